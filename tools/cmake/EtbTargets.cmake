@@ -1,0 +1,132 @@
+# How targets are made: one function a kind, so that every target gets the same warnings, visibility and sanitizers.
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_C_STANDARD 11)
+set(CMAKE_C_STANDARD_REQUIRED ON)
+set(CMAKE_C_EXTENSIONS OFF)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_C_VISIBILITY_PRESET hidden)
+set(CMAKE_CXX_VISIBILITY_PRESET hidden)
+set(CMAKE_VISIBILITY_INLINES_HIDDEN ON)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin)
+if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
+  set(CMAKE_BUILD_TYPE Release CACHE STRING "" FORCE)
+endif()
+find_program(ETB_CCACHE ccache)
+if(ETB_CCACHE)
+  set(CMAKE_C_COMPILER_LAUNCHER ${ETB_CCACHE})
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${ETB_CCACHE})
+endif()
+find_package(Threads REQUIRED)
+
+add_library(etb_warnings INTERFACE)
+target_compile_options(etb_warnings INTERFACE -Wall -Wextra -Wpedantic -Wshadow
+  $<$<COMPILE_LANGUAGE:CXX>:-Wnon-virtual-dtor> $<$<BOOL:${ETB_WARNINGS_AS_ERRORS}>:-Werror>)
+add_library(etb_sanitizers INTERFACE)
+if(ETB_SANITIZE)
+  target_compile_options(etb_sanitizers INTERFACE -fsanitize=${ETB_SANITIZE} -fno-omit-frame-pointer
+    -fno-sanitize-recover=all)
+  target_link_options(etb_sanitizers INTERFACE -fsanitize=${ETB_SANITIZE})
+endif()
+
+if(ETB_BUILD_FUZZERS)
+  target_compile_options(etb_sanitizers INTERFACE -fsanitize=fuzzer-no-link)
+endif()
+
+# etb_add_library(name SOURCES a.cpp ... [DEPS targets] [PRIVATE_DEPS targets]): a static library etb_<name>, alias etb::<name>.
+# Sources include each other from the repository root: #include "host/registry/manifest.hpp".
+function(etb_add_library name)
+  cmake_parse_arguments(arg "" "" "SOURCES;DEPS;PRIVATE_DEPS" ${ARGN})
+  add_library(etb_${name} STATIC ${arg_SOURCES})
+  add_library(etb::${name} ALIAS etb_${name})
+  set_target_properties(etb_${name} PROPERTIES EXPORT_NAME ${name})
+  target_include_directories(etb_${name} PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>)
+  target_link_libraries(etb_${name} PUBLIC ${arg_DEPS}
+    PRIVATE ${arg_PRIVATE_DEPS} $<BUILD_INTERFACE:etb_warnings> $<BUILD_INTERFACE:etb_sanitizers>)
+endfunction()
+
+# etb_add_executable(name SOURCES a.cpp ... [DEPS targets])
+function(etb_add_executable name)
+  cmake_parse_arguments(arg "" "" "SOURCES;DEPS" ${ARGN})
+  add_executable(${name} ${arg_SOURCES})
+  target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR})
+  target_link_libraries(${name} PRIVATE ${arg_DEPS} etb_warnings etb_sanitizers)
+endfunction()
+
+# etb_add_test(name SOURCES a_test.cpp ... [DEPS targets] [LABELS unit ...] [TIMEOUT seconds]): one GoogleTest program, one
+# ctest entry. Tests lie beside the code they test.
+function(etb_add_test name)
+  if(NOT ETB_BUILD_TESTS)
+    return()
+  endif()
+  cmake_parse_arguments(arg "" "TIMEOUT" "SOURCES;DEPS;LABELS;DEFINES" ${ARGN})
+  if(NOT arg_LABELS)
+    set(arg_LABELS unit)
+  endif()
+  if(NOT arg_TIMEOUT)
+    set(arg_TIMEOUT 120)
+  endif()
+  find_package(GTest REQUIRED)
+  etb_add_executable(${name} SOURCES ${arg_SOURCES} DEPS ${arg_DEPS} GTest::gmock GTest::gtest_main)
+  target_compile_definitions(${name} PRIVATE ETB_SOURCE_DIR="${PROJECT_SOURCE_DIR}" ${arg_DEFINES})
+  add_test(NAME ${name} COMMAND ${name})
+  set_tests_properties(${name} PROPERTIES LABELS "${arg_LABELS}" TIMEOUT ${arg_TIMEOUT})
+endfunction()
+
+# etb_add_script_test(name COMMAND ... [LABELS arch ...] [TIMEOUT seconds] [ENVIRONMENT ...]): a test that is a command.
+function(etb_add_script_test name)
+  if(NOT ETB_BUILD_TESTS)
+    return()
+  endif()
+  cmake_parse_arguments(arg "" "TIMEOUT" "COMMAND;LABELS;ENVIRONMENT" ${ARGN})
+  if(NOT arg_TIMEOUT)
+    set(arg_TIMEOUT 120)
+  endif()
+  add_test(NAME ${name} COMMAND ${arg_COMMAND})
+  set_tests_properties(${name} PROPERTIES LABELS "${arg_LABELS}" TIMEOUT ${arg_TIMEOUT} ENVIRONMENT "${arg_ENVIRONMENT}"
+    SKIP_RETURN_CODE 77)
+endfunction()
+
+# etb_add_benchmark(name SOURCES a_benchmark.cpp [DEPS targets]): a Google Benchmark program; never a test.
+function(etb_add_benchmark name)
+  if(NOT ETB_BUILD_BENCHMARKS)
+    return()
+  endif()
+  cmake_parse_arguments(arg "" "" "SOURCES;DEPS" ${ARGN})
+  find_package(benchmark REQUIRED)
+  etb_add_executable(${name} SOURCES ${arg_SOURCES} DEPS ${arg_DEPS} benchmark::benchmark benchmark::benchmark_main)
+endfunction()
+
+# etb_add_fuzzer(name SOURCES a_fuzz.cpp CORPUS dir [DEPS targets]): always an ordinary test that replays the committed
+# corpus (every file of CORPUS goes through LLVMFuzzerTestOneInput once); under the fuzz preset also a libFuzzer program.
+function(etb_add_fuzzer name)
+  cmake_parse_arguments(arg "" "CORPUS" "SOURCES;DEPS" ${ARGN})
+  if(ETB_BUILD_FUZZERS)
+    etb_add_executable(${name} SOURCES ${arg_SOURCES} DEPS ${arg_DEPS})
+    target_compile_options(${name} PRIVATE -fsanitize=fuzzer)
+    target_link_options(${name} PRIVATE -fsanitize=fuzzer)
+  endif()
+  if(ETB_BUILD_TESTS)
+    etb_add_executable(${name}_replay SOURCES ${arg_SOURCES} ${PROJECT_SOURCE_DIR}/tests/fuzz/replay_main.cpp DEPS ${arg_DEPS})
+    add_test(NAME ${name}_replay COMMAND ${name}_replay ${arg_CORPUS})
+    set_tests_properties(${name}_replay PROPERTIES LABELS fuzz TIMEOUT 120)
+  endif()
+endfunction()
+
+# etb_flatbuffers(target schema.fbs ...): generated headers as "etb_schema/<name>_generated.h", private to the target.
+find_program(ETB_FLATC flatc REQUIRED)
+function(etb_flatbuffers target)
+  set(dir ${PROJECT_BINARY_DIR}/generated/etb_schema)
+  foreach(schema ${ARGN})
+    cmake_path(GET schema STEM stem)
+    set(out ${dir}/${stem}_generated.h)
+    add_custom_command(OUTPUT ${out} DEPENDS ${schema} VERBATIM
+      COMMAND ${ETB_FLATC} --cpp --scoped-enums -o ${dir} ${schema})
+    target_sources(${target} PRIVATE ${out})
+  endforeach()
+  target_include_directories(${target} SYSTEM PUBLIC $<BUILD_INTERFACE:${PROJECT_BINARY_DIR}/generated>)
+endfunction()
+
+include(EtbPlugin)
