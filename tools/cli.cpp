@@ -1,0 +1,66 @@
+#include <fmt/format.h>
+
+#include "etb/version.h"
+#include "tools/command.hpp"
+
+namespace etb::tools {
+
+#define ETB_COMMAND(name) void register_##name(CLI::App& app, Session& session);
+#include "command_list.inc"
+#undef ETB_COMMAND
+
+namespace {
+
+std::string version_text() {
+  return fmt::format("etbackend {}.{}.{}, C ABI {}.{}{}", ETB_VERSION_MAJOR, ETB_VERSION_MINOR,
+                     ETB_VERSION_PATCH, ETB_ABI_MAJOR, ETB_ABI_MINOR,
+                     ETB_ABI_RELEASE_CANDIDATE ? " (release candidate)" : "");
+}
+
+std::string exit_code_footer() {
+  std::string text = "Exit codes:\n";
+  for (const ExitCodeRow& row : exit_code_rows())
+    text += fmt::format("  {}  {}\n", static_cast<int>(row.code), row.text);
+  return text;
+}
+
+}  // namespace
+
+void run_as(CLI::App* command, Session& session, std::function<Result<ExitCode>()> run) {
+  command->fallthrough();  // so that --plugin-path and --secure may also follow the command's name
+  command->callback([command, &session, run = std::move(run)] {
+    const Result<ExitCode> result = run();
+    if (result) {
+      session.exit = *result;
+      return;
+    }
+    session.err << "etbackend " << command->get_name() << ": " << result.error().message << '\n';
+    session.exit = to_exit_code(result.error().code);
+  });
+}
+
+int run_cli(int argc, const char* const* argv, std::ostream& out, std::ostream& err) {
+  Session session{out, err, {}, false, ExitCode::OK};
+  CLI::App app{"Finds, inspects and runs plugins that execute parts of ExecuTorch programs.", "etbackend"};
+  app.set_version_flag("--version", version_text());
+  app.footer(exit_code_footer());
+  app.require_subcommand(1);
+  app.add_option("--plugin-path", session.plugin_paths,
+                 "Search this folder for manifests first (may be repeated)")
+      ->type_name("DIR")
+      ->allow_extra_args(false);
+  app.add_flag("--secure", session.secure,
+               "Trust only root's files; ignore the environment, user folders and missing digests");
+#define ETB_COMMAND(name) register_##name(app, session);
+#include "command_list.inc"
+#undef ETB_COMMAND
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {  // CLI11 reports by exception; also --help and --version
+    const bool is_answer = app.exit(error, out, err) == 0;
+    return static_cast<int>(is_answer ? ExitCode::OK : ExitCode::USAGE);
+  }
+  return static_cast<int>(session.exit);
+}
+
+}  // namespace etb::tools

@@ -1,0 +1,64 @@
+// What holds for the whole program: exit codes, usage errors, shared options.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <set>
+
+#include "tools/cli_run.hpp"
+
+namespace etb::tools {
+namespace {
+
+using testing::HasSubstr;
+
+TEST(Cli, HelpIsAnAnswerAndListsEveryExitCode) {
+  const CliRun help = cli({"--help"});
+  EXPECT_EQ(help.exit, 0);
+  for (const ExitCodeRow& row : exit_code_rows()) EXPECT_THAT(help.out, HasSubstr(std::string(row.text)));
+}
+
+TEST(Cli, VersionNamesTheAbi) {
+  const CliRun version = cli({"--version"});
+  EXPECT_EQ(version.exit, 0);
+  EXPECT_THAT(version.out, HasSubstr("C ABI 1."));
+}
+
+TEST(Cli, UnknownCommandOrOptionIsUsage) {
+  EXPECT_EQ(cli({"no-such-command"}).exit, static_cast<int>(ExitCode::USAGE));
+  EXPECT_EQ(cli({"exit-codes", "--no-such-option"}).exit, static_cast<int>(ExitCode::USAGE));
+  EXPECT_EQ(cli({}).exit, static_cast<int>(ExitCode::USAGE));
+  EXPECT_THAT(cli({"exit-codes", "--no-such-option"}).err, HasSubstr("--no-such-option"));
+}
+
+TEST(Cli, SharedOptionsMayFollowTheCommand) {
+  EXPECT_EQ(cli({"--plugin-path", "/a", "exit-codes"}).exit, 0);
+  EXPECT_EQ(cli({"exit-codes", "--plugin-path", "/a", "--plugin-path", "/b", "--secure"}).exit, 0);
+}
+
+TEST(ExitCode, ValuesAreTheirPositions) {
+  int expected = 0;
+  for (const ExitCodeRow& row : exit_code_rows())
+    EXPECT_EQ(static_cast<int>(row.code), expected++) << row.name;
+}
+
+TEST(ExitCode, EveryStatusLeadsToOneAndOnlySuccessToZero) {
+  std::set<ExitCode> reached;
+#define ETB_STATUS(name, value, text)       \
+  reached.insert(to_exit_code(Code::name)); \
+  EXPECT_EQ(to_exit_code(Code::name) == ExitCode::OK, Code::name == Code::OK) << #name;
+#include "etb/status.def"
+#undef ETB_STATUS
+  // NEGATIVE is no error: a command answers it.
+  EXPECT_EQ(reached.size(), exit_code_rows().size() - 1);
+}
+
+TEST(ExitCode, DocumentationPageIsThePrintedOne) {
+  std::ifstream page(ETB_SOURCE_DIR "/docs/exit_codes.md");
+  const std::string text((std::istreambuf_iterator<char>(page)), std::istreambuf_iterator<char>());
+  EXPECT_EQ(text, cli({"exit-codes", "--markdown"}).out)
+      << "rewrite it: etbackend exit-codes --markdown > docs/exit_codes.md";
+}
+
+}  // namespace
+}  // namespace etb::tools
