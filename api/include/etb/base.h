@@ -1,36 +1,22 @@
-// The words every other header uses: calling convention, struct sizes, thread tags, ownership words, byte ranges.
+// The words every other header uses: calling convention, struct sizes, thread tags, ownership words, byte
+// ranges.
 //
-// Conventions of this ABI (each has a rule id; the list is docs/abi_rules.md):
+// The rules that both sides keep have ids (ABI-SIZE-01 ...); their normative sentences are the rows of
+// rules.def, and headers cite them. The two closed sets of words used in every function comment:
 //
-//   ABI-SIZE-01  Every struct starts with uint32_t struct_size and uint32_t flags. The side that makes the struct sets
-//                struct_size with sizeof; nobody writes a size by hand.
-//   ABI-SIZE-02  A field exists if and only if struct_size covers it (ETB_HAS_FIELD). A receiver accepts a larger struct and
-//                ignores its tail; it accepts a smaller one down to the size of version 1.0 and treats the missing tail as
-//                zero; it refuses a smaller one still with ETB_INVALID_ARGUMENT.
-//   ABI-SIZE-03  A callee never writes beyond the struct_size that the caller set.
-//   ABI-TYPE-01  Only fixed-width integers, float, double, pointers and arrays of them cross. No bool, enum, long, size_t,
-//                bit-field, C++ type or exception does. Booleans are uint32_t 0 or 1.
-//   ABI-TYPE-02  flags and fields named reserved must be zero; a receiver refuses a flag bit that it does not know.
-//   ABI-CALL-01  An optional function may be NULL, but only when the capability bit that names it is clear. The host puts a
-//                stub that answers ETB_NOT_IMPLEMENTED in its place, so that callers and layers never see NULL.
-//   ABI-CALL-02  A required function is never NULL; a plugin that lacks one is refused and the function named.
+// Thread tags, one a function:
+//   [any]         may be called on any thread, at the same time as any other call (ABI-THREAD-01)
+//   [serial:obj]  at most one call at a time on the named object, on any thread (ABI-THREAD-02)
+//   [init]        never at the same time as another [init] call into this plugin (ABI-THREAD-03)
 //
-// Thread tags: one per function, a closed set.
-//
-//   [any]         may be called on any thread, at the same time as any other call.                        (ABI-THREAD-01)
-//   [serial:obj]  at most one call at a time on the named object, on any thread.                           (ABI-THREAD-02)
-//   [init]        never at the same time as another [init] call into this plugin.                          (ABI-THREAD-03)
-//
-// There is no thread affinity: two calls on one object may come from two threads. (ABI-THREAD-04)
-//
-// Ownership words: one per pointer, a closed set.
-//
-//   borrowed-for-call               valid until the call returns; copy what you keep.                       (ABI-OWN-01)
-//   borrowed-until-destroy          valid until the object made by this call is destroyed.                  (ABI-OWN-02)
-//   host-releases-on-callback       valid until the callee calls the release callback, which it does at most once; if it never
-//                                   does, the host releases when the object made by this call is destroyed.    (ABI-OWN-03)
-//   transferred-handle              the receiver owns the handle and ends it with the function named there.  (ABI-OWN-04)
-//   static                          valid while the library that gave it is loaded.                            (ABI-OWN-05)
+// Ownership words, one a pointer:
+//   borrowed-for-call          valid until the call returns; copy what you keep (ABI-OWN-01)
+//   borrowed-until-destroy     valid until the object that this call made is destroyed (ABI-OWN-02)
+//   host-releases-on-callback  valid until the callee calls the release callback, at most once; if it never
+//   does, the host
+//                              releases after the object that this call made is destroyed (ABI-OWN-03)
+//   transferred-handle         the receiver owns the handle and ends it with the function named there
+//   (ABI-OWN-04) static                     valid while the library that gave it is loaded
 #ifndef ETB_BASE_H_
 #define ETB_BASE_H_
 
@@ -54,9 +40,20 @@
 // Whether the struct that `ptr` points to carries `field` (ABI-SIZE-02).
 #define ETB_HAS_FIELD(type, ptr, field) ((ptr)->struct_size >= ETB_SIZE_THROUGH(type, field))
 
+// Element `index` of an array of structs that carry struct_size: the elements lie as far apart as the first
+// one says, not as the receiver's headers say, so that either side may be newer (ABI-SIZE-04).
+#define ETB_AT(type, base, index) ((const type*)((const char*)(base) + (size_t)(index) * (base)->struct_size))
+
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+// Handles. Opaque: only the side that made one looks inside.
+typedef struct etb_plugin etb_plugin;  // a plugin's context, from init
+typedef struct etb_device etb_device;  // an opened piece of hardware
+typedef struct etb_delegate
+    etb_delegate;  // one payload made ready on a device; weights are shared by its contexts
+typedef struct etb_context etb_context;  // one run in flight of a delegate
 
 // A range of bytes. Not versioned: these two fields are all it will ever have.
 typedef struct etb_bytes {

@@ -30,7 +30,8 @@ constexpr const char* to_text(Code code) noexcept {
   return "unknown status";
 }
 
-// What went wrong. `message` is lower case without full stop and says what was found, what was expected, and where.
+// What went wrong. `message` is lower case without full stop and says what was found, what was expected, and
+// where.
 struct Error {
   Code code = Code::INTERNAL;
   std::string message;
@@ -56,7 +57,8 @@ inline Error with_context(Error error, std::string_view where) {
 template <size_t N>
 void copy_text(char (&out)[N], std::string_view text) noexcept {
   size_t count = text.size() < N ? text.size() : N - 1;
-  while (count < text.size() && count > 0 && (static_cast<unsigned char>(text[count]) & 0xC0) == 0x80) --count;
+  while (count < text.size() && count > 0 && (static_cast<unsigned char>(text[count]) & 0xC0) == 0x80)
+    --count;
   std::memcpy(out, text.data(), count);
   out[count] = '\0';
 }
@@ -73,14 +75,16 @@ inline etb_status to_c(const Error& error, etb_error* out) noexcept {
   return code;
 }
 
-// A status from the C side as a Status; the text comes from `error`, or from the code when the callee wrote none.
+// A status from the C side as a Status; the text comes from `error`, or from the code when the callee wrote
+// none.
 inline Status check(etb_status status, const etb_error& error) {
   if (status == ETB_OK) return {};
   const auto code = static_cast<Code>(status);
   const size_t text_nbytes = strnlen(error.text, sizeof(error.text));
   std::string message = text_nbytes ? std::string(error.text, text_nbytes) : std::string(to_text(code));
-  return tl::make_unexpected(
-      Error{code, std::move(message), std::string(error.reason, strnlen(error.reason, sizeof(error.reason))), error.vendor_code});
+  return tl::make_unexpected(Error{code, std::move(message),
+                                   std::string(error.reason, strnlen(error.reason, sizeof(error.reason))),
+                                   error.vendor_code});
 }
 
 }  // namespace etb
@@ -89,14 +93,14 @@ inline Status check(etb_status status, const etb_error& error) {
 #define ETB_CONCAT(a, b) ETB_CONCAT_(a, b)
 
 // Goes on, or returns the error.
-#define ETB_TRY(expr)                                                                    \
-  do {                                                                                   \
+#define ETB_TRY(expr)                                                                      \
+  do {                                                                                     \
     if (auto etb_r = (expr); !etb_r) return tl::make_unexpected(std::move(etb_r).error()); \
   } while (0)
 
 // Declares (or assigns) from the value, or returns the error.
 #define ETB_ASSIGN(decl, expr) ETB_ASSIGN_(ETB_CONCAT(etb_r_, __COUNTER__), decl, expr)
-#define ETB_ASSIGN_(tmp, decl, expr)                              \
-  auto tmp = (expr);                                              \
+#define ETB_ASSIGN_(tmp, decl, expr)                            \
+  auto tmp = (expr);                                            \
   if (!tmp) return tl::make_unexpected(std::move(tmp).error()); \
   decl = *std::move(tmp)
