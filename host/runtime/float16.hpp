@@ -1,0 +1,53 @@
+// Half and BFloat16: 16-bit floats as storage; arithmetic happens in float. Branch-free, so that loops over
+// them vectorise.
+#pragma once
+
+#include <bit>
+#include <cstdint>
+
+namespace etb::host {
+
+struct Half {
+  uint16_t bits;
+};
+
+struct BFloat16 {
+  uint16_t bits;
+};
+
+inline float to_float(BFloat16 value) noexcept {
+  return std::bit_cast<float>(static_cast<uint32_t>(value.bits) << 16);
+}
+
+// Round to nearest even; a NaN stays one.
+inline BFloat16 to_bfloat16(float value) noexcept {
+  const auto bits = std::bit_cast<uint32_t>(value);
+  const uint32_t rounded = (bits + 0x7FFFu + (bits >> 16 & 1u)) >> 16;
+  return {static_cast<uint16_t>(value != value ? 0x7FC0u : rounded)};
+}
+
+inline float to_float(Half value) noexcept {
+  const uint32_t sign = static_cast<uint32_t>(value.bits & 0x8000u) << 16;
+  const uint32_t magnitude = static_cast<uint32_t>(value.bits & 0x7FFFu) << 13;
+  // 2^112 moves the exponent bias from 15 to 127 and makes subnormals normal; infinities and NaNs keep
+  // exponent 255.
+  const float scaled = std::bit_cast<float>(magnitude) * 0x1.0p112f;
+  const uint32_t special = magnitude >= (0x7C00u << 13) ? 0x7F800000u : 0u;
+  return std::bit_cast<float>(std::bit_cast<uint32_t>(scaled) | special | sign);
+}
+
+// Round to nearest even, overflow to infinity; a NaN stays one.
+inline Half to_half(float value) noexcept {
+  const auto bits = std::bit_cast<uint32_t>(value);
+  const uint32_t sign = bits >> 16 & 0x8000u;
+  const uint32_t magnitude = bits & 0x7FFFFFFFu;
+  // Normal results: rebias and round on bit 13. Subnormal ones: adding 0.5 lets the float adder shift and
+  // round.
+  const uint32_t normal = (magnitude - (112u << 23) + 0xFFFu + (magnitude >> 13 & 1u)) >> 13;
+  const uint32_t subnormal = std::bit_cast<uint32_t>(std::bit_cast<float>(magnitude) + 0.5f) - 0x3F000000u;
+  const uint32_t finite = magnitude < (113u << 23) ? subnormal : normal;
+  const uint32_t special = magnitude > 0x7F800000u ? 0x7E00u : 0x7C00u;
+  return {static_cast<uint16_t>((magnitude >= 0x477FF000u ? special : finite) | sign)};
+}
+
+}  // namespace etb::host

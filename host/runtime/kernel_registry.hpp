@@ -1,0 +1,111 @@
+// Kernel and KernelRegistry: which function carries out which op, optionally only for some dtypes and dim
+// orders.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <string_view>
+
+#include "etb/status.h"
+#include "host/runtime/evalue.hpp"
+#include "host/runtime/kernel_context.hpp"
+
+namespace etb::host {
+
+// Carries out an op. `args` holds every argument of the op's schema in order, outputs included; a call from a
+// program has the returned values behind them, which a kernel does not need. Tags and data pointers were
+// checked against the signature. On error outputs hold unspecified bytes.
+using KernelFunction = etb_status (*)(KernelContext& context, EValue** args);
+
+constexpr uint32_t hash_name(std::string_view text, uint32_t hash = 2166136261u) noexcept {
+  for (const char c : text) hash = (hash ^ static_cast<uint8_t>(c)) * 16777619u;  // FNV-1a
+  return hash;
+}
+
+// One row of a kernel table.
+//
+// name       "namespace::op.overload"; without overload "namespace::op"
+// signature  one letter an argument; a lower-case relative is the optional one:
+//              T tensor (t optional)   S scalar (s optional)   I int list (j optional)   L tensor list
+//              i int (n optional)      d double (e optional)   D double list (f optional)  M optional tensor
+//              list b bool (c optional)     z string (y optional)   B bool list                x any value
+//            An int also stands for a dtype, layout or memory format. Ints are taken where a double is asked
+//            for.
+// key        "" for a kernel that takes anything; else dtypes and dim orders of the tensor arguments as
+//            "dtype code;dims|dtype code;dims", e.g. "6;0,1|6;0,1" (the part behind "v1/" in ExecuTorch's
+//            kernel key)
+struct Kernel {
+  constexpr Kernel(const char* op, const char* letters, KernelFunction run,
+                   const char* only_for = "") noexcept
+      : name(op), signature(letters), function(run), key(only_for), name_hash(hash_name(op)) {}
+
+  const char* name;
+  const char* signature;
+  KernelFunction function;
+  const char* key;
+  uint32_t name_hash;
+};
+
+using KernelRows = std::span<const Kernel>;
+
+// Checks tags, list items and data pointers of a call against a kernel's signature. `count` may exceed the
+// signature by the returned values. Needed before every call, because values change while a program runs.
+etb_status check_arguments(KernelContext& context, const Kernel& kernel, EValue* const* args,
+                           size_t count) noexcept;
+
+// Checks arguments and runs the kernel.
+inline etb_status call_kernel(KernelContext& context, const Kernel& kernel, EValue** args,
+                              size_t count) noexcept {
+  context.begin_kernel(kernel.name);
+  const etb_status status = check_arguments(context, kernel, args, count);
+  return status == ETB_OK ? kernel.function(context, args) : status;
+}
+
+// Kernel tables by name. An object someone makes: several can exist. Tables stay with their owners (static
+// arrays, or a shared library that outlives the registry). Filling is not thread-safe, finding is.
+class KernelRegistry {
+ public:
+  static constexpr int kMaxTables = 64;
+
+  // Adds groups of rows. Returns ETB_ALREADY_EXISTS when a name and key is there already (then nothing is
+  // added and `out_duplicate`, when given, is that row) and ETB_OUT_OF_RESOURCES beyond kMaxTables.
+  etb_status add(std::span<const KernelRows> groups, const Kernel** out_duplicate = nullptr) noexcept;
+  // The same for one group; `rows` must outlive the registry as an object, not only its elements.
+  etb_status add(const KernelRows& rows, const Kernel** out_duplicate = nullptr) noexcept {
+    return add({&rows, 1}, out_duplicate);
+  }
+
+  // The kernel for an op: the row whose key matches the tensors in `args` exactly, else the row without key,
+  // else null. With no args only the row without key can match.
+  const Kernel* find(std::string_view name, std::string_view overload, EValue* const* args = nullptr,
+                     size_t count = 0) const noexcept;
+
+  // Whether the op has any row, for telling a missing op from a missing dtype.
+  bool has_op(std::string_view name, std::string_view overload) const noexcept;
+
+  // The hot loops that kernels called through this registry should use; see host/kernels/portable.hpp.
+  const VectorTable* vector_table() const noexcept { return vector_table_; }
+  void set_vector_table(const VectorTable* table) noexcept { vector_table_ = table; }
+
+  // Calls visit(kernel) for each row in the order of adding.
+  template <class Visit>
+  void for_each(Visit visit) const {
+    for (int i = 0; i < table_count_; ++i) {
+      for (const KernelRows& rows : tables_[i]) {
+        for (const Kernel& kernel : rows) visit(kernel);
+      }
+    }
+  }
+
+ private:
+  std::span<const KernelRows> tables_[kMaxTables];
+  int table_count_ = 0;
+  const VectorTable* vector_table_ = nullptr;
+};
+
+// Writes the key of the tensors in `args` ("6;0,1|6;0,1") and returns its length without the terminator; 0
+// when it does not fit.
+size_t format_kernel_key(EValue* const* args, size_t count, std::span<char> out_text) noexcept;
+
+}  // namespace etb::host
