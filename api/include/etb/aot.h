@@ -24,8 +24,7 @@
 extern "C" {
 #endif
 
-// ---- What a plugin can do, as data
-// -------------------------------------------------------------------------------------------
+// ---- What a plugin can do, as data --------------------------------------------------------------
 
 #define ETB_LAYOUT_CONTIGUOUS 0x1u     // dim order 0, 1, ..., rank - 1
 #define ETB_LAYOUT_CHANNELS_LAST 0x2u  // dim order 0, 2, ..., rank - 1, 1
@@ -58,8 +57,7 @@ typedef struct etb_op_sink {
   etb_status(ETB_CALL* put)(void* ctx, const etb_op_capability* op);
 } etb_op_sink;
 
-// ---- Partition
-// -----------------------------------------------------------------------------------------------------------------
+// ---- Partition ----------------------------------------------------------------------------------
 
 #define ETB_CLAIM_WHOLE_GROUP 0x1u  // worthless unless all nodes of the group end up in one region
 
@@ -103,8 +101,7 @@ typedef struct etb_partition_args {
   uint64_t option_count;
 } etb_partition_args;
 
-// ---- Compilation
-// ---------------------------------------------------------------------------------------------------------------
+// ---- Compilation --------------------------------------------------------------------------------
 
 // The bytes of constants, by the keys in the images.
 typedef struct etb_constant_reader {
@@ -202,8 +199,7 @@ typedef struct etb_estimate {
   double energy_nj;
 } etb_estimate;
 
-// ---- The table
-// -----------------------------------------------------------------------------------------------------------------
+// ---- The table ----------------------------------------------------------------------------------
 
 #define ETB_AOT_CAP_PRESERVE_OPS 0x1u
 #define ETB_AOT_CAP_DRY_CHECK 0x2u
@@ -231,7 +227,7 @@ typedef struct etb_aot_table {
   // args     [borrowed-for-call]   sink  [borrowed-for-call]
   // returns  ETB_OK; ETB_INVALID_ARGUMENT (image version not read); the sink's status when it stopped.
   // threads  [any]   since 1.0   required   mirrors ExecuTorch exir/backend/partitioner.py,
-  // Partitioner.partition
+  //          Partitioner.partition
   etb_status(ETB_CALL* partition)(etb_plugin* plugin, const etb_partition_args* args,
                                   const etb_partition_sink* sink, etb_error* error);
 
@@ -251,10 +247,10 @@ typedef struct etb_aot_table {
   //
   // args     [borrowed-for-call]
   // returns  ETB_OK; ETB_NOT_SUPPORTED (a node that it did not claim, named); ETB_INVALID_ARGUMENT (compile
-  // spec, by key);
+  //          spec, by key);
   //          ETB_CANCELLED; the sink's status when it stopped. On error nothing that was put counts.
   // threads  [any]   since 1.0   required   may block: yes   mirrors ExecuTorch
-  // exir/backend/backend_details.py, preprocess
+  //          exir/backend/backend_details.py, preprocess
   etb_status(ETB_CALL* compile)(etb_plugin* plugin, const etb_compile_args* args, etb_error* error);
 } etb_aot_table;
 

@@ -1,5 +1,4 @@
-// The words every other header uses: calling convention, struct sizes, thread tags, ownership words, byte
-// ranges.
+// The words every other header uses: calling convention, struct sizes, thread tags, ownership words, bytes.
 //
 // The rules that both sides keep have ids (ABI-SIZE-01 ...); their normative sentences are the rows of
 // rules.def, and headers cite them. The two closed sets of words used in every function comment:
@@ -13,10 +12,9 @@
 //   borrowed-for-call          valid until the call returns; copy what you keep (ABI-OWN-01)
 //   borrowed-until-destroy     valid until the object that this call made is destroyed (ABI-OWN-02)
 //   host-releases-on-callback  valid until the callee calls the release callback, at most once; if it never
-//   does, the host
-//                              releases after the object that this call made is destroyed (ABI-OWN-03)
-//   transferred-handle         the receiver owns the handle and ends it with the function named there
-//   (ABI-OWN-04) static                     valid while the library that gave it is loaded
+//                              does, the host releases after the object of this call is destroyed (ABI-OWN-03)
+//   transferred-handle         the receiver owns the handle and ends it with the function named (ABI-OWN-04)
+//   static                     valid while the library that gave it is loaded
 #ifndef ETB_BASE_H_
 #define ETB_BASE_H_
 
@@ -49,11 +47,10 @@ extern "C" {
 #endif
 
 // Handles. Opaque: only the side that made one looks inside.
-typedef struct etb_plugin etb_plugin;  // a plugin's context, from init
-typedef struct etb_device etb_device;  // an opened piece of hardware
-typedef struct etb_delegate
-    etb_delegate;  // one payload made ready on a device; weights are shared by its contexts
-typedef struct etb_context etb_context;  // one run in flight of a delegate
+typedef struct etb_plugin etb_plugin;      // a plugin's context, from init
+typedef struct etb_device etb_device;      // an opened piece of hardware
+typedef struct etb_delegate etb_delegate;  // one payload made ready; its contexts share the weights
+typedef struct etb_context etb_context;    // one run in flight of a delegate
 
 // A range of bytes. Not versioned: these two fields are all it will ever have.
 typedef struct etb_bytes {

@@ -4,8 +4,8 @@
 // (scratch, command buffers). The host may make several contexts of one delegate and run them at the same
 // time on different threads, up to etb_delegate_info.max_contexts.
 //
-//   [payload] --create--> [created] --context_create--> [ready] --context_reserve--> [reserved] --execute-->
-//   [reserved]
+//   [payload] --create--> [created] --context_create--> [ready] --context_reserve--> [reserved] --execute--+
+//                                                                                        ^--------------------+
 //
 // Contexts are destroyed before their delegate, delegates before their device, devices before the plugin
 // (ABI-LIFE-01).
@@ -24,8 +24,7 @@
 extern "C" {
 #endif
 
-// ---- Questions before anything is made
-// ----------------------------------------------------------------------------------
+// ---- Questions before anything is made ----------------------------------------------------------
 
 typedef struct etb_payload_check {
   uint32_t struct_size;
@@ -39,8 +38,7 @@ typedef struct etb_payload_check {
   uint64_t spec_count;
 } etb_payload_check;
 
-// ---- Making a delegate
-// ----------------------------------------------------------------------------------------------------
+// ---- Making a delegate --------------------------------------------------------------------------
 
 typedef struct etb_delegate_args {
   uint32_t struct_size;
@@ -93,8 +91,7 @@ typedef struct etb_io_req_sink {
   etb_status(ETB_CALL* put)(void* ctx, const etb_io_req* req);
 } etb_io_req_sink;
 
-// ---- One run
-// ---------------------------------------------------------------------------------------------------------------
+// ---- One run ------------------------------------------------------------------------------------
 
 // A point in time on a device or the host.
 typedef struct etb_fence {
@@ -159,8 +156,7 @@ typedef struct etb_exec_args {
   uint32_t reserved;  // must be zero
 } etb_exec_args;
 
-// ---- The table
-// ---------------------------------------------------------------------------------------------------------------
+// ---- The table ----------------------------------------------------------------------------------
 
 #define ETB_DELEGATE_CAP_CONTEXT_RESERVE 0x1u
 #define ETB_DELEGATE_CAP_EXECUTE_ASYNC 0x2u
@@ -178,7 +174,7 @@ typedef struct etb_delegate_table {
   //
   // check    [borrowed-for-call]   verdict  filled by the callee.
   // returns  ETB_OK with any verdict, ETB_VERDICT_UNKNOWN included; an error only when it could not judge at
-  // all. threads  [any]   since 1.0   required
+  //          all. threads  [any]   since 1.0   required
   etb_status(ETB_CALL* check_payload)(etb_plugin* plugin, const etb_payload_check* check,
                                       etb_verdict* verdict, etb_error* error);
 
@@ -187,7 +183,7 @@ typedef struct etb_delegate_table {
   // args     [borrowed-for-call] see its fields.
   // out      [transferred-handle] ended by destroy; untouched on error.
   // returns  ETB_OK; ETB_INCOMPATIBLE (format or version); ETB_INVALID_DATA (corrupt, with the place);
-  // ETB_NOT_FOUND (named data);
+  //          ETB_NOT_FOUND (named data);
   //          ETB_OUT_OF_MEMORY; ETB_UNAVAILABLE (device).
   // threads  [any]   since 1.0   required   may block: yes   mirrors ExecuTorch BackendInterface::init
   etb_status(ETB_CALL* create)(etb_plugin* plugin, const etb_delegate_args* args, etb_delegate** out,
@@ -231,21 +227,21 @@ typedef struct etb_delegate_table {
   // Runs once, and returns when the outputs are written.
   //
   // args     [borrowed-for-call] Input sizes differ from the planned ones only in dimensions that the spec
-  // marks dynamic. Outputs
+  //          marks dynamic. Outputs
   //          bring storage for the upper bound; the callee writes data and final sizes.
   // returns  ETB_OK; ETB_INVALID_ARGUMENT (count, dtype, rank, size or stride not understood, naming the
-  // tensor);
+  //          tensor);
   //          ETB_UNAVAILABLE (device lost: the host may fall back); ETB_CANCELLED; ETB_DEADLINE_EXCEEDED. On
   //          error outputs hold unspecified bytes and the context stays usable (ABI-EXEC-01).
   // threads  [serial:context]   since 1.0   required   may block: yes   mirrors ExecuTorch
-  // BackendInterface::execute
+  //          BackendInterface::execute
   etb_status(ETB_CALL* execute)(etb_context* context, const etb_exec_args* args, etb_error* error);
 
   // Starts a run and returns; the signal fences say when it is done, with its status.
   //
   // args     [borrowed-until-destroy] of the context in truth: everything in it stays valid until the fences
-  // are signalled. threads  [serial:context], where the run counts until it is signalled   since 1.0
-  // optional: ETB_DELEGATE_CAP_EXECUTE_ASYNC
+  //          are signalled. threads  [serial:context], where the run counts until it is signalled   since 1.0
+  //          optional: ETB_DELEGATE_CAP_EXECUTE_ASYNC
   etb_status(ETB_CALL* execute_async)(etb_context* context, const etb_exec_args* args, etb_error* error);
 
   // Asks a run to stop; the run then answers ETB_CANCELLED. Without a run it does nothing.

@@ -37,8 +37,7 @@ typedef struct etb_host {
   const struct etb_layer_link* layer_link;  // for layers only, see layer.h; NULL for every other plugin
 } etb_host;
 
-// ---- log/1: messages for people
-// -----------------------------------------------------------------------------------------
+// ---- log/1: messages for people -----------------------------------------------------------------
 
 #define ETB_SERVICE_LOG "log/1"
 #define ETB_LOG_DEBUG 10u
@@ -60,8 +59,7 @@ typedef struct etb_log_service {
                         uint64_t field_count);
 } etb_log_service;
 
-// ---- alloc/1: accounted host memory
-// -------------------------------------------------------------------------------------
+// ---- alloc/1: accounted host memory -------------------------------------------------------------
 
 #define ETB_SERVICE_ALLOC "alloc/1"
 
@@ -81,8 +79,7 @@ typedef struct etb_alloc_service {
   void(ETB_CALL* free)(void* ctx, void* ptr);
 } etb_alloc_service;
 
-// ---- parallel/1: one thread pool per process
-// ------------------------------------------------------------------------------
+// ---- parallel/1: one thread pool per process ----------------------------------------------------
 
 #define ETB_SERVICE_PARALLEL "parallel/1"
 
@@ -103,8 +100,7 @@ typedef struct etb_parallel_service {
                                void* arg);
 } etb_parallel_service;
 
-// ---- clock/1: the time that events and deadlines use
-// ---------------------------------------------------------------------
+// ---- clock/1: the time that events and deadlines use --------------------------------------------
 
 #define ETB_SERVICE_CLOCK "clock/1"
 
@@ -118,8 +114,7 @@ typedef struct etb_clock_service {
   uint64_t(ETB_CALL* now_ns)(void* ctx);
 } etb_clock_service;
 
-// ---- diag/1: facts for programs
-// --------------------------------------------------------------------------------------------
+// ---- diag/1: facts for programs -----------------------------------------------------------------
 
 #define ETB_SERVICE_DIAG "diag/1"
 
@@ -134,8 +129,7 @@ typedef struct etb_diag_service {
   void(ETB_CALL* report)(void* ctx, const char* topic, const etb_option* fields, uint64_t field_count);
 } etb_diag_service;
 
-// ---- cancellation and progress, handed to long calls
-// ------------------------------------------------------------------------
+// ---- cancellation and progress, handed to long calls --------------------------------------------
 
 // Asked by the callee now and then during a long call; [any] thread, cheap.
 typedef struct etb_cancel_token {

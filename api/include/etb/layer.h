@@ -4,9 +4,8 @@
 // A layer is asked by the same query function and gives the same tables. It is switched on by the application
 // or the command line, never by being found (ABI-LAYER-01). The host makes a chain: it calls init of the
 // outermost layer with a host struct whose layer_link names the next table; that layer makes its context,
-// calls init of the next with layer_link advanced, and from then on wraps every handle it passes on. A
-// function that the layer leaves NULL is filled by the host with the next one's only if it takes no handle; a
-// layer therefore gives every function whose handles it wraps.
+// calls init of the next with layer_link advanced, and from then on wraps every handle it passes on. A layer
+// gives every function: what it does not watch it forwards.
 //
 //   host -> trace (link: validate) -> validate (link: plugin) -> plugin (link: NULL)
 #ifndef ETB_LAYER_H_

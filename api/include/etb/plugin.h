@@ -25,8 +25,7 @@
 extern "C" {
 #endif
 
-// ---- Identity
-// -------------------------------------------------------------------------------------------------------
+// ---- Identity -----------------------------------------------------------------------------------
 
 // What a plugin can do (etb_plugin_ident.profiles).
 #define ETB_PROFILE_RUNTIME 0x1u  // the delegate table is there
@@ -124,8 +123,7 @@ typedef struct etb_plugin_note {
                                                             version,                         \
                                                             build_id}}
 
-// ---- The plugin table
-// -------------------------------------------------------------------------------------------------
+// ---- The plugin table ---------------------------------------------------------------------------
 
 // Capability bits of etb_plugin_table.caps. A set bit promises that the function of that name is not NULL
 // (ABI-CALL-01).
@@ -146,8 +144,8 @@ typedef struct etb_plugin_table {
   //
   // host     [borrowed-until-destroy] valid until deinit returns.
   // options  [borrowed-for-call] option_count of them, option_stride as ABI-SIZE-04; unknown keys are refused
-  // (ABI-OPT-01). out      [transferred-handle] ended by deinit. returns  ETB_OK; ETB_INVALID_ARGUMENT
-  // (option); ETB_UNAVAILABLE (a driver or library that it needs is missing).
+  //          (ABI-OPT-01). out      [transferred-handle] ended by deinit. returns  ETB_OK;
+  //          ETB_INVALID_ARGUMENT (option); ETB_UNAVAILABLE (a driver or library that it needs is missing).
   //          A machine without the plugin's hardware is not an error: enumerate then yields nothing
   //          (ABI-DEV-01).
   // threads  [init]   since 1.0
@@ -157,32 +155,32 @@ typedef struct etb_plugin_table {
   // Ends the context.
   //
   // returns  ETB_OK; ETB_BUSY while a device, delegate or context of it lives, and then nothing has changed
-  // (ABI-LIFE-01). threads  [init]   since 1.0
+  //          (ABI-LIFE-01). threads  [init]   since 1.0
   etb_status(ETB_CALL* deinit)(etb_plugin* plugin, etb_error* error);
 
   // An optional table by id (etb/ext/), for the object of the given kind; NULL when the id is unknown
   // (ABI-EXT-01). A revision of an extension is a new id: "com.example.thing/1", "com.example.thing/2".
   //
   // object   [borrowed-for-call] the handle that `object_kind` names; the plugin itself for
-  // ETB_OBJECT_PLUGIN. returns  [static] the table; lives as long as the library, to be used while the object
-  // lives. threads  [any]   since 1.0   optional: ETB_PLUGIN_CAP_GET_EXTENSION
+  //          ETB_OBJECT_PLUGIN. returns  [static] the table; lives as long as the library, to be used while
+  //          the object lives. threads  [any]   since 1.0   optional: ETB_PLUGIN_CAP_GET_EXTENSION
   const void*(ETB_CALL* get_extension)(etb_plugin* plugin, uint32_t object_kind, void* object,
                                        const char* id);
 
   // Every option that the plugin knows, at all scopes.
   //
   // sink     [borrowed-for-call] called on this thread, once an option, before this function returns
-  // (ABI-SINK-01). threads  [any]   since 1.0   optional: ETB_PLUGIN_CAP_OPTION_SCHEMA
+  //          (ABI-SINK-01). threads  [any]   since 1.0   optional: ETB_PLUGIN_CAP_OPTION_SCHEMA
   etb_status(ETB_CALL* option_schema)(etb_plugin* plugin, const etb_option_schema_sink* sink,
                                       etb_error* error);
 
   // Changes an option of a living object, if the schema says it may change then.
   //
   // returns  ETB_OK; ETB_NOT_FOUND (unknown key); ETB_INVALID_ARGUMENT (type or range); ETB_INVALID_STATE
-  // (may not change
+  //          (may not change
   //          now). On error the old value stays (ABI-OPT-02).
   // threads  [serial:obj] with every other call on that object   since 1.0   optional:
-  // ETB_PLUGIN_CAP_SET_OPTION
+  //          ETB_PLUGIN_CAP_SET_OPTION
   etb_status(ETB_CALL* set_option)(etb_plugin* plugin, uint32_t object_kind, void* object,
                                    const etb_option* option, etb_error* error);
 
@@ -198,8 +196,7 @@ typedef struct etb_plugin_table {
   const etb_aot_table* aot;            // [static] required with ETB_PROFILE_AOT, else NULL
 } etb_plugin_table;
 
-// ---- The one exported symbol
-// -----------------------------------------------------------------------------------------
+// ---- The one exported symbol --------------------------------------------------------------------
 
 // Gives the plugin's table for one ABI version, or NULL when the plugin speaks none of [abi_min, abi_max].
 //
