@@ -154,24 +154,23 @@ size_t format_kernel_key(EValue* const* args, size_t count, std::span<char> out_
   return used < out_text.size() ? used : 0;
 }
 
-etb_status KernelRegistry::add(std::span<const KernelRows> groups, const Kernel** out_duplicate) noexcept {
+etb_status KernelRegistry::add(Table table, const Kernel** out_duplicate) noexcept {
   if (table_count_ == kMaxTables) return ETB_OUT_OF_RESOURCES;
-  tables_[table_count_++] = groups;  // so that the search below also sees duplicates among the new rows
-  for (const KernelRows& rows : groups) {
-    for (const Kernel& kernel : rows) {
-      int same_count = 0;
-      for_each([&](const Kernel& other) {
-        same_count += other.name_hash == kernel.name_hash && std::strcmp(other.name, kernel.name) == 0 &&
-                      std::strcmp(other.key, kernel.key) == 0;
-      });
-      if (same_count > 1) {
-        --table_count_;
-        if (out_duplicate != nullptr) *out_duplicate = &kernel;
-        return ETB_ALREADY_EXISTS;
-      }
-    }
-  }
-  return ETB_OK;
+  tables_[table_count_++] = table;  // so that the search below also sees duplicates among the new rows
+  const Kernel* duplicate = nullptr;
+  const auto check = [&](const Kernel& kernel) {
+    int same_count = 0;
+    for_each([&](const Kernel& other) {
+      same_count += other.name_hash == kernel.name_hash && std::strcmp(other.name, kernel.name) == 0 &&
+                    std::strcmp(other.key, kernel.key) == 0;
+    });
+    if (same_count > 1) duplicate = &kernel;
+  };
+  table.for_each(check);
+  if (duplicate == nullptr) return ETB_OK;
+  --table_count_;
+  if (out_duplicate != nullptr) *out_duplicate = duplicate;
+  return ETB_ALREADY_EXISTS;
 }
 
 const Kernel* KernelRegistry::find(std::string_view name, std::string_view overload, EValue* const* args,

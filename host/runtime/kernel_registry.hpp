@@ -68,12 +68,14 @@ class KernelRegistry {
  public:
   static constexpr int kMaxTables = 64;
 
-  // Adds groups of rows. Returns ETB_ALREADY_EXISTS when a name and key is there already (then nothing is
-  // added and `out_duplicate`, when given, is that row) and ETB_OUT_OF_RESOURCES beyond kMaxTables.
-  etb_status add(std::span<const KernelRows> groups, const Kernel** out_duplicate = nullptr) noexcept;
-  // The same for one group; `rows` must outlive the registry as an object, not only its elements.
-  etb_status add(const KernelRows& rows, const Kernel** out_duplicate = nullptr) noexcept {
-    return add({&rows, 1}, out_duplicate);
+  // Adds one group of rows, or many (as portable.hpp's table is built). Returns ETB_ALREADY_EXISTS when a
+  // name and key is there already (then nothing is added and `out_duplicate`, when given, is that row) and
+  // ETB_OUT_OF_RESOURCES beyond kMaxTables.
+  etb_status add(KernelRows rows, const Kernel** out_duplicate = nullptr) noexcept {
+    return add({rows, {}}, out_duplicate);
+  }
+  etb_status add(std::span<const KernelRows* const> groups, const Kernel** out_duplicate = nullptr) noexcept {
+    return add({{}, groups}, out_duplicate);
   }
 
   // The kernel for an op: the row whose key matches the tensors in `args` exactly, else the row without key,
@@ -91,15 +93,25 @@ class KernelRegistry {
   // Calls visit(kernel) for each row in the order of adding.
   template <class Visit>
   void for_each(Visit visit) const {
-    for (int i = 0; i < table_count_; ++i) {
-      for (const KernelRows& rows : tables_[i]) {
-        for (const Kernel& kernel : rows) visit(kernel);
-      }
-    }
+    for (int i = 0; i < table_count_; ++i) tables_[i].for_each(visit);
   }
 
  private:
-  std::span<const KernelRows> tables_[kMaxTables];
+  struct Table {
+    KernelRows rows;
+    std::span<const KernelRows* const> groups;
+
+    template <class Visit>
+    void for_each(Visit& visit) const {
+      for (const Kernel& kernel : rows) visit(kernel);
+      for (const KernelRows* group : groups) {
+        for (const Kernel& kernel : *group) visit(kernel);
+      }
+    }
+  };
+  etb_status add(Table table, const Kernel** out_duplicate) noexcept;
+
+  Table tables_[kMaxTables];
   int table_count_ = 0;
   const VectorTable* vector_table_ = nullptr;
 };
