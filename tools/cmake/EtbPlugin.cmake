@@ -1,1 +1,112 @@
-# etb_add_plugin: one vendor plugin (a MODULE library with one exported symbol and a manifest beside it).
+# etb_add_plugin: one plugin, made the same way in this repository and in a vendor's project (find_package(etbackend)).
+#
+#   etb_add_plugin(my_npu SOURCES my_npu.cpp ... MANIFEST manifest.json
+#                  [DEPS targets] [CPU avx2 fma ...] [RANK 10] [OUTPUT_DIRECTORY dir] [NO_INSTALL])
+#
+# makes two targets from the same sources:
+#   etb_plugin_my_npu         the shared library my_npu.so. It exports etb_plugin_query and nothing else, has no undefined
+#                             symbols, binds at load, and finds libraries it brings along beside itself.
+#   etb_plugin_my_npu_static  the same plugin for linking into a program (see etb/static_plugins.h); built only if used.
+#
+# The library and its manifest my_npu.json lie together in OUTPUT_DIRECTORY, <build>/plugins.d unless told otherwise, so
+# that a build tree can be searched for plugins like an installed one. MANIFEST is written by hand but for the entry of
+# `libraries` that describes this file (platform, path, sha256, size, cpu, rank): that one is filled in after each link. A
+# MANIFEST that ends in .in goes through configure_file(@ONLY) first. CPU names the CPU features the library must have,
+# RANK orders variants that all fit (higher wins); both go into the manifest.
+include_guard(GLOBAL)
+include(GNUInstallDirs)
+set(ETB_PLUGIN_MODULE_DIR ${CMAKE_CURRENT_LIST_DIR})
+set(ETB_PLUGIN_INSTALL_DIR ${CMAKE_INSTALL_LIBDIR}/etbackend/plugins.d)
+
+function(etb_add_plugin name)
+  cmake_parse_arguments(arg "NO_INSTALL" "MANIFEST;RANK;OUTPUT_DIRECTORY" "SOURCES;DEPS;CPU" ${ARGN})
+  if(NOT name MATCHES "^[a-z][a-z0-9_]*$")
+    message(FATAL_ERROR "etb_add_plugin: name '${name}', expected lower-case letters, digits and underscores")
+  endif()
+  if(NOT arg_SOURCES OR NOT arg_MANIFEST)
+    message(FATAL_ERROR "etb_add_plugin(${name}): SOURCES and MANIFEST are needed")
+  endif()
+  if(NOT arg_RANK)
+    set(arg_RANK 0)
+  endif()
+  if(NOT arg_OUTPUT_DIRECTORY)
+    set(arg_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/plugins.d)
+  endif()
+
+  set(target etb_plugin_${name})
+  add_library(${target} MODULE ${arg_SOURCES})
+  add_library(${target}_static STATIC EXCLUDE_FROM_ALL ${arg_SOURCES})
+  target_compile_definitions(${target}_static PRIVATE ETB_PLUGIN_STATIC_NAME=${name})
+  foreach(kind ${target} ${target}_static)
+    set_target_properties(${kind} PROPERTIES POSITION_INDEPENDENT_CODE ON C_VISIBILITY_PRESET hidden
+      CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
+    if(TARGET etb::api)   # in this repository
+      target_include_directories(${kind} PRIVATE ${PROJECT_SOURCE_DIR})
+      target_link_libraries(${kind} PRIVATE etb::api etb_warnings etb_sanitizers)
+    else()
+      target_link_libraries(${kind} PRIVATE etbackend::api)
+    endif()
+    target_link_libraries(${kind} PRIVATE ${arg_DEPS})
+  endforeach()
+
+  # The library is installed as it was linked, byte for byte: the manifest holds its digest. So its run path must already
+  # be the final one.
+  set_target_properties(${target} PROPERTIES PREFIX "" OUTPUT_NAME ${name}
+    LIBRARY_OUTPUT_DIRECTORY ${arg_OUTPUT_DIRECTORY} BUILD_WITH_INSTALL_RPATH ON INSTALL_RPATH "$ORIGIN")
+  etb_plugin_link_options(${target})
+  etb_plugin_fill_manifest(${target} ${name} "${arg_MANIFEST}" "${arg_OUTPUT_DIRECTORY}" "${arg_CPU}" ${arg_RANK})
+  add_test(NAME plugin_symbols_${name} COMMAND ${CMAKE_COMMAND} -DLIBRARY=$<TARGET_FILE:${target}>
+    -DNM=${CMAKE_NM} -DREADELF=${CMAKE_READELF} -P ${ETB_PLUGIN_MODULE_DIR}/EtbCheckPluginSymbols.cmake)
+  set_tests_properties(plugin_symbols_${name} PROPERTIES LABELS arch)
+
+  if(NOT arg_NO_INSTALL)
+    install(PROGRAMS $<TARGET_FILE:${target}> DESTINATION ${ETB_PLUGIN_INSTALL_DIR} COMPONENT plugins)
+    install(FILES ${arg_OUTPUT_DIRECTORY}/${name}.json DESTINATION ${ETB_PLUGIN_INSTALL_DIR} COMPONENT plugins)
+  endif()
+endfunction()
+
+function(etb_plugin_link_options target)
+  if(APPLE OR WIN32)
+    return()
+  endif()
+  # Hidden visibility alone is not enough: the C++ library marks its templates visible, and a unique symbol that leaks
+  # keeps the plugin from ever being unloaded.
+  set(exports ${ETB_PLUGIN_MODULE_DIR}/plugin_exports.map)
+  target_link_options(${target} PRIVATE LINKER:--version-script=${exports} LINKER:--exclude-libs,ALL LINKER:-z,now
+    LINKER:-z,relro)
+  set_property(TARGET ${target} APPEND PROPERTY LINK_DEPENDS ${exports})
+  # Clang leaves a sanitizer's runtime to the program, so a sanitized plugin has undefined symbols there.
+  if(NOT (ETB_SANITIZE AND CMAKE_CXX_COMPILER_ID MATCHES "Clang"))
+    target_link_options(${target} PRIVATE LINKER:-z,defs)
+  endif()
+endfunction()
+
+function(etb_plugin_fill_manifest target name manifest directory cpu rank)
+  cmake_path(ABSOLUTE_PATH manifest BASE_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR})
+  if(manifest MATCHES "\\.in$")
+    set(configured ${CMAKE_CURRENT_BINARY_DIR}/${name}.json)
+    configure_file(${manifest} ${configured} @ONLY)
+    set(manifest ${configured})
+  endif()
+  string(TOLOWER "${CMAKE_SYSTEM_NAME}" os)
+  string(TOLOWER "${CMAKE_SYSTEM_PROCESSOR}" arch)
+  etb_plugin_libc(libc)
+  set(script ${ETB_PLUGIN_MODULE_DIR}/EtbFillManifest.cmake)
+  # After each link; and a changed manifest makes a new link.
+  set_property(TARGET ${target} APPEND PROPERTY LINK_DEPENDS ${manifest} ${script})
+  add_custom_command(TARGET ${target} POST_BUILD VERBATIM BYPRODUCTS ${directory}/${name}.json
+    COMMAND ${CMAKE_COMMAND} -DMANIFEST=${manifest} -DLIBRARY=$<TARGET_FILE:${target}> -DOUT=${directory}/${name}.json
+      -DOS=${os} -DARCH=${arch} -DLIBC=${libc} "-DCPU=${cpu}" -DRANK=${rank} -P ${script})
+endfunction()
+
+function(etb_plugin_libc out)
+  set(libc glibc)
+  if(ANDROID)
+    set(libc bionic)
+  elseif(CMAKE_C_LIBRARY_ARCHITECTURE MATCHES "musl" OR CMAKE_CXX_LIBRARY_ARCHITECTURE MATCHES "musl")
+    set(libc musl)
+  elseif(NOT CMAKE_SYSTEM_NAME STREQUAL "Linux")
+    set(libc system)
+  endif()
+  set(${out} ${libc} PARENT_SCOPE)
+endfunction()
