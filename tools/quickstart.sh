@@ -20,7 +20,7 @@ main_job() {
 say "setting up"
 "$root/tools/setup.sh"
 say "building (Release, in build/quickstart)"
-cmake -S "$root" -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DETB_BUILD_TESTS=OFF --log-level=WARNING
+cmake -S "$root" -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DETB_BUILD_TESTS=OFF --log-level=NOTICE
 cmake --build "$build"
 say "running: build/quickstart/bin/etbackend, with the plugins of build/quickstart/plugins.d"
 main_job

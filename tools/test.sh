@@ -40,7 +40,7 @@ build() {
   local preset=$1 settings=()
   if [ "${ETB_REQUIRE_XNNPACK:-0}" = 1 ]; then settings=(-DETB_PLUGIN_XNNPACK=ON); fi
   say "building (preset $preset)"
-  cmake --preset "$preset" "${settings[@]}" --log-level=WARNING
+  cmake --preset "$preset" "${settings[@]}" --log-level=NOTICE
   cmake --build --preset "$preset"
 }
 

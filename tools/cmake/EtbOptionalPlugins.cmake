@@ -18,7 +18,7 @@ endfunction()
 function(etb_print_optional_plugins)
   get_property(outcomes GLOBAL PROPERTY ETB_OPTIONAL_PLUGINS)
   list(JOIN outcomes ", " line)
-  message(STATUS "Optional plugins: ${line}")
+  message(NOTICE "Optional plugins: ${line}")
 endfunction()
 
 foreach(plugin XNNPACK VULKAN OPENCL)

@@ -32,6 +32,7 @@ if(ETB_SANITIZE)
 endif()
 
 if(ETB_BUILD_FUZZERS)
+  file(WRITE ${PROJECT_BINARY_DIR}/fuzzers.txt "")
   target_compile_options(etb_sanitizers INTERFACE -fsanitize=fuzzer-no-link)
 endif()
 
@@ -107,6 +108,9 @@ function(etb_add_fuzzer name)
     etb_add_executable(${name} SOURCES ${arg_SOURCES} DEPS ${arg_DEPS})
     target_compile_options(${name} PRIVATE -fsanitize=fuzzer)
     target_link_options(${name} PRIVATE -fsanitize=fuzzer)
+    cmake_path(ABSOLUTE_PATH arg_CORPUS)
+    # What tools/test.sh --fuzz runs: one line a fuzzer, its name and its corpus.
+    file(APPEND ${PROJECT_BINARY_DIR}/fuzzers.txt "${name} ${arg_CORPUS}\n")
   endif()
   if(ETB_BUILD_TESTS)
     etb_add_executable(${name}_replay SOURCES ${arg_SOURCES} ${PROJECT_SOURCE_DIR}/tests/fuzz/replay_main.cpp DEPS ${arg_DEPS})
