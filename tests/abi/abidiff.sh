@@ -1,0 +1,16 @@
+#!/usr/bin/env bash
+# Compares the types of the ABI, as abidiff sees them in a compiled probe, with the committed dump etb_abi_1_0.abi. With --rebase
+# writes the dump. An added type or appended field fails too: what crosses the boundary changes only on purpose.
+# usage: abidiff.sh CC [--rebase]
+set -euo pipefail
+here=$(cd "$(dirname "$0")" && pwd)
+dump=$here/etb_abi_1_0.abi
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+(cd "$here" && "$1" -std=c11 -g -O0 -shared -fPIC -fvisibility=hidden -I../../api/include abi_probe.c -o "$work/probe.so")
+if [ "${2:-}" = --rebase ]; then
+  abidw --no-corpus-path --no-comp-dir-path --no-show-locs --out-file "$dump" "$work/probe.so"
+  echo "wrote $dump"
+else
+  abidiff --harmless --no-show-locs "$dump" "$work/probe.so"
+fi

@@ -1,0 +1,122 @@
+// Forbidden arrows: which folder may include which, and which third-party library may be named where.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <regex>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace {
+
+namespace fs = std::filesystem;
+
+// What a folder may include besides itself. "etb/" headers are api's.
+const std::map<std::string, std::set<std::string>>& allowed_folders() {
+  static const std::map<std::string, std::set<std::string>> table = {
+      {"api", {}},
+      {"host", {"api"}},
+      {"partitioner_sdk", {"api"}},
+      {"plugins", {"api"}},
+      {"conformance", {"api", "host"}},
+      {"tools", {"api", "host", "partitioner_sdk", "conformance"}},
+  };
+  return table;
+}
+
+// Third-party headers that only some folders may know: a pattern of the include, and the folders.
+struct Fence {
+  const char* include;
+  std::vector<std::string> folders;
+};
+const std::vector<Fence>& fences() {
+  static const std::vector<Fence> list = {
+      {"boost/dll.*", {"host/registry"}},
+      {"(flatbuffers/.*|etb_schema/.*)", {"api/format"}},
+      {"CLI/.*", {"tools"}},
+      {"zip\\.h", {"partitioner_sdk/import", "host/devtools"}},
+      {"sodium\\.h", {"host/registry", "api/format"}},
+  };
+  return list;
+}
+
+struct Include {
+  fs::path file;  // relative to the root
+  std::string header;
+  bool quoted;
+};
+
+std::vector<Include> all_includes() {
+  std::vector<Include> found;
+  const fs::path root = ETB_SOURCE_DIR;
+  const std::regex line("^\\s*#\\s*include\\s*([\"<])([^\">]+)[\">]");
+  for (const auto& [folder, unused] : allowed_folders()) {
+    for (const auto& entry : fs::recursive_directory_iterator(root / folder)) {
+      const std::string ending = entry.path().extension().string();
+      if (!entry.is_regular_file() ||
+          !std::set<std::string>{".c", ".cpp", ".h", ".hpp", ".inc"}.count(ending))
+        continue;
+      std::ifstream in(entry.path());
+      std::smatch match;
+      for (std::string text; std::getline(in, text);) {
+        if (std::regex_search(text, match, line)) {
+          found.push_back({fs::relative(entry.path(), root), match[2], match[1] == "\""});
+        }
+      }
+    }
+  }
+  return found;
+}
+
+bool is_test_code(const fs::path& file) {
+  return std::regex_search(file.string(), std::regex("_(test|benchmark|fuzz)\\.(c|cpp)$|_testing\\."));
+}
+
+TEST(Architecture, FoldersIncludeOnlyWhatTheArrowsAllow) {
+  const auto includes = all_includes();
+  ASSERT_GT(includes.size(), 100u) << "the scan found almost nothing";
+  for (const Include& include : includes) {
+    const std::string from = include.file.begin()->string();
+    const std::string to = fs::path(include.header).begin()->string();
+    if (!include.quoted || allowed_folders().count(to) == 0 || to == from) continue;
+    EXPECT_TRUE(allowed_folders().at(from).count(to)) << include.file << " includes " << include.header;
+  }
+}
+
+TEST(Architecture, PluginsDoNotIncludeEachOther) {
+  for (const Include& include : all_includes()) {
+    const std::string header = include.header;
+    if (include.file.begin()->string() != "plugins" || header.rfind("plugins/", 0) != 0) continue;
+    const std::string own = (*include.file.begin() / *std::next(include.file.begin())).string();
+    EXPECT_EQ(header.rfind(own + "/", 0), 0u) << include.file << " includes " << header;
+  }
+}
+
+TEST(Architecture, ThirdPartyLibrariesStayInTheirFolder) {
+  for (const Include& include : all_includes()) {
+    if (is_test_code(include.file)) continue;
+    for (const Fence& fence : fences()) {
+      if (!std::regex_match(include.header, std::regex(fence.include))) continue;
+      bool inside = false;
+      for (const std::string& folder : fence.folders)
+        inside |= include.file.string().rfind(folder + "/", 0) == 0;
+      EXPECT_TRUE(inside) << include.file << " includes <" << include.header << ">, which belongs to "
+                          << fence.folders[0];
+    }
+  }
+}
+
+TEST(Architecture, TopLevelHoldsOnlyTheDesignedFolders) {
+  const std::set<std::string> folders = {"api",         "host",  "plugins", "partitioner_sdk",
+                                         "conformance", "tools", "docs",    "tests"};
+  const std::set<std::string> files = {"CMakeLists.txt", "README.md", "LICENSE", "CMakePresets.json"};
+  for (const auto& entry : fs::directory_iterator(ETB_SOURCE_DIR)) {
+    const std::string name = entry.path().filename().string();
+    if (name[0] == '.' || name == "build") continue;
+    EXPECT_TRUE((entry.is_directory() ? folders : files).count(name)) << name << " at the top level";
+  }
+}
+
+}  // namespace
