@@ -1,0 +1,137 @@
+// What a vendor says about a plugin in the JSON file beside it. docs/manifest.md is the specification of the format.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "host/registry/fault.hpp"
+
+namespace etb::host {
+
+using Sha256 = std::array<uint8_t, 32>;
+
+struct AbiRange {
+  uint32_t min = 0;  // ETB_ABI_MAKE(major, minor)
+  uint32_t max = 0;
+};
+
+// A delegate id as it stands in .pte files.
+struct ProvidedId {
+  std::string id;
+  std::optional<std::pair<uint32_t, uint32_t>> payload_versions;  // first and last format read; not there: any
+};
+
+// One build of the plugin. The host picks among them before anything is loaded.
+struct LibraryEntry {
+  std::string os;
+  std::string arch;
+  std::string libc;  // "" : any
+  uint32_t api_level = 0;
+  std::string path;  // relative to the manifest, never above it
+  std::optional<Sha256> sha256;
+  std::optional<uint64_t> nbytes;
+  std::vector<std::string> cpu;  // features that the processor must have
+  int32_t rank = 0;              // among those that fit, the highest wins
+};
+
+enum class Provenance { kBundle, kSystem };
+
+struct NeededLibrary {
+  std::string name;
+  std::string min_version;
+  std::string max_version;
+  Provenance where = Provenance::kSystem;
+};
+
+struct NeededDriver {
+  std::string name;
+  std::string min_version;
+};
+
+struct DeviceMatch {
+  std::string vendor;      // "0x10de"
+  std::string compatible;  // device-tree compatible
+  std::string api_version;
+};
+
+struct Needs {
+  std::vector<NeededLibrary> libraries;
+  std::string kernel_min;
+  std::vector<NeededDriver> drivers;
+  std::vector<DeviceMatch> match;
+};
+
+// A hint; live enumeration wins.
+struct DeviceFamily {
+  std::string kind;
+  std::string name;
+  std::vector<std::string> caps;
+};
+
+struct OpTableFile {
+  std::string path;
+  std::optional<Sha256> sha256;
+};
+
+using OptionValue = std::variant<std::monostate, bool, int64_t, double, std::string>;
+
+struct OptionEntry {
+  std::string key;
+  std::string type;  // bool, i64, f64, text, bytes, list
+  OptionValue default_value;
+  std::optional<double> minimum;
+  std::optional<double> maximum;
+  std::vector<std::string> choices;
+  std::vector<std::string> scopes;  // plugin, device, delegate, run
+  std::string mutable_when;         // fixed, between, any-time
+  std::string doc;
+};
+
+struct ManifestFlags {
+  bool unloadable = false;
+  bool own_threads = false;
+  std::string sandbox = "allowed";  // required, allowed, unsupported
+};
+
+struct Manifest {
+  std::string id;
+  std::string version;
+  std::string vendor;
+  std::string license;
+  std::string url;
+  std::string description;
+  std::vector<ProvidedId> provides;
+  std::vector<std::string> aliases;
+  AbiRange abi;
+  uint32_t profiles = 0;  // ETB_PROFILE_*
+  std::vector<LibraryEntry> libraries;
+  Needs needs;
+  std::vector<DeviceFamily> devices;
+  std::optional<OpTableFile> ops;
+  std::vector<OptionEntry> options;
+  ManifestFlags flags;
+  int32_t priority = 0;
+  std::string certificate;
+  std::string signature;
+  std::vector<std::string> unknown_keys;  // paths of the keys that this host does not know and ignores
+};
+
+// A manifest, or everything that is wrong with it. `id` is known even then when the file at least says it.
+struct ManifestReading {
+  std::optional<Manifest> manifest;
+  std::string id;
+  std::vector<Fault> faults;
+};
+
+ManifestReading parse_manifest(std::string_view text);
+
+// The same facts as JSON, for `info --json`; parses back into an equal manifest.
+std::string to_json(const Manifest& manifest);
+
+}  // namespace etb::host

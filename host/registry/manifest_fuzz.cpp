@@ -1,0 +1,22 @@
+// Any bytes as a manifest and as an overlay: a value or faults, and what was read survives being written again.
+#include <cstdint>
+#include <cstdlib>
+
+#include "host/registry/manifest.hpp"
+#include "host/registry/manifest_overlay.hpp"
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  const std::string_view text(reinterpret_cast<const char*>(data), size);
+  const etb::host::ManifestReading reading = etb::host::parse_manifest(text);
+  if (reading.manifest.has_value() != reading.faults.empty()) std::abort();
+  for (const etb::host::Fault& fault : reading.faults)
+    if (fault.path.empty() || !etb::host::is_printable(to_text(fault))) std::abort();
+  if (reading.manifest) {
+    const std::string once = to_json(*reading.manifest);
+    const etb::host::ManifestReading again = etb::host::parse_manifest(once);
+    if (!again.manifest || to_json(*again.manifest) != once) std::abort();
+  }
+  const etb::host::OverlayReading overlay = etb::host::parse_overlay(text);
+  if (overlay.overlay.has_value() != overlay.faults.empty()) std::abort();
+  return 0;
+}

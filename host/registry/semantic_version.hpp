@@ -1,0 +1,13 @@
+// Semantic versions (semver.org 2.0.0): validity and order.
+#pragma once
+
+#include <string_view>
+
+namespace etb::host {
+
+bool is_semantic_version(std::string_view text);
+
+// < 0, 0, > 0 as a precedes, equals, follows b. Build metadata does not count. Both must be valid.
+int compare_semantic_versions(std::string_view a, std::string_view b);
+
+}  // namespace etb::host
