@@ -20,7 +20,8 @@ uint32_t next_code_point(std::string_view text, size_t& at) {
     point = point << 6 | (static_cast<unsigned char>(text[at++]) & 0x3f);
   }
   constexpr uint32_t kSmallest[] = {0, 0x80, 0x800, 0x10000};
-  if (point < kSmallest[tail_count] || point > 0x10ffff || (point >= 0xd800 && point <= 0xdfff)) return 0xffffffff;
+  if (point < kSmallest[tail_count] || point > 0x10ffff || (point >= 0xd800 && point <= 0xdfff))
+    return 0xffffffff;
   return point;
 }
 
@@ -42,7 +43,7 @@ std::string to_text(const std::vector<Fault>& faults) {
   return text;
 }
 
-std::string quoted(std::string_view text) {
+std::string in_quotes(std::string_view text) {
   std::string out = "'";
   size_t at = 0;
   while (at < text.size() && out.size() < kQuotedMaxBytes) {

@@ -19,7 +19,7 @@ std::string to_text(const Fault& fault);
 std::string to_text(const std::vector<Fault>& faults);
 
 // In quotes, at most 64 bytes, with everything that could drive a terminal escaped: hostile text is printed too.
-std::string quoted(std::string_view text);
+std::string in_quotes(std::string_view text);
 
 // Whether text is valid UTF-8 without control characters and without marks that reorder what a reader sees.
 bool is_printable(std::string_view text);

@@ -42,7 +42,8 @@ bool is_version(std::string_view text) { return text.size() <= 31 && is_semantic
 
 bool is_provided_id(std::string_view text) {
   return is_word(text, 63, [](char c) {
-    return is_lower(c) || is_upper(c) || is_digit(c) || c == '_' || c == '-' || c == '.' || c == ':' || c == '/' || c == '+';
+    return is_lower(c) || is_upper(c) || is_digit(c) || c == '_' || c == '-' || c == '.' || c == ':' ||
+           c == '/' || c == '+';
   });
 }
 
@@ -53,12 +54,14 @@ bool is_token(std::string_view text) {
 }
 
 bool is_alias(std::string_view text) {
-  return is_word(text, 32, [](char c) { return is_lower(c) || is_digit(c) || c == '_' || c == '-'; }) && text[0] != '-';
+  return is_word(text, 32, [](char c) { return is_lower(c) || is_digit(c) || c == '_' || c == '-'; }) &&
+         text[0] != '-';
 }
 
 bool is_option_key(std::string_view text) {
   return text.size() <= 95 && all_parts(text, '.', [](std::string_view part) {
-           return is_word(part, 63, [](char c) { return is_lower(c) || is_digit(c) || c == '_' || c == '-'; }) &&
+           return is_word(part, 63,
+                          [](char c) { return is_lower(c) || is_digit(c) || c == '_' || c == '-'; }) &&
                   is_lower(part[0]);
          });
 }
@@ -68,18 +71,21 @@ bool is_text(std::string_view text) { return text.size() <= 4096 && is_printable
 
 bool is_url(std::string_view text) {
   const bool has_scheme = text.substr(0, 8) == "https://" || text.substr(0, 7) == "http://";
-  return has_scheme && is_word(text, 512, [](char c) { return c > 0x20 && c < 0x7f && c != '"' && c != '<' && c != '>'; });
+  return has_scheme &&
+         is_word(text, 512, [](char c) { return c > 0x20 && c < 0x7f && c != '"' && c != '<' && c != '>'; });
 }
 
 bool is_beneath(std::string_view text) {
   if (text.size() > 255 || !is_printable(text) || text.find('\\') != std::string_view::npos) return false;
-  return all_parts(text, '/', [](std::string_view part) { return !part.empty() && part != "." && part != ".."; });
+  return all_parts(text, '/',
+                   [](std::string_view part) { return !part.empty() && part != "." && part != ".."; });
 }
 
 bool is_sha256(std::string_view text) { return text.size() == 64 && is_word(text, 64, is_lower_hex); }
 
 bool is_dotted_number(std::string_view text) {
-  return text.size() <= 31 && all_parts(text, '.', [](std::string_view part) { return is_word(part, 9, is_digit); });
+  return text.size() <= 31 &&
+         all_parts(text, '.', [](std::string_view part) { return is_word(part, 9, is_digit); });
 }
 
 bool is_soname(std::string_view text) { return is_beneath(text) && text.find('/') == std::string_view::npos; }
@@ -90,7 +96,8 @@ bool is_vendor_number(std::string_view text) {
 
 }  // namespace
 
-const TextRule kPluginIdRule{is_plugin_id, "a lower-case reverse-DNS id of at most 95 bytes such as 'com.example.my-npu'"};
+const TextRule kPluginIdRule{is_plugin_id,
+                             "a lower-case reverse-DNS id of at most 95 bytes such as 'com.example.my-npu'"};
 const TextRule kVersionRule{is_version, "a semantic version of at most 31 bytes such as '1.2.0'"};
 const TextRule kProvidedIdRule{is_provided_id, "a delegate id of 1 to 63 letters, digits and _-.:/+"};
 const TextRule kAliasRule{is_alias, "1 to 32 lower-case letters, digits, _ and -, not starting with -"};
@@ -99,7 +106,8 @@ const TextRule kOptionKeyRule{is_option_key, "lower-case words joined by dots, e
 const TextRule kLineRule{is_line, "1 to 256 bytes of UTF-8 without control characters"};
 const TextRule kTextRule{is_text, "at most 4096 bytes of UTF-8 without control characters"};
 const TextRule kUrlRule{is_url, "an http or https URL of at most 512 bytes"};
-const TextRule kBeneathRule{is_beneath, "a relative path beneath the manifest, without '..', '.', '\\' or empty parts"};
+const TextRule kBeneathRule{is_beneath,
+                            "a relative path beneath the manifest, without '..', '.', '\\' or empty parts"};
 const TextRule kSha256Rule{is_sha256, "64 lower-case hexadecimal digits"};
 const TextRule kDottedNumberRule{is_dotted_number, "numbers joined by dots such as '5.10'"};
 const TextRule kSonameRule{is_soname, "the file name of a shared library, without folders"};

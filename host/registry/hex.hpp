@@ -24,7 +24,9 @@ inline std::string format_hex(std::span<const uint8_t> bytes) {
 // Nothing unless text is exactly 2 * N lower-case digits.
 template <size_t N>
 std::optional<std::array<uint8_t, N>> parse_hex(std::string_view text) {
-  const auto digit = [](char c) { return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1; };
+  const auto digit = [](char c) {
+    return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+  };
   if (text.size() != 2 * N) return std::nullopt;
   std::array<uint8_t, N> bytes{};
   for (size_t i = 0; i < N; ++i) {

@@ -39,7 +39,7 @@ class Builder : public nlohmann::json_sax<json> {
     if (const size_t at = what.find("] "); at != std::string::npos) what.erase(0, at + 2);
     if (what.size() > 160) what.resize(160);
     const bool is_fit = is_printable(what);
-    report("$", is_fit ? what : "not valid JSON text in UTF-8: " + quoted(what));
+    report("$", is_fit ? what : "not valid JSON text in UTF-8: " + in_quotes(what));
     return false;
   }
 
@@ -62,7 +62,7 @@ class Builder : public nlohmann::json_sax<json> {
         continue;
       }
       const bool is_plain = is_printable(level.key) && level.key.size() <= 64;
-      text += (text.empty() ? "" : ".") + (is_plain ? level.key : quoted(level.key));
+      text += (text.empty() ? "" : ".") + (is_plain ? level.key : in_quotes(level.key));
     }
     return text.empty() ? "$" : text;
   }

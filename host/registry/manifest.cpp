@@ -20,7 +20,8 @@ constexpr size_t kMaxItems = 256;
 
 std::optional<uint32_t> parse_abi_version(std::string_view text) {
   const size_t dot = text.find('.');
-  if (!kDottedNumberRule.accepts(text) || dot == std::string_view::npos || text.find('.', dot + 1) != std::string_view::npos)
+  if (!kDottedNumberRule.accepts(text) || dot == std::string_view::npos ||
+      text.find('.', dot + 1) != std::string_view::npos)
     return std::nullopt;
   const unsigned long major = std::stoul(std::string(text.substr(0, dot)));
   const unsigned long minor = std::stoul(std::string(text.substr(dot + 1)));
@@ -43,8 +44,11 @@ void read_abi(ObjectReader& in, Manifest& out) {
       "'runtime', 'aot' or 'layer'"};
   const std::vector<std::string> profiles = in.texts("profiles", Need::kRequired, kRule, 3);
   for (const std::string& profile : profiles)
-    out.profiles |= profile == "runtime" ? ETB_PROFILE_RUNTIME : profile == "aot" ? ETB_PROFILE_AOT : ETB_PROFILE_LAYER;
-  if (profiles.empty()) in.report("profiles", "names none, expected at least one of 'runtime', 'aot', 'layer'");
+    out.profiles |= profile == "runtime" ? ETB_PROFILE_RUNTIME
+                    : profile == "aot"   ? ETB_PROFILE_AOT
+                                         : ETB_PROFILE_LAYER;
+  if (profiles.empty())
+    in.report("profiles", "names none, expected at least one of 'runtime', 'aot', 'layer'");
   if ((out.profiles & ETB_PROFILE_LAYER) != 0 && profiles.size() > 1)
     in.report("profiles", "'layer' stands alone: an interposer is no backend");
 }
@@ -59,7 +63,8 @@ ProvidedId read_provided_id(ObjectReader& in) {
   };
   if (!range->is_array() || range->size() != 2 || !is_version((*range)[0]) || !is_version((*range)[1]) ||
       (*range)[0].get<uint64_t>() > (*range)[1].get<uint64_t>())
-    in.report("payload_versions", "found " + describe(*range) + ", expected [first, last] of two 32-bit numbers");
+    in.report("payload_versions",
+              "found " + describe(*range) + ", expected [first, last] of two 32-bit numbers");
   else
     out.payload_versions = {(*range)[0].get<uint32_t>(), (*range)[1].get<uint32_t>()};
   return out;
@@ -70,11 +75,12 @@ void read_provides(ObjectReader& in, Manifest& out) {
   in.objects("provides", Need::kOptional, kMaxItems, [&](ObjectReader& item, size_t) {
     out.provides.push_back(read_provided_id(item));
     if (const std::string& id = out.provides.back().id; !id.empty() && !seen.insert(id).second)
-      item.report("id", "found " + quoted(id) + " a second time");
+      item.report("id", "found " + in_quotes(id) + " a second time");
   });
   const bool is_backend = (out.profiles & (ETB_PROFILE_RUNTIME | ETB_PROFILE_AOT)) != 0;
   if (is_backend && out.provides.empty())
-    in.report("provides", "names none, expected at least one delegate id from a plugin of profile runtime or aot");
+    in.report("provides",
+              "names none, expected at least one delegate id from a plugin of profile runtime or aot");
 }
 
 std::optional<Sha256> read_sha256(ObjectReader& in) {
@@ -100,12 +106,14 @@ LibraryEntry read_library(ObjectReader& in) {
 void read_libraries(ObjectReader& in, Manifest& out) {
   in.objects("libraries", Need::kRequired, kMaxItems, [&](ObjectReader& item, size_t) {
     LibraryEntry entry = read_library(item);
-    const bool is_ambiguous = std::any_of(out.libraries.begin(), out.libraries.end(), [&](const LibraryEntry& other) {
-      return other.os == entry.os && other.arch == entry.arch && other.libc == entry.libc &&
-             other.api_level == entry.api_level && other.cpu == entry.cpu && other.rank == entry.rank;
-    });
+    const bool is_ambiguous =
+        std::any_of(out.libraries.begin(), out.libraries.end(), [&](const LibraryEntry& other) {
+          return other.os == entry.os && other.arch == entry.arch && other.libc == entry.libc &&
+                 other.api_level == entry.api_level && other.cpu == entry.cpu && other.rank == entry.rank;
+        });
     if (is_ambiguous && !entry.os.empty())
-      item.report("rank", "platform, cpu and rank are those of an earlier library, so the choice would be arbitrary");
+      item.report("rank",
+                  "platform, cpu and rank are those of an earlier library, so the choice would be arbitrary");
     out.libraries.push_back(std::move(entry));
   });
   if (out.libraries.empty()) in.report("libraries", "names none, expected at least one");
@@ -117,8 +125,9 @@ void read_needs(ObjectReader& in, Needs& out) {
     needed.name = item.text("name", Need::kRequired, kSonameRule);
     needed.min_version = item.text("min", Need::kOptional, kDottedNumberRule);
     needed.max_version = item.text("max", Need::kOptional, kDottedNumberRule);
-    needed.where =
-        item.one_of("where", Need::kOptional, {"bundle", "system"}) == "bundle" ? Provenance::kBundle : Provenance::kSystem;
+    needed.where = item.one_of("where", Need::kOptional, {"bundle", "system"}) == "bundle"
+                       ? Provenance::kBundle
+                       : Provenance::kSystem;
   });
   out.kernel_min = in.text("kernel_min", Need::kOptional, kDottedNumberRule);
   in.objects("drivers", Need::kOptional, kMaxItems, [&](ObjectReader& item, size_t) {
@@ -151,25 +160,29 @@ OptionValue read_default(ObjectReader& in, const std::string& type) {
   if (type == "f64" && value->is_number()) return value->get<double>();
   if (type == "text" && value->is_string() && is_printable(value->get_ref<const std::string&>()))
     return value->get<std::string>();
-  if (!type.empty()) in.report("default", "found " + describe(*value) + ", expected a value of type '" + type + '\'');
+  if (!type.empty())
+    in.report("default", "found " + describe(*value) + ", expected a value of type '" + type + '\'');
   return {};
 }
 
 void read_options(ObjectReader& in, Manifest& out) {
-  static constexpr TextRule kScopeRule{
-      [](std::string_view text) { return text == "plugin" || text == "device" || text == "delegate" || text == "run"; },
-      "'plugin', 'device', 'delegate' or 'run'"};
+  static constexpr TextRule kScopeRule{[](std::string_view text) {
+                                         return text == "plugin" || text == "device" || text == "delegate" ||
+                                                text == "run";
+                                       },
+                                       "'plugin', 'device', 'delegate' or 'run'"};
   std::set<std::string> seen;
   in.objects("options", Need::kOptional, kMaxItems, [&](ObjectReader& item, size_t) {
     OptionEntry& option = out.options.emplace_back();
     option.key = item.text("key", Need::kRequired, kOptionKeyRule);
     if (!option.key.empty() && !seen.insert(option.key).second)
-      item.report("key", "found " + quoted(option.key) + " a second time");
+      item.report("key", "found " + in_quotes(option.key) + " a second time");
     option.type = item.one_of("type", Need::kRequired, {"bool", "i64", "f64", "text", "bytes", "list"});
     option.default_value = read_default(item, option.type);
     option.minimum = item.number("min");
     option.maximum = item.number("max");
-    if (option.minimum && option.maximum && *option.minimum > *option.maximum) item.report("max", "smaller than min");
+    if (option.minimum && option.maximum && *option.minimum > *option.maximum)
+      item.report("max", "smaller than min");
     option.choices = item.texts("choices", Need::kOptional, kLineRule, kMaxItems);
     option.scopes = item.texts("scopes", Need::kOptional, kScopeRule, 4);
     option.mutable_when = item.one_of("mutable", Need::kOptional, {"fixed", "between", "any-time"});
@@ -218,7 +231,7 @@ bool is_known_format(ObjectReader& in, const std::vector<Fault>& faults) {
   in.integer("manifest_version", Need::kRequired, kManifestVersion, kManifestVersion, 0);
   for (const std::string& feature : in.texts("requires_manifest_features", Need::kOptional, kTokenRule, 64))
     if (std::find(kKnownFeatures.begin(), kKnownFeatures.end(), feature) == kKnownFeatures.end())
-      in.report("requires_manifest_features", "this host does not know the feature " + quoted(feature));
+      in.report("requires_manifest_features", "this host does not know the feature " + in_quotes(feature));
   return faults.empty();
 }
 

@@ -24,7 +24,8 @@ struct AbiRange {
 // A delegate id as it stands in .pte files.
 struct ProvidedId {
   std::string id;
-  std::optional<std::pair<uint32_t, uint32_t>> payload_versions;  // first and last format read; not there: any
+  std::optional<std::pair<uint32_t, uint32_t>>
+      payload_versions;  // first and last format read; not there: any
 };
 
 // One build of the plugin. The host picks among them before anything is loaded.

@@ -98,7 +98,10 @@ json from_option(const OptionEntry& option) {
 }  // namespace
 
 std::string to_json(const Manifest& manifest) {
-  json out{{"manifest_version", 1}, {"id", manifest.id}, {"version", manifest.version}, {"vendor", manifest.vendor}};
+  json out{{"manifest_version", 1},
+           {"id", manifest.id},
+           {"version", manifest.version},
+           {"vendor", manifest.vendor}};
   put(out, "license", manifest.license);
   put(out, "url", manifest.url);
   put(out, "description", manifest.description);

@@ -89,20 +89,23 @@ TEST(Manifest, KeepsUnknownKeysAndGoesOn) {
   document["libraries"][1]["numa"] = true;
   const ManifestReading reading = parse_manifest(document.dump());
   ASSERT_TRUE(reading.manifest) << to_text(reading.faults);
-  EXPECT_THAT(reading.manifest->unknown_keys, testing::UnorderedElementsAre("x_new", "abi.later", "libraries[1].numa"));
+  EXPECT_THAT(reading.manifest->unknown_keys,
+              testing::UnorderedElementsAre("x_new", "abi.later", "libraries[1].numa"));
 }
 
 TEST(Manifest, RefusesFeaturesItDoesNotKnow) {
   json document = full_manifest();
   document["requires_manifest_features"] = {"time-travel"};
-  EXPECT_THAT(faults_of(document), ElementsAre("requires_manifest_features: this host does not know the feature 'time-travel'"));
+  EXPECT_THAT(faults_of(document),
+              ElementsAre("requires_manifest_features: this host does not know the feature 'time-travel'"));
 }
 
 TEST(Manifest, OfAnotherVersionIsJudgedByItsVersionOnly) {
   json document = full_manifest();
   document["manifest_version"] = 2;
   document["abi"] = "another meaning";
-  EXPECT_THAT(faults_of(document), ElementsAre("manifest_version: found the number 2, expected an integer from 1 to 1"));
+  EXPECT_THAT(faults_of(document),
+              ElementsAre("manifest_version: found the number 2, expected an integer from 1 to 1"));
 }
 
 TEST(Manifest, IdIsKnownEvenWhenTheRestIsNot) {
@@ -112,7 +115,8 @@ TEST(Manifest, IdIsKnownEvenWhenTheRestIsNot) {
 }
 
 TEST(Manifest, NamesAllFaultsNotOnlyTheFirst) {
-  const auto faults = faults_of(json::parse(R"({"manifest_version": 1, "id": "NoDots", "version": "1", "libraries": []})"));
+  const auto faults =
+      faults_of(json::parse(R"({"manifest_version": 1, "id": "NoDots", "version": "1", "libraries": []})"));
   EXPECT_THAT(faults, Contains(HasSubstr("id: found 'NoDots', expected a lower-case reverse-DNS id")));
   EXPECT_THAT(faults, Contains(HasSubstr("version: found '1'")));
   EXPECT_THAT(faults, Contains("vendor: missing, but required"));
@@ -140,10 +144,12 @@ INSTANTIATE_TEST_SUITE_P(
     Fields, ManifestField,
     testing::Values(
         BadField{"/manifest_version", "\"1\"", "manifest_version: found '1', expected an integer"},
-        BadField{"/id", "\"Com.Example\"", "id: found 'Com.Example'"}, BadField{"/id", "\"com.example.\"", "id: "},
-        BadField{"/id", "\"com.-x\"", "id: "}, BadField{"/id", "\"com.x\\u0000y\"", "id: found 'com.x\\x00y'"},
-        BadField{"/version", "\"01.2.3\"", "version: "}, BadField{"/version", "7", "version: found the number 7"},
-        BadField{"/vendor", "\"\"", "vendor: "}, BadField{"/vendor", "\"a\\u001b[2Jb\"", "vendor: found 'a\\x1b[2Jb'"},
+        BadField{"/id", "\"Com.Example\"", "id: found 'Com.Example'"},
+        BadField{"/id", "\"com.example.\"", "id: "}, BadField{"/id", "\"com.-x\"", "id: "},
+        BadField{"/id", "\"com.x\\u0000y\"", "id: found 'com.x\\x00y'"},
+        BadField{"/version", "\"01.2.3\"", "version: "},
+        BadField{"/version", "7", "version: found the number 7"}, BadField{"/vendor", "\"\"", "vendor: "},
+        BadField{"/vendor", "\"a\\u001b[2Jb\"", "vendor: found 'a\\x1b[2Jb'"},
         BadField{"/vendor", "\"a\\u202eb\"", "vendor: "}, BadField{"/url", "\"file:///etc/passwd\"", "url: "},
         BadField{"/provides/0/id", "\"a b\"", "provides[0].id: found 'a b'"},
         BadField{"/provides/1/id", "\"MyNpuBackend\"", "provides[1].id: found 'MyNpuBackend' a second time"},
@@ -151,36 +157,53 @@ INSTANTIATE_TEST_SUITE_P(
         BadField{"/provides/0/payload_versions", "[-1, 3]", "provides[0].payload_versions: "},
         BadField{"/provides/0", "\"MyNpuBackend\"", "provides[0]: found 'MyNpuBackend', expected an object"},
         BadField{"/aliases/1", "\"npu\"", "aliases[1]: found 'npu' a second time"},
-        BadField{"/aliases/0", "\"NPU\"", "aliases[0]: "}, BadField{"/aliases", "\"npu\"", "aliases: found 'npu', expected an array"},
+        BadField{"/aliases/0", "\"NPU\"", "aliases[0]: "},
+        BadField{"/aliases", "\"npu\"", "aliases: found 'npu', expected an array"},
         BadField{"/abi/min", "\"1\"", "abi.min: found '1', expected major.minor"},
-        BadField{"/abi/min", "\"1.99999\"", "abi.min: "}, BadField{"/abi/min", "\"1.3\"", "abi.max: smaller than min"},
-        BadField{"/abi/min", "1.0", "abi.min: found the number 1.0"}, BadField{"/abi/profiles/0", "\"all\"", "abi.profiles[0]: "},
+        BadField{"/abi/min", "\"1.99999\"", "abi.min: "},
+        BadField{"/abi/min", "\"1.3\"", "abi.max: smaller than min"},
+        BadField{"/abi/min", "1.0", "abi.min: found the number 1.0"},
+        BadField{"/abi/profiles/0", "\"all\"", "abi.profiles[0]: "},
         BadField{"/abi/profiles/0", "\"layer\"", "abi.profiles: 'layer' stands alone"},
-        BadField{"/libraries/0/path", "\"../npu.so\"", "libraries[0].path: found '../npu.so', expected a relative path"},
+        BadField{"/libraries/0/path", "\"../npu.so\"",
+                 "libraries[0].path: found '../npu.so', expected a relative path"},
         BadField{"/libraries/0/path", "\"/usr/lib/npu.so\"", "libraries[0].path: "},
         BadField{"/libraries/0/path", "\"a/../../npu.so\"", "libraries[0].path: "},
-        BadField{"/libraries/0/path", "\"a//b\"", "libraries[0].path: "}, BadField{"/libraries/0/path", "\"./b\"", "libraries[0].path: "},
-        BadField{"/libraries/0/path", "\"a\\\\b\"", "libraries[0].path: "}, BadField{"/libraries/0/path", "\"\"", "libraries[0].path: "},
+        BadField{"/libraries/0/path", "\"a//b\"", "libraries[0].path: "},
+        BadField{"/libraries/0/path", "\"./b\"", "libraries[0].path: "},
+        BadField{"/libraries/0/path", "\"a\\\\b\"", "libraries[0].path: "},
+        BadField{"/libraries/0/path", "\"\"", "libraries[0].path: "},
         BadField{"/libraries/0/sha256", "\"AB\"", "libraries[0].sha256: found 'AB', expected 64"},
-        BadField{"/libraries/0/size", "0", "libraries[0].size: "}, BadField{"/libraries/0/size", "18446744073709551615", "libraries[0].size: "},
-        BadField{"/libraries/0/size", "1e9", "libraries[0].size: "}, BadField{"/libraries/0/rank", "1001", "libraries[0].rank: "},
-        BadField{"/libraries/0/cpu", "[\"avx2\", \"avx2\"]", "libraries[0].cpu[1]: found 'avx2' a second time"},
-        BadField{"/libraries/2", R"({"os": "linux", "arch": "x86_64", "path": "x.so"})", "libraries[2].rank: platform, cpu and rank"},
+        BadField{"/libraries/0/size", "0", "libraries[0].size: "},
+        BadField{"/libraries/0/size", "18446744073709551615", "libraries[0].size: "},
+        BadField{"/libraries/0/size", "1e9", "libraries[0].size: "},
+        BadField{"/libraries/0/rank", "1001", "libraries[0].rank: "},
+        BadField{"/libraries/0/cpu", "[\"avx2\", \"avx2\"]",
+                 "libraries[0].cpu[1]: found 'avx2' a second time"},
+        BadField{"/libraries/2", R"({"os": "linux", "arch": "x86_64", "path": "x.so"})",
+                 "libraries[2].rank: platform, cpu and rank"},
         BadField{"/needs/libraries/0/name", "\"a/b.so\"", "needs.libraries[0].name: "},
-        BadField{"/needs/libraries/0/where", "\"here\"", "needs.libraries[0].where: found 'here', expected one of 'bundle', 'system'"},
-        BadField{"/needs/match/0/vendor", "\"10de\"", "needs.match[0].vendor: "}, BadField{"/needs/kernel_min", "\"five\"", "needs.kernel_min: "},
-        BadField{"/devices/0/kind", "null", "devices[0].kind: found null"}, BadField{"/ops/path", "\"/ops\"", "ops.path: "},
-        BadField{"/options/0/type", "\"int\"", "options[0].type: "}, BadField{"/options/0/default", "\"4\"", "options[0].default: "},
-        BadField{"/options/0/max", "0", "options[0].max: smaller than min"}, BadField{"/options/0/key", "\"A B\"", "options[0].key: "},
+        BadField{"/needs/libraries/0/where", "\"here\"",
+                 "needs.libraries[0].where: found 'here', expected one of 'bundle', 'system'"},
+        BadField{"/needs/match/0/vendor", "\"10de\"", "needs.match[0].vendor: "},
+        BadField{"/needs/kernel_min", "\"five\"", "needs.kernel_min: "},
+        BadField{"/devices/0/kind", "null", "devices[0].kind: found null"},
+        BadField{"/ops/path", "\"/ops\"", "ops.path: "},
+        BadField{"/options/0/type", "\"int\"", "options[0].type: "},
+        BadField{"/options/0/default", "\"4\"", "options[0].default: "},
+        BadField{"/options/0/max", "0", "options[0].max: smaller than min"},
+        BadField{"/options/0/key", "\"A B\"", "options[0].key: "},
         BadField{"/options/0/scopes", "[\"world\"]", "options[0].scopes[0]: "},
         BadField{"/flags/unloadable", "1", "flags.unloadable: found the number 1, expected true or false"},
-        BadField{"/flags/sandbox", "\"maybe\"", "flags.sandbox: "}, BadField{"/flags", "[]", "flags: found an array, expected an object"},
+        BadField{"/flags/sandbox", "\"maybe\"", "flags.sandbox: "},
+        BadField{"/flags", "[]", "flags: found an array, expected an object"},
         BadField{"/priority", "101", "priority: "}, BadField{"/certificate", "\"../c\"", "certificate: "}));
 
 TEST(Manifest, RefusesWhatIsNoDocument) {
   const auto only_fault = [](std::string_view text) {
     const ManifestReading reading = parse_manifest(text);
-    return reading.faults.size() == 1 ? to_text(reading.faults[0]) : "faults: " + std::to_string(reading.faults.size());
+    return reading.faults.size() == 1 ? to_text(reading.faults[0])
+                                      : "faults: " + std::to_string(reading.faults.size());
   };
   EXPECT_THAT(only_fault(""), HasSubstr("$: parse error"));
   EXPECT_THAT(only_fault("{\"id\": \"com.example"), HasSubstr("$: parse error"));
@@ -195,7 +218,8 @@ TEST(Manifest, RefusesDuplicateKeysWithTheirPath) {
   std::string text = full_manifest().dump();
   text.insert(1, "\"id\": \"com.example.first\", ");
   EXPECT_THAT(to_text(parse_manifest(text).faults), HasSubstr("id: this key is there twice"));
-  const ManifestReading nested = parse_manifest(R"({"manifest_version": 1, "libraries": [{"a": [0]}, {"path": "a", "path": "b"}]})");
+  const ManifestReading nested =
+      parse_manifest(R"({"manifest_version": 1, "libraries": [{"a": [0]}, {"path": "a", "path": "b"}]})");
   EXPECT_THAT(to_text(nested.faults), HasSubstr("libraries[1].path: this key is there twice"));
 }
 
@@ -207,7 +231,8 @@ TEST(Manifest, BoundsTheNumberOfFaults) {
 }
 
 TEST(Overlay, MayDisableReprioritiseAndPin) {
-  const OverlayReading reading = parse_overlay(R"({"manifest_version": 1, "disable": true, "priority": 7, "pin": ["X"]})");
+  const OverlayReading reading =
+      parse_overlay(R"({"manifest_version": 1, "disable": true, "priority": 7, "pin": ["X"]})");
   ASSERT_TRUE(reading.overlay) << to_text(reading.faults);
   EXPECT_TRUE(reading.overlay->disable);
   EXPECT_EQ(reading.overlay->priority, 7);
@@ -215,16 +240,18 @@ TEST(Overlay, MayDisableReprioritiseAndPin) {
 }
 
 TEST(Overlay, MayNothingElse) {
-  const OverlayReading reading = parse_overlay(R"({"manifest_version": 1, "libraries": [{"path": "evil.so"}], "disabled": true})");
+  const OverlayReading reading =
+      parse_overlay(R"({"manifest_version": 1, "libraries": [{"path": "evil.so"}], "disabled": true})");
   EXPECT_FALSE(reading.overlay);
-  EXPECT_THAT(to_text(reading.faults), AllOf(HasSubstr("libraries: an overlay may only"), HasSubstr("disabled: an overlay may only")));
+  EXPECT_THAT(to_text(reading.faults),
+              AllOf(HasSubstr("libraries: an overlay may only"), HasSubstr("disabled: an overlay may only")));
 }
 
 TEST(Quoted, EscapesAndBounds) {
-  EXPECT_EQ(quoted("a\x1b[31m\n"), "'a\\x1b[31m\\x0a'");
-  EXPECT_EQ(quoted("\xc3\xa9"), "'\xc3\xa9'");
-  EXPECT_EQ(quoted("\xc3"), "'\\xc3'");
-  EXPECT_LT(quoted(std::string(1000, 'x')).size(), 80u);
+  EXPECT_EQ(in_quotes("a\x1b[31m\n"), "'a\\x1b[31m\\x0a'");
+  EXPECT_EQ(in_quotes("\xc3\xa9"), "'\xc3\xa9'");
+  EXPECT_EQ(in_quotes("\xc3"), "'\\xc3'");
+  EXPECT_LT(in_quotes(std::string(1000, 'x')).size(), 80u);
 }
 
 }  // namespace

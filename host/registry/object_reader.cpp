@@ -16,7 +16,7 @@ std::string describe(const json& value) {
     case json::value_t::array:
       return "an array";
     case json::value_t::string:
-      return quoted(value.get_ref<const std::string&>());
+      return in_quotes(value.get_ref<const std::string&>());
     case json::value_t::number_float:
     case json::value_t::number_integer:
     case json::value_t::number_unsigned:
@@ -57,7 +57,8 @@ const json* ObjectReader::array(const char* key, Need need, size_t max_count) {
     return nullptr;
   }
   if (found->size() > max_count) {
-    report(key, "found " + std::to_string(found->size()) + " items, expected at most " + std::to_string(max_count));
+    report(key, "found " + std::to_string(found->size()) + " items, expected at most " +
+                    std::to_string(max_count));
     return nullptr;
   }
   return found;
@@ -66,7 +67,8 @@ const json* ObjectReader::array(const char* key, Need need, size_t max_count) {
 std::string ObjectReader::text(const char* key, Need need, const TextRule& rule) {
   const json* found = value(key, need);
   if (found == nullptr) return {};
-  if (found->is_string() && rule.accepts(found->get_ref<const std::string&>())) return found->get<std::string>();
+  if (found->is_string() && rule.accepts(found->get_ref<const std::string&>()))
+    return found->get<std::string>();
   report_type(key, *found, rule.expected);
   return {};
 }
@@ -86,9 +88,11 @@ std::string ObjectReader::one_of(const char* key, Need need, std::initializer_li
 int64_t ObjectReader::integer(const char* key, Need need, int64_t min, int64_t max, int64_t otherwise) {
   const json* found = value(key, need);
   if (found == nullptr) return otherwise;
-  const bool fits_signed = found->is_number_integer() &&
-                           (!found->is_number_unsigned() || found->get<uint64_t>() <= static_cast<uint64_t>(INT64_MAX));
-  if (fits_signed && found->get<int64_t>() >= min && found->get<int64_t>() <= max) return found->get<int64_t>();
+  const bool fits_signed =
+      found->is_number_integer() &&
+      (!found->is_number_unsigned() || found->get<uint64_t>() <= static_cast<uint64_t>(INT64_MAX));
+  if (fits_signed && found->get<int64_t>() >= min && found->get<int64_t>() <= max)
+    return found->get<int64_t>();
   report_type(key, *found, "an integer from " + std::to_string(min) + " to " + std::to_string(max));
   return otherwise;
 }
@@ -109,7 +113,8 @@ bool ObjectReader::boolean(const char* key, bool otherwise) {
   return otherwise;
 }
 
-std::vector<std::string> ObjectReader::texts(const char* key, Need need, const TextRule& rule, size_t max_count) {
+std::vector<std::string> ObjectReader::texts(const char* key, Need need, const TextRule& rule,
+                                             size_t max_count) {
   std::vector<std::string> out;
   const json* list = array(key, need, max_count);
   if (list == nullptr) return out;
@@ -129,7 +134,8 @@ std::vector<std::string> ObjectReader::texts(const char* key, Need need, const T
 
 void ObjectReader::note_unknown(std::vector<std::string>& out) const {
   for (const auto& [key, unused] : object_.items())
-    if (std::find(asked_.begin(), asked_.end(), key) == asked_.end()) out.push_back(path(is_printable(key) ? key : quoted(key)));
+    if (std::find(asked_.begin(), asked_.end(), key) == asked_.end())
+      out.push_back(path(is_printable(key) ? key : in_quotes(key)));
   out.insert(out.end(), unknown_.begin(), unknown_.end());
 }
 

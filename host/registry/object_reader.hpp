@@ -64,7 +64,9 @@ class ObjectReader {
   }
 
   void report(const char* key, std::string message) { report_at(path(key), std::move(message)); }
-  std::string path(std::string_view key) const { return path_.empty() ? std::string(key) : path_ + '.' + std::string(key); }
+  std::string path(std::string_view key) const {
+    return path_.empty() ? std::string(key) : path_ + '.' + std::string(key);
+  }
 
   // Appends the paths of the keys that nobody asked for, those of nested objects included.
   void note_unknown(std::vector<std::string>& out) const;

@@ -6,8 +6,12 @@ namespace etb::host {
 namespace {
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
-bool is_identifier_char(char c) { return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '-'; }
-bool is_number(std::string_view text) { return !text.empty() && std::all_of(text.begin(), text.end(), is_digit); }
+bool is_identifier_char(char c) {
+  return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '-';
+}
+bool is_number(std::string_view text) {
+  return !text.empty() && std::all_of(text.begin(), text.end(), is_digit);
+}
 bool has_leading_zero(std::string_view number) { return number.size() > 1 && number[0] == '0'; }
 
 // Cuts the part before `separator` off the front of text; the whole text when there is none.
@@ -84,7 +88,8 @@ int compare_semantic_versions(std::string_view a, std::string_view b) {
     if (const int order = compare_numbers(cut(left.core, '.'), cut(right.core, '.'))) return order;
   if (left.has_pre_release != right.has_pre_release) return left.has_pre_release ? -1 : 1;
   while (!left.pre_release.empty() && !right.pre_release.empty())
-    if (const int order = compare_identifiers(cut(left.pre_release, '.'), cut(right.pre_release, '.'))) return order;
+    if (const int order = compare_identifiers(cut(left.pre_release, '.'), cut(right.pre_release, '.')))
+      return order;
   return static_cast<int>(!left.pre_release.empty()) - static_cast<int>(!right.pre_release.empty());
 }
 
