@@ -1,0 +1,55 @@
+// Internal to the program verifier: what its two halves (program, method) share.
+#pragma once
+
+#include <cstdint>
+
+#include "api/format/segment_area.hpp"
+#include "etb/cpp/fail.hpp"
+#include "etb_schema/program_generated.h"
+
+namespace etb::format {
+
+using Count = unsigned long long;  // for printf
+
+// Tables and vectors of a hostile file may overlap, so that a small file describes endless work. Every element visited is
+// paid from a budget that honest files, whose vectors do not overlap, never use up.
+class WorkBudget {
+ public:
+  explicit WorkBudget(uint64_t file_nbytes) noexcept : left_(file_nbytes * 8 + 65536) {}
+  [[nodiscard]] bool spend(uint64_t count) noexcept {
+    if (count > left_) return false;
+    left_ -= count;
+    return true;
+  }
+
+ private:
+  uint64_t left_;
+};
+
+struct VerifyContext {
+  const schema::Program& program;
+  const FileExtent& extent;
+  WorkBudget budget;
+  etb_error* error;
+
+  [[nodiscard]] etb_status spend(uint64_t count) noexcept {
+    if (budget.spend(count)) return ETB_OK;
+    return fail(error, ETB_INVALID_PROGRAM, "tables overlap: more elements than a file of %llu bytes can hold",
+                static_cast<Count>(extent.flatbuffer_nbytes));
+  }
+};
+
+template <class Vector>
+uint32_t count_of(const Vector* vector) noexcept {
+  return vector == nullptr ? 0 : vector->size();
+}
+
+// FlatBuffers' verifier checks the alignment of a vector's length, not of its elements.
+template <class T>
+bool is_aligned(const flatbuffers::Vector<T>* vector) noexcept {
+  return vector == nullptr || reinterpret_cast<uintptr_t>(vector->Data()) % sizeof(T) == 0;
+}
+
+[[nodiscard]] etb_status verify_method(VerifyContext& context, const schema::Method& method) noexcept;
+
+}  // namespace etb::format

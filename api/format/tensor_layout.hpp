@@ -1,0 +1,63 @@
+// Sizes of tensors from untrusted files: every product checked.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <span>
+
+namespace etb::format {
+
+// ExecuTorch's limit too.
+inline constexpr size_t kMaxRank = 16;
+
+// Bytes of one element, 0 for a code that is no dtype.
+constexpr uint32_t element_nbytes(uint8_t dtype) noexcept {
+  switch (dtype) {
+#define ETB_DTYPE(name, value, bits, text) \
+  case value:                              \
+    return (bits) / 8;
+#include "etb/dtype.def"
+#undef ETB_DTYPE
+    default:
+      return 0;
+  }
+}
+
+constexpr const char* dtype_text(uint8_t dtype) noexcept {
+  switch (dtype) {
+#define ETB_DTYPE(name, value, bits, text) \
+  case value:                              \
+    return text;
+#include "etb/dtype.def"
+#undef ETB_DTYPE
+    default:
+      return "unknown dtype";
+  }
+}
+
+// Bytes of a tensor, nothing when a size is negative or a stride or the byte count leaves int64.
+constexpr std::optional<uint64_t> checked_nbytes(uint8_t dtype, std::span<const int32_t> sizes) noexcept {
+  // Zero extents count as one while checking, so that strides of an empty tensor are in range as well.
+  int64_t extent = element_nbytes(dtype);
+  bool is_empty = false;
+  for (const int32_t size : sizes) {
+    if (size < 0) return std::nullopt;
+    if (size == 0) is_empty = true;
+    if (size > 1 && __builtin_mul_overflow(extent, int64_t{size}, &extent)) return std::nullopt;
+  }
+  return is_empty ? 0 : static_cast<uint64_t>(extent);
+}
+
+// Whether `order` names each dimension once.
+constexpr bool is_permutation(std::span<const uint8_t> order) noexcept {
+  if (order.size() > kMaxRank) return false;
+  uint32_t seen = 0;
+  for (const uint8_t dim : order) {
+    if (dim >= order.size() || (seen >> dim & 1U) != 0) return false;
+    seen |= 1U << dim;
+  }
+  return true;
+}
+
+}  // namespace etb::format
