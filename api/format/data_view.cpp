@@ -40,14 +40,15 @@ etb_status verify_layout(const LayoutRecord& layout, uint64_t segment_nbytes, et
   const auto nbytes = checked_nbytes(layout.dtype, layout.sizes);
   if (!nbytes) return fail(error, ETB_INVALID_DATA, "a negative size or too many elements");
   if (*nbytes == segment_nbytes) return ETB_OK;
-  return fail(error, ETB_INVALID_DATA, "the layout needs %llu bytes, the segment has %llu", static_cast<Count>(*nbytes),
-              static_cast<Count>(segment_nbytes));
+  return fail(error, ETB_INVALID_DATA, "the layout needs %llu bytes, the segment has %llu",
+              static_cast<Count>(*nbytes), static_cast<Count>(segment_nbytes));
 }
 
 etb_status verify_segments(const fb::FlatTensor& root, const FileExtent& extent, etb_error* error) noexcept {
   for (uint32_t i = 0; i < count_of(root.segments()); ++i) {
     const auto* segment = root.segments()->Get(i);
-    if (segment->offset() <= extent.segments_nbytes && segment->size() <= extent.segments_nbytes - segment->offset()) {
+    if (segment->offset() <= extent.segments_nbytes &&
+        segment->size() <= extent.segments_nbytes - segment->offset()) {
       continue;
     }
     return fail(error, ETB_INVALID_DATA, "segment %u: %llu bytes at %llu, the segment area has %llu", i,
@@ -70,7 +71,8 @@ etb_status verify_names(const fb::FlatTensor& root, uint64_t file_nbytes, etb_er
     if (named->layout() == nullptr) continue;
     const auto layout = layout_of(*named->layout());
     const uint64_t work = layout.sizes.size() + layout.dim_order.size() + 1;
-    if (work > budget) return fail(error, ETB_INVALID_DATA, "tables overlap: more entries than the file can hold");
+    if (work > budget)
+      return fail(error, ETB_INVALID_DATA, "tables overlap: more entries than the file can hold");
     budget -= work;
     const uint64_t nbytes = root.segments()->Get(named->segment_index())->size();
     if (const etb_status status = verify_layout(layout, nbytes, error); status != ETB_OK) {
@@ -82,12 +84,15 @@ etb_status verify_names(const fb::FlatTensor& root, uint64_t file_nbytes, etb_er
 
 }  // namespace
 
-uint32_t DataView::count() const noexcept { return root_ == nullptr ? 0 : count_of(root_of(root_).named_data()); }
+uint32_t DataView::count() const noexcept {
+  return root_ == nullptr ? 0 : count_of(root_of(root_).named_data());
+}
 
 NamedRecord DataView::record(uint32_t index) const noexcept {
   const auto* named = root_of(root_).named_data()->Get(index);
   const auto* segment = root_of(root_).segments()->Get(named->segment_index());
-  NamedRecord record{{named->key()->c_str(), named->key()->size()}, {segment->offset(), segment->size()}, std::nullopt};
+  NamedRecord record{
+      {named->key()->c_str(), named->key()->size()}, {segment->offset(), segment->size()}, std::nullopt};
   if (named->layout() != nullptr) record.layout = layout_of(*named->layout());
   return record;
 }
@@ -96,8 +101,8 @@ etb_status read_data(std::span<const std::byte> flatbuffer, const FileExtent& ex
                      etb_error* error) noexcept {
   *out = {};
   if (flatbuffer.size() != extent.flatbuffer_nbytes) {
-    return fail(error, ETB_INVALID_ARGUMENT, "%zu data file bytes given, the header says %llu", flatbuffer.size(),
-                static_cast<Count>(extent.flatbuffer_nbytes));
+    return fail(error, ETB_INVALID_ARGUMENT, "%zu data file bytes given, the header says %llu",
+                flatbuffer.size(), static_cast<Count>(extent.flatbuffer_nbytes));
   }
   if (reinterpret_cast<uintptr_t>(flatbuffer.data()) % kProgramAlignment != 0) {
     return fail(error, ETB_INVALID_ARGUMENT, "data file memory at %p, expected a %zu-byte boundary",
@@ -109,7 +114,8 @@ etb_status read_data(std::span<const std::byte> flatbuffer, const FileExtent& ex
   }
   flatbuffers::Verifier::Options options;
   options.max_tables = static_cast<flatbuffers::uoffset_t>(flatbuffer.size() / 4 + 16);
-  flatbuffers::Verifier verifier(reinterpret_cast<const uint8_t*>(flatbuffer.data()), flatbuffer.size(), options);
+  flatbuffers::Verifier verifier(reinterpret_cast<const uint8_t*>(flatbuffer.data()), flatbuffer.size(),
+                                 options);
   if (!fb::VerifyFlatTensorBuffer(verifier)) {
     return fail(error, ETB_INVALID_DATA,
                 "data file: a table, vector or string leaves the flatbuffer of %zu bytes or is malformed",
@@ -130,7 +136,8 @@ etb_status read_data(std::span<const std::byte> flatbuffer, const FileExtent& ex
 
 etb_status read_data(std::span<const std::byte> file, DataView* out, etb_error* error) noexcept {
   FileExtent extent;
-  ETB_CHECK(read_data_extent(file.first(std::min<size_t>(file.size(), kHeadNbytes)), file.size(), &extent, error));
+  ETB_CHECK(
+      read_data_extent(file.first(std::min<size_t>(file.size(), kHeadNbytes)), file.size(), &extent, error));
   return read_data(file.first(extent.flatbuffer_nbytes), extent, out, error);
 }
 

@@ -38,8 +38,8 @@ class DataView {
 };
 
 // Verifies the first extent.flatbuffer_nbytes of a .ptd (on a 16-byte boundary). The view lives as long as the bytes.
-[[nodiscard]] etb_status read_data(std::span<const std::byte> flatbuffer, const FileExtent& extent, DataView* out,
-                                   etb_error* error) noexcept;
+[[nodiscard]] etb_status read_data(std::span<const std::byte> flatbuffer, const FileExtent& extent,
+                                   DataView* out, etb_error* error) noexcept;
 
 // read_data_extent and read_data for a whole file in memory.
 [[nodiscard]] etb_status read_data(std::span<const std::byte> file, DataView* out, etb_error* error) noexcept;

@@ -17,7 +17,8 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 
 std::vector<std::byte> external_weights() {
-  std::ifstream in(std::filesystem::path(ETB_SOURCE_DIR) / "tests/fixtures/programs/external.ptd", std::ios::binary);
+  std::ifstream in(std::filesystem::path(ETB_SOURCE_DIR) / "tests/fixtures/programs/external.ptd",
+                   std::ios::binary);
   const std::string text((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
   const auto* bytes = reinterpret_cast<const std::byte*>(text.data());
   return {bytes, bytes + text.size()};

@@ -27,11 +27,13 @@ Offset<fb::Tensor> write_tensor(Builder& out, const TensorSpec& tensor) {
   }
   Offset<fb::TensorExtra> extra;
   if (!tensor.name.empty() || tensor.is_external) {
-    extra = fb::CreateTensorExtraDirect(out, 0, tensor.name.c_str(),
-                                        tensor.is_external ? fb::DataLocation::EXTERNAL : fb::DataLocation::SEGMENT);
+    extra = fb::CreateTensorExtraDirect(
+        out, 0, tensor.name.c_str(),
+        tensor.is_external ? fb::DataLocation::EXTERNAL : fb::DataLocation::SEGMENT);
   }
-  return fb::CreateTensorDirect(out, tensor.dtype, tensor.storage_offset, &tensor.sizes, &order, false, tensor.data_index,
-                                allocation, 0, static_cast<fb::Dynamism>(tensor.dynamism), extra);
+  return fb::CreateTensorDirect(out, tensor.dtype, tensor.storage_offset, &tensor.sizes, &order, false,
+                                tensor.data_index, allocation, 0, static_cast<fb::Dynamism>(tensor.dynamism),
+                                extra);
 }
 
 struct ValueWriter {
@@ -41,11 +43,15 @@ struct ValueWriter {
   Written operator()(std::monostate) const { return {fb::ValueUnion::Null, fb::CreateNull(out).Union()}; }
   Written operator()(int64_t value) const { return {fb::ValueUnion::Int, fb::CreateInt(out, value).Union()}; }
   Written operator()(bool value) const { return {fb::ValueUnion::Bool, fb::CreateBool(out, value).Union()}; }
-  Written operator()(double value) const { return {fb::ValueUnion::Double, fb::CreateDouble(out, value).Union()}; }
+  Written operator()(double value) const {
+    return {fb::ValueUnion::Double, fb::CreateDouble(out, value).Union()};
+  }
   Written operator()(const std::string& value) const {
     return {fb::ValueUnion::String, fb::CreateStringDirect(out, value.c_str()).Union()};
   }
-  Written operator()(const TensorSpec& value) const { return {fb::ValueUnion::Tensor, write_tensor(out, value).Union()}; }
+  Written operator()(const TensorSpec& value) const {
+    return {fb::ValueUnion::Tensor, write_tensor(out, value).Union()};
+  }
   Written operator()(const IntListSpec& value) const {
     return {fb::ValueUnion::IntList, fb::CreateIntListDirect(out, &value.items).Union()};
   }
@@ -59,19 +65,31 @@ struct ValueWriter {
     return {fb::ValueUnion::TensorList, fb::CreateTensorListDirect(out, &value.items).Union()};
   }
   Written operator()(const OptionalTensorListSpec& value) const {
-    return {fb::ValueUnion::OptionalTensorList, fb::CreateOptionalTensorListDirect(out, &value.items).Union()};
+    return {fb::ValueUnion::OptionalTensorList,
+            fb::CreateOptionalTensorListDirect(out, &value.items).Union()};
   }
 };
 
 Offset<fb::Instruction> write_instruction(Builder& out, const InstructionSpec& spec) {
   Offset<void> call;
   switch (static_cast<fb::InstructionUnion>(spec.kind)) {
-    case fb::InstructionUnion::KernelCall: call = fb::CreateKernelCallDirect(out, spec.a, &spec.args).Union(); break;
-    case fb::InstructionUnion::DelegateCall: call = fb::CreateDelegateCallDirect(out, spec.a, &spec.args).Union(); break;
-    case fb::InstructionUnion::MoveCall: call = fb::CreateMoveCall(out, spec.a, spec.b).Union(); break;
-    case fb::InstructionUnion::JumpFalseCall: call = fb::CreateJumpFalseCall(out, spec.a, spec.b).Union(); break;
-    case fb::InstructionUnion::FreeCall: call = fb::CreateFreeCall(out, spec.a).Union(); break;
-    default: call = fb::CreateFreeCall(out, spec.a).Union();  // an unknown kind, for the verifier to refuse
+    case fb::InstructionUnion::KernelCall:
+      call = fb::CreateKernelCallDirect(out, spec.a, &spec.args).Union();
+      break;
+    case fb::InstructionUnion::DelegateCall:
+      call = fb::CreateDelegateCallDirect(out, spec.a, &spec.args).Union();
+      break;
+    case fb::InstructionUnion::MoveCall:
+      call = fb::CreateMoveCall(out, spec.a, spec.b).Union();
+      break;
+    case fb::InstructionUnion::JumpFalseCall:
+      call = fb::CreateJumpFalseCall(out, spec.a, spec.b).Union();
+      break;
+    case fb::InstructionUnion::FreeCall:
+      call = fb::CreateFreeCall(out, spec.a).Union();
+      break;
+    default:
+      call = fb::CreateFreeCall(out, spec.a).Union();  // an unknown kind, for the verifier to refuse
   }
   return fb::CreateInstruction(out, static_cast<fb::InstructionUnion>(spec.kind), call);
 }
@@ -82,7 +100,8 @@ Offset<fb::Delegate> write_delegate(Builder& out, const DelegateSpec& spec) {
     const std::vector<uint8_t> bytes(value.begin(), value.end());
     specs.push_back(fb::CreateCompileSpecDirect(out, key.c_str(), &bytes));
   }
-  const auto payload = fb::CreatePayloadReference(out, static_cast<fb::PayloadLocation>(spec.location), spec.index);
+  const auto payload =
+      fb::CreatePayloadReference(out, static_cast<fb::PayloadLocation>(spec.location), spec.index);
   return fb::CreateDelegateDirect(out, spec.id.c_str(), payload, &specs);
 }
 
@@ -93,7 +112,8 @@ Offset<fb::Method> write_method(Builder& out, const MethodSpec& spec) {
     values.push_back(fb::CreateValue(out, type, content));
   }
   std::vector<Offset<fb::Instruction>> instructions;
-  for (const auto& instruction : spec.instructions) instructions.push_back(write_instruction(out, instruction));
+  for (const auto& instruction : spec.instructions)
+    instructions.push_back(write_instruction(out, instruction));
   std::vector<Offset<fb::Chain>> chains;
   if (spec.has_chain) chains.push_back(fb::CreateChainDirect(out, nullptr, nullptr, &instructions));
   std::vector<Offset<fb::Operator>> operators;
@@ -102,8 +122,8 @@ Offset<fb::Method> write_method(Builder& out, const MethodSpec& spec) {
   }
   std::vector<Offset<fb::Delegate>> delegates;
   for (const auto& delegate : spec.delegates) delegates.push_back(write_delegate(out, delegate));
-  return fb::CreateMethodDirect(out, spec.name.c_str(), 0, &values, &spec.inputs, &spec.outputs, &chains, &operators,
-                                &delegates, &spec.arena_sizes);
+  return fb::CreateMethodDirect(out, spec.name.c_str(), 0, &values, &spec.inputs, &spec.outputs, &chains,
+                                &operators, &delegates, &spec.arena_sizes);
 }
 
 size_t align_up(size_t value, size_t alignment) { return (value + alignment - 1) / alignment * alignment; }
@@ -128,9 +148,10 @@ std::vector<std::byte> build_program(const ProgramSpec& spec) {
     segments.push_back(fb::CreateDataSegment(out, offsets.back(), bytes.size()));
     segments_nbytes = offsets.back() + bytes.size();
   }
-  const auto constants = spec.constant_offsets.empty()
-                             ? Offset<fb::SubsegmentOffsets>()
-                             : fb::CreateSubsegmentOffsetsDirect(out, spec.constant_segment, &spec.constant_offsets);
+  const auto constants =
+      spec.constant_offsets.empty()
+          ? Offset<fb::SubsegmentOffsets>()
+          : fb::CreateSubsegmentOffsetsDirect(out, spec.constant_segment, &spec.constant_offsets);
   std::vector<Offset<fb::SubsegmentOffsets>> mutables;
   if (!spec.mutable_offsets.empty()) {
     mutables.push_back(fb::CreateSubsegmentOffsetsDirect(out, spec.mutable_segment, &spec.mutable_offsets));
@@ -151,8 +172,9 @@ std::vector<std::byte> build_program(const ProgramSpec& spec) {
   for (const auto& bytes : spec.inline_payloads) {
     inline_payloads.push_back(fb::CreateInlinePayload(out, aligned(bytes)));
   }
-  fb::FinishProgramBuffer(out, fb::CreateProgramDirect(out, spec.version, &methods, &inline_constants, &inline_payloads,
-                                                       &segments, constants, &mutables, &named));
+  fb::FinishProgramBuffer(
+      out, fb::CreateProgramDirect(out, spec.version, &methods, &inline_constants, &inline_payloads,
+                                   &segments, constants, &mutables, &named));
 
   // The extended header goes between byte 8 and the rest, so only the root offset changes.
   const auto* body = reinterpret_cast<const std::byte*>(out.GetBufferPointer());

@@ -22,14 +22,24 @@ struct TensorSpec {
   bool is_external = false;
 };
 
-struct IntListSpec { std::vector<int64_t> items; };
-struct DoubleListSpec { std::vector<double> items; };
-struct BoolListSpec { std::vector<uint8_t> items; };
-struct TensorListSpec { std::vector<int32_t> items; };
-struct OptionalTensorListSpec { std::vector<int32_t> items; };
+struct IntListSpec {
+  std::vector<int64_t> items;
+};
+struct DoubleListSpec {
+  std::vector<double> items;
+};
+struct BoolListSpec {
+  std::vector<uint8_t> items;
+};
+struct TensorListSpec {
+  std::vector<int32_t> items;
+};
+struct OptionalTensorListSpec {
+  std::vector<int32_t> items;
+};
 
-using ValueSpec = std::variant<std::monostate, int64_t, bool, double, std::string, TensorSpec, IntListSpec, DoubleListSpec,
-                               BoolListSpec, TensorListSpec, OptionalTensorListSpec>;
+using ValueSpec = std::variant<std::monostate, int64_t, bool, double, std::string, TensorSpec, IntListSpec,
+                               DoubleListSpec, BoolListSpec, TensorListSpec, OptionalTensorListSpec>;
 
 // a, b and args as in InstructionView.
 struct InstructionSpec {
@@ -74,7 +84,8 @@ struct ProgramSpec {
   std::vector<std::pair<std::string, uint32_t>> named_data;
   std::vector<std::string> inline_constants;
   std::vector<std::string> inline_payloads;
-  uint32_t header_length = 32;       // 24: without the size of the segment area, as releases before 1.0; 0: no header
+  uint32_t header_length =
+      32;  // 24: without the size of the segment area, as releases before 1.0; 0: no header
   uint32_t segment_alignment = 128;
 };
 

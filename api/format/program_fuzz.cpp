@@ -1,5 +1,4 @@
 // Any bytes are refused or read; what is accepted is walked through all accessors.
-#include <cstring>
 #include <vector>
 
 #include "api/format/data_view.hpp"
@@ -14,21 +13,39 @@ volatile uint64_t sink;
 void touch(std::string_view text) { sink = sink + (text.empty() ? 0 : static_cast<uint8_t>(text.back())); }
 template <class T>
 void touch(std::span<const T> items) {
-  if (!items.empty()) sink = sink + static_cast<uint64_t>(static_cast<unsigned char>(items.size())) + (items.back() == T{});
+  if (!items.empty())
+    sink = sink + static_cast<uint64_t>(static_cast<unsigned char>(items.size())) + (items.back() == T{});
 }
 
 void walk(const ValueView& value) {
   switch (value.kind()) {
-    case ValueKind::kNull: break;
-    case ValueKind::kInt: sink = sink + static_cast<uint64_t>(value.as_int()); break;
-    case ValueKind::kBool: sink = sink + value.as_bool(); break;
-    case ValueKind::kDouble: sink = sink + (value.as_double() > 0); break;
-    case ValueKind::kString: touch(value.as_string()); break;
-    case ValueKind::kIntList: touch(value.int_list()); break;
-    case ValueKind::kDoubleList: touch(value.double_list()); break;
-    case ValueKind::kBoolList: touch(value.bool_list()); break;
+    case ValueKind::kNull:
+      break;
+    case ValueKind::kInt:
+      sink = sink + static_cast<uint64_t>(value.as_int());
+      break;
+    case ValueKind::kBool:
+      sink = sink + value.as_bool();
+      break;
+    case ValueKind::kDouble:
+      sink = sink + (value.as_double() > 0);
+      break;
+    case ValueKind::kString:
+      touch(value.as_string());
+      break;
+    case ValueKind::kIntList:
+      touch(value.int_list());
+      break;
+    case ValueKind::kDoubleList:
+      touch(value.double_list());
+      break;
+    case ValueKind::kBoolList:
+      touch(value.bool_list());
+      break;
     case ValueKind::kTensorList:
-    case ValueKind::kOptionalTensorList: touch(value.tensor_list()); break;
+    case ValueKind::kOptionalTensorList:
+      touch(value.tensor_list());
+      break;
     case ValueKind::kTensor: {
       const auto tensor = value.as_tensor();
       touch(tensor.sizes);
@@ -49,7 +66,8 @@ void walk(const MethodView& method) {
     for (uint32_t s = 0; s < delegate.compile_spec_count(); ++s) touch(delegate.compile_spec(s).value);
   }
   for (uint32_t c = 0; c < method.chain_count(); ++c) {
-    for (uint32_t i = 0; i < method.chain(c).instruction_count(); ++i) touch(method.chain(c).instruction(i).args);
+    for (uint32_t i = 0; i < method.chain(c).instruction_count(); ++i)
+      touch(method.chain(c).instruction(i).args);
   }
   for (uint32_t i = 0; i < method.arena_sizes().size(); ++i) sink = sink + method.is_arena_on_cpu(i);
 }
@@ -57,20 +75,18 @@ void walk(const MethodView& method) {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  // Readers want 16-byte alignment; exact-size memory lets AddressSanitizer see one byte too far.
-  auto* bytes = static_cast<std::byte*>(std::aligned_alloc(16, (size + 15) / 16 * 16 + 16));
-  auto* start = bytes + ((size + 15) / 16 * 16 - size) / 16 * 16;
-  std::memcpy(start, data, size);
+  // A copy of exact size on malloc's boundary: readers want 16 bytes, and AddressSanitizer sees one byte too far.
+  const auto* first = reinterpret_cast<const std::byte*>(data);
+  const std::vector<std::byte> file(first, first + size);
   etb_error error = ETB_ERROR_INIT;
   ProgramView program;
-  if (read_program({start, size}, &program, &error) == ETB_OK) {
+  if (read_program(file, &program, &error) == ETB_OK) {
     for (uint32_t i = 0; i < program.method_count(); ++i) walk(program.method(i));
     for (uint32_t i = 0; i < program.named_data_count(); ++i) touch(program.named_data_key(i));
   }
   DataView view;
-  if (read_data({start, size}, &view, &error) == ETB_OK) {
+  if (read_data(file, &view, &error) == ETB_OK) {
     for (uint32_t i = 0; i < view.count(); ++i) touch(view.record(i).key);
   }
-  std::free(bytes);
   return 0;
 }

@@ -31,8 +31,8 @@ etb_status verify_tables(std::span<const std::byte> bytes, etb_error* error) noe
   options.max_tables = static_cast<flatbuffers::uoffset_t>(bytes.size() / 4 + 16);
   flatbuffers::Verifier verifier(reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size(), options);
   if (!schema::VerifyProgramBuffer(verifier)) {
-    return fail(error, ETB_INVALID_PROGRAM, "flatbuffer of %zu bytes: a table, vector or string leaves it or is malformed",
-                bytes.size());
+    return fail(error, ETB_INVALID_PROGRAM,
+                "flatbuffer of %zu bytes: a table, vector or string leaves it or is malformed", bytes.size());
   }
   return ETB_OK;
 }
@@ -44,14 +44,17 @@ etb_status verify_segments(VerifyContext& context) noexcept {
   for (uint32_t i = 0; i < count_of(segments); ++i) {
     const auto* segment = segments->Get(i);
     if (segment->offset() > area || segment->size() > area - segment->offset()) {
-      return fail(context.error, ETB_INVALID_PROGRAM, "segment %u: %llu bytes at %llu, the segment area has %llu", i,
-                  static_cast<Count>(segment->size()), static_cast<Count>(segment->offset()), static_cast<Count>(area));
+      return fail(context.error, ETB_INVALID_PROGRAM,
+                  "segment %u: %llu bytes at %llu, the segment area has %llu", i,
+                  static_cast<Count>(segment->size()), static_cast<Count>(segment->offset()),
+                  static_cast<Count>(area));
     }
   }
   return ETB_OK;
 }
 
-etb_status verify_subsegment(VerifyContext& context, const schema::SubsegmentOffsets* list, const char* what) noexcept {
+etb_status verify_subsegment(VerifyContext& context, const schema::SubsegmentOffsets* list,
+                             const char* what) noexcept {
   const uint32_t count = count_of(list->offsets());
   ETB_CHECK(context.spend(count));
   if (!is_aligned(list->offsets())) {
@@ -65,8 +68,8 @@ etb_status verify_subsegment(VerifyContext& context, const schema::SubsegmentOff
   const uint64_t nbytes = context.program.segments()->Get(list->segment_index())->size();
   for (uint32_t i = 0; i < count; ++i) {
     if (list->offsets()->Get(i) > nbytes) {
-      return fail(context.error, ETB_INVALID_PROGRAM, "%s: offset %u is %llu, its segment has %llu bytes", what, i,
-                  static_cast<Count>(list->offsets()->Get(i)), static_cast<Count>(nbytes));
+      return fail(context.error, ETB_INVALID_PROGRAM, "%s: offset %u is %llu, its segment has %llu bytes",
+                  what, i, static_cast<Count>(list->offsets()->Get(i)), static_cast<Count>(nbytes));
     }
   }
   return ETB_OK;
@@ -121,7 +124,8 @@ etb_status verify_methods(VerifyContext& context) noexcept {
   const uint32_t count = count_of(methods);
   if (count == 0) return fail(context.error, ETB_INVALID_PROGRAM, "has no method");
   if (count > kMaxMethodCount) {
-    return fail(context.error, ETB_INVALID_PROGRAM, "%u methods, at most %u are read", count, kMaxMethodCount);
+    return fail(context.error, ETB_INVALID_PROGRAM, "%u methods, at most %u are read", count,
+                kMaxMethodCount);
   }
   for (uint32_t i = 0; i < count; ++i) {
     const auto* name = methods->Get(i)->name();
@@ -147,8 +151,8 @@ etb_status read_program(std::span<const std::byte> flatbuffer, const FileExtent&
                         etb_error* error) noexcept {
   *out = {};
   if (flatbuffer.size() != extent.flatbuffer_nbytes) {
-    return fail(error, ETB_INVALID_ARGUMENT, "%zu program bytes given, the header says %llu", flatbuffer.size(),
-                static_cast<Count>(extent.flatbuffer_nbytes));
+    return fail(error, ETB_INVALID_ARGUMENT, "%zu program bytes given, the header says %llu",
+                flatbuffer.size(), static_cast<Count>(extent.flatbuffer_nbytes));
   }
   ETB_CHECK(verify_tables(flatbuffer, error));
   const auto* root = schema::GetProgram(flatbuffer.data());
@@ -166,7 +170,8 @@ etb_status read_program(std::span<const std::byte> flatbuffer, const FileExtent&
 
 etb_status read_program(std::span<const std::byte> file, ProgramView* out, etb_error* error) noexcept {
   FileExtent extent;
-  ETB_CHECK(read_program_extent(file.first(std::min<size_t>(file.size(), kHeadNbytes)), file.size(), &extent, error));
+  ETB_CHECK(read_program_extent(file.first(std::min<size_t>(file.size(), kHeadNbytes)), file.size(), &extent,
+                                error));
   return read_program(file.first(extent.flatbuffer_nbytes), extent, out, error);
 }
 

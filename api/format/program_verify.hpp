@@ -34,7 +34,8 @@ struct VerifyContext {
 
   [[nodiscard]] etb_status spend(uint64_t count) noexcept {
     if (budget.spend(count)) return ETB_OK;
-    return fail(error, ETB_INVALID_PROGRAM, "tables overlap: more elements than a file of %llu bytes can hold",
+    return fail(error, ETB_INVALID_PROGRAM,
+                "tables overlap: more elements than a file of %llu bytes can hold",
                 static_cast<Count>(extent.flatbuffer_nbytes));
   }
 };

@@ -43,14 +43,15 @@ class MethodVerifier {
   bool is_value(int64_t index) const noexcept { return index >= 0 && index < value_count(); }
 
   etb_status out_of_range(const char* what, uint32_t position, int64_t index) const noexcept {
-    return fail(error_, ETB_INVALID_PROGRAM, "%s %u: value %" PRId64 ", the method has %u values", what, position, index,
-                value_count());
+    return fail(error_, ETB_INVALID_PROGRAM, "%s %u: value %" PRId64 ", the method has %u values", what,
+                position, index, value_count());
   }
 
   etb_status verify_arenas() noexcept {
     const auto* sizes = method_.arena_sizes();
     ETB_CHECK(context_.spend(uint64_t{count_of(sizes)} + count_of(method_.arena_devices())));
-    if (!is_aligned(sizes)) return fail(error_, ETB_INVALID_PROGRAM, "arena sizes are not on an 8-byte boundary");
+    if (!is_aligned(sizes))
+      return fail(error_, ETB_INVALID_PROGRAM, "arena sizes are not on an 8-byte boundary");
     for (uint32_t i = 0; i < count_of(sizes); ++i) {
       if (sizes->Get(i) >= 0) continue;
       return fail(error_, ETB_INVALID_PROGRAM, "arena %u: size %" PRId64, i, sizes->Get(i));
@@ -84,8 +85,8 @@ class MethodVerifier {
       case fb::ValueUnion::NONE:
         break;
     }
-    return fail(error_, ETB_INVALID_PROGRAM, "kind %u, expected 1 to %u", static_cast<unsigned>(value.val_type()),
-                kValueKindCount - 1U);
+    return fail(error_, ETB_INVALID_PROGRAM, "kind %u, expected 1 to %u",
+                static_cast<unsigned>(value.val_type()), kValueKindCount - 1U);
   }
 
   template <class T>
@@ -95,14 +96,16 @@ class MethodVerifier {
   }
 
   template <class T>
-  etb_status verify_list(const flatbuffers::Vector<T>* items, fb::ValueUnion expected, bool may_be_none) noexcept {
+  etb_status verify_list(const flatbuffers::Vector<T>* items, fb::ValueUnion expected,
+                         bool may_be_none) noexcept {
     ETB_CHECK(verify_literals(items));
     for (uint32_t i = 0; i < count_of(items); ++i) {
       const int64_t index = items->Get(i);
       if ((may_be_none && index == -1) || kind_of(index) == expected) continue;
       if (!is_value(index)) return out_of_range("list item", i, index);
-      return fail(error_, ETB_INVALID_PROGRAM, "list item %u: value %" PRId64 " is a %s, expected a %s", i, index,
-                  to_text(static_cast<ValueKind>(kind_of(index))), to_text(static_cast<ValueKind>(expected)));
+      return fail(error_, ETB_INVALID_PROGRAM, "list item %u: value %" PRId64 " is a %s, expected a %s", i,
+                  index, to_text(static_cast<ValueKind>(kind_of(index))),
+                  to_text(static_cast<ValueKind>(expected)));
     }
     return ETB_OK;
   }
@@ -112,7 +115,8 @@ class MethodVerifier {
     const uint32_t element = element_nbytes(dtype);
     if (element == 0) return fail(error_, ETB_INVALID_PROGRAM, "tensor of dtype code %u", dtype);
     if (tensor.storage_offset() != 0) {
-      return fail(error_, ETB_INVALID_PROGRAM, "tensor with storage offset %d, expected 0", tensor.storage_offset());
+      return fail(error_, ETB_INVALID_PROGRAM, "tensor with storage offset %d, expected 0",
+                  tensor.storage_offset());
     }
     const auto* sizes = tensor.sizes();
     const auto* order = tensor.dim_order();
@@ -120,15 +124,17 @@ class MethodVerifier {
       return fail(error_, ETB_INVALID_PROGRAM, "tensor without %s", sizes == nullptr ? "sizes" : "dim order");
     }
     if (sizes->size() > kMaxRank || sizes->size() != order->size()) {
-      return fail(error_, ETB_INVALID_PROGRAM, "tensor of rank %u with a dim order of %u, expected equal and at most %zu",
-                  sizes->size(), order->size(), kMaxRank);
+      return fail(error_, ETB_INVALID_PROGRAM,
+                  "tensor of rank %u with a dim order of %u, expected equal and at most %zu", sizes->size(),
+                  order->size(), kMaxRank);
     }
     ETB_CHECK(context_.spend(sizes->size()));
     if (!is_permutation({order->Data(), order->size()})) {
-      return fail(error_, ETB_INVALID_PROGRAM, "tensor whose dim order is no permutation of its %u dimensions",
-                  order->size());
+      return fail(error_, ETB_INVALID_PROGRAM,
+                  "tensor whose dim order is no permutation of its %u dimensions", order->size());
     }
-    const auto nbytes = checked_nbytes(dtype, {reinterpret_cast<const int32_t*>(sizes->Data()), sizes->size()});
+    const auto nbytes =
+        checked_nbytes(dtype, {reinterpret_cast<const int32_t*>(sizes->Data()), sizes->size()});
     if (!nbytes) return fail(error_, ETB_INVALID_PROGRAM, "tensor with a negative size or too many elements");
     if (tensor.dynamism() < fb::Dynamism::STATIC || tensor.dynamism() > fb::Dynamism::UNBOUNDED) {
       return fail(error_, ETB_INVALID_PROGRAM, "tensor of dynamism %d, expected 0 to 2",
@@ -138,7 +144,8 @@ class MethodVerifier {
   }
 
   etb_status verify_storage(const fb::Tensor& tensor, uint32_t element, uint64_t nbytes) noexcept {
-    const bool is_external = tensor.extra() != nullptr && tensor.extra()->location() != fb::DataLocation::SEGMENT;
+    const bool is_external =
+        tensor.extra() != nullptr && tensor.extra()->location() != fb::DataLocation::SEGMENT;
     if (is_external && tensor.extra()->location() != fb::DataLocation::EXTERNAL) {
       return fail(error_, ETB_INVALID_PROGRAM, "tensor with data location %d, expected 0 or 1",
                   static_cast<int>(tensor.extra()->location()));
@@ -166,7 +173,8 @@ class MethodVerifier {
                   static_cast<Count>(nbytes), static_cast<Count>(offset), arena, static_cast<Count>(size));
     }
     if (offset % element != 0) {
-      return fail(error_, ETB_INVALID_PROGRAM, "tensor at %llu in arena %u, expected a multiple of its element size %u",
+      return fail(error_, ETB_INVALID_PROGRAM,
+                  "tensor at %llu in arena %u, expected a multiple of its element size %u",
                   static_cast<Count>(offset), arena, element);
     }
     return ETB_OK;
@@ -177,12 +185,14 @@ class MethodVerifier {
     const auto* list = count_of(lists) == 0 ? nullptr : lists->Get(0);
     const uint32_t count = list == nullptr ? 0 : count_of(list->offsets());
     if (index >= count) {
-      return fail(error_, ETB_INVALID_PROGRAM, "tensor with initial value %u, the program has %u", index, count);
+      return fail(error_, ETB_INVALID_PROGRAM, "tensor with initial value %u, the program has %u", index,
+                  count);
     }
     const uint64_t size = program_.segments()->Get(list->segment_index())->size();
     if (nbytes > size - list->offsets()->Get(index)) {
-      return fail(error_, ETB_INVALID_PROGRAM, "initial value %u: %llu bytes at %llu in a segment of %llu", index,
-                  static_cast<Count>(nbytes), static_cast<Count>(list->offsets()->Get(index)), static_cast<Count>(size));
+      return fail(error_, ETB_INVALID_PROGRAM, "initial value %u: %llu bytes at %llu in a segment of %llu",
+                  index, static_cast<Count>(nbytes), static_cast<Count>(list->offsets()->Get(index)),
+                  static_cast<Count>(size));
     }
     return ETB_OK;
   }
@@ -198,11 +208,13 @@ class MethodVerifier {
     const uint64_t offset = constants->offsets()->Get(index);
     if (nbytes > segment->size() - offset) {
       return fail(error_, ETB_INVALID_PROGRAM, "constant %u: %llu bytes at %llu in a segment of %llu", index,
-                  static_cast<Count>(nbytes), static_cast<Count>(offset), static_cast<Count>(segment->size()));
+                  static_cast<Count>(nbytes), static_cast<Count>(offset),
+                  static_cast<Count>(segment->size()));
     }
     if (offset % element != 0) {
-      return fail(error_, ETB_INVALID_PROGRAM, "constant %u: offset %llu, expected a multiple of its element size %u",
-                  index, static_cast<Count>(offset), element);
+      return fail(error_, ETB_INVALID_PROGRAM,
+                  "constant %u: offset %llu, expected a multiple of its element size %u", index,
+                  static_cast<Count>(offset), element);
     }
     return ETB_OK;
   }
@@ -216,8 +228,8 @@ class MethodVerifier {
     }
     const uint64_t size = count_of(constants->Get(index)->storage());
     if (nbytes <= size) return ETB_OK;
-    return fail(error_, ETB_INVALID_PROGRAM, "inline constant %u: holds %llu bytes, the tensor needs %llu", index,
-                static_cast<Count>(size), static_cast<Count>(nbytes));
+    return fail(error_, ETB_INVALID_PROGRAM, "inline constant %u: holds %llu bytes, the tensor needs %llu",
+                index, static_cast<Count>(size), static_cast<Count>(nbytes));
   }
 
   etb_status verify_indices(const flatbuffers::Vector<int32_t>* indices, const char* what) noexcept {
@@ -311,8 +323,8 @@ class MethodVerifier {
       case fb::InstructionUnion::NONE:
         break;
     }
-    return fail(error_, ETB_INVALID_PROGRAM, "kind %u, expected 1 to %u", static_cast<unsigned>(instruction.call_type()),
-                kInstructionKindCount - 1U);
+    return fail(error_, ETB_INVALID_PROGRAM, "kind %u, expected 1 to %u",
+                static_cast<unsigned>(instruction.call_type()), kInstructionKindCount - 1U);
   }
 
   etb_status verify_reference(const char* what, int32_t index, uint32_t count) noexcept {
@@ -325,11 +337,12 @@ class MethodVerifier {
     // A MoveCall may change the kind of a value, so this checks the kind the file gives; the run time checks again.
     const auto kind = kind_of(call.condition());
     if (kind != fb::ValueUnion::Bool && kind != fb::ValueUnion::Tensor) {
-      return fail(error_, ETB_INVALID_PROGRAM, "jump on value %d, a %s; expected a bool or a bool tensor", call.condition(),
-                  to_text(static_cast<ValueKind>(kind)));
+      return fail(error_, ETB_INVALID_PROGRAM, "jump on value %d, a %s; expected a bool or a bool tensor",
+                  call.condition(), to_text(static_cast<ValueKind>(kind)));
     }
     // One past the last instruction ends the chain.
-    if (call.destination() >= 0 && static_cast<uint32_t>(call.destination()) <= instruction_count) return ETB_OK;
+    if (call.destination() >= 0 && static_cast<uint32_t>(call.destination()) <= instruction_count)
+      return ETB_OK;
     return fail(error_, ETB_INVALID_PROGRAM, "jump to instruction %d, the chain has %u", call.destination(),
                 instruction_count);
   }

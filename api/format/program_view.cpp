@@ -42,8 +42,9 @@ Storage storage_of(const fb::Tensor& tensor) noexcept {
 }  // namespace
 
 const char* to_text(ValueKind kind) noexcept {
-  constexpr const char* kTexts[kValueKindCount] = {"invalid", "none",     "int",         "bool",      "double",      "tensor",
-                                                   "string",  "int list", "double list", "bool list", "tensor list", "optional tensor list"};
+  constexpr const char* kTexts[kValueKindCount] = {
+      "invalid", "none",     "int",         "bool",      "double",      "tensor",
+      "string",  "int list", "double list", "bool list", "tensor list", "optional tensor list"};
   const auto index = static_cast<uint8_t>(kind);
   return kTexts[index < kValueKindCount ? index : 0];
 }
@@ -51,7 +52,9 @@ const char* to_text(ValueKind kind) noexcept {
 int64_t ValueView::as_int() const noexcept { return as<fb::Int>(table_)->int_val(); }
 bool ValueView::as_bool() const noexcept { return as<fb::Bool>(table_)->bool_val(); }
 double ValueView::as_double() const noexcept { return as<fb::Double>(table_)->double_val(); }
-std::string_view ValueView::as_string() const noexcept { return to_view(as<fb::String>(table_)->string_val()); }
+std::string_view ValueView::as_string() const noexcept {
+  return to_view(as<fb::String>(table_)->string_val());
+}
 std::span<const int64_t> ValueView::int_list() const noexcept {
   return to_span<int64_t>(as<fb::IntList>(table_)->items());
 }
@@ -87,7 +90,9 @@ TensorRecord ValueView::as_tensor() const noexcept {
   return record;
 }
 
-uint32_t ChainView::instruction_count() const noexcept { return count_of(as<fb::Chain>(table_)->instructions()); }
+uint32_t ChainView::instruction_count() const noexcept {
+  return count_of(as<fb::Chain>(table_)->instructions());
+}
 
 InstructionView ChainView::instruction(uint32_t index) const noexcept {
   const auto* instruction = as<fb::Chain>(table_)->instructions()->Get(index);
@@ -185,7 +190,9 @@ SegmentRange ProgramView::segment(uint32_t index) const noexcept {
 std::span<const std::byte> ProgramView::inline_payload(uint32_t index) const noexcept {
   return to_span<std::byte>(as<fb::Program>(root_)->inline_payloads()->Get(index)->data());
 }
-uint32_t ProgramView::named_data_count() const noexcept { return count_of(as<fb::Program>(root_)->named_data()); }
+uint32_t ProgramView::named_data_count() const noexcept {
+  return count_of(as<fb::Program>(root_)->named_data());
+}
 std::string_view ProgramView::named_data_key(uint32_t index) const noexcept {
   return to_view(as<fb::Program>(root_)->named_data()->Get(index)->key());
 }
@@ -198,7 +205,8 @@ bool ProgramView::has_inline_constants() const noexcept {
 }
 uint32_t ProgramView::constant_count() const noexcept {
   const auto* program = as<fb::Program>(root_);
-  return has_inline_constants() ? count_of(program->inline_constants()) : count_of(program->constants()->offsets());
+  return has_inline_constants() ? count_of(program->inline_constants())
+                                : count_of(program->constants()->offsets());
 }
 std::span<const std::byte> ProgramView::inline_constant(uint32_t data_index) const noexcept {
   return to_span<std::byte>(as<fb::Program>(root_)->inline_constants()->Get(data_index)->storage());

@@ -68,10 +68,11 @@ class ValueView {
   double as_double() const noexcept;
   std::string_view as_string() const noexcept;
   TensorRecord as_tensor() const noexcept;
-  std::span<const int64_t> int_list() const noexcept;   // value indices
+  std::span<const int64_t> int_list() const noexcept;  // value indices
   std::span<const double> double_list() const noexcept;
   std::span<const uint8_t> bool_list() const noexcept;  // each 0 or 1
-  std::span<const int32_t> tensor_list() const noexcept;  // value indices, -1 in kOptionalTensorList for "none"
+  std::span<const int32_t> tensor_list()
+      const noexcept;  // value indices, -1 in kOptionalTensorList for "none"
 
  private:
   friend class MethodView;
@@ -178,7 +179,8 @@ class ProgramView {
   SegmentRange mutable_data(uint32_t data_index) const noexcept;
 
  private:
-  friend etb_status read_program(std::span<const std::byte>, const FileExtent&, ProgramView*, etb_error*) noexcept;
+  friend etb_status read_program(std::span<const std::byte>, const FileExtent&, ProgramView*,
+                                 etb_error*) noexcept;
   const void* root_ = nullptr;
   FileExtent extent_;
 };
@@ -186,10 +188,11 @@ class ProgramView {
 // Verifies the flatbuffer part (the first extent.flatbuffer_nbytes of the file, on a 16-byte boundary) and gives the view,
 // which is valid as long as the bytes are. Every index, offset, size, plan bound and jump target is checked here, against
 // the segment sizes that `extent` states, without reading a segment.
-[[nodiscard]] etb_status read_program(std::span<const std::byte> flatbuffer, const FileExtent& extent, ProgramView* out,
-                                      etb_error* error) noexcept;
+[[nodiscard]] etb_status read_program(std::span<const std::byte> flatbuffer, const FileExtent& extent,
+                                      ProgramView* out, etb_error* error) noexcept;
 
 // read_program_extent and read_program for a whole file in memory.
-[[nodiscard]] etb_status read_program(std::span<const std::byte> file, ProgramView* out, etb_error* error) noexcept;
+[[nodiscard]] etb_status read_program(std::span<const std::byte> file, ProgramView* out,
+                                      etb_error* error) noexcept;
 
 }  // namespace etb::format

@@ -132,7 +132,9 @@ struct BadCase {
   const char* says;
 };
 
-TensorSpec& tensor(ProgramSpec& spec, size_t value) { return std::get<TensorSpec>(spec.methods[0].values[value]); }
+TensorSpec& tensor(ProgramSpec& spec, size_t value) {
+  return std::get<TensorSpec>(spec.methods[0].values[value]);
+}
 
 class BadProgram : public testing::TestWithParam<BadCase> {};
 
@@ -143,8 +145,10 @@ TEST_P(BadProgram, IsRefusedWithItsReason) {
   EXPECT_THAT(refusal(build_program(spec)), HasSubstr(GetParam().says));
 }
 
-#define BAD(name, says, ...) \
-  BadCase { #name, [](ProgramSpec& p) { __VA_ARGS__; }, says }
+#define BAD(name, says, ...)                          \
+  BadCase {                                           \
+#name, [](ProgramSpec & p) { __VA_ARGS__; }, says \
+  }
 
 INSTANTIATE_TEST_SUITE_P(
     Cases, BadProgram,
@@ -154,25 +158,28 @@ INSTANTIATE_TEST_SUITE_P(
         BAD(NamelessMethod, "method 0: has no name", p.methods[0].name = ""),
         BAD(TwinMethods, "methods 0 and 1: both named 'forward'", p.methods.push_back(p.methods[0])),
         BAD(NoChain, "has no chain", p.methods[0].has_chain = false),
-        BAD(InputIndex, "method 'forward': input 1: value 4, the method has 4 values", p.methods[0].inputs[1] = 4),
+        BAD(InputIndex, "method 'forward': input 1: value 4, the method has 4 values",
+            p.methods[0].inputs[1] = 4),
         BAD(OutputIndex, "output 0: value -1", p.methods[0].outputs[0] = -1),
-        BAD(ArgumentIndex, "chain 0, instruction 0: argument 2: value 99", p.methods[0].instructions[0].args[2] = 99),
+        BAD(ArgumentIndex, "chain 0, instruction 0: argument 2: value 99",
+            p.methods[0].instructions[0].args[2] = 99),
         BAD(OperatorIndex, "operator 1 of 1", p.methods[0].instructions[0].a = 1),
         BAD(NegativeOperator, "operator -1 of 1", p.methods[0].instructions[0].a = -1),
         BAD(NamelessOperator, "operator 0: has no name", p.methods[0].operators[0].name = ""),
         BAD(DelegateIndex, "delegate 0 of 0", p.methods[0].instructions[0].kind = 2),
         BAD(InstructionKind, "kind 6, expected 1 to 5", p.methods[0].instructions[0].kind = 6),
         BAD(MoveTarget, "move to value 4 of 4", p.methods[0].instructions[0] = {3, 0, 4, {}}),
-        BAD(JumpTarget, "jump to instruction 2, the chain has 1",
-            p.methods[0].values.emplace_back(false); p.methods[0].instructions[0] = {4, 4, 2, {}}),
-        BAD(JumpCondition, "jump on value 3, a int; expected a bool", p.methods[0].instructions[0] = {4, 3, 0, {}}),
-        BAD(FreeOfInt, "free of value 3, a int; expected a tensor", p.methods[0].instructions[0] = {5, 3, 0, {}}),
+        BAD(JumpTarget, "jump to instruction 2, the chain has 1", p.methods[0].values.emplace_back(false);
+            p.methods[0].instructions[0] = {4, 4, 2, {}}),
+        BAD(JumpCondition, "jump on value 3, a int; expected a bool",
+            p.methods[0].instructions[0] = {4, 3, 0, {}}),
+        BAD(FreeOfInt, "free of value 3, a int; expected a tensor",
+            p.methods[0].instructions[0] = {5, 3, 0, {}}),
         BAD(Dtype, "value 2: tensor of dtype code 9", tensor(p, 2).dtype = 9),
         BAD(NegativeDtype, "tensor of dtype code 255", tensor(p, 2).dtype = -1),
         BAD(StorageOffset, "storage offset 4, expected 0", tensor(p, 2).storage_offset = 4),
         BAD(NegativeSize, "negative size", tensor(p, 2).sizes = {-4}),
-        BAD(TooManyElements, "too many elements",
-            tensor(p, 2).sizes = {0x7fffffff, 0x7fffffff, 0x7fffffff}),
+        BAD(TooManyElements, "too many elements", tensor(p, 2).sizes = {0x7fffffff, 0x7fffffff, 0x7fffffff}),
         BAD(TooManyElementsOfNone, "too many elements",
             tensor(p, 2).sizes = {0x7fffffff, 0x7fffffff, 0x7fffffff, 0}),
         BAD(Rank, "rank 17", tensor(p, 2).sizes.assign(17, 1)),
@@ -185,19 +192,23 @@ INSTANTIATE_TEST_SUITE_P(
         BAD(ArenaOverflow, "in arena 1 of 48 bytes", tensor(p, 2).memory_offset = ~uint64_t{0} - 3),
         BAD(ArenaAlignment, "expected a multiple of its element size 4", tensor(p, 2).memory_offset = 30),
         BAD(NegativeArena, "arena 1: size -1", p.methods[0].arena_sizes[1] = -1),
-        BAD(ConstantIndex, "tensor with constant 1, the program has 1", tensor(p, 1).memory_id = 0; tensor(p, 1).data_index = 1),
+        BAD(ConstantIndex, "tensor with constant 1, the program has 1", tensor(p, 1).memory_id = 0;
+            tensor(p, 1).data_index = 1),
         BAD(ConstantSize, "constant 1: 16 bytes at 4 in a segment of 16", tensor(p, 1).memory_id = 0;
             tensor(p, 1).data_index = 1; p.segments = {std::string(16, 'x')}; p.constant_offsets = {0, 4}),
         BAD(ConstantOffset, "offset 1 is 17, its segment has 16 bytes", p.segments = {std::string(16, 'x')};
             p.constant_offsets = {0, 17}),
-        BAD(ConstantAlignment, "constant 1: offset 2", tensor(p, 1).memory_id = 0; tensor(p, 1).data_index = 1;
-            p.segments = {std::string(32, 'x')}; p.constant_offsets = {0, 2}),
+        BAD(ConstantAlignment, "constant 1: offset 2", tensor(p, 1).memory_id = 0;
+            tensor(p, 1).data_index = 1; p.segments = {std::string(32, 'x')}; p.constant_offsets = {0, 2}),
         BAD(ConstantSegment, "constant segment: segment 1 of 1", p.segments = {std::string(16, 'x')};
             p.constant_offsets = {0, 0}; p.constant_segment = 1),
-        BAD(InlineConstantSize, "inline constant 1: holds 8 bytes, the tensor needs 16", tensor(p, 1).memory_id = 0;
-            tensor(p, 1).data_index = 1; p.constant_offsets.clear(); p.inline_constants = {"", std::string(8, 'x')}),
+        BAD(InlineConstantSize, "inline constant 1: holds 8 bytes, the tensor needs 16",
+            tensor(p, 1).memory_id = 0;
+            tensor(p, 1).data_index = 1; p.constant_offsets.clear();
+            p.inline_constants = {"", std::string(8, 'x')}),
         BAD(InitialValueIndex, "tensor with initial value 1, the program has 0", tensor(p, 1).data_index = 1),
-        BAD(InitialValueSize, "initial value 1: 16 bytes at 8 in a segment of 16", tensor(p, 1).data_index = 1;
+        BAD(InitialValueSize, "initial value 1: 16 bytes at 8 in a segment of 16",
+            tensor(p, 1).data_index = 1;
             p.segments = {std::string(16, 'x')}; p.mutable_offsets = {0, 8}),
         BAD(NamelessExternal, "external tensor without a name", tensor(p, 1).is_external = true),
         BAD(NamedDataSegment, "named data 'w': segment 3 of 0", p.named_data = {{"w", 3}}),
@@ -205,19 +216,23 @@ INSTANTIATE_TEST_SUITE_P(
             p.methods[0].values.emplace_back(IntListSpec{{0}})),
         BAD(IntListRange, "list item 0: value 8589934592",
             p.methods[0].values.emplace_back(IntListSpec{{int64_t{1} << 33}})),
-        BAD(TensorListNone, "list item 1: value -1", p.methods[0].values.emplace_back(TensorListSpec{{0, -1}})),
+        BAD(TensorListNone, "list item 1: value -1",
+            p.methods[0].values.emplace_back(TensorListSpec{{0, -1}})),
         BAD(OptionalListMinusTwo, "list item 1: value -2",
             p.methods[0].values.emplace_back(OptionalTensorListSpec{{-1, -2}})),
         BAD(NamelessDelegate, "delegate 0: has no id", p.methods[0].delegates = {{"", 0, 0, {}}}),
-        BAD(PayloadInline, "payload in inline data 0, the program has 0", p.methods[0].delegates = {{"x", 0, 0, {}}}),
-        BAD(PayloadSegment, "payload in segment 7, the program has 0", p.methods[0].delegates = {{"x", 1, 7, {}}}),
+        BAD(PayloadInline, "payload in inline data 0, the program has 0",
+            p.methods[0].delegates = {{"x", 0, 0, {}}}),
+        BAD(PayloadSegment, "payload in segment 7, the program has 0",
+            p.methods[0].delegates = {{"x", 1, 7, {}}}),
         BAD(PayloadLocation, "payload location 2", p.methods[0].delegates = {{"x", 2, 0, {}}})),
     [](const auto& param) { return param.param.name; });
 
 TEST(ProgramView, RefusesOtherFiles) {
   const std::string text = "ID3 something that is no program at all ........................";
   const auto* bytes = reinterpret_cast<const std::byte*>(text.data());
-  EXPECT_THAT(refusal({bytes, bytes + text.size()}), HasSubstr("identifier 'some' at byte 4, expected 'ET12'"));
+  EXPECT_THAT(refusal({bytes, bytes + text.size()}),
+              HasSubstr("identifier 'some' at byte 4, expected 'ET12'"));
   EXPECT_THAT(refusal({}), HasSubstr("file of 0 bytes"));
 }
 
@@ -225,7 +240,8 @@ TEST(ProgramView, RefusesEveryTruncation) {
   for (const char* name : {"conv.pte", "add.pte", "xnnpack.pte"}) {
     const auto file = read_file(fixture(name));
     for (size_t length = 0; length < file.size(); ++length) {
-      ASSERT_NE(refusal({file.begin(), file.begin() + static_cast<ptrdiff_t>(length)}), "") << name << " cut at " << length;
+      ASSERT_NE(refusal({file.begin(), file.begin() + static_cast<ptrdiff_t>(length)}), "")
+          << name << " cut at " << length;
     }
   }
 }

@@ -45,10 +45,12 @@ etb_status check_identifier(Bytes head, const char* expected, const char* kind, 
 }
 
 // The checks that both headers share. The flatbuffer comes first, the segments after it, all inside the file.
-etb_status check_extent(const FileExtent& extent, uint64_t file_nbytes, const char* kind, etb_error* error) noexcept {
+etb_status check_extent(const FileExtent& extent, uint64_t file_nbytes, const char* kind,
+                        etb_error* error) noexcept {
   if (extent.flatbuffer_nbytes < 8 || extent.flatbuffer_nbytes > file_nbytes) {
     return fail(error, ETB_INVALID_PROGRAM, "%s: flatbuffer of %llu bytes in a file of %llu bytes", kind,
-                static_cast<unsigned long long>(extent.flatbuffer_nbytes), static_cast<unsigned long long>(file_nbytes));
+                static_cast<unsigned long long>(extent.flatbuffer_nbytes),
+                static_cast<unsigned long long>(file_nbytes));
   }
   if (extent.segment_base == 0) {
     if (extent.segments_nbytes == 0) return ETB_OK;
@@ -56,14 +58,18 @@ etb_status check_extent(const FileExtent& extent, uint64_t file_nbytes, const ch
                 static_cast<unsigned long long>(extent.segments_nbytes));
   }
   if (extent.segment_base < extent.flatbuffer_nbytes || extent.segment_base > file_nbytes) {
-    return fail(error, ETB_INVALID_PROGRAM, "%s: segment base %llu, expected between %llu (end of flatbuffer) and %llu (end of file)",
+    return fail(error, ETB_INVALID_PROGRAM,
+                "%s: segment base %llu, expected between %llu (end of flatbuffer) and %llu (end of file)",
                 kind, static_cast<unsigned long long>(extent.segment_base),
-                static_cast<unsigned long long>(extent.flatbuffer_nbytes), static_cast<unsigned long long>(file_nbytes));
+                static_cast<unsigned long long>(extent.flatbuffer_nbytes),
+                static_cast<unsigned long long>(file_nbytes));
   }
   if (extent.segments_nbytes > file_nbytes - extent.segment_base) {
-    return fail(error, ETB_INVALID_PROGRAM, "%s: the header needs a file of %llu + %llu bytes, the file has %llu: truncated",
-                kind, static_cast<unsigned long long>(extent.segment_base),
-                static_cast<unsigned long long>(extent.segments_nbytes), static_cast<unsigned long long>(file_nbytes));
+    return fail(error, ETB_INVALID_PROGRAM,
+                "%s: the header needs a file of %llu + %llu bytes, the file has %llu: truncated", kind,
+                static_cast<unsigned long long>(extent.segment_base),
+                static_cast<unsigned long long>(extent.segments_nbytes),
+                static_cast<unsigned long long>(file_nbytes));
   }
   return ETB_OK;
 }
@@ -85,7 +91,8 @@ etb_status read_program_extent(Bytes head, uint64_t file_nbytes, FileExtent* out
   }
   const auto length = read_at<uint32_t>(head, 12);
   if (length < kOldLength) {
-    return fail(error, ETB_INVALID_PROGRAM, "program: extended header of %u bytes, expected at least %u", length, kOldLength);
+    return fail(error, ETB_INVALID_PROGRAM, "program: extended header of %u bytes, expected at least %u",
+                length, kOldLength);
   }
   out->has_extended_header = true;
   out->flatbuffer_nbytes = read_at<uint64_t>(head, 16);
@@ -108,13 +115,15 @@ etb_status read_data_extent(Bytes head, uint64_t file_nbytes, FileExtent* out, e
   }
   const auto length = read_at<uint32_t>(head, 12);
   if (length < kLength) {
-    return fail(error, ETB_INVALID_PROGRAM, "data file: header of %u bytes, expected at least %u", length, kLength);
+    return fail(error, ETB_INVALID_PROGRAM, "data file: header of %u bytes, expected at least %u", length,
+                kLength);
   }
   // The header was put between byte 8 and the rest, so the flatbuffer ends `offset` bytes later than its size says.
   const auto inserted = read_at<uint64_t>(head, 16);
   const auto nbytes = read_at<uint64_t>(head, 24);
   if (inserted > file_nbytes || nbytes > file_nbytes - inserted) {
-    return fail(error, ETB_INVALID_PROGRAM, "data file: flatbuffer of %llu bytes at %llu, the file has %llu bytes",
+    return fail(error, ETB_INVALID_PROGRAM,
+                "data file: flatbuffer of %llu bytes at %llu, the file has %llu bytes",
                 static_cast<unsigned long long>(nbytes), static_cast<unsigned long long>(inserted),
                 static_cast<unsigned long long>(file_nbytes));
   }

@@ -30,11 +30,11 @@ struct SegmentRange {
 };
 
 // .pte: u32 root | "ET12" | optional "eh00", u32 length, u64 flatbuffer size, u64 segment base, [u64 segments size].
-[[nodiscard]] etb_status read_program_extent(std::span<const std::byte> head, uint64_t file_nbytes, FileExtent* out,
-                                             etb_error* error) noexcept;
+[[nodiscard]] etb_status read_program_extent(std::span<const std::byte> head, uint64_t file_nbytes,
+                                             FileExtent* out, etb_error* error) noexcept;
 
 // .ptd: u32 root | "FT01" | "FH01", u32 40, u64 flatbuffer offset, u64 flatbuffer size, u64 segment base, u64 segments size.
-[[nodiscard]] etb_status read_data_extent(std::span<const std::byte> head, uint64_t file_nbytes, FileExtent* out,
-                                          etb_error* error) noexcept;
+[[nodiscard]] etb_status read_data_extent(std::span<const std::byte> head, uint64_t file_nbytes,
+                                          FileExtent* out, etb_error* error) noexcept;
 
 }  // namespace etb::format

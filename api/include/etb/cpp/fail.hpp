@@ -74,12 +74,14 @@ fail_in(etb_error* error, etb_status code, const char* format, ...) noexcept {
 }
 
 // For "%.*s": text from an untrusted file, at most 128 bytes of it.
-inline int shown(std::string_view text) noexcept { return text.size() < 128 ? static_cast<int>(text.size()) : 128; }
+inline int shown(std::string_view text) noexcept {
+  return text.size() < 128 ? static_cast<int>(text.size()) : 128;
+}
 
 }  // namespace etb
 
 // Goes on, or returns the status.
-#define ETB_CHECK(expr)                             \
-  do {                                              \
+#define ETB_CHECK(expr)                                                 \
+  do {                                                                  \
     if (const etb_status etb_s = (expr); etb_s != ETB_OK) return etb_s; \
   } while (0)
