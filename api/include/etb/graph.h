@@ -20,50 +20,49 @@
 //
 // What an image means
 //
-//   Ops        have edge-dialect names of three parts, "namespace.name.overload": aten.add.Tensor,
-//   aten.relu.default,
-//              quantized_decomposed.quantize_per_tensor.default, dim_order_ops._to_dim_order_copy.default,
-//              executorch_prim.add.Scalar, higher_order.cond.default. They are the functional forms (no
-//              .out). Each name occurs once in the image, so look names up once: table by node.op, not strcmp
-//              a node.
-//   Values     are in SSA form and numbered per graph in order of definition: input i is value i, then come
-//   the outputs
-//              of each node. A node uses only earlier values of its own graph; a subgraph gets what it needs
-//              as inputs.
-//   Arguments  stand in schema order. Values (tensors, symbolic numbers) and attributes share one list;
-//   `kind` tells them apart.
-//              Defaults that the exporter left out are left out; find an argument by name rather than by
-//              position then. An int where the schema says Scalar stays an int: the kind decides type
-//              promotion.
-//   Sizes      of a dynamic dimension are its upper bound, so that a plugin which knows no dynamic shapes
-//   plans for the worst
-//              case; min_sizes has the lower bound and exprs the formula over symbols, e.g. 4*s0+1.
-//   Constants  are named by key. The data may be inside (`data`) or outside; compile gets a reader for both
-//   (etb/aot.h).
-//              Two inputs with one constant share one weight.
-//   Mutation   is explicit: an output with `updates` is the new contents of that input (a buffer, or the
-//   caller's tensor);
-//              the input is then state. A value with `alias` shows or overwrites the storage of an earlier
-//              value.
-//   Node ids   number the nodes of all graphs of the image: body.first_node_id + index. Claims, rejects and
-//   reports use them. Debug      handles name a node across transformations (0: none); sources point at the
-//   user's Python.
+//   Ops: edge-dialect names of three parts, "namespace.name.overload": aten.add.Tensor, aten.relu.default,
+//   quantized_decomposed.quantize_per_tensor.default, dim_order_ops._to_dim_order_copy.default,
+//   executorch_prim.add.Scalar, higher_order.cond.default. They are the functional forms (no .out). Each
+//   name occurs once in the image, so look names up once: index a table by node.op, not strcmp each node.
+//
+//   Values: in SSA form, numbered per graph in order of definition: input i is value i, then come the
+//   outputs of each node. A node uses only earlier values of its own graph; a subgraph gets what it needs as
+//   inputs.
+//
+//   Arguments: in schema order. Values (tensors, symbolic numbers) and attributes share one list; `kind`
+//   tells them apart. An argument that equals the schema's default may be missing, so find arguments by name
+//   rather than by position. An int where the schema says Scalar stays an int: the kind decides type
+//   promotion.
+//
+//   Sizes: of a dynamic dimension the upper bound, so that a plugin which knows no dynamic sizes plans for
+//   the worst case; min_sizes has the lower bound and exprs the formula over symbols, e.g. 4*s0+1.
+//
+//   Constants: named by key. The data may be inside (`data`) or outside; compile gets a reader for both
+//   (etb/aot.h). Two inputs with one constant share one weight.
+//
+//   Mutation: explicit. An output with `updates` is the new contents of that input (a buffer, or the
+//   caller's tensor); the input is then state. A value with `alias` shows or overwrites the storage of an
+//   earlier value.
+//
+//   Node ids: number the nodes of all graphs of the image, first_node_id + index. The method is graph 0, so
+//   its ids are plain positions. Claims, rejects and reports use them.
+//
+//   Debug handles: name a node across transformations, 0 is none. Sources point at the user's Python.
 //
 // Trust
 //
 //   ABI-GRAPH-01  The host passes only images that its verifier accepted (`etbackend graph FILE.etg` runs
-//   it): every rule of
-//                 api/schema/graph.fbs holds, so a plugin checks nothing again.
+//                 it): every rule of api/schema/graph.fbs holds, so a plugin checks nothing again.
 //   ABI-GRAPH-02  image.data is aligned to ETB_GRAPH_ALIGNMENT bytes; inline data of constants is then
-//   aligned to it too. ABI-GRAPH-03  The functions below are total. On bytes that no verifier saw, and for an
-//   index out of range, they return zeros,
-//                 "" and empty lists; they never read outside the image. What they return then has no
-//                 meaning.
+//                 aligned to it too.
+//   ABI-GRAPH-03  The functions below are total. On bytes that no verifier saw, and for an index out of
+//                 range, they return zeros, "" and empty lists; they never read outside the image. What
+//                 they return then has no meaning.
 //
 // All functions: threads [any], state none, may block: no, may allocate: no. Every pointer and list they
-// return points into the image and lives as long as its bytes; the view itself may be copied. since 1.0
-// mirrors  ExecuTorch exir.ExportedProgram as a delegate's preprocess() sees it; torch.export's graph
-// signature
+// return points into the image and lives as long as its bytes; the view itself may be copied.
+//
+// since 1.0   mirrors  ExecuTorch exir.ExportedProgram as a delegate's preprocess() sees it
 #ifndef ETB_GRAPH_H_
 #define ETB_GRAPH_H_
 
@@ -85,9 +84,8 @@ extern "C" {
 
 // One image as it crosses the boundary.
 //
-// image    [borrowed-for-call] the bytes of a file *.etg (rules ABI-GRAPH-01 and 02). Constants that lie
-// outside the image are
-//          read with the etb_constant_reader of the call (etb/aot.h), by key.
+// image    [borrowed-for-call] the bytes of a file *.etg (rules ABI-GRAPH-01 and 02). Constants outside the
+//          image are read with the etb_constant_reader of the call (etb/aot.h), by key.
 typedef struct etb_graph_image {
   uint32_t struct_size;
   uint32_t flags;  // must be zero
