@@ -1,0 +1,194 @@
+#include "host/registry/elf_dynamic.hpp"
+
+#include <elf.h>
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+#include "etb/plugin.h"
+
+namespace etb::host {
+namespace {
+
+constexpr uint64_t kMaxDynamicEntries = 4096;
+constexpr uint64_t kMaxNeeded = 256;
+constexpr uint64_t kMaxNameBytes = 512;
+constexpr uint64_t kMaxBuckets = 1 << 20;
+// A plugin exports one. Each is looked at, so the limit also bounds the time a hostile file can cost.
+constexpr uint64_t kMaxSymbols = 1 << 16;
+constexpr uint64_t kMaxNamesKept = 8;
+
+struct Elf32 {
+  using Dyn = Elf32_Dyn;
+  using Sym = Elf32_Sym;
+  static constexpr uint64_t kBloomWordBytes = 4;
+};
+struct Elf64 {
+  using Dyn = Elf64_Dyn;
+  using Sym = Elf64_Sym;
+  static constexpr uint64_t kBloomWordBytes = 8;
+};
+
+struct SymbolRange {
+  uint64_t begin = 0;
+  uint64_t end = 0;
+};
+
+// Reads one library's dynamic section; a class only to share the places it found.
+template <class Elf>
+class DynamicReader {
+ public:
+  DynamicReader(const ByteSource& source, const ElfFile& file) : source_(source), file_(file) {}
+
+  Result<ElfDynamic> read() {
+    const auto segment = std::find_if(file_.segments.begin(), file_.segments.end(),
+                                      [](const ElfSegment& one) { return one.type == PT_DYNAMIC; });
+    if (segment == file_.segments.end()) return make_error(Code::INVALID_DATA, "no dynamic section");
+    ETB_TRY(read_entries(*segment));
+    ElfDynamic out;
+    if (soname_ != 0) {
+      ETB_ASSIGN(out.soname, name(soname_));
+    }
+    for (const uint64_t at : needed_) {
+      ETB_ASSIGN(std::string library, name(at));
+      out.needed.push_back(std::move(library));
+    }
+    ETB_ASSIGN(const SymbolRange range, symbol_range());
+    ETB_TRY(read_exports(range, out));
+    return out;
+  }
+
+ private:
+  Status read_entries(const ElfSegment& segment) {
+    const uint64_t count = std::min(segment.file_nbytes / sizeof(typename Elf::Dyn), kMaxDynamicEntries);
+    std::vector<typename Elf::Dyn> entries(count);
+    ETB_TRY(source_.read(segment.offset,
+                         {reinterpret_cast<uint8_t*>(entries.data()), count * sizeof(typename Elf::Dyn)}));
+    for (const auto& entry : entries) {
+      if (entry.d_tag == DT_NULL) break;
+      switch (entry.d_tag) {
+        case DT_STRTAB:
+          strings_address_ = entry.d_un.d_val;
+          break;
+        case DT_STRSZ:
+          strings_nbytes_ = entry.d_un.d_val;
+          break;
+        case DT_SYMTAB:
+          symbols_address_ = entry.d_un.d_val;
+          break;
+        case DT_GNU_HASH:
+          gnu_hash_address_ = entry.d_un.d_val;
+          break;
+        case DT_HASH:
+          hash_address_ = entry.d_un.d_val;
+          break;
+        case DT_SONAME:
+          soname_ = entry.d_un.d_val;
+          break;
+        case DT_NEEDED:
+          if (needed_.size() == kMaxNeeded)
+            return make_error(Code::INVALID_DATA, "needs more than 256 libraries");
+          needed_.push_back(entry.d_un.d_val);
+          break;
+        default:
+          break;
+      }
+    }
+    return {};
+  }
+
+  Result<std::string> name(uint64_t at) const {
+    if (at >= strings_nbytes_)
+      return make_error(Code::INVALID_DATA,
+                        "name at " + std::to_string(at) + " lies outside the string table");
+    ETB_ASSIGN(const uint64_t table, file_.to_offset(strings_address_));
+    if (table > UINT64_MAX - at || table + at > source_.nbytes())
+      return make_error(Code::INVALID_DATA, "string table lies outside the file");
+    std::string text(std::min({strings_nbytes_ - at, kMaxNameBytes, source_.nbytes() - table - at}), '\0');
+    ETB_TRY(source_.read(table + at, {reinterpret_cast<uint8_t*>(text.data()), text.size()}));
+    const size_t nbytes = text.find('\0');
+    if (nbytes == std::string::npos)
+      return make_error(Code::INVALID_DATA, "a name is longer than 512 bytes or not ended");
+    text.resize(nbytes);
+    return text;
+  }
+
+  // Which entries of the symbol table may be exports. Its length stands nowhere; the hash tables imply it.
+  Result<SymbolRange> symbol_range() const {
+    if (gnu_hash_address_ != 0) return gnu_hash_range();
+    if (hash_address_ == 0) return make_error(Code::INVALID_DATA, "no symbol hash table");
+    ETB_ASSIGN(const uint64_t at, file_.to_offset(hash_address_));
+    ETB_ASSIGN(const auto head, (source_.read_struct<std::array<uint32_t, 2>>(at)));
+    if (head[1] > kMaxSymbols) return make_error(Code::INVALID_DATA, "more than 65536 symbols");
+    return SymbolRange{1, head[1]};
+  }
+
+  Result<SymbolRange> gnu_hash_range() const {
+    ETB_ASSIGN(const uint64_t at, file_.to_offset(gnu_hash_address_));
+    ETB_ASSIGN(const auto head, (source_.read_struct<std::array<uint32_t, 4>>(at)));
+    const uint64_t bucket_count = head[0], first = head[1], bloom_count = head[2];
+    if (bucket_count > kMaxBuckets || bloom_count > kMaxBuckets)
+      return make_error(Code::INVALID_DATA, "symbol hash table of absurd size");
+    const uint64_t buckets_at = at + sizeof(head) + bloom_count * Elf::kBloomWordBytes;
+    std::vector<uint32_t> buckets(bucket_count);
+    ETB_TRY(source_.read(buckets_at,
+                         {reinterpret_cast<uint8_t*>(buckets.data()), bucket_count * sizeof(uint32_t)}));
+    uint64_t last = buckets.empty() ? 0 : *std::max_element(buckets.begin(), buckets.end());
+    if (last < first) return SymbolRange{first, first};  // nothing is exported
+    const uint64_t chains_at = buckets_at + bucket_count * sizeof(uint32_t);
+    for (uint64_t walked = 0; walked < kMaxSymbols; ++walked, ++last) {
+      ETB_ASSIGN(const uint32_t link,
+                 source_.read_struct<uint32_t>(chains_at + (last - first) * sizeof(uint32_t)));
+      if (link & 1) return SymbolRange{first, last + 1};
+    }
+    return make_error(Code::INVALID_DATA, "more than 65536 symbols");
+  }
+
+  Status read_exports(SymbolRange range, ElfDynamic& out) const {
+    if (range.end <= range.begin) return {};
+    if (range.end - range.begin > kMaxSymbols)
+      return make_error(Code::INVALID_DATA, "more than 65536 symbols");
+    ETB_ASSIGN(const uint64_t table, file_.to_offset(symbols_address_));
+    std::vector<typename Elf::Sym> symbols(256);
+    for (uint64_t at = range.begin; at < range.end; at += symbols.size()) {
+      const uint64_t count = std::min<uint64_t>(symbols.size(), range.end - at);
+      ETB_TRY(source_.read(table + at * sizeof(symbols[0]),
+                           {reinterpret_cast<uint8_t*>(symbols.data()), count * sizeof(symbols[0])}));
+      for (uint64_t i = 0; i < count; ++i) ETB_TRY(note_export(symbols[i], out));
+    }
+    return {};
+  }
+
+  Status note_export(const typename Elf::Sym& symbol, ElfDynamic& out) const {
+    const unsigned binding = symbol.st_info >> 4, visibility = symbol.st_other & 3;
+    if (symbol.st_shndx == SHN_UNDEF || binding == STB_LOCAL || visibility == STV_HIDDEN ||
+        visibility == STV_INTERNAL)
+      return {};
+    ++out.export_count;
+    if (out.export_count > kMaxNamesKept && out.has_query) return {};
+    ETB_ASSIGN(std::string text, name(symbol.st_name));
+    if (text == ETB_PLUGIN_QUERY_SYMBOL) out.has_query = true;
+    if (out.exports.size() < kMaxNamesKept) out.exports.push_back(std::move(text));
+    return {};
+  }
+
+  const ByteSource& source_;
+  const ElfFile& file_;
+  uint64_t strings_address_ = 0;
+  uint64_t strings_nbytes_ = 0;
+  uint64_t symbols_address_ = 0;
+  uint64_t gnu_hash_address_ = 0;
+  uint64_t hash_address_ = 0;
+  uint64_t soname_ = 0;
+  std::vector<uint64_t> needed_;
+};
+
+}  // namespace
+
+Result<ElfDynamic> read_elf_dynamic(const ByteSource& source, const ElfFile& file) {
+  return file.is_64_bit ? DynamicReader<Elf64>(source, file).read()
+                        : DynamicReader<Elf32>(source, file).read();
+}
+
+}  // namespace etb::host

@@ -1,0 +1,21 @@
+// What the dynamic loader will do with a library: the libraries it needs and the symbols it gives.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "host/registry/elf_file.hpp"
+
+namespace etb::host {
+
+struct ElfDynamic {
+  std::string soname;
+  std::vector<std::string> needed;
+  uint64_t export_count = 0;
+  std::vector<std::string> exports;  // the first few names
+  bool has_query = false;            // etb_plugin_query is among the exports
+};
+
+[[nodiscard]] Result<ElfDynamic> read_elf_dynamic(const ByteSource& source, const ElfFile& file);
+
+}  // namespace etb::host

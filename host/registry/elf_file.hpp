@@ -1,0 +1,36 @@
+// The head of an ELF file: what kind of library it is and where its parts lie, verified so that loading it cannot fault.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "host/registry/byte_source.hpp"
+
+namespace etb::host {
+
+struct ElfSegment {
+  uint32_t type = 0;
+  uint64_t offset = 0;
+  uint64_t address = 0;
+  uint64_t file_nbytes = 0;
+  uint64_t memory_nbytes = 0;
+  uint64_t alignment = 0;
+};
+
+struct ElfFile {
+  bool is_64_bit = true;
+  std::string arch;  // as manifests name it: "x86_64", "aarch64"
+  std::vector<ElfSegment> segments;
+
+  // Where the byte at this address lies in the file.
+  [[nodiscard]] Result<uint64_t> to_offset(uint64_t address) const;
+};
+
+// Refuses everything but a little-endian shared library all of whose segments lie within the file.
+[[nodiscard]] Result<ElfFile> read_elf(const ByteSource& source);
+
+// One name for each processor architecture: "amd64" is "x86_64", "armv7l" is "arm".
+std::string normalise_arch(std::string_view arch);
+
+}  // namespace etb::host

@@ -1,0 +1,13 @@
+// The identity that a plugin carries in a note of its file, read without running any of its code (rule ABI-LOAD-01).
+#pragma once
+
+#include <vector>
+
+#include "host/registry/elf_file.hpp"
+#include "host/registry/plugin_ident.hpp"
+
+namespace etb::host {
+
+[[nodiscard]] Result<PluginIdent> read_elf_note(const ByteSource& source, const ElfFile& file);
+
+}  // namespace etb::host
