@@ -109,7 +109,11 @@ INSTANTIATE_TEST_SUITE_P(
                 "reaches beyond its segment"},
         Spoiled{"NoteContentHuge", [](TinyElf& e) { e.notes[0].desc_nbytes = 0xfffffffd; },
                 "reaches beyond its segment"},
-        Spoiled{"NoteContentShort", [](TinyElf& e) { e.notes[0].desc_nbytes = 16; },
+        Spoiled{"NoteContentShort",
+                [](TinyElf& e) {
+                  e.notes[0].desc_nbytes = 16;
+                  e.segments[1].p_filesz = 40;
+                },
                 "struct_size 288, expected 288 to 16"},
         Spoiled{"IdentTooSmall", [](TinyElf& e) { e.ident().struct_size = 32; }, "struct_size 32"},
         Spoiled{"IdentTooLarge", [](TinyElf& e) { e.ident().struct_size = 100000; }, "struct_size 100000"},

@@ -3,6 +3,7 @@
 
 #include <elf.h>
 
+#include <algorithm>
 #include <cstring>
 #include <string>
 #include <vector>
@@ -93,7 +94,8 @@ struct TinyElf {
 
  private:
   static void put(std::vector<uint8_t>& out, uint64_t at, const void* data, size_t nbytes) {
-    if (nbytes != 0) std::memcpy(out.data() + at, data, nbytes);
+    // A spoiled place may lie at the end or outside: what does not fit is cut off.
+    if (at < out.size()) std::memcpy(out.data() + at, data, std::min(nbytes, out.size() - at));
   }
 };
 
