@@ -26,10 +26,11 @@ typedef struct etb_host {
   const char* version;   // semantic version of the host
   const char*
       plugin_dir;  // absolute path of the folder that holds the plugin's manifest; "" when it has none
+  void* ctx;       // the host's own; a layer that hands on a copy of this struct keeps it
 
   // A service table by id, or NULL when the host lacks it.
   //
-  // host     [borrowed-for-call] this struct.
+  // host     [borrowed-for-call] this struct, or a layer's copy of it.
   // returns  [borrowed-until-destroy] the table, valid until deinit.
   // threads  [any], from init until deinit returns; never from query (ABI-SYM-02)   since 1.0
   const void*(ETB_CALL* get_service)(const struct etb_host* host, const char* id);
