@@ -21,8 +21,8 @@ Status copy_table(const Table& raw, uint32_t nbytes_1_0, const char* name, Table
                                               std::to_string(raw.struct_size) + ", version 1.0 has " +
                                               std::to_string(nbytes_1_0));
   if (raw.flags != 0)
-    return make_error(Code::INCOMPATIBLE,
-                      std::string(name) + " table: unknown flags " + std::to_string(raw.flags) + ", expected 0");
+    return make_error(Code::INCOMPATIBLE, std::string(name) + " table: unknown flags " +
+                                              std::to_string(raw.flags) + ", expected 0");
   out = Table{};
   std::memcpy(&out, &raw, std::min<size_t>(raw.struct_size, sizeof(Table)));
   out.struct_size = sizeof(Table);
@@ -127,13 +127,13 @@ void CompleteTable::fill_holes(const etb_plugin_table& next) {
   const auto* const next_device = next.device;
   const auto* const next_delegate = next.delegate;
   const auto* const next_aot = next.aot;
-#define ETB_REQUIRED(name, function)                                 \
+#define ETB_REQUIRED(name, function)                                              \
   if (is_ours(&name##_) && name##_.function == nullptr && next_##name != nullptr) \
     name##_.function = next_##name->function;
-#define ETB_OPTIONAL(name, function, cap)                                             \
-  if (is_ours(&name##_) && (name##_.caps & (cap)) == 0 && next_##name != nullptr) {   \
-    name##_.function = next_##name->function;                                         \
-    name##_.caps |= next_##name->caps & (cap);                                        \
+#define ETB_OPTIONAL(name, function, cap)                                           \
+  if (is_ours(&name##_) && (name##_.caps & (cap)) == 0 && next_##name != nullptr) { \
+    name##_.function = next_##name->function;                                       \
+    name##_.caps |= next_##name->caps & (cap);                                      \
   }
 #include "host/plugin/table_functions.def"
 #undef ETB_REQUIRED
@@ -150,12 +150,13 @@ void CompleteTable::drop_what_next_lacks(const etb_plugin_table& next) {
 }
 
 Status CompleteTable::require_all() const {
-#define ETB_REQUIRED(name, function)                       \
-  if (is_ours(&name##_) && name##_.function == nullptr)    \
+#define ETB_REQUIRED(name, function)                    \
+  if (is_ours(&name##_) && name##_.function == nullptr) \
     return make_error(Code::INCOMPATIBLE, "required function " #name "." #function " is NULL");
 #define ETB_OPTIONAL(name, function, cap)                                              \
   if (is_ours(&name##_) && (name##_.caps & (cap)) != 0 && name##_.function == nullptr) \
-    return make_error(Code::INCOMPATIBLE, "capability bit " #cap " is set but " #name "." #function " is NULL");
+    return make_error(Code::INCOMPATIBLE,                                              \
+                      "capability bit " #cap " is set but " #name "." #function " is NULL");
 #include "host/plugin/table_functions.def"
 #undef ETB_REQUIRED
 #undef ETB_OPTIONAL

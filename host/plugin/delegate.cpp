@@ -60,7 +60,8 @@ Status Context::execute(const etb_exec_args& args) {
 Status Context::reserve(std::span<const etb_tensor> inputs) {
   const etb_delegate_table& table = *delegate_->plugin->table.delegate;
   if ((table.caps & ETB_DELEGATE_CAP_CONTEXT_RESERVE) == 0) return {};
-  return answer(table.context_reserve(context_, inputs.data(), static_cast<uint32_t>(inputs.size()), &error_));
+  return answer(
+      table.context_reserve(context_, inputs.data(), static_cast<uint32_t>(inputs.size()), &error_));
 }
 
 Status Context::execute_async(const etb_exec_args& args) {

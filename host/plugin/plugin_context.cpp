@@ -31,11 +31,13 @@ Status PluginContext::each_device(const std::function<void(const etb_device_info
   return check(core_->table.device->enumerate(core_->plugin, &sink, &error), error);
 }
 
-Result<Device> PluginContext::open_device(const uint8_t (&uuid)[16], std::span<const etb_option> options) const {
+Result<Device> PluginContext::open_device(const uint8_t (&uuid)[16],
+                                          std::span<const etb_option> options) const {
   auto core = std::make_shared<Device::Core>(core_);
   etb_error error = ETB_ERROR_INIT;
-  ETB_TRY(check(core_->table.device->open(core_->plugin, uuid, options.data(), options.size(), &core->device, &error),
-                error));
+  ETB_TRY(check(
+      core_->table.device->open(core_->plugin, uuid, options.data(), options.size(), &core->device, &error),
+      error));
   if (core->device == nullptr) return make_error(Code::INTERNAL, "device open answered ok without a device");
   return Device(std::move(core));
 }
@@ -73,7 +75,8 @@ Status PluginContext::each_option(const std::function<void(const etb_option_sche
 
 Status PluginContext::set_option(const etb_option& option) const {
   etb_error error = ETB_ERROR_INIT;
-  return check(core_->table.set_option(core_->plugin, ETB_OBJECT_PLUGIN, core_->plugin, &option, &error), error);
+  return check(core_->table.set_option(core_->plugin, ETB_OBJECT_PLUGIN, core_->plugin, &option, &error),
+               error);
 }
 
 Status PluginContext::get_option(const char* key, const std::function<void(const etb_option&)>& put) const {
@@ -83,8 +86,8 @@ Status PluginContext::get_option(const char* key, const std::function<void(const
   };
   const auto sink = sink_to<etb_option_sink>(put_one);
   etb_error error = ETB_ERROR_INIT;
-  return check(
-      core_->table.get_option(core_->plugin, ETB_OBJECT_PLUGIN, core_->plugin, key, &sink, &error), error);
+  return check(core_->table.get_option(core_->plugin, ETB_OBJECT_PLUGIN, core_->plugin, key, &sink, &error),
+               error);
 }
 
 }  // namespace etb::host

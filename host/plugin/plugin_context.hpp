@@ -28,8 +28,8 @@ class PluginLife {
 class PluginContext {
  public:
   // Calls init. `table` is complete (complete_table.hpp); it and `host` live in `life`.
-  [[nodiscard]] static Result<PluginContext> make(std::shared_ptr<PluginLife> life, const etb_plugin_table& table,
-                                                  const etb_host& host,
+  [[nodiscard]] static Result<PluginContext> make(std::shared_ptr<PluginLife> life,
+                                                  const etb_plugin_table& table, const etb_host& host,
                                                   std::span<const etb_option> options = {});
 
   PluginContext(PluginContext&&) noexcept = default;
@@ -49,7 +49,8 @@ class PluginContext {
   [[nodiscard]] Result<etb_verdict> check_payload(const etb_payload_check& check) const;
 
   // Makes a payload ready. `device` NULL: the plugin's default; args.device is set from it.
-  [[nodiscard]] Result<Delegate> create_delegate(etb_delegate_args args, const Device* device = nullptr) const;
+  [[nodiscard]] Result<Delegate> create_delegate(etb_delegate_args args,
+                                                 const Device* device = nullptr) const;
 
   // An extension table of the plugin, or NULL.
   const void* find_extension(const char* id) const;

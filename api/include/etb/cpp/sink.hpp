@@ -22,7 +22,9 @@ Sink sink_to(F& put) noexcept {
   Sink sink{};
   sink.struct_size = sizeof(Sink);
   sink.ctx = &put;
-  sink.put = [](void* ctx, const Item* item) noexcept -> etb_status { return (*static_cast<F*>(ctx))(*item); };
+  sink.put = [](void* ctx, const Item* item) noexcept -> etb_status {
+    return (*static_cast<F*>(ctx))(*item);
+  };
   return sink;
 }
 

@@ -1,0 +1,64 @@
+// A small correct plugin for tests and benchmarks. Its delegate takes one tensor of floats and gives every element plus
+// `gain`. A test makes a wrong one by replacing functions of the tables:
+//
+//   ToyPlugin toy;
+//   toy.delegate.execute = [](etb_context* context, const etb_exec_args* args, etb_error* error) -> etb_status { ... };
+//
+// What `execute` and its like were before is in `toy_tables()`, so that a wrong function can call the right one.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "etb/plugin.h"
+
+namespace etb::host {
+
+inline constexpr char kToyBackend[] = "ToyBackend";
+inline constexpr char kToyPayload[] = "TOY1";  // what its payloads begin with
+
+struct ToyPlugin {
+  ToyPlugin();
+  ToyPlugin(const ToyPlugin&) = delete;
+  ToyPlugin& operator=(const ToyPlugin&) = delete;
+
+  etb_plugin_ident ident;
+  etb_plugin_table plugin;
+  etb_device_table device;
+  etb_delegate_table delegate;
+  etb_aot_table aot;
+};
+
+// What the toy's handles point at.
+struct ToyContextState;
+struct ToyPluginState {
+  const etb_host* host = nullptr;
+  const etb_clock_service* clock = nullptr;
+  const etb_alloc_service* alloc = nullptr;
+  double gain = 1.0;
+  int children = 0;
+};
+struct ToyDeviceState {
+  ToyPluginState* plugin = nullptr;
+  int children = 0;
+};
+struct ToyDelegateState {
+  ToyPluginState* plugin = nullptr;
+  ToyDeviceState* device = nullptr;
+  etb_payload_view payload{};
+  std::vector<etb_named_data> named_data;  // none or one
+  int children = 0;
+};
+struct ToyContextState {
+  ToyDelegateState* delegate = nullptr;
+};
+
+inline ToyPluginState* toy(etb_plugin* plugin) { return reinterpret_cast<ToyPluginState*>(plugin); }
+inline ToyDeviceState* toy(etb_device* device) { return reinterpret_cast<ToyDeviceState*>(device); }
+inline ToyDelegateState* toy(etb_delegate* delegate) { return reinterpret_cast<ToyDelegateState*>(delegate); }
+inline ToyContextState* toy(etb_context* context) { return reinterpret_cast<ToyContextState*>(context); }
+
+// The tables of a correct toy.
+const ToyPlugin& toy_tables();
+
+}  // namespace etb::host
