@@ -1,0 +1,207 @@
+#!/usr/bin/env python3
+"""Writes schemas.txt, the list of operators with their signatures, from the registries of PyTorch and ExecuTorch.
+
+usage: make_schema_list.py OUT.txt
+
+Signatures are facts; the notation is ours and explained at the top of the file that this writes. Needs torch, executorch and
+torchao; only maintainers run it, when a new release of these is to be supported.
+"""
+import re
+import sys
+
+import executorch.exir  # noqa: F401  (registers dim_order_ops, quantized_decomposed)
+import executorch.extension.pybindings.portable_lib  # noqa: F401  (registers executorch_prim)
+import executorch.kernels.quantized  # noqa: F401
+import torch
+import torchao  # noqa: F401
+from torch._C import _jit_get_all_schemas
+
+HEADER = """\
+# Operators: one a line, sorted; written by make_schema_list.py.
+#
+#   namespace.name.overload(argument, ..., *, keyword argument, ...) -> result, ... | relation ...
+#
+# An argument is `name: type = default`. Types: tensor scalar int float bool string complex dtype layout memory_format
+# device generator; `?` optional, `[]` list, `[2]` list that one number stands for. `@a` shares storage set a with what else
+# carries it, `!a` also writes it. Relations: core (in the Core ATen set); out=OP (the variant that writes its results into given
+# tensors); copy=OP (of a view: the op that copies instead); functional=OP (of an op that writes: the one that does not).
+"""
+
+WANTED_NAMESPACES = {"aten", "quantized_decomposed", "dim_order_ops", "executorch_prim", "torchao"}
+# Families that no exported program contains: training, other devices, sparse and nested tensors, TorchScript's own.
+UNWANTED = re.compile(
+    r"(_backward|_jvp$|^_?foreach|^_foreach|cudnn|miopen|mkldnn|mps|cuda|cslt|^_fused_|^_amp_|nested|jagged|sparse|coo|csr|"
+    r"^quantize|quantized|fbgemm|^q_|^q(r|v)|^_test|^_nnpack|^record_stream|^retain_grad|^set_|^_set|^rename|names|^align_|"
+    r"^refine_|^_cufft|^_use_|^_debug|^_assert_async|^_efficient|^_flash|^_scaled_dot_product_(flash|efficient|cudnn|fused)|"
+    r"^_make_|^_unsafe_masked|^_coalesc|^special_.*poly|^fake_quantize|^_fake_quantize|^choose_qparams_opt|^_choose_q|"
+    r"^_dirichlet|^_standard_gamma|^_sample_dirichlet|^_validate|^_spdiags|^_lazy|^_dyn_quant|^_weight_int|"
+    r"^_convert_weight|^_mixed_dtypes|^_wrapped|^_ctc|^ctc|^_thnn|^_batch_norm_impl|^linalg_(ldl|lstsq|eig)|"
+    r"^_transform_bias|^_transformer_encoder|^_native_multi_head|^_triton|^segment_reduce|^_segment|^_remove|"
+    r"^_add_batch|^_fw_primal|^_new_zeros|^_has_|^_is_|^is_|^crow|^ccol|^_values|^_indices|^_nnz|^_dim[IV]|^_sobol|"
+    r"^_grouped_mm|^_scaled_|^_rowwise|^_int_mm|^_functional|^sym_constrain|^_functional_sym|^_resize_output|"
+    r"^batch_norm_(elemt|gather|stats|update)|^_linalg_(eig|svd|det|slog|solve|check))"
+)
+FACTORY_ARGUMENTS = {"dtype", "layout", "device", "pin_memory"}
+# Take no tensor, yet occur in exported programs.
+WANTED_ANYWAY = {"aten::_assert_scalar"}
+SCALAR_TYPES = {
+    "Tensor": "tensor", "number": "scalar", "Scalar": "scalar", "int": "int", "SymInt": "int", "float": "float",
+    "SymFloat": "float", "bool": "bool", "SymBool": "bool", "str": "string", "complex": "complex", "ScalarType": "dtype",
+    "Layout": "layout", "MemoryFormat": "memory_format", "Device": "device", "Generator": "generator",
+}
+
+
+def text_of_type(kind, count):
+    """Our word for a type, None when there is none."""
+    kind = str(kind)
+    optional = re.fullmatch(r"Optional\[(.*)\]", kind)
+    if optional:
+        inner = text_of_type(optional.group(1), count)
+        return inner + "?" if inner else None
+    listed = re.fullmatch(r"List\[(.*)\]", kind)
+    if listed:
+        inner = text_of_type(listed.group(1), None)
+        return f"{inner}[{count or ''}]" if inner else None
+    return SCALAR_TYPES.get(kind)
+
+
+def text_of_default(argument, kind):
+    value = argument.default_value
+    if value is None:
+        return "none"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, (list, tuple)):
+        return "[" + ", ".join(repr(item).lower() for item in value) + "]"
+    if isinstance(value, str):
+        return '"' + value + '"'
+    if isinstance(value, int) and kind.startswith("float"):
+        value = float(value)
+    return repr(value)
+
+
+def text_of_alias(info):
+    if info is None:
+        return ""
+    letters = "".join(sorted(info.before_set))
+    return ("!" if info.is_write else "@") + letters if letters.isalpha() else ""
+
+
+def text_of_argument(argument):
+    kind = text_of_type(argument.real_type, argument.N)
+    if kind is None:
+        return None
+    # A list of out tensors has its mark inside the item type, where Python does not show it.
+    mark = text_of_alias(argument.alias_info) or ("!a" if argument.is_out else "")
+    text = f"{argument.name}: {kind}{mark}"
+    if argument.has_default_value():
+        text += f" = {text_of_default(argument, kind)}"
+    return text
+
+
+def full_name(schema):
+    namespace, name = schema.name.split("::")
+    return f"{namespace}.{name}.{schema.overload_name or 'default'}"
+
+
+def is_out(schema):
+    return any(a.is_out or (a.kwarg_only and a.alias_info and a.alias_info.is_write) for a in schema.arguments)
+
+
+def plain_arguments(schema, factory=()):
+    """What two variants of one op must agree in; creation ops take dtype, layout, ... only in the functional form."""
+    return [
+        (a.name, str(a.type))
+        for a in schema.arguments
+        if not (a.kwarg_only and a.alias_info and a.alias_info.is_write) and not (a.kwarg_only and a.name in factory)
+    ]
+
+
+def out_count(schema):
+    return sum(1 for a in schema.arguments if a.kwarg_only and a.alias_info and a.alias_info.is_write)
+
+
+def writes_self(schema):
+    first = schema.arguments[0] if schema.arguments else None
+    return bool(first and not is_out(schema) and any(a.alias_info and a.alias_info.is_write for a in schema.arguments))
+
+
+def is_view(schema):
+    return not writes_self(schema) and not is_out(schema) and any(r.alias_info for r in schema.returns)
+
+
+def tensor_result_count(schema):
+    return sum(len(schema.returns) == 1 and str(r.type) == "List[Tensor]" or str(r.type) == "Tensor" for r in schema.returns)
+
+
+def is_core(schema):
+    namespace, name = schema.name.split("::")
+    packet = getattr(getattr(torch.ops, namespace), name, None)
+    op = getattr(packet, schema.overload_name or "default", None)
+    return op is not None and torch.Tag.core in op.tags
+
+
+def relations(schema, by_base):
+    found = ["core"] if is_core(schema) else []
+
+    def first_match(base, wanted):
+        for left_out in ((), FACTORY_ARGUMENTS):
+            for other in by_base.get(base, []):
+                if wanted(other) and plain_arguments(other, left_out) == plain_arguments(schema, left_out):
+                    return full_name(other)
+        return None
+
+    if is_view(schema):
+        copy = first_match(schema.name + "_copy", lambda s: not is_out(s) and not writes_self(s))
+        if copy:
+            found.append("copy=" + copy)
+    elif writes_self(schema):
+        if schema.name.endswith("_"):
+            functional = first_match(schema.name[:-1], lambda s: not is_out(s) and not writes_self(s))
+            if functional:
+                found.append("functional=" + functional)
+    elif not is_out(schema) and schema.returns:
+        out = first_match(schema.name, lambda s: is_out(s) and out_count(s) == tensor_result_count(schema))
+        if out:
+            found.append("out=" + out)
+    return found
+
+
+def main():
+    schemas = {}
+    every = [s for s in _jit_get_all_schemas() if s.name.split("::")[0] in WANTED_NAMESPACES]
+    core_names = {s.name for s in every if is_core(s)}
+    for schema in every:
+        name = schema.name.split("::")[1]
+        if schema.name.startswith("aten::") and UNWANTED.search(name) and schema.name not in core_names:
+            continue
+        schemas[full_name(schema)] = schema
+    by_base = {}
+    for name in sorted(schemas):
+        by_base.setdefault(schemas[name].name, []).append(schemas[name])
+    lines = []
+    for name in sorted(schemas):
+        schema = schemas[name]
+        parts, seen_keyword, ok = [], False, True
+        for argument in schema.arguments:
+            if argument.kwarg_only and not seen_keyword:
+                parts.append("*")
+                seen_keyword = True
+            text = text_of_argument(argument)
+            ok = ok and text is not None
+            parts.append(text or "")
+        results = [(text_of_type(r.real_type, None), text_of_alias(r.alias_info)) for r in schema.returns]
+        # What TorchScript defines over numbers and texts alone is no operator of an exported program.
+        touches_tensors = "tensor" in "".join(parts) or any(kind and "tensor" in kind for kind, _ in results)
+        is_wanted = touches_tensors or not schema.name.startswith("aten::") or schema.name in WANTED_ANYWAY
+        if not ok or not is_wanted or any(kind is None for kind, _ in results):
+            continue
+        line = f"{name}({', '.join(parts)}) -> {', '.join(k + a for k, a in results) or 'nothing'}"
+        related = relations(schema, by_base)
+        lines.append(line + (" | " + " ".join(related) if related else ""))
+    with open(sys.argv[1], "w") as out:
+        out.write(HEADER + "\n".join(lines) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,107 @@
+// What operators take and give: one row an overload, from schemas.txt, compiled into constant tables.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+namespace etb::ops {
+
+enum class BaseType : uint8_t {
+  kTensor,
+  kScalar,  // int, float or bool; the kind decides type promotion
+  kInt,
+  kFloat,
+  kBool,
+  kString,
+  kComplex,
+  kDtype,
+  kLayout,
+  kMemoryFormat,
+  kDevice,
+  kGenerator
+};
+
+// "tensor", "int", ... as in schemas.txt.
+std::string_view to_text(BaseType type) noexcept;
+
+// What an argument or result may be.
+struct Type {
+  BaseType base = BaseType::kTensor;
+  bool is_optional = false;
+  bool is_list = false;
+  bool has_optional_items = false;  // of a list
+  uint8_t list_size = 0;            // a list that one number may stand for; 0 when not
+
+  friend bool operator==(const Type&, const Type&) = default;
+};
+
+// One argument or result. Texts live as long as the program.
+struct Argument {
+  std::string_view name;  // "" for a result
+  Type type;
+  bool is_keyword = false;
+  bool is_out = false;    // a given tensor that takes a result
+  bool is_write = false;  // its contents change
+  char alias_set = 0;     // letter of the storage it shares with others, 0 for none
+  bool has_default = false;
+  std::string_view default_text;  // none, true, 1, 0.5, "text" or [0, 1]
+};
+
+// One overload. A cheap handle into the tables.
+class Schema {
+ public:
+  std::string_view name() const noexcept;           // "aten.add.Tensor"
+  std::string_view op_namespace() const noexcept;   // "aten"
+  std::string_view base_name() const noexcept;      // "add"
+  std::string_view overload_name() const noexcept;  // "Tensor", or "default"
+
+  uint32_t argument_count() const noexcept;
+  Argument argument(uint32_t index) const noexcept;
+  // Position of the argument called `name`, -1 when there is none.
+  int find_argument(std::string_view name) const noexcept;
+  uint32_t result_count() const noexcept;
+  Argument result(uint32_t index) const noexcept;
+
+  bool is_core() const noexcept;
+  bool is_view() const noexcept;      // a result shares the storage of an argument, nothing is written
+  bool is_in_place() const noexcept;  // writes an argument that is no out argument
+
+  // Related overloads; null when there is none.
+  const Schema* out_variant() const noexcept;         // the same op into given tensors
+  const Schema* copy_variant() const noexcept;        // of a view: the op that copies instead
+  const Schema* functional_variant() const noexcept;  // of an in-place op: the one that does not write
+
+ private:
+  friend struct SchemaTables;
+  constexpr Schema(uint32_t name_offset, uint16_t namespace_nbytes, uint16_t base_nbytes,
+                   uint16_t overload_nbytes, uint16_t first, uint8_t argument_count, uint8_t result_count,
+                   bool core, uint16_t out, uint16_t copy, uint16_t functional) noexcept
+      : name_offset_(name_offset),
+        namespace_nbytes_(namespace_nbytes),
+        base_nbytes_(base_nbytes),
+        overload_nbytes_(overload_nbytes),
+        first_(first),
+        argument_count_(argument_count),
+        result_count_(result_count),
+        is_core_(core),
+        out_(out),
+        copy_(copy),
+        functional_(functional) {}
+
+  // Offsets and indices instead of pointers: the tables need no relocation.
+  uint32_t name_offset_;
+  uint16_t namespace_nbytes_, base_nbytes_, overload_nbytes_;
+  uint16_t first_;  // into the list of argument numbers: arguments, then results
+  uint8_t argument_count_, result_count_;
+  bool is_core_;
+  uint16_t out_, copy_, functional_;
+};
+
+// The overload "namespace.name.overload", null when the table lacks it.
+const Schema* find_schema(std::string_view name) noexcept;
+
+// All overloads, sorted by name.
+uint32_t schema_count() noexcept;
+const Schema& get_schema(uint32_t index) noexcept;
+
+}  // namespace etb::ops
