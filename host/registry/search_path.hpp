@@ -1,0 +1,60 @@
+// Where plugins are looked for, in order, and which ids the environment lets through.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace etb::host {
+
+// In the order of the search.
+enum class Tier { kApplication, kEnvironment, kUser, kAdmin, kDistribution, kStatic };
+const char* to_text(Tier tier);
+
+// Higher tiers may do more: honour high priorities, shadow certified plugins.
+constexpr bool is_system_tier(Tier tier) { return tier == Tier::kAdmin || tier == Tier::kDistribution; }
+
+struct SearchPlace {
+  Tier tier = Tier::kApplication;
+  std::string path;
+};
+
+struct SearchOptions {
+  std::vector<std::string> application_paths;
+  std::vector<std::string> distribution_paths;
+  std::string admin_path = "/etc/etbackend/plugins.d";
+  bool secure = false;
+  // Reads one variable; not set: there is no environment.
+  std::function<std::optional<std::string>(const char* name)> environment;
+};
+
+struct SearchPath {
+  std::vector<SearchPlace> places;
+  std::vector<std::string> ignored;  // entries of the environment that do not count, with the reason
+};
+
+SearchPath make_search_path(const SearchOptions& options);
+
+// ETBACKEND_SELECT and ETBACKEND_DISABLE: globs on ids, separated by commas. They only narrow, and disable wins.
+struct IdFilter {
+  std::vector<std::string> select;
+  std::vector<std::string> disable;
+
+  // Why the id does not pass, or "".
+  std::string refusal(std::string_view id) const;
+};
+
+IdFilter make_id_filter(const SearchOptions& options);
+
+// '*' is any text, '?' any one byte.
+bool glob_matches(std::string_view glob, std::string_view text);
+
+// Reads the variable of this process.
+std::optional<std::string> read_environment(const char* name);
+
+// Whether this process runs with more rights than its caller gave it (setuid, setgid, file capabilities).
+bool is_process_secure();
+
+}  // namespace etb::host

@@ -1,0 +1,225 @@
+#include "host/registry/trusted_file.hpp"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <memory>
+#include <system_error>
+
+#include "host/registry/fault.hpp"
+
+namespace etb::host {
+namespace {
+
+constexpr int kMaxLinks = 40;  // as the kernel's own limit
+
+tl::unexpected<Error> system_error(const std::string& what, int number) {
+  const Code code = number == ENOENT || number == ENOTDIR ? Code::NOT_FOUND : Code::ACCESS_FAILED;
+  return make_error(code, what + ": " + std::generic_category().message(number));
+}
+
+enum class Position { kParent, kLeaf };
+
+Status verify_trust(const struct stat& status, Position position, const TrustPolicy& policy,
+                    const std::string& where) {
+  const bool is_owner_fine = status.st_uid == 0 || (!policy.root_only && status.st_uid == policy.user);
+  if (!is_owner_fine)
+    return make_error(Code::PERMISSION_DENIED,
+                      where + ": owned by user " + std::to_string(status.st_uid) + ", expected root" +
+                          (policy.root_only ? "" : " or user " + std::to_string(policy.user)));
+  const bool is_sticky_parent = position == Position::kParent && S_ISDIR(status.st_mode) &&
+                                (status.st_mode & S_ISVTX) != 0 && !policy.root_only;
+  if ((status.st_mode & (S_IWGRP | S_IWOTH)) != 0 && !is_sticky_parent) {
+    char mode[8];
+    std::snprintf(mode, sizeof(mode), "%04o", static_cast<unsigned>(status.st_mode & 07777));
+    return make_error(Code::PERMISSION_DENIED, where + ": writable by " +
+                                                   ((status.st_mode & S_IWOTH) ? "everybody" : "its group") +
+                                                   " (mode " + mode + ")");
+  }
+  return {};
+}
+
+// Walks a path one name at a time from "/", so that every folder on the way is looked at through its own descriptor.
+class Walk {
+ public:
+  explicit Walk(const TrustPolicy& policy) : policy_(policy) {}
+
+  Result<FileDescriptor> run(const std::string& path) {
+    push(path);
+    ETB_TRY(restart());
+    while (!names_.empty()) {
+      const std::string name = std::move(names_.back());
+      names_.pop_back();
+      ETB_TRY(step(name));
+    }
+    return std::move(at_);
+  }
+
+ private:
+  // Names are kept last first, so that a link's target can be put in front.
+  void push(const std::string& path) {
+    std::vector<std::string> names;
+    for (size_t begin = 0; begin <= path.size();) {
+      const size_t end = std::min(path.find('/', begin), path.size());
+      if (end > begin && path.compare(begin, end - begin, ".") != 0)
+        names.push_back(path.substr(begin, end - begin));
+      begin = end + 1;
+    }
+    names_.insert(names_.end(), names.rbegin(), names.rend());
+  }
+
+  Status restart() {
+    at_ = FileDescriptor(::open("/", O_PATH | O_DIRECTORY | O_CLOEXEC));
+    if (!at_) return system_error("/", errno);
+    where_.clear();
+    return verify(at_.get(), "/");
+  }
+
+  Status verify(int fd, const std::string& where) {
+    struct stat status {};
+    if (::fstat(fd, &status) != 0) return system_error(where, errno);
+    return verify_trust(status, names_.empty() ? Position::kLeaf : Position::kParent, policy_, where);
+  }
+
+  Status step(const std::string& name) {
+    const std::string where = where_ + '/' + name;
+    FileDescriptor next(::openat(at_.get(), name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
+    if (!next) return system_error(where, errno);
+    struct stat status {};
+    if (::fstat(next.get(), &status) != 0) return system_error(where, errno);
+    if (S_ISLNK(status.st_mode)) return follow(next.get(), status, where);
+    if (!S_ISDIR(status.st_mode)) return make_error(Code::NOT_FOUND, where + ": not a folder");
+    ETB_TRY(verify_trust(status, names_.empty() ? Position::kLeaf : Position::kParent, policy_, where));
+    at_ = std::move(next);
+    where_ = where;
+    return {};
+  }
+
+  Status follow(int link, const struct stat& status, const std::string& where) {
+    if (++link_count_ > kMaxLinks)
+      return make_error(Code::ACCESS_FAILED, where + ": more than 40 symbolic links");
+    // A link has no mode of its own; who may replace it is what its folder says, which is checked already.
+    if (status.st_uid != 0 && (policy_.root_only || status.st_uid != policy_.user))
+      return make_error(Code::PERMISSION_DENIED,
+                        where + ": symbolic link owned by user " + std::to_string(status.st_uid));
+    std::string target(4096, '\0');
+    const ssize_t nbytes = ::readlinkat(link, "", target.data(), target.size());
+    if (nbytes < 0) return system_error(where, errno);
+    target.resize(static_cast<size_t>(nbytes));
+    push(target);
+    return !target.empty() && target[0] == '/' ? restart() : Status();
+  }
+
+  const TrustPolicy& policy_;
+  FileDescriptor at_;
+  std::string where_;
+  std::vector<std::string> names_;
+  int link_count_ = 0;
+};
+
+// Opens one name beneath a folder without following a link and without waiting for anybody (a fifo would).
+Result<FileDescriptor> open_beneath(int directory, const std::string& name, const std::string& where,
+                                    bool is_last, const TrustPolicy& policy) {
+  const int flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | O_NOCTTY | (is_last ? 0 : O_DIRECTORY);
+  struct stat status {};
+  // Looking before opening: the open itself would already disturb a device.
+  if (::fstatat(directory, name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0)
+    return system_error(where, errno);
+  if (S_ISLNK(status.st_mode))
+    return make_error(Code::PERMISSION_DENIED, where + ": a symbolic link, expected the file itself");
+  if (is_last ? !S_ISREG(status.st_mode) : !S_ISDIR(status.st_mode))
+    return make_error(Code::INVALID_DATA, where + ": not a " + (is_last ? "regular file" : "folder"));
+  FileDescriptor fd(::openat(directory, name.c_str(), flags));
+  if (!fd) return system_error(where, errno);
+  if (::fstat(fd.get(), &status) != 0) return system_error(where, errno);
+  if (is_last ? !S_ISREG(status.st_mode) : !S_ISDIR(status.st_mode))  // it may have been exchanged in between
+    return make_error(Code::INVALID_DATA, where + ": not a " + (is_last ? "regular file" : "folder"));
+  ETB_TRY(verify_trust(status, Position::kLeaf, policy, where));
+  return fd;
+}
+
+int64_t to_ns(const struct timespec& time) { return int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec; }
+
+}  // namespace
+
+Result<FileDescriptor> open_trusted_directory(const std::string& path, const TrustPolicy& policy) {
+  if (path.empty() || path[0] != '/')
+    return make_error(Code::INVALID_ARGUMENT, in_quotes(path) + ": not an absolute path");
+  ETB_ASSIGN(const FileDescriptor fd, Walk(policy).run(path));
+  FileDescriptor readable(::openat(fd.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!readable) return system_error(path, errno);
+  return readable;
+}
+
+Result<FileDescriptor> open_trusted_file(int directory, std::string_view relative_path,
+                                         const TrustPolicy& policy) {
+  FileDescriptor folder;
+  size_t begin = 0;
+  for (;;) {
+    const size_t end = relative_path.find('/', begin);
+    const bool is_last = end == std::string_view::npos;
+    const std::string name(relative_path.substr(begin, is_last ? end : end - begin));
+    const std::string where(relative_path.substr(0, end));
+    if (name.empty() || name == "." || name == "..")
+      return make_error(Code::INVALID_ARGUMENT, in_quotes(relative_path) + ": not a path beneath a folder");
+    ETB_ASSIGN(FileDescriptor next,
+               open_beneath(folder ? folder.get() : directory, name, where, is_last, policy));
+    if (is_last) return next;
+    folder = std::move(next);
+    begin = end + 1;
+  }
+}
+
+Result<std::vector<std::string>> list_directory(int directory, std::string_view suffix, size_t max_count) {
+  FileDescriptor copy(::openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!copy) return system_error("folder", errno);
+  const std::unique_ptr<DIR, int (*)(DIR*)> stream(::fdopendir(copy.get()), ::closedir);
+  if (!stream) return system_error("folder", errno);
+  (void)copy.release();
+  std::vector<std::string> names;
+  while (const dirent* entry = ::readdir(stream.get())) {
+    const std::string_view name = entry->d_name;
+    if (name.size() <= suffix.size() || name[0] == '.' || name.substr(name.size() - suffix.size()) != suffix)
+      continue;
+    if (names.size() == max_count)
+      return make_error(Code::OUT_OF_RESOURCES, "more than " + std::to_string(max_count) +
+                                                    " files that end with '" + std::string(suffix) + '\'');
+    names.emplace_back(name);
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+Result<FileState> file_state(int fd) {
+  struct stat status {};
+  if (::fstat(fd, &status) != 0) return system_error("file", errno);
+  return FileState{status.st_dev, status.st_ino, static_cast<uint64_t>(status.st_size), to_ns(status.st_mtim),
+                   to_ns(status.st_ctim)};
+}
+
+Status FileBytes::read_within(uint64_t offset, std::span<uint8_t> out) const {
+  while (!out.empty()) {
+    const ssize_t count = ::pread(fd_, out.data(), out.size(), static_cast<off_t>(offset));
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) return system_error("file", errno);
+    if (count == 0) return make_error(Code::INVALID_DATA, "truncated while it was read");
+    offset += static_cast<uint64_t>(count);
+    out = out.subspan(static_cast<size_t>(count));
+  }
+  return {};
+}
+
+Result<std::string> read_text_file(int fd, uint64_t max_nbytes) {
+  ETB_ASSIGN(const FileState state, file_state(fd));
+  if (state.nbytes > max_nbytes)
+    return make_error(Code::INVALID_DATA, "found " + std::to_string(state.nbytes) +
+                                              " bytes, expected at most " + std::to_string(max_nbytes));
+  std::string text(state.nbytes, '\0');
+  ETB_TRY(FileBytes(fd, state.nbytes).read(0, {reinterpret_cast<uint8_t*>(text.data()), text.size()}));
+  return text;
+}
+
+}  // namespace etb::host
