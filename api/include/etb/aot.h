@@ -60,6 +60,7 @@ typedef struct etb_op_sink {
 // ---- Partition ----------------------------------------------------------------------------------
 
 #define ETB_CLAIM_WHOLE_GROUP 0x1u  // worthless unless all nodes of the group end up in one region
+#define ETB_CLAIM_OWN_REGION 0x2u   // the group (a node without group: the node) is a region of its own, merged with no other
 
 // Nodes that the plugin takes. Node ids are positions in the image's node list.
 typedef struct etb_claim {

@@ -11,6 +11,10 @@
 
 namespace etb {
 
+inline std::span<const std::byte> to_span(const etb_bytes& bytes) {
+  return {static_cast<const std::byte*>(bytes.data), static_cast<size_t>(bytes.nbytes)};
+}
+
 // Appends numbers and bytes.
 class ByteWriter {
  public:
@@ -66,11 +70,11 @@ class ByteReader {
   // ETB_INVALID_DATA unless everything was there and nothing is left.
   Status finish() const {
     if (failed_)
-      return make_error(Code::INVALID_DATA, "ends at byte " + std::to_string(nbytes_) + ", expected more after byte " +
-                                                std::to_string(failed_at_));
+      return make_error(Code::INVALID_DATA, "ends at byte " + std::to_string(nbytes_) +
+                                                ", expected more after byte " + std::to_string(failed_at_));
     if (!rest_.empty())
-      return make_error(Code::INVALID_DATA,
-                        std::to_string(nbytes_) + " bytes, expected the end at byte " + std::to_string(position()));
+      return make_error(Code::INVALID_DATA, std::to_string(nbytes_) + " bytes, expected the end at byte " +
+                                                std::to_string(position()));
     return {};
   }
 

@@ -81,7 +81,8 @@ class Node {
   }
   std::vector<Value> results() const {
     std::vector<Value> values;
-    for (uint32_t i = 0; i < raw_.output_count; ++i) values.emplace_back(*view_, *body_, raw_.first_output + i);
+    for (uint32_t i = 0; i < raw_.output_count; ++i)
+      values.emplace_back(*view_, *body_, raw_.first_output + i);
     return values;
   }
   const etb_graph_node& raw() const { return raw_; }
@@ -104,7 +105,7 @@ class Graph {
 
   uint32_t node_count() const { return body_.nodes.count; }
   Node node(uint32_t index) const { return Node(view_, body_, index); }
-  uint32_t input_count() const { return body_.inputs.count; }    // input i is value i
+  uint32_t input_count() const { return body_.inputs.count; }  // input i is value i
   uint32_t value_count() const { return body_.values.count; }
   Value value(uint32_t id) const { return Value(view_, body_, id); }
   uint32_t output_count() const { return body_.outputs.count; }
@@ -124,7 +125,8 @@ inline Result<etb_graph_view> open_graph(const etb_graph_image* image) {
   ETB_TRY(ETB_ACCEPT(etb_graph_image, image, image));
   etb_graph_view view;
   if (const etb_status status = etb_graph_open(image, &view); status != ETB_OK)
-    return make_error(static_cast<Code>(status), std::string("graph image: ") + to_text(static_cast<Code>(status)));
+    return make_error(static_cast<Code>(status),
+                      std::string("graph image: ") + to_text(static_cast<Code>(status)));
   return view;
 }
 

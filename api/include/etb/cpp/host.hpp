@@ -52,7 +52,9 @@ class Host {
     using Body = std::remove_reference_t<Task>;
     parallel_->parallel_for(
         parallel_->ctx, count, grain,
-        [](void* arg, uint64_t begin, uint64_t end, uint32_t worker) { (*static_cast<Body*>(arg))(begin, end, worker); },
+        [](void* arg, uint64_t begin, uint64_t end, uint32_t worker) {
+          (*static_cast<Body*>(arg))(begin, end, worker);
+        },
         const_cast<void*>(static_cast<const void*>(&task)));
   }
 

@@ -27,20 +27,47 @@ struct OptionRow {
   uint32_t mutable_when = ETB_OPTION_FIXED;
 
   etb_option default_option() const {
-    return {ETB_INIT_SIZE(etb_option), 0, key, type, 0, default_i64, default_f64, default_text, {nullptr, 0}, nullptr};
+    return {ETB_INIT_SIZE(etb_option),
+            0,
+            key,
+            type,
+            0,
+            default_i64,
+            default_f64,
+            default_text,
+            {nullptr, 0},
+            nullptr};
   }
   etb_option_schema schema(const etb_option& default_value) const {
-    return {ETB_INIT_SIZE(etb_option_schema), 0,       key,     doc, type, scopes, mutable_when, 0,
-            &default_value,                   minimum, maximum, nullptr};
+    return {ETB_INIT_SIZE(etb_option_schema),
+            0,
+            key,
+            doc,
+            type,
+            scopes,
+            mutable_when,
+            0,
+            &default_value,
+            minimum,
+            maximum,
+            nullptr};
   }
 };
 
 constexpr OptionRow bool_option(const char* key, bool value, uint32_t scopes, const char* doc) {
   return {key, doc, ETB_OPTION_BOOL, scopes, value ? 1 : 0};
 }
-constexpr OptionRow i64_option(const char* key, int64_t value, int64_t minimum, int64_t maximum, uint32_t scopes,
-                               const char* doc) {
-  return {key, doc, ETB_OPTION_I64, scopes, value, 0, "", static_cast<double>(minimum), static_cast<double>(maximum)};
+constexpr OptionRow i64_option(const char* key, int64_t value, int64_t minimum, int64_t maximum,
+                               uint32_t scopes, const char* doc) {
+  return {key,
+          doc,
+          ETB_OPTION_I64,
+          scopes,
+          value,
+          0,
+          "",
+          static_cast<double>(minimum),
+          static_cast<double>(maximum)};
 }
 constexpr OptionRow f64_option(const char* key, double value, double minimum, double maximum, uint32_t scopes,
                                const char* doc) {
@@ -101,18 +128,19 @@ class Options {
     const std::string where = "option '" + std::string(key) + "': ";
     if (row == nullptr) return make_error(Code::INVALID_ARGUMENT, where + "unknown key");
     if ((row->scopes & scope) == 0)
-      return make_error(Code::INVALID_ARGUMENT, where + "given at scope " + std::to_string(scope) + ", expected one of " +
-                                                    std::to_string(row->scopes));
+      return make_error(Code::INVALID_ARGUMENT, where + "given at scope " + std::to_string(scope) +
+                                                    ", expected one of " + std::to_string(row->scopes));
     if (option.type != row->type || (option.type == ETB_OPTION_TEXT && option.text == nullptr))
-      return make_error(Code::INVALID_ARGUMENT, where + "type " + std::to_string(option.type) + ", expected " +
-                                                    std::to_string(row->type));
+      return make_error(Code::INVALID_ARGUMENT, where + "type " + std::to_string(option.type) +
+                                                    ", expected " + std::to_string(row->type));
     if (option.type == ETB_OPTION_BOOL && option.i64 != 0 && option.i64 != 1)
       return make_error(Code::INVALID_ARGUMENT, where + std::to_string(option.i64) + ", expected 0 or 1");
     const double value = option.type == ETB_OPTION_I64 ? static_cast<double>(option.i64) : option.f64;
     if ((option.type == ETB_OPTION_I64 || option.type == ETB_OPTION_F64) &&
         !(value >= row->minimum && value <= row->maximum))
       return make_error(Code::INVALID_ARGUMENT, where + std::to_string(value) + ", expected " +
-                                                    std::to_string(row->minimum) + " to " + std::to_string(row->maximum));
+                                                    std::to_string(row->minimum) + " to " +
+                                                    std::to_string(row->maximum));
     return {};
   }
 

@@ -137,7 +137,8 @@ class OutputTensor : public Tensor {
       fits = sizes[i] >= 0 && (raw_->upper_sizes != nullptr ? sizes[i] <= upper[i] : sizes[i] == upper[i]);
     if (!fits)
       return make_error(Code::INVALID_ARGUMENT,
-                        "sizes " + sizes_text(sizes) + (raw_->upper_sizes ? ", expected at most " : ", expected ") +
+                        "sizes " + sizes_text(sizes) +
+                            (raw_->upper_sizes ? ", expected at most " : ", expected ") +
                             sizes_text({upper, rank()}));
     for (size_t i = 0; i < sizes.size(); ++i) raw_->sizes[i] = sizes[i];
     return {};
