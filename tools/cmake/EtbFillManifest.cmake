@@ -4,7 +4,7 @@
 #       [-DCPU=avx2;fma] [-DRANK=0] -P EtbFillManifest.cmake
 #
 # A manifest without `libraries` gets the list with this one entry. In a manifest that has the list, the entry whose path
-# is the library's file name gets sha256 and size (and platform, cpu, rank where it does not say them); other entries stay.
+# is the library's file name gets sha256 and size (and os, arch, libc, cpu, rank where it does not say them); other entries stay.
 cmake_minimum_required(VERSION 3.25)
 
 file(READ ${MANIFEST} text)
@@ -18,8 +18,8 @@ endif()
 
 list(TRANSFORM CPU REPLACE "(.+)" "\"\\1\"")
 list(JOIN CPU ", " cpu)
-set(platform "{\"os\": \"${OS}\", \"arch\": \"${ARCH}\", \"libc\": \"${LIBC}\"}")
-set(entry "{\"platform\": ${platform}, \"path\": \"${path}\", \"sha256\": \"${sha256}\", \"size\": ${size}, \"cpu\": [${cpu}], \"rank\": ${RANK}}")
+set(platform "\"os\": \"${OS}\", \"arch\": \"${ARCH}\", \"libc\": \"${LIBC}\"")
+set(entry "{${platform}, \"path\": \"${path}\", \"sha256\": \"${sha256}\", \"size\": ${size}, \"cpu\": [${cpu}], \"rank\": ${RANK}}")
 
 string(JSON count ERROR_VARIABLE missing LENGTH "${text}" libraries)
 if(missing)
@@ -41,10 +41,14 @@ else()
       set(found TRUE)
       string(JSON text SET "${text}" libraries ${index} sha256 "\"${sha256}\"")
       string(JSON text SET "${text}" libraries ${index} size ${size})
-      foreach(key platform cpu rank)
+      foreach(key os arch libc cpu rank)
         string(JSON said ERROR_VARIABLE error TYPE "${text}" libraries ${index} ${key})
         if(error)
           string(JSON value GET "${entry}" ${key})
+          string(JSON type TYPE "${entry}" ${key})
+          if(type STREQUAL "STRING")
+            set(value "\"${value}\"")
+          endif()
           string(JSON text SET "${text}" libraries ${index} ${key} "${value}")
         endif()
       endforeach()
