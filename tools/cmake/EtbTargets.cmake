@@ -36,13 +36,14 @@ if(ETB_BUILD_FUZZERS)
   target_compile_options(etb_sanitizers INTERFACE -fsanitize=fuzzer-no-link)
 endif()
 
-# etb_add_library(name SOURCES a.cpp ... [DEPS targets] [PRIVATE_DEPS targets]): a static library etb_<name>, alias etb::<name>.
+# etb_add_library(name SOURCES a.cpp ... [DEPS targets] [PRIVATE_DEPS targets] [TEST_SUPPORT]): a static library etb_<name>,
+# alias etb::<name>. It is installed and exported (EtbInstall), unless it only supports tests.
 # Sources include each other from the repository root: #include "host/registry/manifest.hpp".
 function(etb_add_library name)
-  cmake_parse_arguments(arg "" "" "SOURCES;DEPS;PRIVATE_DEPS" ${ARGN})
+  cmake_parse_arguments(arg "TEST_SUPPORT" "" "SOURCES;DEPS;PRIVATE_DEPS" ${ARGN})
   add_library(etb_${name} STATIC ${arg_SOURCES})
   add_library(etb::${name} ALIAS etb_${name})
-  set_target_properties(etb_${name} PROPERTIES EXPORT_NAME ${name})
+  set_target_properties(etb_${name} PROPERTIES EXPORT_NAME ${name} ETB_TEST_SUPPORT ${arg_TEST_SUPPORT})
   target_include_directories(etb_${name} PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>)
   target_link_libraries(etb_${name} PUBLIC ${arg_DEPS}
     PRIVATE ${arg_PRIVATE_DEPS} $<BUILD_INTERFACE:etb_warnings> $<BUILD_INTERFACE:etb_sanitizers>)
