@@ -102,9 +102,15 @@ function(etb_external_dependency library item find_list requires_list libs_list)
     "Boost::boost|Boost||"
     "Boost::headers|Boost||"
     "flatbuffers::flatbuffers|Flatbuffers|flatbuffers|"
-    "PkgConfig::LIBZIP|pkg:LIBZIP:libzip|libzip|"
-    "PkgConfig::SODIUM|pkg:SODIUM:libsodium|libsodium|"
     "dl|||-ldl" "m|||-lm" "rt|||-lrt")
+  # What pkg_check_modules(<prefix> IMPORTED_TARGET <module>) made: prefix, module.
+  foreach(pair "sodium libsodium" "libsodium libsodium" "libzip libzip" "zip libzip")
+    string(REPLACE " " ";" pair "${pair}")
+    list(POP_FRONT pair prefix module)
+    string(TOUPPER ${prefix} upper)
+    list(APPEND table "PkgConfig::${prefix}|pkg:${prefix}:${module}|${module}|"
+      "PkgConfig::${upper}|pkg:${upper}:${module}|${module}|")
+  endforeach()
   string(REGEX REPLACE "^\\$<LINK_ONLY:(.*)>$" "\\1" item "${item}")
   if(item MATCHES "^(etb::|etb_|\\$<BUILD_INTERFACE:)" OR item STREQUAL "")
     return()
