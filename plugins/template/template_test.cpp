@@ -31,7 +31,7 @@ struct Flavour {
 
 const void* ETB_CALL no_service(const etb_host*, const char*) { return nullptr; }
 constexpr etb_host kBareHost = {
-    ETB_INIT_SIZE(etb_host), 0, ETB_ABI_VERSION, 0, "test", "0.0.0", "", no_service, nullptr};
+    ETB_INIT_SIZE(etb_host), 0, ETB_ABI_VERSION, 0, "test", "0.0.0", "", nullptr, no_service, nullptr};
 
 etb_option f64_option(const char* key, double value) {
   return {ETB_INIT_SIZE(etb_option), 0, key, ETB_OPTION_F64, 0, 0, value, nullptr, {nullptr, 0}, nullptr};
