@@ -136,8 +136,8 @@ class Template : public testing::TestWithParam<Flavour> {
 
 INSTANTIATE_TEST_SUITE_P(
     Flavours, Template,
-    testing::Values(Flavour{"cpp", etb_plugin_query_my_npu, 0x55504e4d, "com.example.my-npu"},
-                    Flavour{"c", etb_plugin_query_my_npu_c, 0x43504e4d, "com.example.my-npu-c"}),
+    testing::Values(Flavour{"cpp", etb_plugin_query_my_npu, 0x504e594d, "com.example.my-npu"},
+                    Flavour{"c", etb_plugin_query_my_npu_c, 0x504e594d, "com.example.my-npu-c"}),
     [](const auto& flavour) { return flavour.param.name; });
 
 // proves: ABI-SYM-02 ABI-VER-02

@@ -30,7 +30,7 @@ static etb_status fail(etb_error* error, etb_status code, const char* text) {
 
 /* ---- 1. The payload: what compile writes and create reads. Little-endian. ---- */
 
-#define MAGIC 0x43504e4du /* "MNPC" */
+#define MAGIC 0x504e594du /* "MYNP" */
 #define VERSION 1u
 
 typedef struct payload {

@@ -7,31 +7,31 @@
 namespace {
 
 // 1. The payload: what compile writes and the delegate reads. Five u32: magic, version, number of inputs, and which inputs are added.
-constexpr uint32_t kMagic = 0x55504e4d;  // "MNPU"
+constexpr uint32_t kMagic = 0x504e594d;  // "MYNP"
 constexpr uint32_t kVersion = 1;
 
 struct MyNpu;
 
 // 2. Run time: one payload, made ready. Its runs keep no state, so any number of contexts share it.
-class Adder {
+class MyNpuDelegate {
  public:
   // Any bytes may come as a payload: every number is checked before it is used.
-  static etb::Result<Adder> make(const MyNpu&, etb::CreateArgs& args) {
+  static etb::Result<MyNpuDelegate> make(const MyNpu&, etb::CreateArgs& args) {
     etb::ByteReader payload(args.payload.bytes());
     if (payload.read<uint32_t>() != kMagic)
       return etb::make_error(etb::Code::INVALID_DATA, "payload: not of my_npu");
     if (const auto version = payload.read<uint32_t>(); version != kVersion)
       return etb::make_error(etb::Code::INCOMPATIBLE, "payload: version " + std::to_string(version) +
                                                           ", plugin reads " + std::to_string(kVersion));
-    Adder adder;
-    adder.input_count_ = payload.read<uint32_t>();
-    adder.left_ = payload.read<uint32_t>();
-    adder.right_ = payload.read<uint32_t>();
+    MyNpuDelegate made;
+    made.input_count_ = payload.read<uint32_t>();
+    made.left_ = payload.read<uint32_t>();
+    made.right_ = payload.read<uint32_t>();
     ETB_TRY(payload.finish());
-    if (adder.input_count_ > 2 || std::max(adder.left_, adder.right_) >= adder.input_count_)
+    if (made.input_count_ > 2 || std::max(made.left_, made.right_) >= made.input_count_)
       return etb::make_error(etb::Code::INVALID_DATA, "payload: input out of range");
-    adder.limit_ = static_cast<float>(args.options.get_f64("limit"));
-    return adder;
+    made.limit_ = static_cast<float>(args.options.get_f64("limit"));
+    return made;
   }
 
   etb::DelegateInfo info() const { return {.input_count = input_count_, .output_count = 1}; }
@@ -64,7 +64,7 @@ class Adder {
 
 // 3. The plugin: its options, the ops it takes, and compilation.
 struct MyNpu {
-  using Delegate = Adder;
+  using Delegate = MyNpuDelegate;
 
   static constexpr etb::OptionRow kOptions[] = {
       etb::f64_option("limit", 0, 0, 1e30, ETB_OBJECT_DELEGATE,

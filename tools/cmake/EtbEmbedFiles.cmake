@@ -1,0 +1,21 @@
+# etb_embed_files(out.inc <macro> lang path file ...): out.inc gets one line <macro>("lang", "path", R"(text)") a triple, so that a
+# program carries the files and needs no path at run time. Changing a file makes CMake run again.
+function(etb_embed_files out macro)
+  set(text "// Made by etb_embed_files.\n")
+  set(triples ${ARGN})
+  while(triples)
+    list(POP_FRONT triples lang path file)
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${file})
+    # As bytes: a semicolon or bracket in the file must not become a list separator.
+    file(READ ${file} content)
+    if(content MATCHES "\\)etb_file\"")
+      message(FATAL_ERROR "${file}: has the end mark )etb_file\" in it")
+    endif()
+    if(lang STREQUAL "any")
+      set(lang "")
+    endif()
+    string(APPEND text "${macro}(\"${lang}\", \"${path}\", R\"etb_file(${content})etb_file\")\n")
+  endwhile()
+  file(WRITE ${out}.tmp "${text}")
+  file(COPY_FILE ${out}.tmp ${out} ONLY_IF_DIFFERENT)
+endfunction()

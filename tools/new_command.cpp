@@ -1,0 +1,207 @@
+// `etbackend new NAME`: writes a vendor's project from the template plugin. The files are inside the program
+// (EtbEmbedFiles.cmake), so nothing of the source tree is needed at run time.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <span>
+#include <system_error>
+#include <utility>
+
+#include "host/registry/fault.hpp"
+#include "host/registry/field_rules.hpp"
+#include "tools/command.hpp"
+
+namespace etb::tools {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct EmbeddedFile {
+  std::string_view lang;  // "c", "cpp" or "" for both
+  std::string_view path;
+  std::string_view text;
+};
+
+constexpr EmbeddedFile kFiles[] = {
+#define ETB_NEW_FILE(lang, path, text) {lang, path, text},
+#include "new_files.inc"
+#undef ETB_NEW_FILE
+};
+
+struct NewOptions {
+  std::string name;
+  std::string lang = "cpp";
+  std::string dir;
+  std::string vendor = "Example Inc.";
+  std::string id;
+};
+
+using Words = std::vector<std::pair<std::string, std::string>>;
+
+// "my_npu" -> "MyNpu".
+std::string camel_case(std::string_view name) {
+  std::string text;
+  bool starts_word = true;
+  for (const char c : name) {
+    if (c != '_') text += starts_word ? static_cast<char>(std::toupper(static_cast<unsigned char>(c))) : c;
+    starts_word = c == '_';
+  }
+  return text;
+}
+
+// The first four letters and digits of the name, upper case: what a payload of the plugin starts with.
+std::string magic_text(std::string_view name) {
+  std::string text;
+  for (const char c : name)
+    if (c != '_' && text.size() < 4) text += static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+  text.resize(4, '_');
+  return text;
+}
+
+std::string magic_number(std::string_view text) {
+  uint32_t number = 0;
+  for (size_t i = 0; i < 4; ++i) number |= static_cast<uint32_t>(static_cast<unsigned char>(text[i])) << (8 * i);
+  return fmt::format("0x{:08x}", number);
+}
+
+std::string default_id(std::string name) {
+  std::replace(name.begin(), name.end(), '_', '-');
+  return "com.example." + name;
+}
+
+// What stands in the template, and what stands in its place in the new project.
+Words make_words(const NewOptions& options) {
+  const std::string own = options.lang == "c" ? "my_npu_c" : "my_npu";
+  return {
+      {default_id(own), options.id},
+      {"Example Inc.", options.vendor},
+      {camel_case(own), camel_case(options.name)},
+      {own, options.name},
+      {magic_text(own), magic_text(options.name)},
+      {magic_number(magic_text(own)), magic_number(magic_text(options.name))},
+  };
+}
+
+// Replaces in one go, so that a new word is never taken for an old one.
+std::string replace_words(std::string_view text, const Words& words) {
+  std::string out;
+  while (!text.empty()) {
+    const auto found = std::find_if(words.begin(), words.end(),
+                                    [&](const auto& word) { return text.substr(0, word.first.size()) == word.first; });
+    if (found == words.end()) {
+      out += text[0];
+      text.remove_prefix(1);
+    } else {
+      out += found->second;
+      text.remove_prefix(found->first.size());
+    }
+  }
+  return out;
+}
+
+bool is_plugin_name(std::string_view name) {
+  const auto is_allowed = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_'; };
+  return !name.empty() && name.size() <= 32 && name[0] >= 'a' && name[0] <= 'z' && name.back() != '_' &&
+         name.find("__") == std::string_view::npos && std::all_of(name.begin(), name.end(), is_allowed);
+}
+
+Status check_options(const NewOptions& options) {
+  if (!is_plugin_name(options.name))
+    return make_error(Code::INVALID_ARGUMENT,
+                      "NAME: found " + host::quoted(options.name) +
+                          ", expected at most 32 lower-case letters, digits and single underscores, a letter first, such as "
+                          "'my_npu'");
+  // Names that the template's own code and the SDK's CMake functions use.
+  for (const char* taken : {"delegate", "etbackend"})
+    if (options.name == taken)
+      return make_error(Code::INVALID_ARGUMENT, "NAME: '" + options.name + "' is taken by the SDK, expected another name");
+  if (!host::kPluginIdRule.accepts(options.id))
+    return make_error(Code::INVALID_ARGUMENT, "--id: found " + host::quoted(options.id) + ", expected " +
+                                                  host::kPluginIdRule.expected);
+  // The vendor ends up in a C string, in JSON and in 64 bytes of the note section.
+  if (!host::kLineRule.accepts(options.vendor) || options.vendor.size() > 63 ||
+      options.vendor.find_first_of("\"\\") != std::string::npos)
+    return make_error(Code::INVALID_ARGUMENT, "--vendor: found " + host::quoted(options.vendor) +
+                                                  ", expected one line of at most 63 bytes without quotes and backslashes");
+  return {};
+}
+
+struct OutputFile {
+  fs::path path;
+  std::string text;
+};
+
+std::vector<OutputFile> make_files(const NewOptions& options) {
+  const Words words = make_words(options);
+  std::vector<OutputFile> files;
+  for (const EmbeddedFile& file : kFiles)
+    if (file.lang.empty() || file.lang == options.lang)
+      files.push_back({fs::path(options.dir) / replace_words(file.path, words), replace_words(file.text, words)});
+  return files;
+}
+
+// Refuses before the first byte is written when anything would be overwritten.
+Status check_free(const std::vector<OutputFile>& files) {
+  for (const OutputFile& file : files) {
+    std::error_code error;
+    if (fs::exists(fs::symlink_status(file.path, error)))
+      return make_error(Code::PERMISSION_DENIED, "'" + file.path.string() + "' exists and is not overwritten, expected a new folder (--dir)");
+  }
+  return {};
+}
+
+Status write_file(const OutputFile& file) {
+  std::error_code error;
+  fs::create_directories(file.path.parent_path(), error);
+  if (error) return make_error(Code::ACCESS_FAILED, "'" + file.path.parent_path().string() + "': " + error.message());
+  std::ofstream out(file.path, std::ios::binary);
+  out << file.text;
+  out.close();
+  if (!out) return make_error(Code::ACCESS_FAILED, "'" + file.path.string() + "' cannot be written");
+  if (file.path.extension() == ".sh")
+    fs::permissions(file.path, fs::perms::owner_exec | fs::perms::group_exec | fs::perms::others_exec,
+                    fs::perm_options::add, error);
+  return {};
+}
+
+Result<ExitCode> run(NewOptions options, Session& session) {
+  if (options.id.empty()) options.id = default_id(options.name);
+  if (options.dir.empty()) options.dir = options.name;
+  ETB_TRY(check_options(options));
+  const std::vector<OutputFile> files = make_files(options);
+  ETB_TRY(check_free(files));
+  for (const OutputFile& file : files) {
+    ETB_TRY(write_file(file));
+    session.out << file.path.string() << '\n';
+  }
+  session.out << fmt::format(
+      "\n{} takes aten.add.Tensor and runs it. Next:\n"
+      "  cd {}\n"
+      "  cmake -S . -B build && cmake --build build\n"
+      "  ctest --test-dir build\n"
+      "  etbackend --plugin-path $PWD/build/plugins.d list\n",
+      options.id, options.dir);
+  return ExitCode::OK;
+}
+
+}  // namespace
+
+void register_new(CLI::App& app, Session& session) {
+  auto options = std::make_shared<NewOptions>();
+  CLI::App* command = app.add_subcommand("new", "Write a vendor's plugin project that builds, loads and runs");
+  command->add_option("NAME", options->name, "Name of the plugin, such as my_npu")->required();
+  command->add_option("--lang", options->lang, "Language of the plugin: cpp or c")
+      ->check(CLI::IsMember({"cpp", "c"}))
+      ->capture_default_str();
+  command->add_option("--dir", options->dir, "Folder to write into (default: NAME)");
+  command->add_option("--vendor", options->vendor, "Who makes the plugin, for people")->capture_default_str();
+  command->add_option("--id", options->id, "Id of the plugin, reverse DNS (default: com.example.NAME)");
+  run_as(command, session, [options, &session] { return run(*options, session); });
+}
+
+}  // namespace etb::tools
