@@ -65,7 +65,8 @@ std::string magic_text(std::string_view name) {
 
 std::string magic_number(std::string_view text) {
   uint32_t number = 0;
-  for (size_t i = 0; i < 4; ++i) number |= static_cast<uint32_t>(static_cast<unsigned char>(text[i])) << (8 * i);
+  for (size_t i = 0; i < 4; ++i)
+    number |= static_cast<uint32_t>(static_cast<unsigned char>(text[i])) << (8 * i);
   return fmt::format("0x{:08x}", number);
 }
 
@@ -74,25 +75,29 @@ std::string default_id(std::string name) {
   return "com.example." + name;
 }
 
-// What stands in the template, and what stands in its place in the new project.
+// What stands in the template, and what stands in its place in the new project; of two that fit, the first. The C flavour has
+// names of its own because both are built in one tree here.
 Words make_words(const NewOptions& options) {
-  const std::string own = options.lang == "c" ? "my_npu_c" : "my_npu";
-  return {
-      {default_id(own), options.id},
-      {"Example Inc.", options.vendor},
-      {camel_case(own), camel_case(options.name)},
-      {own, options.name},
-      {magic_text(own), magic_text(options.name)},
-      {magic_number(magic_text(own)), magic_number(magic_text(options.name))},
-  };
+  Words words;
+  for (const char* own : {"my_npu_c", "my_npu"}) {
+    words.emplace_back(default_id(own), options.id);
+    words.emplace_back(camel_case(own), camel_case(options.name));
+    words.emplace_back(own, options.name);
+  }
+  words.emplace_back("Example Inc.", options.vendor);
+  words.emplace_back(magic_text("my_npu"), magic_text(options.name));
+  words.emplace_back(magic_number(magic_text("my_npu")), magic_number(magic_text(options.name)));
+  words.emplace_back("@EXT@", options.lang);
+  return words;
 }
 
 // Replaces in one go, so that a new word is never taken for an old one.
 std::string replace_words(std::string_view text, const Words& words) {
   std::string out;
   while (!text.empty()) {
-    const auto found = std::find_if(words.begin(), words.end(),
-                                    [&](const auto& word) { return text.substr(0, word.first.size()) == word.first; });
+    const auto found = std::find_if(words.begin(), words.end(), [&](const auto& word) {
+      return text.substr(0, word.first.size()) == word.first;
+    });
     if (found == words.end()) {
       out += text[0];
       text.remove_prefix(1);
@@ -112,22 +117,24 @@ bool is_plugin_name(std::string_view name) {
 
 Status check_options(const NewOptions& options) {
   if (!is_plugin_name(options.name))
-    return make_error(Code::INVALID_ARGUMENT,
-                      "NAME: found " + host::quoted(options.name) +
-                          ", expected at most 32 lower-case letters, digits and single underscores, a letter first, such as "
-                          "'my_npu'");
+    return make_error(Code::INVALID_ARGUMENT, "NAME: found " + host::in_quotes(options.name) +
+                                                  ", expected at most 32 lower-case letters, digits and "
+                                                  "single underscores, a letter first, such as "
+                                                  "'my_npu'");
   // Names that the template's own code and the SDK's CMake functions use.
   for (const char* taken : {"delegate", "etbackend"})
     if (options.name == taken)
-      return make_error(Code::INVALID_ARGUMENT, "NAME: '" + options.name + "' is taken by the SDK, expected another name");
+      return make_error(Code::INVALID_ARGUMENT,
+                        "NAME: '" + options.name + "' is taken by the SDK, expected another name");
   if (!host::kPluginIdRule.accepts(options.id))
-    return make_error(Code::INVALID_ARGUMENT, "--id: found " + host::quoted(options.id) + ", expected " +
+    return make_error(Code::INVALID_ARGUMENT, "--id: found " + host::in_quotes(options.id) + ", expected " +
                                                   host::kPluginIdRule.expected);
   // The vendor ends up in a C string, in JSON and in 64 bytes of the note section.
   if (!host::kLineRule.accepts(options.vendor) || options.vendor.size() > 63 ||
       options.vendor.find_first_of("\"\\") != std::string::npos)
-    return make_error(Code::INVALID_ARGUMENT, "--vendor: found " + host::quoted(options.vendor) +
-                                                  ", expected one line of at most 63 bytes without quotes and backslashes");
+    return make_error(Code::INVALID_ARGUMENT,
+                      "--vendor: found " + host::in_quotes(options.vendor) +
+                          ", expected one line of at most 63 bytes without quotes and backslashes");
   return {};
 }
 
@@ -141,7 +148,8 @@ std::vector<OutputFile> make_files(const NewOptions& options) {
   std::vector<OutputFile> files;
   for (const EmbeddedFile& file : kFiles)
     if (file.lang.empty() || file.lang == options.lang)
-      files.push_back({fs::path(options.dir) / replace_words(file.path, words), replace_words(file.text, words)});
+      files.push_back(
+          {fs::path(options.dir) / replace_words(file.path, words), replace_words(file.text, words)});
   return files;
 }
 
@@ -150,7 +158,9 @@ Status check_free(const std::vector<OutputFile>& files) {
   for (const OutputFile& file : files) {
     std::error_code error;
     if (fs::exists(fs::symlink_status(file.path, error)))
-      return make_error(Code::PERMISSION_DENIED, "'" + file.path.string() + "' exists and is not overwritten, expected a new folder (--dir)");
+      return make_error(
+          Code::PERMISSION_DENIED,
+          "'" + file.path.string() + "' exists and is not overwritten, expected a new folder (--dir)");
   }
   return {};
 }
@@ -158,7 +168,8 @@ Status check_free(const std::vector<OutputFile>& files) {
 Status write_file(const OutputFile& file) {
   std::error_code error;
   fs::create_directories(file.path.parent_path(), error);
-  if (error) return make_error(Code::ACCESS_FAILED, "'" + file.path.parent_path().string() + "': " + error.message());
+  if (error)
+    return make_error(Code::ACCESS_FAILED, "'" + file.path.parent_path().string() + "': " + error.message());
   std::ofstream out(file.path, std::ios::binary);
   out << file.text;
   out.close();
@@ -193,7 +204,8 @@ Result<ExitCode> run(NewOptions options, Session& session) {
 
 void register_new(CLI::App& app, Session& session) {
   auto options = std::make_shared<NewOptions>();
-  CLI::App* command = app.add_subcommand("new", "Write a vendor's plugin project that builds, loads and runs");
+  CLI::App* command =
+      app.add_subcommand("new", "Write a vendor's plugin project that builds, loads and runs");
   command->add_option("NAME", options->name, "Name of the plugin, such as my_npu")->required();
   command->add_option("--lang", options->lang, "Language of the plugin: cpp or c")
       ->check(CLI::IsMember({"cpp", "c"}))

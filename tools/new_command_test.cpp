@@ -45,11 +45,12 @@ class NewCommand : public testing::Test {
 constexpr int kUsage = static_cast<int>(ExitCode::USAGE);
 
 TEST_F(NewCommand, WritesAProjectUnderItsOwnName) {
-  const CliRun made = cli({"new", "fast_adder", "--dir", dir(), "--vendor", "Adders & Sons", "--id", "org.adders.fast"});
+  const CliRun made =
+      cli({"new", "fast_adder", "--dir", dir(), "--vendor", "Adders & Sons", "--id", "org.adders.fast"});
   ASSERT_EQ(made.exit, 0) << made.err;
   const auto written = files();
-  for (const char* name : {"fast_adder.cpp", "fast_adder.json.in", "CMakeLists.txt", "README.md", "ci.sh", ".gitignore",
-                           "test/CMakeLists.txt"})
+  for (const char* name : {"fast_adder.cpp", "fast_adder.json.in", "CMakeLists.txt", "README.md", "ci.sh",
+                           ".gitignore", "test/CMakeLists.txt"})
     EXPECT_THAT(written, Contains(Key(name)));
   EXPECT_THAT(written.at("fast_adder.cpp"),
               HasSubstr("ETB_DEFINE_PLUGIN(FastAdder, \"org.adders.fast\", \"Adders & Sons\", \"0.1.0\")"));
