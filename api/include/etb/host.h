@@ -94,8 +94,9 @@ typedef struct etb_parallel_service {
   uint32_t(ETB_CALL* max_workers)(void* ctx);
 
   // Calls task(arg, begin, end, worker) over [0, count) in pieces of at least `grain` items and returns when
-  // all are done. worker < max_workers and no two pieces with the same worker run at once. With one worker,
-  // or from inside a task, all runs on the calling thread. threads  [any]   since 1.0   may block: yes
+  // all are done. worker < max_workers and no two pieces of one call with the same worker run at once. With
+  // one worker, from inside a task, or while another call has the workers, all runs on the calling thread.
+  // threads  [any]   since 1.0   may block: yes
   void(ETB_CALL* parallel_for)(void* ctx, uint64_t count, uint64_t grain,
                                void(ETB_CALL* task)(void* arg, uint64_t begin, uint64_t end, uint32_t worker),
                                void* arg);

@@ -1,0 +1,13 @@
+// clock/1: nanoseconds of the monotonic clock.
+#pragma once
+
+#include "etb/host.h"
+
+namespace etb::host {
+
+// The service is constant data: every host may give the same.
+const etb_clock_service* clock_service() noexcept;
+
+uint64_t now_ns() noexcept;
+
+}  // namespace etb::host

@@ -1,0 +1,44 @@
+// The services of one plugin: its own accounted memory, and the log, threads, clock and diagnostics of the host.
+#pragma once
+
+#include "host/services/accounted_allocator.hpp"
+#include "host/services/clock.hpp"
+#include "host/services/diag_collector.hpp"
+#include "host/services/log_sink.hpp"
+#include "host/services/service_table.hpp"
+#include "host/services/thread_pool.hpp"
+
+namespace etb::host {
+
+// What all plugins of one host share. Any may be NULL: plugins work without it (ABI-HOST-01).
+struct SharedServices {
+  LogSink* log = nullptr;
+  ThreadPool* pool = nullptr;
+  DiagCollector* diag = nullptr;
+};
+
+class PluginServices {
+ public:
+  explicit PluginServices(const SharedServices& shared,
+                          uint64_t memory_cap_bytes = AccountedAllocator::kUnbounded)
+      : memory_(memory_cap_bytes) {
+    table_.add(ETB_SERVICE_ALLOC, memory_.service());
+    table_.add(ETB_SERVICE_CLOCK, clock_service());
+    if (shared.log != nullptr) table_.add(ETB_SERVICE_LOG, shared.log->service());
+    if (shared.pool != nullptr) table_.add(ETB_SERVICE_PARALLEL, shared.pool->service());
+    if (shared.diag != nullptr) table_.add(ETB_SERVICE_DIAG, shared.diag->service());
+  }
+  PluginServices(const PluginServices&) = delete;
+  PluginServices& operator=(const PluginServices&) = delete;
+
+  AccountedAllocator& memory() noexcept { return memory_; }
+
+  // For services of the application's own; before init.
+  ServiceTable& table() noexcept { return table_; }
+
+ private:
+  AccountedAllocator memory_;
+  ServiceTable table_;
+};
+
+}  // namespace etb::host

@@ -1,0 +1,70 @@
+// parallel/1: one pool of threads that all plugins of a process share.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "etb/host.h"
+
+namespace etb::host {
+
+// The calling thread works too. One call at a time has the pool; a second caller meanwhile, and a call from inside a
+// task, run on their own thread alone, so that no call ever waits for another. parallel_for takes nothing from the heap.
+class ThreadPool {
+ public:
+  using Task = void(ETB_CALL*)(void* arg, uint64_t begin, uint64_t end, uint32_t worker);
+
+  // `worker_count` counts the caller: 1 makes no thread and runs all inline. 0: as many as the machine lends us.
+  explicit ThreadPool(uint32_t worker_count = 0);
+  ThreadPool(const ThreadPool&) = delete;
+  ThreadPool& operator=(const ThreadPool&) = delete;
+  ~ThreadPool();
+
+  uint32_t max_workers() const noexcept { return static_cast<uint32_t>(threads_.size()) + 1; }
+
+  // As etb_parallel_service.parallel_for.
+  void parallel_for(uint64_t count, uint64_t grain, Task task, void* arg);
+
+  const etb_parallel_service* service() const noexcept { return &service_; }
+
+ private:
+  // One parallel_for. Workers join while it is open; `piece_count` pieces of `piece_size` items, the last one shorter.
+  struct Job {
+    Task task = nullptr;
+    void* arg = nullptr;
+    uint64_t count = 0;
+    uint64_t piece_size = 0;
+    uint64_t piece_count = 0;
+  };
+
+  void run_serially(const Job& job);
+  void run_pieces(const Job& job, uint32_t worker);
+  void open(const Job& job);
+  void close();
+  void work();
+  bool wait_for_job(uint64_t& seen);
+
+  std::mutex turn_;  // held by the caller that has the pool
+
+  std::mutex mutex_;  // guards what follows, but for the atomics
+  std::condition_variable opened_;
+  std::condition_variable left_;
+  Job job_;
+  bool is_open_ = false;
+  bool stopping_ = false;
+  uint32_t max_joined_ = 0;  // no more workers than pieces
+  uint32_t joined_ = 0;      // since the job opened: gives dense worker numbers
+  uint32_t inside_ = 0;      // of them, not yet done
+
+  std::atomic<uint64_t> generation_{0};  // counts jobs; what a waiting worker watches without the lock
+  std::atomic<uint64_t> next_piece_{0};
+
+  std::vector<std::thread> threads_;
+  etb_parallel_service service_{};
+};
+
+}  // namespace etb::host
