@@ -5,23 +5,8 @@
 #include <atomic>
 #include <functional>
 #include <memory>
-#include <new>
-#include <set>
 
-namespace {
-
-// Counts what operator new gives, on any thread: parallel_for must take nothing.
-std::atomic<uint64_t> new_count{0};
-
-}  // namespace
-
-void* operator new(size_t nbytes) {
-  new_count.fetch_add(1, std::memory_order_relaxed);
-  if (void* const ptr = std::malloc(nbytes == 0 ? 1 : nbytes)) return ptr;
-  throw std::bad_alloc();
-}
-void operator delete(void* ptr) noexcept { std::free(ptr); }
-void operator delete(void* ptr, size_t) noexcept { std::free(ptr); }
+#include "host/services/counting_new.hpp"
 
 namespace etb::host {
 namespace {
@@ -155,9 +140,9 @@ TEST(ThreadPool, TakesNothingFromTheHeap) {
   std::atomic<uint64_t> sum{0};
   const Body body = [&](uint64_t begin, uint64_t end, uint32_t) { sum.fetch_add(end - begin); };
   run(pool, 100, 1, body);
-  const uint64_t before = new_count;
+  const uint64_t before = new_count();
   for (int i = 0; i < 100; ++i) run(pool, 100, 1, body);
-  EXPECT_EQ(new_count, before);
+  EXPECT_EQ(new_count(), before);
 }
 
 }  // namespace
