@@ -130,6 +130,7 @@ class DelegateView {
 
 class MethodView {
  public:
+  MethodView() noexcept = default;  // names nothing until assigned
   std::string_view name() const noexcept;
   std::span<const int32_t> inputs() const noexcept;   // value indices
   std::span<const int32_t> outputs() const noexcept;  // value indices
@@ -147,7 +148,7 @@ class MethodView {
  private:
   friend class ProgramView;
   explicit MethodView(const void* table) noexcept : table_(table) {}
-  const void* table_;
+  const void* table_ = nullptr;
 };
 
 class ProgramView {

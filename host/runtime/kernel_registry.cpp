@@ -127,7 +127,7 @@ etb_status check_arguments(KernelContext& context, const Kernel& kernel, EValue*
                           letter_text(*letter));
     }
     if (tag == Tag::kTensor) {
-      if (!has_data(value.tensor()))
+      if (*letter != 'x' && !has_data(value.tensor()))
         return context.fail(ETB_INVALID_ARGUMENT, "argument %zu: the tensor has no memory", index);
     } else if (tag >= Tag::kIntList) {
       if (const etb_status status = check_items(context, value, index); status != ETB_OK) return status;
@@ -198,6 +198,15 @@ bool KernelRegistry::has_op(std::string_view name, std::string_view overload) co
   bool found = false;
   for_each([&](const Kernel& kernel) {
     found = found || (kernel.name_hash == hash && matches(kernel, name, overload));
+  });
+  return found;
+}
+
+bool KernelRegistry::has_keyed(std::string_view name, std::string_view overload) const noexcept {
+  const uint32_t hash = hash_op(name, overload);
+  bool found = false;
+  for_each([&](const Kernel& kernel) {
+    found = found || (kernel.name_hash == hash && kernel.key[0] != '\0' && matches(kernel, name, overload));
   });
   return found;
 }

@@ -86,6 +86,9 @@ class KernelRegistry {
   // Whether the op has any row, for telling a missing op from a missing dtype.
   bool has_op(std::string_view name, std::string_view overload) const noexcept;
 
+  // Whether some rows of the op have a key, so that the kernel depends on the arguments.
+  bool has_keyed(std::string_view name, std::string_view overload) const noexcept;
+
   // The hot loops that kernels called through this registry should use; see host/kernels/portable.hpp.
   const VectorTable* vector_table() const noexcept { return vector_table_; }
   void set_vector_table(const VectorTable* table) noexcept { vector_table_ = table; }

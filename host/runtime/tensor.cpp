@@ -64,7 +64,7 @@ bool Tensor::has_layout_of(const Tensor& other) const noexcept {
 }
 
 etb_status Tensor::resize(std::span<const int64_t> sizes) noexcept {
-  if (sizes.size() != rank_) return ETB_INVALID_ARGUMENT;
+  if (sizes.size() != rank_ || is_read_only_) return ETB_INVALID_ARGUMENT;
   if (std::equal(sizes.begin(), sizes.end(), sizes_)) return ETB_OK;
   int64_t numel = 0;
   if (!count_elements(sizes, &numel)) return ETB_INVALID_ARGUMENT;

@@ -50,6 +50,10 @@ class Tensor {
     capacity_bytes_ = capacity_bytes;
   }
 
+  // Constants: resize refuses them, and every kernel resizes what it writes, so none is ever written.
+  void set_read_only() noexcept { is_read_only_ = true; }
+  bool is_read_only() const noexcept { return is_read_only_; }
+
   // Whether elements lie in row-major order (dims of size 1 do not matter), so that numel elements follow
   // each other.
   bool is_contiguous() const noexcept;
@@ -60,7 +64,7 @@ class Tensor {
 
   // Changes sizes in place and recomputes strides. The rank must stay. A static tensor accepts only its own
   // sizes, a bounded one what fits into its capacity. Returns ETB_OK, ETB_INVALID_ARGUMENT (rank, negative
-  // size) or ETB_NOT_SUPPORTED (does not fit).
+  // size, read-only) or ETB_NOT_SUPPORTED (does not fit).
   etb_status resize(std::span<const int64_t> sizes) noexcept;
 
  private:
@@ -73,6 +77,7 @@ class Tensor {
   Dtype dtype_ = Dtype::UINT8;
   uint8_t rank_ = 0;
   Dynamism dynamism_ = Dynamism::kStatic;
+  bool is_read_only_ = false;
 };
 
 // Room for the arrays of one tensor of any rank, for those who make tensors one by one (a kernel's temporary,

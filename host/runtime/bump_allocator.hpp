@@ -1,0 +1,45 @@
+// BumpAllocator: hands out pieces of memory that the caller owns, front to back, and frees nothing.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <new>
+#include <span>
+#include <type_traits>
+
+namespace etb::host {
+
+class BumpAllocator {
+ public:
+  BumpAllocator() noexcept = default;
+  explicit BumpAllocator(std::span<std::byte> memory) noexcept : memory_(memory) {}
+
+  // Null when the memory is used up.
+  [[nodiscard]] void* allocate(uint64_t nbytes, uint64_t alignment = alignof(std::max_align_t)) noexcept {
+    const auto base = reinterpret_cast<uintptr_t>(memory_.data());
+    const uint64_t start = ((base + used_ + alignment - 1) & ~(alignment - 1)) - base;
+    if (start > memory_.size() || nbytes > memory_.size() - start) return nullptr;
+    used_ = start + nbytes;
+    return memory_.data() + start;
+  }
+
+  // `count` value-initialised objects that need no destructor, or null.
+  template <class T>
+  [[nodiscard]] T* allocate_array(uint64_t count) noexcept {
+    static_assert(std::is_trivially_destructible_v<T>);
+    uint64_t nbytes = 0;
+    if (__builtin_mul_overflow(count, sizeof(T), &nbytes)) return nullptr;
+    auto* items = static_cast<T*>(allocate(nbytes, alignof(T)));
+    for (uint64_t i = 0; items != nullptr && i < count; ++i) new (items + i) T();
+    return items;
+  }
+
+  uint64_t used_bytes() const noexcept { return used_; }
+  uint64_t capacity_bytes() const noexcept { return memory_.size(); }
+
+ private:
+  std::span<std::byte> memory_;
+  uint64_t used_ = 0;
+};
+
+}  // namespace etb::host

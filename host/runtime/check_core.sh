@@ -1,0 +1,22 @@
+#!/bin/sh
+# What the core may not need: heap, exceptions, RTTI, iostream. Reads the undefined symbols of its archives.
+#   check_core.sh NM ARCHIVE...
+nm=$1
+shift
+bad=$("$nm" -u --demangle "$@" 2>/dev/null | grep -E 'operator new|operator delete|\b(malloc|calloc|realloc|free|posix_memalign|aligned_alloc)$|__cxa_(throw|begin_catch|allocate_exception)|__cxa_guard|typeinfo|__dynamic_cast|std::(basic_)?(ios|ostream|istream|cout|cerr)|std::__throw|std::string|basic_string<')
+[ -n "$("$nm" --defined-only "$@" 2>/dev/null)" ] || { echo "no symbols in: $*"; exit 1; }
+if [ -n "$bad" ]; then
+  echo "the core needs what it must not:"
+  echo "$bad"
+  exit 1
+fi
+echo "the core needs no heap, exceptions, RTTI or iostream"
+# Nothing may be writable: no bytes in .data, .bss or thread storage (.data.rel.ro is constant once relocated).
+mutable=$(for archive in "$@"; do readelf -SW "$archive"; done | sed 's/^ *\[ *[0-9]*\]//' |
+  awk '$1 ~ /^\.(data|bss|tdata|tbss)($|\.)/ && $1 !~ /^\.data\.rel\.ro/ && $5 !~ /^0+$/ { print $1, $5 }')
+if [ -n "$mutable" ]; then
+  echo "the core has mutable globals (section, size):"
+  echo "$mutable"
+  exit 1
+fi
+echo "the core has no mutable globals"

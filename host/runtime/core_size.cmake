@@ -1,0 +1,26 @@
+# The size of the core (code and constants) in a program built for size with link-time optimisation, less an empty program: `cmake --build ... --target core_size`
+# prints it, a test bounds it. Kernels are not in it, the core's own ops and the whole verifier are.
+set(core_sources "")
+foreach(target etb_program etb_values etb_runtime_core)
+  get_target_property(sources ${target} SOURCES)
+  get_target_property(folder ${target} SOURCE_DIR)
+  foreach(source ${sources})
+    if(source MATCHES "\\.cpp$")
+      cmake_path(ABSOLUTE_PATH source BASE_DIRECTORY ${folder})
+      list(APPEND core_sources ${source})
+    endif()
+  endforeach()
+endforeach()
+file(CONFIGURE OUTPUT ${CMAKE_CURRENT_BINARY_DIR}/empty_app.cpp CONTENT "int main() { return 0; }\n")
+add_executable(core_size_app EXCLUDE_FROM_ALL ${CMAKE_CURRENT_LIST_DIR}/core_size_app.cpp ${core_sources})
+add_executable(core_size_empty EXCLUDE_FROM_ALL ${CMAKE_CURRENT_BINARY_DIR}/empty_app.cpp)
+foreach(app core_size_app core_size_empty)
+  target_link_libraries(${app} PRIVATE etb::program)
+  target_compile_options(${app} PRIVATE -Os -g0 -fno-pie -fno-exceptions -fno-rtti -fno-asynchronous-unwind-tables
+    -ffunction-sections -fdata-sections -DNDEBUG -flto)
+  target_link_options(${app} PRIVATE -no-pie -Os -flto -Wl,--gc-sections)
+endforeach()
+add_dependencies(core_size_app etb_program)
+add_custom_target(core_size VERBATIM DEPENDS core_size_app core_size_empty
+  COMMAND ${CMAKE_COMMAND} -DAPP=$<TARGET_FILE:core_size_app> -DEMPTY=$<TARGET_FILE:core_size_empty> -DLIMIT=51200
+          -P ${CMAKE_CURRENT_LIST_DIR}/print_core_size.cmake)

@@ -1,0 +1,105 @@
+// The core takes no heap: malloc is counted while a program loads and runs.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <fstream>
+
+#include "host/runtime/method_world.hpp"
+
+// The sanitizers bring their own malloc; there this test has nothing to count.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define ETB_COUNTS_HEAP 0
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define ETB_COUNTS_HEAP 0
+#endif
+#endif
+#ifndef ETB_COUNTS_HEAP
+#define ETB_COUNTS_HEAP 1
+#endif
+
+#if ETB_COUNTS_HEAP
+namespace {
+std::atomic<int> heap_calls{0};
+}
+
+// glibc's allocator under the names it exports for interposers; everything in this process comes through here.
+extern "C" {
+void* __libc_malloc(size_t nbytes);                 // NOLINT(bugprone-reserved-identifier)
+void* __libc_calloc(size_t count, size_t nbytes);   // NOLINT(bugprone-reserved-identifier)
+void* __libc_realloc(void* memory, size_t nbytes);  // NOLINT(bugprone-reserved-identifier)
+void* malloc(size_t nbytes) { return ++heap_calls, __libc_malloc(nbytes); }
+void* calloc(size_t count, size_t nbytes) { return ++heap_calls, __libc_calloc(count, nbytes); }
+void* realloc(void* memory, size_t nbytes) { return ++heap_calls, __libc_realloc(memory, nbytes); }
+}
+
+namespace etb::host {
+namespace {
+
+etb_status nothing(KernelContext&, EValue**) { return ETB_OK; }
+constexpr Kernel kRows[] = {Kernel("aten::add.out", "TTST", &nothing)};
+const KernelRows kTable(kRows);
+
+TEST(Heap, IsCounted) {
+  const int before = heap_calls;
+  void* volatile memory = std::malloc(8);
+  EXPECT_EQ(heap_calls, before + 1);
+  std::free(memory);
+}
+
+TEST(Heap, IsUntouchedByLoadingAndRunning) {
+  MethodWorld world(format::add_program(64));
+  KernelRegistry registry;
+  ASSERT_EQ(registry.add(kTable), ETB_OK);
+  world.options.kernels = &registry;
+  FloatVector x(std::vector<float>(64, 1));
+
+  int before = heap_calls;
+  ASSERT_EQ(world.load_program(), ETB_OK);
+  EXPECT_EQ(heap_calls, before) << "Program::load";
+
+  MethodMeta meta;
+  ASSERT_EQ(world.program.find_method("forward", &meta, nullptr), ETB_OK);
+  world.make_memory(meta);
+  before = heap_calls;
+  ASSERT_EQ(world.method.load(world.program, "forward", {&world.state, world.arenas, world.scratch},
+                              world.options, nullptr),
+            ETB_OK);
+  EXPECT_EQ(heap_calls, before) << "Method::load";
+
+  before = heap_calls;
+  ASSERT_EQ(world.method.set_input(0, x.value(), nullptr), ETB_OK);
+  for (int i = 0; i < 100; ++i) ASSERT_EQ(world.method.execute(nullptr), ETB_OK);
+  while (world.method.step(nullptr) == ETB_OK) {
+  }
+  world.method.unload();
+  EXPECT_EQ(heap_calls, before) << "execute, step, unload";
+}
+
+TEST(Heap, IsUntouchedByARefusal) {
+  format::ProgramSpec spec = format::add_program(4);
+  spec.methods[0].operators[0].name = "aten::absent";
+  MethodWorld world(spec);
+  Platform quiet = kDefaultPlatform;
+  quiet.log = nullptr;
+  world.options.platform = &quiet;
+  MethodMeta meta;
+  ASSERT_EQ(world.load_program(), ETB_OK);
+  ASSERT_EQ(world.program.find_method("forward", &meta, nullptr), ETB_OK);
+  world.make_memory(meta);
+  const int before = heap_calls;
+  EXPECT_EQ(world.method.load(world.program, "forward", {&world.state, world.arenas, {}}, world.options,
+                              &world.error),
+            ETB_OPERATOR_MISSING);
+  EXPECT_EQ(heap_calls, before);
+}
+
+}  // namespace
+}  // namespace etb::host
+
+#else
+
+TEST(Heap, IsTheSanitizersHere) { GTEST_SKIP() << "malloc belongs to the sanitizer"; }
+
+#endif

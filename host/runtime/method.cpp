@@ -1,0 +1,349 @@
+// Running a method: inputs, outputs, and the loop over instructions.
+#include "host/runtime/method.hpp"
+
+#include <algorithm>
+#include <cinttypes>
+#include <cstdio>
+#include <cstring>
+
+#include "etb/cpp/fail.hpp"
+#include "host/runtime/method_state.hpp"
+
+namespace etb::host {
+
+namespace {
+
+using format::InstructionKind;
+using Count = unsigned long long;  // for printf
+
+constexpr size_t kDescriptionNbytes = 128;
+
+etb_status wrong_input(uint32_t index, const char* what, const EValue& found, const EValue& expected,
+                       etb_error* error) noexcept {
+  char found_text[kDescriptionNbytes];
+  char expected_text[kDescriptionNbytes];
+  describe(found, found_text);
+  describe(expected, expected_text);
+  return fail(error, ETB_INVALID_ARGUMENT, "input %u: %s: found %s, expected %s", index, what, found_text,
+              expected_text);
+}
+
+// Puts a caller's tensor into the method's: by copy where the program planned the memory, else by pointer.
+etb_status set_tensor(uint32_t index, const EValue& value, EValue& input, bool is_planned,
+                      uint64_t upper_nbytes, etb_error* error) noexcept {
+  const Tensor& from = value.tensor();
+  Tensor& to = input.tensor();
+  if (from.dtype() != to.dtype()) return wrong_input(index, "dtype", value, input, error);
+  if (from.rank() != to.rank()) return wrong_input(index, "rank", value, input, error);
+  if (from.data() == nullptr && from.numel() != 0)
+    return wrong_input(index, "no memory", value, input, error);
+  Tensor changed = to;  // shares the arrays of sizes, but not memory
+  if (!is_planned) changed.set_data(from.data(), upper_nbytes);
+  if (changed.resize(from.sizes()) != ETB_OK) {
+    return wrong_input(index, to.dynamism() == Dynamism::kStatic ? "sizes" : "sizes beyond the upper bound",
+                       value, input, error);
+  }
+  if (!from.has_layout_of(changed)) {
+    return fail(error, ETB_INVALID_ARGUMENT,
+                "input %u: dim order: found another than the program's for rank %d", index, to.rank());
+  }
+  to = changed;
+  if (!is_planned) {
+    to.set_data(from.data(), from.nbytes());
+  } else if (from.nbytes() != 0 && from.data() != to.data()) {
+    // A hostile program may have moved a tensor without memory here.
+    if (to.data() == nullptr || to.capacity_bytes() < from.nbytes()) {
+      return fail(error, ETB_INVALID_PROGRAM, "input %u: the program left it without memory", index);
+    }
+    std::memcpy(to.data(), from.data(), from.nbytes());
+  }
+  return ETB_OK;
+}
+
+// False if any element of a bool tensor is false.
+etb_status to_condition(MethodState& state, const EValue& value, bool* out) noexcept {
+  if (value.is_bool()) return *out = value.to_bool(), ETB_OK;
+  if (!value.is_tensor() || value.tensor().dtype() != Dtype::BOOL ||
+      (value.tensor().data() == nullptr && value.tensor().numel() != 0)) {
+    char text[kDescriptionNbytes];
+    describe(value, text);
+    return fail(&state.error, ETB_INVALID_PROGRAM, "jump on %s, expected a bool or a bool tensor", text);
+  }
+  const auto* bytes = value.tensor().data_as<const uint8_t>();
+  *out = std::all_of(bytes, bytes + value.tensor().numel(), [](uint8_t byte) { return byte != 0; });
+  return ETB_OK;
+}
+
+etb_status run_delegate(MethodState& state, const Instruction& instruction, const RunLimits& limits,
+                        const etb_event_sink* events) noexcept {
+  const DelegateRun run{{instruction.arguments, instruction.argument_count}, limits, events, &state.error};
+  const etb_status status = state.delegates[instruction.delegate]->execute(run);
+  if (status == ETB_OK) return ETB_OK;
+  const auto id = state.view().delegate(instruction.delegate).id();
+  if (state.error.text[0] == '\0')
+    return fail(&state.error, status, "delegate '%.*s' failed", shown(id), id.data());
+  return fail_in(&state.error, status, "delegate '%.*s'", shown(id), id.data());
+}
+
+// Runs the instruction at state.next and moves on.
+inline etb_status run_instruction(MethodState& state, const Instruction& instruction, const RunLimits& limits,
+                                  const etb_event_sink* events) noexcept {
+  uint32_t next = state.next + 1;
+  switch (instruction.kind) {
+    case InstructionKind::kKernel: {
+      const Kernel& kernel = *instruction.kernel;
+      state.context.begin_kernel(kernel.name);
+      if (instruction.checks_arguments) {
+        ETB_CHECK(check_arguments(state.context, kernel, instruction.arguments, instruction.argument_count));
+      }
+      ETB_CHECK(kernel.function(state.context, instruction.arguments));
+      break;
+    }
+    case InstructionKind::kDelegate:
+      ETB_CHECK(run_delegate(state, instruction, limits, events));
+      break;
+    case InstructionKind::kMove:
+      *instruction.value = *instruction.from;
+      break;
+    case InstructionKind::kJumpFalse: {
+      bool condition = true;
+      ETB_CHECK(to_condition(state, *instruction.value, &condition));
+      if (!condition) next = instruction.target;
+      break;
+    }
+    case InstructionKind::kFree:
+      // A move may have put something else there.
+      if (instruction.value->is_tensor()) instruction.value->tensor().set_data(nullptr, 0);
+      break;
+  }
+  state.next = next;
+  return ETB_OK;
+}
+
+EventKind event_kind(InstructionKind kind) noexcept {
+  switch (kind) {
+    case InstructionKind::kKernel:
+      return EventKind::kKernel;
+    case InstructionKind::kDelegate:
+      return EventKind::kDelegate;
+    case InstructionKind::kMove:
+      return EventKind::kMove;
+    case InstructionKind::kJumpFalse:
+      return EventKind::kJumpFalse;
+    case InstructionKind::kFree:
+      break;
+  }
+  return EventKind::kFree;
+}
+
+const char* event_name(const MethodState& state, const Instruction& instruction) noexcept {
+  switch (instruction.kind) {
+    case InstructionKind::kKernel:
+      return instruction.kernel->name;
+    // FlatBuffers strings end with a zero.
+    case InstructionKind::kDelegate:
+      return state.view().delegate(instruction.delegate).id().data();
+    case InstructionKind::kMove:
+      return "move";
+    case InstructionKind::kJumpFalse:
+      return "jump_false";
+    case InstructionKind::kFree:
+      break;
+  }
+  return "free";
+}
+
+etb_status run_traced(MethodState& state, const Instruction& instruction, const RunLimits& limits) noexcept {
+  EventTracer& tracer = *state.options.tracer;
+  const Platform& platform = *state.options.platform;
+  int32_t chain = 0;
+  int32_t index = 0;
+  state.locate(state.next, &chain, &index);
+  const auto* events =
+      instruction.kind == InstructionKind::kDelegate ? tracer.delegate_events(chain, index) : nullptr;
+  const uint64_t begin_ns = platform.now_ns(platform.self);
+  ETB_CHECK(run_instruction(state, instruction, limits, events));
+  const uint64_t end_ns = platform.now_ns(platform.self);
+  const EventKind kind = event_kind(instruction.kind);
+  tracer.on_event({kind, event_name(state, instruction), chain, index, begin_ns, end_ns});
+  if (tracer.wants_values() && (kind == EventKind::kKernel || kind == EventKind::kDelegate)) {
+    tracer.on_values(chain, index, kind, {instruction.arguments, instruction.argument_count});
+  }
+  return ETB_OK;
+}
+
+etb_status check_limits(MethodState& state, const RunLimits& limits) noexcept {
+  if (limits.max_instructions != 0 && state.executed_count >= limits.max_instructions) {
+    return fail(&state.error, ETB_OUT_OF_RESOURCES, "%llu instructions executed, the run's limit",
+                static_cast<Count>(state.executed_count));
+  }
+  if (limits.cancel != nullptr && limits.cancel->load(std::memory_order_relaxed)) {
+    return fail(&state.error, ETB_CANCELLED, "cancelled after %llu instructions",
+                static_cast<Count>(state.executed_count));
+  }
+  const Platform& platform = *state.options.platform;
+  if (limits.deadline_ns != 0 && platform.now_ns(platform.self) >= limits.deadline_ns) {
+    return fail(&state.error, ETB_DEADLINE_EXCEEDED, "deadline passed after %llu instructions",
+                static_cast<Count>(state.executed_count));
+  }
+  return ETB_OK;
+}
+
+bool has_limits(const RunLimits& limits) noexcept {
+  return limits.max_instructions != 0 || limits.deadline_ns != 0 || limits.cancel != nullptr;
+}
+
+etb_status run_checked(MethodState& state, const RunLimits& limits) noexcept {
+  ETB_CHECK(check_limits(state, limits));
+  ++state.executed_count;
+  const Instruction& instruction = state.instructions[state.next];
+  return state.options.tracer != nullptr ? run_traced(state, instruction, limits)
+                                         : run_instruction(state, instruction, limits, nullptr);
+}
+
+// The text that a kernel or the loop left in state.error, with the place, for the caller.
+etb_status report(const MethodState& state, etb_status status, etb_error* error) noexcept {
+  int32_t chain = 0;
+  int32_t index = 0;
+  state.locate(state.next, &chain, &index);
+  const auto name = state.meta.name();
+  const char* text = state.error.text[0] != '\0' ? state.error.text : "failed without a reason";
+  fail(error, status, "method '%.*s', chain %d, instruction %d: %s", shown(name), name.data(), chain, index,
+       text);
+  if (detail::can_write(error)) {
+    error->vendor_code = state.error.vendor_code;
+    std::memcpy(error->reason, state.error.reason, sizeof(error->reason));
+  }
+  return status;
+}
+
+}  // namespace
+
+void MethodState::locate(uint32_t instruction, int32_t* out_chain, int32_t* out_index) const noexcept {
+  size_t chain = chains.size();
+  while (chain > 1 && chains[chain - 1].first > instruction) --chain;
+  *out_chain = static_cast<int32_t>(chain) - 1;
+  *out_index = static_cast<int32_t>(instruction - chains[chain - 1].first);
+}
+
+void describe(Dtype dtype, std::span<const int64_t> sizes, std::span<char> out) noexcept {
+  size_t used = static_cast<size_t>(std::snprintf(out.data(), out.size(), "%s [", to_text(dtype)));
+  for (size_t i = 0; i < sizes.size() && used + 24 < out.size(); ++i) {
+    used += static_cast<size_t>(
+        std::snprintf(out.data() + used, out.size() - used, "%s%" PRId64, i == 0 ? "" : ", ", sizes[i]));
+  }
+  std::snprintf(out.data() + used, out.size() - used, "]");
+}
+
+void describe(const EValue& value, std::span<char> out) noexcept {
+  if (value.is_tensor()) return describe(value.tensor().dtype(), value.tensor().sizes(), out);
+  std::snprintf(out.data(), out.size(), "%s", to_text(value.tag()));
+}
+
+Method& Method::operator=(Method&& other) noexcept {
+  if (this == &other) return *this;
+  unload();
+  state_ = other.state_;
+  other.state_ = nullptr;
+  return *this;
+}
+
+const MethodMeta& Method::meta() const noexcept { return state_->meta; }
+uint32_t Method::input_count() const noexcept { return static_cast<uint32_t>(state_->inputs.size()); }
+uint32_t Method::output_count() const noexcept { return static_cast<uint32_t>(state_->outputs.size()); }
+const EValue& Method::input(uint32_t index) const noexcept { return *state_->inputs[index]; }
+const EValue& Method::output(uint32_t index) const noexcept { return *state_->outputs[index]; }
+uint64_t Method::scratch_peak_bytes() const noexcept { return state_->context.scratch_peak_bytes(); }
+
+etb_status Method::set_input(uint32_t index, const EValue& value, etb_error* error) noexcept {
+  if (state_ == nullptr) return fail(error, ETB_INVALID_STATE, "set_input: no method is loaded");
+  if (index >= input_count()) {
+    return fail(error, ETB_INVALID_ARGUMENT, "input %u: the method has %u inputs", index, input_count());
+  }
+  EValue& input = *state_->inputs[index];
+  const auto spec = state_->meta.input(index);
+  if (value.is_tensor() && input.is_tensor() && spec.kind() == format::ValueKind::kTensor) {
+    if (input.tensor().is_read_only()) {
+      return fail(error, ETB_INVALID_ARGUMENT, "input %u: the program made it a constant", index);
+    }
+    const auto record = spec.as_tensor();
+    return set_tensor(index, value, input, record.storage != format::Storage::kCaller, record.nbytes, error);
+  }
+  const bool is_number = input.is_double() && value.is_int();
+  if (value.tag() != input.tag() && !is_number) return wrong_input(index, "kind", value, input, error);
+  if (value.is_tensor() || value.tag() >= Tag::kBoolList) {
+    return fail(error, ETB_NOT_SUPPORTED, "input %u: a %s cannot be given from outside", index,
+                to_text(value.tag()));
+  }
+  input = is_number ? EValue(value.to_double()) : value;
+  return ETB_OK;
+}
+
+etb_status Method::set_output_memory(uint32_t index, std::span<std::byte> memory, etb_error* error) noexcept {
+  if (state_ == nullptr) return fail(error, ETB_INVALID_STATE, "set_output_memory: no method is loaded");
+  if (index >= output_count()) {
+    return fail(error, ETB_INVALID_ARGUMENT, "output %u: the method has %u outputs", index, output_count());
+  }
+  const auto spec = state_->meta.output(index);
+  if (spec.kind() != format::ValueKind::kTensor || !output(index).is_tensor() ||
+      spec.as_tensor().storage != format::Storage::kCaller) {
+    return fail(error, ETB_INVALID_ARGUMENT, "output %u: the program planned its memory; read it from there",
+                index);
+  }
+  const auto record = spec.as_tensor();
+  if (memory.size() < record.nbytes) {
+    return fail(error, ETB_INVALID_ARGUMENT, "output %u: %zu bytes given, expected %llu", index,
+                memory.size(), static_cast<Count>(record.nbytes));
+  }
+  if (reinterpret_cast<uintptr_t>(memory.data()) % element_nbytes(static_cast<Dtype>(record.dtype)) != 0) {
+    return fail(error, ETB_INVALID_ARGUMENT,
+                "output %u: memory at %p, expected a multiple of the element size", index,
+                static_cast<void*>(memory.data()));
+  }
+  output(index).tensor().set_data(memory.data(), memory.size());
+  return ETB_OK;
+}
+
+void Method::restart() noexcept {
+  state_->next = 0;
+  state_->executed_count = 0;
+}
+
+etb_status Method::execute(etb_error* error, const RunLimits& limits) noexcept {
+  if (state_ == nullptr) return fail(error, ETB_INVALID_STATE, "execute: no method is loaded");
+  MethodState& state = *state_;
+  restart();
+  state.error.text[0] = '\0';
+  const auto count = static_cast<uint32_t>(state.instructions.size());
+  const auto* tracer = state.options.tracer;
+  const Platform& platform = *state.options.platform;
+  const uint64_t begin_ns = tracer != nullptr ? platform.now_ns(platform.self) : 0;
+  etb_status status = ETB_OK;
+  if (tracer == nullptr && !has_limits(limits)) {
+    while (status == ETB_OK && state.next < count) {
+      status = run_instruction(state, state.instructions[state.next], limits, nullptr);
+    }
+  } else {
+    while (status == ETB_OK && state.next < count) status = run_checked(state, limits);
+  }
+  if (status != ETB_OK) return report(state, status, error);
+  if (tracer != nullptr) {
+    state.options.tracer->on_event(
+        {EventKind::kExecute, "execute", -1, -1, begin_ns, platform.now_ns(platform.self)});
+  }
+  return ETB_OK;
+}
+
+etb_status Method::step(etb_error* error, const RunLimits& limits) noexcept {
+  if (state_ == nullptr) return fail(error, ETB_INVALID_STATE, "step: no method is loaded");
+  MethodState& state = *state_;
+  if (state.next >= state.instructions.size()) {
+    restart();
+    return fail(error, ETB_END_OF_METHOD, "no instruction is left");
+  }
+  state.error.text[0] = '\0';
+  const etb_status status = run_checked(state, limits);
+  return status == ETB_OK ? ETB_OK : report(state, status, error);
+}
+
+}  // namespace etb::host

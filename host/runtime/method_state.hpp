@@ -1,0 +1,76 @@
+// Internal to Method: what load builds and execute walks. All of it lies in the caller's state memory.
+#pragma once
+
+#include <span>
+
+#include "host/runtime/method.hpp"
+
+namespace etb::host {
+
+// One instruction with everything resolved, so that running it looks nothing up.
+struct Instruction {
+  const Kernel* kernel;  // kKernel
+  EValue** arguments;    // kKernel, kDelegate
+  EValue* value;         // kMove: to; kJumpFalse: condition; kFree: the tensor
+  union {
+    EValue* from;       // kMove
+    uint32_t target;    // kJumpFalse: index into all instructions
+    uint32_t delegate;  // kDelegate
+  };
+  uint32_t argument_count;
+  format::InstructionKind kind;
+  bool checks_arguments;  // kKernel: some argument may have changed its kind or memory since load
+};
+
+// Where a chain starts among all instructions.
+struct ChainStart {
+  uint32_t first;
+};
+
+struct MethodState {
+  MethodMeta meta;
+  const Program* program = nullptr;
+  MethodOptions options;
+  NamedDataMap named_data;
+  std::span<EValue> values;
+  std::span<EValue*> inputs;
+  std::span<EValue*> outputs;
+  std::span<Instruction> instructions;
+  std::span<ChainStart> chains;
+  std::span<MethodDelegate*> delegates;
+  std::span<DataBlock> external_data;  // of constants in data files
+  uint32_t next = 0;                   // instruction to run
+  uint64_t executed_count = 0;         // since the start of this run
+  etb_error error = ETB_ERROR_INIT;    // what kernels write to
+  KernelContext context{{}};
+
+  const format::MethodView& view() const noexcept { return meta.view(); }
+  // Chain and instruction number in its chain, for messages and events.
+  void locate(uint32_t instruction, int32_t* out_chain, int32_t* out_index) const noexcept;
+};
+
+// How many things of each kind a method has; from these follow the sizes of all arrays.
+struct MethodCounts {
+  uint64_t values = 0;
+  uint64_t tensors = 0;
+  uint64_t dims = 0;        // of all tensors together
+  uint64_t references = 0;  // pointers to values: list items, arguments, inputs, outputs
+  uint64_t instructions = 0;
+  uint64_t chains = 0;
+  uint64_t operators = 0;
+  uint64_t delegates = 0;
+  uint64_t external = 0;  // constants in data files
+
+  explicit MethodCounts(const format::MethodView& method) noexcept;
+  uint64_t state_nbytes() const noexcept;
+};
+
+// The core's own ops: arithmetic on sizes and numbers, and views that share memory. Never null for a known name.
+const Kernel* find_prim_op(std::string_view name, std::string_view overload) noexcept;
+bool is_prim_op(const Kernel& kernel) noexcept;
+
+// "float32 [2, 3]" or "int" into `out`.
+void describe(const EValue& value, std::span<char> out) noexcept;
+void describe(Dtype dtype, std::span<const int64_t> sizes, std::span<char> out) noexcept;
+
+}  // namespace etb::host

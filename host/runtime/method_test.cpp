@@ -1,0 +1,546 @@
+// Methods: inputs, runs, control flow, state, dynamic sizes, delegates, limits, and refusals with their words.
+#include "host/runtime/method.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+
+#include "host/runtime/method_world.hpp"
+
+namespace etb::host {
+namespace {
+
+using format::BoolListSpec;
+using format::IntListSpec;
+using format::MethodSpec;
+using format::ProgramSpec;
+using format::TensorSpec;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+constexpr uint8_t kKernel = 1, kDelegate = 2, kMove = 3, kJumpFalse = 4, kFree = 5;
+
+// x + y, element by element, for vectors of float32.
+etb_status add(KernelContext& context, EValue** args) {
+  const Tensor& x = args[0]->tensor();
+  const Tensor& y = args[1]->tensor();
+  Tensor& out = args[3]->tensor();
+  if (x.numel() != y.numel()) return context.fail(ETB_INVALID_ARGUMENT, "sizes differ");
+  if (const etb_status status = out.resize(x.sizes()); status != ETB_OK)
+    return context.fail(status, "out does not fit");
+  for (int64_t i = 0; i < x.numel(); ++i)
+    out.data_as<float>()[i] = x.data_as<float>()[i] + y.data_as<float>()[i];
+  return ETB_OK;
+}
+
+constexpr Kernel kRows[] = {Kernel("aten::add.out", "TTST", &add)};
+const KernelRows kTable(kRows);
+
+struct World : MethodWorld {
+  template <class From>
+  explicit World(const From& from) : MethodWorld(from) {
+    EXPECT_EQ(registry.add(kTable), ETB_OK);
+    options.kernels = &registry;
+  }
+  KernelRegistry registry;
+};
+
+TensorSpec vector_spec(int32_t count, uint64_t offset) {
+  TensorSpec tensor;
+  tensor.sizes = {count};
+  tensor.memory_id = 1;
+  tensor.memory_offset = offset;
+  return tensor;
+}
+
+TEST(Method, AddsTwoVectors) {
+  World world(format::add_program(3));
+  ASSERT_EQ(world.load(), ETB_OK) << world.error.text;
+  FloatVector x({1, 2, 3});
+  FloatVector y({10, 20, 30});
+  ASSERT_EQ(world.method.set_input(0, x.value(), &world.error), ETB_OK) << world.error.text;
+  ASSERT_EQ(world.method.set_input(1, y.value(), &world.error), ETB_OK) << world.error.text;
+  ASSERT_EQ(world.method.execute(&world.error), ETB_OK) << world.error.text;
+  EXPECT_THAT(floats(world.method.output(0)), ElementsAre(11, 22, 33));
+}
+
+TEST(Method, TakesNoMoreStateThanItsMetaSays) {
+  World world(format::add_program(3));
+  ASSERT_EQ(world.load(), ETB_OK);
+  EXPECT_LE(world.state.used_bytes(), world.method.meta().state_nbytes());
+  EXPECT_GT(world.state.used_bytes() + 512, world.method.meta().state_nbytes());
+}
+
+TEST(Method, NamesWhatIsWrongWithAnInput) {
+  World world(format::add_program(3));
+  ASSERT_EQ(world.load(), ETB_OK);
+  const auto refusal = [&](uint32_t index, const EValue& value) {
+    EXPECT_EQ(world.method.set_input(index, value, &world.error), ETB_INVALID_ARGUMENT);
+    return std::string(world.error.text);
+  };
+  FloatVector four({1, 2, 3, 4});
+  EXPECT_EQ(refusal(1, four.value()), "input 1: sizes: found float32 [4], expected float32 [3]");
+  int64_t ints[3] = {};
+  TensorStorage storage;
+  Tensor whole = storage.make(Dtype::INT64, std::array<int64_t, 1>{3}, ints, sizeof(ints));
+  EXPECT_EQ(refusal(0, EValue(&whole)), "input 0: dtype: found int64 [3], expected float32 [3]");
+  float elements[3] = {};
+  Tensor matrix = storage.make(Dtype::FLOAT32, std::array<int64_t, 2>{3, 1}, elements, sizeof(elements));
+  EXPECT_EQ(refusal(0, EValue(&matrix)), "input 0: rank: found float32 [3, 1], expected float32 [3]");
+  EXPECT_EQ(refusal(0, EValue(int64_t{3})), "input 0: kind: found int, expected float32 [3]");
+  EXPECT_EQ(refusal(2, four.value()), "input 2: the method has 2 inputs");
+}
+
+TEST(Method, ListsAllMissingKernelsAtLoad) {
+  ProgramSpec spec = format::add_program(3);
+  spec.methods[0].operators.push_back({"aten::sort", "values"});
+  spec.methods[0].operators.push_back({"my::op", ""});
+  spec.methods[0].instructions.push_back({kKernel, 1, 0, {0, 2}});
+  spec.methods[0].instructions.push_back({kKernel, 2, 0, {3}});
+  spec.methods[0].instructions.push_back({kKernel, 1, 0, {1, 2}});
+  World world(spec);
+  Platform quiet = kDefaultPlatform;
+  static std::string logged;
+  logged.clear();
+  quiet.log = [](void*, LogLevel, const char* text) { logged += std::string(text) + "\n"; };
+  world.options.platform = &quiet;
+  ASSERT_EQ(world.load_program(), ETB_OK);
+  EXPECT_EQ(world.load_method(), ETB_OPERATOR_MISSING);
+  EXPECT_STREQ(
+      world.error.text,
+      "method 'forward': no kernel for 2 of 3 operators: aten::sort.values(float32 float32), my::op()");
+  EXPECT_EQ(logged, "no kernel for aten::sort.values(float32 float32)\nno kernel for my::op()\n");
+}
+
+TEST(Method, NamesTheMethodsThereAre) {
+  ProgramSpec spec = format::add_program(3);
+  spec.methods.push_back(spec.methods[0]);
+  spec.methods[1].name = "encode";
+  World world(spec);
+  ASSERT_EQ(world.load_program(), ETB_OK);
+  EXPECT_EQ(world.load_method("decode"), ETB_NOT_FOUND);
+  EXPECT_STREQ(world.error.text, "no method 'decode'; the program has 2: forward, encode");
+}
+
+TEST(Method, RefusesTooLittleMemory) {
+  World world(format::add_program(3));
+  ASSERT_EQ(world.load_program(), ETB_OK);
+  MethodMeta meta;
+  ASSERT_EQ(world.program.find_method("forward", &meta, nullptr), ETB_OK);
+  world.make_memory(meta);
+  BumpAllocator small(std::span(world.state_memory).first(meta.state_nbytes() / 2));
+  EXPECT_EQ(
+      world.method.load(world.program, "forward", {&small, world.arenas, {}}, world.options, &world.error),
+      ETB_OUT_OF_MEMORY);
+  EXPECT_THAT(world.error.text, HasSubstr("expected " + std::to_string(meta.state_nbytes())));
+  world.arenas[0] = world.arenas[0].first(47);
+  EXPECT_EQ(world.method.load(world.program, "forward", {&world.state, world.arenas, {}}, world.options,
+                              &world.error),
+            ETB_OUT_OF_MEMORY);
+  EXPECT_STREQ(world.error.text, "method 'forward': arena 0 of 47 bytes, expected 48");
+}
+
+// ---- Control flow
+
+// sum = 0; for i in 0..9: sum += i
+ProgramSpec loop_program() {
+  MethodSpec method;
+  method.values = {int64_t{0}, int64_t{0}, int64_t{1}, int64_t{10}, false};  // sum, i, one, ten, is_done
+  method.outputs = {0};
+  method.operators = {{"executorch_prim::add", "Scalar"}, {"executorch_prim::eq", "Scalar"}};
+  method.instructions = {{kKernel, 0, 0, {0, 1, 0}},
+                         {kKernel, 0, 0, {1, 2, 1}},
+                         {kKernel, 1, 0, {1, 3, 4}},
+                         {kJumpFalse, 4, 0, {}}};
+  ProgramSpec program;
+  program.methods = {method};
+  return program;
+}
+
+TEST(Method, LoopsUntilTheConditionHolds) {
+  World world(loop_program());
+  world.options.kernels = nullptr;  // the core brings these ops itself
+  ASSERT_EQ(world.load(), ETB_OK) << world.error.text;
+  ASSERT_EQ(world.method.execute(&world.error), ETB_OK) << world.error.text;
+  EXPECT_EQ(world.method.output(0).to_int(), 45);
+}
+
+TEST(Method, StepsOneInstructionAtATime) {
+  World world(loop_program());
+  ASSERT_EQ(world.load(), ETB_OK);
+  int count = 0;
+  etb_status status;
+  while ((status = world.method.step(&world.error)) == ETB_OK) ++count;
+  EXPECT_EQ(status, ETB_END_OF_METHOD);
+  EXPECT_EQ(count, 40);
+  EXPECT_EQ(world.method.step(&world.error), ETB_OK);  // and over again
+}
+
+TEST(Method, JumpsOnABoolTensorWithAnyFalse) {
+  MethodSpec method;
+  TensorSpec flags;
+  flags.dtype = 11;
+  flags.sizes = {3};
+  flags.memory_id = 1;
+  method.values = {flags, int64_t{1}, int64_t{2}};
+  method.inputs = {0};
+  method.outputs = {1};
+  method.arena_sizes = {0, 16};
+  method.instructions = {{kJumpFalse, 0, 2, {}}, {kMove, 2, 1, {}}};
+  ProgramSpec program;
+  program.methods = {method};
+  for (const bool last : {true, false}) {
+    World world(program);
+    ASSERT_EQ(world.load(), ETB_OK);
+    bool elements[3] = {true, true, last};
+    TensorStorage storage;
+    Tensor tensor = storage.make(Dtype::BOOL, std::array<int64_t, 1>{3}, elements, 3);
+    ASSERT_EQ(world.method.set_input(0, EValue(&tensor), &world.error), ETB_OK) << world.error.text;
+    ASSERT_EQ(world.method.execute(&world.error), ETB_OK) << world.error.text;
+    EXPECT_EQ(world.method.output(0).to_int(), last ? 2 : 1);
+  }
+}
+
+// ---- Limits
+
+TEST(Method, StopsAnEndlessProgram) {
+  MethodSpec method;
+  method.values = {false};
+  method.instructions = {{kJumpFalse, 0, 0, {}}};
+  ProgramSpec program;
+  program.methods = {method};
+  World world(program);
+  ASSERT_EQ(world.load(), ETB_OK);
+  RunLimits limits;
+  limits.max_instructions = 1000;
+  EXPECT_EQ(world.method.execute(&world.error, limits), ETB_OUT_OF_RESOURCES);
+  EXPECT_THAT(world.error.text,
+              HasSubstr("chain 0, instruction 0: 1000 instructions executed, the run's limit"));
+
+  limits = {};
+  limits.deadline_ns = kDefaultPlatform.now_ns(nullptr) + 1000000;
+  EXPECT_EQ(world.method.execute(&world.error, limits), ETB_DEADLINE_EXCEEDED);
+
+  std::atomic<bool> cancel = true;
+  limits = {};
+  limits.cancel = &cancel;
+  EXPECT_EQ(world.method.execute(&world.error, limits), ETB_CANCELLED);
+}
+
+// ---- Memory
+
+TEST(Method, BorrowsWhatTheProgramDidNotPlan) {
+  ProgramSpec spec = format::add_program(3);
+  for (size_t i : {0U, 1U, 2U}) std::get<TensorSpec>(spec.methods[0].values[i]).memory_id = 0;
+  spec.methods[0].arena_sizes = {0};
+  World world(spec);
+  ASSERT_EQ(world.load(), ETB_OK) << world.error.text;
+  EXPECT_EQ(world.method.execute(&world.error), ETB_INVALID_ARGUMENT);
+  EXPECT_THAT(world.error.text, HasSubstr("argument 0: the tensor has no memory"));
+  FloatVector x({1, 2, 3});
+  FloatVector y({10, 20, 30});
+  std::array<float, 3> out{};
+  ASSERT_EQ(world.method.set_input(0, x.value(), &world.error), ETB_OK) << world.error.text;
+  ASSERT_EQ(world.method.set_input(1, y.value(), &world.error), ETB_OK);
+  EXPECT_EQ(world.method.set_output_memory(0, std::as_writable_bytes(std::span(out)).first(8), &world.error),
+            ETB_INVALID_ARGUMENT);
+  EXPECT_STREQ(world.error.text, "output 0: 8 bytes given, expected 12");
+  ASSERT_EQ(world.method.set_output_memory(0, std::as_writable_bytes(std::span(out)), &world.error), ETB_OK);
+  ASSERT_EQ(world.method.execute(&world.error), ETB_OK) << world.error.text;
+  EXPECT_THAT(out, ElementsAre(11, 22, 33));
+}
+
+TEST(Method, RefusesMemoryForAPlannedOutput) {
+  World world(format::add_program(3));
+  ASSERT_EQ(world.load(), ETB_OK);
+  std::array<float, 3> out{};
+  EXPECT_EQ(world.method.set_output_memory(0, std::as_writable_bytes(std::span(out)), &world.error),
+            ETB_INVALID_ARGUMENT);
+  EXPECT_THAT(world.error.text, HasSubstr("the program planned its memory"));
+}
+
+TEST(Method, KeepsStateBetweenRunsFromItsInitialValue) {
+  ProgramSpec spec = format::add_program(2);  // state = x + state
+  const float initial[2] = {5, 6};
+  spec.segments = {std::string(reinterpret_cast<const char*>(initial), sizeof(initial))};
+  spec.mutable_offsets = {0, 0};
+  std::get<TensorSpec>(spec.methods[0].values[1]).data_index = 1;
+  spec.methods[0].inputs = {0};
+  spec.methods[0].outputs = {1};
+  spec.methods[0].instructions[0].args = {0, 1, 3, 1, 1};
+  World world(spec);
+  ASSERT_EQ(world.load(), ETB_OK) << world.error.text;
+  FloatVector x({1, 10});
+  ASSERT_EQ(world.method.set_input(0, x.value(), &world.error), ETB_OK);
+  ASSERT_EQ(world.method.execute(&world.error), ETB_OK);
+  EXPECT_THAT(floats(world.method.output(0)), ElementsAre(6, 16));
+  ASSERT_EQ(world.method.execute(&world.error), ETB_OK);
+  EXPECT_THAT(floats(world.method.output(0)), ElementsAre(7, 26));
+}
+
+TEST(Method, NeverWritesAConstant) {
+  ProgramSpec spec = format::add_program(2);  // constant = x + y
+  spec.segments = {std::string(8, 'c')};
+  spec.constant_offsets = {0, 0};
+  auto& out = std::get<TensorSpec>(spec.methods[0].values[2]);
+  out.memory_id = 0;
+  out.data_index = 1;
+  World world(spec);
+  ASSERT_EQ(world.load(), ETB_OK) << world.error.text;
+  FloatVector x({1, 10});
+  ASSERT_EQ(world.method.set_input(0, x.value(), &world.error), ETB_OK);
+  ASSERT_EQ(world.method.set_input(1, x.value(), &world.error), ETB_OK);
+  EXPECT_EQ(world.method.execute(&world.error), ETB_INVALID_ARGUMENT);
+  EXPECT_THAT(world.error.text, HasSubstr("out does not fit"));
+}
+
+TEST(Method, TakesSizesWithinTheBoundAndRefusesMore) {
+  for (const bool is_planned : {true, false}) {
+    ProgramSpec spec = format::add_program(4);
+    for (size_t i : {0U, 1U, 2U}) {
+      auto& tensor = std::get<TensorSpec>(spec.methods[0].values[i]);
+      tensor.dynamism = 1;
+      if (!is_planned && i < 2) tensor.memory_id = 0;
+    }
+    World world(spec);
+    ASSERT_EQ(world.load(), ETB_OK);
+    for (const size_t count : {3U, 1U, 4U}) {
+      FloatVector x(std::vector<float>(count, 1));
+      FloatVector y(std::vector<float>(count, 2));
+      ASSERT_EQ(world.method.set_input(0, x.value(), &world.error), ETB_OK) << world.error.text;
+      ASSERT_EQ(world.method.set_input(1, y.value(), &world.error), ETB_OK) << world.error.text;
+      ASSERT_EQ(world.method.execute(&world.error), ETB_OK) << world.error.text;
+      EXPECT_EQ(floats(world.method.output(0)), std::vector<float>(count, 3));
+    }
+    FloatVector five({1, 2, 3, 4, 5});
+    EXPECT_EQ(world.method.set_input(0, five.value(), &world.error), ETB_INVALID_ARGUMENT);
+    EXPECT_STREQ(world.error.text,
+                 "input 0: sizes beyond the upper bound: found float32 [5], expected float32 [4]");
+  }
+}
+
+TEST(Method, RefusesUnboundedTensors) {
+  ProgramSpec spec = format::add_program(4);
+  std::get<TensorSpec>(spec.methods[0].values[2]).dynamism = 2;
+  World world(spec);
+  EXPECT_EQ(world.load(), ETB_NOT_SUPPORTED);
+  EXPECT_THAT(world.error.text, HasSubstr("value 2: tensor of unbounded size"));
+}
+
+TEST(Method, SurvivesAFreedInputTensor) {
+  ProgramSpec spec = format::add_program(4);
+  spec.methods[0].instructions.push_back({kFree, 0, 0, {}});
+  World world(spec);
+  ASSERT_EQ(world.load(), ETB_OK);
+  ASSERT_EQ(world.method.execute(&world.error), ETB_OK);
+  EXPECT_EQ(world.method.execute(&world.error), ETB_INVALID_ARGUMENT);
+  EXPECT_THAT(world.error.text, HasSubstr("no memory"));
+  FloatVector x({1, 2, 3, 4});
+  EXPECT_EQ(world.method.set_input(0, x.value(), &world.error), ETB_INVALID_PROGRAM);
+}
+
+// ---- Delegates and tracing
+
+struct Negate final : MethodDelegate, DelegateResolver {
+  etb_status create(const DelegateRequest& request, MethodDelegate** out,
+                    etb_error* error) noexcept override {
+    if (request.id != "Negate") return fail(error, ETB_NOT_FOUND, "nobody serves it");
+    payload.assign(reinterpret_cast<const char*>(request.payload->bytes().data()),
+                   request.payload->bytes().size());
+    spec = request.compile_specs.compile_spec(0).key;
+    etb_status status = request.named_data->find("weights", &weights, nullptr, error);
+    *out = this;
+    return status;
+  }
+  etb_status execute(const DelegateRun& run) noexcept override {
+    const Tensor& x = run.arguments[0]->tensor();
+    Tensor& y = run.arguments[1]->tensor();
+    if (x.data_as<float>()[0] == 0) return fail(run.error, ETB_UNAVAILABLE, "device lost");
+    for (int64_t i = 0; i < x.numel(); ++i) y.data_as<float>()[i] = -x.data_as<float>()[i];
+    return ETB_OK;
+  }
+  void destroy() noexcept override { ++destroyed_count; }
+
+  std::string payload, spec;
+  DataBlock weights;
+  int destroyed_count = 0;
+};
+
+ProgramSpec delegate_program(const char* id) {
+  MethodSpec method;
+  method.values = {vector_spec(2, 0), vector_spec(2, 16)};
+  method.inputs = {0};
+  method.outputs = {1};
+  method.arena_sizes = {0, 32};
+  method.delegates = {{id, 1, 0, {{"level", "3"}}}};
+  method.instructions = {{kDelegate, 0, 0, {0, 1}}};
+  ProgramSpec program;
+  program.methods = {method};
+  program.segments = {"the payload", "the weights"};
+  program.named_data = {{"weights", 1}};
+  return program;
+}
+
+TEST(Method, RunsADelegateByName) {
+  Negate negate;
+  {
+    World world(delegate_program("Negate"));
+    world.options.delegates = &negate;
+    ASSERT_EQ(world.load(), ETB_OK) << world.error.text;
+    EXPECT_EQ(negate.payload, "the payload");
+    EXPECT_EQ(negate.spec, "level");
+    EXPECT_EQ(negate.weights.bytes().size(), 11U);
+    FloatVector x({1, 2});
+    ASSERT_EQ(world.method.set_input(0, x.value(), &world.error), ETB_OK);
+    ASSERT_EQ(world.method.execute(&world.error), ETB_OK) << world.error.text;
+    EXPECT_THAT(floats(world.method.output(0)), ElementsAre(-1, -2));
+    FloatVector zero({0, 0});
+    ASSERT_EQ(world.method.set_input(0, zero.value(), &world.error), ETB_OK);
+    EXPECT_EQ(world.method.execute(&world.error), ETB_UNAVAILABLE);
+    EXPECT_STREQ(world.error.text,
+                 "method 'forward', chain 0, instruction 0: delegate 'Negate': device lost");
+  }
+  EXPECT_EQ(negate.destroyed_count, 1);
+}
+
+TEST(Method, NamesADelegateThatNobodyServes) {
+  Negate negate;
+  World world(delegate_program("Unknown"));
+  world.options.delegates = &negate;
+  EXPECT_EQ(world.load(), ETB_NOT_FOUND);
+  EXPECT_STREQ(world.error.text, "method 'forward': delegate 0 'Unknown': nobody serves it");
+  EXPECT_EQ(negate.destroyed_count, 0);
+}
+
+struct Recorder final : EventTracer {
+  void on_event(const Event& event) noexcept override {
+    names.push_back(event.name + std::string("@") + std::to_string(event.instruction_index));
+    EXPECT_LE(event.begin_ns, event.end_ns);
+  }
+  bool wants_values() const noexcept override { return true; }
+  void on_values(int32_t, int32_t, EventKind, std::span<EValue* const> arguments) noexcept override {
+    argument_counts.push_back(arguments.size());
+  }
+  std::vector<std::string> names;
+  std::vector<size_t> argument_counts;
+};
+
+TEST(Method, ReportsItsEvents) {
+  Recorder recorder;
+  World world(format::add_program(3));
+  world.options.tracer = &recorder;
+  ASSERT_EQ(world.load(), ETB_OK);
+  ASSERT_EQ(world.method.execute(&world.error), ETB_OK) << world.error.text;
+  EXPECT_THAT(recorder.names, ElementsAre("load_method@-1", "aten::add.out@0", "execute@-1"));
+  EXPECT_THAT(recorder.argument_counts, ElementsAre(5));
+}
+
+// ---- The core's own ops
+
+TEST(PrimOps, ShareMemoryUnderOtherSizes) {
+  ProgramSpec spec = format::add_program(4);
+  auto& method = spec.methods[0];
+  TensorSpec view = vector_spec(0, 0);
+  view.sizes = {2, 2};
+  view.memory_id = 0;
+  method.values.insert(method.values.end(), {view, int64_t{-1}, int64_t{2}, IntListSpec{{5, 6}}});
+  method.operators.push_back({"executorch_prim::et_view", "default"});
+  method.instructions.push_back({kKernel, 1, 0, {2, 7, 4}});
+  method.outputs = {4};
+  World world(spec);
+  ASSERT_EQ(world.load(), ETB_OK) << world.error.text;
+  FloatVector x({1, 2, 3, 4});
+  ASSERT_EQ(world.method.set_input(0, x.value(), &world.error), ETB_OK);
+  ASSERT_EQ(world.method.set_input(1, x.value(), &world.error), ETB_OK);
+  ASSERT_EQ(world.method.execute(&world.error), ETB_OK) << world.error.text;
+  EXPECT_THAT(floats(world.method.output(0)), ElementsAre(2, 4, 6, 8));
+  EXPECT_THAT(world.method.output(0).tensor().sizes(), ElementsAre(2, 2));
+}
+
+struct NumberCase {
+  const char* op;
+  const char* overload;
+  std::vector<format::ValueSpec> arguments;
+  format::ValueSpec result;
+};
+
+class PrimNumbers : public testing::TestWithParam<NumberCase> {};
+
+TEST_P(PrimNumbers, GiveWhatPythonGives) {
+  const auto& param = GetParam();
+  MethodSpec method;
+  method.values = param.arguments;
+  method.values.emplace_back();
+  method.operators = {{param.op, param.overload}};
+  format::InstructionSpec call;
+  for (size_t i = 0; i < method.values.size(); ++i) call.args.push_back(static_cast<int32_t>(i));
+  method.instructions = {call};
+  method.outputs = {call.args.back()};
+  ProgramSpec program;
+  program.methods = {method};
+  World world(program);
+  ASSERT_EQ(world.load(), ETB_OK) << world.error.text;
+  ASSERT_EQ(world.method.execute(&world.error), ETB_OK) << world.error.text;
+  const EValue& result = world.method.output(0);
+  if (const auto* number = std::get_if<int64_t>(&param.result)) {
+    ASSERT_TRUE(result.is_int());
+    EXPECT_EQ(result.to_int(), *number);
+  } else if (const auto* flag = std::get_if<bool>(&param.result)) {
+    ASSERT_TRUE(result.is_bool());
+    EXPECT_EQ(result.to_bool(), *flag);
+  } else {
+    ASSERT_TRUE(result.is_double());
+    EXPECT_EQ(result.to_double(), std::get<double>(param.result));
+  }
+}
+
+constexpr const char* kPrim = "executorch_prim::";
+NumberCase prim(const char* op, std::vector<format::ValueSpec> arguments, format::ValueSpec result) {
+  return {op, "Scalar", std::move(arguments), std::move(result)};
+}
+using I = int64_t;
+
+INSTANTIATE_TEST_SUITE_P(
+    Python, PrimNumbers,
+    testing::Values(
+        prim("executorch_prim::add", {I{2}, 1.5}, 3.5), prim("executorch_prim::sub", {I{2}, I{5}}, I{-3}),
+        prim("executorch_prim::mul", {I{-4}, I{5}}, I{-20}),
+        prim("executorch_prim::floordiv", {I{-7}, I{2}}, I{-4}),
+        prim("executorch_prim::floordiv", {I{7}, I{-2}}, I{-4}),
+        prim("executorch_prim::floordiv", {-7.5, I{2}}, -4.0),
+        prim("executorch_prim::floordiv", {std::numeric_limits<I>::min(), I{-1}},
+             std::numeric_limits<I>::min()),
+        prim("executorch_prim::truediv", {I{7}, I{2}}, 3.5),
+        prim("executorch_prim::mod", {I{-7}, I{3}}, I{2}), prim("executorch_prim::mod", {I{7}, I{-3}}, I{-2}),
+        prim("executorch_prim::mod", {-7.5, I{2}}, 0.5), prim("executorch_prim::eq", {I{2}, 2.0}, true),
+        prim("executorch_prim::gt", {I{2}, I{3}}, false), prim("executorch_prim::lt", {I{2}, I{3}}, true),
+        prim("executorch_prim::ge", {I{3}, I{3}}, true), prim("executorch_prim::le", {4.0, I{3}}, false),
+        prim("executorch_prim::neg", {I{3}}, I{-3}), prim("executorch_prim::neg", {2.5}, -2.5),
+        prim("executorch_prim::sym_max", {I{3}, I{9}}, I{9}),
+        prim("executorch_prim::sym_min", {I{3}, I{9}}, I{3}), prim("executorch_prim::sym_float", {I{3}}, 3.0),
+        prim("executorch_prim::sym_int", {-3.7}, I{-3}), prim("executorch_prim::sym_not", {true}, false),
+        prim("executorch_prim::ceil", {2.1}, I{3}), prim("executorch_prim::round", {2.5}, I{2}),
+        prim("executorch_prim::trunc", {-2.9}, I{-2}),
+        prim("executorch_prim::sym_ite", {false, I{1}, I{2}}, I{2}),
+        NumberCase{"executorch_prim::floordiv", "int", {I{9}, I{4}}, I{2}},
+        NumberCase{"executorch_prim::mod", "int", {I{9}, I{4}}, I{1}}));
+
+TEST(PrimOps, RefuseWhatHasNoAnswer) {
+  for (const auto& [op, value] :
+       {std::pair{"mod", format::ValueSpec(I{0})}, {"floordiv", format::ValueSpec(I{0})}}) {
+    MethodSpec method;
+    method.values = {I{7}, value, I{0}};
+    method.operators = {{std::string(kPrim) + op, "Scalar"}};
+    method.instructions = {{kKernel, 0, 0, {0, 1, 2}}};
+    ProgramSpec program;
+    program.methods = {method};
+    World world(program);
+    ASSERT_EQ(world.load(), ETB_OK);
+    EXPECT_EQ(world.method.execute(&world.error), ETB_INVALID_ARGUMENT);
+    EXPECT_THAT(world.error.text, HasSubstr("zero"));
+  }
+}
+
+}  // namespace
+}  // namespace etb::host

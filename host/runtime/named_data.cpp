@@ -1,0 +1,76 @@
+#include "host/runtime/named_data.hpp"
+
+#include <algorithm>
+
+#include "etb/cpp/fail.hpp"
+#include "host/runtime/program.hpp"
+
+namespace etb::host {
+
+namespace {
+
+// The boundary that exporters put named data on.
+constexpr uint64_t kRangeAlignment = 128;
+
+}  // namespace
+
+etb_status DataFile::load(DataLoader& loader, etb_error* error) noexcept {
+  if (loader_ != nullptr) return fail(error, ETB_ALREADY_LOADED, "data file: already loaded");
+  uint64_t file_nbytes = 0;
+  ETB_CHECK(loader.size(&file_nbytes, error));
+  std::byte head[format::kHeadNbytes];
+  const auto used = std::span(head).first(std::min<uint64_t>(file_nbytes, sizeof(head)));
+  ETB_CHECK(loader.read(0, used, error));
+  format::FileExtent extent;
+  ETB_CHECK(format::read_data_extent(used, file_nbytes, &extent, error));
+  DataBlock flatbuffer;
+  ETB_CHECK(loader.load(0, extent.flatbuffer_nbytes, format::kProgramAlignment, &flatbuffer, error));
+  ETB_CHECK(format::read_data(flatbuffer.bytes(), extent, &view_, error));
+  flatbuffer_ = std::move(flatbuffer);
+  loader_ = &loader;
+  return ETB_OK;
+}
+
+etb_status DataFile::load_range(format::SegmentRange range, DataBlock* out, etb_error* error) const noexcept {
+  if (range.nbytes == 0) return *out = DataBlock(), ETB_OK;
+  return loader_->load(view_.extent().segment_base + range.offset, range.nbytes, kRangeAlignment, out, error);
+}
+
+etb_status NamedDataMap::find(std::string_view key, DataBlock* out,
+                              std::optional<format::LayoutRecord>* out_layout,
+                              etb_error* error) const noexcept {
+  constexpr uint32_t kNowhere = ~uint32_t{0};
+  uint32_t in_program = kNowhere;
+  const uint32_t program_count = program_ == nullptr ? 0 : program_->view().named_data_count();
+  for (uint32_t i = 0; i < program_count && in_program == kNowhere; ++i) {
+    if (program_->view().named_data_key(i) == key) in_program = i;
+  }
+  const DataFile* file = nullptr;
+  format::NamedRecord found;
+  for (const DataFile* candidate : files_) {
+    for (uint32_t i = 0; i < candidate->view().count(); ++i) {
+      const auto record = candidate->view().record(i);
+      if (record.key != key) continue;
+      if (file != nullptr || in_program != kNowhere) {
+        return fail(error, ETB_ALREADY_EXISTS, "named data '%.*s' is in two places, expected one", shown(key),
+                    key.data());
+      }
+      file = candidate;
+      found = record;
+      break;
+    }
+  }
+  if (out_layout != nullptr) out_layout->reset();
+  if (in_program != kNowhere) {
+    return program_->load_segment(program_->view().named_data_segment(in_program), out, error);
+  }
+  if (file == nullptr) {
+    return fail(error, ETB_NOT_FOUND,
+                "named data '%.*s': not among the program's %u entries nor in %zu data files", shown(key),
+                key.data(), program_count, files_.size());
+  }
+  if (out_layout != nullptr) *out_layout = found.layout;
+  return file->load_range(found.range, out, error);
+}
+
+}  // namespace etb::host

@@ -1,0 +1,48 @@
+// NamedDataMap: bytes by name for a method and its delegates, from the program and from external data files.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string_view>
+
+#include "api/format/data_view.hpp"
+#include "host/runtime/data_loader.hpp"
+
+namespace etb::host {
+
+class Program;
+
+// A data file (.ptd) and the loader that reads it. Load it once, share it between methods and threads.
+class DataFile {
+ public:
+  // The loader outlives this.
+  [[nodiscard]] etb_status load(DataLoader& loader, etb_error* error) noexcept;
+  const format::DataView& view() const noexcept { return view_; }
+  [[nodiscard]] etb_status load_range(format::SegmentRange range, DataBlock* out,
+                                      etb_error* error) const noexcept;
+
+ private:
+  DataLoader* loader_ = nullptr;
+  DataBlock flatbuffer_;
+  format::DataView view_;
+};
+
+// Borrows the program and the files.
+class NamedDataMap {
+ public:
+  NamedDataMap() noexcept = default;
+  NamedDataMap(const Program* program, std::span<const DataFile* const> files) noexcept
+      : program_(program), files_(files) {}
+
+  // ETB_NOT_FOUND when no source has the key, ETB_ALREADY_EXISTS when two have it. `out_layout` (may be null) is filled for
+  // tensors of data files.
+  [[nodiscard]] etb_status find(std::string_view key, DataBlock* out,
+                                std::optional<format::LayoutRecord>* out_layout,
+                                etb_error* error) const noexcept;
+
+ private:
+  const Program* program_ = nullptr;
+  std::span<const DataFile* const> files_;
+};
+
+}  // namespace etb::host

@@ -1,0 +1,396 @@
+// The core's own ops: arithmetic on sizes and numbers, reading sizes, and views that share memory. Programs use them between
+// kernels; results are values, so the last argument is replaced.
+#include <cinttypes>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <type_traits>
+
+#include "etb/cpp/fail.hpp"
+#include "host/runtime/float16.hpp"
+#include "host/runtime/method_state.hpp"
+
+namespace etb::host {
+
+namespace {
+
+bool is_real(const EValue& a, const EValue& b) noexcept { return a.is_double() || b.is_double(); }
+
+// ---- Two numbers to one. Integers wrap as in two's complement; PyTorch's sizes never come near.
+
+int64_t wrap(uint64_t value) noexcept { return static_cast<int64_t>(value); }
+
+struct Add {
+  static int64_t of(int64_t a, int64_t b) {
+    return wrap(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
+  }
+  static double of(double a, double b) { return a + b; }
+};
+struct Sub {
+  static int64_t of(int64_t a, int64_t b) {
+    return wrap(static_cast<uint64_t>(a) - static_cast<uint64_t>(b));
+  }
+  static double of(double a, double b) { return a - b; }
+};
+struct Mul {
+  static int64_t of(int64_t a, int64_t b) {
+    return wrap(static_cast<uint64_t>(a) * static_cast<uint64_t>(b));
+  }
+  static double of(double a, double b) { return a * b; }
+};
+struct Max {
+  template <class T>
+  static T of(T a, T b) {
+    return a < b ? b : a;
+  }
+};
+struct Min {
+  template <class T>
+  static T of(T a, T b) {
+    return b < a ? b : a;
+  }
+};
+struct Eq {
+  template <class T>
+  static bool of(T a, T b) {
+    return a == b;
+  }
+};
+struct Gt {
+  template <class T>
+  static bool of(T a, T b) {
+    return a > b;
+  }
+};
+struct Lt {
+  template <class T>
+  static bool of(T a, T b) {
+    return a < b;
+  }
+};
+struct Ge {
+  template <class T>
+  static bool of(T a, T b) {
+    return a >= b;
+  }
+};
+struct Le {
+  template <class T>
+  static bool of(T a, T b) {
+    return a <= b;
+  }
+};
+
+template <class Op>
+etb_status binary(KernelContext&, EValue** args) {
+  const EValue a = *args[0];
+  const EValue b = *args[1];
+  *args[2] =
+      is_real(a, b) ? EValue(Op::of(a.to_double(), b.to_double())) : EValue(Op::of(a.to_int(), b.to_int()));
+  return ETB_OK;
+}
+
+// Python's //: rounds toward minus infinity.
+etb_status floor_divide(KernelContext& context, EValue** args) {
+  const EValue a = *args[0];
+  const EValue b = *args[1];
+  if (is_real(a, b)) {
+    *args[2] = EValue(std::floor(a.to_double() / b.to_double()));
+    return ETB_OK;
+  }
+  const int64_t x = a.to_int();
+  const int64_t y = b.to_int();
+  if (y == 0) return context.fail(ETB_INVALID_ARGUMENT, "division of %" PRId64 " by zero", x);
+  if (y == -1) return *args[2] = EValue(Sub::of(int64_t{0}, x)), ETB_OK;  // INT64_MIN / -1 does not fit
+  const int64_t quotient = x / y;
+  *args[2] = EValue(x % y != 0 && (x < 0) != (y < 0) ? quotient - 1 : quotient);
+  return ETB_OK;
+}
+
+// Python's %: the sign of the divisor.
+etb_status modulo(KernelContext& context, EValue** args) {
+  const EValue a = *args[0];
+  const EValue b = *args[1];
+  if (is_real(a, b)) {
+    const double y = b.to_double();
+    double rest = std::fmod(a.to_double(), y);
+    if (rest != 0 && (rest < 0) != (y < 0)) rest += y;
+    *args[2] = EValue(rest);
+    return ETB_OK;
+  }
+  const int64_t x = a.to_int();
+  const int64_t y = b.to_int();
+  if (y == 0) return context.fail(ETB_INVALID_ARGUMENT, "%" PRId64 " modulo zero", x);
+  if (y == -1) return *args[2] = EValue(int64_t{0}), ETB_OK;
+  const int64_t rest = x % y;
+  *args[2] = EValue(rest != 0 && (rest < 0) != (y < 0) ? rest + y : rest);
+  return ETB_OK;
+}
+
+etb_status true_divide(KernelContext& context, EValue** args) {
+  const double divisor = args[1]->to_double();
+  if (divisor == 0) return context.fail(ETB_INVALID_ARGUMENT, "division by zero");
+  *args[2] = EValue(args[0]->to_double() / divisor);
+  return ETB_OK;
+}
+
+// ---- One number to one
+
+etb_status negate(KernelContext&, EValue** args) {
+  const EValue a = *args[0];
+  *args[1] = a.is_double() ? EValue(-a.to_double()) : EValue(Sub::of(int64_t{0}, a.to_int()));
+  return ETB_OK;
+}
+
+etb_status logical_not(KernelContext&, EValue** args) {
+  const EValue a = *args[0];
+  *args[1] = EValue(a.is_double() ? a.to_double() == 0 : a.to_int() == 0);
+  return ETB_OK;
+}
+
+etb_status widen(KernelContext&, EValue** args) {
+  *args[1] = EValue(args[0]->to_double());
+  return ETB_OK;
+}
+
+// A double to an int, which it has to fit into.
+etb_status put_int(KernelContext& context, double value, EValue& out) {
+  constexpr double kLimit = 9223372036854775808.0;  // 2^63
+  if (!(value >= -kLimit && value < kLimit))
+    return context.fail(ETB_INVALID_ARGUMENT, "%g is no 64-bit integer", value);
+  out = EValue(static_cast<int64_t>(value));
+  return ETB_OK;
+}
+
+template <double (*Round)(double)>
+etb_status to_int(KernelContext& context, EValue** args) {
+  const EValue a = *args[0];
+  if (!a.is_double()) return *args[1] = EValue(a.to_int()), ETB_OK;
+  return put_int(context, Round(a.to_double()), *args[1]);
+}
+
+double round_up(double value) { return std::ceil(value); }
+double round_to_zero(double value) { return std::trunc(value); }
+double round_half_even(double value) { return std::nearbyint(value); }
+
+// condition ? a : b
+etb_status select(KernelContext&, EValue** args) {
+  const EValue condition = *args[0];
+  const bool is_true = condition.is_double() ? condition.to_double() != 0 : condition.to_int() != 0;
+  const EValue chosen = is_true ? *args[1] : *args[2];
+  *args[3] = chosen;
+  return ETB_OK;
+}
+
+// ---- Reading tensors
+
+etb_status size_of(KernelContext& context, EValue** args) {
+  const Tensor& tensor = args[0]->tensor();
+  const int64_t given = args[1]->to_int();
+  const int64_t dim = given < 0 ? given + tensor.rank() : given;
+  if (dim < 0 || dim >= tensor.rank()) {
+    return context.fail(ETB_INVALID_ARGUMENT, "dimension %" PRId64 " of a tensor of rank %d", given,
+                        tensor.rank());
+  }
+  *args[2] = EValue(tensor.size(static_cast<int>(dim)));
+  return ETB_OK;
+}
+
+etb_status numel_of(KernelContext&, EValue** args) {
+  *args[1] = EValue(args[0]->tensor().numel());
+  return ETB_OK;
+}
+
+template <class T>
+T first_element(const Tensor& tensor) noexcept {
+  T value;
+  std::memcpy(&value, tensor.data(), sizeof(T));
+  return value;
+}
+
+etb_status item_of(KernelContext& context, EValue** args) {
+  const Tensor& tensor = args[0]->tensor();
+  if (tensor.numel() != 1) {
+    return context.fail(ETB_INVALID_ARGUMENT, "a tensor of %" PRId64 " elements, expected one",
+                        tensor.numel());
+  }
+  switch (tensor.dtype()) {
+    case Dtype::BOOL:
+      *args[1] = EValue(first_element<uint8_t>(tensor) != 0);
+      break;
+    case Dtype::UINT8:
+      *args[1] = EValue(int64_t{first_element<uint8_t>(tensor)});
+      break;
+    case Dtype::INT8:
+      *args[1] = EValue(int64_t{first_element<int8_t>(tensor)});
+      break;
+    case Dtype::INT16:
+      *args[1] = EValue(int64_t{first_element<int16_t>(tensor)});
+      break;
+    case Dtype::UINT16:
+      *args[1] = EValue(int64_t{first_element<uint16_t>(tensor)});
+      break;
+    case Dtype::INT32:
+      *args[1] = EValue(int64_t{first_element<int32_t>(tensor)});
+      break;
+    case Dtype::UINT32:
+      *args[1] = EValue(int64_t{first_element<uint32_t>(tensor)});
+      break;
+    case Dtype::INT64:
+      *args[1] = EValue(first_element<int64_t>(tensor));
+      break;
+    case Dtype::FLOAT32:
+      *args[1] = EValue(double{first_element<float>(tensor)});
+      break;
+    case Dtype::FLOAT64:
+      *args[1] = EValue(first_element<double>(tensor));
+      break;
+    case Dtype::FLOAT16:
+      *args[1] = EValue(double{to_float(first_element<Half>(tensor))});
+      break;
+    case Dtype::BFLOAT16:
+      *args[1] = EValue(double{to_float(first_element<BFloat16>(tensor))});
+      break;
+    default:
+      return context.fail(ETB_NOT_SUPPORTED, "dtype %s as one number", to_text(tensor.dtype()));
+  }
+  return ETB_OK;
+}
+
+// ---- Sharing and growing tensors
+
+// The sizes of a view, with at most one -1 worked out.
+etb_status view_sizes(KernelContext& context, const Tensor& self, const IntList& wanted, int64_t* sizes) {
+  int64_t known = 1;
+  size_t inferred = wanted.size();
+  for (size_t i = 0; i < wanted.size(); ++i) {
+    sizes[i] = wanted[i];
+    if (sizes[i] == -1 && inferred == wanted.size()) {
+      inferred = i;
+    } else if (sizes[i] < 0 || __builtin_mul_overflow(known, sizes[i], &known)) {
+      return context.fail(ETB_INVALID_ARGUMENT, "size %" PRId64 " of dimension %zu", sizes[i], i);
+    }
+  }
+  if (inferred != wanted.size()) {
+    if (known == 0 || self.numel() % known != 0) {
+      return context.fail(ETB_INVALID_ARGUMENT, "%" PRId64 " elements do not divide into %" PRId64,
+                          self.numel(), known);
+    }
+    sizes[inferred] = self.numel() / known;
+    known = self.numel();
+  }
+  if (known == self.numel()) return ETB_OK;
+  return context.fail(ETB_INVALID_ARGUMENT, "a view of %" PRId64 " elements on %" PRId64, known,
+                      self.numel());
+}
+
+// Makes `out` a view of `self` with other sizes, on the same memory.
+etb_status share_view(KernelContext& context, EValue** args) {
+  Tensor& self = args[0]->tensor();
+  const IntList wanted = args[1]->ints();
+  if (!args[2]->is_tensor())
+    return context.fail(ETB_INVALID_TYPE, "argument 2 is %s, expected tensor", to_text(args[2]->tag()));
+  Tensor& out = args[2]->tensor();
+  if (wanted.size() != static_cast<size_t>(out.rank()) || self.dtype() != out.dtype()) {
+    return context.fail(ETB_INVALID_ARGUMENT, "%zu sizes of %s for a view of rank %d and %s", wanted.size(),
+                        to_text(self.dtype()), out.rank(), to_text(out.dtype()));
+  }
+  if (!self.is_contiguous())
+    return context.fail(ETB_NOT_SUPPORTED, "a view of a tensor that is not contiguous");
+  int64_t sizes[kMaxRank];
+  ETB_CHECK(view_sizes(context, self, wanted, sizes));
+  Tensor changed = out;  // shares the arrays of sizes, but not memory
+  changed.set_data(self.data(), self.capacity_bytes());
+  if (const etb_status status = changed.resize({sizes, wanted.size()}); status != ETB_OK) {
+    return context.fail(status, "the view's sizes are beyond what was planned");
+  }
+  if (self.is_read_only()) changed.set_read_only();
+  out = changed;
+  return ETB_OK;
+}
+
+// Writes `source` at destination[index] and cuts the destination behind it: how loops collect their results.
+etb_status copy_index(KernelContext& context, EValue** args) {
+  Tensor& destination = args[0]->tensor();
+  const Tensor& source = args[1]->tensor();
+  const int64_t index = args[2]->to_int();
+  if (index < 0 || index == std::numeric_limits<int64_t>::max()) {
+    return context.fail(ETB_INVALID_ARGUMENT, "index %" PRId64, index);
+  }
+  if (destination.rank() != source.rank() + 1 || destination.dtype() != source.dtype() ||
+      !source.is_contiguous() || !destination.is_contiguous() || destination.is_read_only()) {
+    return context.fail(
+        ETB_INVALID_ARGUMENT, "%s of rank %d into %s of rank %d, expected one rank less, contiguous",
+        to_text(source.dtype()), source.rank(), to_text(destination.dtype()), destination.rank());
+  }
+  int64_t sizes[kMaxRank + 1];
+  sizes[0] = index + 1;
+  for (int dim = 0; dim < source.rank(); ++dim) {
+    sizes[dim + 1] = source.size(dim);
+    if (source.size(dim) != destination.size(dim + 1)) {
+      return context.fail(ETB_INVALID_ARGUMENT, "dimension %d: %" PRId64 ", expected %" PRId64, dim,
+                          source.size(dim), destination.size(dim + 1));
+    }
+  }
+  if (const auto status = destination.resize({sizes, static_cast<size_t>(destination.rank())});
+      status != ETB_OK) {
+    return context.fail(status, "index %" PRId64 " is beyond the planned size", index);
+  }
+  if (source.nbytes() == 0) return ETB_OK;
+  const uint64_t offset = static_cast<uint64_t>(index) * source.nbytes();
+  std::memmove(static_cast<std::byte*>(destination.data()) + offset, source.data(), source.nbytes());
+  return ETB_OK;
+}
+
+#define ETB_PRIM(name, letters, function) Kernel("executorch_prim::" name, letters, function)
+constexpr Kernel kPrimOps[] = {
+    Kernel("aten::sym_size.int", "Tix", &size_of),
+    Kernel("aten::sym_numel", "Tx", &numel_of),
+    Kernel("aten::_local_scalar_dense", "Tx", &item_of),
+    ETB_PRIM("add.Scalar", "SSx", &binary<Add>),
+    ETB_PRIM("sub.Scalar", "SSx", &binary<Sub>),
+    ETB_PRIM("mul.Scalar", "SSx", &binary<Mul>),
+    ETB_PRIM("floordiv.Scalar", "SSx", &floor_divide),
+    ETB_PRIM("floordiv.int", "SSx", &floor_divide),
+    ETB_PRIM("truediv.Scalar", "SSx", &true_divide),
+    ETB_PRIM("mod.Scalar", "SSx", &modulo),
+    ETB_PRIM("mod.int", "SSx", &modulo),
+    ETB_PRIM("eq.Scalar", "SSx", &binary<Eq>),
+    ETB_PRIM("gt.Scalar", "SSx", &binary<Gt>),
+    ETB_PRIM("lt.Scalar", "SSx", &binary<Lt>),
+    ETB_PRIM("ge.Scalar", "SSx", &binary<Ge>),
+    ETB_PRIM("le.Scalar", "SSx", &binary<Le>),
+    ETB_PRIM("neg.Scalar", "Sx", &negate),
+    ETB_PRIM("sym_max.Scalar", "SSx", &binary<Max>),
+    ETB_PRIM("sym_min.Scalar", "SSx", &binary<Min>),
+    ETB_PRIM("sym_float.Scalar", "Sx", &widen),
+    ETB_PRIM("sym_int.Scalar", "Sx", &to_int<round_to_zero>),
+    ETB_PRIM("sym_not.Scalar", "Sx", &logical_not),
+    ETB_PRIM("sym_ite.Scalar", "SSSx", &select),
+    ETB_PRIM("ceil.Scalar", "Sx", &to_int<round_up>),
+    ETB_PRIM("round.Scalar", "Sx", &to_int<round_half_even>),
+    ETB_PRIM("trunc.Scalar", "Sx", &to_int<round_to_zero>),
+    ETB_PRIM("et_view.default", "TIx", &share_view),
+    ETB_PRIM("et_copy_index.tensor", "TTi", &copy_index),
+};
+#undef ETB_PRIM
+
+}  // namespace
+
+const Kernel* find_prim_op(std::string_view name, std::string_view overload) noexcept {
+  for (const Kernel& kernel : kPrimOps) {
+    const std::string_view full = kernel.name;
+    const bool matches = overload.empty()
+                             ? full == name
+                             : full.size() == name.size() + 1 + overload.size() && full.starts_with(name) &&
+                                   full[name.size()] == '.' && full.ends_with(overload);
+    if (matches) return &kernel;
+  }
+  return nullptr;
+}
+
+bool is_prim_op(const Kernel& kernel) noexcept {
+  return &kernel >= std::begin(kPrimOps) && &kernel < std::end(kPrimOps);
+}
+
+}  // namespace etb::host
