@@ -1,0 +1,11 @@
+// What a kernel file includes, and how it publishes its rows.
+#pragma once
+
+#include "host/kernels/elementwise.hpp"
+#include "host/runtime/kernel_registry.hpp"
+
+// ETB_PUBLISH_KERNELS(relu, kRows) at the end of relu.cpp, inside namespace etb::host: makes the rows known to the table that
+// etb_add_kernels() generates. Constant data, no initialiser runs.
+#define ETB_PUBLISH_KERNELS(file, rows)   \
+  extern const KernelRows kernels_##file; \
+  constinit const KernelRows kernels_##file(rows)

@@ -1,0 +1,103 @@
+// Reading and writing every dtype as a computing type.
+#include "host/kernels/vector/math.hpp"
+#include "host/kernels/vector/table.hpp"
+#include "host/runtime/float16.hpp"
+
+namespace etb::host::ETB_VARIANT {
+namespace {
+
+struct Bool {
+  uint8_t byte;
+};
+
+// Beyond the range of int64, x86 gives the smallest one; so do we, everywhere.
+template <class T>
+ETB_INLINE int64_t to_integer(T x) {
+  const bool fits = x >= static_cast<T>(-0x1.0p63) && x < static_cast<T>(0x1.0p63);
+  return fits ? static_cast<int64_t>(x) : INT64_MIN;
+}
+
+template <class To, class From>
+struct Cast {
+  static ETB_INLINE To apply(From x) { return static_cast<To>(x); }
+};
+template <class To>
+struct Cast<To, Half> {
+  static ETB_INLINE To apply(Half x) { return Cast<To, float>::apply(to_float(x)); }
+};
+template <class To>
+struct Cast<To, BFloat16> {
+  static ETB_INLINE To apply(BFloat16 x) { return Cast<To, float>::apply(to_float(x)); }
+};
+template <class To>
+struct Cast<To, Bool> {
+  static ETB_INLINE To apply(Bool x) { return static_cast<To>(x.byte != 0); }
+};
+template <class From>
+struct Cast<Bool, From> {
+  static ETB_INLINE Bool apply(From x) { return {static_cast<uint8_t>(x != 0)}; }
+};
+template <class From>
+struct Cast<Half, From> {
+  static ETB_INLINE Half apply(From x) { return to_half(static_cast<float>(x)); }
+};
+template <class From>
+struct Cast<BFloat16, From> {
+  static ETB_INLINE BFloat16 apply(From x) { return to_bfloat16(static_cast<float>(x)); }
+};
+#define ETB_REAL_TO_INTEGER(to, from)                                             \
+  template <>                                                                     \
+  struct Cast<to, from> {                                                         \
+    static ETB_INLINE to apply(from x) { return static_cast<to>(to_integer(x)); } \
+  };
+#define ETB_REALS_TO_INTEGER(to) ETB_REAL_TO_INTEGER(to, float) ETB_REAL_TO_INTEGER(to, double)
+ETB_REALS_TO_INTEGER(uint8_t)
+ETB_REALS_TO_INTEGER(int8_t)
+ETB_REALS_TO_INTEGER(int16_t)
+ETB_REALS_TO_INTEGER(int32_t)
+ETB_REALS_TO_INTEGER(int64_t)
+ETB_REALS_TO_INTEGER(uint16_t)
+ETB_REALS_TO_INTEGER(uint32_t)
+
+template <class To, class From>
+void load(void* to_data, const void* from_data, int64_t stride, int64_t count) {
+  To* to = static_cast<To*>(to_data);
+  const From* from = static_cast<const From*>(from_data);
+  if (stride == 1) {
+    ETB_LOOP for (int64_t i = 0; i < count; ++i) to[i] = Cast<To, From>::apply(from[i]);
+  } else {
+    ETB_LOOP for (int64_t i = 0; i < count; ++i) to[i] = Cast<To, From>::apply(from[i * stride]);
+  }
+}
+
+template <class To, class From>
+void store(void* to_data, const void* from_data, int64_t stride, int64_t count) {
+  To* to = static_cast<To*>(to_data);
+  const From* from = static_cast<const From*>(from_data);
+  if (stride == 1) {
+    ETB_LOOP for (int64_t i = 0; i < count; ++i) to[i] = Cast<To, From>::apply(from[i]);
+  } else {
+    ETB_LOOP for (int64_t i = 0; i < count; ++i) to[i * stride] = Cast<To, From>::apply(from[i]);
+  }
+}
+
+}  // namespace
+
+// Rows in the order of dtype codes.
+#define ETB_LOADS(type) \
+  { load<float, type>, load<double, type>, load<int64_t, type> }
+#define ETB_STORES(type) \
+  { store<type, float>, store<type, double>, store<type, int64_t> }
+#define ETB_NONE \
+  { nullptr, nullptr, nullptr }
+#define ETB_CONVERSIONS(row)                                                                                 \
+  {                                                                                                          \
+    row(uint8_t), row(int8_t), row(int16_t), row(int32_t), row(int64_t), row(Half), row(float), row(double), \
+        ETB_NONE, ETB_NONE, ETB_NONE, row(Bool), row(int8_t), row(uint8_t), row(int32_t), row(BFloat16),     \
+        ETB_NONE, ETB_NONE, ETB_NONE, ETB_NONE, ETB_NONE, ETB_NONE, ETB_NONE, ETB_NONE, ETB_NONE, ETB_NONE,  \
+        ETB_NONE, row(uint16_t), row(uint32_t), row(int64_t),                                                \
+  }
+extern const ConvertLoops kConvertLoops;
+const ConvertLoops kConvertLoops = {ETB_CONVERSIONS(ETB_LOADS), ETB_CONVERSIONS(ETB_STORES)};
+
+}  // namespace etb::host::ETB_VARIANT

@@ -1,0 +1,16 @@
+// The table of one variant.
+#include "host/kernels/vector/table.hpp"
+
+#include "host/kernels/vector/variant.hpp"
+
+namespace etb::host {
+namespace ETB_VARIANT {
+extern const ElementLoops kElementLoops;
+extern const ConvertLoops kConvertLoops;
+extern const VectorTable kTable;
+
+#define ETB_TEXT_(name) #name
+#define ETB_TEXT(name) ETB_TEXT_(name)
+const VectorTable kTable = {ETB_TEXT(ETB_VARIANT), &kElementLoops, &kConvertLoops};
+}  // namespace ETB_VARIANT
+}  // namespace etb::host
