@@ -1,0 +1,75 @@
+// Case files: calls of kernels with the results that PyTorch gives, written by make_cases.py.
+//
+// Little-endian. "ETBCASE1", u32 case count, u32 name length, name of the op, cases. A case: u32 length of what follows, f64 scale
+// (what an accumulating op's error is measured against, else 0), u16 argument count, u16 length and text of the source, arguments.
+// An argument is a kind byte and its content:
+//    0 none   1 tensor   2 int i64   3 double f64   4 bool u8   5 string (u32 length, bytes)
+//    6 int list, 7 double list, 8 bool list (u32 count, items)    9 tensor list, 10 optional tensor list (u32 count, u8 present, tensor)
+//   11 output tensor (expected)   12 output tensor list   13 tensor changed in place (before, expected)   14 output whose values are open
+// A tensor: i8 dtype, u8 rank, i64 sizes, u8 dim order, elements in that order.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "etb/cpp/result.hpp"
+#include "host/runtime/evalue.hpp"
+
+namespace etb::tests {
+
+// A tensor that owns its elements in an allocation of exactly their size, so that AddressSanitizer sees every byte beyond.
+class OwnedTensor {
+ public:
+  OwnedTensor(host::Dtype dtype, const std::vector<int64_t>& sizes, const std::vector<uint8_t>& dim_order,
+              host::Dynamism dynamism);
+  OwnedTensor(const OwnedTensor&) = delete;
+  OwnedTensor& operator=(const OwnedTensor&) = delete;
+
+  host::Tensor& tensor() { return tensor_; }
+  const host::Tensor& tensor() const { return tensor_; }
+  std::vector<uint8_t> bytes() const;
+
+ private:
+  host::TensorStorage storage_;
+  std::unique_ptr<uint8_t[]> memory_;
+  host::Tensor tensor_;
+};
+
+// One call: arguments to hand to a kernel, and what its outputs must hold afterwards.
+struct Case {
+  struct Output {
+    host::Tensor* actual;
+    const host::Tensor* expected;
+    bool is_open;  // only sizes are defined
+  };
+  std::string source;
+  double scale = 0.0;
+  std::vector<host::EValue*> args;
+  std::vector<Output> outputs;
+  std::vector<const OwnedTensor*> inputs;  // must be unchanged afterwards
+  std::vector<host::Dtype> input_dtypes;
+
+  // What the pointers above point to.
+  std::vector<std::unique_ptr<OwnedTensor>> tensors;
+  std::vector<std::unique_ptr<host::EValue>> values;
+  std::vector<std::unique_ptr<std::vector<host::EValue*>>> lists;
+  std::vector<std::unique_ptr<std::vector<double>>> doubles;
+  std::vector<std::unique_ptr<std::vector<uint8_t>>> bytes;
+  std::vector<std::unique_ptr<std::string>> strings;
+};
+
+struct CaseFile {
+  std::string op;
+  std::vector<Case> cases;
+};
+
+// Reads a whole file; outputs are made bounded, filled with 0xA5 and given wrong sizes, so that a kernel must resize and fill them.
+Result<CaseFile> read_case_file(const std::string& path);
+
+// Where two tensors differ beyond the error model, in words; "" when they agree.
+std::string compare(const std::string& op, const Case& one, const host::Tensor& actual,
+                    const host::Tensor& expected);
+
+}  // namespace etb::tests

@@ -1,0 +1,110 @@
+// The error model: how far a kernel's result may lie from PyTorch's.
+//
+// Integers and bools: equal. Reals, for an expected value e:  |actual - e| <= U * eps(dtype) * |e| + A * eps(computing) * S + tiny
+//   U   ulps of the result. 4 for float32 and float64, because both sides use approximations of up to 2 ulps (Sleef says 1.0, ours
+//       are measured by math_test.cpp); 1 for the 16-bit floats, which both sides compute in float32 and round once: they can only
+//       fall to neighbours.
+//   S   the case's scale: for ops that add many terms, the sum of the terms' magnitudes; the order of adding is not specified.
+//   A   32: both sides add with relative error of at most sqrt(terms) * eps for the lengths in the samples, times a safety of two.
+//   tiny  four of the smallest positive number of the dtype, for results that underflow.
+// NaN equals NaN whatever its bits; infinities and zeros of either sign equal themselves.
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include "host/runtime/float16.hpp"
+#include "tests/opinfo/case_file.hpp"
+
+namespace etb::tests {
+namespace {
+using host::Dtype;
+using host::Tensor;
+
+double read_real(const Tensor& tensor, int64_t index) {
+  switch (tensor.dtype()) {
+    case Dtype::FLOAT32:
+      return tensor.data_as<float>()[index];
+    case Dtype::FLOAT64:
+      return tensor.data_as<double>()[index];
+    case Dtype::FLOAT16:
+      return host::to_float(tensor.data_as<host::Half>()[index]);
+    default:
+      return host::to_float(tensor.data_as<host::BFloat16>()[index]);
+  }
+}
+
+struct Precision {
+  double eps, computing_eps, tiny, ulps;
+};
+
+Precision precision_of(Dtype dtype) {
+  constexpr double kFloatEps = 0x1.0p-23;
+  switch (dtype) {
+    case Dtype::FLOAT32:
+      return {kFloatEps, kFloatEps, 0x1.0p-147, 4.0};
+    case Dtype::FLOAT64:
+      return {0x1.0p-52, 0x1.0p-52, 0x1.0p-1072, 4.0};
+    case Dtype::FLOAT16:
+      return {0x1.0p-10, kFloatEps, 0x1.0p-24, 1.0};
+    default:
+      return {0x1.0p-7, kFloatEps, 0x1.0p-131, 1.0};
+  }
+}
+
+bool agrees(double actual, double expected, const Precision& precision, double scale) {
+  if (std::isnan(expected) || std::isnan(actual)) return std::isnan(expected) && std::isnan(actual);
+  if (actual == expected) return true;
+  if (std::isinf(actual) || std::isinf(expected)) return false;
+  constexpr double kAdded = 32.0;
+  const double allowed = precision.ulps * precision.eps * std::fabs(expected) +
+                         kAdded * precision.computing_eps * scale + precision.tiny;
+  return std::fabs(actual - expected) <= allowed;
+}
+
+std::string to_text(std::span<const int64_t> sizes) {
+  std::string text = "[";
+  for (const int64_t size : sizes) text += (text.size() > 1 ? ", " : "") + std::to_string(size);
+  return text + "]";
+}
+
+std::string to_text(double value) {
+  char text[40];
+  std::snprintf(text, sizeof(text), "%.9g", value);
+  return text;
+}
+
+std::string element_text(const Tensor& tensor, int64_t index) {
+  if (host::is_floating(tensor.dtype())) return to_text(read_real(tensor, index));
+  int64_t value = 0;
+  const size_t nbytes = host::element_nbytes(tensor.dtype());
+  std::memcpy(&value, tensor.data_as<uint8_t>() + static_cast<size_t>(index) * nbytes, nbytes);
+  return std::to_string(value);
+}
+
+}  // namespace
+
+std::string compare(const std::string&, const Case& one, const Tensor& actual, const Tensor& expected) {
+  if (!std::equal(actual.sizes().begin(), actual.sizes().end(), expected.sizes().begin(),
+                  expected.sizes().end())) {
+    return "sizes " + to_text(actual.sizes()) + ", expected " + to_text(expected.sizes());
+  }
+  const Precision precision = precision_of(expected.dtype());
+  const size_t nbytes = host::element_nbytes(expected.dtype());
+  int64_t wrong_count = 0, first = -1;
+  for (int64_t i = 0; i < expected.numel(); ++i) {
+    const bool same =
+        host::is_floating(expected.dtype())
+            ? agrees(read_real(actual, i), read_real(expected, i), precision, one.scale)
+            : std::memcmp(actual.data_as<uint8_t>() + static_cast<size_t>(i) * nbytes,
+                          expected.data_as<uint8_t>() + static_cast<size_t>(i) * nbytes, nbytes) == 0;
+    if (same) continue;
+    if (wrong_count++ == 0) first = i;
+  }
+  if (wrong_count == 0) return {};
+  return std::to_string(wrong_count) + " of " + std::to_string(expected.numel()) + " " +
+         host::to_text(expected.dtype()) + " elements of " + to_text(expected.sizes()) + ", the first at " +
+         std::to_string(first) + ": " + element_text(actual, first) + ", expected " +
+         element_text(expected, first) + " (scale " + to_text(one.scale) + ")";
+}
+
+}  // namespace etb::tests

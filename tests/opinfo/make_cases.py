@@ -1,0 +1,445 @@
+#!/usr/bin/env python3
+"""Turns PyTorch's own operator samples (OpInfo) into case files for the portable kernels.
+
+  make_cases.py OUT_DIR [--ops REGEX] [--per-dtype N] [--max-numel N] [--seed S] [--all]
+
+Each sample of torch.testing's op_db runs under a dispatch mode that records the ATen calls behind it. A call whose op has a kernel
+here (ops.txt) is written as a call of the out variant: arguments in schema order, and the outputs that PyTorch computes for them.
+Besides the samples, element-wise ops get NaN, infinities, signed zeros and subnormals, 4-d ops get channels_last inputs, and
+tensor-number overloads are derived from the tensor-tensor ones. One file an op; the format is described in case_file.hpp.
+Without --all a seeded subset is kept: at most N cases for each dtype, small tensors first.
+"""
+import argparse
+import random
+import re
+import struct
+import sys
+import warnings
+from pathlib import Path
+
+import torch
+from torch.testing._internal.common_methods_invocations import op_db
+from torch.utils._python_dispatch import TorchDispatchMode
+
+sys.path.insert(0, str(Path(__file__).parent))
+import extra_cases  # noqa: E402
+
+CODES = {torch.uint8: 0, torch.int8: 1, torch.int16: 2, torch.int32: 3, torch.int64: 4, torch.float16: 5, torch.float32: 6,
+         torch.float64: 7, torch.bool: 11, torch.bfloat16: 15, torch.uint16: 27, torch.uint32: 28, torch.uint64: 29}
+DTYPES = [torch.float32, torch.float64, torch.float16, torch.bfloat16, torch.int64, torch.int32, torch.int16, torch.int8,
+          torch.uint8, torch.bool]
+# Functional overloads whose out variant is not found by comparing schemas.
+RENAMED = {"aten::mean": "aten::mean.dtype_out", "aten::prod": "aten::prod.out", "aten::max": "aten::max.unary_out",
+           "aten::min": "aten::min.unary_out"}
+# Results that PyTorch leaves open (memory contents, random numbers): only sizes are compared.
+OPEN_RESULT = {"aten::empty.out", "aten::rand.out", "aten::randn.out", "aten::randperm.out", "aten::empty_strided.out",
+               "dim_order_ops::_empty_dim_order.out"}
+# Ops that add up many terms: the error is measured against the sum of the terms' magnitudes.
+ACCUMULATES = re.compile(r"aten::(mm|bmm|addmm|convolution|convolution_backward|sum|mean|cumsum|var|var_mean|_cdist_forward|"
+                         r"_pdist_forward|native_layer_norm|native_group_norm|_native_batch_norm|_softmax|_log_softmax|linear|"
+                         r"avg_pool|_adaptive_avg_pool|upsample|_upsample|grid_sampler|scatter_add|scatter_reduce|index_put|prod|"
+                         r"_embedding_bag|std|sub|add|rsub|remainder|fmod|logit|gelu|expm1|log1p|glu|elu|max_pool2d_with_indices_b)")
+
+
+def full_name(overload):
+    schema = overload._schema
+    return schema.name + ("." + schema.overload_name if schema.overload_name else "")
+
+
+def functional_arguments(schema):
+    return [(a.name, str(a.type)) for a in schema.arguments if not a.is_out]
+
+
+def overloads_of(packet):
+    return [getattr(packet, name) for name in packet.overloads()]
+
+
+def resolve(name):
+    """torch.ops overload for 'ns::op.overload', or None."""
+    namespace, rest = name.split("::")
+    op, _, overload = rest.partition(".")
+    packet = getattr(getattr(torch.ops, namespace), op, None)
+    return getattr(packet, overload or "default", None) if packet is not None else None
+
+
+def find_targets(names):
+    """Maps functional overload -> out overload for every op of ops.txt that PyTorch knows."""
+    targets = {}
+    reverse = {out: functional for functional, out in RENAMED.items()}
+    for name in names:
+        out = resolve(name)
+        if out is None:
+            continue
+        if name in reverse:
+            targets[resolve(reverse[name])] = out
+            continue
+        if not any(a.is_out for a in out._schema.arguments):
+            targets[out] = out  # in place: copy_, index_put_
+            continue
+        packet = getattr(getattr(torch.ops, name.split("::")[0]), name.split("::")[1].split(".")[0])
+        wanted = functional_arguments(out._schema)
+        for candidate in overloads_of(packet):
+            schema = candidate._schema
+            if not any(a.is_out for a in schema.arguments) and not schema.is_mutable and functional_arguments(schema) == wanted:
+                targets[candidate] = out
+    return targets
+
+
+def view_to_copy(targets):
+    """Views record as their copying twin: permute.default -> permute_copy.default."""
+    table = {}
+    for functional in targets:
+        namespace, name = functional._schema.name.split("::")
+        if namespace != "aten" or not name.endswith("_copy"):
+            continue
+        packet = getattr(torch.ops.aten, name[: -len("_copy")], None)
+        overload = functional._schema.overload_name or "default"
+        if packet is not None and overload in packet.overloads():
+            table[getattr(packet, overload)] = functional
+    return table
+
+
+class Recorder(TorchDispatchMode):
+    def __init__(self, targets, views):
+        super().__init__()
+        self.targets, self.views, self.calls = targets, views, []
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        wanted = self.views.get(func, func)
+        if wanted in self.targets:
+            self.calls.append((wanted, freeze(args), freeze(kwargs or {})))
+        return func(*args, **(kwargs or {}))
+
+
+def freeze(value):
+    """Copies tensors at the time of the call, dense in some dim order."""
+    if isinstance(value, torch.Tensor):
+        plain = value.detach().resolve_conj().resolve_neg()
+        return plain.clone(memory_format=torch.preserve_format) if dim_order_of(plain) else plain.contiguous().clone()
+    if isinstance(value, (list, tuple)):
+        return [freeze(v) for v in value]
+    if isinstance(value, dict):
+        return {k: freeze(v) for k, v in value.items()}
+    return value
+
+
+def dim_order_of(tensor):
+    """The dim order in which a tensor is dense, or None."""
+    if tensor.is_contiguous():
+        return list(range(tensor.dim()))
+    order = sorted(range(tensor.dim()), key=lambda d: (-tensor.stride(d), d))
+    return order if tensor.permute(order).is_contiguous() else None
+
+
+def tensors_in(value):
+    if isinstance(value, torch.Tensor):
+        yield value
+    elif isinstance(value, (list, tuple)):
+        for item in value:
+            yield from tensors_in(item)
+    elif isinstance(value, dict):
+        yield from tensors_in(list(value.values()))
+
+
+def map_tensors(value, f):
+    if isinstance(value, torch.Tensor):
+        return f(value)
+    if isinstance(value, (list, tuple)):
+        return [map_tensors(v, f) for v in value]
+    if isinstance(value, dict):
+        return {k: map_tensors(v, f) for k, v in value.items()}
+    return value
+
+
+class Unusable(Exception):
+    """The call says something that programs cannot."""
+
+
+def pack_tensor(tensor):
+    if tensor.layout != torch.strided or tensor.is_quantized:
+        raise Unusable("layout")
+    if tensor.dtype not in CODES:
+        raise Unusable(str(tensor.dtype))
+    order = dim_order_of(tensor)
+    if order is None:
+        tensor, order = tensor.contiguous(), list(range(tensor.dim()))
+    flat = tensor.permute(order).contiguous().reshape(-1)
+    data = bytes(flat.view(torch.uint8).numpy().tobytes()) if flat.numel() else b""
+    return struct.pack(f"<bB{tensor.dim()}q{tensor.dim()}B", CODES[tensor.dtype], tensor.dim(), *tensor.shape, *order) + data
+
+
+def pack_list(kind, fmt, items):
+    return struct.pack(f"<BI{len(items)}{fmt}", kind, len(items), *items)
+
+
+def pack_tensors(kind, items):
+    packed = struct.pack("<BI", kind, len(items))
+    for item in items:
+        packed += b"\0" if item is None else b"\1" + pack_tensor(item)
+    return packed
+
+
+MEMORY_FORMATS = {torch.contiguous_format: 0, torch.preserve_format: 1, torch.channels_last: 2}
+
+
+def pack_argument(type_text, value):
+    optional = type_text.startswith("Optional[")
+    inner = type_text[9:-1] if optional else type_text
+    if value is None:
+        if optional:
+            return b"\0"
+        raise Unusable("missing argument")
+    if isinstance(value, torch.dtype):
+        if value not in CODES:
+            raise Unusable(str(value))
+        return struct.pack("<Bq", 2, CODES[value])
+    if isinstance(value, torch.memory_format):
+        if value not in MEMORY_FORMATS:
+            raise Unusable(str(value))
+        return struct.pack("<Bq", 2, MEMORY_FORMATS[value])
+    if inner == "Tensor":
+        return b"\1" + pack_tensor(value)
+    if inner == "List[Tensor]":
+        return pack_tensors(9, value)
+    if inner == "List[Optional[Tensor]]":
+        return pack_tensors(10, value)
+    if inner in ("List[int]", "List[SymInt]"):
+        return pack_list(6, "q", [int(v) for v in (value if isinstance(value, (list, tuple)) else [value])])
+    if inner == "List[float]":
+        return pack_list(7, "d", [float(v) for v in value])
+    if inner == "List[bool]":
+        return pack_list(8, "B", [int(v) for v in value])
+    if inner == "float":
+        return struct.pack("<Bd", 3, float(value))
+    if inner == "bool":
+        return struct.pack("<BB", 4, int(value))
+    if inner == "str":
+        text = value.encode()
+        return struct.pack("<BI", 5, len(text)) + text
+    if isinstance(value, bool):
+        return struct.pack("<BB", 4, int(value))
+    if isinstance(value, int):
+        if not -2**63 <= value < 2**63:
+            raise Unusable("integer beyond 64 bits")
+        return struct.pack("<Bq", 2, value)
+    if isinstance(value, float):
+        return struct.pack("<Bd", 3, value)
+    raise Unusable(f"{type_text} {type(value)}")
+
+
+def bind(schema, args, kwargs):
+    """The arguments of a call by position in its schema, defaults filled in."""
+    bound, position = [], 0
+    for a in schema.arguments:
+        if a.is_out:
+            continue
+        if not a.kwarg_only and position < len(args):
+            bound.append(args[position])
+        elif a.name in kwargs:
+            bound.append(kwargs[a.name])
+        elif a.has_default_value():
+            bound.append(a.default_value)
+        else:
+            raise Unusable("missing " + a.name)
+        position += 0 if a.kwarg_only else 1
+    return bound
+
+
+def as_tensor_argument(type_text, value):
+    """Exported programs turn a number passed for a tensor into a rank-0 tensor."""
+    if type_text in ("Tensor", "Optional[Tensor]") and isinstance(value, (bool, int, float)):
+        return torch.tensor(value)
+    return value
+
+
+def call(functional, bound):
+    schema = functional._schema
+    positional = [v for a, v in zip(schema.arguments, bound) if not a.kwarg_only]
+    named = {a.name: v for a, v in zip(schema.arguments, bound) if a.kwarg_only}
+    return functional(*positional, **named)
+
+
+def magnitude(functional, name, bound, result):
+    """What the error of an accumulating op is measured against; 0 for ops computed element by element."""
+    if not ACCUMULATES.match(name):
+        return 0.0
+    reals = [t for t in tensors_in(bound) if t.is_floating_point() and t.numel()]
+    largest = max([float(torch.nan_to_num(t.double(), posinf=0, neginf=0).abs().max()) for t in reals], default=0.0)
+    try:
+        absolute = map_tensors(bound, lambda t: t.double().abs() if t.is_floating_point() else t)
+        summed = list(tensors_in(call(functional, absolute)))
+        sizes = [float(torch.nan_to_num(t.double(), nan=0, posinf=0, neginf=0).abs().max()) for t in summed if t.numel()]
+    except Exception:
+        sizes = []
+    results = [float(torch.nan_to_num(t.double(), nan=0, posinf=0, neginf=0).abs().max()) for t in tensors_in(result) if t.numel()]
+    return max(sizes + results + [largest])
+
+
+def contiguous_result(t):
+    return t.detach().clone(memory_format=torch.preserve_format) if dim_order_of(t) else t.detach().contiguous()
+
+
+def pack_case(functional, out, args, kwargs, source):
+    schema, name = out._schema, full_name(out)
+    bound = bind(functional._schema, args, kwargs)
+    bound = [as_tensor_argument(str(a.type), v) for a, v in zip(functional._schema.arguments, bound)]
+    in_place = functional is out
+    before = map_tensors(bound, freeze)
+    result = call(functional, bound)
+    if any(t.dtype not in CODES for t in tensors_in(result)):
+        raise Unusable("result dtype")
+    results = list(result) if isinstance(result, (tuple, list)) else [result]
+    packed, outs, inputs = [], iter(results), iter(before)
+    for a in schema.arguments:
+        if in_place and a.name == "self":
+            packed.append(b"\x0d" + pack_tensor(next(inputs)) + pack_tensor(bound[0]))
+        elif not a.is_out:
+            packed.append(pack_argument(str(a.type), next(inputs)))
+        elif str(a.type) == "List[Tensor]":
+            packed.append(pack_tensors(12, [contiguous_result(t) for t in results]))
+        else:
+            kind = b"\x0e" if name in OPEN_RESULT else b"\x0b"
+            packed.append(kind + pack_tensor(contiguous_result(next(outs))))
+    scale = magnitude(functional, name, before, result)
+    text = source.encode()[:200]
+    body = struct.pack("<dHH", scale, len(packed), len(text)) + text + b"".join(packed)
+    return struct.pack("<I", len(body)) + body
+
+
+def signature_of(args, kwargs):
+    """What a subset should cover: the dtypes of the tensors, ranks apart."""
+    return tuple(str(t.dtype)[6:] for t in list(tensors_in(args)) + list(tensors_in(kwargs)))[:3]
+
+
+class Cases:
+    def __init__(self, options):
+        self.options, self.by_op, self.skipped = options, {}, {}
+
+    def add(self, functional, out, args, kwargs, source):
+        numel = sum(t.numel() for t in tensors_in([args, kwargs]))
+        if numel > self.options.max_numel:
+            return
+        try:
+            packed = pack_case(functional, out, args, kwargs, source)
+        except Unusable as why:
+            self.skipped.setdefault(str(why), 0)
+            self.skipped[str(why)] += 1
+            return
+        except Exception:  # PyTorch refuses: no result to compare with
+            return
+        if len(packed) > self.options.max_bytes:
+            return
+        cases = self.by_op.setdefault(full_name(out), {}).setdefault(signature_of(args, kwargs), {})
+        cases.setdefault(packed[4 + 12 + len(source.encode()[:200]):], packed)
+
+    def write(self, directory):
+        directory.mkdir(parents=True, exist_ok=True)
+        total = 0
+        for name, groups in sorted(self.by_op.items()):
+            chosen = []
+            for signature, cases in sorted(groups.items()):
+                packed = list(cases.values())
+                if not self.options.all:
+                    random.Random(f"{self.options.seed}{name}{signature}").shuffle(packed)
+                    mixed = len(set(signature)) > 1
+                    limit = max(1, self.options.per_dtype // 3) if mixed else self.options.per_dtype
+                    packed.sort(key=lambda p: len(p) > 1500)  # stable: small ones first, otherwise at random
+                    packed = packed[:limit]
+                chosen += packed
+            if not self.options.all and sum(map(len, chosen)) > self.options.op_bytes:
+                random.Random(name).shuffle(chosen)
+                while sum(map(len, chosen)) > self.options.op_bytes:
+                    chosen.remove(max(chosen, key=len))
+            path = directory / (name.replace("::", "__") + ".cases")
+            path.write_bytes(b"ETBCASE1" + struct.pack("<II", len(chosen), len(name)) + name.encode() + b"".join(chosen))
+            total += len(chosen)
+            print(f"{name}: {len(chosen)} cases, {path.stat().st_size} bytes")
+        print(f"{total} cases of {len(self.by_op)} ops; left out: {self.skipped}")
+
+
+def scalar_twin(functional, args, targets):
+    """add.Tensor(a, b) also as add.Scalar(a, number of b)."""
+    name = functional._schema.overload_name
+    twin = {"Tensor": "Scalar", "Tensor_mode": "Scalar_mode", "Tensor_Tensor": "Tensor_Scalar"}.get(name)
+    packet = getattr(torch.ops.aten, functional._schema.name.split("::")[1])
+    if functional._schema.name.endswith("shift"):
+        twin = "Tensor_Scalar"
+    if twin is None or twin not in packet.overloads() or getattr(packet, twin) not in targets or len(args) < 2:
+        return None
+    other = args[1]
+    if isinstance(other, torch.Tensor):
+        if other.numel() == 0 or other.is_complex():
+            return None
+        other = other.reshape(-1)[-1].item()
+    return getattr(packet, twin), [args[0], other] + list(args[2:])
+
+
+def record(cases, targets, options):
+    views = view_to_copy(targets)
+    wanted_names = re.compile(options.ops) if options.ops else None
+    for op in op_db:
+        if wanted_names and not options.thorough and not related(op, wanted_names):
+            continue
+        for dtype in DTYPES:
+            if dtype not in op.supported_dtypes("cpu"):
+                continue
+            try:
+                samples = list(op.sample_inputs("cpu", dtype, requires_grad=False))
+            except Exception:
+                continue
+            for sample in samples[: None if options.all else options.samples]:
+                recorder = Recorder(targets, views)
+                try:
+                    with torch.no_grad(), recorder:
+                        op(sample.input, *sample.args, **sample.kwargs)
+                except Exception:
+                    continue
+                for functional, args, kwargs in recorder.calls:
+                    emit(cases, targets, functional, args, kwargs, op.full_name)
+
+
+def related(op, wanted):
+    return any(wanted.search(text) for text in (op.name, op.aten_name or "", op.full_name))
+
+
+def emit(cases, targets, functional, args, kwargs, source):
+    cases.add(functional, targets[functional], args, kwargs, source)
+    twin = scalar_twin(functional, args, targets)
+    if twin:
+        cases.add(twin[0], targets[twin[0]], twin[1], kwargs, source + " scalar")
+    ranks = [t.dim() for t in tensors_in(args)]
+    if 4 in ranks:
+        turned = map_tensors(args, lambda t: t.contiguous(memory_format=torch.channels_last) if t.dim() == 4 else t)
+        cases.add(functional, targets[functional], turned, kwargs, source + " channels_last")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("out_dir", type=Path)
+    parser.add_argument("--ops", help="only ops whose name matches, e.g. '^aten::(add|mul)[.]'")
+    parser.add_argument("--all", action="store_true", help="keep everything instead of a subset")
+    parser.add_argument("--thorough", action="store_true", help="with --ops: run the samples of every OpInfo, not only related ones")
+    parser.add_argument("--per-dtype", type=int, default=4)
+    parser.add_argument("--samples", type=int, default=40, help="samples of an OpInfo and dtype that are run")
+    parser.add_argument("--max-numel", type=int, default=20000)
+    parser.add_argument("--max-bytes", type=int, default=60000, help="largest case")
+    parser.add_argument("--op-bytes", type=int, default=24000, help="largest file of a subset")
+    parser.add_argument("--seed", type=int, default=1)
+    options = parser.parse_args()
+    warnings.simplefilter("ignore")
+    torch.manual_seed(options.seed)
+    torch.set_num_threads(1)
+    names = [line.strip() for line in (Path(__file__).parent / "ops.txt").read_text().splitlines() if line.strip()]
+    if options.ops:
+        names = [n for n in names if re.search(options.ops, n)]
+        options.ops = "|".join(sorted({re.escape(n.split("::")[1].split(".")[0].strip("_").removesuffix("_copy")) for n in names}))
+    targets = find_targets(names)
+    cases = Cases(options)
+    extra_cases.add_all(lambda functional, args, kwargs, source: emit(cases, targets, functional, args, kwargs, source)
+                        if functional in targets else None)
+    record(cases, targets, options)
+    cases.write(options.out_dir)
+
+
+if __name__ == "__main__":
+    main()
