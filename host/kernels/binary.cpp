@@ -72,10 +72,16 @@ etb_status run_division(KernelContext& context, BinaryOp op, const EValue& left,
                         Tensor& out) {
   const Operand inputs[] = {left.is_tensor() ? Operand(left.tensor()) : Operand(left),
                             right.is_tensor() ? Operand(right.tensor()) : Operand(right)};
-  if (!is_floating(result_dtype(inputs)) && out.numel() != 0 && has_zero(inputs[1])) {
+  const Dtype dtype = result_dtype(inputs);
+  if (!is_floating(dtype) && out.numel() != 0 && has_zero(inputs[1])) {
     return context.fail(ETB_INVALID_ARGUMENT, "an integer is divided by zero");
   }
-  return run_binary(context, op, Rule::kSame, left, right, {}, out);
+  LoopParams params;
+  // With a rank-0 divisor PyTorch stays in float.
+  if (op == BinaryOp::div_trunc && inputs[1].rank() != 0) {
+    params.set(0, int64_t{dtype == Dtype::FLOAT16 ? 11 : dtype == Dtype::BFLOAT16 ? 8 : 0});
+  }
+  return run_binary(context, op, Rule::kSame, left, right, params, out);
 }
 
 template <BinaryOp op>

@@ -6,7 +6,8 @@
 //       fall to neighbours.
 //   S   the case's scale: for ops that add many terms, the sum of the terms' magnitudes; the order of adding is not specified.
 //   A   32: both sides add with relative error of at most sqrt(terms) * eps for the lengths in the samples, times a safety of two.
-//   tiny  four of the smallest positive number of the dtype, for results that underflow.
+//   tiny  the smallest normal number of the computing type: PyTorch's vector functions flush results below it to zero; for
+//       float16, whose subnormals are normal in float32, the smallest positive one.
 // NaN equals NaN whatever its bits; infinities and zeros of either sign equal themselves.
 #include <cmath>
 #include <cstring>
@@ -41,13 +42,13 @@ Precision precision_of(Dtype dtype) {
   constexpr double kFloatEps = 0x1.0p-23;
   switch (dtype) {
     case Dtype::FLOAT32:
-      return {kFloatEps, kFloatEps, 0x1.0p-147, 4.0};
+      return {kFloatEps, kFloatEps, 0x1.0p-126, 4.0};
     case Dtype::FLOAT64:
-      return {0x1.0p-52, 0x1.0p-52, 0x1.0p-1072, 4.0};
+      return {0x1.0p-52, 0x1.0p-52, 0x1.0p-1022, 4.0};
     case Dtype::FLOAT16:
       return {0x1.0p-10, kFloatEps, 0x1.0p-24, 1.0};
     default:
-      return {0x1.0p-7, kFloatEps, 0x1.0p-131, 1.0};
+      return {0x1.0p-7, kFloatEps, 0x1.0p-126, 1.0};
   }
 }
 

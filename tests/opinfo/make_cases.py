@@ -10,19 +10,16 @@ tensor-number overloads are derived from the tensor-tensor ones. One file an op;
 Without --all a seeded subset is kept: at most N cases for each dtype, small tensors first.
 """
 import argparse
+import importlib.util
 import random
 import re
 import struct
-import sys
 import warnings
 from pathlib import Path
 
 import torch
 from torch.testing._internal.common_methods_invocations import op_db
 from torch.utils._python_dispatch import TorchDispatchMode
-
-sys.path.insert(0, str(Path(__file__).parent))
-import extra_cases  # noqa: E402
 
 CODES = {torch.uint8: 0, torch.int8: 1, torch.int16: 2, torch.int32: 3, torch.int64: 4, torch.float16: 5, torch.float32: 6,
          torch.float64: 7, torch.bool: 11, torch.bfloat16: 15, torch.uint16: 27, torch.uint32: 28, torch.uint64: 29}
@@ -39,6 +36,11 @@ ACCUMULATES = re.compile(r"aten::(mm|bmm|addmm|convolution|convolution_backward|
                          r"_pdist_forward|native_layer_norm|native_group_norm|_native_batch_norm|_softmax|_log_softmax|linear|"
                          r"avg_pool|_adaptive_avg_pool|upsample|_upsample|grid_sampler|scatter_add|scatter_reduce|index_put|prod|"
                          r"_embedding_bag|std|sub|add|rsub|remainder|fmod|logit|gelu|expm1|log1p|glu|elu|max_pool2d_with_indices_b)")
+
+
+# Error floors where PyTorch's own value is that far from the true one. erf: its vectorised erf has an absolute error near 1e-7,
+# which shows for small arguments (bfloat16 of -1e-6 comes out 6 % off).
+FIXED_SCALE = {"aten::erf.out": 0.05}
 
 
 def full_name(overload):
@@ -261,6 +263,8 @@ def call(functional, bound):
 
 def magnitude(functional, name, bound, result):
     """What the error of an accumulating op is measured against; 0 for ops computed element by element."""
+    if name in FIXED_SCALE:
+        return FIXED_SCALE[name]
     if not ACCUMULATES.match(name):
         return 0.0
     reals = [t for t in tensors_in(bound) if t.is_floating_point() and t.numel()]
@@ -413,6 +417,15 @@ def emit(cases, targets, functional, args, kwargs, source):
         cases.add(functional, targets[functional], turned, kwargs, source + " channels_last")
 
 
+def add_extra_cases(emit_wanted):
+    """Every extra_*.py beside this file has add_all(emit)."""
+    for path in sorted(Path(__file__).parent.glob("extra_*.py")):
+        spec = importlib.util.spec_from_file_location(path.stem, path)
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        module.add_all(emit_wanted)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("out_dir", type=Path)
@@ -435,8 +448,8 @@ def main():
         options.ops = "|".join(sorted({re.escape(n.split("::")[1].split(".")[0].strip("_").removesuffix("_copy")) for n in names}))
     targets = find_targets(names)
     cases = Cases(options)
-    extra_cases.add_all(lambda functional, args, kwargs, source: emit(cases, targets, functional, args, kwargs, source)
-                        if functional in targets else None)
+    add_extra_cases(lambda functional, args, kwargs, source: emit(cases, targets, functional, args, kwargs, source)
+                    if functional in targets else None)
     record(cases, targets, options)
     cases.write(options.out_dir)
 

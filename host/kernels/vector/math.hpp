@@ -52,6 +52,15 @@ ETB_INLINE double v_abs(double x) { return __builtin_fabs(x); }
 // Half to even, as the default rounding mode says.
 ETB_INLINE float v_round(float x) { return __builtin_nearbyintf(x); }
 ETB_INLINE double v_round(double x) { return __builtin_nearbyint(x); }
+// Rounds to `bits` significant bits, half to even; 0 leaves x as it is. Splits off the tail as Dekker does, so no branch.
+template <class T>
+ETB_INLINE T v_round_bits(T x, T bits) {
+  if (bits == 0) return x;
+  const T factor = static_cast<T>((1 << (sizeof(T) == 4 ? 24 - static_cast<int>(bits) : 0)) + 1);
+  volatile T scaled = x * factor;  // contraction to a fused multiply-add would undo the split
+  const T head = scaled - (scaled - x);
+  return v_abs(x) < T(1e30) ? head : x;
+}
 ETB_INLINE float v_copysign(float x, float sign) {
   return v_bits<float>((v_bits<uint32_t>(x) & 0x7FFFFFFFu) | (v_bits<uint32_t>(sign) & 0x80000000u));
 }

@@ -1,0 +1,161 @@
+// Wrapping dims and copying between layouts.
+#include "host/kernels/dims.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+
+namespace etb::host {
+namespace {
+
+// A dim of the copy: size and the steps on both sides, in elements.
+struct Dim {
+  int64_t size, to, from;
+};
+
+struct Byte16 {
+  uint64_t words[2];
+};
+
+// One row, or a plane in tiles when the source runs along the other dim, so that both sides stay within cache lines.
+template <class T>
+void copy_plane(T* to, const T* from, const Dim& outer, const Dim& inner) {
+  constexpr int64_t kTile = 16;
+  if (inner.to == 1 && inner.from == 1) {
+    for (int64_t i = 0; i < outer.size; ++i) {
+      std::memcpy(to + i * outer.to, from + i * outer.from, static_cast<size_t>(inner.size) * sizeof(T));
+    }
+    return;
+  }
+  if (inner.from == 0 && inner.to == 1) {
+    for (int64_t i = 0; i < outer.size; ++i) std::fill_n(to + i * outer.to, inner.size, from[i * outer.from]);
+    return;
+  }
+  for (int64_t i0 = 0; i0 < outer.size; i0 += kTile) {
+    const int64_t i1 = std::min(i0 + kTile, outer.size);
+    for (int64_t j0 = 0; j0 < inner.size; j0 += kTile) {
+      const int64_t j1 = std::min(j0 + kTile, inner.size);
+      for (int64_t i = i0; i < i1; ++i) {
+        for (int64_t j = j0; j < j1; ++j)
+          to[i * outer.to + j * inner.to] = from[i * outer.from + j * inner.from];
+      }
+    }
+  }
+}
+
+template <class T>
+void copy_planes(void* to_data, const void* from_data, const Dim* dims, int rank) {
+  T* to = static_cast<T*>(to_data);
+  const T* from = static_cast<const T*>(from_data);
+  int64_t indices[kMaxRank] = {};
+  while (true) {
+    copy_plane(to, from, dims[1], dims[0]);
+    int dim = 2;
+    for (; dim < rank; ++dim) {
+      to += dims[dim].to;
+      from += dims[dim].from;
+      if (++indices[dim] < dims[dim].size) break;
+      to -= dims[dim].to * dims[dim].size;
+      from -= dims[dim].from * dims[dim].size;
+      indices[dim] = 0;
+    }
+    if (dim >= rank) return;
+  }
+}
+
+// Dims of size 1 dropped, the destination's fastest first, neighbours merged; at least two.
+int simplify(const StridedCopy& copy, Dim* dims) {
+  int count = 0;
+  for (int i = 0; i < copy.rank; ++i) {
+    if (copy.sizes[i] != 1) dims[count++] = {copy.sizes[i], copy.to_strides[i], copy.from_strides[i]};
+  }
+  std::sort(dims, dims + count,
+            [](const Dim& a, const Dim& b) { return std::llabs(a.to) < std::llabs(b.to); });
+  int merged = 0;
+  for (int i = 0; i < count; ++i) {
+    Dim& last = dims[merged > 0 ? merged - 1 : 0];
+    if (merged > 0 && dims[i].to == last.to * last.size && dims[i].from == last.from * last.size) {
+      last.size *= dims[i].size;
+    } else {
+      dims[merged++] = dims[i];
+    }
+  }
+  while (merged < 2) dims[merged++] = {1, 0, 0};
+  // The plane to tile is spanned by the fastest dims of the two sides.
+  for (int i = 2; i < merged; ++i) {
+    if (dims[0].from != 1 && dims[i].from == 1) std::swap(dims[1], dims[i]);
+  }
+  return merged;
+}
+
+}  // namespace
+
+etb_status wrap_dim(KernelContext& context, int64_t dim, int rank, int* out_dim) noexcept {
+  const int64_t count = std::max(rank, 1);
+  if (dim < -count || dim >= count) {
+    return context.fail(ETB_INVALID_ARGUMENT, "dim %lld, expected %lld to %lld", static_cast<long long>(dim),
+                        static_cast<long long>(-count), static_cast<long long>(count - 1));
+  }
+  *out_dim = static_cast<int>(dim < 0 ? dim + count : dim);
+  return ETB_OK;
+}
+
+etb_status wrap_dims(KernelContext& context, const EValue& dims, int rank, DimSet* out_dims) noexcept {
+  out_dims->reset();
+  const bool has_list = !dims.is_none() && !dims.ints().empty();
+  if (!has_list) {
+    for (int dim = 0; dim < rank; ++dim) out_dims->set(static_cast<size_t>(dim));
+    return ETB_OK;
+  }
+  const IntList list = dims.ints();
+  for (size_t i = 0; i < list.size(); ++i) {
+    int dim = 0;
+    if (const etb_status status = wrap_dim(context, list[i], rank, &dim); status != ETB_OK) return status;
+    if (out_dims->test(static_cast<size_t>(dim)))
+      return context.fail(ETB_INVALID_ARGUMENT, "dim %d appears twice", dim);
+    out_dims->set(static_cast<size_t>(dim));
+  }
+  return ETB_OK;
+}
+
+void StridedCopy::run() const noexcept {
+  for (int i = 0; i < rank; ++i) {
+    if (sizes[i] == 0) return;
+  }
+  Dim dims[kMaxRank + 2];
+  const int count = simplify(*this, dims);
+  switch (element_nbytes) {
+    case 1:
+      return copy_planes<uint8_t>(to, from, dims, count);
+    case 2:
+      return copy_planes<uint16_t>(to, from, dims, count);
+    case 4:
+      return copy_planes<uint32_t>(to, from, dims, count);
+    case 8:
+      return copy_planes<uint64_t>(to, from, dims, count);
+    case 16:
+      return copy_planes<Byte16>(to, from, dims, count);
+    default:
+      return;
+  }
+}
+
+void copy_tensor(const Tensor& from, const Tensor& to) noexcept {
+  if (from.has_layout_of(to)) {
+    if (to.nbytes() != 0 && to.data() != from.data()) std::memcpy(to.data(), from.data(), to.nbytes());
+    return;
+  }
+  StridedCopy copy;
+  copy.element_nbytes = element_nbytes(to.dtype());
+  copy.rank = to.rank();
+  copy.to = to.data();
+  copy.from = from.data();
+  for (int dim = 0; dim < to.rank(); ++dim) {
+    copy.sizes[dim] = to.size(dim);
+    copy.to_strides[dim] = to.stride(dim);
+    copy.from_strides[dim] = from.stride(dim);
+  }
+  copy.run();
+}
+
+}  // namespace etb::host
