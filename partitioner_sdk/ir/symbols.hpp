@@ -1,0 +1,136 @@
+// Numbers that are known only at run time: symbols with ranges, and formulas over them in a normal form, so that equal
+// formulas are one number (4*s0 + 4 is (s0 + 1)*4).
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <vector>
+
+#include "etb/cpp/result.hpp"
+
+namespace etb::ir {
+
+// An integer that is known now, or a formula of a SymbolTable.
+class Dim {
+ public:
+  constexpr Dim() = default;
+  constexpr Dim(int64_t value) : value_(value) {}  // NOLINT(google-explicit-constructor): a number is a Dim
+  constexpr bool is_static() const { return formula_ == 0; }
+  // The number; only of a static one.
+  constexpr int64_t value() const { return value_; }
+  // True for a static Dim of that value.
+  constexpr bool is(int64_t value) const { return formula_ == 0 && value_ == value; }
+
+  friend constexpr bool operator==(const Dim&, const Dim&) = default;
+  friend constexpr auto operator<=>(const Dim&, const Dim&) = default;
+
+ private:
+  friend class SymbolTable;
+  int64_t value_ = 0;
+  uint32_t formula_ = 0;  // 0: static
+};
+
+// Wide enough for products of two int64.
+__extension__ typedef __int128 Int128;  // NOLINT(modernize-use-using): `using` takes no __extension__ in clang
+
+inline constexpr int64_t kUnbounded = INT64_MAX;
+
+struct Symbol {
+  std::string name;
+  int64_t min = 0;
+  int64_t max = kUnbounded;
+  std::optional<int64_t> hint;  // the value in the exporter's example
+};
+
+struct Range {
+  int64_t min = 0;
+  int64_t max = 0;
+};
+
+class SymbolTable {
+ public:
+  // Names are lower-case letters, digits and underscores, beginning with a letter. An existing name gives the existing symbol.
+  Dim add_symbol(Symbol symbol);
+  // The symbol's formula, nullopt when there is none of that name.
+  std::optional<Dim> find_symbol(std::string_view name) const;
+  uint32_t symbol_count() const { return static_cast<uint32_t>(symbols_.size()); }
+  const Symbol& symbol(uint32_t index) const { return symbols_[index]; }
+  Dim symbol_dim(uint32_t index) const { return symbol_dims_[index]; }
+  // Number of the symbol when `dim` is one and nothing else.
+  std::optional<uint32_t> as_symbol(Dim dim) const;
+
+  Dim add(Dim a, Dim b);
+  Dim sub(Dim a, Dim b) { return add(a, mul(b, -1)); }
+  Dim mul(Dim a, Dim b);
+  // Rounds down; a divisor of 0 gives 0 and sets is_beyond_limits.
+  Dim floor_div(Dim a, Dim b);
+  Dim mod(Dim a, Dim b);  // sign of the divisor, as in Python
+  Dim min(Dim a, Dim b);
+  Dim max(Dim a, Dim b);
+
+  // Bounds that follow from the symbols' ranges; saturated at the ends of int64.
+  Range range(Dim dim) const;
+  // The value for the exporter's example, when every symbol has one.
+  std::optional<int64_t> hint(Dim dim) const;
+  // Symbols that the formula needs, ascending.
+  std::vector<uint32_t> symbols_in(Dim dim) const;
+
+  // The parts of a formula, for those who write it down elsewhere: a sum of products of atoms.
+  enum class AtomKind : uint8_t { kSymbol, kFloorDiv, kMod, kMin, kMax };
+  struct Atom {
+    AtomKind kind;
+    Dim a, b;  // operands, unless kSymbol
+    uint32_t symbol = 0;
+  };
+  struct Term {
+    int64_t factor = 0;
+    std::vector<uint32_t> atoms;  // ascending, one entry a power; empty for the constant term
+    friend bool operator==(const Term&, const Term&) = default;
+    friend bool operator<(const Term& x, const Term& y) {
+      return std::tie(x.atoms, x.factor) < std::tie(y.atoms, y.factor);
+    }
+  };
+  const std::vector<Term>& terms(Dim dim) const { return formulas_[dim.formula_]; }
+  const Atom& atom(uint32_t index) const { return atoms_[index]; }
+
+  // Text such as "4*s0 + 1", "s0//2", "mod(s0, 3)", "min(s0, 8)".
+  std::string format(Dim dim) const;
+  // Reads what format writes; symbols must exist. Takes from the front of `text` and leaves the rest.
+  [[nodiscard]] Result<Dim> parse(std::string_view& text);
+
+  // True once a number left int64 or a formula grew past kMaxLeaves: what was made since means nothing. The limit is the
+  // graph image's; it also keeps a hostile file from describing formulas that take for ever to walk.
+  bool is_beyond_limits() const { return is_beyond_limits_; }
+  static constexpr size_t kMaxLeaves = 128;
+
+ private:
+  using Terms = std::vector<Term>;
+  Terms terms_of(Dim dim) const;
+  Dim intern(Terms terms);
+  Dim atom_dim(AtomKind kind, Dim a, Dim b);
+  Dim beyond_limits();
+  std::optional<Dim> exact_quotient(Dim a, Dim b);
+  std::string format_atom(uint32_t index) const;
+  Range atom_range(const Atom& atom) const;
+  size_t leaf_count(Dim dim) const { return dim.is_static() ? 1 : leaf_counts_[dim.formula_]; }
+  size_t leaf_count(const Terms& terms) const;
+  Result<Dim> parse_sum(std::string_view& text, int level);
+  Result<Dim> parse_product(std::string_view& text, int level);
+  Result<Dim> parse_atom(std::string_view& text, int level);
+
+  std::vector<Symbol> symbols_;
+  std::vector<Dim> symbol_dims_;
+  std::map<std::string, uint32_t, std::less<>> symbol_numbers_;
+  std::vector<Atom> atoms_;
+  std::map<std::tuple<AtomKind, Dim, Dim, uint32_t>, uint32_t> atom_numbers_;
+  std::vector<Terms> formulas_ = {{}};  // entry 0 stands for "static"
+  std::vector<size_t> leaf_counts_ = {0};
+  std::map<Terms, uint32_t> formula_numbers_;
+  bool is_beyond_limits_ = false;
+};
+
+}  // namespace etb::ir

@@ -1,0 +1,26 @@
+// Checks that a module is what passes may rely on: a table of rules, run between passes in debug builds.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "partitioner_sdk/ir/module.hpp"
+
+namespace etb::ir {
+
+// What a rule found: each line names graph, node and source.
+using Findings = std::vector<std::string>;
+
+struct Rule {
+  const char* id;         // "one-definition"
+  const char* statement;  // what must hold
+  void (*check)(Module& module, Findings& findings);
+};
+
+std::span<const Rule> verifier_rules();
+
+// All rules; the error lists every finding with the id of its rule. Time is linear in the module.
+[[nodiscard]] Status verify(Module& module);
+
+}  // namespace etb::ir
