@@ -24,6 +24,10 @@ find_package(Threads REQUIRED)
 add_library(etb_warnings INTERFACE)
 target_compile_options(etb_warnings INTERFACE -Wall -Wextra -Wpedantic -Wshadow
   $<$<COMPILE_LANGUAGE:CXX>:-Wnon-virtual-dtor> $<$<BOOL:${ETB_WARNINGS_AS_ERRORS}>:-Werror>)
+# GCC 12 sees overlapping copies in "text" + std::string where there are none (GCC bug 105651).
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
+  target_compile_options(etb_warnings INTERFACE -Wno-restrict)
+endif()
 add_library(etb_sanitizers INTERFACE)
 if(ETB_SANITIZE)
   target_compile_options(etb_sanitizers INTERFACE -fsanitize=${ETB_SANITIZE} -fno-omit-frame-pointer
