@@ -1,0 +1,25 @@
+// Tries a plugin in a child process: load, query, init, enumerate devices. A crash, a hang or an exit is one line.
+#pragma once
+
+#include <chrono>
+#include <string>
+#include <vector>
+
+#include "host/registry/loaded_plugin.hpp"
+
+namespace etb::host {
+
+struct ProbedDevice {
+  std::string kind;
+  std::string name;
+  std::string driver_version;
+  std::string uuid;
+  uint64_t memory_total_bytes = 0;
+};
+
+// An error's reason is an id of reason.def. Forks, see child_process.hpp.
+[[nodiscard]] Result<std::vector<ProbedDevice>> probe_plugin(const PluginEntry& entry,
+                                                             const LoadOptions& options,
+                                                             std::chrono::milliseconds deadline);
+
+}  // namespace etb::host

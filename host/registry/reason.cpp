@@ -1,0 +1,19 @@
+#include "host/registry/reason.hpp"
+
+namespace etb::host {
+
+std::span<const ReasonRow> reason_rows() {
+  static constexpr ReasonRow kRows[] = {
+#define ETB_REASON(name, id, code, text) {Reason::name, id, Code::code, text},
+#include "host/registry/reason.def"
+#undef ETB_REASON
+  };
+  return kRows;
+}
+
+tl::unexpected<Error> refuse(Reason reason, std::string message) {
+  const ReasonRow& row = reason_rows()[static_cast<size_t>(reason)];
+  return tl::make_unexpected(Error{row.code, std::move(message), std::string(row.id), 0});
+}
+
+}  // namespace etb::host

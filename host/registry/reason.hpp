@@ -1,0 +1,30 @@
+// Why a plugin is not used, as a value for programs and an Error for people.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "etb/cpp/result.hpp"
+
+namespace etb::host {
+
+#define ETB_REASON(name, id, code, text) name,
+enum class Reason {
+#include "host/registry/reason.def"
+};
+#undef ETB_REASON
+
+struct ReasonRow {
+  Reason reason;
+  std::string_view id;
+  Code code;
+  std::string_view text;
+};
+
+std::span<const ReasonRow> reason_rows();
+
+// The Error of a reason: its code, its id, and what was found.
+tl::unexpected<Error> refuse(Reason reason, std::string message);
+
+}  // namespace etb::host

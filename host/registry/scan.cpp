@@ -1,0 +1,245 @@
+#include "host/registry/scan.hpp"
+
+#include <algorithm>
+#include <map>
+
+#include "host/registry/json_document.hpp"
+#include "host/registry/manifest_overlay.hpp"
+#include "host/registry/open_library.hpp"
+
+namespace etb::host {
+namespace {
+
+constexpr size_t kMaxManifestsPerFolder = 4096;
+constexpr int32_t kMaxUserPriority = 50;
+
+struct FoundOverlay {
+  std::string path;
+  std::optional<ManifestOverlay> overlay;  // nothing: it is invalid
+  std::vector<Fault> faults;
+  bool is_used = false;
+};
+
+bool ends_with(std::string_view text, std::string_view suffix) {
+  return text.size() >= suffix.size() && text.substr(text.size() - suffix.size()) == suffix;
+}
+
+class Scan {
+ public:
+  explicit Scan(const ScanOptions& options) : options_(options), filter_(make_id_filter(options.search)) {}
+
+  ScanResult run() {
+    const SearchPath path = make_search_path(options_.search);
+    out_.warnings = path.ignored;
+    for (const SearchPlace& place : path.places) search(place);
+    note_shadows();
+    for (const auto& [id, overlay] : overlays_)
+      if (!overlay.is_used)
+        out_.warnings.push_back(overlay.path + ": there is no plugin of this id in its folder or after it");
+    return std::move(out_);
+  }
+
+ private:
+  void search(const SearchPlace& place) {
+    PlaceReport& report = out_.places.emplace_back();
+    report.place = place;
+    const Result<FileDescriptor> folder = open_trusted_directory(place.path, options_.trust);
+    const Result<std::vector<std::string>> names =
+        folder ? list_directory(folder->get(), ".json", kMaxManifestsPerFolder)
+               : tl::make_unexpected(folder.error());
+    if (!names) {
+      report.state = names.error().code == Code::NOT_FOUND ? PlaceState::kMissing : PlaceState::kRefused;
+      if (report.state == PlaceState::kRefused) report.reason = names.error().message;
+      return;
+    }
+    // Overlays first: they steer the manifests beside them.
+    for (const std::string& name : *names)
+      if (ends_with(name, kOverlaySuffix)) read_overlay(folder->get(), place, name);
+    for (const std::string& name : *names) {
+      if (ends_with(name, kOverlaySuffix)) continue;
+      ++report.manifest_count;
+      out_.entries.push_back(read_entry(folder->get(), place, name));
+    }
+  }
+
+  void read_overlay(int folder, const SearchPlace& place, const std::string& name) {
+    const std::string id = name.substr(0, name.size() - kOverlaySuffix.size());
+    if (overlays_.count(id) != 0) return;  // the one found first counts, as with plugins
+    FoundOverlay& found = overlays_[id];
+    found.path = place.path + '/' + name;
+    const Result<std::string> text = read_file(folder, name);
+    if (!text) {
+      found.faults.push_back({"$", text.error().message});
+      return;
+    }
+    OverlayReading reading = parse_overlay(*text);
+    found.overlay = std::move(reading.overlay);
+    found.faults = std::move(reading.faults);
+  }
+
+  Result<std::string> read_file(int folder, const std::string& name) const {
+    ETB_ASSIGN(const FileDescriptor fd, open_trusted_file(folder, name, options_.trust));
+    return read_text_file(fd.get(), kJsonMaxBytes);
+  }
+
+  PluginEntry read_entry(int folder, const SearchPlace& place, const std::string& name) {
+    PluginEntry entry;
+    entry.tier = place.tier;
+    entry.directory = place.path;
+    entry.manifest_path = place.path + '/' + name;
+    if (Status status = examine(folder, name, entry); !status) entry.problem = std::move(status).error();
+    return entry;
+  }
+
+  Status examine(int folder, const std::string& name, PluginEntry& entry) {
+    ETB_TRY(read_manifest(folder, name, entry));
+    ETB_TRY(apply_overlay(entry));
+    if (const std::string refusal = filter_.refusal(entry.id); !refusal.empty())
+      return refuse(Reason::kFiltered, refusal);
+    ETB_TRY(verify_abi(entry.manifest->abi));
+    ETB_TRY(choose(entry));
+    return examine_library(folder, entry);
+  }
+
+  Status read_manifest(int folder, const std::string& name, PluginEntry& entry) const {
+    const Result<std::string> text = read_file(folder, name);
+    if (!text) {
+      const bool is_trust = text.error().code == Code::PERMISSION_DENIED;
+      return refuse(is_trust ? Reason::kManifestUntrusted : Reason::kManifestUnreadable,
+                    text.error().message);
+    }
+    ManifestReading reading = parse_manifest(*text);
+    entry.id = std::move(reading.id);
+    entry.faults = std::move(reading.faults);
+    if (!reading.manifest) return refuse(Reason::kManifestInvalid, first_of(entry.faults));
+    entry.manifest = std::move(reading.manifest);
+    for (const std::string& key : entry.manifest->unknown_keys)
+      entry.warnings.push_back("manifest: unknown key " + key);
+    return {};
+  }
+
+  static std::string first_of(const std::vector<Fault>& faults) {
+    const size_t more = faults.size() - 1;
+    return to_text(faults[0]) + (more == 0 ? "" : " (and " + std::to_string(more) + " more)");
+  }
+
+  Status apply_overlay(PluginEntry& entry) {
+    entry.priority = entry.manifest->priority;
+    const auto it = overlays_.find(entry.id);
+    if (it != overlays_.end()) {
+      FoundOverlay& found = it->second;
+      found.is_used = true;
+      entry.overlay_path = found.path;
+      if (!found.overlay) {
+        entry.faults = found.faults;
+        return refuse(Reason::kOverlayInvalid, found.path + ": " + first_of(found.faults));
+      }
+      if (found.overlay->disable) return refuse(Reason::kDisabled, "disabled by " + found.path);
+      entry.priority = found.overlay->priority.value_or(entry.priority);
+      entry.pins = found.overlay->pin;
+    }
+    if (!is_system_tier(entry.tier) && entry.priority > kMaxUserPriority) {
+      entry.warnings.push_back("priority " + std::to_string(entry.priority) +
+                               " counts as 50 outside the system's folders");
+      entry.priority = kMaxUserPriority;
+    }
+    return {};
+  }
+
+  Status choose(PluginEntry& entry) const {
+    LibraryChoice choice = choose_library(entry.manifest->libraries, options_.platform);
+    entry.library_reasons = std::move(choice.reasons);
+    if (choice.entry == nullptr) {
+      std::string text;
+      for (const std::string& reason : entry.library_reasons) text += (text.empty() ? "" : "; ") + reason;
+      return refuse(Reason::kPlatform, text);
+    }
+    entry.library = *choice.entry;
+    entry.library_path = entry.directory + '/' + choice.entry->path;
+    entry.digest = choice.entry->sha256 ? DigestState::kUnchecked : DigestState::kNone;
+    if (entry.manifest->certificate.empty()) return {};
+    entry.certificate =
+        options_.judge_certificate ? options_.judge_certificate(entry) : CertificateState::kUnchecked;
+    return {};
+  }
+
+  Status examine_library(int folder, PluginEntry& entry) const {
+    if (options_.search.secure && !entry.library->sha256)
+      return refuse(Reason::kNoDigest, "libraries: no sha256 for " + entry.library->path);
+    ETB_ASSIGN(OpenLibrary library, open_library(folder, *entry.manifest, *entry.library, options_.trust));
+    entry.ident = std::move(library.ident);
+    entry.needed = library.dynamic.needed;
+    if (library.dynamic.export_count > 1)
+      entry.warnings.push_back("exports " + std::to_string(library.dynamic.export_count) +
+                               " symbols, expected only " ETB_PLUGIN_QUERY_SYMBOL);
+    warn_about_flags(entry);
+    if (!options_.check_digests || !entry.library->sha256) return {};
+    Status status = verify_digest(*entry.library, library.file);
+    entry.digest = status ? DigestState::kMatches : DigestState::kDiffers;
+    return status;
+  }
+
+  static void warn_about_flags(PluginEntry& entry) {
+    const auto warn = [&](const char* name, bool manifest, bool note) {
+      if (manifest != note)
+        entry.warnings.push_back(std::string("flag ") + name + ": " +
+                                 (manifest ? "set in the manifest" : "not set in the manifest") + ", " +
+                                 (note ? "set in the library" : "not set in the library"));
+    };
+    warn("unloadable", entry.manifest->flags.unloadable, (entry.ident->flags & ETB_PLUGIN_UNLOADABLE) != 0);
+    warn("own_threads", entry.manifest->flags.own_threads,
+         (entry.ident->flags & ETB_PLUGIN_OWN_THREADS) != 0);
+  }
+
+  // The first of an id wins, whether or not it would load: otherwise a broken override would go unnoticed.
+  void note_shadows() {
+    std::map<std::string, std::vector<PluginEntry*>> by_id;
+    for (PluginEntry& entry : out_.entries)
+      if (!entry.id.empty()) by_id[entry.id].push_back(&entry);
+    for (auto& [id, entries] : by_id) {
+      if (entries.size() < 2) continue;
+      PluginEntry* winner = entries.front();
+      if (options_.no_shadow && !is_system_tier(winner->tier)) {
+        const auto certified = std::find_if(entries.begin(), entries.end(), [](const PluginEntry* entry) {
+          return is_system_tier(entry->tier) && entry->certificate == CertificateState::kHeld;
+        });
+        if (certified != entries.end()) winner = *certified;
+      }
+      for (PluginEntry* entry : entries) shadow(*entry, *winner, is_before(entry, winner));
+    }
+  }
+
+  static bool is_before(const PluginEntry* a, const PluginEntry* b) { return a < b; }
+
+  static void shadow(PluginEntry& entry, const PluginEntry& winner, bool was_first) {
+    if (&entry == &winner || entry.problem) return;
+    entry.problem = (was_first ? refuse(Reason::kNoShadow, "may not shadow the certified " + place_of(winner))
+                               : refuse(Reason::kShadowed, "shadowed by " + place_of(winner)))
+                        .value();
+  }
+
+  const ScanOptions& options_;
+  const IdFilter filter_;
+  std::map<std::string, FoundOverlay> overlays_;
+  ScanResult out_;
+};
+
+}  // namespace
+
+std::string to_text(const PlaceReport& report) {
+  const std::string where = std::string(to_text(report.place.tier)) + ' ' + report.place.path;
+  switch (report.state) {
+    case PlaceState::kSearched:
+      return where + ": " + std::to_string(report.manifest_count) +
+             (report.manifest_count == 1 ? " manifest" : " manifests");
+    case PlaceState::kMissing:
+      return where + ": not there";
+    case PlaceState::kRefused:
+      return where + ": refused, " + report.reason;
+  }
+  return where;
+}
+
+ScanResult scan_plugins(const ScanOptions& options) { return Scan(options).run(); }
+
+}  // namespace etb::host

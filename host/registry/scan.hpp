@@ -1,0 +1,45 @@
+// Searches the tiers for manifests and finds out, without running any plugin's code, what each plugin is and whether it
+// would load.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "host/registry/platform.hpp"
+#include "host/registry/plugin_entry.hpp"
+#include "host/registry/trusted_file.hpp"
+
+namespace etb::host {
+
+struct ScanOptions {
+  SearchOptions search;
+  TrustPolicy trust;
+  Platform platform = detect_platform();
+  bool check_digests = false;  // hash every library now; otherwise only before it is loaded
+  bool no_shadow = false;      // a user's plugin may not take the place of a certified one of the system
+  // Judges the certificate that a manifest names; not set: it stays unchecked and counts for nothing.
+  std::function<CertificateState(const PluginEntry& entry)> judge_certificate;
+};
+
+enum class PlaceState { kSearched, kMissing, kRefused };
+
+struct PlaceReport {
+  SearchPlace place;
+  PlaceState state = PlaceState::kSearched;
+  std::string reason;  // for kRefused
+  size_t manifest_count = 0;
+};
+
+// "environment /opt/x: refused, ..."
+std::string to_text(const PlaceReport& report);
+
+struct ScanResult {
+  std::vector<PluginEntry> entries;   // in search order
+  std::vector<PlaceReport> places;    // in search order
+  std::vector<std::string> warnings;  // about the environment and about overlays without a plugin
+};
+
+ScanResult scan_plugins(const ScanOptions& options);
+
+}  // namespace etb::host
