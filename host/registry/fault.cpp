@@ -43,10 +43,10 @@ std::string to_text(const std::vector<Fault>& faults) {
   return text;
 }
 
-std::string in_quotes(std::string_view text) {
-  std::string out = "'";
+std::string made_printable(std::string_view text, size_t max_nbytes) {
+  std::string out;
   size_t at = 0;
-  while (at < text.size() && out.size() < kQuotedMaxBytes) {
+  while (at < text.size() && out.size() < max_nbytes) {
     const size_t begin = at;
     if (is_harmless(next_code_point(text, at))) {
       out.append(text.substr(begin, at - begin));
@@ -57,9 +57,14 @@ std::string in_quotes(std::string_view text) {
     out += escaped;
     at = begin + 1;
   }
-  out += '\'';
-  if (at < text.size()) out += "...";
-  return out;
+  return at < text.size() ? out + "..." : out;
+}
+
+std::string in_quotes(std::string_view text) {
+  // The quotes stay around what is there, so that "..." is seen to be ours.
+  const std::string shown = made_printable(text, kQuotedMaxBytes);
+  const bool is_cut = shown.size() > kQuotedMaxBytes && shown.compare(shown.size() - 3, 3, "...") == 0;
+  return is_cut ? '\'' + shown.substr(0, shown.size() - 3) + "'..." : '\'' + shown + '\'';
 }
 
 bool is_printable(std::string_view text) {

@@ -18,7 +18,10 @@ std::string to_text(const Fault& fault);
 // All faults, joined by "; ".
 std::string to_text(const std::vector<Fault>& faults);
 
-// In quotes, at most 64 bytes, with everything that could drive a terminal escaped: hostile text is printed too.
+// At most about max_nbytes of it, with everything that could drive a terminal escaped: hostile text is printed too.
+std::string made_printable(std::string_view text, size_t max_nbytes = 4096);
+
+// The same in quotes and short, for values in messages.
 std::string in_quotes(std::string_view text);
 
 // Whether text is valid UTF-8 without control characters and without marks that reorder what a reader sees.

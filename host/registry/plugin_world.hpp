@@ -39,7 +39,8 @@ class PluginWorld {
   static nlohmann::json manifest(const std::string& library_content, const std::string& library_name) {
     const auto* bytes = reinterpret_cast<const uint8_t*>(library_content.data());
     const Sha256 digest = *sha256_of(MemoryBytes({bytes, library_content.size()}));
-    nlohmann::json out = {{"manifest_version", 1}, {"id", "com.example.broken"}, {"version", "1.2.3"}, {"vendor", "Example"}};
+    nlohmann::json out = {
+        {"manifest_version", 1}, {"id", "com.example.broken"}, {"version", "1.2.3"}, {"vendor", "Example"}};
     out["provides"] = {{{"id", "BrokenBackend"}, {"payload_versions", {1, 3}}}};
     out["aliases"] = {"broken"};
     out["abi"] = {{"min", "1.0"}, {"max", "1.0"}, {"profiles", {"runtime"}}};

@@ -6,8 +6,8 @@
 #include <nlohmann/json.hpp>
 
 #include "host/registry/child_process.hpp"
+#include "host/registry/fault.hpp"
 #include "host/registry/hex.hpp"
-#include "host/registry/object_reader.hpp"
 
 namespace etb::host {
 namespace {
@@ -80,15 +80,21 @@ struct Report {
   std::optional<Error> error;
 };
 
-constexpr TextRule kAnyLine{[](std::string_view text) { return text.size() <= 4096 && is_printable(text); },
-                            "printable text"};
+// A member of an object that came from the child, whatever it is, made fit to print.
+std::string text_in(const json& object, const char* key) {
+  const auto it = object.find(key);
+  return it != object.end() && it->is_string() ? made_printable(it->get_ref<const std::string&>(), 1024) : "";
+}
+
+uint64_t number_in(const json& object, const char* key) {
+  const auto it = object.find(key);
+  return it != object.end() && it->is_number_unsigned() ? it->get<uint64_t>() : 0;
+}
 
 Error read_error(const json& object) {
-  std::vector<Fault> faults;
-  ObjectReader in(object, "error", faults);
-  const auto code = in.integer("code", Need::kRequired, 0, 0xffff, static_cast<int>(Code::INTERNAL));
-  return Error{static_cast<Code>(code), in.text("text", Need::kRequired, kAnyLine),
-               in.text("reason", Need::kOptional, kAnyLine), 0};
+  const uint64_t code = number_in(object, "code");
+  return Error{code == 0 || code > 0xffff ? Code::INTERNAL : static_cast<Code>(code), text_in(object, "text"),
+               text_in(object, "reason"), 0};
 }
 
 Report read_report(const std::string& output) {
@@ -99,9 +105,7 @@ Report read_report(const std::string& output) {
                                   output.begin() + static_cast<long>(end), nullptr, false);
     begin = end + 1;
     if (!line.is_object()) continue;
-    if (line.contains("stage") && line["stage"].is_string() &&
-        kAnyLine.accepts(line["stage"].get_ref<const std::string&>()))
-      report.stage = line["stage"].get<std::string>();
+    if (line.contains("stage")) report.stage = text_in(line, "stage");
     if (line.contains("devices")) report.devices = line["devices"];
     if (line.contains("error") && line["error"].is_object()) report.error = read_error(line["error"]);
   }
@@ -110,18 +114,11 @@ Report read_report(const std::string& output) {
 
 std::vector<ProbedDevice> read_devices(const json& list) {
   std::vector<ProbedDevice> out;
-  std::vector<Fault> faults;
-  const json wrapper{{"devices", list}};
-  ObjectReader in(wrapper, "", faults);
-  in.objects("devices", Need::kRequired, 1024, [&](ObjectReader& item, size_t) {
-    ProbedDevice& device = out.emplace_back();
-    device.kind = item.text("kind", Need::kRequired, kAnyLine);
-    device.name = item.text("name", Need::kRequired, kAnyLine);
-    device.driver_version = item.text("driver_version", Need::kRequired, kAnyLine);
-    device.uuid = item.text("uuid", Need::kRequired, kAnyLine);
-    device.memory_total_bytes =
-        static_cast<uint64_t>(item.integer("memory_total_bytes", Need::kRequired, 0, INT64_MAX));
-  });
+  if (!list.is_array()) return out;
+  for (const json& item : list)
+    if (item.is_object())
+      out.push_back({text_in(item, "kind"), text_in(item, "name"), text_in(item, "driver_version"),
+                     text_in(item, "uuid"), number_in(item, "memory_total_bytes")});
   return out;
 }
 

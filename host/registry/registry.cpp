@@ -156,6 +156,7 @@ Result<Selection> Registry::open(std::string_view name, const ResolveOptions& op
     Candidate failed = std::move(changed->candidates.front());
     changed->candidates.erase(changed->candidates.begin());
     failed.refusal = std::move(plugin).error();
+    failed.refusal->message = made_printable(failed.refusal->message);  // the plugin wrote it
     changed->candidates.push_back(std::move(failed));
     changed->rule = "next candidate, since a better one failed";
   }

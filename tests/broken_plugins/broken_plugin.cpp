@@ -1,9 +1,9 @@
 // One plugin, wrong in one way at a time: the build defines ETB_BROKEN_<WAY>. Without any it is a correct plugin with one
 // device that runs nothing. What the registry must answer to each way is the table in broken_plugins_test.cpp.
+#include <unistd.h>
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
-#include <unistd.h>
 
 #include "etb/plugin.h"
 
@@ -24,8 +24,17 @@
 namespace {
 
 constexpr etb_plugin_ident make_ident() {
-  etb_plugin_ident ident = {ETB_INIT_SIZE(etb_plugin_ident), 0, BROKEN_ABI_MIN, BROKEN_ABI_MAX, ETB_PROFILE_RUNTIME, ETB_SANITIZERS_BUILT,
-                            {0, 0}, "com.example.broken", "Example", "1.2.3", "build-1"};
+  etb_plugin_ident ident = {ETB_INIT_SIZE(etb_plugin_ident),
+                            0,
+                            BROKEN_ABI_MIN,
+                            BROKEN_ABI_MAX,
+                            ETB_PROFILE_RUNTIME,
+                            ETB_SANITIZERS_BUILT,
+                            {0, 0},
+                            "com.example.broken",
+                            "Example",
+                            "1.2.3",
+                            "build-1"};
 #if defined(ETB_BROKEN_UNLOADABLE)
   ident.flags = ETB_PLUGIN_UNLOADABLE;
 #elif defined(ETB_BROKEN_UNKNOWN_FLAG)
@@ -119,7 +128,8 @@ etb_status ETB_CALL enumerate(etb_plugin*, const etb_device_sink* sink, etb_erro
   return sink->put(sink->ctx, &info);
 }
 
-etb_status ETB_CALL open_device(etb_plugin*, const uint8_t*, const etb_option*, uint64_t, etb_device** out, etb_error*) {
+etb_status ETB_CALL open_device(etb_plugin*, const uint8_t*, const etb_option*, uint64_t, etb_device** out,
+                                etb_error*) {
   *out = reinterpret_cast<etb_device*>(&device_object);
   return ETB_OK;
 }
@@ -137,7 +147,8 @@ etb_status ETB_CALL create(etb_plugin*, const etb_delegate_args*, etb_delegate**
 etb_status ETB_CALL destroy(etb_delegate*, etb_error*) { return ETB_OK; }
 etb_status ETB_CALL query_delegate(etb_delegate*, etb_delegate_info*, etb_error*) { return ETB_OK; }
 etb_status ETB_CALL query_io(etb_delegate*, const etb_io_req_sink*, etb_error*) { return ETB_OK; }
-etb_status ETB_CALL context_create(etb_delegate*, const etb_option*, uint64_t, etb_context** out, etb_error*) {
+etb_status ETB_CALL context_create(etb_delegate*, const etb_option*, uint64_t, etb_context** out,
+                                   etb_error*) {
   *out = reinterpret_cast<etb_context*>(&context_object);
   return ETB_OK;
 }
@@ -233,10 +244,13 @@ extern "C" ETB_EXPORT int etb_one_symbol_too_many() { return 1; }
 #endif
 
 #if defined(ETB_BROKEN_NO_SYMBOL)
-extern "C" ETB_EXPORT const etb_plugin_table* etb_plugin_qwery(const etb_host*, uint32_t, uint32_t) { return nullptr; }
+extern "C" ETB_EXPORT const etb_plugin_table* etb_plugin_qwery(const etb_host*, uint32_t, uint32_t) {
+  return nullptr;
+}
 [[maybe_unused]] static void use() { (void)fill; }
 #else
-extern "C" const etb_plugin_table* ETB_CALL etb_plugin_query(const etb_host*, uint32_t abi_min, uint32_t abi_max) {
+extern "C" const etb_plugin_table* ETB_CALL etb_plugin_query(const etb_host*, uint32_t abi_min,
+                                                             uint32_t abi_max) {
   static Tables tables;
 #if defined(ETB_BROKEN_THROWS)
   throw 1;

@@ -20,13 +20,14 @@ using testing::HasSubstr;
 enum class Seen { kBySearch, kByLoad, kByInit, kInChild, kNever };
 
 struct Row {
-  const char* name;     // of the case, and of the library unless `library` says otherwise
+  const char* name;  // of the case, and of the library unless `library` says otherwise
   Seen seen;
-  const char* reason;   // id of reason.def, "" when none
-  const char* message;  // part of the text
-  json patch = nullptr;                                        // of the manifest
+  const char* reason;    // id of reason.def, "" when none
+  const char* message;   // part of the text
+  json patch = nullptr;  // of the manifest
   const char* library = nullptr;
-  std::function<void(const PluginWorld&, const std::string& folder)> spoil = nullptr;  // the folder, before the search
+  std::function<void(const PluginWorld&, const std::string& folder)> spoil =
+      nullptr;  // the folder, before the search
   std::function<void(const PluginWorld&, const std::string& folder)> exchange = nullptr;  // after the search
 };
 
@@ -40,7 +41,9 @@ void patch_byte(const PluginWorld& world, const std::string& file, size_t at, ch
 
 json abi(const char* min, const char* max) { return {{"abi", {{"min", min}, {"max", max}}}}; }
 // Leaves the digest out of the manifest, for cases that change the library on purpose.
-json without_digest() { return {{"libraries", {{{"os", "linux"}, {"arch", detect_platform().arch}, {"path", "good.so"}}}}}; }
+json without_digest() {
+  return {{"libraries", {{{"os", "linux"}, {"arch", detect_platform().arch}, {"path", "good.so"}}}}};
+}
 
 void replace_by_link(const PluginWorld& world, const std::string& folder) {
   const std::string original = world.path(folder + "/good.so");
@@ -57,9 +60,12 @@ const std::vector<Row>& rows() {
       {"extra_symbol", Seen::kNever, "", ""},
       {"crashes_in_deinit", Seen::kInChild, "child.crashed", "in deinit"},
       // Seen in the manifest and the file, without running anything.
-      {"wrong_major", Seen::kBySearch, "abi.version", "speaks abi 2.0 to 2.0, the host 1.0 to 1.0", abi("2.0", "2.0")},
-      {"only_future_minor", Seen::kBySearch, "abi.version", "speaks abi 1.900 to 1.900", abi("1.900", "1.900")},
-      {"note_of_another_abi", Seen::kBySearch, "ident.manifest", "abi '2.0 to 2.0' in the library, '1.0 to 1.0' in the manifest", nullptr, "wrong_major"},
+      {"wrong_major", Seen::kBySearch, "abi.version", "speaks abi 2.0 to 2.0, the host 1.0 to 1.0",
+       abi("2.0", "2.0")},
+      {"only_future_minor", Seen::kBySearch, "abi.version", "speaks abi 1.900 to 1.900",
+       abi("1.900", "1.900")},
+      {"note_of_another_abi", Seen::kBySearch, "ident.manifest",
+       "abi '2.0 to 2.0' in the library, '1.0 to 1.0' in the manifest", nullptr, "wrong_major"},
       {"no_symbol", Seen::kBySearch, "library.symbol", "does not export etb_plugin_query"},
       {"no_note", Seen::kBySearch, "ident.note", "no identity note"},
       {"two_notes", Seen::kBySearch, "ident.note", "two identity notes"},
@@ -71,73 +77,143 @@ const std::vector<Row>& rows() {
       {"id_upper_case", Seen::kBySearch, "ident.note", "id: found 'Com.example.broken'"},
       {"ident_too_small", Seen::kBySearch, "ident.note", "struct_size 64"},
       {"ident_absurd", Seen::kBySearch, "ident.note", "struct_size 2147483647"},
-      {"manifest_of_another_id", Seen::kBySearch, "ident.manifest", "id 'com.example.broken' in the library, 'com.example.other'", {{"id", "com.example.other"}}, "good"},
-      {"manifest_of_another_version", Seen::kBySearch, "ident.manifest", "version '1.2.3' in the library, '1.2.4'", {{"version", "1.2.4"}}, "good"},
-      {"manifest_of_other_profiles", Seen::kBySearch, "ident.manifest", "profiles", {{"abi", {{"profiles", {"aot"}}}}}, "good"},
-      {"for_another_system", Seen::kBySearch, "platform.none-suits", "for os plan9, here is linux",
-       {{"libraries", {{{"os", "plan9"}, {"arch", "x86_64"}, {"path", "good.so"}}}}}, "good"},
-      {"for_a_better_processor", Seen::kBySearch, "platform.none-suits", "the processor lacks time-travel",
-       {{"libraries", {{{"os", "linux"}, {"arch", detect_platform().arch}, {"path", "good.so"}, {"cpu", {"time-travel"}}}}}}, "good"},
-      {"wrong_architecture", Seen::kBySearch, "library.arch", "good.so: for s390", without_digest(), "good",
+      {"manifest_of_another_id",
+       Seen::kBySearch,
+       "ident.manifest",
+       "id 'com.example.broken' in the library, 'com.example.other'",
+       {{"id", "com.example.other"}},
+       "good"},
+      {"manifest_of_another_version",
+       Seen::kBySearch,
+       "ident.manifest",
+       "version '1.2.3' in the library, '1.2.4'",
+       {{"version", "1.2.4"}},
+       "good"},
+      {"manifest_of_other_profiles",
+       Seen::kBySearch,
+       "ident.manifest",
+       "profiles",
+       {{"abi", {{"profiles", {"aot"}}}}},
+       "good"},
+      {"for_another_system",
+       Seen::kBySearch,
+       "platform.none-suits",
+       "for os plan9, here is linux",
+       {{"libraries", {{{"os", "plan9"}, {"arch", "x86_64"}, {"path", "good.so"}}}}},
+       "good"},
+      {"for_a_better_processor",
+       Seen::kBySearch,
+       "platform.none-suits",
+       "the processor lacks time-travel",
+       {{"libraries",
+         {{{"os", "linux"},
+           {"arch", detect_platform().arch},
+           {"path", "good.so"},
+           {"cpu", {"time-travel"}}}}}},
+       "good"},
+      {"wrong_architecture", Seen::kBySearch, "library.arch", "good.so: for machine-22, the manifest says",
+       without_digest(), "good",
        [](const PluginWorld& world, const std::string& folder) {
          patch_byte(world, folder + "/good.so", offsetof(Elf64_Ehdr, e_machine), EM_S390);
          patch_byte(world, folder + "/good.so", offsetof(Elf64_Ehdr, e_machine) + 1, 0);
        }},
       {"big_endian", Seen::kBySearch, "library.format", "big-endian", without_digest(), "good",
-       [](const PluginWorld& world, const std::string& folder) { patch_byte(world, folder + "/good.so", EI_DATA, ELFDATA2MSB); }},
+       [](const PluginWorld& world, const std::string& folder) {
+         patch_byte(world, folder + "/good.so", EI_DATA, ELFDATA2MSB);
+       }},
       {"truncated", Seen::kBySearch, "library.format", "truncated", without_digest(), "good",
-       [](const PluginWorld& world, const std::string& folder) { std::filesystem::resize_file(world.path(folder + "/good.so"), 4096); }},
+       [](const PluginWorld& world, const std::string& folder) {
+         std::filesystem::resize_file(world.path(folder + "/good.so"), 4096);
+       }},
       {"truncated_head", Seen::kBySearch, "library.format", "truncated", without_digest(), "good",
-       [](const PluginWorld& world, const std::string& folder) { std::filesystem::resize_file(world.path(folder + "/good.so"), 40); }},
+       [](const PluginWorld& world, const std::string& folder) {
+         std::filesystem::resize_file(world.path(folder + "/good.so"), 40);
+       }},
       {"empty", Seen::kBySearch, "library.format", "not an ELF file", without_digest(), "good",
-       [](const PluginWorld& world, const std::string& folder) { world.dir().write(folder + "/good.so", ""); }},
+       [](const PluginWorld& world, const std::string& folder) {
+         world.dir().write(folder + "/good.so", "");
+       }},
       {"text_file", Seen::kBySearch, "library.format", "not an ELF file", without_digest(), "good",
-       [](const PluginWorld& world, const std::string& folder) { world.dir().write(folder + "/good.so", "INPUT(other.so) and more text"); }},
+       [](const PluginWorld& world, const std::string& folder) {
+         world.dir().write(folder + "/good.so", "INPUT(other.so) and more text");
+       }},
       {"size_mismatch", Seen::kBySearch, "library.size", "bytes, the manifest says", nullptr, "good",
-       [](const PluginWorld& world, const std::string& folder) { std::ofstream(world.path(folder + "/good.so"), std::ios::app) << "tail"; }},
+       [](const PluginWorld& world, const std::string& folder) {
+         std::ofstream(world.path(folder + "/good.so"), std::ios::app) << "tail";
+       }},
       {"missing", Seen::kBySearch, "library.missing", "good.so: No such file", nullptr, "good",
-       [](const PluginWorld& world, const std::string& folder) { std::filesystem::remove(world.path(folder + "/good.so")); }},
-      {"symlink_swap", Seen::kBySearch, "library.untrusted", "good.so: a symbolic link", nullptr, "good", replace_by_link},
-      {"library_is_a_fifo", Seen::kBySearch, "library.unreadable", "good.so: not a regular file", nullptr, "good",
+       [](const PluginWorld& world, const std::string& folder) {
+         std::filesystem::remove(world.path(folder + "/good.so"));
+       }},
+      {"symlink_swap", Seen::kBySearch, "library.untrusted", "good.so: a symbolic link", nullptr, "good",
+       replace_by_link},
+      {"library_is_a_fifo", Seen::kBySearch, "library.unreadable", "good.so: not a regular file", nullptr,
+       "good",
        [](const PluginWorld& world, const std::string& folder) {
          std::filesystem::remove(world.path(folder + "/good.so"));
          ASSERT_EQ(::mkfifo(world.path(folder + "/good.so").c_str(), 0644), 0);
        }},
-      {"library_is_a_folder", Seen::kBySearch, "library.unreadable", "good.so: not a regular file", nullptr, "good",
+      {"library_is_a_folder", Seen::kBySearch, "library.unreadable", "good.so: not a regular file", nullptr,
+       "good",
        [](const PluginWorld& world, const std::string& folder) {
          std::filesystem::remove(world.path(folder + "/good.so"));
          std::filesystem::create_directory(world.path(folder + "/good.so"));
        }},
-      {"library_writable_by_all", Seen::kBySearch, "library.untrusted", "good.so: writable by everybody (mode 0666)", nullptr, "good",
-       [](const PluginWorld& world, const std::string& folder) { ::chmod(world.path(folder + "/good.so").c_str(), 0666); }},
-      {"manifest_writable_by_group", Seen::kBySearch, "manifest.untrusted", "plugin.json: writable by its group", nullptr, "good",
-       [](const PluginWorld& world, const std::string& folder) { ::chmod(world.path(folder + "/plugin.json").c_str(), 0664); }},
-      {"manifest_is_a_folder", Seen::kBySearch, "manifest.unreadable", "plugin.json: not a regular file", nullptr, "good",
+      {"library_writable_by_all", Seen::kBySearch, "library.untrusted",
+       "good.so: writable by everybody (mode 0666)", nullptr, "good",
+       [](const PluginWorld& world, const std::string& folder) {
+         ::chmod(world.path(folder + "/good.so").c_str(), 0666);
+       }},
+      {"manifest_writable_by_group", Seen::kBySearch, "manifest.untrusted",
+       "plugin.json: writable by its group", nullptr, "good",
+       [](const PluginWorld& world, const std::string& folder) {
+         ::chmod(world.path(folder + "/plugin.json").c_str(), 0664);
+       }},
+      {"manifest_is_a_folder", Seen::kBySearch, "manifest.unreadable", "plugin.json: not a regular file",
+       nullptr, "good",
        [](const PluginWorld& world, const std::string& folder) {
          std::filesystem::remove(world.path(folder + "/plugin.json"));
          std::filesystem::create_directory(world.path(folder + "/plugin.json"));
        }},
-      {"manifest_is_a_link", Seen::kBySearch, "manifest.untrusted", "plugin.json: a symbolic link", nullptr, "good",
+      {"manifest_is_a_link", Seen::kBySearch, "manifest.untrusted", "plugin.json: a symbolic link", nullptr,
+       "good",
        [](const PluginWorld& world, const std::string& folder) {
          std::filesystem::rename(world.path(folder + "/plugin.json"), world.path("moved.json"));
          std::filesystem::create_symlink(world.path("moved.json"), world.path(folder + "/plugin.json"));
        }},
       {"manifest_is_no_json", Seen::kBySearch, "manifest.invalid", "$: parse error", nullptr, "good",
-       [](const PluginWorld& world, const std::string& folder) { world.dir().write(folder + "/plugin.json", "{\"id\": "); }},
-      {"manifest_too_large", Seen::kBySearch, "manifest.unreadable", "expected at most 1048576", nullptr, "good",
-       [](const PluginWorld& world, const std::string& folder) { world.dir().write(folder + "/plugin.json", std::string((1 << 20) + 1, ' ')); }},
-      {"path_escape", Seen::kBySearch, "manifest.invalid", "libraries[0].path: found '../good.so'",
-       {{"libraries", {{{"os", "linux"}, {"arch", "x86_64"}, {"path", "../good.so"}}}}}, "good"},
-      {"path_through_link", Seen::kBySearch, "library.untrusted", "sub: a symbolic link",
-       {{"libraries", {{{"os", "linux"}, {"arch", detect_platform().arch}, {"path", "sub/good.so"}}}}}, "good",
-       [](const PluginWorld& world, const std::string& folder) { std::filesystem::create_symlink(".", world.path(folder + "/sub")); }},
+       [](const PluginWorld& world, const std::string& folder) {
+         world.dir().write(folder + "/plugin.json", "{\"id\": ");
+       }},
+      {"manifest_too_large", Seen::kBySearch, "manifest.unreadable", "expected at most 1048576", nullptr,
+       "good",
+       [](const PluginWorld& world, const std::string& folder) {
+         world.dir().write(folder + "/plugin.json", std::string((1 << 20) + 1, ' '));
+       }},
+      {"path_escape",
+       Seen::kBySearch,
+       "manifest.invalid",
+       "libraries[0].path: found '../good.so'",
+       {{"libraries", {{{"os", "linux"}, {"arch", "x86_64"}, {"path", "../good.so"}}}}},
+       "good"},
+      {"path_through_link",
+       Seen::kBySearch,
+       "library.untrusted",
+       "sub: a symbolic link",
+       {{"libraries", {{{"os", "linux"}, {"arch", detect_platform().arch}, {"path", "sub/good.so"}}}}},
+       "good",
+       [](const PluginWorld& world, const std::string& folder) {
+         std::filesystem::create_symlink(".", world.path(folder + "/sub"));
+       }},
       {"overlay_disables", Seen::kBySearch, "policy.disabled", "disabled by", nullptr, "good",
        [](const PluginWorld& world, const std::string& folder) {
-         world.dir().write(folder + "/com.example.broken.local.json", R"({"manifest_version": 1, "disable": true})");
+         world.dir().write(folder + "/com.example.broken.local.json",
+                           R"({"manifest_version": 1, "disable": true})");
        }},
       {"overlay_invalid", Seen::kBySearch, "overlay.invalid", "an overlay may only say", nullptr, "good",
        [](const PluginWorld& world, const std::string& folder) {
-         world.dir().write(folder + "/com.example.broken.local.json", R"({"manifest_version": 1, "disabled": true})");
+         world.dir().write(folder + "/com.example.broken.local.json",
+                           R"({"manifest_version": 1, "disabled": true})");
        }},
       // Seen when it is loaded, without harm to this process.
       {"digest_mismatch", Seen::kByLoad, "library.digest", "the manifest says", nullptr, "good",
@@ -145,14 +221,19 @@ const std::vector<Row>& rows() {
          std::string content = PluginWorld::read_file(world.path(folder + "/good.so"));
          patch_byte(world, folder + "/good.so", content.size() - 1, static_cast<char>(content.back() ^ 1));
        }},
-      {"exchanged_after_search", Seen::kByLoad, "library.digest", "the manifest says", nullptr, "good", nullptr,
+      {"exchanged_after_search", Seen::kByLoad, "library.digest", "the manifest says", nullptr, "good",
+       nullptr,
        [](const PluginWorld& world, const std::string& folder) {
          std::string content = PluginWorld::read_file(world.path(folder + "/good.so"));
          patch_byte(world, folder + "/good.so", content.size() - 1, static_cast<char>(content.back() ^ 1));
        }},
-      {"linked_after_search", Seen::kByLoad, "library.untrusted", "good.so: a symbolic link", nullptr, "good", nullptr, replace_by_link},
-      {"opened_up_after_search", Seen::kByLoad, "library.untrusted", "writable by everybody", nullptr, "good", nullptr,
-       [](const PluginWorld& world, const std::string& folder) { ::chmod(world.path(folder).c_str(), 0777); }},
+      {"linked_after_search", Seen::kByLoad, "library.untrusted", "good.so: a symbolic link", nullptr, "good",
+       nullptr, replace_by_link},
+      {"opened_up_after_search", Seen::kByLoad, "library.untrusted", "writable by everybody", nullptr, "good",
+       nullptr,
+       [](const PluginWorld& world, const std::string& folder) {
+         ::chmod(world.path(folder).c_str(), 0777);
+       }},
       {"undefined_symbol", Seen::kByLoad, "library.load", "etb_nobody_defines_this"},
       {"lies_about_id", Seen::kByLoad, "ident.query", "id 'com.example.other'"},
       {"lies_about_version", Seen::kByLoad, "ident.query", "version '9.9.9'"},
@@ -162,15 +243,17 @@ const std::vector<Row>& rows() {
       {"null_table", Seen::kByLoad, "query.null", "no table for abi 1.0 to 1.0"},
       {"table_too_small", Seen::kByLoad, "query.table", "plugin table: struct_size"},
       {"delegate_table_too_small", Seen::kByLoad, "query.table", "delegate table: struct_size"},
-      {"table_absurd", Seen::kByLoad, "query.table", "plugin table: struct_size 4294967295, expected at most 65536"},
+      {"table_absurd", Seen::kByLoad, "query.table",
+       "plugin table: struct_size 4294967295, expected at most 65536"},
       {"table_flags", Seen::kByLoad, "query.table", "plugin table: unknown flags 2"},
       {"abi_out_of_range", Seen::kByLoad, "abi.version", "the table follows abi 3.0, asked for 1.0 to 1.0"},
       {"no_execute", Seen::kByLoad, "query.table", "required function delegate.execute is NULL"},
       {"no_init", Seen::kByLoad, "query.table", "required function plugin.init is NULL"},
-      {"no_delegate_table", Seen::kByLoad, "query.table", "profile runtime without the device and the delegate table"},
+      {"no_delegate_table", Seen::kByLoad, "query.table",
+       "profile runtime without the device and the delegate table"},
       {"cap_without_function", Seen::kByLoad, "query.table", "ETB_DELEGATE_CAP_CANCEL"},
       {"throws", Seen::kByLoad, "query.exception", "query threw"},
-      {"init_fails", Seen::kByInit, "", "no driver"},
+      {"init_fails", Seen::kByInit, "", "no driver\\x1b[31m"},
       {"init_gives_nothing", Seen::kByInit, "", "without a context"},
       // Seen in a child process only; here they would end this one.
       {"crashes_at_load", Seen::kInChild, "child.crashed", "while loading"},
@@ -235,7 +318,8 @@ INSTANTIATE_TEST_SUITE_P(BrokenPlugins, BrokenPlugin, testing::ValuesIn(rows()),
 
 TEST(BrokenPlugins, EveryLibraryHasARow) {
   std::set<std::string> built, listed;
-  for (const auto& file : std::filesystem::directory_iterator(ETB_BROKEN_DIR)) built.insert(file.path().stem().string());
+  for (const auto& file : std::filesystem::directory_iterator(ETB_BROKEN_DIR))
+    built.insert(file.path().stem().string());
   for (const Row& row : rows()) listed.insert(row.library != nullptr ? row.library : row.name);
   EXPECT_EQ(built, listed);
 }
@@ -267,7 +351,8 @@ TEST(BrokenPlugins, WorldWritableFolderIsReportedAndNotRead) {
   const auto opened = registry.open("BrokenBackend");
   ASSERT_FALSE(opened);
   EXPECT_EQ(opened.error().code, Code::NOT_FOUND);
-  EXPECT_THAT(opened.error().message, HasSubstr("plugins: refused, " + world.path("plugins") + ": writable by everybody (mode 0777)"));
+  EXPECT_THAT(opened.error().message, HasSubstr("plugins: refused, " + world.path("plugins") +
+                                                ": writable by everybody (mode 0777)"));
 }
 
 TEST(BrokenPlugins, SecondOfAnIdIsShadowed) {
@@ -278,7 +363,8 @@ TEST(BrokenPlugins, SecondOfAnIdIsShadowed) {
   ASSERT_EQ(registry.plugins().size(), 2u);
   EXPECT_TRUE(registry.plugins()[0].is_usable());
   EXPECT_EQ(registry.plugins()[1].problem->reason, "policy.shadowed");
-  EXPECT_THAT(registry.plugins()[1].problem->message, HasSubstr("shadowed by " + world.path("a/plugin.json")));
+  EXPECT_THAT(registry.plugins()[1].problem->message,
+              HasSubstr("shadowed by " + world.path("a/plugin.json")));
 }
 
 TEST(BrokenPlugins, ForeignOwnerIsRefused) {
