@@ -1,0 +1,241 @@
+// Builds a graph image. What is added may come in any order; the bytes depend only on what was added: tables
+// are numbered by first use, unused specs and texts are dropped, so equal graphs are equal bytes.
+//
+//   Builder builder("forward");
+//   const uint32_t spec = builder.add_spec({ETB_DTYPE_FLOAT32, {2, 3}});
+//   GraphBuilder& graph = builder.add_graph("forward");
+//   const uint32_t x = graph.add_input({.value = tensor("x", spec)});
+//   const uint32_t y = graph.add_node({.op = "aten.relu.default", .args = {value_arg(x)}, .outputs = {tensor("y", spec)}});
+//   graph.add_output(y);
+//   ETB_ASSIGN(ImageBytes image, builder.finish());
+//
+// The builder checks nothing; finish() puts the result through the verifier.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "etb/cpp/result.hpp"
+#include "etb/graph.h"
+
+namespace etb::graph {
+
+// Bytes of an image, aligned as ABI-GRAPH-02 wants.
+class ImageBytes {
+ public:
+  ImageBytes() = default;
+  explicit ImageBytes(std::span<const uint8_t> copied);
+  std::span<const uint8_t> span() const;
+  etb_graph_image to_c() const;
+
+ private:
+  struct alignas(ETB_GRAPH_ALIGNMENT) Block {
+    uint8_t bytes[ETB_GRAPH_ALIGNMENT];
+  };
+  std::vector<Block> blocks_;
+  size_t nbytes_ = 0;
+};
+
+using Digest = std::array<uint8_t, ETB_GRAPH_DIGEST_NBYTES>;
+
+struct SymbolDraft {
+  std::string name;
+  int64_t min = 0;
+  int64_t max = ETB_GRAPH_UNBOUNDED;
+  std::optional<int64_t> hint;
+};
+
+// A dimension whose upper bound is in `sizes`.
+struct DynamicDimDraft {
+  uint32_t dim = 0;
+  int64_t min = 0;
+  std::optional<uint32_t> expr;  // from add_expr
+  auto operator<=>(const DynamicDimDraft&) const = default;
+};
+
+struct SpecDraft {
+  int32_t dtype = 0;
+  std::vector<int64_t> sizes;
+  std::vector<uint8_t> dim_order;  // empty: 0, 1, 2, ...
+  std::vector<DynamicDimDraft> dynamic_dims;
+  auto operator<=>(const SpecDraft&) const = default;
+};
+
+// Only the fields of the scheme count (etb_graph_quant).
+struct QuantDraft {
+  uint32_t scheme = ETB_GRAPH_QUANT_PER_TENSOR;
+  int32_t expressed_dtype = ETB_DTYPE_FLOAT32;
+  int64_t quant_min = 0;
+  int64_t quant_max = 0;
+  double scale = 0;
+  int64_t zero_point = 0;
+  uint32_t axis = 0;
+  std::vector<int64_t> block_sizes;
+  std::optional<uint32_t> scales;
+  std::optional<uint32_t> zero_points;
+  std::string codec;
+  std::vector<uint8_t> codec_data;
+};
+
+struct ConstantDraft {
+  std::string key;
+  uint32_t spec = 0;
+  uint64_t nbytes = 0;
+  Digest digest = {};
+  std::optional<std::vector<uint8_t>> data;  // inline
+};
+
+struct SourceDraft {
+  std::string file;
+  uint32_t line = 0;
+  std::string function;
+  std::string module;
+  auto operator<=>(const SourceDraft&) const = default;
+};
+
+struct ValueDraft {
+  std::string name;
+  uint32_t kind = ETB_GRAPH_VALUE_TENSOR;
+  uint32_t spec = 0;
+  std::optional<uint32_t> quant;
+  std::optional<uint32_t> expr;
+  int64_t min = INT64_MIN;
+  int64_t max = ETB_GRAPH_UNBOUNDED;
+  uint32_t alias = ETB_GRAPH_ALIAS_NONE;
+  uint32_t alias_of = 0;
+};
+
+// Only the fields of the kind count (etb_graph_argument).
+struct ArgumentDraft {
+  uint32_t kind = ETB_GRAPH_ARGUMENT_NONE;
+  std::string name;
+  uint32_t value = 0;
+  int64_t as_int = 0;
+  double as_float = 0;
+  std::string text;
+  std::vector<uint32_t> values;
+  std::vector<int64_t> ints;
+  std::vector<double> floats;
+  std::vector<std::string> strings;
+};
+
+struct NodeDraft {
+  std::string op;
+  std::vector<ArgumentDraft> args;
+  std::vector<ValueDraft> outputs;
+  std::vector<int32_t> result_lengths;
+  uint32_t debug_handle = 0;
+  std::optional<SourceDraft> source;
+};
+
+struct InputDraft {
+  uint32_t kind = ETB_GRAPH_INPUT_USER;
+  ValueDraft value;
+  std::string target;
+  std::optional<uint32_t> constant;
+};
+
+ValueDraft tensor(std::string name, uint32_t spec);
+ValueDraft sym_int(std::string name, std::optional<uint32_t> expr = {});
+
+ArgumentDraft none_arg(std::string name = {});
+ArgumentDraft value_arg(uint32_t value, std::string name = {});
+ArgumentDraft values_arg(std::vector<uint32_t> values, std::string name = {});
+ArgumentDraft int_arg(int64_t value, std::string name = {});
+ArgumentDraft float_arg(double value, std::string name = {});
+ArgumentDraft bool_arg(bool value, std::string name = {});
+ArgumentDraft string_arg(std::string text, std::string name = {});
+ArgumentDraft device_arg(std::string text, std::string name = {});
+ArgumentDraft code_arg(uint32_t kind, int64_t code, std::string name = {});  // DTYPE, LAYOUT, MEMORY_FORMAT
+ArgumentDraft ints_arg(std::vector<int64_t> ints, std::string name = {});
+ArgumentDraft floats_arg(std::vector<double> floats, std::string name = {});
+ArgumentDraft bools_arg(std::vector<int64_t> bools, std::string name = {});
+ArgumentDraft strings_arg(std::vector<std::string> strings, std::string name = {});
+// values[i] == ETB_GRAPH_NONE where ints[i] counts. Becomes INTS when no value counts.
+ArgumentDraft sym_ints_arg(std::vector<uint32_t> values, std::vector<int64_t> ints, std::string name = {});
+ArgumentDraft complex_arg(double real, double imaginary, std::string name = {});
+ArgumentDraft graph_arg(uint32_t graph, std::string name = {});
+
+// One graph under construction.
+class GraphBuilder {
+ public:
+  uint32_t index() const { return index_; }
+  // All inputs come before the first node. Returns the value.
+  uint32_t add_input(InputDraft input);
+  // Returns the first value that the node defines.
+  uint32_t add_node(NodeDraft node);
+  // With `updates`, the value is the new contents of that input.
+  void add_output(uint32_t value, std::optional<uint32_t> updates = {});
+
+ private:
+  friend class Builder;
+  friend class ImageWriter;
+  struct Output {
+    uint32_t value;
+    std::optional<uint32_t> updates;
+  };
+  GraphBuilder(uint32_t index, std::string name) : index_(index), name_(std::move(name)) {}
+
+  uint32_t index_;
+  std::string name_;
+  uint32_t value_count_ = 0;
+  std::vector<InputDraft> inputs_;
+  std::vector<NodeDraft> nodes_;
+  std::vector<Output> outputs_;
+};
+
+class Builder {
+ public:
+  explicit Builder(std::string method_name, std::string producer = {});
+  void require_feature(std::string feature) { features_.push_back(std::move(feature)); }
+
+  // Each returns the number to refer to it by. Equal specs and terms have equal numbers.
+  uint32_t add_symbol(SymbolDraft symbol);
+  uint32_t add_spec(SpecDraft spec);
+  uint32_t add_quant(QuantDraft quant);
+  uint32_t add_int_expr(int64_t value);
+  uint32_t add_symbol_expr(uint32_t symbol);
+  uint32_t add_expr(uint32_t kind, uint32_t left, uint32_t right);
+  // With data, nbytes and digest are computed.
+  uint32_t add_constant(ConstantDraft constant);
+
+  // Graph 0 is the method. A graph is added before the graphs that it refers to. The reference stays valid.
+  GraphBuilder& add_graph(std::string name);
+
+  // The image, verified. The builder is unchanged.
+  [[nodiscard]] Result<ImageBytes> finish() const;
+  // The image as it is, for tests of the verifier.
+  ImageBytes finish_unverified() const;
+
+ private:
+  friend class ImageWriter;
+  struct Expr {
+    uint32_t kind;
+    int64_t value;
+    uint32_t left;
+    uint32_t right;
+    auto operator<=>(const Expr&) const = default;
+  };
+  uint32_t intern(const Expr& expr);
+
+  std::string name_;
+  std::string producer_;
+  std::vector<std::string> features_;
+  std::vector<SymbolDraft> symbols_;
+  std::vector<Expr> exprs_;
+  std::map<Expr, uint32_t> expr_numbers_;
+  std::vector<SpecDraft> specs_;
+  std::map<SpecDraft, uint32_t> spec_numbers_;
+  std::vector<QuantDraft> quants_;
+  std::vector<ConstantDraft> constants_;
+  std::vector<std::unique_ptr<GraphBuilder>> graphs_;
+};
+
+}  // namespace etb::graph
