@@ -56,7 +56,7 @@ class BodyVerifier {
 
   const fb::Graph* graph_ = nullptr;
   uint32_t graph_index_ = 0;
-  uint32_t defined_count_ = 0;     // values defined so far
+  uint32_t defined_count_ = 0;        // values defined so far
   std::vector<bool> is_overwritten_;  // by value
 };
 
@@ -98,7 +98,8 @@ Status BodyVerifier::verify_inputs() {
 
 Status BodyVerifier::verify_input(uint32_t index) {
   const fb::Input& input = *graph_->inputs()->Get(index);
-  if (input.kind() > fb::InputKind::CONSTANT) return refuse("kind {} is unknown", static_cast<int>(input.kind()));
+  if (input.kind() > fb::InputKind::CONSTANT)
+    return refuse("kind {} is unknown", static_cast<int>(input.kind()));
   ETB_TRY(facts_.check_string(input.target(), "target"));
   ETB_TRY(verify_value(index));
   const fb::Value& defined = value(index);
@@ -116,8 +117,8 @@ Status BodyVerifier::verify_input(uint32_t index) {
   }
   const uint32_t spec = image_.constants()->Get(*input.constant())->spec();
   if (defined.spec() == spec) return {};
-  return refuse("spec of '{}' is {}, that of constant {} is {}", name_of(defined), defined.spec(), *input.constant(),
-                spec);
+  return refuse("spec of '{}' is {}, that of constant {} is {}", name_of(defined), defined.spec(),
+                *input.constant(), spec);
 }
 
 Status BodyVerifier::verify_value(uint32_t index) {
@@ -128,7 +129,9 @@ Status BodyVerifier::verify_value(uint32_t index) {
     return refuse("value {}: name '{}' occurs twice", index, name_of(value));
   }
   value_name_stamps_[value.name()] = graph_index_ + 1;
-  const auto where = [&](Status status) { return at(std::move(status), "value {} '{}'", index, name_of(value)); };
+  const auto where = [&](Status status) {
+    return at(std::move(status), "value {} '{}'", index, name_of(value));
+  };
   if (value.kind() > fb::ValueKind::SYM_BOOL) {
     return where(refuse("kind {} is unknown", static_cast<int>(value.kind())));
   }
@@ -221,7 +224,8 @@ Status BodyVerifier::verify_node_outputs(const fb::Node& node) {
     return refuse("first_output is {}, expected {}", node.first_output(), defined_count_);
   }
   if (node.output_count() > count(graph_->values()) - defined_count_) {
-    return refuse("output_count {}, {} values are left", node.output_count(), count(graph_->values()) - defined_count_);
+    return refuse("output_count {}, {} values are left", node.output_count(),
+                  count(graph_->values()) - defined_count_);
   }
   ETB_TRY(verify_result_lengths(node));
   for (uint32_t i = 0; i < node.output_count(); ++i) {
@@ -246,7 +250,9 @@ Status BodyVerifier::verify_result_lengths(const fb::Node& node) {
 
 Status BodyVerifier::verify_alias(uint32_t index, uint32_t first_output) {
   const fb::Value& alias = value(index);
-  const auto where = [&](Status status) { return at(std::move(status), "value {} '{}'", index, name_of(alias)); };
+  const auto where = [&](Status status) {
+    return at(std::move(status), "value {} '{}'", index, name_of(alias));
+  };
   if (alias.alias() > fb::AliasKind::UPDATE) {
     return where(refuse("alias {} is unknown", static_cast<int>(alias.alias())));
   }
@@ -257,7 +263,8 @@ Status BodyVerifier::verify_alias(uint32_t index, uint32_t first_output) {
   if (alias.alias_of() >= first_output) {
     return where(refuse("alias_of: value {}, expected one before {}", alias.alias_of(), first_output));
   }
-  if (Status status = verify_use(alias.alias_of(), fb::ValueKind::TENSOR, "alias_of"); !status) return where(status);
+  if (Status status = verify_use(alias.alias_of(), fb::ValueKind::TENSOR, "alias_of"); !status)
+    return where(status);
   if (alias.alias() == fb::AliasKind::UPDATE) is_overwritten_[alias.alias_of()] = true;
   return {};
 }
@@ -325,7 +332,8 @@ Status BodyVerifier::verify_argument(const fb::Argument& arg) {
       return {};
     case fb::ArgumentKind::BOOLS:
       for (uint32_t i = 0; i < count(arg.ints()); ++i) {
-        if (arg.ints()->Get(i) != 0 && arg.ints()->Get(i) != 1) return refuse("ints[{}] is {}", i, arg.ints()->Get(i));
+        if (arg.ints()->Get(i) != 0 && arg.ints()->Get(i) != 1)
+          return refuse("ints[{}] is {}", i, arg.ints()->Get(i));
       }
       return {};
     case fb::ArgumentKind::STRINGS:
@@ -364,7 +372,8 @@ Status BodyVerifier::verify_argument_code(const fb::Argument& arg) {
       limit = ETB_GRAPH_MEMORY_FORMAT_CHANNELS_LAST_3D + 1;
       break;
     case fb::ArgumentKind::DTYPE:
-      if (code >= 0 && code <= UINT8_MAX && format::element_nbytes(static_cast<uint8_t>(code)) != 0) return {};
+      if (code >= 0 && code <= UINT8_MAX && format::element_nbytes(static_cast<uint8_t>(code)) != 0)
+        return {};
       return refuse("dtype {} is unknown", code);
     case fb::ArgumentKind::GRAPH:
       return verify_graph_reference(code);
@@ -378,7 +387,8 @@ Status BodyVerifier::verify_argument_code(const fb::Argument& arg) {
 // A graph refers to later graphs only, so there is no cycle, and depths are known when they are needed.
 Status BodyVerifier::verify_graph_reference(int64_t index) {
   if (index <= graph_index_ || index >= count(image_.graphs())) {
-    return refuse("graph {}, expected {} to {}", index, graph_index_ + 1, count(image_.graphs()) - 1);
+    return refuse("graph {} of {}, expected a later one than {}", index, count(image_.graphs()),
+                  graph_index_);
   }
   uint32_t& depth = graph_depths_[static_cast<size_t>(index)];
   depth = std::max(depth, graph_depths_[graph_index_] + 1);
@@ -444,7 +454,8 @@ Status BodyVerifier::verify_update(uint32_t output_index, uint32_t input_index) 
   for (uint32_t dim = 0; fits && dim < count(source.sizes()); ++dim) {
     fits = source.sizes()->Get(dim) == target.sizes()->Get(dim);
   }
-  return fits ? Status() : refuse("updates: '{}' and '{}' differ in dtype or sizes", name_of(from), name_of(into));
+  return fits ? Status()
+              : refuse("updates: '{}' and '{}' differ in dtype or sizes", name_of(from), name_of(into));
 }
 
 }  // namespace

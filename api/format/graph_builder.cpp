@@ -25,6 +25,15 @@ bool is_identity(const std::vector<uint8_t>& dim_order) {
   return true;
 }
 
+// 0 for a spec that has no size; the verifier reports it.
+uint64_t nbytes_of(const SpecDraft& draft) {
+  etb_graph_spec spec = {};
+  spec.dtype = static_cast<uint32_t>(draft.dtype);
+  spec.rank = static_cast<uint32_t>(std::min<size_t>(draft.sizes.size(), ETB_MAX_RANK));
+  std::copy_n(draft.sizes.begin(), spec.rank, spec.sizes);
+  return static_cast<uint64_t>(std::max<int64_t>(etb_graph_spec_nbytes(&spec), 0));
+}
+
 }  // namespace
 
 ImageBytes::ImageBytes(std::span<const uint8_t> copied)
@@ -201,10 +210,8 @@ uint32_t Builder::intern(const Expr& expr) {
 }
 
 uint32_t Builder::add_constant(ConstantDraft constant) {
-  if (constant.data) {
-    constant.nbytes = constant.data->size();
-    constant.digest = format::sha256(*constant.data);
-  }
+  if (!constant.digest) constant.digest = constant.data ? format::sha256(*constant.data) : Digest{};
+  if (!constant.nbytes) constant.nbytes = nbytes_of(specs_.at(constant.spec));
   constants_.push_back(std::move(constant));
   return static_cast<uint32_t>(constants_.size() - 1);
 }

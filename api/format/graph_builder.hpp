@@ -87,9 +87,9 @@ struct QuantDraft {
 struct ConstantDraft {
   std::string key;
   uint32_t spec = 0;
-  uint64_t nbytes = 0;
-  Digest digest = {};
+  std::optional<Digest> digest;              // absent: computed from the data
   std::optional<std::vector<uint8_t>> data;  // inline
+  std::optional<uint64_t> nbytes;            // absent: what the spec says
 };
 
 struct SourceDraft {
@@ -203,11 +203,11 @@ class Builder {
   uint32_t add_int_expr(int64_t value);
   uint32_t add_symbol_expr(uint32_t symbol);
   uint32_t add_expr(uint32_t kind, uint32_t left, uint32_t right);
-  // With data, nbytes and digest are computed.
   uint32_t add_constant(ConstantDraft constant);
 
   // Graph 0 is the method. A graph is added before the graphs that it refers to. The reference stays valid.
   GraphBuilder& add_graph(std::string name);
+  GraphBuilder& graph(uint32_t index) { return *graphs_.at(index); }
 
   // The image, verified. The builder is unchanged.
   [[nodiscard]] Result<ImageBytes> finish() const;

@@ -57,7 +57,7 @@ struct ImageFacts {
   // not a list that was read before.
   template <class T>
   [[nodiscard]] Status visit(const flatbuffers::Vector<T>* list, const char* field) {
-    if (list == nullptr) return {};
+    if (list == nullptr || list->size() == 0) return {};
     if (static_cast<size_t>(list->Data() - bytes.data()) % sizeof(T) != 0) {
       return refuse("{}: not aligned to {} bytes", field, sizeof(T));
     }

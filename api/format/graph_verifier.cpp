@@ -81,8 +81,9 @@ std::string broken_part(std::span<const uint8_t> bytes) {
 Status verify_structure(std::span<const uint8_t> bytes) {
   flatbuffers::Verifier verifier(bytes.data(), bytes.size(), kMaxTableDepth, max_table_count(bytes.size()));
   if (fb::VerifyImageBuffer(verifier)) return {};
-  return refuse("broken in its {}: an offset or a list leaves the {} bytes, is not aligned or overlaps another",
-                broken_part(bytes), bytes.size());
+  return refuse(
+      "broken in its {}: an offset or a list leaves the {} bytes, is not aligned or overlaps another",
+      broken_part(bytes), bytes.size());
 }
 
 Status verify_strings(ImageFacts& facts) {
@@ -111,16 +112,15 @@ Status verify_names(ImageFacts& facts) {
   for (uint32_t i = 0; i < count(image.required_features()); ++i) {
     const uint32_t feature = image.required_features()->Get(i);
     ETB_TRY(facts.check_string(feature, "required_features"));
-    return make_error(Code::INCOMPATIBLE, fmt::format("graph image: requires feature '{}', this reader knows none",
-                                                      printable(facts.text(feature))));
+    return make_error(Code::INCOMPATIBLE,
+                      fmt::format("graph image: requires feature '{}', this reader knows none",
+                                  printable(facts.text(feature))));
   }
   return {};
 }
 
 bool is_identifier(std::string_view text) {
-  const auto is_letter = [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
-  };
+  const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; };
   const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
   return !text.empty() && is_letter(text[0]) &&
          std::all_of(text.begin(), text.end(), [&](char c) { return is_letter(c) || is_digit(c); });
@@ -143,7 +143,7 @@ Status verify_symbol(ImageFacts& facts, const fb::Symbol& symbol, std::vector<bo
 
 Status verify_expr(ImageFacts& facts, uint32_t index, std::vector<uint32_t>& term_counts) {
   const fb::Expr& expr = *facts.image.exprs()->Get(index);
-  if (expr.kind() > fb::ExprKind::MAX) return refuse("kind {} is unknown", static_cast<int>(expr.kind()));
+  if (expr.kind() > fb::ExprKind::MAXIMUM) return refuse("kind {} is unknown", static_cast<int>(expr.kind()));
   if (expr.kind() == fb::ExprKind::INT || expr.kind() == fb::ExprKind::SYMBOL) {
     if (expr.left() != 0 || expr.right() != 0) return refuse("a leaf has operands");
     if (expr.kind() == fb::ExprKind::SYMBOL &&
@@ -167,7 +167,8 @@ Status verify_expr(ImageFacts& facts, uint32_t index, std::vector<uint32_t>& ter
 
 Status verify_dynamic_dim(const ImageFacts& facts, const fb::DynamicDim& dim, int64_t size) {
   if (size < -1) return refuse("upper bound {}", size);
-  if (dim.min() < 0 || (size >= 0 && dim.min() > size)) return refuse("range {} to {} is empty", dim.min(), size);
+  if (dim.min() < 0 || (size >= 0 && dim.min() > size))
+    return refuse("range {} to {} is empty", dim.min(), size);
   if (!dim.expr()) return {};
   if (*dim.expr() >= count(facts.image.exprs())) {
     return refuse("expr: term {} of {}", *dim.expr(), count(facts.image.exprs()));
@@ -177,8 +178,8 @@ Status verify_dynamic_dim(const ImageFacts& facts, const fb::DynamicDim& dim, in
   const fb::Symbol& symbol = *facts.image.symbols()->Get(static_cast<uint32_t>(expr.value()));
   const int64_t max = size < 0 ? ETB_GRAPH_UNBOUNDED : size;
   if (dim.min() >= symbol.min() && max <= symbol.max()) return {};
-  return refuse("range {} to {} leaves that of symbol '{}', {} to {}", dim.min(), max, facts.text(symbol.name()),
-                symbol.min(), symbol.max());
+  return refuse("range {} to {} leaves that of symbol '{}', {} to {}", dim.min(), max,
+                facts.text(symbol.name()), symbol.min(), symbol.max());
 }
 
 Status verify_dim_order(ImageFacts& facts, const fb::TensorSpec& spec) {
@@ -190,7 +191,8 @@ Status verify_dim_order(ImageFacts& facts, const fb::TensorSpec& spec) {
   }
   uint32_t seen = 0;
   for (const uint8_t dim : *spec.dim_order()) {
-    if (dim >= rank || (seen & 1u << dim) != 0) return refuse("dim_order is no permutation of 0 to {}", rank - 1);
+    if (dim >= rank || (seen & 1u << dim) != 0)
+      return refuse("dim_order is no permutation of 0 to {}", rank - 1);
     seen |= 1u << dim;
   }
   return {};
@@ -238,37 +240,44 @@ Status verify_quant_fields(const fb::Quantization& quant) {
   if (count(quant.block_sizes()) != 0 && scheme != fb::QuantScheme::PER_GROUP) {
     return refuse("block_sizes without use");
   }
-  if ((quant.scales() || quant.zero_points()) && !has_parameters) return refuse("scales or zero_points without use");
+  if ((quant.scales() || quant.zero_points()) && !has_parameters)
+    return refuse("scales or zero_points without use");
   if ((quant.codec() != 0 || quant.codec_data() != nullptr) && scheme != fb::QuantScheme::OPAQUE) {
     return refuse("codec without use");
   }
   if (scheme == fb::QuantScheme::OPAQUE) {
-    return quant.quant_min() == 0 && quant.quant_max() == 0 ? Status() : refuse("quant_min or quant_max without use");
+    return quant.quant_min() == 0 && quant.quant_max() == 0 ? Status()
+                                                            : refuse("quant_min or quant_max without use");
   }
   if (quant.quant_min() < quant.quant_max()) return {};
   return refuse("range {} to {} is empty", quant.quant_min(), quant.quant_max());
 }
 
 Status verify_quant(ImageFacts& facts, const fb::Quantization& quant) {
-  if (quant.scheme() > fb::QuantScheme::OPAQUE) return refuse("scheme {} is unknown", static_cast<int>(quant.scheme()));
-  if (format::element_nbytes(quant.expressed_dtype()) == 0) return refuse("expressed_dtype {} is unknown", quant.expressed_dtype());
+  if (quant.scheme() > fb::QuantScheme::OPAQUE)
+    return refuse("scheme {} is unknown", static_cast<int>(quant.scheme()));
+  if (format::element_nbytes(quant.expressed_dtype()) == 0)
+    return refuse("expressed_dtype {} is unknown", quant.expressed_dtype());
   ETB_TRY(facts.check_string(quant.codec(), "codec"));
   ETB_TRY(verify_quant_fields(quant));
   ETB_TRY(facts.visit(quant.block_sizes(), "block_sizes"));
   const uint32_t constant_count = count(facts.image.constants());
   for (const auto& constant : {quant.scales(), quant.zero_points()}) {
-    if (constant && *constant >= constant_count) return refuse("constant {} of {}", *constant, constant_count);
+    if (constant && *constant >= constant_count)
+      return refuse("constant {} of {}", *constant, constant_count);
   }
   switch (quant.scheme()) {
     case fb::QuantScheme::PER_TENSOR:
       if (!std::isfinite(quant.scale()) || quant.scale() <= 0) return refuse("scale {}", quant.scale());
       if (quant.zero_point() < quant.quant_min() || quant.zero_point() > quant.quant_max()) {
-        return refuse("zero_point {} is outside {} to {}", quant.zero_point(), quant.quant_min(), quant.quant_max());
+        return refuse("zero_point {} is outside {} to {}", quant.zero_point(), quant.quant_min(),
+                      quant.quant_max());
       }
       return {};
     case fb::QuantScheme::PER_GROUP:
       for (uint32_t i = 0; i < count(quant.block_sizes()); ++i) {
-        if (quant.block_sizes()->Get(i) < 1) return refuse("block_sizes[{}] is {}", i, quant.block_sizes()->Get(i));
+        if (quant.block_sizes()->Get(i) < 1)
+          return refuse("block_sizes[{}] is {}", i, quant.block_sizes()->Get(i));
       }
       [[fallthrough]];
     case fb::QuantScheme::PER_CHANNEL:
@@ -290,14 +299,17 @@ Status verify_constant(ImageFacts& facts, const fb::Constant& constant, std::vec
   }
   const fb::TensorSpec& spec = *facts.image.specs()->Get(constant.spec());
   if (count(spec.dynamic_dims()) != 0) return refuse("spec {} is dynamic", constant.spec());
-  const uint64_t nbytes = static_cast<uint64_t>(facts.spec_numels[constant.spec()]) * format::element_nbytes(spec.dtype());
+  const uint64_t nbytes =
+      static_cast<uint64_t>(facts.spec_numels[constant.spec()]) * format::element_nbytes(spec.dtype());
   if (constant.nbytes() != nbytes) return refuse("nbytes is {}, its spec has {}", constant.nbytes(), nbytes);
   if (count(constant.digest()) != ETB_GRAPH_DIGEST_NBYTES) {
     return refuse("digest has {} bytes, expected {}", count(constant.digest()), ETB_GRAPH_DIGEST_NBYTES);
   }
   if (constant.data() == nullptr) return {};
-  if (constant.data()->size() != nbytes) return refuse("data has {} bytes, expected {}", constant.data()->size(), nbytes);
-  if (nbytes != 0 && static_cast<size_t>(constant.data()->Data() - facts.bytes.data()) % ETB_GRAPH_ALIGNMENT != 0) {
+  if (constant.data()->size() != nbytes)
+    return refuse("data has {} bytes, expected {}", constant.data()->size(), nbytes);
+  if (nbytes != 0 &&
+      static_cast<size_t>(constant.data()->Data() - facts.bytes.data()) % ETB_GRAPH_ALIGNMENT != 0) {
     return refuse("data is not aligned to {} bytes", ETB_GRAPH_ALIGNMENT);
   }
   return {};
@@ -325,14 +337,16 @@ Status verify_op(ImageFacts& facts, const fb::Op& op, std::vector<bool>& is_take
 Status verify_source(ImageFacts& facts, const fb::Source& source) {
   ETB_TRY(facts.check_string(source.file(), "file"));
   ETB_TRY(facts.check_string(source.function(), "function"));
-  ETB_TRY(facts.check_string(source.module(), "module"));
-  if (source.file() + source.line() + source.function() + source.module() == 0) return refuse("says nothing");
-  return {};
+  ETB_TRY(facts.check_string(source.module_(), "module"));
+  const bool says =
+      source.file() != 0 || source.line() != 0 || source.function() != 0 || source.module_() != 0;
+  return says ? Status() : refuse("says nothing");
 }
 
 // Runs `verify(item, index)` over a list of tables and says in which item it failed.
 template <class T, class Verify>
-Status verify_each(const flatbuffers::Vector<flatbuffers::Offset<T>>* items, const char* what, Verify verify) {
+Status verify_each(const flatbuffers::Vector<flatbuffers::Offset<T>>* items, const char* what,
+                   Verify verify) {
   for (uint32_t i = 0; i < count(items); ++i) ETB_TRY(at(verify(*items->Get(i), i), "{} {}", what, i));
   return {};
 }
@@ -347,11 +361,14 @@ Status verify_tables(ImageFacts& facts) {
                       [&](const auto& item, uint32_t) { return verify_symbol(facts, item, is_symbol); }));
   ETB_TRY(verify_each(image.exprs(), "expr",
                       [&](const auto&, uint32_t index) { return verify_expr(facts, index, term_counts); }));
-  ETB_TRY(verify_each(image.specs(), "spec", [&](const auto& item, uint32_t) { return verify_spec(facts, item); }));
-  ETB_TRY(verify_each(image.quants(), "quant", [&](const auto& item, uint32_t) { return verify_quant(facts, item); }));
+  ETB_TRY(verify_each(image.specs(), "spec",
+                      [&](const auto& item, uint32_t) { return verify_spec(facts, item); }));
+  ETB_TRY(verify_each(image.quants(), "quant",
+                      [&](const auto& item, uint32_t) { return verify_quant(facts, item); }));
   ETB_TRY(verify_each(image.constants(), "constant",
                       [&](const auto& item, uint32_t) { return verify_constant(facts, item, is_key); }));
-  ETB_TRY(verify_each(image.ops(), "op", [&](const auto& item, uint32_t) { return verify_op(facts, item, is_op); }));
+  ETB_TRY(verify_each(image.ops(), "op",
+                      [&](const auto& item, uint32_t) { return verify_op(facts, item, is_op); }));
   return verify_each(image.sources(), "source",
                      [&](const auto& item, uint32_t) { return verify_source(facts, item); });
 }

@@ -74,9 +74,9 @@ ImageBytes ImageWriter::write() {
   const auto fb_ops = list(ops_);
   const auto fb_sources = list(sources_);
   const auto fb_graphs = list(graphs_);
-  fb::FinishImageBuffer(fbb_, fb::CreateImage(fbb_, ETB_GRAPH_VERSION, name, producer, fb_features, fb_strings,
-                                              fb_symbols, fb_exprs, fb_specs, fb_quants, fb_constants, fb_ops,
-                                              fb_sources, fb_graphs));
+  fb::FinishImageBuffer(
+      fbb_, fb::CreateImage(fbb_, ETB_GRAPH_VERSION, name, producer, fb_features, fb_strings, fb_symbols,
+                            fb_exprs, fb_specs, fb_quants, fb_constants, fb_ops, fb_sources, fb_graphs));
   return ImageBytes({fbb_.GetBufferPointer(), fbb_.GetSize()});
 }
 
@@ -102,7 +102,7 @@ uint32_t ImageWriter::spec(uint32_t draft) {
     const std::optional<uint32_t> dim_expr = dim.expr ? std::optional(expr(*dim.expr)) : std::nullopt;
     dims.push_back(fb::CreateDynamicDim(fbb_, dim.dim, dim.min, to_fb(dim_expr)));
   }
-  const auto sizes = fbb_.CreateVector(spec.sizes);
+  const auto sizes = spec.sizes.empty() ? 0 : fbb_.CreateVector(spec.sizes);
   const auto dim_order = spec.dim_order.empty() ? 0 : fbb_.CreateVector(spec.dim_order);
   const auto dynamic_dims = dims.empty() ? 0 : fbb_.CreateVector(dims);
   specs_.push_back(
@@ -129,11 +129,10 @@ uint32_t ImageWriter::quant(uint32_t draft) {
   if (!is_new) return row->second;
   const auto blocks = quant.block_sizes.empty() ? 0 : fbb_.CreateVector(quant.block_sizes);
   const auto codec_data = quant.codec_data.empty() ? 0 : fbb_.CreateVector(quant.codec_data);
-  quants_.push_back(fb::CreateQuantization(fbb_, static_cast<fb::QuantScheme>(quant.scheme),
-                                           static_cast<uint8_t>(quant.expressed_dtype), quant.quant_min,
-                                           quant.quant_max, quant.scale, quant.zero_point, quant.axis, blocks,
-                                           to_fb(quant.scales), to_fb(quant.zero_points), string(quant.codec),
-                                           codec_data));
+  quants_.push_back(fb::CreateQuantization(
+      fbb_, static_cast<fb::QuantScheme>(quant.scheme), static_cast<uint8_t>(quant.expressed_dtype),
+      quant.quant_min, quant.quant_max, quant.scale, quant.zero_point, quant.axis, blocks,
+      to_fb(quant.scales), to_fb(quant.zero_points), string(quant.codec), codec_data));
   return row->second;
 }
 
@@ -156,13 +155,13 @@ void ImageWriter::write_constants() {
   for (const ConstantDraft& constant : builder_.constants_) {
     const uint32_t key = string(constant.key);
     const uint32_t constant_spec = spec(constant.spec);
-    const auto digest = fbb_.CreateVector(constant.digest.data(), constant.digest.size());
+    const auto digest = fbb_.CreateVector(constant.digest->data(), constant.digest->size());
     flatbuffers::Offset<flatbuffers::Vector<uint8_t>> data;
     if (constant.data) {
       fbb_.ForceVectorAlignment(constant.data->size(), 1, ETB_GRAPH_ALIGNMENT);
       data = fbb_.CreateVector(*constant.data);
     }
-    constants_.push_back(fb::CreateConstant(fbb_, key, constant_spec, constant.nbytes, digest, data));
+    constants_.push_back(fb::CreateConstant(fbb_, key, constant_spec, *constant.nbytes, digest, data));
   }
 }
 
@@ -244,8 +243,9 @@ flatbuffers::Offset<fb::Value> ImageWriter::write_value(const ValueDraft& value)
   if (value.quant) value_quant = quant(*value.quant);
   flatbuffers::Optional<uint32_t> value_expr = flatbuffers::nullopt;
   if (value.expr) value_expr = expr(*value.expr);
-  return fb::CreateValue(fbb_, name, static_cast<fb::ValueKind>(value.kind), value_spec, value_quant, value_expr,
-                         value.min, value.max, value.alias_of, static_cast<fb::AliasKind>(value.alias));
+  return fb::CreateValue(fbb_, name, static_cast<fb::ValueKind>(value.kind), value_spec, value_quant,
+                         value_expr, value.min, value.max, value.alias_of,
+                         static_cast<fb::AliasKind>(value.alias));
 }
 
 }  // namespace etb::graph

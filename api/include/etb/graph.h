@@ -153,7 +153,7 @@ typedef struct etb_graph_expr {
 typedef struct etb_graph_spec {
   uint32_t dtype;  // etb/dtype.def
   uint32_t rank;
-  uint32_t is_dynamic;              // 1 when any dimension is
+  uint32_t dynamic_dims;            // bit i: dimension i is dynamic; 0: the tensor is static
   int64_t sizes[ETB_MAX_RANK];      // upper bound; -1 where there is none
   int64_t min_sizes[ETB_MAX_RANK];  // equals sizes where the dimension is static
   uint32_t exprs[ETB_MAX_RANK];     // formula of the size, or ETB_GRAPH_NONE

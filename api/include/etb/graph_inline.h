@@ -206,7 +206,7 @@ static inline etb_graph_spec etb_graph_get_spec(const etb_graph_view* view, uint
     if (dim >= spec.rank) continue;
     spec.min_sizes[dim] = etb_graph_field_i64_(view, dynamic_dim, 1, 0);
     spec.exprs[dim] = etb_graph_field_u32_(view, dynamic_dim, 2, ETB_GRAPH_NONE);
-    spec.is_dynamic = 1;
+    spec.dynamic_dims |= 1u << dim;
   }
   return spec;
 }

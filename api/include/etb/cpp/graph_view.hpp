@@ -160,7 +160,9 @@ class Graph {
   const etb_graph_body& c() const { return c_; }
   std::string_view name() const { return c_.name; }
   auto inputs() const { return Range(Getter<etb_graph_input, etb_graph_get_input>{this}, c_.inputs.count); }
-  auto outputs() const { return Range(Getter<etb_graph_output, etb_graph_get_output>{this}, c_.outputs.count); }
+  auto outputs() const {
+    return Range(Getter<etb_graph_output, etb_graph_get_output>{this}, c_.outputs.count);
+  }
   auto values() const { return Range(Getter<etb_graph_value, etb_graph_get_value>{this}, c_.values.count); }
   auto nodes() const { return Range(NodeGetter{this}, c_.nodes.count); }
   etb_graph_input input(uint32_t index) const { return etb_graph_get_input(view_, &c_, index); }

@@ -1,0 +1,49 @@
+// Internal to the text parser: words, numbers, names and signs of the text form of graph images.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "etb/cpp/result.hpp"
+
+namespace etb::graph {
+
+enum class TokenKind { kEnd, kWord, kString, kValueName, kGraphName, kInt, kFloat, kHex, kSign };
+
+struct Token {
+  TokenKind kind = TokenKind::kEnd;
+  std::string_view text;  // as written; of kHex the digits
+  std::string name;       // kString, kValueName, kGraphName: what it stands for
+  int64_t as_int = 0;
+  double as_float = 0;
+  uint32_t line = 1;
+  uint32_t column = 1;
+
+  bool is(std::string_view sign) const { return kind == TokenKind::kSign && text == sign; }
+  bool is_word(std::string_view word) const { return kind == TokenKind::kWord && text == word; }
+};
+
+class Lexer {
+ public:
+  explicit Lexer(std::string_view text) : text_(text) {}
+  [[nodiscard]] Result<Token> next();
+
+ private:
+  void skip_space();
+  [[nodiscard]] Status read_quoted(Token& token);
+  [[nodiscard]] Status read_escape(std::string& out);
+  [[nodiscard]] Status read_number(Token& token);
+  [[nodiscard]] Status read_name(Token& token);
+  char peek(size_t ahead = 0) const { return at_ + ahead < text_.size() ? text_[at_ + ahead] : '\0'; }
+  tl::unexpected<Error> fail(std::string message) const;
+
+  std::string_view text_;
+  size_t at_ = 0;
+  uint32_t line_ = 1;
+  size_t line_start_ = 0;
+};
+
+tl::unexpected<Error> text_error(uint32_t line, uint32_t column, const std::string& message);
+
+}  // namespace etb::graph

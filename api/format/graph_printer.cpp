@@ -1,0 +1,557 @@
+#include <fmt/format.h>
+
+#include <charconv>
+#include <cmath>
+#include <cstring>
+
+#include "api/format/graph_text.hpp"
+#include "api/format/tensor_layout.hpp"
+
+namespace etb::graph {
+namespace {
+
+const char* text_of_layout(int64_t code) {
+  switch (code) {
+#define ETB_GRAPH_LAYOUT(name, value, text) \
+  case value:                               \
+    return text;
+#include "etb/graph_kinds.def"
+    default:
+      return "?";
+  }
+}
+
+const char* text_of_memory_format(int64_t code) {
+  switch (code) {
+#define ETB_GRAPH_MEMORY_FORMAT(name, value, text) \
+  case value:                                      \
+    return text;
+#include "etb/graph_kinds.def"
+    default:
+      return "?";
+  }
+}
+
+const char* text_of_input(uint32_t kind) {
+  switch (kind) {
+#define ETB_GRAPH_INPUT_KIND(name, value, text) \
+  case value:                                   \
+    return text;
+#include "etb/graph_kinds.def"
+    default:
+      return "?";
+  }
+}
+
+const char* text_of_value(uint32_t kind) {
+  switch (kind) {
+#define ETB_GRAPH_VALUE_KIND(name, value, text) \
+  case value:                                   \
+    return text;
+#include "etb/graph_kinds.def"
+    default:
+      return "?";
+  }
+}
+
+const char* text_of_scheme(uint32_t scheme) {
+  switch (scheme) {
+#define ETB_GRAPH_QUANT_SCHEME(name, value, text) \
+  case value:                                     \
+    return text;
+#include "etb/graph_kinds.def"
+    default:
+      return "?";
+  }
+}
+
+class Printer {
+ public:
+  Printer(const View& view, const PrintOptions& options) : view_(view), options_(options) {}
+
+  std::string print() {
+    print_header();
+    for (uint32_t i = 0; i < view_.graph_count() && !is_full(); ++i) {
+      graph_.emplace(view_.graph(i));
+      print_graph();
+    }
+    if (is_full()) put("\n# cut: the text has more than {} bytes\n", options_.max_text_bytes);
+    return std::move(out_);
+  }
+
+ private:
+  // What makes a text much longer than its image looks here: texts, names, formulas.
+  bool is_full() const { return out_.size() > options_.max_text_bytes; }
+
+  template <class... Args>
+  void put(fmt::format_string<Args...> format, Args&&... args) {
+    fmt::format_to(std::back_inserter(out_), format, std::forward<Args>(args)...);
+  }
+
+  template <class Items, class Put>
+  void put_list(const Items& items, Put put_item) {
+    bool is_first = true;
+    for (const auto item : items) {
+      if (!is_first) out_ += ", ";
+      is_first = false;
+      put_item(item);
+    }
+  }
+
+  void print_header();
+  void print_constant(uint32_t index);
+  void print_graph();
+  void print_input(uint32_t index);
+  void print_node(const Node& node);
+  void print_outputs(const Node& node);
+  void print_return();
+  void print_source(const etb_graph_source& source);
+  void put_string(std::string_view text);
+  void put_name(char sigil, std::string_view name);
+  void put_value(uint32_t value) { put_name('%', graph_->value(value).name); }
+  void put_definition(uint32_t value);
+  void put_spec(const etb_graph_spec& spec);
+  void put_range(int64_t min, int64_t max);
+  void put_expr(uint32_t index, int precedence);
+  void put_quant(const etb_graph_quant& quant);
+  void put_argument(const Argument& arg);
+  void put_float(double value);
+  void put_hex(std::span<const uint8_t> bytes);
+  void put_values(const Argument& arg);
+  void put_sym_ints(const Argument& arg);
+  template <class Items, class Put>
+  void put_brackets(const char* kind_if_empty, const Items& items, Put put_item);
+
+  const View& view_;
+  const PrintOptions& options_;
+  std::optional<Graph> graph_;
+  std::string out_;
+};
+
+void Printer::print_header() {
+  put("etg {}\nname ", ETB_GRAPH_VERSION);
+  put_string(view_.name());
+  out_ += '\n';
+  if (!view_.producer().empty()) {
+    out_ += "producer ";
+    put_string(view_.producer());
+    out_ += '\n';
+  }
+  for (uint32_t i = 0; i < view_.c().symbols.count; ++i) {
+    const etb_graph_symbol symbol = view_.symbol(i);
+    put("symbol {} ", symbol.name);
+    put_range(symbol.min, symbol.max);
+    if (symbol.has_hint != 0) put(" hint {}", symbol.hint);
+    out_ += '\n';
+  }
+  for (uint32_t i = 0; i < view_.c().constants.count; ++i) print_constant(i);
+}
+
+void Printer::print_constant(uint32_t index) {
+  const etb_graph_constant constant = view_.constant(index);
+  out_ += "constant ";
+  put_string(constant.key);
+  out_ += ": ";
+  put_spec(view_.spec(constant.spec));
+  out_ += " sha256 0x";
+  put_hex({constant.digest, ETB_GRAPH_DIGEST_NBYTES});
+  if (constant.data != nullptr) {
+    if (constant.nbytes > options_.max_data_bytes) {
+      put("  # {} bytes inside, left out", constant.nbytes);
+    } else {
+      out_ += " = 0x";
+      put_hex({static_cast<const uint8_t*>(constant.data), constant.nbytes});
+    }
+  }
+  out_ += '\n';
+}
+
+void Printer::print_graph() {
+  out_ += "\ngraph ";
+  put_name('@', graph_->name());
+  out_ += " {\n";
+  for (uint32_t i = 0; i < graph_->c().inputs.count; ++i) print_input(i);
+  for (const Node node : graph_->nodes()) {
+    if (is_full()) return;
+    print_node(node);
+  }
+  print_return();
+  out_ += "}\n";
+}
+
+void Printer::print_input(uint32_t index) {
+  const etb_graph_input input = graph_->input(index);
+  put("  {} ", text_of_input(input.kind));
+  put_definition(index);
+  if (input.constant != kNone) {
+    out_ += " = ";
+    put_string(view_.constant(input.constant).key);
+  }
+  if (input.target[0] != '\0') {
+    out_ += " as ";
+    put_string(input.target);
+  }
+  out_ += '\n';
+}
+
+void Printer::print_node(const Node& node) {
+  out_ += "  ";
+  print_outputs(node);
+  put("{}(", node.op_name());
+  put_list(node.args(), [this](const Argument& arg) {
+    if (!arg.name().empty()) {
+      put_name('\0', arg.name());
+      out_ += '=';
+    }
+    put_argument(arg);
+  });
+  out_ += ')';
+  if (node.debug_handle() != 0) put(" !{}", node.debug_handle());
+  if (const auto source = node.source()) print_source(*source);
+  out_ += '\n';
+}
+
+void Printer::print_outputs(const Node& node) {
+  uint32_t value = node.first_output();
+  const auto put_some = [&](uint32_t count) {
+    for (uint32_t i = 0; i < count; ++i) {
+      if (i != 0) out_ += ", ";
+      put_definition(value++);
+    }
+  };
+  if (node.result_lengths().empty()) {
+    put_some(node.output_count());
+    if (node.output_count() != 0) out_ += " = ";
+    return;
+  }
+  put_list(node.result_lengths(), [&](int32_t length) {
+    if (length == -1) return put_some(1);
+    out_ += '[';
+    put_some(static_cast<uint32_t>(length));
+    out_ += ']';
+  });
+  out_ += " = ";
+}
+
+void Printer::print_source(const etb_graph_source& source) {
+  if (source.file[0] != '\0' || source.line != 0) {
+    out_ += " at ";
+    put_string(source.file);
+    if (source.line != 0) put(":{}", source.line);
+  }
+  if (source.function[0] != '\0') {
+    out_ += " in ";
+    put_string(source.function);
+  }
+  if (source.module[0] != '\0') {
+    out_ += " of ";
+    put_string(source.module);
+  }
+}
+
+void Printer::print_return() {
+  out_ += graph_->outputs().empty() ? "  return" : "  return ";
+  put_list(graph_->outputs(), [this](const etb_graph_output& output) {
+    put_value(output.value);
+    if (output.updates == kNone) return;
+    out_ += " updates ";
+    put_value(output.updates);
+  });
+  out_ += '\n';
+}
+
+void Printer::put_string(std::string_view text) {
+  if (is_full()) return;
+  out_ += '"';
+  for (const char c : text) {
+    if (c == '"' || c == '\\') {
+      out_ += '\\';
+      out_ += c;
+    } else if (c == '\n') {
+      out_ += "\\n";
+    } else if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) {
+      put("\\x{:02x}", static_cast<unsigned>(c));
+    } else {
+      out_ += c;
+    }
+  }
+  out_ += '"';
+}
+
+// %name, or %"any text" when the name is not made of letters, digits, dots and underscores.
+void Printer::put_name(char sigil, std::string_view name) {
+  if (is_full()) return;
+  if (sigil != '\0') out_ += sigil;
+  bool is_plain = !name.empty();
+  for (const char c : name) {
+    is_plain = is_plain && ((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                            c == '_' || c == '.');
+  }
+  const bool is_word = is_plain && !(name[0] >= '0' && name[0] <= '9') && name[0] != '.';
+  if (sigil == '\0' ? is_word : is_plain) {
+    out_ += name;
+  } else {
+    put_string(name);
+  }
+}
+
+void Printer::put_definition(uint32_t index) {
+  const etb_graph_value value = graph_->value(index);
+  put_name('%', value.name);
+  out_ += ": ";
+  switch (value.kind) {
+    case ETB_GRAPH_VALUE_TENSOR:
+      put_spec(view_.spec(value.spec));
+      if (value.quant != kNone) put_quant(view_.quant(value.quant));
+      break;
+    case ETB_GRAPH_VALUE_SYM_INT:
+      out_ += text_of_value(value.kind);
+      if (value.expr != kNone) {
+        out_ += '(';
+        put_expr(value.expr, 0);
+        out_ += ')';
+      }
+      if (value.min != INT64_MIN || value.max != ETB_GRAPH_UNBOUNDED) put_range(value.min, value.max);
+      break;
+    default:
+      out_ += text_of_value(value.kind);
+      break;
+  }
+  if (value.alias == ETB_GRAPH_ALIAS_NONE) return;
+  out_ += value.alias == ETB_GRAPH_ALIAS_VIEW ? " view_of " : " update_of ";
+  put_value(value.alias_of);
+}
+
+void Printer::put_spec(const etb_graph_spec& spec) {
+  put("{}[", format::dtype_text(static_cast<uint8_t>(spec.dtype)));
+  bool is_identity = true;
+  for (uint32_t dim = 0; dim < spec.rank; ++dim) {
+    is_identity = is_identity && spec.dim_order[dim] == dim;
+    if (dim != 0) out_ += ", ";
+    if ((spec.dynamic_dims >> dim & 1u) == 0) {
+      put("{}", spec.sizes[dim]);
+      continue;
+    }
+    if (spec.exprs[dim] == kNone) {
+      out_ += '?';
+    } else {
+      put_expr(spec.exprs[dim], 0);
+    }
+    put_range(spec.min_sizes[dim], spec.sizes[dim] < 0 ? ETB_GRAPH_UNBOUNDED : spec.sizes[dim]);
+  }
+  out_ += ']';
+  if (is_identity) return;
+  out_ += " order(";
+  put_list(std::span(spec.dim_order, spec.rank), [this](uint8_t dim) { put("{}", dim); });
+  out_ += ')';
+}
+
+// An end that is not bounded is left out.
+void Printer::put_range(int64_t min, int64_t max) {
+  out_ += '{';
+  if (min != INT64_MIN) put("{}", min);
+  out_ += "..";
+  if (max != ETB_GRAPH_UNBOUNDED) put("{}", max);
+  out_ += '}';
+}
+
+// Precedence: 0 anything, 1 operand of + on the right or of *, 2 right operand of * and //. Operators group to the left.
+void Printer::put_expr(uint32_t index, int precedence) {
+  if (is_full()) return;
+  const etb_graph_expr expr = view_.expr(index);
+  const auto put_infix = [&](const char* op, int own) {
+    if (own < precedence) out_ += '(';
+    put_expr(expr.left, own);
+    out_ += op;
+    put_expr(expr.right, own + 1);
+    if (own < precedence) out_ += ')';
+  };
+  const auto put_call = [&](const char* name) {
+    out_ += name;
+    out_ += '(';
+    put_expr(expr.left, 0);
+    out_ += ", ";
+    put_expr(expr.right, 0);
+    out_ += ')';
+  };
+  switch (expr.kind) {
+    case ETB_GRAPH_EXPR_INT:
+      return put("{}", expr.value);
+    case ETB_GRAPH_EXPR_SYMBOL:
+      out_ += view_.symbol(static_cast<uint32_t>(expr.value)).name;
+      return;
+    case ETB_GRAPH_EXPR_ADD:
+      return put_infix("+", 0);
+    case ETB_GRAPH_EXPR_MUL:
+      return put_infix("*", 1);
+    case ETB_GRAPH_EXPR_FLOOR_DIV:
+      return put_infix("//", 1);
+    case ETB_GRAPH_EXPR_MOD:
+      return put_call("mod");
+    case ETB_GRAPH_EXPR_MINIMUM:
+      return put_call("min");
+    default:
+      return put_call("max");
+  }
+}
+
+void Printer::put_quant(const etb_graph_quant& quant) {
+  put(" {}(", text_of_scheme(quant.scheme));
+  const auto put_constants = [&] {
+    out_ += "scales=";
+    put_string(view_.constant(quant.scales).key);
+    out_ += ", ";
+    if (quant.zero_points == kNone) return;
+    out_ += "zero_points=";
+    put_string(view_.constant(quant.zero_points).key);
+    out_ += ", ";
+  };
+  switch (quant.scheme) {
+    case ETB_GRAPH_QUANT_PER_TENSOR:
+      out_ += "scale=";
+      put_float(quant.scale);
+      put(", zero_point={}, ", quant.zero_point);
+      break;
+    case ETB_GRAPH_QUANT_PER_CHANNEL:
+      put("axis={}, ", quant.axis);
+      put_constants();
+      break;
+    case ETB_GRAPH_QUANT_PER_GROUP:
+      out_ += "blocks=[";
+      put_list(to_i64s(quant.block_sizes), [this](int64_t size) { put("{}", size); });
+      out_ += "], ";
+      put_constants();
+      break;
+    case ETB_GRAPH_QUANT_OPAQUE:
+      out_ += "codec=";
+      put_string(quant.codec);
+      out_ += ", data=0x";
+      put_hex(to_bytes(quant.codec_data));
+      out_ += ", ";
+      break;
+    default:
+      break;
+  }
+  if (quant.scheme != ETB_GRAPH_QUANT_OPAQUE) put("min={}, max={}, ", quant.quant_min, quant.quant_max);
+  put("real={})", format::dtype_text(static_cast<uint8_t>(quant.expressed_dtype)));
+}
+
+template <class Items, class Put>
+void Printer::put_brackets(const char* kind_if_empty, const Items& items, Put put_item) {
+  if (items.size() == 0) out_ += kind_if_empty;  // "[]" alone would not say of what
+  out_ += '[';
+  put_list(items, put_item);
+  out_ += ']';
+}
+
+void Printer::put_argument(const Argument& arg) {
+  switch (arg.kind()) {
+    case ETB_GRAPH_ARGUMENT_VALUE:
+      return put_value(arg.c().value);
+    case ETB_GRAPH_ARGUMENT_VALUES:
+      return put_values(arg);
+    case ETB_GRAPH_ARGUMENT_INT:
+      return put("{}", arg.c().as_int);
+    case ETB_GRAPH_ARGUMENT_FLOAT:
+      return put_float(arg.c().as_float);
+    case ETB_GRAPH_ARGUMENT_BOOL:
+      return put("{}", arg.c().as_int != 0);
+    case ETB_GRAPH_ARGUMENT_STRING:
+      return put_string(arg.as_string());
+    case ETB_GRAPH_ARGUMENT_DTYPE:
+      return put("{}", format::dtype_text(static_cast<uint8_t>(arg.c().as_int)));
+    case ETB_GRAPH_ARGUMENT_LAYOUT:
+      return put("layout({})", text_of_layout(arg.c().as_int));
+    case ETB_GRAPH_ARGUMENT_MEMORY_FORMAT:
+      return put("memory_format({})", text_of_memory_format(arg.c().as_int));
+    case ETB_GRAPH_ARGUMENT_DEVICE:
+      out_ += "device(";
+      put_string(arg.as_string());
+      out_ += ')';
+      return;
+    case ETB_GRAPH_ARGUMENT_INTS:
+      return put_brackets("ints", arg.ints(), [this](int64_t value) { put("{}", value); });
+    case ETB_GRAPH_ARGUMENT_FLOATS:
+      return put_brackets("floats", arg.floats(), [this](double value) { put_float(value); });
+    case ETB_GRAPH_ARGUMENT_BOOLS:
+      return put_brackets("bools", arg.ints(), [this](int64_t value) { put("{}", value != 0); });
+    case ETB_GRAPH_ARGUMENT_STRINGS:
+      return put_brackets("strings", arg.ints(),
+                          [this](int64_t text) { put_string(view_.string(static_cast<uint32_t>(text))); });
+    case ETB_GRAPH_ARGUMENT_SYM_INTS:
+      return put_sym_ints(arg);
+    case ETB_GRAPH_ARGUMENT_COMPLEX:
+      out_ += "complex(";
+      put_list(arg.floats(), [this](double value) { put_float(value); });
+      out_ += ')';
+      return;
+    case ETB_GRAPH_ARGUMENT_GRAPH:
+      return put_name('@', view_.graph(static_cast<uint32_t>(arg.c().as_int)).name());
+    default:
+      out_ += "none";
+  }
+}
+
+void Printer::put_values(const Argument& arg) {
+  put_brackets("values", arg.values(), [this](uint32_t value) {
+    if (value == kNone) {
+      out_ += "none";
+    } else {
+      put_value(value);
+    }
+  });
+}
+
+void Printer::put_sym_ints(const Argument& arg) {
+  out_ += '[';
+  for (uint32_t i = 0; i < arg.values().size(); ++i) {
+    if (i != 0) out_ += ", ";
+    if (arg.values()[i] == kNone) {
+      put("{}", arg.ints()[i]);
+    } else {
+      put_value(arg.values()[i]);
+    }
+  }
+  out_ += ']';
+}
+
+// The shortest text that reads back to the same bits; always with a point, an exponent or a word, so that it
+// is no int.
+void Printer::put_float(double value) {
+  if (std::isnan(value)) {
+    uint64_t bits;
+    std::memcpy(&bits, &value, sizeof(bits));
+    constexpr uint64_t kQuietNan = 0x7ff8000000000000;
+    if (bits == kQuietNan) {
+      out_ += "nan";
+    } else {
+      put("nan(0x{:016x})", bits);
+    }
+    return;
+  }
+  if (std::isinf(value)) {
+    out_ += value < 0 ? "-inf" : "inf";
+    return;
+  }
+  char buffer[32];
+  const auto result = std::to_chars(std::begin(buffer), std::end(buffer), value);
+  const std::string_view text(buffer, static_cast<size_t>(result.ptr - buffer));
+  out_ += text;
+  if (text.find_first_of(".e") == std::string_view::npos) out_ += ".0";
+}
+
+void Printer::put_hex(std::span<const uint8_t> bytes) {
+  constexpr const char* kDigits = "0123456789abcdef";
+  for (const uint8_t byte : bytes) {
+    out_ += kDigits[byte >> 4];
+    out_ += kDigits[byte & 15];
+  }
+}
+
+}  // namespace
+
+std::string print_graph_image(const View& view, const PrintOptions& options) {
+  return Printer(view, options).print();
+}
+
+}  // namespace etb::graph

@@ -1,0 +1,42 @@
+// The text form of a graph image: for people, golden tests and cases written by hand. One node a line:
+//
+//   etg 1
+//   name "forward"
+//   symbol s0 {2..10} hint 7
+//   constant "fc.weight": float32[10, 20] sha256 0xc4f0... = 0x3f80...
+//
+//   graph @forward {
+//     user %x: float32[s0{2..10}, 20]
+//     parameter %w: float32[10, 20] = "fc.weight" as "fc.weight"
+//     %t: float32[20, 10] = aten.permute_copy.default(input=%w, dims=[1, 0]) !1
+//     %y: float32[s0{2..10}, 10] = aten.mm.default(input=%x, mat2=%t) !2 at "model.py":14 in "forward" of "fc"
+//     return %y
+//   }
+//
+// docs/graph_text.md has the grammar. Text and bytes are equal in content: for every image that passes the verifier
+// print(parse(print(image))) == print(image), and for an image of Builder parse(print(image)) == image, byte by byte.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "api/format/graph_builder.hpp"
+#include "etb/cpp/graph_view.hpp"
+
+namespace etb::graph {
+
+struct PrintOptions {
+  // Inline data longer than this many bytes is left out, and so the text does not parse back to the same image.
+  uint64_t max_data_bytes = UINT64_MAX;
+  // The text ends soon after this many bytes, with a comment that says so. A hostile image may name one long text often,
+  // and so describe a text that is far larger than itself.
+  uint64_t max_text_bytes = UINT64_MAX;
+};
+
+// `view` must be of a verified image.
+std::string print_graph_image(const View& view, const PrintOptions& options = {});
+
+// The image, verified. The error names line and column. `#` begins a comment.
+[[nodiscard]] Result<ImageBytes> parse_graph_text(std::string_view text);
+
+}  // namespace etb::graph

@@ -1,0 +1,148 @@
+#include "api/format/graph_text.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "api/format/graph_generator.hpp"
+
+namespace etb::graph {
+namespace {
+
+bool g_rebase = false;
+
+std::string print(const ImageBytes& image) { return print_graph_image(*View::open(image.span())); }
+
+bool are_equal(const ImageBytes& a, const ImageBytes& b) {
+  return std::equal(a.span().begin(), a.span().end(), b.span().begin(), b.span().end());
+}
+
+TEST(GraphText, RoundTripsRandomGraphs) {
+  for (uint64_t seed = 0; seed < 500; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    const auto image = random_graph(seed, 1 + seed % 25).finish();
+    ASSERT_TRUE(image) << image.error().message;
+    const std::string text = print(*image);
+    const auto parsed = parse_graph_text(text);
+    ASSERT_TRUE(parsed) << parsed.error().message << "\n" << text;
+    ASSERT_EQ(print(*parsed), text);
+    ASSERT_TRUE(are_equal(*parsed, *image)) << text;
+  }
+}
+
+TEST(GraphText, BytesDoNotDependOnTheOrderOfAdding) {
+  const auto build = [](bool swapped) {
+    Builder builder("forward");
+    const SpecDraft small = {ETB_DTYPE_FLOAT32, {2}, {}, {}};
+    const SpecDraft large = {ETB_DTYPE_FLOAT32, {3}, {0}, {}};
+    if (swapped) builder.add_spec({ETB_DTYPE_INT8, {}, {}, {}});  // unused
+    const uint32_t first = builder.add_spec(swapped ? large : small);
+    const uint32_t second = builder.add_spec(swapped ? small : large);
+    GraphBuilder& graph = builder.add_graph("forward");
+    graph.add_input({ETB_GRAPH_INPUT_USER, tensor("x", swapped ? second : first), "", {}});
+    graph.add_input({ETB_GRAPH_INPUT_USER, tensor("y", swapped ? first : second), "", {}});
+    return builder.finish_unverified();
+  };
+  EXPECT_TRUE(are_equal(build(false), build(true)));
+}
+
+TEST(GraphText, CutsTextAnywhereWithoutCrash) {
+  const std::string text = print(random_graph(3, 10).finish_unverified());
+  for (size_t size = 0; size < text.size(); size += 7) {
+    const auto parsed = parse_graph_text(std::string_view(text).substr(0, size));
+    if (!parsed) {
+      EXPECT_THAT(parsed.error().message, ::testing::StartsWith("graph "));
+    }
+  }
+}
+
+TEST(GraphText, RefusesDeepAndLongFormulas) {
+  const std::string head = "etg 1\nname \"f\"\nsymbol s {0..}\ngraph @f {\n  user %n: sym_int(";
+  const std::string tail = ")\n  return\n}\n";
+  EXPECT_THAT(parse_graph_text(head + std::string(100000, '(') + tail).error().message,
+              ::testing::HasSubstr("a formula of more than 256 terms"));
+  std::string sum = "s";
+  for (int i = 0; i < 100000; ++i) sum += "+s";
+  EXPECT_THAT(parse_graph_text(head + sum + tail).error().message,
+              ::testing::HasSubstr("a formula of more than 256 terms"));
+}
+
+TEST(GraphText, LeavesOutLargeDataOnRequest) {
+  const ImageBytes image = random_graph(2, 1).finish_unverified();
+  PrintOptions options;
+  options.max_data_bytes = 0;
+  EXPECT_THAT(print_graph_image(*View::open(image.span()), options),
+              ::testing::HasSubstr("bytes inside, left out"));
+}
+
+TEST(GraphText, CutsTheTextOnRequest) {
+  const ImageBytes image = random_graph(4, 20).finish_unverified();
+  PrintOptions options;
+  options.max_text_bytes = 500;
+  const std::string text = print_graph_image(*View::open(image.span()), options);
+  EXPECT_LT(text.size(), 5000u);
+  EXPECT_THAT(text, ::testing::EndsWith("# cut: the text has more than 500 bytes\n"));
+}
+
+// tests/golden/graph: NAME.txt is a canonical text and must print as it was parsed; bad-NAME.txt must be refused
+// with the message in its last line. --rebase rewrites both from what happens now.
+class Golden : public ::testing::TestWithParam<std::filesystem::path> {};
+
+TEST_P(Golden, ParsesAndPrintsAsCommitted) {
+  std::ifstream in(GetParam(), std::ios::binary);
+  std::string text((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
+  const bool is_bad = GetParam().filename().string().rfind("bad-", 0) == 0;
+  constexpr std::string_view kMark = "# error: ";
+  std::string expected = text;
+  std::string comment;
+  if (is_bad) {
+    text.resize(std::min(text.find(kMark), text.size()));
+  } else {
+    while (text.compare(comment.size(), 1, "#") == 0)
+      comment = text.substr(0, text.find('\n', comment.size()) + 1);
+  }
+  const auto image = parse_graph_text(text);
+  std::string found;
+  if (is_bad) {
+    found = text + std::string(kMark) + (image ? "none, it was accepted" : image.error().message) + "\n";
+  } else {
+    ASSERT_TRUE(image) << image.error().message;
+    found = comment + print(*image);
+  }
+  EXPECT_EQ(is_bad, !image);
+  if (g_rebase) {
+    std::ofstream(GetParam(), std::ios::binary) << found;
+  } else {
+    EXPECT_EQ(found, expected) << "graph_text_test --rebase rewrites " << GetParam();
+  }
+}
+
+std::vector<std::filesystem::path> golden_files() {
+  std::vector<std::filesystem::path> files;
+  for (const auto& entry : std::filesystem::directory_iterator(ETB_SOURCE_DIR "/tests/golden/graph")) {
+    files.push_back(entry.path());
+  }
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+INSTANTIATE_TEST_SUITE_P(GraphText, Golden, ::testing::ValuesIn(golden_files()), [](const auto& file) {
+  std::string name = file.param.stem().string();
+  std::replace_if(
+      name.begin(), name.end(), [](char c) { return c == '-' || c == '.'; }, '_');
+  return name;
+});
+
+}  // namespace
+}  // namespace etb::graph
+
+int main(int argc, char** argv) {
+  ::testing::InitGoogleTest(&argc, argv);
+  etb::graph::g_rebase = argc > 1 && std::strcmp(argv[1], "--rebase") == 0;
+  return RUN_ALL_TESTS();
+}
