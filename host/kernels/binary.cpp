@@ -79,7 +79,7 @@ etb_status run_division(KernelContext& context, BinaryOp op, const EValue& left,
   LoopParams params;
   // With a rank-0 divisor PyTorch stays in float.
   if (op == BinaryOp::div_trunc && inputs[1].rank() != 0) {
-    params.set(0, int64_t{dtype == Dtype::FLOAT16 ? 11 : dtype == Dtype::BFLOAT16 ? 8 : 0});
+    params.set(0, significant_bits(dtype));
   }
   return run_binary(context, op, Rule::kSame, left, right, params, out);
 }

@@ -269,6 +269,17 @@ Operand::Operand(const Tensor& tensor) noexcept
       dtype_(tensor.dtype()),
       rank_(tensor.rank()) {}
 
+Operand Operand::view(const void* data, Dtype dtype, std::span<const int64_t> sizes,
+                      std::span<const int64_t> strides) noexcept {
+  Operand operand;
+  operand.data_ = data;
+  operand.dtype_ = dtype;
+  operand.sizes_ = sizes.data();
+  operand.strides_ = strides.data();
+  operand.rank_ = static_cast<int>(sizes.size());
+  return operand;
+}
+
 Operand::Operand(const EValue& number) noexcept : is_number_(true) {
   if (number.is_double()) {
     number_.real = number.to_double();

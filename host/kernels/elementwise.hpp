@@ -23,6 +23,9 @@ class Operand {
   explicit Operand(const Tensor& tensor) noexcept;
   // A number (int, double or bool).
   explicit Operand(const EValue& number) noexcept;
+  // Part of a tensor; the arrays stay with the caller.
+  static Operand view(const void* data, Dtype dtype, std::span<const int64_t> sizes,
+                      std::span<const int64_t> strides) noexcept;
 
   const void* data() const noexcept { return data_ != nullptr ? data_ : &number_; }
   Dtype dtype() const noexcept { return dtype_; }
@@ -72,6 +75,11 @@ Dtype result_dtype(std::span<const Operand> operands) noexcept;
 
 // The dtype itself if it is a float, else float32: what ops defined on reals compute in.
 constexpr Dtype real_dtype(Dtype dtype) noexcept { return is_floating(dtype) ? dtype : Dtype::FLOAT32; }
+
+// Bits of the significand of a 16-bit float, for the few formulas that PyTorch rounds step by step; 0 for others.
+constexpr int64_t significant_bits(Dtype dtype) noexcept {
+  return dtype == Dtype::FLOAT16 ? 11 : dtype == Dtype::BFLOAT16 ? 8 : 0;
+}
 
 // Whether PyTorch stores a result of one dtype into an output of another: not float into integer, not number into bool.
 constexpr bool can_store(Dtype result, Dtype out) noexcept {

@@ -165,9 +165,9 @@ ETB_INLINE T v_clamp(T x, T low, T high) {
 }
 
 template <class T>
-ETB_INLINE T v_logit(T x, T eps) {
+ETB_INLINE T v_logit(T x, T eps, T bits) {
   const T inside = eps < 0 ? x : (x < eps ? eps : (x > T(1) - eps ? T(1) - eps : x));
-  return v_log(inside / (T(1) - inside));
+  return v_log(v_round_bits(inside / v_round_bits(T(1) - inside, bits), bits));
 }
 
 ETB_INLINE float v_atan2(float y, float x) { return __builtin_atan2f(y, x); }

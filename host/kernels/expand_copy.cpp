@@ -1,0 +1,52 @@
+// aten::expand_copy: sizes of 1 repeated.
+#include "host/kernels/dims.hpp"
+#include "host/kernels/kernel.hpp"
+
+namespace etb::host {
+namespace {
+
+// expand_copy(self, size, implicit, out): -1 keeps a size.
+etb_status expand_copy_out(KernelContext& context, EValue** args) {
+  const Tensor& self = args[0]->tensor();
+  const IntList wanted = args[1]->ints();
+  Tensor& out = args[3]->tensor();
+  const int rank = static_cast<int>(wanted.size()), added = rank - self.rank();
+  if (wanted.size() > kMaxRank || added < 0) {
+    return context.fail(ETB_INVALID_ARGUMENT, "%zu sizes for a tensor of rank %d", wanted.size(),
+                        self.rank());
+  }
+  StridedCopy copy;
+  copy.element_nbytes = element_nbytes(self.dtype());
+  copy.rank = rank;
+  copy.from = self.data();
+  for (int dim = 0; dim < rank; ++dim) {
+    const int own = dim - added;
+    const int64_t size = wanted[static_cast<size_t>(dim)];
+    const bool keeps = own >= 0 && (size == -1 || size == self.size(own));
+    if (!keeps && (size < 0 || (own >= 0 && self.size(own) != 1))) {
+      return context.fail(ETB_INVALID_ARGUMENT, "dim %d of %s cannot become %lld", dim,
+                          SizesText(self.sizes()).text, static_cast<long long>(size));
+    }
+    copy.sizes[dim] = keeps ? self.size(own) : size;
+    copy.from_strides[dim] = keeps ? self.stride(own) : 0;
+  }
+  if (const etb_status status = resize_output(context, out, {copy.sizes, static_cast<size_t>(rank)});
+      status != ETB_OK)
+    return status;
+  if (self.dtype() != out.dtype()) {
+    return context.fail(ETB_INVALID_TYPE, "the output is %s, expected %s", to_text(out.dtype()),
+                        to_text(self.dtype()));
+  }
+  copy.to = out.data();
+  for (int dim = 0; dim < rank; ++dim) copy.to_strides[dim] = out.stride(dim);
+  copy.run();
+  return ETB_OK;
+}
+
+constexpr Kernel kRows[] = {{"aten::expand_copy.out", "TIbT", expand_copy_out}};
+
+}  // namespace
+
+ETB_PUBLISH_KERNELS(expand_copy, kRows);
+
+}  // namespace etb::host

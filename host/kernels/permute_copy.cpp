@@ -1,0 +1,82 @@
+// aten::permute_copy, transpose_copy and t_copy: reordered dims.
+#include "host/kernels/dims.hpp"
+#include "host/kernels/kernel.hpp"
+
+namespace etb::host {
+namespace {
+
+// order[i] is the dim of `self` that becomes dim i.
+etb_status permute(KernelContext& context, const Tensor& self, const int* order, Tensor& out) {
+  int64_t sizes[kMaxRank];
+  const int rank = self.rank();
+  for (int i = 0; i < rank; ++i) sizes[i] = self.size(order[i]);
+  if (const etb_status status = resize_output(context, out, {sizes, static_cast<size_t>(rank)});
+      status != ETB_OK)
+    return status;
+  if (self.dtype() != out.dtype()) {
+    return context.fail(ETB_INVALID_TYPE, "the output is %s, expected %s", to_text(out.dtype()),
+                        to_text(self.dtype()));
+  }
+  StridedCopy copy;
+  copy.element_nbytes = element_nbytes(self.dtype());
+  copy.rank = rank;
+  copy.to = out.data();
+  copy.from = self.data();
+  for (int i = 0; i < rank; ++i) {
+    copy.sizes[i] = sizes[i];
+    copy.to_strides[i] = out.stride(i);
+    copy.from_strides[i] = self.stride(order[i]);
+  }
+  copy.run();
+  return ETB_OK;
+}
+
+etb_status permute_copy_out(KernelContext& context, EValue** args) {
+  const Tensor& self = args[0]->tensor();
+  const IntList dims = args[1]->ints();
+  if (dims.size() != static_cast<size_t>(self.rank())) {
+    return context.fail(ETB_INVALID_ARGUMENT, "%zu dims for a tensor of rank %d", dims.size(), self.rank());
+  }
+  int order[kMaxRank];
+  DimSet seen;
+  for (int i = 0; i < self.rank(); ++i) {
+    if (const etb_status status = wrap_dim(context, dims[static_cast<size_t>(i)], self.rank(), &order[i]);
+        status != ETB_OK)
+      return status;
+    if (seen.test(static_cast<size_t>(order[i])))
+      return context.fail(ETB_INVALID_ARGUMENT, "dim %d appears twice", order[i]);
+    seen.set(static_cast<size_t>(order[i]));
+  }
+  return permute(context, self, order, args[2]->tensor());
+}
+
+etb_status swap_dims(KernelContext& context, const Tensor& self, int64_t first, int64_t second, Tensor& out) {
+  int order[kMaxRank], a = 0, b = 0;
+  if (const etb_status status = wrap_dim(context, first, self.rank(), &a); status != ETB_OK) return status;
+  if (const etb_status status = wrap_dim(context, second, self.rank(), &b); status != ETB_OK) return status;
+  for (int i = 0; i < self.rank(); ++i) order[i] = i == a ? b : i == b ? a : i;
+  return permute(context, self, order, out);
+}
+
+etb_status transpose_copy_out(KernelContext& context, EValue** args) {
+  return swap_dims(context, args[0]->tensor(), args[1]->to_int(), args[2]->to_int(), args[3]->tensor());
+}
+
+etb_status t_copy_out(KernelContext& context, EValue** args) {
+  const Tensor& self = args[0]->tensor();
+  if (self.rank() > 2)
+    return context.fail(ETB_INVALID_ARGUMENT, "the input has rank %d, expected at most 2", self.rank());
+  return swap_dims(context, self, 0, self.rank() < 2 ? 0 : 1, args[1]->tensor());
+}
+
+constexpr Kernel kRows[] = {
+    {"aten::permute_copy.out", "TIT", permute_copy_out},
+    {"aten::transpose_copy.int_out", "TiiT", transpose_copy_out},
+    {"aten::t_copy.out", "TT", t_copy_out},
+};
+
+}  // namespace
+
+ETB_PUBLISH_KERNELS(permute_copy, kRows);
+
+}  // namespace etb::host

@@ -1,0 +1,109 @@
+// aten::slice_copy, narrow_copy and select_copy: part of a tensor along one dim.
+#include <algorithm>
+
+#include "host/kernels/dims.hpp"
+#include "host/kernels/kernel.hpp"
+
+namespace etb::host {
+namespace {
+
+// Copies `count` slices of `self`, from `start` on and `step` apart, along `dim`; `drops_dim` leaves the dim out of the result.
+etb_status copy_slices(KernelContext& context, const Tensor& self, int dim, int64_t start, int64_t count,
+                       int64_t step, bool drops_dim, Tensor& out) {
+  int64_t sizes[kMaxRank];
+  size_t rank = 0;
+  for (int i = 0; i < self.rank(); ++i) {
+    if (i != dim) sizes[rank++] = self.size(i);
+    if (i == dim && !drops_dim) sizes[rank++] = count;
+  }
+  if (const etb_status status = resize_output(context, out, {sizes, rank}); status != ETB_OK) return status;
+  if (self.dtype() != out.dtype()) {
+    return context.fail(ETB_INVALID_TYPE, "the output is %s, expected %s", to_text(out.dtype()),
+                        to_text(self.dtype()));
+  }
+  if (out.numel() == 0) return ETB_OK;
+  StridedCopy copy;
+  copy.element_nbytes = element_nbytes(self.dtype());
+  copy.rank = out.rank();
+  copy.to = out.data();
+  copy.from = self.data_as<char>() + static_cast<size_t>(start * self.stride(dim)) * copy.element_nbytes;
+  for (int i = 0; i < out.rank(); ++i) {
+    const int own = drops_dim && i >= dim ? i + 1 : i;
+    copy.sizes[i] = out.size(i);
+    copy.to_strides[i] = out.stride(i);
+    copy.from_strides[i] = own == dim ? self.stride(own) * step : self.stride(own);
+  }
+  copy.run();
+  return ETB_OK;
+}
+
+etb_status expect_rank(KernelContext& context, const Tensor& self) {
+  return self.rank() > 0 ? ETB_OK
+                         : context.fail(ETB_INVALID_ARGUMENT, "the input has rank 0, expected at least 1");
+}
+
+// slice_copy(self, dim, start, end, step, out): bounds beyond the ends are clamped, as in Python.
+etb_status slice_copy_out(KernelContext& context, EValue** args) {
+  const Tensor& self = args[0]->tensor();
+  int dim = 0;
+  if (const etb_status status = expect_rank(context, self); status != ETB_OK) return status;
+  if (const etb_status status = wrap_dim(context, args[1]->to_int(), self.rank(), &dim); status != ETB_OK)
+    return status;
+  const int64_t size = self.size(dim), step = args[4]->to_int();
+  if (step <= 0)
+    return context.fail(ETB_INVALID_ARGUMENT, "step is %lld, expected at least 1",
+                        static_cast<long long>(step));
+  const auto bound = [size](const EValue& value, int64_t absent) {
+    if (value.is_none()) return absent;
+    const int64_t wanted = value.to_int();
+    return std::clamp<int64_t>(wanted < 0 ? wanted + size : wanted, 0, size);
+  };
+  const int64_t start = bound(*args[2], 0), end = std::max(start, bound(*args[3], size));
+  const int64_t count = (end - start) / step + ((end - start) % step != 0 ? 1 : 0);
+  return copy_slices(context, self, dim, start, count, step, false, args[5]->tensor());
+}
+
+// narrow_copy(self, dim, start, length, out)
+etb_status narrow_copy_out(KernelContext& context, EValue** args) {
+  const Tensor& self = args[0]->tensor();
+  int dim = 0;
+  if (const etb_status status = expect_rank(context, self); status != ETB_OK) return status;
+  if (const etb_status status = wrap_dim(context, args[1]->to_int(), self.rank(), &dim); status != ETB_OK)
+    return status;
+  const int64_t size = self.size(dim), length = args[3]->to_int();
+  int64_t start = args[2]->to_int();
+  if (start >= -size && start < 0) start += size;
+  if (start < 0 || start > size || length < 0 || length > size - start) {
+    return context.fail(ETB_INVALID_ARGUMENT, "start %lld, length %lld along a dim of size %lld",
+                        static_cast<long long>(start), static_cast<long long>(length),
+                        static_cast<long long>(size));
+  }
+  return copy_slices(context, self, dim, start, length, 1, false, args[4]->tensor());
+}
+
+// select_copy(self, dim, index, out)
+etb_status select_copy_out(KernelContext& context, EValue** args) {
+  const Tensor& self = args[0]->tensor();
+  int dim = 0;
+  if (const etb_status status = expect_rank(context, self); status != ETB_OK) return status;
+  if (const etb_status status = wrap_dim(context, args[1]->to_int(), self.rank(), &dim); status != ETB_OK)
+    return status;
+  const int64_t size = self.size(dim), index = args[2]->to_int();
+  if (index < -size || index >= size) {
+    return context.fail(ETB_INVALID_ARGUMENT, "index %lld along a dim of size %lld",
+                        static_cast<long long>(index), static_cast<long long>(size));
+  }
+  return copy_slices(context, self, dim, index < 0 ? index + size : index, 1, 1, true, args[3]->tensor());
+}
+
+constexpr Kernel kRows[] = {
+    {"aten::slice_copy.Tensor_out", "TinniT", slice_copy_out},
+    {"aten::narrow_copy.out", "TiiiT", narrow_copy_out},
+    {"aten::select_copy.int_out", "TiiT", select_copy_out},
+};
+
+}  // namespace
+
+ETB_PUBLISH_KERNELS(slice_copy, kRows);
+
+}  // namespace etb::host

@@ -1,0 +1,131 @@
+// aten::view_copy, unsqueeze_copy and squeeze_copy: the same elements, in row-major order, with other sizes.
+#include <cstring>
+
+#include "host/kernels/dims.hpp"
+#include "host/kernels/kernel.hpp"
+
+namespace etb::host {
+namespace {
+
+// Walks all elements of a tensor in row-major order of its dims.
+class RowMajorWalk {
+ public:
+  explicit RowMajorWalk(const Tensor& tensor) : tensor_(tensor) {}
+  int64_t offset() const { return offset_; }
+  void advance() {
+    for (int dim = tensor_.rank() - 1; dim >= 0; --dim) {
+      offset_ += tensor_.stride(dim);
+      if (++indices_[dim] < tensor_.size(dim)) return;
+      offset_ -= tensor_.stride(dim) * tensor_.size(dim);
+      indices_[dim] = 0;
+    }
+  }
+
+ private:
+  const Tensor& tensor_;
+  int64_t indices_[kMaxRank] = {};
+  int64_t offset_ = 0;
+};
+
+etb_status copy_as(KernelContext& context, const Tensor& self, std::span<const int64_t> sizes, Tensor& out) {
+  if (const etb_status status = resize_output(context, out, sizes); status != ETB_OK) return status;
+  if (self.dtype() != out.dtype()) {
+    return context.fail(ETB_INVALID_TYPE, "the output is %s, expected %s", to_text(out.dtype()),
+                        to_text(self.dtype()));
+  }
+  if (self.numel() != out.numel()) {
+    return context.fail(ETB_INVALID_ARGUMENT, "%s cannot be viewed as %s", SizesText(self.sizes()).text,
+                        SizesText(sizes).text);
+  }
+  if (self.numel() == 0) return ETB_OK;
+  if (self.is_contiguous() && out.is_contiguous()) {
+    if (out.data() != self.data()) std::memmove(out.data(), self.data(), self.nbytes());
+    return ETB_OK;
+  }
+  const size_t nbytes = element_nbytes(self.dtype());
+  RowMajorWalk from(self), to(out);
+  for (int64_t i = 0; i < self.numel(); ++i, from.advance(), to.advance()) {
+    std::memcpy(out.data_as<char>() + static_cast<size_t>(to.offset()) * nbytes,
+                self.data_as<char>() + static_cast<size_t>(from.offset()) * nbytes, nbytes);
+  }
+  return ETB_OK;
+}
+
+// view_copy(self, size, out): one size may be -1.
+etb_status view_copy_out(KernelContext& context, EValue** args) {
+  const Tensor& self = args[0]->tensor();
+  const IntList wanted = args[1]->ints();
+  if (wanted.size() > kMaxRank)
+    return context.fail(ETB_INVALID_ARGUMENT, "%zu sizes, expected at most %d", wanted.size(), kMaxRank);
+  int64_t sizes[kMaxRank], known = 1;
+  int open = -1;
+  for (size_t i = 0; i < wanted.size(); ++i) {
+    sizes[i] = wanted[i];
+    if (sizes[i] == -1 && open < 0) {
+      open = static_cast<int>(i);
+    } else if (sizes[i] < 0 || __builtin_mul_overflow(known, sizes[i], &known)) {
+      return context.fail(ETB_INVALID_ARGUMENT, "size %zu is %lld", i, static_cast<long long>(sizes[i]));
+    }
+  }
+  if (open >= 0) {
+    if (known == 0 || self.numel() % known != 0) {
+      return context.fail(ETB_INVALID_ARGUMENT, "%lld elements do not fill size %d",
+                          static_cast<long long>(self.numel()), open);
+    }
+    sizes[open] = self.numel() / known;
+  }
+  return copy_as(context, self, {sizes, wanted.size()}, args[2]->tensor());
+}
+
+etb_status unsqueeze_copy_out(KernelContext& context, EValue** args) {
+  const Tensor& self = args[0]->tensor();
+  int dim = 0;
+  if (self.rank() == kMaxRank)
+    return context.fail(ETB_NOT_SUPPORTED, "the result has more than %d dims", kMaxRank);
+  if (const etb_status status = wrap_dim(context, args[1]->to_int(), self.rank() + 1, &dim); status != ETB_OK)
+    return status;
+  int64_t sizes[kMaxRank];
+  for (int i = 0; i <= self.rank(); ++i) sizes[i] = i < dim ? self.size(i) : i == dim ? 1 : self.size(i - 1);
+  return copy_as(context, self, {sizes, static_cast<size_t>(self.rank()) + 1}, args[2]->tensor());
+}
+
+etb_status squeeze(KernelContext& context, const Tensor& self, const DimSet& dims, Tensor& out) {
+  int64_t sizes[kMaxRank];
+  size_t count = 0;
+  for (int i = 0; i < self.rank(); ++i) {
+    if (!dims.test(static_cast<size_t>(i)) || self.size(i) != 1) sizes[count++] = self.size(i);
+  }
+  return copy_as(context, self, {sizes, count}, out);
+}
+
+etb_status squeeze_copy_dim_out(KernelContext& context, EValue** args) {
+  int dim = 0;
+  if (const etb_status status = wrap_dim(context, args[1]->to_int(), args[0]->tensor().rank(), &dim);
+      status != ETB_OK)
+    return status;
+  return squeeze(context, args[0]->tensor(), DimSet().set(static_cast<size_t>(dim)), args[2]->tensor());
+}
+
+// squeeze_copy(self, dims, out): here an empty list means none.
+etb_status squeeze_copy_dims_out(KernelContext& context, EValue** args) {
+  DimSet dims;
+  if (!args[1]->ints().empty()) {
+    if (const etb_status status = wrap_dims(context, *args[1], args[0]->tensor().rank(), &dims);
+        status != ETB_OK)
+      return status;
+  }
+  return squeeze(context, args[0]->tensor(), dims, args[2]->tensor());
+}
+
+constexpr Kernel kRows[] = {
+    {"aten::view_copy.out", "TIT", view_copy_out},
+    {"aten::unsqueeze_copy.out", "TiT", unsqueeze_copy_out},
+    {"aten::squeeze_copy.dim_out", "TiT", squeeze_copy_dim_out},
+    {"aten::squeeze_copy.dims_out", "TIT", squeeze_copy_dims_out},
+};
+
+}  // namespace
+
+ETB_PUBLISH_KERNELS(view_copy, kRows);
+
+}  // namespace etb::host
