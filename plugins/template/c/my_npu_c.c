@@ -444,11 +444,11 @@ static etb_status ETB_CALL op_table(etb_plugin* plugin, const etb_op_sink* sink,
 /* Whether both have equal sizes in every run: equal numbers, and for dynamic dimensions the same formula. */
 static int have_equal_sizes(const etb_graph_spec* a, const etb_graph_spec* b) {
   uint32_t i;
-  if (a->rank != b->rank) return 0;
+  if (a->rank != b->rank || a->dynamic_dims != b->dynamic_dims) return 0;
   for (i = 0; i < a->rank; ++i) {
-    const int is_static = a->sizes[i] == a->min_sizes[i] && b->sizes[i] == b->min_sizes[i];
+    const int is_dynamic = (a->dynamic_dims >> i & 1) != 0;
     const int same_formula = a->exprs[i] == b->exprs[i] && a->exprs[i] != ETB_GRAPH_NONE;
-    if (a->sizes[i] != b->sizes[i] || (!is_static && !same_formula)) return 0;
+    if (a->sizes[i] != b->sizes[i] || (is_dynamic && !same_formula)) return 0;
   }
   return 1;
 }

@@ -84,7 +84,7 @@ struct MyNpu {
     if (operands[0].is_constant_or_state() || operands[1].is_constant_or_state())
       return etb::Claim::no("com.example.my-npu.constant",
                             "a constant or state operand, expected run-time values");
-    if (const auto alpha = node.find_argument("alpha"); alpha && alpha->as_int != 1 && alpha->as_float != 1)
+    if (const auto alpha = node.find_arg("alpha"); alpha && alpha->as_int() != 1 && alpha->as_float() != 1)
       return etb::Claim::no("attribute", "alpha, expected 1");
     return etb::Claim::alone();  // each sum is a payload of its own
   }

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "etb/aot.h"
-#include "etb/cpp/graph.hpp"
+#include "etb/cpp/node.hpp"
 #include "etb/cpp/option.hpp"
 #include "etb/cpp/payload.hpp"
 #include "etb/cpp/tensor.hpp"
@@ -108,7 +108,7 @@ inline Claim check_value(const Value& value, const OpRow& row) {
   if (spec.rank < row.min_rank || spec.rank > row.max_rank)
     return Claim::no("rank", where + "rank " + std::to_string(spec.rank) + ", expected " +
                                  std::to_string(row.min_rank) + " to " + std::to_string(row.max_rank));
-  if (spec.is_dynamic && !row.dynamic_sizes)
+  if (spec.dynamic_dims != 0 && !row.dynamic_sizes)
     return Claim::no("dynamic", where + "dynamic sizes, expected static ones");
   if (!has_layout(spec, row.layouts)) return Claim::no("layout", where + "dim order not taken");
   return Claim::yes();
@@ -147,8 +147,8 @@ inline const OpRow* find_row(std::span<const OpRow> rows, std::string_view op) {
 // The claim of plugin type P for one node: its op row first, then P::claim when P has one.
 template <class P>
 Claim claim_node(const P& plugin, const Node& node) {
-  const OpRow* row = detail::find_row(P::kOps, node.op());
-  if (row == nullptr) return Claim::no("op", std::string(node.op()) + ": not in the op table");
+  const OpRow* row = detail::find_row(P::kOps, node.op_name());
+  if (row == nullptr) return Claim::no("op", std::string(node.op_name()) + ": not in the op table");
   if (Claim claim = detail::check_row(node, *row); !claim.is_claimed) return claim;
   if constexpr (requires { plugin.claim(node); })
     return plugin.claim(node);
@@ -251,7 +251,7 @@ Status compile_regions(const P& plugin, const etb_compile_args* args,
       const Node node = graph.node(k);
       if (const Claim claim = claim_node(plugin, node); !claim.is_claimed)
         return make_error(Code::NOT_SUPPORTED, where + ": node " + std::to_string(node.id()) + " (" +
-                                                   std::string(node.op()) + "): " + claim.reason + ": " +
+                                                   std::string(node.op_name()) + "): " + claim.reason + ": " +
                                                    claim.text);
     }
     auto artifact = plugin.compile(Region(graph, specs, options, args->constants));
