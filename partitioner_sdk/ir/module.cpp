@@ -92,6 +92,7 @@ Argument parse_default(const ops::Argument& argument) {
   if (!argument.has_default || text == "none") return Nothing{};
   if (text == "true" || text == "false") return text == "true";
   if (text.front() == '"') return text.substr(1, text.size() - 2);
+  if (argument.type.base == ops::BaseType::kMemoryFormat) return static_cast<MemoryFormat>(text.front() - '0');
   if (text.front() != '[') {
     if (text.find_first_of(".en") == std::string::npos) return Dim(std::strtoll(text.c_str(), nullptr, 10));
     return std::strtod(text.c_str(), nullptr);

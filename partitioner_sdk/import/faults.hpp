@@ -1,0 +1,35 @@
+// Collects everything that is wrong with an archive, so that one error lists every offender.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "etb/cpp/result.hpp"
+
+namespace etb::pt2 {
+
+class Faults {
+ public:
+  void add(Code code, std::string message) {
+    if (count_++ == 0) code_ = code;
+    if (lines_.size() < kMaxLines) lines_.push_back(std::move(message));
+  }
+  void add(Error error) { add(error.code, std::move(error.message)); }
+  bool is_empty() const { return count_ == 0; }
+  // Success, or the first fault's code with one line a fault.
+  Status status() const {
+    if (is_empty()) return {};
+    std::string message;
+    for (const std::string& line : lines_) message += (message.empty() ? "" : "\n") + line;
+    if (count_ > lines_.size()) message += "\nand " + std::to_string(count_ - lines_.size()) + " more";
+    return make_error(code_, std::move(message));
+  }
+
+ private:
+  static constexpr size_t kMaxLines = 100;
+  Code code_ = Code::INVALID_DATA;
+  size_t count_ = 0;
+  std::vector<std::string> lines_;
+};
+
+}  // namespace etb::pt2

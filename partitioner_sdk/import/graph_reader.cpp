@@ -1,0 +1,473 @@
+#include "partitioner_sdk/import/graph_reader.hpp"
+
+#include <algorithm>
+
+#include "partitioner_sdk/import/source_location.hpp"
+#include "partitioner_sdk/import/tensor_meta.hpp"
+
+namespace etb::pt2 {
+
+namespace {
+
+using ir::Argument;
+using ir::Dim;
+using ir::ValueId;
+
+constexpr uint32_t kMaxDepth = 32;
+
+// The one member of a union object; absent when there is not exactly one.
+Json union_member(Json json) {
+  if (!json.is_object() || json.size() != 1) return {};
+  return *json.begin();
+}
+
+// The name that a value of the JSON goes by: tensors have "name", symbolic numbers "as_name".
+std::string_view name_of(Json member) {
+  return (member["name"] ? member["name"] : member["as_name"]).as_string().value_or("");
+}
+
+// Python's and sympy's functions on symbolic numbers, as the program's own ops.
+std::string_view prim_op(std::string_view text) {
+  constexpr std::pair<std::string_view, std::string_view> kRows[] = {
+      {"_operator.add", "executorch_prim.add.Scalar"},
+      {"_operator.sub", "executorch_prim.sub.Scalar"},
+      {"_operator.mul", "executorch_prim.mul.Scalar"},
+      {"_operator.floordiv", "executorch_prim.floordiv.Scalar"},
+      {"_operator.truediv", "executorch_prim.truediv.Scalar"},
+      {"_operator.mod", "executorch_prim.mod.Scalar"},
+      {"_operator.eq", "executorch_prim.eq.Scalar"},
+      {"_operator.gt", "executorch_prim.gt.Scalar"},
+      {"_operator.lt", "executorch_prim.lt.Scalar"},
+      {"_operator.ge", "executorch_prim.ge.Scalar"},
+      {"_operator.le", "executorch_prim.le.Scalar"},
+      {"_operator.neg", "executorch_prim.neg.Scalar"},
+      {"math.ceil", "executorch_prim.ceil.Scalar"},
+      {"math.trunc", "executorch_prim.trunc.Scalar"},
+      {"round", "executorch_prim.round.Scalar"},
+      {"builtins.round", "executorch_prim.round.Scalar"},
+      {"torch.sym_max", "executorch_prim.sym_max.Scalar"},
+      {"torch.sym_min", "executorch_prim.sym_min.Scalar"},
+      {"torch.sym_float", "executorch_prim.sym_float.Scalar"},
+      {"torch.sym_int", "executorch_prim.sym_int.Scalar"},
+      {"torch.sym_not", "executorch_prim.sym_not.Scalar"},
+      {"torch.sym_ite", "executorch_prim.sym_ite.Scalar"},
+  };
+  for (const auto& [python, name] : kRows) {
+    if (text == python) return name;
+  }
+  return {};
+}
+
+}  // namespace
+
+GraphReader::Target GraphReader::read_target(std::string_view text) {
+  if (const std::string_view prim = prim_op(text); !prim.empty()) return {std::string(prim)};
+  constexpr std::string_view kOps = "torch.ops.", kHigherOrder = "higher_order.";
+  if (text.substr(0, kOps.size()) != kOps) return {};
+  text.remove_prefix(kOps.size());
+  if (text.substr(0, kHigherOrder.size()) == kHigherOrder) {
+    const std::string_view name = text.substr(kHigherOrder.size());
+    if (name == "wrap_with_set_grad_enabled" || name == "wrap_with_autocast")
+      return {std::string(name), true};
+    for (const std::string_view known : {"cond", "map_impl", "while_loop", "scan"}) {
+      if (name == known) return {"higher_order." + std::string(name) + ".default"};
+    }
+    return {};
+  }
+  return {ops::find_schema(text) == nullptr ? std::string() : std::string(text)};
+}
+
+void GraphReader::index_tables(Json graph) {
+  Tables& tables = tables_.emplace_back();
+  const auto fill = [&](const char* key, Table& table) {
+    for (const Json row : graph[key]) table.emplace(row.key(), row);
+  };
+  fill("tensor_values", tables.tensors);
+  fill("sym_int_values", tables.ints);
+  fill("sym_float_values", tables.floats);
+  fill("sym_bool_values", tables.bools);
+}
+
+void GraphReader::read_method(Json graph, Scope& out_scope) {
+  module_.graphs.emplace_back().name = "forward";
+  index_tables(graph);
+  read_inputs(graph, 0, out_scope);
+  read_nodes(graph, 0, out_scope);
+  tables_.pop_back();
+}
+
+uint32_t GraphReader::read_subgraph(Json graph, std::string name) {
+  const auto index = static_cast<uint32_t>(module_.graphs.size());
+  module_.graphs.emplace_back().name = std::move(name);
+  if (++depth_ > kMaxDepth) {
+    faults_.add(Code::NOT_SUPPORTED, "graphs nest deeper than " + std::to_string(kMaxDepth));
+  } else {
+    Scope scope;
+    index_tables(graph);
+    read_inputs(graph, index, scope);
+    read_nodes(graph, index, scope);
+    for (const Json output : graph["outputs"]) {
+      auto value = read_argument(output, scope, "outputs of graph '" + module_.graphs[index].name + "'");
+      if (value) module_.graphs[index].outputs.push_back({*std::move(value), ir::OutputKind::kUser, {}});
+    }
+    tables_.pop_back();
+  }
+  --depth_;
+  return index;
+}
+
+void GraphReader::read_inputs(Json graph, uint32_t index, Scope& scope) {
+  for (const Json input : graph["inputs"]) {
+    const Json member = union_member(input);
+    // A literal stands for a Python argument that was specialised; its value is in the nodes already.
+    const bool is_value =
+        member.key() == "as_tensor" || (member.key().substr(0, 7) == "as_sym_" && member["as_name"]);
+    if (!is_value) continue;
+    if (const auto id = define(input, index, scope, "inputs of the graph")) {
+      module_.graphs[index].inputs.push_back({*id, ir::InputKind::kUser, {}, ir::kNone});
+    }
+  }
+}
+
+void GraphReader::read_nodes(Json graph, uint32_t index, Scope& scope) {
+  for (const Json node : graph["nodes"]) read_node(node, index, scope);
+}
+
+void GraphReader::read_node(Json node, uint32_t index, Scope& scope) {
+  ir::Node out;
+  out.source = module_.add_source(read_source(node["metadata"]));
+  out.debug_handle = next_debug_handle_++;
+  const std::string_view text = node["target"].as_string().value_or("");
+  const std::string at = ir::format_source(module_, out.source);
+  const std::string name(node["name"].as_string().value_or(""));
+  const std::string where = (name.empty() ? std::string(text) : name + " = " + std::string(text)) +
+                            (at.empty() ? "" : " (" + at + ")");
+  const Target target = read_target(text);
+  if (target.is_inlined) return inline_graph(node, target.name == "wrap_with_autocast", index, scope, where);
+  if (target.name.empty()) {
+    faults_.add(Code::NOT_SUPPORTED, where + ": unknown op");
+  } else {
+    out.op = module_.op(target.name);
+    read_schema_arguments(node, out, scope, where);
+  }
+  // Results are defined even so, or every later use of them would be a fault of its own.
+  read_results(node, out, index, scope, where);
+  if (!target.name.empty()) module_.graphs[index].nodes.push_back(std::move(out));
+}
+
+void GraphReader::read_schema_arguments(Json node, ir::Node& out, const Scope& scope,
+                                        const std::string& where) {
+  const ops::Schema* schema = module_.op(out).schema;
+  if (schema == nullptr) {
+    for (const Json input : node["inputs"]) {
+      if (auto value = read_argument(input["arg"], scope, where)) out.args.push_back(*std::move(value));
+    }
+    return;
+  }
+  out.args = module_.op(out).defaults;
+  std::vector<bool> is_given(out.args.size(), false);
+  for (const Json input : node["inputs"]) {
+    const std::string_view name = input["name"].as_string().value_or("");
+    const int position = schema->find_argument(name);
+    if (position < 0) {
+      faults_.add(Code::NOT_SUPPORTED, where + ": " + std::string(schema->name()) + " has no argument '" +
+                                           std::string(name) + "'");
+      continue;
+    }
+    const auto at = static_cast<size_t>(position);
+    is_given[at] = true;
+    auto value = read_argument(input["arg"], scope, where);
+    if (!value) continue;
+    const ops::Argument row = schema->argument(static_cast<uint32_t>(at));
+    // The archive writes an empty list without a type, and a number where a list of equal numbers is meant.
+    const auto* list = ir::get_if<ir::ValueList>(*value);
+    if (list != nullptr && list->ids.empty() && row.type.base == ops::BaseType::kInt) *value = ir::Dims{};
+    if (row.type.is_list && row.type.list_size != 0 && ir::get_if<Dim>(*value) != nullptr) {
+      *value = ir::Dims(row.type.list_size, *ir::get_if<Dim>(*value));
+    }
+    out.args[at] = *std::move(value);
+  }
+  for (uint32_t i = 0; i < schema->argument_count(); ++i) {
+    const ops::Argument row = schema->argument(i);
+    if (!is_given[i] && !row.has_default) {
+      faults_.add(Code::INVALID_DATA, where + ": argument '" + std::string(row.name) + "' is missing");
+    }
+  }
+}
+
+void GraphReader::read_results(Json node, ir::Node& out, uint32_t index, Scope& scope,
+                               const std::string& where) {
+  for (const Json output : node["outputs"]) {
+    const Json member = union_member(output);
+    if (member.key() == "as_tensors") {
+      for (const Json item : member) {
+        if (const auto id = define(item, index, scope, where)) out.outputs.push_back(*id);
+      }
+    } else if (const auto id = define(output, index, scope, where)) {
+      out.outputs.push_back(*id);
+    }
+  }
+}
+
+// The nodes of a wrapper's graph take its place: its inputs are the operands, its outputs the node's results.
+void GraphReader::inline_graph(Json node, bool is_autocast, uint32_t index, Scope& scope,
+                               const std::string& where) {
+  constexpr size_t kAutocastEnabled = 2;  // behind device and dtype
+  Json body;
+  std::vector<std::optional<Argument>> operands;
+  size_t position = 0;
+  for (const Json input : node["inputs"]) {
+    const Json member = union_member(input["arg"]);
+    if (is_autocast && position++ == kAutocastEnabled && member.as_bool().value_or(true)) {
+      faults_.add(Code::NOT_SUPPORTED, where + ": autocast changes dtypes at run time; export without it");
+      return;
+    }
+    if (body) {
+      operands.push_back(read_argument(input["arg"], scope, where));
+    } else if (member.key() == "as_graph") {
+      body = member["graph"];
+    }
+  }
+  if (!body || depth_ >= kMaxDepth) {
+    faults_.add(Code::NOT_SUPPORTED, where + (body ? ": graphs nest too deeply" : ": no graph inside"));
+    return;
+  }
+  Scope inner;
+  position = 0;
+  for (const Json input : body["inputs"]) {
+    if (position < operands.size()) {
+      inner.emplace(name_of(union_member(input)), operands[position].value_or(ir::Nothing{}));
+    }
+    ++position;
+  }
+  ++depth_;
+  index_tables(body);
+  read_nodes(body, index, inner);
+  const Json results = node["outputs"];
+  Json::Iterator result = results.begin();
+  for (const Json output : body["outputs"]) {
+    if (!(result != results.end())) break;
+    scope.insert_or_assign(name_of(union_member(*result)),
+                           read_argument(output, inner, where).value_or(ir::Nothing{}));
+    ++result;
+  }
+  tables_.pop_back();
+  --depth_;
+}
+
+std::optional<ir::Value> GraphReader::read_value(std::string_view kind, std::string_view name,
+                                                 const std::string& where) {
+  ir::Value value;
+  value.name = name;
+  const Tables& tables = tables_.back();
+  const auto find = [&](const Table& table) {
+    const auto found = table.find(name);
+    return found == table.end() ? Json() : found->second;
+  };
+  if (kind == "as_tensor") {
+    const Json meta = find(tables.tensors);
+    auto spec = meta ? read_tensor_meta(meta, module_.symbols)
+                     : Result<ir::TensorSpec>(make_error(Code::INVALID_DATA, "no description"));
+    if (!spec) {
+      faults_.add(with_context(std::move(spec).error(), where + ": tensor '" + std::string(name) + "'"));
+      return std::nullopt;
+    }
+    value.spec = *std::move(spec);
+    return value;
+  }
+  if (kind == "as_sym_int") {
+    value.kind = ir::ValueKind::kInt;
+    const Json row = find(tables.ints);
+    auto dim = read_sym_int(row, module_.symbols);
+    if (dim) {
+      value.dim = *dim;
+    } else if (dim.error().code == Code::NOT_SUPPORTED) {
+      // Computed through floats or conditions: a number of its own, known when its node has run.
+      value.dim = module_.symbols.add_symbol({"opaque_" + std::to_string(next_opaque_symbol_++), INT64_MIN,
+                                              ir::kUnbounded, row["as_expr"]["hint"]["as_int"].as_int()});
+    } else {
+      faults_.add(with_context(std::move(dim).error(), where + ": '" + std::string(name) + "'"));
+      return std::nullopt;
+    }
+    return value;
+  }
+  if (kind == "as_sym_float" || kind == "as_sym_bool") {
+    value.kind = kind == "as_sym_float" ? ir::ValueKind::kFloat : ir::ValueKind::kBool;
+    return value;
+  }
+  faults_.add(Code::NOT_SUPPORTED, where + ": a value of kind '" + std::string(kind) + "'");
+  return std::nullopt;
+}
+
+std::optional<ValueId> GraphReader::define(Json result, uint32_t index, Scope& scope,
+                                           const std::string& where) {
+  Json member = union_member(result);
+  std::string_view kind = member.key();
+  // Items of a list come without the union around them.
+  if (!member || (kind != "as_tensor" && kind.substr(0, 7) != "as_sym_")) {
+    kind = result["name"] ? "as_tensor" : kind;
+    member = result["name"] ? result : member;
+  }
+  const auto name = (member["name"] ? member["name"] : member["as_name"]).as_string();
+  if (!name) {
+    faults_.add(Code::NOT_SUPPORTED, where + ": a result of kind '" + std::string(kind) + "'");
+    return std::nullopt;
+  }
+  auto value = read_value(kind, *name, where);
+  if (!value) {
+    scope.emplace(*name, ir::Nothing{});
+    return std::nullopt;
+  }
+  const bool is_int = value->kind == ir::ValueKind::kInt;
+  const Dim dim = value->dim;
+  const ValueId id = module_.graphs[index].add_value(*std::move(value));
+  if (!scope.emplace(*name, is_int ? Argument(dim) : Argument(ir::ValueRef{id})).second) {
+    faults_.add(Code::INVALID_DATA, where + ": '" + std::string(*name) + "' is defined twice");
+    return std::nullopt;
+  }
+  return id;
+}
+
+std::optional<Argument> GraphReader::look_up(std::string_view name, const Scope& scope,
+                                             const std::string& where) {
+  const auto found = scope.find(name);
+  if (found == scope.end()) {
+    faults_.add(Code::INVALID_DATA,
+                where + ": uses '" + std::string(name) + "', which nothing defines before");
+    return std::nullopt;
+  }
+  // What could not be read was reported where it is defined.
+  if (ir::get_if<ir::Nothing>(found->second) != nullptr) return std::nullopt;
+  return found->second;
+}
+
+std::optional<ValueId> GraphReader::read_tensor(Json item, const Scope& scope, const std::string& where) {
+  const auto value = look_up(item["name"].as_string().value_or(""), scope, where);
+  if (!value) return std::nullopt;
+  const auto* ref = ir::get_if<ir::ValueRef>(*value);
+  if (ref == nullptr) {
+    faults_.add(Code::INVALID_DATA, where + ": a tensor was expected");
+    return std::nullopt;
+  }
+  return ref->id;
+}
+
+template <class Item, class Read>
+std::optional<Argument> GraphReader::read_list(Json list, const std::string& where, Read read) {
+  std::vector<Item> items;
+  for (const Json entry : list) {
+    const auto item = read(entry);
+    if (!item) {
+      faults_.add(Code::INVALID_DATA,
+                  where + ": an item of '" + std::string(list.key()) + "' has another kind");
+      return std::nullopt;
+    }
+    items.push_back(Item(*item));
+  }
+  return Argument(std::move(items));
+}
+
+std::optional<Argument> GraphReader::read_values(Json list, const Scope& scope, const std::string& where,
+                                                 bool has_none) {
+  ir::ValueList values;
+  for (const Json item : list) {
+    const Json member = has_none ? union_member(item) : item;
+    if (has_none && member.key() == "as_none") {
+      values.ids.push_back(ir::kNoValue);
+      continue;
+    }
+    const auto id = read_tensor(member, scope, where);
+    if (!id) return std::nullopt;
+    values.ids.push_back(*id);
+  }
+  return Argument(std::move(values));
+}
+
+std::optional<Argument> GraphReader::read_dims(Json list, const Scope& scope, const std::string& where) {
+  ir::Dims dims;
+  for (const Json item : list) {
+    if (const auto value = item["as_int"].as_int()) {
+      dims.emplace_back(*value);
+      continue;
+    }
+    const auto value = look_up(item["as_name"].as_string().value_or(""), scope, where);
+    const Dim* dim = value ? ir::get_if<Dim>(*value) : nullptr;
+    if (dim == nullptr) {
+      if (value) faults_.add(Code::INVALID_DATA, where + ": a symbolic int was expected");
+      return std::nullopt;
+    }
+    dims.push_back(*dim);
+  }
+  return Argument(std::move(dims));
+}
+
+std::optional<Argument> GraphReader::read_argument(Json argument, const Scope& scope,
+                                                   const std::string& where) {
+  const Json member = union_member(argument);
+  const std::string_view kind = member.key();
+  const auto refuse = [&](const std::string& what) -> std::optional<Argument> {
+    faults_.add(Code::NOT_SUPPORTED, where + ": " + what);
+    return std::nullopt;
+  };
+  const auto or_refuse = [&](auto value) -> std::optional<Argument> {
+    if (!value) return refuse("argument of kind '" + std::string(kind) + "' has another content");
+    return Argument(*value);
+  };
+  if (kind == "as_none") return Argument(ir::Nothing{});
+  if (kind == "as_tensor") {
+    const auto id = read_tensor(member, scope, where);
+    return id ? std::optional<Argument>(ir::ValueRef{*id}) : std::nullopt;
+  }
+  if (kind == "as_tensors") return read_values(member, scope, where, false);
+  if (kind == "as_optional_tensors") return read_values(member, scope, where, true);
+  if (kind == "as_optional_tensor") return read_argument(member, scope, where);
+  if (kind == "as_int") {
+    const auto value = member.as_int();
+    return value ? std::optional<Argument>(Dim(*value)) : or_refuse(value);
+  }
+  if (kind == "as_float") return or_refuse(member.as_float());
+  if (kind == "as_bool") return or_refuse(member.as_bool());
+  if (kind == "as_string") {
+    const auto value = member.as_string();
+    return value ? std::optional<Argument>(std::string(*value)) : refuse("string argument without text");
+  }
+  if (kind == "as_ints") return read_list<Dim>(member, where, [](Json item) { return item.as_int(); });
+  if (kind == "as_floats") return read_list<double>(member, where, [](Json item) { return item.as_float(); });
+  if (kind == "as_bools") {
+    ir::BoolList list;
+    for (const Json item : member) list.push_back(item.as_bool().value_or(false));
+    return Argument(std::move(list));
+  }
+  if (kind == "as_strings") {
+    ir::StringList list;
+    for (const Json item : member) list.items.emplace_back(item.as_string().value_or(""));
+    return Argument(std::move(list));
+  }
+  if (kind == "as_sym_ints") return read_dims(member, scope, where);
+  if (kind == "as_sym_int" || kind == "as_sym_float" || kind == "as_sym_bool") {
+    const Json value = union_member(member);
+    if (value.key() == "as_name") return look_up(value.as_string().value_or(""), scope, where);
+    return read_argument(member, scope, where);
+  }
+  if (kind == "as_scalar_type") {
+    const auto dtype = find_dtype(member.as_int().value_or(-1));
+    return dtype ? std::optional<Argument>(*dtype)
+                 : refuse("dtype number " + std::to_string(member.as_int().value_or(-1)));
+  }
+  if (kind == "as_memory_format") return or_refuse(find_memory_format(member.as_int().value_or(-1)));
+  if (kind == "as_layout") {
+    if (member.as_int() == kStridedLayout) return Argument(ir::Layout::kStrided);
+    return refuse("layout number " + std::to_string(member.as_int().value_or(-1)));
+  }
+  if (kind == "as_device")
+    return Argument(ir::Device{std::string(member["type"].as_string().value_or("cpu"))});
+  if (kind == "as_operator") return Argument(std::string(member.as_string().value_or("")));
+  if (kind == "as_graph") {
+    return Argument(ir::GraphRef{
+        read_subgraph(member["graph"], std::string(member["name"].as_string().value_or("graph")) + "_" +
+                                           std::to_string(module_.graphs.size()))});
+  }
+  return refuse("argument of kind '" + std::string(kind) + "'");
+}
+
+}  // namespace etb::pt2

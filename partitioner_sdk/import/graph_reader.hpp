@@ -1,0 +1,64 @@
+// The graph part of a model's JSON: nodes, values and nested graphs.
+#pragma once
+
+#include <string>
+#include <unordered_map>
+
+#include "partitioner_sdk/import/faults.hpp"
+#include "partitioner_sdk/import/json_document.hpp"
+#include "partitioner_sdk/ir/module.hpp"
+
+namespace etb::pt2 {
+
+// Names of one graph of the archive and what they stand for: a ValueRef, or a Dim for a symbolic int.
+using Scope = std::unordered_map<std::string_view, ir::Argument>;
+
+class GraphReader {
+ public:
+  GraphReader(ir::Module& module, Faults& faults) : module_(module), faults_(faults) {}
+
+  // Makes the method: inputs in the order of the JSON (literals left out), nodes, no outputs yet. `out_scope` then says what
+  // each name means. Faults are collected; the graph is only good when there are none.
+  void read_method(Json graph, Scope& out_scope);
+
+  // An argument of the JSON. nullopt after adding a fault.
+  std::optional<ir::Argument> read_argument(Json argument, const Scope& scope, const std::string& where);
+
+ private:
+  struct Target {
+    std::string name;  // "aten.add.Tensor", "" when unknown
+    bool is_inlined = false;
+  };
+  static Target read_target(std::string_view text);
+  uint32_t read_subgraph(Json graph, std::string name);
+  void read_inputs(Json graph, uint32_t index, Scope& scope);
+  void read_nodes(Json graph, uint32_t index, Scope& scope);
+  void read_node(Json node, uint32_t index, Scope& scope);
+  void read_schema_arguments(Json node, ir::Node& out, const Scope& scope, const std::string& where);
+  void read_results(Json node, ir::Node& out, uint32_t index, Scope& scope, const std::string& where);
+  void inline_graph(Json node, bool is_autocast, uint32_t index, Scope& scope, const std::string& where);
+  std::optional<ir::ValueId> define(Json result, uint32_t index, Scope& scope, const std::string& where);
+  std::optional<ir::Value> read_value(std::string_view kind, std::string_view name, const std::string& where);
+  std::optional<ir::Argument> look_up(std::string_view name, const Scope& scope, const std::string& where);
+  template <class Item, class Read>
+  std::optional<ir::Argument> read_list(Json list, const std::string& where, Read read);
+  std::optional<ir::ValueId> read_tensor(Json item, const Scope& scope, const std::string& where);
+  std::optional<ir::Argument> read_values(Json list, const Scope& scope, const std::string& where,
+                                          bool has_none);
+  std::optional<ir::Argument> read_dims(Json list, const Scope& scope, const std::string& where);
+  void index_tables(Json graph);
+
+  ir::Module& module_;
+  Faults& faults_;
+  uint32_t next_debug_handle_ = 1;
+  uint32_t next_opaque_symbol_ = 0;
+  uint32_t depth_ = 0;
+  // Descriptions by name; the tables of a large graph are too long to search. One entry a graph, keyed by table and name.
+  using Table = std::unordered_map<std::string_view, Json>;
+  struct Tables {
+    Table tensors, ints, floats, bools;
+  };
+  std::vector<Tables> tables_;
+};
+
+}  // namespace etb::pt2

@@ -1,0 +1,229 @@
+#include "partitioner_sdk/import/import.hpp"
+
+#include "partitioner_sdk/import/faults.hpp"
+#include "partitioner_sdk/import/graph_reader.hpp"
+#include "partitioner_sdk/import/json_document.hpp"
+#include "partitioner_sdk/import/payloads.hpp"
+#include "partitioner_sdk/import/zip_archive.hpp"
+#include "partitioner_sdk/ir/verify.hpp"
+
+namespace etb::pt2 {
+
+namespace {
+
+constexpr int64_t kSchemaMajor = 8;
+constexpr std::string_view kModels = "/models/";
+
+std::string_view as_text(std::span<const std::byte> bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+// The one top folder, after checking what kind of archive this is.
+Result<std::string> read_root(const ZipArchive& zip) {
+  const std::string root = zip.first_name().substr(0, zip.first_name().find('/'));
+  const auto expect = [&](const char* name, std::string_view wanted) -> Status {
+    const auto record = zip.find(root + "/" + name);
+    if (record && as_text(*record) == wanted) return {};
+    if (!record && zip.find("serialized_exported_program.json")) {
+      return make_error(Code::NOT_SUPPORTED,
+                        "an archive of torch 2.7 or older; save the model again with a newer one");
+    }
+    return make_error(Code::INCOMPATIBLE,
+                      std::string(name) + " is " +
+                          (record ? "'" + std::string(as_text(*record).substr(0, 20)) + "'" : "missing") +
+                          ", expected '" + std::string(wanted) + "'");
+  };
+  ETB_TRY(expect("archive_format", "pt2"));
+  ETB_TRY(expect("archive_version", "0"));
+  ETB_TRY(expect("byteorder", "little"));
+  return root;
+}
+
+std::vector<std::string> model_names(const ZipArchive& zip, const std::string& root) {
+  std::vector<std::string> names;
+  const std::string prefix = root + std::string(kModels);
+  constexpr std::string_view kEnding = ".json";
+  for (const auto& [name, bytes] : zip.records()) {
+    if (name.rfind(prefix, 0) != 0 || name.size() <= prefix.size() + kEnding.size()) continue;
+    if (std::string_view(name).substr(name.size() - kEnding.size()) != kEnding) continue;
+    names.push_back(name.substr(prefix.size(), name.size() - prefix.size() - kEnding.size()));
+  }
+  return names;
+}
+
+Result<std::string> choose_model(const std::vector<std::string>& names, const std::string& wanted) {
+  std::string all;
+  for (const std::string& name : names) {
+    if (name == wanted) return name;
+    all += (all.empty() ? "" : ", ") + name;
+  }
+  if (wanted.empty() && names.size() == 1) return names[0];
+  if (names.empty()) return make_error(Code::INVALID_DATA, "no model in the archive");
+  return make_error(Code::NOT_FOUND,
+                    (wanted.empty() ? "the archive holds several models" : "no model '" + wanted + "'") +
+                        std::string(", choose one of: ") + all);
+}
+
+// {"s77": {"min_val": 2, "max_val": 10}}; keys that are formulas follow from their symbols.
+void read_range_constraints(Json constraints, ir::SymbolTable& symbols) {
+  for (const Json row : constraints) {
+    const std::string_view name = row.key();
+    const bool is_symbol = !name.empty() && name.size() <= 64 && name[0] >= 'a' && name[0] <= 'z' &&
+                           name.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_") == name.npos;
+    if (!is_symbol) continue;
+    const int64_t min = row["min_val"].as_int().value_or(INT64_MIN);
+    const int64_t max = row["max_val"].as_int().value_or(ir::kUnbounded);
+    if (min <= max) symbols.add_symbol({std::string(name), min, max, {}});
+  }
+}
+
+class ModelReader {
+ public:
+  ModelReader(const ZipArchive& zip, std::string root, std::shared_ptr<const MappedFile> file)
+      : zip_(zip), root_(root), payloads_(zip, std::move(root), std::move(file)) {}
+
+  Result<ir::Module> run(const std::string& model) {
+    const auto text = zip_.find(root_ + std::string(kModels) + model + ".json");
+    ETB_ASSIGN(const auto document, JsonDocument::parse(as_text(*text)));
+    const Json root = document->root();
+    const int64_t major = root["schema_version"]["major"].as_int().value_or(-1);
+    if (major != kSchemaMajor) {
+      return make_error(Code::INCOMPATIBLE, "schema version " + std::to_string(major) + ", this reads " +
+                                                std::to_string(kSchemaMajor));
+    }
+    ETB_TRY(payloads_.read_config("weights", model));
+    ETB_TRY(payloads_.read_config("constants", model));
+    read_range_constraints(root["range_constraints"], module_.symbols);
+    const Json graph_module = root["graph_module"];
+    GraphReader reader(module_, faults_);
+    Scope scope;
+    reader.read_method(graph_module["graph"], scope);
+    const Json signature = graph_module["signature"];
+    read_input_specs(signature["input_specs"], scope);
+    read_output_specs(signature["output_specs"], scope, reader);
+    ETB_TRY(faults_.status());
+    // What the archive could still have wrong: kinds of arguments, numbers of results, constants unlike their inputs.
+    if (Status verified = ir::verify(module_); !verified) {
+      return make_error(Code::INVALID_DATA, std::move(verified).error().message);
+    }
+    return std::move(module_);
+  }
+
+ private:
+  void refuse(const std::string& why) { faults_.add(Code::INVALID_DATA, "signature: " + why); }
+
+  // The input that a spec's {"arg": {"name": ...}} means.
+  ir::Input* find_input(Json arg, const Scope& scope) {
+    Json named = arg["as_tensor"] ? arg["as_tensor"] : arg;
+    const auto found = scope.find(named["name"].as_string().value_or(""));
+    const auto* ref = found == scope.end() ? nullptr : ir::get_if<ir::ValueRef>(found->second);
+    if (ref == nullptr || ref->id >= input_of_value_.size() || input_of_value_[ref->id] == ir::kNone)
+      return nullptr;
+    return &module_.main().inputs[input_of_value_[ref->id]];
+  }
+
+  void read_input_specs(Json specs, const Scope& scope) {
+    input_of_value_.assign(module_.main().values.size(), ir::kNone);
+    for (uint32_t i = 0; i < module_.main().inputs.size(); ++i)
+      input_of_value_[module_.main().inputs[i].value] = i;
+    for (const Json entry : specs) {
+      const Json spec = entry.size() == 1 ? *entry.begin() : Json();
+      const std::string_view kind = spec.key();
+      if (kind == "user_input" || kind == "constant_input") continue;
+      static constexpr struct {
+        std::string_view kind;
+        const char* name_key;
+        ir::InputKind input;
+      } kRows[] = {{"parameter", "parameter_name", ir::InputKind::kParameter},
+                   {"buffer", "buffer_name", ir::InputKind::kBuffer},
+                   {"tensor_constant", "tensor_constant_name", ir::InputKind::kConstant}};
+      const auto* row =
+          std::find_if(std::begin(kRows), std::end(kRows), [&](const auto& r) { return r.kind == kind; });
+      if (row == std::end(kRows)) {
+        faults_.add(Code::NOT_SUPPORTED, "signature: input of kind '" + std::string(kind) + "'");
+        continue;
+      }
+      ir::Input* input = find_input(spec["arg"], scope);
+      const std::string target(spec[row->name_key].as_string().value_or(""));
+      if (input == nullptr) {
+        refuse("'" + target + "' is no input of the graph");
+        continue;
+      }
+      input->kind = row->input;
+      input->target = target;
+      auto constant = payloads_.add_to(module_, target);
+      if (constant) {
+        input->constant = *constant;
+      } else {
+        faults_.add(std::move(constant).error());
+      }
+    }
+  }
+
+  void read_output_specs(Json specs, const Scope& scope, GraphReader& reader) {
+    for (const Json entry : specs) {
+      const Json spec = entry.size() == 1 ? *entry.begin() : Json();
+      const std::string_view kind = spec.key();
+      static constexpr struct {
+        std::string_view kind;
+        const char* name_key;
+        ir::OutputKind output;
+      } kRows[] = {{"user_output", "", ir::OutputKind::kUser},
+                   {"buffer_mutation", "buffer_name", ir::OutputKind::kBufferMutation},
+                   {"parameter_mutation", "parameter_name", ir::OutputKind::kBufferMutation},
+                   {"user_input_mutation", "user_input_name", ir::OutputKind::kInputMutation}};
+      const auto* row =
+          std::find_if(std::begin(kRows), std::end(kRows), [&](const auto& r) { return r.kind == kind; });
+      if (row == std::end(kRows)) {
+        faults_.add(Code::NOT_SUPPORTED, "signature: output of kind '" + std::string(kind) + "'");
+        continue;
+      }
+      ir::Output output;
+      output.kind = row->output;
+      output.target = spec[row->name_key].as_string().value_or("");
+      std::optional<ir::Argument> value;
+      if (row->output == ir::OutputKind::kUser) {
+        value = reader.read_argument(spec["arg"], scope, "outputs");
+      } else if (const auto found = scope.find(spec["arg"]["name"].as_string().value_or(""));
+                 found != scope.end()) {
+        value = found->second;
+      } else {
+        refuse("new contents of '" + output.target + "' are not in the graph");
+      }
+      if (!value) continue;
+      output.value = *std::move(value);
+      module_.main().outputs.push_back(std::move(output));
+    }
+  }
+
+  const ZipArchive& zip_;
+  std::string root_;
+  Payloads payloads_;
+  ir::Module module_;
+  Faults faults_;
+  std::vector<uint32_t> input_of_value_;
+};
+
+}  // namespace
+
+Result<std::vector<std::string>> list_models(const MappedFile& file) {
+  ETB_ASSIGN(const ZipArchive zip, ZipArchive::open(file.bytes()));
+  ETB_ASSIGN(const std::string root, read_root(zip));
+  return model_names(zip, root);
+}
+
+Result<ir::Module> import_archive(std::shared_ptr<const MappedFile> file, const ImportOptions& options) {
+  ETB_ASSIGN(const ZipArchive zip, ZipArchive::open(file->bytes()));
+  ETB_ASSIGN(const std::string root, read_root(zip));
+  ETB_ASSIGN(const std::string model, choose_model(model_names(zip, root), options.model));
+  return ModelReader(zip, root, std::move(file)).run(model);
+}
+
+Result<ir::Module> import_archive(const std::string& path, const ImportOptions& options) {
+  ETB_ASSIGN(auto file, MappedFile::open(path));
+  auto module = import_archive(std::move(file), options);
+  if (!module) return tl::make_unexpected(with_context(std::move(module).error(), "'" + path + "'"));
+  return module;
+}
+
+}  // namespace etb::pt2

@@ -1,0 +1,174 @@
+#include "partitioner_sdk/import/import.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "partitioner_sdk/import/zip_writer_testing.hpp"
+#include "partitioner_sdk/ir/text.hpp"
+#include "partitioner_sdk/ir/verify.hpp"
+#include "partitioner_sdk/testing/golden.hpp"
+
+namespace etb::pt2 {
+namespace {
+
+using ::testing::HasSubstr;
+
+class ImportedArchive : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(ImportedArchive, IsTheGoldenGraph) {
+  auto module = import_archive(testing::archive_path(GetParam()));
+  ASSERT_TRUE(module) << module.error().message;
+  const Status verified = ir::verify(*module);
+  EXPECT_TRUE(verified) << verified.error().message;
+  const std::string text = ir::print(*module, {.has_sources = true});
+  testing::expect_golden("import/" + std::string(GetParam()) + ".txt", text);
+  auto again = ir::parse(text);
+  ASSERT_TRUE(again) << again.error().message;
+  EXPECT_EQ(ir::print(*again), ir::print(*module));
+}
+
+INSTANTIATE_TEST_SUITE_P(Fixtures, ImportedArchive,
+                         ::testing::Values("add", "mlp", "lenet", "counter", "counter_functional", "dynamic",
+                                           "tied", "channels_last", "branch", "no_grad", "items"));
+
+TEST(Import, ReadsEachOfManyModels) {
+  const auto file = MappedFile::open(testing::archive_path("decompositions"));
+  ASSERT_TRUE(file);
+  const auto names = list_models(**file);
+  ASSERT_TRUE(names);
+  EXPECT_EQ(names->size(), 64u);
+  for (const std::string& name : *names) {
+    auto module = import_archive(*file, {name});
+    ASSERT_TRUE(module) << name << ": " << module.error().message;
+    EXPECT_FALSE(module->main().nodes.empty());
+  }
+}
+
+TEST(Import, WeightsAreViewsOfTheFile) {
+  const auto file = MappedFile::open(testing::archive_path("tied"));
+  ASSERT_TRUE(file);
+  const auto module = import_archive(*file);
+  ASSERT_TRUE(module) << module.error().message;
+  const auto all = (*file)->bytes();
+  for (const ir::Constant& constant : module->constants) {
+    EXPECT_GE(constant.storage.data(), all.data()) << constant.name;
+    EXPECT_LE(constant.storage.data() + constant.storage.size(), all.data() + all.size()) << constant.name;
+  }
+}
+
+TEST(Import, TiedWeightsAreOneConstant) {
+  const auto module = import_archive(testing::archive_path("tied"));
+  ASSERT_TRUE(module) << module.error().message;
+  std::map<std::string, uint32_t> constants;
+  for (const ir::Input& input : module->main().inputs) constants[input.target] = input.constant;
+  EXPECT_EQ(constants.at("emb.weight"), constants.at("head.weight"));
+}
+
+TEST(Import, WrongFilesAreNamed) {
+  EXPECT_EQ(import_archive("no/such/file.pt2").error().code, Code::NOT_FOUND);
+  const auto several = import_archive(testing::archive_path("decompositions"));
+  ASSERT_FALSE(several);
+  EXPECT_THAT(several.error().message, HasSubstr("several models, choose one of: adaptive1, "));
+}
+
+// An archive around a model's JSON, with one weight of 4 floats.
+Result<ir::Module> import_json(const std::string& json, const std::string& config = "{\"config\": {}}") {
+  static std::string bytes;
+  bytes = write_zip({{"m/archive_format", "pt2"},
+                     {"m/archive_version", "0"},
+                     {"m/byteorder", "little"},
+                     {"m/models/model.json", json},
+                     {"m/data/weights/model_weights_config.json", config},
+                     {"m/data/weights/weight_0", std::string(16, 'w')}});
+  return import_archive(MappedFile::borrow(std::as_bytes(std::span(bytes))));
+}
+
+std::string model_json(const std::string& nodes, const std::string& input_specs = "",
+                       const std::string& inputs = R"({"as_tensor": {"name": "x"}})") {
+  const std::string meta =
+      R"({"dtype": 7, "sizes": [{"as_int": 4}], "strides": [{"as_int": 1}], "storage_offset": {"as_int": 0}, "layout": 7})";
+  return R"({"schema_version": {"major": 8, "minor": 20}, "range_constraints": {}, "graph_module": {"graph": {"inputs": [)" +
+         inputs + R"(], "outputs": [{"as_tensor": {"name": "x"}}], "nodes": [)" + nodes +
+         R"(], "tensor_values": {"x": )" + meta + R"(, "y": )" + meta + R"(, "z": )" + meta +
+         R"(}}, "signature": {"input_specs": [)" + input_specs +
+         R"(], "output_specs": [{"user_output": {"arg": {"as_tensor": {"name": "x"}}}}]}}})";
+}
+
+std::string node_json(const std::string& target, const std::string& inputs, const std::string& output,
+                      int line = 3) {
+  return R"({"name": ")" + output + R"(", "target": ")" + target + R"(", "inputs": [)" + inputs +
+         R"(], "outputs": [{"as_tensor": {"name": ")" + output +
+         R"("}}], "metadata": {"stack_trace": "  File \"model.py\", line )" + std::to_string(line) +
+         R"(, in forward\n    code"}})";
+}
+
+constexpr const char* kSelf = R"({"name": "self", "arg": {"as_tensor": {"name": "x"}}, "kind": 1})";
+
+TEST(Import, AcceptsTheSmallestModel) {
+  const auto module = import_json(model_json(node_json("torch.ops.aten.neg.default", kSelf, "y")));
+  ASSERT_TRUE(module) << module.error().message;
+}
+
+TEST(Import, OneErrorListsEveryOffenderWithItsLine) {
+  const auto module =
+      import_json(model_json(node_json("torch.ops.mine.first.default", kSelf, "y", 11) + ", " +
+                             node_json("torch.ops.mine.second.default", kSelf, "z", 12)));
+  ASSERT_FALSE(module);
+  EXPECT_THAT(module.error().message,
+              HasSubstr("y = torch.ops.mine.first.default (model.py:11 in forward): unknown op"));
+  EXPECT_THAT(module.error().message,
+              HasSubstr("z = torch.ops.mine.second.default (model.py:12 in forward): unknown op"));
+}
+
+TEST(Import, FaultsOfTheModelAreNamed) {
+  const std::pair<std::string, const char*> cases[] = {
+      {model_json(node_json("torch.ops.aten.neg.default", "", "y")), "argument 'self' is missing"},
+      {model_json(node_json("torch.ops.aten.neg.default",
+                            R"({"name": "self", "arg": {"as_tensor": {"name": "nobody"}}})", "y")),
+       "uses 'nobody'"},
+      {model_json(node_json("torch.ops.aten.neg.default", R"({"name": "what", "arg": {"as_int": 1}})", "y")),
+       "has no argument 'what'"},
+      {model_json(
+           node_json("torch.ops.aten.neg.default", R"({"name": "self", "arg": {"as_string": "s"}})", "y")),
+       "'self' is string"},
+      {model_json(node_json("torch.ops.aten.neg.default", kSelf, "unknown_tensor")), "no description"},
+      {model_json(node_json("torch.ops.aten.neg.default", kSelf, "x")), "defined twice"},
+      {R"({"schema_version": {"major": 9}})", "schema version 9"},
+      {"{", "json"},
+      {model_json("", R"({"parameter": {"arg": {"name": "x"}, "parameter_name": "w"}})"), "no data for 'w'"},
+      {model_json("", R"({"token": {"arg": {"name": "x"}}})"), "input of kind 'token'"},
+  };
+  for (const auto& [json, message] : cases) {
+    const auto module = import_json(json);
+    ASSERT_FALSE(module) << message;
+    EXPECT_THAT(module.error().message, HasSubstr(message));
+  }
+}
+
+TEST(Import, WeightsMustLieInTheirRecord) {
+  const auto import_weight = [](const std::string& sizes, const std::string& strides, int64_t offset,
+                                int dtype = 7) {
+    const std::string config =
+        R"({"config": {"w": {"path_name": "weight_0", "is_param": true, "use_pickle": false, "tensor_meta": {"dtype": )" +
+        std::to_string(dtype) + R"(, "sizes": [)" + sizes + R"(], "strides": [)" + strides +
+        R"(], "storage_offset": {"as_int": )" + std::to_string(offset) + R"(}, "layout": 7}}}})";
+    return import_json(model_json("", R"({"parameter": {"arg": {"name": "x"}, "parameter_name": "w"}})"),
+                       config);
+  };
+  const std::string four = R"({"as_int": 4})", one = R"({"as_int": 1})",
+                    huge = R"({"as_int": 4611686018427387904})";
+  const auto good = import_weight(four, one, 0);
+  EXPECT_TRUE(good) << good.error().message;
+  EXPECT_THAT(import_weight(four, one, 1).error().message, HasSubstr("has 16 bytes, the tensor needs 20"));
+  EXPECT_THAT(import_weight(four, one, -1).error().message, HasSubstr("negative storage offset"));
+  EXPECT_THAT(import_weight(four, four, 0).error().message, HasSubstr("needs 52"));
+  EXPECT_THAT(import_weight(huge, huge, 0).error().message, HasSubstr("more than any file has"));
+  EXPECT_THAT(import_weight(huge, R"({"as_int": 0})", 0).error().message, HasSubstr("beyond reason"));
+  EXPECT_THAT(import_weight(four, R"({"as_int": -1})", 3).error().message, HasSubstr("negative stride"));
+  EXPECT_THAT(import_weight(R"({"as_int": -4})", one, 0).error().message, HasSubstr("negative size"));
+  EXPECT_THAT(import_weight(four, one, 0, 99).error().message, HasSubstr("dtype number 99"));
+  EXPECT_THAT(import_weight(four, one, 0, 1).error().message, HasSubstr("differs from its constant"));
+}
+
+}  // namespace
+}  // namespace etb::pt2

@@ -1,0 +1,55 @@
+#include "partitioner_sdk/import/json_document.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+namespace etb::pt2 {
+namespace {
+
+using ::testing::HasSubstr;
+
+TEST(JsonDocument, ReadsValuesOfEveryKind) {
+  const auto document = JsonDocument::parse(
+      R"({"a": [1, -2.5, "x", true, null, {"b": []}], "big": 9223372036854775807, "inf": "-Infinity"})");
+  ASSERT_TRUE(document) << document.error().message;
+  const Json root = (*document)->root();
+  EXPECT_EQ(root.size(), 3u);
+  const Json list = root["a"];
+  EXPECT_EQ(list.size(), 6u);
+  std::vector<JsonKind> kinds;
+  for (const Json item : list) kinds.push_back(item.kind());
+  EXPECT_THAT(kinds, ::testing::ElementsAre(JsonKind::kInt, JsonKind::kFloat, JsonKind::kString,
+                                            JsonKind::kBool, JsonKind::kNull, JsonKind::kObject));
+  EXPECT_EQ(root["big"].as_int(), INT64_MAX);
+  EXPECT_EQ(root["inf"].as_float(), -INFINITY);
+  EXPECT_EQ((*list.begin()).as_int(), 1);
+  EXPECT_FALSE(root["none"]);
+  EXPECT_FALSE(root["none"]["deeper"].as_int());
+  for (const Json item : root["none"]) FAIL() << item.key();
+  for (const Json item : root["big"]) FAIL() << item.key();
+}
+
+TEST(JsonDocument, RefusesFaults) {
+  std::string deep;
+  for (size_t i = 0; i <= JsonDocument::kMaxDepth; ++i) deep += "[";
+  const std::pair<std::string, const char*> cases[] = {
+      {"", "syntax"},
+      {"{\"a\": 1, \"a\": 2}", "occurs twice"},
+      {"[18446744073709551615]", "beyond int64"},
+      {deep, "too deeply"},
+      {"[1, 2", "syntax"},
+      {"[NaN]", "syntax"},
+      {"[\"\xff\"]", "syntax"},
+      {"[1] [2]", "syntax"},
+  };
+  for (const auto& [text, message] : cases) {
+    const auto document = JsonDocument::parse(text);
+    ASSERT_FALSE(document) << text;
+    EXPECT_THAT(document.error().message, HasSubstr(message));
+  }
+}
+
+}  // namespace
+}  // namespace etb::pt2

@@ -1,0 +1,21 @@
+// Any bytes as an archive: refused, or a graph that the verifier accepts and that its own text form reads back.
+#include <cstdint>
+#include <cstdlib>
+
+#include "partitioner_sdk/import/import.hpp"
+#include "partitioner_sdk/ir/text.hpp"
+#include "partitioner_sdk/ir/verify.hpp"
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t nbytes) {
+  const auto file = etb::pt2::MappedFile::borrow(std::as_bytes(std::span(data, nbytes)));
+  const auto names = etb::pt2::list_models(*file);
+  if (!names) return 0;
+  // The first few models are enough; an archive of many would only be slower.
+  for (size_t i = 0; i < names->size() && i < 3; ++i) {
+    auto module = etb::pt2::import_archive(file, {(*names)[i]});
+    if (!module) continue;
+    if (!etb::ir::verify(*module)) std::abort();
+    static_cast<void>(etb::ir::print(*module, {.has_sources = true}));
+  }
+  return 0;
+}

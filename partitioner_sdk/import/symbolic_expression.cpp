@@ -1,0 +1,203 @@
+#include "partitioner_sdk/import/symbolic_expression.hpp"
+
+#include <algorithm>
+#include <charconv>
+
+namespace etb::pt2 {
+
+namespace {
+
+using ir::Dim;
+using ir::SymbolTable;
+
+constexpr size_t kMaxNbytes = 1 << 16;
+constexpr int kMaxDepth = 64;
+constexpr int64_t kMaxPower = 16;
+
+class Reader {
+ public:
+  Reader(std::string_view text, SymbolTable& symbols) : rest_(text), symbols_(symbols) {}
+
+  Result<Dim> run() {
+    ETB_ASSIGN(const Dim dim, sum(0));
+    skip_blank();
+    if (!rest_.empty()) return fail("unexpected '" + std::string(rest_.substr(0, 12)) + "'");
+    return dim;
+  }
+
+ private:
+  static tl::unexpected<Error> fail(std::string why) {
+    return make_error(Code::INVALID_DATA, "symbolic expression: " + std::move(why));
+  }
+  void skip_blank() {
+    while (!rest_.empty() && rest_[0] == ' ') rest_.remove_prefix(1);
+  }
+  bool take(std::string_view token) {
+    skip_blank();
+    if (rest_.substr(0, token.size()) != token) return false;
+    rest_.remove_prefix(token.size());
+    return true;
+  }
+  static bool is_word(char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+  }
+  std::string_view word() {
+    skip_blank();
+    size_t length = 0;
+    while (length < rest_.size() && is_word(rest_[length])) ++length;
+    const std::string_view found = rest_.substr(0, length);
+    rest_.remove_prefix(length);
+    return found;
+  }
+
+  Result<Dim> sum(int level) {
+    if (level > kMaxDepth) return fail("nested too deeply");
+    ETB_ASSIGN(Dim total, product(level));
+    for (;;) {
+      const bool is_plus = take("+");
+      if (!is_plus && !take("-")) return total;
+      ETB_ASSIGN(const Dim next, product(level));
+      total = is_plus ? symbols_.add(total, next) : symbols_.sub(total, next);
+    }
+  }
+
+  Result<Dim> product(int level) {
+    ETB_ASSIGN(Dim total, power(level));
+    for (;;) {
+      if (take("//")) {
+        ETB_ASSIGN(const Dim next, power(level));
+        total = symbols_.floor_div(total, next);
+      } else if (take("*")) {
+        ETB_ASSIGN(const Dim next, power(level));
+        total = symbols_.mul(total, next);
+      } else {
+        return total;
+      }
+    }
+  }
+
+  Result<Dim> power(int level) {
+    ETB_ASSIGN(const Dim base, atom(level));
+    if (!take("**")) return base;
+    ETB_ASSIGN(const Dim exponent, atom(level));
+    return raise(base, exponent);
+  }
+
+  Result<Dim> raise(Dim base, Dim exponent) {
+    if (!exponent.is_static() || exponent.value() < 0 || exponent.value() > kMaxPower) {
+      return make_error(Code::NOT_SUPPORTED, "symbolic expression: power");
+    }
+    Dim total = 1;
+    for (int64_t i = 0; i < exponent.value(); ++i) total = symbols_.mul(total, base);
+    return total;
+  }
+
+  Result<Dim> atom(int level) {
+    if (level > kMaxDepth) return fail("nested too deeply");
+    if (take("(")) {
+      ETB_ASSIGN(const Dim inner, sum(level + 1));
+      return take(")") ? Result<Dim>(inner) : fail("expected ')'");
+    }
+    if (take("-")) {
+      ETB_ASSIGN(const Dim inner, atom(level + 1));
+      return symbols_.mul(inner, -1);
+    }
+    skip_blank();
+    if (!rest_.empty() && rest_[0] >= '0' && rest_[0] <= '9') return integer();
+    const std::string_view name = word();
+    if (name.empty()) return fail("expected a number, symbol or function");
+    if (!take("(")) return symbol(name);
+    return call(name, level + 1);
+  }
+
+  Result<Dim> integer() {
+    int64_t value = 0;
+    const auto [end, error] = std::from_chars(rest_.data(), rest_.data() + rest_.size(), value);
+    if (error != std::errc()) return fail("integer beyond int64");
+    rest_.remove_prefix(static_cast<size_t>(end - rest_.data()));
+    if (!rest_.empty() && rest_[0] == '.')
+      return make_error(Code::NOT_SUPPORTED, "symbolic expression: float");
+    return Dim(value);
+  }
+
+  Result<Dim> symbol(std::string_view name) {
+    const bool is_plain =
+        name[0] >= 'a' && name[0] <= 'z' && std::all_of(name.begin(), name.end(), [](char c) {
+          return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_';
+        });
+    if (!is_plain || name.size() > 64) return fail("unusual symbol name");
+    return symbols_.add_symbol({std::string(name), INT64_MIN, ir::kUnbounded, {}});
+  }
+
+  // Symbol('s0', positive=True, integer=True): only the name counts, bounds come from range_constraints.
+  Result<Dim> quoted_symbol() {
+    if (!take("'")) return fail("expected a quoted name");
+    const std::string_view name = word();
+    if (name.empty() || !take("'")) return fail("expected a quoted name");
+    while (take(",")) {
+      if (word().empty() || !take("=") || word().empty())
+        return fail("expected an assumption about a symbol");
+    }
+    if (!take(")")) return fail("expected ')'");
+    return symbol(name);
+  }
+
+  Result<Dim> call(std::string_view name, int level) {
+    if (name == "Symbol") return quoted_symbol();
+    using Operation = Dim (SymbolTable::*)(Dim, Dim);
+    struct Row {
+      std::string_view name;
+      Operation operation;
+      size_t max_count;
+    };
+    static constexpr Row kRows[] = {
+        {"Add", &SymbolTable::add, 1000},
+        {"Mul", &SymbolTable::mul, 1000},
+        {"FloorDiv", &SymbolTable::floor_div, 2},
+        {"CleanDiv", &SymbolTable::floor_div, 2},
+        {"Mod", &SymbolTable::mod, 2},
+        {"PythonMod", &SymbolTable::mod, 2},
+        {"Max", &SymbolTable::max, 1000},
+        {"Min", &SymbolTable::min, 1000},
+    };
+    const auto* row =
+        std::find_if(std::begin(kRows), std::end(kRows), [&](const Row& r) { return r.name == name; });
+    const bool is_wrapper = name == "Integer";
+    const bool is_power = name == "Pow";
+    if (row == std::end(kRows) && !is_wrapper && !is_power) {
+      return make_error(Code::NOT_SUPPORTED,
+                        "symbolic expression: function '" + std::string(name.substr(0, 40)) + "'");
+    }
+    ETB_ASSIGN(Dim total, sum(level));
+    size_t count = 1;
+    for (; take(","); ++count) {
+      ETB_ASSIGN(const Dim next, sum(level));
+      if (is_power) {
+        ETB_ASSIGN(total, raise(total, next));
+      } else if (row != std::end(kRows)) {
+        total = (symbols_.*row->operation)(total, next);
+      }
+    }
+    if (!take(")")) return fail("expected ')'");
+    const bool is_pair = is_power || (row != std::end(kRows) && row->max_count == 2);
+    if ((is_wrapper && count != 1) || (is_pair && count != 2)) {
+      return fail("wrong number of operands of '" + std::string(name) + "'");
+    }
+    return total;
+  }
+
+  std::string_view rest_;
+  SymbolTable& symbols_;
+};
+
+}  // namespace
+
+Result<Dim> parse_expression(std::string_view text, SymbolTable& symbols) {
+  if (text.size() > kMaxNbytes) return make_error(Code::INVALID_DATA, "symbolic expression: too long");
+  Result<Dim> dim = Reader(text, symbols).run();
+  if (dim && symbols.is_beyond_limits())
+    return make_error(Code::INVALID_DATA, "symbolic expression: beyond limits");
+  return dim;
+}
+
+}  // namespace etb::pt2

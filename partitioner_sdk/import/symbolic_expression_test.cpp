@@ -1,0 +1,55 @@
+#include "partitioner_sdk/import/symbolic_expression.hpp"
+
+#include <gtest/gtest.h>
+
+namespace etb::pt2 {
+namespace {
+
+std::string read(std::string_view text) {
+  ir::SymbolTable symbols;
+  const auto dim = parse_expression(text, symbols);
+  return dim ? symbols.format(*dim) : "error: " + dim.error().message;
+}
+
+constexpr const char* kS = "Symbol('s77', positive=True, integer=True)";
+
+TEST(SymbolicExpression, ReadsWhatSympyWrites) {
+  const std::string s = kS;
+  EXPECT_EQ(read(s), "s77");
+  EXPECT_EQ(read("Integer(-3)"), "-3");
+  EXPECT_EQ(read("Add(" + s + ", Integer(1))"), "s77 + 1");
+  EXPECT_EQ(read("Mul(Integer(4), " + s + ")"), "4*s77");
+  EXPECT_EQ(read("FloorDiv(" + s + ", Integer(2))"), "floordiv(s77, 2)");
+  EXPECT_EQ(read("Pow(" + s + ", Integer(2))"), "s77*s77");
+  EXPECT_EQ(read("Max(Integer(1), " + s + ", Symbol('u0', integer=True))"), "max(max(s77, 1), u0)");
+  EXPECT_EQ(read("PythonMod(" + s + ", Integer(3))"), "mod(s77, 3)");
+}
+
+TEST(SymbolicExpression, ReadsPlainTextOfOldFiles) {
+  EXPECT_EQ(read("2*s0 + 1"), "2*s0 + 1");
+  EXPECT_EQ(read("(s0 - 1)//2"), "floordiv(s0 + -1, 2)");
+  EXPECT_EQ(read("s0**2 - s0*s0"), "0");
+}
+
+TEST(SymbolicExpression, OtherFunctionsAreNamed) {
+  EXPECT_EQ(read("ToFloat(Symbol('s0'))"), "error: symbolic expression: function 'ToFloat'");
+  EXPECT_EQ(read("Float('1.5', precision=53)"), "error: symbolic expression: function 'Float'");
+}
+
+TEST(SymbolicExpression, RefusesHostileText) {
+  std::string deep, wide = "Add(Integer(1)";
+  for (int i = 0; i < 10000; ++i) deep += "Add(";
+  for (int i = 0; i < 500; ++i) wide += ", Symbol('s" + std::to_string(i) + "')";
+  for (const std::string& text :
+       {std::string(), deep, wide + ")", std::string("Add("), std::string("Symbol('"),
+        std::string("Symbol('S 0')"), std::string("99999999999999999999"),
+        std::string("Pow(Symbol('s0'), Integer(900000))"), std::string("1 2"),
+        std::string("FloorDiv(Symbol('s0'), Integer(0))"), std::string("Mod(Symbol('s0'))"),
+        std::string(100000, '-'),
+        std::string("Mul(Integer(9223372036854775807), Integer(9223372036854775807))")}) {
+    EXPECT_EQ(read(text).substr(0, 5), "error") << text.substr(0, 60);
+  }
+}
+
+}  // namespace
+}  // namespace etb::pt2

@@ -1,0 +1,33 @@
+// The stored records of a zip file, in place. Everything is checked when it is opened: no record reaches outside the file or
+// into another one. Compressed and encrypted records are refused, so nothing can expand.
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "etb/cpp/result.hpp"
+
+namespace etb::pt2 {
+
+class ZipArchive {
+ public:
+  // `file` stays with the caller.
+  [[nodiscard]] static Result<ZipArchive> open(std::span<const std::byte> file);
+
+  // The bytes of a record; nullopt when there is none of that name.
+  std::optional<std::span<const std::byte>> find(std::string_view name) const;
+
+  using Records = std::map<std::string, std::span<const std::byte>, std::less<>>;
+  const Records& records() const { return records_; }  // by name
+  const std::string& first_name() const { return first_name_; }
+
+ private:
+  Records records_;
+  std::string first_name_;
+};
+
+}  // namespace etb::pt2
