@@ -11,10 +11,11 @@ build=$root/build/quickstart
 
 say() { echo "quickstart: $*" >&2; }
 
-# The command line that shows what the project is for. Plugins come from the build tree.
+# What the project is for, as it stands: finds the plugins of the build tree, loads one by name and runs a call through it
+# (docs/examples/load_by_name.cpp).
 main_job() {
   export ETBACKEND_PATH=$build/plugins.d
-  "$build/bin/etbackend" exit-codes
+  "$build/bin/load_by_name" my_npu "$ETBACKEND_PATH"
 }
 
 say "setting up"
@@ -22,5 +23,5 @@ say "setting up"
 say "building (Release, in build/quickstart)"
 cmake -S "$root" -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DETB_BUILD_TESTS=OFF --log-level=NOTICE
 cmake --build "$build"
-say "running: build/quickstart/bin/etbackend, with the plugins of build/quickstart/plugins.d"
+say "running: build/quickstart/bin/load_by_name my_npu, with the plugins of build/quickstart/plugins.d"
 main_job

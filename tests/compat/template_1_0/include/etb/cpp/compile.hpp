@@ -1,0 +1,267 @@
+// The ahead-of-time half of the plugin base: op rows, claims, regions and what compiling one gives. etb/cpp/plugin.hpp calls it.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "etb/aot.h"
+#include "etb/cpp/node.hpp"
+#include "etb/cpp/option.hpp"
+#include "etb/cpp/payload.hpp"
+#include "etb/cpp/tensor.hpp"
+
+namespace etb {
+
+inline constexpr etb_dtype kFloat32Only[] = {ETB_DTYPE_FLOAT32};
+
+// One op that a plugin takes. The base tests every node against its row before the plugin's own claim() sees it, and the
+// same rows are the op table that the host lists: so the table cannot promise what partitioning refuses.
+struct OpRow {
+  const char* op;                                    // "aten.add.Tensor"
+  std::span<const etb_dtype> dtypes = kFloat32Only;  // of the first tensor operand
+  uint32_t min_rank = 0;
+  uint32_t max_rank = ETB_MAX_RANK;
+  uint32_t layouts = ETB_LAYOUT_CONTIGUOUS;
+  bool dynamic_sizes = false;
+  const char* constraint = "";  // what claim() demands beyond the row, one sentence
+};
+
+// The answer for one node. Reasons are the words of etb_reject: "attribute", "quant", ... or reverse DNS of one's own.
+struct Claim {
+  static Claim yes(double cost_ns = 0) { return {true, 0, cost_ns, "", ""}; }
+  // Takes the node, as a region of its own: no other node comes into its payload.
+  static Claim alone(double cost_ns = 0) { return {true, ETB_CLAIM_OWN_REGION, cost_ns, "", ""}; }
+  static Claim no(const char* reason, std::string text) { return {false, 0, 0, reason, std::move(text)}; }
+
+  bool is_claimed;
+  uint32_t flags;  // ETB_CLAIM_*
+  double cost_ns;  // 0: unknown
+  const char* reason;
+  std::string text;
+};
+
+// What compiling a region gives.
+struct Artifact {
+  struct NamedBlob {
+    std::string key;
+    std::vector<std::byte> value;
+    std::string constant_key;  // not empty: the bytes are this constant's, and value stays empty
+  };
+
+  std::vector<std::byte> payload = {};
+  uint32_t format_version = 1;
+  std::vector<NamedBlob> named_blobs = {};  // the payload's named data, stored once a key
+  std::vector<std::pair<std::string, std::string>> specs = {};
+  uint64_t scratch_bytes = 0;
+  uint64_t resident_bytes = 0;
+};
+
+// One region to compile.
+class Region {
+ public:
+  Region(const Graph& graph, const CompileSpecs& specs, const Options& options,
+         const etb_constant_reader* constants)
+      : graph_(&graph), specs_(specs), options_(options), constants_(constants) {}
+
+  const Graph& graph() const { return *graph_; }
+  const CompileSpecs& specs() const { return specs_; }
+  const Options& options() const { return options_; }
+
+  // The bytes of a constant by its key in the image, valid until compile returns.
+  Result<Payload> read_constant(const char* key) const {
+    if (constants_ == nullptr)
+      return make_error(Code::NOT_FOUND, "constant '" + std::string(key) + "': the host gave no reader");
+    etb_payload_view view{};
+    view.struct_size = ETB_INIT_SIZE(etb_payload_view);
+    etb_error error = ETB_ERROR_INIT;
+    ETB_TRY(check(constants_->read(constants_->ctx, key, &view, &error), error));
+    return Payload::make(&view);
+  }
+
+ private:
+  const Graph* graph_;
+  CompileSpecs specs_;
+  Options options_;
+  const etb_constant_reader* constants_;
+};
+
+namespace detail {
+
+inline bool has_layout(const etb_graph_spec& spec, uint32_t layouts) {
+  bool contiguous = true, channels_last = spec.rank >= 3;
+  for (uint32_t i = 0; i < spec.rank; ++i) {
+    const uint32_t last = i + 1 == spec.rank ? 1 : i + 1;
+    contiguous = contiguous && spec.dim_order[i] == i;
+    channels_last = channels_last && spec.dim_order[i] == (i == 0 ? 0 : last);
+  }
+  return (layouts & ETB_LAYOUT_ANY) != 0 || (contiguous && (layouts & ETB_LAYOUT_CONTIGUOUS) != 0) ||
+         (channels_last && (layouts & ETB_LAYOUT_CHANNELS_LAST) != 0);
+}
+
+inline Claim check_value(const Value& value, const OpRow& row) {
+  const etb_graph_spec spec = value.spec();
+  const std::string where = "'" + std::string(value.name()) + "': ";
+  if (value.is_quantized()) return Claim::no("quant", where + "quantized, expected a plain tensor");
+  if (spec.rank < row.min_rank || spec.rank > row.max_rank)
+    return Claim::no("rank", where + "rank " + std::to_string(spec.rank) + ", expected " +
+                                 std::to_string(row.min_rank) + " to " + std::to_string(row.max_rank));
+  if (spec.dynamic_dims != 0 && !row.dynamic_sizes)
+    return Claim::no("dynamic", where + "dynamic sizes, expected static ones");
+  if (!has_layout(spec, row.layouts)) return Claim::no("layout", where + "dim order not taken");
+  return Claim::yes();
+}
+
+// What the row alone says about a node of its op.
+inline Claim check_row(const Node& node, const OpRow& row) {
+  bool is_first = true;
+  for (const Value& value : node.operands()) {
+    if (!value.is_tensor()) continue;
+    if (is_first) {
+      const auto dtype = static_cast<etb_dtype>(value.spec().dtype);
+      bool is_taken = false;
+      for (const etb_dtype taken : row.dtypes) is_taken = is_taken || taken == dtype;
+      if (!is_taken) return Claim::no("dtype", "'" + std::string(value.name()) + "': " + dtype_text(dtype));
+      is_first = false;
+    }
+    if (Claim claim = check_value(value, row); !claim.is_claimed) return claim;
+  }
+  for (const Value& value : node.results()) {
+    if (!value.is_tensor()) continue;
+    if (Claim claim = check_value(value, row); !claim.is_claimed) return claim;
+  }
+  return Claim::yes();
+}
+
+// The row of an op, NULL when the plugin does not take it.
+inline const OpRow* find_row(std::span<const OpRow> rows, std::string_view op) {
+  for (const OpRow& row : rows)
+    if (op == row.op) return &row;
+  return nullptr;
+}
+
+}  // namespace detail
+
+// The claim of plugin type P for one node: its op row first, then P::claim when P has one.
+template <class P>
+Claim claim_node(const P& plugin, const Node& node) {
+  const OpRow* row = detail::find_row(P::kOps, node.op_name());
+  if (row == nullptr) return Claim::no("op", std::string(node.op_name()) + ": not in the op table");
+  if (Claim claim = detail::check_row(node, *row); !claim.is_claimed) return claim;
+  if constexpr (requires { plugin.claim(node); })
+    return plugin.claim(node);
+  else
+    return Claim::yes();
+}
+
+// Puts the op table.
+inline Status put_op_rows(std::span<const OpRow> rows, const etb_op_sink* sink) {
+  ETB_TRY(ETB_ACCEPT(etb_op_sink, sink, put));
+  for (const OpRow& row : rows) {
+    etb_op_capability item{};
+    item.struct_size = ETB_INIT_SIZE(etb_op_capability);
+    item.flags = row.dynamic_sizes ? ETB_OP_DYNAMIC_SIZES : 0;
+    item.op = row.op;
+    item.dtypes = row.dtypes.data();
+    item.dtype_count = static_cast<uint32_t>(row.dtypes.size());
+    item.min_rank = row.min_rank;
+    item.max_rank = row.max_rank;
+    item.layouts = row.layouts;
+    item.constraint = row.constraint;
+    ETB_TRY(from_host(sink->put(sink->ctx, &item), "op sink"));
+  }
+  return {};
+}
+
+// Claims or rejects every node of every graph of an image (rule ABI-AOT-01).
+template <class P>
+Status partition_graph(const P& plugin, const etb_graph_image* image, const etb_partition_sink* sink) {
+  ETB_TRY(ETB_ACCEPT(etb_partition_sink, sink, reject));
+  ETB_ASSIGN(const etb_graph_view view, open_graph(image));
+  for (uint32_t g = 0; g < view.graphs.count; ++g) {
+    const Graph graph(view, g);
+    for (uint32_t i = 0; i < graph.node_count(); ++i) {
+      const Node node = graph.node(i);
+      const uint32_t id = node.id();
+      const Claim answer = claim_node(plugin, node);
+      if (answer.is_claimed) {
+        const etb_claim claim{ETB_INIT_SIZE(etb_claim), answer.flags, &id, 1, 0, answer.cost_ns};
+        ETB_TRY(from_host(sink->claim(sink->ctx, &claim), "partition sink"));
+      } else {
+        const etb_reject reject{ETB_INIT_SIZE(etb_reject), 0, &id, 1, 0, answer.reason, answer.text.c_str()};
+        ETB_TRY(from_host(sink->reject(sink->ctx, &reject), "partition sink"));
+      }
+    }
+  }
+  return {};
+}
+
+// Gives one artifact to the host.
+inline Status put_artifact(const Artifact& artifact, uint32_t graph_index, const etb_artifact_sink& sink) {
+  std::vector<const char*> keys;
+  for (const Artifact::NamedBlob& blob : artifact.named_blobs) {
+    const etb_named_blob item{ETB_INIT_SIZE(etb_named_blob),
+                              0,
+                              blob.key.c_str(),
+                              {blob.value.data(), blob.value.size()},
+                              blob.constant_key.empty() ? nullptr : blob.constant_key.c_str(),
+                              0};
+    ETB_TRY(from_host(sink.named_blob(sink.ctx, &item), "artifact sink"));
+    keys.push_back(blob.key.c_str());
+  }
+  std::vector<etb_compile_spec> specs;
+  for (const auto& [key, value] : artifact.specs)
+    specs.push_back({ETB_INIT_SIZE(etb_compile_spec), 0, key.c_str(), {value.data(), value.size()}});
+
+  const etb_blob_writer* writer = nullptr;
+  ETB_TRY(from_host(sink.begin_payload(sink.ctx, graph_index, &writer), "artifact sink"));
+  ETB_TRY(from_host(writer->write(writer->ctx, 0, artifact.payload.data(), artifact.payload.size()),
+                    "payload writer"));
+  etb_artifact item{};
+  item.struct_size = ETB_INIT_SIZE(etb_artifact);
+  item.graph_index = graph_index;
+  item.format_version = artifact.format_version;
+  item.named_keys = keys.data();
+  item.named_key_count = keys.size();
+  item.scratch_bytes = artifact.scratch_bytes;
+  item.resident_bytes = artifact.resident_bytes;
+  item.specs = specs.data();
+  item.spec_count = specs.size();
+  return from_host(sink.end_payload(sink.ctx, &item), "artifact sink");
+}
+
+// Compiles every region with P::compile, after making sure that P claimed all of its nodes.
+template <class P>
+Status compile_regions(const P& plugin, const etb_compile_args* args,
+                       std::span<const OptionRow> option_rows) {
+  ETB_TRY(ETB_ACCEPT(etb_compile_args, args, cancel));
+  ETB_TRY(ETB_ACCEPT(etb_artifact_sink, args->sink, end_payload));
+  ETB_ASSIGN(const CompileSpecs specs, CompileSpecs::make(args->specs, args->spec_count));
+  ETB_ASSIGN(const Options options,
+             Options::make(args->options, args->option_count, option_rows, ETB_OBJECT_PLUGIN));
+  for (uint64_t i = 0; i < args->graph_count; ++i) {
+    if (args->cancel != nullptr && args->cancel->is_cancelled(args->cancel->ctx) != 0)
+      return make_error(Code::CANCELLED, "the host cancelled the compilation");
+    ETB_ASSIGN(const etb_graph_view view, open_graph(ETB_AT(etb_graph_image, args->graphs, i)));
+    const Graph graph(view, 0);
+    const std::string where = "region " + std::to_string(i);
+    for (uint32_t k = 0; k < graph.node_count(); ++k) {
+      const Node node = graph.node(k);
+      if (const Claim claim = claim_node(plugin, node); !claim.is_claimed)
+        return make_error(Code::NOT_SUPPORTED, where + ": node " + std::to_string(node.id()) + " (" +
+                                                   std::string(node.op_name()) + "): " + claim.reason + ": " +
+                                                   claim.text);
+    }
+    auto artifact = plugin.compile(Region(graph, specs, options, args->constants));
+    if (!artifact) return tl::make_unexpected(with_context(std::move(artifact).error(), where));
+    ETB_TRY(put_artifact(*artifact, static_cast<uint32_t>(i), *args->sink));
+    if (args->progress != nullptr)
+      args->progress->report(args->progress->ctx,
+                             static_cast<double>(i + 1) / static_cast<double>(args->graph_count), "compile");
+  }
+  return {};
+}
+
+}  // namespace etb

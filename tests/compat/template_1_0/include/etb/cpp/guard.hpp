@@ -1,0 +1,68 @@
+// The two sides of the boundary in C++: guard() turns a Result or an exception into a status and the caller's error; accept()
+// distrusts the structs that come across.
+#pragma once
+
+#include <exception>
+#include <new>
+#include <utility>
+
+#include "etb/cpp/result.hpp"
+
+namespace etb {
+
+// Fills `out` when the caller gave one, without allocating, and returns the code.
+inline etb_status write_error(Code code, std::string_view text, etb_error* out) noexcept {
+  const auto status = static_cast<etb_status>(code);
+  if (out == nullptr || !ETB_HAS_FIELD(etb_error, out, text)) return status;
+  out->code = status;
+  out->vendor_code = 0;
+  out->reason[0] = '\0';
+  copy_text(out->text, text);
+  return status;
+}
+
+// Runs `body`, which returns a Status. No exception leaves (rule ABI-CALL-03); works with -fno-exceptions too.
+template <class Body>
+etb_status guard(etb_error* out_error, Body&& body) noexcept {
+#if defined(__cpp_exceptions)
+  try {
+#endif
+    const Status status = std::forward<Body>(body)();
+    return status ? ETB_OK : to_c(status.error(), out_error);
+#if defined(__cpp_exceptions)
+  } catch (const std::bad_alloc&) {
+    return write_error(Code::OUT_OF_MEMORY, "out of memory", out_error);
+  } catch (const std::exception& error) {
+    return write_error(Code::INTERNAL, error.what(), out_error);
+  } catch (...) {
+    return write_error(Code::INTERNAL, "an exception of unknown type", out_error);
+  }
+#endif
+}
+
+// A status that a sink or a service of the host answered, as a Status (rule ABI-SINK-02: it is passed on as it is).
+inline Status from_host(etb_status status, const char* who) {
+  if (status == ETB_OK) return {};
+  const auto code = static_cast<Code>(status);
+  return make_error(code, std::string(who) + ": " + to_text(code));
+}
+
+// Whether a struct from the other side can be read: not NULL, not smaller than version 1.0 had it (rule ABI-SIZE-02), no flag
+// that these headers do not know (rule ABI-TYPE-02). `last_field` is the last field that version 1.0 has.
+#define ETB_ACCEPT(type, ptr, last_field) \
+  ::etb::accept_struct((ptr), ETB_SIZE_THROUGH(type, last_field), 0u, #type)
+
+template <class T>
+Status accept_struct(const T* ptr, uint32_t min_nbytes, uint32_t known_flags, const char* name) {
+  if (ptr == nullptr) return make_error(Code::INVALID_ARGUMENT, std::string(name) + ": found NULL");
+  if (ptr->struct_size < min_nbytes)
+    return make_error(Code::INVALID_ARGUMENT, std::string(name) + ": struct_size " +
+                                                  std::to_string(ptr->struct_size) + ", expected at least " +
+                                                  std::to_string(min_nbytes));
+  if ((ptr->flags & ~known_flags) != 0)
+    return make_error(Code::INVALID_ARGUMENT, std::string(name) + ": flags " + std::to_string(ptr->flags) +
+                                                  ", expected none but " + std::to_string(known_flags));
+  return {};
+}
+
+}  // namespace etb

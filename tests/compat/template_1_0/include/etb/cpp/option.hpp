@@ -1,0 +1,190 @@
+// Options and compile specs in C++: look up what the other side gave, and describe what this side knows.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "etb/cpp/guard.hpp"
+#include "etb/option.h"
+
+namespace etb {
+
+// What one option is: one row serves the schema, the check of what the host gives, and the default.
+struct OptionRow {
+  const char* key;
+  const char* doc;  // one sentence
+  etb_option_type type;
+  uint32_t scopes;  // ETB_OBJECT_* bits
+  int64_t default_i64 = 0;
+  double default_f64 = 0;
+  const char* default_text = "";
+  double minimum = -__builtin_huge_val();  // both ends included; of I64 and F64
+  double maximum = __builtin_huge_val();
+  uint32_t mutable_when = ETB_OPTION_FIXED;
+
+  etb_option default_option() const {
+    return {ETB_INIT_SIZE(etb_option),
+            0,
+            key,
+            type,
+            0,
+            default_i64,
+            default_f64,
+            default_text,
+            {nullptr, 0},
+            nullptr};
+  }
+  etb_option_schema schema(const etb_option& default_value) const {
+    return {ETB_INIT_SIZE(etb_option_schema),
+            0,
+            key,
+            doc,
+            type,
+            scopes,
+            mutable_when,
+            0,
+            &default_value,
+            minimum,
+            maximum,
+            nullptr};
+  }
+};
+
+constexpr OptionRow bool_option(const char* key, bool value, uint32_t scopes, const char* doc) {
+  return {key, doc, ETB_OPTION_BOOL, scopes, value ? 1 : 0};
+}
+constexpr OptionRow i64_option(const char* key, int64_t value, int64_t minimum, int64_t maximum,
+                               uint32_t scopes, const char* doc) {
+  return {key,
+          doc,
+          ETB_OPTION_I64,
+          scopes,
+          value,
+          0,
+          "",
+          static_cast<double>(minimum),
+          static_cast<double>(maximum)};
+}
+constexpr OptionRow f64_option(const char* key, double value, double minimum, double maximum, uint32_t scopes,
+                               const char* doc) {
+  return {key, doc, ETB_OPTION_F64, scopes, 0, value, "", minimum, maximum};
+}
+constexpr OptionRow text_option(const char* key, const char* value, uint32_t scopes, const char* doc) {
+  return {key, doc, ETB_OPTION_TEXT, scopes, 0, 0, value};
+}
+
+// The options of one call. A view: valid for the call.
+class Options {
+ public:
+  Options() = default;
+
+  // Checks every option against `rows` for this scope: unknown keys are refused unless they start with "x-" (rule ABI-OPT-01).
+  static Result<Options> make(const etb_option* options, uint64_t count, std::span<const OptionRow> rows,
+                              uint32_t scope) {
+    Options result;
+    result.options_ = options;
+    result.count_ = count;
+    result.rows_ = rows;
+    for (uint64_t i = 0; i < count; ++i) {
+      const etb_option* option = ETB_AT(etb_option, options, i);
+      ETB_TRY(ETB_ACCEPT(etb_option, option, items));
+      ETB_TRY(verify(*option, rows, scope));
+    }
+    return result;
+  }
+
+  bool get_bool(std::string_view key) const { return get(key).i64 != 0; }
+  int64_t get_i64(std::string_view key) const { return get(key).i64; }
+  double get_f64(std::string_view key) const { return get(key).f64; }
+  std::string_view get_text(std::string_view key) const { return get(key).text; }
+
+  // What was given under the key; the last one counts. NULL when nothing was.
+  const etb_option* find(std::string_view key) const {
+    for (uint64_t i = count_; i-- > 0;)
+      if (const etb_option* option = ETB_AT(etb_option, options_, i); key == option->key) return option;
+    return nullptr;
+  }
+
+ private:
+  // What was given, else the row's default; zeros for a key without a row.
+  etb_option get(std::string_view key) const {
+    if (const etb_option* option = find(key)) return *option;
+    for (const OptionRow& row : rows_)
+      if (key == row.key) return row.default_option();
+    return {ETB_INIT_SIZE(etb_option), 0, "", 0, 0, 0, 0, "", {nullptr, 0}, nullptr};
+  }
+
+  static Status verify(const etb_option& option, std::span<const OptionRow> rows, uint32_t scope) {
+    if (option.key == nullptr) return make_error(Code::INVALID_ARGUMENT, "option without a key");
+    const std::string_view key = option.key;
+    if (key.starts_with("x-")) return {};
+    const OptionRow* row = nullptr;
+    for (const OptionRow& candidate : rows)
+      if (key == candidate.key) row = &candidate;
+    const std::string where = "option '" + std::string(key) + "': ";
+    if (row == nullptr) return make_error(Code::INVALID_ARGUMENT, where + "unknown key");
+    if ((row->scopes & scope) == 0)
+      return make_error(Code::INVALID_ARGUMENT, where + "given at scope " + std::to_string(scope) +
+                                                    ", expected one of " + std::to_string(row->scopes));
+    if (option.type != row->type || (option.type == ETB_OPTION_TEXT && option.text == nullptr))
+      return make_error(Code::INVALID_ARGUMENT, where + "type " + std::to_string(option.type) +
+                                                    ", expected " + std::to_string(row->type));
+    if (option.type == ETB_OPTION_BOOL && option.i64 != 0 && option.i64 != 1)
+      return make_error(Code::INVALID_ARGUMENT, where + std::to_string(option.i64) + ", expected 0 or 1");
+    const double value = option.type == ETB_OPTION_I64 ? static_cast<double>(option.i64) : option.f64;
+    if ((option.type == ETB_OPTION_I64 || option.type == ETB_OPTION_F64) &&
+        !(value >= row->minimum && value <= row->maximum))
+      return make_error(Code::INVALID_ARGUMENT, where + std::to_string(value) + ", expected " +
+                                                    std::to_string(row->minimum) + " to " +
+                                                    std::to_string(row->maximum));
+    return {};
+  }
+
+  const etb_option* options_ = nullptr;
+  uint64_t count_ = 0;
+  std::span<const OptionRow> rows_;
+};
+
+// The compile specs of one payload. A view: valid for the call.
+class CompileSpecs {
+ public:
+  CompileSpecs() = default;
+  static Result<CompileSpecs> make(const etb_compile_spec* specs, uint64_t count) {
+    CompileSpecs result;
+    result.specs_ = specs;
+    result.count_ = count;
+    for (uint64_t i = 0; i < count; ++i) {
+      const etb_compile_spec* spec = ETB_AT(etb_compile_spec, specs, i);
+      ETB_TRY(ETB_ACCEPT(etb_compile_spec, spec, value));
+      if (spec->key == nullptr) return make_error(Code::INVALID_ARGUMENT, "compile spec without a key");
+    }
+    return result;
+  }
+
+  uint64_t count() const { return count_; }
+  std::string_view key(uint64_t index) const { return ETB_AT(etb_compile_spec, specs_, index)->key; }
+  std::span<const std::byte> value(uint64_t index) const {
+    const etb_bytes& bytes = ETB_AT(etb_compile_spec, specs_, index)->value;
+    return {static_cast<const std::byte*>(bytes.data), static_cast<size_t>(bytes.nbytes)};
+  }
+  std::optional<std::span<const std::byte>> find(std::string_view wanted) const {
+    for (uint64_t i = 0; i < count_; ++i)
+      if (key(i) == wanted) return value(i);
+    return std::nullopt;
+  }
+  std::optional<std::string_view> find_text(std::string_view wanted) const {
+    const auto found = find(wanted);
+    if (!found) return std::nullopt;
+    return std::string_view(reinterpret_cast<const char*>(found->data()), found->size());
+  }
+
+ private:
+  const etb_compile_spec* specs_ = nullptr;
+  uint64_t count_ = 0;
+};
+
+}  // namespace etb

@@ -1,0 +1,74 @@
+// Payload bytes, named data and verdicts in C++.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <utility>
+
+#include "etb/cpp/guard.hpp"
+#include "etb/payload.h"
+
+namespace etb {
+
+// Bytes that the host lends until release(). Release early what was copied or packed; a Payload that is simply dropped
+// releases too (rule ABI-OWN-03). To keep reading until the delegate is destroyed, keep the Payload in the delegate.
+class Payload {
+ public:
+  Payload() = default;
+  static Result<Payload> make(const etb_payload_view* view) {
+    ETB_TRY(ETB_ACCEPT(etb_payload_view, view, release));
+    if (view->data == nullptr && view->nbytes > 0)
+      return make_error(Code::NOT_SUPPORTED, "payload that is only a file, expected bytes in memory");
+    Payload result;
+    result.view_ = *view;
+    return result;
+  }
+  Payload(Payload&& other) noexcept : view_(std::exchange(other.view_, etb_payload_view{})) {}
+  Payload& operator=(Payload&& other) noexcept {
+    if (this != &other) {
+      release();
+      view_ = std::exchange(other.view_, etb_payload_view{});
+    }
+    return *this;
+  }
+  ~Payload() { release(); }
+
+  std::span<const std::byte> bytes() const {
+    return {static_cast<const std::byte*>(view_.data), static_cast<size_t>(view_.nbytes)};
+  }
+  void release() {
+    if (view_.release != nullptr) view_.release(view_.release_ctx);
+    view_ = {};
+  }
+
+ private:
+  etb_payload_view view_{};
+};
+
+// Weights and other bytes that payloads of a program share, by key. Valid until the delegate is destroyed.
+class NamedData {
+ public:
+  explicit NamedData(const etb_named_data* raw = nullptr) : raw_(raw) {}
+  Result<Payload> get(const char* key) const {
+    if (raw_ == nullptr)
+      return make_error(Code::NOT_FOUND, "named data '" + std::string(key) + "': the program has none");
+    etb_payload_view view{};
+    view.struct_size = ETB_INIT_SIZE(etb_payload_view);
+    etb_error error = ETB_ERROR_INIT;
+    ETB_TRY(check(raw_->get(raw_->ctx, key, &view, &error), error));
+    return Payload::make(&view);
+  }
+
+ private:
+  const etb_named_data* raw_;
+};
+
+// Whether a payload suits.
+struct Verdict {
+  etb_verdict_kind kind = ETB_VERDICT_UNKNOWN;
+  uint32_t reasons = 0;  // ETB_REASON_*
+  std::string text;
+};
+
+}  // namespace etb

@@ -1,0 +1,106 @@
+// Errors in C++: Result<T> is a value or an Error; two macros pass an Error on. Needs tl::expected.
+#pragma once
+
+#include <cstring>
+#include <string>
+#include <string_view>
+#include <tl/expected.hpp>
+#include <utility>
+
+#include "etb/status.h"
+
+namespace etb {
+
+// The codes of status.def as an enum, so that a switch is checked.
+#define ETB_STATUS(name, value, text) name = value,
+enum class Code : int32_t {
+#include "etb/status.def"
+};
+#undef ETB_STATUS
+
+// The text of a code in status.def, or "unknown status".
+constexpr const char* to_text(Code code) noexcept {
+  switch (code) {
+#define ETB_STATUS(name, value, text) \
+  case Code::name:                    \
+    return text;
+#include "etb/status.def"
+#undef ETB_STATUS
+  }
+  return "unknown status";
+}
+
+// What went wrong. `message` is lower case without full stop and says what was found, what was expected, and
+// where.
+struct Error {
+  Code code = Code::INTERNAL;
+  std::string message;
+  std::string reason;       // stable id for programs, "" when there is none
+  int32_t vendor_code = 0;  // the vendor's own number, 0 when there is none
+};
+
+template <class T>
+using Result = tl::expected<T, Error>;
+using Status = Result<void>;
+
+inline tl::unexpected<Error> make_error(Code code, std::string message) {
+  return tl::make_unexpected(Error{code, std::move(message), {}, 0});
+}
+
+// Adds where it happened in front of the message: "manifest 'x.json': " + message.
+inline Error with_context(Error error, std::string_view where) {
+  error.message.insert(0, std::string(where) + ": ");
+  return error;
+}
+
+// Truncates at a UTF-8 boundary into a fixed array (rule ABI-ERR-02).
+template <size_t N>
+void copy_text(char (&out)[N], std::string_view text) noexcept {
+  size_t count = text.size() < N ? text.size() : N - 1;
+  while (count < text.size() && count > 0 && (static_cast<unsigned char>(text[count]) & 0xC0) == 0x80)
+    --count;
+  std::memcpy(out, text.data(), count);
+  out[count] = '\0';
+}
+
+// An Error for the C side: fills `out` when the caller gave one and returns the code.
+inline etb_status to_c(const Error& error, etb_error* out) noexcept {
+  const auto code = static_cast<etb_status>(error.code);
+  if (out != nullptr && out->struct_size >= sizeof(etb_error)) {
+    out->code = code;
+    out->vendor_code = error.vendor_code;
+    copy_text(out->reason, error.reason);
+    copy_text(out->text, error.message);
+  }
+  return code;
+}
+
+// A status from the C side as a Status; the text comes from `error`, or from the code when the callee wrote
+// none.
+inline Status check(etb_status status, const etb_error& error) {
+  if (status == ETB_OK) return {};
+  const auto code = static_cast<Code>(status);
+  const size_t text_nbytes = strnlen(error.text, sizeof(error.text));
+  std::string message = text_nbytes ? std::string(error.text, text_nbytes) : std::string(to_text(code));
+  return tl::make_unexpected(Error{code, std::move(message),
+                                   std::string(error.reason, strnlen(error.reason, sizeof(error.reason))),
+                                   error.vendor_code});
+}
+
+}  // namespace etb
+
+#define ETB_CONCAT_(a, b) a##b
+#define ETB_CONCAT(a, b) ETB_CONCAT_(a, b)
+
+// Goes on, or returns the error.
+#define ETB_TRY(expr)                                                                      \
+  do {                                                                                     \
+    if (auto etb_r = (expr); !etb_r) return tl::make_unexpected(std::move(etb_r).error()); \
+  } while (0)
+
+// Declares (or assigns) from the value, or returns the error.
+#define ETB_ASSIGN(decl, expr) ETB_ASSIGN_(ETB_CONCAT(etb_r_, __COUNTER__), decl, expr)
+#define ETB_ASSIGN_(tmp, decl, expr)                            \
+  auto tmp = (expr);                                            \
+  if (!tmp) return tl::make_unexpected(std::move(tmp).error()); \
+  decl = *std::move(tmp)

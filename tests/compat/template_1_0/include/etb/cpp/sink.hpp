@@ -1,0 +1,31 @@
+// Sinks from C++ callables: `etb_device_sink sink = etb::sink_to<etb_device_sink>(put)`, where `put` takes the item by
+// reference and answers an etb_status. `put` outlives the sink, and the call is [borrowed-for-call] as every sink is.
+#pragma once
+
+#include "etb/status.h"
+
+namespace etb {
+
+namespace detail {
+template <class Put>
+struct SinkItem;
+template <class Item>
+struct SinkItem<etb_status(ETB_CALL*)(void*, const Item*)> {
+  using type = Item;
+};
+}  // namespace detail
+
+// A sink struct with the one function `put`.
+template <class Sink, class F>
+Sink sink_to(F& put) noexcept {
+  using Item = typename detail::SinkItem<decltype(Sink::put)>::type;
+  Sink sink{};
+  sink.struct_size = sizeof(Sink);
+  sink.ctx = &put;
+  sink.put = [](void* ctx, const Item* item) noexcept -> etb_status {
+    return (*static_cast<F*>(ctx))(*item);
+  };
+  return sink;
+}
+
+}  // namespace etb
