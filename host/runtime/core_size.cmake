@@ -18,7 +18,7 @@ foreach(app core_size_app core_size_empty)
   target_link_libraries(${app} PRIVATE etb::program)
   target_compile_options(${app} PRIVATE -Os -g0 -fno-pie -fno-exceptions -fno-rtti -fno-asynchronous-unwind-tables
     -ffunction-sections -fdata-sections -DNDEBUG -flto)
-  target_link_options(${app} PRIVATE -no-pie -Os -flto -Wl,--gc-sections)
+  target_link_options(${app} PRIVATE -no-pie -Os -flto -fno-asynchronous-unwind-tables -fno-exceptions -Wl,--gc-sections)
 endforeach()
 add_dependencies(core_size_app etb_program)
 add_custom_target(core_size VERBATIM DEPENDS core_size_app core_size_empty

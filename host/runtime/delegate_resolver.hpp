@@ -10,7 +10,7 @@
 #include "host/runtime/data_loader.hpp"
 #include "host/runtime/evalue.hpp"
 #include "host/runtime/named_data.hpp"
-#include "host/runtime/platform.hpp"
+#include "host/runtime/platform_hooks.hpp"
 #include "host/runtime/run_limits.hpp"
 
 namespace etb::host {
@@ -22,7 +22,7 @@ struct DelegateRequest {
   format::DelegateView compile_specs;  // its compile_spec(i)
   DataBlock* payload;                  // move it out to keep it; else it ends with this call
   const NamedDataMap* named_data;      // lives as long as the delegate
-  const Platform* platform;            // the same
+  const PlatformHooks* platform;            // the same
 };
 
 // One call of a delegate.

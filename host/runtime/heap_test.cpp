@@ -81,7 +81,7 @@ TEST(Heap, IsUntouchedByARefusal) {
   format::ProgramSpec spec = format::add_program(4);
   spec.methods[0].operators[0].name = "aten::absent";
   MethodWorld world(spec);
-  Platform quiet = kDefaultPlatform;
+  PlatformHooks quiet = kDefaultPlatformHooks;
   quiet.log = nullptr;
   world.options.platform = &quiet;
   MethodMeta meta;

@@ -53,6 +53,11 @@ class KernelContext {
     if (count < 0 || __builtin_mul_overflow(static_cast<uint64_t>(count), sizeof(T), &nbytes)) return nullptr;
     return static_cast<T*>(allocate(nbytes));
   }
+  // Other scratch from the next kernel on, for a caller that grows it.
+  void set_scratch(std::span<std::byte> scratch) noexcept {
+    scratch_ = scratch;
+    used_bytes_ = 0;
+  }
   uint64_t scratch_left_bytes() const noexcept { return scratch_.size() - used_bytes_; }
   // The most scratch that a kernel asked for so far, granted or not: what the arena should have.
   uint64_t scratch_peak_bytes() const noexcept { return peak_bytes_; }

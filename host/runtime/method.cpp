@@ -155,7 +155,7 @@ const char* event_name(const MethodState& state, const Instruction& instruction)
 
 etb_status run_traced(MethodState& state, const Instruction& instruction, const RunLimits& limits) noexcept {
   EventTracer& tracer = *state.options.tracer;
-  const Platform& platform = *state.options.platform;
+  const PlatformHooks& platform = *state.options.platform;
   int32_t chain = 0;
   int32_t index = 0;
   state.locate(state.next, &chain, &index);
@@ -181,7 +181,7 @@ etb_status check_limits(MethodState& state, const RunLimits& limits) noexcept {
     return fail(&state.error, ETB_CANCELLED, "cancelled after %llu instructions",
                 static_cast<Count>(state.executed_count));
   }
-  const Platform& platform = *state.options.platform;
+  const PlatformHooks& platform = *state.options.platform;
   if (limits.deadline_ns != 0 && platform.now_ns(platform.self) >= limits.deadline_ns) {
     return fail(&state.error, ETB_DEADLINE_EXCEEDED, "deadline passed after %llu instructions",
                 static_cast<Count>(state.executed_count));
@@ -304,6 +304,8 @@ etb_status Method::set_output_memory(uint32_t index, std::span<std::byte> memory
   return ETB_OK;
 }
 
+void Method::set_scratch(std::span<std::byte> scratch) noexcept { state_->context.set_scratch(scratch); }
+
 void Method::restart() noexcept {
   state_->next = 0;
   state_->executed_count = 0;
@@ -311,12 +313,17 @@ void Method::restart() noexcept {
 
 etb_status Method::execute(etb_error* error, const RunLimits& limits) noexcept {
   if (state_ == nullptr) return fail(error, ETB_INVALID_STATE, "execute: no method is loaded");
-  MethodState& state = *state_;
   restart();
+  return resume(error, limits);
+}
+
+etb_status Method::resume(etb_error* error, const RunLimits& limits) noexcept {
+  if (state_ == nullptr) return fail(error, ETB_INVALID_STATE, "resume: no method is loaded");
+  MethodState& state = *state_;
   state.error.text[0] = '\0';
   const auto count = static_cast<uint32_t>(state.instructions.size());
   const auto* tracer = state.options.tracer;
-  const Platform& platform = *state.options.platform;
+  const PlatformHooks& platform = *state.options.platform;
   const uint64_t begin_ns = tracer != nullptr ? platform.now_ns(platform.self) : 0;
   etb_status status = ETB_OK;
   if (tracer == nullptr && !has_limits(limits)) {

@@ -8,7 +8,7 @@
 #include "host/runtime/delegate_resolver.hpp"
 #include "host/runtime/event_tracer.hpp"
 #include "host/runtime/kernel_registry.hpp"
-#include "host/runtime/platform.hpp"
+#include "host/runtime/platform_hooks.hpp"
 #include "host/runtime/program.hpp"
 #include "host/runtime/run_limits.hpp"
 
@@ -29,7 +29,7 @@ struct MethodOptions {
   std::span<const DataFile* const> data_files = {};
   EventTracer* tracer = nullptr;
   const ParallelFor* parallel = nullptr;  // null: one thread
-  const Platform* platform = &kDefaultPlatform;
+  const PlatformHooks* platform = &kDefaultPlatformHooks;
   uint64_t random_seed = 0;
 };
 
@@ -70,6 +70,9 @@ class Method {
   // again. Calls no heap (a delegate may).
   [[nodiscard]] etb_status execute(etb_error* error, const RunLimits& limits = {}) noexcept;
 
+  // Goes on at the instruction that an execute or step ended at with an error, after the cause is gone (larger scratch).
+  [[nodiscard]] etb_status resume(etb_error* error, const RunLimits& limits = {}) noexcept;
+
   // Runs one instruction, so that callers interleave methods; ETB_END_OF_METHOD when none was left, after which the next
   // step starts over.
   [[nodiscard]] etb_status step(etb_error* error, const RunLimits& limits = {}) noexcept;
@@ -77,6 +80,7 @@ class Method {
 
   // The most scratch that a kernel asked for so far: what MethodMemory::scratch should have.
   uint64_t scratch_peak_bytes() const noexcept;
+  void set_scratch(std::span<std::byte> scratch) noexcept;
 
  private:
   MethodState* state_ = nullptr;

@@ -100,7 +100,7 @@ TEST(Method, ListsAllMissingKernelsAtLoad) {
   spec.methods[0].instructions.push_back({kKernel, 2, 0, {3}});
   spec.methods[0].instructions.push_back({kKernel, 1, 0, {1, 2}});
   World world(spec);
-  Platform quiet = kDefaultPlatform;
+  PlatformHooks quiet = kDefaultPlatformHooks;
   static std::string logged;
   logged.clear();
   quiet.log = [](void*, LogLevel, const char* text) { logged += std::string(text) + "\n"; };
@@ -219,7 +219,7 @@ TEST(Method, StopsAnEndlessProgram) {
               HasSubstr("chain 0, instruction 0: 1000 instructions executed, the run's limit"));
 
   limits = {};
-  limits.deadline_ns = kDefaultPlatform.now_ns(nullptr) + 1000000;
+  limits.deadline_ns = kDefaultPlatformHooks.now_ns(nullptr) + 1000000;
   EXPECT_EQ(world.method.execute(&world.error, limits), ETB_DEADLINE_EXCEEDED);
 
   std::atomic<bool> cancel = true;

@@ -8,13 +8,13 @@ namespace etb::host {
 
 enum class LogLevel : uint8_t { kDebug, kInfo, kWarning, kError };
 
-struct Platform {
+struct PlatformHooks {
   void* self = nullptr;
   uint64_t (*now_ns)(void* self) = nullptr;  // monotonic
   void (*log)(void* self, LogLevel level, const char* text) = nullptr;
 };
 
 // The C library's monotonic clock and standard error.
-extern const Platform kDefaultPlatform;
+extern const PlatformHooks kDefaultPlatformHooks;
 
 }  // namespace etb::host

@@ -1,4 +1,4 @@
-#include "host/runtime/platform.hpp"
+#include "host/runtime/platform_hooks.hpp"
 
 #include <ctime>
 
@@ -21,6 +21,6 @@ void log(void*, LogLevel level, const char* text) {
 
 }  // namespace
 
-constinit const Platform kDefaultPlatform{nullptr, &now_ns, &log};
+constinit const PlatformHooks kDefaultPlatformHooks{nullptr, &now_ns, &log};
 
 }  // namespace etb::host
