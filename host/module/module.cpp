@@ -1,0 +1,337 @@
+#include "host/module/module.hpp"
+
+#include <algorithm>
+#include <map>
+
+#include "host/kernels/portable.hpp"
+#include "host/loaders/buffer_loader.hpp"
+#include "host/loaders/file_loader.hpp"
+#include "host/loaders/mmap_loader.hpp"
+#include "host/module/method_memory.hpp"
+#include "host/module/shared_program.hpp"
+#include "host/services/thread_pool.hpp"
+
+namespace etb::host {
+
+namespace {
+
+// A start that suits most programs; kernels that need more say so, and the module gives it.
+constexpr uint64_t kFirstScratchBytes = uint64_t{64} << 10;
+
+// An Error from the core's caller-owned error.
+template <class Call>
+Status checked(Call call) {
+  etb_error error = ETB_ERROR_INIT;
+  return check(call(&error), error);
+}
+
+Result<std::shared_ptr<DataLoader>> open_loader(const std::string& path, LoadMode mode) {
+  if (mode == LoadMode::kFile) {
+    auto loader = std::make_shared<FileLoader>();
+    ETB_TRY(checked([&](etb_error* error) { return loader->open(path.c_str(), error); }));
+    return loader;
+  }
+  const auto lock = mode == LoadMode::kMmapLock      ? MmapLoader::Lock::kRequire
+                    : mode == LoadMode::kMmapTryLock ? MmapLoader::Lock::kTry
+                                                     : MmapLoader::Lock::kNone;
+  auto loader = std::make_shared<MmapLoader>();
+  ETB_TRY(checked([&](etb_error* error) { return loader->open(path.c_str(), lock, error); }));
+  return loader;
+}
+
+// A data file with the loader that it reads from.
+struct OwnedDataFile {
+  std::shared_ptr<DataLoader> loader;
+  std::unique_ptr<DataFile> file = std::make_unique<DataFile>();
+};
+
+// The pool behind the core's small interface.
+class KernelThreads {
+ public:
+  explicit KernelThreads(uint32_t thread_count) : pool_(thread_count) {
+    parallel_ = {this, static_cast<int>(pool_.max_workers()), &run};
+  }
+  KernelThreads(const KernelThreads&) = delete;
+  KernelThreads& operator=(const KernelThreads&) = delete;
+  const ParallelFor* get() const noexcept { return &parallel_; }
+
+ private:
+  struct Job {
+    void (*body)(void* argument, int64_t index);
+    void* argument;
+  };
+  static void run(void* self, int64_t count, void (*body)(void* argument, int64_t index), void* argument) {
+    Job job{body, argument};
+    static_cast<KernelThreads*>(self)->pool_.parallel_for(static_cast<uint64_t>(count), 1, &run_range, &job);
+  }
+  static void run_range(void* arg, uint64_t begin, uint64_t end, uint32_t) {
+    const auto& job = *static_cast<const Job*>(arg);
+    for (uint64_t i = begin; i < end; ++i) job.body(job.argument, static_cast<int64_t>(i));
+  }
+
+  ThreadPool pool_;
+  ParallelFor parallel_{};
+};
+
+// A loaded method with its memory. Members in order of life: the method goes first.
+struct LoadedMethod {
+  ZeroedBuffer state;
+  BumpAllocator state_allocator;
+  ZeroedBuffer scratch;
+  Arenas own_arenas;
+  std::vector<ZeroedBuffer> outputs;  // of outputs that the program leaves to the caller
+  std::vector<bool> inputs_set;
+  Method method;
+};
+
+}  // namespace
+
+struct Module::State {
+  std::shared_ptr<const SharedProgram> shared;
+  ModuleOptions options;
+  KernelRegistry portable;
+  std::vector<OwnedDataFile> data_files;
+  std::vector<const DataFile*> data_views;
+  std::unique_ptr<KernelThreads> threads;
+  Arenas shared_arenas;
+  std::map<std::string, std::unique_ptr<LoadedMethod>, std::less<>> methods;
+
+  const Program& program() const noexcept { return shared->program(); }
+
+  Status prepare() {
+    if (options.kernels == nullptr) {
+      if (const etb_status status = add_portable_kernels(portable); status != ETB_OK) {
+        return make_error(static_cast<Code>(status), "the portable kernels could not be registered");
+      }
+      options.kernels = &portable;
+    }
+    for (const std::string& path : options.data_files) {
+      OwnedDataFile owned;
+      ETB_ASSIGN(owned.loader, open_loader(path, options.load_mode));
+      const Status loaded = checked([&](etb_error* error) { return owned.file->load(*owned.loader, error); });
+      if (!loaded) return tl::make_unexpected(with_context(loaded.error(), path));
+      data_views.push_back(owned.file.get());
+      data_files.push_back(std::move(owned));
+    }
+    if (options.thread_count != 1) threads = std::make_unique<KernelThreads>(options.thread_count);
+    return {};
+  }
+
+  Result<MethodMeta> find_meta(std::string_view name) const {
+    MethodMeta meta;
+    ETB_TRY(checked([&](etb_error* error) { return program().find_method(name, &meta, error); }));
+    return meta;
+  }
+
+  // Sizes of arenas for one method, or large enough for all of them.
+  std::vector<uint64_t> arena_sizes(const MethodMeta& meta) const {
+    std::vector<uint64_t> sizes;
+    const auto grow = [&sizes](const MethodMeta& other) {
+      sizes.resize(std::max<size_t>(sizes.size(), other.arena_count()));
+      for (uint32_t i = 0; i < other.arena_count(); ++i) sizes[i] = std::max(sizes[i], other.arena_nbytes(i));
+    };
+    if (!options.shares_arenas) return grow(meta), sizes;
+    for (uint32_t i = 0; i < program().method_count(); ++i) grow(MethodMeta(program().view().method(i)));
+    return sizes;
+  }
+
+  Result<LoadedMethod*> loaded(std::string_view name) {
+    if (const auto found = methods.find(name); found != methods.end()) return found->second.get();
+    ETB_ASSIGN(const MethodMeta meta, find_meta(name));
+    auto made = std::make_unique<LoadedMethod>();
+    Arenas& arenas = options.shares_arenas ? shared_arenas : made->own_arenas;
+    if (arenas.spans.empty()) ETB_TRY(arenas.make(arena_sizes(meta), options.max_memory_bytes));
+    ETB_ASSIGN(made->state, ZeroedBuffer::make(meta.state_nbytes()));
+    ETB_ASSIGN(made->scratch, ZeroedBuffer::make(kFirstScratchBytes));
+    made->state_allocator = BumpAllocator(made->state.bytes());
+    const MethodMemory memory{&made->state_allocator, arenas.spans, made->scratch.bytes()};
+    MethodOptions method_options;
+    method_options.kernels = options.kernels;
+    method_options.delegates = options.delegates;
+    method_options.data_files = data_views;
+    method_options.tracer = options.tracer;
+    method_options.parallel = threads == nullptr ? nullptr : threads->get();
+    method_options.platform = options.platform;
+    method_options.random_seed = options.random_seed;
+    ETB_TRY(checked([&](etb_error* error) { return made->method.load(program(), name, memory, method_options, error); }));
+    made->inputs_set.resize(meta.input_count());
+    ETB_TRY(make_outputs(meta, *made));
+    return methods.emplace(std::string(name), std::move(made)).first->second.get();
+  }
+
+  Status make_outputs(const MethodMeta& meta, LoadedMethod& loaded) const {
+    for (uint32_t i = 0; i < meta.output_count(); ++i) {
+      const auto output = meta.output(i);
+      if (output.kind() != format::ValueKind::kTensor) continue;
+      const auto record = output.as_tensor();
+      // An input that is also an output keeps the caller's memory.
+      if (record.storage != format::Storage::kCaller || is_input(meta, i)) continue;
+      if (record.nbytes > options.max_memory_bytes) {
+        return make_error(Code::OUT_OF_MEMORY, "output " + std::to_string(i) + " of " + std::to_string(record.nbytes) +
+                                                   " bytes is beyond the module's limit");
+      }
+      ETB_ASSIGN(ZeroedBuffer memory, ZeroedBuffer::make(record.nbytes));
+      ETB_TRY(checked([&](etb_error* error) { return loaded.method.set_output_memory(i, memory.bytes(), error); }));
+      loaded.outputs.push_back(std::move(memory));
+    }
+    return {};
+  }
+
+  static bool is_input(const MethodMeta& meta, uint32_t output) {
+    const auto& inputs = meta.view().inputs();
+    return std::find(inputs.begin(), inputs.end(), meta.view().outputs()[output]) != inputs.end();
+  }
+
+  Status run(LoadedMethod& loaded, const RunLimits& limits) const {
+    const auto missing = std::find(loaded.inputs_set.begin(), loaded.inputs_set.end(), false);
+    if (missing != loaded.inputs_set.end()) {
+      const auto index = std::to_string(missing - loaded.inputs_set.begin());
+      return make_error(Code::INVALID_STATE, "input " + index + " was never set");
+    }
+    etb_error error = ETB_ERROR_INIT;
+    etb_status status = loaded.method.execute(&error, limits);
+    // A kernel that ran out of scratch has written nothing yet; it goes on where it stopped.
+    while (status != ETB_OK && loaded.method.scratch_peak_bytes() > loaded.scratch.bytes().size()) {
+      ETB_TRY(grow_scratch(loaded));
+      status = loaded.method.resume(&error, limits);
+    }
+    return check(status, error);
+  }
+
+  Status grow_scratch(LoadedMethod& loaded) const {
+    const uint64_t needed = loaded.method.scratch_peak_bytes();
+    if (needed > options.max_memory_bytes) {
+      return make_error(Code::OUT_OF_MEMORY, std::to_string(needed) + " bytes of scratch are beyond the module's limit");
+    }
+    ETB_ASSIGN(ZeroedBuffer larger, ZeroedBuffer::make(std::max(needed, 2 * loaded.scratch.bytes().size())));
+    loaded.method.set_scratch(larger.bytes());
+    loaded.scratch = std::move(larger);
+    return {};
+  }
+};
+
+Module::Module(std::unique_ptr<State> state) noexcept : state_(std::move(state)) {}
+Module::Module(Module&&) noexcept = default;
+Module& Module::operator=(Module&&) noexcept = default;
+Module::~Module() = default;
+
+Result<Module> Module::from_program(std::shared_ptr<const SharedProgram> program, ModuleOptions options) {
+  auto state = std::make_unique<State>();
+  state->shared = std::move(program);
+  state->options = std::move(options);
+  ETB_TRY(state->prepare());
+  return Module(std::move(state));
+}
+
+Result<Module> Module::from_loader(std::shared_ptr<DataLoader> loader, ModuleOptions options) {
+  auto program = std::make_shared<SharedProgram>(std::move(loader));
+  ETB_TRY(checked([&](etb_error* error) { return program->load(error); }));
+  return from_program(std::move(program), std::move(options));
+}
+
+Result<Module> Module::open(const std::string& path, ModuleOptions options) {
+  ETB_ASSIGN(std::shared_ptr<DataLoader> loader, open_loader(path, options.load_mode));
+  auto made = from_loader(std::move(loader), std::move(options));
+  if (!made) return tl::make_unexpected(with_context(std::move(made).error(), path));
+  return made;
+}
+
+Result<Module> Module::from_bytes(std::span<const std::byte> bytes, ModuleOptions options) {
+  return from_loader(std::make_shared<BufferLoader>(bytes), std::move(options));
+}
+
+Result<Module> Module::from_descriptor(int descriptor, uint64_t offset, uint64_t nbytes, ModuleOptions options) {
+  auto loader = std::make_shared<MmapLoader>();
+  ETB_TRY(checked([&](etb_error* error) {
+    return loader->open(descriptor, offset, nbytes, MmapLoader::Lock::kNone, error);
+  }));
+  return from_loader(std::move(loader), std::move(options));
+}
+
+const std::shared_ptr<const SharedProgram>& Module::program() const noexcept { return state_->shared; }
+
+std::vector<std::string> Module::method_names() const {
+  std::vector<std::string> names;
+  for (uint32_t i = 0; i < state_->program().method_count(); ++i) names.emplace_back(state_->program().method_name(i));
+  return names;
+}
+
+Result<MethodMeta> Module::method_meta(std::string_view method) const { return state_->find_meta(method); }
+
+Status Module::load_method(std::string_view method) {
+  ETB_TRY(state_->loaded(method));
+  return {};
+}
+
+bool Module::is_method_loaded(std::string_view method) const noexcept { return state_->methods.contains(method); }
+
+void Module::unload_method(std::string_view method) noexcept {
+  if (const auto found = state_->methods.find(method); found != state_->methods.end()) state_->methods.erase(found);
+}
+
+Status Module::set_input(std::string_view method, uint32_t index, const EValue& value) {
+  ETB_ASSIGN(LoadedMethod* const loaded, state_->loaded(method));
+  ETB_TRY(checked([&](etb_error* error) { return loaded->method.set_input(index, value, error); }));
+  loaded->inputs_set[index] = true;
+  return {};
+}
+
+Status Module::set_inputs(std::string_view method, std::span<const EValue> values) {
+  ETB_ASSIGN(LoadedMethod* const loaded, state_->loaded(method));
+  if (values.size() != loaded->method.input_count()) {
+    return make_error(Code::INVALID_ARGUMENT, std::to_string(values.size()) + " inputs given, method '" + std::string(method) +
+                                                  "' expects " + std::to_string(loaded->method.input_count()));
+  }
+  for (uint32_t i = 0; i < values.size(); ++i) ETB_TRY(set_input(method, i, values[i]));
+  return {};
+}
+
+Status Module::set_output(std::string_view method, uint32_t index, std::span<std::byte> memory) {
+  ETB_ASSIGN(LoadedMethod* const loaded, state_->loaded(method));
+  return checked([&](etb_error* error) { return loaded->method.set_output_memory(index, memory, error); });
+}
+
+Status Module::run(std::string_view method, const RunLimits& limits) {
+  ETB_ASSIGN(LoadedMethod* const loaded, state_->loaded(method));
+  return state_->run(*loaded, limits);
+}
+
+Result<std::vector<EValue>> Module::execute(std::string_view method, const RunLimits& limits) {
+  ETB_TRY(run(method, limits));
+  return get_outputs(method);
+}
+
+Result<std::vector<EValue>> Module::execute(std::string_view method, std::span<const EValue> values,
+                                            const RunLimits& limits) {
+  ETB_TRY(set_inputs(method, values));
+  return execute(method, limits);
+}
+
+Result<EValue> Module::get_output(std::string_view method, uint32_t index) const {
+  const auto found = state_->methods.find(method);
+  if (found == state_->methods.end()) {
+    return make_error(Code::INVALID_STATE, "method '" + std::string(method) + "' is not loaded, so it has no outputs");
+  }
+  if (index >= found->second->method.output_count()) {
+    return make_error(Code::INVALID_ARGUMENT, "output " + std::to_string(index) + ": the method has " +
+                                                  std::to_string(found->second->method.output_count()) + " outputs");
+  }
+  return found->second->method.output(index);
+}
+
+Result<std::vector<EValue>> Module::get_outputs(std::string_view method) const {
+  std::vector<EValue> outputs;
+  ETB_ASSIGN(const MethodMeta meta, method_meta(method));
+  for (uint32_t i = 0; i < meta.output_count(); ++i) {
+    ETB_ASSIGN(EValue output, get_output(method, i));
+    outputs.push_back(output);
+  }
+  return outputs;
+}
+
+Result<Method*> Module::method(std::string_view method) {
+  ETB_ASSIGN(LoadedMethod* const loaded, state_->loaded(method));
+  return &loaded->method;
+}
+
+}  // namespace etb::host

@@ -1,0 +1,24 @@
+// SharedProgram: a loader and the program it loaded, kept alive by all modules on it.
+#pragma once
+
+#include <memory>
+
+#include "host/runtime/program.hpp"
+
+namespace etb::host {
+
+class SharedProgram {
+ public:
+  SharedProgram(std::shared_ptr<DataLoader> loader) noexcept : loader_(std::move(loader)) {}
+  SharedProgram(const SharedProgram&) = delete;
+  SharedProgram& operator=(const SharedProgram&) = delete;
+
+  [[nodiscard]] etb_status load(etb_error* error) noexcept { return program_.load(*loader_, error); }
+  const Program& program() const noexcept { return program_; }
+
+ private:
+  std::shared_ptr<DataLoader> loader_;
+  Program program_;
+};
+
+}  // namespace etb::host

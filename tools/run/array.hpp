@@ -1,0 +1,36 @@
+// Array: a value on its way between a file and a method - a tensor with its bytes, or a number.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "etb/cpp/result.hpp"
+#include "host/runtime/evalue.hpp"
+
+namespace etb::tools {
+
+// Elements dense in dim order (row-major when empty).
+struct Array {
+  host::Dtype dtype = host::Dtype::FLOAT32;
+  std::vector<int64_t> sizes;
+  std::vector<uint8_t> dim_order;
+  std::vector<std::byte> bytes;
+};
+
+// Bytes that the sizes need, or an error when they are no sizes.
+[[nodiscard]] Result<uint64_t> count_bytes(host::Dtype dtype, const std::vector<int64_t>& sizes);
+
+// The same elements in another order of dimensions.
+Array reorder(const Array& from, const std::vector<uint8_t>& dim_order);
+std::vector<uint8_t> row_major(size_t rank);
+
+// A copy of a method's tensor, in row-major order.
+Array to_row_major(const host::Tensor& tensor);
+
+// "float32", "bfloat16", ... to the dtype.
+[[nodiscard]] Result<host::Dtype> parse_dtype(std::string_view text);
+
+// "float32 [2, 3]"
+std::string format_shape(host::Dtype dtype, std::span<const int64_t> sizes);
+
+}  // namespace etb::tools

@@ -1,0 +1,43 @@
+// MethodInputs: what a method is given, made from files, numbers or a seed, in the dtype and order that it wants.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "host/module/module.hpp"
+#include "tools/run/array.hpp"
+
+namespace etb::tools {
+
+class MethodInputs {
+ public:
+  explicit MethodInputs(const host::MethodMeta& meta) : meta_(meta), values_(meta.input_count()) {}
+
+  uint32_t count() const { return static_cast<uint32_t>(values_.size()); }
+  std::span<const host::EValue> values() const { return values_; }
+  // What was changed on the way in, for a person: "input 0: float32 rounded to bfloat16".
+  const std::vector<std::string>& notes() const { return notes_; }
+
+  // From a command line: x.npy, x.bin (raw little-endian, sizes of the spec), a number, true or false.
+  [[nodiscard]] Status set_text(uint32_t index, const std::string& text);
+  [[nodiscard]] Status set_array(uint32_t index, Array array);
+  [[nodiscard]] Status set_number(uint32_t index, const host::EValue& number);
+
+  // Uniform in [0, 1) for floats, small non-negative integers, random bools; numbers and bools become 1.
+  [[nodiscard]] Status fill_random(uint64_t seed);
+  [[nodiscard]] Status fill_ones();
+
+ private:
+  Status check_index(uint32_t index) const;
+  template <class Make>
+  Status fill(Make make);
+
+  host::MethodMeta meta_;
+  std::vector<host::EValue> values_;
+  std::vector<std::unique_ptr<host::OwnedTensor>> tensors_;
+  std::vector<std::string> notes_;
+};
+
+}  // namespace etb::tools

@@ -1,0 +1,173 @@
+#include "tools/run/npy.hpp"
+
+#include <fmt/ranges.h>
+
+#include <charconv>
+#include <cstring>
+#include <fstream>
+#include <optional>
+
+#include "host/runtime/float16.hpp"
+
+namespace etb::tools {
+
+namespace {
+
+using host::Dtype;
+
+struct TypeRow {
+  Dtype dtype;
+  std::string_view descr;  // without the byte order
+};
+
+constexpr TypeRow kTypes[] = {{Dtype::BOOL, "b1"},    {Dtype::UINT8, "u1"},   {Dtype::INT8, "i1"},    {Dtype::UINT16, "u2"},
+                              {Dtype::INT16, "i2"},   {Dtype::UINT32, "u4"},  {Dtype::INT32, "i4"},   {Dtype::UINT64, "u8"},
+                              {Dtype::INT64, "i8"},   {Dtype::FLOAT16, "f2"}, {Dtype::FLOAT32, "f4"}, {Dtype::FLOAT64, "f8"},
+                              {Dtype::BFLOAT16, "V2"}};
+
+// The text behind `key` in the header, a Python dict on one line.
+Result<std::string_view> find_field(std::string_view header, std::string_view key) {
+  const size_t at = header.find(fmt::format("'{}':", key));
+  if (at == std::string_view::npos) return make_error(Code::INVALID_DATA, fmt::format("header without '{}'", key));
+  std::string_view rest = header.substr(at + key.size() + 3);
+  rest.remove_prefix(std::min(rest.find_first_not_of(' '), rest.size()));
+  return rest;
+}
+
+Result<Dtype> parse_descr(std::string_view field) {
+  if (field.size() < 5 || field[0] != '\'') return make_error(Code::INVALID_DATA, "header with a structured dtype");
+  const std::string_view descr = field.substr(1, 3);
+  for (const TypeRow& row : kTypes) {
+    if (descr.substr(1) == row.descr && (descr[0] == '<' || descr[0] == '|')) return row.dtype;
+  }
+  return make_error(Code::NOT_SUPPORTED, fmt::format("dtype '{}'; little-endian numbers and bools are read", descr));
+}
+
+Result<std::vector<int64_t>> parse_sizes(std::string_view field) {
+  std::vector<int64_t> sizes;
+  if (field.empty() || field[0] != '(') return make_error(Code::INVALID_DATA, "header whose shape is no tuple");
+  const std::string_view tuple = field.substr(1, field.find(')') - 1);
+  const char* at = tuple.data();
+  const char* end = at + tuple.size();
+  while (at != end) {
+    if (*at == ' ' || *at == ',') {
+      ++at;
+      continue;
+    }
+    int64_t size = 0;
+    const auto [next, error] = std::from_chars(at, end, size);
+    if (error != std::errc() || size < 0) return make_error(Code::INVALID_DATA, fmt::format("shape ({})", tuple));
+    sizes.push_back(size);
+    at = next;
+  }
+  return sizes;
+}
+
+Result<std::string_view> find_header(std::string_view file, size_t* out_data_offset) {
+  constexpr std::string_view kMagic = "\x93NUMPY";
+  if (file.size() < 10 || file.substr(0, 6) != kMagic) return make_error(Code::INVALID_DATA, "no .npy file");
+  const bool is_long = file[6] >= 2;
+  uint32_t length = 0;
+  std::memcpy(&length, file.data() + 8, is_long ? 4 : 2);
+  const size_t start = is_long ? 12 : 10;
+  if (start > file.size() || length > file.size() - start) return make_error(Code::INVALID_DATA, "header is cut off");
+  *out_data_offset = start + length;
+  return file.substr(start, length);
+}
+
+Result<Array> parse_npy(std::span<const std::byte> bytes) {
+  const std::string_view file(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  size_t offset = 0;
+  ETB_ASSIGN(const std::string_view header, find_header(file, &offset));
+  Array array;
+  ETB_ASSIGN(const std::string_view descr, find_field(header, "descr"));
+  ETB_ASSIGN(array.dtype, parse_descr(descr));
+  ETB_ASSIGN(const std::string_view shape, find_field(header, "shape"));
+  ETB_ASSIGN(array.sizes, parse_sizes(shape));
+  ETB_ASSIGN(const std::string_view fortran, find_field(header, "fortran_order"));
+  if (fortran.starts_with("True")) {
+    array.dim_order = row_major(array.sizes.size());
+    std::reverse(array.dim_order.begin(), array.dim_order.end());
+  }
+  ETB_ASSIGN(const uint64_t nbytes, count_bytes(array.dtype, array.sizes));
+  if (bytes.size() - offset < nbytes) {
+    return make_error(Code::INVALID_DATA, fmt::format("{} bytes of data, the shape needs {}", bytes.size() - offset, nbytes));
+  }
+  const auto data = bytes.subspan(offset, static_cast<size_t>(nbytes));
+  array.bytes.assign(data.begin(), data.end());
+  return array;
+}
+
+// Elements as NumPy can name them.
+Array to_known(Array array) {
+  if (array.dtype == Dtype::BFLOAT16) {
+    const size_t count = array.bytes.size() / 2;
+    std::vector<std::byte> wide(count * sizeof(float));
+    for (size_t i = 0; i < count; ++i) {
+      host::BFloat16 narrow;
+      std::memcpy(&narrow, array.bytes.data() + 2 * i, sizeof(narrow));
+      const float value = host::to_float(narrow);
+      std::memcpy(wide.data() + sizeof(float) * i, &value, sizeof(value));
+    }
+    return {Dtype::FLOAT32, std::move(array.sizes), {}, std::move(wide)};
+  }
+  for (const TypeRow& row : kTypes) {
+    if (row.dtype == array.dtype) return array;
+  }
+  array.sizes.push_back(static_cast<int64_t>(host::element_nbytes(array.dtype)));
+  array.dtype = Dtype::UINT8;
+  return array;
+}
+
+}  // namespace
+
+Result<std::vector<std::byte>> read_bytes(const std::string& path) {
+  std::ifstream in(path, std::ios::binary | std::ios::ate);
+  if (!in) return make_error(Code::NOT_FOUND, fmt::format("{}: cannot be read", path));
+  const std::streamoff length = in.tellg();
+  if (length < 0) return make_error(Code::ACCESS_FAILED, fmt::format("{}: cannot be read", path));
+  std::vector<std::byte> bytes(static_cast<size_t>(length));
+  in.seekg(0);
+  in.read(reinterpret_cast<char*>(bytes.data()), length);
+  if (!in && length != 0) return make_error(Code::ACCESS_FAILED, fmt::format("{}: cannot be read", path));
+  return bytes;
+}
+
+Status write_bytes(const std::string& path, std::span<const std::byte> bytes) {
+  std::ofstream out(path, std::ios::binary | std::ios::trunc);
+  out.write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+  out.close();
+  if (!out) return make_error(Code::ACCESS_FAILED, fmt::format("{}: cannot be written", path));
+  return {};
+}
+
+Result<Array> read_npy(const std::string& path) {
+  ETB_ASSIGN(const std::vector<std::byte> bytes, read_bytes(path));
+  auto array = parse_npy(bytes);
+  if (!array) return tl::make_unexpected(with_context(std::move(array).error(), path));
+  return array;
+}
+
+Status write_npy(const std::string& path, const host::Tensor& tensor) {
+  const Array array = to_known(to_row_major(tensor));
+  std::string_view descr;
+  for (const TypeRow& row : kTypes) {
+    if (row.dtype == array.dtype) descr = row.descr;
+  }
+  std::string shape = fmt::format("{}", fmt::join(array.sizes, ", "));
+  if (array.sizes.size() == 1) shape += ",";
+  const char order = host::element_nbytes(array.dtype) == 1 ? '|' : '<';
+  std::string header = fmt::format("{{'descr': '{}{}', 'fortran_order': False, 'shape': ({}), }}", order, descr, shape);
+  // Data starts on a 64-byte boundary.
+  header.append(63 - (10 + header.size()) % 64, ' ');
+  header += '\n';
+  const auto length = static_cast<uint16_t>(header.size());
+  std::string file = std::string("\x93NUMPY\x01\x00", 8);
+  file += static_cast<char>(length & 0xff);
+  file += static_cast<char>(length >> 8);
+  file += header;
+  file.append(reinterpret_cast<const char*>(array.bytes.data()), array.bytes.size());
+  return write_bytes(path, std::as_bytes(std::span(file)));
+}
+
+}  // namespace etb::tools
