@@ -18,7 +18,8 @@ Result<ZeroedBuffer> ZeroedBuffer::make(uint64_t nbytes) {
   }
   // calloc, because fresh zero pages cost nothing until they are used.
   buffer.memory_.reset(std::calloc(1, static_cast<size_t>(nbytes + kBoundary + kPadding)));
-  if (buffer.memory_ == nullptr) return make_error(Code::OUT_OF_MEMORY, std::to_string(nbytes) + " bytes of memory");
+  if (buffer.memory_ == nullptr)
+    return make_error(Code::OUT_OF_MEMORY, std::to_string(nbytes) + " bytes of memory");
   const auto address = reinterpret_cast<uintptr_t>(buffer.memory_.get());
   const size_t lead = (kBoundary - address % kBoundary) % kBoundary;
   buffer.bytes_ = {static_cast<std::byte*>(buffer.memory_.get()) + lead, static_cast<size_t>(nbytes)};
@@ -29,8 +30,8 @@ Status Arenas::make(std::span<const uint64_t> sizes, uint64_t max_bytes) {
   uint64_t total = 0;
   for (const uint64_t size : sizes) {
     if (__builtin_add_overflow(total, size, &total) || total > max_bytes) {
-      return make_error(Code::OUT_OF_MEMORY, "the memory plan asks for more than " + std::to_string(max_bytes) +
-                                                 " bytes, the module's limit");
+      return make_error(Code::OUT_OF_MEMORY, "the memory plan asks for more than " +
+                                                 std::to_string(max_bytes) + " bytes, the module's limit");
     }
   }
   for (const uint64_t size : sizes) {

@@ -1,6 +1,7 @@
 #include "host/module/module.hpp"
 
 #include <algorithm>
+#include <cassert>
 #include <map>
 
 #include "host/kernels/portable.hpp"
@@ -73,6 +74,17 @@ class KernelThreads {
   ParallelFor parallel_{};
 };
 
+// Filled once and never changed; modules without kernels of their own share it.
+const KernelRegistry& portable_kernels() {
+  static const KernelRegistry registry = [] {
+    KernelRegistry filled;
+    [[maybe_unused]] const etb_status status = add_portable_kernels(filled);
+    assert(status == ETB_OK);  // only a duplicate in our own table could fail
+    return filled;
+  }();
+  return registry;
+}
+
 // A loaded method with its memory. Members in order of life: the method goes first.
 struct LoadedMethod {
   ZeroedBuffer state;
@@ -89,7 +101,6 @@ struct LoadedMethod {
 struct Module::State {
   std::shared_ptr<const SharedProgram> shared;
   ModuleOptions options;
-  KernelRegistry portable;
   std::vector<OwnedDataFile> data_files;
   std::vector<const DataFile*> data_views;
   std::unique_ptr<KernelThreads> threads;
@@ -99,12 +110,7 @@ struct Module::State {
   const Program& program() const noexcept { return shared->program(); }
 
   Status prepare() {
-    if (options.kernels == nullptr) {
-      if (const etb_status status = add_portable_kernels(portable); status != ETB_OK) {
-        return make_error(static_cast<Code>(status), "the portable kernels could not be registered");
-      }
-      options.kernels = &portable;
-    }
+    if (options.kernels == nullptr) options.kernels = &portable_kernels();
     for (const std::string& path : options.data_files) {
       OwnedDataFile owned;
       ETB_ASSIGN(owned.loader, open_loader(path, options.load_mode));
@@ -153,7 +159,8 @@ struct Module::State {
     method_options.parallel = threads == nullptr ? nullptr : threads->get();
     method_options.platform = options.platform;
     method_options.random_seed = options.random_seed;
-    ETB_TRY(checked([&](etb_error* error) { return made->method.load(program(), name, memory, method_options, error); }));
+    ETB_TRY(checked(
+        [&](etb_error* error) { return made->method.load(program(), name, memory, method_options, error); }));
     made->inputs_set.resize(meta.input_count());
     ETB_TRY(make_outputs(meta, *made));
     return methods.emplace(std::string(name), std::move(made)).first->second.get();
@@ -167,11 +174,13 @@ struct Module::State {
       // An input that is also an output keeps the caller's memory.
       if (record.storage != format::Storage::kCaller || is_input(meta, i)) continue;
       if (record.nbytes > options.max_memory_bytes) {
-        return make_error(Code::OUT_OF_MEMORY, "output " + std::to_string(i) + " of " + std::to_string(record.nbytes) +
+        return make_error(Code::OUT_OF_MEMORY, "output " + std::to_string(i) + " of " +
+                                                   std::to_string(record.nbytes) +
                                                    " bytes is beyond the module's limit");
       }
       ETB_ASSIGN(ZeroedBuffer memory, ZeroedBuffer::make(record.nbytes));
-      ETB_TRY(checked([&](etb_error* error) { return loaded.method.set_output_memory(i, memory.bytes(), error); }));
+      ETB_TRY(checked(
+          [&](etb_error* error) { return loaded.method.set_output_memory(i, memory.bytes(), error); }));
       loaded.outputs.push_back(std::move(memory));
     }
     return {};
@@ -201,7 +210,8 @@ struct Module::State {
   Status grow_scratch(LoadedMethod& loaded) const {
     const uint64_t needed = loaded.method.scratch_peak_bytes();
     if (needed > options.max_memory_bytes) {
-      return make_error(Code::OUT_OF_MEMORY, std::to_string(needed) + " bytes of scratch are beyond the module's limit");
+      return make_error(Code::OUT_OF_MEMORY,
+                        std::to_string(needed) + " bytes of scratch are beyond the module's limit");
     }
     ETB_ASSIGN(ZeroedBuffer larger, ZeroedBuffer::make(std::max(needed, 2 * loaded.scratch.bytes().size())));
     loaded.method.set_scratch(larger.bytes());
@@ -240,7 +250,8 @@ Result<Module> Module::from_bytes(std::span<const std::byte> bytes, ModuleOption
   return from_loader(std::make_shared<BufferLoader>(bytes), std::move(options));
 }
 
-Result<Module> Module::from_descriptor(int descriptor, uint64_t offset, uint64_t nbytes, ModuleOptions options) {
+Result<Module> Module::from_descriptor(int descriptor, uint64_t offset, uint64_t nbytes,
+                                       ModuleOptions options) {
   auto loader = std::make_shared<MmapLoader>();
   ETB_TRY(checked([&](etb_error* error) {
     return loader->open(descriptor, offset, nbytes, MmapLoader::Lock::kNone, error);
@@ -252,7 +263,8 @@ const std::shared_ptr<const SharedProgram>& Module::program() const noexcept { r
 
 std::vector<std::string> Module::method_names() const {
   std::vector<std::string> names;
-  for (uint32_t i = 0; i < state_->program().method_count(); ++i) names.emplace_back(state_->program().method_name(i));
+  for (uint32_t i = 0; i < state_->program().method_count(); ++i)
+    names.emplace_back(state_->program().method_name(i));
   return names;
 }
 
@@ -263,10 +275,13 @@ Status Module::load_method(std::string_view method) {
   return {};
 }
 
-bool Module::is_method_loaded(std::string_view method) const noexcept { return state_->methods.contains(method); }
+bool Module::is_method_loaded(std::string_view method) const noexcept {
+  return state_->methods.contains(method);
+}
 
 void Module::unload_method(std::string_view method) noexcept {
-  if (const auto found = state_->methods.find(method); found != state_->methods.end()) state_->methods.erase(found);
+  if (const auto found = state_->methods.find(method); found != state_->methods.end())
+    state_->methods.erase(found);
 }
 
 Status Module::set_input(std::string_view method, uint32_t index, const EValue& value) {
@@ -279,8 +294,9 @@ Status Module::set_input(std::string_view method, uint32_t index, const EValue& 
 Status Module::set_inputs(std::string_view method, std::span<const EValue> values) {
   ETB_ASSIGN(LoadedMethod* const loaded, state_->loaded(method));
   if (values.size() != loaded->method.input_count()) {
-    return make_error(Code::INVALID_ARGUMENT, std::to_string(values.size()) + " inputs given, method '" + std::string(method) +
-                                                  "' expects " + std::to_string(loaded->method.input_count()));
+    return make_error(Code::INVALID_ARGUMENT, std::to_string(values.size()) + " inputs given, method '" +
+                                                  std::string(method) + "' expects " +
+                                                  std::to_string(loaded->method.input_count()));
   }
   for (uint32_t i = 0; i < values.size(); ++i) ETB_TRY(set_input(method, i, values[i]));
   return {};
@@ -310,11 +326,13 @@ Result<std::vector<EValue>> Module::execute(std::string_view method, std::span<c
 Result<EValue> Module::get_output(std::string_view method, uint32_t index) const {
   const auto found = state_->methods.find(method);
   if (found == state_->methods.end()) {
-    return make_error(Code::INVALID_STATE, "method '" + std::string(method) + "' is not loaded, so it has no outputs");
+    return make_error(Code::INVALID_STATE,
+                      "method '" + std::string(method) + "' is not loaded, so it has no outputs");
   }
   if (index >= found->second->method.output_count()) {
     return make_error(Code::INVALID_ARGUMENT, "output " + std::to_string(index) + ": the method has " +
-                                                  std::to_string(found->second->method.output_count()) + " outputs");
+                                                  std::to_string(found->second->method.output_count()) +
+                                                  " outputs");
   }
   return found->second->method.output(index);
 }

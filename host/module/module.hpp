@@ -30,14 +30,16 @@ enum class LoadMode : uint8_t {
 // Everything borrowed outlives the module. The defaults run any program of portable operators on one thread.
 struct ModuleOptions {
   LoadMode load_mode = LoadMode::kMmap;
-  std::vector<std::string> data_files = {};   // external weights (.ptd)
-  const KernelRegistry* kernels = nullptr;    // null: the portable kernels
-  DelegateResolver* delegates = nullptr;      // null: programs with delegates are refused
+  std::vector<std::string> data_files = {};  // external weights (.ptd)
+  const KernelRegistry* kernels = nullptr;   // null: the portable kernels
+  DelegateResolver* delegates = nullptr;     // null: programs with delegates are refused
   EventTracer* tracer = nullptr;
   const PlatformHooks* platform = &kDefaultPlatformHooks;
   uint32_t thread_count = 1;  // for kernels; 0: as many as the machine has
-  bool shares_arenas = false;  // one set of arenas for all methods of the module, which then never run at the same time
-  uint64_t max_memory_bytes = uint64_t{16} << 30;  // refuses what asks for more (arenas, scratch): a file is not trusted
+  bool shares_arenas =
+      false;  // one set of arenas for all methods of the module, which then never run at the same time
+  uint64_t max_memory_bytes = uint64_t{16}
+                              << 30;  // refuses what asks for more (arenas, scratch): a file is not trusted
   uint64_t random_seed = 0;
 };
 
@@ -48,13 +50,16 @@ class Module {
  public:
   [[nodiscard]] static Result<Module> open(const std::string& path, ModuleOptions options = {});
   // `bytes` outlive the module and lie on a 16-byte boundary.
-  [[nodiscard]] static Result<Module> from_bytes(std::span<const std::byte> bytes, ModuleOptions options = {});
+  [[nodiscard]] static Result<Module> from_bytes(std::span<const std::byte> bytes,
+                                                 ModuleOptions options = {});
   // A part of a file that is open already; the descriptor stays the caller's. nbytes 0: to the end.
   [[nodiscard]] static Result<Module> from_descriptor(int descriptor, uint64_t offset, uint64_t nbytes,
                                                       ModuleOptions options = {});
-  [[nodiscard]] static Result<Module> from_loader(std::shared_ptr<DataLoader> loader, ModuleOptions options = {});
+  [[nodiscard]] static Result<Module> from_loader(std::shared_ptr<DataLoader> loader,
+                                                  ModuleOptions options = {});
   // A second module on the same program, with its own methods, memory and state.
-  [[nodiscard]] static Result<Module> from_program(std::shared_ptr<const SharedProgram> program, ModuleOptions options = {});
+  [[nodiscard]] static Result<Module> from_program(std::shared_ptr<const SharedProgram> program,
+                                                   ModuleOptions options = {});
 
   Module(Module&&) noexcept;
   Module& operator=(Module&&) noexcept;

@@ -34,7 +34,8 @@ class OwnedTensor {
     int64_t numel = 0;
     if (!count_elements(sizes, &numel)) numel = 0;
     parts_->bytes.resize(static_cast<size_t>(numel) * element_nbytes(dtype));
-    parts_->tensor = parts_->storage.make(dtype, sizes, parts_->bytes.data(), parts_->bytes.size(), dim_order);
+    parts_->tensor =
+        parts_->storage.make(dtype, sizes, parts_->bytes.data(), parts_->bytes.size(), dim_order);
   }
 
   // From elements in row-major order; missing ones are zero.

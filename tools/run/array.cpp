@@ -12,8 +12,9 @@ namespace {
 using host::Dtype;
 
 // Copies elements between two dense orders of the same sizes.
-void copy_elements(std::span<const int64_t> sizes, const std::byte* from, std::span<const int64_t> from_strides,
-                   std::byte* to, std::span<const int64_t> to_strides, size_t element_nbytes) {
+void copy_elements(std::span<const int64_t> sizes, const std::byte* from,
+                   std::span<const int64_t> from_strides, std::byte* to, std::span<const int64_t> to_strides,
+                   size_t element_nbytes) {
   const size_t rank = sizes.size();
   std::vector<int64_t> index(rank, 0);
   while (true) {
@@ -23,8 +24,8 @@ void copy_elements(std::span<const int64_t> sizes, const std::byte* from, std::s
       source += index[dim] * from_strides[dim];
       target += index[dim] * to_strides[dim];
     }
-    std::memcpy(to + static_cast<size_t>(target) * element_nbytes, from + static_cast<size_t>(source) * element_nbytes,
-                element_nbytes);
+    std::memcpy(to + static_cast<size_t>(target) * element_nbytes,
+                from + static_cast<size_t>(source) * element_nbytes, element_nbytes);
     size_t dim = rank;
     while (dim-- > 0 && ++index[dim] == sizes[dim]) index[dim] = 0;
     if (dim == SIZE_MAX) return;
@@ -44,7 +45,8 @@ Result<uint64_t> count_bytes(Dtype dtype, const std::vector<int64_t>& sizes) {
   uint64_t nbytes = 0;
   if (sizes.size() > host::kMaxRank || !host::count_elements(sizes, &numel) ||
       __builtin_mul_overflow(static_cast<uint64_t>(numel), host::element_nbytes(dtype), &nbytes)) {
-    return make_error(Code::INVALID_ARGUMENT, fmt::format("sizes [{}] are no tensor's", fmt::join(sizes, ", ")));
+    return make_error(Code::INVALID_ARGUMENT,
+                      fmt::format("sizes [{}] are no tensor's", fmt::join(sizes, ", ")));
   }
   return nbytes;
 }
@@ -65,10 +67,13 @@ Array reorder(const Array& from, const std::vector<uint8_t>& dim_order) {
 
 Array to_row_major(const host::Tensor& tensor) {
   const auto* first = tensor.data_as<const std::byte>();
-  Array array{tensor.dtype(), {tensor.sizes().begin(), tensor.sizes().end()},
-              {tensor.dim_order().begin(), tensor.dim_order().end()}, {}};
+  Array array{tensor.dtype(),
+              {tensor.sizes().begin(), tensor.sizes().end()},
+              {tensor.dim_order().begin(), tensor.dim_order().end()},
+              {}};
   if (tensor.numel() != 0) array.bytes.assign(first, first + tensor.nbytes());
-  return tensor.is_contiguous() ? Array{array.dtype, array.sizes, {}, std::move(array.bytes)} : reorder(array, {});
+  return tensor.is_contiguous() ? Array{array.dtype, array.sizes, {}, std::move(array.bytes)}
+                                : reorder(array, {});
 }
 
 Result<Dtype> parse_dtype(std::string_view text) {

@@ -17,8 +17,12 @@ using format::ValueKind;
 using host::Dtype;
 using host::EValue;
 
-std::vector<int64_t> sizes_of(const format::TensorRecord& record) { return {record.sizes.begin(), record.sizes.end()}; }
-std::vector<uint8_t> order_of(const format::TensorRecord& record) { return {record.dim_order.begin(), record.dim_order.end()}; }
+std::vector<int64_t> sizes_of(const format::TensorRecord& record) {
+  return {record.sizes.begin(), record.sizes.end()};
+}
+std::vector<uint8_t> order_of(const format::TensorRecord& record) {
+  return {record.dim_order.begin(), record.dim_order.end()};
+}
 
 // NumPy has no bfloat16, so float32 is taken for it.
 Array round_to_bfloat16(const Array& from) {
@@ -36,11 +40,13 @@ std::optional<EValue> parse_number(const std::string& text) {
   if (text == "true" || text == "false") return EValue(text == "true");
   const char* end = text.data() + text.size();
   int64_t whole = 0;
-  if (const auto [next, error] = std::from_chars(text.data(), end, whole); error == std::errc() && next == end) {
+  if (const auto [next, error] = std::from_chars(text.data(), end, whole);
+      error == std::errc() && next == end) {
     return EValue(whole);
   }
   double real = 0;
-  if (const auto [next, error] = std::from_chars(text.data(), end, real); error == std::errc() && next == end) {
+  if (const auto [next, error] = std::from_chars(text.data(), end, real);
+      error == std::errc() && next == end) {
     return EValue(real);
   }
   return std::nullopt;
@@ -54,12 +60,18 @@ void put(std::span<std::byte> bytes, size_t index, T value) {
 // Writes `real` (for floats) or `whole` (for the rest) as element `index`.
 void put_element(std::span<std::byte> bytes, Dtype dtype, size_t index, double real, int64_t whole) {
   switch (dtype) {
-    case Dtype::FLOAT16: return put(bytes, index, host::to_half(static_cast<float>(real)));
-    case Dtype::BFLOAT16: return put(bytes, index, host::to_bfloat16(static_cast<float>(real)));
-    case Dtype::FLOAT32: return put(bytes, index, static_cast<float>(real));
-    case Dtype::FLOAT64: return put(bytes, index, real);
-    case Dtype::BOOL: return put(bytes, index, static_cast<uint8_t>(whole & 1));
-    default: break;
+    case Dtype::FLOAT16:
+      return put(bytes, index, host::to_half(static_cast<float>(real)));
+    case Dtype::BFLOAT16:
+      return put(bytes, index, host::to_bfloat16(static_cast<float>(real)));
+    case Dtype::FLOAT32:
+      return put(bytes, index, static_cast<float>(real));
+    case Dtype::FLOAT64:
+      return put(bytes, index, real);
+    case Dtype::BOOL:
+      return put(bytes, index, static_cast<uint8_t>(whole & 1));
+    default:
+      break;
   }
   // Little-endian, and the number is small: its low bytes are the element.
   std::memcpy(bytes.data() + index * host::element_nbytes(dtype), &whole, host::element_nbytes(dtype));
@@ -69,7 +81,8 @@ void put_element(std::span<std::byte> bytes, Dtype dtype, size_t index, double r
 
 Status MethodInputs::check_index(uint32_t index) const {
   if (index < count()) return {};
-  return make_error(Code::INVALID_ARGUMENT, fmt::format("input {}: the method has {} inputs", index, count()));
+  return make_error(Code::INVALID_ARGUMENT,
+                    fmt::format("input {}: the method has {} inputs", index, count()));
 }
 
 Status MethodInputs::set_text(uint32_t index, const std::string& text) {
@@ -81,14 +94,16 @@ Status MethodInputs::set_text(uint32_t index, const std::string& text) {
   if (const auto number = parse_number(text)) return set_number(index, *number);
   const auto spec = meta_.input(index);
   if (spec.kind() != ValueKind::kTensor) {
-    return make_error(Code::INVALID_ARGUMENT, fmt::format("input {}: '{}', expected a {}", index, text, to_text(spec.kind())));
+    return make_error(Code::INVALID_ARGUMENT,
+                      fmt::format("input {}: '{}', expected a {}", index, text, to_text(spec.kind())));
   }
   const auto record = spec.as_tensor();
   Array array{static_cast<Dtype>(record.dtype), sizes_of(record), order_of(record), {}};
   ETB_ASSIGN(array.bytes, read_bytes(text));
   if (array.bytes.size() != record.nbytes) {
-    return make_error(Code::INVALID_ARGUMENT, fmt::format("input {}: {} has {} bytes, {} needs {}", index, text, array.bytes.size(),
-                                                          format_shape(array.dtype, array.sizes), record.nbytes));
+    return make_error(Code::INVALID_ARGUMENT,
+                      fmt::format("input {}: {} has {} bytes, {} needs {}", index, text, array.bytes.size(),
+                                  format_shape(array.dtype, array.sizes), record.nbytes));
   }
   return set_array(index, std::move(array));
 }
@@ -107,7 +122,8 @@ Status MethodInputs::set_array(uint32_t index, Array array) {
     std::memcpy(&real, array.bytes.data(), sizeof(real));
     return set_number(index, EValue(real));
   }
-  if (is_single && array.dtype == Dtype::BOOL) return set_number(index, EValue(array.bytes[0] != std::byte{0}));
+  if (is_single && array.dtype == Dtype::BOOL)
+    return set_number(index, EValue(array.bytes[0] != std::byte{0}));
   if (spec.kind() == ValueKind::kTensor) {
     const auto record = spec.as_tensor();
     if (static_cast<Dtype>(record.dtype) == Dtype::BFLOAT16 && array.dtype == Dtype::FLOAT32) {
@@ -131,7 +147,8 @@ Status MethodInputs::set_array(uint32_t index, Array array) {
 Status MethodInputs::set_number(uint32_t index, const EValue& number) {
   ETB_TRY(check_index(index));
   // A tensor of rank 0 is given as a number too.
-  if (const auto spec = meta_.input(index); spec.kind() == ValueKind::kTensor && spec.as_tensor().sizes.empty()) {
+  if (const auto spec = meta_.input(index);
+      spec.kind() == ValueKind::kTensor && spec.as_tensor().sizes.empty()) {
     const auto dtype = static_cast<Dtype>(spec.as_tensor().dtype);
     Array array{dtype, {}, {}, std::vector<std::byte>(host::element_nbytes(dtype))};
     const int64_t whole = number.is_double() ? static_cast<int64_t>(number.to_double()) : number.to_int();
@@ -155,11 +172,21 @@ Status MethodInputs::fill(Make make) {
         ETB_TRY(set_array(i, std::move(array)));
         break;
       }
-      case ValueKind::kInt: values_[i] = EValue(int64_t{1}); break;
-      case ValueKind::kDouble: values_[i] = EValue(1.0); break;
-      case ValueKind::kBool: values_[i] = EValue(true); break;
-      case ValueKind::kNull: values_[i] = EValue(); break;
-      default: return make_error(Code::NOT_SUPPORTED, fmt::format("input {} is a {}; give it by hand", i, to_text(spec.kind())));
+      case ValueKind::kInt:
+        values_[i] = EValue(int64_t{1});
+        break;
+      case ValueKind::kDouble:
+        values_[i] = EValue(1.0);
+        break;
+      case ValueKind::kBool:
+        values_[i] = EValue(true);
+        break;
+      case ValueKind::kNull:
+        values_[i] = EValue();
+        break;
+      default:
+        return make_error(Code::NOT_SUPPORTED,
+                          fmt::format("input {} is a {}; give it by hand", i, to_text(spec.kind())));
     }
   }
   return {};
@@ -171,7 +198,8 @@ Status MethodInputs::fill_random(uint64_t seed) {
     const size_t element = host::element_nbytes(array.dtype);
     for (size_t i = 0; i < array.bytes.size() / element; ++i) {
       const uint64_t bits = random();
-      put_element(array.bytes, array.dtype, i, static_cast<double>(bits >> 11) * 0x1p-53, static_cast<int64_t>(bits % 8));
+      put_element(array.bytes, array.dtype, i, static_cast<double>(bits >> 11) * 0x1p-53,
+                  static_cast<int64_t>(bits % 8));
     }
   });
 }
@@ -179,7 +207,8 @@ Status MethodInputs::fill_random(uint64_t seed) {
 Status MethodInputs::fill_ones() {
   return fill([](Array& array) {
     const size_t element = host::element_nbytes(array.dtype);
-    for (size_t i = 0; i < array.bytes.size() / element; ++i) put_element(array.bytes, array.dtype, i, 1.0, 1);
+    for (size_t i = 0; i < array.bytes.size() / element; ++i)
+      put_element(array.bytes, array.dtype, i, 1.0, 1);
   });
 }
 

@@ -20,32 +20,37 @@ struct TypeRow {
   std::string_view descr;  // without the byte order
 };
 
-constexpr TypeRow kTypes[] = {{Dtype::BOOL, "b1"},    {Dtype::UINT8, "u1"},   {Dtype::INT8, "i1"},    {Dtype::UINT16, "u2"},
-                              {Dtype::INT16, "i2"},   {Dtype::UINT32, "u4"},  {Dtype::INT32, "i4"},   {Dtype::UINT64, "u8"},
-                              {Dtype::INT64, "i8"},   {Dtype::FLOAT16, "f2"}, {Dtype::FLOAT32, "f4"}, {Dtype::FLOAT64, "f8"},
+constexpr TypeRow kTypes[] = {{Dtype::BOOL, "b1"},    {Dtype::UINT8, "u1"},   {Dtype::INT8, "i1"},
+                              {Dtype::UINT16, "u2"},  {Dtype::INT16, "i2"},   {Dtype::UINT32, "u4"},
+                              {Dtype::INT32, "i4"},   {Dtype::UINT64, "u8"},  {Dtype::INT64, "i8"},
+                              {Dtype::FLOAT16, "f2"}, {Dtype::FLOAT32, "f4"}, {Dtype::FLOAT64, "f8"},
                               {Dtype::BFLOAT16, "V2"}};
 
 // The text behind `key` in the header, a Python dict on one line.
 Result<std::string_view> find_field(std::string_view header, std::string_view key) {
   const size_t at = header.find(fmt::format("'{}':", key));
-  if (at == std::string_view::npos) return make_error(Code::INVALID_DATA, fmt::format("header without '{}'", key));
+  if (at == std::string_view::npos)
+    return make_error(Code::INVALID_DATA, fmt::format("header without '{}'", key));
   std::string_view rest = header.substr(at + key.size() + 3);
   rest.remove_prefix(std::min(rest.find_first_not_of(' '), rest.size()));
   return rest;
 }
 
 Result<Dtype> parse_descr(std::string_view field) {
-  if (field.size() < 5 || field[0] != '\'') return make_error(Code::INVALID_DATA, "header with a structured dtype");
+  if (field.size() < 5 || field[0] != '\'')
+    return make_error(Code::INVALID_DATA, "header with a structured dtype");
   const std::string_view descr = field.substr(1, 3);
   for (const TypeRow& row : kTypes) {
     if (descr.substr(1) == row.descr && (descr[0] == '<' || descr[0] == '|')) return row.dtype;
   }
-  return make_error(Code::NOT_SUPPORTED, fmt::format("dtype '{}'; little-endian numbers and bools are read", descr));
+  return make_error(Code::NOT_SUPPORTED,
+                    fmt::format("dtype '{}'; little-endian numbers and bools are read", descr));
 }
 
 Result<std::vector<int64_t>> parse_sizes(std::string_view field) {
   std::vector<int64_t> sizes;
-  if (field.empty() || field[0] != '(') return make_error(Code::INVALID_DATA, "header whose shape is no tuple");
+  if (field.empty() || field[0] != '(')
+    return make_error(Code::INVALID_DATA, "header whose shape is no tuple");
   const std::string_view tuple = field.substr(1, field.find(')') - 1);
   const char* at = tuple.data();
   const char* end = at + tuple.size();
@@ -56,7 +61,8 @@ Result<std::vector<int64_t>> parse_sizes(std::string_view field) {
     }
     int64_t size = 0;
     const auto [next, error] = std::from_chars(at, end, size);
-    if (error != std::errc() || size < 0) return make_error(Code::INVALID_DATA, fmt::format("shape ({})", tuple));
+    if (error != std::errc() || size < 0)
+      return make_error(Code::INVALID_DATA, fmt::format("shape ({})", tuple));
     sizes.push_back(size);
     at = next;
   }
@@ -70,7 +76,8 @@ Result<std::string_view> find_header(std::string_view file, size_t* out_data_off
   uint32_t length = 0;
   std::memcpy(&length, file.data() + 8, is_long ? 4 : 2);
   const size_t start = is_long ? 12 : 10;
-  if (start > file.size() || length > file.size() - start) return make_error(Code::INVALID_DATA, "header is cut off");
+  if (start > file.size() || length > file.size() - start)
+    return make_error(Code::INVALID_DATA, "header is cut off");
   *out_data_offset = start + length;
   return file.substr(start, length);
 }
@@ -91,7 +98,8 @@ Result<Array> parse_npy(std::span<const std::byte> bytes) {
   }
   ETB_ASSIGN(const uint64_t nbytes, count_bytes(array.dtype, array.sizes));
   if (bytes.size() - offset < nbytes) {
-    return make_error(Code::INVALID_DATA, fmt::format("{} bytes of data, the shape needs {}", bytes.size() - offset, nbytes));
+    return make_error(Code::INVALID_DATA,
+                      fmt::format("{} bytes of data, the shape needs {}", bytes.size() - offset, nbytes));
   }
   const auto data = bytes.subspan(offset, static_cast<size_t>(nbytes));
   array.bytes.assign(data.begin(), data.end());
@@ -157,7 +165,8 @@ Status write_npy(const std::string& path, const host::Tensor& tensor) {
   std::string shape = fmt::format("{}", fmt::join(array.sizes, ", "));
   if (array.sizes.size() == 1) shape += ",";
   const char order = host::element_nbytes(array.dtype) == 1 ? '|' : '<';
-  std::string header = fmt::format("{{'descr': '{}{}', 'fortran_order': False, 'shape': ({}), }}", order, descr, shape);
+  std::string header =
+      fmt::format("{{'descr': '{}{}', 'fortran_order': False, 'shape': ({}), }}", order, descr, shape);
   // Data starts on a 64-byte boundary.
   header.append(63 - (10 + header.size()) % 64, ' ');
   header += '\n';

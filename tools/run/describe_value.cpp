@@ -1,0 +1,113 @@
+#include "tools/run/describe_value.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include "host/runtime/float16.hpp"
+#include "tools/run/array.hpp"
+
+namespace etb::tools {
+
+namespace {
+
+using host::Dtype;
+
+constexpr size_t kShownCount = 6;
+
+template <class T>
+T read_as(const std::byte* at) {
+  T value;
+  std::memcpy(&value, at, sizeof(T));
+  return value;
+}
+
+double element(const Array& array, size_t index) {
+  const std::byte* at = array.bytes.data() + index * host::element_nbytes(array.dtype);
+  switch (array.dtype) {
+    case Dtype::UINT8:
+    case Dtype::BOOL:
+    case Dtype::QUINT8:
+      return read_as<uint8_t>(at);
+    case Dtype::INT8:
+    case Dtype::QINT8:
+      return read_as<int8_t>(at);
+    case Dtype::INT16:
+      return read_as<int16_t>(at);
+    case Dtype::UINT16:
+    case Dtype::BITS16:
+      return read_as<uint16_t>(at);
+    case Dtype::INT32:
+    case Dtype::QINT32:
+      return read_as<int32_t>(at);
+    case Dtype::UINT32:
+      return read_as<uint32_t>(at);
+    case Dtype::INT64:
+      return static_cast<double>(read_as<int64_t>(at));
+    case Dtype::UINT64:
+      return static_cast<double>(read_as<uint64_t>(at));
+    case Dtype::FLOAT16:
+      return host::to_float(read_as<host::Half>(at));
+    case Dtype::BFLOAT16:
+      return host::to_float(read_as<host::BFloat16>(at));
+    case Dtype::FLOAT32:
+      return read_as<float>(at);
+    case Dtype::FLOAT64:
+      return read_as<double>(at);
+    default:
+      return read_as<uint8_t>(at);
+  }
+}
+
+std::string describe_tensor(const host::Tensor& tensor) {
+  std::string text = format_shape(tensor.dtype(), tensor.sizes());
+  if (tensor.data() == nullptr && tensor.numel() != 0) return text + ": no memory";
+  const Array array = to_row_major(tensor);
+  const auto count = static_cast<size_t>(tensor.numel());
+  if (count == 0) return text + ": empty";
+  text += ": ";
+  for (size_t i = 0; i < std::min(count, kShownCount); ++i)
+    text += fmt::format("{}{:.6g}", i == 0 ? "" : ", ", element(array, i));
+  if (count <= kShownCount) return text;
+  double low = std::numeric_limits<double>::infinity();
+  double high = -low;
+  double sum = 0;
+  size_t nan_count = 0;
+  for (size_t i = 0; i < count; ++i) {
+    const double value = element(array, i);
+    if (std::isnan(value)) {
+      ++nan_count;
+      continue;
+    }
+    low = std::min(low, value);
+    high = std::max(high, value);
+    sum += value;
+  }
+  const double mean = sum / static_cast<double>(count - nan_count);
+  text += fmt::format(", ... (min {:.6g}, max {:.6g}, mean {:.6g}", low, high, mean);
+  return text + (nan_count == 0 ? ")" : fmt::format(", {} NaN)", nan_count));
+}
+
+}  // namespace
+
+std::string describe_value(const host::EValue& value) {
+  switch (value.tag()) {
+    case host::Tag::kTensor:
+      return describe_tensor(value.tensor());
+    case host::Tag::kInt:
+      return fmt::format("{}", value.to_int());
+    case host::Tag::kDouble:
+      return fmt::format("{}", value.to_double());
+    case host::Tag::kBool:
+      return value.to_bool() ? "true" : "false";
+    case host::Tag::kString:
+      return fmt::format("'{}'", value.string());
+    default:
+      return host::to_text(value.tag());
+  }
+}
+
+}  // namespace etb::tools

@@ -1,0 +1,13 @@
+// Outputs as a person wants to see them.
+#pragma once
+
+#include <string>
+
+#include "host/runtime/evalue.hpp"
+
+namespace etb::tools {
+
+// "float32 [2, 3]: 0.1, 0.2, ... (min 0.1, max 0.6, mean 0.35)", or the number itself.
+std::string describe_value(const host::EValue& value);
+
+}  // namespace etb::tools

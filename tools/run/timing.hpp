@@ -1,0 +1,36 @@
+// What `etbackend run` measures.
+#pragma once
+
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <vector>
+
+namespace etb::tools {
+
+class Stopwatch {
+ public:
+  double us() const { return std::chrono::duration<double, std::micro>(Clock::now() - begin_).count(); }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  Clock::time_point begin_ = Clock::now();
+};
+
+// The value below which `fraction` of the samples lie; 0 without samples.
+inline double percentile(std::vector<double> samples, double fraction) {
+  if (samples.empty()) return 0;
+  const auto at = static_cast<ptrdiff_t>(fraction * static_cast<double>(samples.size() - 1) + 0.5);
+  std::nth_element(samples.begin(), samples.begin() + at, samples.end());
+  return samples[static_cast<size_t>(at)];
+}
+
+inline int64_t peak_rss_kb() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return usage.ru_maxrss;
+}
+
+}  // namespace etb::tools
