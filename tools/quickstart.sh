@@ -9,7 +9,7 @@ export PATH=/usr/bin:/bin:$PATH   # Debian's own cmake, ninja and compiler, what
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 build=$root/build/quickstart
 
-say() { echo "quickstart: $*" >&2; }
+say() { printf "quickstart [%3d s]: %s\n" "$SECONDS" "$*" >&2; }
 
 # What the project is for, as it stands: finds the plugins of the build tree, loads one by name and runs a call through it
 # (docs/examples/load_by_name.cpp).
@@ -21,7 +21,7 @@ main_job() {
 say "setting up"
 "$root/tools/setup.sh"
 say "building (Release, in build/quickstart)"
-cmake -S "$root" -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DETB_BUILD_TESTS=OFF --log-level=NOTICE
+cmake -S "$root" -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DETB_BUILD_TESTS=OFF --log-level=NOTICE >/dev/null
 cmake --build "$build"
 say "running: build/quickstart/bin/load_by_name my_npu, with the plugins of build/quickstart/plugins.d"
 main_job

@@ -17,7 +17,7 @@ presets=()
 fuzz_seconds=
 ctest_arguments=()
 
-say() { echo "test: $*" >&2; }
+say() { printf "test [%3d s]: %s\n" "$SECONDS" "$*" >&2; }
 
 while [ $# -gt 0 ]; do
   case $1 in
@@ -40,7 +40,7 @@ build() {
   local preset=$1 settings=()
   if [ "${ETB_REQUIRE_XNNPACK:-0}" = 1 ]; then settings=(-DETB_PLUGIN_XNNPACK=ON); fi
   say "building (preset $preset)"
-  cmake --preset "$preset" "${settings[@]}" --log-level=NOTICE
+  cmake --preset "$preset" "${settings[@]}" --log-level=NOTICE >/dev/null   # warnings and errors are on standard error
   cmake --build --preset "$preset"
 }
 

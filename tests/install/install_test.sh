@@ -84,7 +84,7 @@ cmake_minimum_required(VERSION 3.25)
 project(unknown C CXX)
 find_package(etbackend REQUIRED COMPONENTS nonsense)
 END
-if "$CMAKE" -S "$work/unknown" -B "$work/unknown/build" -DCMAKE_PREFIX_PATH="$prefix" >"$work/unknown.log" 2>&1; then
+if "$CMAKE" -S "$work/unknown" -B "$work/unknown/build" -G Ninja -DCMAKE_PREFIX_PATH="$prefix" >"$work/unknown.log" 2>&1; then
   fail "find_package accepted a component that does not exist"
 fi
 grep -q nonsense "$work/unknown.log" || { cat "$work/unknown.log"; fail "the message does not name the component"; }
