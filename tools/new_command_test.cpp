@@ -69,7 +69,7 @@ TEST_F(NewCommand, PlainCProjectHasNoCppSource) {
   ASSERT_EQ(cli({"new", "fast_adder", "--lang", "c", "--dir", dir()}).exit, 0);
   const auto written = files();
   EXPECT_THAT(written, Contains(Key("fast_adder.c")));
-  EXPECT_THAT(written, Not(Contains(Key("fast_adder.cpp"))));
+  EXPECT_THAT(written, Not(Contains(Key("fast_adder.cpp")))) << "the plugin itself";
   EXPECT_THAT(written.at("fast_adder.c"), HasSubstr("\"com.example.fast-adder\""));
   for (const auto& [name, text] : written) EXPECT_THAT(text, Not(HasSubstr("my_npu"))) << name;
 }

@@ -15,7 +15,7 @@ say() { printf "quickstart [%3d s]: %s\n" "$SECONDS" "$*" >&2; }
 # (docs/examples/load_by_name.cpp).
 main_job() {
   export ETBACKEND_PATH=$build/plugins.d
-  "$build/bin/load_by_name" my_npu "$ETBACKEND_PATH"
+  "$build/bin/load_by_name" my_npu
 }
 
 say "setting up"
