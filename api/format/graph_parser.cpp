@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -64,7 +65,7 @@ double to_double(uint64_t bits) {
   return value;
 }
 
-// Recursive descent, one token ahead. One function a rule of docs/graph_text.md.
+// Recursive descent, one token ahead. One function a rule of docs/graph_image.md.
 class Parser {
  public:
   explicit Parser(std::string_view text) : text_(text), lexer_(text) {}
@@ -146,18 +147,22 @@ Result<ImageBytes> Parser::parse() {
   return builder_.finish();
 }
 
-// Graphs refer to later ones, so their names come first.
+// Graphs refer to later ones, so their names come first. No string goes over the end of a line, so a line that
+// begins like a graph is one.
 Status Parser::find_graphs() {
-  Lexer lexer(text_);
-  bool after_graph = false;
-  while (true) {
-    ETB_ASSIGN(const Token token, lexer.next());
-    if (token.kind == TokenKind::kEnd) return {};
-    if (after_graph && token.kind == TokenKind::kGraphName) {
-      graphs_.try_emplace(token.name, static_cast<uint32_t>(graphs_.size()));
+  for (size_t line = 0; line < text_.size();) {
+    const size_t end = std::min(text_.find('\n', line), text_.size());
+    const size_t first = std::min(text_.find_first_not_of(" \t\r", line), end);
+    if (text_.substr(first, 5) == "graph") {
+      Lexer lexer(text_.substr(first + 5, end - first - 5));
+      ETB_ASSIGN(const Token token, lexer.next());
+      if (token.kind == TokenKind::kGraphName) {
+        graphs_.try_emplace(token.name, static_cast<uint32_t>(graphs_.size()));
+      }
     }
-    after_graph = token.is_word("graph");
+    line = end + 1;
   }
+  return {};
 }
 
 Status Parser::parse_header() {
@@ -221,9 +226,10 @@ Status Parser::parse_graph(uint32_t index) {
   ETB_TRY(expect_word("graph"));
   const Token name_token = token_;
   ETB_ASSIGN(std::string name, take(TokenKind::kGraphName, "@name of a graph"));
-  if (graphs_.at(name) != index) {
+  const auto known = graphs_.find(name);
+  if (known == graphs_.end() || known->second != index) {
     return text_error(name_token.line, name_token.column,
-                      fmt::format("graph '{}' occurs twice", printable(name)));
+                      fmt::format("graph '{}' occurs twice, or does not begin its line", printable(name)));
   }
   ETB_TRY(expect("{"));
   GraphBuilder& graph = builder_.add_graph(std::move(name));

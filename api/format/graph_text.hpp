@@ -13,7 +13,7 @@
 //     return %y
 //   }
 //
-// docs/graph_text.md has the grammar. Text and bytes are equal in content: for every image that passes the verifier
+// docs/graph_image.md has the grammar. Text and bytes are equal in content: for every image that passes the verifier
 // print(parse(print(image))) == print(image), and for an image of Builder parse(print(image)) == image, byte by byte.
 #pragma once
 

@@ -98,6 +98,7 @@ TEST(GraphVerifier, RefusesOrReadsEveryBitFlip) {
   EXPECT_GT(accepted_count, 0u);  // data, digests and debug handles are free
 }
 
+// proves: ABI-GRAPH-02
 TEST(GraphVerifier, RefusesWhatIsNoImage) {
   EXPECT_THAT(error_of(ImageBytes()), HasSubstr("0 bytes are too few"));
   EXPECT_THAT(error_of(ImageBytes(std::vector<uint8_t>(64, 0x41))),

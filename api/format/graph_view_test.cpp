@@ -254,6 +254,15 @@ TEST(GraphView, IsTotalOnIndicesOutOfRange) {
   }
 }
 
+TEST(GraphView, RangesOutliveWhatMadeThem) {
+  const ImageBytes image = chain_graph(4).finish_unverified();
+  const View view = *View::open(image.span());
+  uint32_t arg_count = 0;
+  for (const Node node : view.method().nodes()) arg_count += node.args().size();
+  for (const Argument arg : view.method().node(0).args()) arg_count += arg.name() == "stride" ? 100 : 0;
+  EXPECT_EQ(arg_count, 9 + 1 + 2 + 9 + 100u);
+}
+
 TEST(GraphView, RefusesStructsThatAreTooSmall) {
   etb_graph_view view;
   EXPECT_EQ(etb_graph_open(nullptr, &view), ETB_INVALID_ARGUMENT);
