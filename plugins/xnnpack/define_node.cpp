@@ -1,0 +1,280 @@
+// One function a kind of body; tables for the operators that are only a number to XNNPACK.
+#include <limits>
+
+#include "plugins/xnnpack/subgraph.hpp"
+
+namespace etb::xnnpack {
+
+using format::XnnNode;
+using format::XnnOperator;
+
+namespace {
+
+struct Definer {
+  xnn_subgraph_t subgraph;
+  const format::XnnPayload& payload;
+  const XnnNode& node;
+  const std::vector<uint32_t>& id_of;
+
+  uint32_t input(uint32_t i) const {
+    return node.inputs[i] == format::kXnnNoValue ? XNN_INVALID_VALUE_ID : id_of[node.inputs[i]];
+  }
+  uint32_t output(uint32_t i = 0) const { return id_of[node.outputs[i]]; }
+  size_t input_rank() const { return payload.value(node.inputs[0]).sizes.size(); }
+  float low() const { return node.is_clamped ? node.clamp_min : -std::numeric_limits<float>::infinity(); }
+  float high() const { return node.is_clamped ? node.clamp_max : std::numeric_limits<float>::infinity(); }
+  std::vector<size_t> first() const { return {node.first.begin(), node.first.end()}; }
+  std::vector<size_t> second() const { return {node.second.begin(), node.second.end()}; }
+
+  xnn_status unary(xnn_unary_operator type) const {
+    xnn_unary_params params{};
+    switch (type) {
+      case xnn_unary_clamp:
+        params.clamp.min = low();
+        params.clamp.max = high();
+        break;
+      case xnn_unary_elu:
+        params.elu.alpha = node.value;
+        break;
+      case xnn_unary_leaky_relu:
+        params.leaky_relu.negative_slope = node.value;
+        break;
+      default:
+        return xnn_define_unary(subgraph, type, nullptr, input(0), output(), node.flags);
+    }
+    return xnn_define_unary(subgraph, type, &params, input(0), output(), node.flags);
+  }
+
+  xnn_status binary(xnn_binary_operator type) const {
+    const xnn_binary_params params = {low(), high()};
+    return xnn_define_binary(subgraph, type, node.is_clamped ? &params : nullptr, input(0), input(1),
+                             output(), node.flags);
+  }
+
+  xnn_status fully_connected() const {
+    return xnn_define_fully_connected(subgraph, low(), high(), input(0), input(1), input(2), output(),
+                                      node.flags);
+  }
+
+  xnn_status convolution() const {
+    const auto& w = node.window;
+    return xnn_define_convolution_2d(subgraph, w.padding_top, w.padding_right, w.padding_bottom,
+                                     w.padding_left, w.kernel_height, w.kernel_width, w.stride_height,
+                                     w.stride_width, w.dilation_height, w.dilation_width, w.groups,
+                                     w.group_input_channels, w.group_output_channels, low(), high(), input(0),
+                                     input(1), input(2), output(), node.flags);
+  }
+
+  // The file counts channels a group; XNNPACK wants them all and how many outputs each has.
+  xnn_status depthwise_convolution() const {
+    const auto& w = node.window;
+    return xnn_define_depthwise_convolution_2d(
+        subgraph, w.padding_top, w.padding_right, w.padding_bottom, w.padding_left, w.kernel_height,
+        w.kernel_width, w.stride_height, w.stride_width, w.dilation_height, w.dilation_width,
+        w.group_output_channels / w.group_input_channels, w.groups, low(), high(), input(0), input(1),
+        input(2), output(), node.flags);
+  }
+
+  xnn_status transposed_convolution() const {
+    const auto& w = node.window;
+    return xnn_define_deconvolution_2d(
+        subgraph, w.padding_top, w.padding_right, w.padding_bottom, w.padding_left, w.adjustment_height,
+        w.adjustment_width, w.kernel_height, w.kernel_width, w.stride_height, w.stride_width,
+        w.dilation_height, w.dilation_width, w.groups, w.group_input_channels, w.group_output_channels, low(),
+        high(), input(0), input(1), input(2), output(), node.flags);
+  }
+
+  xnn_status average_pooling() const {
+    const auto& w = node.window;
+    return xnn_define_average_pooling_2d(subgraph, w.padding_top, w.padding_right, w.padding_bottom,
+                                         w.padding_left, w.kernel_height, w.kernel_width, w.stride_height,
+                                         w.stride_width, low(), high(), input(0), output(), node.flags);
+  }
+
+  xnn_status max_pooling() const {
+    const auto& w = node.window;
+    return xnn_define_max_pooling_2d(subgraph, w.padding_top, w.padding_right, w.padding_bottom,
+                                     w.padding_left, w.kernel_height, w.kernel_width, w.stride_height,
+                                     w.stride_width, w.dilation_height, w.dilation_width, low(), high(),
+                                     input(0), output(), node.flags);
+  }
+
+  xnn_status argmax_pooling() const {
+    const auto& w = node.window;
+    return xnn_define_argmax_pooling_2d(subgraph, w.padding_top, w.padding_right, w.padding_bottom,
+                                        w.padding_left, w.kernel_height, w.kernel_width, input(0), output(0),
+                                        output(1), node.flags);
+  }
+
+  // XNNPACK has no node of its own for it: the mean over height and width of [N, H, W, C].
+  xnn_status global_average_pooling() const {
+    const size_t axes[] = {1, 2};
+    if (input_rank() != 4) return xnn_status_invalid_parameter;
+    return xnn_define_static_reduce(subgraph, xnn_reduce_mean, 2, axes, input(0), output(),
+                                    node.flags | XNN_FLAG_KEEP_DIMS);
+  }
+
+  xnn_status concatenate() const {
+    switch (node.input_count) {
+      case 2:
+        return xnn_define_concatenate2(subgraph, node.axis, input(0), input(1), output(), node.flags);
+      case 3:
+        return xnn_define_concatenate3(subgraph, node.axis, input(0), input(1), input(2), output(),
+                                       node.flags);
+      case 4:
+        return xnn_define_concatenate4(subgraph, node.axis, input(0), input(1), input(2), input(3), output(),
+                                       node.flags);
+      default:
+        return xnn_define_concatenate5(subgraph, node.axis, input(0), input(1), input(2), input(3), input(4),
+                                       output(), node.flags);
+    }
+  }
+
+  xnn_status transpose() const {
+    if (node.first.size() != input_rank()) return xnn_status_invalid_parameter;
+    return xnn_define_static_transpose(subgraph, node.first.size(), first().data(), input(0), output(),
+                                       node.flags);
+  }
+
+  xnn_status reshape() const {
+    return xnn_define_static_reshape(subgraph, node.first.size(), first().data(), input(0), output(),
+                                     node.flags);
+  }
+
+  xnn_status resize() const {
+    return xnn_define_static_resize_bilinear_2d(subgraph, node.first[0], node.first[1], input(0), output(),
+                                                node.flags);
+  }
+
+  // XNNPACK reads as many paddings as the input has dimensions, whatever it is given.
+  xnn_status pad() const {
+    if (node.first.size() != input_rank()) return xnn_status_invalid_parameter;
+    return xnn_define_static_constant_pad(subgraph, first().data(), second().data(), node.value, input(0),
+                                          output(), node.flags);
+  }
+
+  xnn_status slice() const {
+    if (node.first.size() != input_rank() || node.second.size() != input_rank())
+      return xnn_status_invalid_parameter;
+    return xnn_define_static_slice(subgraph, node.first.size(), first().data(), second().data(), input(0),
+                                   output(), node.flags);
+  }
+
+  xnn_status attention() const {
+    return xnn_define_scaled_dot_product_attention(subgraph, xnn_attention_logits_cap_type_none, nullptr,
+                                                   input(0), input(1), input(2), input(3), input(4), output(),
+                                                   node.flags);
+  }
+
+  xnn_status define() const {
+    switch (node.op) {
+      case XnnOperator::kNone:
+        return xnn_status_invalid_parameter;
+      case XnnOperator::kAdd:
+        return binary(xnn_binary_add);
+      case XnnOperator::kSubtract:
+        return binary(xnn_binary_subtract);
+      case XnnOperator::kMultiply:
+        return binary(xnn_binary_multiply);
+      case XnnOperator::kDivide:
+        return binary(xnn_binary_divide);
+      case XnnOperator::kMinimum:
+        return binary(xnn_binary_minimum);
+      case XnnOperator::kMaximum:
+        return binary(xnn_binary_maximum);
+      case XnnOperator::kPrelu:
+        return binary(xnn_binary_prelu);
+      case XnnOperator::kFullyConnected:
+        return fully_connected();
+      case XnnOperator::kBatchMatrixMultiply:
+        return xnn_define_batch_matrix_multiply(subgraph, input(0), input(1), output(), node.flags);
+      case XnnOperator::kScaledDotProductAttention:
+        return attention();
+      case XnnOperator::kConv2d:
+        return convolution();
+      case XnnOperator::kDepthwiseConv2d:
+        return depthwise_convolution();
+      case XnnOperator::kConvTranspose2d:
+        return transposed_convolution();
+      case XnnOperator::kAveragePooling2d:
+        return average_pooling();
+      case XnnOperator::kMaxPooling2d:
+        return max_pooling();
+      case XnnOperator::kArgMaxPooling2d:
+        return argmax_pooling();
+      case XnnOperator::kGlobalAveragePooling2d:
+        return global_average_pooling();
+      case XnnOperator::kSoftmax:
+        return xnn_define_softmax(subgraph, input(0), output(), node.flags);
+      case XnnOperator::kCopy:
+        return xnn_define_copy(subgraph, input(0), output(), node.flags);
+      case XnnOperator::kStaticTranspose:
+        return transpose();
+      case XnnOperator::kStaticReshape:
+        return reshape();
+      case XnnOperator::kStaticSlice:
+        return slice();
+      case XnnOperator::kConstantPad:
+        return pad();
+      case XnnOperator::kResizeBilinear2d:
+        return resize();
+      case XnnOperator::kConcatenate2:
+      case XnnOperator::kConcatenate3:
+      case XnnOperator::kConcatenate4:
+      case XnnOperator::kConcatenate5:
+        return concatenate();
+      case XnnOperator::kSigmoid:
+        return unary(xnn_unary_sigmoid);
+      case XnnOperator::kClamp:
+        return unary(xnn_unary_clamp);
+      case XnnOperator::kFloor:
+        return unary(xnn_unary_floor);
+      case XnnOperator::kConvert:
+        return unary(xnn_unary_convert);
+      case XnnOperator::kSquareRoot:
+        return unary(xnn_unary_square_root);
+      case XnnOperator::kCeiling:
+        return unary(xnn_unary_ceiling);
+      case XnnOperator::kHardSwish:
+        return unary(xnn_unary_hardswish);
+      case XnnOperator::kLeakyRelu:
+        return unary(xnn_unary_leaky_relu);
+      case XnnOperator::kNegate:
+        return unary(xnn_unary_negate);
+      case XnnOperator::kSquare:
+        return unary(xnn_unary_square);
+      case XnnOperator::kElu:
+        return unary(xnn_unary_elu);
+      case XnnOperator::kAbs:
+        return unary(xnn_unary_abs);
+      case XnnOperator::kReciprocalSquareRoot:
+        return unary(xnn_unary_reciprocal_square_root);
+      case XnnOperator::kLog:
+        return unary(xnn_unary_log);
+      case XnnOperator::kGelu:
+        return unary(xnn_unary_gelu);
+      case XnnOperator::kTanh:
+        return unary(xnn_unary_tanh);
+      case XnnOperator::kExp:
+        return unary(xnn_unary_exp);
+      case XnnOperator::kSin:
+        return unary(xnn_unary_sine);
+      case XnnOperator::kCos:
+        return unary(xnn_unary_cosine);
+    }
+    return xnn_status_unsupported_parameter;
+  }
+};
+
+}  // namespace
+
+Status define_node(xnn_subgraph_t subgraph, const format::XnnPayload& payload, const XnnNode& node,
+                   const std::vector<uint32_t>& id_of) {
+  if (node.op == XnnOperator::kDepthwiseConv2d &&
+      node.window.group_output_channels % node.window.group_input_channels != 0) {
+    return make_error(Code::INVALID_DATA, "output channels are no multiple of input channels");
+  }
+  return from_xnn(Definer{subgraph, payload, node, id_of}.define(), format::to_text(node.op));
+}
+
+}  // namespace etb::xnnpack

@@ -1,0 +1,209 @@
+#include "plugins/xnnpack/delegate.hpp"
+
+#include "plugins/xnnpack/plugin.hpp"
+
+namespace etb::xnnpack {
+
+using format::XnnDatatype;
+using format::XnnValue;
+
+namespace {
+
+// The element type of an external tensor, -1 for one that cannot be external.
+etb_dtype dtype_of_value(const XnnValue& value) {
+  switch (value.datatype) {
+    case XnnDatatype::kFloat32:
+      return ETB_DTYPE_FLOAT32;
+    case XnnDatatype::kFloat16:
+      return ETB_DTYPE_FLOAT16;
+    case XnnDatatype::kBfloat16:
+      return ETB_DTYPE_BFLOAT16;
+    case XnnDatatype::kQint8:
+      return ETB_DTYPE_INT8;
+    case XnnDatatype::kQuint8:
+      return ETB_DTYPE_UINT8;
+    case XnnDatatype::kInt32:
+    case XnnDatatype::kQint32:
+      return ETB_DTYPE_INT32;
+    default:
+      return -1;
+  }
+}
+
+template <class... T>
+auto refuse(const T&... parts) {
+  std::string text;
+  (text.append(parts), ...);
+  return make_error(Code::INVALID_ARGUMENT, std::move(text));
+}
+
+// XNNPACK writes 32-bit indices; the method wants 64-bit ones in the same memory. From the last to the first, because they overlap.
+void widen_indices(void* data, size_t count) {
+  const auto* from = static_cast<const int32_t*>(data);
+  auto* to = static_cast<int64_t*>(data);
+  for (size_t i = count; i-- > 0;) to[i] = from[i];
+}
+
+}  // namespace
+
+Result<XnnpackDelegate> XnnpackDelegate::make(const XnnpackPlugin& plugin, CreateArgs& args) {
+  XnnpackDelegate delegate;
+  delegate.parts_ = std::make_unique<Parts>();
+  Parts& parts = *delegate.parts_;
+  parts.bytes = std::move(args.payload);
+  parts.threads = plugin.threads();
+  ETB_ASSIGN(parts.payload, format::read_xnnpack_payload(parts.bytes.bytes()));
+  for (const auto* ids : {&parts.payload.input_ids, &parts.payload.output_ids}) {
+    for (const uint32_t id : *ids) {
+      if (dtype_of_value(parts.payload.value(id)) < 0) {
+        return make_error(Code::NOT_SUPPORTED,
+                          "value " + std::to_string(id) + ": datatype " +
+                              std::to_string(static_cast<int>(parts.payload.value(id).datatype)) +
+                              " cannot cross the delegate's border");
+      }
+    }
+  }
+  ETB_ASSIGN(parts.subgraph, make_subgraph(parts.payload, args.named_data, parts.constants));
+  xnn_weights_cache_t weights = nullptr;
+  ETB_TRY(from_xnn(xnn_create_weights_cache(&weights), "weights cache"));
+  parts.weights.reset(weights);
+  ETB_ASSIGN(parts.first, make_runtime(parts));
+  ETB_TRY(from_xnn(xnn_finalize_weights_cache(weights, xnn_weights_cache_finalization_kind_soft),
+                   "weights cache"));
+  return delegate;
+}
+
+Result<Runtime> XnnpackDelegate::make_runtime(Parts& parts) {
+  xnn_workspace_t workspace = nullptr;
+  ETB_TRY(from_xnn(xnn_create_workspace(&workspace), "workspace"));
+  const Workspace owned(workspace);  // the runtime holds a reference of its own
+  xnn_runtime_t runtime = nullptr;
+  ETB_TRY(from_xnn(
+      xnn_create_runtime_v4(parts.subgraph.get(), parts.weights.get(), workspace, parts.threads, 0, &runtime),
+      "runtime"));
+  return Runtime(runtime);
+}
+
+DelegateInfo XnnpackDelegate::info() const {
+  DelegateInfo info;
+  info.input_count = static_cast<uint32_t>(parts_->payload.input_ids.size());
+  info.output_count = static_cast<uint32_t>(parts_->payload.output_ids.size());
+  return info;
+}
+
+void XnnpackDelegate::describe_io(etb_io_req& req) const {
+  req.alignment = 4;
+  req.padding_bytes = XNN_EXTRA_BYTES;
+}
+
+Status XnnpackContext::prepare() {
+  {
+    const std::lock_guard lock(parts_.mutex);
+    runtime_ = std::move(parts_.first);
+    if (!runtime_) {
+      ETB_ASSIGN(runtime_, XnnpackDelegate::make_runtime(parts_));
+    }
+  }
+  const auto add = [&](const std::vector<uint32_t>& ids, std::vector<Slot>& slots) {
+    for (const uint32_t id : ids) {
+      const XnnValue& value = parts_.payload.value(id);
+      slots.push_back({{value.sizes.begin(), value.sizes.end()}, dtype_of_value(value), 0});
+      externals_.push_back({*value.external_id, nullptr});
+    }
+  };
+  add(parts_.payload.input_ids, inputs_);
+  add(parts_.payload.output_ids, outputs_);
+  is_reshaped_ = true;
+  return from_xnn(xnn_reshape_runtime(runtime_.get()), "sizes of the payload");
+}
+
+Status XnnpackContext::execute(const Run& run) {
+  if (!runtime_) ETB_TRY(prepare());
+  if (run.input_count() != inputs_.size() || run.output_count() != outputs_.size()) {
+    return refuse(std::to_string(run.input_count()), " inputs and ", std::to_string(run.output_count()),
+                  " outputs, expected ", std::to_string(inputs_.size()), " and ",
+                  std::to_string(outputs_.size()));
+  }
+  ETB_TRY(reshape_inputs(run));
+  ETB_TRY(resize_outputs(run));
+  ETB_TRY(set_up(run));
+  ETB_TRY(run.timed("xnnpack", [&] { return from_xnn(xnn_invoke_runtime(runtime_.get()), "run"); }));
+  for (uint32_t i = 0; i < outputs_.size(); ++i) {
+    const OutputTensor output = run.output(i);
+    if (output.dtype() == ETB_DTYPE_INT64)
+      widen_indices(output.raw().data, static_cast<size_t>(output.numel()));
+  }
+  return {};
+}
+
+Status XnnpackContext::reshape_inputs(const Run& run) {
+  bool changed = false;
+  for (uint32_t i = 0; i < inputs_.size(); ++i) {
+    const Tensor input = run.input(i);
+    Slot& slot = inputs_[i];
+    if (input.dtype() != slot.dtype) {
+      return refuse("input ", std::to_string(i), ": ", dtype_text(input.dtype()), ", expected ",
+                    dtype_text(slot.dtype));
+    }
+    if (!input.is_contiguous())
+      return refuse("input ", std::to_string(i), ": strides or dim order, expected contiguous");
+    const auto sizes = input.sizes();
+    if (sizes.size() > XNN_MAX_TENSOR_DIMS)
+      return refuse("input ", std::to_string(i), ": rank ", std::to_string(sizes.size()));
+    if (std::equal(sizes.begin(), sizes.end(), slot.sizes.begin(), slot.sizes.end())) continue;
+    slot.sizes.assign(sizes.begin(), sizes.end());
+    changed = true;
+    ETB_TRY(from_xnn(
+        xnn_reshape_external_value(runtime_.get(), externals_[i].id, slot.sizes.size(), slot.sizes.data()),
+        "input " + std::to_string(i)));
+  }
+  if (!changed) return {};
+  is_reshaped_ = true;
+  // A failure leaves XNNPACK half reshaped: the sizes are forgotten, so that the next run starts over.
+  const Status status = from_xnn(xnn_reshape_runtime(runtime_.get()), "input sizes");
+  if (!status) {
+    for (Slot& slot : inputs_) slot.sizes.clear();
+  }
+  return status;
+}
+
+Status XnnpackContext::resize_outputs(const Run& run) {
+  for (uint32_t i = 0; i < outputs_.size(); ++i) {
+    Slot& slot = outputs_[i];
+    OutputTensor output = run.output(i);
+    const bool is_index = output.dtype() == ETB_DTYPE_INT64 && slot.dtype == ETB_DTYPE_INT32;
+    if (output.dtype() != slot.dtype && !is_index) {
+      return refuse("output ", std::to_string(i), ": ", dtype_text(output.dtype()), ", expected ",
+                    dtype_text(slot.dtype));
+    }
+    if (is_reshaped_) {
+      size_t rank = 0, sizes[XNN_MAX_TENSOR_DIMS] = {};
+      ETB_TRY(from_xnn(
+          xnn_get_external_value_shape(runtime_.get(), externals_[inputs_.size() + i].id, &rank, sizes),
+          "sizes of output " + std::to_string(i)));
+      slot.sizes.assign(sizes, sizes + rank);
+    }
+    int64_t wide[XNN_MAX_TENSOR_DIMS] = {};
+    std::copy(slot.sizes.begin(), slot.sizes.end(), wide);
+    ETB_TRY(output.resize({wide, slot.sizes.size()}));
+    if (!output.is_contiguous())
+      return refuse("output ", std::to_string(i), ": strides or dim order, expected contiguous");
+  }
+  return {};
+}
+
+Status XnnpackContext::set_up(const Run& run) {
+  bool moved = is_reshaped_;
+  const auto place = [&](size_t slot, void* data) {
+    moved |= externals_[slot].data != data;
+    externals_[slot].data = data;
+  };
+  for (uint32_t i = 0; i < inputs_.size(); ++i) place(i, run.input(i).raw().data);
+  for (uint32_t i = 0; i < outputs_.size(); ++i) place(inputs_.size() + i, run.output(i).raw().data);
+  if (!moved) return {};
+  ETB_TRY(from_xnn(xnn_setup_runtime_v2(runtime_.get(), externals_.size(), externals_.data()), "set-up"));
+  is_reshaped_ = false;
+  return {};
+}
+
+}  // namespace etb::xnnpack

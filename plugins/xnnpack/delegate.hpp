@@ -1,0 +1,72 @@
+// One payload made ready on XNNPACK, and one run of it.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "etb/cpp/plugin.hpp"
+#include "plugins/xnnpack/subgraph.hpp"
+
+namespace etb::xnnpack {
+
+class XnnpackPlugin;
+class XnnpackContext;
+
+// Weights are packed once, by the first context; the others find them in the delegate's weights cache.
+class XnnpackDelegate {
+ public:
+  using Context = XnnpackContext;
+
+  static Result<XnnpackDelegate> make(const XnnpackPlugin& plugin, CreateArgs& args);
+
+  DelegateInfo info() const;
+  void describe_io(etb_io_req& req) const;
+
+ private:
+  friend class XnnpackContext;
+
+  // Behind one pointer, so that a delegate can move while its contexts know where its parts are.
+  struct Parts {
+    Payload bytes;  // constants of old payloads lie in it
+    format::XnnPayload payload;
+    Constants constants;
+    Subgraph subgraph;
+    WeightsCache weights;
+    pthreadpool_t threads = nullptr;  // the plugin's, NULL: the calling thread alone
+    std::mutex mutex;                 // guards weights while a context packs, and `first`
+    Runtime first;  // made by make, to find out early whether all is well; the first context takes it
+  };
+
+  static Result<Runtime> make_runtime(Parts& parts);
+
+  std::unique_ptr<Parts> parts_;
+};
+
+class XnnpackContext {
+ public:
+  explicit XnnpackContext(const XnnpackDelegate& delegate) : parts_(*delegate.parts_) {}
+
+  Status execute(const Run& run);
+
+ private:
+  struct Slot {
+    std::vector<size_t> sizes;  // as XNNPACK last heard them
+    etb_dtype dtype;
+    uint32_t
+        index_nbytes;  // bytes of an index that XNNPACK writes where the tensor has 64-bit ones; 0: not an index
+  };
+
+  Status prepare();
+  Status reshape_inputs(const Run& run);
+  Status resize_outputs(const Run& run);
+  Status set_up(const Run& run);
+
+  XnnpackDelegate::Parts& parts_;
+  Runtime runtime_;
+  std::vector<Slot> inputs_, outputs_;
+  std::vector<xnn_external_value> externals_;
+  bool is_reshaped_ = false;  // sizes changed since the last set-up
+};
+
+}  // namespace etb::xnnpack

@@ -1,0 +1,25 @@
+#include "plugins/xnnpack/plugin.hpp"
+
+namespace etb::xnnpack {
+
+Result<XnnpackPlugin> XnnpackPlugin::make(const Host& host, const Options&) {
+  ETB_TRY(from_xnn(xnn_initialize(nullptr), "initialize"));
+  XnnpackPlugin plugin;
+  const auto* parallel = host.service<etb_parallel_service>(ETB_SERVICE_PARALLEL);
+  const uint32_t workers = parallel != nullptr ? parallel->max_workers(parallel->ctx) : 1;
+  if (workers > 1) plugin.threads_.reset(pthreadpool_create(workers));
+  return plugin;
+}
+
+Verdict XnnpackPlugin::check_payload(const etb_payload_check& check) const {
+  const auto prefix =
+      std::span(static_cast<const std::byte*>(check.prefix.data), static_cast<size_t>(check.prefix.nbytes));
+  if (!format::is_xnnpack_payload(prefix)) {
+    return {ETB_VERDICT_UNSUPPORTED, ETB_REASON_FORMAT, "neither a header XH00 nor a graph XN00 or XN01"};
+  }
+  return {};  // whether this XNNPACK has every node is known only from the graph
+}
+
+}  // namespace etb::xnnpack
+
+ETB_DEFINE_PLUGIN(etb::xnnpack::XnnpackPlugin, "org.etbackend.xnnpack", "etbackend", "0.1.0")

@@ -1,0 +1,215 @@
+#include "plugins/xnnpack/subgraph.hpp"
+
+#include <cstring>
+
+namespace etb::xnnpack {
+
+using format::XnnDatatype;
+using format::XnnNode;
+using format::XnnOperator;
+using format::XnnPayload;
+using format::XnnQuantisation;
+using format::XnnValue;
+
+namespace {
+
+xnn_datatype to_xnn(XnnDatatype datatype) {
+  switch (datatype) {
+    case XnnDatatype::kInvalid:
+      return xnn_datatype_invalid;
+    case XnnDatatype::kFloat32:
+      return xnn_datatype_fp32;
+    case XnnDatatype::kFloat16:
+      return xnn_datatype_fp16;
+    case XnnDatatype::kQint8:
+      return xnn_datatype_qint8;
+    case XnnDatatype::kQuint8:
+      return xnn_datatype_quint8;
+    case XnnDatatype::kQint32:
+      return xnn_datatype_qint32;
+    case XnnDatatype::kQcint8:
+      return xnn_datatype_qcint8;
+    case XnnDatatype::kQcint32:
+      return xnn_datatype_qcint32;
+    case XnnDatatype::kQcint4:
+      return xnn_datatype_qcint4;
+    case XnnDatatype::kQdint8:
+      return xnn_datatype_qdint8;
+    case XnnDatatype::kQbint4:
+      return xnn_datatype_qbint4;
+    case XnnDatatype::kQpint8:
+      return xnn_datatype_qpint8;
+    case XnnDatatype::kInt32:
+      return xnn_datatype_int32;
+    case XnnDatatype::kPfloat32:
+      return xnn_datatype_pfp32;
+    case XnnDatatype::kBfloat16:
+      return xnn_datatype_bf16;
+  }
+  return xnn_datatype_invalid;
+}
+
+uint16_t to_bfloat16(float value) {
+  uint32_t bits;
+  std::memcpy(&bits, &value, sizeof bits);
+  return static_cast<uint16_t>((bits + 0x7fffu + (bits >> 16 & 1)) >> 16);  // nearest even; scales are finite
+}
+
+// Whether a node packs this input into memory of its own, so that nothing reads behind the constant's last byte.
+bool is_packed_by(const XnnNode& node, uint32_t input) {
+  switch (node.op) {
+    case XnnOperator::kFullyConnected:
+    case XnnOperator::kConv2d:
+    case XnnOperator::kDepthwiseConv2d:
+    case XnnOperator::kConvTranspose2d:
+      return input == 1 || input == 2;
+    default:
+      return false;
+  }
+}
+
+class Builder {
+ public:
+  Builder(const XnnPayload& payload, const NamedData& named_data, Constants& constants)
+      : payload_(payload), named_data_(named_data), constants_(constants) {}
+
+  Result<Subgraph> build() {
+    xnn_subgraph_t raw = nullptr;
+    const auto external_count = static_cast<uint32_t>(payload_.input_ids.size() + payload_.output_ids.size());
+    ETB_TRY(from_xnn(xnn_create_subgraph(external_count, 0, &raw), "subgraph"));
+    subgraph_.reset(raw);
+    find_padded();
+    id_of_.assign(payload_.value_of_id.size(), XNN_INVALID_VALUE_ID);
+    for (const XnnValue& value : payload_.values) {
+      if (Status status = define_value(value); !status) {
+        return tl::make_unexpected(
+            with_context(std::move(status).error(), "value " + std::to_string(value.id)));
+      }
+    }
+    for (size_t i = 0; i < payload_.nodes.size(); ++i) {
+      if (Status status = define_node(subgraph_.get(), payload_, payload_.nodes[i], id_of_); !status) {
+        return tl::make_unexpected(with_context(std::move(status).error(), "node " + std::to_string(i)));
+      }
+    }
+    return std::move(subgraph_);
+  }
+
+ private:
+  void find_padded() {
+    padded_.assign(payload_.value_of_id.size(), false);
+    for (const XnnNode& node : payload_.nodes) {
+      for (uint32_t i = 0; i < node.input_count; ++i) {
+        if (node.inputs[i] != format::kXnnNoValue && !is_packed_by(node, i)) padded_[node.inputs[i]] = true;
+      }
+    }
+  }
+
+  Status define_value(const XnnValue& value) {
+    const void* data = nullptr;
+    if (value.constant_index != 0) {
+      const uint64_t nbytes = *format::xnn_nbytes(value.datatype, value.sizes);
+      ETB_ASSIGN(data,
+                 constants_.find(payload_, value.constant_index, nbytes, padded_[value.id], named_data_));
+    }
+    const std::vector<size_t> sizes(value.sizes.begin(), value.sizes.end());
+    const uint32_t external_id = value.external_id.value_or(XNN_INVALID_VALUE_ID);
+    const uint32_t flags = (value.is_input ? XNN_VALUE_FLAG_EXTERNAL_INPUT : 0) |
+                           (value.is_output ? XNN_VALUE_FLAG_EXTERNAL_OUTPUT : 0);
+    const xnn_datatype datatype = to_xnn(value.datatype);
+    uint32_t* id = &id_of_[value.id];
+    const bool is_4_bit = value.datatype == XnnDatatype::kQcint4 || value.datatype == XnnDatatype::kQbint4;
+    const int32_t weight_zero_point = is_4_bit ? 8 : 0;  // 4-bit weights are stored plus 8
+    switch (value.quantisation) {
+      case XnnQuantisation::kNone:
+        return from_xnn(xnn_define_tensor_value(subgraph_.get(), datatype, sizes.size(), sizes.data(), data,
+                                                external_id, flags, id),
+                        "tensor");
+      case XnnQuantisation::kPerTensor:
+        return from_xnn(
+            xnn_define_quantized_tensor_value(subgraph_.get(), datatype, value.zero_point, value.scale,
+                                              sizes.size(), sizes.data(), data, external_id, flags, id),
+            "quantised tensor");
+      case XnnQuantisation::kPerChannel: {
+        ETB_ASSIGN(const float* scales, find_scales<float>(value, value.scales));
+        return from_xnn(xnn_define_channelwise_quantized_tensor_value_v2(
+                            subgraph_.get(), datatype, weight_zero_point, scales, sizes.size(),
+                            value.channel_dim, sizes.data(), data, external_id, flags, id),
+                        "tensor quantised by channel");
+      }
+      case XnnQuantisation::kPerToken:
+        return from_xnn(xnn_define_dynamically_quantized_tensor_value(subgraph_.get(), datatype, sizes.size(),
+                                                                      value.nonbatch_dim_count, sizes.data(),
+                                                                      external_id, flags, id),
+                        "dynamically quantised tensor");
+      case XnnQuantisation::kPerChannelGroup: {
+        std::vector<uint16_t> rounded = value.scales_bf16;
+        if (rounded.empty()) {
+          for (const float scale : value.scales) rounded.push_back(to_bfloat16(scale));
+        }
+        ETB_ASSIGN(const uint16_t* scales, find_scales<uint16_t>(value, rounded));
+        return from_xnn(xnn_define_blockwise_quantized_tensor_value(
+                            subgraph_.get(), datatype, weight_zero_point, scales, sizes.size(),
+                            value.channel_dim, value.group_size, sizes.data(), data, external_id, flags, id),
+                        "tensor quantised by group");
+      }
+    }
+    return make_error(Code::INTERNAL, "unknown quantisation");
+  }
+
+  // Scales of the graph are copied and live as long as the builder; XNNPACK reads them when weights are packed.
+  template <class T>
+  Result<const T*> find_scales(const XnnValue& value, const std::vector<T>& inline_scales) {
+    if (value.scale_constant_index != 0) {
+      ETB_ASSIGN(const void* bytes,
+                 constants_.find(payload_, value.scale_constant_index,
+                                 uint64_t{value.scale_count} * sizeof(T), true, named_data_));
+      return static_cast<const T*>(bytes);
+    }
+    return static_cast<const T*>(constants_.keep(std::as_bytes(std::span(inline_scales))));
+  }
+
+  const XnnPayload& payload_;
+  const NamedData& named_data_;
+  Constants& constants_;
+  Subgraph subgraph_;
+  std::vector<uint32_t> id_of_;
+  std::vector<bool> padded_;
+};
+
+}  // namespace
+
+Result<const void*> Constants::find(const XnnPayload& payload, uint32_t index, uint64_t nbytes, bool padded,
+                                    const NamedData& named_data) {
+  if (padded) {
+    if (const auto known = padded_.find(index); known != padded_.end()) return known->second;
+  }
+  const format::XnnConstant& constant = payload.constants[index];
+  std::span<const std::byte> bytes = constant.bytes;
+  if (!constant.key.empty()) {
+    auto known = named_.find(constant.key);
+    if (known == named_.end()) {
+      ETB_ASSIGN(Payload fetched, named_data.get(constant.key.c_str()));
+      known = named_.emplace(constant.key, std::move(fetched)).first;
+    }
+    bytes = known->second.bytes();
+  }
+  if (bytes.size() < nbytes) {
+    return make_error(Code::INVALID_DATA, "constant '" + constant.key + "' of " +
+                                              std::to_string(bytes.size()) + " bytes, expected " +
+                                              std::to_string(nbytes));
+  }
+  if (!padded) return bytes.data();
+  return padded_[index] = keep(bytes);
+}
+
+const void* Constants::keep(std::span<const std::byte> bytes) {
+  copies_.push_back(std::make_unique<std::byte[]>(bytes.size() + XNN_EXTRA_BYTES));
+  if (!bytes.empty()) std::memcpy(copies_.back().get(), bytes.data(), bytes.size());
+  return copies_.back().get();
+}
+
+Result<Subgraph> make_subgraph(const XnnPayload& payload, const NamedData& named_data, Constants& constants) {
+  return Builder(payload, named_data, constants).build();
+}
+
+}  // namespace etb::xnnpack
