@@ -5,6 +5,7 @@
 #include <cstring>
 #include <limits>
 
+#include "api/format/xnnpack_weights.hpp"
 #include "etb_schema/xnnpack_graph_generated.h"
 
 namespace etb::format {
@@ -186,6 +187,7 @@ class Reader {
   }
 
   Status read_quantisation(const fb::QuantisedValue& quantised, XnnValue& value) {
+    if (quantised.quantisation() == nullptr) return bad("quantisation without parameters");
     switch (quantised.quantisation_type()) {
       case fb::Quantisation::PerTensor:
         return read_per_tensor(*quantised.quantisation_as_PerTensor(), value);
@@ -367,6 +369,7 @@ class Reader {
         return bad("no operator");
     }
     ETB_TRY(check_edges(node));
+    ETB_TRY(verify_xnnpack_weights(out_, node));
     out_.nodes.push_back(std::move(node));
     return {};
   }
@@ -494,6 +497,9 @@ class Reader {
     set_edges(node, {body.input()}, {body.output()});
     node.flags = body.flags();
     read_window(body, node.window);
+    if (node.op == XnnOperator::kAveragePooling2d) {  // has none, and the exporter leaves it 0
+      node.window.dilation_height = node.window.dilation_width = 1;
+    }
     return check_window(node.window);
   }
   Status read_body(const fb::ArgMaxPooling& body, XnnNode& node) {
