@@ -1,0 +1,29 @@
+// What the parts of the payload reader share; not for users of xnnpack_payload.hpp.
+#pragma once
+
+#include "api/format/xnnpack_payload.hpp"
+#include "etb_schema/xnnpack_graph_generated.h"
+
+namespace etb::format {
+
+inline constexpr uint32_t kXnnMaxRank = 6;  // XNN_MAX_TENSOR_DIMS
+
+// INVALID_DATA with a text made of its parts.
+template <class... T>
+auto bad(const T&... parts) {
+  std::string text;
+  const auto add = [&](const auto& part) {
+    if constexpr (std::is_arithmetic_v<std::decay_t<decltype(part)>>) {
+      text += std::to_string(part);
+    } else {
+      text += part;
+    }
+  };
+  (add(parts), ...);
+  return make_error(Code::INVALID_DATA, std::move(text));
+}
+
+// Reads the nodes; constants, values and externals of `out` are read already.
+[[nodiscard]] Status read_xnnpack_nodes(const xnnpack_schema::Graph& graph, XnnPayload& out);
+
+}  // namespace etb::format
