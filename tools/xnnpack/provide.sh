@@ -89,7 +89,7 @@ build() {
         ;;
     esac
   fi
-  say "building with $("$cc" --version | head -n 1) (about a minute; log: $cache/xnnpack-$key.log)"
+  say "building with $("$cc" --version | head -n 1) (a minute or two; XNNPACK's own CMake takes several; log: $cache/xnnpack-$key.log)"
   # Compiler flags of the caller's are for the caller's code.
   if ! {
     env -u CFLAGS -u CXXFLAGS -u LDFLAGS CC="$cc" CXX="$cxx" cmake -S "$recipe" -B "$work/build" -G Ninja \
