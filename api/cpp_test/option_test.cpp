@@ -11,11 +11,12 @@ namespace {
 
 using testing::HasSubstr;
 
+constexpr const char* kModes[] = {"auto", "eco"};
 constexpr OptionRow kRows[] = {
     bool_option("fast", true, ETB_OBJECT_PLUGIN | ETB_OBJECT_RUN, "Whether to hurry."),
     i64_option("tiles", 4, 1, 16, ETB_OBJECT_DELEGATE, "How many tiles to use."),
     f64_option("limit", 0.5, 0, 1, ETB_OBJECT_DELEGATE, "The limit."),
-    text_option("mode", "auto", ETB_OBJECT_DELEGATE, "The mode."),
+    text_option("mode", "auto", ETB_OBJECT_DELEGATE, "The mode.", kModes),
 };
 
 etb_option option(const char* key, etb_option_type type) {
@@ -57,8 +58,13 @@ TEST(Options, WhatTheRowsDoNotAllowIsRefusedByName) {
   EXPECT_THAT(refusal(i64("tiles", 17)), HasSubstr("17"));
   EXPECT_EQ(refusal(i64("tiles", 16)), "");
   EXPECT_THAT(refusal(i64("tiles", 2), ETB_OBJECT_RUN), HasSubstr("scope"));
-  EXPECT_THAT(refusal(i64("mode", 2)), HasSubstr("type"));
-  EXPECT_THAT(refusal(option("mode", ETB_OPTION_TEXT)), HasSubstr("type")) << "a text that is NULL";
+  EXPECT_EQ(refusal(i64("mode", 2)), "option 'mode': i64, expected text");
+  EXPECT_NE(refusal(option("mode", ETB_OPTION_TEXT)), "") << "a text that is NULL";
+  etb_option mode = option("mode", ETB_OPTION_TEXT);
+  mode.text = "turbo";
+  EXPECT_EQ(refusal(mode), "option 'mode': 'turbo', expected one of 'auto', 'eco'");
+  mode.text = "eco";
+  EXPECT_EQ(refusal(mode), "");
   EXPECT_THAT(refusal(option(nullptr, ETB_OPTION_I64)), HasSubstr("without a key"));
   etb_option not_a_number = option("limit", ETB_OPTION_F64);
   not_a_number.f64 = std::numeric_limits<double>::quiet_NaN();
@@ -79,6 +85,17 @@ TEST(Options, AreWalkedByTheStrideOfTheSideThatMadeThem) {
   const auto options = Options::make(&given[0].now, 2, kRows, ETB_OBJECT_DELEGATE);
   ASSERT_TRUE(options) << options.error().message;
   EXPECT_EQ(options->find("x-other")->i64, 8);
+}
+
+TEST(OptionRow, SchemaSaysWhatTheRowSays) {
+  const etb_option default_value = kRows[3].default_option();
+  const etb_option_schema schema = kRows[3].schema(default_value);
+  EXPECT_STREQ(schema.default_value->text, "auto");
+  EXPECT_EQ(schema.choice_count, 2u);
+  EXPECT_STREQ(schema.choices[1], "eco");
+  const etb_option tiles = kRows[1].default_option();
+  EXPECT_EQ(kRows[1].schema(tiles).maximum, 16);
+  EXPECT_EQ(kRows[1].schema(tiles).choices, nullptr);
 }
 
 TEST(CompileSpecs, AreFoundByKey) {

@@ -12,6 +12,8 @@
 //     static constexpr etb::OpRow kOps[] = {...};                                  // these three make the ahead-of-time part
 //     etb::Claim claim(const etb::Node&) const;                                    //   optional: what the rows cannot say
 //     etb::Result<etb::Artifact> compile(const etb::Region&) const;
+//     etb::Status partition(const etb::Graph&, const etb::PartitionSink&) const;   // optional: in place of claim, for patterns
+//     static constexpr const char* kPreserveOps[] = {...};                         // optional: ATen ops not to decompose
 //   };
 //   struct MyDelegate {                                       // one per payload; shared by its contexts
 //     static etb::Result<MyDelegate> make(const MyNpu&, etb::CreateArgs&);
@@ -483,6 +485,11 @@ etb_status op_table(etb_plugin*, const etb_op_sink* sink, etb_error* error) {
 }
 
 template <class P>
+etb_status preserve_ops(etb_plugin*, const etb_text_sink* sink, etb_error* error) {
+  return guard(error, [&] { return put_texts(P::kPreserveOps, sink); });
+}
+
+template <class P>
 etb_status partition(etb_plugin* plugin, const etb_partition_args* args, const etb_partition_sink* sink,
                      etb_error* error) {
   return guard(error, [&]() -> Status {
@@ -539,6 +546,10 @@ constexpr etb_aot_table make_aot_table() {
     table.op_table = op_table<P>;
     table.partition = partition<P>;
     table.compile = compile<P>;
+    if constexpr (requires { P::kPreserveOps; }) {
+      table.caps |= ETB_AOT_CAP_PRESERVE_OPS;
+      table.preserve_ops = preserve_ops<P>;
+    }
   }
   return table;
 }
