@@ -116,4 +116,60 @@ TEST(AbiRules, PageIsUpToDate) {
   EXPECT_EQ(read_text(path), rules_page()) << "rewrite it with ETB_REBASE=1 ctest -R abi_rules";
 }
 
+// ---- Rules about layout, proved over the golden file, which abi_layout compares with the headers
+
+struct Field {
+  std::string owner;
+  std::string type;
+  std::string name;
+};
+
+std::vector<Field> golden_fields() {
+  std::vector<Field> fields;
+  std::ifstream in(fs::path(ETB_SOURCE_DIR) / "tests/abi/layout.golden");
+  const std::regex head("^(etb_[a-z_0-9]+) sizeof=.*"), field("^ +[0-9]+ (.*[ *])([a-z_0-9]+)$");
+  std::string owner;
+  std::smatch match;
+  for (std::string line; std::getline(in, line);) {
+    if (std::regex_match(line, match, head)) owner = match[1];
+    if (std::regex_match(line, match, field)) fields.push_back({owner, match[1], match[2]});
+  }
+  return fields;
+}
+
+// Structs that are no argument of a call: byte ranges, what lies in files, and the views that a graph reader makes for itself.
+bool is_versioned(const std::string& owner) {
+  static const std::set<std::string> kFlat = {"etb_bytes", "etb_payload_header", "etb_payload_section",
+                                              "etb_plugin_note"};
+  return kFlat.count(owner) == 0 && (owner.rfind("etb_graph_", 0) != 0 || owner == "etb_graph_image");
+}
+
+// proves: ABI-SIZE-01
+TEST(AbiLayout, EveryVersionedStructStartsWithSizeAndFlags) {
+  const std::vector<Field> fields = golden_fields();
+  ASSERT_GT(fields.size(), 500u);
+  size_t checked = 0;
+  for (size_t i = 0; i + 1 < fields.size(); ++i) {
+    if ((i > 0 && fields[i - 1].owner == fields[i].owner) || !is_versioned(fields[i].owner)) continue;
+    EXPECT_EQ(fields[i].name, "struct_size") << fields[i].owner;
+    EXPECT_EQ(fields[i + 1].name, "flags") << fields[i].owner;
+    ++checked;
+  }
+  EXPECT_GT(checked, 100u);
+}
+
+// proves: ABI-TYPE-01
+TEST(AbiLayout, OnlyFixedWidthTypesCross) {
+  const std::regex fixed(
+      "(const )?(u?int(8|16|32|64)_t|double|char|void|etb_[a-z_0-9]+|struct etb_[a-z_0-9]+)( ?const)?[ "
+      "*]*(const ?\\*?)?(\\[[0-9]+\\])* ?\\**(const\\*)? ?");
+  for (const Field& field : golden_fields()) {
+    if (!is_versioned(field.owner)) continue;
+    const bool is_function =
+        field.type.find("(*)") != std::string::npos || field.type.find('(') != std::string::npos;
+    EXPECT_TRUE(is_function || std::regex_match(field.type, fixed))
+        << field.owner << "." << field.name << " is a " << field.type;
+  }
+}
+
 }  // namespace
