@@ -1,0 +1,198 @@
+#include "host/delegates/plugin_delegate.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+
+#include "etb/cpp/guard.hpp"
+
+namespace etb::host {
+
+// ---- LentBytes
+
+etb_payload_view LentBytes::payload_view() {
+  etb_payload_view view{};
+  view.struct_size = ETB_INIT_SIZE(etb_payload_view);
+  view.data = payload_.bytes().data();
+  view.nbytes = payload_.bytes().size();
+  view.alignment = 16;
+  view.fd = -1;
+  view.release_ctx = this;
+  view.release = &release_payload;
+  return view;
+}
+
+etb_named_data LentBytes::named_data() { return {ETB_INIT_SIZE(etb_named_data), 0, this, &get_named}; }
+
+void LentBytes::release_payload(void* ctx) {
+  auto& self = *static_cast<LentBytes*>(ctx);
+  const std::lock_guard lock(self.mutex_);
+  self.payload_.reset();
+}
+
+void LentBytes::release_named(void* ctx) { static_cast<DataBlock*>(ctx)->reset(); }
+
+etb_status LentBytes::get_named(void* ctx, const char* key, etb_payload_view* out, etb_error* error) {
+  auto& self = *static_cast<LentBytes*>(ctx);
+  return guard(error, [&]() -> Status {
+    auto block = std::make_unique<DataBlock>();
+    etb_error why = ETB_ERROR_INIT;
+    ETB_TRY(check(self.named_data_->find(key, block.get(), nullptr, &why), why));
+    out->data = block->bytes().data();
+    out->nbytes = block->bytes().size();
+    out->alignment = 16;
+    out->fd = -1;
+    out->fd_offset_bytes = 0;
+    out->release_ctx = block.get();
+    out->release = &release_named;
+    const std::lock_guard lock(self.mutex_);
+    self.named_.push_back(std::move(block));
+    return {};
+  });
+}
+
+// ---- PluginDelegate
+
+PluginDelegate::PluginDelegate(std::shared_ptr<const PluginContext> plugin, const DelegateRequest& request)
+    : plugin_(std::move(plugin)),
+      lent_(std::move(*request.payload), request.named_data),
+      named_data_(lent_.named_data()) {}
+
+Result<MethodDelegate*> PluginDelegate::make(std::shared_ptr<const PluginContext> plugin,
+                                             const DelegateRequest& request,
+                                             std::span<const etb_compile_spec> specs) {
+  auto* delegate = new PluginDelegate(std::move(plugin), request);
+  if (Status status = delegate->set_up(request, specs); !status) {
+    delegate->destroy();
+    return tl::make_unexpected(
+        with_context(std::move(status).error(), "delegate '" + std::string(request.id) + "'"));
+  }
+  return delegate;
+}
+
+Status PluginDelegate::set_up(const DelegateRequest& request, std::span<const etb_compile_spec> specs) {
+  const std::string id(request.id), method(request.method_name);
+  const etb_payload_view payload = lent_.payload_view();
+  etb_delegate_args args{};
+  args.struct_size = ETB_INIT_SIZE(etb_delegate_args);
+  args.backend_id = id.c_str();
+  args.method_name = method.c_str();
+  args.payload = &payload;
+  args.named_data = &named_data_;
+  args.specs = specs.data();
+  args.spec_count = specs.size();
+  ETB_ASSIGN(delegate_, plugin_->create_delegate(args));
+  ETB_ASSIGN(const etb_delegate_info info, delegate_->query());
+  ETB_ASSIGN(context_, delegate_->create_context());
+  constexpr uint32_t kMaxArguments = 1u << 16;
+  if (info.input_count > kMaxArguments || info.output_count > kMaxArguments) {
+    return make_error(Code::INVALID_DATA, std::to_string(info.input_count) + " inputs and " +
+                                              std::to_string(info.output_count) +
+                                              " outputs, expected at most " + std::to_string(kMaxArguments));
+  }
+  input_count_ = info.input_count;
+  slots_.resize(info.input_count + info.output_count);
+  tensors_.resize(slots_.size());
+  if (info.scratch_bytes == 0) return {};
+  const uint64_t alignment = std::max<uint64_t>(info.scratch_alignment, 1);
+  if (info.scratch_bytes > (uint64_t{1} << 40) || alignment > 4096 || (alignment & (alignment - 1)) != 0) {
+    return make_error(Code::OUT_OF_RESOURCES, std::to_string(info.scratch_bytes) +
+                                                  " bytes of scratch aligned to " +
+                                                  std::to_string(alignment) + " wanted");
+  }
+  scratch_.resize(info.scratch_bytes + alignment);
+  const auto address = reinterpret_cast<uintptr_t>(scratch_.data());
+  aligned_scratch_ = scratch_.data() + ((alignment - address % alignment) % alignment);
+  scratch_nbytes_ = info.scratch_bytes;
+  return {};
+}
+
+void PluginDelegate::bind_tensor(const Tensor& value, Slot& slot, etb_tensor& tensor) const noexcept {
+  tensor.dtype = static_cast<etb_dtype>(value.dtype());
+  tensor.rank = static_cast<uint32_t>(value.rank());
+  std::copy(value.sizes().begin(), value.sizes().end(), slot.sizes.begin());
+  // A tensor starts with its largest sizes, and nobody but this delegate has changed an output's.
+  if (!slot.is_bound_known) {
+    slot.upper_sizes = slot.sizes;
+    slot.is_bound_known = true;
+  }
+  tensor.sizes = slot.sizes.data();
+  tensor.strides = value.strides().data();
+  tensor.dim_order = value.dim_order().data();
+  tensor.upper_sizes = value.dynamism() == Dynamism::kBounded ? slot.upper_sizes.data() : nullptr;
+  tensor.data = value.data();
+  tensor.capacity_bytes = value.capacity_bytes();
+}
+
+etb_status PluginDelegate::bind(const EValue& value, uint32_t argument, etb_error* error) noexcept {
+  Slot& slot = slots_[argument];
+  etb_tensor& tensor = tensors_[argument];
+  tensor = {};
+  tensor.struct_size = ETB_INIT_SIZE(etb_tensor);
+  tensor.role = argument < input_count_ ? ETB_ROLE_INPUT : ETB_ROLE_OUTPUT;
+  if (value.is_tensor()) {
+    bind_tensor(value.tensor(), slot, tensor);
+    return ETB_OK;
+  }
+  if (value.is_int() && argument < input_count_) {  // a symbolic integer
+    slot.scalar = value.to_int();
+    tensor.dtype = ETB_DTYPE_INT64;
+    tensor.sizes = slot.sizes.data();
+    tensor.data = &slot.scalar;
+    tensor.capacity_bytes = sizeof slot.scalar;
+    return ETB_OK;
+  }
+  if (error != nullptr) {
+    error->code = ETB_INVALID_TYPE;
+    std::snprintf(error->text, sizeof error->text, "delegate argument %u: %s, expected a tensor", argument,
+                  to_text(value.tag()));
+  }
+  return ETB_INVALID_TYPE;
+}
+
+etb_status PluginDelegate::execute(const DelegateRun& run) noexcept {
+  if (run.arguments.size() != tensors_.size()) {
+    if (run.error != nullptr) {
+      run.error->code = ETB_INVALID_PROGRAM;
+      std::snprintf(run.error->text, sizeof run.error->text,
+                    "delegate call with %zu arguments, its payload has %u inputs and %zu outputs",
+                    run.arguments.size(), input_count_, tensors_.size() - input_count_);
+    }
+    return ETB_INVALID_PROGRAM;
+  }
+  for (uint32_t i = 0; i < tensors_.size(); ++i) {
+    if (const etb_status status = bind(*run.arguments[i], i, run.error); status != ETB_OK) return status;
+  }
+  etb_cancel_token cancel = {
+      ETB_INIT_SIZE(etb_cancel_token), 0, const_cast<std::atomic<bool>*>(run.limits.cancel), [](void* ctx) {
+        return static_cast<uint32_t>(
+            static_cast<const std::atomic<bool>*>(ctx)->load(std::memory_order_relaxed));
+      }};
+  etb_exec_args args{};
+  args.struct_size = ETB_INIT_SIZE(etb_exec_args);
+  args.inputs = tensors_.data();
+  args.outputs = tensors_.data() + input_count_;
+  args.input_count = input_count_;
+  args.output_count = static_cast<uint32_t>(tensors_.size()) - input_count_;
+  args.scratch = aligned_scratch_;
+  args.scratch_nbytes = scratch_nbytes_;
+  args.deadline_ns = run.limits.deadline_ns;
+  args.cancel = run.limits.cancel != nullptr ? &cancel : nullptr;
+  args.events = run.events;
+  args.priority = 500;
+  if (Status status = context_->execute(args); !status) return to_c(status.error(), run.error);
+  for (uint32_t i = input_count_; i < tensors_.size(); ++i) {
+    Tensor& output = run.arguments[i]->tensor();
+    const etb_status status = output.resize({slots_[i].sizes.data(), static_cast<size_t>(output.rank())});
+    if (status == ETB_OK) continue;
+    if (run.error != nullptr) {
+      run.error->code = status;
+      std::snprintf(run.error->text, sizeof run.error->text,
+                    "delegate output %u: the plugin gave sizes that do not fit", i - input_count_);
+    }
+    return status;
+  }
+  return ETB_OK;
+}
+
+}  // namespace etb::host

@@ -1,0 +1,78 @@
+// One delegate of one method, over the C ABI.
+#pragma once
+
+#include <array>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include "host/plugin/delegate.hpp"
+#include "host/runtime/delegate_resolver.hpp"
+
+namespace etb::host {
+
+// What a delegate borrows until it is destroyed: its payload, and the named data that it asked for.
+class LentBytes {
+ public:
+  LentBytes(DataBlock payload, const NamedDataMap* named_data)
+      : payload_(std::move(payload)), named_data_(named_data) {}
+  LentBytes(const LentBytes&) = delete;
+  LentBytes& operator=(const LentBytes&) = delete;
+
+  etb_payload_view payload_view();
+  etb_named_data named_data();
+
+ private:
+  static void ETB_CALL release_payload(void* ctx);
+  static void ETB_CALL release_named(void* ctx);
+  static etb_status ETB_CALL get_named(void* ctx, const char* key, etb_payload_view* out, etb_error* error);
+
+  std::mutex mutex_;  // releases come on any thread
+  DataBlock payload_;
+  const NamedDataMap* named_data_;
+  std::vector<std::unique_ptr<DataBlock>> named_;  // every block that was asked for; a released one is empty
+};
+
+// execute takes nothing from the heap unless it fails.
+class PluginDelegate final : public MethodDelegate {
+ public:
+  // `specs` are borrowed for the call. The result is ended by destroy().
+  static Result<MethodDelegate*> make(std::shared_ptr<const PluginContext> plugin,
+                                      const DelegateRequest& request,
+                                      std::span<const etb_compile_spec> specs);
+
+  etb_status execute(const DelegateRun& run) noexcept override;
+  void destroy() noexcept override { delete this; }
+
+ private:
+  // The arrays behind one etb_tensor; sizes of outputs are written by the plugin.
+  struct Slot {
+    std::array<int64_t, kMaxRank> sizes{};
+    std::array<int64_t, kMaxRank> upper_sizes{};
+    int64_t scalar = 0;
+    bool is_bound_known = false;
+  };
+
+  PluginDelegate(std::shared_ptr<const PluginContext> plugin, const DelegateRequest& request);
+  ~PluginDelegate() = default;
+
+  Status set_up(const DelegateRequest& request, std::span<const etb_compile_spec> specs);
+  etb_status bind(const EValue& value, uint32_t argument, etb_error* error) noexcept;
+  void bind_tensor(const Tensor& value, Slot& slot, etb_tensor& tensor) const noexcept;
+
+  // In order of life.
+  std::shared_ptr<const PluginContext> plugin_;
+  LentBytes lent_;
+  etb_named_data named_data_{};
+  std::optional<Delegate> delegate_;
+  std::optional<Context> context_;
+  std::vector<Slot> slots_;          // inputs, then outputs
+  std::vector<etb_tensor> tensors_;  // the same
+  uint32_t input_count_ = 0;
+  std::vector<std::byte> scratch_;
+  void* aligned_scratch_ = nullptr;
+  uint64_t scratch_nbytes_ = 0;
+};
+
+}  // namespace etb::host

@@ -1,0 +1,44 @@
+// The delegates of a program, served by plugins: resolved by name in a registry, made over the C ABI.
+//
+//   Registry registry(options);
+//   PluginDelegates delegates(registry);
+//   Module::open("model.pte", {.delegates = &delegates});
+#pragma once
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "host/registry/registry.hpp"
+#include "host/runtime/delegate_resolver.hpp"
+
+namespace etb::host {
+
+// Thread rules: methods may be loaded from several threads. The registry outlives this, and this every method that was
+// loaded with it.
+class PluginDelegates final : public DelegateResolver {
+ public:
+  explicit PluginDelegates(Registry& registry) : registry_(registry) {}
+
+  // The plugin (by id) that an application wants for a delegate id. Before a method is loaded.
+  void pin(std::string backend_id, std::string plugin_id) {
+    pins_[std::move(backend_id)] = std::move(plugin_id);
+  }
+
+  etb_status create(const DelegateRequest& request, MethodDelegate** out, etb_error* error) noexcept override;
+
+  // One decision a delegate that was asked for, in order, those that failed included.
+  std::vector<std::shared_ptr<const Decision>> decisions() const;
+
+ private:
+  Result<Selection> select(const DelegateRequest& request);
+
+  Registry& registry_;
+  std::map<std::string, std::string> pins_;
+  mutable std::mutex mutex_;
+  std::vector<std::shared_ptr<const Decision>> decisions_;
+};
+
+}  // namespace etb::host
