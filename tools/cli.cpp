@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include "etb/version.h"
+#include "host/registry/fault.hpp"
 #include "tools/command.hpp"
 
 namespace etb::tools {
@@ -34,7 +35,9 @@ void run_as(CLI::App* command, Session& session, std::function<Result<ExitCode>(
       session.exit = *result;
       return;
     }
-    session.err << "etbackend " << command->get_name() << ": " << result.error().message << '\n';
+    // What a plugin or a file said may be part of it.
+    session.err << "etbackend " << command->get_name() << ": "
+                << host::made_printable(result.error().message, SIZE_MAX) << '\n';
     session.exit = to_exit_code(result.error().code);
   });
 }

@@ -1,8 +1,11 @@
 #include "host/registry/probe.hpp"
 
+#include <link.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstring>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "host/registry/child_process.hpp"
@@ -45,38 +48,59 @@ json from_device(const etb_device_info& info) {
           {"memory_total_bytes", info.memory_total_bytes}};
 }
 
+// The objects in this process, by the path they are mapped from.
+std::vector<std::string> loaded_objects() {
+  std::vector<std::string> out;
+  ::dl_iterate_phdr(
+      [](dl_phdr_info* info, size_t, void* list) {
+        // A library loaded through a descriptor is shown as where the descriptor leads.
+        std::error_code is_no_link;
+        const std::filesystem::path target = std::filesystem::read_symlink(info->dlpi_name, is_no_link);
+        const bool is_descriptor = std::string_view(info->dlpi_name).find("/fd/") != std::string_view::npos;
+        static_cast<std::vector<std::string>*>(list)->push_back(
+            is_descriptor && !is_no_link ? target.string() : info->dlpi_name);
+        return 0;
+      },
+      &out);
+  return out;
+}
+
 Result<json> try_plugin(const PluginEntry& entry, const LoadOptions& options, Channel& channel) {
   channel.at("loading");
+  const std::vector<std::string> before = loaded_objects();
   ETB_ASSIGN(const std::shared_ptr<LoadedPlugin> plugin, LoadedPlugin::load(entry, options));
-  json devices = json::array();
-  if (plugin->is_layer()) return devices;
+  json report{{"devices", json::array()}, {"libraries", json::array()}};
+  for (const std::string& object : loaded_objects())
+    if (std::find(before.begin(), before.end(), object) == before.end())
+      report["libraries"].push_back(object);
+  if (plugin->is_layer()) return report;
   channel.at("in init");
   ETB_ASSIGN(const PluginContext context, PluginContext::make(plugin, plugin->table(), plugin->host()));
   if ((plugin->ident().profiles & ETB_PROFILE_RUNTIME) != 0) {
     channel.at("enumerating devices");
     ETB_TRY(context.each_device([&](const etb_device_info& info) {
-      if (devices.size() < 1024) devices.push_back(from_device(info));
+      if (report["devices"].size() < 1024) report["devices"].push_back(from_device(info));
     }));
   }
   channel.at("in deinit");
-  return devices;
+  return report;
 }
 
 void run_child(const PluginEntry& entry, const LoadOptions& options, int fd) {
   Channel channel(fd);
-  const Result<json> devices = try_plugin(entry, options, channel);
-  if (devices)
-    channel.send({{"devices", *devices}});
+  const Result<json> report = try_plugin(entry, options, channel);
+  if (report)
+    channel.send({{"report", *report}});
   else
     channel.send({{"error",
-                   {{"code", static_cast<int>(devices.error().code)},
-                    {"reason", devices.error().reason},
-                    {"text", devices.error().message}}}});
+                   {{"code", static_cast<int>(report.error().code)},
+                    {"reason", report.error().reason},
+                    {"text", report.error().message}}}});
 }
 
-struct Report {
+struct Answer {
   std::string stage = "starting";
-  std::optional<json> devices;
+  std::optional<json> report;
   std::optional<Error> error;
 };
 
@@ -97,46 +121,49 @@ Error read_error(const json& object) {
                text_in(object, "reason"), 0};
 }
 
-Report read_report(const std::string& output) {
-  Report report;
+Answer read_answer(const std::string& output) {
+  Answer answer;
   for (size_t begin = 0; begin < output.size();) {
     const size_t end = std::min(output.find('\n', begin), output.size());
     const json line = json::parse(output.begin() + static_cast<long>(begin),
                                   output.begin() + static_cast<long>(end), nullptr, false);
     begin = end + 1;
     if (!line.is_object()) continue;
-    if (line.contains("stage")) report.stage = text_in(line, "stage");
-    if (line.contains("devices")) report.devices = line["devices"];
-    if (line.contains("error") && line["error"].is_object()) report.error = read_error(line["error"]);
+    if (line.contains("stage")) answer.stage = text_in(line, "stage");
+    if (line.contains("report") && line["report"].is_object()) answer.report = line["report"];
+    if (line.contains("error") && line["error"].is_object()) answer.error = read_error(line["error"]);
   }
-  return report;
+  return answer;
 }
 
-std::vector<ProbedDevice> read_devices(const json& list) {
-  std::vector<ProbedDevice> out;
-  if (!list.is_array()) return out;
-  for (const json& item : list)
-    if (item.is_object())
-      out.push_back({text_in(item, "kind"), text_in(item, "name"), text_in(item, "driver_version"),
-                     text_in(item, "uuid"), number_in(item, "memory_total_bytes")});
+ProbeReport read_report(const json& object) {
+  ProbeReport out;
+  if (const auto list = object.find("devices"); list != object.end() && list->is_array())
+    for (const json& item : *list)
+      if (item.is_object())
+        out.devices.push_back({text_in(item, "kind"), text_in(item, "name"), text_in(item, "driver_version"),
+                               text_in(item, "uuid"), number_in(item, "memory_total_bytes")});
+  if (const auto list = object.find("libraries"); list != object.end() && list->is_array())
+    for (const json& item : *list)
+      if (item.is_string()) out.libraries.push_back(made_printable(item.get_ref<const std::string&>()));
   return out;
 }
 
 }  // namespace
 
-Result<std::vector<ProbedDevice>> probe_plugin(const PluginEntry& entry, const LoadOptions& options,
-                                               std::chrono::milliseconds deadline) {
+Result<ProbeReport> probe_plugin(const PluginEntry& entry, const LoadOptions& options,
+                                 std::chrono::milliseconds deadline) {
   if (entry.problem) return tl::make_unexpected(*entry.problem);
   ETB_ASSIGN(const ChildOutcome outcome,
              run_in_child([&](int fd) { run_child(entry, options, fd); }, deadline));
-  const Report report = read_report(outcome.output);
+  const Answer answer = read_answer(outcome.output);
   if (outcome.end == ChildEnd::kTimedOut)
-    return refuse(Reason::kTimedOut, to_text(outcome, deadline) + " while " + report.stage);
+    return refuse(Reason::kTimedOut, to_text(outcome, deadline) + " while " + answer.stage);
   // A plugin that ends the process with code 0 has not answered either.
-  if (outcome.end == ChildEnd::kSignalled || outcome.value != 0 || (!report.devices && !report.error))
-    return refuse(Reason::kCrashed, to_text(outcome, deadline) + " while " + report.stage);
-  if (report.error) return tl::make_unexpected(*report.error);
-  return read_devices(*report.devices);
+  if (outcome.end == ChildEnd::kSignalled || outcome.value != 0 || (!answer.report && !answer.error))
+    return refuse(Reason::kCrashed, to_text(outcome, deadline) + " while " + answer.stage);
+  if (answer.error) return tl::make_unexpected(*answer.error);
+  return read_report(*answer.report);
 }
 
 }  // namespace etb::host

@@ -17,9 +17,13 @@ struct ProbedDevice {
   uint64_t memory_total_bytes = 0;
 };
 
+struct ProbeReport {
+  std::vector<ProbedDevice> devices;
+  std::vector<std::string> libraries;  // paths of everything that loading the plugin brought into the process
+};
+
 // An error's reason is an id of reason.def. Forks, see child_process.hpp.
-[[nodiscard]] Result<std::vector<ProbedDevice>> probe_plugin(const PluginEntry& entry,
-                                                             const LoadOptions& options,
-                                                             std::chrono::milliseconds deadline);
+[[nodiscard]] Result<ProbeReport> probe_plugin(const PluginEntry& entry, const LoadOptions& options,
+                                               std::chrono::milliseconds deadline);
 
 }  // namespace etb::host

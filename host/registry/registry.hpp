@@ -63,6 +63,9 @@ class Registry {
   [[nodiscard]] Result<std::shared_ptr<const PluginContext>> initialise(
       const PluginEntry& entry, std::span<const etb_option> options = {});
 
+  // How this registry loads; for probe_plugin.
+  const LoadOptions& load_options() const noexcept { return load_options_; }
+
   // Resolves and initialises. A candidate that fails is recorded as refused and the next one tried.
   [[nodiscard]] Result<Selection> open(std::string_view name, const ResolveOptions& options = {});
 

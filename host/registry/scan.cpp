@@ -52,6 +52,7 @@ class Scan {
       if (report.state == PlaceState::kRefused) report.reason = names.error().message;
       return;
     }
+    if (is_repeated(folder->get(), report)) return;
     // Overlays first: they steer the manifests beside them.
     for (const std::string& name : *names)
       if (ends_with(name, kOverlaySuffix)) read_overlay(folder->get(), place, name);
@@ -60,6 +61,17 @@ class Scan {
       ++report.manifest_count;
       out_.entries.push_back(read_entry(folder->get(), place, name));
     }
+  }
+
+  // A folder that was searched under another name would only shadow itself.
+  bool is_repeated(int folder, PlaceReport& report) {
+    const Result<FileState> state = file_state(folder);
+    if (!state) return false;
+    const auto [it, is_new] = folders_.emplace(std::pair(state->device, state->inode), report.place.path);
+    if (is_new) return false;
+    report.state = PlaceState::kRepeated;
+    report.reason = "the same folder as " + it->second;
+    return true;
   }
 
   void read_overlay(int folder, const SearchPlace& place, const std::string& name) {
@@ -221,10 +233,25 @@ class Scan {
   const ScanOptions& options_;
   const IdFilter filter_;
   std::map<std::string, FoundOverlay> overlays_;
+  std::map<std::pair<dev_t, ino_t>, std::string> folders_;
   ScanResult out_;
 };
 
 }  // namespace
+
+const char* to_text(PlaceState state) {
+  switch (state) {
+    case PlaceState::kSearched:
+      return "searched";
+    case PlaceState::kMissing:
+      return "missing";
+    case PlaceState::kRefused:
+      return "refused";
+    case PlaceState::kRepeated:
+      return "repeated";
+  }
+  return "unknown";
+}
 
 std::string to_text(const PlaceReport& report) {
   const std::string where = std::string(to_text(report.place.tier)) + ' ' + report.place.path;
@@ -236,6 +263,8 @@ std::string to_text(const PlaceReport& report) {
       return where + ": not there";
     case PlaceState::kRefused:
       return where + ": refused, " + report.reason;
+    case PlaceState::kRepeated:
+      return where + ": " + report.reason;
   }
   return where;
 }

@@ -22,12 +22,13 @@ struct ScanOptions {
   std::function<CertificateState(const PluginEntry& entry)> judge_certificate;
 };
 
-enum class PlaceState { kSearched, kMissing, kRefused };
+enum class PlaceState { kSearched, kMissing, kRefused, kRepeated };
+const char* to_text(PlaceState state);
 
 struct PlaceReport {
   SearchPlace place;
   PlaceState state = PlaceState::kSearched;
-  std::string reason;  // for kRefused
+  std::string reason;  // for kRefused and kRepeated
   size_t manifest_count = 0;
 };
 

@@ -239,6 +239,9 @@ void fill(Tables& out) {
 #if defined(ETB_BROKEN_UNDEFINED_SYMBOL)
 extern "C" int etb_nobody_defines_this();
 #endif
+#if defined(ETB_BROKEN_WITH_BUNDLE)
+extern "C" int etb_bundled_answer(void);
+#endif
 #if defined(ETB_BROKEN_EXTRA_SYMBOL)
 extern "C" ETB_EXPORT int etb_one_symbol_too_many() { return 1; }
 #endif
@@ -260,6 +263,8 @@ extern "C" const etb_plugin_table* ETB_CALL etb_plugin_query(const etb_host*, ui
   raise(SIGSEGV);
 #elif defined(ETB_BROKEN_EXITS_IN_QUERY)
   _exit(3);
+#elif defined(ETB_BROKEN_WITH_BUNDLE)
+  if (etb_bundled_answer() != 42) return nullptr;
 #elif defined(ETB_BROKEN_UNDEFINED_SYMBOL)
   if (abi_min == 0) etb_nobody_defines_this();
 #endif

@@ -51,6 +51,10 @@ void replace_by_link(const PluginWorld& world, const std::string& folder) {
   std::filesystem::create_symlink(world.path("moved.so"), original);
 }
 
+void add_bundled(const PluginWorld& world, const std::string& folder) {
+  world.dir().write(folder + "/bundled.so", PluginWorld::read_file(ETB_BUNDLED));
+}
+
 const std::vector<Row>& rows() {
   static const std::vector<Row> kRows = {
       // Nothing is wrong.
@@ -58,6 +62,19 @@ const std::vector<Row>& rows() {
       {"unloadable", Seen::kNever, "", ""},
       {"future_minor", Seen::kNever, "", "", abi("1.0", "1.900")},
       {"extra_symbol", Seen::kNever, "", ""},
+      {"bundle_missing", Seen::kByLoad, "library.load", "bundled.so", nullptr, "with_bundle"},
+      {"bundle_writable_by_all", Seen::kByLoad, "library.untrusted",
+       "needs bundled.so: writable by everybody", nullptr, "with_bundle",
+       [](const PluginWorld& world, const std::string& folder) {
+         add_bundled(world, folder);
+         ::chmod(world.path(folder + "/bundled.so").c_str(), 0666);
+       }},
+      {"bundle_truncated", Seen::kByLoad, "library.format", "needs bundled.so: segment", nullptr,
+       "with_bundle",
+       [](const PluginWorld& world, const std::string& folder) {
+         add_bundled(world, folder);
+         std::filesystem::resize_file(world.path(folder + "/bundled.so"), 4096);
+       }},
       {"crashes_in_deinit", Seen::kInChild, "child.crashed", "in deinit"},
       // Seen in the manifest and the file, without running anything.
       {"wrong_major", Seen::kBySearch, "abi.version", "speaks abi 2.0 to 2.0, the host 1.0 to 1.0",
@@ -297,7 +314,7 @@ TEST_P(BrokenPlugin, GetsTheExpectedAnswer) {
   if (row.exchange) row.exchange(world, "plugins");
 
   const auto deadline = std::chrono::milliseconds(std::string(row.reason) == "child.deadline" ? 300 : 20000);
-  const Result<std::vector<ProbedDevice>> probed = probe_plugin(entry, {}, deadline);
+  const Result<ProbeReport> probed = probe_plugin(entry, {}, deadline);
   if (row.seen == Seen::kNever) {
     ASSERT_TRUE(probed) << probed.error().message;
     ASSERT_TRUE(registry.open("BrokenBackend")) << "and in this process too";
@@ -330,8 +347,20 @@ TEST(BrokenPlugins, HostileDeviceTextDoesNotReachTheCaller) {
   const Registry registry(world.options());
   const auto probed = probe_plugin(registry.plugins()[0], {}, std::chrono::seconds(20));
   ASSERT_TRUE(probed);
-  ASSERT_EQ(probed->size(), 1u);
-  EXPECT_TRUE(is_printable((*probed)[0].name)) << (*probed)[0].name;
+  ASSERT_EQ(probed->devices.size(), 1u);
+  EXPECT_TRUE(is_printable(probed->devices[0].name)) << probed->devices[0].name;
+}
+
+// In a child only: once its library were in this process, the loader would find it there and nothing could be missing.
+TEST(BrokenPlugins, LibrariesBroughtAlongAreLoadedFromBesideThePlugin) {
+  PluginWorld world;
+  world.add("plugins", library_file("with_bundle"));
+  add_bundled(world, "plugins");
+  const Registry registry(world.options());
+  const auto probed = probe_plugin(registry.plugins()[0], {}, std::chrono::seconds(20));
+  ASSERT_TRUE(probed) << probed.error().message;
+  EXPECT_THAT(probed->libraries, testing::Contains(world.path("plugins/bundled.so")));
+  EXPECT_THAT(probed->libraries, testing::Contains(world.path("plugins/with_bundle.so")));
 }
 
 TEST(BrokenPlugins, ExtraSymbolIsAWarning) {

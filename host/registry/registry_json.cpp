@@ -1,0 +1,76 @@
+#include "host/registry/registry_json.hpp"
+
+#include <nlohmann/json.hpp>
+
+namespace etb::host {
+namespace {
+
+using json = nlohmann::ordered_json;
+
+json from_error(const Error& error) { return {{"reason", error.reason}, {"text", error.message}}; }
+
+json from_faults(const std::vector<Fault>& faults) {
+  json out = json::array();
+  for (const Fault& fault : faults) out.push_back({{"path", fault.path}, {"message", fault.message}});
+  return out;
+}
+
+json from_device(const ProbedDevice& device) {
+  return {{"kind", device.kind},
+          {"name", device.name},
+          {"driver_version", device.driver_version},
+          {"uuid", device.uuid},
+          {"memory_total_bytes", device.memory_total_bytes}};
+}
+
+json from_entry(const PluginEntry& entry) {
+  json out{{"id", entry.id},
+           {"version", entry.version()},
+           {"tier", to_text(entry.tier)},
+           {"manifest", entry.manifest_path},
+           {"library", entry.library_path},
+           {"digest", to_text(entry.digest)},
+           {"certificate", to_text(entry.certificate)},
+           {"priority", entry.priority},
+           {"usable", entry.is_usable()}};
+  if (entry.problem) out["problem"] = from_error(*entry.problem);
+  if (!entry.faults.empty()) out["faults"] = from_faults(entry.faults);
+  if (!entry.warnings.empty()) out["warnings"] = entry.warnings;
+  out["provides"] = json::array();
+  if (entry.manifest)
+    for (const ProvidedId& provided : entry.manifest->provides) out["provides"].push_back(provided.id);
+  out["aliases"] = entry.manifest ? entry.manifest->aliases : std::vector<std::string>();
+  return out;
+}
+
+void add_probe(json& out, const Result<ProbeReport>& probe) {
+  if (!probe) {
+    out["usable"] = false;
+    out["problem"] = from_error(probe.error());
+    return;
+  }
+  out["devices"] = json::array();
+  for (const ProbedDevice& device : probe->devices) out["devices"].push_back(from_device(device));
+}
+
+}  // namespace
+
+std::string to_json(const Registry& registry, const ProbeResults& probes) {
+  json out{{"plugins", json::array()}, {"places", json::array()}, {"warnings", registry.warnings()}};
+  for (size_t i = 0; i < registry.plugins().size(); ++i) {
+    json entry = from_entry(registry.plugins()[i]);
+    if (const auto probe = probes.find(i); probe != probes.end()) add_probe(entry, probe->second);
+    out["plugins"].push_back(std::move(entry));
+  }
+  for (const PlaceReport& report : registry.places()) {
+    json place{{"tier", to_text(report.place.tier)},
+               {"path", report.place.path},
+               {"state", to_text(report.state)},
+               {"manifest_count", report.manifest_count}};
+    if (!report.reason.empty()) place["reason"] = report.reason;
+    out["places"].push_back(std::move(place));
+  }
+  return out.dump(2, ' ', false, json::error_handler_t::replace);
+}
+
+}  // namespace etb::host

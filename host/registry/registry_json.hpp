@@ -1,0 +1,17 @@
+// What a registry found, as JSON for `list --json`.
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "host/registry/probe.hpp"
+#include "host/registry/registry.hpp"
+
+namespace etb::host {
+
+// What `list --devices` learned of each usable plugin, by its index among the registry's plugins.
+using ProbeResults = std::map<size_t, Result<ProbeReport>>;
+
+std::string to_json(const Registry& registry, const ProbeResults& probes = {});
+
+}  // namespace etb::host

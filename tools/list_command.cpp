@@ -1,0 +1,117 @@
+// `etbackend list`: every plugin found and why it would not load. Runs no plugin's code, except with --devices, which tries
+// each plugin in a child process.
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "host/registry/registry_json.hpp"
+#include "tools/plugin_registry.hpp"
+
+namespace etb::tools {
+namespace {
+
+struct Options {
+  bool json = false;
+  bool devices = false;
+  bool digests = false;
+  bool places = false;
+  uint32_t deadline_ms = 10000;
+};
+
+using host::PluginEntry;
+
+host::ProbeResults probe_all(const host::Registry& registry, const Options& options) {
+  host::ProbeResults results;
+  if (!options.devices) return results;
+  for (size_t i = 0; i < registry.plugins().size(); ++i)
+    if (registry.plugins()[i].is_usable())
+      results.emplace(i, host::probe_plugin(registry.plugins()[i], registry.load_options(),
+                                            std::chrono::milliseconds(options.deadline_ms)));
+  return results;
+}
+
+std::string title(const PluginEntry& entry) { return entry.id.empty() ? "(no id)" : entry.id; }
+
+std::string provides(const PluginEntry& entry) {
+  std::string text;
+  if (entry.manifest)
+    for (const host::ProvidedId& provided : entry.manifest->provides)
+      text += (text.empty() ? "" : ",") + provided.id;
+  return text;
+}
+
+void print_devices(const host::ProbeReport& report, std::ostream& out) {
+  if (report.devices.empty()) out << "    no device\n";
+  for (const host::ProbedDevice& device : report.devices)
+    out << fmt::format("    device {} '{}' uuid {}{}\n", device.kind, device.name, device.uuid,
+                       device.driver_version.empty() ? "" : ", driver " + device.driver_version);
+}
+
+void print_entry(const PluginEntry& entry, const Result<host::ProbeReport>* probe, size_t width,
+                 std::ostream& out) {
+  const Error* problem = entry.problem                 ? &*entry.problem
+                         : probe != nullptr && !*probe ? &probe->error()
+                                                       : nullptr;
+  out << fmt::format("{:<{}}  {:<10}  {:<12}  {:<9}  {:<9}  {}\n", title(entry), width, entry.version(),
+                     to_text(entry.tier), to_text(entry.digest), problem != nullptr ? "REFUSED" : "ok",
+                     provides(entry));
+  out << "    " << place_of(entry) << '\n';
+  if (problem != nullptr)
+    out << fmt::format("    {}{}{}\n", problem->reason, problem->reason.empty() ? "" : ": ",
+                       problem->message);
+  for (const std::string& warning : entry.warnings) out << "    warning: " << warning << '\n';
+  if (probe != nullptr && *probe) print_devices(**probe, out);
+}
+
+void print_table(const host::Registry& registry, const host::ProbeResults& probes, const Options& options,
+                 std::ostream& out) {
+  size_t width = 2;
+  for (const PluginEntry& entry : registry.plugins()) width = std::max(width, title(entry).size());
+  if (!registry.plugins().empty())
+    out << fmt::format("{:<{}}  {:<10}  {:<12}  {:<9}  {:<9}  {}\n", "ID", width, "VERSION", "TIER", "DIGEST",
+                       "STATE", "PROVIDES");
+  for (size_t i = 0; i < registry.plugins().size(); ++i) {
+    const auto probe = probes.find(i);
+    print_entry(registry.plugins()[i], probe == probes.end() ? nullptr : &probe->second, width, out);
+  }
+  if (registry.plugins().empty()) out << "no plugins found\n";
+  if (!registry.plugins().empty() && !options.places) return;
+  out << "searched:\n";
+  for (const host::PlaceReport& report : registry.places()) out << "    " << to_text(report) << '\n';
+}
+
+Result<ExitCode> run(const Options& options, Session& session) {
+  host::RegistryOptions registry_opts = registry_options(session);
+  registry_opts.check_digests = options.digests;
+  const host::Registry registry(registry_opts);
+  session.out.flush();  // a child must not write it again
+  const host::ProbeResults probes = probe_all(registry, options);
+  if (options.json) {
+    session.out << to_json(registry, probes) << '\n';
+    return ExitCode::OK;
+  }
+  print_table(registry, probes, options, session.out);
+  for (const std::string& warning : registry.warnings()) session.err << "warning: " << warning << '\n';
+  // A folder that is refused may hide plugins; that must not go unseen.
+  for (const host::PlaceReport& report : registry.places())
+    if (report.state == host::PlaceState::kRefused) session.err << "warning: " << to_text(report) << '\n';
+  return ExitCode::OK;
+}
+
+}  // namespace
+
+void register_list(CLI::App& app, Session& session) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand(
+      "list", "List every plugin found, and why one would not load. Runs no plugin's code");
+  command->add_flag("--json", options->json, "As JSON");
+  command->add_flag("--devices", options->devices,
+                    "Load each plugin in a child process and list its devices");
+  command->add_flag("--digests", options->digests, "Hash every library now instead of before it is loaded");
+  command->add_flag("--places", options->places, "Also print every place searched");
+  command->add_option("--deadline-ms", options->deadline_ms, "How long a plugin may take with --devices")
+      ->capture_default_str();
+  run_as(command, session, [options, &session] { return run(*options, session); });
+}
+
+}  // namespace etb::tools
