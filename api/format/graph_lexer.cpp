@@ -24,7 +24,7 @@ tl::unexpected<Error> text_error(uint32_t line, uint32_t column, const std::stri
                     fmt::format("graph text: line {} column {}: {}", line, column, message));
 }
 
-tl::unexpected<Error> Lexer::fail(std::string message) const {
+tl::unexpected<Error> Lexer::fail(const std::string& message) const {
   return text_error(line_, static_cast<uint32_t>(at_ - line_start_ + 1), message);
 }
 

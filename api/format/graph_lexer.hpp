@@ -36,7 +36,7 @@ class Lexer {
   [[nodiscard]] Status read_number(Token& token);
   [[nodiscard]] Status read_name(Token& token);
   char peek(size_t ahead = 0) const { return at_ + ahead < text_.size() ? text_[at_ + ahead] : '\0'; }
-  tl::unexpected<Error> fail(std::string message) const;
+  tl::unexpected<Error> fail(const std::string& message) const;
 
   std::string_view text_;
   size_t at_ = 0;

@@ -3,7 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <functional>
 
 #include "api/format/graph_generator.hpp"
@@ -96,6 +98,26 @@ TEST(GraphVerifier, RefusesOrReadsEveryBitFlip) {
     if (HasFatalFailure()) return;
   }
   EXPECT_GT(accepted_count, 0u);  // data, digests and debug handles are free
+}
+
+// Every count and offset of the image takes these values in turn.
+TEST(GraphVerifier, RefusesOrReadsEveryHostileNumber) {
+  const ImageBytes image = random_graph(11, 4).finish_unverified();
+  const auto size = static_cast<uint32_t>(image.span().size());
+  for (const uint32_t number :
+       {0u, 1u, 0x10000u, 0x7fffffffu, 0x80000000u, 0xfffffff0u, 0xffffffffu, size, size - 4}) {
+    for (uint32_t position = 0; position + 4 <= size; position += 4) {
+      SCOPED_TRACE(std::to_string(number) + " at " + std::to_string(position));
+      const ImageBytes changed = copy_of(image, [&](std::span<uint8_t> bytes) {
+        std::memcpy(bytes.data() + position, &number, sizeof(number));
+      });
+      etb_graph_walk_result result;
+      const etb_graph_image c = changed.to_c();
+      etb_graph_walk(&c, kMaxSteps, &result);
+      if (verify_graph_image(changed.span())) expect_walkable(changed);
+      if (HasFatalFailure()) return;
+    }
+  }
 }
 
 // proves: ABI-GRAPH-02
