@@ -140,6 +140,7 @@ TEST_F(Handles, AnswerErrorsWithTheirText) {
   EXPECT_FALSE(start());
 }
 
+// proves: ABI-OPT-02
 TEST_F(Handles, ReadAndChangeOptions) {
   Result<PluginContext> plugin = start();
   ASSERT_TRUE(plugin);
@@ -156,7 +157,34 @@ TEST_F(Handles, ReadAndChangeOptions) {
   ASSERT_TRUE(plugin->get_option("gain", [&](const etb_option& value) { gain = value.f64; }));
   EXPECT_EQ(gain, 4);
   EXPECT_EQ(plugin->get_option("pain", [](const etb_option&) {}).error().code, Code::NOT_FOUND);
+
+  // What the schema does not allow is refused, and the value of before is still there.
+  option.f64 = 1e9;
+  EXPECT_EQ(plugin->set_option(option).error().code, Code::INVALID_ARGUMENT);
+  option.type = ETB_OPTION_TEXT;
+  option.text = "8";
+  EXPECT_EQ(plugin->set_option(option).error().code, Code::INVALID_ARGUMENT);
+  ASSERT_TRUE(plugin->get_option("gain", [&](const etb_option& value) { gain = value.f64; }));
+  EXPECT_EQ(gain, 4);
   EXPECT_EQ(plugin->find_extension("x/1"), nullptr);
+}
+
+// proves: ABI-DEV-01
+TEST_F(Handles, AMachineWithoutTheHardwareIsNoError) {
+  toy_.device.enumerate = [](etb_plugin*, const etb_device_sink*, etb_error*) -> etb_status {
+    return ETB_OK;
+  };
+  toy_.device.open = [](etb_plugin*, const uint8_t*, const etb_option*, uint64_t, etb_device**,
+                        etb_error* error) -> etb_status {
+    return to_c(Error{Code::NOT_FOUND, "no device of this uuid now", "", 0}, error);
+  };
+  Result<PluginContext> plugin = start();
+  ASSERT_TRUE(plugin) << plugin.error().message;
+  size_t count = 0;
+  EXPECT_TRUE(plugin->each_device([&](const etb_device_info&) { ++count; }));
+  EXPECT_EQ(count, 0u);
+  const uint8_t uuid[16] = {};
+  EXPECT_EQ(plugin->open_device(uuid).error().code, Code::NOT_FOUND);
 }
 
 TEST_F(Handles, CheckPayloads) {

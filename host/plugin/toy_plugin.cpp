@@ -10,6 +10,7 @@ namespace etb::host {
 namespace {
 
 constexpr uint8_t kUuid[16] = {7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7};
+constexpr double kMaxGain = 1e6;
 constexpr char kGain[] = "gain";
 
 etb_option gain_option(double value) {
@@ -26,6 +27,9 @@ etb_status apply(const etb_option& option, etb_status unknown, double& gain, etb
   if (std::strcmp(option.key, kGain) != 0) return fail(error, unknown, "unknown option '%s'", option.key);
   if (option.type != ETB_OPTION_F64)
     return fail(error, ETB_INVALID_ARGUMENT, "option 'gain': type %u, expected F64", option.type);
+  if (!(option.f64 >= -kMaxGain && option.f64 <= kMaxGain))
+    return fail(error, ETB_INVALID_ARGUMENT, "option 'gain': %g, expected -%g to %g", option.f64, kMaxGain,
+                kMaxGain);
   gain = option.f64;
   return ETB_OK;
 }
@@ -65,8 +69,8 @@ etb_status ETB_CALL toy_option_schema(etb_plugin*, const etb_option_schema_sink*
   schema.scopes = ETB_OBJECT_PLUGIN;
   schema.mutable_when = ETB_OPTION_BETWEEN;
   schema.default_value = &value;
-  schema.minimum = -1e6;
-  schema.maximum = 1e6;
+  schema.minimum = -kMaxGain;
+  schema.maximum = kMaxGain;
   return sink->put(sink->ctx, &schema);
 }
 
