@@ -75,6 +75,10 @@ def text_of_default(argument, kind):
         return "[" + ", ".join(repr(item).lower() for item in value) + "]"
     if isinstance(value, str):
         return '"' + value + '"'
+    if kind.startswith("memory_format"):
+        return ["contiguous", "preserve", "channels_last"][value]
+    if kind.startswith("dtype"):
+        return {4: "int64", 24: "float8_e4m3fn"}[value]
     if isinstance(value, int) and kind.startswith("float"):
         value = float(value)
     return repr(value)

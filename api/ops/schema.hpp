@@ -44,7 +44,7 @@ struct Argument {
   bool is_write = false;  // its contents change
   char alias_set = 0;     // letter of the storage it shares with others, 0 for none
   bool has_default = false;
-  std::string_view default_text;  // none, true, 1, 0.5, "text" or [0, 1]
+  std::string_view default_text;  // none, true, 1, 0.5, "text", [0, 1], int64 or contiguous
 };
 
 // One overload. A cheap handle into the tables.

@@ -92,7 +92,15 @@ Argument parse_default(const ops::Argument& argument) {
   if (!argument.has_default || text == "none") return Nothing{};
   if (text == "true" || text == "false") return text == "true";
   if (text.front() == '"') return text.substr(1, text.size() - 2);
-  if (argument.type.base == ops::BaseType::kMemoryFormat) return static_cast<MemoryFormat>(text.front() - '0');
+  if (argument.type.base == ops::BaseType::kMemoryFormat) {
+    return text == "channels_last" ? MemoryFormat::kChannelsLast
+           : text == "preserve"    ? MemoryFormat::kPreserve
+                                   : MemoryFormat::kContiguous;
+  }
+  if (argument.type.base == ops::BaseType::kDtype) {
+    const auto dtype = ops::find_dtype(text);
+    return dtype ? Argument(*dtype) : Argument(Nothing{});
+  }
   if (text.front() != '[') {
     if (text.find_first_of(".en") == std::string::npos) return Dim(std::strtoll(text.c_str(), nullptr, 10));
     return std::strtod(text.c_str(), nullptr);

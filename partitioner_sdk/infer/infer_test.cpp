@@ -1,0 +1,121 @@
+#include "partitioner_sdk/infer/infer.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "partitioner_sdk/ir/text.hpp"
+
+namespace etb::infer {
+namespace {
+
+// A module whose results are inferred from its arguments; the types in the text are not looked at.
+std::string inferred(const std::string& inputs, const std::string& call) {
+  auto module = ir::parse("module \"m\"\nsymbol s0 [2, 9] hint 4\ngraph @g(" + inputs +
+                          ") {\n %r: float32[] = " + call + "\n return }");
+  if (!module) return module.error().message;
+  ir::Graph& graph = module->main();
+  const auto specs = infer(*module, graph, graph.nodes[0].op, graph.nodes[0].args);
+  if (!specs) return "error: " + specs.error().message;
+  graph.nodes[0].outputs.clear();
+  for (const ir::TensorSpec& spec : *specs)
+    graph.nodes[0].outputs.push_back(graph.add_value({"", {}, spec, {}}));
+  const std::string text = ir::print(*module);
+  const size_t start = text.find("\n  %0: ") + 3, end = text.find(" = aten", start);
+  return text.substr(start, end - start);
+}
+
+TEST(Infer, SizesAndDtypes) {
+  struct Case {
+    const char *inputs, *call, *result;
+  };
+  const Case cases[] = {
+      {"%x: float32[2, 3] = user, %y: float32[3] = user", "aten.add.Tensor(%x, %y)", "%0: float32[2, 3]"},
+      {"%x: int64[2] = user", "aten.add.Tensor(%x, 1.5)", "%0: float32[2]"},
+      {"%x: int32[2] = user, %y: int64[] = user", "aten.add.Tensor(%x, %y)", "%0: int32[2]"},
+      {"%x: int64[2] = user", "aten.exp.default(%x)", "%0: float32[2]"},
+      {"%x: float16[2] = user", "aten.gt.Scalar(%x, 0)", "%0: bool[2]"},
+      {"%x: int64[2] = user", "aten.div.Tensor_mode(%x, 2, rounding_mode=\"floor\")", "%0: int64[2]"},
+      {"%x: float32[s0, 3] = user", "aten.mean.dim(%x, [1], true)", "%0: float32[s0, 1]"},
+      {"%x: int32[2, 3] = user", "aten.sum.dim_IntList(%x, none)", "%0: int64[]"},
+      {"%x: float32[1, 3, 8, 8] = user, %w: float32[4, 3, 3, 3] = user",
+       "aten.convolution.default(%x, %w, none, [2, 2], [1, 1], [1, 1], false, [0, 0], 1)",
+       "%0: float32[1, 4, 4, 4]"},
+      {"%x: float32[1, 4, 8, 8] = user, %w: float32[4, 6, 3, 3] = user",
+       "aten.convolution.default(%x, %w, none, [2, 2], [1, 1], [1, 1], true, [1, 1], 1)",
+       "%0: float32[1, 6, 16, 16]"},
+      {"%x: float32[1, 4, 7, 7] = user", "aten.max_pool2d_with_indices.default(%x, [2, 2], ceil_mode=true)",
+       "%0: float32[1, 4, 4, 4], %1: int64[1, 4, 4, 4]"},
+      {"%x: float32[s0, 4] = user", "aten.view.default(%x, [-1])", "%0: float32[4*s0]"},
+      {"%x: float32[s0, 4] = user, %y: float32[2, 4] = user", "aten.cat.default([%x, %y])",
+       "%0: float32[s0 + 2, 4]"},
+      {"%x: float32[5, 4] = user", "aten.slice.Tensor(%x, 0, -3, 9223372036854775807)", "%0: float32[3, 4]"},
+      {"%x: float32[5, 4] = user", "aten.slice.Tensor(%x, 1, 0, 4, 3)", "%0: float32[5, 2]{4, 3}"},
+      {"%x: float32[s0, 4] = user", "aten.slice.Tensor(%x, 0, 1)", "%0: float32[s0 + -1, 4]"},
+      {"%x: float32[4, 5, 6] = user, %i: int64[2, 3] = user", "aten.index.Tensor(%x, [none, %i])",
+       "%0: float32[4, 2, 3, 6]"},
+      {"%x: float32[4, 5, 6] = user, %i: int64[2] = user", "aten.index.Tensor(%x, [%i, none, %i])",
+       "%0: float32[2, 5]"},
+      {"%x: float32[2, 3] = user", "aten.var.correction(%x, [1], correction=1)", "%0: float32[2]"},
+      {"%x: float32[3] = user", "aten.where.self(%x, %x, 0)", "%0: float32[3]"},
+      {"", "aten.arange.start_step(0, s0)", "%0: int64[s0]"},
+  };
+  for (const Case& c : cases) EXPECT_EQ(inferred(c.inputs, c.call), c.result) << c.call;
+}
+
+TEST(Infer, StridesOfViewsAndOfWhatFollows) {
+  struct Case {
+    const char *inputs, *call, *result;
+  };
+  const Case cases[] = {
+      {"%x: float32[2, 3] = user", "aten.permute.default(%x, [1, 0])", "%0: float32[3, 2]{1, 3}"},
+      {"%x: float32[2, 3] = user", "aten.permute_copy.default(%x, [1, 0])", "%0: float32[3, 2]"},
+      {"%x: float32[3, 2]{1, 3} = user", "aten.relu.default(%x)", "%0: float32[3, 2]{1, 3}"},
+      {"%x: float32[3, 2]{1, 3} = user, %y: float32[2] = user", "aten.add.Tensor(%x, %y)",
+       "%0: float32[3, 2]{1, 3}"},
+      {"%x: float32[3, 4]{8, 1} = user", "aten.relu.default(%x)", "%0: float32[3, 4]"},
+      {"%x: float32[1, 3, 4, 4]{48, 1, 12, 3} = user, %w: float32[2, 3, 1, 1] = user",
+       "aten.convolution.default(%x, %w, none, [1, 1], [0, 0], [1, 1], false, [0, 0], 1)",
+       "%0: float32[1, 2, 4, 4]{32, 1, 8, 2}"},
+      {"%x: float32[3, 2]{1, 3} = user", "aten.clone.default(%x)", "%0: float32[3, 2]{1, 3}"},
+      {"%x: float32[3, 2]{1, 3} = user", "aten.clone.default(%x, memory_format=contiguous)",
+       "%0: float32[3, 2]"},
+      {"%x: float32[1, 3] = user", "aten.expand.default(%x, [4, -1])", "%0: float32[4, 3]{0, 1}"},
+      {"%x: float32[2, 3, 4]{12, 1, 3} = user", "aten.view.default(%x, [2, 3, 2, 2])",
+       "%0: float32[2, 3, 2, 2]{12, 1, 6, 3}"},
+      {"%x: float32[2, 3] = user", "aten.unsqueeze.default(%x, -1)", "%0: float32[2, 3, 1]"},
+  };
+  for (const Case& c : cases) EXPECT_EQ(inferred(c.inputs, c.call), c.result) << c.call;
+}
+
+TEST(Infer, ViewsThatNeedACopyAreTold) {
+  ir::SymbolTable symbols;
+  const ir::TensorSpec turned{ir::Dtype::FLOAT32, {3, 2}, {1, 3}};
+  EXPECT_EQ(try_view(symbols, turned, {6}), std::nullopt);
+  EXPECT_EQ(try_view(symbols, turned, {3, 2, 1}), (ir::Dims{1, 3, 3}));
+  const ir::Dim s = symbols.add_symbol({"s0", 2, 9, 4});
+  const ir::TensorSpec batch{ir::Dtype::FLOAT32, {s, 3, 4}, {24, 4, 1}};
+  EXPECT_EQ(try_view(symbols, batch, {s, 12}), (ir::Dims{24, 1}));
+  EXPECT_EQ(try_view(symbols, batch, {symbols.mul(s, 12)}), std::nullopt);
+}
+
+TEST(Infer, WrongArgumentsAreErrors) {
+  EXPECT_THAT(inferred("%x: float32[2, 3] = user, %y: float32[4] = user", "aten.add.Tensor(%x, %y)"),
+              ::testing::HasSubstr("do not broadcast"));
+  EXPECT_THAT(inferred("%x: float32[2, 3] = user", "aten.permute.default(%x, [0, 0])"),
+              ::testing::HasSubstr("permutation"));
+  EXPECT_THAT(inferred("%x: float32[2] = user", "aten.select.int(%x, 5, 0)"),
+              ::testing::HasSubstr("dimension 5"));
+  EXPECT_THAT(inferred("%x: float32[2] = user", "aten.mm.default(%x, %x)"), ::testing::HasSubstr("matrices"));
+  EXPECT_THAT(inferred("%x: float32[2] = user", "aten.view.default(%x, [3])"),
+              ::testing::HasSubstr("elements"));
+  EXPECT_THAT(inferred("%x: float32[2] = user", "aten.topk.default(%x, 1)"), ::testing::HasSubstr("no rule"));
+}
+
+TEST(Infer, TablesAreSorted) {
+  for (const Rule& row : view_rules()) EXPECT_EQ(find_rule(row.name), &row) << row.name;
+  for (const char* name : {"aten._softmax.default", "aten.where.self", "aten.add.Tensor"})
+    EXPECT_NE(find_rule(name), nullptr);
+}
+
+}  // namespace
+}  // namespace etb::infer

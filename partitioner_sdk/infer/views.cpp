@@ -1,0 +1,260 @@
+// Views and the ops that copy instead of viewing.
+#include <algorithm>
+
+#include "partitioner_sdk/infer/infer.hpp"
+
+namespace etb::infer {
+
+namespace {
+
+using ir::Dim;
+using ir::Dims;
+using ir::TensorSpec;
+
+Specs permute(const Call& call) {
+  const TensorSpec& in = call.tensor(0);
+  TensorSpec out{in.dtype, {}, {}};
+  std::vector<bool> is_used(in.rank() + 1, false);
+  for (const Dim wanted : call.dims(1)) {
+    const size_t axis = call.axis(wanted.value(), in.rank());
+    if (axis >= in.rank() || is_used[axis]) {
+      call.fail("not a permutation");
+      return {in};
+    }
+    is_used[axis] = true;
+    out.sizes.push_back(in.sizes[axis]);
+    out.strides.push_back(in.strides[axis]);
+  }
+  if (out.rank() != in.rank()) call.fail("not a permutation");
+  return {out};
+}
+
+Specs swap_axes(const Call& call, int64_t a, int64_t b) {
+  TensorSpec out = call.tensor(0);
+  if (out.rank() == 0) return {out};
+  const size_t first = call.axis(a, out.rank()), second = call.axis(b, out.rank());
+  std::swap(out.sizes[first], out.sizes[second]);
+  std::swap(out.strides[first], out.strides[second]);
+  return {out};
+}
+Specs transpose(const Call& call) { return swap_axes(call, call.integer(1), call.integer(2)); }
+Specs transpose_matrix(const Call& call) {
+  return call.tensor(0).rank() < 2 ? Specs{call.tensor(0)} : swap_axes(call, 0, 1);
+}
+
+Specs expand(const Call& call) {
+  const TensorSpec& in = call.tensor(0);
+  const Dims sizes = call.dims(1);
+  if (sizes.size() < in.rank()) {
+    call.fail("expand to fewer dimensions");
+    return {in};
+  }
+  TensorSpec out{in.dtype, sizes, Dims(sizes.size(), Dim(0))};
+  const size_t added = sizes.size() - in.rank();
+  for (size_t i = added; i < sizes.size(); ++i) {
+    const Dim from = in.sizes[i - added];
+    const bool is_kept = sizes[i].is(-1) || sizes[i] == from || !from.is(1);
+    if (sizes[i].is(-1)) out.sizes[i] = from;
+    if (is_kept) out.strides[i] = in.strides[i - added];
+  }
+  return {out};
+}
+
+Specs unsqueeze(const Call& call) {
+  TensorSpec out = call.tensor(0);
+  const size_t axis = call.axis(call.integer(1), out.rank() + 1);
+  const Dim stride = axis < out.rank() ? call.symbols().mul(out.sizes[axis], out.strides[axis]) : Dim(1);
+  out.sizes.insert(out.sizes.begin() + static_cast<std::ptrdiff_t>(axis), Dim(1));
+  out.strides.insert(out.strides.begin() + static_cast<std::ptrdiff_t>(axis), stride);
+  return {out};
+}
+
+Specs drop_axes(const TensorSpec& in, const std::vector<bool>& is_dropped) {
+  TensorSpec out{in.dtype, {}, {}};
+  for (size_t i = 0; i < in.rank(); ++i) {
+    if (is_dropped[i] && in.sizes[i].is(1)) continue;
+    out.sizes.push_back(in.sizes[i]);
+    out.strides.push_back(in.strides[i]);
+  }
+  return {out};
+}
+Specs squeeze(const Call& call) {
+  const TensorSpec& in = call.tensor(0);
+  return drop_axes(in, std::vector<bool>(in.rank(), true));
+}
+Specs squeeze_dims(const Call& call) {
+  const TensorSpec& in = call.tensor(0);
+  if (call.dims(1).empty()) return {in};
+  return drop_axes(in, call.axes(1, in.rank()));
+}
+
+// Where a slice begins or ends: negative counts from the end, both are held inside [0, size].
+Dim slice_end(const Call& call, size_t index, Dim size, Dim missing) {
+  if (!call.has(index)) return missing;
+  ir::SymbolTable& symbols = call.symbols();
+  Dim at = call.dim(index);
+  if (symbols.range(at).max < 0) at = symbols.add(at, size);
+  if (at.is_static() && at.value() >= symbols.range(size).max) return size;
+  return symbols.min(symbols.max(at, 0), size);
+}
+
+Specs slice(const Call& call) {
+  TensorSpec out = call.tensor(0);
+  if (out.rank() == 0) {
+    call.fail("slice of a 0-d tensor");
+    return {out};
+  }
+  ir::SymbolTable& symbols = call.symbols();
+  const size_t axis = call.axis(call.integer(1), out.rank());
+  const Dim size = out.sizes[axis];
+  const Dim start = slice_end(call, 2, size, 0);
+  const Dim end = symbols.max(slice_end(call, 3, size, size), start);
+  const int64_t step = call.integer(4);
+  if (step <= 0) {
+    call.fail("slice with a step below 1");
+    return {out};
+  }
+  out.sizes[axis] = symbols.floor_div(symbols.add(symbols.sub(end, start), step - 1), step);
+  out.strides[axis] = symbols.mul(out.strides[axis], step);
+  return {out};
+}
+
+Specs select(const Call& call) {
+  TensorSpec out = call.tensor(0);
+  if (out.rank() == 0) {
+    call.fail("select of a 0-d tensor");
+    return {out};
+  }
+  const auto axis = static_cast<std::ptrdiff_t>(call.axis(call.integer(1), out.rank()));
+  out.sizes.erase(out.sizes.begin() + axis);
+  out.strides.erase(out.strides.begin() + axis);
+  return {out};
+}
+
+Specs split_with_sizes(const Call& call) {
+  const TensorSpec& in = call.tensor(0);
+  Specs out;
+  if (in.rank() == 0) {
+    call.fail("split of a 0-d tensor");
+    return out;
+  }
+  const size_t axis = call.axis(call.integer(2), in.rank());
+  Dim total = 0;
+  for (const Dim size : call.dims(1)) {
+    out.push_back(in);
+    out.back().sizes[axis] = size;
+    total = call.symbols().add(total, size);
+  }
+  if (total.is_static() && in.sizes[axis].is_static() && total != in.sizes[axis])
+    call.fail("split sizes do not add up");
+  return out;
+}
+
+Specs same(const Call& call) { return {call.tensor(0)}; }
+
+// Sizes with -1 filled in.
+Dims view_sizes(const Call& call, const TensorSpec& in) {
+  ir::SymbolTable& symbols = call.symbols();
+  Dims sizes = call.dims(1);
+  Dim known = 1;
+  std::optional<size_t> open;
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    if (sizes[i].is(-1)) {
+      open = i;
+    } else {
+      known = symbols.mul(known, sizes[i]);
+    }
+  }
+  const Dim all = ir::numel(symbols, in.sizes);
+  if (open) {
+    sizes[*open] = known.is(0) ? Dim(0) : symbols.floor_div(all, known);
+  } else if (all.is_static() && known.is_static() && all != known) {
+    call.fail("view of " + symbols.format(all) + " elements as " + symbols.format(known));
+  }
+  return sizes;
+}
+
+// PyTorch's rule for views: runs of dimensions that lie behind each other in memory can be cut anew. nullopt when a copy is
+// needed. (ATen/TensorUtils.cpp, computeStride)
+std::optional<Dims> view_strides(ir::SymbolTable& symbols, const TensorSpec& in, const Dims& sizes) {
+  if (ir::is_contiguous(symbols, in)) return ir::contiguous_strides(symbols, sizes);
+  Dims strides(sizes.size(), Dim(1));
+  size_t next = sizes.size();
+  Dim step = 1;
+  Dim have = 1;
+  for (size_t i = in.rank(); i-- > 0;) {
+    if (have.is(1) && !in.sizes[i].is(1)) step = in.strides[i];
+    have = symbols.mul(have, in.sizes[i]);
+    const bool is_run_end =
+        i == 0 || (!in.sizes[i - 1].is(1) && in.strides[i - 1] != symbols.mul(have, step));
+    if (!is_run_end) continue;
+    Dim taken = 1;
+    Dim stride = step;
+    while (next > 0 && (taken != have || sizes[next - 1].is(1))) {
+      --next;
+      strides[next] = stride;
+      stride = symbols.mul(stride, sizes[next]);
+      taken = symbols.mul(taken, sizes[next]);
+      // Known numbers that overshoot never meet again.
+      if (taken.is_static() && have.is_static() && taken.value() > have.value()) return std::nullopt;
+    }
+    if (taken != have) return std::nullopt;
+    have = 1;
+  }
+  return next == 0 ? std::optional<Dims>(strides) : std::nullopt;
+}
+
+Specs view(const Call& call) {
+  const TensorSpec& in = call.tensor(0);
+  Dims sizes = view_sizes(call, in);
+  auto strides = view_strides(call.symbols(), in, sizes);
+  // A graph that holds this view ran, so it is possible; formulas may only be too different to see it.
+  if (!strides) strides = ir::contiguous_strides(call.symbols(), sizes);
+  return {{in.dtype, std::move(sizes), *std::move(strides)}};
+}
+
+// The copying op has the sizes of its view and is row-major.
+template <Specs (*kView)(const Call&)>
+Specs copy_of(const Call& call) {
+  Specs out = kView(call);
+  for (TensorSpec& spec : out) spec.strides.clear();
+  return out;
+}
+
+}  // namespace
+
+std::optional<Dims> try_view(ir::SymbolTable& symbols, const TensorSpec& in, const Dims& sizes) {
+  return view_strides(symbols, in, sizes);
+}
+
+std::span<const Rule> view_rules() {
+  constexpr ResultLayout kOwn = ResultLayout::kOwn, kDense = ResultLayout::kContiguous;
+  static constexpr Rule kRows[] = {
+      {"aten.alias.default", same, kOwn},
+      {"aten.alias_copy.default", copy_of<same>, kDense},
+      {"aten.detach.default", same, kOwn},
+      {"aten.expand.default", expand, kOwn},
+      {"aten.expand_copy.default", copy_of<expand>, kDense},
+      {"aten.permute.default", permute, kOwn},
+      {"aten.permute_copy.default", copy_of<permute>, kDense},
+      {"aten.select.int", select, kOwn},
+      {"aten.select_copy.int", copy_of<select>, kDense},
+      {"aten.slice.Tensor", slice, kOwn},
+      {"aten.slice_copy.Tensor", copy_of<slice>, kDense},
+      {"aten.split_with_sizes.default", split_with_sizes, kOwn},
+      {"aten.split_with_sizes_copy.default", copy_of<split_with_sizes>, kDense},
+      {"aten.squeeze.default", squeeze, kOwn},
+      {"aten.squeeze.dim", squeeze_dims, kOwn},
+      {"aten.squeeze.dims", squeeze_dims, kOwn},
+      {"aten.squeeze_copy.dims", copy_of<squeeze_dims>, kDense},
+      {"aten.t.default", transpose_matrix, kOwn},
+      {"aten.transpose.int", transpose, kOwn},
+      {"aten.unsqueeze.default", unsqueeze, kOwn},
+      {"aten.unsqueeze_copy.default", copy_of<unsqueeze>, kDense},
+      {"aten.view.default", view, kOwn},
+      {"aten.view_copy.default", copy_of<view>, kDense},
+  };
+  return kRows;
+}
+
+}  // namespace etb::infer
