@@ -78,7 +78,7 @@ def text_of_default(argument, kind):
     if kind.startswith("memory_format"):
         return ["contiguous", "preserve", "channels_last"][value]
     if kind.startswith("dtype"):
-        return {4: "int64", 24: "float8_e4m3fn"}[value]
+        return {4: "int64", 6: "float32", 24: "float8_e4m3fn"}[value]
     if isinstance(value, int) and kind.startswith("float"):
         value = float(value)
     return repr(value)

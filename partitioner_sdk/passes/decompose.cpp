@@ -1,0 +1,129 @@
+#include "partitioner_sdk/passes/decompose.hpp"
+
+#include <algorithm>
+
+#include "partitioner_sdk/passes/decomposition.hpp"
+
+namespace etb::passes {
+
+namespace {
+
+const Decomposition* find_decomposition(std::string_view op) {
+  for (const auto table : {activation_decompositions(), creation_decompositions(), linear_decompositions(),
+                           reduction_decompositions(), view_decompositions(), window_decompositions()}) {
+    const auto found =
+        std::lower_bound(table.begin(), table.end(), op,
+                         [](const Decomposition& row, std::string_view name) { return row.op < name; });
+    if (found != table.end() && found->op == op) return &*found;
+  }
+  return nullptr;
+}
+
+// Checks at run time that exporters leave behind; nothing uses what they give.
+bool is_assertion(std::string_view op) {
+  return op.rfind("aten._assert_", 0) == 0 || op.rfind("aten.sym_constrain_", 0) == 0;
+}
+
+class Decomposer final : public Builder {
+ public:
+  Decomposer(ir::Module& module, ir::Graph& graph, const DecomposeOptions& options)
+      : Builder(module, graph), options_(options) {}
+
+  Result<bool> run() {
+    bool is_changed = false;
+    for (ir::Node& node : take_old_nodes()) {
+      set_origin(node);
+      substitute(node);
+      if (is_assertion(module().op(node).name)) {
+        is_changed = true;
+        continue;
+      }
+      Values results;
+      if (!expand(node.op, node.args, results)) {
+        keep(std::move(node));
+        continue;
+      }
+      is_changed = true;
+      ETB_TRY(take_results(node, results));
+    }
+    ETB_TRY(finish());
+    return is_changed;
+  }
+
+ protected:
+  bool expand(ir::OpId op, std::span<const Argument> args, Values& results) override {
+    const Decomposition* row = lookup(op);
+    if (row == nullptr) return false;
+    const Arguments arguments(module(), graph(), op, args);
+    results = row->expand(*this, arguments);
+    if (!arguments.error().empty()) {
+      fail(Code::NOT_SUPPORTED, module().op(op).name + ": " + arguments.error());
+      return false;
+    }
+    return !results.empty();
+  }
+
+ private:
+  // The table is searched once an op, not once a node.
+  const Decomposition* lookup(ir::OpId op) {
+    if (op >= rows_.size()) {
+      const size_t first = rows_.size();
+      rows_.resize(module().op_count());
+      for (size_t i = first; i < rows_.size(); ++i) {
+        const std::string& name = module().op(static_cast<ir::OpId>(i)).name;
+        rows_[i] = options_.preserved.count(name) != 0 ? nullptr : find_decomposition(name);
+      }
+    }
+    return rows_[op];
+  }
+
+  // The new results stand for the old ones, so they must be what the exporter said: a check of every decomposition.
+  Status take_results(const ir::Node& node, const Values& results) {
+    const std::string& name = module().op(node).name;
+    if (has_failed()) return {};
+    if (results.size() < node.outputs.size()) return make_error(Code::INTERNAL, name + ": too few results");
+    for (size_t i = 0; i < node.outputs.size(); ++i) {
+      const ir::Value& old = graph().values[node.outputs[i]];
+      if (old.kind == ir::ValueKind::kTensor) {
+        const TensorSpec made = spec(results[i]);
+        if (made.dtype != old.spec.dtype || made.sizes.size() != old.spec.sizes.size() ||
+            !have_equal_sizes(made, old.spec)) {
+          return make_error(Code::INTERNAL, name + " was taken apart to " + describe(made) +
+                                                ", the exporter says " + describe(old.spec) + " (" +
+                                                ir::format_source(module(), node.source) + ")");
+        }
+      }
+      replace(node.outputs[i], results[i]);
+    }
+    return {};
+  }
+
+  // Formulas may differ in form; known numbers may not.
+  static bool have_equal_sizes(const TensorSpec& a, const TensorSpec& b) {
+    for (size_t i = 0; i < a.rank(); ++i) {
+      if (a.sizes[i].is_static() && b.sizes[i].is_static() && a.sizes[i] != b.sizes[i]) return false;
+    }
+    return true;
+  }
+  std::string describe(const TensorSpec& spec) const {
+    std::string text = std::string(ops::to_text(spec.dtype)) + "[";
+    for (size_t i = 0; i < spec.rank(); ++i) text += (i > 0 ? ", " : "") + symbols().format(spec.sizes[i]);
+    return text + "]";
+  }
+
+  const DecomposeOptions& options_;
+  std::vector<const Decomposition*> rows_;
+};
+
+}  // namespace
+
+Result<bool> decompose(ir::Module& module, const DecomposeOptions& options) {
+  bool is_changed = false;
+  for (ir::Graph& graph : module.graphs) {
+    ETB_ASSIGN(const bool here, Decomposer(module, graph, options).run());
+    is_changed |= here;
+  }
+  return is_changed;
+}
+
+}  // namespace etb::passes

@@ -1,0 +1,202 @@
+// Products of matrices and attention.
+#include <cmath>
+#include <limits>
+
+#include "partitioner_sdk/passes/decomposition.hpp"
+
+namespace etb::passes {
+
+namespace {
+
+Dim product(ir::SymbolTable& symbols, const Dims& sizes, size_t count) {
+  Dim total = 1;
+  for (size_t i = 0; i < count; ++i) total = symbols.mul(total, sizes[i]);
+  return total;
+}
+
+// All leading dimensions lie behind each other, so that they can be seen as one.
+bool has_foldable_batch(ir::SymbolTable& symbols, const TensorSpec& spec) {
+  for (size_t i = 0; i + 2 < spec.rank(); ++i) {
+    if (spec.strides[i] != symbols.mul(spec.strides[i + 1], spec.sizes[i + 1])) return false;
+  }
+  return true;
+}
+
+// [.., n, k] x [k, m] as one product of matrices.
+ValueId folded(Builder& b, ValueId x, ValueId y) {
+  const TensorSpec left = b.spec(x);
+  const Dim rows = product(b.symbols(), left.sizes, left.rank() - 1);
+  const ValueId flat = reshape(b, x, {rows, left.sizes.back()});
+  Dims sizes(left.sizes.begin(), left.sizes.end() - 1);
+  sizes.push_back(b.spec(y).sizes[1]);
+  return b.call("aten.view.default",
+                {ValueRef{b.call("aten.mm.default", {ValueRef{flat}, ValueRef{y}})}, std::move(sizes)});
+}
+
+// Both operands expanded to common batch dimensions, which are then seen as one.
+ValueId batched(Builder& b, ValueId x, ValueId y) {
+  const TensorSpec left = b.spec(x), right = b.spec(y);
+  const Dims left_batch(left.sizes.begin(), left.sizes.end() - 2),
+      right_batch(right.sizes.begin(), right.sizes.end() - 2);
+  Dims batch(std::max(left_batch.size(), right_batch.size()), Dim(1));
+  for (size_t i = 0; i < batch.size(); ++i) {
+    const Dim p = i < left_batch.size() ? left_batch[left_batch.size() - 1 - i] : Dim(1);
+    const Dim q = i < right_batch.size() ? right_batch[right_batch.size() - 1 - i] : Dim(1);
+    batch[batch.size() - 1 - i] = p.is(1) ? q : p;
+  }
+  const Dim count = product(b.symbols(), batch, batch.size());
+  const auto flat = [&](ValueId value, const TensorSpec& spec) {
+    Dims sizes = batch;
+    sizes.insert(sizes.end(), spec.sizes.end() - 2, spec.sizes.end());
+    const ValueId wide = b.call("aten.expand.default", {ValueRef{value}, std::move(sizes)});
+    return reshape(b, wide, {count, spec.sizes[spec.rank() - 2], spec.sizes[spec.rank() - 1]});
+  };
+  const ValueId first = flat(x, left), second = flat(y, right);
+  Dims sizes = batch;
+  sizes.push_back(left.sizes[left.rank() - 2]);
+  sizes.push_back(right.sizes[right.rank() - 1]);
+  return b.call(
+      "aten.view.default",
+      {ValueRef{b.call("aten.bmm.default", {ValueRef{first}, ValueRef{second}})}, std::move(sizes)});
+}
+
+}  // namespace
+
+// As ATen/native/LinearAlgebra.cpp: vectors become matrices of one row or column, a matrix on the right folds the left side.
+ValueId matmul(Builder& b, ValueId x, ValueId y) {
+  const size_t left = b.spec(x).rank(), right = b.spec(y).rank();
+  if (left == 0 || right == 0) {
+    b.fail(Code::INVALID_ARGUMENT, "matmul of a 0-d tensor");
+    return x;
+  }
+  if (left == 1) {
+    const ValueId row = b.call("aten.unsqueeze.default", {ValueRef{x}, Dim(0)});
+    const ValueId out =
+        matmul(b, row, right == 1 ? b.call("aten.unsqueeze.default", {ValueRef{y}, Dim(1)}) : y);
+    const Dims gone = right == 1 ? Dims{0, 1} : Dims{-2};
+    return b.call("aten.squeeze.dims", {ValueRef{out}, gone});
+  }
+  if (right == 1) {
+    const ValueId column = b.call("aten.unsqueeze.default", {ValueRef{y}, Dim(1)});
+    return b.call("aten.squeeze.dims", {ValueRef{matmul(b, x, column)}, Dims{-1}});
+  }
+  if (left == 2 && right == 2) return b.call("aten.mm.default", {ValueRef{x}, ValueRef{y}});
+  if (right == 2 && has_foldable_batch(b.symbols(), b.spec(x))) return folded(b, x, y);
+  return batched(b, x, y);
+}
+
+namespace {
+
+Values matmul_op(Builder& b, const Arguments& a) { return {matmul(b, a.value(0), a.value(1))}; }
+
+Values linear(Builder& b, const Arguments& a) {
+  const ValueId x = a.value(0), weight = a.value(1);
+  const TensorSpec in = b.spec(x);
+  if (b.spec(weight).rank() != 2 || in.rank() == 0) {
+    a.fail("weight of rank " + std::to_string(b.spec(weight).rank()));
+    return {};
+  }
+  const bool has_bias = a.has(2);
+  if (in.rank() == 2 && has_bias) {
+    const ValueId turned = transpose(b, weight, 0, 1);
+    return {b.call("aten.addmm.default", {a.ref(2), ValueRef{x}, ValueRef{turned}})};
+  }
+  if (in.rank() > 2 && has_bias && ir::is_contiguous(b.symbols(), in)) {
+    const Dim rows = product(b.symbols(), in.sizes, in.rank() - 1);
+    const ValueId flat = b.call("aten.view.default", {ValueRef{x}, Dims{rows, in.sizes.back()}});
+    const ValueId turned = transpose(b, weight, 0, 1);
+    const ValueId out = b.call("aten.addmm.default", {a.ref(2), ValueRef{flat}, ValueRef{turned}});
+    Dims sizes(in.sizes.begin(), in.sizes.end() - 1);
+    sizes.push_back(b.spec(weight).sizes[0]);
+    return {b.call("aten.view.default", {ValueRef{out}, std::move(sizes)})};
+  }
+  const ValueId out = matmul(b, x, transpose(b, weight, 0, 1));
+  return {has_bias ? b.call("aten.add.Tensor", {ValueRef{out}, a.ref(2)}) : out};
+}
+
+// A row all of whose scores are -inf gives zeros instead of NaN.
+ValueId safe_softmax(Builder& b, ValueId scores) {
+  const ValueId weights = b.call("aten._softmax.default", {ValueRef{scores}, Dim(-1), false});
+  const ValueId is_masked =
+      b.call("aten.eq.Scalar", {ValueRef{scores}, -std::numeric_limits<double>::infinity()});
+  const ValueId is_open = b.call("aten.logical_not.default", {ValueRef{is_masked}});
+  const ValueId has_open = b.call("aten.any.dim", {ValueRef{is_open}, Dim(-1), true});
+  const ValueId is_closed = b.call("aten.logical_not.default", {ValueRef{has_open}});
+  const ValueId zeros = b.call("aten.full_like.default", {ValueRef{weights}, Dim(0)},
+                               {{"pin_memory", false}, {"memory_format", ir::MemoryFormat::kPreserve}});
+  return b.call("aten.where.self", {ValueRef{is_closed}, ValueRef{zeros}, ValueRef{weights}});
+}
+
+// 0 where attention is allowed, -inf elsewhere.
+ValueId additive_mask(Builder& b, ValueId mask, Dtype dtype) {
+  if (!ops::is_bool(b.spec(mask).dtype)) return mask;
+  const auto number = [&](double value) {
+    return b.call("aten.scalar_tensor.default", {value},
+                  {{"dtype", dtype}, {"layout", ir::Layout::kStrided}, {"device", ir::Device{"cpu"}}});
+  };
+  const ValueId low = number(-std::numeric_limits<double>::infinity());
+  const ValueId zero = number(0.0);
+  return b.call("aten.where.self", {ValueRef{mask}, ValueRef{zero}, ValueRef{low}});
+}
+
+// True on and below the diagonal.
+ValueId causal_mask(Builder& b, Dim rows, Dim columns) {
+  const auto count = [&](Dim size, int64_t axis) {
+    const ValueId line = b.call("aten.arange.start_step", {Dim(0), size});
+    return b.call("aten.unsqueeze.default", {ValueRef{line}, Dim(axis)});
+  };
+  const ValueId column = count(columns, -2), row = count(rows, -1);
+  const ValueId distance = b.call("aten.sub.Tensor", {ValueRef{column}, ValueRef{row}});
+  return b.call("aten.le.Scalar", {ValueRef{distance}, Dim(0)});
+}
+
+// query, key, value, attn_mask, dropout_p, is_causal, scale, enable_gqa. The scale is split over both factors, as in PyTorch,
+// so that neither overflows.
+Values scaled_dot_product_attention(Builder& b, const Arguments& a) {
+  const ValueId query = a.value(0), key = a.value(1), value = a.value(2);
+  const TensorSpec q = b.spec(query), k = b.spec(key);
+  if (q.rank() < 2 || k.rank() < 2) return {};
+  if (a.flag(7) && q.sizes != k.sizes && q.rank() >= 3 && q.sizes[q.rank() - 3] != k.sizes[k.rank() - 3]) {
+    a.fail("grouped queries");
+    return {};
+  }
+  if (!q.sizes.back().is_static()) {
+    a.fail("symbolic head size");
+    return {};
+  }
+  const double whole = a.has(6) ? a.number(6) : 1.0 / std::sqrt(static_cast<double>(q.sizes.back().value()));
+  const double scale = std::sqrt(whole);
+  const ValueId scaled_query = b.call("aten.mul.Scalar", {ValueRef{query}, scale});
+  std::optional<ValueId> mask;
+  if (a.flag(5))
+    mask = additive_mask(b, causal_mask(b, q.sizes[q.rank() - 2], k.sizes[k.rank() - 2]), q.dtype);
+  if (a.has(3)) mask = additive_mask(b, a.value(3), q.dtype);
+  const ValueId scaled_key = b.call("aten.mul.Scalar", {ValueRef{transpose(b, key, -2, -1)}, scale});
+  ValueId scores = matmul(b, scaled_query, scaled_key);
+  if (mask) scores = b.call("aten.add.Tensor", {ValueRef{scores}, ValueRef{*mask}});
+  const ValueId out = matmul(b, safe_softmax(b, scores), value);
+  if (q.rank() != 4) return {out};
+  // The fused kernel that ran in eager mode leaves [batch, head, row] in the order row, batch, head.
+  const ValueId turned = b.call("aten.permute.default", {ValueRef{out}, Dims{2, 0, 1, 3}});
+  const ValueId dense =
+      b.call("aten.clone.default", {ValueRef{turned}}, {{"memory_format", ir::MemoryFormat::kContiguous}});
+  return {b.call("aten.permute.default", {ValueRef{dense}, Dims{1, 2, 0, 3}})};
+}
+
+Values cdist(Builder& b, const Arguments& a) {
+  return {b.call("aten._cdist_forward.default", {a.ref(0), a.ref(1), a.argument(2), a.argument(3)})};
+}
+
+}  // namespace
+
+std::span<const Decomposition> linear_decompositions() {
+  static constexpr Decomposition kRows[] = {
+      {"aten.cdist.default", cdist},
+      {"aten.linear.default", linear},
+      {"aten.matmul.default", matmul_op},
+      {"aten.scaled_dot_product_attention.default", scaled_dot_product_attention},
+  };
+  return kRows;
+}
+
+}  // namespace etb::passes

@@ -1,0 +1,62 @@
+// A decomposition: how an op is written in simpler ones, with PyTorch's and ExecuTorch's result.
+#pragma once
+
+#include "partitioner_sdk/passes/builder.hpp"
+
+namespace etb::passes {
+
+using Values = std::vector<ValueId>;
+
+// The arguments of the op that is being taken apart.
+class Arguments : public infer::Call {
+ public:
+  using infer::Call::Call;
+  // A tensor argument.
+  ValueId value(size_t index) const {
+    const auto* ref = ir::get_if<ValueRef>(argument(index));
+    if (ref == nullptr) fail("argument " + std::to_string(index) + " is no tensor");
+    return ref == nullptr ? 0 : ref->id;
+  }
+  ValueRef ref(size_t index) const { return {value(index)}; }
+  std::vector<ValueId> values(size_t index) const {
+    const auto* list = ir::get_if<ir::ValueList>(argument(index));
+    if (list == nullptr) fail("argument " + std::to_string(index) + " is no list of tensors");
+    return list == nullptr ? std::vector<ValueId>{} : list->ids;
+  }
+  double number(size_t index) const {
+    if (const double* value = ir::get_if<double>(argument(index))) return *value;
+    return static_cast<double>(integer(index));
+  }
+};
+
+struct Decomposition {
+  std::string_view op;
+  // Adds nodes and returns the results. An empty list leaves the op as it is.
+  Values (*expand)(Builder& b, const Arguments& a);
+};
+
+// The tables, each sorted by op; decompose.cpp searches them all.
+std::span<const Decomposition> activation_decompositions();
+std::span<const Decomposition> creation_decompositions();
+std::span<const Decomposition> linear_decompositions();
+std::span<const Decomposition> reduction_decompositions();
+std::span<const Decomposition> view_decompositions();
+std::span<const Decomposition> window_decompositions();
+
+// ---- Steps that several decompositions share.
+
+// Sizes of a tensor, by value: adding nodes moves the graph's own.
+inline Dims sizes_of(const Builder& b, ValueId value) { return b.spec(value).sizes; }
+
+// A view when strides allow it, else a copy and a view: PyTorch's reshape.
+ValueId reshape(Builder& b, ValueId value, Dims sizes);
+// PyTorch's matmul for every combination of ranks.
+ValueId matmul(Builder& b, ValueId a, ValueId b_value);
+// The tensor in another dtype; itself when it has it already.
+ValueId to_dtype(Builder& b, ValueId value, Dtype dtype);
+// Row-major; itself when it is so already.
+ValueId contiguous(Builder& b, ValueId value);
+// Dimensions a and b swapped.
+ValueId transpose(Builder& b, ValueId value, int64_t first, int64_t second);
+
+}  // namespace etb::passes

@@ -1,0 +1,292 @@
+#include "partitioner_sdk/passes/functionalize.hpp"
+
+#include <algorithm>
+
+#include "partitioner_sdk/passes/builder.hpp"
+
+namespace etb::passes {
+
+namespace {
+
+using ir::kNone;
+
+// Whether the first result of a node is the storage of an argument. Ops such as reshape only sometimes are: PyTorch marks them
+// as views, and copies when strides demand it.
+bool shares_storage(ir::Module& module, const ir::Graph& graph, const ir::Node& node) {
+  const ir::Op& op = module.op(node);
+  if (op.schema == nullptr || !op.schema->is_view()) return false;
+  const auto* self = node.args.empty() ? nullptr : ir::get_if<ValueRef>(node.args[0]);
+  if (self == nullptr || node.outputs.empty()) return false;
+  const TensorSpec& in = graph.values[self->id].spec;
+  const TensorSpec& out = graph.values[node.outputs[0]].spec;
+  const std::string_view name = op.schema->base_name();
+  if (name == "reshape" || name == "flatten" || name == "reshape_as" || name == "view_as") {
+    return infer::try_view(module.symbols, in, out.sizes).has_value();
+  }
+  if (name == "contiguous") return in.strides == out.strides;
+  if (name == "to" || name == "type_as") {
+    const int copy = op.schema->find_argument("copy");
+    const bool forces_copy = copy >= 0 && node.args[static_cast<size_t>(copy)] == Argument(true);
+    return !forces_copy && in.dtype == out.dtype && in.strides == out.strides;
+  }
+  return true;
+}
+
+// One graph. Values of the old graph are views of a root (an input or the result of a computing node); a write makes a new
+// contents for the root and counts its generation up, and a view of an older generation is taken anew when it is used next.
+class Functionalizer {
+ public:
+  Functionalizer(ir::Module& module, ir::Graph& graph, bool is_method)
+      : module_(module),
+        graph_(graph),
+        is_method_(is_method),
+        b_(module, graph),
+        states_(graph.values.size()) {}
+
+  Status run() {
+    std::vector<ir::Node> nodes = b_.take_old_nodes();
+    for (const ir::Input& input : graph_.inputs) define_root(input.value);
+    for (ir::Node& node : nodes) {
+      b_.set_origin(node);
+      visit(node);
+    }
+    rewrite_outputs();
+    ETB_TRY(b_.finish());
+    if (faults_.empty()) return {};
+    return make_error(Code::NOT_SUPPORTED, faults_);
+  }
+
+ private:
+  struct State {
+    ValueId root = ir::kNoValue;
+    ValueId parent = ir::kNoValue;  // what this is a view of, kNoValue for a root
+    uint32_t view = kNone;          // views_: the node that takes it
+    uint32_t generation = 0;        // of the root when `now` was made
+    ValueId now = ir::kNoValue;     // the value in the new graph
+  };
+
+  void define_root(ValueId id) { states_[id] = {id, ir::kNoValue, kNone, 0, id}; }
+
+  void fault(const ir::Node& node, const std::string& why) {
+    const std::string at = ir::format_source(module_, node.source);
+    faults_ += (faults_.empty() ? "" : "\n") + module_.op(node).name + (at.empty() ? "" : " (" + at + ")") +
+               ": " + why;
+  }
+
+  // What a value of the old graph is now; takes views anew, from the oldest ancestor that is out of date downwards.
+  ValueId resolve(ValueId id) {
+    std::vector<ValueId> stale;
+    const uint32_t generation = states_[states_[id].root].generation;
+    for (ValueId at = id; states_[at].generation != generation; at = states_[at].parent) stale.push_back(at);
+    while (!stale.empty()) {
+      retake(stale.back(), generation);
+      stale.pop_back();
+    }
+    return states_[id].now;
+  }
+
+  // Adds the view's node again, over its parent's present value.
+  void retake(ValueId id, uint32_t generation) {
+    State& state = states_[id];
+    if (state.generation == generation) return;  // a sibling result of a split was taken before
+    const ValueId parent = states_[state.parent].now;
+    if (state.view == kNone) {  // the result of an in-place op: another name for its operand
+      state.now = parent;
+      state.generation = generation;
+      return;
+    }
+    ir::Node again = views_[state.view];
+    again.args[0] = ValueRef{parent};
+    const std::vector<ValueId> old_outputs = again.outputs;
+    for (ValueId& output : again.outputs) {
+      ir::Value copy = graph_.values[output];
+      output = graph_.add_value(std::move(copy));
+    }
+    for (size_t i = 0; i < old_outputs.size(); ++i) {
+      states_[old_outputs[i]].now = again.outputs[i];
+      states_[old_outputs[i]].generation = generation;
+    }
+    b_.keep(std::move(again));
+  }
+
+  void visit(ir::Node& node) {
+    const ir::Op& op = module_.op(node);
+    const bool writes = op.schema != nullptr && op.schema->is_in_place();
+    const bool is_view = shares_storage(module_, graph_, node);
+    const auto* self = node.args.empty() ? nullptr : ir::get_if<ValueRef>(node.args[0]);
+    const ValueId operand = self == nullptr ? ir::kNoValue : self->id;
+    for (Argument& argument : node.args) {
+      ir::for_each_value(argument, [&](ValueId& id) { id = resolve(id); });
+    }
+    if (writes) return write(node, operand);
+    for (const ValueId output : node.outputs) define_root(output);
+    if (is_view) {
+      views_.push_back(node);
+      const State& parent = states_[operand];
+      for (const ValueId output : node.outputs) {
+        states_[output] = {parent.root, operand, static_cast<uint32_t>(views_.size() - 1), parent.generation,
+                           output};
+      }
+    }
+    b_.keep(std::move(node));
+  }
+
+  void write(ir::Node& node, ValueId operand) {
+    const ir::Op& op = module_.op(node);
+    // The result of an in-place op is its operand under another name.
+    const auto alias_results = [&] {
+      for (const ValueId output : node.outputs) {
+        states_[output] = {states_[operand].root, operand, kNone, states_[operand].generation,
+                           states_[operand].now};
+      }
+    };
+    if (operand == ir::kNoValue || node.outputs.size() > 1)
+      return fault(node, "writes something else than one tensor");
+    if (op.schema->base_name() == "detach_") return alias_results();
+    const ops::Schema* functional = op.schema->functional_variant();
+    if (functional == nullptr) {
+      for (const ValueId output : node.outputs) define_root(output);
+      return fault(node, "has no functional form");
+    }
+    const TensorSpec spec = graph_.values[operand].spec;
+    node.op = module_.op(functional->name());
+    ValueId made = graph_.add_value({{}, ir::ValueKind::kTensor, spec, {}});
+    const std::vector<ValueId> outputs = std::exchange(node.outputs, {made});
+    // A sum of an int8 tensor and an int64 one is int64, but what is stored stays int8.
+    const auto results = infer::infer(module_, graph_, node.op, node.args);
+    if (results && results->at(0).dtype != spec.dtype) graph_.values[made].spec.dtype = results->at(0).dtype;
+    b_.keep(node);
+    if (graph_.values[made].spec.dtype != spec.dtype) {
+      made = b_.call("aten._to_copy.default", {ValueRef{made}}, {{"dtype", spec.dtype}});
+    }
+    node.outputs = outputs;
+    store(node, operand, made);
+    alias_results();
+  }
+
+  // Makes `value` the contents of `id`, and of everything that it is a view of.
+  void store(const ir::Node& node, ValueId id, ValueId value) {
+    const ValueId root = states_[id].root;
+    const uint32_t generation = states_[root].generation + 1;
+    ValueId at = id;
+    for (;;) {
+      const State& state = states_[at];
+      if (state.parent == ir::kNoValue) break;
+      ValueId whole = value;
+      if (state.view != kNone) whole = scatter(node, views_[state.view], at, resolve(state.parent), value);
+      states_[at].now = value;
+      pending_.push_back(at);
+      value = whole;
+      at = states_[at].parent;
+    }
+    states_[at].now = value;
+    pending_.push_back(at);
+    for (const ValueId done : pending_) states_[done].generation = generation;
+    pending_.clear();
+    if (graph_.values[value].name.empty()) graph_.values[value].name = graph_.values[at].name;
+  }
+
+  // The contents of a view's parent after the view was overwritten by `value`.
+  ValueId scatter(const ir::Node& node, const ir::Node& view, ValueId written, ValueId parent,
+                  ValueId value) {
+    const std::string_view name = module_.op(view).schema->base_name();
+    const TensorSpec whole = graph_.values[parent].spec;
+    const auto arg = [&](size_t i) { return view.args[i]; };
+    if (name == "alias" || name == "detach" || name == "contiguous" || name == "to" || name == "type_as")
+      return value;
+    if (name == "view" || name == "reshape" || name == "flatten" || name == "unflatten" ||
+        name == "squeeze" || name == "unsqueeze" || name == "view_as" || name == "reshape_as" ||
+        name == "_unsafe_view") {
+      return b_.call("aten.view.default", {ValueRef{value}, Argument(whole.sizes)});
+    }
+    if (name == "select")
+      return b_.call("aten.select_scatter.default", {ValueRef{parent}, ValueRef{value}, arg(1), arg(2)});
+    if (name == "slice") {
+      return b_.call("aten.slice_scatter.default",
+                     {ValueRef{parent}, ValueRef{value}, arg(1), arg(2), arg(3), arg(4)});
+    }
+    if (name == "transpose") return b_.call("aten.transpose.int", {ValueRef{value}, arg(1), arg(2)});
+    if (name == "t") return b_.call("aten.t.default", {ValueRef{value}});
+    if (name == "permute") return unpermute(view, value);
+    if (name == "split_with_sizes" || name == "split" || name == "chunk")
+      return scatter_part(view, written, parent, value);
+    fault(node, "writes through a view made by " + module_.op(view).name);
+    return parent;
+  }
+
+  ValueId unpermute(const ir::Node& view, ValueId value) {
+    const Dims& order = *ir::get_if<Dims>(view.args[1]);
+    Dims inverse(order.size(), Dim(0));
+    const auto rank = static_cast<int64_t>(order.size());
+    for (int64_t i = 0; i < rank; ++i) {
+      const int64_t from = order[static_cast<size_t>(i)].value();
+      inverse[static_cast<size_t>(from < 0 ? from + rank : from)] = i;
+    }
+    return b_.call("aten.permute.default", {ValueRef{value}, std::move(inverse)});
+  }
+
+  // A part of a split begins where the parts before it end.
+  ValueId scatter_part(const ir::Node& view, ValueId written, ValueId parent, ValueId value) {
+    const int64_t dim = ir::get_if<Dim>(view.args[2])->value();
+    Dim start = 0;
+    for (const ValueId part : view.outputs) {
+      const TensorSpec& spec = graph_.values[part].spec;
+      const auto rank = static_cast<int64_t>(spec.rank());
+      const Dim end = module_.symbols.add(start, spec.sizes[static_cast<size_t>(dim < 0 ? dim + rank : dim)]);
+      if (part == written) {
+        return b_.call("aten.slice_scatter.default",
+                       {ValueRef{parent}, ValueRef{value}, Dim(dim), start, end});
+      }
+      start = end;
+    }
+    return parent;
+  }
+
+  void rewrite_outputs() {
+    for (ir::Output& output : graph_.outputs) {
+      ir::for_each_value(output.value, [&](ValueId& id) { id = resolve(id); });
+    }
+    std::vector<ir::Output> mutations;
+    for (const ir::Input& input : graph_.inputs) {
+      const State& state = states_[input.value];
+      if (state.generation == 0) continue;
+      if (!is_method_) {
+        faults_ += (faults_.empty() ? "" : "\n") + ("graph '" + graph_.name + "' writes its input");
+        continue;
+      }
+      const bool is_user = input.kind == ir::InputKind::kUser;
+      mutations.push_back({ValueRef{state.now},
+                           is_user ? ir::OutputKind::kInputMutation : ir::OutputKind::kBufferMutation,
+                           is_user ? graph_.values[input.value].name : input.target});
+    }
+    graph_.outputs.insert(graph_.outputs.begin(), mutations.begin(), mutations.end());
+  }
+
+  ir::Module& module_;
+  ir::Graph& graph_;
+  bool is_method_;
+  PlainBuilder b_;
+  std::vector<State> states_;
+  std::vector<ir::Node> views_;
+  std::vector<ValueId> pending_;
+  std::string faults_;
+};
+
+}  // namespace
+
+Result<bool> functionalize(ir::Module& module) {
+  bool is_changed = false;
+  for (size_t i = 0; i < module.graphs.size(); ++i) {
+    ir::Graph& graph = module.graphs[i];
+    const bool writes = std::any_of(graph.nodes.begin(), graph.nodes.end(), [&](const ir::Node& node) {
+      const ops::Schema* schema = module.op(node).schema;
+      return schema != nullptr && schema->is_in_place();
+    });
+    if (!writes) continue;
+    is_changed = true;
+    ETB_TRY(Functionalizer(module, graph, i == 0).run());
+  }
+  return is_changed;
+}
+
+}  // namespace etb::passes

@@ -1,0 +1,19 @@
+// The passes in order: from an imported graph to the edge dialect.
+#pragma once
+
+#include <functional>
+#include <string_view>
+
+#include "partitioner_sdk/passes/decompose.hpp"
+
+namespace etb::passes {
+
+struct PipelineOptions {
+  DecomposeOptions decompose;
+  // Called with the name of each pass and the module after it.
+  std::function<void(std::string_view pass, ir::Module& module)> after_pass;
+};
+
+[[nodiscard]] Status to_edge(ir::Module& module, const PipelineOptions& options = {});
+
+}  // namespace etb::passes

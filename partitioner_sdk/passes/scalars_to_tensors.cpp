@@ -1,0 +1,100 @@
+#include "partitioner_sdk/passes/scalars_to_tensors.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+#include "partitioner_sdk/passes/builder.hpp"
+
+namespace etb::passes {
+
+namespace {
+
+// The ops whose operands the official lowering casts to one dtype; kernels of the others take mixed ones.
+constexpr std::string_view kPromoted[] = {"aten.add.Tensor",      "aten.div.Tensor", "aten.div.Tensor_mode",
+                                          "aten.minimum.default", "aten.mul.Tensor", "aten.sub.Tensor"};
+
+template <class T>
+std::vector<std::byte> bytes_of(T value) {
+  std::vector<std::byte> out(sizeof(T));
+  std::memcpy(out.data(), &value, sizeof(T));
+  return out;
+}
+
+// A number known now as a constant input, a symbolic one as a tensor made at run time.
+ValueId number_to_tensor(Builder& b, const Argument& number) {
+  if (const bool* flag = ir::get_if<bool>(number))
+    return b.add_scalar_constant(Dtype::BOOL, {std::byte{*flag}});
+  if (const double* value = ir::get_if<double>(number)) {
+    return b.add_scalar_constant(Dtype::FLOAT32, bytes_of(static_cast<float>(*value)));
+  }
+  const Dim dim = *ir::get_if<Dim>(number);
+  if (dim.is_static()) return b.add_scalar_constant(Dtype::INT64, bytes_of(dim.value()));
+  return b.call("aten.scalar_tensor.default", {dim}, {{"dtype", Dtype::INT64}});
+}
+
+bool is_number(const Argument& argument) {
+  return ir::get_if<bool>(argument) || ir::get_if<double>(argument) || ir::get_if<Dim>(argument);
+}
+
+bool convert_numbers(Builder& b, ir::Node& node) {
+  const ops::Schema* schema = b.module().op(node).schema;
+  if (schema == nullptr) return false;
+  bool is_changed = false;
+  for (uint32_t i = 0; i < schema->argument_count(); ++i) {
+    const ops::Type type = schema->argument(i).type;
+    if (type.base != ops::BaseType::kTensor || type.is_list || !is_number(node.args[i])) continue;
+    node.args[i] = ValueRef{number_to_tensor(b, node.args[i])};
+    is_changed = true;
+  }
+  return is_changed;
+}
+
+bool promote_operands(Builder& b, ir::Node& node, std::optional<Dtype> common) {
+  const std::string& name = b.module().op(node).name;
+  if (!common || std::find(std::begin(kPromoted), std::end(kPromoted), name) == std::end(kPromoted))
+    return false;
+  const bool gives_float =
+      name == "aten.div.Tensor" || (name == "aten.div.Tensor_mode" && node.args[2] == Argument(Nothing{}));
+  const Dtype wanted = gives_float && !ops::is_floating(*common) ? Dtype::FLOAT32 : *common;
+  bool is_changed = false;
+  for (size_t i = 0; i < 2; ++i) {
+    const ValueId operand = ir::get_if<ValueRef>(node.args[i])->id;
+    if (b.spec(operand).dtype == wanted) continue;
+    node.args[i] = ValueRef{b.call("aten._to_copy.default", {ValueRef{operand}}, {{"dtype", wanted}})};
+    is_changed = true;
+  }
+  return is_changed;
+}
+
+Result<bool> run(ir::Module& module, ir::Graph& graph) {
+  PlainBuilder b(module, graph);
+  bool is_changed = false;
+  for (ir::Node& node : b.take_old_nodes()) {
+    b.set_origin(node);
+    // Numbers count less than tensors, so the dtype is found before they become tensors.
+    constexpr std::array<size_t, 2> kOperands = {0, 1};
+    std::optional<Dtype> common;
+    if (node.args.size() >= 2) {
+      common = infer::promote_arguments(infer::Call(module, graph, node.op, node.args), kOperands);
+    }
+    is_changed |= convert_numbers(b, node);
+    is_changed |= promote_operands(b, node, common);
+    b.keep(std::move(node));
+  }
+  ETB_TRY(b.finish());
+  return is_changed;
+}
+
+}  // namespace
+
+Result<bool> scalars_to_tensors(ir::Module& module) {
+  bool is_changed = false;
+  for (ir::Graph& graph : module.graphs) {
+    ETB_ASSIGN(const bool here, run(module, graph));
+    is_changed |= here;
+  }
+  return is_changed;
+}
+
+}  // namespace etb::passes

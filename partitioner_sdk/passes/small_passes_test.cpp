@@ -1,0 +1,203 @@
+// views_to_copies, scalars_to_tensors, dim_order_ops, remove_dead_code, decompose: each on the text of a small graph.
+#include <gmock/gmock.h>
+
+#include "partitioner_sdk/passes/decompose.hpp"
+#include "partitioner_sdk/passes/dim_order_ops.hpp"
+#include "partitioner_sdk/passes/pass_testing.hpp"
+#include "partitioner_sdk/passes/remove_dead_code.hpp"
+#include "partitioner_sdk/passes/scalars_to_tensors.hpp"
+#include "partitioner_sdk/passes/views_to_copies.hpp"
+
+namespace etb::passes {
+namespace {
+
+using testing::after_pass;
+using ::testing::HasSubstr;
+
+TEST(ViewsToCopies, ViewsBecomeCopiesAndStridesFollow) {
+  EXPECT_EQ(after_pass(R"(module "m"
+graph @forward(
+  %x: float32[2, 3] = user) {
+  %p: float32[3, 2]{1, 3} = aten.permute.default(%x, [1, 0])
+  %r: float32[3, 2]{1, 3} = aten.relu.default(%p)
+  return %r
+}
+)",
+                       views_to_copies),
+            R"(module "m"
+graph @forward(
+  %x: float32[2, 3] = user) {
+  %p: float32[3, 2] = aten.permute_copy.default(%x, [1, 0])
+  %r: float32[3, 2] = aten.relu.default(%p)
+  return %r
+}
+)");
+}
+
+TEST(ViewsToCopies, ChannelsLastIsKept) {
+  EXPECT_THAT(after_pass(R"(module "m"
+graph @forward(
+  %x: float32[1, 3, 2, 2]{12, 1, 6, 3} = user) {
+  %r: float32[1, 3, 2, 2] = aten.relu.default(%x)
+  %p: float32[1, 3, 1, 1] = aten.max_pool2d_with_indices.default(%r, [2, 2])
+  return %r
+}
+)",
+                         [](ir::Module& m) {
+                           auto changed = views_to_copies(m);
+                           if (changed) *changed = true;
+                           m.main().nodes.pop_back();
+                           return changed;
+                         }),
+              HasSubstr("%r: float32[1, 3, 2, 2]{12, 1, 6, 3} = aten.relu.default(%x)"));
+}
+
+TEST(ScalarsToTensors, NumbersBecomeConstantsOfTheirOwnKindAndAreCast) {
+  EXPECT_EQ(after_pass(R"(module "m"
+graph @forward(
+  %x: float32[2] = user,
+  %i: int64[2] = user) {
+  %a: float32[2] = aten.add.Tensor(%x, 1)
+  %b: float32[2] = aten.mul.Tensor(%a, 0.5)
+  %c: float32[2] = aten.div.Tensor(%i, 2)
+  %d: bool[2] = aten.eq.Tensor(%i, true)
+  return %b, %c, %d
+}
+)",
+                       scalars_to_tensors),
+            R"(module "m"
+constant "_lifted_tensor_constant0" int64[] = {1}
+constant "_lifted_tensor_constant1" float32[] = {0.5}
+constant "_lifted_tensor_constant2" int64[] = {2}
+constant "_lifted_tensor_constant3" bool[] = {1}
+graph @forward(
+  %x: float32[2] = user,
+  %i: int64[2] = user,
+  %_lifted_tensor_constant0: int64[] = constant "_lifted_tensor_constant0" constant 0,
+  %_lifted_tensor_constant1: float32[] = constant "_lifted_tensor_constant1" constant 1,
+  %_lifted_tensor_constant2: int64[] = constant "_lifted_tensor_constant2" constant 2,
+  %_lifted_tensor_constant3: bool[] = constant "_lifted_tensor_constant3" constant 3) {
+  %0: float32[] = aten._to_copy.default(%_lifted_tensor_constant0, dtype=float32)
+  %a: float32[2] = aten.add.Tensor(%x, %0)
+  %b: float32[2] = aten.mul.Tensor(%a, %_lifted_tensor_constant1)
+  %1: float32[2] = aten._to_copy.default(%i, dtype=float32)
+  %2: float32[] = aten._to_copy.default(%_lifted_tensor_constant2, dtype=float32)
+  %c: float32[2] = aten.div.Tensor(%1, %2)
+  %d: bool[2] = aten.eq.Tensor(%i, %_lifted_tensor_constant3)
+  return %b, %c, %d
+}
+)");
+}
+
+TEST(DimOrderOps, CopiesNameTheirOrder) {
+  EXPECT_EQ(after_pass(R"(module "m"
+graph @forward(
+  %x: float32[1, 3, 2, 2] = user) {
+  %c: float32[1, 3, 2, 2]{12, 1, 6, 3} = aten.clone.default(%x, memory_format=channels_last)
+  %h: float16[1, 3, 2, 2]{12, 1, 6, 3} = aten._to_copy.default(%c, dtype=float16)
+  return %h
+}
+)",
+                       use_dim_order_ops),
+            R"(module "m"
+graph @forward(
+  %x: float32[1, 3, 2, 2] = user) {
+  %c: float32[1, 3, 2, 2]{12, 1, 6, 3} = dim_order_ops._clone_dim_order.default(%x, dim_order=[0, 2, 3, 1])
+  %h: float16[1, 3, 2, 2]{12, 1, 6, 3} = dim_order_ops._to_dim_order_copy.default(%c, dtype=float16, dim_order=[0, 2, 3, 1])
+  return %h
+}
+)");
+}
+
+TEST(RemoveDeadCode, NodesParametersAndConstantsGo) {
+  EXPECT_EQ(after_pass(R"(module "m"
+symbol s0 [2, 9]
+symbol u0 [0, 9]
+constant "dead" float32[1] = {1}
+constant "live" float32[1] = {2}
+graph @forward(
+  %d: float32[1] = parameter "dead" constant 0,
+  %l: float32[1] = parameter "live" constant 1,
+  %x: int64[s0] = user,
+  %unused: float32[1] = user) {
+  %n: int(s0) = aten.sym_size.int(%x, 0)
+  %item: int(u0) = aten.item.default(%x)
+  %a: float32[1] = aten.neg.default(%d)
+  %b: float32[1] = aten.neg.default(%a)
+  %full: float32[u0] = aten.full.default([u0], 0)
+  %y: float32[1] = aten.neg.default(%l)
+  return %y, %full
+}
+)",
+                       remove_dead_code),
+            R"(module "m"
+symbol s0 [2, 9]
+symbol u0 [0, 9]
+constant "live" float32[1] = {2}
+graph @forward(
+  %l: float32[1] = parameter "live" constant 0,
+  %x: int64[s0] = user,
+  %unused: float32[1] = user) {
+  %item: int(u0) = aten.item.default(%x)
+  %full: float32[u0] = aten.full.default([u0], 0)
+  %y: float32[1] = aten.neg.default(%l)
+  return %y, %full
+}
+)");
+}
+
+constexpr const char* kLinear = R"(module "m"
+symbol s0 [2, 9]
+graph @forward(
+  %x: float32[s0, 5, 4] = user,
+  %w: float32[3, 4] = user) {
+  %y: float32[s0, 5, 3] = aten.linear.default(%x, %w)
+  return %y
+}
+)";
+
+TEST(Decompose, SymbolicSizesStayFormulas) {
+  EXPECT_EQ(after_pass(kLinear, [](ir::Module& m) { return decompose(m); }), R"(module "m"
+symbol s0 [2, 9]
+graph @forward(
+  %x: float32[s0, 5, 4] = user,
+  %w: float32[3, 4] = user) {
+  %0: float32[4, 3]{1, 4} = aten.permute.default(%w, [1, 0])
+  %1: float32[5*s0, 4] = aten.view.default(%x, [5*s0, 4])
+  %2: float32[5*s0, 3] = aten.mm.default(%1, %0)
+  %y: float32[s0, 5, 3] = aten.view.default(%2, [s0, 5, 3])
+  return %y
+}
+)");
+}
+
+TEST(Decompose, PreservedOpsStay) {
+  EXPECT_EQ(after_pass(kLinear, [](ir::Module& m) { return decompose(m, {{"aten.linear.default"}}); }),
+            "unchanged");
+}
+
+TEST(Decompose, ResultsMustBeWhatTheExporterSaid) {
+  std::string text = kLinear;
+  text.replace(text.find("%y: float32[s0, 5, 3]"), 21, "%y: float32[s0, 5, 7]");
+  EXPECT_THAT(after_pass(text, [](ir::Module& m) { return decompose(m); }),
+              HasSubstr("taken apart to float32[s0, 5, 3], the exporter says float32[s0, 5, 7]"));
+}
+
+TEST(Decompose, TrainingModeIsRefusedWithItsSource) {
+  EXPECT_THAT(
+      after_pass(R"(module "m"
+graph @forward(
+  %x: float32[2] = user) {
+  %y: float32[2] = aten.dropout.default(%x, 0.5, true)
+  return %y
+}
+)",
+                 [](ir::Module& m) {
+                   m.main().nodes[0].source = m.add_source({"net.py", 9, "forward", "", ""});
+                   return decompose(m);
+                 }),
+      HasSubstr("aten.dropout.default: training mode; export the model after .eval() (net.py:9 in forward)"));
+}
+
+}  // namespace
+}  // namespace etb::passes

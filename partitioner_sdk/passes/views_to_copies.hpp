@@ -1,0 +1,11 @@
+// Replaces every view by the op that copies, as the edge dialect wants: permute by permute_copy. From then on all tensors are
+// dense, and strides are computed anew.
+#pragma once
+
+#include "partitioner_sdk/ir/module.hpp"
+
+namespace etb::passes {
+
+[[nodiscard]] Result<bool> views_to_copies(ir::Module& module);
+
+}  // namespace etb::passes
