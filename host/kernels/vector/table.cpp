@@ -7,10 +7,11 @@ namespace etb::host {
 namespace ETB_VARIANT {
 extern const ElementLoops kElementLoops;
 extern const ConvertLoops kConvertLoops;
+extern const MatrixLoops kMatrixLoops;
 extern const VectorTable kTable;
 
 #define ETB_TEXT_(name) #name
 #define ETB_TEXT(name) ETB_TEXT_(name)
-const VectorTable kTable = {ETB_TEXT(ETB_VARIANT), &kElementLoops, &kConvertLoops};
+const VectorTable kTable = {ETB_TEXT(ETB_VARIANT), &kElementLoops, &kConvertLoops, &kMatrixLoops};
 }  // namespace ETB_VARIANT
 }  // namespace etb::host

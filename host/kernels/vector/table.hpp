@@ -58,10 +58,49 @@ struct ConvertLoops {
   ConvertLoop store[kDtypeCount][kComputeCount];
 };
 
+// C = alpha * A x B + beta * init, with A [m, k], B [k, n], C [m, n] in any dtype and layout. Strides are in elements.
+struct GemmTask {
+  int64_t m, n, k;
+
+  // Element (i, l) of A is a[i * a_row_stride + l * a_column_stride], or a[i * a_row_stride + a_offsets[l]] when there are offsets.
+  const void* a;
+  Dtype a_dtype;
+  int64_t a_row_stride, a_column_stride;
+  const int64_t* a_offsets;
+
+  // Element (l, j) of B, in the same way: b[l * b_row_stride + j * b_column_stride], or b[b_offsets[l] + j * b_column_stride].
+  const void* b;
+  Dtype b_dtype;
+  int64_t b_row_stride, b_column_stride;
+  const int64_t* b_offsets;
+
+  // Column j of C is at (j / c_pitch * c_run + j % c_pitch) * c_column_stride; columns with j % c_pitch >= c_run are not stored. For a
+  // plain matrix c_run = c_pitch = n. Convolutions compute rows of c_pitch columns of which c_run are outputs.
+  void* c;
+  Dtype c_dtype;
+  int64_t c_row_stride, c_column_stride, c_run, c_pitch;
+
+  const void* init;  // null means zero
+  Dtype init_dtype;
+  int64_t init_row_stride, init_column_stride;
+  double alpha, beta;
+
+  void* scratch;
+  uint64_t scratch_nbytes;
+};
+
+// Returns 0 when done, else the scratch bytes that are needed at least.
+using GemmLoop = uint64_t (*)(const GemmTask& task);
+
+struct MatrixLoops {
+  GemmLoop gemm[kComputeCount];
+};
+
 struct VectorTable {
   const char* name;
   const ElementLoops* elements;
   const ConvertLoops* conversions;
+  const MatrixLoops* matrices;
 };
 
 }  // namespace etb::host

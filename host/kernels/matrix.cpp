@@ -1,0 +1,198 @@
+// aten::mm, bmm, addmm and linear.
+#include "host/kernels/kernel.hpp"
+
+namespace etb::host {
+namespace {
+
+etb_status expect_rank(KernelContext& context, const char* what, const Tensor& tensor, int rank) {
+  if (tensor.rank() == rank) return ETB_OK;
+  return context.fail(ETB_INVALID_ARGUMENT, "%s has rank %d, expected %d", what, tensor.rank(), rank);
+}
+
+etb_status expect_dtypes(KernelContext& context, const Tensor& a, const Tensor& b, const Tensor& out) {
+  if (a.dtype() != b.dtype() || !is_arithmetic(a.dtype()) || !can_store(a.dtype(), out.dtype())) {
+    return context.fail(ETB_INVALID_TYPE, "%s times %s into %s", to_text(a.dtype()), to_text(b.dtype()),
+                        to_text(out.dtype()));
+  }
+  return ETB_OK;
+}
+
+// Fills what is common to all: the matrices are the last two dims.
+GemmTask make_task(const Tensor& a, const Tensor& b, const Tensor& out) {
+  GemmTask task = {};
+  const int row = a.rank() - 2, column = a.rank() - 1;
+  task.m = a.size(row);
+  task.k = a.size(column);
+  task.n = out.size(out.rank() - 1);
+  task.a = a.data();
+  task.a_dtype = a.dtype();
+  task.a_row_stride = a.stride(row);
+  task.a_column_stride = a.stride(column);
+  task.b = b.data();
+  task.b_dtype = b.dtype();
+  task.b_row_stride = b.stride(b.rank() - 2);
+  task.b_column_stride = b.stride(b.rank() - 1);
+  task.c = out.data();
+  task.c_dtype = out.dtype();
+  task.c_row_stride = out.stride(out.rank() - 2);
+  task.c_column_stride = out.stride(out.rank() - 1);
+  task.c_run = task.c_pitch = task.n > 0 ? task.n : 1;
+  task.alpha = 1.0;
+  task.beta = 1.0;
+  return task;
+}
+
+etb_status run_task(KernelContext& context, GemmTask& task) {
+  if (task.m == 0 || task.n == 0) return ETB_OK;
+  task.scratch_nbytes = context.scratch_left_bytes() & ~uint64_t{127};
+  task.scratch_nbytes -= task.scratch_nbytes < 64 ? task.scratch_nbytes : 64;  // for its alignment
+  task.scratch = context.allocate(task.scratch_nbytes);
+  const auto compute = static_cast<int>(compute_of(task.a_dtype));
+  const uint64_t missing = vector_table(context).matrices->gemm[compute](task);
+  return missing == 0 ? ETB_OK : context.fail_scratch(missing);
+}
+
+etb_status multiply(KernelContext& context, const Tensor& a, const Tensor& b, Tensor& out) {
+  const int64_t sizes[2] = {a.size(0), b.size(1)};
+  if (a.size(1) != b.size(0)) {
+    return context.fail(ETB_INVALID_ARGUMENT, "%s times %s", SizesText(a.sizes()).text,
+                        SizesText(b.sizes()).text);
+  }
+  return resize_output(context, out, sizes);
+}
+
+// mm(self, mat2, out)
+etb_status mm_out(KernelContext& context, EValue** args) {
+  const Tensor &a = args[0]->tensor(), &b = args[1]->tensor();
+  Tensor& out = args[2]->tensor();
+  if (const etb_status status = expect_rank(context, "self", a, 2); status != ETB_OK) return status;
+  if (const etb_status status = expect_rank(context, "mat2", b, 2); status != ETB_OK) return status;
+  if (const etb_status status = expect_dtypes(context, a, b, out); status != ETB_OK) return status;
+  if (const etb_status status = multiply(context, a, b, out); status != ETB_OK) return status;
+  GemmTask task = make_task(a, b, out);
+  return run_task(context, task);
+}
+
+// addmm(self, mat1, mat2, beta, alpha, out)
+etb_status addmm_out(KernelContext& context, EValue** args) {
+  const Tensor &self = args[0]->tensor(), &a = args[1]->tensor(), &b = args[2]->tensor();
+  Tensor& out = args[5]->tensor();
+  if (const etb_status status = expect_rank(context, "mat1", a, 2); status != ETB_OK) return status;
+  if (const etb_status status = expect_rank(context, "mat2", b, 2); status != ETB_OK) return status;
+  if (const etb_status status = expect_dtypes(context, a, b, out); status != ETB_OK) return status;
+  if (self.dtype() != a.dtype()) {
+    return context.fail(ETB_INVALID_TYPE, "self is %s, expected %s", to_text(self.dtype()),
+                        to_text(a.dtype()));
+  }
+  if (const etb_status status = multiply(context, a, b, out); status != ETB_OK) return status;
+  GemmTask task = make_task(a, b, out);
+  task.alpha = args[4]->to_double();
+  task.beta = args[3]->to_double();
+  if (self.rank() > 2)
+    return context.fail(ETB_INVALID_ARGUMENT, "self has rank %d, expected at most 2", self.rank());
+  for (int dim = 0; dim < self.rank(); ++dim) {
+    const int out_dim = dim + 2 - self.rank();
+    if (self.size(dim) != 1 && self.size(dim) != out.size(out_dim)) {
+      return context.fail(ETB_INVALID_ARGUMENT, "self %s does not broadcast to %s",
+                          SizesText(self.sizes()).text, SizesText(out.sizes()).text);
+    }
+    const int64_t stride = self.size(dim) == 1 ? 0 : self.stride(dim);
+    (out_dim == 0 ? task.init_row_stride : task.init_column_stride) = stride;
+  }
+  if (task.beta != 0.0) {  // with beta 0 nothing of self counts, NaN included
+    task.init = self.data();
+    task.init_dtype = self.dtype();
+  }
+  return run_task(context, task);
+}
+
+// bmm(self, mat2, out)
+etb_status bmm_out(KernelContext& context, EValue** args) {
+  const Tensor &a = args[0]->tensor(), &b = args[1]->tensor();
+  Tensor& out = args[2]->tensor();
+  if (const etb_status status = expect_rank(context, "self", a, 3); status != ETB_OK) return status;
+  if (const etb_status status = expect_rank(context, "mat2", b, 3); status != ETB_OK) return status;
+  if (const etb_status status = expect_dtypes(context, a, b, out); status != ETB_OK) return status;
+  if (a.size(0) != b.size(0) || a.size(2) != b.size(1)) {
+    return context.fail(ETB_INVALID_ARGUMENT, "%s times %s", SizesText(a.sizes()).text,
+                        SizesText(b.sizes()).text);
+  }
+  const int64_t sizes[3] = {a.size(0), a.size(1), b.size(2)};
+  if (const etb_status status = resize_output(context, out, sizes); status != ETB_OK) return status;
+  for (int64_t batch = 0; batch < a.size(0); ++batch) {
+    GemmTask task = make_task(a, b, out);
+    const auto skip = [batch](const Tensor& tensor) {
+      return tensor.data_as<char>() +
+             batch * tensor.stride(0) * static_cast<int64_t>(element_nbytes(tensor.dtype()));
+    };
+    if (a.numel() != 0) task.a = skip(a);
+    if (b.numel() != 0) task.b = skip(b);
+    if (out.numel() != 0) task.c = skip(out);
+    context.begin_kernel(context.kernel_name());  // the scratch of the matrix before
+    if (const etb_status status = run_task(context, task); status != ETB_OK) return status;
+  }
+  return ETB_OK;
+}
+
+// linear(input, weight [n, k], bias, out [..., n])
+etb_status linear_out(KernelContext& context, EValue** args) {
+  const Tensor &input = args[0]->tensor(), &weight = args[1]->tensor();
+  Tensor& out = args[3]->tensor();
+  if (const etb_status status = expect_rank(context, "weight", weight, 2); status != ETB_OK) return status;
+  if (const etb_status status = expect_dtypes(context, input, weight, out); status != ETB_OK) return status;
+  const int rank = input.rank();
+  if (rank == 0 || input.size(rank - 1) != weight.size(1)) {
+    return context.fail(ETB_INVALID_ARGUMENT, "%s times the transpose of %s", SizesText(input.sizes()).text,
+                        SizesText(weight.sizes()).text);
+  }
+  int64_t sizes[kMaxRank];
+  for (int dim = 0; dim < rank; ++dim) sizes[dim] = dim == rank - 1 ? weight.size(0) : input.size(dim);
+  if (const etb_status status = resize_output(context, out, {sizes, static_cast<size_t>(rank)});
+      status != ETB_OK)
+    return status;
+  if (!input.is_contiguous() || !out.is_contiguous()) {
+    return context.fail(ETB_NOT_SUPPORTED, "input and output must be contiguous");
+  }
+  GemmTask task = {};
+  task.n = weight.size(0);
+  task.k = weight.size(1);
+  task.m = task.n == 0 ? 0 : out.numel() / task.n;
+  task.a = input.data();
+  task.a_dtype = input.dtype();
+  task.a_row_stride = task.k;
+  task.a_column_stride = 1;
+  task.b = weight.data();
+  task.b_dtype = weight.dtype();
+  task.b_row_stride = weight.stride(1);
+  task.b_column_stride = weight.stride(0);
+  task.c = out.data();
+  task.c_dtype = out.dtype();
+  task.c_row_stride = task.n;
+  task.c_column_stride = 1;
+  task.c_run = task.c_pitch = task.n > 0 ? task.n : 1;
+  task.alpha = task.beta = 1.0;
+  if (!args[2]->is_none()) {
+    const Tensor& bias = args[2]->tensor();
+    if (bias.rank() != 1 || bias.size(0) != task.n || !is_arithmetic(bias.dtype())) {
+      return context.fail(ETB_INVALID_ARGUMENT, "bias has sizes %s, expected [%lld]",
+                          SizesText(bias.sizes()).text, static_cast<long long>(task.n));
+    }
+    task.init = bias.data();
+    task.init_dtype = bias.dtype();
+    task.init_column_stride = 1;
+  }
+  return run_task(context, task);
+}
+
+constexpr Kernel kRows[] = {
+    {"aten::mm.out", "TTT", mm_out},
+    {"aten::addmm.out", "TTTSST", addmm_out},
+    {"aten::bmm.out", "TTT", bmm_out},
+    {"aten::linear.out", "TTtT", linear_out},
+};
+
+}  // namespace
+
+ETB_PUBLISH_KERNELS(matrix, kRows);
+
+}  // namespace etb::host

@@ -1,0 +1,286 @@
+// Matrix multiplication in blocks: B is packed into panels of a few vector registers' width, A is read where it lies (or packed when
+// its rows are not dense or of another dtype), and a tile of C stays in registers over the whole of k. Splitting k would save cache
+// misses for k in the thousands and cost a pass over C; at these sizes a panel still fits into the L2 cache.
+#include "host/kernels/vector/math.hpp"
+#include "host/kernels/vector/table.hpp"
+
+namespace etb::host::ETB_VARIANT {
+extern const ConvertLoops kConvertLoops;
+namespace {
+
+// Registers for accumulators: 32 vector registers hold 12 x 2 and operands, 16 hold 6 x 2.
+#if defined(__AVX512F__) || defined(__aarch64__)
+constexpr int kRows = 12;
+#else
+constexpr int kRows = 6;
+#endif
+constexpr int kVectors = 2;
+
+// Integers wrap, so they are multiplied and added as unsigned ones.
+template <class T>
+struct Unsigned {
+  using Type = T;
+};
+template <>
+struct Unsigned<int64_t> {
+  using Type = uint64_t;
+};
+
+template <class T>
+struct Vector {
+  typedef typename Unsigned<T>::Type Type
+      __attribute__((vector_size(ETB_VECTOR_NBYTES), aligned(sizeof(T)), may_alias));
+  static constexpr int kLanes = ETB_VECTOR_NBYTES / sizeof(T);
+};
+template <class T>
+constexpr int kColumns = kVectors* Vector<T>::kLanes;
+
+template <class T>
+constexpr Compute kCompute = Compute::kFloat;
+template <>
+constexpr Compute kCompute<double> = Compute::kDouble;
+template <>
+constexpr Compute kCompute<int64_t> = Compute::kInt64;
+template <class T>
+constexpr Dtype kDtype = Dtype::FLOAT32;
+template <>
+constexpr Dtype kDtype<double> = Dtype::FLOAT64;
+template <>
+constexpr Dtype kDtype<int64_t> = Dtype::INT64;
+
+ETB_INLINE int64_t minimum(int64_t a, int64_t b) { return a < b ? a : b; }
+ETB_INLINE int64_t round_up(int64_t a, int64_t b) { return (a + b - 1) / b * b; }
+
+// rows x (vectors * lanes) of C: c[i][j] = start[i] + sum over l of a[i * a_stride + l] * b[l * b_stride + j].
+template <class T, int rows, int vectors>
+void tile(int64_t k, const T* a, int64_t a_stride, const T* b, int64_t b_stride, T* c, int64_t c_stride,
+          const T* start) {
+  using V = typename Vector<T>::Type;
+  constexpr int kLanes = Vector<T>::kLanes;
+  V sums[rows][vectors];
+#pragma GCC unroll 16
+  for (int i = 0; i < rows; ++i) {
+#pragma GCC unroll 8
+    for (int v = 0; v < vectors; ++v) sums[i][v] = V{} + static_cast<typename Unsigned<T>::Type>(start[i]);
+  }
+  for (int64_t l = 0; l < k; ++l) {
+    V columns[vectors];
+#pragma GCC unroll 8
+    for (int v = 0; v < vectors; ++v) columns[v] = *reinterpret_cast<const V*>(b + v * kLanes);
+#pragma GCC unroll 16
+    for (int i = 0; i < rows; ++i) {
+      const auto factor = static_cast<typename Unsigned<T>::Type>(a[i * a_stride]);
+#pragma GCC unroll 8
+      for (int v = 0; v < vectors; ++v) sums[i][v] += factor * columns[v];
+    }
+    b += b_stride;
+    ++a;
+  }
+#pragma GCC unroll 16
+  for (int i = 0; i < rows; ++i) {
+#pragma GCC unroll 8
+    for (int v = 0; v < vectors; ++v) *reinterpret_cast<V*>(c + i * c_stride + v * kLanes) = sums[i][v];
+  }
+}
+
+template <class T>
+using TileFunction = void (*)(int64_t, const T*, int64_t, const T*, int64_t, T*, int64_t, const T*);
+
+// The tallest tile that fits into the rows that are left.
+template <class T>
+TileFunction<T> pick_tile(int64_t rows_left, int* out_rows) {
+  *out_rows = rows_left >= kRows            ? kRows
+              : kRows > 8 && rows_left >= 8 ? 8
+              : rows_left >= 4              ? 4
+              : rows_left >= 2              ? 2
+                                            : 1;
+  switch (*out_rows) {
+    case kRows:
+      return tile<T, kRows, kVectors>;
+    case 8:
+      return tile<T, 8, kVectors>;
+    case 4:
+      return tile<T, 4, kVectors>;
+    case 2:
+      return tile<T, 2, kVectors>;
+    default:
+      return tile<T, 1, kVectors>;
+  }
+}
+
+template <class T>
+class Gemm {
+ public:
+  explicit Gemm(const GemmTask& task)
+      : task_(task), alpha_(static_cast<T>(task.alpha)), beta_(static_cast<T>(task.beta)) {
+    load_a_ = kConvertLoops.load[static_cast<int>(task.a_dtype)][static_cast<int>(kCompute<T>)];
+    load_b_ = kConvertLoops.load[static_cast<int>(task.b_dtype)][static_cast<int>(kCompute<T>)];
+    store_c_ = kConvertLoops.store[static_cast<int>(task.c_dtype)][static_cast<int>(kCompute<T>)];
+    reads_a_ = task.a_dtype == kDtype<T> && task.a_column_stride == 1 && task.a_offsets == nullptr;
+    reads_b_ = task.b_dtype == kDtype<T> && task.b_column_stride == 1 && task.b_offsets == nullptr &&
+               task.m <= kRows;
+    stores_c_ = task.c_dtype == kDtype<T> && task.c_column_stride == 1 && task.c_run == task.c_pitch &&
+                task.alpha == 1.0 &&
+                (task.init == nullptr ||
+                 (task.init_column_stride == 0 && task.init_dtype == kDtype<T> && task.beta == 1.0));
+  }
+
+  uint64_t run() {
+    const uint64_t a_nbytes = reads_a_ ? 0 : static_cast<uint64_t>(round_up(kRows * task_.k * sizeof(T), 64));
+    const uint64_t panel_nbytes = static_cast<uint64_t>(task_.k) * kColumns<T> * sizeof(T);
+    if (task_.scratch_nbytes < a_nbytes + panel_nbytes) return a_nbytes + panel_nbytes;
+    a_panel_ = static_cast<T*>(task_.scratch);
+    b_panels_ = reinterpret_cast<T*>(static_cast<char*>(task_.scratch) + a_nbytes);
+    // Panels packed at a time: as many as fit, but no more than the L2 cache holds beside the rest.
+    constexpr uint64_t kCacheNbytes = 512 << 10;
+    const uint64_t room = task_.scratch_nbytes - a_nbytes;
+    const uint64_t wanted = room < kCacheNbytes ? room : kCacheNbytes;
+    const int64_t panel_count = panel_nbytes == 0 ? 1 : static_cast<int64_t>(wanted / panel_nbytes);
+    const int64_t group = (panel_count < 1 ? 1 : panel_count) * kColumns<T>;
+    for (int64_t j = 0; j < task_.n; j += group) run_group(j, minimum(j + group, task_.n));
+    return 0;
+  }
+
+ private:
+  void run_group(int64_t begin, int64_t end) {
+    for (int64_t j = begin; j < end; j += kColumns<T>) {
+      if (!reads_panel(j)) pack_panel(j, b_panels_ + (j - begin) * task_.k);
+    }
+    for (int64_t i = 0; i < task_.m;) {
+      int rows = 0;
+      const TileFunction<T> function = pick_tile<T>(task_.m - i, &rows);
+      const T* a = static_cast<const T*>(task_.a) + i * task_.a_row_stride;
+      int64_t a_stride = task_.a_row_stride;
+      if (!reads_a_) {
+        pack_rows(i, rows);
+        a = a_panel_;
+        a_stride = task_.k;
+      }
+      for (int64_t j = begin; j < end; j += kColumns<T>) {
+        const bool is_in_place = reads_panel(j);
+        const T* b = is_in_place ? static_cast<const T*>(task_.b) + j : b_panels_ + (j - begin) * task_.k;
+        run_tile(function, rows, a, a_stride, b, is_in_place ? task_.b_row_stride : kColumns<T>, i, j);
+      }
+      i += rows;
+    }
+  }
+
+  // Whether the columns from j on are used where they lie: one pass over B needs no packing, but only whole panels may be read.
+  bool reads_panel(int64_t j) const { return reads_b_ && j + kColumns<T> <= task_.n; }
+
+  const char* b_row(int64_t l) const {
+    const int64_t offset = task_.b_offsets != nullptr ? task_.b_offsets[l] : l * task_.b_row_stride;
+    return static_cast<const char*>(task_.b) + offset * static_cast<int64_t>(element_nbytes(task_.b_dtype));
+  }
+
+  void pack_panel(int64_t j, T* panel) const {
+    constexpr int64_t kWidth = kColumns<T>;
+    const int64_t count = minimum(kWidth, task_.n - j);
+    const int64_t skip = j * task_.b_column_stride * static_cast<int64_t>(element_nbytes(task_.b_dtype));
+    const bool is_plain = task_.b_dtype == kDtype<T> && task_.b_column_stride == 1;
+    for (int64_t l = 0; l < task_.k; ++l) {
+      T* to = panel + l * kWidth;
+      const char* from = b_row(l) + skip;
+      if (is_plain && count == kWidth) {
+        __builtin_memcpy(to, from, sizeof(T) * kWidth);
+      } else {
+        load_b_(to, from, task_.b_column_stride, count);
+        for (int64_t c = count; c < kWidth; ++c) to[c] = 0;
+      }
+    }
+  }
+
+  void pack_rows(int64_t i, int rows) const {
+    const int64_t nbytes = static_cast<int64_t>(element_nbytes(task_.a_dtype));
+    for (int row = 0; row < rows; ++row) {
+      const char* from = static_cast<const char*>(task_.a) + (i + row) * task_.a_row_stride * nbytes;
+      T* to = a_panel_ + row * task_.k;
+      if (task_.a_offsets == nullptr) {
+        load_a_(to, from, task_.a_column_stride, task_.k);
+      } else {
+        for (int64_t l = 0; l < task_.k; ++l) load_a_(to + l, from + task_.a_offsets[l] * nbytes, 1, 1);
+      }
+    }
+  }
+
+  void run_tile(TileFunction<T> function, int rows, const T* a, int64_t a_stride, const T* b,
+                int64_t b_stride, int64_t i, int64_t j) const {
+    constexpr int kWidth = kColumns<T>;
+    T start[kRows] = {};
+    alignas(64) T sums[kRows * kWidth];
+    const int64_t count = minimum(kWidth, task_.n - j);
+    if (stores_c_) {
+      if (task_.init != nullptr) {
+        for (int row = 0; row < rows; ++row)
+          start[row] = static_cast<const T*>(task_.init)[(i + row) * task_.init_row_stride];
+      }
+      T* c = static_cast<T*>(task_.c) + i * task_.c_row_stride + j;
+      if (count == kWidth) return function(task_.k, a, a_stride, b, b_stride, c, task_.c_row_stride, start);
+      function(task_.k, a, a_stride, b, b_stride, sums, kWidth, start);
+      for (int row = 0; row < rows; ++row) {
+        __builtin_memcpy(c + row * task_.c_row_stride, sums + row * kWidth,
+                         static_cast<size_t>(count) * sizeof(T));
+      }
+      return;
+    }
+    function(task_.k, a, a_stride, b, b_stride, sums, kWidth, start);
+    for (int row = 0; row < rows; ++row) store_row(sums + row * kWidth, i + row, j, count);
+  }
+
+  // Scales, adds what C starts with, and stores the columns that exist.
+  void store_row(T* sums, int64_t i, int64_t j, int64_t count) const {
+    constexpr int kWidth = kColumns<T>;
+    if (task_.alpha != 1.0) {
+      for (int c = 0; c < kWidth; ++c) sums[c] = multiply(sums[c], alpha_);
+    }
+    if (task_.init != nullptr) {
+      alignas(64) T init[kWidth];
+      const int64_t nbytes = static_cast<int64_t>(element_nbytes(task_.init_dtype));
+      const char* from = static_cast<const char*>(task_.init) +
+                         (i * task_.init_row_stride + j * task_.init_column_stride) * nbytes;
+      kConvertLoops.load[static_cast<int>(task_.init_dtype)][static_cast<int>(kCompute<T>)](
+          init, from, task_.init_column_stride, count);
+      for (int64_t c = 0; c < count; ++c) sums[c] = add(sums[c], multiply(init[c], beta_));
+    }
+    const int64_t nbytes = static_cast<int64_t>(element_nbytes(task_.c_dtype));
+    char* row = static_cast<char*>(task_.c) + i * task_.c_row_stride * nbytes;
+    for (int64_t done = 0; done < count;) {
+      const int64_t line = (j + done) / task_.c_pitch, at = (j + done) % task_.c_pitch;
+      const int64_t length = minimum(count - done, task_.c_pitch - at),
+                    stored = minimum(length, task_.c_run - at);
+      if (stored > 0) {
+        store_c_(row + (line * task_.c_run + at) * task_.c_column_stride * nbytes, sums + done,
+                 task_.c_column_stride, stored);
+      }
+      done += length;
+    }
+  }
+
+  static T multiply(T a, T b) {
+    if constexpr (kDtype<T> == Dtype::INT64) return static_cast<T>(v_wrap(a) * v_wrap(b));
+    return a * b;
+  }
+  static T add(T a, T b) {
+    if constexpr (kDtype<T> == Dtype::INT64) return static_cast<T>(v_wrap(a) + v_wrap(b));
+    return a + b;
+  }
+
+  const GemmTask& task_;
+  T alpha_, beta_;
+  ConvertLoop load_a_, load_b_, store_c_;
+  bool reads_a_, reads_b_, stores_c_;
+  T* a_panel_ = nullptr;
+  T* b_panels_ = nullptr;
+};
+
+template <class T>
+uint64_t gemm(const GemmTask& task) {
+  return Gemm<T>(task).run();
+}
+
+}  // namespace
+
+extern const MatrixLoops kMatrixLoops;
+const MatrixLoops kMatrixLoops = {{gemm<float>, gemm<double>, gemm<int64_t>}};
+
+}  // namespace etb::host::ETB_VARIANT
