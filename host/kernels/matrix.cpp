@@ -1,4 +1,6 @@
 // aten::mm, bmm, addmm and linear.
+#include <algorithm>
+
 #include "host/kernels/kernel.hpp"
 
 namespace etb::host {
@@ -134,28 +136,29 @@ etb_status bmm_out(KernelContext& context, EValue** args) {
   return ETB_OK;
 }
 
-// linear(input, weight [n, k], bias, out [..., n])
+// linear(input, weight [n, k] or [k], bias, out [..., n] or [...])
 etb_status linear_out(KernelContext& context, EValue** args) {
   const Tensor &input = args[0]->tensor(), &weight = args[1]->tensor();
   Tensor& out = args[3]->tensor();
-  if (const etb_status status = expect_rank(context, "weight", weight, 2); status != ETB_OK) return status;
+  const int rank = input.rank(), weight_rank = weight.rank();
   if (const etb_status status = expect_dtypes(context, input, weight, out); status != ETB_OK) return status;
-  const int rank = input.rank();
-  if (rank == 0 || input.size(rank - 1) != weight.size(1)) {
+  if (rank == 0 || weight_rank < 1 || weight_rank > 2 ||
+      input.size(rank - 1) != weight.size(weight_rank - 1)) {
     return context.fail(ETB_INVALID_ARGUMENT, "%s times the transpose of %s", SizesText(input.sizes()).text,
                         SizesText(weight.sizes()).text);
   }
   int64_t sizes[kMaxRank];
-  for (int dim = 0; dim < rank; ++dim) sizes[dim] = dim == rank - 1 ? weight.size(0) : input.size(dim);
-  if (const etb_status status = resize_output(context, out, {sizes, static_cast<size_t>(rank)});
-      status != ETB_OK)
+  std::copy(input.sizes().begin(), input.sizes().end(), sizes);
+  sizes[rank - 1] = weight_rank == 2 ? weight.size(0) : 1;
+  const size_t out_rank = static_cast<size_t>(weight_rank == 2 ? rank : rank - 1);
+  if (const etb_status status = resize_output(context, out, {sizes, out_rank}); status != ETB_OK)
     return status;
   if (!input.is_contiguous() || !out.is_contiguous()) {
     return context.fail(ETB_NOT_SUPPORTED, "input and output must be contiguous");
   }
   GemmTask task = {};
-  task.n = weight.size(0);
-  task.k = weight.size(1);
+  task.n = sizes[rank - 1];
+  task.k = input.size(rank - 1);
   task.m = task.n == 0 ? 0 : out.numel() / task.n;
   task.a = input.data();
   task.a_dtype = input.dtype();
@@ -163,8 +166,8 @@ etb_status linear_out(KernelContext& context, EValue** args) {
   task.a_column_stride = 1;
   task.b = weight.data();
   task.b_dtype = weight.dtype();
-  task.b_row_stride = weight.stride(1);
-  task.b_column_stride = weight.stride(0);
+  task.b_row_stride = weight.stride(weight_rank - 1);
+  task.b_column_stride = weight_rank == 2 ? weight.stride(0) : 0;
   task.c = out.data();
   task.c_dtype = out.dtype();
   task.c_row_stride = task.n;
@@ -173,13 +176,13 @@ etb_status linear_out(KernelContext& context, EValue** args) {
   task.alpha = task.beta = 1.0;
   if (!args[2]->is_none()) {
     const Tensor& bias = args[2]->tensor();
-    if (bias.rank() != 1 || bias.size(0) != task.n || !is_arithmetic(bias.dtype())) {
+    if (bias.numel() != task.n || bias.rank() > 1 || !is_arithmetic(bias.dtype())) {
       return context.fail(ETB_INVALID_ARGUMENT, "bias has sizes %s, expected [%lld]",
                           SizesText(bias.sizes()).text, static_cast<long long>(task.n));
     }
     task.init = bias.data();
     task.init_dtype = bias.dtype();
-    task.init_column_stride = 1;
+    task.init_column_stride = bias.rank();
   }
   return run_task(context, task);
 }

@@ -119,10 +119,11 @@ class Gemm {
     reads_a_ = task.a_dtype == kDtype<T> && task.a_column_stride == 1 && task.a_offsets == nullptr;
     reads_b_ = task.b_dtype == kDtype<T> && task.b_column_stride == 1 && task.b_offsets == nullptr &&
                task.m <= kRows;
+    // A start that is the same along a row goes into the registers; any other is added when the row is stored.
+    starts_rows_ = task.init != nullptr && task.init_column_stride == 0 && task.init_dtype == kDtype<T> &&
+                   task.alpha == 1.0 && task.beta == 1.0;
     stores_c_ = task.c_dtype == kDtype<T> && task.c_column_stride == 1 && task.c_run == task.c_pitch &&
-                task.alpha == 1.0 &&
-                (task.init == nullptr ||
-                 (task.init_column_stride == 0 && task.init_dtype == kDtype<T> && task.beta == 1.0));
+                task.alpha == 1.0 && (task.init == nullptr || starts_rows_);
   }
 
   uint64_t run() {
@@ -209,11 +210,11 @@ class Gemm {
     T start[kRows] = {};
     alignas(64) T sums[kRows * kWidth];
     const int64_t count = minimum(kWidth, task_.n - j);
+    if (starts_rows_) {
+      for (int row = 0; row < rows; ++row)
+        start[row] = static_cast<const T*>(task_.init)[(i + row) * task_.init_row_stride];
+    }
     if (stores_c_) {
-      if (task_.init != nullptr) {
-        for (int row = 0; row < rows; ++row)
-          start[row] = static_cast<const T*>(task_.init)[(i + row) * task_.init_row_stride];
-      }
       T* c = static_cast<T*>(task_.c) + i * task_.c_row_stride + j;
       if (count == kWidth) return function(task_.k, a, a_stride, b, b_stride, c, task_.c_row_stride, start);
       function(task_.k, a, a_stride, b, b_stride, sums, kWidth, start);
@@ -233,7 +234,7 @@ class Gemm {
     if (task_.alpha != 1.0) {
       for (int c = 0; c < kWidth; ++c) sums[c] = multiply(sums[c], alpha_);
     }
-    if (task_.init != nullptr) {
+    if (task_.init != nullptr && !starts_rows_) {
       alignas(64) T init[kWidth];
       const int64_t nbytes = static_cast<int64_t>(element_nbytes(task_.init_dtype));
       const char* from = static_cast<const char*>(task_.init) +
@@ -268,10 +269,52 @@ class Gemm {
   const GemmTask& task_;
   T alpha_, beta_;
   ConvertLoop load_a_, load_b_, store_c_;
-  bool reads_a_, reads_b_, stores_c_;
+  bool reads_a_, reads_b_, stores_c_, starts_rows_;
   T* a_panel_ = nullptr;
   T* b_panels_ = nullptr;
 };
+
+// `vectors` registers of outputs at a time, then one by one.
+template <class T, int vectors>
+int64_t filter_blocks(T* out, const T* base, const int64_t* offsets, const T* weights, int64_t k,
+                      int64_t begin, int64_t n, T start) {
+  using V = typename Vector<T>::Type;
+  using U = typename Unsigned<T>::Type;
+  constexpr int kLanes = Vector<T>::kLanes;
+  int64_t j = begin;
+  for (; j + vectors * kLanes <= n; j += vectors * kLanes) {
+    V sums[vectors];
+#pragma GCC unroll 8
+    for (int v = 0; v < vectors; ++v) sums[v] = V{} + static_cast<U>(start);
+    for (int64_t l = 0; l < k; ++l) {
+      const T* from = base + offsets[l] + j;
+      const auto weight = static_cast<U>(weights[l]);
+#pragma GCC unroll 8
+      for (int v = 0; v < vectors; ++v) sums[v] += weight * *reinterpret_cast<const V*>(from + v * kLanes);
+    }
+#pragma GCC unroll 8
+    for (int v = 0; v < vectors; ++v) *reinterpret_cast<V*>(out + j + v * kLanes) = sums[v];
+  }
+  return j;
+}
+
+template <class T>
+void filter(void* out_data, const void* base_data, const int64_t* offsets, const void* weight_data, int64_t k,
+            int64_t n, const void* start_data) {
+  T* out = static_cast<T*>(out_data);
+  const T *base = static_cast<const T*>(base_data), *weights = static_cast<const T*>(weight_data);
+  const T start = *static_cast<const T*>(start_data);
+  int64_t j = filter_blocks<T, 4>(out, base, offsets, weights, k, 0, n, start);
+  j = filter_blocks<T, 1>(out, base, offsets, weights, k, j, n, start);
+  for (; j < n; ++j) {
+    auto sum = static_cast<typename Unsigned<T>::Type>(start);
+    for (int64_t l = 0; l < k; ++l) {
+      sum += static_cast<typename Unsigned<T>::Type>(weights[l]) *
+             static_cast<typename Unsigned<T>::Type>(base[offsets[l] + j]);
+    }
+    out[j] = static_cast<T>(sum);
+  }
+}
 
 template <class T>
 uint64_t gemm(const GemmTask& task) {
@@ -281,6 +324,7 @@ uint64_t gemm(const GemmTask& task) {
 }  // namespace
 
 extern const MatrixLoops kMatrixLoops;
-const MatrixLoops kMatrixLoops = {{gemm<float>, gemm<double>, gemm<int64_t>}};
+const MatrixLoops kMatrixLoops = {{gemm<float>, gemm<double>, gemm<int64_t>},
+                                  {filter<float>, filter<double>, filter<int64_t>}};
 
 }  // namespace etb::host::ETB_VARIANT

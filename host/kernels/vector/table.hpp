@@ -92,8 +92,32 @@ struct GemmTask {
 // Returns 0 when done, else the scratch bytes that are needed at least.
 using GemmLoop = uint64_t (*)(const GemmTask& task);
 
+// out[j] = start + sum over l < k of weights[l] * base[offsets[l] + j] for j < n, all in one computing type: a filter of one channel.
+// `weights` and `start` point to values of that type.
+using FilterLoop = void (*)(void* out, const void* base, const int64_t* offsets, const void* weights,
+                            int64_t k, int64_t n, const void* start);
+
 struct MatrixLoops {
   GemmLoop gemm[kComputeCount];
+  FilterLoop filter[kComputeCount];
+};
+
+// Work on one dense row of a computing type.
+template <class T>
+struct RowLoops {
+  // Sums in blocks of T, adds the blocks in double (int64 for integers, which wrap).
+  double (*sum)(const T* x, int64_t count);
+  double (*squared_deviations)(const T* x, int64_t count, double mean);
+  int64_t (*integer_sum)(const T* x, int64_t count);
+  // The largest and smallest, NaN if there is one; count is at least 1.
+  T (*maximum)(const T* x, int64_t count);
+  T (*minimum)(const T* x, int64_t count);
+  // out may be x. Softmax, or its logarithm.
+  void (*softmax)(T* out, const T* x, int64_t count, bool is_log);
+  // out[i] = (x[i] - mean) * scale * weight[i] + bias[i]; weight and bias may be null.
+  void (*normalize)(T* out, const T* x, int64_t count, T mean, T scale, const T* weight, const T* bias);
+  // out[i] = x[i] * scale + shift
+  void (*affine)(T* out, const T* x, int64_t count, T scale, T shift);
 };
 
 struct VectorTable {
@@ -101,6 +125,20 @@ struct VectorTable {
   const ElementLoops* elements;
   const ConvertLoops* conversions;
   const MatrixLoops* matrices;
+  const RowLoops<float>* float_rows;
+  const RowLoops<double>* double_rows;
+  const RowLoops<int64_t>* integer_rows;
+
+  template <class T>
+  const RowLoops<T>& rows() const noexcept {
+    if constexpr (sizeof(T) == sizeof(float)) {
+      return *float_rows;
+    } else if constexpr (static_cast<T>(0.5) != T(0)) {
+      return *double_rows;
+    } else {
+      return *integer_rows;
+    }
+  }
 };
 
 }  // namespace etb::host

@@ -1,0 +1,34 @@
+// The geometry of a convolution, shared by the forward and the backward kernel. One to three spatial dims are treated as three.
+#pragma once
+
+#include <cstdint>
+
+#include "host/runtime/evalue.hpp"
+#include "host/runtime/kernel_context.hpp"
+
+namespace etb::host {
+
+// Entries are depth, height, width.
+struct Convolution {
+  int spatial_rank;
+  bool is_transposed;
+  int64_t groups;
+  int64_t batch, in_channels, out_channels;
+  int64_t in[3], out[3], kernel[3], stride[3], padding[3], dilation[3];
+
+  // Reads and checks the arguments that follow input and weight in aten::convolution: stride, padding, dilation, transposed,
+  // output_padding, groups.
+  etb_status read(KernelContext& context, const Tensor& input, const Tensor& weight, const IntList& strides,
+                  const IntList& paddings, const IntList& dilations, bool transposed,
+                  const IntList& output_padding, int64_t group_count) noexcept;
+
+  // The stride of a tensor along spatial dim 0 to 2; 0 for those that it lacks.
+  int64_t spatial_stride(const Tensor& tensor, int dim) const noexcept {
+    const int own = dim - (3 - spatial_rank);
+    return own < 0 ? 0 : tensor.stride(2 + own);
+  }
+  // Sizes of the output, rank entries.
+  void fill_out_sizes(int64_t* out_sizes) const noexcept;
+};
+
+}  // namespace etb::host

@@ -1,0 +1,53 @@
+// aten::cumsum: running sums along a dim.
+#include "host/kernels/kernel.hpp"
+#include "host/kernels/rows.hpp"
+
+namespace etb::host {
+namespace {
+
+// cumsum(self, dim, dtype, out): floats are added in double, integers in 64 bits.
+etb_status cumsum_out(KernelContext& context, EValue** args) {
+  const Tensor& self = args[0]->tensor();
+  Tensor& out = args[3]->tensor();
+  int dim = 0;
+  if (const etb_status status = wrap_dim(context, args[1]->to_int(), self.rank(), &dim); status != ETB_OK)
+    return status;
+  if (const etb_status status = resize_output(context, out, self.sizes()); status != ETB_OK) return status;
+  if (!is_arithmetic(self.dtype()) || !is_arithmetic(out.dtype())) {
+    return context.fail(ETB_INVALID_TYPE, "%s into %s", to_text(self.dtype()), to_text(out.dtype()));
+  }
+  DimSet dims;
+  if (self.rank() > 0) dims.set(static_cast<size_t>(dim));
+  const ConvertLoops& loops = *vector_table(context).conversions;
+  const bool is_real = is_floating(out.dtype());
+  RowWalk from(self, dims), to(out, dims);
+  constexpr int64_t kChunk = 512;
+  for (int64_t row = 0; row < from.row_count(); ++row, from.advance(), to.advance()) {
+    double real = 0.0;
+    uint64_t integer = 0;
+    for (int64_t begin = 0; begin < from.row_numel(); begin += kChunk) {
+      const int64_t count = std::min(kChunk, from.row_numel() - begin);
+      double reals[kChunk];
+      int64_t integers[kChunk];
+      if (is_real) {
+        from.load(loops, Compute::kDouble, reals, begin, count);
+        for (int64_t i = 0; i < count; ++i) reals[i] = real += reals[i];
+        to.store(loops, Compute::kDouble, reals, begin, count);
+      } else {
+        from.load(loops, Compute::kInt64, integers, begin, count);
+        for (int64_t i = 0; i < count; ++i)
+          integers[i] = static_cast<int64_t>(integer += static_cast<uint64_t>(integers[i]));
+        to.store(loops, Compute::kInt64, integers, begin, count);
+      }
+    }
+  }
+  return ETB_OK;
+}
+
+constexpr Kernel kRows[] = {{"aten::cumsum.out", "TinT", cumsum_out}};
+
+}  // namespace
+
+ETB_PUBLISH_KERNELS(cumsum, kRows);
+
+}  // namespace etb::host

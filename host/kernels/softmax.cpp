@@ -1,0 +1,59 @@
+// aten::_softmax and aten::_log_softmax.
+#include "host/kernels/kernel.hpp"
+#include "host/kernels/rows.hpp"
+
+namespace etb::host {
+namespace {
+
+// Rows are converted into scratch unless they are dense; 16-bit floats are computed in float32.
+template <class T>
+etb_status run_rows(KernelContext& context, const Tensor& self, const DimSet& dims, bool is_log,
+                    Tensor& out) {
+  const VectorTable& table = vector_table(context);
+  RowWalk from(self, dims), to(out, dims);
+  const int64_t count = from.row_numel();
+  T* buffer = nullptr;
+  if (from.dense<T>(kDtypeOf<T>) == nullptr || to.dense<T>(kDtypeOf<T>) == nullptr) {
+    buffer = context.allocate_array<T>(count);
+    if (buffer == nullptr) return context.fail_scratch(static_cast<uint64_t>(count) * sizeof(T));
+  }
+  for (int64_t row = 0; row < from.row_count(); ++row, from.advance(), to.advance()) {
+    const T* x = from.dense<T>(kDtypeOf<T>);
+    T* y = to.dense<T>(kDtypeOf<T>);
+    if (x == nullptr) from.load(*table.conversions, kComputeOf<T>, buffer, 0, count);
+    table.rows<T>().softmax(y != nullptr ? y : buffer, x != nullptr ? x : buffer, count, is_log);
+    if (y == nullptr) to.store(*table.conversions, kComputeOf<T>, buffer, 0, count);
+  }
+  return ETB_OK;
+}
+
+// _softmax(self, dim, half_to_float, out)
+template <bool is_log>
+etb_status softmax_out(KernelContext& context, EValue** args) {
+  const Tensor& self = args[0]->tensor();
+  Tensor& out = args[3]->tensor();
+  int dim = 0;
+  if (const etb_status status = wrap_dim(context, args[1]->to_int(), self.rank(), &dim); status != ETB_OK)
+    return status;
+  if (!is_floating(self.dtype()) || !is_floating(out.dtype())) {
+    return context.fail(ETB_INVALID_TYPE, "%s into %s, expected floats", to_text(self.dtype()),
+                        to_text(out.dtype()));
+  }
+  if (const etb_status status = resize_output(context, out, self.sizes()); status != ETB_OK) return status;
+  if (out.numel() == 0) return ETB_OK;
+  DimSet dims;
+  if (self.rank() > 0) dims.set(static_cast<size_t>(dim));
+  if (self.dtype() == Dtype::FLOAT64) return run_rows<double>(context, self, dims, is_log, out);
+  return run_rows<float>(context, self, dims, is_log, out);
+}
+
+constexpr Kernel kRows[] = {
+    {"aten::_softmax.out", "TibT", softmax_out<false>},
+    {"aten::_log_softmax.out", "TibT", softmax_out<true>},
+};
+
+}  // namespace
+
+ETB_PUBLISH_KERNELS(softmax, kRows);
+
+}  // namespace etb::host
