@@ -280,11 +280,13 @@ def magnitude(functional, name, bound, result):
 
 
 def rounded_steps(name, bound):
-    """PyTorch rounds these partial results to the 16-bit dtype: sums of a transposed convolution, the logarithm in _log_softmax.
-    Its own error is then a part of a 16-bit rounding of them, not of a float32 one."""
+    """PyTorch rounds these partial results to the 16-bit dtype: sums of a transposed convolution, the logarithm in _log_softmax, mean
+    and deviation of a batch norm. Its own error is then a part of a 16-bit rounding of them, not of a float32 one."""
     if bound[0].dtype not in (torch.float16, torch.bfloat16):
         return 1
-    return 128 if name == "aten::_log_softmax.out" else 64 if name == "aten::convolution.out" and bound[6] else 1
+    if name.startswith(("aten::_log_softmax", "aten::_native_batch_norm")):
+        return 128
+    return 64 if name == "aten::convolution.out" and bound[6] else 1
 
 
 def contiguous_result(t):

@@ -1,0 +1,466 @@
+// aten::native_layer_norm, native_group_norm and the batch norms.
+//
+// Statistics are taken in float blocks added in double (float64: all in double), the result is rounded once. 16-bit floats are
+// computed in float32; weights, biases and statistics may be of another float dtype than the input.
+#include <cmath>
+
+#include "host/kernels/kernel.hpp"
+#include "host/kernels/rows.hpp"
+
+namespace etb::host {
+namespace {
+
+// A vector of one value a channel (weight, bias, mean, variance) read as T; null tensors give null.
+template <class T>
+class Channels {
+ public:
+  // False when scratch is used up.
+  bool read(KernelContext& context, const Tensor* tensor, int64_t count) {
+    if (tensor == nullptr) return true;
+    if (tensor->dtype() == kDtypeOf<T> && tensor->is_contiguous()) {
+      values_ = tensor->data_as<T>();
+      return true;
+    }
+    T* buffer = context.allocate_array<T>(count);
+    if (buffer == nullptr) return false;
+    RowWalk(*tensor, DimSet().set())
+        .load(*vector_table(context).conversions, kComputeOf<T>, buffer, 0, count);
+    values_ = buffer;
+    return true;
+  }
+  const T* values() const { return values_; }
+  T value(int64_t index, T absent) const { return values_ != nullptr ? values_[index] : absent; }
+
+ private:
+  const T* values_ = nullptr;
+};
+
+const Tensor* tensor_or_null(const EValue& value) { return value.is_none() ? nullptr : &value.tensor(); }
+
+etb_status expect_floating(KernelContext& context, const char* what, const Tensor* tensor) {
+  if (tensor == nullptr || is_floating(tensor->dtype())) return ETB_OK;
+  return context.fail(ETB_INVALID_TYPE, "%s is %s, expected a float", what, to_text(tensor->dtype()));
+}
+
+etb_status expect_channels(KernelContext& context, const char* what, const Tensor* tensor, int64_t count) {
+  if (const etb_status status = expect_floating(context, what, tensor); status != ETB_OK) return status;
+  if (tensor == nullptr || tensor->numel() == count) return ETB_OK;
+  return context.fail(ETB_INVALID_ARGUMENT, "%s has sizes %s, expected %lld elements", what,
+                      SizesText(tensor->sizes()).text, static_cast<long long>(count));
+}
+
+struct Moments {
+  double mean, variance;  // variance divided by the count
+};
+
+template <class T>
+Moments moments(const VectorTable& table, const T* x, int64_t count) {
+  const double mean = table.rows<T>().sum(x, count) / static_cast<double>(count);
+  return {mean, table.rows<T>().squared_deviations(x, count, mean) / static_cast<double>(count)};
+}
+
+void store_value(const VectorTable& table, const Tensor& out, int64_t index, double value) {
+  if (out.numel() <= index) return;
+  const int64_t offset = row_major_offset(out, index) * static_cast<int64_t>(element_nbytes(out.dtype()));
+  table.conversions->store[static_cast<int>(out.dtype())][static_cast<int>(Compute::kDouble)](
+      out.data_as<char>() + offset, &value, 1, 1);
+}
+
+// --- layer norm -------------------------------------------------------------------------------------------------------------
+
+template <class T>
+etb_status layer_norm_rows(KernelContext& context, const Tensor& input, const DimSet& dims,
+                           const Tensor* weight, const Tensor* bias, double eps, Tensor& out,
+                           Tensor& mean_out, Tensor& rstd_out) {
+  const VectorTable& table = vector_table(context);
+  RowWalk from(input, dims), to(out, dims);
+  const int64_t count = from.row_numel();
+  Channels<T> weights, biases;
+  T* buffer = context.allocate_array<T>(count);
+  if (buffer == nullptr || !weights.read(context, weight, count) || !biases.read(context, bias, count)) {
+    return context.fail_scratch(static_cast<uint64_t>(count) * 3 * sizeof(T));
+  }
+  for (int64_t row = 0; row < from.row_count(); ++row, from.advance(), to.advance()) {
+    const T* x = from.dense<T>(kDtypeOf<T>);
+    if (x == nullptr) from.load(*table.conversions, kComputeOf<T>, buffer, 0, count);
+    const Moments stats = moments(table, x != nullptr ? x : buffer, count);
+    const double rstd = 1.0 / std::sqrt(stats.variance + eps);
+    T* y = to.dense<T>(kDtypeOf<T>);
+    table.rows<T>().normalize(y != nullptr ? y : buffer, x != nullptr ? x : buffer, count,
+                              static_cast<T>(stats.mean), static_cast<T>(rstd), weights.values(),
+                              biases.values());
+    if (y == nullptr) to.store(*table.conversions, kComputeOf<T>, buffer, 0, count);
+    store_value(table, mean_out, row, stats.mean);
+    store_value(table, rstd_out, row, rstd);
+  }
+  return ETB_OK;
+}
+
+// native_layer_norm(input, normalized_shape, weight, bias, eps, out, mean, rstd)
+etb_status layer_norm_out(KernelContext& context, EValue** args) {
+  const Tensor& input = args[0]->tensor();
+  const IntList shape = args[1]->ints();
+  const Tensor *weight = tensor_or_null(*args[2]), *bias = tensor_or_null(*args[3]);
+  Tensor& out = args[5]->tensor();
+  const int rank = input.rank(), first = rank - static_cast<int>(shape.size());
+  if (shape.empty() || first < 0)
+    return context.fail(ETB_INVALID_ARGUMENT, "%zu normalized dims of rank %d", shape.size(), rank);
+  DimSet dims;
+  int64_t count = 1, stat_sizes[kMaxRank];
+  for (int dim = 0; dim < rank; ++dim) {
+    stat_sizes[dim] = dim < first ? input.size(dim) : 1;
+    if (dim < first) continue;
+    if (shape[static_cast<size_t>(dim - first)] != input.size(dim)) {
+      return context.fail(ETB_INVALID_ARGUMENT, "dim %d of %s is normalized as %lld", dim,
+                          SizesText(input.sizes()).text,
+                          static_cast<long long>(shape[static_cast<size_t>(dim - first)]));
+    }
+    dims.set(static_cast<size_t>(dim));
+    count *= input.size(dim);
+  }
+  if (const etb_status status = expect_floating(context, "input", &input); status != ETB_OK) return status;
+  if (const etb_status status = expect_floating(context, "output", &out); status != ETB_OK) return status;
+  if (const etb_status status = expect_channels(context, "weight", weight, count); status != ETB_OK)
+    return status;
+  if (const etb_status status = expect_channels(context, "bias", bias, count); status != ETB_OK)
+    return status;
+  if (const etb_status status = resize_output(context, out, input.sizes()); status != ETB_OK) return status;
+  for (int i = 6; i < 8; ++i) {
+    const std::span<const int64_t> sizes(stat_sizes, static_cast<size_t>(rank));
+    if (const etb_status status = expect_floating(context, "statistics", &args[i]->tensor());
+        status != ETB_OK)
+      return status;
+    if (const etb_status status = resize_output(context, args[i]->tensor(), sizes); status != ETB_OK)
+      return status;
+  }
+  if (input.numel() == 0 && count == 0) return ETB_OK;
+  const double eps = args[4]->to_double();
+  if (input.dtype() == Dtype::FLOAT64) {
+    return layer_norm_rows<double>(context, input, dims, weight, bias, eps, out, args[6]->tensor(),
+                                   args[7]->tensor());
+  }
+  return layer_norm_rows<float>(context, input, dims, weight, bias, eps, out, args[6]->tensor(),
+                                args[7]->tensor());
+}
+
+// --- one scale and shift a channel --------------------------------------------------------------------------------------------
+
+// out[n, c, ...] = input[n, c, ...] * scale(n, c) + shift(n, c)
+template <class T, class ScaleShift>
+etb_status apply_affine(KernelContext& context, const Tensor& input, Tensor& out, ScaleShift scale_shift) {
+  const VectorTable& table = vector_table(context);
+  DimSet dims;
+  for (int dim = 2; dim < input.rank(); ++dim) dims.set(static_cast<size_t>(dim));
+  RowWalk from(input, dims), to(out, dims);
+  constexpr int64_t kChunk = 1024;
+  alignas(64) T buffer[kChunk];
+  const int64_t channels = input.size(1);
+  for (int64_t row = 0; row < from.row_count(); ++row, from.advance(), to.advance()) {
+    const auto [scale, shift] = scale_shift(row / channels, row % channels);
+    const T* x = from.dense<T>(kDtypeOf<T>);
+    T* y = to.dense<T>(kDtypeOf<T>);
+    if (x != nullptr && y != nullptr) {
+      table.rows<T>().affine(y, x, from.row_numel(), scale, shift);
+      continue;
+    }
+    for (int64_t begin = 0; begin < from.row_numel(); begin += kChunk) {
+      const int64_t count = std::min(kChunk, from.row_numel() - begin);
+      from.load(*table.conversions, kComputeOf<T>, buffer, begin, count);
+      table.rows<T>().affine(buffer, buffer, count, scale, shift);
+      to.store(*table.conversions, kComputeOf<T>, buffer, begin, count);
+    }
+  }
+  return ETB_OK;
+}
+
+// The same for channels that are innermost (channels_last): whole rows of channels at once.
+template <class T>
+etb_status apply_affine_channels_last(KernelContext& context, const Tensor& input, Tensor& out,
+                                      const T* scales, const T* shifts) {
+  const VectorTable& table = vector_table(context);
+  const int64_t channels = input.size(1);
+  const T* x = input.data_as<T>();
+  T* y = out.data_as<T>();
+  for (int64_t i = 0; i < input.numel(); i += channels)
+    table.rows<T>().normalize(y + i, x + i, channels, T(0), T(1), scales, shifts);
+  return ETB_OK;
+}
+
+template <class T>
+etb_status normalize_channels(KernelContext& context, const Tensor& input, Tensor& out,
+                              const Channels<T>& weight, const Channels<T>& bias, const double* means,
+                              const double* rstds) {
+  const int64_t channels = input.size(1);
+  T* scales = context.allocate_array<T>(channels);
+  T* shifts = context.allocate_array<T>(channels);
+  if (scales == nullptr || shifts == nullptr)
+    return context.fail_scratch(static_cast<uint64_t>(channels) * 2 * sizeof(T));
+  for (int64_t c = 0; c < channels; ++c) {
+    const double scale = rstds[c] * static_cast<double>(weight.value(c, T(1)));
+    scales[c] = static_cast<T>(scale);
+    shifts[c] = static_cast<T>(static_cast<double>(bias.value(c, T(0))) - means[c] * scale);
+  }
+  if (input.dtype() == kDtypeOf<T> && out.dtype() == kDtypeOf<T> && input.has_layout_of(out) &&
+      channels > 1 && input.stride(1) == 1) {
+    return apply_affine_channels_last<T>(context, input, out, scales, shifts);
+  }
+  struct Pair {
+    T scale, shift;
+  };
+  return apply_affine<T>(context, input, out, [&](int64_t, int64_t c) { return Pair{scales[c], shifts[c]}; });
+}
+
+etb_status check_batch_norm(KernelContext& context, const Tensor& input, const Tensor* weight,
+                            const Tensor* bias, Tensor& out) {
+  if (input.rank() < 2)
+    return context.fail(ETB_INVALID_ARGUMENT, "the input has rank %d, expected at least 2", input.rank());
+  if (const etb_status status = expect_floating(context, "input", &input); status != ETB_OK) return status;
+  if (const etb_status status = expect_floating(context, "output", &out); status != ETB_OK) return status;
+  if (const etb_status status = expect_channels(context, "weight", weight, input.size(1)); status != ETB_OK)
+    return status;
+  if (const etb_status status = expect_channels(context, "bias", bias, input.size(1)); status != ETB_OK)
+    return status;
+  return resize_output(context, out, input.sizes());
+}
+
+template <class T>
+etb_status batch_norm_eval(KernelContext& context, const Tensor& input, const Tensor* weight,
+                           const Tensor* bias, const Tensor& mean, const Tensor& var, double eps,
+                           Tensor& out) {
+  const int64_t channels = input.size(1);
+  Channels<T> weights, biases;
+  Channels<double> mean_values, var_values;
+  double* rstds = context.allocate_array<double>(channels);
+  const bool has_room = rstds != nullptr && weights.read(context, weight, channels) &&
+                        biases.read(context, bias, channels) && mean_values.read(context, &mean, channels) &&
+                        var_values.read(context, &var, channels);
+  if (!has_room) return context.fail_scratch(static_cast<uint64_t>(channels) * 5 * sizeof(double));
+  for (int64_t c = 0; c < channels; ++c) rstds[c] = 1.0 / std::sqrt(var_values.values()[c] + eps);
+  return normalize_channels<T>(context, input, out, weights, biases, mean_values.values(), rstds);
+}
+
+// Takes mean and variance of every channel over batch and positions; scratch arrays of `channels` doubles.
+template <class T>
+void channel_moments(const VectorTable& table, const Tensor& input, double* means, double* variances) {
+  DimSet dims;
+  for (int dim = 0; dim < input.rank(); ++dim) dims.set(static_cast<size_t>(dim), dim != 1);
+  RowWalk walk(input, dims);
+  constexpr int64_t kChunk = 1024;
+  alignas(64) T buffer[kChunk];
+  const auto for_each_chunk = [&](auto visit) {
+    double total = 0.0;
+    for (int64_t begin = 0; begin < walk.row_numel(); begin += kChunk) {
+      const int64_t count = std::min(kChunk, walk.row_numel() - begin);
+      walk.load(*table.conversions, kComputeOf<T>, buffer, begin, count);
+      total += visit(count);
+    }
+    return total / static_cast<double>(walk.row_numel());
+  };
+  for (int64_t c = 0; c < walk.row_count(); ++c, walk.advance()) {
+    means[c] = for_each_chunk([&](int64_t count) { return table.rows<T>().sum(buffer, count); });
+    variances[c] = for_each_chunk(
+        [&](int64_t count) { return table.rows<T>().squared_deviations(buffer, count, means[c]); });
+  }
+}
+
+template <class T>
+etb_status batch_norm_train(KernelContext& context, const Tensor& input, const Tensor* weight,
+                            const Tensor* bias, Tensor* running_mean, Tensor* running_var, double momentum,
+                            double eps, Tensor& out, Tensor& save_mean, Tensor& save_invstd) {
+  const VectorTable& table = vector_table(context);
+  const int64_t channels = input.size(1);
+  Channels<T> weights, biases;
+  double* means = context.allocate_array<double>(channels);
+  double* rstds = context.allocate_array<double>(channels);
+  if (means == nullptr || rstds == nullptr || !weights.read(context, weight, channels) ||
+      !biases.read(context, bias, channels)) {
+    return context.fail_scratch(static_cast<uint64_t>(channels) * 4 * sizeof(double));
+  }
+  channel_moments<T>(table, input, means, rstds);
+  const double count = channels == 0 ? 0.0 : static_cast<double>(input.numel() / channels);
+  Channels<double> old_mean, old_var;
+  if (running_mean != nullptr &&
+      (!old_mean.read(context, running_mean, channels) || !old_var.read(context, running_var, channels))) {
+    return context.fail_scratch(static_cast<uint64_t>(channels) * 2 * sizeof(double));
+  }
+  for (int64_t c = 0; c < channels; ++c) {
+    const double variance = rstds[c];
+    rstds[c] = 1.0 / std::sqrt(variance + eps);
+    store_value(table, save_mean, c, means[c]);
+    store_value(table, save_invstd, c, rstds[c]);
+    if (running_mean == nullptr) continue;
+    store_value(table, *running_mean, c, momentum * means[c] + (1.0 - momentum) * old_mean.values()[c]);
+    store_value(table, *running_var, c,
+                momentum * variance * count / (count - 1.0) + (1.0 - momentum) * old_var.values()[c]);
+  }
+  return normalize_channels<T>(context, input, out, weights, biases, means, rstds);
+}
+
+// (input, weight, bias, running_mean, running_var, momentum, eps, out, save_mean, save_invstd); the statistics outputs are empty.
+etb_status batch_norm_no_training_out(KernelContext& context, EValue** args) {
+  const Tensor& input = args[0]->tensor();
+  const Tensor *weight = tensor_or_null(*args[1]), *bias = tensor_or_null(*args[2]);
+  Tensor& out = args[7]->tensor();
+  if (const etb_status status = check_batch_norm(context, input, weight, bias, out); status != ETB_OK)
+    return status;
+  const Tensor &mean = args[3]->tensor(), &var = args[4]->tensor();
+  if (const etb_status status = expect_channels(context, "running_mean", &mean, input.size(1));
+      status != ETB_OK)
+    return status;
+  if (const etb_status status = expect_channels(context, "running_var", &var, input.size(1));
+      status != ETB_OK)
+    return status;
+  const int64_t none = 0;
+  for (int i = 8; i < 10; ++i) {
+    if (const etb_status status = resize_output(context, args[i]->tensor(), {&none, 1}); status != ETB_OK)
+      return status;
+  }
+  if (input.numel() == 0) return ETB_OK;
+  const double eps = args[6]->to_double();
+  if (input.dtype() == Dtype::FLOAT64)
+    return batch_norm_eval<double>(context, input, weight, bias, mean, var, eps, out);
+  return batch_norm_eval<float>(context, input, weight, bias, mean, var, eps, out);
+}
+
+etb_status batch_norm_legit(KernelContext& context, EValue** args, Tensor* running_mean, Tensor* running_var,
+                            EValue** rest) {
+  const Tensor& input = args[0]->tensor();
+  const Tensor *weight = tensor_or_null(*args[1]), *bias = tensor_or_null(*args[2]);
+  const bool is_training = rest[0]->to_bool() || running_mean == nullptr;
+  const double momentum = rest[1]->to_double(), eps = rest[2]->to_double();
+  Tensor &out = rest[3]->tensor(), &save_mean = rest[4]->tensor(), &save_invstd = rest[5]->tensor();
+  if (const etb_status status = check_batch_norm(context, input, weight, bias, out); status != ETB_OK)
+    return status;
+  const int64_t channels = input.size(1);
+  if (const etb_status status = expect_channels(context, "running_mean", running_mean, channels);
+      status != ETB_OK)
+    return status;
+  if (const etb_status status = expect_channels(context, "running_var", running_var, channels);
+      status != ETB_OK)
+    return status;
+  const int64_t stat_size = is_training ? channels : 0;
+  for (Tensor* stat : {&save_mean, &save_invstd}) {
+    if (const etb_status status = expect_floating(context, "statistics", stat); status != ETB_OK)
+      return status;
+    if (const etb_status status = resize_output(context, *stat, {&stat_size, 1}); status != ETB_OK)
+      return status;
+  }
+  if (input.numel() == 0) return ETB_OK;
+  const bool is_double = input.dtype() == Dtype::FLOAT64;
+  if (!is_training) {
+    return is_double
+               ? batch_norm_eval<double>(context, input, weight, bias, *running_mean, *running_var, eps, out)
+               : batch_norm_eval<float>(context, input, weight, bias, *running_mean, *running_var, eps, out);
+  }
+  return is_double ? batch_norm_train<double>(context, input, weight, bias, running_mean, running_var,
+                                              momentum, eps, out, save_mean, save_invstd)
+                   : batch_norm_train<float>(context, input, weight, bias, running_mean, running_var,
+                                             momentum, eps, out, save_mean, save_invstd);
+}
+
+// (input, weight, bias, running_mean, running_var, training, momentum, eps, out, save_mean, save_invstd)
+etb_status batch_norm_legit_out(KernelContext& context, EValue** args) {
+  return batch_norm_legit(context, args, &args[3]->tensor(), &args[4]->tensor(), args + 5);
+}
+
+// (input, weight, bias, training, momentum, eps, out, save_mean, save_invstd)
+etb_status batch_norm_no_stats_out(KernelContext& context, EValue** args) {
+  return batch_norm_legit(context, args, nullptr, nullptr, args + 3);
+}
+
+// --- group norm ---------------------------------------------------------------------------------------------------------------
+
+template <class T>
+etb_status group_norm(KernelContext& context, const Tensor& input, const Tensor* weight, const Tensor* bias,
+                      int64_t groups, double eps, Tensor& out, Tensor& mean_out, Tensor& rstd_out) {
+  const VectorTable& table = vector_table(context);
+  const int64_t channels = input.size(1), batch = input.size(0), per_group = channels / groups;
+  Channels<T> weights, biases;
+  double* means = context.allocate_array<double>(batch * groups);
+  double* rstds = context.allocate_array<double>(batch * groups);
+  if (means == nullptr || rstds == nullptr || !weights.read(context, weight, channels) ||
+      !biases.read(context, bias, channels)) {
+    return context.fail_scratch(static_cast<uint64_t>(batch * groups) * 2 * sizeof(double) +
+                                static_cast<uint64_t>(channels) * 2 * sizeof(T));
+  }
+  DimSet dims;
+  for (int dim = 2; dim < input.rank(); ++dim) dims.set(static_cast<size_t>(dim));
+  constexpr int64_t kChunk = 1024;
+  alignas(64) T buffer[kChunk];
+  // Two passes over the channels of each group: sums first, deviations from the mean then.
+  for (int pass = 0; pass < 2; ++pass) {
+    RowWalk walk(input, dims);
+    const double count = static_cast<double>(per_group * walk.row_numel());
+    for (int64_t row = 0; row < walk.row_count(); ++row, walk.advance()) {
+      const int64_t group = row / per_group;
+      double& total = pass == 0 ? means[group] : rstds[group];
+      if (row % per_group == 0) total = 0.0;
+      for (int64_t begin = 0; begin < walk.row_numel(); begin += kChunk) {
+        const int64_t length = std::min(kChunk, walk.row_numel() - begin);
+        walk.load(*table.conversions, kComputeOf<T>, buffer, begin, length);
+        total += pass == 0 ? table.rows<T>().sum(buffer, length)
+                           : table.rows<T>().squared_deviations(buffer, length, means[group]);
+      }
+      if (row % per_group == per_group - 1)
+        total = pass == 0 ? total / count : 1.0 / std::sqrt(total / count + eps);
+    }
+  }
+  for (int64_t i = 0; i < batch * groups; ++i) {
+    store_value(table, mean_out, i, means[i]);
+    store_value(table, rstd_out, i, rstds[i]);
+  }
+  struct Pair {
+    T scale, shift;
+  };
+  return apply_affine<T>(context, input, out, [&](int64_t n, int64_t c) {
+    const int64_t group = n * groups + c / per_group;
+    const double scale = rstds[group] * static_cast<double>(weights.value(c, T(1)));
+    return Pair{static_cast<T>(scale),
+                static_cast<T>(static_cast<double>(biases.value(c, T(0))) - means[group] * scale)};
+  });
+}
+
+// native_group_norm(input, weight, bias, N, C, HxW, group, eps, out, mean, rstd)
+etb_status group_norm_out(KernelContext& context, EValue** args) {
+  const Tensor& input = args[0]->tensor();
+  const Tensor *weight = tensor_or_null(*args[1]), *bias = tensor_or_null(*args[2]);
+  Tensor& out = args[8]->tensor();
+  if (const etb_status status = check_batch_norm(context, input, weight, bias, out); status != ETB_OK)
+    return status;
+  const int64_t groups = args[6]->to_int(), batch = args[3]->to_int(), channels = args[4]->to_int();
+  if (batch != input.size(0) || channels != input.size(1) || groups < 1 || channels % groups != 0) {
+    return context.fail(ETB_INVALID_ARGUMENT, "input %s as N %lld, C %lld in %lld groups",
+                        SizesText(input.sizes()).text, static_cast<long long>(batch),
+                        static_cast<long long>(channels), static_cast<long long>(groups));
+  }
+  const int64_t sizes[2] = {batch, groups};
+  for (int i = 9; i < 11; ++i) {
+    if (const etb_status status = expect_floating(context, "statistics", &args[i]->tensor());
+        status != ETB_OK)
+      return status;
+    if (const etb_status status = resize_output(context, args[i]->tensor(), sizes); status != ETB_OK)
+      return status;
+  }
+  if (input.numel() == 0) return ETB_OK;
+  const double eps = args[7]->to_double();
+  if (input.dtype() == Dtype::FLOAT64) {
+    return group_norm<double>(context, input, weight, bias, groups, eps, out, args[9]->tensor(),
+                              args[10]->tensor());
+  }
+  return group_norm<float>(context, input, weight, bias, groups, eps, out, args[9]->tensor(),
+                           args[10]->tensor());
+}
+
+constexpr Kernel kRows[] = {
+    {"aten::native_layer_norm.out", "TIttdTTT", layer_norm_out},
+    {"aten::native_group_norm.out", "TttiiiidTTT", group_norm_out},
+    {"aten::_native_batch_norm_legit_no_training.out", "TttTTddTTT", batch_norm_no_training_out},
+    {"aten::_native_batch_norm_legit.out", "TttTTbddTTT", batch_norm_legit_out},
+    {"aten::_native_batch_norm_legit.no_stats_out", "TttbddTTT", batch_norm_no_stats_out},
+};
+
+}  // namespace
+
+ETB_PUBLISH_KERNELS(norm, kRows);
+
+}  // namespace etb::host

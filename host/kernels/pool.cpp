@@ -1,0 +1,246 @@
+// aten::avg_pool2d/3d and max_pool2d/3d_with_indices. Two spatial dims are treated as three.
+#include <algorithm>
+#include <limits>
+
+#include "host/kernels/kernel.hpp"
+#include "host/kernels/rows.hpp"
+
+namespace etb::host {
+namespace {
+
+// Entries are depth, height, width.
+struct Window {
+  int spatial_rank;
+  int64_t in[3], out[3], kernel[3], stride[3], padding[3], dilation[3];
+
+  etb_status read(KernelContext& context, const Tensor& self, int rank, const IntList& kernels,
+                  const IntList& strides, const IntList& paddings, const IntList* dilations, bool ceil_mode) {
+    spatial_rank = rank;
+    if (self.rank() != rank + 1 && self.rank() != rank + 2) {
+      return context.fail(ETB_INVALID_ARGUMENT, "the input has rank %d, expected %d or %d", self.rank(),
+                          rank + 1, rank + 2);
+    }
+    for (int dim = 0; dim < 3; ++dim) {
+      const int own = dim - (3 - rank);
+      in[dim] = own < 0 ? 1 : self.size(self.rank() - rank + own);
+      kernel[dim] = stride[dim] = dilation[dim] = 1;
+      padding[dim] = 0;
+      constexpr int64_t kLargest = int64_t{1} << 31;  // so that no product below overflows
+      if (own >= 0) {
+        const bool fits = item(kernels, own, &kernel[dim]) &&
+                          item(strides.empty() ? kernels : strides, own, &stride[dim]) &&
+                          item(paddings, own, &padding[dim]) &&
+                          (dilations == nullptr || item(*dilations, own, &dilation[dim]));
+        if (!fits || kernel[dim] < 1 || stride[dim] < 1 || dilation[dim] < 1 || padding[dim] < 0 ||
+            2 * padding[dim] > kernel[dim] || kernel[dim] >= kLargest || stride[dim] >= kLargest ||
+            dilation[dim] >= kLargest || in[dim] >= kLargest) {
+          return context.fail(ETB_INVALID_ARGUMENT,
+                              "kernel, stride, padding or dilation of spatial dim %d is out of range", own);
+        }
+      }
+      const int64_t room = in[dim] + 2 * padding[dim] - dilation[dim] * (kernel[dim] - 1) - 1;
+      if (room < 0 && !(ceil_mode && room + stride[dim] > 0)) {
+        return context.fail(ETB_INVALID_ARGUMENT, "a window of %lld does not fit into %lld",
+                            static_cast<long long>(kernel[dim]), static_cast<long long>(in[dim]));
+      }
+      out[dim] = (room + (ceil_mode ? stride[dim] - 1 : 0)) / stride[dim] + 1;
+      if (ceil_mode && (out[dim] - 1) * stride[dim] >= in[dim] + padding[dim])
+        --out[dim];  // a window must start inside
+    }
+    return ETB_OK;
+  }
+
+  static bool item(const IntList& list, int dim, int64_t* out_value) {
+    if (list.empty()) return false;
+    if (list.size() > 1 && static_cast<size_t>(dim) >= list.size()) return false;
+    *out_value = list.size() == 1 ? list[0] : list[static_cast<size_t>(dim)];
+    return true;
+  }
+
+  etb_status resize(KernelContext& context, const Tensor& self, Tensor& result) const {
+    int64_t sizes[kMaxRank];
+    const int lead = self.rank() - spatial_rank;
+    for (int dim = 0; dim < self.rank(); ++dim)
+      sizes[dim] = dim < lead ? self.size(dim) : out[3 - spatial_rank + dim - lead];
+    return resize_output(context, result, {sizes, static_cast<size_t>(self.rank())});
+  }
+
+  DimSet spatial_dims(const Tensor& self) const {
+    DimSet dims;
+    for (int dim = self.rank() - spatial_rank; dim < self.rank(); ++dim) dims.set(static_cast<size_t>(dim));
+    return dims;
+  }
+  int64_t in_numel() const { return in[0] * in[1] * in[2]; }
+  int64_t out_numel() const { return out[0] * out[1] * out[2]; }
+};
+
+// The part of a window along one dim that lies within the input: positions first, first + dilation, ... below end.
+struct Range {
+  int64_t first, end;
+};
+Range clip(const Window& window, int dim, int64_t index) {
+  int64_t first = index * window.stride[dim] - window.padding[dim];
+  const int64_t end = std::min(first + window.dilation[dim] * (window.kernel[dim] - 1) + 1, window.in[dim]);
+  while (first < 0) first += window.dilation[dim];
+  return {first, end};
+}
+
+// Calls pool(x, y) for every plane, converted to T; `second` is one more output of the planes' sizes, of int64, or null.
+template <class T, class Pool>
+etb_status for_each_plane(KernelContext& context, const Window& window, const Tensor& self, Tensor& out,
+                          Tensor* second, Pool pool) {
+  const VectorTable& table = vector_table(context);
+  const DimSet dims = window.spatial_dims(self);
+  RowWalk from(self, dims), to(out, dims), to_second(second != nullptr ? *second : out, dims);
+  T* x = context.allocate_array<T>(window.in_numel());
+  T* y = context.allocate_array<T>(window.out_numel());
+  int64_t* indices = context.allocate_array<int64_t>(second != nullptr ? window.out_numel() : 0);
+  if (x == nullptr || y == nullptr || indices == nullptr) {
+    return context.fail_scratch(static_cast<uint64_t>(window.in_numel() + 2 * window.out_numel()) * 8);
+  }
+  for (int64_t plane = 0; plane < to.row_count(); ++plane) {
+    from.load(*table.conversions, kComputeOf<T>, x, 0, window.in_numel());
+    pool(x, y, indices);
+    to.store(*table.conversions, kComputeOf<T>, y, 0, window.out_numel());
+    if (second != nullptr)
+      to_second.store(*table.conversions, Compute::kInt64, indices, 0, window.out_numel());
+    from.advance();
+    to.advance();
+    to_second.advance();
+  }
+  return ETB_OK;
+}
+
+template <class T>
+void max_pool_plane(const Window& window, const T* x, T* y, int64_t* indices) {
+  int64_t at = 0;
+  for (int64_t d = 0; d < window.out[0]; ++d) {
+    const Range depths = clip(window, 0, d);
+    for (int64_t r = 0; r < window.out[1]; ++r) {
+      const Range rows = clip(window, 1, r);
+      for (int64_t c = 0; c < window.out[2]; ++c, ++at) {
+        const Range columns = clip(window, 2, c);
+        int64_t best = (depths.first * window.in[1] + rows.first) * window.in[2] + columns.first;
+        T largest = x[best];
+        for (int64_t i = depths.first; i < depths.end; i += window.dilation[0]) {
+          for (int64_t j = rows.first; j < rows.end; j += window.dilation[1]) {
+            for (int64_t k = columns.first; k < columns.end; k += window.dilation[2]) {
+              const int64_t position = (i * window.in[1] + j) * window.in[2] + k;
+              const T value = x[position];
+              if (value > largest || value != value) largest = value, best = position;
+            }
+          }
+        }
+        y[at] = largest;
+        indices[at] = best;
+      }
+    }
+  }
+}
+
+// max_pool(self, kernel_size, stride, padding, dilation, ceil_mode, out, indices)
+template <int rank>
+etb_status max_pool_out(KernelContext& context, EValue** args) {
+  const Tensor& self = args[0]->tensor();
+  Tensor &out = args[6]->tensor(), &indices = args[7]->tensor();
+  Window window;
+  const IntList dilations = args[4]->ints();
+  if (const etb_status status = window.read(context, self, rank, args[1]->ints(), args[2]->ints(),
+                                            args[3]->ints(), &dilations, args[5]->to_bool());
+      status != ETB_OK) {
+    return status;
+  }
+  if (out.dtype() != self.dtype() || indices.dtype() != Dtype::INT64 || !is_arithmetic(self.dtype())) {
+    return context.fail(ETB_INVALID_TYPE, "%s into %s with indices %s", to_text(self.dtype()),
+                        to_text(out.dtype()), to_text(indices.dtype()));
+  }
+  if (const etb_status status = window.resize(context, self, out); status != ETB_OK) return status;
+  if (const etb_status status = window.resize(context, self, indices); status != ETB_OK) return status;
+  if (out.numel() == 0) return ETB_OK;
+  return with_compute(self.dtype(), [&](auto type) {
+    using T = decltype(type);
+    return for_each_plane<T>(context, window, self, out, &indices,
+                             [&](const T* x, T* y, int64_t* z) { max_pool_plane(window, x, y, z); });
+  });
+}
+
+// Where windows are averaged: the divisor counts padding or not, or is given.
+struct Divisor {
+  bool counts_padding;
+  int64_t given;  // 0 when not
+
+  int64_t value(const Window& window, const int64_t (&index)[3], int64_t inside_count) const {
+    if (given != 0) return given;
+    if (!counts_padding) return inside_count;
+    int64_t count = 1;
+    for (int dim = 0; dim < 3; ++dim) {
+      const int64_t first = index[dim] * window.stride[dim] - window.padding[dim];
+      count *= std::min(first + window.kernel[dim], window.in[dim] + window.padding[dim]) - first;
+    }
+    return count;
+  }
+};
+
+template <class T>
+void avg_pool_plane(const Window& window, const Divisor& divisor, const T* x, T* y) {
+  int64_t index[3], at = 0;
+  for (index[0] = 0; index[0] < window.out[0]; ++index[0]) {
+    const Range depths = clip(window, 0, index[0]);
+    for (index[1] = 0; index[1] < window.out[1]; ++index[1]) {
+      const Range rows = clip(window, 1, index[1]);
+      for (index[2] = 0; index[2] < window.out[2]; ++index[2], ++at) {
+        const Range columns = clip(window, 2, index[2]);
+        T sum = 0;
+        for (int64_t i = depths.first; i < depths.end; ++i) {
+          for (int64_t j = rows.first; j < rows.end; ++j) {
+            const T* row = x + (i * window.in[1] + j) * window.in[2];
+            for (int64_t k = columns.first; k < columns.end; ++k) sum += row[k];
+          }
+        }
+        const int64_t inside =
+            (depths.end - depths.first) * (rows.end - rows.first) * (columns.end - columns.first);
+        y[at] =
+            inside <= 0 ? T(0) : static_cast<T>(sum / static_cast<T>(divisor.value(window, index, inside)));
+      }
+    }
+  }
+}
+
+// avg_pool(self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override, out)
+template <int rank>
+etb_status avg_pool_out(KernelContext& context, EValue** args) {
+  const Tensor& self = args[0]->tensor();
+  Tensor& out = args[7]->tensor();
+  Window window;
+  if (const etb_status status = window.read(context, self, rank, args[1]->ints(), args[2]->ints(),
+                                            args[3]->ints(), nullptr, args[4]->to_bool());
+      status != ETB_OK) {
+    return status;
+  }
+  const Divisor divisor = {args[5]->to_bool(), args[6]->is_none() ? 0 : args[6]->to_int()};
+  if (!args[6]->is_none() && divisor.given == 0)
+    return context.fail(ETB_INVALID_ARGUMENT, "the divisor is 0");
+  if (out.dtype() != self.dtype() || !is_arithmetic(self.dtype())) {
+    return context.fail(ETB_INVALID_TYPE, "%s into %s", to_text(self.dtype()), to_text(out.dtype()));
+  }
+  if (const etb_status status = window.resize(context, self, out); status != ETB_OK) return status;
+  if (out.numel() == 0) return ETB_OK;
+  return with_compute(self.dtype(), [&](auto type) {
+    using T = decltype(type);
+    return for_each_plane<T>(context, window, self, out, nullptr,
+                             [&](const T* x, T* y, int64_t*) { avg_pool_plane(window, divisor, x, y); });
+  });
+}
+
+constexpr Kernel kRows[] = {
+    {"aten::max_pool2d_with_indices.out", "TIIIIbTT", max_pool_out<2>},
+    {"aten::max_pool3d_with_indices.out", "TIIIIbTT", max_pool_out<3>},
+    {"aten::avg_pool2d.out", "TIIIbbnT", avg_pool_out<2>},
+    {"aten::avg_pool3d.out", "TIIIbbnT", avg_pool_out<3>},
+};
+
+}  // namespace
+
+ETB_PUBLISH_KERNELS(pool, kRows);
+
+}  // namespace etb::host
