@@ -2,6 +2,7 @@
 #include <charconv>
 #include <cmath>
 #include <cstring>
+#include <unordered_map>
 #include <unordered_set>
 
 #include "partitioner_sdk/ir/text.hpp"
@@ -282,6 +283,7 @@ bool is_name(std::string_view text) {
 std::vector<std::string> value_names(const Graph& graph) {
   std::vector<std::string> names(graph.values.size());
   std::unordered_set<std::string> taken;
+  std::unordered_map<std::string, uint32_t> next_ending;
   uint32_t next_number = 0;
   const auto assign = [&](ValueId id) {
     if (id == kNoValue) return;
@@ -291,7 +293,10 @@ std::vector<std::string> value_names(const Graph& graph) {
       return;
     }
     names[id] = wish;
-    for (uint32_t n = 1; !taken.insert(names[id]).second; ++n) names[id] = wish + "." + std::to_string(n);
+    // The counter keeps many values of one name from trying the same endings again and again.
+    for (uint32_t& n = next_ending[wish]; !taken.insert(names[id]).second;) {
+      names[id] = wish + "." + std::to_string(++n);
+    }
   };
   for (const Input& input : graph.inputs) assign(input.value);
   for (const Node& node : graph.nodes) {
