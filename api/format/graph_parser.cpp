@@ -1,74 +1,22 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
-#include <cstring>
-#include <limits>
 #include <optional>
 #include <tuple>
 #include <unordered_map>
-#include <utility>
 
-#include "api/format/graph_lexer.hpp"
 #include "api/format/graph_rules.hpp"
 #include "api/format/graph_text.hpp"
+#include "api/format/graph_type_parser.hpp"
+#include "api/format/graph_words.hpp"
 
 namespace etb::graph {
 namespace {
 
-std::optional<int32_t> find_dtype(std::string_view text) {
-#define ETB_DTYPE(name, value, bits, name_text) \
-  if (text == name_text) return value;
-#include "etb/dtype.def"
-#undef ETB_DTYPE
-  return std::nullopt;
-}
-
-std::optional<int64_t> find_layout(std::string_view text) {
-#define ETB_GRAPH_LAYOUT(name, value, name_text) \
-  if (text == name_text) return value;
-#include "etb/graph_kinds.def"
-  return std::nullopt;
-}
-
-std::optional<int64_t> find_memory_format(std::string_view text) {
-#define ETB_GRAPH_MEMORY_FORMAT(name, value, name_text) \
-  if (text == name_text) return value;
-#include "etb/graph_kinds.def"
-  return std::nullopt;
-}
-
-std::optional<uint32_t> find_input_kind(std::string_view text) {
-#define ETB_GRAPH_INPUT_KIND(name, value, name_text) \
-  if (text == name_text) return value;
-#include "etb/graph_kinds.def"
-  return std::nullopt;
-}
-
-std::optional<uint32_t> find_value_kind(std::string_view text) {
-#define ETB_GRAPH_VALUE_KIND(name, value, name_text) \
-  if (text == name_text) return value;
-#include "etb/graph_kinds.def"
-  return std::nullopt;
-}
-
-std::optional<uint32_t> find_scheme(std::string_view text) {
-#define ETB_GRAPH_QUANT_SCHEME(name, value, name_text) \
-  if (text == name_text) return value;
-#include "etb/graph_kinds.def"
-  return std::nullopt;
-}
-
-double to_double(uint64_t bits) {
-  double value;
-  std::memcpy(&value, &bits, sizeof(value));
-  return value;
-}
-
-// Recursive descent, one token ahead. One function a rule of docs/graph_image.md.
-class Parser {
+// Recursive descent. One function a rule of docs/graph_image.md.
+class Parser : TypeParser {
  public:
-  explicit Parser(std::string_view text) : text_(text), lexer_(text) {}
+  explicit Parser(std::string_view text) : TypeParser(text), text_(text) {}
   Result<ImageBytes> parse();
 
  private:
@@ -90,53 +38,18 @@ class Parser {
   Result<ValueDraft> parse_definition();
   Status parse_value_type(ValueDraft& value);
   Status parse_sym_int(ValueDraft& value);
-  Result<uint32_t> parse_spec();
-  Status parse_dim(SpecDraft& spec);
-  Status parse_order(SpecDraft& spec);
-  Result<std::pair<int64_t, int64_t>> parse_range();
-  Result<uint32_t> parse_expr();
-  Result<uint32_t> parse_sum();
-  Result<uint32_t> parse_product();
-  Result<uint32_t> parse_operand();
-  Result<uint32_t> parse_call(uint32_t kind);
-  Result<QuantDraft> parse_quant(uint32_t scheme);
-  Status parse_quant_field(QuantDraft& quant, const std::string& field);
   Result<ArgumentDraft> parse_argument();
   Result<ArgumentDraft> parse_unnamed_argument();
   Result<ArgumentDraft> parse_argument_word(const Token& word);
   Result<ArgumentDraft> parse_empty_list(uint32_t kind);
   Result<ArgumentDraft> parse_list();
   Status parse_list_item(ArgumentDraft& list);
-  Result<double> parse_float();
-  Result<double> parse_float_word(const Token& word);
-  Result<std::string> parse_in_parentheses(TokenKind kind);
-
-  Status advance();
-  Status expect(std::string_view sign);
-  Status expect_word(std::string_view word);
-  Result<bool> accept(std::string_view sign);
-  Result<bool> accept_word(std::string_view word);
-  Result<std::string> take(TokenKind kind, const char* what);
-  Result<int64_t> take_int();
-  Result<uint32_t> take_u32();
-  Result<std::vector<uint8_t>> take_hex();
-  Result<uint32_t> take_constant();
   Result<Defined> take_value();
-  tl::unexpected<Error> fail(const std::string& message) const {
-    return text_error(token_.line, token_.column, message);
-  }
-  tl::unexpected<Error> unexpected(const std::string& expected) const;
 
   std::string_view text_;
-  Lexer lexer_;
-  Token token_;
-  Builder builder_{""};
-  std::unordered_map<std::string, uint32_t> symbols_;
-  std::unordered_map<std::string, uint32_t> constants_;
   std::unordered_map<std::string, uint32_t> graphs_;
   std::unordered_map<std::string, Defined> values_;  // of the graph at hand
   uint32_t value_count_ = 0;                         // of that graph, so far
-  uint32_t expr_term_count_ = 0;                     // of the formula at hand
 };
 
 Result<ImageBytes> Parser::parse() {
@@ -245,7 +158,7 @@ Status Parser::parse_graph(uint32_t index) {
 }
 
 Result<bool> Parser::parse_input(GraphBuilder& graph) {
-  const auto kind = token_.kind == TokenKind::kWord ? find_input_kind(token_.text) : std::nullopt;
+  const auto kind = token_.kind == TokenKind::kWord ? find_code(kInputKindWords, token_.text) : std::nullopt;
   if (!kind) return false;
   ETB_TRY(advance());
   InputDraft input;
@@ -358,14 +271,15 @@ Result<ValueDraft> Parser::parse_definition() {
 }
 
 Status Parser::parse_value_type(ValueDraft& value) {
-  const auto kind = token_.kind == TokenKind::kWord ? find_value_kind(token_.text) : std::nullopt;
+  const auto kind = token_.kind == TokenKind::kWord ? find_code(kValueKindWords, token_.text) : std::nullopt;
   if (kind == ETB_GRAPH_VALUE_SYM_INT) return parse_sym_int(value);
   if (kind && kind != ETB_GRAPH_VALUE_TENSOR) {
     value.kind = *kind;
     return advance();
   }
   ETB_ASSIGN(value.spec, parse_spec());
-  const auto scheme = token_.kind == TokenKind::kWord ? find_scheme(token_.text) : std::nullopt;
+  const auto scheme =
+      token_.kind == TokenKind::kWord ? find_code(kQuantSchemeWords, token_.text) : std::nullopt;
   if (!scheme) return {};
   ETB_TRY(advance());
   ETB_ASSIGN(QuantDraft quant, parse_quant(*scheme));
@@ -383,183 +297,6 @@ Status Parser::parse_sym_int(ValueDraft& value) {
   }
   if (!token_.is("{")) return {};
   ETB_ASSIGN(std::tie(value.min, value.max), parse_range());
-  return {};
-}
-
-Result<uint32_t> Parser::parse_spec() {
-  const auto dtype = token_.kind == TokenKind::kWord ? find_dtype(token_.text) : std::nullopt;
-  if (!dtype) return unexpected("a type");
-  ETB_TRY(advance());
-  SpecDraft spec;
-  spec.dtype = *dtype;
-  ETB_TRY(expect("["));
-  while (!token_.is("]")) {
-    if (!spec.sizes.empty()) ETB_TRY(expect(","));
-    if (spec.sizes.size() == ETB_MAX_RANK) return fail(fmt::format("more than {} dimensions", ETB_MAX_RANK));
-    ETB_TRY(parse_dim(spec));
-  }
-  ETB_TRY(advance());
-  ETB_ASSIGN(const bool has_order, accept_word("order"));
-  if (has_order) ETB_TRY(parse_order(spec));
-  return builder_.add_spec(std::move(spec));
-}
-
-// "10", or a formula or "?" and its range: "4*s0{8..40}"
-Status Parser::parse_dim(SpecDraft& spec) {
-  DynamicDimDraft dim;
-  dim.dim = static_cast<uint32_t>(spec.sizes.size());
-  ETB_ASSIGN(const bool is_anonymous, accept("?"));
-  int64_t size = 0;
-  if (!is_anonymous) {
-    size = token_.as_int;
-    const bool is_int = token_.kind == TokenKind::kInt;
-    ETB_ASSIGN(dim.expr, parse_expr());
-    if (is_int && expr_term_count_ == 1 && !token_.is("{")) {
-      spec.sizes.push_back(size);
-      return {};
-    }
-  }
-  ETB_ASSIGN(std::tie(dim.min, size), parse_range());
-  spec.sizes.push_back(size == ETB_GRAPH_UNBOUNDED ? -1 : size);
-  spec.dynamic_dims.push_back(dim);
-  return {};
-}
-
-Status Parser::parse_order(SpecDraft& spec) {
-  ETB_TRY(expect("("));
-  while (!token_.is(")")) {
-    if (!spec.dim_order.empty()) ETB_TRY(expect(","));
-    ETB_ASSIGN(const uint32_t dim, take_u32());
-    if (dim >= spec.sizes.size()) return fail(fmt::format("dimension {} of {}", dim, spec.sizes.size()));
-    spec.dim_order.push_back(static_cast<uint8_t>(dim));
-  }
-  return advance();
-}
-
-// "{2..10}", either end may be missing
-Result<std::pair<int64_t, int64_t>> Parser::parse_range() {
-  std::pair<int64_t, int64_t> range(INT64_MIN, ETB_GRAPH_UNBOUNDED);
-  ETB_TRY(expect("{"));
-  if (!token_.is("..")) {
-    ETB_ASSIGN(range.first, take_int());
-  }
-  ETB_TRY(expect(".."));
-  if (!token_.is("}")) {
-    ETB_ASSIGN(range.second, take_int());
-  }
-  ETB_TRY(expect("}"));
-  return range;
-}
-
-Result<uint32_t> Parser::parse_expr() {
-  expr_term_count_ = 0;
-  return parse_sum();
-}
-
-Result<uint32_t> Parser::parse_sum() {
-  ETB_ASSIGN(uint32_t sum, parse_product());
-  while (token_.is("+")) {
-    ETB_TRY(advance());
-    ETB_ASSIGN(const uint32_t right, parse_product());
-    sum = builder_.add_expr(ETB_GRAPH_EXPR_ADD, sum, right);
-  }
-  return sum;
-}
-
-Result<uint32_t> Parser::parse_product() {
-  ETB_ASSIGN(uint32_t product, parse_operand());
-  while (token_.is("*") || token_.is("//")) {
-    const uint32_t kind = token_.is("*") ? ETB_GRAPH_EXPR_MUL : ETB_GRAPH_EXPR_FLOOR_DIV;
-    ETB_TRY(advance());
-    ETB_ASSIGN(const uint32_t right, parse_operand());
-    product = builder_.add_expr(kind, product, right);
-  }
-  return product;
-}
-
-// The number of terms bounds the depth of this recursion and of every other one over the formula.
-Result<uint32_t> Parser::parse_operand() {
-  if (++expr_term_count_ > ETB_GRAPH_MAX_EXPR_TERMS) {
-    return fail(fmt::format("a formula of more than {} terms", ETB_GRAPH_MAX_EXPR_TERMS));
-  }
-  if (token_.kind == TokenKind::kInt) {
-    ETB_ASSIGN(const int64_t value, take_int());
-    return builder_.add_int_expr(value);
-  }
-  if (token_.is("(")) {
-    ETB_TRY(advance());
-    ETB_ASSIGN(const uint32_t inner, parse_sum());
-    ETB_TRY(expect(")"));
-    return inner;
-  }
-  if (token_.is_word("mod")) return parse_call(ETB_GRAPH_EXPR_MOD);
-  if (token_.is_word("min")) return parse_call(ETB_GRAPH_EXPR_MINIMUM);
-  if (token_.is_word("max")) return parse_call(ETB_GRAPH_EXPR_MAXIMUM);
-  const auto symbol = symbols_.find(std::string(token_.text));
-  if (token_.kind != TokenKind::kWord || symbol == symbols_.end()) return unexpected("a number or a symbol");
-  ETB_TRY(advance());
-  return builder_.add_symbol_expr(symbol->second);
-}
-
-Result<uint32_t> Parser::parse_call(uint32_t kind) {
-  ETB_TRY(advance());
-  ETB_TRY(expect("("));
-  ETB_ASSIGN(const uint32_t left, parse_sum());
-  ETB_TRY(expect(","));
-  ETB_ASSIGN(const uint32_t right, parse_sum());
-  ETB_TRY(expect(")"));
-  return builder_.add_expr(kind, left, right);
-}
-
-Result<QuantDraft> Parser::parse_quant(uint32_t scheme) {
-  QuantDraft quant;
-  quant.scheme = scheme;
-  ETB_TRY(expect("("));
-  for (bool is_first = true; !token_.is(")"); is_first = false) {
-    if (!is_first) ETB_TRY(expect(","));
-    ETB_ASSIGN(const std::string field, take(TokenKind::kWord, "a field of the quantisation"));
-    ETB_TRY(expect("="));
-    ETB_TRY(parse_quant_field(quant, field));
-  }
-  ETB_TRY(advance());
-  return quant;
-}
-
-Status Parser::parse_quant_field(QuantDraft& quant, const std::string& field) {
-  if (field == "scale") {
-    ETB_ASSIGN(quant.scale, parse_float());
-  } else if (field == "zero_point") {
-    ETB_ASSIGN(quant.zero_point, take_int());
-  } else if (field == "min") {
-    ETB_ASSIGN(quant.quant_min, take_int());
-  } else if (field == "max") {
-    ETB_ASSIGN(quant.quant_max, take_int());
-  } else if (field == "axis") {
-    ETB_ASSIGN(quant.axis, take_u32());
-  } else if (field == "scales") {
-    ETB_ASSIGN(quant.scales, take_constant());
-  } else if (field == "zero_points") {
-    ETB_ASSIGN(quant.zero_points, take_constant());
-  } else if (field == "codec") {
-    ETB_ASSIGN(quant.codec, take(TokenKind::kString, "a string"));
-  } else if (field == "data") {
-    ETB_ASSIGN(quant.codec_data, take_hex());
-  } else if (field == "real") {
-    const auto dtype = token_.kind == TokenKind::kWord ? find_dtype(token_.text) : std::nullopt;
-    if (!dtype) return unexpected("a dtype");
-    quant.expressed_dtype = *dtype;
-    return advance();
-  } else if (field == "blocks") {
-    ETB_TRY(expect("["));
-    while (!token_.is("]")) {
-      if (!quant.block_sizes.empty()) ETB_TRY(expect(","));
-      ETB_ASSIGN(const int64_t size, take_int());
-      quant.block_sizes.push_back(size);
-    }
-    return advance();
-  } else {
-    return fail(fmt::format("unknown field '{}' of the quantisation", field));
-  }
   return {};
 }
 
@@ -612,33 +349,33 @@ Result<ArgumentDraft> Parser::parse_argument_word(const Token& word) {
   if (text == "none") return none_arg();
   if (text == "true" || text == "false") return bool_arg(text == "true");
   if (text == "inf" || text == "nan") {
-    ETB_ASSIGN(const double value, parse_float_word(word));
+    ETB_ASSIGN(const double value, take_float_after(word));
     return float_arg(value);
   }
-  if (const auto dtype = find_dtype(text)) return code_arg(ETB_GRAPH_ARGUMENT_DTYPE, *dtype);
+  if (const auto dtype = find_code(kDtypeWords, text)) return code_arg(ETB_GRAPH_ARGUMENT_DTYPE, *dtype);
   if (text == "ints") return parse_empty_list(ETB_GRAPH_ARGUMENT_INTS);
   if (text == "floats") return parse_empty_list(ETB_GRAPH_ARGUMENT_FLOATS);
   if (text == "bools") return parse_empty_list(ETB_GRAPH_ARGUMENT_BOOLS);
   if (text == "strings") return parse_empty_list(ETB_GRAPH_ARGUMENT_STRINGS);
   if (text == "values") return parse_empty_list(ETB_GRAPH_ARGUMENT_VALUES);
   if (text == "device") {
-    ETB_ASSIGN(std::string device, parse_in_parentheses(TokenKind::kString));
+    ETB_ASSIGN(std::string device, take_in_parentheses(TokenKind::kString));
     return device_arg(std::move(device));
   }
   if (text == "layout") {
-    ETB_ASSIGN(const std::string layout, parse_in_parentheses(TokenKind::kWord));
-    if (const auto code = find_layout(layout)) return code_arg(ETB_GRAPH_ARGUMENT_LAYOUT, *code);
+    ETB_ASSIGN(const std::string layout, take_in_parentheses(TokenKind::kWord));
+    if (const auto code = find_code(kLayoutWords, layout)) return code_arg(ETB_GRAPH_ARGUMENT_LAYOUT, *code);
   }
   if (text == "memory_format") {
-    ETB_ASSIGN(const std::string format, parse_in_parentheses(TokenKind::kWord));
-    if (const auto code = find_memory_format(format))
+    ETB_ASSIGN(const std::string format, take_in_parentheses(TokenKind::kWord));
+    if (const auto code = find_code(kMemoryFormatWords, format))
       return code_arg(ETB_GRAPH_ARGUMENT_MEMORY_FORMAT, *code);
   }
   if (text == "complex") {
     ETB_TRY(expect("("));
-    ETB_ASSIGN(const double real, parse_float());
+    ETB_ASSIGN(const double real, take_float());
     ETB_TRY(expect(","));
-    ETB_ASSIGN(const double imaginary, parse_float());
+    ETB_ASSIGN(const double imaginary, take_float());
     ETB_TRY(expect(")"));
     return complex_arg(real, imaginary);
   }
@@ -703,117 +440,11 @@ Status Parser::parse_list_item(ArgumentDraft& list) {
     return add(ETB_GRAPH_ARGUMENT_BOOLS, list.ints, int64_t{token.text == "true"});
   }
   if (token.is_word("inf") || token.is_word("nan")) {
-    ETB_ASSIGN(const double value, parse_float_word(token));
+    ETB_ASSIGN(const double value, take_float_after(token));
     return add(ETB_GRAPH_ARGUMENT_FLOATS, list.floats, value);
   }
   return text_error(token.line, token.column,
                     fmt::format("expected an item of a list, found '{}'", printable(token.text)));
-}
-
-Result<double> Parser::parse_float() {
-  const Token token = token_;
-  ETB_TRY(advance());
-  if (token.kind == TokenKind::kFloat) return token.as_float;
-  if (token.is_word("inf") || token.is_word("nan")) return parse_float_word(token);
-  return text_error(token.line, token.column,
-                    fmt::format("expected a float, found '{}'", printable(token.text)));
-}
-
-// "inf", "nan", or "nan(0x7ff8000000000001)" with the bits. `word` was taken.
-Result<double> Parser::parse_float_word(const Token& word) {
-  if (word.text == "inf") return std::numeric_limits<double>::infinity();
-  constexpr uint64_t kQuietNan = 0x7ff8000000000000;
-  ETB_ASSIGN(const bool has_bits, accept("("));
-  if (!has_bits) return to_double(kQuietNan);
-  ETB_ASSIGN(const std::vector<uint8_t> bytes, take_hex());
-  if (bytes.size() != sizeof(uint64_t)) return fail("a nan has 16 digits");
-  ETB_TRY(expect(")"));
-  uint64_t bits = 0;
-  for (const uint8_t byte : bytes) bits = bits << 8 | byte;
-  const double value = to_double(bits);
-  return std::isnan(value) ? Result<double>(value) : fail("these bits are no nan");
-}
-
-Result<std::string> Parser::parse_in_parentheses(TokenKind kind) {
-  ETB_TRY(expect("("));
-  ETB_ASSIGN(std::string text, take(kind, kind == TokenKind::kString ? "a string" : "a word"));
-  ETB_TRY(expect(")"));
-  return text;
-}
-
-Status Parser::advance() {
-  ETB_ASSIGN(token_, lexer_.next());
-  return {};
-}
-
-tl::unexpected<Error> Parser::unexpected(const std::string& expected) const {
-  const bool is_end = token_.kind == TokenKind::kEnd;
-  return fail(fmt::format("expected {}, found {}", expected,
-                          is_end ? std::string("the end") : "'" + printable(token_.text) + "'"));
-}
-
-Status Parser::expect(std::string_view sign) {
-  return token_.is(sign) ? advance() : unexpected(fmt::format("'{}'", sign));
-}
-
-Status Parser::expect_word(std::string_view word) {
-  return token_.is_word(word) ? advance() : unexpected(fmt::format("'{}'", word));
-}
-
-Result<bool> Parser::accept(std::string_view sign) {
-  if (!token_.is(sign)) return false;
-  ETB_TRY(advance());
-  return true;
-}
-
-Result<bool> Parser::accept_word(std::string_view word) {
-  if (!token_.is_word(word)) return false;
-  ETB_TRY(advance());
-  return true;
-}
-
-Result<std::string> Parser::take(TokenKind kind, const char* what) {
-  if (token_.kind != kind) return unexpected(what);
-  std::string text = kind == TokenKind::kWord ? std::string(token_.text) : token_.name;
-  ETB_TRY(advance());
-  return text;
-}
-
-Result<int64_t> Parser::take_int() {
-  if (token_.kind != TokenKind::kInt) return unexpected("an int");
-  const int64_t value = token_.as_int;
-  ETB_TRY(advance());
-  return value;
-}
-
-Result<uint32_t> Parser::take_u32() {
-  if (token_.kind != TokenKind::kInt || token_.as_int < 0 || token_.as_int > UINT32_MAX) {
-    return unexpected("a number from 0 to 4294967295");
-  }
-  const auto value = static_cast<uint32_t>(token_.as_int);
-  ETB_TRY(advance());
-  return value;
-}
-
-Result<std::vector<uint8_t>> Parser::take_hex() {
-  if (token_.kind != TokenKind::kHex) return unexpected("0x and digits");
-  const std::string_view digits = token_.text;
-  if (digits.size() % 2 != 0) return fail("an odd number of digits");
-  const auto value_of = [](char digit) { return digit <= '9' ? digit - '0' : digit - 'a' + 10; };
-  std::vector<uint8_t> bytes(digits.size() / 2);
-  for (size_t i = 0; i < bytes.size(); ++i) {
-    bytes[i] = static_cast<uint8_t>(value_of(digits[2 * i]) * 16 + value_of(digits[2 * i + 1]));
-  }
-  ETB_TRY(advance());
-  return bytes;
-}
-
-Result<uint32_t> Parser::take_constant() {
-  const auto constant = constants_.find(token_.name);
-  if (token_.kind != TokenKind::kString) return unexpected("the key of a constant");
-  if (constant == constants_.end()) return fail(fmt::format("no constant '{}'", printable(token_.name)));
-  ETB_TRY(advance());
-  return constant->second;
 }
 
 Result<Parser::Defined> Parser::take_value() {

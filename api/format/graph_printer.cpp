@@ -5,65 +5,10 @@
 #include <cstring>
 
 #include "api/format/graph_text.hpp"
-#include "api/format/tensor_layout.hpp"
+#include "api/format/graph_words.hpp"
 
 namespace etb::graph {
 namespace {
-
-const char* text_of_layout(int64_t code) {
-  switch (code) {
-#define ETB_GRAPH_LAYOUT(name, value, text) \
-  case value:                               \
-    return text;
-#include "etb/graph_kinds.def"
-    default:
-      return "?";
-  }
-}
-
-const char* text_of_memory_format(int64_t code) {
-  switch (code) {
-#define ETB_GRAPH_MEMORY_FORMAT(name, value, text) \
-  case value:                                      \
-    return text;
-#include "etb/graph_kinds.def"
-    default:
-      return "?";
-  }
-}
-
-const char* text_of_input(uint32_t kind) {
-  switch (kind) {
-#define ETB_GRAPH_INPUT_KIND(name, value, text) \
-  case value:                                   \
-    return text;
-#include "etb/graph_kinds.def"
-    default:
-      return "?";
-  }
-}
-
-const char* text_of_value(uint32_t kind) {
-  switch (kind) {
-#define ETB_GRAPH_VALUE_KIND(name, value, text) \
-  case value:                                   \
-    return text;
-#include "etb/graph_kinds.def"
-    default:
-      return "?";
-  }
-}
-
-const char* text_of_scheme(uint32_t scheme) {
-  switch (scheme) {
-#define ETB_GRAPH_QUANT_SCHEME(name, value, text) \
-  case value:                                     \
-    return text;
-#include "etb/graph_kinds.def"
-    default:
-      return "?";
-  }
-}
 
 class Printer {
  public:
@@ -181,7 +126,7 @@ void Printer::print_graph() {
 
 void Printer::print_input(uint32_t index) {
   const etb_graph_input input = graph_->input(index);
-  put("  {} ", text_of_input(input.kind));
+  put("  {} ", text_of(kInputKindWords, input.kind));
   put_definition(index);
   if (input.constant != kNone) {
     out_ += " = ";
@@ -305,7 +250,7 @@ void Printer::put_definition(uint32_t index) {
       if (value.quant != kNone) put_quant(view_.quant(value.quant));
       break;
     case ETB_GRAPH_VALUE_SYM_INT:
-      out_ += text_of_value(value.kind);
+      out_ += text_of(kValueKindWords, value.kind);
       if (value.expr != kNone) {
         out_ += '(';
         put_expr(value.expr, 0);
@@ -314,7 +259,7 @@ void Printer::put_definition(uint32_t index) {
       if (value.min != INT64_MIN || value.max != ETB_GRAPH_UNBOUNDED) put_range(value.min, value.max);
       break;
     default:
-      out_ += text_of_value(value.kind);
+      out_ += text_of(kValueKindWords, value.kind);
       break;
   }
   if (value.alias == ETB_GRAPH_ALIAS_NONE) return;
@@ -323,7 +268,7 @@ void Printer::put_definition(uint32_t index) {
 }
 
 void Printer::put_spec(const etb_graph_spec& spec) {
-  put("{}[", format::dtype_text(static_cast<uint8_t>(spec.dtype)));
+  put("{}[", text_of(kDtypeWords, spec.dtype));
   bool is_identity = true;
   for (uint32_t dim = 0; dim < spec.rank; ++dim) {
     is_identity = is_identity && spec.dim_order[dim] == dim;
@@ -396,7 +341,7 @@ void Printer::put_expr(uint32_t index, int precedence) {
 }
 
 void Printer::put_quant(const etb_graph_quant& quant) {
-  put(" {}(", text_of_scheme(quant.scheme));
+  put(" {}(", text_of(kQuantSchemeWords, quant.scheme));
   const auto put_constants = [&] {
     out_ += "scales=";
     put_string(view_.constant(quant.scales).key);
@@ -433,7 +378,7 @@ void Printer::put_quant(const etb_graph_quant& quant) {
       break;
   }
   if (quant.scheme != ETB_GRAPH_QUANT_OPAQUE) put("min={}, max={}, ", quant.quant_min, quant.quant_max);
-  put("real={})", format::dtype_text(static_cast<uint8_t>(quant.expressed_dtype)));
+  put("real={})", text_of(kDtypeWords, quant.expressed_dtype));
 }
 
 template <class Items, class Put>
@@ -459,11 +404,11 @@ void Printer::put_argument(const Argument& arg) {
     case ETB_GRAPH_ARGUMENT_STRING:
       return put_string(arg.as_string());
     case ETB_GRAPH_ARGUMENT_DTYPE:
-      return put("{}", format::dtype_text(static_cast<uint8_t>(arg.c().as_int)));
+      return put("{}", text_of(kDtypeWords, arg.c().as_int));
     case ETB_GRAPH_ARGUMENT_LAYOUT:
-      return put("layout({})", text_of_layout(arg.c().as_int));
+      return put("layout({})", text_of(kLayoutWords, arg.c().as_int));
     case ETB_GRAPH_ARGUMENT_MEMORY_FORMAT:
-      return put("memory_format({})", text_of_memory_format(arg.c().as_int));
+      return put("memory_format({})", text_of(kMemoryFormatWords, arg.c().as_int));
     case ETB_GRAPH_ARGUMENT_DEVICE:
       out_ += "device(";
       put_string(arg.as_string());

@@ -1,0 +1,44 @@
+// Internal to the text parser: one token ahead, and the steps that every rule is made of.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "api/format/graph_lexer.hpp"
+
+namespace etb::graph {
+
+class TokenCursor {
+ protected:
+  explicit TokenCursor(std::string_view text) : lexer_(text) {}
+
+  Status advance();
+  // Goes over what must come now, or says what came instead.
+  Status expect(std::string_view sign);
+  Status expect_word(std::string_view word);
+  // Goes over what may come now; whether it did.
+  Result<bool> accept(std::string_view sign);
+  Result<bool> accept_word(std::string_view word);
+
+  Result<std::string> take(TokenKind kind, const char* what);
+  Result<int64_t> take_int();
+  Result<uint32_t> take_u32();
+  Result<std::vector<uint8_t>> take_hex();
+  Result<double> take_float();
+  Result<double> take_float_after(const Token& word);  // "inf" or "nan" was taken
+  Result<std::string> take_in_parentheses(TokenKind kind);
+
+  tl::unexpected<Error> fail(const std::string& message) const {
+    return text_error(token_.line, token_.column, message);
+  }
+  tl::unexpected<Error> unexpected(const std::string& expected) const;
+
+  Token token_;
+
+ private:
+  Lexer lexer_;
+};
+
+}  // namespace etb::graph
