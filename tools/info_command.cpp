@@ -1,10 +1,13 @@
 // `etbackend info NAME`: all of a plugin's manifest, and what this machine makes of it. Runs no plugin's code.
+// `etbackend info FILE.pte`: what is in a program.
 #include <fmt/format.h>
 
 #include <memory>
 
 #include "host/registry/manifest_lines.hpp"
 #include "tools/plugin_registry.hpp"
+#include "tools/program_info/program_report.hpp"
+#include "tools/run/npy.hpp"
 
 namespace etb::tools {
 namespace {
@@ -14,6 +17,7 @@ using host::PluginEntry;
 struct Options {
   std::string name;
   bool json = false;
+  std::string html_path;
 };
 
 // The best entry that the name means; unlike for use, one that would not load will do, and so will an invalid manifest.
@@ -53,7 +57,25 @@ void print(const PluginEntry& entry, std::ostream& out) {
   for (const std::string& line : host::manifest_lines(*entry.manifest)) out << line << '\n';
 }
 
+Result<ExitCode> show_program(const Options& options, Session& session) {
+  ETB_ASSIGN(const ProgramFile file, read_program_file(options.name));
+  const nlohmann::ordered_json report = report_program(file);
+  if (!options.html_path.empty()) {
+    const std::string html = format_html(file, report);
+    ETB_TRY(write_bytes(options.html_path, std::as_bytes(std::span(html))));
+  }
+  if (options.json)
+    session.out << report.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) << '\n';
+  else
+    session.out << format_report(report);
+  return ExitCode::OK;
+}
+
 Result<ExitCode> run(const Options& options, Session& session) {
+  if (options.name.ends_with(".pte")) return show_program(options, session);
+  if (!options.html_path.empty())
+    return make_error(Code::INVALID_ARGUMENT,
+                      "--html draws a program (.pte), '" + options.name + "' is none");
   host::RegistryOptions registry_opts = registry_options(session);
   registry_opts.check_digests = true;
   const host::Registry registry(registry_opts);
@@ -71,11 +93,17 @@ Result<ExitCode> run(const Options& options, Session& session) {
 
 void register_info(CLI::App& app, Session& session) {
   auto options = std::make_shared<Options>();
-  CLI::App* command =
-      app.add_subcommand("info", "Print all of a plugin's manifest and what this machine makes of it");
-  command->add_option("NAME", options->name, "Plugin id, delegate id, alias, or path of a manifest found")
+  CLI::App* command = app.add_subcommand(
+      "info", "Print all of a plugin's manifest and what this machine makes of it, or what is in a program");
+  command
+      ->add_option("NAME", options->name,
+                   "Plugin id, delegate id, alias, path of a manifest found; or a program (.pte)")
       ->required();
-  command->add_flag("--json", options->json, "The manifest as JSON");
+  command->add_flag("--json", options->json, "The manifest, or the report on a program, as JSON");
+  command
+      ->add_option("--html", options->html_path,
+                   "Also write a page that draws the program's memory over time")
+      ->type_name("FILE");
   run_as(command, session, [options, &session] { return run(*options, session); });
 }
 

@@ -3,10 +3,13 @@
 
 #include <filesystem>
 #include <iostream>
+#include <map>
 #include <nlohmann/json.hpp>
 
+#include "host/delegates/plugin_delegates.hpp"
 #include "host/module/module.hpp"
 #include "tools/command.hpp"
+#include "tools/plugin_registry.hpp"
 #include "tools/run/describe_value.hpp"
 #include "tools/run/method_inputs.hpp"
 #include "tools/run/npy.hpp"
@@ -30,6 +33,7 @@ struct Options {
   uint32_t repeat = 1;
   uint32_t warmup = 0;
   uint32_t threads = 1;
+  std::vector<std::string> backend_pins;
   std::string load_mode = "mmap";
   uint64_t timeout_ms = 0;
   bool json = false;
@@ -111,16 +115,55 @@ Status write_outputs(const Options& options, const std::vector<host::EValue>& ou
   return {};
 }
 
-std::vector<std::string> delegate_ids(const host::MethodMeta& meta) {
-  std::vector<std::string> ids;
-  for (uint32_t i = 0; i < meta.view().delegate_count(); ++i) {
-    const std::string id(meta.view().delegate(i).id());
-    if (std::find(ids.begin(), ids.end(), id) == ids.end()) ids.push_back(id);
+// "id=plugin" pairs.
+Result<std::map<std::string, std::string>> parse_pins(const std::vector<std::string>& texts) {
+  std::map<std::string, std::string> pins;
+  for (const std::string& text : texts) {
+    const size_t at = text.find('=');
+    if (at == 0 || at == std::string::npos || at + 1 == text.size()) {
+      return make_error(Code::INVALID_ARGUMENT, fmt::format("--backend-pin '{}', expected id=plugin", text));
+    }
+    pins[text.substr(0, at)] = text.substr(at + 1);
   }
-  return ids;
+  return pins;
 }
 
-Json to_json(const Options& options, const Times& times, const host::MethodMeta& meta,
+// Searches for plugins when a program first names one, so that other programs do not wait for the search.
+class SearchedDelegates final : public host::DelegateResolver {
+ public:
+  SearchedDelegates(host::RegistryOptions options, std::map<std::string, std::string> pins)
+      : options_(std::move(options)), pins_(std::move(pins)) {}
+
+  etb_status create(const host::DelegateRequest& request, host::MethodDelegate** out,
+                    etb_error* error) noexcept override {
+    if (delegates_ == nullptr) {
+      registry_ = std::make_unique<host::Registry>(options_);
+      delegates_ = std::make_unique<host::PluginDelegates>(*registry_);
+      for (const auto& [id, plugin] : pins_) delegates_->pin(id, plugin);
+    }
+    return delegates_->create(request, out, error);
+  }
+
+  Json to_json() const {
+    Json list = Json::array();
+    if (delegates_ == nullptr) return list;
+    for (const auto& decision : delegates_->decisions()) {
+      const host::Candidate* winner = decision->winner();
+      list.push_back({{"id", decision->name},
+                      {"plugin", winner == nullptr ? "" : winner->id},
+                      {"decision", Json::parse(host::to_json(*decision), nullptr, false)}});
+    }
+    return list;
+  }
+
+ private:
+  host::RegistryOptions options_;
+  std::map<std::string, std::string> pins_;
+  std::unique_ptr<host::Registry> registry_;
+  std::unique_ptr<host::PluginDelegates> delegates_;
+};
+
+Json to_json(const Options& options, const Times& times, const SearchedDelegates& delegates,
              const std::vector<host::EValue>& outputs, const MethodInputs& inputs) {
   Json report{{"file", options.file},
               {"method", options.method},
@@ -132,7 +175,7 @@ Json to_json(const Options& options, const Times& times, const host::MethodMeta&
               {"p90_us", percentile(times.runs_us, 0.9)},
               {"runs", times.runs_us.size()},
               {"peak_rss_kb", peak_rss_kb()},
-              {"backends", delegate_ids(meta)}};
+              {"backends", delegates.to_json()}};
   Json list = Json::array();
   for (const host::EValue& output : outputs) {
     if (!output.is_tensor()) {
@@ -168,6 +211,9 @@ Result<ExitCode> run(const Options& options, Session& session) {
   module_options.load_mode = to_load_mode(options.load_mode);
   module_options.data_files = options.data_files;
   module_options.thread_count = options.threads;
+  ETB_ASSIGN(auto pins, parse_pins(options.backend_pins));
+  SearchedDelegates delegates(registry_options(session), std::move(pins));
+  module_options.delegates = &delegates;
   Times times;
   const Stopwatch load_watch;
   ETB_ASSIGN(host::Module module, host::Module::open(options.file, module_options));
@@ -186,9 +232,9 @@ Result<ExitCode> run(const Options& options, Session& session) {
   ETB_ASSIGN(const std::vector<host::EValue> outputs, module.get_outputs(options.method));
   ETB_TRY(write_outputs(options, outputs));
   if (options.json) {
-    session.out
-        << to_json(options, times, meta, outputs, inputs).dump(2, ' ', false, Json::error_handler_t::replace)
-        << '\n';
+    session.out << to_json(options, times, delegates, outputs, inputs)
+                       .dump(2, ' ', false, Json::error_handler_t::replace)
+                << '\n';
   } else {
     print_text(options, times, outputs, inputs, session.out);
   }
@@ -224,6 +270,11 @@ void register_run(CLI::App& app, Session& session) {
   command->add_option("--warmup", options->warmup, "Runs before them")->capture_default_str();
   command->add_option("--threads", options->threads, "Threads for kernels, 0: all of the machine")
       ->capture_default_str();
+  command
+      ->add_option("--backend-pin", options->backend_pins,
+                   "Use this plugin for this delegate id, may be repeated")
+      ->type_name("ID=PLUGIN")
+      ->allow_extra_args(false);
   command->add_option("--load-mode", options->load_mode, "How the file comes into memory")
       ->check(CLI::IsMember({"mmap", "file", "mlock"}))
       ->capture_default_str();

@@ -6,6 +6,8 @@
 
 #include "etb/cpp/guard.hpp"
 
+#include "etb/cpp/fail.hpp"
+
 namespace etb::host {
 
 // ---- LentBytes
@@ -93,6 +95,7 @@ Status PluginDelegate::set_up(const DelegateRequest& request, std::span<const et
   input_count_ = info.input_count;
   slots_.resize(info.input_count + info.output_count);
   tensors_.resize(slots_.size());
+  ETB_TRY(note_arguments(request.arguments));
   if (info.scratch_bytes == 0) return {};
   const uint64_t alignment = std::max<uint64_t>(info.scratch_alignment, 1);
   if (info.scratch_bytes > (uint64_t{1} << 40) || alignment > 4096 || (alignment & (alignment - 1)) != 0) {
@@ -107,19 +110,35 @@ Status PluginDelegate::set_up(const DelegateRequest& request, std::span<const et
   return {};
 }
 
+// While a method loads, its tensors still have their largest sizes.
+Status PluginDelegate::note_arguments(std::span<EValue* const> arguments) {
+  if (arguments.empty()) return {};  // the program never calls this delegate
+  if (arguments.size() != slots_.size()) {
+    return make_error(Code::INCOMPATIBLE, "the program gives it " + std::to_string(arguments.size()) +
+                                              " arguments, the plugin takes " + std::to_string(input_count_) +
+                                              " inputs and " + std::to_string(slots_.size() - input_count_) +
+                                              " outputs");
+  }
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    if (!arguments[i]->is_tensor() || arguments[i]->tensor().dynamism() == Dynamism::kStatic) continue;
+    const auto sizes = arguments[i]->tensor().sizes();
+    std::copy(sizes.begin(), sizes.end(), slots_[i].upper_sizes.begin());
+    slots_[i].is_bound_known = true;
+  }
+  return {};
+}
+
 void PluginDelegate::bind_tensor(const Tensor& value, Slot& slot, etb_tensor& tensor) const noexcept {
   tensor.dtype = static_cast<etb_dtype>(value.dtype());
   tensor.rank = static_cast<uint32_t>(value.rank());
   std::copy(value.sizes().begin(), value.sizes().end(), slot.sizes.begin());
-  // A tensor starts with its largest sizes, and nobody but this delegate has changed an output's.
-  if (!slot.is_bound_known) {
-    slot.upper_sizes = slot.sizes;
-    slot.is_bound_known = true;
-  }
   tensor.sizes = slot.sizes.data();
-  tensor.strides = value.strides().data();
-  tensor.dim_order = value.dim_order().data();
-  tensor.upper_sizes = value.dynamism() == Dynamism::kBounded ? slot.upper_sizes.data() : nullptr;
+  // Row-major is what NULL means, and what the simplest plugins understand.
+  if (!value.is_contiguous()) {
+    tensor.strides = value.strides().data();
+    tensor.dim_order = value.dim_order().data();
+  }
+  tensor.upper_sizes = slot.is_bound_known ? slot.upper_sizes.data() : nullptr;
   tensor.data = value.data();
   tensor.capacity_bytes = value.capacity_bytes();
 }
@@ -131,6 +150,10 @@ etb_status PluginDelegate::bind(const EValue& value, uint32_t argument, etb_erro
   tensor.struct_size = ETB_INIT_SIZE(etb_tensor);
   tensor.role = argument < input_count_ ? ETB_ROLE_INPUT : ETB_ROLE_OUTPUT;
   if (value.is_tensor()) {
+    if (tensor.role == ETB_ROLE_OUTPUT && value.tensor().is_read_only()) {
+      return fail(error, ETB_INVALID_PROGRAM, "delegate argument %u: a constant, which an output cannot be",
+                  argument);
+    }
     bind_tensor(value.tensor(), slot, tensor);
     return ETB_OK;
   }

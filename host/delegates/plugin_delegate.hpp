@@ -58,6 +58,7 @@ class PluginDelegate final : public MethodDelegate {
   ~PluginDelegate() = default;
 
   Status set_up(const DelegateRequest& request, std::span<const etb_compile_spec> specs);
+  Status note_arguments(std::span<EValue* const> arguments);
   etb_status bind(const EValue& value, uint32_t argument, etb_error* error) noexcept;
   void bind_tensor(const Tensor& value, Slot& slot, etb_tensor& tensor) const noexcept;
 

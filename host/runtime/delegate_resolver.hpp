@@ -22,7 +22,8 @@ struct DelegateRequest {
   format::DelegateView compile_specs;  // its compile_spec(i)
   DataBlock* payload;                  // move it out to keep it; else it ends with this call
   const NamedDataMap* named_data;      // lives as long as the delegate
-  const PlatformHooks* platform;            // the same
+  const PlatformHooks* platform;       // the same
+  std::span<EValue* const> arguments;  // of its first call, tensors at their largest; none when never called
 };
 
 // One call of a delegate.

@@ -411,14 +411,15 @@ class MethodLoader {
   etb_status make_delegates() noexcept {
     for (uint32_t i = 0; i < view_.delegate_count(); ++i) {
       const auto delegate = view_.delegate(i);
-      if (const etb_status status = make_delegate(delegate, &state_.delegates[i]); status != ETB_OK) {
+      if (const etb_status status = make_delegate(i, delegate, &state_.delegates[i]); status != ETB_OK) {
         return fail_in(error_, status, "delegate %u '%.*s'", i, shown(delegate.id()), delegate.id().data());
       }
     }
     return ETB_OK;
   }
 
-  etb_status make_delegate(const format::DelegateView& delegate, MethodDelegate** out) noexcept {
+  etb_status make_delegate(uint32_t index, const format::DelegateView& delegate,
+                           MethodDelegate** out) noexcept {
     if (state_.options.delegates == nullptr) {
       return fail(error_, ETB_NOT_FOUND, "the program needs it and no delegates were given to load_method");
     }
@@ -428,8 +429,13 @@ class MethodLoader {
     } else {
       ETB_CHECK(state_.program->load_segment(delegate.payload_index(), &payload, error_));
     }
-    const DelegateRequest request{delegate.id(), state_.meta.name(), delegate,
-                                  &payload,      &state_.named_data, state_.options.platform};
+    DelegateRequest request{delegate.id(),      state_.meta.name(),      delegate, &payload,
+                            &state_.named_data, state_.options.platform, {}};
+    for (const Instruction& instruction : state_.instructions) {
+      if (instruction.kind != InstructionKind::kDelegate || instruction.delegate != index) continue;
+      request.arguments = {instruction.arguments, instruction.argument_count};
+      break;
+    }
     return state_.options.delegates->create(request, out, error_);
   }
 

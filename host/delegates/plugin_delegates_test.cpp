@@ -1,0 +1,105 @@
+// A method's delegates on a plugin over the C ABI, chosen by name from a table of linked plugins.
+#include "host/delegates/plugin_delegates.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "host/plugin/toy_plugin.hpp"
+#include "host/runtime/method_world.hpp"
+
+namespace etb::host {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+const etb_plugin_table* ETB_CALL query_toy(const etb_host*, uint32_t, uint32_t) {
+  return &toy_tables().plugin;
+}
+
+const etb_static_plugin kPlugins[] = {{ETB_INIT_SIZE(etb_static_plugin), 0, &query_toy, kToyBackend}};
+
+RegistryOptions linked_only() {
+  RegistryOptions options;
+  options.environment = [](const char*) { return std::optional<std::string>(); };
+  options.admin_path.clear();
+  options.static_plugins = kPlugins;
+  return options;
+}
+
+// y = delegate(x) for vectors of up to 4 floats.
+format::ProgramSpec program_with(const std::string& id, const std::string& payload, bool is_dynamic) {
+  format::ProgramSpec program = format::add_program(4);
+  auto& method = program.methods[0];
+  for (const size_t i : {0U, 1U}) {
+    std::get<format::TensorSpec>(method.values[i]).dynamism = is_dynamic ? 1 : 0;
+  }
+  method.inputs = {0};
+  method.outputs = {1};
+  method.delegates = {{id, 1, 0, {{"level", "3"}}}};
+  method.instructions = {{2, 0, 0, {0, 1}}};
+  program.segments = {payload};
+  return program;
+}
+
+TEST(PluginDelegates, RunTheNamedPlugin) {
+  Registry registry(linked_only());
+  PluginDelegates delegates(registry);
+  MethodWorld world(program_with(kToyBackend, kToyPayload, false));
+  world.options.delegates = &delegates;
+  ASSERT_EQ(world.load(), ETB_OK) << world.error.text;
+  FloatVector x({1, 2, 3, 4});
+  ASSERT_EQ(world.method.set_input(0, x.value(), &world.error), ETB_OK) << world.error.text;
+  ASSERT_EQ(world.method.execute(&world.error), ETB_OK) << world.error.text;
+  EXPECT_THAT(floats(world.method.output(0)), ElementsAre(2, 3, 4, 5));
+  ASSERT_EQ(delegates.decisions().size(), 1U);
+  EXPECT_EQ(delegates.decisions()[0]->name, kToyBackend);
+  EXPECT_NE(delegates.decisions()[0]->winner(), nullptr);
+}
+
+TEST(PluginDelegates, CarrySizesThatChange) {
+  Registry registry(linked_only());
+  PluginDelegates delegates(registry);
+  MethodWorld world(program_with(kToyBackend, kToyPayload, true));
+  world.options.delegates = &delegates;
+  ASSERT_EQ(world.load(), ETB_OK) << world.error.text;
+  for (const size_t count : {2U, 4U, 1U}) {
+    FloatVector x(std::vector<float>(count, 1));
+    ASSERT_EQ(world.method.set_input(0, x.value(), &world.error), ETB_OK) << world.error.text;
+    ASSERT_EQ(world.method.execute(&world.error), ETB_OK) << world.error.text;
+    EXPECT_EQ(floats(world.method.output(0)), std::vector<float>(count, 2));
+  }
+}
+
+TEST(PluginDelegates, NameAnIdThatNobodyServes) {
+  Registry registry(linked_only());
+  PluginDelegates delegates(registry);
+  MethodWorld world(program_with("NobodysBackend", kToyPayload, false));
+  world.options.delegates = &delegates;
+  EXPECT_EQ(world.load(), ETB_NOT_FOUND);
+  EXPECT_THAT(world.error.text, HasSubstr("delegate 0 'NobodysBackend'"));
+}
+
+TEST(PluginDelegates, RefuseAPayloadThatThePluginRefuses) {
+  Registry registry(linked_only());
+  PluginDelegates delegates(registry);
+  MethodWorld world(program_with(kToyBackend, "no toy", false));
+  world.options.delegates = &delegates;
+  EXPECT_NE(world.load(), ETB_OK);
+  EXPECT_THAT(world.error.text, HasSubstr(kToyBackend));
+}
+
+TEST(PluginDelegates, CountTheArgumentsOfTheProgram) {
+  Registry registry(linked_only());
+  PluginDelegates delegates(registry);
+  auto program = program_with(kToyBackend, kToyPayload, false);
+  program.methods[0].instructions[0].args = {0, 1, 2};
+  MethodWorld world(program);
+  world.options.delegates = &delegates;
+  EXPECT_EQ(world.load(), ETB_INCOMPATIBLE);
+  EXPECT_THAT(world.error.text,
+              HasSubstr("the program gives it 3 arguments, the plugin takes 1 inputs and 1 outputs"));
+}
+
+}  // namespace
+}  // namespace etb::host

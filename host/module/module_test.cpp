@@ -1,0 +1,227 @@
+// The application's API in C++ and C, on programs of the official exporter and built ones.
+#include "host/module/module.hpp"
+
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include "api/format/program_builder.hpp"
+#include "etb/module.h"
+
+namespace etb::host {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+std::string fixture(const std::string& name) {
+  return std::string(ETB_SOURCE_DIR) + "/tests/fixtures/programs/" + name;
+}
+
+std::vector<float> floats(const EValue& value) {
+  const auto* first = value.tensor().data_as<float>();
+  return {first, first + value.tensor().numel()};
+}
+
+OwnedTensor matrix(float scale) {
+  return OwnedTensor::make<float>({2, 3}, {scale, 2 * scale, 3 * scale, 4 * scale, 5 * scale, 6 * scale});
+}
+
+void expect_sum(Module& module) {
+  OwnedTensor x = matrix(1);
+  OwnedTensor y = matrix(10);
+  const auto outputs = module.forward({x.value(), y.value()});
+  ASSERT_TRUE(outputs) << outputs.error().message;
+  EXPECT_THAT(floats((*outputs)[0]), ElementsAre(11, 22, 33, 44, 55, 66));
+}
+
+TEST(Module, LoadsInEveryMode) {
+  for (const LoadMode mode : {LoadMode::kMmap, LoadMode::kFile, LoadMode::kMmapTryLock}) {
+    ModuleOptions options;
+    options.load_mode = mode;
+    auto module = Module::open(fixture("add.pte"), options);
+    ASSERT_TRUE(module) << module.error().message;
+    expect_sum(*module);
+  }
+}
+
+TEST(Module, LoadsFromAPartOfAnOpenFile) {
+  // A program inside a larger file, as in an archive.
+  const std::string path = testing::TempDir() + "etb_module_part";
+  const auto file = format::build_program(format::add_program(2));
+  const int descriptor = ::open(path.c_str(), O_RDWR | O_CREAT | O_TRUNC, 0600);
+  ASSERT_GE(descriptor, 0);
+  ASSERT_EQ(::pwrite(descriptor, file.data(), file.size(), 4096), static_cast<ssize_t>(file.size()));
+  auto module = Module::from_descriptor(descriptor, 4096, 0);
+  ::close(descriptor);
+  ::unlink(path.c_str());
+  ASSERT_TRUE(module) << module.error().message;
+  OwnedTensor x = OwnedTensor::make<float>({2}, {1, 2});
+  const auto outputs = module->forward({x.value(), x.value()});
+  ASSERT_TRUE(outputs) << outputs.error().message;
+  EXPECT_THAT(floats((*outputs)[0]), ElementsAre(2, 4));
+}
+
+TEST(Module, NamesMethodsAndLoadsThemOnDemand) {
+  auto module = Module::open(fixture("methods.pte"));
+  ASSERT_TRUE(module);
+  EXPECT_THAT(module->method_names(), testing::UnorderedElementsAre("encode", "decode", "forward",
+                                                                    "get_vocab", "get_scale", "use_cache"));
+  EXPECT_FALSE(module->is_method_loaded("get_vocab"));
+  const auto vocab = module->execute("get_vocab");
+  ASSERT_TRUE(vocab) << vocab.error().message;
+  EXPECT_EQ((*vocab)[0].to_int(), 32000);
+  EXPECT_EQ((*module->execute("get_scale"))[0].to_double(), 0.125);
+  EXPECT_TRUE((*module->execute("use_cache"))[0].to_bool());
+  EXPECT_TRUE(module->is_method_loaded("get_vocab"));
+  module->unload_method("get_vocab");
+  EXPECT_FALSE(module->is_method_loaded("get_vocab"));
+}
+
+TEST(Module, ShareAProgramButNotState) {
+  auto first = Module::open(fixture("counter.pte"));
+  ASSERT_TRUE(first);
+  auto second = Module::from_program(first->program());
+  ASSERT_TRUE(second);
+  OwnedTensor one = OwnedTensor::make<float>({3}, {1, 1, 1});
+  EXPECT_THAT(floats((*first->forward({one.value()}))[0]), ElementsAre(4, 6, 8));
+  EXPECT_THAT(floats((*first->forward({one.value()}))[0]), ElementsAre(6, 8, 10));
+  EXPECT_THAT(floats((*second->forward({one.value()}))[0]), ElementsAre(4, 6, 8));
+  first->unload_method("forward");
+  EXPECT_THAT(floats((*first->forward({one.value()}))[0]), ElementsAre(4, 6, 8));
+}
+
+TEST(Module, WritesWhereTheCallerWants) {
+  auto module = Module::open(fixture("unplanned.pte"));
+  ASSERT_TRUE(module);
+  expect_sum(*module);  // memory of the module's own
+  std::array<float, 6> out{};
+  ASSERT_TRUE(module->set_output("forward", 0, std::as_writable_bytes(std::span(out))));
+  expect_sum(*module);
+  EXPECT_THAT(out, ElementsAre(11, 22, 33, 44, 55, 66));
+}
+
+TEST(Module, SaysWhatIsMissing) {
+  auto module = Module::open(fixture("add.pte"));
+  ASSERT_TRUE(module);
+  OwnedTensor x = matrix(1);
+  EXPECT_EQ(module->forward({x.value()}).error().message, "1 inputs given, method 'forward' expects 2");
+  ASSERT_TRUE(module->set_input("forward", 0, x.value()));
+  EXPECT_EQ(module->execute("forward").error().message, "input 1 was never set");
+  EXPECT_EQ(module->execute("backward").error().message, "no method 'backward'; the program has 1: forward");
+  EXPECT_EQ(module->get_output("backward", 0).error().code, Code::INVALID_STATE);
+  EXPECT_EQ(Module::open("/nonexistent.pte").error().code, Code::NOT_FOUND);
+  EXPECT_THAT(Module::open(fixture("make_nothing.pte")).error().message, HasSubstr("make_nothing.pte: "));
+  EXPECT_THAT(Module::open(fixture("external.ptd")).error().message, HasSubstr("identifier 'FT01'"));
+}
+
+TEST(Module, RefusesAPlanBeyondItsLimit) {
+  format::ProgramSpec spec = format::add_program(4);
+  spec.methods[0].arena_sizes[1] = int64_t{1} << 50;
+  const auto file = format::build_program(spec);
+  auto module = Module::from_bytes(file);
+  ASSERT_TRUE(module);
+  EXPECT_THAT(module->load_method("forward").error().message,
+              HasSubstr("the memory plan asks for more than"));
+}
+
+// A kernel that wants more scratch than a module starts with.
+etb_status hungry(KernelContext& context, EValue** args) {
+  constexpr uint64_t kNbytes = 1 << 20;
+  auto* scratch = static_cast<float*>(context.allocate(kNbytes));
+  if (scratch == nullptr) return context.fail_scratch(kNbytes);
+  scratch[0] = 7;
+  args[3]->tensor().data_as<float>()[0] = scratch[0];
+  return ETB_OK;
+}
+
+TEST(Module, GivesAKernelTheScratchItAsksFor) {
+  static constexpr Kernel kRows[] = {Kernel("aten::add.out", "TTST", &hungry)};
+  static const KernelRows kTable(kRows);
+  KernelRegistry kernels;
+  ASSERT_EQ(kernels.add(kTable), ETB_OK);
+  const auto file = format::build_program(format::add_program(2));
+  ModuleOptions options;
+  options.kernels = &kernels;
+  auto module = Module::from_bytes(file, options);
+  ASSERT_TRUE(module);
+  OwnedTensor x = OwnedTensor::make<float>({2}, {1, 2});
+  const auto outputs = module->forward({x.value(), x.value()});
+  ASSERT_TRUE(outputs) << outputs.error().message;
+  EXPECT_EQ(floats((*outputs)[0])[0], 7);
+}
+
+TEST(Module, SharesArenasWhenAsked) {
+  ModuleOptions options;
+  options.shares_arenas = true;
+  auto module = Module::open(fixture("methods.pte"), options);
+  ASSERT_TRUE(module);
+  EXPECT_TRUE(module->load_method("get_vocab"));
+  EXPECT_TRUE(module->load_method("get_scale"));
+}
+
+TEST(ModuleC, RunsAProgram) {
+  etb_error error = ETB_ERROR_INIT;
+  etb_module* module = nullptr;
+  ASSERT_EQ(etb_module_open(fixture("add.pte").c_str(), nullptr, &module, &error), ETB_OK) << error.text;
+  EXPECT_EQ(etb_module_method_count(module), 1U);
+  EXPECT_STREQ(etb_module_method_name(module, 0), "forward");
+  EXPECT_EQ(etb_module_method_name(module, 1), nullptr);
+  uint32_t inputs = 0;
+  uint32_t outputs = 0;
+  ASSERT_EQ(etb_module_io_count(module, "forward", &inputs, &outputs, &error), ETB_OK);
+  EXPECT_EQ(inputs, 2U);
+  EXPECT_EQ(outputs, 1U);
+  etb_value spec = ETB_VALUE_INIT;
+  ASSERT_EQ(etb_module_input_spec(module, "forward", 1, &spec, &error), ETB_OK) << error.text;
+  EXPECT_EQ(spec.kind, ETB_VALUE_TENSOR);
+  EXPECT_EQ(spec.tensor.dtype, ETB_DTYPE_FLOAT32);
+  EXPECT_EQ(spec.tensor.rank, 2U);
+  EXPECT_EQ(spec.tensor.sizes[1], 3);
+  int64_t sizes[] = {2, 3};
+  float x[] = {1, 2, 3, 4, 5, 6};
+  const etb_value value = etb_value_tensor(ETB_DTYPE_FLOAT32, 2, sizes, x, sizeof(x));
+  ASSERT_EQ(etb_module_set_input(module, "forward", 0, &value, &error), ETB_OK) << error.text;
+  EXPECT_EQ(etb_module_execute(module, "forward", nullptr, &error), ETB_INVALID_STATE);
+  EXPECT_STREQ(error.text, "input 1 was never set");
+  ASSERT_EQ(etb_module_set_input(module, "forward", 1, &value, &error), ETB_OK) << error.text;
+  ASSERT_EQ(etb_module_execute(module, "forward", nullptr, &error), ETB_OK) << error.text;
+  etb_value output = ETB_VALUE_INIT;
+  ASSERT_EQ(etb_module_get_output(module, "forward", 0, &output, &error), ETB_OK) << error.text;
+  EXPECT_EQ(static_cast<const float*>(output.tensor.data)[5], 12);
+  etb_module_close(module);
+}
+
+TEST(ModuleC, RefusesWhatACallerGetsWrong) {
+  etb_error error = ETB_ERROR_INIT;
+  etb_module* module = nullptr;
+  EXPECT_EQ(etb_module_open(nullptr, nullptr, &module, &error), ETB_INVALID_ARGUMENT);
+  EXPECT_EQ(etb_module_open("/nonexistent.pte", nullptr, &module, &error), ETB_NOT_FOUND);
+  etb_module_options options = ETB_MODULE_OPTIONS_INIT;
+  options.struct_size = 4;
+  EXPECT_EQ(etb_module_open(fixture("add.pte").c_str(), &options, &module, &error), ETB_INVALID_ARGUMENT);
+  EXPECT_THAT(error.text, HasSubstr("options: struct_size 4"));
+  EXPECT_EQ(module, nullptr);
+  ASSERT_EQ(etb_module_open(fixture("add.pte").c_str(), nullptr, &module, &error), ETB_OK);
+  int64_t sizes[] = {2, 3};
+  float x[6] = {};
+  etb_value value = etb_value_tensor(ETB_DTYPE_FLOAT32, 2, sizes, x, 20);
+  EXPECT_EQ(etb_module_set_input(module, "forward", 0, &value, &error), ETB_INVALID_ARGUMENT);
+  EXPECT_STREQ(error.text, "tensor memory of 20 bytes, its sizes need more");
+  const int64_t transposed[] = {1, 2};
+  value = etb_value_tensor(ETB_DTYPE_FLOAT32, 2, sizes, x, sizeof(x));
+  value.tensor.strides = transposed;
+  EXPECT_EQ(etb_module_set_input(module, "forward", 0, &value, &error), ETB_NOT_SUPPORTED);
+  value = etb_value_tensor(9, 2, sizes, x, sizeof(x));
+  EXPECT_EQ(etb_module_set_input(module, "forward", 0, &value, &error), ETB_INVALID_ARGUMENT);
+  value.kind = 77;
+  EXPECT_EQ(etb_module_set_input(module, "forward", 0, &value, &error), ETB_INVALID_ARGUMENT);
+  EXPECT_EQ(etb_module_set_input(module, "forward", 0, nullptr, &error), ETB_INVALID_ARGUMENT);
+  EXPECT_EQ(etb_module_execute(nullptr, "forward", nullptr, &error), ETB_INVALID_ARGUMENT);
+  etb_module_close(module);
+  etb_module_close(nullptr);
+}
+
+}  // namespace
+}  // namespace etb::host

@@ -1,0 +1,31 @@
+// What is in a program file (.pte): as JSON, as text, and as a page that draws its memory over time.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "api/format/program_view.hpp"
+#include "etb/cpp/result.hpp"
+
+namespace etb::tools {
+
+// A program file in memory, verified.
+struct ProgramFile {
+  std::string path;
+  std::vector<std::byte> bytes;
+  format::ProgramView view;  // into bytes
+};
+
+[[nodiscard]] Result<ProgramFile> read_program_file(const std::string& path);
+
+// Methods with inputs, outputs, operators, delegates and memory plan; segments, constants and named data.
+nlohmann::ordered_json report_program(const ProgramFile& file);
+
+// The report for a person.
+std::string format_report(const nlohmann::ordered_json& report);
+
+// One self-contained page: the report, and for each method its arenas over time.
+std::string format_html(const ProgramFile& file, const nlohmann::ordered_json& report);
+
+}  // namespace etb::tools

@@ -1,0 +1,85 @@
+#include "tools/program_info/program_report.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tools/program_info/memory_timeline.hpp"
+
+namespace etb::tools {
+namespace {
+
+using testing::HasSubstr;
+
+ProgramFile fixture(const std::string& name) {
+  auto file = read_program_file(std::string(ETB_SOURCE_DIR) + "/tests/fixtures/programs/" + name);
+  EXPECT_TRUE(file) << file.error().message;
+  return *std::move(file);
+}
+
+TEST(ProgramReport, TellsMethodsOperatorsAndMemory) {
+  const auto report = report_program(fixture("conv.pte"));
+  ASSERT_EQ(report["methods"].size(), 1U);
+  const auto& method = report["methods"][0];
+  EXPECT_EQ(method["name"], "forward");
+  EXPECT_EQ(method["inputs"][0]["sizes"], (std::vector<int>{1, 3, 8, 8}));
+  EXPECT_EQ(method["outputs"][0]["sizes"], (std::vector<int>{1, 5}));
+  EXPECT_EQ(method["instructions"]["total"], 7);
+  EXPECT_EQ(method["operators"].size(), 7U);
+  EXPECT_EQ(method["constants"]["count"], 8);  // conv and linear with bias, four of the batch norm
+  EXPECT_GT(method["arena_nbytes"][0], 0);
+}
+
+TEST(ProgramReport, TellsDelegatesAndNamedData) {
+  const auto report = report_program(fixture("xnnpack.pte"));
+  const auto& delegate = report["methods"][0]["delegates"][0];
+  EXPECT_EQ(delegate["id"], "XnnpackBackend");
+  EXPECT_EQ(delegate["location"], "segment");
+  EXPECT_GT(delegate["payload_nbytes"], 0);
+  EXPECT_GE(report["named_data"].size(), 2U);
+  EXPECT_THAT(format_report(report), HasSubstr("delegate XnnpackBackend: payload of"));
+}
+
+TEST(ProgramReport, MarksBoundedSizes) {
+  EXPECT_THAT(format_report(report_program(fixture("dynamic.pte"))),
+              HasSubstr("input 0: float32 [6,3] bounded"));
+}
+
+TEST(ProgramReport, DrawsEveryPlannedTensor) {
+  const ProgramFile file = fixture("conv.pte");
+  const auto timeline = trace_memory(file.view.method(0));
+  EXPECT_GE(timeline.lives.size(), 6U);
+  const std::string html = format_html(file, report_program(file));
+  size_t boxes = 0;
+  for (size_t at = html.find("<title>value"); at != std::string::npos; at = html.find("<title>value", at + 1))
+    ++boxes;
+  EXPECT_EQ(boxes, timeline.lives.size());
+}
+
+TEST(MemoryTimeline, NeverOverlapsInAddressAndTime) {
+  for (const char* name : {"conv.pte", "dynamic.pte", "methods.pte"}) {
+    const ProgramFile file = fixture(name);
+    const auto lives = trace_memory(file.view.method(0)).lives;
+    for (size_t a = 0; a < lives.size(); ++a) {
+      for (size_t b = a + 1; b < lives.size(); ++b) {
+        const bool in_time = lives[a].first <= lives[b].last && lives[b].first <= lives[a].last;
+        const bool in_space = lives[a].memory_id == lives[b].memory_id &&
+                              lives[a].offset < lives[b].offset + lives[b].nbytes &&
+                              lives[b].offset < lives[a].offset + lives[a].nbytes;
+        // Two values may be one tensor: a view that was planned away.
+        const bool is_same = lives[a].offset == lives[b].offset && lives[a].nbytes == lives[b].nbytes;
+        EXPECT_FALSE(in_time && in_space && !is_same)
+            << name << ": values " << lives[a].value_index << " and " << lives[b].value_index;
+      }
+    }
+  }
+}
+
+TEST(ProgramReport, SaysWhatIsWrongWithOtherFiles) {
+  const auto file = read_program_file(std::string(ETB_SOURCE_DIR) + "/tests/fixtures/programs/external.ptd");
+  ASSERT_FALSE(file);
+  EXPECT_THAT(file.error().message,
+              HasSubstr("external.ptd: program: identifier 'FT01' at byte 4, expected 'ET12'"));
+}
+
+}  // namespace
+}  // namespace etb::tools
