@@ -25,7 +25,7 @@ TEST(ProgramReport, TellsMethodsOperatorsAndMemory) {
   EXPECT_EQ(method["outputs"][0]["sizes"], (std::vector<int>{1, 5}));
   EXPECT_EQ(method["instructions"]["total"], 7);
   EXPECT_EQ(method["operators"].size(), 7U);
-  EXPECT_EQ(method["constants"]["count"], 8);  // conv and linear with bias, four of the batch norm
+  EXPECT_EQ(method["constants"]["count"], 9);  // conv and linear with bias, five of the batch norm
   EXPECT_GT(method["arena_nbytes"][0], 0);
 }
 

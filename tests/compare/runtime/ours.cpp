@@ -1,0 +1,56 @@
+// Our side of the comparison.      usage: compare_runtime_ours FILE.pte [LOADS] [SECONDS] [PLUGIN_DIR]
+#include "host/delegates/plugin_delegates.hpp"
+#include "host/module/module.hpp"
+#include "tests/compare/runtime/measure.hpp"
+
+namespace {
+
+using namespace etb::host;
+
+[[noreturn]] void stop(const etb::Error& error) {
+  std::fprintf(stderr, "%s\n", error.message.c_str());
+  std::exit(1);
+}
+
+// Ones for every input.
+void set_ones(Module& module) {
+  const auto meta = module.method_meta("forward");
+  for (uint32_t i = 0; i < meta->input_count(); ++i) {
+    const auto record = meta->input(i).as_tensor();
+    OwnedTensor input(static_cast<Dtype>(record.dtype),
+                      std::vector<int64_t>(record.sizes.begin(), record.sizes.end()), record.dim_order);
+    for (int64_t k = 0; k < input.tensor().numel(); ++k) {
+      if (input.tensor().dtype() == Dtype::FLOAT32) input.tensor().data_as<float>()[k] = 1;
+      if (input.tensor().dtype() == Dtype::INT64) input.tensor().data_as<int64_t>()[k] = 1;
+    }
+    if (auto status = module.set_input("forward", i, input.value()); !status) stop(status.error());
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc < 2) return 2;
+  RegistryOptions registry_options;
+  if (argc > 4) registry_options.application_paths = {argv[4]};
+  std::unique_ptr<Registry> registry;
+  std::unique_ptr<PluginDelegates> delegates;
+  if (argc > 4) {
+    registry = std::make_unique<Registry>(registry_options);
+    delegates = std::make_unique<PluginDelegates>(*registry);
+  }
+  const auto load = [&] {
+    ModuleOptions options;
+    options.delegates = delegates.get();
+    auto module = Module::open(argv[1], options);
+    if (!module) stop(module.error());
+    if (auto status = module->load_method("forward"); !status) stop(status.error());
+    return std::move(*module);
+  };
+  bool is_set = false;
+  return measure(argc, argv, load, [&](Module& module) {
+    if (!is_set) set_ones(module);
+    is_set = true;
+    if (auto status = module.run("forward"); !status) stop(status.error());
+  });
+}
