@@ -1,0 +1,279 @@
+// Kernels whose output does not depend on an input's elements: arange, full, zeros, ones, fill, rand, dropout and alike.
+#include <cmath>
+#include <numeric>
+
+#include "host/kernels/dims.hpp"
+#include "host/kernels/kernel.hpp"
+
+namespace etb::host {
+namespace {
+
+// Reads a size list and resizes the output.
+etb_status resize_to_list(KernelContext& context, const IntList& list, Tensor& out) {
+  if (list.size() > kMaxRank)
+    return context.fail(ETB_INVALID_ARGUMENT, "%zu sizes, expected at most %d", list.size(), kMaxRank);
+  int64_t sizes[kMaxRank];
+  for (size_t i = 0; i < list.size(); ++i) sizes[i] = list[i];
+  return resize_output(context, out, {sizes, list.size()});
+}
+
+etb_status expect_arithmetic(KernelContext& context, const Tensor& out) {
+  if (is_arithmetic(out.dtype())) return ETB_OK;
+  return context.fail(ETB_INVALID_TYPE, "the output is %s", to_text(out.dtype()));
+}
+
+// Sets every element to a number, converted to the output's dtype.
+etb_status fill(KernelContext& context, const EValue& number, Tensor& out) {
+  if (const etb_status status = expect_arithmetic(context, out); status != ETB_OK) return status;
+  const Operand operand(number);
+  const ConvertLoops& loops = *vector_table(context).conversions;
+  const Compute compute = compute_of(operand.dtype());
+  // One converted element, repeated.
+  alignas(8) char value[8], element[8];
+  loops.load[static_cast<int>(operand.dtype())][static_cast<int>(compute)](value, operand.data(), 1, 1);
+  loops.store[static_cast<int>(out.dtype())][static_cast<int>(compute)](element, value, 1, 1);
+  StridedCopy copy;
+  copy.element_nbytes = element_nbytes(out.dtype());
+  copy.rank = 1;
+  copy.sizes[0] = out.numel();
+  copy.to = out.data();
+  copy.to_strides[0] = 1;
+  copy.from = element;
+  copy.from_strides[0] = 0;
+  copy.run();
+  return ETB_OK;
+}
+
+// full(size, fill_value, out)
+etb_status full_out(KernelContext& context, EValue** args) {
+  if (const etb_status status = resize_to_list(context, args[0]->ints(), args[2]->tensor()); status != ETB_OK)
+    return status;
+  return fill(context, *args[1], args[2]->tensor());
+}
+
+// full_like(self, fill_value, memory_format, out)
+etb_status full_like_out(KernelContext& context, EValue** args) {
+  if (const etb_status status = resize_output(context, args[3]->tensor(), args[0]->tensor().sizes());
+      status != ETB_OK)
+    return status;
+  return fill(context, *args[1], args[3]->tensor());
+}
+
+template <int value>
+etb_status constant_out(KernelContext& context, EValue** args) {
+  if (const etb_status status = resize_to_list(context, args[0]->ints(), args[1]->tensor()); status != ETB_OK)
+    return status;
+  return fill(context, EValue(int64_t{value}), args[1]->tensor());
+}
+
+// scalar_tensor(s, out)
+etb_status scalar_tensor_out(KernelContext& context, EValue** args) {
+  if (const etb_status status = resize_output(context, args[1]->tensor(), {}); status != ETB_OK)
+    return status;
+  return fill(context, *args[0], args[1]->tensor());
+}
+
+// fill(self, value, out)
+etb_status fill_scalar_out(KernelContext& context, EValue** args) {
+  if (const etb_status status = resize_output(context, args[2]->tensor(), args[0]->tensor().sizes());
+      status != ETB_OK)
+    return status;
+  return fill(context, *args[1], args[2]->tensor());
+}
+
+// fill(self, value tensor of one element, out)
+etb_status fill_tensor_out(KernelContext& context, EValue** args) {
+  const Tensor &self = args[0]->tensor(), &value = args[1]->tensor();
+  Tensor& out = args[2]->tensor();
+  if (value.rank() != 0)
+    return context.fail(ETB_INVALID_ARGUMENT, "the value has rank %d, expected 0", value.rank());
+  if (const etb_status status = resize_output(context, out, self.sizes()); status != ETB_OK) return status;
+  if (const etb_status status = expect_arithmetic(context, out); status != ETB_OK) return status;
+  if (const etb_status status = expect_arithmetic(context, value); status != ETB_OK) return status;
+  double real = 0.0;
+  int64_t integer = 0;
+  const ConvertLoops& loops = *vector_table(context).conversions;
+  if (is_floating(value.dtype())) {
+    loops.load[static_cast<int>(value.dtype())][static_cast<int>(Compute::kDouble)](&real, value.data(), 1,
+                                                                                    1);
+    return fill(context, EValue(real), out);
+  }
+  loops.load[static_cast<int>(value.dtype())][static_cast<int>(Compute::kInt64)](&integer, value.data(), 1,
+                                                                                 1);
+  return fill(context, EValue(integer), out);
+}
+
+// empty(size, ..., out): whatever was there stays.
+template <int out_index>
+etb_status empty_out(KernelContext& context, EValue** args) {
+  return resize_to_list(context, args[0]->ints(), args[out_index]->tensor());
+}
+
+// resize_(self, size, memory_format)
+etb_status resize_in_place(KernelContext& context, EValue** args) {
+  return resize_to_list(context, args[1]->ints(), args[0]->tensor());
+}
+
+etb_status arange(KernelContext& context, const EValue& start, const EValue& end, const EValue& step,
+                  Tensor& out) {
+  if (const etb_status status = expect_arithmetic(context, out); status != ETB_OK) return status;
+  const bool is_integer_range = !start.is_double() && !end.is_double() && !step.is_double();
+  const double first = start.to_double(), last = end.to_double(), by = step.to_double();
+  const bool is_valid =
+      std::isfinite(first) && std::isfinite(last) && by != 0.0 && (by > 0.0 ? last >= first : last <= first);
+  if (!is_valid)
+    return context.fail(ETB_INVALID_ARGUMENT, "a range from %g to %g in steps of %g", first, last, by);
+  const double wanted = std::ceil((last - first) / by);
+  if (!(wanted < 0x1.0p48)) return context.fail(ETB_INVALID_ARGUMENT, "a range of %g elements", wanted);
+  const auto count = static_cast<int64_t>(wanted);
+  if (const etb_status status = resize_output(context, out, {&count, 1}); status != ETB_OK) return status;
+  const ConvertLoops& loops = *vector_table(context).conversions;
+  const bool is_integer_out = !is_floating(out.dtype());
+  const auto nbytes = static_cast<int64_t>(element_nbytes(out.dtype()));
+  constexpr int64_t kChunk = 512;
+  for (int64_t begin = 0; begin < count; begin += kChunk) {
+    const int64_t length = std::min(kChunk, count - begin);
+    char* to = out.data_as<char>() + begin * nbytes;
+    if (is_integer_range || is_integer_out) {
+      int64_t values[kChunk];
+      const auto from = static_cast<uint64_t>(static_cast<int64_t>(first)),
+                 stride = static_cast<uint64_t>(static_cast<int64_t>(by));
+      for (int64_t i = 0; i < length; ++i)
+        values[i] = static_cast<int64_t>(from + static_cast<uint64_t>(begin + i) * stride);
+      loops.store[static_cast<int>(out.dtype())][static_cast<int>(Compute::kInt64)](to, values, 1, length);
+    } else {
+      double values[kChunk];
+      for (int64_t i = 0; i < length; ++i) values[i] = first + static_cast<double>(begin + i) * by;
+      loops.store[static_cast<int>(out.dtype())][static_cast<int>(Compute::kDouble)](to, values, 1, length);
+    }
+  }
+  return ETB_OK;
+}
+
+// arange(end, out)
+etb_status arange_out(KernelContext& context, EValue** args) {
+  return arange(context, EValue(int64_t{0}), *args[0], EValue(int64_t{1}), args[1]->tensor());
+}
+
+// arange(start, end, step, out)
+etb_status arange_start_out(KernelContext& context, EValue** args) {
+  return arange(context, *args[0], *args[1], *args[2], args[3]->tensor());
+}
+
+// Stores next() for each element.
+template <class Next>
+etb_status fill_random(KernelContext& context, Tensor& out, Next next) {
+  if (!is_floating(out.dtype()))
+    return context.fail(ETB_INVALID_TYPE, "the output is %s, expected a float", to_text(out.dtype()));
+  const ConvertLoop store =
+      vector_table(context)
+          .conversions->store[static_cast<int>(out.dtype())][static_cast<int>(Compute::kDouble)];
+  const auto nbytes = static_cast<int64_t>(element_nbytes(out.dtype()));
+  for (int64_t i = 0; i < out.numel(); ++i) {
+    const double value = next();
+    store(out.data_as<char>() + i * nbytes, &value, 1, 1);
+  }
+  return ETB_OK;
+}
+
+// A uniform number that stays below 1 after rounding to the dtype: as many bits as its significand has.
+double uniform_of(RandomNumbers& random, Dtype dtype) {
+  const int bits = dtype == Dtype::BFLOAT16  ? 8
+                   : dtype == Dtype::FLOAT16 ? 11
+                   : dtype == Dtype::FLOAT32 ? 24
+                                             : 53;
+  return std::ldexp(static_cast<double>(random.next() >> (64 - bits)), -bits);
+}
+
+// rand(size, out)
+etb_status rand_out(KernelContext& context, EValue** args) {
+  Tensor& out = args[1]->tensor();
+  if (const etb_status status = resize_to_list(context, args[0]->ints(), out); status != ETB_OK)
+    return status;
+  return fill_random(context, out, [&] { return uniform_of(context.random(), out.dtype()); });
+}
+
+// randn(size, out)
+etb_status randn_out(KernelContext& context, EValue** args) {
+  Tensor& out = args[1]->tensor();
+  if (const etb_status status = resize_to_list(context, args[0]->ints(), out); status != ETB_OK)
+    return status;
+  return fill_random(context, out, [&] { return context.random().next_gaussian(); });
+}
+
+// randperm(n, out): Fisher and Yates in scratch.
+etb_status randperm_out(KernelContext& context, EValue** args) {
+  const int64_t count = args[0]->to_int();
+  Tensor& out = args[1]->tensor();
+  if (count < 0)
+    return context.fail(ETB_INVALID_ARGUMENT, "a permutation of %lld", static_cast<long long>(count));
+  if (const etb_status status = resize_output(context, out, {&count, 1}); status != ETB_OK) return status;
+  if (const etb_status status = expect_arithmetic(context, out); status != ETB_OK) return status;
+  int64_t* values = context.allocate_array<int64_t>(count);
+  if (values == nullptr) return context.fail_scratch(static_cast<uint64_t>(count) * 8);
+  std::iota(values, values + count, 0);
+  for (int64_t i = count - 1; i > 0; --i) {
+    std::swap(values[i],
+              values[static_cast<int64_t>(context.random().next() % static_cast<uint64_t>(i + 1))]);
+  }
+  vector_table(context).conversions->store[static_cast<int>(out.dtype())][static_cast<int>(Compute::kInt64)](
+      out.data(), values, 1, count);
+  return ETB_OK;
+}
+
+// native_dropout(input, p, train, out, mask)
+etb_status native_dropout_out(KernelContext& context, EValue** args) {
+  const Tensor& input = args[0]->tensor();
+  const double p = args[1]->to_double();
+  Tensor &out = args[3]->tensor(), &mask = args[4]->tensor();
+  const bool is_training = args[2]->is_none() || args[2]->to_bool();
+  if (!(p >= 0.0 && p <= 1.0))
+    return context.fail(ETB_INVALID_ARGUMENT, "probability %g, expected 0 to 1", p);
+  if (!is_floating(input.dtype()) || out.dtype() != input.dtype() || mask.dtype() != Dtype::BOOL) {
+    return context.fail(ETB_INVALID_TYPE, "%s into %s with a mask of %s", to_text(input.dtype()),
+                        to_text(out.dtype()), to_text(mask.dtype()));
+  }
+  if (const etb_status status = resize_output(context, out, input.sizes()); status != ETB_OK) return status;
+  if (const etb_status status = resize_output(context, mask, input.sizes()); status != ETB_OK) return status;
+  auto* keeps = mask.data_as<uint8_t>();
+  for (int64_t i = 0; i < mask.numel(); ++i)
+    keeps[i] = !is_training || context.random().next_uniform() >= p ? 1 : 0;
+  // out = mask * input / (1 - p), as where(mask, input * scale, 0)
+  const EValue zero(0.0);
+  const Operand inputs[] = {Operand(mask), Operand(input), Operand(zero)};
+  const ElementLoop* choose = vector_table(context).elements->ternary[static_cast<int>(TernaryOp::where)];
+  const ElementOp op = {choose, input.dtype(), input.dtype(), {}};
+  if (const etb_status status = run_elements(context, op, inputs, out);
+      status != ETB_OK || !is_training || p == 1.0)
+    return status;
+  const EValue scale(1.0 / (1.0 - p));
+  const Operand scaled[] = {Operand(out), Operand(scale)};
+  const ElementLoop* multiply = vector_table(context).elements->binary[static_cast<int>(BinaryOp::mul)];
+  return run_elements(context, {multiply, input.dtype(), input.dtype(), {}}, scaled, out);
+}
+
+constexpr Kernel kRows[] = {
+    {"aten::full.out", "IST", full_out},
+    {"aten::full_like.out", "TSnT", full_like_out},
+    {"aten::zeros.out", "IT", constant_out<0>},
+    {"aten::ones.out", "IT", constant_out<1>},
+    {"aten::scalar_tensor.out", "ST", scalar_tensor_out},
+    {"aten::fill.Scalar_out", "TST", fill_scalar_out},
+    {"aten::fill.Tensor_out", "TTT", fill_tensor_out},
+    {"aten::empty.out", "InT", empty_out<2>},
+    {"aten::empty_strided.out", "IIT", empty_out<2>},
+    {"dim_order_ops::_empty_dim_order.out", "IjT", empty_out<2>},
+    {"aten::resize_", "TIn", resize_in_place},
+    {"aten::arange.out", "ST", arange_out},
+    {"aten::arange.start_out", "SSST", arange_start_out},
+    {"aten::rand.out", "IT", rand_out},
+    {"aten::randn.out", "IT", randn_out},
+    {"aten::randperm.out", "iT", randperm_out},
+    {"aten::native_dropout.out", "TdcTT", native_dropout_out},
+};
+
+}  // namespace
+
+ETB_PUBLISH_KERNELS(fill, kRows);
+
+}  // namespace etb::host

@@ -1,0 +1,357 @@
+// Kernels that copy elements to other places in a regular pattern: flip, repeat, roll, diagonal, unfold, as_strided, tril,
+// pixel_shuffle.
+#include <algorithm>
+#include <cstring>
+
+#include "host/kernels/kernel.hpp"
+#include "host/kernels/rows.hpp"
+
+namespace etb::host {
+namespace {
+
+etb_status expect_same_dtype(KernelContext& context, const Tensor& self, const Tensor& out) {
+  if (self.dtype() == out.dtype()) return ETB_OK;
+  return context.fail(ETB_INVALID_TYPE, "the output is %s, expected %s", to_text(out.dtype()),
+                      to_text(self.dtype()));
+}
+
+// Resizes the output and starts a copy into all of it; the caller sets the source's strides.
+etb_status start_copy(KernelContext& context, const Tensor& self, std::span<const int64_t> sizes, Tensor& out,
+                      StridedCopy* copy) {
+  if (const etb_status status = resize_output(context, out, sizes); status != ETB_OK) return status;
+  if (const etb_status status = expect_same_dtype(context, self, out); status != ETB_OK) return status;
+  copy->element_nbytes = element_nbytes(self.dtype());
+  copy->rank = out.rank();
+  copy->to = out.data();
+  copy->from = self.data();
+  for (int dim = 0; dim < out.rank(); ++dim) {
+    copy->sizes[dim] = out.size(dim);
+    copy->to_strides[dim] = out.stride(dim);
+  }
+  return ETB_OK;
+}
+
+const char* element_at(const Tensor& tensor, int64_t offset) {
+  return tensor.data_as<char>() + offset * static_cast<int64_t>(element_nbytes(tensor.dtype()));
+}
+
+// flip(self, dims, out)
+etb_status flip_out(KernelContext& context, EValue** args) {
+  const Tensor& self = args[0]->tensor();
+  DimSet dims;
+  if (!args[1]->ints().empty()) {
+    if (const etb_status status = wrap_dims(context, *args[1], self.rank(), &dims); status != ETB_OK)
+      return status;
+  }
+  StridedCopy copy;
+  if (const etb_status status = start_copy(context, self, self.sizes(), args[2]->tensor(), &copy);
+      status != ETB_OK)
+    return status;
+  if (self.numel() == 0) return ETB_OK;
+  int64_t last = 0;
+  for (int dim = 0; dim < self.rank(); ++dim) {
+    const bool is_turned = dims.test(static_cast<size_t>(dim));
+    copy.from_strides[dim] = is_turned ? -self.stride(dim) : self.stride(dim);
+    if (is_turned) last += (self.size(dim) - 1) * self.stride(dim);
+  }
+  copy.from = element_at(self, last);
+  copy.run();
+  return ETB_OK;
+}
+
+// repeat(self, repeats, out): the output as [r0, s0, r1, s1, ...] with step 0 along the r; every pair is one dim of the output, so the
+// copies go one by one over the repeats.
+etb_status repeat_out(KernelContext& context, EValue** args) {
+  const Tensor& self = args[0]->tensor();
+  const IntList repeats = args[1]->ints();
+  Tensor& out = args[2]->tensor();
+  const int rank = static_cast<int>(repeats.size()), added = rank - self.rank();
+  if (repeats.size() > kMaxRank || added < 0) {
+    return context.fail(ETB_INVALID_ARGUMENT, "%zu repeats for a tensor of rank %d", repeats.size(),
+                        self.rank());
+  }
+  int64_t sizes[kMaxRank];
+  for (int dim = 0; dim < rank; ++dim) {
+    const int64_t own = dim < added ? 1 : self.size(dim - added);
+    if (repeats[static_cast<size_t>(dim)] < 0 ||
+        __builtin_mul_overflow(own, repeats[static_cast<size_t>(dim)], &sizes[dim])) {
+      return context.fail(ETB_INVALID_ARGUMENT, "repeat %d is %lld", dim,
+                          static_cast<long long>(repeats[static_cast<size_t>(dim)]));
+    }
+  }
+  StridedCopy copy;
+  if (const etb_status status = start_copy(context, self, {sizes, static_cast<size_t>(rank)}, out, &copy);
+      status != ETB_OK)
+    return status;
+  if (out.numel() == 0) return ETB_OK;
+  for (int dim = 0; dim < rank; ++dim) {
+    copy.sizes[dim] = dim < added ? 1 : self.size(dim - added);
+    copy.from_strides[dim] = dim < added ? 0 : self.stride(dim - added);
+  }
+  int64_t indices[kMaxRank] = {};
+  while (true) {
+    int64_t offset = 0;
+    for (int dim = 0; dim < rank; ++dim) offset += indices[dim] * copy.sizes[dim] * out.stride(dim);
+    copy.to = const_cast<char*>(element_at(out, offset));
+    copy.run();
+    int dim = rank - 1;
+    while (dim >= 0 && ++indices[dim] == repeats[static_cast<size_t>(dim)]) indices[dim--] = 0;
+    if (dim < 0) return ETB_OK;
+  }
+}
+
+// roll(self, shifts, dims, out): each rolled dim splits the copy into two parts; without dims the tensor rolls as if it were flat.
+etb_status roll_out(KernelContext& context, EValue** args) {
+  const Tensor& self = args[0]->tensor();
+  const IntList shifts = args[1]->ints(), dims = args[2]->ints();
+  Tensor& out = args[3]->tensor();
+  if (const etb_status status = resize_output(context, out, self.sizes()); status != ETB_OK) return status;
+  if (const etb_status status = expect_same_dtype(context, self, out); status != ETB_OK) return status;
+  if (dims.size() != shifts.size() && !(dims.empty() && shifts.size() == 1)) {
+    return context.fail(ETB_INVALID_ARGUMENT, "%zu shifts for %zu dims", shifts.size(), dims.size());
+  }
+  if (self.numel() == 0) return ETB_OK;
+  const size_t nbytes = element_nbytes(self.dtype());
+  int64_t shift[kMaxRank] = {};
+  for (size_t i = 0; i < dims.size(); ++i) {
+    int dim = 0;
+    if (const etb_status status = wrap_dim(context, dims[i], self.rank(), &dim); status != ETB_OK)
+      return status;
+    if (self.rank() > 0)
+      shift[dim] = (shift[dim] + shifts[i] % self.size(dim) + self.size(dim)) % self.size(dim);
+  }
+  if (dims.empty()) {
+    const int64_t count = self.numel(), by = (shifts[0] % count + count) % count;
+    for (int64_t i = 0; i < count; ++i) {
+      std::memcpy(const_cast<char*>(element_at(out, row_major_offset(out, (i + by) % count))),
+                  element_at(self, row_major_offset(self, i)), nbytes);
+    }
+    return ETB_OK;
+  }
+  // Bit d of `part` says which side of the seam along dim d is copied.
+  for (uint32_t part = 0; part < (1u << self.rank()); ++part) {
+    StridedCopy copy;
+    copy.element_nbytes = nbytes;
+    copy.rank = self.rank();
+    int64_t to = 0, from = 0;
+    bool is_empty = false;
+    for (int dim = 0; dim < self.rank(); ++dim) {
+      const bool is_wrapped = (part >> dim & 1) != 0;
+      const int64_t size = self.size(dim), by = shift[dim];
+      copy.sizes[dim] = is_wrapped ? by : size - by;
+      is_empty = is_empty || copy.sizes[dim] == 0;
+      copy.to_strides[dim] = out.stride(dim);
+      copy.from_strides[dim] = self.stride(dim);
+      to += (is_wrapped ? 0 : by) * out.stride(dim);
+      from += (is_wrapped ? size - by : 0) * self.stride(dim);
+    }
+    if (is_empty) continue;
+    copy.to = const_cast<char*>(element_at(out, to));
+    copy.from = element_at(self, from);
+    copy.run();
+  }
+  return ETB_OK;
+}
+
+// diagonal_copy(self, offset, dim1, dim2, out): the diagonal becomes the last dim.
+etb_status diagonal_copy_out(KernelContext& context, EValue** args) {
+  const Tensor& self = args[0]->tensor();
+  const int64_t offset = args[1]->to_int();
+  int first = 0, second = 0;
+  if (const etb_status status = wrap_dim(context, args[2]->to_int(), self.rank(), &first); status != ETB_OK)
+    return status;
+  if (const etb_status status = wrap_dim(context, args[3]->to_int(), self.rank(), &second); status != ETB_OK)
+    return status;
+  if (first == second || self.rank() < 2)
+    return context.fail(ETB_INVALID_ARGUMENT, "the diagonal of dims %d and %d", first, second);
+  const int64_t rows = self.size(first), columns = self.size(second);
+  const int64_t count = offset >= 0
+                            ? std::max<int64_t>(0, offset >= columns ? 0 : std::min(rows, columns - offset))
+                            : std::max<int64_t>(0, offset <= -rows ? 0 : std::min(rows + offset, columns));
+  int64_t sizes[kMaxRank], strides[kMaxRank];
+  size_t rank = 0;
+  for (int dim = 0; dim < self.rank(); ++dim) {
+    if (dim == first || dim == second) continue;
+    sizes[rank] = self.size(dim);
+    strides[rank++] = self.stride(dim);
+  }
+  sizes[rank] = count;
+  strides[rank++] = self.stride(first) + self.stride(second);
+  StridedCopy copy;
+  if (const etb_status status = start_copy(context, self, {sizes, rank}, args[4]->tensor(), &copy);
+      status != ETB_OK)
+    return status;
+  if (args[4]->tensor().numel() == 0) return ETB_OK;
+  std::copy_n(strides, rank, copy.from_strides);
+  copy.from = element_at(self, offset >= 0 ? offset * self.stride(second) : -offset * self.stride(first));
+  copy.run();
+  return ETB_OK;
+}
+
+// unfold_copy(self, dimension, size, step, out): windows along a dim; the positions in a window become the last dim.
+etb_status unfold_copy_out(KernelContext& context, EValue** args) {
+  const Tensor& self = args[0]->tensor();
+  const int64_t size = args[2]->to_int(), step = args[3]->to_int();
+  int dim = 0;
+  if (const etb_status status = wrap_dim(context, args[1]->to_int(), self.rank(), &dim); status != ETB_OK)
+    return status;
+  const int64_t own = self.rank() == 0 ? 1 : self.size(dim);
+  if (size < 0 || size > own || step < 1 || self.rank() == kMaxRank) {
+    return context.fail(ETB_INVALID_ARGUMENT, "windows of %lld in steps of %lld over %lld",
+                        static_cast<long long>(size), static_cast<long long>(step),
+                        static_cast<long long>(own));
+  }
+  int64_t sizes[kMaxRank];
+  const auto rank = static_cast<size_t>(self.rank());
+  std::copy(self.sizes().begin(), self.sizes().end(), sizes);
+  if (rank > 0) sizes[dim] = (own - size) / step + 1;
+  sizes[rank] = size;
+  StridedCopy copy;
+  if (const etb_status status = start_copy(context, self, {sizes, rank + 1}, args[4]->tensor(), &copy);
+      status != ETB_OK)
+    return status;
+  for (int i = 0; i < self.rank(); ++i)
+    copy.from_strides[i] = i == dim ? self.stride(i) * step : self.stride(i);
+  copy.from_strides[rank] = rank == 0 ? 0 : self.stride(dim);
+  copy.run();
+  return ETB_OK;
+}
+
+// as_strided_copy(self, size, stride, storage_offset, out)
+etb_status as_strided_copy_out(KernelContext& context, EValue** args) {
+  const Tensor& self = args[0]->tensor();
+  const IntList wanted = args[1]->ints(), strides = args[2]->ints();
+  const int64_t start = args[3]->is_none() ? 0 : args[3]->to_int();
+  if (wanted.size() != strides.size() || wanted.size() > kMaxRank || start < 0) {
+    return context.fail(ETB_INVALID_ARGUMENT, "%zu sizes with %zu strides from %lld on", wanted.size(),
+                        strides.size(), static_cast<long long>(start));
+  }
+  int64_t sizes[kMaxRank], last = start;
+  bool is_empty = false, overflows = false;
+  for (size_t i = 0; i < wanted.size(); ++i) {
+    sizes[i] = wanted[i];
+    is_empty = is_empty || sizes[i] == 0;
+    int64_t reach = 0;
+    overflows = overflows || sizes[i] < 0 || strides[i] < 0 ||
+                __builtin_mul_overflow(sizes[i] - 1, strides[i], &reach) ||
+                __builtin_add_overflow(last, reach, &last);
+  }
+  if (overflows || (!is_empty && last >= self.numel())) {
+    return context.fail(ETB_INVALID_ARGUMENT, "the view reaches element %lld of %lld",
+                        static_cast<long long>(last), static_cast<long long>(self.numel()));
+  }
+  StridedCopy copy;
+  if (const etb_status status = start_copy(context, self, {sizes, wanted.size()}, args[4]->tensor(), &copy);
+      status != ETB_OK)
+    return status;
+  if (is_empty) return ETB_OK;
+  for (size_t i = 0; i < wanted.size(); ++i) copy.from_strides[i] = strides[i];
+  copy.from = element_at(self, start);
+  copy.run();
+  return ETB_OK;
+}
+
+// tril(self, diagonal, out)
+etb_status tril_out(KernelContext& context, EValue** args) {
+  const Tensor& self = args[0]->tensor();
+  Tensor& out = args[2]->tensor();
+  const int64_t diagonal = args[1]->to_int();
+  if (self.rank() < 2)
+    return context.fail(ETB_INVALID_ARGUMENT, "the input has rank %d, expected at least 2", self.rank());
+  if (const etb_status status = resize_output(context, out, self.sizes()); status != ETB_OK) return status;
+  if (const etb_status status = expect_same_dtype(context, self, out); status != ETB_OK) return status;
+  if (self.numel() == 0) return ETB_OK;
+  std::memset(out.data(), 0, out.nbytes());
+  const int row_dim = self.rank() - 2, column_dim = self.rank() - 1;
+  DimSet dims;
+  dims.set(static_cast<size_t>(row_dim)).set(static_cast<size_t>(column_dim));
+  RowWalk from(self, dims), to(out, dims);
+  for (int64_t matrix = 0; matrix < from.row_count(); ++matrix, from.advance(), to.advance()) {
+    for (int64_t row = 0; row < self.size(row_dim); ++row) {
+      // Columns up to row + diagonal; the sum is clamped before it can overflow.
+      const int64_t last = diagonal >= self.size(column_dim) ? self.size(column_dim)
+                           : diagonal < -self.size(row_dim)  ? 0
+                                                             : row + diagonal + 1;
+      StridedCopy copy;
+      copy.element_nbytes = element_nbytes(self.dtype());
+      copy.rank = 1;
+      copy.sizes[0] = std::clamp<int64_t>(last, 0, self.size(column_dim));
+      copy.to = const_cast<char*>(element_at(out, to.offset() + row * out.stride(row_dim)));
+      copy.from = element_at(self, from.offset() + row * self.stride(row_dim));
+      copy.to_strides[0] = out.stride(column_dim);
+      copy.from_strides[0] = self.stride(column_dim);
+      copy.run();
+    }
+  }
+  return ETB_OK;
+}
+
+// pixel_shuffle(self, factor, out): [.., C*f*f, H, W] to [.., C, H*f, W*f], or back. Seen as [.., C, f, f, H, W] it is a permutation.
+template <bool is_shuffle>
+etb_status pixel_shuffle_out(KernelContext& context, EValue** args) {
+  const Tensor& self = args[0]->tensor();
+  Tensor& out = args[2]->tensor();
+  const int64_t factor = args[1]->to_int();
+  const int rank = self.rank();
+  if (rank < 3 || rank > kMaxRank - 2 || factor < 1 || factor > (1 << 15)) {
+    return context.fail(ETB_INVALID_ARGUMENT, "factor %lld on a tensor of rank %d",
+                        static_cast<long long>(factor), rank);
+  }
+  int64_t sizes[kMaxRank];
+  std::copy(self.sizes().begin(), self.sizes().end(), sizes);
+  int64_t &channels = sizes[rank - 3], &height = sizes[rank - 2], &width = sizes[rank - 1];
+  const bool fits =
+      is_shuffle ? channels % (factor * factor) == 0 : height % factor == 0 && width % factor == 0;
+  if (!fits)
+    return context.fail(ETB_INVALID_ARGUMENT, "factor %lld does not divide %s",
+                        static_cast<long long>(factor), SizesText(self.sizes()).text);
+  channels = is_shuffle ? channels / (factor * factor) : channels * factor * factor;
+  height = is_shuffle ? height * factor : height / factor;
+  width = is_shuffle ? width * factor : width / factor;
+  StridedCopy copy;
+  if (const etb_status status = start_copy(context, self, {sizes, static_cast<size_t>(rank)}, out, &copy);
+      status != ETB_OK)
+    return status;
+  const Tensor &deep = is_shuffle ? self : out, &flat = is_shuffle ? out : self;
+  // Dims: leading, C, row in block, column in block, H, W.
+  const int c = rank - 3, h = rank - 2, w = rank - 1;
+  copy.rank = rank + 2;
+  int64_t deep_strides[kMaxRank], flat_strides[kMaxRank];
+  for (int dim = 0; dim < c; ++dim) {
+    copy.sizes[dim] = self.size(dim);
+    deep_strides[dim] = deep.stride(dim);
+    flat_strides[dim] = flat.stride(dim);
+  }
+  const int64_t counts[5] = {flat.size(c), factor, factor, deep.size(h), deep.size(w)};
+  const int64_t in_deep[5] = {deep.stride(c) * factor * factor, deep.stride(c) * factor, deep.stride(c),
+                              deep.stride(h), deep.stride(w)};
+  const int64_t in_flat[5] = {flat.stride(c), flat.stride(h), flat.stride(w), flat.stride(h) * factor,
+                              flat.stride(w) * factor};
+  for (int i = 0; i < 5; ++i) {
+    copy.sizes[c + i] = counts[i];
+    deep_strides[c + i] = in_deep[i];
+    flat_strides[c + i] = in_flat[i];
+  }
+  std::copy_n(is_shuffle ? deep_strides : flat_strides, copy.rank, copy.from_strides);
+  std::copy_n(is_shuffle ? flat_strides : deep_strides, copy.rank, copy.to_strides);
+  copy.run();
+  return ETB_OK;
+}
+
+constexpr Kernel kRows[] = {
+    {"aten::flip.out", "TIT", flip_out},
+    {"aten::repeat.out", "TIT", repeat_out},
+    {"aten::roll.out", "TIIT", roll_out},
+    {"aten::diagonal_copy.out", "TiiiT", diagonal_copy_out},
+    {"aten::unfold_copy.out", "TiiiT", unfold_copy_out},
+    {"aten::as_strided_copy.out", "TIInT", as_strided_copy_out},
+    {"aten::tril.out", "TiT", tril_out},
+    {"aten::pixel_shuffle.out", "TiT", pixel_shuffle_out<true>},
+    {"aten::pixel_unshuffle.out", "TiT", pixel_shuffle_out<false>},
+};
+
+}  // namespace
+
+ETB_PUBLISH_KERNELS(rearrange, kRows);
+
+}  // namespace etb::host

@@ -1,0 +1,213 @@
+// aten::split_copy, split_with_sizes_copy, unbind_copy, select_scatter and slice_scatter: slices of a tensor, out of it or into it.
+#include <algorithm>
+
+#include "host/kernels/dims.hpp"
+#include "host/kernels/kernel.hpp"
+
+namespace etb::host {
+namespace {
+
+etb_status expect_rank(KernelContext& context, const Tensor& self) {
+  return self.rank() > 0 ? ETB_OK
+                         : context.fail(ETB_INVALID_ARGUMENT, "the input has rank 0, expected at least 1");
+}
+
+char* element_at(const Tensor& tensor, int64_t offset) {
+  return tensor.data_as<char>() + offset * static_cast<int64_t>(element_nbytes(tensor.dtype()));
+}
+
+// Copies between the part of `whole` that starts at `start` along `dim`, `step` apart, and all of `part`, which may lack the dim.
+void copy_slices(const Tensor& whole, int dim, int64_t start, int64_t step, const Tensor& part,
+                 bool into_whole) {
+  if (part.numel() == 0) return;
+  const bool lacks_dim = part.rank() < whole.rank();
+  int64_t whole_strides[kMaxRank];
+  StridedCopy copy;
+  copy.element_nbytes = element_nbytes(whole.dtype());
+  copy.rank = part.rank();
+  for (int i = 0; i < part.rank(); ++i) {
+    const int own = lacks_dim && i >= dim ? i + 1 : i;
+    copy.sizes[i] = part.size(i);
+    whole_strides[i] = own == dim ? whole.stride(own) * step : whole.stride(own);
+  }
+  char* at = element_at(whole, start * whole.stride(dim));
+  copy.to = into_whole ? at : part.data();
+  copy.from = into_whole ? part.data() : at;
+  std::copy_n(into_whole ? whole_strides : part.strides().data(), part.rank(), copy.to_strides);
+  std::copy_n(into_whole ? part.strides().data() : whole_strides, part.rank(), copy.from_strides);
+  copy.run();
+}
+
+etb_status take_slices(KernelContext& context, const Tensor& self, int dim, int64_t start, int64_t count,
+                       bool drops_dim, const EValue& out_value) {
+  Tensor& out = out_value.tensor();
+  int64_t sizes[kMaxRank];
+  size_t rank = 0;
+  for (int i = 0; i < self.rank(); ++i) {
+    if (i != dim || !drops_dim) sizes[rank++] = i == dim ? count : self.size(i);
+  }
+  if (const etb_status status = resize_output(context, out, {sizes, rank}); status != ETB_OK) return status;
+  if (out.dtype() != self.dtype()) {
+    return context.fail(ETB_INVALID_TYPE, "an output is %s, expected %s", to_text(out.dtype()),
+                        to_text(self.dtype()));
+  }
+  copy_slices(self, dim, start, 1, out, false);
+  return ETB_OK;
+}
+
+etb_status expect_count(KernelContext& context, int64_t found, size_t expected) {
+  if (found == static_cast<int64_t>(expected)) return ETB_OK;
+  return context.fail(ETB_INVALID_ARGUMENT, "%lld parts for %zu outputs", static_cast<long long>(found),
+                      expected);
+}
+
+// split_copy(self, split_size, dim, outs)
+etb_status split_copy_out(KernelContext& context, EValue** args) {
+  const Tensor& self = args[0]->tensor();
+  const int64_t split = args[1]->to_int();
+  const auto outs = args[3]->values();
+  int dim = 0;
+  if (const etb_status status = expect_rank(context, self); status != ETB_OK) return status;
+  if (const etb_status status = wrap_dim(context, args[2]->to_int(), self.rank(), &dim); status != ETB_OK)
+    return status;
+  const int64_t size = self.size(dim);
+  if (split < 0 || (split == 0 && size != 0))
+    return context.fail(ETB_INVALID_ARGUMENT, "a split of %lld", static_cast<long long>(split));
+  const int64_t count = split == 0 ? 1 : std::max<int64_t>(1, size / split + (size % split != 0 ? 1 : 0));
+  if (const etb_status status = expect_count(context, count, outs.size()); status != ETB_OK) return status;
+  for (int64_t i = 0; i < count; ++i) {
+    const etb_status status = take_slices(context, self, dim, i * split, std::min(split, size - i * split),
+                                          false, *outs[static_cast<size_t>(i)]);
+    if (status != ETB_OK) return status;
+  }
+  return ETB_OK;
+}
+
+// split_with_sizes_copy(self, split_sizes, dim, outs)
+etb_status split_with_sizes_copy_out(KernelContext& context, EValue** args) {
+  const Tensor& self = args[0]->tensor();
+  const IntList sizes = args[1]->ints();
+  const auto outs = args[3]->values();
+  int dim = 0;
+  if (const etb_status status = expect_rank(context, self); status != ETB_OK) return status;
+  if (const etb_status status = wrap_dim(context, args[2]->to_int(), self.rank(), &dim); status != ETB_OK)
+    return status;
+  if (const etb_status status = expect_count(context, static_cast<int64_t>(sizes.size()), outs.size());
+      status != ETB_OK)
+    return status;
+  int64_t start = 0;
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    if (sizes[i] < 0 || sizes[i] > self.size(dim) - start) {
+      return context.fail(ETB_INVALID_ARGUMENT, "part %zu has size %lld", i,
+                          static_cast<long long>(sizes[i]));
+    }
+    if (const etb_status status = take_slices(context, self, dim, start, sizes[i], false, *outs[i]);
+        status != ETB_OK)
+      return status;
+    start += sizes[i];
+  }
+  if (start != self.size(dim))
+    return context.fail(ETB_INVALID_ARGUMENT, "parts add up to %lld", static_cast<long long>(start));
+  return ETB_OK;
+}
+
+// unbind_copy(self, dim, outs)
+etb_status unbind_copy_out(KernelContext& context, EValue** args) {
+  const Tensor& self = args[0]->tensor();
+  const auto outs = args[2]->values();
+  int dim = 0;
+  if (const etb_status status = expect_rank(context, self); status != ETB_OK) return status;
+  if (const etb_status status = wrap_dim(context, args[1]->to_int(), self.rank(), &dim); status != ETB_OK)
+    return status;
+  if (const etb_status status = expect_count(context, self.size(dim), outs.size()); status != ETB_OK)
+    return status;
+  for (size_t i = 0; i < outs.size(); ++i) {
+    if (const etb_status status = take_slices(context, self, dim, static_cast<int64_t>(i), 1, true, *outs[i]);
+        status != ETB_OK)
+      return status;
+  }
+  return ETB_OK;
+}
+
+// Copies self to out and checks that `src` has the dtype.
+etb_status copy_whole(KernelContext& context, const Tensor& self, const Tensor& src, Tensor& out) {
+  if (const etb_status status = resize_output(context, out, self.sizes()); status != ETB_OK) return status;
+  if (self.dtype() != out.dtype() || src.dtype() != self.dtype()) {
+    return context.fail(ETB_INVALID_TYPE, "%s into %s into %s", to_text(src.dtype()), to_text(self.dtype()),
+                        to_text(out.dtype()));
+  }
+  copy_tensor(self, out);
+  return ETB_OK;
+}
+
+etb_status expect_part(KernelContext& context, const Tensor& src, std::span<const int64_t> sizes) {
+  if (std::equal(src.sizes().begin(), src.sizes().end(), sizes.begin(), sizes.end())) return ETB_OK;
+  return context.fail(ETB_INVALID_ARGUMENT, "the source has sizes %s, expected %s",
+                      SizesText(src.sizes()).text, SizesText(sizes).text);
+}
+
+// select_scatter(self, src, dim, index, out)
+etb_status select_scatter_out(KernelContext& context, EValue** args) {
+  const Tensor &self = args[0]->tensor(), &src = args[1]->tensor();
+  Tensor& out = args[4]->tensor();
+  int dim = 0;
+  if (const etb_status status = expect_rank(context, self); status != ETB_OK) return status;
+  if (const etb_status status = wrap_dim(context, args[2]->to_int(), self.rank(), &dim); status != ETB_OK)
+    return status;
+  const int64_t size = self.size(dim), index = args[3]->to_int();
+  if (index < -size || index >= size) {
+    return context.fail(ETB_INVALID_ARGUMENT, "index %lld along a dim of size %lld",
+                        static_cast<long long>(index), static_cast<long long>(size));
+  }
+  int64_t sizes[kMaxRank];
+  size_t rank = 0;
+  for (int i = 0; i < self.rank(); ++i) {
+    if (i != dim) sizes[rank++] = self.size(i);
+  }
+  if (const etb_status status = expect_part(context, src, {sizes, rank}); status != ETB_OK) return status;
+  if (const etb_status status = copy_whole(context, self, src, out); status != ETB_OK) return status;
+  copy_slices(out, dim, index < 0 ? index + size : index, 1, src, true);
+  return ETB_OK;
+}
+
+// slice_scatter(self, src, dim, start, end, step, out)
+etb_status slice_scatter_out(KernelContext& context, EValue** args) {
+  const Tensor &self = args[0]->tensor(), &src = args[1]->tensor();
+  Tensor& out = args[6]->tensor();
+  int dim = 0;
+  if (const etb_status status = expect_rank(context, self); status != ETB_OK) return status;
+  if (const etb_status status = wrap_dim(context, args[2]->to_int(), self.rank(), &dim); status != ETB_OK)
+    return status;
+  const int64_t size = self.size(dim), step = args[5]->to_int();
+  if (step <= 0)
+    return context.fail(ETB_INVALID_ARGUMENT, "step is %lld, expected at least 1",
+                        static_cast<long long>(step));
+  const auto bound = [size](const EValue& value, int64_t absent) {
+    if (value.is_none()) return absent;
+    return std::clamp<int64_t>(value.to_int() < 0 ? value.to_int() + size : value.to_int(), 0, size);
+  };
+  const int64_t start = bound(*args[3], 0), end = std::max(start, bound(*args[4], size));
+  int64_t sizes[kMaxRank];
+  std::copy(self.sizes().begin(), self.sizes().end(), sizes);
+  sizes[dim] = (end - start) / step + ((end - start) % step != 0 ? 1 : 0);
+  if (const etb_status status = expect_part(context, src, {sizes, static_cast<size_t>(self.rank())});
+      status != ETB_OK)
+    return status;
+  if (const etb_status status = copy_whole(context, self, src, out); status != ETB_OK) return status;
+  copy_slices(out, dim, start, step, src, true);
+  return ETB_OK;
+}
+
+constexpr Kernel kRows[] = {
+    {"aten::split_copy.Tensor_out", "TiiL", split_copy_out},
+    {"aten::split_with_sizes_copy.out", "TIiL", split_with_sizes_copy_out},
+    {"aten::unbind_copy.int_out", "TiL", unbind_copy_out},
+    {"aten::select_scatter.out", "TTiiT", select_scatter_out},
+    {"aten::slice_scatter.out", "TTinniT", slice_scatter_out},
+};
+
+}  // namespace
+
+ETB_PUBLISH_KERNELS(split_copy, kRows);
+
+}  // namespace etb::host
