@@ -57,21 +57,40 @@ struct Weights {
   Counted count{&living_delegates};
 };
 
+constexpr etb::OptionRow make_level_row() {
+  etb::OptionRow row =
+      etb::i64_option("level", 1, 0, 9, ETB_OBJECT_PLUGIN | ETB_OBJECT_DELEGATE, "How hard to try.");
+  row.mutable_when = ETB_OPTION_BETWEEN;
+  return row;
+}
+constexpr etb::OptionRow kLevel = make_level_row();
+
 struct Full {
   using Delegate = Weights;
   static constexpr uint32_t kFlags = ETB_PLUGIN_OWN_THREADS;
   static constexpr etb::OptionRow kOptions[] = {
       etb::text_option("fail", "", ETB_OBJECT_PLUGIN, "How init fails."),
+      etb::i64_option("devices", 2, 0, 2, ETB_OBJECT_PLUGIN, "How many devices the machine has."), kLevel,
       etb::bool_option("throw", false, ETB_OBJECT_RUN, "Whether execute throws.")};
 
   static etb::Result<Full> make(const etb::Host& host, const etb::Options& options) {
     host.log(ETB_LOG_INFO, "made");
     if (options.get_text("fail") == "throw") throw std::runtime_error("thrown in init");
     if (options.get_text("fail") == "error") return etb::make_error(etb::Code::UNAVAILABLE, "no driver");
-    return Full{};
+    Full made;
+    made.device_count = static_cast<uint8_t>(options.get_i64("devices"));
+    return made;
+  }
+  etb::Status set_option(const etb::Options& options) {
+    level = options.get_i64("level");
+    return {};
+  }
+  etb::Status get_option(std::string_view, etb_option& out) const {
+    out.i64 = level;
+    return {};
   }
   etb::Status enumerate(const etb::DeviceSink& sink) const {
-    for (uint8_t i = 1; i <= 2; ++i) {
+    for (uint8_t i = 1; i <= device_count; ++i) {
       etb_device_info info{};
       info.struct_size = ETB_INIT_SIZE(etb_device_info);
       info.uuid[0] = i;
@@ -85,6 +104,8 @@ struct Full {
   const void* get_extension(uint32_t kind, std::string_view id) const {
     return kind == ETB_OBJECT_PLUGIN && id == "com.example.full.thing/1" ? this : nullptr;
   }
+  uint8_t device_count = 2;
+  int64_t level = 1;
 };
 
 etb::Result<Weights> Weights::make(const Full&, etb::CreateArgs& args) {
@@ -157,12 +178,62 @@ class PluginBase : public testing::Test {
 };
 
 TEST_F(PluginBase, CapabilitiesAreThoseOfTheClasses) {
-  EXPECT_EQ(table_->caps, ETB_PLUGIN_CAP_GET_EXTENSION | ETB_PLUGIN_CAP_OPTION_SCHEMA);
+  EXPECT_EQ(table_->caps, ETB_PLUGIN_CAPS_KNOWN);
   EXPECT_EQ(table_->delegate->caps, ETB_DELEGATE_CAP_CONTEXT_RESERVE | ETB_DELEGATE_CAP_CANCEL);
   EXPECT_EQ(table_->aot, nullptr);
   EXPECT_EQ(table_->ident->profiles, ETB_PROFILE_RUNTIME);
   EXPECT_EQ(table_->ident->flags, ETB_PLUGIN_OWN_THREADS);
   EXPECT_STREQ(table_->ident->version, "2.0.1");
+}
+
+// proves: ABI-OPT-02
+TEST_F(PluginBase, RefusedOptionLeavesTheOldValue) {
+  etb_option option = {
+      ETB_INIT_SIZE(etb_option), 0, "level", ETB_OPTION_I64, 0, 7, 0, nullptr, {nullptr, 0}, nullptr};
+  const auto set = [&] { return table_->set_option(plugin_, ETB_OBJECT_PLUGIN, plugin_, &option, &error_); };
+  const auto level = [&] {
+    int64_t seen = -1;
+    const etb_option_sink sink = {ETB_INIT_SIZE(etb_option_sink), 0, &seen,
+                                  [](void* ctx, const etb_option* value) -> etb_status {
+                                    *static_cast<int64_t*>(ctx) = value->i64;
+                                    return ETB_OK;
+                                  }};
+    EXPECT_EQ(table_->get_option(plugin_, ETB_OBJECT_PLUGIN, plugin_, "level", &sink, &error_), ETB_OK)
+        << error_.text;
+    EXPECT_EQ(table_->get_option(plugin_, ETB_OBJECT_PLUGIN, plugin_, "no such key", &sink, &error_),
+              ETB_NOT_FOUND);
+    return seen;
+  };
+  EXPECT_EQ(level(), 1);
+  EXPECT_EQ(set(), ETB_OK) << error_.text;
+  EXPECT_EQ(level(), 7);
+  option.i64 = 10;
+  EXPECT_EQ(set(), ETB_INVALID_ARGUMENT);
+  option.type = ETB_OPTION_F64;
+  EXPECT_EQ(set(), ETB_INVALID_ARGUMENT);
+  EXPECT_EQ(level(), 7);
+  option.key = "no such key";
+  EXPECT_EQ(set(), ETB_NOT_FOUND);
+  option.key = "devices";
+  EXPECT_EQ(set(), ETB_INVALID_STATE);
+  EXPECT_THAT(error_.text, HasSubstr("fixed"));
+}
+
+// proves: ABI-DEV-01
+TEST_F(PluginBase, MachineWithoutDevicesIsNoError) {
+  const etb_option none = {
+      ETB_INIT_SIZE(etb_option), 0, "devices", ETB_OPTION_I64, 0, 0, 0, nullptr, {nullptr, 0}, nullptr};
+  etb_plugin* plugin = nullptr;
+  ASSERT_EQ(table_->init(&host_, &none, 1, &plugin, &error_), ETB_OK) << error_.text;
+  int count = 0;
+  const etb_device_sink sink = {ETB_INIT_SIZE(etb_device_sink), 0, &count,
+                                [](void* ctx, const etb_device_info*) -> etb_status {
+                                  ++*static_cast<int*>(ctx);
+                                  return ETB_OK;
+                                }};
+  EXPECT_EQ(table_->device->enumerate(plugin, &sink, &error_), ETB_OK);
+  EXPECT_EQ(count, 0);
+  EXPECT_EQ(table_->deinit(plugin, &error_), ETB_OK);
 }
 
 // proves: ABI-CALL-03 ABI-ERR-01

@@ -3,10 +3,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <cmath>
 #include <limits>
+#include <memory>
 #include <random>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "etb/cpp/result.hpp"
@@ -455,6 +458,63 @@ const void* ETB_CALL clock_only(const etb_host*, const char* id) {
                                             return now_ns += 5;
                                           }};
   return std::string_view(id) == ETB_SERVICE_CLOCK ? &clock : nullptr;
+}
+
+// proves: ABI-THREAD-01
+TEST_P(Template, DelegatesAndContextsAreMadeAndRunOnManyThreads) {
+  make_ready();
+  std::atomic<int> failure_count{0};
+  const auto work = [&] {
+    for (int round = 0; round < 50; ++round) {
+      etb_error error = ETB_ERROR_INIT;
+      LentPayload payload(good_payload());
+      etb_delegate_args args{};
+      args.struct_size = ETB_INIT_SIZE(etb_delegate_args);
+      args.payload = &payload.view;
+      etb_delegate* own = nullptr;
+      failure_count += table_->delegate->create(plugin_, &args, &own, &error) != ETB_OK;
+      for (etb_delegate* delegate : {own, delegate_}) {
+        etb_context* context = nullptr;
+        failure_count += table_->delegate->context_create(delegate, nullptr, 0, &context, &error) != ETB_OK;
+        TestTensor left({2}, {1, 2}), right({2}, {3, 4}), sum({2}, {0, 0});
+        const etb_tensor inputs[] = {left.view(ETB_ROLE_INPUT), right.view(ETB_ROLE_INPUT)};
+        etb_tensor outputs[] = {sum.view(ETB_ROLE_OUTPUT)};
+        etb_exec_args call{};
+        call.struct_size = ETB_INIT_SIZE(etb_exec_args);
+        call.inputs = inputs;
+        call.outputs = outputs;
+        call.input_count = 2;
+        call.output_count = 1;
+        failure_count += table_->delegate->execute(context, &call, &error) != ETB_OK;
+        failure_count += sum.data[1] != 6;
+        failure_count += table_->delegate->context_destroy(context, &error) != ETB_OK;
+      }
+      failure_count += table_->delegate->destroy(own, &error) != ETB_OK;
+    }
+  };
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 4; ++i) threads.emplace_back(work);
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(failure_count, 0);
+}
+
+// proves: ABI-OWN-01
+TEST_P(Template, NothingBorrowedForACallIsReadLater) {
+  {
+    LentPayload payload(good_payload());
+    std::string key = "limit";
+    ASSERT_EQ(create(payload, {f64_option(key.c_str(), 25)}), ETB_OK) << error_.text;
+    std::fill(payload.words.begin(), payload.words.end(), 0xffffffff);  // released by the plugin
+    key = "gone!";
+  }
+  ASSERT_EQ(table_->delegate->context_create(delegate_, nullptr, 0, &context_, &error_), ETB_OK);
+  for (int round = 0; round < 2; ++round) {  // other memory each time; the sanitizers watch the old
+    auto left = std::make_unique<TestTensor>(std::vector<int64_t>{1}, std::vector<float>{20});
+    auto right = std::make_unique<TestTensor>(std::vector<int64_t>{1}, std::vector<float>{20});
+    auto sum = std::make_unique<TestTensor>(std::vector<int64_t>{1}, std::vector<float>{0});
+    ASSERT_EQ(execute(*left, *right, *sum), ETB_OK) << error_.text;
+    EXPECT_EQ(sum->data[0], 25);
+  }
 }
 
 // proves: ABI-PROF-01 ABI-PROF-02 ABI-HOST-01
