@@ -1,0 +1,35 @@
+// What a call must leave as it was (ABI-HYG-01, ABI-HYG-02).
+#pragma once
+
+#include <signal.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace etb::host::validate {
+
+class ProcessState {
+ public:
+  // Of this thread: floating-point control and signal mask. With `whole_process` also signal handlers, locale, working
+  // directory, environment and the number of threads.
+  explicit ProcessState(bool whole_process);
+
+  // The first thing that is not as it was: "the floating-point control word: 0x1f80 before, 0x9f80 after".
+  std::optional<std::string> find_change() const;
+
+  // How many threads there are more than before; 0 without `whole_process`.
+  int added_thread_count() const;
+
+ private:
+  const bool whole_process_;
+  uint64_t float_control_;
+  sigset_t signal_mask_;
+  uint64_t signal_handlers_ = 0;
+  uint64_t environment_ = 0;
+  std::string locale_;
+  std::string directory_;
+  int thread_count_ = 0;
+};
+
+}  // namespace etb::host::validate
