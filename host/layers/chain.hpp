@@ -24,7 +24,8 @@ class Chain {
 
  private:
   std::vector<std::unique_ptr<CompleteTable>> tables_;  // the plugin's first, the outermost layer's last
-  std::vector<etb_layer_link> links_;  // one a layer that has an init, innermost first; never grows after make
+  std::vector<etb_layer_link>
+      links_;  // one a layer that has an init, innermost first; never grows after make
   const etb_layer_link* link_ = nullptr;
 };
 

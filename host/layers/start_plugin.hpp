@@ -20,7 +20,7 @@ struct StartArgs {
 };
 
 // `library` keeps what `table` points into alive, and is told how deinit went; NULL for a plugin that is linked in.
-[[nodiscard]] Result<PluginContext> start_plugin(std::shared_ptr<PluginLife> library, const etb_plugin_table& table,
-                                                 const StartArgs& args);
+[[nodiscard]] Result<PluginContext> start_plugin(std::shared_ptr<PluginLife> library,
+                                                 const etb_plugin_table& table, const StartArgs& args);
 
 }  // namespace etb::host

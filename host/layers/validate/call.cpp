@@ -56,7 +56,8 @@ bool Call::enter_handle(Handle* handle, Kind kind, Tag tag) {
     state_->sweep();
   }
   if (handle->kind != kind) {
-    fatal("ABI-OWN-04", ETB_INVALID_HANDLE, "the handle is a {}, expected a {}", to_text(handle->kind), to_text(kind));
+    fatal("ABI-OWN-04", ETB_INVALID_HANDLE, "the handle is a {}, expected a {}", to_text(handle->kind),
+          to_text(kind));
     return false;
   }
   for (const Handle* object = handle; object != nullptr; object = object->parent)
@@ -67,8 +68,8 @@ bool Call::enter_handle(Handle* handle, Kind kind, Tag tag) {
     }
   handle->call_count.fetch_add(1);
   if (tag == Tag::SERIAL && handle->serial_call_count.fetch_add(1) != 0)
-    host("ABI-THREAD-02", ETB_INVALID_STATE, "another [serial:{}] call on this {} has not returned", to_text(kind),
-         to_text(kind));
+    host("ABI-THREAD-02", ETB_INVALID_STATE, "another [serial:{}] call on this {} has not returned",
+         to_text(kind), to_text(kind));
   entered_.push_back({handle, tag});
   return true;
 }
@@ -102,7 +103,8 @@ void Call::check_process(const ProcessState& before) {
 
 void Call::check_error(const etb_error& error, etb_status status) {
   const size_t text_nbytes = strnlen(error.text, sizeof(error.text));
-  if (text_nbytes == sizeof(error.text) || strnlen(error.reason, sizeof(error.reason)) == sizeof(error.reason))
+  if (text_nbytes == sizeof(error.text) ||
+      strnlen(error.reason, sizeof(error.reason)) == sizeof(error.reason))
     return plugin("ABI-ERR-02", "the error's text does not end in its array");
   if (!is_utf8(error.text) || !is_utf8(error.reason)) plugin("ABI-ERR-02", "the error's text is not UTF-8");
   if (error.struct_size != sizeof(etb_error) || error.flags != 0)
@@ -118,8 +120,10 @@ void Call::check_error(const etb_error& error, etb_status status) {
 }
 
 etb_status Call::finish(etb_status status) {
-  if (is_refused()) return fail(host_error_, refused_, "refused by the validate layer: %s", refused_text_.c_str());
-  if (is_spoiled()) return fail(host_error_, ETB_INTERNAL, "refused by the validate layer: %s", plugin_text_.c_str());
+  if (is_refused())
+    return fail(host_error_, refused_, "refused by the validate layer: %s", refused_text_.c_str());
+  if (is_spoiled())
+    return fail(host_error_, ETB_INTERNAL, "refused by the validate layer: %s", plugin_text_.c_str());
   if (is_thrown_) return fail(host_error_, ETB_INTERNAL, "an exception left %s", function_);
   if (status == ETB_OK || !etb::detail::can_write(host_error_)) return status;
   etb_error error;

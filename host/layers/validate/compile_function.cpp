@@ -37,33 +37,38 @@ struct ArtifactSink {
   etb_status begin(Call& call, uint32_t index, const etb_blob_writer** out) {
     if (out == nullptr) return refuse(call, "ABI-CALL-04", "begin_payload: out_writer is NULL");
     if (real_writer != nullptr || index != ended_count || index >= graph_count)
-      return refuse(call, "ABI-AOT-05",
-                    fmt::format("begin_payload of graph {}, expected {}", index,
-                                real_writer != nullptr ? "end_payload before" : fmt::format("graph {}", ended_count)));
+      return refuse(
+          call, "ABI-AOT-05",
+          fmt::format("begin_payload of graph {}, expected {}", index,
+                      real_writer != nullptr ? "end_payload before" : fmt::format("graph {}", ended_count)));
     const etb_status status = real.begin_payload(real.ctx, index, &real_writer);
     if (status == ETB_OK) *out = &writer;
     return status;
   }
 
   etb_status write(Call& call, uint64_t offset_bytes, const void* data, uint64_t nbytes) {
-    if (real_writer == nullptr) return refuse(call, "ABI-AOT-05", "write outside begin_payload and end_payload");
+    if (real_writer == nullptr)
+      return refuse(call, "ABI-AOT-05", "write outside begin_payload and end_payload");
     if (data == nullptr && nbytes != 0) return refuse(call, "ABI-CALL-04", "write: data is NULL");
     if (offset_bytes > UINT64_MAX - nbytes) return refuse(call, "ABI-AOT-05", "write: the end overflows");
     return real_writer->write(real_writer->ctx, offset_bytes, data, nbytes);
   }
 
   etb_status put(Call& call, const etb_named_blob* blob) {
-    if (!check_struct(call, Side::PLUGIN, blob, "blob") || !check_text(call, Side::PLUGIN, blob->key, "blob.key") ||
+    if (!check_struct(call, Side::PLUGIN, blob, "blob") ||
+        !check_text(call, Side::PLUGIN, blob->key, "blob.key") ||
         !check_bytes(call, Side::PLUGIN, blob->value, "blob.value"))
       return ETB_INVALID_ARGUMENT;
     if (blob->alignment != 0 && !is_power_of_two(blob->alignment))
-      return refuse(call, "ABI-TYPE-03", fmt::format("blob.alignment is {}, expected 0 or a power of two", blob->alignment));
+      return refuse(call, "ABI-TYPE-03",
+                    fmt::format("blob.alignment is {}, expected 0 or a power of two", blob->alignment));
     const uint64_t hash = blob->constant_key != nullptr
                               ? hash_bytes(blob->constant_key, std::strlen(blob->constant_key)) | 1
                               : hash_bytes(blob->value.data, blob->value.nbytes) & ~uint64_t{1};
     const auto [known, is_new] = blobs.emplace(blob->key, hash);
     if (!is_new && known->second != hash)
-      return refuse(call, "ABI-AOT-04", fmt::format("the named blob '{}' was put with other bytes before", blob->key));
+      return refuse(call, "ABI-AOT-04",
+                    fmt::format("the named blob '{}' was put with other bytes before", blob->key));
     return real.named_blob(real.ctx, blob);
   }
 
@@ -72,10 +77,11 @@ struct ArtifactSink {
     if (real_writer == nullptr || artifact->graph_index != ended_count)
       return refuse(call, "ABI-AOT-05",
                     fmt::format("end_payload of graph {}, expected {}", artifact->graph_index,
-                                real_writer == nullptr ? "begin_payload before" : fmt::format("graph {}", ended_count)));
+                                real_writer == nullptr ? "begin_payload before"
+                                                       : fmt::format("graph {}", ended_count)));
     if (!check_specs(call, Side::PLUGIN, artifact->specs, artifact->spec_count, "artifact.specs") ||
-        !check_array(call, Side::PLUGIN, artifact->debug_map, artifact->debug_entry_count, "artifact.debug_map",
-                     [&](const etb_debug_entry& entry, const std::string& where) {
+        !check_array(call, Side::PLUGIN, artifact->debug_map, artifact->debug_entry_count,
+                     "artifact.debug_map", [&](const etb_debug_entry& entry, const std::string& where) {
                        if (entry.name != nullptr || entry.debug_id != -1) return true;
                        call.plugin("ABI-CALL-04", "{} has neither name nor debug_id", where);
                        return false;
@@ -118,7 +124,8 @@ struct ProgressGuard {
   void report(double done, const char* what) {
     const std::lock_guard lock(mutex);
     if (!is_open)
-      return state.report("ABI-OWN-01", Side::PLUGIN, "aot.compile", "progress was reported after the call returned");
+      return state.report("ABI-OWN-01", Side::PLUGIN, "aot.compile",
+                          "progress was reported after the call returned");
     if (!(done >= last && done <= 1.0))
       return state.report("ABI-TYPE-03", Side::PLUGIN, "aot.compile",
                           fmt::format("progress is {}, expected {} to 1", done, last));
@@ -142,14 +149,16 @@ struct ProgressGuard {
 void check_compile_args(Call& call, const etb_compile_args* args) {
   if (!check_struct(call, Side::HOST, args, "args") ||
       !check_array(call, Side::HOST, args->graphs, args->graph_count, "args.graphs",
-                   [&](const etb_graph_image& graph, const std::string& where) { return check_graph(call, graph, where); }))
+                   [&](const etb_graph_image& graph, const std::string& where) {
+                     return check_graph(call, graph, where);
+                   }))
     return call.fatal("ABI-CALL-04", ETB_INVALID_ARGUMENT, "args cannot be passed on");
   check_text(call, Side::HOST, args->backend_id, "args.backend_id");
   check_specs(call, Side::HOST, args->specs, args->spec_count, "args.specs");
   check_target(call, args->target);
   check_options(call, Side::HOST, args->options, args->option_count, "args.options");
-  if (args->constants != nullptr &&
-      (!check_struct(call, Side::HOST, args->constants, "args.constants") || args->constants->read == nullptr))
+  if (args->constants != nullptr && (!check_struct(call, Side::HOST, args->constants, "args.constants") ||
+                                     args->constants->read == nullptr))
     call.fatal("ABI-CALL-04", ETB_INVALID_ARGUMENT, "args.constants cannot be read");
   const etb_artifact_sink* const sink = args->sink;
   if (!check_struct(call, Side::HOST, sink, "args.sink") || sink->begin_payload == nullptr ||
@@ -186,8 +195,8 @@ etb_status ETB_CALL compile(etb_plugin* plugin, const etb_compile_args* args, et
   copy.progress = progress != nullptr ? &progress->progress : nullptr;
   copy.constants = constants != nullptr ? constants->get() : nullptr;
 
-  const etb_status status =
-      call.run([&](etb_error* inner) { return instance->next->aot->compile(instance->plugin, &copy, inner); });
+  const etb_status status = call.run(
+      [&](etb_error* inner) { return instance->next->aot->compile(instance->plugin, &copy, inner); });
   constants.reset();
   sink->guard.close(status);
   if (status == ETB_OK && sink->ended_count != args->graph_count)

@@ -11,8 +11,8 @@ DelegateHandle::~DelegateHandle() = default;
 namespace {
 
 void check_verdict(Call& call, const etb_verdict& verdict) {
-  constexpr uint32_t kReasons = ETB_REASON_DRIVER | ETB_REASON_DEVICE | ETB_REASON_DEPENDENCY | ETB_REASON_FORMAT |
-                                ETB_REASON_CORRUPT | ETB_REASON_POLICY;
+  constexpr uint32_t kReasons = ETB_REASON_DRIVER | ETB_REASON_DEVICE | ETB_REASON_DEPENDENCY |
+                                ETB_REASON_FORMAT | ETB_REASON_CORRUPT | ETB_REASON_POLICY;
   if (verdict.kind < ETB_VERDICT_UNKNOWN || verdict.kind > ETB_VERDICT_UNSUPPORTED)
     call.plugin("ABI-TYPE-03", "verdict.kind is {}, expected 0 to 3", verdict.kind);
   if ((verdict.reasons & ~kReasons) != 0)
@@ -30,7 +30,8 @@ etb_status ETB_CALL check_payload(etb_plugin* plugin, const etb_payload_check* c
   if (instance == nullptr) return call.finish(ETB_INVALID_HANDLE);
   if (!check_struct(call, Side::HOST, check, "check"))
     call.fatal("ABI-CALL-04", ETB_INVALID_ARGUMENT, "check cannot be passed on");
-  else if (check_text(call, Side::HOST, check->backend_id, "check.backend_id") && check_target(call, check->target))
+  else if (check_text(call, Side::HOST, check->backend_id, "check.backend_id") &&
+           check_target(call, check->target))
     check_bytes(call, Side::HOST, check->prefix, "check.prefix"),
         check_specs(call, Side::HOST, check->specs, check->spec_count, "check.specs");
   OutStruct<etb_verdict> out(call, verdict, "verdict");
@@ -50,14 +51,15 @@ void check_delegate_args(Call& call, const etb_delegate_args* args) {
   if (!check_struct(call, Side::HOST, args->payload, "args.payload") ||
       !check_payload_view(call, Side::HOST, *args->payload, "args.payload"))
     call.fatal("ABI-CALL-04", ETB_INVALID_ARGUMENT, "args.payload cannot be passed on");
-  if (args->named_data != nullptr &&
-      (!check_struct(call, Side::HOST, args->named_data, "args.named_data") || args->named_data->get == nullptr))
+  if (args->named_data != nullptr && (!check_struct(call, Side::HOST, args->named_data, "args.named_data") ||
+                                      args->named_data->get == nullptr))
     call.fatal("ABI-CALL-04", ETB_INVALID_ARGUMENT, "args.named_data cannot be asked");
   check_specs(call, Side::HOST, args->specs, args->spec_count, "args.specs");
   check_options(call, Side::HOST, args->options, args->option_count, "args.options");
 }
 
-etb_status ETB_CALL create(etb_plugin* plugin, const etb_delegate_args* args, etb_delegate** out, etb_error* error) {
+etb_status ETB_CALL create(etb_plugin* plugin, const etb_delegate_args* args, etb_delegate** out,
+                           etb_error* error) {
   Call call("delegate.create", error);
   Instance* const instance = call.enter(plugin);
   if (instance == nullptr) return call.finish(ETB_INVALID_HANDLE);
@@ -73,8 +75,10 @@ etb_status ETB_CALL create(etb_plugin* plugin, const etb_delegate_args* args, et
   if (args->named_data != nullptr)
     object->named_data = std::make_unique<NamedDataGuard>(state, "delegate.create", *args->named_data);
 
-  auto given = std::make_unique<GuardedBytes>(call.memory(), sizeof(etb_delegate_args), alignof(etb_delegate_args));
-  auto view = std::make_unique<GuardedBytes>(call.memory(), sizeof(etb_payload_view), alignof(etb_payload_view));
+  auto given =
+      std::make_unique<GuardedBytes>(call.memory(), sizeof(etb_delegate_args), alignof(etb_delegate_args));
+  auto view =
+      std::make_unique<GuardedBytes>(call.memory(), sizeof(etb_payload_view), alignof(etb_payload_view));
   std::memcpy(view->data(), &object->payload->view(), sizeof(etb_payload_view));
   etb_delegate_args copy = *args;
   copy.struct_size = sizeof(copy);
@@ -87,8 +91,8 @@ etb_status ETB_CALL create(etb_plugin* plugin, const etb_delegate_args* args, et
 
   OutHandle<etb_delegate> made;
   const etb_status status = call.run([&](etb_error* inner) {
-    return instance->next->delegate->create(instance->plugin, reinterpret_cast<const etb_delegate_args*>(given->data()),
-                                            &made.handle, inner);
+    return instance->next->delegate->create(
+        instance->plugin, reinterpret_cast<const etb_delegate_args*>(given->data()), &made.handle, inner);
   });
   if (const auto damage = given->take_damage()) call.plugin("ABI-OWN-01", "args: {}", *damage);
   if (const auto damage = view->take_damage()) call.plugin("ABI-OWN-01", "args.payload: {}", *damage);
@@ -122,10 +126,13 @@ etb_status ETB_CALL destroy(etb_delegate* delegate, etb_error* error) {
 }
 
 void check_info(Call& call, const etb_delegate_info& info) {
-  if (info.max_contexts == 0) call.plugin("ABI-TYPE-03", "info.max_contexts is 0, expected 1, more or ETB_UNLIMITED");
-  if (info.reserved != 0 || info.flags != 0) call.plugin("ABI-TYPE-02", "info.flags or .reserved is not zero");
+  if (info.max_contexts == 0)
+    call.plugin("ABI-TYPE-03", "info.max_contexts is 0, expected 1, more or ETB_UNLIMITED");
+  if (info.reserved != 0 || info.flags != 0)
+    call.plugin("ABI-TYPE-02", "info.flags or .reserved is not zero");
   if (info.scratch_bytes != 0 && !is_power_of_two(info.scratch_alignment))
-    call.plugin("ABI-TYPE-03", "info.scratch_alignment is {}, expected a power of two", info.scratch_alignment);
+    call.plugin("ABI-TYPE-03", "info.scratch_alignment is {}, expected a power of two",
+                info.scratch_alignment);
 }
 
 etb_status ETB_CALL query(etb_delegate* delegate, etb_delegate_info* info, etb_error* error) {
@@ -154,9 +161,11 @@ bool check_io_order(Call& call, const etb_io_req& req, size_t input_count, size_
     call.plugin("ABI-SINK-03", "req.index is {}, expected {}", req.index, expected);
     return false;
   }
-  if (req.role == ETB_ROLE_INPUT && output_count != 0) call.plugin("ABI-SINK-03", "an input came after an output");
+  if (req.role == ETB_ROLE_INPUT && output_count != 0)
+    call.plugin("ABI-SINK-03", "an input came after an output");
   if (is_output && req.may_alias_input > input_count)
-    call.plugin("ABI-TYPE-03", "req.may_alias_input is {}, there are {} inputs", req.may_alias_input, input_count);
+    call.plugin("ABI-TYPE-03", "req.may_alias_input is {}, there are {} inputs", req.may_alias_input,
+                input_count);
   return true;
 }
 
@@ -195,7 +204,8 @@ etb_status ETB_CALL context_create(etb_delegate* delegate, const etb_option* opt
   const etb_status status = call.run([&](etb_error* inner) {
     return next.context_create(object->next, options, option_count, &made.handle, inner);
   });
-  if (call.is_refused() || !made.check(call, status)) return call.finish(status == ETB_OK ? ETB_INTERNAL : status);
+  if (call.is_refused() || !made.check(call, status))
+    return call.finish(status == ETB_OK ? ETB_INTERNAL : status);
   if (call.is_spoiled()) {
     next.context_destroy(made.handle, nullptr);
     return call.finish(status);
@@ -213,8 +223,9 @@ etb_status ETB_CALL context_destroy(etb_context* context, etb_error* error) {
   ContextHandle* const object = call.enter(context, Tag::SERIAL);
   if (object == nullptr) return call.finish(ETB_INVALID_HANDLE);
   Instance& instance = *object->handle.instance;
-  const etb_status status = end_object(
-      call, *object, [&](etb_error* inner) { return instance.next->delegate->context_destroy(object->next, inner); });
+  const etb_status status = end_object(call, *object, [&](etb_error* inner) {
+    return instance.next->delegate->context_destroy(object->next, inner);
+  });
   if (!object->handle.is_alive.load()) instance.state.retire(object);
   return call.finish(status);
 }

@@ -12,7 +12,8 @@ class RunningContext {
     const uint32_t running = delegate_->running_count.fetch_add(1) + 1;
     const std::lock_guard lock(delegate_->mutex);
     if (delegate_->has_info && running > delegate_->info.max_contexts)
-      call.host("ABI-EXEC-03", ETB_INVALID_STATE, "{} contexts of this delegate run now, its max_contexts is {}", running,
+      call.host("ABI-EXEC-03", ETB_INVALID_STATE,
+                "{} contexts of this delegate run now, its max_contexts is {}", running,
                 delegate_->info.max_contexts);
   }
   ~RunningContext() {
@@ -31,8 +32,8 @@ class RunningContext {
 bool check_tensors(Call& call, const etb_tensor* tensors, uint32_t count, const std::vector<IoNeed>& needs,
                    bool has_data, const char* name) {
   uint32_t index = 0;
-  const bool readable =
-      check_array(call, Side::HOST, tensors, count, name, [&](const etb_tensor& tensor, const std::string& where) {
+  const bool readable = check_array(
+      call, Side::HOST, tensors, count, name, [&](const etb_tensor& tensor, const std::string& where) {
         static constexpr IoNeed kNothing;
         const IoNeed* const need = index < needs.size() ? &needs[index] : &kNothing;
         ++index;
@@ -49,20 +50,23 @@ void check_against_info(Call& call, const DelegateHandle& delegate, const etb_ex
     call.host("ABI-EXEC-04", ETB_INVALID_ARGUMENT, "{} inputs and {} outputs, delegate query said {} and {}",
               args.input_count, args.output_count, info.input_count, info.output_count);
   if (args.scratch_nbytes < info.scratch_bytes)
-    call.host("ABI-EXEC-04", ETB_INVALID_ARGUMENT, "{} bytes of scratch, delegate query said {}", args.scratch_nbytes,
-              info.scratch_bytes);
+    call.host("ABI-EXEC-04", ETB_INVALID_ARGUMENT, "{} bytes of scratch, delegate query said {}",
+              args.scratch_nbytes, info.scratch_bytes);
   else if (info.scratch_bytes != 0 && reinterpret_cast<uintptr_t>(args.scratch) % info.scratch_alignment != 0)
-    call.host("ABI-EXEC-04", ETB_INVALID_ARGUMENT, "the scratch is not aligned to {}", info.scratch_alignment);
+    call.host("ABI-EXEC-04", ETB_INVALID_ARGUMENT, "the scratch is not aligned to {}",
+              info.scratch_alignment);
 }
 
 void check_fences(Call& call, const etb_fence* fences, uint32_t count, const char* name) {
-  const bool readable =
-      check_array(call, Side::HOST, fences, count, name, [&](const etb_fence& fence, const std::string& where) {
-        if (!check_text(call, Side::HOST, fence.kind, where + ".kind")) return false;
-        if (std::strcmp(fence.kind, "callback") != 0 || fence.signal != nullptr) return true;
-        call.report(Side::HOST, "ABI-CALL-04", where + ".signal is NULL");
-        return false;
-      });
+  const bool readable = check_array(call, Side::HOST, fences, count, name,
+                                    [&](const etb_fence& fence, const std::string& where) {
+                                      if (!check_text(call, Side::HOST, fence.kind, where + ".kind"))
+                                        return false;
+                                      if (std::strcmp(fence.kind, "callback") != 0 || fence.signal != nullptr)
+                                        return true;
+                                      call.report(Side::HOST, "ABI-CALL-04", where + ".signal is NULL");
+                                      return false;
+                                    });
   if (!readable) call.fatal("ABI-CALL-04", ETB_INVALID_ARGUMENT, "{} cannot be passed on", name);
 }
 
@@ -75,9 +79,10 @@ void check_args(Call& call, DelegateHandle& delegate, const etb_exec_args* args)
   check_tensors(call, args->outputs, args->output_count, delegate.outputs, true, "outputs");
   check_against_info(call, delegate, *args);
   if (args->scratch == nullptr && args->scratch_nbytes != 0)
-    call.fatal("ABI-CALL-04", ETB_INVALID_ARGUMENT, "args.scratch is NULL, its nbytes {}", args->scratch_nbytes);
-  if (args->cancel != nullptr && (!check_struct(call, Side::HOST, args->cancel, "args.cancel") ||
-                                  args->cancel->is_cancelled == nullptr))
+    call.fatal("ABI-CALL-04", ETB_INVALID_ARGUMENT, "args.scratch is NULL, its nbytes {}",
+               args->scratch_nbytes);
+  if (args->cancel != nullptr &&
+      (!check_struct(call, Side::HOST, args->cancel, "args.cancel") || args->cancel->is_cancelled == nullptr))
     call.fatal("ABI-CALL-04", ETB_INVALID_ARGUMENT, "args.cancel cannot be asked");
   if (args->priority > 1000)
     call.host("ABI-TYPE-03", ETB_INVALID_ARGUMENT, "args.priority is {}, expected 0 to 1000", args->priority);
@@ -128,8 +133,9 @@ etb_status run_guarded(Call& call, ContextHandle& context, const etb_exec_args& 
   std::unique_ptr<GuardedSink<etb_event_sink>> events;
   if (args.events != nullptr)
     events = std::make_unique<GuardedSink<etb_event_sink>>(
-        call, args.events, "args.events",
-        [&instance, begin](Call& in, const etb_event& event) { return check_event(in, instance, begin, event); });
+        call, args.events, "args.events", [&instance, begin](Call& in, const etb_event& event) {
+          return check_event(in, instance, begin, event);
+        });
 
   etb_exec_args copy = args;
   copy.struct_size = sizeof(copy);
@@ -142,7 +148,8 @@ etb_status run_guarded(Call& call, ContextHandle& context, const etb_exec_args& 
   given->seal();
 
   const etb_status status = call.run([&](etb_error* inner) {
-    return instance.next->delegate->execute(context.next, reinterpret_cast<const etb_exec_args*>(given->data()), inner);
+    return instance.next->delegate->execute(context.next,
+                                            reinterpret_cast<const etb_exec_args*>(given->data()), inner);
   });
   if (events != nullptr) events->close(status);
   if (call.is_refused()) return status;
@@ -150,7 +157,8 @@ etb_status run_guarded(Call& call, ContextHandle& context, const etb_exec_args& 
   call.state().watch(std::move(given), "ABI-OWN-01", Side::PLUGIN, call.function(), "args after the call");
   if (scratch != nullptr) {
     if (const auto damage = scratch->take_damage()) call.plugin("ABI-EXEC-04", "the scratch: {}", *damage);
-    call.state().watch(std::move(scratch), "ABI-OWN-01", Side::PLUGIN, call.function(), "the scratch after the call");
+    call.state().watch(std::move(scratch), "ABI-OWN-01", Side::PLUGIN, call.function(),
+                       "the scratch after the call");
   }
   inputs.commit(status);
   outputs.commit(status);
@@ -165,7 +173,8 @@ struct AsyncRun {
     std::atomic<int> signal_count{0};
   };
 
-  AsyncRun(ContextHandle& of, const etb_exec_args& real) : context(of), fences(real.signal_count), args(real) {
+  AsyncRun(ContextHandle& of, const etb_exec_args& real)
+      : context(of), fences(real.signal_count), args(real) {
     args.struct_size = sizeof(args);
     for (uint32_t i = 0; i < real.signal_count; ++i) {
       fences[i].run = this;
@@ -185,7 +194,8 @@ struct AsyncRun {
   void signal(Fence& fence, etb_status status) {
     State& state = context.handle.instance->state;
     if (fence.signal_count.fetch_add(1) != 0)
-      return state.report("ABI-EXEC-05", Side::PLUGIN, "delegate.execute_async", "a fence was signalled again");
+      return state.report("ABI-EXEC-05", Side::PLUGIN, "delegate.execute_async",
+                          "a fence was signalled again");
     if (is_failed.load())
       return state.report("ABI-EXEC-05", Side::PLUGIN, "delegate.execute_async",
                           "a fence was signalled of a run that answered an error");
@@ -226,7 +236,8 @@ etb_status ETB_CALL context_reserve(etb_context* context, const etb_tensor* inpu
   if (call.is_refused()) return call.finish(ETB_INVALID_ARGUMENT);
   GuardedTensors guarded(call, inputs, input_count, "inputs", false, false);
   const etb_status status = call.run([&](etb_error* inner) {
-    return object->handle.instance->next->delegate->context_reserve(object->next, guarded.get(), input_count, inner);
+    return object->handle.instance->next->delegate->context_reserve(object->next, guarded.get(), input_count,
+                                                                    inner);
   });
   if (call.is_refused()) return call.finish(status);
   guarded.commit(status);
@@ -260,7 +271,8 @@ etb_status ETB_CALL execute_async(etb_context* context, const etb_exec_args* arg
   if (call.is_refused()) return call.finish(ETB_INVALID_ARGUMENT);
   const etb_delegate_table& next = *object->handle.instance->next->delegate;
   if (!has_only_callbacks(*args))  // nothing tells when such a run ends: it is passed on as it is
-    return call.finish(call.run([&](etb_error* inner) { return next.execute_async(object->next, args, inner); }));
+    return call.finish(
+        call.run([&](etb_error* inner) { return next.execute_async(object->next, args, inner); }));
 
   const auto run = std::make_shared<AsyncRun>(*object, *args);
   call.state().adopt(run);

@@ -137,9 +137,13 @@ void WatchedPages::allow_writes() noexcept {
   mprotect(end(), page_nbytes(), PROT_NONE);
 }
 
-void WatchedPages::allow_reads() noexcept { mprotect(begin(), static_cast<size_t>(end() - begin()), PROT_READ); }
+void WatchedPages::allow_reads() noexcept {
+  mprotect(begin(), static_cast<size_t>(end() - begin()), PROT_READ);
+}
 
-void WatchedPages::allow_nothing() noexcept { mprotect(begin(), static_cast<size_t>(end() - begin()), PROT_NONE); }
+void WatchedPages::allow_nothing() noexcept {
+  mprotect(begin(), static_cast<size_t>(end() - begin()), PROT_NONE);
+}
 
 bool WatchedPages::take_fault(Fault& out_fault) noexcept {
   const uintptr_t address = slot_->fault_address.load();

@@ -12,13 +12,14 @@ extern const etb_aot_table kAotTable;
 // The outermost of the layer's tables.
 const etb_plugin_table& validate_table() noexcept;
 
-etb_status ETB_CALL context_reserve(etb_context* context, const etb_tensor* inputs, uint32_t input_count, etb_error* error);
+etb_status ETB_CALL context_reserve(etb_context* context, const etb_tensor* inputs, uint32_t input_count,
+                                    etb_error* error);
 etb_status ETB_CALL execute(etb_context* context, const etb_exec_args* args, etb_error* error);
 etb_status ETB_CALL execute_async(etb_context* context, const etb_exec_args* args, etb_error* error);
 etb_status ETB_CALL cancel(etb_context* context, etb_error* error);
 etb_status ETB_CALL compile(etb_plugin* plugin, const etb_compile_args* args, etb_error* error);
-etb_status ETB_CALL partition(etb_plugin* plugin, const etb_partition_args* args, const etb_partition_sink* sink,
-                              etb_error* error);
+etb_status ETB_CALL partition(etb_plugin* plugin, const etb_partition_args* args,
+                              const etb_partition_sink* sink, etb_error* error);
 
 // A slot for the handle that a function makes: filled on success only (ABI-OWN-04).
 template <class C>
@@ -27,7 +28,8 @@ struct OutHandle {
 
   // Reports an answer that does not fit `handle`; whether something was made.
   bool check(Call& call, etb_status status) const {
-    if (status == ETB_OK && handle == nullptr) call.plugin("ABI-OWN-04", "the call answered ETB_OK and made nothing");
+    if (status == ETB_OK && handle == nullptr)
+      call.plugin("ABI-OWN-04", "the call answered ETB_OK and made nothing");
     if (status != ETB_OK && handle != nullptr)
       call.plugin("ABI-OWN-04", "the call answered {} and wrote a handle all the same", status);
     return status == ETB_OK && handle != nullptr;
@@ -40,13 +42,15 @@ etb_status end_object(Call& call, H& object, F&& end) {
   Handle& handle = object.handle;
   const int children = handle.child_count.load();
   if (children != 0)
-    call.host("ABI-LIFE-01", ETB_BUSY, "{} objects made from this {} are alive", children, to_text(handle.kind));
+    call.host("ABI-LIFE-01", ETB_BUSY, "{} objects made from this {} are alive", children,
+              to_text(handle.kind));
   if (handle.call_count.load() > 1)
     call.host("ABI-OWN-04", ETB_BUSY, "another call on this {} has not returned", to_text(handle.kind));
   const etb_status status = call.run(end);
   if (call.is_refused()) return status;
   if (children != 0 && status != ETB_BUSY)
-    call.plugin("ABI-LIFE-01", "the {} was ended before {} objects made from it and answered {}, expected ETB_BUSY",
+    call.plugin("ABI-LIFE-01",
+                "the {} was ended before {} objects made from it and answered {}, expected ETB_BUSY",
                 to_text(handle.kind), children, status);
   if (children == 0 && status == ETB_BUSY)
     call.plugin("ABI-LIFE-01", "ETB_BUSY, but nothing made from this {} is alive", to_text(handle.kind));

@@ -11,7 +11,9 @@ namespace {
 constexpr uint64_t kCanaryNbytes = 64;  // one cache line: a vector store beyond the end lands in it
 constexpr uint8_t kCanary = 0xc9;
 
-uint64_t round_up(uint64_t value, uint64_t alignment) { return (value + alignment - 1) / alignment * alignment; }
+uint64_t round_up(uint64_t value, uint64_t alignment) {
+  return (value + alignment - 1) / alignment * alignment;
+}
 
 }  // namespace
 
@@ -29,7 +31,8 @@ uint64_t hash_bytes(const void* data, uint64_t nbytes) noexcept {
   return hash ^ hash >> 32;
 }
 
-GuardedBytes::GuardedBytes(ValidateOptions::Memory memory, uint64_t nbytes, uint64_t alignment) : nbytes_(nbytes) {
+GuardedBytes::GuardedBytes(ValidateOptions::Memory memory, uint64_t nbytes, uint64_t alignment)
+    : nbytes_(nbytes) {
   alignment = std::max<uint64_t>(alignment, 16);
   if (memory == ValidateOptions::Memory::GUARD_PAGES && alignment <= 4096) {
     pages_ = std::make_unique<WatchedPages>(std::max<uint64_t>(nbytes, 1));
@@ -91,7 +94,8 @@ std::optional<std::string> GuardedBytes::describe_canary() {
     std::memset(end, kCanary, static_cast<size_t>(back_ - end));
     return text;
   }
-  const auto before = std::find_if(std::make_reverse_iterator(data_), std::make_reverse_iterator(front_), is_damaged);
+  const auto before =
+      std::find_if(std::make_reverse_iterator(data_), std::make_reverse_iterator(front_), is_damaged);
   if (before.base() != front_) {
     auto text = fmt::format("write {} bytes before its begin", data_ - before.base() + 1);
     std::memset(front_, kCanary, static_cast<size_t>(data_ - front_));

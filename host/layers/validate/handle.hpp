@@ -12,7 +12,12 @@
 
 namespace etb::host::validate {
 
-enum class Kind : uint32_t { PLUGIN = 0x706c7567, DEVICE = 0x64657663, DELEGATE = 0x646c6774, CONTEXT = 0x636e7478 };
+enum class Kind : uint32_t {
+  PLUGIN = 0x706c7567,
+  DEVICE = 0x64657663,
+  DELEGATE = 0x646c6774,
+  CONTEXT = 0x636e7478
+};
 
 // Standard layout and first in every handle: a pointer that somebody claims to be a handle is looked at through it.
 struct Handle {

@@ -19,7 +19,8 @@ uint32_t node_count(const etb_graph_image& image) {
 // What became of each node (ABI-AOT-01).
 class Answers {
  public:
-  explicit Answers(uint32_t node_count) : is_known_(node_count != UINT32_MAX), answered_(is_known_ ? node_count : 0) {}
+  explicit Answers(uint32_t node_count)
+      : is_known_(node_count != UINT32_MAX), answered_(is_known_ ? node_count : 0) {}
 
   bool take(Call& call, const uint32_t* ids, uint32_t count, const char* verb) {
     if (ids == nullptr && count != 0) {
@@ -94,7 +95,8 @@ struct PartitionSink {
 };
 
 void check_partition_args(Call& call, const etb_partition_args* args) {
-  if (!check_struct(call, Side::HOST, args, "args") || !check_struct(call, Side::HOST, args->graph, "args.graph") ||
+  if (!check_struct(call, Side::HOST, args, "args") ||
+      !check_struct(call, Side::HOST, args->graph, "args.graph") ||
       !check_graph(call, *args->graph, "args.graph"))
     return call.fatal("ABI-CALL-04", ETB_INVALID_ARGUMENT, "args cannot be passed on");
   check_text(call, Side::HOST, args->backend_id, "args.backend_id");
@@ -108,8 +110,9 @@ etb_status ETB_CALL op_table(etb_plugin* plugin, const etb_op_sink* sink, etb_er
   if (instance == nullptr) return call.finish(ETB_INVALID_HANDLE);
   GuardedSink<etb_op_sink> guarded(call, sink, "sink",
                                    [](Call& in, const etb_op_capability& op) { return check_item(in, op); });
-  const etb_status status =
-      call.run([&](etb_error* inner) { return instance->next->aot->op_table(instance->plugin, guarded.get(), inner); });
+  const etb_status status = call.run([&](etb_error* inner) {
+    return instance->next->aot->op_table(instance->plugin, guarded.get(), inner);
+  });
   guarded.close(status);
   return call.finish(status);
 }
@@ -119,8 +122,9 @@ etb_status ETB_CALL preserve_ops(etb_plugin* plugin, const etb_text_sink* sink, 
   Instance* const instance = call.enter(plugin);
   if (instance == nullptr) return call.finish(ETB_INVALID_HANDLE);
   GuardedSink<etb_text_sink> guarded(call, sink, "sink");
-  const etb_status status = call.run(
-      [&](etb_error* inner) { return instance->next->aot->preserve_ops(instance->plugin, guarded.get(), inner); });
+  const etb_status status = call.run([&](etb_error* inner) {
+    return instance->next->aot->preserve_ops(instance->plugin, guarded.get(), inner);
+  });
   guarded.close(status);
   return call.finish(status);
 }
@@ -130,8 +134,8 @@ etb_status ETB_CALL dry_check(etb_plugin* plugin, const etb_partition_args* args
   Instance* const instance = call.enter(plugin);
   if (instance == nullptr) return call.finish(ETB_INVALID_HANDLE);
   check_partition_args(call, args);
-  return call.finish(
-      call.run([&](etb_error* inner) { return instance->next->aot->dry_check(instance->plugin, args, inner); }));
+  return call.finish(call.run(
+      [&](etb_error* inner) { return instance->next->aot->dry_check(instance->plugin, args, inner); }));
 }
 
 etb_status ETB_CALL estimate(etb_plugin* plugin, const etb_partition_args* args, etb_estimate* estimate,
@@ -141,8 +145,9 @@ etb_status ETB_CALL estimate(etb_plugin* plugin, const etb_partition_args* args,
   if (instance == nullptr) return call.finish(ETB_INVALID_HANDLE);
   check_partition_args(call, args);
   OutStruct<etb_estimate> out(call, estimate, "estimate");
-  const etb_status status = call.run(
-      [&](etb_error* inner) { return instance->next->aot->estimate(instance->plugin, args, out.get(), inner); });
+  const etb_status status = call.run([&](etb_error* inner) {
+    return instance->next->aot->estimate(instance->plugin, args, out.get(), inner);
+  });
   if (!call.is_refused() && status == ETB_OK) {
     constexpr double kMost = 1e300;  // a finite bound: infinity is no estimate
     check_double(call, Side::PLUGIN, out.get()->latency_ns, 0.0, kMost, "estimate.latency_ns");
@@ -155,8 +160,8 @@ etb_status ETB_CALL estimate(etb_plugin* plugin, const etb_partition_args* args,
 
 }  // namespace
 
-etb_status ETB_CALL partition(etb_plugin* plugin, const etb_partition_args* args, const etb_partition_sink* sink,
-                              etb_error* error) {
+etb_status ETB_CALL partition(etb_plugin* plugin, const etb_partition_args* args,
+                              const etb_partition_sink* sink, etb_error* error) {
   Call call("aot.partition", error);
   Instance* const instance = call.enter(plugin);
   if (instance == nullptr) return call.finish(ETB_INVALID_HANDLE);

@@ -23,12 +23,14 @@ struct PayloadGuard::Body {
 
   void release() {
     if (release_count.fetch_add(1) != 0) {
-      state.report("ABI-OWN-03", Side::PLUGIN, function, fmt::format("the release callback of {} was called again", what));
+      state.report("ABI-OWN-03", Side::PLUGIN, function,
+                   fmt::format("the release callback of {} was called again", what));
       return;
     }
     if (is_ended.load()) {
-      state.report("ABI-OWN-02", Side::PLUGIN, function,
-                   fmt::format("the release callback of {} was called after the object that borrowed it ended", what));
+      state.report(
+          "ABI-OWN-02", Side::PLUGIN, function,
+          fmt::format("the release callback of {} was called after the object that borrowed it ended", what));
       return;
     }
     finish_reading("ABI-OWN-03");

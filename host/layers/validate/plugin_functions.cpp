@@ -44,7 +44,8 @@ void check_host(Call& call, const etb_host& host) {
     call.host("ABI-EXT-01", ETB_INVALID_ARGUMENT, "get_service gave a table for an id that does not exist");
 }
 
-std::shared_ptr<Instance> make_instance(State& state, const etb_plugin_table* next, const etb_host& next_host) {
+std::shared_ptr<Instance> make_instance(State& state, const etb_plugin_table* next,
+                                        const etb_host& next_host) {
   auto instance = std::make_shared<Instance>(state);
   instance->next = next;
   instance->next_host = next_host;
@@ -53,15 +54,17 @@ std::shared_ptr<Instance> make_instance(State& state, const etb_plugin_table* ne
   return instance;
 }
 
-etb_status ETB_CALL init(const etb_host* host, const etb_option* options, uint64_t option_count, etb_plugin** out,
-                         etb_error* error) {
+etb_status ETB_CALL init(const etb_host* host, const etb_option* options, uint64_t option_count,
+                         etb_plugin** out, etb_error* error) {
   etb_host next_host{};
   const etb_plugin_table* const next = host != nullptr ? next_table(*host, next_host) : nullptr;
   if (next == nullptr || out == nullptr)
-    return fail(error, ETB_INVALID_ARGUMENT, "validate: no chain of layers, or NULL where a plugin is to be put");
+    return fail(error, ETB_INVALID_ARGUMENT,
+                "validate: no chain of layers, or NULL where a plugin is to be put");
   const auto* const service = static_cast<const Service*>(host_service(*host, kService));
   if (service == nullptr)
-    return fail(error, ETB_INVALID_STATE, "validate: the host has no service %s, see etb::host::Validation", kService);
+    return fail(error, ETB_INVALID_STATE, "validate: the host has no service %s, see etb::host::Validation",
+                kService);
 
   const std::shared_ptr<Instance> instance = make_instance(*service->state, next, next_host);
   Call call("plugin.init", error);
@@ -89,8 +92,8 @@ etb_status ETB_CALL deinit(etb_plugin* plugin, etb_error* error) {
   Instance* const instance = call.enter(plugin, Tag::SERIAL);
   if (instance == nullptr) return call.finish(ETB_INVALID_HANDLE);
   const InitTurn turn(call, *instance);
-  const etb_status status =
-      end_object(call, *instance, [&](etb_error* inner) { return instance->next->deinit(instance->plugin, inner); });
+  const etb_status status = end_object(
+      call, *instance, [&](etb_error* inner) { return instance->next->deinit(instance->plugin, inner); });
   if (!instance->handle.is_alive.load()) {
     instance->services->end(call);
     instance->state.retire(instance);
@@ -113,7 +116,8 @@ void* enter_object(Call& call, uint32_t kind, void* object, Tag tag) {
     case ETB_OBJECT_CONTEXT:
       return inner(call.enter(static_cast<etb_context*>(object), tag));
     default:
-      call.fatal("ABI-TYPE-03", ETB_INVALID_ARGUMENT, "object_kind is {}, expected one of ETB_OBJECT_*", kind);
+      call.fatal("ABI-TYPE-03", ETB_INVALID_ARGUMENT, "object_kind is {}, expected one of ETB_OBJECT_*",
+                 kind);
       return nullptr;
   }
 }
@@ -129,9 +133,11 @@ const void* ETB_CALL get_extension(etb_plugin* plugin, uint32_t kind, void* obje
   const void* unknown = nullptr;
   call.run_plain([&] {
     known = instance->next->get_extension(instance->plugin, kind, inner, id);
-    unknown = instance->next->get_extension(instance->plugin, kind, inner, "org.etbackend.no-such-extension/1");
+    unknown =
+        instance->next->get_extension(instance->plugin, kind, inner, "org.etbackend.no-such-extension/1");
   });
-  if (unknown != nullptr) call.plugin("ABI-EXT-01", "get_extension gave a table for an id that does not exist");
+  if (unknown != nullptr)
+    call.plugin("ABI-EXT-01", "get_extension gave a table for an id that does not exist");
   // Handles of an extension's functions would be ours, not the plugin's: no extension passes a layer that does not know
   // it. This one knows none yet.
   return nullptr;
@@ -143,8 +149,9 @@ etb_status ETB_CALL option_schema(etb_plugin* plugin, const etb_option_schema_si
   if (instance == nullptr) return call.finish(ETB_INVALID_HANDLE);
   GuardedSink<etb_option_schema_sink> guarded(
       call, sink, "sink", [](Call& in, const etb_option_schema& schema) { return check_item(in, schema); });
-  const etb_status status = call.run(
-      [&](etb_error* inner) { return instance->next->option_schema(instance->plugin, guarded.get(), inner); });
+  const etb_status status = call.run([&](etb_error* inner) {
+    return instance->next->option_schema(instance->plugin, guarded.get(), inner);
+  });
   guarded.close(status);
   return call.finish(status);
 }
@@ -179,7 +186,8 @@ etb_status ETB_CALL get_option(etb_plugin* plugin, uint32_t kind, void* object, 
     return instance->next->get_option(instance->plugin, kind, inner_object, key, guarded.get(), inner);
   });
   guarded.close(status);
-  if (status == ETB_OK && count != 1) call.plugin("ABI-SINK-03", "the sink got {} values, expected one", count);
+  if (status == ETB_OK && count != 1)
+    call.plugin("ABI-SINK-03", "the sink got {} values, expected one", count);
   return call.finish(status);
 }
 
@@ -189,8 +197,8 @@ etb_status ETB_CALL enumerate(etb_plugin* plugin, const etb_device_sink* sink, e
   Call call("device.enumerate", error);
   Instance* const instance = call.enter(plugin);
   if (instance == nullptr) return call.finish(ETB_INVALID_HANDLE);
-  GuardedSink<etb_device_sink> guarded(call, sink, "sink",
-                                       [](Call& in, const etb_device_info& info) { return check_item(in, info); });
+  GuardedSink<etb_device_sink> guarded(
+      call, sink, "sink", [](Call& in, const etb_device_info& info) { return check_item(in, info); });
   const etb_status status = call.run([&](etb_error* inner) {
     return instance->next->device->enumerate(instance->plugin, guarded.get(), inner);
   });
@@ -198,18 +206,20 @@ etb_status ETB_CALL enumerate(etb_plugin* plugin, const etb_device_sink* sink, e
   return call.finish(status);
 }
 
-etb_status ETB_CALL open(etb_plugin* plugin, const uint8_t* uuid, const etb_option* options, uint64_t option_count,
-                         etb_device** out, etb_error* error) {
+etb_status ETB_CALL open(etb_plugin* plugin, const uint8_t* uuid, const etb_option* options,
+                         uint64_t option_count, etb_device** out, etb_error* error) {
   Call call("device.open", error);
   Instance* const instance = call.enter(plugin);
   if (instance == nullptr) return call.finish(ETB_INVALID_HANDLE);
-  if (uuid == nullptr || out == nullptr) call.fatal("ABI-CALL-04", ETB_INVALID_ARGUMENT, "uuid or out is NULL");
+  if (uuid == nullptr || out == nullptr)
+    call.fatal("ABI-CALL-04", ETB_INVALID_ARGUMENT, "uuid or out is NULL");
   check_options(call, Side::HOST, options, option_count, "options");
   OutHandle<etb_device> made;
   const etb_status status = call.run([&](etb_error* inner) {
     return instance->next->device->open(instance->plugin, uuid, options, option_count, &made.handle, inner);
   });
-  if (call.is_refused() || !made.check(call, status)) return call.finish(status == ETB_OK ? ETB_INTERNAL : status);
+  if (call.is_refused() || !made.check(call, status))
+    return call.finish(status == ETB_OK ? ETB_INTERNAL : status);
   if (call.is_spoiled()) {
     instance->next->device->close(made.handle, nullptr);
     return call.finish(status);
@@ -227,8 +237,8 @@ etb_status ETB_CALL close(etb_device* device, etb_error* error) {
   DeviceHandle* const object = call.enter(device, Tag::SERIAL);
   if (object == nullptr) return call.finish(ETB_INVALID_HANDLE);
   Instance& instance = *object->handle.instance;
-  const etb_status status =
-      end_object(call, *object, [&](etb_error* inner) { return instance.next->device->close(object->next, inner); });
+  const etb_status status = end_object(
+      call, *object, [&](etb_error* inner) { return instance.next->device->close(object->next, inner); });
   if (!object->handle.is_alive.load()) instance.state.retire(object);
   return call.finish(status);
 }
@@ -246,7 +256,8 @@ etb_status ETB_CALL query(etb_device* device, const etb_device_sink* sink, etb_e
     return object->handle.instance->next->device->query(object->next, guarded.get(), inner);
   });
   guarded.close(status);
-  if (status == ETB_OK && count != 1) call.plugin("ABI-SINK-03", "the sink got {} devices, expected one", count);
+  if (status == ETB_OK && count != 1)
+    call.plugin("ABI-SINK-03", "the sink got {} devices, expected one", count);
   return call.finish(status);
 }
 

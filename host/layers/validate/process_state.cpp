@@ -39,7 +39,8 @@ uint64_t signal_handlers() {
     if (sigaction(number, nullptr, &action) != 0) continue;
     void* handler = nullptr;
     std::memcpy(&handler, &action.sa_sigaction, sizeof(handler));
-    const uint64_t parts[3] = {hash, reinterpret_cast<uintptr_t>(handler), static_cast<uint64_t>(action.sa_flags)};
+    const uint64_t parts[3] = {hash, reinterpret_cast<uintptr_t>(handler),
+                               static_cast<uint64_t>(action.sa_flags)};
     hash = hash_bytes(parts, sizeof(parts));
   }
   return hash;

@@ -48,8 +48,8 @@ void* WatchedServices::allocate(uint64_t nbytes, uint64_t alignment, const char*
   if (is_late("alloc/1 allocate")) return nullptr;
   Call* const call = Call::innermost();
   if (call != nullptr && call->is_reserved_run)
-    call->plugin("ABI-EXEC-02", "{} bytes of '{}' were taken from alloc/1 in a run within the reserved sizes", nbytes,
-                 tag != nullptr ? tag : "");
+    call->plugin("ABI-EXEC-02", "{} bytes of '{}' were taken from alloc/1 in a run within the reserved sizes",
+                 nbytes, tag != nullptr ? tag : "");
   if (alignment == 0 || (alignment & (alignment - 1)) != 0) {
     state_.report("ABI-TYPE-03", Side::PLUGIN, function_now(),
                   fmt::format("the alignment asked of alloc/1 is {}, expected a power of two", alignment));
@@ -67,8 +67,9 @@ void WatchedServices::free(void* ptr) {
   {
     const std::lock_guard lock(mutex_);
     if (held_.erase(ptr) == 0) {
-      state_.report("ABI-OWN-04", Side::PLUGIN, function_now(),
-                    fmt::format("alloc/1 was given back {}, which it did not give or got back before", fmt::ptr(ptr)));
+      state_.report(
+          "ABI-OWN-04", Side::PLUGIN, function_now(),
+          fmt::format("alloc/1 was given back {}, which it did not give or got back before", fmt::ptr(ptr)));
       return;
     }
   }

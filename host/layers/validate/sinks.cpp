@@ -4,7 +4,8 @@ namespace etb::host::validate {
 
 etb_status SinkGuard::check_call() {
   if (!is_open_.load()) {
-    state_.report("ABI-SINK-01", Side::PLUGIN, function_, fmt::format("{} was called after the call returned", name_));
+    state_.report("ABI-SINK-01", Side::PLUGIN, function_,
+                  fmt::format("{} was called after the call returned", name_));
     return ETB_INVALID_STATE;
   }
   if (std::this_thread::get_id() != thread_) {

@@ -14,7 +14,8 @@ namespace etb::host::validate {
 // When a callback may be called, and what it answered. Kept for a while after the call, so that a late one is seen.
 class SinkGuard {
  public:
-  SinkGuard(Call& call, const char* name) : state_(call.state()), call_(&call), name_(name), function_(call.function()) {}
+  SinkGuard(Call& call, const char* name)
+      : state_(call.state()), call_(&call), name_(name), function_(call.function()) {}
   SinkGuard(const SinkGuard&) = delete;
   SinkGuard& operator=(const SinkGuard&) = delete;
 

@@ -63,7 +63,8 @@ void State::retire(const void* object) {
   adopted_.erase(found);
 }
 
-void State::watch(std::unique_ptr<GuardedBytes> bytes, Rule rule, Side side, const char* function, std::string what) {
+void State::watch(std::unique_ptr<GuardedBytes> bytes, Rule rule, Side side, const char* function,
+                  std::string what) {
   if (options_.memory != ValidateOptions::Memory::GUARD_PAGES) return;
   bytes->close();
   const std::lock_guard lock(mutex_);
@@ -95,8 +96,8 @@ uint64_t Validation::violation_count() const {
 }
 
 std::string format_violation(const Violation& violation) {
-  return violation.rule + ": " + (violation.side == Side::HOST ? "host" : "plugin") + ", " + violation.function +
-         ": " + violation.text;
+  return violation.rule + ": " + (violation.side == Side::HOST ? "host" : "plugin") + ", " +
+         violation.function + ": " + violation.text;
 }
 
 }  // namespace etb::host

@@ -47,7 +47,8 @@ class State {
   void retire(const void* object);
 
   // Memory that must not be touched any more; a touch is reported by the next sweep.
-  void watch(std::unique_ptr<GuardedBytes> bytes, Rule rule, Side side, const char* function, std::string what);
+  void watch(std::unique_ptr<GuardedBytes> bytes, Rule rule, Side side, const char* function,
+             std::string what);
   void sweep();
 
  private:

@@ -14,7 +14,8 @@ struct Head {
 
 bool is_option_type(uint32_t type) { return type >= ETB_OPTION_BOOL && type <= ETB_OPTION_LIST; }
 
-bool report_value(Call& call, Side side, const std::string& where, const std::string& found, const char* expected) {
+bool report_value(Call& call, Side side, const std::string& where, const std::string& found,
+                  const char* expected) {
   call.report(side, "ABI-TYPE-03", fmt::format("{} is {}, expected {}", where, found, expected));
   return false;
 }
@@ -25,8 +26,9 @@ bool check_head(Call& call, Side side, const void* head, const StructFacts& fact
   Head read;
   std::memcpy(&read, head, sizeof(read));
   if (read.struct_size < facts.nbytes_1_0) {
-    call.report(side, "ABI-SIZE-02", fmt::format("{}.struct_size is {}, {} of version 1.0 has {}", where,
-                                                 read.struct_size, facts.type, facts.nbytes_1_0));
+    call.report(side, "ABI-SIZE-02",
+                fmt::format("{}.struct_size is {}, {} of version 1.0 has {}", where, read.struct_size,
+                            facts.type, facts.nbytes_1_0));
     return false;
   }
   if (read.struct_size > kAbsurdNbytes || read.struct_size % 4 != 0) {
@@ -35,7 +37,8 @@ bool check_head(Call& call, Side side, const void* head, const StructFacts& fact
     return false;
   }
   if ((read.flags & ~facts.known_flags) != 0) {
-    call.report(side, "ABI-TYPE-02", fmt::format("{}.flags has unknown bits {:#x}", where, read.flags & ~facts.known_flags));
+    call.report(side, "ABI-TYPE-02",
+                fmt::format("{}.flags has unknown bits {:#x}", where, read.flags & ~facts.known_flags));
     return false;
   }
   return true;
@@ -53,9 +56,11 @@ bool check_bytes(Call& call, Side side, const etb_bytes& bytes, const std::strin
   return false;
 }
 
-bool check_double(Call& call, Side side, double value, double minimum, double maximum, const std::string& where) {
+bool check_double(Call& call, Side side, double value, double minimum, double maximum,
+                  const std::string& where) {
   if (value >= minimum && value <= maximum) return true;
-  return report_value(call, side, where, fmt::format("{}", value), fmt::format("{} to {}", minimum, maximum).c_str());
+  return report_value(call, side, where, fmt::format("{}", value),
+                      fmt::format("{} to {}", minimum, maximum).c_str());
 }
 
 bool is_power_of_two(uint64_t value) { return value != 0 && (value & (value - 1)) == 0; }
@@ -89,21 +94,27 @@ bool check_option(Call& call, Side side, const etb_option& option, const std::st
   return true;
 }
 
-bool check_options(Call& call, Side side, const etb_option* options, uint64_t count, const std::string& where) {
-  return check_array(call, side, options, count, where, [&](const etb_option& option, const std::string& name) {
-    return check_option(call, side, option, name);
-  });
+bool check_options(Call& call, Side side, const etb_option* options, uint64_t count,
+                   const std::string& where) {
+  return check_array(call, side, options, count, where,
+                     [&](const etb_option& option, const std::string& name) {
+                       return check_option(call, side, option, name);
+                     });
 }
 
-bool check_specs(Call& call, Side side, const etb_compile_spec* specs, uint64_t count, const std::string& where) {
-  return check_array(call, side, specs, count, where, [&](const etb_compile_spec& spec, const std::string& name) {
-    return check_text(call, side, spec.key, name + ".key") && check_bytes(call, side, spec.value, name + ".value");
-  });
+bool check_specs(Call& call, Side side, const etb_compile_spec* specs, uint64_t count,
+                 const std::string& where) {
+  return check_array(call, side, specs, count, where,
+                     [&](const etb_compile_spec& spec, const std::string& name) {
+                       return check_text(call, side, spec.key, name + ".key") &&
+                              check_bytes(call, side, spec.value, name + ".value");
+                     });
 }
 
 bool check_target(Call& call, const etb_target* target) {
   if (target == nullptr) return true;
-  return check_struct(call, Side::HOST, target, "target") && check_text(call, Side::HOST, target->kind, "target.kind") &&
+  return check_struct(call, Side::HOST, target, "target") &&
+         check_text(call, Side::HOST, target->kind, "target.kind") &&
          check_text(call, Side::HOST, target->name, "target.name") &&
          check_options(call, Side::HOST, target->attributes, target->attribute_count, "target.attributes");
 }
@@ -111,7 +122,8 @@ bool check_target(Call& call, const etb_target* target) {
 bool check_graph(Call& call, const etb_graph_image& image, const std::string& where) {
   if (!check_bytes(call, Side::HOST, image.image, where + ".image")) return false;
   if (reinterpret_cast<uintptr_t>(image.image.data) % ETB_GRAPH_ALIGNMENT != 0)
-    call.host("ABI-GRAPH-02", ETB_INVALID_ARGUMENT, "{}.image.data is not aligned to {}", where, ETB_GRAPH_ALIGNMENT);
+    call.host("ABI-GRAPH-02", ETB_INVALID_ARGUMENT, "{}.image.data is not aligned to {}", where,
+              ETB_GRAPH_ALIGNMENT);
   etb_graph_view view;
   if (etb_graph_open(&image, &view) == ETB_INVALID_DATA)
     call.host("ABI-GRAPH-01", ETB_INVALID_DATA, "{}.image is no graph image", where);
@@ -120,7 +132,8 @@ bool check_graph(Call& call, const etb_graph_image& image, const std::string& wh
 
 bool check_tensor_spec(Call& call, const etb_tensor_spec& spec, const std::string& where) {
   if (!is_dtype(spec.dtype))
-    return report_value(call, Side::PLUGIN, where + ".dtype", fmt::format("{}", spec.dtype), "a code of dtype.def");
+    return report_value(call, Side::PLUGIN, where + ".dtype", fmt::format("{}", spec.dtype),
+                        "a code of dtype.def");
   if (spec.rank > ETB_MAX_RANK)
     return report_value(call, Side::PLUGIN, where + ".rank", fmt::format("{}", spec.rank), "at most 16");
   if (spec.rank == 0 || spec.sizes != nullptr) return true;
@@ -130,18 +143,23 @@ bool check_tensor_spec(Call& call, const etb_tensor_spec& spec, const std::strin
 
 bool check_payload_view(Call& call, Side side, const etb_payload_view& view, const std::string& where) {
   if (view.data == nullptr && view.nbytes != 0 && view.fd < 0) {
-    call.report(side, "ABI-CALL-04", fmt::format("{} has {} bytes but neither data nor a file", where, view.nbytes));
+    call.report(side, "ABI-CALL-04",
+                fmt::format("{} has {} bytes but neither data nor a file", where, view.nbytes));
     return false;
   }
   if (view.nbytes == 0) return true;
   if (!is_power_of_two(view.alignment) || view.alignment < 16)
-    return report_value(call, side, where + ".alignment", fmt::format("{}", view.alignment), "a power of two from 16");
+    return report_value(call, side, where + ".alignment", fmt::format("{}", view.alignment),
+                        "a power of two from 16");
   if (reinterpret_cast<uintptr_t>(view.data) % view.alignment != 0)
-    return report_value(call, side, where + ".data", "not aligned", fmt::format("a multiple of {}", view.alignment).c_str());
+    return report_value(call, side, where + ".data", "not aligned",
+                        fmt::format("a multiple of {}", view.alignment).c_str());
   return true;
 }
 
-bool check_item(Call& call, const etb_option& option) { return check_option(call, Side::PLUGIN, option, "option"); }
+bool check_item(Call& call, const etb_option& option) {
+  return check_option(call, Side::PLUGIN, option, "option");
+}
 
 bool check_item(Call& call, const etb_option_schema& schema) {
   const Side side = Side::PLUGIN;
@@ -152,13 +170,17 @@ bool check_item(Call& call, const etb_option_schema& schema) {
     return report_value(call, side, where + ".type", fmt::format("{}", schema.type), "a type of option.h");
   constexpr uint32_t kScopes = 2 * ETB_OBJECT_RUN - 1;
   if (schema.scopes == 0 || (schema.scopes & ~kScopes) != 0)
-    return report_value(call, side, where + ".scopes", fmt::format("{:#x}", schema.scopes), "ETB_OBJECT_* bits");
+    return report_value(call, side, where + ".scopes", fmt::format("{:#x}", schema.scopes),
+                        "ETB_OBJECT_* bits");
   if (schema.mutable_when > ETB_OPTION_ANY_TIME)
-    return report_value(call, side, where + ".mutable_when", fmt::format("{}", schema.mutable_when), "0 to 2");
+    return report_value(call, side, where + ".mutable_when", fmt::format("{}", schema.mutable_when),
+                        "0 to 2");
   if (std::isnan(schema.minimum) || std::isnan(schema.maximum) || schema.minimum > schema.maximum)
-    return report_value(call, side, where, fmt::format("from {} to {}", schema.minimum, schema.maximum), "a range");
+    return report_value(call, side, where, fmt::format("from {} to {}", schema.minimum, schema.maximum),
+                        "a range");
   for (uint32_t i = 0; i < schema.choice_count; ++i)
-    if (schema.choices == nullptr || !check_text(call, side, schema.choices[i], where + ".choices")) return false;
+    if (schema.choices == nullptr || !check_text(call, side, schema.choices[i], where + ".choices"))
+      return false;
   return schema.default_value == nullptr ||
          (check_struct(call, side, schema.default_value, where + ".default_value") &&
           check_option(call, side, *schema.default_value, where + ".default_value"));
@@ -185,7 +207,8 @@ bool check_item(Call& call, const etb_io_req& req) {
 
 bool check_item(Call& call, const etb_op_capability& op) {
   const Side side = Side::PLUGIN;
-  if (!check_text(call, side, op.op, "op.op") || !check_text(call, side, op.constraint, "op.constraint")) return false;
+  if (!check_text(call, side, op.op, "op.op") || !check_text(call, side, op.constraint, "op.constraint"))
+    return false;
   for (uint32_t i = 0; i < op.dtype_count; ++i)
     if (op.dtypes == nullptr || !is_dtype(op.dtypes[i]))
       return report_value(call, side, fmt::format("dtypes of '{}'", op.op), "another", "codes of dtype.def");
@@ -197,7 +220,8 @@ bool check_item(Call& call, const etb_op_capability& op) {
     return report_value(call, side, fmt::format("layouts of '{}'", op.op), fmt::format("{:#x}", op.layouts),
                         "ETB_LAYOUT_* bits");
   for (uint32_t i = 0; i < op.quant_scheme_count; ++i)
-    if (op.quant_schemes == nullptr || !check_text(call, side, op.quant_schemes[i], "op.quant_schemes")) return false;
+    if (op.quant_schemes == nullptr || !check_text(call, side, op.quant_schemes[i], "op.quant_schemes"))
+      return false;
   return true;
 }
 
@@ -214,7 +238,8 @@ bool check_item(Call& call, const etb_event& event) {
     call.plugin("ABI-PROF-01", "the event '{}' begins at {} and ends at {}", event.name ? event.name : "",
                 event.begin_ticks, event.end_ticks);
   if (event.ns_numerator == 0 || event.ns_denominator == 0)
-    return report_value(call, side, "event", "of ticks that take no time", "ns_numerator and ns_denominator above 0");
+    return report_value(call, side, "event", "of ticks that take no time",
+                        "ns_numerator and ns_denominator above 0");
   return true;
 }
 

@@ -20,10 +20,10 @@ struct StructFacts {
 template <class T>
 StructFacts facts_of();
 
-#define ETB_STRUCT(type, last_field, known_flags)                         \
-  template <>                                                             \
-  inline StructFacts facts_of<type>() {                                   \
-    return {#type, ETB_SIZE_THROUGH(type, last_field), (known_flags)};    \
+#define ETB_STRUCT(type, last_field, known_flags)                      \
+  template <>                                                          \
+  inline StructFacts facts_of<type>() {                                \
+    return {#type, ETB_SIZE_THROUGH(type, last_field), (known_flags)}; \
   }
 #include "host/layers/validate/struct_facts.def"
 #undef ETB_STRUCT
@@ -39,14 +39,14 @@ bool check_struct(Call& call, Side side, const T* item, const std::string& where
   }
   if (!check_head(call, side, item, facts_of<T>(), where)) return false;
   if constexpr (requires { item->reserved; })
-    if (item->reserved != 0)
-      call.report(side, "ABI-TYPE-02", where + ".reserved is not zero");
+    if (item->reserved != 0) call.report(side, "ABI-TYPE-02", where + ".reserved is not zero");
   return true;
 }
 
 // An array of structs, and that they lie struct_size apart.
 template <class T, class Each>
-bool check_array(Call& call, Side side, const T* items, uint64_t count, const std::string& where, Each&& each) {
+bool check_array(Call& call, Side side, const T* items, uint64_t count, const std::string& where,
+                 Each&& each) {
   if (count == 0) return true;
   if (items == nullptr) {
     call.report(side, "ABI-CALL-04", fmt::format("{} is NULL, its count {}", where, count));
@@ -69,10 +69,14 @@ bool check_array(Call& call, Side side, const T* items, uint64_t count, const st
 
 bool check_text(Call& call, Side side, const char* text, const std::string& where);
 bool check_bytes(Call& call, Side side, const etb_bytes& bytes, const std::string& where);
-bool check_double(Call& call, Side side, double value, double minimum, double maximum, const std::string& where);
-bool check_option(Call& call, Side side, const etb_option& option, const std::string& where, bool in_list = false);
-bool check_options(Call& call, Side side, const etb_option* options, uint64_t count, const std::string& where);
-bool check_specs(Call& call, Side side, const etb_compile_spec* specs, uint64_t count, const std::string& where);
+bool check_double(Call& call, Side side, double value, double minimum, double maximum,
+                  const std::string& where);
+bool check_option(Call& call, Side side, const etb_option& option, const std::string& where,
+                  bool in_list = false);
+bool check_options(Call& call, Side side, const etb_option* options, uint64_t count,
+                   const std::string& where);
+bool check_specs(Call& call, Side side, const etb_compile_spec* specs, uint64_t count,
+                 const std::string& where);
 bool check_target(Call& call, const etb_target* target);  // NULL is allowed
 bool check_graph(Call& call, const etb_graph_image& image, const std::string& where);
 bool check_tensor_spec(Call& call, const etb_tensor_spec& spec, const std::string& where);
@@ -113,11 +117,13 @@ class OutStruct {
     if (copy_ == nullptr) return;
     if (const auto damage = copy_->take_damage()) call_.plugin("ABI-SIZE-03", "{}: {}", where_, *damage);
     if (get()->struct_size != nbytes_) {
-      call_.plugin("ABI-SIZE-03", "{}.struct_size was changed from {} to {}", where_, nbytes_, get()->struct_size);
+      call_.plugin("ABI-SIZE-03", "{}.struct_size was changed from {} to {}", where_, nbytes_,
+                   get()->struct_size);
       get()->struct_size = nbytes_;
     }
     if (status == ETB_OK) std::memcpy(real_, copy_->data(), nbytes_);
-    call_.state().watch(std::move(copy_), "ABI-OWN-01", Side::PLUGIN, call_.function(), where_ + std::string(" after the call"));
+    call_.state().watch(std::move(copy_), "ABI-OWN-01", Side::PLUGIN, call_.function(),
+                        where_ + std::string(" after the call"));
   }
 
  private:

@@ -24,7 +24,8 @@ uint64_t extent_nbytes(const etb_tensor& tensor, const int64_t* sizes) {
   if (tensor.strides != nullptr) {
     for (uint32_t i = 0; i < tensor.rank; ++i) {
       if (sizes[i] == 0) return 0;
-      elements += static_cast<wide>(sizes[i] - 1) * static_cast<uint64_t>(std::max<int64_t>(tensor.strides[i], 0));
+      elements +=
+          static_cast<wide>(sizes[i] - 1) * static_cast<uint64_t>(std::max<int64_t>(tensor.strides[i], 0));
     }
   } else {
     for (uint32_t i = 0; i < tensor.rank; ++i) {
@@ -40,8 +41,8 @@ bool check_sizes(Call& call, const etb_tensor& tensor, const std::string& where)
   for (uint32_t i = 0; i < tensor.rank; ++i) {
     const int64_t upper = tensor.upper_sizes != nullptr ? tensor.upper_sizes[i] : tensor.sizes[i];
     if (tensor.sizes[i] >= 0 && tensor.sizes[i] <= upper) continue;
-    call.host("ABI-TENSOR-02", ETB_INVALID_ARGUMENT, "{}.sizes[{}] is {}, its upper bound {}", where, i, tensor.sizes[i],
-              upper);
+    call.host("ABI-TENSOR-02", ETB_INVALID_ARGUMENT, "{}.sizes[{}] is {}, its upper bound {}", where, i,
+              tensor.sizes[i], upper);
     return false;
   }
   return true;
@@ -49,19 +50,23 @@ bool check_sizes(Call& call, const etb_tensor& tensor, const std::string& where)
 
 void check_dim_order(Call& call, const etb_tensor& tensor, const std::string& where) {
   uint32_t seen = 0;
-  for (uint32_t i = 0; tensor.dim_order != nullptr && i < tensor.rank; ++i) seen |= 1u << (tensor.dim_order[i] % 32);
+  for (uint32_t i = 0; tensor.dim_order != nullptr && i < tensor.rank; ++i)
+    seen |= 1u << (tensor.dim_order[i] % 32);
   if (tensor.dim_order != nullptr && seen != (1u << tensor.rank) - 1)
     call.host("ABI-TYPE-03", ETB_INVALID_ARGUMENT, "{}.dim_order names not every dimension once", where);
 }
 
 void check_memory(Call& call, const etb_tensor& tensor, const IoNeed* need, const std::string& where) {
-  const uint64_t nbytes = extent_nbytes(tensor, tensor.upper_sizes != nullptr ? tensor.upper_sizes : tensor.sizes);
+  const uint64_t nbytes =
+      extent_nbytes(tensor, tensor.upper_sizes != nullptr ? tensor.upper_sizes : tensor.sizes);
   if (tensor.data == nullptr && nbytes != 0)
-    return call.fatal("ABI-CALL-04", ETB_INVALID_ARGUMENT, "{}.data is NULL, {} bytes expected", where, nbytes);
+    return call.fatal("ABI-CALL-04", ETB_INVALID_ARGUMENT, "{}.data is NULL, {} bytes expected", where,
+                      nbytes);
   const uint64_t padding = need != nullptr && nbytes != 0 ? need->padding_bytes : 0;
   if (tensor.capacity_bytes < nbytes || tensor.capacity_bytes - nbytes < padding)
-    call.host("ABI-TENSOR-02", ETB_INVALID_ARGUMENT, "{}.capacity_bytes is {}, {} of the upper bound and {} of padding expected",
-              where, tensor.capacity_bytes, nbytes, padding);
+    call.host("ABI-TENSOR-02", ETB_INVALID_ARGUMENT,
+              "{}.capacity_bytes is {}, {} of the upper bound and {} of padding expected", where,
+              tensor.capacity_bytes, nbytes, padding);
   if (need != nullptr && reinterpret_cast<uintptr_t>(tensor.data) % need->alignment != 0)
     call.host("ABI-EXEC-04", ETB_INVALID_ARGUMENT, "{}.data is not aligned to {} as query_io asked", where,
               need->alignment);
@@ -72,9 +77,11 @@ void check_memory(Call& call, const etb_tensor& tensor, const IoNeed* need, cons
 bool check_tensor(Call& call, const etb_tensor& tensor, const IoNeed* need, const std::string& where) {
   constexpr uint32_t kRoles = ETB_ROLE_INPUT | ETB_ROLE_OUTPUT | ETB_ROLE_STATE | ETB_ROLE_CONSTANT;
   if (!is_dtype(tensor.dtype))
-    call.host("ABI-TYPE-03", ETB_INVALID_ARGUMENT, "{}.dtype is {}, expected a code of dtype.def", where, tensor.dtype);
+    call.host("ABI-TYPE-03", ETB_INVALID_ARGUMENT, "{}.dtype is {}, expected a code of dtype.def", where,
+              tensor.dtype);
   if ((tensor.role & ~kRoles) != 0)
-    call.host("ABI-TYPE-03", ETB_INVALID_ARGUMENT, "{}.role is {:#x}, expected ETB_ROLE_* bits", where, tensor.role);
+    call.host("ABI-TYPE-03", ETB_INVALID_ARGUMENT, "{}.role is {:#x}, expected ETB_ROLE_* bits", where,
+              tensor.role);
   if (tensor.rank > ETB_MAX_RANK) {
     call.fatal("ABI-TYPE-03", ETB_INVALID_ARGUMENT, "{}.rank is {}, expected at most 16", where, tensor.rank);
     return false;
@@ -89,11 +96,18 @@ bool check_tensor(Call& call, const etb_tensor& tensor, const IoNeed* need, cons
   return !call.is_refused();
 }
 
-GuardedTensors::GuardedTensors(Call& call, const etb_tensor* real, uint32_t count, const char* name, bool is_output,
-                               bool has_data)
-    : call_(call), real_(real), count_(count), name_(name), is_output_(is_output), given_(count), ones_(count) {
+GuardedTensors::GuardedTensors(Call& call, const etb_tensor* real, uint32_t count, const char* name,
+                               bool is_output, bool has_data)
+    : call_(call),
+      real_(real),
+      count_(count),
+      name_(name),
+      is_output_(is_output),
+      given_(count),
+      ones_(count) {
   structs_ = std::make_unique<GuardedBytes>(call.memory(), count * sizeof(etb_tensor), alignof(etb_tensor));
-  for (uint32_t i = 0; i < count; ++i) copy_tensor(*ETB_AT(etb_tensor, real, i), given_[i], ones_[i], has_data);
+  for (uint32_t i = 0; i < count; ++i)
+    copy_tensor(*ETB_AT(etb_tensor, real, i), given_[i], ones_[i], has_data);
   if (count != 0) std::memcpy(structs_->data(), given_.data(), count * sizeof(etb_tensor));
   if (!is_output) structs_->seal();
 }
@@ -130,15 +144,18 @@ void GuardedTensors::commit(etb_status status) {
         call_.plugin(rule, "{}.data: {}", where, *damage);
       }
     if (one.sizes != nullptr)
-      if (const auto damage = one.sizes->take_damage()) call_.plugin("ABI-TENSOR-02", "{}.sizes: {}", where, *damage);
+      if (const auto damage = one.sizes->take_damage())
+        call_.plugin("ABI-TENSOR-02", "{}.sizes: {}", where, *damage);
     if (is_output_ && status == ETB_OK) {
       commit_sizes(real, one, where);
       if (one.data != nullptr) std::memcpy(real.data, one.data->data(), real.capacity_bytes);
     }
     if (one.data != nullptr)
-      call_.state().watch(std::move(one.data), "ABI-OWN-01", Side::PLUGIN, call_.function(), where + ".data after the call");
+      call_.state().watch(std::move(one.data), "ABI-OWN-01", Side::PLUGIN, call_.function(),
+                          where + ".data after the call");
     if (one.sizes != nullptr)
-      call_.state().watch(std::move(one.sizes), "ABI-OWN-01", Side::PLUGIN, call_.function(), where + ".sizes after the call");
+      call_.state().watch(std::move(one.sizes), "ABI-OWN-01", Side::PLUGIN, call_.function(),
+                          where + ".sizes after the call");
   }
   call_.state().watch(std::move(structs_), "ABI-OWN-01", Side::PLUGIN, call_.function(),
                       std::string(name_) + " after the call");
@@ -146,10 +163,12 @@ void GuardedTensors::commit(etb_status status) {
 
 // The plugin writes through sizes and data; the structs themselves stay as they were.
 void GuardedTensors::check_struct_bytes() {
-  if (const auto damage = structs_->take_damage()) call_.plugin("ABI-SIZE-03", "the array {}: {}", name_, *damage);
+  if (const auto damage = structs_->take_damage())
+    call_.plugin("ABI-SIZE-03", "the array {}: {}", name_, *damage);
   for (uint32_t i = 0; i < count_; ++i)
     if (std::memcmp(structs_->data() + i * sizeof(etb_tensor), &given_[i], sizeof(etb_tensor)) != 0)
-      call_.plugin("ABI-TENSOR-02", "{}[{}]: the struct was changed, expected only what sizes and data point to", name_, i);
+      call_.plugin("ABI-TENSOR-02",
+                   "{}[{}]: the struct was changed, expected only what sizes and data point to", name_, i);
 }
 
 void GuardedTensors::commit_sizes(const etb_tensor& real, const One& one, const std::string& where) {
@@ -158,7 +177,8 @@ void GuardedTensors::commit_sizes(const etb_tensor& real, const One& one, const 
   for (uint32_t i = 0; i < real.rank; ++i) {
     const int64_t upper = real.upper_sizes != nullptr ? real.upper_sizes[i] : real.sizes[i];
     if (sizes[i] < 0 || sizes[i] > upper)
-      call_.plugin("ABI-TENSOR-02", "{}.sizes[{}] is {} after the call, its upper bound {}", where, i, sizes[i], upper);
+      call_.plugin("ABI-TENSOR-02", "{}.sizes[{}] is {} after the call, its upper bound {}", where, i,
+                   sizes[i], upper);
   }
   std::memcpy(real.sizes, sizes, real.rank * sizeof(int64_t));
 }

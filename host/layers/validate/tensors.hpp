@@ -16,7 +16,8 @@ bool check_tensor(Call& call, const etb_tensor& tensor, const IoNeed* need, cons
 class GuardedTensors {
  public:
   // `real` has passed check_tensor. `has_data` false: only sizes count (context_reserve).
-  GuardedTensors(Call& call, const etb_tensor* real, uint32_t count, const char* name, bool is_output, bool has_data);
+  GuardedTensors(Call& call, const etb_tensor* real, uint32_t count, const char* name, bool is_output,
+                 bool has_data);
   GuardedTensors(const GuardedTensors&) = delete;
   GuardedTensors& operator=(const GuardedTensors&) = delete;
 

@@ -38,7 +38,7 @@ struct ValidateOptions {
   bool strict = false;
 
   enum class Memory {
-    CANARIES,     // pattern bytes around copies of what the plugin writes: cheap, sees writes when the call is over
+    CANARIES,  // pattern bytes around copies of what the plugin writes: cheap, sees writes when the call is over
     GUARD_PAGES,  // pages of no access around copies of all it sees: also reads outside and touches after the call
   };
   Memory memory = Memory::CANARIES;
