@@ -75,9 +75,10 @@ bool Call::enter_handle(Handle* handle, Kind kind, Tag tag) {
 }
 
 void Call::found(Rule rule, Side side, etb_status status, std::string text, bool is_fatal) {
+  if (side == Side::HOST) host_text_ = std::string(rule.id) + ": " + text;
   if (refused_ == ETB_OK && side == Side::HOST && (is_fatal || state_->options().strict)) {
     refused_ = status;
-    refused_text_ = std::string(rule.id) + ": " + text;
+    refused_text_ = host_text_;
   }
   if (side == Side::PLUGIN && plugin_text_.empty()) plugin_text_ = std::string(rule.id) + ": " + text;
   state_->report(rule, side, function_, std::move(text));

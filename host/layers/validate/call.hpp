@@ -52,6 +52,13 @@ class Call {
     found(rule, Side::HOST, status, fmt::format(text, std::forward<Args>(args)...), true);
   }
 
+  // Refuses the call in any mode, because of what was reported.
+  void refuse() {
+    if (refused_ != ETB_OK) return;
+    refused_ = ETB_INVALID_ARGUMENT;
+    refused_text_ = host_text_;
+  }
+
   // Reports what the plugin did wrong. In strict mode the call then answers ETB_INTERNAL.
   template <class... Args>
   void plugin(Rule rule, fmt::format_string<Args...> text, Args&&... args) {
@@ -139,6 +146,7 @@ class Call {
   etb_status refused_ = ETB_OK;
   etb_status passed_on_ = ETB_OK;
   std::string refused_text_;
+  std::string host_text_;    // the last thing that the host did wrong
   std::string plugin_text_;  // the first thing that the plugin did wrong
   bool is_thrown_ = false;
   std::unique_ptr<GuardedBytes> error_box_;

@@ -152,21 +152,17 @@ void check_compile_args(Call& call, const etb_compile_args* args) {
                    [&](const etb_graph_image& graph, const std::string& where) {
                      return check_graph(call, graph, where);
                    }))
-    return call.fatal("ABI-CALL-04", ETB_INVALID_ARGUMENT, "args cannot be passed on");
+    return call.refuse();
   check_text(call, Side::HOST, args->backend_id, "args.backend_id");
   check_specs(call, Side::HOST, args->specs, args->spec_count, "args.specs");
   check_target(call, args->target);
   check_options(call, Side::HOST, args->options, args->option_count, "args.options");
-  if (args->constants != nullptr && (!check_struct(call, Side::HOST, args->constants, "args.constants") ||
-                                     args->constants->read == nullptr))
-    call.fatal("ABI-CALL-04", ETB_INVALID_ARGUMENT, "args.constants cannot be read");
-  const etb_artifact_sink* const sink = args->sink;
-  if (!check_struct(call, Side::HOST, sink, "args.sink") || sink->begin_payload == nullptr ||
-      sink->named_blob == nullptr || sink->end_payload == nullptr)
-    call.fatal("ABI-CALL-04", ETB_INVALID_ARGUMENT, "args.sink has no function to call");
-  if (args->progress != nullptr &&
-      (!check_struct(call, Side::HOST, args->progress, "args.progress") || args->progress->report == nullptr))
-    call.fatal("ABI-CALL-04", ETB_INVALID_ARGUMENT, "args.progress has no function to call");
+  if (args->constants != nullptr)
+    check_callable(call, args->constants, &etb_constant_reader::read, "args.constants");
+  if (check_callable(call, args->sink, &etb_artifact_sink::begin_payload, "args.sink") &&
+      check_callable(call, args->sink, &etb_artifact_sink::named_blob, "args.sink"))
+    check_callable(call, args->sink, &etb_artifact_sink::end_payload, "args.sink");
+  if (args->progress != nullptr) check_callable(call, args->progress, &etb_progress::report, "args.progress");
 }
 
 }  // namespace

@@ -29,7 +29,7 @@ etb_status ETB_CALL check_payload(etb_plugin* plugin, const etb_payload_check* c
   Instance* const instance = call.enter(plugin);
   if (instance == nullptr) return call.finish(ETB_INVALID_HANDLE);
   if (!check_struct(call, Side::HOST, check, "check"))
-    call.fatal("ABI-CALL-04", ETB_INVALID_ARGUMENT, "check cannot be passed on");
+    call.refuse();
   else if (check_text(call, Side::HOST, check->backend_id, "check.backend_id") &&
            check_target(call, check->target))
     check_bytes(call, Side::HOST, check->prefix, "check.prefix"),
@@ -44,16 +44,14 @@ etb_status ETB_CALL check_payload(etb_plugin* plugin, const etb_payload_check* c
 }
 
 void check_delegate_args(Call& call, const etb_delegate_args* args) {
-  if (!check_struct(call, Side::HOST, args, "args"))
-    return call.fatal("ABI-CALL-04", ETB_INVALID_ARGUMENT, "args cannot be passed on");
+  if (!check_struct(call, Side::HOST, args, "args")) return call.refuse();
   check_text(call, Side::HOST, args->backend_id, "args.backend_id");
   check_text(call, Side::HOST, args->method_name, "args.method_name");
   if (!check_struct(call, Side::HOST, args->payload, "args.payload") ||
       !check_payload_view(call, Side::HOST, *args->payload, "args.payload"))
-    call.fatal("ABI-CALL-04", ETB_INVALID_ARGUMENT, "args.payload cannot be passed on");
-  if (args->named_data != nullptr && (!check_struct(call, Side::HOST, args->named_data, "args.named_data") ||
-                                      args->named_data->get == nullptr))
-    call.fatal("ABI-CALL-04", ETB_INVALID_ARGUMENT, "args.named_data cannot be asked");
+    call.refuse();
+  if (args->named_data != nullptr)
+    check_callable(call, args->named_data, &etb_named_data::get, "args.named_data");
   check_specs(call, Side::HOST, args->specs, args->spec_count, "args.specs");
   check_options(call, Side::HOST, args->options, args->option_count, "args.options");
 }

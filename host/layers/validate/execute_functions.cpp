@@ -39,7 +39,7 @@ bool check_tensors(Call& call, const etb_tensor* tensors, uint32_t count, const 
         ++index;
         return check_tensor(call, tensor, has_data ? need : nullptr, where);
       });
-  if (!readable) call.fatal("ABI-CALL-04", ETB_INVALID_ARGUMENT, "{} cannot be passed on", name);
+  if (!readable) call.refuse();
   return readable;
 }
 
@@ -67,13 +67,12 @@ void check_fences(Call& call, const etb_fence* fences, uint32_t count, const cha
                                       call.report(Side::HOST, "ABI-CALL-04", where + ".signal is NULL");
                                       return false;
                                     });
-  if (!readable) call.fatal("ABI-CALL-04", ETB_INVALID_ARGUMENT, "{} cannot be passed on", name);
+  if (!readable) call.refuse();
 }
 
 // What execute and execute_async are given; the call is refused when it cannot be read.
 void check_args(Call& call, DelegateHandle& delegate, const etb_exec_args* args) {
-  if (!check_struct(call, Side::HOST, args, "args"))
-    return call.fatal("ABI-CALL-04", ETB_INVALID_ARGUMENT, "args cannot be passed on");
+  if (!check_struct(call, Side::HOST, args, "args")) return call.refuse();
   const std::lock_guard lock(delegate.mutex);
   check_tensors(call, args->inputs, args->input_count, delegate.inputs, true, "inputs");
   check_tensors(call, args->outputs, args->output_count, delegate.outputs, true, "outputs");
@@ -81,9 +80,8 @@ void check_args(Call& call, DelegateHandle& delegate, const etb_exec_args* args)
   if (args->scratch == nullptr && args->scratch_nbytes != 0)
     call.fatal("ABI-CALL-04", ETB_INVALID_ARGUMENT, "args.scratch is NULL, its nbytes {}",
                args->scratch_nbytes);
-  if (args->cancel != nullptr &&
-      (!check_struct(call, Side::HOST, args->cancel, "args.cancel") || args->cancel->is_cancelled == nullptr))
-    call.fatal("ABI-CALL-04", ETB_INVALID_ARGUMENT, "args.cancel cannot be asked");
+  if (args->cancel != nullptr)
+    check_callable(call, args->cancel, &etb_cancel_token::is_cancelled, "args.cancel");
   if (args->priority > 1000)
     call.host("ABI-TYPE-03", ETB_INVALID_ARGUMENT, "args.priority is {}, expected 0 to 1000", args->priority);
   check_options(call, Side::HOST, args->options, args->option_count, "args.options");

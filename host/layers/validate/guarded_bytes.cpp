@@ -94,10 +94,9 @@ std::optional<std::string> GuardedBytes::describe_canary() {
     std::memset(end, kCanary, static_cast<size_t>(back_ - end));
     return text;
   }
-  const auto before =
-      std::find_if(std::make_reverse_iterator(data_), std::make_reverse_iterator(front_), is_damaged);
-  if (before.base() != front_) {
-    auto text = fmt::format("write {} bytes before its begin", data_ - before.base() + 1);
+  const uint8_t* const before = std::find_if(front_, data_, is_damaged);
+  if (before != data_) {
+    auto text = fmt::format("write {} bytes before its begin", data_ - before);
     std::memset(front_, kCanary, static_cast<size_t>(data_ - front_));
     return text;
   }

@@ -98,7 +98,7 @@ void check_partition_args(Call& call, const etb_partition_args* args) {
   if (!check_struct(call, Side::HOST, args, "args") ||
       !check_struct(call, Side::HOST, args->graph, "args.graph") ||
       !check_graph(call, *args->graph, "args.graph"))
-    return call.fatal("ABI-CALL-04", ETB_INVALID_ARGUMENT, "args cannot be passed on");
+    return call.refuse();
   check_text(call, Side::HOST, args->backend_id, "args.backend_id");
   check_target(call, args->target);
   check_options(call, Side::HOST, args->options, args->option_count, "args.options");
@@ -166,8 +166,8 @@ etb_status ETB_CALL partition(etb_plugin* plugin, const etb_partition_args* args
   Instance* const instance = call.enter(plugin);
   if (instance == nullptr) return call.finish(ETB_INVALID_HANDLE);
   check_partition_args(call, args);
-  if (!check_struct(call, Side::HOST, sink, "sink") || sink->claim == nullptr || sink->reject == nullptr)
-    call.fatal("ABI-CALL-04", ETB_INVALID_ARGUMENT, "sink has no function to call");
+  if (check_callable(call, sink, &etb_partition_sink::claim, "sink"))
+    check_callable(call, sink, &etb_partition_sink::reject, "sink");
   if (call.is_refused()) return call.finish(ETB_INVALID_ARGUMENT);
   const auto guarded = std::make_shared<PartitionSink>(call, *sink, node_count(*args->graph));
   call.state().adopt(guarded);

@@ -78,7 +78,7 @@ const etb_payload_view& PayloadGuard::view() const noexcept { return body_->view
 
 void PayloadGuard::end() {
   if (body_->is_ended.exchange(true)) return;
-  if (body_->release_count.load() == 0) body_->finish_reading("ABI-OWN-02");
+  if (body_->release_count.load() == 0 && !body_->state.is_ending()) body_->finish_reading("ABI-OWN-02");
 }
 
 }  // namespace etb::host::validate

@@ -163,7 +163,7 @@ etb_status ETB_CALL set_option(etb_plugin* plugin, uint32_t kind, void* object, 
   if (instance == nullptr) return call.finish(ETB_INVALID_HANDLE);
   void* const inner_object = enter_object(call, kind, object, Tag::SERIAL);
   if (!check_struct(call, Side::HOST, option, "option") || !check_option(call, Side::HOST, *option, "option"))
-    call.fatal("ABI-CALL-04", ETB_INVALID_ARGUMENT, "the option cannot be passed on");
+    call.refuse();
   const etb_status status = call.run([&](etb_error* inner) {
     return instance->next->set_option(instance->plugin, kind, inner_object, option, inner);
   });

@@ -56,10 +56,7 @@ class GuardedSink {
 
   // `check` looks at an item that has passed check_struct.
   GuardedSink(Call& call, const Sink* real, const char* name, Check check = nullptr) {
-    if (real == nullptr || !check_struct(call, Side::HOST, real, name) || real->put == nullptr) {
-      call.fatal("ABI-CALL-04", ETB_INVALID_ARGUMENT, "{} has no function to call", name);
-      return;
-    }
+    if (!check_callable(call, real, &Sink::put, name)) return;
     body_ = std::make_shared<Body>(call, *real, name, std::move(check));
     call.state().adopt(body_);
   }

@@ -16,6 +16,13 @@ State::State(const ValidateOptions& options) : options_(options), service_{sizeo
   swept_fault_count_ = fault_count();
 }
 
+State::~State() {
+  is_ending_ = true;
+  // Out of the members first: their destructors come back to this object.
+  const auto adopted = std::exchange(adopted_, {});
+  const auto retired = std::exchange(retired_, {});
+}
+
 void State::report(Rule rule, Side side, const char* function, std::string text) {
   const std::lock_guard lock(report_mutex_);
   ++violation_count_;

@@ -28,6 +28,12 @@ struct Service {
 class State {
  public:
   explicit State(const ValidateOptions& options);
+  State(const State&) = delete;
+  State& operator=(const State&) = delete;
+  ~State();
+
+  // Whether the Validation is going: objects that were never ended die now, and what they borrowed may be gone.
+  bool is_ending() const noexcept { return is_ending_; }
 
   const ValidateOptions& options() const noexcept { return options_; }
   const Service* service() const noexcept { return &service_; }
@@ -61,6 +67,7 @@ class State {
   };
 
   const ValidateOptions options_;
+  bool is_ending_ = false;
   Service service_;
   std::unique_ptr<GuardedBytes> sentinel_;  // keeps the fault handler installed between calls
 

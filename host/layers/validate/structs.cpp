@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include "api/format/graph_verifier.hpp"
+
 namespace etb::host::validate {
 namespace {
 
@@ -121,12 +123,14 @@ bool check_target(Call& call, const etb_target* target) {
 
 bool check_graph(Call& call, const etb_graph_image& image, const std::string& where) {
   if (!check_bytes(call, Side::HOST, image.image, where + ".image")) return false;
-  if (reinterpret_cast<uintptr_t>(image.image.data) % ETB_GRAPH_ALIGNMENT != 0)
+  if (reinterpret_cast<uintptr_t>(image.image.data) % ETB_GRAPH_ALIGNMENT != 0) {
     call.host("ABI-GRAPH-02", ETB_INVALID_ARGUMENT, "{}.image.data is not aligned to {}", where,
               ETB_GRAPH_ALIGNMENT);
-  etb_graph_view view;
-  if (etb_graph_open(&image, &view) == ETB_INVALID_DATA)
-    call.host("ABI-GRAPH-01", ETB_INVALID_DATA, "{}.image is no graph image", where);
+    return true;
+  }
+  const auto* const data = static_cast<const uint8_t*>(image.image.data);
+  if (const Status verified = graph::verify_graph_image({data, image.image.nbytes}); !verified)
+    call.host("ABI-GRAPH-01", ETB_INVALID_DATA, "{}.image: {}", where, verified.error().message);
   return true;
 }
 

@@ -43,6 +43,18 @@ bool check_struct(Call& call, Side side, const T* item, const std::string& where
   return true;
 }
 
+// A struct of the host with a function that the plugin is to call: without it the call is refused.
+template <class T, class F>
+bool check_callable(Call& call, const T* item, F T::*function, const std::string& where) {
+  if (!check_struct(call, Side::HOST, item, where)) {
+    call.refuse();
+    return false;
+  }
+  if (item->*function != nullptr) return true;
+  call.fatal("ABI-CALL-04", ETB_INVALID_ARGUMENT, "{} has no function to call", where);
+  return false;
+}
+
 // An array of structs, and that they lie struct_size apart.
 template <class T, class Each>
 bool check_array(Call& call, Side side, const T* items, uint64_t count, const std::string& where,
@@ -97,12 +109,8 @@ template <class T>
 class OutStruct {
  public:
   OutStruct(Call& call, T* real, const char* where) : call_(call), real_(real), where_(where) {
-    if (real == nullptr) {
-      call.fatal("ABI-CALL-04", ETB_INVALID_ARGUMENT, "{} is NULL", where);
-      return;
-    }
     if (!check_struct(call, Side::HOST, static_cast<const T*>(real), where)) {
-      call.fatal("ABI-SIZE-02", ETB_INVALID_ARGUMENT, "{} cannot be filled", where);
+      call.refuse();
       return;
     }
     nbytes_ = real->struct_size;

@@ -93,7 +93,7 @@ bool check_tensor(Call& call, const etb_tensor& tensor, const IoNeed* need, cons
   check_dim_order(call, tensor, where);
   if (check_sizes(call, tensor, where) && tensor.buffer == nullptr && need != nullptr)
     check_memory(call, tensor, need, where);
-  return !call.is_refused();
+  return true;
 }
 
 GuardedTensors::GuardedTensors(Call& call, const etb_tensor* real, uint32_t count, const char* name,

@@ -1,0 +1,92 @@
+// A toy plugin behind layers, and the things a host needs to use it: for tests and benchmarks.
+//
+//   World world({.memory = GUARD_PAGES});
+//   world.toy.delegate.execute = [](...) { ... };   // a wrong plugin
+//   world.start();
+//   world.execute();                                // or a wrong host: world.delegates().query(nullptr, ...)
+//   EXPECT_THAT(world.found(), ElementsAre(Report("ABI-TENSOR-02", Side::PLUGIN, "behind its end")));
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "api/format/graph_builder.hpp"
+#include "host/layers/chain.hpp"
+#include "host/layers/start_plugin.hpp"
+#include "host/layers/validate/validation.hpp"
+#include "host/plugin/toy_plugin.hpp"
+
+namespace etb::host {
+
+// Tensors and arguments of one run of the toy: `count` floats in, as many out.
+struct ToyRun {
+  explicit ToyRun(int64_t count = 3);
+  ToyRun(const ToyRun&) = delete;
+  ToyRun& operator=(const ToyRun&) = delete;
+
+  std::vector<float> in;
+  std::vector<float> out;
+  int64_t in_sizes[1];
+  int64_t out_sizes[1];
+  int64_t out_upper[1];
+  etb_tensor input{};
+  etb_tensor output{};
+  etb_exec_args args{};
+};
+
+class World {
+ public:
+  explicit World(const ValidateOptions& options = {});
+  explicit World(std::vector<Layer> layers);
+  World(const World&) = delete;
+  World& operator=(const World&) = delete;
+  ~World();
+
+  ToyPlugin toy;
+  etb_payload_view payload{};
+  etb_delegate_args delegate_args{};
+  etb_error error = ETB_ERROR_INIT;
+  ToyRun run;
+
+  // Initialises; what came of it is in `error`.
+  etb_status start(std::span<const etb_option> options = {});
+
+  // Of the outermost layer.
+  const etb_plugin_table& table() const { return chain_->table(); }
+  const etb_delegate_table& delegates() const { return *table().delegate; }
+  const etb_host& host() const { return record_->host(); }
+  etb_plugin* plugin = nullptr;
+
+  etb_status create(etb_delegate** out) {
+    return delegates().create(plugin, &delegate_args, out, fresh_error());
+  }
+
+  // A delegate and a context of it, made at the first use and ended with the world.
+  etb_delegate* delegate();
+  etb_context* context();
+  etb_status execute() { return delegates().execute(context(), &run.args, fresh_error()); }
+
+  // Ends what `delegate` and `context` made, and the plugin.
+  etb_status stop();
+
+  // The graph image of a method with an add and a mul node.
+  const graph::ImageBytes& image();
+
+  etb_error* fresh_error();
+  std::vector<Violation> found() { return validation_->take(); }
+  Validation& validation() { return *validation_; }
+  PluginServices& services() { return services_; }
+
+ private:
+  std::unique_ptr<Validation> validation_;
+  std::vector<Layer> layers_;
+  PluginServices services_{SharedServices{}};
+  std::optional<Chain> chain_;
+  std::optional<HostRecord> record_;
+  etb_delegate* delegate_ = nullptr;
+  etb_context* context_ = nullptr;
+  std::optional<graph::ImageBytes> image_;
+};
+
+}  // namespace etb::host
