@@ -1,6 +1,5 @@
 #include "host/plugin/toy_plugin.hpp"
 
-#include <atomic>
 #include <cstring>
 
 #include "etb/all.h"
@@ -52,7 +51,7 @@ etb_status ETB_CALL toy_init(const etb_host* host, const etb_option* options, ui
 }
 
 etb_status ETB_CALL toy_deinit(etb_plugin* plugin, etb_error* error) {
-  if (toy(plugin)->children != 0) return fail(error, ETB_BUSY, "%d objects live", toy(plugin)->children);
+  if (toy(plugin)->children != 0) return fail(error, ETB_BUSY, "%d objects live", toy(plugin)->children.load());
   delete toy(plugin);
   return ETB_OK;
 }
@@ -108,13 +107,13 @@ etb_status ETB_CALL toy_open(etb_plugin* plugin, const uint8_t* uuid, const etb_
   if (std::memcmp(uuid, kUuid, sizeof(kUuid)) != 0)
     return fail(error, ETB_NOT_FOUND, "no device of this uuid");
   if (option_count != 0) return fail(error, ETB_INVALID_ARGUMENT, "unknown option '%s'", options->key);
-  *out = reinterpret_cast<etb_device*>(new ToyDeviceState{toy(plugin), 0});
+  *out = reinterpret_cast<etb_device*>(new ToyDeviceState{toy(plugin)});
   ++toy(plugin)->children;
   return ETB_OK;
 }
 
 etb_status ETB_CALL toy_close(etb_device* device, etb_error* error) {
-  if (toy(device)->children != 0) return fail(error, ETB_BUSY, "%d delegates live", toy(device)->children);
+  if (toy(device)->children != 0) return fail(error, ETB_BUSY, "%d delegates live", toy(device)->children.load());
   --toy(device)->plugin->children;
   delete toy(device);
   return ETB_OK;
@@ -156,7 +155,7 @@ etb_status ETB_CALL toy_create(etb_plugin* plugin, const etb_delegate_args* args
 
 etb_status ETB_CALL toy_destroy(etb_delegate* delegate, etb_error* error) {
   ToyDelegateState* const state = toy(delegate);
-  if (state->children != 0) return fail(error, ETB_BUSY, "%d contexts live", state->children);
+  if (state->children != 0) return fail(error, ETB_BUSY, "%d contexts live", state->children.load());
   --state->plugin->children;
   if (state->device != nullptr) --state->device->children;
   delete state;

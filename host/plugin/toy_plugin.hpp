@@ -7,6 +7,7 @@
 // What `execute` and its like were before is in `toy_tables()`, so that a wrong function can call the right one.
 #pragma once
 
+#include <atomic>
 #include <string>
 #include <vector>
 
@@ -36,18 +37,18 @@ struct ToyPluginState {
   const etb_clock_service* clock = nullptr;
   const etb_alloc_service* alloc = nullptr;
   double gain = 1.0;
-  int children = 0;
+  std::atomic<int> children{0};
 };
 struct ToyDeviceState {
   ToyPluginState* plugin = nullptr;
-  int children = 0;
+  std::atomic<int> children{0};
 };
 struct ToyDelegateState {
   ToyPluginState* plugin = nullptr;
   ToyDeviceState* device = nullptr;
   etb_payload_view payload{};
   std::vector<etb_named_data> named_data;  // none or one
-  int children = 0;
+  std::atomic<int> children{0};
 };
 struct ToyContextState {
   ToyDelegateState* delegate = nullptr;

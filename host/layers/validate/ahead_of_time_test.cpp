@@ -29,7 +29,7 @@ class ValidateAot : public ::testing::Test {
   // The image has two nodes: 0 and 1.
   etb_status partition(Partition wrong) {
     world_.toy.aot.partition = wrong;
-    EXPECT_EQ(world_.start(), ETB_OK);
+    if (world_.plugin == nullptr && world_.start() != ETB_OK) ADD_FAILURE() << world_.error.text;
     const etb_partition_sink sink{sizeof(sink), 0, nullptr,
                                   [](void*, const etb_claim*) -> etb_status { return ETB_OK; },
                                   [](void*, const etb_reject*) -> etb_status { return ETB_OK; }};
@@ -48,7 +48,7 @@ class ValidateAot : public ::testing::Test {
 
   etb_status compile(Compile wrong) {
     world_.toy.aot.compile = wrong;
-    EXPECT_EQ(world_.start(), ETB_OK);
+    if (world_.plugin == nullptr && world_.start() != ETB_OK) ADD_FAILURE() << world_.error.text;
     static const etb_blob_writer kWriter{
         sizeof(etb_blob_writer), 0, nullptr,
         [](void*, uint64_t, const void*, uint64_t) -> etb_status { return ETB_OK; }};

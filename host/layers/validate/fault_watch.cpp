@@ -11,7 +11,7 @@ namespace etb::host::validate {
 // What the signal handler reads. `begin` is 0 while the slot is free, and written last.
 struct WatchedPages::Slot {
   std::atomic<uintptr_t> begin{0};
-  uintptr_t end = 0;
+  std::atomic<uintptr_t> end{0};
   std::atomic<uintptr_t> fault_address{0};
   std::atomic<bool> fault_is_write{false};
 };
@@ -52,13 +52,15 @@ void on_fault(int signal_number, siginfo_t* info, void* context) {
   const auto address = reinterpret_cast<uintptr_t>(info->si_addr);
   for (WatchedPages::Slot& slot : slots) {
     const uintptr_t begin = slot.begin.load(std::memory_order_acquire);
-    if (begin == 0 || address < begin || address >= slot.end) continue;
+    const uintptr_t end = slot.end.load(std::memory_order_acquire);
+    if (begin == 0 || address < begin || address >= end) continue;
+    if (slot.begin.load(std::memory_order_relaxed) != begin) continue;  // another thread's, given up meanwhile
     uintptr_t none = 0;
     if (slot.fault_address.compare_exchange_strong(none, address)) {
       slot.fault_is_write.store(is_write(*static_cast<const ucontext_t*>(context)));
       faults.fetch_add(1);
     }
-    if (mprotect(reinterpret_cast<void*>(begin), slot.end - begin, PROT_READ | PROT_WRITE) == 0) return;
+    if (mprotect(reinterpret_cast<void*>(begin), end - begin, PROT_READ | PROT_WRITE) == 0) return;
   }
   pass_on(signal_number, info, context);
 }
@@ -89,8 +91,8 @@ uintptr_t page_nbytes() {
 WatchedPages::Slot* take_slot(uintptr_t begin, uintptr_t end) {
   const std::lock_guard lock(install_mutex);
   for (WatchedPages::Slot& slot : slots) {
-    if (slot.begin.load(std::memory_order_relaxed) != 0) continue;
-    slot.end = end;
+    if (slot.begin.load(std::memory_order_acquire) != 0) continue;
+    slot.end.store(end, std::memory_order_relaxed);
     slot.fault_address.store(0);
     slot.begin.store(begin, std::memory_order_release);
     return &slot;
@@ -119,7 +121,7 @@ WatchedPages::WatchedPages(uint64_t nbytes) {
 WatchedPages::~WatchedPages() {
   if (slot_ == nullptr) return;
   const uintptr_t begin = slot_->begin.load();
-  const uintptr_t end = slot_->end;
+  const uintptr_t end = slot_->end.load();
   slot_->begin.store(0);
   munmap(reinterpret_cast<void*>(begin), end - begin);
   uninstall();

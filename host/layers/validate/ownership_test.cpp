@@ -16,6 +16,24 @@ using ::testing::IsEmpty;
 // What the toy itself holds of a delegate.
 ToyDelegateState* toy_behind(etb_delegate* delegate) { return toy(validate::unwrap(delegate)->next); }
 
+// Ends a context and its delegate behind the back of a wrong toy that does not.
+class EndBehind {
+ public:
+  explicit EndBehind(World& world)
+      : context_(validate::unwrap(world.context())->next),
+        delegate_(validate::unwrap(world.delegate())->next) {}
+  EndBehind(const EndBehind&) = delete;
+  EndBehind& operator=(const EndBehind&) = delete;
+  ~EndBehind() {
+    toy_tables().delegate.context_destroy(context_, nullptr);
+    toy_tables().delegate.destroy(delegate_, nullptr);
+  }
+
+ private:
+  etb_context* const context_;
+  etb_delegate* const delegate_;
+};
+
 // proves: ABI-OWN-04
 TEST(ValidateOwnership, ReportsAUseAfterDestroy) {
   World world;
@@ -72,6 +90,7 @@ TEST(ValidateOwnership, ReportsAPluginThatEndsWhatIsInUse) {
   world.toy.delegate.destroy = [](etb_delegate*, etb_error*) -> etb_status { return ETB_OK; };
   ASSERT_EQ(world.start(), ETB_OK);
   etb_context* const context = world.context();
+  const EndBehind cleanup(world);
   EXPECT_EQ(world.delegates().destroy(world.delegate(), nullptr), ETB_OK);
   EXPECT_THAT(world.found(), ElementsAre(Report("ABI-LIFE-01", Side::HOST),
                                          Report("ABI-LIFE-01", Side::PLUGIN, "expected ETB_BUSY")));
@@ -82,7 +101,10 @@ TEST(ValidateOwnership, ReportsAPluginThatEndsWhatIsInUse) {
 // proves: ABI-LIFE-01
 TEST(ValidateOwnership, ReportsBusyWithoutAReason) {
   World world;
-  world.toy.delegate.context_destroy = [](etb_context*, etb_error* error) -> etb_status {
+  static bool is_busy;
+  is_busy = true;
+  world.toy.delegate.context_destroy = [](etb_context* context, etb_error* error) -> etb_status {
+    if (!is_busy) return toy_tables().delegate.context_destroy(context, error);
     error->code = ETB_BUSY;
     error->text[0] = 'x';
     return ETB_BUSY;
@@ -91,6 +113,7 @@ TEST(ValidateOwnership, ReportsBusyWithoutAReason) {
   EXPECT_EQ(world.delegates().context_destroy(world.context(), nullptr), ETB_BUSY);
   EXPECT_THAT(world.found(),
               ElementsAre(Report("ABI-LIFE-01", Side::PLUGIN, "nothing made from this context")));
+  is_busy = false;
 }
 
 // proves: ABI-OWN-04
