@@ -11,6 +11,7 @@
 #include <cstring>
 
 #include "host/kernels/kernel.hpp"
+#include "host/kernels/matrix.hpp"
 
 namespace etb::host {
 namespace {
@@ -94,8 +95,7 @@ class Forward {
         set_group(task, group);
         task.b = at(input_, image * input_.stride(0) + group * group_in_ * input_.stride(1));
         task.c = at(out_, image * out_.stride(0) + group * group_out_ * out_.stride(1));
-        context_.begin_kernel(context_.kernel_name());
-        if (const etb_status status = multiply(task); status != ETB_OK) return status;
+        if (const etb_status status = run_product(task); status != ETB_OK) return status;
       }
     }
     return ETB_OK;
@@ -198,8 +198,13 @@ class Forward {
     // One convolution's matrix product wants panels of B beside the band; a filter wants a row of outputs.
     const int64_t planes = group_in_ * shape_.kernel[0];
     const uint64_t left = context_.scratch_left_bytes();
-    const uint64_t budget = std::min<uint64_t>(left / 2, 512 << 10);
+    constexpr uint64_t kMostBand = 512 << 10;  // as for the panels of a product: more leaves the L2 cache
+    const uint64_t budget = std::min<uint64_t>(left / 2, kMostBand);
     band_rows_ = shape_.out[1];
+    context_.wish_for(
+        2 * std::min<uint64_t>(static_cast<uint64_t>(planes * plane_numel(band_rows_)) * value_nbytes_,
+                               kMostBand) +
+        4096);
     if (out_breaks_rows()) band_rows_ = 1;
     while (band_rows_ > 1 &&
            static_cast<uint64_t>(planes * plane_numel(band_rows_)) * value_nbytes_ > budget) {
@@ -214,9 +219,6 @@ class Forward {
         (is_filter_ && row_ == nullptr)) {
       return context_.fail_scratch(static_cast<uint64_t>(2 * k + band_numel + band_rows_ * pitch_) * 8 + 512);
     }
-    const uint64_t rest = context_.scratch_left_bytes() & ~uint64_t{63};
-    product_scratch_nbytes_ = rest < 64 ? 0 : rest - 64;
-    product_scratch_ = context_.allocate(product_scratch_nbytes_);
     fill_offsets();
     return ETB_OK;
   }
@@ -342,19 +344,13 @@ class Forward {
         shape_.out[2] > 1 || shape_.spatial_stride(out_, 2) > 0 ? shape_.spatial_stride(out_, 2) : 1;
     task.c_run = shape_.out[2];
     task.c_pitch = pitch_;
-    return multiply(task);
+    return run_product(task);
   }
 
-  etb_status multiply(GemmTask& task) {
-    task.scratch = product_scratch_;
-    task.scratch_nbytes = product_scratch_nbytes_;
-    if (task.scratch == nullptr) {
-      const uint64_t rest = context_.scratch_left_bytes() & ~uint64_t{63};
-      task.scratch_nbytes = rest < 64 ? 0 : rest - 64;
-      task.scratch = context_.allocate(task.scratch_nbytes);
-    }
-    const uint64_t missing = table_.matrices->gemm[static_cast<int>(compute_)](task);
-    return missing == 0 ? ETB_OK : context_.fail_scratch(missing);
+  // Each band's product takes its scratch anew.
+  etb_status run_product(GemmTask& task) {
+    KernelContext::Mark mark(context_);
+    return run_gemm(context_, task, compute_);
   }
 
   // One input channel a group: every output channel of the group is a filter over the same plane.
@@ -406,8 +402,6 @@ class Forward {
   int64_t *offsets_ = nullptr, *weight_offsets_ = nullptr;
   void* weights_ = nullptr;
   char *band_ = nullptr, *row_ = nullptr;
-  void* product_scratch_ = nullptr;
-  uint64_t product_scratch_nbytes_ = 0;
 };
 
 etb_status convolution_out(KernelContext& context, EValue** args) {

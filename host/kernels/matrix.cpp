@@ -1,4 +1,6 @@
 // aten::mm, bmm, addmm and linear.
+#include "host/kernels/matrix.hpp"
+
 #include <algorithm>
 
 #include "host/kernels/kernel.hpp"
@@ -45,13 +47,7 @@ GemmTask make_task(const Tensor& a, const Tensor& b, const Tensor& out) {
 }
 
 etb_status run_task(KernelContext& context, GemmTask& task) {
-  if (task.m == 0 || task.n == 0) return ETB_OK;
-  task.scratch_nbytes = context.scratch_left_bytes() & ~uint64_t{127};
-  task.scratch_nbytes -= task.scratch_nbytes < 64 ? task.scratch_nbytes : 64;  // for its alignment
-  task.scratch = context.allocate(task.scratch_nbytes);
-  const auto compute = static_cast<int>(compute_of(task.a_dtype));
-  const uint64_t missing = vector_table(context).matrices->gemm[compute](task);
-  return missing == 0 ? ETB_OK : context.fail_scratch(missing);
+  return run_gemm(context, task, compute_of(task.a_dtype));
 }
 
 etb_status multiply(KernelContext& context, const Tensor& a, const Tensor& b, Tensor& out) {
@@ -130,7 +126,7 @@ etb_status bmm_out(KernelContext& context, EValue** args) {
     if (a.numel() != 0) task.a = skip(a);
     if (b.numel() != 0) task.b = skip(b);
     if (out.numel() != 0) task.c = skip(out);
-    context.begin_kernel(context.kernel_name());  // the scratch of the matrix before
+    KernelContext::Mark mark(context);
     if (const etb_status status = run_task(context, task); status != ETB_OK) return status;
   }
   return ETB_OK;
@@ -195,6 +191,32 @@ constexpr Kernel kRows[] = {
 };
 
 }  // namespace
+
+uint64_t gemm_scratch_nbytes(const GemmTask& task, Compute compute) noexcept {
+  constexpr int64_t kMostRows = 12,
+                    kMostColumns = 32;           // of a tile, in float; wider types have narrower tiles
+  constexpr uint64_t kMostPanels = (512 << 10);  // more does not stay in the L2 cache
+  const auto value_nbytes = static_cast<uint64_t>(compute == Compute::kFloat ? 4 : 8);
+  const uint64_t row_nbytes = static_cast<uint64_t>(task.k) * value_nbytes;
+  const uint64_t panel_nbytes = row_nbytes * kMostColumns;
+  const auto panel_count = static_cast<uint64_t>((task.n + kMostColumns - 1) / kMostColumns);
+  const uint64_t all = panel_nbytes * panel_count;
+  return row_nbytes * kMostRows + 128 +
+         (all < kMostPanels            ? all
+          : panel_nbytes > kMostPanels ? panel_nbytes
+                                       : kMostPanels);
+}
+
+etb_status run_gemm(KernelContext& context, GemmTask& task, Compute compute) noexcept {
+  if (task.m == 0 || task.n == 0) return ETB_OK;
+  const uint64_t wanted = gemm_scratch_nbytes(task, compute);
+  context.wish_for(wanted);
+  const uint64_t left = context.scratch_left_bytes() & ~uint64_t{63};
+  task.scratch_nbytes = wanted + 64 <= left ? wanted : left < 64 ? 0 : left - 64;  // 64 for the alignment
+  task.scratch = context.allocate(task.scratch_nbytes);
+  const uint64_t missing = vector_table(context).matrices->gemm[static_cast<int>(compute)](task);
+  return missing == 0 ? ETB_OK : context.fail_scratch(missing);
+}
 
 ETB_PUBLISH_KERNELS(matrix, kRows);
 

@@ -204,6 +204,10 @@ struct Module::State {
       ETB_TRY(grow_scratch(loaded));
       status = loaded.method.resume(&error, limits);
     }
+    // What kernels only wished for is there from the next run on; without it they stay slower, which is no error.
+    if (status == ETB_OK && loaded.method.scratch_peak_bytes() > loaded.scratch.bytes().size()) {
+      static_cast<void>(grow_scratch(loaded));
+    }
     return check(status, error);
   }
 

@@ -37,6 +37,7 @@ etb_status KernelContext::fail(etb_status status, const char* format, ...) noexc
 }
 
 etb_status KernelContext::fail_scratch(uint64_t nbytes) noexcept {
+  wish_for(nbytes + kAlignment);
   return fail(ETB_OUT_OF_RESOURCES, "needs %llu bytes of scratch, %llu of %llu are left",
               static_cast<unsigned long long>(nbytes), static_cast<unsigned long long>(scratch_left_bytes()),
               static_cast<unsigned long long>(scratch_.size()));

@@ -58,9 +58,26 @@ class KernelContext {
     scratch_ = scratch;
     used_bytes_ = 0;
   }
+  // Gives back at its end what was allocated since it was made.
+  class Mark {
+   public:
+    explicit Mark(KernelContext& context) noexcept : context_(context), used_bytes_(context.used_bytes_) {}
+    Mark(const Mark&) = delete;
+    Mark& operator=(const Mark&) = delete;
+    ~Mark() { context_.used_bytes_ = used_bytes_; }
+
+   private:
+    KernelContext& context_;
+    uint64_t used_bytes_;
+  };
   uint64_t scratch_left_bytes() const noexcept { return scratch_.size() - used_bytes_; }
-  // The most scratch that a kernel asked for so far, granted or not: what the arena should have.
+  // The most scratch that a kernel asked or wished for so far, granted or not: what the arena should have.
   uint64_t scratch_peak_bytes() const noexcept { return peak_bytes_; }
+
+  // Notes how much more scratch would make the kernel faster; it goes on with what there is.
+  void wish_for(uint64_t nbytes) noexcept {
+    if (used_bytes_ + nbytes > peak_bytes_) peak_bytes_ = used_bytes_ + nbytes;
+  }
 
   // Fills the caller's error with printf-style text behind the kernel's name and returns `status`.
   etb_status fail(etb_status status, const char* format, ...) noexcept __attribute__((format(printf, 3, 4)));
