@@ -16,7 +16,7 @@ namespace etb::host {
 
 namespace {
 
-// A start that suits most programs; kernels that need more say so, and the module gives it.
+// Many programs need no scratch, so a module has none until a kernel asks; then this much at least.
 constexpr uint64_t kFirstScratchBytes = uint64_t{64} << 10;
 
 // An Error from the core's caller-owned error.
@@ -148,7 +148,6 @@ struct Module::State {
     Arenas& arenas = options.shares_arenas ? shared_arenas : made->own_arenas;
     if (arenas.spans.empty()) ETB_TRY(arenas.make(arena_sizes(meta), options.max_memory_bytes));
     ETB_ASSIGN(made->state, ZeroedBuffer::make(meta.state_nbytes()));
-    ETB_ASSIGN(made->scratch, ZeroedBuffer::make(kFirstScratchBytes));
     made->state_allocator = BumpAllocator(made->state.bytes());
     const MethodMemory memory{&made->state_allocator, arenas.spans, made->scratch.bytes()};
     MethodOptions method_options;
@@ -199,7 +198,7 @@ struct Module::State {
     }
     etb_error error = ETB_ERROR_INIT;
     etb_status status = loaded.method.execute(&error, limits);
-    // A kernel that ran out of scratch has written nothing yet; it goes on where it stopped.
+    // A kernel that finds too little scratch stops before it writes anything, and goes on from there.
     while (status != ETB_OK && loaded.method.scratch_peak_bytes() > loaded.scratch.bytes().size()) {
       ETB_TRY(grow_scratch(loaded));
       status = loaded.method.resume(&error, limits);
@@ -217,7 +216,9 @@ struct Module::State {
       return make_error(Code::OUT_OF_MEMORY,
                         std::to_string(needed) + " bytes of scratch are beyond the module's limit");
     }
-    ETB_ASSIGN(ZeroedBuffer larger, ZeroedBuffer::make(std::max(needed, 2 * loaded.scratch.bytes().size())));
+    ETB_ASSIGN(ZeroedBuffer larger,
+               ZeroedBuffer::make(
+                   std::max({needed, 2 * uint64_t{loaded.scratch.bytes().size()}, kFirstScratchBytes})));
     loaded.method.set_scratch(larger.bytes());
     loaded.scratch = std::move(larger);
     return {};

@@ -157,16 +157,23 @@ size_t format_kernel_key(EValue* const* args, size_t count, std::span<char> out_
 etb_status KernelRegistry::add(Table table, const Kernel** out_duplicate) noexcept {
   if (table_count_ == kMaxTables) return ETB_OUT_OF_RESOURCES;
   tables_[table_count_++] = table;  // so that the search below also sees duplicates among the new rows
+  // Rows with a hash of their own, nearly all, need no search: one bit a hash tells.
+  constexpr uint32_t kBitCount = 1 << 14;
+  uint64_t seen[kBitCount / 64] = {};
   const Kernel* duplicate = nullptr;
-  const auto check = [&](const Kernel& kernel) {
+  for_each([&](const Kernel& kernel) {
+    const uint32_t bit = kernel.name_hash % kBitCount;
+    const bool is_seen = (seen[bit / 64] >> (bit % 64) & 1) != 0;
+    seen[bit / 64] |= uint64_t{1} << (bit % 64);
+    has_keys_ = has_keys_ || kernel.key[0] != '\0';
+    if (!is_seen || duplicate != nullptr) return;
     int same_count = 0;
     for_each([&](const Kernel& other) {
       same_count += other.name_hash == kernel.name_hash && std::strcmp(other.name, kernel.name) == 0 &&
                     std::strcmp(other.key, kernel.key) == 0;
     });
     if (same_count > 1) duplicate = &kernel;
-  };
-  table.for_each(check);
+  });
   if (duplicate == nullptr) return ETB_OK;
   --table_count_;
   if (out_duplicate != nullptr) *out_duplicate = duplicate;
@@ -203,6 +210,7 @@ bool KernelRegistry::has_op(std::string_view name, std::string_view overload) co
 }
 
 bool KernelRegistry::has_keyed(std::string_view name, std::string_view overload) const noexcept {
+  if (!has_keys_) return false;
   const uint32_t hash = hash_op(name, overload);
   bool found = false;
   for_each([&](const Kernel& kernel) {

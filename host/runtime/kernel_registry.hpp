@@ -116,6 +116,7 @@ class KernelRegistry {
 
   Table tables_[kMaxTables];
   int table_count_ = 0;
+  bool has_keys_ = false;  // some row has one; stays set when adding it failed
   const VectorTable* vector_table_ = nullptr;
 };
 

@@ -383,7 +383,6 @@ class MethodLoader {
       for (uint32_t i = 0; may_change_any && i < instruction.argument_count; ++i)
         mark(instruction.arguments[i]);
     }
-    for (EValue* input : state_.inputs) mark(input);
     for (Instruction& instruction : state_.instructions) {
       if (instruction.kind != InstructionKind::kKernel) continue;
       instruction.checks_arguments =

@@ -1,11 +1,11 @@
 // What `etbackend run` measures.
 #pragma once
 
-#include <sys/resource.h>
-
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
+#include <fstream>
+#include <string>
 #include <vector>
 
 namespace etb::tools {
@@ -27,10 +27,13 @@ inline double percentile(std::vector<double> samples, double fraction) {
   return samples[static_cast<size_t>(at)];
 }
 
+// Of this program: getrusage would also count what its parent had before exec.
 inline int64_t peak_rss_kb() {
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  return usage.ru_maxrss;
+  std::ifstream status("/proc/self/status");
+  for (std::string line; std::getline(status, line);) {
+    if (line.starts_with("VmHWM:")) return std::stoll(line.substr(6));
+  }
+  return 0;
 }
 
 }  // namespace etb::tools

@@ -1,12 +1,11 @@
 // What both programs of the comparison measure, in the same way: load + init many times over, runs of one method, peak memory.
 #pragma once
 
-#include <sys/resource.h>
-
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <vector>
 
 inline double now_us() {
@@ -18,6 +17,18 @@ inline double median(std::vector<double> samples) {
   const auto middle = samples.begin() + static_cast<std::ptrdiff_t>(samples.size() / 2);
   std::nth_element(samples.begin(), middle, samples.end());
   return *middle;
+}
+
+// Of this program: getrusage would also count what its parent had before exec.
+inline long peak_rss_kb() {
+  long kb = 0;
+  if (std::FILE* status = std::fopen("/proc/self/status", "r")) {
+    for (char line[256]; std::fgets(line, sizeof(line), status) != nullptr;) {
+      if (std::strncmp(line, "VmHWM:", 6) == 0) kb = std::strtol(line + 6, nullptr, 10);
+    }
+    std::fclose(status);
+  }
+  return kb;
 }
 
 // `load()` makes everything anew and returns what `run(loaded)` executes once.
@@ -44,11 +55,9 @@ int measure(int argc, char** argv, Load load, Run run) {
     runs.push_back((now_us() - begin) / kGroup);
     if (runs.back() > 1e5) break;
   }
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
   std::printf(
       "{\"cold_load_us\": %.3f, \"load_us\": %.3f, \"run_us\": %.4f, \"min_run_us\": %.4f, \"peak_rss_kb\": "
       "%ld}\n",
-      cold_us, median(loads), median(runs), *std::min_element(runs.begin(), runs.end()), usage.ru_maxrss);
+      cold_us, median(loads), median(runs), *std::min_element(runs.begin(), runs.end()), peak_rss_kb());
   return 0;
 }
