@@ -130,6 +130,9 @@ collect_dependencies() {
   done
   touch "$sources/versions.txt"
   sed -i '/^xnnpack=/d' "$sources/versions.txt"
+  for name in cpuinfo pthreadpool fxdiv; do
+    if [ -L "$sources/$name" ]; then sed -i "s|^$name=.*|$name=$(readlink "$sources/$name")|" "$sources/versions.txt"; fi
+  done
 }
 
 describe() {
