@@ -1,0 +1,302 @@
+// aten::index and index_put: elements picked by several index tensors, which broadcast together.
+//
+// Indexed dims that follow each other are replaced where they are; if others lie between them, the broadcast dims come first. A mask
+// (bool) stands for one index tensor a dim: the positions of its true elements.
+#include <algorithm>
+
+#include "host/kernels/indexing.hpp"
+#include "host/kernels/kernel.hpp"
+
+namespace etb::host {
+namespace {
+
+// How self is indexed: for each of its dims either free (null) or a column of indices with strides along the broadcast dims.
+class Indexing {
+ public:
+  etb_status read(KernelContext& context, const Tensor& self, std::span<EValue* const> list) {
+    self_ = &self;
+    for (const EValue* item : list) {
+      const Tensor* tensor = item == nullptr || item->is_none() ? nullptr : &item->tensor();
+      const bool is_mask = tensor != nullptr && (is_bool(tensor->dtype()) || tensor->dtype() == Dtype::UINT8);
+      if (is_mask) {
+        if (const etb_status status = add_mask(context, *tensor); status != ETB_OK) return status;
+        continue;
+      }
+      if (count_ == self.rank())
+        return context.fail(ETB_INVALID_ARGUMENT, "more indices than the %d dims of self", self.rank());
+      if (tensor != nullptr) {
+        if (const etb_status status = expect_index(context, *tensor); status != ETB_OK) return status;
+        columns_[count_] = {tensor, nullptr};
+      }
+      ++count_;
+    }
+    return broadcast(context);
+  }
+
+  // The result's sizes: free dims and, in place of the indexed ones, the broadcast sizes.
+  size_t fill_sizes(int64_t* out_sizes) const {
+    size_t rank = 0;
+    for (int dim = 0; dim < self_->rank() + 1; ++dim) {
+      if (dim == first_) {
+        for (int i = 0; i < broadcast_rank_; ++i) out_sizes[rank++] = broadcast_[i];
+      }
+      if (dim < self_->rank() && !is_indexed(dim)) out_sizes[rank++] = self_->size(dim);
+    }
+    return rank;
+  }
+
+  bool fits() const {
+    int free_count = 0;
+    for (int dim = 0; dim < self_->rank(); ++dim) free_count += is_indexed(dim) ? 0 : 1;
+    return free_count + broadcast_rank_ <= kMaxRank;
+  }
+
+  // Calls visit(offset in self, position) for each element of the result in row-major order.
+  template <class Visit>
+  etb_status for_each(KernelContext& context, Visit visit) const {
+    int64_t sizes[kMaxRank], indices[kMaxRank] = {};
+    const auto rank = static_cast<int>(fill_sizes(sizes));
+    int64_t count = 1;
+    for (int i = 0; i < rank; ++i) count *= sizes[i];
+    for (int64_t position = 0; position < count; ++position) {
+      int64_t offset = 0;
+      if (const etb_status status = locate(context, indices, &offset); status != ETB_OK) return status;
+      visit(offset, position);
+      for (int i = rank - 1; i >= 0 && ++indices[i] == sizes[i]; --i) indices[i] = 0;
+    }
+    return ETB_OK;
+  }
+
+ private:
+  struct Column {
+    const Tensor* tensor = nullptr;   // indices, broadcast from the right
+    const int64_t* masked = nullptr;  // or the positions of a mask's true elements along one dim
+  };
+  bool is_indexed(int dim) const {
+    return columns_[dim].tensor != nullptr || columns_[dim].masked != nullptr;
+  }
+
+  etb_status add_mask(KernelContext& context, const Tensor& mask) {
+    if (count_ + mask.rank() > self_->rank())
+      return context.fail(ETB_INVALID_ARGUMENT, "a mask has more dims than self");
+    for (int dim = 0; dim < mask.rank(); ++dim) {
+      if (mask.size(dim) != self_->size(count_ + dim)) {
+        return context.fail(ETB_INVALID_ARGUMENT, "a mask of %s for self %s", SizesText(mask.sizes()).text,
+                            SizesText(self_->sizes()).text);
+      }
+    }
+    int64_t true_count = 0;
+    for (int64_t i = 0; i < mask.numel(); ++i) true_count += mask.data_as<uint8_t>()[i] != 0 ? 1 : 0;
+    if (mask.rank() == 0) {
+      // A rank-0 mask adds a dim of size 0 or 1 and indexes none.
+      extra_size_ = true_count;
+      has_extra_ = true;
+      extra_first_ = count_;
+      return ETB_OK;
+    }
+    int64_t* positions[kMaxRank];
+    for (int dim = 0; dim < mask.rank(); ++dim) {
+      positions[dim] = context.allocate_array<int64_t>(std::max<int64_t>(true_count, 1));
+      if (positions[dim] == nullptr)
+        return context.fail_scratch(static_cast<uint64_t>(true_count) * 8 *
+                                    static_cast<uint64_t>(mask.rank()));
+      columns_[count_ + dim] = {nullptr, positions[dim]};
+    }
+    int64_t at = 0;
+    for_each_element(mask, [&](int64_t position, int64_t offset) {
+      if (mask.data_as<uint8_t>()[offset] == 0) return static_cast<etb_status>(ETB_OK);
+      for (int dim = mask.rank() - 1; dim >= 0; --dim) {
+        positions[dim][at] = position % mask.size(dim);
+        position /= mask.size(dim);
+      }
+      ++at;
+      return static_cast<etb_status>(ETB_OK);
+    });
+    if (mask_size_ >= 0 && mask_size_ != true_count && mask_size_ != 1 && true_count != 1) {
+      return context.fail(ETB_INVALID_ARGUMENT, "masks with %lld and %lld true elements",
+                          static_cast<long long>(mask_size_), static_cast<long long>(true_count));
+    }
+    mask_counts_[count_] = true_count;
+    for (int dim = 0; dim < mask.rank(); ++dim) mask_counts_[count_ + dim] = true_count;
+    mask_size_ = mask_size_ < 0 || mask_size_ == 1 ? true_count : mask_size_;
+    count_ += mask.rank();
+    return ETB_OK;
+  }
+
+  etb_status broadcast(KernelContext& context) {
+    const auto merge = [&](std::span<const int64_t> sizes) {
+      const int rank = static_cast<int>(sizes.size());
+      if (rank > broadcast_rank_) {
+        const int added = rank - broadcast_rank_;
+        for (int i = rank - 1; i >= 0; --i) broadcast_[i] = i < added ? 1 : broadcast_[i - added];
+        broadcast_rank_ = rank;
+      }
+      for (int i = 0; i < rank; ++i) {
+        int64_t& size = broadcast_[broadcast_rank_ - rank + i];
+        if (sizes[static_cast<size_t>(i)] == size || sizes[static_cast<size_t>(i)] == 1) continue;
+        if (size != 1) return false;
+        size = sizes[static_cast<size_t>(i)];
+      }
+      return true;
+    };
+    bool is_adjacent = true;
+    int last = -1;
+    first_ = self_->rank() + 1;
+    for (int dim = 0; dim < count_; ++dim) {
+      if (!is_indexed(dim)) continue;
+      const Column& column = columns_[dim];
+      if (!merge(column.tensor != nullptr ? column.tensor->sizes()
+                                          : std::span<const int64_t>(&mask_counts_[dim], 1))) {
+        return context.fail(ETB_INVALID_ARGUMENT, "the indices do not broadcast together");
+      }
+      is_adjacent = is_adjacent && (last < 0 || dim == last + 1);
+      first_ = std::min(first_, dim);
+      last = dim;
+    }
+    if (has_extra_) {
+      if (!merge({&extra_size_, 1}))
+        return context.fail(ETB_INVALID_ARGUMENT, "the indices do not broadcast together");
+      first_ = std::min(first_, extra_first_);
+    }
+    if (!is_adjacent) first_ = 0;
+    if (!fits()) return context.fail(ETB_NOT_SUPPORTED, "the result has more than %d dims", kMaxRank);
+    return ETB_OK;
+  }
+
+  etb_status locate(KernelContext& context, const int64_t* indices, int64_t* out_offset) const {
+    // Where in `indices` the broadcast dims begin: behind the free dims before `first_`.
+    int free_before = 0;
+    for (int dim = 0; dim < first_ && dim < self_->rank(); ++dim) free_before += is_indexed(dim) ? 0 : 1;
+    const int64_t* broadcast_indices = indices + free_before;
+    int64_t offset = 0;
+    int at = 0;
+    for (int dim = 0; dim < self_->rank(); ++dim) {
+      if (!is_indexed(dim)) {
+        offset += indices[at < free_before ? at : at + broadcast_rank_] * self_->stride(dim);
+        ++at;
+        continue;
+      }
+      int64_t index = read_index(columns_[dim], mask_counts_[dim], broadcast_indices);
+      const int64_t size = self_->size(dim);
+      if (index < -size || index >= size) return fail_index(context, index, size);
+      offset += (index < 0 ? index + size : index) * self_->stride(dim);
+    }
+    *out_offset = offset;
+    return ETB_OK;
+  }
+
+  int64_t read_index(const Column& column, int64_t masked_count, const int64_t* broadcast_indices) const {
+    if (column.masked != nullptr)
+      return column.masked[masked_count == 1 ? 0 : broadcast_indices[broadcast_rank_ - 1]];
+    const Tensor& tensor = *column.tensor;
+    int64_t offset = 0;
+    for (int i = 0; i < tensor.rank(); ++i) {
+      if (tensor.size(i) != 1)
+        offset += broadcast_indices[broadcast_rank_ - tensor.rank() + i] * tensor.stride(i);
+    }
+    return index_at(tensor, offset);
+  }
+
+  const Tensor* self_ = nullptr;
+  Column columns_[kMaxRank + 1] = {};
+  int64_t mask_counts_[kMaxRank + 1] = {};
+  int count_ = 0;
+  int64_t broadcast_[kMaxRank] = {};
+  int broadcast_rank_ = 0, first_ = 0;
+  int64_t mask_size_ = -1, extra_size_ = 0;
+  int extra_first_ = 0;
+  bool has_extra_ = false;
+};
+
+// index(self, indices, out)
+etb_status index_out(KernelContext& context, EValue** args) {
+  const Tensor& self = args[0]->tensor();
+  Tensor& out = args[2]->tensor();
+  Indexing indexing;
+  if (const etb_status status = indexing.read(context, self, args[1]->values()); status != ETB_OK)
+    return status;
+  int64_t sizes[kMaxRank];
+  const size_t rank = indexing.fill_sizes(sizes);
+  if (const etb_status status = resize_output(context, out, {sizes, rank}); status != ETB_OK) return status;
+  if (const etb_status status = expect_same_dtype(context, self, out); status != ETB_OK) return status;
+  return indexing.for_each(context, [&](int64_t offset, int64_t position) {
+    copy_element(self, offset, out, row_major_offset(out, position));
+  });
+}
+
+etb_status put(KernelContext& context, const EValue& list, const Tensor& values, bool accumulates,
+               Tensor& out) {
+  Indexing indexing;
+  if (const etb_status status = indexing.read(context, out, list.values()); status != ETB_OK) return status;
+  if (const etb_status status = expect_same_dtype(context, values, out); status != ETB_OK) return status;
+  int64_t sizes[kMaxRank];
+  const auto rank = static_cast<int>(indexing.fill_sizes(sizes));
+  bool fits = values.rank() <= rank;
+  for (int i = 0; fits && i < values.rank(); ++i) {
+    fits = values.size(i) == 1 || values.size(i) == sizes[rank - values.rank() + i];
+  }
+  if (!fits) {
+    return context.fail(ETB_INVALID_ARGUMENT, "values of %s for %s", SizesText(values.sizes()).text,
+                        SizesText({sizes, static_cast<size_t>(rank)}).text);
+  }
+  const auto value_offset = [&](int64_t position) {
+    int64_t offset = 0;
+    for (int i = rank - 1; i >= 0; --i) {
+      const int own = i - (rank - values.rank());
+      if (own >= 0 && values.size(own) != 1) offset += position % sizes[i] * values.stride(own);
+      position /= sizes[i];
+    }
+    return offset;
+  };
+  // Indices are checked before anything changes, so that an error leaves an in-place target whole.
+  if (const etb_status status = indexing.for_each(context, [](int64_t, int64_t) {}); status != ETB_OK)
+    return status;
+  if (!accumulates) {
+    return indexing.for_each(context, [&](int64_t offset, int64_t position) {
+      copy_element(values, value_offset(position), out, offset);
+    });
+  }
+  if (!is_arithmetic(out.dtype()))
+    return context.fail(ETB_INVALID_TYPE, "the output is %s", to_text(out.dtype()));
+  const ConvertLoops& loops = *vector_table(context).conversions;
+  return with_compute(out.dtype(), [&](auto type) {
+    using T = decltype(type);
+    return indexing.for_each(context, [&](int64_t offset, int64_t position) {
+      const T old = load_element<T>(loops, out, offset),
+              added = load_element<T>(loops, values, value_offset(position));
+      if constexpr (kComputeOf<T> == Compute::kInt64) {
+        store_element(loops, out, offset,
+                      static_cast<T>(static_cast<uint64_t>(old) + static_cast<uint64_t>(added)));
+      } else {
+        store_element(loops, out, offset, old + added);
+      }
+    });
+  });
+}
+
+// index_put(self, indices, values, accumulate, out)
+etb_status index_put_out(KernelContext& context, EValue** args) {
+  const Tensor& self = args[0]->tensor();
+  Tensor& out = args[4]->tensor();
+  if (const etb_status status = resize_output(context, out, self.sizes()); status != ETB_OK) return status;
+  if (const etb_status status = expect_same_dtype(context, self, out); status != ETB_OK) return status;
+  copy_tensor(self, out);
+  return put(context, *args[1], args[2]->tensor(), args[3]->to_bool(), out);
+}
+
+// index_put_(self, indices, values, accumulate)
+etb_status index_put_in_place(KernelContext& context, EValue** args) {
+  return put(context, *args[1], args[2]->tensor(), args[3]->to_bool(), args[0]->tensor());
+}
+
+constexpr Kernel kRows[] = {
+    {"aten::index.Tensor_out", "TMT", index_out},
+    {"aten::index_put.out", "TMTbT", index_put_out},
+    {"aten::index_put_", "TMTb", index_put_in_place},
+};
+
+}  // namespace
+
+ETB_PUBLISH_KERNELS(index, kRows);
+
+}  // namespace etb::host

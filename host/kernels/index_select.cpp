@@ -1,0 +1,141 @@
+// aten::embedding, index_select and gather: elements picked by one index tensor.
+#include <algorithm>
+
+#include "host/kernels/indexing.hpp"
+#include "host/kernels/kernel.hpp"
+
+namespace etb::host {
+namespace {
+
+// Copies slice `from_index` of `from` along `from_dim` to slice `to_index` of `to` along `to_dim`; the other dims agree in order.
+void copy_slice(const Tensor& from, int from_dim, int64_t from_index, const Tensor& to, int to_dim,
+                int64_t to_index) {
+  StridedCopy copy;
+  copy.element_nbytes = element_nbytes(from.dtype());
+  copy.rank = 0;
+  for (int i = 0, j = 0; i < from.rank(); ++i, ++j) {
+    if (i == from_dim) {
+      --j;
+      continue;
+    }
+    const int target = j >= to_dim ? j + 1 : j;
+    copy.sizes[copy.rank] = from.size(i);
+    copy.from_strides[copy.rank] = from.stride(i);
+    copy.to_strides[copy.rank++] = to.stride(target);
+  }
+  copy.from = element_at(from, from_dim < from.rank() ? from_index * from.stride(from_dim) : 0);
+  copy.to = element_at(to, to_dim < to.rank() ? to_index * to.stride(to_dim) : 0);
+  copy.run();
+}
+
+// embedding(weight [n, d], indices, padding_idx, scale_grad_by_freq, sparse, out [..., d])
+etb_status embedding_out(KernelContext& context, EValue** args) {
+  const Tensor &weight = args[0]->tensor(), &indices = args[1]->tensor();
+  Tensor& out = args[5]->tensor();
+  if (weight.rank() != 2 || indices.rank() == kMaxRank) {
+    return context.fail(ETB_INVALID_ARGUMENT, "weight of rank %d with indices of rank %d", weight.rank(),
+                        indices.rank());
+  }
+  if (const etb_status status = expect_index(context, indices); status != ETB_OK) return status;
+  if (const etb_status status = expect_same_dtype(context, weight, out); status != ETB_OK) return status;
+  int64_t sizes[kMaxRank];
+  std::copy(indices.sizes().begin(), indices.sizes().end(), sizes);
+  sizes[indices.rank()] = weight.size(1);
+  if (const etb_status status = resize_output(context, out, {sizes, static_cast<size_t>(indices.rank()) + 1});
+      status != ETB_OK)
+    return status;
+  if (out.numel() == 0) return ETB_OK;
+  const int last = out.rank() - 1;
+  RowWalk to(out, DimSet().set(static_cast<size_t>(last)));
+  StridedCopy copy;
+  copy.element_nbytes = element_nbytes(weight.dtype());
+  copy.rank = 1;
+  copy.sizes[0] = weight.size(1);
+  copy.from_strides[0] = weight.stride(1);
+  copy.to_strides[0] = out.stride(last);
+  return for_each_element(indices, [&](int64_t, int64_t offset) {
+    const int64_t index = index_at(indices, offset);
+    if (index < 0 || index >= weight.size(0)) return fail_index(context, index, weight.size(0));
+    copy.from = element_at(weight, index * weight.stride(0));
+    copy.to = element_at(out, to.offset());
+    copy.run();
+    to.advance();
+    return static_cast<etb_status>(ETB_OK);
+  });
+}
+
+// index_select(self, dim, index, out)
+etb_status index_select_out(KernelContext& context, EValue** args) {
+  const Tensor &self = args[0]->tensor(), &index = args[2]->tensor();
+  Tensor& out = args[3]->tensor();
+  int dim = 0;
+  if (const etb_status status = wrap_dim(context, args[1]->to_int(), self.rank(), &dim); status != ETB_OK)
+    return status;
+  if (const etb_status status = expect_index(context, index); status != ETB_OK) return status;
+  if (const etb_status status = expect_same_dtype(context, self, out); status != ETB_OK) return status;
+  if (index.rank() > 1)
+    return context.fail(ETB_INVALID_ARGUMENT, "the index has rank %d, expected at most 1", index.rank());
+  int64_t sizes[kMaxRank];
+  std::copy(self.sizes().begin(), self.sizes().end(), sizes);
+  if (self.rank() > 0) sizes[dim] = index.numel();
+  if (const etb_status status = resize_output(context, out, {sizes, static_cast<size_t>(self.rank())});
+      status != ETB_OK)
+    return status;
+  const int64_t size = self.rank() == 0 ? 1 : self.size(dim);
+  for (int64_t i = 0; i < index.numel(); ++i) {
+    const int64_t at = index_at(index, i);
+    if (at < 0 || at >= size) return fail_index(context, at, size);
+    if (out.numel() != 0) copy_slice(self, dim, at, out, dim, i);
+  }
+  return ETB_OK;
+}
+
+// gather(self, dim, index, sparse_grad, out): out[i][j] = self[index[i][j]][j] for dim 0.
+etb_status gather_out(KernelContext& context, EValue** args) {
+  const Tensor &self = args[0]->tensor(), &index = args[2]->tensor();
+  Tensor& out = args[4]->tensor();
+  int dim = 0;
+  if (const etb_status status = wrap_dim(context, args[1]->to_int(), self.rank(), &dim); status != ETB_OK)
+    return status;
+  if (const etb_status status = resize_output(context, out, index.sizes()); status != ETB_OK) return status;
+  if (index.numel() == 0) return ETB_OK;
+  if (const etb_status status = expect_index(context, index); status != ETB_OK) return status;
+  if (const etb_status status = expect_same_dtype(context, self, out); status != ETB_OK) return status;
+  const int rank = index.rank();
+  if (rank != self.rank() && rank > 0 && self.rank() > 0) {
+    return context.fail(ETB_INVALID_ARGUMENT, "the index has rank %d, expected %d", rank, self.rank());
+  }
+  for (int i = 0; i < std::min(rank, self.rank()); ++i) {
+    if (i != dim && index.size(i) > self.size(i)) {
+      return context.fail(ETB_INVALID_ARGUMENT, "the index has sizes %s, self %s",
+                          SizesText(index.sizes()).text, SizesText(self.sizes()).text);
+    }
+  }
+  const int64_t size = self.rank() == 0 ? 1 : self.size(dim);
+  return for_each_element(index, [&](int64_t position, int64_t offset) {
+    const int64_t at = index_at(index, offset);
+    if (at < 0 || at >= size) return fail_index(context, at, size);
+    int64_t from = 0, to = 0, rest = position;
+    for (int i = rank - 1; i >= 0; --i) {
+      const int64_t own = rest % index.size(i);
+      rest /= index.size(i);
+      to += own * out.stride(i);
+      if (i != dim && self.rank() > 0) from += own * self.stride(i);
+    }
+    if (self.rank() > 0) from += at * self.stride(dim);
+    copy_element(self, from, out, to);
+    return static_cast<etb_status>(ETB_OK);
+  });
+}
+
+constexpr Kernel kRows[] = {
+    {"aten::embedding.out", "TTibbT", embedding_out},
+    {"aten::index_select.out", "TiTT", index_select_out},
+    {"aten::gather.out", "TiTbT", gather_out},
+};
+
+}  // namespace
+
+ETB_PUBLISH_KERNELS(index_select, kRows);
+
+}  // namespace etb::host

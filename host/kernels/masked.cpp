@@ -1,0 +1,167 @@
+// aten::nonzero, masked_select, masked_scatter and repeat_interleave: results whose size or source depends on values.
+#include <algorithm>
+
+#include "host/kernels/indexing.hpp"
+#include "host/kernels/kernel.hpp"
+
+namespace etb::host {
+namespace {
+
+bool is_nonzero(const ConvertLoops& loops, const Tensor& tensor, int64_t offset) {
+  uint8_t truth = 0;
+  alignas(8) char value[8];
+  const auto compute = static_cast<int>(compute_of(tensor.dtype()));
+  loops.load[static_cast<int>(tensor.dtype())][compute](value, element_at(tensor, offset), 1, 1);
+  loops.store[static_cast<int>(Dtype::BOOL)][compute](&truth, value, 1, 1);
+  return truth != 0;
+}
+
+// nonzero(self, out [count, rank])
+etb_status nonzero_out(KernelContext& context, EValue** args) {
+  const Tensor& self = args[0]->tensor();
+  Tensor& out = args[1]->tensor();
+  if (!is_arithmetic(self.dtype()) || out.dtype() != Dtype::INT64) {
+    return context.fail(ETB_INVALID_TYPE, "%s into %s, expected int64", to_text(self.dtype()),
+                        to_text(out.dtype()));
+  }
+  const ConvertLoops& loops = *vector_table(context).conversions;
+  int64_t sizes[2] = {0, self.rank()};
+  for (int64_t i = 0; i < self.numel(); ++i) sizes[0] += is_nonzero(loops, self, i) ? 1 : 0;
+  if (const etb_status status = resize_output(context, out, sizes); status != ETB_OK) return status;
+  int64_t row = 0;
+  return for_each_element(self, [&](int64_t position, int64_t offset) {
+    if (!is_nonzero(loops, self, offset)) return static_cast<etb_status>(ETB_OK);
+    for (int dim = self.rank() - 1; dim >= 0; --dim) {
+      out.data_as<int64_t>()[row * out.stride(0) + dim * out.stride(1)] = position % self.size(dim);
+      position /= self.size(dim);
+    }
+    ++row;
+    return static_cast<etb_status>(ETB_OK);
+  });
+}
+
+// A tensor seen with broadcast sizes: the offset of a row-major position.
+struct Broadcast {
+  int64_t sizes[kMaxRank];
+  int rank = 0;
+  int64_t numel = 1;
+
+  etb_status read(KernelContext& context, const Tensor& a, const Tensor& b) {
+    rank = std::max(a.rank(), b.rank());
+    for (int dim = 0; dim < rank; ++dim) {
+      const int in_a = dim - (rank - a.rank()), in_b = dim - (rank - b.rank());
+      const int64_t x = in_a < 0 ? 1 : a.size(in_a), y = in_b < 0 ? 1 : b.size(in_b);
+      if (x != y && x != 1 && y != 1) {
+        return context.fail(ETB_INVALID_ARGUMENT, "sizes %s and %s do not broadcast",
+                            SizesText(a.sizes()).text, SizesText(b.sizes()).text);
+      }
+      sizes[dim] = x == 1 ? y : x;
+      numel *= sizes[dim];
+    }
+    return ETB_OK;
+  }
+  int64_t offset(const Tensor& tensor, int64_t position) const {
+    int64_t result = 0;
+    for (int dim = rank - 1; dim >= 0; --dim) {
+      const int own = dim - (rank - tensor.rank());
+      if (own >= 0 && tensor.size(own) != 1) result += position % sizes[dim] * tensor.stride(own);
+      position /= sizes[dim];
+    }
+    return result;
+  }
+};
+
+etb_status expect_mask(KernelContext& context, const Tensor& mask) {
+  if (is_bool(mask.dtype()) || mask.dtype() == Dtype::UINT8) return ETB_OK;
+  return context.fail(ETB_INVALID_TYPE, "the mask is %s, expected bool", to_text(mask.dtype()));
+}
+
+// masked_select(self, mask, out)
+etb_status masked_select_out(KernelContext& context, EValue** args) {
+  const Tensor &self = args[0]->tensor(), &mask = args[1]->tensor();
+  Tensor& out = args[2]->tensor();
+  Broadcast shape;
+  if (const etb_status status = expect_mask(context, mask); status != ETB_OK) return status;
+  if (const etb_status status = expect_same_dtype(context, self, out); status != ETB_OK) return status;
+  if (const etb_status status = shape.read(context, self, mask); status != ETB_OK) return status;
+  const auto is_picked = [&](int64_t position) {
+    return mask.data_as<uint8_t>()[shape.offset(mask, position)] != 0;
+  };
+  int64_t count = 0;
+  for (int64_t i = 0; i < shape.numel; ++i) count += is_picked(i) ? 1 : 0;
+  if (const etb_status status = resize_output(context, out, {&count, 1}); status != ETB_OK) return status;
+  int64_t at = 0;
+  for (int64_t i = 0; i < shape.numel; ++i) {
+    if (is_picked(i)) copy_element(self, shape.offset(self, i), out, at++);
+  }
+  return ETB_OK;
+}
+
+// masked_scatter(self, mask, source, out): the source's elements in order where the mask is true.
+etb_status masked_scatter_out(KernelContext& context, EValue** args) {
+  const Tensor &self = args[0]->tensor(), &mask = args[1]->tensor(), &source = args[2]->tensor();
+  Tensor& out = args[3]->tensor();
+  Broadcast shape;
+  if (const etb_status status = expect_mask(context, mask); status != ETB_OK) return status;
+  if (const etb_status status = expect_same_dtype(context, self, out); status != ETB_OK) return status;
+  if (const etb_status status = expect_same_dtype(context, self, source); status != ETB_OK) return status;
+  if (const etb_status status = shape.read(context, self, mask); status != ETB_OK) return status;
+  if (const etb_status status = resize_output(context, out, {shape.sizes, static_cast<size_t>(shape.rank)});
+      status != ETB_OK)
+    return status;
+  int64_t at = 0;
+  for (int64_t i = 0; i < shape.numel; ++i) {
+    const int64_t to = shape.offset(out, i);
+    if (mask.data_as<uint8_t>()[shape.offset(mask, i)] == 0) {
+      copy_element(self, shape.offset(self, i), out, to);
+    } else if (at == source.numel()) {
+      return context.fail(ETB_INVALID_ARGUMENT, "the source has %lld elements, the mask asks for more",
+                          static_cast<long long>(at));
+    } else {
+      copy_element(source, row_major_offset(source, at++), out, to);
+    }
+  }
+  return ETB_OK;
+}
+
+// repeat_interleave(repeats, output_size, out): index i repeats[i] times.
+etb_status repeat_interleave_out(KernelContext& context, EValue** args) {
+  const Tensor& repeats = args[0]->tensor();
+  Tensor& out = args[2]->tensor();
+  if (repeats.rank() != 1)
+    return context.fail(ETB_INVALID_ARGUMENT, "repeats have rank %d, expected 1", repeats.rank());
+  if (const etb_status status = expect_index(context, repeats); status != ETB_OK) return status;
+  if (const etb_status status = expect_index(context, out); status != ETB_OK) return status;
+  int64_t count = 0;
+  for (int64_t i = 0; i < repeats.numel(); ++i) {
+    const int64_t one = index_at(repeats, i);
+    if (one < 0 || __builtin_add_overflow(count, one, &count)) {
+      return context.fail(ETB_INVALID_ARGUMENT, "repeat %lld is %lld", static_cast<long long>(i),
+                          static_cast<long long>(one));
+    }
+  }
+  if (!args[1]->is_none() && args[1]->to_int() != count) {
+    return context.fail(ETB_INVALID_ARGUMENT, "output_size is %lld, the repeats add up to %lld",
+                        static_cast<long long>(args[1]->to_int()), static_cast<long long>(count));
+  }
+  if (const etb_status status = resize_output(context, out, {&count, 1}); status != ETB_OK) return status;
+  int64_t at = 0;
+  for (int64_t i = 0; i < repeats.numel(); ++i) {
+    for (int64_t k = index_at(repeats, i); k > 0; --k)
+      store_element(*vector_table(context).conversions, out, at++, i);
+  }
+  return ETB_OK;
+}
+
+constexpr Kernel kRows[] = {
+    {"aten::nonzero.out", "TT", nonzero_out},
+    {"aten::masked_select.out", "TTT", masked_select_out},
+    {"aten::masked_scatter.out", "TTTT", masked_scatter_out},
+    {"aten::repeat_interleave.Tensor_out", "TnT", repeat_interleave_out},
+};
+
+}  // namespace
+
+ETB_PUBLISH_KERNELS(masked, kRows);
+
+}  // namespace etb::host

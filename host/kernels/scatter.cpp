@@ -1,0 +1,181 @@
+// aten::scatter, scatter_add and scatter_reduce: elements stored where an index tensor says.
+#include <algorithm>
+
+#include "host/kernels/indexing.hpp"
+#include "host/kernels/kernel.hpp"
+
+namespace etb::host {
+namespace {
+
+// Copies self to out and calls visit(offset in out, offset in src) for each element of the index. `src` may be null.
+template <class Visit>
+etb_status scatter(KernelContext& context, const Tensor& self, const EValue& dim_value, const Tensor& index,
+                   const Tensor* src, Tensor& out, Visit visit) {
+  int dim = 0;
+  if (const etb_status status = wrap_dim(context, dim_value.to_int(), self.rank(), &dim); status != ETB_OK)
+    return status;
+  if (const etb_status status = resize_output(context, out, self.sizes()); status != ETB_OK) return status;
+  if (const etb_status status = expect_same_dtype(context, self, out); status != ETB_OK) return status;
+  if (src != nullptr) {
+    if (const etb_status status = expect_same_dtype(context, self, *src); status != ETB_OK) return status;
+  }
+  copy_tensor(self, out);
+  if (index.numel() == 0) return ETB_OK;
+  if (const etb_status status = expect_index(context, index); status != ETB_OK) return status;
+  const int rank = index.rank();
+  const bool has_ranks = std::max(rank, 1) == std::max(self.rank(), 1) &&
+                         (src == nullptr || std::max(src->rank(), 1) == std::max(rank, 1));
+  if (!has_ranks) return context.fail(ETB_INVALID_ARGUMENT, "self, index and source differ in rank");
+  for (int i = 0; i < rank; ++i) {
+    const int64_t self_size = self.rank() == 0 ? 1 : self.size(i), src_size = src == nullptr ? index.size(i)
+                                                                              : src->rank() == 0
+                                                                                  ? 1
+                                                                                  : src->size(i);
+    if ((i != dim && index.size(i) > self_size) || index.size(i) > src_size) {
+      return context.fail(ETB_INVALID_ARGUMENT, "index %s for self %s", SizesText(index.sizes()).text,
+                          SizesText(self.sizes()).text);
+    }
+  }
+  const int64_t size = self.rank() == 0 ? 1 : self.size(dim);
+  return for_each_element(index, [&](int64_t position, int64_t offset) {
+    const int64_t at = index_at(index, offset);
+    if (at < 0 || at >= size) return fail_index(context, at, size);
+    int64_t to = 0, from = 0, rest = position;
+    for (int i = rank - 1; i >= 0; --i) {
+      const int64_t own = rest % index.size(i);
+      rest /= index.size(i);
+      if (src != nullptr && src->rank() > 0) from += own * src->stride(i);
+      if (i != dim && out.rank() > 0) to += own * out.stride(i);
+    }
+    if (out.rank() > 0) to += at * out.stride(dim);
+    visit(to, from);
+    return static_cast<etb_status>(ETB_OK);
+  });
+}
+
+// scatter(self, dim, index, src, out)
+etb_status scatter_src_out(KernelContext& context, EValue** args) {
+  const Tensor& src = args[3]->tensor();
+  Tensor& out = args[4]->tensor();
+  return scatter(context, args[0]->tensor(), *args[1], args[2]->tensor(), &src, out,
+                 [&](int64_t to, int64_t from) { copy_element(src, from, out, to); });
+}
+
+// scatter(self, dim, index, value, out)
+etb_status scatter_value_out(KernelContext& context, EValue** args) {
+  Tensor& out = args[4]->tensor();
+  if (!is_arithmetic(out.dtype()))
+    return context.fail(ETB_INVALID_TYPE, "the output is %s", to_text(out.dtype()));
+  const ConvertLoops& loops = *vector_table(context).conversions;
+  const EValue& number = *args[3];
+  return scatter(context, args[0]->tensor(), *args[1], args[2]->tensor(), nullptr, out,
+                 [&](int64_t to, int64_t) {
+                   number.is_double() ? store_element(loops, out, to, number.to_double())
+                                      : store_element(loops, out, to, number.to_int());
+                 });
+}
+
+// What scatter_reduce does with an element that is there and one that comes.
+enum class Reduction { kSum, kProduct, kMean, kMaximum, kMinimum };
+
+template <class T>
+T combine(Reduction reduction, T a, T b) {
+  if constexpr (kComputeOf<T> == Compute::kInt64) {
+    const auto x = static_cast<uint64_t>(a), y = static_cast<uint64_t>(b);
+    if (reduction == Reduction::kProduct) return static_cast<T>(x * y);
+    if (reduction == Reduction::kSum || reduction == Reduction::kMean) return static_cast<T>(x + y);
+  }
+  switch (reduction) {
+    case Reduction::kSum:
+    case Reduction::kMean:
+      return a + b;
+    case Reduction::kProduct:
+      return a * b;
+    case Reduction::kMaximum:
+      return a != a || a > b ? a : b;
+    case Reduction::kMinimum:
+      return a != a || a < b ? a : b;
+  }
+  return a;
+}
+
+// scatter_add(self, dim, index, src, out)
+etb_status scatter_add_out(KernelContext& context, EValue** args) {
+  const Tensor& src = args[3]->tensor();
+  Tensor& out = args[4]->tensor();
+  if (!is_arithmetic(out.dtype()))
+    return context.fail(ETB_INVALID_TYPE, "the output is %s", to_text(out.dtype()));
+  const ConvertLoops& loops = *vector_table(context).conversions;
+  return with_compute(out.dtype(), [&](auto type) {
+    using T = decltype(type);
+    return scatter(
+        context, args[0]->tensor(), *args[1], args[2]->tensor(), &src, out, [&](int64_t to, int64_t from) {
+          store_element(
+              loops, out, to,
+              combine(Reduction::kSum, load_element<T>(loops, out, to), load_element<T>(loops, src, from)));
+        });
+  });
+}
+
+bool parse_reduction(std::string_view text, Reduction* out_reduction) {
+  constexpr std::pair<std::string_view, Reduction> kNames[] = {{"sum", Reduction::kSum},
+                                                               {"prod", Reduction::kProduct},
+                                                               {"mean", Reduction::kMean},
+                                                               {"amax", Reduction::kMaximum},
+                                                               {"amin", Reduction::kMinimum}};
+  for (const auto& [name, reduction] : kNames) {
+    if (name == text) return *out_reduction = reduction, true;
+  }
+  return false;
+}
+
+// scatter_reduce(self, dim, index, src, reduce, include_self, out). Counts of contributions per element live in scratch.
+etb_status scatter_reduce_out(KernelContext& context, EValue** args) {
+  const Tensor &self = args[0]->tensor(), &src = args[3]->tensor();
+  Tensor& out = args[6]->tensor();
+  Reduction reduction;
+  if (!parse_reduction(args[4]->string(), &reduction)) {
+    return context.fail(ETB_INVALID_ARGUMENT, "reduce is '%.*s'", static_cast<int>(args[4]->string().size()),
+                        args[4]->string().data());
+  }
+  if (!is_arithmetic(out.dtype()))
+    return context.fail(ETB_INVALID_TYPE, "the output is %s", to_text(out.dtype()));
+  const bool includes_self = args[5]->to_bool();
+  const ConvertLoops& loops = *vector_table(context).conversions;
+  int64_t* counts = context.allocate_array<int64_t>(self.numel());
+  if (counts == nullptr) return context.fail_scratch(static_cast<uint64_t>(self.numel()) * 8);
+  std::fill_n(counts, self.numel(), includes_self ? 1 : 0);
+  return with_compute(out.dtype(), [&](auto type) {
+    using T = decltype(type);
+    const etb_status status =
+        scatter(context, self, *args[1], args[2]->tensor(), &src, out, [&](int64_t to, int64_t from) {
+          const T value = load_element<T>(loops, src, from);
+          store_element(
+              loops, out, to,
+              counts[to]++ == 0 ? value : combine(reduction, load_element<T>(loops, out, to), value));
+        });
+    if (status != ETB_OK || reduction != Reduction::kMean) return status;
+    for (int64_t i = 0; i < out.numel(); ++i) {
+      if (counts[i] <= 1) continue;
+      const T sum = load_element<T>(loops, out, i), count = static_cast<T>(counts[i]);
+      T mean = sum / count;
+      if constexpr (kComputeOf<T> == Compute::kInt64)
+        mean -= sum % count != 0 && sum < 0 ? 1 : 0;  // rounds down
+      store_element(loops, out, i, mean);
+    }
+    return status;
+  });
+}
+
+constexpr Kernel kRows[] = {
+    {"aten::scatter.src_out", "TiTTT", scatter_src_out},
+    {"aten::scatter.value_out", "TiTST", scatter_value_out},
+    {"aten::scatter_add.out", "TiTTT", scatter_add_out},
+    {"aten::scatter_reduce.two_out", "TiTTzbT", scatter_reduce_out},
+};
+
+}  // namespace
+
+ETB_PUBLISH_KERNELS(scatter, kRows);
+
+}  // namespace etb::host
