@@ -17,6 +17,42 @@ struct Byte16 {
   uint64_t words[2];
 };
 
+// 4x4 elements of 4 bytes: rows of the source become columns of the destination.
+void transpose_4x4(uint32_t* to, int64_t to_stride, const uint32_t* from, int64_t from_stride) {
+  typedef uint32_t Four __attribute__((vector_size(16)));
+  Four rows[4];
+  for (int i = 0; i < 4; ++i) std::memcpy(&rows[i], from + i * from_stride, 16);
+  const Four low02 = __builtin_shufflevector(rows[0], rows[2], 0, 4, 1, 5),
+             high02 = __builtin_shufflevector(rows[0], rows[2], 2, 6, 3, 7);
+  const Four low13 = __builtin_shufflevector(rows[1], rows[3], 0, 4, 1, 5),
+             high13 = __builtin_shufflevector(rows[1], rows[3], 2, 6, 3, 7);
+  const Four columns[4] = {__builtin_shufflevector(low02, low13, 0, 4, 1, 5),
+                           __builtin_shufflevector(low02, low13, 2, 6, 3, 7),
+                           __builtin_shufflevector(high02, high13, 0, 4, 1, 5),
+                           __builtin_shufflevector(high02, high13, 2, 6, 3, 7)};
+  for (int i = 0; i < 4; ++i) std::memcpy(to + i * to_stride, &columns[i], 16);
+}
+
+// A matrix of 4-byte elements turned over, as the weights of every linear layer are: in tiles of a cache line each way.
+void transpose_plane(uint32_t* to, const uint32_t* from, const Dim& outer, const Dim& inner) {
+  constexpr int64_t kTile = 16;
+  const int64_t whole_outer = outer.size / 4 * 4, whole_inner = inner.size / 4 * 4;
+  for (int64_t i0 = 0; i0 < whole_outer; i0 += kTile) {
+    const int64_t i1 = std::min(i0 + kTile, whole_outer);
+    for (int64_t j0 = 0; j0 < whole_inner; j0 += kTile) {
+      const int64_t j1 = std::min(j0 + kTile, whole_inner);
+      for (int64_t i = i0; i < i1; i += 4) {
+        for (int64_t j = j0; j < j1; j += 4)
+          transpose_4x4(to + i * outer.to + j, outer.to, from + i + j * inner.from, inner.from);
+      }
+    }
+  }
+  for (int64_t i = 0; i < outer.size; ++i) {
+    for (int64_t j = i < whole_outer ? whole_inner : 0; j < inner.size; ++j)
+      to[i * outer.to + j] = from[i + j * inner.from];
+  }
+}
+
 // One row, or a plane in tiles when the source runs along the other dim, so that both sides stay within cache lines.
 template <class T>
 void copy_plane(T* to, const T* from, const Dim& outer, const Dim& inner) {
@@ -30,6 +66,9 @@ void copy_plane(T* to, const T* from, const Dim& outer, const Dim& inner) {
   if (inner.from == 0 && inner.to == 1) {
     for (int64_t i = 0; i < outer.size; ++i) std::fill_n(to + i * outer.to, inner.size, from[i * outer.from]);
     return;
+  }
+  if constexpr (sizeof(T) == 4) {
+    if (inner.to == 1 && outer.from == 1) return transpose_plane(to, from, outer, inner);
   }
   for (int64_t i0 = 0; i0 < outer.size; i0 += kTile) {
     const int64_t i1 = std::min(i0 + kTile, outer.size);

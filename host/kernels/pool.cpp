@@ -111,28 +111,40 @@ etb_status for_each_plane(KernelContext& context, const Window& window, const Te
   return ETB_OK;
 }
 
+// The outputs of a row whose windows have position `offset` (in elements, along the row) inside the input.
+Range outputs_inside(const Window& window, int64_t offset) {
+  const int64_t first = window.padding[2] - offset, last = window.in[2] - 1 + window.padding[2] - offset,
+                step = window.stride[2];
+  const int64_t begin = first <= 0 ? 0 : (first + step - 1) / step;
+  return {begin, last < 0 ? begin : std::max(begin, std::min(window.out[2], last / step + 1))};
+}
+
+// A row of outputs at a time, one window position after the other, so that the inner loop has no branch.
 template <class T>
 void max_pool_plane(const Window& window, const T* x, T* y, int64_t* indices) {
-  int64_t at = 0;
   for (int64_t d = 0; d < window.out[0]; ++d) {
     const Range depths = clip(window, 0, d);
-    for (int64_t r = 0; r < window.out[1]; ++r) {
+    for (int64_t r = 0; r < window.out[1]; ++r, y += window.out[2], indices += window.out[2]) {
       const Range rows = clip(window, 1, r);
-      for (int64_t c = 0; c < window.out[2]; ++c, ++at) {
-        const Range columns = clip(window, 2, c);
-        int64_t best = (depths.first * window.in[1] + rows.first) * window.in[2] + columns.first;
-        T largest = x[best];
-        for (int64_t i = depths.first; i < depths.end; i += window.dilation[0]) {
-          for (int64_t j = rows.first; j < rows.end; j += window.dilation[1]) {
-            for (int64_t k = columns.first; k < columns.end; k += window.dilation[2]) {
-              const int64_t position = (i * window.in[1] + j) * window.in[2] + k;
+      for (int64_t c = 0; c < window.out[2]; ++c) {
+        indices[c] = (depths.first * window.in[1] + rows.first) * window.in[2] + clip(window, 2, c).first;
+        y[c] = x[indices[c]];
+      }
+      for (int64_t i = depths.first; i < depths.end; i += window.dilation[0]) {
+        for (int64_t j = rows.first; j < rows.end; j += window.dilation[1]) {
+          const int64_t row = (i * window.in[1] + j) * window.in[2];
+          for (int64_t k = 0; k < window.kernel[2]; ++k) {
+            const int64_t offset = k * window.dilation[2];
+            const Range outputs = outputs_inside(window, offset);
+            for (int64_t c = outputs.first; c < outputs.end; ++c) {
+              const int64_t position = row + c * window.stride[2] + offset - window.padding[2];
               const T value = x[position];
-              if (value > largest || value != value) largest = value, best = position;
+              const bool is_better = (value > y[c]) | (value != value);
+              y[c] = is_better ? value : y[c];
+              indices[c] = is_better ? position : indices[c];
             }
           }
         }
-        y[at] = largest;
-        indices[at] = best;
       }
     }
   }
