@@ -1,0 +1,189 @@
+// `etbackend run` and `info FILE.pte` as a person and a program use them.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <unistd.h>
+#include <filesystem>
+
+#include <cstring>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "tools/cli_run.hpp"
+#include "tools/run/npy.hpp"
+#include "tools/run/serve.hpp"
+
+namespace etb::tools {
+namespace {
+
+using testing::HasSubstr;
+using Json = nlohmann::json;
+
+std::string fixture(const std::string& name) {
+  return std::string(ETB_SOURCE_DIR) + "/tests/fixtures/programs/" + name;
+}
+
+std::string scratch_dir(const std::string& name) {
+  const auto path =
+      std::filesystem::path(testing::TempDir()) / ("etb_run_" + name + std::to_string(::getpid()));
+  std::filesystem::create_directories(path);
+  return path.string();
+}
+
+TEST(RunCommand, WritesWhatPyTorchGave) {
+  const std::string out = scratch_dir("npy");
+  const auto run = cli({"run", fixture("add.pte"), "--input", fixture("add.forward.0.in.0.npy"), "--input",
+                        fixture("add.forward.0.in.1.npy"), "--output-dir", out});
+  EXPECT_EQ(run.exit, 0) << run.err;
+  EXPECT_THAT(run.out, HasSubstr("output 0: float32 [2, 3]: "));
+  const auto found = read_npy(out + "/0.npy");
+  const auto expected = read_npy(fixture("add.forward.0.out.0.npy"));
+  ASSERT_TRUE(found && expected);
+  EXPECT_EQ(found->bytes, expected->bytes);
+  EXPECT_EQ(found->sizes, expected->sizes);
+}
+
+TEST(RunCommand, ReportsTimesAsJson) {
+  const auto run =
+      cli({"run", fixture("conv.pte"), "--random", "7", "--warmup", "2", "--repeat", "5", "--json"});
+  ASSERT_EQ(run.exit, 0) << run.err;
+  const Json report = Json::parse(run.out);
+  for (const char* key : {"load_us", "init_us", "first_us", "min_us", "p50_us", "p90_us", "peak_rss_kb"}) {
+    EXPECT_GT(report[key].get<double>(), 0) << key;
+  }
+  EXPECT_LE(report["min_us"], report["p50_us"]);
+  EXPECT_LE(report["p50_us"], report["p90_us"]);
+  EXPECT_EQ(report["runs"], 5);
+  EXPECT_EQ(report["outputs"][0]["shape"], (std::vector<int>{1, 5}));
+}
+
+TEST(RunCommand, RunsMethodsWithoutInputs) {
+  const auto run = cli({"run", fixture("methods.pte"), "--method", "get_vocab"});
+  EXPECT_EQ(run.exit, 0) << run.err;
+  EXPECT_THAT(run.out, HasSubstr("output 0: 32000\n"));
+}
+
+TEST(RunCommand, TakesExternalWeights) {
+  const auto without = cli({"run", fixture("external.pte"), "--ones"});
+  EXPECT_EQ(without.exit, 3);
+  EXPECT_THAT(without.err, HasSubstr("not among the program's 0 entries nor in 0 data files"));
+  const auto with = cli({"run", fixture("external.pte"), "--data", fixture("external.ptd"), "--ones"});
+  EXPECT_EQ(with.exit, 0) << with.err;
+}
+
+TEST(RunCommand, SaysWhatIsWrong) {
+  const auto few = cli({"run", fixture("add.pte"), "--input", "1"});
+  EXPECT_NE(few.exit, 0);
+  EXPECT_THAT(few.err,
+              HasSubstr("1 --input given, method 'forward' expects 2; or use --random SEED or --ones"));
+  const auto sizes = cli({"run", fixture("add.pte"), "--input", fixture("linear.forward.0.out.0.npy"),
+                          "--input", fixture("add.forward.0.in.1.npy")});
+  EXPECT_THAT(sizes.err, HasSubstr("input 0: sizes: found float32 [2, 4], expected float32 [2, 3]"));
+  EXPECT_EQ(cli({"run", "/nonexistent.pte", "--ones"}).exit, 3);
+  EXPECT_EQ(cli({"run", fixture("external.ptd"), "--ones"}).exit, 4);
+}
+
+TEST(InfoCommand, ShowsAProgram) {
+  const std::string page = scratch_dir("html") + "/conv.html";
+  const auto run = cli({"info", fixture("conv.pte"), "--html", page});
+  EXPECT_EQ(run.exit, 0) << run.err;
+  EXPECT_THAT(run.out, HasSubstr("1 x aten::convolution.out"));
+  EXPECT_GT(std::filesystem::file_size(page), 1000U);
+  const auto json = cli({"info", fixture("conv.pte"), "--json"});
+  EXPECT_EQ(Json::parse(json.out)["methods"][0]["name"], "forward");
+}
+
+// ---- --serve
+
+std::vector<Json> converse(const std::string& program, const std::string& requests) {
+  auto module = host::Module::open(fixture(program));
+  EXPECT_TRUE(module);
+  std::istringstream in(requests);
+  std::ostringstream out;
+  EXPECT_TRUE(serve(*module, "forward", in, out));
+  std::vector<Json> answers;
+  std::istringstream lines(out.str());
+  for (std::string line; std::getline(lines, line);) answers.push_back(Json::parse(line));
+  return answers;
+}
+
+TEST(Serve, KeepsStateBetweenLines) {
+  const std::string dir = scratch_dir("serve");
+  const std::vector<float> one = {1, 1, 1};
+  ASSERT_TRUE(write_bytes(dir + "/x.bin", std::as_bytes(std::span(one))));
+  const std::string request =
+      Json{{"inputs", {{{"file", dir + "/x.bin"}}}}, {"output_dir", dir}}.dump() + "\n";
+  const auto answers = converse("counter.pte", request + request);
+  ASSERT_EQ(answers.size(), 2U);
+  EXPECT_EQ(answers[0]["outputs"][0]["dtype"], "float32");
+  EXPECT_EQ(answers[0]["outputs"][0]["shape"], std::vector<int>{3});
+  EXPECT_GE(answers[0]["us"].get<double>(), 0);
+  const auto bytes = read_bytes(answers[1]["outputs"][0]["file"].get<std::string>());
+  ASSERT_TRUE(bytes);
+  std::vector<float> values(3);
+  std::memcpy(values.data(), bytes->data(), bytes->size());
+  EXPECT_EQ(values, (std::vector<float>{6, 8, 10}));
+}
+
+TEST(Serve, TakesPartsOfFilesInAnyDimOrder) {
+  const std::string dir = scratch_dir("parts");
+  // The bytes of a [2, 3] matrix column by column, behind 4 others.
+  const std::vector<float> columns = {99, 1, 4, 2, 5, 3, 6};
+  ASSERT_TRUE(write_bytes(dir + "/m.bin", std::as_bytes(std::span(columns))));
+  const Json input = {{"file", dir + "/m.bin"},
+                      {"offset", 4},
+                      {"dtype", "float32"},
+                      {"shape", {2, 3}},
+                      {"dim_order", {1, 0}}};
+  const auto answers =
+      converse("add.pte", Json{{"inputs", {input, input}}, {"output_dir", dir}}.dump() + "\n");
+  ASSERT_EQ(answers.size(), 1U);
+  ASSERT_TRUE(answers[0].contains("outputs")) << answers[0];
+  EXPECT_THAT(answers[0]["notes"][0].get<std::string>(), HasSubstr("converted to the method's dim order"));
+  const auto bytes = read_bytes(dir + "/0.bin");
+  std::vector<float> values(6);
+  std::memcpy(values.data(), bytes->data(), bytes->size());
+  EXPECT_EQ(values, (std::vector<float>{2, 4, 6, 8, 10, 12}));
+}
+
+TEST(Serve, AnswersBadRequestsAndGoesOn) {
+  const auto answers = converse("add.pte",
+                                "no json\n[]\n{\"inputs\": 3}\n{\"inputs\": [1]}\n{\"inputs\": [{}, {}]}\n"
+                                "{\"inputs\": [{\"file\": \"/nonexistent\", \"offset\": -1}, 2]}\n"
+                                "{\"inputs\": [{\"file\": \"/nonexistent\"}, 2]}\n{\"inputs\": [[], 2]}\n");
+  ASSERT_EQ(answers.size(), 8U);
+  for (const Json& answer : answers) {
+    ASSERT_TRUE(answer.contains("error")) << answer;
+    EXPECT_NE(answer["error"]["code"], "");
+    EXPECT_NE(answer["error"]["message"], "");
+  }
+  EXPECT_THAT(answers[3]["error"]["message"].get<std::string>(),
+              HasSubstr("1 inputs given, the method expects 2"));
+}
+
+TEST(Npy, ReadsFortranOrderAndRefusesDamage) {
+  const std::string dir = scratch_dir("npy_bad");
+  const std::string header = "{'descr': '<f4', 'fortran_order': True, 'shape': (2, 3), }";
+  std::string file = std::string("\x93NUMPY\x01\x00", 8) + static_cast<char>(header.size()) + '\0' + header;
+  const std::vector<float> columns = {1, 4, 2, 5, 3, 6};
+  file.append(reinterpret_cast<const char*>(columns.data()), columns.size() * sizeof(float));
+  const auto check = [&](const std::string& bytes) {
+    EXPECT_TRUE(write_bytes(dir + "/a.npy", std::as_bytes(std::span(bytes))));
+    return read_npy(dir + "/a.npy");
+  };
+  const auto array = check(file);
+  ASSERT_TRUE(array) << array.error().message;
+  const Array rows = reorder(*array, {});
+  EXPECT_EQ(rows.bytes.size(), 24U);
+  float second;
+  std::memcpy(&second, rows.bytes.data() + 4, sizeof(second));
+  EXPECT_EQ(second, 2);
+  for (size_t length = 0; length < file.size(); ++length)
+    EXPECT_FALSE(check(file.substr(0, length))) << length;
+  std::string big = file;
+  big.replace(big.find(">f4") == std::string::npos ? big.find("<f4") : 0, 3, ">f4");
+  EXPECT_THAT(check(big).error().message, HasSubstr("little-endian"));
+}
+
+}  // namespace
+}  // namespace etb::tools
