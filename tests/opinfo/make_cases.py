@@ -280,23 +280,44 @@ def magnitude(functional, name, bound, result):
 
 
 def rounded_steps(name, bound):
-    """PyTorch rounds these partial results to the 16-bit dtype: sums of a transposed convolution, the logarithm in _log_softmax, mean
-    and deviation of a batch norm. Its own error is then a part of a 16-bit rounding of them, not of a float32 one."""
+    """PyTorch rounds these partial results to the 16-bit dtype: sums of a transposed convolution and of an adaptive pool, the
+    logarithm in _log_softmax, mean and deviation of a batch norm, positions in a grid. Its own error is then a part of a 16-bit rounding of them, not of a float32 one."""
     if bound[0].dtype not in (torch.float16, torch.bfloat16):
         return 1
-    if name.startswith(("aten::_log_softmax", "aten::_native_batch_norm")):
-        return 128
-    return 64 if name == "aten::convolution.out" and bound[6] else 1
+    coarser = 8 if bound[0].dtype == torch.bfloat16 else 1  # three bits less
+    if name.startswith(("aten::_log_softmax", "aten::_native_batch_norm", "aten::_adaptive_avg_pool")):
+        return 128 * coarser
+    if name.startswith("aten::grid_sampler"):
+        return 4096 * coarser
+    return 64 * coarser if name == "aten::convolution.out" and bound[6] else 1
 
 
 def contiguous_result(t):
     return t.detach().clone(memory_format=torch.preserve_format) if dim_order_of(t) else t.detach().contiguous()
 
 
+def has_ties(bound):
+    """Whether values repeat along the dim that an op orders by: then PyTorch does not say which comes first."""
+    values, dim = bound[0], next((v for v in bound[1:] if isinstance(v, int) and not isinstance(v, bool)), -1)
+    dim = bound[2] if len(bound) == 5 else dim  # topk(self, k, dim, largest, sorted)
+    if values.dim() == 0:
+        return False
+    ordered = torch.nan_to_num(values.double(), nan=torch.finfo(torch.float64).max).sort(dim).values
+    return bool((ordered.diff(dim=dim) == 0).any())
+
+
+def refuse_undefined(name, bound):
+    if name in ("aten::sort.values", "aten::topk.values", "aten::median.dim_values") and has_ties(bound):
+        raise Unusable("ties")
+    if name == "aten::grid_sampler_2d.out" and bound[2] == 1 and bound[0].dtype in (torch.float16, torch.bfloat16):
+        raise Unusable("nearest pixel of a position rounded to 16 bits")
+
+
 def pack_case(functional, out, args, kwargs, source):
     schema, name = out._schema, full_name(out)
     bound = bind(functional._schema, args, kwargs)
     bound = [as_tensor_argument(str(a.type), v) for a, v in zip(functional._schema.arguments, bound)]
+    refuse_undefined(name, bound)
     in_place = functional is out
     before = map_tensors(bound, freeze)
     result = call(functional, bound)

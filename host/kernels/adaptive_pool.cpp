@@ -1,0 +1,226 @@
+// aten::_adaptive_avg_pool2d/3d, their backward, avg_pool2d_backward and max_pool2d_with_indices_backward.
+#include <algorithm>
+#include <cstring>
+
+#include "host/kernels/indexing.hpp"
+#include "host/kernels/kernel.hpp"
+
+namespace etb::host {
+namespace {
+
+// The source range of output i of `out`: [floor(i * in / out), ceil((i + 1) * in / out)).
+int64_t first_of(int64_t index, int64_t in, int64_t out) { return index * in / out; }
+int64_t end_of(int64_t index, int64_t in, int64_t out) { return ((index + 1) * in + out - 1) / out; }
+
+// Planes of up to three spatial dims (missing ones have size 1) of a tensor and the walk over its other dims.
+struct Planes {
+  int64_t size[3] = {1, 1, 1}, stride[3] = {};
+  RowWalk walk;
+
+  Planes(const Tensor& tensor, int spatial_rank) : walk(tensor, spatial_dims(tensor, spatial_rank)) {
+    for (int i = 0; i < spatial_rank; ++i) {
+      size[3 - spatial_rank + i] = tensor.size(tensor.rank() - spatial_rank + i);
+      stride[3 - spatial_rank + i] = tensor.stride(tensor.rank() - spatial_rank + i);
+    }
+  }
+  static DimSet spatial_dims(const Tensor& tensor, int spatial_rank) {
+    DimSet dims;
+    for (int i = 0; i < spatial_rank; ++i) dims.set(static_cast<size_t>(tensor.rank() - 1 - i));
+    return dims;
+  }
+  int64_t offset(int64_t d, int64_t r, int64_t c) const {
+    return walk.offset() + d * stride[0] + r * stride[1] + c * stride[2];
+  }
+};
+
+// Calls visit(d, r, c) for every position of a box of three ranges.
+template <class Visit>
+void for_each_in(const int64_t (&first)[3], const int64_t (&end)[3], Visit visit) {
+  for (int64_t d = first[0]; d < end[0]; ++d) {
+    for (int64_t r = first[1]; r < end[1]; ++r) {
+      for (int64_t c = first[2]; c < end[2]; ++c) visit(d, r, c);
+    }
+  }
+}
+
+// _adaptive_avg_pool(self, output_size, out)
+template <int spatial_rank>
+etb_status adaptive_out(KernelContext& context, EValue** args) {
+  const Tensor& self = args[0]->tensor();
+  const IntList wanted = args[1]->ints();
+  Tensor& out = args[2]->tensor();
+  if ((self.rank() != spatial_rank + 1 && self.rank() != spatial_rank + 2) || wanted.size() != spatial_rank) {
+    return context.fail(ETB_INVALID_ARGUMENT, "%zu output sizes for rank %d", wanted.size(), self.rank());
+  }
+  if (!is_floating(self.dtype()))
+    return context.fail(ETB_INVALID_TYPE, "the input is %s, expected a float", to_text(self.dtype()));
+  if (const etb_status status = expect_same_dtype(context, self, out); status != ETB_OK) return status;
+  int64_t sizes[kMaxRank];
+  std::copy(self.sizes().begin(), self.sizes().end(), sizes);
+  for (size_t i = 0; i < spatial_rank; ++i) {
+    const size_t dim = static_cast<size_t>(self.rank() - spatial_rank) + i;
+    if (wanted[i] < 0 || self.size(static_cast<int>(dim)) < 1 || wanted[i] >= int64_t{1} << 31) {
+      return context.fail(ETB_INVALID_ARGUMENT, "%s into size %lld", SizesText(self.sizes()).text,
+                          static_cast<long long>(wanted[i]));
+    }
+    sizes[dim] = wanted[i];
+  }
+  if (const etb_status status = resize_output(context, out, {sizes, static_cast<size_t>(self.rank())});
+      status != ETB_OK)
+    return status;
+  if (out.numel() == 0) return ETB_OK;
+  const ConvertLoops& loops = *vector_table(context).conversions;
+  Planes from(self, spatial_rank), to(out, spatial_rank);
+  for (int64_t plane = 0; plane < to.walk.row_count(); ++plane, from.walk.advance(), to.walk.advance()) {
+    for_each_in({0, 0, 0}, to.size, [&](int64_t d, int64_t r, int64_t c) {
+      const int64_t index[3] = {d, r, c};
+      int64_t first[3], end[3], count = 1;
+      for (int i = 0; i < 3; ++i) {
+        first[i] = first_of(index[i], from.size[i], to.size[i]);
+        end[i] = end_of(index[i], from.size[i], to.size[i]);
+        count *= end[i] - first[i];
+      }
+      double sum = 0.0;
+      for_each_in(first, end, [&](int64_t x, int64_t y, int64_t z) {
+        sum += load_element<double>(loops, self, from.offset(x, y, z));
+      });
+      store_element(loops, out, to.offset(d, r, c), sum / static_cast<double>(count));
+    });
+  }
+  return ETB_OK;
+}
+
+// Adds `value` to an element; sums of 16-bit floats are rounded at every step, as PyTorch's are.
+void add_to(const ConvertLoops& loops, const Tensor& tensor, int64_t offset, double value) {
+  store_element(loops, tensor, offset, load_element<double>(loops, tensor, offset) + value);
+}
+
+etb_status start_gradient(KernelContext& context, const Tensor& grad, const Tensor& self, Tensor& out) {
+  if (!is_floating(self.dtype()))
+    return context.fail(ETB_INVALID_TYPE, "the input is %s, expected a float", to_text(self.dtype()));
+  if (const etb_status status = expect_same_dtype(context, self, out); status != ETB_OK) return status;
+  if (const etb_status status = expect_same_dtype(context, self, grad); status != ETB_OK) return status;
+  bool fits = grad.rank() == self.rank() && (self.rank() == 3 || self.rank() == 4);
+  for (int dim = 0; fits && dim < self.rank() - 2; ++dim) fits = grad.size(dim) == self.size(dim);
+  if (!fits)
+    return context.fail(ETB_INVALID_ARGUMENT, "a gradient of %s for %s", SizesText(grad.sizes()).text,
+                        SizesText(self.sizes()).text);
+  if (const etb_status status = resize_output(context, out, self.sizes()); status != ETB_OK) return status;
+  if (out.nbytes() != 0) std::memset(out.data(), 0, out.nbytes());
+  return ETB_OK;
+}
+
+// _adaptive_avg_pool2d_backward(grad_output, self, out)
+etb_status adaptive_backward_out(KernelContext& context, EValue** args) {
+  const Tensor &grad = args[0]->tensor(), &self = args[1]->tensor();
+  Tensor& out = args[2]->tensor();
+  if (const etb_status status = start_gradient(context, grad, self, out); status != ETB_OK) return status;
+  if (grad.numel() == 0 || out.numel() == 0) return ETB_OK;
+  const ConvertLoops& loops = *vector_table(context).conversions;
+  Planes from(grad, 2), to(out, 2);
+  for (int64_t plane = 0; plane < from.walk.row_count(); ++plane, from.walk.advance(), to.walk.advance()) {
+    for_each_in({0, 0, 0}, from.size, [&](int64_t d, int64_t r, int64_t c) {
+      const int64_t first[3] = {0, first_of(r, to.size[1], from.size[1]),
+                                first_of(c, to.size[2], from.size[2])};
+      const int64_t end[3] = {1, end_of(r, to.size[1], from.size[1]), end_of(c, to.size[2], from.size[2])};
+      const double share = load_element<double>(loops, grad, from.offset(d, r, c)) /
+                           static_cast<double>((end[1] - first[1]) * (end[2] - first[2]));
+      for_each_in(first, end,
+                  [&](int64_t x, int64_t y, int64_t z) { add_to(loops, out, to.offset(x, y, z), share); });
+    });
+  }
+  return ETB_OK;
+}
+
+bool read_pair(const IntList& list, const IntList& fallback, int64_t (&out_pair)[2]) {
+  const IntList& used = list.empty() ? fallback : list;
+  if (used.empty() || used.size() > 2) return false;
+  out_pair[0] = used[0];
+  out_pair[1] = used.size() == 2 ? used[1] : used[0];
+  return out_pair[0] >= 0 && out_pair[1] >= 0 && out_pair[0] < int64_t{1} << 31 &&
+         out_pair[1] < int64_t{1} << 31;
+}
+
+// avg_pool2d_backward(grad_output, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override, grad_input)
+etb_status avg_pool_backward_out(KernelContext& context, EValue** args) {
+  const Tensor &grad = args[0]->tensor(), &self = args[1]->tensor();
+  Tensor& out = args[8]->tensor();
+  int64_t kernel[2], stride[2], padding[2];
+  const bool is_valid = read_pair(args[2]->ints(), {}, kernel) &&
+                        read_pair(args[3]->ints(), args[2]->ints(), stride) &&
+                        read_pair(args[4]->ints(), {}, padding) && kernel[0] > 0 && kernel[1] > 0 &&
+                        stride[0] > 0 && stride[1] > 0;
+  const int64_t given = args[7]->is_none() ? 0 : args[7]->to_int();
+  if (!is_valid || (!args[7]->is_none() && given == 0))
+    return context.fail(ETB_INVALID_ARGUMENT, "kernel, stride, padding or divisor is out of range");
+  if (const etb_status status = start_gradient(context, grad, self, out); status != ETB_OK) return status;
+  if (grad.numel() == 0 || out.numel() == 0) return ETB_OK;
+  const bool counts_padding = args[6]->to_bool();
+  const ConvertLoops& loops = *vector_table(context).conversions;
+  Planes from(grad, 2), to(out, 2);
+  for (int64_t plane = 0; plane < from.walk.row_count(); ++plane, from.walk.advance(), to.walk.advance()) {
+    for_each_in({0, 0, 0}, from.size, [&](int64_t d, int64_t r, int64_t c) {
+      const int64_t index[2] = {r, c};
+      int64_t first[3] = {0, 0, 0}, end[3] = {1, 0, 0}, padded = 1, inside = 1;
+      for (int i = 0; i < 2; ++i) {
+        const int64_t begin = index[i] * stride[i] - padding[i],
+                      stop = std::min(begin + kernel[i], to.size[i + 1] + padding[i]);
+        padded *= stop - begin;
+        first[i + 1] = std::max<int64_t>(begin, 0);
+        end[i + 1] = std::min(stop, to.size[i + 1]);
+        inside *= end[i + 1] - first[i + 1];
+      }
+      const int64_t divisor = given != 0 ? given : counts_padding ? padded : inside;
+      if (divisor == 0) return;
+      const double share =
+          load_element<double>(loops, grad, from.offset(d, r, c)) / static_cast<double>(divisor);
+      for_each_in(first, end,
+                  [&](int64_t x, int64_t y, int64_t z) { add_to(loops, out, to.offset(x, y, z), share); });
+    });
+  }
+  return ETB_OK;
+}
+
+// max_pool2d_with_indices_backward(grad_output, self, kernel_size, stride, padding, dilation, ceil_mode, indices, grad_input)
+etb_status max_pool_backward_out(KernelContext& context, EValue** args) {
+  const Tensor &grad = args[0]->tensor(), &self = args[1]->tensor(), &indices = args[7]->tensor();
+  Tensor& out = args[8]->tensor();
+  if (const etb_status status = start_gradient(context, grad, self, out); status != ETB_OK) return status;
+  if (indices.dtype() != Dtype::INT64 || indices.rank() != grad.rank() ||
+      !std::equal(indices.sizes().begin(), indices.sizes().end(), grad.sizes().begin())) {
+    return context.fail(ETB_INVALID_ARGUMENT, "indices are %s %s", to_text(indices.dtype()),
+                        SizesText(indices.sizes()).text);
+  }
+  if (grad.numel() == 0 || out.numel() == 0) return ETB_OK;
+  const ConvertLoops& loops = *vector_table(context).conversions;
+  Planes from(grad, 2), at(indices, 2), to(out, 2);
+  const int64_t plane_numel = to.size[1] * to.size[2];
+  etb_status status = ETB_OK;
+  for (int64_t plane = 0; plane < from.walk.row_count();
+       ++plane, from.walk.advance(), at.walk.advance(), to.walk.advance()) {
+    for_each_in({0, 0, 0}, from.size, [&](int64_t d, int64_t r, int64_t c) {
+      const int64_t index = index_at(indices, at.offset(d, r, c));
+      if (index < 0 || index >= plane_numel) {
+        status = fail_index(context, index, plane_numel);
+        return;
+      }
+      add_to(loops, out, to.offset(0, index / to.size[2], index % to.size[2]),
+             load_element<double>(loops, grad, from.offset(d, r, c)));
+    });
+  }
+  return status;
+}
+
+constexpr Kernel kRows[] = {
+    {"aten::_adaptive_avg_pool2d.out", "TIT", adaptive_out<2>},
+    {"aten::_adaptive_avg_pool3d.out", "TIT", adaptive_out<3>},
+    {"aten::_adaptive_avg_pool2d_backward.out", "TTT", adaptive_backward_out},
+    {"aten::avg_pool2d_backward.grad_input", "TTIIIbbnT", avg_pool_backward_out},
+    {"aten::max_pool2d_with_indices_backward.grad_input", "TTIIIIbTT", max_pool_backward_out},
+};
+
+}  // namespace
+
+ETB_PUBLISH_KERNELS(adaptive_pool, kRows);
+
+}  // namespace etb::host

@@ -1,0 +1,180 @@
+// aten::sort, topk and median: order along a dim. NaN counts as larger than anything.
+#include <algorithm>
+
+#include "host/kernels/indexing.hpp"
+#include "host/kernels/kernel.hpp"
+
+namespace etb::host {
+namespace {
+
+template <class T>
+struct Entry {
+  T value;
+  int64_t index;
+};
+
+template <class T>
+bool is_less(T a, T b) {
+  return (b != b && a == a) || a < b;
+}
+
+// Ties keep their order, which makes every sort stable.
+template <class T>
+struct Ascending {
+  bool operator()(const Entry<T>& a, const Entry<T>& b) const {
+    return is_less(a.value, b.value) || (!is_less(b.value, a.value) && a.index < b.index);
+  }
+};
+template <class T>
+struct Descending {
+  bool operator()(const Entry<T>& a, const Entry<T>& b) const {
+    return is_less(b.value, a.value) || (!is_less(a.value, b.value) && a.index < b.index);
+  }
+};
+
+// Calls order(entries, count) for every row and stores the first `kept` of what it leaves.
+template <class Order>
+etb_status order_rows(KernelContext& context, const Tensor& self, int dim, int64_t kept, Tensor& values,
+                      Tensor& indices, Order order) {
+  if (!is_arithmetic(self.dtype()) || values.dtype() != self.dtype() || indices.dtype() != Dtype::INT64) {
+    return context.fail(ETB_INVALID_TYPE, "%s into %s and %s", to_text(self.dtype()), to_text(values.dtype()),
+                        to_text(indices.dtype()));
+  }
+  DimSet dims;
+  if (self.rank() > 0) dims.set(static_cast<size_t>(dim));
+  const ConvertLoops& loops = *vector_table(context).conversions;
+  return with_compute(self.dtype(), [&](auto type) {
+    using T = decltype(type);
+    RowWalk from(self, dims), to_values(values, dims), to_indices(indices, dims);
+    const int64_t count = from.row_numel();
+    auto* entries = context.allocate_array<Entry<T>>(count);
+    T* row = context.allocate_array<T>(count);
+    int64_t* row_indices = context.allocate_array<int64_t>(count);
+    if (entries == nullptr || row == nullptr || row_indices == nullptr) {
+      return context.fail_scratch(static_cast<uint64_t>(count) * (sizeof(Entry<T>) + 16) + 192);
+    }
+    for (int64_t i = 0; i < from.row_count();
+         ++i, from.advance(), to_values.advance(), to_indices.advance()) {
+      from.load(loops, kComputeOf<T>, row, 0, count);
+      for (int64_t k = 0; k < count; ++k) entries[k] = {row[k], k};
+      const Entry<T>* chosen = order(entries, count);
+      for (int64_t k = 0; k < kept; ++k) row[k] = chosen[k].value, row_indices[k] = chosen[k].index;
+      to_values.store(loops, kComputeOf<T>, row, 0, kept);
+      to_indices.store(loops, Compute::kInt64, row_indices, 0, kept);
+    }
+    return static_cast<etb_status>(ETB_OK);
+  });
+}
+
+etb_status sort(KernelContext& context, const Tensor& self, int64_t wanted_dim, bool is_descending,
+                Tensor& values, Tensor& indices) {
+  int dim = 0;
+  if (const etb_status status = wrap_dim(context, wanted_dim, self.rank(), &dim); status != ETB_OK)
+    return status;
+  if (const etb_status status = resize_output(context, values, self.sizes()); status != ETB_OK) return status;
+  if (const etb_status status = resize_output(context, indices, self.sizes()); status != ETB_OK)
+    return status;
+  const int64_t count = self.rank() == 0 ? 1 : self.size(dim);
+  if (self.numel() == 0) return ETB_OK;
+  return order_rows(context, self, dim, count, values, indices,
+                    [is_descending]<class T>(Entry<T>* entries, int64_t length) {
+                      is_descending ? std::sort(entries, entries + length, Descending<T>())
+                                    : std::sort(entries, entries + length, Ascending<T>());
+                      return static_cast<const Entry<T>*>(entries);
+                    });
+}
+
+// topk(self, k, dim, largest, sorted, values, indices)
+etb_status topk_out(KernelContext& context, EValue** args) {
+  const Tensor& self = args[0]->tensor();
+  Tensor &values = args[5]->tensor(), &indices = args[6]->tensor();
+  const int64_t k = args[1]->to_int();
+  int dim = 0;
+  if (const etb_status status = wrap_dim(context, args[2]->to_int(), self.rank(), &dim); status != ETB_OK)
+    return status;
+  const int64_t count = self.rank() == 0 ? 1 : self.size(dim);
+  if (k < 0 || k > count)
+    return context.fail(ETB_INVALID_ARGUMENT, "the first %lld of %lld", static_cast<long long>(k),
+                        static_cast<long long>(count));
+  int64_t sizes[kMaxRank];
+  std::copy(self.sizes().begin(), self.sizes().end(), sizes);
+  if (self.rank() > 0) sizes[dim] = k;
+  const std::span<const int64_t> out_sizes(sizes, static_cast<size_t>(self.rank()));
+  if (const etb_status status = resize_output(context, values, out_sizes); status != ETB_OK) return status;
+  if (const etb_status status = resize_output(context, indices, out_sizes); status != ETB_OK) return status;
+  if (values.numel() == 0) return ETB_OK;
+  const bool is_largest = args[3]->to_bool();
+  return order_rows(context, self, dim, k, values, indices,
+                    [k, is_largest]<class T>(Entry<T>* entries, int64_t length) {
+                      if (is_largest) {
+                        std::partial_sort(entries, entries + k, entries + length, Descending<T>());
+                      } else {
+                        std::partial_sort(entries, entries + k, entries + length, Ascending<T>());
+                      }
+                      return static_cast<const Entry<T>*>(entries);
+                    });
+}
+
+// median(self, dim, keepdim, values, indices): the lower of two middle values; the first NaN when there is one.
+etb_status median_dim_out(KernelContext& context, EValue** args) {
+  const Tensor& self = args[0]->tensor();
+  Tensor &values = args[3]->tensor(), &indices = args[4]->tensor();
+  int dim = 0;
+  if (const etb_status status = wrap_dim(context, args[1]->to_int(), self.rank(), &dim); status != ETB_OK)
+    return status;
+  DimSet dims;
+  if (self.rank() > 0) dims.set(static_cast<size_t>(dim));
+  int64_t sizes[kMaxRank];
+  const size_t rank = reduced_sizes(self, dims, args[2]->to_bool(), sizes);
+  if (const etb_status status = resize_output(context, values, {sizes, rank}); status != ETB_OK)
+    return status;
+  if (const etb_status status = resize_output(context, indices, {sizes, rank}); status != ETB_OK)
+    return status;
+  if (values.numel() == 0) return ETB_OK;
+  if (self.numel() == 0)
+    return context.fail(ETB_INVALID_ARGUMENT, "%s has no elements to choose from",
+                        SizesText(self.sizes()).text);
+  // Results seen with the reduced dim in place, so that rows of one element can be walked along it.
+  TensorStorage storages[2];
+  int64_t kept_sizes[kMaxRank];
+  reduced_sizes(self, dims, true, kept_sizes);
+  const std::span<const int64_t> kept(kept_sizes, static_cast<size_t>(self.rank()));
+  if (!values.is_contiguous() || !indices.is_contiguous())
+    return context.fail(ETB_NOT_SUPPORTED, "outputs must be contiguous");
+  Tensor kept_values = storages[0].make(values.dtype(), kept, values.data(), values.capacity_bytes());
+  Tensor kept_indices = storages[1].make(indices.dtype(), kept, indices.data(), indices.capacity_bytes());
+  return order_rows(context, self, dim, 1, kept_values, kept_indices,
+                    []<class T>(Entry<T>* entries, int64_t length) {
+                      for (int64_t i = 0; i < length; ++i) {
+                        if (entries[i].value != entries[i].value)
+                          return static_cast<const Entry<T>*>(entries + i);
+                      }
+                      std::nth_element(entries, entries + (length - 1) / 2, entries + length, Ascending<T>());
+                      return static_cast<const Entry<T>*>(entries + (length - 1) / 2);
+                    });
+}
+
+// sort(self, dim, descending, values, indices)
+etb_status sort_out(KernelContext& context, EValue** args) {
+  return sort(context, args[0]->tensor(), args[1]->to_int(), args[2]->to_bool(), args[3]->tensor(),
+              args[4]->tensor());
+}
+
+// sort(self, stable, dim, descending, values, indices)
+etb_status sort_stable_out(KernelContext& context, EValue** args) {
+  return sort(context, args[0]->tensor(), args[2]->to_int(), args[3]->to_bool(), args[4]->tensor(),
+              args[5]->tensor());
+}
+
+constexpr Kernel kRows[] = {
+    {"aten::sort.values", "TibTT", sort_out},
+    {"aten::sort.values_stable", "TcibTT", sort_stable_out},
+    {"aten::topk.values", "TiibbTT", topk_out},
+    {"aten::median.dim_values", "TibTT", median_dim_out},
+};
+
+}  // namespace
+
+ETB_PUBLISH_KERNELS(sort, kRows);
+
+}  // namespace etb::host
