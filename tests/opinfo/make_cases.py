@@ -288,7 +288,7 @@ def rounded_steps(name, bound):
     if name.startswith(("aten::_log_softmax", "aten::_native_batch_norm", "aten::_adaptive_avg_pool")):
         return 128 * coarser
     if name.startswith("aten::grid_sampler"):
-        return 4096 * coarser
+        return 16384 * coarser
     return 64 * coarser if name == "aten::convolution.out" and bound[6] else 1
 
 
