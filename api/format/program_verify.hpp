@@ -45,10 +45,12 @@ uint32_t count_of(const Vector* vector) noexcept {
   return vector == nullptr ? 0 : vector->size();
 }
 
-// FlatBuffers' verifier checks the alignment of a vector's length, not of its elements.
+// FlatBuffers' verifier checks the alignment of a vector's length, not of its elements. An empty vector has none, and
+// FlatBuffers 2 does not align it.
 template <class T>
 bool is_aligned(const flatbuffers::Vector<T>* vector) noexcept {
-  return vector == nullptr || reinterpret_cast<uintptr_t>(vector->Data()) % sizeof(T) == 0;
+  return vector == nullptr || vector->size() == 0 ||
+         reinterpret_cast<uintptr_t>(vector->Data()) % sizeof(T) == 0;
 }
 
 [[nodiscard]] etb_status verify_method(VerifyContext& context, const schema::Method& method) noexcept;

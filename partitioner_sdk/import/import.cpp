@@ -101,6 +101,11 @@ class ModelReader {
     const Json signature = graph_module["signature"];
     read_input_specs(signature["input_specs"], scope);
     read_output_specs(signature["output_specs"], scope, reader);
+    for (const Json entry : graph_module["module_call_graph"]) {
+      if (entry["fqn"].as_string() != "") continue;
+      module_.input_tree = entry["signature"]["in_spec"].as_string().value_or("");
+      module_.output_tree = entry["signature"]["out_spec"].as_string().value_or("");
+    }
     ETB_TRY(faults_.status());
     // What the archive could still have wrong: kinds of arguments, numbers of results, constants unlike their inputs.
     if (Status verified = ir::verify(module_); !verified) {

@@ -162,6 +162,9 @@ class Module {
   Module& operator=(const Module&) = delete;
 
   std::string name = "forward";
+  // How the user's Python nested inputs and outputs (pytree text); not needed to compile.
+  std::string input_tree;
+  std::string output_tree;
   SymbolTable symbols;
   std::deque<Graph> graphs;  // 0 is the method; a subgraph comes after the graph that uses it
   std::vector<Constant> constants;

@@ -239,8 +239,7 @@ class Parser {
       constant.sizes.push_back(spec.sizes[i].value());
       constant.strides.push_back(spec.strides[i].value());
       count *= spec.sizes[i].value();
-      last +=
-          static_cast<Int128>(std::max<int64_t>(spec.sizes[i].value() - 1, 0)) * spec.strides[i].value();
+      last += static_cast<Int128>(std::max<int64_t>(spec.sizes[i].value() - 1, 0)) * spec.strides[i].value();
       if (last * item > kMaxConstantNbytes || count > kMaxConstantNbytes)
         return in_.fail("constant too large");
     }

@@ -26,7 +26,7 @@ int64_t floor_remainder(int64_t a, int64_t b) {
 }
 Range product(Range a, Range b) {
   const Int128 corners[] = {static_cast<Int128>(a.min) * b.min, static_cast<Int128>(a.min) * b.max,
-                              static_cast<Int128>(a.max) * b.min, static_cast<Int128>(a.max) * b.max};
+                            static_cast<Int128>(a.max) * b.min, static_cast<Int128>(a.max) * b.max};
   return {saturated(*std::min_element(corners, corners + 4)),
           saturated(*std::max_element(corners, corners + 4))};
 }

@@ -14,6 +14,9 @@ struct PipelineOptions {
   std::function<void(std::string_view pass, ir::Module& module)> after_pass;
 };
 
+// To the edge dialect, as the official lowering has it.
 [[nodiscard]] Status to_edge(ir::Module& module, const PipelineOptions& options = {});
+// From there to what the portable kernels take.
+[[nodiscard]] Status to_portable(ir::Module& module, const PipelineOptions& options = {});
 
 }  // namespace etb::passes

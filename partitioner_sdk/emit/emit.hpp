@@ -1,0 +1,35 @@
+// From edge graphs to a program file: methods, instructions, planned memory, constants.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "partitioner_sdk/emit/method_emitter.hpp"
+
+namespace etb::emit {
+
+struct MethodReport {
+  std::string name;
+  uint64_t arena_nbytes = 0;
+  uint64_t arena_lower_bound_nbytes = 0;  // what the best plan could have
+  size_t instruction_count = 0;
+};
+
+// Views of the modules' constants: write it while they live.
+struct Program {
+  format::ProgramParts parts;
+  std::vector<std::vector<format::SegmentPiece>> segments;
+  std::vector<MethodReport> methods;
+};
+
+struct EmitOptions {
+  HasKernel has_kernel;  // empty: any kernel will be there
+};
+
+// One method a module, by the module's name.
+[[nodiscard]] Result<Program> emit(std::span<ir::Module> methods, const EmitOptions& options = {});
+
+// Writes beside the file and renames, so that a failure leaves no half of one.
+[[nodiscard]] Status write_file(const Program& program, const std::string& path);
+
+}  // namespace etb::emit

@@ -1,0 +1,139 @@
+#include "partitioner_sdk/emit/emit.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "api/format/program_view.hpp"
+#include "partitioner_sdk/import/import.hpp"
+#include "partitioner_sdk/ir/text.hpp"
+#include "partitioner_sdk/passes/pipeline.hpp"
+#include "partitioner_sdk/testing/golden.hpp"
+
+namespace etb::emit {
+namespace {
+
+using ::testing::HasSubstr;
+
+std::vector<std::byte> bytes_of(const Program& program) {
+  std::vector<std::byte> file;
+  const Status written =
+      format::write_program(program.parts, program.segments, [&](std::span<const std::byte> bytes) -> Status {
+        file.insert(file.end(), bytes.begin(), bytes.end());
+        return {};
+      });
+  EXPECT_TRUE(written);
+  return file;
+}
+
+class EmittedFixture : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(EmittedFixture, IsAProgramThatTheVerifierAccepts) {
+  auto module = pt2::import_archive(testing::archive_path(GetParam()));
+  ASSERT_TRUE(module) << module.error().message;
+  Status status = passes::to_edge(*module);
+  ASSERT_TRUE(status) << status.error().message;
+  status = passes::to_portable(*module);
+  ASSERT_TRUE(status) << status.error().message;
+  const auto program = emit({&*module, 1});
+  ASSERT_TRUE(program) << program.error().message;
+  EXPECT_GE(program->methods[0].arena_nbytes, program->methods[0].arena_lower_bound_nbytes);
+  const auto file = bytes_of(*program);
+  format::ProgramView view;
+  etb_error error = ETB_ERROR_INIT;
+  EXPECT_EQ(format::read_program(file, &view, &error), ETB_OK) << error.text << "\n" << ir::print(*module);
+  // The same input gives the same bytes.
+  const auto again = emit({&*module, 1});
+  ASSERT_TRUE(again);
+  EXPECT_EQ(bytes_of(*again), file);
+}
+
+INSTANTIATE_TEST_SUITE_P(Fixtures, EmittedFixture,
+                         ::testing::Values("add", "mlp", "lenet", "counter", "counter_functional", "dynamic",
+                                           "tied", "channels_last", "branch", "no_grad", "items"));
+
+Result<Program> emit_text(const std::string& text, ir::Module& keep, const EmitOptions& options = {}) {
+  auto module = ir::parse(text);
+  if (!module) return tl::make_unexpected(module.error());
+  keep = *std::move(module);
+  return emit({&keep, 1}, options);
+}
+
+constexpr const char* kTwoOps = R"(module "twice"
+constant "w" float32[2] = {1, 2}
+graph @forward(
+  %w: float32[2] = parameter "w" constant 0,
+  %w2: float32[2] = parameter "w2" constant 0,
+  %x: float32[2] = user) {
+  %a: float32[2] = aten.add.Tensor(%x, %w)
+  %b: float32[2] = aten.mul.Tensor(%a, %w2)
+  return %b
+}
+)";
+
+TEST(Emit, SharedConstantsAreStoredOnce) {
+  ir::Module module;
+  const auto program = emit_text(kTwoOps, module);
+  ASSERT_TRUE(program) << program.error().message;
+  EXPECT_EQ(program->parts.constant_offsets.size(), 2u);
+  EXPECT_EQ(program->parts.segment_nbytes, (std::vector<uint64_t>{8}));
+  EXPECT_EQ(program->methods[0].name, "twice");
+}
+
+TEST(Emit, MissingKernelsAreAllNamed) {
+  ir::Module module;
+  const auto program = emit_text(kTwoOps, module, {[](std::string_view, std::string_view) { return false; }});
+  ASSERT_FALSE(program);
+  EXPECT_THAT(program.error().message, HasSubstr("aten.add.Tensor: no kernel aten::add.out"));
+  EXPECT_THAT(program.error().message, HasSubstr("aten.mul.Tensor: no kernel aten::mul.out"));
+}
+
+TEST(Emit, UnboundedSizesAreNamed) {
+  ir::Module module;
+  const auto program = emit_text(R"(module "m"
+symbol s0 [0, inf]
+graph @forward(
+  %x: float32[s0] = user) {
+  %y: float32[s0] = aten.relu.default(%x)
+  return %y
+}
+)",
+                                 module);
+  ASSERT_FALSE(program);
+  EXPECT_THAT(program.error().message, HasSubstr("input 'x': size s0 needs an upper bound"));
+}
+
+TEST(Emit, FormulasAreComputedOnceAPath) {
+  ir::Module module;
+  const auto program = emit_text(R"(module "m"
+symbol s0 [2, 8]
+graph @forward(
+  %x: float32[s0, 3] = user) {
+  %a: float32[3*s0] = aten.view_copy.default(%x, [3*s0])
+  %b: float32[3*s0] = aten.view_copy.default(%a, [3*s0])
+  return %b
+}
+)",
+                                 module);
+  ASSERT_TRUE(program) << program.error().message;
+  // sym_size, mul, two views.
+  EXPECT_EQ(program->methods[0].instruction_count, 4u);
+}
+
+TEST(Emit, AFileAppearsWholeOrNotAtAll) {
+  ir::Module module;
+  const auto program = emit_text(kTwoOps, module);
+  ASSERT_TRUE(program);
+  const auto folder = std::filesystem::temp_directory_path() / "etb_emit_test";
+  std::filesystem::create_directories(folder);
+  const std::string path = folder / "twice.pte";
+  ASSERT_TRUE(write_file(*program, path));
+  EXPECT_EQ(std::filesystem::file_size(path), bytes_of(*program).size());
+  EXPECT_FALSE(std::filesystem::exists(path + ".part"));
+  EXPECT_FALSE(write_file(*program, (folder / "no" / "such" / "folder.pte").string()));
+  std::filesystem::remove_all(folder);
+}
+
+}  // namespace
+}  // namespace etb::emit

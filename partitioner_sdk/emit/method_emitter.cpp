@@ -1,0 +1,450 @@
+#include "partitioner_sdk/emit/method_emitter.hpp"
+
+#include <algorithm>
+#include <limits>
+
+namespace etb::emit {
+
+namespace {
+
+constexpr uint64_t kArenaAlignment = 16;
+constexpr uint32_t kArena = 1;
+// Instruction kinds of the file.
+constexpr uint8_t kKernelCall = 1, kMove = 3, kJumpFalse = 4;
+
+struct Name {
+  std::string name;      // "aten::add"
+  std::string overload;  // "out", "" for the default one
+};
+Name file_name(std::string_view op) {
+  const size_t dot = op.find('.'), second = op.find('.', dot + 1);
+  const std::string_view overload = op.substr(second + 1);
+  return {std::string(op.substr(0, dot)) + "::" + std::string(op.substr(dot + 1, second - dot - 1)),
+          overload == "default" ? std::string() : std::string(overload)};
+}
+
+}  // namespace
+
+void MethodEmitter::fault(const ir::Node& node, const std::string& why) {
+  const std::string at = ir::format_source(module_, node.source);
+  faults_ += (faults_.empty() ? "" : "\n") + module_.op(node).name + (at.empty() ? "" : " (" + at + ")") +
+             ": " + why;
+}
+
+MethodEmitter::ValueIndex MethodEmitter::add_value(format::ValueSpec value) {
+  method_.values.push_back(std::move(value));
+  return static_cast<ValueIndex>(method_.values.size() - 1);
+}
+
+// A planned tensor; its block lives from this instruction on.
+MethodEmitter::ValueIndex MethodEmitter::add_tensor(const ir::TensorSpec& spec, const std::string& who) {
+  format::TensorSpec out;
+  out.dtype = static_cast<int8_t>(spec.dtype);
+  uint64_t nbytes = ops::element_nbytes(spec.dtype);
+  for (const ir::Dim size : spec.sizes) {
+    const int64_t bound = module_.symbols.range(size).max;
+    if (bound > std::numeric_limits<int32_t>::max()) {
+      faults_ += (faults_.empty() ? "" : "\n") + who + ": size " + module_.symbols.format(size) +
+                 (size.is_static() ? " is too large"
+                                   : " needs an upper bound: give the dimension a max when exporting");
+      break;
+    }
+    if (!size.is_static()) out.dynamism = 1;
+    out.sizes.push_back(static_cast<int32_t>(std::max<int64_t>(bound, 0)));
+    nbytes = std::min(nbytes * static_cast<uint64_t>(out.sizes.back()), uint64_t{1} << 62);
+  }
+  if (const auto order = ir::find_dim_order(module_.symbols, spec)) out.dim_order = *order;
+  out.memory_id = kArena;
+  const ValueIndex index = add_value(std::move(out));
+  const auto step = static_cast<uint32_t>(method_.instructions.size());
+  block_of_[index] = blocks_.size();
+  blocks_.push_back({nbytes, step, step});
+  block_values_.push_back(index);
+  return index;
+}
+
+// The instruction that is emitted next needs the value.
+void MethodEmitter::use(ValueIndex value) {
+  if (const auto block = block_of_.find(value); block != block_of_.end()) {
+    blocks_[block->second].last = static_cast<uint32_t>(method_.instructions.size());
+  }
+  if (const auto others = stands_for_.find(value); others != stands_for_.end()) {
+    for (const ValueIndex other : others->second) use(other);
+  }
+}
+
+void MethodEmitter::add_instruction(uint8_t kind, int32_t a, int32_t b, std::vector<ValueIndex> args) {
+  method_.instructions.push_back({kind, a, b, std::move(args)});
+}
+
+void MethodEmitter::call(std::string_view name, std::string_view overload, std::vector<ValueIndex> args) {
+  const auto [found, is_new] = operators_.emplace(std::pair{std::string(name), std::string(overload)},
+                                                  static_cast<int32_t>(method_.operators.size()));
+  if (is_new) method_.operators.push_back({std::string(name), std::string(overload)});
+  for (const ValueIndex arg : args) use(arg);
+  add_instruction(kKernelCall, found->second, 0, std::move(args));
+}
+
+Result<format::MethodSpec> MethodEmitter::run() {
+  method_.name = module_.name;
+  method_.input_tree = module_.input_tree;
+  method_.output_tree = module_.output_tree;
+  Frame frame{&module_.main(), std::vector<ValueIndex>(module_.main().values.size(), -1)};
+  emit_inputs(frame);
+  emit_nodes(frame);
+  emit_state_updates(frame);
+  emit_outputs(frame);
+  if (!faults_.empty()) return make_error(Code::NOT_SUPPORTED, faults_);
+  place_tensors();
+  ETB_TRY(plan::verify_plan(blocks_, plan_, kArenaAlignment));
+  return std::move(method_);
+}
+
+void MethodEmitter::emit_inputs(Frame& frame) {
+  const auto is_state = [&](const ir::Input& input) {
+    return std::any_of(
+        frame.graph->outputs.begin(), frame.graph->outputs.end(), [&](const ir::Output& output) {
+          return output.kind == ir::OutputKind::kBufferMutation && output.target == input.target;
+        });
+  };
+  for (const ir::Input& input : frame.graph->inputs) {
+    const ir::Value& value = frame.graph->values[input.value];
+    ValueIndex& index = frame.indices[input.value];
+    if (value.kind != ir::ValueKind::kTensor) {
+      index = add_value(int64_t{module_.symbols.hint(value.dim).value_or(0)});
+      known_.emplace(value.dim, index);
+    } else {
+      index = add_tensor(value.spec, "input '" + value.name + "'");
+      bind_symbols(value.spec, index);
+    }
+    if (input.kind == ir::InputKind::kUser) {
+      method_.inputs.push_back(index);
+      continue;
+    }
+    if (input.constant == ir::kNone || value.kind != ir::ValueKind::kTensor) {
+      faults_ += (faults_.empty() ? "" : "\n") + ("input '" + input.target + "' has no data");
+      continue;
+    }
+    auto& tensor = std::get<format::TensorSpec>(method_.values[static_cast<size_t>(index)]);
+    const ir::Constant& constant = module_.constants[input.constant];
+    if (is_state(input)) {
+      // Its initial value is copied into the arena when the method is loaded; the name makes it known to tools.
+      tensor.data_index = states_.add(constant);
+      tensor.name = input.target;
+    } else {
+      tensor.data_index = constants_.add(constant);
+      tensor.memory_id = 0;
+      blocks_.pop_back();
+      block_values_.pop_back();
+      block_of_.erase(index);
+    }
+  }
+}
+
+void MethodEmitter::bind_symbols(const ir::TensorSpec& spec, ValueIndex tensor) {
+  for (size_t i = 0; i < spec.rank(); ++i) {
+    const auto symbol = module_.symbols.as_symbol(spec.sizes[i]);
+    if (symbol) binders_.emplace(*symbol, Binder{tensor, static_cast<int64_t>(i)});
+  }
+}
+
+MethodEmitter::ValueIndex MethodEmitter::define(Frame& frame, ir::ValueId id) {
+  const ir::Value& value = frame.graph->values[id];
+  ValueIndex index = 0;
+  switch (value.kind) {
+    case ir::ValueKind::kTensor:
+      index = add_tensor(value.spec, "'" + value.name + "'");
+      bind_symbols(value.spec, index);
+      break;
+    case ir::ValueKind::kInt:
+      index = add_value(int64_t{0});
+      known_.emplace(value.dim, index);
+      break;
+    case ir::ValueKind::kFloat:
+      index = add_value(0.0);
+      break;
+    case ir::ValueKind::kBool:
+      index = add_value(false);
+      break;
+  }
+  frame.indices[id] = index;
+  return index;
+}
+
+void MethodEmitter::emit_nodes(Frame& frame) {
+  for (const ir::Node& node : frame.graph->nodes) emit_node(frame, node);
+}
+
+void MethodEmitter::emit_node(Frame& frame, const ir::Node& node) {
+  const ir::Op& op = module_.op(node);
+  if (op.name == "higher_order.cond.default") return emit_cond(frame, node);
+  if (op.schema == nullptr) return fault(node, "this higher-order op cannot be written yet");
+  if (op.name == "aten.item.default" || op.name == "aten._local_scalar_dense.default") {
+    return emit_number_op(frame, node, "aten::_local_scalar_dense", "");
+  }
+  if (op.schema->op_namespace() == "executorch_prim" || op.name == "aten.sym_size.int" ||
+      op.name == "aten.sym_numel.default") {
+    const Name name = file_name(op.name);
+    return emit_number_op(frame, node, name.name, name.overload);
+  }
+  const ops::Schema* out = op.schema->out_variant();
+  if (out == nullptr) return fault(node, "no variant that writes into given tensors");
+  emit_kernel(frame, node, *out);
+}
+
+// An op on numbers: arguments in order, then the result.
+void MethodEmitter::emit_number_op(Frame& frame, const ir::Node& node, std::string_view name,
+                                   std::string_view overload) {
+  std::vector<ValueIndex> args;
+  for (uint32_t i = 0; i < node.args.size(); ++i) {
+    const ops::Type type = module_.op(node).schema->argument(i).type;
+    args.push_back(argument(frame, node.args[i], &type));
+  }
+  for (const ir::ValueId id : node.outputs) args.push_back(define(frame, id));
+  call(name, overload, std::move(args));
+}
+
+void MethodEmitter::emit_kernel(Frame& frame, const ir::Node& node, const ops::Schema& out) {
+  const Name name = file_name(out.name());
+  if (has_kernel_ && !has_kernel_(name.name, name.overload)) {
+    return fault(node, "no kernel " + name.name + (name.overload.empty() ? "" : "." + name.overload));
+  }
+  std::vector<ValueIndex> results;
+  for (const ir::ValueId id : node.outputs) results.push_back(define(frame, id));
+  const ops::Schema& schema = *module_.op(node).schema;
+  std::vector<ValueIndex> args;
+  size_t next_result = 0;
+  for (uint32_t i = 0; i < out.argument_count(); ++i) {
+    const ops::Argument row = out.argument(i);
+    if (row.is_out && row.type.is_list) {
+      args.push_back(add_value(format::TensorListSpec{results}));
+    } else if (row.is_out) {
+      if (next_result == results.size()) return fault(node, "fewer results than its out variant");
+      args.push_back(results[next_result++]);
+    } else {
+      const int position = schema.find_argument(row.name);
+      if (position < 0) return fault(node, "its out variant needs '" + std::string(row.name) + "'");
+      args.push_back(argument(frame, node.args[static_cast<size_t>(position)], &row.type));
+    }
+  }
+  // The returned values follow: one, or a list of them.
+  const bool is_list = schema.result_count() == 1 && schema.result(0).type.is_list;
+  args.push_back(results.size() == 1 && !is_list ? results[0] : add_value(format::TensorListSpec{results}));
+  for (const ValueIndex result : results) use(result);
+  call(name.name, name.overload, std::move(args));
+}
+
+MethodEmitter::ValueIndex MethodEmitter::tensor_list(const Frame& frame, const ir::ValueList& list,
+                                                     bool is_optional) {
+  std::vector<int32_t> items;
+  for (const ir::ValueId id : list.ids) {
+    items.push_back(id == ir::kNoValue ? -1 : frame.indices[id]);
+    if (id != ir::kNoValue) use(items.back());
+  }
+  if (is_optional) return add_value(format::OptionalTensorListSpec{std::move(items)});
+  return add_value(format::TensorListSpec{std::move(items)});
+}
+
+MethodEmitter::ValueIndex MethodEmitter::argument(const Frame& frame, const ir::Argument& item,
+                                                  const ops::Type* type) {
+  const bool wants_float = type != nullptr && type->base == ops::BaseType::kFloat;
+  if (const auto* ref = ir::get_if<ir::ValueRef>(item)) return frame.indices[ref->id];
+  if (const auto* list = ir::get_if<ir::ValueList>(item)) {
+    return tensor_list(frame, *list, type != nullptr && type->has_optional_items);
+  }
+  if (const auto* dim = ir::get_if<ir::Dim>(item)) {
+    if (wants_float && dim->is_static()) return add_value(static_cast<double>(dim->value()));
+    return number(*dim);
+  }
+  if (const auto* value = ir::get_if<double>(item)) return add_value(*value);
+  if (const auto* value = ir::get_if<bool>(item)) return add_value(*value);
+  if (const auto* value = ir::get_if<std::string>(item)) return add_value(*value);
+  if (const auto* dtype = ir::get_if<ir::Dtype>(item)) return add_value(static_cast<int64_t>(*dtype));
+  if (const auto* format = ir::get_if<ir::MemoryFormat>(item))
+    return add_value(static_cast<int64_t>(*format));
+  if (ir::get_if<ir::Layout>(item) != nullptr) return add_value(int64_t{0});
+  if (const auto* dims = ir::get_if<ir::Dims>(item)) {
+    format::IntListSpec ints;
+    if (wants_float) {
+      format::DoubleListSpec floats;
+      for (const ir::Dim dim : *dims) floats.items.push_back(static_cast<double>(dim.value()));
+      return add_value(std::move(floats));
+    }
+    for (const ir::Dim dim : *dims) {
+      ints.items.push_back(number(dim));
+      use(static_cast<ValueIndex>(ints.items.back()));
+    }
+    return add_value(std::move(ints));
+  }
+  if (const auto* floats = ir::get_if<ir::FloatList>(item)) return add_value(format::DoubleListSpec{*floats});
+  if (const auto* bools = ir::get_if<ir::BoolList>(item)) {
+    return add_value(format::BoolListSpec{std::vector<uint8_t>(bools->begin(), bools->end())});
+  }
+  return add_value(std::monostate{});  // none, and a device, which the run time knows itself
+}
+
+MethodEmitter::ValueIndex MethodEmitter::number(ir::Dim dim) {
+  return dim.is_static() ? add_value(dim.value()) : formula(dim);
+}
+
+MethodEmitter::ValueIndex MethodEmitter::prim(std::string_view name, std::vector<ValueIndex> args) {
+  const ValueIndex result = add_value(int64_t{0});
+  args.push_back(result);
+  call("executorch_prim::" + std::string(name), "Scalar", std::move(args));
+  return result;
+}
+
+// Computes a formula with instructions, once on each path: a sum of products.
+MethodEmitter::ValueIndex MethodEmitter::formula(ir::Dim dim) {
+  if (const auto found = known_.find(dim); found != known_.end()) return found->second;
+  const std::vector<ir::SymbolTable::Term> terms = module_.symbols.terms(dim);
+  std::optional<ValueIndex> sum;
+  for (const ir::SymbolTable::Term& term : terms) {
+    std::optional<ValueIndex> product;
+    if (term.factor != 1 || term.atoms.empty()) product = add_value(term.factor);
+    for (const uint32_t part : term.atoms) {
+      const ValueIndex value = atom(module_.symbols.atom(part));
+      product = product ? prim("mul", {*product, value}) : value;
+    }
+    sum = sum ? prim("add", {*sum, *product}) : *product;
+  }
+  known_.emplace(dim, *sum);
+  return *sum;
+}
+
+MethodEmitter::ValueIndex MethodEmitter::atom(const ir::SymbolTable::Atom& atom) {
+  using Kind = ir::SymbolTable::AtomKind;
+  if (atom.kind != Kind::kSymbol) {
+    const ValueIndex a = number(atom.a), b = number(atom.b);
+    const std::string_view name = atom.kind == Kind::kFloorDiv ? "floordiv"
+                                  : atom.kind == Kind::kMod    ? "mod"
+                                  : atom.kind == Kind::kMin    ? "sym_min"
+                                                               : "sym_max";
+    return prim(name, {a, b});
+  }
+  const ir::Dim symbol = module_.symbols.symbol_dim(atom.symbol);
+  if (const auto found = known_.find(symbol); found != known_.end()) return found->second;
+  const auto binder = binders_.find(atom.symbol);
+  if (binder == binders_.end()) {
+    faults_ += (faults_.empty() ? "" : "\n") +
+               ("nothing at run time tells the value of " + module_.symbols.symbol(atom.symbol).name);
+    return 0;
+  }
+  const ValueIndex result = add_value(int64_t{0});
+  const ValueIndex axis = add_value(binder->second.dim);
+  call("aten::sym_size", "int", {binder->second.tensor, axis, result});
+  known_.emplace(symbol, result);
+  return result;
+}
+
+// jump to the other branch when false; one branch, its results moved to the node's; jump to the end; the other branch.
+void MethodEmitter::emit_cond(Frame& frame, const ir::Node& node) {
+  const auto* taken = node.args.size() == 4 ? ir::get_if<ir::GraphRef>(node.args[1]) : nullptr;
+  const auto* other = node.args.size() == 4 ? ir::get_if<ir::GraphRef>(node.args[2]) : nullptr;
+  if (taken == nullptr || other == nullptr) return fault(node, "cond with unusual arguments");
+  std::vector<ValueIndex> results;
+  for (const ir::ValueId id : node.outputs) results.push_back(define(frame, id));
+  const ValueIndex condition = argument(frame, node.args[0], nullptr);
+  use(condition);
+  const size_t first_jump = method_.instructions.size();
+  add_instruction(kJumpFalse, condition, 0, {});
+  emit_branch(frame, node, taken->index, results);
+  const size_t second_jump = method_.instructions.size();
+  add_instruction(kJumpFalse, add_value(false), 0, {});
+  method_.instructions[first_jump].b = static_cast<int32_t>(method_.instructions.size());
+  emit_branch(frame, node, other->index, results);
+  method_.instructions[second_jump].b = static_cast<int32_t>(method_.instructions.size());
+}
+
+void MethodEmitter::emit_branch(Frame& frame, const ir::Node& node, uint32_t graph,
+                                const std::vector<ValueIndex>& results) {
+  // What one branch computed the other cannot use, nor can what follows.
+  const auto known = known_;
+  const auto binders = binders_;
+  Frame inner{&module_.graphs[graph], std::vector<ValueIndex>(module_.graphs[graph].values.size(), -1)};
+  const auto* operands = ir::get_if<ir::ValueList>(node.args[3]);
+  const size_t operand_count = operands == nullptr ? 0 : operands->ids.size();
+  for (size_t i = 0; i < inner.graph->inputs.size(); ++i) {
+    const ir::Input& input = inner.graph->inputs[i];
+    if (i < operand_count) {
+      inner.indices[input.value] = frame.indices[operands->ids[i]];
+    } else if (input.constant != ir::kNone) {
+      // A number that became a constant inside the branch.
+      const ValueIndex index = add_tensor(inner.graph->values[input.value].spec, "'" + input.target + "'");
+      auto& tensor = std::get<format::TensorSpec>(method_.values[static_cast<size_t>(index)]);
+      tensor.data_index = constants_.add(module_.constants[input.constant]);
+      tensor.memory_id = 0;
+      blocks_.pop_back();
+      block_values_.pop_back();
+      block_of_.erase(index);
+      inner.indices[input.value] = index;
+    } else {
+      fault(node, "a branch takes more operands than it is given");
+    }
+  }
+  emit_nodes(inner);
+  for (size_t i = 0; i < inner.graph->outputs.size() && i < results.size(); ++i) {
+    const ValueIndex from = argument(inner, inner.graph->outputs[i].value, nullptr);
+    use(from);
+    use(results[i]);
+    add_instruction(kMove, from, results[i], {});
+    stands_for_[results[i]].push_back(from);
+  }
+  known_ = known;
+  binders_ = binders;
+}
+
+// New contents are copied back at the end, when everything has read the old ones.
+void MethodEmitter::emit_state_updates(Frame& frame) {
+  for (const ir::Output& output : frame.graph->outputs) {
+    if (output.kind != ir::OutputKind::kBufferMutation && output.kind != ir::OutputKind::kInputMutation)
+      continue;
+    const bool is_buffer = output.kind == ir::OutputKind::kBufferMutation;
+    const auto input =
+        std::find_if(frame.graph->inputs.begin(), frame.graph->inputs.end(), [&](const ir::Input& row) {
+          return is_buffer ? row.kind != ir::InputKind::kUser && row.target == output.target
+                           : row.kind == ir::InputKind::kUser &&
+                                 frame.graph->values[row.value].name == output.target;
+        });
+    const auto* value = ir::get_if<ir::ValueRef>(output.value);
+    if (input == frame.graph->inputs.end() || value == nullptr) {
+      faults_ +=
+          (faults_.empty() ? "" : "\n") + ("new contents of '" + output.target + "' have no place to go");
+      continue;
+    }
+    const ValueIndex to = frame.indices[input->value], from = frame.indices[value->id];
+    if (to == from) continue;
+    call("aten::copy_", "", {to, from, add_value(false), to});
+  }
+  // State lives as long as the method.
+  for (const ir::Input& input : frame.graph->inputs) {
+    const auto& value = method_.values[static_cast<size_t>(frame.indices[input.value])];
+    const auto* tensor = std::get_if<format::TensorSpec>(&value);
+    if (tensor != nullptr && tensor->data_index != 0 && tensor->memory_id != 0)
+      use(frame.indices[input.value]);
+  }
+}
+
+void MethodEmitter::emit_outputs(Frame& frame) {
+  for (const ir::Output& output : frame.graph->outputs) {
+    if (output.kind != ir::OutputKind::kUser) continue;
+    method_.outputs.push_back(argument(frame, output.value, nullptr));
+    use(method_.outputs.back());
+  }
+}
+
+void MethodEmitter::place_tensors() {
+  // State must not be overwritten between runs, before its first use either.
+  for (const auto& [value, block] : block_of_) {
+    const auto& tensor = std::get<format::TensorSpec>(method_.values[static_cast<size_t>(value)]);
+    if (tensor.data_index != 0) blocks_[block].last = static_cast<uint32_t>(method_.instructions.size());
+  }
+  plan_ = plan::make_plan(blocks_, kArenaAlignment);
+  for (size_t i = 0; i < blocks_.size(); ++i) {
+    std::get<format::TensorSpec>(method_.values[static_cast<size_t>(block_values_[i])]).memory_offset =
+        plan_.offsets[i];
+  }
+  method_.arena_sizes = {0, static_cast<int64_t>(plan_.arena_nbytes)};
+}
+
+}  // namespace etb::emit

@@ -1,0 +1,87 @@
+// One method of a program: values, instructions and the places of its tensors.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "api/format/program_writer.hpp"
+#include "partitioner_sdk/emit/constant_segment.hpp"
+#include "partitioner_sdk/ir/module.hpp"
+#include "partitioner_sdk/memory_plan/memory_plan.hpp"
+
+namespace etb::emit {
+
+// Whether the run time has a kernel: name "aten::add", overload "out".
+using HasKernel = std::function<bool(std::string_view name, std::string_view overload)>;
+
+class MethodEmitter {
+ public:
+  // `has_kernel` may be empty: then every op of the table counts as there.
+  MethodEmitter(ir::Module& module, DataSegment& constants, DataSegment& states, const HasKernel& has_kernel)
+      : module_(module), constants_(constants), states_(states), has_kernel_(has_kernel) {}
+
+  // The error lists every node that cannot be written, with its source.
+  [[nodiscard]] Result<format::MethodSpec> run();
+  const plan::Plan& memory_plan() const { return plan_; }
+
+ private:
+  using ValueIndex = int32_t;
+  // Where the numbers of a graph's values went. Branches have their own.
+  struct Frame {
+    const ir::Graph* graph = nullptr;
+    std::vector<ValueIndex> indices;
+  };
+  struct Binder {  // where a symbol's value can be read: a size of a tensor
+    ValueIndex tensor;
+    int64_t dim;
+  };
+
+  void fault(const ir::Node& node, const std::string& why);
+  ValueIndex add_value(format::ValueSpec value);
+  ValueIndex add_tensor(const ir::TensorSpec& spec, const std::string& who);
+  void use(ValueIndex value);
+  void emit_inputs(Frame& frame);
+  void emit_nodes(Frame& frame);
+  void emit_node(Frame& frame, const ir::Node& node);
+  void emit_kernel(Frame& frame, const ir::Node& node, const ops::Schema& out);
+  void emit_number_op(Frame& frame, const ir::Node& node, std::string_view name, std::string_view overload);
+  void emit_cond(Frame& frame, const ir::Node& node);
+  void emit_branch(Frame& frame, const ir::Node& node, uint32_t graph,
+                   const std::vector<ValueIndex>& results);
+  void emit_outputs(Frame& frame);
+  void emit_state_updates(Frame& frame);
+  ValueIndex define(Frame& frame, ir::ValueId id);
+  void bind_symbols(const ir::TensorSpec& spec, ValueIndex tensor);
+  ValueIndex argument(const Frame& frame, const ir::Argument& argument, const ops::Type* type);
+  ValueIndex tensor_list(const Frame& frame, const ir::ValueList& list, bool is_optional);
+  ValueIndex number(ir::Dim dim);
+  ValueIndex formula(ir::Dim dim);
+  ValueIndex atom(const ir::SymbolTable::Atom& atom);
+  ValueIndex prim(std::string_view name, std::vector<ValueIndex> args);
+  void call(std::string_view name, std::string_view overload, std::vector<ValueIndex> args);
+  void add_instruction(uint8_t kind, int32_t a, int32_t b, std::vector<ValueIndex> args);
+  void place_tensors();
+
+  ir::Module& module_;
+  DataSegment& constants_;
+  DataSegment& states_;
+  const HasKernel& has_kernel_;
+  format::MethodSpec method_;
+  plan::Plan plan_;
+  std::string faults_;
+
+  // Planned tensors: block i belongs to value block_values_[i].
+  std::vector<plan::Block> blocks_;
+  std::vector<ValueIndex> block_values_;
+  std::map<ValueIndex, size_t> block_of_;
+  // A value that stands for others (results of branches) keeps these alive.
+  std::map<ValueIndex, std::vector<ValueIndex>> stands_for_;
+  std::map<std::pair<std::string, std::string>, int32_t> operators_;
+  std::map<ir::Dim, ValueIndex> known_;  // numbers computed so far on this path
+  std::map<uint32_t, Binder> binders_;   // by symbol
+};
+
+}  // namespace etb::emit

@@ -1,0 +1,163 @@
+#include "partitioner_sdk/memory_plan/memory_plan.hpp"
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+
+namespace etb::plan {
+
+namespace {
+
+uint64_t align_up(uint64_t value, uint64_t alignment) {
+  return (value + alignment - 1) / alignment * alignment;
+}
+
+uint32_t step_count(std::span<const Block> blocks) {
+  uint32_t count = 0;
+  for (const Block& block : blocks) count = std::max(count, block.last + 1);
+  return count;
+}
+
+uint64_t most_live(std::span<const Block> blocks, uint64_t alignment) {
+  std::vector<int64_t> change(size_t{step_count(blocks)} + 1, 0);
+  for (const Block& block : blocks) {
+    const auto nbytes = static_cast<int64_t>(align_up(block.nbytes, alignment));
+    change[block.first] += nbytes;
+    change[size_t{block.last} + 1] -= nbytes;
+  }
+  int64_t live = 0, most = 0;
+  for (const int64_t step : change) {
+    live += step;
+    most = std::max(most, live);
+  }
+  return static_cast<uint64_t>(most);
+}
+
+// Finds the placed blocks that live at the same time as another: those that live in its first step, and those that begin later
+// in it. Costs what lives there, not what the whole arena holds.
+class Neighbours {
+ public:
+  explicit Neighbours(uint32_t steps) : live_(steps), starts_(steps) {}
+  void add(const Block& block, uint32_t index) {
+    for (uint32_t step = block.first; step <= block.last; ++step) live_[step].push_back(index);
+    starts_[block.first].push_back(index);
+  }
+  void collect(const Block& block, std::vector<uint32_t>& out) const {
+    out = live_[block.first];
+    for (uint32_t step = block.first + 1; step <= block.last; ++step) {
+      out.insert(out.end(), starts_[step].begin(), starts_[step].end());
+    }
+  }
+
+ private:
+  std::vector<std::vector<uint32_t>> live_, starts_;
+};
+
+// The smallest gap between its neighbours that holds the block, else behind them all.
+uint64_t best_gap(std::vector<std::pair<uint64_t, uint64_t>>& taken, uint64_t nbytes) {
+  std::sort(taken.begin(), taken.end());
+  uint64_t end = 0, best = 0, best_nbytes = UINT64_MAX;
+  for (const auto& [from, to] : taken) {
+    if (from > end && from - end >= nbytes && from - end < best_nbytes) {
+      best = end;
+      best_nbytes = from - end;
+    }
+    end = std::max(end, to);
+  }
+  return best_nbytes == UINT64_MAX ? end : best;
+}
+
+// Blocks in the given order, each in the best gap.
+std::vector<uint64_t> place(std::span<const Block> blocks, const std::vector<uint32_t>& order,
+                            uint64_t alignment) {
+  Neighbours neighbours(step_count(blocks));
+  std::vector<uint64_t> offsets(blocks.size(), 0);
+  std::vector<uint32_t> near;
+  std::vector<std::pair<uint64_t, uint64_t>> taken;
+  for (const uint32_t index : order) {
+    if (blocks[index].nbytes == 0) continue;
+    neighbours.collect(blocks[index], near);
+    taken.clear();
+    for (const uint32_t other : near) {
+      taken.emplace_back(offsets[other], offsets[other] + align_up(blocks[other].nbytes, alignment));
+    }
+    offsets[index] = best_gap(taken, align_up(blocks[index].nbytes, alignment));
+    neighbours.add(blocks[index], index);
+  }
+  return offsets;
+}
+
+uint64_t arena_of(std::span<const Block> blocks, const std::vector<uint64_t>& offsets, uint64_t alignment) {
+  uint64_t end = 0;
+  for (size_t i = 0; i < blocks.size(); ++i)
+    end = std::max(end, offsets[i] + align_up(blocks[i].nbytes, alignment));
+  return end;
+}
+
+}  // namespace
+
+Plan make_plan(std::span<const Block> blocks, uint64_t alignment) {
+  std::vector<uint32_t> by_size(blocks.size());
+  std::iota(by_size.begin(), by_size.end(), 0u);
+  std::vector<uint32_t> by_time = by_size, by_life = by_size;
+  const auto life = [&](uint32_t i) { return blocks[i].last - blocks[i].first; };
+  std::stable_sort(by_size.begin(), by_size.end(),
+                   [&](uint32_t a, uint32_t b) { return blocks[a].nbytes > blocks[b].nbytes; });
+  std::stable_sort(by_time.begin(), by_time.end(),
+                   [&](uint32_t a, uint32_t b) { return blocks[a].first < blocks[b].first; });
+  std::stable_sort(by_life.begin(), by_life.end(), [&](uint32_t a, uint32_t b) { return life(a) > life(b); });
+  Plan best;
+  best.lower_bound_nbytes = most_live(blocks, alignment);
+  best.arena_nbytes = UINT64_MAX;
+  // Large blocks first is nearly always best; the others win on chains of growing or of very unequal lives.
+  for (const auto* order : {&by_size, &by_time, &by_life}) {
+    std::vector<uint64_t> offsets = place(blocks, *order, alignment);
+    const uint64_t nbytes = arena_of(blocks, offsets, alignment);
+    if (nbytes < best.arena_nbytes) {
+      best.arena_nbytes = nbytes;
+      best.offsets = std::move(offsets);
+    }
+    if (best.arena_nbytes == best.lower_bound_nbytes) break;
+  }
+  return best;
+}
+
+Status verify_plan(std::span<const Block> blocks, const Plan& plan, uint64_t alignment) {
+  const auto fail = [](const std::string& why) { return make_error(Code::INTERNAL, "memory plan: " + why); };
+  if (plan.offsets.size() != blocks.size()) return fail("not one offset a block");
+  const uint32_t steps = step_count(blocks);
+  std::vector<std::vector<uint32_t>> starts(steps), ends(steps);
+  for (uint32_t i = 0; i < blocks.size(); ++i) {
+    if (plan.offsets[i] % alignment != 0) return fail("block " + std::to_string(i) + " is not aligned");
+    if (plan.offsets[i] > plan.arena_nbytes || blocks[i].nbytes > plan.arena_nbytes - plan.offsets[i]) {
+      return fail("block " + std::to_string(i) + " reaches outside the arena");
+    }
+    if (blocks[i].nbytes == 0) continue;
+    starts[blocks[i].first].push_back(i);
+    ends[blocks[i].last].push_back(i);
+  }
+  // Blocks that live now, by offset: a new one need only be compared with its two neighbours.
+  std::map<uint64_t, uint32_t> live;
+  for (uint32_t step = 0; step < steps; ++step) {
+    for (const uint32_t index : starts[step]) {
+      const auto [at, is_new] = live.emplace(plan.offsets[index], index);
+      const auto clashes = [&](uint32_t low, uint32_t high) {
+        return plan.offsets[low] + blocks[low].nbytes > plan.offsets[high];
+      };
+      uint32_t other = index;
+      if (!is_new) other = at->second;
+      if (is_new && at != live.begin() && clashes(std::prev(at)->second, index))
+        other = std::prev(at)->second;
+      if (is_new && std::next(at) != live.end() && clashes(index, std::next(at)->second))
+        other = std::next(at)->second;
+      if (other != index) {
+        return fail("blocks " + std::to_string(other) + " and " + std::to_string(index) +
+                    " overlap in step " + std::to_string(step));
+      }
+    }
+    for (const uint32_t index : ends[step]) live.erase(plan.offsets[index]);
+  }
+  return {};
+}
+
+}  // namespace etb::plan

@@ -1,0 +1,34 @@
+// Places of tensors in one arena, so that tensors that live at the same time do not overlap.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "etb/cpp/result.hpp"
+
+namespace etb::plan {
+
+// A block of memory that is needed in the steps first to last, both included.
+struct Block {
+  uint64_t nbytes = 0;
+  uint32_t first = 0;
+  uint32_t last = 0;
+};
+
+struct Plan {
+  std::vector<uint64_t> offsets;  // one a block, multiples of the alignment
+  uint64_t arena_nbytes = 0;
+  // What every plan needs: the most bytes that live in one step. A plan of this size is the best there is.
+  uint64_t lower_bound_nbytes = 0;
+};
+
+// Steps count from 0; first <= last.
+Plan make_plan(std::span<const Block> blocks, uint64_t alignment);
+
+// That no two blocks of a step overlap, that offsets are aligned and the arena holds all. The error names the first two blocks
+// that do not fit together.
+[[nodiscard]] Status verify_plan(std::span<const Block> blocks, const Plan& plan, uint64_t alignment);
+
+}  // namespace etb::plan

@@ -1,0 +1,79 @@
+#include "partitioner_sdk/memory_plan/memory_plan.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <random>
+
+namespace etb::plan {
+namespace {
+
+constexpr uint64_t kAlignment = 16;
+
+Plan good_plan(const std::vector<Block>& blocks) {
+  const Plan plan = make_plan(blocks, kAlignment);
+  const Status status = verify_plan(blocks, plan, kAlignment);
+  EXPECT_TRUE(status) << status.error().message;
+  EXPECT_GE(plan.arena_nbytes, plan.lower_bound_nbytes);
+  return plan;
+}
+
+TEST(MemoryPlan, ChainsReuseMemory) {
+  std::vector<Block> blocks;
+  for (uint32_t i = 0; i < 50; ++i) blocks.push_back({1000, i, i + 1});
+  const Plan plan = good_plan(blocks);
+  EXPECT_EQ(plan.arena_nbytes, 2u * 1008);
+  EXPECT_EQ(plan.lower_bound_nbytes, 2u * 1008);
+}
+
+TEST(MemoryPlan, EmptyBlocksAndNoBlocks) {
+  EXPECT_EQ(good_plan({}).arena_nbytes, 0u);
+  EXPECT_EQ(good_plan({{0, 0, 3}, {5, 1, 2}, {0, 2, 2}}).arena_nbytes, 16u);
+}
+
+TEST(MemoryPlan, FillsAGapThatFits) {
+  // A long small block beside short large ones: the gap behind the small one is used.
+  const Plan plan = good_plan({{16, 0, 9}, {160, 0, 1}, {160, 2, 3}, {80, 4, 5}, {80, 4, 5}});
+  EXPECT_EQ(plan.arena_nbytes, plan.lower_bound_nbytes);
+}
+
+TEST(MemoryPlan, RandomBlocksNeverOverlapAndStayNearTheBound) {
+  const unsigned seed = 20261121;
+  SCOPED_TRACE(seed);
+  std::mt19937 random(seed);
+  for (int round = 0; round < 200; ++round) {
+    std::vector<Block> blocks(1 + random() % 60);
+    for (Block& block : blocks) {
+      block.nbytes = random() % 3000;
+      block.first = static_cast<uint32_t>(random() % 40);
+      block.last = block.first + static_cast<uint32_t>(random() % 6);
+    }
+    const Plan plan = good_plan(blocks);
+    EXPECT_LE(plan.arena_nbytes, plan.lower_bound_nbytes * 2);
+  }
+}
+
+TEST(MemoryPlan, AHundredThousandBlocksTakeLittleTime) {
+  std::vector<Block> blocks;
+  for (uint32_t i = 0; i < 100000; ++i) blocks.push_back({64 + i % 7 * 100, i, i + 1 + i % 5});
+  good_plan(blocks);
+}
+
+TEST(MemoryPlan, TheVerifierFindsWhatIsWrong) {
+  const std::vector<Block> blocks = {{32, 0, 2}, {32, 1, 3}, {32, 3, 4}};
+  const auto message = [&](std::vector<uint64_t> offsets, uint64_t arena) {
+    const Status status = verify_plan(blocks, {std::move(offsets), arena, 0}, kAlignment);
+    return status ? "" : status.error().message;
+  };
+  using ::testing::HasSubstr;
+  EXPECT_EQ(message({0, 32, 0}, 64), "");
+  EXPECT_THAT(message({0, 16, 0}, 64), HasSubstr("blocks 0 and 1 overlap in step 1"));
+  EXPECT_THAT(message({0, 0, 32}, 64), HasSubstr("blocks 0 and 1 overlap"));
+  EXPECT_THAT(message({32, 16, 64}, 96), HasSubstr("blocks 0 and 1 overlap"));
+  EXPECT_THAT(message({0, 32, 8}, 64), HasSubstr("not aligned"));
+  EXPECT_THAT(message({0, 32, 0}, 48), HasSubstr("outside"));
+  EXPECT_THAT(message({0, 32}, 64), HasSubstr("not one offset"));
+}
+
+}  // namespace
+}  // namespace etb::plan

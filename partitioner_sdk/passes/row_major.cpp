@@ -1,0 +1,105 @@
+#include "partitioner_sdk/passes/row_major.hpp"
+
+#include <cstring>
+
+#include "partitioner_sdk/passes/builder.hpp"
+
+namespace etb::passes {
+
+namespace {
+
+// The elements in logical order.
+std::vector<std::byte> dense_bytes(const ir::Constant& constant) {
+  const size_t item = ops::element_nbytes(constant.dtype);
+  std::vector<std::byte> out(constant.numel() * item);
+  std::vector<int64_t> index(constant.sizes.size(), 0);
+  int64_t at = constant.offset;
+  for (size_t to = 0; to < out.size(); to += item) {
+    std::memcpy(out.data() + to, constant.storage.data() + static_cast<size_t>(at) * item, item);
+    for (size_t d = index.size(); d-- > 0;) {
+      at += constant.strides[d];
+      if (++index[d] < constant.sizes[d]) break;
+      at -= constant.strides[d] * constant.sizes[d];
+      index[d] = 0;
+    }
+  }
+  return out;
+}
+
+bool rewrite_constants(ir::Module& module) {
+  bool is_changed = false;
+  for (size_t i = 0; i < module.constants.size(); ++i) {
+    if (module.constants[i].is_contiguous()) continue;
+    const ir::Constant old = module.constants[i];
+    const uint32_t added = module.add_constant(old.name, old.dtype, old.sizes, dense_bytes(old));
+    module.constants[i] = std::move(module.constants[added]);
+    module.constants.pop_back();
+    is_changed = true;
+  }
+  return is_changed;
+}
+
+// Names row-major order in every op that names one.
+bool rewrite_dim_orders(ir::Module& module, ir::Graph& graph) {
+  bool is_changed = false;
+  for (ir::Node& node : graph.nodes) {
+    const ops::Schema* schema = module.op(node).schema;
+    const int position = schema == nullptr ? -1 : schema->find_argument("dim_order");
+    if (position < 0) continue;
+    auto* order = std::get_if<Dims>(&node.args[static_cast<size_t>(position)]);
+    if (order == nullptr) continue;
+    Dims plain;
+    for (size_t i = 0; i < order->size(); ++i) plain.emplace_back(static_cast<int64_t>(i));
+    if (*order == plain) continue;
+    *order = std::move(plain);
+    is_changed = true;
+  }
+  return is_changed;
+}
+
+Dims plain_order(size_t rank) {
+  Dims order;
+  for (size_t i = 0; i < rank; ++i) order.emplace_back(static_cast<int64_t>(i));
+  return order;
+}
+
+// Copies the caller's tensors of another order; other inputs of the graph only change their strides.
+bool convert_inputs(Builder& b, bool is_method) {
+  bool is_changed = false;
+  for (const ir::Input& input : b.graph().inputs) {
+    ir::Value& value = b.graph().values[input.value];
+    if (value.kind != ir::ValueKind::kTensor || ir::is_contiguous(b.symbols(), value.spec)) continue;
+    is_changed = true;
+    if (!is_method || input.kind != ir::InputKind::kUser) {
+      value.spec.strides = ir::contiguous_strides(b.symbols(), value.spec.sizes);
+      continue;
+    }
+    const Dims order = plain_order(value.spec.rank());
+    const ValueId copy =
+        b.call("dim_order_ops._clone_dim_order.default", {ValueRef{input.value}}, {{"dim_order", order}});
+    b.replace(input.value, copy);
+  }
+  return is_changed;
+}
+
+}  // namespace
+
+Result<bool> make_row_major(ir::Module& module) {
+  bool is_changed = rewrite_constants(module);
+  for (size_t i = 0; i < module.graphs.size(); ++i) {
+    ir::Graph& graph = module.graphs[i];
+    PlainBuilder b(module, graph);
+    const bool has_other_inputs = convert_inputs(b, i == 0);
+    for (ir::Node& node : b.take_old_nodes()) {
+      b.substitute(node);
+      b.keep(std::move(node));
+    }
+    ETB_TRY(b.finish());
+    const bool has_other_orders = rewrite_dim_orders(module, graph);
+    if (has_other_inputs || has_other_orders) infer::relayout(module, graph);
+    is_changed |= has_other_inputs || has_other_orders;
+  }
+  return is_changed;
+}
+
+}  // namespace etb::passes

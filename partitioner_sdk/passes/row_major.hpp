@@ -1,0 +1,11 @@
+// Makes every tensor inside the graph row-major, which is what the portable kernels take: inputs of another order are copied
+// once at the border, constants are written out anew.
+#pragma once
+
+#include "partitioner_sdk/ir/module.hpp"
+
+namespace etb::passes {
+
+[[nodiscard]] Result<bool> make_row_major(ir::Module& module);
+
+}  // namespace etb::passes

@@ -1,0 +1,129 @@
+// `etbackend compile MODEL.pt2 -o PROGRAM.pte`: from a torch.export archive to a program on portable kernels.
+#include <fmt/format.h>
+
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <map>
+
+#include "host/kernels/portable.hpp"
+#include "partitioner_sdk/emit/emit.hpp"
+#include "partitioner_sdk/import/import.hpp"
+#include "partitioner_sdk/ir/text.hpp"
+#include "partitioner_sdk/passes/pipeline.hpp"
+#include "tools/command.hpp"
+
+namespace etb::tools {
+
+namespace {
+
+struct Options {
+  std::string input;
+  std::vector<std::string> methods;  // NAME=FILE.pt2
+  std::string model;
+  std::string output;
+  std::vector<std::string> dump_after;
+  bool ignores_missing_kernels = false;
+  bool times = false;
+};
+
+// Milliseconds that each step took, in order.
+class Stopwatch {
+ public:
+  void lap(std::string step) {
+    const auto now = std::chrono::steady_clock::now();
+    laps_.emplace_back(std::move(step), std::chrono::duration<double, std::milli>(now - last_).count());
+    last_ = now;
+  }
+  void print(std::ostream& out) const {
+    for (const auto& [step, ms] : laps_) out << fmt::format("{:>10.2f} ms  {}\n", ms, step);
+  }
+
+ private:
+  std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
+  std::vector<std::pair<std::string, double>> laps_;
+};
+
+// Method name and file of each method to compile.
+Result<std::vector<std::pair<std::string, std::string>>> list_methods(const Options& options) {
+  std::vector<std::pair<std::string, std::string>> out;
+  if (!options.input.empty()) out.emplace_back("forward", options.input);
+  for (const std::string& text : options.methods) {
+    const size_t equals = text.find('=');
+    if (equals == 0 || equals == std::string::npos) {
+      return make_error(Code::INVALID_ARGUMENT, "--method '" + text + "', expected NAME=FILE.pt2");
+    }
+    out.emplace_back(text.substr(0, equals), text.substr(equals + 1));
+  }
+  if (out.empty()) return make_error(Code::INVALID_ARGUMENT, "no model: give MODEL.pt2 or --method NAME=FILE.pt2");
+  return out;
+}
+
+Result<ir::Module> compile_method(const Options& options, const std::string& name, const std::string& path,
+                                  std::ostream& out, Stopwatch& watch) {
+  ETB_ASSIGN(ir::Module module, pt2::import_archive(path, {options.model}));
+  module.name = name;
+  watch.lap("import");
+  passes::PipelineOptions pipeline;
+  pipeline.after_pass = [&](std::string_view pass, ir::Module& now) {
+    watch.lap(std::string(pass));
+    for (const std::string& wanted : options.dump_after) {
+      if (wanted != pass && wanted != "all") continue;
+      out << "# after " << pass << "\n" << ir::print(now, {.has_sources = true}) << "\n";
+    }
+  };
+  for (const std::string& wanted : options.dump_after) {
+    if (wanted == "import" || wanted == "all") out << "# after import\n" << ir::print(module, {.has_sources = true}) << "\n";
+  }
+  ETB_TRY(passes::to_edge(module, pipeline));
+  ETB_TRY(passes::to_portable(module, pipeline));
+  return module;
+}
+
+Result<ExitCode> run(const Options& options, Session& session) {
+  Stopwatch watch;
+  std::vector<ir::Module> modules;
+  ETB_ASSIGN(const auto methods, list_methods(options));
+  for (const auto& [name, path] : methods) {
+    ETB_ASSIGN(ir::Module module, compile_method(options, name, path, session.out, watch));
+    modules.push_back(std::move(module));
+  }
+  host::KernelRegistry kernels;
+  if (host::add_portable_kernels(kernels) != ETB_OK) return make_error(Code::INTERNAL, "portable kernels clash");
+  emit::EmitOptions emit_options;
+  if (!options.ignores_missing_kernels) {
+    emit_options.has_kernel = [&](std::string_view name, std::string_view overload) { return kernels.has_op(name, overload); };
+  }
+  ETB_ASSIGN(const emit::Program program, emit::emit(modules, emit_options));
+  watch.lap("emit");
+  const std::string output =
+      options.output.empty() ? std::filesystem::path(methods[0].second).replace_extension(".pte").string() : options.output;
+  ETB_TRY(emit::write_file(program, output));
+  watch.lap("write");
+  for (const emit::MethodReport& method : program.methods) {
+    session.out << fmt::format("{}: {} instructions, arena {} bytes (no plan needs less than {})\n", method.name,
+                               method.instruction_count, method.arena_nbytes, method.arena_lower_bound_nbytes);
+  }
+  session.out << fmt::format("wrote {} ({} bytes)\n", output, std::filesystem::file_size(output));
+  if (options.times) watch.print(session.out);
+  return ExitCode::OK;
+}
+
+}  // namespace
+
+void register_compile(CLI::App& app, Session& session) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand("compile", "Makes a program (.pte) from a torch.export archive (.pt2)");
+  command->add_option("MODEL", options->input, "Archive that torch.export.save wrote; becomes method 'forward'");
+  command->add_option("-o,--output", options->output, "Program to write; by default MODEL with .pte");
+  command->add_option("--method", options->methods, "NAME=FILE.pt2: one method of several; may be repeated");
+  command->add_option("--model", options->model, "Which model of an archive that holds several");
+  command->add_option("--dump-after", options->dump_after,
+                      "Print the graph after a pass: import, functionalize, decompose, ..., or all");
+  command->add_flag("--allow-missing-kernels", options->ignores_missing_kernels,
+                    "Write ops that this build has no kernel for; another run time may");
+  command->add_flag("--times", options->times, "Print what each step took");
+  run_as(command, session, [options, &session]() -> Result<ExitCode> { return run(*options, session); });
+}
+
+}  // namespace etb::tools
