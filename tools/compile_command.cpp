@@ -55,7 +55,8 @@ Result<std::vector<std::pair<std::string, std::string>>> list_methods(const Opti
     }
     out.emplace_back(text.substr(0, equals), text.substr(equals + 1));
   }
-  if (out.empty()) return make_error(Code::INVALID_ARGUMENT, "no model: give MODEL.pt2 or --method NAME=FILE.pt2");
+  if (out.empty())
+    return make_error(Code::INVALID_ARGUMENT, "no model: give MODEL.pt2 or --method NAME=FILE.pt2");
   return out;
 }
 
@@ -73,7 +74,8 @@ Result<ir::Module> compile_method(const Options& options, const std::string& nam
     }
   };
   for (const std::string& wanted : options.dump_after) {
-    if (wanted == "import" || wanted == "all") out << "# after import\n" << ir::print(module, {.has_sources = true}) << "\n";
+    if (wanted == "import" || wanted == "all")
+      out << "# after import\n" << ir::print(module, {.has_sources = true}) << "\n";
   }
   ETB_TRY(passes::to_edge(module, pipeline));
   ETB_TRY(passes::to_portable(module, pipeline));
@@ -89,20 +91,25 @@ Result<ExitCode> run(const Options& options, Session& session) {
     modules.push_back(std::move(module));
   }
   host::KernelRegistry kernels;
-  if (host::add_portable_kernels(kernels) != ETB_OK) return make_error(Code::INTERNAL, "portable kernels clash");
+  if (host::add_portable_kernels(kernels) != ETB_OK)
+    return make_error(Code::INTERNAL, "portable kernels clash");
   emit::EmitOptions emit_options;
   if (!options.ignores_missing_kernels) {
-    emit_options.has_kernel = [&](std::string_view name, std::string_view overload) { return kernels.has_op(name, overload); };
+    emit_options.has_kernel = [&](std::string_view name, std::string_view overload) {
+      return kernels.has_op(name, overload);
+    };
   }
   ETB_ASSIGN(const emit::Program program, emit::emit(modules, emit_options));
   watch.lap("emit");
-  const std::string output =
-      options.output.empty() ? std::filesystem::path(methods[0].second).replace_extension(".pte").string() : options.output;
+  const std::string output = options.output.empty()
+                                 ? std::filesystem::path(methods[0].second).replace_extension(".pte").string()
+                                 : options.output;
   ETB_TRY(emit::write_file(program, output));
   watch.lap("write");
   for (const emit::MethodReport& method : program.methods) {
-    session.out << fmt::format("{}: {} instructions, arena {} bytes (no plan needs less than {})\n", method.name,
-                               method.instruction_count, method.arena_nbytes, method.arena_lower_bound_nbytes);
+    session.out << fmt::format("{}: {} instructions, arena {} bytes (no plan needs less than {})\n",
+                               method.name, method.instruction_count, method.arena_nbytes,
+                               method.arena_lower_bound_nbytes);
   }
   session.out << fmt::format("wrote {} ({} bytes)\n", output, std::filesystem::file_size(output));
   if (options.times) watch.print(session.out);
@@ -113,8 +120,10 @@ Result<ExitCode> run(const Options& options, Session& session) {
 
 void register_compile(CLI::App& app, Session& session) {
   auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand("compile", "Makes a program (.pte) from a torch.export archive (.pt2)");
-  command->add_option("MODEL", options->input, "Archive that torch.export.save wrote; becomes method 'forward'");
+  CLI::App* command =
+      app.add_subcommand("compile", "Makes a program (.pte) from a torch.export archive (.pt2)");
+  command->add_option("MODEL", options->input,
+                      "Archive that torch.export.save wrote; becomes method 'forward'");
   command->add_option("-o,--output", options->output, "Program to write; by default MODEL with .pte");
   command->add_option("--method", options->methods, "NAME=FILE.pt2: one method of several; may be repeated");
   command->add_option("--model", options->model, "Which model of an archive that holds several");

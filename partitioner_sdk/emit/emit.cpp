@@ -19,19 +19,17 @@ Result<Program> emit(std::span<ir::Module> methods, const EmitOptions& options) 
                                emitter.memory_plan().lower_bound_nbytes, method->instructions.size()});
     program.parts.methods.push_back(*std::move(method));
   }
-  program.parts.constant_offsets = {};
-  if (!constants.is_empty()) {
-    program.parts.constant_segment = static_cast<uint32_t>(program.segments.size());
-    program.parts.constant_offsets = constants.offsets();
-    program.parts.segment_nbytes.push_back(constants.nbytes());
-    program.segments.push_back(constants.pieces());
-  }
+  // The official run time wants a constant segment even where there are no constants; such a file has no extended header.
+  program.parts.constant_offsets = constants.offsets();
+  program.parts.segment_nbytes.push_back(constants.nbytes());
+  program.segments.push_back(constants.pieces());
   if (!states.is_empty()) {
     program.parts.mutable_segment = static_cast<uint32_t>(program.segments.size());
     program.parts.mutable_offsets = states.offsets();
     program.parts.segment_nbytes.push_back(states.nbytes());
     program.segments.push_back(states.pieces());
   }
+  if (constants.nbytes() + states.nbytes() == 0) program.parts.header_length = 0;
   return program;
 }
 

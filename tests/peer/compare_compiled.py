@@ -1,0 +1,97 @@
+#!/usr/bin/env python3
+"""Compiles archives with etbackend and runs the programs here and on the official runtime.
+
+usage: compare_compiled.py ETBACKEND ARCHIVE_DIR [NAME ...]
+
+Every NAME.pt2 in ARCHIVE_DIR with NAME.in.I.npy and NAME.out.I.npy (make_archives.py writes them) is compiled; both runtimes
+must give PyTorch's results. Needs numpy, torch and executorch. Exits with 1 when something differs.
+"""
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+import numpy as np
+import torch
+
+try:
+    from executorch.runtime import Runtime
+except ImportError:
+    Runtime = None
+
+TOLERANCE = 1e-5
+
+
+def load_arrays(folder, name, kind):
+    arrays = []
+    while (folder / f"{name}.{kind}.{len(arrays)}.npy").exists():
+        arrays.append(np.load(folder / f"{name}.{kind}.{len(arrays)}.npy"))
+    return arrays
+
+
+def run_here(etbackend, program, folder, name, count, out):
+    inputs = [str(folder / f"{name}.in.{i}.npy") for i in range(count)]
+    command = [etbackend, "run", str(program), "--output-dir", str(out)]
+    for path in inputs:
+        command += ["--input", path]
+    subprocess.run(command, check=True, capture_output=True, text=True)
+    return [np.load(path) for path in sorted(out.glob("*.npy"), key=lambda p: int(p.stem))]
+
+
+def run_there(program, inputs, name):
+    method = Runtime.get().load_program(str(program)).load_method("forward")
+    tensors = [torch.from_numpy(x) for x in inputs]
+    if name.startswith("channels_last"):  # a .npy file is row-major, and the official runtime copies bytes as they lie
+        tensors = [x.contiguous(memory_format=torch.channels_last) for x in tensors]
+    return [value.numpy() for value in method.execute(tensors)]
+
+
+def difference(got, wanted):
+    if len(got) != len(wanted):
+        return f"{len(got)} outputs, expected {len(wanted)}"
+    for i, (a, b) in enumerate(zip(got, wanted)):
+        if a.shape != b.shape or a.dtype != b.dtype:
+            return f"output {i} is {a.dtype}{list(a.shape)}, expected {b.dtype}{list(b.shape)}"
+        worst = np.max(np.abs(a.astype(np.float64) - b.astype(np.float64)), initial=0.0)
+        scale = max(1.0, np.max(np.abs(b.astype(np.float64)), initial=0.0))
+        if not worst <= TOLERANCE * scale:
+            return f"output {i} differs by {worst:g}"
+    return None
+
+
+def check(etbackend, folder, name, temporary):
+    program = temporary / f"{name}.pte"
+    compiled = subprocess.run([etbackend, "compile", str(folder / f"{name}.pt2"), "-o", str(program)], capture_output=True, text=True)
+    if compiled.returncode != 0:
+        return [f"compile: {compiled.stderr.strip()}"]
+    inputs, wanted = load_arrays(folder, name, "in"), load_arrays(folder, name, "out")
+    faults = []
+    out = temporary / name
+    out.mkdir()
+    try:
+        faults.append(("here", difference(run_here(etbackend, program, folder, name, len(inputs), out), wanted)))
+    except subprocess.CalledProcessError as error:
+        faults.append(("here", error.stderr.strip()))
+    if Runtime is not None:
+        try:
+            faults.append(("official", difference(run_there(program, inputs, name), wanted)))
+        except RuntimeError as error:
+            faults.append(("official", str(error)))
+    return [f"{where}: {what}" for where, what in faults if what]
+
+
+def main():
+    etbackend, folder = sys.argv[1], pathlib.Path(sys.argv[2])
+    names = sys.argv[3:] or sorted(p.stem for p in folder.glob("*.pt2") if (folder / f"{p.stem}.out.0.npy").exists())
+    failed = 0
+    with tempfile.TemporaryDirectory() as temporary:
+        for name in names:
+            faults = check(etbackend, folder, name, pathlib.Path(temporary))
+            failed += bool(faults)
+            print(f"{name}: {'; '.join(faults) or 'equal'}")
+    print(f"{len(names) - failed} of {len(names)} equal to PyTorch here{' and on the official runtime' if Runtime else ''}")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
