@@ -27,18 +27,27 @@ Leaf leaf(unsigned number, unsigned subleaf) {
 }
 
 // The register state that the system saves; without OSXSAVE it saves none of the wide registers.
-uint64_t saved_state() {
+uint64_t saved_state(const Leaf& first) {
   constexpr unsigned kOsxsave = 1u << 27;
-  if ((leaf(1, 0).ecx & kOsxsave) == 0) return 0;
+  if ((first.ecx & kOsxsave) == 0) return 0;
   unsigned low = 0, high = 0;
   __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
   return uint64_t{high} << 32 | low;
 }
 
+// Asking costs tens of microseconds in a virtual machine, so each leaf is asked once.
+struct Leaves {
+  Leaf l1_0 = leaf(1, 0);
+  Leaf l7_0 = leaf(7, 0);
+  Leaf l7_1 = leaf(7, 1);
+};
+
 void detect(std::vector<std::string>& out) {
-  const uint64_t state = saved_state();
-#define ETB_CPU_FEATURE(name, number, subleaf, reg, bit, needed) \
-  if ((leaf(number, subleaf).reg >> (bit)&1u) != 0 && (state & (needed)) == (needed)) out.emplace_back(name);
+  const Leaves leaves;
+  const uint64_t state = saved_state(leaves.l1_0);
+#define ETB_CPU_FEATURE(name, number, subleaf, reg, bit, needed)                             \
+  if ((leaves.l##number##_##subleaf.reg >> (bit)&1u) != 0 && (state & (needed)) == (needed)) \
+    out.emplace_back(name);
 #include "host/registry/cpu_features_x86.def"
 #undef ETB_CPU_FEATURE
 }

@@ -46,9 +46,7 @@ bool is_better(const LibraryEntry& a, const LibraryEntry& b) {
   return a.rank != b.rank ? a.rank > b.rank : a.cpu.size() > b.cpu.size();
 }
 
-}  // namespace
-
-Platform detect_platform() {
+Platform ask_platform() {
   Platform platform;
   platform.arch = kArch;
   platform.cpu = detect_cpu_features();
@@ -65,6 +63,13 @@ Platform detect_platform() {
 #endif
 #endif
   return platform;
+}
+
+}  // namespace
+
+const Platform& detect_platform() {
+  static const Platform kPlatform = ask_platform();  // it does not change while we run
+  return kPlatform;
 }
 
 LibraryChoice choose_library(const std::vector<LibraryEntry>& libraries, const Platform& platform) {

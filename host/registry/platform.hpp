@@ -16,7 +16,8 @@ struct Platform {
   std::vector<std::string> cpu;  // features of the processor that the system also supports, sorted
 };
 
-Platform detect_platform();
+// This machine; found out once.
+const Platform& detect_platform();
 
 // The features of the processor, sorted; the names are the rows of cpu_features_*.def.
 std::vector<std::string> detect_cpu_features();
