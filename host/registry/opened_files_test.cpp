@@ -166,6 +166,7 @@ TEST(OpenedFiles, SearchStaysWithinItsTiers) {
   EXPECT_THAT(world.strangers(*opened), testing::IsEmpty());
 }
 
+// proves: ABI-LOAD-04
 TEST(OpenedFiles, LoadingOpensTheLibraryThroughItsDescriptorOnly) {
   const HostileWorld world;
   const auto opened = trace_opens([&] {

@@ -1,5 +1,7 @@
 #include "host/registry/platform.hpp"
 
+#include <sys/utsname.h>
+
 #include <algorithm>
 
 #include "host/registry/elf_file.hpp"
@@ -50,6 +52,8 @@ Platform ask_platform() {
   Platform platform;
   platform.arch = kArch;
   platform.cpu = detect_cpu_features();
+  utsname names{};
+  if (::uname(&names) == 0) platform.kernel = names.release;
 #if defined(__ANDROID__)
   platform.os = "android";
   platform.libc = "bionic";

@@ -14,6 +14,7 @@ struct Platform {
   std::string libc;  // "glibc", "musl", "bionic"
   uint32_t api_level = 0;
   std::vector<std::string> cpu;  // features of the processor that the system also supports, sorted
+  std::string kernel;            // its release: "6.1.0-13-amd64"
 };
 
 // This machine; found out once.

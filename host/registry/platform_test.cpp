@@ -1,5 +1,7 @@
 #include "host/registry/platform.hpp"
 
+#include "host/registry/needs.hpp"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -12,7 +14,7 @@ namespace {
 
 using testing::ElementsAre;
 
-const Platform kMachine{"linux", "x86_64", "glibc", 0, {"avx", "avx2", "fma"}};
+const Platform kMachine{"linux", "x86_64", "glibc", 0, {"avx", "avx2", "fma"}, "6.1.0"};
 
 LibraryEntry library(std::string path, std::vector<std::string> cpu, int32_t rank) {
   LibraryEntry entry;
@@ -81,10 +83,19 @@ TEST(CpuFeatures, AgreeWithTheKernel) {
         << mine;
 }
 
+TEST(DottedNumbers, CompareByNumber) {
+  EXPECT_LT(compare_dotted_numbers("5.9", "5.10"), 0);
+  EXPECT_EQ(compare_dotted_numbers("5.10", "5.10.0"), 0);
+  EXPECT_GT(compare_dotted_numbers("6.1.0-13-amd64", "6.0.99"), 0);
+  EXPECT_EQ(compare_dotted_numbers("6.1.0-13-amd64", "6.1"), 0);
+  EXPECT_LT(compare_dotted_numbers("", "1"), 0);
+}
+
 TEST(DetectPlatform, IsThisOne) {
   const Platform platform = detect_platform();
   EXPECT_EQ(platform.os, "linux");
   EXPECT_NE(platform.arch, "unknown");
+  EXPECT_FALSE(platform.kernel.empty());
   EXPECT_TRUE(std::is_sorted(platform.cpu.begin(), platform.cpu.end()));
 }
 

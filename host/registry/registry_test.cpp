@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <dlfcn.h>
+
 #include <atomic>
 #include <thread>
 
@@ -35,6 +37,7 @@ bool is_mapped(const std::string& name) {
   return false;
 }
 
+// proves: ABI-LOAD-01
 TEST(Registry, ListsWithoutLoading) {
   PluginWorld world;
   world.add("plugins", library("good"));
@@ -55,6 +58,15 @@ TEST(Registry, OpensByEveryKindOfName) {
     EXPECT_EQ(selection->plugin, registry.open("broken")->plugin) << "one context, whatever it was called";
   }
   EXPECT_TRUE(is_mapped(world.path("plugins/good.so")));
+}
+
+// proves: ABI-LOAD-04
+TEST(Registry, SymbolsOfAPluginAreOfferedToNobody) {
+  PluginWorld world;
+  world.add("plugins", library("good"));
+  Registry registry(world.options());
+  ASSERT_TRUE(registry.open("BrokenBackend"));
+  EXPECT_EQ(::dlsym(RTLD_DEFAULT, ETB_PLUGIN_QUERY_SYMBOL), nullptr);
 }
 
 TEST(Registry, FunctionsThatAPluginLacksAnswerNotImplemented) {
@@ -231,6 +243,7 @@ TEST(Registry, FolderSearchedTwiceIsReadOnce) {
   EXPECT_THAT(to_text(registry.places()[1]), HasSubstr("the same folder as " + world.path("plugins")));
 }
 
+// proves: ABI-LOAD-05
 TEST(Registry, KeepsLibrariesUnlessTheyClaimUnloadable) {
   PluginWorld world;
   world.add("kept", library("good"));

@@ -5,6 +5,7 @@
 
 #include "host/registry/json_document.hpp"
 #include "host/registry/manifest_overlay.hpp"
+#include "host/registry/needs.hpp"
 #include "host/registry/open_library.hpp"
 
 namespace etb::host {
@@ -179,6 +180,7 @@ class Scan {
     if (options_.search.secure && !entry.library->sha256)
       return refuse(Reason::kNoDigest, "libraries: no sha256 for " + entry.library->path);
     ETB_ASSIGN(OpenLibrary library, open_library(folder, *entry.manifest, *entry.library, options_.trust));
+    ETB_TRY(verify_needs(entry.manifest->needs, options_.platform, library.folder.get(), options_.trust));
     entry.ident = std::move(library.ident);
     entry.needed = library.dynamic.needed;
     if (library.dynamic.export_count > 1)

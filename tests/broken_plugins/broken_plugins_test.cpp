@@ -60,6 +60,7 @@ const std::vector<Row>& rows() {
       // Nothing is wrong.
       {"good", Seen::kNever, "", ""},
       {"unloadable", Seen::kNever, "", ""},
+      // proves: ABI-VER-03 ABI-SIZE-02
       {"future_minor", Seen::kNever, "", "", abi("1.0", "1.900")},
       {"extra_symbol", Seen::kNever, "", ""},
       {"bundle_missing", Seen::kByLoad, "library.load", "bundled.so", nullptr, "with_bundle"},
@@ -77,23 +78,31 @@ const std::vector<Row>& rows() {
        }},
       {"crashes_in_deinit", Seen::kInChild, "child.crashed", "in deinit"},
       // Seen in the manifest and the file, without running anything.
+      // proves: ABI-VER-01
       {"wrong_major", Seen::kBySearch, "abi.version", "speaks abi 2.0 to 2.0, the host 1.0 to 1.0",
        abi("2.0", "2.0")},
+      // proves: ABI-VER-03
       {"only_future_minor", Seen::kBySearch, "abi.version", "speaks abi 1.900 to 1.900",
        abi("1.900", "1.900")},
       {"note_of_another_abi", Seen::kBySearch, "ident.manifest",
        "abi '2.0 to 2.0' in the library, '1.0 to 1.0' in the manifest", nullptr, "wrong_major"},
+      // proves: ABI-SYM-01
       {"no_symbol", Seen::kBySearch, "library.symbol", "does not export etb_plugin_query"},
+      // proves: ABI-LOAD-01
       {"no_note", Seen::kBySearch, "ident.note", "no identity note"},
       {"two_notes", Seen::kBySearch, "ident.note", "two identity notes"},
+      // proves: ABI-TYPE-02
       {"unknown_flag", Seen::kBySearch, "ident.note", "flags 0x80000000, known are 0x7"},
       {"reserved_set", Seen::kBySearch, "ident.note", "reserved fields are not zero"},
       {"no_profile", Seen::kBySearch, "ident.note", "profiles 0x0"},
+      // proves: ABI-LOAD-03
       {"other_sanitizer", Seen::kBySearch, "ident.sanitizer", "built with sanitizers: memory"},
+      // proves: ABI-LOAD-02
       {"id_not_ended", Seen::kBySearch, "ident.note", "id: no NUL within 96 bytes"},
       {"id_upper_case", Seen::kBySearch, "ident.note", "id: found 'Com.example.broken'"},
       {"ident_too_small", Seen::kBySearch, "ident.note", "struct_size 64"},
       {"ident_absurd", Seen::kBySearch, "ident.note", "struct_size 2147483647"},
+      // proves: ABI-LOAD-02
       {"manifest_of_another_id",
        Seen::kBySearch,
        "ident.manifest",
@@ -127,6 +136,18 @@ const std::vector<Row>& rows() {
            {"arch", detect_platform().arch},
            {"path", "good.so"},
            {"cpu", {"time-travel"}}}}}},
+       "good"},
+      {"needs_a_newer_kernel",
+       Seen::kBySearch,
+       "needs.missing",
+       "needs kernel 999.0, here is",
+       {{"needs", {{"kernel_min", "999.0"}}}},
+       "good"},
+      {"needs_what_is_not_bundled",
+       Seen::kBySearch,
+       "needs.missing",
+       "needs absent.so beside the library",
+       {{"needs", {{"libraries", {{{"name", "absent.so"}, {"where", "bundle"}}}}}}},
        "good"},
       {"wrong_architecture", Seen::kBySearch, "library.arch", "good.so: for machine-22, the manifest says",
        without_digest(), "good",
@@ -238,6 +259,7 @@ const std::vector<Row>& rows() {
          std::string content = PluginWorld::read_file(world.path(folder + "/good.so"));
          patch_byte(world, folder + "/good.so", content.size() - 1, static_cast<char>(content.back() ^ 1));
        }},
+      // proves: ABI-LOAD-04
       {"exchanged_after_search", Seen::kByLoad, "library.digest", "the manifest says", nullptr, "good",
        nullptr,
        [](const PluginWorld& world, const std::string& folder) {
@@ -248,27 +270,33 @@ const std::vector<Row>& rows() {
        nullptr, replace_by_link},
       {"opened_up_after_search", Seen::kByLoad, "library.untrusted", "writable by everybody", nullptr, "good",
        nullptr,
-       [](const PluginWorld& world, const std::string& folder) {
-         ::chmod(world.path(folder).c_str(), 0777);
-       }},
+       [](const PluginWorld& world,
+          const std::string& folder) { ::chmod(world.path(folder).c_str(), 0777); }},
+      // proves: ABI-LOAD-04
       {"undefined_symbol", Seen::kByLoad, "library.load", "etb_nobody_defines_this"},
+      // proves: ABI-LOAD-02
       {"lies_about_id", Seen::kByLoad, "ident.query", "id 'com.example.other'"},
       {"lies_about_version", Seen::kByLoad, "ident.query", "version '9.9.9'"},
       {"lies_about_abi", Seen::kByLoad, "ident.query", "another identity than the note"},
       {"lies_about_flags", Seen::kByLoad, "ident.query", "another identity than the note"},
       {"null_ident", Seen::kByLoad, "ident.query", "the table's ident is NULL"},
+      // proves: ABI-VER-02
       {"null_table", Seen::kByLoad, "query.null", "no table for abi 1.0 to 1.0"},
+      // proves: ABI-SIZE-02
       {"table_too_small", Seen::kByLoad, "query.table", "plugin table: struct_size"},
       {"delegate_table_too_small", Seen::kByLoad, "query.table", "delegate table: struct_size"},
       {"table_absurd", Seen::kByLoad, "query.table",
        "plugin table: struct_size 4294967295, expected at most 65536"},
       {"table_flags", Seen::kByLoad, "query.table", "plugin table: unknown flags 2"},
       {"abi_out_of_range", Seen::kByLoad, "abi.version", "the table follows abi 3.0, asked for 1.0 to 1.0"},
+      // proves: ABI-CALL-02
       {"no_execute", Seen::kByLoad, "query.table", "required function delegate.execute is NULL"},
       {"no_init", Seen::kByLoad, "query.table", "required function plugin.init is NULL"},
       {"no_delegate_table", Seen::kByLoad, "query.table",
        "profile runtime without the device and the delegate table"},
+      // proves: ABI-CALL-01
       {"cap_without_function", Seen::kByLoad, "query.table", "ETB_DELEGATE_CAP_CANCEL"},
+      // proves: ABI-CALL-03
       {"throws", Seen::kByLoad, "query.exception", "query threw"},
       {"init_fails", Seen::kByInit, "", "no driver\\x1b[31m"},
       {"init_gives_nothing", Seen::kByInit, "", "without a context"},
