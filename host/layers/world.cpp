@@ -80,11 +80,15 @@ etb_context* World::context() {
   return context_;
 }
 
-etb_status World::stop() {
+void World::end_delegate() {
   if (context_ != nullptr) delegates().context_destroy(context_, nullptr);
   if (delegate_ != nullptr) delegates().destroy(delegate_, nullptr);
   context_ = nullptr;
   delegate_ = nullptr;
+}
+
+etb_status World::stop() {
+  end_delegate();
   if (plugin == nullptr) return ETB_OK;
   return table().deinit(std::exchange(plugin, nullptr), fresh_error());
 }

@@ -67,7 +67,10 @@ class World {
   etb_context* context();
   etb_status execute() { return delegates().execute(context(), &run.args, fresh_error()); }
 
-  // Ends what `delegate` and `context` made, and the plugin.
+  // Ends what `delegate` and `context` made.
+  void end_delegate();
+
+  // And the plugin.
   etb_status stop();
 
   // The graph image of a method with an add and a mul node.

@@ -1,0 +1,79 @@
+// What a call through a plugin's table costs behind 0, 1 and 2 layers:
+//   cmake --preset release && cmake --build build/release --target layers_benchmark && build/release/bin/layers_benchmark
+#include <benchmark/benchmark.h>
+
+#include "host/layers/trace/trace.hpp"
+#include "host/layers/world.hpp"
+
+namespace etb::host {
+namespace {
+
+enum Stack { NONE, TRACE, TRACE_TWICE, VALIDATE, TRACE_AND_VALIDATE, GUARD_PAGES };
+
+// The layers of a benchmark, and the objects behind them. A trace counts its calls and writes no text.
+struct Layered {
+  explicit Layered(Stack stack)
+      : trace([this](const TracedCall&) { ++call_count; }), validation([&] {
+          ValidateOptions options;
+          if (stack == GUARD_PAGES) options.memory = ValidateOptions::Memory::GUARD_PAGES;
+          return options;
+        }()) {
+    std::vector<Layer> layers;
+    if (stack == TRACE || stack == TRACE_TWICE || stack == TRACE_AND_VALIDATE)
+      layers.push_back(trace.layer());
+    if (stack == TRACE_TWICE) layers.push_back(trace.layer());
+    if (stack == VALIDATE || stack == TRACE_AND_VALIDATE || stack == GUARD_PAGES)
+      layers.push_back(validation.layer());
+    world.emplace(std::move(layers));
+    // Answers at once: the table and the layers are what is measured.
+    world->toy.delegate.execute = [](etb_context*, const etb_exec_args*, etb_error*) -> etb_status {
+      return ETB_OK;
+    };
+    world->start();
+    context = world->context();
+  }
+
+  uint64_t call_count = 0;
+  Trace trace;
+  Validation validation;
+  std::optional<World> world;
+  etb_context* context = nullptr;
+};
+
+void execute(benchmark::State& state, Stack stack) {
+  Layered layered(stack);
+  const etb_delegate_table& table = layered.world->delegates();
+  const etb_exec_args& args = layered.world->run.args;
+  etb_error error = ETB_ERROR_INIT;
+  for (auto _ : state) benchmark::DoNotOptimize(table.execute(layered.context, &args, &error));
+  if (layered.validation.violation_count() != 0)
+    state.SkipWithError("the validate layer reports a violation");
+}
+
+void query(benchmark::State& state, Stack stack) {
+  Layered layered(stack);
+  const etb_delegate_table& table = layered.world->delegates();
+  etb_delegate* const delegate = layered.world->delegate();
+  etb_delegate_info info{};
+  info.struct_size = sizeof(info);
+  etb_error error = ETB_ERROR_INIT;
+  for (auto _ : state) benchmark::DoNotOptimize(table.query(delegate, &info, &error));
+  if (layered.validation.violation_count() != 0)
+    state.SkipWithError("the validate layer reports a violation");
+}
+
+BENCHMARK_CAPTURE(query, no_layer, NONE);
+BENCHMARK_CAPTURE(query, trace, TRACE);
+BENCHMARK_CAPTURE(query, trace_trace, TRACE_TWICE);
+BENCHMARK_CAPTURE(query, validate, VALIDATE);
+BENCHMARK_CAPTURE(query, trace_validate, TRACE_AND_VALIDATE);
+BENCHMARK_CAPTURE(query, validate_guard_pages, GUARD_PAGES);
+BENCHMARK_CAPTURE(execute, no_layer, NONE);
+BENCHMARK_CAPTURE(execute, trace, TRACE);
+BENCHMARK_CAPTURE(execute, trace_trace, TRACE_TWICE);
+BENCHMARK_CAPTURE(execute, validate, VALIDATE);
+BENCHMARK_CAPTURE(execute, trace_validate, TRACE_AND_VALIDATE);
+BENCHMARK_CAPTURE(execute, validate_guard_pages, GUARD_PAGES);
+
+}  // namespace
+}  // namespace etb::host

@@ -1,0 +1,51 @@
+#include "host/layers/trace/trace.hpp"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "etb/cpp/result.hpp"
+#include "host/layers/trace/functions.hpp"
+
+namespace etb::host {
+namespace {
+
+constexpr char kService[] = "etbackend.trace/1";
+
+std::string format_duration(uint64_t ns) {
+  if (ns < 10'000) return fmt::format("{} ns", ns);
+  if (ns < 10'000'000) return fmt::format("{:.1f} us", static_cast<double>(ns) / 1e3);
+  return fmt::format("{:.1f} ms", static_cast<double>(ns) / 1e6);
+}
+
+std::string format_answer(const TracedCall& call) {
+  if (call.status == ETB_OK)
+    return call.made_kind != nullptr ? fmt::format("{} {}", call.made_kind, call.made_number) : "ok";
+  const char* const status = to_text(static_cast<Code>(call.status));
+  return call.error_text[0] == '\0' ? status : fmt::format("{}: {}", status, call.error_text);
+}
+
+}  // namespace
+
+std::string format_traced_call(const TracedCall& call) {
+  const std::string object =
+      call.object_kind[0] == '\0' ? "" : fmt::format("{} {}", call.object_kind, call.object_number);
+  return fmt::format("{}({}) = {}, {}", call.function, object, format_answer(call),
+                     format_duration(call.duration_ns));
+}
+
+Trace::Trace(Write write) : write_(std::move(write)), service_{sizeof(Service), 0, this} {}
+
+Layer Trace::layer() const noexcept { return {"trace", &trace::trace_table(), kService, &service_}; }
+
+void Trace::write(const TracedCall& call) {
+  const std::lock_guard lock(mutex_);
+  write_(call);
+}
+
+Trace* find_trace(const etb_host& host) noexcept {
+  const auto* const service = static_cast<const Trace::Service*>(host.get_service(&host, kService));
+  return service == nullptr ? nullptr : service->trace;
+}
+
+}  // namespace etb::host

@@ -1,0 +1,179 @@
+#include "host/layers/trace/trace.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "etb/cpp/sink.hpp"
+#include "host/layers/world.hpp"
+
+namespace etb::host {
+namespace {
+
+using ::testing::ElementsAre;
+
+// "delegate.execute(context 1) = ok", without the duration, which no test can know.
+std::string without_duration(const TracedCall& call) {
+  const std::string line = format_traced_call(call);
+  return line.substr(0, line.rfind(", "));
+}
+
+TEST(Trace, WritesEachCallWithItsObjectAndAnswer) {
+  std::vector<std::string> lines;
+  Trace trace([&](const TracedCall& call) { lines.push_back(without_duration(call)); });
+  World world(std::vector<Layer>{trace.layer()});
+  ASSERT_EQ(world.start(), ETB_OK) << world.error.text;
+  ASSERT_EQ(world.execute(), ETB_OK);
+  world.run.input.dtype = ETB_DTYPE_INT32;
+  EXPECT_EQ(world.execute(), ETB_INVALID_ARGUMENT);
+  EXPECT_EQ(world.delegates().execute(world.context(), &world.run.args, nullptr), ETB_INVALID_ARGUMENT);
+  ASSERT_EQ(world.stop(), ETB_OK);
+  EXPECT_THAT(
+      lines,
+      ElementsAre("plugin.init() = plugin 1", "delegate.create(plugin 1) = delegate 1",
+                  "delegate.context_create(delegate 1) = context 1", "delegate.execute(context 1) = ok",
+                  "delegate.execute(context 1) = invalid argument: dtypes 3 and 6, expected float",
+                  "delegate.execute(context 1) = invalid argument: dtypes 3 and 6, expected float",
+                  "delegate.context_destroy(context 1) = ok", "delegate.destroy(delegate 1) = ok",
+                  "plugin.deinit(plugin 1) = ok"));
+}
+
+TEST(Trace, MeasuresTheCall) {
+  uint64_t longest_ns = 0;
+  Trace trace([&](const TracedCall& call) { longest_ns = std::max(longest_ns, call.duration_ns); });
+  World world(std::vector<Layer>{trace.layer()});
+  world.toy.delegate.execute = [](etb_context*, const etb_exec_args*, etb_error*) -> etb_status {
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    return ETB_OK;
+  };
+  ASSERT_EQ(world.start(), ETB_OK);
+  ASSERT_EQ(world.execute(), ETB_OK);
+  EXPECT_GE(longest_ns, 5'000'000u);
+}
+
+TEST(Trace, FormatsDurationsAsPeopleReadThem) {
+  TracedCall call;
+  call.function = "plugin.init";
+  call.duration_ns = 950;
+  EXPECT_EQ(format_traced_call(call), "plugin.init() = ok, 950 ns");
+  call.duration_ns = 12'340;
+  EXPECT_EQ(format_traced_call(call), "plugin.init() = ok, 12.3 us");
+  call.duration_ns = 12'340'000;
+  call.status = ETB_BUSY;
+  EXPECT_EQ(format_traced_call(call), "plugin.init() = busy, objects are still alive, 12.3 ms");
+}
+
+// Every function of the tables goes through to a plugin that the validate layer watches, and back.
+TEST(Trace, PassesEveryFunctionOn) {
+  for (const bool trace_is_outside : {true, false}) {
+    std::vector<std::string> functions;
+    Trace trace([&](const TracedCall& call) { functions.push_back(call.function); });
+    ValidateOptions options;
+    options.strict = true;
+    Validation validation(options);
+    std::vector<Layer> layers{trace.layer(), validation.layer()};
+    if (!trace_is_outside) std::swap(layers[0], layers[1]);
+    World world(layers);
+    ASSERT_EQ(world.start(), ETB_OK) << world.error.text;
+    const etb_plugin_table& table = world.table();
+
+    auto take_schema = [](const etb_option_schema&) -> etb_status { return ETB_OK; };
+    const auto schemas = sink_to<etb_option_schema_sink>(take_schema);
+    EXPECT_EQ(table.option_schema(world.plugin, &schemas, nullptr), ETB_OK);
+    etb_option option{};
+    option.struct_size = sizeof(option);
+    option.key = "gain";
+    option.type = ETB_OPTION_F64;
+    option.f64 = 3;
+    EXPECT_EQ(table.set_option(world.plugin, ETB_OBJECT_PLUGIN, world.plugin, &option, nullptr), ETB_OK);
+    double gain = 0;
+    auto take_option = [&](const etb_option& value) -> etb_status {
+      gain = value.f64;
+      return ETB_OK;
+    };
+    const auto values = sink_to<etb_option_sink>(take_option);
+    EXPECT_EQ(table.get_option(world.plugin, ETB_OBJECT_PLUGIN, world.plugin, "gain", &values, nullptr),
+              ETB_OK);
+    EXPECT_EQ(gain, 3);
+    EXPECT_EQ(table.get_extension(world.plugin, ETB_OBJECT_PLUGIN, world.plugin, "x/1"), nullptr);
+
+    uint8_t uuid[16] = {};
+    auto take_device = [&](const etb_device_info& info) -> etb_status {
+      std::copy_n(info.uuid, 16, uuid);
+      return ETB_OK;
+    };
+    const auto devices = sink_to<etb_device_sink>(take_device);
+    EXPECT_EQ(table.device->enumerate(world.plugin, &devices, nullptr), ETB_OK);
+    etb_device* device = nullptr;
+    ASSERT_EQ(table.device->open(world.plugin, uuid, nullptr, 0, &device, nullptr), ETB_OK);
+    EXPECT_EQ(table.device->query(device, &devices, nullptr), ETB_OK);
+
+    etb_payload_check check{};
+    check.struct_size = sizeof(check);
+    check.backend_id = kToyBackend;
+    etb_verdict verdict{};
+    verdict.struct_size = sizeof(verdict);
+    EXPECT_EQ(table.delegate->check_payload(world.plugin, &check, &verdict, nullptr), ETB_OK);
+    world.delegate_args.device = device;
+    etb_delegate_info info{};
+    info.struct_size = sizeof(info);
+    EXPECT_EQ(table.delegate->query(world.delegate(), &info, nullptr), ETB_OK);
+    auto take_req = [](const etb_io_req&) -> etb_status { return ETB_OK; };
+    const auto reqs = sink_to<etb_io_req_sink>(take_req);
+    EXPECT_EQ(table.delegate->query_io(world.delegate(), &reqs, nullptr), ETB_OK);
+    EXPECT_EQ(table.delegate->context_reserve(world.context(), &world.run.input, 1, nullptr), ETB_OK);
+    EXPECT_EQ(world.execute(), ETB_OK);
+    EXPECT_EQ(table.delegate->execute_async(world.context(), &world.run.args, nullptr), ETB_OK);
+    EXPECT_EQ(table.delegate->cancel(world.context(), nullptr), ETB_OK);
+
+    auto take_op = [](const etb_op_capability&) -> etb_status { return ETB_OK; };
+    const auto ops = sink_to<etb_op_sink>(take_op);
+    EXPECT_EQ(table.aot->op_table(world.plugin, &ops, nullptr), ETB_OK);
+    auto take_name = [](const char&) -> etb_status { return ETB_OK; };
+    const auto names = sink_to<etb_text_sink>(take_name);
+    EXPECT_EQ(table.aot->preserve_ops(world.plugin, &names, nullptr), ETB_OK);
+    const etb_graph_image image = world.image().to_c();
+    etb_partition_args args{};
+    args.struct_size = sizeof(args);
+    args.graph = &image;
+    args.backend_id = kToyBackend;
+    const etb_partition_sink answers{sizeof(answers), 0, nullptr,
+                                     [](void*, const etb_claim*) -> etb_status { return ETB_OK; },
+                                     [](void*, const etb_reject*) -> etb_status { return ETB_OK; }};
+    EXPECT_EQ(table.aot->partition(world.plugin, &args, &answers, nullptr), ETB_OK);
+    EXPECT_EQ(table.aot->dry_check(world.plugin, &args, nullptr), ETB_OK);
+    etb_estimate estimate{};
+    estimate.struct_size = sizeof(estimate);
+    EXPECT_EQ(table.aot->estimate(world.plugin, &args, &estimate, nullptr), ETB_OK);
+    etb_compile_args compile{};
+    compile.struct_size = sizeof(compile);
+    compile.backend_id = kToyBackend;
+    const etb_artifact_sink artifacts{
+        sizeof(artifacts),
+        0,
+        nullptr,
+        [](void*, uint32_t, const etb_blob_writer**) -> etb_status { return ETB_OK; },
+        [](void*, const etb_named_blob*) -> etb_status { return ETB_OK; },
+        [](void*, const etb_artifact*) -> etb_status { return ETB_OK; }};
+    compile.sink = &artifacts;
+    EXPECT_EQ(table.aot->compile(world.plugin, &compile, nullptr), ETB_OK);
+
+    world.end_delegate();
+    EXPECT_EQ(table.device->close(device, nullptr), ETB_OK);
+    EXPECT_EQ(world.stop(), ETB_OK);
+    for (const Violation& violation : validation.take()) ADD_FAILURE() << format_violation(violation);
+#define ETB_REQUIRED(table_name, function) \
+  EXPECT_THAT(functions, ::testing::Contains(#table_name "." #function));
+#define ETB_OPTIONAL(table_name, function, cap)    \
+  if (std::string(#function) != "get_extension") { \
+    ETB_REQUIRED(table_name, function)             \
+  }
+#include "host/plugin/table_functions.def"
+#undef ETB_REQUIRED
+#undef ETB_OPTIONAL
+  }
+}
+
+}  // namespace
+}  // namespace etb::host
