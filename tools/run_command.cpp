@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <iostream>
 #include <map>
+#include <memory>
 #include <nlohmann/json.hpp>
 
 #include "host/delegates/plugin_delegates.hpp"
@@ -15,6 +16,7 @@
 #include "tools/run/npy.hpp"
 #include "tools/run/serve.hpp"
 #include "tools/run/timing.hpp"
+#include "tools/session_layers.hpp"
 
 namespace etb::tools {
 
@@ -34,6 +36,7 @@ struct Options {
   uint32_t warmup = 0;
   uint32_t threads = 1;
   std::vector<std::string> backend_pins;
+  std::vector<std::string> layers;
   std::string load_mode = "mmap";
   uint64_t timeout_ms = 0;
   bool json = false;
@@ -206,13 +209,17 @@ void print_text(const Options& options, const Times& times, const std::vector<ho
   out << fmt::format("; peak {} KB\n", peak_rss_kb());
 }
 
-Result<ExitCode> run(const Options& options, Session& session) {
+Result<ExitCode> run_program(const Options& options, Session& session, const SessionLayers& layers) {
   host::ModuleOptions module_options;
   module_options.load_mode = to_load_mode(options.load_mode);
   module_options.data_files = options.data_files;
   module_options.thread_count = options.threads;
   ETB_ASSIGN(auto pins, parse_pins(options.backend_pins));
-  SearchedDelegates delegates(registry_options(session), std::move(pins));
+  host::ThreadPool pool(options.threads);
+  host::RegistryOptions registry = registry_options(session);
+  registry.layers = layers.layers();
+  registry.services.pool = &pool;
+  SearchedDelegates delegates(std::move(registry), std::move(pins));
   module_options.delegates = &delegates;
   Times times;
   const Stopwatch load_watch;
@@ -239,6 +246,13 @@ Result<ExitCode> run(const Options& options, Session& session) {
     print_text(options, times, outputs, inputs, session.out);
   }
   return ExitCode::OK;
+}
+
+Result<ExitCode> run(const Options& options, Session& session) {
+  ETB_ASSIGN(const std::unique_ptr<SessionLayers> layers, SessionLayers::make(options.layers, session.err));
+  const Result<ExitCode> code = run_program(options, session, *layers);
+  const ExitCode found = layers->finish(ExitCode::OK, session.err);  // also when the run failed
+  return code && *code == ExitCode::OK ? found : code;
 }
 
 }  // namespace
@@ -275,6 +289,7 @@ void register_run(CLI::App& app, Session& session) {
                    "Use this plugin for this delegate id, may be repeated")
       ->type_name("ID=PLUGIN")
       ->allow_extra_args(false);
+  add_layer_option(*command, options->layers);
   command->add_option("--load-mode", options->load_mode, "How the file comes into memory")
       ->check(CLI::IsMember({"mmap", "file", "mlock"}))
       ->capture_default_str();

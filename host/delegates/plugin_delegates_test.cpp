@@ -4,12 +4,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "host/layers/trace/trace.hpp"
+#include "host/layers/validate/validation.hpp"
 #include "host/plugin/toy_plugin.hpp"
 #include "host/runtime/method_world.hpp"
 
 namespace etb::host {
 namespace {
 
+using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
@@ -68,6 +71,36 @@ TEST(PluginDelegates, CarrySizesThatChange) {
     ASSERT_EQ(world.method.set_input(0, x.value(), &world.error), ETB_OK) << world.error.text;
     ASSERT_EQ(world.method.execute(&world.error), ETB_OK) << world.error.text;
     EXPECT_EQ(floats(world.method.output(0)), std::vector<float>(count, 2));
+  }
+}
+
+// The run time keeps the rules of the C ABI: a layer that watches both sides has nothing to say.
+TEST(PluginDelegates, RunBehindLayersWithoutAReport) {
+  for (const auto memory : {ValidateOptions::Memory::CANARIES, ValidateOptions::Memory::GUARD_PAGES}) {
+    std::vector<std::string> calls;
+    Trace trace([&](const TracedCall& call) { calls.emplace_back(call.function); });
+    ValidateOptions validate;
+    validate.strict = true;
+    validate.memory = memory;
+    Validation validation(validate);
+    {
+      RegistryOptions options = linked_only();
+      options.layers = {trace.layer(), validation.layer()};
+      Registry registry(options);
+      PluginDelegates delegates(registry);
+      MethodWorld world(program_with(kToyBackend, kToyPayload, true));
+      world.options.delegates = &delegates;
+      ASSERT_EQ(world.load(), ETB_OK) << world.error.text;
+      for (const size_t count : {2U, 4U, 1U}) {
+        FloatVector x(std::vector<float>(count, 1));
+        ASSERT_EQ(world.method.set_input(0, x.value(), &world.error), ETB_OK) << world.error.text;
+        ASSERT_EQ(world.method.execute(&world.error), ETB_OK) << world.error.text;
+        EXPECT_EQ(floats(world.method.output(0)), std::vector<float>(count, 2));
+      }
+    }
+    EXPECT_THAT(calls, Contains("delegate.execute"));
+    EXPECT_EQ(calls.back(), "plugin.deinit");
+    for (const Violation& violation : validation.take()) ADD_FAILURE() << format_violation(violation);
   }
 }
 

@@ -9,9 +9,9 @@ namespace {
 struct StartedPlugin : PluginLife {
   StartedPlugin(std::shared_ptr<PluginLife> keep, Chain tables, const StartArgs& args)
       : library(std::move(keep)),
-        services(args.services, args.memory_cap_bytes),
+        services(args.services, args.memory_cap_bytes, args.application),
         chain(std::move(tables)),
-        record(services.table(), args.plugin_dir, args.host_flags) {
+        record(services.table(), args.plugin_dir, args.host_flags, args.application) {
     for (const Layer& layer : args.layers)
       if (layer.service_id != nullptr) services.table().add(layer.service_id, layer.service);
     record.set_layer_link(chain.link());

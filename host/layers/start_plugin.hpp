@@ -14,6 +14,8 @@ struct StartArgs {
   std::span<const Layer> layers;  // outermost first; only what the application or the command line asked for
   SharedServices services;        // outlive the plugin
   uint64_t memory_cap_bytes = AccountedAllocator::kUnbounded;
+  const etb_host* application =
+      nullptr;  // a host struct of the application's own: its name, its services; outlives it
   std::string plugin_dir;
   uint32_t host_flags = 0;              // ETB_HOST_*
   std::span<const etb_option> options;  // scope ETB_OBJECT_PLUGIN

@@ -68,7 +68,11 @@ std::string cache_key(std::string_view name, const ResolveOptions& options) {
 
 }  // namespace
 
-Registry::Registry(const RegistryOptions& options) : load_options_(to_load_options(options)) {
+Registry::Registry(const RegistryOptions& options)
+    : load_options_(to_load_options(options)),
+      services_(options.services),
+      memory_cap_bytes_(options.memory_cap_bytes),
+      layers_(options.layers) {
   ScanResult found = scan_plugins(to_scan_options(options, load_options_));
   entries_ = std::move(found.entries);
   places_ = std::move(found.places);
@@ -139,7 +143,15 @@ Result<std::shared_ptr<const PluginContext>> Registry::initialise(const PluginEn
   if (plugin->is_layer())
     return make_error(Code::INVALID_ARGUMENT,
                       entry.id + ": a layer, which stands in front of a plugin and is none");
-  ETB_ASSIGN(PluginContext context, PluginContext::make(plugin, plugin->table(), plugin->host(), options));
+  StartArgs args;
+  args.layers = layers_;
+  args.services = services_;
+  args.memory_cap_bytes = memory_cap_bytes_;
+  args.application = load_options_.host;
+  args.plugin_dir = plugin->host().plugin_dir;
+  args.host_flags = plugin->host().flags;
+  args.options = options;
+  ETB_ASSIGN(PluginContext context, start_plugin(plugin, plugin->table(), args));
   slot.context = std::make_shared<const PluginContext>(std::move(context));
   return slot.context;
 }

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "etb/static_plugins.h"
-#include "host/plugin/plugin_context.hpp"
+#include "host/layers/start_plugin.hpp"
 #include "host/registry/decision.hpp"
 #include "host/registry/loaded_plugin.hpp"
 #include "host/registry/scan.hpp"
@@ -32,7 +32,11 @@ struct RegistryOptions {
   SealPolicy seal = SealPolicy::kForeignFilesystems;
   Platform platform = detect_platform();
   std::span<const etb_static_plugin> static_plugins;  // live as long as the registry
-  const etb_host* host = nullptr;                     // what plugins see of the host; outlives every plugin
+  const etb_host* host =
+      nullptr;  // the application's own host struct, asked for services first; outlives every plugin
+  SharedServices services;  // what plugins share otherwise; outlives every plugin
+  uint64_t memory_cap_bytes = AccountedAllocator::kUnbounded;  // of alloc/1, for each plugin
+  std::vector<Layer> layers;                                   // in front of each plugin, outermost first
   std::function<CertificateState(const PluginEntry& entry)> judge_certificate;
 };
 
@@ -81,6 +85,9 @@ class Registry {
   Slot& slot_of(const PluginEntry& entry) { return *slots_[static_cast<size_t>(&entry - entries_.data())]; }
 
   LoadOptions load_options_;
+  SharedServices services_;
+  uint64_t memory_cap_bytes_;
+  std::vector<Layer> layers_;
   std::vector<PluginEntry> entries_;
   std::vector<PlaceReport> places_;
   std::vector<std::string> warnings_;

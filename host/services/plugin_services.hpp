@@ -20,8 +20,9 @@ struct SharedServices {
 class PluginServices {
  public:
   explicit PluginServices(const SharedServices& shared,
-                          uint64_t memory_cap_bytes = AccountedAllocator::kUnbounded)
-      : memory_(memory_cap_bytes) {
+                          uint64_t memory_cap_bytes = AccountedAllocator::kUnbounded,
+                          const etb_host* application = nullptr)
+      : memory_(memory_cap_bytes), table_(application) {
     table_.add(ETB_SERVICE_ALLOC, memory_.service());
     table_.add(ETB_SERVICE_CLOCK, clock_service());
     if (shared.log != nullptr) table_.add(ETB_SERVICE_LOG, shared.log->service());

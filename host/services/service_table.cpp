@@ -28,19 +28,22 @@ void ServiceTable::add(const char* id, const void* table) {
   rows_.push_back({id, table});
 }
 
-const void* ServiceTable::find(std::string_view id) const noexcept {
+const void* ServiceTable::find(const char* id) const noexcept {
+  if (application_ != nullptr && application_->get_service != nullptr)
+    if (const void* const table = application_->get_service(application_, id)) return table;
   for (const Row& row : rows_)
     if (row.id == id) return row.table;
   return nullptr;
 }
 
-HostRecord::HostRecord(const ServiceTable& services, std::string plugin_dir, uint32_t flags)
+HostRecord::HostRecord(const ServiceTable& services, std::string plugin_dir, uint32_t flags,
+                       const etb_host* application)
     : plugin_dir_(std::move(plugin_dir)) {
   host_.struct_size = sizeof(host_);
   host_.flags = flags;
   host_.abi_version = ETB_ABI_VERSION;
-  host_.name = "etbackend";
-  host_.version = kVersion;
+  host_.name = application != nullptr && application->name != nullptr ? application->name : "etbackend";
+  host_.version = application != nullptr && application->version != nullptr ? application->version : kVersion;
   host_.plugin_dir = plugin_dir_.c_str();
   host_.ctx = const_cast<ServiceTable*>(&services);
   host_.get_service = &get_service;

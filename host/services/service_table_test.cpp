@@ -39,6 +39,24 @@ TEST(ServiceTable, ServesACopyOfTheHostStruct) {
   EXPECT_EQ(copy.get_service(&copy, ETB_SERVICE_LOG), nullptr) << "this host gives no log";
 }
 
+TEST(ServiceTable, AsksTheApplicationFirst) {
+  const etb_clock_service own{sizeof(own), 0, nullptr, [](void*) -> uint64_t { return 7; }};
+  etb_host application{};
+  application.struct_size = sizeof(application);
+  application.name = "camera";
+  application.ctx = const_cast<etb_clock_service*>(&own);
+  application.get_service = [](const etb_host* self, const char* id) -> const void* {
+    return std::string_view(id) == ETB_SERVICE_CLOCK ? self->ctx : nullptr;
+  };
+  PluginServices services({}, AccountedAllocator::kUnbounded, &application);
+  const HostRecord record(services.table(), "", 0, &application);
+  const etb_host& host = record.host();
+  EXPECT_STREQ(host.name, "camera");
+  EXPECT_STRNE(host.version, "");
+  EXPECT_EQ(host.get_service(&host, ETB_SERVICE_CLOCK), &own);
+  EXPECT_EQ(host.get_service(&host, ETB_SERVICE_ALLOC), services.memory().service());
+}
+
 TEST(PluginServices, GivesWhatTheHostShares) {
   LogSink log(ETB_LOG_INFO, [](const LogLine&) {});
   ThreadPool pool(1);

@@ -1,0 +1,44 @@
+#include "tools/session_layers.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <sstream>
+
+#include "tools/cli_run.hpp"
+
+namespace etb::tools {
+namespace {
+
+using testing::HasSubstr;
+
+// proves: ABI-LAYER-01
+TEST(SessionLayers, AreNoneUnlessAskedFor) {
+  std::ostringstream err;
+  const auto layers = SessionLayers::make({}, err);
+  ASSERT_TRUE(layers);
+  EXPECT_TRUE((*layers)->layers().empty());
+  EXPECT_EQ((*layers)->finish(ExitCode::OK, err), ExitCode::OK);
+}
+
+TEST(SessionLayers, StandInTheOrderGiven) {
+  std::ostringstream err;
+  const auto layers = SessionLayers::make({"validate:strict:guard-pages", "trace"}, err);
+  ASSERT_TRUE(layers) << layers.error().message;
+  ASSERT_EQ((*layers)->layers().size(), 2u);
+  EXPECT_STREQ((*layers)->layers()[0].name, "validate");
+  EXPECT_STREQ((*layers)->layers()[1].name, "trace");
+}
+
+TEST(SessionLayers, RefuseWhatTheyDoNotKnow) {
+  std::ostringstream err;
+  for (const char* text : {"sandbox", "", "trace:verbose", "validate:loose", "validate:"})
+    EXPECT_FALSE(SessionLayers::make({text}, err)) << text;
+  EXPECT_FALSE(SessionLayers::make({"trace", "trace"}, err)) << "once is enough";
+  const CliRun run = cli({"run", "model.pte", "--layer", "sandbox"});
+  EXPECT_NE(run.exit, 0);
+  EXPECT_THAT(run.err, HasSubstr("--layer 'sandbox', expected trace or validate"));
+}
+
+}  // namespace
+}  // namespace etb::tools
