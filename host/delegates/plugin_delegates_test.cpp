@@ -104,6 +104,43 @@ TEST(PluginDelegates, RunBehindLayersWithoutAReport) {
   }
 }
 
+// What a delegate was created with, by the plugin below.
+std::vector<std::pair<std::string, std::string>> created_with;
+
+const etb_plugin_table* ETB_CALL query_recording_toy(const etb_host*, uint32_t, uint32_t) {
+  static ToyPlugin toy;
+  toy.delegate.create = [](etb_plugin* plugin, const etb_delegate_args* args, etb_delegate** out,
+                           etb_error* error) {
+    created_with.clear();
+    for (uint64_t i = 0; i < args->spec_count; ++i) {
+      const etb_compile_spec& spec = *ETB_AT(etb_compile_spec, args->specs, i);
+      created_with.emplace_back(spec.key,
+                                std::string(static_cast<const char*>(spec.value.data), spec.value.nbytes));
+    }
+    return toy_tables().delegate.create(plugin, args, out, error);
+  };
+  return &toy.plugin;
+}
+
+// proves: ABI-SPEC-01
+TEST(PluginDelegates, PassCompileSpecsOnByteForByte) {
+  const etb_static_plugin plugins[] = {
+      {ETB_INIT_SIZE(etb_static_plugin), 0, &query_recording_toy, kToyBackend}};
+  RegistryOptions options = linked_only();
+  options.static_plugins = plugins;
+  Registry registry(options);
+  PluginDelegates delegates(registry);
+  const std::string binary("\0\xff zero and all\0", 16);
+  format::ProgramSpec program = program_with(kToyBackend, kToyPayload, false);
+  program.methods[0].delegates[0].compile_specs = {{"level", "3"}, {"binary", binary}, {"empty", ""}};
+  MethodWorld world(program);
+  world.options.delegates = &delegates;
+  ASSERT_EQ(world.load(), ETB_OK) << world.error.text;
+  EXPECT_THAT(created_with, ElementsAre(std::pair<std::string, std::string>("level", "3"),
+                                        std::pair<std::string, std::string>("binary", binary),
+                                        std::pair<std::string, std::string>("empty", "")));
+}
+
 TEST(PluginDelegates, NameAnIdThatNobodyServes) {
   Registry registry(linked_only());
   PluginDelegates delegates(registry);
