@@ -3,12 +3,33 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
+#include <new>
 
 #include "etb/cpp/guard.hpp"
 
 #include "etb/cpp/fail.hpp"
 
 namespace etb::host {
+
+namespace {
+
+constexpr uint64_t kAlignment = 16;     // of planned tensors and payloads
+constexpr uint64_t kPaddingBytes = 64;  // readable behind every arena (host/module/method_memory.cpp)
+constexpr uint64_t kMaxScratchBytes = uint64_t{1} << 32;
+
+// Bytes on the boundary that plugins are promised: the same ones, or a copy when the file placed them otherwise.
+DataBlock to_aligned(DataBlock block) {
+  const auto bytes = block.bytes();
+  if (reinterpret_cast<uintptr_t>(bytes.data()) % kAlignment == 0) return block;
+  void* const copy = ::operator new (bytes.size(), std::align_val_t{kAlignment});
+  std::memcpy(copy, bytes.data(), bytes.size());
+  return DataBlock({static_cast<const std::byte*>(copy), bytes.size()},
+                   [](void*, const std::byte* data, uint64_t) {
+                     ::operator delete (const_cast<std::byte*>(data), std::align_val_t{kAlignment});
+                   });
+}
+
+}  // namespace
 
 // ---- LentBytes
 
@@ -39,7 +60,10 @@ etb_status LentBytes::get_named(void* ctx, const char* key, etb_payload_view* ou
   return guard(error, [&]() -> Status {
     auto block = std::make_unique<DataBlock>();
     etb_error why = ETB_ERROR_INIT;
+    if (key == nullptr || out == nullptr || !ETB_HAS_FIELD(etb_payload_view, out, release))
+      return make_error(Code::INVALID_ARGUMENT, "named data: no key, or no view of the size of version 1.0");
     ETB_TRY(check(self.named_data_->find(key, block.get(), nullptr, &why), why));
+    *block = to_aligned(std::move(*block));
     out->data = block->bytes().data();
     out->nbytes = block->bytes().size();
     out->alignment = 16;
@@ -57,19 +81,20 @@ etb_status LentBytes::get_named(void* ctx, const char* key, etb_payload_view* ou
 
 PluginDelegate::PluginDelegate(std::shared_ptr<const PluginContext> plugin, const DelegateRequest& request)
     : plugin_(std::move(plugin)),
-      lent_(std::move(*request.payload), request.named_data),
+      lent_(to_aligned(std::move(*request.payload)), request.named_data),
       named_data_(lent_.named_data()) {}
 
 Result<MethodDelegate*> PluginDelegate::make(std::shared_ptr<const PluginContext> plugin,
                                              const DelegateRequest& request,
                                              std::span<const etb_compile_spec> specs) {
-  auto* delegate = new PluginDelegate(std::move(plugin), request);
+  const auto destroy = [](PluginDelegate* made) { made->destroy(); };
+  std::unique_ptr<PluginDelegate, decltype(destroy)> delegate(new PluginDelegate(std::move(plugin), request),
+                                                              destroy);
   if (Status status = delegate->set_up(request, specs); !status) {
-    delegate->destroy();
     return tl::make_unexpected(
         with_context(std::move(status).error(), "delegate '" + std::string(request.id) + "'"));
   }
-  return delegate;
+  return delegate.release();
 }
 
 Status PluginDelegate::set_up(const DelegateRequest& request, std::span<const etb_compile_spec> specs) {
@@ -92,13 +117,14 @@ Status PluginDelegate::set_up(const DelegateRequest& request, std::span<const et
                                               std::to_string(info.output_count) +
                                               " outputs, expected at most " + std::to_string(kMaxArguments));
   }
+  ETB_TRY(verify_requirements());
   input_count_ = info.input_count;
   slots_.resize(info.input_count + info.output_count);
   tensors_.resize(slots_.size());
   ETB_TRY(note_arguments(request.arguments));
   if (info.scratch_bytes == 0) return {};
   const uint64_t alignment = std::max<uint64_t>(info.scratch_alignment, 1);
-  if (info.scratch_bytes > (uint64_t{1} << 40) || alignment > 4096 || (alignment & (alignment - 1)) != 0) {
+  if (info.scratch_bytes > kMaxScratchBytes || alignment > 4096 || (alignment & (alignment - 1)) != 0) {
     return make_error(Code::OUT_OF_RESOURCES, std::to_string(info.scratch_bytes) +
                                                   " bytes of scratch aligned to " +
                                                   std::to_string(alignment) + " wanted");
@@ -126,6 +152,21 @@ Status PluginDelegate::note_arguments(std::span<EValue* const> arguments) {
     slots_[i].is_bound_known = true;
   }
   return {};
+}
+
+// The host keeps to what a delegate wants of its tensors, or refuses it now.
+Status PluginDelegate::verify_requirements() const {
+  Status met;
+  ETB_TRY(delegate_->query_io([&](const etb_io_req& req) {
+    if (!met || (req.alignment <= kAlignment && req.padding_bytes <= kPaddingBytes)) return;
+    met =
+        make_error(Code::NOT_SUPPORTED,
+                   std::string((req.role & ETB_ROLE_INPUT) != 0 ? "input " : "output ") +
+                       std::to_string(req.index) + ": alignment " + std::to_string(req.alignment) + " and " +
+                       std::to_string(req.padding_bytes) + " bytes of padding wanted, this host gives " +
+                       std::to_string(kAlignment) + " and " + std::to_string(kPaddingBytes));
+  }));
+  return met;
 }
 
 void PluginDelegate::bind_tensor(const Tensor& value, Slot& slot, etb_tensor& tensor) const noexcept {

@@ -57,6 +57,7 @@ class PluginDelegate final : public MethodDelegate {
   PluginDelegate(std::shared_ptr<const PluginContext> plugin, const DelegateRequest& request);
   ~PluginDelegate() = default;
 
+  Status verify_requirements() const;
   Status set_up(const DelegateRequest& request, std::span<const etb_compile_spec> specs);
   Status note_arguments(std::span<EValue* const> arguments);
   etb_status bind(const EValue& value, uint32_t argument, etb_error* error) noexcept;

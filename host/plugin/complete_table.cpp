@@ -39,7 +39,7 @@ struct Stub<etb_status(ETB_CALL*)(Args...)> {
   static etb_status ETB_CALL call(Args... args) {
     etb_error* error = nullptr;
     ((error = error_of(args, error)), ...);
-    if (error != nullptr && error->struct_size >= sizeof(etb_error)) {
+    if (error != nullptr && ETB_HAS_FIELD(etb_error, error, text)) {
       error->code = ETB_NOT_IMPLEMENTED;
       error->vendor_code = 0;
       error->reason[0] = '\0';

@@ -31,11 +31,12 @@ Status Delegate::query_io(const std::function<void(const etb_io_req&)>& put) con
 Result<Context> Delegate::create_context(std::span<const etb_option> options) const {
   Context context(core_);
   etb_error error = ETB_ERROR_INIT;
+  etb_context* made = nullptr;
   ETB_TRY(check(core_->plugin->table.delegate->context_create(core_->delegate, options.data(), options.size(),
-                                                              &context.context_, &error),
+                                                              &made, &error),
                 error));
-  if (context.context_ == nullptr)
-    return make_error(Code::INTERNAL, "context create answered ok without a context");
+  if (made == nullptr) return make_error(Code::INTERNAL, "context create answered ok without a context");
+  context.context_ = made;
   return context;
 }
 

@@ -187,6 +187,17 @@ TEST_F(Handles, AMachineWithoutTheHardwareIsNoError) {
   EXPECT_EQ(plugin->open_device(uuid).error().code, Code::NOT_FOUND);
 }
 
+// proves: ABI-OWN-04
+TEST_F(Handles, WhatAFailedCallWritesIsNoHandle) {
+  toy_.plugin.init = [](const etb_host*, const etb_option*, uint64_t, etb_plugin** out,
+                        etb_error* error) -> etb_status {
+    *out = reinterpret_cast<etb_plugin*>(0x10);
+    return to_c(Error{Code::UNAVAILABLE, "driver missing", "", 0}, error);
+  };
+  EXPECT_EQ(start().error().message, "driver missing");
+  EXPECT_EQ(deinit_, -1) << "deinit was called for a context that was never made";
+}
+
 TEST_F(Handles, CheckPayloads) {
   Result<PluginContext> plugin = start();
   ASSERT_TRUE(plugin);

@@ -16,8 +16,10 @@ Result<PluginContext> PluginContext::make(std::shared_ptr<PluginLife> life, cons
                                           const etb_host& host, std::span<const etb_option> options) {
   auto core = std::make_shared<Core>(std::move(life), table);
   etb_error error = ETB_ERROR_INIT;
-  ETB_TRY(check(table.init(&host, options.data(), options.size(), &core->plugin, &error), error));
-  if (core->plugin == nullptr) return make_error(Code::INTERNAL, "init answered ok without a context");
+  etb_plugin* made = nullptr;  // what a failed call writes here is not a handle, so it never reaches deinit
+  ETB_TRY(check(table.init(&host, options.data(), options.size(), &made, &error), error));
+  if (made == nullptr) return make_error(Code::INTERNAL, "init answered ok without a context");
+  core->plugin = made;
   return PluginContext(std::move(core));
 }
 
@@ -35,10 +37,11 @@ Result<Device> PluginContext::open_device(const uint8_t (&uuid)[16],
                                           std::span<const etb_option> options) const {
   auto core = std::make_shared<Device::Core>(core_);
   etb_error error = ETB_ERROR_INIT;
-  ETB_TRY(check(
-      core_->table.device->open(core_->plugin, uuid, options.data(), options.size(), &core->device, &error),
-      error));
-  if (core->device == nullptr) return make_error(Code::INTERNAL, "device open answered ok without a device");
+  etb_device* made = nullptr;
+  ETB_TRY(check(core_->table.device->open(core_->plugin, uuid, options.data(), options.size(), &made, &error),
+                error));
+  if (made == nullptr) return make_error(Code::INTERNAL, "device open answered ok without a device");
+  core->device = made;
   return Device(std::move(core));
 }
 
@@ -54,8 +57,10 @@ Result<Delegate> PluginContext::create_delegate(etb_delegate_args args, const De
   auto core = std::make_shared<Delegate::Core>(core_, device == nullptr ? nullptr : device->core_);
   args.device = device == nullptr ? nullptr : device->handle();
   etb_error error = ETB_ERROR_INIT;
-  ETB_TRY(check(core_->table.delegate->create(core_->plugin, &args, &core->delegate, &error), error));
-  if (core->delegate == nullptr) return make_error(Code::INTERNAL, "create answered ok without a delegate");
+  etb_delegate* made = nullptr;
+  ETB_TRY(check(core_->table.delegate->create(core_->plugin, &args, &made, &error), error));
+  if (made == nullptr) return make_error(Code::INTERNAL, "create answered ok without a delegate");
+  core->delegate = made;
   return Delegate(std::move(core));
 }
 

@@ -51,7 +51,8 @@ etb_status ETB_CALL toy_init(const etb_host* host, const etb_option* options, ui
 }
 
 etb_status ETB_CALL toy_deinit(etb_plugin* plugin, etb_error* error) {
-  if (toy(plugin)->children != 0) return fail(error, ETB_BUSY, "%d objects live", toy(plugin)->children.load());
+  if (toy(plugin)->children != 0)
+    return fail(error, ETB_BUSY, "%d objects live", toy(plugin)->children.load());
   delete toy(plugin);
   return ETB_OK;
 }
@@ -113,7 +114,8 @@ etb_status ETB_CALL toy_open(etb_plugin* plugin, const uint8_t* uuid, const etb_
 }
 
 etb_status ETB_CALL toy_close(etb_device* device, etb_error* error) {
-  if (toy(device)->children != 0) return fail(error, ETB_BUSY, "%d delegates live", toy(device)->children.load());
+  if (toy(device)->children != 0)
+    return fail(error, ETB_BUSY, "%d delegates live", toy(device)->children.load());
   --toy(device)->plugin->children;
   delete toy(device);
   return ETB_OK;

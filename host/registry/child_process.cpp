@@ -29,6 +29,8 @@ constexpr int kPollMs = 20;
   if (::getppid() != parent) ::_exit(1);  // it died before the line above
   const rlimit no_core{0, 0};
   ::setrlimit(RLIMIT_CORE, &no_core);
+  // The parent may have started with closed standard streams: then the pipe has one of their numbers.
+  if (output < 3) output = ::fcntl(output, F_DUPFD_CLOEXEC, 3);
   if (const int null = ::open("/dev/null", O_RDWR | O_CLOEXEC); null >= 0)
     for (int fd = 0; fd < 3; ++fd) ::dup2(null, fd);
   body(output);

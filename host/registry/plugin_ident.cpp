@@ -24,16 +24,32 @@ tl::unexpected<Error> bad_ident(std::string message) {
   return make_error(Code::INVALID_DATA, std::move(message));
 }
 
-Status verify_numbers(const etb_plugin_ident& ident) {
+// The identity is read before a version is negotiated: of a plugin that also speaks a newer version, bits that are unknown here
+// are that version's (ABI-TYPE-02).
+Status verify_bits(const etb_plugin_ident& ident) {
+  if (ident.abi_max > ETB_ABI_VERSION) return {};
   if (ident.flags & ~ETB_PLUGIN_FLAGS_KNOWN)
     return bad_ident("flags " + hex_text(ident.flags) + ", known are " + hex_text(ETB_PLUGIN_FLAGS_KNOWN));
-  if (ident.reserved[0] != 0 || ident.reserved[1] != 0) return bad_ident("reserved fields are not zero");
-  if (ident.profiles == 0 || (ident.profiles & ~kProfilesKnown))
+  if (ident.reserved != 0) return bad_ident("reserved field is not zero");
+  if (ident.profiles & ~kProfilesKnown)
     return bad_ident("profiles " + hex_text(ident.profiles) + ", expected some of " +
                      hex_text(kProfilesKnown));
   if (ident.sanitizers & ~kSanitizersKnown)
     return bad_ident("sanitizers " + hex_text(ident.sanitizers) + ", known are " +
                      hex_text(kSanitizersKnown));
+  return {};
+}
+
+Status verify_numbers(const etb_plugin_ident& ident) {
+  if (ident.abi_candidate != ETB_ABI_RELEASE_CANDIDATE)
+    return make_error(Code::INCOMPATIBLE, "built for release candidate " +
+                                              std::to_string(ident.abi_candidate) +
+                                              " of the ABI, the host speaks candidate " +
+                                              std::to_string(ETB_ABI_RELEASE_CANDIDATE));
+  ETB_TRY(verify_bits(ident));
+  if ((ident.profiles & kProfilesKnown) == 0)
+    return bad_ident("profiles " + hex_text(ident.profiles) + ", expected some of " +
+                     hex_text(kProfilesKnown));
   if (ETB_ABI_MAJOR_OF(ident.abi_min) == 0 || ident.abi_min > ident.abi_max)
     return bad_ident("abi " + format_abi(ident.abi_min) + " to " + format_abi(ident.abi_max) +
                      " is no range");

@@ -116,6 +116,30 @@ TEST(AbiRules, PageIsUpToDate) {
   EXPECT_EQ(read_text(path), rules_page()) << "rewrite it with ETB_REBASE=1 ctest -R abi_rules";
 }
 
+// The closed set of thread tags: each function of a table or sink has one, in the comment right above it.
+TEST(AbiHeaders, EveryFunctionHasAThreadTag) {
+  const std::regex function("\\(ETB_CALL\\* ?([a-z_]+)\\)"),
+      tag("// threads +\\[(any|init|serial:[a-z]+)\\]");
+  size_t count = 0;
+  for (const auto& entry : fs::directory_iterator(fs::path(ETB_SOURCE_DIR) / "api/include/etb")) {
+    if (entry.path().extension() != ".h") continue;
+    std::ifstream in(entry.path());
+    bool is_tagged = false;
+    std::smatch match;
+    for (std::string line; std::getline(in, line);) {
+      if (line.find_first_not_of(' ') == std::string::npos) is_tagged = false;
+      if (std::regex_search(line, tag)) is_tagged = true;
+      const bool is_comment = line.find("//") == line.find_first_not_of(' ');
+      if (is_comment || !std::regex_search(line, match, function)) continue;
+      if (match[1] == "task") continue;  // parallel_for's argument, described with it
+      EXPECT_TRUE(is_tagged) << entry.path().filename() << ": " << match[1];
+      is_tagged = false;
+      ++count;
+    }
+  }
+  EXPECT_GT(count, 50u);
+}
+
 // ---- Rules about layout, proved over the golden file, which abi_layout compares with the headers
 
 struct Field {
@@ -155,6 +179,54 @@ TEST(AbiLayout, EveryVersionedStructStartsWithSizeAndFlags) {
     EXPECT_EQ(fields[i + 1].name, "flags") << fields[i].owner;
     ++checked;
   }
+  EXPECT_GT(checked, 100u);
+}
+
+// A struct that ended in padding could not be appended to: the new field would lie inside what an old caller already covers.
+// proves: ABI-SIZE-02
+TEST(AbiLayout, NoVersionedStructEndsInPadding) {
+  std::ifstream in(fs::path(ETB_SOURCE_DIR) / "tests/abi/layout.golden");
+  const std::regex target("^# ([a-z0-9_]+)-.*"), head("^(etb_[a-z_0-9]+) sizeof=([0-9]+).*"),
+      field("^ +([0-9]+) (.*[ *])([a-z_0-9]+)$");
+  size_t pointer_nbytes = 8, size = 0, end = 0, checked = 0;
+  std::string owner, platform;
+  std::map<std::string, size_t> sizes;
+  const auto close = [&] {
+    if (!owner.empty() && is_versioned(owner)) {
+      EXPECT_EQ(end, size) << owner << " ends in padding on " << platform;
+      ++checked;
+    }
+    owner.clear();
+  };
+  const auto nbytes_of = [&](const std::string& type) -> size_t {
+    if (type.find('*') != std::string::npos || type.find("_fn") != std::string::npos) return pointer_nbytes;
+    std::smatch array;
+    if (std::regex_search(type, array, std::regex("^(u?int[0-9]+_t|char)\\[([0-9]+)\\]"))) {
+      const size_t one = array[1] == "char" || array[1] == "uint8_t" ? 1 : array[1] == "uint32_t" ? 4 : 8;
+      return one * std::stoul(array[2]);
+    }
+    if (type.find("64_t") != std::string::npos || type.find("double") != std::string::npos) return 8;
+    for (const auto& [name, nbytes] : sizes) {
+      if (type.find("struct " + name + " ") != std::string::npos) return nbytes;
+    }
+    return 4;
+  };
+  std::smatch match;
+  for (std::string line; std::getline(in, line);) {
+    if (std::regex_match(line, match, target)) {
+      close();
+      platform = match[1];
+      pointer_nbytes = platform == "x86_64" || platform == "aarch64" ? 8 : 4;
+      sizes.clear();
+    } else if (std::regex_match(line, match, head)) {
+      close();
+      owner = match[1];
+      size = sizes[owner] = std::stoul(match[2]);
+    } else if (std::regex_match(line, match, field)) {
+      end = std::stoul(match[1]) + nbytes_of(match[2]);
+    }
+  }
+  close();
   EXPECT_GT(checked, 100u);
 }
 

@@ -30,7 +30,8 @@ constexpr etb_plugin_ident make_ident() {
                             BROKEN_ABI_MAX,
                             ETB_PROFILE_RUNTIME,
                             ETB_SANITIZERS_BUILT,
-                            {0, 0},
+                            ETB_ABI_RELEASE_CANDIDATE,
+                            0,
                             "com.example.broken",
                             "Example",
                             "1.2.3",
@@ -40,7 +41,9 @@ constexpr etb_plugin_ident make_ident() {
 #elif defined(ETB_BROKEN_UNKNOWN_FLAG)
   ident.flags = 0x80000000u;
 #elif defined(ETB_BROKEN_RESERVED_SET)
-  ident.reserved[0] = 1;
+  ident.reserved = 1;
+#elif defined(ETB_BROKEN_OTHER_CANDIDATE)
+  ident.abi_candidate = ETB_ABI_RELEASE_CANDIDATE + 1;
 #elif defined(ETB_BROKEN_NO_PROFILE)
   ident.profiles = 0;
 #elif defined(ETB_BROKEN_OTHER_SANITIZER)

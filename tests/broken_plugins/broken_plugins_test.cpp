@@ -93,7 +93,9 @@ const std::vector<Row>& rows() {
       {"two_notes", Seen::kBySearch, "ident.note", "two identity notes"},
       // proves: ABI-TYPE-02
       {"unknown_flag", Seen::kBySearch, "ident.note", "flags 0x80000000, known are 0x7"},
-      {"reserved_set", Seen::kBySearch, "ident.note", "reserved fields are not zero"},
+      {"reserved_set", Seen::kBySearch, "ident.note", "reserved field is not zero"},
+      {"other_candidate", Seen::kBySearch, "ident.note",
+       "built for release candidate 2 of the ABI, the host speaks candidate 1"},
       {"no_profile", Seen::kBySearch, "ident.note", "profiles 0x0"},
       // proves: ABI-LOAD-03
       {"other_sanitizer", Seen::kBySearch, "ident.sanitizer", "built with sanitizers: memory"},

@@ -138,6 +138,8 @@ typedef struct etb_cancel_token {
   uint32_t struct_size;
   uint32_t flags;  // must be zero
   void* ctx;
+
+  // threads  [any]   since 1.0
   uint32_t(ETB_CALL* is_cancelled)(void* ctx);  // 1: stop and return ETB_CANCELLED
 } etb_cancel_token;
 
@@ -145,6 +147,8 @@ typedef struct etb_progress {
   uint32_t struct_size;
   uint32_t flags;  // must be zero
   void* ctx;
+
+  // threads  [serial:progress]   since 1.0
   void(ETB_CALL* report)(void* ctx, double done,
                          const char* what);  // done in [0, 1], never smaller than before
 } etb_progress;

@@ -32,7 +32,8 @@ typedef struct etb_module etb_module;
 #define ETB_VALUE_BOOL 4u
 #define ETB_VALUE_OTHER 5u  // a string or a list; cannot cross here
 
-// One input or output. Which field counts is said by `kind`; the others are zero.
+// One input or output. Which field counts is said by `kind`; the others are zero. The tensor lies inside, so this struct never grows:
+// a later version gets a struct of its own.
 typedef struct etb_value {
   uint32_t struct_size;
   uint32_t flags;  // must be zero
@@ -43,11 +44,11 @@ typedef struct etb_value {
   etb_tensor tensor;
 } etb_value;
 
-#define ETB_VALUE_INIT                                              \
-  {                                                                 \
-    ETB_INIT_SIZE(etb_value), 0, 0, 0, 0, 0, {                      \
-      ETB_INIT_SIZE(etb_tensor), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 \
-    }                                                               \
+#define ETB_VALUE_INIT                                                 \
+  {                                                                    \
+    ETB_INIT_SIZE(etb_value), 0, 0, 0, 0, 0, {                         \
+      ETB_INIT_SIZE(etb_tensor), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 \
+    }                                                                  \
   }
 
 // A tensor value in row-major order over memory of the caller. `sizes` has rank entries and stays valid with the value.

@@ -24,6 +24,8 @@ typedef struct etb_payload_view {
   uint32_t reserved;  // must be zero
   uint64_t fd_offset_bytes;
   void* release_ctx;
+
+  // threads  [any], at most once   since 1.0
   void(ETB_CALL* release)(void* release_ctx);  // at most once, [any] thread; NULL when the host wants no call
 } etb_payload_view;
 

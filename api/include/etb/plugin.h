@@ -56,7 +56,9 @@ typedef struct etb_plugin_ident {
   uint32_t abi_max;
   uint32_t profiles;    // ETB_PROFILE_*
   uint32_t sanitizers;  // ETB_SANITIZER_*
-  uint32_t reserved[2];
+  uint32_t
+      abi_candidate;  // ETB_ABI_RELEASE_CANDIDATE: which release candidate it was built for, 0 once 1.0 is out
+  uint32_t reserved;  // must be zero
   char id[96];        // lower-case reverse DNS, e.g. "com.example.my-npu"; equals the manifest's id
   char vendor[64];    // for people
   char version[32];   // semantic version of the plugin; equals the manifest's version
@@ -106,22 +108,14 @@ typedef struct etb_plugin_note {
 // Defines `name` (an etb_plugin_note) in the note section. One source of the identity: point
 // etb_plugin_table.ident at name.ident. Example:
 //   ETB_DEFINE_PLUGIN_NOTE(note, "com.example.my-npu", "Example Inc.", "1.2.0", "", ETB_PROFILE_RUNTIME, 0);
-#define ETB_DEFINE_PLUGIN_NOTE(name, id, vendor, version, build_id, profiles, flags)         \
-  static const etb_plugin_note name ETB_IN_NOTE_SECTION = {(uint32_t)sizeof(ETB_NOTE_NAME),  \
-                                                           ETB_INIT_SIZE(etb_plugin_ident),  \
-                                                           ETB_NOTE_TYPE_IDENT,              \
-                                                           ETB_NOTE_NAME,                    \
-                                                           {ETB_INIT_SIZE(etb_plugin_ident), \
-                                                            (flags),                         \
-                                                            ETB_ABI_MAKE(1, 0),              \
-                                                            ETB_ABI_VERSION,                 \
-                                                            (profiles),                      \
-                                                            ETB_SANITIZERS_BUILT,            \
-                                                            {0, 0},                          \
-                                                            id,                              \
-                                                            vendor,                          \
-                                                            version,                         \
-                                                            build_id}}
+#define ETB_DEFINE_PLUGIN_NOTE(name, id, vendor, version, build_id, profiles, flags)              \
+  static const etb_plugin_note name ETB_IN_NOTE_SECTION = {                                       \
+      (uint32_t)sizeof(ETB_NOTE_NAME),                                                            \
+      ETB_INIT_SIZE(etb_plugin_ident),                                                            \
+      ETB_NOTE_TYPE_IDENT,                                                                        \
+      ETB_NOTE_NAME,                                                                              \
+      {ETB_INIT_SIZE(etb_plugin_ident), (flags), ETB_ABI_MAKE(1, 0), ETB_ABI_VERSION, (profiles), \
+       ETB_SANITIZERS_BUILT, ETB_ABI_RELEASE_CANDIDATE, 0, id, vendor, version, build_id}}
 
 // ---- The plugin table ---------------------------------------------------------------------------
 
@@ -143,7 +137,7 @@ typedef struct etb_plugin_table {
   // Makes the plugin's context. The host calls it once at a time and pairs each success with one deinit.
   //
   // host     [borrowed-until-destroy] valid until deinit returns.
-  // options  [borrowed-for-call] option_count of them, option_stride as ABI-SIZE-04; unknown keys are refused
+  // options  [borrowed-for-call] option_count of them, ABI-SIZE-04; unknown keys are refused
   //          (ABI-OPT-01). out      [transferred-handle] ended by deinit. returns  ETB_OK;
   //          ETB_INVALID_ARGUMENT (option); ETB_UNAVAILABLE (a driver or library that it needs is missing).
   //          A machine without the plugin's hardware is not an error: enumerate then yields nothing

@@ -111,7 +111,7 @@ static etb_status ETB_CALL init(const etb_host* host, const etb_option* options,
   double unused;
   etb_plugin* plugin;
   etb_status status;
-  if (host == NULL || !ETB_HAS_FIELD(etb_host, host, layer_link) || (host->flags & ~ETB_HOST_SECURE) != 0)
+  if (host == NULL || !ETB_HAS_FIELD(etb_host, host, layer_link))
     return fail(error, ETB_INVALID_ARGUMENT, "a host struct that is too short or has unknown flags");
   status = read_options(options, option_count, ETB_OBJECT_PLUGIN, &unused, error);
   if (status != ETB_OK) return status;

@@ -123,10 +123,10 @@ class Options {
  private:
   // What was given, else the row's default; zeros for a key without a row.
   etb_option get(std::string_view key) const {
-    if (const etb_option* option = find(key)) return *option;
+    if (const etb_option* option = find(key)) return copy_struct(*option);
     for (const OptionRow& row : rows_)
       if (key == row.key) return row.default_option();
-    return {ETB_INIT_SIZE(etb_option), 0, "", 0, 0, 0, 0, "", {nullptr, 0}, nullptr};
+    return {ETB_INIT_SIZE(etb_option), 0, "", 0, 0, 0, 0, "", {nullptr, 0}, nullptr, nullptr};
   }
 
   static Status verify(const etb_option& option, std::span<const OptionRow> rows, uint32_t scope) {

@@ -12,7 +12,7 @@ template <class P>
 etb_status init(const etb_host* host, const etb_option* options, uint64_t option_count, etb_plugin** out,
                 etb_error* error) {
   return guard(error, [&]() -> Status {
-    ETB_TRY(accept_struct(host, ETB_SIZE_THROUGH(etb_host, layer_link), ETB_HOST_SECURE, "etb_host"));
+    ETB_TRY(accept_struct(host, ETB_SIZE_THROUGH(etb_host, layer_link), ~0u, "etb_host"));
     ETB_ASSIGN(const Options checked,
                Options::make(options, option_count, option_rows<P>(), ETB_OBJECT_PLUGIN));
     const Host services(host);
