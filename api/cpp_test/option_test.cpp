@@ -20,7 +20,7 @@ constexpr OptionRow kRows[] = {
 };
 
 etb_option option(const char* key, etb_option_type type) {
-  return {ETB_INIT_SIZE(etb_option), 0, key, type, 0, 0, 0, nullptr, {nullptr, 0}, nullptr};
+  return {ETB_INIT_SIZE(etb_option), 0, key, type, 0, 0, 0, nullptr, {nullptr, 0}, nullptr, nullptr};
 }
 etb_option i64(const char* key, int64_t value) {
   etb_option made = option(key, ETB_OPTION_I64);

@@ -135,7 +135,7 @@ etb_host make_host() {
 }
 
 etb_option text_option(const char* key, const char* text) {
-  return {ETB_INIT_SIZE(etb_option), 0, key, ETB_OPTION_TEXT, 0, 0, 0, text, {nullptr, 0}, nullptr};
+  return {ETB_INIT_SIZE(etb_option), 0, key, ETB_OPTION_TEXT, 0, 0, 0, text, {nullptr, 0}, nullptr, nullptr};
 }
 
 class PluginBase : public testing::Test {
@@ -189,7 +189,7 @@ TEST_F(PluginBase, CapabilitiesAreThoseOfTheClasses) {
 // proves: ABI-OPT-02
 TEST_F(PluginBase, RefusedOptionLeavesTheOldValue) {
   etb_option option = {
-      ETB_INIT_SIZE(etb_option), 0, "level", ETB_OPTION_I64, 0, 7, 0, nullptr, {nullptr, 0}, nullptr};
+      ETB_INIT_SIZE(etb_option), 0, "level", ETB_OPTION_I64, 0, 7, 0, nullptr, {nullptr, 0}, nullptr, nullptr};
   const auto set = [&] { return table_->set_option(plugin_, ETB_OBJECT_PLUGIN, plugin_, &option, &error_); };
   const auto level = [&] {
     int64_t seen = -1;
@@ -222,7 +222,7 @@ TEST_F(PluginBase, RefusedOptionLeavesTheOldValue) {
 // proves: ABI-DEV-01
 TEST_F(PluginBase, MachineWithoutDevicesIsNoError) {
   const etb_option none = {
-      ETB_INIT_SIZE(etb_option), 0, "devices", ETB_OPTION_I64, 0, 0, 0, nullptr, {nullptr, 0}, nullptr};
+      ETB_INIT_SIZE(etb_option), 0, "devices", ETB_OPTION_I64, 0, 0, 0, nullptr, {nullptr, 0}, nullptr, nullptr};
   etb_plugin* plugin = nullptr;
   ASSERT_EQ(table_->init(&host_, &none, 1, &plugin, &error_), ETB_OK) << error_.text;
   int count = 0;
@@ -351,7 +351,7 @@ TEST_F(PluginBase, ContextRunsReservesAndSurvivesAThrow) {
   EXPECT_EQ(run(), ETB_OK) << error_.text;
 
   etb_option option = {
-      ETB_INIT_SIZE(etb_option), 0, "throw", ETB_OPTION_BOOL, 0, 1, 0, nullptr, {nullptr, 0}, nullptr};
+      ETB_INIT_SIZE(etb_option), 0, "throw", ETB_OPTION_BOOL, 0, 1, 0, nullptr, {nullptr, 0}, nullptr, nullptr};
   args.options = &option;
   args.option_count = 1;
   EXPECT_EQ(run(), ETB_INTERNAL);

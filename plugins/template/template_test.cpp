@@ -37,7 +37,7 @@ constexpr etb_host kBareHost = {
     ETB_INIT_SIZE(etb_host), 0, ETB_ABI_VERSION, 0, "test", "0.0.0", "", nullptr, no_service, nullptr};
 
 etb_option f64_option(const char* key, double value) {
-  return {ETB_INIT_SIZE(etb_option), 0, key, ETB_OPTION_F64, 0, 0, value, nullptr, {nullptr, 0}, nullptr};
+  return {ETB_INIT_SIZE(etb_option), 0, key, ETB_OPTION_F64, 0, 0, value, nullptr, {nullptr, 0}, nullptr, nullptr};
 }
 
 // A payload in aligned memory that counts its releases.

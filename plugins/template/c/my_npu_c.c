@@ -68,7 +68,7 @@ struct etb_context {
 /* ---- 2. Options: one, at delegate scope ---- */
 
 static const etb_option default_limit = {
-    ETB_INIT_SIZE(etb_option), 0, "limit", ETB_OPTION_F64, 0, 0, 0.0, NULL, {NULL, 0}, NULL};
+    ETB_INIT_SIZE(etb_option), 0, "limit", ETB_OPTION_F64, 0, 0, 0.0, NULL, {NULL, 0}, NULL, NULL};
 static const etb_option_schema limit_schema = {
     ETB_INIT_SIZE(etb_option_schema),
     0,
@@ -81,6 +81,7 @@ static const etb_option_schema limit_schema = {
     &default_limit,
     0.0,
     1e30,
+    NULL,
     NULL};
 
 /* Reads the options of one call. Unknown keys are refused unless they start with "x-" (ABI-OPT-01). */

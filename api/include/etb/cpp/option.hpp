@@ -44,6 +44,7 @@ struct OptionRow {
             default_f64,
             default_text,
             {nullptr, 0},
+            nullptr,
             nullptr};
   }
   etb_option_schema schema(const etb_option& default_value) const {
@@ -58,7 +59,8 @@ struct OptionRow {
             &default_value,
             minimum,
             maximum,
-            choices.empty() ? nullptr : choices.data()};
+            choices.empty() ? nullptr : choices.data(),
+            nullptr};
   }
 };
 
