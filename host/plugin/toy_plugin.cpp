@@ -384,6 +384,7 @@ ToyPlugin::ToyPlugin()
   ident.abi_max = ETB_ABI_VERSION;
   ident.profiles = ETB_PROFILE_RUNTIME | ETB_PROFILE_AOT;
   ident.sanitizers = ETB_SANITIZERS_BUILT;
+  ident.abi_candidate = ETB_ABI_RELEASE_CANDIDATE;
   std::strcpy(ident.id, "org.etbackend.toy");
   std::strcpy(ident.vendor, "etbackend");
   std::strcpy(ident.version, "1.0.0");

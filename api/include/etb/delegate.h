@@ -184,7 +184,8 @@ typedef struct etb_delegate_table {
   //
   // check    [borrowed-for-call]   verdict  filled by the callee.
   // returns  ETB_OK with any verdict, ETB_VERDICT_UNKNOWN included; an error only when it could not judge at
-  //          all. threads  [any]   since 1.0   required
+  //          all.
+  // threads  [any]   since 1.0   required
   etb_status(ETB_CALL* check_payload)(etb_plugin* plugin, const etb_payload_check* check,
                                       etb_verdict* verdict, etb_error* error);
 

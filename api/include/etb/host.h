@@ -73,7 +73,8 @@ typedef struct etb_alloc_service {
 
   // nbytes bytes at an address that is a multiple of alignment (a power of two); NULL when there is no
   // memory. tag      [borrowed-for-call] what it is for, e.g. "weights"; may be NULL. returns
-  // [transferred-handle] ended by free. threads  [any]   since 1.0
+  // [transferred-handle] ended by free.
+  // threads  [any]   since 1.0
   void*(ETB_CALL* allocate)(void* ctx, uint64_t nbytes, uint64_t alignment, const char* tag);
 
   // threads  [any]   since 1.0   ptr may be NULL

@@ -38,7 +38,9 @@ typedef struct etb_named_data {
   // The bytes of a key.
   //
   // out      caller sets struct_size; the view is [host-releases-on-callback], and may be released before
-  //          other views are. returns  ETB_OK; ETB_NOT_FOUND; ETB_ACCESS_FAILED. threads  [any]   since 1.0
+  //          other views are.
+  // returns  ETB_OK; ETB_NOT_FOUND; ETB_ACCESS_FAILED.
+  // threads  [any]   since 1.0
   etb_status(ETB_CALL* get)(void* ctx, const char* key, etb_payload_view* out, etb_error* error);
 } etb_named_data;
 

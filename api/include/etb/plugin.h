@@ -138,7 +138,8 @@ typedef struct etb_plugin_table {
   //
   // host     [borrowed-until-destroy] valid until deinit returns.
   // options  [borrowed-for-call] option_count of them, ABI-SIZE-04; unknown keys are refused
-  //          (ABI-OPT-01). out      [transferred-handle] ended by deinit. returns  ETB_OK;
+  //          (ABI-OPT-01). out      [transferred-handle] ended by deinit.
+  // returns  ETB_OK;
   //          ETB_INVALID_ARGUMENT (option); ETB_UNAVAILABLE (a driver or library that it needs is missing).
   //          A machine without the plugin's hardware is not an error: enumerate then yields nothing
   //          (ABI-DEV-01).
@@ -149,7 +150,8 @@ typedef struct etb_plugin_table {
   // Ends the context.
   //
   // returns  ETB_OK; ETB_BUSY while a device, delegate or context of it lives, and then nothing has changed
-  //          (ABI-LIFE-01). threads  [init]   since 1.0
+  //          (ABI-LIFE-01).
+  // threads  [init]   since 1.0
   etb_status(ETB_CALL* deinit)(etb_plugin* plugin, etb_error* error);
 
   // An optional table by id (etb/ext/), for the object of the given kind; NULL when the id is unknown
@@ -157,14 +159,16 @@ typedef struct etb_plugin_table {
   //
   // object   [borrowed-for-call] the handle that `object_kind` names; the plugin itself for
   //          ETB_OBJECT_PLUGIN. returns  [static] the table; lives as long as the library, to be used while
-  //          the object lives. threads  [any]   since 1.0   optional: ETB_PLUGIN_CAP_GET_EXTENSION
+  //          the object lives.
+  // threads  [any]   since 1.0   optional: ETB_PLUGIN_CAP_GET_EXTENSION
   const void*(ETB_CALL* get_extension)(etb_plugin* plugin, uint32_t object_kind, void* object,
                                        const char* id);
 
   // Every option that the plugin knows, at all scopes.
   //
   // sink     [borrowed-for-call] called on this thread, once an option, before this function returns
-  //          (ABI-SINK-01). threads  [any]   since 1.0   optional: ETB_PLUGIN_CAP_OPTION_SCHEMA
+  //          (ABI-SINK-01).
+  // threads  [any]   since 1.0   optional: ETB_PLUGIN_CAP_OPTION_SCHEMA
   etb_status(ETB_CALL* option_schema)(etb_plugin* plugin, const etb_option_schema_sink* sink,
                                       etb_error* error);
 

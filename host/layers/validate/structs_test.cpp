@@ -41,9 +41,9 @@ TEST_P(ValidateRunArguments, AreReportedAndRefused) {
 
 int64_t g_negative[1] = {-1};
 uint8_t g_dim_order[1] = {3};
-const etb_option g_unknown_type{sizeof(etb_option), 0, "x-a", 99, 0, 0, 0, nullptr, {}, nullptr};
-const etb_option g_nan{sizeof(etb_option), 0, "x-a", ETB_OPTION_F64, 0, 0, NAN, nullptr, {}, nullptr};
-const etb_option g_no_key{sizeof(etb_option), 0, nullptr, ETB_OPTION_I64, 0, 0, 0, nullptr, {}, nullptr};
+const etb_option g_unknown_type{sizeof(etb_option), 0, "x-a", 99, 0, 0, 0, nullptr, {}, nullptr, nullptr};
+const etb_option g_nan{sizeof(etb_option), 0, "x-a", ETB_OPTION_F64, 0, 0, NAN, nullptr, {}, nullptr, nullptr};
+const etb_option g_no_key{sizeof(etb_option), 0, nullptr, ETB_OPTION_I64, 0, 0, 0, nullptr, {}, nullptr, nullptr};
 etb_tensor g_two[2];
 
 constexpr WrongRun kWrongRuns[] = {

@@ -68,7 +68,7 @@ struct etb_context {
 /* ---- 2. Options: one, at delegate scope ---- */
 
 static const etb_option default_limit = {
-    ETB_INIT_SIZE(etb_option), 0, "limit", ETB_OPTION_F64, 0, 0, 0.0, NULL, {NULL, 0}, NULL};
+    ETB_INIT_SIZE(etb_option), 0, "limit", ETB_OPTION_F64, 0, 0, 0.0, NULL, {NULL, 0}, NULL, NULL};
 static const etb_option_schema limit_schema = {
     ETB_INIT_SIZE(etb_option_schema),
     0,
@@ -81,6 +81,7 @@ static const etb_option_schema limit_schema = {
     &default_limit,
     0.0,
     1e30,
+    NULL,
     NULL};
 
 /* Reads the options of one call. Unknown keys are refused unless they start with "x-" (ABI-OPT-01). */
@@ -111,7 +112,7 @@ static etb_status ETB_CALL init(const etb_host* host, const etb_option* options,
   double unused;
   etb_plugin* plugin;
   etb_status status;
-  if (host == NULL || !ETB_HAS_FIELD(etb_host, host, layer_link) || (host->flags & ~ETB_HOST_SECURE) != 0)
+  if (host == NULL || !ETB_HAS_FIELD(etb_host, host, layer_link))
     return fail(error, ETB_INVALID_ARGUMENT, "a host struct that is too short or has unknown flags");
   status = read_options(options, option_count, ETB_OBJECT_PLUGIN, &unused, error);
   if (status != ETB_OK) return status;

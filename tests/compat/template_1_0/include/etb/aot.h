@@ -54,15 +54,19 @@ typedef struct etb_op_sink {
   uint32_t struct_size;
   uint32_t flags;  // must be zero
   void* ctx;
+
+  // Takes one item [borrowed-for-call], on the thread of the call that was given the sink, before it returns (ABI-SINK-01).
+  // threads  [serial:sink]   since 1.0
   etb_status(ETB_CALL* put)(void* ctx, const etb_op_capability* op);
 } etb_op_sink;
 
 // ---- Partition ----------------------------------------------------------------------------------
 
 #define ETB_CLAIM_WHOLE_GROUP 0x1u  // worthless unless all nodes of the group end up in one region
-#define ETB_CLAIM_OWN_REGION 0x2u   // the group (a node without group: the node) is a region of its own, merged with no other
+#define ETB_CLAIM_OWN_REGION \
+  0x2u  // the group (a node without group: the node) is a region of its own, merged with no other
 
-// Nodes that the plugin takes. Node ids are positions in the image's node list.
+// Nodes that the plugin takes. Node ids are those of etb/graph.h: nodes are numbered over all graphs of the image.
 typedef struct etb_claim {
   uint32_t struct_size;
   uint32_t flags;            // ETB_CLAIM_*
@@ -88,7 +92,13 @@ typedef struct etb_partition_sink {
   uint32_t struct_size;
   uint32_t flags;  // must be zero
   void* ctx;
+
+  // Takes one item [borrowed-for-call], on the thread of the call that was given the sink, before it returns (ABI-SINK-01).
+  // threads  [serial:sink]   since 1.0
   etb_status(ETB_CALL* claim)(void* ctx, const etb_claim* claim);
+
+  // Takes one item [borrowed-for-call], on the thread of the call that was given the sink, before it returns (ABI-SINK-01).
+  // threads  [serial:sink]   since 1.0
   etb_status(ETB_CALL* reject)(void* ctx, const etb_reject* reject);
 } etb_partition_sink;
 
@@ -110,7 +120,7 @@ typedef struct etb_constant_reader {
   uint32_t flags;  // must be zero
   void* ctx;
 
-  // out      caller sets struct_size; valid until the compile call returns, or its release.
+  // out      caller sets struct_size; [host-releases-on-callback], at the latest when the compile call returns.
   // threads  [any]   since 1.0
   etb_status(ETB_CALL* read)(void* ctx, const char* key, etb_payload_view* out, etb_error* error);
 } etb_constant_reader;
@@ -120,8 +130,10 @@ typedef struct etb_blob_writer {
   uint32_t struct_size;
   uint32_t flags;  // must be zero
   void* ctx;
-  etb_status(ETB_CALL* write)(void* ctx, uint64_t offset_bytes, const void* data,
-                              uint64_t nbytes);  // gaps read as zero
+
+  // Writes at an offset; gaps read as zero.
+  // threads  [serial:writer]   since 1.0
+  etb_status(ETB_CALL* write)(void* ctx, uint64_t offset_bytes, const void* data, uint64_t nbytes);
 } etb_blob_writer;
 
 // Bytes stored beside the payloads under a key, once for all payloads that name it.
@@ -167,8 +179,17 @@ typedef struct etb_artifact_sink {
   uint32_t struct_size;
   uint32_t flags;  // must be zero
   void* ctx;
+
+  // Starts the payload of one graph. out_writer [borrowed-until-destroy]: valid until its end_payload.
+  // threads  [serial:sink]   since 1.0
   etb_status(ETB_CALL* begin_payload)(void* ctx, uint32_t graph_index, const etb_blob_writer** out_writer);
+
+  // Adds bytes under a key, at any time between the first begin_payload and the last end_payload.
+  // threads  [serial:sink]   since 1.0
   etb_status(ETB_CALL* named_blob)(void* ctx, const etb_named_blob* blob);
+
+  // Ends the payload that was begun last.
+  // threads  [serial:sink]   since 1.0
   etb_status(ETB_CALL* end_payload)(void* ctx, const etb_artifact* artifact);
 } etb_artifact_sink;
 

@@ -14,7 +14,14 @@
 //   host-releases-on-callback  valid until the callee calls the release callback, at most once; if it never
 //                              does, the host releases after the object of this call is destroyed (ABI-OWN-03)
 //   transferred-handle         the receiver owns the handle and ends it with the function named (ABI-OWN-04)
+//   borrowed-until-signalled   valid until every signal fence of the run was signalled
 //   static                     valid while the library that gave it is loaded
+//
+// What holds where a comment says nothing else:
+//   - pointer parameters are borrowed-for-call, and a handle is not consumed by a call on it;
+//   - `error` may be NULL; an array pointer may be NULL when its count is 0; no other pointer may (ABI-CALL-04);
+//   - a function that returns etb_status answers ETB_OK, the codes it names, ETB_INVALID_ARGUMENT for arguments that
+//     break the rules, ETB_OUT_OF_MEMORY, or ETB_INTERNAL; on error it leaves out parameters as they were.
 #ifndef ETB_BASE_H_
 #define ETB_BASE_H_
 

@@ -70,7 +70,8 @@ typedef struct etb_delegate_info {
   uint64_t scratch_alignment;
 } etb_delegate_info;
 
-// What a delegate wants of one input or output.
+// What a delegate wants of one input or output. The host keeps to it, or refuses the delegate when it is made. A state tensor
+// stands among the inputs and again among the outputs, with role ETB_ROLE_STATE in both places.
 typedef struct etb_io_req {
   uint32_t struct_size;
   uint32_t flags;            // must be zero
@@ -88,12 +89,16 @@ typedef struct etb_io_req_sink {
   uint32_t struct_size;
   uint32_t flags;  // must be zero
   void* ctx;
+
+  // Takes one item [borrowed-for-call], on the thread of the call that was given the sink, before it returns (ABI-SINK-01).
+  // threads  [serial:sink]   since 1.0
   etb_status(ETB_CALL* put)(void* ctx, const etb_io_req* req);
 } etb_io_req_sink;
 
 // ---- One run ------------------------------------------------------------------------------------
 
-// A point in time on a device or the host.
+// A point in time on a device or the host. A signal fence of kind "callback" carries the run's status; the other kinds only say
+// that it is over, and the next call on the context answers the status of a run that failed.
 typedef struct etb_fence {
   uint32_t struct_size;
   uint32_t flags;     // must be zero
@@ -102,8 +107,11 @@ typedef struct etb_fence {
   uint64_t value;     // for "timeline": the counter's value
   int32_t fd;         // for "sync-fd"; else -1
   uint32_t reserved;  // must be zero
-  void(ETB_CALL* signal)(void* handle,
-                         etb_status status);  // for "callback": called once when done; else NULL
+
+  // For "callback": called once when the run is done, with its status; NULL for every other kind.
+  // threads  [any]   since 1.0
+  void(ETB_CALL* signal)(void* handle, etb_status status);
+  const void* reserved_pointer;  // must be NULL
 } etb_fence;
 
 #define ETB_TIMEBASE_HOST "clock/1"  // ticks are the host clock's nanoseconds
@@ -129,8 +137,10 @@ typedef struct etb_event_sink {
   uint32_t struct_size;
   uint32_t flags;  // must be zero
   void* ctx;
-  etb_status(ETB_CALL* put)(void* ctx,
-                            const etb_event* event);  // on the thread that called execute, before it returns
+
+  // Takes one item [borrowed-for-call], on the thread of the call that was given the sink, before it returns (ABI-SINK-01).
+  // threads  [serial:sink]   since 1.0
+  etb_status(ETB_CALL* put)(void* ctx, const etb_event* event);
 } etb_event_sink;
 
 typedef struct etb_exec_args {
@@ -174,7 +184,8 @@ typedef struct etb_delegate_table {
   //
   // check    [borrowed-for-call]   verdict  filled by the callee.
   // returns  ETB_OK with any verdict, ETB_VERDICT_UNKNOWN included; an error only when it could not judge at
-  //          all. threads  [any]   since 1.0   required
+  //          all.
+  // threads  [any]   since 1.0   required
   etb_status(ETB_CALL* check_payload)(etb_plugin* plugin, const etb_payload_check* check,
                                       etb_verdict* verdict, etb_error* error);
 
@@ -237,11 +248,12 @@ typedef struct etb_delegate_table {
   //          BackendInterface::execute
   etb_status(ETB_CALL* execute)(etb_context* context, const etb_exec_args* args, etb_error* error);
 
-  // Starts a run and returns; the signal fences say when it is done, with its status.
+  // Starts a run and returns; the signal fences say when it is done. Events are put on any thread until then.
   //
-  // args     [borrowed-until-destroy] of the context in truth: everything in it stays valid until the fences
-  //          are signalled. threads  [serial:context], where the run counts until it is signalled   since 1.0
-  //          optional: ETB_DELEGATE_CAP_EXECUTE_ASYNC
+  // args     [borrowed-until-signalled] with everything in it.
+  // returns  ETB_OK when the run was started; otherwise no fence is signalled.
+  // threads  [serial:context], where the run counts until it is signalled
+  // since    1.0   optional: ETB_DELEGATE_CAP_EXECUTE_ASYNC
   etb_status(ETB_CALL* execute_async)(etb_context* context, const etb_exec_args* args, etb_error* error);
 
   // Asks a run to stop; the run then answers ETB_CANCELLED. Without a run it does nothing.

@@ -35,6 +35,9 @@ typedef struct etb_device_sink {
   uint32_t struct_size;
   uint32_t flags;  // must be zero
   void* ctx;
+
+  // Takes one item [borrowed-for-call], on the thread of the call that was given the sink, before it returns (ABI-SINK-01).
+  // threads  [serial:sink]   since 1.0
   etb_status(ETB_CALL* put)(void* ctx, const etb_device_info* info);
 } etb_device_sink;
 

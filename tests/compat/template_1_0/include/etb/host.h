@@ -73,7 +73,8 @@ typedef struct etb_alloc_service {
 
   // nbytes bytes at an address that is a multiple of alignment (a power of two); NULL when there is no
   // memory. tag      [borrowed-for-call] what it is for, e.g. "weights"; may be NULL. returns
-  // [transferred-handle] ended by free. threads  [any]   since 1.0
+  // [transferred-handle] ended by free.
+  // threads  [any]   since 1.0
   void*(ETB_CALL* allocate)(void* ctx, uint64_t nbytes, uint64_t alignment, const char* tag);
 
   // threads  [any]   since 1.0   ptr may be NULL
@@ -138,6 +139,8 @@ typedef struct etb_cancel_token {
   uint32_t struct_size;
   uint32_t flags;  // must be zero
   void* ctx;
+
+  // threads  [any]   since 1.0
   uint32_t(ETB_CALL* is_cancelled)(void* ctx);  // 1: stop and return ETB_CANCELLED
 } etb_cancel_token;
 
@@ -145,6 +148,8 @@ typedef struct etb_progress {
   uint32_t struct_size;
   uint32_t flags;  // must be zero
   void* ctx;
+
+  // threads  [serial:progress]   since 1.0
   void(ETB_CALL* report)(void* ctx, double done,
                          const char* what);  // done in [0, 1], never smaller than before
 } etb_progress;

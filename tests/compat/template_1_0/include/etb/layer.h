@@ -13,6 +13,9 @@
 //   - A layer that leaves `init` NULL wraps nothing: every function that it leaves NULL is the next one's.
 //   - The identity is the plugin's, whatever stands in front of it.
 //
+// Functions of an extension take handles too, so a layer that wraps handles answers get_extension with NULL for
+// every extension that it does not wrap itself.
+//
 //   host -> trace (link: validate) -> validate (link: plugin) -> plugin (link: NULL)
 #ifndef ETB_LAYER_H_
 #define ETB_LAYER_H_

@@ -40,6 +40,7 @@ typedef struct etb_option {
   const char* text;
   etb_bytes bytes;
   const struct etb_option* items;  // item_count of them, walked as ABI-SIZE-04 says
+  const void* reserved_pointer;    // must be NULL
 } etb_option;
 
 // When an option may change after its object was made.
@@ -47,8 +48,8 @@ typedef struct etb_option {
 #define ETB_OPTION_BETWEEN 1u   // between runs
 #define ETB_OPTION_ANY_TIME 2u  // also during a run
 
-// What an option is. `minimum` and `maximum` bound I64 and F64 options, inclusive; `choices` lists the values
-// of a TEXT option that has few.
+// What an option is. `minimum` and `maximum` bound I64 and F64 options, inclusive, when minimum < maximum; otherwise (both 0,
+// or infinite) there is no bound. `choices` lists the values of a TEXT option that has few.
 typedef struct etb_option_schema {
   uint32_t struct_size;
   uint32_t flags;  // must be zero
@@ -58,10 +59,11 @@ typedef struct etb_option_schema {
   uint32_t scopes;        // ETB_OBJECT_* bits
   uint32_t mutable_when;  // ETB_OPTION_FIXED, _BETWEEN, _ANY_TIME
   uint32_t choice_count;
-  const etb_option* default_value;
+  const etb_option* default_value;  // NULL: it has none, and must be given
   double minimum;
   double maximum;
   const char* const* choices;
+  const void* reserved_pointer;  // must be NULL
 } etb_option_schema;
 
 // A sink takes items of unknown number. The callee calls `put` on the calling thread before it returns; the
@@ -71,6 +73,9 @@ typedef struct etb_option_sink {
   uint32_t struct_size;
   uint32_t flags;  // must be zero
   void* ctx;
+
+  // Takes one item [borrowed-for-call], on the thread of the call that was given the sink, before it returns (ABI-SINK-01).
+  // threads  [serial:sink]   since 1.0
   etb_status(ETB_CALL* put)(void* ctx, const etb_option* option);
 } etb_option_sink;
 
@@ -78,6 +83,9 @@ typedef struct etb_option_schema_sink {
   uint32_t struct_size;
   uint32_t flags;  // must be zero
   void* ctx;
+
+  // Takes one item [borrowed-for-call], on the thread of the call that was given the sink, before it returns (ABI-SINK-01).
+  // threads  [serial:sink]   since 1.0
   etb_status(ETB_CALL* put)(void* ctx, const etb_option_schema* schema);
 } etb_option_schema_sink;
 
@@ -86,6 +94,9 @@ typedef struct etb_text_sink {
   uint32_t struct_size;
   uint32_t flags;  // must be zero
   void* ctx;
+
+  // Takes one item [borrowed-for-call], on the thread of the call that was given the sink, before it returns (ABI-SINK-01).
+  // threads  [serial:sink]   since 1.0
   etb_status(ETB_CALL* put)(void* ctx, const char* text);
 } etb_text_sink;
 

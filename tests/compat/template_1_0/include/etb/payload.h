@@ -24,6 +24,8 @@ typedef struct etb_payload_view {
   uint32_t reserved;  // must be zero
   uint64_t fd_offset_bytes;
   void* release_ctx;
+
+  // threads  [any], at most once   since 1.0
   void(ETB_CALL* release)(void* release_ctx);  // at most once, [any] thread; NULL when the host wants no call
 } etb_payload_view;
 
@@ -36,7 +38,9 @@ typedef struct etb_named_data {
   // The bytes of a key.
   //
   // out      caller sets struct_size; the view is [host-releases-on-callback], and may be released before
-  //          other views are. returns  ETB_OK; ETB_NOT_FOUND; ETB_ACCESS_FAILED. threads  [any]   since 1.0
+  //          other views are.
+  // returns  ETB_OK; ETB_NOT_FOUND; ETB_ACCESS_FAILED.
+  // threads  [any]   since 1.0
   etb_status(ETB_CALL* get)(void* ctx, const char* key, etb_payload_view* out, etb_error* error);
 } etb_named_data;
 

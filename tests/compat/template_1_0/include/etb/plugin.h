@@ -56,7 +56,9 @@ typedef struct etb_plugin_ident {
   uint32_t abi_max;
   uint32_t profiles;    // ETB_PROFILE_*
   uint32_t sanitizers;  // ETB_SANITIZER_*
-  uint32_t reserved[2];
+  uint32_t
+      abi_candidate;  // ETB_ABI_RELEASE_CANDIDATE: which release candidate it was built for, 0 once 1.0 is out
+  uint32_t reserved;  // must be zero
   char id[96];        // lower-case reverse DNS, e.g. "com.example.my-npu"; equals the manifest's id
   char vendor[64];    // for people
   char version[32];   // semantic version of the plugin; equals the manifest's version
@@ -106,22 +108,14 @@ typedef struct etb_plugin_note {
 // Defines `name` (an etb_plugin_note) in the note section. One source of the identity: point
 // etb_plugin_table.ident at name.ident. Example:
 //   ETB_DEFINE_PLUGIN_NOTE(note, "com.example.my-npu", "Example Inc.", "1.2.0", "", ETB_PROFILE_RUNTIME, 0);
-#define ETB_DEFINE_PLUGIN_NOTE(name, id, vendor, version, build_id, profiles, flags)         \
-  static const etb_plugin_note name ETB_IN_NOTE_SECTION = {(uint32_t)sizeof(ETB_NOTE_NAME),  \
-                                                           ETB_INIT_SIZE(etb_plugin_ident),  \
-                                                           ETB_NOTE_TYPE_IDENT,              \
-                                                           ETB_NOTE_NAME,                    \
-                                                           {ETB_INIT_SIZE(etb_plugin_ident), \
-                                                            (flags),                         \
-                                                            ETB_ABI_MAKE(1, 0),              \
-                                                            ETB_ABI_VERSION,                 \
-                                                            (profiles),                      \
-                                                            ETB_SANITIZERS_BUILT,            \
-                                                            {0, 0},                          \
-                                                            id,                              \
-                                                            vendor,                          \
-                                                            version,                         \
-                                                            build_id}}
+#define ETB_DEFINE_PLUGIN_NOTE(name, id, vendor, version, build_id, profiles, flags)              \
+  static const etb_plugin_note name ETB_IN_NOTE_SECTION = {                                       \
+      (uint32_t)sizeof(ETB_NOTE_NAME),                                                            \
+      ETB_INIT_SIZE(etb_plugin_ident),                                                            \
+      ETB_NOTE_TYPE_IDENT,                                                                        \
+      ETB_NOTE_NAME,                                                                              \
+      {ETB_INIT_SIZE(etb_plugin_ident), (flags), ETB_ABI_MAKE(1, 0), ETB_ABI_VERSION, (profiles), \
+       ETB_SANITIZERS_BUILT, ETB_ABI_RELEASE_CANDIDATE, 0, id, vendor, version, build_id}}
 
 // ---- The plugin table ---------------------------------------------------------------------------
 
@@ -143,8 +137,9 @@ typedef struct etb_plugin_table {
   // Makes the plugin's context. The host calls it once at a time and pairs each success with one deinit.
   //
   // host     [borrowed-until-destroy] valid until deinit returns.
-  // options  [borrowed-for-call] option_count of them, option_stride as ABI-SIZE-04; unknown keys are refused
-  //          (ABI-OPT-01). out      [transferred-handle] ended by deinit. returns  ETB_OK;
+  // options  [borrowed-for-call] option_count of them, ABI-SIZE-04; unknown keys are refused
+  //          (ABI-OPT-01). out      [transferred-handle] ended by deinit.
+  // returns  ETB_OK;
   //          ETB_INVALID_ARGUMENT (option); ETB_UNAVAILABLE (a driver or library that it needs is missing).
   //          A machine without the plugin's hardware is not an error: enumerate then yields nothing
   //          (ABI-DEV-01).
@@ -155,7 +150,8 @@ typedef struct etb_plugin_table {
   // Ends the context.
   //
   // returns  ETB_OK; ETB_BUSY while a device, delegate or context of it lives, and then nothing has changed
-  //          (ABI-LIFE-01). threads  [init]   since 1.0
+  //          (ABI-LIFE-01).
+  // threads  [init]   since 1.0
   etb_status(ETB_CALL* deinit)(etb_plugin* plugin, etb_error* error);
 
   // An optional table by id (etb/ext/), for the object of the given kind; NULL when the id is unknown
@@ -163,14 +159,16 @@ typedef struct etb_plugin_table {
   //
   // object   [borrowed-for-call] the handle that `object_kind` names; the plugin itself for
   //          ETB_OBJECT_PLUGIN. returns  [static] the table; lives as long as the library, to be used while
-  //          the object lives. threads  [any]   since 1.0   optional: ETB_PLUGIN_CAP_GET_EXTENSION
+  //          the object lives.
+  // threads  [any]   since 1.0   optional: ETB_PLUGIN_CAP_GET_EXTENSION
   const void*(ETB_CALL* get_extension)(etb_plugin* plugin, uint32_t object_kind, void* object,
                                        const char* id);
 
   // Every option that the plugin knows, at all scopes.
   //
   // sink     [borrowed-for-call] called on this thread, once an option, before this function returns
-  //          (ABI-SINK-01). threads  [any]   since 1.0   optional: ETB_PLUGIN_CAP_OPTION_SCHEMA
+  //          (ABI-SINK-01).
+  // threads  [any]   since 1.0   optional: ETB_PLUGIN_CAP_OPTION_SCHEMA
   etb_status(ETB_CALL* option_schema)(etb_plugin* plugin, const etb_option_schema_sink* sink,
                                       etb_error* error);
 

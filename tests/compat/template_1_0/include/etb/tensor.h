@@ -36,6 +36,8 @@ typedef struct etb_buffer_desc {
   uint64_t offset_bytes;
   uint64_t nbytes;
   void* release_ctx;
+
+  // threads  [any], at most once   since 1.0
   void(ETB_CALL* release)(
       void* release_ctx);  // [host-releases-on-callback], NULL when nothing is to be released
 } etb_buffer_desc;
@@ -62,6 +64,7 @@ typedef struct etb_tensor {
   uint64_t capacity_bytes;  // readable bytes from data on (writable for outputs): at least the upper bound's
                             // nbytes
   const etb_buffer_desc* buffer;  // NULL for host memory
+  const void* reserved_pointer;   // must be NULL
 } etb_tensor;
 
 // What is known of a tensor before it has data: what a delegate wants or gives.

@@ -43,18 +43,56 @@ struct Claim {
   std::string text;
 };
 
+// Takes claims and rejections from a plugin that partitions by itself (P::partition): patterns of several nodes, costs of groups.
+class PartitionSink {
+ public:
+  explicit PartitionSink(const etb_partition_sink& raw) : raw_(&raw) {}
+
+  // Nodes of one group belong together; 0: each node by itself. `claim` says the flags and the cost.
+  Status claim(std::span<const uint32_t> node_ids, const Claim& claim, uint32_t group = 0) const {
+    const etb_claim item{ETB_INIT_SIZE(etb_claim),
+                         claim.flags,
+                         node_ids.data(),
+                         static_cast<uint32_t>(node_ids.size()),
+                         group,
+                         claim.cost_ns};
+    return from_host(raw_->claim(raw_->ctx, &item), "partition sink");
+  }
+  Status reject(std::span<const uint32_t> node_ids, const Claim& claim) const {
+    const etb_reject item{ETB_INIT_SIZE(etb_reject),
+                          0,
+                          node_ids.data(),
+                          static_cast<uint32_t>(node_ids.size()),
+                          0,
+                          claim.reason,
+                          claim.text.c_str()};
+    return from_host(raw_->reject(raw_->ctx, &item), "partition sink");
+  }
+
+ private:
+  const etb_partition_sink* raw_;
+};
+
 // What compiling a region gives.
 struct Artifact {
   struct NamedBlob {
     std::string key;
-    std::vector<std::byte> value;
-    std::string constant_key;  // not empty: the bytes are this constant's, and value stays empty
+    std::vector<std::byte> value = {};
+    std::string constant_key = {};  // not empty: the bytes are this constant's, and value stays empty
+    uint64_t alignment = 0;         // a power of two, 0: the host's choice
+  };
+  // What an event's name or id stands for: debug handles of the graph's nodes.
+  struct DebugEntry {
+    std::string name;       // "": the id counts
+    int64_t debug_id = -1;  // -1: the name counts
+    std::vector<uint32_t> handles = {};
   };
 
   std::vector<std::byte> payload = {};
   uint32_t format_version = 1;
   std::vector<NamedBlob> named_blobs = {};  // the payload's named data, stored once a key
   std::vector<std::pair<std::string, std::string>> specs = {};
+  std::vector<DebugEntry> debug_map = {};
   uint64_t scratch_bytes = 0;
   uint64_t resident_bytes = 0;
 };
@@ -62,22 +100,24 @@ struct Artifact {
 // One region to compile.
 class Region {
  public:
-  Region(const Graph& graph, const CompileSpecs& specs, const Options& options,
-         const etb_constant_reader* constants)
-      : graph_(&graph), specs_(specs), options_(options), constants_(constants) {}
+  Region(const Graph& graph, const CompileSpecs& specs, const Options& options, const etb_compile_args& args)
+      : graph_(&graph), specs_(specs), options_(options), args_(&args) {}
 
   const Graph& graph() const { return *graph_; }
   const CompileSpecs& specs() const { return specs_; }
   const Options& options() const { return options_; }
+  std::string_view backend_id() const { return args_->backend_id != nullptr ? args_->backend_id : ""; }
+  const etb_target* target() const { return args_->target; }  // NULL: the plugin's default
 
   // The bytes of a constant by its key in the image, valid until compile returns.
   Result<Payload> read_constant(const char* key) const {
-    if (constants_ == nullptr)
+    const etb_constant_reader* reader = args_->constants;
+    if (reader == nullptr)
       return make_error(Code::NOT_FOUND, "constant '" + std::string(key) + "': the host gave no reader");
     etb_payload_view view{};
     view.struct_size = ETB_INIT_SIZE(etb_payload_view);
     etb_error error = ETB_ERROR_INIT;
-    ETB_TRY(check(constants_->read(constants_->ctx, key, &view, &error), error));
+    ETB_TRY(check(reader->read(reader->ctx, key, &view, &error), error));
     return Payload::make(&view);
   }
 
@@ -85,7 +125,7 @@ class Region {
   const Graph* graph_;
   CompileSpecs specs_;
   Options options_;
-  const etb_constant_reader* constants_;
+  const etb_compile_args* args_;
 };
 
 namespace detail {
@@ -175,23 +215,34 @@ inline Status put_op_rows(std::span<const OpRow> rows, const etb_op_sink* sink) 
   return {};
 }
 
+// Puts the ops that the exporter must not decompose.
+inline Status put_texts(std::span<const char* const> texts, const etb_text_sink* sink) {
+  ETB_TRY(ETB_ACCEPT(etb_text_sink, sink, put));
+  for (const char* text : texts) ETB_TRY(from_host(sink->put(sink->ctx, text), "text sink"));
+  return {};
+}
+
+template <class P>
+concept PartitionsByItself = requires(const P plugin, const Graph& graph, const PartitionSink& sink) {
+  plugin.partition(graph, sink);
+};
+
 // Claims or rejects every node of every graph of an image (rule ABI-AOT-01).
 template <class P>
-Status partition_graph(const P& plugin, const etb_graph_image* image, const etb_partition_sink* sink) {
-  ETB_TRY(ETB_ACCEPT(etb_partition_sink, sink, reject));
+Status partition_graph(const P& plugin, const etb_graph_image* image, const etb_partition_sink* raw_sink) {
+  ETB_TRY(ETB_ACCEPT(etb_partition_sink, raw_sink, reject));
   ETB_ASSIGN(const etb_graph_view view, open_graph(image));
+  const PartitionSink sink(*raw_sink);
   for (uint32_t g = 0; g < view.graphs.count; ++g) {
     const Graph graph(view, g);
-    for (uint32_t i = 0; i < graph.node_count(); ++i) {
-      const Node node = graph.node(i);
-      const uint32_t id = node.id();
-      const Claim answer = claim_node(plugin, node);
-      if (answer.is_claimed) {
-        const etb_claim claim{ETB_INIT_SIZE(etb_claim), answer.flags, &id, 1, 0, answer.cost_ns};
-        ETB_TRY(from_host(sink->claim(sink->ctx, &claim), "partition sink"));
-      } else {
-        const etb_reject reject{ETB_INIT_SIZE(etb_reject), 0, &id, 1, 0, answer.reason, answer.text.c_str()};
-        ETB_TRY(from_host(sink->reject(sink->ctx, &reject), "partition sink"));
+    if constexpr (PartitionsByItself<P>) {
+      ETB_TRY(plugin.partition(graph, sink));
+    } else {
+      for (uint32_t i = 0; i < graph.node_count(); ++i) {
+        const Node node = graph.node(i);
+        const uint32_t id = node.id();
+        const Claim claim = claim_node(plugin, node);
+        ETB_TRY(claim.is_claimed ? sink.claim({&id, 1}, claim) : sink.reject({&id, 1}, claim));
       }
     }
   }
@@ -207,13 +258,19 @@ inline Status put_artifact(const Artifact& artifact, uint32_t graph_index, const
                               blob.key.c_str(),
                               {blob.value.data(), blob.value.size()},
                               blob.constant_key.empty() ? nullptr : blob.constant_key.c_str(),
-                              0};
+                              blob.alignment};
     ETB_TRY(from_host(sink.named_blob(sink.ctx, &item), "artifact sink"));
     keys.push_back(blob.key.c_str());
   }
   std::vector<etb_compile_spec> specs;
   for (const auto& [key, value] : artifact.specs)
     specs.push_back({ETB_INIT_SIZE(etb_compile_spec), 0, key.c_str(), {value.data(), value.size()}});
+
+  std::vector<etb_debug_entry> debug_map;
+  for (const Artifact::DebugEntry& entry : artifact.debug_map)
+    debug_map.push_back({ETB_INIT_SIZE(etb_debug_entry), 0, entry.debug_id,
+                         entry.name.empty() ? nullptr : entry.name.c_str(), entry.handles.data(),
+                         entry.handles.size()});
 
   const etb_blob_writer* writer = nullptr;
   ETB_TRY(from_host(sink.begin_payload(sink.ctx, graph_index, &writer), "artifact sink"));
@@ -229,10 +286,27 @@ inline Status put_artifact(const Artifact& artifact, uint32_t graph_index, const
   item.resident_bytes = artifact.resident_bytes;
   item.specs = specs.data();
   item.spec_count = specs.size();
+  item.debug_map = debug_map.data();
+  item.debug_entry_count = debug_map.size();
   return from_host(sink.end_payload(sink.ctx, &item), "artifact sink");
 }
 
-// Compiles every region with P::compile, after making sure that P claimed all of its nodes.
+// That every node of a region is one that the plugin claims. A plugin that partitions by itself checks that in its compile.
+template <class P>
+Status check_claimed(const P& plugin, const Graph& graph) {
+  if constexpr (!PartitionsByItself<P>) {
+    for (uint32_t i = 0; i < graph.node_count(); ++i) {
+      const Node node = graph.node(i);
+      if (const Claim claim = claim_node(plugin, node); !claim.is_claimed)
+        return make_error(Code::NOT_SUPPORTED, "node " + std::to_string(node.id()) + " (" +
+                                                   std::string(node.op_name()) + "): " + claim.reason + ": " +
+                                                   claim.text);
+    }
+  }
+  return {};
+}
+
+// Compiles every region with P::compile.
 template <class P>
 Status compile_regions(const P& plugin, const etb_compile_args* args,
                        std::span<const OptionRow> option_rows) {
@@ -246,16 +320,12 @@ Status compile_regions(const P& plugin, const etb_compile_args* args,
       return make_error(Code::CANCELLED, "the host cancelled the compilation");
     ETB_ASSIGN(const etb_graph_view view, open_graph(ETB_AT(etb_graph_image, args->graphs, i)));
     const Graph graph(view, 0);
-    const std::string where = "region " + std::to_string(i);
-    for (uint32_t k = 0; k < graph.node_count(); ++k) {
-      const Node node = graph.node(k);
-      if (const Claim claim = claim_node(plugin, node); !claim.is_claimed)
-        return make_error(Code::NOT_SUPPORTED, where + ": node " + std::to_string(node.id()) + " (" +
-                                                   std::string(node.op_name()) + "): " + claim.reason + ": " +
-                                                   claim.text);
-    }
-    auto artifact = plugin.compile(Region(graph, specs, options, args->constants));
-    if (!artifact) return tl::make_unexpected(with_context(std::move(artifact).error(), where));
+    const auto compile = [&]() -> Result<Artifact> {
+      ETB_TRY(check_claimed(plugin, graph));
+      return plugin.compile(Region(graph, specs, options, *args));
+    };
+    const Result<Artifact> artifact = compile();
+    if (!artifact) return tl::make_unexpected(with_context(artifact.error(), "region " + std::to_string(i)));
     ETB_TRY(put_artifact(*artifact, static_cast<uint32_t>(i), *args->sink));
     if (args->progress != nullptr)
       args->progress->report(args->progress->ctx,

@@ -26,7 +26,7 @@ inline void trim_utf8(char* text, size_t written, size_t capacity) noexcept {
 }
 
 inline bool can_write(const etb_error* error) noexcept {
-  return error != nullptr && error->struct_size >= sizeof(etb_error);
+  return error != nullptr && ETB_HAS_FIELD(etb_error, error, text);
 }
 
 }  // namespace detail

@@ -134,7 +134,7 @@ class Node {
     if (c_.source == kNone) return std::nullopt;
     return etb_graph_get_source(view_, c_.source);
   }
-  auto args() const { return Range(ArgumentGetter{this}, c_.args.count); }
+  auto args() const { return Range(ArgumentGetter{view_, c_}, c_.args.count); }
   Argument arg(uint32_t index) const { return {view_, etb_graph_get_argument(view_, &c_, index)}; }
   std::optional<Argument> find_arg(const char* name) const {
     const uint32_t index = etb_graph_find_argument(view_, &c_, name);
@@ -143,9 +143,11 @@ class Node {
   }
 
  private:
+  // Getters hold copies, so that a range outlives the node or graph that made it: for (... : view.method().nodes()).
   struct ArgumentGetter {
-    const Node* node;
-    Argument operator()(uint32_t index) const { return node->arg(index); }
+    const etb_graph_view* view;
+    etb_graph_node node;
+    Argument operator()(uint32_t index) const { return {view, etb_graph_get_argument(view, &node, index)}; }
   };
 
   const etb_graph_view* view_;
@@ -159,12 +161,16 @@ class Graph {
   Graph(const etb_graph_view* view, uint32_t index) : view_(view), c_(etb_graph_get_body(view, index)) {}
   const etb_graph_body& c() const { return c_; }
   std::string_view name() const { return c_.name; }
-  auto inputs() const { return Range(Getter<etb_graph_input, etb_graph_get_input>{this}, c_.inputs.count); }
-  auto outputs() const {
-    return Range(Getter<etb_graph_output, etb_graph_get_output>{this}, c_.outputs.count);
+  auto inputs() const {
+    return Range(Getter<etb_graph_input, etb_graph_get_input>{view_, c_}, c_.inputs.count);
   }
-  auto values() const { return Range(Getter<etb_graph_value, etb_graph_get_value>{this}, c_.values.count); }
-  auto nodes() const { return Range(NodeGetter{this}, c_.nodes.count); }
+  auto outputs() const {
+    return Range(Getter<etb_graph_output, etb_graph_get_output>{view_, c_}, c_.outputs.count);
+  }
+  auto values() const {
+    return Range(Getter<etb_graph_value, etb_graph_get_value>{view_, c_}, c_.values.count);
+  }
+  auto nodes() const { return Range(NodeGetter{view_, c_}, c_.nodes.count); }
   etb_graph_input input(uint32_t index) const { return etb_graph_get_input(view_, &c_, index); }
   etb_graph_output output(uint32_t index) const { return etb_graph_get_output(view_, &c_, index); }
   etb_graph_value value(uint32_t index) const { return etb_graph_get_value(view_, &c_, index); }
@@ -177,12 +183,14 @@ class Graph {
  private:
   template <class T, T (*Get)(const etb_graph_view*, const etb_graph_body*, uint32_t)>
   struct Getter {
-    const Graph* graph;
-    T operator()(uint32_t index) const { return Get(graph->view_, &graph->c_, index); }
+    const etb_graph_view* view;
+    etb_graph_body body;
+    T operator()(uint32_t index) const { return Get(view, &body, index); }
   };
   struct NodeGetter {
-    const Graph* graph;
-    Node operator()(uint32_t index) const { return graph->node(index); }
+    const etb_graph_view* view;
+    etb_graph_body body;
+    Node operator()(uint32_t index) const { return {view, body, index}; }
   };
 
   const etb_graph_view* view_;

@@ -2,6 +2,8 @@
 // distrusts the structs that come across.
 #pragma once
 
+#include <cstring>
+
 #include <exception>
 #include <new>
 #include <utility>
@@ -63,6 +65,14 @@ Status accept_struct(const T* ptr, uint32_t min_nbytes, uint32_t known_flags, co
     return make_error(Code::INVALID_ARGUMENT, std::string(name) + ": flags " + std::to_string(ptr->flags) +
                                                   ", expected none but " + std::to_string(known_flags));
   return {};
+}
+
+// A struct of the other side in this side's size: its tail is left out, what it lacks is zero (ABI-SIZE-02).
+template <class T>
+T copy_struct(const T& raw) noexcept {
+  T copy{};
+  std::memcpy(&copy, &raw, raw.struct_size < sizeof(T) ? raw.struct_size : sizeof(T));
+  return copy;
 }
 
 }  // namespace etb

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <span>
 #include <string>
@@ -13,6 +14,12 @@
 
 namespace etb {
 
+// "bool", "i64", ...: the words that manifests use.
+constexpr const char* option_type_text(etb_option_type type) noexcept {
+  constexpr const char* kTexts[] = {"no type", "bool", "i64", "f64", "text", "bytes", "list"};
+  return type <= ETB_OPTION_LIST ? kTexts[type] : "unknown type";
+}
+
 // What one option is: one row serves the schema, the check of what the host gives, and the default.
 struct OptionRow {
   const char* key;
@@ -22,9 +29,10 @@ struct OptionRow {
   int64_t default_i64 = 0;
   double default_f64 = 0;
   const char* default_text = "";
-  double minimum = -__builtin_huge_val();  // both ends included; of I64 and F64
-  double maximum = __builtin_huge_val();
+  double minimum = -std::numeric_limits<double>::infinity();  // both ends included; of I64 and F64
+  double maximum = std::numeric_limits<double>::infinity();
   uint32_t mutable_when = ETB_OPTION_FIXED;
+  std::span<const char* const> choices = {};  // of a TEXT option that has few values; empty: any text
 
   etb_option default_option() const {
     return {ETB_INIT_SIZE(etb_option),
@@ -36,6 +44,7 @@ struct OptionRow {
             default_f64,
             default_text,
             {nullptr, 0},
+            nullptr,
             nullptr};
   }
   etb_option_schema schema(const etb_option& default_value) const {
@@ -46,10 +55,11 @@ struct OptionRow {
             type,
             scopes,
             mutable_when,
-            0,
+            static_cast<uint32_t>(choices.size()),
             &default_value,
             minimum,
             maximum,
+            choices.empty() ? nullptr : choices.data(),
             nullptr};
   }
 };
@@ -73,8 +83,11 @@ constexpr OptionRow f64_option(const char* key, double value, double minimum, do
                                const char* doc) {
   return {key, doc, ETB_OPTION_F64, scopes, 0, value, "", minimum, maximum};
 }
-constexpr OptionRow text_option(const char* key, const char* value, uint32_t scopes, const char* doc) {
-  return {key, doc, ETB_OPTION_TEXT, scopes, 0, 0, value};
+constexpr OptionRow text_option(const char* key, const char* value, uint32_t scopes, const char* doc,
+                                std::span<const char* const> choices = {}) {
+  OptionRow row{key, doc, ETB_OPTION_TEXT, scopes, 0, 0, value};
+  row.choices = choices;
+  return row;
 }
 
 // The options of one call. A view: valid for the call.
@@ -112,10 +125,10 @@ class Options {
  private:
   // What was given, else the row's default; zeros for a key without a row.
   etb_option get(std::string_view key) const {
-    if (const etb_option* option = find(key)) return *option;
+    if (const etb_option* option = find(key)) return copy_struct(*option);
     for (const OptionRow& row : rows_)
       if (key == row.key) return row.default_option();
-    return {ETB_INIT_SIZE(etb_option), 0, "", 0, 0, 0, 0, "", {nullptr, 0}, nullptr};
+    return {ETB_INIT_SIZE(etb_option), 0, "", 0, 0, 0, 0, "", {nullptr, 0}, nullptr, nullptr};
   }
 
   static Status verify(const etb_option& option, std::span<const OptionRow> rows, uint32_t scope) {
@@ -131,10 +144,11 @@ class Options {
       return make_error(Code::INVALID_ARGUMENT, where + "given at scope " + std::to_string(scope) +
                                                     ", expected one of " + std::to_string(row->scopes));
     if (option.type != row->type || (option.type == ETB_OPTION_TEXT && option.text == nullptr))
-      return make_error(Code::INVALID_ARGUMENT, where + "type " + std::to_string(option.type) +
-                                                    ", expected " + std::to_string(row->type));
+      return make_error(Code::INVALID_ARGUMENT,
+                        where + option_type_text(option.type) + ", expected " + option_type_text(row->type));
     if (option.type == ETB_OPTION_BOOL && option.i64 != 0 && option.i64 != 1)
       return make_error(Code::INVALID_ARGUMENT, where + std::to_string(option.i64) + ", expected 0 or 1");
+    if (option.type == ETB_OPTION_TEXT && !row->choices.empty()) ETB_TRY(verify_choice(option, *row, where));
     const double value = option.type == ETB_OPTION_I64 ? static_cast<double>(option.i64) : option.f64;
     if ((option.type == ETB_OPTION_I64 || option.type == ETB_OPTION_F64) &&
         !(value >= row->minimum && value <= row->maximum))
@@ -142,6 +156,15 @@ class Options {
                                                     std::to_string(row->minimum) + " to " +
                                                     std::to_string(row->maximum));
     return {};
+  }
+
+  static Status verify_choice(const etb_option& option, const OptionRow& row, const std::string& where) {
+    std::string expected;
+    for (const char* choice : row.choices) {
+      if (std::string_view(choice) == option.text) return {};
+      expected += std::string(expected.empty() ? "'" : ", '") + choice + "'";
+    }
+    return make_error(Code::INVALID_ARGUMENT, where + "'" + option.text + "', expected one of " + expected);
   }
 
   const etb_option* options_ = nullptr;

@@ -21,7 +21,7 @@ class Payload {
     if (view->data == nullptr && view->nbytes > 0)
       return make_error(Code::NOT_SUPPORTED, "payload that is only a file, expected bytes in memory");
     Payload result;
-    result.view_ = *view;
+    result.view_ = copy_struct(*view);
     return result;
   }
   Payload(Payload&& other) noexcept : view_(std::exchange(other.view_, etb_payload_view{})) {}

@@ -66,7 +66,7 @@ void copy_text(char (&out)[N], std::string_view text) noexcept {
 // An Error for the C side: fills `out` when the caller gave one and returns the code.
 inline etb_status to_c(const Error& error, etb_error* out) noexcept {
   const auto code = static_cast<etb_status>(error.code);
-  if (out != nullptr && out->struct_size >= sizeof(etb_error)) {
+  if (out != nullptr && ETB_HAS_FIELD(etb_error, out, text)) {
     out->code = code;
     out->vendor_code = error.vendor_code;
     copy_text(out->reason, error.reason);

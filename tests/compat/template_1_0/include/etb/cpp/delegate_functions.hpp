@@ -1,0 +1,174 @@
+// The functions of a delegate table over a delegate class and its context class. Part of etb/cpp/plugin.hpp.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "etb/cpp/plugin_objects.hpp"
+
+namespace etb::detail {
+
+template <class P>
+etb_status check_payload(etb_plugin* plugin, const etb_payload_check* request, etb_verdict* verdict,
+                         etb_error* error) {
+  return guard(error, [&]() -> Status {
+    ETB_TRY(ETB_ACCEPT(etb_payload_check, request, spec_count));
+    ETB_TRY(ETB_ACCEPT(etb_verdict, verdict, text));
+    const auto& object = *reinterpret_cast<PluginObject<P>*>(plugin);
+    Verdict answer;
+    if constexpr (requires { object.impl.check_payload(*request); })
+      answer = object.impl.check_payload(*request);
+    verdict->kind = answer.kind;
+    verdict->reasons = answer.reasons;
+    copy_text(verdict->text, answer.text);
+    return {};
+  });
+}
+
+template <class P>
+etb_status delegate_create(etb_plugin* plugin, const etb_delegate_args* args, etb_delegate** out,
+                           etb_error* error) {
+  return guard(error, [&]() -> Status {
+    auto& parent = *reinterpret_cast<PluginObject<P>*>(plugin);
+    ETB_TRY(ETB_ACCEPT(etb_delegate_args, args, option_count));
+    ETB_ASSIGN(CompileSpecs specs, CompileSpecs::make(args->specs, args->spec_count));
+    ETB_ASSIGN(Options options,
+               Options::make(args->options, args->option_count, option_rows<P>(), ETB_OBJECT_DELEGATE));
+    ETB_ASSIGN(Payload payload, Payload::make(args->payload));
+    auto* device = reinterpret_cast<DeviceObject<P>*>(args->device);
+    CreateArgs given{std::move(payload),
+                     NamedData(args->named_data),
+                     specs,
+                     options,
+                     args->backend_id != nullptr ? args->backend_id : "",
+                     parent.host,
+                     device != nullptr ? device->uuid.data() : nullptr};
+    ETB_ASSIGN(auto made, P::Delegate::make(parent.impl, given));
+    const DelegateInfo info = made.info();
+    std::atomic<uint32_t>& siblings = device != nullptr ? device->children : parent.children;
+    *out = reinterpret_cast<etb_delegate*>(new DelegateObject<P>{parent, siblings, std::move(made), info});
+    siblings.fetch_add(1);
+    return {};
+  });
+}
+
+template <class P>
+etb_status delegate_destroy(etb_delegate* delegate, etb_error* error) {
+  return guard(error, [&] {
+    auto* object = reinterpret_cast<DelegateObject<P>*>(delegate);
+    return end_object(object, object != nullptr ? &object->siblings : nullptr, "delegate");
+  });
+}
+
+template <class P>
+etb_status delegate_query(etb_delegate* delegate, etb_delegate_info* out, etb_error* error) {
+  return guard(error, [&]() -> Status {
+    ETB_TRY(ETB_ACCEPT(etb_delegate_info, out, scratch_alignment));
+    const DelegateInfo& info = reinterpret_cast<DelegateObject<P>*>(delegate)->info;
+    out->input_count = info.input_count;
+    out->output_count = info.output_count;
+    out->max_contexts = info.max_contexts;
+    out->resident_bytes = info.resident_bytes;
+    out->context_bytes = info.context_bytes;
+    out->scratch_bytes = info.scratch_bytes;
+    out->scratch_alignment = info.scratch_bytes > 0 ? info.scratch_alignment : 0;
+    return {};
+  });
+}
+
+template <class P>
+etb_status delegate_query_io(etb_delegate* delegate, const etb_io_req_sink* sink, etb_error* error) {
+  return guard(error, [&]() -> Status {
+    ETB_TRY(ETB_ACCEPT(etb_io_req_sink, sink, put));
+    const auto& object = *reinterpret_cast<DelegateObject<P>*>(delegate);
+    for (const uint32_t role : {ETB_ROLE_INPUT, ETB_ROLE_OUTPUT}) {
+      const uint32_t count = role == ETB_ROLE_INPUT ? object.info.input_count : object.info.output_count;
+      for (uint32_t i = 0; i < count; ++i) {
+        etb_io_req req{};
+        req.struct_size = ETB_INIT_SIZE(etb_io_req);
+        req.role = role;
+        req.index = i;
+        req.alignment = sizeof(double);
+        if constexpr (requires { object.impl.describe_io(req); }) object.impl.describe_io(req);
+        ETB_TRY(from_host(sink->put(sink->ctx, &req), "io sink"));
+      }
+    }
+    return {};
+  });
+}
+
+template <class P>
+etb_status context_create(etb_delegate* delegate, const etb_option* options, uint64_t option_count,
+                          etb_context** out, etb_error* error) {
+  return guard(error, [&]() -> Status {
+    auto& parent = *reinterpret_cast<DelegateObject<P>*>(delegate);
+    ETB_TRY(Options::make(options, option_count, option_rows<P>(), ETB_OBJECT_CONTEXT));
+    using Context = typename ContextOf<typename P::Delegate>::Type;
+    *out = reinterpret_cast<etb_context*>(new ContextObject<P>{parent, Context(std::as_const(parent.impl))});
+    parent.children.fetch_add(1);
+    return {};
+  });
+}
+
+template <class P>
+etb_status context_destroy(etb_context* context, etb_error* error) {
+  return guard(error, [&] {
+    auto* object = reinterpret_cast<ContextObject<P>*>(context);
+    return end_object(object, object != nullptr ? &object->delegate.children : nullptr, "context");
+  });
+}
+
+inline Status accept_tensors(const etb_tensor* tensors, uint32_t count, uint32_t expected, const char* what) {
+  if (count != expected)
+    return make_error(Code::INVALID_ARGUMENT,
+                      std::to_string(count) + " " + what + "s, expected " + std::to_string(expected));
+  for (uint32_t i = 0; i < count; ++i) {
+    const etb_tensor* tensor = ETB_AT(etb_tensor, tensors, i);
+    ETB_TRY(ETB_ACCEPT(etb_tensor, tensor, buffer));
+    if (tensor->rank > ETB_MAX_RANK)
+      return make_error(Code::INVALID_ARGUMENT, std::string(what) + " " + std::to_string(i) + ": rank " +
+                                                    std::to_string(tensor->rank) + ", expected at most " +
+                                                    std::to_string(ETB_MAX_RANK));
+  }
+  return {};
+}
+
+template <class P>
+etb_status context_reserve(etb_context* context, const etb_tensor* inputs, uint32_t input_count,
+                           etb_error* error) {
+  return guard(error, [&]() -> Status {
+    auto& object = *reinterpret_cast<ContextObject<P>*>(context);
+    ETB_TRY(accept_tensors(inputs, input_count, object.delegate.info.input_count, "input"));
+    std::vector<Tensor> views;
+    for (uint32_t i = 0; i < input_count; ++i) views.emplace_back(*ETB_AT(etb_tensor, inputs, i));
+    return object.impl.reserve(views);
+  });
+}
+
+template <class P>
+etb_status execute(etb_context* context, const etb_exec_args* args, etb_error* error) {
+  return guard(error, [&]() -> Status {
+    auto& object = *reinterpret_cast<ContextObject<P>*>(context);
+    const DelegateInfo& info = object.delegate.info;
+    ETB_TRY(ETB_ACCEPT(etb_exec_args, args, reserved));
+    ETB_TRY(accept_tensors(args->inputs, args->input_count, info.input_count, "input"));
+    ETB_TRY(accept_tensors(args->outputs, args->output_count, info.output_count, "output"));
+    if (args->scratch_nbytes < info.scratch_bytes)
+      return make_error(Code::INVALID_ARGUMENT, "scratch of " + std::to_string(args->scratch_nbytes) +
+                                                    " bytes, expected " + std::to_string(info.scratch_bytes));
+    if (args->wait_count != 0)
+      return make_error(Code::NOT_SUPPORTED,
+                        "fences to wait for, expected none: execute is synchronous here");
+    ETB_ASSIGN(const Options options,
+               Options::make(args->options, args->option_count, option_rows<P>(), ETB_OBJECT_RUN));
+    return object.impl.execute(Run(*args, options, object.delegate.plugin.host));
+  });
+}
+
+template <class P>
+etb_status cancel(etb_context* context, etb_error* error) {
+  return guard(error, [&] { return reinterpret_cast<ContextObject<P>*>(context)->impl.cancel(); });
+}
+
+}  // namespace etb::detail

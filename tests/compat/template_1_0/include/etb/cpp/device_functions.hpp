@@ -1,0 +1,92 @@
+// The functions of a device table over a plugin class. Part of etb/cpp/plugin.hpp.
+#pragma once
+
+#include <cstring>
+#include <memory>
+
+#include "etb/cpp/plugin_objects.hpp"
+
+namespace etb::detail {
+
+// Without P::enumerate: the processor that runs the plugin, the same on every machine.
+template <class P>
+Status enumerate_devices(const PluginObject<P>& plugin, const DeviceSink& sink) {
+  if constexpr (requires { plugin.impl.enumerate(sink); }) {
+    return plugin.impl.enumerate(sink);
+  } else {
+    etb_device_info info{};
+    info.struct_size = ETB_INIT_SIZE(etb_device_info);
+    const uint64_t hash = hash_text("cpu");
+    std::memcpy(info.uuid, &hash, sizeof(hash));
+    std::memcpy(info.fingerprint, &hash, sizeof(hash));
+    info.kind = "cpu";
+    info.name = "this processor";
+    info.driver_version = "";
+    return sink.put(info);
+  }
+}
+
+template <class P>
+etb_status enumerate(etb_plugin* plugin, const etb_device_sink* sink, etb_error* error) {
+  return guard(error, [&]() -> Status {
+    ETB_TRY(ETB_ACCEPT(etb_device_sink, sink, put));
+    return enumerate_devices(*reinterpret_cast<PluginObject<P>*>(plugin), DeviceSink(sink));
+  });
+}
+
+// Enumerates again and passes on only the device of one uuid: to find out whether it is there, and what it is now.
+struct OneDevice {
+  const uint8_t* uuid;
+  const etb_device_sink* sink;  // may be NULL
+  bool found = false;
+
+  static etb_status ETB_CALL put(void* ctx, const etb_device_info* info) {
+    auto& self = *static_cast<OneDevice*>(ctx);
+    if (self.found || std::memcmp(info->uuid, self.uuid, sizeof(info->uuid)) != 0) return ETB_OK;
+    self.found = true;
+    return self.sink != nullptr ? self.sink->put(self.sink->ctx, info) : ETB_OK;
+  }
+};
+
+template <class P>
+Status find_device(const PluginObject<P>& plugin, const uint8_t* uuid, const etb_device_sink* out) {
+  OneDevice wanted{uuid, out};
+  const etb_device_sink sink{ETB_INIT_SIZE(etb_device_sink), 0, &wanted, &OneDevice::put};
+  ETB_TRY(enumerate_devices(plugin, DeviceSink(&sink)));
+  if (!wanted.found) return make_error(Code::NOT_FOUND, "device: no device of this uuid now");
+  return {};
+}
+
+template <class P>
+etb_status device_open(etb_plugin* plugin, const uint8_t* uuid, const etb_option* options,
+                       uint64_t option_count, etb_device** out, etb_error* error) {
+  return guard(error, [&]() -> Status {
+    auto& parent = *reinterpret_cast<PluginObject<P>*>(plugin);
+    ETB_TRY(Options::make(options, option_count, option_rows<P>(), ETB_OBJECT_DEVICE));
+    ETB_TRY(find_device(parent, uuid, nullptr));
+    auto object = std::unique_ptr<DeviceObject<P>>(new DeviceObject<P>{parent, {}});
+    std::memcpy(object->uuid.data(), uuid, object->uuid.size());
+    parent.children.fetch_add(1);
+    *out = reinterpret_cast<etb_device*>(object.release());
+    return {};
+  });
+}
+
+template <class P>
+etb_status device_close(etb_device* device, etb_error* error) {
+  return guard(error, [&] {
+    auto* object = reinterpret_cast<DeviceObject<P>*>(device);
+    return end_object(object, object != nullptr ? &object->plugin.children : nullptr, "device");
+  });
+}
+
+template <class P>
+etb_status device_query(etb_device* device, const etb_device_sink* sink, etb_error* error) {
+  return guard(error, [&]() -> Status {
+    ETB_TRY(ETB_ACCEPT(etb_device_sink, sink, put));
+    const auto& object = *reinterpret_cast<DeviceObject<P>*>(device);
+    return find_device(object.plugin, object.uuid.data(), sink);
+  });
+}
+
+}  // namespace etb::detail

@@ -1,0 +1,156 @@
+// What the classes of a plugin are given, and what stands behind the handles that the host gets. Part of etb/cpp/plugin.hpp.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "etb/cpp/guard.hpp"
+#include "etb/cpp/host.hpp"
+#include "etb/cpp/option.hpp"
+#include "etb/cpp/payload.hpp"
+#include "etb/cpp/run.hpp"
+#include "etb/plugin.h"
+
+namespace etb {
+
+// What a delegate is given when it is made.
+struct CreateArgs {
+  Payload payload;  // take it (std::move) to keep the bytes; what is left here is released when make returns
+  NamedData named_data;
+  CompileSpecs specs;
+  Options options;  // scope delegate
+  std::string_view backend_id;
+  const Host& host;
+  const uint8_t* device_uuid;  // 16 bytes, NULL: the default device
+};
+
+struct DelegateInfo {
+  uint32_t input_count = 0;
+  uint32_t output_count = 0;
+  uint64_t resident_bytes = 0;
+  uint64_t context_bytes = 0;
+  uint64_t scratch_bytes = 0;  // Run::scratch() then has so many
+  uint64_t scratch_alignment = 64;
+  uint32_t max_contexts = ETB_UNLIMITED;
+};
+
+// Takes the devices of the machine.
+class DeviceSink {
+ public:
+  explicit DeviceSink(const etb_device_sink* raw) : raw_(raw) {}
+  Status put(const etb_device_info& info) const {
+    return from_host(raw_->put(raw_->ctx, &info), "device sink");
+  }
+
+ private:
+  const etb_device_sink* raw_;
+};
+
+namespace detail {
+
+template <class P>
+constexpr std::span<const OptionRow> option_rows() {
+  if constexpr (requires { P::kOptions; })
+    return P::kOptions;
+  else
+    return {};
+}
+
+template <class P>
+constexpr bool kHasAot = requires {
+  P::kOps;
+};
+
+template <class P>
+constexpr uint32_t plugin_flags() {
+  if constexpr (requires { P::kFlags; })
+    return P::kFlags;
+  else
+    return 0;
+}
+
+template <class P>
+constexpr uint32_t profiles() {
+  return ETB_PROFILE_RUNTIME | (kHasAot<P> ? ETB_PROFILE_AOT : 0);
+}
+
+// For a delegate whose runs have no state of their own.
+template <class D>
+struct StatelessContext {
+  explicit StatelessContext(const D& made) : delegate(&made) {}
+  Status execute(const Run& run) const { return delegate->execute(run); }
+  const D* delegate;
+};
+
+template <class D>
+struct ContextOf {
+  using Type = StatelessContext<D>;
+};
+template <class D>
+requires requires { typename D::Context; }
+struct ContextOf<D> {
+  using Type = typename D::Context;
+};
+
+// What stands behind the handles. Each counts what was made from it, because an early destroy answers ETB_BUSY (ABI-LIFE-01).
+template <class P>
+struct PluginObject {
+  Host host;
+  P impl;
+  std::atomic<uint32_t> children{0};
+};
+template <class P>
+struct DeviceObject {
+  PluginObject<P>& plugin;
+  std::array<uint8_t, 16> uuid;
+  std::atomic<uint32_t> children{0};
+};
+template <class P>
+struct DelegateObject {
+  PluginObject<P>& plugin;
+  std::atomic<uint32_t>& siblings;  // the count of the device, or of the plugin
+  typename P::Delegate impl;
+  DelegateInfo info;
+  std::atomic<uint32_t> children{0};
+};
+template <class P>
+struct ContextObject {
+  DelegateObject<P>& delegate;
+  typename ContextOf<typename P::Delegate>::Type impl;
+};
+
+// Deletes an object that nothing was made from and takes it off its parent's count.
+template <class T>
+Status end_object(T* object, std::atomic<uint32_t>* siblings, const char* name) {
+  if (object == nullptr) return make_error(Code::INVALID_HANDLE, std::string(name) + ": found NULL");
+  if constexpr (requires { object->children; }) {
+    if (const uint32_t alive = object->children.load(); alive != 0)
+      return make_error(Code::BUSY,
+                        std::string(name) + ": " + std::to_string(alive) + " objects made from it are alive");
+  }
+  delete object;
+  if (siblings != nullptr) siblings->fetch_sub(1);
+  return {};
+}
+
+// A made thing by value, from a static `make` or a default constructor.
+template <class P>
+Result<P> make_plugin(const Host& host, const Options& options) {
+  if constexpr (requires { P::make(host, options); })
+    return P::make(host, options);
+  else
+    return P{};
+}
+
+// 64 bits of an id, for the default device's uuid and fingerprint (FNV-1a).
+constexpr uint64_t hash_text(std::string_view text) {
+  uint64_t hash = 0xcbf29ce484222325u;
+  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
+  return hash;
+}
+
+}  // namespace detail
+}  // namespace etb
