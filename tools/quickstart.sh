@@ -15,6 +15,7 @@ say() { printf "quickstart [%3d s]: %s\n" "$SECONDS" "$*" >&2; }
 # (docs/examples/load_by_name.cpp).
 main_job() {
   export ETBACKEND_PATH=$build/plugins.d
+  "$build/bin/etbackend" list
   "$build/bin/load_by_name" my_npu
 }
 
@@ -23,5 +24,5 @@ say "setting up"
 say "building (Release, in build/quickstart)"
 cmake -S "$root" -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DETB_BUILD_TESTS=OFF --log-level=NOTICE >/dev/null
 cmake --build "$build"
-say "running: build/quickstart/bin/load_by_name my_npu, with the plugins of build/quickstart/plugins.d"
+say "running: build/quickstart/bin/etbackend list, then load_by_name my_npu, with the plugins of build/quickstart/plugins.d"
 main_job

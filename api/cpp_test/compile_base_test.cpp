@@ -19,7 +19,6 @@ using etb::graph::ImageBytes;
 using etb::graph::tensor;
 using etb::graph::value_arg;
 using testing::ElementsAre;
-using testing::HasSubstr;
 
 struct Pairs;
 struct Nothing {

@@ -493,6 +493,7 @@ TEST_P(Template, DelegatesAndContextsAreMadeAndRunOnManyThreads) {
     }
   };
   std::vector<std::thread> threads;
+  threads.reserve(4);
   for (int i = 0; i < 4; ++i) threads.emplace_back(work);
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(failure_count, 0);
