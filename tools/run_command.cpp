@@ -37,6 +37,7 @@ struct Options {
   uint32_t threads = 1;
   std::vector<std::string> backend_pins;
   std::vector<std::string> layers;
+  std::vector<std::string> kernel_libraries;
   std::string load_mode = "mmap";
   uint64_t timeout_ms = 0;
   bool json = false;
@@ -213,6 +214,7 @@ Result<ExitCode> run_program(const Options& options, Session& session, const Ses
   host::ModuleOptions module_options;
   module_options.load_mode = to_load_mode(options.load_mode);
   module_options.data_files = options.data_files;
+  module_options.kernel_libraries = options.kernel_libraries;
   module_options.thread_count = options.threads;
   ETB_ASSIGN(auto pins, parse_pins(options.backend_pins));
   host::ThreadPool pool(options.threads);
@@ -284,6 +286,11 @@ void register_run(CLI::App& app, Session& session) {
   command->add_option("--warmup", options->warmup, "Runs before them")->capture_default_str();
   command->add_option("--threads", options->threads, "Threads for kernels, 0: all of the machine")
       ->capture_default_str();
+  command
+      ->add_option("--kernels", options->kernel_libraries,
+                   "Shared library with kernels of your own, may be repeated")
+      ->type_name("LIB")
+      ->allow_extra_args(false);
   command
       ->add_option("--backend-pin", options->backend_pins,
                    "Use this plugin for this delegate id, may be repeated")

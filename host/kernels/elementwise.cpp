@@ -304,6 +304,11 @@ void LoopParams::set(int index, const EValue& number) noexcept {
 }
 
 Dtype result_dtype(std::span<const Operand> operands) noexcept {
+  // Nearly every call: tensors of one dtype.
+  const bool is_uniform = std::all_of(operands.begin(), operands.end(), [&](const Operand& operand) {
+    return !operand.is_number() && operand.dtype() == operands.front().dtype();
+  });
+  if (is_uniform && !operands.empty()) return operands.front().dtype();
   // Per group: tensors with dims, rank-0 tensors, numbers.
   Dtype groups[3];
   bool has_group[3] = {};

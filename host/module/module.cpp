@@ -8,6 +8,7 @@
 #include "host/loaders/buffer_loader.hpp"
 #include "host/loaders/file_loader.hpp"
 #include "host/loaders/mmap_loader.hpp"
+#include "host/module/kernel_library.hpp"
 #include "host/module/method_memory.hpp"
 #include "host/module/shared_program.hpp"
 #include "host/services/thread_pool.hpp"
@@ -101,6 +102,8 @@ struct LoadedMethod {
 struct Module::State {
   std::shared_ptr<const SharedProgram> shared;
   ModuleOptions options;
+  std::vector<std::shared_ptr<const KernelLibrary>> libraries;
+  std::unique_ptr<KernelRegistry> own_kernels;  // when there are libraries
   std::vector<OwnedDataFile> data_files;
   std::vector<const DataFile*> data_views;
   std::unique_ptr<KernelThreads> threads;
@@ -111,6 +114,7 @@ struct Module::State {
 
   Status prepare() {
     if (options.kernels == nullptr) options.kernels = &portable_kernels();
+    ETB_TRY(add_libraries());
     for (const std::string& path : options.data_files) {
       OwnedDataFile owned;
       ETB_ASSIGN(owned.loader, open_loader(path, options.load_mode));
@@ -120,6 +124,26 @@ struct Module::State {
       data_files.push_back(std::move(owned));
     }
     if (options.thread_count != 1) threads = std::make_unique<KernelThreads>(options.thread_count);
+    return {};
+  }
+
+  // A registry of this module's own: what was given, and the libraries' rows.
+  Status add_libraries() {
+    if (options.kernel_libraries.empty()) return {};
+    own_kernels = std::make_unique<KernelRegistry>(*options.kernels);
+    options.kernels = own_kernels.get();
+    for (const std::string& path : options.kernel_libraries) {
+      ETB_ASSIGN(std::shared_ptr<const KernelLibrary> library, KernelLibrary::open(path));
+      const Kernel* duplicate = nullptr;
+      const etb_status status = own_kernels->add(library->rows(), &duplicate);
+      if (status != ETB_OK) {
+        return make_error(static_cast<Code>(status),
+                          "kernel library '" + path + "': " +
+                              (duplicate == nullptr ? "too many tables"
+                                                    : std::string(duplicate->name) + " is there already"));
+      }
+      libraries.push_back(std::move(library));
+    }
     return {};
   }
 

@@ -31,8 +31,10 @@ enum class LoadMode : uint8_t {
 struct ModuleOptions {
   LoadMode load_mode = LoadMode::kMmap;
   std::vector<std::string> data_files = {};  // external weights (.ptd)
-  const KernelRegistry* kernels = nullptr;   // null: the portable kernels
-  DelegateResolver* delegates = nullptr;     // null: programs with delegates are refused
+  std::vector<std::string> kernel_libraries =
+      {};  // shared libraries with kernels (kernel_library.hpp), beside `kernels`
+  const KernelRegistry* kernels = nullptr;  // null: the portable kernels
+  DelegateResolver* delegates = nullptr;    // null: programs with delegates are refused
   EventTracer* tracer = nullptr;
   const PlatformHooks* platform = &kDefaultPlatformHooks;
   uint32_t thread_count = 1;  // for kernels; 0: as many as the machine has

@@ -1,0 +1,54 @@
+// Kernels of an application's own operators, from a shared library loaded at run time.
+//
+// The library is C++ against the same headers as the host (this is no C ABI; plugins have one):
+//
+//   #include "host/module/kernel_library.hpp"
+//   static etb_status scale(etb::host::KernelContext& context, etb::host::EValue** args) { ... }
+//   static constexpr etb::host::Kernel rows[] = {etb::host::Kernel("my::scale.out", "TST", &scale)};
+//   ETB_EXPORT_KERNELS(rows)
+#pragma once
+
+#include <iterator>
+#include <memory>
+#include <string>
+
+#include "etb/base.h"
+#include "etb/cpp/result.hpp"
+#include "host/runtime/kernel_registry.hpp"
+
+namespace etb::host {
+
+// Two sides that see other sizes were built from other headers.
+inline constexpr uint64_t kKernelLayout =
+    sizeof(Kernel) << 48 | sizeof(Tensor) << 32 | sizeof(EValue) << 16 | sizeof(KernelContext);
+
+struct KernelLibraryTable {
+  uint64_t layout;  // kKernelLayout
+  const Kernel* rows;
+  uint64_t row_count;
+};
+
+#define ETB_EXPORT_KERNELS(rows)                                                                           \
+  extern "C" ETB_EXPORT const etb::host::KernelLibraryTable* etb_kernel_library() {                        \
+    static constexpr etb::host::KernelLibraryTable table{etb::host::kKernelLayout, rows, std::size(rows)}; \
+    return &table;                                                                                         \
+  }
+
+// An open library; its rows are valid as long as it lives.
+class KernelLibrary {
+ public:
+  // Runs code of the library, so only of those that the application trusts. `path` holds a slash: no search path is used.
+  [[nodiscard]] static Result<std::shared_ptr<const KernelLibrary>> open(const std::string& path);
+  KernelLibrary(const KernelLibrary&) = delete;
+  KernelLibrary& operator=(const KernelLibrary&) = delete;
+  ~KernelLibrary();
+
+  const KernelRows& rows() const noexcept { return rows_; }
+
+ private:
+  explicit KernelLibrary(void* handle) noexcept : handle_(handle) {}
+  void* handle_;
+  KernelRows rows_;
+};
+
+}  // namespace etb::host
