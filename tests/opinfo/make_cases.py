@@ -367,6 +367,15 @@ class Cases:
         cases = self.by_op.setdefault(full_name(out), {}).setdefault(signature_of(args, kwargs), {})
         cases.setdefault(packed[4 + 12 + len(source.encode()[:200]):], packed)
 
+    def add_plain(self, name, arguments, outputs, source, scale=0.0):
+        """A call that PyTorch has no out variant for: (schema type, value) of each argument, and what the outputs must be."""
+        kind = b"\x0e" if name in OPEN_RESULT else b"\x0b"
+        packed = [pack_argument(text, value) for text, value in arguments] + [kind + pack_tensor(t) for t in outputs]
+        text = source.encode()[:200]
+        body = struct.pack("<dHH", scale, len(packed), len(text)) + text + b"".join(packed)
+        key = tuple(str(v.dtype)[6:] for _, v in arguments if isinstance(v, torch.Tensor))[:1]
+        self.by_op.setdefault(name, {}).setdefault(key, {}).setdefault(body[12 + len(text):], struct.pack("<I", len(body)) + body)
+
     def write(self, directory):
         directory.mkdir(parents=True, exist_ok=True)
         total = 0
@@ -448,13 +457,15 @@ def emit(cases, targets, functional, args, kwargs, source):
         cases.add(functional, targets[functional], turned, kwargs, source + " channels_last")
 
 
-def add_extra_cases(emit_wanted):
-    """Every extra_*.py beside this file has add_all(emit)."""
+def add_extra_cases(emit_wanted, emit_plain):
+    """Every extra_*.py beside this file has add_all(emit), and add_plain(emit) for calls that PyTorch has no out variant for."""
     for path in sorted(Path(__file__).parent.glob("extra_*.py")):
         spec = importlib.util.spec_from_file_location(path.stem, path)
         module = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(module)
         module.add_all(emit_wanted)
+        if hasattr(module, "add_plain"):
+            module.add_plain(emit_plain)
 
 
 def main():
@@ -480,7 +491,8 @@ def main():
     targets = find_targets(names)
     cases = Cases(options)
     add_extra_cases(lambda functional, args, kwargs, source: emit(cases, targets, functional, args, kwargs, source)
-                    if functional in targets else None)
+                    if functional in targets else None,
+                    lambda name, *rest: cases.add_plain(name, *rest) if name in names else None)
     record(cases, targets, options)
     cases.write(options.out_dir)
 

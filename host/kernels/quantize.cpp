@@ -1,0 +1,418 @@
+// quantized_decomposed: quantize, dequantize and choose_qparams, per tensor, channel and token, and add.
+//
+// Numbers are computed in float, in double where scales are double, as PyTorch's reference does: x / scale is x times the reciprocal,
+// rounded half to even.
+#include <cmath>
+#include <limits>
+
+#include "host/kernels/indexing.hpp"
+#include "host/kernels/kernel.hpp"
+
+namespace etb::host {
+namespace {
+
+// Applies a formula row by row; parameters(row, T*) gives p[0..3].
+template <class T, class Parameters>
+void map_rows(const VectorTable& table, UnaryOp op, const Tensor& input, const DimSet& dims, Tensor& out,
+              Parameters parameters) {
+  const ElementLoop loop = table.elements->unary[static_cast<int>(op)][static_cast<int>(kComputeOf<T>)];
+  constexpr int64_t kChunk = 1024;
+  alignas(64) T values[kChunk];
+  RowWalk from(input, dims), to(out, dims);
+  for (int64_t row = 0; row < from.row_count(); ++row, from.advance(), to.advance()) {
+    T params[4] = {};
+    parameters(row, params);
+    for (int64_t begin = 0; begin < from.row_numel(); begin += kChunk) {
+      const int64_t count = std::min(kChunk, from.row_numel() - begin);
+      from.load(*table.conversions, kComputeOf<T>, values, begin, count);
+      const void* in[] = {values};
+      loop(values, in, count, params);
+      to.store(*table.conversions, kComputeOf<T>, values, begin, count);
+    }
+  }
+}
+
+DimSet all_dims(const Tensor& tensor) {
+  DimSet dims;
+  for (int dim = 0; dim < tensor.rank(); ++dim) dims.set(static_cast<size_t>(dim));
+  return dims;
+}
+
+etb_status check_quantize(KernelContext& context, const Tensor& input, const EValue& smallest,
+                          const EValue& largest, const EValue& dtype, Tensor& out) {
+  if (!is_floating(input.dtype()) || !is_integer(out.dtype()) ||
+      static_cast<int64_t>(out.dtype()) != dtype.to_int()) {
+    return context.fail(ETB_INVALID_TYPE, "%s into %s, dtype %lld", to_text(input.dtype()),
+                        to_text(out.dtype()), static_cast<long long>(dtype.to_int()));
+  }
+  if (smallest.to_int() > largest.to_int()) {
+    return context.fail(ETB_INVALID_ARGUMENT, "a range from %lld to %lld",
+                        static_cast<long long>(smallest.to_int()), static_cast<long long>(largest.to_int()));
+  }
+  return resize_output(context, out, input.sizes());
+}
+
+etb_status quantize_per_tensor(KernelContext& context, EValue** args, double scale, int64_t zero_point) {
+  const Tensor& input = args[0]->tensor();
+  Tensor& out = args[6]->tensor();
+  if (const etb_status status = check_quantize(context, input, *args[3], *args[4], *args[5], out);
+      status != ETB_OK)
+    return status;
+  LoopParams params;
+  params.set(0, 1.0 / scale);
+  params.set(1, zero_point);
+  params.set(2, args[3]->to_int());
+  params.set(3, args[4]->to_int());
+  const Operand operand(input);
+  const ElementLoop* loops = vector_table(context).elements->unary[static_cast<int>(UnaryOp::quantize)];
+  return run_elements(context, {loops, Dtype::FLOAT32, out.dtype(), params}, {&operand, 1}, out);
+}
+
+// quantize_per_tensor(input, scale, zero_point, quant_min, quant_max, dtype, out)
+etb_status quantize_per_tensor_out(KernelContext& context, EValue** args) {
+  return quantize_per_tensor(context, args, args[1]->to_double(), args[2]->to_int());
+}
+
+// The first element of a scale or zero point tensor.
+etb_status read_one(KernelContext& context, const Tensor& tensor, double* out_value) {
+  if (tensor.numel() != 1 || !is_arithmetic(tensor.dtype())) {
+    return context.fail(ETB_INVALID_ARGUMENT, "scale and zero point have sizes %s, expected one element",
+                        SizesText(tensor.sizes()).text);
+  }
+  *out_value = load_element<double>(*vector_table(context).conversions, tensor, 0);
+  return ETB_OK;
+}
+
+etb_status quantize_per_tensor_tensor_out(KernelContext& context, EValue** args) {
+  double scale = 0.0, zero_point = 0.0;
+  if (const etb_status status = read_one(context, args[1]->tensor(), &scale); status != ETB_OK) return status;
+  if (const etb_status status = read_one(context, args[2]->tensor(), &zero_point); status != ETB_OK)
+    return status;
+  return quantize_per_tensor(context, args, scale, static_cast<int64_t>(zero_point));
+}
+
+etb_status check_dequantize(KernelContext& context, const Tensor& input, Tensor& out) {
+  if (!is_integer(input.dtype()) || !is_floating(out.dtype())) {
+    return context.fail(ETB_INVALID_TYPE, "%s into %s", to_text(input.dtype()), to_text(out.dtype()));
+  }
+  return resize_output(context, out, input.sizes());
+}
+
+etb_status dequantize_per_tensor(KernelContext& context, EValue** args, double scale, double zero_point) {
+  const Tensor& input = args[0]->tensor();
+  Tensor& out = args[7]->tensor();
+  if (const etb_status status = check_dequantize(context, input, out); status != ETB_OK) return status;
+  LoopParams params;
+  params.set(0, scale);
+  params.set(1, zero_point);
+  const Operand operand(input);
+  const Dtype computed = out.dtype() == Dtype::FLOAT64 ? Dtype::FLOAT64 : Dtype::FLOAT32;
+  const ElementLoop* loops = vector_table(context).elements->unary[static_cast<int>(UnaryOp::dequantize)];
+  return run_elements(context, {loops, computed, out.dtype(), params}, {&operand, 1}, out);
+}
+
+// dequantize_per_tensor(input, scale, zero_point, quant_min, quant_max, dtype, out_dtype, out)
+etb_status dequantize_per_tensor_out(KernelContext& context, EValue** args) {
+  return dequantize_per_tensor(context, args, args[1]->to_double(), static_cast<double>(args[2]->to_int()));
+}
+
+etb_status dequantize_per_tensor_tensor_out(KernelContext& context, EValue** args) {
+  double scale = 0.0, zero_point = 0.0;
+  if (const etb_status status = read_one(context, args[1]->tensor(), &scale); status != ETB_OK) return status;
+  if (const etb_status status = read_one(context, args[2]->tensor(), &zero_point); status != ETB_OK)
+    return status;
+  return dequantize_per_tensor(context, args, scale, zero_point);
+}
+
+// Scales and zero points of `count` channels or tokens.
+struct ScaleReader {
+  const ConvertLoops& loops;
+  const Tensor& scales;
+  const Tensor* zero_points;
+
+  static etb_status check(KernelContext& context, const Tensor& scales, const Tensor* zero_points,
+                          int64_t count) {
+    const bool fits = scales.numel() == count && (zero_points == nullptr || zero_points->numel() == count);
+    const bool is_typed =
+        is_floating(scales.dtype()) && (zero_points == nullptr || is_arithmetic(zero_points->dtype()));
+    const bool is_dense = scales.is_contiguous() && (zero_points == nullptr || zero_points->is_contiguous());
+    if (fits && is_typed && is_dense) return ETB_OK;
+    return context.fail(
+        ETB_INVALID_ARGUMENT, "scales are %s %s, expected %lld floats with as many zero points",
+        to_text(scales.dtype()), SizesText(scales.sizes()).text, static_cast<long long>(count));
+  }
+  double scale(int64_t index) const { return load_element<double>(loops, scales, index); }
+  double zero_point(int64_t index) const {
+    return zero_points == nullptr ? 0.0 : load_element<double>(loops, *zero_points, index);
+  }
+  bool is_double() const { return scales.dtype() == Dtype::FLOAT64; }
+};
+
+// Rows are what follows the axis; the row's channel is its index along the axis.
+etb_status find_axis(KernelContext& context, const Tensor& input, const EValue& axis_value, int* out_axis,
+                     DimSet* out_dims) {
+  if (input.rank() == 0)
+    return context.fail(ETB_INVALID_ARGUMENT, "the input has rank 0, expected at least 1");
+  if (const etb_status status = wrap_dim(context, axis_value.to_int(), input.rank(), out_axis);
+      status != ETB_OK)
+    return status;
+  for (int dim = *out_axis + 1; dim < input.rank(); ++dim) out_dims->set(static_cast<size_t>(dim));
+  return ETB_OK;
+}
+
+template <class T>
+void quantize_rows(const VectorTable& table, UnaryOp op, const Tensor& input, const DimSet& dims,
+                   const ScaleReader& reader, int64_t channels, double smallest, double largest,
+                   Tensor& out) {
+  map_rows<T>(table, op, input, dims, out, [&](int64_t row, T* params) {
+    params[0] = T(1) / static_cast<T>(reader.scale(row % channels));
+    params[1] = static_cast<T>(reader.zero_point(row % channels));
+    params[2] = static_cast<T>(smallest);
+    params[3] = static_cast<T>(largest);
+  });
+}
+
+template <class T>
+void dequantize_rows(const VectorTable& table, const Tensor& input, const DimSet& dims,
+                     const ScaleReader& reader, int64_t channels, Tensor& out) {
+  map_rows<T>(table, UnaryOp::dequantize, input, dims, out, [&](int64_t row, T* params) {
+    params[0] = static_cast<T>(reader.scale(row % channels));
+    params[1] = static_cast<T>(reader.zero_point(row % channels));
+  });
+}
+
+// quantize_per_channel(input, scales, zero_points, axis, quant_min, quant_max, dtype, out)
+etb_status quantize_per_channel_out(KernelContext& context, EValue** args) {
+  const Tensor& input = args[0]->tensor();
+  Tensor& out = args[7]->tensor();
+  if (const etb_status status = check_quantize(context, input, *args[4], *args[5], *args[6], out);
+      status != ETB_OK)
+    return status;
+  int axis = 0;
+  DimSet dims;
+  if (const etb_status status = find_axis(context, input, *args[3], &axis, &dims); status != ETB_OK)
+    return status;
+  const VectorTable& table = vector_table(context);
+  const ScaleReader reader = {*table.conversions, args[1]->tensor(), &args[2]->tensor()};
+  const int64_t channels = input.size(axis);
+  if (const etb_status status = ScaleReader::check(context, reader.scales, reader.zero_points, channels);
+      status != ETB_OK)
+    return status;
+  const double smallest = args[4]->to_double(), largest = args[5]->to_double();
+  reader.is_double()
+      ? quantize_rows<double>(table, UnaryOp::quantize, input, dims, reader, channels, smallest, largest, out)
+      : quantize_rows<float>(table, UnaryOp::quantize, input, dims, reader, channels, smallest, largest, out);
+  return ETB_OK;
+}
+
+// dequantize_per_channel(input, scales, zero_points, axis, quant_min, quant_max, dtype, out_dtype, out)
+etb_status dequantize_per_channel_out(KernelContext& context, EValue** args) {
+  const Tensor& input = args[0]->tensor();
+  Tensor& out = args[8]->tensor();
+  if (const etb_status status = check_dequantize(context, input, out); status != ETB_OK) return status;
+  int axis = 0;
+  DimSet dims;
+  if (const etb_status status = find_axis(context, input, *args[3], &axis, &dims); status != ETB_OK)
+    return status;
+  const VectorTable& table = vector_table(context);
+  const ScaleReader reader = {*table.conversions, args[1]->tensor(),
+                              args[2]->is_none() ? nullptr : &args[2]->tensor()};
+  const int64_t channels = input.size(axis);
+  if (const etb_status status = ScaleReader::check(context, reader.scales, reader.zero_points, channels);
+      status != ETB_OK)
+    return status;
+  reader.is_double() ? dequantize_rows<double>(table, input, dims, reader, channels, out)
+                     : dequantize_rows<float>(table, input, dims, reader, channels, out);
+  return ETB_OK;
+}
+
+// A token is a row along the last dim.
+etb_status find_tokens(KernelContext& context, const Tensor& input, DimSet* out_dims, int64_t* out_count) {
+  if (input.rank() == 0)
+    return context.fail(ETB_INVALID_ARGUMENT, "the input has rank 0, expected at least 1");
+  out_dims->set(static_cast<size_t>(input.rank() - 1));
+  *out_count = RowWalk(input, *out_dims).row_count();
+  return ETB_OK;
+}
+
+// quantize_per_token(input, scales, zero_points, quant_min, quant_max, dtype, out)
+etb_status quantize_per_token_out(KernelContext& context, EValue** args) {
+  const Tensor& input = args[0]->tensor();
+  Tensor& out = args[6]->tensor();
+  DimSet dims;
+  int64_t count = 0;
+  if (const etb_status status = check_quantize(context, input, *args[3], *args[4], *args[5], out);
+      status != ETB_OK)
+    return status;
+  if (const etb_status status = find_tokens(context, input, &dims, &count); status != ETB_OK) return status;
+  const VectorTable& table = vector_table(context);
+  const ScaleReader reader = {*table.conversions, args[1]->tensor(), &args[2]->tensor()};
+  if (const etb_status status = ScaleReader::check(context, reader.scales, reader.zero_points, count);
+      status != ETB_OK)
+    return status;
+  if (count == 0) return ETB_OK;
+  const double smallest = args[3]->to_double(), largest = args[4]->to_double();
+  reader.is_double() ? quantize_rows<double>(table, UnaryOp::quantize_rounding_last, input, dims, reader,
+                                             count, smallest, largest, out)
+                     : quantize_rows<float>(table, UnaryOp::quantize_rounding_last, input, dims, reader,
+                                            count, smallest, largest, out);
+  return ETB_OK;
+}
+
+// dequantize_per_token(input, scales, zero_points, quant_min, quant_max, dtype, output_dtype, out)
+etb_status dequantize_per_token_out(KernelContext& context, EValue** args) {
+  const Tensor& input = args[0]->tensor();
+  Tensor& out = args[7]->tensor();
+  DimSet dims;
+  int64_t count = 0;
+  if (const etb_status status = check_dequantize(context, input, out); status != ETB_OK) return status;
+  if (const etb_status status = find_tokens(context, input, &dims, &count); status != ETB_OK) return status;
+  const VectorTable& table = vector_table(context);
+  const ScaleReader reader = {*table.conversions, args[1]->tensor(), &args[2]->tensor()};
+  if (const etb_status status = ScaleReader::check(context, reader.scales, reader.zero_points, count);
+      status != ETB_OK)
+    return status;
+  if (count == 0) return ETB_OK;
+  reader.is_double() ? dequantize_rows<double>(table, input, dims, reader, count, out)
+                     : dequantize_rows<float>(table, input, dims, reader, count, out);
+  return ETB_OK;
+}
+
+// The smallest and largest value of the current row, with 0 among them.
+struct Extent {
+  float low = 0.0f, high = 0.0f;
+};
+Extent extent_of(const VectorTable& table, const RowWalk& walk) {
+  Extent extent;
+  constexpr int64_t kChunk = 1024;
+  alignas(64) float values[kChunk];
+  for (int64_t begin = 0; begin < walk.row_numel(); begin += kChunk) {
+    const int64_t count = std::min(kChunk, walk.row_numel() - begin);
+    walk.load(*table.conversions, Compute::kFloat, values, begin, count);
+    extent.low = std::min(extent.low, table.float_rows->minimum(values, count));
+    extent.high = std::max(extent.high, table.float_rows->maximum(values, count));
+  }
+  return extent;
+}
+
+// choose_qparams(input, quant_min, quant_max, eps, dtype, scale_out, zero_point_out)
+etb_status choose_qparams_out(KernelContext& context, EValue** args) {
+  const Tensor& input = args[0]->tensor();
+  Tensor &scale_out = args[5]->tensor(), &zero_point_out = args[6]->tensor();
+  const int64_t smallest = args[1]->to_int(), largest = args[2]->to_int(), one = 1;
+  if (!is_floating(input.dtype()) || scale_out.dtype() != Dtype::FLOAT64 ||
+      zero_point_out.dtype() != Dtype::INT64) {
+    return context.fail(ETB_INVALID_TYPE, "%s into %s and %s, expected a float into float64 and int64",
+                        to_text(input.dtype()), to_text(scale_out.dtype()), to_text(zero_point_out.dtype()));
+  }
+  if (input.numel() == 0 || smallest >= largest)
+    return context.fail(ETB_INVALID_ARGUMENT, "no elements, or an empty range");
+  if (const etb_status status = resize_output(context, scale_out, {&one, 1}); status != ETB_OK) return status;
+  if (const etb_status status = resize_output(context, zero_point_out, {&one, 1}); status != ETB_OK)
+    return status;
+  const Extent extent = extent_of(vector_table(context), RowWalk(input, all_dims(input)));
+  const auto eps = static_cast<float>(args[3]->to_double());
+  const float scale = std::max((extent.high - extent.low) / static_cast<float>(largest - smallest), eps);
+  const double zero_point =
+      static_cast<double>(smallest) - static_cast<double>(std::nearbyint(extent.low / scale));
+  *scale_out.data_as<double>() = static_cast<double>(scale);
+  *zero_point_out.data_as<int64_t>() = zero_point <= static_cast<double>(smallest)  ? smallest
+                                       : zero_point >= static_cast<double>(largest) ? largest
+                                       : zero_point == zero_point ? static_cast<int64_t>(zero_point)
+                                                                  : smallest;
+  return ETB_OK;
+}
+
+// choose_qparams_per_token_asymmetric(input, dtype, scale_out, zero_point_out): for int8.
+etb_status choose_qparams_per_token_out(KernelContext& context, EValue** args) {
+  const Tensor& input = args[0]->tensor();
+  Tensor &scale_out = args[2]->tensor(), &zero_point_out = args[3]->tensor();
+  DimSet dims;
+  int64_t count = 0;
+  if (!is_floating(input.dtype()) || scale_out.dtype() != Dtype::FLOAT64 ||
+      zero_point_out.dtype() != Dtype::INT64) {
+    return context.fail(ETB_INVALID_TYPE, "%s into %s and %s, expected a float into float64 and int64",
+                        to_text(input.dtype()), to_text(scale_out.dtype()), to_text(zero_point_out.dtype()));
+  }
+  if (const etb_status status = find_tokens(context, input, &dims, &count); status != ETB_OK) return status;
+  int64_t sizes[kMaxRank];
+  const size_t rank = reduced_sizes(input, dims, true, sizes);
+  if (const etb_status status = resize_output(context, scale_out, {sizes, rank}); status != ETB_OK)
+    return status;
+  if (const etb_status status = resize_output(context, zero_point_out, {sizes, rank}); status != ETB_OK)
+    return status;
+  if (input.size(input.rank() - 1) == 0) return context.fail(ETB_INVALID_ARGUMENT, "tokens have no elements");
+  const VectorTable& table = vector_table(context);
+  RowWalk walk(input, dims);
+  for (int64_t row = 0; row < count; ++row, walk.advance()) {
+    const Extent extent = extent_of(table, walk);
+    constexpr float kLow = -128.0f, kHigh = 127.0f;
+    const float scale =
+        std::max((extent.high - extent.low) / (kHigh - kLow), std::numeric_limits<float>::epsilon());
+    const float low = extent.low / scale, high = extent.high / scale;
+    const float zero_point = (kLow + low) + (kHigh + high) > 0.0f ? kLow - low : kHigh - high;
+    scale_out.data_as<double>()[row_major_offset(scale_out, row)] = static_cast<double>(scale);
+    const float rounded = std::nearbyint(std::min(std::max(zero_point, kLow), kHigh));
+    zero_point_out.data_as<int64_t>()[row_major_offset(zero_point_out, row)] =
+        rounded == rounded ? static_cast<int64_t>(rounded) : 0;
+  }
+  return ETB_OK;
+}
+
+// add(a, scale, zero_point, quant_min, quant_max, b, .. the same .., out .. the same .., out)
+etb_status add_out(KernelContext& context, EValue** args) {
+  const Tensor &a = args[0]->tensor(), &b = args[5]->tensor();
+  Tensor& out = args[14]->tensor();
+  const bool fits = a.rank() == b.rank() && std::equal(a.sizes().begin(), a.sizes().end(), b.sizes().begin());
+  if (!fits)
+    return context.fail(ETB_INVALID_ARGUMENT, "%s and %s", SizesText(a.sizes()).text,
+                        SizesText(b.sizes()).text);
+  if (!is_integer(a.dtype()) || a.dtype() != b.dtype() || a.dtype() != out.dtype()) {
+    return context.fail(ETB_INVALID_TYPE, "%s and %s into %s", to_text(a.dtype()), to_text(b.dtype()),
+                        to_text(out.dtype()));
+  }
+  if (const etb_status status = resize_output(context, out, a.sizes()); status != ETB_OK) return status;
+  const VectorTable& table = vector_table(context);
+  constexpr int64_t kChunk = 512;
+  constexpr int kFloat = static_cast<int>(Compute::kFloat);
+  alignas(64) float x[kChunk], y[kChunk];
+  const float x_params[4] = {static_cast<float>(args[1]->to_double()), static_cast<float>(args[2]->to_int())};
+  const float y_params[4] = {static_cast<float>(args[6]->to_double()), static_cast<float>(args[7]->to_int())};
+  const float out_params[4] = {1.0f / static_cast<float>(args[10]->to_double()),
+                               static_cast<float>(args[11]->to_int()), static_cast<float>(args[12]->to_int()),
+                               static_cast<float>(args[13]->to_int())};
+  const ElementLoop dequantize = table.elements->unary[static_cast<int>(UnaryOp::dequantize)][kFloat];
+  RowWalk from_a(a, all_dims(a)), from_b(b, all_dims(b)), to(out, all_dims(out));
+  for (int64_t begin = 0; begin < a.numel(); begin += kChunk) {
+    const int64_t count = std::min(kChunk, a.numel() - begin);
+    const void *in_x[] = {x}, *in_y[] = {y}, *both[] = {x, y};
+    from_a.load(*table.conversions, Compute::kFloat, x, begin, count);
+    from_b.load(*table.conversions, Compute::kFloat, y, begin, count);
+    dequantize(x, in_x, count, x_params);
+    dequantize(y, in_y, count, y_params);
+    table.elements->binary[static_cast<int>(BinaryOp::add)][kFloat](x, both, count, out_params);
+    table.elements->unary[static_cast<int>(UnaryOp::quantize)][kFloat](x, in_x, count, out_params);
+    to.store(*table.conversions, Compute::kFloat, x, begin, count);
+  }
+  return ETB_OK;
+}
+
+constexpr Kernel kRows[] = {
+    {"quantized_decomposed::quantize_per_tensor.out", "TdiiiiT", quantize_per_tensor_out},
+    {"quantized_decomposed::quantize_per_tensor.Tensor_out", "TTTiiiT", quantize_per_tensor_tensor_out},
+    {"quantized_decomposed::dequantize_per_tensor.out", "TdiiiinT", dequantize_per_tensor_out},
+    {"quantized_decomposed::dequantize_per_tensor.Tensor_out", "TTTiiinT", dequantize_per_tensor_tensor_out},
+    {"quantized_decomposed::quantize_per_channel.out", "TTTiiiiT", quantize_per_channel_out},
+    {"quantized_decomposed::dequantize_per_channel.out", "TTtiiiinT", dequantize_per_channel_out},
+    {"quantized_decomposed::quantize_per_token.out", "TTTiiiT", quantize_per_token_out},
+    {"quantized_decomposed::dequantize_per_token.out", "TTTiiiiT", dequantize_per_token_out},
+    {"quantized_decomposed::choose_qparams.Tensor_out", "TiidiTT", choose_qparams_out},
+    {"quantized_decomposed::choose_qparams_per_token_asymmetric.out", "TiTT", choose_qparams_per_token_out},
+    {"quantized_decomposed::add.out", "TdiiiTdiiidiiiT", add_out},
+};
+
+}  // namespace
+
+ETB_PUBLISH_KERNELS(quantize, kRows);
+
+}  // namespace etb::host
