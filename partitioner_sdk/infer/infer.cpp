@@ -441,6 +441,7 @@ constexpr Rule kRows[] = {
     {"aten.erf.default", unary_float, kPoint},
     {"aten.exp.default", unary_float, kPoint},
     {"aten.expm1.default", unary_float, kPoint},
+    {"aten.flip.default", first, kPreserve},
     {"aten.floor.default", unary, kPoint},
     {"aten.fmod.Scalar", binary, kPoint},
     {"aten.fmod.Tensor", binary, kPoint},

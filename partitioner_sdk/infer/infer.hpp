@@ -30,6 +30,7 @@ class Call {
   const ir::Op& op() const { return op_; }
   size_t argument_count() const { return args_.size(); }
   const ir::Argument& argument(size_t index) const { return args_[index]; }
+  std::span<const ir::Argument> arguments() const { return args_; }
   bool has(size_t index) const {
     return index < args_.size() && ir::get_if<ir::Nothing>(args_[index]) == nullptr;
   }

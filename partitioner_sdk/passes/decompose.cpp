@@ -9,8 +9,9 @@ namespace etb::passes {
 namespace {
 
 const Decomposition* find_decomposition(std::string_view op) {
-  for (const auto table : {activation_decompositions(), creation_decompositions(), linear_decompositions(),
-                           reduction_decompositions(), view_decompositions(), window_decompositions()}) {
+  for (const auto table : {activation_decompositions(), creation_decompositions(), einsum_decompositions(),
+                           linear_decompositions(), recurrent_decompositions(), reduction_decompositions(),
+                           view_decompositions(), window_decompositions()}) {
     const auto found =
         std::lower_bound(table.begin(), table.end(), op,
                          [](const Decomposition& row, std::string_view name) { return row.op < name; });

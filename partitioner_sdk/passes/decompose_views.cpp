@@ -147,12 +147,21 @@ Values unbind(Builder& b, const Arguments& a) {
     a.fail("unbind of a symbolic size");
     return {};
   }
-  Values out;
+  Values slices, out;
   for (int64_t i = 0; i < size.value(); ++i) {
-    const ValueId slice = b.call("aten.slice.Tensor", {a.ref(0), Dim(dim), Dim(i), Dim(i + 1)});
+    slices.push_back(b.call("aten.slice.Tensor", {a.ref(0), Dim(dim), Dim(i), Dim(i + 1)}));
+  }
+  for (const ValueId slice : slices) {
     out.push_back(b.call("aten.squeeze.dims", {ValueRef{slice}, Dims{Dim(dim)}}));
   }
   return out;
+}
+// A slice of everything is nothing.
+Values slice_of_all(Builder& b, const Arguments& a) {
+  const TensorSpec in = a.tensor(0);
+  const auto out = infer::infer(b.module(), b.graph(), b.module().op("aten.slice.Tensor"), a.arguments());
+  if (out && out->front().sizes == in.sizes) return {a.value(0)};
+  return {};
 }
 Values narrow(Builder& b, const Arguments& a) {
   const Dim end = b.symbols().add(a.dim(2), a.dim(3));
@@ -262,6 +271,7 @@ std::span<const Decomposition> view_decompositions() {
       {"aten.outer.default", outer},
       {"aten.pixel_shuffle.default", pixel_shuffle},
       {"aten.reshape.default", reshaped},
+      {"aten.slice.Tensor", slice_of_all},
       {"aten.split.Tensor", split},
       {"aten.squeeze.default", squeeze_all},
       {"aten.squeeze.dim", squeeze_one},

@@ -38,7 +38,9 @@ struct Decomposition {
 // The tables, each sorted by op; decompose.cpp searches them all.
 std::span<const Decomposition> activation_decompositions();
 std::span<const Decomposition> creation_decompositions();
+std::span<const Decomposition> einsum_decompositions();
 std::span<const Decomposition> linear_decompositions();
+std::span<const Decomposition> recurrent_decompositions();
 std::span<const Decomposition> reduction_decompositions();
 std::span<const Decomposition> view_decompositions();
 std::span<const Decomposition> window_decompositions();

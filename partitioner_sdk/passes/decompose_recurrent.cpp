@@ -1,0 +1,196 @@
+// LSTM and GRU, unrolled over time: a step of a kernel each, as the official lowering has it.
+#include <algorithm>
+
+#include "partitioner_sdk/passes/decomposition.hpp"
+
+namespace etb::passes {
+
+namespace {
+
+// The weights of one layer in one direction.
+struct Weights {
+  Argument input, hidden;  // matrices
+  Argument input_bias = Nothing{}, hidden_bias = Nothing{};
+};
+
+// What the two ops have in common.
+struct Sequence {
+  ValueId input;
+  std::vector<Weights> weights;  // by layer, then direction
+  bool is_bidirectional;
+};
+
+// The parameters as the modules hand them over: matrices, then biases, for each layer and direction.
+std::optional<std::vector<Weights>> read_weights(const Arguments& a, const std::vector<ValueId>& params,
+                                                 bool has_biases, int64_t count) {
+  const size_t each = has_biases ? 4 : 2;
+  if (count <= 0 || params.size() != each * static_cast<size_t>(count)) {
+    a.fail("projections");
+    return std::nullopt;
+  }
+  std::vector<Weights> out;
+  for (size_t i = 0; i < params.size(); i += each) {
+    Weights& weights = out.emplace_back();
+    weights.input = ValueRef{params[i]};
+    weights.hidden = ValueRef{params[i + 1]};
+    if (!has_biases) continue;
+    weights.input_bias = ValueRef{params[i + 2]};
+    weights.hidden_bias = ValueRef{params[i + 3]};
+  }
+  return out;
+}
+
+ValueId unary(Builder& b, std::string_view op, ValueId x) { return b.call(op, {ValueRef{x}}); }
+ValueId binary(Builder& b, std::string_view op, ValueId x, ValueId y) {
+  return b.call(op, {ValueRef{x}, ValueRef{y}});
+}
+
+// The input's part of all gates of all steps at once, then one value a step; backwards in time when `is_reverse`.
+ValueId project_input(Builder& b, ValueId input, const Weights& weights) {
+  return b.call("aten.linear.default", {ValueRef{input}, weights.input, weights.input_bias});
+}
+Values split_steps(Builder& b, ValueId projected, bool is_reverse) {
+  if (is_reverse) projected = b.call("aten.flip.default", {ValueRef{projected}, Dims{0}});
+  return b.call_all("aten.unbind.int", {ValueRef{projected}});
+}
+ValueId join_steps(Builder& b, Values steps, bool is_reverse) {
+  if (is_reverse) std::reverse(steps.begin(), steps.end());
+  return b.call("aten.cat.default", {ir::ValueList{std::move(steps)}});
+}
+ValueId without_time(Builder& b, ValueId value) {
+  return b.call("aten.squeeze.dims", {ValueRef{value}, Dims{0}});
+}
+
+struct LayerResult {
+  ValueId output;
+  Values finals;  // hidden state, cell state
+};
+
+// gates = W h + projected input: in, forget, cell, out. c' = forget c + in cell; h' = out tanh(c').
+LayerResult lstm_layer(Builder& b, ValueId input, const Values& states, const Weights& weights,
+                       bool is_reverse) {
+  ValueId hidden = b.call("aten.unsqueeze.default", {ValueRef{states[0]}, Dim(0)});
+  ValueId cell = b.call("aten.unsqueeze.default", {ValueRef{states[1]}, Dim(0)});
+  Values steps;
+  for (const ValueId step : split_steps(b, project_input(b, input, weights), is_reverse)) {
+    const ValueId from_hidden =
+        b.call("aten.linear.default", {ValueRef{hidden}, weights.hidden, weights.hidden_bias});
+    const ValueId gates = binary(b, "aten.add.Tensor", from_hidden, step);
+    const Values parts = b.call_all("aten.chunk.default", {ValueRef{gates}, Dim(4), Dim(2)});
+    if (parts.size() != 4) return {input, states};
+    const ValueId in = unary(b, "aten.sigmoid.default", parts[0]);
+    const ValueId forget = unary(b, "aten.sigmoid.default", parts[1]);
+    const ValueId fresh = unary(b, "aten.tanh.default", parts[2]);
+    const ValueId out = unary(b, "aten.sigmoid.default", parts[3]);
+    const ValueId kept = binary(b, "aten.mul.Tensor", forget, cell);
+    const ValueId added = binary(b, "aten.mul.Tensor", in, fresh);
+    cell = binary(b, "aten.add.Tensor", kept, added);
+    hidden = binary(b, "aten.mul.Tensor", out, unary(b, "aten.tanh.default", cell));
+    steps.push_back(hidden);
+  }
+  const ValueId output = join_steps(b, std::move(steps), is_reverse);
+  const ValueId last_hidden = without_time(b, hidden);
+  return {output, {last_hidden, without_time(b, cell)}};
+}
+
+// reset, update, new: h' = (h - new) update + new.
+LayerResult gru_layer(Builder& b, ValueId input, const Values& states, const Weights& weights,
+                      bool is_reverse) {
+  const ValueId projected = project_input(b, input, weights);
+  ValueId hidden = b.call("aten.unsqueeze.default", {ValueRef{states[0]}, Dim(0)});
+  Values steps;
+  for (const ValueId step : split_steps(b, projected, is_reverse)) {
+    const Values from_input = b.call_all("aten.chunk.default", {ValueRef{step}, Dim(3), Dim(1)});
+    const ValueId product =
+        b.call("aten.linear.default", {ValueRef{hidden}, weights.hidden, weights.hidden_bias});
+    const Values from_hidden = b.call_all("aten.chunk.default", {ValueRef{product}, Dim(3), Dim(2)});
+    if (from_input.size() != 3 || from_hidden.size() != 3) return {input, states};
+    const ValueId reset =
+        unary(b, "aten.sigmoid.default", binary(b, "aten.add.Tensor", from_hidden[0], from_input[0]));
+    const ValueId update =
+        unary(b, "aten.sigmoid.default", binary(b, "aten.add.Tensor", from_hidden[1], from_input[1]));
+    const ValueId gated = binary(b, "aten.mul.Tensor", from_hidden[2], reset);
+    const ValueId fresh = unary(b, "aten.tanh.default", binary(b, "aten.add.Tensor", from_input[2], gated));
+    const ValueId difference = binary(b, "aten.sub.Tensor", hidden, fresh);
+    hidden = binary(b, "aten.add.Tensor", binary(b, "aten.mul.Tensor", difference, update), fresh);
+    steps.push_back(hidden);
+  }
+  const ValueId output = join_steps(b, std::move(steps), is_reverse);
+  return {output, {without_time(b, hidden)}};
+}
+
+using Layer = LayerResult (*)(Builder& b, ValueId input, const Values& states, const Weights& weights,
+                              bool is_reverse);
+
+// Runs the layers; states[k] has one value a layer and direction. Gives the output, then the final states stacked.
+Values run_layers(Builder& b, Sequence sequence, const std::vector<Values>& states, bool is_batch_first,
+                  Layer layer) {
+  ValueId x = sequence.input;
+  if (is_batch_first) x = transpose(b, x, 0, 1);
+  const size_t directions = sequence.is_bidirectional ? 2 : 1;
+  std::vector<Values> finals(states.size());
+  for (size_t i = 0; i < sequence.weights.size(); i += directions) {
+    Values outputs;
+    for (size_t d = 0; d < directions; ++d) {
+      Values initial;
+      for (const Values& kind : states) initial.push_back(kind[i + d]);
+      const LayerResult result = layer(b, x, initial, sequence.weights[i + d], d == 1);
+      outputs.push_back(result.output);
+      for (size_t k = 0; k < finals.size() && k < result.finals.size(); ++k)
+        finals[k].push_back(result.finals[k]);
+    }
+    x = directions == 1 ? outputs[0] : b.call("aten.cat.default", {ir::ValueList{outputs}, Dim(2)});
+  }
+  if (is_batch_first) x = transpose(b, x, 0, 1);
+  Values out = {x};
+  for (Values& kind : finals) out.push_back(b.call("aten.stack.default", {ir::ValueList{std::move(kind)}}));
+  return out;
+}
+
+// input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first
+std::optional<Sequence> read_sequence(const Arguments& a) {
+  if (a.tensor(0).rank() != 3 || (a.flag(6) && a.number(5) != 0)) {
+    a.fail(a.flag(6) ? "training mode; export the model after .eval()" : "input of another rank than 3");
+    return std::nullopt;
+  }
+  const int64_t layers = a.integer(4);
+  auto weights = read_weights(a, a.values(2), a.flag(3), layers * (a.flag(7) ? 2 : 1));
+  if (!weights) return std::nullopt;
+  return Sequence{a.value(0), *std::move(weights), a.flag(7)};
+}
+
+Values lstm(Builder& b, const Arguments& a) {
+  const auto sequence = read_sequence(a);
+  const std::vector<ValueId> initial = a.values(1);
+  if (!sequence || initial.size() != 2) return {};
+  const Values hidden = b.call_all("aten.unbind.int", {ValueRef{initial[0]}});
+  const Values cell = b.call_all("aten.unbind.int", {ValueRef{initial[1]}});
+  if (hidden.size() != sequence->weights.size() || cell.size() != hidden.size()) {
+    a.fail("as many initial states as layers and directions are needed");
+    return {};
+  }
+  return run_layers(b, *sequence, {hidden, cell}, a.flag(8), lstm_layer);
+}
+
+Values gru(Builder& b, const Arguments& a) {
+  const auto sequence = read_sequence(a);
+  if (!sequence) return {};
+  const Values hidden = b.call_all("aten.unbind.int", {a.ref(1)});
+  if (hidden.size() != sequence->weights.size()) {
+    a.fail("as many initial states as layers and directions are needed");
+    return {};
+  }
+  return run_layers(b, *sequence, {hidden}, a.flag(8), gru_layer);
+}
+
+}  // namespace
+
+std::span<const Decomposition> recurrent_decompositions() {
+  static constexpr Decomposition kRows[] = {
+      {"aten.gru.input", gru},
+      {"aten.lstm.input", lstm},
+  };
+  return kRows;
+}
+
+}  // namespace etb::passes
