@@ -14,6 +14,7 @@ namespace {
 constexpr uint64_t kMaxDynamicEntries = 4096;
 constexpr uint64_t kMaxNeeded = 256;
 constexpr uint64_t kMaxNameBytes = 512;
+constexpr uint64_t kMaxRunPathBytes = 1 << 14;
 constexpr uint64_t kMaxBuckets = 1 << 20;
 // A plugin exports one. Each is looked at, so the limit also bounds the time a hostile file can cost.
 constexpr uint64_t kMaxSymbols = 1 << 16;
@@ -54,6 +55,10 @@ class DynamicReader {
       ETB_ASSIGN(std::string library, name(at));
       out.needed.push_back(std::move(library));
     }
+    for (const uint64_t at : run_paths_) {
+      ETB_ASSIGN(const std::string list, name(at, kMaxRunPathBytes));
+      split(list, out.run_paths);
+    }
     ETB_ASSIGN(const SymbolRange range, symbol_range());
     ETB_TRY(read_exports(range, out));
     return out;
@@ -91,6 +96,12 @@ class DynamicReader {
             return make_error(Code::INVALID_DATA, "needs more than 256 libraries");
           needed_.push_back(entry.d_un.d_val);
           break;
+        case DT_RPATH:
+        case DT_RUNPATH:
+          if (run_paths_.size() == kMaxNeeded)
+            return make_error(Code::INVALID_DATA, "more than 256 run paths");
+          run_paths_.push_back(entry.d_un.d_val);
+          break;
         default:
           break;
       }
@@ -98,18 +109,26 @@ class DynamicReader {
     return {};
   }
 
-  Result<std::string> name(uint64_t at) const {
+  static void split(const std::string& list, std::vector<std::string>& out) {
+    for (size_t begin = 0, end = 0; end != std::string::npos; begin = end + 1) {
+      end = list.find(':', begin);
+      out.push_back(list.substr(begin, end == std::string::npos ? end : end - begin));
+    }
+  }
+
+  Result<std::string> name(uint64_t at, uint64_t max_nbytes = kMaxNameBytes) const {
     if (at >= strings_nbytes_)
       return make_error(Code::INVALID_DATA,
                         "name at " + std::to_string(at) + " lies outside the string table");
     ETB_ASSIGN(const uint64_t table, file_.to_offset(strings_address_));
     if (table > UINT64_MAX - at || table + at > source_.nbytes())
       return make_error(Code::INVALID_DATA, "string table lies outside the file");
-    std::string text(std::min({strings_nbytes_ - at, kMaxNameBytes, source_.nbytes() - table - at}), '\0');
+    std::string text(std::min({strings_nbytes_ - at, max_nbytes, source_.nbytes() - table - at}), '\0');
     ETB_TRY(source_.read(table + at, {reinterpret_cast<uint8_t*>(text.data()), text.size()}));
     const size_t nbytes = text.find('\0');
     if (nbytes == std::string::npos)
-      return make_error(Code::INVALID_DATA, "a name is longer than 512 bytes or not ended");
+      return make_error(Code::INVALID_DATA,
+                        "a name is longer than " + std::to_string(max_nbytes) + " bytes or not ended");
     text.resize(nbytes);
     return text;
   }
@@ -182,6 +201,7 @@ class DynamicReader {
   uint64_t hash_address_ = 0;
   uint64_t soname_ = 0;
   std::vector<uint64_t> needed_;
+  std::vector<uint64_t> run_paths_;
 };
 
 }  // namespace

@@ -6,6 +6,7 @@
 
 #include "host/registry/elf_dynamic.hpp"
 #include "host/registry/elf_note.hpp"
+#include "host/registry/open_library.hpp"
 #include "host/registry/tiny_elf.hpp"
 
 namespace etb::host {
@@ -160,6 +161,32 @@ TEST(Elf, OverlappingNoteSegmentsShowOneNote) {
   TinyElf elf;
   elf.segments.push_back(elf.segments[1]);
   EXPECT_EQ(read_all(elf), "ok");
+}
+
+TEST(Elf, RunPathsAreReadOneByOne) {
+  TinyElf elf;
+  elf.run_path = "$ORIGIN:/opt/x::lib";
+  const std::vector<uint8_t> bytes = elf.bytes();
+  const MemoryBytes source(bytes);
+  const Result<ElfDynamic> dynamic = read_elf_dynamic(source, *read_elf(source));
+  ASSERT_TRUE(dynamic) << dynamic.error().message;
+  EXPECT_THAT(dynamic->run_paths, ElementsAre("$ORIGIN", "/opt/x", "", "lib"));
+}
+
+TEST(Elf, ALibraryMayNotLetTheLoaderSearchJustAnywhere) {
+  const auto refusal = [](std::vector<std::string> needed, std::vector<std::string> run_paths) {
+    ElfDynamic dynamic;
+    dynamic.needed = std::move(needed);
+    dynamic.run_paths = std::move(run_paths);
+    const Status status = verify_library_search(dynamic, "npu.so", {});
+    return status ? "" : status.error().reason + ": " + status.error().message;
+  };
+  EXPECT_EQ(refusal({"libc.so.6"}, {"$ORIGIN", "${ORIGIN}/lib", "/usr/lib", "/no/such/folder"}), "");
+  EXPECT_THAT(refusal({"lib/helper.so"}, {}),
+              HasSubstr("library.search: npu.so: needs 'lib/helper.so', expected a name"));
+  EXPECT_THAT(refusal({}, {"lib"}), HasSubstr("run path 'lib' depends on the current folder"));
+  EXPECT_THAT(refusal({}, {""}), HasSubstr("run path '' depends on the current folder"));
+  EXPECT_THAT(refusal({}, {"/tmp"}), HasSubstr("library.search: npu.so: run path /tmp"));
 }
 
 TEST(Elf, ReadsARealLibrary) {

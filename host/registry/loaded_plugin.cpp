@@ -41,13 +41,12 @@ Result<FileDescriptor> fix_content(FileDescriptor file, SealPolicy policy) {
 // could not find them by path, since "$ORIGIN" of a library loaded through a descriptor leads nowhere.
 class Bundle {
  public:
-  Bundle(int folder, const LoadOptions& options, std::vector<Library>& out)
-      : folder_(folder), options_(options), out_(out) {}
+  Bundle(int folder, const Needs& needs, const LoadOptions& options, std::vector<Library>& out)
+      : folder_(folder), needs_(needs), options_(options), out_(out) {}
 
   Status load(const std::vector<std::string>& needed, int depth = 0) {
     for (const std::string& name : needed)
-      if (name.find('/') == std::string::npos && std::find(seen_.begin(), seen_.end(), name) == seen_.end())
-        ETB_TRY(load_one(name, depth));
+      if (std::find(seen_.begin(), seen_.end(), name) == seen_.end()) ETB_TRY(load_one(name, depth));
     return {};
   }
 
@@ -60,19 +59,31 @@ class Bundle {
     if (seen_.size() > kMaxBundled || depth > 16)
       return refuse(Reason::kLibraryLoad, "brings more than 64 libraries along");
     ETB_ASSIGN(FileDescriptor content, fix_content(std::move(*file), options_.seal));
+    ETB_TRY(verify_content(name, content));
     ETB_ASSIGN(const FileState state, file_state(content.get()));
     const FileBytes bytes(content.get(), state.nbytes);
     const Result<ElfFile> elf = read_elf(bytes);
     if (!elf) return refuse(Reason::kLibraryFormat, "needs " + name + ": " + elf.error().message);
     const Result<ElfDynamic> dynamic = read_elf_dynamic(bytes, *elf);
     if (!dynamic) return refuse(Reason::kLibraryFormat, "needs " + name + ": " + dynamic.error().message);
+    ETB_TRY(verify_library_search(*dynamic, name, options_.trust));
     ETB_TRY(load(dynamic->needed, depth + 1));
     ETB_ASSIGN(Library library, Library::load(std::move(content), name));
     out_.push_back(std::move(library));
     return {};
   }
 
+  Status verify_content(const std::string& name, const FileDescriptor& content) const {
+    const auto entry = std::find_if(needs_.libraries.begin(), needs_.libraries.end(),
+                                    [&](const NeededLibrary& library) { return library.name == name; });
+    if (entry != needs_.libraries.end() && entry->sha256) return verify_digest(name, entry->sha256, content);
+    if (!options_.secure) return {};
+    return refuse(Reason::kNoDigest,
+                  "needs.libraries: no sha256 for " + name + ", which lies beside the library");
+  }
+
   int folder_;
+  const Needs& needs_;
   const LoadOptions& options_;
   std::vector<Library>& out_;
   std::vector<std::string> seen_;
@@ -102,7 +113,8 @@ Result<std::shared_ptr<LoadedPlugin>> LoadedPlugin::load(const PluginEntry& entr
   ETB_TRY(verify_digest(*entry.library, content));
 
   std::shared_ptr<LoadedPlugin> plugin(new LoadedPlugin);
-  ETB_TRY(Bundle(file.folder.get(), options, plugin->bundled_).load(file.dynamic.needed));
+  ETB_TRY(
+      Bundle(file.folder.get(), entry.manifest->needs, options, plugin->bundled_).load(file.dynamic.needed));
   ETB_ASSIGN(Library library, Library::load(std::move(content), entry.library->path));
   plugin->library_.push_back(std::move(library));
   const etb_plugin_query_fn query = plugin->library_[0].query();

@@ -128,6 +128,9 @@ void read_needs(ObjectReader& in, Needs& out) {
     needed.where = item.one_of("where", Need::kOptional, {"bundle", "system"}) == "bundle"
                        ? Provenance::kBundle
                        : Provenance::kSystem;
+    needed.sha256 = read_sha256(item);
+    if (needed.sha256 && needed.where == Provenance::kSystem)
+      item.report("sha256", "is for a library of where 'bundle'; the system's have none");
   });
   out.kernel_min = in.text("kernel_min", Need::kOptional, kDottedNumberRule);
   in.objects("drivers", Need::kOptional, kMaxItems, [&](ObjectReader& item, size_t) {

@@ -48,6 +48,7 @@ struct NeededLibrary {
   std::string min_version;
   std::string max_version;
   Provenance where = Provenance::kSystem;
+  std::optional<Sha256> sha256;  // of a library that the plugin brings along
 };
 
 struct NeededDriver {

@@ -62,6 +62,7 @@ json from_needs(const Needs& needs) {
     put(item, "min", library.min_version);
     put(item, "max", library.max_version);
     item["where"] = library.where == Provenance::kBundle ? "bundle" : "system";
+    if (library.sha256) item["sha256"] = format_hex(*library.sha256);
     return item;
   });
   put(out, "kernel_min", needs.kernel_min);

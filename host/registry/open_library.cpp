@@ -82,18 +82,42 @@ Result<OpenLibrary> open_library(int folder, const Manifest& manifest, const Lib
   Result<ElfDynamic> dynamic = read_elf_dynamic(bytes, *elf);
   if (!dynamic) return refuse(Reason::kLibraryFormat, library.path + ": " + dynamic.error().message);
   out.dynamic = std::move(*dynamic);
+  ETB_TRY(verify_library_search(out.dynamic, library.path, policy));
   if (!out.dynamic.has_query)
     return refuse(Reason::kLibrarySymbol, library.path + ": does not export " ETB_PLUGIN_QUERY_SYMBOL);
   return out;
 }
 
+Status verify_library_search(const ElfDynamic& dynamic, const std::string& name, const TrustPolicy& policy) {
+  for (const std::string& needed : dynamic.needed)
+    if (needed.find('/') != std::string::npos)
+      return refuse(Reason::kLibrarySearch,
+                    name + ": needs '" + needed + "', expected a name without a path");
+  for (const std::string& path : dynamic.run_paths) {
+    if (path.rfind("$ORIGIN", 0) == 0 || path.rfind("${ORIGIN}", 0) == 0) continue;
+    if (path.empty() || path[0] != '/')
+      return refuse(Reason::kLibrarySearch,
+                    name + ": run path '" + path +
+                        "' depends on the current folder, expected $ORIGIN or an absolute path");
+    const Result<FileDescriptor> folder = open_trusted_directory(path, policy);
+    if (!folder && folder.error().code != Code::NOT_FOUND)
+      return refuse(Reason::kLibrarySearch, name + ": run path " + folder.error().message);
+  }
+  return {};
+}
+
 Status verify_digest(const LibraryEntry& library, const FileDescriptor& file) {
-  if (!library.sha256) return {};
+  return verify_digest(library.path, library.sha256, file);
+}
+
+Status verify_digest(const std::string& name, const std::optional<Sha256>& expected,
+                     const FileDescriptor& file) {
+  if (!expected) return {};
   ETB_ASSIGN(const FileState state, file_state(file.get()));
   ETB_ASSIGN(const Sha256 digest, sha256_of(FileBytes(file.get(), state.nbytes)));
-  if (digest == *library.sha256) return {};
-  return refuse(Reason::kLibraryDigest, library.path + ": sha256 " + format_hex(digest) +
-                                            ", the manifest says " + format_hex(*library.sha256));
+  if (digest == *expected) return {};
+  return refuse(Reason::kLibraryDigest,
+                name + ": sha256 " + format_hex(digest) + ", the manifest says " + format_hex(*expected));
 }
 
 }  // namespace etb::host

@@ -28,7 +28,14 @@ inline constexpr AbiRange kHostAbi{ETB_ABI_MAKE(1, 0), ETB_ABI_VERSION};
 [[nodiscard]] Result<OpenLibrary> open_library(int folder, const Manifest& manifest,
                                                const LibraryEntry& library, const TrustPolicy& policy);
 
+// Refuses a library (`name` in messages) that lets the dynamic loader open others by path, or search for them anywhere but
+// beside itself and in folders that `policy` trusts.
+[[nodiscard]] Status verify_library_search(const ElfDynamic& dynamic, const std::string& name,
+                                           const TrustPolicy& policy);
+
 // Compares the file with the digest; matches when the entry names none.
 [[nodiscard]] Status verify_digest(const LibraryEntry& library, const FileDescriptor& file);
+[[nodiscard]] Status verify_digest(const std::string& name, const std::optional<Sha256>& expected,
+                                   const FileDescriptor& file);
 
 }  // namespace etb::host

@@ -79,21 +79,38 @@ Registry::Registry(const RegistryOptions& options)
   warnings_ = std::move(found.warnings);
   for (const PlaceReport& report : places_) place_texts_.push_back(to_text(report));
   for (size_t i = 0; i < entries_.size(); ++i) slots_.push_back(std::make_unique<Slot>());
-  for (const etb_static_plugin& plugin : options.static_plugins) add_static(plugin);
+  for (size_t i = 0; i < options.static_plugins.size(); ++i)
+    add_static(*ETB_AT(etb_static_plugin, options.static_plugins.data(), i));
+}
+
+// What the program says about the plugin, before its code is asked.
+Status Registry::verify_static(const etb_static_plugin& plugin) {
+  if (plugin.struct_size < ETB_SIZE_THROUGH(etb_static_plugin, provides))
+    return refuse(Reason::kTable, "static plugin: struct_size " + std::to_string(plugin.struct_size) +
+                                      ", version 1.0 has " +
+                                      std::to_string(ETB_SIZE_THROUGH(etb_static_plugin, provides)));
+  if (plugin.flags != 0)
+    return refuse(Reason::kTable, "static plugin: flags " + std::to_string(plugin.flags) + ", expected 0");
+  if (plugin.query == nullptr) return refuse(Reason::kTable, "static plugin: query is NULL");
+  return {};
 }
 
 void Registry::add_static(const etb_static_plugin& plugin) {
   PluginEntry entry;
   entry.tier = Tier::kStatic;
-  entry.static_query = plugin.query;
   auto slot = std::make_unique<Slot>();
-  slot->plugin = LoadedPlugin::link(plugin.query, load_options_);
-  if (*slot->plugin) {
-    entry.ident = (**slot->plugin)->ident();
-    entry.id = entry.ident->id;
-    entry.manifest = to_manifest(*entry.ident, plugin.provides);
+  if (Status status = verify_static(plugin); !status) {
+    entry.problem = std::move(status).error();
   } else {
-    entry.problem = slot->plugin->error();
+    entry.static_query = plugin.query;
+    slot->plugin = LoadedPlugin::link(plugin.query, load_options_);
+    if (*slot->plugin) {
+      entry.ident = (**slot->plugin)->ident();
+      entry.id = entry.ident->id;
+      entry.manifest = to_manifest(*entry.ident, plugin.provides == nullptr ? "" : plugin.provides);
+    } else {
+      entry.problem = slot->plugin->error();
+    }
   }
   for (const PluginEntry& other : entries_)
     if (!entry.problem && other.id == entry.id)

@@ -81,6 +81,7 @@ class Registry {
   };
 
   void add_static(const etb_static_plugin& plugin);
+  static Status verify_static(const etb_static_plugin& plugin);
   Result<std::shared_ptr<LoadedPlugin>> load_locked(const PluginEntry& entry, Slot& slot) const;
   Slot& slot_of(const PluginEntry& entry) { return *slots_[static_cast<size_t>(&entry - entries_.data())]; }
 

@@ -131,12 +131,14 @@ TEST(Registry, StaticPluginsGoTheSameWay) {
       {sizeof(etb_static_plugin), 0,
        [](const etb_host*, uint32_t, uint32_t) -> const etb_plugin_table* { return &bad.plugin; }, ""},
       {sizeof(etb_static_plugin), 0, [](const etb_host*, uint32_t, uint32_t) { return &toy.plugin; },
-       "ToyBackend"}};
+       "ToyBackend"},
+      {sizeof(etb_static_plugin), 0, nullptr, "ToyBackend"},
+      {sizeof(etb_static_plugin), 1, [](const etb_host*, uint32_t, uint32_t) { return &toy.plugin; }, ""}};
   PluginWorld world;
   RegistryOptions options = world.options({});
   options.static_plugins = plugins;
   Registry registry(options);
-  ASSERT_EQ(registry.plugins().size(), 4u);
+  ASSERT_EQ(registry.plugins().size(), 6u);
   EXPECT_TRUE(registry.open("ToyBackend"));
   EXPECT_TRUE(registry.open("OtherBackend"));
   EXPECT_EQ(registry.plugins()[0].tier, Tier::kStatic);
@@ -144,6 +146,8 @@ TEST(Registry, StaticPluginsGoTheSameWay) {
   EXPECT_EQ(registry.plugins()[2].problem->reason, "query.table");
   EXPECT_THAT(registry.plugins()[2].problem->message, HasSubstr("delegate.execute"));
   EXPECT_EQ(registry.plugins()[3].problem->reason, "policy.shadowed");
+  EXPECT_EQ(registry.plugins()[4].problem->message, "static plugin: query is NULL");
+  EXPECT_EQ(registry.plugins()[5].problem->message, "static plugin: flags 1, expected 0");
 }
 
 TEST(Registry, OverlayOfAnEarlierFolderSteersALaterOne) {
@@ -166,6 +170,34 @@ TEST(Registry, OverlayOfALaterFolderDoesNotSteerAnEarlierOne) {
   EXPECT_TRUE(registry.plugins()[0].is_usable());
   EXPECT_THAT(registry.warnings(),
               ElementsAre(HasSubstr("there is no plugin of this id in its folder or after it")));
+}
+
+TEST(Registry, AnyOverlayMaySwitchAPluginOff) {
+  PluginWorld world;
+  world.dir().write("a/com.example.broken.local.json",
+                    R"({"manifest_version": 1, "disable": false, "priority": 3})");
+  world.dir().write("b/com.example.broken.local.json", R"({"manifest_version": 1, "disable": true})");
+  world.add("c", library("good"));
+  const Registry registry(world.options({"a", "b", "c"}));
+  ASSERT_EQ(registry.plugins().size(), 1u);
+  ASSERT_TRUE(registry.plugins()[0].problem);
+  EXPECT_EQ(registry.plugins()[0].problem->reason, "policy.disabled");
+  EXPECT_EQ(registry.plugins()[0].overlay_path, world.path("b/com.example.broken.local.json"));
+}
+
+TEST(Registry, AUsersOverlayDoesNotPromoteAPluginOfTheSystem) {
+  PluginWorld world;
+  world.dir().write("user/com.example.broken.local.json",
+                    R"({"manifest_version": 1, "priority": 40, "pin": ["BrokenBackend"]})");
+  world.add("admin", library("good"));
+  world.dir().write("admin/com.example.broken.local.json", R"({"manifest_version": 1, "priority": 7})");
+  RegistryOptions options = world.options({"user"});
+  options.admin_path = world.path("admin");
+  const Registry registry(options);
+  ASSERT_TRUE(registry.plugins()[0].is_usable());
+  EXPECT_EQ(registry.plugins()[0].priority, 7) << "the administrator's own overlay still counts";
+  EXPECT_TRUE(registry.plugins()[0].pins.empty());
+  EXPECT_THAT(registry.plugins()[0].warnings, Contains(HasSubstr("not pin or prioritise")));
 }
 
 TEST(Registry, HighPriorityCountsInSystemFoldersOnly) {

@@ -16,6 +16,7 @@ constexpr int32_t kMaxUserPriority = 50;
 
 struct FoundOverlay {
   std::string path;
+  Tier tier = Tier::kApplication;
   std::optional<ManifestOverlay> overlay;  // nothing: it is invalid
   std::vector<Fault> faults;
   bool is_used = false;
@@ -34,9 +35,10 @@ class Scan {
     out_.warnings = path.ignored;
     for (const SearchPlace& place : path.places) search(place);
     note_shadows();
-    for (const auto& [id, overlay] : overlays_)
-      if (!overlay.is_used)
-        out_.warnings.push_back(overlay.path + ": there is no plugin of this id in its folder or after it");
+    for (const auto& [id, overlays] : overlays_)
+      for (const FoundOverlay& overlay : overlays)
+        if (!overlay.is_used)
+          out_.warnings.push_back(overlay.path + ": there is no plugin of this id in its folder or after it");
     return std::move(out_);
   }
 
@@ -77,9 +79,9 @@ class Scan {
 
   void read_overlay(int folder, const SearchPlace& place, const std::string& name) {
     const std::string id = name.substr(0, name.size() - kOverlaySuffix.size());
-    if (overlays_.count(id) != 0) return;  // the one found first counts, as with plugins
-    FoundOverlay& found = overlays_[id];
+    FoundOverlay& found = overlays_[id].emplace_back();
     found.path = place.path + '/' + name;
+    found.tier = place.tier;
     const Result<std::string> text = read_file(folder, name);
     if (!text) {
       found.faults.push_back({"$", text.error().message});
@@ -106,7 +108,7 @@ class Scan {
 
   Status examine(int folder, const std::string& name, PluginEntry& entry) {
     ETB_TRY(read_manifest(folder, name, entry));
-    ETB_TRY(apply_overlay(entry));
+    ETB_TRY(apply_overlays(entry));
     if (const std::string refusal = filter_.refusal(entry.id); !refusal.empty())
       return refuse(Reason::kFiltered, refusal);
     ETB_TRY(verify_abi(entry.manifest->abi));
@@ -136,26 +138,44 @@ class Scan {
     return to_text(faults[0]) + (more == 0 ? "" : " (and " + std::to_string(more) + " more)");
   }
 
-  Status apply_overlay(PluginEntry& entry) {
+  // Every overlay may switch the plugin off, so that nobody's overlay hides another's wish to. The rest is said by the one
+  // found first, and about the system's plugins only by the system.
+  Status apply_overlays(PluginEntry& entry) {
     entry.priority = entry.manifest->priority;
     const auto it = overlays_.find(entry.id);
-    if (it != overlays_.end()) {
-      FoundOverlay& found = it->second;
-      found.is_used = true;
-      entry.overlay_path = found.path;
-      if (!found.overlay) {
-        entry.faults = found.faults;
-        return refuse(Reason::kOverlayInvalid, found.path + ": " + first_of(found.faults));
-      }
-      if (found.overlay->disable) return refuse(Reason::kDisabled, "disabled by " + found.path);
-      entry.priority = found.overlay->priority.value_or(entry.priority);
-      entry.pins = found.overlay->pin;
-    }
+    bool is_steered = false;
+    if (it != overlays_.end())
+      for (FoundOverlay& found : it->second) ETB_TRY(apply_overlay(found, entry, is_steered));
     if (!is_system_tier(entry.tier) && entry.priority > kMaxUserPriority) {
       entry.warnings.push_back("priority " + std::to_string(entry.priority) +
                                " counts as 50 outside the system's folders");
       entry.priority = kMaxUserPriority;
     }
+    return {};
+  }
+
+  static Status apply_overlay(FoundOverlay& found, PluginEntry& entry, bool& is_steered) {
+    found.is_used = true;
+    if (entry.overlay_path.empty()) entry.overlay_path = found.path;
+    if (!found.overlay) {
+      entry.overlay_path = found.path;
+      entry.faults = found.faults;
+      return refuse(Reason::kOverlayInvalid, found.path + ": " + first_of(found.faults));
+    }
+    if (found.overlay->disable) {
+      entry.overlay_path = found.path;
+      return refuse(Reason::kDisabled, "disabled by " + found.path);
+    }
+    if (is_steered || (!found.overlay->priority && found.overlay->pin.empty())) return {};
+    if (is_system_tier(entry.tier) && !is_system_tier(found.tier)) {
+      entry.warnings.push_back(found.path +
+                               ": may disable a plugin of the system's folders, not pin or prioritise it");
+      return {};
+    }
+    is_steered = true;
+    entry.overlay_path = found.path;
+    entry.priority = found.overlay->priority.value_or(entry.priority);
+    entry.pins = found.overlay->pin;
     return {};
   }
 
@@ -234,7 +254,7 @@ class Scan {
 
   const ScanOptions& options_;
   const IdFilter filter_;
-  std::map<std::string, FoundOverlay> overlays_;
+  std::map<std::string, std::vector<FoundOverlay>> overlays_;  // in search order
   std::map<std::pair<dev_t, ino_t>, std::string> folders_;
   ScanResult out_;
 };

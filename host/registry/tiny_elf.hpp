@@ -17,6 +17,7 @@ struct TinyElf {
   std::vector<Elf64_Phdr> segments;
   std::vector<etb_plugin_note> notes;
   std::vector<std::string> needed{"libc.so.6"};
+  std::string run_path;  // left out when empty
   std::vector<std::string> exports{ETB_PLUGIN_QUERY_SYMBOL};
   std::string soname = "tiny.so";
 
@@ -70,6 +71,7 @@ struct TinyElf {
       return strings.size() - text.size() - 1;
     };
     for (const std::string& library : needed) dynamic.push_back({DT_NEEDED, {add_string(library)}});
+    if (!run_path.empty()) dynamic.push_back({DT_RUNPATH, {add_string(run_path)}});
     dynamic.push_back({DT_SONAME, {add_string(soname)}});
     std::vector<Elf64_Sym> symbols(1);
     for (const std::string& name : exports) {

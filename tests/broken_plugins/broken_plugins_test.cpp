@@ -78,6 +78,7 @@ const std::vector<Row>& rows() {
        }},
       {"crashes_in_deinit", Seen::kInChild, "child.crashed", "in deinit"},
       // Seen in the manifest and the file, without running anything.
+      {"run_path_relative", Seen::kBySearch, "library.search", "run path 'lib' depends on the current folder"},
       // proves: ABI-VER-01
       {"wrong_major", Seen::kBySearch, "abi.version", "speaks abi 2.0 to 2.0, the host 1.0 to 1.0",
        abi("2.0", "2.0")},
