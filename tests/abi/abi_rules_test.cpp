@@ -163,8 +163,7 @@ std::vector<Field> golden_fields() {
 
 // Structs that are no argument of a call: byte ranges, what lies in files, and the views that a graph reader makes for itself.
 bool is_versioned(const std::string& owner) {
-  static const std::set<std::string> kFlat = {"etb_bytes", "etb_payload_header", "etb_payload_section",
-                                              "etb_plugin_note"};
+  static const std::set<std::string> kFlat = {"etb_bytes", "etb_plugin_note"};
   return kFlat.count(owner) == 0 && (owner.rfind("etb_graph_", 0) != 0 || owner == "etb_graph_image");
 }
 

@@ -28,13 +28,12 @@ extern "C" {
 
 typedef struct etb_payload_check {
   uint32_t struct_size;
-  uint32_t flags;                    // must be zero
-  const char* backend_id;            // the delegate id in the program
-  const etb_target* target;          // what it should run on, NULL: any device of this machine
-  const etb_payload_header* header;  // NULL when the payload has no envelope
-  etb_bytes prefix;                  // the first bytes of the payload proper, at most 4096
-  uint64_t payload_nbytes;           // its whole size
-  const etb_compile_spec* specs;     // spec_count of them, ABI-SIZE-04
+  uint32_t flags;                 // must be zero
+  const char* backend_id;         // the delegate id in the program
+  const etb_target* target;       // what it should run on, NULL: any device of this machine
+  etb_bytes prefix;               // the first bytes of the payload, at most 4096
+  uint64_t payload_nbytes;        // its whole size
+  const etb_compile_spec* specs;  // spec_count of them, ABI-SIZE-04
   uint64_t spec_count;
 } etb_payload_check;
 
@@ -179,7 +178,7 @@ typedef struct etb_delegate_table {
   uint32_t caps;      // ETB_DELEGATE_CAP_*
   uint32_t reserved;  // must be zero
 
-  // Says from the header and the first bytes alone whether a payload suits. Reads nothing else and opens no
+  // Says from the first bytes alone whether a payload suits. Reads nothing else and opens no
   // device.
   //
   // check    [borrowed-for-call]   verdict  filled by the callee.

@@ -44,36 +44,6 @@ typedef struct etb_named_data {
   etb_status(ETB_CALL* get)(void* ctx, const char* key, etb_payload_view* out, etb_error* error);
 } etb_named_data;
 
-// The envelope that may stand in front of a payload. Little-endian, this layout in the file. Payloads without
-// it stay legal, because the official exporter writes none.
-#define ETB_PAYLOAD_MAGIC "ETBPAY1"
-#define ETB_PAYLOAD_MAX_SECTIONS 16u
-
-typedef struct etb_payload_section {
-  uint32_t kind;  // the plugin's own number
-  uint32_t reserved;
-  uint64_t offset_bytes;  // from the end of the header
-  uint64_t nbytes;
-} etb_payload_section;
-
-typedef struct etb_payload_header {
-  uint8_t magic[8];               // ETB_PAYLOAD_MAGIC and its NUL
-  uint32_t header_nbytes;         // size of this struct as written, at most 4096
-  uint32_t flags;                 // must be zero
-  char backend_id[64];            // NUL-terminated delegate id
-  uint32_t format_version;        // of the payload
-  uint32_t min_consumer_version;  // oldest and newest format that a reader must know, for it to be readable
-  uint32_t max_consumer_version;
-  uint32_t producer_version[3];    // major, minor, patch of the plugin that wrote it
-  uint64_t payload_nbytes;         // bytes after the header
-  uint8_t sha256[32];              // of those bytes
-  uint8_t target_fingerprint[32];  // all zero: any device
-  char features[128];              // space-separated ids that a reader must know, NUL-terminated
-  uint32_t section_count;
-  uint32_t reserved;
-  etb_payload_section sections[ETB_PAYLOAD_MAX_SECTIONS];
-} etb_payload_header;
-
 typedef int32_t etb_verdict_kind;
 #define ETB_VERDICT_UNKNOWN 0           // cannot tell without creating a delegate
 #define ETB_VERDICT_OPTIMAL 1           // runs as well as one compiled here would

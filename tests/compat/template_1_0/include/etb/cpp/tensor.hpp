@@ -34,26 +34,26 @@ constexpr const char* dtype_text(etb_dtype dtype) noexcept {
   return "unknown dtype";
 }
 
-// The dtype of a C++ type: dtype_of<float> is ETB_DTYPE_FLOAT32. 16-bit floats have none: read them as raw uint16_t with
+// The dtype of a C++ type: kDtypeOf<float> is ETB_DTYPE_FLOAT32. 16-bit floats have none: read them as raw uint16_t with
 // `bytes()`.
 template <class T>
-inline constexpr etb_dtype dtype_of = -1;
+inline constexpr etb_dtype kDtypeOf = -1;
 template <>
-inline constexpr etb_dtype dtype_of<uint8_t> = ETB_DTYPE_UINT8;
+inline constexpr etb_dtype kDtypeOf<uint8_t> = ETB_DTYPE_UINT8;
 template <>
-inline constexpr etb_dtype dtype_of<int8_t> = ETB_DTYPE_INT8;
+inline constexpr etb_dtype kDtypeOf<int8_t> = ETB_DTYPE_INT8;
 template <>
-inline constexpr etb_dtype dtype_of<int16_t> = ETB_DTYPE_INT16;
+inline constexpr etb_dtype kDtypeOf<int16_t> = ETB_DTYPE_INT16;
 template <>
-inline constexpr etb_dtype dtype_of<int32_t> = ETB_DTYPE_INT32;
+inline constexpr etb_dtype kDtypeOf<int32_t> = ETB_DTYPE_INT32;
 template <>
-inline constexpr etb_dtype dtype_of<int64_t> = ETB_DTYPE_INT64;
+inline constexpr etb_dtype kDtypeOf<int64_t> = ETB_DTYPE_INT64;
 template <>
-inline constexpr etb_dtype dtype_of<float> = ETB_DTYPE_FLOAT32;
+inline constexpr etb_dtype kDtypeOf<float> = ETB_DTYPE_FLOAT32;
 template <>
-inline constexpr etb_dtype dtype_of<double> = ETB_DTYPE_FLOAT64;
+inline constexpr etb_dtype kDtypeOf<double> = ETB_DTYPE_FLOAT64;
 template <>
-inline constexpr etb_dtype dtype_of<bool> = ETB_DTYPE_BOOL;
+inline constexpr etb_dtype kDtypeOf<bool> = ETB_DTYPE_BOOL;
 
 inline std::string sizes_text(std::span<const int64_t> sizes) {
   std::string text = "[";
@@ -97,8 +97,8 @@ class Tensor {
   // (rule ABI-TENSOR-01).
   template <class T>
   Result<std::span<const T>> data() const {
-    static_assert(dtype_of<T> >= 0, "no dtype has this C++ type");
-    ETB_TRY(verify(dtype_of<T>));
+    static_assert(kDtypeOf<T> >= 0, "no dtype has this C++ type");
+    ETB_TRY(verify(kDtypeOf<T>));
     return std::span<const T>(static_cast<const T*>(raw_->data), static_cast<size_t>(numel()));
   }
 
@@ -146,8 +146,8 @@ class OutputTensor : public Tensor {
 
   template <class T>
   Result<std::span<T>> data() {
-    static_assert(dtype_of<T> >= 0, "no dtype has this C++ type");
-    ETB_TRY(verify(dtype_of<T>));
+    static_assert(kDtypeOf<T> >= 0, "no dtype has this C++ type");
+    ETB_TRY(verify(kDtypeOf<T>));
     return std::span<T>(static_cast<T*>(raw_->data), static_cast<size_t>(numel()));
   }
 

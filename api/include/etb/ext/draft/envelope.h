@@ -1,0 +1,45 @@
+// DRAFT. An envelope that may stand in front of a payload, so that a host can judge it without the plugin. No plugin of ours
+// writes one yet; it may change.
+#ifndef ETB_EXT_DRAFT_ENVELOPE_H_
+#define ETB_EXT_DRAFT_ENVELOPE_H_
+
+#include "etb/base.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+// Little-endian, this layout in the file. Payloads without it stay legal, because the official exporter writes none.
+#define ETB_PAYLOAD_MAGIC "ETBPAY1"
+#define ETB_PAYLOAD_MAX_SECTIONS 16u
+
+typedef struct etb_payload_section {
+  uint32_t kind;  // the plugin's own number
+  uint32_t reserved;
+  uint64_t offset_bytes;  // from the end of the header
+  uint64_t nbytes;
+} etb_payload_section;
+
+typedef struct etb_payload_header {
+  uint8_t magic[8];               // ETB_PAYLOAD_MAGIC and its NUL
+  uint32_t header_nbytes;         // size of this struct as written, at most 4096
+  uint32_t flags;                 // must be zero
+  char backend_id[64];            // NUL-terminated delegate id
+  uint32_t format_version;        // of the payload
+  uint32_t min_consumer_version;  // oldest and newest format that a reader must know, for it to be readable
+  uint32_t max_consumer_version;
+  uint32_t producer_version[3];    // major, minor, patch of the plugin that wrote it
+  uint64_t payload_nbytes;         // bytes after the header
+  uint8_t sha256[32];              // of those bytes
+  uint8_t target_fingerprint[32];  // all zero: any device
+  char features[128];              // space-separated ids that a reader must know, NUL-terminated
+  uint32_t section_count;
+  uint32_t reserved;
+  etb_payload_section sections[ETB_PAYLOAD_MAX_SECTIONS];
+} etb_payload_header;
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
