@@ -1,5 +1,7 @@
 #include "plugins/xnnpack/plugin.hpp"
 
+#include "plugins/xnnpack/compile/lowering.hpp"
+
 namespace etb::xnnpack {
 
 Result<XnnpackPlugin> XnnpackPlugin::make(const Host& host, const Options&) {
@@ -19,6 +21,19 @@ Verdict XnnpackPlugin::check_payload(const etb_payload_check& check) const {
   }
   return {};  // whether this XNNPACK has every node is known only from the graph
 }
+
+Status XnnpackPlugin::partition(const Graph& graph, const PartitionSink& sink) const {
+  const GraphFacts facts(graph);
+  for (uint32_t i = 0; i < graph.node_count(); ++i) {
+    const Node node = graph.node(i);
+    const uint32_t id = node.id();
+    const Claim claim = claim_one(graph, facts, node);
+    ETB_TRY(claim.is_claimed ? sink.claim({&id, 1}, claim) : sink.reject({&id, 1}, claim));
+  }
+  return {};
+}
+
+Result<Artifact> XnnpackPlugin::compile(const Region& region) const { return compile_region(region); }
 
 }  // namespace etb::xnnpack
 

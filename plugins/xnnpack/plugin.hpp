@@ -3,6 +3,7 @@
 
 #include "etb/cpp/plugin.hpp"
 #include "plugins/xnnpack/delegate.hpp"
+#include "plugins/xnnpack/ops/rows.hpp"
 
 namespace etb::xnnpack {
 
@@ -15,6 +16,13 @@ class XnnpackPlugin {
   static Result<XnnpackPlugin> make(const Host& host, const Options& options);
 
   Verdict check_payload(const etb_payload_check& check) const;
+
+  static constexpr const OpRow (&kOps)[std::size(kOpRows)] = kOpRows;
+  // Whole they are one node here; taken apart, many.
+  static constexpr const char* kPreserveOps[] = {
+      "aten.linear.default", "aten.scaled_dot_product_attention.default", "aten.hardswish.default", "aten.prelu.default"};
+  Status partition(const Graph& graph, const PartitionSink& sink) const;
+  Result<Artifact> compile(const Region& region) const;
 
   // NULL: run on the calling thread.
   pthreadpool_t threads() const { return threads_.get(); }

@@ -1,0 +1,48 @@
+// Constants of a region, and what lowering makes of them. Nothing is read before the payload is written, so that claims, which see no bytes,
+// lower as compilation does.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "etb/cpp/result.hpp"
+#include "etb/tensor.h"
+
+namespace etb::xnnpack {
+
+using Bytes = std::vector<std::byte>;
+
+struct Constant {
+  etb_dtype dtype = ETB_DTYPE_FLOAT32;
+  std::vector<int64_t> sizes;
+  std::string image_key = {};  // not empty: the bytes are this constant's of the image, unchanged
+  std::string digest = {};     // of those bytes, sha-256 in hex
+  std::function<Result<Bytes>()> read = {};
+};
+using ConstantPtr = std::shared_ptr<const Constant>;
+
+int64_t numel_of(std::span<const int64_t> sizes);
+
+// The elements as floats; only of types that a float holds well enough (integers of scalars, halfs, floats).
+[[nodiscard]] Result<std::vector<float>> read_floats(const Constant& constant);
+
+ConstantPtr make_floats(std::vector<int64_t> sizes, std::vector<float> values,
+                        etb_dtype dtype = ETB_DTYPE_FLOAT32);
+
+// With the same bytes.
+ConstantPtr reshaped(const ConstantPtr& constant, std::vector<int64_t> sizes);
+// Dimension j of the result is dimension order[j] of `constant`.
+ConstantPtr transposed(const ConstantPtr& constant, std::span<const uint32_t> order);
+ConstantPtr converted(const ConstantPtr& constant, etb_dtype dtype);
+// Repeats dimensions of size 1 up to `sizes`, aligned at the last dimension.
+ConstantPtr expanded(const ConstantPtr& constant, std::vector<int64_t> sizes);
+
+// A constant computed from the floats of others.
+using FloatFunction = std::function<std::vector<float>(const std::vector<std::vector<float>>&)>;
+ConstantPtr computed(std::vector<ConstantPtr> from, std::vector<int64_t> sizes, etb_dtype dtype,
+                     FloatFunction function);
+
+}  // namespace etb::xnnpack

@@ -1,0 +1,229 @@
+#include "plugins/xnnpack/compile/draft.hpp"
+
+#include <algorithm>
+#include <bit>
+
+#include "api/format/digest.hpp"
+#include "api/format/xnnpack_writer.hpp"
+
+namespace etb::xnnpack {
+
+namespace {
+
+std::string digest_of(const Bytes& bytes) {
+  static constexpr char kDigits[] = "0123456789abcdef";
+  std::string text;
+  for (const uint8_t byte : format::sha256({reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()})) {
+    text += kDigits[byte >> 4];
+    text += kDigits[byte & 15];
+  }
+  return text;
+}
+
+// Whether the dimensions that are not 1 keep their order.
+bool moves_only_units(const std::vector<uint32_t>& sizes, uint32_t dynamic_dims, const Permutation& order) {
+  uint32_t last = 0;
+  for (const uint32_t dim : order) {
+    if (sizes[dim] == 1 && (dynamic_dims >> dim & 1) == 0) continue;
+    if (dim < last) return false;
+    last = dim;
+  }
+  return true;
+}
+
+}  // namespace
+
+Permutation identity(size_t rank) {
+  Permutation perm(rank);
+  for (size_t i = 0; i < rank; ++i) perm[i] = static_cast<uint32_t>(i);
+  return perm;
+}
+
+bool is_identity(const Permutation& perm) { return perm == identity(perm.size()); }
+
+uint32_t Draft::add_value(XnnDatatype datatype, Extents extents) {
+  XnnValue value;
+  value.id = static_cast<uint32_t>(values_.size());
+  value.datatype = datatype;
+  value.sizes = std::move(extents.sizes);
+  values_.push_back(std::move(value));
+  dynamic_dims_.push_back(extents.dynamic_dims);
+  constants_.emplace_back();
+  producers_.push_back(kXnnNoValue);
+  return values_.back().id;
+}
+
+uint32_t Draft::add_like(uint32_t id, Extents extents) {
+  const uint32_t made = add_value(values_[id].datatype, std::move(extents));
+  const XnnValue& like = values_[id];
+  if (like.quantisation == XnnQuantisation::kPerTensor) {
+    values_[made].quantisation = like.quantisation;
+    values_[made].scale = like.scale;
+    values_[made].zero_point = like.zero_point;
+  }
+  return made;
+}
+
+uint32_t Draft::add_constant(const ConstantPtr& constant, XnnDatatype datatype) {
+  const auto known = constant_ids_.find({constant.get(), datatype});
+  if (known != constant_ids_.end()) return known->second;
+  const uint32_t id = add_value(datatype, {{constant->sizes.begin(), constant->sizes.end()}});
+  constants_[id] = constant;
+  constant_ids_[{constant.get(), datatype}] = id;
+  return id;
+}
+
+uint32_t Draft::add_input(XnnDatatype datatype, Extents extents) {
+  const uint32_t id = add_value(datatype, std::move(extents));
+  values_[id].is_input = true;
+  inputs_.push_back(id);
+  return id;
+}
+
+void Draft::add_output(uint32_t id) {
+  if (producers_[id] == kXnnNoValue || values_[id].is_output) {
+    const uint32_t copy = add_like(id, extents(id));
+    add_node(XnnOperator::kCopy, {id}, {copy});
+    id = copy;
+  }
+  values_[id].is_output = true;
+  outputs_.push_back(id);
+}
+
+XnnNode& Draft::add_node(XnnOperator op, std::vector<uint32_t> inputs, std::vector<uint32_t> outputs) {
+  XnnNode& node = nodes_.emplace_back();
+  node.op = op;
+  node.debug_handle = debug_handle_;
+  for (const uint32_t id : inputs) node.inputs[node.input_count++] = id;
+  for (const uint32_t id : outputs) {
+    node.outputs[node.output_count++] = id;
+    producers_[id] = static_cast<uint32_t>(nodes_.size() - 1);
+  }
+  return node;
+}
+
+XnnNode* Draft::producer(uint32_t id) {
+  return producers_[id] == kXnnNoValue ? nullptr : &nodes_[producers_[id]];
+}
+
+uint32_t Draft::add_transpose(uint32_t id, const Permutation& order) {
+  if (is_identity(order)) return id;
+  if (const auto known = transposes_.find({id, order}); known != transposes_.end()) return known->second;
+  Extents made;
+  for (size_t d = 0; d < order.size(); ++d) {
+    made.sizes.push_back(values_[id].sizes[order[d]]);
+    made.dynamic_dims |= (dynamic_dims_[id] >> order[d] & 1) << d;
+  }
+  uint32_t out = kXnnNoValue;
+  if (constants_[id]) {
+    out = add_constant(transposed(constants_[id], order), values_[id].datatype);
+  } else if (moves_only_units(values_[id].sizes, dynamic_dims_[id], order) &&
+             std::popcount(made.dynamic_dims) <= 1) {
+    out = *add_reshape(id, std::move(made));
+  } else {
+    out = add_like(id, std::move(made));
+    add_node(XnnOperator::kStaticTranspose, {id}, {out}).first = order;
+  }
+  transposes_[{id, order}] = out;
+  return out;
+}
+
+Result<uint32_t> Draft::add_reshape(uint32_t id, Extents extents) {
+  if (extents.sizes == values_[id].sizes) return id;
+  if (constants_[id])
+    return add_constant(reshaped(constants_[id], {extents.sizes.begin(), extents.sizes.end()}),
+                        values_[id].datatype);
+  if (std::popcount(extents.dynamic_dims) > 1) {
+    return make_error(Code::NOT_SUPPORTED, "reshape to sizes of which more than one is dynamic");
+  }
+  std::vector<uint32_t> sizes = extents.sizes;
+  for (size_t d = 0; d < sizes.size(); ++d) {
+    if ((extents.dynamic_dims >> d & 1) != 0) sizes[d] = 0;  // whatever is left
+  }
+  const uint32_t out = add_like(id, std::move(extents));
+  add_node(XnnOperator::kStaticReshape, {id}, {out}).first = std::move(sizes);
+  return out;
+}
+
+void Draft::drop_unused() {
+  std::vector<bool> is_used(values_.size(), false);
+  for (const uint32_t id : inputs_) is_used[id] = true;
+  for (const uint32_t id : outputs_) is_used[id] = true;
+  std::vector<XnnNode> kept;
+  for (size_t i = nodes_.size(); i-- > 0;) {
+    const XnnNode& node = nodes_[i];
+    bool is_needed = false;
+    for (uint32_t o = 0; o < node.output_count; ++o) is_needed = is_needed || is_used[node.outputs[o]];
+    if (!is_needed) continue;
+    for (uint32_t n = 0; n < node.input_count; ++n) {
+      if (node.inputs[n] != kXnnNoValue) is_used[node.inputs[n]] = true;
+    }
+    kept.push_back(node);
+  }
+  std::reverse(kept.begin(), kept.end());
+  nodes_ = std::move(kept);
+
+  std::vector<uint32_t> id_of(values_.size(), kXnnNoValue);
+  std::vector<XnnValue> values;
+  std::vector<ConstantPtr> constants;
+  for (const XnnValue& value : values_) {
+    if (!is_used[value.id]) continue;
+    id_of[value.id] = static_cast<uint32_t>(values.size());
+    constants.push_back(constants_[value.id]);
+    values.push_back(value);
+    values.back().id = id_of[value.id];
+  }
+  values_ = std::move(values);
+  constants_ = std::move(constants);
+  const auto renumber = [&](uint32_t& id) {
+    if (id != kXnnNoValue) id = id_of[id];
+  };
+  for (XnnNode& node : nodes_) {
+    for (uint32_t n = 0; n < node.input_count; ++n) renumber(node.inputs[n]);
+    for (uint32_t o = 0; o < node.output_count; ++o) renumber(node.outputs[o]);
+  }
+  for (uint32_t& id : inputs_) renumber(id);
+  for (uint32_t& id : outputs_) renumber(id);
+}
+
+Result<Artifact> Draft::finish() {
+  drop_unused();
+  Artifact artifact;
+  format::XnnPayload payload;
+  payload.constants.emplace_back();
+  std::map<std::string, uint32_t> index_of_key;
+  const auto add_constant = [&](const Constant& constant) -> Result<uint32_t> {
+    Artifact::NamedBlob blob;
+    if (!constant.image_key.empty() && !constant.digest.empty()) {
+      blob.key = constant.digest;
+      blob.constant_key = constant.image_key;
+    } else {
+      ETB_ASSIGN(blob.value, constant.read());
+      blob.key = digest_of(blob.value);
+    }
+    const auto [at, is_new] = index_of_key.emplace(blob.key, static_cast<uint32_t>(payload.constants.size()));
+    if (is_new) {
+      payload.constants.push_back({blob.key, {}});
+      blob.alignment = 16;
+      artifact.named_blobs.push_back(std::move(blob));
+    }
+    return at->second;
+  };
+  for (XnnValue& value : values_) {
+    if (!constants_[value.id]) continue;
+    ETB_ASSIGN(value.constant_index, add_constant(*constants_[value.id]));
+  }
+  for (uint32_t i = 0; i < inputs_.size(); ++i) values_[inputs_[i]].external_id = i;
+  for (uint32_t i = 0; i < outputs_.size(); ++i)
+    values_[outputs_[i]].external_id = static_cast<uint32_t>(inputs_.size()) + i;
+  payload.values = values_;
+  payload.nodes = nodes_;
+  payload.input_ids = inputs_;
+  payload.output_ids = outputs_;
+  artifact.payload = format::write_xnnpack_payload(payload);
+  ETB_TRY(
+      format::read_xnnpack_payload(artifact.payload));  // nothing leaves that our own run side would refuse
+  return artifact;
+}
+
+}  // namespace etb::xnnpack

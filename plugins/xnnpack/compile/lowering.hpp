@@ -1,0 +1,130 @@
+// From the nodes of a graph to a draft of a payload. A claim is a lowering of one node into a draft that is thrown away: what is claimed
+// compiles, because both are the same code.
+#pragma once
+
+#include <initializer_list>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "plugins/xnnpack/compile/draft.hpp"
+
+namespace etb::xnnpack {
+
+// A graph value in the draft.
+struct Form {
+  uint32_t id = kXnnNoValue;
+  Permutation perm;
+};
+
+// What is asked of every node of a graph, found once.
+struct GraphFacts {
+  explicit GraphFacts(const Graph& graph);
+  std::vector<uint32_t> use_counts;  // by value: reads by nodes and the graph's outputs
+  std::vector<uint32_t> producers;   // by value: position of the node, kXnnNoValue for an input
+};
+
+class Lowering {
+ public:
+  // Without a region constants have no bytes, which claims never look at.
+  Lowering(const Graph& graph, const GraphFacts& facts, const Region* region)
+      : graph_(graph), facts_(facts), region_(region) {}
+
+  // Lowers one node; the error's reason is a word of etb_reject.
+  [[nodiscard]] Status lower(const Node& node);
+  // Inputs that are no constants become the payload's, in order.
+  [[nodiscard]] Status add_inputs();
+  [[nodiscard]] Status add_outputs();
+  Draft& draft() { return draft_; }
+
+  // ---- For the functions that lower an op (ops.def)
+
+  // The node's arguments. Numbers that the schema has a default for take it as `otherwise`.
+  bool has(const char* name) const;
+  // Value `name`; `refuse`s when there is none.
+  [[nodiscard]] Result<uint32_t> value(const char* name) const;
+  [[nodiscard]] Result<std::vector<uint32_t>> values(const char* name) const;
+  [[nodiscard]] Result<int64_t> integer(const char* name, int64_t otherwise) const;
+  [[nodiscard]] Result<double> number(const char* name, double otherwise) const;
+  [[nodiscard]] Result<bool> flag(const char* name, bool otherwise) const;
+  [[nodiscard]] Result<std::vector<int64_t>> integers(const char* name, std::vector<int64_t> otherwise) const;
+  // A dimension of a tensor of `rank`, counted from the front.
+  [[nodiscard]] Result<uint32_t> dim(const char* name, int64_t otherwise, size_t rank) const;
+  std::string_view text(const char* name) const;
+
+  etb_graph_spec spec(uint32_t value) const { return graph_.value(value).spec(); }
+  std::vector<int64_t> sizes(uint32_t value) const;
+  size_t rank(uint32_t value) const { return spec(value).rank; }
+  Draft::Extents extents(uint32_t value) const;
+  uint32_t result(uint32_t index = 0) const { return node_->first_output() + index; }
+  uint32_t result_count() const { return node_->output_count(); }
+  // How often nodes read a value, and the graph's outputs.
+  uint32_t use_count(uint32_t value) const { return facts_.use_counts[value]; }
+
+  // The value where it is, in whatever order its dimensions lie.
+  [[nodiscard]] Result<Form> form(uint32_t value);
+  // The value in a given order; `natural` is 0, 1, 2, ...
+  [[nodiscard]] Result<uint32_t> arranged(uint32_t value, const Permutation& perm);
+  [[nodiscard]] Result<uint32_t> natural(uint32_t value) { return arranged(value, identity(rank(value))); }
+  [[nodiscard]] Result<ConstantPtr> constant(uint32_t value, const char* what);
+  bool is_constant(uint32_t value);
+
+  // Says where the result of a node is.
+  void define(uint32_t value, Form form);
+  // A new value for result `index`, its dimensions in this order.
+  [[nodiscard]] Result<uint32_t> add_result(uint32_t index, const Permutation& perm);
+  [[nodiscard]] Result<uint32_t> add_result(uint32_t index = 0) {
+    return add_result(index, identity(rank(result(index))));
+  }
+  // The node that makes `form`, when only this node reads what it makes: then its result may be changed.
+  XnnNode* only_producer(uint32_t value);
+  // A constant with the datatype of `like`.
+  uint32_t add_floats(std::vector<int64_t> sizes, std::vector<float> values, uint32_t like);
+  etb_dtype dtype_of(uint32_t id) const;
+
+  // "dtype", "rank", "layout", "dynamic", "quant", "attribute", "constant"
+  template <class... T>
+  static tl::unexpected<Error> refuse(const char* reason, const T&... parts) {
+    Error error{Code::NOT_SUPPORTED, {}, reason, 0};
+    (append(error.message, parts), ...);
+    return tl::make_unexpected(std::move(error));
+  }
+
+ private:
+  template <class T>
+  static void append(std::string& text, const T& part) {
+    if constexpr (std::is_arithmetic_v<T>) {
+      text += std::to_string(part);
+    } else {
+      text += part;
+    }
+  }
+  std::optional<graph::Argument> find(const char* name) const;
+  Result<Form> enter(uint32_t value);
+  ConstantPtr image_constant(uint32_t value) const;
+  bool is_made_of_constants(uint32_t value) const;
+  void fold(uint32_t value);
+
+  const Graph& graph_;
+  const GraphFacts& facts_;
+  const Region* region_;
+  const Node* node_ = nullptr;
+  Draft draft_;
+  std::map<uint32_t, Form> forms_;
+  std::map<uint32_t, int64_t> id_use_counts_;  // of a draft's value, over all graph values that are it
+};
+
+[[nodiscard]] Result<XnnDatatype> datatype_of(etb_dtype dtype);
+
+// One row of ops.def.
+using LowerFunction = Status (*)(Lowering&);
+// NULL for an op that is not in the table.
+const OpRow* find_row(std::string_view op);
+LowerFunction find_lower(std::string_view op);
+
+// Whether the plugin takes a node, as a lowering of it alone says.
+Claim claim_one(const Graph& graph, const GraphFacts& facts, const Node& node);
+[[nodiscard]] Result<Artifact> compile_region(const Region& region);
+
+}  // namespace etb::xnnpack

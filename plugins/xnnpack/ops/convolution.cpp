@@ -1,0 +1,269 @@
+// Convolutions, and batch normalisation, which disappears into them.
+#include <cmath>
+
+#include "plugins/xnnpack/ops/ops.hpp"
+
+namespace etb::xnnpack {
+
+namespace {
+
+struct Convolution {
+  bool is_transposed = false;
+  int64_t groups = 1;
+  std::vector<int64_t> stride, padding, dilation, output_padding;
+  uint32_t spatial_rank = 2;
+};
+
+// Numbers of a 1-d convolution become those of a 2-d one over height 1.
+Result<std::vector<int64_t>> pair_of(const Lowering& l, const char* name, int64_t otherwise,
+                                     uint32_t spatial_rank) {
+  ETB_ASSIGN(std::vector<int64_t> found, l.integers(name, {}));
+  if (found.empty()) found.assign(spatial_rank, otherwise);
+  if (found.size() == 1 && spatial_rank == 2) found.push_back(found[0]);
+  if (found.size() != spatial_rank)
+    return Lowering::refuse("attribute", name, ": ", found.size(), " numbers");
+  if (spatial_rank == 1) found.insert(found.begin(), otherwise);
+  for (const int64_t number : found) {
+    if (number < 0 || number > 1 << 20) return Lowering::refuse("attribute", name, ": ", number);
+  }
+  return found;
+}
+
+Result<Convolution> read(Lowering& l, uint32_t rank) {
+  Convolution c;
+  c.spatial_rank = rank - 2;
+  ETB_ASSIGN(c.is_transposed, l.flag("transposed", false));
+  ETB_ASSIGN(c.groups, l.integer("groups", 1));
+  ETB_ASSIGN(c.stride, pair_of(l, "stride", 1, c.spatial_rank));
+  ETB_ASSIGN(c.padding, pair_of(l, "padding", 0, c.spatial_rank));
+  ETB_ASSIGN(c.dilation, pair_of(l, "dilation", 1, c.spatial_rank));
+  ETB_ASSIGN(c.output_padding, pair_of(l, "output_padding", 0, c.spatial_rank));
+  return c;
+}
+
+// The filter as XNNPACK wants it: [outputs, height, width, inputs of a group], depthwise [1, height, width, outputs].
+struct Filter {
+  ConstantPtr constant;
+  int64_t outputs = 0, group_inputs = 0, height = 1, width = 1;
+  bool is_depthwise = false;
+};
+
+Result<Filter> read_filter(Lowering& l, uint32_t weight, const Convolution& c) {
+  ETB_ASSIGN(ConstantPtr found, l.constant(weight, "weight"));
+  std::vector<int64_t> sizes = found->sizes;
+  if (c.spatial_rank == 1) {
+    sizes.insert(sizes.begin() + 2, 1);
+    found = reshaped(found, sizes);
+  }
+  if (sizes.size() != 4) return Lowering::refuse("rank", "weight of rank ", found->sizes.size());
+  Filter filter;
+  filter.height = sizes[2];
+  filter.width = sizes[3];
+  if (c.is_transposed) {  // [inputs, outputs of a group, height, width]
+    const int64_t group_outputs = sizes[1], group_inputs = sizes[0] / c.groups;
+    filter.outputs = group_outputs * c.groups;
+    filter.group_inputs = group_inputs;
+    const ConstantPtr grouped = reshaped(found, {c.groups, group_inputs, group_outputs, sizes[2], sizes[3]});
+    filter.constant = reshaped(transposed(grouped, std::vector<uint32_t>{0, 2, 3, 4, 1}),
+                               {filter.outputs, sizes[2], sizes[3], group_inputs});
+    return filter;
+  }
+  filter.outputs = sizes[0];
+  filter.group_inputs = sizes[1];
+  filter.is_depthwise = c.groups > 1 && sizes[1] == 1;
+  if (filter.is_depthwise) {
+    filter.constant = transposed(found, std::vector<uint32_t>{1, 2, 3, 0});
+  } else {
+    filter.constant = transposed(found, std::vector<uint32_t>{0, 2, 3, 1});
+  }
+  return filter;
+}
+
+// The input as [N, height, width, channels].
+Result<uint32_t> channels_last(Lowering& l, uint32_t value) {
+  if (l.rank(value) == 4) return l.arranged(value, kChannelsLast);
+  ETB_ASSIGN(const uint32_t id, l.arranged(value, {0, 2, 1}));
+  Draft::Extents wide = l.draft().extents(id);
+  wide.sizes.insert(wide.sizes.begin() + 1, 1);
+  wide.dynamic_dims = (wide.dynamic_dims & 1) | (wide.dynamic_dims >> 1 << 2);
+  return l.draft().add_reshape(id, std::move(wide));
+}
+
+// The result [N, height, width, channels]; of a 1-d convolution with height 1.
+Result<uint32_t> add_output(Lowering& l) {
+  if (l.rank(l.result()) == 4) return l.add_result(0, kChannelsLast);
+  const Draft::Extents made = l.extents(l.result());
+  const uint32_t n = made.sizes[0], channels = made.sizes[1], length = made.sizes[2];
+  const uint32_t dynamic = made.dynamic_dims;
+  ETB_ASSIGN(const XnnDatatype datatype, datatype_of(static_cast<etb_dtype>(l.spec(l.result()).dtype)));
+  return l.draft().add_value(datatype, {{n, 1, length, channels}, (dynamic & 1) | (dynamic >> 2 & 1) << 2});
+}
+
+Status define_output(Lowering& l, uint32_t id) {
+  if (l.rank(l.result()) == 4) return {};
+  Draft::Extents narrow = l.draft().extents(id);
+  narrow.sizes.erase(narrow.sizes.begin() + 1);
+  narrow.dynamic_dims = (narrow.dynamic_dims & 1) | (narrow.dynamic_dims >> 2 & 1) << 1;
+  ETB_ASSIGN(const uint32_t flat, l.draft().add_reshape(id, std::move(narrow)));
+  l.define(l.result(), {flat, {0, 2, 1}});
+  return {};
+}
+
+}  // namespace
+
+Status lower_convolution(Lowering& l) {
+  ETB_ASSIGN(const uint32_t input, l.value("input"));
+  ETB_ASSIGN(const uint32_t weight, l.value("weight"));
+  const size_t rank = l.rank(input);
+  if (rank != 3 && rank != 4) return Lowering::refuse("rank", "input of rank ", rank, ", expected 3 or 4");
+  ETB_ASSIGN(const Convolution c, read(l, static_cast<uint32_t>(rank)));
+  if (c.is_transposed && (c.dilation[0] != 1 || c.dilation[1] != 1) && c.groups != 1)
+    return Lowering::refuse("attribute", "a transposed convolution with groups and dilation");
+  ETB_ASSIGN(const Filter filter, read_filter(l, weight, c));
+  if (c.groups < 1 || filter.group_inputs * c.groups != l.sizes(input)[1] || filter.outputs % c.groups != 0)
+    return Lowering::refuse("attribute", "groups: ", c.groups);
+
+  uint32_t bias = kXnnNoValue;
+  if (l.has("bias")) {
+    ETB_ASSIGN(const uint32_t found, l.value("bias"));
+    ETB_ASSIGN(const ConstantPtr constant, l.constant(found, "bias"));
+    ETB_ASSIGN(const XnnDatatype datatype, datatype_of(constant->dtype));
+    bias = l.draft().add_constant(constant, datatype);
+  }
+  ETB_ASSIGN(const uint32_t in, channels_last(l, input));
+  const uint32_t kernel = l.draft().add_constant(filter.constant, l.draft().value(in).datatype);
+  ETB_ASSIGN(const uint32_t out, add_output(l));
+  XnnNode& node = l.draft().add_node(c.is_transposed       ? XnnOperator::kConvTranspose2d
+                                     : filter.is_depthwise ? XnnOperator::kDepthwiseConv2d
+                                                           : XnnOperator::kConv2d,
+                                     {in, kernel, bias}, {out});
+  const auto u32 = [](int64_t number) { return static_cast<uint32_t>(number); };
+  format::XnnWindow& w = node.window;
+  w.padding_top = w.padding_bottom = u32(c.padding[0]);
+  w.padding_left = w.padding_right = u32(c.padding[1]);
+  w.kernel_height = u32(filter.height);
+  w.kernel_width = u32(filter.width);
+  w.stride_height = u32(c.stride[0]);
+  w.stride_width = u32(c.stride[1]);
+  w.dilation_height = u32(c.dilation[0]);
+  w.dilation_width = u32(c.dilation[1]);
+  if (c.is_transposed) {
+    w.adjustment_height = u32(c.output_padding[0]);
+    w.adjustment_width = u32(c.output_padding[1]);
+  }
+  w.groups = u32(c.groups);
+  w.group_input_channels = u32(filter.group_inputs);
+  w.group_output_channels = u32(filter.outputs / c.groups);
+  return define_output(l, out);
+}
+
+namespace {
+
+// y = x * scale + shift along the channels.
+struct Affine {
+  ConstantPtr scale, shift;
+};
+
+Result<Affine> read_batch_norm(Lowering& l, int64_t channels) {
+  ETB_ASSIGN(const double eps, l.number("eps", 1e-5));
+  std::vector<ConstantPtr> parts;  // mean, variance, weight, bias
+  for (const char* name : {"running_mean", "running_var"}) {
+    ETB_ASSIGN(const uint32_t value, l.value(name));
+    ETB_ASSIGN(ConstantPtr found, l.constant(value, name));
+    parts.push_back(std::move(found));
+  }
+  const std::vector<int64_t> sizes = {channels};
+  const auto optional = [&](const char* name, float otherwise) -> Result<ConstantPtr> {
+    if (!l.has(name)) return make_floats(sizes, std::vector<float>(static_cast<size_t>(channels), otherwise));
+    ETB_ASSIGN(const uint32_t value, l.value(name));
+    return l.constant(value, name);
+  };
+  ETB_ASSIGN(ConstantPtr weight, optional("weight", 1));
+  ETB_ASSIGN(ConstantPtr bias, optional("bias", 0));
+  parts.push_back(std::move(weight));
+  parts.push_back(std::move(bias));
+  const etb_dtype dtype = ETB_DTYPE_FLOAT32;
+  Affine affine;
+  affine.scale = computed(parts, sizes, dtype, [eps](const auto& p) {
+    std::vector<float> out(p[0].size());
+    for (size_t i = 0; i < out.size(); ++i)
+      out[i] = static_cast<float>(p[2][i] / std::sqrt(double{p[1][i]} + eps));
+    return out;
+  });
+  affine.shift = computed(parts, sizes, dtype, [eps](const auto& p) {
+    std::vector<float> out(p[0].size());
+    for (size_t i = 0; i < out.size(); ++i)
+      out[i] = static_cast<float>(p[3][i] - p[0][i] * (p[2][i] / std::sqrt(double{p[1][i]} + eps)));
+    return out;
+  });
+  return affine;
+}
+
+// Changes the weights of the node that makes the input, when it may.
+bool fold_into(Lowering& l, XnnNode* node, const Affine& affine, int64_t channels) {
+  if (node == nullptr || node->is_clamped) return false;
+  const bool is_depthwise = node->op == XnnOperator::kDepthwiseConv2d;
+  const bool is_linear = node->op == XnnOperator::kFullyConnected;
+  if (!is_depthwise && !is_linear && node->op != XnnOperator::kConv2d &&
+      node->op != XnnOperator::kConvTranspose2d)
+    return false;
+  Draft& draft = l.draft();
+  const ConstantPtr filter = draft.constant(node->inputs[1]);
+  const XnnDatatype datatype = draft.value(node->inputs[1]).datatype;
+  if (!filter || (datatype != XnnDatatype::kFloat32 && datatype != XnnDatatype::kFloat16)) return false;
+  const bool is_last = is_depthwise || (is_linear && (node->flags & 1) != 0);  // where the outputs lie
+  if ((is_last ? filter->sizes.back() : filter->sizes.front()) != channels) return false;
+  const auto outputs = static_cast<size_t>(channels);
+  const ConstantPtr scaled =
+      computed({filter, affine.scale}, filter->sizes, filter->dtype, [is_last, outputs](const auto& p) {
+        std::vector<float> out = p[0];
+        const size_t inner = out.size() / outputs;
+        for (size_t i = 0; i < out.size(); ++i) out[i] *= p[1][is_last ? i % outputs : i / inner];
+        return out;
+      });
+  ConstantPtr shifted = affine.shift;
+  if (node->inputs[2] != kXnnNoValue) {
+    shifted = computed({draft.constant(node->inputs[2]), affine.scale, affine.shift}, {channels},
+                       filter->dtype, [](const auto& p) {
+                         std::vector<float> out(p[0].size());
+                         for (size_t i = 0; i < out.size(); ++i) out[i] = p[0][i] * p[1][i] + p[2][i];
+                         return out;
+                       });
+  }
+  const uint32_t scaled_id = draft.add_constant(scaled, datatype);
+  const uint32_t shifted_id = draft.add_constant(converted(shifted, filter->dtype), datatype);
+  node->inputs[1] = scaled_id;
+  node->inputs[2] = shifted_id;
+  return true;
+}
+
+}  // namespace
+
+Status lower_batch_norm(Lowering& l) {
+  ETB_ASSIGN(const uint32_t input, l.value("input"));
+  const size_t rank = l.rank(input);
+  if (rank < 2) return Lowering::refuse("rank", "input of rank ", rank);
+  for (uint32_t i = 1; i < l.result_count(); ++i) {
+    if (l.use_count(l.result(i)) != 0) return Lowering::refuse("attribute", "statistics that somebody reads");
+  }
+  const int64_t channels = l.sizes(input)[1];
+  ETB_ASSIGN(const Affine affine, read_batch_norm(l, channels));
+  ETB_ASSIGN(const Form in, l.form(input));
+  if (fold_into(l, l.only_producer(input), affine, channels)) {
+    l.define(l.result(), in);
+    return {};
+  }
+  std::vector<int64_t> sizes(rank, 1);
+  sizes[in.perm[1]] = channels;
+  const XnnDatatype datatype = l.draft().value(in.id).datatype;
+  const auto along = [&](const ConstantPtr& constant) {
+    return l.draft().add_constant(reshaped(converted(constant, l.dtype_of(in.id)), sizes), datatype);
+  };
+  const uint32_t scaled =
+      add_binary(l.draft(), XnnOperator::kMultiply, in.id, along(affine.scale), l.draft().extents(in.id));
+  ETB_ASSIGN(const uint32_t out, l.add_result(0, in.perm));
+  l.draft().add_node(XnnOperator::kAdd, {scaled, along(affine.shift)}, {out});
+  return {};
+}
+
+}  // namespace etb::xnnpack

@@ -1,0 +1,176 @@
+// Ops that work element by element, on dimensions in whatever order they lie.
+#include <algorithm>
+#include <cmath>
+
+#include "plugins/xnnpack/ops/ops.hpp"
+
+namespace etb::xnnpack {
+
+uint32_t add_unary(Draft& draft, XnnOperator op, uint32_t input) {
+  const uint32_t out = draft.add_like(input, draft.extents(input));
+  draft.add_node(op, {input}, {out});
+  return out;
+}
+
+uint32_t add_binary(Draft& draft, XnnOperator op, uint32_t left, uint32_t right, Draft::Extents extents) {
+  const uint32_t out = draft.add_like(left, std::move(extents));
+  draft.add_node(op, {left, right}, {out});
+  return out;
+}
+
+namespace {
+
+Status unary(Lowering& l, XnnOperator op) {
+  ETB_ASSIGN(const uint32_t self, l.value("self"));
+  ETB_ASSIGN(const Form input, l.form(self));
+  ETB_ASSIGN(const uint32_t out, l.add_result(0, input.perm));
+  l.draft().add_node(op, {input.id}, {out});
+  return {};
+}
+
+// One side of a binary op: a tensor, or a number.
+struct Side {
+  std::optional<uint32_t> value;
+  double number = 0;
+};
+
+Result<Side> side(const Lowering& l, const char* name) {
+  if (const auto value = l.value(name)) return Side{*value};
+  ETB_ASSIGN(const double number, l.number(name, 0));
+  return Side{std::nullopt, number};
+}
+
+// The order of dimensions that costs the fewest transposes: that of an operand as large as the result.
+Result<Permutation> choose_order(Lowering& l, std::initializer_list<const Side*> sides) {
+  const size_t rank = l.rank(l.result());
+  Permutation chosen = identity(rank);
+  for (const Side* side : sides) {
+    if (!side->value || l.rank(*side->value) != rank) continue;
+    ETB_ASSIGN(const Form form, l.form(*side->value));
+    if (l.draft().constant(form.id) || is_identity(form.perm)) continue;
+    chosen = form.perm;
+    if (l.sizes(*side->value) == l.sizes(l.result())) return chosen;
+  }
+  return chosen;
+}
+
+// The draft's value of a side with dimensions in that order; lower ranks are broadcast, so ones go in front.
+Result<uint32_t> operand(Lowering& l, const Side& side, const Permutation& order, XnnDatatype datatype) {
+  const etb_dtype dtype = datatype == XnnDatatype::kFloat16 ? ETB_DTYPE_FLOAT16 : ETB_DTYPE_FLOAT32;
+  if (!side.value) {
+    return l.draft().add_constant(make_floats({1}, {static_cast<float>(side.number)}, dtype), datatype);
+  }
+  uint32_t id = kXnnNoValue;
+  if (is_identity(order) && l.rank(*side.value) <= order.size()) {
+    ETB_ASSIGN(id, l.natural(*side.value));
+    if (l.rank(*side.value) == 0) {  // XNNPACK broadcasts, but not tensors without dimensions
+      ETB_ASSIGN(id, l.draft().add_reshape(id, {{1}, 0}));
+    }
+  } else if (l.rank(*side.value) == order.size()) {
+    ETB_ASSIGN(id, l.arranged(*side.value, order));
+  } else {
+    ETB_ASSIGN(id, l.natural(*side.value));
+    const size_t missing = order.size() - l.rank(*side.value);
+    Draft::Extents wide = l.draft().extents(id);
+    wide.sizes.insert(wide.sizes.begin(), missing, 1);
+    wide.dynamic_dims <<= missing;
+    ETB_ASSIGN(id, l.draft().add_reshape(id, std::move(wide)));
+    Permutation steps(order.size());
+    for (size_t i = 0; i < order.size(); ++i) steps[order[i]] = static_cast<uint32_t>(i);
+    id = l.draft().add_transpose(id, steps);
+  }
+  if (const ConstantPtr& constant = l.draft().constant(id); constant && constant->dtype != dtype)
+    return l.draft().add_constant(converted(constant, dtype), datatype);
+  if (l.draft().value(id).datatype != datatype)
+    return Lowering::refuse("dtype", "operands of different types, expected equal ones");
+  return id;
+}
+
+Status binary_of(Lowering& l, XnnOperator op, const Side& left, const Side& right) {
+  ETB_ASSIGN(const Permutation order, choose_order(l, {&left, &right}));
+  ETB_ASSIGN(const XnnDatatype datatype, datatype_of(static_cast<etb_dtype>(l.spec(l.result()).dtype)));
+  ETB_ASSIGN(const uint32_t a, operand(l, left, order, datatype));
+  ETB_ASSIGN(const uint32_t b, operand(l, right, order, datatype));
+  if (l.draft().constant(a) && l.draft().constant(b))
+    return Lowering::refuse("constant", "both operands are constants, expected one known at run time");
+  if (l.rank(l.result()) == 0) {
+    const uint32_t one = add_binary(l.draft(), op, a, b, {{1}, 0});
+    ETB_ASSIGN(const uint32_t none, l.draft().add_reshape(one, {}));
+    l.define(l.result(), {none, {}});
+    return {};
+  }
+  ETB_ASSIGN(const uint32_t out, l.add_result(0, order));
+  l.draft().add_node(op, {a, b}, {out});
+  return {};
+}
+
+Status binary(Lowering& l, XnnOperator op) {
+  ETB_ASSIGN(const Side left, side(l, "self"));
+  ETB_ASSIGN(Side right, side(l, "other"));
+  ETB_ASSIGN(const double alpha, l.number("alpha", 1));
+  if (alpha != 1) {
+    if (right.value) return Lowering::refuse("attribute", "alpha: ", alpha, ", expected 1");
+    right.number *= alpha;
+  }
+  return binary_of(l, op, left, right);
+}
+
+}  // namespace
+
+Status lower_abs(Lowering& l) { return unary(l, XnnOperator::kAbs); }
+Status lower_ceil(Lowering& l) { return unary(l, XnnOperator::kCeiling); }
+Status lower_cos(Lowering& l) { return unary(l, XnnOperator::kCos); }
+Status lower_exp(Lowering& l) { return unary(l, XnnOperator::kExp); }
+Status lower_floor(Lowering& l) { return unary(l, XnnOperator::kFloor); }
+Status lower_log(Lowering& l) { return unary(l, XnnOperator::kLog); }
+Status lower_neg(Lowering& l) { return unary(l, XnnOperator::kNegate); }
+Status lower_rsqrt(Lowering& l) { return unary(l, XnnOperator::kReciprocalSquareRoot); }
+Status lower_sigmoid(Lowering& l) { return unary(l, XnnOperator::kSigmoid); }
+Status lower_sin(Lowering& l) { return unary(l, XnnOperator::kSin); }
+Status lower_sqrt(Lowering& l) { return unary(l, XnnOperator::kSquareRoot); }
+Status lower_square(Lowering& l) { return unary(l, XnnOperator::kSquare); }
+Status lower_tanh(Lowering& l) { return unary(l, XnnOperator::kTanh); }
+Status lower_hardswish(Lowering& l) { return unary(l, XnnOperator::kHardSwish); }
+
+Status lower_add(Lowering& l) { return binary(l, XnnOperator::kAdd); }
+Status lower_sub(Lowering& l) { return binary(l, XnnOperator::kSubtract); }
+Status lower_mul(Lowering& l) { return binary(l, XnnOperator::kMultiply); }
+Status lower_div(Lowering& l) { return binary(l, XnnOperator::kDivide); }
+Status lower_maximum(Lowering& l) { return binary(l, XnnOperator::kMaximum); }
+Status lower_minimum(Lowering& l) { return binary(l, XnnOperator::kMinimum); }
+
+Status lower_silu(Lowering& l) {
+  ETB_ASSIGN(const uint32_t self, l.value("self"));
+  ETB_ASSIGN(const Form input, l.form(self));
+  const uint32_t gate = add_unary(l.draft(), XnnOperator::kSigmoid, input.id);
+  ETB_ASSIGN(const uint32_t out, l.add_result(0, input.perm));
+  l.draft().add_node(XnnOperator::kMultiply, {input.id, gate}, {out});
+  return {};
+}
+
+Status lower_reciprocal(Lowering& l) {
+  ETB_ASSIGN(const uint32_t self, l.value("self"));
+  return binary_of(l, XnnOperator::kDivide, Side{std::nullopt, 1}, Side{self});
+}
+
+Status lower_pow(Lowering& l) {
+  ETB_ASSIGN(const double exponent, l.number("exponent", 0));
+  if (exponent == 2) return lower_square(l);
+  if (exponent == 0.5) return lower_sqrt(l);
+  if (exponent == -0.5) return lower_rsqrt(l);
+  if (exponent == -1) return lower_reciprocal(l);
+  if (exponent != 3 && exponent != 4)
+    return Lowering::refuse("attribute", "exponent: ", exponent, ", expected 2, 3, 4, 0.5, -0.5 or -1");
+  ETB_ASSIGN(const uint32_t self, l.value("self"));
+  ETB_ASSIGN(const Form input, l.form(self));
+  const uint32_t squared = add_unary(l.draft(), XnnOperator::kSquare, input.id);
+  ETB_ASSIGN(const uint32_t out, l.add_result(0, input.perm));
+  if (exponent == 4) {
+    l.draft().add_node(XnnOperator::kSquare, {squared}, {out});
+  } else {
+    l.draft().add_node(XnnOperator::kMultiply, {squared, input.id}, {out});
+  }
+  return {};
+}
+
+}  // namespace etb::xnnpack

@@ -1,0 +1,214 @@
+// Matrix products: FullyConnected when the weight is a constant, BatchMatrixMultiply else.
+#include <cmath>
+
+#include "plugins/xnnpack/ops/ops.hpp"
+
+namespace etb::xnnpack {
+
+namespace {
+
+constexpr uint32_t kFlagTransposeWeights = 1, kFlagTransposeB = 1;
+
+// A factor of a product: [..., rows, columns]; is_transposed: the value has [..., columns, rows].
+struct Matrix {
+  uint32_t id = kXnnNoValue;
+  bool is_transposed = false;
+};
+
+// `value` with its last two dimensions where they are, so that a transpose of them is left to the product.
+Result<Matrix> right_factor(Lowering& l, uint32_t value) {
+  ETB_ASSIGN(const Form form, l.form(value));
+  Permutation swapped = identity(form.perm.size());
+  std::swap(swapped[swapped.size() - 1], swapped[swapped.size() - 2]);
+  if (form.perm == swapped) return Matrix{form.id, true};
+  ETB_ASSIGN(const uint32_t id, l.natural(value));
+  return Matrix{id, false};
+}
+
+// The bias as a constant of one element an output; kXnnNoValue when there is none.
+Result<uint32_t> bias_of(Lowering& l, const char* name, int64_t outputs) {
+  if (!l.has(name)) return kXnnNoValue;
+  ETB_ASSIGN(const uint32_t value, l.value(name));
+  ETB_ASSIGN(const ConstantPtr bias, l.constant(value, name));
+  if (numel_of(bias->sizes) != outputs)
+    return Lowering::refuse("attribute", name, ": expected one element an output");
+  ETB_ASSIGN(const XnnDatatype datatype, datatype_of(bias->dtype));
+  return l.draft().add_constant(bias->sizes.size() == 1 ? bias : reshaped(bias, {outputs}), datatype);
+}
+
+Status add_product(Lowering& l, uint32_t input, const Matrix& weight, uint32_t bias, uint32_t out) {
+  XnnNode& node = l.draft().add_node(XnnOperator::kFullyConnected, {input, weight.id, bias}, {out});
+  node.flags = weight.is_transposed ? 0 : kFlagTransposeWeights;  // XNNPACK's own order is [outputs, inputs]
+  return {};
+}
+
+// [..., K] times a matrix of two dimensions.
+Status product(Lowering& l, uint32_t left, Matrix weight, const char* bias_name) {
+  Draft& draft = l.draft();
+  ETB_ASSIGN(uint32_t input, l.natural(left));
+  const auto& weight_sizes = draft.value(weight.id).sizes;
+  const uint32_t inner = weight_sizes[weight.is_transposed ? 1 : 0],
+                 outputs = weight_sizes[weight.is_transposed ? 0 : 1];
+  if (draft.constant(weight.id)) {
+    uint32_t bias = kXnnNoValue;
+    if (bias_name != nullptr) {
+      ETB_ASSIGN(bias, bias_of(l, bias_name, outputs));
+    }
+    const bool is_vector = l.rank(left) == 1;
+    if (is_vector) {
+      ETB_ASSIGN(input, draft.add_reshape(input, {{1, inner}, 0}));
+      const uint32_t row = draft.add_like(input, {{1, outputs}, 0});
+      ETB_TRY(add_product(l, input, weight, bias, row));
+      ETB_ASSIGN(const uint32_t flat, draft.add_reshape(row, {{outputs}, 0}));
+      l.define(l.result(), {flat, {0}});
+      return {};
+    }
+    ETB_ASSIGN(const uint32_t out, l.add_result());
+    return add_product(l, input, weight, bias, out);
+  }
+  if (draft.constant(input) || l.extents(left).dynamic_dims != 0)
+    return Lowering::refuse("constant", "a weight known only at run time, expected a constant");
+  // Both factors change: one product of a batch of 1.
+  const auto rows = static_cast<uint32_t>(numel_of(l.sizes(left)) / inner);
+  ETB_ASSIGN(const uint32_t a, draft.add_reshape(input, {{1, rows, inner}, 0}));
+  Draft::Extents wide = draft.extents(weight.id);
+  wide.sizes.insert(wide.sizes.begin(), 1);
+  wide.dynamic_dims <<= 1;
+  ETB_ASSIGN(const uint32_t b, draft.add_reshape(weight.id, std::move(wide)));
+  uint32_t out = draft.add_like(a, {{1, rows, outputs}, 0});
+  draft.add_node(XnnOperator::kBatchMatrixMultiply, {a, b}, {out}).flags =
+      weight.is_transposed ? kFlagTransposeB : 0;
+  if (bias_name != nullptr && l.has(bias_name)) {
+    ETB_ASSIGN(const uint32_t bias, bias_of(l, bias_name, outputs));
+    out = add_binary(draft, XnnOperator::kAdd, out, bias, draft.extents(out));
+  }
+  ETB_ASSIGN(const uint32_t flat, draft.add_reshape(out, l.extents(l.result())));
+  l.define(l.result(), {flat, identity(l.rank(l.result()))});
+  return {};
+}
+
+}  // namespace
+
+Status lower_linear(Lowering& l) {
+  ETB_ASSIGN(const uint32_t input, l.value("input"));
+  ETB_ASSIGN(const uint32_t weight, l.value("weight"));
+  if (l.rank(weight) != 2) return Lowering::refuse("rank", "weight of rank ", l.rank(weight), ", expected 2");
+  ETB_ASSIGN(Matrix factor, right_factor(l, weight));
+  factor.is_transposed = !factor.is_transposed;  // the weight is [outputs, inputs]
+  return product(l, input, factor, "bias");
+}
+
+Status lower_mm(Lowering& l) {
+  ETB_ASSIGN(const uint32_t left, l.value("self"));
+  ETB_ASSIGN(const uint32_t right, l.value("mat2"));
+  ETB_ASSIGN(const Matrix factor, right_factor(l, right));
+  return product(l, left, factor, nullptr);
+}
+
+Status lower_addmm(Lowering& l) {
+  ETB_ASSIGN(const double beta, l.number("beta", 1));
+  ETB_ASSIGN(const double alpha, l.number("alpha", 1));
+  if (beta != 1 || alpha != 1) return Lowering::refuse("attribute", "beta and alpha, expected 1");
+  ETB_ASSIGN(const uint32_t left, l.value("mat1"));
+  ETB_ASSIGN(const uint32_t right, l.value("mat2"));
+  ETB_ASSIGN(const Matrix factor, right_factor(l, right));
+  return product(l, left, factor, "self");
+}
+
+Status lower_bmm(Lowering& l) {
+  ETB_ASSIGN(const uint32_t left, l.value("self"));
+  ETB_ASSIGN(const uint32_t right, l.value("mat2"));
+  ETB_ASSIGN(const uint32_t a, l.natural(left));
+  ETB_ASSIGN(const Matrix b, right_factor(l, right));
+  if (l.draft().constant(a))
+    return Lowering::refuse("constant", "self: a constant, expected a tensor known at run time");
+  ETB_ASSIGN(const uint32_t out, l.add_result());
+  l.draft().add_node(XnnOperator::kBatchMatrixMultiply, {a, b.id}, {out}).flags =
+      b.is_transposed ? kFlagTransposeB : 0;
+  return {};
+}
+
+namespace {
+
+// 0 where a query may look at a key, else what softmax makes nothing of.
+ConstantPtr causal_mask(int64_t queries, int64_t keys, etb_dtype dtype) {
+  auto made = std::make_shared<Constant>();
+  made->dtype = dtype;
+  made->sizes = {queries, keys};
+  made->read = [queries, keys, dtype]() -> Result<Bytes> {
+    std::vector<float> mask(static_cast<size_t>(queries * keys), 0);
+    for (int64_t q = 0; q < queries; ++q) {
+      for (int64_t k = q + 1; k < keys; ++k)
+        mask[static_cast<size_t>(q * keys + k)] = dtype == ETB_DTYPE_FLOAT16 ? -60000.0f : -1e30f;
+    }
+    return make_floats({queries, keys}, std::move(mask), dtype)->read();
+  };
+  return made;
+}
+
+// The mask as a value of the draft, kXnnNoValue when there is none.
+Result<uint32_t> mask_of(Lowering& l, uint32_t query, uint32_t key, uint32_t scores) {
+  ETB_ASSIGN(const bool is_causal, l.flag("is_causal", false));
+  if (is_causal) {
+    if (l.extents(query).dynamic_dims != 0 || l.extents(key).dynamic_dims != 0)
+      return Lowering::refuse("dynamic", "is_causal with dynamic sizes");
+    const std::vector<int64_t> q = l.sizes(query), k = l.sizes(key);
+    const etb_dtype dtype = l.dtype_of(scores);
+    return l.draft().add_constant(causal_mask(q[q.size() - 2], k[k.size() - 2], dtype),
+                                  l.draft().value(scores).datatype);
+  }
+  if (!l.has("attn_mask")) return kXnnNoValue;
+  ETB_ASSIGN(const uint32_t mask, l.value("attn_mask"));
+  ETB_ASSIGN(const XnnDatatype datatype, datatype_of(static_cast<etb_dtype>(l.spec(mask).dtype)));
+  if (datatype != l.draft().value(scores).datatype)
+    return Lowering::refuse("dtype", "attn_mask of another type");
+  return l.natural(mask);
+}
+
+}  // namespace
+
+// softmax(query key^T scale + mask) value, taken apart here and not earlier: the exporter's version has 25 nodes that guard rows which a mask
+// hides completely.
+Status lower_attention(Lowering& l) {
+  Draft& draft = l.draft();
+  ETB_ASSIGN(const uint32_t query, l.value("query"));
+  ETB_ASSIGN(const uint32_t key, l.value("key"));
+  ETB_ASSIGN(const uint32_t value, l.value("value"));
+  ETB_ASSIGN(const double dropout, l.number("dropout_p", 0));
+  if (dropout != 0) return Lowering::refuse("attribute", "dropout_p: ", dropout, ", expected 0");
+  const std::vector<int64_t> sizes = l.sizes(query), key_sizes = l.sizes(key);
+  const size_t rank = sizes.size();
+  if (key_sizes.size() != rank || l.rank(value) != rank) return Lowering::refuse("rank", "ranks that differ");
+  for (size_t d = 0; d + 2 < rank; ++d) {
+    if (key_sizes[d] != sizes[d] || l.sizes(value)[d] != sizes[d])
+      return Lowering::refuse("attribute", "heads that are shared, expected as many of query, key and value");
+  }
+  ETB_ASSIGN(const double scale, l.number("scale", 1 / std::sqrt(static_cast<double>(sizes[rank - 1]))));
+  ETB_ASSIGN(const Form q, l.form(query));
+  if (draft.constant(q.id))
+    return Lowering::refuse("constant", "query: a constant, expected a tensor known at run time");
+  const uint32_t factor = l.add_floats({1}, {static_cast<float>(scale)}, q.id);
+  const uint32_t scaled = add_binary(draft, XnnOperator::kMultiply, q.id, factor, draft.extents(q.id));
+  Permutation back(rank);
+  for (size_t i = 0; i < rank; ++i) back[i] = q.perm[i];
+  const uint32_t a = draft.add_transpose(scaled, back);
+  ETB_ASSIGN(const Matrix keys, right_factor(l, key));
+
+  Draft::Extents score_extents = l.extents(query);
+  const Draft::Extents key_extents = l.extents(key);
+  score_extents.sizes[rank - 1] = key_extents.sizes[rank - 2];
+  score_extents.dynamic_dims |= (key_extents.dynamic_dims >> (rank - 2) & 1) << (rank - 1);
+  uint32_t scores = draft.add_like(a, score_extents);
+  draft.add_node(XnnOperator::kBatchMatrixMultiply, {a, keys.id}, {scores}).flags =
+      keys.is_transposed ? 0 : kFlagTransposeB;
+  ETB_ASSIGN(const uint32_t mask, mask_of(l, query, key, scores));
+  if (mask != kXnnNoValue) scores = add_binary(draft, XnnOperator::kAdd, scores, mask, score_extents);
+  const uint32_t weights = add_unary(draft, XnnOperator::kSoftmax, scores);
+  ETB_ASSIGN(const Matrix values, right_factor(l, value));
+  ETB_ASSIGN(const uint32_t out, l.add_result());
+  draft.add_node(XnnOperator::kBatchMatrixMultiply, {weights, values.id}, {out}).flags =
+      values.is_transposed ? kFlagTransposeB : 0;
+  return {};
+}
+
+}  // namespace etb::xnnpack

@@ -1,0 +1,38 @@
+#include <map>
+
+#include "plugins/xnnpack/ops/ops.hpp"
+#include "plugins/xnnpack/ops/rows.hpp"
+
+namespace etb::xnnpack {
+
+namespace {
+
+// Position in ops.def by name.
+const std::map<std::string_view, size_t>& positions() {
+  static const std::map<std::string_view, size_t> kPositions = [] {
+    std::map<std::string_view, size_t> made;
+    for (size_t i = 0; i < std::size(kOpRows); ++i) made.emplace(kOpRows[i].op, i);
+    return made;
+  }();
+  return kPositions;
+}
+
+constexpr LowerFunction kLower[] = {
+#define ETB_XNN_OP(op, lower, dtypes, min_rank, max_rank, constraint) lower,
+#include "plugins/xnnpack/ops/ops.def"
+#undef ETB_XNN_OP
+};
+
+}  // namespace
+
+const OpRow* find_row(std::string_view op) {
+  const auto found = positions().find(op);
+  return found == positions().end() ? nullptr : &kOpRows[found->second];
+}
+
+LowerFunction find_lower(std::string_view op) {
+  const auto found = positions().find(op);
+  return found == positions().end() ? nullptr : kLower[found->second];
+}
+
+}  // namespace etb::xnnpack
