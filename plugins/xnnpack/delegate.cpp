@@ -1,5 +1,8 @@
 #include "plugins/xnnpack/delegate.hpp"
 
+#include <algorithm>
+#include <array>
+
 #include "plugins/xnnpack/plugin.hpp"
 
 namespace etb::xnnpack {
@@ -35,6 +38,24 @@ auto refuse(const T&... parts) {
   std::string text;
   (text.append(parts), ...);
   return make_error(Code::INVALID_ARGUMENT, std::move(text));
+}
+
+// Dimension `i` of a tensor as its elements lie, outermost first.
+uint32_t dim_at(const Tensor& tensor, uint32_t i) {
+  return tensor.raw().dim_order != nullptr ? tensor.raw().dim_order[i] : i;
+}
+
+// Whether elements lie without gaps in the dim order. Strides of dimensions of size 1 do not matter.
+bool is_dense(const Tensor& tensor) {
+  const etb_tensor& raw = tensor.raw();
+  if (raw.strides == nullptr) return true;
+  int64_t expected = 1;
+  for (uint32_t i = tensor.rank(); i-- > 0;) {
+    const uint32_t dim = dim_at(tensor, i);
+    if (raw.sizes[dim] != 1 && raw.strides[dim] != expected) return false;
+    expected *= raw.sizes[dim];
+  }
+  return true;
 }
 
 // XNNPACK writes 32-bit indices; the method wants 64-bit ones in the same memory. From the last to the first, because they overlap.
@@ -145,11 +166,15 @@ Status XnnpackContext::reshape_inputs(const Run& run) {
       return refuse("input ", std::to_string(i), ": ", dtype_text(input.dtype()), ", expected ",
                     dtype_text(slot.dtype));
     }
-    if (!input.is_contiguous())
-      return refuse("input ", std::to_string(i), ": strides or dim order, expected contiguous");
-    const auto sizes = input.sizes();
-    if (sizes.size() > XNN_MAX_TENSOR_DIMS)
-      return refuse("input ", std::to_string(i), ": rank ", std::to_string(sizes.size()));
+    if (input.rank() > XNN_MAX_TENSOR_DIMS)
+      return refuse("input ", std::to_string(i), ": rank ", std::to_string(input.rank()));
+    if (!is_dense(input))
+      return refuse("input ", std::to_string(i), ": strides, expected those of the dim order");
+    // A tensor in channels last is to XNNPACK one of sizes [N, H, W, C].
+    std::array<size_t, XNN_MAX_TENSOR_DIMS> lying;
+    for (uint32_t d = 0; d < input.rank(); ++d)
+      lying[d] = static_cast<size_t>(input.sizes()[dim_at(input, d)]);
+    const std::span<const size_t> sizes(lying.data(), input.rank());
     if (std::equal(sizes.begin(), sizes.end(), slot.sizes.begin(), slot.sizes.end())) continue;
     slot.sizes.assign(sizes.begin(), sizes.end());
     changed = true;
@@ -183,11 +208,15 @@ Status XnnpackContext::resize_outputs(const Run& run) {
           "sizes of output " + std::to_string(i)));
       slot.sizes.assign(sizes, sizes + rank);
     }
+    if (output.rank() != slot.sizes.size())
+      return refuse("output ", std::to_string(i), ": rank ", std::to_string(output.rank()), ", expected ",
+                    std::to_string(slot.sizes.size()));
     int64_t wide[XNN_MAX_TENSOR_DIMS] = {};
-    std::copy(slot.sizes.begin(), slot.sizes.end(), wide);
+    for (uint32_t d = 0; d < output.rank(); ++d)
+      wide[dim_at(output, d)] = static_cast<int64_t>(slot.sizes[d]);
     ETB_TRY(output.resize({wide, slot.sizes.size()}));
-    if (!output.is_contiguous())
-      return refuse("output ", std::to_string(i), ": strides or dim order, expected contiguous");
+    if (!is_dense(output))
+      return refuse("output ", std::to_string(i), ": strides, expected those of the dim order");
   }
   return {};
 }

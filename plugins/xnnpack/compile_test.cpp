@@ -1,0 +1,587 @@
+// The ahead-of-time half: graphs in, claims with reasons and payloads out, which run here and give what plain loops give.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <map>
+#include <random>
+
+#include "api/format/graph_builder.hpp"
+#include "api/format/xnnpack_payload.hpp"
+#include "etb/cpp/graph_view.hpp"
+#include "etb/static_plugins.h"
+
+extern "C" {
+ETB_DECLARE_STATIC_PLUGIN(xnnpack);
+}
+
+namespace etb {
+namespace {
+
+using format::XnnOperator;
+using graph::ArgumentDraft;
+using graph::Builder;
+using graph::GraphBuilder;
+using graph::ImageBytes;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+constexpr uint32_t kSeed = 20261121;
+
+const void* ETB_CALL no_service(const etb_host*, const char*) { return nullptr; }
+constexpr etb_host kBareHost = {
+    ETB_INIT_SIZE(etb_host), 0, ETB_ABI_VERSION, 0, "test", "0", "", nullptr, no_service, nullptr};
+
+struct Tensor {
+  std::vector<int64_t> sizes;
+  std::vector<float> data;
+  std::vector<uint8_t> dim_order = {};
+
+  size_t numel() const { return data.size(); }
+  float& at(std::initializer_list<int64_t> index) {
+    int64_t place = 0;
+    size_t d = 0;
+    for (const int64_t i : index) place = place * sizes[d++] + i;
+    return data[static_cast<size_t>(place)];
+  }
+};
+
+// A method with float tensors under construction: inputs and constants first, then nodes.
+class Model {
+ public:
+  uint32_t spec(const std::vector<int64_t>& sizes, const std::vector<uint8_t>& dim_order = {}) {
+    return builder_.add_spec({ETB_DTYPE_FLOAT32, sizes, dim_order});
+  }
+  uint32_t input(const std::vector<int64_t>& sizes, const std::vector<uint8_t>& dim_order = {}) {
+    return graph_.add_input({.value = graph::tensor("x" + std::to_string(++count_), spec(sizes, dim_order))});
+  }
+  uint32_t constant(const std::vector<int64_t>& sizes, const std::vector<float>& data) {
+    const std::string key = "c" + std::to_string(++count_);
+    const auto* first = reinterpret_cast<const uint8_t*>(data.data());
+    std::vector<uint8_t> bytes(first, first + data.size() * sizeof(float));
+    const uint32_t of = spec(sizes);
+    const uint32_t made = builder_.add_constant({.key = key, .spec = of, .data = std::move(bytes)});
+    return graph_.add_input({.kind = ETB_GRAPH_INPUT_PARAMETER,
+                             .value = graph::tensor(key, of),
+                             .target = key,
+                             .constant = made});
+  }
+  uint32_t node(const std::string& op, std::vector<ArgumentDraft> args, const std::vector<int64_t>& sizes,
+                const std::vector<std::vector<int64_t>>& more = {}) {
+    std::vector<graph::ValueDraft> outputs = {graph::tensor("v" + std::to_string(++count_), spec(sizes))};
+    for (const auto& each : more)
+      outputs.push_back(graph::tensor("v" + std::to_string(++count_), spec(each)));
+    return graph_.add_node(
+        {.op = op, .args = std::move(args), .outputs = outputs, .debug_handle = ++handle_});
+  }
+  void output(uint32_t value) { graph_.add_output(value); }
+  Builder& builder() { return builder_; }
+  ImageBytes image() const {
+    auto made = builder_.finish();
+    EXPECT_TRUE(made) << made.error().message;
+    return made ? *std::move(made) : ImageBytes();
+  }
+
+ private:
+  Builder builder_{"forward"};
+  GraphBuilder& graph_ = builder_.add_graph("forward");
+  uint32_t count_ = 0, handle_ = 0;
+};
+
+ArgumentDraft arg(uint32_t value, const char* name) { return graph::value_arg(value, name); }
+
+// What a compilation made.
+struct Compiled {
+  std::vector<std::byte> payload;
+  std::map<std::string, std::vector<std::byte>> blobs;
+  std::map<std::string, std::string> constant_keys;  // blobs that are constants of the image
+  etb_blob_writer writer{};
+};
+
+class XnnpackCompile : public testing::Test {
+ protected:
+  void SetUp() override {
+    table_ = etb_plugin_query_xnnpack(&kBareHost, ETB_ABI_MAKE(1, 0), ETB_ABI_VERSION);
+    ASSERT_EQ(table_->init(&kBareHost, nullptr, 0, &plugin_, &error_), ETB_OK) << error_.text;
+  }
+  void TearDown() override { EXPECT_EQ(table_->deinit(plugin_, &error_), ETB_OK) << error_.text; }
+
+  // By node: "" for a claim, else reason and text.
+  std::map<uint32_t, std::string> claims(const ImageBytes& image) {
+    std::map<uint32_t, std::string> answers;
+    const etb_graph_image raw = image.to_c();
+    etb_partition_args args{};
+    args.struct_size = ETB_INIT_SIZE(etb_partition_args);
+    args.graph = &raw;
+    args.backend_id = "XnnpackBackend";
+    const etb_partition_sink sink = {ETB_INIT_SIZE(etb_partition_sink), 0, &answers,
+                                     [](void* ctx, const etb_claim* claim) -> etb_status {
+                                       auto& out = *static_cast<std::map<uint32_t, std::string>*>(ctx);
+                                       for (uint32_t i = 0; i < claim->node_count; ++i)
+                                         out[claim->node_ids[i]] = "";
+                                       return ETB_OK;
+                                     },
+                                     [](void* ctx, const etb_reject* reject) -> etb_status {
+                                       auto& out = *static_cast<std::map<uint32_t, std::string>*>(ctx);
+                                       for (uint32_t i = 0; i < reject->node_count; ++i)
+                                         out[reject->node_ids[i]] =
+                                             std::string(reject->reason) + ": " + reject->text;
+                                       return ETB_OK;
+                                     }};
+    EXPECT_EQ(table_->aot->partition(plugin_, &args, &sink, &error_), ETB_OK) << error_.text;
+    return answers;
+  }
+  void expect_all_claimed(const Model& model) {
+    for (const auto& [node, answer] : claims(model.image())) EXPECT_EQ(answer, "") << "node " << node;
+  }
+
+  etb_status compile(const ImageBytes& image, Compiled& out) {
+    const etb_graph_image raw = image.to_c();
+    const etb_artifact_sink sink = {
+        ETB_INIT_SIZE(etb_artifact_sink),
+        0,
+        &out,
+        [](void* ctx, uint32_t, const etb_blob_writer** writer) -> etb_status {
+          auto& made = *static_cast<Compiled*>(ctx);
+          made.writer = {ETB_INIT_SIZE(etb_blob_writer), 0, ctx,
+                         [](void* self, uint64_t offset, const void* data, uint64_t nbytes) -> etb_status {
+                           auto& payload = static_cast<Compiled*>(self)->payload;
+                           payload.resize(std::max<size_t>(payload.size(), offset + nbytes));
+                           std::memcpy(payload.data() + offset, data, nbytes);
+                           return ETB_OK;
+                         }};
+          *writer = &made.writer;
+          return ETB_OK;
+        },
+        [](void* ctx, const etb_named_blob* blob) -> etb_status {
+          auto& made = *static_cast<Compiled*>(ctx);
+          if (blob->constant_key != nullptr) made.constant_keys[blob->key] = blob->constant_key;
+          const auto* first = static_cast<const std::byte*>(blob->value.data);
+          made.blobs[blob->key].assign(first, first + blob->value.nbytes);
+          return ETB_OK;
+        },
+        [](void*, const etb_artifact*) -> etb_status { return ETB_OK; }};
+    etb_compile_args args{};
+    args.struct_size = ETB_INIT_SIZE(etb_compile_args);
+    args.backend_id = "XnnpackBackend";
+    args.graphs = &raw;
+    args.graph_count = 1;
+    args.sink = &sink;
+    const etb_status status = table_->aot->compile(plugin_, &args, &error_);
+    if (status == ETB_OK) resolve(image, out);
+    return status;
+  }
+
+  // Blobs that are constants of the image get their bytes.
+  static void resolve(const ImageBytes& image, Compiled& out) {
+    const auto view = graph::View::open(image.to_c());
+    for (const auto& [key, constant_key] : out.constant_keys) {
+      for (uint32_t i = 0; i < view->c().constants.count; ++i) {
+        const etb_graph_constant constant = view->constant(i);
+        if (constant_key != constant.key) continue;
+        const auto* first = static_cast<const std::byte*>(constant.data);
+        out.blobs[key].assign(first, first + constant.nbytes);
+      }
+    }
+  }
+
+  std::vector<XnnOperator> operators(const Model& model) {
+    Compiled made;
+    EXPECT_EQ(compile(model.image(), made), ETB_OK) << error_.text;
+    std::vector<XnnOperator> found;
+    const auto payload = format::read_xnnpack_payload(made.payload);
+    if (!payload) return found;
+    for (const format::XnnNode& node : payload->nodes) found.push_back(node.op);
+    return found;
+  }
+
+  static etb_tensor to_c(Tensor& tensor) {
+    etb_tensor raw{};
+    raw.struct_size = ETB_INIT_SIZE(etb_tensor);
+    raw.dtype = ETB_DTYPE_FLOAT32;
+    raw.rank = static_cast<uint32_t>(tensor.sizes.size());
+    raw.sizes = tensor.sizes.data();
+    raw.data = tensor.data.data();
+    raw.capacity_bytes = tensor.numel() * sizeof(float);
+    if (!tensor.dim_order.empty()) raw.dim_order = tensor.dim_order.data();
+    tensor.data.reserve(tensor.numel() + 32);
+    raw.data = tensor.data.data();
+    return raw;
+  }
+
+  // Compiles and runs; `output` comes with its sizes.
+  void run(const Model& model, std::vector<Tensor> inputs, Tensor& output) {
+    expect_all_claimed(model);
+    Compiled made;
+    ASSERT_EQ(compile(model.image(), made), ETB_OK) << error_.text;
+    etb_payload_view view{};
+    view.struct_size = ETB_INIT_SIZE(etb_payload_view);
+    view.data = made.payload.data();
+    view.nbytes = made.payload.size();
+    view.alignment = 16;
+    view.fd = -1;
+    const etb_named_data named = {
+        ETB_INIT_SIZE(etb_named_data), 0, &made,
+        [](void* ctx, const char* key, etb_payload_view* out, etb_error*) -> etb_status {
+          auto& blobs = static_cast<Compiled*>(ctx)->blobs;
+          const auto found = blobs.find(key);
+          if (found == blobs.end()) return ETB_NOT_FOUND;
+          out->data = found->second.data();
+          out->nbytes = found->second.size();
+          out->alignment = 16;
+          out->fd = -1;
+          return ETB_OK;
+        }};
+    etb_delegate_args args{};
+    args.struct_size = ETB_INIT_SIZE(etb_delegate_args);
+    args.backend_id = "XnnpackBackend";
+    args.method_name = "forward";
+    args.payload = &view;
+    args.named_data = &named;
+    etb_delegate* delegate = nullptr;
+    etb_context* context = nullptr;
+    ASSERT_EQ(table_->delegate->create(plugin_, &args, &delegate, &error_), ETB_OK) << error_.text;
+    ASSERT_EQ(table_->delegate->context_create(delegate, nullptr, 0, &context, &error_), ETB_OK)
+        << error_.text;
+    std::vector<etb_tensor> raw_inputs;
+    for (Tensor& tensor : inputs) raw_inputs.push_back(to_c(tensor));
+    output.data.assign(output.data.size(), NAN);
+    etb_tensor raw_output = to_c(output);
+    raw_output.role = ETB_ROLE_OUTPUT;
+    etb_exec_args call{};
+    call.struct_size = ETB_INIT_SIZE(etb_exec_args);
+    call.inputs = raw_inputs.data();
+    call.input_count = static_cast<uint32_t>(raw_inputs.size());
+    call.outputs = &raw_output;
+    call.output_count = 1;
+    EXPECT_EQ(table_->delegate->execute(context, &call, &error_), ETB_OK) << error_.text;
+    EXPECT_EQ(table_->delegate->context_destroy(context, &error_), ETB_OK);
+    EXPECT_EQ(table_->delegate->destroy(delegate, &error_), ETB_OK);
+  }
+
+  std::vector<float> random(size_t count) {
+    std::uniform_real_distribution<float> uniform(-1, 1);
+    std::vector<float> out(count);
+    for (float& value : out) value = uniform(generator_);
+    return out;
+  }
+  Tensor random_tensor(const std::vector<int64_t>& sizes) {
+    size_t count = 1;
+    for (const int64_t size : sizes) count *= static_cast<size_t>(size);
+    return {sizes, random(count)};
+  }
+
+  const etb_plugin_table* table_ = nullptr;
+  etb_plugin* plugin_ = nullptr;
+  etb_error error_ = ETB_ERROR_INIT;
+  std::mt19937 generator_{kSeed};
+};
+
+// Sums of a few hundred products of numbers below 1.
+void expect_near(const Tensor& found, const Tensor& expected, float tolerance = 1e-4f) {
+  ASSERT_EQ(found.sizes, expected.sizes);
+  for (size_t i = 0; i < expected.numel(); ++i)
+    ASSERT_NEAR(found.data[i], expected.data[i], tolerance) << "element " << i << ", seed " << kSeed;
+}
+
+// A 3x3 convolution with padding 1 over 4 channels, [1, 4, 6, 5] to [1, 8, 6, 5].
+struct ConvolutionCase {
+  Tensor weight{{8, 4, 3, 3}, {}};
+  uint32_t add_to(Model& model, uint32_t x, uint32_t w, std::vector<int64_t> sizes = {1, 8, 6, 5}) const {
+    return model.node("aten.convolution.default",
+                      {arg(x, "input"), arg(w, "weight"), graph::none_arg("bias"),
+                       graph::ints_arg({1, 1}, "stride"), graph::ints_arg({1, 1}, "padding"),
+                       graph::ints_arg({1, 1}, "dilation"), graph::bool_arg(false, "transposed"),
+                       graph::ints_arg({0, 0}, "output_padding"), graph::int_arg(1, "groups")},
+                      sizes);
+  }
+  static Tensor compute(Tensor& x, Tensor& w) {
+    Tensor y{{1, w.sizes[0], 6, 5}, std::vector<float>(static_cast<size_t>(w.sizes[0]) * 30)};
+    for (int64_t o = 0; o < w.sizes[0]; ++o)
+      for (int64_t h = 0; h < 6; ++h)
+        for (int64_t v = 0; v < 5; ++v) {
+          float sum = 0;
+          for (int64_t c = 0; c < w.sizes[1]; ++c)
+            for (int64_t i = 0; i < 3; ++i)
+              for (int64_t j = 0; j < 3; ++j) {
+                const int64_t a = h + i - 1, b = v + j - 1;
+                if (a >= 0 && a < 6 && b >= 0 && b < 5) sum += x.at({0, c, a, b}) * w.at({o, c, i, j});
+              }
+          y.at({0, o, h, v}) = sum;
+        }
+    return y;
+  }
+};
+
+TEST_F(XnnpackCompile, BatchNormAndReluVanishIntoTheConvolution) {
+  ConvolutionCase c;
+  c.weight = random_tensor({8, 4, 3, 3});
+  const std::vector<float> mean = random(8), weight = random(8), bias = random(8);
+  std::vector<float> variance = random(8);
+  for (float& v : variance) v = v * v + 0.1f;
+  Model model;
+  const uint32_t x = model.input({1, 4, 6, 5});
+  const uint32_t w = model.constant(c.weight.sizes, c.weight.data);
+  const uint32_t g = model.constant({8}, weight), b = model.constant({8}, bias),
+                 m = model.constant({8}, mean), v = model.constant({8}, variance);
+  const uint32_t y = c.add_to(model, x, w);
+  const uint32_t n =
+      model.node("aten._native_batch_norm_legit_no_training.default",
+                 {arg(y, "input"), arg(g, "weight"), arg(b, "bias"), arg(m, "running_mean"),
+                  arg(v, "running_var"), graph::float_arg(0.1, "momentum"), graph::float_arg(1e-5, "eps")},
+                 {1, 8, 6, 5}, {{0}, {0}});
+  model.output(model.node("aten.relu.default", {arg(n, "self")}, {1, 8, 6, 5}));
+  EXPECT_THAT(operators(model), ElementsAre(XnnOperator::kStaticTranspose, XnnOperator::kConv2d,
+                                            XnnOperator::kStaticTranspose));
+
+  Tensor input = random_tensor({1, 4, 6, 5});
+  Tensor expected = ConvolutionCase::compute(input, c.weight);
+  for (size_t i = 0; i < expected.numel(); ++i) {
+    const size_t o = i / 30;
+    const float normal = (expected.data[i] - mean[o]) / std::sqrt(variance[o] + 1e-5f) * weight[o] + bias[o];
+    expected.data[i] = std::max(0.0f, normal);
+  }
+  Tensor found = expected;
+  run(model, {input}, found);
+  expect_near(found, expected);
+}
+
+TEST_F(XnnpackCompile, AResidualBlockIsTransposedOnceAtEachBorder) {
+  ConvolutionCase c;
+  Tensor first = random_tensor({4, 4, 3, 3}), second = random_tensor({4, 4, 3, 3});
+  Model model;
+  const uint32_t x = model.input({1, 4, 6, 5});
+  const uint32_t a = model.constant(first.sizes, first.data), b = model.constant(second.sizes, second.data);
+  const uint32_t y =
+      model.node("aten.relu.default", {arg(c.add_to(model, x, a, {1, 4, 6, 5}), "self")}, {1, 4, 6, 5});
+  const uint32_t z = c.add_to(model, y, b, {1, 4, 6, 5});
+  model.output(model.node("aten.add.Tensor", {arg(z, "self"), arg(x, "other")}, {1, 4, 6, 5}));
+  EXPECT_THAT(operators(model),
+              ElementsAre(XnnOperator::kStaticTranspose, XnnOperator::kConv2d, XnnOperator::kConv2d,
+                          XnnOperator::kAdd, XnnOperator::kStaticTranspose));
+  Tensor input = random_tensor({1, 4, 6, 5});
+  Tensor hidden = ConvolutionCase::compute(input, first);
+  for (float& value : hidden.data) value = std::max(0.0f, value);
+  Tensor expected = ConvolutionCase::compute(hidden, second);
+  for (size_t i = 0; i < expected.numel(); ++i) expected.data[i] += input.data[i];
+  Tensor found = expected;
+  run(model, {input}, found);
+  expect_near(found, expected);
+}
+
+TEST_F(XnnpackCompile, AReluThatIsNotTheOnlyReaderStaysANode) {
+  ConvolutionCase c;
+  Model model;
+  const uint32_t x = model.input({1, 4, 6, 5});
+  const uint32_t w = model.constant({4, 4, 3, 3}, random(144));
+  const uint32_t y = c.add_to(model, x, w, {1, 4, 6, 5});
+  const uint32_t same = model.node("aten.view_copy.default",
+                                   {arg(y, "self"), graph::ints_arg({1, 4, 6, 5}, "size")}, {1, 4, 6, 5});
+  const uint32_t z = model.node("aten.relu.default", {arg(same, "self")}, {1, 4, 6, 5});
+  model.output(model.node("aten.mul.Tensor", {arg(y, "self"), arg(z, "other")}, {1, 4, 6, 5}));
+  EXPECT_THAT(operators(model),
+              ElementsAre(XnnOperator::kStaticTranspose, XnnOperator::kConv2d, XnnOperator::kClamp,
+                          XnnOperator::kMultiply, XnnOperator::kStaticTranspose));
+}
+
+TEST_F(XnnpackCompile, ALinearLayerTakesItsWeightAsItLies) {
+  Tensor weight = random_tensor({7, 5});
+  const std::vector<float> bias = random(7);
+  for (const bool is_decomposed : {false, true}) {
+    Model model;
+    const uint32_t x = is_decomposed ? model.input({6, 5}) : model.input({2, 3, 5});
+    const uint32_t w = model.constant({7, 5}, weight.data), b = model.constant({7}, bias);
+    if (is_decomposed) {
+      const uint32_t t =
+          model.node("aten.permute_copy.default", {arg(w, "self"), graph::ints_arg({1, 0}, "dims")}, {5, 7});
+      model.output(
+          model.node("aten.addmm.default", {arg(b, "self"), arg(x, "mat1"), arg(t, "mat2")}, {6, 7}));
+    } else {
+      model.output(
+          model.node("aten.linear.default", {arg(x, "input"), arg(w, "weight"), arg(b, "bias")}, {2, 3, 7}));
+    }
+    EXPECT_THAT(operators(model), ElementsAre(XnnOperator::kFullyConnected));
+    Compiled made;
+    ASSERT_EQ(compile(model.image(), made), ETB_OK);
+    EXPECT_EQ(made.constant_keys.size(), 2u) << "constants are copied";
+    Tensor input = random_tensor(is_decomposed ? std::vector<int64_t>{6, 5} : std::vector<int64_t>{2, 3, 5});
+    Tensor expected{is_decomposed ? std::vector<int64_t>{6, 7} : std::vector<int64_t>{2, 3, 7},
+                    std::vector<float>(42)};
+    for (size_t i = 0; i < 6; ++i)
+      for (size_t o = 0; o < 7; ++o) {
+        float sum = bias[o];
+        for (size_t k = 0; k < 5; ++k) sum += input.data[i * 5 + k] * weight.data[o * 5 + k];
+        expected.data[i * 7 + o] = sum;
+      }
+    Tensor found = expected;
+    run(model, {input}, found);
+    expect_near(found, expected);
+  }
+}
+
+TEST_F(XnnpackCompile, AttentionIsTakenWholeAndHidesTheFuture) {
+  constexpr int64_t kHeads = 2, kLength = 5, kDepth = 4;
+  Model model;
+  const std::vector<int64_t> sizes = {1, kHeads, kLength, kDepth};
+  const uint32_t q = model.input(sizes), k = model.input(sizes), v = model.input(sizes);
+  model.output(model.node("aten.scaled_dot_product_attention.default",
+                          {arg(q, "query"), arg(k, "key"), arg(v, "value"), graph::none_arg("attn_mask"),
+                           graph::float_arg(0, "dropout_p"), graph::bool_arg(true, "is_causal")},
+                          sizes));
+  Tensor query = random_tensor(sizes), key = random_tensor(sizes), value = random_tensor(sizes),
+         expected = query;
+  for (int64_t h = 0; h < kHeads; ++h)
+    for (int64_t t = 0; t < kLength; ++t) {
+      std::vector<double> weights;
+      double total = 0;
+      for (int64_t u = 0; u <= t; ++u) {
+        double score = 0;
+        for (int64_t d = 0; d < kDepth; ++d) score += double{query.at({0, h, t, d})} * key.at({0, h, u, d});
+        weights.push_back(std::exp(score / 2));
+        total += weights.back();
+      }
+      for (int64_t d = 0; d < kDepth; ++d) {
+        double sum = 0;
+        for (int64_t u = 0; u <= t; ++u)
+          sum += weights[static_cast<size_t>(u)] / total * value.at({0, h, u, d});
+        expected.at({0, h, t, d}) = static_cast<float>(sum);
+      }
+    }
+  Tensor found = expected;
+  run(model, {query, key, value}, found);
+  expect_near(found, expected);
+}
+
+TEST_F(XnnpackCompile, LayerNormAndTanhGeluAreMadeOfWhatThereIs) {
+  Model model;
+  const uint32_t x = model.input({3, 4, 10});
+  const std::vector<float> weight = random(10), bias = random(10);
+  const uint32_t w = model.constant({10}, weight), b = model.constant({10}, bias);
+  const uint32_t n = model.node("aten.native_layer_norm.default",
+                                {arg(x, "input"), graph::ints_arg({10}, "normalized_shape"), arg(w, "weight"),
+                                 arg(b, "bias"), graph::float_arg(1e-5, "eps")},
+                                {3, 4, 10}, {{3, 4, 1}, {3, 4, 1}});
+  model.output(model.node("aten.gelu.default", {arg(n, "self"), graph::string_arg("tanh", "approximate")},
+                          {3, 4, 10}));
+  Tensor input = random_tensor({3, 4, 10}), expected = input;
+  for (size_t row = 0; row < 12; ++row) {
+    double mean = 0, variance = 0;
+    for (size_t i = 0; i < 10; ++i) mean += input.data[row * 10 + i] / 10.0;
+    for (size_t i = 0; i < 10; ++i) variance += std::pow(input.data[row * 10 + i] - mean, 2) / 10;
+    for (size_t i = 0; i < 10; ++i) {
+      const double y = (input.data[row * 10 + i] - mean) / std::sqrt(variance + 1e-5) * weight[i] + bias[i];
+      expected.data[row * 10 + i] =
+          static_cast<float>(0.5 * y * (1 + std::tanh(std::sqrt(2 / M_PI) * (y + 0.044715 * y * y * y))));
+    }
+  }
+  Tensor found = expected;
+  run(model, {input}, found);
+  expect_near(found, expected);
+}
+
+TEST_F(XnnpackCompile, ATransposedKeyNeedsNoTranspose) {
+  Model model;
+  const uint32_t a = model.input({2, 3, 4}), b = model.input({2, 5, 4});
+  const uint32_t t = model.node("aten.permute_copy.default",
+                                {arg(b, "self"), graph::ints_arg({0, 2, 1}, "dims")}, {2, 4, 5});
+  model.output(model.node("aten.bmm.default", {arg(a, "self"), arg(t, "mat2")}, {2, 3, 5}));
+  EXPECT_THAT(operators(model), ElementsAre(XnnOperator::kBatchMatrixMultiply));
+}
+
+TEST_F(XnnpackCompile, OneWeightOfTwoLayersIsStoredOnce) {
+  Model model;
+  const uint32_t x = model.input({3, 5});
+  const std::vector<float> data = random(25);
+  const uint32_t w = model.constant({5, 5}, data), same = model.constant({5, 5}, data);
+  const uint32_t y = model.node("aten.linear.default", {arg(x, "input"), arg(w, "weight")}, {3, 5});
+  const uint32_t z = model.node("aten.linear.default", {arg(y, "input"), arg(w, "weight")}, {3, 5});
+  model.output(model.node("aten.linear.default", {arg(z, "input"), arg(same, "weight")}, {3, 5}));
+  Compiled made;
+  ASSERT_EQ(compile(model.image(), made), ETB_OK) << error_.text;
+  EXPECT_EQ(made.blobs.size(), 1u);
+}
+
+// proves: ABI-AOT-02
+TEST_F(XnnpackCompile, TheSameRegionGivesTheSameBytes) {
+  ConvolutionCase c;
+  Model model;
+  const uint32_t x = model.input({1, 4, 6, 5});
+  const uint32_t w = model.constant({8, 4, 3, 3}, random(288));
+  model.output(c.add_to(model, x, w));
+  Compiled first, second;
+  ASSERT_EQ(compile(model.image(), first), ETB_OK);
+  ASSERT_EQ(compile(model.image(), second), ETB_OK);
+  EXPECT_EQ(first.payload, second.payload);
+  EXPECT_EQ(first.blobs, second.blobs);
+}
+
+TEST_F(XnnpackCompile, ChannelsLastTensorsCrossTheBorderAsTheyLie) {
+  ConvolutionCase c;
+  Tensor weight = random_tensor({4, 4, 3, 3});
+  Model model;
+  const uint32_t x = model.input({1, 4, 6, 5}, {0, 2, 3, 1});
+  const uint32_t w = model.constant(weight.sizes, weight.data);
+  const uint32_t y = c.add_to(model, x, w, {1, 4, 6, 5});
+  model.output(y);
+  EXPECT_THAT(operators(model), ElementsAre(XnnOperator::kConv2d, XnnOperator::kStaticTranspose));
+  Tensor input = random_tensor({1, 4, 6, 5});
+  Tensor expected = ConvolutionCase::compute(input, weight);
+  Tensor moved = input;
+  moved.dim_order = {0, 2, 3, 1};
+  for (size_t i = 0; i < 120; ++i) moved.data[i % 30 * 4 + i / 30] = input.data[i];
+  Tensor found = expected;
+  run(model, {moved}, found);
+  expect_near(found, expected);
+}
+
+TEST_F(XnnpackCompile, EveryRefusalHasItsReason) {
+  Model model;
+  const uint32_t x = model.input({4, 6}), mask = model.input({4, 6});
+  const uint32_t w = model.input({6, 6});
+  model.output(model.node("aten.erf.default", {arg(x, "self")}, {4, 6}));
+  model.output(model.node("aten.slice_copy.Tensor",
+                          {arg(x, "self"), graph::int_arg(1, "dim"), graph::int_arg(0, "start"),
+                           graph::int_arg(6, "end"), graph::int_arg(2, "step")},
+                          {4, 3}));
+  model.output(
+      model.node("aten.pow.Tensor_Scalar", {arg(x, "self"), graph::float_arg(2.5, "exponent")}, {4, 6}));
+  model.output(model.node("aten.addmm.default", {arg(mask, "self"), arg(x, "mat1"), arg(w, "mat2")}, {4, 6}));
+  const auto answers = claims(model.image());
+  EXPECT_THAT(answers.at(0), HasSubstr("op: aten.erf.default"));
+  EXPECT_THAT(answers.at(1), HasSubstr("attribute: step: 2"));
+  EXPECT_THAT(answers.at(2), HasSubstr("attribute: exponent"));
+  EXPECT_THAT(answers.at(3), HasSubstr(".constant: self"));
+  Compiled made;
+  EXPECT_EQ(compile(model.image(), made), ETB_NOT_SUPPORTED);
+  EXPECT_THAT(error_.text, HasSubstr("node 0"));
+}
+
+TEST_F(XnnpackCompile, DynamicSizesRunAtEverySize) {
+  Model model;
+  Builder& builder = model.builder();
+  const uint32_t s = builder.add_symbol_expr(builder.add_symbol({.name = "s0", .min = 1, .max = 8}));
+  const uint32_t in = builder.add_spec({ETB_DTYPE_FLOAT32, {8, 5}, {}, {{0, 1, s}}});
+  const uint32_t out = builder.add_spec({ETB_DTYPE_FLOAT32, {8, 7}, {}, {{0, 1, s}}});
+  GraphBuilder& graph = builder.graph(0);
+  const uint32_t x = graph.add_input({.value = graph::tensor("x", in)});
+  const Tensor weight = random_tensor({7, 5});
+  const uint32_t w = model.constant({7, 5}, weight.data);
+  graph.add_output(graph.add_node({.op = "aten.linear.default",
+                                   .args = {arg(x, "input"), arg(w, "weight")},
+                                   .outputs = {graph::tensor("y", out)}}));
+  for (const int64_t rows : {3, 8, 1}) {
+    Tensor input = random_tensor({rows, 5}),
+           expected{{rows, 7}, std::vector<float>(static_cast<size_t>(rows) * 7)};
+    for (size_t i = 0; i < static_cast<size_t>(rows); ++i)
+      for (size_t o = 0; o < 7; ++o)
+        for (size_t k = 0; k < 5; ++k)
+          expected.data[i * 7 + o] += input.data[i * 5 + k] * weight.data[o * 5 + k];
+    Tensor found = expected;
+    run(model, {input}, found);
+    expect_near(found, expected);
+  }
+}
+
+}  // namespace
+}  // namespace etb
