@@ -53,7 +53,7 @@ int run_cli(int argc, const char* const* argv, std::ostream& out, std::ostream& 
       ->type_name("DIR")
       ->allow_extra_args(false);
   app.add_flag("--secure", session.secure,
-               "Trust only root's files; ignore the environment, user folders and missing digests");
+               "Trust only root's files; no environment, no user folders, no library without a digest");
 #define ETB_COMMAND(name) register_##name(app, session);
 #include "command_list.inc"
 #undef ETB_COMMAND
