@@ -11,12 +11,19 @@ build=$root/build/quickstart
 
 say() { printf "quickstart [%3d s]: %s\n" "$SECONDS" "$*" >&2; }
 
-# What the project is for, as it stands: finds the plugins of the build tree, loads one by name and runs a call through it
-# (docs/examples/load_by_name.cpp).
+# What the project is for, as it stands: finds plugins without running them, loads one by name and runs a call through it
+# (docs/examples/load_by_name.cpp), then compiles a trained model and measures it on images that it never saw
+# (docs/examples/classify_digits.cpp).
 main_job() {
   export ETBACKEND_PATH=$build/plugins.d
+  local digits=$root/docs/examples/digits
+  say "plugins here: etbackend list"
   "$build/bin/etbackend" list
+  say "one call through a plugin: load_by_name my_npu"
   "$build/bin/load_by_name" my_npu
+  say "a trained digit classifier: etbackend compile digits.pt2, then classify_digits"
+  "$build/bin/etbackend" compile "$digits/digits.pt2" -o "$build/digits.pte"
+  "$build/bin/classify_digits" "$build/digits.pte" "$digits/digits.bin"
 }
 
 say "setting up"
@@ -24,5 +31,4 @@ say "setting up"
 say "building (Release, in build/quickstart)"
 cmake -S "$root" -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DETB_BUILD_TESTS=OFF --log-level=NOTICE >/dev/null
 cmake --build "$build"
-say "running: build/quickstart/bin/etbackend list, then load_by_name my_npu, with the plugins of build/quickstart/plugins.d"
 main_job
