@@ -1,0 +1,193 @@
+// Sums of products: matrices and convolutions. Exact probes leave no room for error; statistical values have the bound.
+#include "conformance/cases/generators.hpp"
+#include "conformance/cases/maker.hpp"
+
+namespace etb::conformance {
+namespace {
+
+using graph::value_arg;
+
+Judgement contraction(int64_t length, Values values) {
+  Judgement out;
+  out.rule = Rule::kContraction;
+  out.length = length;
+  out.is_exact_probe = values == Values::kExact || values == Values::kSparse;
+  out.has_input_magnitude = true;
+  return out;
+}
+
+// 13 bits fit into no 16-bit float, and sums of large numbers of them into no float16 or bfloat16 result.
+bool suits(etb_dtype dtype, Values values, int64_t length) {
+  const bool is_half = dtype == ETB_DTYPE_FLOAT16 || dtype == ETB_DTYPE_BFLOAT16;
+  if (is_half && values == Values::kSparse) return false;
+  if (dtype == ETB_DTYPE_BFLOAT16 && values == Values::kExact) return length <= 5;  // 49 * 5 < 2^8
+  if (dtype == ETB_DTYPE_FLOAT16 && values == Values::kExact) return length <= 41;  // 49 * 41 < 2^11
+  if (!is_floating(dtype)) return values == Values::kExact || values == Values::kStatistical;
+  return true;
+}
+
+constexpr Values kSets[] = {Values::kExact, Values::kSparse, Values::kStatistical, Values::kPositive};
+constexpr etb_dtype kDtypes[] = {ETB_DTYPE_FLOAT32, ETB_DTYPE_FLOAT64, ETB_DTYPE_FLOAT16, ETB_DTYPE_BFLOAT16,
+                                 ETB_DTYPE_INT32,   ETB_DTYPE_INT64,   ETB_DTYPE_INT8};
+
+struct MatrixSizes {
+  int64_t m, k, n;
+};
+const MatrixSizes kMatrices[] = {{1, 1, 1},     {1, 7, 1},    {2, 3, 4},    {5, 5, 5},    {8, 8, 8},
+                                 {16, 27, 16},  {3, 31, 17},  {32, 64, 32}, {33, 65, 31}, {7, 129, 5},
+                                 {48, 512, 48}, {4, 4608, 8}, {1, 1031, 3}, {2, 0, 3}};
+
+std::string matrix_name(const char* word, etb_dtype dtype, const MatrixSizes& s, Values values,
+                        const char* more = "") {
+  const bool is_edge = s.m * s.k * s.n == 0;
+  return std::string(is_edge ? "edge." : "op.") + word + "." + short_name(dtype) + "." + std::to_string(s.m) +
+         "x" + std::to_string(s.k) + "__" + std::to_string(s.k) + "x" + std::to_string(s.n) + more + "." +
+         to_text(values);
+}
+
+Domain domain_of(etb_dtype dtype) { return is_floating(dtype) ? Domain{-1, 1} : Domain{-3, 3}; }
+
+void add_matrix_cases(CaseList& out, etb_dtype dtype, const MatrixSizes& s, Values values) {
+  if (!suits(dtype, values, s.k + 1)) return;
+  const Shape a{dtype, {s.m, s.k}, {}}, b{dtype, {s.k, s.n}, {}}, result{dtype, {s.m, s.n}, {}};
+  const Domain domain = domain_of(dtype);
+  const int64_t length = std::max<int64_t>(s.k, 1);
+  out.add(
+      {matrix_name("mm", dtype, s, values), "aten.mm.default", dtype, [=](std::string_view name) {
+         Maker maker(name);
+         const uint32_t x = maker.input(a, values, domain), y = maker.input(b, values, domain);
+         maker.output(maker.node("aten.mm.default", {value_arg(x, "self"), value_arg(y, "mat2")}, result));
+         return maker.finish(contraction(length, values));
+       }});
+  out.add(
+      {matrix_name("bmm", dtype, s, values, ".b3"), "aten.bmm.default", dtype, [=](std::string_view name) {
+         Maker maker(name);
+         const Shape batch_a{dtype, {3, s.m, s.k}, {}}, batch_b{dtype, {3, s.k, s.n}, {}};
+         const uint32_t x = maker.input(batch_a, values, domain), y = maker.input(batch_b, values, domain);
+         maker.output(maker.node("aten.bmm.default", {value_arg(x, "self"), value_arg(y, "mat2")},
+                                 Shape{dtype, {3, s.m, s.n}, {}}));
+         return maker.finish(contraction(length, values));
+       }});
+  for (const bool is_full : {true, false})
+    out.add({matrix_name("addmm", dtype, s, values, is_full ? ".full" : ".row"), "aten.addmm.default", dtype,
+             [=](std::string_view name) {
+               Maker maker(name);
+               const Shape bias{dtype, is_full ? result.sizes : std::vector<int64_t>{s.n}, {}};
+               // The bias of sparse probes is sparse too: operand 1.
+               const uint32_t x = maker.input(a, values, domain), y = maker.input(b, values, domain),
+                              z = maker.input(bias, values, domain);
+               maker.output(maker.node("aten.addmm.default",
+                                       {value_arg(z, "self"), value_arg(x, "mat1"), value_arg(y, "mat2")},
+                                       result));
+               return maker.finish(contraction(length + 1, values));
+             }});
+  for (const bool is_constant : {true, false})
+    out.add({matrix_name("linear", dtype, s, values, is_constant ? ".constant" : ".bias"),
+             "aten.linear.default", dtype, [=](std::string_view name) {
+               Maker maker(name);
+               const Shape weight{dtype, {s.n, s.k}, {}}, bias{dtype, {s.n}, {}};
+               const uint32_t x = maker.input(a, values, domain);
+               const uint32_t w = is_constant
+                                      ? maker.constant(make_values(weight, values, domain, 1, maker.random()))
+                                      : maker.input(weight, values, domain);
+               std::vector<graph::ArgumentDraft> args = {value_arg(x, "input"), value_arg(w, "weight")};
+               if (!is_constant) args.push_back(value_arg(maker.input(bias, values, domain), "bias"));
+               maker.output(maker.node("aten.linear.default", args, result));
+               return maker.finish(contraction(length + 1, values));
+             }});
+}
+
+struct Convolution {
+  const char* word;
+  std::vector<int64_t> input;   // N C spatial...
+  std::vector<int64_t> weight;  // O C/groups kernel...
+  int64_t stride = 1, padding = 0, dilation = 1, groups = 1;
+  bool has_bias = true;
+  bool is_transposed = false;
+};
+
+const Convolution kConvolutions[] = {
+    {"k1", {1, 3, 4, 5}, {2, 3, 1, 1}},
+    {"k3", {1, 2, 6, 7}, {4, 2, 3, 3}},
+    {"k3_pad", {2, 3, 5, 6}, {4, 3, 3, 3}, 1, 1},
+    {"k3_pad_stride2", {1, 3, 7, 8}, {5, 3, 3, 3}, 2, 1},
+    {"k3_stride2_nobias", {1, 3, 9, 9}, {2, 3, 3, 3}, 2, 0, 1, 1, false},
+    {"k3_dilated", {1, 2, 9, 9}, {3, 2, 3, 3}, 1, 2, 2},
+    {"k5_pad2", {1, 2, 6, 6}, {3, 2, 5, 5}, 1, 2},
+    {"groups2", {1, 4, 5, 5}, {6, 2, 3, 3}, 1, 1, 1, 2},
+    {"depthwise", {1, 6, 6, 6}, {6, 1, 3, 3}, 1, 1, 1, 6},
+    {"depthwise_multiplier2", {2, 3, 5, 5}, {6, 1, 3, 3}, 1, 1, 1, 3},
+    {"depthwise_stride2", {1, 4, 8, 8}, {4, 1, 3, 3}, 2, 1, 1, 4},
+    {"wide", {1, 64, 3, 3}, {8, 64, 3, 3}, 1, 1},
+    {"d1_k3", {2, 3, 9}, {4, 3, 3}, 1, 1},
+    {"d1_k1_groups3", {1, 3, 8}, {6, 1, 1}, 1, 0, 1, 3},
+    {"transposed_k2_stride2", {1, 3, 4, 4}, {3, 2, 2, 2}, 2, 0, 1, 1, true, true},
+    {"transposed_k3_pad", {1, 2, 5, 4}, {2, 3, 3, 3}, 1, 1, 1, 1, true, true},
+};
+
+std::vector<int64_t> result_sizes(const Convolution& c) {
+  std::vector<int64_t> out = {c.input[0], c.is_transposed ? c.weight[1] * c.groups : c.weight[0]};
+  for (size_t i = 2; i < c.input.size(); ++i) {
+    const int64_t reach = c.dilation * (c.weight[i] - 1);
+    out.push_back(c.is_transposed ? (c.input[i] - 1) * c.stride - 2 * c.padding + reach + 1
+                                  : (c.input[i] + 2 * c.padding - reach - 1) / c.stride + 1);
+  }
+  return out;
+}
+
+int64_t length_of(const Convolution& c) {
+  int64_t length = c.is_transposed ? c.weight[0] / c.groups : c.weight[1];
+  for (size_t i = 2; i < c.weight.size(); ++i) length *= c.weight[i];
+  return length;
+}
+
+void add_convolution(CaseList& out, const Convolution& c, etb_dtype dtype, Values values, bool is_last,
+                     bool is_constant) {
+  const int64_t length = length_of(c);
+  if (!suits(dtype, values, length + 1)) return;
+  const std::vector<uint8_t> order = is_last ? channels_last(c.input.size()) : std::vector<uint8_t>{};
+  const Shape input{dtype, c.input, order}, weight{dtype, c.weight, {}},
+      result{dtype, result_sizes(c), order};
+  const std::string name = std::string("op.convolution.") + short_name(dtype) + "." + shape_text(input) +
+                           "." + c.word + (is_constant ? ".constant" : "") + "." + to_text(values);
+  out.add({name, "aten.convolution.default", dtype, [=, &c](std::string_view full_name) {
+             Maker maker(full_name);
+             const Domain domain = domain_of(dtype);
+             const uint32_t x = maker.input(input, values, domain);
+             const auto parameter = [&](const Shape& shape) {
+               return is_constant ? maker.constant(make_values(shape, values, domain, 1, maker.random()))
+                                  : maker.input(shape, values, domain);
+             };
+             const uint32_t w = parameter(weight);
+             const std::vector<int64_t> stride(c.input.size() - 2, c.stride),
+                 padding(c.input.size() - 2, c.padding), dilation(c.input.size() - 2, c.dilation),
+                 none(c.input.size() - 2, 0);
+             const Shape bias{dtype, {result.sizes[1]}, {}};
+             maker.output(maker.node(
+                 "aten.convolution.default",
+                 {value_arg(x, "input"), value_arg(w, "weight"),
+                  c.has_bias ? value_arg(parameter(bias), "bias") : graph::none_arg("bias"),
+                  graph::ints_arg(stride, "stride"), graph::ints_arg(padding, "padding"),
+                  graph::ints_arg(dilation, "dilation"), graph::bool_arg(c.is_transposed, "transposed"),
+                  graph::ints_arg(none, "output_padding"), graph::int_arg(c.groups, "groups")},
+                 result));
+             return maker.finish(contraction(length + 1, values));
+           }});
+}
+
+}  // namespace
+
+void add_contractions(CaseList& out) {
+  for (const etb_dtype dtype : kDtypes)
+    for (const Values values : kSets) {
+      for (const MatrixSizes& sizes : kMatrices) add_matrix_cases(out, dtype, sizes, values);
+      if (dtype == ETB_DTYPE_INT8 || dtype == ETB_DTYPE_INT32) continue;
+      for (const Convolution& c : kConvolutions) {
+        for (const bool is_constant : {false, true})
+          add_convolution(out, c, dtype, values, false, is_constant);
+        if (c.input.size() == 4) add_convolution(out, c, dtype, values, true, true);
+      }
+    }
+}
+
+}  // namespace etb::conformance

@@ -1,0 +1,18 @@
+// The generators, one a family of ops. Each adds all its cases.
+#pragma once
+
+#include "conformance/cases/case.hpp"
+
+namespace etb::conformance {
+
+void add_elementwise(CaseList& out);
+void add_reductions(CaseList& out);
+void add_contractions(CaseList& out);
+void add_movement(CaseList& out);
+void add_normalisations(CaseList& out);
+void add_pools(CaseList& out);
+void add_quantized(CaseList& out);
+void add_dynamic(CaseList& out);
+void add_models(CaseList& out);
+
+}  // namespace etb::conformance

@@ -1,0 +1,93 @@
+#include "conformance/cases/maker.hpp"
+
+#include <cctype>
+
+namespace etb::conformance {
+
+uint32_t Maker::spec(const Shape& shape) {
+  graph::SpecDraft draft;
+  draft.dtype = shape.dtype;
+  draft.sizes = shape.sizes;
+  draft.dim_order = shape.dim_order;
+  return builder_.add_spec(draft);
+}
+
+uint32_t Maker::input(TensorData data) {
+  graph::InputDraft draft;
+  draft.value = graph::tensor("x" + std::to_string(input_count_++), spec(data.shape));
+  inputs_.push_back(std::move(data));
+  ++value_count_;
+  return graph_->add_input(draft);
+}
+
+uint32_t Maker::input(const Shape& shape, Values values, const Domain& domain) {
+  return input(make_values(shape, values, domain, input_count_ + constant_count_, random_));
+}
+
+uint32_t Maker::constant(const TensorData& data) {
+  const std::string key = "w" + std::to_string(constant_count_++);
+  graph::ConstantDraft constant;
+  constant.key = key;
+  constant.spec = spec(data.shape);
+  const auto* bytes = reinterpret_cast<const uint8_t*>(data.bytes.data());
+  constant.data = std::vector<uint8_t>(bytes, bytes + data.bytes.size());
+  graph::InputDraft draft;
+  draft.kind = ETB_GRAPH_INPUT_PARAMETER;
+  draft.value = graph::tensor(key, constant.spec);
+  draft.target = key;
+  draft.constant = builder_.add_constant(constant);
+  return graph_->add_input(draft);
+}
+
+uint32_t Maker::node(const std::string& op, std::vector<graph::ArgumentDraft> args, const Shape& result) {
+  return node(op, std::move(args), std::vector<Shape>{result});
+}
+
+uint32_t Maker::node(const std::string& op, std::vector<graph::ArgumentDraft> args,
+                     const std::vector<Shape>& results, std::vector<int32_t> result_lengths) {
+  graph::NodeDraft draft;
+  draft.op = op;
+  draft.args = std::move(args);
+  draft.result_lengths = std::move(result_lengths);
+  draft.debug_handle = ++node_count_;
+  for (const Shape& result : results)
+    draft.outputs.push_back(graph::tensor("y" + std::to_string(value_count_++), spec(result)));
+  return graph_->add_node(draft);
+}
+
+Result<BuiltCase> Maker::finish(Judgement judgement) {
+  BuiltCase built;
+  ETB_ASSIGN(built.image, builder_.finish());
+  built.runs.push_back(std::move(inputs_));
+  built.judgement = std::move(judgement);
+  return built;
+}
+
+std::vector<uint8_t> channels_last(size_t rank) {
+  std::vector<uint8_t> order = {0};
+  for (size_t i = 2; i < rank; ++i) order.push_back(static_cast<uint8_t>(i));
+  order.push_back(1);
+  return order;
+}
+
+std::string shape_text(const Shape& shape) {
+  std::string text;
+  for (const int64_t size : shape.sizes) text += (text.empty() ? "" : "x") + std::to_string(size);
+  if (text.empty()) text = "scalar";
+  if (shape.dim_order.empty()) return text;
+  if (shape.dim_order == channels_last(shape.sizes.size())) return text + "_cl";
+  text += "_o";
+  for (const uint8_t dim : shape.dim_order) text += std::to_string(dim);
+  return text;
+}
+
+std::string op_word(const std::string& edge_name) {
+  const size_t first = edge_name.find('.'), second = edge_name.rfind('.');
+  std::string word = edge_name.substr(first + 1, second - first - 1);
+  if (const std::string overload = edge_name.substr(second + 1); overload != "default")
+    word += "_" + overload;
+  for (char& c : word) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return "op." + word;
+}
+
+}  // namespace etb::conformance

@@ -1,0 +1,117 @@
+#include "conformance/checks/check.hpp"
+
+#include <algorithm>
+#include <set>
+
+#include "conformance/checks/groups.hpp"
+
+namespace etb::conformance {
+namespace {
+
+// What cases of samples look like: small ones, in an order that meets many ops early.
+const std::vector<const Case*>& sample_cases() {
+  static const std::vector<const Case*> samples = [] {
+    std::vector<const Case*> out;
+    std::set<std::string> seen;
+    for (const Case& item : all_cases()) {
+      const bool is_plain = item.name.find(".stat") != std::string::npos && item.group() == "op";
+      if (is_plain && seen.insert(item.op + short_name(item.dtype)).second) out.push_back(&item);
+    }
+    std::sort(out.begin(), out.end(), [](const Case* a, const Case* b) {
+      const int x = a->dtype == ETB_DTYPE_FLOAT32 ? 0 : 1, y = b->dtype == ETB_DTYPE_FLOAT32 ? 0 : 1;
+      return x != y ? x < y : hash_text(a->name) < hash_text(b->name);
+    });
+    return out;
+  }();
+  return samples;
+}
+
+bool try_claim(Subject& subject, const Case& item, std::vector<ClaimedCase>& out) {
+  Result<BuiltCase> built = item.build(item.name);
+  if (!built || !partition(subject, built->image).is_whole_claim()) return false;
+  Compiled compiled = compile(subject, built->image);
+  if (compiled.status != ETB_OK) return false;
+  out.push_back({&item, std::move(*built), std::move(compiled.payload)});
+  return true;
+}
+
+}  // namespace
+
+std::unique_ptr<Subject> CheckContext::open(const SubjectOptions& options) {
+  progress_.at("open");
+  Result<std::unique_ptr<Subject>> subject = Subject::open(spec_, options);
+  if (subject) return std::move(*subject);
+  fail("opening the plugin: " + subject.error().message);
+  return nullptr;
+}
+
+std::vector<ClaimedCase> CheckContext::claimed(Subject& subject, size_t count) {
+  progress_.at("looking for claimed cases");
+  std::vector<ClaimedCase> out;
+  if (subject.table().aot == nullptr) {
+    skip("the plugin has no ahead-of-time part, so nothing can be compiled for it");
+    return out;
+  }
+  for (const Case* item : sample_cases())
+    if (out.size() == count || (try_claim(subject, *item, out) && out.size() == count)) break;
+  if (out.empty()) skip("the plugin claims none of the sample cases");
+  return out;
+}
+
+std::vector<ClaimedCase> CheckContext::claimed_like(Subject& subject, const char* pattern, size_t count) {
+  progress_.at("looking for claimed cases");
+  std::vector<ClaimedCase> out;
+  if (subject.table().aot != nullptr)
+    for (const Case& item : all_cases())
+      if (matches_pattern(item.name, pattern) && try_claim(subject, item, out) && out.size() == count) break;
+  if (out.empty()) skip(std::string("the plugin claims no case like ") + pattern);
+  return out;
+}
+
+std::unique_ptr<Session> CheckContext::make_session(Subject& subject, const ClaimedCase& item) {
+  progress_.at("create");
+  Result<std::unique_ptr<Session>> session = Session::make(subject, item.built, item.payload);
+  if (session) return std::move(*session);
+  fail(item.item->name + ": create answers: " + session.error().message);
+  return nullptr;
+}
+
+void CheckContext::fail(const std::string& text) { out_.findings.push_back({out_.name, text, ""}); }
+void CheckContext::warn(const std::string& text) {
+  out_.state = State::kWarning;
+  out_.reason = text;
+}
+void CheckContext::skip(const std::string& reason) {
+  out_.state = State::kUnsupported;
+  out_.reason = reason;
+}
+
+std::vector<Check> all_checks() {
+  std::vector<Check> out;
+  for (const auto group :
+       {abi_checks, ver_checks, life_checks, cap_checks, mem_checks, hyg_checks, leak_checks, conc_checks,
+        det_checks, blob_checks, opt_checks, err_checks, unload_checks, prof_checks, perf_checks})
+    for (const Check& check : group()) out.push_back(check);
+  return out;
+}
+
+const Check* find_check(const std::string& id) {
+  static const std::vector<Check> checks = all_checks();
+  for (const Check& check : checks)
+    if (id == check.id) return &check;
+  return nullptr;
+}
+
+Outcome run_check(const Check& check, const SubjectSpec& spec, const PrecisionContract& contract,
+                  Progress& progress) {
+  Outcome out;
+  out.name = check.id;
+  CheckContext context(spec, contract, progress, out);
+  check.run(context);
+  for (Finding& finding : out.findings)
+    if (finding.rule.empty()) finding.rule = check.rule;
+  conclude(out);
+  return out;
+}
+
+}  // namespace etb::conformance

@@ -1,0 +1,67 @@
+// A check: one statement about a plugin that is not about one op. Adding one is one row in its group's file.
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "conformance/runner/case_flow.hpp"
+#include "conformance/runner/session.hpp"
+
+namespace etb::conformance {
+
+// A case that the plugin claims, compiled: what most checks work on.
+struct ClaimedCase {
+  const Case* item = nullptr;
+  BuiltCase built;
+  Payload payload;
+};
+
+class CheckContext {
+ public:
+  CheckContext(const SubjectSpec& spec, const PrecisionContract& contract, Progress& progress, Outcome& out)
+      : spec_(spec), contract_(contract), progress_(progress), out_(out) {}
+
+  const SubjectSpec& spec() const { return spec_; }
+  const PrecisionContract& contract() const { return contract_; }
+  Progress& progress() { return progress_; }
+  Outcome& outcome() { return out_; }
+
+  // Opens the plugin; a failure is a finding, and null.
+  std::unique_ptr<Subject> open(const SubjectOptions& options = {});
+  // Up to `count` cases of few sizes that the plugin claims, spread over its ops. Empty, with the check unsupported, when it claims nothing.
+  std::vector<ClaimedCase> claimed(Subject& subject, size_t count = 1);
+  // The same among cases whose name fits.
+  std::vector<ClaimedCase> claimed_like(Subject& subject, const char* pattern, size_t count = 1);
+  // A session of a claimed case; a failure is a finding, and null.
+  std::unique_ptr<Session> make_session(Subject& subject, const ClaimedCase& item);
+
+  // What is wrong; the check goes on.
+  void fail(const std::string& text);
+  void warn(const std::string& text);
+  // The check does not concern this plugin.
+  void skip(const std::string& reason);
+  // Adds what the validate layer saw.
+  void take_violations(Subject& subject) { add_violations(subject, out_); }
+
+ private:
+  const SubjectSpec& spec_;
+  const PrecisionContract& contract_;
+  Progress& progress_;
+  Outcome& out_;
+};
+
+struct Check {
+  const char* id;        // "life.destroy-while-context-lives"
+  const char* sentence;  // what holds when it passes
+  const char* rule;      // of the ABI that it proves, "" for none
+  void (*run)(CheckContext&);
+};
+
+// Every check of every group, in order.
+std::vector<Check> all_checks();
+const Check* find_check(const std::string& id);
+
+Outcome run_check(const Check& check, const SubjectSpec& spec, const PrecisionContract& contract,
+                  Progress& progress);
+
+}  // namespace etb::conformance

@@ -1,0 +1,191 @@
+#include "conformance/judge/judge.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <cstring>
+
+namespace etb::conformance {
+namespace {
+
+// One tensor being judged.
+struct Comparison {
+  const Judgement& judgement;
+  const PrecisionContract& contract;
+  etb_dtype dtype;
+  const ReferenceTensor& reference;
+  const void* data;
+
+  double found(size_t index) const { return load_element(dtype, data, static_cast<int64_t>(index)); }
+  double expected(size_t index) const { return reference.values[index]; }
+  double magnitude(size_t index) const {
+    if (reference.magnitude.empty()) return std::abs(expected(index));
+    return reference.magnitude[reference.magnitude.size() == reference.values.size() ? index : 0];
+  }
+  Opinion wrong(size_t index, const char* check, double bound) const {
+    return {false, HUGE_VAL, check,
+            fmt::format("element {} is {:.9g}, expected {:.9g}{}", index, found(index), expected(index),
+                        bound > 0 ? fmt::format(" within {:.3g} (error {:.3g})", bound,
+                                                std::abs(found(index) - expected(index)))
+                                  : "")};
+  }
+};
+
+bool is_equal(const Comparison& c, size_t index, bool with_sign_of_zero) {
+  double expected = c.expected(index);
+  if (is_floating(c.dtype)) expected = float_format(c.dtype).round(expected);
+  const double found = c.found(index);
+  if (std::isnan(expected)) return std::isnan(found);
+  if (found != expected) return false;
+  return expected != 0 || !with_sign_of_zero || std::signbit(found) == std::signbit(expected);
+}
+
+Opinion judge_exact(const Comparison& c, const char* check) {
+  if (!c.reference.exact_bytes.empty()) {
+    if (std::memcmp(c.reference.exact_bytes.data(), c.data, c.reference.exact_bytes.size()) == 0) return {};
+    const size_t step = element_nbytes(c.dtype);
+    for (size_t i = 0; i < c.reference.values.size(); ++i)
+      if (std::memcmp(c.reference.exact_bytes.data() + i * step,
+                      static_cast<const std::byte*>(c.data) + i * step, step) != 0)
+        return c.wrong(i, check, 0);
+  }
+  const bool with_sign = c.judgement.rule == Rule::kExact && is_floating(c.dtype);
+  for (size_t i = 0; i < c.reference.values.size(); ++i)
+    if (!is_equal(c, i, with_sign))
+      return c.wrong(i, std::isnan(c.expected(i)) ? "nan" : c.expected(i) == 0 ? "zero" : check, 0);
+  return {};
+}
+
+// Where no bound makes sense: NaN, infinities, and reals that the output cannot hold. Nullopt: compare by bound.
+std::optional<bool> judge_special(const Comparison& c, size_t index, double bound) {
+  const double expected = c.expected(index), found = c.found(index);
+  if (std::isnan(expected)) return std::isnan(found);
+  if (std::isnan(found)) return false;
+  const double largest = float_format(c.dtype).largest;
+  if (std::isinf(expected)) return found == expected;
+  const double near = std::min(bound, largest / 16);
+  if (std::abs(expected) + near >= largest)  // either side of the border to infinity
+    return std::signbit(found) == std::signbit(expected) && std::abs(found) >= largest - near;
+  if (std::isinf(found)) return false;
+  return std::nullopt;
+}
+
+template <class Bound>
+Opinion judge_by_bound(const Comparison& c, const char* check, Bound bound_of) {
+  Opinion out;
+  for (size_t i = 0; i < c.reference.values.size(); ++i) {
+    const double bound = bound_of(i);
+    const std::optional<bool> special = judge_special(c, i, bound);
+    if (special) {
+      if (!*special) return c.wrong(i, "special-value", bound);
+      continue;
+    }
+    const double error = std::abs(c.found(i) - c.expected(i));
+    if (!(error <= bound)) {
+      const bool is_subnormal =
+          std::abs(c.expected(i)) < std::ldexp(1.0, float_format(c.dtype).min_exponent - 1) &&
+          c.expected(i) != 0;
+      return c.wrong(i, is_subnormal ? "subnormal" : check, bound);
+    }
+    if (bound > 0) out.margin = std::max(out.margin, error / bound);
+  }
+  return out;
+}
+
+// What flushing costs: the smallest normal number, of result and of operands.
+double flush_allowance(const Comparison& c) {
+  return c.contract.flushes_subnormals ? std::ldexp(1.0, float_format(c.dtype).min_exponent - 1) : 0;
+}
+
+Opinion judge_rounded(const Comparison& c) {
+  const FloatFormat& compute = float_format(c.contract.accumulator_of(c.dtype));
+  const FloatFormat& output = float_format(c.dtype);
+  const bool is_coarser = output.significand_bits < compute.significand_bits;
+  // In float64 the reference has errors of its own.
+  const double widening = c.dtype == ETB_DTYPE_FLOAT64 && c.judgement.ulps > 0.5 ? 2 : 1;
+  return judge_by_bound(c, "element-bound", [&](size_t i) {
+    const double r = c.expected(i);
+    double bound = c.judgement.ulps * widening * compute.ulp(r) +
+                   c.judgement.steps * compute.unit() * c.magnitude(i) + flush_allowance(c);
+    if (is_coarser || compute.significand_bits < output.significand_bits) bound += 0.5 * output.ulp(r);
+    // A denormal's neighbours lie further apart than the computing type's.
+    return std::max(bound, 0.5 * output.ulp(r));
+  });
+}
+
+struct Totals {
+  double sum = 0, sum_of_squares = 0, count = 0;
+};
+
+Opinion judge_contraction(const Comparison& c) {
+  if (c.judgement.is_exact_probe && c.contract.inputs_of(c.dtype) == c.dtype)
+    return judge_exact(c, "exact-probe");
+  if (!is_floating(c.dtype)) return judge_exact(c, "element");
+  const FloatFormat& accumulator = float_format(c.contract.accumulator_of(c.dtype));
+  const etb_dtype inputs = c.contract.inputs_of(c.dtype);
+  const FloatFormat& output = float_format(c.dtype);
+  const double u = accumulator.unit(), length = static_cast<double>(c.judgement.length);
+  const double u_inputs = inputs == c.dtype ? 0 : float_format(inputs).unit();
+  const double worst = length * u < 1 ? length * u / (1 - length * u) : HUGE_VAL;
+  Opinion opinion = judge_by_bound(c, "element-bound", [&](size_t i) {
+    const double b = c.magnitude(i);
+    const double sums = std::min(4 * std::sqrt(length) * u, worst) * b;
+    return sums + 2 * u_inputs * b + 0.5 * output.ulp(c.expected(i)) + flush_allowance(c);
+  });
+  if (!opinion.is_right || u_inputs != 0 || output.significand_bits != accumulator.significand_bits)
+    return opinion;
+  Totals totals;
+  for (size_t i = 0; i < c.reference.values.size(); ++i) {
+    const double scale = u * c.magnitude(i);
+    if (!(scale > 0) || !std::isfinite(scale)) continue;
+    const double e = (c.found(i) - c.expected(i)) / scale;
+    totals.sum += e;
+    totals.sum_of_squares += e * e;
+    totals.count += 1;
+  }
+  if (totals.count < 24) return opinion;
+  const double bias = 2 * std::sqrt(length * totals.count), variance = 0.4 * length * totals.count;
+  if (std::abs(totals.sum) > bias)
+    return {false, std::abs(totals.sum) / bias, "bias",
+            fmt::format("errors add up to {:.4g} u B over {} elements, expected at most {:.4g}", totals.sum,
+                        totals.count, bias)};
+  if (totals.sum_of_squares > variance)
+    return {false, totals.sum_of_squares / variance, "variance",
+            fmt::format("squared errors add up to {:.4g}, expected at most {:.4g}", totals.sum_of_squares,
+                        variance)};
+  return opinion;
+}
+
+// Reference values are the real codes before rounding.
+Opinion judge_quantized(const Comparison& c) {
+  for (size_t i = 0; i < c.reference.values.size(); ++i) {
+    const double real = c.expected(i), found = c.found(i);
+    const double down = std::floor(real);
+    const bool is_near_tie = std::abs(real - down - 0.5) < 0x1p-10 && real - down != 0.5;
+    if (found == std::nearbyint(real)) continue;
+    if (is_near_tie && (found == down || found == down + 1)) continue;
+    return c.wrong(i, real - down == 0.5 ? "tie" : "code", 0);
+  }
+  return {};
+}
+
+}  // namespace
+
+Opinion judge(const Judgement& judgement, const PrecisionContract& contract, etb_dtype dtype,
+              const ReferenceTensor& reference, const void* data) {
+  const Comparison comparison{judgement, contract, dtype, reference, data};
+  switch (judgement.rule) {
+    case Rule::kExact:
+    case Rule::kExactValue:
+      return judge_exact(comparison, "element");
+    case Rule::kContraction:
+      return judge_contraction(comparison);
+    case Rule::kQuantized:
+      return judge_quantized(comparison);
+    case Rule::kRounded:
+      return is_floating(dtype) ? judge_rounded(comparison) : judge_exact(comparison, "element");
+  }
+  return {};
+}
+
+}  // namespace etb::conformance

@@ -1,0 +1,96 @@
+// The judge on values whose verdict is known.
+#include "conformance/judge/judge.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+namespace etb::conformance {
+namespace {
+
+Opinion judge_float(Rule rule, double expected, float found, double ulps = 0.5) {
+  Judgement judgement;
+  judgement.rule = rule;
+  judgement.ulps = ulps;
+  ReferenceTensor reference;
+  reference.sizes = {1};
+  reference.values = {expected};
+  return judge(judgement, {}, ETB_DTYPE_FLOAT32, reference, &found);
+}
+
+TEST(Judge, ExactMeansTheSignOfZeroAndAnyNaN) {
+  EXPECT_TRUE(judge_float(Rule::kExact, 1.5, 1.5f).is_right);
+  EXPECT_FALSE(judge_float(Rule::kExact, -0.0, 0.0f).is_right);
+  EXPECT_EQ(judge_float(Rule::kExact, -0.0, 0.0f).check, "zero");
+  EXPECT_TRUE(judge_float(Rule::kExactValue, -0.0, 0.0f).is_right);
+  EXPECT_TRUE(judge_float(Rule::kExact, NAN, -NAN).is_right);
+  EXPECT_EQ(judge_float(Rule::kExact, NAN, 0).check, "nan");
+}
+
+TEST(Judge, OneRoundingIsHalfAnUlp) {
+  const double third = 1.0 / 3;
+  EXPECT_TRUE(judge_float(Rule::kRounded, third, static_cast<float>(third)).is_right);
+  EXPECT_FALSE(judge_float(Rule::kRounded, third, std::nextafter(static_cast<float>(third), 1.0f)).is_right);
+  EXPECT_TRUE(
+      judge_float(Rule::kRounded, third, std::nextafter(static_cast<float>(third), 1.0f), 2).is_right);
+  // A flushed subnormal is an error of its own name.
+  EXPECT_EQ(judge_float(Rule::kRounded, 1e-40, 0).check, "subnormal");
+  EXPECT_TRUE(judge_float(Rule::kRounded, 1e300, INFINITY).is_right);
+  EXPECT_FALSE(judge_float(Rule::kRounded, 1e300, 1).is_right);
+}
+
+TEST(Judge, ErrorsOfOneDirectionAreBias) {
+  Judgement judgement;
+  judgement.rule = Rule::kContraction;
+  judgement.length = 512;
+  const size_t count = 400;
+  ReferenceTensor reference;
+  reference.values.assign(count, 100.0);
+  reference.magnitude.assign(count, 100.0);
+  std::vector<float> found(count, 100.0f);
+  EXPECT_TRUE(judge(judgement, {}, ETB_DTYPE_FLOAT32, reference, found.data()).is_right);
+  // Each error is well inside the bound of an element; together they are not random.
+  for (float& value : found) value = static_cast<float>(100.0 + 20 * 0x1p-24 * 100);
+  const Opinion opinion = judge(judgement, {}, ETB_DTYPE_FLOAT32, reference, found.data());
+  EXPECT_FALSE(opinion.is_right);
+  EXPECT_EQ(opinion.check, "bias");
+}
+
+TEST(Judge, AContractOfFloat16AllowsWhatFloat16Loses) {
+  Judgement judgement;
+  judgement.rule = Rule::kContraction;
+  judgement.length = 16;
+  judgement.is_exact_probe = true;
+  ReferenceTensor reference;
+  reference.values = {4097};
+  reference.magnitude = {4097};
+  const float found = 4096;
+  EXPECT_FALSE(judge(judgement, {}, ETB_DTYPE_FLOAT32, reference, &found).is_right);
+  const auto contract = parse_contract("f16:f32");
+  ASSERT_TRUE(contract);
+  EXPECT_TRUE(judge(judgement, *contract, ETB_DTYPE_FLOAT32, reference, &found).is_right);
+  EXPECT_EQ(to_text(*parse_contract("bf16:f32:ftz")), "bf16:f32:ftz");
+  EXPECT_FALSE(parse_contract("f8"));
+}
+
+TEST(FloatFormat, RoundsOnceToNearestEven) {
+  EXPECT_EQ(float_format(ETB_DTYPE_FLOAT16).round(2049), 2048);
+  EXPECT_EQ(float_format(ETB_DTYPE_FLOAT16).round(65520), HUGE_VAL);
+  EXPECT_EQ(float_format(ETB_DTYPE_BFLOAT16).round(257), 256);
+  uint16_t half = 0;
+  store_element(ETB_DTYPE_FLOAT16, &half, 0, 0x1p-24);
+  EXPECT_EQ(half, 1);
+  EXPECT_EQ(load_element(ETB_DTYPE_FLOAT16, &half, 0), 0x1p-24);
+  for (int bits = 0; bits < 65536; ++bits) {
+    const auto stored = static_cast<uint16_t>(bits);
+    uint16_t back = 0;
+    const double value = load_element(ETB_DTYPE_FLOAT16, &stored, 0);
+    store_element(ETB_DTYPE_FLOAT16, &back, 0, value);
+    if (std::isnan(value)) continue;
+    ASSERT_EQ(back, stored);
+  }
+}
+
+}  // namespace
+}  // namespace etb::conformance

@@ -1,0 +1,72 @@
+#include "conformance/judge/reference.hpp"
+
+#include <cmath>
+#include <cstring>
+
+#include "host/kernels/portable.hpp"
+#include "host/portable_backend/graph_executor.hpp"
+
+namespace etb::conformance {
+namespace {
+
+using host::GraphExecutor;
+using host::Precision;
+
+// The portable loops, not those of this processor: the same reference on every machine.
+struct Kernels {
+  Kernels() { host::add_portable_kernels(registry, host::CpuFeatures{}); }
+  host::KernelRegistry registry;
+};
+
+Result<GraphExecutor> run_graph(const BuiltCase& built, const std::vector<TensorData>& inputs,
+                                Precision precision, bool absolute) {
+  ETB_ASSIGN(GraphExecutor executor,
+             GraphExecutor::make(built.image.span(), reference_kernels(),
+                                 {.precision = precision, .absolute = absolute, .read_constant = {}}));
+  for (uint32_t i = 0; i < executor.input_count(); ++i)
+    ETB_TRY(executor.set_input(i, inputs[i].shape.sizes, inputs[i].bytes.data(), inputs[i].bytes.size()));
+  ETB_TRY(executor.run());
+  return executor;
+}
+
+std::vector<double> values_of(const host::Tensor& tensor) {
+  std::vector<double> out(static_cast<size_t>(tensor.numel()));
+  for (int64_t i = 0; i < tensor.numel(); ++i)
+    out[static_cast<size_t>(i)] = load_element(static_cast<etb_dtype>(tensor.dtype()), tensor.data(), i);
+  return out;
+}
+
+}  // namespace
+
+const host::KernelRegistry& reference_kernels() {
+  static const Kernels kernels;
+  return kernels.registry;
+}
+
+Result<std::vector<ReferenceTensor>> make_reference(const BuiltCase& built, size_t run) {
+  const Precision precision = built.widen_integers ? Precision::kAllFloat64 : Precision::kFloat64;
+  const std::vector<TensorData>& inputs = built.runs[run];
+  ETB_ASSIGN(const GraphExecutor executor, run_graph(built, inputs, precision, false));
+  std::vector<ReferenceTensor> out;
+  for (uint32_t i = 0; i < executor.output_count(); ++i) {
+    const host::Tensor& tensor = executor.output(i);
+    ReferenceTensor& made = out.emplace_back();
+    made.sizes.assign(tensor.sizes().begin(), tensor.sizes().end());
+    made.values = values_of(tensor);
+    const auto stored = static_cast<etb_dtype>(executor.output_spec(i).dtype);
+    if (static_cast<etb_dtype>(tensor.dtype()) == stored && !is_floating(stored)) {
+      const auto* bytes = static_cast<const std::byte*>(tensor.data());
+      made.exact_bytes.assign(bytes, bytes + tensor.nbytes());
+    }
+  }
+  if (built.judgement.magnitude) {
+    for (ReferenceTensor& made : out) made.magnitude = built.judgement.magnitude(inputs);
+  } else if (built.judgement.has_input_magnitude) {
+    ETB_ASSIGN(const GraphExecutor magnitudes, run_graph(built, inputs, Precision::kAllFloat64, true));
+    for (uint32_t i = 0; i < magnitudes.output_count(); ++i)
+      out[i].magnitude = values_of(magnitudes.output(i));
+  }
+  return out;
+}
+
+}  // namespace etb::conformance

@@ -1,0 +1,13 @@
+// JUnit XML, as CI servers read it.
+#pragma once
+
+#include "conformance/report/results.hpp"
+
+namespace etb::conformance {
+
+std::string to_junit(const Results& results);
+
+// Text for XML and HTML: markup escaped, control characters out.
+std::string escape_markup(std::string_view text);
+
+}  // namespace etb::conformance

@@ -1,0 +1,162 @@
+#include "conformance/report/results.hpp"
+
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <set>
+
+namespace etb::conformance {
+namespace {
+
+using nlohmann::json;
+
+std::string text_in(const json& object, const char* key) {
+  const auto it = object.find(key);
+  return it != object.end() && it->is_string() ? it->get<std::string>() : "";
+}
+
+std::optional<Header> header_from_json(const json& object) {
+  if (!object.is_object() || text_in(object, "suite") != "etbackend-conformance") return std::nullopt;
+  Header out;
+  const auto version = object.find("suite_version"), count = object.find("items");
+  if (version == object.end() || !version->is_number_unsigned()) return std::nullopt;
+  out.suite_version = version->get<uint32_t>();
+  if (count != object.end() && count->is_number_unsigned()) out.item_count = count->get<size_t>();
+  out.profile = text_in(object, "profile");
+  out.plugin_id = text_in(object, "plugin");
+  out.plugin_version = text_in(object, "version");
+  out.plugin_path = text_in(object, "path");
+  out.library_sha256 = text_in(object, "sha256");
+  out.backend_id = text_in(object, "backend");
+  out.contract = text_in(object, "contract");
+  out.shard = text_in(object, "shard");
+  return out;
+}
+
+bool is_case(const Outcome& outcome) { return !outcome.op.empty(); }
+
+}  // namespace
+
+nlohmann::ordered_json to_json(const Header& header) {
+  nlohmann::ordered_json out = {{"suite", "etbackend-conformance"}, {"suite_version", header.suite_version},
+                                {"profile", header.profile},        {"plugin", header.plugin_id},
+                                {"version", header.plugin_version}, {"path", header.plugin_path},
+                                {"sha256", header.library_sha256},  {"backend", header.backend_id},
+                                {"contract", header.contract},      {"items", header.item_count}};
+  if (!header.shard.empty()) out["shard"] = header.shard;
+  return out;
+}
+
+size_t Totals::of(State state) const {
+  const auto found = by_state.find(state);
+  return found != by_state.end() ? found->second : 0;
+}
+
+std::string Totals::why_not() const {
+  if (failures != 0) return std::to_string(failures) + " failures";
+  if (executed == 0) return "nothing ran on the plugin: a plugin that claims nothing does not pass";
+  if (of(State::kNotRun) != 0) return std::to_string(of(State::kNotRun)) + " not run";
+  return "";
+}
+
+Totals add_up(const std::vector<Outcome>& outcomes) {
+  Totals out;
+  for (const Outcome& outcome : outcomes) {
+    ++out.by_state[outcome.state];
+    ++out.by_group[group_of(outcome.name)][outcome.state];
+    if (is_failure(outcome.state)) ++out.failures;
+    if (!is_case(outcome)) continue;
+    ++out.case_count;
+    out.claimed += outcome.is_claimed ? 1 : 0;
+    out.executed += outcome.is_executed ? 1 : 0;
+  }
+  return out;
+}
+
+Result<Results> read_results(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  if (!in) return make_error(Code::NOT_FOUND, "results '" + path + "': " + std::strerror(errno));
+  Results out;
+  std::string line;
+  for (size_t number = 1; std::getline(in, line); ++number) {
+    const bool is_cut = in.eof();  // no newline behind it
+    const json object = json::parse(line, nullptr, false);
+    if (number == 1) {
+      const std::optional<Header> header = header_from_json(object);
+      if (!header)
+        return make_error(Code::INVALID_DATA, "results '" + path + "': line 1 is no header of this suite");
+      out.header = *header;
+      continue;
+    }
+    std::optional<Outcome> outcome = outcome_from_json(object);
+    if (!outcome && is_cut) break;
+    if (!outcome)
+      return make_error(Code::INVALID_DATA,
+                        "results '" + path + "': line " + std::to_string(number) + " is no outcome");
+    out.outcomes.push_back(std::move(*outcome));
+  }
+  if (out.header.plugin_id.empty())
+    return make_error(Code::INVALID_DATA, "results '" + path + "': no header");
+  return out;
+}
+
+Result<ResultsWriter> ResultsWriter::open(const std::string& path, const Header& header,
+                                          const std::vector<Outcome>& kept) {
+  const auto failed = [&] {
+    return make_error(Code::ACCESS_FAILED, "cannot write '" + path + "': " + std::strerror(errno));
+  };
+  const std::string place = kept.empty() ? path : path + ".new";
+  ResultsWriter writer;
+  writer.file_.reset(std::fopen(place.c_str(), "wb"));
+  if (writer.file_ == nullptr) return failed();
+  const std::string line = dump_line(to_json(header));
+  if (std::fwrite(line.data(), 1, line.size(), writer.file_.get()) != line.size() ||
+      std::fflush(writer.file_.get()) != 0)
+    return failed();
+  for (const Outcome& outcome : kept) writer.add(outcome);
+  if (place != path && std::rename(place.c_str(), path.c_str()) != 0) return failed();
+  return writer;
+}
+
+void ResultsWriter::add(const Outcome& outcome) {
+  const std::string line = dump_line(to_json(outcome));
+  std::fwrite(line.data(), 1, line.size(), file_.get());
+  std::fflush(file_.get());
+}
+
+Result<Results> merge(const std::vector<Results>& shards) {
+  Results out = shards.at(0);
+  std::set<std::string> names;
+  out.outcomes.clear();
+  out.header.item_count = 0;
+  out.header.shard.clear();
+  for (const Results& shard : shards) {
+    const Header& a = shards[0].header;
+    const Header& b = shard.header;
+    if (a.suite_version != b.suite_version || a.plugin_id != b.plugin_id ||
+        a.library_sha256 != b.library_sha256 || a.contract != b.contract || a.profile != b.profile ||
+        a.backend_id != b.backend_id)
+      return make_error(Code::INCOMPATIBLE,
+                        "shards of " + a.plugin_id + " " + a.library_sha256.substr(0, 12) + " (" + a.profile +
+                            ") and of " + b.plugin_id + " " + b.library_sha256.substr(0, 12) + " (" +
+                            b.profile + ") do not belong together");
+    out.header.item_count += b.item_count;
+    for (const Outcome& outcome : shard.outcomes) {
+      if (!names.insert(outcome.name).second)
+        return make_error(Code::ALREADY_EXISTS, "'" + outcome.name + "' is in two shards");
+      out.outcomes.push_back(outcome);
+    }
+  }
+  return out;
+}
+
+Status write_file(const std::string& path, const std::string& content) {
+  std::ofstream out(path, std::ios::binary | std::ios::trunc);
+  out << content;
+  out.flush();
+  if (!out) return make_error(Code::ACCESS_FAILED, "cannot write '" + path + "': " + std::strerror(errno));
+  return {};
+}
+
+}  // namespace etb::conformance

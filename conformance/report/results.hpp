@@ -1,0 +1,71 @@
+// Results of a run: the header, the outcomes, and what they add up to. results.jsonl is the header and one line an outcome.
+#pragma once
+
+#include <cstdio>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "conformance/report/outcome_json.hpp"
+#include "etb/cpp/result.hpp"
+
+namespace etb::conformance {
+
+struct Header {
+  uint32_t suite_version = 1;
+  std::string profile;
+  std::string plugin_id;
+  std::string plugin_version;
+  std::string plugin_path;
+  std::string library_sha256;  // "" for a static plugin
+  std::string backend_id;
+  std::string contract;
+  size_t item_count = 0;
+  std::string shard;  // "2/8", "" for everything
+};
+nlohmann::ordered_json to_json(const Header& header);
+
+struct Results {
+  Header header;
+  std::vector<Outcome> outcomes;
+};
+
+struct Totals {
+  std::map<State, size_t> by_state;
+  std::map<std::string, std::map<State, size_t>> by_group;
+  size_t case_count = 0, claimed = 0, executed = 0;
+  size_t failures = 0;
+  size_t of(State state) const;
+  // Nothing fails, and something ran on the plugin.
+  bool is_pass() const { return failures == 0 && executed > 0 && of(State::kNotRun) == 0; }
+  // What the last line says when is_pass() is false.
+  std::string why_not() const;
+};
+Totals add_up(const std::vector<Outcome>& outcomes);
+
+// Reads results.jsonl. A last line that was cut off by an interruption is left out; anything else that is no outcome is an error.
+[[nodiscard]] Result<Results> read_results(const std::string& path);
+
+// Writes line by line; each outcome is on disk before the next one.
+class ResultsWriter {
+ public:
+  // With outcomes of an earlier run that was interrupted: they are written first, and the old file is replaced at once.
+  [[nodiscard]] static Result<ResultsWriter> open(const std::string& path, const Header& header,
+                                                  const std::vector<Outcome>& kept = {});
+  void add(const Outcome& outcome);
+
+ private:
+  struct Close {
+    void operator()(std::FILE* file) const { std::fclose(file); }
+  };
+  std::unique_ptr<std::FILE, Close> file_;
+};
+
+// Puts shards together. Refuses (Code::INCOMPATIBLE) those of other plugins, suites or contracts, and items that occur twice.
+[[nodiscard]] Result<Results> merge(const std::vector<Results>& shards);
+
+// Writes a whole file; the error names it.
+[[nodiscard]] Status write_file(const std::string& path, const std::string& content);
+
+}  // namespace etb::conformance

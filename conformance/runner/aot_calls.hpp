@@ -1,0 +1,53 @@
+// Ahead-of-time calls with everything that they need around them, and their answers as values.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "api/format/graph_builder.hpp"
+#include "conformance/runner/subject.hpp"
+
+namespace etb::conformance {
+
+struct Answers {
+  etb_status status = ETB_OK;
+  std::string error;
+  std::map<uint32_t, std::string> reasons;  // of rejected nodes, "dtype: text"
+  std::map<uint32_t, uint32_t> claims;      // group of claimed nodes
+  uint32_t node_count = 0;
+
+  bool is_whole_claim() const { return status == ETB_OK && reasons.empty() && claims.size() == node_count; }
+  friend bool operator==(const Answers& a, const Answers& b) {
+    return a.status == b.status && a.reasons == b.reasons && a.claims == b.claims;
+  }
+};
+Answers partition(Subject& subject, const graph::ImageBytes& image);
+
+// The plugin's dry check; NOT_IMPLEMENTED where it has none.
+etb_status dry_check(Subject& subject, const graph::ImageBytes& image, std::string& out_error);
+
+struct Payload {
+  std::vector<std::byte> bytes;
+  std::map<std::string, std::vector<std::byte>> named;
+  std::vector<std::pair<std::string, std::vector<std::byte>>> specs;
+  std::vector<uint32_t> debug_handles;
+  friend bool operator==(const Payload& a, const Payload& b) {
+    return a.bytes == b.bytes && a.named == b.named && a.specs == b.specs;
+  }
+};
+
+struct CompileOptions {
+  std::vector<std::pair<std::string, std::string>> specs;
+  const etb_cancel_token* cancel = nullptr;
+};
+
+// One region into one payload.
+struct Compiled {
+  etb_status status = ETB_OK;
+  std::string error;
+  Payload payload;
+};
+Compiled compile(Subject& subject, const graph::ImageBytes& image, const CompileOptions& options = {});
+
+}  // namespace etb::conformance

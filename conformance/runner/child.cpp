@@ -1,0 +1,144 @@
+#include "conformance/runner/child.hpp"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <new>
+
+#include "conformance/report/outcome_json.hpp"
+#include "conformance/runner/child_body.hpp"
+
+namespace etb::conformance {
+namespace {
+
+constexpr uint64_t kMillisecond = 1000000;
+constexpr uint64_t kTimeForStacks = 300 * kMillisecond;
+constexpr size_t kMaxLineBytes = size_t{1} << 20;
+
+std::string read_text(int fd) {
+  std::string text(4096, '\0');
+  const ssize_t count = ::pread(fd, text.data(), text.size(), 0);
+  text.resize(count > 0 ? static_cast<size_t>(count) : 0);
+  return text;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Child>> Child::start(const Plan& plan, std::vector<uint32_t> items) {
+  std::unique_ptr<Child> child(new Child);
+  child->plan_ = &plan;
+  child->items_ = std::move(items);
+  void* const page =
+      ::mmap(nullptr, sizeof(ProgressPage), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  int ends[2];
+  if (page == MAP_FAILED || ::pipe2(ends, O_CLOEXEC) != 0)
+    return make_error(Code::OUT_OF_RESOURCES, "no shared page or pipe for a child");
+  child->page_ = new (page) ProgressPage;
+  child->stacks_fd_ = ::memfd_create("stacks", MFD_CLOEXEC);
+  child->started_ns_ = monotonic_ns();
+  const pid_t parent = ::getpid();
+  child->pid_ = ::fork();
+  if (child->pid_ == 0) {
+    ::setpgid(0, 0);
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (::getppid() != parent) ::_exit(1);
+    ::signal(SIGINT, SIG_DFL);
+    ::signal(SIGTERM, SIG_DFL);
+    run_child(plan, child->items_, ends[1], child->stacks_fd_, child->page_);
+    ::_exit(0);
+  }
+  ::close(ends[1]);
+  child->fd_ = ends[0];
+  ::fcntl(child->fd_, F_SETFL, O_NONBLOCK);
+  if (child->pid_ < 0) return make_error(Code::OUT_OF_RESOURCES, "no process for a child");
+  ::setpgid(child->pid_, child->pid_);
+  return child;
+}
+
+Child::~Child() {
+  if (pid_ > 0) {
+    ::kill(-pid_, SIGKILL);
+    ::kill(pid_, SIGKILL);
+    ::waitpid(pid_, nullptr, 0);
+  }
+  if (fd_ >= 0) ::close(fd_);
+  if (stacks_fd_ >= 0) ::close(stacks_fd_);
+  if (page_ != nullptr) ::munmap(page_, sizeof(ProgressPage));
+}
+
+void Child::take_lines(const std::function<void(Outcome)>& on_outcome) {
+  char piece[65536];
+  for (;;) {
+    const ssize_t count = ::read(fd_, piece, sizeof(piece));
+    if (count <= 0) break;
+    buffer_.append(piece, static_cast<size_t>(count));
+  }
+  size_t begin = 0;
+  for (size_t end; (end = buffer_.find('\n', begin)) != std::string::npos; begin = end + 1) {
+    const nlohmann::json line = nlohmann::json::parse(
+        buffer_.begin() + static_cast<long>(begin), buffer_.begin() + static_cast<long>(end), nullptr, false);
+    if (line.is_string()) said_goodbye_ = true;
+    std::optional<Outcome> outcome = outcome_from_json(line);
+    if (!outcome) continue;
+    // Only what was asked for counts: the plugin's code shares the child's descriptor.
+    if (done_count_ < items_.size() && plan_->items[items_[done_count_]].name == outcome->name)
+      ++done_count_;
+    else if (outcome->name.rfind("leak.after-", 0) != 0)
+      continue;
+    on_outcome(std::move(*outcome));
+  }
+  buffer_.erase(0, begin);
+  if (buffer_.size() > kMaxLineBytes) buffer_.clear();
+}
+
+void Child::watch_time() {
+  const uint64_t now = monotonic_ns();
+  if (quit_ns_ != 0) {
+    if (now - quit_ns_ > kTimeForStacks) ::kill(-pid_, SIGKILL);
+    return;
+  }
+  const uint32_t number = page_->item.load();
+  const bool is_in_item = number < plan_->items.size();
+  const uint64_t begin = is_in_item ? page_->started_ns.load() : started_ns_;
+  const bool is_check = is_in_item && plan_->items[number].check != nullptr;
+  const uint64_t limit = (is_check ? plan_->check_timeout_ms : plan_->case_timeout_ms) * kMillisecond;
+  if (now <= begin || now - begin <= limit) return;
+  was_hanging_ = true;
+  quit_ns_ = now;
+  ::kill(pid_, SIGQUIT);
+}
+
+void Child::note_end(int status) {
+  const std::string phase(page_->phase, strnlen(page_->phase, sizeof(page_->phase)));
+  const uint32_t number = page_->item.load();
+  died_in_item_ = done_count_ < items_.size() && number == items_[done_count_];
+  if (was_hanging_)
+    death_ = "no end within its time, in " + phase;
+  else if (WIFSIGNALED(status))
+    death_ = "killed by signal " + std::to_string(WTERMSIG(status)) + " (" + ::strsignal(WTERMSIG(status)) +
+             ") in " + phase;
+  else
+    death_ = "exited with code " + std::to_string(WEXITSTATUS(status)) + " in " + phase;
+  if (was_hanging_) stacks_ = read_text(stacks_fd_);
+}
+
+bool Child::step(const std::function<void(Outcome)>& on_outcome) {
+  take_lines(on_outcome);
+  int status = 0;
+  if (::waitpid(pid_, &status, WNOHANG) != pid_) {
+    watch_time();
+    return true;
+  }
+  take_lines(on_outcome);
+  note_end(status);
+  ::kill(-pid_, SIGKILL);  // what it may have started
+  pid_ = -1;
+  return false;
+}
+
+}  // namespace etb::conformance

@@ -1,0 +1,30 @@
+// What a run does: the plugin, the items, the limits.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "conformance/checks/check.hpp"
+
+namespace etb::conformance {
+
+// A case or a check.
+struct Item {
+  std::string name;
+  const Case* item = nullptr;
+  const Check* check = nullptr;
+};
+
+struct Plan {
+  SubjectSpec subject;
+  PrecisionContract contract;
+  std::vector<Item> items;
+  uint32_t worker_count = 1;
+  uint32_t batch_size = 400;  // cases a child runs; a check has a child of its own
+  uint32_t case_timeout_ms = 10000;
+  uint32_t check_timeout_ms = 60000;
+  uint64_t memory_limit_bytes = uint64_t{6} << 30;  // address space of a child; 0: none
+  bool confirms = true;  // failures run again alone, and shrink to the shortest sequence
+};
+
+}  // namespace etb::conformance

@@ -1,0 +1,26 @@
+// Which items a run has: profile, patterns, shard.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "conformance/runner/plan.hpp"
+
+namespace etb::conformance {
+
+enum class Profile { kSmoke, kCi, kCert, kSoak };
+[[nodiscard]] Result<Profile> parse_profile(const std::string& text);
+const char* to_text(Profile profile);
+
+struct Shard {
+  uint32_t index = 0;  // from 0
+  uint32_t count = 1;
+};
+// "2/8": the second of eight. Empty: from the variables of GoogleTest, Slurm and Kubernetes, else everything.
+[[nodiscard]] Result<Shard> parse_shard(const std::string& text);
+
+// In a fixed order: checks, then cases by name. A sample is a function of names alone, so it is the same for every plugin. Patterns choose among
+// everything, whatever the profile.
+std::vector<Item> select_items(Profile profile, const std::vector<std::string>& patterns, const Shard& shard);
+
+}  // namespace etb::conformance

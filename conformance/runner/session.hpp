@@ -1,0 +1,76 @@
+// A compiled case made ready: delegate, context, and runs on it.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "conformance/cases/case.hpp"
+#include "conformance/runner/aot_calls.hpp"
+
+namespace etb::conformance {
+
+// Memory of one tensor as the ABI asks for it.
+struct TensorSlot {
+  etb_tensor tensor{};
+  std::vector<int64_t> sizes, upper_sizes, strides;
+  std::vector<uint8_t> dim_order;
+  std::vector<std::byte> memory;
+  std::byte* data = nullptr;
+};
+
+struct RunOptions {
+  uint8_t fill = 0xa5;  // what outputs hold before the run
+  const etb_event_sink* events = nullptr;
+  const etb_cancel_token* cancel = nullptr;
+  std::vector<etb_option> options = {};
+};
+
+struct RunResult {
+  etb_status status = ETB_OK;
+  etb_error error = ETB_ERROR_INIT;
+  std::vector<TensorData> outputs;  // with the sizes that the plugin wrote
+};
+
+class Session {
+ public:
+  // Keeps a copy of the payload; the case outlives it.
+  [[nodiscard]] static Result<std::unique_ptr<Session>> make(Subject& subject, const BuiltCase& built,
+                                                             Payload payload);
+  ~Session();
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+
+  RunResult run(const std::vector<TensorData>& inputs, const RunOptions& options = {});
+  // The same on a context of the caller's.
+  RunResult run_on(etb_context* context, const std::vector<TensorData>& inputs,
+                   const RunOptions& options = {});
+
+  etb_delegate* delegate() const { return delegate_; }
+  etb_context* context() const { return context_; }
+  const etb_delegate_info& info() const { return info_; }
+  uint32_t output_count() const { return static_cast<uint32_t>(output_specs_.size()); }
+  const etb_graph_spec& output_spec(uint32_t index) const { return output_specs_[index]; }
+
+  // Ends context and delegate; the statuses that they answered.
+  Status end();
+
+ private:
+  Session(Subject& subject, Payload payload) : subject_(subject), payload_(std::move(payload)) {}
+  Status open(const BuiltCase& built);
+  void fill_slot(TensorSlot& slot, const etb_graph_spec& spec, const std::vector<int64_t>& sizes,
+                 uint32_t role) const;
+  static etb_status ETB_CALL get_named(void* ctx, const char* key, etb_payload_view* out, etb_error* error);
+
+  Subject& subject_;
+  Payload payload_;
+  etb_payload_view view_{};
+  etb_named_data named_data_{};
+  etb_delegate* delegate_ = nullptr;
+  etb_context* context_ = nullptr;
+  etb_delegate_info info_{};
+  std::vector<etb_graph_spec> input_specs_, output_specs_;
+  std::vector<uint64_t> alignments_, paddings_;  // inputs, then outputs
+};
+
+}  // namespace etb::conformance

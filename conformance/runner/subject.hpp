@@ -1,0 +1,72 @@
+// The plugin under test, opened in this process: loaded, behind the validate layer, initialised.
+#pragma once
+
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "host/layers/start_plugin.hpp"
+#include "host/layers/validate/validation.hpp"
+#include "host/registry/loaded_plugin.hpp"
+
+namespace etb::conformance {
+
+// What to open: chosen without running any of its code, so that it can be handed to child processes.
+struct SubjectSpec {
+  host::PluginEntry entry;
+  host::LoadOptions load_options;
+  std::string backend_id;  // which of the delegate ids that it provides
+};
+
+struct SubjectOptions {
+  bool is_validated = true;
+  bool has_guard_pages = true;
+  bool whole_process =
+      false;  // the validate layer also watches handlers, locale, directory, environment, threads
+  uint32_t worker_count = 1;  // of parallel/1
+  uint64_t memory_cap_bytes = host::AccountedAllocator::kUnbounded;
+  std::vector<etb_option> init_options = {};
+};
+
+class Subject {
+ public:
+  [[nodiscard]] static Result<std::unique_ptr<Subject>> open(const SubjectSpec& spec,
+                                                             const SubjectOptions& options = {});
+
+  // As applications see it, but for the validate layer.
+  const etb_plugin_table& table() const { return context_->table(); }
+  etb_plugin* handle() const { return context_->handle(); }
+  const host::PluginContext& context() const { return *context_; }
+  const host::LoadedPlugin& library() const { return *library_; }
+  const std::string& backend_id() const { return backend_id_; }
+
+  // What the layer saw since the last time.
+  std::vector<host::Violation> take_violations() {
+    return validation_ ? validation_->take() : std::vector<host::Violation>{};
+  }
+
+  // Deinitialises and, when the plugin claims that it may, unloads. Violations may still be taken.
+  void close();
+
+  // Rows of the op table: "aten.add.Tensor 6" for each op and dtype.
+  const std::set<std::string>& claimed_rows();
+  // Why the op table could not be read, "" when it could.
+  const std::string& op_table_error() const { return op_table_error_; }
+
+ private:
+  explicit Subject(std::string backend_id) : backend_id_(std::move(backend_id)) {}
+
+  // In order of life.
+  std::string backend_id_;
+  std::unique_ptr<host::Validation> validation_;
+  std::unique_ptr<host::ThreadPool> pool_;
+  std::unique_ptr<host::LogSink> log_;
+  std::shared_ptr<host::LoadedPlugin> library_;
+  std::unique_ptr<host::PluginContext> context_;
+  std::set<std::string> claimed_rows_;
+  std::string op_table_error_;
+  bool has_rows_ = false;
+};
+
+}  // namespace etb::conformance

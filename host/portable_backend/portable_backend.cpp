@@ -1,0 +1,396 @@
+#define ETB_PLUGIN_STATIC_NAME portable
+#include "host/portable_backend/portable_backend.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <deque>
+#include <map>
+
+#include "api/format/graph_builder.hpp"
+#include "api/format/graph_verifier.hpp"
+#include "api/ops/schema.hpp"
+#include "etb/cpp/bytes.hpp"
+#include "etb/cpp/plugin.hpp"
+#include "host/kernels/portable.hpp"
+#include "host/portable_backend/graph_executor.hpp"
+
+namespace etb::host {
+namespace {
+
+constexpr etb_dtype kDtypes[] = {ETB_DTYPE_FLOAT32, ETB_DTYPE_FLOAT64, ETB_DTYPE_FLOAT16, ETB_DTYPE_BFLOAT16,
+                                 ETB_DTYPE_INT64,   ETB_DTYPE_INT32,   ETB_DTYPE_INT16,   ETB_DTYPE_INT8,
+                                 ETB_DTYPE_UINT8,   ETB_DTYPE_BOOL};
+
+struct Kernels {
+  Kernels() { add_portable_kernels(registry); }
+  KernelRegistry registry;
+};
+// Constant after its first use; the kernels themselves have no state.
+const KernelRegistry& portable_kernels() {
+  static const Kernels kernels;
+  return kernels.registry;
+}
+
+// Ops whose result depends on more than their inputs, or whose sizes do: no part of a payload.
+bool is_left_out(std::string_view op) {
+  for (const std::string_view part :
+       {"rand", "empty", "dropout", "bernoulli", "nonzero", "masked_select", "resize"})
+    if (op.find(part) != std::string_view::npos) return true;
+  return false;
+}
+
+// One row an op with a kernel: the list is found, not written.
+struct PortableRows {
+  operator std::span<const OpRow>() const {
+    static std::deque<std::string> names;  // the schema table's texts do not end with NUL
+    static const std::vector<OpRow> rows = find_rows(names);
+    return rows;
+  }
+  static std::vector<OpRow> find_rows(std::deque<std::string>& names) {
+    std::vector<OpRow> rows;
+    std::string name, overload;
+    for (uint32_t i = 0; i < ops::schema_count(); ++i) {
+      const ops::Schema& schema = ops::get_schema(i);
+      if (is_left_out(schema.name()) || schema.is_in_place() || schema.is_view()) continue;
+      if (!find_out_name(schema.name(), name, overload) || portable_kernels().find(name, overload) == nullptr)
+        continue;
+      rows.push_back({.op = names.emplace_back(schema.name()).c_str(),
+                      .dtypes = kDtypes,
+                      .layouts = ETB_LAYOUT_ANY,
+                      .dynamic_sizes = true,
+                      .constraint = "What the portable kernel of this op runs; a trial run decides."});
+    }
+    return rows;
+  }
+};
+
+struct Portable;
+
+// A payload is [u64 number of bytes][image], so that truncation shows.
+class PortableDelegate {
+ public:
+  static Result<PortableDelegate> make(const Portable&, CreateArgs& args) {
+    ByteReader reader(args.payload.bytes());
+    const auto nbytes = reader.read<uint64_t>();
+    const std::span<const std::byte> rest = reader.read_bytes(nbytes);
+    ETB_TRY(reader.finish());
+    PortableDelegate made;
+    made.image_ = std::make_unique<graph::ImageBytes>(
+        std::span<const uint8_t>(reinterpret_cast<const uint8_t*>(rest.data()), rest.size()));
+    ETB_TRY(graph::verify_graph_image(made.image_->span()));
+    made.named_data_ = args.named_data;
+    ETB_ASSIGN(const GraphExecutor executor, made.make_executor());
+    made.input_count_ = executor.input_count();
+    made.output_count_ = executor.output_count();
+    return made;
+  }
+
+  DelegateInfo info() const {
+    return {
+        .input_count = input_count_, .output_count = output_count_, .resident_bytes = image_->span().size()};
+  }
+
+  Result<GraphExecutor> make_executor() const {
+    // Constants are copied by the executor, so each may be given back at once.
+    auto held = std::make_shared<std::vector<Payload>>();
+    const auto read = [&](const char* key) -> Result<std::span<const std::byte>> {
+      ETB_ASSIGN(Payload bytes, named_data_.get(key));
+      held->push_back(std::move(bytes));
+      return held->back().bytes();
+    };
+    return GraphExecutor::make(image_->span(), portable_kernels(),
+                               {.precision = Precision::kAsStored, .absolute = false, .read_constant = read});
+  }
+
+  class Context {
+   public:
+    explicit Context(const PortableDelegate& delegate) : executor_(delegate.make_executor()) {}
+    Status execute(const Run& run) {
+      if (!executor_) return tl::make_unexpected(executor_.error());
+      return run.timed("portable", [&] { return run_once(run); });
+    }
+
+   private:
+    Status run_once(const Run& run);
+    Status bind(uint32_t index, const Tensor& tensor);
+    Result<GraphExecutor> executor_;
+  };
+
+ private:
+  std::unique_ptr<graph::ImageBytes> image_;
+  NamedData named_data_;
+  uint32_t input_count_ = 0;
+  uint32_t output_count_ = 0;
+};
+
+std::string where(const char* what, uint32_t index) {
+  return std::string(what) + " " + std::to_string(index) + ": ";
+}
+
+// Whether the bytes lie as the image's spec says: dense in its dim order.
+Status verify_tensor(const etb::Tensor& tensor, const etb_graph_spec& spec, const std::string& name) {
+  const etb_tensor& raw = tensor.raw();
+  if (static_cast<uint32_t>(raw.dtype) != spec.dtype || raw.rank != spec.rank)
+    return make_error(Code::INVALID_ARGUMENT, name + dtype_text(raw.dtype) + " of rank " +
+                                                  std::to_string(raw.rank) + ", expected " +
+                                                  dtype_text(static_cast<etb_dtype>(spec.dtype)) +
+                                                  " of rank " + std::to_string(spec.rank));
+  if (raw.buffer != nullptr) return make_error(Code::INVALID_ARGUMENT, name + "expected host memory");
+  int64_t expected = 1;
+  for (uint32_t i = spec.rank; i-- > 0;) {
+    const uint8_t dim = spec.dim_order[i];
+    const bool is_placed =
+        raw.strides != nullptr
+            ? raw.sizes[dim] == 1 || raw.strides[dim] == expected
+            : raw.sizes[dim] == 1 || (raw.dim_order != nullptr ? raw.dim_order[i] : i) == dim;
+    if (!is_placed && tensor.numel() > 1)
+      return make_error(Code::INVALID_ARGUMENT, name + "strides or dim order other than compiled for");
+    expected *= raw.sizes[dim];
+  }
+  return {};
+}
+
+Status PortableDelegate::Context::run_once(const Run& run) {
+  if (run.input_count() != executor_->input_count() || run.output_count() != executor_->output_count())
+    return make_error(Code::INVALID_ARGUMENT, std::to_string(run.input_count()) + " inputs and " +
+                                                  std::to_string(run.output_count()) + " outputs, expected " +
+                                                  std::to_string(executor_->input_count()) + " and " +
+                                                  std::to_string(executor_->output_count()));
+  for (uint32_t i = 0; i < run.input_count(); ++i) {
+    const etb::Tensor input = run.input(i);
+    ETB_TRY(verify_tensor(input, executor_->input_spec(i), where("input", i)));
+    ETB_TRY(executor_->set_input(i, input.sizes(), input.raw().data, input.raw().capacity_bytes));
+  }
+  ETB_TRY(executor_->run());
+  for (uint32_t i = 0; i < run.output_count(); ++i) {
+    OutputTensor output = run.output(i);
+    const host::Tensor& result = executor_->output(i);
+    ETB_TRY(output.resize(result.sizes()));
+    ETB_TRY(verify_tensor(output, executor_->output_spec(i), where("output", i)));
+    if (result.nbytes() > output.raw().capacity_bytes ||
+        (output.raw().data == nullptr && result.nbytes() != 0))
+      return make_error(Code::INVALID_ARGUMENT, where("output", i) + "capacity too small");
+    if (result.nbytes() != 0) std::memcpy(output.raw().data, result.data(), result.nbytes());
+  }
+  return {};
+}
+
+struct Portable {
+  using Delegate = PortableDelegate;
+  static constexpr PortableRows kOps{};
+
+  Status partition(const Graph& graph, const PartitionSink& sink) const {
+    static const std::map<std::string_view, const OpRow*> by_name = [] {
+      std::map<std::string_view, const OpRow*> map;
+      for (const OpRow& row : std::span<const OpRow>(kOps)) map.emplace(row.op, &row);
+      return map;
+    }();
+    const bool is_method = graph.view().graphs.count == 1;
+    for (uint32_t i = 0; i < graph.node_count(); ++i) {
+      const Node node = graph.node(i);
+      const uint32_t id = node.id();
+      const auto row = by_name.find(node.op_name());
+      const Claim claim = row == by_name.end()
+                              ? Claim::no("op", std::string(node.op_name()) + ": no portable kernel")
+                          : !is_method ? Claim::no("op", "inside control flow")
+                                       : try_node(graph, node, *row->second);
+      ETB_TRY(claim.is_claimed ? sink.claim({&id, 1}, claim) : sink.reject({&id, 1}, claim));
+    }
+    return {};
+  }
+
+  Result<Artifact> compile(const Region& region) const {
+    const Graph& graph = region.graph();
+    for (uint32_t i = 0; i < graph.node_count(); ++i) {
+      const Node node = graph.node(i);
+      const OpRow* const row = detail::find_row(kOps, node.op_name());
+      const Claim claim =
+          row == nullptr ? Claim::no("op", "no portable kernel") : try_node(graph, node, *row);
+      if (!claim.is_claimed)
+        return make_error(Code::NOT_SUPPORTED, "node " + std::to_string(node.id()) + " (" +
+                                                   std::string(node.op_name()) + "): " + claim.text);
+    }
+    const etb_graph_view& view = graph.view();
+    Artifact artifact;
+    ByteWriter payload;
+    payload.write(uint64_t{view.nbytes});
+    artifact.payload = payload.take();
+    const auto* const bytes = reinterpret_cast<const std::byte*>(view.data);
+    artifact.payload.insert(artifact.payload.end(), bytes, bytes + view.nbytes);
+    for (uint32_t i = 0; i < view.constants.count; ++i) {
+      const etb_graph_constant constant = etb_graph_get_constant(&view, i);
+      if (constant.data == nullptr && constant.nbytes != 0)
+        artifact.named_blobs.push_back({.key = constant.key, .constant_key = constant.key});
+    }
+    artifact.debug_map.push_back({.name = "portable", .handles = handles(graph)});
+    return artifact;
+  }
+
+  Verdict check_payload(const etb_payload_check& check) const {
+    ByteReader prefix(to_span(check.prefix));
+    const auto nbytes = prefix.read<uint64_t>();
+    if (nbytes + sizeof(uint64_t) != check.payload_nbytes)
+      return {ETB_VERDICT_UNSUPPORTED, ETB_REASON_CORRUPT, "no portable payload, or cut off"};
+    return {ETB_VERDICT_OPTIMAL, 0, ""};
+  }
+
+ private:
+  static std::vector<uint32_t> handles(const Graph& graph) {
+    std::vector<uint32_t> out;
+    for (uint32_t i = 0; i < graph.node_count(); ++i)
+      if (const uint32_t handle = graph.node(i).debug_handle(); handle != 0) out.push_back(handle);
+    return out;
+  }
+
+  // A claim is a promise, and only the kernel knows what it runs: so it runs, on tensors of the sizes that the image says. Ones are values
+  // that every formula takes; where an index of one is outside, zeros decide.
+  static Claim try_node(const Graph& graph, const Node& node, const OpRow& row) {
+    if (Claim claim = detail::check_row(node, row); !claim.is_claimed) return claim;
+    const Result<graph::ImageBytes> single = cut_out(graph, node);
+    if (!single) return Claim::no("attribute", single.error().message);
+    Result<GraphExecutor> executor = GraphExecutor::make(single->span(), portable_kernels());
+    if (!executor) return Claim::no("op", executor.error().message);
+    Status ran = run_on(*executor, 1);
+    if (!ran) ran = run_on(*executor, 0);
+    return ran ? Claim::yes() : Claim::no("attribute", ran.error().message);
+  }
+
+  static Result<graph::ImageBytes> cut_out(const Graph& graph, const Node& node);
+  static Status run_on(GraphExecutor& executor, int value);
+};
+
+// An argument as it goes into another image.
+graph::ArgumentDraft copy_argument(const etb_graph_view& view, const graph::Argument& argument,
+                                   const std::map<uint32_t, uint32_t>& numbers) {
+  graph::ArgumentDraft draft;
+  draft.kind = argument.kind();
+  draft.name = argument.name();
+  const etb_graph_argument& c = argument.c();
+  if (c.kind == ETB_GRAPH_ARGUMENT_VALUE) draft.values = {numbers.at(c.value)};
+  for (const uint32_t id : argument.values())
+    draft.values.push_back(id == graph::kNone ? id : numbers.at(id));
+  switch (c.kind) {
+    case ETB_GRAPH_ARGUMENT_VALUE:
+      return graph::value_arg(numbers.at(c.value), draft.name);
+    case ETB_GRAPH_ARGUMENT_VALUES:
+      return graph::values_arg(draft.values, draft.name);
+    case ETB_GRAPH_ARGUMENT_INT:
+      return graph::int_arg(c.as_int, draft.name);
+    case ETB_GRAPH_ARGUMENT_FLOAT:
+      return graph::float_arg(c.as_float, draft.name);
+    case ETB_GRAPH_ARGUMENT_BOOL:
+      return graph::bool_arg(c.as_int != 0, draft.name);
+    case ETB_GRAPH_ARGUMENT_STRING:
+      return graph::string_arg(c.as_string, draft.name);
+    case ETB_GRAPH_ARGUMENT_DEVICE:
+      return graph::device_arg(c.as_string, draft.name);
+    case ETB_GRAPH_ARGUMENT_DTYPE:
+    case ETB_GRAPH_ARGUMENT_LAYOUT:
+    case ETB_GRAPH_ARGUMENT_MEMORY_FORMAT:
+      return graph::code_arg(c.kind, c.as_int, draft.name);
+    default:
+      break;
+  }
+  for (const int64_t item : argument.ints()) draft.ints.push_back(item);
+  for (const double item : argument.floats()) draft.floats.push_back(item);
+  if (c.kind == ETB_GRAPH_ARGUMENT_INTS) return graph::ints_arg(draft.ints, draft.name);
+  if (c.kind == ETB_GRAPH_ARGUMENT_FLOATS) return graph::floats_arg(draft.floats, draft.name);
+  if (c.kind == ETB_GRAPH_ARGUMENT_BOOLS) return graph::bools_arg(draft.ints, draft.name);
+  (void)view;
+  return graph::none_arg(draft.name);
+}
+
+graph::SpecDraft copy_spec(const etb_graph_spec& spec) {
+  graph::SpecDraft draft;
+  draft.dtype = static_cast<int32_t>(spec.dtype);
+  draft.sizes.assign(spec.sizes, spec.sizes + spec.rank);
+  draft.dim_order.assign(spec.dim_order, spec.dim_order + spec.rank);
+  return draft;
+}
+
+Result<graph::ImageBytes> Portable::cut_out(const Graph& graph, const Node& node) {
+  graph::Builder builder("trial");
+  graph::GraphBuilder& body = builder.add_graph("trial");
+  std::map<uint32_t, uint32_t> numbers;
+  for (const Value& value : node.operands()) {
+    if (!value.is_tensor())
+      return make_error(Code::NOT_SUPPORTED, "'" + std::string(value.name()) + "': no tensor");
+    if (numbers.count(value.id()) != 0) continue;
+    const etb_graph_spec spec = value.spec();
+    for (uint32_t i = 0; i < spec.rank; ++i)
+      if (spec.sizes[i] < 0)
+        return make_error(Code::NOT_SUPPORTED, "'" + std::string(value.name()) + "': no upper bound");
+    numbers[value.id()] = body.add_input(
+        {.kind = ETB_GRAPH_INPUT_USER,
+         .value = graph::tensor("i" + std::to_string(value.id()), builder.add_spec(copy_spec(spec))),
+         .target = {},
+         .constant = {}});
+  }
+  graph::NodeDraft draft;
+  draft.op = node.op_name();
+  for (const graph::Argument& argument : node.args()) {
+    if (argument.kind() == ETB_GRAPH_ARGUMENT_SYM_INTS || argument.kind() == ETB_GRAPH_ARGUMENT_GRAPH)
+      return make_error(Code::NOT_SUPPORTED,
+                        "argument '" + std::string(argument.name()) + "': symbolic, or a graph");
+    draft.args.push_back(copy_argument(graph.view(), argument, numbers));
+  }
+  for (const int32_t length : node.result_lengths()) draft.result_lengths.push_back(length);
+  uint32_t count = 0;
+  for (const Value& value : node.results()) {
+    if (!value.is_tensor())
+      return make_error(Code::NOT_SUPPORTED, "'" + std::string(value.name()) + "': no tensor");
+    draft.outputs.push_back(
+        graph::tensor("r" + std::to_string(count++), builder.add_spec(copy_spec(value.spec()))));
+  }
+  const uint32_t first = body.add_node(draft);
+  for (uint32_t i = 0; i < count; ++i) body.add_output(first + i);
+  return builder.finish();
+}
+
+// Bytes of `count` elements that are all 0 or all 1.
+std::vector<std::byte> filled(uint32_t dtype, int64_t count, int value) {
+  const size_t step = element_nbytes(static_cast<Dtype>(dtype));
+  std::vector<std::byte> bytes(static_cast<size_t>(count) * step + 64);
+  if (value == 0) return bytes;
+  uint64_t pattern = 1;
+  switch (static_cast<Dtype>(dtype)) {
+    case Dtype::FLOAT32:
+      pattern = 0x3f800000;
+      break;
+    case Dtype::FLOAT64:
+      pattern = 0x3ff0000000000000;
+      break;
+    case Dtype::FLOAT16:
+      pattern = 0x3c00;
+      break;
+    case Dtype::BFLOAT16:
+      pattern = 0x3f80;
+      break;
+    default:
+      break;
+  }
+  for (int64_t i = 0; i < count; ++i)
+    std::memcpy(bytes.data() + static_cast<size_t>(i) * step, &pattern, step);
+  return bytes;
+}
+
+Status Portable::run_on(GraphExecutor& executor, int value) {
+  std::vector<std::vector<std::byte>> data;
+  for (uint32_t i = 0; i < executor.input_count(); ++i) {
+    const etb_graph_spec& spec = executor.input_spec(i);
+    int64_t count = 1;
+    for (uint32_t d = 0; d < spec.rank; ++d) count *= spec.sizes[d];
+    data.push_back(filled(spec.dtype, count, value));
+    ETB_TRY(executor.set_input(i, {spec.sizes, spec.rank}, data.back().data(), data.back().size()));
+  }
+  return executor.run();
+}
+
+}  // namespace
+}  // namespace etb::host
+
+namespace {
+using etb::host::Portable;
+}
+
+ETB_DEFINE_PLUGIN(Portable, "org.etbackend.portable", "etbackend", "1.0.0")

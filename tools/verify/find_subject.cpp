@@ -1,0 +1,68 @@
+#include "tools/verify/find_subject.hpp"
+
+#include <filesystem>
+
+#include "host/portable_backend/portable_backend.hpp"
+#include "host/registry/hex.hpp"
+#include "tools/plugin_registry.hpp"
+
+namespace etb::tools {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool looks_like_path(const std::string& target) {
+  return target.find('/') != std::string::npos || target.ends_with(".so") || target.ends_with(".json");
+}
+
+Result<const host::PluginEntry*> find_by_path(const host::Registry& registry, const std::string& path) {
+  for (const host::PluginEntry& entry : registry.plugins())
+    if (entry.manifest_path == path || entry.library_path == path) return &entry;
+  return make_error(Code::NOT_FOUND,
+                    "'" + path + "': no manifest, and no library that a manifest in its folder names");
+}
+
+Result<const host::PluginEntry*> find_by_name(const host::Registry& registry, const std::string& name) {
+  const std::shared_ptr<const host::Decision> decision = registry.resolve(name);
+  if (decision->winner() == nullptr) return tl::make_unexpected(to_error(*decision));
+  return &registry.plugins()[decision->winner()->entry_index];
+}
+
+}  // namespace
+
+Result<conformance::SubjectSpec> find_subject(const std::string& target, const std::string& backend,
+                                              const Session& session) {
+  host::RegistryOptions options = registry_options(session);
+  const bool is_path = looks_like_path(target);
+  std::error_code failed;
+  const std::string path = is_path ? fs::absolute(target, failed).lexically_normal().string() : "";
+  if (is_path && !fs::exists(path, failed))
+    return make_error(Code::NOT_FOUND, "'" + target + "': no such file");
+  if (is_path)
+    options.application_paths.insert(options.application_paths.begin(),
+                                     fs::path(path).parent_path().string());
+  static constexpr etb_static_plugin kStatic[] = {host::kPortablePlugin};
+  if (target == "portable") options.static_plugins = kStatic;
+  const host::Registry registry(options);
+  ETB_ASSIGN(const host::PluginEntry* entry, is_path ? find_by_path(registry, path)
+                                             : target == "portable"
+                                                 ? find_by_name(registry, "org.etbackend.portable")
+                                                 : find_by_name(registry, target));
+  if (entry->problem) return tl::make_unexpected(*entry->problem);
+  conformance::SubjectSpec spec;
+  spec.entry = *entry;
+  spec.load_options = registry.load_options();
+  spec.backend_id = backend;
+  if (entry->manifest && !entry->manifest->provides.empty()) {
+    if (backend.empty()) spec.backend_id = entry->manifest->provides[0].id;
+    if (entry->find_provided(spec.backend_id) == nullptr)
+      return make_error(Code::NOT_FOUND, "'" + entry->id + "' provides no '" + spec.backend_id + "'");
+  }
+  return spec;
+}
+
+std::string digest_of(const host::PluginEntry& entry) {
+  return entry.library && entry.library->sha256 ? host::format_hex(*entry.library->sha256) : "";
+}
+
+}  // namespace etb::tools

@@ -1,0 +1,106 @@
+// `etbackend verify` from the outside: verdicts, reports, bad input.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "host/registry/scratch_dir.hpp"
+#include "tools/cli_run.hpp"
+
+namespace etb::tools {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+std::string read_all(const std::string& path) {
+  std::ifstream in(path);
+  std::ostringstream text;
+  text << in.rdbuf();
+  return text.str();
+}
+
+TEST(VerifyCommand, PortableBackendPassesASample) {
+  const CliRun run = cli({"verify", "portable", "--profile", "smoke"});
+  EXPECT_EQ(run.exit, 0) << run.out << run.err;
+  EXPECT_THAT(run.out, HasSubstr("org.etbackend.portable 1.0.0: executed on the plugin / claimed: "));
+  EXPECT_THAT(run.out, HasSubstr("PASS"));
+}
+
+TEST(VerifyCommand, ResultsAreTheSameForAnyNumberOfWorkers) {
+  const host::ScratchDir dir;
+  std::vector<std::string> states[2];
+  for (int i = 0; i < 2; ++i) {
+    const std::string file = dir.path("r" + std::to_string(i));
+    ASSERT_EQ(
+        cli({"verify", "portable", "--case", "op.mm.*", "--workers", i == 0 ? "1" : "3", "--results", file})
+            .exit,
+        0);
+    std::ifstream in(file);
+    for (std::string line; std::getline(in, line);) {
+      nlohmann::json object = nlohmann::json::parse(line);
+      object.erase("us");
+      states[i].push_back(object.dump());
+    }
+    std::sort(states[i].begin(), states[i].end());
+  }
+  EXPECT_EQ(states[0], states[1]);
+  EXPECT_GT(states[0].size(), 50u);
+}
+
+TEST(VerifyCommand, WritesReportsAndResumesAndMerges) {
+  const host::ScratchDir dir;
+  const std::string first = dir.path("a.jsonl"), second = dir.path("b.jsonl"), all = dir.path("all.jsonl");
+  ASSERT_EQ(
+      cli({"verify", "portable", "--case", "op.add_tensor.f32.*", "--shard", "1/2", "--results", first}).exit,
+      0);
+  ASSERT_EQ(cli({"verify", "portable", "--case", "op.add_tensor.f32.*", "--shard", "2/2", "--results", second,
+                 "--junit", dir.path("j.xml"), "--html", dir.path("r.html")})
+                .exit,
+            0);
+  EXPECT_THAT(read_all(dir.path("j.xml")), HasSubstr("<testsuite name=\"op\""));
+  EXPECT_THAT(read_all(dir.path("r.html")), HasSubstr("executed on the plugin / claimed"));
+  // An interrupted run: its last line is cut off.
+  std::string half = read_all(second);
+  half.resize(half.size() - half.size() / 3);
+  std::ofstream(second) << half;
+  const CliRun resumed = cli({"verify", "portable", "--case", "op.add_tensor.f32.*", "--shard", "2/2",
+                              "--results", second, "--resume"});
+  EXPECT_EQ(resumed.exit, 0) << resumed.out << resumed.err;
+  const CliRun merged = cli({"verify", "--merge", first, "--merge", second, "--results", all});
+  EXPECT_EQ(merged.exit, 0) << merged.out << merged.err;
+  const CliRun compared = cli({"verify", "portable", "--case", "op.add_tensor.f32.*", "--compare", all});
+  EXPECT_EQ(compared.exit, 0) << compared.out;
+  EXPECT_THAT(compared.out, HasSubstr("0 worse, 0 better, 0 otherwise changed, 0 new, 0 gone"));
+  EXPECT_THAT(cli({"verify", "--merge", first, "--merge", first}).err, HasSubstr("is in two shards"));
+}
+
+TEST(VerifyCommand, BadInputIsAClearError) {
+  const host::ScratchDir dir;
+  dir.write("no_plugin.so", "text");
+  EXPECT_EQ(cli({"verify", dir.path("no_plugin.so")}).exit, 3);
+  EXPECT_EQ(cli({"verify", dir.path("missing.so")}).exit, 3);
+  EXPECT_EQ(cli({"verify", "nobody.has.this"}).exit, 3);
+  EXPECT_EQ(cli({"verify", "portable", "--case", "no.such.case"}).exit, 3);
+  EXPECT_THAT(cli({"verify", "portable", "--profile", "great"}).err,
+              HasSubstr("expected smoke, ci, cert or soak"));
+  EXPECT_THAT(cli({"verify", "portable", "--shard", "3/2"}).err, HasSubstr("shard '3/2'"));
+  const CliRun unwritable =
+      cli({"verify", "portable", "--profile", "smoke", "--html", dir.path("no/such/folder.html")});
+  EXPECT_NE(unwritable.exit, 0);
+  EXPECT_THAT(unwritable.err, HasSubstr("cannot write"));
+  EXPECT_THAT(unwritable.out, Not(HasSubstr("PASS")));
+  dir.write("bad.jsonl", "{}\n");
+  EXPECT_EQ(cli({"verify", "--merge", dir.path("bad.jsonl")}).exit, 4);
+  dir.write(
+      "waivers.json",
+      R"([{"pattern":"op.*","plugin":"x","reason":"hardware","tracker":"t","owner":"o","expires":"2001-01-01"}])");
+  EXPECT_THAT(cli({"verify", "portable", "--profile", "smoke", "--waivers", dir.path("waivers.json")}).err,
+              HasSubstr("expired on 2001-01-01"));
+}
+
+}  // namespace
+}  // namespace etb::tools
