@@ -199,7 +199,7 @@ Status verify_dim_order(ImageFacts& facts, const fb::TensorSpec& spec) {
 }
 
 Status verify_spec(ImageFacts& facts, const fb::TensorSpec& spec) {
-  if (format::element_nbytes(spec.dtype()) == 0) return refuse("dtype {} is unknown", spec.dtype());
+  if (!format::is_abi_dtype(spec.dtype())) return refuse("dtype {} is unknown", spec.dtype());
   const uint32_t rank = count(spec.sizes());
   if (rank > ETB_MAX_RANK) return refuse("rank {}, at most {}", rank, ETB_MAX_RANK);
   ETB_TRY(facts.visit(spec.sizes(), "sizes"));
@@ -256,7 +256,7 @@ Status verify_quant_fields(const fb::Quantization& quant) {
 Status verify_quant(ImageFacts& facts, const fb::Quantization& quant) {
   if (quant.scheme() > fb::QuantScheme::OPAQUE)
     return refuse("scheme {} is unknown", static_cast<int>(quant.scheme()));
-  if (format::element_nbytes(quant.expressed_dtype()) == 0)
+  if (!format::is_abi_dtype(quant.expressed_dtype()))
     return refuse("expressed_dtype {} is unknown", quant.expressed_dtype());
   ETB_TRY(facts.check_string(quant.codec(), "codec"));
   ETB_TRY(verify_quant_fields(quant));

@@ -6,6 +6,8 @@
 #include <optional>
 #include <span>
 
+#include "api/ops/dtype.hpp"
+
 namespace etb::format {
 
 // ExecuTorch's limit too.
@@ -13,27 +15,16 @@ inline constexpr size_t kMaxRank = 16;
 
 // Bytes of one element, 0 for a code that is no dtype.
 constexpr uint32_t element_nbytes(uint8_t dtype) noexcept {
-  switch (dtype) {
-#define ETB_DTYPE(name, value, bits, text) \
-  case value:                              \
-    return (bits) / 8;
-#include "etb/dtype.def"
-#undef ETB_DTYPE
-    default:
-      return 0;
-  }
+  return static_cast<uint32_t>(ops::element_nbytes(static_cast<ops::Dtype>(dtype)));
 }
 
 constexpr const char* dtype_text(uint8_t dtype) noexcept {
-  switch (dtype) {
-#define ETB_DTYPE(name, value, bits, text) \
-  case value:                              \
-    return text;
-#include "etb/dtype.def"
-#undef ETB_DTYPE
-    default:
-      return "unknown dtype";
-  }
+  return ops::to_text(static_cast<ops::Dtype>(dtype));
+}
+
+// Whether a code is one of etb/dtype.def, which the graph image is limited to.
+constexpr bool is_abi_dtype(uint8_t dtype) noexcept {
+  return element_nbytes(dtype) != 0 && ops::is_abi_dtype(static_cast<ops::Dtype>(dtype));
 }
 
 // Bytes of a tensor, nothing when a size is negative or a stride or the byte count leaves int64.

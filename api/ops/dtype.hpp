@@ -1,4 +1,5 @@
-// Element types as an enum over etb/dtype.def: sizes, names, classes and promotion.
+// Element types as an enum: the codes of etb/dtype.def, which cross the ABI, and the complex ones, which only files and the run time
+// know. Sizes, names, classes and promotion.
 #pragma once
 
 #include <cstddef>
@@ -11,10 +12,35 @@ namespace etb::ops {
 #define ETB_DTYPE(name, value, bits, text) name = value,
 enum class Dtype : int8_t {
 #include "etb/dtype.def"
+  COMPLEX32 = 8,  // two float16
+  COMPLEX64 = 9,
+  COMPLEX128 = 10,
 };
 #undef ETB_DTYPE
 
-// Bytes of one element.
+// One past the largest code; tables are indexed by code.
+inline constexpr int kDtypeCount = 30;
+
+constexpr bool is_complex(Dtype dtype) noexcept {
+  return dtype == Dtype::COMPLEX32 || dtype == Dtype::COMPLEX64 || dtype == Dtype::COMPLEX128;
+}
+
+// Whether a code is a dtype at all.
+constexpr bool is_known(int64_t code) noexcept {
+  switch (code) {
+#define ETB_DTYPE(name, value, bits, text) case value:
+#include "etb/dtype.def"
+#undef ETB_DTYPE
+    return true;
+    default:
+      return code >= 8 && code <= 10;
+  }
+}
+
+// Whether a plugin may be shown the dtype.
+constexpr bool is_abi_dtype(Dtype dtype) noexcept { return !is_complex(dtype); }
+
+// Bytes of one element; 0 for an unknown code.
 constexpr size_t element_nbytes(Dtype dtype) noexcept {
   switch (dtype) {
 #define ETB_DTYPE(name, value, bits, text) \
@@ -22,56 +48,65 @@ constexpr size_t element_nbytes(Dtype dtype) noexcept {
     return (bits) / 8;
 #include "etb/dtype.def"
 #undef ETB_DTYPE
+    case Dtype::COMPLEX32:
+      return 4;
+    case Dtype::COMPLEX64:
+      return 8;
+    case Dtype::COMPLEX128:
+      return 16;
   }
   return 0;
 }
 
-constexpr std::string_view to_text(Dtype dtype) noexcept {
+constexpr const char* to_text(Dtype dtype) noexcept {
   switch (dtype) {
 #define ETB_DTYPE(name, value, bits, text) \
   case Dtype::name:                        \
     return text;
 #include "etb/dtype.def"
 #undef ETB_DTYPE
+    case Dtype::COMPLEX32:
+      return "complex32";
+    case Dtype::COMPLEX64:
+      return "complex64";
+    case Dtype::COMPLEX128:
+      return "complex128";
   }
-  return "unknown";
+  return "unknown dtype";
 }
 
 constexpr std::optional<Dtype> find_dtype(std::string_view text) noexcept {
-#define ETB_DTYPE(name, value, bits, word) \
-  if (text == (word)) return Dtype::name;
-#include "etb/dtype.def"
-#undef ETB_DTYPE
+  for (int code = 0; code < kDtypeCount; ++code) {
+    const auto dtype = static_cast<Dtype>(code);
+    if (is_known(code) && text == to_text(dtype)) return dtype;
+  }
   return std::nullopt;
 }
 
+// float16, bfloat16, float32, float64. The 8-bit floats are storage formats only and count as none of the classes below.
 constexpr bool is_floating(Dtype dtype) noexcept {
   return dtype == Dtype::FLOAT32 || dtype == Dtype::FLOAT64 || dtype == Dtype::FLOAT16 ||
          dtype == Dtype::BFLOAT16;
 }
 constexpr bool is_bool(Dtype dtype) noexcept { return dtype == Dtype::BOOL; }
+constexpr bool is_unsigned_integer(Dtype dtype) noexcept {
+  return dtype == Dtype::UINT8 || dtype == Dtype::UINT16 || dtype == Dtype::UINT32 || dtype == Dtype::UINT64;
+}
+// Integers without bool.
 constexpr bool is_integer(Dtype dtype) noexcept {
-  switch (dtype) {
-    case Dtype::UINT8:
-    case Dtype::INT8:
-    case Dtype::INT16:
-    case Dtype::INT32:
-    case Dtype::INT64:
-    case Dtype::UINT16:
-    case Dtype::UINT32:
-    case Dtype::UINT64:
-      return true;
-    default:
-      return false;
-  }
+  return dtype == Dtype::INT8 || dtype == Dtype::INT16 || dtype == Dtype::INT32 || dtype == Dtype::INT64 ||
+         is_unsigned_integer(dtype);
+}
+// What arithmetic is defined on: floats, integers, bool.
+constexpr bool is_arithmetic(Dtype dtype) noexcept {
+  return is_floating(dtype) || is_integer(dtype) || is_bool(dtype);
 }
 
 // PyTorch's promotion of two tensors of equal category (torch.promote_types), for floats, integers and bool; nullopt for
 // pairs that PyTorch refuses and for other dtypes.
 constexpr std::optional<Dtype> promote(Dtype a, Dtype b) noexcept {
   if (a == b) return a;
-  const auto known = [](Dtype d) { return is_floating(d) || is_integer(d) || is_bool(d); };
-  if (!known(a) || !known(b)) return std::nullopt;
+  if (!is_arithmetic(a) || !is_arithmetic(b)) return std::nullopt;
   if (is_bool(a)) return b;
   if (is_bool(b)) return a;
   if (is_floating(a) != is_floating(b)) return is_floating(a) ? a : b;

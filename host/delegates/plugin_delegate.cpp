@@ -5,9 +5,8 @@
 #include <cstring>
 #include <new>
 
-#include "etb/cpp/guard.hpp"
-
 #include "etb/cpp/fail.hpp"
+#include "etb/cpp/guard.hpp"
 
 namespace etb::host {
 
@@ -194,6 +193,10 @@ etb_status PluginDelegate::bind(const EValue& value, uint32_t argument, etb_erro
     if (tensor.role == ETB_ROLE_OUTPUT && value.tensor().is_read_only()) {
       return fail(error, ETB_INVALID_PROGRAM, "delegate argument %u: a constant, which an output cannot be",
                   argument);
+    }
+    if (!is_abi_dtype(value.tensor().dtype())) {
+      return fail(error, ETB_NOT_SUPPORTED, "delegate argument %u is %s, which plugins do not know", argument,
+                  to_text(value.tensor().dtype()));
     }
     bind_tensor(value.tensor(), slot, tensor);
     return ETB_OK;

@@ -95,6 +95,14 @@ void add_to(const ConvertLoops& loops, const Tensor& tensor, int64_t offset, dou
   store_element(loops, tensor, offset, load_element<double>(loops, tensor, offset) + value);
 }
 
+// A number as the dtype holds it.
+double rounded(const ConvertLoops& loops, Dtype dtype, double value) {
+  alignas(8) char element[8];
+  loops.store[static_cast<int>(dtype)][static_cast<int>(Compute::kDouble)](element, &value, 1, 1);
+  loops.load[static_cast<int>(dtype)][static_cast<int>(Compute::kDouble)](&value, element, 1, 1);
+  return value;
+}
+
 etb_status start_gradient(KernelContext& context, const Tensor& grad, const Tensor& self, Tensor& out) {
   if (!is_floating(self.dtype()))
     return context.fail(ETB_INVALID_TYPE, "the input is %s, expected a float", to_text(self.dtype()));
@@ -172,8 +180,9 @@ etb_status avg_pool_backward_out(KernelContext& context, EValue** args) {
       }
       const int64_t divisor = given != 0 ? given : counts_padding ? padded : inside;
       if (divisor == 0) return;
-      const double share =
-          load_element<double>(loops, grad, from.offset(d, r, c)) / static_cast<double>(divisor);
+      const double share = rounded(
+          loops, out.dtype(),
+          load_element<double>(loops, grad, from.offset(d, r, c)) / static_cast<double>(divisor));
       for_each_in(first, end,
                   [&](int64_t x, int64_t y, int64_t z) { add_to(loops, out, to.offset(x, y, z), share); });
     });

@@ -432,7 +432,7 @@ etb_status convolution_out(KernelContext& context, EValue** args) {
       status != ETB_OK)
     return status;
   if (out.numel() == 0) return ETB_OK;
-  return Forward(context, shape, input, weight, bias, out).run();
+  return run_convolution(context, shape, input, weight, bias, out);
 }
 
 constexpr Kernel kRows[] = {{"aten::convolution.out", "TTtIIIbIiT", convolution_out}};
@@ -489,6 +489,11 @@ etb_status Convolution::read(KernelContext& context, const Tensor& input, const 
     }
   }
   return ETB_OK;
+}
+
+etb_status run_convolution(KernelContext& context, const Convolution& shape, const Tensor& input,
+                           const Tensor& weight, const Tensor* bias, Tensor& out) noexcept {
+  return Forward(context, shape, input, weight, bias, out).run();
 }
 
 void Convolution::fill_out_sizes(int64_t* out_sizes) const noexcept {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <utility>
 
 #include "host/runtime/evalue.hpp"
 #include "host/runtime/kernel_context.hpp"
@@ -27,8 +28,21 @@ struct Convolution {
     const int own = dim - (3 - spatial_rank);
     return own < 0 ? 0 : tensor.stride(2 + own);
   }
+  // The convolution that carries gradients of the output back to the input, with the same weights: a transposed one for a plain one
+  // and the other way round.
+  Convolution backward() const noexcept {
+    Convolution back = *this;
+    back.is_transposed = !is_transposed;
+    std::swap(back.in_channels, back.out_channels);
+    std::swap(back.in, back.out);
+    return back;
+  }
   // Sizes of the output, rank entries.
   void fill_out_sizes(int64_t* out_sizes) const noexcept;
 };
+
+// Computes what `shape` says into `out`, whose sizes are set; dtypes were checked. `bias` may be null.
+etb_status run_convolution(KernelContext& context, const Convolution& shape, const Tensor& input,
+                           const Tensor& weight, const Tensor* bias, Tensor& out) noexcept;
 
 }  // namespace etb::host

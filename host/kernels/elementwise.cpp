@@ -316,7 +316,7 @@ Dtype result_dtype(std::span<const Operand> operands) noexcept {
     Dtype dtype = operand.dtype();
     if (operand.is_number() && is_floating(dtype)) dtype = Dtype::FLOAT32;
     const int group = operand.is_number() ? 2 : operand.rank() == 0 ? 1 : 0;
-    groups[group] = has_group[group] ? promote(groups[group], dtype) : dtype;
+    groups[group] = has_group[group] ? promote_any(groups[group], dtype) : dtype;
     has_group[group] = true;
   }
   Dtype result = Dtype::BOOL;
@@ -326,7 +326,7 @@ Dtype result_dtype(std::span<const Operand> operands) noexcept {
     if (!has_group[group]) continue;
     const Dtype strong = groups[group];
     const bool promotes = has_result && !is_floating(strong) && (is_bool(strong) || is_floating(result));
-    result = promotes ? promote(strong, result) : strong;
+    result = promotes ? promote_any(strong, result) : strong;
     has_result = true;
   }
   return result;

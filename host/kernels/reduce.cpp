@@ -152,7 +152,7 @@ Dtype sum_dtype(const Tensor& self, const EValue& dtype) {
 Dtype computing_dtype(const Tensor& self, Dtype result) {
   return is_floating(result) && result == Dtype::FLOAT64     ? Dtype::FLOAT64
          : is_floating(result) && !is_floating(self.dtype()) ? Dtype::FLOAT32
-                                                             : promote(self.dtype(), result);
+                                                             : promote_any(self.dtype(), result);
 }
 
 // sum(self, dim, keepdim, dtype, out)

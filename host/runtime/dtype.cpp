@@ -17,7 +17,7 @@ Dtype signed_of_nbytes(size_t nbytes) noexcept {
   }
 }
 
-Dtype promote_integers(Dtype a, Dtype b) noexcept {
+Dtype promote_unsigned(Dtype a, Dtype b) noexcept {
   const size_t a_nbytes = element_nbytes(a), b_nbytes = element_nbytes(b);
   if (is_unsigned_integer(a) == is_unsigned_integer(b)) return a_nbytes >= b_nbytes ? a : b;
   const size_t unsigned_nbytes = is_unsigned_integer(a) ? a_nbytes : b_nbytes;
@@ -27,17 +27,9 @@ Dtype promote_integers(Dtype a, Dtype b) noexcept {
 
 }  // namespace
 
-Dtype promote(Dtype a, Dtype b) noexcept {
-  if (a == b) return a;
-  if (is_floating(a) != is_floating(b)) return is_floating(a) ? a : b;
-  if (is_floating(a)) {
-    const size_t a_nbytes = element_nbytes(a), b_nbytes = element_nbytes(b);
-    if (a_nbytes == b_nbytes) return Dtype::FLOAT32;  // float16 with bfloat16
-    return a_nbytes > b_nbytes ? a : b;
-  }
-  if (is_bool(a)) return b;
-  if (is_bool(b)) return a;
-  return promote_integers(a, b);
+Dtype promote_any(Dtype a, Dtype b) noexcept {
+  const std::optional<Dtype> defined = ops::promote(a, b);
+  return defined ? *defined : promote_unsigned(a, b);
 }
 
 }  // namespace etb::host

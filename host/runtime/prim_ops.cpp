@@ -184,15 +184,33 @@ etb_status select(KernelContext&, EValue** args) {
 
 // ---- Reading tensors
 
-etb_status size_of(KernelContext& context, EValue** args) {
-  const Tensor& tensor = args[0]->tensor();
+// The dim that argument 1 names, or -1 with an error.
+int find_dim(KernelContext& context, EValue** args) noexcept {
+  const int rank = args[0]->tensor().rank();
   const int64_t given = args[1]->to_int();
-  const int64_t dim = given < 0 ? given + tensor.rank() : given;
-  if (dim < 0 || dim >= tensor.rank()) {
-    return context.fail(ETB_INVALID_ARGUMENT, "dimension %" PRId64 " of a tensor of rank %d", given,
-                        tensor.rank());
-  }
-  *args[2] = EValue(tensor.size(static_cast<int>(dim)));
+  const int64_t dim = given < 0 ? given + rank : given;
+  if (dim >= 0 && dim < rank) return static_cast<int>(dim);
+  context.fail(ETB_INVALID_ARGUMENT, "dimension %" PRId64 " of a tensor of rank %d", given, rank);
+  return -1;
+}
+
+etb_status size_of(KernelContext& context, EValue** args) {
+  const int dim = find_dim(context, args);
+  if (dim < 0) return ETB_INVALID_ARGUMENT;
+  *args[2] = EValue(args[0]->tensor().size(dim));
+  return ETB_OK;
+}
+
+etb_status stride_of(KernelContext& context, EValue** args) {
+  const int dim = find_dim(context, args);
+  if (dim < 0) return ETB_INVALID_ARGUMENT;
+  *args[2] = EValue(args[0]->tensor().stride(dim));
+  return ETB_OK;
+}
+
+// Tensors of a program start where their memory starts.
+etb_status storage_offset_of(KernelContext&, EValue** args) {
+  *args[1] = EValue(int64_t{0});
   return ETB_OK;
 }
 
@@ -346,6 +364,8 @@ etb_status copy_index(KernelContext& context, EValue** args) {
 constexpr Kernel kPrimOps[] = {
     Kernel("aten::sym_size.int", "Tix", &size_of),
     Kernel("aten::sym_numel", "Tx", &numel_of),
+    Kernel("aten::sym_stride.int", "Tix", &stride_of),
+    Kernel("aten::sym_storage_offset", "Tx", &storage_offset_of),
     Kernel("aten::_local_scalar_dense", "Tx", &item_of),
     ETB_PRIM("add.Scalar", "SSx", &binary<Add>),
     ETB_PRIM("sub.Scalar", "SSx", &binary<Sub>),

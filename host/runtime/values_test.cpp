@@ -13,12 +13,12 @@ namespace etb::host {
 namespace {
 
 TEST(Dtype, PromotesAsPyTorch) {
-  EXPECT_EQ(promote(Dtype::UINT8, Dtype::INT8), Dtype::INT16);
-  EXPECT_EQ(promote(Dtype::BOOL, Dtype::UINT8), Dtype::UINT8);
-  EXPECT_EQ(promote(Dtype::INT64, Dtype::FLOAT16), Dtype::FLOAT16);
-  EXPECT_EQ(promote(Dtype::FLOAT16, Dtype::BFLOAT16), Dtype::FLOAT32);
-  EXPECT_EQ(promote(Dtype::FLOAT32, Dtype::FLOAT64), Dtype::FLOAT64);
-  EXPECT_EQ(promote(Dtype::INT32, Dtype::INT8), Dtype::INT32);
+  EXPECT_EQ(promote_any(Dtype::UINT8, Dtype::INT8), Dtype::INT16);
+  EXPECT_EQ(promote_any(Dtype::BOOL, Dtype::UINT8), Dtype::UINT8);
+  EXPECT_EQ(promote_any(Dtype::INT64, Dtype::FLOAT16), Dtype::FLOAT16);
+  EXPECT_EQ(promote_any(Dtype::FLOAT16, Dtype::BFLOAT16), Dtype::FLOAT32);
+  EXPECT_EQ(promote_any(Dtype::FLOAT32, Dtype::FLOAT64), Dtype::FLOAT64);
+  EXPECT_EQ(promote_any(Dtype::INT32, Dtype::INT8), Dtype::INT32);
 }
 
 TEST(Tensor, StridesFollowDimOrder) {

@@ -176,7 +176,7 @@ class CaseReader {
   }
 
   Status read_in_place() {
-    host::Tensor& actual = read_tensor()->tensor();
+    host::Tensor& actual = read_tensor(host::Dynamism::kBounded)->tensor();
     case_.input_dtypes.push_back(actual.dtype());
     case_.args.push_back(add(EValue(&actual)));
     case_.outputs.push_back({&actual, &read_tensor()->tensor(), false});

@@ -15,6 +15,7 @@ import random
 import re
 import struct
 import warnings
+from math import prod
 from pathlib import Path
 
 import torch
@@ -22,7 +23,7 @@ from torch.testing._internal.common_methods_invocations import op_db
 from torch.utils._python_dispatch import TorchDispatchMode
 
 CODES = {torch.uint8: 0, torch.int8: 1, torch.int16: 2, torch.int32: 3, torch.int64: 4, torch.float16: 5, torch.float32: 6,
-         torch.float64: 7, torch.bool: 11, torch.bfloat16: 15, torch.uint16: 27, torch.uint32: 28, torch.uint64: 29}
+         torch.float64: 7, torch.complex32: 8, torch.complex64: 9, torch.complex128: 10, torch.bool: 11, torch.bfloat16: 15, torch.uint16: 27, torch.uint32: 28, torch.uint64: 29}
 DTYPES = [torch.float32, torch.float64, torch.float16, torch.bfloat16, torch.int64, torch.int32, torch.int16, torch.int8,
           torch.uint8, torch.bool]
 # Functional overloads whose out variant is not found by comparing schemas.
@@ -31,6 +32,8 @@ RENAMED = {"aten::mean": "aten::mean.dtype_out", "aten::prod": "aten::prod.out",
 # Results that PyTorch leaves open (memory contents, random numbers): only sizes are compared.
 OPEN_RESULT = {"aten::empty.out", "aten::rand.out", "aten::randn.out", "aten::randperm.out", "aten::empty_strided.out",
                "dim_order_ops::_empty_dim_order.out"}
+# Ops that take complex tensors here.
+COMPLEX = {"aten::view_as_real_copy.out"}
 # Ops that add up many terms: the error is measured against the sum of the terms' magnitudes.
 ACCUMULATES = re.compile(r"aten::(mm|bmm|addmm|convolution|convolution_backward|sum|mean|cumsum|var|var_mean|_cdist_forward|"
                          r"_pdist_forward|native_layer_norm|native_group_norm|_native_batch_norm|_softmax|_log_softmax|linear|"
@@ -166,6 +169,8 @@ def pack_tensor(tensor):
     if order is None:
         tensor, order = tensor.contiguous(), list(range(tensor.dim()))
     flat = tensor.permute(order).contiguous().reshape(-1)
+    if flat.is_complex():
+        flat = torch.view_as_real(flat).reshape(-1)
     data = bytes(flat.view(torch.uint8).numpy().tobytes()) if flat.numel() else b""
     return struct.pack(f"<bB{tensor.dim()}q{tensor.dim()}B", CODES[tensor.dtype], tensor.dim(), *tensor.shape, *order) + data
 
@@ -280,7 +285,7 @@ def magnitude(functional, name, bound, result):
 
 
 def rounded_steps(name, bound):
-    """PyTorch rounds these partial results to the 16-bit dtype: sums of a transposed convolution and of an adaptive pool, the
+    """PyTorch rounds these partial results to the 16-bit dtype: sums of a transposed convolution, of gradients and of an adaptive pool, the
     logarithm in _log_softmax, mean and deviation of a batch norm, positions in a grid. Its own error is then a part of a 16-bit rounding of them, not of a float32 one."""
     if bound[0].dtype not in (torch.float16, torch.bfloat16):
         return 1
@@ -289,7 +294,11 @@ def rounded_steps(name, bound):
         return 128 * coarser
     if name.startswith("aten::grid_sampler"):
         return 16384 * coarser
-    return 64 * coarser if name == "aten::convolution.out" and bound[6] else 1
+    if name.startswith(("aten::add.", "aten::sub.", "aten::rsub.")):  # alpha * other, and a number, where its scalar loops run
+        is_exact = isinstance(bound[1], torch.Tensor) or float(torch.tensor(bound[1]).to(bound[0].dtype)) == bound[1]
+        return 1 if is_exact and bound[-1] == 1 else 64 * coarser
+    sums_in_16_bits = name == "aten::convolution_backward.out" or (name == "aten::convolution.out" and bound[6])
+    return 128 * coarser if sums_in_16_bits else 1
 
 
 def contiguous_result(t):
@@ -306,9 +315,20 @@ def has_ties(bound):
     return bool((ordered.diff(dim=dim) == 0).any())
 
 
+def has_subnormals(tensor):
+    if not tensor.is_floating_point():
+        return False
+    smallest = torch.finfo(torch.float64 if tensor.dtype == torch.float64 else torch.float32).tiny
+    return bool(((tensor != 0) & (tensor.abs() < smallest)).any())
+
+
 def refuse_undefined(name, bound):
     if name in ("aten::sort.values", "aten::topk.values", "aten::median.dim_values") and has_ties(bound):
         raise Unusable("ties")
+    if name in ("aten::fmod.Tensor_out", "aten::remainder.Tensor_out") and has_subnormals(bound[1]):
+        raise Unusable("remainder of a division by a subnormal number")  # NaN in PyTorch's vector loops, right in its scalar ones
+    if name == "aten::resize_" and (len(bound[1]) != bound[0].dim() or prod(bound[1]) > bound[0].numel()):
+        raise Unusable("another rank or more memory than a program's tensor can have")
     if name == "aten::grid_sampler_2d.out" and bound[2] == 1 and bound[0].dtype in (torch.float16, torch.bfloat16):
         raise Unusable("nearest pixel of a position rounded to 16 bits")
 
@@ -321,9 +341,11 @@ def pack_case(functional, out, args, kwargs, source):
     in_place = functional is out
     before = map_tensors(bound, freeze)
     result = call(functional, bound)
-    if any(t.dtype not in CODES for t in tensors_in(result)):
-        raise Unusable("result dtype")
+    if any(t.dtype not in CODES or t.is_complex() for t in tensors_in([bound, result])) and name not in COMPLEX:
+        raise Unusable("complex")
     results = list(result) if isinstance(result, (tuple, list)) else [result]
+    if name == "aten::convolution_backward.out":  # what is not asked for is sometimes there all the same
+        results = [r if wanted else None for r, wanted in zip(results, bound[10])]
     packed, outs, inputs = [], iter(results), iter(before)
     for a in schema.arguments:
         if in_place and a.name == "self":
@@ -333,8 +355,8 @@ def pack_case(functional, out, args, kwargs, source):
         elif str(a.type) == "List[Tensor]":
             packed.append(pack_tensors(12, [contiguous_result(t) for t in results]))
         else:
-            kind = b"\x0e" if name in OPEN_RESULT else b"\x0b"
-            packed.append(kind + pack_tensor(contiguous_result(next(outs))))
+            kind, one = b"\x0e" if name in OPEN_RESULT else b"\x0b", next(outs)
+            packed.append(b"\0" if one is None else kind + pack_tensor(contiguous_result(one)))
     scale = magnitude(functional, name, before, result)
     text = source.encode()[:200]
     body = struct.pack("<dHH", scale, len(packed), len(text)) + text + b"".join(packed)
@@ -344,6 +366,10 @@ def pack_case(functional, out, args, kwargs, source):
 def signature_of(args, kwargs):
     """What a subset should cover: the dtypes of the tensors, ranks apart."""
     return tuple(str(t.dtype)[6:] for t in list(tensors_in(args)) + list(tensors_in(kwargs)))[:3]
+
+
+# Families of extra cases of which a subset has one for each op and dtype.
+SPECIAL_SOURCES = ["special values", "zero size", "rank 0", "wide"]
 
 
 class Cases:
@@ -364,36 +390,44 @@ class Cases:
             return
         if len(packed) > self.options.max_bytes:
             return
-        cases = self.by_op.setdefault(full_name(out), {}).setdefault(signature_of(args, kwargs), {})
-        cases.setdefault(packed[4 + 12 + len(source.encode()[:200]):], packed)
+        self.keep(full_name(out), signature_of(args, kwargs), packed[4 + 12 + len(source.encode()[:200]):], packed, source)
 
     def add_plain(self, name, arguments, outputs, source, scale=0.0):
         """A call that PyTorch has no out variant for: (schema type, value) of each argument, and what the outputs must be."""
         kind = b"\x0e" if name in OPEN_RESULT else b"\x0b"
-        packed = [pack_argument(text, value) for text, value in arguments] + [kind + pack_tensor(t) for t in outputs]
+        packed = [b"\x0d" + pack_tensor(value[0]) + pack_tensor(value[1]) if text == "in place" else pack_argument(text, value)
+                  for text, value in arguments] + [kind + pack_tensor(t) for t in outputs]
         text = source.encode()[:200]
         body = struct.pack("<dHH", scale, len(packed), len(text)) + text + b"".join(packed)
-        key = tuple(str(v.dtype)[6:] for _, v in arguments if isinstance(v, torch.Tensor))[:1]
-        self.by_op.setdefault(name, {}).setdefault(key, {}).setdefault(body[12 + len(text):], struct.pack("<I", len(body)) + body)
+        key = signature_of([v for _, v in arguments], {})[:1] or signature_of(outputs, {})[:1]
+        self.keep(name, key, body[12 + len(text):], struct.pack("<I", len(body)) + body, source)
+
+    def keep(self, name, key, content, packed, source):
+        """Equal calls count once; `source` tells the families of extra cases apart."""
+        self.by_op.setdefault(name, {}).setdefault(key, {}).setdefault(content, (packed, source))
+
+    def choose(self, name, signature, cases):
+        """A few cases of one op and dtype: one of each family of special ones, then small ones at random."""
+        packed = list(cases.values())
+        random.Random(f"{self.options.seed}{name}{signature}").shuffle(packed)
+        packed.sort(key=lambda p: len(p[0]) > 1500)  # stable: small ones first, otherwise at random
+        limit = max(1, self.options.per_dtype // 3) if len(set(signature)) > 1 else self.options.per_dtype
+        special = [next((p for p in packed if p[1] == source), None) for source in SPECIAL_SOURCES]
+        special = [p for p in special if p is not None]
+        return [p[0] for p in special + [p for p in packed if p not in special][:limit]]
 
     def write(self, directory):
         directory.mkdir(parents=True, exist_ok=True)
         total = 0
         for name, groups in sorted(self.by_op.items()):
-            chosen = []
-            for signature, cases in sorted(groups.items()):
-                packed = list(cases.values())
-                if not self.options.all:
-                    random.Random(f"{self.options.seed}{name}{signature}").shuffle(packed)
-                    mixed = len(set(signature)) > 1
-                    limit = max(1, self.options.per_dtype // 3) if mixed else self.options.per_dtype
-                    packed.sort(key=lambda p: len(p) > 1500)  # stable: small ones first, otherwise at random
-                    packed = packed[:limit]
-                chosen += packed
-            if not self.options.all and sum(map(len, chosen)) > self.options.op_bytes:
-                random.Random(name).shuffle(chosen)
-                while sum(map(len, chosen)) > self.options.op_bytes:
-                    chosen.remove(max(chosen, key=len))
+            chosen = [[packed for packed, _ in cases.values()] if self.options.all else self.choose(name, signature, cases)
+                      for signature, cases in sorted(groups.items())]
+            while not self.options.all and sum(sum(map(len, group)) for group in chosen) > self.options.op_bytes:
+                fullest = max(chosen, key=lambda group: (len(group) > 1, max(map(len, group))))
+                if len(fullest) == 1:
+                    break
+                fullest.remove(max(fullest, key=len))
+            chosen = sum(chosen, [])
             path = directory / (name.replace("::", "__") + ".cases")
             path.write_bytes(b"ETBCASE1" + struct.pack("<II", len(chosen), len(name)) + name.encode() + b"".join(chosen))
             total += len(chosen)

@@ -77,10 +77,7 @@ Array to_row_major(const host::Tensor& tensor) {
 }
 
 Result<Dtype> parse_dtype(std::string_view text) {
-#define ETB_DTYPE(name, value, bits, known) \
-  if (text == known) return Dtype::name;
-#include "etb/dtype.def"
-#undef ETB_DTYPE
+  if (const auto dtype = ops::find_dtype(text)) return *dtype;
   return make_error(Code::INVALID_ARGUMENT, fmt::format("unknown dtype '{}'", text));
 }
 

@@ -1,0 +1,194 @@
+// aten::_embedding_bag: rows of a table summed, averaged or their largest taken, one bag of indices at a time.
+#include <algorithm>
+#include <cstring>
+
+#include "host/kernels/indexing.hpp"
+#include "host/kernels/kernel.hpp"
+
+namespace etb::host {
+namespace {
+
+enum Mode : int64_t { kSum, kMean, kMax };
+
+class EmbeddingBag {
+ public:
+  EmbeddingBag(KernelContext& context, EValue** args)
+      : context_(context),
+        weight_(args[0]->tensor()),
+        indices_(args[1]->tensor()),
+        offsets_(args[2]->tensor()),
+        mode_(args[4]->to_int()),
+        scales_(args[6]->is_none() ? nullptr : &args[6]->tensor()),
+        has_last_offset_(args[7]->to_bool()),
+        padding_index_(args[8]->to_int()),
+        out_(args[9]->tensor()),
+        bag_of_index_(args[10]->tensor()),
+        bag_size_(args[11]->tensor()),
+        largest_(args[12]->tensor()) {}
+
+  etb_status run() {
+    if (const etb_status status = check(); status != ETB_OK) return status;
+    if (const etb_status status = resize(); status != ETB_OK) return status;
+    return with_compute(weight_.dtype(), [&](auto zero) { return add_bags(zero); });
+  }
+
+ private:
+  etb_status check() {
+    const bool has_ranks = weight_.rank() == 2 && indices_.rank() == 1 && offsets_.rank() == 1;
+    if (!has_ranks || mode_ < kSum || mode_ > kMax) {
+      return context_.fail(ETB_INVALID_ARGUMENT, "weights %s, indices %s, offsets %s, mode %lld",
+                           SizesText(weight_.sizes()).text, SizesText(indices_.sizes()).text,
+                           SizesText(offsets_.sizes()).text, static_cast<long long>(mode_));
+    }
+    if (!is_floating(weight_.dtype()))
+      return context_.fail(ETB_INVALID_TYPE, "the weights are %s, expected a float",
+                           to_text(weight_.dtype()));
+    if (const etb_status status = expect_same_dtype(context_, weight_, out_); status != ETB_OK) return status;
+    for (const Tensor* tensor : {&indices_, &offsets_}) {
+      if (const etb_status status = expect_index(context_, *tensor); status != ETB_OK) return status;
+    }
+    for (const Tensor* tensor : {&bag_of_index_, &bag_size_, &largest_}) {
+      if (const etb_status status = expect_index(context_, *tensor); status != ETB_OK) return status;
+    }
+    bag_count_ = offsets_.size(0) - (has_last_offset_ ? 1 : 0);
+    if (bag_count_ < 0)
+      return context_.fail(ETB_INVALID_ARGUMENT, "no offsets, expected at least the last one");
+    if (scales_ != nullptr && (mode_ != kSum || scales_->rank() != 1 ||
+                               scales_->size(0) != indices_.size(0) || scales_->dtype() != weight_.dtype())) {
+      return context_.fail(ETB_INVALID_ARGUMENT, "per-sample weights %s %s for %lld indices in mode %lld",
+                           to_text(scales_->dtype()), SizesText(scales_->sizes()).text,
+                           static_cast<long long>(indices_.size(0)), static_cast<long long>(mode_));
+    }
+    if (padding_index_ < 0) padding_index_ = -1;
+    return check_indices();
+  }
+
+  // Offsets rise from 0 and stay within the indices, indices within the table.
+  etb_status check_indices() {
+    int64_t last = 0;
+    for (int64_t i = 0; i < offsets_.size(0); ++i) {
+      const int64_t offset = index_at(offsets_, i);
+      if ((i == 0 && offset != 0) || offset < last || offset > indices_.size(0)) {
+        return context_.fail(ETB_INVALID_ARGUMENT, "offset %lld is %lld, expected %lld to %lld",
+                             static_cast<long long>(i), static_cast<long long>(offset),
+                             static_cast<long long>(last),
+                             static_cast<long long>(i == 0 ? 0 : indices_.size(0)));
+      }
+      last = offset;
+    }
+    for (int64_t i = 0; i < indices_.size(0); ++i) {
+      const int64_t index = index_at(indices_, i);
+      if (index < 0 || index >= weight_.size(0)) return fail_index(context_, index, weight_.size(0));
+    }
+    return ETB_OK;
+  }
+
+  // PyTorch leaves out the bag of each index where its fastest path does not need it; the sizes are part of what an exporter plans.
+  bool omits_bag_of_index() const {
+    return mode_ == kSum && weight_.dtype() != Dtype::FLOAT64 && padding_index_ < 0;
+  }
+
+  etb_status resize() {
+    const int64_t out_sizes[] = {bag_count_, weight_.size(1)};
+    const int64_t bags_of_indices[] = {omits_bag_of_index() ? 0 : indices_.size(0)};
+    const std::span<const int64_t> bags = {&bag_count_, 1}, both = out_sizes;
+    struct Row {
+      Tensor& tensor;
+      std::span<const int64_t> sizes;
+    };
+    const Row rows[] = {{out_, both},
+                        {bag_of_index_, bags_of_indices},
+                        {bag_size_, bags},
+                        {largest_, mode_ == kMax ? both : bags}};
+    for (const Row& row : rows) {
+      if (const etb_status status = resize_output(context_, row.tensor, row.sizes); status != ETB_OK)
+        return status;
+      if (row.tensor.nbytes() != 0) std::memset(row.tensor.data(), 0, row.tensor.nbytes());
+    }
+    return ETB_OK;
+  }
+
+  static void store_index(const Tensor& tensor, int64_t offset, int64_t value) {
+    if (tensor.dtype() == Dtype::INT64) {
+      tensor.data_as<int64_t>()[offset] = value;
+    } else {
+      tensor.data_as<int32_t>()[offset] = static_cast<int32_t>(value);
+    }
+  }
+
+  template <class T>
+  etb_status add_bags(T) {
+    const int64_t width = weight_.size(1);
+    T* sums = context_.allocate_array<T>(width);
+    T* row = context_.allocate_array<T>(width);
+    if (sums == nullptr || row == nullptr)
+      return context_.fail_scratch(static_cast<uint64_t>(width) * 2 * sizeof(T) + 128);
+    for (int64_t bag = 0; bag < bag_count_; ++bag) add_bag(bag, sums, row);
+    return ETB_OK;
+  }
+
+  template <class T>
+  void add_bag(int64_t bag, T* sums, T* row) {
+    const int64_t width = weight_.size(1), begin = index_at(offsets_, bag);
+    const int64_t end =
+        bag + 1 < offsets_.size(0) ? index_at(offsets_, bag + 1) : indices_.size(0);
+    const ConvertLoops& loops = *vector_table(context_).conversions;
+    const ConvertLoop load =
+        loops.load[static_cast<int>(weight_.dtype())][static_cast<int>(kComputeOf<T>)];
+    std::fill_n(sums, width, T(0));
+    int64_t used = 0;
+    for (int64_t i = begin; i < end; ++i) {
+      if (bag_of_index_.numel() != 0) store_index(bag_of_index_, i, bag);
+      const int64_t index = index_at(indices_, i);
+      if (index == padding_index_) continue;
+      load(row, element_at(weight_, index * weight_.stride(0)), weight_.stride(1), width);
+      if (mode_ == kMax) {
+        take_largest(bag, index, used == 0, sums, row);
+      } else {
+        const T scale = scales_ != nullptr ? load_element<T>(loops, *scales_, i) : T(1);
+        for (int64_t column = 0; column < width; ++column) sums[column] += row[column] * scale;
+      }
+      ++used;
+    }
+    if (mode_ == kMean && used > 0) {
+      for (int64_t column = 0; column < width; ++column) sums[column] /= static_cast<T>(used);
+    }
+    loops.store[static_cast<int>(out_.dtype())][static_cast<int>(kComputeOf<T>)](
+        element_at(out_, bag * out_.stride(0)), sums, out_.stride(1), width);
+    if (mode_ == kSum) return;
+    store_index(bag_size_, bag, used);
+    if (mode_ == kMean) store_index(largest_, bag, used);
+  }
+
+  template <class T>
+  void take_largest(int64_t bag, int64_t index, bool is_first, T* sums, const T* row) {
+    for (int64_t column = 0; column < weight_.size(1); ++column) {
+      if (!is_first && !(row[column] > sums[column])) continue;
+      sums[column] = row[column];
+      store_index(largest_, bag * largest_.stride(0) + column * largest_.stride(1), index);
+    }
+  }
+
+  KernelContext& context_;
+  const Tensor &weight_, &indices_, &offsets_;
+  const int64_t mode_;
+  const Tensor* scales_;
+  const bool has_last_offset_;
+  int64_t padding_index_;
+  Tensor &out_, &bag_of_index_, &bag_size_, &largest_;
+  int64_t bag_count_ = 0;
+};
+
+// _embedding_bag(weight, indices, offsets, scale_grad_by_freq, mode, sparse, per_sample_weights, include_last_offset, padding_idx,
+// output, offset2bag, bag_size, max_indices)
+etb_status embedding_bag_out(KernelContext& context, EValue** args) {
+  return EmbeddingBag(context, args).run();
+}
+
+constexpr Kernel kRows[] = {{"aten::_embedding_bag.out", "TTTbibtbiTTTT", embedding_bag_out}};
+
+}  // namespace
+
+ETB_PUBLISH_KERNELS(embedding_bag, kRows);
+
+}  // namespace etb::host

@@ -1,0 +1,51 @@
+// aten::view_as_real_copy: complex numbers as pairs of reals in one more dim.
+#include "host/kernels/dims.hpp"
+#include "host/kernels/kernel.hpp"
+
+namespace etb::host {
+namespace {
+
+Dtype real_part_of(Dtype dtype) {
+  return dtype == Dtype::COMPLEX32   ? Dtype::FLOAT16
+         : dtype == Dtype::COMPLEX64 ? Dtype::FLOAT32
+                                     : Dtype::FLOAT64;
+}
+
+// view_as_real_copy(self, out)
+etb_status view_as_real_copy_out(KernelContext& context, EValue** args) {
+  const Tensor& self = args[0]->tensor();
+  Tensor& out = args[1]->tensor();
+  if (!is_complex(self.dtype()) || out.dtype() != real_part_of(self.dtype())) {
+    return context.fail(ETB_INVALID_TYPE, "%s into %s, expected a complex dtype and its real one",
+                        to_text(self.dtype()), to_text(out.dtype()));
+  }
+  if (self.rank() >= kMaxRank)
+    return context.fail(ETB_INVALID_ARGUMENT, "rank %d, expected less than %d", self.rank(), kMaxRank);
+  int64_t sizes[kMaxRank];
+  StridedCopy copy;
+  copy.element_nbytes = element_nbytes(out.dtype());
+  copy.rank = self.rank() + 1;
+  for (int dim = 0; dim < self.rank(); ++dim) {
+    sizes[dim] = copy.sizes[dim] = self.size(dim);
+    copy.from_strides[dim] = 2 * self.stride(dim);
+  }
+  sizes[self.rank()] = copy.sizes[self.rank()] = 2;
+  copy.from_strides[self.rank()] = 1;
+  if (const etb_status status =
+          resize_output(context, out, {sizes, static_cast<size_t>(self.rank()) + 1});
+      status != ETB_OK)
+    return status;
+  for (int dim = 0; dim < out.rank(); ++dim) copy.to_strides[dim] = out.stride(dim);
+  copy.to = out.data();
+  copy.from = self.data();
+  copy.run();
+  return ETB_OK;
+}
+
+constexpr Kernel kRows[] = {{"aten::view_as_real_copy.out", "TT", view_as_real_copy_out}};
+
+}  // namespace
+
+ETB_PUBLISH_KERNELS(view_as_real_copy, kRows);
+
+}  // namespace etb::host
