@@ -215,9 +215,9 @@ Result<ExitCode> run_program(const Options& options, Session& session, const Ses
   module_options.load_mode = to_load_mode(options.load_mode);
   module_options.data_files = options.data_files;
   module_options.kernel_libraries = options.kernel_libraries;
-  module_options.thread_count = options.threads;
   ETB_ASSIGN(auto pins, parse_pins(options.backend_pins));
-  host::ThreadPool pool(options.threads);
+  host::ThreadPool pool(options.threads);  // kernels and plugins share it
+  module_options.pool = &pool;
   host::RegistryOptions registry = registry_options(session);
   registry.layers = layers.layers();
   registry.services.pool = &pool;

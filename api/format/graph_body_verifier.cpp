@@ -372,8 +372,7 @@ Status BodyVerifier::verify_argument_code(const fb::Argument& arg) {
       limit = ETB_GRAPH_MEMORY_FORMAT_CHANNELS_LAST_3D + 1;
       break;
     case fb::ArgumentKind::DTYPE:
-      if (code >= 0 && code <= UINT8_MAX && format::is_abi_dtype(static_cast<uint8_t>(code)))
-        return {};
+      if (code >= 0 && code <= UINT8_MAX && format::is_abi_dtype(static_cast<uint8_t>(code))) return {};
       return refuse("dtype {} is unknown", code);
     case fb::ArgumentKind::GRAPH:
       return verify_graph_reference(code);

@@ -180,9 +180,9 @@ etb_status avg_pool_backward_out(KernelContext& context, EValue** args) {
       }
       const int64_t divisor = given != 0 ? given : counts_padding ? padded : inside;
       if (divisor == 0) return;
-      const double share = rounded(
-          loops, out.dtype(),
-          load_element<double>(loops, grad, from.offset(d, r, c)) / static_cast<double>(divisor));
+      const double share =
+          rounded(loops, out.dtype(),
+                  load_element<double>(loops, grad, from.offset(d, r, c)) / static_cast<double>(divisor));
       for_each_in(first, end,
                   [&](int64_t x, int64_t y, int64_t z) { add_to(loops, out, to.offset(x, y, z), share); });
     });

@@ -59,8 +59,7 @@ class WeightGradient {
 
   // Where a place lies along a spatial dim of `moved`, seen from a position of the kernel; -1 in the padding.
   int64_t moved_index(int dim, int64_t place, int64_t position) const {
-    const int64_t index =
-        place * shape_.stride[dim] - shape_.padding[dim] + position * shape_.dilation[dim];
+    const int64_t index = place * shape_.stride[dim] - shape_.padding[dim] + position * shape_.dilation[dim];
     return index < limits_[dim] ? index : -1;
   }
 
@@ -121,8 +120,7 @@ class WeightGradient {
 
   void store_sums(int64_t group, const int64_t (&position)[3]) const {
     const ConvertLoop store =
-        vector_table(context_)
-            .conversions->store[static_cast<int>(out_.dtype())][static_cast<int>(compute_)];
+        vector_table(context_).conversions->store[static_cast<int>(out_.dtype())][static_cast<int>(compute_)];
     const int64_t value_nbytes = compute_ == Compute::kDouble ? 8 : 4;
     int64_t offset = group * rows_ * out_.stride(0);
     for (int dim = 0; dim < 3; ++dim) offset += position[dim] * shape_.spatial_stride(out_, dim);
@@ -223,10 +221,9 @@ etb_status convolution_backward_out(KernelContext& context, EValue** args) {
   }
   if (mask[1] != 0 && weight.numel() != 0) {
     KernelContext::Mark mark(context);
-    const etb_status status =
-        WeightGradient(context, shape, shape.is_transposed ? input : grad, shape.is_transposed ? grad : input,
-                       args[12]->tensor())
-            .run();
+    const etb_status status = WeightGradient(context, shape, shape.is_transposed ? input : grad,
+                                             shape.is_transposed ? grad : input, args[12]->tensor())
+                                  .run();
     if (status != ETB_OK) return status;
   }
   return mask[2] != 0 ? bias_gradient(context, grad, args[13]->tensor()) : ETB_OK;

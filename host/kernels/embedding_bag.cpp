@@ -130,11 +130,9 @@ class EmbeddingBag {
   template <class T>
   void add_bag(int64_t bag, T* sums, T* row) {
     const int64_t width = weight_.size(1), begin = index_at(offsets_, bag);
-    const int64_t end =
-        bag + 1 < offsets_.size(0) ? index_at(offsets_, bag + 1) : indices_.size(0);
+    const int64_t end = bag + 1 < offsets_.size(0) ? index_at(offsets_, bag + 1) : indices_.size(0);
     const ConvertLoops& loops = *vector_table(context_).conversions;
-    const ConvertLoop load =
-        loops.load[static_cast<int>(weight_.dtype())][static_cast<int>(kComputeOf<T>)];
+    const ConvertLoop load = loops.load[static_cast<int>(weight_.dtype())][static_cast<int>(kComputeOf<T>)];
     std::fill_n(sums, width, T(0));
     int64_t used = 0;
     for (int64_t i = begin; i < end; ++i) {

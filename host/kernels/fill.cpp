@@ -229,7 +229,8 @@ etb_status native_dropout_out(KernelContext& context, EValue** args) {
   const bool is_training = args[2]->is_none() || args[2]->to_bool();
   if (!(p >= 0.0 && p <= 1.0))
     return context.fail(ETB_INVALID_ARGUMENT, "probability %g, expected 0 to 1", p);
-  const bool has_mask = mask.dtype() == Dtype::BOOL || input.numel() == 0;  // PyTorch's own mask of nothing is a float
+  const bool has_mask =
+      mask.dtype() == Dtype::BOOL || input.numel() == 0;  // PyTorch's own mask of nothing is a float
   if (!is_floating(input.dtype()) || out.dtype() != input.dtype() || !has_mask) {
     return context.fail(ETB_INVALID_TYPE, "%s into %s with a mask of %s", to_text(input.dtype()),
                         to_text(out.dtype()), to_text(mask.dtype()));

@@ -31,8 +31,7 @@ etb_status view_as_real_copy_out(KernelContext& context, EValue** args) {
   }
   sizes[self.rank()] = copy.sizes[self.rank()] = 2;
   copy.from_strides[self.rank()] = 1;
-  if (const etb_status status =
-          resize_output(context, out, {sizes, static_cast<size_t>(self.rank()) + 1});
+  if (const etb_status status = resize_output(context, out, {sizes, static_cast<size_t>(self.rank()) + 1});
       status != ETB_OK)
     return status;
   for (int dim = 0; dim < out.rank(); ++dim) copy.to_strides[dim] = out.stride(dim);

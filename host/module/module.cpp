@@ -50,9 +50,10 @@ struct OwnedDataFile {
 // The pool behind the core's small interface.
 class KernelThreads {
  public:
-  explicit KernelThreads(uint32_t thread_count) : pool_(thread_count) {
-    parallel_ = {this, static_cast<int>(pool_.max_workers()), &run};
-  }
+  KernelThreads(ThreadPool* pool, uint32_t thread_count)
+      : own_(pool == nullptr ? std::make_unique<ThreadPool>(thread_count) : nullptr),
+        pool_(pool == nullptr ? *own_ : *pool),
+        parallel_{this, static_cast<int>(pool_.max_workers()), &run} {}
   KernelThreads(const KernelThreads&) = delete;
   KernelThreads& operator=(const KernelThreads&) = delete;
   const ParallelFor* get() const noexcept { return &parallel_; }
@@ -71,8 +72,9 @@ class KernelThreads {
     for (uint64_t i = begin; i < end; ++i) job.body(job.argument, static_cast<int64_t>(i));
   }
 
-  ThreadPool pool_;
-  ParallelFor parallel_{};
+  std::unique_ptr<ThreadPool> own_;
+  ThreadPool& pool_;
+  ParallelFor parallel_;
 };
 
 // Filled once and never changed; modules without kernels of their own share it.
@@ -123,7 +125,8 @@ struct Module::State {
       data_views.push_back(owned.file.get());
       data_files.push_back(std::move(owned));
     }
-    if (options.thread_count != 1) threads = std::make_unique<KernelThreads>(options.thread_count);
+    if (options.pool != nullptr || options.thread_count != 1)
+      threads = std::make_unique<KernelThreads>(options.pool, options.thread_count);
     return {};
   }
 

@@ -17,6 +17,7 @@
 #include "etb/cpp/result.hpp"
 #include "host/module/owned_tensor.hpp"
 #include "host/runtime/method.hpp"
+#include "host/services/thread_pool.hpp"
 
 namespace etb::host {
 
@@ -37,7 +38,8 @@ struct ModuleOptions {
   DelegateResolver* delegates = nullptr;    // null: programs with delegates are refused
   EventTracer* tracer = nullptr;
   const PlatformHooks* platform = &kDefaultPlatformHooks;
-  uint32_t thread_count = 1;  // for kernels; 0: as many as the machine has
+  uint32_t thread_count = 1;   // for kernels; 0: as many as the machine has
+  ThreadPool* pool = nullptr;  // what the application has already, instead of threads of the module's own
   bool shares_arenas =
       false;  // one set of arenas for all methods of the module, which then never run at the same time
   uint64_t max_memory_bytes = uint64_t{16}

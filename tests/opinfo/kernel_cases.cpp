@@ -118,6 +118,16 @@ int run_files(const Options& options, const host::KernelRegistry& registry, Cove
   return failed;
 }
 
+Score score_of(const std::map<std::string, Score>& dtypes, const char* dtype) {
+  const auto found = dtypes.find(dtype);
+  return found == dtypes.end() ? Score() : found->second;
+}
+
+std::string cell_text(const Score& score) {
+  if (score.total == 0) return " |";
+  return " " + std::to_string(score.passed) + "/" + std::to_string(score.total) + " |";
+}
+
 std::string make_docs(const Coverage& coverage, const host::KernelRegistry& registry,
                       const std::set<std::string>& missing) {
   constexpr const char* kDtypes[] = {"float32", "float64", "float16", "bfloat16", "int64",
@@ -127,9 +137,12 @@ std::string make_docs(const Coverage& coverage, const host::KernelRegistry& regi
       "fails when it is out of date.\n"
       "Cells are cases passed of cases run, by the dtype of the first tensor; the cases are PyTorch's own "
       "samples\n"
-      "(tests/opinfo/make_cases.py). Empty means that PyTorch gives no sample for the dtype.\n\n| kernel |";
+      "(tests/opinfo/make_cases.py) and those of extra_*.py. Empty means that PyTorch gives no result for "
+      "the "
+      "dtype.\n\n| kernel |";
   std::string line = "\n|---|";
   for (const char* dtype : kDtypes) text += std::string(" ") + dtype + " |", line += "---|";
+  text += " other |", line += "---|";
   text += line + "\n";
   Score all;
   int kernel_count = 0;
@@ -139,22 +152,19 @@ std::string make_docs(const Coverage& coverage, const host::KernelRegistry& regi
     ++kernel_count;
     text += "| " + name + " |";
     const auto found = coverage.find(name);
-    for (const char* dtype : kDtypes) {
-      text += " ";
-      if (found == coverage.end()) {
-        text += " |";
-        continue;
-      }
-      const auto cell = found->second.find(dtype);
-      if (cell != found->second.end()) {
-        text += std::to_string(cell->second.passed) + "/" + std::to_string(cell->second.total) + " ";
-      }
-      text += "|";
-    }
-    text += "\n";
+    Score other;  // all dtypes without a column
     if (found != coverage.end()) {
-      for (const auto& [dtype, score] : found->second) all.passed += score.passed, all.total += score.total;
+      for (const auto& [dtype, score] : found->second) {
+        all.passed += score.passed, all.total += score.total;
+        other.passed += score.passed, other.total += score.total;
+      }
     }
+    for (const char* dtype : kDtypes) {
+      const Score score = found == coverage.end() ? Score() : score_of(found->second, dtype);
+      other.passed -= score.passed, other.total -= score.total;
+      text += cell_text(score);
+    }
+    text += cell_text(other) + "\n";
   }
   text += "\n" + std::to_string(kernel_count) + " kernels, " + std::to_string(all.passed) + " of " +
           std::to_string(all.total) + " cases pass.\n";
