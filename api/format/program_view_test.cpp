@@ -175,7 +175,7 @@ INSTANTIATE_TEST_SUITE_P(
             p.methods[0].instructions[0] = {4, 3, 0, {}}),
         BAD(FreeOfInt, "free of value 3, a int; expected a tensor",
             p.methods[0].instructions[0] = {5, 3, 0, {}}),
-        BAD(Dtype, "value 2: tensor of dtype code 9", tensor(p, 2).dtype = 9),
+        BAD(Dtype, "value 2: tensor of dtype code 18", tensor(p, 2).dtype = 18),
         BAD(NegativeDtype, "tensor of dtype code 255", tensor(p, 2).dtype = -1),
         BAD(StorageOffset, "storage offset 4, expected 0", tensor(p, 2).storage_offset = 4),
         BAD(NegativeSize, "negative size", tensor(p, 2).sizes = {-4}),

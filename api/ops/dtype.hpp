@@ -25,6 +25,20 @@ constexpr bool is_complex(Dtype dtype) noexcept {
   return dtype == Dtype::COMPLEX32 || dtype == Dtype::COMPLEX64 || dtype == Dtype::COMPLEX128;
 }
 
+// What one number of a complex pair is; other dtypes are their own.
+constexpr Dtype real_part(Dtype dtype) noexcept {
+  switch (dtype) {
+    case Dtype::COMPLEX32:
+      return Dtype::FLOAT16;
+    case Dtype::COMPLEX64:
+      return Dtype::FLOAT32;
+    case Dtype::COMPLEX128:
+      return Dtype::FLOAT64;
+    default:
+      return dtype;
+  }
+}
+
 // Whether a code is a dtype at all.
 constexpr bool is_known(int64_t code) noexcept {
   switch (code) {

@@ -5,17 +5,11 @@
 namespace etb::host {
 namespace {
 
-Dtype real_part_of(Dtype dtype) {
-  return dtype == Dtype::COMPLEX32   ? Dtype::FLOAT16
-         : dtype == Dtype::COMPLEX64 ? Dtype::FLOAT32
-                                     : Dtype::FLOAT64;
-}
-
 // view_as_real_copy(self, out)
 etb_status view_as_real_copy_out(KernelContext& context, EValue** args) {
   const Tensor& self = args[0]->tensor();
   Tensor& out = args[1]->tensor();
-  if (!is_complex(self.dtype()) || out.dtype() != real_part_of(self.dtype())) {
+  if (!is_complex(self.dtype()) || out.dtype() != real_part(self.dtype())) {
     return context.fail(ETB_INVALID_TYPE, "%s into %s, expected a complex dtype and its real one",
                         to_text(self.dtype()), to_text(out.dtype()));
   }

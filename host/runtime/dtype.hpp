@@ -16,6 +16,7 @@ using ops::is_integer;
 using ops::is_known;
 using ops::is_unsigned_integer;
 using ops::kDtypeCount;
+using ops::real_part;
 using ops::to_text;
 
 // ops::promote, and for pairs that PyTorch refuses (unsigned 16/32/64-bit with another integer) the signed type of twice the width,

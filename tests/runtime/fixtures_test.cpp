@@ -12,7 +12,7 @@ TEST_P(Fixture, GivesPyTorchsNumbers) {
 
 INSTANTIATE_TEST_SUITE_P(Official, Fixture,
                          testing::Values("add", "linear", "conv", "cond", "map", "dynamic", "dynamic_view",
-                                         "counter", "methods", "types", "unplanned", "external"),
+                                         "counter", "methods", "types", "unplanned", "external", "complex"),
                          [](const auto& param) { return param.param; });
 
 }  // namespace

@@ -65,8 +65,11 @@ double element(const Array& array, size_t index) {
 std::string describe_tensor(const host::Tensor& tensor) {
   std::string text = format_shape(tensor.dtype(), tensor.sizes());
   if (tensor.data() == nullptr && tensor.numel() != 0) return text + ": no memory";
-  const Array array = to_row_major(tensor);
-  const auto count = static_cast<size_t>(tensor.numel());
+  Array array = to_row_major(tensor);
+  const bool is_complex = host::is_complex(array.dtype);
+  array.dtype = host::real_part(array.dtype);
+  const size_t count = array.bytes.size() / host::element_nbytes(array.dtype);
+  if (is_complex) text += " (real, imaginary, ...)";
   if (count == 0) return text + ": empty";
   text += ": ";
   for (size_t i = 0; i < std::min(count, kShownCount); ++i)

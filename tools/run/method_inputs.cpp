@@ -152,7 +152,7 @@ Status MethodInputs::set_number(uint32_t index, const EValue& number) {
     const auto dtype = static_cast<Dtype>(spec.as_tensor().dtype);
     Array array{dtype, {}, {}, std::vector<std::byte>(host::element_nbytes(dtype))};
     const int64_t whole = number.is_double() ? static_cast<int64_t>(number.to_double()) : number.to_int();
-    put_element(array.bytes, dtype, 0, number.to_double(), whole);
+    put_element(array.bytes, host::real_part(dtype), 0, number.to_double(), whole);
     return set_array(index, std::move(array));
   }
   values_[index] = number;
@@ -168,7 +168,9 @@ Status MethodInputs::fill(Make make) {
         const auto record = spec.as_tensor();
         Array array{static_cast<Dtype>(record.dtype), sizes_of(record), order_of(record), {}};
         array.bytes.resize(static_cast<size_t>(record.nbytes));
+        array.dtype = host::real_part(array.dtype);  // complex: both parts
         make(array);
+        array.dtype = static_cast<Dtype>(record.dtype);
         ETB_TRY(set_array(i, std::move(array)));
         break;
       }

@@ -20,11 +20,11 @@ struct TypeRow {
   std::string_view descr;  // without the byte order
 };
 
-constexpr TypeRow kTypes[] = {{Dtype::BOOL, "b1"},    {Dtype::UINT8, "u1"},   {Dtype::INT8, "i1"},
-                              {Dtype::UINT16, "u2"},  {Dtype::INT16, "i2"},   {Dtype::UINT32, "u4"},
-                              {Dtype::INT32, "i4"},   {Dtype::UINT64, "u8"},  {Dtype::INT64, "i8"},
-                              {Dtype::FLOAT16, "f2"}, {Dtype::FLOAT32, "f4"}, {Dtype::FLOAT64, "f8"},
-                              {Dtype::BFLOAT16, "V2"}};
+constexpr TypeRow kTypes[] = {{Dtype::BOOL, "b1"},     {Dtype::UINT8, "u1"},     {Dtype::INT8, "i1"},
+                              {Dtype::UINT16, "u2"},   {Dtype::INT16, "i2"},     {Dtype::UINT32, "u4"},
+                              {Dtype::INT32, "i4"},    {Dtype::UINT64, "u8"},    {Dtype::INT64, "i8"},
+                              {Dtype::FLOAT16, "f2"},  {Dtype::FLOAT32, "f4"},   {Dtype::FLOAT64, "f8"},
+                              {Dtype::BFLOAT16, "V2"}, {Dtype::COMPLEX64, "c8"}, {Dtype::COMPLEX128, "c16"}};
 
 // The text behind `key` in the header, a Python dict on one line.
 Result<std::string_view> find_field(std::string_view header, std::string_view key) {
@@ -39,7 +39,7 @@ Result<std::string_view> find_field(std::string_view header, std::string_view ke
 Result<Dtype> parse_descr(std::string_view field) {
   if (field.size() < 5 || field[0] != '\'')
     return make_error(Code::INVALID_DATA, "header with a structured dtype");
-  const std::string_view descr = field.substr(1, 3);
+  const std::string_view descr = field.substr(1, field.find('\'', 1) - 1);
   for (const TypeRow& row : kTypes) {
     if (descr.substr(1) == row.descr && (descr[0] == '<' || descr[0] == '|')) return row.dtype;
   }
