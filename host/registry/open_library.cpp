@@ -2,6 +2,8 @@
 
 #include <fcntl.h>
 
+#include <algorithm>
+
 #include "host/registry/digest.hpp"
 #include "host/registry/elf_note.hpp"
 #include "host/registry/hex.hpp"
@@ -88,21 +90,28 @@ Result<OpenLibrary> open_library(int folder, const Manifest& manifest, const Lib
   return out;
 }
 
+namespace {
+
+// What is wrong with a folder that the loader would search, or "".
+std::string fault_of_run_path(const std::string& path, const TrustPolicy& policy) {
+  if (path.rfind("$ORIGIN", 0) == 0 || path.rfind("${ORIGIN}", 0) == 0) return "";
+  if (path.empty() || path[0] != '/')
+    return "'" + path + "' depends on the current folder, expected $ORIGIN or an absolute path";
+  const Result<FileDescriptor> folder = open_trusted_directory(path, policy);
+  return folder || folder.error().code == Code::NOT_FOUND ? "" : folder.error().message;
+}
+
+}  // namespace
+
 Status verify_library_search(const ElfDynamic& dynamic, const std::string& name, const TrustPolicy& policy) {
-  for (const std::string& needed : dynamic.needed)
-    if (needed.find('/') != std::string::npos)
-      return refuse(Reason::kLibrarySearch,
-                    name + ": needs '" + needed + "', expected a name without a path");
-  for (const std::string& path : dynamic.run_paths) {
-    if (path.rfind("$ORIGIN", 0) == 0 || path.rfind("${ORIGIN}", 0) == 0) continue;
-    if (path.empty() || path[0] != '/')
-      return refuse(Reason::kLibrarySearch,
-                    name + ": run path '" + path +
-                        "' depends on the current folder, expected $ORIGIN or an absolute path");
-    const Result<FileDescriptor> folder = open_trusted_directory(path, policy);
-    if (!folder && folder.error().code != Code::NOT_FOUND)
-      return refuse(Reason::kLibrarySearch, name + ": run path " + folder.error().message);
-  }
+  const auto named =
+      std::find_if(dynamic.needed.begin(), dynamic.needed.end(),
+                   [](const std::string& needed) { return needed.find('/') != std::string::npos; });
+  if (named != dynamic.needed.end())
+    return refuse(Reason::kLibrarySearch, name + ": needs '" + *named + "', expected a name without a path");
+  for (const std::string& path : dynamic.run_paths)
+    if (const std::string fault = fault_of_run_path(path, policy); !fault.empty())
+      return refuse(Reason::kLibrarySearch, std::string(name).append(": run path ").append(fault));
   return {};
 }
 

@@ -276,7 +276,7 @@ const char* to_text(PlaceState state) {
 }
 
 std::string to_text(const PlaceReport& report) {
-  const std::string where = std::string(to_text(report.place.tier)) + ' ' + report.place.path;
+  std::string where = std::string(to_text(report.place.tier)) + ' ' + report.place.path;
   switch (report.state) {
     case PlaceState::kSearched:
       return where + ": " + std::to_string(report.manifest_count) +
