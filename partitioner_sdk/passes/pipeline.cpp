@@ -3,6 +3,7 @@
 #include "partitioner_sdk/ir/verify.hpp"
 #include "partitioner_sdk/passes/dim_order_ops.hpp"
 #include "partitioner_sdk/passes/functionalize.hpp"
+#include "partitioner_sdk/passes/lower_affine.hpp"
 #include "partitioner_sdk/passes/remove_dead_code.hpp"
 #include "partitioner_sdk/passes/row_major.hpp"
 #include "partitioner_sdk/passes/scalars_to_tensors.hpp"
@@ -49,6 +50,7 @@ Status to_edge(ir::Module& module, const PipelineOptions& options) {
 
 Status to_portable(ir::Module& module, const PipelineOptions& options) {
   Runner runner(module, options);
+  ETB_TRY(runner.run("lower_affine", lower_affine(module)));
   ETB_TRY(runner.run("row_major", make_row_major(module)));
   return {};
 }
