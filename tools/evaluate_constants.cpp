@@ -26,14 +26,14 @@ Result<std::vector<std::vector<std::byte>>> evaluate_constants(ir::Module& modul
       std::aligned_alloc(kAlignment, (capacity + kAlignment - 1) / kAlignment * kAlignment)));
   if (!image) return make_error(Code::OUT_OF_MEMORY, "no memory for folding constants");
   size_t nbytes = 0;
-  ETB_TRY(format::write_program(program.parts, program.segments,
-                                [&](std::span<const std::byte> bytes) -> Status {
-                                  if (bytes.size() > capacity - nbytes)
-                                    return make_error(Code::INTERNAL, "program longer than announced");
-                                  if (!bytes.empty()) std::memcpy(image.get() + nbytes, bytes.data(), bytes.size());
-                                  nbytes += bytes.size();
-                                  return {};
-                                }));
+  ETB_TRY(
+      format::write_program(program.parts, program.segments, [&](std::span<const std::byte> bytes) -> Status {
+        if (bytes.size() > capacity - nbytes)
+          return make_error(Code::INTERNAL, "program longer than announced");
+        if (!bytes.empty()) std::memcpy(image.get() + nbytes, bytes.data(), bytes.size());
+        nbytes += bytes.size();
+        return {};
+      }));
   ETB_ASSIGN(host::Module runner, host::Module::from_bytes({image.get(), nbytes}));
   ETB_ASSIGN(const std::vector<host::EValue> outputs, runner.forward({}));
   std::vector<std::vector<std::byte>> values;

@@ -144,8 +144,8 @@ std::vector<MethodEmitter::ValueIndex> MethodEmitter::copy_initial(Frame& frame,
 // One step's values become the next one's. A step that returns a carried value in another place needs it saved first.
 void MethodEmitter::update_carried(const std::vector<ValueIndex>& carried, std::vector<ValueIndex> fresh) {
   for (size_t i = 0; i < carried.size() && i < fresh.size(); ++i) {
-    const bool is_overwritten = fresh[i] != carried[i] &&
-                                std::find(carried.begin(), carried.end(), fresh[i]) != carried.end();
+    const bool is_overwritten =
+        fresh[i] != carried[i] && std::find(carried.begin(), carried.end(), fresh[i]) != carried.end();
     if (!is_overwritten) continue;
     const ValueIndex saved = like(fresh[i]);
     copy_tensor(fresh[i], saved);
@@ -193,8 +193,7 @@ void MethodEmitter::emit_scan(Frame& frame, const ir::Node& node, size_t carry_c
   const auto* body = find_graph(node, 0);
   const auto* lists =
       lists_argument < node.args.size() ? ir::get_if<ir::ValueList>(node.args[lists_argument]) : nullptr;
-  if (body == nullptr || lists == nullptr || lists->ids.empty())
-    return fault(node, "no lists to go through");
+  if (body == nullptr || lists == nullptr || lists->ids.empty()) return fault(node, "no lists to go through");
   const std::vector<ValueIndex> given = operands_of(frame, node, 1);
   const std::vector<ValueIndex> carried = copy_initial(frame, node, carry_count, given);
   std::vector<ValueIndex> stacked;

@@ -40,7 +40,8 @@ void transpose_matrix(const std::byte* from, std::byte* to, size_t rows, size_t 
       const size_t row_end = std::min(r + kSquare, rows), column_end = std::min(c + kSquare, columns);
       for (size_t i = r; i < row_end; ++i) {
         for (size_t k = c; k < column_end; ++k) {
-          std::memcpy(to + (i * columns + k) * sizeof(T), from + (i + k * column_step) * sizeof(T), sizeof(T));
+          std::memcpy(to + (i * columns + k) * sizeof(T), from + (i + k * column_step) * sizeof(T),
+                      sizeof(T));
         }
       }
     }
@@ -57,7 +58,8 @@ std::vector<std::byte> Constant::dense_bytes() const {
   const size_t item = ops::element_nbytes(dtype);
   std::vector<std::byte> out(nbytes());
   const std::byte* base = storage.data() + static_cast<size_t>(offset) * item;
-  if (sizes.size() == 2 && strides[0] == 1 && strides[1] >= sizes[0] && (item == 4 || item == 2 || item == 1)) {
+  if (sizes.size() == 2 && strides[0] == 1 && strides[1] >= sizes[0] &&
+      (item == 4 || item == 2 || item == 1)) {
     const auto rows = static_cast<size_t>(sizes[0]), columns = static_cast<size_t>(sizes[1]);
     const auto step = static_cast<size_t>(strides[1]);
     if (item == 4) transpose_matrix<uint32_t>(base, out.data(), rows, columns, step);

@@ -127,10 +127,12 @@ class Search {
       const std::vector<uint64_t> offsets = attempt(order);
       for (size_t at = 0; at < order.size(); ++at) {
         const uint32_t block = order[at];
-        if (offsets[block] + align_up(blocks_[block].nbytes, alignment_) <= best_.lower_bound_nbytes) continue;
+        if (offsets[block] + align_up(blocks_[block].nbytes, alignment_) <= best_.lower_bound_nbytes)
+          continue;
         random = random * 1664525u + 1013904223u;  // Numerical Recipes' generator
         const size_t to = at * (random >> 24) / 320;
-        std::rotate(order.begin() + static_cast<std::ptrdiff_t>(to), order.begin() + static_cast<std::ptrdiff_t>(at),
+        std::rotate(order.begin() + static_cast<std::ptrdiff_t>(to),
+                    order.begin() + static_cast<std::ptrdiff_t>(at),
                     order.begin() + static_cast<std::ptrdiff_t>(at) + 1);
       }
     }

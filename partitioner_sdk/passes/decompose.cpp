@@ -28,11 +28,13 @@ const Decomposition* find_function(std::string_view op) {
 
 Recipe find_recipe(std::string_view op, const DecomposeOptions& options) {
   if (options.preserved.count(op) != 0) return {};
-  if (const auto own = options.formulas.find(op); own != options.formulas.end()) return {nullptr, own->second};
+  if (const auto own = options.formulas.find(op); own != options.formulas.end())
+    return {nullptr, own->second};
   if (const Decomposition* function = find_function(op)) return {function, {}};
   const auto table = formula_table();
-  const auto found = std::lower_bound(table.begin(), table.end(), op,
-                                      [](const Formula& row, std::string_view name) { return row.op < name; });
+  const auto found =
+      std::lower_bound(table.begin(), table.end(), op,
+                       [](const Formula& row, std::string_view name) { return row.op < name; });
   if (found != table.end() && found->op == op) return {nullptr, found->text};
   return {};
 }

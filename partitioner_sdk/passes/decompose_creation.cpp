@@ -65,7 +65,9 @@ Values linspace(Builder& b, const Arguments& a) {
   const ValueId count = b.call("aten.arange.start_step", {Dim(0), Dim(steps)});
   const ValueId number = to_dtype(b, count, dtype);
   const ValueId rest = b.call("aten.sub.Tensor", {Dim(steps - 1), ValueRef{number}});
-  const auto times = [&](ValueId x, double factor) { return b.call("aten.mul.Tensor", {ValueRef{x}, factor}); };
+  const auto times = [&](ValueId x, double factor) {
+    return b.call("aten.mul.Tensor", {ValueRef{x}, factor});
+  };
   const ValueId rising = b.call("aten.add.Tensor", {ValueRef{times(number, step)}, start});
   const ValueId falling = b.call("aten.sub.Tensor", {end, ValueRef{times(rest, step)}});
   const ValueId is_first_half = b.call("aten.lt.Scalar", {ValueRef{count}, Dim(steps / 2)});

@@ -29,8 +29,7 @@ Values index_add(Builder& b, const Arguments& a) {
 }
 // self, dim, index, value
 Values index_fill_number(Builder& b, const Arguments& a) {
-  const ValueId value =
-      b.call("aten.scalar_tensor.default", {a.argument(3)}, {{"dtype", a.tensor(0).dtype}});
+  const ValueId value = b.call("aten.scalar_tensor.default", {a.argument(3)}, {{"dtype", a.tensor(0).dtype}});
   return {b.call("aten.index_put.default",
                  {a.argument(0), index_for(a, a.integer(1), a.value(2)), ValueRef{value}})};
 }
@@ -54,8 +53,8 @@ Values repeat_interleave(Builder& b, const Arguments& a) {
   sizes[axis] = b.symbols().mul(in.sizes[axis], a.dim(1));
   const ValueId column = b.call("aten.unsqueeze.default", {ValueRef{x}, Dim(static_cast<int64_t>(axis) + 1)});
   const ValueId repeated = b.call("aten.expand.default", {ValueRef{column}, std::move(wide)});
-  const ValueId dense = b.call("aten.clone.default", {ValueRef{repeated}},
-                               {{"memory_format", ir::MemoryFormat::kContiguous}});
+  const ValueId dense =
+      b.call("aten.clone.default", {ValueRef{repeated}}, {{"memory_format", ir::MemoryFormat::kContiguous}});
   return {reshape(b, dense, std::move(sizes))};
 }
 
@@ -77,8 +76,8 @@ Values take_along_dim(Builder& b, const Arguments& a) {
     const Dim count = ir::numel(b.symbols(), a.tensor(0).sizes);
     const Dim indices = ir::numel(b.symbols(), a.tensor(1).sizes);
     const ValueId line = reshape(b, a.value(0), {count});
-    return {b.call("aten.gather.default",
-                   {ValueRef{line}, Dim(0), ValueRef{reshape(b, a.value(1), {indices})}})};
+    return {
+        b.call("aten.gather.default", {ValueRef{line}, Dim(0), ValueRef{reshape(b, a.value(1), {indices})}})};
   }
   // Sizes other than the dimension's broadcast.
   const size_t axis = a.axis(a.integer(2), a.tensor(0).rank());
@@ -91,8 +90,7 @@ Values take_along_dim(Builder& b, const Arguments& a) {
   }
   const ValueId x = b.call("aten.expand.default", {a.ref(0), std::move(own)});
   const ValueId indices = b.call("aten.expand.default", {a.ref(1), std::move(wanted)});
-  return {b.call("aten.gather.default",
-                 {ValueRef{x}, Dim(static_cast<int64_t>(axis)), ValueRef{indices}})};
+  return {b.call("aten.gather.default", {ValueRef{x}, Dim(static_cast<int64_t>(axis)), ValueRef{indices}})};
 }
 
 // self, n, dim, prepend, append: differences of neighbours, n times.

@@ -231,7 +231,8 @@ Values lstm_cell(Builder& b, const Arguments& a) {
   return {hidden, cell};
 }
 Values gru_cell(Builder& b, const Arguments& a) {
-  const ValueId from_input = projected(b, a, a.argument(0), 2), from_hidden = projected(b, a, a.argument(1), 3);
+  const ValueId from_input = projected(b, a, a.argument(0), 2),
+                from_hidden = projected(b, a, a.argument(1), 3);
   const Values x = b.call_all("aten.chunk.default", {ValueRef{from_input}, Dim(3), Dim(1)});
   const Values h = b.call_all("aten.chunk.default", {ValueRef{from_hidden}, Dim(3), Dim(1)});
   if (x.size() != 3 || h.size() != 3) return {};
@@ -243,8 +244,9 @@ Values gru_cell(Builder& b, const Arguments& a) {
   return {binary(b, "aten.add.Tensor", binary(b, "aten.mul.Tensor", difference, update), fresh)};
 }
 Values plain_cell(Builder& b, const Arguments& a, std::string_view activation) {
-  return {unary(b, activation, binary(b, "aten.add.Tensor", projected(b, a, a.argument(0), 2),
-                                      projected(b, a, a.argument(1), 3)))};
+  return {unary(
+      b, activation,
+      binary(b, "aten.add.Tensor", projected(b, a, a.argument(0), 2), projected(b, a, a.argument(1), 3)))};
 }
 Values rnn_tanh_cell(Builder& b, const Arguments& a) { return plain_cell(b, a, "aten.tanh.default"); }
 Values rnn_relu_cell(Builder& b, const Arguments& a) { return plain_cell(b, a, "aten.relu.default"); }
@@ -253,14 +255,10 @@ Values rnn_relu_cell(Builder& b, const Arguments& a) { return plain_cell(b, a, "
 
 std::span<const Decomposition> recurrent_decompositions() {
   static constexpr Decomposition kRows[] = {
-      {"aten.gru.input", gru},
-      {"aten.gru_cell.default", gru_cell},
-      {"aten.lstm.input", lstm},
-      {"aten.lstm_cell.default", lstm_cell},
-      {"aten.rnn_relu.input", rnn_relu},
-      {"aten.rnn_relu_cell.default", rnn_relu_cell},
-      {"aten.rnn_tanh.input", rnn_tanh},
-      {"aten.rnn_tanh_cell.default", rnn_tanh_cell},
+      {"aten.gru.input", gru},           {"aten.gru_cell.default", gru_cell},
+      {"aten.lstm.input", lstm},         {"aten.lstm_cell.default", lstm_cell},
+      {"aten.rnn_relu.input", rnn_relu}, {"aten.rnn_relu_cell.default", rnn_relu_cell},
+      {"aten.rnn_tanh.input", rnn_tanh}, {"aten.rnn_tanh_cell.default", rnn_tanh_cell},
   };
   return kRows;
 }

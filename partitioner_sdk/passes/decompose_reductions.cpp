@@ -47,13 +47,13 @@ ValueId norm_of(Builder& b, ValueId x, double order, const Argument& dims, bool 
   }
   if (order == 0) {
     const ValueId is_there = b.call("aten.ne.Scalar", {ValueRef{x}, Dim(0)});
-    return b.call("aten.sum.dim_IntList", {ValueRef{to_dtype(b, is_there, b.spec(x).dtype)}, dims, keeps_dims});
+    return b.call("aten.sum.dim_IntList",
+                  {ValueRef{to_dtype(b, is_there, b.spec(x).dtype)}, dims, keeps_dims});
   }
   if (order == 1) return b.call("aten.sum.dim_IntList", {ValueRef{magnitude()}, dims, keeps_dims});
   const bool is_even = std::fmod(order, 2.0) == 0;
   const Argument exponent = order == 2 ? Argument(Dim(2)) : Argument(order);
-  const ValueId power =
-      b.call("aten.pow.Tensor_Scalar", {ValueRef{is_even ? x : magnitude()}, exponent});
+  const ValueId power = b.call("aten.pow.Tensor_Scalar", {ValueRef{is_even ? x : magnitude()}, exponent});
   const ValueId total = b.call("aten.sum.dim_IntList", {ValueRef{power}, dims, keeps_dims});
   return b.call("aten.pow.Tensor_Scalar", {ValueRef{total}, 1.0 / order});
 }
@@ -97,7 +97,9 @@ Values argsort(Builder& b, const Arguments& a) {
 }
 // self, stable, dim, descending
 Values argsort_stable(Builder& b, const Arguments& a) {
-  return {b.call_all("aten.sort.stable", {a.argument(0)}, {{"stable", a.argument(1)}, {"dim", a.argument(2)}, {"descending", a.argument(3)}}).back()};
+  return {b.call_all("aten.sort.stable", {a.argument(0)},
+                     {{"stable", a.argument(1)}, {"dim", a.argument(2)}, {"descending", a.argument(3)}})
+              .back()};
 }
 Values msort(Builder& b, const Arguments& a) {
   return {b.call_all("aten.sort.default", {a.argument(0), Dim(0)}).front()};

@@ -154,9 +154,9 @@ Argument with_row(const Arguments& a, size_t index, int64_t row) {
 }
 // self, kernel, stride, padding, ceil_mode, count_include_pad
 Values avg_pool1d(Builder& b, const Arguments& a) {
-  return from_image(b, {b.call("aten.avg_pool2d.default",
-                               {ValueRef{as_image(b, a)}, with_row(a, 1, 1), with_row(a, 2, 1),
-                                with_row(a, 3, 0), a.argument(4), a.argument(5)})});
+  return from_image(
+      b, {b.call("aten.avg_pool2d.default", {ValueRef{as_image(b, a)}, with_row(a, 1, 1), with_row(a, 2, 1),
+                                             with_row(a, 3, 0), a.argument(4), a.argument(5)})});
 }
 // self, kernel, stride, padding, dilation, ceil_mode
 Values max_pool1d(Builder& b, const Arguments& a) {
@@ -171,8 +171,7 @@ Values resample_line(Builder& b, const Arguments& a, std::string_view op, bool h
   if (const auto* list = a.has(scales) ? ir::get_if<ir::FloatList>(a.argument(scales)) : nullptr) {
     factors = ir::FloatList{1.0, list->at(0)};
   }
-  std::vector<Argument> args = {ValueRef{as_image(b, a)},
-                                a.has(1) ? with_row(a, 1, 1) : Argument(Nothing{})};
+  std::vector<Argument> args = {ValueRef{as_image(b, a)}, a.has(1) ? with_row(a, 1, 1) : Argument(Nothing{})};
   if (has_corners) args.push_back(a.argument(2));
   args.push_back(std::move(factors));
   return from_image(b, {b.call(op, std::move(args))});
@@ -221,7 +220,8 @@ ValueId circular(Builder& b, const Arguments& a, size_t count) {
     const Dim dim = static_cast<int64_t>(axis), size = in.sizes[axis];
     ir::ValueList parts;
     if (!pad[2 * i].is(0)) {
-      parts.ids.push_back(b.call("aten.slice.Tensor", {ValueRef{x}, dim, symbols.sub(size, pad[2 * i]), size}));
+      parts.ids.push_back(
+          b.call("aten.slice.Tensor", {ValueRef{x}, dim, symbols.sub(size, pad[2 * i]), size}));
     }
     parts.ids.push_back(x);
     if (!pad[2 * i + 1].is(0)) {

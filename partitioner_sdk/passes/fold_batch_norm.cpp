@@ -35,15 +35,18 @@ class Folder {
   void find_constants() {
     is_constant_.assign(graph_.values.size(), false);
     for (const ir::Input& input : graph_.inputs) {
-      const bool is_written = std::any_of(graph_.outputs.begin(), graph_.outputs.end(), [&](const ir::Output& output) {
-        return output.kind == ir::OutputKind::kBufferMutation && output.target == input.target;
-      });
+      const bool is_written =
+          std::any_of(graph_.outputs.begin(), graph_.outputs.end(), [&](const ir::Output& output) {
+            return output.kind == ir::OutputKind::kBufferMutation && output.target == input.target;
+          });
       is_constant_[input.value] = input.constant != ir::kNone && !is_written;
     }
   }
   void count_uses() {
     uses_.assign(graph_.values.size(), 0);
-    const auto use = [&](const Argument& argument) { ir::for_each_value(argument, [&](ValueId id) { ++uses_[id]; }); };
+    const auto use = [&](const Argument& argument) {
+      ir::for_each_value(argument, [&](ValueId id) { ++uses_[id]; });
+    };
     for (const ir::Node& node : nodes_) {
       for (const Argument& argument : node.args) use(argument);
     }
@@ -69,7 +72,8 @@ class Folder {
     const double* eps = ir::get_if<double>(norm.args[6]);
     if (eps == nullptr || weight == nullptr || uses_of(weight->id) != 1 || !is_constant(conv.args[1]) ||
         !is_constant(conv.args[2]) || uses_of(norm.outputs[1]) + uses_of(norm.outputs[2]) != 0 ||
-        (is_transposed && !(conv.args[8] == Argument(Dim(1)))) || !ops::is_floating(b_.spec(weight->id).dtype)) {
+        (is_transposed && !(conv.args[8] == Argument(Dim(1)))) ||
+        !ops::is_floating(b_.spec(weight->id).dtype)) {
       return false;
     }
     for (size_t i = 1; i <= 4; ++i) {
@@ -93,9 +97,8 @@ class Folder {
     sizes[is_transposed ? 1 : 0] = b_.spec(scale.id).sizes[0];
     const ValueRef wide{b_.call("aten.view_copy.default", {scale, std::move(sizes)})};
     const ValueRef new_weight = binary("aten.mul.Tensor", weight, wide);
-    ValueRef bias = ir::get_if<Nothing>(conv.args[2])
-                        ? ValueRef{b_.call("aten.neg.default", {norm.args[3]})}
-                        : binary("aten.sub.Tensor", conv.args[2], norm.args[3]);
+    ValueRef bias = ir::get_if<Nothing>(conv.args[2]) ? ValueRef{b_.call("aten.neg.default", {norm.args[3]})}
+                                                      : binary("aten.sub.Tensor", conv.args[2], norm.args[3]);
     bias = binary("aten.mul.Tensor", bias, scale);
     if (!ir::get_if<Nothing>(norm.args[2])) bias = binary("aten.add.Tensor", bias, norm.args[2]);
     std::vector<Argument> args = conv.args;

@@ -91,7 +91,8 @@ class Folder {
     const auto* ref = node.args.empty() ? nullptr : ir::get_if<ValueRef>(node.args[0]);
     const uint32_t constant = ref != nullptr ? constant_of(ref->id) : ir::kNone;
     if (constant == ir::kNone || node.outputs.size() != 1) return b_.keep(std::move(node));
-    const auto view = view_constant(module_.constants[constant], op, node, graph_.values[node.outputs[0]].spec);
+    const auto view =
+        view_constant(module_.constants[constant], op, node, graph_.values[node.outputs[0]].spec);
     if (!view) return b_.keep(std::move(node));
     if (!view->is_contiguous() && constant < plain_uses_.size() && plain_uses_[constant] > 0) {
       if (op == "aten.permute_copy.default") permutes_.emplace(node.outputs[0], node);

@@ -7,7 +7,7 @@ std::span<const Formula> formula_table() {
   static constexpr Formula kRows[] = {
       {"aten.__xor__.Scalar", "bitwise_xor.Scalar(self, other)"},
       {"aten.__xor__.Tensor", "bitwise_xor(self, other)"},
-      {"aten._prelu_kernel.default","where.self(gt.Scalar(self, 0), self, mul(weight, self))"},
+      {"aten._prelu_kernel.default", "where.self(gt.Scalar(self, 0), self, mul(weight, self))"},
       {"aten._reshape_alias.default", "view(self, size)"},
       {"aten._unsafe_index.Tensor", "index(self, indices)"},
       {"aten._unsafe_index_put.default", "index_put(self, indices, values, accumulate)"},
@@ -77,7 +77,8 @@ std::span<const Formula> formula_table() {
        "where.ScalarOther(gt.Scalar(abs(self), lambd), sub(self, mul(sign(self), lambd)), 0)"},
       {"aten.std.default", "sqrt(var.default(self, unbiased))"},
       {"aten.std_mean.correction",
-       "sqrt(var.correction(self, dim, correction=correction, keepdim=keepdim)); mean.dim(self, dim, keepdim)"},
+       "sqrt(var.correction(self, dim, correction=correction, keepdim=keepdim)); mean.dim(self, dim, "
+       "keepdim)"},
       {"aten.subtract.Scalar", "sub(self, other)"},
       {"aten.subtract.Tensor", "sub(self, other)"},
       {"aten.swapaxes.default", "transpose.int(self, axis0, axis1)"},

@@ -38,8 +38,8 @@ const ops::Schema* find_functional(const ops::Schema& schema) {
   std::string_view base = schema.base_name();
   if (base.empty() || base.back() != '_') return nullptr;
   base.remove_suffix(1);
-  const std::string name =
-      std::string(schema.op_namespace()) + "." + std::string(base) + "." + std::string(schema.overload_name());
+  const std::string name = std::string(schema.op_namespace()) + "." + std::string(base) + "." +
+                           std::string(schema.overload_name());
   const ops::Schema* found = ops::find_schema(name);
   return found != nullptr && found->argument_count() == schema.argument_count() ? found : nullptr;
 }

@@ -13,9 +13,9 @@ namespace {
 
 // The tensor cut into blocks: a dimension of several blocks becomes two, and scales have size 1 where a block lies.
 struct Blocks {
-  Dims sizes;         // of the cut tensor
-  Dims scale_sizes;   // the same with 1 inside blocks
-  Dims inside;        // dimensions that lie inside a block
+  Dims sizes;        // of the cut tensor
+  Dims scale_sizes;  // the same with 1 inside blocks
+  Dims inside;       // dimensions that lie inside a block
 };
 
 // As torchao/quantization/quant_primitives.py, _get_reduction_params.
@@ -73,7 +73,8 @@ Values choose_qparams(Builder& b, const Arguments& a) {
   const auto extreme = [&](const char* op) {
     return b.call(op, {ValueRef{x}, Argument(blocks->inside), keeps_dims});
   };
-  const ValueId low = b.call("aten.clamp.default", {ValueRef{extreme("aten.amin.default")}, Nothing{}, Dim(0)});
+  const ValueId low =
+      b.call("aten.clamp.default", {ValueRef{extreme("aten.amin.default")}, Nothing{}, Dim(0)});
   const ValueId high = b.call("aten.clamp.default", {ValueRef{extreme("aten.amax.default")}, Dim(0)});
   const Dtype zero_dtype = a.dtype(8).value_or(Dtype::INT32);
   const auto at_least_eps = [&](ValueId scale) {
@@ -158,8 +159,10 @@ Result<bool> lower(ir::Module& module, ir::Graph& graph) {
     }
     const Arguments arguments(module, graph, node.op, node.args);
     const Values results = row->expand(b, arguments);
-    if (!arguments.error().empty()) b.fail(Code::NOT_SUPPORTED, std::string(row->op) + ": " + arguments.error());
-    for (size_t i = 0; i < results.size() && i < node.outputs.size(); ++i) b.replace(node.outputs[i], results[i]);
+    if (!arguments.error().empty())
+      b.fail(Code::NOT_SUPPORTED, std::string(row->op) + ": " + arguments.error());
+    for (size_t i = 0; i < results.size() && i < node.outputs.size(); ++i)
+      b.replace(node.outputs[i], results[i]);
     is_changed = true;
   }
   ETB_TRY(b.finish());
