@@ -6,6 +6,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <nlohmann/json.hpp>
 
 #include "tools/cli_run.hpp"
 
@@ -44,22 +45,31 @@ struct Example {
   const char* name;
   int input_count, output_count;
 };
+// Compiles an archive with `more` arguments and runs it on its example.
+void expect_pytorchs_numbers(const Example& example, const std::vector<std::string>& more,
+                             const fs::path& dir, std::string* out_text = nullptr);
+
 class CompiledExample : public CompileCommand, public testing::WithParamInterface<Example> {};
 
-TEST_P(CompiledExample, GivesPyTorchsNumbers) {
-  const auto [name, input_count, output_count] = GetParam();
-  const std::string program = dir_ / "model.pte";
-  const CliRun compiled = cli({"compile", archive(std::string(name) + ".pt2"), "-o", program});
+void expect_pytorchs_numbers(const Example& example, const std::vector<std::string>& more,
+                             const fs::path& dir, std::string* out_text) {
+  const auto [name, input_count, output_count] = example;
+  const std::string program = dir / "model.pte";
+  std::vector<std::string> compile = {"compile", archive(std::string(name) + ".pt2"), "-o", program};
+  compile.insert(compile.end(), more.begin(), more.end());
+  const CliRun compiled = cli(compile);
   ASSERT_EQ(compiled.exit, 0) << compiled.err;
   EXPECT_THAT(compiled.out, HasSubstr("forward: "));
-  std::vector<std::string> args = {"run", program, "--output-dir", dir_ / "out"};
+  if (out_text != nullptr) *out_text = compiled.out;
+  std::vector<std::string> args = {"--plugin-path", ETB_PLUGIN_DIR, "run",
+                                   program,         "--output-dir", dir / "out"};
   for (int i = 0; i < input_count; ++i) {
     args.insert(args.end(), {"--input", archive(std::string(name) + ".in." + std::to_string(i) + ".npy")});
   }
   const CliRun ran = cli(args);
   ASSERT_EQ(ran.exit, 0) << ran.err;
   for (int i = 0; i < output_count; ++i) {
-    const auto [got_header, got] = read_floats(dir_ / "out" / (std::to_string(i) + ".npy"));
+    const auto [got_header, got] = read_floats(dir / "out" / (std::to_string(i) + ".npy"));
     const auto [header, wanted] =
         read_floats(archive(std::string(name) + ".out." + std::to_string(i) + ".npy"));
     EXPECT_EQ(got_header, header);
@@ -70,12 +80,84 @@ TEST_P(CompiledExample, GivesPyTorchsNumbers) {
   }
 }
 
+TEST_P(CompiledExample, GivesPyTorchsNumbers) { expect_pytorchs_numbers(GetParam(), {}, dir_); }
+
+// The template plugin takes sums, and runs them by its name in the program.
+TEST_P(CompiledExample, GivesPyTorchsNumbersWithAPlugin) {
+  std::string text;
+  expect_pytorchs_numbers(GetParam(), {"--plugin-path", ETB_PLUGIN_DIR, "-b", "my_npu"}, dir_, &text);
+  const std::string_view name = GetParam().name;
+  if (name == "add" || name == "counter") {
+    EXPECT_THAT(text, HasSubstr(" 1 of them calls of plugins"));
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Fixtures, CompiledExample,
                          testing::Values(Example{"add", 2, 1}, Example{"mlp", 1, 1}, Example{"lenet", 1, 1},
                                          Example{"counter", 1, 3}, Example{"dynamic", 1, 2},
                                          Example{"channels_last", 1, 1}, Example{"branch", 1, 1},
                                          Example{"no_grad", 1, 1}, Example{"items", 1, 1}),
                          [](const auto& each) { return each.param.name; });
+
+std::string read_file(const fs::path& path) {
+  std::ifstream in(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+}
+
+bool has_xnnpack() { return fs::exists(fs::path(ETB_PLUGIN_DIR) / "xnnpack.so"); }
+
+TEST_P(CompiledExample, GivesPyTorchsNumbersWithXnnpack) {
+  if (!has_xnnpack()) GTEST_SKIP() << "built without the xnnpack plugin";
+  std::string text;
+  expect_pytorchs_numbers(GetParam(), {"--plugin-path", ETB_PLUGIN_DIR, "-b", "xnnpack", "--isolate"}, dir_,
+                          &text);
+  EXPECT_THAT(text, testing::Not(HasSubstr(" 0 of them calls of plugins")));
+}
+
+// Once in this process and once in children: the same bytes, twice.
+TEST_P(CompiledExample, CompilesToTheSameBytes) {
+  std::vector<std::string> files;
+  for (const bool isolate : {false, true, false}) {
+    const fs::path program = dir_ / ("m" + std::to_string(files.size()) + ".pte");
+    std::vector<std::string> args = {
+        "--plugin-path", ETB_PLUGIN_DIR, "compile", archive(std::string(GetParam().name) + ".pt2"), "-b",
+        "my_npu",        "-o",           program};
+    if (has_xnnpack()) args.insert(args.end(), {"-b", "xnnpack"});
+    if (isolate) args.push_back("--isolate");
+    const CliRun run = cli(args);
+    ASSERT_EQ(run.exit, 0) << run.err;
+    files.push_back(read_file(program));
+  }
+  EXPECT_EQ(files[0], files[1]);
+  EXPECT_EQ(files[0], files[2]);
+}
+
+TEST_F(CompileCommand, ReportsAndFilters) {
+  const std::vector<std::string> base = {
+      "--plugin-path", ETB_PLUGIN_DIR, "compile",      archive("add.pt2"), "-b",
+      "my_npu",        "-o",           dir_ / "m.pte", "--report"};
+  const auto with = [&](std::vector<std::string> more) {
+    std::vector<std::string> args = base;
+    args.insert(args.end(), more.begin(), more.end());
+    return cli(args);
+  };
+  const CliRun run = with({"--report-json", dir_ / "r.json", "--report-html", dir_ / "r.html"});
+  ASSERT_EQ(run.exit, 0) << run.err;
+  EXPECT_THAT(run.out, HasSubstr("Total delegated subgraphs: 1\nNumber of delegated nodes: 1\n"));
+  const auto json = nlohmann::json::parse(read_file(dir_ / "r.json"));
+  EXPECT_EQ(json["delegated_nodes"], 1);
+  EXPECT_EQ(json["regions"][0]["backend_id"], "MyNpuBackend");
+  EXPECT_THAT(read_file(dir_ / "r.html"), HasSubstr("</html>"));
+  EXPECT_THAT(with({"--skip-op", "aten.add*"}).out, HasSubstr("my_npu: host.filter: --skip-op 'aten.add*'"));
+  EXPECT_THAT(with({"--min-region", "2"}).out, HasSubstr("host.small"));
+}
+
+TEST_F(CompileCommand, UnknownPluginsAreAnErrorAndLeaveNoFile) {
+  const CliRun run = cli({"compile", archive("add.pt2"), "-b", "nobody", "-o", dir_ / "m.pte"});
+  EXPECT_EQ(run.exit, static_cast<int>(ExitCode::NOT_FOUND));
+  EXPECT_THAT(run.err, HasSubstr("nobody"));
+  EXPECT_FALSE(fs::exists(dir_ / "m.pte"));
+}
 
 TEST_F(CompileCommand, SeveralMethodsShareAFile) {
   const std::string program = dir_ / "two.pte";

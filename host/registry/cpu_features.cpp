@@ -70,7 +70,7 @@ void detect(std::vector<std::string>&) {}
 
 }  // namespace
 
-std::vector<std::string> detect_cpu_features() {
+std::vector<std::string> detect_cpu_feature_names() {
   std::vector<std::string> features;
   detect(features);
   std::sort(features.begin(), features.end());

@@ -51,7 +51,7 @@ bool is_better(const LibraryEntry& a, const LibraryEntry& b) {
 Platform ask_platform() {
   Platform platform;
   platform.arch = kArch;
-  platform.cpu = detect_cpu_features();
+  platform.cpu = detect_cpu_feature_names();
   utsname names{};
   if (::uname(&names) == 0) platform.kernel = names.release;
 #if defined(__ANDROID__)

@@ -21,7 +21,7 @@ struct Platform {
 const Platform& detect_platform();
 
 // The features of the processor, sorted; the names are the rows of cpu_features_*.def.
-std::vector<std::string> detect_cpu_features();
+std::vector<std::string> detect_cpu_feature_names();
 
 struct LibraryChoice {
   const LibraryEntry* entry = nullptr;  // points into the list given; NULL when none suits

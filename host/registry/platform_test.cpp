@@ -72,7 +72,7 @@ TEST(CpuFeatures, AgreeWithTheKernel) {
   if (flags.empty()) GTEST_SKIP() << "/proc/cpuinfo lists no features";
   std::istringstream words(flags);
   const std::vector<std::string> kernel{std::istream_iterator<std::string>(words), {}};
-  const std::vector<std::string> ours = detect_cpu_features();
+  const std::vector<std::string> ours = detect_cpu_feature_names();
   const std::pair<const char*, const char*> same[] = {
       {"avx2", "avx2"},         {"fma", "fma"},         {"f16c", "f16c"},
       {"sse4.2", "sse4_2"},     {"avx512f", "avx512f"}, {"avx512vnni", "avx512_vnni"},

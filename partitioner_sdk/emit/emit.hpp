@@ -13,17 +13,27 @@ struct MethodReport {
   uint64_t arena_nbytes = 0;
   uint64_t arena_lower_bound_nbytes = 0;  // what the best plan could have
   size_t instruction_count = 0;
+  std::vector<MethodEmitter::DelegateCall> delegate_calls;
 };
 
-// Views of the modules' constants: write it while they live.
+// Views of constants, payloads and named data: write it while they live.
 struct Program {
   format::ProgramParts parts;
   std::vector<std::vector<format::SegmentPiece>> segments;
   std::vector<MethodReport> methods;
 };
 
+// Bytes that delegates find by key.
+struct NamedBytes {
+  std::string key;
+  std::span<const std::byte> bytes;
+  uint64_t alignment = 0;  // 0: the file's
+};
+
 struct EmitOptions {
   HasKernel has_kernel;  // empty: any kernel will be there
+  std::span<const Delegate> delegates = {};
+  std::span<const NamedBytes> named_data = {};
 };
 
 // One method a module, by the module's name.

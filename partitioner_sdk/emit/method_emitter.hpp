@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <map>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,15 +18,33 @@ namespace etb::emit {
 // Whether the run time has a kernel: name "aten::add", overload "out".
 using HasKernel = std::function<bool(std::string_view name, std::string_view overload)>;
 
+// What a node higher_order.executorch_call_delegate.default calls: its first argument is the number of one of these.
+struct Delegate {
+  std::string id;  // "XnnpackBackend"
+  std::span<const std::byte> payload;
+  std::vector<std::pair<std::string, std::string>> specs;
+};
+
 class MethodEmitter {
  public:
   // `has_kernel` may be empty: then every op of the table counts as there.
-  MethodEmitter(ir::Module& module, DataSegment& constants, DataSegment& states, const HasKernel& has_kernel)
-      : module_(module), constants_(constants), states_(states), has_kernel_(has_kernel) {}
+  MethodEmitter(ir::Module& module, DataSegment& constants, DataSegment& states, const HasKernel& has_kernel,
+                std::span<const Delegate> delegates = {})
+      : module_(module),
+        constants_(constants),
+        states_(states),
+        has_kernel_(has_kernel),
+        delegates_(delegates) {}
 
   // The error lists every node that cannot be written, with its source.
   [[nodiscard]] Result<format::MethodSpec> run();
   const plan::Plan& memory_plan() const { return plan_; }
+  // The delegates that the method calls, in the order of its table; where their payloads lie is for the caller to fill in.
+  struct DelegateCall {
+    uint32_t delegate = 0;           // number of the Delegate
+    uint32_t instruction_index = 0;  // where it is called
+  };
+  const std::vector<DelegateCall>& delegate_calls() const { return delegate_calls_; }
 
  private:
   using ValueIndex = int32_t;
@@ -48,23 +67,10 @@ class MethodEmitter {
   void emit_node(Frame& frame, const ir::Node& node);
   void emit_kernel(Frame& frame, const ir::Node& node, const ops::Schema& out);
   void emit_number_op(Frame& frame, const ir::Node& node, std::string_view name, std::string_view overload);
-  void make_constant(ValueIndex index, const ir::Constant& constant);
-  // control_flow.cpp
-  void emit_control_flow(Frame& frame, const ir::Node& node);
+  void emit_delegate_call(Frame& frame, const ir::Node& node);
   void emit_cond(Frame& frame, const ir::Node& node);
-  void emit_branch(const ir::Node& node, uint32_t graph, const std::vector<ValueIndex>& operands,
+  void emit_branch(Frame& frame, const ir::Node& node, uint32_t graph,
                    const std::vector<ValueIndex>& results);
-  void emit_while_loop(Frame& frame, const ir::Node& node);
-  void emit_scan(Frame& frame, const ir::Node& node, size_t carry_count);
-  std::vector<ValueIndex> emit_subgraph(const ir::Node& node, uint32_t graph,
-                                        const std::vector<ValueIndex>& operands);
-  std::vector<ValueIndex> operands_of(const Frame& frame, const ir::Node& node, size_t first_argument);
-  std::vector<ValueIndex> copy_initial(Frame& frame, const ir::Node& node, size_t count,
-                                       const std::vector<ValueIndex>& from);
-  void update_carried(const std::vector<ValueIndex>& carried, std::vector<ValueIndex> fresh);
-  void copy_tensor(ValueIndex from, ValueIndex to);
-  ValueIndex like(ValueIndex tensor);
-  void keep_through_loop(size_t start);
   void emit_outputs(Frame& frame);
   void emit_state_updates(Frame& frame);
   ValueIndex define(Frame& frame, ir::ValueId id);
@@ -83,6 +89,8 @@ class MethodEmitter {
   DataSegment& constants_;
   DataSegment& states_;
   const HasKernel& has_kernel_;
+  std::span<const Delegate> delegates_;
+  std::vector<DelegateCall> delegate_calls_;
   format::MethodSpec method_;
   plan::Plan plan_;
   std::string faults_;

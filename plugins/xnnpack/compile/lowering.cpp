@@ -51,6 +51,7 @@ GraphFacts::GraphFacts(const Graph& graph)
     : use_counts(graph.value_count(), 0), producers(graph.value_count(), kXnnNoValue) {
   for (uint32_t i = 0; i < graph.node_count(); ++i) {
     const Node node = graph.node(i);
+    if (node.gives_numbers()) continue;  // sizes that XNNPACK takes from the tensors
     for (const Value& operand : node.operands()) ++use_counts[operand.id()];
     for (uint32_t o = 0; o < node.output_count(); ++o) producers[node.first_output() + o] = i;
   }
@@ -344,6 +345,7 @@ Result<Artifact> compile_region(const Region& region) {
   ETB_TRY(lowering.add_inputs());
   for (uint32_t i = 0; i < region.graph().node_count(); ++i) {
     const Node node = region.graph().node(i);
+    if (node.gives_numbers()) continue;
     if (Status lowered = lowering.lower(node); !lowered) {
       return tl::make_unexpected(
           with_context(std::move(lowered).error(),

@@ -291,12 +291,13 @@ inline Status put_artifact(const Artifact& artifact, uint32_t graph_index, const
   return from_host(sink.end_payload(sink.ctx, &item), "artifact sink");
 }
 
-// That every node of a region is one that the plugin claims. A plugin that partitions by itself checks that in its compile.
+// That every node of a region is one that the plugin claims, or one that the host added to compute a number. A plugin that partitions by itself checks that in its compile.
 template <class P>
 Status check_claimed(const P& plugin, const Graph& graph) {
   if constexpr (!PartitionsByItself<P>) {
     for (uint32_t i = 0; i < graph.node_count(); ++i) {
       const Node node = graph.node(i);
+      if (node.gives_numbers()) continue;
       if (const Claim claim = claim_node(plugin, node); !claim.is_claimed)
         return make_error(Code::NOT_SUPPORTED, "node " + std::to_string(node.id()) + " (" +
                                                    std::string(node.op_name()) + "): " + claim.reason + ": " +

@@ -64,6 +64,13 @@ class Node : public graph::Node {
     }
     return found;
   }
+  // Whether it only computes numbers. The host adds such nodes to a region where others need a size as an argument; a plugin
+  // need not have claimed them, and may pass over them when it takes sizes from the tensors themselves.
+  bool gives_numbers() const {
+    for (uint32_t i = 0; i < output_count(); ++i)
+      if (Value(*view_, *body_, first_output() + i).is_tensor()) return false;
+    return output_count() > 0;
+  }
   std::vector<Value> results() const {
     std::vector<Value> found;
     for (uint32_t i = 0; i < output_count(); ++i) found.emplace_back(*view_, *body_, first_output() + i);

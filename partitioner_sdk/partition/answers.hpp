@@ -1,0 +1,45 @@
+// What a plugin says of the nodes of a method, and whether it says it as it must.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "etb/cpp/result.hpp"
+
+namespace etb::partition {
+
+// One etb_claim.
+struct ClaimItem {
+  std::vector<uint32_t> nodes;
+  uint32_t flags = 0;
+  uint32_t group = 0;
+  double cost_ns = 0;
+  friend bool operator==(const ClaimItem&, const ClaimItem&) = default;
+};
+
+// One etb_reject.
+struct RejectItem {
+  std::vector<uint32_t> nodes;
+  std::string reason;
+  std::string text;
+  friend bool operator==(const RejectItem&, const RejectItem&) = default;
+};
+
+struct Answers {
+  std::vector<ClaimItem> claims;
+  std::vector<RejectItem> rejects;
+  friend bool operator==(const Answers&, const Answers&) = default;
+};
+
+// The answer about one node.
+struct NodeAnswer {
+  bool is_claimed = false;
+  uint32_t item = 0;  // Answers::claims or Answers::rejects
+};
+
+// One answer a node. The error names the node: unknown, answered twice, not answered (ABI-AOT-01), or an item that breaks the
+// rules of aot.h.
+[[nodiscard]] Result<std::vector<NodeAnswer>> verify_answers(const Answers& answers, size_t node_count);
+
+}  // namespace etb::partition

@@ -1,0 +1,74 @@
+// What the partitioner asks of a plugin. The plugin may be in this process or in another one.
+#pragma once
+
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "api/format/graph_builder.hpp"
+#include "partitioner_sdk/partition/answers.hpp"
+#include "partitioner_sdk/partition/constant_keys.hpp"
+
+namespace etb::partition {
+
+// Bytes beside the payloads, once a key.
+struct NamedBlob {
+  std::string key;
+  std::vector<std::byte> bytes;
+  std::string constant_key;  // not empty: the bytes are this constant's
+  uint64_t alignment = 0;
+  friend bool operator==(const NamedBlob&, const NamedBlob&) = default;
+};
+
+// Debug handles of nodes that one name or id of the delegate's events stands for.
+struct DebugEntry {
+  int64_t debug_id = -1;
+  std::string name;
+  std::vector<uint32_t> handles;
+  friend bool operator==(const DebugEntry&, const DebugEntry&) = default;
+};
+
+// One compiled region (etb_artifact).
+struct Artifact {
+  std::vector<std::byte> payload;
+  uint32_t format_version = 0;
+  std::vector<std::string> named_keys;
+  uint64_t scratch_bytes = 0;
+  uint64_t resident_bytes = 0;
+  std::vector<std::pair<std::string, std::string>> specs;
+  std::vector<DebugEntry> debug_map;
+  friend bool operator==(const Artifact&, const Artifact&) = default;
+};
+
+struct Compiled {
+  std::vector<Artifact> artifacts;  // one a region
+  std::vector<NamedBlob> blobs;
+  friend bool operator==(const Compiled&, const Compiled&) = default;
+};
+
+class Compiler {
+ public:
+  virtual ~Compiler() = default;
+
+  // As the user named it, for messages and reports.
+  const std::string& name() const { return name_; }
+  // The delegate id that the program will have.
+  const std::string& backend_id() const { return backend_id_; }
+
+  virtual Result<std::vector<std::string>> preserved_ops() = 0;
+  virtual Result<Answers> partition(const graph::ImageBytes& method) = 0;
+  // All regions of a program.
+  virtual Result<Compiled> compile(std::span<const graph::ImageBytes* const> regions,
+                                   const ConstantKeys& constants) = 0;
+
+ protected:
+  Compiler(std::string name, std::string backend_id)
+      : name_(std::move(name)), backend_id_(std::move(backend_id)) {}
+
+ private:
+  std::string name_;
+  std::string backend_id_;
+};
+
+}  // namespace etb::partition

@@ -1,0 +1,36 @@
+#include "partitioner_sdk/partition/constant_keys.hpp"
+
+#include "api/format/digest.hpp"
+
+namespace etb::partition {
+
+const graph::Digest& ConstantKeys::digest_of(std::span<const std::byte> bytes) {
+  const auto [place, is_new] = digests_.emplace(std::pair{bytes.data(), bytes.size()}, graph::Digest{});
+  if (is_new) place->second = format::sha256({reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()});
+  return place->second;
+}
+
+const KeyedConstant& ConstantKeys::of(const ir::Constant& constant) {
+  const std::span<const std::byte> bytes = constant.bytes();
+  const Place place{bytes.data(), bytes.size(), constant.dtype, constant.sizes};
+  if (const auto found = by_place_.find(place); found != by_place_.end()) return *found->second;
+  const Content content{digest_of(bytes), constant.dtype, constant.sizes};
+  const KeyedConstant*& known = by_content_[content];
+  if (known == nullptr) {
+    // Names may meet: those of two methods, or what passes made.
+    const std::string wish = constant.name.empty() ? "constant" : constant.name;
+    std::string key = wish;
+    for (uint32_t n = 2; by_key_.count(key) != 0; ++n) key = wish + "#" + std::to_string(n);
+    known =
+        &by_key_.emplace(key, KeyedConstant{key, std::get<0>(content), bytes, constant.owner}).first->second;
+  }
+  by_place_.emplace(place, known);
+  return *known;
+}
+
+const KeyedConstant* ConstantKeys::find(std::string_view key) const {
+  const auto found = by_key_.find(key);
+  return found == by_key_.end() ? nullptr : &found->second;
+}
+
+}  // namespace etb::partition

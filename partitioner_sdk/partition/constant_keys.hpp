@@ -1,0 +1,46 @@
+// Names of constants in graph images: one key a content, over all methods of a program, so that plugins and files keep each
+// constant once.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <vector>
+
+#include "api/format/graph_builder.hpp"
+#include "partitioner_sdk/ir/module.hpp"
+
+namespace etb::partition {
+
+struct KeyedConstant {
+  std::string key;
+  graph::Digest digest = {};
+  std::span<const std::byte> bytes;
+  std::shared_ptr<const void> owner;  // keeps the bytes, unless an archive does
+};
+
+// Archives that constants lie in must outlive it. Only contiguous constants have a place in an image.
+class ConstantKeys {
+ public:
+  // The constant as images name it. Equal bytes of one dtype and sizes have one key; the first name is the key's.
+  const KeyedConstant& of(const ir::Constant& constant);
+
+  // NULL when no constant has the key.
+  const KeyedConstant* find(std::string_view key) const;
+
+ private:
+  using Content = std::tuple<graph::Digest, ir::Dtype, std::vector<int64_t>>;
+  using Place = std::tuple<const std::byte*, size_t, ir::Dtype, std::vector<int64_t>>;
+
+  const graph::Digest& digest_of(std::span<const std::byte> bytes);
+
+  std::map<std::pair<const std::byte*, size_t>, graph::Digest> digests_;  // the bytes are read once
+  std::map<Place, const KeyedConstant*> by_place_;
+  std::map<Content, const KeyedConstant*> by_content_;
+  std::map<std::string, KeyedConstant, std::less<>> by_key_;
+};
+
+}  // namespace etb::partition

@@ -1,0 +1,382 @@
+#include "partitioner_sdk/partition/graph_writer.hpp"
+
+#include <algorithm>
+
+namespace etb::partition {
+
+std::optional<SymbolTelling> find_telling(const ir::SymbolTable& symbols, ir::Dim size) {
+  if (size.is_static()) return std::nullopt;
+  SymbolTelling telling;
+  bool has_symbol = false;
+  for (const ir::SymbolTable::Term& term : symbols.terms(size)) {
+    if (term.atoms.empty()) {
+      telling.offset = term.factor;
+      continue;
+    }
+    const ir::SymbolTable::Atom& atom = symbols.atom(term.atoms.front());
+    if (has_symbol || term.atoms.size() != 1 || atom.kind != ir::SymbolTable::AtomKind::kSymbol ||
+        term.factor == 0)
+      return std::nullopt;
+    has_symbol = true;
+    telling.symbol = atom.symbol;
+    telling.factor = term.factor;
+  }
+  return has_symbol ? std::optional(telling) : std::nullopt;
+}
+
+// ---- ImageTables
+
+uint32_t ImageTables::spec(const ir::TensorSpec& spec) {
+  graph::SpecDraft draft;
+  draft.dtype = static_cast<int32_t>(spec.dtype);
+  for (size_t i = 0; i < spec.rank(); ++i) {
+    const ir::Dim size = spec.sizes[i];
+    if (size.is_static()) {
+      draft.sizes.push_back(size.value());
+      continue;
+    }
+    const ir::Range range = module_.symbols.range(size);
+    const int64_t max = std::max<int64_t>(range.max, 0);
+    draft.sizes.push_back(range.max == ir::kUnbounded ? -1 : max);
+    draft.dynamic_dims.push_back(
+        {static_cast<uint32_t>(i), std::clamp<int64_t>(range.min, 0, max), expr(size)});
+  }
+  const auto order = ir::find_dim_order(module_.symbols, spec);
+  if (order && !std::is_sorted(order->begin(), order->end())) draft.dim_order = *order;
+  return builder_.add_spec(std::move(draft));
+}
+
+uint32_t ImageTables::expr(const ir::SymbolTable::Atom& atom) {
+  using Kind = ir::SymbolTable::AtomKind;
+  if (atom.kind == Kind::kSymbol) {
+    auto [place, is_new] = symbols_.emplace(atom.symbol, 0);
+    if (is_new) {
+      const ir::Symbol& symbol = module_.symbols.symbol(atom.symbol);
+      graph::SymbolDraft draft{symbol.name, symbol.min, symbol.max, symbol.hint};
+      if (draft.hint && (*draft.hint < symbol.min || *draft.hint > symbol.max)) draft.hint.reset();
+      place->second = builder_.add_symbol(std::move(draft));
+    }
+    return builder_.add_symbol_expr(place->second);
+  }
+  const uint32_t a = expr(atom.a), b = expr(atom.b);
+  const uint32_t kind = atom.kind == Kind::kFloorDiv ? ETB_GRAPH_EXPR_FLOOR_DIV
+                        : atom.kind == Kind::kMod    ? ETB_GRAPH_EXPR_MOD
+                        : atom.kind == Kind::kMin    ? ETB_GRAPH_EXPR_MINIMUM
+                                                     : ETB_GRAPH_EXPR_MAXIMUM;
+  return builder_.add_expr(kind, a, b);
+}
+
+// A sum of products, as the compiler keeps formulas.
+uint32_t ImageTables::expr(ir::Dim dim) {
+  if (dim.is_static()) return builder_.add_int_expr(dim.value());
+  if (const auto found = exprs_.find(dim); found != exprs_.end()) return found->second;
+  std::optional<uint32_t> sum;
+  for (const ir::SymbolTable::Term& term : std::vector(module_.symbols.terms(dim))) {
+    std::optional<uint32_t> product;
+    if (term.factor != 1 || term.atoms.empty()) product = builder_.add_int_expr(term.factor);
+    for (const uint32_t part : term.atoms) {
+      const uint32_t factor = expr(module_.symbols.atom(part));
+      product = product ? builder_.add_expr(ETB_GRAPH_EXPR_MUL, *product, factor) : factor;
+    }
+    sum = sum ? builder_.add_expr(ETB_GRAPH_EXPR_ADD, *sum, *product) : *product;
+  }
+  exprs_.emplace(dim, *sum);
+  return *sum;
+}
+
+uint32_t ImageTables::constant(uint32_t index) {
+  const ir::Constant& constant = module_.constants[index];
+  const KeyedConstant& keyed = keys_.of(constant);
+  if (const auto found = constants_.find(keyed.key); found != constants_.end()) return found->second;
+  graph::SpecDraft spec;
+  spec.dtype = static_cast<int32_t>(constant.dtype);
+  spec.sizes = constant.sizes;
+  graph::ConstantDraft draft;
+  draft.key = keyed.key;
+  draft.spec = builder_.add_spec(std::move(spec));
+  draft.digest = keyed.digest;
+  const uint32_t number = builder_.add_constant(std::move(draft));
+  constants_.emplace(keyed.key, number);
+  return number;
+}
+
+graph::ValueDraft ImageTables::number(ir::Dim dim, std::string name) {
+  graph::ValueDraft draft = graph::sym_int(std::move(name), expr(dim));
+  const ir::Range range = module_.symbols.range(dim);
+  draft.min = range.min;
+  draft.max = range.max;
+  return draft;
+}
+
+graph::ValueDraft ImageTables::value(const ir::Value& value, std::string name) {
+  if (value.kind == ir::ValueKind::kTensor) return graph::tensor(std::move(name), spec(value.spec));
+  if (value.kind == ir::ValueKind::kInt) return number(value.dim, std::move(name));
+  graph::ValueDraft draft;
+  draft.name = std::move(name);
+  draft.kind = value.kind == ir::ValueKind::kFloat ? ETB_GRAPH_VALUE_SYM_FLOAT : ETB_GRAPH_VALUE_SYM_BOOL;
+  return draft;
+}
+
+// ---- GraphWriter
+
+void GraphWriter::define(ir::ValueId id, uint32_t place) {
+  places_[id] = place;
+  const ir::Value& value = source_.values[id];
+  if (value.kind == ir::ValueKind::kInt) numbers_.emplace(value.dim, place);
+  if (value.kind != ir::ValueKind::kTensor) return;
+  for (size_t i = 0; i < value.spec.rank(); ++i) {
+    const auto telling = find_telling(tables_.module().symbols, value.spec.sizes[i]);
+    if (!telling) continue;
+    const Binder binder{place, static_cast<int64_t>(i), *telling};
+    const auto [known, is_new] = binders_.emplace(telling->symbol, binder);
+    if (!is_new && telling->is_plain() && !known->second.telling.is_plain()) known->second = binder;
+  }
+}
+
+void GraphWriter::add_user_input(ir::ValueId id) {
+  graph::InputDraft draft;
+  draft.value = tables_.value(source_.values[id], names_[id]);
+  define(id, out_.add_input(std::move(draft)));
+}
+
+void GraphWriter::add_method_input(const ir::Input& input) {
+  if (input.kind == ir::InputKind::kUser || input.kind == ir::InputKind::kToken)
+    return add_user_input(input.value);
+  if (input.constant != ir::kNone) return add_constant_input(input.value, input);
+  graph::InputDraft draft;
+  draft.kind = ETB_GRAPH_INPUT_BUFFER;
+  draft.value = tables_.value(source_.values[input.value], names_[input.value]);
+  draft.target = input.target;
+  define(input.value, out_.add_input(std::move(draft)));
+}
+
+void GraphWriter::add_constant_input(ir::ValueId id, const ir::Input& input) {
+  graph::InputDraft draft;
+  draft.kind = input.kind == ir::InputKind::kParameter ? ETB_GRAPH_INPUT_PARAMETER
+               : input.kind == ir::InputKind::kBuffer  ? ETB_GRAPH_INPUT_BUFFER
+                                                       : ETB_GRAPH_INPUT_CONSTANT;
+  draft.value = tables_.value(source_.values[id], names_[id]);
+  draft.target = input.target;
+  draft.constant = tables_.constant(input.constant);
+  define(id, out_.add_input(std::move(draft)));
+}
+
+uint32_t GraphWriter::add_lifted_constant(uint32_t constant) {
+  const ir::Constant& data = tables_.module().constants[constant];
+  graph::InputDraft draft;
+  draft.kind = ETB_GRAPH_INPUT_CONSTANT;
+  draft.constant = tables_.constant(constant);
+  graph::SpecDraft spec;
+  spec.dtype = static_cast<int32_t>(data.dtype);
+  spec.sizes = data.sizes;
+  draft.value = graph::tensor(fresh_name(), tables_.builder().add_spec(std::move(spec)));
+  return out_.add_input(std::move(draft));
+}
+
+void GraphWriter::add_lifted_input(ir::ValueId id, uint32_t constant) {
+  if (id != ir::kNoValue) return add_user_input(id);
+  const ir::Constant& data = tables_.module().constants[constant];
+  graph::SpecDraft spec;
+  spec.dtype = static_cast<int32_t>(data.dtype);
+  spec.sizes = data.sizes;
+  graph::InputDraft draft;
+  draft.value = graph::tensor(fresh_name(), tables_.builder().add_spec(std::move(spec)));
+  out_.add_input(std::move(draft));
+}
+
+Status GraphWriter::add_node(const ir::Node& node, const std::vector<uint32_t>& extra) {
+  const ir::Module& module = tables_.module();
+  const ir::Op& op = module.op(node);
+  graph::NodeDraft draft;
+  draft.op = op.name;
+  draft.debug_handle = node.debug_handle;
+  if (node.source != ir::kNone) {
+    const ir::Source& at = module.sources[node.source];
+    draft.source = graph::SourceDraft{at.file, at.line, at.function, at.module_path};
+    if (*draft.source == graph::SourceDraft{}) draft.source.reset();
+  }
+  for (uint32_t i = 0; i < node.args.size(); ++i) {
+    std::optional<ops::Argument> row;
+    if (op.schema != nullptr && i < op.schema->argument_count()) row = op.schema->argument(i);
+    auto made = argument(node.args[i], row ? &row->type : nullptr, row ? std::string(row->name) : "");
+    if (!made) return tl::make_unexpected(with_context(std::move(made).error(), op.name));
+    draft.args.push_back(*std::move(made));
+  }
+  if (!extra.empty()) {
+    const auto list = std::find_if(draft.args.rbegin(), draft.args.rend(),
+                                   [](const auto& arg) { return arg.kind == ETB_GRAPH_ARGUMENT_VALUES; });
+    if (list == draft.args.rend()) return make_error(Code::NOT_SUPPORTED, op.name + ": no list of operands");
+    list->values.insert(list->values.end(), extra.begin(), extra.end());
+  }
+  for (const ir::ValueId id : node.outputs)
+    draft.outputs.push_back(tables_.value(source_.values[id], names_[id]));
+  if (op.schema != nullptr && op.schema->result_count() == 1 && op.schema->result(0).type.is_list)
+    draft.result_lengths = {static_cast<int32_t>(node.outputs.size())};
+  uint32_t place = out_.add_node(std::move(draft));
+  for (const ir::ValueId id : node.outputs) define(id, place++);
+  nodes_.push_back(next_node_++);
+  return {};
+}
+
+Result<graph::ArgumentDraft> GraphWriter::argument(const ir::Argument& item, const ops::Type* type,
+                                                   std::string name) {
+  const bool wants_float = type != nullptr && type->base == ops::BaseType::kFloat;
+  if (const auto* ref = ir::get_if<ir::ValueRef>(item)) return graph::value_arg(place(ref->id), name);
+  if (const auto* list = ir::get_if<ir::ValueList>(item)) {
+    std::vector<uint32_t> values;
+    bool has_numbers = false;
+    for (const ir::ValueId id : list->ids) {
+      values.push_back(id == ir::kNoValue ? ETB_GRAPH_NONE : place(id));
+      has_numbers |= id != ir::kNoValue && source_.values[id].kind != ir::ValueKind::kTensor;
+    }
+    if (has_numbers) return make_error(Code::NOT_SUPPORTED, "a list of tensors and numbers");
+    return graph::values_arg(std::move(values), name);
+  }
+  if (const auto* dim = ir::get_if<ir::Dim>(item)) {
+    if (!dim->is_static()) return number_argument(*dim, name);
+    if (wants_float) return graph::float_arg(static_cast<double>(dim->value()), name);
+    return graph::int_arg(dim->value(), name);
+  }
+  if (const auto* value = ir::get_if<double>(item)) return graph::float_arg(*value, name);
+  if (const auto* value = ir::get_if<bool>(item)) return graph::bool_arg(*value, name);
+  if (const auto* value = ir::get_if<std::string>(item)) return graph::string_arg(*value, name);
+  if (const auto* dtype = ir::get_if<ir::Dtype>(item))
+    return graph::code_arg(ETB_GRAPH_ARGUMENT_DTYPE, static_cast<int64_t>(*dtype), name);
+  if (const auto* layout = ir::get_if<ir::Layout>(item))
+    return graph::code_arg(ETB_GRAPH_ARGUMENT_LAYOUT, static_cast<int64_t>(*layout), name);
+  if (const auto* format = ir::get_if<ir::MemoryFormat>(item))
+    return graph::code_arg(ETB_GRAPH_ARGUMENT_MEMORY_FORMAT, static_cast<int64_t>(*format), name);
+  if (const auto* device = ir::get_if<ir::Device>(item)) return graph::device_arg(device->name, name);
+  if (const auto* graph_ref = ir::get_if<ir::GraphRef>(item)) return graph::graph_arg(graph_ref->index, name);
+  if (const auto* floats = ir::get_if<ir::FloatList>(item)) return graph::floats_arg(*floats, name);
+  if (const auto* bools = ir::get_if<ir::BoolList>(item))
+    return graph::bools_arg(std::vector<int64_t>(bools->begin(), bools->end()), name);
+  if (const auto* strings = ir::get_if<ir::StringList>(item)) return graph::strings_arg(strings->items, name);
+  const auto* dims = ir::get_if<ir::Dims>(item);
+  if (dims == nullptr) return graph::none_arg(name);
+  if (wants_float) {
+    std::vector<double> floats;
+    for (const ir::Dim dim : *dims) floats.push_back(static_cast<double>(dim.value()));
+    return graph::floats_arg(std::move(floats), name);
+  }
+  std::vector<uint32_t> values;
+  std::vector<int64_t> ints;
+  for (const ir::Dim dim : *dims) {
+    values.push_back(ETB_GRAPH_NONE);
+    ints.push_back(dim.is_static() ? dim.value() : 0);
+    if (!dim.is_static()) {
+      ETB_ASSIGN(values.back(), number(dim));
+    }
+  }
+  return graph::sym_ints_arg(std::move(values), std::move(ints), name);
+}
+
+Result<graph::ArgumentDraft> GraphWriter::number_argument(ir::Dim dim, std::string name) {
+  if (dim.is_static()) return graph::int_arg(dim.value(), std::move(name));
+  ETB_ASSIGN(const uint32_t value, number(dim));
+  return graph::value_arg(value, std::move(name));
+}
+
+Result<graph::ArgumentDraft> GraphWriter::compute(std::string_view op, ir::Dim dim, graph::ArgumentDraft a,
+                                                  graph::ArgumentDraft b) {
+  a.name = "a";
+  b.name = "b";
+  graph::NodeDraft node;
+  node.op = "executorch_prim." + std::string(op) + ".Scalar";
+  node.args = {std::move(a), std::move(b)};
+  node.outputs = {tables_.number(dim, fresh_name())};
+  nodes_.push_back(ir::kNone);
+  return graph::value_arg(out_.add_node(std::move(node)));
+}
+
+Result<uint32_t> GraphWriter::number(ir::Dim dim) {
+  if (const auto found = numbers_.find(dim); found != numbers_.end()) return found->second;
+  ir::SymbolTable& symbols = tables_.module().symbols;
+  std::optional<graph::ArgumentDraft> sum;
+  ir::Dim sum_so_far;
+  for (const ir::SymbolTable::Term& term : std::vector(symbols.terms(dim))) {
+    std::optional<graph::ArgumentDraft> product;
+    ir::Dim so_far = 1;
+    if (term.factor != 1 || term.atoms.empty()) {
+      product = graph::int_arg(term.factor);
+      so_far = term.factor;
+    }
+    for (const uint32_t part : term.atoms) {
+      const ir::SymbolTable::Atom atom_row = symbols.atom(part);
+      ETB_ASSIGN(const uint32_t factor, atom(atom_row));
+      // Bounds of what is on the way follow from the formula so far.
+      const ir::Dim whole =
+          atom_row.kind == ir::SymbolTable::AtomKind::kSymbol     ? symbols.symbol_dim(atom_row.symbol)
+          : atom_row.kind == ir::SymbolTable::AtomKind::kFloorDiv ? symbols.floor_div(atom_row.a, atom_row.b)
+          : atom_row.kind == ir::SymbolTable::AtomKind::kMod      ? symbols.mod(atom_row.a, atom_row.b)
+          : atom_row.kind == ir::SymbolTable::AtomKind::kMin      ? symbols.min(atom_row.a, atom_row.b)
+                                                                  : symbols.max(atom_row.a, atom_row.b);
+      so_far = symbols.mul(so_far, whole);
+      if (!product) {
+        product = graph::value_arg(factor);
+        continue;
+      }
+      ETB_ASSIGN(product, compute("mul", so_far, *product, graph::value_arg(factor)));
+    }
+    if (!sum) {
+      sum = product;
+      sum_so_far = so_far;
+      continue;
+    }
+    sum_so_far = symbols.add(sum_so_far, so_far);
+    ETB_ASSIGN(sum, compute("add", sum_so_far, *sum, *product));
+  }
+  numbers_.emplace(dim, sum->value);
+  return sum->value;
+}
+
+Result<uint32_t> GraphWriter::atom(const ir::SymbolTable::Atom& atom) {
+  using Kind = ir::SymbolTable::AtomKind;
+  ir::SymbolTable& symbols = tables_.module().symbols;
+  if (atom.kind != Kind::kSymbol) {
+    ETB_ASSIGN(graph::ArgumentDraft a, number_argument(atom.a, ""));
+    ETB_ASSIGN(graph::ArgumentDraft b, number_argument(atom.b, ""));
+    const ir::Dim whole = atom.kind == Kind::kFloorDiv ? symbols.floor_div(atom.a, atom.b)
+                          : atom.kind == Kind::kMod    ? symbols.mod(atom.a, atom.b)
+                          : atom.kind == Kind::kMin    ? symbols.min(atom.a, atom.b)
+                                                       : symbols.max(atom.a, atom.b);
+    if (const auto found = numbers_.find(whole); found != numbers_.end()) return found->second;
+    const std::string_view op = atom.kind == Kind::kFloorDiv ? "floordiv"
+                                : atom.kind == Kind::kMod    ? "mod"
+                                : atom.kind == Kind::kMin    ? "sym_min"
+                                                             : "sym_max";
+    ETB_ASSIGN(const graph::ArgumentDraft made, compute(op, whole, std::move(a), std::move(b)));
+    numbers_.emplace(whole, made.value);
+    return made.value;
+  }
+  return symbol(atom.symbol);
+}
+
+Result<uint32_t> GraphWriter::symbol(uint32_t symbol) {
+  ir::SymbolTable& symbols = tables_.module().symbols;
+  const ir::Dim dim = symbols.symbol_dim(symbol);
+  if (const auto found = numbers_.find(dim); found != numbers_.end()) return found->second;
+  const auto found = binders_.find(symbol);
+  if (found == binders_.end())
+    return make_error(Code::NOT_SUPPORTED, "nothing tells the value of " + symbols.symbol(symbol).name);
+  const Binder binder = found->second;
+  const SymbolTelling& telling = binder.telling;
+  const ir::Dim size = symbols.add(symbols.mul(dim, telling.factor), telling.offset);
+  graph::NodeDraft node;
+  node.op = "aten.sym_size.int";
+  node.args = {graph::value_arg(binder.tensor, "self"), graph::int_arg(binder.dim, "dim")};
+  node.outputs = {tables_.number(size, fresh_name())};
+  nodes_.push_back(ir::kNone);
+  graph::ArgumentDraft value = graph::value_arg(out_.add_node(std::move(node)));
+  if (telling.offset != 0) {
+    ETB_ASSIGN(value,
+               compute("sub", symbols.mul(dim, telling.factor), value, graph::int_arg(telling.offset)));
+  }
+  if (telling.factor != 1) {
+    ETB_ASSIGN(value, compute("floordiv", dim, value, graph::int_arg(telling.factor)));
+  }
+  numbers_.emplace(dim, value.value);
+  return value.value;
+}
+
+}  // namespace etb::partition

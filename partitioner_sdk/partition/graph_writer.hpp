@@ -1,0 +1,108 @@
+// Puts graphs of the compiler into a graph image: what whole methods and regions have in common.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "api/format/graph_builder.hpp"
+#include "partitioner_sdk/ir/module.hpp"
+#include "partitioner_sdk/partition/constant_keys.hpp"
+
+namespace etb::partition {
+
+// A size factor * symbol + offset, from which the symbol's value follows.
+struct SymbolTelling {
+  uint32_t symbol = 0;
+  int64_t factor = 1;
+  int64_t offset = 0;
+  bool is_plain() const { return factor == 1 && offset == 0; }
+};
+std::optional<SymbolTelling> find_telling(const ir::SymbolTable& symbols, ir::Dim size);
+
+// What all graphs of one image share.
+class ImageTables {
+ public:
+  ImageTables(ir::Module& module, ConstantKeys& keys, graph::Builder& builder)
+      : module_(module), keys_(keys), builder_(builder) {}
+
+  ir::Module& module() const { return module_; }
+  graph::Builder& builder() const { return builder_; }
+  uint32_t spec(const ir::TensorSpec& spec);
+  uint32_t expr(ir::Dim dim);
+  // The constant's number in the image.
+  uint32_t constant(uint32_t index);
+  graph::ValueDraft value(const ir::Value& value, std::string name);
+  graph::ValueDraft number(ir::Dim dim, std::string name);
+
+ private:
+  uint32_t expr(const ir::SymbolTable::Atom& atom);
+
+  ir::Module& module_;
+  ConstantKeys& keys_;
+  graph::Builder& builder_;
+  std::map<uint32_t, uint32_t> symbols_;
+  std::map<ir::Dim, uint32_t> exprs_;
+  std::map<std::string, uint32_t, std::less<>> constants_;  // by key
+};
+
+// Writes one graph. A number that the compiler keeps as a formula becomes nodes that compute it: aten.sym_size.int of a tensor
+// of the graph, executorch_prim.* on top. Such nodes belong to no node of the compiler.
+class GraphWriter {
+ public:
+  GraphWriter(ImageTables& tables, const ir::Graph& source, graph::GraphBuilder& out,
+              const std::vector<std::string>& names)
+      : tables_(tables), source_(source), out_(out), names_(names) {}
+
+  // An input that is given at each call.
+  void add_user_input(ir::ValueId id);
+  // An input of the method, with what it says of itself.
+  void add_method_input(const ir::Input& input);
+  // An input whose bytes are known ahead of time.
+  void add_constant_input(ir::ValueId id, const ir::Input& input);
+  // A constant that is no value of this graph (it is one of a subgraph); gives its place.
+  uint32_t add_lifted_constant(uint32_t constant);
+  // The same inside the subgraph.
+  void add_lifted_input(ir::ValueId id, uint32_t constant);
+
+  // `extra` values go behind the last list of tensors: what the node's subgraphs need.
+  [[nodiscard]] Status add_node(const ir::Node& node, const std::vector<uint32_t>& extra = {});
+
+  // The value's number in the image.
+  uint32_t place(ir::ValueId id) const { return places_.at(id); }
+  // The compiler's node of each node of the image, kNone for those that only compute a number.
+  const std::vector<uint32_t>& nodes() const { return nodes_; }
+
+ private:
+  void define(ir::ValueId id, uint32_t place);
+  // Unlike any name of ir::value_names.
+  std::string fresh_name() { return "number-" + std::to_string(next_fresh_++); }
+  Result<graph::ArgumentDraft> argument(const ir::Argument& item, const ops::Type* type, std::string name);
+  Result<graph::ArgumentDraft> number_argument(ir::Dim dim, std::string name);
+  Result<uint32_t> number(ir::Dim dim);
+  Result<uint32_t> symbol(uint32_t symbol);
+  Result<uint32_t> atom(const ir::SymbolTable::Atom& atom);
+  Result<graph::ArgumentDraft> compute(std::string_view op, ir::Dim dim, graph::ArgumentDraft a,
+                                       graph::ArgumentDraft b);
+
+  struct Binder {  // a size from which the symbol's value follows
+    uint32_t tensor = 0;
+    int64_t dim = 0;
+    SymbolTelling telling;
+  };
+
+  ImageTables& tables_;
+  const ir::Graph& source_;
+  graph::GraphBuilder& out_;
+  const std::vector<std::string>& names_;
+  std::unordered_map<ir::ValueId, uint32_t> places_;  // a region has few of a graph's values
+  std::vector<uint32_t> nodes_;
+  uint32_t next_node_ = 0;
+  std::map<ir::Dim, uint32_t> numbers_;
+  std::map<uint32_t, Binder> binders_;  // by symbol
+  uint32_t next_fresh_ = 0;
+};
+
+}  // namespace etb::partition

@@ -1,0 +1,110 @@
+// Puts calls of delegates in the place of regions.
+#include <algorithm>
+#include <map>
+#include <queue>
+
+#include "partitioner_sdk/partition/dependencies.hpp"
+#include "partitioner_sdk/partition/partition.hpp"
+#include "partitioner_sdk/passes/remove_dead_code.hpp"
+
+namespace etb::partition {
+
+namespace {
+
+// The nodes of one graph with each region as one, again in an order of execution.
+class GraphLowering {
+ public:
+  GraphLowering(ir::Module& module, ir::Graph& graph, const std::vector<NodeFate>& fates,
+                const std::vector<Region>& regions)
+      : module_(module), graph_(graph), fates_(fates), regions_(regions) {}
+
+  Status run() {
+    make_units();
+    link();
+    return place();
+  }
+
+ private:
+  // One node, or one region. Ready ones go in the order of their last node, so that what the host runs stays in its order.
+  struct Unit {
+    uint32_t last_node = 0;
+    uint32_t region = kNoRegion;
+    uint32_t wait_count = 0;
+    std::vector<uint32_t> next;
+  };
+
+  void make_units() {
+    std::map<uint32_t, uint32_t> unit_of_region;
+    unit_of_node_.resize(graph_.nodes.size());
+    for (uint32_t i = 0; i < graph_.nodes.size(); ++i) {
+      const uint32_t region = fates_[i].region;
+      uint32_t unit = static_cast<uint32_t>(units_.size());
+      if (region != kNoRegion) unit = unit_of_region.emplace(region, unit).first->second;
+      if (unit == units_.size()) units_.push_back({i, region, 0, {}});
+      units_[unit].last_node = i;
+      unit_of_node_[i] = unit;
+    }
+  }
+
+  void link() {
+    for_each_dependency(module_, graph_, [&](uint32_t from, uint32_t to) {
+      const uint32_t a = unit_of_node_[from], b = unit_of_node_[to];
+      if (a == b) return;
+      units_[a].next.push_back(b);
+      ++units_[b].wait_count;
+    });
+  }
+
+  Status place() {
+    std::vector<ir::Node> old = std::move(graph_.nodes);
+    graph_.nodes.clear();
+    const auto is_later = [&](uint32_t a, uint32_t b) { return units_[a].last_node > units_[b].last_node; };
+    std::priority_queue<uint32_t, std::vector<uint32_t>, decltype(is_later)> ready(is_later);
+    for (uint32_t unit = 0; unit < units_.size(); ++unit)
+      if (units_[unit].wait_count == 0) ready.push(unit);
+    size_t placed = 0;
+    for (; !ready.empty(); ++placed) {
+      const Unit& unit = units_[ready.top()];
+      ready.pop();
+      graph_.nodes.push_back(unit.region == kNoRegion ? std::move(old[unit.last_node])
+                                                      : make_call(unit.region, old));
+      for (const uint32_t next : unit.next)
+        if (--units_[next].wait_count == 0) ready.push(next);
+    }
+    if (placed == units_.size()) return {};
+    return make_error(Code::INTERNAL, "@" + graph_.name + ": a region would have to run before itself");
+  }
+
+  ir::Node make_call(uint32_t number, const std::vector<ir::Node>& old) {
+    const Region& region = regions_[number];
+    ir::Node call;
+    call.op = module_.op(kCallDelegate);
+    call.args = {ir::Dim(static_cast<int64_t>(number)), ir::ValueList{region.image.operands}};
+    call.outputs = region.image.results;
+    call.source = old[region.nodes.front()].source;
+    return call;
+  }
+
+  ir::Module& module_;
+  ir::Graph& graph_;
+  const std::vector<NodeFate>& fates_;
+  const std::vector<Region>& regions_;
+  std::vector<Unit> units_;
+  std::vector<uint32_t> unit_of_node_;
+};
+
+}  // namespace
+
+Status lower(std::span<ir::Module> methods, const Partition& partition) {
+  for (size_t m = 0; m < methods.size(); ++m) {
+    for (size_t g = 0; g < methods[m].graphs.size(); ++g) {
+      GraphLowering lowering(methods[m], methods[m].graphs[g], partition.fates[m][g], partition.regions);
+      ETB_TRY(lowering.run());
+    }
+    // Constants that went into payloads are not the method's any more.
+    ETB_TRY(passes::remove_dead_code(methods[m]));
+  }
+  return {};
+}
+
+}  // namespace etb::partition

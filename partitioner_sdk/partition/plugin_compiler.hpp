@@ -1,0 +1,47 @@
+// A plugin of this process as a Compiler: calls its AOT table and distrusts what comes back.
+#pragma once
+
+#include <memory>
+
+#include "etb/plugin.h"
+#include "partitioner_sdk/partition/compiler.hpp"
+
+namespace etb::partition {
+
+struct PluginCompilerOptions {
+  std::vector<std::pair<std::string, std::string>> specs;  // compile specs, as the user gave them
+};
+
+class PluginCompiler final : public Compiler {
+ public:
+  // The table is complete (no function is NULL); it and the plugin live as long as this. Without an AOT half: an error.
+  [[nodiscard]] static Result<std::unique_ptr<PluginCompiler>> make(std::string name, std::string backend_id,
+                                                                    const etb_plugin_table& table,
+                                                                    etb_plugin* plugin,
+                                                                    PluginCompilerOptions options = {});
+
+  Result<std::vector<std::string>> preserved_ops() override;
+  // Asks twice: an answer that changes is no answer (ABI-AOT-02).
+  Result<Answers> partition(const graph::ImageBytes& method) override;
+  // Dry check and compilation of every region; then, where the plugin has a run-time half, what it says of its own payloads.
+  Result<Compiled> compile(std::span<const graph::ImageBytes* const> regions,
+                           const ConstantKeys& constants) override;
+
+ private:
+  PluginCompiler(std::string name, std::string backend_id, const etb_plugin_table& table, etb_plugin* plugin,
+                 PluginCompilerOptions options)
+      : Compiler(std::move(name), std::move(backend_id)),
+        table_(table),
+        plugin_(plugin),
+        options_(std::move(options)) {}
+
+  Result<Answers> ask(const graph::ImageBytes& method);
+  Status check_before(std::span<const graph::ImageBytes* const> regions);
+  Status check_payloads(const Compiled& compiled);
+
+  const etb_plugin_table& table_;
+  etb_plugin* plugin_;
+  PluginCompilerOptions options_;
+};
+
+}  // namespace etb::partition

@@ -1,0 +1,154 @@
+#include "partitioner_sdk/partition/report.hpp"
+
+#include <algorithm>
+#include <set>
+
+#include "partitioner_sdk/partition/dependencies.hpp"
+
+namespace etb::partition {
+
+namespace {
+
+std::string spec_text(const ir::Module& module, const ir::Value& value) {
+  if (value.kind != ir::ValueKind::kTensor) return "number";
+  std::string text = std::string(ops::to_text(value.spec.dtype)) + "[";
+  for (size_t i = 0; i < value.spec.rank(); ++i)
+    text += (i > 0 ? ", " : "") + module.symbols.format(value.spec.sizes[i]);
+  return text + "]";
+}
+
+ReportGraph make_graph(const ir::Module& module, uint32_t index, const std::vector<NodeFate>& fates) {
+  const ir::Graph& graph = module.graphs[index];
+  const GraphFacts facts(module, index);
+  ReportGraph out;
+  out.method = module.name;
+  out.name = graph.name;
+  for (uint32_t i = 0; i < graph.nodes.size(); ++i) {
+    const ir::Node& node = graph.nodes[i];
+    ReportNode row;
+    row.op = module.op(node).name;
+    if (!node.outputs.empty()) {
+      row.name = facts.names[node.outputs[0]];
+      row.spec = spec_text(module, graph.values[node.outputs[0]]);
+    }
+    row.source = ir::format_source(module, node.source);
+    row.debug_handle = node.debug_handle;
+    row.region = fates[i].region;
+    row.refusals = fates[i].refusals;
+    out.nodes.push_back(std::move(row));
+  }
+  for_each_dependency(module, graph,
+                      [&](uint32_t from, uint32_t to) { out.nodes[to].needs.push_back(from); });
+  for (ReportNode& node : out.nodes) {
+    std::sort(node.needs.begin(), node.needs.end());
+    node.needs.erase(std::unique(node.needs.begin(), node.needs.end()), node.needs.end());
+  }
+  return out;
+}
+
+ReportRegion make_region(const Region& region, const ir::Module& module, uint32_t graph,
+                         const ConstantKeys& keys) {
+  ReportRegion out;
+  out.plugin = region.compiler;
+  out.method = module.name;
+  out.graph = graph;
+  out.node_count = static_cast<uint32_t>(region.nodes.size());
+  out.operand_count = static_cast<uint32_t>(region.image.operands.size());
+  out.result_count = static_cast<uint32_t>(region.image.results.size());
+  out.payload_nbytes = region.artifact.payload.size();
+  for (const std::string& key : region.image.constant_keys)
+    out.constant_nbytes += keys.find(key)->bytes.size();
+  out.cost_ns = region.cost_ns;
+  out.debug_map = region.artifact.debug_map;
+  return out;
+}
+
+std::string pad(std::string text, size_t width) {
+  if (text.size() < width) text.append(width - text.size(), ' ');
+  return text;
+}
+
+std::string op_table(const Report& report) {
+  constexpr const char* kTitles[] = {"op_type", "occurrences_in_delegated_graphs",
+                                     "occurrences_in_non_delegated_graphs"};
+  size_t width = std::string_view(kTitles[0]).size();
+  for (const auto& [op, counts] : report.ops) width = std::max(width, op.size());
+  const size_t second = std::string_view(kTitles[1]).size();
+  const auto row = [&](const std::string& op, const std::string& delegated, const std::string& other) {
+    return pad(op, width) + "  " + pad(delegated, second) + "  " + other + "\n";
+  };
+  std::string out = row(kTitles[0], kTitles[1], kTitles[2]);
+  for (const auto& [op, counts] : report.ops)
+    out += row(op, std::to_string(counts.delegated), std::to_string(counts.other));
+  return out + row("Total", std::to_string(report.delegated_count), std::to_string(report.other_count));
+}
+
+std::string region_lines(const Report& report) {
+  std::string out;
+  for (size_t i = 0; i < report.regions.size(); ++i) {
+    const ReportRegion& region = report.regions[i];
+    out += "region " + std::to_string(i) + ": " + report.plugins[region.plugin] + " (" +
+           report.backend_ids[region.plugin] + "), method " + region.method + ", " +
+           std::to_string(region.node_count) + " nodes, " + std::to_string(region.operand_count) +
+           " operands, " + std::to_string(region.result_count) + " results, payload " +
+           std::to_string(region.payload_nbytes) + " bytes\n";
+  }
+  return out;
+}
+
+std::string refusal_lines(const Report& report) {
+  std::string out;
+  for (const ReportGraph& graph : report.graphs) {
+    for (const ReportNode& node : graph.nodes) {
+      if (node.region != kNoRegion) continue;
+      out += graph.method + (graph.name == graph.method ? "" : " @" + graph.name) + " %" + node.name + " = " +
+             node.op + (node.source.empty() ? "" : "  # " + node.source) + "\n";
+      for (const Refusal& refusal : node.refusals)
+        out += "    " + report.plugins[refusal.compiler] + ": " + refusal.reason +
+               (refusal.text.empty() ? "" : ": " + refusal.text) + "\n";
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
+Report make_report(std::span<const ir::Module> methods, const Partition& partition,
+                   const ConstantKeys& keys) {
+  Report out;
+  out.plugins = partition.compilers;
+  out.backend_ids = partition.backend_ids;
+  out.faults = partition.faults;
+  std::vector<uint32_t> first_graph;
+  for (size_t m = 0; m < methods.size(); ++m) {
+    first_graph.push_back(static_cast<uint32_t>(out.graphs.size()));
+    for (uint32_t g = 0; g < methods[m].graphs.size(); ++g)
+      out.graphs.push_back(make_graph(methods[m], g, partition.fates[m][g]));
+  }
+  for (const Region& region : partition.regions)
+    out.regions.push_back(
+        make_region(region, methods[region.method], first_graph[region.method] + region.graph, keys));
+  for (const ReportGraph& graph : out.graphs) {
+    for (const ReportNode& node : graph.nodes) {
+      Report::OpCounts& counts = out.ops[node.op];
+      const bool is_delegated = node.region != kNoRegion;
+      ++(is_delegated ? counts.delegated : counts.other);
+      ++(is_delegated ? out.delegated_count : out.other_count);
+    }
+  }
+  return out;
+}
+
+std::string to_text(const Report& report) {
+  std::string out = "Total delegated subgraphs: " + std::to_string(report.regions.size()) +
+                    "\nNumber of delegated nodes: " + std::to_string(report.delegated_count) +
+                    "\nNumber of non-delegated nodes: " + std::to_string(report.other_count) + "\n\n" +
+                    op_table(report);
+  if (!report.regions.empty()) out += "\n" + region_lines(report);
+  if (report.other_count != 0) out += "\nNot delegated, and why:\n" + refusal_lines(report);
+  for (const PluginFault& fault : report.faults)
+    out += "\nplugin '" + fault.plugin + "' takes no part: " + fault.text + "\n";
+  return out;
+}
+
+}  // namespace etb::partition

@@ -1,0 +1,71 @@
+#include <nlohmann/json.hpp>
+
+#include "partitioner_sdk/partition/report.hpp"
+
+namespace etb::partition {
+
+namespace {
+
+using nlohmann::ordered_json;
+
+ordered_json to_json(const Report& report, const ReportNode& node) {
+  ordered_json row = {{"name", node.name}, {"op", node.op}, {"spec", node.spec}};
+  if (!node.source.empty()) row["source"] = node.source;
+  if (node.debug_handle != 0) row["debug_handle"] = node.debug_handle;
+  row["needs"] = node.needs;
+  row["region"] = node.region == kNoRegion ? ordered_json(nullptr) : ordered_json(node.region);
+  ordered_json refusals = ordered_json::array();
+  for (const Refusal& refusal : node.refusals)
+    refusals.push_back(
+        {{"plugin", report.plugins[refusal.compiler]}, {"reason", refusal.reason}, {"text", refusal.text}});
+  row["refusals"] = std::move(refusals);
+  return row;
+}
+
+ordered_json to_json(const Report& report, const ReportRegion& region) {
+  ordered_json debug_map = ordered_json::array();
+  for (const DebugEntry& entry : region.debug_map)
+    debug_map.push_back(
+        {{"debug_id", entry.debug_id}, {"name", entry.name}, {"debug_handles", entry.handles}});
+  return {{"plugin", report.plugins[region.plugin]},
+          {"backend_id", report.backend_ids[region.plugin]},
+          {"method", region.method},
+          {"graph", region.graph},
+          {"node_count", region.node_count},
+          {"operand_count", region.operand_count},
+          {"result_count", region.result_count},
+          {"payload_nbytes", region.payload_nbytes},
+          {"constant_nbytes", region.constant_nbytes},
+          {"cost_ns", region.cost_ns},
+          {"debug_map", std::move(debug_map)}};
+}
+
+}  // namespace
+
+std::string to_json(const Report& report) {
+  ordered_json ops = ordered_json::array(), graphs = ordered_json::array(), regions = ordered_json::array(),
+               faults = ordered_json::array();
+  for (const auto& [op, counts] : report.ops)
+    ops.push_back({{"op", op}, {"delegated", counts.delegated}, {"not_delegated", counts.other}});
+  for (const ReportGraph& graph : report.graphs) {
+    ordered_json nodes = ordered_json::array();
+    for (const ReportNode& node : graph.nodes) nodes.push_back(to_json(report, node));
+    graphs.push_back({{"method", graph.method}, {"name", graph.name}, {"nodes", std::move(nodes)}});
+  }
+  for (const ReportRegion& region : report.regions) regions.push_back(to_json(report, region));
+  for (const PluginFault& fault : report.faults)
+    faults.push_back({{"plugin", fault.plugin}, {"text", fault.text}});
+  const ordered_json all = {{"report_version", 1},
+                            {"delegated_subgraphs", report.regions.size()},
+                            {"delegated_nodes", report.delegated_count},
+                            {"non_delegated_nodes", report.other_count},
+                            {"plugins", report.plugins},
+                            {"ops", std::move(ops)},
+                            {"regions", std::move(regions)},
+                            {"graphs", std::move(graphs)},
+                            {"faults", std::move(faults)}};
+  // Names and reasons come from files and plugins: whatever bytes they are, the text is JSON.
+  return all.dump(1, ' ', false, ordered_json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace etb::partition

@@ -1,0 +1,96 @@
+// A plugin whose ahead-of-time half is wrong in one way at a time. The way is read from the environment, ETB_BROKEN_AOT, so that
+// one library serves all rows of the table in tools/broken_aot_test.cpp. Its payloads run nothing.
+#include <unistd.h>
+
+#include <atomic>
+#include <csignal>
+#include <cstdlib>
+#include <numeric>
+#include <string_view>
+
+#include "etb/cpp/plugin.hpp"
+
+namespace {
+
+std::string_view way() {
+  const char* const text = std::getenv("ETB_BROKEN_AOT");
+  return text == nullptr ? "" : text;
+}
+
+struct Broken;
+
+class NoDelegate {
+ public:
+  static etb::Result<NoDelegate> make(const Broken&, etb::CreateArgs&) {
+    return etb::make_error(etb::Code::INVALID_DATA, "runs nothing");
+  }
+  etb::DelegateInfo info() const { return {.input_count = 0, .output_count = 0}; }
+  etb::Status execute(const etb::Run&) const { return {}; }
+};
+
+struct Broken {
+  using Delegate = NoDelegate;
+
+  static constexpr etb::OptionRow kOptions[] = {
+      etb::f64_option("unused", 0, 0, 1, ETB_OBJECT_DELEGATE, "A plugin has at least one option.")};
+  static constexpr etb::OpRow kOps[] = {{.op = "aten.addmm.default"}};
+
+  etb::Status partition(const etb::Graph& graph, const etb::PartitionSink& sink) const {
+    const uint32_t first = graph.c().first_node_id, count = graph.node_count();
+    std::vector<uint32_t> ids(count);
+    std::iota(ids.begin(), ids.end(), first);
+    const etb::Claim no = etb::Claim::no("op", "not today");
+    if (way() == "crash_in_partition") std::raise(SIGSEGV);
+    if (way() == "exit_in_partition") std::exit(0);
+    if (way() == "hang_in_partition")
+      for (;;) ::pause();
+    if (way() == "fail_in_partition") return etb::make_error(etb::Code::INTERNAL, "no idea");
+    if (way() == "unknown_node") ids.push_back(first + count + 1000);
+    if (way() == "overlap") ids.push_back(first);
+    if (way() == "unanswered") ids.pop_back();
+    if (way() == "no_reason") return sink.reject(ids, etb::Claim::no("", ""));
+    if (way() == "cyclic_region") return claim_both_ends(ids, sink);
+    if (way() == "nondeterministic_answer") {
+      static std::atomic<int> calls = 0;
+      return calls++ % 2 == 0 ? sink.claim(ids, etb::Claim::yes()) : sink.reject(ids, no);
+    }
+    return sink.claim(ids, etb::Claim::yes());
+  }
+
+  etb::Result<etb::Artifact> compile(const etb::Region&) const {
+    if (way() == "crash_in_compile") std::raise(SIGABRT);
+    if (way() == "exit_in_compile") ::_exit(0);
+    if (way() == "hang_in_compile")
+      for (;;) ::pause();
+    if (way() == "throw_in_compile") throw 7;
+    if (way() == "refuse_in_compile") return etb::make_error(etb::Code::NOT_SUPPORTED, "changed its mind");
+    etb::Artifact artifact;
+    artifact.payload.resize(4, std::byte{7});
+    if (way() == "other_bytes_of_a_key") {
+      artifact.named_blobs.push_back({.key = "k", .value = {std::byte{1}}});
+      artifact.named_blobs.push_back({.key = "k", .value = {std::byte{2}}});
+    }
+    if (way() == "unknown_constant") artifact.named_blobs.push_back({.key = "k", .constant_key = "nobody's"});
+    if (way() == "odd_alignment") artifact.named_blobs.push_back({.key = "k", .alignment = 3});
+    return artifact;
+  }
+
+  etb::Verdict check_payload(const etb_payload_check&) const {
+    if (way() == "wrong_payload") return {ETB_VERDICT_UNSUPPORTED, ETB_REASON_CORRUPT, "not of this plugin"};
+    return {ETB_VERDICT_OPTIMAL, 0, ""};
+  }
+
+ private:
+  // The first and the last node as one region, which everything between would have to be in the middle of.
+  static etb::Status claim_both_ends(const std::vector<uint32_t>& ids, const etb::PartitionSink& sink) {
+    etb::Claim whole = etb::Claim::yes();
+    whole.flags = ETB_CLAIM_WHOLE_GROUP;
+    const uint32_t ends[] = {ids.front(), ids.back()};
+    ETB_TRY(sink.claim(ends, whole, 1));
+    return sink.reject({ids.data() + 1, ids.size() - 2}, etb::Claim::no("op", "between"));
+  }
+};
+
+}  // namespace
+
+ETB_DEFINE_PLUGIN(Broken, "com.example.broken-aot", "Example Inc.", "0.1.0")

@@ -1,0 +1,21 @@
+#!/usr/bin/env bash
+# Runs every ```sh block of a page, in order, in one shell, in a folder with the models that the page names.
+# usage: run_page.sh PAGE.md BUILD_DIR FIXTURES
+set -euo pipefail
+page=$1 build=$2 archives=$3
+work=$build/tests/docs/$(basename "$page" .md)
+rm -rf "$work"
+mkdir -p "$work"
+cp "$archives/lenet.pt2" "$work/model.pt2"
+cp "$archives/lenet.in.0.npy" "$work/x.npy"
+cp "$archives/mlp.pt2" "$work/prefill.pt2"
+cp "$archives/tied.pt2" "$work/decode.pt2"
+awk '!inside && /^```sh$/ { inside = 1; print "echo \"== line " NR "\" >&2"; blocks++; next }
+     inside && /^```$/ { inside = 0; next }
+     inside { print }
+     END { if (blocks < 3) { print "no blocks found in the page" > "/dev/stderr"; exit 1 } }' "$page" >"$work/page.sh"
+cd "$work"
+PATH=$build/bin:$PATH bash -euxo pipefail page.sh >output.txt 2>&1 || { cat output.txt; echo "FAILED: $page, the last line above"; exit 1; }
+[ -s delegated/0.npy ] && [ -s report.json ] && [ -s report.html ] || { echo "FAILED: a file that the page makes is not there"; exit 1; }
+grep -q '^Total delegated subgraphs: 1$' output.txt || { cat output.txt; echo "FAILED: no report"; exit 1; }
+echo "$(grep -c '^== line' output.txt) blocks of $(basename "$page") ran"

@@ -1,0 +1,120 @@
+// What `etbackend compile` does when a plugin partitions or compiles badly: it names the plugin and goes on without it.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+#include "tools/cli_run.hpp"
+
+namespace etb::tools {
+namespace {
+
+using testing::HasSubstr;
+namespace fs = std::filesystem;
+
+struct Row {
+  const char* way;
+  const char* text;          // in what is said of the plugin
+  bool needs_child = false;  // it would take this process with it
+};
+
+constexpr Row kRows[] = {
+    {"unknown_node", "claims node 1005, the graph has nodes 0 to "},
+    {"overlap", "claims node 0, which it claims already"},
+    {"unanswered", "neither claims nor rejects node "},
+    {"no_reason", "without a reason"},
+    {"cyclic_region", "in one region that would have to run before itself: "},
+    {"nondeterministic_answer", "answers the same question differently (ABI-AOT-02)"},
+    {"fail_in_partition", "no idea"},
+    {"refuse_in_compile", "changed its mind"},
+    {"throw_in_compile", "unknown type"},
+    {"other_bytes_of_a_key", "different bytes (ABI-AOT-04)"},
+    {"unknown_constant", "no constant 'nobody's'"},
+    {"odd_alignment", "alignment 3"},
+    {"wrong_payload", "refuses the payload that it made of region 0: not of this plugin"},
+    {"crash_in_partition", "in partition: killed by signal 11", true},
+    {"exit_in_partition", "in partition: ended its process without an answer", true},
+    {"hang_in_partition", "in partition: no answer within 300 ms", true},
+    {"crash_in_compile", "in compile: killed by signal 6", true},
+    {"exit_in_compile", "in compile: ended its process without an answer", true},
+    {"hang_in_compile", "in compile: no answer within 300 ms", true},
+};
+
+std::string archive(const std::string& name) {
+  return std::string(ETB_SOURCE_DIR) + "/tests/fixtures/archives/" + name;
+}
+
+std::string read_file(const fs::path& path) {
+  std::ifstream in(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+}
+
+class BrokenAot : public testing::TestWithParam<Row> {
+ protected:
+  void SetUp() override { fs::create_directories(dir_); }
+  void TearDown() override {
+    fs::remove_all(dir_);
+    ::unsetenv("ETB_BROKEN_AOT");
+  }
+
+  CliRun compile(const std::string& way, const fs::path& output, std::vector<std::string> more) {
+    ::setenv("ETB_BROKEN_AOT", way.c_str(), 1);
+    std::vector<std::string> args = {
+        "--plugin-path", ETB_BROKEN_AOT_DIR, "compile", archive("mlp.pt2"), "-b", "broken_aot", "-o",
+        output.string()};
+    args.insert(args.end(), more.begin(), more.end());
+    return cli(args);
+  }
+  void expect_named_and_left_out(const Row& row, const std::vector<std::string>& more) {
+    const fs::path with = dir_ / "with.pte", without = dir_ / "without.pte";
+    const CliRun run = compile(row.way, with, more);
+    EXPECT_EQ(run.exit, static_cast<int>(ExitCode::NEGATIVE)) << run.err;
+    EXPECT_THAT(run.err, HasSubstr("plugin 'broken_aot' takes no part: "));
+    EXPECT_THAT(run.err, HasSubstr(row.text));
+    ASSERT_EQ(cli({"compile", archive("mlp.pt2"), "-o", without.string()}).exit, 0);
+    EXPECT_EQ(read_file(with), read_file(without));
+  }
+
+  fs::path dir_ = fs::temp_directory_path() / ("etb_broken_aot_" + std::to_string(::getpid()));
+};
+
+TEST_P(BrokenAot, IsNamedAndLeftOut) {
+  if (GetParam().needs_child) GTEST_SKIP() << "would take this process with it; see the isolated test";
+  expect_named_and_left_out(GetParam(), {});
+}
+
+TEST_P(BrokenAot, IsNamedAndLeftOutWhenIsolated) {
+  // Each partition is asked in a process of its own, where calls are counted from nought.
+  const bool is_hang = std::string_view(GetParam().way).rfind("hang", 0) == 0;
+  expect_named_and_left_out(GetParam(), {"--isolate", "--plugin-timeout-ms", is_hang ? "300" : "60000"});
+}
+
+INSTANTIATE_TEST_SUITE_P(Ways, BrokenAot, testing::ValuesIn(kRows),
+                         [](const auto& each) { return std::string(each.param.way); });
+
+// The rows show something only if the same plugin, when nothing is wrong, is let in.
+TEST_F(BrokenAot, WithoutAFaultItTakesPart) {
+  for (const std::vector<std::string>& more : {std::vector<std::string>{}, {"--isolate"}}) {
+    const CliRun run = compile("", dir_ / "good.pte", more);
+    EXPECT_EQ(run.exit, 0) << run.err;
+    EXPECT_EQ(run.err, "");
+    EXPECT_THAT(run.out, HasSubstr("1 instructions, 1 of them calls of plugins"));
+  }
+}
+
+TEST_F(BrokenAot, AnotherPluginGetsWhatABrokenOneWouldHaveTaken) {
+  ::setenv("ETB_BROKEN_AOT", "crash_in_compile", 1);
+  const CliRun run = cli({"--plugin-path", ETB_BROKEN_AOT_DIR, "--plugin-path", ETB_PLUGIN_DIR, "compile",
+                          archive("add.pt2"), "-b", "broken_aot", "-b", "my_npu", "--isolate", "-o",
+                          (dir_ / "add.pte").string()});
+  EXPECT_EQ(run.exit, static_cast<int>(ExitCode::NEGATIVE)) << run.err;
+  EXPECT_THAT(run.out, HasSubstr("1 of them calls of plugins"));
+  const CliRun ran = cli({"--plugin-path", ETB_PLUGIN_DIR, "run", (dir_ / "add.pte").string(), "--ones"});
+  EXPECT_EQ(ran.exit, 0) << ran.err;
+}
+
+}  // namespace
+}  // namespace etb::tools
