@@ -17,6 +17,7 @@
 #include "partitioner_sdk/passes/pipeline.hpp"
 #include "tools/command.hpp"
 #include "tools/compile/backends.hpp"
+#include "tools/evaluate_constants.hpp"
 #include "tools/plugin_registry.hpp"
 
 namespace etb::tools {
@@ -95,7 +96,9 @@ Result<ir::Module> compile_method(const Options& options, const std::string& nam
     if (wanted == "import" || wanted == "all")
       out << "# after import\n" << ir::print(module, {.has_sources = true}) << "\n";
   }
+  pipeline.evaluate = evaluate_constants;
   ETB_TRY(passes::to_edge(module, pipeline));
+  ETB_TRY(passes::simplify(module, pipeline));
   ETB_TRY(passes::to_portable(module, pipeline));
   return module;
 }

@@ -238,8 +238,10 @@ Status write_program(const ProgramParts& parts, std::span<const std::vector<Segm
     const uint64_t start = head.segment_base + head.segment_offsets[i];
     for (const SegmentPiece& piece : segments[i]) {
       ETB_TRY(fill_to(start + piece.offset));
-      ETB_TRY(sink(piece.bytes));
-      at += piece.bytes.size();
+      const std::vector<std::byte> made = piece.make ? piece.make() : std::vector<std::byte>{};
+      const std::span<const std::byte> bytes = piece.make ? std::span(made) : piece.bytes;
+      ETB_TRY(sink(bytes));
+      at += bytes.size();
     }
     ETB_TRY(fill_to(start + parts.segment_nbytes[i]));
   }

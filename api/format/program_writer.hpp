@@ -112,6 +112,8 @@ ProgramHead make_program_head(const ProgramParts& parts);
 struct SegmentPiece {
   uint64_t offset = 0;
   std::span<const std::byte> bytes;
+  // Instead of bytes: makes them when they are written, so that large ones need not all be there at once.
+  std::function<std::vector<std::byte>()> make = {};
 };
 
 // Takes the file's bytes in order.

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <map>
-#include <tuple>
+#include <string>
 #include <vector>
 
 #include "api/format/program_writer.hpp"
@@ -13,7 +13,9 @@ namespace etb::emit {
 // Views of the constants' bytes, which must outlive it.
 class DataSegment {
  public:
-  // The number of the constant in the file, from 1. Constants of the same bytes in the same place share one.
+  // The number of the constant in the file, from 1. Constants of the same elements share one, also when they come from different
+  // archives: the methods of one model are often exported one by one. A constant that lies in another order than the file wants
+  // is turned when it is written, so that no second copy is held.
   uint32_t add(const ir::Constant& constant);
 
   bool is_empty() const { return pieces_.empty() && offsets_.size() <= 1; }
@@ -22,9 +24,16 @@ class DataSegment {
   const std::vector<format::SegmentPiece>& pieces() const { return pieces_; }
 
  private:
+  struct Entry {
+    ir::Constant constant;
+    uint32_t number;
+  };
+  uint32_t append(const ir::Constant& constant);
+
   std::vector<uint64_t> offsets_ = {0};  // entry 0 is a placeholder
   std::vector<format::SegmentPiece> pieces_;
-  std::map<std::tuple<const std::byte*, size_t>, uint32_t> numbers_;
+  std::map<std::string, uint32_t, std::less<>> small_;  // by their bytes
+  std::map<uint64_t, std::vector<Entry>> large_;        // by their size
   uint64_t nbytes_ = 0;
 };
 

@@ -10,7 +10,7 @@ namespace {
 constexpr uint64_t kArenaAlignment = 16;
 constexpr uint32_t kArena = 1;
 // Instruction kinds of the file.
-constexpr uint8_t kKernelCall = 1, kDelegateCall = 2, kMove = 3, kJumpFalse = 4;
+constexpr uint8_t kKernelCall = 1, kDelegateCall = 2;
 
 struct Name {
   std::string name;      // "aten::add"
@@ -132,13 +132,19 @@ void MethodEmitter::emit_inputs(Frame& frame) {
       tensor.data_index = states_.add(constant);
       tensor.name = input.target;
     } else {
-      tensor.data_index = constants_.add(constant);
-      tensor.memory_id = 0;
-      blocks_.pop_back();
-      block_values_.pop_back();
-      block_of_.erase(index);
+      make_constant(index, constant);
     }
   }
+}
+
+// The tensor, which was the last one added, gets its data from the file and needs no place in the arena.
+void MethodEmitter::make_constant(ValueIndex index, const ir::Constant& constant) {
+  auto& tensor = std::get<format::TensorSpec>(method_.values[static_cast<size_t>(index)]);
+  tensor.data_index = constants_.add(constant);
+  tensor.memory_id = 0;
+  blocks_.pop_back();
+  block_values_.pop_back();
+  block_of_.erase(index);
 }
 
 void MethodEmitter::bind_symbols(const ir::TensorSpec& spec, ValueIndex tensor) {
@@ -177,9 +183,8 @@ void MethodEmitter::emit_nodes(Frame& frame) {
 
 void MethodEmitter::emit_node(Frame& frame, const ir::Node& node) {
   const ir::Op& op = module_.op(node);
-  if (op.name == "higher_order.cond.default") return emit_cond(frame, node);
   if (op.name == "higher_order.executorch_call_delegate.default") return emit_delegate_call(frame, node);
-  if (op.schema == nullptr) return fault(node, "this higher-order op cannot be written yet");
+  if (op.schema == nullptr) return emit_control_flow(frame, node);
   if (op.name == "aten.item.default" || op.name == "aten._local_scalar_dense.default") {
     return emit_number_op(frame, node, "aten::_local_scalar_dense", "");
   }
@@ -354,63 +359,6 @@ MethodEmitter::ValueIndex MethodEmitter::atom(const ir::SymbolTable::Atom& atom)
   call("aten::sym_size", "int", {binder->second.tensor, axis, result});
   known_.emplace(symbol, result);
   return result;
-}
-
-// jump to the other branch when false; one branch, its results moved to the node's; jump to the end; the other branch.
-void MethodEmitter::emit_cond(Frame& frame, const ir::Node& node) {
-  const auto* taken = node.args.size() == 4 ? ir::get_if<ir::GraphRef>(node.args[1]) : nullptr;
-  const auto* other = node.args.size() == 4 ? ir::get_if<ir::GraphRef>(node.args[2]) : nullptr;
-  if (taken == nullptr || other == nullptr) return fault(node, "cond with unusual arguments");
-  std::vector<ValueIndex> results;
-  for (const ir::ValueId id : node.outputs) results.push_back(define(frame, id));
-  const ValueIndex condition = argument(frame, node.args[0], nullptr);
-  use(condition);
-  const size_t first_jump = method_.instructions.size();
-  add_instruction(kJumpFalse, condition, 0, {});
-  emit_branch(frame, node, taken->index, results);
-  const size_t second_jump = method_.instructions.size();
-  add_instruction(kJumpFalse, add_value(false), 0, {});
-  method_.instructions[first_jump].b = static_cast<int32_t>(method_.instructions.size());
-  emit_branch(frame, node, other->index, results);
-  method_.instructions[second_jump].b = static_cast<int32_t>(method_.instructions.size());
-}
-
-void MethodEmitter::emit_branch(Frame& frame, const ir::Node& node, uint32_t graph,
-                                const std::vector<ValueIndex>& results) {
-  // What one branch computed the other cannot use, nor can what follows.
-  const auto known = known_;
-  const auto binders = binders_;
-  Frame inner{&module_.graphs[graph], std::vector<ValueIndex>(module_.graphs[graph].values.size(), -1)};
-  const auto* operands = ir::get_if<ir::ValueList>(node.args[3]);
-  const size_t operand_count = operands == nullptr ? 0 : operands->ids.size();
-  for (size_t i = 0; i < inner.graph->inputs.size(); ++i) {
-    const ir::Input& input = inner.graph->inputs[i];
-    if (i < operand_count) {
-      inner.indices[input.value] = frame.indices[operands->ids[i]];
-    } else if (input.constant != ir::kNone) {
-      // A number that became a constant inside the branch.
-      const ValueIndex index = add_tensor(inner.graph->values[input.value].spec, "'" + input.target + "'");
-      auto& tensor = std::get<format::TensorSpec>(method_.values[static_cast<size_t>(index)]);
-      tensor.data_index = constants_.add(module_.constants[input.constant]);
-      tensor.memory_id = 0;
-      blocks_.pop_back();
-      block_values_.pop_back();
-      block_of_.erase(index);
-      inner.indices[input.value] = index;
-    } else {
-      fault(node, "a branch takes more operands than it is given");
-    }
-  }
-  emit_nodes(inner);
-  for (size_t i = 0; i < inner.graph->outputs.size() && i < results.size(); ++i) {
-    const ValueIndex from = argument(inner, inner.graph->outputs[i].value, nullptr);
-    use(from);
-    use(results[i]);
-    add_instruction(kMove, from, results[i], {});
-    stands_for_[results[i]].push_back(from);
-  }
-  known_ = known;
-  binders_ = binders;
 }
 
 // New contents are copied back at the end, when everything has read the old ones.

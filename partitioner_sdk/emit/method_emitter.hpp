@@ -68,9 +68,23 @@ class MethodEmitter {
   void emit_kernel(Frame& frame, const ir::Node& node, const ops::Schema& out);
   void emit_number_op(Frame& frame, const ir::Node& node, std::string_view name, std::string_view overload);
   void emit_delegate_call(Frame& frame, const ir::Node& node);
+  void make_constant(ValueIndex index, const ir::Constant& constant);
+  // control_flow.cpp
+  void emit_control_flow(Frame& frame, const ir::Node& node);
   void emit_cond(Frame& frame, const ir::Node& node);
-  void emit_branch(Frame& frame, const ir::Node& node, uint32_t graph,
+  void emit_branch(const ir::Node& node, uint32_t graph, const std::vector<ValueIndex>& operands,
                    const std::vector<ValueIndex>& results);
+  void emit_while_loop(Frame& frame, const ir::Node& node);
+  void emit_scan(Frame& frame, const ir::Node& node, size_t carry_count);
+  std::vector<ValueIndex> emit_subgraph(const ir::Node& node, uint32_t graph,
+                                        const std::vector<ValueIndex>& operands);
+  std::vector<ValueIndex> operands_of(const Frame& frame, const ir::Node& node, size_t first_argument);
+  std::vector<ValueIndex> copy_initial(Frame& frame, const ir::Node& node, size_t count,
+                                       const std::vector<ValueIndex>& from);
+  void update_carried(const std::vector<ValueIndex>& carried, std::vector<ValueIndex> fresh);
+  void copy_tensor(ValueIndex from, ValueIndex to);
+  ValueIndex like(ValueIndex tensor);
+  void keep_through_loop(size_t start);
   void emit_outputs(Frame& frame);
   void emit_state_updates(Frame& frame);
   ValueIndex define(Frame& frame, ir::ValueId id);

@@ -358,6 +358,31 @@ Specs index_select(const Call& call) {
 }
 Specs gather(const Call& call) { return {{call.tensor(0).dtype, call.tensor(2).sizes, {}}}; }
 Specs first(const Call& call) { return {call.tensor(0)}; }
+Specs sort(const Call& call) {
+  Specs out(2, call.tensor(0));
+  out[1].dtype = Dtype::INT64;
+  return out;
+}
+// input, output_size, [align_corners,] scale_factors
+Specs upsample2d(const Call& call, size_t scales_index) {
+  TensorSpec out = call.tensor(0);
+  const auto* scales =
+      call.has(scales_index) ? ir::get_if<ir::FloatList>(call.argument(scales_index)) : nullptr;
+  const Dims sizes = call.dims(1);
+  for (size_t i = 0; i < 2 && out.rank() >= 3; ++i) {
+    Dim& size = out.sizes[out.rank() - 2 + i];
+    if (sizes.size() == 2) {
+      size = sizes[i];
+    } else if (scales != nullptr && scales->size() == 2 && size.is_static()) {
+      size = static_cast<int64_t>(static_cast<double>(size.value()) * (*scales)[i]);
+    } else {
+      call.fail("a size that is known only at run time");
+    }
+  }
+  return {out};
+}
+Specs upsample_nearest2d(const Call& call) { return upsample2d(call, 2); }
+Specs upsample_bilinear2d(const Call& call) { return upsample2d(call, 3); }
 Specs repeat(const Call& call) {
   const TensorSpec& in = call.tensor(0);
   Dims sizes = call.dims(1);
@@ -492,6 +517,9 @@ constexpr Rule kRows[] = {
     {"aten.remainder.Scalar", binary, kPoint},
     {"aten.remainder.Tensor", binary, kPoint},
     {"aten.repeat.default", repeat, kDense},
+    {"aten.replication_pad1d.default", constant_pad, kFirst},
+    {"aten.replication_pad2d.default", constant_pad, kFirst},
+    {"aten.replication_pad3d.default", constant_pad, kFirst},
     {"aten.round.default", unary, kPoint},
     {"aten.rsqrt.default", unary_float, kPoint},
     {"aten.scalar_tensor.default", scalar_tensor, kDense},
@@ -501,6 +529,8 @@ constexpr Rule kRows[] = {
     {"aten.sin.default", unary_float, kPoint},
     {"aten.sinh.default", unary_float, kPoint},
     {"aten.slice_scatter.default", first, kPreserve},
+    {"aten.sort.default", sort, kPreserve},
+    {"aten.sort.stable", sort, kPreserve},
     {"aten.sqrt.default", unary_float, kPoint},
     {"aten.sub.Scalar", binary, kPoint},
     {"aten.sub.Tensor", binary, kPoint},
@@ -508,6 +538,8 @@ constexpr Rule kRows[] = {
     {"aten.tan.default", unary_float, kPoint},
     {"aten.tanh.default", unary_float, kPoint},
     {"aten.trunc.default", unary, kPoint},
+    {"aten.upsample_bilinear2d.vec", upsample_bilinear2d, kFirst},
+    {"aten.upsample_nearest2d.vec", upsample_nearest2d, kFirst},
     {"aten.var.correction", var_correction, kDense},
     {"aten.where.self", where, kPoint},
     {"dim_order_ops._clone_dim_order.default", clone, ResultLayout::kDimOrder},

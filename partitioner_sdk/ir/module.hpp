@@ -151,6 +151,9 @@ struct Constant {
   bool is_contiguous() const;
   // The bytes of a contiguous constant.
   std::span<const std::byte> bytes() const;
+  uint64_t nbytes() const { return numel() * ops::element_nbytes(dtype); }
+  // The elements row-major, whatever their order is here.
+  std::vector<std::byte> dense_bytes() const;
 };
 
 class Module {

@@ -96,6 +96,61 @@ uint64_t arena_of(std::span<const Block> blocks, const std::vector<uint64_t>& of
 
 }  // namespace
 
+namespace {
+
+// Tries orders for placing the blocks and keeps the best plan.
+class Search {
+ public:
+  Search(std::span<const Block> blocks, uint64_t alignment) : blocks_(blocks), alignment_(alignment) {
+    best_.lower_bound_nbytes = most_live(blocks, alignment);
+    best_.arena_nbytes = UINT64_MAX;
+  }
+
+  bool is_done() const { return best_.arena_nbytes == best_.lower_bound_nbytes; }
+
+  // Gives the offsets that came of it.
+  std::vector<uint64_t> attempt(const std::vector<uint32_t>& order) {
+    std::vector<uint64_t> offsets = place(blocks_, order, alignment_);
+    const uint64_t nbytes = arena_of(blocks_, offsets, alignment_);
+    if (nbytes < best_.arena_nbytes) {
+      best_.arena_nbytes = nbytes;
+      best_.offsets = offsets;
+    }
+    return offsets;
+  }
+
+  // Blocks that ended above the bound were placed too late: they go ahead in the order, again and again ("squeaky wheel
+  // optimisation"). A step forward has a random length, from a fixed seed, so that the search does not go in circles.
+  void improve(std::vector<uint32_t> order, size_t attempts) {
+    uint32_t random = 1;
+    for (size_t i = 0; i < attempts && !is_done(); ++i) {
+      const std::vector<uint64_t> offsets = attempt(order);
+      for (size_t at = 0; at < order.size(); ++at) {
+        const uint32_t block = order[at];
+        if (offsets[block] + align_up(blocks_[block].nbytes, alignment_) <= best_.lower_bound_nbytes)
+          continue;
+        random = random * 1664525u + 1013904223u;  // Numerical Recipes' generator
+        const size_t to = at * (random >> 24) / 320;
+        std::rotate(order.begin() + static_cast<std::ptrdiff_t>(to),
+                    order.begin() + static_cast<std::ptrdiff_t>(at),
+                    order.begin() + static_cast<std::ptrdiff_t>(at) + 1);
+      }
+    }
+  }
+
+  Plan take() { return std::move(best_); }
+
+ private:
+  std::span<const Block> blocks_;
+  uint64_t alignment_;
+  Plan best_;
+};
+
+// So many placements of a block as cost about 10 ms.
+constexpr size_t kImproveBudget = 60000;
+
+}  // namespace
+
 Plan make_plan(std::span<const Block> blocks, uint64_t alignment) {
   std::vector<uint32_t> by_size(blocks.size());
   std::iota(by_size.begin(), by_size.end(), 0u);
@@ -106,20 +161,14 @@ Plan make_plan(std::span<const Block> blocks, uint64_t alignment) {
   std::stable_sort(by_time.begin(), by_time.end(),
                    [&](uint32_t a, uint32_t b) { return blocks[a].first < blocks[b].first; });
   std::stable_sort(by_life.begin(), by_life.end(), [&](uint32_t a, uint32_t b) { return life(a) > life(b); });
-  Plan best;
-  best.lower_bound_nbytes = most_live(blocks, alignment);
-  best.arena_nbytes = UINT64_MAX;
+  Search search(blocks, alignment);
   // Large blocks first is nearly always best; the others win on chains of growing or of very unequal lives.
   for (const auto* order : {&by_size, &by_time, &by_life}) {
-    std::vector<uint64_t> offsets = place(blocks, *order, alignment);
-    const uint64_t nbytes = arena_of(blocks, offsets, alignment);
-    if (nbytes < best.arena_nbytes) {
-      best.arena_nbytes = nbytes;
-      best.offsets = std::move(offsets);
-    }
-    if (best.arena_nbytes == best.lower_bound_nbytes) break;
+    if (!search.is_done()) search.attempt(*order);
   }
-  return best;
+  const size_t attempts = kImproveBudget / (blocks.size() + 1);
+  for (const auto* order : {&by_size, &by_life}) search.improve(*order, attempts);
+  return search.take();
 }
 
 Status verify_plan(std::span<const Block> blocks, const Plan& plan, uint64_t alignment) {

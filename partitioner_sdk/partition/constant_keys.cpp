@@ -10,8 +10,17 @@ const graph::Digest& ConstantKeys::digest_of(std::span<const std::byte> bytes) {
   return place->second;
 }
 
+// A constant that lies in another order is turned once, and kept here.
+std::pair<std::span<const std::byte>, std::shared_ptr<const void>> ConstantKeys::row_major(
+    const ir::Constant& constant) {
+  if (constant.is_contiguous()) return {constant.bytes(), constant.owner};
+  auto& turned = turned_[{constant.storage.data(), constant.offset, constant.sizes, constant.strides}];
+  if (!turned) turned = std::make_shared<const std::vector<std::byte>>(constant.dense_bytes());
+  return {*turned, turned};
+}
+
 const KeyedConstant& ConstantKeys::of(const ir::Constant& constant) {
-  const std::span<const std::byte> bytes = constant.bytes();
+  const auto [bytes, owner] = row_major(constant);
   const Place place{bytes.data(), bytes.size(), constant.dtype, constant.sizes};
   if (const auto found = by_place_.find(place); found != by_place_.end()) return *found->second;
   const Content content{digest_of(bytes), constant.dtype, constant.sizes};
@@ -21,8 +30,7 @@ const KeyedConstant& ConstantKeys::of(const ir::Constant& constant) {
     const std::string wish = constant.name.empty() ? "constant" : constant.name;
     std::string key = wish;
     for (uint32_t n = 2; by_key_.count(key) != 0; ++n) key = wish + "#" + std::to_string(n);
-    known =
-        &by_key_.emplace(key, KeyedConstant{key, std::get<0>(content), bytes, constant.owner}).first->second;
+    known = &by_key_.emplace(key, KeyedConstant{key, std::get<0>(content), bytes, owner}).first->second;
   }
   by_place_.emplace(place, known);
   return *known;

@@ -22,7 +22,7 @@ struct KeyedConstant {
   std::shared_ptr<const void> owner;  // keeps the bytes, unless an archive does
 };
 
-// Archives that constants lie in must outlive it. Only contiguous constants have a place in an image.
+// Archives that constants lie in must outlive it.
 class ConstantKeys {
  public:
   // The constant as images name it. Equal bytes of one dtype and sizes have one key; the first name is the key's.
@@ -35,8 +35,12 @@ class ConstantKeys {
   using Content = std::tuple<graph::Digest, ir::Dtype, std::vector<int64_t>>;
   using Place = std::tuple<const std::byte*, size_t, ir::Dtype, std::vector<int64_t>>;
 
+  using Strided = std::tuple<const std::byte*, int64_t, std::vector<int64_t>, std::vector<int64_t>>;
+
+  std::pair<std::span<const std::byte>, std::shared_ptr<const void>> row_major(const ir::Constant& constant);
   const graph::Digest& digest_of(std::span<const std::byte> bytes);
 
+  std::map<Strided, std::shared_ptr<const std::vector<std::byte>>> turned_;
   std::map<std::pair<const std::byte*, size_t>, graph::Digest> digests_;  // the bytes are read once
   std::map<Place, const KeyedConstant*> by_place_;
   std::map<Content, const KeyedConstant*> by_content_;

@@ -21,7 +21,7 @@ struct MethodImage {
   std::vector<NodePlace> nodes;
 };
 
-// The whole method. Every constant must be dense and row-major (passes::to_portable). A constant that a subgraph uses is shown
+// The whole method. A constant that a subgraph uses is shown
 // as one more operand of the nodes that hold subgraphs, since an image has constants in the method alone.
 [[nodiscard]] Result<MethodImage> make_method_image(ir::Module& module, ConstantKeys& keys);
 

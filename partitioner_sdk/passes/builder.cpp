@@ -70,8 +70,9 @@ std::vector<ValueId> Builder::call_all(std::string_view op, std::vector<Argument
   return add(id, std::move(args));
 }
 
-ValueId Builder::call(std::string_view op, std::vector<Argument> args, std::vector<Named> named) {
-  return call_all(op, complete(module_.op(op), std::move(args), named)).at(0);
+std::vector<ValueId> Builder::call_all(std::string_view op, std::vector<Argument> args,
+                                       std::vector<Named> named) {
+  return call_all(op, complete(module_.op(op), std::move(args), named));
 }
 
 ValueId Builder::add_scalar_constant(Dtype dtype, std::vector<std::byte> element) {

@@ -2,22 +2,41 @@
 
 #include <algorithm>
 
-#include "partitioner_sdk/passes/decomposition.hpp"
+#include "partitioner_sdk/passes/formula.hpp"
 
 namespace etb::passes {
 
 namespace {
 
-const Decomposition* find_decomposition(std::string_view op) {
+// How an op is taken apart: by a function or by a formula, or not at all.
+struct Recipe {
+  const Decomposition* function = nullptr;
+  std::string_view formula;
+};
+
+const Decomposition* find_function(std::string_view op) {
   for (const auto table : {activation_decompositions(), creation_decompositions(), einsum_decompositions(),
-                           linear_decompositions(), recurrent_decompositions(), reduction_decompositions(),
-                           view_decompositions(), window_decompositions()}) {
+                           indexing_decompositions(), linear_decompositions(), recurrent_decompositions(),
+                           reduction_decompositions(), view_decompositions(), window_decompositions()}) {
     const auto found =
         std::lower_bound(table.begin(), table.end(), op,
                          [](const Decomposition& row, std::string_view name) { return row.op < name; });
     if (found != table.end() && found->op == op) return &*found;
   }
   return nullptr;
+}
+
+Recipe find_recipe(std::string_view op, const DecomposeOptions& options) {
+  if (options.preserved.count(op) != 0) return {};
+  if (const auto own = options.formulas.find(op); own != options.formulas.end())
+    return {nullptr, own->second};
+  if (const Decomposition* function = find_function(op)) return {function, {}};
+  const auto table = formula_table();
+  const auto found =
+      std::lower_bound(table.begin(), table.end(), op,
+                       [](const Formula& row, std::string_view name) { return row.op < name; });
+  if (found != table.end() && found->op == op) return {nullptr, found->text};
+  return {};
 }
 
 // Checks at run time that exporters leave behind; nothing uses what they give.
@@ -53,10 +72,11 @@ class Decomposer final : public Builder {
 
  protected:
   bool expand(ir::OpId op, std::span<const Argument> args, Values& results) override {
-    const Decomposition* row = lookup(op);
-    if (row == nullptr) return false;
+    const Recipe recipe = lookup(op);
+    if (recipe.function == nullptr && recipe.formula.empty()) return false;
     const Arguments arguments(module(), graph(), op, args);
-    results = row->expand(*this, arguments);
+    results = recipe.function != nullptr ? recipe.function->expand(*this, arguments)
+                                         : expand_formula(*this, arguments, recipe.formula);
     if (!arguments.error().empty()) {
       fail(Code::NOT_SUPPORTED, module().op(op).name + ": " + arguments.error());
       return false;
@@ -66,16 +86,15 @@ class Decomposer final : public Builder {
 
  private:
   // The table is searched once an op, not once a node.
-  const Decomposition* lookup(ir::OpId op) {
-    if (op >= rows_.size()) {
-      const size_t first = rows_.size();
-      rows_.resize(module().op_count());
-      for (size_t i = first; i < rows_.size(); ++i) {
-        const std::string& name = module().op(static_cast<ir::OpId>(i)).name;
-        rows_[i] = options_.preserved.count(name) != 0 ? nullptr : find_decomposition(name);
+  Recipe lookup(ir::OpId op) {
+    if (op >= recipes_.size()) {
+      const size_t first = recipes_.size();
+      recipes_.resize(module().op_count());
+      for (size_t i = first; i < recipes_.size(); ++i) {
+        recipes_[i] = find_recipe(module().op(static_cast<ir::OpId>(i)).name, options_);
       }
     }
-    return rows_[op];
+    return recipes_[op];
   }
 
   // The new results stand for the old ones, so they must be what the exporter said: a check of every decomposition.
@@ -113,7 +132,7 @@ class Decomposer final : public Builder {
   }
 
   const DecomposeOptions& options_;
-  std::vector<const Decomposition*> rows_;
+  std::vector<Recipe> recipes_;
 };
 
 }  // namespace

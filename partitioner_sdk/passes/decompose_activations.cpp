@@ -1,5 +1,6 @@
 // Activations, and arithmetic that the core set writes otherwise.
 #include <cmath>
+#include <limits>
 
 #include "partitioner_sdk/passes/decomposition.hpp"
 
@@ -168,6 +169,25 @@ Values masked_fill_tensor(Builder& b, const Arguments& a) {
   return {
       b.call("aten.where.self", {a.ref(1), ValueRef{to_dtype(b, a.value(2), a.tensor(0).dtype)}, a.ref(0)})};
 }
+// self, nan, posinf, neginf
+Values nan_to_num(Builder& b, const Arguments& a) {
+  const TensorSpec in = a.tensor(0);
+  if (!ops::is_floating(in.dtype)) return {b.call("aten.clone.default", {a.ref(0)})};
+  const double largest = in.dtype == Dtype::FLOAT64    ? std::numeric_limits<double>::max()
+                         : in.dtype == Dtype::FLOAT16  ? 65504.0
+                         : in.dtype == Dtype::BFLOAT16 ? 0x1.FEp127
+                                                       : std::numeric_limits<float>::max();
+  ValueId x = a.value(0);
+  const auto put = [&](ValueId where, double value) {
+    const ValueId number = b.call("aten.scalar_tensor.default", {value}, {{"dtype", in.dtype}});
+    x = b.call("aten.where.self", {ValueRef{where}, ValueRef{number}, ValueRef{x}});
+  };
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  put(b.call("aten.isnan.default", {a.ref(0)}), a.has(1) ? a.number(1) : 0.0);
+  put(b.call("aten.eq.Scalar", {a.ref(0), kInfinity}), a.has(2) ? a.number(2) : largest);
+  put(b.call("aten.eq.Scalar", {a.ref(0), -kInfinity}), a.has(3) ? a.number(3) : -largest);
+  return {x};
+}
 Values bitwise(Builder& b, const Arguments& a, std::string_view op) {
   return {b.call(op, {a.argument(0), a.argument(1)})};
 }
@@ -197,6 +217,7 @@ std::span<const Decomposition> activation_decompositions() {
       {"aten.masked_fill.Scalar", masked_fill_number},
       {"aten.masked_fill.Tensor", masked_fill_tensor},
       {"aten.mish.default", mish},
+      {"aten.nan_to_num.default", nan_to_num},
       {"aten.negative.default", negative},
       {"aten.prelu.default", prelu},
       {"aten.relu6.default", relu6},

@@ -53,6 +53,40 @@ Values arange_start(Builder& b, const Arguments& a) {
   return arange_from(b, a, a.argument(0), a.argument(1), 2);
 }
 
+// start, end, steps, dtype: from both ends, as PyTorch, so that both are met exactly.
+Values linspace(Builder& b, const Arguments& a) {
+  const int64_t steps = a.integer(2);
+  const double start = a.number(0), end = a.number(1);
+  const Dtype dtype = a.dtype(3).value_or(Dtype::FLOAT32);
+  if (steps <= 1 || !ops::is_floating(dtype)) {
+    return {b.call("aten.full.default", {Dims{Dim(steps)}, start}, {{"dtype", dtype}})};
+  }
+  const double step = (end - start) / static_cast<double>(steps - 1);
+  const ValueId count = b.call("aten.arange.start_step", {Dim(0), Dim(steps)});
+  const ValueId number = to_dtype(b, count, dtype);
+  const ValueId rest = b.call("aten.sub.Tensor", {Dim(steps - 1), ValueRef{number}});
+  const auto times = [&](ValueId x, double factor) {
+    return b.call("aten.mul.Tensor", {ValueRef{x}, factor});
+  };
+  const ValueId rising = b.call("aten.add.Tensor", {ValueRef{times(number, step)}, start});
+  const ValueId falling = b.call("aten.sub.Tensor", {end, ValueRef{times(rest, step)}});
+  const ValueId is_first_half = b.call("aten.lt.Scalar", {ValueRef{count}, Dim(steps / 2)});
+  return {b.call("aten.where.self", {ValueRef{is_first_half}, ValueRef{rising}, ValueRef{falling}})};
+}
+
+ValueId identity_matrix(Builder& b, Dim rows, Dim columns, Dtype dtype) {
+  const ValueId down = b.call("aten.arange.start_step", {Dim(0), rows});
+  const ValueId across = b.call("aten.arange.start_step", {Dim(0), columns});
+  const ValueId column = b.call("aten.unsqueeze.default", {ValueRef{down}, Dim(-1)});
+  return to_dtype(b, b.call("aten.eq.Tensor", {ValueRef{column}, ValueRef{across}}), dtype);
+}
+Values eye(Builder& b, const Arguments& a) {
+  return {identity_matrix(b, a.dim(0), a.dim(0), a.dtype(1).value_or(Dtype::FLOAT32))};
+}
+Values eye_rectangle(Builder& b, const Arguments& a) {
+  return {identity_matrix(b, a.dim(0), a.dim(1), a.dtype(2).value_or(Dtype::FLOAT32))};
+}
+
 // column - row, compared with the diagonal; what is outside becomes 0.
 Values triangle(Builder& b, const Arguments& a, std::string_view comparison) {
   const TensorSpec in = a.tensor(0);
@@ -81,7 +115,11 @@ std::span<const Decomposition> creation_decompositions() {
   static constexpr Decomposition kRows[] = {
       {"aten.arange.default", arange},
       {"aten.arange.start", arange_start},
+      {"aten.eye.default", eye},
+      {"aten.eye.m", eye_rectangle},
       {"aten.fill.Scalar", fill},
+      {"aten.linspace.default", linspace},
+      {"aten.new_empty.default", new_zeros},
       {"aten.new_full.default", new_full},
       {"aten.new_ones.default", new_ones},
       {"aten.new_zeros.default", new_zeros},

@@ -150,16 +150,24 @@ ValueId causal_mask(Builder& b, Dim rows, Dim columns) {
   return b.call("aten.le.Scalar", {ValueRef{distance}, Dim(0)});
 }
 
+// Keys or values once for each head that reads them, when fewer heads have them than ask (enable_gqa).
+ValueId shared_by_groups(Builder& b, const Arguments& a, ValueId value) {
+  const TensorSpec q = a.tensor(0), spec = b.spec(value);
+  if (!a.flag(7) || q.rank() < 3 || spec.rank() < 3) return value;
+  const Dim heads = q.sizes[q.rank() - 3], own = spec.sizes[spec.rank() - 3];
+  if (heads == own) return value;
+  return b.call("aten.repeat_interleave.self_int",
+                {ValueRef{value}, b.symbols().floor_div(heads, own), Dim(-3)});
+}
+
 // query, key, value, attn_mask, dropout_p, is_causal, scale, enable_gqa. The scale is split over both factors, as in PyTorch,
 // so that neither overflows.
 Values scaled_dot_product_attention(Builder& b, const Arguments& a) {
-  const ValueId query = a.value(0), key = a.value(1), value = a.value(2);
-  const TensorSpec q = b.spec(query), k = b.spec(key);
-  if (q.rank() < 2 || k.rank() < 2) return {};
-  if (a.flag(7) && q.sizes != k.sizes && q.rank() >= 3 && q.sizes[q.rank() - 3] != k.sizes[k.rank() - 3]) {
-    a.fail("grouped queries");
-    return {};
-  }
+  const ValueId query = a.value(0);
+  const TensorSpec q = b.spec(query);
+  if (q.rank() < 2 || a.tensor(1).rank() < 2) return {};
+  const ValueId key = shared_by_groups(b, a, a.value(1)), value = shared_by_groups(b, a, a.value(2));
+  const TensorSpec k = b.spec(key);
   if (!q.sizes.back().is_static()) {
     a.fail("symbolic head size");
     return {};

@@ -1,4 +1,4 @@
-// LSTM and GRU, unrolled over time: a step of a kernel each, as the official lowering has it.
+// LSTM, GRU and plain networks, unrolled over time: a step of a kernel each, as the official lowering has it.
 #include <algorithm>
 
 #include "partitioner_sdk/passes/decomposition.hpp"
@@ -119,6 +119,29 @@ LayerResult gru_layer(Builder& b, ValueId input, const Values& states, const Wei
   return {output, {without_time(b, hidden)}};
 }
 
+// h' = tanh(W h + projected input), or relu.
+LayerResult plain_layer(Builder& b, ValueId input, const Values& states, const Weights& weights,
+                        bool is_reverse, std::string_view activation) {
+  ValueId hidden = b.call("aten.unsqueeze.default", {ValueRef{states[0]}, Dim(0)});
+  Values steps;
+  for (const ValueId step : split_steps(b, project_input(b, input, weights), is_reverse)) {
+    const ValueId from_hidden =
+        b.call("aten.linear.default", {ValueRef{hidden}, weights.hidden, weights.hidden_bias});
+    hidden = unary(b, activation, binary(b, "aten.add.Tensor", from_hidden, step));
+    steps.push_back(hidden);
+  }
+  const ValueId output = join_steps(b, std::move(steps), is_reverse);
+  return {output, {without_time(b, hidden)}};
+}
+LayerResult tanh_layer(Builder& b, ValueId input, const Values& states, const Weights& weights,
+                       bool is_reverse) {
+  return plain_layer(b, input, states, weights, is_reverse, "aten.tanh.default");
+}
+LayerResult relu_layer(Builder& b, ValueId input, const Values& states, const Weights& weights,
+                       bool is_reverse) {
+  return plain_layer(b, input, states, weights, is_reverse, "aten.relu.default");
+}
+
 using Layer = LayerResult (*)(Builder& b, ValueId input, const Values& states, const Weights& weights,
                               bool is_reverse);
 
@@ -172,7 +195,7 @@ Values lstm(Builder& b, const Arguments& a) {
   return run_layers(b, *sequence, {hidden, cell}, a.flag(8), lstm_layer);
 }
 
-Values gru(Builder& b, const Arguments& a) {
+Values one_state(Builder& b, const Arguments& a, Layer layer) {
   const auto sequence = read_sequence(a);
   if (!sequence) return {};
   const Values hidden = b.call_all("aten.unbind.int", {a.ref(1)});
@@ -180,15 +203,62 @@ Values gru(Builder& b, const Arguments& a) {
     a.fail("as many initial states as layers and directions are needed");
     return {};
   }
-  return run_layers(b, *sequence, {hidden}, a.flag(8), gru_layer);
+  return run_layers(b, *sequence, {hidden}, a.flag(8), layer);
 }
+Values gru(Builder& b, const Arguments& a) { return one_state(b, a, gru_layer); }
+Values rnn_tanh(Builder& b, const Arguments& a) { return one_state(b, a, tanh_layer); }
+Values rnn_relu(Builder& b, const Arguments& a) { return one_state(b, a, relu_layer); }
+
+// ---- One step, of the modules that users loop over: input, hidden state, weights for both, biases for both.
+
+ValueId projected(Builder& b, const Arguments& a, Argument from, size_t weight) {
+  return b.call("aten.linear.default", {std::move(from), a.argument(weight), a.argument(weight + 2)});
+}
+Values lstm_cell(Builder& b, const Arguments& a) {
+  const std::vector<ValueId> states = a.values(1);
+  if (states.size() != 2) return {};
+  const ValueId gates = binary(b, "aten.add.Tensor", projected(b, a, a.argument(0), 2),
+                               projected(b, a, ValueRef{states[0]}, 3));
+  const Values parts = b.call_all("aten.chunk.default", {ValueRef{gates}, Dim(4), Dim(1)});
+  if (parts.size() != 4) return {};
+  const ValueId in = unary(b, "aten.sigmoid.default", parts[0]);
+  const ValueId forget = unary(b, "aten.sigmoid.default", parts[1]);
+  const ValueId fresh = unary(b, "aten.tanh.default", parts[2]);
+  const ValueId out = unary(b, "aten.sigmoid.default", parts[3]);
+  const ValueId cell = binary(b, "aten.add.Tensor", binary(b, "aten.mul.Tensor", forget, states[1]),
+                              binary(b, "aten.mul.Tensor", in, fresh));
+  const ValueId hidden = binary(b, "aten.mul.Tensor", out, unary(b, "aten.tanh.default", cell));
+  return {hidden, cell};
+}
+Values gru_cell(Builder& b, const Arguments& a) {
+  const ValueId from_input = projected(b, a, a.argument(0), 2),
+                from_hidden = projected(b, a, a.argument(1), 3);
+  const Values x = b.call_all("aten.chunk.default", {ValueRef{from_input}, Dim(3), Dim(1)});
+  const Values h = b.call_all("aten.chunk.default", {ValueRef{from_hidden}, Dim(3), Dim(1)});
+  if (x.size() != 3 || h.size() != 3) return {};
+  const ValueId reset = unary(b, "aten.sigmoid.default", binary(b, "aten.add.Tensor", h[0], x[0]));
+  const ValueId update = unary(b, "aten.sigmoid.default", binary(b, "aten.add.Tensor", h[1], x[1]));
+  const ValueId gated = binary(b, "aten.mul.Tensor", h[2], reset);
+  const ValueId fresh = unary(b, "aten.tanh.default", binary(b, "aten.add.Tensor", x[2], gated));
+  const ValueId difference = binary(b, "aten.sub.Tensor", a.value(1), fresh);
+  return {binary(b, "aten.add.Tensor", binary(b, "aten.mul.Tensor", difference, update), fresh)};
+}
+Values plain_cell(Builder& b, const Arguments& a, std::string_view activation) {
+  return {unary(
+      b, activation,
+      binary(b, "aten.add.Tensor", projected(b, a, a.argument(0), 2), projected(b, a, a.argument(1), 3)))};
+}
+Values rnn_tanh_cell(Builder& b, const Arguments& a) { return plain_cell(b, a, "aten.tanh.default"); }
+Values rnn_relu_cell(Builder& b, const Arguments& a) { return plain_cell(b, a, "aten.relu.default"); }
 
 }  // namespace
 
 std::span<const Decomposition> recurrent_decompositions() {
   static constexpr Decomposition kRows[] = {
-      {"aten.gru.input", gru},
-      {"aten.lstm.input", lstm},
+      {"aten.gru.input", gru},           {"aten.gru_cell.default", gru_cell},
+      {"aten.lstm.input", lstm},         {"aten.lstm_cell.default", lstm_cell},
+      {"aten.rnn_relu.input", rnn_relu}, {"aten.rnn_relu_cell.default", rnn_relu_cell},
+      {"aten.rnn_tanh.input", rnn_tanh}, {"aten.rnn_tanh_cell.default", rnn_tanh_cell},
   };
   return kRows;
 }

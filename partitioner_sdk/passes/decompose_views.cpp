@@ -240,6 +240,72 @@ Values pixel_shuffle(Builder& b, const Arguments& a) {
       b.call("aten.clone.default", {ValueRef{joined}}, {{"memory_format", ir::MemoryFormat::kContiguous}})};
 }
 
+Values move_axes(Builder& b, const Arguments& a) {
+  const auto rank = a.tensor(0).rank();
+  const Dims from = a.dims(1), to = a.dims(2);
+  std::vector<int64_t> order(rank, -1);
+  std::vector<bool> is_moved(rank, false);
+  for (size_t i = 0; i < from.size() && i < to.size(); ++i) {
+    const size_t source = a.axis(from[i].value(), rank), target = a.axis(to[i].value(), rank);
+    if (source >= rank || target >= rank) return {};
+    order[target] = static_cast<int64_t>(source);
+    is_moved[source] = true;
+  }
+  size_t next = 0;
+  Dims dims;
+  for (const int64_t source : order) {
+    if (source >= 0) {
+      dims.emplace_back(source);
+      continue;
+    }
+    while (is_moved[next]) ++next;
+    dims.emplace_back(static_cast<int64_t>(next++));
+  }
+  return {b.call("aten.permute.default", {a.ref(0), std::move(dims)})};
+}
+
+// Lines of the tensors' elements, each along its own dimension and as wide as all others.
+Values meshgrid(Builder& b, const Arguments& a) {
+  std::vector<ValueId> parts = a.values(0);
+  const auto* indexing = a.argument_count() > 1 ? ir::get_if<std::string>(a.argument(1)) : nullptr;
+  const bool swaps = indexing != nullptr && *indexing == "xy" && parts.size() >= 2;
+  if (swaps) std::swap(parts[0], parts[1]);
+  Dims sizes;
+  for (const ValueId part : parts) sizes.push_back(ir::numel(b.symbols(), b.spec(part).sizes));
+  Values out;
+  for (size_t i = 0; i < parts.size(); ++i) {
+    Dims line(parts.size(), Dim(1));
+    line[i] = sizes[i];
+    const ValueId own = reshape(b, parts[i], std::move(line));
+    ValueId grid = b.call("aten.expand.default", {ValueRef{own}, Argument(sizes)});
+    if (swaps) grid = transpose(b, grid, 0, 1);
+    out.push_back(grid);
+  }
+  if (swaps) std::swap(out[0], out[1]);
+  return out;
+}
+
+// Tensors of too few dimensions get leading ones.
+Values stack_along(Builder& b, const Arguments& a, size_t least_rank, int64_t dim) {
+  ir::ValueList parts;
+  for (ValueId part : a.values(0)) {
+    Dims sizes = sizes_of(b, part);
+    if (sizes.size() < least_rank) {
+      sizes.insert(sizes.begin(), least_rank - sizes.size(), Dim(1));
+      part = b.call("aten.view.default", {ValueRef{part}, std::move(sizes)});
+    }
+    parts.ids.push_back(part);
+  }
+  if (parts.ids.empty()) return {};
+  return {b.call("aten.cat.default", {std::move(parts), Dim(dim)})};
+}
+Values hstack(Builder& b, const Arguments& a) {
+  const std::vector<ValueId> parts = a.values(0);
+  const bool are_lines = !parts.empty() && b.spec(parts[0]).rank() <= 1;
+  return stack_along(b, a, 1, are_lines ? 0 : 1);
+}
+Values vstack(Builder& b, const Arguments& a) { return stack_along(b, a, 2, 0); }
+
 Values outer(Builder& b, const Arguments& a) {
   const ValueId column = b.call("aten.view.default", {a.ref(0), Dims{a.tensor(0).sizes.at(0), Dim(1)}});
   return {b.call("aten.mul.Tensor", {ValueRef{column}, a.ref(1)})};
@@ -263,9 +329,14 @@ std::span<const Decomposition> view_decompositions() {
       {"aten.detach_.default", identity},
       {"aten.expand_as.default", expand_as},
       {"aten.flatten.using_ints", flatten},
+      {"aten.hstack.default", hstack},
       {"aten.lift_fresh.default", identity},
       {"aten.lift_fresh_copy.default", copied},
       {"aten.mT.default", transpose_last_two},
+      {"aten.meshgrid.default", meshgrid},
+      {"aten.meshgrid.indexing", meshgrid},
+      {"aten.movedim.int", move_axes},
+      {"aten.movedim.intlist", move_axes},
       {"aten.narrow.default", narrow},
       {"aten.numpy_T.default", transpose_matrix},
       {"aten.outer.default", outer},
@@ -287,6 +358,7 @@ std::span<const Decomposition> view_decompositions() {
       {"aten.unbind.int", unbind},
       {"aten.unflatten.int", unflatten},
       {"aten.view_as.default", view_as},
+      {"aten.vstack.default", vstack},
   };
   return kRows;
 }

@@ -136,6 +136,53 @@ Values adaptive_avg_pool1d(Builder& b, const Arguments& a) {
   return {b.call("aten.squeeze.dims", {ValueRef{out}, Dims{-2}})};
 }
 
+// A pool or resampling over one dimension is one over two, the first of size 1.
+ValueId as_image(Builder& b, const Arguments& a) {
+  return b.call("aten.unsqueeze.default", {a.ref(0), Dim(-2)});
+}
+Values from_image(Builder& b, const Values& images) {
+  Values out;
+  for (const ValueId image : images) {
+    out.push_back(b.call("aten.squeeze.dims", {ValueRef{image}, Dims{-2}}));
+  }
+  return out;
+}
+Argument with_row(const Arguments& a, size_t index, int64_t row) {
+  const Dims own = a.dims(index);
+  if (own.empty()) return Dims{};
+  return Dims{Dim(row), own[0]};
+}
+// self, kernel, stride, padding, ceil_mode, count_include_pad
+Values avg_pool1d(Builder& b, const Arguments& a) {
+  return from_image(
+      b, {b.call("aten.avg_pool2d.default", {ValueRef{as_image(b, a)}, with_row(a, 1, 1), with_row(a, 2, 1),
+                                             with_row(a, 3, 0), a.argument(4), a.argument(5)})});
+}
+// self, kernel, stride, padding, dilation, ceil_mode
+Values max_pool1d(Builder& b, const Arguments& a) {
+  return from_image(b, b.call_all("aten.max_pool2d_with_indices.default",
+                                  {ValueRef{as_image(b, a)}, with_row(a, 1, 1), with_row(a, 2, 1),
+                                   with_row(a, 3, 0), with_row(a, 4, 1), a.argument(5)}));
+}
+// input, output_size, [align_corners,] scale_factors
+Values resample_line(Builder& b, const Arguments& a, std::string_view op, bool has_corners) {
+  const size_t scales = has_corners ? 3 : 2;
+  Argument factors = Nothing{};
+  if (const auto* list = a.has(scales) ? ir::get_if<ir::FloatList>(a.argument(scales)) : nullptr) {
+    factors = ir::FloatList{1.0, list->at(0)};
+  }
+  std::vector<Argument> args = {ValueRef{as_image(b, a)}, a.has(1) ? with_row(a, 1, 1) : Argument(Nothing{})};
+  if (has_corners) args.push_back(a.argument(2));
+  args.push_back(std::move(factors));
+  return from_image(b, {b.call(op, std::move(args))});
+}
+Values upsample_nearest1d(Builder& b, const Arguments& a) {
+  return resample_line(b, a, "aten.upsample_nearest2d.vec", false);
+}
+Values upsample_linear1d(Builder& b, const Arguments& a) {
+  return resample_line(b, a, "aten.upsample_bilinear2d.vec", true);
+}
+
 // Reflection is a gather: index i of the padded line is |..| folded at both ends. One step a dimension, outermost first.
 ValueId reflected(Builder& b, ValueId x, const Dims& pad) {
   const TensorSpec in = b.spec(x);
@@ -162,6 +209,29 @@ Values reflection_pad(Builder& b, const Arguments& a) {
   return {reflected(b, a.value(0), a.dims(1))};
 }
 
+// The end in front of the beginning and the beginning behind the end, one dimension after the other.
+ValueId circular(Builder& b, const Arguments& a, size_t count) {
+  ValueId x = a.value(0);
+  const Dims pad = a.dims(1);
+  ir::SymbolTable& symbols = b.symbols();
+  for (size_t i = 0; i < count; ++i) {
+    const TensorSpec in = b.spec(x);
+    const size_t axis = in.rank() - 1 - i;
+    const Dim dim = static_cast<int64_t>(axis), size = in.sizes[axis];
+    ir::ValueList parts;
+    if (!pad[2 * i].is(0)) {
+      parts.ids.push_back(
+          b.call("aten.slice.Tensor", {ValueRef{x}, dim, symbols.sub(size, pad[2 * i]), size}));
+    }
+    parts.ids.push_back(x);
+    if (!pad[2 * i + 1].is(0)) {
+      parts.ids.push_back(b.call("aten.slice.Tensor", {ValueRef{x}, dim, Dim(0), pad[2 * i + 1]}));
+    }
+    if (parts.ids.size() > 1) x = b.call("aten.cat.default", {std::move(parts), dim});
+  }
+  return x;
+}
+
 Values pad(Builder& b, const Arguments& a) {
   const auto* mode = ir::get_if<std::string>(a.argument(2));
   if (mode == nullptr || a.dims(1).size() / 2 > a.tensor(0).rank()) return {};
@@ -170,6 +240,11 @@ Values pad(Builder& b, const Arguments& a) {
     return {b.call("aten.constant_pad_nd.default", {a.argument(0), a.argument(1), value})};
   }
   if (*mode == "reflect") return {reflected(b, a.value(0), a.dims(1))};
+  const size_t count = a.dims(1).size() / 2;
+  if (*mode == "replicate" && count >= 1 && count <= 3) {
+    return {b.call("aten.replication_pad" + std::to_string(count) + "d.default", {a.ref(0), a.argument(1)})};
+  }
+  if (*mode == "circular") return {circular(b, a, count)};
   a.fail("padding mode '" + *mode + "'");
   return {};
 }
@@ -189,6 +264,7 @@ std::span<const Decomposition> window_decompositions() {
   static constexpr Decomposition kRows[] = {
       {"aten.adaptive_avg_pool1d.default", adaptive_avg_pool1d},
       {"aten.adaptive_avg_pool2d.default", adaptive_avg_pool2d},
+      {"aten.avg_pool1d.default", avg_pool1d},
       {"aten.batch_norm.default", batch_norm},
       {"aten.conv1d.default", convolution},
       {"aten.conv1d.padding", convolution_with_named_padding},
@@ -197,15 +273,20 @@ std::span<const Decomposition> window_decompositions() {
       {"aten.conv3d.default", convolution},
       {"aten.conv_transpose1d.default", transposed_convolution},
       {"aten.conv_transpose2d.input", transposed_convolution},
+      {"aten.conv_transpose3d.input", transposed_convolution},
       {"aten.dropout.default", dropout},
       {"aten.group_norm.default", group_norm},
       {"aten.instance_norm.default", instance_norm},
       {"aten.layer_norm.default", layer_norm},
+      {"aten.max_pool1d.default", max_pool1d},
+      {"aten.max_pool1d_with_indices.default", max_pool1d},
       {"aten.max_pool2d.default", max_pool2d},
       {"aten.pad.default", pad},
       {"aten.reflection_pad1d.default", reflection_pad},
       {"aten.reflection_pad2d.default", reflection_pad},
       {"aten.rms_norm.default", rms_norm},
+      {"aten.upsample_linear1d.vec", upsample_linear1d},
+      {"aten.upsample_nearest1d.vec", upsample_nearest1d},
   };
   return kRows;
 }

@@ -32,6 +32,18 @@ bool shares_storage(ir::Module& module, const ir::Graph& graph, const ir::Node& 
   return true;
 }
 
+// The op that computes what an in-place one writes. PyTorch's registry does not relate a few pairs, such as dropout_ and dropout.
+const ops::Schema* find_functional(const ops::Schema& schema) {
+  if (const ops::Schema* related = schema.functional_variant()) return related;
+  std::string_view base = schema.base_name();
+  if (base.empty() || base.back() != '_') return nullptr;
+  base.remove_suffix(1);
+  const std::string name = std::string(schema.op_namespace()) + "." + std::string(base) + "." +
+                           std::string(schema.overload_name());
+  const ops::Schema* found = ops::find_schema(name);
+  return found != nullptr && found->argument_count() == schema.argument_count() ? found : nullptr;
+}
+
 // One graph. Values of the old graph are views of a root (an input or the result of a computing node); a write makes a new
 // contents for the root and counts its generation up, and a view of an older generation is taken anew when it is used next.
 class Functionalizer {
@@ -143,7 +155,7 @@ class Functionalizer {
     if (operand == ir::kNoValue || node.outputs.size() > 1)
       return fault(node, "writes something else than one tensor");
     if (op.schema->base_name() == "detach_") return alias_results();
-    const ops::Schema* functional = op.schema->functional_variant();
+    const ops::Schema* functional = find_functional(*op.schema);
     if (functional == nullptr) {
       for (const ValueId output : node.outputs) define_root(output);
       return fault(node, "has no functional form");

@@ -2,7 +2,11 @@
 
 #include "partitioner_sdk/ir/verify.hpp"
 #include "partitioner_sdk/passes/dim_order_ops.hpp"
+#include "partitioner_sdk/passes/fold_batch_norm.hpp"
+#include "partitioner_sdk/passes/fold_constant_views.hpp"
 #include "partitioner_sdk/passes/functionalize.hpp"
+#include "partitioner_sdk/passes/lower_affine.hpp"
+#include "partitioner_sdk/passes/merge_equal_nodes.hpp"
 #include "partitioner_sdk/passes/remove_dead_code.hpp"
 #include "partitioner_sdk/passes/row_major.hpp"
 #include "partitioner_sdk/passes/scalars_to_tensors.hpp"
@@ -47,9 +51,25 @@ Status to_edge(ir::Module& module, const PipelineOptions& options) {
   return {};
 }
 
+Status simplify(ir::Module& module, const PipelineOptions& options) {
+  Runner runner(module, options);
+  ETB_TRY(runner.run("merge_equal_nodes", merge_equal_nodes(module)));
+  if (options.evaluate) ETB_TRY(runner.run("fold_constants", fold_constants(module, options.evaluate)));
+  ETB_TRY(runner.run("remove_dead_code", remove_dead_code(module)));
+  return {};
+}
+
 Status to_portable(ir::Module& module, const PipelineOptions& options) {
   Runner runner(module, options);
+  ETB_TRY(runner.run("lower_affine", lower_affine(module)));
   ETB_TRY(runner.run("row_major", make_row_major(module)));
+  // Without somebody to compute the new weights they would be computed in each run.
+  if (options.evaluate) ETB_TRY(runner.run("fold_batch_norm", fold_batch_norm(module)));
+  ETB_TRY(runner.run("remove_dead_code", remove_dead_code(module)));
+  if (options.evaluate) ETB_TRY(runner.run("fold_constants", fold_constants(module, options.evaluate)));
+  ETB_TRY(runner.run("fold_constant_views", fold_constant_views(module)));
+  ETB_TRY(runner.run("merge_equal_nodes", merge_equal_nodes(module)));
+  ETB_TRY(runner.run("remove_dead_code", remove_dead_code(module)));
   return {};
 }
 

@@ -5,17 +5,22 @@
 #include <string_view>
 
 #include "partitioner_sdk/passes/decompose.hpp"
+#include "partitioner_sdk/passes/fold_constants.hpp"
 
 namespace etb::passes {
 
 struct PipelineOptions {
   DecomposeOptions decompose;
+  // Computes what follows from constants; without it fold_constants is left out.
+  Evaluate evaluate;
   // Called with the name of each pass and the module after it.
   std::function<void(std::string_view pass, ir::Module& module)> after_pass;
 };
 
 // To the edge dialect, as the official lowering has it.
 [[nodiscard]] Status to_edge(ir::Module& module, const PipelineOptions& options = {});
+// The same graph with fewer nodes: for plugins and portable kernels alike.
+[[nodiscard]] Status simplify(ir::Module& module, const PipelineOptions& options = {});
 // From there to what the portable kernels take.
 [[nodiscard]] Status to_portable(ir::Module& module, const PipelineOptions& options = {});
 

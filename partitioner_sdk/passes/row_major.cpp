@@ -1,43 +1,10 @@
 #include "partitioner_sdk/passes/row_major.hpp"
 
-#include <cstring>
-
 #include "partitioner_sdk/passes/builder.hpp"
 
 namespace etb::passes {
 
 namespace {
-
-// The elements in logical order.
-std::vector<std::byte> dense_bytes(const ir::Constant& constant) {
-  const size_t item = ops::element_nbytes(constant.dtype);
-  std::vector<std::byte> out(constant.numel() * item);
-  std::vector<int64_t> index(constant.sizes.size(), 0);
-  int64_t at = constant.offset;
-  for (size_t to = 0; to < out.size(); to += item) {
-    std::memcpy(out.data() + to, constant.storage.data() + static_cast<size_t>(at) * item, item);
-    for (size_t d = index.size(); d-- > 0;) {
-      at += constant.strides[d];
-      if (++index[d] < constant.sizes[d]) break;
-      at -= constant.strides[d] * constant.sizes[d];
-      index[d] = 0;
-    }
-  }
-  return out;
-}
-
-bool rewrite_constants(ir::Module& module) {
-  bool is_changed = false;
-  for (size_t i = 0; i < module.constants.size(); ++i) {
-    if (module.constants[i].is_contiguous()) continue;
-    const ir::Constant old = module.constants[i];
-    const uint32_t added = module.add_constant(old.name, old.dtype, old.sizes, dense_bytes(old));
-    module.constants[i] = std::move(module.constants[added]);
-    module.constants.pop_back();
-    is_changed = true;
-  }
-  return is_changed;
-}
 
 // Names row-major order in every op that names one.
 bool rewrite_dim_orders(ir::Module& module, ir::Graph& graph) {
@@ -85,7 +52,7 @@ bool convert_inputs(Builder& b, bool is_method) {
 }  // namespace
 
 Result<bool> make_row_major(ir::Module& module) {
-  bool is_changed = rewrite_constants(module);
+  bool is_changed = false;
   for (size_t i = 0; i < module.graphs.size(); ++i) {
     ir::Graph& graph = module.graphs[i];
     PlainBuilder b(module, graph);

@@ -15,6 +15,7 @@ import numpy as np
 import torch
 
 try:
+    import executorch.kernels.quantized  # noqa: F401  (registers the kernels of quantised graphs)
     from executorch.runtime import Runtime
 except ImportError:
     Runtime = None
@@ -41,7 +42,7 @@ def run_here(etbackend, program, folder, name, count, out):
 def run_there(program, inputs, name):
     method = Runtime.get().load_program(str(program)).load_method("forward")
     tensors = [torch.from_numpy(x) for x in inputs]
-    if name.startswith("channels_last"):  # a .npy file is row-major, and the official runtime copies bytes as they lie
+    if "channels_last" in name:  # a .npy file is row-major, and the official runtime copies bytes as they lie
         tensors = [x.contiguous(memory_format=torch.channels_last) for x in tensors]
     return [value.numpy() for value in method.execute(tensors)]
 

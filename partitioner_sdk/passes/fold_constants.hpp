@@ -1,0 +1,22 @@
+// Computes ahead of time what follows from constants alone, and puts the results in their place.
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "partitioner_sdk/ir/module.hpp"
+
+namespace etb::passes {
+
+// Runs a method without inputs; gives the bytes of each of its outputs, row-major. The caller brings it, because kernels are no
+// part of the compiler.
+using Evaluate = std::function<Result<std::vector<std::vector<std::byte>>>(ir::Module& module)>;
+
+// A result is kept for run time when it would make the file grow: it may take as many bytes as the constants that are needed no
+// more, and this much beyond.
+inline constexpr uint64_t kFoldSlackBytes = 16 * 1024;
+
+// Folds the main graph. Where `evaluate` fails, everything stays as it was.
+[[nodiscard]] Result<bool> fold_constants(ir::Module& module, const Evaluate& evaluate);
+
+}  // namespace etb::passes

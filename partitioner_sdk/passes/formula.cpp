@@ -1,0 +1,180 @@
+#include "partitioner_sdk/passes/formula.hpp"
+
+#include <cctype>
+#include <charconv>
+#include <limits>
+#include <map>
+
+namespace etb::passes {
+
+namespace {
+
+// "aten.mul.Tensor" from "mul".
+std::string op_name(std::string_view text) {
+  const auto dots = std::count(text.begin(), text.end(), '.');
+  if (dots >= 2) return std::string(text);
+  const std::string name = "aten." + std::string(text);
+  if (dots == 1) return name;
+  return name + (ops::find_schema(name + ".Tensor") != nullptr ? ".Tensor" : ".default");
+}
+
+class Interpreter {
+ public:
+  Interpreter(Builder& b, const Arguments& a, std::string_view text) : b_(b), a_(a), text_(text) {}
+
+  Values run() {
+    Values results;
+    while (a_.error().empty()) {
+      const size_t start = at_;
+      const std::string_view name = read_name();
+      if (!name.empty() && take('=')) {
+        Argument value = read_expression();
+        named_.insert_or_assign(name, std::move(value));
+      } else {
+        at_ = start;
+        const Argument value = read_expression();
+        const auto* ref = ir::get_if<ValueRef>(value);
+        if (ref == nullptr) {
+          fail("a result that is no tensor");
+        } else {
+          results.push_back(ref->id);
+        }
+      }
+      if (!take(';')) break;
+    }
+    skip_space();
+    if (at_ != text_.size()) fail("text behind the end");
+    return a_.error().empty() ? results : Values{};
+  }
+
+ private:
+  void fail(const std::string& why) {
+    a_.fail("formula, character " + std::to_string(at_) + ": " + why);
+    at_ = text_.size();
+  }
+  void skip_space() {
+    while (at_ < text_.size() && text_[at_] == ' ') ++at_;
+  }
+  bool take(char c) {
+    skip_space();
+    if (at_ >= text_.size() || text_[at_] != c) return false;
+    ++at_;
+    return true;
+  }
+  std::string_view read_name() {
+    skip_space();
+    const size_t start = at_;
+    if (at_ < text_.size() && (std::isalpha(static_cast<unsigned char>(text_[at_])) || text_[at_] == '_')) {
+      while (at_ < text_.size() && (std::isalnum(static_cast<unsigned char>(text_[at_])) ||
+                                    text_[at_] == '_' || text_[at_] == '.')) {
+        ++at_;
+      }
+    }
+    return text_.substr(start, at_ - start);
+  }
+
+  Argument read_expression() {
+    if (!a_.error().empty()) return Nothing{};
+    const std::string_view name = read_name();
+    if (name.empty()) return read_literal();
+    if (take('(')) return read_call(name);
+    if (name == "none") return Nothing{};
+    if (name == "true" || name == "false") return name == "true";
+    if (name == "inf") return std::numeric_limits<double>::infinity();
+    if (const auto found = named_.find(name); found != named_.end()) return found->second;
+    const int position = a_.op().schema == nullptr ? -1 : a_.op().schema->find_argument(name);
+    if (position >= 0) return a_.argument(static_cast<size_t>(position));
+    fail("no argument '" + std::string(name) + "'");
+    return Nothing{};
+  }
+
+  Argument read_literal() {
+    if (take('"')) {
+      const size_t end = text_.find('"', at_);
+      const std::string text(text_.substr(at_, end - at_));
+      at_ = end == text_.npos ? text_.size() : end + 1;
+      return text;
+    }
+    if (take('[')) {
+      Dims items;
+      while (!take(']') && a_.error().empty()) {
+        const Argument item = read_expression();
+        if (const Dim* dim = ir::get_if<Dim>(item)) {
+          items.push_back(*dim);
+        } else {
+          fail("an item that is no int");
+        }
+        take(',');
+      }
+      return items;
+    }
+    return read_number();
+  }
+
+  Argument read_number() {
+    const size_t end = text_.find_first_not_of("+-.0123456789e", at_);
+    const std::string_view digits = text_.substr(at_, end == text_.npos ? end : end - at_);
+    at_ += digits.size();
+    const char* last = digits.data() + digits.size();
+    int64_t integer = 0;
+    if (std::from_chars(digits.data(), last, integer).ptr == last && !digits.empty()) return Dim(integer);
+    char* stop = nullptr;
+    const std::string copy(digits);
+    const double number = std::strtod(copy.c_str(), &stop);
+    if (digits.empty() || *stop != 0) fail("an expression was expected");
+    return number;
+  }
+
+  Argument read_call(std::string_view function) {
+    std::vector<Argument> args;
+    std::vector<Builder::Named> named;
+    while (!take(')') && a_.error().empty()) {
+      const size_t start = at_;
+      const std::string_view name = read_name();
+      if (!name.empty() && take('=')) {
+        named.push_back({name, read_expression()});
+      } else {
+        at_ = start;
+        args.push_back(read_expression());
+      }
+      take(',');
+    }
+    if (!a_.error().empty()) return Nothing{};
+    if (function == "dtype_of" || function == "rank_of") return describe(function, args);
+    return call(op_name(function), std::move(args), std::move(named));
+  }
+
+  Argument describe(std::string_view function, const std::vector<Argument>& args) {
+    const auto* ref = args.empty() ? nullptr : ir::get_if<ValueRef>(args[0]);
+    if (ref == nullptr) {
+      fail("a tensor was expected");
+      return Nothing{};
+    }
+    const TensorSpec spec = b_.spec(ref->id);
+    if (function == "dtype_of") return spec.dtype;
+    return Dim(static_cast<int64_t>(spec.rank()));
+  }
+
+  Argument call(const std::string& op, std::vector<Argument> args, std::vector<Builder::Named> named) {
+    const ops::Schema* schema = ops::find_schema(op);
+    if (schema == nullptr || args.size() > schema->argument_count()) {
+      fail(schema == nullptr ? "no op '" + op + "'" : "more arguments than " + op + " takes");
+      return Nothing{};
+    }
+    return ValueRef{b_.call(op, std::move(args), std::move(named))};
+  }
+
+  Builder& b_;
+  const Arguments& a_;
+  std::string_view text_;
+  size_t at_ = 0;
+  std::map<std::string_view, Argument> named_;
+};
+
+}  // namespace
+
+Values expand_formula(Builder& b, const Arguments& a, std::string_view text) {
+  return Interpreter(b, a, text).run();
+}
+
+}  // namespace etb::passes

@@ -1,0 +1,188 @@
+#include "partitioner_sdk/passes/lower_affine.hpp"
+
+#include <limits>
+
+#include "partitioner_sdk/passes/decomposition.hpp"
+#include "partitioner_sdk/passes/dim_order_ops.hpp"
+#include "partitioner_sdk/passes/scalars_to_tensors.hpp"
+#include "partitioner_sdk/passes/views_to_copies.hpp"
+
+namespace etb::passes {
+
+namespace {
+
+// The tensor cut into blocks: a dimension of several blocks becomes two, and scales have size 1 where a block lies.
+struct Blocks {
+  Dims sizes;        // of the cut tensor
+  Dims scale_sizes;  // the same with 1 inside blocks
+  Dims inside;       // dimensions that lie inside a block
+};
+
+// As torchao/quantization/quant_primitives.py, _get_reduction_params.
+std::optional<Blocks> cut(const Arguments& a, const TensorSpec& in, const Dims& block) {
+  Blocks out;
+  if (block.size() != in.rank()) {
+    a.fail("as many block sizes as dimensions are needed");
+    return std::nullopt;
+  }
+  ir::SymbolTable& symbols = a.symbols();
+  for (size_t i = 0; i < block.size(); ++i) {
+    const bool is_whole = block[i] == in.sizes[i], is_single = block[i].is(1);
+    if (!is_whole && !is_single) {
+      out.sizes.push_back(symbols.floor_div(in.sizes[i], block[i]));
+      out.scale_sizes.push_back(out.sizes.back());
+    }
+    if (!is_single) out.inside.emplace_back(static_cast<int64_t>(out.sizes.size()));
+    out.sizes.push_back(is_whole || is_single ? in.sizes[i] : block[i]);
+    out.scale_sizes.push_back(is_single ? in.sizes[i] : Dim(1));
+  }
+  return out;
+}
+
+struct Limits {
+  double low, high;
+};
+// Of a quantised dtype, unless the arguments say others.
+Limits limits_of(const Arguments& a, Dtype dtype, size_t low_index) {
+  Limits limits{0, 255};
+  if (dtype == Dtype::INT8) limits = {-128, 127};
+  if (dtype == Dtype::INT16) limits = {-32768, 32767};
+  if (a.has(low_index)) limits.low = a.number(low_index);
+  if (a.has(low_index + 1)) limits.high = a.number(low_index + 1);
+  return limits;
+}
+
+ValueId one(Builder& b, std::string_view op, ValueId x) { return b.call(op, {ValueRef{x}}); }
+ValueId two(Builder& b, std::string_view op, ValueId x, Argument y) {
+  return b.call(op, {ValueRef{x}, std::move(y)});
+}
+ValueId clamped(Builder& b, ValueId x, Limits limits) {
+  return b.call("aten.clamp.default", {ValueRef{x}, limits.low, limits.high});
+}
+
+// input, mapping_type, block_size, target_dtype, quant_min, quant_max, eps, scale_dtype, zero_point_dtype, keepdim
+Values choose_qparams(Builder& b, const Arguments& a) {
+  const TensorSpec in = a.tensor(0);
+  const auto* mapping = ir::get_if<std::string>(a.argument(1));
+  const auto blocks = cut(a, in, a.dims(2));
+  if (mapping == nullptr || !blocks) return {};
+  const Limits limits = limits_of(a, a.dtype(3).value_or(Dtype::INT8), 4);
+  const double eps = a.has(6) ? a.number(6) : double{std::numeric_limits<float>::epsilon()};
+  const bool keeps_dims = a.flag(9);
+  const ValueId x = b.call("aten.view.default", {a.ref(0), Argument(blocks->sizes)});
+  const auto extreme = [&](const char* op) {
+    return b.call(op, {ValueRef{x}, Argument(blocks->inside), keeps_dims});
+  };
+  const ValueId low =
+      b.call("aten.clamp.default", {ValueRef{extreme("aten.amin.default")}, Nothing{}, Dim(0)});
+  const ValueId high = b.call("aten.clamp.default", {ValueRef{extreme("aten.amax.default")}, Dim(0)});
+  const Dtype zero_dtype = a.dtype(8).value_or(Dtype::INT32);
+  const auto at_least_eps = [&](ValueId scale) {
+    const ValueId safe = b.call("aten.clamp.default", {ValueRef{scale}, eps});
+    return to_dtype(b, safe, a.dtype(7).value_or(in.dtype));
+  };
+  if (*mapping == "ASYMMETRIC") {
+    const ValueId span = two(b, "aten.sub.Tensor", high, ValueRef{low});
+    const ValueId scale = at_least_eps(two(b, "aten.div.Tensor", span, limits.high - limits.low));
+    const ValueId steps = one(b, "aten.round.default", two(b, "aten.div.Tensor", low, ValueRef{scale}));
+    const ValueId zero = clamped(b, b.call("aten.sub.Tensor", {limits.low, ValueRef{steps}}), limits);
+    return {scale, to_dtype(b, zero, zero_dtype)};
+  }
+  if (*mapping == "SYMMETRIC") {
+    const ValueId reach = two(b, "aten.maximum.default", high, ValueRef{one(b, "aten.neg.default", low)});
+    const ValueId scale = at_least_eps(two(b, "aten.div.Tensor", reach, (limits.high - limits.low) / 2));
+    const auto middle = static_cast<int64_t>((limits.high + limits.low + 1) / 2);
+    return {scale, b.call("aten.full_like.default", {ValueRef{scale}, Dim(middle)}, {{"dtype", zero_dtype}})};
+  }
+  a.fail("mapping '" + *mapping + "'");
+  return {};
+}
+
+// input, block_size, scale, zero_point, output_dtype, quant_min, quant_max
+Values quantize(Builder& b, const Arguments& a) {
+  const TensorSpec in = a.tensor(0);
+  const auto blocks = cut(a, in, a.dims(1));
+  const auto dtype = a.dtype(4);
+  if (!blocks || !dtype) return {};
+  const ValueId x = b.call("aten.view.default", {a.ref(0), Argument(blocks->sizes)});
+  const ValueId scale = b.call("aten.view.default", {a.ref(2), Argument(blocks->scale_sizes)});
+  const ValueId inverse = one(b, "aten.reciprocal.default", scale);
+  ValueId q = one(b, "aten.round.default", two(b, "aten.mul.Tensor", x, ValueRef{inverse}));
+  if (a.has(3)) {
+    const ValueId zero = b.call("aten.view.default", {a.ref(3), Argument(blocks->scale_sizes)});
+    q = two(b, "aten.add.Tensor", q, ValueRef{to_dtype(b, zero, in.dtype)});
+  }
+  q = to_dtype(b, clamped(b, q, limits_of(a, *dtype, 5)), *dtype);
+  return {b.call("aten.view.default", {ValueRef{q}, Argument(in.sizes)})};
+}
+
+// input, block_size, scale, zero_point, input_dtype, quant_min, quant_max, output_dtype
+Values dequantize(Builder& b, const Arguments& a) {
+  const TensorSpec in = a.tensor(0);
+  const auto blocks = cut(a, in, a.dims(1));
+  if (!blocks) return {};
+  const Dtype dtype = a.dtype(7).value_or(Dtype::FLOAT32);
+  const ValueId q = b.call("aten.view.default", {a.ref(0), Argument(blocks->sizes)});
+  const ValueId scale = b.call("aten.view.default", {a.ref(2), Argument(blocks->scale_sizes)});
+  ValueId x = to_dtype(b, q, dtype);
+  if (a.has(3)) {
+    const ValueId zero = b.call("aten.view.default", {a.ref(3), Argument(blocks->scale_sizes)});
+    x = two(b, "aten.sub.Tensor", x, ValueRef{to_dtype(b, zero, dtype)});
+  }
+  x = two(b, "aten.mul.Tensor", x, ValueRef{to_dtype(b, scale, dtype)});
+  return {b.call("aten.view.default", {ValueRef{x}, Argument(in.sizes)})};
+}
+
+constexpr Decomposition kRows[] = {
+    {"torchao.choose_qparams_affine.default", choose_qparams},
+    {"torchao.dequantize_affine.default", dequantize},
+    {"torchao.quantize_affine.default", quantize},
+};
+
+const Decomposition* find_row(std::string_view op) {
+  for (const Decomposition& row : kRows) {
+    if (row.op == op) return &row;
+  }
+  return nullptr;
+}
+
+Result<bool> lower(ir::Module& module, ir::Graph& graph) {
+  PlainBuilder b(module, graph);
+  bool is_changed = false;
+  for (ir::Node& node : b.take_old_nodes()) {
+    b.set_origin(node);
+    b.substitute(node);
+    const Decomposition* row = find_row(module.op(node).name);
+    if (row == nullptr) {
+      b.keep(std::move(node));
+      continue;
+    }
+    const Arguments arguments(module, graph, node.op, node.args);
+    const Values results = row->expand(b, arguments);
+    if (!arguments.error().empty())
+      b.fail(Code::NOT_SUPPORTED, std::string(row->op) + ": " + arguments.error());
+    for (size_t i = 0; i < results.size() && i < node.outputs.size(); ++i)
+      b.replace(node.outputs[i], results[i]);
+    is_changed = true;
+  }
+  ETB_TRY(b.finish());
+  return is_changed;
+}
+
+}  // namespace
+
+Result<bool> lower_affine(ir::Module& module) {
+  bool is_changed = false;
+  for (ir::Graph& graph : module.graphs) {
+    ETB_ASSIGN(const bool here, lower(module, graph));
+    is_changed |= here;
+  }
+  if (!is_changed) return false;
+  // The new nodes are ATen's; bring them to the edge dialect as the rest is.
+  ETB_TRY(views_to_copies(module));
+  ETB_TRY(scalars_to_tensors(module));
+  ETB_TRY(use_dim_order_ops(module));
+  return true;
+}
+
+}  // namespace etb::passes

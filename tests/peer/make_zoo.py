@@ -1,0 +1,59 @@
+#!/usr/bin/env python3
+"""Exports the models of tests/fixtures/zoo_models.py, as users would, with an example each.
+
+usage: make_zoo.py OUT_DIR [--full] [NAME ...]
+
+Writes NAME.pt2, NAME.in.I.npy and NAME.out.I.npy, which compare_compiled.py and compare_flows.py read.
+"""
+import copy
+import pathlib
+import sys
+import traceback
+
+import numpy as np
+import torch
+
+FIXTURES = pathlib.Path(__file__).resolve().parent.parent / "fixtures"
+sys.path.insert(0, str(FIXTURES))
+import make_archives  # noqa: E402
+
+
+def load_zoo():
+    """With a file name that does not depend on where this runs: it ends up in the archives."""
+    scope = {"__name__": "zoo_models"}
+    for name in ("zoo_models.py", "zoo_quantized.py"):
+        exec(compile((FIXTURES / name).read_text(), name, "exec"), scope)
+    return scope
+
+
+def write(out, name, entry):
+    module, inputs = entry[0], entry[1]
+    torch.export.save(make_archives.export((copy.deepcopy(module), *entry[1:])), out / f"{name}.pt2")
+    results = module(*[x.clone() for x in inputs])
+    results = results if isinstance(results, (tuple, list)) else (results,)
+    for i, value in enumerate(inputs):
+        np.save(out / f"{name}.in.{i}.npy", value.contiguous().numpy())
+    for i, value in enumerate(results):
+        np.save(out / f"{name}.out.{i}.npy", value.detach().contiguous().numpy())
+
+
+def main():
+    arguments = [x for x in sys.argv[1:] if not x.startswith("--")]
+    out = pathlib.Path(arguments[0])
+    out.mkdir(parents=True, exist_ok=True)
+    zoo = load_zoo()
+    models = zoo["full"]() if "--full" in sys.argv else {**zoo["tiny"](), **zoo["quantized"]()}
+    failed = 0
+    for name, entry in models.items():
+        if arguments[1:] and name not in arguments[1:]:
+            continue
+        try:
+            write(out, name, entry)
+        except Exception:  # noqa: BLE001  (one model that torch cannot export must not hide the others)
+            failed += 1
+            print(f"{name}: cannot be exported\n{traceback.format_exc(limit=3)}")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,99 @@
+// Every model of tests/fixtures/zoo: compiled, run, compared with PyTorch's own numbers.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <filesystem>
+
+#include "tools/cli_run.hpp"
+#include "tools/run/npy.hpp"
+
+namespace etb::tools {
+namespace {
+
+namespace fs = std::filesystem;
+
+const fs::path kZoo = fs::path(ETB_SOURCE_DIR) / "tests/fixtures/zoo";
+
+std::vector<std::string> model_names() {
+  std::vector<std::string> names;
+  for (const auto& entry : fs::directory_iterator(kZoo)) {
+    if (entry.path().extension() == ".pt2") names.push_back(entry.path().stem());
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+template <class T>
+void append(const Array& array, std::vector<double>& out) {
+  for (size_t i = 0; i + sizeof(T) <= array.bytes.size(); i += sizeof(T)) {
+    T value;
+    std::memcpy(&value, array.bytes.data() + i, sizeof(T));
+    out.push_back(static_cast<double>(value));
+  }
+}
+std::vector<double> numbers(const Array& array) {
+  std::vector<double> out;
+  switch (array.dtype) {
+    case host::Dtype::FLOAT32:
+      append<float>(array, out);
+      break;
+    case host::Dtype::INT64:
+      append<int64_t>(array, out);
+      break;
+    case host::Dtype::BOOL:
+    case host::Dtype::UINT8:
+      append<uint8_t>(array, out);
+      break;
+    default:
+      ADD_FAILURE() << "a dtype that this test does not read";
+  }
+  return out;
+}
+
+class Zoo : public testing::TestWithParam<std::string> {
+ protected:
+  void SetUp() override { fs::create_directories(dir_); }
+  void TearDown() override { fs::remove_all(dir_); }
+  fs::path dir_ = fs::temp_directory_path() / ("etb_zoo_" + std::to_string(::getpid()));
+};
+
+TEST_P(Zoo, GivesPyTorchsNumbers) {
+  const std::string name = GetParam(), program = dir_ / "model.pte";
+  const CliRun compiled = cli({"compile", kZoo / (name + ".pt2"), "-o", program});
+  ASSERT_EQ(compiled.exit, 0) << compiled.err;
+  std::vector<std::string> args = {"run", program, "--output-dir", dir_ / "out"};
+  for (int i = 0; fs::exists(kZoo / (name + ".in." + std::to_string(i) + ".npy")); ++i) {
+    args.insert(args.end(), {"--input", kZoo / (name + ".in." + std::to_string(i) + ".npy")});
+  }
+  const CliRun ran = cli(args);
+  ASSERT_EQ(ran.exit, 0) << ran.err;
+  int count = 0;
+  for (; fs::exists(kZoo / (name + ".out." + std::to_string(count) + ".npy")); ++count) {
+    const std::string index = std::to_string(count) + ".npy";
+    const auto got = read_npy(dir_ / "out" / index), wanted = read_npy(kZoo / (name + ".out." + index));
+    ASSERT_TRUE(got && wanted);
+    EXPECT_EQ(got->sizes, wanted->sizes);
+    EXPECT_EQ(got->dtype, wanted->dtype);
+    const std::vector<double> x = numbers(*got), y = numbers(*wanted);
+    ASSERT_EQ(x.size(), y.size());
+    double scale = 1, worst = 0;
+    for (size_t i = 0; i < x.size(); ++i) {
+      scale = std::max(scale, std::abs(y[i]));
+      worst = std::max(worst, std::isnan(x[i]) ? INFINITY : std::abs(x[i] - y[i]));
+    }
+    // Sums in another order, at the output's scale; what the official programs differ by on the same models is up to 1e-6.
+    EXPECT_LE(worst, 1e-5 * scale) << "output " << count;
+  }
+  EXPECT_GT(count, 0);
+}
+
+INSTANTIATE_TEST_SUITE_P(Models, Zoo, testing::ValuesIn(model_names()),
+                         [](const auto& each) { return each.param; });
+
+TEST(ZooFixtures, AreAllThere) { EXPECT_GE(model_names().size(), 37u); }
+
+}  // namespace
+}  // namespace etb::tools
