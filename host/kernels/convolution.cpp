@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <numeric>
 
 #include "host/kernels/kernel.hpp"
 #include "host/kernels/matrix.hpp"
@@ -143,51 +144,50 @@ class Forward {
     return shape_.dilation[dim] * (shape_.kernel[dim] - 1) - shape_.padding[dim];
   }
 
-  // Which (row phase, column phase) pairs of the strides the kernel touches.
+  // Which (row phase, column phase) pairs of the strides the kernel touches: positions k * dilation % step repeat after step / gcd, and
+  // differ before.
   void set_phases() {
     for (int axis = 0; axis < 2; ++axis) {
       const int dim = axis + 1;
-      phase_count_[axis] = 0;
-      for (int64_t phase = 0; phase < step(dim) && phase_count_[axis] < shape_.kernel[dim]; ++phase) {
-        bool is_used = false;
-        for (int64_t k = 0; k < shape_.kernel[dim]; ++k)
-          is_used = is_used || k * shape_.dilation[dim] % step(dim) == phase;
-        if (is_used) ++phase_count_[axis];
-      }
+      phase_count_[axis] =
+          std::min(shape_.kernel[dim], step(dim) / std::gcd(shape_.dilation[dim], step(dim)));
       reach_[axis] = (shape_.kernel[dim] - 1) * shape_.dilation[dim] / step(dim);
     }
     pitch_ = shape_.out[2] + reach_[1];
   }
 
+  int64_t phase_of(int axis, int64_t position) const {
+    return position * shape_.dilation[axis + 1] % step(axis + 1);
+  }
+
   // The index of a phase among the used ones along an axis.
   int64_t phase_index(int axis, int64_t phase) const {
-    const int dim = axis + 1;
     int64_t index = 0;
-    for (int64_t other = 0; other < phase; ++other) {
-      for (int64_t k = 0; k < shape_.kernel[dim]; ++k) {
-        if (k * shape_.dilation[dim] % step(dim) == other) {
-          ++index;
-          break;
-        }
-      }
-    }
+    for (int64_t k = 0; k < phase_count_[axis]; ++k) index += phase_of(axis, k) < phase ? 1 : 0;
     return index;
   }
 
   // The inverse: the phase with an index.
   int64_t phase_at(int axis, int64_t index) const {
-    for (int64_t phase = 0;; ++phase) {
-      for (int64_t k = 0; k < shape_.kernel[axis + 1]; ++k) {
-        if (k * shape_.dilation[axis + 1] % step(axis + 1) != phase) continue;
-        if (phase_index(axis, phase) == index) return phase;
-        break;
-      }
-    }
+    int64_t k = 0;
+    while (phase_index(axis, phase_of(axis, k)) != index) ++k;
+    return phase_of(axis, k);
+  }
+
+  // A file chooses the factors: what no memory holds stays what no memory holds instead of wrapping around.
+  static int64_t bounded_product(int64_t a, int64_t b) {
+    constexpr int64_t kMost = int64_t{1} << 56;
+    int64_t product = 0;
+    return __builtin_mul_overflow(a, b, &product) ? kMost : std::min(product, kMost);
   }
 
   // Elements of the copy of one plane (channel and kernel depth) for a band of `rows` output rows.
   int64_t plane_numel(int64_t rows) const {
-    return phase_count_[0] * phase_count_[1] * (rows + reach_[0]) * pitch_;
+    return bounded_product(phase_count_[0] * phase_count_[1], bounded_product(rows + reach_[0], pitch_));
+  }
+
+  int64_t band_numel_of(int64_t rows) const {
+    return bounded_product(group_in_ * shape_.kernel[0], plane_numel(rows));
   }
 
   etb_status allocate() {
@@ -196,21 +196,18 @@ class Forward {
     weight_offsets_ = context_.allocate_array<int64_t>(k);
     weights_ = context_.allocate(static_cast<uint64_t>(kernel_numel_) * 8);
     // One convolution's matrix product wants panels of B beside the band; a filter wants a row of outputs.
-    const int64_t planes = group_in_ * shape_.kernel[0];
     const uint64_t left = context_.scratch_left_bytes();
     constexpr uint64_t kMostBand = 512 << 10;  // as for the panels of a product: more leaves the L2 cache
     const uint64_t budget = std::min<uint64_t>(left / 2, kMostBand);
     band_rows_ = shape_.out[1];
     context_.wish_for(
-        2 * std::min<uint64_t>(static_cast<uint64_t>(planes * plane_numel(band_rows_)) * value_nbytes_,
-                               kMostBand) +
+        2 * std::min<uint64_t>(static_cast<uint64_t>(band_numel_of(band_rows_)) * value_nbytes_, kMostBand) +
         4096);
     if (out_breaks_rows()) band_rows_ = 1;
-    while (band_rows_ > 1 &&
-           static_cast<uint64_t>(planes * plane_numel(band_rows_)) * value_nbytes_ > budget) {
+    while (band_rows_ > 1 && static_cast<uint64_t>(band_numel_of(band_rows_)) * value_nbytes_ > budget) {
       band_rows_ = (band_rows_ + 1) / 2;
     }
-    const int64_t band_numel = planes * plane_numel(band_rows_);
+    const int64_t band_numel = band_numel_of(band_rows_);
     band_ = static_cast<char*>(context_.allocate(static_cast<uint64_t>(band_numel) * value_nbytes_));
     if (is_filter_)
       row_ =
@@ -451,6 +448,10 @@ etb_status Convolution::read(KernelContext& context, const Tensor& input, const 
   groups = group_count;
   batch = input.size(0);
   in_channels = input.size(1);
+  constexpr int64_t kLargest = int64_t{1} << 30;  // so that no product below overflows
+  if (groups >= kLargest || weight.size(0) >= kLargest || weight.size(1) >= kLargest)
+    return context.fail(ETB_INVALID_ARGUMENT, "weights %s in %lld groups", SizesText(weight.sizes()).text,
+                        static_cast<long long>(groups));
   const int64_t group_in = weight.size(transposed ? 0 : 1);
   if (groups < 1 || (transposed ? group_in : group_in * groups) != in_channels ||
       weight.size(0) % groups != 0) {
@@ -459,7 +460,6 @@ etb_status Convolution::read(KernelContext& context, const Tensor& input, const 
                         static_cast<long long>(groups));
   }
   out_channels = transposed ? weight.size(1) * groups : weight.size(0);
-  constexpr int64_t kLargest = int64_t{1} << 31;  // so that no product below overflows
   for (int dim = 0; dim < 3; ++dim) {
     const int own = dim - (3 - spatial_rank);
     in[dim] = own < 0 ? 1 : input.size(2 + own);
@@ -479,6 +479,9 @@ etb_status Convolution::read(KernelContext& context, const Tensor& input, const 
       return context.fail(ETB_INVALID_ARGUMENT,
                           "stride, padding, dilation or kernel of spatial dim %d is out of range", own);
     const int64_t reach = dilation[dim] * (kernel[dim] - 1) + 1;
+    if (reach > kLargest)
+      return context.fail(ETB_NOT_SUPPORTED, "a kernel reaching over %lld elements",
+                          static_cast<long long>(reach));
     out[dim] = transposed ? (in[dim] - 1) * stride[dim] - 2 * padding[dim] + reach + extra
                           : (in[dim] + 2 * padding[dim] - reach) / stride[dim] + 1;
     if (out[dim] < 0 || (!transposed && in[dim] + 2 * padding[dim] < reach)) {

@@ -2,6 +2,7 @@
 #include "host/kernels/matrix.hpp"
 
 #include <algorithm>
+#include <atomic>
 
 #include "host/kernels/kernel.hpp"
 
@@ -207,8 +208,93 @@ uint64_t gemm_scratch_nbytes(const GemmTask& task, Compute compute) noexcept {
                                        : kMostPanels);
 }
 
+namespace {
+
+constexpr int kMostParts = 64;
+
+const void* skip(const void* data, Dtype dtype, int64_t count) {
+  return data == nullptr
+             ? nullptr
+             : static_cast<const char*>(data) + count * static_cast<int64_t>(element_nbytes(dtype));
+}
+
+GemmTask columns_of(const GemmTask& task, int64_t begin, int64_t end) {
+  GemmTask part = task;
+  part.n = part.c_run = part.c_pitch = end - begin;
+  part.b = skip(task.b, task.b_dtype, begin * task.b_column_stride);
+  part.c = const_cast<void*>(skip(task.c, task.c_dtype, begin * task.c_column_stride));
+  part.init = skip(task.init, task.init_dtype, begin * task.init_column_stride);
+  return part;
+}
+
+GemmTask rows_of(const GemmTask& task, int64_t begin, int64_t end) {
+  GemmTask part = task;
+  part.m = end - begin;
+  part.a = skip(task.a, task.a_dtype, begin * task.a_row_stride);
+  part.c = const_cast<void*>(skip(task.c, task.c_dtype, begin * task.c_row_stride));
+  part.init = skip(task.init, task.init_dtype, begin * task.init_row_stride);
+  return part;
+}
+
+// Parts of one product that threads compute side by side; every element is summed as in the whole product, so results are the same.
+struct Parts {
+  GemmTask tasks[kMostParts];
+  int count = 1;
+  GemmLoop loop;
+  std::atomic<uint64_t> missing_nbytes{0};
+
+  static void run(void* self, int64_t index) {
+    auto& parts = *static_cast<Parts*>(self);
+    const uint64_t missing = parts.loop(parts.tasks[index]);
+    if (missing != 0) parts.missing_nbytes = missing;
+  }
+};
+
+// Columns are split where C is a plain matrix, because every part packs what it needs of B; else rows.
+void split(const GemmTask& task, int thread_count, Parts& parts) {
+  constexpr double kLeastWork = 1 << 18;  // multiplications worth waking a thread for
+  const double work = static_cast<double>(task.m) * static_cast<double>(task.n) * static_cast<double>(task.k);
+  const bool is_plain = task.c_run >= task.n && task.c_pitch >= task.n;
+  const int64_t tile = is_plain ? 32 : 12, size = is_plain ? task.n : task.m;
+  const int64_t tiles = (size + tile - 1) / tile;
+  const auto most = static_cast<int64_t>(std::min(work / kLeastWork, double{kMostParts}));
+  const int64_t count = std::max<int64_t>(1, std::min({most, tiles, int64_t{thread_count}}));
+  const int64_t step = (tiles + count - 1) / count * tile;
+  parts.count = 0;
+  for (int64_t begin = 0; begin < size; begin += step) {
+    const int64_t end = std::min(begin + step, size);
+    parts.tasks[parts.count++] = is_plain ? columns_of(task, begin, end) : rows_of(task, begin, end);
+  }
+}
+
+// Runs on all threads if there is scratch for all parts; else only wishes for it.
+bool run_parts(KernelContext& context, const GemmTask& task, Compute compute, etb_status* out_status) {
+  const ParallelFor* parallel = context.parallel();
+  if (parallel == nullptr || parallel->thread_count < 2) return false;
+  Parts parts;
+  split(task, parallel->thread_count, parts);
+  if (parts.count < 2) return false;
+  uint64_t wanted = 64;
+  for (int i = 0; i < parts.count; ++i) wanted += gemm_scratch_nbytes(parts.tasks[i], compute) + 64;
+  context.wish_for(wanted);
+  if (context.scratch_left_bytes() < wanted) return false;
+  for (int i = 0; i < parts.count; ++i) {
+    parts.tasks[i].scratch_nbytes = gemm_scratch_nbytes(parts.tasks[i], compute);
+    parts.tasks[i].scratch = context.allocate(parts.tasks[i].scratch_nbytes);
+    if (parts.tasks[i].scratch == nullptr) return false;
+  }
+  parts.loop = vector_table(context).matrices->gemm[static_cast<int>(compute)];
+  parallel->run(parallel->self, parts.count, &Parts::run, &parts);
+  *out_status = parts.missing_nbytes == 0 ? ETB_OK : context.fail_scratch(parts.missing_nbytes);
+  return true;
+}
+
+}  // namespace
+
 etb_status run_gemm(KernelContext& context, GemmTask& task, Compute compute) noexcept {
   if (task.m == 0 || task.n == 0) return ETB_OK;
+  etb_status status = ETB_OK;
+  if (run_parts(context, task, compute, &status)) return status;
   const uint64_t wanted = gemm_scratch_nbytes(task, compute);
   context.wish_for(wanted);
   const uint64_t left = context.scratch_left_bytes() & ~uint64_t{63};

@@ -90,8 +90,8 @@ ETB_INLINE double v_exp(double x) { return __builtin_exp(x); }
 ETB_INLINE float v_log(float x) {
   const bool is_small = x < 0x1.0p-126f;
   const float scaled = is_small ? x * 0x1.0p25f : x;
-  const int32_t bits =
-      v_bits<int32_t>(scaled) - 0x3F3504F3;  // sqrt(1/2): the mantissa lands in [sqrt(1/2), sqrt(2))
+  const auto bits = static_cast<int32_t>(
+      v_bits<uint32_t>(scaled) - 0x3F3504F3u);  // sqrt(1/2): the mantissa lands in [sqrt(1/2), sqrt(2))
   const float exponent = static_cast<float>(bits >> 23) - (is_small ? 25.0f : 0.0f);
   const float f = v_bits<float>((bits & 0x007FFFFF) + 0x3F3504F3) - 1.0f;
   float series = 0.06746601f;

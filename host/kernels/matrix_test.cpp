@@ -1,0 +1,92 @@
+// Products on several threads give what one thread gives, bit for bit, and take scratch for each.
+#include "host/kernels/matrix.hpp"
+
+#include <gtest/gtest.h>
+
+#include <random>
+#include <thread>
+#include <vector>
+
+#include "host/kernels/portable.hpp"
+
+namespace etb::host {
+namespace {
+
+struct Threads {
+  int64_t call_count = 0;
+  ParallelFor parallel{this, 3, &run};
+
+  static void run(void* self, int64_t count, void (*body)(void*, int64_t), void* argument) {
+    static_cast<Threads*>(self)->call_count += count;
+    std::vector<std::thread> threads;
+    for (int64_t i = 0; i < count; ++i) threads.emplace_back(body, argument, i);
+    for (std::thread& thread : threads) thread.join();
+  }
+};
+
+struct Product {
+  const char* name;
+  int64_t m, k, n, run, pitch;  // C's columns come in runs of `run` every `pitch`
+};
+
+class MatrixThreads : public testing::TestWithParam<Product> {};
+
+std::vector<float> multiply(const Product& product, KernelContext& context) {
+  std::mt19937 random(7);
+  std::uniform_real_distribution<float> uniform(-1, 1);
+  std::vector<float> a(static_cast<size_t>(product.m * product.k)),
+      b(static_cast<size_t>(product.k * product.n)), bias(static_cast<size_t>(product.n));
+  for (auto* values : {&a, &b, &bias}) {
+    for (float& value : *values) value = uniform(random);
+  }
+  const int64_t stored = (product.n + product.pitch - 1) / product.pitch * product.run;
+  std::vector<float> c(static_cast<size_t>(product.m * stored), -9.0F);
+  GemmTask task = {};
+  task.m = product.m, task.k = product.k, task.n = product.n;
+  task.a = a.data(), task.b = b.data(), task.c = c.data(), task.init = bias.data();
+  task.a_dtype = task.b_dtype = task.c_dtype = task.init_dtype = Dtype::FLOAT32;
+  task.a_row_stride = product.k, task.a_column_stride = 1;
+  task.b_row_stride = product.n, task.b_column_stride = 1;
+  task.c_row_stride = stored, task.c_column_stride = 1, task.c_run = product.run,
+  task.c_pitch = product.pitch;
+  task.init_column_stride = product.run == product.pitch ? 1 : 0;
+  task.alpha = task.beta = 1.0;
+  context.begin_kernel("test");
+  EXPECT_EQ(run_gemm(context, task, Compute::kFloat), ETB_OK);
+  return c;
+}
+
+TEST_P(MatrixThreads, GiveWhatOneGives) {
+  KernelRegistry registry;
+  ASSERT_EQ(add_portable_kernels(registry), ETB_OK);
+  std::vector<std::byte> scratch(4 << 20);
+  KernelContext alone(scratch, registry.vector_table());
+  const std::vector<float> expected = multiply(GetParam(), alone);
+  Threads threads;
+  KernelContext together(scratch, registry.vector_table(), nullptr, &threads.parallel);
+  EXPECT_EQ(multiply(GetParam(), together), expected);
+  EXPECT_GE(threads.call_count, 2);
+}
+
+TEST_P(MatrixThreads, WorkAloneAndWishForMoreWithoutScratchForAll) {
+  KernelRegistry registry;
+  ASSERT_EQ(add_portable_kernels(registry), ETB_OK);
+  std::vector<std::byte> scratch(4 << 20), little(256 << 10);
+  KernelContext alone(scratch, registry.vector_table());
+  const std::vector<float> expected = multiply(GetParam(), alone);
+  Threads threads;
+  KernelContext context(little, registry.vector_table(), nullptr, &threads.parallel);
+  EXPECT_EQ(multiply(GetParam(), context), expected);
+  EXPECT_EQ(threads.call_count, 0);
+  EXPECT_GT(context.scratch_peak_bytes(), little.size());
+}
+
+INSTANTIATE_TEST_SUITE_P(Products, MatrixThreads,
+                         testing::Values(Product{"Square", 200, 300, 190, 190, 190},
+                                         Product{"OneRow", 1, 700, 1900, 1900, 1900},
+                                         Product{"OddColumns", 5, 900, 333, 333, 333},
+                                         Product{"Bands", 77, 600, 196, 12, 14}),
+                         [](const auto& param) { return param.param.name; });
+
+}  // namespace
+}  // namespace etb::host
