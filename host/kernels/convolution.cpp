@@ -479,7 +479,8 @@ etb_status Convolution::read(KernelContext& context, const Tensor& input, const 
       return context.fail(ETB_INVALID_ARGUMENT,
                           "stride, padding, dilation or kernel of spatial dim %d is out of range", own);
     const int64_t reach = dilation[dim] * (kernel[dim] - 1) + 1;
-    if (reach > kLargest)
+    constexpr int64_t kLargestReach = int64_t{1} << 24;  // rows of this length are copied
+    if (reach > kLargestReach)
       return context.fail(ETB_NOT_SUPPORTED, "a kernel reaching over %lld elements",
                           static_cast<long long>(reach));
     out[dim] = transposed ? (in[dim] - 1) * stride[dim] - 2 * padding[dim] + reach + extra

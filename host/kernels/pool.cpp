@@ -81,7 +81,7 @@ struct Range {
 Range clip(const Window& window, int dim, int64_t index) {
   int64_t first = index * window.stride[dim] - window.padding[dim];
   const int64_t end = std::min(first + window.dilation[dim] * (window.kernel[dim] - 1) + 1, window.in[dim]);
-  while (first < 0) first += window.dilation[dim];
+  if (first < 0) first += (-first + window.dilation[dim] - 1) / window.dilation[dim] * window.dilation[dim];
   return {first, end};
 }
 
@@ -119,6 +119,31 @@ Range outputs_inside(const Window& window, int64_t offset) {
   return {begin, last < 0 ? begin : std::max(begin, std::min(window.out[2], last / step + 1))};
 }
 
+// What a maximum starts from where a window holds nothing, as a dilated one may.
+template <class T>
+T lowest() {
+  if constexpr (static_cast<T>(0.5) != T(0)) return -std::numeric_limits<T>::infinity();
+  return std::numeric_limits<T>::lowest();
+}
+
+// One output at a time, for windows wider than the input: what a file claims about a window must not decide how long this takes.
+template <class T>
+void max_pool_row(const Window& window, const T* x, T* y, int64_t* indices, const Range& depths,
+                  const Range& rows) {
+  for (int64_t c = 0; c < window.out[2]; ++c) {
+    const Range columns = clip(window, 2, c);
+    for (int64_t i = depths.first; i < depths.end; i += window.dilation[0]) {
+      for (int64_t j = rows.first; j < rows.end; j += window.dilation[1]) {
+        for (int64_t k = columns.first; k < columns.end; k += window.dilation[2]) {
+          const int64_t position = (i * window.in[1] + j) * window.in[2] + k;
+          const bool is_better = (x[position] > y[c]) | (x[position] != x[position]);
+          if (is_better) y[c] = x[position], indices[c] = position;
+        }
+      }
+    }
+  }
+}
+
 // A row of outputs at a time, one window position after the other, so that the inner loop has no branch.
 template <class T>
 void max_pool_plane(const Window& window, const T* x, T* y, int64_t* indices) {
@@ -127,8 +152,15 @@ void max_pool_plane(const Window& window, const T* x, T* y, int64_t* indices) {
     for (int64_t r = 0; r < window.out[1]; ++r, y += window.out[2], indices += window.out[2]) {
       const Range rows = clip(window, 1, r);
       for (int64_t c = 0; c < window.out[2]; ++c) {
-        indices[c] = (depths.first * window.in[1] + rows.first) * window.in[2] + clip(window, 2, c).first;
-        y[c] = x[indices[c]];
+        const Range columns = clip(window, 2, c);
+        const bool holds_something =
+            depths.first < depths.end && rows.first < rows.end && columns.first < columns.end;
+        indices[c] = (depths.first * window.in[1] + rows.first) * window.in[2] + columns.first;
+        y[c] = holds_something ? x[indices[c]] : lowest<T>();
+      }
+      if (window.kernel[2] > window.in[2]) {
+        max_pool_row(window, x, y, indices, depths, rows);
+        continue;
       }
       for (int64_t i = depths.first; i < depths.end; i += window.dilation[0]) {
         for (int64_t j = rows.first; j < rows.end; j += window.dilation[1]) {
@@ -187,7 +219,9 @@ struct Divisor {
     int64_t count = 1;
     for (int dim = 0; dim < 3; ++dim) {
       const int64_t first = index[dim] * window.stride[dim] - window.padding[dim];
-      count *= std::min(first + window.kernel[dim], window.in[dim] + window.padding[dim]) - first;
+      const int64_t extent =
+          std::min(first + window.kernel[dim], window.in[dim] + window.padding[dim]) - first;
+      if (__builtin_mul_overflow(count, extent, &count)) return std::numeric_limits<int64_t>::max();
     }
     return count;
   }
