@@ -23,14 +23,7 @@ Verdict XnnpackPlugin::check_payload(const etb_payload_check& check) const {
 }
 
 Status XnnpackPlugin::partition(const Graph& graph, const PartitionSink& sink) const {
-  const GraphFacts facts(graph);
-  for (uint32_t i = 0; i < graph.node_count(); ++i) {
-    const Node node = graph.node(i);
-    const uint32_t id = node.id();
-    const Claim claim = claim_one(graph, facts, node);
-    ETB_TRY(claim.is_claimed ? sink.claim({&id, 1}, claim) : sink.reject({&id, 1}, claim));
-  }
-  return {};
+  return claim_nodes(graph, sink);
 }
 
 Result<Artifact> XnnpackPlugin::compile(const Region& region) const { return compile_region(region); }

@@ -23,6 +23,16 @@ struct GraphFacts {
   explicit GraphFacts(const Graph& graph);
   std::vector<uint32_t> use_counts;  // by value: reads by nodes and the graph's outputs
   std::vector<uint32_t> producers;   // by value: position of the node, kXnnNoValue for an input
+  std::vector<uint32_t> readers;     // by value: position of one that reads it, kXnnNoValue when none does
+};
+
+// What an op does with tensors of int8: nothing; hands them on with the scale they have; computes with a scale of its own for the result.
+enum class QuantKind { kFloatOnly, kMoves, kComputes };
+
+struct QuantParams {
+  float scale = 1;
+  int32_t zero_point = 0;
+  bool operator==(const QuantParams&) const = default;
 };
 
 class Lowering {
@@ -83,6 +93,32 @@ class Lowering {
   uint32_t add_floats(std::vector<int64_t> sizes, std::vector<float> values, uint32_t like);
   etb_dtype dtype_of(uint32_t id) const;
 
+  // ---- Quantisation. A graph has it as pairs: quantize, then dequantize in front of an op on floats. When all that an op reads was
+  // dequantised and the one reader of its result quantises again, the op is lowered to XNNPACK's own on integers, and form() gives those.
+
+  bool is_quantised() const { return is_quantised_; }
+  QuantParams params_of(uint32_t id) const { return {draft_.value(id).scale, draft_.value(id).zero_point}; }
+  void set_params(uint32_t id, QuantParams params);
+  // The result's scale, for a value that lowering made by add_like.
+  void adopt_result_params(uint32_t id) {
+    if (is_quantised_) set_params(id, result_params_);
+  }
+  // The integers behind a float value, if there are any.
+  std::optional<Form> integers_of(uint32_t value);
+  // A filter made of `weight`; `channel_dim` is where its outputs lie.
+  [[nodiscard]] Result<uint32_t> add_filter(const ConstantPtr& filter, uint32_t weight, uint32_t channel_dim,
+                                            XnnDatatype datatype);
+  // A bias beside it, in steps of input times weight when the node works on integers.
+  [[nodiscard]] Result<uint32_t> add_bias(const ConstantPtr& bias, uint32_t input, uint32_t filter);
+  // The tensor behind values that stand for its quantisation at run time.
+  std::optional<uint32_t> dynamic_source(uint32_t value) const;
+  void define_dynamic(uint32_t value, uint32_t source) { dynamic_[value] = source; }
+  // A value quantised at run time, each row with a scale of its own. Made once.
+  uint32_t quantised_rows(uint32_t id);
+  bool is_claiming() const { return region_ == nullptr; }
+  // The node that reads a value, and the one that makes it; none for other positions.
+  std::optional<Node> reader(uint32_t value) const;
+
   // "dtype", "rank", "layout", "dynamic", "quant", "attribute", "constant"
   template <class... T>
   static tl::unexpected<Error> refuse(const char* reason, const T&... parts) {
@@ -105,6 +141,9 @@ class Lowering {
   ConstantPtr image_constant(uint32_t value) const;
   bool is_made_of_constants(uint32_t value) const;
   void fold(uint32_t value);
+  Result<Form> to_floats(uint32_t value);
+  bool choose_quantised(const Node& node);
+  std::optional<QuantParams> find_result_params(uint32_t value) const;
 
   const Graph& graph_;
   const GraphFacts& facts_;
@@ -112,6 +151,11 @@ class Lowering {
   const Node* node_ = nullptr;
   Draft draft_;
   std::map<uint32_t, Form> forms_;
+  std::map<uint32_t, Form> integers_;     // of float values
+  std::map<uint32_t, uint32_t> dynamic_;  // see define_dynamic
+  std::map<uint32_t, uint32_t> quantised_rows_;
+  bool is_quantised_ = false;  // of the node at hand
+  QuantParams result_params_;
   std::map<uint32_t, int64_t> id_use_counts_;  // of a draft's value, over all graph values that are it
 };
 
@@ -122,9 +166,10 @@ using LowerFunction = Status (*)(Lowering&);
 // NULL for an op that is not in the table.
 const OpRow* find_row(std::string_view op);
 LowerFunction find_lower(std::string_view op);
+QuantKind find_quant_kind(std::string_view op);
 
-// Whether the plugin takes a node, as a lowering of it alone says.
-Claim claim_one(const Graph& graph, const GraphFacts& facts, const Node& node);
+// Claims or rejects every node of a graph. Whether it takes one, a lowering of it alone says.
+[[nodiscard]] Status claim_nodes(const Graph& graph, const PartitionSink& sink);
 [[nodiscard]] Result<Artifact> compile_region(const Region& region);
 
 }  // namespace etb::xnnpack

@@ -96,7 +96,11 @@ Result<uint32_t> add_output(Lowering& l) {
   const uint32_t n = made.sizes[0], channels = made.sizes[1], length = made.sizes[2];
   const uint32_t dynamic = made.dynamic_dims;
   ETB_ASSIGN(const XnnDatatype datatype, datatype_of(static_cast<etb_dtype>(l.spec(l.result()).dtype)));
-  return l.draft().add_value(datatype, {{n, 1, length, channels}, (dynamic & 1) | (dynamic >> 2 & 1) << 2});
+  const uint32_t id =
+      l.draft().add_value(l.is_quantised() ? XnnDatatype::kQint8 : datatype,
+                          {{n, 1, length, channels}, (dynamic & 1) | (dynamic >> 2 & 1) << 2});
+  l.adopt_result_params(id);
+  return id;
 }
 
 Status define_output(Lowering& l, uint32_t id) {
@@ -123,15 +127,18 @@ Status lower_convolution(Lowering& l) {
   if (c.groups < 1 || filter.group_inputs * c.groups != l.sizes(input)[1] || filter.outputs % c.groups != 0)
     return Lowering::refuse("attribute", "groups: ", c.groups);
 
+  ETB_ASSIGN(const uint32_t in, channels_last(l, input));
+  // XNNPACK rounds weights to halfs by itself when it packs them.
+  ETB_ASSIGN(const uint32_t kernel,
+             l.add_filter(filter.constant, weight, filter.is_depthwise ? 3 : 0, XnnDatatype::kFloat32));
+  if (c.is_transposed && l.draft().value(kernel).quantisation == XnnQuantisation::kPerChannel)
+    return Lowering::refuse("quant", "a transposed convolution with a scale a channel");
   uint32_t bias = kXnnNoValue;
   if (l.has("bias")) {
     ETB_ASSIGN(const uint32_t found, l.value("bias"));
     ETB_ASSIGN(const ConstantPtr constant, l.constant(found, "bias"));
-    ETB_ASSIGN(const XnnDatatype datatype, datatype_of(constant->dtype));
-    bias = l.draft().add_constant(constant, datatype);
+    ETB_ASSIGN(bias, l.add_bias(converted(constant, ETB_DTYPE_FLOAT32), in, kernel));
   }
-  ETB_ASSIGN(const uint32_t in, channels_last(l, input));
-  const uint32_t kernel = l.draft().add_constant(filter.constant, l.draft().value(in).datatype);
   ETB_ASSIGN(const uint32_t out, add_output(l));
   XnnNode& node = l.draft().add_node(c.is_transposed       ? XnnOperator::kConvTranspose2d
                                      : filter.is_depthwise ? XnnOperator::kDepthwiseConv2d

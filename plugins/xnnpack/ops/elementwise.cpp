@@ -57,6 +57,8 @@ Result<Permutation> choose_order(Lowering& l, std::initializer_list<const Side*>
 // The draft's value of a side with dimensions in that order; lower ranks are broadcast, so ones go in front.
 Result<uint32_t> operand(Lowering& l, const Side& side, const Permutation& order, XnnDatatype datatype) {
   const etb_dtype dtype = datatype == XnnDatatype::kFloat16 ? ETB_DTYPE_FLOAT16 : ETB_DTYPE_FLOAT32;
+  if (datatype == XnnDatatype::kQint8 && !side.value)
+    return Lowering::refuse("quant", "a number beside int8");
   if (!side.value) {
     return l.draft().add_constant(make_floats({1}, {static_cast<float>(side.number)}, dtype), datatype);
   }
@@ -79,16 +81,28 @@ Result<uint32_t> operand(Lowering& l, const Side& side, const Permutation& order
     for (size_t i = 0; i < order.size(); ++i) steps[order[i]] = static_cast<uint32_t>(i);
     id = l.draft().add_transpose(id, steps);
   }
-  if (const ConstantPtr& constant = l.draft().constant(id); constant && constant->dtype != dtype)
+  if (const ConstantPtr constant = l.draft().constant(id);
+      constant && constant->dtype != dtype && datatype != XnnDatatype::kQint8)
     return l.draft().add_constant(converted(constant, dtype), datatype);
   if (l.draft().value(id).datatype != datatype)
     return Lowering::refuse("dtype", "operands of different types, expected equal ones");
   return id;
 }
 
+// XNNPACK's limits on the ratio of scales.
+Status check_scales(const Lowering& l, XnnOperator op, uint32_t a, uint32_t b, uint32_t out) {
+  if (!l.is_quantised()) return {};
+  const float left = l.params_of(a).scale, right = l.params_of(b).scale, made = l.params_of(out).scale;
+  const bool fits = op == XnnOperator::kMultiply
+                        ? left * right / made >= 0x1p-16f && left * right / made < 0x1p8f
+                        : std::min(left, right) / made >= 0x1p-10f && std::max(left, right) / made < 0x1p8f;
+  return fits ? Status{} : Status(Lowering::refuse("quant", "scales too far apart"));
+}
+
 Status binary_of(Lowering& l, XnnOperator op, const Side& left, const Side& right) {
   ETB_ASSIGN(const Permutation order, choose_order(l, {&left, &right}));
-  ETB_ASSIGN(const XnnDatatype datatype, datatype_of(static_cast<etb_dtype>(l.spec(l.result()).dtype)));
+  ETB_ASSIGN(XnnDatatype datatype, datatype_of(static_cast<etb_dtype>(l.spec(l.result()).dtype)));
+  if (l.is_quantised()) datatype = XnnDatatype::kQint8;
   ETB_ASSIGN(const uint32_t a, operand(l, left, order, datatype));
   ETB_ASSIGN(const uint32_t b, operand(l, right, order, datatype));
   if (l.draft().constant(a) && l.draft().constant(b))
@@ -100,6 +114,7 @@ Status binary_of(Lowering& l, XnnOperator op, const Side& left, const Side& righ
     return {};
   }
   ETB_ASSIGN(const uint32_t out, l.add_result(0, order));
+  ETB_TRY(check_scales(l, op, a, b, out));
   l.draft().add_node(op, {a, b}, {out});
   return {};
 }

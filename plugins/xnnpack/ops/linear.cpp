@@ -26,14 +26,13 @@ Result<Matrix> right_factor(Lowering& l, uint32_t value) {
 }
 
 // The bias as a constant of one element an output; kXnnNoValue when there is none.
-Result<uint32_t> bias_of(Lowering& l, const char* name, int64_t outputs) {
-  if (!l.has(name)) return kXnnNoValue;
+Result<uint32_t> bias_of(Lowering& l, const char* name, int64_t outputs, uint32_t input, uint32_t filter) {
+  if (name == nullptr || !l.has(name)) return kXnnNoValue;
   ETB_ASSIGN(const uint32_t value, l.value(name));
   ETB_ASSIGN(const ConstantPtr bias, l.constant(value, name));
   if (numel_of(bias->sizes) != outputs)
     return Lowering::refuse("attribute", name, ": expected one element an output");
-  ETB_ASSIGN(const XnnDatatype datatype, datatype_of(bias->dtype));
-  return l.draft().add_constant(bias->sizes.size() == 1 ? bias : reshaped(bias, {outputs}), datatype);
+  return l.add_bias(bias->sizes.size() == 1 ? bias : reshaped(bias, {outputs}), input, filter);
 }
 
 Status add_product(Lowering& l, uint32_t input, const Matrix& weight, uint32_t bias, uint32_t out) {
@@ -42,18 +41,45 @@ Status add_product(Lowering& l, uint32_t input, const Matrix& weight, uint32_t b
   return {};
 }
 
+// A layer whose input is quantised at run time, row by row: int8 products, float results.
+Status dynamic_product(Lowering& l, uint32_t source, uint32_t right, bool is_weight_transposed,
+                       const char* bias_name) {
+  Draft& draft = l.draft();
+  const auto weight = l.integers_of(right);
+  if (!weight || !draft.constant(weight->id)) return Lowering::refuse("quant", "weight: no int8 constant");
+  const bool lies_as_outputs = is_weight_transposed == is_identity(weight->perm);
+  const XnnValue from = draft.value(weight->id);
+  if (!lies_as_outputs || from.sizes.size() != 2 ||
+      (from.quantisation == XnnQuantisation::kPerChannel && from.channel_dim != 0))
+    return Lowering::refuse("quant", "weight, expected [outputs, inputs] with a scale an output");
+  if (from.quantisation == XnnQuantisation::kPerTensor && from.zero_point != 0)
+    return Lowering::refuse("quant", "weight with zero point ", from.zero_point, ", expected 0");
+  const uint32_t filter =
+      draft.add_constant(std::make_shared<Constant>(*draft.constant(weight->id)), XnnDatatype::kQcint8);
+  XnnValue& made = draft.value(filter);
+  made.quantisation = XnnQuantisation::kPerChannel;
+  made.scales = from.scales.empty() ? std::vector<float>(from.sizes[0], from.scale) : from.scales;
+  ETB_ASSIGN(const uint32_t floats, l.natural(source));
+  const uint32_t input = l.quantised_rows(floats);
+  ETB_ASSIGN(const uint32_t bias, bias_of(l, bias_name, from.sizes[0], input, filter));
+  ETB_ASSIGN(const uint32_t out, l.add_result());
+  draft.add_node(XnnOperator::kFullyConnected, {input, filter, bias}, {out});
+  return {};
+}
+
 // [..., K] times a matrix of two dimensions.
-Status product(Lowering& l, uint32_t left, Matrix weight, const char* bias_name) {
+Status product(Lowering& l, uint32_t left, Matrix weight, const char* bias_name, uint32_t right) {
   Draft& draft = l.draft();
   ETB_ASSIGN(uint32_t input, l.natural(left));
   const auto& weight_sizes = draft.value(weight.id).sizes;
   const uint32_t inner = weight_sizes[weight.is_transposed ? 1 : 0],
                  outputs = weight_sizes[weight.is_transposed ? 0 : 1];
   if (draft.constant(weight.id)) {
-    uint32_t bias = kXnnNoValue;
-    if (bias_name != nullptr) {
-      ETB_ASSIGN(bias, bias_of(l, bias_name, outputs));
+    if (l.is_quantised()) {
+      if (!weight.is_transposed) return Lowering::refuse("quant", "weight, expected [outputs, inputs]");
+      ETB_ASSIGN(weight.id, l.add_filter(draft.constant(weight.id), right, 0, XnnDatatype::kQint8));
     }
+    ETB_ASSIGN(const uint32_t bias, bias_of(l, bias_name, outputs, input, weight.id));
     const bool is_vector = l.rank(left) == 1;
     if (is_vector) {
       ETB_ASSIGN(input, draft.add_reshape(input, {{1, inner}, 0}));
@@ -79,7 +105,7 @@ Status product(Lowering& l, uint32_t left, Matrix weight, const char* bias_name)
   draft.add_node(XnnOperator::kBatchMatrixMultiply, {a, b}, {out}).flags =
       weight.is_transposed ? kFlagTransposeB : 0;
   if (bias_name != nullptr && l.has(bias_name)) {
-    ETB_ASSIGN(const uint32_t bias, bias_of(l, bias_name, outputs));
+    ETB_ASSIGN(const uint32_t bias, bias_of(l, bias_name, outputs, out, weight.id));
     out = add_binary(draft, XnnOperator::kAdd, out, bias, draft.extents(out));
   }
   ETB_ASSIGN(const uint32_t flat, draft.add_reshape(out, l.extents(l.result())));
@@ -93,16 +119,18 @@ Status lower_linear(Lowering& l) {
   ETB_ASSIGN(const uint32_t input, l.value("input"));
   ETB_ASSIGN(const uint32_t weight, l.value("weight"));
   if (l.rank(weight) != 2) return Lowering::refuse("rank", "weight of rank ", l.rank(weight), ", expected 2");
+  if (const auto source = l.dynamic_source(input)) return dynamic_product(l, *source, weight, true, "bias");
   ETB_ASSIGN(Matrix factor, right_factor(l, weight));
   factor.is_transposed = !factor.is_transposed;  // the weight is [outputs, inputs]
-  return product(l, input, factor, "bias");
+  return product(l, input, factor, "bias", weight);
 }
 
 Status lower_mm(Lowering& l) {
   ETB_ASSIGN(const uint32_t left, l.value("self"));
   ETB_ASSIGN(const uint32_t right, l.value("mat2"));
+  if (const auto source = l.dynamic_source(left)) return dynamic_product(l, *source, right, false, nullptr);
   ETB_ASSIGN(const Matrix factor, right_factor(l, right));
-  return product(l, left, factor, nullptr);
+  return product(l, left, factor, nullptr, right);
 }
 
 Status lower_addmm(Lowering& l) {
@@ -111,8 +139,9 @@ Status lower_addmm(Lowering& l) {
   if (beta != 1 || alpha != 1) return Lowering::refuse("attribute", "beta and alpha, expected 1");
   ETB_ASSIGN(const uint32_t left, l.value("mat1"));
   ETB_ASSIGN(const uint32_t right, l.value("mat2"));
+  if (const auto source = l.dynamic_source(left)) return dynamic_product(l, *source, right, false, "self");
   ETB_ASSIGN(const Matrix factor, right_factor(l, right));
-  return product(l, left, factor, "self");
+  return product(l, left, factor, "self", right);
 }
 
 Status lower_bmm(Lowering& l) {
@@ -178,6 +207,7 @@ Status lower_attention(Lowering& l) {
   if (dropout != 0) return Lowering::refuse("attribute", "dropout_p: ", dropout, ", expected 0");
   const std::vector<int64_t> sizes = l.sizes(query), key_sizes = l.sizes(key);
   const size_t rank = sizes.size();
+  if (rank < 3) return Lowering::refuse("rank", "query of rank ", rank, ", expected 3 or more");
   if (key_sizes.size() != rank || l.rank(value) != rank) return Lowering::refuse("rank", "ranks that differ");
   for (size_t d = 0; d + 2 < rank; ++d) {
     if (key_sizes[d] != sizes[d] || l.sizes(value)[d] != sizes[d])

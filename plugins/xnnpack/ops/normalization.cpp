@@ -8,7 +8,7 @@ uint32_t add_mean(Draft& draft, uint32_t input) {
   extents.sizes[1] = extents.sizes[2] = 1;
   extents.dynamic_dims &= ~6u;
   const uint32_t out = draft.add_like(input, std::move(extents));
-  draft.add_node(XnnOperator::kGlobalAveragePooling2d, {input}, {out});
+  draft.add_node(XnnOperator::kGlobalAveragePooling2d, {input}, {out}).flags = kFlagKeepDims;
   return out;
 }
 

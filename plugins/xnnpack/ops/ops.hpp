@@ -5,11 +5,13 @@
 
 namespace etb::xnnpack {
 
-#define ETB_XNN_OP(op, lower, dtypes, min_rank, max_rank, constraint) Status lower(Lowering& l);
+#define ETB_XNN_OP(op, lower, quantised, dtypes, min_rank, max_rank, constraint) Status lower(Lowering& l);
 #include "plugins/xnnpack/ops/ops.def"
 #undef ETB_XNN_OP
 
 // What several families need.
+
+inline constexpr uint32_t kFlagKeepDims = 0x40;  // reduced dimensions stay as 1
 
 // `value` with an element-wise binary operator and a constant, dimensions as they lie.
 uint32_t add_binary(Draft& draft, XnnOperator op, uint32_t left, uint32_t right, Draft::Extents extents);

@@ -42,7 +42,11 @@ Status add_pool(Lowering& l, XnnOperator op, uint32_t in, const Pool& pool) {
   const auto u32 = [](int64_t number) { return static_cast<uint32_t>(number); };
   if (pool.kernel[0] == 1 && pool.kernel[1] == 1)  // XNNPACK refuses it
     return Lowering::refuse("attribute", "kernel_size: 1, expected more");
-  format::XnnWindow& w = l.draft().add_node(op, {in}, {out}).window;
+  if (op == XnnOperator::kAveragePooling2d && l.is_quantised())
+    return Lowering::refuse("quant", "means of int8 windows");
+  XnnNode& node = l.draft().add_node(op, {in}, {out});
+  node.flags = kFlagKeepDims;
+  format::XnnWindow& w = node.window;
   w.padding_top = u32(pool.padding[0]);
   w.padding_left = u32(pool.padding[1]);
   w.padding_bottom = u32(pool.padding[0] + pool.extra[0]);
@@ -98,7 +102,9 @@ Status lower_adaptive_avg_pool2d(Lowering& l) {
   const std::vector<int64_t> in = l.sizes(self), out = l.sizes(l.result());
   ETB_ASSIGN(const uint32_t id, l.arranged(self, kChannelsLast));
   if (out[2] == 1 && out[3] == 1) {
-    l.define(l.result(), {add_mean(l.draft(), id), kChannelsLast});
+    const uint32_t mean = add_mean(l.draft(), id);
+    l.adopt_result_params(mean);
+    l.define(l.result(), {mean, kChannelsLast});
     return {};
   }
   if (in[2] % out[2] != 0 || in[3] % out[3] != 0)
@@ -165,7 +171,9 @@ Result<Form> mean_of(Lowering& l, uint32_t self, const std::vector<uint32_t>& di
   if (!fits) {
     ETB_ASSIGN(id, draft.add_reshape(id, std::move(flat)));
   }
-  ETB_ASSIGN(id, draft.add_reshape(add_mean(draft, id), std::move(kept)));
+  id = add_mean(draft, id);
+  l.adopt_result_params(id);
+  ETB_ASSIGN(id, draft.add_reshape(id, std::move(kept)));
   return Form{id, in.perm};
 }
 

@@ -18,12 +18,23 @@ const std::map<std::string_view, size_t>& positions() {
 }
 
 constexpr LowerFunction kLower[] = {
-#define ETB_XNN_OP(op, lower, dtypes, min_rank, max_rank, constraint) lower,
+#define ETB_XNN_OP(op, lower, quantised, dtypes, min_rank, max_rank, constraint) lower,
+#include "plugins/xnnpack/ops/ops.def"
+#undef ETB_XNN_OP
+};
+
+constexpr QuantKind kQuantKinds[] = {
+#define ETB_XNN_OP(op, lower, quantised, dtypes, min_rank, max_rank, constraint) QuantKind::quantised,
 #include "plugins/xnnpack/ops/ops.def"
 #undef ETB_XNN_OP
 };
 
 }  // namespace
+
+QuantKind find_quant_kind(std::string_view op) {
+  const auto found = positions().find(op);
+  return found == positions().end() ? QuantKind::kFloatOnly : kQuantKinds[found->second];
+}
 
 const OpRow* find_row(std::string_view op) {
   const auto found = positions().find(op);
