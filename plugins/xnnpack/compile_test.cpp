@@ -535,6 +535,58 @@ TEST_F(XnnpackCompile, ChannelsLastTensorsCrossTheBorderAsTheyLie) {
   expect_near(found, expected);
 }
 
+// A model of int8: quantize, dequantize, linear, relu, quantize, dequantize.
+TEST_F(XnnpackCompile, QuantisedLayersComputeOnIntegers) {
+  Model model;
+  Builder& builder = model.builder();
+  const uint32_t x = model.input({3, 8});
+  const std::vector<float> bias = random(4);
+  const uint32_t b = model.constant({4}, bias);
+  std::vector<uint8_t> weights(32);
+  for (uint8_t& weight : weights) weight = static_cast<uint8_t>(generator_());
+  const uint32_t weight_spec = builder.add_spec({ETB_DTYPE_INT8, {4, 8}});
+  const uint32_t weight_constant = builder.add_constant({.key = "w", .spec = weight_spec, .data = weights});
+  const uint32_t w = builder.graph(0).add_input({.kind = ETB_GRAPH_INPUT_PARAMETER,
+                                                 .value = graph::tensor("w", weight_spec),
+                                                 .target = "w",
+                                                 .constant = weight_constant});
+  const auto convert = [&](const char* op, uint32_t from, double scale, int64_t zero_point, uint32_t spec) {
+    return builder.graph(0).add_node(
+        {.op = "quantized_decomposed." + std::string(op) + "_per_tensor.default",
+         .args = {arg(from, "input"), graph::float_arg(scale, "scale"),
+                  graph::int_arg(zero_point, "zero_point"), graph::int_arg(-128, "quant_min"),
+                  graph::int_arg(127, "quant_max"),
+                  graph::code_arg(ETB_GRAPH_ARGUMENT_DTYPE, ETB_DTYPE_INT8, "dtype")},
+         .outputs = {graph::tensor(op + std::to_string(from), spec)}});
+  };
+  const uint32_t int_in = builder.add_spec({ETB_DTYPE_INT8, {3, 8}}),
+                 int_out = builder.add_spec({ETB_DTYPE_INT8, {3, 4}});
+  const uint32_t dw = convert("dequantize", w, 0.01, 0, model.spec({4, 8}));
+  const uint32_t dx =
+      convert("dequantize", convert("quantize", x, 1.0 / 128, 0, int_in), 1.0 / 128, 0, model.spec({3, 8}));
+  const uint32_t y =
+      model.node("aten.linear.default", {arg(dx, "input"), arg(dw, "weight"), arg(b, "bias")}, {3, 4});
+  const uint32_t z = model.node("aten.relu.default", {arg(y, "self")}, {3, 4});
+  model.output(
+      convert("dequantize", convert("quantize", z, 0.05, -128, int_out), 0.05, -128, model.spec({3, 4})));
+  EXPECT_THAT(operators(model),
+              ElementsAre(XnnOperator::kConvert, XnnOperator::kFullyConnected, XnnOperator::kConvert));
+
+  Tensor input = random_tensor({3, 8}), expected{{3, 4}, std::vector<float>(12)};
+  for (size_t i = 0; i < 3; ++i)
+    for (size_t o = 0; o < 4; ++o) {
+      double sum = bias[o];
+      for (size_t k = 0; k < 8; ++k) {
+        const double rounded = std::nearbyint(double{input.data[i * 8 + k]} * 128);
+        sum += std::min(rounded, 127.0) / 128 * static_cast<int8_t>(weights[o * 8 + k]) * 0.01;
+      }
+      expected.data[i * 4 + o] = static_cast<float>(std::max(0.0, sum));
+    }
+  Tensor found = expected;
+  run(model, {input}, found);
+  expect_near(found, expected, 0.05f);  // one step
+}
+
 TEST_F(XnnpackCompile, EveryRefusalHasItsReason) {
   Model model;
   const uint32_t x = model.input({4, 6}), mask = model.input({4, 6});
