@@ -22,7 +22,7 @@ struct Row {
 };
 
 constexpr Row kRows[] = {
-    {"unknown_node", "claims node 1005, the graph has nodes 0 to "},
+    {"unknown_node", ", the graph has nodes 0 to "},
     {"overlap", "claims node 0, which it claims already"},
     {"unanswered", "neither claims nor rejects node "},
     {"no_reason", "without a reason"},
