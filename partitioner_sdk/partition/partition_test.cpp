@@ -302,6 +302,28 @@ TEST(Partition, EqualInputsGiveEqualAnswers) {
   EXPECT_EQ(texts[0], texts[1]);
 }
 
+// Every second node foreign, each tied to the start and to the second before: as many regions as there can be. Nothing here may be
+// quadratic in nodes or regions, or the test does not end in its time.
+TEST(Partition, AHundredThousandNodes) {
+  constexpr int kCount = 100000;
+  std::string text = "module \"forward\"\ngraph @forward(\n  %x: float32[2] = user) {\n";
+  text += "  %v0: float32[2] = aten.add.Tensor(%x, %x)\n  %v1: float32[2] = aten.mul.Tensor(%v0, %x)\n";
+  for (int i = 2; i < kCount; ++i)
+    text += "  %v" + std::to_string(i) + ": float32[2] = " + (i % 2 == 0 ? kAdd : kMul) + "(%v" +
+            std::to_string(i - 1) + ", %v" + std::to_string(i - 2) + ")\n";
+  text += "  return %v" + std::to_string(kCount - 1) + "\n}\n";
+  for (const uint32_t flags : {0u, ETB_CLAIM_OWN_REGION}) {
+    World world;
+    world.method(text).plugin("npu", {kAdd}, flags);
+    world.run();
+    EXPECT_EQ(world.done.regions.size(), static_cast<size_t>(kCount / 2));
+    const Report report = make_report(world.modules, world.done, world.keys);
+    EXPECT_EQ(report.delegated_count, static_cast<uint64_t>(kCount / 2));
+    EXPECT_GT(to_html(report).size(), 1000u);
+    EXPECT_TRUE(lower(world.modules, world.done));
+  }
+}
+
 // ---- Reports
 
 TEST(Report, TextHasTheSummaryTheTableAndTheReasons) {

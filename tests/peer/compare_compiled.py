@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """Compiles archives with etbackend and runs the programs here and on the official runtime.
 
-usage: compare_compiled.py ETBACKEND ARCHIVE_DIR [NAME ...]
+usage: compare_compiled.py ETBACKEND ARCHIVE_DIR [--backend=PLUGIN] [NAME ...]
 
 Every NAME.pt2 in ARCHIVE_DIR with NAME.in.I.npy and NAME.out.I.npy (make_archives.py writes them) is compiled; both runtimes
-must give PyTorch's results. Needs numpy, torch and executorch. Exits with 1 when something differs.
+must give PyTorch's results. With --backend the program is compiled for a plugin that the official runtime knows, too. Needs numpy, torch and executorch. Exits with 1 when something differs.
 """
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -21,6 +22,7 @@ except ImportError:
     Runtime = None
 
 TOLERANCE = 1e-5
+delegated = []  # name and number of calls of plugins
 
 
 def load_arrays(folder, name, kind):
@@ -60,11 +62,14 @@ def difference(got, wanted):
     return None
 
 
-def check(etbackend, folder, name, temporary):
+def check(etbackend, folder, name, temporary, more):
     program = temporary / f"{name}.pte"
-    compiled = subprocess.run([etbackend, "compile", str(folder / f"{name}.pt2"), "-o", str(program)], capture_output=True, text=True)
+    compiled = subprocess.run([etbackend, "compile", str(folder / f"{name}.pt2"), "-o", str(program)] + more, capture_output=True, text=True)
     if compiled.returncode != 0:
         return [f"compile: {compiled.stderr.strip()}"]
+    if more:
+        calls = re.search(r"instructions, (\d+) of them calls of plugins", compiled.stdout)
+        delegated.append((name, int(calls.group(1)) if calls else 0))
     inputs, wanted = load_arrays(folder, name, "in"), load_arrays(folder, name, "out")
     faults = []
     out = temporary / name
@@ -83,14 +88,17 @@ def check(etbackend, folder, name, temporary):
 
 def main():
     etbackend, folder = sys.argv[1], pathlib.Path(sys.argv[2])
-    names = sys.argv[3:] or sorted(p.stem for p in folder.glob("*.pt2") if (folder / f"{p.stem}.out.0.npy").exists())
+    more = [argument for option in sys.argv[3:] if option.startswith("--backend=") for argument in ("-b", option.split("=", 1)[1])]
+    names = [name for name in sys.argv[3:] if not name.startswith("--")] or sorted(p.stem for p in folder.glob("*.pt2") if (folder / f"{p.stem}.out.0.npy").exists())
     failed = 0
     with tempfile.TemporaryDirectory() as temporary:
         for name in names:
-            faults = check(etbackend, folder, name, pathlib.Path(temporary))
+            faults = check(etbackend, folder, name, pathlib.Path(temporary), more)
             failed += bool(faults)
             print(f"{name}: {'; '.join(faults) or 'equal'}")
     print(f"{len(names) - failed} of {len(names)} equal to PyTorch here{' and on the official runtime' if Runtime else ''}")
+    if delegated:
+        print(f"{sum(count > 0 for _, count in delegated)} of {len(delegated)} call a plugin, {sum(count for _, count in delegated)} calls in all")
     return 1 if failed else 0
 
 
