@@ -30,12 +30,30 @@ Dims plain_order(size_t rank) {
   return order;
 }
 
+// Values that something needs which does not take any order: a copy into another order does, and a plugin was shown the order.
+std::vector<bool> find_order_bound(const ir::Module& module, const ir::Graph& graph) {
+  std::vector<bool> is_bound(graph.values.size(), false);
+  for (const ir::Node& node : graph.nodes) {
+    const std::string& name = module.op(node).name;
+    if (name == "higher_order.executorch_call_delegate.default" || name.rfind("dim_order_ops.", 0) == 0)
+      continue;
+    for (const Argument& argument : node.args)
+      ir::for_each_value(argument, [&](ValueId id) { is_bound[id] = true; });
+  }
+  for (const ir::Output& output : graph.outputs)
+    ir::for_each_value(output.value, [&](ValueId id) { is_bound[id] = true; });
+  return is_bound;
+}
+
 // Copies the caller's tensors of another order; other inputs of the graph only change their strides.
 bool convert_inputs(Builder& b, bool is_method) {
   bool is_changed = false;
+  const std::vector<bool> is_bound = find_order_bound(b.module(), b.graph());
   for (const ir::Input& input : b.graph().inputs) {
     ir::Value& value = b.graph().values[input.value];
     if (value.kind != ir::ValueKind::kTensor || ir::is_contiguous(b.symbols(), value.spec)) continue;
+    const bool is_own_order = is_method && input.kind == ir::InputKind::kUser && !is_bound[input.value];
+    if (is_own_order) continue;
     is_changed = true;
     if (!is_method || input.kind != ir::InputKind::kUser) {
       value.spec.strides = ir::contiguous_strides(b.symbols(), value.spec.sizes);

@@ -1,0 +1,35 @@
+#include "api/format/digest.hpp"
+
+#include <gtest/gtest.h>
+#include <sodium/crypto_hash_sha256.h>
+
+#include <random>
+#include <vector>
+
+namespace etb::format {
+namespace {
+
+// FIPS 180-4, the example of one block.
+TEST(Digest, OfAbc) {
+  const uint8_t abc[] = {'a', 'b', 'c'};
+  const Sha256 wanted = {0xba, 0x78, 0x16, 0xbf, 0x8f, 0x01, 0xcf, 0xea, 0x41, 0x41, 0x40,
+                         0xde, 0x5d, 0xae, 0x22, 0x23, 0xb0, 0x03, 0x61, 0xa3, 0x96, 0x17,
+                         0x7a, 0x9c, 0xb4, 0x10, 0xff, 0x61, 0xf2, 0x00, 0x15, 0xad};
+  EXPECT_EQ(sha256(abc), wanted);
+}
+
+// Every length around the ends of blocks, whichever code this processor runs.
+TEST(Digest, IsThatOfLibsodium) {
+  constexpr uint32_t kSeed = 5;
+  std::mt19937 random(kSeed);
+  std::vector<uint8_t> bytes(300);
+  for (uint8_t& byte : bytes) byte = static_cast<uint8_t>(random());
+  for (size_t nbytes = 0; nbytes <= bytes.size(); ++nbytes) {
+    Sha256 wanted;
+    crypto_hash_sha256(wanted.data(), bytes.data(), nbytes);
+    EXPECT_EQ(sha256({bytes.data(), nbytes}), wanted) << nbytes << " bytes, seed " << kSeed;
+  }
+}
+
+}  // namespace
+}  // namespace etb::format

@@ -1,0 +1,163 @@
+#include "tools/compile/delegation.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <fstream>
+
+#include "host/registry/fault.hpp"
+#include "partitioner_sdk/partition/report.hpp"
+#include "partitioner_sdk/passes/row_major.hpp"
+
+namespace etb::tools {
+
+namespace {
+
+void add_filter_options(CLI::App& command, partition::PartitionOptions& options) {
+  partition::Filters& filters = options.filters;
+  const auto add_patterns = [&](const char* name, std::vector<std::string>& list, const char* text) {
+    command.add_option(name, list, text)->type_name("PATTERN")->allow_extra_args(false);
+  };
+  add_patterns("--only-op", filters.only_ops,
+               "Plugins may take only ops like this: aten.add*; may be repeated");
+  add_patterns("--skip-op", filters.skip_ops, "Plugins may not take ops like this");
+  add_patterns("--only-module", filters.only_modules,
+               "Plugins may take only what comes from this module or one inside: layers.1; may be repeated");
+  add_patterns("--skip-module", filters.skip_modules, "Plugins may not take what comes from this module");
+  add_patterns("--only-node", filters.only_nodes,
+               "Plugins may take only nodes with this name in --dump-after; may be repeated");
+  add_patterns("--skip-node", filters.skip_nodes, "Plugins may not take nodes with this name");
+  command
+      .add_option("--min-region", options.min_region_nodes,
+                  "Regions of fewer nodes stay with the portable kernels")
+      ->type_name("NODES");
+}
+
+void add_plugin_options(CLI::App& command, BackendRequest& request) {
+  command.add_flag(
+      "--isolate", request.isolate,
+      "Plugins partition and compile in a child process: one that crashes or hangs is named and left out");
+  command
+      .add_option_function<uint64_t>(
+          "--plugin-timeout-ms",
+          [&request](const uint64_t& ms) { request.deadline = std::chrono::milliseconds(ms); },
+          "How long one call of an isolated plugin may take; 600000 by default")
+      ->type_name("MS");
+  command
+      .add_option_function<std::vector<std::string>>(
+          "--compile-spec",
+          [&request](const std::vector<std::string>& texts) {
+            for (const std::string& text : texts) {
+              const size_t equals = text.find('=');
+              if (equals == 0 || equals == std::string::npos)
+                throw CLI::ValidationError("--compile-spec", "'" + text + "', expected KEY=VALUE");
+              request.specs.emplace_back(text.substr(0, equals), text.substr(equals + 1));
+            }
+          },
+          "Passed to the plugins as it is; may be repeated")
+      ->type_name("KEY=VALUE")
+      ->allow_extra_args(false);
+}
+
+Status write_text(const std::string& path, const std::string& text) {
+  std::ofstream file(path, std::ios::binary | std::ios::trunc);
+  file << text;
+  file.close();
+  if (!file) return make_error(Code::ACCESS_FAILED, "cannot write '" + path + "'");
+  return {};
+}
+
+// Reasons are a plugin's own words: nothing in them reaches the terminal as a command.
+void print_lines(const std::string& text, std::ostream& out) {
+  for (size_t begin = 0; begin < text.size();) {
+    const size_t end = std::min(text.find('\n', begin), text.size());
+    out << host::made_printable(std::string_view(text).substr(begin, end - begin)) << '\n';
+    begin = end + 1;
+  }
+}
+
+bool has_op_of(const ir::Module& module, const Delegation::PreservedOps& names) {
+  return std::any_of(module.graphs.begin(), module.graphs.end(), [&](const ir::Graph& graph) {
+    return std::any_of(graph.nodes.begin(), graph.nodes.end(),
+                       [&](const ir::Node& node) { return names.count(module.op(node).name) != 0; });
+  });
+}
+
+}  // namespace
+
+void add_delegation_options(CLI::App& command, DelegationOptions& options) {
+  command
+      .add_option("-b,--backend", options.backends.names,
+                  "Plugin to compile for, by name; may be repeated, each takes what those before left")
+      ->allow_extra_args(false);
+  add_filter_options(command, options.partition);
+  add_plugin_options(command, options.backends);
+  command.add_flag("--report", options.prints_report, "Print what went where, and why the rest did not");
+  command.add_option("--report-json", options.report_json, "Write the report as JSON")->type_name("FILE");
+  command
+      .add_option("--report-html", options.report_html, "Write the report as one page with the graph drawn")
+      ->type_name("FILE");
+}
+
+Result<Delegation> Delegation::open(host::Registry& registry, const DelegationOptions& options) {
+  Delegation out(options);
+  ETB_ASSIGN(out.backends_, open_backends(registry, options.backends));
+  auto& compilers = out.backends_.compilers;
+  for (auto compiler = compilers.begin(); compiler != compilers.end();) {
+    const auto ops = (*compiler)->preserved_ops();
+    if (ops) {
+      out.preserved_ops_.insert(ops->begin(), ops->end());
+      ++compiler;
+    } else {
+      out.faults_.push_back({(*compiler)->name(), ops.error().message});
+      compiler = compilers.erase(compiler);
+    }
+  }
+  return out;
+}
+
+Status Delegation::write_reports(std::span<const ir::Module> modules, std::ostream& out) const {
+  const bool has_files = !options_->report_json.empty() || !options_->report_html.empty();
+  if (!options_->prints_report && !has_files) return {};
+  const partition::Report report = partition::make_report(modules, partition_, keys_);
+  if (options_->prints_report) print_lines(partition::to_text(report), out);
+  if (!options_->report_json.empty()) ETB_TRY(write_text(options_->report_json, partition::to_json(report)));
+  if (!options_->report_html.empty()) ETB_TRY(write_text(options_->report_html, partition::to_html(report)));
+  return {};
+}
+
+Status Delegation::run(std::span<ir::Module> modules, const passes::PipelineOptions& pipeline,
+                       std::ostream& out) {
+  if (options_->backends.names.empty()) return {};
+  // Plugins are shown dense row-major tensors; the caller's own order ends at a copy, which a plugin may take too.
+  for (ir::Module& module : modules) ETB_TRY(passes::make_row_major(module));
+  ETB_ASSIGN(partition_, partition::partition(modules, backends_.compilers, options_->partition, keys_));
+  partition_.faults.insert(partition_.faults.begin(), faults_.begin(), faults_.end());
+  ETB_TRY(write_reports(modules, out));
+  ETB_TRY(partition::lower(modules, partition_));
+  for (ir::Module& module : modules)
+    if (has_op_of(module, preserved_ops_)) ETB_TRY(passes::to_edge(module, pipeline));
+  return {};
+}
+
+DelegateData Delegation::data() const {
+  DelegateData out;
+  for (const partition::Region& region : partition_.regions)
+    out.delegates.push_back(
+        {partition_.backend_ids[region.compiler], region.artifact.payload, region.artifact.specs});
+  for (const partition::NamedBlob& blob : partition_.blobs) {
+    const bool is_constant = !blob.constant_key.empty();
+    out.named_data.push_back(
+        {blob.key, is_constant ? keys_.find(blob.constant_key)->bytes : blob.bytes, blob.alignment});
+  }
+  return out;
+}
+
+ExitCode Delegation::finish(std::ostream& err) const {
+  for (const partition::PluginFault& fault : partition_.faults)
+    err << fmt::format("etbackend compile: plugin '{}' takes no part: {}\n",
+                       host::made_printable(fault.plugin), host::made_printable(fault.text));
+  return partition_.faults.empty() ? ExitCode::OK : ExitCode::NEGATIVE;
+}
+
+}  // namespace etb::tools
