@@ -121,7 +121,7 @@ def main():
     parser.add_argument("--model-pairs", type=int, default=3, help="pairs of what runs for seconds")
     parser.add_argument("--loads", type=int, default=50)
     parser.add_argument("--seconds", type=float, default=0.2)
-    parser.add_argument("--plugins")
+    parser.add_argument("--plugins", type=lambda text: str(Path(text).resolve()), help="folder of plugins")
     parser.add_argument("--models", action="store_true")
     parser.add_argument("--json")
     parser.add_argument("programs", nargs="*")
