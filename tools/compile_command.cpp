@@ -9,10 +9,12 @@
 
 #include "host/kernels/portable.hpp"
 #include "partitioner_sdk/emit/emit.hpp"
+#include "partitioner_sdk/emit/etrecord.hpp"
 #include "partitioner_sdk/import/import.hpp"
 #include "partitioner_sdk/ir/text.hpp"
 #include "partitioner_sdk/passes/pipeline.hpp"
 #include "tools/command.hpp"
+#include "tools/compile/constant_methods.hpp"
 #include "tools/compile/delegation.hpp"
 #include "tools/evaluate_constants.hpp"
 #include "tools/plugin_registry.hpp"
@@ -26,6 +28,9 @@ struct Options {
   std::vector<std::string> methods;  // NAME=FILE.pt2
   std::string model;
   std::string output;
+  std::string record;                  // .etrecord
+  std::string external_data;           // .ptd
+  std::vector<std::string> constants;  // NAME=VALUE
   std::vector<std::string> dump_after;
   DelegationOptions delegation;
   bool ignores_missing_kernels = false;
@@ -80,7 +85,7 @@ passes::PipelineOptions pipeline_options(const Options& options, std::ostream& o
 // To what plugins are shown. `preserved`: ops that they want whole.
 Result<ir::Module> compile_method(const Options& options, const std::string& name, const std::string& path,
                                   const std::set<std::string, std::less<>>& preserved, std::ostream& out,
-                                  Stopwatch& watch) {
+                                  Stopwatch& watch, emit::RecordedMethod& record) {
   ETB_ASSIGN(ir::Module module, pt2::import_archive(path, {options.model}));
   module.name = name;
   watch.lap("import");
@@ -94,12 +99,20 @@ Result<ir::Module> compile_method(const Options& options, const std::string& nam
   // Plugins see quantised weights as they are, not folded into floats.
   if (!has_plugins) pipeline.evaluate = evaluate_constants;
   ETB_TRY(passes::to_edge(module, pipeline));
+  if (!options.record.empty()) record = {name, emit::edge_program_json(module), {}};
   ETB_TRY(passes::simplify(module, pipeline));
   return module;
 }
 
-Status write_program(const Options& options, std::span<ir::Module> modules, const DelegateData& delegates,
-                     const std::string& output, std::ostream& out, Stopwatch& watch) {
+// Everything that goes into the files.
+struct Parts {
+  std::vector<ir::Module> modules;
+  std::vector<emit::RecordedMethod> records;  // where a record is asked for
+  DelegateData delegates;
+};
+
+Status write_program(const Options& options, Parts& parts, const std::string& output, std::ostream& out,
+                     Stopwatch& watch) {
   host::KernelRegistry kernels;
   if (host::add_portable_kernels(kernels) != ETB_OK)
     return make_error(Code::INTERNAL, "portable kernels clash");
@@ -109,11 +122,19 @@ Status write_program(const Options& options, std::span<ir::Module> modules, cons
       return kernels.has_op(name, overload);
     };
   }
-  emit_options.delegates = delegates.delegates;
-  emit_options.named_data = delegates.named_data;
-  ETB_ASSIGN(const emit::Program program, emit::emit(modules, emit_options));
+  emit_options.delegates = parts.delegates.delegates;
+  emit_options.named_data = parts.delegates.named_data;
+  ETB_ASSIGN(emit_options.constant_methods, parse_constant_methods(options.constants));
+  emit_options.has_external_data = !options.external_data.empty();
+  ETB_ASSIGN(const emit::Program program, emit::emit(parts.modules, emit_options));
   watch.lap("emit");
+  if (emit_options.has_external_data) ETB_TRY(emit::write_external_file(program, options.external_data));
   ETB_TRY(emit::write_file(program, output));
+  if (!options.record.empty()) {
+    for (size_t i = 0; i < parts.records.size(); ++i)
+      parts.records[i].debug_handles = program.methods[i].debug_handles;
+    ETB_TRY(emit::write_etrecord(parts.records, options.record));
+  }
   watch.lap("write");
   for (const emit::MethodReport& method : program.methods) {
     out << fmt::format(
@@ -122,6 +143,10 @@ Status write_program(const Options& options, std::span<ir::Module> modules, cons
         method.arena_lower_bound_nbytes);
   }
   out << fmt::format("wrote {} ({} bytes)\n", output, std::filesystem::file_size(output));
+  if (emit_options.has_external_data) {
+    out << fmt::format("wrote {} ({} bytes)\n", options.external_data,
+                       std::filesystem::file_size(options.external_data));
+  }
   return {};
 }
 
@@ -131,21 +156,22 @@ Result<ExitCode> run(const Options& options, Session& session) {
   host::Registry registry(registry_options(session));
   ETB_ASSIGN(Delegation delegation, Delegation::open(registry, options.delegation));
   watch.lap("plugins");
-  std::vector<ir::Module> modules;
+  Parts parts;
   for (const auto& [name, path] : methods) {
-    ETB_ASSIGN(ir::Module module,
-               compile_method(options, name, path, delegation.preserved_ops(), session.out, watch));
-    modules.push_back(std::move(module));
+    ETB_ASSIGN(ir::Module module, compile_method(options, name, path, delegation.preserved_ops(), session.out,
+                                                 watch, parts.records.emplace_back()));
+    parts.modules.push_back(std::move(module));
   }
   passes::PipelineOptions pipeline = pipeline_options(options, session.out, watch);
-  ETB_TRY(delegation.run(modules, pipeline, session.out));
+  ETB_TRY(delegation.run(parts.modules, pipeline, session.out));
   watch.lap("lower");
   pipeline.evaluate = evaluate_constants;
-  for (ir::Module& module : modules) ETB_TRY(passes::to_portable(module, pipeline));
+  for (ir::Module& module : parts.modules) ETB_TRY(passes::to_portable(module, pipeline));
   const std::string output = options.output.empty()
                                  ? std::filesystem::path(methods[0].second).replace_extension(".pte").string()
                                  : options.output;
-  ETB_TRY(write_program(options, modules, delegation.data(), output, session.out, watch));
+  parts.delegates = delegation.data();
+  ETB_TRY(write_program(options, parts, output, session.out, watch));
   if (options.times) watch.print(session.out);
   return delegation.finish(session.err);
 }
@@ -160,6 +186,12 @@ void register_compile(CLI::App& app, Session& session) {
                       "Archive that torch.export.save wrote; becomes method 'forward'");
   command->add_option("-o,--output", options->output, "Program to write; by default MODEL with .pte");
   command->add_option("--method", options->methods, "NAME=FILE.pt2: one method of several; may be repeated");
+  command->add_option("--constant", options->constants,
+                      "NAME=VALUE: a method that only gives a number, text or [list]; may be repeated");
+  command->add_option("--external-data", options->external_data,
+                      "Data file (.ptd) for the weights, which the program then finds by name");
+  command->add_option("--etrecord", options->record,
+                      "Record (.etrecord) that joins profiles with the graph and its Python source");
   command->add_option("--model", options->model, "Which model of an archive that holds several");
   command->add_option("--dump-after", options->dump_after,
                       "Print the graph after a pass: import, functionalize, decompose, ..., or all");

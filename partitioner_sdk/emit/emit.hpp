@@ -14,6 +14,7 @@ struct MethodReport {
   uint64_t arena_lower_bound_nbytes = 0;  // what the best plan could have
   size_t instruction_count = 0;
   std::vector<MethodEmitter::DelegateCall> delegate_calls;
+  std::vector<uint32_t> debug_handles;  // by instruction; 0 for what comes from no node
 };
 
 // Views of constants, payloads and named data: write it while they live.
@@ -21,6 +22,15 @@ struct Program {
   format::ProgramParts parts;
   std::vector<std::vector<format::SegmentPiece>> segments;
   std::vector<MethodReport> methods;
+  // What lies outside, when asked for.
+  format::DataParts external;
+  std::vector<format::SegmentPiece> external_segments;
+};
+
+// A method that takes nothing and gives numbers that are known now, such as get_vocab_size.
+struct ConstantMethod {
+  std::string name;
+  std::vector<format::ValueSpec> values;  // int64, double, bool or text
 };
 
 // Bytes that delegates find by key.
@@ -34,6 +44,8 @@ struct EmitOptions {
   HasKernel has_kernel;  // empty: any kernel will be there
   std::span<const Delegate> delegates = {};
   std::span<const NamedBytes> named_data = {};
+  std::vector<ConstantMethod> constant_methods = {};
+  bool has_external_data = false;  // constants into Program::external
 };
 
 // One method a module, by the module's name.
@@ -41,5 +53,7 @@ struct EmitOptions {
 
 // Writes beside the file and renames, so that a failure leaves no half of one.
 [[nodiscard]] Status write_file(const Program& program, const std::string& path);
+// The data file that belongs to it.
+[[nodiscard]] Status write_external_file(const Program& program, const std::string& path);
 
 }  // namespace etb::emit

@@ -2,13 +2,14 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 namespace etb::emit {
 
 namespace {
 
 constexpr uint64_t kArenaAlignment = 16;
-constexpr uint32_t kArena = 1;
+constexpr uint32_t kArena = 1, kSharedArena = 2;
 // Instruction kinds of the file.
 constexpr uint8_t kKernelCall = 1, kDelegateCall = 2;
 
@@ -75,6 +76,7 @@ void MethodEmitter::use(ValueIndex value) {
 
 void MethodEmitter::add_instruction(uint8_t kind, int32_t a, int32_t b, std::vector<ValueIndex> args) {
   method_.instructions.push_back({kind, a, b, std::move(args)});
+  debug_handles_.push_back(debug_handle_);
 }
 
 void MethodEmitter::call(std::string_view name, std::string_view overload, std::vector<ValueIndex> args) {
@@ -125,23 +127,40 @@ void MethodEmitter::emit_inputs(Frame& frame) {
       faults_ += (faults_.empty() ? "" : "\n") + ("input '" + input.target + "' has no data");
       continue;
     }
-    auto& tensor = std::get<format::TensorSpec>(method_.values[static_cast<size_t>(index)]);
-    const ir::Constant& constant = module_.constants[input.constant];
-    if (is_state(input)) {
-      // Its initial value is copied into the arena when the method is loaded; the name makes it known to tools.
-      tensor.data_index = states_.add(constant);
-      tensor.name = input.target;
+    if (is_state(input) || data_.shared_state.has(input.target)) {
+      make_state(index, input);
     } else {
-      make_constant(index, constant);
+      make_constant(index, module_.constants[input.constant]);
     }
   }
 }
 
-// The tensor, which was the last one added, gets its data from the file and needs no place in the arena.
+// Its initial value is copied into the arena when the method is loaded; the name makes it known to tools.
+void MethodEmitter::make_state(ValueIndex index, const ir::Input& input) {
+  auto& tensor = std::get<format::TensorSpec>(method_.values[static_cast<size_t>(index)]);
+  tensor.data_index = data_.states.add(module_.constants[input.constant]);
+  tensor.name = input.target;
+  if (!data_.shared_state.has(input.target)) return;
+  has_shared_state_ = true;
+  tensor.memory_id = kSharedArena;
+  tensor.memory_offset = data_.shared_state.offset(input.target);
+  drop_block(index);
+}
+
+// The tensor, which was the last one added, gets its data from a file and needs no place in the arena.
 void MethodEmitter::make_constant(ValueIndex index, const ir::Constant& constant) {
   auto& tensor = std::get<format::TensorSpec>(method_.values[static_cast<size_t>(index)]);
-  tensor.data_index = constants_.add(constant);
   tensor.memory_id = 0;
+  if (data_.is_external) {
+    tensor.name = data_.external.add(constant);
+    tensor.is_external = true;
+  } else {
+    tensor.data_index = data_.constants.add(constant);
+  }
+  drop_block(index);
+}
+
+void MethodEmitter::drop_block(ValueIndex index) {
   blocks_.pop_back();
   block_values_.pop_back();
   block_of_.erase(index);
@@ -178,7 +197,11 @@ MethodEmitter::ValueIndex MethodEmitter::define(Frame& frame, ir::ValueId id) {
 }
 
 void MethodEmitter::emit_nodes(Frame& frame) {
-  for (const ir::Node& node : frame.graph->nodes) emit_node(frame, node);
+  for (const ir::Node& node : frame.graph->nodes) {
+    const uint32_t outer = std::exchange(debug_handle_, node.debug_handle);
+    emit_node(frame, node);
+    debug_handle_ = outer;
+  }
 }
 
 void MethodEmitter::emit_node(Frame& frame, const ir::Node& node) {
@@ -203,7 +226,7 @@ void MethodEmitter::emit_delegate_call(Frame& frame, const ir::Node& node) {
   const auto* number = node.args.size() == 2 ? ir::get_if<ir::Dim>(node.args[0]) : nullptr;
   const auto* operands = node.args.size() == 2 ? ir::get_if<ir::ValueList>(node.args[1]) : nullptr;
   if (number == nullptr || operands == nullptr || !number->is_static() || number->value() < 0 ||
-      static_cast<uint64_t>(number->value()) >= delegates_.size()) {
+      static_cast<uint64_t>(number->value()) >= data_.delegates.size()) {
     return fault(node, "calls a delegate that is not there");
   }
   const auto delegate = static_cast<uint32_t>(number->value());
@@ -213,7 +236,7 @@ void MethodEmitter::emit_delegate_call(Frame& frame, const ir::Node& node) {
   for (const ValueIndex arg : args) use(arg);
   delegate_calls_.push_back({delegate, static_cast<uint32_t>(method_.instructions.size())});
   add_instruction(kDelegateCall, static_cast<int32_t>(method_.delegates.size()), 0, std::move(args));
-  method_.delegates.push_back({delegates_[delegate].id, 0, 0, delegates_[delegate].specs});
+  method_.delegates.push_back({data_.delegates[delegate].id, 0, 0, data_.delegates[delegate].specs});
 }
 
 // An op on numbers: arguments in order, then the result.
@@ -412,6 +435,9 @@ void MethodEmitter::place_tensors() {
         plan_.offsets[i];
   }
   method_.arena_sizes = {0, static_cast<int64_t>(plan_.arena_nbytes)};
+  if (has_shared_state_) {
+    method_.arena_sizes.push_back(static_cast<int64_t>(data_.shared_state.nbytes()));
+  }
 }
 
 }  // namespace etb::emit

@@ -10,6 +10,8 @@
 
 #include "api/format/program_writer.hpp"
 #include "partitioner_sdk/emit/constant_segment.hpp"
+#include "partitioner_sdk/emit/external_data.hpp"
+#include "partitioner_sdk/emit/shared_state.hpp"
 #include "partitioner_sdk/ir/module.hpp"
 #include "partitioner_sdk/memory_plan/memory_plan.hpp"
 
@@ -25,16 +27,21 @@ struct Delegate {
   std::vector<std::pair<std::string, std::string>> specs;
 };
 
+// What the methods of a program have in common.
+struct ProgramData {
+  DataSegment constants;
+  DataSegment states;  // initial values of what changes
+  SharedState shared_state;
+  ExternalData external;
+  bool is_external = false;  // constants go there
+  std::span<const Delegate> delegates = {};
+};
+
 class MethodEmitter {
  public:
   // `has_kernel` may be empty: then every op of the table counts as there.
-  MethodEmitter(ir::Module& module, DataSegment& constants, DataSegment& states, const HasKernel& has_kernel,
-                std::span<const Delegate> delegates = {})
-      : module_(module),
-        constants_(constants),
-        states_(states),
-        has_kernel_(has_kernel),
-        delegates_(delegates) {}
+  MethodEmitter(ir::Module& module, ProgramData& data, const HasKernel& has_kernel)
+      : module_(module), data_(data), has_kernel_(has_kernel) {}
 
   // The error lists every node that cannot be written, with its source.
   [[nodiscard]] Result<format::MethodSpec> run();
@@ -45,6 +52,8 @@ class MethodEmitter {
     uint32_t instruction_index = 0;  // where it is called
   };
   const std::vector<DelegateCall>& delegate_calls() const { return delegate_calls_; }
+  // By instruction: the handle of the node that it comes from, 0 for what the emitter added.
+  const std::vector<uint32_t>& debug_handles() const { return debug_handles_; }
 
  private:
   using ValueIndex = int32_t;
@@ -69,6 +78,8 @@ class MethodEmitter {
   void emit_number_op(Frame& frame, const ir::Node& node, std::string_view name, std::string_view overload);
   void emit_delegate_call(Frame& frame, const ir::Node& node);
   void make_constant(ValueIndex index, const ir::Constant& constant);
+  void make_state(ValueIndex index, const ir::Input& input);
+  void drop_block(ValueIndex index);
   // control_flow.cpp
   void emit_control_flow(Frame& frame, const ir::Node& node);
   void emit_cond(Frame& frame, const ir::Node& node);
@@ -100,14 +111,15 @@ class MethodEmitter {
   void place_tensors();
 
   ir::Module& module_;
-  DataSegment& constants_;
-  DataSegment& states_;
+  ProgramData& data_;
   const HasKernel& has_kernel_;
-  std::span<const Delegate> delegates_;
   std::vector<DelegateCall> delegate_calls_;
   format::MethodSpec method_;
   plan::Plan plan_;
   std::string faults_;
+  bool has_shared_state_ = false;
+  uint32_t debug_handle_ = 0;  // of the node that is being written
+  std::vector<uint32_t> debug_handles_;
 
   // Planned tensors: block i belongs to value block_values_[i].
   std::vector<plan::Block> blocks_;

@@ -1,0 +1,25 @@
+// The record of a compilation (.etrecord) that goes with a program: the edge graph of each method, and which of its nodes each
+// instruction comes from. The official Inspector joins it with the events of a run.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "partitioner_sdk/ir/module.hpp"
+
+namespace etb::emit {
+
+struct RecordedMethod {
+  std::string name;
+  std::string edge_program;             // JSON; empty leaves it out
+  std::vector<uint32_t> debug_handles;  // by instruction; 0: from no node
+};
+
+// A method's graph as torch.export's serialisation of schema 5.4 has it, which ExecuTorch keeps in its records. Sizes known only
+// at run time are written as those of the exporter's example. Empty for a graph with control flow.
+std::string edge_program_json(ir::Module& module);
+
+// Writes beside the file and renames.
+[[nodiscard]] Status write_etrecord(const std::vector<RecordedMethod>& methods, const std::string& path);
+
+}  // namespace etb::emit

@@ -1,0 +1,34 @@
+#include "partitioner_sdk/emit/external_data.hpp"
+
+namespace etb::emit {
+
+std::string ExternalData::add(const ir::Constant& constant) {
+  format::DataTensorSpec tensor;
+  tensor.dtype = static_cast<int8_t>(constant.dtype);
+  for (const int64_t size : constant.sizes) tensor.sizes.push_back(static_cast<int32_t>(size));
+  const uint32_t number = known_.add(constant);
+  std::vector<size_t>& same = tensors_of_[number];
+  for (const size_t index : same) {
+    if (tensors_[index].dtype == tensor.dtype && tensors_[index].sizes == tensor.sizes)
+      return tensors_[index].key;
+  }
+  if (same.empty()) {
+    tensor.segment = static_cast<uint32_t>(pieces_.size());
+    if (constant.is_contiguous()) {
+      pieces_.push_back({0, constant.bytes()});
+    } else {
+      pieces_.push_back({0, {}, [constant] { return constant.dense_bytes(); }});
+    }
+    segment_nbytes_.push_back(constant.nbytes());
+  } else {
+    tensor.segment = tensors_[same.front()].segment;
+  }
+  // Two methods may call different data the same.
+  const size_t times = names_[constant.name]++;
+  tensor.key = constant.name + (times == 0 ? "" : "#" + std::to_string(times));
+  same.push_back(tensors_.size());
+  tensors_.push_back(tensor);
+  return tensor.key;
+}
+
+}  // namespace etb::emit

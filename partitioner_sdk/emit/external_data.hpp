@@ -1,0 +1,32 @@
+// Constants that lie outside the program, in a data file (.ptd), by name.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "api/format/data_writer.hpp"
+#include "partitioner_sdk/emit/constant_segment.hpp"
+
+namespace etb::emit {
+
+class ExternalData {
+ public:
+  // The name under which the program finds the constant; one for equal elements of one shape.
+  std::string add(const ir::Constant& constant);
+
+  const std::vector<format::DataTensorSpec>& tensors() const { return tensors_; }
+  // One a tensor's segment.
+  const std::vector<format::SegmentPiece>& pieces() const { return pieces_; }
+  const std::vector<uint64_t>& segment_nbytes() const { return segment_nbytes_; }
+
+ private:
+  DataSegment known_;                                   // tells equal constants
+  std::map<uint32_t, std::vector<size_t>> tensors_of_;  // by their number there
+  std::map<std::string, size_t> names_;
+  std::vector<format::DataTensorSpec> tensors_;
+  std::vector<format::SegmentPiece> pieces_;
+  std::vector<uint64_t> segment_nbytes_;
+};
+
+}  // namespace etb::emit

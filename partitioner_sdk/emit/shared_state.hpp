@@ -1,0 +1,28 @@
+// Mutable buffers that several methods of a program have under one name: a cache that prefill fills and decode reads. They get an
+// arena of their own, at the same place in every method; an application that loads the methods on shared arenas has one state.
+#pragma once
+
+#include <map>
+#include <set>
+#include <span>
+#include <string>
+
+#include "partitioner_sdk/ir/module.hpp"
+
+namespace etb::emit {
+
+class SharedState {
+ public:
+  // The buffers that one method writes and another has too. An error when their shapes differ.
+  [[nodiscard]] static Result<SharedState> find(std::span<const ir::Module> methods);
+
+  bool has(const std::string& target) const { return offsets_.count(target) != 0; }
+  uint64_t offset(const std::string& target) const { return offsets_.at(target); }
+  uint64_t nbytes() const { return nbytes_; }
+
+ private:
+  std::map<std::string, uint64_t> offsets_;
+  uint64_t nbytes_ = 0;
+};
+
+}  // namespace etb::emit

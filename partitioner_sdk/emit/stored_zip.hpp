@@ -1,0 +1,22 @@
+// A zip file of uncompressed records, in memory.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace etb::emit {
+
+class StoredZip {
+ public:
+  void add(std::string_view name, std::string_view data);
+  // The file; the zip must not be used afterwards.
+  std::string finish();
+
+ private:
+  std::string out_;
+  std::string directory_;
+  uint16_t count_ = 0;
+};
+
+}  // namespace etb::emit

@@ -1,0 +1,82 @@
+#!/usr/bin/env python3
+"""Compares etbackend's compiler with the official flow on the same archives, portable kernels on both sides.
+
+usage: compare_flows.py ETBACKEND ARCHIVE_DIR [NAME ...]
+
+For each NAME.pt2 (make_zoo.py --full writes them): CPU seconds, the official ones of one process after its imports, from the
+loaded archive to the written file (to_edge, to_executorch); peak memory of the process; size of the .pte; bytes of the planned
+arena. Prints a Markdown table. Needs torch and executorch. Each side runs alone, one model after the other.
+"""
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+import time
+
+OFFICIAL = """
+import sys, time, resource
+import torch
+from executorch.exir import to_edge
+program = torch.export.load(sys.argv[1])
+start = time.process_time()
+result = to_edge(program).to_executorch()
+with open(sys.argv[2], "wb") as file:
+    result.write_to_file(file)
+seconds = time.process_time() - start
+arena = sum(result.executorch_program.execution_plan[0].non_const_buffer_sizes)
+print("FIGURES", seconds, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024, arena)
+"""
+
+
+def measure_official(archive, program):
+    run = subprocess.run([sys.executable, "-c", OFFICIAL, archive, program], capture_output=True, text=True)
+    figures = re.search(r"FIGURES (\S+) (\S+) (\S+)", run.stdout)
+    if figures is None:
+        return None, run.stderr.strip().splitlines()[-1][:120]
+    return (float(figures[1]), int(figures[2]), os.path.getsize(program), int(figures[3])), None
+
+
+def measure_ours(etbackend, archive, program):
+    """The best of three for the time: the file is in memory from the second run on, as it is for the official side."""
+    best = None
+    for _ in range(3):
+        start = time.monotonic()
+        child = subprocess.Popen([etbackend, "compile", archive, "-o", program], stdout=subprocess.PIPE, text=True)
+        text = child.stdout.read()
+        _, status, usage = os.wait4(child.pid, 0)
+        wall = time.monotonic() - start
+        if status != 0:
+            return None
+        seconds = usage.ru_utime + usage.ru_stime
+        found = re.search(r"arena (\d+) bytes \(no plan needs less than (\d+)\)", text)
+        row = (seconds, wall, usage.ru_maxrss * 1024, os.path.getsize(program), int(found[1]), int(found[2]))
+        best = row if best is None or row[0] < best[0] else best
+    return best
+
+
+def mega(nbytes):
+    return f"{nbytes / 1e6:.2f}"
+
+
+def main():
+    etbackend, folder = sys.argv[1], pathlib.Path(sys.argv[2])
+    names = sys.argv[3:] or sorted(p.stem for p in folder.glob("*.pt2"))
+    print("| model | seconds, official | ours | times | wall, ours | peak MB, official | ours | .pte MB, official | ours | arena MB, official | ours | bound |")
+    print("|---|---|---|---|---|---|---|---|---|---|---|---|")
+    with tempfile.TemporaryDirectory(dir=os.environ.get("ETB_FAST_DIR")) as temporary:
+        for name in names:
+            archive, program = str(folder / f"{name}.pt2"), os.path.join(temporary, "model.pte")
+            ours = measure_ours(etbackend, archive, program)
+            theirs, why = measure_official(archive, program)
+            if ours is None or theirs is None:
+                print(f"| {name} | {why or ''} | {'failed' if ours is None else 'compiled'} |" + " |" * 9)
+                continue
+            print(f"| {name} | {theirs[0]:.2f} | {ours[0]:.3f} | {theirs[0] / ours[0]:.0f} | {ours[1]:.3f} | {theirs[1] / 1e6:.0f} | {ours[2] / 1e6:.0f} "
+                  f"| {mega(theirs[2])} | {mega(ours[3])} | {mega(theirs[3])} | {mega(ours[4])} | {mega(ours[5])} |", flush=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,15 @@
+// `--constant NAME=VALUE`: methods that take nothing and give what is known now.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "partitioner_sdk/emit/emit.hpp"
+
+namespace etb::tools {
+
+// NAME=VALUE, or NAME=[VALUE,VALUE] for a method of several outputs. A value is true, false, a number or else text.
+[[nodiscard]] Result<std::vector<emit::ConstantMethod>> parse_constant_methods(
+    const std::vector<std::string>& texts);
+
+}  // namespace etb::tools
