@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "api/format/digest.hpp"
 #include "plugins/xnnpack/plugin.hpp"
 
 namespace etb::xnnpack {
@@ -38,6 +39,16 @@ auto refuse(const T&... parts) {
   std::string text;
   (text.append(parts), ...);
   return make_error(Code::INVALID_ARGUMENT, std::move(text));
+}
+
+std::string digest_of(std::span<const std::byte> bytes) {
+  static constexpr char kDigits[] = "0123456789abcdef";
+  std::string text;
+  for (const uint8_t byte : format::sha256({reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()})) {
+    text += kDigits[byte >> 4];
+    text += kDigits[byte & 15];
+  }
+  return text;
 }
 
 // Dimension `i` of a tensor as its elements lie, outermost first.
@@ -84,24 +95,38 @@ Result<XnnpackDelegate> XnnpackDelegate::make(const XnnpackPlugin& plugin, Creat
       }
     }
   }
-  ETB_ASSIGN(parts.subgraph, make_subgraph(parts.payload, args.named_data, parts.constants));
-  xnn_weights_cache_t weights = nullptr;
-  ETB_TRY(from_xnn(xnn_create_weights_cache(&weights), "weights cache"));
-  parts.weights.reset(weights);
+  const bool shares = args.options.get_bool("weight_cache_enabled");
+  parts.weights = std::make_unique<PackedWeights>(shares ? &plugin.shared().packed : nullptr);
+  ETB_ASSIGN(parts.arena, plugin.shared().find_arena(args.options.get_text("workspace_sharing_mode")));
+  const std::string folder(args.options.get_text("packed_cache_path"));
+  std::string digest;
+  if (!folder.empty()) {
+    digest = digest_of(parts.bytes.bytes());
+    parts.weights->load(folder, digest);
+  }
+  ETB_ASSIGN(parts.subgraph, make_subgraph(parts.payload, args.named_data, parts.constants, *parts.weights));
   ETB_ASSIGN(parts.first, make_runtime(parts));
-  ETB_TRY(from_xnn(xnn_finalize_weights_cache(weights, xnn_weights_cache_finalization_kind_soft),
-                   "weights cache"));
+  if (!folder.empty()) {
+    const auto limit = static_cast<uint64_t>(args.options.get_i64("packed_cache_max_bytes"));
+    (void)parts.weights->save(folder, digest,
+                              limit);  // a folder that cannot be written costs time, not the run
+  }
   return delegate;
 }
 
 Result<Runtime> XnnpackDelegate::make_runtime(Parts& parts) {
-  xnn_workspace_t workspace = nullptr;
-  ETB_TRY(from_xnn(xnn_create_workspace(&workspace), "workspace"));
-  const Workspace owned(workspace);  // the runtime holds a reference of its own
+  Workspace own;
+  if (!parts.arena) {
+    xnn_workspace_t made = nullptr;
+    ETB_TRY(from_xnn(xnn_create_workspace(&made), "workspace"));
+    own.reset(made);  // the runtime holds a reference of its own
+  }
   xnn_runtime_t runtime = nullptr;
-  ETB_TRY(from_xnn(
-      xnn_create_runtime_v4(parts.subgraph.get(), parts.weights.get(), workspace, parts.threads, 0, &runtime),
-      "runtime"));
+  const Arena::Lock lock(parts.arena);
+  ETB_TRY(from_xnn(xnn_create_runtime_v4(parts.subgraph.get(), parts.weights->provider(),
+                                         parts.arena ? parts.arena->workspace.get() : own.get(),
+                                         parts.threads, 0, &runtime),
+                   "runtime"));
   return Runtime(runtime);
 }
 
@@ -109,6 +134,7 @@ DelegateInfo XnnpackDelegate::info() const {
   DelegateInfo info;
   info.input_count = static_cast<uint32_t>(parts_->payload.input_ids.size());
   info.output_count = static_cast<uint32_t>(parts_->payload.output_ids.size());
+  info.resident_bytes = parts_->weights->nbytes();
   return info;
 }
 
@@ -135,11 +161,23 @@ Status XnnpackContext::prepare() {
   add(parts_.payload.input_ids, inputs_);
   add(parts_.payload.output_ids, outputs_);
   is_reshaped_ = true;
+  const Arena::Lock lock(parts_.arena);
   return from_xnn(xnn_reshape_runtime(runtime_.get()), "sizes of the payload");
+}
+
+XnnpackDelegate::Parts::~Parts() {
+  const Arena::Lock lock(arena);
+  first.reset();
+}
+
+XnnpackContext::~XnnpackContext() {
+  const Arena::Lock lock(parts_.arena);
+  runtime_.reset();
 }
 
 Status XnnpackContext::execute(const Run& run) {
   if (!runtime_) ETB_TRY(prepare());
+  const Arena::Lock lock(parts_.arena);
   if (run.input_count() != inputs_.size() || run.output_count() != outputs_.size()) {
     return refuse(std::to_string(run.input_count()), " inputs and ", std::to_string(run.output_count()),
                   " outputs, expected ", std::to_string(inputs_.size()), " and ",

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "etb/cpp/plugin.hpp"
+#include "plugins/xnnpack/arena.hpp"
 #include "plugins/xnnpack/subgraph.hpp"
 
 namespace etb::xnnpack {
@@ -13,7 +14,7 @@ namespace etb::xnnpack {
 class XnnpackPlugin;
 class XnnpackContext;
 
-// Weights are packed once, by the first context; the others find them in the delegate's weights cache.
+// Weights are packed once: every further context, and every delegate of the plugin with the same weights, finds them.
 class XnnpackDelegate {
  public:
   using Context = XnnpackContext;
@@ -28,11 +29,14 @@ class XnnpackDelegate {
 
   // Behind one pointer, so that a delegate can move while its contexts know where its parts are.
   struct Parts {
+    Parts() = default;
+    ~Parts();
     Payload bytes;  // constants of old payloads lie in it
     format::XnnPayload payload;
     Constants constants;
     Subgraph subgraph;
-    WeightsCache weights;
+    std::unique_ptr<PackedWeights> weights;
+    std::shared_ptr<Arena> arena;     // of all contexts that may share one, NULL: each has its own
     pthreadpool_t threads = nullptr;  // the plugin's, NULL: the calling thread alone
     std::mutex mutex;                 // guards weights while a context packs, and `first`
     Runtime first;  // made by make, to find out early whether all is well; the first context takes it
@@ -46,6 +50,7 @@ class XnnpackDelegate {
 class XnnpackContext {
  public:
   explicit XnnpackContext(const XnnpackDelegate& delegate) : parts_(*delegate.parts_) {}
+  ~XnnpackContext();
 
   Status execute(const Run& run);
 

@@ -19,15 +19,41 @@ class XnnpackPlugin {
 
   static constexpr const OpRow (&kOps)[std::size(kOpRows)] = kOpRows;
   // Whole they are one node here; taken apart, many.
-  static constexpr const char* kPreserveOps[] = {
-      "aten.linear.default", "aten.scaled_dot_product_attention.default", "aten.hardswish.default", "aten.prelu.default"};
+  static constexpr const char* kPreserveOps[] = {"aten.linear.default",
+                                                 "aten.scaled_dot_product_attention.default",
+                                                 "aten.hardswish.default", "aten.prelu.default"};
   Status partition(const Graph& graph, const PartitionSink& sink) const;
   Result<Artifact> compile(const Region& region) const;
+
+  static constexpr const char* kSharingModes[] = {"disabled", "global"};
+  static constexpr OptionRow kOptions[] = {
+      bool_option("weight_cache_enabled", true, ETB_OBJECT_DELEGATE,
+                  "Delegates with the same named weights share what XNNPACK packs of them."),
+      text_option("workspace_sharing_mode", "disabled", ETB_OBJECT_DELEGATE,
+                  "global: delegates share the memory between their nodes, and run one at a time.",
+                  kSharingModes),
+      text_option("packed_cache_path", "", ETB_OBJECT_DELEGATE,
+                  "Folder that keeps packed weights between processes; empty: none."),
+      i64_option("packed_cache_max_bytes", int64_t{1} << 30, 0, INT64_MAX, ETB_OBJECT_DELEGATE,
+                 "The oldest files of that folder go when all are larger.")};
+
+  // What delegates have in common.
+  struct Shared {
+    PackedStore packed;
+    // The arena of a sharing mode, NULL for delegates that keep to themselves. It lives as long as a delegate uses it.
+    Result<std::shared_ptr<Arena>> find_arena(std::string_view mode);
+
+   private:
+    std::mutex mutex_;
+    std::weak_ptr<Arena> arena_;
+  };
+  Shared& shared() const { return *shared_; }
 
   // NULL: run on the calling thread.
   pthreadpool_t threads() const { return threads_.get(); }
 
  private:
+  std::unique_ptr<Shared> shared_ = std::make_unique<Shared>();
   ThreadPool threads_;
 };
 

@@ -2,6 +2,9 @@
 
 #include <cstring>
 
+#include "api/format/digest.hpp"
+#include "etb/cpp/bytes.hpp"
+
 namespace etb::xnnpack {
 
 using format::XnnDatatype;
@@ -70,8 +73,8 @@ bool is_packed_by(const XnnNode& node, uint32_t input) {
 
 class Builder {
  public:
-  Builder(const XnnPayload& payload, const NamedData& named_data, Constants& constants)
-      : payload_(payload), named_data_(named_data), constants_(constants) {}
+  Builder(const XnnPayload& payload, const NamedData& named_data, Constants& constants, PackedWeights& packed)
+      : payload_(payload), named_data_(named_data), constants_(constants), packed_(packed) {}
 
   Result<Subgraph> build() {
     xnn_subgraph_t raw = nullptr;
@@ -80,12 +83,14 @@ class Builder {
     subgraph_.reset(raw);
     find_padded();
     id_of_.assign(payload_.value_of_id.size(), XNN_INVALID_VALUE_ID);
+    data_of_.assign(payload_.value_of_id.size(), nullptr);
     for (const XnnValue& value : payload_.values) {
       if (Status status = define_value(value); !status) {
         return tl::make_unexpected(
             with_context(std::move(status).error(), "value " + std::to_string(value.id)));
       }
     }
+    for (const XnnNode& node : payload_.nodes) name_weights(node);
     for (size_t i = 0; i < payload_.nodes.size(); ++i) {
       if (Status status = define_node(subgraph_.get(), payload_, payload_.nodes[i], id_of_); !status) {
         return tl::make_unexpected(with_context(std::move(status).error(), "node " + std::to_string(i)));
@@ -111,6 +116,7 @@ class Builder {
       ETB_ASSIGN(data,
                  constants_.find(payload_, value.constant_index, nbytes, padded_[value.id], named_data_));
     }
+    data_of_[value.id] = data;
     const std::vector<size_t> sizes(value.sizes.begin(), value.sizes.end());
     const uint32_t external_id = value.external_id.value_or(XNN_INVALID_VALUE_ID);
     const uint32_t flags = (value.is_input ? XNN_VALUE_FLAG_EXTERNAL_INPUT : 0) |
@@ -156,6 +162,42 @@ class Builder {
     return make_error(Code::INTERNAL, "unknown quantisation");
   }
 
+  // What packing a node's weights looks at, beside the kernel that XNNPACK chooses: contents, and every number of the node and of the
+  // values around it. Contents have names only where they are named data, whose keys are digests of them.
+  void name_weights(const XnnNode& node) {
+    if (!is_packed_by(node, 1)) return;
+    ByteWriter numbers;
+    numbers.write(static_cast<uint8_t>(node.op)).write(node.flags);
+    const auto& w = node.window;
+    for (const uint32_t number :
+         {w.padding_top, w.padding_right, w.padding_bottom, w.padding_left, w.kernel_height, w.kernel_width,
+          w.stride_height, w.stride_width, w.dilation_height, w.dilation_width, w.adjustment_height,
+          w.adjustment_width, w.groups, w.group_input_channels, w.group_output_channels})
+      numbers.write(number);
+    for (const uint32_t id : {node.inputs[0], node.inputs[1], node.inputs[2], node.outputs[0]}) {
+      if (id == format::kXnnNoValue) continue;
+      const XnnValue& value = payload_.value(id);
+      numbers.write(static_cast<int16_t>(value.datatype)).write(value.scale).write(value.zero_point);
+      numbers.write(value.channel_dim).write(value.group_size);
+      for (const float scale : value.scales) numbers.write(scale);
+      for (const uint16_t scale : value.scales_bf16) numbers.write(scale);
+      if (value.scale_constant_index != 0)
+        numbers.write_bytes(std::as_bytes(std::span(payload_.constants[value.scale_constant_index].key)));
+      if (value.constant_index != 0)
+        for (const uint32_t size : value.sizes) numbers.write(size);
+    }
+    const std::vector<std::byte> bytes = numbers.take();
+    const format::Sha256 digest =
+        format::sha256({reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()});
+    const std::string suffix(reinterpret_cast<const char*>(digest.data()), digest.size());
+    for (const uint32_t i : {1u, 2u}) {
+      const uint32_t id = node.inputs[i];
+      if (id == format::kXnnNoValue || data_of_[id] == nullptr) continue;
+      const std::string& key = payload_.constants[payload_.value(id).constant_index].key;
+      packed_.name(data_of_[id], key.empty() ? key : i == 1 ? key + suffix : key);
+    }
+  }
+
   // Scales of the graph are copied and live as long as the builder; XNNPACK reads them when weights are packed.
   template <class T>
   Result<const T*> find_scales(const XnnValue& value, const std::vector<T>& inline_scales) {
@@ -172,7 +214,9 @@ class Builder {
   const NamedData& named_data_;
   Constants& constants_;
   Subgraph subgraph_;
+  PackedWeights& packed_;
   std::vector<uint32_t> id_of_;
+  std::vector<const void*> data_of_;  // by id: the bytes of a constant
   std::vector<bool> padded_;
 };
 
@@ -208,8 +252,9 @@ const void* Constants::keep(std::span<const std::byte> bytes) {
   return copies_.back().get();
 }
 
-Result<Subgraph> make_subgraph(const XnnPayload& payload, const NamedData& named_data, Constants& constants) {
-  return Builder(payload, named_data, constants).build();
+Result<Subgraph> make_subgraph(const XnnPayload& payload, const NamedData& named_data, Constants& constants,
+                               PackedWeights& packed) {
+  return Builder(payload, named_data, constants, packed).build();
 }
 
 }  // namespace etb::xnnpack

@@ -6,6 +6,7 @@
 
 #include "api/format/xnnpack_payload.hpp"
 #include "etb/cpp/payload.hpp"
+#include "plugins/xnnpack/packed_weights.hpp"
 #include "plugins/xnnpack/xnn_handles.hpp"
 
 namespace etb::xnnpack {
@@ -28,9 +29,9 @@ class Constants {
   std::map<uint32_t, const void*> padded_;
 };
 
-// A subgraph of `payload`. Errors name the value or node.
+// A subgraph of `payload`. Errors name the value or node. `packed` learns what the weights are called.
 [[nodiscard]] Result<Subgraph> make_subgraph(const format::XnnPayload& payload, const NamedData& named_data,
-                                             Constants& constants);
+                                             Constants& constants, PackedWeights& packed);
 
 // Adds one node. `id_of` maps the payload's ids to the subgraph's.
 [[nodiscard]] Status define_node(xnn_subgraph_t subgraph, const format::XnnPayload& payload,

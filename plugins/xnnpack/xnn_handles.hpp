@@ -22,7 +22,6 @@ struct Deleter {
 using Subgraph = std::unique_ptr<xnn_subgraph, Deleter<xnn_delete_subgraph>>;
 using Runtime = std::unique_ptr<xnn_runtime, Deleter<xnn_delete_runtime>>;
 using Workspace = std::unique_ptr<xnn_workspace, Deleter<xnn_release_workspace>>;
-using WeightsCache = std::unique_ptr<xnn_weights_cache_provider, Deleter<xnn_delete_weights_cache>>;
 using ThreadPool = std::unique_ptr<pthreadpool, Deleter<pthreadpool_destroy>>;
 
 // A status of XNNPACK; `what` says what was tried.

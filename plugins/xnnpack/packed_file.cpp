@@ -1,0 +1,240 @@
+// The file of packed weights of one payload: what PackedWeights keeps between processes. Little-endian:
+//
+//    0  "ETBXPW01"
+//    8  32 bytes  digest of the fingerprint: processor, XNNPACK, layout of this file
+//   40  u64       bytes of the table; the table follows at 64
+//   48  u64       checksum of the table
+//   64  table     an entry: u32 seed, u32 and bytes of the filter's name, the same of the bias's, u64 offset, u64 size, u64 checksum
+//       weights   each at a multiple of 128
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+
+#include "api/format/digest.hpp"
+#include "etb/cpp/bytes.hpp"
+#include "plugins/xnnpack/packed_weights.hpp"
+
+namespace etb::xnnpack {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr char kMagic[] = "ETBXPW01";
+constexpr size_t kTableOffset = 64, kAlignment = 128;
+constexpr const char* kSuffix = ".xnnpack-weights";
+
+std::string hex(std::span<const uint8_t> bytes) {
+  static constexpr char kDigits[] = "0123456789abcdef";
+  std::string text;
+  for (const uint8_t byte : bytes) {
+    text += kDigits[byte >> 4];
+    text += kDigits[byte & 15];
+  }
+  return text;
+}
+
+// Against accidents, not against people: whoever can write the file can run code here anyway. Four lanes, so that it goes at the
+// speed of memory.
+uint64_t checksum(const std::byte* data, size_t nbytes) {
+  constexpr uint64_t kFactor = 0x9e3779b97f4a7c15u;
+  uint64_t lanes[4] = {1, 2, 3, 4};
+  size_t at = 0;
+  for (; at + 32 <= nbytes; at += 32) {
+    for (size_t i = 0; i < 4; ++i) {
+      uint64_t word;
+      std::memcpy(&word, data + at + 8 * i, 8);
+      lanes[i] = (lanes[i] ^ word) * kFactor;
+      lanes[i] ^= lanes[i] >> 29;
+    }
+  }
+  uint64_t sum = nbytes;
+  for (; at < nbytes; ++at) sum = (sum ^ static_cast<uint64_t>(data[at])) * kFactor;
+  for (const uint64_t lane : lanes) sum = (sum ^ lane) * kFactor, sum ^= sum >> 32;
+  return sum;
+}
+
+// Which kernels XNNPACK chooses follows from the processor, and how weights are packed from the kernels.
+format::Sha256 fingerprint() {
+  std::string text = "1;";
+  std::ifstream info("/proc/cpuinfo");
+  for (std::string line; std::getline(info, line) && !line.empty();) {
+    if (line.rfind("flags", 0) == 0 || line.rfind("Features", 0) == 0 || line.rfind("model name", 0) == 0 ||
+        line.rfind("CPU part", 0) == 0)
+      text += line + ";";
+  }
+  const auto* build = static_cast<const char*>(xnn_experimental_get_build_identifier_data());
+  text.append(build, xnn_experimental_get_build_identifier_size());
+  return format::sha256({reinterpret_cast<const uint8_t*>(text.data()), text.size()});
+}
+
+fs::path path_of(const std::string& folder, const std::string& payload_digest, const format::Sha256& print) {
+  return fs::path(folder) / (payload_digest.substr(0, 32) + "-" + hex({print.data(), 8}) + kSuffix);
+}
+
+struct Mapping {
+  void* data = MAP_FAILED;
+  size_t nbytes = 0;
+  ~Mapping() {
+    if (data != MAP_FAILED) munmap(data, nbytes);
+  }
+};
+
+// A regular file of this user that nobody else can write, mapped; NULL for anything else.
+std::shared_ptr<Mapping> map(const fs::path& path) {
+  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+  if (fd < 0) return nullptr;
+  auto mapping = std::make_shared<Mapping>();
+  struct stat info {};
+  if (fstat(fd, &info) == 0 && S_ISREG(info.st_mode) && info.st_uid == geteuid() &&
+      (info.st_mode & 022) == 0 && info.st_size > static_cast<off_t>(kTableOffset)) {
+    mapping->nbytes = static_cast<size_t>(info.st_size);
+    mapping->data = mmap(nullptr, mapping->nbytes, PROT_READ, MAP_PRIVATE, fd, 0);
+  }
+  close(fd);
+  return mapping->data == MAP_FAILED ? nullptr : mapping;
+}
+
+// Removes the oldest files until the folder holds at most `max_nbytes`.
+void trim(const std::string& folder, uint64_t max_nbytes) {
+  std::error_code failed;
+  std::vector<std::tuple<fs::file_time_type, uint64_t, fs::path>> files;
+  uint64_t total = 0;
+  for (const auto& item : fs::directory_iterator(folder, failed)) {
+    const std::string name = item.path().filename().string();
+    if (name.size() < strlen(kSuffix) || name.substr(name.size() - strlen(kSuffix)) != kSuffix) continue;
+    const uint64_t nbytes = item.file_size(failed);
+    files.emplace_back(item.last_write_time(failed), nbytes, item.path());
+    total += nbytes;
+  }
+  std::sort(files.begin(), files.end());
+  for (const auto& [time, nbytes, path] : files) {
+    if (total <= max_nbytes) return;
+    if (fs::remove(path, failed)) total -= nbytes;
+  }
+}
+
+std::string read_text(ByteReader& table) {
+  const auto nbytes = table.read<uint32_t>();
+  const auto bytes = table.read_bytes(nbytes);
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+void write_text(ByteWriter& table, const std::string& text) {
+  table.write(static_cast<uint32_t>(text.size())).write_bytes(std::as_bytes(std::span(text)));
+}
+
+// Writes all of it or fails.
+bool write_all(int fd, const void* data, size_t nbytes) {
+  const auto* at = static_cast<const char*>(data);
+  while (nbytes > 0) {
+    const ssize_t count = write(fd, at, nbytes);
+    if (count <= 0) return false;
+    at += count;
+    nbytes -= static_cast<size_t>(count);
+  }
+  return true;
+}
+
+}  // namespace
+
+void PackedWeights::load(const std::string& folder, const std::string& payload_digest) {
+  const format::Sha256 print = fingerprint();
+  const std::shared_ptr<Mapping> mapping = map(path_of(folder, payload_digest, print));
+  if (!mapping) return;
+  const auto* const first = static_cast<const std::byte*>(mapping->data);
+  uint64_t table_nbytes = 0, table_checksum = 0;
+  std::memcpy(&table_nbytes, first + 40, 8);
+  std::memcpy(&table_checksum, first + 48, 8);
+  if (std::memcmp(first, kMagic, 8) != 0 || std::memcmp(first + 8, print.data(), print.size()) != 0 ||
+      table_nbytes > mapping->nbytes - kTableOffset ||
+      checksum(first + kTableOffset, table_nbytes) != table_checksum)
+    return;
+  ByteReader table({first + kTableOffset, static_cast<size_t>(table_nbytes)});
+  std::map<PackedKey, PackedEntry> found;
+  const auto count = table.read<uint32_t>();
+  for (uint32_t i = 0; i < count; ++i) {
+    if (!table.fits(1, 36)) return;
+    const auto seed = table.read<uint32_t>();
+    std::string filter = read_text(table), bias = read_text(table);
+    const auto offset = table.read<uint64_t>(), nbytes = table.read<uint64_t>(), sum = table.read<uint64_t>();
+    if (offset % kAlignment != 0 || offset > mapping->nbytes ||
+        nbytes + XNN_EXTRA_BYTES > mapping->nbytes - offset || checksum(first + offset, nbytes) != sum)
+      return;
+    found[{seed, std::move(filter), std::move(bias)}] = {
+        std::shared_ptr<void>(mapping, const_cast<std::byte*>(first) + offset), static_cast<size_t>(nbytes)};
+  }
+  loaded_ = std::move(found);
+}
+
+Status PackedWeights::save(const std::string& folder, const std::string& payload_digest,
+                           uint64_t max_nbytes) const {
+  if (!has_new_) return {};
+  const format::Sha256 print = fingerprint();
+  // Offsets stand in the table, whose size is known only with it: two rounds.
+  std::vector<std::byte> table;
+  std::vector<uint64_t> offsets(index_of_.size(), 0);
+  uint64_t end = 0;
+  for (int round = 0; round < 2; ++round) {
+    ByteWriter writer;
+    writer.write(static_cast<uint32_t>(index_of_.size()));
+    size_t i = 0;
+    for (const auto& [key, index] : index_of_) {
+      const PackedEntry& entry = *entries_[index];
+      writer.write(std::get<0>(key));
+      write_text(writer, std::get<1>(key));
+      write_text(writer, std::get<2>(key));
+      writer.write(offsets[i++]).write(uint64_t{entry.nbytes});
+      writer.write(checksum(static_cast<const std::byte*>(entry.bytes.get()), entry.nbytes));
+    }
+    table = writer.take();
+    end = kTableOffset + table.size();
+    i = 0;
+    for (const auto& [key, index] : index_of_) {
+      end = (end + kAlignment - 1) / kAlignment * kAlignment;
+      offsets[i++] = end;
+      end += entries_[index]->nbytes + XNN_EXTRA_BYTES;
+    }
+  }
+  if (end > max_nbytes) return {};
+  std::byte header[kTableOffset] = {};
+  const uint64_t table_nbytes = table.size(), table_checksum = checksum(table.data(), table.size());
+  std::memcpy(header, kMagic, 8);
+  std::memcpy(header + 8, print.data(), print.size());
+  std::memcpy(header + 40, &table_nbytes, 8);
+  std::memcpy(header + 48, &table_checksum, 8);
+
+  const fs::path path = path_of(folder, payload_digest, print);
+  std::error_code failed;
+  fs::create_directories(folder, failed);
+  std::string partial = path.string() + ".XXXXXX";
+  const int fd = mkostemp(partial.data(), O_CLOEXEC);  // readable by this user alone
+  if (fd < 0) return make_error(Code::UNAVAILABLE, "packed weights: cannot write to '" + folder + "'");
+  bool is_written = write_all(fd, header, sizeof header) && write_all(fd, table.data(), table.size());
+  uint64_t position = kTableOffset + table.size();
+  static constexpr std::byte kZeros[kAlignment + XNN_EXTRA_BYTES] = {};
+  size_t i = 0;
+  for (const auto& [key, index] : index_of_) {
+    const PackedEntry& entry = *entries_[index];
+    is_written = is_written && write_all(fd, kZeros, offsets[i] - position) &&
+                 write_all(fd, entry.bytes.get(), entry.nbytes);
+    position = offsets[i++] + entry.nbytes;
+  }
+  is_written = is_written && write_all(fd, kZeros, end - position);
+  close(fd);
+  if (!is_written || rename(partial.c_str(), path.c_str()) != 0) {
+    unlink(partial.c_str());
+    return make_error(Code::UNAVAILABLE, "packed weights: cannot write '" + path.string() + "'");
+  }
+  trim(folder, max_nbytes);
+  return {};
+}
+
+}  // namespace etb::xnnpack

@@ -1,0 +1,123 @@
+#include "plugins/xnnpack/packed_weights.hpp"
+
+#include <cstring>
+#include <new>
+
+namespace etb::xnnpack {
+
+namespace {
+
+constexpr size_t kAlignment = 128;  // of what XNNPACK packs
+
+std::shared_ptr<void> allocate(size_t nbytes) {
+  void* raw = ::operator new (nbytes + XNN_EXTRA_BYTES, std::align_val_t{kAlignment}, std::nothrow);
+  return {raw, [](void* made) { ::operator delete (made, std::align_val_t{kAlignment}); }};
+}
+
+}  // namespace
+
+std::shared_ptr<PackedEntry> PackedStore::find(const PackedKey& key) {
+  const std::lock_guard lock(mutex_);
+  const auto found = entries_.find(key);
+  if (found == entries_.end()) return nullptr;
+  auto entry = found->second.lock();
+  if (!entry) entries_.erase(found);
+  return entry;
+}
+
+std::shared_ptr<PackedEntry> PackedStore::insert(const PackedKey& key, std::shared_ptr<PackedEntry> entry) {
+  const std::lock_guard lock(mutex_);
+  std::weak_ptr<PackedEntry>& place = entries_[key];
+  if (auto known = place.lock()) return known;
+  place = entry;
+  return entry;
+}
+
+PackedWeights::PackedWeights(PackedStore* store) : store_(store) {
+  provider_.context = this;
+  provider_.look_up = [](void* self, const xnn_weights_cache_look_up_key* key) {
+    return static_cast<PackedWeights*>(self)->look_up(*key);
+  };
+  provider_.reserve_space = [](void* self, size_t nbytes) {
+    return static_cast<PackedWeights*>(self)->reserve(nbytes);
+  };
+  provider_.look_up_or_insert = [](void* self, const xnn_weights_cache_look_up_key* key, void* packed,
+                                   size_t nbytes) {
+    return static_cast<PackedWeights*>(self)->look_up_or_insert(*key, packed, nbytes);
+  };
+  // Entries never move, so there is nothing to wait for.
+  provider_.is_finalized = [](void*) { return true; };
+  provider_.offset_to_addr = [](void* self, size_t index) {
+    return static_cast<PackedWeights*>(self)->entries_[index]->bytes.get();
+  };
+  provider_.delete_cache = [](void*) { return xnn_status_success; };
+}
+
+void PackedWeights::name(const void* address, const std::string& content) {
+  const auto [known, is_new] = names_.emplace(address, content);
+  if (!is_new && known->second != content) known->second.clear();
+}
+
+bool PackedWeights::resolve(const xnn_weights_cache_look_up_key& key, PackedKey& out) const {
+  const auto name_of = [&](const void* address) {
+    if (address == nullptr) return std::string("-");
+    const auto found = names_.find(address);
+    return found == names_.end() ? std::string() : found->second;
+  };
+  out = {key.seed, name_of(key.kernel), name_of(key.bias)};
+  return !std::get<1>(out).empty() && !std::get<2>(out).empty();
+}
+
+size_t PackedWeights::add(const PackedKey& key, std::shared_ptr<PackedEntry> entry) {
+  entries_.push_back(std::move(entry));
+  return index_of_[key] = entries_.size() - 1;
+}
+
+size_t PackedWeights::look_up(const xnn_weights_cache_look_up_key& key) {
+  PackedKey full;
+  if (!resolve(key, full)) return kNone;
+  if (const auto known = index_of_.find(full); known != index_of_.end()) return known->second;
+  if (store_ != nullptr) {
+    if (auto shared = store_->find(full)) return add(full, std::move(shared));
+  }
+  const auto stored = loaded_.find(full);
+  if (stored == loaded_.end()) return kNone;
+  auto entry = std::make_shared<PackedEntry>(stored->second);
+  if (store_ != nullptr) entry = store_->insert(full, std::move(entry));
+  return add(full, std::move(entry));
+}
+
+void* PackedWeights::reserve(size_t nbytes) {
+  reserved_ = allocate(nbytes);
+  return reserved_.get();
+}
+
+size_t PackedWeights::look_up_or_insert(const xnn_weights_cache_look_up_key& key, void* packed,
+                                        size_t nbytes) {
+  if (const size_t known = look_up(key); known != kNone) return known;
+  auto entry = std::make_shared<PackedEntry>();
+  entry->nbytes = nbytes;
+  if (packed != nullptr && packed == reserved_.get()) {
+    entry->bytes = std::move(reserved_);
+  } else {
+    entry->bytes = allocate(nbytes);
+    if (!entry->bytes) return kNone;
+    std::memcpy(entry->bytes.get(), packed, nbytes);
+  }
+  PackedKey full;
+  if (!resolve(key, full)) {
+    entries_.push_back(std::move(entry));
+    return entries_.size() - 1;
+  }
+  has_new_ = true;
+  if (store_ != nullptr) entry = store_->insert(full, std::move(entry));
+  return add(full, std::move(entry));
+}
+
+uint64_t PackedWeights::nbytes() const {
+  uint64_t total = 0;
+  for (const auto& entry : entries_) total += entry->nbytes;
+  return total;
+}
+
+}  // namespace etb::xnnpack

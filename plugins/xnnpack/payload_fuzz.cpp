@@ -1,0 +1,71 @@
+// Any bytes as a payload: check_payload and delegate_create refuse them or make a delegate of them, through the plugin's own table.
+#include <array>
+
+#include "etb/static_plugins.h"
+
+extern "C" {
+ETB_DECLARE_STATIC_PLUGIN(xnnpack);
+int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size);
+}
+
+namespace {
+
+const void* ETB_CALL no_service(const etb_host*, const char*) { return nullptr; }
+constexpr etb_host kBareHost = {
+    ETB_INIT_SIZE(etb_host), 0, ETB_ABI_VERSION, 0, "fuzz", "0", "", nullptr, no_service, nullptr};
+
+// Every key names the same bytes, so that payloads reach the packing of weights.
+alignas(16) constexpr std::array<uint8_t, 4096> kWeights = {};
+etb_status ETB_CALL get(void*, const char*, etb_payload_view* out, etb_error*) {
+  out->data = kWeights.data();
+  out->nbytes = kWeights.size();
+  out->alignment = 16;
+  out->fd = -1;
+  return ETB_OK;
+}
+
+struct Plugin {
+  const etb_plugin_table* table = etb_plugin_query_xnnpack(&kBareHost, ETB_ABI_MAKE(1, 0), ETB_ABI_VERSION);
+  etb_plugin* plugin = nullptr;
+  Plugin() {
+    etb_error error = ETB_ERROR_INIT;
+    if (table->init(&kBareHost, nullptr, 0, &plugin, &error) != ETB_OK) __builtin_trap();
+  }
+};
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  static const Plugin kPlugin;
+  const etb_delegate_table& table = *kPlugin.table->delegate;
+  etb_error error = ETB_ERROR_INIT;
+  etb_payload_check check{};
+  check.struct_size = ETB_INIT_SIZE(etb_payload_check);
+  check.backend_id = "XnnpackBackend";
+  check.prefix = {data, size < 4096 ? size : 4096};
+  check.payload_nbytes = size;
+  etb_verdict verdict{};
+  verdict.struct_size = ETB_INIT_SIZE(etb_verdict);
+  (void)table.check_payload(kPlugin.plugin, &check, &verdict, &error);
+
+  etb_payload_view payload{};
+  payload.struct_size = ETB_INIT_SIZE(etb_payload_view);
+  payload.data = data;
+  payload.nbytes = size;
+  payload.alignment = 16;
+  payload.fd = -1;
+  const etb_named_data named = {ETB_INIT_SIZE(etb_named_data), 0, nullptr, get};
+  etb_delegate_args args{};
+  args.struct_size = ETB_INIT_SIZE(etb_delegate_args);
+  args.backend_id = "XnnpackBackend";
+  args.method_name = "forward";
+  args.payload = &payload;
+  args.named_data = &named;
+  etb_delegate* made = nullptr;
+  if (table.create(kPlugin.plugin, &args, &made, &error) != ETB_OK) {
+    if (error.text[0] == '\0') __builtin_trap();  // a refusal says why
+    return 0;
+  }
+  if (table.destroy(made, &error) != ETB_OK) __builtin_trap();
+  return 0;
+}

@@ -1,0 +1,275 @@
+// What delegates share: packed weights, a workspace, a file between processes; made, run and destroyed by several threads at once.
+#include <gtest/gtest.h>
+
+#include <unistd.h>
+
+#include <atomic>
+#include <cmath>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <thread>
+
+#include "api/format/program_view.hpp"
+#include "etb/static_plugins.h"
+
+extern "C" {
+ETB_DECLARE_STATIC_PLUGIN(xnnpack);
+}
+
+namespace etb {
+namespace {
+
+namespace fs = std::filesystem;
+
+const void* ETB_CALL no_service(const etb_host*, const char*) { return nullptr; }
+constexpr etb_host kBareHost = {
+    ETB_INIT_SIZE(etb_host), 0, ETB_ABI_VERSION, 0, "test", "0", "", nullptr, no_service, nullptr};
+
+std::vector<char> read_bytes(const fs::path& path) {
+  std::ifstream in(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+}
+
+// A program of one delegate, one float input and one float output.
+class Program {
+ public:
+  explicit Program(const std::string& name) {
+    const fs::path folder = fs::path(ETB_SOURCE_DIR) / "tests/fixtures/xnnpack";
+    const std::vector<char> chars = read_bytes(folder / (name + ".pte"));
+    const auto* first = reinterpret_cast<const std::byte*>(chars.data());
+    file_.assign(first, first + chars.size());
+    etb_error error = ETB_ERROR_INIT;
+    EXPECT_EQ(format::read_program(file_, &view_, &error), ETB_OK) << error.text;
+    input_ = read_npy(folder / (name + ".forward.0.in.0.npy"), input_sizes_);
+    expected_ = read_npy(folder / (name + ".forward.0.out.0.npy"), output_sizes_);
+  }
+
+  etb_status make(const etb_plugin_table& table, etb_plugin* plugin, const std::vector<etb_option>& options,
+                  etb_delegate** out, etb_error* error) const {
+    const auto range = view_.segment(view_.method(0).delegate(0).payload_index());
+    etb_payload_view payload{};
+    payload.struct_size = ETB_INIT_SIZE(etb_payload_view);
+    payload.data = file_.data() + view_.extent().segment_base + range.offset;
+    payload.nbytes = range.nbytes;
+    payload.alignment = 16;
+    payload.fd = -1;
+    const etb_named_data named = {ETB_INIT_SIZE(etb_named_data), 0, const_cast<Program*>(this), &get};
+    etb_delegate_args args{};
+    args.struct_size = ETB_INIT_SIZE(etb_delegate_args);
+    args.backend_id = "XnnpackBackend";
+    args.method_name = "forward";
+    args.payload = &payload;
+    args.named_data = &named;
+    args.options = options.data();
+    args.option_count = options.size();
+    return table.delegate->create(plugin, &args, out, error);
+  }
+
+  // Runs once in a new context; the largest difference from what PyTorch said, NAN when it did not run.
+  float run(const etb_plugin_table& table, etb_delegate* delegate) const {
+    etb_error error = ETB_ERROR_INIT;
+    etb_context* context = nullptr;
+    if (table.delegate->context_create(delegate, nullptr, 0, &context, &error) != ETB_OK) return NAN;
+    std::vector<float> input = input_, output(expected_.size() + 32, NAN);
+    input.resize(input.size() + 32);
+    std::vector<int64_t> input_sizes = input_sizes_, output_sizes = output_sizes_;
+    const etb_tensor in = tensor(input, input_sizes, ETB_ROLE_INPUT);
+    etb_tensor out = tensor(output, output_sizes, ETB_ROLE_OUTPUT);
+    etb_exec_args args{};
+    args.struct_size = ETB_INIT_SIZE(etb_exec_args);
+    args.inputs = &in;
+    args.input_count = 1;
+    args.outputs = &out;
+    args.output_count = 1;
+    float worst = 0;
+    for (int i = 0; i < 3; ++i) {
+      if (table.delegate->execute(context, &args, &error) != ETB_OK) worst = NAN;
+      for (size_t e = 0; e < expected_.size(); ++e)
+        worst = std::max(worst, std::abs(output[e] - expected_[e]));
+    }
+    return table.delegate->context_destroy(context, &error) == ETB_OK ? worst : NAN;
+  }
+
+ private:
+  static std::vector<float> read_npy(const fs::path& path, std::vector<int64_t>& sizes) {
+    const std::vector<char> bytes = read_bytes(path);
+    uint16_t header_nbytes = 0;
+    std::memcpy(&header_nbytes, bytes.data() + 8, 2);
+    const std::string header(bytes.data() + 10, header_nbytes);
+    for (size_t at = header.find('(') + 1; at < header.size() && std::isdigit(header[at]);) {
+      sizes.push_back(std::stoll(header.substr(at)));
+      at = header.find_first_not_of(", ", header.find_first_of(",)", at));
+    }
+    std::vector<float> out((bytes.size() - 10 - header_nbytes) / sizeof(float));
+    std::memcpy(out.data(), bytes.data() + 10 + header_nbytes, out.size() * sizeof(float));
+    return out;
+  }
+  static etb_tensor tensor(std::vector<float>& data, std::vector<int64_t>& sizes, uint32_t role) {
+    etb_tensor made{};
+    made.struct_size = ETB_INIT_SIZE(etb_tensor);
+    made.dtype = ETB_DTYPE_FLOAT32;
+    made.role = role;
+    made.rank = static_cast<uint32_t>(sizes.size());
+    made.sizes = sizes.data();
+    made.data = data.data();
+    made.capacity_bytes = (data.size() - 32) * sizeof(float);
+    return made;
+  }
+  static etb_status ETB_CALL get(void* ctx, const char* key, etb_payload_view* out, etb_error*) {
+    const auto& self = *static_cast<const Program*>(ctx);
+    for (uint32_t i = 0; i < self.view_.named_data_count(); ++i) {
+      if (self.view_.named_data_key(i) != key) continue;
+      const auto range = self.view_.segment(self.view_.named_data_segment(i));
+      out->data = self.file_.data() + self.view_.extent().segment_base + range.offset;
+      out->nbytes = range.nbytes;
+      out->alignment = 16;
+      out->fd = -1;
+      return ETB_OK;
+    }
+    return ETB_NOT_FOUND;
+  }
+
+  std::vector<std::byte> file_;
+  format::ProgramView view_;
+  std::vector<int64_t> input_sizes_, output_sizes_;
+  std::vector<float> input_, expected_;
+};
+
+etb_option text_option(const char* key, const char* value) {
+  etb_option option{};
+  option.struct_size = ETB_INIT_SIZE(etb_option);
+  option.key = key;
+  option.type = ETB_OPTION_TEXT;
+  option.text = value;
+  return option;
+}
+
+class XnnpackShared : public testing::Test {
+ protected:
+  void SetUp() override {
+    table_ = etb_plugin_query_xnnpack(&kBareHost, ETB_ABI_MAKE(1, 0), ETB_ABI_VERSION);
+    etb_error error = ETB_ERROR_INIT;
+    ASSERT_EQ(table_->init(&kBareHost, nullptr, 0, &plugin_, &error), ETB_OK) << error.text;
+    folder_ = fs::temp_directory_path() / ("etb_packed_" + std::to_string(getpid()));
+    fs::remove_all(folder_);
+  }
+  void TearDown() override {
+    etb_error error = ETB_ERROR_INIT;
+    EXPECT_EQ(table_->deinit(plugin_, &error), ETB_OK) << error.text;
+    fs::remove_all(folder_);
+  }
+  etb_delegate* make(const Program& program, const std::vector<etb_option>& options = {}) {
+    etb_error error = ETB_ERROR_INIT;
+    etb_delegate* made = nullptr;
+    EXPECT_EQ(program.make(*table_, plugin_, options, &made, &error), ETB_OK) << error.text;
+    return made;
+  }
+  void destroy(etb_delegate* delegate) {
+    etb_error error = ETB_ERROR_INIT;
+    EXPECT_EQ(table_->delegate->destroy(delegate, &error), ETB_OK) << error.text;
+  }
+  fs::path only_file() const {
+    fs::path found;
+    for (const auto& item : fs::directory_iterator(folder_)) {
+      EXPECT_TRUE(found.empty());
+      found = item.path();
+    }
+    return found;
+  }
+
+  const etb_plugin_table* table_ = nullptr;
+  etb_plugin* plugin_ = nullptr;
+  fs::path folder_;
+};
+
+// Under the tsan preset this is the proof that nothing races.
+TEST_F(XnnpackShared, ThreadsMakeRunAndDestroyDelegatesAtOnce) {
+  for (const char* mode : {"disabled", "global"}) {
+    const Program programs[] = {Program("conv_bn_relu"), Program("linear"), Program("mlp"),
+                                Program("qc8_conv2d")};
+    etb_delegate* common = make(programs[2], {text_option("workspace_sharing_mode", mode)});
+    std::vector<std::thread> threads;
+    std::atomic<int> failures{0};
+    for (int t = 0; t < 4; ++t) {
+      threads.emplace_back([&, t] {
+        for (int round = 0; round < 8; ++round) {
+          const Program& program = programs[(t + round) % 4];
+          etb_error error = ETB_ERROR_INIT;
+          etb_delegate* mine = nullptr;
+          if (program.make(*table_, plugin_, {text_option("workspace_sharing_mode", mode)}, &mine, &error) !=
+              ETB_OK) {
+            ++failures;
+            continue;
+          }
+          if (!(program.run(*table_, mine) < 0.07f)) ++failures;  // a step of the quantised program
+          if (!(programs[2].run(*table_, common) < 1e-4f)) ++failures;
+          if (table_->delegate->destroy(mine, &error) != ETB_OK) ++failures;
+        }
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+    EXPECT_EQ(failures, 0) << mode;
+    destroy(common);
+  }
+}
+
+TEST_F(XnnpackShared, PackedWeightsComeBackFromTheFile) {
+  const Program program("mlp");
+  const std::string folder = folder_.string();
+  const std::vector<etb_option> options = {text_option("packed_cache_path", folder.c_str())};
+  destroy(make(program, options));
+  const fs::path file = only_file();
+  const auto written = fs::last_write_time(file);
+  EXPECT_EQ(fs::status(file).permissions() & fs::perms::others_read, fs::perms::none);
+  etb_delegate* again = make(program, options);
+  EXPECT_LT(program.run(*table_, again), 1e-4f);
+  destroy(again);
+  EXPECT_EQ(fs::last_write_time(only_file()), written) << "written again though nothing was new";
+}
+
+TEST_F(XnnpackShared, ADamagedFileIsAsGoodAsNone) {
+  const Program program("mlp");
+  const std::string folder = folder_.string();
+  const std::vector<etb_option> options = {text_option("packed_cache_path", folder.c_str())};
+  destroy(make(program, options));
+  const fs::path file = only_file();
+  const std::vector<char> whole = read_bytes(file);
+  for (size_t byte = 0; byte < whole.size(); byte += 1 + whole.size() / 200) {
+    std::vector<char> damaged = whole;
+    damaged[byte] = static_cast<char>(damaged[byte] ^ 0x10);
+    std::ofstream(file, std::ios::binary).write(damaged.data(), static_cast<std::streamsize>(damaged.size()));
+    fs::permissions(file, fs::perms::owner_read | fs::perms::owner_write);
+    etb_delegate* made = make(program, options);
+    ASSERT_LT(program.run(*table_, made), 1e-4f) << "byte " << byte;
+    destroy(made);
+  }
+  for (size_t kept = 0; kept < whole.size(); kept += 1 + whole.size() / 50) {
+    std::ofstream(file, std::ios::binary | std::ios::trunc)
+        .write(whole.data(), static_cast<std::streamsize>(kept));
+    etb_delegate* made = make(program, options);
+    ASSERT_LT(program.run(*table_, made), 1e-4f) << kept << " bytes kept";
+    destroy(made);
+  }
+}
+
+TEST_F(XnnpackShared, TheFolderStaysBelowItsLimit) {
+  const std::string folder = folder_.string();
+  std::vector<etb_option> options = {text_option("packed_cache_path", folder.c_str())};
+  etb_option limit{};
+  limit.struct_size = ETB_INIT_SIZE(etb_option);
+  limit.key = "packed_cache_max_bytes";
+  limit.type = ETB_OPTION_I64;
+  limit.i64 = 4096;
+  options.push_back(limit);
+  for (const char* name : {"linear", "mlp", "conv2d", "linear_relu", "conv_bn_relu"})
+    destroy(make(Program(name), options));
+  uint64_t total = 0;
+  for (const auto& item : fs::directory_iterator(folder_)) total += item.file_size();
+  EXPECT_LE(total, 4096u);
+  EXPECT_GT(total, 0u);
+}
+
+}  // namespace
+}  // namespace etb
