@@ -609,6 +609,20 @@ TEST_F(XnnpackCompile, EveryRefusalHasItsReason) {
   EXPECT_THAT(error_.text, HasSubstr("node 0"));
 }
 
+TEST_F(XnnpackCompile, TensorsWithoutElementsAreRefused) {
+  Model model;
+  const uint32_t a = model.input({2, 0}), b = model.input({0, 3}), bias = model.input({3});
+  const uint32_t batch = model.input({0, 2, 2}), scalar = model.input({1});
+  model.output(model.node("aten.mm.default", {arg(a, "self"), arg(b, "mat2")}, {2, 3}));
+  model.output(model.node("aten.addmm.default", {arg(bias, "self"), arg(a, "mat1"), arg(b, "mat2")}, {2, 3}));
+  model.output(model.node("aten.bmm.default", {arg(batch, "self"), arg(batch, "mat2")}, {0, 2, 2}));
+  model.output(model.node("aten.add.Tensor", {arg(a, "self"), arg(scalar, "other")}, {2, 0}));
+  const auto answers = claims(model.image());
+  ASSERT_EQ(answers.size(), 4u);
+  for (const auto& [node, answer] : answers)
+    EXPECT_THAT(answer, HasSubstr("org.etbackend.xnnpack.empty: ")) << "node " << node;
+}
+
 TEST_F(XnnpackCompile, DynamicSizesRunAtEverySize) {
   Model model;
   Builder& builder = model.builder();

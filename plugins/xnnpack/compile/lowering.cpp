@@ -494,6 +494,22 @@ Result<uint32_t> Lowering::add_bias(const ConstantPtr& bias, uint32_t input, uin
 
 // ---- The graph as a whole
 
+namespace {
+
+// What every op asks of the tensors around it. XNNPACK has no tensors without elements, and arithmetic on sizes need not think of them.
+Status check_sizes(const Value& value) {
+  const etb_graph_spec spec = value.spec();
+  for (uint32_t i = 0; i < spec.rank; ++i) {
+    if (spec.sizes[i] < 0 || spec.sizes[i] > INT32_MAX)
+      return Lowering::refuse("dynamic", "'", value.name(), "': dimension ", i, " without an upper bound");
+    if (spec.sizes[i] == 0)
+      return Lowering::refuse("empty", "'", value.name(), "': dimension ", i, " is 0, expected elements");
+  }
+  return {};
+}
+
+}  // namespace
+
 Status Lowering::lower(const Node& node) {
   const LowerFunction lower_op = find_lower(node.op_name());
   if (lower_op == nullptr) return refuse("op", node.op_name(), ": not in the op table");
@@ -501,11 +517,10 @@ Status Lowering::lower(const Node& node) {
   draft_.set_debug_handle(node.debug_handle());
   for (const Value& made : node.results()) {
     if (!made.is_tensor()) return refuse("op", "'", made.name(), "': result is no tensor");
-    const etb_graph_spec spec = made.spec();
-    for (uint32_t i = 0; i < spec.rank; ++i) {
-      if (spec.sizes[i] < 0 || spec.sizes[i] > INT32_MAX)
-        return refuse("dynamic", "'", made.name(), "': dimension ", i, " without an upper bound");
-    }
+    if (use_count(made.id()) != 0 || node.output_count() == 1) ETB_TRY(check_sizes(made));
+  }
+  for (const Value& operand : node.operands()) {
+    if (operand.is_tensor()) ETB_TRY(check_sizes(operand));
   }
   is_quantised_ = choose_quantised(node);
   if (is_quantised_ && lower_op(*this)) return {};
@@ -544,8 +559,9 @@ Claim claim_one(const Graph& graph, const GraphFacts& facts, const Node& node) {
   for (const char* reason : kReasons) {
     if (error.reason == reason) return Claim::no(reason, error.message);
   }
-  return Claim::no(error.reason == "constant" ? "org.etbackend.xnnpack.constant" : "attribute",
-                   error.message);
+  if (error.reason == "constant") return Claim::no("org.etbackend.xnnpack.constant", error.message);
+  if (error.reason == "empty") return Claim::no("org.etbackend.xnnpack.empty", error.message);
+  return Claim::no("attribute", error.message);
 }
 
 // A linear layer whose input is quantised at run time: nodes that are worth nothing apart.

@@ -119,7 +119,7 @@ class Lowering {
   // The node that reads a value, and the one that makes it; none for other positions.
   std::optional<Node> reader(uint32_t value) const;
 
-  // "dtype", "rank", "layout", "dynamic", "quant", "attribute", "constant"
+  // "dtype", "rank", "layout", "dynamic", "quant", "attribute", "constant", "empty"
   template <class... T>
   static tl::unexpected<Error> refuse(const char* reason, const T&... parts) {
     Error error{Code::NOT_SUPPORTED, {}, reason, 0};
