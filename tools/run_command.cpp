@@ -1,7 +1,7 @@
 // `etbackend run FILE.pte`: loads a program, runs a method, shows and stores its outputs.
 #include <fmt/format.h>
 
-#include <filesystem>
+#include <algorithm>
 #include <iostream>
 #include <map>
 #include <memory>
@@ -13,9 +13,9 @@
 #include "tools/plugin_registry.hpp"
 #include "tools/run/describe_value.hpp"
 #include "tools/run/method_inputs.hpp"
-#include "tools/run/npy.hpp"
 #include "tools/run/serve.hpp"
 #include "tools/run/timing.hpp"
+#include "tools/run/write_outputs.hpp"
 #include "tools/session_layers.hpp"
 
 namespace etb::tools {
@@ -24,17 +24,23 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+enum class PrintOutput : uint8_t { kNone, kSummary, kAll };
+
 struct Options {
   std::string file;
-  std::string method = "forward";
+  std::string method;  // empty: "forward", or the first when there is none
   std::vector<std::string> inputs;
+  std::string input_list;  // the same, separated by commas
+  std::string input_shapes;
   std::optional<uint64_t> random_seed;
   bool ones = false;
   std::string output_dir;
+  std::string output_file;
+  PrintOutput print_output = PrintOutput::kSummary;
   std::vector<std::string> data_files;
   uint32_t repeat = 1;
   uint32_t warmup = 0;
-  uint32_t threads = 1;
+  int32_t threads = 1;
   std::vector<std::string> backend_pins;
   std::vector<std::string> layers;
   std::vector<std::string> kernel_libraries;
@@ -57,15 +63,19 @@ host::LoadMode to_load_mode(const std::string& text) {
   return host::LoadMode::kMmap;
 }
 
+// Ones when nothing is said about inputs.
 Status fill_inputs(const Options& options, MethodInputs& inputs) {
+  if (!options.input_shapes.empty()) ETB_TRY(inputs.set_shapes(options.input_shapes));
   if (options.random_seed) return inputs.fill_random(*options.random_seed);
-  if (options.ones) return inputs.fill_ones();
-  if (options.inputs.size() != inputs.count()) {
+  std::vector<std::string> texts = options.inputs;
+  if (!options.input_list.empty()) texts = split_commas(options.input_list);
+  if (options.ones || texts.empty()) return inputs.fill_ones();
+  if (texts.size() != inputs.count()) {
     return make_error(Code::INVALID_ARGUMENT,
                       fmt::format("{} --input given, method '{}' expects {}; or use --random SEED or --ones",
-                                  options.inputs.size(), options.method, inputs.count()));
+                                  texts.size(), options.method, inputs.count()));
   }
-  for (uint32_t i = 0; i < inputs.count(); ++i) ETB_TRY(inputs.set_text(i, options.inputs[i]));
+  for (uint32_t i = 0; i < inputs.count(); ++i) ETB_TRY(inputs.set_text(i, texts[i]));
   return {};
 }
 
@@ -74,11 +84,7 @@ Status fill_inputs(const Options& options, MethodInputs& inputs) {
 Result<Times> run_times(const Options& options, host::Module& module, const MethodInputs& inputs,
                         Times times) {
   const auto run_once = [&]() -> Result<double> {
-    host::RunLimits limits;
-    if (options.timeout_ms != 0) {
-      const auto& platform = host::kDefaultPlatformHooks;
-      limits.deadline_ns = platform.now_ns(platform.self) + options.timeout_ms * 1000000;
-    }
+    const host::RunLimits limits = limits_from_now(options.timeout_ms);
     const Stopwatch watch;
     ETB_TRY(module.set_inputs(options.method, inputs.values()));
     ETB_TRY(module.run(options.method, limits));
@@ -95,28 +101,6 @@ Result<Times> run_times(const Options& options, host::Module& module, const Meth
     times.runs_us.push_back(us);
   }
   return times;
-}
-
-Status write_outputs(const Options& options, const std::vector<host::EValue>& outputs) {
-  if (options.output_dir.empty()) return {};
-  std::error_code error;
-  std::filesystem::create_directories(options.output_dir, error);
-  if (error)
-    return make_error(Code::ACCESS_FAILED, fmt::format("{}: {}", options.output_dir, error.message()));
-  for (size_t i = 0; i < outputs.size(); ++i) {
-    const std::string path = (std::filesystem::path(options.output_dir) / fmt::format("{}.npy", i)).string();
-    if (outputs[i].is_tensor()) {
-      ETB_TRY(write_npy(path, outputs[i].tensor()));
-      continue;
-    }
-    // A number is stored as NumPy stores one: an array of rank 0.
-    auto scalar = outputs[i].is_double() ? host::OwnedTensor::make<double>({}, {outputs[i].to_double()})
-                  : outputs[i].is_int()
-                      ? host::OwnedTensor::make<int64_t>({}, {outputs[i].to_int()})
-                      : host::OwnedTensor::make<bool>({}, {outputs[i].is_bool() && outputs[i].to_bool()});
-    if (outputs[i].is_scalar()) ETB_TRY(write_npy(path, scalar.tensor()));
-  }
-  return {};
 }
 
 // "id=plugin" pairs.
@@ -198,8 +182,11 @@ Json to_json(const Options& options, const Times& times, const SearchedDelegates
 void print_text(const Options& options, const Times& times, const std::vector<host::EValue>& outputs,
                 const MethodInputs& inputs, std::ostream& out) {
   for (const std::string& note : inputs.notes()) out << note << '\n';
-  for (size_t i = 0; i < outputs.size(); ++i)
-    out << fmt::format("output {}: {}\n", i, describe_value(outputs[i]));
+  if (options.print_output != PrintOutput::kNone) {
+    const bool shows_all = options.print_output == PrintOutput::kAll;
+    for (size_t i = 0; i < outputs.size(); ++i)
+      out << fmt::format("output {}: {}\n", i, describe_value(outputs[i], shows_all));
+  }
   out << fmt::format("load {:.1f} us, init {:.1f} us, first run {:.1f} us", times.load_us, times.init_us,
                      times.first_us);
   if (times.runs_us.size() > 1 || options.warmup != 0) {
@@ -210,13 +197,21 @@ void print_text(const Options& options, const Times& times, const std::vector<ho
   out << fmt::format("; peak {} KB\n", peak_rss_kb());
 }
 
-Result<ExitCode> run_program(const Options& options, Session& session, const SessionLayers& layers) {
+// Without a name: "forward", as the exporter calls it, else the first.
+std::string choose_method(const host::Module& module) {
+  const std::vector<std::string> names = module.method_names();
+  const bool has_forward = std::find(names.begin(), names.end(), "forward") != names.end();
+  return has_forward || names.empty() ? "forward" : names.front();
+}
+
+Result<ExitCode> run_program(Options options, Session& session, const SessionLayers& layers) {
   host::ModuleOptions module_options;
   module_options.load_mode = to_load_mode(options.load_mode);
   module_options.data_files = options.data_files;
   module_options.kernel_libraries = options.kernel_libraries;
   ETB_ASSIGN(auto pins, parse_pins(options.backend_pins));
-  host::ThreadPool pool(options.threads);  // kernels and plugins share it
+  // Kernels and plugins share it.
+  host::ThreadPool pool(static_cast<uint32_t>(std::max(options.threads, 0)));
   module_options.pool = &pool;
   host::RegistryOptions registry = registry_options(session);
   registry.layers = layers.layers();
@@ -227,9 +222,10 @@ Result<ExitCode> run_program(const Options& options, Session& session, const Ses
   const Stopwatch load_watch;
   ETB_ASSIGN(host::Module module, host::Module::open(options.file, module_options));
   times.load_us = load_watch.us();
+  if (options.method.empty()) options.method = choose_method(module);
   ETB_ASSIGN(const host::MethodMeta meta, module.method_meta(options.method));
   if (options.serve) {
-    ETB_TRY(serve(module, options.method, std::cin, session.out));
+    ETB_TRY(serve(module, options.method, options.timeout_ms, std::cin, session.out));
     return ExitCode::OK;
   }
   const Stopwatch init_watch;
@@ -239,7 +235,8 @@ Result<ExitCode> run_program(const Options& options, Session& session, const Ses
   ETB_TRY(fill_inputs(options, inputs));
   ETB_ASSIGN(times, run_times(options, module, inputs, times));
   ETB_ASSIGN(const std::vector<host::EValue> outputs, module.get_outputs(options.method));
-  ETB_TRY(write_outputs(options, outputs));
+  if (!options.output_dir.empty()) ETB_TRY(write_npy_files(options.output_dir, outputs));
+  if (!options.output_file.empty()) ETB_TRY(write_raw_files(options.output_file, outputs));
   if (options.json) {
     session.out << to_json(options, times, delegates, outputs, inputs)
                        .dump(2, ' ', false, Json::error_handler_t::replace)
@@ -262,8 +259,9 @@ Result<ExitCode> run(const Options& options, Session& session) {
 void register_run(CLI::App& app, Session& session) {
   auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand("run", "Runs a method of a program (.pte)");
-  command->add_option("FILE", options->file, "The program")->required();
-  command->add_option("--method", options->method, "Which method")->capture_default_str();
+  command->add_option("FILE,--model_path", options->file, "The program")->required();
+  command->add_option("--method,--method_name", options->method,
+                      "Which method (default: forward, or the first when there is none)");
   auto* inputs =
       command
           ->add_option(
@@ -273,18 +271,38 @@ void register_run(CLI::App& app, Session& session) {
           ->allow_extra_args(false);
   auto* random = command->add_option("--random", options->random_seed, "Random inputs from this seed")
                      ->type_name("SEED");
-  auto* ones = command->add_flag("--ones", options->ones, "All inputs are one");
-  random->excludes(inputs)->excludes(ones);
-  ones->excludes(inputs);
+  auto* ones =
+      command->add_flag("--ones", options->ones, "All inputs are one; so are they when none is given");
+  auto* list = command->add_option("--inputs", options->input_list, "The same separated by commas")
+                   ->type_name("FILE,...");
+  random->excludes(inputs)->excludes(ones)->excludes(list);
+  ones->excludes(inputs)->excludes(list);
+  list->excludes(inputs);
+  command
+      ->add_option("--input-shapes,--input_shapes", options->input_shapes,
+                   "Sizes of inputs that the program leaves open, one entry an input, empty for its largest: "
+                   "1x98,,2x3")
+      ->type_name("SHAPE,...");
   command->add_option("--output-dir", options->output_dir, "Write 0.npy, 1.npy, ... here")->type_name("DIR");
-  command->add_option("--data", options->data_files, "External weights (.ptd), may be repeated")
+  command
+      ->add_option("--output-file,--output_file", options->output_file,
+                   "Write raw BASE-0.bin, BASE-1.bin, ...")
+      ->type_name("BASE");
+  command
+      ->add_option("--print-output,--print_output", options->print_output,
+                   "How much of the outputs to show: none, summary or all")
+      ->transform(CLI::CheckedTransformer(std::map<std::string, PrintOutput>{
+          {"none", PrintOutput::kNone}, {"summary", PrintOutput::kSummary}, {"all", PrintOutput::kAll}}))
+      ->type_name("MODE");
+  command->add_option("--data,--data_path", options->data_files, "External weights (.ptd), may be repeated")
       ->type_name("FILE")
       ->allow_extra_args(false);
-  command->add_option("--repeat", options->repeat, "Timed runs")
+  command->add_option("--repeat,--num_executions", options->repeat, "Timed runs")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
   command->add_option("--warmup", options->warmup, "Runs before them")->capture_default_str();
-  command->add_option("--threads", options->threads, "Threads for kernels, 0: all of the machine")
+  command
+      ->add_option("--threads,--cpu_threads", options->threads, "Threads for kernels, 0: all of the machine")
       ->capture_default_str();
   command
       ->add_option("--kernels", options->kernel_libraries,

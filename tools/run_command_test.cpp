@@ -83,6 +83,61 @@ TEST(RunCommand, SaysWhatIsWrong) {
   EXPECT_EQ(cli({"run", fixture("external.ptd"), "--ones"}).exit, 4);
 }
 
+std::string raw_file(const std::string& path, const std::vector<float>& values) {
+  EXPECT_TRUE(write_bytes(path, std::as_bytes(std::span(values))));
+  return path;
+}
+
+std::vector<float> floats_of(const std::string& path) {
+  const auto bytes = read_bytes(path);
+  EXPECT_TRUE(bytes) << path;
+  std::vector<float> values(bytes->size() / sizeof(float));
+  std::memcpy(values.data(), bytes->data(), values.size() * sizeof(float));
+  return values;
+}
+
+TEST(RunCommand, UnderstandsTheOfficialRunnersFlags) {
+  const std::string dir = scratch_dir("official");
+  const std::string x = raw_file(dir + "/x.bin", {1, 2, 3, 4, 5, 6});
+  const std::string y = raw_file(dir + "/y.bin", {10, 20, 30, 40, 50, 60});
+  const auto run = cli({"run", "--model_path=" + fixture("add.pte"), "--inputs=" + x + "," + y,
+                        "--output_file=" + dir + "/out", "--num_executions=3", "--method_name=forward",
+                        "--cpu_threads=-1", "--print_output=all"});
+  EXPECT_EQ(run.exit, 0) << run.err;
+  EXPECT_THAT(run.out, HasSubstr("output 0: float32 [2, 3]: 11, 22, 33, 44, 55, 66\n"));
+  EXPECT_THAT(run.out, HasSubstr("3 runs"));
+  EXPECT_EQ(floats_of(dir + "/out-0.bin"), (std::vector<float>{11, 22, 33, 44, 55, 66}));
+  const auto quiet = cli({"run", fixture("add.pte"), "--print_output", "none"});
+  EXPECT_EQ(quiet.exit, 0) << quiet.err;
+  EXPECT_THAT(quiet.out, testing::Not(HasSubstr("output 0")));
+}
+
+TEST(RunCommand, FillsWithOnesWhenNothingIsSaid) {
+  const auto run = cli({"run", fixture("add.pte")});
+  EXPECT_EQ(run.exit, 0) << run.err;
+  EXPECT_THAT(run.out, HasSubstr("output 0: float32 [2, 3]: 2, 2, 2, 2, 2, 2\n"));
+}
+
+TEST(RunCommand, TakesSizesBelowTheBound) {
+  const auto with_shapes = [](const std::string& shapes) {
+    return cli({"run", fixture("dynamic.pte"), "--ones", "--input-shapes", shapes});
+  };
+  const auto run = with_shapes("2x3,2x3");
+  EXPECT_EQ(run.exit, 0) << run.err;
+  EXPECT_THAT(run.out, HasSubstr("output 0: float32 [2, 3]"));
+  const auto largest = with_shapes(",");
+  EXPECT_THAT(largest.out, HasSubstr("output 0: float32 [6, 3]"));
+  const auto beyond = with_shapes("7x3,");
+  EXPECT_EQ(beyond.exit, 2);
+  EXPECT_THAT(beyond.err, HasSubstr("input 0: found float32 [7, 3], expected float32 [6, 3] at most"));
+  EXPECT_THAT(with_shapes("2x3").err, HasSubstr("1 shapes given, the method has 2 inputs"));
+  for (const char* bad : {"2", "2x", "x3", "2x-3", "axb", "2x3x"}) {
+    const auto refused = with_shapes(std::string(bad) + ",");
+    EXPECT_EQ(refused.exit, 2) << bad;
+    EXPECT_THAT(refused.err, HasSubstr("shape '")) << bad;
+  }
+}
+
 TEST(InfoCommand, ShowsAProgram) {
   const std::string page = scratch_dir("html") + "/conv.html";
   const auto run = cli({"info", fixture("conv.pte"), "--html", page});
@@ -100,7 +155,7 @@ std::vector<Json> converse(const std::string& program, const std::string& reques
   EXPECT_TRUE(module);
   std::istringstream in(requests);
   std::ostringstream out;
-  EXPECT_TRUE(serve(*module, "forward", in, out));
+  EXPECT_TRUE(serve(*module, "forward", 0, in, out));
   std::vector<Json> answers;
   std::istringstream lines(out.str());
   for (std::string line; std::getline(lines, line);) answers.push_back(Json::parse(line));

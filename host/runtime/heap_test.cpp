@@ -1,39 +1,12 @@
 // The core takes no heap: malloc is counted while a program loads and runs.
 #include <gtest/gtest.h>
 
-#include <atomic>
 #include <cstdlib>
-#include <fstream>
 
+#include "host/runtime/heap_calls.hpp"
 #include "host/runtime/method_world.hpp"
 
-// The sanitizers bring their own malloc; there this test has nothing to count.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define ETB_COUNTS_HEAP 0
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define ETB_COUNTS_HEAP 0
-#endif
-#endif
-#ifndef ETB_COUNTS_HEAP
-#define ETB_COUNTS_HEAP 1
-#endif
-
 #if ETB_COUNTS_HEAP
-namespace {
-std::atomic<int> heap_calls{0};
-}
-
-// glibc's allocator under the names it exports for interposers; everything in this process comes through here.
-extern "C" {
-void* __libc_malloc(size_t nbytes);                 // NOLINT(bugprone-reserved-identifier)
-void* __libc_calloc(size_t count, size_t nbytes);   // NOLINT(bugprone-reserved-identifier)
-void* __libc_realloc(void* memory, size_t nbytes);  // NOLINT(bugprone-reserved-identifier)
-void* malloc(size_t nbytes) { return ++heap_calls, __libc_malloc(nbytes); }
-void* calloc(size_t count, size_t nbytes) { return ++heap_calls, __libc_calloc(count, nbytes); }
-void* realloc(void* memory, size_t nbytes) { return ++heap_calls, __libc_realloc(memory, nbytes); }
-}
-
 namespace etb::host {
 namespace {
 

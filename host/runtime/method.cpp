@@ -44,8 +44,12 @@ etb_status set_tensor(uint32_t index, const EValue& value, EValue& input, bool i
                        value, input, error);
   }
   if (!from.has_layout_of(changed)) {
-    return fail(error, ETB_INVALID_ARGUMENT,
-                "input %u: dim order: found another than the program's for rank %d", index, to.rank());
+    char found[kDescriptionNbytes];
+    char expected[kDescriptionNbytes];
+    describe(from.strides(), found);
+    describe(changed.strides(), expected);
+    return fail(error, ETB_INVALID_ARGUMENT, "input %u: dim order: found strides %s, expected %s", index,
+                found, expected);
   }
   to = changed;
   if (!is_planned) {
@@ -226,13 +230,18 @@ void MethodState::locate(uint32_t instruction, int32_t* out_chain, int32_t* out_
   *out_index = static_cast<int32_t>(instruction - chains[chain - 1].first);
 }
 
-void describe(Dtype dtype, std::span<const int64_t> sizes, std::span<char> out) noexcept {
-  size_t used = static_cast<size_t>(std::snprintf(out.data(), out.size(), "%s [", to_text(dtype)));
-  for (size_t i = 0; i < sizes.size() && used + 24 < out.size(); ++i) {
+void describe(std::span<const int64_t> numbers, std::span<char> out) noexcept {
+  size_t used = static_cast<size_t>(std::snprintf(out.data(), out.size(), "["));
+  for (size_t i = 0; i < numbers.size() && used + 24 < out.size(); ++i) {
     used += static_cast<size_t>(
-        std::snprintf(out.data() + used, out.size() - used, "%s%" PRId64, i == 0 ? "" : ", ", sizes[i]));
+        std::snprintf(out.data() + used, out.size() - used, "%s%" PRId64, i == 0 ? "" : ", ", numbers[i]));
   }
   std::snprintf(out.data() + used, out.size() - used, "]");
+}
+
+void describe(Dtype dtype, std::span<const int64_t> sizes, std::span<char> out) noexcept {
+  const auto used = static_cast<size_t>(std::snprintf(out.data(), out.size(), "%s ", to_text(dtype)));
+  describe(sizes, out.subspan(used));
 }
 
 void describe(const EValue& value, std::span<char> out) noexcept {

@@ -71,6 +71,7 @@ bool is_prim_op(const Kernel& kernel) noexcept;
 
 // "float32 [2, 3]" or "int" into `out`.
 void describe(const EValue& value, std::span<char> out) noexcept;
+void describe(std::span<const int64_t> numbers, std::span<char> out) noexcept;
 void describe(Dtype dtype, std::span<const int64_t> sizes, std::span<char> out) noexcept;
 
 }  // namespace etb::host

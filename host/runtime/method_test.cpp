@@ -88,6 +88,13 @@ TEST(Method, NamesWhatIsWrongWithAnInput) {
   float elements[3] = {};
   Tensor matrix = storage.make(Dtype::FLOAT32, std::array<int64_t, 2>{3, 1}, elements, sizeof(elements));
   EXPECT_EQ(refusal(0, EValue(&matrix)), "input 0: rank: found float32 [3, 1], expected float32 [3]");
+  FloatVector three({1, 2, 3});
+  int64_t strides[] = {2};
+  int64_t sizes[] = {3};
+  const uint8_t order[] = {0};
+  Tensor sparse(Dtype::FLOAT32, 1, sizes, order, strides, three.elements.data(), sizeof(elements));
+  std::fill(strides, strides + 1, 2);
+  EXPECT_EQ(refusal(0, EValue(&sparse)), "input 0: dim order: found strides [2], expected [1]");
   EXPECT_EQ(refusal(0, EValue(int64_t{3})), "input 0: kind: found int, expected float32 [3]");
   EXPECT_EQ(refusal(2, four.value()), "input 2: the method has 2 inputs");
 }

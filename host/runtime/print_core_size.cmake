@@ -1,4 +1,5 @@
-# Prints the text of APP less that of EMPTY, and fails beyond LIMIT bytes.
+# Prints the text of APP less that of EMPTY, and fails beyond LIMIT bytes. Prints what APP takes from the C library, and fails when that is more than strings,
+# numbers, and the clock and log of kDefaultPlatformHooks: no heap, no abort, no exceptions.
 function(text_of file out)
   execute_process(COMMAND size ${file} OUTPUT_VARIABLE table RESULT_VARIABLE result)
   if(NOT result EQUAL 0 OR NOT table MATCHES "\n *([0-9]+)")
@@ -12,4 +13,20 @@ math(EXPR text "${app} - ${empty}")
 message(STATUS "core at -Os: ${text} bytes of text, limit ${LIMIT}")
 if(text GREATER LIMIT)
   message(FATAL_ERROR "the core is too large")
+endif()
+
+execute_process(COMMAND ${NM} -u ${APP} OUTPUT_VARIABLE symbols RESULT_VARIABLE result)
+if(NOT result EQUAL 0)
+  message(FATAL_ERROR "no symbols of ${APP}")
+endif()
+string(REGEX MATCHALL "U [^@\n]+" symbols "${symbols}")
+list(TRANSFORM symbols REPLACE "^U " "")
+list(REMOVE_ITEM symbols __libc_start_main)
+list(JOIN symbols " " text)
+message(STATUS "core needs: ${text}")
+list(FILTER symbols EXCLUDE REGEX "^(mem(cmp|cpy|move|set|chr)|str(n?cmp|n?len|chr)|v?snprintf|bcmp)$")
+list(FILTER symbols EXCLUDE REGEX "^(ceil|floor|trunc|fmod|nearbyint|rint|round|sqrt|log|exp|pow|cos|sin|tan)f?$")
+list(FILTER symbols EXCLUDE REGEX "^(clock_gettime|fprintf|fputs|fwrite|fputc|stderr)$")
+if(symbols)
+  message(FATAL_ERROR "the core needs what it must not: ${symbols}")
 endif()

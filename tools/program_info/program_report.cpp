@@ -184,6 +184,18 @@ std::string format_value(const Json& value) {
   return text;
 }
 
+// "7: 6 kernel, 1 delegate"
+std::string format_counts(const Json& instructions) {
+  std::string text = instructions["total"].dump();
+  const char* separator = ": ";
+  for (const auto& [kind, count] : instructions.items()) {
+    if (kind == "total") continue;
+    text += separator + count.dump() + " " + kind;
+    separator = ", ";
+  }
+  return text;
+}
+
 std::string format_method(const Json& method) {
   std::string text = "\nmethod " + method["name"].get<std::string>() + "\n";
   const auto line = [&text](const std::string& content) { text += "  " + content + "\n"; };
@@ -194,7 +206,7 @@ std::string format_method(const Json& method) {
            format_value(value));
     }
   }
-  line("instructions: " + method["instructions"].dump());
+  line("instructions: " + format_counts(method["instructions"]));
   for (const Json& op : method["operators"])
     line("  " + op["calls"].dump() + " x " + op["name"].get<std::string>());
   for (const Json& delegate : method["delegates"]) {

@@ -62,7 +62,7 @@ double element(const Array& array, size_t index) {
   }
 }
 
-std::string describe_tensor(const host::Tensor& tensor) {
+std::string describe_tensor(const host::Tensor& tensor, size_t shown_count) {
   std::string text = format_shape(tensor.dtype(), tensor.sizes());
   if (tensor.data() == nullptr && tensor.numel() != 0) return text + ": no memory";
   Array array = to_row_major(tensor);
@@ -72,9 +72,9 @@ std::string describe_tensor(const host::Tensor& tensor) {
   if (is_complex) text += " (real, imaginary, ...)";
   if (count == 0) return text + ": empty";
   text += ": ";
-  for (size_t i = 0; i < std::min(count, kShownCount); ++i)
+  for (size_t i = 0; i < std::min(count, shown_count); ++i)
     text += fmt::format("{}{:.6g}", i == 0 ? "" : ", ", element(array, i));
-  if (count <= kShownCount) return text;
+  if (count <= shown_count) return text;
   double low = std::numeric_limits<double>::infinity();
   double high = -low;
   double sum = 0;
@@ -96,10 +96,10 @@ std::string describe_tensor(const host::Tensor& tensor) {
 
 }  // namespace
 
-std::string describe_value(const host::EValue& value) {
+std::string describe_value(const host::EValue& value, bool shows_all) {
   switch (value.tag()) {
     case host::Tag::kTensor:
-      return describe_tensor(value.tensor());
+      return describe_tensor(value.tensor(), shows_all ? std::numeric_limits<size_t>::max() : kShownCount);
     case host::Tag::kInt:
       return fmt::format("{}", value.to_int());
     case host::Tag::kDouble:

@@ -7,7 +7,8 @@
 
 namespace etb::tools {
 
-// "float32 [2, 3]: 0.1, 0.2, ... (min 0.1, max 0.6, mean 0.35)", or the number itself.
-std::string describe_value(const host::EValue& value);
+// "float32 [2, 3]: 0.1, 0.2, ... (min 0.1, max 0.6, mean 0.35)", or the number itself; with `shows_all`
+// every element.
+std::string describe_value(const host::EValue& value, bool shows_all = false);
 
 }  // namespace etb::tools

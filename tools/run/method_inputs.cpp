@@ -77,7 +77,68 @@ void put_element(std::span<std::byte> bytes, Dtype dtype, size_t index, double r
   std::memcpy(bytes.data() + index * host::element_nbytes(dtype), &whole, host::element_nbytes(dtype));
 }
 
+Result<std::vector<int64_t>> parse_shape(const std::string& text) {
+  std::vector<int64_t> sizes;
+  const char* at = text.data();
+  const char* const end = at + text.size();
+  while (true) {
+    int64_t size = 0;
+    const auto [next, error] = std::from_chars(at, end, size);
+    if (error != std::errc() || size < 0 || (next != end && *next != 'x')) {
+      return make_error(Code::INVALID_ARGUMENT, fmt::format("shape '{}', expected sizes as in 1x98", text));
+    }
+    sizes.push_back(size);
+    if (next == end) return sizes;
+    at = next + 1;
+  }
+}
+
 }  // namespace
+
+std::vector<std::string> split_commas(const std::string& text) {
+  std::vector<std::string> parts(1);
+  for (const char c : text) {
+    if (c == ',')
+      parts.emplace_back();
+    else
+      parts.back() += c;
+  }
+  return parts;
+}
+
+Status MethodInputs::set_shapes(const std::string& text) {
+  const std::vector<std::string> parts = split_commas(text);
+  if (parts.size() != count()) {
+    return make_error(Code::INVALID_ARGUMENT,
+                      fmt::format("{} shapes given, the method has {} inputs; leave an entry empty for the "
+                                  "largest sizes of its input",
+                                  parts.size(), count()));
+  }
+  shapes_.resize(count());
+  for (uint32_t i = 0; i < count(); ++i) {
+    if (parts[i].empty()) continue;
+    if (const auto kind = meta_.input(i).kind(); kind != ValueKind::kTensor) {
+      return make_error(
+          Code::INVALID_ARGUMENT,
+          fmt::format("input {}: shape '{}' for a {}, expected a tensor", i, parts[i], to_text(kind)));
+    }
+    ETB_ASSIGN(shapes_[i], parse_shape(parts[i]));
+    const size_t rank = meta_.input(i).as_tensor().sizes.size();
+    if (shapes_[i]->size() != rank) {
+      return make_error(Code::INVALID_ARGUMENT,
+                        fmt::format("input {}: shape '{}', expected {} sizes", i, parts[i], rank));
+    }
+  }
+  return {};
+}
+
+// With the sizes asked for and no bytes yet.
+Array MethodInputs::make_array(uint32_t index) const {
+  const auto record = meta_.input(index).as_tensor();
+  const bool is_shaped = !shapes_.empty() && shapes_[index];
+  return {
+      static_cast<Dtype>(record.dtype), is_shaped ? *shapes_[index] : sizes_of(record), order_of(record), {}};
+}
 
 Status MethodInputs::check_index(uint32_t index) const {
   if (index < count()) return {};
@@ -97,13 +158,13 @@ Status MethodInputs::set_text(uint32_t index, const std::string& text) {
     return make_error(Code::INVALID_ARGUMENT,
                       fmt::format("input {}: '{}', expected a {}", index, text, to_text(spec.kind())));
   }
-  const auto record = spec.as_tensor();
-  Array array{static_cast<Dtype>(record.dtype), sizes_of(record), order_of(record), {}};
+  Array array = make_array(index);
+  ETB_ASSIGN(const uint64_t nbytes, count_bytes(array.dtype, array.sizes));
   ETB_ASSIGN(array.bytes, read_bytes(text));
-  if (array.bytes.size() != record.nbytes) {
+  if (array.bytes.size() != nbytes) {
     return make_error(Code::INVALID_ARGUMENT,
                       fmt::format("input {}: {} has {} bytes, {} needs {}", index, text, array.bytes.size(),
-                                  format_shape(array.dtype, array.sizes), record.nbytes));
+                                  format_shape(array.dtype, array.sizes), nbytes));
   }
   return set_array(index, std::move(array));
 }
@@ -165,12 +226,19 @@ Status MethodInputs::fill(Make make) {
     const auto spec = meta_.input(i);
     switch (spec.kind()) {
       case ValueKind::kTensor: {
-        const auto record = spec.as_tensor();
-        Array array{static_cast<Dtype>(record.dtype), sizes_of(record), order_of(record), {}};
-        array.bytes.resize(static_cast<size_t>(record.nbytes));
-        array.dtype = host::real_part(array.dtype);  // complex: both parts
+        Array array = make_array(i);
+        const Dtype dtype = array.dtype;
+        ETB_ASSIGN(const uint64_t nbytes, count_bytes(dtype, array.sizes));
+        if (nbytes > spec.as_tensor().nbytes) {
+          return make_error(
+              Code::INVALID_ARGUMENT,
+              fmt::format("input {}: found {}, expected {} at most", i, format_shape(dtype, array.sizes),
+                          format_shape(dtype, sizes_of(spec.as_tensor()))));
+        }
+        array.bytes.resize(static_cast<size_t>(nbytes));
+        array.dtype = host::real_part(dtype);  // complex: both parts
         make(array);
-        array.dtype = static_cast<Dtype>(record.dtype);
+        array.dtype = dtype;
         ETB_TRY(set_array(i, std::move(array)));
         break;
       }

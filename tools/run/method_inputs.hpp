@@ -11,6 +11,9 @@
 
 namespace etb::tools {
 
+// "a,,b" into "a", "", "b".
+std::vector<std::string> split_commas(const std::string& text);
+
 class MethodInputs {
  public:
   explicit MethodInputs(const host::MethodMeta& meta) : meta_(meta), values_(meta.input_count()) {}
@@ -19,6 +22,10 @@ class MethodInputs {
   std::span<const host::EValue> values() const { return values_; }
   // What was changed on the way in, for a person: "input 0: float32 rounded to bfloat16".
   const std::vector<std::string>& notes() const { return notes_; }
+
+  // Sizes for tensors that the program leaves open within bounds: one entry an input, "1x98,,2x3", empty for the largest. Before
+  // the values.
+  [[nodiscard]] Status set_shapes(const std::string& text);
 
   // From a command line: x.npy, x.bin (raw little-endian, sizes of the spec), a number, true or false.
   [[nodiscard]] Status set_text(uint32_t index, const std::string& text);
@@ -31,10 +38,12 @@ class MethodInputs {
 
  private:
   Status check_index(uint32_t index) const;
+  Array make_array(uint32_t index) const;
   template <class Make>
   Status fill(Make make);
 
   host::MethodMeta meta_;
+  std::vector<std::optional<std::vector<int64_t>>> shapes_;  // empty, or one for each input
   std::vector<host::EValue> values_;
   std::vector<std::unique_ptr<host::OwnedTensor>> tensors_;
   std::vector<std::string> notes_;

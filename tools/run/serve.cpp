@@ -9,6 +9,7 @@
 
 #include "tools/run/method_inputs.hpp"
 #include "tools/run/npy.hpp"
+#include "tools/run/timing.hpp"
 
 namespace etb::tools {
 
@@ -116,7 +117,8 @@ Result<Json> write_output(const EValue& value, size_t index, const std::string& 
               {"dim_order", row_major(array.sizes.size())}};
 }
 
-Result<Json> answer(host::Module& module, const std::string& method, const std::string& line) {
+Result<Json> answer(host::Module& module, const std::string& method, uint64_t timeout_ms,
+                    const std::string& line) {
   const Json request = Json::parse(line, nullptr, false);
   if (request.is_discarded() || !request.is_object()) return bad_request("the line is no JSON object");
   const Json list = request.value("inputs", Json::array());
@@ -130,7 +132,7 @@ Result<Json> answer(host::Module& module, const std::string& method, const std::
   for (uint32_t i = 0; i < list.size(); ++i) ETB_TRY(set_input(inputs, meta, i, list[i]));
   ETB_TRY(module.set_inputs(method, inputs.values()));
   const auto begin = std::chrono::steady_clock::now();
-  ETB_TRY(module.run(method));
+  ETB_TRY(module.run(method, limits_from_now(timeout_ms)));
   const std::chrono::duration<double, std::micro> us = std::chrono::steady_clock::now() - begin;
   const Json folder = request.value("output_dir", Json("."));
   if (!folder.is_string()) return bad_request("'output_dir' is no string");
@@ -147,11 +149,12 @@ Result<Json> answer(host::Module& module, const std::string& method, const std::
 
 }  // namespace
 
-Status serve(host::Module& module, const std::string& method, std::istream& in, std::ostream& out) {
+Status serve(host::Module& module, const std::string& method, uint64_t timeout_ms, std::istream& in,
+             std::ostream& out) {
   ETB_TRY(module.load_method(method));
   for (std::string line; std::getline(in, line);) {
     if (line.empty()) continue;
-    const auto reply = answer(module, method, line);
+    const auto reply = answer(module, method, timeout_ms, line);
     const Json json =
         reply ? *reply
               : Json{{"error", {{"code", to_text(reply.error().code)}, {"message", reply.error().message}}}};

@@ -9,8 +9,9 @@
 
 namespace etb::tools {
 
-// Until the input ends. A request that fails is answered with {"error": ...} and the next one is read.
-[[nodiscard]] Status serve(host::Module& module, const std::string& method, std::istream& in,
-                           std::ostream& out);
+// Until the input ends. A request that fails, or runs longer than timeout_ms (0: as long as it likes), is answered with
+// {"error": ...} and the next one is read.
+[[nodiscard]] Status serve(host::Module& module, const std::string& method, uint64_t timeout_ms,
+                           std::istream& in, std::ostream& out);
 
 }  // namespace etb::tools

@@ -1,4 +1,4 @@
-// What `etbackend run` measures.
+// What `etbackend run` measures, and how long it may take.
 #pragma once
 
 #include <algorithm>
@@ -7,6 +7,9 @@
 #include <fstream>
 #include <string>
 #include <vector>
+
+#include "host/runtime/platform_hooks.hpp"
+#include "host/runtime/run_limits.hpp"
 
 namespace etb::tools {
 
@@ -18,6 +21,14 @@ class Stopwatch {
   using Clock = std::chrono::steady_clock;
   Clock::time_point begin_ = Clock::now();
 };
+
+// A run may take that long from now; 0: as long as it likes.
+inline host::RunLimits limits_from_now(uint64_t timeout_ms) {
+  host::RunLimits limits;
+  const auto& platform = host::kDefaultPlatformHooks;
+  if (timeout_ms != 0) limits.deadline_ns = platform.now_ns(platform.self) + timeout_ms * 1000000;
+  return limits;
+}
 
 // The value below which `fraction` of the samples lie; 0 without samples.
 inline double percentile(std::vector<double> samples, double fraction) {

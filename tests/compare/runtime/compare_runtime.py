@@ -1,18 +1,19 @@
-"""Compares our runtime with the official C++ runtime: same files, same machine, runs in pairs.
+"""Compares our runtime with the official C++ runtime: same files, same processor core, runs in pairs.
 
-    python tests/compare/runtime/compare_runtime.py --ours BUILD/bin/compare_runtime_ours [--plugins DIR] [--models]
-                                                    [--pairs 9] [--json FILE] [MODEL.pte ...]
+    python tests/compare/runtime/compare_runtime.py --build build/dev [--models] [--pairs 9] [--json FILE] [--docs FILE] [MODEL.pte ...]
 
-Needs the executorch wheel (its libraries, headers and CMake package), cmake and a C++ compiler; builds the peer in a temporary folder.
-Besides the given files it makes some with the official exporter: a chain of 200 additions of one-element tensors (time per
-instruction), with --plugins an addition of 8 floats lowered to XNNPACK (overhead of a delegate call), and with --models
-MobileNetV2, ResNet-18 and a GPT of 6 layers on portable kernels (models.py), one thread.
-Prints a table. Each number is the median over pairs; a ratio is the median of the pairs' own ratios, theirs / ours: above 1 we are ahead.
+Needs the executorch wheel (its libraries, headers and CMake package), cmake and a C++ compiler; builds both sides, the peer in a temporary
+folder. Besides the given files it makes some with the official exporter: a chain of 200 additions of one-element tensors (time per
+instruction), where our XNNPACK plugin was built an addition of 8 floats lowered to XNNPACK (overhead of a delegate call), and with --models
+MobileNetV2, ResNet-18 and a GPT of 6 layers on portable kernels (models.py). Both sides run on one core, so with one thread.
+Prints a table. Each number is the median over pairs, whose order alternates; a ratio is the median of the pairs' own ratios, official / ours:
+above 1 we are ahead. --docs rewrites the section "Run time" of a page.
 """
 
 import argparse
 import json
 import os
+import re
 import statistics
 import subprocess
 import sys
@@ -21,6 +22,25 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 METRICS = {"load_us": "load + init, us", "cold_load_us": "the first load, us", "run_us": "one run, us", "peak_rss_kb": "peak memory, KB"}
+SECTION = """## Run time
+
+Against the official C++ runtime of the executorch {version} wheel (its libraries, built by its makers): the same file, one core, one
+thread, processes in alternating order, medians of {pairs} pairs ({model_pairs} of the networks). A ratio above 1 means that we are ahead.
+`chain_200` is 200 additions of one-element tensors, `xnnpack_add_8` one delegate call on 8 floats, the networks run on
+portable kernels. Our side is the build `{build}`{asserts}; {cpu}, {cores} cores.
+
+```
+python tests/compare/runtime/compare_runtime.py --build {build} {flags}
+```
+
+{table}
+
+{core_size} (`cmake --build {build} --target core_size`: the core with its verifier, without kernels, linked with `-Os`.)
+"""
+
+
+def on_one_core():
+    os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
 
 
 def build_peer(folder):
@@ -76,8 +96,16 @@ def make_models(folder):
         yield program
 
 
+def build_ours(build):
+    """Our program, and the size of the core as its target prints it."""
+    targets = ["compare_runtime_ours", "core_size"]
+    result = subprocess.run(["cmake", "--build", build, "--target", *targets], check=True, capture_output=True, text=True)
+    size = re.search(r"core at -Os: (\d+) bytes", result.stdout)
+    return Path(build).resolve() / "bin" / "compare_runtime_ours", int(size[1])
+
+
 def measure(command):
-    result = subprocess.run(list(map(str, command)), capture_output=True, text=True)
+    result = subprocess.run(list(map(str, command)), capture_output=True, text=True, preexec_fn=on_one_core)
     if result.returncode != 0:
         raise SystemExit(f"{command[0]} {command[1]}: {result.stderr.strip()[-500:]}")
     return json.loads(result.stdout.strip().splitlines()[-1])
@@ -87,8 +115,7 @@ def compare(program, ours, peer, options, pairs):
     loads = options.loads if Path(program).stat().st_size < 1 << 20 else 5
     samples = []
     for i in range(pairs):
-        mine = [ours, program, loads, options.seconds] + ([options.plugins] if options.plugins else [])
-        commands = {"ours": mine, "theirs": [peer, program, loads, options.seconds]}
+        commands = {"ours": [ours, program, loads, options.seconds, plugins_of(options.build)], "theirs": [peer, program, loads, options.seconds]}
         order = ["ours", "theirs"] if i % 2 == 0 else ["theirs", "ours"]
         samples.append({side: measure(commands[side]) for side in order})
     row = {"program": Path(program).stem, "pairs": pairs}
@@ -101,43 +128,75 @@ def compare(program, ours, peer, options, pairs):
     return row
 
 
-def print_row(program, what, ours, theirs, ratio):
-    print(f"| {program} | {what} | {ours:.5g} | {theirs:.5g} | {ratio:.3g} |", flush=True)
+def plugins_of(build):
+    return Path(build).resolve() / "plugins.d"
 
 
-def print_rows(row):
-    for metric, what in METRICS.items():
-        value = row[metric]
-        print_row(row["program"], what, value["ours"], value["theirs"], value["ratio"])
+def lines_of(row):
+    def line(what, value, factor=1.0):
+        return f"| {row['program']} | {what} | {value['ours'] * factor:.5g} | {value['theirs'] * factor:.5g} | {value['ratio']:.3g} |"
+
+    lines = [line(what, row[metric]) for metric, what in METRICS.items()]
     if row["program"] == "chain_200":
-        value = row["run_us"]
-        print_row(row["program"], "one instruction, ns", value["ours"] * 5, value["theirs"] * 5, value["ratio"])
+        lines.append(line("one instruction, ns", row["run_us"], 1000 / 200))
+    return lines
+
+
+def cpu_name():
+    match = re.search(r"model name\s*: (.*)", Path("/proc/cpuinfo").read_text())
+    return match[1] if match else os.uname().machine
+
+
+def write_section(page, text):
+    path = Path(page)
+    old = path.read_text() if path.exists() else "# Performance\n"
+    found = re.search(r"^## Run time\n.*?(?=^## |\Z)", old, re.M | re.S)
+    new = old[: found.start()] + text + ("\n" if old[found.end():] else "") + old[found.end():] if found else old.rstrip("\n") + "\n\n" + text
+    path.write_text(new)
+
+
+def has_asserts(build):
+    return "CMAKE_BUILD_TYPE:STRING=RelWithDebInfo" in (Path(build) / "CMakeCache.txt").read_text()
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--ours", required=True)
+    parser.add_argument("--build", required=True, help="folder of our build")
     parser.add_argument("--pairs", type=int, default=9)
     parser.add_argument("--model-pairs", type=int, default=3, help="pairs of what runs for seconds")
     parser.add_argument("--loads", type=int, default=50)
     parser.add_argument("--seconds", type=float, default=0.2)
-    parser.add_argument("--plugins", type=lambda text: str(Path(text).resolve()), help="folder of plugins")
     parser.add_argument("--models", action="store_true")
     parser.add_argument("--json")
+    parser.add_argument("--docs", help="page whose section 'Run time' is rewritten")
     parser.add_argument("programs", nargs="*")
     options = parser.parse_args()
+    ours, core_nbytes = build_ours(options.build)
+    lines = ["| program | what | ours | official | official / ours |", "|---|---|---|---|---|"]
+    print("\n".join(lines), flush=True)
+    rows = []
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         peer = build_peer(folder)
-        small = make_small_programs(folder, bool(options.plugins)) + options.programs
-        print("| program | what | ours | official | official / ours |\n|---|---|---|---|---|", flush=True)
-        rows = []
-        for program, pairs in [(p, options.pairs) for p in small] + (
-                [(p, options.model_pairs) for p in make_models(folder)] if options.models else []):
-            rows.append(compare(program, options.ours, peer, options, pairs))
-            print_rows(rows[-1])
+        has_xnnpack = any(plugins_of(options.build).glob("*xnnpack*"))
+        jobs = [(p, options.pairs) for p in make_small_programs(folder, has_xnnpack) + options.programs]
+        jobs += [(p, options.model_pairs) for p in make_models(folder)] if options.models else []
+        for program, pairs in jobs:
+            rows.append(compare(program, ours, peer, options, pairs))
+            lines += lines_of(rows[-1])
+            print("\n".join(lines_of(rows[-1])), flush=True)
+    core_size = f"The core is {core_nbytes} bytes of text."
+    print(core_size)
     if options.json:
-        Path(options.json).write_text(json.dumps({"machine": os.uname().machine, "rows": rows}, indent=1) + "\n")
+        Path(options.json).write_text(json.dumps({"machine": cpu_name(), "core_text_nbytes": core_nbytes, "rows": rows}, indent=1) + "\n")
+    if options.docs:
+        from importlib.metadata import version
+
+        flags = " ".join((["--models"] if options.models else []) + ["--docs", options.docs])
+        write_section(options.docs, SECTION.format(
+            version=version("executorch"), pairs=options.pairs, model_pairs=options.model_pairs, build=options.build, cpu=cpu_name(),
+            cores=os.cpu_count(), flags=flags, table="\n".join(lines), core_size=core_size,
+            asserts=" (`-O2`, with asserts)" if has_asserts(options.build) else ""))
 
 
 if __name__ == "__main__":

@@ -27,21 +27,36 @@ void set_ones(Module& module) {
   }
 }
 
+// Searches for plugins when a program first names one: then the first load pays for the search, as an application would.
+class SearchedDelegates final : public DelegateResolver {
+ public:
+  explicit SearchedDelegates(const char* folder) : folder_(folder) {}
+
+  etb_status create(const DelegateRequest& request, MethodDelegate** out,
+                    etb_error* error) noexcept override {
+    if (delegates_ == nullptr) {
+      RegistryOptions options;
+      options.application_paths = {folder_};
+      registry_ = std::make_unique<Registry>(options);
+      delegates_ = std::make_unique<PluginDelegates>(*registry_);
+    }
+    return delegates_->create(request, out, error);
+  }
+
+ private:
+  const char* folder_;
+  std::unique_ptr<Registry> registry_;
+  std::unique_ptr<PluginDelegates> delegates_;
+};
+
 }  // namespace
 
 int main(int argc, char** argv) {
   if (argc < 2) return 2;
-  RegistryOptions registry_options;
-  if (argc > 4) registry_options.application_paths = {argv[4]};
-  std::unique_ptr<Registry> registry;
-  std::unique_ptr<PluginDelegates> delegates;
-  if (argc > 4) {
-    registry = std::make_unique<Registry>(registry_options);
-    delegates = std::make_unique<PluginDelegates>(*registry);
-  }
+  SearchedDelegates delegates(argc > 4 ? argv[4] : "");
   const auto load = [&] {
     ModuleOptions options;
-    options.delegates = delegates.get();
+    options.delegates = &delegates;
     auto module = Module::open(argv[1], options);
     if (!module) stop(module.error());
     if (auto status = module->load_method("forward"); !status) stop(status.error());
