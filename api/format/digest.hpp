@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <span>
 
@@ -10,5 +11,23 @@ namespace etb::format {
 using Sha256 = std::array<uint8_t, 32>;
 
 Sha256 sha256(std::span<const uint8_t> bytes) noexcept;
+
+// The same for bytes that come in pieces. After finish() it is spent.
+class Sha256Sum {
+ public:
+  Sha256Sum() noexcept;
+  void add(std::span<const uint8_t> bytes) noexcept;
+  Sha256 finish() noexcept;
+
+ private:
+  static constexpr size_t kBlockNbytes = 64;
+  void add_with_instructions(std::span<const uint8_t> bytes) noexcept;
+
+  alignas(16) std::byte
+      state_[128];  // eight words, or the library's own state on processors without instructions for it
+  std::array<uint8_t, kBlockNbytes> rest_;
+  size_t rest_nbytes_ = 0;
+  uint64_t nbytes_ = 0;
+};
 
 }  // namespace etb::format

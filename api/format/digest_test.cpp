@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <sodium/crypto_hash_sha256.h>
 
+#include <algorithm>
 #include <random>
 #include <vector>
 
@@ -28,6 +29,22 @@ TEST(Digest, IsThatOfLibsodium) {
     Sha256 wanted;
     crypto_hash_sha256(wanted.data(), bytes.data(), nbytes);
     EXPECT_EQ(sha256({bytes.data(), nbytes}), wanted) << nbytes << " bytes, seed " << kSeed;
+  }
+}
+
+TEST(Digest, OfPiecesIsThatOfTheWhole) {
+  constexpr uint32_t kSeed = 6;
+  std::mt19937 random(kSeed);
+  std::vector<uint8_t> bytes(4000);
+  for (uint8_t& byte : bytes) byte = static_cast<uint8_t>(random());
+  for (int round = 0; round < 200; ++round) {
+    Sha256Sum sum;
+    for (size_t at = 0; at < bytes.size();) {
+      const size_t nbytes = std::min<size_t>(random() % 200, bytes.size() - at);  // 0 too
+      sum.add(std::span(bytes).subspan(at, nbytes));
+      at += nbytes;
+    }
+    ASSERT_EQ(sum.finish(), sha256(bytes)) << "round " << round << ", seed " << kSeed;
   }
 }
 

@@ -63,32 +63,17 @@ bool has_sha_instructions() noexcept {
   return has_leaf && (b >> 29 & 1) != 0 && __builtin_cpu_supports("sse4.1");
 }
 
-__attribute__((target("sha,sse4.1,ssse3"))) Sha256 sha256_with_instructions(
-    std::span<const uint8_t> bytes) noexcept {
-  // a to h begin as the fractional parts of the square roots of the first eight primes (FIPS 180-4, 5.3.3).
-  State state = {
-      _mm_set_epi32(0x6a09e667, static_cast<int>(0xbb67ae85), 0x510e527f, static_cast<int>(0x9b05688c)),
-      _mm_set_epi32(0x3c6ef372, static_cast<int>(0xa54ff53a), 0x1f83d9ab, 0x5be0cd19)};
-  size_t done = 0;
-  for (; bytes.size() - done >= kBlock; done += kBlock) add_block(state, bytes.data() + done);
-  // What is left, a one bit, zeros and the length in bits.
-  uint8_t tail[2 * kBlock] = {};
-  const size_t rest = bytes.size() - done;
-  if (rest != 0) std::memcpy(tail, bytes.data() + done, rest);
-  tail[rest] = 0x80;
-  const size_t tail_nbytes = rest + 9 <= kBlock ? kBlock : 2 * kBlock;
-  const uint64_t bit_count = static_cast<uint64_t>(bytes.size()) * 8;
-  for (size_t i = 0; i < 8; ++i) tail[tail_nbytes - 1 - i] = static_cast<uint8_t>(bit_count >> (8 * i));
-  for (size_t at = 0; at < tail_nbytes; at += kBlock) add_block(state, tail + at);
-
+__attribute__((target("sha,sse4.1,ssse3"))) void add_sha_blocks(uint32_t* words, const uint8_t* blocks,
+                                                                size_t count) noexcept {
+  const auto word = [words](int index) { return static_cast<int>(words[index]); };
+  State state = {_mm_set_epi32(word(0), word(1), word(4), word(5)),
+                 _mm_set_epi32(word(2), word(3), word(6), word(7))};
+  for (size_t i = 0; i < count; ++i) add_block(state, blocks + i * kBlock);
   alignas(16) uint32_t abef[4], cdgh[4];
   _mm_store_si128(reinterpret_cast<__m128i*>(abef), state.abef);
   _mm_store_si128(reinterpret_cast<__m128i*>(cdgh), state.cdgh);
-  const uint32_t words[8] = {abef[3], abef[2], cdgh[3], cdgh[2], abef[1], abef[0], cdgh[1], cdgh[0]};
-  Sha256 digest;
-  for (size_t i = 0; i < digest.size(); ++i)
-    digest[i] = static_cast<uint8_t>(words[i / 4] >> (24 - 8 * (i % 4)));
-  return digest;
+  const uint32_t result[8] = {abef[3], abef[2], cdgh[3], cdgh[2], abef[1], abef[0], cdgh[1], cdgh[0]};
+  std::memcpy(words, result, sizeof(result));
 }
 
 }  // namespace etb::format
