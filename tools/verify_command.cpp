@@ -33,6 +33,7 @@ struct Options {
   std::string contract = "f32";
   uint32_t workers = 0;
   uint32_t case_timeout_ms = 10000;
+  uint32_t check_timeout_ms = 60000;
   std::string shard;
   std::string results_file, junit_file, html_file, compare_file, waiver_file;
   std::vector<std::string> merge_files;
@@ -259,6 +260,7 @@ Result<ExitCode> run(const Options& options, Session& session) {
   plan.worker_count =
       options.workers != 0 ? options.workers : std::max(1u, std::thread::hardware_concurrency());
   plan.case_timeout_ms = options.case_timeout_ms;
+  plan.check_timeout_ms = options.check_timeout_ms;
   plan.confirms = !options.no_confirm;
   return run_plugin(options, std::move(plan), session);
 }

@@ -163,6 +163,7 @@ void LoadedPlugin::make_host(const LoadOptions& options, std::string directory) 
 }
 
 Status LoadedPlugin::ask(etb_plugin_query_fn query) {
+  query_ = query;
   ETB_ASSIGN(raw_, call_query(query, host_));
   if (raw_ == nullptr)
     return refuse(Reason::kQueryNull, "query gave no table for abi " + format_abi(kHostAbi.min) + " to " +

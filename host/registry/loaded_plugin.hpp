@@ -39,6 +39,9 @@ class LoadedPlugin final : public PluginLife {
   // Complete: no function is NULL. Of a layer it is what the layer gave; complete it with CompleteTable::assign_layer.
   const etb_plugin_table& table() const noexcept { return is_layer() ? *raw_ : complete_.table(); }
   const etb_host& host() const noexcept { return host_; }
+  // For tests of the plugin itself: its one function, and what it gave as it is.
+  etb_plugin_query_fn query_function() const noexcept { return query_; }
+  const etb_plugin_table& raw_table() const noexcept { return *raw_; }
   bool is_layer() const noexcept { return (ident_.profiles & ETB_PROFILE_LAYER) != 0; }
 
   void on_deinit(etb_status status) noexcept override;
@@ -55,6 +58,7 @@ class LoadedPlugin final : public PluginLife {
   std::string directory_;
   etb_host host_{};
   PluginIdent ident_;
+  etb_plugin_query_fn query_ = nullptr;
   const etb_plugin_table* raw_ = nullptr;
   CompleteTable complete_;
 };

@@ -1,0 +1,112 @@
+// Dynamic sizes: one compilation, runs of several sizes on one context: the bound, one, one less than the bound, smaller, larger again.
+#include "conformance/cases/generators.hpp"
+#include "conformance/cases/maker.hpp"
+
+namespace etb::conformance {
+namespace {
+
+using graph::value_arg;
+
+constexpr int64_t kBound = 12;
+const int64_t kSizes[] = {kBound, 1, kBound - 1, 3, 7, kBound};
+
+// Sizes with the dynamic dimension first.
+uint32_t dynamic_spec(Maker& maker, uint32_t expr, etb_dtype dtype, const std::vector<int64_t>& rest) {
+  graph::SpecDraft draft;
+  draft.dtype = dtype;
+  draft.sizes = {kBound};
+  draft.sizes.insert(draft.sizes.end(), rest.begin(), rest.end());
+  draft.dynamic_dims = {{0, 1, expr}};
+  return maker.builder().add_spec(draft);
+}
+
+struct Row {
+  const char* op;
+  std::vector<std::vector<int64_t>> dynamic_inputs;  // behind the dynamic dimension
+  std::vector<std::vector<int64_t>> static_inputs;
+  std::vector<int64_t> result;
+  std::vector<const char*> names;  // of the arguments
+  Rule rule;
+  int64_t length;
+  double ulps;
+};
+
+const Row kRows[] = {
+    {"aten.relu.default", {{3}}, {}, {3}, {"self"}, Rule::kExactValue, 1, 0},
+    {"aten.neg.default", {{}}, {}, {}, {"self"}, Rule::kExact, 1, 0},
+    {"aten.abs.default", {{2, 5}}, {}, {2, 5}, {"self"}, Rule::kExact, 1, 0},
+    {"aten.exp.default", {{4}}, {}, {4}, {"self"}, Rule::kRounded, 1, 3},
+    {"aten.tanh.default", {{4}}, {}, {4}, {"self"}, Rule::kRounded, 1, 5},
+    {"aten.sigmoid.default", {{7}}, {}, {7}, {"self"}, Rule::kRounded, 1, 6},
+    {"aten.add.Tensor", {{3}, {3}}, {}, {3}, {"self", "other"}, Rule::kRounded, 1, 0.5},
+    {"aten.add.Tensor", {{3}}, {{3}}, {3}, {"self", "other"}, Rule::kRounded, 1, 0.5},
+    {"aten.mul.Tensor", {{2, 2}, {2, 2}}, {}, {2, 2}, {"self", "other"}, Rule::kRounded, 1, 0.5},
+    {"aten.sub.Tensor", {{5}, {5}}, {}, {5}, {"self", "other"}, Rule::kRounded, 1, 0.5},
+    {"aten.maximum.default", {{6}, {6}}, {}, {6}, {"self", "other"}, Rule::kExactValue, 1, 0},
+    {"aten.mm.default", {{9}}, {{9, 5}}, {5}, {"self", "mat2"}, Rule::kContraction, 9, 0},
+    {"aten.linear.default", {{9}}, {{5, 9}, {5}}, {5}, {"input", "weight", "bias"}, Rule::kContraction, 10, 0},
+};
+
+void add_row(CaseList& out, const Row& row, etb_dtype dtype, Values values) {
+  std::string sizes;
+  for (const auto& input : row.dynamic_inputs) sizes += (sizes.empty() ? "n" : "__n") + (input.empty() ? std::string() : "x" + shape_text({dtype, input, {}}));
+  for (const auto& input : row.static_inputs) sizes += "__" + shape_text({dtype, input, {}});
+  const std::string name = "dyn" + op_word(row.op).substr(2) + "." + short_name(dtype) + "." + sizes + "." + to_text(values);
+  out.add({name, row.op, dtype, [=, &row](std::string_view full_name) {
+             Maker maker(full_name);
+             const uint32_t symbol = maker.builder().add_symbol({"s0", 1, kBound, {}});
+             const uint32_t expr = maker.builder().add_symbol_expr(symbol);
+             std::vector<graph::ArgumentDraft> args;
+             std::vector<Shape> shapes;
+             size_t count = 0;
+             for (const auto& input : row.dynamic_inputs) {
+               graph::InputDraft draft;
+               draft.value = graph::tensor("x" + std::to_string(count), dynamic_spec(maker, expr, dtype, input));
+               args.push_back(value_arg(maker.graph().add_input(draft), row.names[count++]));
+             }
+             for (const auto& input : row.static_inputs) {
+               graph::InputDraft draft;
+               draft.value = graph::tensor("x" + std::to_string(count), maker.spec({dtype, input, {}}));
+               args.push_back(value_arg(maker.graph().add_input(draft), row.names[count++]));
+             }
+             graph::NodeDraft node;
+             node.op = row.op;
+             node.args = args;
+             node.debug_handle = 1;
+             node.outputs = {graph::tensor("y", dynamic_spec(maker, expr, dtype, row.result))};
+             maker.output(maker.graph().add_node(node));
+             Judgement judgement;
+             judgement.rule = row.rule;
+             judgement.length = row.length;
+             judgement.ulps = row.ulps;
+             judgement.has_input_magnitude = row.rule == Rule::kContraction;
+             judgement.is_exact_probe = row.rule == Rule::kContraction && values == Values::kExact;
+             Result<BuiltCase> built = maker.finish(std::move(judgement));
+             if (!built) return built;
+             built->runs.clear();
+             for (const int64_t size : kSizes) {
+               std::vector<TensorData>& inputs = built->runs.emplace_back();
+               uint32_t operand = 0;
+               for (const auto& input : row.dynamic_inputs) {
+                 Shape shape{dtype, {size}, {}};
+                 shape.sizes.insert(shape.sizes.end(), input.begin(), input.end());
+                 inputs.push_back(make_values(shape, values, {-2, 2}, operand++, maker.random()));
+               }
+               for (const auto& input : row.static_inputs) inputs.push_back(make_values({dtype, input, {}}, values, {-2, 2}, operand++, maker.random()));
+             }
+             return built;
+           }});
+}
+
+}  // namespace
+
+void add_dynamic(CaseList& out) {
+  for (const etb_dtype dtype : {ETB_DTYPE_FLOAT32, ETB_DTYPE_FLOAT16, ETB_DTYPE_FLOAT64})
+    for (const Row& row : kRows)
+      for (const Values values : {Values::kStatistical, Values::kExact}) {
+        const bool is_half = dtype == ETB_DTYPE_FLOAT16 && row.rule == Rule::kContraction && values == Values::kExact;
+        if (!is_half) add_row(out, row, dtype, values);
+      }
+}
+
+}  // namespace etb::conformance

@@ -1,0 +1,91 @@
+// det: the same again.
+#include <fcntl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "conformance/checks/groups.hpp"
+
+namespace etb::conformance {
+namespace {
+
+uint64_t hash_outputs(const std::vector<TensorData>& outputs) {
+  uint64_t hash = 7;
+  for (const TensorData& output : outputs) hash = hash * 31 + hash_text({reinterpret_cast<const char*>(output.bytes.data()), output.bytes.size()});
+  return hash;
+}
+
+void twenty_runs(CheckContext& context) {
+  const auto subject = context.open({.is_validated = false});
+  if (!subject) return;
+  for (const ClaimedCase& item : context.claimed(*subject, 24)) {
+    const auto session = context.make_session(*subject, item);
+    if (!session) return;
+    const uint64_t first = hash_outputs(session->run(item.built.runs[0]).outputs);
+    for (int i = 1; i < 20; ++i)
+      if (hash_outputs(session->run(item.built.runs[0], {.fill = static_cast<uint8_t>(i * 13)}).outputs) != first) return context.fail(item.item->name + ": a run gave another result than the one before");
+  }
+}
+
+void compile_is_pure(CheckContext& context) {
+  const auto subject = context.open({.is_validated = false});
+  const auto other = context.open({.is_validated = false});
+  if (!subject || !other) return;
+  for (const ClaimedCase& item : context.claimed(*subject, 24)) {
+    const Compiled again = compile(*subject, item.built.image), elsewhere = compile(*other, item.built.image);
+    if (!(again.payload == item.payload)) return context.fail(item.item->name + ": compiling again gives other bytes");
+    if (!(elsewhere.payload == item.payload)) return context.fail(item.item->name + ": another instance compiles other bytes");
+  }
+}
+
+// What a process of its own makes of the sample; it keeps its instance until it is told to go.
+uint64_t hash_here(CheckContext& context) {
+  const auto subject = context.open({.is_validated = false});
+  if (!subject) return 0;
+  uint64_t hash = 3;
+  for (const ClaimedCase& item : context.claimed(*subject, 8)) {
+    const auto session = context.make_session(*subject, item);
+    if (!session) return 0;
+    hash = hash * 31 + hash_outputs(session->run(item.built.runs[0]).outputs);
+    hash = hash * 31 + hash_text({reinterpret_cast<const char*>(item.payload.bytes.data()), item.payload.bytes.size()});
+  }
+  return hash;
+}
+
+void second_process(CheckContext& context) {
+  // The other process opens the plugin first and keeps it open, so that both use the device at the same time.
+  int answer[2], go[2];
+  if (::pipe2(answer, O_CLOEXEC) != 0 || ::pipe2(go, O_CLOEXEC) != 0) return context.fail("no pipe");
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::close(go[1]);
+    const auto subject = context.open({.is_validated = false});
+    const uint64_t hash = subject ? hash_here(context) : 0;
+    (void)!::write(answer[1], &hash, sizeof(hash));
+    char wait = 0;
+    (void)!::read(go[0], &wait, 1);
+    ::_exit(0);
+  }
+  ::close(answer[1]);
+  ::close(go[0]);
+  uint64_t theirs = 0;
+  const bool has_answer = ::read(answer[0], &theirs, sizeof(theirs)) == sizeof(theirs);
+  const uint64_t ours = has_answer ? hash_here(context) : 0;
+  ::close(go[1]);
+  ::close(answer[0]);
+  ::waitpid(child, nullptr, 0);
+  if (!has_answer) return context.fail("the other process died");
+  if (context.outcome().state == State::kUnsupported) return;
+  if (ours != theirs) context.fail("a second process on the same device gets other results or payloads");
+}
+
+constexpr Check kChecks[] = {
+    {"det.twenty-runs", "The same inputs give the same bytes, twenty times, whatever the outputs held.", "", twenty_runs},
+    {"det.compile-is-pure", "Compiling again, here or in another instance, gives the same bytes.", "ABI-AOT-02", compile_is_pure},
+    {"det.second-process", "Two processes that use the device at the same time get the same results and payloads.", "ABI-AOT-02", second_process},
+};
+
+}  // namespace
+
+std::span<const Check> det_checks() { return kChecks; }
+
+}  // namespace etb::conformance

@@ -1,0 +1,133 @@
+// err: things going wrong around the plugin.
+#include <fmt/format.h>
+
+#include <cstring>
+
+#include "conformance/checks/groups.hpp"
+#include "conformance/judge/judge.hpp"
+
+namespace etb::conformance {
+namespace {
+
+// Whether outputs are what the case should give.
+bool is_right(const ClaimedCase& item, const PrecisionContract& contract, const RunResult& result) {
+  const Result<std::vector<ReferenceTensor>> references = make_reference(item.built, 0);
+  if (!references) return true;
+  for (size_t i = 0; i < references->size(); ++i) {
+    const TensorData& found = result.outputs[i];
+    if (found.shape.sizes != (*references)[i].sizes || !judge(item.built.judgement, contract, found.shape.dtype, (*references)[i], found.bytes.data()).is_right) return false;
+  }
+  return true;
+}
+
+// The host's memory ends at every amount up to what is enough: each time an error, or the right result.
+void out_of_memory(CheckContext& context) {
+  for (uint64_t cap = 0; cap <= uint64_t{1} << 22; cap = cap == 0 ? 16 : cap * 2) {
+    context.progress().at(fmt::format("at most {} bytes", cap).c_str());
+    Result<std::unique_ptr<Subject>> subject = Subject::open(context.spec(), {.memory_cap_bytes = cap});
+    if (!subject) continue;
+    for (const ClaimedCase& item : context.claimed(**subject, 4)) {
+      const Result<std::unique_ptr<Session>> session = Session::make(**subject, item.built, item.payload);
+      if (!session) continue;
+      const RunResult result = (*session)->run(item.built.runs[0]);
+      if (result.status == ETB_OK && !is_right(item, context.contract(), result))
+        return context.fail(fmt::format("{}: with {} bytes of alloc/1 execute says that it succeeded, and its result is wrong", item.item->name, cap));
+    }
+    if (context.outcome().state == State::kUnsupported) {  // a refused allocation may refuse the claim, too
+      context.outcome().state = State::kNotRun;
+      context.outcome().reason.clear();
+    }
+    context.take_violations(**subject);
+  }
+}
+
+// Arguments of execute that do not fit. The layer would refuse them before they arrive, so it is not there.
+void wrong_arguments(CheckContext& context) {
+  const auto subject = context.open({.is_validated = false});
+  if (!subject) return;
+  for (const ClaimedCase& item : context.claimed(*subject, 3)) {
+    const auto session = context.make_session(*subject, item);
+    if (!session) return;
+    const auto expect_refusal = [&](const char* what, etb_exec_args args) {
+      etb_error error = ETB_ERROR_INIT;
+      context.progress().at(what);
+      if (subject->table().delegate->execute(session->context(), &args, &error) == ETB_OK) context.fail(fmt::format("{}: {} ran without an error", item.item->name, what));
+      if (const RunResult after = session->run(item.built.runs[0]); after.status != ETB_OK || !is_right(item, context.contract(), after))
+        context.fail(fmt::format("{}: after {} the context does not run any more", item.item->name, what));
+    };
+    std::vector<etb_tensor> none(64);
+    etb_exec_args args{};
+    args.struct_size = sizeof(args);
+    args.inputs = none.data();
+    args.outputs = none.data();
+    for (etb_tensor& tensor : none) {
+      tensor.struct_size = sizeof(etb_tensor);
+      tensor.role = ETB_ROLE_INPUT;
+      tensor.dtype = ETB_DTYPE_BITS16;
+    }
+    expect_refusal("no tensors", args);
+    args.input_count = session->info().input_count + 1;
+    args.output_count = session->info().output_count;
+    if (args.input_count < none.size()) expect_refusal("one input too many", args);
+    args.input_count = session->info().input_count;
+    if (args.input_count != 0 && args.input_count < none.size()) expect_refusal("tensors of another dtype", args);
+  }
+}
+
+void missing_named_data(CheckContext& context) {
+  const auto subject = context.open();
+  if (!subject) return;
+  for (ClaimedCase& item : context.claimed_like(*subject, "op.linear.*.constant.*", 2)) {
+    if (item.payload.named.empty()) continue;
+    item.payload.named.clear();
+    const Result<std::unique_ptr<Session>> session = Session::make(*subject, item.built, item.payload);
+    if (session) context.fail("create succeeds although the named data of the payload is missing");
+  }
+  context.take_violations(*subject);
+}
+
+// A failing call fills the caller's error with its own code and a text.
+void errors_are_said(CheckContext& context) {
+  const auto subject = context.open();
+  if (!subject) return;
+  const std::vector<ClaimedCase> items = context.claimed(*subject);
+  if (items.empty()) return;
+  etb_payload_view view{};
+  const char noise[] = "this is no payload of anybody";
+  alignas(16) char bytes[64] = {};
+  std::memcpy(bytes, noise, sizeof(noise));
+  view.struct_size = sizeof(view);
+  view.data = bytes;
+  view.nbytes = sizeof(noise);
+  view.alignment = 16;
+  view.fd = -1;
+  etb_delegate_args args{};
+  args.struct_size = sizeof(args);
+  args.backend_id = subject->backend_id().c_str();
+  args.method_name = "forward";
+  args.payload = &view;
+  etb_delegate* made = nullptr;
+  etb_error error = ETB_ERROR_INIT;
+  const etb_status status = subject->table().delegate->create(subject->handle(), &args, &made, &error);
+  if (status == ETB_OK) {
+    (void)subject->table().delegate->destroy(made, &error);
+    return context.fail("create takes bytes that are no payload");
+  }
+  if (error.code != status) context.fail(fmt::format("create answers {}, its error says {}", status, error.code));
+  if (error.text[0] == '\0') context.fail("create fails without a text");
+  if (subject->table().delegate->create(subject->handle(), &args, &made, nullptr) == ETB_OK) context.fail("create takes other bytes when nobody wants the error");
+  context.take_violations(*subject);
+}
+
+constexpr Check kChecks[] = {
+    {"err.out-of-memory", "When the host's memory ends there is an error or the right result, never a wrong one.", "", out_of_memory},
+    {"err.wrong-arguments", "Tensors that do not fit are refused, and the context goes on.", "ABI-EXEC-01", wrong_arguments},
+    {"err.missing-named-data", "Missing named data is an error of create.", "", missing_named_data},
+    {"err.errors-are-said", "A failing call fills the error with its code and a text.", "ABI-ERR-01", errors_are_said},
+};
+
+}  // namespace
+
+std::span<const Check> err_checks() { return kChecks; }
+
+}  // namespace etb::conformance

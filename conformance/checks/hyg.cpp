@@ -1,0 +1,54 @@
+// hyg: the process around the plugin stays as it was.
+#include <sys/resource.h>
+#include <sys/stat.h>
+
+#include "conformance/checks/groups.hpp"
+
+namespace etb::conformance {
+namespace {
+
+// The validate layer compares around every call, the whole process included.
+void process_stays_as_it_was(CheckContext& context) {
+  const auto subject = context.open({.whole_process = true});
+  if (!subject) return;
+  for (const ClaimedCase& item : context.claimed(*subject, 3)) {
+    const auto session = context.make_session(*subject, item);
+    if (!session) break;
+    (void)session->run(item.built.runs[0]);
+  }
+  subject->close();
+  context.take_violations(*subject);
+}
+
+mode_t current_umask() {
+  const mode_t mask = ::umask(0);
+  ::umask(mask);
+  return mask;
+}
+
+void limits_stay(CheckContext& context) {
+  const mode_t mask = current_umask();
+  rlimit before{}, after{};
+  ::getrlimit(RLIMIT_NOFILE, &before);
+  const auto subject = context.open();
+  if (!subject) return;
+  for (const ClaimedCase& item : context.claimed(*subject)) {
+    const auto session = context.make_session(*subject, item);
+    if (session) (void)session->run(item.built.runs[0]);
+  }
+  ::getrlimit(RLIMIT_NOFILE, &after);
+  if (current_umask() != mask) context.fail("the umask was changed");
+  if (before.rlim_cur != after.rlim_cur || before.rlim_max != after.rlim_max) context.fail("the limit of open files was changed");
+}
+
+constexpr Check kChecks[] = {
+    {"hyg.process-stays-as-it-was", "Floating-point control, signal mask and handlers, locale, directory, environment and threads are as before each call.", "ABI-HYG-01",
+     process_stays_as_it_was},
+    {"hyg.limits-stay", "The umask and the limits of the process are as before.", "ABI-HYG-01", limits_stay},
+};
+
+}  // namespace
+
+std::span<const Check> hyg_checks() { return kChecks; }
+
+}  // namespace etb::conformance

@@ -1,0 +1,93 @@
+// leak: what stays behind. Counts are taken after a warm-up, so that caches may fill once.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "conformance/checks/groups.hpp"
+#include "conformance/checks/process_facts.hpp"
+
+namespace etb::conformance {
+namespace {
+
+constexpr int kWarmUp = 20;
+constexpr int kLoops = 200;
+
+// Runs `body` and tells how `count` grew over the loops, per loop.
+template <class Body>
+double growth(size_t (*count)(), Body body) {
+  for (int i = 0; i < kWarmUp; ++i) body();
+  const size_t before = count();
+  for (int i = 0; i < kLoops; ++i) body();
+  const size_t after = count();
+  return (static_cast<double>(after) - static_cast<double>(before)) / kLoops;
+}
+
+void per_delegate(CheckContext& context, size_t (*count)(), double most, const char* what) {
+  const auto subject = context.open({.is_validated = false});
+  if (!subject) return;
+  for (const ClaimedCase& item : context.claimed(*subject)) {
+    const double grown = growth(count, [&] {
+      const auto session = context.make_session(*subject, item);
+      if (session) (void)session->run(item.built.runs[0]);
+    });
+    if (grown > most) context.fail(fmt::format("{:.2f} {} more for each delegate that was made, run and destroyed", grown, what));
+  }
+}
+
+void descriptors(CheckContext& context) { per_delegate(context, open_descriptor_count, 0.05, "open descriptors"); }
+void threads(CheckContext& context) { per_delegate(context, thread_count, 0.05, "threads"); }
+void mappings(CheckContext& context) { per_delegate(context, mapping_count, 0.1, "mappings"); }
+void heap_of_delegates(CheckContext& context) { per_delegate(context, heap_bytes, 8, "bytes of the heap"); }
+
+void heap_of_runs(CheckContext& context) {
+  const auto subject = context.open({.is_validated = false});
+  if (!subject) return;
+  for (const ClaimedCase& item : context.claimed(*subject)) {
+    const auto session = context.make_session(*subject, item);
+    if (!session) return;
+    const double grown = growth(heap_bytes, [&] { (void)session->run(item.built.runs[0]); });
+    if (grown > 8) context.fail(fmt::format("{:.1f} bytes of the heap more for each run", grown));
+  }
+}
+
+// Memory of alloc/1 is counted: after deinit the balance is zero, which the validate layer says.
+void host_memory(CheckContext& context) {
+  const auto subject = context.open();
+  if (!subject) return;
+  for (const ClaimedCase& item : context.claimed(*subject, 4)) {
+    const auto session = context.make_session(*subject, item);
+    if (session) (void)session->run(item.built.runs[0]);
+  }
+  subject->close();
+  context.take_violations(*subject);
+}
+
+void threads_after_deinit(CheckContext& context) {
+  const size_t before = thread_count();
+  {
+    const auto subject = context.open({.is_validated = false});
+    if (!subject) return;
+    for (const ClaimedCase& item : context.claimed(*subject)) {
+      const auto session = context.make_session(*subject, item);
+      if (session) (void)session->run(item.built.runs[0]);
+    }
+  }
+  // A thread that was told to end may need a moment.
+  for (int i = 0; i < 200 && thread_count() > before; ++i) ::usleep(10000);
+  if (const size_t after = thread_count(); after > before) context.fail(fmt::format("{} threads are left after deinit", after - before));
+}
+
+constexpr Check kChecks[] = {
+    {"leak.descriptors", "Making, running and destroying delegates opens no descriptor for good.", "", descriptors},
+    {"leak.threads", "Nor does it leave threads.", "ABI-HYG-02", threads},
+    {"leak.mappings", "Nor mappings.", "", mappings},
+    {"leak.heap-of-delegates", "Nor memory of the heap.", "", heap_of_delegates},
+    {"leak.heap-of-runs", "Running again and again takes no more memory.", "", heap_of_runs},
+    {"leak.host-memory", "After deinit nothing taken from alloc/1 is held.", "ABI-HYG-03", host_memory},
+    {"leak.threads-after-deinit", "After deinit no thread is left.", "ABI-HYG-02", threads_after_deinit},
+};
+
+}  // namespace
+
+std::span<const Check> leak_checks() { return kChecks; }
+
+}  // namespace etb::conformance

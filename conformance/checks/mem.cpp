@@ -1,0 +1,46 @@
+// mem: whose memory is whose. Guard pages, read-only inputs and garbage in outputs are part of every case.
+#include "conformance/checks/groups.hpp"
+
+namespace etb::conformance {
+namespace {
+
+// The validate layer lends the payload in pages that close at the release; a plugin that reads on is seen.
+void payload_after_release(CheckContext& context) {
+  const auto subject = context.open();
+  if (!subject) return;
+  for (const ClaimedCase& item : context.claimed(*subject, 4)) {
+    const auto session = context.make_session(*subject, item);
+    if (!session) return;
+    for (int i = 0; i < 3; ++i)
+      if (const RunResult result = session->run(item.built.runs[0]); result.status != ETB_OK) context.fail(result.error.text);
+  }
+  context.take_violations(*subject);
+}
+
+// Every output byte is the plugin's to write, whatever the host left there.
+void outputs_are_written(CheckContext& context) {
+  const auto subject = context.open({.is_validated = false});
+  if (!subject) return;
+  for (const ClaimedCase& item : context.claimed(*subject, 16)) {
+    const auto session = context.make_session(*subject, item);
+    if (!session) return;
+    std::vector<TensorData> first;
+    for (const uint8_t fill : {0x00, 0xff, 0x7f, 0x80}) {
+      const RunResult result = session->run(item.built.runs[0], {.fill = fill});
+      if (first.empty()) first = result.outputs;
+      for (size_t i = 0; i < first.size(); ++i)
+        if (first[i].bytes != result.outputs[i].bytes) return context.fail(item.item->name + ": the result depends on what the output held before");
+    }
+  }
+}
+
+constexpr Check kChecks[] = {
+    {"mem.payload-after-release", "Payload bytes are not touched after they were released.", "ABI-OWN-03", payload_after_release},
+    {"mem.outputs-are-written", "Every byte of every output is written, whatever it held.", "ABI-TENSOR-02", outputs_are_written},
+};
+
+}  // namespace
+
+std::span<const Check> mem_checks() { return kChecks; }
+
+}  // namespace etb::conformance

@@ -1,0 +1,69 @@
+// prof: events.
+#include <fmt/format.h>
+
+#include "conformance/checks/groups.hpp"
+
+namespace etb::conformance {
+namespace {
+
+struct Collected {
+  std::vector<std::pair<uint64_t, uint64_t>> times;
+  std::vector<std::string> names;
+};
+
+etb_status ETB_CALL take_event(void* ctx, const etb_event* event) {
+  auto& out = *static_cast<Collected*>(ctx);
+  out.times.emplace_back(event->begin_ticks, event->end_ticks);
+  out.names.push_back(event->name != nullptr ? event->name : std::to_string(event->debug_id));
+  return ETB_OK;
+}
+
+void events_make_sense(CheckContext& context) {
+  const auto subject = context.open();
+  if (!subject) return;
+  bool has_events = false;
+  for (const ClaimedCase& item : context.claimed(*subject, 6)) {
+    const auto session = context.make_session(*subject, item);
+    if (!session) return;
+    Collected collected;
+    const etb_event_sink sink = {ETB_INIT_SIZE(etb_event_sink), 0, &collected, take_event};
+    const RunResult with = session->run(item.built.runs[0], {.events = &sink});
+    const RunResult without = session->run(item.built.runs[0]);
+    if (with.status != ETB_OK) context.fail(item.item->name + ": runs only without events: " + with.error.text);
+    for (const auto& [begin, end] : collected.times)
+      if (begin > end) return context.fail(fmt::format("{}: an event ends at {}, before it begins at {}", item.item->name, end, begin));
+    for (size_t i = 0; i < without.outputs.size() && with.status == ETB_OK; ++i)
+      if (with.outputs[i].bytes != without.outputs[i].bytes) context.fail(item.item->name + ": profiling changes the result");
+    has_events = has_events || !collected.times.empty();
+  }
+  context.take_violations(*subject);
+  if (!has_events && context.outcome().findings.empty() && context.outcome().state == State::kNotRun) context.skip("makes no events");
+}
+
+// The sink of an earlier run is gone.
+void off_means_none(CheckContext& context) {
+  const auto subject = context.open();
+  if (!subject) return;
+  for (const ClaimedCase& item : context.claimed(*subject)) {
+    const auto session = context.make_session(*subject, item);
+    if (!session) return;
+    Collected collected;
+    const etb_event_sink sink = {ETB_INIT_SIZE(etb_event_sink), 0, &collected, take_event};
+    (void)session->run(item.built.runs[0], {.events = &sink});
+    const size_t before = collected.times.size();
+    (void)session->run(item.built.runs[0]);
+    if (collected.times.size() != before) context.fail("a run without an event sink put events into the sink of the run before");
+  }
+  context.take_violations(*subject);
+}
+
+constexpr Check kChecks[] = {
+    {"prof.events-make-sense", "Events begin before they end, inside their run, and change no result.", "ABI-PROF-01", events_make_sense},
+    {"prof.off-means-none", "Without an event sink no event is made.", "ABI-PROF-02", off_means_none},
+};
+
+}  // namespace
+
+std::span<const Check> prof_checks() { return kChecks; }
+
+}  // namespace etb::conformance

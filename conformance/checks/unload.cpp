@@ -1,0 +1,85 @@
+// unload: going away.
+#include <fmt/format.h>
+
+#include <cstring>
+#include <fstream>
+
+#include "conformance/checks/groups.hpp"
+
+namespace etb::conformance {
+namespace {
+
+bool is_mapped(const std::string& path) {
+  std::ifstream maps("/proc/self/maps");
+  for (std::string line; std::getline(maps, line);)
+    if (line.find(path) != std::string::npos) return true;
+  return false;
+}
+
+void use_once(CheckContext& context, Subject& subject) {
+  for (const ClaimedCase& item : context.claimed(subject)) {
+    const auto session = context.make_session(subject, item);
+    if (session) (void)session->run(item.built.runs[0]);
+  }
+}
+
+void twenty_times(CheckContext& context) {
+  const std::string& path = context.spec().entry.library_path;
+  bool may_unload = false;
+  for (int i = 0; i < 20; ++i) {
+    const auto subject = context.open({.is_validated = false});
+    if (!subject) return;
+    may_unload = (subject->library().ident().flags & ETB_PLUGIN_UNLOADABLE) != 0;
+    use_once(context, *subject);
+    subject->close();
+  }
+  if (may_unload && !path.empty() && is_mapped(path)) context.fail("claims ETB_PLUGIN_UNLOADABLE and is still mapped after deinit and unloading");
+}
+
+// A host whose log counts what comes when nothing may come any more.
+struct LateLog {
+  etb_log_service service{};
+  etb_clock_service clock{};
+  bool is_over = false;
+  size_t late_count = 0;
+};
+LateLog late_log;
+
+void no_calls_after_deinit(CheckContext& context) {
+  late_log = {};
+  late_log.service.struct_size = sizeof(etb_log_service);
+  late_log.service.write = [](void*, uint32_t, const char*, const etb_option*, uint64_t) { late_log.late_count += late_log.is_over ? 1 : 0; };
+  etb_host host{};
+  host.struct_size = sizeof(host);
+  host.abi_version = ETB_ABI_VERSION;
+  host.name = "application";
+  host.version = "1.0.0";
+  host.plugin_dir = "";
+  host.get_service = [](const etb_host*, const char* id) -> const void* {
+    if (late_log.is_over) ++late_log.late_count;
+    return std::strcmp(id, ETB_SERVICE_LOG) == 0 ? &late_log.service : nullptr;
+  };
+  host::LoadOptions options = context.spec().load_options;
+  options.host = &host;
+  {
+    Result<std::shared_ptr<host::LoadedPlugin>> plugin = host::LoadedPlugin::load(context.spec().entry, options);
+    if (!plugin) return context.fail(plugin.error().message);
+    const Result<host::PluginContext> made = host::PluginContext::make(*plugin, (*plugin)->table(), (*plugin)->host());
+    if (!made) return context.fail("init: " + made.error().message);
+  }
+  late_log.is_over = true;
+  // Loading again runs the library's constructors and query, after its destructors if it was unmapped.
+  (void)host::LoadedPlugin::load(context.spec().entry, context.spec().load_options);
+  if (late_log.late_count != 0) context.fail(fmt::format("{} calls of host services after deinit", late_log.late_count));
+}
+
+constexpr Check kChecks[] = {
+    {"unload.twenty-times", "Loaded, used and unloaded twenty times; an unloadable library is gone afterwards.", "ABI-LOAD-05", twenty_times},
+    {"unload.no-calls-after-deinit", "No host service is called after deinit, nor while the library goes.", "ABI-SYM-02", no_calls_after_deinit},
+};
+
+}  // namespace
+
+std::span<const Check> unload_checks() { return kChecks; }
+
+}  // namespace etb::conformance

@@ -1,0 +1,107 @@
+// ver: hosts of other versions.
+#include <fmt/format.h>
+
+#include <cstring>
+
+#include "conformance/checks/groups.hpp"
+
+namespace etb::conformance {
+namespace {
+
+void refuses_other_majors(CheckContext& context) {
+  const auto subject = context.open();
+  if (!subject) return;
+  const etb_plugin_query_fn query = subject->library().query_function();
+  for (const auto& [low, high] : {std::pair{ETB_ABI_MAKE(2, 0), ETB_ABI_MAKE(2, 9)}, std::pair{ETB_ABI_MAKE(0, 1), ETB_ABI_MAKE(0, 9)},
+                                  std::pair{ETB_ABI_MAKE(77, 0), ETB_ABI_MAKE(78, 0)}})
+    if (query(&subject->library().host(), low, high) != nullptr) context.fail(fmt::format("query gave a table for major {}", low >> 16));
+}
+
+void speaks_with_newer_minors(CheckContext& context) {
+  const auto subject = context.open();
+  if (!subject) return;
+  etb_host newer = subject->library().host();
+  newer.abi_version = ETB_ABI_MAKE(1, 900);
+  const etb_plugin_table* const table = subject->library().query_function()(&newer, ETB_ABI_MAKE(1, 0), ETB_ABI_MAKE(1, 900));
+  if (table == nullptr) return context.fail("query gave no table to a host of minor 900 that also speaks 1.0");
+  if (table->abi_version < ETB_ABI_MAKE(1, 0) || table->abi_version > ETB_ABI_MAKE(1, 900))
+    context.fail("the table follows a version outside the range that was asked for");
+}
+
+void unknown_extension_is_null(CheckContext& context) {
+  const auto subject = context.open({.is_validated = false});
+  if (!subject) return;
+  const etb_plugin_table& table = subject->library().table();
+  if (table.get_extension == nullptr) return context.skip("no extensions");
+  for (const char* id : {"org.example.nobody-has-this/1", "", "etb.future/99"})
+    if (table.get_extension(subject->handle(), ETB_OBJECT_PLUGIN, subject->handle(), id) != nullptr)
+      context.fail(fmt::format("an answer for the unknown extension '{}', expected NULL", id));
+}
+
+// A struct that the host brings, with a canary behind the size that it says.
+template <class Struct>
+struct WithCanary {
+  Struct value{};
+  uint8_t canary[64];
+  WithCanary() {
+    value.struct_size = sizeof(Struct);
+    std::memset(canary, 0xc5, sizeof(canary));
+  }
+  bool is_intact() const {
+    for (const uint8_t byte : canary)
+      if (byte != 0xc5) return false;
+    return true;
+  }
+};
+
+void writes_no_further_than_asked(CheckContext& context) {
+  const auto subject = context.open({.is_validated = false});
+  if (!subject) return;
+  for (const ClaimedCase& item : context.claimed(*subject)) {
+    const auto session = context.make_session(*subject, item);
+    if (!session) return;
+    WithCanary<etb_delegate_info> info;
+    WithCanary<etb_error> error;
+    (void)subject->table().delegate->query(session->delegate(), &info.value, &error.value);
+    WithCanary<etb_verdict> verdict;
+    etb_payload_check check{};
+    check.struct_size = sizeof(check);
+    check.backend_id = subject->backend_id().c_str();
+    check.prefix = {item.payload.bytes.data(), std::min<uint64_t>(item.payload.bytes.size(), 4096)};
+    check.payload_nbytes = item.payload.bytes.size();
+    (void)subject->table().delegate->check_payload(subject->handle(), &check, &verdict.value, &error.value);
+    if (!info.is_intact()) context.fail("query wrote behind the struct_size of etb_delegate_info");
+    if (!verdict.is_intact()) context.fail("check_payload wrote behind the struct_size of etb_verdict");
+    if (!error.is_intact()) context.fail("wrote behind the struct_size of etb_error");
+  }
+}
+
+// A newer host's structs are longer; the tail is not the plugin's business.
+void ignores_longer_structs(CheckContext& context) {
+  const auto subject = context.open({.is_validated = false});
+  if (!subject) return;
+  for (const ClaimedCase& item : context.claimed(*subject)) {
+    const auto session = context.make_session(*subject, item);
+    if (!session) return;
+    WithCanary<etb_delegate_info> info;
+    info.value.struct_size = sizeof(info);
+    etb_error error = ETB_ERROR_INIT;
+    if (subject->table().delegate->query(session->delegate(), &info.value, &error) != ETB_OK)
+      return context.fail(std::string("query refuses a longer etb_delegate_info: ") + error.text);
+    if (info.value.input_count != session->info().input_count) context.fail("query answers otherwise into a longer struct");
+  }
+}
+
+constexpr Check kChecks[] = {
+    {"ver.refuses-other-majors", "Query answers NULL for majors that the plugin does not speak.", "ABI-VER-02", refuses_other_majors},
+    {"ver.speaks-with-newer-minors", "A host of a later minor version gets a table of one that both speak.", "ABI-VER-03", speaks_with_newer_minors},
+    {"ver.unknown-extension-is-null", "An extension id that nobody has answers NULL.", "ABI-EXT-01", unknown_extension_is_null},
+    {"ver.writes-no-further-than-asked", "No answer is written beyond the struct_size that the host set.", "ABI-SIZE-03", writes_no_further_than_asked},
+    {"ver.ignores-longer-structs", "A longer struct of a newer host is taken, its tail ignored.", "ABI-SIZE-02", ignores_longer_structs},
+};
+
+}  // namespace
+
+std::span<const Check> ver_checks() { return kChecks; }
+
+}  // namespace etb::conformance
