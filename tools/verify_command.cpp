@@ -13,6 +13,7 @@
 
 #include "conformance/report/html.hpp"
 #include "conformance/report/junit.hpp"
+#include "conformance/report/repro.hpp"
 #include "conformance/report/terminal.hpp"
 #include "conformance/report/waivers.hpp"
 #include "conformance/runner/child_body.hpp"
@@ -35,7 +36,7 @@ struct Options {
   uint32_t case_timeout_ms = 10000;
   uint32_t check_timeout_ms = 60000;
   std::string shard;
-  std::string results_file, junit_file, html_file, compare_file, waiver_file;
+  std::string results_file, junit_file, html_file, compare_file, waiver_file, save_folder, replay_file;
   std::vector<std::string> merge_files;
   bool list = false;
   bool resume = false;
@@ -104,6 +105,10 @@ Status try_writing(const Options& options) {
 
 Result<ExitCode> finish(const Options& options, Results results, Session& session) {
   ETB_TRY(write_reports(options, results));
+  if (!options.save_folder.empty()) {
+    ETB_ASSIGN(const size_t count, save_repros(results, options.save_folder));
+    session.out << count << " failures saved in " << options.save_folder << '\n';
+  }
   print_summary(results, options.target, session.out);
   bool is_worse = false;
   if (!options.compare_file.empty()) {
@@ -243,8 +248,40 @@ Result<ExitCode> run_plugin(const Options& options, Plan plan, Session& session)
   return finish(options, collector.take(), session);
 }
 
+// The items of a replay file in their order: what must run before, then the failure itself.
+Result<std::vector<Item>> items_of(const Repro& repro) {
+  std::vector<Item> out;
+  std::vector<std::string> names = repro.sequence;
+  names.push_back(repro.name);
+  for (const std::string& name : names) {
+    const Case* const item = find_case(name);
+    const Check* const check = find_check(name);
+    if (item == nullptr && check == nullptr)
+      return make_error(Code::NOT_FOUND, "replay: no case or check '" + name.substr(0, 200) + "'");
+    out.push_back({name, item, check});
+  }
+  return out;
+}
+
+Result<ExitCode> run_replay(Options options, Session& session) {
+  ETB_ASSIGN(const std::string text, read_text(options.replay_file));
+  ETB_ASSIGN(const Repro repro, parse_repro(text));
+  Plan plan;
+  ETB_ASSIGN(plan.items, items_of(repro));
+  if (options.target.empty()) options.target = repro.plugin_id;
+  options.patterns = {repro.name};
+  ETB_ASSIGN(plan.subject, find_subject(options.target, options.backend, session));
+  ETB_ASSIGN(plan.contract, parse_contract(repro.contract));
+  plan.batch_size = static_cast<uint32_t>(plan.items.size());
+  plan.case_timeout_ms = options.case_timeout_ms;
+  plan.check_timeout_ms = options.check_timeout_ms;
+  plan.confirms = false;
+  return run_plugin(options, std::move(plan), session);
+}
+
 Result<ExitCode> run(const Options& options, Session& session) {
   if (!options.merge_files.empty()) return run_merge(options, session);
+  if (!options.replay_file.empty()) return run_replay(options, session);
   ETB_ASSIGN(const Profile profile, parse_profile(options.profile));
   ETB_ASSIGN(const Shard shard, parse_shard(options.shard));
   Plan plan;
@@ -292,6 +329,8 @@ void register_verify(CLI::App& app, Session& session) {
       ->capture_default_str();
   command->add_option("--case-timeout-ms", options->case_timeout_ms, "How long one case may take")
       ->capture_default_str();
+  command->add_option("--check-timeout-ms", options->check_timeout_ms, "How long one check may take")
+      ->capture_default_str();
   command->add_option(
       "--shard", options->shard,
       "Only this part, 2/8; without it GoogleTest's, Slurm's and Kubernetes' variables count");
@@ -303,6 +342,10 @@ void register_verify(CLI::App& app, Session& session) {
   command->add_option("--compare", options->compare_file,
                       "Say what changed since another run's results; worse is an error");
   command->add_option("--waivers", options->waiver_file, "Failures that somebody answers for, as JSON");
+  command->add_option("--save", options->save_folder,
+                      "Save the smallest failure of each kind in this folder, for --replay");
+  command->add_option("--replay", options->replay_file,
+                      "Run a saved failure again, with what must run before it");
   command
       ->add_option("--merge", options->merge_files,
                    "Put results of shards together instead of running (may be repeated)")

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -76,6 +77,44 @@ TEST(VerifyCommand, WritesReportsAndResumesAndMerges) {
   EXPECT_EQ(compared.exit, 0) << compared.out;
   EXPECT_THAT(compared.out, HasSubstr("0 worse, 0 better, 0 otherwise changed, 0 new, 0 gone"));
   EXPECT_THAT(cli({"verify", "--merge", first, "--merge", first}).err, HasSubstr("is in two shards"));
+}
+
+// As far as docs/verify_schema.json uses JSON Schema: types, enums, required and no other properties.
+void expect_fits(const nlohmann::json& schema, const nlohmann::json& value, const std::string& where) {
+  const std::string type = schema.value("type", "");
+  bool fits = !schema.contains("const") || value == schema["const"];
+  if (schema.contains("enum"))
+    fits = fits && std::find(schema["enum"].begin(), schema["enum"].end(), value) != schema["enum"].end();
+  fits = fits && (type != "string" || value.is_string()) && (type != "integer" || value.is_number_integer()) &&
+         (type != "number" || value.is_number()) && (type != "boolean" || value.is_boolean()) &&
+         (type != "array" || value.is_array()) && (type != "object" || value.is_object());
+  EXPECT_TRUE(fits) << where << ": " << value;
+  if (!fits) return;
+  if (type == "array")
+    for (const nlohmann::json& item : value) expect_fits(schema["items"], item, where + "[]");
+  if (type != "object") return;
+  for (const nlohmann::json& name : schema["required"])
+    EXPECT_TRUE(value.contains(name.get<std::string>())) << where << ": no " << name;
+  for (const auto& [name, item] : value.items()) {
+    ASSERT_TRUE(schema["properties"].contains(name)) << where << ": " << name << " is not in the schema";
+    expect_fits(schema["properties"][name], item, where + "." + name);
+  }
+}
+
+TEST(VerifyCommand, ResultsFitTheirSchema) {
+  const nlohmann::json schema =
+      nlohmann::json::parse(read_all(std::string(ETB_SOURCE_DIR) + "/docs/verify_schema.json"));
+  const host::ScratchDir dir;
+  // A contract that the plugin does not keep makes failures.
+  const CliRun run = cli({"verify", "portable", "--case", "op.exp.*", "--case", "abi.*", "--case", "opt.*",
+                          "--case", "op.mm.f32*", "--results", dir.path("r.jsonl")});
+  EXPECT_EQ(run.exit, 0) << run.out;
+  std::ifstream in(dir.path("r.jsonl"));
+  size_t number = 0;
+  for (std::string line; std::getline(in, line); ++number)
+    expect_fits(schema["$defs"][number == 0 ? "header" : "outcome"], nlohmann::json::parse(line),
+                "line " + std::to_string(number + 1));
+  EXPECT_GT(number, 50u);
 }
 
 TEST(VerifyCommand, BadInputIsAClearError) {

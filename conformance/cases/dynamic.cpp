@@ -44,58 +44,70 @@ const Row kRows[] = {
     {"aten.sub.Tensor", {{5}, {5}}, {}, {5}, {"self", "other"}, Rule::kRounded, 1, 0.5},
     {"aten.maximum.default", {{6}, {6}}, {}, {6}, {"self", "other"}, Rule::kExactValue, 1, 0},
     {"aten.mm.default", {{9}}, {{9, 5}}, {5}, {"self", "mat2"}, Rule::kContraction, 9, 0},
-    {"aten.linear.default", {{9}}, {{5, 9}, {5}}, {5}, {"input", "weight", "bias"}, Rule::kContraction, 10, 0},
+    {"aten.linear.default",
+     {{9}},
+     {{5, 9}, {5}},
+     {5},
+     {"input", "weight", "bias"},
+     Rule::kContraction,
+     10,
+     0},
 };
 
 void add_row(CaseList& out, const Row& row, etb_dtype dtype, Values values) {
   std::string sizes;
-  for (const auto& input : row.dynamic_inputs) sizes += (sizes.empty() ? "n" : "__n") + (input.empty() ? std::string() : "x" + shape_text({dtype, input, {}}));
+  for (const auto& input : row.dynamic_inputs)
+    sizes += (sizes.empty() ? "n" : "__n") +
+             (input.empty() ? std::string() : "x" + shape_text({dtype, input, {}}));
   for (const auto& input : row.static_inputs) sizes += "__" + shape_text({dtype, input, {}});
-  const std::string name = "dyn" + op_word(row.op).substr(2) + "." + short_name(dtype) + "." + sizes + "." + to_text(values);
-  out.add({name, row.op, dtype, [=, &row](std::string_view full_name) {
-             Maker maker(full_name);
-             const uint32_t symbol = maker.builder().add_symbol({"s0", 1, kBound, {}});
-             const uint32_t expr = maker.builder().add_symbol_expr(symbol);
-             std::vector<graph::ArgumentDraft> args;
-             std::vector<Shape> shapes;
-             size_t count = 0;
-             for (const auto& input : row.dynamic_inputs) {
-               graph::InputDraft draft;
-               draft.value = graph::tensor("x" + std::to_string(count), dynamic_spec(maker, expr, dtype, input));
-               args.push_back(value_arg(maker.graph().add_input(draft), row.names[count++]));
-             }
-             for (const auto& input : row.static_inputs) {
-               graph::InputDraft draft;
-               draft.value = graph::tensor("x" + std::to_string(count), maker.spec({dtype, input, {}}));
-               args.push_back(value_arg(maker.graph().add_input(draft), row.names[count++]));
-             }
-             graph::NodeDraft node;
-             node.op = row.op;
-             node.args = args;
-             node.debug_handle = 1;
-             node.outputs = {graph::tensor("y", dynamic_spec(maker, expr, dtype, row.result))};
-             maker.output(maker.graph().add_node(node));
-             Judgement judgement;
-             judgement.rule = row.rule;
-             judgement.length = row.length;
-             judgement.ulps = row.ulps;
-             judgement.has_input_magnitude = row.rule == Rule::kContraction;
-             judgement.is_exact_probe = row.rule == Rule::kContraction && values == Values::kExact;
-             Result<BuiltCase> built = maker.finish(std::move(judgement));
-             if (!built) return built;
-             built->runs.clear();
-             for (const int64_t size : kSizes) {
-               std::vector<TensorData>& inputs = built->runs.emplace_back();
-               uint32_t operand = 0;
-               for (const auto& input : row.dynamic_inputs) {
-                 Shape shape{dtype, {size}, {}};
-                 shape.sizes.insert(shape.sizes.end(), input.begin(), input.end());
-                 inputs.push_back(make_values(shape, values, {-2, 2}, operand++, maker.random()));
-               }
-               for (const auto& input : row.static_inputs) inputs.push_back(make_values({dtype, input, {}}, values, {-2, 2}, operand++, maker.random()));
-             }
-             return built;
-           }});
+  const std::string name =
+      "dyn" + op_word(row.op).substr(2) + "." + short_name(dtype) + "." + sizes + "." + to_text(values);
+  out.add(
+      {name, row.op, dtype, [=, &row](std::string_view full_name) {
+         Maker maker(full_name);
+         const uint32_t symbol = maker.builder().add_symbol({"s0", 1, kBound, {}});
+         const uint32_t expr = maker.builder().add_symbol_expr(symbol);
+         std::vector<graph::ArgumentDraft> args;
+         std::vector<Shape> shapes;
+         size_t count = 0;
+         for (const auto& input : row.dynamic_inputs) {
+           graph::InputDraft draft;
+           draft.value = graph::tensor("x" + std::to_string(count), dynamic_spec(maker, expr, dtype, input));
+           args.push_back(value_arg(maker.graph().add_input(draft), row.names[count++]));
+         }
+         for (const auto& input : row.static_inputs) {
+           graph::InputDraft draft;
+           draft.value = graph::tensor("x" + std::to_string(count), maker.spec({dtype, input, {}}));
+           args.push_back(value_arg(maker.graph().add_input(draft), row.names[count++]));
+         }
+         graph::NodeDraft node;
+         node.op = row.op;
+         node.args = args;
+         node.debug_handle = 1;
+         node.outputs = {graph::tensor("y", dynamic_spec(maker, expr, dtype, row.result))};
+         maker.output(maker.graph().add_node(node));
+         Judgement judgement;
+         judgement.rule = row.rule;
+         judgement.length = row.length;
+         judgement.ulps = row.ulps;
+         judgement.has_input_magnitude = row.rule == Rule::kContraction;
+         judgement.is_exact_probe = row.rule == Rule::kContraction && values == Values::kExact;
+         Result<BuiltCase> built = maker.finish(std::move(judgement));
+         if (!built) return built;
+         built->runs.clear();
+         for (const int64_t size : kSizes) {
+           std::vector<TensorData>& inputs = built->runs.emplace_back();
+           uint32_t operand = 0;
+           for (const auto& input : row.dynamic_inputs) {
+             Shape shape{dtype, {size}, {}};
+             shape.sizes.insert(shape.sizes.end(), input.begin(), input.end());
+             inputs.push_back(make_values(shape, values, {-2, 2}, operand++, maker.random()));
+           }
+           for (const auto& input : row.static_inputs)
+             inputs.push_back(make_values({dtype, input, {}}, values, {-2, 2}, operand++, maker.random()));
+         }
+         return built;
+       }});
 }
 
 }  // namespace
@@ -104,7 +116,8 @@ void add_dynamic(CaseList& out) {
   for (const etb_dtype dtype : {ETB_DTYPE_FLOAT32, ETB_DTYPE_FLOAT16, ETB_DTYPE_FLOAT64})
     for (const Row& row : kRows)
       for (const Values values : {Values::kStatistical, Values::kExact}) {
-        const bool is_half = dtype == ETB_DTYPE_FLOAT16 && row.rule == Rule::kContraction && values == Values::kExact;
+        const bool is_half =
+            dtype == ETB_DTYPE_FLOAT16 && row.rule == Rule::kContraction && values == Values::kExact;
         if (!is_half) add_row(out, row, dtype, values);
       }
 }

@@ -210,6 +210,7 @@ const ShapePair kPairs[] = {
     {{7}, {7}},
     {{65}, {65}},
     {{1031}, {1031}},
+    {{1024}, {1024}},  // whole pages of 4-byte elements: guards stand on both sides
     {{2, 3}, {2, 3}},
     {{2, 3}, {3}},
     {{3}, {2, 3}},

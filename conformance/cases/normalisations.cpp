@@ -13,28 +13,37 @@ using graph::value_arg;
 
 double largest(const TensorData& data) {
   double out = 0;
-  for (int64_t i = 0; i < data.shape.numel(); ++i) out = std::max(out, std::abs(load_element(data.shape.dtype, data.bytes.data(), i)));
+  for (int64_t i = 0; i < data.shape.numel(); ++i)
+    out = std::max(out, std::abs(load_element(data.shape.dtype, data.bytes.data(), i)));
   return out;
 }
 
 void add_softmax(CaseList& out, etb_dtype dtype, bool is_log) {
   const char* op = is_log ? "aten._log_softmax.default" : "aten._softmax.default";
-  for (const std::vector<int64_t>& sizes : {std::vector<int64_t>{5}, std::vector<int64_t>{3, 17}, std::vector<int64_t>{2, 3, 4}, std::vector<int64_t>{4, 1000}})
+  for (const std::vector<int64_t>& sizes : {std::vector<int64_t>{5}, std::vector<int64_t>{3, 17},
+                                            std::vector<int64_t>{2, 3, 4}, std::vector<int64_t>{4, 1000}})
     for (const int64_t dim : {int64_t{-1}, int64_t{0}})
       for (const double reach : {4.0, 30.0}) {
         const Shape shape{dtype, sizes, {}};
-        const std::string name = op_word(op) + "." + short_name(dtype) + "." + shape_text(shape) + ".d" + (dim < 0 ? "m1" : "0") + (reach > 10 ? ".wide" : "") + ".stat";
+        const std::string name = op_word(op) + "." + short_name(dtype) + "." + shape_text(shape) + ".d" +
+                                 (dim < 0 ? "m1" : "0") + (reach > 10 ? ".wide" : "") + ".stat";
         out.add({name, op, dtype, [=](std::string_view full_name) {
                    Maker maker(full_name);
                    const uint32_t x = maker.input(shape, Values::kStatistical, {-reach, reach});
-                   maker.output(maker.node(op, {value_arg(x, "self"), int_arg(dim, "dim"), graph::bool_arg(false, "half_to_float")}, shape));
+                   maker.output(maker.node(
+                       op,
+                       {value_arg(x, "self"), int_arg(dim, "dim"), graph::bool_arg(false, "half_to_float")},
+                       shape));
                    const double length = static_cast<double>(dim < 0 ? sizes.back() : sizes.front());
                    Judgement judgement;
                    judgement.rule = Rule::kRounded;
                    judgement.ulps = 4;
                    // exp(x - max): the difference is rounded once, an error of |x| u in the exponent; then the sum.
                    judgement.steps = 4 * std::sqrt(length) + (is_log ? 4 : 2 * reach + 4);
-                   if (is_log) judgement.magnitude = [length](const std::vector<TensorData>& inputs) { return std::vector<double>{2 * largest(inputs[0]) + std::log(length) + 1}; };
+                   if (is_log)
+                     judgement.magnitude = [length](const std::vector<TensorData>& inputs) {
+                       return std::vector<double>{2 * largest(inputs[0]) + std::log(length) + 1};
+                     };
                    return maker.finish(std::move(judgement));
                  }});
       }
@@ -53,7 +62,8 @@ Judgement norm_judgement(int64_t length) {
   judgement.steps = 4 * std::sqrt(static_cast<double>(length)) + 8;
   judgement.magnitude = [](const std::vector<TensorData>& inputs) {
     // Values are spread over [-4, 4]: their deviation is above 1 for any length that the cases have.
-    const double x = largest(inputs[0]), w = inputs.size() > 1 ? largest(inputs[1]) : 1, b = inputs.size() > 2 ? largest(inputs[2]) : 0;
+    const double x = largest(inputs[0]), w = inputs.size() > 1 ? largest(inputs[1]) : 1,
+                 b = inputs.size() > 2 ? largest(inputs[2]) : 0;
     return std::vector<double>{(x + 1) * (w + 1) * (1 + x) + b};
   };
   return judgement;
@@ -63,27 +73,33 @@ void add_layer_norm(CaseList& out, etb_dtype dtype) {
   for (const Norm& norm : {Norm{{3, 8}, 8}, Norm{{2, 3, 33}, 33}, Norm{{4, 257}, 257}})
     for (const bool has_weight : {true, false}) {
       const Shape shape{dtype, norm.sizes, {}};
-      const std::string name = std::string("op.native_layer_norm.") + short_name(dtype) + "." + shape_text(shape) + (has_weight ? ".weight" : ".plain") + ".stat";
-      out.add({name, "aten.native_layer_norm.default", dtype, [=](std::string_view full_name) {
-                 Maker maker(full_name);
-                 const Shape row{dtype, {norm.length}, {}};
-                 Shape mean = shape;
-                 mean.sizes.back() = 1;
-                 const uint32_t x = maker.input(shape, Values::kStatistical);
-                 std::vector<graph::ArgumentDraft> args = {value_arg(x, "input"), graph::ints_arg({norm.length}, "normalized_shape")};
-                 args.push_back(has_weight ? value_arg(maker.input(row, Values::kStatistical, {0.5, 2}), "weight") : graph::none_arg("weight"));
-                 args.push_back(has_weight ? value_arg(maker.input(row, Values::kStatistical, {-1, 1}), "bias") : graph::none_arg("bias"));
-                 args.push_back(graph::float_arg(1e-5, "eps"));
-                 // Statistics are kept in float32 at least by some and in the input's dtype by others, so 16-bit cases look at the result alone.
-                 const bool is_half = dtype == ETB_DTYPE_FLOAT16 || dtype == ETB_DTYPE_BFLOAT16;
-                 const uint32_t first = maker.node("aten.native_layer_norm.default", args, std::vector<Shape>{shape, mean, mean});
-                 maker.output(first);
-                 if (!is_half) {
-                   maker.output(first + 1);
-                   maker.output(first + 2);
-                 }
-                 return maker.finish(norm_judgement(norm.length));
-               }});
+      const std::string name = std::string("op.native_layer_norm.") + short_name(dtype) + "." +
+                               shape_text(shape) + (has_weight ? ".weight" : ".plain") + ".stat";
+      out.add(
+          {name, "aten.native_layer_norm.default", dtype, [=](std::string_view full_name) {
+             Maker maker(full_name);
+             const Shape row{dtype, {norm.length}, {}};
+             Shape mean = shape;
+             mean.sizes.back() = 1;
+             const uint32_t x = maker.input(shape, Values::kStatistical);
+             std::vector<graph::ArgumentDraft> args = {value_arg(x, "input"),
+                                                       graph::ints_arg({norm.length}, "normalized_shape")};
+             args.push_back(has_weight ? value_arg(maker.input(row, Values::kStatistical, {0.5, 2}), "weight")
+                                       : graph::none_arg("weight"));
+             args.push_back(has_weight ? value_arg(maker.input(row, Values::kStatistical, {-1, 1}), "bias")
+                                       : graph::none_arg("bias"));
+             args.push_back(graph::float_arg(1e-5, "eps"));
+             // Statistics are kept in float32 at least by some and in the input's dtype by others, so 16-bit cases look at the result alone.
+             const bool is_half = dtype == ETB_DTYPE_FLOAT16 || dtype == ETB_DTYPE_BFLOAT16;
+             const uint32_t first =
+                 maker.node("aten.native_layer_norm.default", args, std::vector<Shape>{shape, mean, mean});
+             maker.output(first);
+             if (!is_half) {
+               maker.output(first + 1);
+               maker.output(first + 2);
+             }
+             return maker.finish(norm_judgement(norm.length));
+           }});
     }
 }
 
@@ -92,20 +108,25 @@ void add_batch_norm(CaseList& out, etb_dtype dtype) {
     for (const bool is_last : {false, true}) {
       if (is_last && sizes.size() != 4) continue;
       const Shape shape{dtype, sizes, is_last ? channels_last(4) : std::vector<uint8_t>{}};
-      const std::string name = std::string("op.batch_norm_no_training.") + short_name(dtype) + "." + shape_text(shape) + ".stat";
-      out.add({name, "aten._native_batch_norm_legit_no_training.default", dtype, [=](std::string_view full_name) {
-                 Maker maker(full_name);
-                 const Shape row{dtype, {sizes[1]}, {}};
-                 const uint32_t x = maker.input(shape, Values::kStatistical);
-                 const uint32_t w = maker.input(row, Values::kStatistical, {0.5, 2}), b = maker.input(row, Values::kStatistical, {-1, 1});
-                 const uint32_t mean = maker.input(row, Values::kStatistical, {-1, 1}), variance = maker.input(row, Values::kStatistical, {0.5, 2});
-                 const Shape empty{dtype, {0}, {}};
-                 maker.output(maker.node("aten._native_batch_norm_legit_no_training.default",
-                                         {value_arg(x, "input"), value_arg(w, "weight"), value_arg(b, "bias"), value_arg(mean, "running_mean"),
-                                          value_arg(variance, "running_var"), graph::float_arg(0.1, "momentum"), graph::float_arg(1e-5, "eps")},
-                                         std::vector<Shape>{shape, empty, empty}));
-                 return maker.finish(norm_judgement(4));
-               }});
+      const std::string name =
+          std::string("op.batch_norm_no_training.") + short_name(dtype) + "." + shape_text(shape) + ".stat";
+      out.add(
+          {name, "aten._native_batch_norm_legit_no_training.default", dtype, [=](std::string_view full_name) {
+             Maker maker(full_name);
+             const Shape row{dtype, {sizes[1]}, {}};
+             const uint32_t x = maker.input(shape, Values::kStatistical);
+             const uint32_t w = maker.input(row, Values::kStatistical, {0.5, 2}),
+                            b = maker.input(row, Values::kStatistical, {-1, 1});
+             const uint32_t mean = maker.input(row, Values::kStatistical, {-1, 1}),
+                            variance = maker.input(row, Values::kStatistical, {0.5, 2});
+             const Shape empty{dtype, {0}, {}};
+             maker.output(maker.node("aten._native_batch_norm_legit_no_training.default",
+                                     {value_arg(x, "input"), value_arg(w, "weight"), value_arg(b, "bias"),
+                                      value_arg(mean, "running_mean"), value_arg(variance, "running_var"),
+                                      graph::float_arg(0.1, "momentum"), graph::float_arg(1e-5, "eps")},
+                                     std::vector<Shape>{shape, empty, empty}));
+             return maker.finish(norm_judgement(4));
+           }});
     }
 }
 

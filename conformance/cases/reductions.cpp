@@ -14,13 +14,16 @@ struct Reduction {
   std::vector<int64_t> dims;
   bool keeps_dim;
 };
-const Reduction kReductions[] = {{{7}, {0}, false},          {{3, 65}, {1}, false},   {{65, 3}, {0}, true},       {{2, 3, 4}, {1}, false},
-                                 {{2, 3, 4}, {0, 2}, false}, {{2, 3, 4, 5}, {2, 3}, true}, {{2, 1031}, {1}, false}, {{48, 48}, {-1}, false},
+const Reduction kReductions[] = {{{7}, {0}, false},          {{3, 65}, {1}, false},
+                                 {{65, 3}, {0}, true},       {{2, 3, 4}, {1}, false},
+                                 {{2, 3, 4}, {0, 2}, false}, {{2, 3, 4, 5}, {2, 3}, true},
+                                 {{2, 1031}, {1}, false},    {{48, 48}, {-1}, false},
                                  {{4, 1}, {1}, false},       {{2, 0}, {1}, false}};
 
 bool is_reduced(const Reduction& r, size_t dim) {
   for (const int64_t named : r.dims)
-    if ((named < 0 ? named + static_cast<int64_t>(r.sizes.size()) : named) == static_cast<int64_t>(dim)) return true;
+    if ((named < 0 ? named + static_cast<int64_t>(r.sizes.size()) : named) == static_cast<int64_t>(dim))
+      return true;
   return false;
 }
 
@@ -43,7 +46,9 @@ int64_t length_of(const Reduction& r) {
 std::string name_of(const char* op, etb_dtype dtype, const Reduction& r, Values values, bool is_last) {
   std::string word = op_word(op);
   if (length_of(r) == 0) word = "edge" + word.substr(2);
-  word += std::string(".") + short_name(dtype) + "." + shape_text({dtype, r.sizes, is_last ? channels_last(r.sizes.size()) : std::vector<uint8_t>{}}) + ".dim";
+  word += std::string(".") + short_name(dtype) + "." +
+          shape_text({dtype, r.sizes, is_last ? channels_last(r.sizes.size()) : std::vector<uint8_t>{}}) +
+          ".dim";
   for (const int64_t dim : r.dims) word += dim < 0 ? "m" + std::to_string(-dim) : std::to_string(dim);
   return word + (r.keeps_dim ? ".keep." : ".") + to_text(values);
 }
@@ -59,7 +64,7 @@ struct Row {
   const char* op;
   Rule rule;
   bool takes_integers;
-  bool gives_int64;     // of integers
+  bool gives_int64;  // of integers
   bool allows_empty;
   bool has_dim_list;
 };
@@ -71,44 +76,50 @@ const Row kRows[] = {{"aten.sum.dim_IntList", Rule::kContraction, true, true, tr
                      {"aten.argmin.default", Rule::kExact, false, true, false, false},
                      {"aten.any.dims", Rule::kExact, true, false, true, true}};
 
-void add_reduction(CaseList& out, const Row& row, const Reduction& r, etb_dtype dtype, Values values, bool is_last) {
+void add_reduction(CaseList& out, const Row& row, const Reduction& r, etb_dtype dtype, Values values,
+                   bool is_last) {
   const int64_t length = length_of(r);
   if ((length == 0 && !row.allows_empty) || (!row.has_dim_list && r.dims.size() != 1)) return;
   const bool is_any = std::string_view(row.op) == "aten.any.dims", is_arg = !row.has_dim_list;
   const bool is_sum = std::string_view(row.op) == "aten.sum.dim_IntList";
   if (values == Values::kExact && (!is_sum || !holds_sum(dtype, length))) return;
-  out.add({name_of(row.op, dtype, r, values, is_last), row.op, dtype, [=, &row, &r](std::string_view name) {
-             Maker maker(name);
-             const Shape input{dtype, r.sizes, is_last ? channels_last(r.sizes.size()) : std::vector<uint8_t>{}};
-             Shape result{dtype, result_sizes(r), {}};
-             if (is_any) result.dtype = ETB_DTYPE_BOOL;
-             if (is_arg || (row.gives_int64 && !is_floating(dtype))) result.dtype = ETB_DTYPE_INT64;
-             const uint32_t x = maker.input(input, values, is_floating(dtype) ? Domain{-4, 4} : Domain{-40, 40});
-             std::vector<graph::ArgumentDraft> args = {value_arg(x, "self"),
-                                                       row.has_dim_list ? graph::ints_arg(r.dims, "dim") : graph::int_arg(r.dims[0], "dim"),
-                                                       graph::bool_arg(r.keeps_dim, "keepdim")};
-             maker.output(maker.node(row.op, args, result));
-             Judgement judgement;
-             judgement.rule = row.rule;
-             judgement.length = std::max<int64_t>(length, 1) + 1;
-             judgement.has_input_magnitude = row.rule == Rule::kContraction;
-             judgement.is_exact_probe = values == Values::kExact;
-             return maker.finish(std::move(judgement));
-           }});
+  out.add(
+      {name_of(row.op, dtype, r, values, is_last), row.op, dtype, [=, &row, &r](std::string_view name) {
+         Maker maker(name);
+         const Shape input{dtype, r.sizes, is_last ? channels_last(r.sizes.size()) : std::vector<uint8_t>{}};
+         Shape result{dtype, result_sizes(r), {}};
+         if (is_any) result.dtype = ETB_DTYPE_BOOL;
+         if (is_arg || (row.gives_int64 && !is_floating(dtype))) result.dtype = ETB_DTYPE_INT64;
+         const uint32_t x = maker.input(input, values, is_floating(dtype) ? Domain{-4, 4} : Domain{-40, 40});
+         std::vector<graph::ArgumentDraft> args = {
+             value_arg(x, "self"),
+             row.has_dim_list ? graph::ints_arg(r.dims, "dim") : graph::int_arg(r.dims[0], "dim"),
+             graph::bool_arg(r.keeps_dim, "keepdim")};
+         maker.output(maker.node(row.op, args, result));
+         Judgement judgement;
+         judgement.rule = row.rule;
+         judgement.length = std::max<int64_t>(length, 1) + 1;
+         judgement.has_input_magnitude = row.rule == Rule::kContraction;
+         judgement.is_exact_probe = values == Values::kExact;
+         return maker.finish(std::move(judgement));
+       }});
 }
 
 void add_cumsum(CaseList& out, etb_dtype dtype, Values values) {
-  for (const std::vector<int64_t>& sizes : {std::vector<int64_t>{9}, std::vector<int64_t>{3, 5}, std::vector<int64_t>{2, 3, 31}}) {
+  for (const std::vector<int64_t>& sizes :
+       {std::vector<int64_t>{9}, std::vector<int64_t>{3, 5}, std::vector<int64_t>{2, 3, 31}}) {
     const int64_t dim = static_cast<int64_t>(sizes.size()) - 1;
     if (values == Values::kExact && !holds_sum(dtype, sizes.back())) continue;
     const Shape shape{dtype, sizes, {}};
-    const std::string name = std::string("op.cumsum.") + short_name(dtype) + "." + shape_text(shape) + "." + to_text(values);
+    const std::string name =
+        std::string("op.cumsum.") + short_name(dtype) + "." + shape_text(shape) + "." + to_text(values);
     out.add({name, "aten.cumsum.default", dtype, [=](std::string_view full_name) {
                Maker maker(full_name);
                Shape result = shape;
                if (!is_floating(dtype)) result.dtype = ETB_DTYPE_INT64;
                const uint32_t x = maker.input(shape, values);
-               maker.output(maker.node("aten.cumsum.default", {value_arg(x, "self"), graph::int_arg(dim, "dim")}, result));
+               maker.output(maker.node("aten.cumsum.default",
+                                       {value_arg(x, "self"), graph::int_arg(dim, "dim")}, result));
                Judgement judgement;
                judgement.rule = Rule::kContraction;
                judgement.length = shape.sizes.back() + 1;
@@ -133,7 +144,9 @@ void add_extremes(CaseList& out, etb_dtype dtype) {
                  for (int64_t i = 0; i < input.numel(); ++i)
                    store_element(dtype, data.bytes.data(), i, static_cast<double>((i * 37) % 127 - 60));
                  const uint32_t x = maker.input(std::move(data));
-                 const uint32_t first = maker.node(op, {value_arg(x, "self"), graph::int_arg(r.dims[0], "dim"), graph::bool_arg(r.keeps_dim, "keepdim")},
+                 const uint32_t first = maker.node(op,
+                                                   {value_arg(x, "self"), graph::int_arg(r.dims[0], "dim"),
+                                                    graph::bool_arg(r.keeps_dim, "keepdim")},
                                                    std::vector<Shape>{values, indices});
                  maker.output(first);
                  if (r.sizes.back() < 127) maker.output(first + 1);
@@ -155,7 +168,8 @@ void add_reductions(CaseList& out) {
         }
     if (dtype != ETB_DTYPE_BOOL)
       for (const Values values : {Values::kExact, Values::kStatistical}) add_cumsum(out, dtype, values);
-    if (dtype == ETB_DTYPE_FLOAT32 || dtype == ETB_DTYPE_INT32 || dtype == ETB_DTYPE_INT8) add_extremes(out, dtype);
+    if (dtype == ETB_DTYPE_FLOAT32 || dtype == ETB_DTYPE_INT32 || dtype == ETB_DTYPE_INT8)
+      add_extremes(out, dtype);
   }
 }
 

@@ -9,7 +9,8 @@ namespace etb::conformance {
 namespace {
 
 void loads(CheckContext& context) {
-  const Result<std::shared_ptr<host::LoadedPlugin>> loaded = host::LoadedPlugin::load(context.spec().entry, context.spec().load_options);
+  const Result<std::shared_ptr<host::LoadedPlugin>> loaded =
+      host::LoadedPlugin::load(context.spec().entry, context.spec().load_options);
   if (!loaded) context.fail(loaded.error().message);
 }
 
@@ -20,7 +21,8 @@ void query_is_stable(CheckContext& context) {
   const etb_host& host = subject->library().host();
   const auto* const first = query(&host, ETB_ABI_MAKE(1, 0), ETB_ABI_VERSION);
   for (int i = 0; i < 100; ++i)
-    if (query(&host, ETB_ABI_MAKE(1, 0), ETB_ABI_VERSION) != first) return context.fail("query gave another table the second time");
+    if (query(&host, ETB_ABI_MAKE(1, 0), ETB_ABI_VERSION) != first)
+      return context.fail("query gave another table the second time");
 }
 
 void tables_are_whole(CheckContext& context) {
@@ -31,8 +33,10 @@ void tables_are_whole(CheckContext& context) {
   if ((raw.caps & ~ETB_PLUGIN_CAPS_KNOWN) != 0 && raw.struct_size == sizeof(etb_plugin_table))
     context.fail(fmt::format("plugin table: unknown capability bits {:#x} without a larger table", raw.caps));
   const uint32_t profiles = raw.ident->profiles;
-  if ((profiles & ETB_PROFILE_RUNTIME) == 0 && raw.delegate != nullptr) context.fail("a delegate table without ETB_PROFILE_RUNTIME");
-  if ((profiles & ETB_PROFILE_AOT) == 0 && raw.aot != nullptr) context.fail("an aot table without ETB_PROFILE_AOT");
+  if ((profiles & ETB_PROFILE_RUNTIME) == 0 && raw.delegate != nullptr)
+    context.fail("a delegate table without ETB_PROFILE_RUNTIME");
+  if ((profiles & ETB_PROFILE_AOT) == 0 && raw.aot != nullptr)
+    context.fail("an aot table without ETB_PROFILE_AOT");
 }
 
 void devices_are_described(CheckContext& context) {
@@ -41,7 +45,8 @@ void devices_are_described(CheckContext& context) {
   std::vector<std::string> first, second;
   const auto collect = [&](std::vector<std::string>& out) {
     return subject->context().each_device([&](const etb_device_info& info) {
-      out.push_back(std::string(reinterpret_cast<const char*>(info.uuid), sizeof(info.uuid)) + info.kind + info.name);
+      out.push_back(std::string(reinterpret_cast<const char*>(info.uuid), sizeof(info.uuid)) + info.kind +
+                    info.name);
     });
   };
   const Status one = collect(first), two = collect(second);
@@ -51,10 +56,14 @@ void devices_are_described(CheckContext& context) {
 }
 
 constexpr Check kChecks[] = {
-    {"abi.loads", "The library loads, and what query shows agrees with note and manifest.", "ABI-LOAD-02", loads},
-    {"abi.query-is-stable", "Query answers the same pointer for the same range, a hundred times.", "ABI-SYM-02", query_is_stable},
-    {"abi.tables-are-whole", "Tables carry no unknown bits and only what the profiles promise.", "ABI-TYPE-02", tables_are_whole},
-    {"abi.devices-are-described", "Devices are named completely, and the same at every enumeration.", "ABI-DEV-01", devices_are_described},
+    {"abi.loads", "The library loads, and what query shows agrees with note and manifest.", "ABI-LOAD-02",
+     loads},
+    {"abi.query-is-stable", "Query answers the same pointer for the same range, a hundred times.",
+     "ABI-SYM-02", query_is_stable},
+    {"abi.tables-are-whole", "Tables carry no unknown bits and only what the profiles promise.",
+     "ABI-TYPE-02", tables_are_whole},
+    {"abi.devices-are-described", "Devices are named completely, and the same at every enumeration.",
+     "ABI-DEV-01", devices_are_described},
 };
 
 }  // namespace

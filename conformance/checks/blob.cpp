@@ -21,14 +21,17 @@ size_t row_of(CheckContext& context) {
 }
 
 // Offers a damaged payload: it is refused or runs, without a crash, a touch outside, or much memory.
-void offer(CheckContext& context, Subject& subject, const ClaimedCase& item, std::vector<std::byte> bytes, const std::string& damage) {
+void offer(CheckContext& context, Subject& subject, const ClaimedCase& item, std::vector<std::byte> bytes,
+           const std::string& damage) {
   const size_t before = peak_address_bytes();
   Payload payload = item.payload;
   payload.bytes = std::move(bytes);
   context.progress().at(damage.c_str());
-  if (const Result<std::unique_ptr<Session>> session = Session::make(subject, item.built, std::move(payload))) (void)(*session)->run(item.built.runs[0]);
+  if (const Result<std::unique_ptr<Session>> session = Session::make(subject, item.built, std::move(payload)))
+    (void)(*session)->run(item.built.runs[0]);
   if (const size_t grown = peak_address_bytes() - before; grown > kMaxAllocation)
-    context.fail(fmt::format("{}: took {} MiB more address space, a damaged payload may cost 64", damage, grown >> 20));
+    context.fail(fmt::format("{}: took {} MiB more address space, a damaged payload may cost 64", damage,
+                             grown >> 20));
   context.take_violations(subject);
 }
 
@@ -49,7 +52,9 @@ void truncated(CheckContext& context) {
   with_payload(context, [&](Subject& subject, const ClaimedCase& item, size_t row) {
     for (size_t i = 0; i < 4; ++i) {
       const size_t length = item.payload.bytes.size() * (row * 4 + i) / (kRowsOfAKind * 4);
-      offer(context, subject, item, {item.payload.bytes.begin(), item.payload.bytes.begin() + static_cast<long>(length)}, fmt::format("cut to {} bytes", length));
+      offer(context, subject, item,
+            {item.payload.bytes.begin(), item.payload.bytes.begin() + static_cast<long>(length)},
+            fmt::format("cut to {} bytes", length));
     }
   });
 }
@@ -73,7 +78,8 @@ void words_replaced(CheckContext& context) {
   with_payload(context, [&](Subject& subject, const ClaimedCase& item, size_t row) {
     const size_t words = item.payload.bytes.size() / 4;
     for (size_t word = row; word < std::min<size_t>(words, kRowsOfAKind * 12); word += kRowsOfAKind)
-      for (const uint32_t value : {0u, 0xffffffffu, 0x80000000u, 0x7fffffffu, static_cast<uint32_t>(item.payload.bytes.size()) + 1, 8u}) {
+      for (const uint32_t value : {0u, 0xffffffffu, 0x80000000u, 0x7fffffffu,
+                                   static_cast<uint32_t>(item.payload.bytes.size()) + 1, 8u}) {
         std::vector<std::byte> bytes = item.payload.bytes;
         std::memcpy(bytes.data() + word * 4, &value, 4);
         offer(context, subject, item, std::move(bytes), fmt::format("word {} is {:#x}", word, value));
@@ -106,7 +112,9 @@ std::vector<Check> make_rows() {
   static std::deque<std::string> names;
   std::vector<Check> rows;
   const auto add = [&](const char* kind, const char* sentence, void (*run)(CheckContext&)) {
-    for (size_t i = 0; i < kRowsOfAKind; ++i) rows.push_back({names.emplace_back(fmt::format("blob.{}.{:02}", kind, i)).c_str(), sentence, "ABI-BLOB-01", run});
+    for (size_t i = 0; i < kRowsOfAKind; ++i)
+      rows.push_back(
+          {names.emplace_back(fmt::format("blob.{}.{:02}", kind, i)).c_str(), sentence, "ABI-BLOB-01", run});
   };
   add("truncated", "A payload that is cut off is refused.", truncated);
   add("bits-flipped", "A payload with a flipped bit is refused or runs.", bits_flipped);

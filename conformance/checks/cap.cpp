@@ -19,12 +19,15 @@ void op_table_is_stable(CheckContext& context) {
   if (subject->table().aot == nullptr) return context.skip("no ahead-of-time part");
   const auto collect = [&] {
     std::vector<std::string> rows;
-    const etb_op_sink sink = {ETB_INIT_SIZE(etb_op_sink), 0, &rows, [](void* ctx, const etb_op_capability* op) {
-                                static_cast<std::vector<std::string>*>(ctx)->push_back(std::string(op->op) + " " + std::to_string(op->dtype_count));
-                                return etb_status{ETB_OK};
-                              }};
+    const etb_op_sink sink = {
+        ETB_INIT_SIZE(etb_op_sink), 0, &rows, [](void* ctx, const etb_op_capability* op) {
+          static_cast<std::vector<std::string>*>(ctx)->push_back(std::string(op->op) + " " +
+                                                                 std::to_string(op->dtype_count));
+          return etb_status{ETB_OK};
+        }};
     etb_error error = ETB_ERROR_INIT;
-    if (subject->table().aot->op_table(subject->handle(), &sink, &error) != ETB_OK) context.fail(std::string("op_table: ") + error.text);
+    if (subject->table().aot->op_table(subject->handle(), &sink, &error) != ETB_OK)
+      context.fail(std::string("op_table: ") + error.text);
     return rows;
   };
   if (collect() != collect()) context.fail("the op table has other rows the second time");
@@ -47,7 +50,8 @@ std::vector<Answers> answers_of_samples(Subject& subject, size_t step) {
   std::vector<Answers> out;
   const auto& cases = all_cases();
   for (size_t i = 0; i < cases.size(); i += step)
-    if (const Result<BuiltCase> built = cases[i].build(cases[i].name)) out.push_back(partition(subject, built->image));
+    if (const Result<BuiltCase> built = cases[i].build(cases[i].name))
+      out.push_back(partition(subject, built->image));
   return out;
 }
 
@@ -60,7 +64,8 @@ void same_answer_in_any_order(CheckContext& context) {
   std::thread([&] { other = answers_of_samples(*subject, 101); }).join();
   if (!(first == other)) context.fail("another thread gets other claims");
   const auto fresh = context.open({.is_validated = false});
-  if (fresh && !(answers_of_samples(*fresh, 101) == first)) context.fail("a second instance gets other claims");
+  if (fresh && !(answers_of_samples(*fresh, 101) == first))
+    context.fail("a second instance gets other claims");
 }
 
 // What programs use to know that they are tested: the name of the program and of its parent, the environment. All of it becomes that of some application.
@@ -124,10 +129,14 @@ void same_when_nobody_watches(CheckContext& context) {
 }
 
 constexpr Check kChecks[] = {
-    {"cap.op-table-is-stable", "The op table has rows, and the same ones at every call.", "ABI-AOT-02", op_table_is_stable},
+    {"cap.op-table-is-stable", "The op table has rows, and the same ones at every call.", "ABI-AOT-02",
+     op_table_is_stable},
     {"cap.claims-something", "Something of the suite is claimed.", "", claims_something},
-    {"cap.same-answer-in-any-order", "Claims depend on the image alone: not on the thread, the instance or what was asked before.", "ABI-AOT-02", same_answer_in_any_order},
-    {"cap.same-when-nobody-watches", "Results are the same in a process that does not look like a test.", "ABI-AOT-02", same_when_nobody_watches},
+    {"cap.same-answer-in-any-order",
+     "Claims depend on the image alone: not on the thread, the instance or what was asked before.",
+     "ABI-AOT-02", same_answer_in_any_order},
+    {"cap.same-when-nobody-watches", "Results are the same in a process that does not look like a test.",
+     "ABI-AOT-02", same_when_nobody_watches},
 };
 
 }  // namespace

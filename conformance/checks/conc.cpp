@@ -1,6 +1,7 @@
 // conc: several at once.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <atomic>
 #include <thread>
 
@@ -12,18 +13,34 @@ namespace {
 constexpr uint32_t kThreads = 4;
 constexpr int kRuns = 60;
 
-// Runs on every thread until one result differs from what a run alone gave.
+// Inputs of thread t: the case's own elements, t places further, so that results of other threads are other results.
+std::vector<TensorData> rotated(std::vector<TensorData> inputs, uint32_t t) {
+  for (TensorData& input : inputs) {
+    const size_t count = static_cast<size_t>(input.shape.numel()), step = element_nbytes(input.shape.dtype);
+    if (count > 1)
+      std::rotate(input.bytes.begin(), input.bytes.begin() + static_cast<long>(t % count * step),
+                  input.bytes.end());
+  }
+  return inputs;
+}
+
+// Each thread has its own inputs; what it gets alone is what it must get among the others.
 template <class Run>
-void run_on_threads(CheckContext& context, uint32_t count, const std::vector<TensorData>& expected, Run run) {
+void run_on_threads(CheckContext& context, uint32_t count, const std::vector<TensorData>& inputs, Run run) {
+  std::vector<std::vector<TensorData>> given, expected;
+  for (uint32_t t = 0; t < count; ++t) {
+    given.push_back(rotated(inputs, t));
+    expected.push_back(run(t, given[t]).outputs);
+  }
   std::atomic<int> wrong{0}, failed{0};
   std::vector<std::thread> threads;
   for (uint32_t t = 0; t < count; ++t)
     threads.emplace_back([&, t] {
       for (int i = 0; i < kRuns && wrong == 0 && failed == 0; ++i) {
-        const RunResult result = run(t);
+        const RunResult result = run(t, given[t]);
         if (result.status != ETB_OK) ++failed;
-        for (size_t k = 0; k < expected.size() && result.status == ETB_OK; ++k)
-          if (result.outputs[k].bytes != expected[k].bytes) ++wrong;
+        for (size_t k = 0; k < expected[t].size() && result.status == ETB_OK; ++k)
+          if (result.outputs[k].bytes != expected[t][k].bytes) ++wrong;
       }
     });
   for (std::thread& thread : threads) thread.join();
@@ -31,20 +48,27 @@ void run_on_threads(CheckContext& context, uint32_t count, const std::vector<Ten
   if (wrong != 0) context.fail("a run at the same time as others gave another result than alone");
 }
 
+// One case an op: what one op shares among instances another may not.
+std::vector<ClaimedCase> one_of_each_op(CheckContext& context, Subject& subject) {
+  return context.claimed(subject, 40);
+}
+
 void contexts(CheckContext& context) {
   const auto subject = context.open({.is_validated = false});
   if (!subject) return;
-  for (const ClaimedCase& item : context.claimed(*subject, 3)) {
+  for (const ClaimedCase& item : one_of_each_op(context, *subject)) {
     const auto session = context.make_session(*subject, item);
     if (!session) return;
-    const std::vector<TensorData> expected = session->run(item.built.runs[0]).outputs;
     const uint32_t count = std::min(kThreads, session->info().max_contexts);
     std::vector<etb_context*> made(count, nullptr);
     etb_error error = ETB_ERROR_INIT;
     for (etb_context*& one : made)
-      if (subject->table().delegate->context_create(session->delegate(), nullptr, 0, &one, &error) != ETB_OK) return context.fail(error.text);
+      if (subject->table().delegate->context_create(session->delegate(), nullptr, 0, &one, &error) != ETB_OK)
+        return context.fail(error.text);
     context.progress().at("runs on several contexts");
-    run_on_threads(context, count, expected, [&](uint32_t t) { return session->run_on(made[t], item.built.runs[0]); });
+    run_on_threads(
+        context, count, item.built.runs[0],
+        [&](uint32_t t, const std::vector<TensorData>& inputs) { return session->run_on(made[t], inputs); });
     for (etb_context* one : made) (void)subject->table().delegate->context_destroy(one, &error);
   }
 }
@@ -52,15 +76,16 @@ void contexts(CheckContext& context) {
 void delegates(CheckContext& context) {
   const auto subject = context.open({.is_validated = false});
   if (!subject) return;
-  for (const ClaimedCase& item : context.claimed(*subject, 3)) {
+  for (const ClaimedCase& item : one_of_each_op(context, *subject)) {
     std::vector<std::unique_ptr<Session>> sessions;
     for (uint32_t i = 0; i < kThreads; ++i) {
       sessions.push_back(context.make_session(*subject, item));
       if (!sessions.back()) return;
     }
-    const std::vector<TensorData> expected = sessions[0]->run(item.built.runs[0]).outputs;
     context.progress().at("runs on several delegates");
-    run_on_threads(context, kThreads, expected, [&](uint32_t t) { return sessions[t]->run(item.built.runs[0]); });
+    run_on_threads(
+        context, kThreads, item.built.runs[0],
+        [&](uint32_t t, const std::vector<TensorData>& inputs) { return sessions[t]->run(inputs); });
   }
 }
 
@@ -103,7 +128,9 @@ void create_while_running(CheckContext& context) {
       while (!is_done) failed += session->run(item.built.runs[0]).status != ETB_OK ? 1 : 0;
     });
     for (int i = 0; i < kRuns; ++i)
-      if (const Result<std::unique_ptr<Session>> made = Session::make(*subject, item.built, item.payload); !made) ++failed;
+      if (const Result<std::unique_ptr<Session>> made = Session::make(*subject, item.built, item.payload);
+          !made)
+        ++failed;
     is_done = true;
     runner.join();
     if (failed != 0) context.fail(fmt::format("{} calls failed while others created and ran", failed.load()));
@@ -111,10 +138,13 @@ void create_while_running(CheckContext& context) {
 }
 
 constexpr Check kChecks[] = {
-    {"conc.contexts", "Contexts of one delegate run at the same time, as many as max_contexts says.", "ABI-EXEC-03", contexts},
+    {"conc.contexts", "Contexts of one delegate run at the same time, as many as max_contexts says.",
+     "ABI-EXEC-03", contexts},
     {"conc.delegates", "Delegates of one payload run at the same time.", "ABI-THREAD-01", delegates},
-    {"conc.different-delegates", "Delegates of different payloads run at the same time.", "ABI-THREAD-01", different_delegates},
-    {"conc.create-while-running", "Delegates are made and ended while others run.", "ABI-THREAD-01", create_while_running},
+    {"conc.different-delegates", "Delegates of different payloads run at the same time.", "ABI-THREAD-01",
+     different_delegates},
+    {"conc.create-while-running", "Delegates are made and ended while others run.", "ABI-THREAD-01",
+     create_while_running},
 };
 
 }  // namespace

@@ -10,7 +10,8 @@ namespace {
 
 uint64_t hash_outputs(const std::vector<TensorData>& outputs) {
   uint64_t hash = 7;
-  for (const TensorData& output : outputs) hash = hash * 31 + hash_text({reinterpret_cast<const char*>(output.bytes.data()), output.bytes.size()});
+  for (const TensorData& output : outputs)
+    hash = hash * 31 + hash_text({reinterpret_cast<const char*>(output.bytes.data()), output.bytes.size()});
   return hash;
 }
 
@@ -22,7 +23,9 @@ void twenty_runs(CheckContext& context) {
     if (!session) return;
     const uint64_t first = hash_outputs(session->run(item.built.runs[0]).outputs);
     for (int i = 1; i < 20; ++i)
-      if (hash_outputs(session->run(item.built.runs[0], {.fill = static_cast<uint8_t>(i * 13)}).outputs) != first) return context.fail(item.item->name + ": a run gave another result than the one before");
+      if (hash_outputs(session->run(item.built.runs[0], {.fill = static_cast<uint8_t>(i * 13)}).outputs) !=
+          first)
+        return context.fail(item.item->name + ": a run gave another result than the one before");
   }
 }
 
@@ -32,8 +35,10 @@ void compile_is_pure(CheckContext& context) {
   if (!subject || !other) return;
   for (const ClaimedCase& item : context.claimed(*subject, 24)) {
     const Compiled again = compile(*subject, item.built.image), elsewhere = compile(*other, item.built.image);
-    if (!(again.payload == item.payload)) return context.fail(item.item->name + ": compiling again gives other bytes");
-    if (!(elsewhere.payload == item.payload)) return context.fail(item.item->name + ": another instance compiles other bytes");
+    if (!(again.payload == item.payload))
+      return context.fail(item.item->name + ": compiling again gives other bytes");
+    if (!(elsewhere.payload == item.payload))
+      return context.fail(item.item->name + ": another instance compiles other bytes");
   }
 }
 
@@ -46,7 +51,8 @@ uint64_t hash_here(CheckContext& context) {
     const auto session = context.make_session(*subject, item);
     if (!session) return 0;
     hash = hash * 31 + hash_outputs(session->run(item.built.runs[0]).outputs);
-    hash = hash * 31 + hash_text({reinterpret_cast<const char*>(item.payload.bytes.data()), item.payload.bytes.size()});
+    hash = hash * 31 +
+           hash_text({reinterpret_cast<const char*>(item.payload.bytes.data()), item.payload.bytes.size()});
   }
   return hash;
 }
@@ -79,9 +85,13 @@ void second_process(CheckContext& context) {
 }
 
 constexpr Check kChecks[] = {
-    {"det.twenty-runs", "The same inputs give the same bytes, twenty times, whatever the outputs held.", "", twenty_runs},
-    {"det.compile-is-pure", "Compiling again, here or in another instance, gives the same bytes.", "ABI-AOT-02", compile_is_pure},
-    {"det.second-process", "Two processes that use the device at the same time get the same results and payloads.", "ABI-AOT-02", second_process},
+    {"det.twenty-runs", "The same inputs give the same bytes, twenty times, whatever the outputs held.", "",
+     twenty_runs},
+    {"det.compile-is-pure", "Compiling again, here or in another instance, gives the same bytes.",
+     "ABI-AOT-02", compile_is_pure},
+    {"det.second-process",
+     "Two processes that use the device at the same time get the same results and payloads.", "ABI-AOT-02",
+     second_process},
 };
 
 }  // namespace

@@ -15,7 +15,10 @@ bool is_right(const ClaimedCase& item, const PrecisionContract& contract, const 
   if (!references) return true;
   for (size_t i = 0; i < references->size(); ++i) {
     const TensorData& found = result.outputs[i];
-    if (found.shape.sizes != (*references)[i].sizes || !judge(item.built.judgement, contract, found.shape.dtype, (*references)[i], found.bytes.data()).is_right) return false;
+    if (found.shape.sizes != (*references)[i].sizes ||
+        !judge(item.built.judgement, contract, found.shape.dtype, (*references)[i], found.bytes.data())
+             .is_right)
+      return false;
   }
   return true;
 }
@@ -31,7 +34,9 @@ void out_of_memory(CheckContext& context) {
       if (!session) continue;
       const RunResult result = (*session)->run(item.built.runs[0]);
       if (result.status == ETB_OK && !is_right(item, context.contract(), result))
-        return context.fail(fmt::format("{}: with {} bytes of alloc/1 execute says that it succeeded, and its result is wrong", item.item->name, cap));
+        return context.fail(fmt::format(
+            "{}: with {} bytes of alloc/1 execute says that it succeeded, and its result is wrong",
+            item.item->name, cap));
     }
     if (context.outcome().state == State::kUnsupported) {  // a refused allocation may refuse the claim, too
       context.outcome().state = State::kNotRun;
@@ -51,8 +56,10 @@ void wrong_arguments(CheckContext& context) {
     const auto expect_refusal = [&](const char* what, etb_exec_args args) {
       etb_error error = ETB_ERROR_INIT;
       context.progress().at(what);
-      if (subject->table().delegate->execute(session->context(), &args, &error) == ETB_OK) context.fail(fmt::format("{}: {} ran without an error", item.item->name, what));
-      if (const RunResult after = session->run(item.built.runs[0]); after.status != ETB_OK || !is_right(item, context.contract(), after))
+      if (subject->table().delegate->execute(session->context(), &args, &error) == ETB_OK)
+        context.fail(fmt::format("{}: {} ran without an error", item.item->name, what));
+      if (const RunResult after = session->run(item.built.runs[0]);
+          after.status != ETB_OK || !is_right(item, context.contract(), after))
         context.fail(fmt::format("{}: after {} the context does not run any more", item.item->name, what));
     };
     std::vector<etb_tensor> none(64);
@@ -70,7 +77,8 @@ void wrong_arguments(CheckContext& context) {
     args.output_count = session->info().output_count;
     if (args.input_count < none.size()) expect_refusal("one input too many", args);
     args.input_count = session->info().input_count;
-    if (args.input_count != 0 && args.input_count < none.size()) expect_refusal("tensors of another dtype", args);
+    if (args.input_count != 0 && args.input_count < none.size())
+      expect_refusal("tensors of another dtype", args);
   }
 }
 
@@ -113,17 +121,23 @@ void errors_are_said(CheckContext& context) {
     (void)subject->table().delegate->destroy(made, &error);
     return context.fail("create takes bytes that are no payload");
   }
-  if (error.code != status) context.fail(fmt::format("create answers {}, its error says {}", status, error.code));
+  if (error.code != status)
+    context.fail(fmt::format("create answers {}, its error says {}", status, error.code));
   if (error.text[0] == '\0') context.fail("create fails without a text");
-  if (subject->table().delegate->create(subject->handle(), &args, &made, nullptr) == ETB_OK) context.fail("create takes other bytes when nobody wants the error");
+  if (subject->table().delegate->create(subject->handle(), &args, &made, nullptr) == ETB_OK)
+    context.fail("create takes other bytes when nobody wants the error");
   context.take_violations(*subject);
 }
 
 constexpr Check kChecks[] = {
-    {"err.out-of-memory", "When the host's memory ends there is an error or the right result, never a wrong one.", "", out_of_memory},
-    {"err.wrong-arguments", "Tensors that do not fit are refused, and the context goes on.", "ABI-EXEC-01", wrong_arguments},
+    {"err.out-of-memory",
+     "When the host's memory ends there is an error or the right result, never a wrong one.", "",
+     out_of_memory},
+    {"err.wrong-arguments", "Tensors that do not fit are refused, and the context goes on.", "ABI-EXEC-01",
+     wrong_arguments},
     {"err.missing-named-data", "Missing named data is an error of create.", "", missing_named_data},
-    {"err.errors-are-said", "A failing call fills the error with its code and a text.", "ABI-ERR-01", errors_are_said},
+    {"err.errors-are-said", "A failing call fills the error with its code and a text.", "ABI-ERR-01",
+     errors_are_said},
 };
 
 }  // namespace

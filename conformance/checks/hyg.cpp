@@ -38,12 +38,15 @@ void limits_stay(CheckContext& context) {
   }
   ::getrlimit(RLIMIT_NOFILE, &after);
   if (current_umask() != mask) context.fail("the umask was changed");
-  if (before.rlim_cur != after.rlim_cur || before.rlim_max != after.rlim_max) context.fail("the limit of open files was changed");
+  if (before.rlim_cur != after.rlim_cur || before.rlim_max != after.rlim_max)
+    context.fail("the limit of open files was changed");
 }
 
 constexpr Check kChecks[] = {
-    {"hyg.process-stays-as-it-was", "Floating-point control, signal mask and handlers, locale, directory, environment and threads are as before each call.", "ABI-HYG-01",
-     process_stays_as_it_was},
+    {"hyg.process-stays-as-it-was",
+     "Floating-point control, signal mask and handlers, locale, directory, environment and threads are as "
+     "before each call.",
+     "ABI-HYG-01", process_stays_as_it_was},
     {"hyg.limits-stay", "The umask and the limits of the process are as before.", "ABI-HYG-01", limits_stay},
 };
 

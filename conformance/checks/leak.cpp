@@ -29,11 +29,15 @@ void per_delegate(CheckContext& context, size_t (*count)(), double most, const c
       const auto session = context.make_session(*subject, item);
       if (session) (void)session->run(item.built.runs[0]);
     });
-    if (grown > most) context.fail(fmt::format("{:.2f} {} more for each delegate that was made, run and destroyed", grown, what));
+    if (grown > most)
+      context.fail(
+          fmt::format("{:.2f} {} more for each delegate that was made, run and destroyed", grown, what));
   }
 }
 
-void descriptors(CheckContext& context) { per_delegate(context, open_descriptor_count, 0.05, "open descriptors"); }
+void descriptors(CheckContext& context) {
+  per_delegate(context, open_descriptor_count, 0.05, "open descriptors");
+}
 void threads(CheckContext& context) { per_delegate(context, thread_count, 0.05, "threads"); }
 void mappings(CheckContext& context) { per_delegate(context, mapping_count, 0.1, "mappings"); }
 void heap_of_delegates(CheckContext& context) { per_delegate(context, heap_bytes, 8, "bytes of the heap"); }
@@ -73,11 +77,13 @@ void threads_after_deinit(CheckContext& context) {
   }
   // A thread that was told to end may need a moment.
   for (int i = 0; i < 200 && thread_count() > before; ++i) ::usleep(10000);
-  if (const size_t after = thread_count(); after > before) context.fail(fmt::format("{} threads are left after deinit", after - before));
+  if (const size_t after = thread_count(); after > before)
+    context.fail(fmt::format("{} threads are left after deinit", after - before));
 }
 
 constexpr Check kChecks[] = {
-    {"leak.descriptors", "Making, running and destroying delegates opens no descriptor for good.", "", descriptors},
+    {"leak.descriptors", "Making, running and destroying delegates opens no descriptor for good.", "",
+     descriptors},
     {"leak.threads", "Nor does it leave threads.", "ABI-HYG-02", threads},
     {"leak.mappings", "Nor mappings.", "", mappings},
     {"leak.heap-of-delegates", "Nor memory of the heap.", "", heap_of_delegates},

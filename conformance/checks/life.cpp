@@ -14,10 +14,15 @@ void early_destroy_is_busy(CheckContext& context) {
     if (!session) return;
     etb_error error = ETB_ERROR_INIT;
     context.progress().at("destroy while a context lives");
-    const etb_status destroyed = subject->library().table().delegate->destroy != nullptr ? subject->table().delegate->destroy(session->delegate(), &error) : ETB_BUSY;
-    if (destroyed != ETB_BUSY) return context.fail(fmt::format("destroy of a delegate whose context lives answers {}, expected ETB_BUSY", destroyed));
+    const etb_status destroyed = subject->library().table().delegate->destroy != nullptr
+                                     ? subject->table().delegate->destroy(session->delegate(), &error)
+                                     : ETB_BUSY;
+    if (destroyed != ETB_BUSY)
+      return context.fail(
+          fmt::format("destroy of a delegate whose context lives answers {}, expected ETB_BUSY", destroyed));
     const RunResult result = session->run(item.built.runs[0]);
-    if (result.status != ETB_OK) context.fail(std::string("after the refused destroy execute answers: ") + result.error.text);
+    if (result.status != ETB_OK)
+      context.fail(std::string("after the refused destroy execute answers: ") + result.error.text);
   }
 }
 
@@ -28,7 +33,8 @@ void many_times(CheckContext& context) {
     for (int i = 0; i < 300; ++i) {
       const auto session = context.make_session(*subject, item);
       if (!session) return;
-      if (const Status ended = session->end(); !ended) return context.fail(fmt::format("end number {}: {}", i, ended.error().message));
+      if (const Status ended = session->end(); !ended)
+        return context.fail(fmt::format("end number {}: {}", i, ended.error().message));
     }
 }
 
@@ -56,17 +62,21 @@ void several_delegates(CheckContext& context) {
   for (size_t i = items.size(); i-- > 0;) {
     const std::vector<TensorData> again = sessions[i]->run(items[i].built.runs[0]).outputs;
     for (size_t k = 0; k < again.size(); ++k)
-      if (again[k].bytes != first[i][k].bytes) context.fail(items[i].item->name + ": another result when other delegates live");
+      if (again[k].bytes != first[i][k].bytes)
+        context.fail(items[i].item->name + ": another result when other delegates live");
     sessions[i].reset();
   }
   context.take_violations(*subject);
 }
 
 constexpr Check kChecks[] = {
-    {"life.early-destroy-is-busy", "A delegate whose context lives is not destroyed: ETB_BUSY, and everything goes on.", "ABI-LIFE-01", early_destroy_is_busy},
+    {"life.early-destroy-is-busy",
+     "A delegate whose context lives is not destroyed: ETB_BUSY, and everything goes on.", "ABI-LIFE-01",
+     early_destroy_is_busy},
     {"life.many-times", "300 times created and destroyed.", "ABI-LIFE-01", many_times},
     {"life.init-again", "Init and deinit twenty times in one process.", "ABI-LIFE-01", init_again},
-    {"life.several-delegates", "Delegates of several payloads live side by side.", "ABI-OWN-02", several_delegates},
+    {"life.several-delegates", "Delegates of several payloads live side by side.", "ABI-OWN-02",
+     several_delegates},
 };
 
 }  // namespace

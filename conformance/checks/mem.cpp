@@ -12,7 +12,8 @@ void payload_after_release(CheckContext& context) {
     const auto session = context.make_session(*subject, item);
     if (!session) return;
     for (int i = 0; i < 3; ++i)
-      if (const RunResult result = session->run(item.built.runs[0]); result.status != ETB_OK) context.fail(result.error.text);
+      if (const RunResult result = session->run(item.built.runs[0]); result.status != ETB_OK)
+        context.fail(result.error.text);
   }
   context.take_violations(*subject);
 }
@@ -29,14 +30,17 @@ void outputs_are_written(CheckContext& context) {
       const RunResult result = session->run(item.built.runs[0], {.fill = fill});
       if (first.empty()) first = result.outputs;
       for (size_t i = 0; i < first.size(); ++i)
-        if (first[i].bytes != result.outputs[i].bytes) return context.fail(item.item->name + ": the result depends on what the output held before");
+        if (first[i].bytes != result.outputs[i].bytes)
+          return context.fail(item.item->name + ": the result depends on what the output held before");
     }
   }
 }
 
 constexpr Check kChecks[] = {
-    {"mem.payload-after-release", "Payload bytes are not touched after they were released.", "ABI-OWN-03", payload_after_release},
-    {"mem.outputs-are-written", "Every byte of every output is written, whatever it held.", "ABI-TENSOR-02", outputs_are_written},
+    {"mem.payload-after-release", "Payload bytes are not touched after they were released.", "ABI-OWN-03",
+     payload_after_release},
+    {"mem.outputs-are-written", "Every byte of every output is written, whatever it held.", "ABI-TENSOR-02",
+     outputs_are_written},
 };
 
 }  // namespace

@@ -23,8 +23,10 @@ bool opens_with(CheckContext& context, const etb_option& option, std::string& ou
 
 void unknown_key(CheckContext& context) {
   std::string error;
-  if (opens_with(context, make_option("no-plugin-has-this-option", ETB_OPTION_I64), error)) context.fail("init took an option that nobody knows");
-  if (!opens_with(context, make_option("x-vendor-hint", ETB_OPTION_I64), error)) context.fail("init refused an option that starts with x-: " + error);
+  if (opens_with(context, make_option("no-plugin-has-this-option", ETB_OPTION_I64), error))
+    context.fail("init took an option that nobody knows");
+  if (!opens_with(context, make_option("x-vendor-hint", ETB_OPTION_I64), error))
+    context.fail("init refused an option that starts with x-: " + error);
 }
 
 void unknown_key_of_a_run(CheckContext& context) {
@@ -33,11 +35,16 @@ void unknown_key_of_a_run(CheckContext& context) {
   for (const ClaimedCase& item : context.claimed(*subject)) {
     const auto session = context.make_session(*subject, item);
     if (!session) return;
-    if (session->run(item.built.runs[0], {.options = {make_option("no-plugin-has-this-option", ETB_OPTION_I64)}}).status == ETB_OK)
+    if (session
+            ->run(item.built.runs[0], {.options = {make_option("no-plugin-has-this-option", ETB_OPTION_I64)}})
+            .status == ETB_OK)
       context.fail("execute took an option that nobody knows");
-    if (const RunResult result = session->run(item.built.runs[0], {.options = {make_option("x-vendor-hint", ETB_OPTION_I64)}}); result.status != ETB_OK)
+    if (const RunResult result =
+            session->run(item.built.runs[0], {.options = {make_option("x-vendor-hint", ETB_OPTION_I64)}});
+        result.status != ETB_OK)
       context.fail(std::string("execute refused an option that starts with x-: ") + result.error.text);
-    if (const RunResult result = session->run(item.built.runs[0]); result.status != ETB_OK) context.fail("after a refused option the context does not run");
+    if (const RunResult result = session->run(item.built.runs[0]); result.status != ETB_OK)
+      context.fail("after a refused option the context does not run");
   }
 }
 
@@ -52,11 +59,15 @@ struct Schema {
 std::vector<Schema> schemas_of(Subject& subject, CheckContext& context) {
   std::vector<Schema> out;
   const Status read = subject.context().each_option([&](const etb_option_schema& schema) {
-    out.push_back({schema.key, schema.type, schema.scopes, schema.default_value != nullptr, schema.minimum, schema.maximum});
-    if (schema.doc == nullptr || *schema.doc == '\0') context.fail(fmt::format("option '{}' has no sentence about itself", schema.key));
-    if (schema.default_value != nullptr && schema.default_value->type != schema.type) context.fail(fmt::format("the default of '{}' has another type than the option", schema.key));
+    out.push_back({schema.key, schema.type, schema.scopes, schema.default_value != nullptr, schema.minimum,
+                   schema.maximum});
+    if (schema.doc == nullptr || *schema.doc == '\0')
+      context.fail(fmt::format("option '{}' has no sentence about itself", schema.key));
+    if (schema.default_value != nullptr && schema.default_value->type != schema.type)
+      context.fail(fmt::format("the default of '{}' has another type than the option", schema.key));
   });
-  if (!read && read.error().code != Code::NOT_IMPLEMENTED) context.fail("option_schema: " + read.error().message);
+  if (!read && read.error().code != Code::NOT_IMPLEMENTED)
+    context.fail("option_schema: " + read.error().message);
   return out;
 }
 
@@ -69,20 +80,26 @@ void schema_is_kept(CheckContext& context) {
   for (const Schema& schema : schemas) {
     if ((schema.scopes & ETB_OBJECT_PLUGIN) == 0) continue;
     const etb_option_type other = schema.type == ETB_OPTION_TEXT ? ETB_OPTION_I64 : ETB_OPTION_TEXT;
-    if (opens_with(context, make_option(schema.key.c_str(), other), error)) context.fail(fmt::format("option '{}' was taken with another type than the schema says", schema.key));
+    if (opens_with(context, make_option(schema.key.c_str(), other), error))
+      context.fail(fmt::format("option '{}' was taken with another type than the schema says", schema.key));
     if (!(schema.minimum < schema.maximum) || schema.maximum > 1e18) continue;
     etb_option above = make_option(schema.key.c_str(), schema.type);
     above.f64 = schema.maximum + 1;
     above.i64 = static_cast<int64_t>(schema.maximum) + 1;
-    if (opens_with(context, above, error)) context.fail(fmt::format("option '{}' was taken above its maximum", schema.key));
+    if (opens_with(context, above, error))
+      context.fail(fmt::format("option '{}' was taken above its maximum", schema.key));
   }
   context.take_violations(*subject);
 }
 
 constexpr Check kChecks[] = {
-    {"opt.unknown-key-is-refused", "Init refuses an unknown option, and ignores unknown ones that start with x-.", "ABI-OPT-01", unknown_key},
-    {"opt.unknown-key-of-a-run-is-refused", "So does execute, and goes on.", "ABI-OPT-01", unknown_key_of_a_run},
-    {"opt.schema-is-kept", "Options are described, and types and ranges are those of the description.", "ABI-OPT-02", schema_is_kept},
+    {"opt.unknown-key-is-refused",
+     "Init refuses an unknown option, and ignores unknown ones that start with x-.", "ABI-OPT-01",
+     unknown_key},
+    {"opt.unknown-key-of-a-run-is-refused", "So does execute, and goes on.", "ABI-OPT-01",
+     unknown_key_of_a_run},
+    {"opt.schema-is-kept", "Options are described, and types and ranges are those of the description.",
+     "ABI-OPT-02", schema_is_kept},
 };
 
 }  // namespace

@@ -28,23 +28,28 @@ void not_absurdly_slow(CheckContext& context) {
   if (!subject) return;
   for (const ClaimedCase& item : context.claimed(*subject, 3)) {
     const auto session = context.make_session(*subject, item);
-    Result<host::GraphExecutor> portable = host::GraphExecutor::make(item.built.image.span(), reference_kernels());
+    Result<host::GraphExecutor> portable =
+        host::GraphExecutor::make(item.built.image.span(), reference_kernels());
     if (!session || !portable) return;
     const std::vector<TensorData>& inputs = item.built.runs[0];
     const uint64_t theirs = best_ns([&] { (void)session->run(inputs); });
     const uint64_t ours = best_ns([&] {
-      for (uint32_t i = 0; i < portable->input_count(); ++i) (void)portable->set_input(i, inputs[i].shape.sizes, inputs[i].bytes.data(), inputs[i].bytes.size());
+      for (uint32_t i = 0; i < portable->input_count(); ++i)
+        (void)portable->set_input(i, inputs[i].shape.sizes, inputs[i].bytes.data(), inputs[i].bytes.size());
       (void)portable->run();
     });
     // Below this a call costs more than its work, and the comparison means nothing.
     constexpr uint64_t kLeastNs = 20000;
     if (theirs > kLeastNs && static_cast<double>(theirs) > kMostTimesSlower * static_cast<double>(ours))
-      context.warn(fmt::format("{}: {} us, the portable kernels {} us", item.item->name, theirs / 1000, ours / 1000));
+      context.warn(
+          fmt::format("{}: {} us, the portable kernels {} us", item.item->name, theirs / 1000, ours / 1000));
   }
 }
 
 constexpr Check kChecks[] = {
-    {"perf.not-absurdly-slow", "Small cases take less than twenty times what the portable kernels take; a warning otherwise.", "", not_absurdly_slow},
+    {"perf.not-absurdly-slow",
+     "Small cases take less than twenty times what the portable kernels take; a warning otherwise.", "",
+     not_absurdly_slow},
 };
 
 }  // namespace

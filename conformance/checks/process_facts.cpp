@@ -11,7 +11,9 @@ namespace {
 size_t entry_count(const char* folder) {
   size_t count = 0;
   std::error_code failed;
-  for (std::filesystem::directory_iterator at(folder, failed), end; !failed && at != end; at.increment(failed)) ++count;
+  for (std::filesystem::directory_iterator at(folder, failed), end; !failed && at != end;
+       at.increment(failed))
+    ++count;
   return count;
 }
 

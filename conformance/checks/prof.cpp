@@ -29,15 +29,20 @@ void events_make_sense(CheckContext& context) {
     const etb_event_sink sink = {ETB_INIT_SIZE(etb_event_sink), 0, &collected, take_event};
     const RunResult with = session->run(item.built.runs[0], {.events = &sink});
     const RunResult without = session->run(item.built.runs[0]);
-    if (with.status != ETB_OK) context.fail(item.item->name + ": runs only without events: " + with.error.text);
+    if (with.status != ETB_OK)
+      context.fail(item.item->name + ": runs only without events: " + with.error.text);
     for (const auto& [begin, end] : collected.times)
-      if (begin > end) return context.fail(fmt::format("{}: an event ends at {}, before it begins at {}", item.item->name, end, begin));
+      if (begin > end)
+        return context.fail(
+            fmt::format("{}: an event ends at {}, before it begins at {}", item.item->name, end, begin));
     for (size_t i = 0; i < without.outputs.size() && with.status == ETB_OK; ++i)
-      if (with.outputs[i].bytes != without.outputs[i].bytes) context.fail(item.item->name + ": profiling changes the result");
+      if (with.outputs[i].bytes != without.outputs[i].bytes)
+        context.fail(item.item->name + ": profiling changes the result");
     has_events = has_events || !collected.times.empty();
   }
   context.take_violations(*subject);
-  if (!has_events && context.outcome().findings.empty() && context.outcome().state == State::kNotRun) context.skip("makes no events");
+  if (!has_events && context.outcome().findings.empty() && context.outcome().state == State::kNotRun)
+    context.skip("makes no events");
 }
 
 // The sink of an earlier run is gone.
@@ -52,13 +57,15 @@ void off_means_none(CheckContext& context) {
     (void)session->run(item.built.runs[0], {.events = &sink});
     const size_t before = collected.times.size();
     (void)session->run(item.built.runs[0]);
-    if (collected.times.size() != before) context.fail("a run without an event sink put events into the sink of the run before");
+    if (collected.times.size() != before)
+      context.fail("a run without an event sink put events into the sink of the run before");
   }
   context.take_violations(*subject);
 }
 
 constexpr Check kChecks[] = {
-    {"prof.events-make-sense", "Events begin before they end, inside their run, and change no result.", "ABI-PROF-01", events_make_sense},
+    {"prof.events-make-sense", "Events begin before they end, inside their run, and change no result.",
+     "ABI-PROF-01", events_make_sense},
     {"prof.off-means-none", "Without an event sink no event is made.", "ABI-PROF-02", off_means_none},
 };
 

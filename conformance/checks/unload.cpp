@@ -33,7 +33,8 @@ void twenty_times(CheckContext& context) {
     use_once(context, *subject);
     subject->close();
   }
-  if (may_unload && !path.empty() && is_mapped(path)) context.fail("claims ETB_PLUGIN_UNLOADABLE and is still mapped after deinit and unloading");
+  if (may_unload && !path.empty() && is_mapped(path))
+    context.fail("claims ETB_PLUGIN_UNLOADABLE and is still mapped after deinit and unloading");
 }
 
 // A host whose log counts what comes when nothing may come any more.
@@ -45,10 +46,22 @@ struct LateLog {
 };
 LateLog late_log;
 
+// Keeps the plugin, and notes when deinit is over: what the library does while it goes comes later.
+struct NotedLife : host::PluginLife {
+  explicit NotedLife(std::shared_ptr<host::LoadedPlugin> loaded) : plugin(std::move(loaded)) {}
+  void on_deinit(etb_status status) noexcept override {
+    late_log.is_over = true;
+    plugin->on_deinit(status);
+  }
+  std::shared_ptr<host::LoadedPlugin> plugin;
+};
+
 void no_calls_after_deinit(CheckContext& context) {
   late_log = {};
   late_log.service.struct_size = sizeof(etb_log_service);
-  late_log.service.write = [](void*, uint32_t, const char*, const etb_option*, uint64_t) { late_log.late_count += late_log.is_over ? 1 : 0; };
+  late_log.service.write = [](void*, uint32_t, const char*, const etb_option*, uint64_t) {
+    late_log.late_count += late_log.is_over ? 1 : 0;
+  };
   etb_host host{};
   host.struct_size = sizeof(host);
   host.abi_version = ETB_ABI_VERSION;
@@ -62,20 +75,26 @@ void no_calls_after_deinit(CheckContext& context) {
   host::LoadOptions options = context.spec().load_options;
   options.host = &host;
   {
-    Result<std::shared_ptr<host::LoadedPlugin>> plugin = host::LoadedPlugin::load(context.spec().entry, options);
+    Result<std::shared_ptr<host::LoadedPlugin>> plugin =
+        host::LoadedPlugin::load(context.spec().entry, options);
     if (!plugin) return context.fail(plugin.error().message);
-    const Result<host::PluginContext> made = host::PluginContext::make(*plugin, (*plugin)->table(), (*plugin)->host());
+    const auto life = std::make_shared<NotedLife>(std::move(*plugin));
+    const Result<host::PluginContext> made =
+        host::PluginContext::make(life, life->plugin->table(), life->plugin->host());
     if (!made) return context.fail("init: " + made.error().message);
   }
-  late_log.is_over = true;
   // Loading again runs the library's constructors and query, after its destructors if it was unmapped.
   (void)host::LoadedPlugin::load(context.spec().entry, context.spec().load_options);
-  if (late_log.late_count != 0) context.fail(fmt::format("{} calls of host services after deinit", late_log.late_count));
+  if (late_log.late_count != 0)
+    context.fail(fmt::format("{} calls of host services after deinit", late_log.late_count));
 }
 
 constexpr Check kChecks[] = {
-    {"unload.twenty-times", "Loaded, used and unloaded twenty times; an unloadable library is gone afterwards.", "ABI-LOAD-05", twenty_times},
-    {"unload.no-calls-after-deinit", "No host service is called after deinit, nor while the library goes.", "ABI-SYM-02", no_calls_after_deinit},
+    {"unload.twenty-times",
+     "Loaded, used and unloaded twenty times; an unloadable library is gone afterwards.", "ABI-LOAD-05",
+     twenty_times},
+    {"unload.no-calls-after-deinit", "No host service is called after deinit, nor while the library goes.",
+     "ABI-SYM-02", no_calls_after_deinit},
 };
 
 }  // namespace

@@ -12,9 +12,11 @@ void refuses_other_majors(CheckContext& context) {
   const auto subject = context.open();
   if (!subject) return;
   const etb_plugin_query_fn query = subject->library().query_function();
-  for (const auto& [low, high] : {std::pair{ETB_ABI_MAKE(2, 0), ETB_ABI_MAKE(2, 9)}, std::pair{ETB_ABI_MAKE(0, 1), ETB_ABI_MAKE(0, 9)},
-                                  std::pair{ETB_ABI_MAKE(77, 0), ETB_ABI_MAKE(78, 0)}})
-    if (query(&subject->library().host(), low, high) != nullptr) context.fail(fmt::format("query gave a table for major {}", low >> 16));
+  for (const auto& [low, high] :
+       {std::pair{ETB_ABI_MAKE(2, 0), ETB_ABI_MAKE(2, 9)}, std::pair{ETB_ABI_MAKE(0, 1), ETB_ABI_MAKE(0, 9)},
+        std::pair{ETB_ABI_MAKE(77, 0), ETB_ABI_MAKE(78, 0)}})
+    if (query(&subject->library().host(), low, high) != nullptr)
+      context.fail(fmt::format("query gave a table for major {}", low >> 16));
 }
 
 void speaks_with_newer_minors(CheckContext& context) {
@@ -22,8 +24,10 @@ void speaks_with_newer_minors(CheckContext& context) {
   if (!subject) return;
   etb_host newer = subject->library().host();
   newer.abi_version = ETB_ABI_MAKE(1, 900);
-  const etb_plugin_table* const table = subject->library().query_function()(&newer, ETB_ABI_MAKE(1, 0), ETB_ABI_MAKE(1, 900));
-  if (table == nullptr) return context.fail("query gave no table to a host of minor 900 that also speaks 1.0");
+  const etb_plugin_table* const table =
+      subject->library().query_function()(&newer, ETB_ABI_MAKE(1, 0), ETB_ABI_MAKE(1, 900));
+  if (table == nullptr)
+    return context.fail("query gave no table to a host of minor 900 that also speaks 1.0");
   if (table->abi_version < ETB_ABI_MAKE(1, 0) || table->abi_version > ETB_ABI_MAKE(1, 900))
     context.fail("the table follows a version outside the range that was asked for");
 }
@@ -88,16 +92,22 @@ void ignores_longer_structs(CheckContext& context) {
     etb_error error = ETB_ERROR_INIT;
     if (subject->table().delegate->query(session->delegate(), &info.value, &error) != ETB_OK)
       return context.fail(std::string("query refuses a longer etb_delegate_info: ") + error.text);
-    if (info.value.input_count != session->info().input_count) context.fail("query answers otherwise into a longer struct");
+    if (info.value.input_count != session->info().input_count)
+      context.fail("query answers otherwise into a longer struct");
   }
 }
 
 constexpr Check kChecks[] = {
-    {"ver.refuses-other-majors", "Query answers NULL for majors that the plugin does not speak.", "ABI-VER-02", refuses_other_majors},
-    {"ver.speaks-with-newer-minors", "A host of a later minor version gets a table of one that both speak.", "ABI-VER-03", speaks_with_newer_minors},
-    {"ver.unknown-extension-is-null", "An extension id that nobody has answers NULL.", "ABI-EXT-01", unknown_extension_is_null},
-    {"ver.writes-no-further-than-asked", "No answer is written beyond the struct_size that the host set.", "ABI-SIZE-03", writes_no_further_than_asked},
-    {"ver.ignores-longer-structs", "A longer struct of a newer host is taken, its tail ignored.", "ABI-SIZE-02", ignores_longer_structs},
+    {"ver.refuses-other-majors", "Query answers NULL for majors that the plugin does not speak.",
+     "ABI-VER-02", refuses_other_majors},
+    {"ver.speaks-with-newer-minors", "A host of a later minor version gets a table of one that both speak.",
+     "ABI-VER-03", speaks_with_newer_minors},
+    {"ver.unknown-extension-is-null", "An extension id that nobody has answers NULL.", "ABI-EXT-01",
+     unknown_extension_is_null},
+    {"ver.writes-no-further-than-asked", "No answer is written beyond the struct_size that the host set.",
+     "ABI-SIZE-03", writes_no_further_than_asked},
+    {"ver.ignores-longer-structs", "A longer struct of a newer host is taken, its tail ignored.",
+     "ABI-SIZE-02", ignores_longer_structs},
 };
 
 }  // namespace

@@ -105,7 +105,8 @@ void Child::watch_time() {
   const uint32_t number = page_->item.load();
   const bool is_in_item = number < plan_->items.size();
   const uint64_t begin = is_in_item ? page_->started_ns.load() : started_ns_;
-  const bool is_check = is_in_item && plan_->items[number].check != nullptr && plan_->items[number].name.rfind("blob.", 0) != 0;
+  const bool is_check =
+      is_in_item && plan_->items[number].check != nullptr && plan_->items[number].name.rfind("blob.", 0) != 0;
   const uint64_t limit = (is_check ? plan_->check_timeout_ms : plan_->case_timeout_ms) * kMillisecond;
   if (now <= begin || now - begin <= limit) return;
   was_hanging_ = true;

@@ -75,6 +75,7 @@ Status Session::open(const BuiltCase& built) {
   view_.nbytes = payload_.bytes.size();
   view_.alignment = kAlignment;
   view_.fd = -1;
+  view_.release = [](void*) {};  // nothing to do here, but the validate layer closes what was released
   named_data_ = {ETB_INIT_SIZE(etb_named_data), 0, this, &get_named};
   std::vector<etb_compile_spec> specs;
   for (const auto& [key, value] : payload_.specs)

@@ -27,7 +27,8 @@ class Interpreter {
  private:
   etb::Status run_step(const Step& step) {
     for (const uint32_t arg : step.args)
-      if (views_[arg].data == nullptr && views_[arg].numel() != 0) return wrong("a value is used before it is made");
+      if (views_[arg].data == nullptr && views_[arg].numel() != 0)
+        return wrong("a value is used before it is made");
     ETB_TRY(size_result(step));
     View& out = views_[step.result];
     const auto at = [&](size_t i) -> const View& { return views_[step.args[i]]; };
@@ -67,17 +68,21 @@ class Interpreter {
     bool fits = !step.args.empty();
     const bool is_binary = step.op == Op::kAdd || step.op == Op::kMul || step.op == Op::kMaximum;
     if (is_binary) {
-      fits = step.args.size() == 2 && at(0).dtype == at(1).dtype && views_[step.result].dtype == at(0).dtype &&
+      fits = step.args.size() == 2 && at(0).dtype == at(1).dtype &&
+             views_[step.result].dtype == at(0).dtype &&
              (at(0).dtype == ETB_DTYPE_FLOAT32 || (step.op == Op::kAdd && at(0).dtype == ETB_DTYPE_INT8));
       if (fits) sizes = broadcast_sizes(at(0), at(1), fits);
     } else if (step.op == Op::kMatrix) {
-      fits = step.args.size() == 2 && at(0).sizes.size() == 2 && at(1).sizes.size() == 2 && at(0).sizes[1] == at(1).sizes[0] && all_floats(step);
+      fits = step.args.size() == 2 && at(0).sizes.size() == 2 && at(1).sizes.size() == 2 &&
+             at(0).sizes[1] == at(1).sizes[0] && all_floats(step);
       if (fits) sizes = {at(0).sizes[0], at(1).sizes[1]};
     } else if (step.op == Op::kConvolution) {
       fits = all_floats(step) && size_convolution(step, sizes);
     } else if (step.op == Op::kSum) {
-      fits = step.args.size() == 1 && !at(0).sizes.empty() && (at(0).dtype == ETB_DTYPE_FLOAT32) == (views_[step.result].dtype == ETB_DTYPE_FLOAT32) &&
-             at(0).dtype != ETB_DTYPE_INT64 && (at(0).dtype == ETB_DTYPE_FLOAT32 || views_[step.result].dtype == ETB_DTYPE_INT64);
+      fits = step.args.size() == 1 && !at(0).sizes.empty() &&
+             (at(0).dtype == ETB_DTYPE_FLOAT32) == (views_[step.result].dtype == ETB_DTYPE_FLOAT32) &&
+             at(0).dtype != ETB_DTYPE_INT64 &&
+             (at(0).dtype == ETB_DTYPE_FLOAT32 || views_[step.result].dtype == ETB_DTYPE_INT64);
       if (fits) sizes.assign(at(0).sizes.begin(), at(0).sizes.end() - 1);
       if (fits && program_->values[step.result].sizes.size() == at(0).sizes.size()) sizes.push_back(1);
     } else {
@@ -85,7 +90,8 @@ class Interpreter {
       const bool is_quantize = step.op == Op::kQuantize;
       const etb_dtype result = views_[step.result].dtype;
       fits = step.args.size() == 1 && at(0).dtype == ETB_DTYPE_FLOAT32 && step.numbers.size() >= numbers &&
-             (is_quantize ? result == ETB_DTYPE_INT8 || result == ETB_DTYPE_UINT8 : result == ETB_DTYPE_FLOAT32) &&
+             (is_quantize ? result == ETB_DTYPE_INT8 || result == ETB_DTYPE_UINT8
+                          : result == ETB_DTYPE_FLOAT32) &&
              program_->values[step.args[0]].order == program_->values[step.result].order;
       if (fits) sizes = at(0).sizes;
     }
@@ -104,7 +110,9 @@ class Interpreter {
       if (!(number >= 0 && number < 4096)) return false;
     const View &x = views_[step.args[0]], &w = views_[step.args[1]];
     const ConvolutionShape c = shape_of(step);
-    if (x.sizes.size() != 4 || w.sizes.size() != 4 || c.groups < 1 || c.stride[0] < 1 || c.stride[1] < 1 || c.dilation[0] < 1 || c.dilation[1] < 1) return false;
+    if (x.sizes.size() != 4 || w.sizes.size() != 4 || c.groups < 1 || c.stride[0] < 1 || c.stride[1] < 1 ||
+        c.dilation[0] < 1 || c.dilation[1] < 1)
+      return false;
     if (w.sizes[0] % c.groups != 0 || w.sizes[1] * c.groups != x.sizes[1] || w.sizes[0] == 0) return false;
     if (step.args.size() > 2 && views_[step.args[2]].numel() != w.sizes[0]) return false;
     out = {x.sizes[0], w.sizes[0]};

@@ -14,14 +14,17 @@ inline etb::Status wrong(const char* what) { return etb::make_error(etb::Code::I
 inline std::vector<int64_t> broadcast_sizes(const View& a, const View& b, bool& out_fits) {
   std::vector<int64_t> out(std::max(a.sizes.size(), b.sizes.size()), 1);
   for (size_t i = 0; i < out.size(); ++i) {
-    const int64_t x = i < a.sizes.size() ? a.sizes[a.sizes.size() - 1 - i] : 1, y = i < b.sizes.size() ? b.sizes[b.sizes.size() - 1 - i] : 1;
+    const int64_t x = i < a.sizes.size() ? a.sizes[a.sizes.size() - 1 - i] : 1,
+                  y = i < b.sizes.size() ? b.sizes[b.sizes.size() - 1 - i] : 1;
     out_fits = out_fits && (x == y || x == 1 || y == 1);
     out[out.size() - 1 - i] = x == 1 ? y : x;
   }
   return out;
 }
 
-inline float flushed(float value) { return has_fault(8) && std::fpclassify(value) == FP_SUBNORMAL ? 0.0f : value; }
+inline float flushed(float value) {
+  return has_fault(8) && std::fpclassify(value) == FP_SUBNORMAL ? 0.0f : value;
+}
 
 inline float binary(Op op, float a, float b) {
   if (op == Op::kAdd) return flushed(a + b);
@@ -49,10 +52,13 @@ inline float unary(const Step& step, float x) {
 inline void run_binary(const Step& step, const View& out, const View& a, const View& b) {
   if (out.dtype == ETB_DTYPE_INT8)
     return for_each(out, a, b, [&](int64_t o, int64_t x, int64_t y) {
-      const auto wrap = static_cast<uint8_t>(static_cast<uint8_t>(a.data[x]) + static_cast<uint8_t>(b.data[y]));
+      const auto wrap =
+          static_cast<uint8_t>(static_cast<uint8_t>(a.data[x]) + static_cast<uint8_t>(b.data[y]));
       out.data[o] = static_cast<std::byte>(wrap);
     });
-  for_each(out, a, b, [&](int64_t o, int64_t x, int64_t y) { out.floats()[o] = binary(step.op, a.floats()[x], b.floats()[y]); });
+  for_each(out, a, b, [&](int64_t o, int64_t x, int64_t y) {
+    out.floats()[o] = binary(step.op, a.floats()[x], b.floats()[y]);
+  });
 }
 
 inline void run_unary(const Step& step, const View& out, const View& x) {
@@ -76,7 +82,8 @@ inline void run_matrix(const View& out, const View& a, const View& b) {
       Sum sum;
       for (int64_t k = 0; k < used; ++k) {
         const int64_t at = kVariant == 1 ? used - 1 - k : k;
-        sum.add(a.floats()[i * a.strides[0] + at * a.strides[1]], b.floats()[at * b.strides[0] + j * b.strides[1]]);
+        sum.add(a.floats()[i * a.strides[0] + at * a.strides[1]],
+                b.floats()[at * b.strides[0] + j * b.strides[1]]);
       }
       float value = sum.get();
       const int64_t index = i * columns + j;
@@ -93,7 +100,8 @@ struct ConvolutionShape {
   int64_t stride[2], padding[2], dilation[2], groups;
 };
 
-inline void run_convolution(const ConvolutionShape& c, const View& out, const View& x, const View& w, const View* bias) {
+inline void run_convolution(const ConvolutionShape& c, const View& out, const View& x, const View& w,
+                            const View* bias) {
   const int64_t in_group = w.sizes[1], out_group = out.sizes[1] / c.groups;
   const bool is_depthwise = c.groups > 1 && c.groups == x.sizes[1];
   for (int64_t n = 0; n < out.sizes[0]; ++n)
@@ -105,7 +113,8 @@ inline void run_convolution(const ConvolutionShape& c, const View& out, const Vi
           for (int64_t q = 0; q < in_group; ++q)
             for (int64_t ki = 0; ki < w.sizes[2]; ++ki)
               for (int64_t kj = 0; kj < w.sizes[3]; ++kj) {
-                int64_t si = i * c.stride[0] - c.padding[0] + ki * c.dilation[0], sj = j * c.stride[1] - c.padding[1] + kj * c.dilation[1];
+                int64_t si = i * c.stride[0] - c.padding[0] + ki * c.dilation[0],
+                        sj = j * c.stride[1] - c.padding[1] + kj * c.dilation[1];
                 const bool is_corner = i + 1 == out.sizes[2] && j + 1 == out.sizes[3];
                 if (has_fault(12) && is_corner) {
                   si = std::clamp<int64_t>(si, 0, x.sizes[2] - 1);
@@ -113,11 +122,14 @@ inline void run_convolution(const ConvolutionShape& c, const View& out, const Vi
                 }
                 if (si < 0 || sj < 0 || si >= x.sizes[2] || sj >= x.sizes[3]) continue;
                 const int64_t channel = o / out_group * in_group + q;
-                sum.add(x.floats()[n * x.strides[0] + channel * x.strides[1] + si * x.strides[2] + sj * x.strides[3]],
-                        w.floats()[filter * w.strides[0] + q * w.strides[1] + ki * w.strides[2] + kj * w.strides[3]]);
+                sum.add(x.floats()[n * x.strides[0] + channel * x.strides[1] + si * x.strides[2] +
+                                   sj * x.strides[3]],
+                        w.floats()[filter * w.strides[0] + q * w.strides[1] + ki * w.strides[2] +
+                                   kj * w.strides[3]]);
               }
           const float value = sum.get() + (bias != nullptr ? bias->floats()[o] : 0.0f);
-          out.floats()[n * out.strides[0] + o * out.strides[1] + i * out.strides[2] + j * out.strides[3]] = value;
+          out.floats()[n * out.strides[0] + o * out.strides[1] + i * out.strides[2] + j * out.strides[3]] =
+              value;
         }
 }
 
@@ -126,7 +138,8 @@ inline void run_quantize(const Step& step, const View& out, const View& x) {
   for (int64_t i = 0; i < out.numel(); ++i) {
     const float scaled = x.floats()[i] * inverse;
     const float rounded = has_fault(14) ? std::round(scaled) : std::nearbyint(scaled);
-    const double code = std::clamp(static_cast<double>(rounded) + step.numbers[1], step.numbers[2], step.numbers[3]);
+    const double code =
+        std::clamp(static_cast<double>(rounded) + step.numbers[1], step.numbers[2], step.numbers[3]);
     if (out.dtype == ETB_DTYPE_INT8)
       reinterpret_cast<int8_t*>(out.data)[i] = static_cast<int8_t>(code);
     else
@@ -140,14 +153,16 @@ inline void run_sum(const View& out, const View& x) {
   for (int64_t r = 0; r < rows; ++r) {
     if (x.dtype == ETB_DTYPE_FLOAT32) {
       Sum sum;
-      for (int64_t i = 0; i < length; ++i) sum.add(x.floats()[r * length + (kVariant == 1 ? length - 1 - i : i)], 1.0f);
+      for (int64_t i = 0; i < length; ++i)
+        sum.add(x.floats()[r * length + (kVariant == 1 ? length - 1 - i : i)], 1.0f);
       out.floats()[r] = sum.get();
       continue;
     }
     int64_t sum = 0;
     for (int64_t i = 0; i < length; ++i) {
       const auto code = static_cast<uint8_t>(x.data[r * length + i]);
-      sum += x.dtype == ETB_DTYPE_INT8 ? static_cast<int64_t>(static_cast<int8_t>(code)) : static_cast<int64_t>(code);
+      sum += x.dtype == ETB_DTYPE_INT8 ? static_cast<int64_t>(static_cast<int8_t>(code))
+                                       : static_cast<int64_t>(code);
       if (has_fault(15)) sum = static_cast<int16_t>(sum);
     }
     reinterpret_cast<int64_t*>(out.data)[r] = sum;

@@ -12,7 +12,20 @@
 
 namespace faulty {
 
-enum class Op : uint32_t { kAdd, kMul, kRelu, kCeil, kNeg, kMaximum, kClamp, kMatrix, kConvolution, kQuantize, kSum, kCount };
+enum class Op : uint32_t {
+  kAdd,
+  kMul,
+  kRelu,
+  kCeil,
+  kNeg,
+  kMaximum,
+  kClamp,
+  kMatrix,
+  kConvolution,
+  kQuantize,
+  kSum,
+  kCount
+};
 enum class Kind : uint32_t { kInput, kConstant, kResult };
 
 struct ValueInfo {
@@ -49,7 +62,9 @@ inline std::vector<std::byte> write_program(const Program& program) {
   etb::ByteWriter out;
   out.write(kMagic).write(kFormat).write(static_cast<uint32_t>(program.values.size()));
   for (const ValueInfo& value : program.values) {
-    out.write(static_cast<uint32_t>(value.kind)).write(static_cast<uint32_t>(value.dtype)).write(static_cast<uint32_t>(value.sizes.size()));
+    out.write(static_cast<uint32_t>(value.kind))
+        .write(static_cast<uint32_t>(value.dtype))
+        .write(static_cast<uint32_t>(value.sizes.size()));
     out.write(uint32_t{value.is_dynamic});
     for (const int64_t size : value.sizes) out.write(size);
     for (const uint8_t dim : value.order) out.write(uint32_t{dim});
@@ -59,7 +74,10 @@ inline std::vector<std::byte> write_program(const Program& program) {
   for (const Step& step : program.steps) {
     // How far the next step is: readers may skip what they do not know.
     out.write(static_cast<uint32_t>(4 * (5 + step.args.size()) + 8 * step.numbers.size()));
-    out.write(static_cast<uint32_t>(step.op)).write(step.result).write(static_cast<uint32_t>(step.args.size())).write(static_cast<uint32_t>(step.numbers.size()));
+    out.write(static_cast<uint32_t>(step.op))
+        .write(step.result)
+        .write(static_cast<uint32_t>(step.args.size()))
+        .write(static_cast<uint32_t>(step.numbers.size()));
     for (const uint32_t arg : step.args) out.write(arg);
     for (const double number : step.numbers) out.write(number);
   }
@@ -77,7 +95,8 @@ class Reader {
   etb::Result<Program> read() {
     if (has_fault(31) && bytes_.size() < 48) *static_cast<volatile int*>(nullptr) = 1;
     if (in_.read<uint32_t>() != kMagic) return bad("not of this plugin");
-    if (in_.read<uint32_t>() != kFormat) return etb::make_error(etb::Code::INCOMPATIBLE, "payload: another version");
+    if (in_.read<uint32_t>() != kFormat)
+      return etb::make_error(etb::Code::INCOMPATIBLE, "payload: another version");
     Program program;
     const auto value_count = in_.read<uint32_t>();
     if (!in_.fits(value_count, 20)) return bad("count of values");
@@ -96,20 +115,28 @@ class Reader {
   }
 
  private:
-  static tl::unexpected<etb::Error> bad(const char* what) { return etb::make_error(etb::Code::INVALID_DATA, std::string("payload: ") + what); }
+  static tl::unexpected<etb::Error> bad(const char* what) {
+    return etb::make_error(etb::Code::INVALID_DATA, std::string("payload: ") + what);
+  }
 
   etb::Status read_value(Program& program) {
     ValueInfo value;
-    const auto kind = in_.read<uint32_t>(), dtype = in_.read<uint32_t>(), rank = in_.read<uint32_t>(), dynamic = in_.read<uint32_t>();
+    const auto kind = in_.read<uint32_t>(), dtype = in_.read<uint32_t>(), rank = in_.read<uint32_t>(),
+               dynamic = in_.read<uint32_t>();
     if (kind > 2 || rank > ETB_MAX_RANK || dynamic > 1) return bad("value");
     value.kind = static_cast<Kind>(kind);
     value.dtype = static_cast<etb_dtype>(dtype);
     value.is_dynamic = dynamic != 0;
-    if (value.dtype != ETB_DTYPE_FLOAT32 && value.dtype != ETB_DTYPE_INT8 && value.dtype != ETB_DTYPE_UINT8 && value.dtype != ETB_DTYPE_INT64) return bad("dtype");
+    if (value.dtype != ETB_DTYPE_FLOAT32 && value.dtype != ETB_DTYPE_INT8 && value.dtype != ETB_DTYPE_UINT8 &&
+        value.dtype != ETB_DTYPE_INT64)
+      return bad("dtype");
     uint64_t nbytes = nbytes_of(value.dtype);
     for (uint32_t i = 0; i < rank; ++i) {
       value.sizes.push_back(in_.read<int64_t>());
-      if (value.sizes.back() < 0 || __builtin_mul_overflow(nbytes, static_cast<uint64_t>(value.sizes.back()), &nbytes) || nbytes > kMaxValueBytes) return bad("size");
+      if (value.sizes.back() < 0 ||
+          __builtin_mul_overflow(nbytes, static_cast<uint64_t>(value.sizes.back()), &nbytes) ||
+          nbytes > kMaxValueBytes)
+        return bad("size");
     }
     uint32_t seen = 0;
     for (uint32_t i = 0; i < rank; ++i) {
@@ -120,7 +147,7 @@ class Reader {
     }
     const auto data_nbytes = in_.read<uint32_t>();
     if (has_fault(32)) {  // takes what the field says before it looks
-      void* const room = std::malloc(data_nbytes);
+      void* volatile const room = std::malloc(data_nbytes);
       std::free(room);
     }
     if (data_nbytes != (value.kind == Kind::kConstant ? nbytes : 0)) return bad("constant");
@@ -140,14 +167,17 @@ class Reader {
     const auto op = in_.read<uint32_t>();
     step.result = in_.read<uint32_t>();
     const auto arg_count = in_.read<uint32_t>(), number_count = in_.read<uint32_t>();
-    if (op >= static_cast<uint32_t>(Op::kCount) || !in_.fits(arg_count, 4) || arg_count > 3 || number_count > 16) return bad("step");
+    if (op >= static_cast<uint32_t>(Op::kCount) || !in_.fits(arg_count, 4) || arg_count > 3 ||
+        number_count > 16)
+      return bad("step");
     step.op = static_cast<Op>(op);
     for (uint32_t i = 0; i < arg_count; ++i) {
       step.args.push_back(in_.read<uint32_t>());
       if (step.args.back() >= program.values.size()) return bad("operand");
     }
     for (uint32_t i = 0; i < number_count; ++i) step.numbers.push_back(in_.read<double>());
-    if (step.result >= program.values.size() || program.values[step.result].kind != Kind::kResult) return bad("result");
+    if (step.result >= program.values.size() || program.values[step.result].kind != Kind::kResult)
+      return bad("result");
     if (in_.position() - begin != length) return bad("length of a step");
     program.steps.push_back(std::move(step));
     return {};

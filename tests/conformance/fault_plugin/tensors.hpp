@@ -24,7 +24,8 @@ struct View {
 };
 
 // Dense in dim order.
-inline std::vector<int64_t> dense_strides(const std::vector<int64_t>& sizes, const std::vector<uint8_t>& order) {
+inline std::vector<int64_t> dense_strides(const std::vector<int64_t>& sizes,
+                                          const std::vector<uint8_t>& order) {
   std::vector<int64_t> strides(sizes.size(), 1);
   int64_t step = 1;
   for (size_t i = sizes.size(); i-- > 0;) {
@@ -42,7 +43,8 @@ void for_each(const View& out, const View& a, const View& b, Body body) {
   const auto broadcast = [&](const View& view) {
     std::vector<int64_t> strides(rank, 0);
     const size_t missing = rank - view.sizes.size();
-    for (size_t i = missing; i < rank; ++i) strides[i] = view.sizes[i - missing] == 1 ? 0 : view.strides[i - missing];
+    for (size_t i = missing; i < rank; ++i)
+      strides[i] = view.sizes[i - missing] == 1 ? 0 : view.strides[i - missing];
     return strides;
   };
   const std::vector<int64_t> sa = broadcast(a), sb = broadcast(b);

@@ -1,0 +1,31 @@
+// A failure saved in two files: NAME.json, which `verify --replay` runs again, and NAME.etg, the graph, which `etbackend graph` shows.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "conformance/report/results.hpp"
+
+namespace etb::conformance {
+
+struct Repro {
+  uint32_t suite_version = 0;
+  std::string name;                   // of the case or check
+  std::vector<std::string> sequence;  // what must run before it, in order
+  std::string contract;
+  std::string plugin_id;
+  std::string finding;  // for people
+};
+
+std::string to_json_text(const Repro& repro);
+
+// Of untrusted text. Refuses (Code::INVALID_DATA) anything that is not whole; INCOMPATIBLE for another suite version, whose names may mean other data.
+[[nodiscard]] Result<Repro> parse_repro(const std::string& text);
+
+// Saves the smallest failure of each kind into a folder, which is made. Returns how many.
+[[nodiscard]] Result<size_t> save_repros(const Results& results, const std::string& folder);
+
+// The smallest failing outcome of each check and op, by the length of its name; the same that the terminal lists.
+std::vector<const Outcome*> smallest_failures(const std::vector<Outcome>& outcomes);
+
+}  // namespace etb::conformance
