@@ -75,6 +75,10 @@ const std::vector<Case>& all_cases();
 // The case with this name, or null.
 const Case* find_case(std::string_view name);
 
+// The plainest case of each op and dtype, float32 first: operands of one size, row-major, nothing special. What checks that need some claimed
+// case look through.
+const std::vector<const Case*>& plain_cases();
+
 // Whether a name fits a pattern with * (any characters) and ? (one).
 bool matches_pattern(std::string_view name, std::string_view pattern);
 

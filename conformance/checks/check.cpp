@@ -1,30 +1,9 @@
 #include "conformance/checks/check.hpp"
 
-#include <algorithm>
-#include <set>
-
 #include "conformance/checks/groups.hpp"
 
 namespace etb::conformance {
 namespace {
-
-// What cases of samples look like: small ones, in an order that meets many ops early.
-const std::vector<const Case*>& sample_cases() {
-  static const std::vector<const Case*> samples = [] {
-    std::vector<const Case*> out;
-    std::set<std::string> seen;
-    for (const Case& item : all_cases()) {
-      const bool is_plain = item.name.find(".stat") != std::string::npos && item.group() == "op";
-      if (is_plain && seen.insert(item.op + short_name(item.dtype)).second) out.push_back(&item);
-    }
-    std::sort(out.begin(), out.end(), [](const Case* a, const Case* b) {
-      const int x = a->dtype == ETB_DTYPE_FLOAT32 ? 0 : 1, y = b->dtype == ETB_DTYPE_FLOAT32 ? 0 : 1;
-      return x != y ? x < y : hash_text(a->name) < hash_text(b->name);
-    });
-    return out;
-  }();
-  return samples;
-}
 
 bool try_claim(Subject& subject, const Case& item, std::vector<ClaimedCase>& out) {
   Result<BuiltCase> built = item.build(item.name);
@@ -52,7 +31,7 @@ std::vector<ClaimedCase> CheckContext::claimed(Subject& subject, size_t count) {
     skip("the plugin has no ahead-of-time part, so nothing can be compiled for it");
     return out;
   }
-  for (const Case* item : sample_cases())
+  for (const Case* item : plain_cases())
     if (out.size() == count || (try_claim(subject, *item, out) && out.size() == count)) break;
   if (out.empty()) skip("the plugin claims none of the sample cases");
   return out;

@@ -87,12 +87,13 @@ std::vector<Item> select_items(Profile profile, const std::vector<std::string>& 
   for (const Check& check : checks)
     add({check.id, nullptr, &check}, profile != Profile::kSmoke || !is_slow(check.id));
   const size_t wanted = wanted_cases(profile), all = all_cases().size();
-  std::set<std::string> seen;
-  for (const Case& item : all_cases()) {
-    // One of every op at least, then a share by hash.
-    const bool is_first = item.dtype == ETB_DTYPE_FLOAT32 && seen.insert(item.op).second;
-    add({item.name, &item, nullptr}, is_first || wanted >= all || hash_text(item.name) % all < wanted);
-  }
+  // The plainest of every op at least, then a share by hash.
+  std::set<const Case*> plain;
+  for (const Case* item : plain_cases())
+    if (item->dtype == ETB_DTYPE_FLOAT32 || profile != Profile::kSmoke) plain.insert(item);
+  for (const Case& item : all_cases())
+    add({item.name, &item, nullptr},
+        plain.count(&item) != 0 || wanted >= all || hash_text(item.name) % all < wanted);
   return out;
 }
 

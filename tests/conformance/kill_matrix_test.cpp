@@ -50,9 +50,9 @@ Results verify(const std::string& name, const std::vector<std::string>& patterns
                                    "--results",
                                    dir.path("results.jsonl"),
                                    "--case-timeout-ms",
-                                   "4000",
+                                   "2000",
                                    "--check-timeout-ms",
-                                   "20000",
+                                   "8000",
                                    "--profile",
                                    "cert"};
   for (const std::string& pattern : patterns) args.insert(args.end(), {"--case", pattern});
@@ -67,13 +67,17 @@ Results verify(const std::string& name, const std::vector<std::string>& patterns
 struct Kill {
   std::string check, name;
 };
+bool is_shorter(const std::string& a, const std::string& b) {
+  return a.size() != b.size() ? a.size() < b.size() : a < b;
+}
+
 std::optional<Kill> find_kill(const Results& results, const Row& row) {
   std::optional<Kill> out;
   for (const Outcome& outcome : results.outcomes) {
     if (!conformance::is_failure(outcome.state)) continue;
     for (const Finding& finding : outcome.findings)
       for (const std::string& wanted : split(row.check, '|'))
-        if (finding.check.rfind(wanted, 0) == 0 && (!out || outcome.name.size() < out->name.size()))
+        if (finding.check.rfind(wanted, 0) == 0 && (!out || is_shorter(outcome.name, out->name)))
           out = Kill{finding.check, outcome.name};
   }
   return out;
