@@ -31,6 +31,8 @@ size_t oddity(std::string_view name) {
   odd += words > 4 ? words - 4 : 0;  // attributes
   if (name.find("_cl") != std::string_view::npos) odd += 4;
   if (name.find(".stat") == std::string_view::npos) odd += 8;
+  const size_t sizes = name.find('.', name.find('.', 3) + 1) + 1;  // behind op.WORD.DTYPE.
+  if (name.find_first_not_of("1x_", sizes) == name.find('.', sizes)) odd += 1;  // one element says little
   const size_t pair = name.find("__");
   if (pair == std::string_view::npos) return odd;
   const size_t begin = name.rfind('.', pair) + 1, end = name.find('.', pair);
