@@ -52,6 +52,7 @@ Result<Selection> PluginDelegates::select(const DelegateRequest& request) {
   };
   Result<Selection> selection = registry_.open(id, options);
   const std::lock_guard lock(mutex_);
+  if (decisions_.size() == kMaxDecisions) decisions_.pop_front();
   decisions_.push_back(selection ? selection->decision : registry_.resolve(id, options));
   return selection;
 }
@@ -69,7 +70,7 @@ etb_status PluginDelegates::create(const DelegateRequest& request, MethodDelegat
 
 std::vector<std::shared_ptr<const Decision>> PluginDelegates::decisions() const {
   const std::lock_guard lock(mutex_);
-  return decisions_;
+  return {decisions_.begin(), decisions_.end()};
 }
 
 }  // namespace etb::host

@@ -5,6 +5,7 @@
 //   Module::open("model.pte", {.delegates = &delegates});
 #pragma once
 
+#include <deque>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -29,7 +30,8 @@ class PluginDelegates final : public DelegateResolver {
 
   etb_status create(const DelegateRequest& request, MethodDelegate** out, etb_error* error) noexcept override;
 
-  // One decision a delegate that was asked for, in order, those that failed included.
+  // One decision a delegate that was asked for, in order, those that failed included; of the latest kMaxDecisions.
+  static constexpr size_t kMaxDecisions = 4096;
   std::vector<std::shared_ptr<const Decision>> decisions() const;
 
  private:
@@ -38,7 +40,7 @@ class PluginDelegates final : public DelegateResolver {
   Registry& registry_;
   std::map<std::string, std::string> pins_;
   mutable std::mutex mutex_;
-  std::vector<std::shared_ptr<const Decision>> decisions_;
+  std::deque<std::shared_ptr<const Decision>> decisions_;
 };
 
 }  // namespace etb::host

@@ -37,7 +37,7 @@ const std::vector<Fence>& fences() {
       {"(flatbuffers/.*|etb_schema/.*)", {"api/format"}},
       {"CLI/.*", {"tools"}},
       {"zip\\.h", {"partitioner_sdk/import", "host/devtools"}},
-      {"sodium\\.h", {"host/registry", "api/format"}},
+      {"sodium(/.*|\\.h)", {"api/format"}},
   };
   return list;
 }
