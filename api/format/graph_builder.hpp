@@ -62,9 +62,9 @@ struct DynamicDimDraft {
 
 struct SpecDraft {
   int32_t dtype = 0;
-  std::vector<int64_t> sizes;
-  std::vector<uint8_t> dim_order;  // empty: 0, 1, 2, ...
-  std::vector<DynamicDimDraft> dynamic_dims;
+  std::vector<int64_t> sizes = {};
+  std::vector<uint8_t> dim_order = {};  // empty: 0, 1, 2, ...
+  std::vector<DynamicDimDraft> dynamic_dims = {};
   auto operator<=>(const SpecDraft&) const = default;
 };
 
