@@ -42,6 +42,7 @@ struct Options {
   uint32_t warmup = 0;
   int32_t threads = 1;
   std::vector<std::string> backend_pins;
+  std::vector<std::string> backend_options;
   std::vector<std::string> layers;
   std::vector<std::string> kernel_libraries;
   std::string load_mode = "mmap";
@@ -116,11 +117,31 @@ Result<std::map<std::string, std::string>> parse_pins(const std::vector<std::str
   return pins;
 }
 
+struct BackendOption {
+  std::string backend_id, key, value;
+};
+
+// "id:key=value" texts.
+Result<std::vector<BackendOption>> parse_backend_options(const std::vector<std::string>& texts) {
+  std::vector<BackendOption> found;
+  for (const std::string& text : texts) {
+    const size_t colon = text.find(':'), equals = text.find('=', colon + 1);
+    if (colon == 0 || colon == std::string::npos || equals == std::string::npos || equals == colon + 1) {
+      return make_error(Code::INVALID_ARGUMENT,
+                        fmt::format("--backend-option '{}', expected id:key=value", text));
+    }
+    found.push_back(
+        {text.substr(0, colon), text.substr(colon + 1, equals - colon - 1), text.substr(equals + 1)});
+  }
+  return found;
+}
+
 // Searches for plugins when a program first names one, so that other programs do not wait for the search.
 class SearchedDelegates final : public host::DelegateResolver {
  public:
-  SearchedDelegates(host::RegistryOptions options, std::map<std::string, std::string> pins)
-      : options_(std::move(options)), pins_(std::move(pins)) {}
+  SearchedDelegates(host::RegistryOptions options, std::map<std::string, std::string> pins,
+                    std::vector<BackendOption> backend_options)
+      : options_(std::move(options)), pins_(std::move(pins)), backend_options_(std::move(backend_options)) {}
 
   etb_status create(const host::DelegateRequest& request, host::MethodDelegate** out,
                     etb_error* error) noexcept override {
@@ -128,6 +149,7 @@ class SearchedDelegates final : public host::DelegateResolver {
       registry_ = std::make_unique<host::Registry>(options_);
       delegates_ = std::make_unique<host::PluginDelegates>(*registry_);
       for (const auto& [id, plugin] : pins_) delegates_->pin(id, plugin);
+      for (const auto& [id, key, value] : backend_options_) delegates_->set_option(id, key, value);
     }
     return delegates_->create(request, out, error);
   }
@@ -147,6 +169,7 @@ class SearchedDelegates final : public host::DelegateResolver {
  private:
   host::RegistryOptions options_;
   std::map<std::string, std::string> pins_;
+  std::vector<BackendOption> backend_options_;
   std::unique_ptr<host::Registry> registry_;
   std::unique_ptr<host::PluginDelegates> delegates_;
 };
@@ -210,13 +233,14 @@ Result<ExitCode> run_program(Options options, Session& session, const SessionLay
   module_options.data_files = options.data_files;
   module_options.kernel_libraries = options.kernel_libraries;
   ETB_ASSIGN(auto pins, parse_pins(options.backend_pins));
+  ETB_ASSIGN(auto backend_options, parse_backend_options(options.backend_options));
   // Kernels and plugins share it.
   host::ThreadPool pool(static_cast<uint32_t>(std::max(options.threads, 0)));
   module_options.pool = &pool;
   host::RegistryOptions registry = registry_options(session);
   registry.layers = layers.layers();
   registry.services.pool = &pool;
-  SearchedDelegates delegates(std::move(registry), std::move(pins));
+  SearchedDelegates delegates(std::move(registry), std::move(pins), std::move(backend_options));
   module_options.delegates = &delegates;
   Times times;
   const Stopwatch load_watch;
@@ -313,6 +337,12 @@ void register_run(CLI::App& app, Session& session) {
       ->add_option("--backend-pin", options->backend_pins,
                    "Use this plugin for this delegate id, may be repeated")
       ->type_name("ID=PLUGIN")
+      ->allow_extra_args(false);
+  command
+      ->add_option("--backend-option", options->backend_options,
+                   "Set an option of the delegates made for this delegate id, may be repeated; see "
+                   "`etbackend options`")
+      ->type_name("ID:KEY=VALUE")
       ->allow_extra_args(false);
   add_layer_option(*command, options->layers);
   command->add_option("--load-mode", options->load_mode, "How the file comes into memory")

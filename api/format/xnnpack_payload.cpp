@@ -329,6 +329,12 @@ const char* to_text(XnnOperator op) {
   return "?";
 }
 
+uint16_t to_bfloat16(float value) {
+  uint32_t bits;
+  std::memcpy(&bits, &value, sizeof bits);
+  return static_cast<uint16_t>((bits + 0x7fffu + (bits >> 16 & 1)) >> 16);
+}
+
 bool is_xnnpack_payload(std::span<const std::byte> prefix) {
   return has_header(prefix) || has_identifier(prefix);
 }

@@ -132,6 +132,9 @@ struct XnnPayload {
 // Whether the first bytes look like one of these payloads.
 bool is_xnnpack_payload(std::span<const std::byte> prefix);
 
+// The nearest bfloat16 of a finite number, ties to even: how the scales of groups are stored.
+uint16_t to_bfloat16(float value);
+
 // Bytes that `count` elements of a type take in a constant; 4-bit types have two in a byte.
 std::optional<uint64_t> xnn_nbytes(XnnDatatype datatype, std::span<const uint32_t> sizes);
 

@@ -85,18 +85,20 @@ PluginDelegate::PluginDelegate(std::shared_ptr<const PluginContext> plugin, cons
 
 Result<MethodDelegate*> PluginDelegate::make(std::shared_ptr<const PluginContext> plugin,
                                              const DelegateRequest& request,
-                                             std::span<const etb_compile_spec> specs) {
+                                             std::span<const etb_compile_spec> specs,
+                                             std::span<const etb_option> options) {
   const auto destroy = [](PluginDelegate* made) { made->destroy(); };
   std::unique_ptr<PluginDelegate, decltype(destroy)> delegate(new PluginDelegate(std::move(plugin), request),
                                                               destroy);
-  if (Status status = delegate->set_up(request, specs); !status) {
+  if (Status status = delegate->set_up(request, specs, options); !status) {
     return tl::make_unexpected(
         with_context(std::move(status).error(), "delegate '" + std::string(request.id) + "'"));
   }
   return delegate.release();
 }
 
-Status PluginDelegate::set_up(const DelegateRequest& request, std::span<const etb_compile_spec> specs) {
+Status PluginDelegate::set_up(const DelegateRequest& request, std::span<const etb_compile_spec> specs,
+                              std::span<const etb_option> options) {
   const std::string id(request.id), method(request.method_name);
   const etb_payload_view payload = lent_.payload_view();
   etb_delegate_args args{};
@@ -107,6 +109,8 @@ Status PluginDelegate::set_up(const DelegateRequest& request, std::span<const et
   args.named_data = &named_data_;
   args.specs = specs.data();
   args.spec_count = specs.size();
+  args.options = options.data();
+  args.option_count = options.size();
   ETB_ASSIGN(delegate_, plugin_->create_delegate(args));
   ETB_ASSIGN(const etb_delegate_info info, delegate_->query());
   ETB_ASSIGN(context_, delegate_->create_context());

@@ -37,10 +37,10 @@ class LentBytes {
 // execute takes nothing from the heap unless it fails.
 class PluginDelegate final : public MethodDelegate {
  public:
-  // `specs` are borrowed for the call. The result is ended by destroy().
+  // `specs` and `options` are borrowed for the call. The result is ended by destroy().
   static Result<MethodDelegate*> make(std::shared_ptr<const PluginContext> plugin,
-                                      const DelegateRequest& request,
-                                      std::span<const etb_compile_spec> specs);
+                                      const DelegateRequest& request, std::span<const etb_compile_spec> specs,
+                                      std::span<const etb_option> options = {});
 
   etb_status execute(const DelegateRun& run) noexcept override;
   void destroy() noexcept override { delete this; }
@@ -58,7 +58,8 @@ class PluginDelegate final : public MethodDelegate {
   ~PluginDelegate() = default;
 
   Status verify_requirements() const;
-  Status set_up(const DelegateRequest& request, std::span<const etb_compile_spec> specs);
+  Status set_up(const DelegateRequest& request, std::span<const etb_compile_spec> specs,
+                std::span<const etb_option> options);
   Status note_arguments(std::span<EValue* const> arguments);
   etb_status bind(const EValue& value, uint32_t argument, etb_error* error) noexcept;
   void bind_tensor(const Tensor& value, Slot& slot, etb_tensor& tensor) const noexcept;

@@ -1,5 +1,8 @@
 #include "host/delegates/plugin_delegates.hpp"
 
+#include <algorithm>
+#include <charconv>
+
 #include "etb/cpp/guard.hpp"
 #include "host/delegates/plugin_delegate.hpp"
 
@@ -38,6 +41,69 @@ Result<PayloadVerdict> judge(const PluginContext& plugin, const DelegateRequest&
   return PayloadVerdict{verdict.kind, std::string(verdict.text, strnlen(verdict.text, sizeof verdict.text))};
 }
 
+// A value as the schema wants it; texts are borrowed.
+Result<etb_option> to_option(const etb_option_schema& schema, const std::string& text) {
+  etb_option option{};
+  option.struct_size = ETB_INIT_SIZE(etb_option);
+  option.key = schema.key;
+  option.type = schema.type;
+  const auto* const first = text.data();
+  const auto* const last = text.data() + text.size();
+  bool is_read = false;
+  switch (schema.type) {
+    case ETB_OPTION_BOOL:
+      option.i64 = text == "true" || text == "1" ? 1 : 0;
+      is_read = option.i64 != 0 || text == "false" || text == "0";
+      break;
+    case ETB_OPTION_I64: {
+      const auto [end, failed] = std::from_chars(first, last, option.i64);
+      is_read = failed == std::errc() && end == last;
+      break;
+    }
+    case ETB_OPTION_F64: {
+      const auto [end, failed] = std::from_chars(first, last, option.f64);
+      is_read = failed == std::errc() && end == last;
+      break;
+    }
+    case ETB_OPTION_TEXT:
+      option.text = text.c_str();
+      is_read = true;
+      break;
+    default:
+      break;
+  }
+  if (!is_read)
+    return make_error(Code::INVALID_ARGUMENT,
+                      "option '" + std::string(schema.key) + "': '" + text + "' does not suit its type");
+  return option;
+}
+
+// The options of a delegate; `keys` keeps what they point to.
+Result<std::vector<etb_option>> to_options(const PluginContext& plugin,
+                                           const std::map<std::string, std::string>& texts) {
+  std::vector<etb_option> options;
+  Status failed;
+  ETB_TRY(plugin.each_option([&](const etb_option_schema& schema) {
+    const auto given = texts.find(schema.key);
+    if (given == texts.end() || (schema.scopes & ETB_OBJECT_DELEGATE) == 0) return;
+    auto option = to_option(schema, given->second);
+    if (!option) {
+      if (failed) failed = tl::make_unexpected(std::move(option).error());
+      return;
+    }
+    option->key = given->first.c_str();
+    options.push_back(*option);
+  }));
+  if (!failed) return tl::make_unexpected(std::move(failed).error());
+  for (const auto& [key, text] : texts) {
+    const bool is_known = std::any_of(options.begin(), options.end(),
+                                      [&, &name = key](const etb_option& o) { return name == o.key; });
+    if (!is_known)
+      return make_error(Code::INVALID_ARGUMENT, "option '" + key + "': the plugin's delegates have none");
+  }
+  return options;
+}
+
 }  // namespace
 
 Result<Selection> PluginDelegates::select(const DelegateRequest& request) {
@@ -63,7 +129,11 @@ etb_status PluginDelegates::create(const DelegateRequest& request, MethodDelegat
     ETB_ASSIGN(const Selection selection, select(request));
     std::vector<std::string> keys;
     const std::vector<etb_compile_spec> specs = to_specs(request, keys);
-    ETB_ASSIGN(*out, PluginDelegate::make(selection.plugin, request, specs));
+    std::vector<etb_option> options;
+    if (const auto given = options_.find(std::string(request.id)); given != options_.end()) {
+      ETB_ASSIGN(options, to_options(*selection.plugin, given->second));
+    }
+    ETB_ASSIGN(*out, PluginDelegate::make(selection.plugin, request, specs, options));
     return {};
   });
 }

@@ -28,6 +28,12 @@ class PluginDelegates final : public DelegateResolver {
     pins_[std::move(backend_id)] = std::move(plugin_id);
   }
 
+  // An option of the delegates that plugins make for a delegate id; its text is read by the plugin's schema, and refused when the plugin
+  // has no such option. Before a method is loaded.
+  void set_option(std::string backend_id, std::string key, std::string text) {
+    options_[std::move(backend_id)][std::move(key)] = std::move(text);
+  }
+
   etb_status create(const DelegateRequest& request, MethodDelegate** out, etb_error* error) noexcept override;
 
   // One decision a delegate that was asked for, in order, those that failed included; of the latest kMaxDecisions.
@@ -39,6 +45,7 @@ class PluginDelegates final : public DelegateResolver {
 
   Registry& registry_;
   std::map<std::string, std::string> pins_;
+  std::map<std::string, std::map<std::string, std::string>> options_;  // by delegate id and key
   mutable std::mutex mutex_;
   std::deque<std::shared_ptr<const Decision>> decisions_;
 };

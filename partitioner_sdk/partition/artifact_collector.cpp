@@ -1,5 +1,6 @@
 #include "partitioner_sdk/partition/artifact_collector.hpp"
 
+#include <algorithm>
 #include <cstring>
 
 #include "etb/cpp/guard.hpp"
@@ -106,7 +107,16 @@ Status ArtifactCollector::add_blob(const etb_named_blob* blob) {
   }
   NamedBlob& before = compiled_.blobs[number->second];
   before.alignment = made.alignment = std::max(before.alignment, made.alignment);
-  if (before == made) return {};
+  // One may name a constant and the other bring its bytes, or name another constant that has them too.
+  const auto content = [&](const NamedBlob& of) -> std::span<const std::byte> {
+    return of.constant_key.empty() ? std::span<const std::byte>(of.bytes)
+                                   : constants_.find(of.constant_key)->bytes;
+  };
+  const auto old_bytes = content(before), new_bytes = content(made);
+  if (std::equal(old_bytes.begin(), old_bytes.end(), new_bytes.begin(), new_bytes.end())) {
+    if (before.constant_key.empty()) before = std::move(made);
+    return {};
+  }
   return bad_artifact(who + ": given twice with different bytes (ABI-AOT-04)");
 }
 

@@ -1,289 +1,8 @@
 // The ahead-of-time half: graphs in, claims with reasons and payloads out, which run here and give what plain loops give.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include <cmath>
-#include <cstring>
-#include <map>
-#include <random>
-
-#include "api/format/graph_builder.hpp"
-#include "api/format/xnnpack_payload.hpp"
-#include "etb/cpp/graph_view.hpp"
-#include "etb/static_plugins.h"
-
-extern "C" {
-ETB_DECLARE_STATIC_PLUGIN(xnnpack);
-}
+#include "plugins/xnnpack/compile_fixture.hpp"
 
 namespace etb {
 namespace {
-
-using format::XnnOperator;
-using graph::ArgumentDraft;
-using graph::Builder;
-using graph::GraphBuilder;
-using graph::ImageBytes;
-using testing::ElementsAre;
-using testing::HasSubstr;
-
-constexpr uint32_t kSeed = 20261121;
-
-const void* ETB_CALL no_service(const etb_host*, const char*) { return nullptr; }
-constexpr etb_host kBareHost = {
-    ETB_INIT_SIZE(etb_host), 0, ETB_ABI_VERSION, 0, "test", "0", "", nullptr, no_service, nullptr};
-
-struct Tensor {
-  std::vector<int64_t> sizes;
-  std::vector<float> data;
-  std::vector<uint8_t> dim_order = {};
-
-  size_t numel() const { return data.size(); }
-  float& at(std::initializer_list<int64_t> index) {
-    int64_t place = 0;
-    size_t d = 0;
-    for (const int64_t i : index) place = place * sizes[d++] + i;
-    return data[static_cast<size_t>(place)];
-  }
-};
-
-// A method with float tensors under construction: inputs and constants first, then nodes.
-class Model {
- public:
-  uint32_t spec(const std::vector<int64_t>& sizes, const std::vector<uint8_t>& dim_order = {}) {
-    return builder_.add_spec({ETB_DTYPE_FLOAT32, sizes, dim_order});
-  }
-  uint32_t input(const std::vector<int64_t>& sizes, const std::vector<uint8_t>& dim_order = {}) {
-    return graph_.add_input({.value = graph::tensor("x" + std::to_string(++count_), spec(sizes, dim_order))});
-  }
-  uint32_t constant(const std::vector<int64_t>& sizes, const std::vector<float>& data) {
-    const std::string key = "c" + std::to_string(++count_);
-    const auto* first = reinterpret_cast<const uint8_t*>(data.data());
-    std::vector<uint8_t> bytes(first, first + data.size() * sizeof(float));
-    const uint32_t of = spec(sizes);
-    const uint32_t made = builder_.add_constant({.key = key, .spec = of, .data = std::move(bytes)});
-    return graph_.add_input({.kind = ETB_GRAPH_INPUT_PARAMETER,
-                             .value = graph::tensor(key, of),
-                             .target = key,
-                             .constant = made});
-  }
-  uint32_t node(const std::string& op, std::vector<ArgumentDraft> args, const std::vector<int64_t>& sizes,
-                const std::vector<std::vector<int64_t>>& more = {}) {
-    std::vector<graph::ValueDraft> outputs = {graph::tensor("v" + std::to_string(++count_), spec(sizes))};
-    for (const auto& each : more)
-      outputs.push_back(graph::tensor("v" + std::to_string(++count_), spec(each)));
-    return graph_.add_node(
-        {.op = op, .args = std::move(args), .outputs = outputs, .debug_handle = ++handle_});
-  }
-  void output(uint32_t value) { graph_.add_output(value); }
-  Builder& builder() { return builder_; }
-  ImageBytes image() const {
-    auto made = builder_.finish();
-    EXPECT_TRUE(made) << made.error().message;
-    return made ? *std::move(made) : ImageBytes();
-  }
-
- private:
-  Builder builder_{"forward"};
-  GraphBuilder& graph_ = builder_.add_graph("forward");
-  uint32_t count_ = 0, handle_ = 0;
-};
-
-ArgumentDraft arg(uint32_t value, const char* name) { return graph::value_arg(value, name); }
-
-// What a compilation made.
-struct Compiled {
-  std::vector<std::byte> payload;
-  std::map<std::string, std::vector<std::byte>> blobs;
-  std::map<std::string, std::string> constant_keys;  // blobs that are constants of the image
-  etb_blob_writer writer{};
-};
-
-class XnnpackCompile : public testing::Test {
- protected:
-  void SetUp() override {
-    table_ = etb_plugin_query_xnnpack(&kBareHost, ETB_ABI_MAKE(1, 0), ETB_ABI_VERSION);
-    ASSERT_EQ(table_->init(&kBareHost, nullptr, 0, &plugin_, &error_), ETB_OK) << error_.text;
-  }
-  void TearDown() override { EXPECT_EQ(table_->deinit(plugin_, &error_), ETB_OK) << error_.text; }
-
-  // By node: "" for a claim, else reason and text.
-  std::map<uint32_t, std::string> claims(const ImageBytes& image) {
-    std::map<uint32_t, std::string> answers;
-    const etb_graph_image raw = image.to_c();
-    etb_partition_args args{};
-    args.struct_size = ETB_INIT_SIZE(etb_partition_args);
-    args.graph = &raw;
-    args.backend_id = "XnnpackBackend";
-    const etb_partition_sink sink = {ETB_INIT_SIZE(etb_partition_sink), 0, &answers,
-                                     [](void* ctx, const etb_claim* claim) -> etb_status {
-                                       auto& out = *static_cast<std::map<uint32_t, std::string>*>(ctx);
-                                       for (uint32_t i = 0; i < claim->node_count; ++i)
-                                         out[claim->node_ids[i]] = "";
-                                       return ETB_OK;
-                                     },
-                                     [](void* ctx, const etb_reject* reject) -> etb_status {
-                                       auto& out = *static_cast<std::map<uint32_t, std::string>*>(ctx);
-                                       for (uint32_t i = 0; i < reject->node_count; ++i)
-                                         out[reject->node_ids[i]] =
-                                             std::string(reject->reason) + ": " + reject->text;
-                                       return ETB_OK;
-                                     }};
-    EXPECT_EQ(table_->aot->partition(plugin_, &args, &sink, &error_), ETB_OK) << error_.text;
-    return answers;
-  }
-  void expect_all_claimed(const Model& model) {
-    for (const auto& [node, answer] : claims(model.image())) EXPECT_EQ(answer, "") << "node " << node;
-  }
-
-  etb_status compile(const ImageBytes& image, Compiled& out) {
-    const etb_graph_image raw = image.to_c();
-    const etb_artifact_sink sink = {
-        ETB_INIT_SIZE(etb_artifact_sink),
-        0,
-        &out,
-        [](void* ctx, uint32_t, const etb_blob_writer** writer) -> etb_status {
-          auto& made = *static_cast<Compiled*>(ctx);
-          made.writer = {ETB_INIT_SIZE(etb_blob_writer), 0, ctx,
-                         [](void* self, uint64_t offset, const void* data, uint64_t nbytes) -> etb_status {
-                           auto& payload = static_cast<Compiled*>(self)->payload;
-                           payload.resize(std::max<size_t>(payload.size(), offset + nbytes));
-                           std::memcpy(payload.data() + offset, data, nbytes);
-                           return ETB_OK;
-                         }};
-          *writer = &made.writer;
-          return ETB_OK;
-        },
-        [](void* ctx, const etb_named_blob* blob) -> etb_status {
-          auto& made = *static_cast<Compiled*>(ctx);
-          if (blob->constant_key != nullptr) made.constant_keys[blob->key] = blob->constant_key;
-          const auto* first = static_cast<const std::byte*>(blob->value.data);
-          made.blobs[blob->key].assign(first, first + blob->value.nbytes);
-          return ETB_OK;
-        },
-        [](void*, const etb_artifact*) -> etb_status { return ETB_OK; }};
-    etb_compile_args args{};
-    args.struct_size = ETB_INIT_SIZE(etb_compile_args);
-    args.backend_id = "XnnpackBackend";
-    args.graphs = &raw;
-    args.graph_count = 1;
-    args.sink = &sink;
-    const etb_status status = table_->aot->compile(plugin_, &args, &error_);
-    if (status == ETB_OK) resolve(image, out);
-    return status;
-  }
-
-  // Blobs that are constants of the image get their bytes.
-  static void resolve(const ImageBytes& image, Compiled& out) {
-    const auto view = graph::View::open(image.to_c());
-    for (const auto& [key, constant_key] : out.constant_keys) {
-      for (uint32_t i = 0; i < view->c().constants.count; ++i) {
-        const etb_graph_constant constant = view->constant(i);
-        if (constant_key != constant.key) continue;
-        const auto* first = static_cast<const std::byte*>(constant.data);
-        out.blobs[key].assign(first, first + constant.nbytes);
-      }
-    }
-  }
-
-  std::vector<XnnOperator> operators(const Model& model) {
-    Compiled made;
-    EXPECT_EQ(compile(model.image(), made), ETB_OK) << error_.text;
-    std::vector<XnnOperator> found;
-    const auto payload = format::read_xnnpack_payload(made.payload);
-    if (!payload) return found;
-    for (const format::XnnNode& node : payload->nodes) found.push_back(node.op);
-    return found;
-  }
-
-  static etb_tensor to_c(Tensor& tensor) {
-    etb_tensor raw{};
-    raw.struct_size = ETB_INIT_SIZE(etb_tensor);
-    raw.dtype = ETB_DTYPE_FLOAT32;
-    raw.rank = static_cast<uint32_t>(tensor.sizes.size());
-    raw.sizes = tensor.sizes.data();
-    raw.data = tensor.data.data();
-    raw.capacity_bytes = tensor.numel() * sizeof(float);
-    if (!tensor.dim_order.empty()) raw.dim_order = tensor.dim_order.data();
-    tensor.data.reserve(tensor.numel() + 32);
-    raw.data = tensor.data.data();
-    return raw;
-  }
-
-  // Compiles and runs; `output` comes with its sizes.
-  void run(const Model& model, std::vector<Tensor> inputs, Tensor& output) {
-    expect_all_claimed(model);
-    Compiled made;
-    ASSERT_EQ(compile(model.image(), made), ETB_OK) << error_.text;
-    etb_payload_view view{};
-    view.struct_size = ETB_INIT_SIZE(etb_payload_view);
-    view.data = made.payload.data();
-    view.nbytes = made.payload.size();
-    view.alignment = 16;
-    view.fd = -1;
-    const etb_named_data named = {
-        ETB_INIT_SIZE(etb_named_data), 0, &made,
-        [](void* ctx, const char* key, etb_payload_view* out, etb_error*) -> etb_status {
-          auto& blobs = static_cast<Compiled*>(ctx)->blobs;
-          const auto found = blobs.find(key);
-          if (found == blobs.end()) return ETB_NOT_FOUND;
-          out->data = found->second.data();
-          out->nbytes = found->second.size();
-          out->alignment = 16;
-          out->fd = -1;
-          return ETB_OK;
-        }};
-    etb_delegate_args args{};
-    args.struct_size = ETB_INIT_SIZE(etb_delegate_args);
-    args.backend_id = "XnnpackBackend";
-    args.method_name = "forward";
-    args.payload = &view;
-    args.named_data = &named;
-    etb_delegate* delegate = nullptr;
-    etb_context* context = nullptr;
-    ASSERT_EQ(table_->delegate->create(plugin_, &args, &delegate, &error_), ETB_OK) << error_.text;
-    ASSERT_EQ(table_->delegate->context_create(delegate, nullptr, 0, &context, &error_), ETB_OK)
-        << error_.text;
-    std::vector<etb_tensor> raw_inputs;
-    for (Tensor& tensor : inputs) raw_inputs.push_back(to_c(tensor));
-    output.data.assign(output.data.size(), NAN);
-    etb_tensor raw_output = to_c(output);
-    raw_output.role = ETB_ROLE_OUTPUT;
-    etb_exec_args call{};
-    call.struct_size = ETB_INIT_SIZE(etb_exec_args);
-    call.inputs = raw_inputs.data();
-    call.input_count = static_cast<uint32_t>(raw_inputs.size());
-    call.outputs = &raw_output;
-    call.output_count = 1;
-    EXPECT_EQ(table_->delegate->execute(context, &call, &error_), ETB_OK) << error_.text;
-    EXPECT_EQ(table_->delegate->context_destroy(context, &error_), ETB_OK);
-    EXPECT_EQ(table_->delegate->destroy(delegate, &error_), ETB_OK);
-  }
-
-  std::vector<float> random(size_t count) {
-    std::uniform_real_distribution<float> uniform(-1, 1);
-    std::vector<float> out(count);
-    for (float& value : out) value = uniform(generator_);
-    return out;
-  }
-  Tensor random_tensor(const std::vector<int64_t>& sizes) {
-    size_t count = 1;
-    for (const int64_t size : sizes) count *= static_cast<size_t>(size);
-    return {sizes, random(count)};
-  }
-
-  const etb_plugin_table* table_ = nullptr;
-  etb_plugin* plugin_ = nullptr;
-  etb_error error_ = ETB_ERROR_INIT;
-  std::mt19937 generator_{kSeed};
-};
-
-// Sums of a few hundred products of numbers below 1.
-void expect_near(const Tensor& found, const Tensor& expected, float tolerance = 1e-4f) {
-  ASSERT_EQ(found.sizes, expected.sizes);
-  for (size_t i = 0; i < expected.numel(); ++i)
-    ASSERT_NEAR(found.data[i], expected.data[i], tolerance) << "element " << i << ", seed " << kSeed;
-}
 
 // A 3x3 convolution with padding 1 over 4 channels, [1, 4, 6, 5] to [1, 8, 6, 5].
 struct ConvolutionCase {
@@ -586,6 +305,78 @@ TEST_F(XnnpackCompile, QuantisedLayersComputeOnIntegers) {
   run(model, {input}, found);
   expect_near(found, expected, 0.05f);  // one step
 }
+
+// torchao's 8da4w: rows of int8 at run time times 4-bit weights, a scale for `group` of 64 inputs.
+struct FourBitLayer {
+  explicit FourBitLayer(int64_t group_size) : group(group_size) {}
+  int64_t group;
+  std::vector<int8_t> weights = std::vector<int8_t>(6 * 64);
+  std::vector<float> scales;
+
+  void add_to(Model& model) {
+    Builder& builder = model.builder();
+    const int64_t group_count = 64 / group;
+    const uint32_t x = model.input({3, 64}), w = model.constant_int8({6, 64}, weights),
+                   ws = model.constant({6, group_count}, scales),
+                   wz = model.constant_int8({6, group_count},
+                                            std::vector<int8_t>(static_cast<size_t>(6 * group_count), 0));
+    const auto dtype = [](const char* name) {
+      return graph::code_arg(ETB_GRAPH_ARGUMENT_DTYPE, ETB_DTYPE_INT8, name);
+    };
+    GraphBuilder& graph = builder.graph(0);
+    const uint32_t row_scales = builder.add_spec({ETB_DTYPE_FLOAT32, {3}}),
+                   row_zeros = builder.add_spec({ETB_DTYPE_INT8, {3}}),
+                   integers = builder.add_spec({ETB_DTYPE_INT8, {3, 64}});
+    const uint32_t s =
+        graph.add_node({.op = "torchao.choose_qparams_affine.default",
+                        .args = {arg(x, "input"), graph::string_arg("ASYMMETRIC", "mapping_type"),
+                                 graph::ints_arg({1, 64}, "block_size"), dtype("target_dtype"),
+                                 graph::int_arg(-128, "quant_min"), graph::int_arg(127, "quant_max")},
+                        .outputs = {graph::tensor("s", row_scales), graph::tensor("z", row_zeros)}});
+    const auto rows = [&](const char* op, uint32_t from, const char* dtype_name, uint32_t spec) {
+      return graph.add_node({.op = "torchao." + std::string(op) + "_affine.default",
+                             .args = {arg(from, "input"), graph::ints_arg({1, 64}, "block_size"),
+                                      arg(s, "scale"), arg(s + 1, "zero_point"), dtype(dtype_name),
+                                      graph::int_arg(-128, "quant_min"), graph::int_arg(127, "quant_max")},
+                             .outputs = {graph::tensor(op, spec)}});
+    };
+    const uint32_t dx =
+        rows("dequantize", rows("quantize", x, "output_dtype", integers), "input_dtype", model.spec({3, 64}));
+    const uint32_t dw =
+        graph.add_node({.op = "torchao.dequantize_affine.default",
+                        .args = {arg(w, "input"), graph::ints_arg({1, group}, "block_size"), arg(ws, "scale"),
+                                 arg(wz, "zero_point"), dtype("input_dtype"), graph::int_arg(-8, "quant_min"),
+                                 graph::int_arg(7, "quant_max")},
+                        .outputs = {graph::tensor("dw", model.spec({6, 64}))}});
+    model.output(model.node("aten.linear.default", {arg(dx, "input"), arg(dw, "weight")}, {3, 6}));
+  }
+};
+
+class XnnpackFourBits : public XnnpackCompile, public testing::WithParamInterface<int64_t> {};
+
+TEST_P(XnnpackFourBits, GroupsOfWeightsAreOneLayer) {
+  FourBitLayer layer(GetParam());
+  for (int8_t& weight : layer.weights) weight = static_cast<int8_t>(static_cast<int>(generator_() % 16) - 8);
+  for (int64_t i = 0; i < 6 * 64 / layer.group; ++i)  // that bfloat16 has
+    layer.scales.push_back(0.125f * static_cast<float>(1 + i % 3));
+  Model model;
+  layer.add_to(model);
+  EXPECT_THAT(operators(model), ElementsAre(XnnOperator::kConvert, XnnOperator::kFullyConnected));
+  Tensor input = random_tensor({3, 64}), expected{{3, 6}, std::vector<float>(18)};
+  for (size_t i = 0; i < 3; ++i)
+    for (size_t o = 0; o < 6; ++o)
+      for (size_t k = 0; k < 64; ++k) {
+        const size_t place = o * 64 + k;
+        expected.data[i * 6 + o] += input.data[i * 64 + k] * static_cast<float>(layer.weights[place]) *
+                                    layer.scales[place / static_cast<size_t>(layer.group)];
+      }
+  Tensor found = expected;
+  run(model, {input}, found);
+  // A row of int8 is off by half a step of 2/255 at most; 64 random ones times weights up to 8 * 0.375.
+  expect_near(found, expected, 0.2f);
+}
+
+INSTANTIATE_TEST_SUITE_P(Groups, XnnpackFourBits, testing::Values(32, 64));
 
 TEST_F(XnnpackCompile, EveryRefusalHasItsReason) {
   Model model;

@@ -274,6 +274,15 @@ Status define_node(xnn_subgraph_t subgraph, const format::XnnPayload& payload, c
       node.window.group_output_channels % node.window.group_input_channels != 0) {
     return make_error(Code::INVALID_DATA, "output channels are no multiple of input channels");
   }
+#if defined(__x86_64__) && XNN_EXTRA_QUANTIZATION_PARAMS < 13
+  if (node.op == XnnOperator::kFullyConnected) {
+    const format::XnnDatatype filter = payload.value(node.inputs[1]).datatype;
+    if (filter == format::XnnDatatype::kQcint4 || filter == format::XnnDatatype::kQbint4)
+      return make_error(
+          Code::NOT_SUPPORTED,
+          "FullyConnected: 4-bit weights, which this release of XNNPACK gets wrong in small batches");
+  }
+#endif
   return from_xnn(Definer{subgraph, payload, node, id_of}.define(), format::to_text(node.op));
 }
 

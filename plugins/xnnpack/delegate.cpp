@@ -51,6 +51,25 @@ std::string digest_of(std::span<const std::byte> bytes) {
   return text;
 }
 
+// Whether a run is over before another thread would have woken up: by multiplications, or elements where there are none.
+bool is_small(const format::XnnPayload& payload) {
+  constexpr double kLeast = 300000;  // some 10 microseconds
+  double work = 0;
+  for (const format::XnnNode& node : payload.nodes) {
+    double each = 1;
+    for (const uint32_t size : payload.value(node.outputs[0]).sizes) each *= size;
+    const bool has_filter =
+        node.op == format::XnnOperator::kFullyConnected || node.op == format::XnnOperator::kConv2d ||
+        node.op == format::XnnOperator::kDepthwiseConv2d || node.op == format::XnnOperator::kConvTranspose2d;
+    if (has_filter || node.op == format::XnnOperator::kBatchMatrixMultiply) {
+      const auto& filter = payload.value(node.inputs[1]).sizes;
+      for (size_t d = has_filter ? 1 : filter.size() - 1; d < filter.size(); ++d) each *= filter[d];
+    }
+    work += each;
+  }
+  return work < kLeast;
+}
+
 // Dimension `i` of a tensor as its elements lie, outermost first.
 uint32_t dim_at(const Tensor& tensor, uint32_t i) {
   return tensor.raw().dim_order != nullptr ? tensor.raw().dim_order[i] : i;
@@ -83,8 +102,9 @@ Result<XnnpackDelegate> XnnpackDelegate::make(const XnnpackPlugin& plugin, Creat
   delegate.parts_ = std::make_unique<Parts>();
   Parts& parts = *delegate.parts_;
   parts.bytes = std::move(args.payload);
-  parts.threads = plugin.threads();
+  parts.plugin = &plugin;
   ETB_ASSIGN(parts.payload, format::read_xnnpack_payload(parts.bytes.bytes()));
+  parts.is_small = is_small(parts.payload);
   for (const auto* ids : {&parts.payload.input_ids, &parts.payload.output_ids}) {
     for (const uint32_t id : *ids) {
       if (dtype_of_value(parts.payload.value(id)) < 0) {
@@ -105,7 +125,7 @@ Result<XnnpackDelegate> XnnpackDelegate::make(const XnnpackPlugin& plugin, Creat
     parts.weights->load(folder, digest);
   }
   ETB_ASSIGN(parts.subgraph, make_subgraph(parts.payload, args.named_data, parts.constants, *parts.weights));
-  ETB_ASSIGN(parts.first, make_runtime(parts));
+  ETB_ASSIGN(parts.first, make_engine(parts, 0));
   if (!folder.empty()) {
     const auto limit = static_cast<uint64_t>(args.options.get_i64("packed_cache_max_bytes"));
     (void)parts.weights->save(folder, digest,
@@ -114,7 +134,13 @@ Result<XnnpackDelegate> XnnpackDelegate::make(const XnnpackPlugin& plugin, Creat
   return delegate;
 }
 
-Result<Runtime> XnnpackDelegate::make_runtime(Parts& parts) {
+Result<XnnpackDelegate::Engine> XnnpackDelegate::make_engine(Parts& parts, uint32_t flags) {
+  Engine engine;
+  pthreadpool_t threads = nullptr;
+  if (!parts.is_small) {
+    engine.crew = Crew::make(parts.plugin->parallel());
+    threads = engine.crew ? engine.crew->pool() : parts.plugin->own_threads();
+  }
   Workspace own;
   if (!parts.arena) {
     xnn_workspace_t made = nullptr;
@@ -123,11 +149,12 @@ Result<Runtime> XnnpackDelegate::make_runtime(Parts& parts) {
   }
   xnn_runtime_t runtime = nullptr;
   const Arena::Lock lock(parts.arena);
-  ETB_TRY(from_xnn(xnn_create_runtime_v4(parts.subgraph.get(), parts.weights->provider(),
-                                         parts.arena ? parts.arena->workspace.get() : own.get(),
-                                         parts.threads, 0, &runtime),
-                   "runtime"));
-  return Runtime(runtime);
+  ETB_TRY(from_xnn(
+      xnn_create_runtime_v4(parts.subgraph.get(), parts.weights->provider(),
+                            parts.arena ? parts.arena->workspace.get() : own.get(), threads, flags, &runtime),
+      "runtime"));
+  engine.runtime.reset(runtime);
+  return engine;
 }
 
 DelegateInfo XnnpackDelegate::info() const {
@@ -143,14 +170,22 @@ void XnnpackDelegate::describe_io(etb_io_req& req) const {
   req.padding_bytes = XNN_EXTRA_BYTES;
 }
 
-Status XnnpackContext::prepare() {
+// Makes the engine, or takes the one that is there. Sizes are those of the payload afterwards.
+Status XnnpackContext::prepare(uint32_t flags) {
+  {
+    const Arena::Lock lock(parts_.arena);
+    engine_.runtime.reset();
+  }
   {
     const std::lock_guard lock(parts_.mutex);
-    runtime_ = std::move(parts_.first);
-    if (!runtime_) {
-      ETB_ASSIGN(runtime_, XnnpackDelegate::make_runtime(parts_));
+    if (flags == 0) engine_ = std::move(parts_.first);
+    if (flags != 0 || !engine_.runtime) {
+      ETB_ASSIGN(engine_, XnnpackDelegate::make_engine(parts_, flags));
     }
   }
+  inputs_.clear();
+  outputs_.clear();
+  externals_.clear();
   const auto add = [&](const std::vector<uint32_t>& ids, std::vector<Slot>& slots) {
     for (const uint32_t id : ids) {
       const XnnValue& value = parts_.payload.value(id);
@@ -162,21 +197,25 @@ Status XnnpackContext::prepare() {
   add(parts_.payload.output_ids, outputs_);
   is_reshaped_ = true;
   const Arena::Lock lock(parts_.arena);
-  return from_xnn(xnn_reshape_runtime(runtime_.get()), "sizes of the payload");
+  ETB_TRY(from_xnn(xnn_reshape_runtime(engine_.runtime.get()), "sizes of the payload"));
+  if ((flags & XNN_FLAG_BASIC_PROFILING) == 0) return {};
+  ETB_ASSIGN(events_, OperatorEvents::make(engine_.runtime.get(), parts_.payload));
+  return {};
 }
 
 XnnpackDelegate::Parts::~Parts() {
   const Arena::Lock lock(arena);
-  first.reset();
+  first.runtime.reset();
 }
 
 XnnpackContext::~XnnpackContext() {
   const Arena::Lock lock(parts_.arena);
-  runtime_.reset();
+  engine_.runtime.reset();
 }
 
 Status XnnpackContext::execute(const Run& run) {
-  if (!runtime_) ETB_TRY(prepare());
+  if (!engine_.runtime) ETB_TRY(prepare(0));
+  if (run.raw().events != nullptr && !events_) ETB_TRY(prepare(XNN_FLAG_BASIC_PROFILING));
   const Arena::Lock lock(parts_.arena);
   if (run.input_count() != inputs_.size() || run.output_count() != outputs_.size()) {
     return refuse(std::to_string(run.input_count()), " inputs and ", std::to_string(run.output_count()),
@@ -186,13 +225,21 @@ Status XnnpackContext::execute(const Run& run) {
   ETB_TRY(reshape_inputs(run));
   ETB_TRY(resize_outputs(run));
   ETB_TRY(set_up(run));
-  ETB_TRY(run.timed("xnnpack", [&] { return from_xnn(xnn_invoke_runtime(runtime_.get()), "run"); }));
+  ETB_TRY(invoke(run));
   for (uint32_t i = 0; i < outputs_.size(); ++i) {
     const OutputTensor output = run.output(i);
     if (output.dtype() == ETB_DTYPE_INT64)
       widen_indices(output.raw().data, static_cast<size_t>(output.numel()));
   }
   return {};
+}
+
+Status XnnpackContext::invoke(const Run& run) {
+  const uint64_t begin_ns = run.raw().events != nullptr ? run.host().now_ns() : 0;
+  ETB_TRY(from_xnn(
+      engine_.crew ? engine_.crew->invoke(engine_.runtime.get()) : xnn_invoke_runtime(engine_.runtime.get()),
+      "run"));
+  return run.raw().events != nullptr ? events_->put(run, engine_.runtime.get(), begin_ns) : Status{};
 }
 
 Status XnnpackContext::reshape_inputs(const Run& run) {
@@ -216,14 +263,14 @@ Status XnnpackContext::reshape_inputs(const Run& run) {
     if (std::equal(sizes.begin(), sizes.end(), slot.sizes.begin(), slot.sizes.end())) continue;
     slot.sizes.assign(sizes.begin(), sizes.end());
     changed = true;
-    ETB_TRY(from_xnn(
-        xnn_reshape_external_value(runtime_.get(), externals_[i].id, slot.sizes.size(), slot.sizes.data()),
-        "input " + std::to_string(i)));
+    ETB_TRY(from_xnn(xnn_reshape_external_value(engine_.runtime.get(), externals_[i].id, slot.sizes.size(),
+                                                slot.sizes.data()),
+                     "input " + std::to_string(i)));
   }
   if (!changed) return {};
   is_reshaped_ = true;
   // A failure leaves XNNPACK half reshaped: the sizes are forgotten, so that the next run starts over.
-  const Status status = from_xnn(xnn_reshape_runtime(runtime_.get()), "input sizes");
+  const Status status = from_xnn(xnn_reshape_runtime(engine_.runtime.get()), "input sizes");
   if (!status) {
     for (Slot& slot : inputs_) slot.sizes.clear();
   }
@@ -241,9 +288,9 @@ Status XnnpackContext::resize_outputs(const Run& run) {
     }
     if (is_reshaped_) {
       size_t rank = 0, sizes[XNN_MAX_TENSOR_DIMS] = {};
-      ETB_TRY(from_xnn(
-          xnn_get_external_value_shape(runtime_.get(), externals_[inputs_.size() + i].id, &rank, sizes),
-          "sizes of output " + std::to_string(i)));
+      ETB_TRY(from_xnn(xnn_get_external_value_shape(engine_.runtime.get(), externals_[inputs_.size() + i].id,
+                                                    &rank, sizes),
+                       "sizes of output " + std::to_string(i)));
       slot.sizes.assign(sizes, sizes + rank);
     }
     if (output.rank() != slot.sizes.size())
@@ -268,7 +315,8 @@ Status XnnpackContext::set_up(const Run& run) {
   for (uint32_t i = 0; i < inputs_.size(); ++i) place(i, run.input(i).raw().data);
   for (uint32_t i = 0; i < outputs_.size(); ++i) place(inputs_.size() + i, run.output(i).raw().data);
   if (!moved) return {};
-  ETB_TRY(from_xnn(xnn_setup_runtime_v2(runtime_.get(), externals_.size(), externals_.data()), "set-up"));
+  ETB_TRY(
+      from_xnn(xnn_setup_runtime_v2(engine_.runtime.get(), externals_.size(), externals_.data()), "set-up"));
   is_reshaped_ = false;
   return {};
 }

@@ -3,10 +3,13 @@
 
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <vector>
 
 #include "etb/cpp/plugin.hpp"
 #include "plugins/xnnpack/arena.hpp"
+#include "plugins/xnnpack/crew.hpp"
+#include "plugins/xnnpack/operator_events.hpp"
 #include "plugins/xnnpack/subgraph.hpp"
 
 namespace etb::xnnpack {
@@ -27,6 +30,12 @@ class XnnpackDelegate {
  private:
   friend class XnnpackContext;
 
+  // A runtime and the threads that it was made for.
+  struct Engine {
+    std::unique_ptr<Crew> crew;  // NULL: it runs on the calling thread, or on the plugin's own threads
+    Runtime runtime;             // its memory goes before the crew
+  };
+
   // Behind one pointer, so that a delegate can move while its contexts know where its parts are.
   struct Parts {
     Parts() = default;
@@ -36,13 +45,14 @@ class XnnpackDelegate {
     Constants constants;
     Subgraph subgraph;
     std::unique_ptr<PackedWeights> weights;
-    std::shared_ptr<Arena> arena;     // of all contexts that may share one, NULL: each has its own
-    pthreadpool_t threads = nullptr;  // the plugin's, NULL: the calling thread alone
-    std::mutex mutex;                 // guards weights while a context packs, and `first`
-    Runtime first;  // made by make, to find out early whether all is well; the first context takes it
+    std::shared_ptr<Arena> arena;  // of all contexts that may share one, NULL: each has its own
+    const XnnpackPlugin* plugin = nullptr;
+    bool is_small = false;  // not worth waking a thread
+    std::mutex mutex;       // guards weights while a context packs, and `first`
+    Engine first;           // made by make, to find out early whether all is well; the first context takes it
   };
 
-  static Result<Runtime> make_runtime(Parts& parts);
+  static Result<Engine> make_engine(Parts& parts, uint32_t flags);
 
   std::unique_ptr<Parts> parts_;
 };
@@ -62,13 +72,15 @@ class XnnpackContext {
         index_nbytes;  // bytes of an index that XNNPACK writes where the tensor has 64-bit ones; 0: not an index
   };
 
-  Status prepare();
+  Status prepare(uint32_t flags);
+  Status invoke(const Run& run);
   Status reshape_inputs(const Run& run);
   Status resize_outputs(const Run& run);
   Status set_up(const Run& run);
 
   XnnpackDelegate::Parts& parts_;
-  Runtime runtime_;
+  XnnpackDelegate::Engine engine_;
+  std::optional<OperatorEvents> events_;  // of a runtime that is profiled
   std::vector<Slot> inputs_, outputs_;
   std::vector<xnn_external_value> externals_;
   bool is_reshaped_ = false;  // sizes changed since the last set-up

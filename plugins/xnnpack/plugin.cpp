@@ -7,9 +7,12 @@ namespace etb::xnnpack {
 Result<XnnpackPlugin> XnnpackPlugin::make(const Host& host, const Options&) {
   ETB_TRY(from_xnn(xnn_initialize(nullptr), "initialize"));
   XnnpackPlugin plugin;
-  const auto* parallel = host.service<etb_parallel_service>(ETB_SERVICE_PARALLEL);
-  const uint32_t workers = parallel != nullptr ? parallel->max_workers(parallel->ctx) : 1;
-  if (workers > 1) plugin.threads_.reset(pthreadpool_create(workers));
+  plugin.parallel_ = host.service<etb_parallel_service>(ETB_SERVICE_PARALLEL);
+#if !ETB_PTHREADPOOL_HAS_EXECUTOR
+  const uint32_t workers =
+      plugin.parallel_ != nullptr ? plugin.parallel_->max_workers(plugin.parallel_->ctx) : 1;
+  if (workers > 1) plugin.own_threads_.reset(pthreadpool_create(workers));
+#endif
   return plugin;
 }
 

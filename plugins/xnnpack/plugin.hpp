@@ -1,4 +1,4 @@
-// The plugin itself: XNNPACK made ready once, and the thread pool that all its delegates share.
+// The plugin itself: XNNPACK made ready once, and what all its delegates share.
 #pragma once
 
 #include "etb/cpp/plugin.hpp"
@@ -10,8 +10,12 @@ namespace etb::xnnpack {
 class XnnpackPlugin {
  public:
   using Delegate = XnnpackDelegate;
+#if ETB_PTHREADPOOL_HAS_EXECUTOR
+  static constexpr uint32_t kFlags = 0;
+#else
   static constexpr uint32_t kFlags =
       ETB_PLUGIN_OWN_THREADS;  // pthreadpool's, when the host grants more than one worker
+#endif
 
   static Result<XnnpackPlugin> make(const Host& host, const Options& options);
 
@@ -49,12 +53,15 @@ class XnnpackPlugin {
   };
   Shared& shared() const { return *shared_; }
 
-  // NULL: run on the calling thread.
-  pthreadpool_t threads() const { return threads_.get(); }
+  // The host's threads; NULL: there are none.
+  const etb_parallel_service* parallel() const { return parallel_; }
+  // Threads of pthreadpool's own, where it cannot run on the host's; NULL: run on the calling thread.
+  pthreadpool_t own_threads() const { return own_threads_.get(); }
 
  private:
   std::unique_ptr<Shared> shared_ = std::make_unique<Shared>();
-  ThreadPool threads_;
+  const etb_parallel_service* parallel_ = nullptr;
+  ThreadPool own_threads_;
 };
 
 }  // namespace etb::xnnpack

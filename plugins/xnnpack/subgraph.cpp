@@ -52,12 +52,6 @@ xnn_datatype to_xnn(XnnDatatype datatype) {
   return xnn_datatype_invalid;
 }
 
-uint16_t to_bfloat16(float value) {
-  uint32_t bits;
-  std::memcpy(&bits, &value, sizeof bits);
-  return static_cast<uint16_t>((bits + 0x7fffu + (bits >> 16 & 1)) >> 16);  // nearest even; scales are finite
-}
-
 // Whether a node packs this input into memory of its own, so that nothing reads behind the constant's last byte.
 bool is_packed_by(const XnnNode& node, uint32_t input) {
   switch (node.op) {
@@ -150,7 +144,7 @@ class Builder {
       case XnnQuantisation::kPerChannelGroup: {
         std::vector<uint16_t> rounded = value.scales_bf16;
         if (rounded.empty()) {
-          for (const float scale : value.scales) rounded.push_back(to_bfloat16(scale));
+          for (const float scale : value.scales) rounded.push_back(format::to_bfloat16(scale));
         }
         ETB_ASSIGN(const uint16_t* scales, find_scales<uint16_t>(value, rounded));
         return from_xnn(xnn_define_blockwise_quantized_tensor_value(

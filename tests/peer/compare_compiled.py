@@ -22,6 +22,8 @@ except ImportError:
     Runtime = None
 
 TOLERANCE = 1e-5
+# PyTorch computes a quantised graph in floats between its roundings; on integers a sum can fall on the other side of a half. One step of int8.
+QUANTISED_TOLERANCE = 1e-2
 delegated = []  # name and number of calls of plugins
 
 
@@ -49,7 +51,8 @@ def run_there(program, inputs, name):
     return [value.numpy() for value in method.execute(tensors)]
 
 
-def difference(got, wanted):
+def difference(got, wanted, name=""):
+    tolerance = QUANTISED_TOLERANCE if "_q8" in name or "_8da4w" in name else TOLERANCE
     if len(got) != len(wanted):
         return f"{len(got)} outputs, expected {len(wanted)}"
     for i, (a, b) in enumerate(zip(got, wanted)):
@@ -57,7 +60,7 @@ def difference(got, wanted):
             return f"output {i} is {a.dtype}{list(a.shape)}, expected {b.dtype}{list(b.shape)}"
         worst = np.max(np.abs(a.astype(np.float64) - b.astype(np.float64)), initial=0.0)
         scale = max(1.0, np.max(np.abs(b.astype(np.float64)), initial=0.0))
-        if not worst <= TOLERANCE * scale:
+        if not worst <= tolerance * scale:
             return f"output {i} differs by {worst:g}"
     return None
 
@@ -75,12 +78,12 @@ def check(etbackend, folder, name, temporary, more):
     out = temporary / name
     out.mkdir()
     try:
-        faults.append(("here", difference(run_here(etbackend, program, folder, name, len(inputs), out), wanted)))
+        faults.append(("here", difference(run_here(etbackend, program, folder, name, len(inputs), out), wanted, name)))
     except subprocess.CalledProcessError as error:
         faults.append(("here", error.stderr.strip()))
     if Runtime is not None:
         try:
-            faults.append(("official", difference(run_there(program, inputs, name), wanted)))
+            faults.append(("official", difference(run_there(program, inputs, name), wanted, name)))
         except RuntimeError as error:
             faults.append(("official", str(error)))
     return [f"{where}: {what}" for where, what in faults if what]

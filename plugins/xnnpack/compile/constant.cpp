@@ -187,6 +187,30 @@ ConstantPtr expanded(const ConstantPtr& constant, std::vector<int64_t> sizes) {
   return gathered(constant, std::move(sizes), std::move(steps));
 }
 
+ConstantPtr packed_four_bits(const ConstantPtr& constant) {
+  auto made = std::make_shared<Constant>();
+  made->dtype = constant->dtype;
+  made->sizes = constant->sizes;
+  made->read = [constant]() -> Result<Bytes> {
+    ETB_ASSIGN(const Bytes bytes, constant->read());
+    const auto columns = static_cast<size_t>(constant->sizes.back());
+    const size_t row_nbytes = (columns + 1) / 2;
+    Bytes out(bytes.size() / columns * row_nbytes, std::byte{8 << 4});
+    for (size_t i = 0; i < bytes.size(); ++i) {
+      const int value = static_cast<int8_t>(bytes[i]);
+      if (value < -8 || value > 7)
+        return make_error(Code::INVALID_DATA, "element " + std::to_string(i) + " is " +
+                                                  std::to_string(value) + ", expected 4 bits");
+      const size_t column = i % columns;
+      std::byte& place = out[i / columns * row_nbytes + column / 2];
+      const auto bits = static_cast<std::byte>(value + 8);
+      place = column % 2 == 0 ? (place & std::byte{0xf0}) | bits : (place & std::byte{0x0f}) | (bits << 4);
+    }
+    return out;
+  };
+  return made;
+}
+
 ConstantPtr computed(std::vector<ConstantPtr> from, std::vector<int64_t> sizes, etb_dtype dtype,
                      FloatFunction function) {
   auto made = std::make_shared<Constant>();

@@ -40,6 +40,9 @@ ConstantPtr converted(const ConstantPtr& constant, etb_dtype dtype);
 // Repeats dimensions of size 1 up to `sizes`, aligned at the last dimension.
 ConstantPtr expanded(const ConstantPtr& constant, std::vector<int64_t> sizes);
 
+// Rows of int8 from -8 to 7 as XNNPACK wants them: plus 8, two a byte, the even one low, a row padded to a whole byte.
+ConstantPtr packed_four_bits(const ConstantPtr& constant);
+
 // A constant computed from the floats of others.
 using FloatFunction = std::function<std::vector<float>(const std::vector<std::vector<float>>&)>;
 ConstantPtr computed(std::vector<ConstantPtr> from, std::vector<int64_t> sizes, etb_dtype dtype,

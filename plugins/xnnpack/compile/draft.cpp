@@ -5,6 +5,7 @@
 
 #include "api/format/digest.hpp"
 #include "api/format/xnnpack_writer.hpp"
+#include "plugins/xnnpack/operator_events.hpp"
 
 namespace etb::xnnpack {
 
@@ -94,12 +95,20 @@ XnnNode& Draft::add_node(XnnOperator op, std::vector<uint32_t> inputs, std::vect
   XnnNode& node = nodes_.emplace_back();
   node.op = op;
   node.debug_handle = debug_handle_;
+  sources_.push_back({debug_handle_});
   for (const uint32_t id : inputs) node.inputs[node.input_count++] = id;
   for (const uint32_t id : outputs) {
     node.outputs[node.output_count++] = id;
     producers_[id] = static_cast<uint32_t>(nodes_.size() - 1);
   }
   return node;
+}
+
+void Draft::add_source(uint32_t id) {
+  if (producers_[id] == kXnnNoValue) return;
+  auto& sources = sources_[producers_[id]];
+  if (std::find(sources.begin(), sources.end(), debug_handle_) == sources.end())
+    sources.push_back(debug_handle_);
 }
 
 XnnNode* Draft::producer(uint32_t id) {
@@ -150,6 +159,7 @@ void Draft::drop_unused() {
   for (const uint32_t id : inputs_) is_used[id] = true;
   for (const uint32_t id : outputs_) is_used[id] = true;
   std::vector<XnnNode> kept;
+  std::vector<std::vector<uint32_t>> kept_sources;
   for (size_t i = nodes_.size(); i-- > 0;) {
     const XnnNode& node = nodes_[i];
     bool is_needed = false;
@@ -159,9 +169,12 @@ void Draft::drop_unused() {
       if (node.inputs[n] != kXnnNoValue) is_used[node.inputs[n]] = true;
     }
     kept.push_back(node);
+    kept_sources.push_back(std::move(sources_[i]));
   }
   std::reverse(kept.begin(), kept.end());
+  std::reverse(kept_sources.begin(), kept_sources.end());
   nodes_ = std::move(kept);
+  sources_ = std::move(kept_sources);
 
   std::vector<uint32_t> id_of(values_.size(), kXnnNoValue);
   std::vector<XnnValue> values;
@@ -212,6 +225,16 @@ Result<Artifact> Draft::finish() {
   for (XnnValue& value : values_) {
     if (!constants_[value.id]) continue;
     ETB_ASSIGN(value.constant_index, add_constant(*constants_[value.id]));
+    if (value.scales_bf16.empty()) continue;
+    // The official run time takes scales of groups from named data only.
+    Constant scales;
+    scales.read = [&value]() -> Result<Bytes> {
+      const auto bytes = std::as_bytes(std::span(value.scales_bf16));
+      return Bytes(bytes.begin(), bytes.end());
+    };
+    value.scale_count = static_cast<uint32_t>(value.scales_bf16.size());
+    ETB_ASSIGN(value.scale_constant_index, add_constant(scales));
+    value.scales_bf16.clear();
   }
   for (uint32_t i = 0; i < inputs_.size(); ++i) values_[inputs_[i]].external_id = i;
   for (uint32_t i = 0; i < outputs_.size(); ++i)
@@ -220,6 +243,8 @@ Result<Artifact> Draft::finish() {
   payload.nodes = nodes_;
   payload.input_ids = inputs_;
   payload.output_ids = outputs_;
+  for (size_t i = 0; i < nodes_.size(); ++i)
+    artifact.debug_map.push_back({.name = event_name(nodes_[i], i), .handles = sources_[i]});
   artifact.payload = format::write_xnnpack_payload(payload);
   ETB_TRY(
       format::read_xnnpack_payload(artifact.payload));  // nothing leaves that our own run side would refuse

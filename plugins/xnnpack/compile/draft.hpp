@@ -58,6 +58,8 @@ class Draft {
   XnnNode* producer(uint32_t id);
   // From now on nodes name this as their source.
   void set_debug_handle(uint32_t handle) { debug_handle_ = handle; }
+  // The node that makes `id` also does what the source at hand says.
+  void add_source(uint32_t id);
 
   // The payload and its named data. Reads the constants.
   [[nodiscard]] Result<Artifact> finish();
@@ -70,10 +72,10 @@ class Draft {
   std::vector<ConstantPtr> constants_;  // by value
   std::vector<uint32_t> producers_;     // by value: node, kXnnNoValue
   std::vector<XnnNode> nodes_;
+  std::vector<std::vector<uint32_t>> sources_;  // by node: debug handles
   std::vector<uint32_t> inputs_, outputs_;
   std::map<std::pair<const Constant*, XnnDatatype>, uint32_t> constant_ids_;
   std::map<std::pair<uint32_t, Permutation>, uint32_t> transposes_;
-  std::map<uint32_t, ConstantPtr> scales_;  // by value
   uint32_t debug_handle_ = 0;
 };
 

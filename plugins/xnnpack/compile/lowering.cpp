@@ -241,7 +241,7 @@ bool is_folding(std::string_view op) {
                                                   "dim_order_ops._to_dim_order_copy.default",
                                                   "dim_order_ops._clone_dim_order.default"};
   return std::find(std::begin(kFolding), std::end(kFolding), op) != std::end(kFolding) ||
-         op.substr(0, 31) == "quantized_decomposed.dequantize";
+         op.substr(0, 31) == "quantized_decomposed.dequantize" || op == "torchao.dequantize_affine.default";
 }
 
 bool Lowering::is_made_of_constants(uint32_t value) const {
@@ -373,11 +373,13 @@ Result<Form> Lowering::to_floats(uint32_t value) {
   const Form form = integers_.at(value);
   if (const ConstantPtr& constant = draft_.constant(form.id)) {
     const XnnValue& integers = draft_.value(form.id);
-    const std::vector<float> scales = integers.quantisation == XnnQuantisation::kPerChannel
+    const bool is_by_group = integers.quantisation == XnnQuantisation::kPerChannelGroup;
+    const std::vector<float> scales = is_by_group || integers.quantisation == XnnQuantisation::kPerChannel
                                           ? integers.scales
                                           : std::vector<float>{integers.scale};
-    size_t inner = 1;
-    for (size_t d = integers.channel_dim + 1; d < integers.sizes.size(); ++d) inner *= integers.sizes[d];
+    size_t inner = is_by_group ? integers.group_size : 1;
+    for (size_t d = integers.channel_dim + 1; !is_by_group && d < integers.sizes.size(); ++d)
+      inner *= integers.sizes[d];
     const int32_t zero_point = integers.zero_point;
     const ConstantPtr floats =
         computed({constant}, constant->sizes, ETB_DTYPE_FLOAT32, [=](const auto& from) {
@@ -523,9 +525,19 @@ Status Lowering::lower(const Node& node) {
     if (operand.is_tensor()) ETB_TRY(check_sizes(operand));
   }
   is_quantised_ = choose_quantised(node);
-  if (is_quantised_ && lower_op(*this)) return {};
-  is_quantised_ = false;  // what XNNPACK does not do on integers, it does on floats in between
-  return lower_op(*this);
+  bool is_lowered = is_quantised_ && lower_op(*this).has_value();
+  if (!is_lowered) {
+    is_quantised_ = false;  // what XNNPACK does not do on integers, it does on floats in between
+    ETB_TRY(lower_op(*this));
+  }
+  // What became part of another node has that node's events.
+  for (const Value& made : node.results()) {
+    for (const auto* forms : {&forms_, &integers_}) {
+      if (const auto found = forms->find(made.id()); found != forms->end())
+        draft_.add_source(found->second.id);
+    }
+  }
+  return {};
 }
 
 Status Lowering::add_inputs() {
@@ -585,7 +597,9 @@ void follow(const Graph& graph, const std::vector<std::vector<uint32_t>>& reader
     for (const uint32_t reader : readers[made.id()]) {
       const std::string_view op = graph.node(reader).op_name();
       if (op == "quantized_decomposed.quantize_per_tensor.tensor" ||
-          op == "quantized_decomposed.dequantize_per_tensor.tensor" || is_linear(op)) {
+          op == "quantized_decomposed.dequantize_per_tensor.tensor" ||
+          op == "torchao.quantize_affine.default" || op == "torchao.dequantize_affine.default" ||
+          is_linear(op)) {
         follow(graph, readers, reader, chain);
       } else {
         chain.is_whole = false;
@@ -602,7 +616,9 @@ std::vector<DynamicChain> find_dynamic_chains(const Graph& graph) {
   std::vector<std::vector<uint32_t>> readers;
   std::vector<DynamicChain> chains;
   for (uint32_t i = 0; i < graph.node_count(); ++i) {
-    if (graph.node(i).op_name() != "quantized_decomposed.choose_qparams.tensor") continue;
+    const std::string_view op = graph.node(i).op_name();
+    if (op != "quantized_decomposed.choose_qparams.tensor" && op != "torchao.choose_qparams_affine.default")
+      continue;
     if (readers.empty()) {
       readers.resize(graph.value_count());
       for (uint32_t n = 0; n < graph.node_count(); ++n) {

@@ -5,6 +5,7 @@
 #include <initializer_list>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -113,6 +114,9 @@ class Lowering {
   // The tensor behind values that stand for its quantisation at run time.
   std::optional<uint32_t> dynamic_source(uint32_t value) const;
   void define_dynamic(uint32_t value, uint32_t source) { dynamic_[value] = source; }
+  // Constant integers that hold four bits each, one a byte as yet.
+  void mark_four_bits(uint32_t id) { four_bits_.insert(id); }
+  bool has_four_bits(uint32_t id) const { return four_bits_.count(id) != 0; }
   // A value quantised at run time, each row with a scale of its own. Made once.
   uint32_t quantised_rows(uint32_t id);
   bool is_claiming() const { return region_ == nullptr; }
@@ -154,6 +158,7 @@ class Lowering {
   std::map<uint32_t, Form> integers_;     // of float values
   std::map<uint32_t, uint32_t> dynamic_;  // see define_dynamic
   std::map<uint32_t, uint32_t> quantised_rows_;
+  std::set<uint32_t> four_bits_;
   bool is_quantised_ = false;  // of the node at hand
   QuantParams result_params_;
   std::map<uint32_t, int64_t> id_use_counts_;  // of a draft's value, over all graph values that are it

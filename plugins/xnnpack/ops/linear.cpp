@@ -41,6 +41,28 @@ Status add_product(Lowering& l, uint32_t input, const Matrix& weight, uint32_t b
   return {};
 }
 
+// The weight of a dynamically quantised layer, [outputs, inputs].
+uint32_t add_integer_filter(Lowering& l, uint32_t weight) {
+  Draft& draft = l.draft();
+  const XnnValue from = draft.value(weight);
+  const bool is_by_group = from.quantisation == XnnQuantisation::kPerChannelGroup;
+  const XnnDatatype datatype = !l.has_four_bits(weight) ? XnnDatatype::kQcint8
+                               : is_by_group            ? XnnDatatype::kQbint4
+                                                        : XnnDatatype::kQcint4;
+  const ConstantPtr& bytes = draft.constant(weight);
+  const uint32_t filter = draft.add_constant(
+      l.has_four_bits(weight) ? packed_four_bits(bytes) : std::make_shared<Constant>(*bytes), datatype);
+  XnnValue& made = draft.value(filter);
+  made.quantisation = is_by_group ? from.quantisation : XnnQuantisation::kPerChannel;
+  if (is_by_group) {
+    made.group_size = from.group_size;
+    for (const float scale : from.scales) made.scales_bf16.push_back(format::to_bfloat16(scale));
+  } else {
+    made.scales = from.scales.empty() ? std::vector<float>(from.sizes[0], from.scale) : from.scales;
+  }
+  return filter;
+}
+
 // A layer whose input is quantised at run time, row by row: int8 products, float results.
 Status dynamic_product(Lowering& l, uint32_t source, uint32_t right, bool is_weight_transposed,
                        const char* bias_name) {
@@ -54,11 +76,7 @@ Status dynamic_product(Lowering& l, uint32_t source, uint32_t right, bool is_wei
     return Lowering::refuse("quant", "weight, expected [outputs, inputs] with a scale an output");
   if (from.quantisation == XnnQuantisation::kPerTensor && from.zero_point != 0)
     return Lowering::refuse("quant", "weight with zero point ", from.zero_point, ", expected 0");
-  const uint32_t filter =
-      draft.add_constant(std::make_shared<Constant>(*draft.constant(weight->id)), XnnDatatype::kQcint8);
-  XnnValue& made = draft.value(filter);
-  made.quantisation = XnnQuantisation::kPerChannel;
-  made.scales = from.scales.empty() ? std::vector<float>(from.sizes[0], from.scale) : from.scales;
+  const uint32_t filter = add_integer_filter(l, weight->id);
   ETB_ASSIGN(const uint32_t floats, l.natural(source));
   const uint32_t input = l.quantised_rows(floats);
   ETB_ASSIGN(const uint32_t bias, bias_of(l, bias_name, from.sizes[0], input, filter));

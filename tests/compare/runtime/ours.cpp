@@ -1,4 +1,4 @@
-// Our side of the comparison.      usage: compare_runtime_ours FILE.pte [LOADS] [SECONDS] [PLUGIN_DIR]
+// Our side of the comparison.      usage: compare_runtime_ours FILE.pte [LOADS] [SECONDS] [PLUGIN_DIR] [THREADS] [XNNPACK_CACHE_DIR]
 #include "host/delegates/plugin_delegates.hpp"
 #include "host/module/module.hpp"
 #include "tests/compare/runtime/measure.hpp"
@@ -30,21 +30,26 @@ void set_ones(Module& module) {
 // Searches for plugins when a program first names one: then the first load pays for the search, as an application would.
 class SearchedDelegates final : public DelegateResolver {
  public:
-  explicit SearchedDelegates(const char* folder) : folder_(folder) {}
+  SearchedDelegates(const char* folder, ThreadPool& pool, std::string cache)
+      : folder_(folder), pool_(pool), cache_(std::move(cache)) {}
 
   etb_status create(const DelegateRequest& request, MethodDelegate** out,
                     etb_error* error) noexcept override {
     if (delegates_ == nullptr) {
       RegistryOptions options;
       options.application_paths = {folder_};
+      options.services.pool = &pool_;
       registry_ = std::make_unique<Registry>(options);
       delegates_ = std::make_unique<PluginDelegates>(*registry_);
+      if (!cache_.empty()) delegates_->set_option("XnnpackBackend", "packed_cache_path", cache_);
     }
     return delegates_->create(request, out, error);
   }
 
  private:
   const char* folder_;
+  ThreadPool& pool_;
+  std::string cache_;
   std::unique_ptr<Registry> registry_;
   std::unique_ptr<PluginDelegates> delegates_;
 };
@@ -53,10 +58,12 @@ class SearchedDelegates final : public DelegateResolver {
 
 int main(int argc, char** argv) {
   if (argc < 2) return 2;
-  SearchedDelegates delegates(argc > 4 ? argv[4] : "");
+  ThreadPool pool(argc > 5 ? static_cast<uint32_t>(std::atoi(argv[5])) : 1);
+  SearchedDelegates delegates(argc > 4 ? argv[4] : "", pool, argc > 6 ? argv[6] : "");
   const auto load = [&] {
     ModuleOptions options;
     options.delegates = &delegates;
+    options.pool = &pool;
     auto module = Module::open(argv[1], options);
     if (!module) stop(module.error());
     if (auto status = module->load_method("forward"); !status) stop(status.error());

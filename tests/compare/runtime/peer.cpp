@@ -1,10 +1,19 @@
-// The official runtime's side of the comparison, on the libraries that its wheel ships.      usage: peer FILE.pte [LOADS] [SECONDS]
+// The official runtime's side of the comparison, on the libraries that its wheel ships.      usage: peer FILE.pte [LOADS] [SECONDS] [THREADS]
 #include <executorch/extension/module/module.h>
 #include <executorch/extension/tensor/tensor.h>
 
 #include <memory>
 
 #include "measure.hpp"
+
+// The wheel has these in its libraries and not in its headers.
+namespace executorch::extension::threadpool {
+class ThreadPool {
+ public:
+  bool _unsafe_reset_threadpool(uint32_t count);
+};
+ThreadPool* get_threadpool();
+}  // namespace executorch::extension::threadpool
 
 namespace {
 
@@ -35,6 +44,10 @@ void set_ones(Module& module) {
 
 int main(int argc, char** argv) {
   if (argc < 2) return 2;
+  if (argc > 4) {
+    const auto count = static_cast<uint32_t>(std::atoi(argv[4]));
+    if (!executorch::extension::threadpool::get_threadpool()->_unsafe_reset_threadpool(count)) return 1;
+  }
   const auto load = [&] {
     auto module = std::make_unique<Module>(argv[1], Module::LoadMode::Mmap);
     if (const auto error = module->load_method("forward"); error != executorch::runtime::Error::Ok) {

@@ -1,0 +1,124 @@
+// Runs on the host's threads, and the events of a run.
+#include <atomic>
+#include <optional>
+#include <thread>
+
+#include "plugins/xnnpack/compile_fixture.hpp"
+
+namespace etb {
+namespace {
+
+// parallel/1 in several tempers.
+struct Workers {
+  enum class Temper { kThreads, kBusy, kBackwards };
+  uint32_t count = 4;
+  Temper temper = Temper::kThreads;
+  std::atomic<int> call_count{0};
+
+  using Task = void(ETB_CALL*)(void* arg, uint64_t begin, uint64_t end, uint32_t worker);
+  void parallel_for(uint64_t items, Task task, void* arg) {
+    ++call_count;
+    if (temper == Temper::kBusy) return task(arg, 0, items, 0);
+    if (temper == Temper::kBackwards) {
+      for (uint64_t i = items; i-- > 0;) task(arg, i, i + 1, 0);
+      return;
+    }
+    std::vector<std::thread> threads;
+    for (uint64_t i = 1; i < items; ++i)
+      threads.emplace_back([=] { task(arg, i, i + 1, static_cast<uint32_t>(i)); });
+    task(arg, 0, 1, 0);
+    for (std::thread& thread : threads) thread.join();
+  }
+
+  etb_parallel_service service{ETB_INIT_SIZE(etb_parallel_service), 0, this,
+                               [](void* self) { return static_cast<Workers*>(self)->count; },
+                               [](void* self, uint64_t items, uint64_t, Task task, void* arg) {
+                                 static_cast<Workers*>(self)->parallel_for(items, task, arg);
+                               }};
+};
+
+class XnnpackCrew : public XnnpackCompile {
+ protected:
+  void SetUp() override {
+    host_.ctx = &workers_.service;
+    XnnpackCompile::SetUp();
+  }
+
+  // Two layers of `width`, the first with a relu, over 64 rows.
+  void make(int64_t width) {
+    model_.emplace();
+    const uint32_t x = model_->input({64, width});
+    input_ = random_tensor({64, width});
+    const auto weight = [&] {
+      const Tensor made = random_tensor({width, width});
+      return model_->constant(made.sizes, made.data);
+    };
+    const uint32_t first = weight(), second = weight();
+    const auto layer = [&](uint32_t in, uint32_t by) {
+      return model_->node("aten.linear.default", {arg(in, "input"), arg(by, "weight")}, {64, width});
+    };
+    const uint32_t relu = model_->node("aten.relu.default", {arg(layer(x, first), "self")}, {64, width});
+    model_->output(layer(relu, second));
+    output_ = {{64, width}, std::vector<float>(static_cast<size_t>(64 * width))};
+  }
+  std::vector<float> run_with(Workers::Temper temper) {
+    workers_.temper = temper;
+    run(*model_, {input_}, output_);
+    return output_.data;
+  }
+
+  Workers workers_;
+  std::optional<Model> model_;
+  Tensor input_, output_;
+};
+
+TEST_F(XnnpackCrew, GivesTheSameWhateverTheHostDoesWithItsThreads) {
+#if !ETB_PTHREADPOOL_HAS_EXECUTOR
+  GTEST_SKIP() << "this pthreadpool runs on threads of its own";
+#endif
+  make(128);
+  const auto busy = run_with(Workers::Temper::kBusy);
+  EXPECT_EQ(workers_.call_count, 1);  // one for the whole run
+  EXPECT_EQ(run_with(Workers::Temper::kBackwards), busy);
+  for (int i = 0; i < 50; ++i) ASSERT_EQ(run_with(Workers::Temper::kThreads), busy) << "run " << i;
+  EXPECT_EQ(workers_.call_count, 52);
+}
+
+TEST_F(XnnpackCrew, OneWorkerOrLittleWorkNeedsNoThread) {
+  make(16);
+  run_with(Workers::Temper::kThreads);
+  EXPECT_EQ(workers_.call_count, 0) << "for little work";
+  workers_.count = 1;
+  make(128);
+  run_with(Workers::Temper::kThreads);
+  EXPECT_EQ(workers_.call_count, 0) << "with one worker";
+}
+
+TEST_F(XnnpackCrew, EveryOperatorHasAnEventThatLeadsToItsSources) {
+  make(128);
+  Compiled made;
+  ASSERT_EQ(compile(model_->image(), made), ETB_OK) << error_.text;
+  std::vector<std::string> names;
+  uint64_t last_ticks = 0;
+  struct Seen {
+    std::vector<std::string>& names;
+    uint64_t& last_ticks;
+  } seen{names, last_ticks};
+  const etb_event_sink sink = {ETB_INIT_SIZE(etb_event_sink), 0, &seen,
+                               [](void* ctx, const etb_event* event) -> etb_status {
+                                 auto& all = *static_cast<Seen*>(ctx);
+                                 EXPECT_LE(all.last_ticks, event->begin_ticks);
+                                 EXPECT_LE(event->begin_ticks, event->end_ticks);
+                                 all.last_ticks = event->end_ticks;
+                                 all.names.push_back(event->name);
+                                 return ETB_OK;
+                               }};
+  events_ = &sink;
+  run(*model_, {input_}, output_);
+  ASSERT_EQ(names, (std::vector<std::string>{"FullyConnected #0", "FullyConnected #1"}));
+  EXPECT_THAT(made.sources.at(names[0]), ElementsAre(1, 2)) << "layer and relu";
+  EXPECT_THAT(made.sources.at(names[1]), ElementsAre(3));
+}
+
+}  // namespace
+}  // namespace etb

@@ -1,0 +1,79 @@
+// The tables of docs/xnnpack.md are those of the plugin (ETB_REBASE=1 rewrites them).
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
+
+#include "plugins/xnnpack/compile/lowering.hpp"
+#include "plugins/xnnpack/plugin.hpp"
+
+namespace etb::xnnpack {
+namespace {
+
+const std::string kPage = std::string(ETB_SOURCE_DIR) + "/docs/xnnpack.md";
+
+std::string default_text(const OptionRow& option) {
+  switch (option.type) {
+    case ETB_OPTION_BOOL:
+      return option.default_i64 != 0 ? "true" : "false";
+    case ETB_OPTION_I64:
+      return std::to_string(option.default_i64);
+    default:
+      return *option.default_text == '\0' ? "none" : option.default_text;
+  }
+}
+
+std::string option_table() {
+  std::string table = "| option | default | what it does |\n|---|---|---|\n";
+  for (const OptionRow& option : XnnpackPlugin::kOptions) {
+    table += "| `" + std::string(option.key) + "` | " + default_text(option) + " | " + option.doc;
+    for (size_t i = 0; i < option.choices.size(); ++i)
+      table += (i == 0 ? " One of `" : ", `") + std::string(option.choices[i]) + "`";
+    table += " |\n";
+  }
+  return table;
+}
+
+std::string op_table() {
+  std::string table = "| op | types | ranks | int8 | constraint |\n|---|---|---|---|---|\n";
+  for (const OpRow& row : kOpRows) {
+    std::string dtypes;
+    for (const etb_dtype dtype : row.dtypes)
+      dtypes += (dtypes.empty() ? "" : ", ") + std::string(dtype_text(dtype));
+    const QuantKind kind = find_quant_kind(row.op);
+    table += "| `" + std::string(row.op) + "` | " + dtypes + " | " + std::to_string(row.min_rank) + " to " +
+             std::to_string(row.max_rank) + " | " +
+             (kind == QuantKind::kComputes ? "yes"
+              : kind == QuantKind::kMoves  ? "as it comes"
+                                           : "") +
+             " | " + row.constraint + " |\n";
+  }
+  return table;
+}
+
+// The page with what lies between the two marks of `name` replaced.
+std::string with_table(std::string page, const std::string& name, const std::string& table) {
+  const std::string begin = "<!-- " + name + " -->\n", end = "<!-- end of " + name + " -->";
+  const size_t from = page.find(begin), to = page.find(end);
+  if (from == std::string::npos || to == std::string::npos) {
+    ADD_FAILURE() << kPage << " lacks the marks of '" << name << "'";
+    return page;
+  }
+  return page.substr(0, from + begin.size()) + table + page.substr(to);
+}
+
+TEST(XnnpackPage, HasTheTablesOfThePlugin) {
+  std::ostringstream found;
+  found << std::ifstream(kPage).rdbuf();
+  const std::string expected =
+      with_table(with_table(found.str(), "options", option_table()), "ops", op_table());
+  if (std::getenv("ETB_REBASE") != nullptr) {
+    std::ofstream(kPage) << expected;
+    return;
+  }
+  EXPECT_EQ(found.str(), expected) << "rewrite it with ETB_REBASE=1 ctest -R xnnpack_docs";
+}
+
+}  // namespace
+}  // namespace etb::xnnpack

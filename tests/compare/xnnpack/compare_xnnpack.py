@@ -1,0 +1,212 @@
+"""Compares our XNNPACK plugin with the official runtime and its XNNPACK delegate: same files, same machine, runs in pairs.
+
+    python tests/compare/xnnpack/compare_xnnpack.py --build build/dev --models DIR [--threads 1 2] [--pairs 5] [--docs FILE] [--json FILE] [NAME ...]
+
+DIR holds NAME.pt2 as tests/peer/make_zoo.py --full writes them; NAME.official.pte, what the official exporter makes of it for XNNPACK, is written
+beside it when it is not there. Needs the executorch wheel (its libraries, headers and CMake package), cmake 3.28 or newer and a C++ compiler.
+
+For each model and thread count: the official file on both runtimes, and, where our compiler's file differs in what it delegates, ours on our
+runtime against theirs on the official one. Times are medians over pairs of processes in alternating order; a ratio is the median of the pairs'
+own ratios, ours / official: below 1 we are ahead. `load` is opening the file and making the method ready, the first time in a process; `cached`
+is the same with packed weights that an earlier process left on disk. `islands` is 100 delegate calls that alternate with a portable kernel.
+"""
+
+import argparse
+import json
+import math
+import os
+import re
+import statistics
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / "runtime"))
+import compare_runtime  # noqa: E402
+
+SECTION = """## XNNPACK
+
+Against the official C++ runtime of the executorch {version} wheel and its XNNPACK delegate (the wheel's libraries): {pairs} pairs of processes a row,
+in alternating order. Ratios are ours / official, so below 1 we are ahead. `official` is the official exporter's file on both runtimes, `ours` the file
+of our compiler on our runtime against the official file on the official runtime. `load` opens the file and makes the method ready, the first
+time in a process; `cached` is that with weights that an earlier process packed (`packed_cache_path`). Our side is the build `{build}`; {cpu}, {cores} cores.
+
+```
+python tests/compare/xnnpack/compare_xnnpack.py --build {build} --models DIR {flags}
+```
+
+{table}
+
+{summary}
+"""
+
+
+def make_official(archive, program):
+    import torch
+    from executorch.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner
+    from executorch.exir import to_edge_transform_and_lower
+
+    exported = torch.export.load(archive)
+    program.write_bytes(to_edge_transform_and_lower(exported, partitioner=[XnnpackPartitioner()]).to_executorch().buffer)
+
+
+def make_islands(folder):
+    """100 additions for the delegate between 100 signs, which it does not take; and the signs alone."""
+    import torch
+    from executorch.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner
+    from executorch.exir import to_edge_transform_and_lower
+
+    class Islands(torch.nn.Module):
+        def __init__(self, has_islands):
+            super().__init__()
+            self.has_islands = has_islands
+
+        def forward(self, x, y):
+            for _ in range(100):
+                x = torch.sign(x + y if self.has_islands else x)
+            return x if self.has_islands else x + y
+
+    eight = torch.ones(8)
+    made = []
+    for name, has_islands in (("islands", True), ("signs", False)):
+        program = folder / f"{name}.pte"
+        exported = torch.export.export(Islands(has_islands), (eight, eight))
+        program.write_bytes(to_edge_transform_and_lower(exported, partitioner=[XnnpackPartitioner()]).to_executorch().buffer)
+        made.append(program)
+    return made
+
+
+def measure_pairs(ours, theirs, pairs):
+    samples = []
+    for i in range(pairs):
+        commands = {"ours": ours, "theirs": theirs}
+        samples.append({side: compare_runtime.measure(commands[side]) for side in (("ours", "theirs") if i % 2 == 0 else ("theirs", "ours"))})
+    return samples
+
+
+def value(samples, metric):
+    return {
+        "ours": statistics.median(pair["ours"][metric] for pair in samples),
+        "theirs": statistics.median(pair["theirs"][metric] for pair in samples),
+        "ratio": statistics.median(pair["ours"][metric] / pair["theirs"][metric] for pair in samples),
+    }
+
+
+class Comparison:
+    def __init__(self, options, folder):
+        self.options, self.folder = options, folder
+        self.ours = Path(options.build).resolve() / "bin" / "compare_runtime_ours"
+        self.plugins = compare_runtime.plugins_of(options.build)
+        self.peer = compare_runtime.build_peer(folder)
+        self.rows = []
+
+    def command(self, side, program, threads, cache=""):
+        loads, seconds = 1, self.options.seconds
+        if side == "ours":
+            return [self.ours, program, loads, seconds, self.plugins, threads, cache]
+        return [self.peer, program, loads, seconds, threads]
+
+    def compare(self, name, which, ours, theirs, threads):
+        official = self.command("theirs", theirs, threads)
+        plain = measure_pairs(self.command("ours", ours, threads), official, self.options.pairs)
+        row = {"model": name, "file": which, "threads": threads}
+        row.update({metric: value(plain, metric) for metric in ("run_us", "min_run_us", "cold_load_us", "peak_rss_kb")})
+        with tempfile.TemporaryDirectory(dir=self.folder) as cache:
+            cached = self.command("ours", ours, threads, cache)
+            compare_runtime.measure(cached)  # fills it
+            again = measure_pairs(cached, official, self.options.pairs)
+        row["cached_load_us"] = value(again, "cold_load_us")
+        self.rows.append(row)
+        return line_of(row)
+
+    def islands(self):
+        programs = make_islands(self.folder)
+        times = []
+        for program in programs:
+            samples = measure_pairs(self.command("ours", program, 1), self.command("theirs", program, 1), max(self.options.pairs, 7))
+            times.append(samples)
+        calls = [{side: {"call_ns": (a[side]["run_us"] - b[side]["run_us"]) * 10} for side in ("ours", "theirs")} for a, b in zip(*times)]
+        return value(calls, "call_ns")
+
+
+def line_of(row):
+    def milliseconds(metric):
+        found = row[metric]
+        return f"{found['ours'] / 1000:.3g} / {found['theirs'] / 1000:.3g} = **{found['ratio']:.2f}**"
+
+    rss = row["peak_rss_kb"]
+    return (f"| {row['model']} | {row['file']} | {row['threads']} | {milliseconds('run_us')} | {milliseconds('cold_load_us')} | "
+            f"{milliseconds('cached_load_us')} | {rss['ours'] / 1024:.0f} / {rss['theirs'] / 1024:.0f} = **{rss['ratio']:.2f}** |")
+
+
+def geomean(ratios):
+    return math.exp(sum(map(math.log, ratios)) / len(ratios))
+
+
+def summarise(rows, call_ns):
+    same = [row for row in rows if row["file"] == "official"]
+    text = []
+    for metric, what in (("run_us", "execute p50"), ("cold_load_us", "load"), ("cached_load_us", "cached load"), ("peak_rss_kb", "peak memory")):
+        ratios = [row[metric]["ratio"] for row in same]
+        text.append(f"{what}: geometric mean {geomean(ratios):.2f}, worst {max(ratios):.2f}")
+    again = [row["cold_load_us"]["ours"] / row["cached_load_us"]["ours"] for row in same]
+    text.append(f"a cached load is {min(again):.1f} to {max(again):.1f} times as fast as a first one here")
+    line = "Same file: " + "; ".join(text) + "."
+    if call_ns:
+        line += f"\n\nOne call of a delegate among 100 that alternate with a portable kernel: {call_ns['ours']:.0f} ns here, {call_ns['theirs']:.0f} ns there."
+    return line
+
+
+def write_section(page, text):
+    path = Path(page)
+    old = path.read_text() if path.exists() else "# Performance\n"
+    found = re.search(r"^## XNNPACK\n.*?(?=^## |\Z)", old, re.M | re.S)
+    path.write_text(old[: found.start()] + text + ("\n" if old[found.end():] else "") + old[found.end():] if found else old.rstrip("\n") + "\n\n" + text)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--build", required=True, help="folder of our build")
+    parser.add_argument("--models", type=Path, required=True)
+    parser.add_argument("--threads", type=int, nargs="+", default=[1, 2])
+    parser.add_argument("--pairs", type=int, default=5)
+    parser.add_argument("--seconds", type=float, default=0.5)
+    parser.add_argument("--json")
+    parser.add_argument("--docs", help="page whose section 'XNNPACK' is rewritten")
+    parser.add_argument("--no-islands", action="store_true")
+    parser.add_argument("names", nargs="*")
+    options = parser.parse_args()
+    subprocess.run(["cmake", "--build", options.build, "--target", "compare_runtime_ours", "etbackend", "etb_plugin_xnnpack"], check=True, stdout=subprocess.DEVNULL)
+    names = options.names or sorted(path.stem for path in options.models.glob("*.pt2"))
+    lines = ["| model | file | threads | execute p50, ms | load, ms | cached, ms | peak memory, MB |", "|---|---|---|---|---|---|---|"]
+    print("\n".join(lines), flush=True)
+    with tempfile.TemporaryDirectory() as name:
+        comparison = Comparison(options, Path(name))
+        for model in names:
+            archive, official = options.models / f"{model}.pt2", options.models / f"{model}.official.pte"
+            if not official.exists():
+                make_official(archive, official)
+            ours = Path(name) / f"{model}.pte"
+            subprocess.run([Path(options.build) / "bin/etbackend", "compile", archive, "-b", "xnnpack", "-o", ours], check=True, stdout=subprocess.DEVNULL)
+            for threads in options.threads:
+                for which, mine in (("official", official), ("ours", ours)):
+                    lines.append(comparison.compare(model, which, mine, official, threads))
+                    print(lines[-1], flush=True)
+            ours.unlink()
+        call_ns = None if options.no_islands else comparison.islands()
+    summary = summarise(comparison.rows, call_ns)
+    print(summary)
+    if options.json:
+        Path(options.json).write_text(json.dumps({"machine": compare_runtime.cpu_name(), "rows": comparison.rows, "call_ns": call_ns}, indent=1) + "\n")
+    if options.docs:
+        from importlib.metadata import version
+
+        flags = f"--pairs {options.pairs} --docs {options.docs}"
+        write_section(options.docs, SECTION.format(version=version("executorch"), pairs=options.pairs, build=options.build, cpu=compare_runtime.cpu_name(),
+                                                   cores=os.cpu_count(), flags=flags, table="\n".join(lines), summary=summary))
+
+
+if __name__ == "__main__":
+    main()
