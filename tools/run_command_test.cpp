@@ -2,13 +2,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <unistd.h>
-#include <filesystem>
-
 #include <cstring>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "host/registry/scratch_dir.hpp"
 #include "tools/cli_run.hpp"
 #include "tools/run/npy.hpp"
 #include "tools/run/serve.hpp"
@@ -24,10 +23,9 @@ std::string fixture(const std::string& name) {
 }
 
 std::string scratch_dir(const std::string& name) {
-  const auto path =
-      std::filesystem::path(testing::TempDir()) / ("etb_run_" + name + std::to_string(::getpid()));
-  std::filesystem::create_directories(path);
-  return path.string();
+  static const host::ScratchDir root;
+  std::filesystem::create_directories(root.path(name));
+  return root.path(name);
 }
 
 TEST(RunCommand, WritesWhatPyTorchGave) {

@@ -120,6 +120,37 @@ TEST(Method, ListsAllMissingKernelsAtLoad) {
   EXPECT_EQ(logged, "no kernel for aten::sort.values(float32 float32)\nno kernel for my::op()\n");
 }
 
+// Partial kernels: one dtype and dim order each.
+TEST(Method, RunsTheKernelMadeForItsTensors) {
+  static const Kernel kSpecial[] = {{"aten::add.out", "TTST",
+                                     [](KernelContext&, EValue** args) -> etb_status {
+                                       args[3]->tensor().data_as<float>()[0] = 77;
+                                       return ETB_OK;
+                                     },
+                                     "6;0|6;0|6;0"}};
+  const KernelRows table(kSpecial);
+  World world(format::add_program(1));
+  ASSERT_EQ(world.registry.add(table), ETB_OK);
+  ASSERT_EQ(world.load(), ETB_OK) << world.error.text;
+  ASSERT_EQ(world.method.execute(&world.error), ETB_OK);
+  EXPECT_THAT(floats(world.method.output(0)), ElementsAre(77));
+}
+
+TEST(Method, NamesTheDtypesThatNoKernelWasMadeFor) {
+  static const Kernel kDouble[] = {{"aten::add.out", "TTST", &add, "7;0|7;0|7;0"}};
+  const KernelRows table(kDouble);
+  World world(format::add_program(1));
+  PlatformHooks quiet = kDefaultPlatformHooks;
+  quiet.log = nullptr;
+  world.options.platform = &quiet;
+  KernelRegistry registry;
+  ASSERT_EQ(registry.add(table), ETB_OK);
+  world.options.kernels = &registry;
+  ASSERT_EQ(world.load_program(), ETB_OK);
+  EXPECT_EQ(world.load_method(), ETB_OPERATOR_MISSING);
+  EXPECT_THAT(world.error.text, HasSubstr("aten::add.out(float32 float32"));
+}
+
 TEST(Method, NamesTheMethodsThereAre) {
   ProgramSpec spec = format::add_program(3);
   spec.methods.push_back(spec.methods[0]);
@@ -182,6 +213,21 @@ TEST(Method, StepsOneInstructionAtATime) {
   EXPECT_EQ(status, ETB_END_OF_METHOD);
   EXPECT_EQ(count, 40);
   EXPECT_EQ(world.method.step(&world.error), ETB_OK);  // and over again
+}
+
+TEST(Method, InterleavesWithAnother) {
+  World first(loop_program());
+  World second(loop_program());
+  ASSERT_EQ(first.load(), ETB_OK);
+  ASSERT_EQ(second.load(), ETB_OK);
+  int turns = 0;
+  while (first.method.step(&first.error) == ETB_OK) {
+    ++turns;
+    ASSERT_EQ(second.method.step(&second.error), ETB_OK) << turns;
+  }
+  EXPECT_EQ(turns, 40);
+  EXPECT_EQ(first.method.output(0).to_int(), 45);
+  EXPECT_EQ(second.method.output(0).to_int(), 45);
 }
 
 TEST(Method, JumpsOnABoolTensorWithAnyFalse) {

@@ -1,6 +1,6 @@
 """Compares our runtime with the official C++ runtime: same files, same processor core, runs in pairs.
 
-    python tests/compare/runtime/compare_runtime.py --build build/dev [--models] [--pairs 9] [--json FILE] [--docs FILE] [MODEL.pte ...]
+    python tests/compare/runtime/compare_runtime.py --build build/release [--models] [--pairs 9] [--json FILE] [--docs FILE] [MODEL.pte ...]
 
 Needs the executorch wheel (its libraries, headers and CMake package), cmake 3.28 or newer and a C++ compiler; builds both sides, the peer in a temporary
 folder. Besides the given files it makes some with the official exporter: a chain of 200 additions of one-element tensors (time per
@@ -29,9 +29,10 @@ Against the official C++ runtime of the executorch {version} wheel (its librarie
 thread, processes in alternating order, medians of {pairs} pairs ({model_pairs} of the networks). A ratio above 1 means that we are ahead.
 `load + init` is repeated in one process; the first load of a process, with the search for plugins and all that a program does before
 main, is part of "process start to first result". `chain_200` is 200 additions of one-element tensors, `xnnpack_add_8` one delegate call on 8 floats, the networks run on
-portable kernels. Our side is the build `{build}`{asserts}; {cpu}, {cores} cores.
+portable kernels. Both sides are release builds; {cpu}, {cores} cores.
 
 ```
+cmake --preset release
 python tests/compare/runtime/compare_runtime.py --build {build} {flags}
 ```
 
@@ -154,13 +155,9 @@ def write_section(page, text):
     path.write_text(new)
 
 
-def has_asserts(build):
-    return "CMAKE_BUILD_TYPE:STRING=RelWithDebInfo" in (Path(build) / "CMakeCache.txt").read_text()
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--build", required=True, help="folder of our build")
+    parser.add_argument("--build", required=True, help="folder of our build, the release preset's")
     parser.add_argument("--pairs", type=int, default=9)
     parser.add_argument("--model-pairs", type=int, default=3, help="pairs of what runs for seconds")
     parser.add_argument("--loads", type=int, default=50)
@@ -195,8 +192,7 @@ def main():
         flags = " ".join((["--models"] if options.models else []) + ["--docs", options.docs])
         write_section(options.docs, SECTION.format(
             version=version("executorch"), pairs=options.pairs, model_pairs=options.model_pairs, build=options.build, cpu=cpu_name(),
-            cores=os.cpu_count(), flags=flags, table="\n".join(lines), core_size=core_size,
-            asserts=" (`-O2`, with asserts)" if has_asserts(options.build) else ""))
+            cores=os.cpu_count(), flags=flags, table="\n".join(lines), core_size=core_size))
 
 
 if __name__ == "__main__":
