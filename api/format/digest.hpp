@@ -21,11 +21,9 @@ class Sha256Sum {
 
  private:
   static constexpr size_t kBlockNbytes = 64;
-  void add_with_instructions(std::span<const uint8_t> bytes) noexcept;
 
-  alignas(16) std::byte
-      state_[128];  // eight words, or the library's own state on processors without instructions for it
-  std::array<uint8_t, kBlockNbytes> rest_;
+  uint32_t words_[8];
+  uint8_t rest_[kBlockNbytes];  // of a block that is not full yet
   size_t rest_nbytes_ = 0;
   uint64_t nbytes_ = 0;
 };

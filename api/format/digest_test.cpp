@@ -7,6 +7,8 @@
 #include <random>
 #include <vector>
 
+#include "api/format/digest_blocks.hpp"
+
 namespace etb::format {
 namespace {
 
@@ -31,6 +33,22 @@ TEST(Digest, IsThatOfLibsodium) {
     EXPECT_EQ(sha256({bytes.data(), nbytes}), wanted) << nbytes << " bytes, seed " << kSeed;
   }
 }
+
+#if defined(__x86_64__)
+TEST(Digest, IsTheSameWithAndWithoutInstructions) {
+  if (!has_sha_instructions()) GTEST_SKIP() << "this processor has none";
+  constexpr uint32_t kSeed = 7;
+  std::mt19937 random(kSeed);
+  std::vector<uint8_t> blocks(64 * 20);
+  for (uint8_t& byte : blocks) byte = static_cast<uint8_t>(random());
+  for (size_t count = 0; count <= 20; ++count) {
+    std::array<uint32_t, 8> with = {1, 2, 3, 4, 5, 6, 7, 8}, without = with;
+    add_blocks_with_instructions(with.data(), blocks.data(), count);
+    add_blocks_without_instructions(without.data(), blocks.data(), count);
+    EXPECT_EQ(with, without) << count << " blocks, seed " << kSeed;
+  }
+}
+#endif
 
 TEST(Digest, OfPiecesIsThatOfTheWhole) {
   constexpr uint32_t kSeed = 6;
