@@ -95,9 +95,26 @@ struct LoadedMethod {
   ZeroedBuffer scratch;
   Arenas own_arenas;
   std::vector<ZeroedBuffer> outputs;  // of outputs that the program leaves to the caller
-  std::vector<bool> inputs_set;
+  std::vector<bool> inputs_seen;
+  size_t missing_input_count = 0;
   Method method;
+
+  void set_input_seen(uint32_t index) {
+    if (inputs_seen[index]) return;
+    inputs_seen[index] = true;
+    --missing_input_count;
+  }
 };
+
+// Empty, for calls that are made often: ETB_ERROR_INIT writes half a kilobyte of zeros.
+void clear(etb_error& error) {
+  error.struct_size = sizeof(error);
+  error.flags = 0;
+  error.code = ETB_OK;
+  error.vendor_code = 0;
+  error.reason[0] = '\0';
+  error.text[0] = '\0';
+}
 
 }  // namespace
 
@@ -187,7 +204,8 @@ struct Module::State {
     method_options.random_seed = options.random_seed;
     ETB_TRY(checked(
         [&](etb_error* error) { return made->method.load(program(), name, memory, method_options, error); }));
-    made->inputs_set.resize(meta.input_count());
+    made->inputs_seen.resize(meta.input_count());
+    made->missing_input_count = meta.input_count();
     ETB_TRY(make_outputs(meta, *made));
     return methods.emplace(std::string(name), std::move(made)).first->second.get();
   }
@@ -217,13 +235,38 @@ struct Module::State {
     return std::find(inputs.begin(), inputs.end(), meta.view().outputs()[output]) != inputs.end();
   }
 
+  static Status set_inputs(LoadedMethod& loaded, std::span<const EValue> values) {
+    const uint32_t count = loaded.method.input_count();
+    if (values.size() != count) {
+      return make_error(Code::INVALID_ARGUMENT, std::to_string(values.size()) + " inputs given, method '" +
+                                                    std::string(loaded.method.meta().name()) + "' expects " +
+                                                    std::to_string(count));
+    }
+    etb_error error;
+    clear(error);
+    for (uint32_t i = 0; i < count; ++i) {
+      if (const etb_status status = loaded.method.set_input(i, values[i], &error); status != ETB_OK)
+        return check(status, error);
+      loaded.set_input_seen(i);
+    }
+    return {};
+  }
+
+  static std::vector<EValue> outputs(const LoadedMethod& loaded) {
+    std::vector<EValue> values;
+    values.reserve(loaded.method.output_count());
+    for (uint32_t i = 0; i < loaded.method.output_count(); ++i) values.push_back(loaded.method.output(i));
+    return values;
+  }
+
   Status run(LoadedMethod& loaded, const RunLimits& limits) const {
-    const auto missing = std::find(loaded.inputs_set.begin(), loaded.inputs_set.end(), false);
-    if (missing != loaded.inputs_set.end()) {
-      const auto index = std::to_string(missing - loaded.inputs_set.begin());
+    if (loaded.missing_input_count != 0) {
+      const auto missing = std::find(loaded.inputs_seen.begin(), loaded.inputs_seen.end(), false);
+      const auto index = std::to_string(missing - loaded.inputs_seen.begin());
       return make_error(Code::INVALID_STATE, "input " + index + " was never set");
     }
-    etb_error error = ETB_ERROR_INIT;
+    etb_error error;
+    clear(error);
     etb_status status = loaded.method.execute(&error, limits);
     // A kernel that finds too little scratch stops before it writes anything, and goes on from there.
     while (status != ETB_OK && loaded.method.scratch_peak_bytes() > loaded.scratch.bytes().size()) {
@@ -319,19 +362,13 @@ void Module::unload_method(std::string_view method) noexcept {
 Status Module::set_input(std::string_view method, uint32_t index, const EValue& value) {
   ETB_ASSIGN(LoadedMethod* const loaded, state_->loaded(method));
   ETB_TRY(checked([&](etb_error* error) { return loaded->method.set_input(index, value, error); }));
-  loaded->inputs_set[index] = true;
+  loaded->set_input_seen(index);
   return {};
 }
 
 Status Module::set_inputs(std::string_view method, std::span<const EValue> values) {
   ETB_ASSIGN(LoadedMethod* const loaded, state_->loaded(method));
-  if (values.size() != loaded->method.input_count()) {
-    return make_error(Code::INVALID_ARGUMENT, std::to_string(values.size()) + " inputs given, method '" +
-                                                  std::string(method) + "' expects " +
-                                                  std::to_string(loaded->method.input_count()));
-  }
-  for (uint32_t i = 0; i < values.size(); ++i) ETB_TRY(set_input(method, i, values[i]));
-  return {};
+  return State::set_inputs(*loaded, values);
 }
 
 Status Module::set_output(std::string_view method, uint32_t index, std::span<std::byte> memory) {
@@ -345,14 +382,17 @@ Status Module::run(std::string_view method, const RunLimits& limits) {
 }
 
 Result<std::vector<EValue>> Module::execute(std::string_view method, const RunLimits& limits) {
-  ETB_TRY(run(method, limits));
-  return get_outputs(method);
+  ETB_ASSIGN(LoadedMethod* const loaded, state_->loaded(method));
+  ETB_TRY(state_->run(*loaded, limits));
+  return State::outputs(*loaded);
 }
 
 Result<std::vector<EValue>> Module::execute(std::string_view method, std::span<const EValue> values,
                                             const RunLimits& limits) {
-  ETB_TRY(set_inputs(method, values));
-  return execute(method, limits);
+  ETB_ASSIGN(LoadedMethod* const loaded, state_->loaded(method));
+  ETB_TRY(State::set_inputs(*loaded, values));
+  ETB_TRY(state_->run(*loaded, limits));
+  return State::outputs(*loaded);
 }
 
 Result<EValue> Module::get_output(std::string_view method, uint32_t index) const {
@@ -370,13 +410,12 @@ Result<EValue> Module::get_output(std::string_view method, uint32_t index) const
 }
 
 Result<std::vector<EValue>> Module::get_outputs(std::string_view method) const {
-  std::vector<EValue> outputs;
-  ETB_ASSIGN(const MethodMeta meta, method_meta(method));
-  for (uint32_t i = 0; i < meta.output_count(); ++i) {
-    ETB_ASSIGN(EValue output, get_output(method, i));
-    outputs.push_back(output);
+  const auto found = state_->methods.find(method);
+  if (found == state_->methods.end()) {
+    return make_error(Code::INVALID_STATE,
+                      "method '" + std::string(method) + "' is not loaded, so it has no outputs");
   }
-  return outputs;
+  return State::outputs(*found->second);
 }
 
 Result<Method*> Module::method(std::string_view method) {

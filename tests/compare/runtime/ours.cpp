@@ -13,19 +13,32 @@ using namespace etb::host;
 }
 
 // Ones for every input.
-void set_ones(Module& module) {
-  const auto meta = module.method_meta("forward");
-  for (uint32_t i = 0; i < meta->input_count(); ++i) {
-    const auto record = meta->input(i).as_tensor();
-    OwnedTensor input(static_cast<Dtype>(record.dtype),
-                      std::vector<int64_t>(record.sizes.begin(), record.sizes.end()), record.dim_order);
-    for (int64_t k = 0; k < input.tensor().numel(); ++k) {
-      if (input.tensor().dtype() == Dtype::FLOAT32) input.tensor().data_as<float>()[k] = 1;
-      if (input.tensor().dtype() == Dtype::INT64) input.tensor().data_as<int64_t>()[k] = 1;
-    }
-    if (auto status = module.set_input("forward", i, input.value()); !status) stop(status.error());
+class Ones {
+ public:
+  std::span<const EValue> of(Module& module) {
+    if (tensors_.empty()) make(module);
+    return values_;
   }
-}
+
+ private:
+  void make(Module& module) {
+    const auto meta = module.method_meta("forward");
+    for (uint32_t i = 0; i < meta->input_count(); ++i) {
+      const auto record = meta->input(i).as_tensor();
+      OwnedTensor& input = tensors_.emplace_back(
+          static_cast<Dtype>(record.dtype), std::vector<int64_t>(record.sizes.begin(), record.sizes.end()),
+          record.dim_order);
+      for (int64_t k = 0; k < input.tensor().numel(); ++k) {
+        if (input.tensor().dtype() == Dtype::FLOAT32) input.tensor().data_as<float>()[k] = 1;
+        if (input.tensor().dtype() == Dtype::INT64) input.tensor().data_as<int64_t>()[k] = 1;
+      }
+      values_.push_back(input.value());
+    }
+  }
+
+  std::vector<OwnedTensor> tensors_;
+  std::vector<EValue> values_;
+};
 
 // Searches for plugins when a program first names one: then the first load pays for the search, as an application would.
 class SearchedDelegates final : public DelegateResolver {
@@ -69,10 +82,8 @@ int main(int argc, char** argv) {
     if (auto status = module->load_method("forward"); !status) stop(status.error());
     return std::move(*module);
   };
-  bool is_set = false;
+  Ones ones;
   return measure(argc, argv, load, [&](Module& module) {
-    if (!is_set) set_ones(module);
-    is_set = true;
-    if (auto status = module.run("forward"); !status) stop(status.error());
+    if (auto outputs = module.execute("forward", ones.of(module)); !outputs) stop(outputs.error());
   });
 }

@@ -19,26 +19,35 @@ namespace {
 
 using executorch::extension::Module;
 
-// Module copies only the pointers of its inputs, so they live here.
-std::vector<std::vector<char>> memory;
-
-void set_ones(Module& module) {
-  const auto meta = module.method_meta("forward");
-  for (size_t i = 0; i < meta->num_inputs(); ++i) {
-    const auto info = meta->input_tensor_meta(i);
-    memory.emplace_back(info->nbytes());
-    auto* data = memory.back().data();
-    if (info->scalar_type() == executorch::aten::ScalarType::Float)
-      std::fill_n(reinterpret_cast<float*>(data), info->nbytes() / 4, 1.0F);
-    if (info->scalar_type() == executorch::aten::ScalarType::Long)
-      std::fill_n(reinterpret_cast<int64_t*>(data), info->nbytes() / 8, 1);
-    std::vector<executorch::aten::SizesType> sizes(info->sizes().begin(), info->sizes().end());
-    auto tensor = executorch::extension::from_blob(data, std::move(sizes), info->scalar_type());
-    if (module.set_input("forward", tensor, i) != executorch::runtime::Error::Ok) std::exit(1);
-    static std::vector<executorch::extension::TensorPtr> keep;
-    keep.push_back(tensor);
+// Ones for every input.
+class Ones {
+ public:
+  const std::vector<executorch::runtime::EValue>& of(Module& module) {
+    if (tensors_.empty()) make(module);
+    return values_;
   }
-}
+
+ private:
+  void make(Module& module) {
+    const auto meta = module.method_meta("forward");
+    for (size_t i = 0; i < meta->num_inputs(); ++i) {
+      const auto info = meta->input_tensor_meta(i);
+      auto& bytes = memory_.emplace_back(info->nbytes());
+      if (info->scalar_type() == executorch::aten::ScalarType::Float)
+        std::fill_n(reinterpret_cast<float*>(bytes.data()), info->nbytes() / 4, 1.0F);
+      if (info->scalar_type() == executorch::aten::ScalarType::Long)
+        std::fill_n(reinterpret_cast<int64_t*>(bytes.data()), info->nbytes() / 8, 1);
+      std::vector<executorch::aten::SizesType> sizes(info->sizes().begin(), info->sizes().end());
+      tensors_.push_back(
+          executorch::extension::from_blob(bytes.data(), std::move(sizes), info->scalar_type()));
+      values_.emplace_back(*tensors_.back());
+    }
+  }
+
+  std::vector<std::vector<char>> memory_;
+  std::vector<executorch::extension::TensorPtr> tensors_;
+  std::vector<executorch::runtime::EValue> values_;
+};
 
 }  // namespace
 
@@ -56,11 +65,9 @@ int main(int argc, char** argv) {
     }
     return module;
   };
-  bool is_set = false;
+  Ones ones;
   return measure(argc, argv, load, [&](std::unique_ptr<Module>& module) {
-    if (!is_set) set_ones(*module);
-    is_set = true;
-    if (!module->forward().ok()) {
+    if (!module->forward(ones.of(*module)).ok()) {
       std::fprintf(stderr, "forward failed\n");
       std::exit(1);
     }
