@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "etb/version.h"
 #include "host/registry/fault.hpp"
 #include "tools/command.hpp"
@@ -25,6 +27,18 @@ std::string exit_code_footer() {
   return text;
 }
 
+// What a plugin or a file said may be part of it. An error that lists many things has a line for each, set in, so that none passes
+// for a line of ours.
+void print_error(const std::string& command, const std::string& message, std::ostream& err) {
+  std::string start = "etbackend " + command + ": ";
+  for (size_t begin = 0; begin <= message.size();) {
+    const size_t end = std::min(message.find('\n', begin), message.size());
+    err << start << host::made_printable(message.substr(begin, end - begin), SIZE_MAX) << '\n';
+    start = "  ";
+    begin = end + 1;
+  }
+}
+
 }  // namespace
 
 void run_as(CLI::App* command, Session& session, std::function<Result<ExitCode>()> run) {
@@ -35,9 +49,7 @@ void run_as(CLI::App* command, Session& session, std::function<Result<ExitCode>(
       session.exit = *result;
       return;
     }
-    // What a plugin or a file said may be part of it.
-    session.err << "etbackend " << command->get_name() << ": "
-                << host::made_printable(result.error().message, SIZE_MAX) << '\n';
+    print_error(command->get_name(), result.error().message, session.err);
     session.exit = to_exit_code(result.error().code);
   });
 }

@@ -95,9 +95,9 @@ Result<ir::Module> compile_method(const Options& options, const std::string& nam
     if (wanted == "import" || wanted == "all")
       out << "# after import\n" << ir::print(module, {.has_sources = true}) << "\n";
   }
+  pipeline.evaluate = evaluate_constants;
   const bool has_plugins = !options.delegation.backends.names.empty();
-  // Plugins see quantised weights as they are, not folded into floats.
-  if (!has_plugins) pipeline.evaluate = evaluate_constants;
+  if (has_plugins) pipeline.quantized_constants = passes::QuantizedConstants::kKeep;
   ETB_TRY(passes::to_edge(module, pipeline));
   if (!options.record.empty()) record = {name, emit::edge_program_json(module), {}};
   ETB_TRY(passes::simplify(module, pipeline));

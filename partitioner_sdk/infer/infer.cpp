@@ -124,6 +124,17 @@ Specs bmm(const Call& call) {
   return {{x.dtype, {x.sizes[0], x.sizes[1], y.sizes[2]}, {}}};
 }
 
+Specs linear(const Call& call) {
+  const TensorSpec &x = call.tensor(0), &weight = call.tensor(1);
+  if (x.rank() == 0 || weight.rank() != 2) {
+    call.fail("rows and a matrix expected");
+    return {x};
+  }
+  Dims sizes(x.sizes.begin(), x.sizes.end() - 1);
+  sizes.push_back(weight.sizes[0]);
+  return {{x.dtype, sizes, {}}};
+}
+
 // ---- Windows.
 
 // An item of a list of one or `count` numbers.
@@ -487,6 +498,7 @@ constexpr Rule kRows[] = {
     {"aten.le.Scalar", compare, kPoint},
     {"aten.le.Tensor", compare, kPoint},
     {"aten.leaky_relu.default", unary, kPoint},
+    {"aten.linear.default", linear, kDense},
     {"aten.log.default", unary_float, kPoint},
     {"aten.log10.default", unary_float, kPoint},
     {"aten.log1p.default", unary_float, kPoint},

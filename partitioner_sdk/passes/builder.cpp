@@ -75,13 +75,15 @@ std::vector<ValueId> Builder::call_all(std::string_view op, std::vector<Argument
   return call_all(op, complete(module_.op(op), std::move(args), named));
 }
 
-ValueId Builder::add_scalar_constant(Dtype dtype, std::vector<std::byte> element) {
+ValueId Builder::add_constant(Dtype dtype, std::vector<int64_t> sizes, std::vector<std::byte> elements) {
   const std::string name = "_lifted_tensor_constant" + std::to_string(module_.constants.size());
   ir::Input input;
   input.kind = ir::InputKind::kConstant;
   input.target = name;
-  input.constant = module_.add_constant(name, dtype, {}, std::move(element));
-  input.value = graph_.add_value({name, ir::ValueKind::kTensor, {dtype, {}, {}}, {}});
+  TensorSpec made{dtype, Dims(sizes.begin(), sizes.end()), {}};
+  made.strides = ir::contiguous_strides(module_.symbols, made.sizes);
+  input.constant = module_.add_constant(name, dtype, std::move(sizes), std::move(elements));
+  input.value = graph_.add_value({name, ir::ValueKind::kTensor, std::move(made), {}});
   graph_.inputs.push_back(input);
   return input.value;
 }

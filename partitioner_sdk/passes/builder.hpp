@@ -60,8 +60,8 @@ class Builder {
   ir::Module& module() const { return module_; }
   ir::Graph& graph() const { return graph_; }
 
-  // A new input of the graph with the given element as a 0-d constant.
-  ValueId add_scalar_constant(Dtype dtype, std::vector<std::byte> element);
+  // A new input of the graph: a row-major constant of the given elements; no sizes for a single one.
+  ValueId add_constant(Dtype dtype, std::vector<int64_t> sizes, std::vector<std::byte> elements);
 
   void fail(Code code, std::string why);
   bool has_failed() const { return !error_.message.empty(); }

@@ -17,7 +17,8 @@ struct Recipe {
 const Decomposition* find_function(std::string_view op) {
   for (const auto table : {activation_decompositions(), creation_decompositions(), einsum_decompositions(),
                            indexing_decompositions(), linear_decompositions(), recurrent_decompositions(),
-                           reduction_decompositions(), view_decompositions(), window_decompositions()}) {
+                           reduction_decompositions(), resampling_decompositions(), view_decompositions(),
+                           window_decompositions()}) {
     const auto found =
         std::lower_bound(table.begin(), table.end(), op,
                          [](const Decomposition& row, std::string_view name) { return row.op < name; });
@@ -26,8 +27,9 @@ const Decomposition* find_function(std::string_view op) {
   return nullptr;
 }
 
-Recipe find_recipe(std::string_view op, const DecomposeOptions& options) {
-  if (options.preserved.count(op) != 0) return {};
+// `is_new`: another decomposition made the call. Such a one is preserved only where its results can be told.
+Recipe find_recipe(std::string_view op, const DecomposeOptions& options, bool is_new) {
+  if (options.preserved.count(op) != 0 && (!is_new || infer::find_rule(op) != nullptr)) return {};
   if (const auto own = options.formulas.find(op); own != options.formulas.end())
     return {nullptr, own->second};
   if (const Decomposition* function = find_function(op)) return {function, {}};
@@ -59,7 +61,7 @@ class Decomposer final : public Builder {
         continue;
       }
       Values results;
-      if (!expand(node.op, node.args, results)) {
+      if (!expand_with(lookup(node.op).exported, node.op, node.args, results)) {
         keep(std::move(node));
         continue;
       }
@@ -72,7 +74,15 @@ class Decomposer final : public Builder {
 
  protected:
   bool expand(ir::OpId op, std::span<const Argument> args, Values& results) override {
-    const Recipe recipe = lookup(op);
+    return expand_with(lookup(op).made, op, args, results);
+  }
+
+ private:
+  struct Recipes {
+    Recipe exported, made;  // for nodes of the exporter's, and for those that decompositions make
+  };
+
+  bool expand_with(const Recipe recipe, ir::OpId op, std::span<const Argument> args, Values& results) {
     if (recipe.function == nullptr && recipe.formula.empty()) return false;
     const Arguments arguments(module(), graph(), op, args);
     results = recipe.function != nullptr ? recipe.function->expand(*this, arguments)
@@ -84,14 +94,14 @@ class Decomposer final : public Builder {
     return !results.empty();
   }
 
- private:
   // The table is searched once an op, not once a node.
-  Recipe lookup(ir::OpId op) {
+  Recipes lookup(ir::OpId op) {
     if (op >= recipes_.size()) {
       const size_t first = recipes_.size();
       recipes_.resize(module().op_count());
       for (size_t i = first; i < recipes_.size(); ++i) {
-        recipes_[i] = find_recipe(module().op(static_cast<ir::OpId>(i)).name, options_);
+        const std::string& name = module().op(static_cast<ir::OpId>(i)).name;
+        recipes_[i] = {find_recipe(name, options_, false), find_recipe(name, options_, true)};
       }
     }
     return recipes_[op];
@@ -132,7 +142,7 @@ class Decomposer final : public Builder {
   }
 
   const DecomposeOptions& options_;
-  std::vector<Recipe> recipes_;
+  std::vector<Recipes> recipes_;
 };
 
 }  // namespace

@@ -43,6 +43,7 @@ std::span<const Decomposition> indexing_decompositions();
 std::span<const Decomposition> linear_decompositions();
 std::span<const Decomposition> recurrent_decompositions();
 std::span<const Decomposition> reduction_decompositions();
+std::span<const Decomposition> resampling_decompositions();
 std::span<const Decomposition> view_decompositions();
 std::span<const Decomposition> window_decompositions();
 

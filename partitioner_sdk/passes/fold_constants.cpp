@@ -29,9 +29,14 @@ bool has_symbols(const Argument& argument) {
   return false;
 }
 
+bool is_quantization(std::string_view op) {
+  return op.rfind("quantized_decomposed.", 0) == 0 || op.rfind("torchao.", 0) == 0;
+}
+
 class Folder {
  public:
-  explicit Folder(ir::Module& module) : module_(module), graph_(module.main()) {}
+  Folder(ir::Module& module, QuantizedConstants quantized)
+      : module_(module), graph_(module.main()), quantized_(quantized) {}
 
   Result<bool> run(const Evaluate& evaluate) {
     find_constants();
@@ -79,7 +84,9 @@ class Folder {
     is_foldable_.assign(graph_.nodes.size(), false);
     for (size_t i = 0; i < graph_.nodes.size(); ++i) {
       const ir::Node& node = graph_.nodes[i];
-      bool is_foldable = is_pure(module_, graph_, node) && module_.op(node).schema->out_variant() != nullptr;
+      const ir::Op& op = module_.op(node);
+      bool is_foldable = is_pure(module_, graph_, node) && op.schema->out_variant() != nullptr;
+      if (quantized_ == QuantizedConstants::kKeep) is_foldable = is_foldable && !is_quantization(op.name);
       Sources sources;
       for (const Argument& argument : node.args) {
         is_foldable = is_foldable && !has_symbols(argument);
@@ -215,6 +222,7 @@ class Folder {
 
   ir::Module& module_;
   ir::Graph& graph_;
+  QuantizedConstants quantized_;
   std::vector<Sources> sources_;
   std::vector<bool> is_constant_;  // by value
   std::vector<bool> is_foldable_;  // by node
@@ -224,9 +232,9 @@ class Folder {
 
 }  // namespace
 
-Result<bool> fold_constants(ir::Module& module, const Evaluate& evaluate) {
+Result<bool> fold_constants(ir::Module& module, const Evaluate& evaluate, QuantizedConstants quantized) {
   // What cannot be computed now is computed at run time; the graph is as good as before.
-  return Folder(module).run(evaluate).value_or(false);
+  return Folder(module, quantized).run(evaluate).value_or(false);
 }
 
 }  // namespace etb::passes

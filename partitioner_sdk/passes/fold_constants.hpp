@@ -16,7 +16,13 @@ using Evaluate = std::function<Result<std::vector<std::vector<std::byte>>>(ir::M
 // more, and this much beyond.
 inline constexpr uint64_t kFoldSlackBytes = 16 * 1024;
 
+enum class QuantizedConstants : uint8_t {
+  kFold,
+  kKeep  // as they are, for a plugin that computes with them
+};
+
 // Folds the main graph. Where `evaluate` fails, everything stays as it was.
-[[nodiscard]] Result<bool> fold_constants(ir::Module& module, const Evaluate& evaluate);
+[[nodiscard]] Result<bool> fold_constants(ir::Module& module, const Evaluate& evaluate,
+                                          QuantizedConstants quantized = QuantizedConstants::kFold);
 
 }  // namespace etb::passes

@@ -259,7 +259,7 @@ class Functionalizer {
       ir::for_each_value(output.value, [&](ValueId& id) { id = resolve(id); });
     }
     std::vector<ir::Output> mutations;
-    for (const ir::Input& input : graph_.inputs) {
+    for (ir::Input& input : graph_.inputs) {
       const State& state = states_[input.value];
       if (state.generation == 0) continue;
       if (!is_method_) {
@@ -267,6 +267,8 @@ class Functionalizer {
         continue;
       }
       const bool is_user = input.kind == ir::InputKind::kUser;
+      // An attribute that is no registered buffer comes as a constant; written to, it is state like one.
+      if (!is_user) input.kind = ir::InputKind::kBuffer;
       mutations.push_back({ValueRef{state.now},
                            is_user ? ir::OutputKind::kInputMutation : ir::OutputKind::kBufferMutation,
                            is_user ? graph_.values[input.value].name : input.target});

@@ -54,7 +54,10 @@ Status to_edge(ir::Module& module, const PipelineOptions& options) {
 Status simplify(ir::Module& module, const PipelineOptions& options) {
   Runner runner(module, options);
   ETB_TRY(runner.run("merge_equal_nodes", merge_equal_nodes(module)));
-  if (options.evaluate) ETB_TRY(runner.run("fold_constants", fold_constants(module, options.evaluate)));
+  if (options.evaluate) {
+    ETB_TRY(
+        runner.run("fold_constants", fold_constants(module, options.evaluate, options.quantized_constants)));
+  }
   ETB_TRY(runner.run("remove_dead_code", remove_dead_code(module)));
   return {};
 }

@@ -13,6 +13,8 @@ struct PipelineOptions {
   DecomposeOptions decompose;
   // Computes what follows from constants; without it fold_constants is left out.
   Evaluate evaluate;
+  // What `simplify` does with constants behind a dequantisation.
+  QuantizedConstants quantized_constants = QuantizedConstants::kFold;
   // Called with the name of each pass and the module after it.
   std::function<void(std::string_view pass, ir::Module& module)> after_pass;
 };

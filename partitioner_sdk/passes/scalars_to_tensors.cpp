@@ -23,13 +23,12 @@ std::vector<std::byte> bytes_of(T value) {
 
 // A number known now as a constant input, a symbolic one as a tensor made at run time.
 ValueId number_to_tensor(Builder& b, const Argument& number) {
-  if (const bool* flag = ir::get_if<bool>(number))
-    return b.add_scalar_constant(Dtype::BOOL, {std::byte{*flag}});
+  if (const bool* flag = ir::get_if<bool>(number)) return b.add_constant(Dtype::BOOL, {}, {std::byte{*flag}});
   if (const double* value = ir::get_if<double>(number)) {
-    return b.add_scalar_constant(Dtype::FLOAT32, bytes_of(static_cast<float>(*value)));
+    return b.add_constant(Dtype::FLOAT32, {}, bytes_of(static_cast<float>(*value)));
   }
   const Dim dim = *ir::get_if<Dim>(number);
-  if (dim.is_static()) return b.add_scalar_constant(Dtype::INT64, bytes_of(dim.value()));
+  if (dim.is_static()) return b.add_constant(Dtype::INT64, {}, bytes_of(dim.value()));
   return b.call("aten.scalar_tensor.default", {dim}, {{"dtype", Dtype::INT64}});
 }
 
