@@ -4,6 +4,7 @@
 #include <initializer_list>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "partitioner_sdk/infer/infer.hpp"
@@ -65,6 +66,8 @@ class Builder {
 
   void fail(Code code, std::string why);
   bool has_failed() const { return !error_.message.empty(); }
+  // For a pass that goes on after an error in one node: what it made for the node is left to remove_dead_code.
+  Error take_error() { return std::exchange(error_, Error{}); }
   [[nodiscard]] Status finish();
 
  protected:

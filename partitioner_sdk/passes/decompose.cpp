@@ -61,7 +61,9 @@ class Decomposer final : public Builder {
         continue;
       }
       Values results;
-      if (!expand_with(lookup(node.op).exported, node.op, node.args, results)) {
+      const bool is_expanded = expand_with(lookup(node.op).exported, node.op, node.args, results);
+      if (has_failed()) note(take_error());
+      if (!is_expanded || !faults_.message.empty()) {
         keep(std::move(node));
         continue;
       }
@@ -69,6 +71,7 @@ class Decomposer final : public Builder {
       ETB_TRY(take_results(node, results));
     }
     ETB_TRY(finish());
+    if (!faults_.message.empty()) return tl::make_unexpected(faults_);
     return is_changed;
   }
 
@@ -81,6 +84,17 @@ class Decomposer final : public Builder {
   struct Recipes {
     Recipe exported, made;  // for nodes of the exporter's, and for those that decompositions make
   };
+
+  // One error tells all; it has the first one's code.
+  void note(Error error) {
+    constexpr size_t kMaxFaults = 100;
+    if (++fault_count_ > kMaxFaults) return;
+    if (faults_.message.empty()) {
+      faults_ = std::move(error);
+    } else {
+      faults_.message += "\n" + error.message;
+    }
+  }
 
   bool expand_with(const Recipe recipe, ir::OpId op, std::span<const Argument> args, Values& results) {
     if (recipe.function == nullptr && recipe.formula.empty()) return false;
@@ -143,6 +157,8 @@ class Decomposer final : public Builder {
 
   const DecomposeOptions& options_;
   std::vector<Recipes> recipes_;
+  Error faults_;
+  size_t fault_count_ = 0;
 };
 
 }  // namespace

@@ -100,6 +100,21 @@ graph @forward(
 )"));
 }
 
+// An attribute that nobody registered as a buffer: the exporter calls it a constant although the model writes to it.
+TEST(Functionalize, AConstantThatIsWrittenIsABuffer) {
+  EXPECT_THAT(functional(R"(module "m"
+constant "count" int64[] = {0}
+graph @forward(
+  %c: int64[] = constant "count" constant 0) {
+  %n: int64[] = aten.add_.Tensor(%c, 1)
+  return %n
+}
+)"),
+              ::testing::HasSubstr(R"(%c: int64[] = buffer "count" constant 0) {
+  %c.1: int64[] = aten.add.Tensor(%c, 1)
+  return buffer "count" = %c.1, %c.1)"));
+}
+
 TEST(Functionalize, AFillOfOneElementOfACopyLeavesTheOriginal) {
   EXPECT_THAT(functional(R"(module "m"
 graph @forward(

@@ -46,9 +46,8 @@ std::vector<bool> find_order_bound(const ir::Module& module, const ir::Graph& gr
 }
 
 // Copies the caller's tensors of another order; other inputs of the graph only change their strides.
-bool convert_inputs(Builder& b, bool is_method) {
+bool convert_inputs(Builder& b, const std::vector<bool>& is_bound, bool is_method) {
   bool is_changed = false;
-  const std::vector<bool> is_bound = find_order_bound(b.module(), b.graph());
   for (const ir::Input& input : b.graph().inputs) {
     ir::Value& value = b.graph().values[input.value];
     if (value.kind != ir::ValueKind::kTensor || ir::is_contiguous(b.symbols(), value.spec)) continue;
@@ -73,8 +72,9 @@ Result<bool> make_row_major(ir::Module& module) {
   bool is_changed = false;
   for (size_t i = 0; i < module.graphs.size(); ++i) {
     ir::Graph& graph = module.graphs[i];
+    const std::vector<bool> is_bound = find_order_bound(module, graph);  // the builder takes the nodes
     PlainBuilder b(module, graph);
-    const bool has_other_inputs = convert_inputs(b, i == 0);
+    const bool has_other_inputs = convert_inputs(b, is_bound, i == 0);
     for (ir::Node& node : b.take_old_nodes()) {
       b.substitute(node);
       b.keep(std::move(node));

@@ -176,6 +176,44 @@ TEST(Decompose, PreservedOpsStay) {
             "unchanged");
 }
 
+// A plugin that wants linear whole gets it out of a recurrent layer, too; an op whose results nobody can tell is taken apart there.
+TEST(Decompose, WhatADecompositionMakesIsPreservedWhereItsResultsAreKnown) {
+  const char* text = R"(module "m"
+graph @forward(
+  %x: float32[2, 3] = user,
+  %h: float32[2, 4] = user,
+  %a: float32[4, 3] = user,
+  %b: float32[4, 4] = user) {
+  %y: float32[2, 4] = aten.rnn_tanh_cell.default(%x, %h, %a, %b)
+  return %y
+}
+)";
+  const DecomposeOptions options{{"aten.linear.default", "aten.silu.default"}};
+  const std::string after = after_pass(text, [&](ir::Module& m) { return decompose(m, options); });
+  EXPECT_THAT(after, HasSubstr("float32[2, 4] = aten.linear.default(%x, %a)"));
+  EXPECT_THAT(after, HasSubstr("float32[2, 4] = aten.linear.default(%h, %b)"));
+}
+
+TEST(Decompose, OneErrorNamesEveryOpThatCannotBeTakenApart) {
+  const std::string error =
+      after_pass(R"(module "m"
+graph @forward(
+  %x: float32[2] = user) {
+  %y: float32[2] = aten.dropout.default(%x, 0.5, true)
+  %z: float32[2] = aten.silu.default(%y)
+  %u: float32[2] = aten.dropout.default(%z, 0.25, true)
+  return %u
+}
+)",
+                 [](ir::Module& m) {
+                   for (uint32_t i = 0; i < 3; ++i)
+                     m.main().nodes[i].source = m.add_source({"net.py", 7 + i, "forward", "", ""});
+                   return decompose(m);
+                 });
+  EXPECT_THAT(error, HasSubstr("(net.py:7 in forward)\naten.dropout"));
+  EXPECT_THAT(error, HasSubstr("(net.py:9 in forward)"));
+}
+
 TEST(Decompose, ResultsMustBeWhatTheExporterSaid) {
   std::string text = kLinear;
   text.replace(text.find("%y: float32[s0, 5, 3]"), 21, "%y: float32[s0, 5, 7]");

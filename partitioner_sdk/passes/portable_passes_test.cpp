@@ -1,0 +1,77 @@
+// row_major, lower_affine: what is done for portable kernels, each on the text of a small graph.
+#include <gmock/gmock.h>
+
+#include "partitioner_sdk/passes/lower_affine.hpp"
+#include "partitioner_sdk/passes/pass_testing.hpp"
+#include "partitioner_sdk/passes/row_major.hpp"
+
+namespace etb::passes {
+namespace {
+
+using testing::after_pass;
+
+// The caller's tensor keeps the order that was exported; a weight is described anew.
+TEST(RowMajor, TheCallersTensorIsCopied) {
+  EXPECT_EQ(after_pass(R"(module "m"
+graph @forward(
+  %x: float32[1, 3, 2, 2]{12, 1, 6, 3} = user) {
+  %r: float32[1, 3, 2, 2]{12, 1, 6, 3} = aten.relu.default(%x)
+  %c: float32[1, 3, 2, 2]{12, 1, 6, 3} = dim_order_ops._clone_dim_order.default(%r, dim_order=[0, 2, 3, 1])
+  return %c
+}
+)",
+                       make_row_major),
+            R"(module "m"
+graph @forward(
+  %x: float32[1, 3, 2, 2]{12, 1, 6, 3} = user) {
+  %x.1: float32[1, 3, 2, 2] = dim_order_ops._clone_dim_order.default(%x, dim_order=[0, 1, 2, 3])
+  %r: float32[1, 3, 2, 2] = aten.relu.default(%x.1)
+  %c: float32[1, 3, 2, 2] = dim_order_ops._clone_dim_order.default(%r, dim_order=[0, 1, 2, 3])
+  return %c
+}
+)");
+}
+
+TEST(RowMajor, ACopyTakesAnyOrder) {
+  EXPECT_EQ(after_pass(R"(module "m"
+graph @forward(
+  %x: float32[1, 3, 2, 2]{12, 1, 6, 3} = user) {
+  %c: float32[1, 3, 2, 2] = dim_order_ops._clone_dim_order.default(%x, dim_order=[0, 1, 2, 3])
+  return %c
+}
+)",
+                       make_row_major),
+            "unchanged");
+}
+
+TEST(LowerAffine, DequantisationOfGroupsIsArithmetic) {
+  EXPECT_EQ(after_pass(R"(module "m"
+graph @forward(
+  %q: int8[2, 4] = user,
+  %s: float32[2, 2] = user,
+  %z: int8[2, 2] = user) {
+  %w: float32[2, 4] = torchao.dequantize_affine.default(%q, [1, 2], %s, %z, int8, -8, 7)
+  return %w
+}
+)",
+                       lower_affine),
+            R"(module "m"
+graph @forward(
+  %q: int8[2, 4] = user,
+  %s: float32[2, 2] = user,
+  %z: int8[2, 2] = user) {
+  %0: int8[2, 2, 2] = aten.view_copy.default(%q, [2, 2, 2])
+  %1: float32[2, 2, 1] = aten.view_copy.default(%s, [2, 2, 1])
+  %2: float32[2, 2, 2] = dim_order_ops._to_dim_order_copy.default(%0, dtype=float32, dim_order=[0, 1, 2])
+  %3: int8[2, 2, 1] = aten.view_copy.default(%z, [2, 2, 1])
+  %4: float32[2, 2, 1] = dim_order_ops._to_dim_order_copy.default(%3, dtype=float32, dim_order=[0, 1, 2])
+  %5: float32[2, 2, 2] = aten.sub.Tensor(%2, %4)
+  %6: float32[2, 2, 2] = aten.mul.Tensor(%5, %1)
+  %w: float32[2, 4] = aten.view_copy.default(%6, [2, 4])
+  return %w
+}
+)");
+}
+
+}  // namespace
+}  // namespace etb::passes
