@@ -5,6 +5,7 @@
 #include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <set>
 
 #include "host/kernels/portable.hpp"
@@ -32,6 +33,7 @@ struct Options {
   std::string external_data;           // .ptd
   std::vector<std::string> constants;  // NAME=VALUE
   std::vector<std::string> dump_after;
+  std::map<std::string, std::string, std::less<>> formulas;  // how the user takes ops apart
   DelegationOptions delegation;
   bool ignores_missing_kernels = false;
   bool times = false;
@@ -91,6 +93,7 @@ Result<ir::Module> compile_method(const Options& options, const std::string& nam
   watch.lap("import");
   passes::PipelineOptions pipeline = pipeline_options(options, out, watch);
   pipeline.decompose.preserved = preserved;
+  pipeline.decompose.formulas = options.formulas;
   for (const std::string& wanted : options.dump_after) {
     if (wanted == "import" || wanted == "all")
       out << "# after import\n" << ir::print(module, {.has_sources = true}) << "\n";
@@ -131,8 +134,14 @@ Status write_program(const Options& options, Parts& parts, const std::string& ou
   if (emit_options.has_external_data) ETB_TRY(emit::write_external_file(program, options.external_data));
   ETB_TRY(emit::write_file(program, output));
   if (!options.record.empty()) {
-    for (size_t i = 0; i < parts.records.size(); ++i)
+    for (size_t i = 0; i < parts.records.size(); ++i) {
       parts.records[i].debug_handles = program.methods[i].debug_handles;
+      for (const auto& call : program.methods[i].delegate_calls) {
+        const emit::Delegate& delegate = parts.delegates.delegates[call.delegate];
+        parts.records[i].delegate_calls.push_back(
+            {call.instruction_index, delegate.id, delegate.debug_names});
+      }
+    }
     ETB_TRY(emit::write_etrecord(parts.records, options.record));
   }
   watch.lap("write");
@@ -195,6 +204,21 @@ void register_compile(CLI::App& app, Session& session) {
   command->add_option("--model", options->model, "Which model of an archive that holds several");
   command->add_option("--dump-after", options->dump_after,
                       "Print the graph after a pass: import, functionalize, decompose, ..., or all");
+  command
+      ->add_option_function<std::vector<std::string>>(
+          "--decompose",
+          [options](const std::vector<std::string>& texts) {
+            for (const std::string& text : texts) {
+              const size_t equals = text.find('=');
+              if (equals == 0 || equals == std::string::npos)
+                throw CLI::ValidationError("--decompose", "'" + text + "', expected OP=FORMULA");
+              options->formulas[text.substr(0, equals)] = text.substr(equals + 1);
+            }
+          },
+          "OP=FORMULA: how to take an op apart, before what is built in: 'aten.silu.default=mul(self, "
+          "sigmoid(self))'; may be repeated")
+      ->type_name("OP=FORMULA")
+      ->allow_extra_args(false);
   add_delegation_options(*command, options->delegation);
   command->add_flag("--allow-missing-kernels", options->ignores_missing_kernels,
                     "Write ops that this build has no kernel for; another run time may");

@@ -193,9 +193,15 @@ ProgramHead make_program_head(const ProgramParts& parts) {
   constexpr size_t kInserted = 32;  // the extended header
   ProgramHead head;
   uint64_t segments_nbytes = 0;
-  for (const uint64_t nbytes : parts.segment_nbytes) {
+  auto inside = parts.segments_inside.begin();
+  for (uint32_t i = 0; i < parts.segment_nbytes.size(); ++i) {
+    if (inside != parts.segments_inside.end() && inside->segment == i) {
+      head.segment_offsets.push_back(head.segment_offsets[inside->outer] + inside->offset);
+      ++inside;
+      continue;
+    }
     head.segment_offsets.push_back(align_up(segments_nbytes, parts.segment_alignment));
-    segments_nbytes = head.segment_offsets.back() + nbytes;
+    segments_nbytes = head.segment_offsets.back() + parts.segment_nbytes[i];
   }
   Builder out;
   fb::FinishProgramBuffer(out, write_tables(out, parts, head.segment_offsets));
@@ -234,7 +240,12 @@ Status write_program(const ProgramParts& parts, std::span<const std::vector<Segm
     return {};
   };
   if (head.segment_base == 0) return {};  // without an extended header nothing says where segments are
+  auto inside = parts.segments_inside.begin();
   for (size_t i = 0; i < segments.size(); ++i) {
+    if (inside != parts.segments_inside.end() && inside->segment == i) {
+      ++inside;
+      continue;
+    }
     const uint64_t start = head.segment_base + head.segment_offsets[i];
     for (const SegmentPiece& piece : segments[i]) {
       ETB_TRY(fill_to(start + piece.offset));

@@ -81,11 +81,19 @@ struct MethodSpec {
   bool has_chain = true;
 };
 
+// A segment that lies in another one, which stands before it: the same bytes under two names.
+struct SegmentInside {
+  uint32_t segment = 0;
+  uint32_t outer = 0;
+  uint64_t offset = 0;  // in the outer one
+};
+
 // A program without the bytes of its segments.
 struct ProgramParts {
   uint32_t version = 0;
   std::vector<MethodSpec> methods;
   std::vector<uint64_t> segment_nbytes;
+  std::vector<SegmentInside> segments_inside;  // ascending by segment; these bring no pieces
   uint32_t constant_segment = 0;
   std::vector<uint64_t> constant_offsets = {0};  // empty: no constant segment at all, as releases before 0.2
   uint32_t mutable_segment = 0;

@@ -1,6 +1,7 @@
 #include "partitioner_sdk/emit/delegate_data.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <string>
 #include <unordered_map>
 
@@ -8,30 +9,62 @@ namespace etb::emit {
 
 namespace {
 
-// Segments of payloads and named data, equal bytes once. Bytes are looked up by their size and beginning, then compared, so that
-// large ones are not all hashed.
+// Segments of payloads and named data, equal bytes once, also where the program's own constants are equal to them: an embedding
+// on portable kernels and the last layer of a plugin often share one weight. Bytes are looked up by their size and beginning,
+// then compared, so that large ones are not all hashed.
 class BytesSegments {
  public:
-  explicit BytesSegments(Program& program) : program_(program) {}
-
-  uint32_t add(std::span<const std::byte> bytes) {
-    constexpr size_t kBeginning = 256;
-    std::string key(reinterpret_cast<const char*>(bytes.data()), std::min(bytes.size(), kBeginning));
-    key += "/" + std::to_string(bytes.size());
-    for (auto [at, end] = numbers_.equal_range(key); at != end; ++at) {
-      const std::span<const std::byte> known = program_.segments[at->second].front().bytes;
-      if (std::equal(bytes.begin(), bytes.end(), known.begin(), known.end())) return at->second;
+  explicit BytesSegments(Program& program) : program_(program) {
+    const uint32_t constants = program.parts.constant_segment;
+    for (const format::SegmentPiece& piece : program.segments[constants]) {
+      if (piece.bytes.size() >= kWorthSharing)
+        known_.emplace(key_of(piece.bytes), Known{piece.bytes, constants, piece.offset, true});
     }
-    const auto number = static_cast<uint32_t>(program_.segments.size());
-    program_.parts.segment_nbytes.push_back(bytes.size());
-    program_.segments.push_back({{0, bytes}});
-    numbers_.emplace(std::move(key), number);
+  }
+
+  uint32_t add(std::span<const std::byte> bytes, uint64_t alignment) {
+    const std::string key = key_of(bytes);
+    for (auto [at, end] = known_.equal_range(key); at != end; ++at) {
+      Known& known = at->second;
+      if (known.offset % alignment != 0 || !are_equal(known.bytes, bytes)) continue;
+      if (known.is_piece) {
+        const auto number = add_segment(bytes.size(), {});
+        program_.parts.segments_inside.push_back({number, known.segment, known.offset});
+        known = {bytes, number, 0, false};
+      }
+      return known.segment;
+    }
+    const auto number = add_segment(bytes.size(), {{0, bytes}});
+    known_.emplace(key, Known{bytes, number, 0, false});
     return number;
   }
 
  private:
+  static constexpr size_t kWorthSharing = 4096;
+  struct Known {
+    std::span<const std::byte> bytes;
+    uint32_t segment;
+    uint64_t offset;
+    bool is_piece;  // of that segment, so no segment itself
+  };
+
+  static std::string key_of(std::span<const std::byte> bytes) {
+    constexpr size_t kBeginning = 256;
+    std::string key(reinterpret_cast<const char*>(bytes.data()), std::min(bytes.size(), kBeginning));
+    return key + "/" + std::to_string(bytes.size());
+  }
+  static bool are_equal(std::span<const std::byte> a, std::span<const std::byte> b) {
+    if (a.size() != b.size()) return false;
+    return a.data() == b.data() || std::memcmp(a.data(), b.data(), a.size()) == 0;
+  }
+  uint32_t add_segment(uint64_t nbytes, std::vector<format::SegmentPiece> pieces) {
+    program_.parts.segment_nbytes.push_back(nbytes);
+    program_.segments.push_back(std::move(pieces));
+    return static_cast<uint32_t>(program_.segments.size() - 1);
+  }
+
   Program& program_;
-  std::unordered_multimap<std::string, uint32_t> numbers_;
+  std::unordered_multimap<std::string, Known> known_;
 };
 
 }  // namespace
@@ -44,13 +77,15 @@ void add_delegate_data(Program& program, const EmitOptions& options) {
     for (size_t i = 0; i < calls.size(); ++i) {
       format::DelegateSpec& delegate = program.parts.methods[m].delegates[i];
       delegate.location = kInSegment;
-      delegate.index = segments.add(options.delegates[calls[i].delegate].payload);
+      delegate.index =
+          segments.add(options.delegates[calls[i].delegate].payload, program.parts.segment_alignment);
     }
   }
   for (const NamedBytes& item : options.named_data) {
-    program.parts.named_data.emplace_back(item.key, segments.add(item.bytes));
-    const auto alignment = static_cast<uint32_t>(item.alignment);
-    program.parts.segment_alignment = std::max(program.parts.segment_alignment, alignment);
+    const uint64_t alignment = item.alignment == 0 ? program.parts.segment_alignment : item.alignment;
+    program.parts.named_data.emplace_back(item.key, segments.add(item.bytes, alignment));
+    program.parts.segment_alignment =
+        std::max(program.parts.segment_alignment, static_cast<uint32_t>(alignment));
   }
 }
 

@@ -81,6 +81,40 @@ TEST(Emit, SharedConstantsAreStoredOnce) {
   EXPECT_EQ(program->methods[0].name, "twice");
 }
 
+// A tied weight: the embedding's constant and what a plugin's last layer finds by name are the same bytes of the file.
+TEST(Emit, APluginsDataThatIsAConstantIsStoredOnce) {
+  auto module = ir::parse(R"(module "m"
+constant "w" float32[2] = {1, 2}
+graph @forward(
+  %w: float32[1024] = parameter "w" constant 0,
+  %x: float32[1024] = user) {
+  %a: float32[1024] = aten.add.Tensor(%x, %w)
+  return %a
+}
+)");
+  ASSERT_TRUE(module) << module.error().message;
+  std::vector<std::byte> bytes(4096, std::byte{7}), other(4096, std::byte{8});
+  module->constants.clear();
+  module->add_constant("w", ir::Dtype::FLOAT32, {1024}, bytes);
+  const NamedBytes items[] = {{"same", bytes, 16}, {"again", bytes, 16}, {"other", other, 16}};
+  EmitOptions options;
+  options.named_data = items;
+  const auto program = emit({&*module, 1}, options);
+  ASSERT_TRUE(program) << program.error().message;
+  const auto& named = program->parts.named_data;
+  ASSERT_EQ(named.size(), 3u);
+  EXPECT_EQ(named[0].second, named[1].second);
+  EXPECT_NE(named[0].second, named[2].second);
+  const std::vector<std::byte> file = bytes_of(*program);
+  EXPECT_LT(file.size(), 3 * 4096u);
+  const auto head = format::make_program_head(program->parts);
+  const auto begin_of = [&](uint32_t segment) {
+    return file.begin() + static_cast<std::ptrdiff_t>(head.segment_base + head.segment_offsets[segment]);
+  };
+  EXPECT_TRUE(std::equal(bytes.begin(), bytes.end(), begin_of(named[0].second)));
+  EXPECT_TRUE(std::equal(other.begin(), other.end(), begin_of(named[2].second)));
+}
+
 TEST(Emit, MissingKernelsAreAllNamed) {
   ir::Module module;
   const auto program = emit_text(kTwoOps, module, {[](std::string_view, std::string_view) { return false; }});

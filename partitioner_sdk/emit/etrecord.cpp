@@ -265,7 +265,7 @@ std::string edge_program_json(ir::Module& module) {
 Status write_etrecord(const std::vector<RecordedMethod>& methods, const std::string& path) {
   StoredZip zip;
   zip.add("ETRECORD_V0", "");
-  Json handles = Json::object(), none = Json::object();
+  Json handles = Json::object(), delegates = Json::object(), none = Json::object();
   for (const RecordedMethod& method : methods) {
     if (!method.edge_program.empty()) {
       const std::string name = "edge_dialect_exported_program/" + method.name;
@@ -276,12 +276,18 @@ Status write_etrecord(const std::vector<RecordedMethod>& methods, const std::str
     }
     Json& rows = handles[method.name] = Json::object();
     none[method.name] = Json::object();
+    Json& calls = delegates[method.name] = Json::object();
+    for (const RecordedCall& call : method.delegate_calls) {
+      Json names = Json::object();
+      for (const DebugName& row : call.debug_names) names[row.name] = row.handles;
+      calls[std::to_string(call.instruction_index)] = {{"name", call.backend_id}, {"delegate_map", names}};
+    }
     for (size_t i = 0; i < method.debug_handles.size(); ++i) {
       if (method.debug_handles[i] != 0) rows[std::to_string(i)] = method.debug_handles[i];
     }
   }
   zip.add("debug_handle_map", handles.dump());
-  zip.add("delegate_map", none.dump());
+  zip.add("delegate_map", delegates.dump());
   zip.add("instruction_id_to_num_outs_map", none.dump());
   zip.add("export_graph_id", "0");
   const std::string bytes = zip.finish();

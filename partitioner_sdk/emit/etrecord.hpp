@@ -5,14 +5,21 @@
 #include <string>
 #include <vector>
 
-#include "partitioner_sdk/ir/module.hpp"
+#include "partitioner_sdk/emit/method_emitter.hpp"
 
 namespace etb::emit {
+
+struct RecordedCall {
+  uint32_t instruction_index = 0;
+  std::string backend_id;
+  std::vector<DebugName> debug_names;
+};
 
 struct RecordedMethod {
   std::string name;
   std::string edge_program;             // JSON; empty leaves it out
   std::vector<uint32_t> debug_handles;  // by instruction; 0: from no node
+  std::vector<RecordedCall> delegate_calls;
 };
 
 // A method's graph as torch.export's serialisation of schema 5.4 has it, which ExecuTorch keeps in its records. Sizes known only

@@ -20,11 +20,18 @@ namespace etb::emit {
 // Whether the run time has a kernel: name "aten::add", overload "out".
 using HasKernel = std::function<bool(std::string_view name, std::string_view overload)>;
 
+// What a name, or a number as text, in the events of a delegate stands for.
+struct DebugName {
+  std::string name;
+  std::vector<uint32_t> handles;
+};
+
 // What a node higher_order.executorch_call_delegate.default calls: its first argument is the number of one of these.
 struct Delegate {
   std::string id;  // "XnnpackBackend"
   std::span<const std::byte> payload;
   std::vector<std::pair<std::string, std::string>> specs;
+  std::vector<DebugName> debug_names = {};
 };
 
 // What the methods of a program have in common.

@@ -17,6 +17,8 @@ Result<SharedState> SharedState::find(std::span<const ir::Module> methods) {
     for (const ir::Output& output : method.main().outputs) {
       if (output.kind == ir::OutputKind::kBufferMutation) written.insert(output.target);
     }
+  }
+  for (const ir::Module& method : methods) {
     for (const ir::Input& input : method.main().inputs) {
       if (input.kind != ir::InputKind::kBuffer || input.constant == ir::kNone) continue;
       const ir::Constant& constant = method.constants[input.constant];

@@ -40,8 +40,9 @@ def load_arrays(folder, name, kind):
     return arrays
 
 
-def run_here(etbackend, program, folder, name, count, out):
-    command = [etbackend, "run", str(program), "--output-dir", str(out)]
+def run_here(command, folder, name, count, out):
+    """`command` is `etbackend run PROGRAM`, perhaps with more."""
+    command = [*command, "--output-dir", str(out)]
     for i in range(count):
         command += ["--input", str(folder / f"{name}.in.{i}.npy")]
     done = subprocess.run(command, capture_output=True, text=True)
@@ -125,7 +126,7 @@ class Comparison:
         out.mkdir()
         limit = tolerance(name)
         there = attempt(lambda: run_there(program, inputs, name), wanted, limit)
-        here = attempt(lambda: run_here(self.etbackend, program, self.folder, name, len(inputs), out), wanted, limit)
+        here = attempt(lambda: run_here([self.etbackend, "run", str(program)], self.folder, name, len(inputs), out), wanted, limit)
         remark = f"official: {delegated} nodes delegated, {left} not" if self.backend else ""
         if ours:
             remark += f"; ours: {ours[0]} and {ours[1]}"
@@ -145,7 +146,7 @@ class Comparison:
         out = self.temporary / name
         out.mkdir()
         limit = tolerance(name)
-        faults += self.note("here", attempt(lambda: run_here(self.etbackend, program, self.folder, name, len(inputs), out), wanted, limit))
+        faults += self.note("here", attempt(lambda: run_here([self.etbackend, "run", str(program)], self.folder, name, len(inputs), out), wanted, limit))
         if Runtime is not None:
             faults += self.note("on the official runtime", attempt(lambda: run_there(program, inputs, name), wanted, limit))
         ours, remark = None, ""

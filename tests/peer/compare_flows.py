@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Compares etbackend's compiler with the official flow on the same archives, portable kernels on both sides.
+"""Compares etbackend's compiler with the official flow on the same archives: portable kernels on both sides, or XNNPACK.
 
-usage: compare_flows.py ETBACKEND ARCHIVE_DIR [NAME ...]
+usage: compare_flows.py ETBACKEND ARCHIVE_DIR [--backend=xnnpack] [NAME ...]
 
 For each NAME.pt2 (make_zoo.py --full writes them): CPU seconds, the official ones of one process after its imports, from the
-loaded archive to the written file (to_edge, to_executorch); peak memory of the process; size of the .pte; bytes of the planned
+loaded archive to the written file (to_edge or to_edge_transform_and_lower, to_executorch); peak memory of the process; size of the .pte; bytes of the planned
 arena. Prints a Markdown table. Needs torch and executorch. Each side runs alone, one model after the other.
 """
 import os
@@ -18,10 +18,15 @@ import time
 OFFICIAL = """
 import sys, time, resource
 import torch
-from executorch.exir import to_edge
+from executorch.exir import to_edge, to_edge_transform_and_lower
+if sys.argv[3] == "xnnpack":
+    from executorch.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner
 program = torch.export.load(sys.argv[1])
 start = time.process_time()
-result = to_edge(program).to_executorch()
+if sys.argv[3] == "xnnpack":
+    result = to_edge_transform_and_lower(program, partitioner=[XnnpackPartitioner()]).to_executorch()
+else:
+    result = to_edge(program).to_executorch()
 with open(sys.argv[2], "wb") as file:
     result.write_to_file(file)
 seconds = time.process_time() - start
@@ -30,20 +35,23 @@ print("FIGURES", seconds, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1
 """
 
 
-def measure_official(archive, program):
-    run = subprocess.run([sys.executable, "-c", OFFICIAL, archive, program], capture_output=True, text=True)
+def measure_official(archive, program, backend):
+    run = subprocess.run([sys.executable, "-c", OFFICIAL, archive, program, backend], capture_output=True, text=True)
     figures = re.search(r"FIGURES (\S+) (\S+) (\S+)", run.stdout)
     if figures is None:
         return None, run.stderr.strip().splitlines()[-1][:120]
     return (float(figures[1]), int(figures[2]), os.path.getsize(program), int(figures[3])), None
 
 
-def measure_ours(etbackend, archive, program):
+def measure_ours(etbackend, archive, program, backend):
     """The best of three for the time: the file is in memory from the second run on, as it is for the official side."""
     best = None
     for _ in range(3):
         start = time.monotonic()
-        child = subprocess.Popen([etbackend, "compile", archive, "-o", program], stdout=subprocess.PIPE, text=True)
+        if os.path.exists(program):
+            os.remove(program)  # or freeing the old file's memory would be counted
+        more = ["-b", backend] if backend else []
+        child = subprocess.Popen([etbackend, "compile", archive, "-o", program, *more], stdout=subprocess.PIPE, text=True)
         text = child.stdout.read()
         _, status, usage = os.wait4(child.pid, 0)
         wall = time.monotonic() - start
@@ -62,14 +70,15 @@ def mega(nbytes):
 
 def main():
     etbackend, folder = sys.argv[1], pathlib.Path(sys.argv[2])
-    names = sys.argv[3:] or sorted(p.stem for p in folder.glob("*.pt2"))
+    backend = next((x.split("=", 1)[1] for x in sys.argv[3:] if x.startswith("--backend=")), "")
+    names = [x for x in sys.argv[3:] if not x.startswith("--")] or sorted(p.stem for p in folder.glob("*.pt2"))
     print("| model | seconds, official | ours | times | wall, ours | peak MB, official | ours | .pte MB, official | ours | arena MB, official | ours | bound |")
     print("|---|---|---|---|---|---|---|---|---|---|---|---|")
     with tempfile.TemporaryDirectory(dir=os.environ.get("ETB_FAST_DIR")) as temporary:
         for name in names:
             archive, program = str(folder / f"{name}.pt2"), os.path.join(temporary, "model.pte")
-            ours = measure_ours(etbackend, archive, program)
-            theirs, why = measure_official(archive, program)
+            ours = measure_ours(etbackend, archive, program, backend)
+            theirs, why = measure_official(archive, program, backend)
             if ours is None or theirs is None:
                 print(f"| {name} | {why or ''} | {'failed' if ours is None else 'compiled'} |" + " |" * 9)
                 continue

@@ -142,9 +142,17 @@ Status Delegation::run(std::span<ir::Module> modules, const passes::PipelineOpti
 
 DelegateData Delegation::data() const {
   DelegateData out;
-  for (const partition::Region& region : partition_.regions)
-    out.delegates.push_back(
-        {partition_.backend_ids[region.compiler], region.artifact.payload, region.artifact.specs});
+  for (const partition::Region& region : partition_.regions) {
+    const partition::Artifact& artifact = region.artifact;
+    emit::Delegate& delegate = out.delegates.emplace_back();
+    delegate.id = partition_.backend_ids[region.compiler];
+    delegate.payload = artifact.payload;
+    delegate.specs = artifact.specs;
+    for (const partition::DebugEntry& entry : artifact.debug_map) {
+      const std::string name = entry.name.empty() ? std::to_string(entry.debug_id) : entry.name;
+      delegate.debug_names.push_back({name, entry.handles});
+    }
+  }
   for (const partition::NamedBlob& blob : partition_.blobs) {
     const bool is_constant = !blob.constant_key.empty();
     out.named_data.push_back(

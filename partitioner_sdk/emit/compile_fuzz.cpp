@@ -1,0 +1,37 @@
+// Any bytes as an archive through the whole compiler: refused, or a program.
+#include <cstdint>
+#include <cstdlib>
+
+#include "partitioner_sdk/emit/emit.hpp"
+#include "partitioner_sdk/import/import.hpp"
+#include "partitioner_sdk/ir/verify.hpp"
+#include "partitioner_sdk/passes/pipeline.hpp"
+
+namespace {
+
+using etb::ir::Module;
+
+// Nothing computes constants here: that is the run time's work, which has fuzz targets of its own.
+bool is_lowered(Module& module) {
+  return etb::passes::to_edge(module) && etb::passes::simplify(module) && etb::passes::to_portable(module);
+}
+
+void compile(const std::shared_ptr<const etb::pt2::MappedFile>& file, const std::string& name) {
+  auto module = etb::pt2::import_archive(file, {name});
+  if (!module || !is_lowered(*module)) return;
+  if (!etb::ir::verify(*module)) std::abort();
+  const auto program = etb::emit::emit({&*module, 1});
+  if (!program) return;
+  const auto head = etb::format::make_program_head(program->parts);
+  if (head.file_nbytes < head.bytes.size()) std::abort();
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t nbytes) {
+  const auto file = etb::pt2::MappedFile::borrow(std::as_bytes(std::span(data, nbytes)));
+  const auto names = etb::pt2::list_models(*file);
+  if (!names) return 0;
+  for (size_t i = 0; i < names->size() && i < 3; ++i) compile(file, (*names)[i]);
+  return 0;
+}

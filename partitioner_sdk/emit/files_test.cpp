@@ -1,0 +1,168 @@
+// State that methods share, constant methods, data outside, records.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "partitioner_sdk/emit/emit.hpp"
+#include "partitioner_sdk/emit/etrecord.hpp"
+#include "partitioner_sdk/import/zip_archive.hpp"
+#include "partitioner_sdk/ir/text.hpp"
+
+namespace etb::emit {
+namespace {
+
+using ::testing::HasSubstr;
+namespace fs = std::filesystem;
+
+ir::Module parsed(const std::string& text) {
+  auto module = ir::parse(text);
+  EXPECT_TRUE(module) << module.error().message;
+  return std::move(*module);
+}
+
+std::string counter(const std::string& method, const std::string& op, const std::string& elements) {
+  return "module \"" + method + "\"\nconstant \"count\" float32[2] = " + elements + R"(
+constant "own" float32[3] = {0, 0, 0}
+graph @forward(
+  %c: float32[2] = buffer "count" constant 0,
+  %o: float32[3] = buffer "own )" +
+         method + R"(" constant 1,
+  %x: float32[2] = user) {
+  %n: float32[2] = aten.)" +
+         op + R"(.Tensor(%c, %x)
+  %m: float32[3] = aten.add.Tensor(%o, %o)
+  return buffer "count" = %n, buffer "own )" +
+         method + R"(" = %m, %n
+}
+)";
+}
+
+// The tensor of a method whose name is `name`.
+const format::TensorSpec* find_tensor(const format::MethodSpec& method, std::string_view name) {
+  for (const format::ValueSpec& value : method.values) {
+    const auto* tensor = std::get_if<format::TensorSpec>(&value);
+    if (tensor != nullptr && tensor->name == name) return tensor;
+  }
+  return nullptr;
+}
+
+TEST(SharedState, ABufferOfTwoMethodsHasOnePlaceInBoth) {
+  std::vector<ir::Module> methods;
+  methods.push_back(parsed(counter("prefill", "add", "{1, 2}")));
+  methods.push_back(parsed(counter("decode", "mul", "{1, 2}")));
+  const auto program = emit(methods);
+  ASSERT_TRUE(program) << program.error().message;
+  std::vector<uint64_t> places;
+  for (const format::MethodSpec& method : program->parts.methods) {
+    const format::TensorSpec* shared = find_tensor(method, "count");
+    ASSERT_NE(shared, nullptr);
+    ASSERT_EQ(method.arena_sizes.size(), 3u);  // the placeholder, the method's own, the shared one
+    EXPECT_EQ(shared->memory_id, 2u);
+    EXPECT_GE(method.arena_sizes[2], 8);
+    EXPECT_NE(shared->data_index, 0u) << "the initial value";
+    places.push_back(shared->memory_offset);
+    const format::TensorSpec* own = find_tensor(method, "own " + method.name);
+    ASSERT_NE(own, nullptr);
+    EXPECT_EQ(own->memory_id, 1u) << "a buffer of one method stays in its arena";
+  }
+  EXPECT_EQ(places[0], places[1]);
+}
+
+TEST(SharedState, OneNameWithTwoShapesIsRefused) {
+  std::vector<ir::Module> methods;
+  methods.push_back(parsed(counter("prefill", "add", "{1, 2}")));
+  methods.push_back(parsed(R"(module "decode"
+constant "count" float32[1] = {1}
+graph @forward(
+  %c: float32[1] = buffer "count" constant 0) {
+  return %c
+}
+)"));
+  for (int order = 0; order < 2; ++order) {
+    const auto program = emit(methods);
+    ASSERT_FALSE(program);
+    EXPECT_THAT(program.error().message, HasSubstr("buffer 'count' has another shape"));
+    std::swap(methods[0], methods[1]);
+  }
+}
+
+constexpr const char* kScale = R"(module "forward"
+constant "w" float32[2] = {1, 2}
+graph @forward(
+  %w: float32[2] = parameter "w" constant 0,
+  %v: float32[2] = parameter "v" constant 0,
+  %x: float32[2] = user) {
+  %a: float32[2] = aten.mul.Tensor(%x, %w)
+  %b: float32[2] = aten.add.Tensor(%a, %v)
+  return %b
+}
+)";
+
+TEST(ConstantMethod, TakesNothingAndGivesItsValues) {
+  ir::Module module = parsed(kScale);
+  EmitOptions options;
+  options.constant_methods = {{"get_vocab_size", {int64_t{50257}}}, {"limits", {0.5, true}}};
+  const auto program = emit({&module, 1}, options);
+  ASSERT_TRUE(program) << program.error().message;
+  ASSERT_EQ(program->parts.methods.size(), 3u);
+  const format::MethodSpec& limits = program->parts.methods[2];
+  EXPECT_EQ(limits.name, "limits");
+  EXPECT_TRUE(limits.inputs.empty());
+  EXPECT_EQ(limits.outputs, (std::vector<int32_t>{0, 1}));
+  EXPECT_EQ(std::get<int64_t>(program->parts.methods[1].values[0]), 50257);
+}
+
+TEST(ExternalData, EqualWeightsHaveOneNameAndNothingStaysInside) {
+  ir::Module module = parsed(kScale);
+  EmitOptions options;
+  options.has_external_data = true;
+  const auto program = emit({&module, 1}, options);
+  ASSERT_TRUE(program) << program.error().message;
+  ASSERT_EQ(program->external.tensors.size(), 1u);
+  EXPECT_EQ(program->external.tensors[0].key, "w");
+  EXPECT_EQ(program->external.segment_nbytes, (std::vector<uint64_t>{8}));
+  EXPECT_EQ(program->parts.segment_nbytes, (std::vector<uint64_t>{0}));
+  const format::TensorSpec* tensor = find_tensor(program->parts.methods[0], "w");
+  ASSERT_NE(tensor, nullptr);
+  EXPECT_TRUE(tensor->is_external);
+  EXPECT_EQ(tensor->data_index, 0u);
+}
+
+TEST(EtRecord, JoinsInstructionsWithNodesAndDelegatesWithTheirNames) {
+  ir::Module module = parsed(kScale);
+  module.main().nodes[0].debug_handle = 7;
+  module.main().nodes[1].debug_handle = 9;
+  const std::string edge = edge_program_json(module);
+  const auto program = emit({&module, 1});
+  ASSERT_TRUE(program) << program.error().message;
+  EXPECT_EQ(program->methods[0].debug_handles, (std::vector<uint32_t>{7, 9}));
+  RecordedMethod method{"forward", edge, program->methods[0].debug_handles, {{1, "Npu", {{"conv", {9}}}}}};
+  const fs::path path = fs::temp_directory_path() / ("etb_record_" + std::to_string(::getpid()));
+  ASSERT_TRUE(write_etrecord({method}, path));
+  std::ifstream in(path, std::ios::binary);
+  const std::string file{std::istreambuf_iterator<char>(in), {}};
+  fs::remove(path);
+  const auto zip = pt2::ZipArchive::open(std::as_bytes(std::span(file)));
+  ASSERT_TRUE(zip) << zip.error().message;
+  const auto json_of = [&](std::string_view name) {
+    const auto found = zip->find(name);
+    EXPECT_TRUE(found) << name;
+    return found ? nlohmann::json::parse(
+                       std::string(reinterpret_cast<const char*>(found->data()), found->size()))
+                 : nlohmann::json();
+  };
+  EXPECT_TRUE(zip->find("ETRECORD_V0"));
+  EXPECT_EQ(json_of("debug_handle_map"), R"({"forward": {"0": 7, "1": 9}})"_json);
+  EXPECT_EQ(json_of("delegate_map"),
+            R"({"forward": {"1": {"name": "Npu", "delegate_map": {"conv": [9]}}}})"_json);
+  const auto graph = json_of("edge_dialect_exported_program/forward")["graph_module"]["graph"];
+  ASSERT_EQ(graph["nodes"].size(), 2u);
+  EXPECT_THAT(graph["nodes"][0]["target"].get<std::string>(), HasSubstr("aten.mul.Tensor"));
+}
+
+}  // namespace
+}  // namespace etb::emit
