@@ -102,7 +102,10 @@ Result<ir::Module> compile_method(const Options& options, const std::string& nam
   const bool has_plugins = !options.delegation.backends.names.empty();
   if (has_plugins) pipeline.quantized_constants = passes::QuantizedConstants::kKeep;
   ETB_TRY(passes::to_edge(module, pipeline));
-  if (!options.record.empty()) record = {name, emit::edge_program_json(module), {}};
+  if (!options.record.empty()) {
+    record.name = name;
+    record.edge_program = emit::edge_program_json(module);
+  }
   ETB_TRY(passes::simplify(module, pipeline));
   return module;
 }

@@ -18,16 +18,16 @@ std::string_view as_text(std::span<const std::byte> bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-// The one top folder, after checking what kind of archive this is.
+// Before torch 2.8 an archive held one model, in records of fixed names without a folder.
+constexpr std::string_view kOldModel = "serialized_exported_program.json";
+
+// The one top folder, after checking what kind of archive this is; empty for an old one.
 Result<std::string> read_root(const ZipArchive& zip) {
+  if (zip.find(kOldModel)) return std::string();
   const std::string root = zip.first_name().substr(0, zip.first_name().find('/'));
   const auto expect = [&](const char* name, std::string_view wanted) -> Status {
     const auto record = zip.find(root + "/" + name);
     if (record && as_text(*record) == wanted) return {};
-    if (!record && zip.find("serialized_exported_program.json")) {
-      return make_error(Code::NOT_SUPPORTED,
-                        "an archive of torch 2.7 or older; save the model again with a newer one");
-    }
     return make_error(Code::INCOMPATIBLE,
                       std::string(name) + " is " +
                           (record ? "'" + std::string(as_text(*record).substr(0, 20)) + "'" : "missing") +
@@ -40,6 +40,7 @@ Result<std::string> read_root(const ZipArchive& zip) {
 }
 
 std::vector<std::string> model_names(const ZipArchive& zip, const std::string& root) {
+  if (root.empty()) return {"model"};
   std::vector<std::string> names;
   const std::string prefix = root + std::string(kModels);
   constexpr std::string_view kEnding = ".json";
@@ -83,7 +84,9 @@ class ModelReader {
       : zip_(zip), root_(root), payloads_(zip, std::move(root), std::move(file)) {}
 
   Result<ir::Module> run(const std::string& model) {
-    const auto text = zip_.find(root_ + std::string(kModels) + model + ".json");
+    const bool is_old = root_.empty();
+    const auto text =
+        zip_.find(is_old ? std::string(kOldModel) : root_ + std::string(kModels) + model + ".json");
     ETB_ASSIGN(const auto document, JsonDocument::parse(as_text(*text)));
     const Json root = document->root();
     const int64_t major = root["schema_version"]["major"].as_int().value_or(-1);
@@ -91,8 +94,13 @@ class ModelReader {
       return make_error(Code::INCOMPATIBLE, "schema version " + std::to_string(major) + ", this reads " +
                                                 std::to_string(kSchemaMajor));
     }
-    ETB_TRY(payloads_.read_config("weights", model));
-    ETB_TRY(payloads_.read_config("constants", model));
+    if (is_old) {
+      ETB_TRY(payloads_.read_saved("serialized_state_dict.pt"));
+      ETB_TRY(payloads_.read_saved("serialized_constants.pt"));
+    } else {
+      ETB_TRY(payloads_.read_config("weights", model));
+      ETB_TRY(payloads_.read_config("constants", model));
+    }
     read_range_constraints(root["range_constraints"], module_.symbols);
     const Json graph_module = root["graph_module"];
     GraphReader reader(module_, faults_);

@@ -56,6 +56,20 @@ TEST(Import, WeightsAreViewsOfTheFile) {
   }
 }
 
+// Before torch 2.9 weights were pickled by torch.save; the graph is the same.
+TEST(Import, ReadsTheLayoutsOfOlderReleases) {
+  auto now = import_archive(testing::archive_path("tied"));
+  ASSERT_TRUE(now) << now.error().message;
+  for (const char* name : {"tied_torch27", "tied_torch28"}) {
+    auto old = import_archive(testing::archive_path(name));
+    ASSERT_TRUE(old) << old.error().message;
+    EXPECT_EQ(ir::print(*old), ir::print(*now)) << name;
+    ASSERT_EQ(old->constants.size(), now->constants.size());
+    for (size_t i = 0; i < now->constants.size(); ++i)
+      EXPECT_EQ(old->constants[i].dense_bytes(), now->constants[i].dense_bytes());
+  }
+}
+
 TEST(Import, TiedWeightsAreOneConstant) {
   const auto module = import_archive(testing::archive_path("tied"));
   ASSERT_TRUE(module) << module.error().message;

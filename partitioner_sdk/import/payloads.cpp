@@ -1,5 +1,8 @@
 #include "partitioner_sdk/import/payloads.hpp"
 
+#include <algorithm>
+
+#include "partitioner_sdk/import/saved_tensors.hpp"
 #include "partitioner_sdk/import/tensor_meta.hpp"
 
 namespace etb::pt2 {
@@ -8,6 +11,8 @@ namespace {
 
 // A view that repeats its elements (stride 0) may be larger than its record, but not without limit: it is written out dense.
 constexpr int64_t kMaxRepeatedNbytes = int64_t{1} << 30;
+
+constexpr size_t kMaxRank = 16;
 
 // Bytes that the view spans from the start of its storage; nullopt when no storage could be as large.
 std::optional<uint64_t> spanned_nbytes(const ir::Constant& constant) {
@@ -30,22 +35,62 @@ std::optional<uint64_t> dense_nbytes(const ir::Constant& constant) {
   return static_cast<uint64_t>(total);
 }
 
+// Whether the storage holds the view.
+Status check_extent(const ir::Constant& constant, std::span<const std::byte> storage,
+                    const std::string& who) {
+  const auto invalid = [&](const std::string& why) {
+    return make_error(Code::INVALID_DATA, "'" + constant.name + "': " + why);
+  };
+  const auto is_negative = [](int64_t value) { return value < 0; };
+  if (constant.offset < 0) return invalid("negative storage offset");
+  if (constant.sizes.size() != constant.strides.size() || constant.sizes.size() > kMaxRank)
+    return invalid("tensor of rank " + std::to_string(constant.sizes.size()));
+  if (std::any_of(constant.sizes.begin(), constant.sizes.end(), is_negative)) return invalid("negative size");
+  if (std::any_of(constant.strides.begin(), constant.strides.end(), is_negative))
+    return invalid("negative stride");
+  const auto spanned = spanned_nbytes(constant);
+  if (!spanned || *spanned > storage.size()) {
+    return invalid(who + " has " + std::to_string(storage.size()) + " bytes, the tensor needs " +
+                   (spanned ? std::to_string(*spanned) : "more than any file has"));
+  }
+  const auto dense = dense_nbytes(constant);
+  if (!dense || (*dense > storage.size() && *dense > static_cast<uint64_t>(kMaxRepeatedNbytes)))
+    return invalid("repeats its elements beyond reason");
+  return {};
+}
+
 }  // namespace
 
 Status Payloads::read_config(const std::string& folder, const std::string& model) {
   const std::string path = root_ + "/data/" + folder + "/" + model + "_" + folder + "_config.json";
   const auto bytes = zip_.find(path);
-  if (!bytes) {
-    if (!zip_.find(root_ + "/data/" + folder + "/" + model + ".pt")) return {};
-    return make_error(Code::NOT_SUPPORTED,
-                      folder + " are one pickled file, as torch 2.8 wrote them; save the model again");
-  }
+  if (!bytes) return read_saved(root_ + "/data/" + folder + "/" + model + ".pt");
   auto parsed = JsonDocument::parse({reinterpret_cast<const char*>(bytes->data()), bytes->size()});
   if (!parsed) return tl::make_unexpected(with_context(std::move(parsed).error(), path));
   for (const Json row : (*parsed)->root()["config"])
     rows_.insert_or_assign(std::string(row.key()), Row{row, folder});
   documents_.push_back(*std::move(parsed));
   return {};
+}
+
+Status Payloads::read_saved(const std::string& path) {
+  const auto bytes = zip_.find(path);
+  if (!bytes) return {};
+  auto tensors = read_saved_tensors(*bytes);
+  if (!tensors) return tl::make_unexpected(with_context(std::move(tensors).error(), path));
+  saved_.merge(*tensors);
+  return {};
+}
+
+Result<ir::Constant> Payloads::find_constant(const std::string& name) const {
+  if (const auto row = rows_.find(name); row != rows_.end()) return read_constant(name, row->second);
+  const auto saved = saved_.find(name);
+  if (saved == saved_.end())
+    return make_error(Code::INVALID_DATA, "no data for '" + name + "' in the archive");
+  ir::Constant constant = saved->second;
+  constant.name = name;
+  ETB_TRY(check_extent(constant, constant.storage, "its storage"));
+  return constant;
 }
 
 Result<ir::Constant> Payloads::read_constant(const std::string& name, const Row& row) const {
@@ -64,11 +109,9 @@ Result<ir::Constant> Payloads::read_constant(const std::string& name, const Row&
   constant.name = name;
   constant.dtype = spec->dtype;
   constant.offset = meta["storage_offset"]["as_int"].as_int().value_or(0);
-  if (constant.offset < 0) return invalid("negative storage offset");
   for (size_t i = 0; i < spec->rank(); ++i) {
     if (!spec->sizes[i].is_static() || !spec->strides[i].is_static())
       return invalid("symbolic size of stored data");
-    if (spec->strides[i].value() < 0) return invalid("negative stride");
     constant.sizes.push_back(spec->sizes[i].value());
     constant.strides.push_back(spec->strides[i].value());
   }
@@ -76,26 +119,15 @@ Result<ir::Constant> Payloads::read_constant(const std::string& name, const Row&
       root_ + "/data/" + row.folder + "/" + std::string(row.json["path_name"].as_string().value_or(""));
   const auto record = zip_.find(path);
   if (!record) return invalid("no record '" + path + "'");
-  const auto spanned = spanned_nbytes(constant);
-  if (!spanned || *spanned > record->size()) {
-    return invalid("record '" + path + "' has " + std::to_string(record->size()) +
-                   " bytes, the tensor needs " +
-                   (spanned ? std::to_string(*spanned) : "more than any file has"));
-  }
-  const auto dense = dense_nbytes(constant);
-  if (!dense || (*dense > record->size() && *dense > static_cast<uint64_t>(kMaxRepeatedNbytes))) {
-    return invalid("repeats its elements beyond reason");
-  }
+  ETB_TRY(check_extent(constant, *record, "record '" + path + "'"));
   constant.storage = *record;
-  constant.owner = file_;
   return constant;
 }
 
 Result<uint32_t> Payloads::add_to(ir::Module& module, const std::string& name) {
   if (const auto found = added_.find(name); found != added_.end()) return found->second;
-  const auto row = rows_.find(name);
-  if (row == rows_.end()) return make_error(Code::INVALID_DATA, "no data for '" + name + "' in the archive");
-  ETB_ASSIGN(ir::Constant constant, read_constant(name, row->second));
+  ETB_ASSIGN(ir::Constant constant, find_constant(name));
+  constant.owner = file_;
   // Empty tensors have no bytes by which to know them.
   const std::byte* place = constant.storage.empty() ? nullptr : constant.storage.data();
   const View view{place, constant.dtype, constant.sizes, constant.strides, constant.offset};

@@ -20,8 +20,11 @@ class Payloads {
   Payloads(const ZipArchive& zip, std::string root, std::shared_ptr<const MappedFile> file)
       : zip_(zip), root_(std::move(root)), file_(std::move(file)) {}
 
-  // Reads data/FOLDER/MODEL_FOLDER_config.json; a missing one holds nothing.
+  // Reads data/FOLDER/MODEL_FOLDER_config.json, or what torch 2.8 wrote instead: all tensors saved in data/FOLDER/MODEL.pt. Without
+  // either it holds nothing.
   [[nodiscard]] Status read_config(const std::string& folder, const std::string& model);
+  // All tensors that torch.save wrote into the record, if it is there.
+  [[nodiscard]] Status read_saved(const std::string& path);
 
   // The constant called `name`, added to the module on first use; names for the same view of the same storage share one.
   // An error when there is none or its record does not hold it.
@@ -32,6 +35,7 @@ class Payloads {
     Json json;
     std::string folder;
   };
+  [[nodiscard]] Result<ir::Constant> find_constant(const std::string& name) const;
   [[nodiscard]] Result<ir::Constant> read_constant(const std::string& name, const Row& row) const;
 
   using View = std::tuple<const std::byte*, ir::Dtype, std::vector<int64_t>, std::vector<int64_t>, int64_t>;
@@ -40,6 +44,7 @@ class Payloads {
   std::shared_ptr<const MappedFile> file_;
   std::vector<std::unique_ptr<JsonDocument>> documents_;
   std::map<std::string, Row, std::less<>> rows_;
+  std::map<std::string, ir::Constant, std::less<>> saved_;
   std::map<std::string, uint32_t, std::less<>> added_;
   std::map<View, uint32_t> views_;
 };

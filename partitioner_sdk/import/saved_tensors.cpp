@@ -1,0 +1,368 @@
+#include "partitioner_sdk/import/saved_tensors.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "partitioner_sdk/import/zip_archive.hpp"
+
+namespace etb::pt2 {
+
+namespace {
+
+// A model of 10^4 tensors has less than a tenth of it.
+constexpr size_t kMaxPickleNbytes = size_t{16} << 20;
+
+enum class Kind : uint8_t { kNothing, kNumber, kText, kTuple, kDict, kGlobal, kStorage, kTensor };
+
+using Id = uint32_t;
+
+struct Object {
+  Kind kind = Kind::kNothing;
+  int64_t number = 0;     // also: of a tensor, its index
+  std::string_view text;  // of a global "module name"; of a storage its record's key
+  std::vector<Id> items;  // of a dict keys and values in turn; of a storage its class
+};
+
+std::optional<ir::Dtype> dtype_of(std::string_view global) {
+  static constexpr struct {
+    std::string_view name;
+    ir::Dtype dtype;
+  } kRows[] = {{"torch FloatStorage", ir::Dtype::FLOAT32},
+               {"torch DoubleStorage", ir::Dtype::FLOAT64},
+               {"torch HalfStorage", ir::Dtype::FLOAT16},
+               {"torch BFloat16Storage", ir::Dtype::BFLOAT16},
+               {"torch LongStorage", ir::Dtype::INT64},
+               {"torch IntStorage", ir::Dtype::INT32},
+               {"torch ShortStorage", ir::Dtype::INT16},
+               {"torch CharStorage", ir::Dtype::INT8},
+               {"torch ByteStorage", ir::Dtype::UINT8},
+               {"torch BoolStorage", ir::Dtype::BOOL},
+               {"torch uint16", ir::Dtype::UINT16},
+               {"torch float32", ir::Dtype::FLOAT32},
+               {"torch float64", ir::Dtype::FLOAT64},
+               {"torch float16", ir::Dtype::FLOAT16},
+               {"torch bfloat16", ir::Dtype::BFLOAT16},
+               {"torch int64", ir::Dtype::INT64},
+               {"torch int32", ir::Dtype::INT32},
+               {"torch int16", ir::Dtype::INT16},
+               {"torch int8", ir::Dtype::INT8},
+               {"torch uint8", ir::Dtype::UINT8},
+               {"torch bool", ir::Dtype::BOOL}};
+  for (const auto& row : kRows) {
+    if (row.name == global) return row.dtype;
+  }
+  return std::nullopt;
+}
+
+// The stack machine of a pickle, protocol 2 to 5, without its power to call things.
+class Reader {
+ public:
+  Reader(const ZipArchive& zip, std::string root, std::span<const std::byte> pickle)
+      : zip_(zip), root_(std::move(root)), pickle_(pickle) {}
+
+  Result<std::map<std::string, ir::Constant, std::less<>>> run() {
+    if (pickle_.size() > kMaxPickleNbytes) return make_error(Code::NOT_SUPPORTED, "pickle: too large");
+    bool is_done = false;
+    while (!is_done && error_.empty()) is_done = step();
+    if (!error_.empty()) return make_error(Code::INVALID_DATA, "pickle: " + error_);
+    std::map<std::string, ir::Constant, std::less<>> out;
+    const Object& top = objects_[pop()];
+    if (top.kind != Kind::kDict) return make_error(Code::INVALID_DATA, "pickle: no dict of tensors");
+    for (size_t i = 0; i + 1 < top.items.size(); i += 2) {
+      const Object &key = objects_[top.items[i]], &value = objects_[top.items[i + 1]];
+      if (key.kind != Kind::kText || value.kind != Kind::kTensor) continue;
+      out.insert_or_assign(std::string(key.text), tensors_[static_cast<size_t>(value.number)]);
+    }
+    return out;
+  }
+
+ private:
+  void fail(std::string why) {
+    if (error_.empty()) error_ = std::move(why);
+  }
+
+  // The next `count` bytes; what is missing reads as an error and zeros.
+  std::string_view take(size_t count) {
+    if (count > pickle_.size() - at_) {
+      fail("ends within an instruction");
+      return {};
+    }
+    const auto* text = reinterpret_cast<const char*>(pickle_.data()) + at_;
+    at_ += count;
+    return {text, count};
+  }
+  uint64_t take_number(size_t count) {
+    uint64_t number = 0;
+    const std::string_view bytes = take(count);
+    if (!bytes.empty()) std::memcpy(&number, bytes.data(), bytes.size());
+    return number;
+  }
+  std::string_view take_line() {
+    const auto* begin = reinterpret_cast<const char*>(pickle_.data()) + at_;
+    const std::string_view rest(begin, pickle_.size() - at_);
+    const size_t end = rest.find('\n');
+    if (end == rest.npos) {
+      fail("ends within a line");
+      return {};
+    }
+    at_ += end + 1;
+    return rest.substr(0, end);
+  }
+
+  void push(Object object) {
+    objects_.push_back(std::move(object));
+    stack_.push_back(static_cast<Id>(objects_.size() - 1));
+  }
+  void push_number(int64_t number) { push({Kind::kNumber, number, {}, {}}); }
+  // An object of its own stands for what is missing.
+  Id pop() {
+    const size_t floor = marks_.empty() ? 0 : marks_.back();
+    if (stack_.size() > floor) {
+      const Id id = stack_.back();
+      stack_.pop_back();
+      return id;
+    }
+    fail("takes from an empty stack");
+    objects_.emplace_back();
+    return static_cast<Id>(objects_.size() - 1);
+  }
+  std::vector<Id> pop_to_mark() {
+    if (marks_.empty()) {
+      fail("no mark");
+      return {};
+    }
+    const auto first = stack_.begin() + static_cast<std::ptrdiff_t>(marks_.back());
+    std::vector<Id> items(first, stack_.end());
+    stack_.erase(first, stack_.end());
+    marks_.pop_back();
+    return items;
+  }
+  std::vector<Id> pop_some(size_t count) {
+    std::vector<Id> items(count);
+    for (size_t i = count; i-- > 0;) items[i] = pop();
+    return items;
+  }
+
+  // One instruction; true after the last.
+  bool step() {
+    const auto code = static_cast<unsigned char>(take_number(1));
+    switch (code) {
+      case '.':
+        return true;
+      case 0x80:  // protocol
+        take(1);
+        break;
+      case 0x95:  // frame
+        take(8);
+        break;
+      case '(':
+        marks_.push_back(stack_.size());
+        break;
+      case 'q':
+        remember(take_number(1));
+        break;
+      case 'r':
+        remember(take_number(4));
+        break;
+      case 'h':
+        recall(take_number(1));
+        break;
+      case 'j':
+        recall(take_number(4));
+        break;
+      case 'Q':
+        push_storage(pop());
+        break;
+      case 'R': {
+        const Id arguments = pop(), callee = pop();
+        call(callee, arguments);
+        break;
+      }
+      case 'b':  // the state of an object, which no dict of tensors needs
+        pop();
+        break;
+      default:
+        if (!step_literal(code) && !step_container(code))
+          fail("instruction " + std::to_string(code) + " at byte " + std::to_string(at_ - 1));
+    }
+    return false;
+  }
+
+  bool step_literal(unsigned char code) {
+    switch (code) {
+      case 'c': {
+        const std::string module(take_line());
+        globals_.push_back(std::make_unique<std::string>(module + " " + std::string(take_line())));
+        push({Kind::kGlobal, 0, *globals_.back(), {}});
+        return true;
+      }
+      case 'X':
+        push({Kind::kText, 0, take(take_number(4)), {}});
+        return true;
+      case 0x8c:
+        push({Kind::kText, 0, take(take_number(1)), {}});
+        return true;
+      case 'K':
+        push_number(static_cast<int64_t>(take_number(1)));
+        return true;
+      case 'M':
+        push_number(static_cast<int64_t>(take_number(2)));
+        return true;
+      case 'J':
+        push_number(static_cast<int32_t>(take_number(4)));
+        return true;
+      case 0x8a: {
+        const uint64_t count = take_number(1);
+        if (count > 8) fail("an integer beyond 64 bits");
+        const uint64_t number = count > 8 ? 0 : take_number(count);
+        // The highest bit that is there is the sign.
+        const unsigned shift = count == 0 || count > 8 ? 0 : static_cast<unsigned>(64 - 8 * count);
+        push_number(static_cast<int64_t>(number << shift) >> shift);
+        return true;
+      }
+      case 'G':
+        take(8);
+        push({});
+        return true;
+      case 'N':
+        push({});
+        return true;
+      case 0x88:
+      case 0x89:
+        push_number(code == 0x88);
+        return true;
+      default:
+        return false;
+    }
+  }
+
+  bool step_container(unsigned char code) {
+    switch (code) {
+      case ')':
+      case ']':
+        push({Kind::kTuple, 0, {}, {}});
+        return true;
+      case '}':
+        push({Kind::kDict, 0, {}, {}});
+        return true;
+      case 't':
+        push({Kind::kTuple, 0, {}, pop_to_mark()});
+        return true;
+      case 0x85:
+      case 0x86:
+      case 0x87:
+        push({Kind::kTuple, 0, {}, pop_some(code - 0x84u)});
+        return true;
+      case 's':
+      case 'a':
+        extend(pop_some(code == 's' ? 2 : 1));
+        return true;
+      case 'u':
+      case 'e':
+        extend(pop_to_mark());
+        return true;
+      default:
+        return false;
+    }
+  }
+
+  // Into the list or dict on top of the stack.
+  void extend(std::vector<Id> items) {
+    if (stack_.empty()) return fail("takes from an empty stack");
+    std::vector<Id>& to = objects_[stack_.back()].items;
+    to.insert(to.end(), items.begin(), items.end());
+  }
+
+  void remember(uint64_t key) {
+    if (stack_.empty()) return fail("takes from an empty stack");
+    memo_[key] = stack_.back();
+  }
+  void recall(uint64_t key) {
+    const auto found = memo_.find(key);
+    if (found == memo_.end()) return fail("recalls what it never stored");
+    stack_.push_back(found->second);
+  }
+
+  const Object* item(const Object& tuple, size_t index, Kind kind) {
+    if (tuple.kind == Kind::kTuple && index < tuple.items.size() && objects_[tuple.items[index]].kind == kind)
+      return &objects_[tuple.items[index]];
+    fail("arguments that no tensor has");
+    return nullptr;
+  }
+
+  // ("storage", class, key, device, element count)
+  void push_storage(Id id) {
+    const Object tuple = objects_[id];
+    const Object *type = item(tuple, 1, Kind::kGlobal), *key = item(tuple, 2, Kind::kText);
+    if (type == nullptr || key == nullptr) return;
+    push({Kind::kStorage, 0, key->text, {tuple.items[1]}});
+  }
+
+  void call(Id callee, Id arguments) {
+    const std::string_view name = objects_[callee].text;
+    const Object given = objects_[arguments];
+    if (name == "collections OrderedDict") return push({Kind::kDict, 0, {}, {}});
+    if (name == "torch._utils _rebuild_parameter") {
+      if (item(given, 0, Kind::kTensor) != nullptr) stack_.push_back(given.items[0]);
+      return;
+    }
+    if (name == "torch._utils _rebuild_tensor_v2") return push_tensor(given, std::nullopt);
+    if (name == "torch._utils _rebuild_tensor_v3") {
+      const Object* type = item(given, 6, Kind::kGlobal);
+      if (type != nullptr) push_tensor(given, dtype_of(type->text));
+      return;
+    }
+    fail("'" + std::string(name.substr(0, 80)) + "', which is no plain tensor");
+  }
+
+  // storage, offset, sizes, strides, ...
+  void push_tensor(const Object& given, std::optional<ir::Dtype> dtype) {
+    const Object *storage = item(given, 0, Kind::kStorage), *offset = item(given, 1, Kind::kNumber);
+    const Object *sizes = item(given, 2, Kind::kTuple), *strides = item(given, 3, Kind::kTuple);
+    if (!error_.empty()) return;
+    if (!dtype) dtype = dtype_of(objects_[storage->items[0]].text);
+    if (!dtype) return fail("elements of '" + std::string(objects_[storage->items[0]].text) + "'");
+    ir::Constant constant;
+    constant.dtype = *dtype;
+    constant.offset = offset->number;
+    for (const auto& [from, to] : {std::pair{sizes, &constant.sizes}, {strides, &constant.strides}}) {
+      for (const Id id : from->items) to->push_back(objects_[id].number);
+    }
+    const auto record = zip_.find(root_ + "/data/" + std::string(storage->text));
+    if (!record) return fail("no storage '" + std::string(storage->text.substr(0, 80)) + "'");
+    constant.storage = *record;
+    tensors_.push_back(std::move(constant));
+    push({Kind::kTensor, static_cast<int64_t>(tensors_.size() - 1), {}, {}});
+  }
+
+  const ZipArchive& zip_;
+  std::string root_;
+  std::span<const std::byte> pickle_;
+  size_t at_ = 0;
+  std::vector<Object> objects_;
+  std::vector<Id> stack_;
+  std::vector<size_t> marks_;
+  std::map<uint64_t, Id> memo_;
+  std::vector<std::unique_ptr<std::string>> globals_;
+  std::vector<ir::Constant> tensors_;
+  std::string error_;
+};
+
+}  // namespace
+
+Result<std::map<std::string, ir::Constant, std::less<>>> read_saved_tensors(std::span<const std::byte> file) {
+  ETB_ASSIGN(const ZipArchive zip, ZipArchive::open(file));
+  const std::string root = zip.first_name().substr(0, zip.first_name().find('/'));
+  const auto pickle = zip.find(root + "/data.pkl");
+  if (!pickle) return make_error(Code::INVALID_DATA, "no data.pkl in what torch.save wrote");
+  const auto order = zip.find(root + "/byteorder");
+  if (order && std::string_view(reinterpret_cast<const char*>(order->data()), order->size()) != "little")
+    return make_error(Code::NOT_SUPPORTED, "saved on a machine of the other byte order");
+  return Reader(zip, root, *pickle).run();
+}
+
+}  // namespace etb::pt2
