@@ -168,6 +168,57 @@ TEST_F(CompileCommand, SeveralMethodsShareAFile) {
   EXPECT_EQ(cli({"run", program, "--method", "net", "--ones"}).exit, 0);
 }
 
+TEST_F(CompileCommand, ConstantMethodsGiveTheirValues) {
+  const std::string program = dir_ / "m.pte";
+  const CliRun compiled = cli({"compile", archive("add.pt2"), "--constant", "get_vocab_size=50257",
+                               "--constant", "all=[1,0.5,true,text]", "-o", program});
+  ASSERT_EQ(compiled.exit, 0) << compiled.err;
+  EXPECT_THAT(cli({"run", program, "--method", "get_vocab_size"}).out, HasSubstr("output 0: 50257\n"));
+  EXPECT_THAT(cli({"run", program, "--method", "all"}).out,
+              HasSubstr("output 0: 1\noutput 1: 0.5\noutput 2: true\noutput 3: 'text'\n"));
+  EXPECT_EQ(cli({"run", program, "--ones"}).exit, 0);
+  EXPECT_THAT(cli({"compile", archive("add.pt2"), "--constant", "nothing"}).err,
+              HasSubstr("expected NAME=VALUE"));
+}
+
+TEST_F(CompileCommand, WeightsMayLieOutside) {
+  const std::string program = dir_ / "m.pte", data = dir_ / "m.ptd";
+  const CliRun compiled = cli({"compile", archive("lenet.pt2"), "-o", program, "--external-data", data});
+  ASSERT_EQ(compiled.exit, 0) << compiled.err;
+  EXPECT_GT(fs::file_size(data), fs::file_size(program));
+  const CliRun ran = cli(
+      {"run", program, "--data", data, "--input", archive("lenet.in.0.npy"), "--output-dir", dir_ / "out"});
+  ASSERT_EQ(ran.exit, 0) << ran.err;
+  const auto [header, got] = read_floats(dir_ / "out" / "0.npy");
+  const auto [wanted_header, wanted] = read_floats(archive("lenet.out.0.npy"));
+  ASSERT_EQ(got.size(), wanted.size());
+  for (size_t i = 0; i < got.size(); ++i) EXPECT_NEAR(got[i], wanted[i], 1e-5);
+  EXPECT_NE(cli({"run", program, "--ones"}).exit, 0) << "runs without its weights";
+}
+
+TEST_F(CompileCommand, TheUserSaysHowAnOpIsTakenApart) {
+  const CliRun run = cli({"compile", archive("mlp.pt2"), "-o", dir_ / "m.pte", "--decompose",
+                          "aten.relu.default=clamp.default(self, 0)", "--dump-after", "decompose"});
+  ASSERT_EQ(run.exit, 0) << run.err;
+  EXPECT_THAT(run.out, HasSubstr("aten.clamp.default("));
+  EXPECT_THAT(run.out, ::testing::Not(HasSubstr("aten.relu.default(")));
+  const CliRun wrong = cli({"compile", archive("mlp.pt2"), "-o", dir_ / "n.pte", "--decompose",
+                            "aten.relu.default=clamp.default(nobody, 0)"});
+  EXPECT_NE(wrong.exit, 0);
+  EXPECT_THAT(wrong.err, HasSubstr("nobody"));
+  EXPECT_FALSE(fs::exists(dir_ / "n.pte"));
+}
+
+TEST_F(CompileCommand, ARecordIsWritten) {
+  const CliRun run =
+      cli({"compile", archive("mlp.pt2"), "-o", dir_ / "m.pte", "--etrecord", dir_ / "m.etrecord"});
+  ASSERT_EQ(run.exit, 0) << run.err;
+  std::ifstream in(dir_ / "m.etrecord", std::ios::binary);
+  const std::string bytes{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+  EXPECT_THAT(bytes, HasSubstr("ETRECORD_V0"));
+  EXPECT_THAT(bytes, HasSubstr("edge_dialect_exported_program/forward"));
+}
+
 TEST_F(CompileCommand, ShowsTheGraphAfterAPass) {
   const CliRun run = cli({"compile", archive("mlp.pt2"), "-o", dir_ / "m.pte", "--dump-after", "decompose"});
   EXPECT_EQ(run.exit, 0) << run.err;

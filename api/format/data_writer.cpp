@@ -59,7 +59,8 @@ Status write_data_file(const DataParts& parts, std::span<const SegmentPiece> seg
   uint32_t root = 0;
   std::memcpy(&root, body, sizeof(root));
   put(head, 0, static_cast<uint32_t>(root + kInserted));
-  const uint64_t base = align_up(head.size(), kSegmentAlignment);
+  // The header counts the flatbuffer's first 8 bytes once more behind itself, as the official writer does; nothing may lie there.
+  const uint64_t base = align_up(8 + kInserted + tables.GetSize(), kSegmentAlignment);
   std::memcpy(head.data() + 8, "FH01", 4);
   put(head, 12, uint32_t{kHeaderNbytes});
   put(head, 16, uint64_t{8 + kInserted});

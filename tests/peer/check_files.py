@@ -13,14 +13,12 @@ import subprocess
 import sys
 import tempfile
 
-import numpy as np
-import torch
 from executorch.devtools import Inspector
 from executorch.devtools.etrecord import parse_etrecord
 from executorch.extension.pybindings.portable_lib import _load_for_executorch
 from executorch.runtime import Runtime
 
-from compare_compiled import difference, load_arrays, run_here, tolerance
+from compare_compiled import as_tensors, difference, load_arrays, run_here, tolerance
 
 
 def compile_(etbackend, archive, program, *more):
@@ -39,7 +37,7 @@ def check_record(etbackend, archive, temporary, inputs):
     module = _load_for_executorch(str(program), enable_etdump=True)
     if not module.has_etdump():
         return f"{len(nodes)} nodes, and this wheel records no events", 0
-    module.run_method("forward", [torch.from_numpy(x) for x in inputs])
+    module.run_method("forward", as_tensors(inputs, archive.stem))
     module.write_etdump_result_to_file(str(dump))
     inspector = Inspector(etdump_path=str(dump), etrecord=parsed)
     calls = [event for block in inspector.event_blocks for event in block.events if event.name == "OPERATOR_CALL"]
@@ -55,7 +53,7 @@ def check_external(etbackend, folder, name, temporary, inputs, wanted):
     compile_(etbackend, folder / f"{name}.pt2", program, "--external-data", data)
     limit = tolerance(name)
     loaded = Runtime.get().load_program(str(program), data_path=str(data))
-    there = [value.numpy() for value in loaded.load_method("forward").execute([torch.from_numpy(x) for x in inputs])]
+    there = [value.numpy() for value in loaded.load_method("forward").execute(as_tensors(inputs, name))]
     fault = difference(there, wanted, limit)
     if fault:
         raise RuntimeError(f"official runtime, external data: {fault}")

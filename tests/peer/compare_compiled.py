@@ -51,12 +51,16 @@ def run_here(command, folder, name, count, out):
     return [np.load(path) for path in sorted(out.glob("*.npy"), key=lambda p: int(p.stem))]
 
 
-def run_there(program, inputs, name):
-    method = Runtime.get().load_program(str(program)).load_method("forward")
+def as_tensors(inputs, name):
     tensors = [torch.from_numpy(x) for x in inputs]
     if "channels_last" in name:  # a .npy file is row-major, and the official runtime copies bytes as they lie
         tensors = [x.contiguous(memory_format=torch.channels_last) for x in tensors]
-    return [value.numpy() for value in method.execute(tensors)]
+    return tensors
+
+
+def run_there(program, inputs, name):
+    method = Runtime.get().load_program(str(program)).load_method("forward")
+    return [value.numpy() for value in method.execute(as_tensors(inputs, name))]
 
 
 def difference(got, wanted, limit):
