@@ -22,7 +22,18 @@ class Runner {
   Runner(ir::Module& module, const PipelineOptions& options) : module_(module), options_(options) {}
 
   Status run(std::string_view name, Result<bool> changed) {
+    ETB_TRY(take(name, std::move(changed)));
+    for (const OwnPass& own : options_.own_passes)
+      if (own.after == name) ETB_TRY(take(own.name, own.run(module_)));
+    return {};
+  }
+
+ private:
+  Status take(std::string_view name, Result<bool> changed) {
     if (!changed) return tl::make_unexpected(with_context(std::move(changed).error(), name));
+    // Strides and sizes that passes compute follow from the file's, which may be absurd.
+    if (module_.symbols.is_beyond_limits())
+      return make_error(Code::INVALID_DATA, std::string(name) + ": sizes or formulas beyond limits");
 #ifndef NDEBUG
     if (Status verified = ir::verify(module_); !verified) {
       return tl::make_unexpected(with_context(std::move(verified).error(), "after " + std::string(name)));
@@ -32,7 +43,6 @@ class Runner {
     return {};
   }
 
- private:
   ir::Module& module_;
   const PipelineOptions& options_;
 };

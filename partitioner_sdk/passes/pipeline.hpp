@@ -2,12 +2,21 @@
 #pragma once
 
 #include <functional>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "partitioner_sdk/passes/decompose.hpp"
 #include "partitioner_sdk/passes/fold_constants.hpp"
 
 namespace etb::passes {
+
+// A pass of the caller's. It runs whenever the built-in pass called `after` has run, and is verified as that one is.
+struct OwnPass {
+  std::string after;
+  std::string name;
+  std::function<Result<bool>(ir::Module& module)> run;  // true when something changed
+};
 
 struct PipelineOptions {
   DecomposeOptions decompose;
@@ -15,6 +24,7 @@ struct PipelineOptions {
   Evaluate evaluate;
   // What `simplify` does with constants behind a dequantisation.
   QuantizedConstants quantized_constants = QuantizedConstants::kFold;
+  std::vector<OwnPass> own_passes;
   // Called with the name of each pass and the module after it.
   std::function<void(std::string_view pass, ir::Module& module)> after_pass;
 };

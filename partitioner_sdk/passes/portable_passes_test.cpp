@@ -3,6 +3,7 @@
 
 #include "partitioner_sdk/passes/lower_affine.hpp"
 #include "partitioner_sdk/passes/pass_testing.hpp"
+#include "partitioner_sdk/passes/pipeline.hpp"
 #include "partitioner_sdk/passes/row_major.hpp"
 
 namespace etb::passes {
@@ -71,6 +72,57 @@ graph @forward(
   return %w
 }
 )");
+}
+
+TEST(Pipeline, SizesWhoseProductNoFileHasAreRefused) {
+  auto module = ir::parse(R"(module "m"
+graph @forward(
+  %x: float32[4611686018427387904, 8]{8, 1} = user) {
+  %y: float32[8, 4611686018427387904]{1, 8} = aten.permute.default(%x, [1, 0])
+  return %y
+}
+)");
+  ASSERT_TRUE(module) << module.error().message;
+  const Status refused = to_edge(*module);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Code::INVALID_DATA) << refused.error().message;
+}
+
+TEST(Pipeline, RunsTheCallersPassesWhereTheySay) {
+  auto module = ir::parse(R"(module "m"
+graph @forward(
+  %x: float32[2] = user) {
+  %y: float32[2] = aten.silu.default(%x)
+  return %y
+}
+)");
+  ASSERT_TRUE(module) << module.error().message;
+  std::vector<std::string> seen;
+  PipelineOptions options;
+  options.after_pass = [&](std::string_view name, ir::Module&) { seen.emplace_back(name); };
+  size_t count_before = 0, count_after = 0;
+  options.own_passes = {{"functionalize", "count",
+                         [&](ir::Module& m) -> Result<bool> {
+                           count_before = m.main().nodes.size();
+                           return false;
+                         }},
+                        {"decompose", "relu_for_sigmoid", [&](ir::Module& m) -> Result<bool> {
+                           count_after = m.main().nodes.size();
+                           m.main().nodes[0].op = m.op("aten.relu.default");
+                           return true;
+                         }}};
+  ASSERT_TRUE(to_edge(*module, options));
+  EXPECT_EQ(count_before, 1u);
+  EXPECT_EQ(count_after, 2u);
+  EXPECT_EQ(module->op(module->main().nodes[0]).name, "aten.relu.default");
+  EXPECT_EQ(seen[0], "functionalize");
+  EXPECT_EQ(seen[1], "count");
+  options.own_passes = {{"decompose", "refuses", [](ir::Module&) -> Result<bool> {
+                           return make_error(Code::NOT_SUPPORTED, "not today");
+                         }}};
+  const Status refused = to_edge(*module, options);
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().message, ::testing::HasSubstr("refuses: not today"));
 }
 
 }  // namespace
