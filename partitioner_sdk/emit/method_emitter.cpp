@@ -281,6 +281,42 @@ void MethodEmitter::emit_kernel(Frame& frame, const ir::Node& node, const ops::S
   call(name.name, name.overload, std::move(args));
 }
 
+namespace {
+
+template <class T>
+void append_bytes(std::string& out, const T& value) {
+  out.append(reinterpret_cast<const char*>(&value), sizeof(T));
+}
+template <class T>
+void append_items(std::string& out, const std::vector<T>& items) {
+  for (const T& item : items) append_bytes(out, item);
+}
+
+// Equal for equal values of one kind.
+struct LiteralKey {
+  std::string& out;
+  void operator()(std::monostate) const {}
+  void operator()(int64_t value) const { append_bytes(out, value); }
+  void operator()(bool value) const { append_bytes(out, value); }
+  void operator()(double value) const { append_bytes(out, value); }
+  void operator()(const std::string& value) const { out += value; }
+  void operator()(const format::IntListSpec& list) const { append_items(out, list.items); }
+  void operator()(const format::DoubleListSpec& list) const { append_items(out, list.items); }
+  void operator()(const format::BoolListSpec& list) const { append_items(out, list.items); }
+  template <class T>
+  void operator()(const T&) const {}  // tensors are no literals
+};
+
+}  // namespace
+
+MethodEmitter::ValueIndex MethodEmitter::literal(format::ValueSpec value) {
+  std::string key(1, static_cast<char>(value.index()));
+  std::visit(LiteralKey{key}, value);
+  const auto [found, is_new] = literals_.try_emplace(std::move(key), 0);
+  if (is_new) found->second = add_value(std::move(value));
+  return found->second;
+}
+
 MethodEmitter::ValueIndex MethodEmitter::tensor_list(const Frame& frame, const ir::ValueList& list,
                                                      bool is_optional) {
   std::vector<int32_t> items;
@@ -300,38 +336,37 @@ MethodEmitter::ValueIndex MethodEmitter::argument(const Frame& frame, const ir::
     return tensor_list(frame, *list, type != nullptr && type->has_optional_items);
   }
   if (const auto* dim = ir::get_if<ir::Dim>(item)) {
-    if (wants_float && dim->is_static()) return add_value(static_cast<double>(dim->value()));
+    if (wants_float && dim->is_static()) return literal(static_cast<double>(dim->value()));
     return number(*dim);
   }
-  if (const auto* value = ir::get_if<double>(item)) return add_value(*value);
-  if (const auto* value = ir::get_if<bool>(item)) return add_value(*value);
-  if (const auto* value = ir::get_if<std::string>(item)) return add_value(*value);
-  if (const auto* dtype = ir::get_if<ir::Dtype>(item)) return add_value(static_cast<int64_t>(*dtype));
-  if (const auto* format = ir::get_if<ir::MemoryFormat>(item))
-    return add_value(static_cast<int64_t>(*format));
-  if (ir::get_if<ir::Layout>(item) != nullptr) return add_value(int64_t{0});
+  if (const auto* value = ir::get_if<double>(item)) return literal(*value);
+  if (const auto* value = ir::get_if<bool>(item)) return literal(*value);
+  if (const auto* value = ir::get_if<std::string>(item)) return literal(*value);
+  if (const auto* dtype = ir::get_if<ir::Dtype>(item)) return literal(static_cast<int64_t>(*dtype));
+  if (const auto* format = ir::get_if<ir::MemoryFormat>(item)) return literal(static_cast<int64_t>(*format));
+  if (ir::get_if<ir::Layout>(item) != nullptr) return literal(int64_t{0});
   if (const auto* dims = ir::get_if<ir::Dims>(item)) {
     format::IntListSpec ints;
     if (wants_float) {
       format::DoubleListSpec floats;
       for (const ir::Dim dim : *dims) floats.items.push_back(static_cast<double>(dim.value()));
-      return add_value(std::move(floats));
+      return literal(std::move(floats));
     }
     for (const ir::Dim dim : *dims) {
       ints.items.push_back(number(dim));
       use(static_cast<ValueIndex>(ints.items.back()));
     }
-    return add_value(std::move(ints));
+    return literal(std::move(ints));
   }
-  if (const auto* floats = ir::get_if<ir::FloatList>(item)) return add_value(format::DoubleListSpec{*floats});
+  if (const auto* floats = ir::get_if<ir::FloatList>(item)) return literal(format::DoubleListSpec{*floats});
   if (const auto* bools = ir::get_if<ir::BoolList>(item)) {
-    return add_value(format::BoolListSpec{std::vector<uint8_t>(bools->begin(), bools->end())});
+    return literal(format::BoolListSpec{std::vector<uint8_t>(bools->begin(), bools->end())});
   }
-  return add_value(std::monostate{});  // none, and a device, which the run time knows itself
+  return literal(std::monostate{});  // none, and a device, which the run time knows itself
 }
 
 MethodEmitter::ValueIndex MethodEmitter::number(ir::Dim dim) {
-  return dim.is_static() ? add_value(dim.value()) : formula(dim);
+  return dim.is_static() ? literal(dim.value()) : formula(dim);
 }
 
 MethodEmitter::ValueIndex MethodEmitter::prim(std::string_view name, std::vector<ValueIndex> args) {
@@ -348,7 +383,7 @@ MethodEmitter::ValueIndex MethodEmitter::formula(ir::Dim dim) {
   std::optional<ValueIndex> sum;
   for (const ir::SymbolTable::Term& term : terms) {
     std::optional<ValueIndex> product;
-    if (term.factor != 1 || term.atoms.empty()) product = add_value(term.factor);
+    if (term.factor != 1 || term.atoms.empty()) product = literal(term.factor);
     for (const uint32_t part : term.atoms) {
       const ValueIndex value = atom(module_.symbols.atom(part));
       product = product ? prim("mul", {*product, value}) : value;
@@ -378,7 +413,7 @@ MethodEmitter::ValueIndex MethodEmitter::atom(const ir::SymbolTable::Atom& atom)
     return 0;
   }
   const ValueIndex result = add_value(int64_t{0});
-  const ValueIndex axis = add_value(binder->second.dim);
+  const ValueIndex axis = literal(binder->second.dim);
   call("aten::sym_size", "int", {binder->second.tensor, axis, result});
   known_.emplace(symbol, result);
   return result;

@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "api/format/program_writer.hpp"
@@ -76,6 +77,8 @@ class MethodEmitter {
 
   void fault(const ir::Node& node, const std::string& why);
   ValueIndex add_value(format::ValueSpec value);
+  // A value that nothing writes; one for equal ones.
+  ValueIndex literal(format::ValueSpec value);
   ValueIndex add_tensor(const ir::TensorSpec& spec, const std::string& who);
   void use(ValueIndex value);
   void emit_inputs(Frame& frame);
@@ -135,8 +138,9 @@ class MethodEmitter {
   // A value that stands for others (results of branches) keeps these alive.
   std::map<ValueIndex, std::vector<ValueIndex>> stands_for_;
   std::map<std::pair<std::string, std::string>, int32_t> operators_;
-  std::map<ir::Dim, ValueIndex> known_;  // numbers computed so far on this path
-  std::map<uint32_t, Binder> binders_;   // by symbol
+  std::unordered_map<std::string, ValueIndex> literals_;  // by kind and bytes
+  std::map<ir::Dim, ValueIndex> known_;                   // numbers computed so far on this path
+  std::map<uint32_t, Binder> binders_;                    // by symbol
 };
 
 }  // namespace etb::emit
