@@ -1,7 +1,7 @@
 // FileLoader: reads parts of a file into memory as they are asked for.
 #pragma once
 
-#include "host/loaders/file_descriptor.hpp"
+#include "host/loaders/file_range.hpp"
 #include "host/runtime/data_loader.hpp"
 
 namespace etb::host {
@@ -23,7 +23,7 @@ class FileLoader final : public DataLoader {
   etb_status read(uint64_t offset, std::span<std::byte> out, etb_error* error) noexcept override;
 
  private:
-  FileDescriptor file_;
+  FileRange file_;
 };
 
 }  // namespace etb::host

@@ -1,7 +1,7 @@
 // MmapLoader: maps a file once; parts of it come into memory when they are first touched.
 #pragma once
 
-#include "host/loaders/file_descriptor.hpp"
+#include "host/loaders/file_range.hpp"
 #include "host/runtime/data_loader.hpp"
 
 namespace etb::host {
@@ -32,7 +32,7 @@ class MmapLoader final : public DataLoader {
  private:
   etb_status map(Lock lock, etb_error* error) noexcept;
 
-  FileDescriptor file_;
+  FileRange file_;
   std::byte* mapping_ = nullptr;
   size_t mapping_nbytes_ = 0;
   std::span<const std::byte> bytes_;

@@ -36,7 +36,7 @@ inline const void* ETB_CALL find_parallel(const etb_host* host, const char* id) 
   return std::strcmp(id, ETB_SERVICE_PARALLEL) == 0 ? host->ctx : nullptr;
 }
 
-struct Tensor {
+struct TestTensor {
   std::vector<int64_t> sizes;
   std::vector<float> data;
   std::vector<uint8_t> dim_order = {};
@@ -217,7 +217,7 @@ class XnnpackCompile : public testing::Test {
     return found;
   }
 
-  static etb_tensor to_c(Tensor& tensor) {
+  static etb_tensor to_c(TestTensor& tensor) {
     etb_tensor raw{};
     raw.struct_size = ETB_INIT_SIZE(etb_tensor);
     raw.dtype = ETB_DTYPE_FLOAT32;
@@ -232,7 +232,7 @@ class XnnpackCompile : public testing::Test {
   }
 
   // Compiles and runs; `output` comes with its sizes.
-  void run(const Model& model, std::vector<Tensor> inputs, Tensor& output) {
+  void run(const Model& model, std::vector<TestTensor> inputs, TestTensor& output) {
     expect_all_claimed(model);
     Compiled made;
     ASSERT_EQ(compile(model.image(), made), ETB_OK) << error_.text;
@@ -266,7 +266,7 @@ class XnnpackCompile : public testing::Test {
     ASSERT_EQ(table_->delegate->context_create(delegate, nullptr, 0, &context, &error_), ETB_OK)
         << error_.text;
     std::vector<etb_tensor> raw_inputs;
-    for (Tensor& tensor : inputs) raw_inputs.push_back(to_c(tensor));
+    for (TestTensor& tensor : inputs) raw_inputs.push_back(to_c(tensor));
     output.data.assign(output.data.size(), NAN);
     etb_tensor raw_output = to_c(output);
     raw_output.role = ETB_ROLE_OUTPUT;
@@ -288,7 +288,7 @@ class XnnpackCompile : public testing::Test {
     for (float& value : out) value = uniform(generator_);
     return out;
   }
-  Tensor random_tensor(const std::vector<int64_t>& sizes) {
+  TestTensor random_tensor(const std::vector<int64_t>& sizes) {
     size_t count = 1;
     for (const int64_t size : sizes) count *= static_cast<size_t>(size);
     return {sizes, random(count)};
@@ -304,7 +304,7 @@ class XnnpackCompile : public testing::Test {
 };
 
 // Sums of a few hundred products of numbers below 1.
-inline void expect_near(const Tensor& found, const Tensor& expected, float tolerance = 1e-4f) {
+inline void expect_near(const TestTensor& found, const TestTensor& expected, float tolerance = 1e-4f) {
   ASSERT_EQ(found.sizes, expected.sizes);
   for (size_t i = 0; i < expected.numel(); ++i)
     ASSERT_NEAR(found.data[i], expected.data[i], tolerance) << "element " << i << ", seed " << kSeed;

@@ -6,7 +6,7 @@ namespace {
 
 // A 3x3 convolution with padding 1 over 4 channels, [1, 4, 6, 5] to [1, 8, 6, 5].
 struct ConvolutionCase {
-  Tensor weight{{8, 4, 3, 3}, {}};
+  TestTensor weight{{8, 4, 3, 3}, {}};
   uint32_t add_to(Model& model, uint32_t x, uint32_t w, std::vector<int64_t> sizes = {1, 8, 6, 5}) const {
     return model.node("aten.convolution.default",
                       {arg(x, "input"), arg(w, "weight"), graph::none_arg("bias"),
@@ -15,8 +15,8 @@ struct ConvolutionCase {
                        graph::ints_arg({0, 0}, "output_padding"), graph::int_arg(1, "groups")},
                       sizes);
   }
-  static Tensor compute(Tensor& x, Tensor& w) {
-    Tensor y{{1, w.sizes[0], 6, 5}, std::vector<float>(static_cast<size_t>(w.sizes[0]) * 30)};
+  static TestTensor compute(TestTensor& x, TestTensor& w) {
+    TestTensor y{{1, w.sizes[0], 6, 5}, std::vector<float>(static_cast<size_t>(w.sizes[0]) * 30)};
     for (int64_t o = 0; o < w.sizes[0]; ++o)
       for (int64_t h = 0; h < 6; ++h)
         for (int64_t v = 0; v < 5; ++v) {
@@ -54,21 +54,21 @@ TEST_F(XnnpackCompile, BatchNormAndReluVanishIntoTheConvolution) {
   EXPECT_THAT(operators(model), ElementsAre(XnnOperator::kStaticTranspose, XnnOperator::kConv2d,
                                             XnnOperator::kStaticTranspose));
 
-  Tensor input = random_tensor({1, 4, 6, 5});
-  Tensor expected = ConvolutionCase::compute(input, c.weight);
+  TestTensor input = random_tensor({1, 4, 6, 5});
+  TestTensor expected = ConvolutionCase::compute(input, c.weight);
   for (size_t i = 0; i < expected.numel(); ++i) {
     const size_t o = i / 30;
     const float normal = (expected.data[i] - mean[o]) / std::sqrt(variance[o] + 1e-5f) * weight[o] + bias[o];
     expected.data[i] = std::max(0.0f, normal);
   }
-  Tensor found = expected;
+  TestTensor found = expected;
   run(model, {input}, found);
   expect_near(found, expected);
 }
 
 TEST_F(XnnpackCompile, AResidualBlockIsTransposedOnceAtEachBorder) {
   ConvolutionCase c;
-  Tensor first = random_tensor({4, 4, 3, 3}), second = random_tensor({4, 4, 3, 3});
+  TestTensor first = random_tensor({4, 4, 3, 3}), second = random_tensor({4, 4, 3, 3});
   Model model;
   const uint32_t x = model.input({1, 4, 6, 5});
   const uint32_t a = model.constant(first.sizes, first.data), b = model.constant(second.sizes, second.data);
@@ -79,12 +79,12 @@ TEST_F(XnnpackCompile, AResidualBlockIsTransposedOnceAtEachBorder) {
   EXPECT_THAT(operators(model),
               ElementsAre(XnnOperator::kStaticTranspose, XnnOperator::kConv2d, XnnOperator::kConv2d,
                           XnnOperator::kAdd, XnnOperator::kStaticTranspose));
-  Tensor input = random_tensor({1, 4, 6, 5});
-  Tensor hidden = ConvolutionCase::compute(input, first);
+  TestTensor input = random_tensor({1, 4, 6, 5});
+  TestTensor hidden = ConvolutionCase::compute(input, first);
   for (float& value : hidden.data) value = std::max(0.0f, value);
-  Tensor expected = ConvolutionCase::compute(hidden, second);
+  TestTensor expected = ConvolutionCase::compute(hidden, second);
   for (size_t i = 0; i < expected.numel(); ++i) expected.data[i] += input.data[i];
-  Tensor found = expected;
+  TestTensor found = expected;
   run(model, {input}, found);
   expect_near(found, expected);
 }
@@ -105,7 +105,7 @@ TEST_F(XnnpackCompile, AReluThatIsNotTheOnlyReaderStaysANode) {
 }
 
 TEST_F(XnnpackCompile, ALinearLayerTakesItsWeightAsItLies) {
-  Tensor weight = random_tensor({7, 5});
+  TestTensor weight = random_tensor({7, 5});
   const std::vector<float> bias = random(7);
   for (const bool is_decomposed : {false, true}) {
     Model model;
@@ -124,16 +124,17 @@ TEST_F(XnnpackCompile, ALinearLayerTakesItsWeightAsItLies) {
     Compiled made;
     ASSERT_EQ(compile(model.image(), made), ETB_OK);
     EXPECT_EQ(made.constant_keys.size(), 2u) << "constants are copied";
-    Tensor input = random_tensor(is_decomposed ? std::vector<int64_t>{6, 5} : std::vector<int64_t>{2, 3, 5});
-    Tensor expected{is_decomposed ? std::vector<int64_t>{6, 7} : std::vector<int64_t>{2, 3, 7},
-                    std::vector<float>(42)};
+    TestTensor input =
+        random_tensor(is_decomposed ? std::vector<int64_t>{6, 5} : std::vector<int64_t>{2, 3, 5});
+    TestTensor expected{is_decomposed ? std::vector<int64_t>{6, 7} : std::vector<int64_t>{2, 3, 7},
+                        std::vector<float>(42)};
     for (size_t i = 0; i < 6; ++i)
       for (size_t o = 0; o < 7; ++o) {
         float sum = bias[o];
         for (size_t k = 0; k < 5; ++k) sum += input.data[i * 5 + k] * weight.data[o * 5 + k];
         expected.data[i * 7 + o] = sum;
       }
-    Tensor found = expected;
+    TestTensor found = expected;
     run(model, {input}, found);
     expect_near(found, expected);
   }
@@ -148,8 +149,8 @@ TEST_F(XnnpackCompile, AttentionIsTakenWholeAndHidesTheFuture) {
                           {arg(q, "query"), arg(k, "key"), arg(v, "value"), graph::none_arg("attn_mask"),
                            graph::float_arg(0, "dropout_p"), graph::bool_arg(true, "is_causal")},
                           sizes));
-  Tensor query = random_tensor(sizes), key = random_tensor(sizes), value = random_tensor(sizes),
-         expected = query;
+  TestTensor query = random_tensor(sizes), key = random_tensor(sizes), value = random_tensor(sizes),
+             expected = query;
   for (int64_t h = 0; h < kHeads; ++h)
     for (int64_t t = 0; t < kLength; ++t) {
       std::vector<double> weights;
@@ -167,7 +168,7 @@ TEST_F(XnnpackCompile, AttentionIsTakenWholeAndHidesTheFuture) {
         expected.at({0, h, t, d}) = static_cast<float>(sum);
       }
     }
-  Tensor found = expected;
+  TestTensor found = expected;
   run(model, {query, key, value}, found);
   expect_near(found, expected);
 }
@@ -183,7 +184,7 @@ TEST_F(XnnpackCompile, LayerNormAndTanhGeluAreMadeOfWhatThereIs) {
                                 {3, 4, 10}, {{3, 4, 1}, {3, 4, 1}});
   model.output(model.node("aten.gelu.default", {arg(n, "self"), graph::string_arg("tanh", "approximate")},
                           {3, 4, 10}));
-  Tensor input = random_tensor({3, 4, 10}), expected = input;
+  TestTensor input = random_tensor({3, 4, 10}), expected = input;
   for (size_t row = 0; row < 12; ++row) {
     double mean = 0, variance = 0;
     for (size_t i = 0; i < 10; ++i) mean += input.data[row * 10 + i] / 10.0;
@@ -194,7 +195,7 @@ TEST_F(XnnpackCompile, LayerNormAndTanhGeluAreMadeOfWhatThereIs) {
           static_cast<float>(0.5 * y * (1 + std::tanh(std::sqrt(2 / M_PI) * (y + 0.044715 * y * y * y))));
     }
   }
-  Tensor found = expected;
+  TestTensor found = expected;
   run(model, {input}, found);
   expect_near(found, expected);
 }
@@ -237,19 +238,19 @@ TEST_F(XnnpackCompile, TheSameRegionGivesTheSameBytes) {
 
 TEST_F(XnnpackCompile, ChannelsLastTensorsCrossTheBorderAsTheyLie) {
   ConvolutionCase c;
-  Tensor weight = random_tensor({4, 4, 3, 3});
+  TestTensor weight = random_tensor({4, 4, 3, 3});
   Model model;
   const uint32_t x = model.input({1, 4, 6, 5}, {0, 2, 3, 1});
   const uint32_t w = model.constant(weight.sizes, weight.data);
   const uint32_t y = c.add_to(model, x, w, {1, 4, 6, 5});
   model.output(y);
   EXPECT_THAT(operators(model), ElementsAre(XnnOperator::kConv2d, XnnOperator::kStaticTranspose));
-  Tensor input = random_tensor({1, 4, 6, 5});
-  Tensor expected = ConvolutionCase::compute(input, weight);
-  Tensor moved = input;
+  TestTensor input = random_tensor({1, 4, 6, 5});
+  TestTensor expected = ConvolutionCase::compute(input, weight);
+  TestTensor moved = input;
   moved.dim_order = {0, 2, 3, 1};
   for (size_t i = 0; i < 120; ++i) moved.data[i % 30 * 4 + i / 30] = input.data[i];
-  Tensor found = expected;
+  TestTensor found = expected;
   run(model, {moved}, found);
   expect_near(found, expected);
 }
@@ -291,7 +292,7 @@ TEST_F(XnnpackCompile, QuantisedLayersComputeOnIntegers) {
   EXPECT_THAT(operators(model),
               ElementsAre(XnnOperator::kConvert, XnnOperator::kFullyConnected, XnnOperator::kConvert));
 
-  Tensor input = random_tensor({3, 8}), expected{{3, 4}, std::vector<float>(12)};
+  TestTensor input = random_tensor({3, 8}), expected{{3, 4}, std::vector<float>(12)};
   for (size_t i = 0; i < 3; ++i)
     for (size_t o = 0; o < 4; ++o) {
       double sum = bias[o];
@@ -301,7 +302,7 @@ TEST_F(XnnpackCompile, QuantisedLayersComputeOnIntegers) {
       }
       expected.data[i * 4 + o] = static_cast<float>(std::max(0.0, sum));
     }
-  Tensor found = expected;
+  TestTensor found = expected;
   run(model, {input}, found);
   expect_near(found, expected, 0.05f);  // one step
 }
@@ -362,7 +363,7 @@ TEST_P(XnnpackFourBits, GroupsOfWeightsAreOneLayer) {
   Model model;
   layer.add_to(model);
   EXPECT_THAT(operators(model), ElementsAre(XnnOperator::kConvert, XnnOperator::kFullyConnected));
-  Tensor input = random_tensor({3, 64}), expected{{3, 6}, std::vector<float>(18)};
+  TestTensor input = random_tensor({3, 64}), expected{{3, 6}, std::vector<float>(18)};
   for (size_t i = 0; i < 3; ++i)
     for (size_t o = 0; o < 6; ++o)
       for (size_t k = 0; k < 64; ++k) {
@@ -370,7 +371,7 @@ TEST_P(XnnpackFourBits, GroupsOfWeightsAreOneLayer) {
         expected.data[i * 6 + o] += input.data[i * 64 + k] * static_cast<float>(layer.weights[place]) *
                                     layer.scales[place / static_cast<size_t>(layer.group)];
       }
-  Tensor found = expected;
+  TestTensor found = expected;
   run(model, {input}, found);
   // A row of int8 is off by half a step of 2/255 at most; 64 random ones times weights up to 8 * 0.375.
   expect_near(found, expected, 0.2f);
@@ -422,19 +423,19 @@ TEST_F(XnnpackCompile, DynamicSizesRunAtEverySize) {
   const uint32_t out = builder.add_spec({ETB_DTYPE_FLOAT32, {8, 7}, {}, {{0, 1, s}}});
   GraphBuilder& graph = builder.graph(0);
   const uint32_t x = graph.add_input({.value = graph::tensor("x", in)});
-  const Tensor weight = random_tensor({7, 5});
+  const TestTensor weight = random_tensor({7, 5});
   const uint32_t w = model.constant({7, 5}, weight.data);
   graph.add_output(graph.add_node({.op = "aten.linear.default",
                                    .args = {arg(x, "input"), arg(w, "weight")},
                                    .outputs = {graph::tensor("y", out)}}));
   for (const int64_t rows : {3, 8, 1}) {
-    Tensor input = random_tensor({rows, 5}),
-           expected{{rows, 7}, std::vector<float>(static_cast<size_t>(rows) * 7)};
+    TestTensor input = random_tensor({rows, 5}),
+               expected{{rows, 7}, std::vector<float>(static_cast<size_t>(rows) * 7)};
     for (size_t i = 0; i < static_cast<size_t>(rows); ++i)
       for (size_t o = 0; o < 7; ++o)
         for (size_t k = 0; k < 5; ++k)
           expected.data[i * 7 + o] += input.data[i * 5 + k] * weight.data[o * 5 + k];
-    Tensor found = expected;
+    TestTensor found = expected;
     run(model, {input}, found);
     expect_near(found, expected);
   }

@@ -50,7 +50,7 @@ class XnnpackCrew : public XnnpackCompile {
     const uint32_t x = model_->input({64, width});
     input_ = random_tensor({64, width});
     const auto weight = [&] {
-      const Tensor made = random_tensor({width, width});
+      const TestTensor made = random_tensor({width, width});
       return model_->constant(made.sizes, made.data);
     };
     const uint32_t first = weight(), second = weight();
@@ -69,7 +69,7 @@ class XnnpackCrew : public XnnpackCompile {
 
   Workers workers_;
   std::optional<Model> model_;
-  Tensor input_, output_;
+  TestTensor input_, output_;
 };
 
 TEST_F(XnnpackCrew, GivesTheSameWhateverTheHostDoesWithItsThreads) {

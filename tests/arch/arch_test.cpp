@@ -74,6 +74,45 @@ bool is_test_code(const fs::path& file) {
   return std::regex_search(file.string(), std::regex("_(test|benchmark|fuzz)\\.(c|cpp)$|_testing\\."));
 }
 
+struct Definition {
+  std::string name;  // with its namespace
+  std::string file;
+};
+
+// Types at namespace scope that the linker sees: nothing in an unnamed namespace, nothing of tests, each of which is a program of its own.
+std::vector<Definition> all_types() {
+  std::vector<Definition> found;
+  const fs::path root = ETB_SOURCE_DIR;
+  const std::regex opens("^(?:inline )?namespace ?([\\w:]*) ?\\{$"), closes("^\\}  // namespace");
+  const std::regex type("^(?:class|struct|enum class) (?:[A-Z_]+ )?(\\w+)(?: final)?(?: :.*)? \\{");
+  for (const auto& [folder, unused] : allowed_folders()) {
+    for (const auto& entry : fs::recursive_directory_iterator(root / folder)) {
+      const std::string file = fs::relative(entry.path(), root).string();
+      const std::string ending = entry.path().extension().string();
+      if (!std::set<std::string>{".cpp", ".hpp"}.count(ending) || is_test_code(file)) continue;
+      std::ifstream in(entry.path());
+      std::vector<std::string> namespaces;
+      std::smatch match;
+      for (std::string text; std::getline(in, text);) {
+        if (std::regex_search(text, match, opens)) {
+          namespaces.push_back(match[1]);
+        } else if (std::regex_search(text, closes) && !namespaces.empty()) {
+          namespaces.pop_back();
+        } else if (std::regex_search(text, match, type)) {
+          std::string name;
+          bool is_unnamed = false;
+          for (const std::string& one : namespaces) {
+            name += one + "::";
+            is_unnamed |= one.empty();
+          }
+          if (!is_unnamed) found.push_back({name + match[1].str(), file});
+        }
+      }
+    }
+  }
+  return found;
+}
+
 TEST(Architecture, FoldersIncludeOnlyWhatTheArrowsAllow) {
   const auto includes = all_includes();
   ASSERT_GT(includes.size(), 100u) << "the scan found almost nothing";
@@ -82,6 +121,17 @@ TEST(Architecture, FoldersIncludeOnlyWhatTheArrowsAllow) {
     const std::string to = fs::path(include.header).begin()->string();
     if (!include.quoted || allowed_folders().count(to) == 0 || to == from) continue;
     EXPECT_TRUE(allowed_folders().at(from).count(to)) << include.file << " includes " << include.header;
+  }
+}
+
+// Two classes of one name in one namespace are one class to the linker: it keeps the members of either.
+TEST(Architecture, ATypeIsDefinedInOneFile) {
+  const std::vector<Definition> types = all_types();
+  ASSERT_GT(types.size(), 300u) << "the scan found almost nothing";
+  std::map<std::string, std::string> first;
+  for (const Definition& one : types) {
+    const auto [at, is_new] = first.emplace(one.name, one.file);
+    EXPECT_EQ(at->second, one.file) << one.name << " is defined in both";
   }
 }
 

@@ -1,4 +1,4 @@
-// FileDescriptor: an open file, or a part of one.
+// FileRange: an open file, or a part of one.
 #pragma once
 
 #include <cstddef>
@@ -9,12 +9,12 @@
 
 namespace etb::host {
 
-class FileDescriptor {
+class FileRange {
  public:
-  FileDescriptor() noexcept = default;
-  FileDescriptor(const FileDescriptor&) = delete;
-  FileDescriptor& operator=(const FileDescriptor&) = delete;
-  ~FileDescriptor();
+  FileRange() noexcept = default;
+  FileRange(const FileRange&) = delete;
+  FileRange& operator=(const FileRange&) = delete;
+  ~FileRange();
 
   [[nodiscard]] etb_status open(const char* path, etb_error* error) noexcept;
   // Bytes [offset, offset + nbytes) of a file that is open already; the descriptor is duplicated. nbytes 0: to the end.

@@ -1,4 +1,4 @@
-#include "host/loaders/file_descriptor.hpp"
+#include "host/loaders/file_range.hpp"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -24,11 +24,11 @@ etb_status fail_errno(etb_error* error, int number, const char* what) noexcept {
 
 }  // namespace
 
-FileDescriptor::~FileDescriptor() {
+FileRange::~FileRange() {
   if (is_open()) ::close(descriptor_);
 }
 
-etb_status FileDescriptor::open(const char* path, etb_error* error) noexcept {
+etb_status FileRange::open(const char* path, etb_error* error) noexcept {
   if (is_open()) return fail(error, ETB_ALREADY_LOADED, "the loader has a file already");
   const int descriptor = ::open(path, O_RDONLY | O_CLOEXEC);
   if (descriptor < 0) return fail_errno(error, errno, path);
@@ -37,7 +37,7 @@ etb_status FileDescriptor::open(const char* path, etb_error* error) noexcept {
   return status == ETB_OK ? ETB_OK : fail_in(error, status, "%s", path);
 }
 
-etb_status FileDescriptor::open(int descriptor, uint64_t offset, uint64_t nbytes, etb_error* error) noexcept {
+etb_status FileRange::open(int descriptor, uint64_t offset, uint64_t nbytes, etb_error* error) noexcept {
   if (is_open()) return fail(error, ETB_ALREADY_LOADED, "the loader has a file already");
   struct stat info {};
   if (::fstat(descriptor, &info) != 0) return fail_errno(error, errno, "descriptor");
@@ -55,14 +55,14 @@ etb_status FileDescriptor::open(int descriptor, uint64_t offset, uint64_t nbytes
   return ETB_OK;
 }
 
-etb_status FileDescriptor::check_range(uint64_t offset, uint64_t nbytes, etb_error* error) const noexcept {
+etb_status FileRange::check_range(uint64_t offset, uint64_t nbytes, etb_error* error) const noexcept {
   if (!is_open()) return fail(error, ETB_INVALID_STATE, "the loader has no file");
   if (offset <= nbytes_ && nbytes <= nbytes_ - offset) return ETB_OK;
   return fail(error, ETB_ACCESS_FAILED, "%llu bytes at %llu of a file of %llu", static_cast<Count>(nbytes),
               static_cast<Count>(offset), static_cast<Count>(nbytes_));
 }
 
-etb_status FileDescriptor::read(uint64_t offset, std::span<std::byte> out, etb_error* error) const noexcept {
+etb_status FileRange::read(uint64_t offset, std::span<std::byte> out, etb_error* error) const noexcept {
   ETB_CHECK(check_range(offset, out.size(), error));
   size_t done = 0;
   while (done < out.size()) {
