@@ -10,6 +10,20 @@
 
 namespace etb::host {
 
+namespace {
+
+constexpr uint64_t kLeastGivenBack = 64 << 10;
+
+// Pages that nobody else's block shares leave this process's memory; whoever touches them again gets them from the file.
+void give_back(void*, const std::byte* data, uint64_t nbytes) {
+  const auto page = static_cast<uintptr_t>(::sysconf(_SC_PAGESIZE));
+  const uintptr_t first = (reinterpret_cast<uintptr_t>(data) + page - 1) / page * page;
+  const uintptr_t end = (reinterpret_cast<uintptr_t>(data) + nbytes) / page * page;
+  if (first < end) ::madvise(reinterpret_cast<void*>(first), end - first, MADV_DONTNEED);
+}
+
+}  // namespace
+
 MmapLoader::~MmapLoader() {
   if (mapping_ != nullptr) ::munmap(mapping_, mapping_nbytes_);
 }
@@ -38,7 +52,8 @@ etb_status MmapLoader::map(Lock lock, etb_error* error) noexcept {
   }
   mapping_ = static_cast<std::byte*>(mapping);
   bytes_ = {mapping_ + lead, static_cast<size_t>(file_.nbytes())};
-  if (lock != Lock::kNone && ::mlock(mapping_, mapping_nbytes_) != 0 && lock == Lock::kRequire) {
+  is_locked_ = lock != Lock::kNone;
+  if (is_locked_ && ::mlock(mapping_, mapping_nbytes_) != 0 && lock == Lock::kRequire) {
     return fail(error, ETB_OUT_OF_RESOURCES, "locking %zu bytes in memory: %s", mapping_nbytes_,
                 std::strerror(errno));
   }
@@ -54,7 +69,8 @@ etb_status MmapLoader::size(uint64_t* out_nbytes, etb_error* error) noexcept {
 etb_status MmapLoader::load(uint64_t offset, uint64_t nbytes, uint64_t, DataBlock* out,
                             etb_error* error) noexcept {
   ETB_CHECK(file_.check_range(offset, nbytes, error));
-  *out = DataBlock(bytes_.subspan(static_cast<size_t>(offset), static_cast<size_t>(nbytes)));
+  const auto bytes = bytes_.subspan(static_cast<size_t>(offset), static_cast<size_t>(nbytes));
+  *out = nbytes < kLeastGivenBack || is_locked_ ? DataBlock(bytes) : DataBlock(bytes, &give_back, nullptr);
   return ETB_OK;
 }
 

@@ -35,6 +35,7 @@ class MmapLoader final : public DataLoader {
   FileRange file_;
   std::byte* mapping_ = nullptr;
   size_t mapping_nbytes_ = 0;
+  bool is_locked_ = false;
   std::span<const std::byte> bytes_;
 };
 

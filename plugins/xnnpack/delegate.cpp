@@ -126,6 +126,7 @@ Result<XnnpackDelegate> XnnpackDelegate::make(const XnnpackPlugin& plugin, Creat
   }
   ETB_ASSIGN(parts.subgraph, make_subgraph(parts.payload, args.named_data, parts.constants, *parts.weights));
   ETB_ASSIGN(parts.first, make_engine(parts, 0));
+  if (parts.weights->has_all()) parts.constants.release_named();
   if (!folder.empty()) {
     const auto limit = static_cast<uint64_t>(args.options.get_i64("packed_cache_max_bytes"));
     (void)parts.weights->save(folder, digest,

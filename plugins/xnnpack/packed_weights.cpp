@@ -78,11 +78,17 @@ size_t PackedWeights::look_up(const xnn_weights_cache_look_up_key& key) {
   if (!resolve(key, full)) return kNone;
   if (const auto known = index_of_.find(full); known != index_of_.end()) return known->second;
   if (store_ != nullptr) {
-    if (auto shared = store_->find(full)) return add(full, std::move(shared));
+    if (auto shared = store_->find(full)) {
+      has_new_ = has_new_ || loaded_.count(full) == 0;
+      return add(full, std::move(shared));
+    }
   }
   const auto stored = loaded_.find(full);
   if (stored == loaded_.end()) return kNone;
-  auto entry = std::make_shared<PackedEntry>(stored->second);
+  auto entry = std::make_shared<PackedEntry>(std::move(stored->second.entry));
+  const uint64_t expected = stored->second.checksum;
+  loaded_.erase(stored);
+  if (checksum(static_cast<const std::byte*>(entry->bytes.get()), entry->nbytes) != expected) return kNone;
   if (store_ != nullptr) entry = store_->insert(full, std::move(entry));
   return add(full, std::move(entry));
 }
@@ -106,6 +112,7 @@ size_t PackedWeights::look_up_or_insert(const xnn_weights_cache_look_up_key& key
   }
   PackedKey full;
   if (!resolve(key, full)) {
+    has_unnamed_ = true;
     entries_.push_back(std::move(entry));
     return entries_.size() - 1;
   }

@@ -14,6 +14,9 @@
 
 namespace etb::xnnpack {
 
+// Against accidents, not against people: whoever can write a file of packed weights can run code here anyway.
+uint64_t checksum(const std::byte* data, size_t nbytes);
+
 // What packed weights are made of: the kernel that reads them, and the contents of filter and bias with all numbers that packing looks at.
 using PackedKey = std::tuple<uint32_t, std::string, std::string>;
 
@@ -47,12 +50,15 @@ class PackedWeights {
   void name(const void* address, const std::string& content);
   xnn_weights_cache_t provider() { return &provider_; }
 
-  // Takes what a file of this payload holds. A file that is damaged, or not of this processor and XNNPACK, counts as none.
+  // Takes what a file of this payload holds. What is damaged, or not of this processor and XNNPACK, counts as not there. Weights are
+  // verified when they are asked for: those that another delegate has in memory are not read.
   void load(const std::string& folder, const std::string& payload_digest);
   // Writes all named entries, in one step; removes the oldest files beyond `max_nbytes`. Nothing happens when it was loaded whole.
   Status save(const std::string& folder, const std::string& payload_digest, uint64_t max_nbytes) const;
 
   uint64_t nbytes() const;
+  // Whether a runtime made of the same subgraph again would find all its weights here.
+  bool has_all() const { return !has_unnamed_; }
 
  private:
   static constexpr size_t kNone = SIZE_MAX;
@@ -69,9 +75,14 @@ class PackedWeights {
   std::map<const void*, std::string> names_;  // "" for an address under two names
   std::map<PackedKey, size_t> index_of_;
   std::vector<std::shared_ptr<PackedEntry>> entries_;
-  std::map<PackedKey, PackedEntry> loaded_;  // of the file, until somebody asks
+  struct StoredEntry {
+    PackedEntry entry;
+    uint64_t checksum = 0;
+  };
+  std::map<PackedKey, StoredEntry> loaded_;  // of the file, until somebody asks
   std::shared_ptr<void> reserved_;
-  bool has_new_ = false;  // an entry that the file lacks
+  bool has_new_ = false;      // an entry that the file lacks
+  bool has_unnamed_ = false;  // an entry that only the runtime knows that packed it
 };
 
 }  // namespace etb::xnnpack

@@ -20,6 +20,9 @@ class Constants {
   [[nodiscard]] Result<const void*> find(const format::XnnPayload& payload, uint32_t index, uint64_t nbytes,
                                          bool padded, const NamedData& named_data);
 
+  // Gives named data back, once XNNPACK has packed all that it does not have a copy of. Addresses stay good as names.
+  void release_named() { named_.clear(); }
+
   // Copies bytes and keeps the copy, with XNN_EXTRA_BYTES behind it.
   const void* keep(std::span<const std::byte> bytes);
 

@@ -7,11 +7,12 @@ beside it when it is not there. Needs the executorch wheel (its libraries, heade
 
 For each model and thread count: the official file on both runtimes, and, where our compiler's file differs in what it delegates, ours on our
 runtime against theirs on the official one. Times are medians over pairs of processes in alternating order; a ratio is the median of the pairs'
-own ratios, ours / official: below 1 we are ahead. `load` is opening the file and making the method ready, the first time in a process; `cached`
-is the same with packed weights that an earlier process left on disk. `islands` is 100 delegate calls that alternate with a portable kernel.
+own ratios, ours / official: below 1 we are ahead. `load` is opening the file and making the method ready, the first time in a process that
+has loaded a small program for XNNPACK before; `cached` is the same with packed weights that an earlier process left on disk. `islands` is 100 delegate calls that alternate with a portable kernel.
 """
 
 import argparse
+import hashlib
 import json
 import math
 import os
@@ -23,6 +24,7 @@ import tempfile
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
+FIRST = HERE.parents[1] / "fixtures/xnnpack/linear.pte"
 sys.path.insert(0, str(HERE.parent / "runtime"))
 import compare_runtime  # noqa: E402
 
@@ -30,8 +32,8 @@ SECTION = """## XNNPACK
 
 Against the official C++ runtime of the executorch {version} wheel and its XNNPACK delegate (the wheel's libraries): {pairs} pairs of processes a row,
 in alternating order. Ratios are ours / official, so below 1 we are ahead. `official` is the official exporter's file on both runtimes, `ours` the file
-of our compiler on our runtime against the official file on the official runtime. `load` opens the file and makes the method ready, the first
-time in a process; `cached` is that with weights that an earlier process packed (`packed_cache_path`). Our side is the build `{build}`; {cpu}, {cores} cores.
+of our compiler on our runtime against the official file on the official runtime. `load` opens the file and makes the method ready, in a process that has
+loaded a small program for XNNPACK before; `cached` is that with weights that an earlier process packed (`packed_cache_path`). Our plugin is stripped. Our side is the build `{build}`; {cpu}, {cores} cores.
 
 ```
 python tests/compare/xnnpack/compare_xnnpack.py --build {build} --models DIR {flags}
@@ -94,19 +96,31 @@ def value(samples, metric):
     }
 
 
+def installed_plugin(built, folder):
+    """The plugin as packages have it: without debug information."""
+    folder.mkdir()
+    library = folder / "xnnpack.so"
+    subprocess.run(["strip", "-o", library, built / "xnnpack.so"], check=True)
+    manifest = json.loads((built / "xnnpack.json").read_text())
+    content = library.read_bytes()
+    manifest["libraries"][0].update(sha256=hashlib.sha256(content).hexdigest(), size=len(content))
+    (folder / "xnnpack.json").write_text(json.dumps(manifest))
+    return folder
+
+
 class Comparison:
     def __init__(self, options, folder):
         self.options, self.folder = options, folder
         self.ours = Path(options.build).resolve() / "bin" / "compare_runtime_ours"
-        self.plugins = compare_runtime.plugins_of(options.build)
+        self.plugins = installed_plugin(compare_runtime.plugins_of(options.build), folder / "plugins")
         self.peer = compare_runtime.build_peer(folder)
         self.rows = []
 
     def command(self, side, program, threads, cache=""):
         loads, seconds = 1, self.options.seconds
         if side == "ours":
-            return [self.ours, program, loads, seconds, self.plugins, threads, cache]
-        return [self.peer, program, loads, seconds, threads]
+            return [self.ours, program, loads, seconds, self.plugins, threads, cache, FIRST]
+        return [self.peer, program, loads, seconds, threads, FIRST]
 
     def compare(self, name, which, ours, theirs, threads):
         official = self.command("theirs", theirs, threads)
