@@ -1,4 +1,5 @@
 // The ahead-of-time half: graphs in, claims with reasons and payloads out, which run here and give what plain loops give.
+#include "api/format/xnnpack_writer.hpp"
 #include "plugins/xnnpack/compile_fixture.hpp"
 
 namespace etb {
@@ -399,6 +400,49 @@ TEST_F(XnnpackCompile, EveryRefusalHasItsReason) {
   Compiled made;
   EXPECT_EQ(compile(model.image(), made), ETB_NOT_SUPPORTED);
   EXPECT_THAT(error_.text, HasSubstr("node 0"));
+}
+
+// XNNPACK ends the process over a node whose only reader it removed.
+TEST_F(XnnpackCompile, APayloadMayHaveNodesThatNobodyNeeds) {
+  format::XnnPayload payload;
+  payload.constants.emplace_back();
+  for (uint32_t id = 0; id < 4; ++id) {
+    format::XnnValue value;
+    value.id = id;
+    value.datatype = format::XnnDatatype::kFloat32;
+    value.sizes = {4};
+    payload.values.push_back(value);
+  }
+  payload.values[0].is_input = payload.values[3].is_output = true;
+  payload.values[0].external_id = 0;
+  payload.values[3].external_id = 1;
+  const auto add = [&](XnnOperator op, uint32_t from, uint32_t to) {
+    format::XnnNode node;
+    node.op = op;
+    node.inputs[node.input_count++] = from;
+    node.outputs[node.output_count++] = to;
+    payload.nodes.push_back(node);
+  };
+  add(XnnOperator::kAbs, 0, 1);
+  add(XnnOperator::kNegate, 1, 2);
+  add(XnnOperator::kSquare, 0, 3);
+  payload.input_ids = {0};
+  payload.output_ids = {3};
+  const auto bytes = format::write_xnnpack_payload(payload);
+  etb_payload_view view{};
+  view.struct_size = ETB_INIT_SIZE(etb_payload_view);
+  view.data = bytes.data();
+  view.nbytes = bytes.size();
+  view.alignment = 16;
+  view.fd = -1;
+  etb_delegate_args args{};
+  args.struct_size = ETB_INIT_SIZE(etb_delegate_args);
+  args.backend_id = "XnnpackBackend";
+  args.method_name = "forward";
+  args.payload = &view;
+  etb_delegate* delegate = nullptr;
+  ASSERT_EQ(table_->delegate->create(plugin_, &args, &delegate, &error_), ETB_OK) << error_.text;
+  EXPECT_EQ(table_->delegate->destroy(delegate, &error_), ETB_OK);
 }
 
 TEST_F(XnnpackCompile, TensorsWithoutElementsAreRefused) {

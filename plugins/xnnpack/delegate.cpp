@@ -301,6 +301,10 @@ Status XnnpackContext::resize_outputs(const Run& run) {
     for (uint32_t d = 0; d < output.rank(); ++d)
       wide[dim_at(output, d)] = static_cast<int64_t>(slot.sizes[d]);
     ETB_TRY(output.resize({wide, slot.sizes.size()}));
+    const uint64_t nbytes = static_cast<uint64_t>(output.numel()) * (dtype_bits(output.dtype()) / 8);
+    if (output.raw().capacity_bytes < nbytes)
+      return refuse("output ", std::to_string(i), ": room for ", std::to_string(output.raw().capacity_bytes),
+                    " bytes, expected ", std::to_string(nbytes));
     if (!is_dense(output))
       return refuse("output ", std::to_string(i), ": strides, expected those of the dim order");
   }

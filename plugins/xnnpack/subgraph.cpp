@@ -84,8 +84,10 @@ class Builder {
             with_context(std::move(status).error(), "value " + std::to_string(value.id)));
       }
     }
+    find_live();
     for (const XnnNode& node : payload_.nodes) name_weights(node);
     for (size_t i = 0; i < payload_.nodes.size(); ++i) {
+      if (!is_live_[i]) continue;
       if (Status status = define_node(subgraph_.get(), payload_, payload_.nodes[i], id_of_); !status) {
         return tl::make_unexpected(with_context(std::move(status).error(), "node " + std::to_string(i)));
       }
@@ -94,6 +96,26 @@ class Builder {
   }
 
  private:
+  // Nodes that an output needs. XNNPACK removes others badly: when it takes one away it forgets what that one read, and aborts over it.
+  void find_live() {
+    std::vector<uint32_t> producer(payload_.value_of_id.size(), format::kXnnNoValue);
+    for (uint32_t i = 0; i < payload_.nodes.size(); ++i) {
+      const XnnNode& node = payload_.nodes[i];
+      for (uint32_t o = 0; o < node.output_count; ++o) producer[node.outputs[o]] = i;
+    }
+    is_live_.assign(payload_.nodes.size(), false);
+    std::vector<uint32_t> wanted = payload_.output_ids;
+    while (!wanted.empty()) {
+      const uint32_t made_by = producer[wanted.back()];
+      wanted.pop_back();
+      if (made_by == format::kXnnNoValue || is_live_[made_by]) continue;
+      is_live_[made_by] = true;
+      const XnnNode& node = payload_.nodes[made_by];
+      for (uint32_t n = 0; n < node.input_count; ++n)
+        if (node.inputs[n] != format::kXnnNoValue) wanted.push_back(node.inputs[n]);
+    }
+  }
+
   void find_padded() {
     padded_.assign(payload_.value_of_id.size(), false);
     for (const XnnNode& node : payload_.nodes) {
@@ -212,6 +234,7 @@ class Builder {
   std::vector<uint32_t> id_of_;
   std::vector<const void*> data_of_;  // by id: the bytes of a constant
   std::vector<bool> padded_;
+  std::vector<bool> is_live_;  // by node
 };
 
 }  // namespace

@@ -112,6 +112,8 @@ Status product(Lowering& l, uint32_t left, Matrix weight, const char* bias_name,
   }
   if (draft.constant(input) || l.extents(left).dynamic_dims != 0)
     return Lowering::refuse("constant", "a weight known only at run time, expected a constant");
+  if (l.is_quantised())
+    return Lowering::refuse("quant", "a weight known only at run time, expected a constant");
   // Both factors change: one product of a batch of 1.
   const auto rows = static_cast<uint32_t>(numel_of(l.sizes(left)) / inner);
   ETB_ASSIGN(const uint32_t a, draft.add_reshape(input, {{1, rows, inner}, 0}));

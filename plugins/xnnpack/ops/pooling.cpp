@@ -68,6 +68,11 @@ Status lower_max_pool2d(Lowering& l) {
   }
   ETB_ASSIGN(const uint32_t self, l.value("self"));
   ETB_ASSIGN(const Pool pool, read(l, self));
+  for (size_t i = 0; i < 2; ++i) {
+    if (pool.stride[i] > pool.kernel[i])
+      return Lowering::refuse("attribute", "stride: ", pool.stride[i], ", expected at most the kernel, ",
+                              pool.kernel[i]);
+  }
   ETB_ASSIGN(const uint32_t in, l.arranged(self, kChannelsLast));
   return add_pool(l, XnnOperator::kMaxPooling2d, in, pool);
 }
