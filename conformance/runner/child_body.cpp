@@ -58,7 +58,7 @@ class Streams {
   off_t seen_ = 0;
 };
 
-void prepare(const Plan& plan, int stacks_fd) {
+void prepare([[maybe_unused]] const Plan& plan, int stacks_fd) {
   const rlimit no_core{0, 0};
   ::setrlimit(RLIMIT_CORE, &no_core);
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
