@@ -13,6 +13,7 @@
 
 #include "conformance/report/html.hpp"
 #include "conformance/report/junit.hpp"
+#include "conformance/report/precision_rows.hpp"
 #include "conformance/report/repro.hpp"
 #include "conformance/report/terminal.hpp"
 #include "conformance/report/waivers.hpp"
@@ -160,6 +161,7 @@ Header make_header(const Options& options, const Plan& plan) {
   header.library_sha256 = digest_of(plan.subject.entry);
   header.backend_id = plan.subject.backend_id;
   header.contract = to_text(plan.contract);
+  for (const PrecisionRow& row : plan.contract.rows) header.contract += "; " + to_text(row);
   header.item_count = plan.items.size();
   header.shard = options.shard;
   return header;
@@ -249,7 +251,7 @@ Result<ExitCode> run_plugin(const Options& options, Plan plan, Session& session)
 }
 
 // The items of a replay file in their order: what must run before, then the failure itself.
-Result<std::vector<Item>> items_of(const Repro& repro) {
+Result<std::vector<Item>> items_of(const Repro& repro, std::shared_ptr<const Case>& out_small) {
   std::vector<Item> out;
   std::vector<std::string> names = repro.sequence;
   names.push_back(repro.name);
@@ -260,6 +262,10 @@ Result<std::vector<Item>> items_of(const Repro& repro) {
       return make_error(Code::NOT_FOUND, "replay: no case or check '" + name.substr(0, 200) + "'");
     out.push_back({name, item, check});
   }
+  if (repro.small && out.back().item != nullptr) {
+    out_small = make_case(*out.back().item, *repro.small);
+    out.back().item = out_small.get();
+  }
   return out;
 }
 
@@ -267,11 +273,13 @@ Result<ExitCode> run_replay(Options options, Session& session) {
   ETB_ASSIGN(const std::string text, read_text(options.replay_file));
   ETB_ASSIGN(const Repro repro, parse_repro(text));
   Plan plan;
-  ETB_ASSIGN(plan.items, items_of(repro));
+  std::shared_ptr<const Case> small;  // outlives the plan
+  ETB_ASSIGN(plan.items, items_of(repro, small));
   if (options.target.empty()) options.target = repro.plugin_id;
   options.patterns = {repro.name};
   ETB_ASSIGN(plan.subject, find_subject(options.target, options.backend, session));
-  ETB_ASSIGN(plan.contract, parse_contract(repro.contract));
+  ETB_ASSIGN(plan.contract, parse_contract(repro.contract.substr(0, repro.contract.find(';'))));
+  ETB_ASSIGN(plan.contract.rows, read_precision_rows(plan.subject.entry.manifest_path));
   plan.batch_size = static_cast<uint32_t>(plan.items.size());
   plan.case_timeout_ms = options.case_timeout_ms;
   plan.check_timeout_ms = options.check_timeout_ms;
@@ -294,6 +302,7 @@ Result<ExitCode> run(const Options& options, Session& session) {
     return make_error(Code::INVALID_ARGUMENT, "which plugin? Give a name, a manifest or a library");
   ETB_ASSIGN(plan.subject, find_subject(options.target, options.backend, session));
   ETB_ASSIGN(plan.contract, parse_contract(options.contract));
+  ETB_ASSIGN(plan.contract.rows, read_precision_rows(plan.subject.entry.manifest_path));
   plan.worker_count =
       options.workers != 0 ? options.workers : std::max(1u, std::thread::hardware_concurrency());
   plan.case_timeout_ms = options.case_timeout_ms;

@@ -37,6 +37,7 @@ struct Judgement {
   double ulps = 0.5;            // of the result, in the contract's computing type; 0.5 is correctly rounded
   double steps = 0;             // roundings of intermediates as large as the magnitude
   int64_t length = 1;           // of a contraction
+  int64_t zero_point = 0;       // of quantized codes: reals are rounded before it is added
   bool is_exact_probe = false;  // every partial sum fits: no error at all
   bool has_input_magnitude = false;  // magnitude = the same graph on absolute inputs
   Magnitude magnitude;               // or a formula of the op's own
@@ -44,10 +45,11 @@ struct Judgement {
 
 struct BuiltCase {
   graph::ImageBytes image;
+  graph::ImageBytes
+      reference_image;  // of the same inputs and outputs, where the portable kernels have the op in parts only
   std::vector<std::vector<TensorData>> runs;  // inputs of each run, on one context in order
   Judgement judgement;
-  bool widen_integers = false;   // the reference computes on float64 also where inputs are integers
-  bool must_refuse_run = false;  // dyn: sizes above the bound, execute answers an error
+  bool widen_integers = false;  // the reference computes on float64 also where inputs are integers
 };
 
 struct Case {

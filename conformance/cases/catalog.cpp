@@ -18,6 +18,7 @@ std::vector<Case> make_all() {
   add_pools(list);
   add_quantized(list);
   add_dynamic(list);
+  add_composite(list);
   add_models(list);
   std::vector<Case> cases = list.take();
   std::sort(cases.begin(), cases.end(), [](const Case& a, const Case& b) { return a.name < b.name; });
@@ -31,7 +32,7 @@ size_t oddity(std::string_view name) {
   odd += words > 4 ? words - 4 : 0;  // attributes
   if (name.find("_cl") != std::string_view::npos) odd += 4;
   if (name.find(".stat") == std::string_view::npos) odd += 8;
-  const size_t sizes = name.find('.', name.find('.', 3) + 1) + 1;  // behind op.WORD.DTYPE.
+  const size_t sizes = name.find('.', name.find('.', 3) + 1) + 1;               // behind op.WORD.DTYPE.
   if (name.find_first_not_of("1x_", sizes) == name.find('.', sizes)) odd += 1;  // one element says little
   const size_t pair = name.find("__");
   if (pair == std::string_view::npos) return odd;

@@ -43,6 +43,21 @@ const Row kRows[] = {
     {"aten.mul.Tensor", {{2, 2}, {2, 2}}, {}, {2, 2}, {"self", "other"}, Rule::kRounded, 1, 0.5},
     {"aten.sub.Tensor", {{5}, {5}}, {}, {5}, {"self", "other"}, Rule::kRounded, 1, 0.5},
     {"aten.maximum.default", {{6}, {6}}, {}, {6}, {"self", "other"}, Rule::kExactValue, 1, 0},
+    {"aten.maximum.default", {{2, 3}}, {{2, 3}}, {2, 3}, {"self", "other"}, Rule::kExactValue, 1, 0},
+    {"aten.minimum.default", {{5}, {5}}, {}, {5}, {"self", "other"}, Rule::kExactValue, 1, 0},
+    {"aten.div.Tensor", {{4}, {4}}, {}, {4}, {"self", "other"}, Rule::kRounded, 1, 0.5},
+    {"aten.mul.Tensor", {{3}}, {{1}}, {3}, {"self", "other"}, Rule::kRounded, 1, 0.5},
+    {"aten.sub.Tensor", {{2, 3}}, {{3}}, {2, 3}, {"self", "other"}, Rule::kRounded, 1, 0.5},
+    {"aten.ceil.default", {{6}}, {}, {6}, {"self"}, Rule::kExact, 1, 0},
+    {"aten.floor.default", {{6}}, {}, {6}, {"self"}, Rule::kExact, 1, 0},
+    {"aten.clone.default", {{2, 2, 2}}, {}, {2, 2, 2}, {"self"}, Rule::kExact, 1, 0},
+    {"aten.sin.default", {{5}}, {}, {5}, {"self"}, Rule::kRounded, 1, 4},
+    {"aten.cos.default", {{5}}, {}, {5}, {"self"}, Rule::kRounded, 1, 4},
+    {"aten.relu.default", {{2, 3, 4}}, {}, {2, 3, 4}, {"self"}, Rule::kExactValue, 1, 0},
+    {"aten.neg.default", {{17}}, {}, {17}, {"self"}, Rule::kExact, 1, 0},
+    {"aten.abs.default", {{}}, {}, {}, {"self"}, Rule::kExact, 1, 0},
+    {"aten.mm.default", {{1}}, {{1, 1}}, {1}, {"self", "mat2"}, Rule::kContraction, 1, 0},
+    {"aten.mm.default", {{64}}, {{64, 33}}, {33}, {"self", "mat2"}, Rule::kContraction, 64, 0},
     {"aten.mm.default", {{9}}, {{9, 5}}, {5}, {"self", "mat2"}, Rule::kContraction, 9, 0},
     {"aten.linear.default",
      {{9}},
@@ -113,11 +128,12 @@ void add_row(CaseList& out, const Row& row, etb_dtype dtype, Values values) {
 }  // namespace
 
 void add_dynamic(CaseList& out) {
-  for (const etb_dtype dtype : {ETB_DTYPE_FLOAT32, ETB_DTYPE_FLOAT16, ETB_DTYPE_FLOAT64})
+  for (const etb_dtype dtype : {ETB_DTYPE_FLOAT32, ETB_DTYPE_FLOAT16, ETB_DTYPE_BFLOAT16, ETB_DTYPE_FLOAT64})
     for (const Row& row : kRows)
-      for (const Values values : {Values::kStatistical, Values::kExact}) {
-        const bool is_half =
-            dtype == ETB_DTYPE_FLOAT16 && row.rule == Rule::kContraction && values == Values::kExact;
+      for (const Values values : {Values::kStatistical, Values::kExact, Values::kPositive}) {
+        if (values == Values::kExact && std::string_view(row.op) == "aten.div.Tensor") continue;  // 0 / 0
+        const bool is_half = (dtype == ETB_DTYPE_FLOAT16 || dtype == ETB_DTYPE_BFLOAT16) &&
+                             row.rule == Rule::kContraction && values == Values::kExact;
         if (!is_half) add_row(out, row, dtype, values);
       }
 }

@@ -152,6 +152,8 @@ void add_all_unary(CaseList& out) {
       }
       if (row.has_special && dtype != ETB_DTYPE_BOOL)
         add_unary(out, row, {dtype, {64}, {}}, Values::kSpecial);
+      if (row.has_special && is_floating(dtype) && dtype != ETB_DTYPE_FLOAT64)
+        add_unary(out, row, {dtype, {65536}, {}}, Values::kEvery);
       if (is_floating(dtype) && row.rule != Rule::kRounded)
         add_unary(out, row, {dtype, {33}, {}}, Values::kTies);
     }

@@ -13,6 +13,7 @@ void add_normalisations(CaseList& out);
 void add_pools(CaseList& out);
 void add_quantized(CaseList& out);
 void add_dynamic(CaseList& out);
+void add_composite(CaseList& out);
 void add_models(CaseList& out);
 
 }  // namespace etb::conformance

@@ -1,6 +1,9 @@
 // Small graphs of several nodes. With integer values every step is exact, so a fused kernel has no excuse; with spread values the bound follows from the
 // sum of all lengths and the magnitudes that the graph itself gives on absolute inputs.
+#include <algorithm>
+
 #include "conformance/cases/generators.hpp"
+#include "conformance/cases/graph_draft.hpp"
 #include "conformance/cases/maker.hpp"
 
 namespace etb::conformance {
@@ -13,6 +16,7 @@ struct Model {
   int64_t length;  // of all sums together
   bool is_linear;  // only sums, products and relu: exact on integers
   uint32_t (*build)(Maker& maker, Values values);
+  bool has_halves = false;  // float16 inside: real values are halves of integers, which it holds
 };
 
 Domain domain() { return {-1, 1}; }
@@ -141,6 +145,157 @@ uint32_t gated(Maker& maker, Values values) {
   return binary(maker, "aten.mul.Tensor", x, g, {3, 5});
 }
 
+// Scores of each row of queries over all keys, a softmax, and the values that it weighs.
+uint32_t attention(Maker& maker, Values values) {
+  const uint32_t q = maker.input(f32({2, 4, 8}), values, domain()),
+                 k = maker.input(f32({2, 5, 8}), values, domain()),
+                 v = maker.input(f32({2, 5, 6}), values, domain());
+  const uint32_t t = maker.node("aten.permute_copy.default",
+                                {value_arg(k, "self"), graph::ints_arg({0, 2, 1}, "dims")}, f32({2, 8, 5}));
+  const uint32_t scores =
+      maker.node("aten.bmm.default", {value_arg(q, "self"), value_arg(t, "mat2")}, f32({2, 4, 5}));
+  const uint32_t scaled = maker.node(
+      "aten.mul.Scalar", {value_arg(scores, "self"), graph::float_arg(0.5, "other")}, f32({2, 4, 5}));
+  const uint32_t weights = maker.node(
+      "aten._softmax.default",
+      {value_arg(scaled, "self"), graph::int_arg(-1, "dim"), graph::bool_arg(false, "half_to_float")},
+      f32({2, 4, 5}));
+  return maker.node("aten.bmm.default", {value_arg(weights, "self"), value_arg(v, "mat2")}, f32({2, 4, 6}));
+}
+
+uint32_t unary(Maker& maker, const char* op, uint32_t x, const std::vector<int64_t>& sizes) {
+  return maker.node(op, {value_arg(x, "self")}, f32(sizes));
+}
+
+// One step of a long short-term memory, its gates as they come from the linear layers.
+uint32_t lstm_cell(Maker& maker, Values values) {
+  std::vector<uint32_t> gates;
+  for (int i = 0; i < 4; ++i) gates.push_back(maker.input(f32({2, 6}), values, domain()));
+  const uint32_t cell = maker.input(f32({2, 6}), values, domain());
+  const uint32_t in = unary(maker, "aten.sigmoid.default", gates[0], {2, 6}),
+                 forget = unary(maker, "aten.sigmoid.default", gates[1], {2, 6}),
+                 candidate = unary(maker, "aten.tanh.default", gates[2], {2, 6}),
+                 out = unary(maker, "aten.sigmoid.default", gates[3], {2, 6});
+  const uint32_t kept = binary(maker, "aten.mul.Tensor", forget, cell, {2, 6}),
+                 added = binary(maker, "aten.mul.Tensor", in, candidate, {2, 6});
+  const uint32_t state = binary(maker, "aten.add.Tensor", kept, added, {2, 6});
+  return binary(maker, "aten.mul.Tensor", out, unary(maker, "aten.tanh.default", state, {2, 6}), {2, 6});
+}
+
+// Halves and back: the element type changes inside the region. Integers survive it exactly.
+uint32_t mixed_dtypes(Maker& maker, Values values) {
+  const uint32_t x = maker.input(f32({3, 7}), values == Values::kExact ? values : Values::kTies);
+  const auto convert = [&](uint32_t in, etb_dtype to) {
+    return maker.node("aten._to_copy.default",
+                      {value_arg(in, "self"), graph::code_arg(ETB_GRAPH_ARGUMENT_DTYPE, to, "dtype")},
+                      Shape{to, {3, 7}, {}});
+  };
+  const uint32_t half = convert(x, ETB_DTYPE_FLOAT16);
+  const uint32_t sum = maker.node("aten.add.Tensor", {value_arg(half, "self"), value_arg(half, "other")},
+                                  Shape{ETB_DTYPE_FLOAT16, {3, 7}, {}});
+  return relu(maker, convert(sum, ETB_DTYPE_FLOAT32), {3, 7});
+}
+
+uint32_t integer_chain(Maker& maker, Values values) {
+  const Shape shape{ETB_DTYPE_INT32, {4, 5}, {}};
+  const uint32_t x = maker.input(shape, values, {-5, 5}), y = maker.input(shape, values, {-5, 5});
+  const uint32_t product =
+      maker.node("aten.mul.Tensor", {value_arg(x, "self"), value_arg(y, "other")}, shape);
+  const uint32_t sum =
+      maker.node("aten.add.Tensor", {value_arg(product, "self"), value_arg(x, "other")}, shape);
+  return maker.node("aten.neg.default", {value_arg(sum, "self")}, shape);
+}
+
+uint32_t convolution_of(Maker& maker, uint32_t x, uint32_t w, int64_t padding,
+                        const std::vector<int64_t>& sizes) {
+  return maker.node("aten.convolution.default",
+                    {value_arg(x, "input"), value_arg(w, "weight"), graph::none_arg("bias"),
+                     graph::ints_arg({1, 1}, "stride"), graph::ints_arg({padding, padding}, "padding"),
+                     graph::ints_arg({1, 1}, "dilation"), graph::bool_arg(false, "transposed"),
+                     graph::ints_arg({0, 0}, "output_padding"), graph::int_arg(1, "groups")},
+                    f32(sizes));
+}
+
+// A classifier's end: convolution, average over a window, rows for a linear layer.
+uint32_t convolution_to_linear(Maker& maker, Values values) {
+  const uint32_t x = maker.input(f32({2, 3, 4, 4}), values, domain());
+  const uint32_t w = weight(maker, {4, 3, 3, 3}, values), l = weight(maker, {5, 16}, values),
+                 b = weight(maker, {5}, values);
+  const uint32_t y = relu(maker, convolution_of(maker, x, w, 1, {2, 4, 4, 4}), {2, 4, 4, 4});
+  // Sums of four: averages of integers are exact, too.
+  const uint32_t p =
+      maker.node("aten.avg_pool2d.default",
+                 {value_arg(y, "self"), graph::ints_arg({2, 2}, "kernel_size"),
+                  graph::ints_arg({2, 2}, "stride"), graph::ints_arg({0, 0}, "padding"),
+                  graph::bool_arg(false, "ceil_mode"), graph::bool_arg(true, "count_include_pad")},
+                 f32({2, 4, 2, 2}));
+  const uint32_t flat = maker.node("aten.view_copy.default",
+                                   {value_arg(p, "self"), graph::ints_arg({2, 16}, "size")}, f32({2, 16}));
+  return maker.node("aten.linear.default",
+                    {value_arg(flat, "input"), value_arg(l, "weight"), value_arg(b, "bias")}, f32({2, 5}));
+}
+
+uint32_t two_convolutions(Maker& maker, Values values) {
+  const uint32_t x = maker.input(f32({1, 2, 5, 5}), values, domain());
+  const uint32_t a = weight(maker, {3, 2, 3, 3}, values), b = weight(maker, {2, 3, 1, 1}, values);
+  const uint32_t y = relu(maker, convolution_of(maker, x, a, 1, {1, 3, 5, 5}), {1, 3, 5, 5});
+  return binary(maker, "aten.add.Tensor", convolution_of(maker, y, b, 0, {1, 2, 5, 5}), x, {1, 2, 5, 5});
+}
+
+// Channels weighed by what their mean says.
+uint32_t squeeze_and_excite(Maker& maker, Values values) {
+  const uint32_t x = maker.input(f32({1, 4, 3, 3}), values, domain());
+  const uint32_t m =
+      maker.node("aten.mean.dim",
+                 {value_arg(x, "self"), graph::ints_arg({2, 3}, "dim"), graph::bool_arg(true, "keepdim")},
+                 f32({1, 4, 1, 1}));
+  return binary(maker, "aten.mul.Tensor", x, unary(maker, "aten.sigmoid.default", m, {1, 4, 1, 1}),
+                {1, 4, 3, 3});
+}
+
+uint32_t clamped_sum(Maker& maker, Values values) {
+  const uint32_t x = maker.input(f32({2, 9}), values, domain()), y = maker.input(f32({9}), values, domain());
+  const uint32_t sum = binary(maker, "aten.add.Tensor", x, y, {2, 9});
+  const uint32_t low =
+      maker.node("aten.clamp.default",
+                 {value_arg(sum, "self"), graph::int_arg(-3, "min"), graph::int_arg(5, "max")}, f32({2, 9}));
+  return binary(maker, "aten.maximum.default", low, unary(maker, "aten.neg.default", x, {2, 9}), {2, 9});
+}
+
+uint32_t added_product(Maker& maker, Values values) {
+  const uint32_t b = maker.input(f32({6}), values, domain()), x = maker.input(f32({4, 7}), values, domain()),
+                 y = maker.input(f32({7, 6}), values, domain());
+  const uint32_t out = maker.node(
+      "aten.addmm.default", {value_arg(b, "self"), value_arg(x, "mat1"), value_arg(y, "mat2")}, f32({4, 6}));
+  return relu(maker, out, {4, 6});
+}
+
+// One value with three readers.
+uint32_t fan_out(Maker& maker, Values values) {
+  const uint32_t x = maker.input(f32({5, 3}), values, domain());
+  const uint32_t r = relu(maker, x, {5, 3}), n = unary(maker, "aten.neg.default", r, {5, 3});
+  const uint32_t p = binary(maker, "aten.mul.Tensor", r, n, {5, 3});
+  return binary(maker, "aten.add.Tensor", p, binary(maker, "aten.add.Tensor", r, x, {5, 3}), {5, 3});
+}
+
+uint32_t sliced(Maker& maker, Values values) {
+  const uint32_t x = maker.input(f32({6, 4}), values, domain());
+  const auto rows = [&](int64_t begin, int64_t end) {
+    return maker.node("aten.slice_copy.Tensor",
+                      {value_arg(x, "self"), graph::int_arg(0, "dim"), graph::int_arg(begin, "start"),
+                       graph::int_arg(end, "end"), graph::int_arg(1, "step")},
+                      f32({end - begin, 4}));
+  };
+  return binary(maker, "aten.mul.Tensor", rows(0, 3), rows(3, 6), {3, 4});
+}
+
+uint32_t twelve_sums(Maker& maker, Values values) {
+  const uint32_t x = maker.input(f32({9}), values, domain());
+  uint32_t y = x;
+  for (int i = 0; i < 12; ++i) y = binary(maker, "aten.add.Tensor", y, x, {9});
+  return y;
+}
+
 const Model kModels[] = {
     {"multilayer", 8 + 16 + 4, true, multilayer},
     {"residual", 6 + 4, true, residual},
@@ -154,7 +309,76 @@ const Model kModels[] = {
     {"joined", 9, true, joined},
     {"scaled_mean", 34, false, scaled_mean},
     {"gated", 40, false, gated},
+    {"attention", 8 + 5 + 5 + 24, false, attention},
+    {"lstm_cell", 64, false, lstm_cell},
+    {"mixed_dtypes", 4, true, mixed_dtypes, true},
+    {"integer_chain", 4, true, integer_chain},
+    {"convolution_to_linear", 27 + 4 + 17, true, convolution_to_linear},
+    {"two_convolutions", 18 + 3 + 1, true, two_convolutions},
+    {"squeeze_and_excite", 10 + 40, false, squeeze_and_excite},
+    {"clamped_sum", 4, true, clamped_sum},
+    {"added_product", 8, true, added_product},
+    {"fan_out", 8, true, fan_out},
+    {"sliced", 4, true, sliced},
+    {"twelve_sums", 13, true, twelve_sums},
 };
+
+Judgement judgement_of(const Model& model, Values values) {
+  Judgement out;
+  out.rule = Rule::kContraction;
+  out.length = model.length;
+  out.has_input_magnitude = true;
+  out.is_exact_probe = values == Values::kExact;
+  return out;
+}
+
+Result<BuiltCase> build_model(const Model& model, Values values, std::string_view name) {
+  Maker maker(name);
+  maker.output(model.build(maker, values));
+  return maker.finish(judgement_of(model, values));
+}
+
+// Nodes [first, last) of a model, with inputs of their own at the cuts: what the compiler hands over when somebody else takes the rest.
+Result<BuiltCase> build_piece(const Model& model, Values values, size_t first, size_t last,
+                              std::string_view name) {
+  ETB_ASSIGN(const BuiltCase whole, build_model(model, values, name));
+  ETB_ASSIGN(const GraphDraft draft, read_draft(whole.image));
+  std::vector<uint32_t> taken;
+  const GraphDraft piece = slice(draft, first, std::min(last, draft.nodes.size()), taken);
+  BuiltCase out;
+  ETB_ASSIGN(out.image, write_draft(piece));
+  out.judgement = whole.judgement;
+  Random random(name);
+  std::vector<TensorData>& inputs = out.runs.emplace_back();
+  for (uint32_t i = 0; i < piece.inputs.size(); ++i) {
+    if (piece.inputs[i].constant) continue;
+    const graph::SpecDraft& spec = piece.inputs[i].spec;
+    const Values held = model.has_halves && values != Values::kExact ? Values::kTies : values;
+    inputs.push_back(make_values({static_cast<etb_dtype>(spec.dtype), spec.sizes, spec.dim_order}, held,
+                                 domain(), i, random));
+  }
+  return out;
+}
+
+// Each place where the model can fall apart gives two cases; each node one.
+void add_pieces(CaseList& out, const Model& model, Values values, const std::string& name) {
+  const Result<BuiltCase> whole = build_model(model, values, name);
+  const Result<GraphDraft> draft =
+      whole ? read_draft(whole->image) : Result<GraphDraft>(tl::make_unexpected(whole.error()));
+  if (!draft) return;
+  const auto add = [&](const std::string& piece_name, size_t first, size_t last) {
+    out.add(
+        {piece_name, "model", ETB_DTYPE_FLOAT32, [&model, values, first, last](std::string_view full_name) {
+           return build_piece(model, values, first, last, full_name);
+         }});
+  };
+  const size_t count = draft->nodes.size();
+  for (size_t at = 1; at < count; ++at) {
+    add(name + ".head" + std::to_string(at), 0, at);
+    add(name + ".tail" + std::to_string(at), at, count);
+  }
+  for (size_t at = 1; at + 1 < count; ++at) add(name + ".node" + std::to_string(at), at, at + 1);
+}
 
 }  // namespace
 
@@ -162,17 +386,11 @@ void add_models(CaseList& out) {
   for (const Model& model : kModels)
     for (const Values values : {Values::kExact, Values::kStatistical, Values::kPositive}) {
       if (values == Values::kExact && !model.is_linear) continue;
-      out.add({std::string("model.") + model.name + ".f32." + to_text(values), "model", ETB_DTYPE_FLOAT32,
-               [&model, values](std::string_view name) {
-                 Maker maker(name);
-                 maker.output(model.build(maker, values));
-                 Judgement judgement;
-                 judgement.rule = Rule::kContraction;
-                 judgement.length = model.length;
-                 judgement.has_input_magnitude = true;
-                 judgement.is_exact_probe = values == Values::kExact;
-                 return maker.finish(std::move(judgement));
+      const std::string name = std::string("model.") + model.name + ".f32." + to_text(values);
+      out.add({name, "model", ETB_DTYPE_FLOAT32, [&model, values](std::string_view full_name) {
+                 return build_model(model, values, full_name);
                }});
+      if (values != Values::kPositive) add_pieces(out, model, values, name);
     }
 }
 

@@ -62,8 +62,9 @@ Judgement norm_judgement(int64_t length) {
   judgement.steps = 4 * std::sqrt(static_cast<double>(length)) + 8;
   judgement.magnitude = [](const std::vector<TensorData>& inputs) {
     // Values are spread over [-4, 4]: their deviation is above 1 for any length that the cases have.
-    const double x = largest(inputs[0]), w = inputs.size() > 1 ? largest(inputs[1]) : 1,
-                 b = inputs.size() > 2 ? largest(inputs[2]) : 0;
+    // Parameters that are constants of the graph come from [0.5, 2] and [-1, 1].
+    const double x = largest(inputs[0]), w = inputs.size() > 1 ? largest(inputs[1]) : 2,
+                 b = inputs.size() > 2 ? largest(inputs[2]) : 1;
     return std::vector<double>{(x + 1) * (w + 1) * (1 + x) + b};
   };
   return judgement;
@@ -105,29 +106,34 @@ void add_layer_norm(CaseList& out, etb_dtype dtype) {
 
 void add_batch_norm(CaseList& out, etb_dtype dtype) {
   for (const std::vector<int64_t>& sizes : {std::vector<int64_t>{2, 3, 4, 5}, std::vector<int64_t>{4, 6}})
-    for (const bool is_last : {false, true}) {
-      if (is_last && sizes.size() != 4) continue;
-      const Shape shape{dtype, sizes, is_last ? channels_last(4) : std::vector<uint8_t>{}};
-      const std::string name =
-          std::string("op.batch_norm_no_training.") + short_name(dtype) + "." + shape_text(shape) + ".stat";
-      out.add(
-          {name, "aten._native_batch_norm_legit_no_training.default", dtype, [=](std::string_view full_name) {
-             Maker maker(full_name);
-             const Shape row{dtype, {sizes[1]}, {}};
-             const uint32_t x = maker.input(shape, Values::kStatistical);
-             const uint32_t w = maker.input(row, Values::kStatistical, {0.5, 2}),
-                            b = maker.input(row, Values::kStatistical, {-1, 1});
-             const uint32_t mean = maker.input(row, Values::kStatistical, {-1, 1}),
-                            variance = maker.input(row, Values::kStatistical, {0.5, 2});
-             const Shape empty{dtype, {0}, {}};
-             maker.output(maker.node("aten._native_batch_norm_legit_no_training.default",
-                                     {value_arg(x, "input"), value_arg(w, "weight"), value_arg(b, "bias"),
-                                      value_arg(mean, "running_mean"), value_arg(variance, "running_var"),
-                                      graph::float_arg(0.1, "momentum"), graph::float_arg(1e-5, "eps")},
-                                     std::vector<Shape>{shape, empty, empty}));
-             return maker.finish(norm_judgement(4));
-           }});
-    }
+    for (const bool is_last : {false, true})
+      for (const bool is_constant : {false, true}) {
+        if (is_last && sizes.size() != 4) continue;
+        const Shape shape{dtype, sizes, is_last ? channels_last(4) : std::vector<uint8_t>{}};
+        const std::string name = std::string("op.batch_norm_no_training.") + short_name(dtype) + "." +
+                                 shape_text(shape) + (is_constant ? ".constant" : "") + ".stat";
+        out.add(
+            {name, "aten._native_batch_norm_legit_no_training.default", dtype,
+             [=](std::string_view full_name) {
+               Maker maker(full_name);
+               const Shape row{dtype, {sizes[1]}, {}};
+               const uint32_t x = maker.input(shape, Values::kStatistical);
+               const auto parameter = [&](const Domain& domain) {
+                 return is_constant ? maker.constant(
+                                          make_values(row, Values::kStatistical, domain, 1, maker.random()))
+                                    : maker.input(row, Values::kStatistical, domain);
+               };
+               const uint32_t w = parameter({0.5, 2}), b = parameter({-1, 1});
+               const uint32_t mean = parameter({-1, 1}), variance = parameter({0.5, 2});
+               const Shape empty{dtype, {0}, {}};
+               maker.output(maker.node("aten._native_batch_norm_legit_no_training.default",
+                                       {value_arg(x, "input"), value_arg(w, "weight"), value_arg(b, "bias"),
+                                        value_arg(mean, "running_mean"), value_arg(variance, "running_var"),
+                                        graph::float_arg(0.1, "momentum"), graph::float_arg(1e-5, "eps")},
+                                       std::vector<Shape>{shape, empty, empty}));
+               return maker.finish(norm_judgement(4));
+             }});
+      }
 }
 
 }  // namespace

@@ -105,6 +105,121 @@ void add_saturating_sums(CaseList& out) {
       }
 }
 
+// ---- an op between codes: taken apart, computed on reals, made codes again
+
+struct Pattern {
+  const char* word;
+  double scale_a, scale_b, scale_out;
+  int64_t zero_a, zero_b, zero_out;
+};
+const Pattern kPatterns[] = {
+    {"plain", 0x1p-5, 0x1p-5, 0x1p-4, 0, 0, 0},   {"scales", 0x1p-3, 0x1p-6, 0x1p-5, 0, 0, 0},
+    {"zeros", 0x1p-5, 0x1p-5, 0x1p-5, 3, -7, 11}, {"ends", 0x1p-4, 0x1p-4, 0x1p-4, -128, 127, -128},
+    {"tiny", 0x1p-14, 0x1p-14, 0x1p-14, 0, 0, 0}, {"decimal", 0.013, 0.021, 0.043, 5, -3, 2},
+    {"saturates", 0x1p0, 0x1p0, 0x1p-3, 0, 0, 0}, {"coarse", 0x1p-6, 0x1p-6, 0x1p2, 0, 0, 0},
+};
+
+uint32_t to_reals(Maker& maker, uint32_t x, double scale, int64_t zero, const Shape& real) {
+  return maker.node("quantized_decomposed.dequantize_per_tensor.default",
+                    quant_args(x, scale, zero, kCodes[0]), real);
+}
+
+// The nodes of a case; with `is_reference` the codes stay reals, so that the judge knows how near to a tie each was.
+uint32_t between_codes(Maker& maker, const std::string& op, const Pattern& p, const Shape& code,
+                       const Shape& result, bool is_reference) {
+  Shape real = code, real_result = result;
+  real.dtype = real_result.dtype = ETB_DTYPE_FLOAT32;
+  const bool is_product = op == "aten.mm.default", is_unary = op == "aten.relu.default";
+  Shape second = code;
+  if (is_product) second.sizes = {code.sizes[1], result.sizes[1]};
+  Shape second_real = second;
+  second_real.dtype = ETB_DTYPE_FLOAT32;
+  const uint32_t a = maker.input(code, Values::kStatistical, {-128, 127});
+  const uint32_t b = is_unary ? a : maker.input(second, Values::kStatistical, {-128, 127});
+  std::vector<graph::ArgumentDraft> args = {value_arg(to_reals(maker, a, p.scale_a, p.zero_a, real), "self")};
+  if (!is_unary)
+    args.push_back(
+        value_arg(to_reals(maker, b, p.scale_b, p.zero_b, second_real), is_product ? "mat2" : "other"));
+  const uint32_t y = maker.node(op, args, real_result);
+  const double scale = is_product ? p.scale_out * 32 : p.scale_out;
+  if (!is_reference)
+    return maker.node("quantized_decomposed.quantize_per_tensor.default",
+                      quant_args(y, scale, p.zero_out, kCodes[0]), result);
+  const uint32_t scaled =
+      maker.node("aten.div.Scalar", {value_arg(y, "self"), float_arg(scale, "other")}, real_result);
+  const uint32_t moved =
+      maker.node("aten.add.Scalar", {value_arg(scaled, "self"), int_arg(p.zero_out, "other")}, real_result);
+  return maker.node("aten.clamp.default",
+                    {value_arg(moved, "self"), int_arg(-128, "min"), int_arg(127, "max")}, real_result);
+}
+
+void add_patterns(CaseList& out) {
+  for (const char* op : {"aten.add.Tensor", "aten.mul.Tensor", "aten.sub.Tensor", "aten.relu.default",
+                         "aten.maximum.default", "aten.mm.default"})
+    for (const Pattern& p : kPatterns)
+      for (const std::vector<int64_t>& sizes :
+           {std::vector<int64_t>{64}, {257}, {3, 17}, {8, 64}, {2, 3, 4, 5}}) {
+        const bool is_product = std::string_view(op) == "aten.mm.default";
+        if (is_product && sizes.size() != 2) continue;
+        const Shape code{ETB_DTYPE_INT8, sizes, {}};
+        const Shape result{ETB_DTYPE_INT8, is_product ? std::vector<int64_t>{sizes[0], 9} : sizes, {}};
+        const std::string name = "quant" + op_word(op).substr(2) + ".i8." + shape_text(code) +
+                                 ".between_codes." + p.word + ".stat";
+        out.add({name, op, ETB_DTYPE_INT8, [=, &p](std::string_view full_name) -> Result<BuiltCase> {
+                   Maker maker(full_name), parts(full_name);
+                   maker.output(between_codes(maker, op, p, code, result, false));
+                   parts.output(between_codes(parts, op, p, code, result, true));
+                   Judgement judgement;
+                   judgement.rule = Rule::kQuantized;
+                   judgement.zero_point = p.zero_out;
+                   ETB_ASSIGN(BuiltCase built, maker.finish(std::move(judgement)));
+                   ETB_ASSIGN(BuiltCase reference, parts.finish({}));
+                   built.reference_image = std::move(reference.image);
+                   return built;
+                 }});
+      }
+}
+
+// Channels with scales of their own, one of them zero points at the end of the range.
+void add_per_channel(CaseList& out) {
+  for (const int64_t axis : {int64_t{0}, int64_t{1}})
+    for (const bool has_dead_channel : {false, true}) {
+      const Shape code{ETB_DTYPE_INT8, {4, 6}, {}};
+      const std::string name = std::string("quant.dequantize_per_channel.i8.4x6.axis") +
+                               std::to_string(axis) + (has_dead_channel ? ".dead" : "") + ".stat";
+      out.add(
+          {name, "quantized_decomposed.dequantize_per_channel.default", ETB_DTYPE_INT8,
+           [=](std::string_view full_name) {
+             Maker maker(full_name);
+             const int64_t count = code.sizes[static_cast<size_t>(axis)];
+             TensorData scales{{ETB_DTYPE_FLOAT32, {count}, {}},
+                               std::vector<std::byte>(static_cast<size_t>(count) * 4)},
+                 zeros{{ETB_DTYPE_INT64, {count}, {}},
+                       std::vector<std::byte>(static_cast<size_t>(count) * 8)};
+             for (int64_t i = 0; i < count; ++i) {
+               store_element(ETB_DTYPE_FLOAT32, scales.bytes.data(), i,
+                             std::ldexp(1.0, static_cast<int>(i) - 6));
+               store_element(ETB_DTYPE_INT64, zeros.bytes.data(), i, i == 1 ? -128.0 : i == 2 ? 127.0 : 0.0);
+             }
+             TensorData data = make_values(code, Values::kStatistical, {-128, 127}, 0, maker.random());
+             if (has_dead_channel)  // all codes of one channel are its zero point
+               for (int64_t i = 0; i < code.numel(); ++i)
+                 if ((axis == 0 ? i / 6 : i % 6) == 0) store_element(ETB_DTYPE_INT8, data.bytes.data(), i, 0);
+             const uint32_t x = maker.input(std::move(data)), s = maker.constant(scales),
+                            z = maker.constant(zeros);
+             maker.output(
+                 maker.node("quantized_decomposed.dequantize_per_channel.default",
+                            {value_arg(x, "input"), value_arg(s, "scales"), value_arg(z, "zero_points"),
+                             int_arg(axis, "axis"), int_arg(-128, "quant_min"), int_arg(127, "quant_max"),
+                             graph::code_arg(ETB_GRAPH_ARGUMENT_DTYPE, ETB_DTYPE_INT8, "dtype")},
+                            Shape{ETB_DTYPE_FLOAT32, code.sizes, {}}));
+             Judgement judgement;
+             judgement.rule = Rule::kRounded;
+             return maker.finish(std::move(judgement));
+           }});
+    }
+}
+
 }  // namespace
 
 void add_quantized(CaseList& out) {
@@ -115,6 +230,8 @@ void add_quantized(CaseList& out) {
         add_quantize(out, codes, scale, zero_point);
       }
   add_saturating_sums(out);
+  add_patterns(out);
+  add_per_channel(out);
 }
 
 }  // namespace etb::conformance

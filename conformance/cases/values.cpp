@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cmath>
+#include <cstring>
 #include <limits>
 
 #include "conformance/cases/case.hpp"
@@ -61,6 +62,14 @@ double statistical_value(etb_dtype dtype, const Domain& domain, Random& random) 
   return domain.low + (domain.high - domain.low) * random.uniform();
 }
 
+// The bits of an element, not its value: NaNs of every kind are among them.
+void store_pattern(TensorData& out, int64_t index, Random& random) {
+  const size_t step = element_nbytes(out.shape.dtype);
+  uint32_t bits = static_cast<uint32_t>(index & 0xffff);
+  if (step == 4) bits = bits << 16 | static_cast<uint32_t>(random.next() & 0xffff);
+  std::memcpy(out.bytes.data() + static_cast<size_t>(index) * step, &bits, step);
+}
+
 }  // namespace
 
 Random::Random(std::string_view name) : state_(hash_text(name) + kSuiteVersion) {}
@@ -79,7 +88,8 @@ int64_t Random::between(int64_t low, int64_t high) {
 }
 
 const char* to_text(Values values) {
-  constexpr std::array<const char*, 6> kTexts = {"exact", "sparse", "stat", "positive", "special", "ties"};
+  constexpr std::array<const char*, 7> kTexts = {"exact",   "sparse", "stat", "positive",
+                                                 "special", "ties",   "every"};
   return kTexts[static_cast<size_t>(values)];
 }
 
@@ -110,6 +120,9 @@ TensorData make_values(const Shape& shape, Values values, const Domain& domain, 
                                              : operand == 1 ? i / count % count
                                                             : i * 7 % count)];
         break;
+      case Values::kEvery:
+        store_pattern(out, i, random);
+        continue;
       case Values::kTies:
         value = static_cast<double>(random.between(-40, 40)) + 0.5;
         break;

@@ -27,6 +27,7 @@ enum class Values {
   kPositive,     // the same, without signs: errors of one direction add up
   kSpecial,      // NaN, infinities, zeros of both signs, subnormals, largest and smallest
   kTies,         // halves, for rounding
+  kEvery,        // of 65,536 elements: every number of 16 bits, one float32 for each of its upper halves
 };
 const char* to_text(Values values);
 

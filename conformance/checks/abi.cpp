@@ -1,7 +1,12 @@
 // abi: the library file and the tables in it, as far as the loader has not refused them already.
+#include <elf.h>
 #include <fmt/format.h>
 
+#include <fstream>
+
 #include "conformance/checks/groups.hpp"
+#include "conformance/checks/process_facts.hpp"
+#include "conformance/runner/child_body.hpp"
 #include "host/registry/byte_source.hpp"
 #include "host/registry/elf_dynamic.hpp"
 
@@ -55,9 +60,71 @@ void devices_are_described(CheckContext& context) {
   context.take_violations(*subject);
 }
 
+// What the file itself says, before any of it runs.
+void library_file(CheckContext& context) {
+  const std::string& path = context.spec().entry.library_path;
+  if (path.empty()) return context.skip("linked into the program");
+  std::ifstream in(path, std::ios::binary);
+  const std::vector<uint8_t> bytes((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
+  const host::MemoryBytes source(bytes);
+  const Result<host::ElfFile> file = host::read_elf(source);
+  if (!file) return context.skip("no ELF library: " + file.error().message);
+  const Result<host::ElfDynamic> dynamic = host::read_elf_dynamic(source, *file);
+  if (!dynamic) return context.fail(dynamic.error().message);
+  if (!dynamic->has_query || dynamic->export_count != 1)
+    context.fail(fmt::format("exports {} symbols ({}), expected etb_plugin_query alone",
+                             dynamic->export_count, fmt::join(dynamic->exports, ", ")));
+  if (!file->is_64_bit) return;
+  const Result<Elf64_Ehdr> head = source.read_struct<Elf64_Ehdr>(0);
+  for (uint32_t i = 0; head && i < head->e_phnum; ++i) {
+    const Result<Elf64_Phdr> segment =
+        source.read_struct<Elf64_Phdr>(head->e_phoff + uint64_t{i} * head->e_phentsize);
+    if (!segment) return;
+    if (segment->p_type == PT_GNU_STACK && (segment->p_flags & PF_X) != 0)
+      context.fail("asks for an executable stack");
+    for (uint64_t at = 0; segment->p_type == PT_DYNAMIC && at + sizeof(Elf64_Dyn) <= segment->p_filesz;
+         at += sizeof(Elf64_Dyn)) {
+      const Result<Elf64_Dyn> entry = source.read_struct<Elf64_Dyn>(segment->p_offset + at);
+      if (!entry || entry->d_tag == DT_NULL) break;
+      if (entry->d_tag == DT_TEXTREL || (entry->d_tag == DT_FLAGS && (entry->d_un.d_val & DF_TEXTREL) != 0))
+        context.fail("has relocations in its code (TEXTREL)");
+    }
+  }
+}
+
+void loading_starts_nothing(CheckContext& context) {
+  const size_t threads = thread_count(), files = open_descriptor_count();
+  const Result<std::shared_ptr<host::LoadedPlugin>> loaded =
+      host::LoadedPlugin::load(context.spec().entry, context.spec().load_options);
+  if (!loaded) return context.fail(loaded.error().message);
+  if (const size_t now = thread_count(); now > threads)
+    context.fail(fmt::format("{} threads more after loading alone", now - threads));
+  // The loader itself may keep the library's file.
+  if (const size_t now = open_descriptor_count(); now > files + 1)
+    context.fail(fmt::format("{} open files more after loading alone", now - files));
+}
+
+void loads_quickly(CheckContext& context) {
+  constexpr uint64_t kMostMs = 100;
+  const uint64_t begin = monotonic_ns();
+  const auto subject = context.open({.is_validated = false});
+  if (!subject) return;
+  (void)subject->context().each_device([](const etb_device_info&) {});
+  if (const uint64_t ms = (monotonic_ns() - begin) / 1000000; ms > kMostMs)
+    context.warn(fmt::format("load, init and enumerate took {} ms, expected at most {}", ms, kMostMs));
+}
+
 constexpr Check kChecks[] = {
     {"abi.loads", "The library loads, and what query shows agrees with note and manifest.", "ABI-LOAD-02",
      loads},
+    {"abi.library-file",
+     "The library exports etb_plugin_query and nothing else, its code needs no relocation, its stack no "
+     "execution.",
+     "ABI-SYM-01", library_file},
+    {"abi.loading-starts-nothing", "Loading the library starts no thread and opens no file.", "ABI-SYM-02",
+     loading_starts_nothing},
+    {"abi.loads-quickly", "Load, init and enumerate take at most 100 ms; a warning otherwise.", "",
+     loads_quickly},
     {"abi.query-is-stable", "Query answers the same pointer for the same range, a hundred times.",
      "ABI-SYM-02", query_is_stable},
     {"abi.tables-are-whole", "Tables carry no unknown bits and only what the profiles promise.",

@@ -6,8 +6,10 @@
 
 #include <cstring>
 #include <fstream>
+#include <set>
 #include <thread>
 
+#include "conformance/cases/maker.hpp"
 #include "conformance/checks/groups.hpp"
 
 namespace etb::conformance {
@@ -128,10 +130,72 @@ void same_when_nobody_watches(CheckContext& context) {
   if (watched != unwatched) context.fail("other results in a process that does not look like a test");
 }
 
+// Graphs that nobody can know: other ops, other namespaces, arguments that no op has.
+std::vector<graph::ImageBytes> foreign_graphs() {
+  std::vector<graph::ImageBytes> out;
+  const auto add = [&](const char* op, etb_dtype dtype, std::vector<int64_t> sizes,
+                       std::vector<graph::ArgumentDraft> more) {
+    Maker maker(op);
+    const Shape shape{dtype, std::move(sizes), {}};
+    const uint32_t x = maker.input(shape, Values::kStatistical);
+    more.insert(more.begin(), graph::value_arg(x, "self"));
+    maker.output(maker.node(op, std::move(more), shape));
+    if (Result<BuiltCase> built = maker.finish({})) out.push_back(std::move(built->image));
+  };
+  for (const etb_dtype dtype : {ETB_DTYPE_FLOAT32, ETB_DTYPE_INT8, ETB_DTYPE_INT64})
+    for (const char* op : {"aten.nobody_has_this.default", "aten.add.nobody", "vendor.add.Tensor",
+                           "aten.relu.nobody", "aten.mm.nobody", "quantized_decomposed.nobody.default"})
+      for (const std::vector<int64_t>& sizes : {std::vector<int64_t>{}, {3}, {2, 3, 4}})
+        add(op, dtype, sizes, {});
+  return out;
+}
+
+void foreign_nodes_are_rejected(CheckContext& context) {
+  const auto subject = context.open();
+  if (!subject) return;
+  if (subject->table().aot == nullptr) return context.skip("no ahead-of-time part");
+  for (const graph::ImageBytes& image : foreign_graphs()) {
+    const Answers answers = partition(*subject, image);
+    if (answers.status != ETB_OK) return context.fail("partition fails: " + answers.error);
+    if (!answers.claims.empty()) return context.fail("a node with an op that nobody has is claimed");
+    if (compile(*subject, image).status == ETB_OK)
+      return context.fail("a node with an op that nobody has is compiled");
+  }
+  context.take_violations(*subject);
+}
+
+// What the op table promises and no case of the suite reaches was not tested.
+void claims_are_tested(CheckContext& context) {
+  const auto subject = context.open({.is_validated = false});
+  if (!subject) return;
+  if (subject->table().aot == nullptr) return context.skip("no ahead-of-time part");
+  std::set<std::string> rows = subject->claimed_rows();
+  for (const Case& item : all_cases()) {
+    const auto row = rows.find(item.op + " " + std::to_string(item.dtype));
+    if (row == rows.end()) continue;
+    const Result<BuiltCase> built = item.build(item.name);
+    if (built && partition(*subject, built->image).is_whole_claim()) rows.erase(row);
+  }
+  if (rows.empty()) return;
+  std::string text;
+  for (const std::string& row : rows) {
+    const size_t space = row.rfind(' ');
+    text += (text.empty() ? "" : ", ") + row.substr(0, space) + " " +
+            short_name(static_cast<etb_dtype>(std::atoi(row.c_str() + space + 1)));
+  }
+  context.warn(std::to_string(rows.size()) + " rows of the op table that no case reaches: " + text);
+}
+
 constexpr Check kChecks[] = {
     {"cap.op-table-is-stable", "The op table has rows, and the same ones at every call.", "ABI-AOT-02",
      op_table_is_stable},
     {"cap.claims-something", "Something of the suite is claimed.", "", claims_something},
+    {"cap.foreign-nodes-are-rejected",
+     "Ops that nobody has are rejected, and refused when compiled all the same.", "ABI-AOT-01",
+     foreign_nodes_are_rejected},
+    {"cap.claims-are-tested",
+     "Each row of the op table has a case that is claimed; a warning lists the others.", "",
+     claims_are_tested},
     {"cap.same-answer-in-any-order",
      "Claims depend on the image alone: not on the thread, the instance or what was asked before.",
      "ABI-AOT-02", same_answer_in_any_order},

@@ -67,9 +67,9 @@ void CheckContext::skip(const std::string& reason) {
 
 std::vector<Check> all_checks() {
   std::vector<Check> out;
-  for (const auto group :
-       {abi_checks, ver_checks, life_checks, cap_checks, mem_checks, hyg_checks, leak_checks, conc_checks,
-        det_checks, blob_checks, opt_checks, err_checks, unload_checks, prof_checks, perf_checks})
+  for (const auto group : {abi_checks, ver_checks, life_checks, cap_checks, dyn_checks, mem_checks,
+                           hyg_checks, leak_checks, conc_checks, det_checks, blob_checks, opt_checks,
+                           err_checks, unload_checks, prof_checks, perf_checks})
     for (const Check& check : group()) out.push_back(check);
   return out;
 }

@@ -1,8 +1,12 @@
 // conc: several at once.
 #include <fmt/format.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <thread>
 
 #include "conformance/checks/groups.hpp"
@@ -11,6 +15,7 @@ namespace etb::conformance {
 namespace {
 
 constexpr uint32_t kThreads = 4;
+constexpr uint32_t kThreadCounts[] = {2, 4, 8};
 constexpr int kRuns = 60;
 
 // Inputs of thread t: the case's own elements, t places further, so that results of other threads are other results.
@@ -59,17 +64,21 @@ void contexts(CheckContext& context) {
   for (const ClaimedCase& item : one_of_each_op(context, *subject)) {
     const auto session = context.make_session(*subject, item);
     if (!session) return;
-    const uint32_t count = std::min(kThreads, session->info().max_contexts);
-    std::vector<etb_context*> made(count, nullptr);
-    etb_error error = ETB_ERROR_INIT;
-    for (etb_context*& one : made)
-      if (subject->table().delegate->context_create(session->delegate(), nullptr, 0, &one, &error) != ETB_OK)
-        return context.fail(error.text);
-    context.progress().at("runs on several contexts");
-    run_on_threads(
-        context, count, item.built.runs[0],
-        [&](uint32_t t, const std::vector<TensorData>& inputs) { return session->run_on(made[t], inputs); });
-    for (etb_context* one : made) (void)subject->table().delegate->context_destroy(one, &error);
+    for (const uint32_t wanted : kThreadCounts) {
+      const uint32_t count = std::min(wanted, session->info().max_contexts);
+      std::vector<etb_context*> made(count, nullptr);
+      etb_error error = ETB_ERROR_INIT;
+      for (etb_context*& one : made)
+        if (subject->table().delegate->context_create(session->delegate(), nullptr, 0, &one, &error) !=
+            ETB_OK)
+          return context.fail(error.text);
+      context.progress().at("runs on several contexts");
+      run_on_threads(context, count, item.built.runs[0],
+                     [&](uint32_t t, const std::vector<TensorData>& inputs) {
+                       return session->run_on(made[t], inputs);
+                     });
+      for (etb_context* one : made) (void)subject->table().delegate->context_destroy(one, &error);
+    }
   }
 }
 
@@ -137,6 +146,70 @@ void create_while_running(CheckContext& context) {
   }
 }
 
+// A token that says stop from the start, and one that says it at some moment of the runs.
+void cancelled_runs(CheckContext& context) {
+  const auto subject = context.open({.is_validated = false});
+  if (!subject) return;
+  for (const ClaimedCase& item : context.claimed(*subject, 3)) {
+    const auto session = context.make_session(*subject, item);
+    if (!session) return;
+    const std::vector<TensorData> expected = session->run(item.built.runs[0]).outputs;
+    std::atomic<uint32_t> stops{1};
+    const etb_cancel_token token = {ETB_INIT_SIZE(etb_cancel_token), 0, &stops, [](void* ctx) {
+                                      return static_cast<std::atomic<uint32_t>*>(ctx)->load();
+                                    }};
+    context.progress().at("cancelled runs");
+    std::thread canceller([&] {
+      for (int i = 0; i < 40; ++i) {
+        stops = static_cast<uint32_t>(i % 2);
+        std::this_thread::sleep_for(std::chrono::microseconds(200));
+      }
+    });
+    for (int i = 0; i < kRuns; ++i) {
+      const RunResult result = session->run(item.built.runs[0], {.cancel = &token});
+      if (result.status != ETB_OK && result.status != ETB_CANCELLED)
+        context.fail(fmt::format("{}: a cancelled run answers {}, expected ETB_CANCELLED or ETB_OK",
+                                 item.item->name, result.status));
+      if (!context.outcome().findings.empty()) break;
+    }
+    canceller.join();
+    const RunResult after = session->run(item.built.runs[0]);
+    for (size_t k = 0; k < expected.size(); ++k)
+      if (after.status != ETB_OK || after.outputs[k].bytes != expected[k].bytes)
+        return context.fail(item.item->name + ": after cancelled runs the context does not run as before");
+  }
+}
+
+// A process that forked: in the child an error or the right result, not a hang or a crash.
+void after_a_fork(CheckContext& context) {
+  constexpr int kMostMs = 5000;
+  const auto subject = context.open({.is_validated = false});
+  if (!subject) return;
+  for (const ClaimedCase& item : context.claimed(*subject)) {
+    const auto session = context.make_session(*subject, item);
+    if (!session) return;
+    const std::vector<TensorData> expected = session->run(item.built.runs[0]).outputs;
+    const pid_t child = ::fork();
+    if (child == 0) {
+      const RunResult result = session->run(item.built.runs[0]);
+      bool is_right = true;
+      for (size_t k = 0; k < expected.size(); ++k)
+        is_right = is_right && result.outputs[k].bytes == expected[k].bytes;
+      ::_exit(result.status != ETB_OK || is_right ? 0 : 1);
+    }
+    int status = 0, waited = 0;
+    while (::waitpid(child, &status, WNOHANG) == 0 && waited++ < kMostMs) ::usleep(1000);
+    if (waited > kMostMs) {
+      ::kill(child, SIGKILL);
+      ::waitpid(child, &status, 0);
+      context.fail("a run in a forked process hangs, expected an error or the result");
+    } else if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
+      context.fail(WIFEXITED(status) ? "a run in a forked process gives a wrong result"
+                                     : "a run in a forked process dies, expected an error or the result");
+    }
+  }
+}
+
 constexpr Check kChecks[] = {
     {"conc.contexts", "Contexts of one delegate run at the same time, as many as max_contexts says.",
      "ABI-EXEC-03", contexts},
@@ -145,6 +218,10 @@ constexpr Check kChecks[] = {
      different_delegates},
     {"conc.create-while-running", "Delegates are made and ended while others run.", "ABI-THREAD-01",
      create_while_running},
+    {"conc.cancelled-runs",
+     "A run that is cancelled ends with ETB_CANCELLED or its result, and the context goes on.", "ABI-EXEC-01",
+     cancelled_runs},
+    {"conc.after-a-fork", "In a forked process a run gives an error or the result.", "", after_a_fork},
 };
 
 }  // namespace

@@ -1,6 +1,7 @@
 // err: things going wrong around the plugin.
 #include <fmt/format.h>
 
+#include <cstdlib>
 #include <cstring>
 
 #include "conformance/checks/groups.hpp"
@@ -16,7 +17,8 @@ bool is_right(const ClaimedCase& item, const PrecisionContract& contract, const 
   for (size_t i = 0; i < references->size(); ++i) {
     const TensorData& found = result.outputs[i];
     if (found.shape.sizes != (*references)[i].sizes ||
-        !judge(item.built.judgement, contract, found.shape.dtype, (*references)[i], found.bytes.data())
+        !judge(item.built.judgement, contract.narrowed({item.item->op}, item.item->dtype), found.shape.dtype,
+               (*references)[i], found.bytes.data())
              .is_right)
       return false;
   }
@@ -43,6 +45,67 @@ void out_of_memory(CheckContext& context) {
       context.outcome().reason.clear();
     }
     context.take_violations(**subject);
+  }
+}
+
+// Memory whose n-th request fails, once.
+struct FailingMemory {
+  etb_alloc_service service{};
+  uint64_t failing = 0, count = 0;
+
+  FailingMemory() {
+    service.struct_size = sizeof(service);
+    service.ctx = this;
+    service.allocate = [](void* ctx, uint64_t nbytes, uint64_t alignment, const char*) -> void* {
+      auto& self = *static_cast<FailingMemory*>(ctx);
+      if (++self.count == self.failing) return nullptr;
+      void* out = nullptr;
+      return ::posix_memalign(&out, std::max<size_t>(alignment, sizeof(void*)), nbytes) == 0 ? out : nullptr;
+    };
+    service.free = [](void*, void* ptr) { std::free(ptr); };
+  }
+};
+
+const void* service_of(const etb_host* host, const char* id) {
+  return std::strcmp(id, ETB_SERVICE_ALLOC) == 0 ? &static_cast<FailingMemory*>(host->ctx)->service : nullptr;
+}
+
+// One request after another fails, until none is left.
+void each_allocation_fails(CheckContext& context) {
+  constexpr uint64_t kMostRequests = 300;
+  for (uint64_t n = 1; n <= kMostRequests; ++n) {
+    FailingMemory memory;
+    memory.failing = n;
+    etb_host host{};
+    host.struct_size = sizeof(host);
+    host.abi_version = ETB_ABI_VERSION;
+    host.name = "host";
+    host.version = "1.0.0";
+    host.plugin_dir = "";
+    host.ctx = &memory;
+    host.get_service = service_of;
+    context.progress().at(fmt::format("request {} for memory fails", n).c_str());
+    SubjectOptions options;
+    options.bare_host = &host;
+    const Result<std::unique_ptr<Subject>> subject = Subject::open(context.spec(), options);
+    if (subject)
+      for (const ClaimedCase& item : context.claimed(**subject, 2)) {
+        const Result<std::unique_ptr<Session>> session = Session::make(**subject, item.built, item.payload);
+        if (!session) continue;
+        const RunResult result = (*session)->run(item.built.runs[0]);
+        if (result.status == ETB_OK && !is_right(item, context.contract(), result))
+          return context.fail(fmt::format(
+              "{}: request {} for memory failed, execute says that it succeeded, and its result is wrong",
+              item.item->name, n));
+      }
+    if (context.outcome().state == State::kUnsupported) {
+      context.outcome().state = State::kNotRun;
+      context.outcome().reason.clear();
+    }
+    if (memory.count < n) {
+      if (n == 1) context.skip("takes no memory from the host");
+      return;
+    }
   }
 }
 
@@ -79,6 +142,15 @@ void wrong_arguments(CheckContext& context) {
     args.input_count = session->info().input_count;
     if (args.input_count != 0 && args.input_count < none.size())
       expect_refusal("tensors of another dtype", args);
+    for (const Damage damage : {Damage::kRank, Damage::kCapacity}) {
+      const RunResult result = session->run_damaged(item.built.runs[0], damage);
+      if (result.status == ETB_OK)
+        context.fail(fmt::format("{}: {} ran without an error", item.item->name, to_text(damage)));
+      if (const RunResult after = session->run(item.built.runs[0]);
+          after.status != ETB_OK || !is_right(item, context.contract(), after))
+        context.fail(
+            fmt::format("{}: after {} the context does not run any more", item.item->name, to_text(damage)));
+    }
   }
 }
 
@@ -133,6 +205,9 @@ constexpr Check kChecks[] = {
     {"err.out-of-memory",
      "When the host's memory ends there is an error or the right result, never a wrong one.", "",
      out_of_memory},
+    {"err.each-allocation-fails",
+     "Whichever request for memory fails: an error or the right result, no crash.", "",
+     each_allocation_fails},
     {"err.wrong-arguments", "Tensors that do not fit are refused, and the context goes on.", "ABI-EXEC-01",
      wrong_arguments},
     {"err.missing-named-data", "Missing named data is an error of create.", "", missing_named_data},

@@ -11,6 +11,7 @@ std::span<const Check> abi_checks();     // the library file and its tables
 std::span<const Check> ver_checks();     // older and newer hosts
 std::span<const Check> life_checks();    // objects and their order
 std::span<const Check> cap_checks();     // what it says it can
+std::span<const Check> dyn_checks();     // sizes beyond their bounds
 std::span<const Check> mem_checks();     // whose memory is whose
 std::span<const Check> hyg_checks();     // the process around it
 std::span<const Check> leak_checks();    // what stays behind

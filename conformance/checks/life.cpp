@@ -30,7 +30,7 @@ void many_times(CheckContext& context) {
   const auto subject = context.open({.is_validated = false});
   if (!subject) return;
   for (const ClaimedCase& item : context.claimed(*subject))
-    for (int i = 0; i < 300; ++i) {
+    for (int i = 0; i < 1000; ++i) {
       const auto session = context.make_session(*subject, item);
       if (!session) return;
       if (const Status ended = session->end(); !ended)
@@ -69,11 +69,34 @@ void several_delegates(CheckContext& context) {
   context.take_violations(*subject);
 }
 
+void early_deinit_is_busy(CheckContext& context) {
+  auto subject = context.open();
+  if (!subject) return;
+  for (const ClaimedCase& item : context.claimed(*subject)) {
+    auto session = context.make_session(*subject, item);
+    if (!session) return;
+    etb_error error = ETB_ERROR_INIT;
+    context.progress().at("deinit while a delegate lives");
+    const etb_status status = subject->table().deinit(subject->handle(), &error);
+    if (status == ETB_OK) {  // what is left of it must not be touched again
+      (void)session.release();
+      (void)subject.release();
+      return context.fail("deinit succeeds although a delegate and a context live, expected ETB_BUSY");
+    }
+    if (status != ETB_BUSY) context.fail(fmt::format("deinit answers {}, expected ETB_BUSY", status));
+    if (const RunResult result = session->run(item.built.runs[0]); result.status != ETB_OK)
+      context.fail(std::string("after the refused deinit execute answers: ") + result.error.text);
+  }
+}
+
 constexpr Check kChecks[] = {
     {"life.early-destroy-is-busy",
      "A delegate whose context lives is not destroyed: ETB_BUSY, and everything goes on.", "ABI-LIFE-01",
      early_destroy_is_busy},
-    {"life.many-times", "300 times created and destroyed.", "ABI-LIFE-01", many_times},
+    {"life.early-deinit-is-busy",
+     "A plugin whose delegates live is not deinitialised: ETB_BUSY, and everything goes on.", "ABI-LIFE-01",
+     early_deinit_is_busy},
+    {"life.many-times", "1,000 times created and destroyed.", "ABI-LIFE-01", many_times},
     {"life.init-again", "Init and deinit twenty times in one process.", "ABI-LIFE-01", init_again},
     {"life.several-delegates", "Delegates of several payloads live side by side.", "ABI-OWN-02",
      several_delegates},

@@ -36,11 +36,31 @@ void outputs_are_written(CheckContext& context) {
   }
 }
 
+// The alignment that query_io asked for is enough.
+void least_alignment(CheckContext& context) {
+  const auto subject = context.open({.is_validated = false});
+  if (!subject) return;
+  for (const ClaimedCase& item : context.claimed(*subject, 16)) {
+    const auto session = context.make_session(*subject, item);
+    if (!session) return;
+    const RunResult expected = session->run(item.built.runs[0]);
+    const RunResult result = session->run(item.built.runs[0], {.has_least_alignment = true});
+    if (result.status != ETB_OK)
+      return context.fail(item.item->name +
+                          ": with the alignment it asked for execute answers: " + result.error.text);
+    for (size_t i = 0; i < expected.outputs.size(); ++i)
+      if (expected.outputs[i].bytes != result.outputs[i].bytes)
+        return context.fail(item.item->name + ": another result with the alignment it asked for");
+  }
+}
+
 constexpr Check kChecks[] = {
     {"mem.payload-after-release", "Payload bytes are not touched after they were released.", "ABI-OWN-03",
      payload_after_release},
     {"mem.outputs-are-written", "Every byte of every output is written, whatever it held.", "ABI-TENSOR-02",
      outputs_are_written},
+    {"mem.least-alignment", "Data that is aligned as query_io asked, and no better, is enough.",
+     "ABI-EXEC-04", least_alignment},
 };
 
 }  // namespace

@@ -1,6 +1,8 @@
 // opt: options.
 #include <fmt/format.h>
 
+#include <optional>
+
 #include "conformance/checks/groups.hpp"
 
 namespace etb::conformance {
@@ -92,6 +94,67 @@ void schema_is_kept(CheckContext& context) {
   context.take_violations(*subject);
 }
 
+void ends_of_a_range(CheckContext& context) {
+  const auto subject = context.open();
+  if (!subject) return;
+  std::string error;
+  size_t count = 0;
+  for (const Schema& schema : schemas_of(*subject, context)) {
+    if ((schema.scopes & ETB_OBJECT_PLUGIN) == 0 || !schema.has_default) continue;
+    ++count;
+    for (const bool is_least : {true, false}) {
+      const bool has_range =
+          schema.minimum < schema.maximum && schema.maximum < 1e18 && schema.minimum > -1e18;
+      if (!has_range) continue;
+      etb_option option = make_option(schema.key.c_str(), schema.type);
+      option.f64 = is_least ? schema.minimum : schema.maximum;
+      option.i64 = static_cast<int64_t>(option.f64);
+      if (!opens_with(context, option, error))
+        context.fail(fmt::format("option '{}' is refused at its {}: {}", schema.key,
+                                 is_least ? "minimum" : "maximum", error));
+    }
+  }
+  if (count == 0) context.skip("no options of the plugin with a default");
+}
+
+// Reads an option of the plugin back; nothing when it does not say.
+std::optional<int64_t> read_back(Subject& subject, const std::string& key) {
+  std::optional<int64_t> out;
+  const etb_option_sink sink = {ETB_INIT_SIZE(etb_option_sink), 0, &out,
+                                [](void* ctx, const etb_option* option) {
+                                  if (option->type == ETB_OPTION_I64)
+                                    *static_cast<std::optional<int64_t>*>(ctx) = option->i64;
+                                  return etb_status{ETB_OK};
+                                }};
+  etb_error error = ETB_ERROR_INIT;
+  if (subject.table().get_option(subject.handle(), ETB_OBJECT_PLUGIN, subject.handle(), key.c_str(), &sink,
+                                 &error) != ETB_OK)
+    return std::nullopt;
+  return out;
+}
+
+void refused_leaves_the_old_value(CheckContext& context) {
+  const auto subject = context.open({.is_validated = false});
+  if (!subject) return;
+  size_t count = 0;
+  for (const Schema& schema : schemas_of(*subject, context)) {
+    const bool has_range = schema.minimum < schema.maximum && schema.maximum < 1e18;
+    if ((schema.scopes & ETB_OBJECT_PLUGIN) == 0 || schema.type != ETB_OPTION_I64 || !has_range) continue;
+    const std::optional<int64_t> before = read_back(*subject, schema.key);
+    if (!before) continue;
+    ++count;
+    etb_option above = make_option(schema.key.c_str(), schema.type);
+    above.i64 = static_cast<int64_t>(schema.maximum) + 1;
+    etb_error error = ETB_ERROR_INIT;
+    if (subject->table().set_option(subject->handle(), ETB_OBJECT_PLUGIN, subject->handle(), &above,
+                                    &error) == ETB_OK)
+      context.fail(fmt::format("option '{}' was set above its maximum", schema.key));
+    if (read_back(*subject, schema.key) != before)
+      context.fail(fmt::format("option '{}' has another value after a refused change", schema.key));
+  }
+  if (count == 0) context.skip("no number that can be read back");
+}
+
 constexpr Check kChecks[] = {
     {"opt.unknown-key-is-refused",
      "Init refuses an unknown option, and ignores unknown ones that start with x-.", "ABI-OPT-01",
@@ -100,6 +163,10 @@ constexpr Check kChecks[] = {
      unknown_key_of_a_run},
     {"opt.schema-is-kept", "Options are described, and types and ranges are those of the description.",
      "ABI-OPT-02", schema_is_kept},
+    {"opt.ends-of-a-range-are-taken",
+     "An option is taken at both ends of the range that its description gives.", "", ends_of_a_range},
+    {"opt.refused-leaves-the-old-value", "A refused change of an option leaves its value.", "ABI-OPT-02",
+     refused_leaves_the_old_value},
 };
 
 }  // namespace

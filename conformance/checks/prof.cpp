@@ -1,7 +1,10 @@
 // prof: events.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "conformance/checks/groups.hpp"
+#include "conformance/runner/child_body.hpp"
 
 namespace etb::conformance {
 namespace {
@@ -9,11 +12,20 @@ namespace {
 struct Collected {
   std::vector<std::pair<uint64_t, uint64_t>> times;
   std::vector<std::string> names;
+  std::vector<int64_t> ids;
+  std::vector<uint64_t> host_ns;  // length in nanoseconds by the event's own ratio
 };
 
 etb_status ETB_CALL take_event(void* ctx, const etb_event* event) {
   auto& out = *static_cast<Collected*>(ctx);
   out.times.emplace_back(event->begin_ticks, event->end_ticks);
+  out.ids.push_back(event->name != nullptr ? -1 : event->debug_id);
+  const double ratio = event->ns_denominator != 0 ? static_cast<double>(event->ns_numerator) /
+                                                        static_cast<double>(event->ns_denominator)
+                                                  : 0;
+  const double ticks =
+      event->end_ticks > event->begin_ticks ? static_cast<double>(event->end_ticks - event->begin_ticks) : 0;
+  out.host_ns.push_back(static_cast<uint64_t>(ticks * ratio));
   out.names.push_back(event->name != nullptr ? event->name : std::to_string(event->debug_id));
   return ETB_OK;
 }
@@ -63,9 +75,55 @@ void off_means_none(CheckContext& context) {
   context.take_violations(*subject);
 }
 
+// Events point at what the artifact announced, and that at nodes which exist.
+void ids_are_announced(CheckContext& context) {
+  const auto subject = context.open();
+  if (!subject) return;
+  for (const ClaimedCase& item : context.claimed(*subject, 6)) {
+    for (const uint32_t handle : item.payload.debug_handles)
+      if (handle != 1)  // cases of one node have this one
+        return context.fail(
+            fmt::format("{}: the artifact names debug handle {}, the graph has 1", item.item->name, handle));
+    const auto session = context.make_session(*subject, item);
+    if (!session) return;
+    Collected collected;
+    const etb_event_sink sink = {ETB_INIT_SIZE(etb_event_sink), 0, &collected, take_event};
+    (void)session->run(item.built.runs[0], {.events = &sink});
+    for (const int64_t id : collected.ids) {
+      const auto& known = item.payload.debug_ids;
+      if (id != -1 && std::find(known.begin(), known.end(), id) == known.end())
+        return context.fail(fmt::format("{}: an event with debug id {}, which the artifact does not announce",
+                                        item.item->name, id));
+    }
+  }
+}
+
+// Events of one run do not take longer together than its lanes have time.
+void times_add_up(CheckContext& context) {
+  const auto subject = context.open();
+  if (!subject) return;
+  for (const ClaimedCase& item : context.claimed(*subject, 6)) {
+    const auto session = context.make_session(*subject, item);
+    if (!session) return;
+    Collected collected;
+    const etb_event_sink sink = {ETB_INIT_SIZE(etb_event_sink), 0, &collected, take_event};
+    const uint64_t begin = monotonic_ns();
+    (void)session->run(item.built.runs[0], {.events = &sink});
+    const uint64_t wall = monotonic_ns() - begin;
+    for (size_t i = 0; i < collected.times.size(); ++i)
+      if (collected.host_ns[i] > wall)
+        return context.fail(fmt::format("{}: an event of {} ns in a run of {} ns", item.item->name,
+                                        collected.host_ns[i], wall));
+  }
+}
+
 constexpr Check kChecks[] = {
     {"prof.events-make-sense", "Events begin before they end, inside their run, and change no result.",
      "ABI-PROF-01", events_make_sense},
+    {"prof.ids-are-announced", "Debug ids of events and handles of artifacts are those of the graph.", "",
+     ids_are_announced},
+    {"prof.times-add-up", "No event is longer than its run, by its own ticks and their length.",
+     "ABI-PROF-01", times_add_up},
     {"prof.off-means-none", "Without an event sink no event is made.", "ABI-PROF-02", off_means_none},
 };
 

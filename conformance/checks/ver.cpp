@@ -97,6 +97,48 @@ void ignores_longer_structs(CheckContext& context) {
   }
 }
 
+// A struct that is too small for version 1.0 is refused, or filled as far as it goes: never further.
+void smaller_struct_is_not_overrun(CheckContext& context) {
+  const auto subject = context.open({.is_validated = false});
+  if (!subject) return;
+  for (const ClaimedCase& item : context.claimed(*subject)) {
+    const auto session = context.make_session(*subject, item);
+    if (!session) return;
+    for (const uint32_t size : {uint32_t{8}, uint32_t{16}, uint32_t{sizeof(etb_delegate_info) - 8}}) {
+      alignas(8) uint8_t room[sizeof(etb_delegate_info)];
+      std::memset(room, 0xc5, sizeof(room));
+      const uint32_t head[2] = {size, 0};
+      std::memcpy(room, head, sizeof(head));
+      etb_error error = ETB_ERROR_INIT;
+      auto* const info = reinterpret_cast<etb_delegate_info*>(room);
+      (void)subject->table().delegate->query(session->delegate(), info, &error);
+      for (size_t at = size; at < sizeof(room); ++at)
+        if (room[at] != 0xc5)
+          return context.fail(
+              fmt::format("query wrote byte {} of an etb_delegate_info of {} bytes", at, size));
+    }
+  }
+}
+
+// A host that has nothing to offer.
+void works_without_services(CheckContext& context) {
+  etb_host host{};
+  host.struct_size = sizeof(host);
+  host.abi_version = ETB_ABI_VERSION;
+  host.name = "bare";
+  host.version = "1.0.0";
+  host.plugin_dir = "";
+  host.get_service = [](const etb_host*, const char*) -> const void* { return nullptr; };
+  const auto subject = context.open({.bare_host = &host});
+  if (!subject) return;
+  for (const ClaimedCase& item : context.claimed(*subject, 4)) {
+    const auto session = context.make_session(*subject, item);
+    if (!session) return;
+    if (const RunResult result = session->run(item.built.runs[0]); result.status != ETB_OK)
+      context.fail(item.item->name + ": without services execute answers: " + result.error.text);
+  }
+}
+
 constexpr Check kChecks[] = {
     {"ver.refuses-other-majors", "Query answers NULL for majors that the plugin does not speak.",
      "ABI-VER-02", refuses_other_majors},
@@ -106,6 +148,11 @@ constexpr Check kChecks[] = {
      unknown_extension_is_null},
     {"ver.writes-no-further-than-asked", "No answer is written beyond the struct_size that the host set.",
      "ABI-SIZE-03", writes_no_further_than_asked},
+    {"ver.smaller-struct-is-not-overrun",
+     "A struct smaller than version 1.0 is refused or filled as far as it goes.", "ABI-SIZE-03",
+     smaller_struct_is_not_overrun},
+    {"ver.works-without-services", "The plugin works on a host that has no services at all.", "ABI-HOST-01",
+     works_without_services},
     {"ver.ignores-longer-structs", "A longer struct of a newer host is taken, its tail ignored.",
      "ABI-SIZE-02", ignores_longer_structs},
 };

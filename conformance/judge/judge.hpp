@@ -2,7 +2,7 @@
 // precision contract. With r the reference in float64, B the magnitude, u one rounding of the computing type:
 //
 //   exact         y == r rounded to the output's dtype, bit for bit
-//   rounded       |y - r| <= ulps * ulp(r) + steps * u * B, plus half an ulp of the output where that is coarser
+//   rounded       |y - r| <= ulps * ulp(r) + steps * u * B (ulps: the op's, or more where the contract declares more), plus half an ulp of the output where that is coarser
 //   contraction   exact probes: y == r. Else |y - r| <= 4 sqrt(K) u B + 2 u_inputs B + ulp_out(r) / 2 + tiny, at most K u / (1 - K u) * B; and over
 //                 the tensor with e = (y - r) / (u B): |sum e| <= 2 sqrt(K T) and sum e^2 <= 0.4 K T, which sees what no single element shows
 //   quantized     equal codes; one off where the real value lies within 2^-10 of a tie

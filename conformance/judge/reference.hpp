@@ -18,6 +18,9 @@ struct ReferenceTensor {
 // Outputs of one run.
 [[nodiscard]] Result<std::vector<ReferenceTensor>> make_reference(const BuiltCase& built, size_t run);
 
+// The same case with subnormal inputs of a run as zeros: what a plugin that flushes them computes with.
+BuiltCase with_flushed_inputs(const BuiltCase& built, size_t run);
+
 // The kernels that the reference computes with.
 const host::KernelRegistry& reference_kernels();
 

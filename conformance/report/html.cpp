@@ -118,6 +118,7 @@ std::string failure_list(const Results& results, const std::string& target) {
     for (const Finding& finding : outcome.findings)
       out += fmt::format("<p><b>{}</b> {}: {}</p>", escape_markup(finding.check), escape_markup(finding.rule),
                          escape_markup(finding.text));
+    if (!outcome.smallest.empty()) out += "<p>smallest: " + escape_markup(outcome.smallest) + "</p>";
     if (!outcome.sequence.empty())
       out += "<p>only after:</p><pre>" + escape_markup(outcome.sequence) + "</pre>";
     out += fmt::format("<p><code>etbackend verify {} --case '{}'</code></p></details>\n",

@@ -34,6 +34,7 @@ ordered_json to_json(const Outcome& outcome) {
     if (!finding.rule.empty()) item["rule"] = finding.rule;
     out["findings"].push_back(item);
   }
+  if (!outcome.smallest.empty()) out["smallest"] = outcome.smallest;
   if (!outcome.sequence.empty()) out["sequence"] = outcome.sequence;
   out["us"] = outcome.duration_us;
   return out;
@@ -50,6 +51,7 @@ std::optional<Outcome> outcome_from_json(const json& object) {
   out.is_executed = flag_in(object, "executed");
   out.margin = number_in(object, "margin");
   out.reason = text_in(object, "reason");
+  out.smallest = text_in(object, "smallest");
   out.sequence = text_in(object, "sequence");
   out.duration_us = static_cast<uint64_t>(std::max(0.0, number_in(object, "us")));
   if (const auto list = object.find("findings"); list != object.end() && list->is_array())

@@ -1,10 +1,12 @@
 // A failure saved in two files: NAME.json, which `verify --replay` runs again, and NAME.etg, the graph, which `etbackend graph` shows.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "conformance/report/results.hpp"
+#include "conformance/runner/small_case.hpp"
 
 namespace etb::conformance {
 
@@ -14,7 +16,8 @@ struct Repro {
   std::vector<std::string> sequence;  // what must run before it, in order
   std::string contract;
   std::string plugin_id;
-  std::string finding;  // for people
+  std::string finding;             // for people
+  std::optional<SmallCase> small;  // a smaller graph that fails like the case; judged as the case is
 };
 
 std::string to_json_text(const Repro& repro);

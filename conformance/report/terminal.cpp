@@ -79,6 +79,10 @@ void print_failures(const Results& results, const std::string& target, std::ostr
                        kind.count == 1 ? "" : "s", printable(first_text(example), 300));
     if (!example.findings.empty() && !example.findings[0].rule.empty())
       out << "  rule: " << example.findings[0].rule << '\n';
+    if (!example.smallest.empty()) out << "  smallest: " << printable(example.smallest, 300) << '\n';
+    if (!example.sequence.empty())
+      out << "  only after: " << printable(example.sequence.substr(0, example.sequence.find('\n')), 200)
+          << '\n';
     out << "  repeat: etbackend verify " << target << " --case '" << example.name << "'\n";
   }
   if (order.size() > kMaxListed)
@@ -119,9 +123,12 @@ void print_summary(const Results& results, const std::string& target, std::ostre
   const Header& header = results.header;
   out << fmt::format("{} {}: executed on the plugin / claimed: {} / {} of {} cases\n", header.plugin_id,
                      header.plugin_version, totals.executed, totals.claimed, totals.case_count);
-  out << fmt::format("profile {}{}, precision {}{}\n\n", header.profile,
+  const size_t rows = static_cast<size_t>(std::count(header.contract.begin(), header.contract.end(), ';'));
+  out << fmt::format("profile {}{}, precision {}{}{}\n\n", header.profile,
                      header.profile == "cert" ? "" : " (no certificate: only cert gives one)",
-                     header.contract, header.contract == "f32" ? "" : " (reduced precision)");
+                     header.contract.substr(0, header.contract.find(';')),
+                     rows != 0 ? fmt::format(" with {} declared exceptions", rows) : "",
+                     header.contract == "f32" ? "" : " (reduced precision)");
   print_groups(totals, out);
   print_failures(results, target, out);
   out << '\n'

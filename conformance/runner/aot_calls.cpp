@@ -73,6 +73,7 @@ class Sink {
     }
     for (uint64_t i = 0; i < artifact->debug_entry_count; ++i) {
       const etb_debug_entry& entry = *ETB_AT(etb_debug_entry, artifact->debug_map, i);
+      out.debug_ids.push_back(entry.debug_id);
       out.debug_handles.insert(out.debug_handles.end(), entry.handles, entry.handles + entry.handle_count);
     }
     return ETB_OK;

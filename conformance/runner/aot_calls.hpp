@@ -32,6 +32,7 @@ struct Payload {
   std::map<std::string, std::vector<std::byte>> named;
   std::vector<std::pair<std::string, std::vector<std::byte>>> specs;
   std::vector<uint32_t> debug_handles;
+  std::vector<int64_t> debug_ids;
   friend bool operator==(const Payload& a, const Payload& b) {
     return a.bytes == b.bytes && a.named == b.named && a.specs == b.specs;
   }

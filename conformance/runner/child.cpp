@@ -4,10 +4,13 @@
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <new>
 
 #include "conformance/report/outcome_json.hpp"
@@ -21,7 +24,7 @@ constexpr uint64_t kTimeForStacks = 300 * kMillisecond;
 constexpr size_t kMaxLineBytes = size_t{1} << 20;
 
 std::string read_text(int fd) {
-  std::string text(4096, '\0');
+  std::string text(16384, '\0');
   const ssize_t count = ::pread(fd, text.data(), text.size(), 0);
   text.resize(count > 0 ? static_cast<size_t>(count) : 0);
   return text;
@@ -111,7 +114,14 @@ void Child::watch_time() {
   if (now <= begin || now - begin <= limit) return;
   was_hanging_ = true;
   quit_ns_ = now;
-  ::kill(pid_, SIGQUIT);
+  // Each thread says where it is, one after the other.
+  std::error_code failed;
+  const std::string folder = "/proc/" + std::to_string(pid_) + "/task";
+  for (std::filesystem::directory_iterator at(folder, failed), end; !failed && at != end;
+       at.increment(failed)) {
+    ::syscall(SYS_tgkill, pid_, std::atoi(at->path().filename().c_str()), SIGQUIT);
+    ::usleep(2000);
+  }
 }
 
 void Child::note_end(int status) {

@@ -10,16 +10,21 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "conformance/checks/process_facts.hpp"
 #include "conformance/report/outcome_json.hpp"
 
 namespace etb::conformance {
 namespace {
+
+constexpr size_t kMostKept = 8;
 
 int quit_fd = -1;
 
 // SIGQUIT comes from the watchdog before the kill: say where the threads are. Only async-signal-safe calls, but for the first backtrace()
 // of a process, which loads a library: prepare() makes it.
 void print_stacks(int) {
+  constexpr char kHead[] = "-- a thread\n";
+  (void)!::write(quit_fd, kHead, sizeof(kHead) - 1);
   void* frames[64];
   const int count = ::backtrace(frames, 64);
   ::backtrace_symbols_fd(frames, count, quit_fd);
@@ -107,6 +112,15 @@ class Runner {
     progress_.at("deinit");
     subject_->close();
     add_violations(*subject_, out);
+    // What a loaded library keeps is there once; what grew with every case is more.
+    if (const size_t files = open_descriptor_count(); files > files_before_ + kMostKept)
+      out.findings.push_back({"leak.descriptors-of-a-batch",
+                              std::to_string(files - files_before_) + " more open files after a batch", ""});
+    if (const size_t threads = thread_count();
+        threads > threads_before_ + kMostKept && (subject_ident_flags_ & ETB_PLUGIN_OWN_THREADS) == 0)
+      out.findings.push_back({"leak.threads-of-a-batch",
+                              std::to_string(threads - threads_before_) + " more threads after a batch",
+                              "ABI-HYG-02"});
     conclude(out);
     return out;
   }
@@ -115,11 +129,15 @@ class Runner {
   bool open() {
     if (subject_ != nullptr || !open_error_.empty()) return subject_ != nullptr;
     progress_.at("open");
+    files_before_ = open_descriptor_count();
+    threads_before_ = thread_count();
     Result<std::unique_ptr<Subject>> subject = Subject::open(plan_.subject);
-    if (subject)
+    if (subject) {
       subject_ = std::move(*subject);
-    else
+      subject_ident_flags_ = subject_->library().ident().flags;
+    } else {
       open_error_ = subject.error().message;
+    }
     return subject_ != nullptr;
   }
 
@@ -127,6 +145,8 @@ class Runner {
   Progress progress_;
   std::unique_ptr<Subject> subject_;
   std::string open_error_;
+  size_t files_before_ = 0, threads_before_ = 0;
+  uint32_t subject_ident_flags_ = 0;
 };
 
 }  // namespace

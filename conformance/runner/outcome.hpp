@@ -1,10 +1,13 @@
 // What became of one case or check.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <vector>
 
 namespace etb::conformance {
+
+struct SmallCase;
 
 enum class State : uint8_t {
   kPass,
@@ -42,6 +45,8 @@ struct Outcome {
   bool is_claimed = false;
   bool is_executed = false;
   uint64_t duration_us = 0;
+  std::string smallest;                    // of a failure that was made smaller: its ops and inputs
+  std::shared_ptr<const SmallCase> small;  // the same to run; not in reports, but in replay files
   std::string sequence;  // of a state-dependent failure: the cases that must run before it, one a line
 };
 

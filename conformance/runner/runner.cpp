@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "conformance/runner/child.hpp"
+#include "conformance/runner/minimise.hpp"
 #include "conformance/runner/shrink.hpp"
 
 namespace etb::conformance {
@@ -38,7 +39,6 @@ class PlanRun {
  private:
   struct Job {
     std::vector<uint32_t> items;
-    std::vector<uint32_t> before;  // of the same batch, done in children that died
   };
   struct Running {
     std::unique_ptr<Child> child;
@@ -48,12 +48,12 @@ class PlanRun {
   void cut_batches() {
     std::vector<uint32_t> batch;
     const auto flush = [&] {
-      if (!batch.empty()) jobs_.push_back({std::exchange(batch, {}), {}});
+      if (!batch.empty()) jobs_.push_back({std::exchange(batch, {})});
     };
     for (uint32_t i = 0; i < plan_.items.size(); ++i) {
       if (plan_.items[i].check != nullptr) {
         flush();
-        jobs_.push_back({{i}, {}});
+        jobs_.push_back({{i}});
         continue;
       }
       batch.push_back(i);
@@ -117,9 +117,7 @@ class PlanRun {
     if (!child.stacks().empty()) out.findings.back().text += "\n" + child.stacks();
     if (plan_.confirms) confirm(ended.job, out);
     on_outcome_(out);
-    Job rest{{child.items().begin() + static_cast<long>(done) + 1, child.items().end()}, ended.job.before};
-    rest.before.insert(rest.before.end(), child.items().begin(),
-                       child.items().begin() + static_cast<long>(done));
+    Job rest{{child.items().begin() + static_cast<long>(done) + 1, child.items().end()}};
     if (!rest.items.empty()) jobs_.push_front(std::move(rest));
   }
 
@@ -139,7 +137,7 @@ class PlanRun {
     if (++confirmed_[kind] > kMaxConfirmed || ++confirmed_count_ > kMaxConfirmedInAll) return;
     const Shrunk shrunk = shrink(plan_, prefix_of(job, number), number, out.state, stop_);
     totals_.replay_count += shrunk.replay_count;
-    if (shrunk.fails_alone) return;
+    if (shrunk.fails_alone) return make_smaller(number, out);
     if (!shrunk.fails_again) {
       out.state = State::kFlaky;
       out.findings.push_back(
@@ -152,6 +150,14 @@ class PlanRun {
          "passes alone, fails after " + std::to_string(shrunk.sequence.size()) +
              " earlier cases: " + (shrunk.sequence.empty() ? "" : plan_.items[shrunk.sequence[0]].name),
          ""});
+  }
+
+  void make_smaller(uint32_t number, Outcome& out) {
+    Minimised minimised = minimise(plan_, number, out, stop_);
+    totals_.replay_count += minimised.replay_count;
+    if (!minimised.found) return;
+    out.smallest = describe(*minimised.found);
+    out.small = std::make_shared<const SmallCase>(std::move(*minimised.found));
   }
 
   uint32_t number_of(const Job& job, const std::string& name) const {

@@ -29,6 +29,26 @@ std::byte* align(std::vector<std::byte>& memory, uint64_t alignment) {
   return memory.data() + (alignment - address % alignment) % alignment;
 }
 
+// Aligned to this, and not to twice as much. The memory has three times the alignment to spare.
+std::byte* align_no_better(std::vector<std::byte>& memory, uint64_t alignment) {
+  std::byte* const at = align(memory, 2 * alignment);
+  return at + alignment;
+}
+
+// One dimension more, one element more, one byte less.
+void damage_tensor(Damage damage, std::vector<int64_t>& sizes, etb_tensor& tensor) {
+  if (damage == Damage::kCapacity) tensor.capacity_bytes -= tensor.capacity_bytes != 0 ? 1 : 0;
+  if (damage == Damage::kSize && !sizes.empty()) ++sizes[0];
+  if (damage == Damage::kRank) sizes.insert(sizes.begin(), 1);
+  tensor.rank = static_cast<uint32_t>(sizes.size());
+  tensor.sizes = sizes.data();
+  if (damage == Damage::kRank) {
+    tensor.upper_sizes = nullptr;
+    tensor.dim_order = nullptr;
+    tensor.strides = nullptr;
+  }
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Session>> Session::make(Subject& subject, const BuiltCase& built, Payload payload) {
@@ -141,8 +161,18 @@ RunResult Session::run(const std::vector<TensorData>& inputs, const RunOptions& 
   return run_on(context_, inputs, options);
 }
 
+const char* to_text(Damage damage) {
+  constexpr const char* kTexts[] = {"no damage", "an input of another rank", "an input larger than its bound",
+                                    "an output with too few bytes"};
+  return kTexts[static_cast<size_t>(damage)];
+}
+
+RunResult Session::run_damaged(const std::vector<TensorData>& inputs, Damage damage) {
+  return run_on(context_, inputs, {}, damage);
+}
+
 RunResult Session::run_on(etb_context* context, const std::vector<TensorData>& inputs,
-                          const RunOptions& options) {
+                          const RunOptions& options, Damage damage) {
   std::vector<TensorSlot> slots(input_specs_.size() + output_specs_.size());
   std::vector<etb_tensor> tensors(slots.size());
   for (size_t i = 0; i < slots.size(); ++i) {
@@ -155,12 +185,17 @@ RunResult Session::run_on(etb_context* context, const std::vector<TensorData>& i
     const uint64_t bound = static_cast<uint64_t>(numel_of(spec.sizes, spec.rank)) *
                            element_nbytes(static_cast<etb_dtype>(spec.dtype));
     const uint64_t capacity = bound + (bound != 0 ? paddings_[i] : 0);
-    slot.memory.assign(capacity + alignments_[i], std::byte{options.fill});
-    slot.data = align(slot.memory, alignments_[i]);
+    // Damaged sizes promise more than there is; whoever believes them reads what is at least there.
+    const uint64_t room = damage == Damage::kSize ? 2 * capacity + 4096 : capacity;
+    slot.memory.assign(room + 3 * alignments_[i], std::byte{options.fill});
+    slot.data = options.has_least_alignment ? align_no_better(slot.memory, alignments_[i])
+                                            : align(slot.memory, alignments_[i]);
     if (is_input && !inputs[i].bytes.empty())
       std::memcpy(slot.data, inputs[i].bytes.data(), inputs[i].bytes.size());
     slot.tensor.data = capacity != 0 ? slot.data : nullptr;
-    slot.tensor.capacity_bytes = capacity;
+    slot.tensor.capacity_bytes = is_input && damage == Damage::kSize ? room : capacity;
+    if (damage != Damage::kNone && is_input == (damage != Damage::kCapacity))
+      damage_tensor(damage, slot.sizes, slot.tensor);
     tensors[i] = slot.tensor;
   }
   std::vector<std::byte> scratch(info_.scratch_bytes + std::max<uint64_t>(info_.scratch_alignment, 1));

@@ -19,8 +19,18 @@ struct TensorSlot {
   std::byte* data = nullptr;
 };
 
+// What is wrong with the tensors of a run, on purpose.
+enum class Damage {
+  kNone,
+  kRank,      // an input with one dimension more
+  kSize,      // an input one larger than its bound in the first dimension
+  kCapacity,  // an output with one byte less than it needs
+};
+const char* to_text(Damage damage);
+
 struct RunOptions {
-  uint8_t fill = 0xa5;  // what outputs hold before the run
+  uint8_t fill = 0xa5;               // what outputs hold before the run
+  bool has_least_alignment = false;  // data lies as the plugin asked and no better
   const etb_event_sink* events = nullptr;
   const etb_cancel_token* cancel = nullptr;
   std::vector<etb_option> options = {};
@@ -42,9 +52,11 @@ class Session {
   Session& operator=(const Session&) = delete;
 
   RunResult run(const std::vector<TensorData>& inputs, const RunOptions& options = {});
+  // With tensors that do not fit. The layers must not be there: they would not let them through.
+  RunResult run_damaged(const std::vector<TensorData>& inputs, Damage damage);
   // The same on a context of the caller's.
   RunResult run_on(etb_context* context, const std::vector<TensorData>& inputs,
-                   const RunOptions& options = {});
+                   const RunOptions& options = {}, Damage damage = Damage::kNone);
 
   etb_delegate* delegate() const { return delegate_; }
   etb_context* context() const { return context_; }

@@ -8,6 +8,16 @@ namespace etb::conformance {
 
 Result<std::unique_ptr<Subject>> Subject::open(const SubjectSpec& spec, const SubjectOptions& options) {
   std::unique_ptr<Subject> subject(new Subject(spec.backend_id));
+  if (options.bare_host != nullptr) {
+    host::LoadOptions load_options = spec.load_options;
+    load_options.host = options.bare_host;
+    ETB_ASSIGN(subject->library_, host::LoadedPlugin::load(spec.entry, load_options));
+    ETB_ASSIGN(host::PluginContext context,
+               host::PluginContext::make(subject->library_, subject->library_->table(),
+                                         subject->library_->host(), options.init_options));
+    subject->context_ = std::make_unique<host::PluginContext>(std::move(context));
+    return subject;
+  }
   if (options.is_validated) {
     host::ValidateOptions validate;
     validate.memory = options.has_guard_pages ? host::ValidateOptions::Memory::GUARD_PAGES

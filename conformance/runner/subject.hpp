@@ -27,6 +27,7 @@ struct SubjectOptions {
   uint32_t worker_count = 1;  // of parallel/1
   uint64_t memory_cap_bytes = host::AccountedAllocator::kUnbounded;
   std::vector<etb_option> init_options = {};
+  const etb_host* bare_host = nullptr;  // the plugin gets this host as it is: no layers, no other services
 };
 
 class Subject {

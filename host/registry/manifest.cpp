@@ -260,6 +260,7 @@ ManifestReading parse_manifest(std::string_view text) {
   }
   in.value("manifest_version", Need::kOptional);
   in.value("requires_manifest_features", Need::kOptional);
+  in.value("precision", Need::kOptional);  // for `etbackend verify`, which reads it itself
   Manifest manifest = read_manifest(in);
   in.note_unknown(manifest.unknown_keys);
   if (reading.faults.empty()) reading.manifest = std::move(manifest);

@@ -86,6 +86,7 @@ inline void run_matrix(const View& out, const View& a, const View& b) {
                 b.floats()[at * b.strides[0] + j * b.strides[1]]);
       }
       float value = sum.get();
+      if (has_fault(79) && depth == 3) value += 1;  // the second product of a chain
       const int64_t index = i * columns + j;
       if (has_fault(5) && index % 1000 == 999) value *= 1.01f;
       target[index] = value;

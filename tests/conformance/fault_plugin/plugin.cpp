@@ -2,6 +2,7 @@
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <xmmintrin.h>
@@ -113,6 +114,7 @@ class Delegate {
         View& view = interpreter_.view(i);
         view.data = memory_.back().get();
         is_out_of_memory_ = is_out_of_memory_ || view.data == nullptr;
+        if (has_fault(75)) *static_cast<volatile std::byte*>(view.data) = std::byte{};
         if (value.kind != Kind::kConstant || view.data == nullptr) continue;
         std::memcpy(view.data, value.data.data(), value.data.size());
         interpreter_.set_sizes(i, value.sizes);
@@ -124,8 +126,15 @@ class Delegate {
       if (is_out_of_memory_) return etb::make_error(etb::Code::OUT_OF_MEMORY, "no memory for the values");
       if (has_fault(48) && has_failed_) return wrong("a run failed before");
       before(run);
-      etb::Status status =
-          has_fault(41) ? with_wrong_event(run) : run.timed("fault.run", [&] { return run_once(run); });
+      if (has_fault(69) && run.raw().cancel != nullptr &&
+          run.raw().cancel->is_cancelled(run.raw().cancel->ctx) != 0) {
+        was_cancelled_ = true;
+        return etb::make_error(etb::Code::CANCELLED, "cancelled");
+      }
+      if (was_cancelled_) return wrong("a run was cancelled before");
+      etb::Status status = has_fault(41) || has_fault(77) || has_fault(78)
+                               ? with_wrong_event(run)
+                               : run.timed("fault.run", [&] { return run_once(run); });
       has_failed_ = has_failed_ || !status;
       return status;
     }
@@ -142,6 +151,8 @@ class Delegate {
     std::vector<HostMemory> memory_;
     bool is_out_of_memory_ = false;
     bool has_failed_ = false;
+    bool was_cancelled_ = false;
+    pid_t maker_ = ::getpid();
   };
 
  private:
@@ -164,6 +175,8 @@ void Delegate::Context::before(const etb::Run& run) {
     ::usleep(300);
     const std::lock_guard b(lock_b);
   }
+  if (has_fault(70) && ::getpid() != maker_)
+    for (;;) ::pause();
   const Program& program = *delegate_->program_;
   const Op op = program.steps.empty() ? Op::kCount : program.steps[0].op;
   const int64_t first =
@@ -193,6 +206,12 @@ etb::Status Delegate::Context::with_wrong_event(const etb::Run& run) {
   event.ns_numerator = event.ns_denominator = 1;
   ETB_TRY(run_once(run));
   event.begin_ticks = run.host().now_ns();
+  if (!has_fault(41)) std::swap(event.begin_ticks, event.end_ticks);
+  if (has_fault(77)) {
+    event.name = nullptr;
+    event.debug_id = 77;
+  }
+  if (has_fault(78)) event.ns_numerator = 1000000;
   return etb::from_host(sink->put(sink->ctx, &event), "event sink");
 }
 
@@ -208,8 +227,11 @@ etb::Status Delegate::Context::bind_inputs(const etb::Run& run) {
       return wrong("an input of another dtype, rank or memory");
     std::vector<int64_t> sizes(raw.sizes, raw.sizes + raw.rank);
     for (size_t d = 0; d < sizes.size(); ++d)
-      if (sizes[d] < 0 || sizes[d] > value.sizes[d] || (!value.is_dynamic && sizes[d] != value.sizes[d]))
+      if (sizes[d] < 0 || (sizes[d] > value.sizes[d] && !has_fault(72)) ||
+          (!value.is_dynamic && sizes[d] != value.sizes[d]))
         return wrong("an input of other sizes than compiled for");
+    for (size_t d = 0; d < sizes.size(); ++d)
+      sizes[d] = std::min(sizes[d], value.sizes[d]);  // only with fault 72
     const std::vector<int64_t> dense = dense_strides(sizes, value.order);
     for (size_t d = 0; d < sizes.size() && !has_fault(10); ++d) {
       const bool is_row_major = raw.strides == nullptr && raw.dim_order == nullptr;
@@ -223,6 +245,8 @@ etb::Status Delegate::Context::bind_inputs(const etb::Run& run) {
       return wrong("an input with too few bytes");
     interpreter_.set_sizes(i, std::move(sizes));
     interpreter_.view(i).data = static_cast<std::byte*>(raw.data);
+    if (has_fault(71) && reinterpret_cast<uintptr_t>(raw.data) % 32 != 0)
+      return wrong("data is not aligned to 32 bytes");
     if (has_fault(18) && raw.data != nullptr) (void)*(static_cast<const volatile std::byte*>(raw.data) - 16);
     if (has_fault(19) && raw.data != nullptr)
       *static_cast<volatile char*>(raw.data) = *static_cast<volatile char*>(raw.data);
@@ -255,7 +279,8 @@ etb::Status Delegate::Context::write_output(const etb::Run& run, uint32_t index)
     return wrong("an output of another dtype, rank or memory");
   ETB_TRY(output.resize(view.sizes));
   const uint64_t nbytes = static_cast<uint64_t>(view.numel()) * nbytes_of(view.dtype);
-  if (nbytes > raw.capacity_bytes || (nbytes != 0 && (raw.data == nullptr || view.data == nullptr)))
+  if ((nbytes > raw.capacity_bytes && !has_fault(76)) ||
+      (nbytes != 0 && (raw.data == nullptr || view.data == nullptr)))
     return wrong("an output with too few bytes");
   if (nbytes == 0) return {};
   const float before = static_cast<float>(static_cast<uint8_t>(*static_cast<const std::byte*>(raw.data)));
@@ -321,7 +346,30 @@ struct Plugin {
       {.op = "aten.sum.dim_IntList", .dtypes = kSummed},
   };
 
-  static etb::Result<Plugin> make(const etb::Host& host, const etb::Options&) {
+  int64_t threads = 1;
+  int instance = 0;
+
+  etb::Status get_option(std::string_view, etb_option& out) const {
+    out.i64 = threads;
+    return {};
+  }
+  etb::Status set_option(const etb::Options&) { return {}; }
+
+  static etb::Result<Plugin> make(const etb::Host& host, const etb::Options& options) {
+    if (has_fault(66))
+      (void)*reinterpret_cast<const volatile char*>(host.service<etb_log_service>(ETB_SERVICE_LOG));
+    if (has_fault(73) && options.get_i64("threads") == 64)
+      return etb::make_error(etb::Code::INVALID_ARGUMENT, "at most 63 threads");
+    if (has_fault(81)) {
+      rlimit files{};
+      ::getrlimit(RLIMIT_NOFILE, &files);
+      files.rlim_cur = files.rlim_cur > 64 ? files.rlim_cur - 1 : files.rlim_cur;
+      ::setrlimit(RLIMIT_NOFILE, &files);
+    }
+    static int instances = 0;
+    Plugin made;
+    made.threads = options.get_i64("threads");
+    made.instance = instances++;
     if (has_fault(23)) std::setlocale(LC_ALL, "C.UTF-8");
     if (has_fault(23)) std::signal(SIGUSR2, [](int) {});
     if (has_fault(59)) ::umask(0111);
@@ -332,10 +380,12 @@ struct Plugin {
       const int fd = ::open("/tmp/etb_fault_43.lock", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
       is_second_process = is_second_process || ::flock(fd, LOCK_EX | LOCK_NB) != 0;
     }
-    return Plugin{};
+    return made;
   }
 
   etb::Claim claim(const etb::Node& node) const {
+    if (has_fault(80) && instance % 2 != 0 && node.op_name() == "aten.add.Tensor")
+      return etb::Claim::no("op", "this instance does not add");
     if (has_fault(52)) return etb::Claim::no("op", "nothing is taken");
     if (has_fault(35) && node.op_name() == "aten.mul.Tensor" && ++partition_count % 2 == 0)
       return etb::Claim::no("op", "not this time");
@@ -464,6 +514,16 @@ struct Plugin {
   }
 };
 
+// Of fault 64.
+struct AtLoad {
+  AtLoad() {
+    if (has_fault(64))
+      std::thread([] {
+        for (;;) ::pause();
+      }).detach();
+  }
+} at_load;
+
 // What logs when the library goes (fault 40).
 struct AtUnload {
   ~AtUnload() {
@@ -488,6 +548,36 @@ void wrap_tables(etb_plugin_table& table) {
       const etb_status status = base_table.delegate->query(delegate, info, error);
       std::memset(reinterpret_cast<char*>(info) + sizeof(*info), 0, 16);
       return status;
+    };
+  if (has_fault(65))
+    delegate_table.query = [](etb_delegate* delegate, etb_delegate_info* info, etb_error* error) {
+      const uint32_t size = info->struct_size;
+      info->struct_size = sizeof(*info);
+      const etb_status status = base_table.delegate->query(delegate, info, error);
+      info->struct_size = size;
+      return status;
+    };
+  if (has_fault(67))
+    table.deinit = [](etb_plugin* plugin, etb_error* error) {
+      const etb_status status = base_table.deinit(plugin, error);
+      return status == ETB_BUSY ? etb_status{ETB_OK} : status;
+    };
+  if (has_fault(68))
+    aot_table.partition = [](etb_plugin*, const etb_partition_args* args, const etb_partition_sink* sink,
+                             etb_error*) {
+      const uint32_t node = 0;
+      etb_claim claim{};
+      claim.struct_size = sizeof(claim);
+      claim.node_ids = &node;
+      claim.node_count = 1;
+      (void)args;
+      return sink->claim(sink->ctx, &claim);
+    };
+  if (has_fault(74))
+    table.set_option = [](etb_plugin* plugin, uint32_t kind, void* object, const etb_option* option,
+                          etb_error* error) {
+      reinterpret_cast<etb::detail::PluginObject<Plugin>*>(plugin)->impl.threads = option->i64;
+      return base_table.set_option(plugin, kind, object, option, error);
     };
   if (has_fault(38))
     table.init = [](const etb_host* host, const etb_option*, uint64_t, etb_plugin** out, etb_error* error) {

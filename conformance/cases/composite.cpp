@@ -1,0 +1,153 @@
+// Ops that plugins take whole and the portable kernels in parts: the reference is another graph, the decomposition. And ops whose parameters
+// are constants, as compilers hand them over.
+#include <cmath>
+#include <functional>
+
+#include "conformance/cases/generators.hpp"
+#include "conformance/cases/maker.hpp"
+
+namespace etb::conformance {
+namespace {
+
+using graph::value_arg;
+
+using Nodes = std::function<void(Maker&, const Shape&, uint32_t x)>;
+
+struct CompositeRow {
+  const char* op;
+  Rule rule;
+  double ulps;
+  double steps;  // times |x|: what products and sums of the decomposition lose
+  Nodes whole, parts;
+};
+
+uint32_t unary(Maker& maker, const char* op, uint32_t x, const Shape& shape) {
+  return maker.node(op, {value_arg(x, "self")}, shape);
+}
+uint32_t scalar(Maker& maker, const char* op, uint32_t x, double value, const Shape& shape) {
+  return maker.node(op, {value_arg(x, "self"), graph::float_arg(value, "other")}, shape);
+}
+uint32_t times(Maker& maker, uint32_t a, uint32_t b, const Shape& shape) {
+  return maker.node("aten.mul.Tensor", {value_arg(a, "self"), value_arg(b, "other")}, shape);
+}
+uint32_t clamped(Maker& maker, uint32_t x, double low, double high, const Shape& shape) {
+  return maker.node("aten.clamp.default",
+                    {value_arg(x, "self"), graph::float_arg(low, "min"), graph::float_arg(high, "max")},
+                    shape);
+}
+Nodes one(const char* op) {
+  return [op](Maker& maker, const Shape& shape, uint32_t x) { maker.output(unary(maker, op, x, shape)); };
+}
+
+const CompositeRow kRows[] = {
+    {"aten.silu.default", Rule::kRounded, 8, 2, one("aten.silu.default"),
+     [](Maker& maker, const Shape& shape, uint32_t x) {
+       maker.output(times(maker, x, unary(maker, "aten.sigmoid.default", x, shape), shape));
+     }},
+    // x * min(max(x + 3, 0), 6) / 6: near -3 the sum has lost what it has.
+    {"aten.hardswish.default", Rule::kRounded, 4, 4, one("aten.hardswish.default"),
+     [](Maker& maker, const Shape& shape, uint32_t x) {
+       const uint32_t sum = scalar(maker, "aten.add.Scalar", x, 3, shape);
+       const uint32_t part = times(maker, x, clamped(maker, sum, 0, 6, shape), shape);
+       maker.output(scalar(maker, "aten.div.Scalar", part, 6, shape));
+     }},
+    {"aten.hardsigmoid.default", Rule::kRounded, 4, 4, one("aten.hardsigmoid.default"),
+     [](Maker& maker, const Shape& shape, uint32_t x) {
+       const uint32_t sum = scalar(maker, "aten.add.Scalar", x, 3, shape);
+       maker.output(scalar(maker, "aten.div.Scalar", clamped(maker, sum, 0, 6, shape), 6, shape));
+     }},
+    {"aten.relu6.default", Rule::kExactValue, 0, 0, one("aten.relu6.default"),
+     [](Maker& maker, const Shape& shape, uint32_t x) { maker.output(clamped(maker, x, 0, 6, shape)); }},
+    {"aten.square.default", Rule::kRounded, 0.5, 0, one("aten.square.default"),
+     [](Maker& maker, const Shape& shape, uint32_t x) { maker.output(times(maker, x, x, shape)); }},
+    {"aten.softmax.int", Rule::kRounded, 4, 24,
+     [](Maker& maker, const Shape& shape, uint32_t x) {
+       maker.output(maker.node("aten.softmax.int", {value_arg(x, "self"), graph::int_arg(-1, "dim")}, shape));
+     },
+     [](Maker& maker, const Shape& shape, uint32_t x) {
+       maker.output(maker.node(
+           "aten._softmax.default",
+           {value_arg(x, "self"), graph::int_arg(-1, "dim"), graph::bool_arg(false, "half_to_float")},
+           shape));
+     }},
+};
+
+// |x| of every element, and never less than a little: bounds of results near zero.
+std::vector<double> absolutes(const std::vector<TensorData>& inputs) {
+  std::vector<double> out;
+  for (int64_t i = 0; i < inputs[0].shape.numel(); ++i)
+    out.push_back(std::abs(load_element(inputs[0].shape.dtype, inputs[0].bytes.data(), i)));
+  return out;
+}
+
+Result<BuiltCase> build_composite(const CompositeRow& row, const Shape& shape, std::string_view name) {
+  Maker maker(name), parts(name);
+  const uint32_t x = maker.input(shape, Values::kStatistical), y = parts.input(shape, Values::kStatistical);
+  row.whole(maker, shape, x);
+  row.parts(parts, shape, y);
+  Judgement judgement;
+  judgement.rule = row.rule;
+  judgement.ulps = row.ulps;
+  judgement.steps = row.steps;
+  judgement.magnitude = row.steps > 0 ? Magnitude(absolutes) : nullptr;
+  ETB_ASSIGN(BuiltCase out, maker.finish(std::move(judgement)));
+  ETB_ASSIGN(BuiltCase reference, parts.finish({}));
+  out.reference_image = std::move(reference.image);
+  return out;
+}
+
+void add_composites(CaseList& out) {
+  for (const CompositeRow& row : kRows)
+    for (const etb_dtype dtype : kFloats)
+      for (const std::vector<int64_t>& sizes :
+           {std::vector<int64_t>{7}, {65}, {1031}, {3, 5}, {2, 3, 4}, {2, 3, 4, 5}})
+        for (const bool is_last : {false, true}) {
+          if (is_last && (sizes.size() != 4 || std::string_view(row.op) == "aten.softmax.int")) continue;
+          const Shape shape{dtype, sizes, is_last ? channels_last(4) : std::vector<uint8_t>{}};
+          out.add({op_word(row.op) + "." + short_name(dtype) + "." + shape_text(shape) + ".stat", row.op,
+                   dtype,
+                   [&row, shape](std::string_view name) { return build_composite(row, shape, name); }});
+        }
+}
+
+// addmm as a linear layer is imported: a constant matrix, a constant row.
+void add_constant_products(CaseList& out, etb_dtype dtype, Values values) {
+  for (const std::vector<int64_t>& s :
+       {std::vector<int64_t>{1, 4, 3}, {3, 16, 5}, {8, 31, 17}, {2, 129, 9}}) {
+    const int64_t length = s[1] + 1;
+    if (dtype == ETB_DTYPE_BFLOAT16 || (dtype == ETB_DTYPE_FLOAT16 && values != Values::kStatistical))
+      continue;
+    const std::string name = std::string("op.addmm.") + short_name(dtype) + "." + std::to_string(s[0]) + "x" +
+                             std::to_string(s[1]) + "__" + std::to_string(s[1]) + "x" + std::to_string(s[2]) +
+                             ".constant." + to_text(values);
+    out.add({name, "aten.addmm.default", dtype, [=](std::string_view full_name) {
+               Maker maker(full_name);
+               const Domain domain{-1, 1};
+               const uint32_t x = maker.input({dtype, {s[0], s[1]}, {}}, values, domain);
+               const uint32_t w = maker.constant(
+                                  make_values({dtype, {s[1], s[2]}, {}}, values, domain, 1, maker.random())),
+                              b = maker.constant(
+                                  make_values({dtype, {s[2]}, {}}, values, domain, 1, maker.random()));
+               maker.output(maker.node("aten.addmm.default",
+                                       {value_arg(b, "self"), value_arg(x, "mat1"), value_arg(w, "mat2")},
+                                       Shape{dtype, {s[0], s[2]}, {}}));
+               Judgement judgement;
+               judgement.rule = Rule::kContraction;
+               judgement.length = length;
+               judgement.is_exact_probe = values == Values::kExact;
+               judgement.has_input_magnitude = true;
+               return maker.finish(std::move(judgement));
+             }});
+  }
+}
+
+}  // namespace
+
+void add_composite(CaseList& out) {
+  add_composites(out);
+  for (const etb_dtype dtype : kFloats)
+    for (const Values values : {Values::kExact, Values::kStatistical})
+      add_constant_products(out, dtype, values);
+}
+
+}  // namespace etb::conformance

@@ -1,0 +1,191 @@
+#include "conformance/cases/graph_draft.hpp"
+
+#include <functional>
+#include <map>
+#include <set>
+
+namespace etb::conformance {
+namespace {
+
+using graph::ArgumentDraft;
+using graph::SpecDraft;
+
+Result<SpecDraft> read_spec(const etb_graph_spec& spec) {
+  if (spec.dynamic_dims != 0) return make_error(Code::NOT_SUPPORTED, "draft: dynamic sizes");
+  SpecDraft out;
+  out.dtype = static_cast<int32_t>(spec.dtype);
+  out.sizes.assign(spec.sizes, spec.sizes + spec.rank);
+  bool is_row_major = true;
+  for (uint32_t i = 0; i < spec.rank; ++i) is_row_major = is_row_major && spec.dim_order[i] == i;
+  if (!is_row_major) out.dim_order.assign(spec.dim_order, spec.dim_order + spec.rank);
+  return out;
+}
+
+ArgumentDraft read_argument(const graph::Argument& argument) {
+  const etb_graph_argument& c = argument.c();
+  ArgumentDraft out;
+  out.kind = c.kind;
+  out.name = c.name;
+  out.value = c.value;
+  out.as_int = c.as_int;
+  out.as_float = c.as_float;
+  out.text = c.as_string;
+  for (const uint32_t value : argument.values()) out.values.push_back(value);
+  if (c.kind == ETB_GRAPH_ARGUMENT_STRINGS) {
+    for (uint32_t i = 0; i < c.ints.count; ++i) out.strings.emplace_back(argument.string(i));
+    return out;
+  }
+  for (const int64_t value : argument.ints()) out.ints.push_back(value);
+  for (const double value : argument.floats()) out.floats.push_back(value);
+  return out;
+}
+
+Result<GraphDraft::Input> read_input(const graph::View& view, uint32_t index) {
+  const graph::Graph method = view.method();
+  const etb_graph_input input = method.input(index);
+  const etb_graph_value value = method.value(index);
+  if (input.updated_by != graph::kNone || value.kind != ETB_GRAPH_VALUE_TENSOR)
+    return make_error(Code::NOT_SUPPORTED, "draft: an input that is a state or no tensor");
+  GraphDraft::Input out;
+  out.name = value.name;
+  ETB_ASSIGN(out.spec, read_spec(view.spec(value.spec)));
+  if (input.constant == graph::kNone) return out;
+  const etb_graph_constant constant = view.constant(input.constant);
+  if (constant.data == nullptr && constant.nbytes != 0)
+    return make_error(Code::NOT_SUPPORTED, "draft: a constant outside the image");
+  const auto* data = static_cast<const uint8_t*>(constant.data);
+  out.constant.emplace(data, data + (data != nullptr ? constant.nbytes : 0));
+  return out;
+}
+
+// Each value that the node takes.
+void each_operand(GraphDraft::Node& node, const std::function<void(uint32_t&)>& visit) {
+  for (ArgumentDraft& arg : node.args) {
+    if (arg.kind == ETB_GRAPH_ARGUMENT_VALUE) visit(arg.value);
+    for (uint32_t& value : arg.values)
+      if (value != graph::kNone) visit(value);
+  }
+}
+
+}  // namespace
+
+uint32_t GraphDraft::value_count() const { return first_result(nodes.size()); }
+
+uint32_t GraphDraft::first_result(size_t node) const {
+  auto number = static_cast<uint32_t>(inputs.size());
+  for (size_t i = 0; i < node; ++i) number += static_cast<uint32_t>(nodes[i].results.size());
+  return number;
+}
+
+SpecDraft& GraphDraft::spec_of(uint32_t value) {
+  if (value < inputs.size()) return inputs[value].spec;
+  size_t at = value - inputs.size();
+  for (Node& node : nodes) {
+    if (at < node.results.size()) return node.results[at];
+    at -= node.results.size();
+  }
+  return inputs.at(0).spec;  // no such value: drafts come from verified images
+}
+const SpecDraft& GraphDraft::spec_of(uint32_t value) const {
+  return const_cast<GraphDraft*>(this)->spec_of(value);
+}
+
+Result<GraphDraft> read_draft(const graph::ImageBytes& image) {
+  ETB_ASSIGN(const graph::View view, graph::View::open(image.span()));
+  if (view.graph_count() != 1) return make_error(Code::NOT_SUPPORTED, "draft: control flow");
+  const graph::Graph method = view.method();
+  GraphDraft out;
+  for (uint32_t i = 0; i < method.inputs().size(); ++i) {
+    ETB_ASSIGN(GraphDraft::Input input, read_input(view, i));
+    out.inputs.push_back(std::move(input));
+  }
+  for (const graph::Node& node : method.nodes()) {
+    GraphDraft::Node& made = out.nodes.emplace_back();
+    made.op = std::string(node.op_name());
+    made.debug_handle = node.debug_handle();
+    for (const int32_t length : node.result_lengths()) made.result_lengths.push_back(length);
+    for (const graph::Argument& argument : node.args()) made.args.push_back(read_argument(argument));
+    for (uint32_t i = 0; i < node.output_count(); ++i) {
+      if (method.value(node.first_output() + i).kind != ETB_GRAPH_VALUE_TENSOR)
+        return make_error(Code::NOT_SUPPORTED, "draft: a result that is no tensor");
+      ETB_ASSIGN(SpecDraft spec, read_spec(method.spec_of(node.first_output() + i)));
+      made.results.push_back(std::move(spec));
+    }
+  }
+  for (const etb_graph_output& output : method.outputs()) out.outputs.push_back(output.value);
+  return out;
+}
+
+Result<graph::ImageBytes> write_draft(const GraphDraft& draft) {
+  graph::Builder builder("forward", "conformance");
+  graph::GraphBuilder& target = builder.add_graph("forward");
+  for (size_t i = 0; i < draft.inputs.size(); ++i) {
+    const GraphDraft::Input& input = draft.inputs[i];
+    graph::InputDraft made;
+    made.value = graph::tensor(input.name, builder.add_spec(input.spec));
+    if (input.constant) {
+      graph::ConstantDraft constant;
+      constant.key = input.name;
+      constant.spec = made.value.spec;
+      constant.data = *input.constant;
+      made.kind = ETB_GRAPH_INPUT_PARAMETER;
+      made.target = input.name;
+      made.constant = builder.add_constant(constant);
+    }
+    target.add_input(made);
+  }
+  uint32_t number = static_cast<uint32_t>(draft.inputs.size());
+  for (const GraphDraft::Node& node : draft.nodes) {
+    graph::NodeDraft made;
+    made.op = node.op;
+    made.args = node.args;
+    made.result_lengths = node.result_lengths;
+    made.debug_handle = node.debug_handle;
+    for (const SpecDraft& spec : node.results)
+      made.outputs.push_back(graph::tensor("y" + std::to_string(number++), builder.add_spec(spec)));
+    target.add_node(made);
+  }
+  for (const uint32_t output : draft.outputs) target.add_output(output);
+  return builder.finish();
+}
+
+GraphDraft slice(const GraphDraft& draft, size_t first, size_t last, std::vector<uint32_t>& out_taken) {
+  GraphDraft out;
+  out_taken.clear();
+  const uint32_t begin = draft.first_result(first), end = draft.first_result(last);
+  out.nodes.assign(draft.nodes.begin() + static_cast<long>(first),
+                   draft.nodes.begin() + static_cast<long>(last));
+  std::set<uint32_t> taken;
+  for (GraphDraft::Node& node : out.nodes)
+    each_operand(node, [&](uint32_t& value) {
+      if (value < begin) taken.insert(value);
+    });
+  std::map<uint32_t, uint32_t> numbers;
+  for (const uint32_t value : taken) {
+    numbers[value] = static_cast<uint32_t>(out.inputs.size());
+    if (value < draft.inputs.size())
+      out.inputs.push_back(draft.inputs[value]);
+    else
+      out.inputs.push_back({"v" + std::to_string(value), draft.spec_of(value), std::nullopt});
+    out_taken.push_back(value);
+  }
+  const auto renumbered = [&](uint32_t value) {
+    return value < begin ? numbers.at(value) : value - begin + static_cast<uint32_t>(out.inputs.size());
+  };
+  for (GraphDraft::Node& node : out.nodes)
+    each_operand(node, [&](uint32_t& value) { value = renumbered(value); });
+  // What the rest needs.
+  std::set<uint32_t> wanted;
+  for (size_t i = last; i < draft.nodes.size(); ++i) {
+    GraphDraft::Node node = draft.nodes[i];
+    each_operand(node, [&](uint32_t& value) {
+      if (value >= begin && value < end) wanted.insert(value);
+    });
+  }
+  for (const uint32_t output : draft.outputs)
+    if (output >= begin && output < end) wanted.insert(output);
+  for (const uint32_t value : wanted) out.outputs.push_back(renumbered(value));
+  return out;
+}
+
+}  // namespace etb::conformance

@@ -1,0 +1,58 @@
+// The cases of the suite on the portable kernels themselves, with the loops that this processor gets: no plugin, no isolation.
+#include <gtest/gtest.h>
+
+#include "conformance/judge/judge.hpp"
+#include "host/kernels/portable.hpp"
+#include "host/portable_backend/graph_executor.hpp"
+
+namespace etb::conformance {
+namespace {
+
+std::vector<std::byte> bytes_of(const host::Tensor& tensor) {
+  const auto* data = static_cast<const std::byte*>(tensor.data());
+  return {data, data + tensor.nbytes()};
+}
+
+// What is wrong with one case, "" for nothing.
+std::string run(const Case& item, const host::KernelRegistry& kernels, size_t& executed) {
+  const Result<BuiltCase> built = item.build(item.name);
+  if (!built) return built.error().message;
+  Result<host::GraphExecutor> executor = host::GraphExecutor::make(built->image.span(), kernels);
+  if (!executor) return "";  // an op that the kernels have in parts only
+  for (size_t run = 0; run < built->runs.size(); ++run) {
+    for (uint32_t i = 0; i < executor->input_count(); ++i) {
+      const TensorData& input = built->runs[run][i];
+      if (const Status set =
+              executor->set_input(i, input.shape.sizes, input.bytes.data(), input.bytes.size());
+          !set)
+        return set.error().message;
+    }
+    if (!executor->run()) return "";  // a dtype that the kernel does not take
+    const Result<std::vector<ReferenceTensor>> references = make_reference(*built, run);
+    if (!references) return references.error().message;
+    for (uint32_t i = 0; i < executor->output_count(); ++i) {
+      const host::Tensor& output = executor->output(i);
+      const Opinion opinion = judge(built->judgement, {}, static_cast<etb_dtype>(output.dtype()),
+                                    (*references)[i], bytes_of(output).data());
+      if (!opinion.is_right) return opinion.check + ": " + opinion.text;
+    }
+    ++executed;
+  }
+  return "";
+}
+
+TEST(PortableKernels, PassTheCasesOfTheSuite) {
+  host::KernelRegistry kernels;
+  host::add_portable_kernels(kernels);
+  size_t executed = 0, failed = 0;
+  for (const Case& item : all_cases()) {
+    const std::string wrong = run(item, kernels, executed);
+    if (wrong.empty()) continue;
+    ADD_FAILURE() << item.name << ": " << wrong;
+    if (++failed > 20) break;
+  }
+  EXPECT_GT(executed, 15000u);
+}
+
+}  // namespace
+}  // namespace etb::conformance
