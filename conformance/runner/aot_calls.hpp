@@ -16,8 +16,13 @@ struct Answers {
   std::map<uint32_t, std::string> reasons;  // of rejected nodes, "dtype: text"
   std::map<uint32_t, uint32_t> claims;      // group of claimed nodes
   uint32_t node_count = 0;
+  bool has_own_regions = false;  // some claim is for a payload of its own
 
-  bool is_whole_claim() const { return status == ETB_OK && reasons.empty() && claims.size() == node_count; }
+  // The graph may be compiled as one region.
+  bool is_whole_claim() const {
+    return status == ETB_OK && reasons.empty() && claims.size() == node_count &&
+           (!has_own_regions || node_count == 1);
+  }
   friend bool operator==(const Answers& a, const Answers& b) {
     return a.status == b.status && a.reasons == b.reasons && a.claims == b.claims;
   }

@@ -58,6 +58,12 @@ class Flow {
                   fmt::format("{} of {} nodes have an answer", answers.reasons.size() + answers.claims.size(),
                               answers.node_count),
                   "ABI-AOT-01");
+    if (!answers.is_whole_claim() &&
+        answers.reasons.empty()) {  // a compiler would cut it up; its pieces are cases, too
+      out_.state = State::kUnsupported;
+      out_.reason = "each claim is for a region of its own";
+      return;
+    }
     if (!answers.is_whole_claim()) return expect_refusal(answers);
     out_.is_claimed = true;
     expect_rows();
