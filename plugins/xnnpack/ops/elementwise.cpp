@@ -138,7 +138,17 @@ Status lower_cos(Lowering& l) { return unary(l, XnnOperator::kCos); }
 Status lower_exp(Lowering& l) { return unary(l, XnnOperator::kExp); }
 Status lower_floor(Lowering& l) { return unary(l, XnnOperator::kFloor); }
 Status lower_log(Lowering& l) { return unary(l, XnnOperator::kLog); }
-Status lower_neg(Lowering& l) { return unary(l, XnnOperator::kNegate); }
+
+// XNNPACK's own negation makes 0 of 0, not -0.
+Status lower_neg(Lowering& l) {
+  ETB_ASSIGN(const uint32_t self, l.value("self"));
+  ETB_ASSIGN(const Form input, l.form(self));
+  const uint32_t factor = l.add_floats({1}, {-1}, input.id);
+  ETB_ASSIGN(const uint32_t out, l.add_result(0, input.perm));
+  l.draft().add_node(XnnOperator::kMultiply, {input.id, factor}, {out});
+  return {};
+}
+
 Status lower_rsqrt(Lowering& l) { return unary(l, XnnOperator::kReciprocalSquareRoot); }
 Status lower_sigmoid(Lowering& l) { return unary(l, XnnOperator::kSigmoid); }
 Status lower_sin(Lowering& l) { return unary(l, XnnOperator::kSin); }
