@@ -115,7 +115,7 @@ WatchedPages::WatchedPages(uint64_t nbytes) {
     return;
   }
   install();
-  allow_writes();
+  mprotect(this->begin(), inner, PROT_READ | PROT_WRITE);  // the guards are mapped without access
 }
 
 WatchedPages::~WatchedPages() {
