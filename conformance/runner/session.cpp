@@ -194,6 +194,8 @@ RunResult Session::run_on(etb_context* context, const std::vector<TensorData>& i
       std::memcpy(slot.data, inputs[i].bytes.data(), inputs[i].bytes.size());
     slot.tensor.data = capacity != 0 ? slot.data : nullptr;
     slot.tensor.capacity_bytes = is_input && damage == Damage::kSize ? room : capacity;
+    // Too few for the elements, whatever padding the plugin asked for.
+    if (!is_input && damage == Damage::kCapacity) slot.tensor.capacity_bytes = bound;
     if (damage != Damage::kNone && is_input == (damage != Damage::kCapacity))
       damage_tensor(damage, slot.sizes, slot.tensor);
     tensors[i] = slot.tensor;

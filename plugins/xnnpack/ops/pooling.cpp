@@ -1,5 +1,6 @@
 // Windows over height and width, means over dimensions, and resizing.
 #include <algorithm>
+#include <bit>
 
 #include "plugins/xnnpack/ops/ops.hpp"
 
@@ -211,12 +212,16 @@ Status reduce(Lowering& l, bool is_sum) {
   ETB_ASSIGN(const std::vector<uint32_t> dims, reduced_dims(l, l.rank(self)));
   ETB_ASSIGN(Form mean, mean_of(l, self, dims));
   if (is_sum) {
-    double count = 1;
+    // The mean times the count, as the payload has no sum.
+    uint64_t count = 1;
     for (const uint32_t dim : dims) {
       if ((l.extents(self).dynamic_dims >> dim & 1) != 0)
         return Lowering::refuse("dynamic", "dim: a dynamic dimension");
-      count *= static_cast<double>(l.sizes(self)[dim]);
+      count *= static_cast<uint64_t>(l.sizes(self)[dim]);
     }
+    if (!std::has_single_bit(count))
+      return Lowering::refuse("attribute", "dim: sums of ", count,
+                              " numbers would be rounded twice, expected a power of two");
     mean.id = add_binary(l.draft(), XnnOperator::kMultiply, mean.id,
                          l.add_floats({1}, {static_cast<float>(count)}, mean.id), l.draft().extents(mean.id));
   }
