@@ -2,39 +2,18 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "api/format/page_text.hpp"
 #include "partitioner_sdk/partition/report.hpp"
 
 namespace etb::partition {
+
+using format::escape_page_text;
 
 namespace {
 
 constexpr int kBoxWidth = 190, kBoxHeight = 34, kGapX = 20, kGapY = 26;
 // A larger graph is drawn with each region as one box: browsers do not draw more in reasonable time.
 constexpr size_t kMaxDrawnNodes = 4000;
-
-std::string escaped(std::string_view text) {
-  std::string out;
-  for (const char c : text) {
-    switch (c) {
-      case '&':
-        out += "&amp;";
-        break;
-      case '<':
-        out += "&lt;";
-        break;
-      case '>':
-        out += "&gt;";
-        break;
-      case '"':
-        out += "&quot;";
-        break;
-      default:
-        // Control characters have no place in a page.
-        out += static_cast<unsigned char>(c) < 0x20 && c != '\n' && c != '\t' ? ' ' : c;
-    }
-  }
-  return out;
-}
 
 // Colours far apart for neighbours: the golden angle round the wheel.
 std::string colour_of(uint32_t region) {
@@ -148,11 +127,11 @@ std::string draw(const Report& report, const ReportGraph& graph) {
   }
   for (const Box& box : boxes) {
     const std::string fill = box.region == kNoRegion ? "#fff" : colour_of(box.region);
-    out += "<g><title>" + escaped(box.tooltip) + "</title><rect x=\"" + std::to_string(x(box)) + "\" y=\"" +
-           std::to_string(y(box)) + "\" width=\"" + std::to_string(kBoxWidth) + "\" height=\"" +
+    out += "<g><title>" + escape_page_text(box.tooltip) + "</title><rect x=\"" + std::to_string(x(box)) +
+           "\" y=\"" + std::to_string(y(box)) + "\" width=\"" + std::to_string(kBoxWidth) + "\" height=\"" +
            std::to_string(kBoxHeight) + "\" rx=\"5\" fill=\"" + fill + "\"/><text x=\"" +
            std::to_string(x(box) + kBoxWidth / 2) + "\" y=\"" + std::to_string(y(box) + kBoxHeight / 2 + 4) +
-           "\">" + escaped(box.title) + "</text></g>\n";
+           "\">" + escape_page_text(box.title) + "</text></g>\n";
   }
   return out + "</svg>\n";
 }
@@ -165,10 +144,10 @@ std::string region_table(const Report& report) {
   for (uint32_t i = 0; i < report.regions.size(); ++i) {
     const ReportRegion& region = report.regions[i];
     out += "<tr><td style=\"background:" + colour_of(i) + "\">" + std::to_string(i) + "<td>" +
-           escaped(report.plugins[region.plugin]) + "<td>" + escaped(region.method) + "<td>" +
-           std::to_string(region.node_count) + "<td>" + std::to_string(region.operand_count) + "<td>" +
-           std::to_string(region.result_count) + "<td>" + std::to_string(region.payload_nbytes) + "<td>" +
-           std::to_string(region.constant_nbytes) + "</tr>\n";
+           escape_page_text(report.plugins[region.plugin]) + "<td>" + escape_page_text(region.method) +
+           "<td>" + std::to_string(region.node_count) + "<td>" + std::to_string(region.operand_count) +
+           "<td>" + std::to_string(region.result_count) + "<td>" + std::to_string(region.payload_nbytes) +
+           "<td>" + std::to_string(region.constant_nbytes) + "</tr>\n";
   }
   return out + "</table>\n";
 }
@@ -178,12 +157,12 @@ std::string refusal_table(const Report& report) {
   for (const ReportGraph& graph : report.graphs) {
     for (const ReportNode& node : graph.nodes) {
       if (node.region != kNoRegion) continue;
-      const std::string row = "<tr><td>%" + escaped(node.name) + "<td>" + escaped(node.op) + "<td>" +
-                              escaped(node.source) + "<td>";
+      const std::string row = "<tr><td>%" + escape_page_text(node.name) + "<td>" + escape_page_text(node.op) +
+                              "<td>" + escape_page_text(node.source) + "<td>";
       if (node.refusals.empty()) out += row + "<td><td></tr>\n";
       for (const Refusal& refusal : node.refusals)
-        out += row + escaped(report.plugins[refusal.compiler]) + "<td>" + escaped(refusal.reason) + "<td>" +
-               escaped(refusal.text) + "</tr>\n";
+        out += row + escape_page_text(report.plugins[refusal.compiler]) + "<td>" +
+               escape_page_text(refusal.reason) + "<td>" + escape_page_text(refusal.text) + "</tr>\n";
     }
   }
   return out + "</table>\n";
@@ -205,17 +184,17 @@ std::string to_html(const Report& report) {
          std::to_string(report.delegated_count) + " delegated nodes, " + std::to_string(report.other_count) +
          " others</p>\n";
   for (const PluginFault& fault : report.faults)
-    out += "<p class=\"fault\">plugin '" + escaped(fault.plugin) + "' takes no part: " + escaped(fault.text) +
-           "</p>\n";
+    out += "<p class=\"fault\">plugin '" + escape_page_text(fault.plugin) +
+           "' takes no part: " + escape_page_text(fault.text) + "</p>\n";
   out += region_table(report);
   for (const ReportGraph& graph : report.graphs) {
-    out += "<h2>" + escaped(graph.method) +
-           (graph.name == graph.method ? std::string() : " @" + escaped(graph.name)) + "</h2>\n<div>" +
-           draw(report, graph) + "</div>\n";
+    out += "<h2>" + escape_page_text(graph.method) +
+           (graph.name == graph.method ? std::string() : " @" + escape_page_text(graph.name)) +
+           "</h2>\n<div>" + draw(report, graph) + "</div>\n";
   }
   out += "<h2>Per op</h2><table><tr><th>op<th>delegated<th>not delegated</tr>\n";
   for (const auto& [op, counts] : report.ops)
-    out += "<tr><td>" + escaped(op) + "<td>" + std::to_string(counts.delegated) + "<td>" +
+    out += "<tr><td>" + escape_page_text(op) + "<td>" + std::to_string(counts.delegated) + "<td>" +
            std::to_string(counts.other) + "</tr>\n";
   out += "</table>\n";
   if (report.other_count != 0) out += "<h2>Not delegated, and why</h2>\n" + refusal_table(report);

@@ -13,6 +13,7 @@
 
 #include "api/format/program_view.hpp"
 #include "etb/static_plugins.h"
+#include "plugins/xnnpack/program_data.hpp"
 
 extern "C" {
 ETB_DECLARE_STATIC_PLUGIN(xnnpack);
@@ -55,7 +56,8 @@ class Program {
     payload.nbytes = range.nbytes;
     payload.alignment = 16;
     payload.fd = -1;
-    const etb_named_data named = {ETB_INIT_SIZE(etb_named_data), 0, const_cast<Program*>(this), &get};
+    const ProgramData data{view_, file_};
+    const etb_named_data named = data.table();
     etb_delegate_args args{};
     args.struct_size = ETB_INIT_SIZE(etb_delegate_args);
     args.backend_id = "XnnpackBackend";
@@ -117,20 +119,6 @@ class Program {
     made.capacity_bytes = (data.size() - 32) * sizeof(float);
     return made;
   }
-  static etb_status ETB_CALL get(void* ctx, const char* key, etb_payload_view* out, etb_error*) {
-    const auto& self = *static_cast<const Program*>(ctx);
-    for (uint32_t i = 0; i < self.view_.named_data_count(); ++i) {
-      if (self.view_.named_data_key(i) != key) continue;
-      const auto range = self.view_.segment(self.view_.named_data_segment(i));
-      out->data = self.file_.data() + self.view_.extent().segment_base + range.offset;
-      out->nbytes = range.nbytes;
-      out->alignment = 16;
-      out->fd = -1;
-      return ETB_OK;
-    }
-    return ETB_NOT_FOUND;
-  }
-
   std::vector<std::byte> file_;
   format::ProgramView view_;
   std::vector<int64_t> input_sizes_, output_sizes_;

@@ -14,6 +14,7 @@
 #include "api/format/program_view.hpp"
 #include "etb/cpp/tensor.hpp"
 #include "etb/static_plugins.h"
+#include "plugins/xnnpack/program_data.hpp"
 
 extern "C" {
 ETB_DECLARE_STATIC_PLUGIN(xnnpack);
@@ -105,25 +106,6 @@ double element(const Array& array, size_t i) {
   }
 }
 
-// The named data of a program, read in place.
-struct ProgramData {
-  const format::ProgramView& program;
-  const std::vector<std::byte>& file;
-  static etb_status ETB_CALL get(void* ctx, const char* key, etb_payload_view* out, etb_error*) {
-    const auto& self = *static_cast<const ProgramData*>(ctx);
-    for (uint32_t i = 0; i < self.program.named_data_count(); ++i) {
-      if (self.program.named_data_key(i) != key) continue;
-      const auto range = self.program.segment(self.program.named_data_segment(i));
-      out->data = self.file.data() + self.program.extent().segment_base + range.offset;
-      out->nbytes = range.nbytes;
-      out->alignment = 16;
-      out->fd = -1;
-      return ETB_OK;
-    }
-    return ETB_NOT_FOUND;
-  }
-};
-
 const void* ETB_CALL no_service(const etb_host*, const char*) { return nullptr; }
 constexpr etb_host kBareHost = {
     ETB_INIT_SIZE(etb_host), 0, ETB_ABI_VERSION, 0, "test", "0", "", nullptr, no_service, nullptr};
@@ -167,7 +149,7 @@ class XnnpackPrograms : public testing::TestWithParam<std::string> {
     payload.nbytes = range.nbytes;
     payload.alignment = 16;
     payload.fd = -1;
-    const etb_named_data named = {ETB_INIT_SIZE(etb_named_data), 0, &data_, &ProgramData::get};
+    const etb_named_data named = data_.table();
     etb_delegate_args args{};
     args.struct_size = ETB_INIT_SIZE(etb_delegate_args);
     args.backend_id = "XnnpackBackend";
@@ -259,7 +241,7 @@ TEST_P(XnnpackPrograms, DamagedPayloadIsRefusedOrRuns) {
     view.nbytes = nbytes;
     view.alignment = 16;
     view.fd = -1;
-    const etb_named_data named = {ETB_INIT_SIZE(etb_named_data), 0, &data_, &ProgramData::get};
+    const etb_named_data named = data_.table();
     etb_delegate_args args{};
     args.struct_size = ETB_INIT_SIZE(etb_delegate_args);
     args.backend_id = "XnnpackBackend";

@@ -1,6 +1,7 @@
 // The page of `etbackend info FILE.pte --html`: each arena as a drawing, time to the right, addresses upwards.
 #include <fmt/format.h>
 
+#include "api/format/page_text.hpp"
 #include "api/format/tensor_layout.hpp"
 #include "tools/program_info/memory_timeline.hpp"
 #include "tools/program_info/program_report.hpp"
@@ -8,33 +9,12 @@
 
 namespace etb::tools {
 
+using format::escape_page_text;
+
 namespace {
 
 constexpr double kWidth = 1000;
 constexpr double kHeight = 320;
-
-std::string escape(std::string_view text) {
-  std::string out;
-  for (const char c : text) {
-    switch (c) {
-      case '&':
-        out += "&amp;";
-        break;
-      case '<':
-        out += "&lt;";
-        break;
-      case '>':
-        out += "&gt;";
-        break;
-      case '"':
-        out += "&quot;";
-        break;
-      default:
-        out += c;
-    }
-  }
-  return out;
-}
 
 // Neighbours get unlike hues.
 std::string color_of(const TensorLife& life) {
@@ -65,14 +45,14 @@ std::string draw_arena(const format::MethodView& method, const MemoryTimeline& t
     svg += fmt::format(
         "<rect x=\"{:.2f}\" y=\"{:.2f}\" width=\"{:.2f}\" height=\"{:.2f}\" fill=\"{}\" stroke=\"#333\" "
         "stroke-width=\"0.4\"><title>{}</title></rect>\n",
-        x, y, width, height, color_of(life), escape(describe(method, life)));
+        x, y, width, height, color_of(life), escape_page_text(describe(method, life)));
   }
   return svg + "</svg>\n";
 }
 
 std::string draw_method(const format::MethodView& method) {
   const MemoryTimeline timeline = trace_memory(method);
-  std::string html = fmt::format("<h2>{}</h2>\n", escape(method.name()));
+  std::string html = fmt::format("<h2>{}</h2>\n", escape_page_text(method.name()));
   for (uint32_t id = 1; id < method.arena_sizes().size(); ++id) {
     html += fmt::format(
         "<h3>arena {}: {} bytes</h3>\n<p>{} instructions to the right, addresses upwards; point at a box for "
@@ -91,7 +71,7 @@ std::string format_html(const ProgramFile& file, const nlohmann::ordered_json& r
       "<!doctype html>\n<meta "
       "charset=\"utf-8\">\n<title>{0}</title>\n<style>body{{font-family:sans-serif;max-width:70em;"
       "margin:2em auto}}pre{{overflow:auto}}</style>\n<h1>{0}</h1>\n<pre>{1}</pre>\n",
-      escape(file.path), escape(format_report(report)));
+      escape_page_text(file.path), escape_page_text(format_report(report)));
   for (uint32_t i = 0; i < file.view.method_count(); ++i) html += draw_method(file.view.method(i));
   return html;
 }
