@@ -1,4 +1,4 @@
-// Loading a method: counts, values, kernels, delegates, instructions, initial values.
+// Loading a method: memory, values with their initial contents, instructions, delegates.
 #include <algorithm>
 #include <cstring>
 
@@ -18,9 +18,6 @@ using Count = unsigned long long;  // for printf
 
 constexpr uint64_t kArenaAlignment = 16;
 
-// Arrays are placed one after another, each on the boundary of its type.
-constexpr uint64_t kPlacementSlack = alignof(std::max_align_t);
-
 class MethodLoader {
  public:
   MethodLoader(const MethodMemory& memory, MethodState& state, etb_error* error) noexcept
@@ -33,8 +30,8 @@ class MethodLoader {
     make_references(view_.inputs(), state_.inputs);
     make_references(view_.outputs(), state_.outputs);
     ETB_CHECK(make_instructions());
-    ETB_CHECK(find_kernels());
-    mark_changing_arguments();
+    ETB_CHECK(find_kernels(state_, kernels_, error_));
+    mark_changing_arguments(state_, is_changing_);
     return make_delegates();
   }
 
@@ -292,119 +289,6 @@ class MethodLoader {
     }
   }
 
-  // ---- Kernels
-
-  etb_status find_kernels() noexcept {
-    char missing[300];
-    size_t used = 0;
-    uint32_t missing_count = 0;
-    for (Instruction& instruction : state_.instructions) {
-      if (instruction.kind != InstructionKind::kKernel) continue;
-      const uint32_t op_index = instruction.target;
-      instruction.kernel = find_kernel(op_index, instruction);
-      if (instruction.kernel == nullptr && !kernels_[op_index].is_reported) {
-        kernels_[op_index].is_reported = true;
-        used += report_missing(view_.op(op_index), instruction, missing_count++ == 0,
-                               {missing + used, sizeof(missing) - used});
-      }
-    }
-    if (missing_count == 0) return ETB_OK;
-    return fail(error_, ETB_OPERATOR_MISSING, "no kernel for %u of %u operators: %s", missing_count,
-                view_.operator_count(), missing);
-  }
-
-  struct OperatorKernel {
-    const Kernel* kernel = nullptr;
-    bool is_looked_up = false;
-    bool is_specialised = false;  // has rows for some dtypes only, so each call looks for itself
-    bool is_reported = false;
-  };
-
-  const Kernel* find_kernel(uint32_t op_index, const Instruction& instruction) noexcept {
-    OperatorKernel& entry = kernels_[op_index];
-    const auto op = view_.op(op_index);
-    const auto* registry = state_.options.kernels;
-    if (!entry.is_looked_up) {
-      entry.is_looked_up = true;
-      if (registry != nullptr) {
-        entry.kernel = registry->find(op.name, op.overload);
-        entry.is_specialised = registry->has_keyed(op.name, op.overload);
-      }
-      if (entry.kernel == nullptr && !entry.is_specialised) entry.kernel = find_prim_op(op.name, op.overload);
-    }
-    if (!entry.is_specialised) return entry.kernel;
-    return registry->find(op.name, op.overload, instruction.arguments, instruction.argument_count);
-  }
-
-  // One missing operator as text, and in the log in full. Returns the characters written.
-  size_t report_missing(const format::OperatorView& op, const Instruction& instruction, bool is_first,
-                        std::span<char> out) noexcept {
-    char text[160];
-    size_t used = print(text, "%s%.*s%s%.*s(", is_first ? "" : ", ", shown(op.name), op.name.data(),
-                        op.overload.empty() ? "" : ".", shown(op.overload), op.overload.data());
-    bool is_empty = true;
-    for (uint32_t i = 0; i < instruction.argument_count && used + 24 < sizeof(text); ++i) {
-      if (!instruction.arguments[i]->is_tensor()) continue;
-      used += print(std::span(text).subspan(used), "%s%s", is_empty ? "" : " ",
-                    to_text(instruction.arguments[i]->tensor().dtype()));
-      is_empty = false;
-    }
-    used += print(std::span(text).subspan(used), ")");
-    if (const auto* platform = state_.options.platform; platform->log != nullptr) {
-      char line[200];
-      print(line, "no kernel for %s", is_first ? text : text + 2);
-      platform->log(platform->self, LogLevel::kError, line);
-    }
-    return print(out, "%s", text);
-  }
-
-  static size_t print(std::span<char> out, const char* format, ...) noexcept
-      __attribute__((format(printf, 2, 3))) {
-    if (out.empty()) return 0;
-    va_list args;
-    va_start(args, format);
-    const int written = std::vsnprintf(out.data(), out.size(), format, args);
-    va_end(args);
-    return written < 0 ? 0 : std::min(static_cast<size_t>(written), out.size() - 1);
-  }
-
-  // Kinds and memory of most values never change, so their arguments are checked here once. What changes: targets of moves
-  // and frees, results of the core's own ops and of delegates, and tensors whose memory the caller brings.
-  void mark_changing_arguments() noexcept {
-    const auto mark = [this](const EValue* value) {
-      is_changing_[static_cast<size_t>(value - state_.values.data())] = true;
-    };
-    for (const Instruction& instruction : state_.instructions) {
-      if (instruction.kind == InstructionKind::kMove || instruction.kind == InstructionKind::kFree)
-        mark(instruction.value);
-      const bool may_change_any =
-          instruction.kind == InstructionKind::kDelegate ||
-          (instruction.kind == InstructionKind::kKernel && is_prim_op(*instruction.kernel));
-      for (uint32_t i = 0; may_change_any && i < instruction.argument_count; ++i)
-        mark(instruction.arguments[i]);
-    }
-    for (Instruction& instruction : state_.instructions) {
-      if (instruction.kind != InstructionKind::kKernel) continue;
-      instruction.checks_arguments =
-          std::any_of(instruction.arguments, instruction.arguments + instruction.argument_count,
-                      [this](const EValue* value) { return is_changing(*value); });
-      if (instruction.checks_arguments) continue;
-      // A call that could never pass is refused when it runs, not here: it may be in a branch that is never taken.
-      state_.context.begin_kernel(instruction.kernel->name);
-      instruction.checks_arguments =
-          check_arguments(state_.context, *instruction.kernel, instruction.arguments,
-                          instruction.argument_count) != ETB_OK;
-    }
-  }
-
-  bool is_changing(const EValue& value) const noexcept {
-    if (is_changing_[static_cast<size_t>(&value - state_.values.data())]) return true;
-    if (value.tag() < Tag::kIntList) return false;
-    return std::ranges::any_of(value.values(), [this](const EValue* item) {
-      return item != nullptr && is_changing_[static_cast<size_t>(item - state_.values.data())];
-    });
-  }
-
   // ---- Delegates
 
   etb_status make_delegates() noexcept {
@@ -453,54 +337,7 @@ class MethodLoader {
   size_t external_used_ = 0;
 };
 
-// Looked up while loading only, but it has to lie somewhere.
-constexpr uint64_t kOperatorKernelNbytes = 16;
-
 }  // namespace
-
-MethodCounts::MethodCounts(const format::MethodView& method) noexcept {
-  values = method.value_count();
-  references = method.inputs().size() + method.outputs().size();
-  operators = method.operator_count();
-  delegates = method.delegate_count();
-  chains = method.chain_count();
-  for (uint32_t i = 0; i < values; ++i) {
-    const auto value = method.value(i);
-    switch (value.kind()) {
-      case ValueKind::kIntList:
-        references += value.int_list().size();
-        break;
-      case ValueKind::kTensorList:
-      case ValueKind::kOptionalTensorList:
-        references += value.tensor_list().size();
-        break;
-      case ValueKind::kTensor: {
-        const auto tensor = value.as_tensor();
-        ++tensors;
-        dims += tensor.sizes.size();
-        external += tensor.storage == Storage::kExternal ? 1 : 0;
-        break;
-      }
-      default:
-        break;
-    }
-  }
-  for (uint32_t c = 0; c < chains; ++c) {
-    const auto chain = method.chain(c);
-    instructions += chain.instruction_count();
-    for (uint32_t i = 0; i < chain.instruction_count(); ++i) references += chain.instruction(i).args.size();
-  }
-}
-
-uint64_t MethodCounts::state_nbytes() const noexcept {
-  constexpr uint64_t kArrayCount = 11;
-  return sizeof(MethodState) + values * (sizeof(EValue) + sizeof(bool)) + tensors * sizeof(Tensor) +
-         dims * 2 * sizeof(int64_t) + references * sizeof(EValue*) + instructions * sizeof(Instruction) +
-         chains * sizeof(ChainStart) + operators * kOperatorKernelNbytes +
-         delegates * sizeof(MethodDelegate*) + external * sizeof(DataBlock) + kArrayCount * kPlacementSlack;
-}
-
-uint64_t MethodMeta::state_nbytes() const noexcept { return MethodCounts(view_).state_nbytes(); }
 
 etb_status Method::load(const Program& program, std::string_view name, const MethodMemory& memory,
                         const MethodOptions& options, etb_error* error) noexcept {

@@ -65,6 +65,22 @@ struct MethodCounts {
   uint64_t state_nbytes() const noexcept;
 };
 
+// An operator of the program while its kernels are looked up. It lies in the state memory, which is all that load has.
+struct OperatorKernel {
+  const Kernel* kernel = nullptr;
+  bool is_looked_up = false;
+  bool is_specialised = false;  // has rows for some dtypes only, so each call looks for itself
+  bool is_reported = false;
+};
+
+// Gives each call its kernel; `kernels` has an entry an operator. OPERATOR_MISSING names all that are missing.
+etb_status find_kernels(MethodState& state, std::span<OperatorKernel> kernels, etb_error* error) noexcept;
+
+// Kinds and memory of most values never change, so their arguments are checked here once. What changes: targets of moves and frees,
+// results of the core's own ops and of delegates, and tensors whose memory the caller brings, which `is_changing`, a flag a value,
+// has already.
+void mark_changing_arguments(MethodState& state, std::span<bool> is_changing) noexcept;
+
 // The core's own ops: arithmetic on sizes and numbers, and views that share memory. Never null for a known name.
 const Kernel* find_prim_op(std::string_view name, std::string_view overload) noexcept;
 bool is_prim_op(const Kernel& kernel) noexcept;

@@ -1,6 +1,7 @@
 // For tests and benchmarks of the core: a program in memory, its method, and all memory it needs, in three lines.
 #pragma once
 
+#include <cstdlib>
 #include <memory>
 #include <string>
 #include <vector>
@@ -76,6 +77,41 @@ inline std::vector<float> floats(const EValue& value) {
   const Tensor& tensor = value.tensor();
   const auto* first = tensor.data_as<float>();
   return {first, first + tensor.numel()};
+}
+
+// x + y, element by element, for vectors of float32.
+inline etb_status add_floats(KernelContext& context, EValue** args) {
+  const Tensor& x = args[0]->tensor();
+  const Tensor& y = args[1]->tensor();
+  Tensor& out = args[3]->tensor();
+  if (x.numel() != y.numel()) return context.fail(ETB_INVALID_ARGUMENT, "sizes differ");
+  if (const etb_status status = out.resize(x.sizes()); status != ETB_OK)
+    return context.fail(status, "out does not fit");
+  for (int64_t i = 0; i < x.numel(); ++i)
+    out.data_as<float>()[i] = x.data_as<float>()[i] + y.data_as<float>()[i];
+  return ETB_OK;
+}
+
+inline constexpr Kernel kAddRows[] = {Kernel("aten::add.out", "TTST", &add_floats)};
+inline const KernelRows kAddTable(kAddRows);
+
+// A world whose registry has that kernel alone.
+struct AddWorld : MethodWorld {
+  template <class From>
+  explicit AddWorld(const From& from) : MethodWorld(from) {
+    if (registry.add(kAddTable) != ETB_OK) std::abort();
+    options.kernels = &registry;
+  }
+  KernelRegistry registry;
+};
+
+// A planned float32 vector.
+inline format::TensorSpec vector_spec(int32_t count, uint64_t offset) {
+  format::TensorSpec tensor;
+  tensor.sizes = {count};
+  tensor.memory_id = 1;
+  tensor.memory_offset = offset;
+  return tensor;
 }
 
 }  // namespace etb::host

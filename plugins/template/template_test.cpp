@@ -14,6 +14,7 @@
 
 #include "etb/cpp/result.hpp"
 #include "etb/static_plugins.h"
+#include "plugins/template/lent.hpp"
 
 extern "C" {
 ETB_DECLARE_STATIC_PLUGIN(my_npu);
@@ -37,47 +38,18 @@ constexpr etb_host kBareHost = {
     ETB_INIT_SIZE(etb_host), 0, ETB_ABI_VERSION, 0, "test", "0.0.0", "", nullptr, no_service, nullptr};
 
 etb_option f64_option(const char* key, double value) {
-  return {ETB_INIT_SIZE(etb_option), 0, key, ETB_OPTION_F64, 0, 0, value, nullptr, {nullptr, 0}, nullptr, nullptr};
+  return {ETB_INIT_SIZE(etb_option),
+          0,
+          key,
+          ETB_OPTION_F64,
+          0,
+          0,
+          value,
+          nullptr,
+          {nullptr, 0},
+          nullptr,
+          nullptr};
 }
-
-// A payload in aligned memory that counts its releases.
-struct LentPayload {
-  explicit LentPayload(std::vector<uint32_t> words_in) : words(std::move(words_in)) {
-    view.struct_size = ETB_INIT_SIZE(etb_payload_view);
-    view.data = words.data();
-    view.nbytes = words.size() * sizeof(uint32_t);
-    view.alignment = 16;
-    view.fd = -1;
-    view.release_ctx = this;
-    view.release = [](void* ctx) { ++static_cast<LentPayload*>(ctx)->release_count; };
-  }
-  std::vector<uint32_t> words;
-  etb_payload_view view{};
-  int release_count = 0;
-};
-
-// A float tensor with guard elements behind its capacity.
-struct TestTensor {
-  TestTensor(std::vector<int64_t> sizes_in, std::vector<float> data_in)
-      : sizes(std::move(sizes_in)), data(std::move(data_in)) {
-    data.push_back(12345.0f);
-  }
-  etb_tensor view(uint32_t role) {
-    etb_tensor tensor{};
-    tensor.struct_size = ETB_INIT_SIZE(etb_tensor);
-    tensor.dtype = ETB_DTYPE_FLOAT32;
-    tensor.rank = static_cast<uint32_t>(sizes.size());
-    tensor.role = role;
-    tensor.sizes = sizes.data();
-    tensor.strides = strides.empty() ? nullptr : strides.data();
-    tensor.upper_sizes = upper.empty() ? nullptr : upper.data();
-    tensor.data = data.data();
-    tensor.capacity_bytes = (data.size() - 1) * sizeof(float);
-    return tensor;
-  }
-  std::vector<int64_t> sizes, strides, upper;
-  std::vector<float> data;
-};
 
 class Template : public testing::TestWithParam<Flavour> {
  protected:

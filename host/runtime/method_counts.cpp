@@ -1,0 +1,58 @@
+// How much state memory a method needs: what it has of each kind, and what that takes.
+#include <cstddef>
+
+#include "host/runtime/method_state.hpp"
+
+namespace etb::host {
+
+using format::Storage;
+using format::ValueKind;
+
+// Arrays are placed one after another, each on the boundary of its type.
+static constexpr uint64_t kPlacementSlack = alignof(std::max_align_t);
+
+MethodCounts::MethodCounts(const format::MethodView& method) noexcept {
+  values = method.value_count();
+  references = method.inputs().size() + method.outputs().size();
+  operators = method.operator_count();
+  delegates = method.delegate_count();
+  chains = method.chain_count();
+  for (uint32_t i = 0; i < values; ++i) {
+    const auto value = method.value(i);
+    switch (value.kind()) {
+      case ValueKind::kIntList:
+        references += value.int_list().size();
+        break;
+      case ValueKind::kTensorList:
+      case ValueKind::kOptionalTensorList:
+        references += value.tensor_list().size();
+        break;
+      case ValueKind::kTensor: {
+        const auto tensor = value.as_tensor();
+        ++tensors;
+        dims += tensor.sizes.size();
+        external += tensor.storage == Storage::kExternal ? 1 : 0;
+        break;
+      }
+      default:
+        break;
+    }
+  }
+  for (uint32_t c = 0; c < chains; ++c) {
+    const auto chain = method.chain(c);
+    instructions += chain.instruction_count();
+    for (uint32_t i = 0; i < chain.instruction_count(); ++i) references += chain.instruction(i).args.size();
+  }
+}
+
+uint64_t MethodCounts::state_nbytes() const noexcept {
+  constexpr uint64_t kArrayCount = 11;
+  return sizeof(MethodState) + values * (sizeof(EValue) + sizeof(bool)) + tensors * sizeof(Tensor) +
+         dims * 2 * sizeof(int64_t) + references * sizeof(EValue*) + instructions * sizeof(Instruction) +
+         chains * sizeof(ChainStart) + operators * sizeof(OperatorKernel) +
+         delegates * sizeof(MethodDelegate*) + external * sizeof(DataBlock) + kArrayCount * kPlacementSlack;
+}
+
+uint64_t MethodMeta::state_nbytes() const noexcept { return MethodCounts(view_).state_nbytes(); }
+
+}  // namespace etb::host

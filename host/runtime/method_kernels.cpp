@@ -1,0 +1,117 @@
+// Loading a method: which kernel each call gets, and which of its arguments need no check later.
+#include <algorithm>
+#include <cstdarg>
+#include <cstdio>
+
+#include "etb/cpp/fail.hpp"
+#include "host/runtime/method_state.hpp"
+
+namespace etb::host {
+
+namespace {
+
+using format::InstructionKind;
+
+__attribute__((format(printf, 2, 3))) size_t print(std::span<char> out, const char* format, ...) noexcept {
+  if (out.empty()) return 0;
+  va_list args;
+  va_start(args, format);
+  const int written = std::vsnprintf(out.data(), out.size(), format, args);
+  va_end(args);
+  return written < 0 ? 0 : std::min(static_cast<size_t>(written), out.size() - 1);
+}
+
+// One missing operator as text, and in the log in full. Returns the characters written.
+size_t report_missing(const MethodState& state, const format::OperatorView& op,
+                      const Instruction& instruction, bool is_first, std::span<char> out) noexcept {
+  char text[160];
+  size_t used = print(text, "%s%.*s%s%.*s(", is_first ? "" : ", ", shown(op.name), op.name.data(),
+                      op.overload.empty() ? "" : ".", shown(op.overload), op.overload.data());
+  bool is_empty = true;
+  for (uint32_t i = 0; i < instruction.argument_count && used + 24 < sizeof(text); ++i) {
+    if (!instruction.arguments[i]->is_tensor()) continue;
+    used += print(std::span(text).subspan(used), "%s%s", is_empty ? "" : " ",
+                  to_text(instruction.arguments[i]->tensor().dtype()));
+    is_empty = false;
+  }
+  used += print(std::span(text).subspan(used), ")");
+  if (const auto* platform = state.options.platform; platform->log != nullptr) {
+    char line[200];
+    print(line, "no kernel for %s", is_first ? text : text + 2);
+    platform->log(platform->self, LogLevel::kError, line);
+  }
+  return print(out, "%s", text);
+}
+
+const Kernel* find_kernel(const MethodState& state, uint32_t op_index, const Instruction& instruction,
+                          OperatorKernel& entry) noexcept {
+  const auto op = state.view().op(op_index);
+  const auto* registry = state.options.kernels;
+  if (!entry.is_looked_up) {
+    entry.is_looked_up = true;
+    if (registry != nullptr) {
+      entry.kernel = registry->find(op.name, op.overload);
+      entry.is_specialised = registry->has_keyed(op.name, op.overload);
+    }
+    if (entry.kernel == nullptr && !entry.is_specialised) entry.kernel = find_prim_op(op.name, op.overload);
+  }
+  if (!entry.is_specialised) return entry.kernel;
+  return registry->find(op.name, op.overload, instruction.arguments, instruction.argument_count);
+}
+
+bool may_change(const EValue& value, const MethodState& state, std::span<const bool> is_changing) noexcept {
+  if (is_changing[static_cast<size_t>(&value - state.values.data())]) return true;
+  if (value.tag() < Tag::kIntList) return false;
+  return std::ranges::any_of(value.values(), [&](const EValue* item) {
+    return item != nullptr && is_changing[static_cast<size_t>(item - state.values.data())];
+  });
+}
+
+}  // namespace
+
+etb_status find_kernels(MethodState& state, std::span<OperatorKernel> kernels, etb_error* error) noexcept {
+  char missing[300];
+  size_t used = 0;
+  uint32_t missing_count = 0;
+  for (Instruction& instruction : state.instructions) {
+    if (instruction.kind != InstructionKind::kKernel) continue;
+    const uint32_t op_index = instruction.target;
+    instruction.kernel = find_kernel(state, op_index, instruction, kernels[op_index]);
+    if (instruction.kernel == nullptr && !kernels[op_index].is_reported) {
+      kernels[op_index].is_reported = true;
+      used += report_missing(state, state.view().op(op_index), instruction, missing_count++ == 0,
+                             {missing + used, sizeof(missing) - used});
+    }
+  }
+  if (missing_count == 0) return ETB_OK;
+  return fail(error, ETB_OPERATOR_MISSING, "no kernel for %u of %u operators: %s", missing_count,
+              state.view().operator_count(), missing);
+}
+
+void mark_changing_arguments(MethodState& state, std::span<bool> is_changing) noexcept {
+  const auto mark = [&](const EValue* value) {
+    is_changing[static_cast<size_t>(value - state.values.data())] = true;
+  };
+  for (const Instruction& instruction : state.instructions) {
+    if (instruction.kind == InstructionKind::kMove || instruction.kind == InstructionKind::kFree)
+      mark(instruction.value);
+    const bool may_change_any =
+        instruction.kind == InstructionKind::kDelegate ||
+        (instruction.kind == InstructionKind::kKernel && is_prim_op(*instruction.kernel));
+    for (uint32_t i = 0; may_change_any && i < instruction.argument_count; ++i)
+      mark(instruction.arguments[i]);
+  }
+  for (Instruction& instruction : state.instructions) {
+    if (instruction.kind != InstructionKind::kKernel) continue;
+    instruction.checks_arguments =
+        std::any_of(instruction.arguments, instruction.arguments + instruction.argument_count,
+                    [&](const EValue* value) { return may_change(*value, state, is_changing); });
+    if (instruction.checks_arguments) continue;
+    // A call that could never pass is refused when it runs, not here: it may be in a branch that is never taken.
+    state.context.begin_kernel(instruction.kernel->name);
+    instruction.checks_arguments = check_arguments(state.context, *instruction.kernel, instruction.arguments,
+                                                   instruction.argument_count) != ETB_OK;
+  }
+}
+
+}  // namespace etb::host
