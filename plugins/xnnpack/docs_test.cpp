@@ -37,11 +37,11 @@ std::string option_table() {
 
 std::string op_table() {
   std::string table = "| op | types | ranks | int8 | constraint |\n|---|---|---|---|---|\n";
-  for (const OpRow& row : kOpRows) {
+  for (const OpRow& row : op_rows()) {
     std::string dtypes;
     for (const etb_dtype dtype : row.dtypes)
       dtypes += (dtypes.empty() ? "" : ", ") + std::string(dtype_text(dtype));
-    const QuantKind kind = find_quant_kind(row.op);
+    const QuantKind kind = find_op(row.op)->quantised;
     table += "| `" + std::string(row.op) + "` | " + dtypes + " | " + std::to_string(row.min_rank) + " to " +
              std::to_string(row.max_rank) + " | " +
              (kind == QuantKind::kComputes ? "yes"

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "etb/cpp/plugin.hpp"
+#include "plugins/xnnpack/compile/op.hpp"
 #include "plugins/xnnpack/delegate.hpp"
-#include "plugins/xnnpack/ops/rows.hpp"
 
 namespace etb::xnnpack {
 
@@ -21,11 +21,15 @@ class XnnpackPlugin {
 
   Verdict check_payload(const etb_payload_check& check) const;
 
-  static constexpr const OpRow (&kOps)[std::size(kOpRows)] = kOpRows;
-  // Whole they are one node here; taken apart, many.
-  static constexpr const char* kPreserveOps[] = {"aten.linear.default",
-                                                 "aten.scaled_dot_product_attention.default",
-                                                 "aten.hardswish.default", "aten.prelu.default"};
+  // Lists that are made at the first look, not when the library is loaded.
+  struct Rows {
+    operator std::span<const OpRow>() const { return op_rows(); }
+  };
+  static constexpr Rows kOps = {};
+  struct Preserved {
+    operator std::span<const char* const>() const { return preserved_ops(); }
+  };
+  static constexpr Preserved kPreserveOps = {};
   Status partition(const Graph& graph, const PartitionSink& sink) const;
   Result<Artifact> compile(const Region& region) const;
 

@@ -10,6 +10,8 @@
 #include <vector>
 
 #include "plugins/xnnpack/compile/draft.hpp"
+#include "plugins/xnnpack/compile/graph_facts.hpp"
+#include "plugins/xnnpack/compile/op.hpp"
 
 namespace etb::xnnpack {
 
@@ -19,22 +21,15 @@ struct Form {
   Permutation perm;
 };
 
-// What is asked of every node of a graph, found once.
-struct GraphFacts {
-  explicit GraphFacts(const Graph& graph);
-  std::vector<uint32_t> use_counts;  // by value: reads by nodes and the graph's outputs
-  std::vector<uint32_t> producers;   // by value: position of the node, kXnnNoValue for an input
-  std::vector<uint32_t> readers;     // by value: position of one that reads it, kXnnNoValue when none does
-};
-
-// What an op does with tensors of int8: nothing; hands them on with the scale they have; computes with a scale of its own for the result.
-enum class QuantKind { kFloatOnly, kMoves, kComputes };
-
 struct QuantParams {
   float scale = 1;
   int32_t zero_point = 0;
   bool operator==(const QuantParams&) const = default;
 };
+
+[[nodiscard]] Result<XnnDatatype> datatype_of(etb_dtype dtype);
+// Of floats; what is computed with integers is floats too.
+etb_dtype to_dtype(XnnDatatype datatype);
 
 class Lowering {
  public:
@@ -49,7 +44,7 @@ class Lowering {
   [[nodiscard]] Status add_outputs();
   Draft& draft() { return draft_; }
 
-  // ---- For the functions that lower an op (ops.def)
+  // ---- For the functions that lower an op (ops/)
 
   // The node's arguments. Numbers that the schema has a default for take it as `otherwise`.
   bool has(const char* name) const;
@@ -92,7 +87,7 @@ class Lowering {
   XnnNode* only_producer(uint32_t value);
   // A constant with the datatype of `like`.
   uint32_t add_floats(std::vector<int64_t> sizes, std::vector<float> values, uint32_t like);
-  etb_dtype dtype_of(uint32_t id) const;
+  etb_dtype dtype_of(uint32_t id) const { return to_dtype(draft_.value(id).datatype); }
 
   // ---- Quantisation. A graph has it as pairs: quantize, then dequantize in front of an op on floats. When all that an op reads was
   // dequantised and the one reader of its result quantises again, the op is lowered to XNNPACK's own on integers, and form() gives those.
@@ -146,7 +141,7 @@ class Lowering {
   bool is_made_of_constants(uint32_t value) const;
   void fold(uint32_t value);
   Result<Form> to_floats(uint32_t value);
-  bool choose_quantised(const Node& node);
+  bool choose_quantised(const Node& node, QuantKind kind);
   std::optional<QuantParams> find_result_params(uint32_t value) const;
 
   const Graph& graph_;
@@ -164,14 +159,8 @@ class Lowering {
   std::map<uint32_t, int64_t> id_use_counts_;  // of a draft's value, over all graph values that are it
 };
 
-[[nodiscard]] Result<XnnDatatype> datatype_of(etb_dtype dtype);
-
-// One row of ops.def.
-using LowerFunction = Status (*)(Lowering&);
-// NULL for an op that is not in the table.
-const OpRow* find_row(std::string_view op);
-LowerFunction find_lower(std::string_view op);
-QuantKind find_quant_kind(std::string_view op);
+// Scale and zero point of a quantize or dequantize node of int8 with numbers.
+std::optional<QuantParams> read_params(const std::optional<Node>& node);
 
 // Claims or rejects every node of a graph. Whether it takes one, a lowering of it alone says.
 [[nodiscard]] Status claim_nodes(const Graph& graph, const PartitionSink& sink);

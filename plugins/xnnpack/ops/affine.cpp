@@ -83,8 +83,6 @@ Status lower_weight(Lowering& l, uint32_t input) {
   return {};
 }
 
-}  // namespace
-
 Status lower_choose_qparams_affine(Lowering& l) {
   ETB_ASSIGN(const uint32_t input, l.value("input"));
   if (l.text("mapping_type") != "ASYMMETRIC")
@@ -110,5 +108,32 @@ Status lower_dequantize_affine(Lowering& l) {
     return Lowering::refuse("dtype", "result, expected float32");
   return lower_weight(l, input);
 }
+
+constexpr Op kRows[] = {
+    {.name = "torchao.choose_qparams_affine.default",
+     .lower = lower_choose_qparams_affine,
+     .dtypes = kFloat32Only,
+     .min_rank = 1,
+     .constraint =
+         "A scale a row; all that reads it ends in linear layers with constant weights of int8 or 4 bits.",
+     .traits = kStartsChain},
+    {.name = "torchao.quantize_affine.default",
+     .lower = lower_quantize_affine,
+     .dtypes = kFloat32Only,
+     .min_rank = 1,
+     .constraint = "As part of a dynamically quantised linear layer.",
+     .traits = kInChain},
+    {.name = "torchao.dequantize_affine.default",
+     .lower = lower_dequantize_affine,
+     .dtypes = kInt8Only,
+     .min_rank = 1,
+     .constraint = "As part of a dynamically quantised linear layer, or of a constant: rows of int8, rows or "
+                   "groups of 4 bits.",
+     .traits = kFolds | kInChain},
+};
+
+}  // namespace
+
+extern const OpList affine_ops = kRows;
 
 }  // namespace etb::xnnpack

@@ -3,15 +3,6 @@
 
 namespace etb::xnnpack {
 
-uint32_t add_mean(Draft& draft, uint32_t input) {
-  Draft::Extents extents = draft.extents(input);
-  extents.sizes[1] = extents.sizes[2] = 1;
-  extents.dynamic_dims &= ~6u;
-  const uint32_t out = draft.add_like(input, std::move(extents));
-  draft.add_node(XnnOperator::kGlobalAveragePooling2d, {input}, {out}).flags = kFlagKeepDims;
-  return out;
-}
-
 namespace {
 
 // (x - mean) / sqrt(variance + eps) over dimension 1 of [rows, elements, 1, 1].
@@ -26,13 +17,6 @@ uint32_t normalize(Lowering& l, uint32_t rows, double eps) {
                  draft.extents(variance));
   const uint32_t scale = add_unary(draft, XnnOperator::kReciprocalSquareRoot, shifted);
   return add_binary(draft, XnnOperator::kMultiply, centered, scale, extents);
-}
-
-Status check_results(const Lowering& l) {
-  for (uint32_t i = 1; i < l.result_count(); ++i) {
-    if (l.use_count(l.result(i)) != 0) return Lowering::refuse("attribute", "statistics that somebody reads");
-  }
-  return {};
 }
 
 // Multiplies by the weight and adds the bias, both with the given sizes; the last one makes the result.
@@ -54,10 +38,8 @@ Status scale_and_shift(Lowering& l, uint32_t id, const std::vector<int64_t>& siz
   return {};
 }
 
-}  // namespace
-
 Status lower_layer_norm(Lowering& l) {
-  ETB_TRY(check_results(l));
+  ETB_TRY(check_only_first_result_is_read(l, "statistics"));
   Draft& draft = l.draft();
   ETB_ASSIGN(const uint32_t input, l.value("input"));
   ETB_ASSIGN(const std::vector<int64_t> shape, l.integers("normalized_shape", {}));
@@ -79,7 +61,7 @@ Status lower_layer_norm(Lowering& l) {
 }
 
 Status lower_group_norm(Lowering& l) {
-  ETB_TRY(check_results(l));
+  ETB_TRY(check_only_first_result_is_read(l, "statistics"));
   Draft& draft = l.draft();
   ETB_ASSIGN(const uint32_t input, l.value("input"));
   ETB_ASSIGN(const int64_t groups, l.integer("group", 1));
@@ -100,5 +82,21 @@ Status lower_group_norm(Lowering& l) {
   channels[0] = sizes[1];
   return scale_and_shift(l, out, channels);
 }
+
+constexpr Op kRows[] = {
+    {.name = "aten.native_layer_norm.default",
+     .lower = lower_layer_norm,
+     .min_rank = 1,
+     .constraint = "Weights are constants; nobody reads the second and third result."},
+    {.name = "aten.native_group_norm.default",
+     .lower = lower_group_norm,
+     .min_rank = 1,
+     .max_rank = 5,
+     .constraint = "Weights are constants; nobody reads the second and third result."},
+};
+
+}  // namespace
+
+extern const OpList normalization_ops = kRows;
 
 }  // namespace etb::xnnpack

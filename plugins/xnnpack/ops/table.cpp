@@ -1,49 +1,56 @@
+// All files of this folder, from the one list there is: that of the build (xnnpack_ops.inc has a line for each).
 #include <map>
+#include <vector>
 
-#include "plugins/xnnpack/ops/ops.hpp"
-#include "plugins/xnnpack/ops/rows.hpp"
+#include "plugins/xnnpack/compile/op.hpp"
 
 namespace etb::xnnpack {
 
+#define ETB_XNN_OPS(file) extern const OpList file##_ops;
+#include "xnnpack_ops.inc"
+#undef ETB_XNN_OPS
+
 namespace {
 
-// Position in ops.def by name.
-const std::map<std::string_view, size_t>& positions() {
-  static const std::map<std::string_view, size_t> kPositions = [] {
-    std::map<std::string_view, size_t> made;
-    for (size_t i = 0; i < std::size(kOpRows); ++i) made.emplace(kOpRows[i].op, i);
-    return made;
-  }();
-  return kPositions;
+struct Table {
+  Table() {
+#define ETB_XNN_OPS(file) add(file##_ops);
+#include "xnnpack_ops.inc"
+#undef ETB_XNN_OPS
+  }
+
+  void add(OpList list) {
+    for (const Op& op : list) {
+      by_name.emplace(op.name, &op);
+      rows.push_back({op.name, op.dtypes, op.min_rank, op.max_rank,
+                      ETB_LAYOUT_CONTIGUOUS | ETB_LAYOUT_CHANNELS_LAST, true, op.constraint});
+      if ((op.traits & kPreserved) != 0) preserved.push_back(op.name);
+    }
+  }
+
+  std::map<std::string_view, const Op*> by_name;
+  std::vector<OpRow> rows;
+  std::vector<const char*> preserved;
+};
+
+const Table& table() {
+  static const Table kTable;
+  return kTable;
 }
-
-constexpr LowerFunction kLower[] = {
-#define ETB_XNN_OP(op, lower, quantised, dtypes, min_rank, max_rank, constraint) lower,
-#include "plugins/xnnpack/ops/ops.def"
-#undef ETB_XNN_OP
-};
-
-constexpr QuantKind kQuantKinds[] = {
-#define ETB_XNN_OP(op, lower, quantised, dtypes, min_rank, max_rank, constraint) QuantKind::quantised,
-#include "plugins/xnnpack/ops/ops.def"
-#undef ETB_XNN_OP
-};
 
 }  // namespace
 
-QuantKind find_quant_kind(std::string_view op) {
-  const auto found = positions().find(op);
-  return found == positions().end() ? QuantKind::kFloatOnly : kQuantKinds[found->second];
+const Op* find_op(std::string_view name) {
+  const auto found = table().by_name.find(name);
+  return found == table().by_name.end() ? nullptr : found->second;
 }
 
-const OpRow* find_row(std::string_view op) {
-  const auto found = positions().find(op);
-  return found == positions().end() ? nullptr : &kOpRows[found->second];
+bool has_trait(std::string_view name, uint32_t traits) {
+  const Op* op = find_op(name);
+  return op != nullptr && (op->traits & traits) != 0;
 }
 
-LowerFunction find_lower(std::string_view op) {
-  const auto found = positions().find(op);
-  return found == positions().end() ? nullptr : kLower[found->second];
-}
+std::span<const OpRow> op_rows() { return table().rows; }
+std::span<const char* const> preserved_ops() { return table().preserved; }
 
 }  // namespace etb::xnnpack

@@ -1,32 +1,11 @@
-// Ops that work element by element, on dimensions in whatever order they lie.
+// Ops of two tensors, or of a tensor and a number, element by element.
 #include <algorithm>
-#include <cmath>
 
 #include "plugins/xnnpack/ops/ops.hpp"
 
 namespace etb::xnnpack {
 
-uint32_t add_unary(Draft& draft, XnnOperator op, uint32_t input) {
-  const uint32_t out = draft.add_like(input, draft.extents(input));
-  draft.add_node(op, {input}, {out});
-  return out;
-}
-
-uint32_t add_binary(Draft& draft, XnnOperator op, uint32_t left, uint32_t right, Draft::Extents extents) {
-  const uint32_t out = draft.add_like(left, std::move(extents));
-  draft.add_node(op, {left, right}, {out});
-  return out;
-}
-
 namespace {
-
-Status unary(Lowering& l, XnnOperator op) {
-  ETB_ASSIGN(const uint32_t self, l.value("self"));
-  ETB_ASSIGN(const Form input, l.form(self));
-  ETB_ASSIGN(const uint32_t out, l.add_result(0, input.perm));
-  l.draft().add_node(op, {input.id}, {out});
-  return {};
-}
 
 // One side of a binary op: a tensor, or a number.
 struct Side {
@@ -99,7 +78,7 @@ Status check_scales(const Lowering& l, XnnOperator op, uint32_t a, uint32_t b, u
   return fits ? Status{} : Status(Lowering::refuse("quant", "scales too far apart"));
 }
 
-Status binary_of(Lowering& l, XnnOperator op, const Side& left, const Side& right) {
+Status lower_sides(Lowering& l, XnnOperator op, const Side& left, const Side& right) {
   ETB_ASSIGN(const Permutation order, choose_order(l, {&left, &right}));
   ETB_ASSIGN(XnnDatatype datatype, datatype_of(static_cast<etb_dtype>(l.spec(l.result()).dtype)));
   if (l.is_quantised()) datatype = XnnDatatype::kQint8;
@@ -119,7 +98,8 @@ Status binary_of(Lowering& l, XnnOperator op, const Side& left, const Side& righ
   return {};
 }
 
-Status binary(Lowering& l, XnnOperator op) {
+template <XnnOperator op>
+Status lower(Lowering& l) {
   ETB_ASSIGN(const Side left, side(l, "self"));
   ETB_ASSIGN(Side right, side(l, "other"));
   ETB_ASSIGN(const double alpha, l.number("alpha", 1));
@@ -127,75 +107,34 @@ Status binary(Lowering& l, XnnOperator op) {
     if (right.value) return Lowering::refuse("attribute", "alpha: ", alpha, ", expected 1");
     right.number *= alpha;
   }
-  return binary_of(l, op, left, right);
+  return lower_sides(l, op, left, right);
 }
 
 }  // namespace
 
-Status lower_abs(Lowering& l) { return unary(l, XnnOperator::kAbs); }
-Status lower_ceil(Lowering& l) { return unary(l, XnnOperator::kCeiling); }
-Status lower_cos(Lowering& l) { return unary(l, XnnOperator::kCos); }
-Status lower_exp(Lowering& l) { return unary(l, XnnOperator::kExp); }
-Status lower_floor(Lowering& l) { return unary(l, XnnOperator::kFloor); }
-Status lower_log(Lowering& l) { return unary(l, XnnOperator::kLog); }
-
-// XNNPACK's own negation makes 0 of 0, not -0.
-Status lower_neg(Lowering& l) {
-  ETB_ASSIGN(const uint32_t self, l.value("self"));
-  ETB_ASSIGN(const Form input, l.form(self));
-  const uint32_t factor = l.add_floats({1}, {-1}, input.id);
-  ETB_ASSIGN(const uint32_t out, l.add_result(0, input.perm));
-  l.draft().add_node(XnnOperator::kMultiply, {input.id, factor}, {out});
-  return {};
-}
-
-Status lower_rsqrt(Lowering& l) { return unary(l, XnnOperator::kReciprocalSquareRoot); }
-Status lower_sigmoid(Lowering& l) { return unary(l, XnnOperator::kSigmoid); }
-Status lower_sin(Lowering& l) { return unary(l, XnnOperator::kSin); }
-Status lower_sqrt(Lowering& l) { return unary(l, XnnOperator::kSquareRoot); }
-Status lower_square(Lowering& l) { return unary(l, XnnOperator::kSquare); }
-Status lower_tanh(Lowering& l) { return unary(l, XnnOperator::kTanh); }
-Status lower_hardswish(Lowering& l) { return unary(l, XnnOperator::kHardSwish); }
-
-Status lower_add(Lowering& l) { return binary(l, XnnOperator::kAdd); }
-Status lower_sub(Lowering& l) { return binary(l, XnnOperator::kSubtract); }
-Status lower_mul(Lowering& l) { return binary(l, XnnOperator::kMultiply); }
-Status lower_div(Lowering& l) { return binary(l, XnnOperator::kDivide); }
-Status lower_maximum(Lowering& l) { return binary(l, XnnOperator::kMaximum); }
-Status lower_minimum(Lowering& l) { return binary(l, XnnOperator::kMinimum); }
-
-Status lower_silu(Lowering& l) {
-  ETB_ASSIGN(const uint32_t self, l.value("self"));
-  ETB_ASSIGN(const Form input, l.form(self));
-  const uint32_t gate = add_unary(l.draft(), XnnOperator::kSigmoid, input.id);
-  ETB_ASSIGN(const uint32_t out, l.add_result(0, input.perm));
-  l.draft().add_node(XnnOperator::kMultiply, {input.id, gate}, {out});
-  return {};
-}
-
 Status lower_reciprocal(Lowering& l) {
   ETB_ASSIGN(const uint32_t self, l.value("self"));
-  return binary_of(l, XnnOperator::kDivide, Side{std::nullopt, 1}, Side{self});
+  return lower_sides(l, XnnOperator::kDivide, Side{std::nullopt, 1}, Side{self});
 }
 
-Status lower_pow(Lowering& l) {
-  ETB_ASSIGN(const double exponent, l.number("exponent", 0));
-  if (exponent == 2) return lower_square(l);
-  if (exponent == 0.5) return lower_sqrt(l);
-  if (exponent == -0.5) return lower_rsqrt(l);
-  if (exponent == -1) return lower_reciprocal(l);
-  if (exponent != 3 && exponent != 4)
-    return Lowering::refuse("attribute", "exponent: ", exponent, ", expected 2, 3, 4, 0.5, -0.5 or -1");
-  ETB_ASSIGN(const uint32_t self, l.value("self"));
-  ETB_ASSIGN(const Form input, l.form(self));
-  const uint32_t squared = add_unary(l.draft(), XnnOperator::kSquare, input.id);
-  ETB_ASSIGN(const uint32_t out, l.add_result(0, input.perm));
-  if (exponent == 4) {
-    l.draft().add_node(XnnOperator::kSquare, {squared}, {out});
-  } else {
-    l.draft().add_node(XnnOperator::kMultiply, {squared, input.id}, {out});
-  }
-  return {};
-}
+namespace {
+
+constexpr Op kRows[] = {
+    {.name = "aten.add.Tensor", .lower = lower<XnnOperator::kAdd>, .quantised = QuantKind::kComputes},
+    {.name = "aten.add.Scalar", .lower = lower<XnnOperator::kAdd>, .quantised = QuantKind::kComputes},
+    {.name = "aten.sub.Tensor", .lower = lower<XnnOperator::kSubtract>, .quantised = QuantKind::kComputes},
+    {.name = "aten.sub.Scalar", .lower = lower<XnnOperator::kSubtract>, .quantised = QuantKind::kComputes},
+    {.name = "aten.mul.Tensor", .lower = lower<XnnOperator::kMultiply>, .quantised = QuantKind::kComputes},
+    {.name = "aten.mul.Scalar", .lower = lower<XnnOperator::kMultiply>, .quantised = QuantKind::kComputes},
+    {.name = "aten.div.Tensor", .lower = lower<XnnOperator::kDivide>},
+    {.name = "aten.div.Scalar", .lower = lower<XnnOperator::kDivide>},
+    {.name = "aten.maximum.default", .lower = lower<XnnOperator::kMaximum>},
+    {.name = "aten.minimum.default", .lower = lower<XnnOperator::kMinimum>},
+    {.name = "aten.reciprocal.default", .lower = lower_reciprocal},
+};
+
+}  // namespace
+
+extern const OpList binary_ops = kRows;
 
 }  // namespace etb::xnnpack

@@ -16,8 +16,6 @@ Result<QuantParams> read_params(const Lowering& l) {
   return QuantParams{narrowed, static_cast<int32_t>(zero_point)};
 }
 
-}  // namespace
-
 Status lower_quantize(Lowering& l) {
   Draft& draft = l.draft();
   ETB_ASSIGN(const uint32_t input, l.value("input"));
@@ -89,30 +87,25 @@ Status lower_dequantize_per_channel(Lowering& l) {
   return {};
 }
 
-// The three nodes of quantisation at run time only name their tensor; the linear layer at the end converts it (linear.cpp).
-namespace {
-
-Status pass_on(Lowering& l, const char* name) {
-  ETB_ASSIGN(const uint32_t input, l.value(name));
-  ETB_ASSIGN(const uint32_t scale, l.value("scale"));
-  const auto source = l.dynamic_source(scale);
-  if (!source) return Lowering::refuse("quant", "scale: of no tensor of this region");
-  if (l.dynamic_source(input).value_or(input) != *source)
-    return Lowering::refuse("quant", "scale: of another tensor");
-  l.define_dynamic(l.result(), *source);
-  return {};
-}
+constexpr Op kRows[] = {
+    {.name = "quantized_decomposed.quantize_per_tensor.default",
+     .lower = lower_quantize,
+     .dtypes = kFloat32Only,
+     .constraint = "To int8 with all its range."},
+    {.name = "quantized_decomposed.dequantize_per_tensor.default",
+     .lower = lower_dequantize,
+     .dtypes = kInt8Only,
+     .constraint = "From int8.",
+     .traits = kFolds},
+    {.name = "quantized_decomposed.dequantize_per_channel.default",
+     .lower = lower_dequantize_per_channel,
+     .dtypes = kInt8Only,
+     .constraint = "Of a constant.",
+     .traits = kFolds},
+};
 
 }  // namespace
 
-Status lower_choose_qparams(Lowering& l) {
-  ETB_ASSIGN(const uint32_t input, l.value("input"));
-  ETB_TRY(l.form(input));
-  for (uint32_t i = 0; i < l.result_count(); ++i) l.define_dynamic(l.result(i), input);
-  return {};
-}
-
-Status lower_quantize_dynamic(Lowering& l) { return pass_on(l, "input"); }
-Status lower_dequantize_dynamic(Lowering& l) { return pass_on(l, "input"); }
+extern const OpList quantise_ops = kRows;
 
 }  // namespace etb::xnnpack

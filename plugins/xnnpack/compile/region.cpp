@@ -1,0 +1,36 @@
+// A region as a payload.
+#include "plugins/xnnpack/compile/lowering.hpp"
+
+namespace etb::xnnpack {
+
+namespace {
+
+// What a claim refuses by the op's row compilation refuses too.
+Status check_and_lower(Lowering& lowering, const Node& node) {
+  if (const OpRow* row = detail::find_row(op_rows(), node.op_name())) {
+    if (const Claim claim = detail::check_row(node, *row); !claim.is_claimed)
+      return make_error(Code::NOT_SUPPORTED, std::string(claim.reason) + ": " + claim.text);
+  }
+  return lowering.lower(node);
+}
+
+}  // namespace
+
+Result<Artifact> compile_region(const Region& region) {
+  const GraphFacts facts(region.graph());
+  Lowering lowering(region.graph(), facts, &region);
+  ETB_TRY(lowering.add_inputs());
+  for (uint32_t i = 0; i < region.graph().node_count(); ++i) {
+    const Node node = region.graph().node(i);
+    if (node.gives_numbers()) continue;
+    if (Status lowered = check_and_lower(lowering, node); !lowered) {
+      return tl::make_unexpected(
+          with_context(std::move(lowered).error(),
+                       "node " + std::to_string(node.id()) + " (" + std::string(node.op_name()) + ")"));
+    }
+  }
+  ETB_TRY(lowering.add_outputs());
+  return lowering.draft().finish();
+}
+
+}  // namespace etb::xnnpack

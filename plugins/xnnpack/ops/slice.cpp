@@ -1,0 +1,128 @@
+// Parts along one dimension.
+#include <algorithm>
+
+#include "plugins/xnnpack/ops/ops.hpp"
+
+namespace etb::xnnpack {
+
+namespace {
+
+Result<Form> slice_of(Lowering& l, uint32_t value, uint32_t dim, int64_t from, int64_t count) {
+  ETB_ASSIGN(const Form in, l.form(value));
+  const uint32_t place = in.perm[dim];
+  Draft::Extents extents = l.draft().extents(in.id);
+  if ((extents.dynamic_dims >> place & 1) != 0)
+    return Lowering::refuse("dynamic", "dim ", dim, ": dynamic, expected static");
+  if (from == 0 && count == static_cast<int64_t>(extents.sizes[place])) return in;
+  if (l.draft().constant(in.id))
+    return Lowering::refuse("constant", "a constant, expected a tensor known at run time");
+  if (from < 0 || count <= 0 || from + count > static_cast<int64_t>(extents.sizes[place]))
+    return Lowering::refuse("attribute", "nothing of dim ", dim);
+  std::vector<uint32_t> offsets(extents.sizes.size(), 0);
+  offsets[place] = static_cast<uint32_t>(from);
+  extents.sizes[place] = static_cast<uint32_t>(count);
+  std::vector<uint32_t> sizes = extents.sizes;
+  for (size_t d = 0; d < sizes.size(); ++d)
+    if ((extents.dynamic_dims >> d & 1) != 0) sizes[d] = 0;  // all there is
+  const uint32_t out = l.draft().add_like(in.id, std::move(extents));
+  XnnNode& node = l.draft().add_node(XnnOperator::kStaticSlice, {in.id}, {out});
+  node.first = std::move(offsets);
+  node.second = std::move(sizes);
+  return Form{out, in.perm};
+}
+
+Status lower_slice(Lowering& l) {
+  ETB_ASSIGN(const uint32_t self, l.value("self"));
+  ETB_ASSIGN(const uint32_t dim, l.dim("dim", 0, l.rank(self)));
+  ETB_ASSIGN(const int64_t step, l.integer("step", 1));
+  ETB_ASSIGN(int64_t start, l.integer("start", 0));
+  if (step != 1) return Lowering::refuse("attribute", "step: ", step, ", expected 1");
+  const int64_t extent = l.sizes(self)[dim];
+  if (start < 0) start += extent;
+  start = std::clamp<int64_t>(start, 0, extent);
+  if ((l.extents(self).dynamic_dims >> dim & 1) != 0)
+    return Lowering::refuse("dynamic", "dim ", dim, ": dynamic, expected static");
+  ETB_ASSIGN(Form out, slice_of(l, self, dim, start, l.sizes(l.result())[dim]));
+  l.define(l.result(), std::move(out));
+  return {};
+}
+
+// Index `at` of a dimension, which goes.
+Result<Form> pick(Lowering& l, uint32_t self, uint32_t dim, int64_t at) {
+  ETB_ASSIGN(const Form kept, slice_of(l, self, dim, at, 1));
+  const uint32_t place = kept.perm[dim];
+  Draft::Extents extents = l.draft().extents(kept.id);
+  extents.sizes.erase(extents.sizes.begin() + place);
+  const uint32_t below = extents.dynamic_dims & ((1u << place) - 1);
+  extents.dynamic_dims = below | (extents.dynamic_dims >> (place + 1) << place);
+  Form out;
+  for (uint32_t d = 0; d < kept.perm.size(); ++d) {
+    if (d != dim) out.perm.push_back(kept.perm[d] - (kept.perm[d] > place ? 1 : 0));
+  }
+  ETB_ASSIGN(out.id, l.draft().add_reshape(kept.id, std::move(extents)));
+  return out;
+}
+
+Status lower_select(Lowering& l) {
+  ETB_ASSIGN(const uint32_t self, l.value("self"));
+  ETB_ASSIGN(const uint32_t dim, l.dim("dim", 0, l.rank(self)));
+  ETB_ASSIGN(int64_t index, l.integer("index", 0));
+  if ((l.extents(self).dynamic_dims >> dim & 1) != 0)
+    return Lowering::refuse("dynamic", "dim ", dim, ": dynamic, expected static");
+  if (index < 0) index += l.sizes(self)[dim];
+  ETB_ASSIGN(Form out, pick(l, self, dim, index));
+  l.define(l.result(), std::move(out));
+  return {};
+}
+
+Status lower_unbind(Lowering& l) {
+  ETB_ASSIGN(const uint32_t self, l.value("self"));
+  ETB_ASSIGN(const uint32_t dim, l.dim("dim", 0, l.rank(self)));
+  for (uint32_t i = 0; i < l.result_count(); ++i) {
+    ETB_ASSIGN(Form out, pick(l, self, dim, i));
+    l.define(l.result(i), std::move(out));
+  }
+  return {};
+}
+
+Status lower_split(Lowering& l) {
+  ETB_ASSIGN(const uint32_t self, l.value("self"));
+  ETB_ASSIGN(const uint32_t dim, l.dim("dim", 0, l.rank(self)));
+  int64_t start = 0;
+  for (uint32_t i = 0; i < l.result_count(); ++i) {
+    const int64_t count = l.sizes(l.result(i))[dim];
+    ETB_ASSIGN(Form out, slice_of(l, self, dim, start, count));
+    l.define(l.result(i), std::move(out));
+    start += count;
+  }
+  return {};
+}
+
+constexpr Op kRows[] = {
+    {.name = "aten.slice_copy.Tensor",
+     .lower = lower_slice,
+     .quantised = QuantKind::kMoves,
+     .min_rank = 1,
+     .constraint = "step is 1; the dimension is static."},
+    {.name = "aten.select_copy.int",
+     .lower = lower_select,
+     .quantised = QuantKind::kMoves,
+     .min_rank = 1,
+     .constraint = "The dimension is static."},
+    {.name = "aten.split_with_sizes_copy.default",
+     .lower = lower_split,
+     .quantised = QuantKind::kMoves,
+     .min_rank = 1,
+     .constraint = "The dimension is static."},
+    {.name = "aten.unbind_copy.int",
+     .lower = lower_unbind,
+     .quantised = QuantKind::kMoves,
+     .min_rank = 1,
+     .constraint = "The dimension is static."},
+};
+
+}  // namespace
+
+extern const OpList slice_ops = kRows;
+
+}  // namespace etb::xnnpack

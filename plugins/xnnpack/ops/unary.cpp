@@ -1,0 +1,43 @@
+// Ops of one tensor that XNNPACK has an operator for, on dimensions in whatever order they lie.
+#include "plugins/xnnpack/ops/ops.hpp"
+
+namespace etb::xnnpack {
+
+Status lower_unary(Lowering& l, XnnOperator op) {
+  ETB_ASSIGN(const uint32_t self, l.value("self"));
+  ETB_ASSIGN(const Form input, l.form(self));
+  ETB_ASSIGN(const uint32_t out, l.add_result(0, input.perm));
+  l.draft().add_node(op, {input.id}, {out});
+  return {};
+}
+
+namespace {
+
+template <XnnOperator op>
+Status lower(Lowering& l) {
+  return lower_unary(l, op);
+}
+
+constexpr Op kRows[] = {
+    {.name = "aten.abs.default", .lower = lower<XnnOperator::kAbs>},
+    {.name = "aten.ceil.default", .lower = lower<XnnOperator::kCeiling>},
+    {.name = "aten.cos.default", .lower = lower<XnnOperator::kCos>, .dtypes = kFloat32Only},
+    {.name = "aten.exp.default", .lower = lower<XnnOperator::kExp>},
+    {.name = "aten.floor.default", .lower = lower<XnnOperator::kFloor>},
+    {.name = "aten.log.default", .lower = lower<XnnOperator::kLog>},
+    {.name = "aten.rsqrt.default", .lower = lower<XnnOperator::kReciprocalSquareRoot>},
+    {.name = "aten.sigmoid.default",
+     .lower = lower<XnnOperator::kSigmoid>,
+     .quantised = QuantKind::kComputes},
+    {.name = "aten.sin.default", .lower = lower<XnnOperator::kSin>, .dtypes = kFloat32Only},
+    {.name = "aten.sqrt.default", .lower = lower<XnnOperator::kSquareRoot>, .dtypes = kFloat32Only},
+    {.name = "aten.square.default", .lower = lower<XnnOperator::kSquare>},
+    {.name = "aten.tanh.default", .lower = lower<XnnOperator::kTanh>, .quantised = QuantKind::kComputes},
+    {.name = "aten.hardswish.default", .lower = lower<XnnOperator::kHardSwish>, .traits = kPreserved},
+};
+
+}  // namespace
+
+extern const OpList unary_ops = kRows;
+
+}  // namespace etb::xnnpack
