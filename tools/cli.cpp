@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <memory>
 
 #include "etb/version.h"
 #include "host/registry/fault.hpp"
@@ -39,6 +40,20 @@ void print_error(const std::string& command, const std::string& message, std::os
   }
 }
 
+// Behind an option stands what to write there and its default: no types of C++, no marks that the description has in words.
+class HelpFormatter : public CLI::Formatter {
+ public:
+  std::string make_option_opts(const CLI::Option* option) const override {
+    if (option->get_positional()) return "";
+    std::string value = option->get_type_name();
+    if (const size_t choices = value.find('{'); choices != std::string::npos) value.erase(0, choices);
+    if (value.rfind("UINT", 0) == 0 || value.rfind("INT", 0) == 0) value = "N";
+    if (value.empty()) return "";
+    const std::string start = option->get_default_str();
+    return " " + value + (start.empty() ? "" : "=" + start);
+  }
+};
+
 }  // namespace
 
 void run_as(CLI::App* command, Session& session, std::function<Result<ExitCode>()> run) {
@@ -57,6 +72,7 @@ void run_as(CLI::App* command, Session& session, std::function<Result<ExitCode>(
 int run_cli(int argc, const char* const* argv, std::ostream& out, std::ostream& err) {
   Session session{out, err, {}, false, ExitCode::OK};
   CLI::App app{"Finds, inspects and runs plugins that execute parts of ExecuTorch programs.", "etbackend"};
+  app.formatter(std::make_shared<HelpFormatter>());
   app.set_version_flag("--version", version_text());
   app.footer(exit_code_footer());
   app.require_subcommand(1);

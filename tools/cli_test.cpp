@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <fstream>
+#include <regex>
 #include <set>
 
 #include "tools/cli_run.hpp"
@@ -11,11 +12,42 @@ namespace etb::tools {
 namespace {
 
 using testing::HasSubstr;
+using testing::Not;
 
 TEST(Cli, HelpIsAnAnswerAndListsEveryExitCode) {
   const CliRun help = cli({"--help"});
   EXPECT_EQ(help.exit, 0);
   for (const ExitCodeRow& row : exit_code_rows()) EXPECT_THAT(help.out, HasSubstr(std::string(row.text)));
+}
+
+std::set<std::string> command_names() {
+  const std::string help = cli({"--help"}).out;
+  const std::string list =
+      help.substr(help.find("Subcommands:"), help.find("Exit codes:") - help.find("Subcommands:"));
+  const std::regex row("\n  ([a-z-]+) ");
+  std::set<std::string> names;
+  for (std::sregex_iterator it(list.begin(), list.end(), row), end; it != end; ++it) names.insert((*it)[1]);
+  EXPECT_EQ(names.count("run"), 1u) << help;
+  return names;
+}
+
+TEST(Cli, HelpNamesNoCommandThatDoesNotExist) {
+  const std::set<std::string> names = command_names();
+  const std::regex mention("`etbackend ([a-z-]+)");
+  for (const std::string& name : names) {
+    const std::string help = cli({name, "--help"}).out;
+    EXPECT_THAT(help, HasSubstr("etbackend " + name));
+    for (std::sregex_iterator it(help.begin(), help.end(), mention), end; it != end; ++it)
+      EXPECT_EQ(names.count((*it)[1]), 1u) << name << " --help names " << it->str();
+  }
+}
+
+TEST(Cli, HelpSaysWhatToWriteInsteadOfCxxTypes) {
+  const std::string help = cli({"run", "--help"}).out;
+  EXPECT_THAT(help, HasSubstr("--print-output,--print_output {none,summary,all}"));
+  EXPECT_THAT(help, HasSubstr("--warmup N=0"));
+  EXPECT_THAT(help, HasSubstr("--backend-option ID:KEY=VALUE"));
+  EXPECT_THAT(help, Not(HasSubstr("REQUIRED")));
 }
 
 TEST(Cli, VersionNamesTheAbi) {

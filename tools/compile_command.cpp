@@ -193,7 +193,7 @@ Result<ExitCode> run(const Options& options, Session& session) {
 void register_compile(CLI::App& app, Session& session) {
   auto options = std::make_shared<Options>();
   CLI::App* command =
-      app.add_subcommand("compile", "Makes a program (.pte) from a torch.export archive (.pt2)");
+      app.add_subcommand("compile", "Make a program (.pte) from a torch.export archive (.pt2)");
   command->add_option("MODEL", options->input,
                       "Archive that torch.export.save wrote; becomes method 'forward'");
   command->add_option("-o,--output", options->output, "Program to write; by default MODEL with .pte");

@@ -71,8 +71,10 @@ void register_graph(CLI::App& app, Session& session) {
   command
       ->add_option("FILE", options->file, "An image or its text form; which of both is seen from its bytes")
       ->required();
-  command->add_option("-o,--output", options->output,
-                      "Write here: an image when the name ends in .etg, else text");
+  command
+      ->add_option("-o,--output", options->output,
+                   "Write here: an image when the name ends in .etg, else text")
+      ->type_name("FILE");
   command->add_option("--max-data", options->max_data_bytes,
                       "Leave out inline data of more than so many bytes");
   command->add_flag("--digests", options->checks_digests, "Check the data inside against the digests");

@@ -210,9 +210,10 @@ void register_new(CLI::App& app, Session& session) {
   command->add_option("--lang", options->lang, "Language of the plugin: cpp or c")
       ->check(CLI::IsMember({"cpp", "c"}))
       ->capture_default_str();
-  command->add_option("--dir", options->dir, "Folder to write into (default: NAME)");
+  command->add_option("--dir", options->dir, "Folder to write into (default: NAME)")->type_name("DIR");
   command->add_option("--vendor", options->vendor, "Who makes the plugin, for people")->capture_default_str();
-  command->add_option("--id", options->id, "Id of the plugin, reverse DNS (default: com.example.NAME)");
+  command->add_option("--id", options->id, "Id of the plugin, reverse DNS (default: com.example.NAME)")
+      ->type_name("ID");
   run_as(command, session, [options, &session] { return run(*options, session); });
 }
 

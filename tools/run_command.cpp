@@ -282,10 +282,12 @@ Result<ExitCode> run(const Options& options, Session& session) {
 
 void register_run(CLI::App& app, Session& session) {
   auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand("run", "Runs a method of a program (.pte)");
+  CLI::App* command = app.add_subcommand("run", "Run a method of a program (.pte)");
   command->add_option("FILE,--model_path", options->file, "The program")->required();
-  command->add_option("--method,--method_name", options->method,
-                      "Which method (default: forward, or the first when there is none)");
+  command
+      ->add_option("--method,--method_name", options->method,
+                   "Which method (default: forward, or the first when there is none)")
+      ->type_name("NAME");
   auto* inputs =
       command
           ->add_option(
@@ -313,11 +315,12 @@ void register_run(CLI::App& app, Session& session) {
                    "Write raw BASE-0.bin, BASE-1.bin, ...")
       ->type_name("BASE");
   command
-      ->add_option("--print-output,--print_output", options->print_output,
-                   "How much of the outputs to show: none, summary or all")
-      ->transform(CLI::CheckedTransformer(std::map<std::string, PrintOutput>{
-          {"none", PrintOutput::kNone}, {"summary", PrintOutput::kSummary}, {"all", PrintOutput::kAll}}))
-      ->type_name("MODE");
+      ->add_option("--print-output,--print_output", options->print_output, "How much of the outputs to show")
+      ->transform(
+          CLI::CheckedTransformer(std::map<std::string, PrintOutput>{{"none", PrintOutput::kNone},
+                                                                     {"summary", PrintOutput::kSummary},
+                                                                     {"all", PrintOutput::kAll}})
+              .description("{none,summary,all}"));
   command->add_option("--data,--data_path", options->data_files, "External weights (.ptd), may be repeated")
       ->type_name("FILE")
       ->allow_extra_args(false);
@@ -339,9 +342,10 @@ void register_run(CLI::App& app, Session& session) {
       ->type_name("ID=PLUGIN")
       ->allow_extra_args(false);
   command
-      ->add_option("--backend-option", options->backend_options,
-                   "Set an option of the delegates made for this delegate id, may be repeated; see "
-                   "`etbackend options`")
+      ->add_option(
+          "--backend-option", options->backend_options,
+          "Set an option of the delegates made for this delegate id, may be repeated; `etbackend info ID` "
+          "lists them")
       ->type_name("ID:KEY=VALUE")
       ->allow_extra_args(false);
   add_layer_option(*command, options->layers);
