@@ -5,8 +5,7 @@
 #include <chrono>
 #include <filesystem>
 #include <fstream>
-#include <map>
-#include <set>
+#include <optional>
 
 #include "host/kernels/portable.hpp"
 #include "partitioner_sdk/emit/emit.hpp"
@@ -17,6 +16,7 @@
 #include "tools/command.hpp"
 #include "tools/compile/constant_methods.hpp"
 #include "tools/compile/delegation.hpp"
+#include "tools/compile/extensions.hpp"
 #include "tools/evaluate_constants.hpp"
 #include "tools/plugin_registry.hpp"
 
@@ -33,7 +33,7 @@ struct Options {
   std::string external_data;           // .ptd
   std::vector<std::string> constants;  // NAME=VALUE
   std::vector<std::string> dump_after;
-  std::map<std::string, std::string, std::less<>> formulas;  // how the user takes ops apart
+  ExtensionOptions extensions;
   DelegationOptions delegation;
   bool ignores_missing_kernels = false;
   bool times = false;
@@ -72,32 +72,46 @@ Result<std::vector<std::pair<std::string, std::string>>> list_methods(const Opti
   return out;
 }
 
-passes::PipelineOptions pipeline_options(const Options& options, std::ostream& out, Stopwatch& watch) {
-  passes::PipelineOptions pipeline;
-  pipeline.after_pass = [&](std::string_view pass, ir::Module& now) {
-    watch.lap(std::string(pass));
+// What every step of a compilation looks at.
+struct Job {
+  const Options& options;
+  std::ostream& out;
+  Stopwatch watch = {};
+  Extensions extensions = {};
+  std::optional<Delegation> delegation = {};
+
+  void dump(std::string_view pass, ir::Module& module) const {
     for (const std::string& wanted : options.dump_after) {
       if (wanted != pass && wanted != "all") continue;
-      out << "# after " << pass << "\n" << ir::print(now, {.has_sources = true}) << "\n";
+      out << "# after " << pass << "\n" << ir::print(module, {.has_sources = true}) << "\n";
     }
-  };
-  return pipeline;
-}
-
-// To what plugins are shown. `preserved`: ops that they want whole.
-Result<ir::Module> compile_method(const Options& options, const std::string& name, const std::string& path,
-                                  const std::set<std::string, std::less<>>& preserved, std::ostream& out,
-                                  Stopwatch& watch, emit::RecordedMethod& record) {
-  ETB_ASSIGN(ir::Module module, pt2::import_archive(path, {options.model}));
-  module.name = name;
-  watch.lap("import");
-  passes::PipelineOptions pipeline = pipeline_options(options, out, watch);
-  pipeline.decompose.preserved = preserved;
-  pipeline.decompose.formulas = options.formulas;
-  for (const std::string& wanted : options.dump_after) {
-    if (wanted == "import" || wanted == "all")
-      out << "# after import\n" << ir::print(module, {.has_sources = true}) << "\n";
   }
+
+  passes::PipelineOptions pipeline() {
+    passes::PipelineOptions made;
+    made.decompose.formulas = options.extensions.formulas;
+    made.rules = extensions.rules();
+    made.on_rule_fault = [this](const std::string& owner, const Error& error) {
+      delegation->note_fault(owner, error);
+    };
+    made.after_pass = [this](std::string_view pass, ir::Module& module) {
+      watch.lap(std::string(pass));
+      dump(pass, module);
+    };
+    return made;
+  }
+};
+
+// To what plugins are shown.
+Result<ir::Module> compile_method(Job& job, const std::string& name, const std::string& path,
+                                  emit::RecordedMethod& record) {
+  const Options& options = job.options;
+  ETB_ASSIGN(ir::Module module, pt2::import_archive(path, {options.model, job.extensions.own_ops()}));
+  module.name = name;
+  job.watch.lap("import");
+  job.dump("import", module);
+  passes::PipelineOptions pipeline = job.pipeline();
+  pipeline.decompose.preserved = job.delegation->preserved_ops();
   pipeline.evaluate = evaluate_constants;
   const bool has_plugins = !options.delegation.backends.names.empty();
   if (has_plugins) pipeline.quantized_constants = passes::QuantizedConstants::kKeep;
@@ -149,6 +163,8 @@ Status write_program(const Options& options, Parts& parts, const std::string& ou
   }
   watch.lap("write");
   for (const emit::MethodReport& method : program.methods) {
+    for (const std::string& kernel : method.own_kernels)
+      out << fmt::format("{}: calls {}, which the application must register\n", method.name, kernel);
     out << fmt::format(
         "{}: {} instructions, {} of them calls of plugins, arena {} bytes (no plan needs less than {})\n",
         method.name, method.instruction_count, method.delegate_calls.size(), method.arena_nbytes,
@@ -163,29 +179,29 @@ Status write_program(const Options& options, Parts& parts, const std::string& ou
 }
 
 Result<ExitCode> run(const Options& options, Session& session) {
-  Stopwatch watch;
+  Job job{options, session.out};
   ETB_ASSIGN(const auto methods, list_methods(options));
   host::Registry registry(registry_options(session));
-  ETB_ASSIGN(Delegation delegation, Delegation::open(registry, options.delegation));
-  watch.lap("plugins");
+  ETB_ASSIGN(job.extensions, Extensions::open(options.extensions));
+  ETB_ASSIGN(job.delegation, Delegation::open(registry, options.delegation, job.extensions));
+  job.watch.lap("plugins");
   Parts parts;
   for (const auto& [name, path] : methods) {
-    ETB_ASSIGN(ir::Module module, compile_method(options, name, path, delegation.preserved_ops(), session.out,
-                                                 watch, parts.records.emplace_back()));
+    ETB_ASSIGN(ir::Module module, compile_method(job, name, path, parts.records.emplace_back()));
     parts.modules.push_back(std::move(module));
   }
-  passes::PipelineOptions pipeline = pipeline_options(options, session.out, watch);
-  ETB_TRY(delegation.run(parts.modules, pipeline, session.out));
-  watch.lap("lower");
+  passes::PipelineOptions pipeline = job.pipeline();
+  ETB_TRY(job.delegation->run(parts.modules, pipeline, session.out));
+  job.watch.lap("lower");
   pipeline.evaluate = evaluate_constants;
   for (ir::Module& module : parts.modules) ETB_TRY(passes::to_portable(module, pipeline));
   const std::string output = options.output.empty()
                                  ? std::filesystem::path(methods[0].second).replace_extension(".pte").string()
                                  : options.output;
-  parts.delegates = delegation.data();
-  ETB_TRY(write_program(options, parts, output, session.out, watch));
-  if (options.times) watch.print(session.out);
-  return delegation.finish(session.err);
+  parts.delegates = job.delegation->data();
+  ETB_TRY(write_program(options, parts, output, session.out, job.watch));
+  if (options.times) job.watch.print(session.out);
+  return job.delegation->finish(session.err);
 }
 
 }  // namespace
@@ -207,21 +223,7 @@ void register_compile(CLI::App& app, Session& session) {
   command->add_option("--model", options->model, "Which model of an archive that holds several");
   command->add_option("--dump-after", options->dump_after,
                       "Print the graph after a pass: import, functionalize, decompose, ..., or all");
-  command
-      ->add_option_function<std::vector<std::string>>(
-          "--decompose",
-          [options](const std::vector<std::string>& texts) {
-            for (const std::string& text : texts) {
-              const size_t equals = text.find('=');
-              if (equals == 0 || equals == std::string::npos)
-                throw CLI::ValidationError("--decompose", "'" + text + "', expected OP=FORMULA");
-              options->formulas[text.substr(0, equals)] = text.substr(equals + 1);
-            }
-          },
-          "OP=FORMULA: how to take an op apart, before what is built in: 'aten.silu.default=mul(self, "
-          "sigmoid(self))'; may be repeated")
-      ->type_name("OP=FORMULA")
-      ->allow_extra_args(false);
+  add_extension_options(*command, options->extensions);
   add_delegation_options(*command, options->delegation);
   command->add_flag("--allow-missing-kernels", options->ignores_missing_kernels,
                     "Write ops that this build has no kernel for; another run time may");

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <iterator>
 
+#include "api/ops/own_schema.hpp"
+
 namespace etb::ops {
 
 namespace {
@@ -54,6 +56,7 @@ std::string_view to_text(BaseType type) noexcept {
 }
 
 std::string_view Schema::name() const noexcept {
+  if (is_own()) return OwnSchema::of(*this).text_name;
   return {SchemaTables::kText + name_offset_,
           size_t{namespace_nbytes_} + base_nbytes_ + overload_nbytes_ + 2};
 }
@@ -66,9 +69,13 @@ std::string_view Schema::overload_name() const noexcept {
 }
 
 uint32_t Schema::argument_count() const noexcept { return argument_count_; }
-Argument Schema::argument(uint32_t index) const noexcept { return SchemaTables::argument(first_ + index); }
+Argument Schema::argument(uint32_t index) const noexcept {
+  if (is_own()) return OwnSchema::of(*this).arguments[index].row();
+  return SchemaTables::argument(first_ + index);
+}
 uint32_t Schema::result_count() const noexcept { return result_count_; }
 Argument Schema::result(uint32_t index) const noexcept {
+  if (is_own()) return OwnSchema::of(*this).results[index].row();
   return SchemaTables::argument(uint32_t{first_} + argument_count_ + index);
 }
 
@@ -100,9 +107,15 @@ bool Schema::is_in_place() const noexcept {
   return false;
 }
 
-const Schema* Schema::out_variant() const noexcept { return SchemaTables::related(out_); }
-const Schema* Schema::copy_variant() const noexcept { return SchemaTables::related(copy_); }
-const Schema* Schema::functional_variant() const noexcept { return SchemaTables::related(functional_); }
+const Schema* Schema::out_variant() const noexcept {
+  return is_own() ? OwnSchema::of(*this).out : SchemaTables::related(out_);
+}
+const Schema* Schema::copy_variant() const noexcept {
+  return is_own() ? nullptr : SchemaTables::related(copy_);
+}
+const Schema* Schema::functional_variant() const noexcept {
+  return is_own() ? nullptr : SchemaTables::related(functional_);
+}
 
 const Schema* find_schema(std::string_view name) noexcept {
   const Schema* found =

@@ -71,8 +71,16 @@ class Schema {
   const Schema* copy_variant() const noexcept;        // of a view: the op that copies instead
   const Schema* functional_variant() const noexcept;  // of an in-place op: the one that does not write
 
+  // True for one that came from OwnOps instead of the tables.
+  bool is_own() const noexcept { return name_offset_ == kOwn; }
+
  private:
   friend struct SchemaTables;
+  friend struct OwnSchema;  // own_ops.cpp: what the offsets mean elsewhere lies in the object itself
+  static constexpr uint32_t kOwn = UINT32_MAX;
+  Schema(uint16_t namespace_nbytes, uint16_t base_nbytes, uint8_t argument_count,
+         uint8_t result_count) noexcept
+      : Schema(kOwn, namespace_nbytes, base_nbytes, 0, 0, argument_count, result_count, false, 0, 0, 0) {}
   constexpr Schema(uint32_t name_offset, uint16_t namespace_nbytes, uint16_t base_nbytes,
                    uint16_t overload_nbytes, uint16_t first, uint8_t argument_count, uint8_t result_count,
                    bool core, uint16_t out, uint16_t copy, uint16_t functional) noexcept

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "api/ops/own_ops.hpp"
 #include "etb/plugin.h"
 #include "host/registry/hex.hpp"
 #include "host/registry/json_document.hpp"
@@ -119,6 +120,21 @@ void read_libraries(ObjectReader& in, Manifest& out) {
   if (out.libraries.empty()) in.report("libraries", "names none, expected at least one");
 }
 
+std::optional<SideFile> read_side_file(ObjectReader& in, const char* key) {
+  std::optional<SideFile> out;
+  in.nested(key, Need::kOptional, [&](ObjectReader& file) {
+    out = SideFile{file.text("path", Need::kRequired, kBeneathRule), read_sha256(file)};
+  });
+  return out;
+}
+
+void read_custom_ops(ObjectReader& in, Manifest& out) {
+  out.custom_ops = in.texts("custom_ops", Need::kOptional, kTextRule, kMaxItems);
+  ops::OwnOps declared;
+  for (const std::string& text : out.custom_ops)
+    if (Status status = declared.declare(text); !status) in.report("custom_ops", status.error().message);
+}
+
 void read_needs(ObjectReader& in, Needs& out) {
   in.objects("libraries", Need::kOptional, kMaxItems, [&](ObjectReader& item, size_t) {
     NeededLibrary& needed = out.libraries.emplace_back();
@@ -221,9 +237,9 @@ Manifest read_manifest(ObjectReader& in) {
   read_libraries(in, out);
   in.nested("needs", Need::kOptional, [&](ObjectReader& needs) { read_needs(needs, out.needs); });
   read_devices(in, out);
-  in.nested("ops", Need::kOptional, [&](ObjectReader& ops) {
-    out.ops = OpTableFile{ops.text("path", Need::kRequired, kBeneathRule), read_sha256(ops)};
-  });
+  out.ops = read_side_file(in, "ops");
+  read_custom_ops(in, out);
+  out.rules = read_side_file(in, "rules");
   read_options(in, out);
   in.nested("flags", Need::kOptional, [&](ObjectReader& flags) { read_flags(flags, out.flags); });
   return out;

@@ -76,8 +76,9 @@ struct DeviceFamily {
   std::vector<std::string> caps;
 };
 
-struct OpTableFile {
-  std::string path;
+// A file that belongs to the manifest.
+struct SideFile {
+  std::string path;  // relative to it, never above it
   std::optional<Sha256> sha256;
 };
 
@@ -115,7 +116,9 @@ struct Manifest {
   std::vector<LibraryEntry> libraries;
   Needs needs;
   std::vector<DeviceFamily> devices;
-  std::optional<OpTableFile> ops;
+  std::optional<SideFile> ops;
+  std::vector<std::string> custom_ops;  // declarations (api/ops/own_ops.hpp)
+  std::optional<SideFile> rules;        // rewrite rules for the compiler
   std::vector<OptionEntry> options;
   ManifestFlags flags;
   int32_t priority = 0;

@@ -96,6 +96,12 @@ json from_option(const OptionEntry& option) {
   return out;
 }
 
+void put_file(json& out, const char* key, const std::optional<SideFile>& file) {
+  if (!file) return;
+  out[key] = {{"path", file->path}};
+  if (file->sha256) out[key]["sha256"] = format_hex(*file->sha256);
+}
+
 }  // namespace
 
 std::string to_json(const Manifest& manifest) {
@@ -117,10 +123,9 @@ std::string to_json(const Manifest& manifest) {
     put(item, "caps", family.caps);
     return item;
   });
-  if (manifest.ops) {
-    out["ops"] = {{"path", manifest.ops->path}};
-    if (manifest.ops->sha256) out["ops"]["sha256"] = format_hex(*manifest.ops->sha256);
-  }
+  put_file(out, "ops", manifest.ops);
+  put(out, "custom_ops", manifest.custom_ops);
+  put_file(out, "rules", manifest.rules);
   put_list(out, "options", manifest.options, from_option);
   out["flags"] = {{"unloadable", manifest.flags.unloadable},
                   {"own_threads", manifest.flags.own_threads},

@@ -38,6 +38,8 @@ json full_manifest() {
               "drivers": [{"name": "npu_drv", "min": "2.0"}], "match": [{"vendor": "0x10de", "api_version": "1.1"}]},
     "devices": [{"kind": "npu", "name": "N1", "caps": ["int8"]}],
     "ops": {"path": "ops.json"},
+    "custom_ops": ["npu::swish(Tensor x, float beta=1.0) -> Tensor"],
+    "rules": {"path": "npu.rules"},
     "options": [{"key": "threads", "type": "i64", "default": 4, "min": 1, "max": 64, "scopes": ["delegate"],
                  "mutable": "between", "doc": "Worker threads."}],
     "flags": {"unloadable": true, "own_threads": true, "sandbox": "required"},
@@ -73,6 +75,17 @@ TEST(Manifest, ReadsEveryField) {
   EXPECT_TRUE(manifest.flags.unloadable);
   EXPECT_EQ(manifest.flags.sandbox, "required");
   EXPECT_EQ(manifest.priority, -5);
+}
+
+TEST(Manifest, CustomOpsAreDeclarations) {
+  json document = full_manifest();
+  document["custom_ops"].push_back("npu::swish(Tensor x) -> Tensor");
+  document["custom_ops"].push_back("npu::f(Tensr x) -> Tensor");
+  document["rules"] = {{"path", "../npu.rules"}};
+  EXPECT_THAT(faults_of(document),
+              testing::UnorderedElementsAre(AllOf(HasSubstr("custom_ops"), HasSubstr("declared otherwise")),
+                                            AllOf(HasSubstr("custom_ops"), HasSubstr("no type 'Tensr'")),
+                                            HasSubstr("rules.path")));
 }
 
 TEST(Manifest, WritesWhatItRead) {

@@ -30,7 +30,7 @@ Result<Program> emit(std::span<ir::Module> methods, const EmitOptions& options) 
       return tl::make_unexpected(with_context(std::move(method).error(), "method '" + module.name + "'"));
     program.methods.push_back({module.name, emitter.memory_plan().arena_nbytes,
                                emitter.memory_plan().lower_bound_nbytes, method->instructions.size(),
-                               emitter.delegate_calls(), emitter.debug_handles()});
+                               emitter.delegate_calls(), emitter.debug_handles(), emitter.own_kernels()});
     program.parts.methods.push_back(*std::move(method));
   }
   for (const ConstantMethod& constant : options.constant_methods) {

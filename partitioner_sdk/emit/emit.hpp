@@ -15,6 +15,7 @@ struct MethodReport {
   size_t instruction_count = 0;
   std::vector<MethodEmitter::DelegateCall> delegate_calls;
   std::vector<uint32_t> debug_handles;  // by instruction; 0 for what comes from no node
+  std::set<std::string> own_kernels;    // of declared ops: the application brings them along
 };
 
 // Views of constants, payloads and named data: write it while they live.

@@ -254,7 +254,9 @@ void MethodEmitter::emit_number_op(Frame& frame, const ir::Node& node, std::stri
 void MethodEmitter::emit_kernel(Frame& frame, const ir::Node& node, const ops::Schema& out) {
   const Name name = file_name(out.name());
   if (has_kernel_ && !has_kernel_(name.name, name.overload)) {
-    return fault(node, "no kernel " + name.name + (name.overload.empty() ? "" : "." + name.overload));
+    const std::string kernel = name.name + (name.overload.empty() ? "" : "." + name.overload);
+    if (!out.is_own()) return fault(node, "no kernel " + kernel);
+    own_kernels_.insert(kernel);
   }
   std::vector<ValueIndex> results;
   for (const ir::ValueId id : node.outputs) results.push_back(define(frame, id));

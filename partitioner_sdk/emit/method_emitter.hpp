@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <map>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -60,6 +61,8 @@ class MethodEmitter {
     uint32_t instruction_index = 0;  // where it is called
   };
   const std::vector<DelegateCall>& delegate_calls() const { return delegate_calls_; }
+  // Kernels of declared ops that the application has to bring along: "my::scale.out".
+  const std::set<std::string>& own_kernels() const { return own_kernels_; }
   // By instruction: the handle of the node that it comes from, 0 for what the emitter added.
   const std::vector<uint32_t>& debug_handles() const { return debug_handles_; }
 
@@ -124,6 +127,7 @@ class MethodEmitter {
   ProgramData& data_;
   const HasKernel& has_kernel_;
   std::vector<DelegateCall> delegate_calls_;
+  std::set<std::string> own_kernels_;
   format::MethodSpec method_;
   plan::Plan plan_;
   std::string faults_;

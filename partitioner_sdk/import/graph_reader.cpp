@@ -60,7 +60,7 @@ std::string_view prim_op(std::string_view text) {
 
 }  // namespace
 
-GraphReader::Target GraphReader::read_target(std::string_view text) {
+GraphReader::Target GraphReader::read_target(std::string_view text) const {
   if (const std::string_view prim = prim_op(text); !prim.empty()) return {std::string(prim)};
   constexpr std::string_view kOps = "torch.ops.", kHigherOrder = "higher_order.";
   if (text.substr(0, kOps.size()) != kOps) return {};
@@ -74,7 +74,7 @@ GraphReader::Target GraphReader::read_target(std::string_view text) {
     }
     return {};
   }
-  return {ops::find_schema(text) == nullptr ? std::string() : std::string(text)};
+  return {module_.find_schema(text) == nullptr ? std::string() : std::string(text)};
 }
 
 void GraphReader::index_tables(Json graph) {
@@ -145,7 +145,7 @@ void GraphReader::read_node(Json node, uint32_t index, Scope& scope) {
   const Target target = read_target(text);
   if (target.is_inlined) return inline_graph(node, target.name == "wrap_with_autocast", index, scope, where);
   if (target.name.empty()) {
-    faults_.add(Code::NOT_SUPPORTED, where + ": unknown op");
+    faults_.add(Code::NOT_SUPPORTED, where + ": unknown op" + (text.substr(0, 10) == "torch.ops." ? "; if it is yours, declare it" : ""));
   } else {
     out.op = module_.op(target.name);
     read_schema_arguments(node, out, scope, where);

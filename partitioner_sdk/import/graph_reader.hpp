@@ -29,7 +29,7 @@ class GraphReader {
     std::string name;  // "aten.add.Tensor", "" when unknown
     bool is_inlined = false;
   };
-  static Target read_target(std::string_view text);
+  Target read_target(std::string_view text) const;
   uint32_t read_subgraph(Json graph, std::string name);
   void read_inputs(Json graph, uint32_t index, Scope& scope);
   void read_nodes(Json graph, uint32_t index, Scope& scope);

@@ -80,8 +80,11 @@ void read_range_constraints(Json constraints, ir::SymbolTable& symbols) {
 
 class ModelReader {
  public:
-  ModelReader(const ZipArchive& zip, std::string root, std::shared_ptr<const MappedFile> file)
-      : zip_(zip), root_(root), payloads_(zip, std::move(root), std::move(file)) {}
+  ModelReader(const ZipArchive& zip, std::string root, std::shared_ptr<const MappedFile> file,
+              std::shared_ptr<const ops::OwnOps> own_ops)
+      : zip_(zip), root_(root), payloads_(zip, std::move(root), std::move(file)) {
+    module_.own_ops = std::move(own_ops);
+  }
 
   Result<ir::Module> run(const std::string& model) {
     const bool is_old = root_.empty();
@@ -229,7 +232,7 @@ Result<ir::Module> import_archive(std::shared_ptr<const MappedFile> file, const 
   ETB_ASSIGN(const ZipArchive zip, ZipArchive::open(file->bytes()));
   ETB_ASSIGN(const std::string root, read_root(zip));
   ETB_ASSIGN(const std::string model, choose_model(model_names(zip, root), options.model));
-  return ModelReader(zip, root, std::move(file)).run(model);
+  return ModelReader(zip, root, std::move(file), options.own_ops).run(model);
 }
 
 Result<ir::Module> import_archive(const std::string& path, const ImportOptions& options) {

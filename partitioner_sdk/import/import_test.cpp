@@ -129,7 +129,7 @@ TEST(Import, OneErrorListsEveryOffenderWithItsLine) {
                              node_json("torch.ops.mine.second.default", kSelf, "z", 12)));
   ASSERT_FALSE(module);
   EXPECT_THAT(module.error().message,
-              HasSubstr("y = torch.ops.mine.first.default (model.py:11 in forward): unknown op"));
+              HasSubstr("y = torch.ops.mine.first.default (model.py:11 in forward): unknown op; if it is yours, declare it"));
   EXPECT_THAT(module.error().message,
               HasSubstr("z = torch.ops.mine.second.default (model.py:12 in forward): unknown op"));
 }

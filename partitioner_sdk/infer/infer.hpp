@@ -1,5 +1,5 @@
-// What an op's results are, from its arguments: dtype, sizes and strides. One row an op in the tables of infer.cpp and
-// views.cpp; passes that make nodes rely on it.
+// What an op's results are, from its arguments: dtype, sizes and strides. One row an op in the tables
+// of this folder; passes that make nodes rely on it.
 #pragma once
 
 #include <span>
@@ -91,7 +91,14 @@ ir::Dims broadcast(const Call& call, const ir::Dims& a, const ir::Dims& b);
 // Strides with which `in` can be seen in other sizes without a copy; nullopt when it cannot.
 std::optional<ir::Dims> try_view(ir::SymbolTable& symbols, const ir::TensorSpec& in, const ir::Dims& sizes);
 
-// The rows of views.cpp.
+// The strides of one result.
+ir::Dims result_strides(const Call& call, ResultLayout layout, const ir::TensorSpec& out);
+
+// The rows of the file of that name, sorted by op.
+std::span<const Rule> gathering_rules();
+std::span<const Rule> pointwise_rules();
+std::span<const Rule> reduction_rules();
 std::span<const Rule> view_rules();
+std::span<const Rule> window_rules();
 
 }  // namespace etb::infer

@@ -81,11 +81,16 @@ std::vector<std::byte> Constant::dense_bytes() const {
   return out;
 }
 
+const ops::Schema* Module::find_schema(std::string_view op_name) const {
+  if (const ops::Schema* known = ops::find_schema(op_name)) return known;
+  return own_ops == nullptr ? nullptr : own_ops->find(op_name);
+}
+
 OpId Module::op(std::string_view op_name) {
   if (const auto found = find_op(op_name)) return *found;
   Op& made = ops_.emplace_back();
   made.name = op_name;
-  made.schema = ops::find_schema(op_name);
+  made.schema = find_schema(op_name);
   if (made.schema != nullptr) {
     for (uint32_t i = 0; i < made.schema->argument_count(); ++i) {
       made.defaults.push_back(parse_default(made.schema->argument(i)));

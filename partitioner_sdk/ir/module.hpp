@@ -14,7 +14,7 @@
 #include <variant>
 #include <vector>
 
-#include "api/ops/schema.hpp"
+#include "api/ops/own_ops.hpp"
 #include "partitioner_sdk/ir/symbols.hpp"
 #include "partitioner_sdk/ir/tensor_spec.hpp"
 
@@ -172,11 +172,14 @@ class Module {
   std::deque<Graph> graphs;  // 0 is the method; a subgraph comes after the graph that uses it
   std::vector<Constant> constants;
   std::vector<Source> sources;
+  std::shared_ptr<const ops::OwnOps> own_ops;  // those that the tables lack; may be null
 
   Graph& main() { return graphs.front(); }
   const Graph& main() const { return graphs.front(); }
 
-  // The op called `name`, made on first use. Its schema is null when the table of signatures lacks it.
+  // The signature in the tables or in own_ops, null when there is none.
+  const ops::Schema* find_schema(std::string_view op_name) const;
+  // The op called `name`, made on first use. Its schema is null when find_schema's is.
   OpId op(std::string_view name);
   const Op& op(OpId id) const { return ops_[id]; }
   const Op& op(const Node& node) const { return ops_[node.op]; }

@@ -1,9 +1,8 @@
 #include <algorithm>
-#include <charconv>
-#include <cmath>
 #include <cstring>
 #include <unordered_map>
 
+#include "partitioner_sdk/ir/argument_text.hpp"
 #include "partitioner_sdk/ir/text.hpp"
 
 namespace etb::ir {
@@ -12,105 +11,6 @@ namespace {
 
 constexpr int64_t kMaxConstantNbytes = int64_t{1} << 28;
 
-// Reads tokens from the front of the text; errors name the line.
-class Cursor {
- public:
-  explicit Cursor(std::string_view text) : all_(text), rest_(text) {}
-
-  void skip_blank() {
-    for (;;) {
-      const size_t start = rest_.find_first_not_of(" \t\r\n");
-      rest_.remove_prefix(std::min(start, rest_.size()));
-      if (rest_.empty() || rest_[0] != '#') return;
-      rest_.remove_prefix(std::min(rest_.find('\n'), rest_.size()));
-    }
-  }
-  bool is_at_end() {
-    skip_blank();
-    return rest_.empty();
-  }
-  bool peek(std::string_view token) {
-    skip_blank();
-    return rest_.substr(0, token.size()) == token;
-  }
-  bool take(std::string_view token) {
-    if (!peek(token)) return false;
-    rest_.remove_prefix(token.size());
-    return true;
-  }
-  Status expect(std::string_view token) {
-    if (take(token)) return {};
-    return fail("found '" + std::string(rest_.substr(0, std::min<size_t>(12, rest_.find('\n')))) +
-                "', expected '" + std::string(token) + "'");
-  }
-  // A run of letters, digits, '_' and '.'.
-  std::string_view word() {
-    skip_blank();
-    size_t length = 0;
-    while (length < rest_.size() && (std::isalnum(static_cast<unsigned char>(rest_[length])) != 0 ||
-                                     rest_[length] == '_' || rest_[length] == '.')) {
-      ++length;
-    }
-    const std::string_view found = rest_.substr(0, length);
-    rest_.remove_prefix(length);
-    return found;
-  }
-  std::string_view peek_word() {
-    const std::string_view before = rest_;
-    const std::string_view found = word();
-    rest_ = before;
-    return found;
-  }
-  bool take_word(std::string_view wanted) {
-    if (peek_word() != wanted) return false;
-    word();
-    return true;
-  }
-  Result<std::string> text() {
-    ETB_TRY(expect("\""));
-    std::string out;
-    while (!rest_.empty() && rest_[0] != '"') {
-      char c = rest_[0];
-      rest_.remove_prefix(1);
-      if (c == '\\') {
-        if (rest_.empty()) break;
-        c = rest_[0];
-        rest_.remove_prefix(1);
-        if (c == 'x' && rest_.size() >= 2) {
-          int code = 0;
-          std::from_chars(rest_.data(), rest_.data() + 2, code, 16);
-          c = static_cast<char>(code);
-          rest_.remove_prefix(2);
-        }
-      }
-      out += c;
-    }
-    ETB_TRY(expect("\""));
-    return out;
-  }
-  template <class T>
-  Result<T> number() {
-    skip_blank();
-    T value{};
-    const auto [end, error] = std::from_chars(rest_.data(), rest_.data() + rest_.size(), value);
-    if (error != std::errc()) return fail("expected a number");
-    rest_.remove_prefix(static_cast<size_t>(end - rest_.data()));
-    return value;
-  }
-  std::string_view& rest() { return rest_; }
-
-  tl::unexpected<Error> fail(std::string message) const {
-    const size_t consumed = all_.size() - rest_.size();
-    const auto line =
-        1 + std::count(all_.begin(), all_.begin() + static_cast<std::ptrdiff_t>(consumed), '\n');
-    return make_error(Code::INVALID_ARGUMENT, "line " + std::to_string(line) + ": " + std::move(message));
-  }
-
- private:
-  std::string_view all_;
-  std::string_view rest_;
-};
-
 template <class T>
 void store(std::byte* at, T value) {
   std::memcpy(at, &value, sizeof(value));
@@ -118,7 +18,14 @@ void store(std::byte* at, T value) {
 
 class Parser {
  public:
-  explicit Parser(std::string_view text) : in_(text) {}
+  explicit Parser(std::string_view text)
+      : in_(text),
+        arguments_(in_, module_.symbols,
+                   {[this](std::string_view name) { return find_value(name); },
+                    [this](std::string_view name) -> Result<GraphRef> {
+                      graph_references_.emplace_back(name);
+                      return GraphRef{static_cast<uint32_t>(graph_references_.size() - 1)};
+                    }}) {}
 
   Result<Module> run() {
     ETB_TRY(in_.expect("module"));
@@ -126,12 +33,14 @@ class Parser {
     while (!in_.is_at_end()) {
       if (in_.take_word("symbol")) {
         ETB_TRY(parse_symbol());
+      } else if (in_.take_word("op")) {
+        ETB_TRY(parse_own_op());
       } else if (in_.take_word("constant")) {
         ETB_TRY(parse_constant());
       } else if (in_.take_word("graph")) {
         ETB_TRY(parse_graph());
       } else {
-        return in_.fail("expected symbol, constant or graph");
+        return in_.fail("expected symbol, op, constant or graph");
       }
     }
     ETB_TRY(link_graphs());
@@ -141,6 +50,13 @@ class Parser {
   }
 
  private:
+  Status parse_own_op() {
+    if (own_ops_ == nullptr) module_.own_ops = own_ops_ = std::make_shared<ops::OwnOps>();
+    ETB_ASSIGN(const std::string declaration, in_.text());
+    if (Status made = own_ops_->declare(declaration); !made) return in_.fail(made.error().message);
+    return {};
+  }
+
   Status parse_symbol() {
     Symbol symbol;
     symbol.name = in_.word();
@@ -158,18 +74,12 @@ class Parser {
     return {};
   }
 
-  Result<Dim> parse_dim() {
-    auto parsed = module_.symbols.parse(in_.rest());
-    if (!parsed) return in_.fail(parsed.error().message);
-    return *parsed;
-  }
-
   Result<Dims> parse_dims(std::string_view open, std::string_view close) {
     Dims out;
     ETB_TRY(in_.expect(open));
     while (!in_.take(close)) {
       if (!out.empty()) ETB_TRY(in_.expect(","));
-      ETB_ASSIGN(const Dim dim, parse_dim());
+      ETB_ASSIGN(const Dim dim, arguments_.read_dim());
       out.push_back(dim);
     }
     return out;
@@ -216,7 +126,7 @@ class Parser {
       in_.word();
       value.kind = ValueKind::kInt;
       ETB_TRY(in_.expect("("));
-      ETB_ASSIGN(value.dim, parse_dim());
+      ETB_ASSIGN(value.dim, arguments_.read_dim());
       ETB_TRY(in_.expect(")"));
       return value;
     }
@@ -281,11 +191,9 @@ class Parser {
     return {};
   }
 
-  Result<ValueId> parse_value() {
-    ETB_TRY(in_.expect("%"));
-    const std::string name(in_.word());
-    const auto found = value_ids_.find(name);
-    if (found == value_ids_.end()) return in_.fail("unknown value %" + name);
+  Result<ValueId> find_value(std::string_view name) const {
+    const auto found = value_ids_.find(std::string(name));
+    if (found == value_ids_.end()) return in_.fail("unknown value %" + std::string(name));
     return found->second;
   }
 
@@ -358,7 +266,7 @@ class Parser {
       ETB_TRY(in_.expect("="));
       break;
     }
-    ETB_ASSIGN(output.value, parse_argument(nullptr));
+    ETB_ASSIGN(output.value, arguments_.read(nullptr));
     graph_->outputs.push_back(std::move(output));
     return {};
   }
@@ -396,152 +304,12 @@ class Parser {
   Status parse_arguments(Node& node) {
     const ops::Schema* schema = module_.op(node).schema;
     if (schema != nullptr) node.args = module_.op(node).defaults;
-    std::vector<bool> is_given(node.args.size(), false);
-    ETB_TRY(in_.expect("("));
-    for (size_t position = 0; !in_.take(")"); ++position) {
-      if (position > 0) ETB_TRY(in_.expect(","));
-      if (schema == nullptr) {
-        ETB_ASSIGN(Argument argument, parse_argument(nullptr));
-        node.args.push_back(std::move(argument));
-        continue;
-      }
-      size_t index = position;
-      const std::string_view before = in_.rest();
-      const std::string_view word = in_.word();
-      if (!word.empty() && in_.take("=")) {
-        const int found = schema->find_argument(word);
-        if (found < 0)
-          return in_.fail(std::string(schema->name()) + " has no argument '" + std::string(word) + "'");
-        index = static_cast<size_t>(found);
-      } else {
-        in_.rest() = before;
-      }
-      if (index >= node.args.size()) return in_.fail("too many arguments for " + std::string(schema->name()));
-      const ops::Argument row = schema->argument(static_cast<uint32_t>(index));
-      ETB_ASSIGN(node.args[index], parse_argument(&row));
-      is_given[index] = true;
-    }
-    for (size_t i = 0; schema != nullptr && i < is_given.size(); ++i) {
-      const ops::Argument row = schema->argument(static_cast<uint32_t>(i));
-      if (!is_given[i] && !row.has_default) {
-        return in_.fail(std::string(schema->name()) + " needs '" + std::string(row.name) + "'");
-      }
-    }
-    return {};
-  }
-
-  Result<Argument> parse_argument(const ops::Argument* row) {
-    if (in_.take("[")) return parse_list(row);
-    if (in_.peek("%")) {
-      ETB_ASSIGN(const ValueId id, parse_value());
-      return Argument(ValueRef{id});
-    }
-    if (in_.peek("\"")) {
-      ETB_ASSIGN(std::string text, in_.text());
-      return Argument(std::move(text));
-    }
-    if (in_.take("@")) {
-      graph_references_.push_back({static_cast<uint32_t>(graph_references_.size()), std::string(in_.word())});
-      return Argument(GraphRef{graph_references_.back().first});
-    }
-    return parse_word_argument();
-  }
-
-  Result<Argument> parse_word_argument() {
-    const std::string_view before = in_.rest();
-    const std::string_view word = in_.word();
-    if (word == "none") return Argument(Nothing{});
-    if (word == "true" || word == "false") return Argument(word == "true");
-    if (word == "strided") return Argument(Layout::kStrided);
-    if (const auto dtype = ops::find_dtype(word)) return Argument(*dtype);
-    for (const auto& [name, format] :
-         {std::pair{"contiguous", MemoryFormat::kContiguous}, std::pair{"preserve", MemoryFormat::kPreserve},
-          std::pair{"channels_last", MemoryFormat::kChannelsLast},
-          std::pair{"channels_last_3d", MemoryFormat::kChannelsLast3d}}) {
-      if (word == name) return Argument(format);
-    }
-    if (word == "device") {
-      ETB_TRY(in_.expect("("));
-      ETB_ASSIGN(std::string name, in_.text());
-      ETB_TRY(in_.expect(")"));
-      return Argument(Device{std::move(name)});
-    }
-    in_.rest() = before;
-    return parse_number();
-  }
-
-  // A float shows a point, an exponent, inf or nan; all else is a formula.
-  Result<Argument> parse_number() {
-    in_.skip_blank();
-    const std::string_view rest = in_.rest();
-    size_t length = 0;
-    while (length < rest.size() &&
-           (std::isalnum(static_cast<unsigned char>(rest[length])) != 0 || rest[length] == '.' ||
-            rest[length] == '-' || (rest[length] == '+' && length > 0 && rest[length - 1] == 'e'))) {
-      ++length;
-    }
-    const std::string_view token = rest.substr(0, length);
-    const bool starts_as_number =
-        !token.empty() && (std::isdigit(static_cast<unsigned char>(token[0])) != 0 || token[0] == '-');
-    if (token == "inf" || token == "nan" || token == "-inf" ||
-        (starts_as_number && token.find_first_of(".e") != std::string_view::npos)) {
-      ETB_ASSIGN(const double value, in_.number<double>());
-      return Argument(value);
-    }
-    ETB_ASSIGN(const Dim dim, parse_dim());
-    return Argument(dim);
-  }
-
-  // The items decide the kind; an empty list has the kind that the schema says, or is one of values.
-  Result<Argument> parse_list(const ops::Argument* row) {
-    std::vector<Argument> items;
-    while (!in_.take("]")) {
-      if (!items.empty()) ETB_TRY(in_.expect(","));
-      ETB_ASSIGN(Argument item, parse_argument(nullptr));
-      items.push_back(std::move(item));
-    }
-    if (items.empty() && row != nullptr) {
-      if (row->type.base == ops::BaseType::kFloat) return Argument(FloatList{});
-      if (row->type.base == ops::BaseType::kBool) return Argument(BoolList{});
-      if (row->type.base != ops::BaseType::kTensor) return Argument(Dims{});
-    }
-    const auto all_are = [&](auto is_kind) {
-      return !items.empty() && std::all_of(items.begin(), items.end(), is_kind);
-    };
-    if (all_are([](const Argument& a) { return get_if<Dim>(a) != nullptr; })) return collect<Dim>(items);
-    if (all_are([](const Argument& a) { return get_if<double>(a) != nullptr; })) {
-      FloatList list;
-      for (const Argument& item : items) list.push_back(*get_if<double>(item));
-      return Argument(std::move(list));
-    }
-    if (all_are([](const Argument& a) { return get_if<bool>(a) != nullptr; })) {
-      BoolList list;
-      for (const Argument& item : items) list.push_back(*get_if<bool>(item));
-      return Argument(std::move(list));
-    }
-    if (all_are([](const Argument& a) { return get_if<std::string>(a) != nullptr; })) {
-      StringList list;
-      for (const Argument& item : items) list.items.push_back(*get_if<std::string>(item));
-      return Argument(std::move(list));
-    }
-    ValueList values;
-    for (const Argument& item : items) {
-      if (const auto* ref = get_if<ValueRef>(item)) {
-        values.ids.push_back(ref->id);
-      } else if (get_if<Nothing>(item) != nullptr) {
-        values.ids.push_back(kNoValue);
-      } else {
-        return in_.fail("items of a list differ in kind");
-      }
-    }
-    return Argument(std::move(values));
-  }
-
-  template <class T>
-  Result<Argument> collect(const std::vector<Argument>& items) {
-    std::vector<T> list;
-    for (const Argument& item : items) list.push_back(*get_if<T>(item));
-    return Argument(std::move(list));
+    return read_arguments(in_, schema, [&](size_t index, const ops::Argument* row) -> Status {
+      ETB_ASSIGN(Argument argument, arguments_.read(row));
+      if (index >= node.args.size()) node.args.resize(index + 1);
+      node.args[index] = std::move(argument);
+      return {};
+    });
   }
 
   // Graphs may be named before they are defined: GraphRef held the number of the reference until now.
@@ -551,7 +319,7 @@ class Parser {
         for (Argument& argument : node.args) {
           auto* reference = std::get_if<GraphRef>(&argument);
           if (reference == nullptr) continue;
-          const std::string& name = graph_references_[reference->index].second;
+          const std::string& name = graph_references_[reference->index];
           const auto found = std::find_if(module_.graphs.begin(), module_.graphs.end(),
                                           [&](const Graph& g) { return g.name == name; });
           if (found == module_.graphs.end()) return in_.fail("unknown graph @" + name);
@@ -564,9 +332,11 @@ class Parser {
 
   Cursor in_;
   Module module_;
+  std::shared_ptr<ops::OwnOps> own_ops_;
+  ArgumentReader arguments_;
   Graph* graph_ = nullptr;
   std::unordered_map<std::string, ValueId> value_ids_;
-  std::vector<std::pair<uint32_t, std::string>> graph_references_;
+  std::vector<std::string> graph_references_;  // names, in the order of their use
 };
 
 }  // namespace

@@ -2,6 +2,7 @@
 //
 //   module "forward"
 //   symbol s77 [2, 10] hint 7
+//   op "my::scale(Tensor x, float s=2.0) -> Tensor"
 //   constant "fc.weight" float32[4, 3]{1, 4} = ...
 //   graph @forward(
 //     %w: float32[4, 3]{1, 4} = parameter "fc.weight" constant 0,
@@ -10,7 +11,7 @@
 //     return %y
 //   }
 //
-// {...} behind sizes are strides, left out when the tensor is dense and row-major. A constant of few elements shows them in
+// `op` declares an op that PyTorch lacks (api/ops/own_ops.hpp). {...} behind sizes are strides, left out when the tensor is dense and row-major. A constant of few elements shows them in
 // {...}; "..." stands for the others and is read as zeros. Arguments that equal the schema's default are left out, those behind
 // the first such one are named. Everything from # to the end of a line is a comment.
 #pragma once

@@ -13,6 +13,7 @@ using ::testing::HasSubstr;
 constexpr const char* kEverything = R"(module "forward"
 symbol s77 [2, 10] hint 7
 symbol u0 [0, inf]
+op "my::scale(Tensor x, float s=2.0, *, str mode=\"a\") -> Tensor"
 constant "fc.weight" float32[2, 3]{1, 2} = {1, 2.5, -3, 4, 5, 6}
 constant "big" int64[5, 5] = ...
 constant "half" float16[1] = {15360}
@@ -33,6 +34,7 @@ graph @forward(
   %to: float32[s77, 2] = aten.to.dtype_layout(%clone, dtype=float32, layout=strided, device=device("cpu"))
   %full: float32[2] = aten.full.default([2], -inf)
   aten._assert_scalar.default(true, "say \"hi\"\x0a")
+  %own: float32[s77, 2] = my.scale.default(%to, mode="b")
   %branch: float32[2] = higher_order.cond.default(%flag, @yes, @no, [%sum])
   return %branch, buffer "big" = %b, none, 3
 }
@@ -105,7 +107,7 @@ TEST(Text, FaultsAreNamedWithTheirLine) {
   const std::pair<const char*, const char*> cases[] = {
       {"", "line 1"},
       {"module \"m\"\n", "needs a graph"},
-      {"module \"m\"\nnonsense", "line 2: expected symbol, constant or graph"},
+      {"module \"m\"\nnonsense", "line 2: expected symbol, op, constant or graph"},
       {"module \"m\"\ngraph @g(%x: float33[2] = user) { return }", "unknown type 'float33'"},
       {"module \"m\"\ngraph @g() {\n return %y }", "line 3: unknown value %y"},
       {"module \"m\"\ngraph @g(%x: float32[] = user) {\n %x: float32[] = aten.neg.default(%x)\n return }",
@@ -117,6 +119,8 @@ TEST(Text, FaultsAreNamedWithTheirLine) {
       {"module \"m\"\ngraph @g() {\n higher_order.cond.default(@no)\n return }", "unknown graph @no"},
       {"module \"m\"\nconstant \"c\" float32[99999999999999] = ...", "too large"},
       {"module \"m\"\nconstant \"c\" float32[2]{1, 1} = ...", "as many strides"},
+      {"module \"m\"\nop \"my::f(Tensr x) -> Tensor\"",
+       "line 2: op 'my::f(Tensr x) -> Tensor', character 11"},
       {"module \"m\"\ngraph @g(%x: float32[q] = user) { return }", "unknown symbol 'q'"},
   };
   for (const auto& [text, message] : cases) {

@@ -97,6 +97,8 @@ bool fits_item(const Argument& argument, const ops::Type& type) {
   return false;
 }
 
+}  // namespace
+
 bool fits(const Argument& argument, const ops::Type& type) {
   using ops::BaseType;
   if (get_if<Nothing>(argument) != nullptr) return type.is_optional;
@@ -121,6 +123,8 @@ bool fits(const Argument& argument, const ops::Type& type) {
       return get_if<Dims>(argument) != nullptr || (type.list_size != 0 && get_if<Dim>(argument) != nullptr);
   }
 }
+
+namespace {
 
 void check_arguments(Module& module, Findings& findings) {
   for_each_node(module, [&](const Graph& graph, const Node& node) {

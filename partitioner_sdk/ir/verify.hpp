@@ -9,6 +9,9 @@
 
 namespace etb::ir {
 
+// Whether an argument is of the kind that a signature asks for.
+bool fits(const Argument& argument, const ops::Type& type);
+
 // What a rule found: each line names graph, node and source.
 using Findings = std::vector<std::string>;
 

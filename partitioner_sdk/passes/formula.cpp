@@ -156,7 +156,7 @@ class Interpreter {
   }
 
   Argument call(const std::string& op, std::vector<Argument> args, std::vector<Builder::Named> named) {
-    const ops::Schema* schema = ops::find_schema(op);
+    const ops::Schema* schema = b_.module().find_schema(op);
     if (schema == nullptr || args.size() > schema->argument_count()) {
       fail(schema == nullptr ? "no op '" + op + "'" : "more arguments than " + op + " takes");
       return Nothing{};

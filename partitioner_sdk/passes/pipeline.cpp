@@ -6,6 +6,7 @@
 #include "partitioner_sdk/passes/fold_constant_views.hpp"
 #include "partitioner_sdk/passes/functionalize.hpp"
 #include "partitioner_sdk/passes/lower_affine.hpp"
+#include "partitioner_sdk/passes/lower_sorts.hpp"
 #include "partitioner_sdk/passes/merge_equal_nodes.hpp"
 #include "partitioner_sdk/passes/remove_dead_code.hpp"
 #include "partitioner_sdk/passes/row_major.hpp"
@@ -47,16 +48,36 @@ class Runner {
   const PipelineOptions& options_;
 };
 
+// What the decompositions, and the rules before and after them, share.
+Status lower_to_edge(Runner& runner, ir::Module& module, const PipelineOptions& options) {
+  ETB_TRY(runner.run("decompose", decompose(module, options.decompose)));
+  ETB_TRY(runner.run("views_to_copies", views_to_copies(module)));
+  ETB_TRY(runner.run("scalars_to_tensors", scalars_to_tensors(module)));
+  return runner.run("dim_order_ops", use_dim_order_ops(module));
+}
+
+// True when a rule of the stage found something. What it made is checked in every build: rules are data from outside.
+Result<bool> run_rules(Runner& runner, ir::Module& module, const PipelineOptions& options, RuleStage stage) {
+  if (options.rules.empty()) return false;
+  auto changed = apply_rules(module, options.rules, stage, options.on_rule_fault);
+  const bool is_changed = changed.value_or(false);
+  ETB_TRY(runner.run("rules_" + std::string(to_text(stage)), std::move(changed)));
+  if (is_changed)
+    if (Status verified = ir::verify(module); !verified)
+      return tl::make_unexpected(std::move(verified).error());
+  return is_changed;
+}
+
 }  // namespace
 
 Status to_edge(ir::Module& module, const PipelineOptions& options) {
   Runner runner(module, options);
   ETB_TRY(runner.run("functionalize", functionalize(module)));
   ETB_TRY(runner.run("remove_dead_code", remove_dead_code(module)));
-  ETB_TRY(runner.run("decompose", decompose(module, options.decompose)));
-  ETB_TRY(runner.run("views_to_copies", views_to_copies(module)));
-  ETB_TRY(runner.run("scalars_to_tensors", scalars_to_tensors(module)));
-  ETB_TRY(runner.run("dim_order_ops", use_dim_order_ops(module)));
+  ETB_TRY(run_rules(runner, module, options, RuleStage::kAten));
+  ETB_TRY(lower_to_edge(runner, module, options));
+  ETB_ASSIGN(const bool is_changed, run_rules(runner, module, options, RuleStage::kEdge));
+  if (is_changed) ETB_TRY(lower_to_edge(runner, module, options));
   ETB_TRY(runner.run("remove_dead_code", remove_dead_code(module)));
   return {};
 }
@@ -74,7 +95,11 @@ Status simplify(ir::Module& module, const PipelineOptions& options) {
 
 Status to_portable(ir::Module& module, const PipelineOptions& options) {
   Runner runner(module, options);
+  ETB_ASSIGN(const bool is_changed, run_rules(runner, module, options, RuleStage::kRest));
+  if (is_changed) ETB_TRY(lower_to_edge(runner, module, options));
   ETB_TRY(runner.run("lower_affine", lower_affine(module)));
+  ETB_TRY(runner.run("lower_sorts", lower_sorts(module)));
+  ETB_TRY(runner.run("dim_order_ops", use_dim_order_ops(module)));
   ETB_TRY(runner.run("row_major", make_row_major(module)));
   // Without somebody to compute the new weights they would be computed in each run.
   if (options.evaluate) ETB_TRY(runner.run("fold_batch_norm", fold_batch_norm(module)));

@@ -8,6 +8,7 @@
 
 #include "partitioner_sdk/passes/decompose.hpp"
 #include "partitioner_sdk/passes/fold_constants.hpp"
+#include "partitioner_sdk/passes/rules.hpp"
 
 namespace etb::passes {
 
@@ -25,6 +26,9 @@ struct PipelineOptions {
   // What `simplify` does with constants behind a dequantisation.
   QuantizedConstants quantized_constants = QuantizedConstants::kFold;
   std::vector<OwnPass> own_passes;
+  // Rewrite rules of the user and of plugins, applied in this order at the stages that they name.
+  std::span<const RuleSet> rules = {};
+  RuleFault on_rule_fault = {};  // without it a bad rule of a plugin is an error, as one of the user is
   // Called with the name of each pass and the module after it.
   std::function<void(std::string_view pass, ir::Module& module)> after_pass;
 };

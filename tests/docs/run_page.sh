@@ -10,6 +10,13 @@ cp "$archives/lenet.pt2" "$work/model.pt2"
 cp "$archives/lenet.in.0.npy" "$work/x.npy"
 cp "$archives/mlp.pt2" "$work/prefill.pt2"
 cp "$archives/tied.pt2" "$work/decode.pt2"
+cp "$archives"/../custom_op/custom_op.* "$work"
+cp "$build/host/module/libtest_kernel_library.so" "$work/kernels.so"
+# A block without a language is the file that the text before it names last.
+awk '/`[a-z_.]*\.rules`:$/ { match($0, /[a-z_]*\.rules/); name = substr($0, RSTART, RLENGTH) }
+     /^```$/ && name != "" && !inside { inside = 1; next }
+     /^```$/ && inside { inside = 0; name = "" }
+     inside { print > (work "/" name) }' work="$work" "$page"
 awk '!inside && /^```sh$/ { inside = 1; print "echo \"== line " NR "\" >&2"; blocks++; next }
      inside && /^```$/ { inside = 0; next }
      inside { print }

@@ -22,6 +22,7 @@ Status open_here(host::Registry& registry, const std::string& name, const Backen
                                                             selection.plugin->handle(), {request.specs}));
   out.plugins.push_back(selection.plugin);
   out.compilers.push_back(std::move(compiler));
+  out.entries.push_back(&entry);
   return {};
 }
 
@@ -33,6 +34,7 @@ Status open_isolated(host::Registry& registry, const std::string& name, const Ba
   ETB_ASSIGN(std::string id, delegate_id_of(entry, name));
   out.compilers.push_back(std::make_unique<IsolatedCompiler>(name, std::move(id), registry, entry,
                                                              request.specs, request.deadline));
+  out.entries.push_back(&entry);
   return {};
 }
 

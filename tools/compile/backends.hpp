@@ -22,6 +22,7 @@ struct BackendRequest {
 struct Backends {
   std::vector<std::shared_ptr<const host::PluginContext>> plugins;  // none when they are isolated
   std::vector<std::unique_ptr<partition::Compiler>> compilers;      // one a name
+  std::vector<const host::PluginEntry*> entries;                    // of the registry's, by compiler
 };
 
 // The error says what is wrong with which name: not found, refused, without an ahead-of-time half.

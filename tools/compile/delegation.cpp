@@ -99,21 +99,31 @@ void add_delegation_options(CLI::App& command, DelegationOptions& options) {
       ->type_name("FILE");
 }
 
-Result<Delegation> Delegation::open(host::Registry& registry, const DelegationOptions& options) {
+Result<Delegation> Delegation::open(host::Registry& registry, const DelegationOptions& options,
+                                    Extensions& extensions) {
   Delegation out(options);
-  ETB_ASSIGN(out.backends_, open_backends(registry, options.backends));
-  auto& compilers = out.backends_.compilers;
-  for (auto compiler = compilers.begin(); compiler != compilers.end();) {
-    const auto ops = (*compiler)->preserved_ops();
-    if (ops) {
-      out.preserved_ops_.insert(ops->begin(), ops->end());
-      ++compiler;
-    } else {
-      out.faults_.push_back({(*compiler)->name(), ops.error().message});
-      compiler = compilers.erase(compiler);
+  ETB_ASSIGN(Backends found, open_backends(registry, options.backends));
+  out.backends_.plugins = std::move(found.plugins);
+  for (size_t i = 0; i < found.compilers.size(); ++i) {
+    const std::string name = found.compilers[i]->name();
+    const auto prepare = [&]() -> Status {
+      ETB_TRY(extensions.add_plugin(name, *found.entries[i], registry.load_options()));
+      ETB_ASSIGN(const auto ops, found.compilers[i]->preserved_ops());
+      out.preserved_ops_.insert(ops.begin(), ops.end());
+      return {};
+    };
+    if (const Status prepared = prepare(); !prepared) {
+      out.faults_.push_back({name, prepared.error().message});
+      continue;
     }
+    out.backends_.compilers.push_back(std::move(found.compilers[i]));
+    out.backends_.entries.push_back(found.entries[i]);
   }
   return out;
+}
+
+void Delegation::note_fault(const std::string& plugin, const Error& error) {
+  rule_faults_.push_back({plugin, error.message});
 }
 
 Status Delegation::write_reports(std::span<const ir::Module> modules, std::ostream& out) const {
@@ -135,8 +145,11 @@ Status Delegation::run(std::span<ir::Module> modules, const passes::PipelineOpti
   partition_.faults.insert(partition_.faults.begin(), faults_.begin(), faults_.end());
   ETB_TRY(write_reports(modules, out));
   ETB_TRY(partition::lower(modules, partition_));
+  // Rules were applied before; those for what is left come after this.
+  passes::PipelineOptions once_more = pipeline;
+  once_more.rules = {};
   for (ir::Module& module : modules)
-    if (has_op_of(module, preserved_ops_)) ETB_TRY(passes::to_edge(module, pipeline));
+    if (has_op_of(module, preserved_ops_)) ETB_TRY(passes::to_edge(module, once_more));
   return {};
 }
 
@@ -165,7 +178,10 @@ ExitCode Delegation::finish(std::ostream& err) const {
   for (const partition::PluginFault& fault : partition_.faults)
     err << fmt::format("etbackend compile: plugin '{}' takes no part: {}\n",
                        host::made_printable(fault.plugin), host::made_printable(fault.text));
-  return partition_.faults.empty() ? ExitCode::OK : ExitCode::NEGATIVE;
+  for (const partition::PluginFault& fault : rule_faults_)
+    err << fmt::format("etbackend compile: a rule of plugin '{}' is left out: {}\n",
+                       host::made_printable(fault.plugin), host::made_printable(fault.text));
+  return partition_.faults.empty() && rule_faults_.empty() ? ExitCode::OK : ExitCode::NEGATIVE;
 }
 
 }  // namespace etb::tools

@@ -11,6 +11,7 @@
 #include "partitioner_sdk/partition/partition.hpp"
 #include "partitioner_sdk/passes/pipeline.hpp"
 #include "tools/compile/backends.hpp"
+#include "tools/compile/extensions.hpp"
 #include "tools/exit_code.hpp"
 
 namespace etb::tools {
@@ -34,9 +35,10 @@ class Delegation {
  public:
   using PreservedOps = std::set<std::string, std::less<>>;
 
-  // Opens the plugins and asks which ops they want whole; one that cannot even answer that takes no part. `options` and the
-  // registry outlive it.
-  [[nodiscard]] static Result<Delegation> open(host::Registry& registry, const DelegationOptions& options);
+  // Opens the plugins, adds what their manifests add to the compiler and asks which ops they want whole; one that cannot even do
+  // that takes no part. `options` and the registry outlive it.
+  [[nodiscard]] static Result<Delegation> open(host::Registry& registry, const DelegationOptions& options,
+                                               Extensions& extensions);
 
   const PreservedOps& preserved_ops() const { return preserved_ops_; }
 
@@ -44,6 +46,9 @@ class Delegation {
   // take. Reports go where the options say.
   [[nodiscard]] Status run(std::span<ir::Module> modules, const passes::PipelineOptions& pipeline,
                            std::ostream& out);
+
+  // A fault that showed while plugins' rules were applied.
+  void note_fault(const std::string& plugin, const Error& error);
 
   // Views of this.
   DelegateData data() const;
@@ -58,7 +63,8 @@ class Delegation {
   const DelegationOptions* options_;
   Backends backends_;
   PreservedOps preserved_ops_;
-  std::vector<partition::PluginFault> faults_;  // before anything was partitioned
+  std::vector<partition::PluginFault> faults_;       // before anything was partitioned
+  std::vector<partition::PluginFault> rule_faults_;  // of plugins that take part all the same
   partition::ConstantKeys keys_;
   partition::Partition partition_;
 };

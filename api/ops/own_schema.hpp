@@ -1,0 +1,35 @@
+// The signature of an op that is not in the tables. own_ops.cpp makes them, schema.cpp answers from them.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "api/ops/schema.hpp"
+
+namespace etb::ops {
+
+struct OwnArgument {
+  std::string name;
+  std::string default_text;
+  Argument fields;  // all but the texts
+
+  Argument row() const noexcept {
+    Argument out = fields;
+    out.name = name;
+    out.default_text = default_text;
+    return out;
+  }
+};
+
+struct OwnSchema final : Schema {
+  OwnSchema(uint16_t namespace_nbytes, uint16_t base_nbytes, uint8_t argument_count, uint8_t result_count)
+      : Schema(namespace_nbytes, base_nbytes, argument_count, result_count) {}
+  static const OwnSchema& of(const Schema& schema) noexcept { return static_cast<const OwnSchema&>(schema); }
+
+  std::string text;       // as it was declared
+  std::string text_name;  // "my.scale.default"
+  std::vector<OwnArgument> arguments, results;
+  const Schema* out = nullptr;
+};
+
+}  // namespace etb::ops

@@ -1,0 +1,125 @@
+// The strides of results.
+#include <algorithm>
+
+#include "partitioner_sdk/infer/infer.hpp"
+
+namespace etb::infer {
+
+namespace {
+
+using ir::Dim;
+using ir::Dims;
+using ir::TensorSpec;
+
+// The order in which TensorIterator walks the dimensions, innermost last, for operands of the result's rank; dimensions on
+// which the operands say nothing keep their place. (ATen/native/TensorIterator, reorder_dimensions)
+std::vector<uint8_t> pointwise_order(ir::SymbolTable& symbols, const Dims& sizes,
+                                     const std::vector<const TensorSpec*>& operands) {
+  const size_t rank = sizes.size();
+  const auto stride_of = [&](const TensorSpec& spec, size_t dim) {
+    const size_t missing = rank - spec.rank();
+    if (dim < missing || (spec.sizes[dim - missing].is(1) && !sizes[dim].is(1))) return int64_t{0};
+    const Dim stride = spec.strides[dim - missing];
+    return symbols.hint(stride).value_or(symbols.range(stride).max);
+  };
+  // 1: dimension a moves inside b; -1: it stays outside; 0: nothing known.
+  const auto compare = [&](size_t a, size_t b) {
+    for (const TensorSpec* spec : operands) {
+      const int64_t x = stride_of(*spec, a), y = stride_of(*spec, b);
+      if (x == 0 || y == 0) continue;
+      if (x != y) return x < y ? -1 : 1;
+      const Dim n = sizes[a], m = sizes[b];
+      if (n.is_static() && m.is_static() && n.value() > m.value()) return 1;
+    }
+    return 0;
+  };
+  std::vector<size_t> inner_first(rank);
+  for (size_t i = 0; i < rank; ++i) inner_first[i] = rank - 1 - i;
+  for (size_t i = 1; i < rank; ++i) {
+    size_t at = i;
+    for (size_t before = i; before-- > 0;) {
+      const int order = compare(inner_first[before], inner_first[at]);
+      if (order > 0) {
+        std::swap(inner_first[before], inner_first[at]);
+        at = before;
+      } else if (order < 0) {
+        break;
+      }
+    }
+  }
+  std::vector<uint8_t> order(rank);
+  for (size_t i = 0; i < rank; ++i) order[i] = static_cast<uint8_t>(inner_first[rank - 1 - i]);
+  return order;
+}
+
+std::vector<const TensorSpec*> tensor_operands(const Call& call, size_t rank) {
+  std::vector<const TensorSpec*> out;
+  for (size_t i = 0; i < call.argument_count(); ++i) {
+    const TensorSpec* tensor = call.find_tensor(i);
+    if (tensor != nullptr && tensor->rank() <= rank) out.push_back(tensor);
+  }
+  return out;
+}
+
+Dims pointwise_strides(const Call& call, const TensorSpec& out) {
+  ir::SymbolTable& symbols = call.symbols();
+  const auto operands = tensor_operands(call, out.rank());
+  // Operands of one shape and one dense layout hand it on as it is.
+  const bool are_alike =
+      !operands.empty() && std::all_of(operands.begin(), operands.end(), [&](const TensorSpec* spec) {
+        return spec->sizes == out.sizes && spec->strides == operands[0]->strides;
+      });
+  if (are_alike && ir::find_dim_order(symbols, *operands[0])) return operands[0]->strides;
+  return ir::strides_in_order(symbols, out.sizes, pointwise_order(symbols, out.sizes, operands));
+}
+
+Dims preserved_strides(const Call& call, const TensorSpec& out) {
+  ir::SymbolTable& symbols = call.symbols();
+  const int position = call.op().schema == nullptr ? -1 : call.op().schema->find_argument("memory_format");
+  const auto format = position < 0 ? std::nullopt : call.memory_format(static_cast<size_t>(position));
+  if (format == ir::MemoryFormat::kContiguous) return ir::contiguous_strides(symbols, out.sizes);
+  if (format == ir::MemoryFormat::kChannelsLast || format == ir::MemoryFormat::kChannelsLast3d) {
+    return ir::strides_in_order(symbols, out.sizes, ir::channels_last_order(out.rank()));
+  }
+  const TensorSpec& in = call.tensor(0);
+  if (in.sizes == out.sizes && ir::find_dim_order(symbols, in)) return in.strides;
+  return ir::strides_in_order(symbols, out.sizes, pointwise_order(symbols, out.sizes, {&in}));
+}
+
+Dims dim_order_strides(const Call& call, const TensorSpec& out) {
+  const int position = call.op().schema->find_argument("dim_order");
+  std::vector<uint8_t> order;
+  if (call.has(static_cast<size_t>(position))) {
+    for (const Dim dim : call.dims(static_cast<size_t>(position))) {
+      order.push_back(static_cast<uint8_t>(call.axis(dim.value(), out.rank())));
+    }
+    if (order.size() != out.rank()) call.fail("dim_order does not name every dimension");
+    return ir::strides_in_order(call.symbols(), out.sizes, order);
+  }
+  return ir::contiguous_strides(call.symbols(), out.sizes);
+}
+
+}  // namespace
+
+Dims result_strides(const Call& call, ResultLayout layout, const TensorSpec& out) {
+  ir::SymbolTable& symbols = call.symbols();
+  switch (layout) {
+    case ResultLayout::kPointwise:
+      return pointwise_strides(call, out);
+    case ResultLayout::kPreserve:
+      return preserved_strides(call, out);
+    case ResultLayout::kDimOrder:
+      return dim_order_strides(call, out);
+    case ResultLayout::kLikeFirst:
+      // A tensor that is both (one channel, or one pixel) counts as row-major.
+      if (!ir::is_contiguous(symbols, call.tensor(0)) && ir::is_channels_last(symbols, call.tensor(0))) {
+        return ir::strides_in_order(symbols, out.sizes, ir::channels_last_order(out.rank()));
+      }
+      break;
+    default:
+      break;
+  }
+  return ir::contiguous_strides(symbols, out.sizes);
+}
+
+}  // namespace etb::infer

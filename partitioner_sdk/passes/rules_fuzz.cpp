@@ -1,0 +1,44 @@
+// A file of rules from anywhere: refused, or applied so that the graph stays one.
+#include <cstdlib>
+
+#include "partitioner_sdk/ir/text.hpp"
+#include "partitioner_sdk/ir/verify.hpp"
+#include "partitioner_sdk/passes/rules.hpp"
+
+namespace {
+
+constexpr const char* kModel = R"(module "forward"
+symbol s0 [2, 10]
+graph @forward(
+  %x: float32[s0, 3] = user,
+  %w: float32[3, 3] = user) {
+  %s: float32[s0, 3] = aten.sigmoid.default(%x)
+  %m: float32[s0, 3] = aten.mul.Tensor(%x, %s)
+  %v: float32[s0, 2], %i: int64[s0, 2] = aten.topk.default(%m, 2, largest=false)
+  %c: float32[s0, 5] = aten.cat.default([%v, %m], -1)
+  %r: float32[s0, 5] = aten.relu.default(%c)
+  %p: float32[3, s0] = aten.permute_copy.default(%m, [1, 0])
+  %mm: float32[3, 3] = aten.mm.default(%p, %x)
+  %a: float32[3, 3] = aten.add.Tensor(%mm, %w, alpha=2)
+  return %r, %a
+}
+)";
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  using namespace etb;
+  auto own_ops = std::make_shared<ops::OwnOps>();
+  const auto rules = passes::RuleSet::parse({reinterpret_cast<const char*>(data), size}, "rules", *own_ops);
+  if (!rules) return 0;
+  auto module = ir::parse(kModel);
+  if (!module) std::abort();
+  module->own_ops = own_ops;
+  for (const auto stage : {passes::RuleStage::kAten, passes::RuleStage::kEdge, passes::RuleStage::kRest}) {
+    if (!passes::apply_rules(*module, {&*rules, 1}, stage)) return 0;
+    // A rule can give an op arguments of the wrong kind, which the verifier finds; printing must hold all the same.
+    (void)ir::verify(*module);
+    (void)ir::print(*module);
+  }
+  return 0;
+}

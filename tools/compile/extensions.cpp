@@ -1,0 +1,82 @@
+#include "tools/compile/extensions.hpp"
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "host/registry/side_file.hpp"
+
+namespace etb::tools {
+
+namespace {
+
+constexpr uint64_t kMaxRulesBytes = uint64_t{1} << 20;
+
+Result<std::string> read_rules(const std::string& path) {
+  std::error_code failed;
+  const auto nbytes = std::filesystem::file_size(path, failed);
+  std::ifstream in(path, std::ios::binary);
+  if (failed || !in) return make_error(Code::NOT_FOUND, "cannot read '" + path + "'");
+  if (nbytes > kMaxRulesBytes)
+    return make_error(Code::OUT_OF_RESOURCES, path + ": " + std::to_string(nbytes) + " bytes, at most " +
+                                                  std::to_string(kMaxRulesBytes) + " expected");
+  std::ostringstream text;
+  text << in.rdbuf();
+  return text.str();
+}
+
+}  // namespace
+
+void add_extension_options(CLI::App& command, ExtensionOptions& options) {
+  command
+      .add_option("--custom-op", options.custom_ops,
+                  "Declares an op of your own: 'my::scale(Tensor x, float s=2.0) -> Tensor'; may be repeated")
+      ->type_name("OP")
+      ->allow_extra_args(false);
+  command
+      .add_option("--rules", options.rule_files,
+                  "File with rewrite rules and ops of your own; may be repeated")
+      ->type_name("FILE")
+      ->allow_extra_args(false);
+  command
+      .add_option_function<std::vector<std::string>>(
+          "--decompose",
+          [&options](const std::vector<std::string>& texts) {
+            for (const std::string& text : texts) {
+              const size_t equals = text.find('=');
+              if (equals == 0 || equals == std::string::npos)
+                throw CLI::ValidationError("--decompose", "'" + text + "', expected OP=FORMULA");
+              options.formulas[text.substr(0, equals)] = text.substr(equals + 1);
+            }
+          },
+          "OP=FORMULA: how to take an op apart, before what is built in: 'aten.silu.default=mul(self, "
+          "sigmoid(self))'; may be repeated")
+      ->type_name("OP=FORMULA")
+      ->allow_extra_args(false);
+}
+
+Result<Extensions> Extensions::open(const ExtensionOptions& options) {
+  Extensions out;
+  for (const std::string& text : options.custom_ops) ETB_TRY(out.own_ops_->declare(text));
+  for (const std::string& path : options.rule_files) {
+    ETB_ASSIGN(const std::string text, read_rules(path));
+    ETB_ASSIGN(passes::RuleSet rules, passes::RuleSet::parse(text, path, *out.own_ops_));
+    out.rules_.push_back(std::move(rules));
+  }
+  return out;
+}
+
+Status Extensions::add_plugin(const std::string& name, const host::PluginEntry& entry,
+                              const host::LoadOptions& options) {
+  if (!entry.manifest) return {};
+  for (const std::string& text : entry.manifest->custom_ops) ETB_TRY(own_ops_->declare(text));
+  if (!entry.manifest->rules) return {};
+  ETB_ASSIGN(const std::string text,
+             host::read_side_file(entry, *entry.manifest->rules, options, kMaxRulesBytes));
+  ETB_ASSIGN(passes::RuleSet rules, passes::RuleSet::parse(text, entry.manifest->rules->path, *own_ops_));
+  rules.owner = name;
+  rules_.push_back(std::move(rules));
+  return {};
+}
+
+}  // namespace etb::tools

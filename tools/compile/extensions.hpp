@@ -1,0 +1,39 @@
+// What the user and the plugins that -b names add to the compiler: ops of their own, and rewrite rules.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "api/ops/own_ops.hpp"
+#include "host/registry/registry.hpp"
+#include "partitioner_sdk/passes/pipeline.hpp"
+
+namespace etb::tools {
+
+struct ExtensionOptions {
+  std::vector<std::string> custom_ops;                       // declarations
+  std::vector<std::string> rule_files;                       // paths
+  std::map<std::string, std::string, std::less<>> formulas;  // how the user takes ops apart
+};
+
+void add_extension_options(CLI::App& command, ExtensionOptions& options);
+
+class Extensions {
+ public:
+  [[nodiscard]] static Result<Extensions> open(const ExtensionOptions& options);
+  // What the plugin's manifest names. On error nothing of it is added but ops that were declared before.
+  [[nodiscard]] Status add_plugin(const std::string& name, const host::PluginEntry& entry,
+                                  const host::LoadOptions& options);
+
+  std::shared_ptr<const ops::OwnOps> own_ops() const { return own_ops_; }
+  std::span<const passes::RuleSet> rules() const { return rules_; }
+
+ private:
+  std::shared_ptr<ops::OwnOps> own_ops_ = std::make_shared<ops::OwnOps>();
+  std::vector<passes::RuleSet> rules_;
+};
+
+}  // namespace etb::tools
