@@ -3,14 +3,10 @@
 
 #include <memory>
 #include <mutex>
-#include <optional>
 #include <vector>
 
 #include "etb/cpp/plugin.hpp"
-#include "plugins/xnnpack/arena.hpp"
-#include "plugins/xnnpack/crew.hpp"
-#include "plugins/xnnpack/operator_events.hpp"
-#include "plugins/xnnpack/subgraph.hpp"
+#include "plugins/xnnpack/engine.hpp"
 
 namespace etb::xnnpack {
 
@@ -30,60 +26,56 @@ class XnnpackDelegate {
  private:
   friend class XnnpackContext;
 
-  // A runtime and the threads that it was made for.
-  struct Engine {
-    std::unique_ptr<Crew> crew;  // NULL: it runs on the calling thread, or on the plugin's own threads
-    Runtime runtime;             // its memory goes before the crew
+  // Who shares the memory between nodes.
+  enum class Sharing {
+    kNone,        // nobody
+    kConcurrent,  // engines that do not run at the same time
+    kSerial,      // all, and they run one at a time
   };
 
   // Behind one pointer, so that a delegate can move while its contexts know where its parts are.
   struct Parts {
-    Parts() = default;
-    ~Parts();
-    Payload bytes;  // constants of old payloads lie in it
-    format::XnnPayload payload;
-    Constants constants;
-    Subgraph subgraph;
-    std::unique_ptr<PackedWeights> weights;
-    std::shared_ptr<Arena> arena;  // of all contexts that may share one, NULL: each has its own
-    const XnnpackPlugin* plugin = nullptr;
-    bool is_small = false;  // not worth waking a thread
-    std::mutex mutex;       // guards weights while a context packs, and `first`
-    Engine first;           // made by make, to find out early whether all is well; the first context takes it
-  };
+    Parts(const XnnpackPlugin& the_plugin, Payload payload, NamedData data, bool shares_weights);
 
-  static Result<Engine> make_engine(Parts& parts, uint32_t flags);
+    // Another one of the same payload.
+    [[nodiscard]] Result<std::unique_ptr<Engine>> make_engine(std::shared_ptr<Arena> arena, uint32_t flags);
+    [[nodiscard]] Result<std::unique_ptr<Engine>> make_engine(const format::XnnPayload& payload,
+                                                              std::shared_ptr<Arena> arena, uint32_t flags);
+    [[nodiscard]] Result<std::shared_ptr<Arena>> find_arena() const;
+
+    const XnnpackPlugin& plugin;
+    Payload bytes;  // constants of old payloads lie in it
+    NamedData named_data;
+    PackedWeights weights;
+    Sharing sharing = Sharing::kConcurrent;
+    uint32_t input_count = 0, output_count = 0;
+    bool is_small = false;  // not worth waking a thread
+    std::mutex mutex;       // held while an engine is made; guards `first`
+    std::unique_ptr<Engine>
+        first;  // made by make, to find out early whether all is well; the first context takes it
+  };
 
   std::unique_ptr<Parts> parts_;
 };
 
 class XnnpackContext {
  public:
-  explicit XnnpackContext(const XnnpackDelegate& delegate) : parts_(*delegate.parts_) {}
-  ~XnnpackContext();
+  explicit XnnpackContext(const XnnpackDelegate& delegate);
 
   Status execute(const Run& run);
 
  private:
-  struct Slot {
-    std::vector<size_t> sizes;  // as XNNPACK last heard them
-    etb_dtype dtype;
-    uint32_t
-        index_nbytes;  // bytes of an index that XNNPACK writes where the tensor has 64-bit ones; 0: not an index
+  struct Held {
+    std::unique_ptr<Engine>* engine;
+    std::unique_lock<std::mutex> running;
   };
 
-  Status prepare(uint32_t flags);
-  Status invoke(const Run& run);
-  Status reshape_inputs(const Run& run);
-  Status resize_outputs(const Run& run);
-  Status set_up(const Run& run);
+  Result<Held> hold_engine();
+  Result<Held> add_engine();
 
   XnnpackDelegate::Parts& parts_;
-  XnnpackDelegate::Engine engine_;
-  std::optional<OperatorEvents> events_;  // of a runtime that is profiled
-  std::vector<Slot> inputs_, outputs_;
-  std::vector<xnn_external_value> externals_;
-  bool is_reshaped_ = false;  // sizes changed since the last set-up
+  // One at first; more where other delegates were running in the memory of the first when this one had to.
+  std::vector<std::unique_ptr<Engine>> engines_;
 };
 
 }  // namespace etb::xnnpack

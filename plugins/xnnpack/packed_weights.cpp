@@ -1,29 +1,10 @@
 #include "plugins/xnnpack/packed_weights.hpp"
 
-#include <sys/mman.h>
-
+#include <algorithm>
 #include <cstring>
-#include <new>
+#include <utility>
 
 namespace etb::xnnpack {
-
-namespace {
-
-constexpr size_t kAlignment = 128;  // of what XNNPACK packs
-
-// Large weights lie in huge pages where the system has them: a fifth of the time to load a network went into the faults of small ones.
-std::shared_ptr<void> allocate(size_t nbytes) {
-  constexpr size_t kHugePage = size_t{2} << 20;
-  const size_t wanted = nbytes + XNN_EXTRA_BYTES;
-  const std::align_val_t alignment{wanted < kHugePage ? kAlignment : kHugePage};
-  void* raw = ::operator new(wanted, alignment, std::nothrow);
-#ifdef MADV_HUGEPAGE
-  if (raw != nullptr && wanted >= kHugePage) ::madvise(raw, wanted / kHugePage * kHugePage, MADV_HUGEPAGE);
-#endif
-  return {raw, [alignment](void* made) { ::operator delete(made, alignment); }};
-}
-
-}  // namespace
 
 std::shared_ptr<PackedEntry> PackedStore::find(const PackedKey& key) {
   const std::lock_guard lock(mutex_);
@@ -42,7 +23,7 @@ std::shared_ptr<PackedEntry> PackedStore::insert(const PackedKey& key, std::shar
   return entry;
 }
 
-PackedWeights::PackedWeights(PackedStore* store) : store_(store) {
+PackedWeights::PackedWeights(PackedStore& store, bool shares) : store_(store), shares_(shares) {
   provider_.context = this;
   provider_.look_up = [](void* self, const xnn_weights_cache_look_up_key* key) {
     return static_cast<PackedWeights*>(self)->look_up(*key);
@@ -57,24 +38,47 @@ PackedWeights::PackedWeights(PackedStore* store) : store_(store) {
   // Entries never move, so there is nothing to wait for.
   provider_.is_finalized = [](void*) { return true; };
   provider_.offset_to_addr = [](void* self, size_t index) {
-    return static_cast<PackedWeights*>(self)->entries_[index]->bytes.get();
+    return static_cast<PackedWeights*>(self)->address_of(index);
   };
   provider_.delete_cache = [](void*) { return xnn_status_success; };
 }
 
 void PackedWeights::name(const void* address, const std::string& content) {
-  const auto [known, is_new] = names_.emplace(address, content);
-  if (!is_new && known->second != content) known->second.clear();
+  const auto [known, is_new] = names_.try_emplace(address, Name{content});
+  if (!is_new && known->second.content != content) known->second.content.clear();
+  ++known->second.node_count;
+}
+
+bool PackedWeights::has_name(const void* address) const {
+  const auto found = names_.find(address);
+  return address == nullptr || (found != names_.end() && !found->second.content.empty());
+}
+
+void PackedWeights::forget_names() {
+  names_.clear();
+  release_ = nullptr;
+  missed_.clear();
+  reserved_.clear();
+  spare_ = {};
+  is_missing_released_ = false;
 }
 
 bool PackedWeights::resolve(const xnn_weights_cache_look_up_key& key, PackedKey& out) const {
   const auto name_of = [&](const void* address) {
     if (address == nullptr) return std::string("-");
     const auto found = names_.find(address);
-    return found == names_.end() ? std::string() : found->second;
+    return found == names_.end() ? std::string() : found->second.content;
   };
   out = {key.seed, name_of(key.kernel), name_of(key.bias)};
   return !std::get<1>(out).empty() && !std::get<2>(out).empty();
+}
+
+void PackedWeights::note_packed(const void* address) {
+  const auto found = names_.find(address);
+  if (found == names_.end() || found->second.is_released || --found->second.node_count > 0 || !release_)
+    return;
+  found->second.is_released = true;
+  release_(address);
 }
 
 size_t PackedWeights::add(const PackedKey& key, std::shared_ptr<PackedEntry> entry) {
@@ -82,12 +86,30 @@ size_t PackedWeights::add(const PackedKey& key, std::shared_ptr<PackedEntry> ent
   return index_of_[key] = entries_.size() - 1;
 }
 
+void* PackedWeights::address_of(size_t index) const {
+  const std::lock_guard lock(mutex_);
+  return entries_[index]->bytes.get();
+}
+
 size_t PackedWeights::look_up(const xnn_weights_cache_look_up_key& key) {
+  const std::lock_guard lock(mutex_);
+  const size_t known = look_up_locked(key);
+  if (known != kNone) return known;
+  PackedKey full;
+  if (resolve(key, full)) missed_.insert(std::move(full));
+  for (const void* address : {key.kernel, key.bias}) {
+    const auto found = names_.find(address);
+    is_missing_released_ |= found != names_.end() && found->second.is_released;
+  }
+  return kNone;
+}
+
+size_t PackedWeights::look_up_locked(const xnn_weights_cache_look_up_key& key) {
   PackedKey full;
   if (!resolve(key, full)) return kNone;
   if (const auto known = index_of_.find(full); known != index_of_.end()) return known->second;
-  if (store_ != nullptr) {
-    if (auto shared = store_->find(full)) {
+  if (shares_) {
+    if (auto shared = store_.find(full)) {
       has_new_ = has_new_ || loaded_.count(full) == 0;
       return add(full, std::move(shared));
     }
@@ -98,39 +120,62 @@ size_t PackedWeights::look_up(const xnn_weights_cache_look_up_key& key) {
   const uint64_t expected = stored->second.checksum;
   loaded_.erase(stored);
   if (checksum(static_cast<const std::byte*>(entry->bytes.get()), entry->nbytes) != expected) return kNone;
-  if (store_ != nullptr) entry = store_->insert(full, std::move(entry));
+  if (shares_) entry = store_.insert(full, std::move(entry));
   return add(full, std::move(entry));
 }
 
 void* PackedWeights::reserve(size_t nbytes) {
-  reserved_ = allocate(nbytes);
-  return reserved_.get();
+  const std::lock_guard lock(mutex_);
+  if (is_missing_released_) return nullptr;
+  Reserved given = spare_.nbytes >= nbytes ? std::exchange(spare_, {})
+                                           : Reserved{store_.memory().allocate(nbytes), nbytes};
+  if (!given.bytes) return nullptr;
+  reserved_.push_back(std::move(given));
+  return reserved_.back().bytes.get();
+}
+
+PackedWeights::Reserved PackedWeights::take_reserved(const void* address) {
+  const auto place = std::find_if(reserved_.begin(), reserved_.end(),
+                                  [address](const Reserved& given) { return given.bytes.get() == address; });
+  if (place == reserved_.end()) return {};
+  Reserved taken = std::move(*place);
+  reserved_.erase(place);
+  return taken;
 }
 
 size_t PackedWeights::look_up_or_insert(const xnn_weights_cache_look_up_key& key, void* packed,
                                         size_t nbytes) {
-  if (const size_t known = look_up(key); known != kNone) return known;
+  const std::lock_guard lock(mutex_);
+  Reserved reserved = take_reserved(packed);
+  PackedKey full;
+  const bool has_name = resolve(key, full);
+  if (reserved.bytes && has_name && missed_.count(full) != 0) {
+    for (const void* address : {key.kernel, key.bias}) note_packed(address);
+  }
+  // Known when another thread packed the same, or XNNPACK did not look first.
+  if (const size_t known = look_up_locked(key); known != kNone) {
+    if (reserved.nbytes > spare_.nbytes) spare_ = std::move(reserved);
+    return known;
+  }
   auto entry = std::make_shared<PackedEntry>();
   entry->nbytes = nbytes;
-  if (packed != nullptr && packed == reserved_.get()) {
-    entry->bytes = std::move(reserved_);
-  } else {
-    entry->bytes = allocate(nbytes);
+  entry->bytes = std::move(reserved.bytes);
+  if (!entry->bytes) {
+    entry->bytes = store_.memory().allocate(nbytes);
     if (!entry->bytes) return kNone;
     std::memcpy(entry->bytes.get(), packed, nbytes);
   }
-  PackedKey full;
-  if (!resolve(key, full)) {
-    has_unnamed_ = true;
+  if (!has_name) {
     entries_.push_back(std::move(entry));
     return entries_.size() - 1;
   }
   has_new_ = true;
-  if (store_ != nullptr) entry = store_->insert(full, std::move(entry));
+  if (shares_) entry = store_.insert(full, std::move(entry));
   return add(full, std::move(entry));
 }
 
 uint64_t PackedWeights::nbytes() const {
+  const std::lock_guard lock(mutex_);
   uint64_t total = 0;
   for (const auto& entry : entries_) total += entry->nbytes;
   return total;

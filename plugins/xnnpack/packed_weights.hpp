@@ -3,14 +3,17 @@
 
 #include <xnnpack.h>
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <tuple>
 #include <vector>
 
 #include "etb/cpp/result.hpp"
+#include "plugins/xnnpack/weight_memory.hpp"
 
 namespace etb::xnnpack {
 
@@ -31,48 +34,79 @@ class PackedStore {
   std::shared_ptr<PackedEntry> find(const PackedKey& key);
   // Keeps `entry` unless the key has one; gives the one that counts.
   std::shared_ptr<PackedEntry> insert(const PackedKey& key, std::shared_ptr<PackedEntry> entry);
+  WeightMemory& memory() { return memory_; }
 
  private:
+  WeightMemory memory_;
   std::mutex mutex_;
   std::map<PackedKey, std::weak_ptr<PackedEntry>> entries_;
 };
 
-// The weights of one delegate, as XNNPACK asks for them. It stays where it is; calls that make a runtime come one at a time, all others
-// only read.
+// The weights of one delegate, as XNNPACK asks for them. It stays where it is. XNNPACK's calls come from any thread; name() and
+// forget_names() while none does.
 class PackedWeights {
  public:
-  // Without a store weights stay this delegate's.
-  explicit PackedWeights(PackedStore* store);
+  // Those of a delegate that does not share stay its own.
+  PackedWeights(PackedStore& store, bool shares);
   PackedWeights(const PackedWeights&) = delete;
   PackedWeights& operator=(const PackedWeights&) = delete;
 
-  // Says what lies at an address that a subgraph points to. One address under two names is shared under neither.
+  // Says what lies at an address that a subgraph points to, once for each node that packs it. One address under two names is shared
+  // under neither.
   void name(const void* address, const std::string& content);
+  // Whether what lies at an address can be found again; nothing at all (NULL) can.
+  bool has_name(const void* address) const;
+  // What lies at those addresses may be something else from now on.
+  void forget_names();
+  // From now on `release` is called, by whoever packs, for what no node needs any more; until the names are forgotten.
+  void release_when_packed(std::function<void(const void*)> release) { release_ = std::move(release); }
+  // Whether XNNPACK wanted to pack something that was released, and failed for that.
+  bool is_missing_released() const { return is_missing_released_; }
   xnn_weights_cache_t provider() { return &provider_; }
 
   // Takes what a file of this payload holds. What is damaged, or not of this processor and XNNPACK, counts as not there. Weights are
   // verified when they are asked for: those that another delegate has in memory are not read.
   void load(const std::string& folder, const std::string& payload_digest);
+  bool is_loaded() const { return is_loaded_; }
   // Writes all named entries, in one step; removes the oldest files beyond `max_nbytes`. Nothing happens when it was loaded whole.
   Status save(const std::string& folder, const std::string& payload_digest, uint64_t max_nbytes) const;
 
   uint64_t nbytes() const;
-  // Whether a runtime made of the same subgraph again would find all its weights here.
-  bool has_all() const { return !has_unnamed_; }
 
  private:
   static constexpr size_t kNone = SIZE_MAX;
 
+  struct Reserved {
+    std::shared_ptr<void> bytes;
+    size_t nbytes = 0;
+  };
+
   size_t look_up(const xnn_weights_cache_look_up_key& key);
+  size_t look_up_locked(const xnn_weights_cache_look_up_key& key);
   void* reserve(size_t nbytes);
   size_t look_up_or_insert(const xnn_weights_cache_look_up_key& key, void* packed, size_t nbytes);
-  // False: the weights have no name, and are found by address in this delegate alone.
+  void* address_of(size_t index) const;
+  // What reserve() gave out at an address.
+  Reserved take_reserved(const void* address);
+  // One node more has packed what lies at an address.
+  void note_packed(const void* address);
+  // False: the weights have no name, and are nobody else's.
   bool resolve(const xnn_weights_cache_look_up_key& key, PackedKey& out) const;
   size_t add(const PackedKey& key, std::shared_ptr<PackedEntry> entry);
 
   xnn_weights_cache_provider provider_{};
-  PackedStore* store_;
-  std::map<const void*, std::string> names_;  // "" for an address under two names
+  PackedStore& store_;
+  const bool shares_;
+  struct Name {
+    std::string content;      // "" for an address under two names
+    uint32_t node_count = 0;  // that may still pack what lies there
+    bool is_released = false;
+  };
+  mutable std::mutex mutex_;  // guards what follows
+  std::map<const void*, Name> names_;
+  std::function<void(const void*)> release_;
+  std::set<PackedKey> missed_;  // what XNNPACK looked up before it packed it: it will not pack that twice
+  bool is_missing_released_ = false;
   std::map<PackedKey, size_t> index_of_;
   std::vector<std::shared_ptr<PackedEntry>> entries_;
   struct StoredEntry {
@@ -80,9 +114,11 @@ class PackedWeights {
     uint64_t checksum = 0;
   };
   std::map<PackedKey, StoredEntry> loaded_;  // of the file, until somebody asks
-  std::shared_ptr<void> reserved_;
-  bool has_new_ = false;      // an entry that the file lacks
-  bool has_unnamed_ = false;  // an entry that only the runtime knows that packed it
+  bool is_loaded_ = false;
+  std::vector<Reserved> reserved_;  // given out to be written
+  Reserved
+      spare_;  // given out in vain: XNNPACK packs depthwise filters before it asks whether they are known
+  bool has_new_ = false;  // an entry that the file lacks
 };
 
 }  // namespace etb::xnnpack

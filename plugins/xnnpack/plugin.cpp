@@ -16,18 +16,6 @@ Result<XnnpackPlugin> XnnpackPlugin::make(const Host& host, const Options&) {
   return plugin;
 }
 
-Result<std::shared_ptr<Arena>> XnnpackPlugin::Shared::find_arena(std::string_view mode) {
-  if (mode != "global") return std::shared_ptr<Arena>();
-  const std::lock_guard lock(mutex_);
-  if (auto known = arena_.lock()) return known;
-  auto made = std::make_shared<Arena>();
-  xnn_workspace_t workspace = nullptr;
-  ETB_TRY(from_xnn(xnn_create_workspace(&workspace), "workspace"));
-  made->workspace.reset(workspace);
-  arena_ = made;
-  return made;
-}
-
 Verdict XnnpackPlugin::check_payload(const etb_payload_check& check) const {
   const auto prefix =
       std::span(static_cast<const std::byte*>(check.prefix.data), static_cast<size_t>(check.prefix.nbytes));

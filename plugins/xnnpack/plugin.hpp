@@ -33,13 +33,15 @@ class XnnpackPlugin {
   Status partition(const Graph& graph, const PartitionSink& sink) const;
   Result<Artifact> compile(const Region& region) const;
 
-  static constexpr const char* kSharingModes[] = {"disabled", "global"};
+  static constexpr const char* kSharingModes[] = {"concurrent", "disabled", "global"};
   static constexpr OptionRow kOptions[] = {
       bool_option("weight_cache_enabled", true, ETB_OBJECT_DELEGATE,
                   "Delegates with the same named weights share what XNNPACK packs of them."),
-      text_option("workspace_sharing_mode", "disabled", ETB_OBJECT_DELEGATE,
-                  "global: delegates share the memory between their nodes, and run one at a time.",
-                  kSharingModes),
+      text_option(
+          "workspace_sharing_mode", "concurrent", ETB_OBJECT_DELEGATE,
+          "concurrent: delegates share the memory between their nodes unless they run at the same time; "
+          "global: they share it and run one at a time; disabled: each has its own.",
+          kSharingModes),
       text_option("packed_cache_path", "", ETB_OBJECT_DELEGATE,
                   "Folder that keeps packed weights between processes; empty: none."),
       i64_option("packed_cache_max_bytes", int64_t{1} << 30, 0, INT64_MAX, ETB_OBJECT_DELEGATE,
@@ -48,12 +50,7 @@ class XnnpackPlugin {
   // What delegates have in common.
   struct Shared {
     PackedStore packed;
-    // The arena of a sharing mode, NULL for delegates that keep to themselves. It lives as long as a delegate uses it.
-    Result<std::shared_ptr<Arena>> find_arena(std::string_view mode);
-
-   private:
-    std::mutex mutex_;
-    std::weak_ptr<Arena> arena_;
+    ArenaPool arenas;
   };
   Shared& shared() const { return *shared_; }
 

@@ -56,14 +56,12 @@ class Program {
     payload.nbytes = range.nbytes;
     payload.alignment = 16;
     payload.fd = -1;
-    const ProgramData data{view_, file_};
-    const etb_named_data named = data.table();
     etb_delegate_args args{};
     args.struct_size = ETB_INIT_SIZE(etb_delegate_args);
     args.backend_id = "XnnpackBackend";
     args.method_name = "forward";
     args.payload = &payload;
-    args.named_data = &named;
+    args.named_data = &named_;
     args.options = options.data();
     args.option_count = options.size();
     return table.delegate->create(plugin, &args, out, error);
@@ -121,6 +119,8 @@ class Program {
   }
   std::vector<std::byte> file_;
   format::ProgramView view_;
+  const ProgramData data_{view_, file_};
+  const etb_named_data named_ = data_.table();  // delegates read it as long as they live
   std::vector<int64_t> input_sizes_, output_sizes_;
   std::vector<float> input_, expected_;
 };
@@ -174,7 +174,7 @@ class XnnpackShared : public testing::Test {
 
 // Under the tsan preset this is the proof that nothing races.
 TEST_F(XnnpackShared, ThreadsMakeRunAndDestroyDelegatesAtOnce) {
-  for (const char* mode : {"disabled", "global"}) {
+  for (const char* mode : {"disabled", "concurrent", "global"}) {
     const Program programs[] = {Program("conv_bn_relu"), Program("linear"), Program("mlp"),
                                 Program("qc8_conv2d")};
     etb_delegate* common = make(programs[2], {text_option("workspace_sharing_mode", mode)});

@@ -65,179 +65,211 @@ bool is_packed_by(const XnnNode& node, uint32_t input) {
   }
 }
 
-class Builder {
- public:
-  Builder(const XnnPayload& payload, const NamedData& named_data, Constants& constants, PackedWeights& packed)
-      : payload_(payload), named_data_(named_data), constants_(constants), packed_(packed) {}
+}  // namespace
 
-  Result<Subgraph> build() {
-    xnn_subgraph_t raw = nullptr;
-    const auto external_count = static_cast<uint32_t>(payload_.input_ids.size() + payload_.output_ids.size());
-    ETB_TRY(from_xnn(xnn_create_subgraph(external_count, 0, &raw), "subgraph"));
-    subgraph_.reset(raw);
-    find_padded();
-    id_of_.assign(payload_.value_of_id.size(), XNN_INVALID_VALUE_ID);
-    data_of_.assign(payload_.value_of_id.size(), nullptr);
-    for (const XnnValue& value : payload_.values) {
-      if (Status status = define_value(value); !status) {
-        return tl::make_unexpected(
-            with_context(std::move(status).error(), "value " + std::to_string(value.id)));
-      }
-    }
-    find_live();
-    for (const XnnNode& node : payload_.nodes) name_weights(node);
-    for (size_t i = 0; i < payload_.nodes.size(); ++i) {
-      if (!is_live_[i]) continue;
-      if (Status status = define_node(subgraph_.get(), payload_, payload_.nodes[i], id_of_); !status) {
-        return tl::make_unexpected(with_context(std::move(status).error(), "node " + std::to_string(i)));
-      }
-    }
-    return std::move(subgraph_);
-  }
-
- private:
-  // Nodes that an output needs. XNNPACK removes others badly: when it takes one away it forgets what that one read, and aborts over it.
-  void find_live() {
-    std::vector<uint32_t> producer(payload_.value_of_id.size(), format::kXnnNoValue);
-    for (uint32_t i = 0; i < payload_.nodes.size(); ++i) {
-      const XnnNode& node = payload_.nodes[i];
-      for (uint32_t o = 0; o < node.output_count; ++o) producer[node.outputs[o]] = i;
-    }
-    is_live_.assign(payload_.nodes.size(), false);
-    std::vector<uint32_t> wanted = payload_.output_ids;
-    while (!wanted.empty()) {
-      const uint32_t made_by = producer[wanted.back()];
-      wanted.pop_back();
-      if (made_by == format::kXnnNoValue || is_live_[made_by]) continue;
-      is_live_[made_by] = true;
-      const XnnNode& node = payload_.nodes[made_by];
-      for (uint32_t n = 0; n < node.input_count; ++n)
-        if (node.inputs[n] != format::kXnnNoValue) wanted.push_back(node.inputs[n]);
-    }
-  }
-
-  void find_padded() {
-    padded_.assign(payload_.value_of_id.size(), false);
-    for (const XnnNode& node : payload_.nodes) {
-      for (uint32_t i = 0; i < node.input_count; ++i) {
-        if (node.inputs[i] != format::kXnnNoValue && !is_packed_by(node, i)) padded_[node.inputs[i]] = true;
-      }
-    }
-  }
-
-  Status define_value(const XnnValue& value) {
-    const void* data = nullptr;
-    if (value.constant_index != 0) {
-      const uint64_t nbytes = *format::xnn_nbytes(value.datatype, value.sizes);
-      ETB_ASSIGN(data,
-                 constants_.find(payload_, value.constant_index, nbytes, padded_[value.id], named_data_));
-    }
-    data_of_[value.id] = data;
-    const std::vector<size_t> sizes(value.sizes.begin(), value.sizes.end());
-    const uint32_t external_id = value.external_id.value_or(XNN_INVALID_VALUE_ID);
+Result<Subgraph> SubgraphBuilder::build() {
+  xnn_subgraph_t raw = nullptr;
+  const auto external_count = static_cast<uint32_t>(payload_.input_ids.size() + payload_.output_ids.size());
+  ETB_TRY(from_xnn(xnn_create_subgraph(external_count, 0, &raw), "subgraph"));
+  Subgraph subgraph(raw);
+  find_padded();
+  id_of_.assign(payload_.value_of_id.size(), XNN_INVALID_VALUE_ID);
+  data_of_.assign(payload_.value_of_id.size(), nullptr);
+  scales_of_.assign(payload_.value_of_id.size(), nullptr);
+  for (const XnnValue& value : payload_.values) {
     const uint32_t flags = (value.is_input ? XNN_VALUE_FLAG_EXTERNAL_INPUT : 0) |
                            (value.is_output ? XNN_VALUE_FLAG_EXTERNAL_OUTPUT : 0);
-    const xnn_datatype datatype = to_xnn(value.datatype);
-    uint32_t* id = &id_of_[value.id];
-    const bool is_4_bit = value.datatype == XnnDatatype::kQcint4 || value.datatype == XnnDatatype::kQbint4;
-    const int32_t weight_zero_point = is_4_bit ? 8 : 0;  // 4-bit weights are stored plus 8
-    switch (value.quantisation) {
-      case XnnQuantisation::kNone:
-        return from_xnn(xnn_define_tensor_value(subgraph_.get(), datatype, sizes.size(), sizes.data(), data,
-                                                external_id, flags, id),
-                        "tensor");
-      case XnnQuantisation::kPerTensor:
-        return from_xnn(
-            xnn_define_quantized_tensor_value(subgraph_.get(), datatype, value.zero_point, value.scale,
-                                              sizes.size(), sizes.data(), data, external_id, flags, id),
-            "quantised tensor");
-      case XnnQuantisation::kPerChannel: {
-        ETB_ASSIGN(const float* scales, find_scales<float>(value, value.scales));
-        return from_xnn(xnn_define_channelwise_quantized_tensor_value_v2(
-                            subgraph_.get(), datatype, weight_zero_point, scales, sizes.size(),
-                            value.channel_dim, sizes.data(), data, external_id, flags, id),
-                        "tensor quantised by channel");
+    if (Status status = define_value(raw, value, value.external_id.value_or(XNN_INVALID_VALUE_ID), flags);
+        !status) {
+      return tl::make_unexpected(
+          with_context(std::move(status).error(), "value " + std::to_string(value.id)));
+    }
+  }
+  find_live();
+  for (const XnnNode& node : payload_.nodes) name_weights(node);
+  for (size_t i = 0; i < payload_.nodes.size(); ++i) {
+    if (!is_live_[i]) continue;
+    if (Status status = define_node(raw, payload_, payload_.nodes[i], id_of_); !status) {
+      return tl::make_unexpected(with_context(std::move(status).error(), "node " + std::to_string(i)));
+    }
+  }
+  return subgraph;
+}
+
+std::vector<SubgraphBuilder::Packer> SubgraphBuilder::packers() const {
+  std::vector<Packer> found;
+  for (size_t i = 0; i < payload_.nodes.size(); ++i) {
+    const XnnNode& node = payload_.nodes[i];
+    // XNNPACK packs depthwise filters without asking whether they are known: ahead would be once too often.
+    const bool is_depthwise =
+        node.op == XnnOperator::kDepthwiseConv2d || node.window.group_input_channels == 1;
+    if (!is_live_[i] || !is_packed_by(node, 1) || is_depthwise) continue;
+    const XnnValue& filter = payload_.value(node.inputs[1]);
+    const uint32_t bias = node.inputs[2];
+    if (data_of_[filter.id] != nullptr && packed_.has_name(data_of_[filter.id]) &&
+        (bias == format::kXnnNoValue || packed_.has_name(data_of_[bias])))
+      found.push_back({i, *format::xnn_nbytes(filter.datatype, filter.sizes)});
+  }
+  return found;
+}
+
+Result<Subgraph> SubgraphBuilder::build_packers(std::span<const Packer> packers) {
+  std::vector<bool> is_made(payload_.value_of_id.size(), false), is_used = is_made;
+  for (const Packer& packer : packers) {
+    const XnnNode& node = payload_.nodes[packer.node];
+    is_made[node.outputs[0]] = is_used[node.outputs[0]] = true;
+    for (uint32_t n = 0; n < node.input_count; ++n)
+      if (node.inputs[n] != format::kXnnNoValue) is_used[node.inputs[n]] = true;
+  }
+  xnn_subgraph_t raw = nullptr;
+  ETB_TRY(from_xnn(xnn_create_subgraph(static_cast<uint32_t>(payload_.values.size()), 0, &raw), "subgraph"));
+  Subgraph subgraph(raw);
+  uint32_t external_id = 0;
+  for (const XnnValue& value : payload_.values) {
+    if (!is_used[value.id]) continue;
+    const bool is_constant = data_of_[value.id] != nullptr;
+    ETB_TRY(define_value(raw, value, is_constant ? XNN_INVALID_VALUE_ID : external_id++,
+                         is_constant         ? 0
+                         : is_made[value.id] ? XNN_VALUE_FLAG_EXTERNAL_OUTPUT
+                                             : XNN_VALUE_FLAG_EXTERNAL_INPUT));
+  }
+  for (const Packer& packer : packers)
+    ETB_TRY(define_node(raw, payload_, payload_.nodes[packer.node], id_of_));
+  return subgraph;
+}
+
+// Nodes that an output needs. XNNPACK removes others badly: when it takes one away it forgets what that one read, and aborts over it.
+void SubgraphBuilder::find_live() {
+  std::vector<uint32_t> producer(payload_.value_of_id.size(), format::kXnnNoValue);
+  for (uint32_t i = 0; i < payload_.nodes.size(); ++i) {
+    const XnnNode& node = payload_.nodes[i];
+    for (uint32_t o = 0; o < node.output_count; ++o) producer[node.outputs[o]] = i;
+  }
+  is_live_.assign(payload_.nodes.size(), false);
+  std::vector<uint32_t> wanted = payload_.output_ids;
+  while (!wanted.empty()) {
+    const uint32_t made_by = producer[wanted.back()];
+    wanted.pop_back();
+    if (made_by == format::kXnnNoValue || is_live_[made_by]) continue;
+    is_live_[made_by] = true;
+    const XnnNode& node = payload_.nodes[made_by];
+    for (uint32_t n = 0; n < node.input_count; ++n)
+      if (node.inputs[n] != format::kXnnNoValue) wanted.push_back(node.inputs[n]);
+  }
+}
+
+void SubgraphBuilder::find_padded() {
+  padded_.assign(payload_.value_of_id.size(), false);
+  for (const XnnNode& node : payload_.nodes) {
+    for (uint32_t i = 0; i < node.input_count; ++i) {
+      if (node.inputs[i] != format::kXnnNoValue && !is_packed_by(node, i)) padded_[node.inputs[i]] = true;
+    }
+  }
+}
+
+Result<const void*> SubgraphBuilder::find_data(const XnnValue& value) {
+  const void*& known = data_of_[value.id];
+  if (value.constant_index != 0 && known == nullptr) {
+    const uint64_t nbytes = *format::xnn_nbytes(value.datatype, value.sizes);
+    ETB_ASSIGN(known,
+               constants_.find(payload_, value.constant_index, nbytes, padded_[value.id], named_data_));
+  }
+  return known;
+}
+
+Status SubgraphBuilder::define_value(xnn_subgraph_t subgraph, const XnnValue& value, uint32_t external_id,
+                                     uint32_t flags) {
+  ETB_ASSIGN(const void* data, find_data(value));
+  const std::vector<size_t> sizes(value.sizes.begin(), value.sizes.end());
+  const xnn_datatype datatype = to_xnn(value.datatype);
+  uint32_t* id = &id_of_[value.id];
+  const bool is_4_bit = value.datatype == XnnDatatype::kQcint4 || value.datatype == XnnDatatype::kQbint4;
+  const int32_t weight_zero_point = is_4_bit ? 8 : 0;  // 4-bit weights are stored plus 8
+  switch (value.quantisation) {
+    case XnnQuantisation::kNone:
+      return from_xnn(xnn_define_tensor_value(subgraph, datatype, sizes.size(), sizes.data(), data,
+                                              external_id, flags, id),
+                      "tensor");
+    case XnnQuantisation::kPerTensor:
+      return from_xnn(
+          xnn_define_quantized_tensor_value(subgraph, datatype, value.zero_point, value.scale, sizes.size(),
+                                            sizes.data(), data, external_id, flags, id),
+          "quantised tensor");
+    case XnnQuantisation::kPerChannel: {
+      ETB_ASSIGN(const float* scales, find_scales<float>(value, value.scales));
+      return from_xnn(xnn_define_channelwise_quantized_tensor_value_v2(
+                          subgraph, datatype, weight_zero_point, scales, sizes.size(), value.channel_dim,
+                          sizes.data(), data, external_id, flags, id),
+                      "tensor quantised by channel");
+    }
+    case XnnQuantisation::kPerToken:
+      return from_xnn(xnn_define_dynamically_quantized_tensor_value(subgraph, datatype, sizes.size(),
+                                                                    value.nonbatch_dim_count, sizes.data(),
+                                                                    external_id, flags, id),
+                      "dynamically quantised tensor");
+    case XnnQuantisation::kPerChannelGroup: {
+      std::vector<uint16_t> rounded = value.scales_bf16;
+      if (rounded.empty()) {
+        for (const float scale : value.scales) rounded.push_back(format::to_bfloat16(scale));
       }
-      case XnnQuantisation::kPerToken:
-        return from_xnn(xnn_define_dynamically_quantized_tensor_value(subgraph_.get(), datatype, sizes.size(),
-                                                                      value.nonbatch_dim_count, sizes.data(),
-                                                                      external_id, flags, id),
-                        "dynamically quantised tensor");
-      case XnnQuantisation::kPerChannelGroup: {
-        std::vector<uint16_t> rounded = value.scales_bf16;
-        if (rounded.empty()) {
-          for (const float scale : value.scales) rounded.push_back(format::to_bfloat16(scale));
-        }
-        ETB_ASSIGN(const uint16_t* scales, find_scales<uint16_t>(value, rounded));
-        return from_xnn(xnn_define_blockwise_quantized_tensor_value(
-                            subgraph_.get(), datatype, weight_zero_point, scales, sizes.size(),
-                            value.channel_dim, value.group_size, sizes.data(), data, external_id, flags, id),
-                        "tensor quantised by group");
-      }
-    }
-    return make_error(Code::INTERNAL, "unknown quantisation");
-  }
-
-  // What packing a node's weights looks at, beside the kernel that XNNPACK chooses: contents, and every number of the node and of the
-  // values around it. Contents have names only where they are named data, whose keys are digests of them.
-  void name_weights(const XnnNode& node) {
-    if (!is_packed_by(node, 1)) return;
-    ByteWriter numbers;
-    numbers.write(static_cast<uint8_t>(node.op)).write(node.flags);
-    const auto& w = node.window;
-    for (const uint32_t number :
-         {w.padding_top, w.padding_right, w.padding_bottom, w.padding_left, w.kernel_height, w.kernel_width,
-          w.stride_height, w.stride_width, w.dilation_height, w.dilation_width, w.adjustment_height,
-          w.adjustment_width, w.groups, w.group_input_channels, w.group_output_channels})
-      numbers.write(number);
-    for (const uint32_t id : {node.inputs[0], node.inputs[1], node.inputs[2], node.outputs[0]}) {
-      if (id == format::kXnnNoValue) continue;
-      const XnnValue& value = payload_.value(id);
-      numbers.write(static_cast<int16_t>(value.datatype)).write(value.scale).write(value.zero_point);
-      numbers.write(value.channel_dim).write(value.group_size);
-      for (const float scale : value.scales) numbers.write(scale);
-      for (const uint16_t scale : value.scales_bf16) numbers.write(scale);
-      if (value.scale_constant_index != 0)
-        numbers.write_bytes(std::as_bytes(std::span(payload_.constants[value.scale_constant_index].key)));
-      if (value.constant_index != 0)
-        for (const uint32_t size : value.sizes) numbers.write(size);
-    }
-    const std::vector<std::byte> bytes = numbers.take();
-    const format::Sha256 digest =
-        format::sha256({reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()});
-    const std::string suffix(reinterpret_cast<const char*>(digest.data()), digest.size());
-    for (const uint32_t i : {1u, 2u}) {
-      const uint32_t id = node.inputs[i];
-      if (id == format::kXnnNoValue || data_of_[id] == nullptr) continue;
-      const std::string& key = payload_.constants[payload_.value(id).constant_index].key;
-      packed_.name(data_of_[id], key.empty() ? key : i == 1 ? key + suffix : key);
+      ETB_ASSIGN(const uint16_t* scales, find_scales<uint16_t>(value, rounded));
+      return from_xnn(xnn_define_blockwise_quantized_tensor_value(
+                          subgraph, datatype, weight_zero_point, scales, sizes.size(), value.channel_dim,
+                          value.group_size, sizes.data(), data, external_id, flags, id),
+                      "tensor quantised by group");
     }
   }
+  return make_error(Code::INTERNAL, "unknown quantisation");
+}
 
-  // Scales of the graph are copied and live as long as the builder; XNNPACK reads them when weights are packed.
-  template <class T>
-  Result<const T*> find_scales(const XnnValue& value, const std::vector<T>& inline_scales) {
-    if (value.scale_constant_index != 0) {
-      ETB_ASSIGN(const void* bytes,
-                 constants_.find(payload_, value.scale_constant_index,
-                                 uint64_t{value.scale_count} * sizeof(T), true, named_data_));
-      return static_cast<const T*>(bytes);
-    }
-    return static_cast<const T*>(constants_.keep(std::as_bytes(std::span(inline_scales))));
+// What packing a node's weights looks at, beside the kernel that XNNPACK chooses: contents, and every number of the node and of the
+// values around it. Contents have names only where they are named data, whose keys are digests of them.
+void SubgraphBuilder::name_weights(const XnnNode& node) {
+  if (!is_packed_by(node, 1)) return;
+  ByteWriter numbers;
+  numbers.write(static_cast<uint8_t>(node.op)).write(node.flags);
+  const auto& w = node.window;
+  for (const uint32_t number :
+       {w.padding_top, w.padding_right, w.padding_bottom, w.padding_left, w.kernel_height, w.kernel_width,
+        w.stride_height, w.stride_width, w.dilation_height, w.dilation_width, w.adjustment_height,
+        w.adjustment_width, w.groups, w.group_input_channels, w.group_output_channels})
+    numbers.write(number);
+  for (const uint32_t id : {node.inputs[0], node.inputs[1], node.inputs[2], node.outputs[0]}) {
+    if (id == format::kXnnNoValue) continue;
+    const XnnValue& value = payload_.value(id);
+    numbers.write(static_cast<int16_t>(value.datatype)).write(value.scale).write(value.zero_point);
+    numbers.write(value.channel_dim).write(value.group_size);
+    for (const float scale : value.scales) numbers.write(scale);
+    for (const uint16_t scale : value.scales_bf16) numbers.write(scale);
+    if (value.scale_constant_index != 0)
+      numbers.write_bytes(std::as_bytes(std::span(payload_.constants[value.scale_constant_index].key)));
+    if (value.constant_index != 0)
+      for (const uint32_t size : value.sizes) numbers.write(size);
   }
+  const std::vector<std::byte> bytes = numbers.take();
+  const format::Sha256 digest =
+      format::sha256({reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()});
+  const std::string suffix(reinterpret_cast<const char*>(digest.data()), digest.size());
+  for (const uint32_t i : {1u, 2u}) {
+    const uint32_t id = node.inputs[i];
+    if (id == format::kXnnNoValue || data_of_[id] == nullptr) continue;
+    const std::string& key = payload_.constants[payload_.value(id).constant_index].key;
+    packed_.name(data_of_[id], key.empty() ? key : i == 1 ? key + suffix : key);
+  }
+}
 
-  const XnnPayload& payload_;
-  const NamedData& named_data_;
-  Constants& constants_;
-  Subgraph subgraph_;
-  PackedWeights& packed_;
-  std::vector<uint32_t> id_of_;
-  std::vector<const void*> data_of_;  // by id: the bytes of a constant
-  std::vector<bool> padded_;
-  std::vector<bool> is_live_;  // by node
-};
-
-}  // namespace
+// Scales of the graph are copied, and live as long as the constants; XNNPACK reads them when weights are packed.
+template <class T>
+Result<const T*> SubgraphBuilder::find_scales(const XnnValue& value, const std::vector<T>& inline_scales) {
+  const void*& known = scales_of_[value.id];
+  if (known == nullptr && value.scale_constant_index != 0) {
+    ETB_ASSIGN(known, constants_.find(payload_, value.scale_constant_index,
+                                      uint64_t{value.scale_count} * sizeof(T), true, named_data_));
+  } else if (known == nullptr) {
+    known = constants_.keep(std::as_bytes(std::span(inline_scales)));
+  }
+  return static_cast<const T*>(known);
+}
 
 Result<const void*> Constants::find(const XnnPayload& payload, uint32_t index, uint64_t nbytes, bool padded,
                                     const NamedData& named_data) {
@@ -250,6 +282,7 @@ Result<const void*> Constants::find(const XnnPayload& payload, uint32_t index, u
     auto known = named_.find(constant.key);
     if (known == named_.end()) {
       ETB_ASSIGN(Payload fetched, named_data.get(constant.key.c_str()));
+      name_of_[fetched.bytes().data()] = constant.key;
       known = named_.emplace(constant.key, std::move(fetched)).first;
     }
     bytes = known->second.bytes();
@@ -263,15 +296,14 @@ Result<const void*> Constants::find(const XnnPayload& payload, uint32_t index, u
   return padded_[index] = keep(bytes);
 }
 
+void Constants::release(const void* address) {
+  if (const auto found = name_of_.find(address); found != name_of_.end()) named_.erase(found->second);
+}
+
 const void* Constants::keep(std::span<const std::byte> bytes) {
   copies_.push_back(std::make_unique<std::byte[]>(bytes.size() + XNN_EXTRA_BYTES));
   if (!bytes.empty()) std::memcpy(copies_.back().get(), bytes.data(), bytes.size());
   return copies_.back().get();
-}
-
-Result<Subgraph> make_subgraph(const XnnPayload& payload, const NamedData& named_data, Constants& constants,
-                               PackedWeights& packed) {
-  return Builder(payload, named_data, constants, packed).build();
 }
 
 }  // namespace etb::xnnpack

@@ -149,13 +149,13 @@ class XnnpackPrograms : public testing::TestWithParam<std::string> {
     payload.nbytes = range.nbytes;
     payload.alignment = 16;
     payload.fd = -1;
-    const etb_named_data named = data_.table();
+    named_ = data_.table();
     etb_delegate_args args{};
     args.struct_size = ETB_INIT_SIZE(etb_delegate_args);
     args.backend_id = "XnnpackBackend";
     args.method_name = "forward";
     args.payload = &payload;
-    args.named_data = &named;
+    args.named_data = &named_;
     ASSERT_EQ(table_->delegate->create(plugin_, &args, &delegate_, &error_), ETB_OK) << error_.text;
     ASSERT_EQ(table_->delegate->context_create(delegate_, nullptr, 0, &context_, &error_), ETB_OK)
         << error_.text;
@@ -201,6 +201,7 @@ class XnnpackPrograms : public testing::TestWithParam<std::string> {
   std::vector<std::byte> file_;
   format::ProgramView program_;
   ProgramData data_{program_, file_};
+  etb_named_data named_{};  // the delegate reads it as long as it lives
   const etb_plugin_table* table_ = nullptr;
   etb_plugin* plugin_ = nullptr;
   etb_delegate* delegate_ = nullptr;

@@ -1,0 +1,286 @@
+#include "plugins/xnnpack/engine.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace etb::xnnpack {
+
+using format::XnnDatatype;
+using format::XnnValue;
+
+namespace {
+
+// The element type of an external tensor, -1 for one that cannot be external.
+etb_dtype dtype_of_value(const XnnValue& value) {
+  switch (value.datatype) {
+    case XnnDatatype::kFloat32:
+      return ETB_DTYPE_FLOAT32;
+    case XnnDatatype::kFloat16:
+      return ETB_DTYPE_FLOAT16;
+    case XnnDatatype::kBfloat16:
+      return ETB_DTYPE_BFLOAT16;
+    case XnnDatatype::kQint8:
+      return ETB_DTYPE_INT8;
+    case XnnDatatype::kQuint8:
+      return ETB_DTYPE_UINT8;
+    case XnnDatatype::kInt32:
+    case XnnDatatype::kQint32:
+      return ETB_DTYPE_INT32;
+    default:
+      return -1;
+  }
+}
+
+template <class... T>
+auto refuse(const T&... parts) {
+  std::string text;
+  (text.append(parts), ...);
+  return make_error(Code::INVALID_ARGUMENT, std::move(text));
+}
+
+// Dimension `i` of a tensor as its elements lie, outermost first.
+uint32_t dim_at(const Tensor& tensor, uint32_t i) {
+  return tensor.raw().dim_order != nullptr ? tensor.raw().dim_order[i] : i;
+}
+
+// Whether elements lie without gaps in the dim order. Strides of dimensions of size 1 do not matter.
+bool is_dense(const Tensor& tensor) {
+  const etb_tensor& raw = tensor.raw();
+  if (raw.strides == nullptr) return true;
+  int64_t expected = 1;
+  for (uint32_t i = tensor.rank(); i-- > 0;) {
+    const uint32_t dim = dim_at(tensor, i);
+    if (raw.sizes[dim] != 1 && raw.strides[dim] != expected) return false;
+    expected *= raw.sizes[dim];
+  }
+  return true;
+}
+
+// XNNPACK writes 32-bit indices; the method wants 64-bit ones in the same memory. From the last to the first, because they overlap.
+void widen_indices(void* data, size_t count) {
+  const auto* from = static_cast<const int32_t*>(data);
+  auto* to = static_cast<int64_t*>(data);
+  for (size_t i = count; i-- > 0;) to[i] = from[i];
+}
+
+// Packs the weights of `builder` on all of the host's threads; XNNPACK packs them one after another. A runtime made afterwards finds them.
+// What goes wrong here will go wrong there too, with a name.
+void pack_ahead(SubgraphBuilder& builder, const Ingredients& ingredients) {
+  constexpr uint64_t kLeastNbytes = 256 << 10;  // a tenth of a millisecond
+  constexpr uint32_t kGroupsAWorker = 4;        // so that none waits long for the last
+  const etb_parallel_service* const parallel = ingredients.parallel;
+  const uint32_t workers = parallel != nullptr ? parallel->max_workers(parallel->ctx) : 1;
+  if (workers <= 1 || ingredients.weights.is_loaded()) return;
+  const std::vector<SubgraphBuilder::Packer> packers = builder.packers();
+  uint64_t total = 0;
+  for (const auto& packer : packers) total += packer.nbytes;
+  if (packers.size() < 2 || total < kLeastNbytes) return;
+
+  struct Groups {
+    std::vector<Subgraph> subgraphs;
+    PackedWeights& weights;
+  } groups{{}, ingredients.weights};
+  const uint64_t group_nbytes = total / (uint64_t{workers} * kGroupsAWorker) + 1;
+  for (size_t begin = 0, end = 0; begin < packers.size(); begin = end) {
+    uint64_t nbytes = 0;
+    while (end < packers.size() && nbytes < group_nbytes) nbytes += packers[end++].nbytes;
+    auto made = builder.build_packers(std::span(packers).subspan(begin, end - begin));
+    if (!made) return;
+    groups.subgraphs.push_back(std::move(*made));
+  }
+  parallel->parallel_for(
+      parallel->ctx, groups.subgraphs.size(), 1,
+      [](void* raw, uint64_t begin, uint64_t end, uint32_t) {
+        auto& given = *static_cast<Groups*>(raw);
+        for (uint64_t i = begin; i < end; ++i) {
+          xnn_runtime_t runtime = nullptr;
+          if (xnn_create_runtime_v3(given.subgraphs[i].get(), given.weights.provider(), nullptr, 0,
+                                    &runtime) == xnn_status_success)
+            xnn_delete_runtime(runtime);
+        }
+      },
+      &groups);
+}
+
+}  // namespace
+
+Result<Ports> Ports::make(const format::XnnPayload& payload) {
+  Ports made;
+  const auto add = [&](const std::vector<uint32_t>& ids, std::vector<Port>& ports) -> Status {
+    for (const uint32_t id : ids) {
+      const XnnValue& value = payload.value(id);
+      const etb_dtype dtype = dtype_of_value(value);
+      if (dtype < 0)
+        return make_error(Code::NOT_SUPPORTED, "value " + std::to_string(id) + ": datatype " +
+                                                   std::to_string(static_cast<int>(value.datatype)) +
+                                                   " cannot cross the delegate's border");
+      ports.push_back({*value.external_id, dtype, {value.sizes.begin(), value.sizes.end()}});
+    }
+    return {};
+  };
+  ETB_TRY(add(payload.input_ids, made.inputs));
+  ETB_TRY(add(payload.output_ids, made.outputs));
+  return made;
+}
+
+Result<std::unique_ptr<Engine>> Engine::make(const Ingredients& ingredients, std::shared_ptr<Arena> arena,
+                                             uint32_t flags) {
+  PackedWeights& weights = ingredients.weights;
+  auto made = try_make(ingredients, arena, flags, true);
+  // XNNPACK packed weights for one kernel when it was given a node alone, and for another when it saw the whole graph.
+  if (!made && weights.is_missing_released()) made = try_make(ingredients, std::move(arena), flags, false);
+  weights.forget_names();
+  return made;
+}
+
+Result<std::unique_ptr<Engine>> Engine::try_make(const Ingredients& ingredients, std::shared_ptr<Arena> arena,
+                                                 uint32_t flags, bool releases) {
+  std::unique_ptr<Engine> engine(new Engine(std::move(arena)));
+  ETB_ASSIGN(engine->ports_, Ports::make(ingredients.payload));
+  for (const auto* ports : {&engine->ports_.inputs, &engine->ports_.outputs})
+    for (const Port& port : *ports) engine->externals_.push_back({port.external_id, nullptr});
+  PackedWeights& weights = ingredients.weights;
+  Constants& constants = engine->constants_;
+  weights.forget_names();
+  if (releases)
+    weights.release_when_packed([&constants](const void* address) { constants.release(address); });
+  SubgraphBuilder builder(ingredients.payload, ingredients.named_data, constants, weights);
+  ETB_ASSIGN(const Subgraph subgraph, builder.build());
+  pack_ahead(builder, ingredients);
+  engine->crew_ = Crew::make(ingredients.parallel);
+  xnn_runtime_t runtime = nullptr;
+  {
+    const std::lock_guard lock(engine->arena_->users);
+    ETB_TRY(from_xnn(xnn_create_runtime_v4(
+                         subgraph.get(), weights.provider(), engine->arena_->workspace.get(),
+                         engine->crew_ ? engine->crew_->pool() : ingredients.own_threads, flags, &runtime),
+                     "runtime"));
+    engine->runtime_.reset(runtime);
+  }
+  constants.release_all();
+  if ((flags & XNN_FLAG_BASIC_PROFILING) == 0) return engine;
+  ETB_ASSIGN(engine->events_, OperatorEvents::make(runtime, ingredients.payload));
+  return engine;
+}
+
+Engine::~Engine() {
+  const std::lock_guard lock(arena_->users);
+  runtime_.reset();
+}
+
+Status Engine::run(const Run& run) {
+  if (run.input_count() != ports_.inputs.size() || run.output_count() != ports_.outputs.size()) {
+    return refuse(std::to_string(run.input_count()), " inputs and ", std::to_string(run.output_count()),
+                  " outputs, expected ", std::to_string(ports_.inputs.size()), " and ",
+                  std::to_string(ports_.outputs.size()));
+  }
+  if (!is_planned_) ETB_TRY(reshape("sizes of the payload"));
+  is_planned_ = true;
+  ETB_TRY(reshape_inputs(run));
+  ETB_TRY(resize_outputs(run));
+  ETB_TRY(set_up(run));
+  ETB_TRY(invoke(run));
+  for (uint32_t i = 0; i < ports_.outputs.size(); ++i) {
+    const OutputTensor output = run.output(i);
+    if (output.dtype() == ETB_DTYPE_INT64)
+      widen_indices(output.raw().data, static_cast<size_t>(output.numel()));
+  }
+  return {};
+}
+
+// May move the memory of everybody in the arena.
+Status Engine::reshape(const std::string& what) {
+  const std::lock_guard lock(arena_->users);
+  return from_xnn(xnn_reshape_runtime(runtime_.get()), what);
+}
+
+Status Engine::invoke(const Run& run) {
+  const uint64_t begin_ns = run.raw().events != nullptr ? run.host().now_ns() : 0;
+  ETB_TRY(from_xnn(crew_ ? crew_->invoke(runtime_.get()) : xnn_invoke_runtime(runtime_.get()), "run"));
+  return run.raw().events != nullptr ? events_->put(run, runtime_.get(), begin_ns) : Status{};
+}
+
+Status Engine::reshape_inputs(const Run& run) {
+  bool changed = false;
+  for (uint32_t i = 0; i < ports_.inputs.size(); ++i) {
+    const Tensor input = run.input(i);
+    Port& slot = ports_.inputs[i];
+    if (input.dtype() != slot.dtype) {
+      return refuse("input ", std::to_string(i), ": ", dtype_text(input.dtype()), ", expected ",
+                    dtype_text(slot.dtype));
+    }
+    if (input.rank() > XNN_MAX_TENSOR_DIMS)
+      return refuse("input ", std::to_string(i), ": rank ", std::to_string(input.rank()));
+    if (!is_dense(input))
+      return refuse("input ", std::to_string(i), ": strides, expected those of the dim order");
+    // A tensor in channels last is to XNNPACK one of sizes [N, H, W, C].
+    std::array<size_t, XNN_MAX_TENSOR_DIMS> lying;
+    for (uint32_t d = 0; d < input.rank(); ++d)
+      lying[d] = static_cast<size_t>(input.sizes()[dim_at(input, d)]);
+    const std::span<const size_t> sizes(lying.data(), input.rank());
+    if (std::equal(sizes.begin(), sizes.end(), slot.sizes.begin(), slot.sizes.end())) continue;
+    slot.sizes.assign(sizes.begin(), sizes.end());
+    changed = true;
+    ETB_TRY(from_xnn(
+        xnn_reshape_external_value(runtime_.get(), externals_[i].id, slot.sizes.size(), slot.sizes.data()),
+        "input " + std::to_string(i)));
+  }
+  if (!changed) return {};
+  is_reshaped_ = true;
+  // A failure leaves XNNPACK half reshaped: the sizes are forgotten, so that the next run starts over.
+  const Status status = reshape("input sizes");
+  if (!status) {
+    for (Port& slot : ports_.inputs) slot.sizes.clear();
+  }
+  return status;
+}
+
+Status Engine::resize_outputs(const Run& run) {
+  for (uint32_t i = 0; i < ports_.outputs.size(); ++i) {
+    Port& slot = ports_.outputs[i];
+    OutputTensor output = run.output(i);
+    const bool is_index = output.dtype() == ETB_DTYPE_INT64 && slot.dtype == ETB_DTYPE_INT32;
+    if (output.dtype() != slot.dtype && !is_index) {
+      return refuse("output ", std::to_string(i), ": ", dtype_text(output.dtype()), ", expected ",
+                    dtype_text(slot.dtype));
+    }
+    if (is_reshaped_) {
+      size_t rank = 0, sizes[XNN_MAX_TENSOR_DIMS] = {};
+      ETB_TRY(from_xnn(
+          xnn_get_external_value_shape(runtime_.get(), externals_[ports_.inputs.size() + i].id, &rank, sizes),
+          "sizes of output " + std::to_string(i)));
+      slot.sizes.assign(sizes, sizes + rank);
+    }
+    if (output.rank() != slot.sizes.size())
+      return refuse("output ", std::to_string(i), ": rank ", std::to_string(output.rank()), ", expected ",
+                    std::to_string(slot.sizes.size()));
+    int64_t wide[XNN_MAX_TENSOR_DIMS] = {};
+    for (uint32_t d = 0; d < output.rank(); ++d)
+      wide[dim_at(output, d)] = static_cast<int64_t>(slot.sizes[d]);
+    ETB_TRY(output.resize({wide, slot.sizes.size()}));
+    const uint64_t nbytes = static_cast<uint64_t>(output.numel()) * (dtype_bits(output.dtype()) / 8);
+    if (output.raw().capacity_bytes < nbytes)
+      return refuse("output ", std::to_string(i), ": room for ", std::to_string(output.raw().capacity_bytes),
+                    " bytes, expected ", std::to_string(nbytes));
+    if (!is_dense(output))
+      return refuse("output ", std::to_string(i), ": strides, expected those of the dim order");
+  }
+  return {};
+}
+
+Status Engine::set_up(const Run& run) {
+  bool moved = is_reshaped_;
+  const auto place = [&](size_t slot, void* data) {
+    moved |= externals_[slot].data != data;
+    externals_[slot].data = data;
+  };
+  for (uint32_t i = 0; i < ports_.inputs.size(); ++i) place(i, run.input(i).raw().data);
+  for (uint32_t i = 0; i < ports_.outputs.size(); ++i)
+    place(ports_.inputs.size() + i, run.output(i).raw().data);
+  if (!moved) return {};
+  ETB_TRY(from_xnn(xnn_setup_runtime_v2(runtime_.get(), externals_.size(), externals_.data()), "set-up"));
+  is_reshaped_ = false;
+  return {};
+}
+
+}  // namespace etb::xnnpack

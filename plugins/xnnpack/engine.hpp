@@ -1,0 +1,76 @@
+// One XNNPACK runtime: made from a payload, run with the tensors of a call.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "etb/cpp/plugin.hpp"
+#include "plugins/xnnpack/arena.hpp"
+#include "plugins/xnnpack/crew.hpp"
+#include "plugins/xnnpack/operator_events.hpp"
+#include "plugins/xnnpack/subgraph.hpp"
+
+namespace etb::xnnpack {
+
+// An input or output of a payload.
+struct Port {
+  uint32_t external_id;
+  etb_dtype dtype;
+  std::vector<size_t> sizes;  // as XNNPACK last heard them; at first those of the payload
+};
+
+struct Ports {
+  // Errors: NOT_SUPPORTED for an element type that tensors do not have.
+  [[nodiscard]] static Result<Ports> make(const format::XnnPayload& payload);
+  std::vector<Port> inputs, outputs;
+};
+
+// What an engine is made of. It outlives the engine.
+struct Ingredients {
+  const format::XnnPayload& payload;  // for the time of make() alone
+  const NamedData& named_data;
+  PackedWeights& weights;
+  const etb_parallel_service* parallel;  // the host's threads, NULL: none
+  pthreadpool_t own_threads;             // where XNNPACK cannot use the host's, NULL: none
+};
+
+// [serial:engine]; it stays where it is.
+class Engine {
+ public:
+  // `flags` are XNNPACK's for runtimes.
+  [[nodiscard]] static Result<std::unique_ptr<Engine>> make(const Ingredients& ingredients,
+                                                            std::shared_ptr<Arena> arena, uint32_t flags);
+  ~Engine();
+  Engine(const Engine&) = delete;
+  Engine& operator=(const Engine&) = delete;
+
+  Arena& arena() const { return *arena_; }
+  const std::shared_ptr<Arena>& shared_arena() const { return arena_; }
+  bool is_profiled() const { return events_.has_value(); }
+  // By a caller who holds the arena.
+  [[nodiscard]] Status run(const Run& run);
+
+ private:
+  explicit Engine(std::shared_ptr<Arena> arena) : arena_(std::move(arena)) {}
+  static Result<std::unique_ptr<Engine>> try_make(const Ingredients& ingredients,
+                                                  std::shared_ptr<Arena> arena, uint32_t flags,
+                                                  bool releases);
+  Status reshape(const std::string& what);
+  Status reshape_inputs(const Run& run);
+  Status resize_outputs(const Run& run);
+  Status set_up(const Run& run);
+  Status invoke(const Run& run);
+
+  std::shared_ptr<Arena> arena_;
+  Constants constants_;
+  std::unique_ptr<Crew> crew_;  // NULL: it runs on the calling thread, or on the plugin's own threads
+  Runtime runtime_;             // goes before what it was made of
+  std::optional<OperatorEvents> events_;
+  Ports ports_;
+  std::vector<xnn_external_value> externals_;
+  bool is_planned_ = false;  // has memory in the arena
+  bool is_reshaped_ = true;  // sizes changed since the last set-up
+};
+
+}  // namespace etb::xnnpack

@@ -1,0 +1,158 @@
+// The memory that delegates share: arenas, packed weights, their file's checksum.
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <random>
+
+#include "plugins/xnnpack/arena.hpp"
+#include "plugins/xnnpack/packed_weights.hpp"
+#include "plugins/xnnpack/weight_memory.hpp"
+
+namespace etb::xnnpack {
+namespace {
+
+constexpr uint32_t kSeed = 20261121;
+
+TEST(XnnpackArenas, RunsAtTheSameTimeHaveMemoryOfTheirOwn) {
+  ASSERT_EQ(xnn_initialize(nullptr), xnn_status_success);
+  ArenaPool pool;
+  const auto first = pool.first();
+  ASSERT_TRUE(first);
+  {
+    const auto one = pool.hold_free(), two = pool.hold_free();
+    ASSERT_TRUE(one && two);
+    EXPECT_EQ(one->arena, *first);
+    EXPECT_NE(two->arena, *first);
+  }
+  const auto later = pool.hold_free();
+  ASSERT_TRUE(later);
+  EXPECT_EQ(later->arena, *first) << "nobody runs, and yet there is a second memory";
+}
+
+TEST(XnnpackArenas, GoWithTheLastWhoUsesThem) {
+  ASSERT_EQ(xnn_initialize(nullptr), xnn_status_success);
+  ArenaPool pool;
+  std::weak_ptr<Arena> gone;
+  {
+    const auto first = pool.first();
+    ASSERT_TRUE(first);
+    gone = *first;
+  }
+  EXPECT_TRUE(gone.expired());
+  EXPECT_TRUE(pool.first());
+}
+
+TEST(XnnpackWeightMemory, PiecesAreAlignedZeroAndApart) {
+  WeightMemory memory;
+  std::mt19937 random(kSeed);
+  std::vector<std::pair<std::shared_ptr<void>, size_t>> pieces;
+  for (int i = 0; i < 200; ++i) {
+    const size_t nbytes = std::uniform_int_distribution<size_t>(1, i % 20 == 0 ? 3u << 20 : 20000u)(random);
+    pieces.emplace_back(memory.allocate(nbytes), nbytes);
+    auto* const bytes = static_cast<uint8_t*>(pieces.back().first.get());
+    ASSERT_NE(bytes, nullptr);
+    ASSERT_EQ(reinterpret_cast<uintptr_t>(bytes) % 128, 0u);
+    for (size_t b = 0; b < nbytes + XNN_EXTRA_BYTES; ++b) ASSERT_EQ(bytes[b], 0) << "seed " << kSeed;
+    std::memset(bytes, i + 1, nbytes + XNN_EXTRA_BYTES);
+    if (i % 3 == 0) pieces[pieces.size() / 2] = {nullptr, 0};
+  }
+  for (size_t i = 0; i < pieces.size(); ++i) {
+    const auto* const bytes = static_cast<const uint8_t*>(pieces[i].first.get());
+    for (size_t b = 0; b < pieces[i].second; ++b) ASSERT_EQ(bytes[b], static_cast<uint8_t>(i + 1));
+  }
+}
+
+TEST(XnnpackWeightMemory, HasNoMoreThanThereIs) {
+  EXPECT_EQ(WeightMemory().allocate(SIZE_MAX - 5), nullptr);
+  EXPECT_EQ(WeightMemory().allocate(size_t{1} << 60), nullptr);
+}
+
+TEST(XnnpackChecksum, SeesEveryBitAndTheOrder) {
+  std::mt19937 random(kSeed);
+  for (const size_t nbytes : {0u, 1u, 15u, 64u, 65u, 127u, 300u}) {
+    std::vector<std::byte> bytes(nbytes);
+    for (std::byte& byte : bytes) byte = static_cast<std::byte>(random());
+    const uint64_t whole = checksum(bytes.data(), nbytes);
+    for (size_t bit = 0; bit < 8 * nbytes; ++bit) {
+      bytes[bit / 8] ^= std::byte{1} << (bit % 8);
+      EXPECT_NE(checksum(bytes.data(), nbytes), whole)
+          << "bit " << bit << " of " << nbytes << " bytes, seed " << kSeed;
+      bytes[bit / 8] ^= std::byte{1} << (bit % 8);
+    }
+    for (size_t at = 0; at + 128 <= nbytes; at += 8) {
+      std::swap_ranges(bytes.begin() + static_cast<ptrdiff_t>(at),
+                       bytes.begin() + static_cast<ptrdiff_t>(at + 64),
+                       bytes.begin() + static_cast<ptrdiff_t>(at + 64));
+      EXPECT_NE(checksum(bytes.data(), nbytes), whole)
+          << "64 bytes at " << at << " exchanged, seed " << kSeed;
+      std::swap_ranges(bytes.begin() + static_cast<ptrdiff_t>(at),
+                       bytes.begin() + static_cast<ptrdiff_t>(at + 64),
+                       bytes.begin() + static_cast<ptrdiff_t>(at + 64));
+    }
+    // The top bits of two words whose distance is even: what a sum of sums alone would not see.
+    for (size_t at = 0; at + 256 <= nbytes; at += 8) {
+      bytes[at + 7] ^= std::byte{0x80};
+      bytes[at + 128 + 7] ^= std::byte{0x80};
+      EXPECT_NE(checksum(bytes.data(), nbytes), whole) << "top bits at " << at << ", seed " << kSeed;
+      bytes[at + 7] ^= std::byte{0x80};
+      bytes[at + 128 + 7] ^= std::byte{0x80};
+    }
+  }
+}
+
+// XNNPACK's side of a weights cache.
+class XnnpackPackedWeights : public testing::Test {
+ protected:
+  size_t pack(const void* filter, const void* bias, bool looks_first = true) {
+    xnn_weights_cache_t cache = weights_.provider();
+    const xnn_weights_cache_look_up_key key = {1, filter, bias};
+    if (looks_first) {
+      if (const size_t known = cache->look_up(cache->context, &key); known != SIZE_MAX) return known;
+    }
+    void* const bytes = cache->reserve_space(cache->context, 256);
+    if (bytes == nullptr) return SIZE_MAX;
+    return cache->look_up_or_insert(cache->context, &key, bytes, 256);
+  }
+
+  PackedStore store_;
+  PackedWeights weights_{store_, true};
+  std::vector<const void*> released_;
+  char first_ = 0, second_ = 0, bias_ = 0;
+};
+
+TEST_F(XnnpackPackedWeights, ReleasesWhatTheLastNodeHasPacked) {
+  weights_.release_when_packed([this](const void* address) { released_.push_back(address); });
+  weights_.name(&first_, "first");
+  weights_.name(&bias_, "bias");
+  weights_.name(&second_, "second");
+  weights_.name(&bias_, "bias");
+  pack(&first_, &bias_);
+  EXPECT_EQ(released_, std::vector<const void*>({&first_}));
+  pack(&second_, &bias_);
+  EXPECT_EQ(released_, std::vector<const void*>({&first_, &second_, &bias_}));
+  EXPECT_FALSE(weights_.is_missing_released());
+}
+
+TEST_F(XnnpackPackedWeights, KeepsWhatXnnpackPacksUnasked) {
+  weights_.release_when_packed([this](const void* address) { released_.push_back(address); });
+  weights_.name(&first_, "first");
+  const size_t index = pack(&first_, nullptr, false);
+  EXPECT_EQ(pack(&first_, nullptr, false), index);
+  EXPECT_TRUE(released_.empty());
+}
+
+TEST_F(XnnpackPackedWeights, NothingIsPackedFromWhatWasReleased) {
+  weights_.release_when_packed([this](const void* address) { released_.push_back(address); });
+  weights_.name(&first_, "first");
+  pack(&first_, nullptr);
+  ASSERT_EQ(released_.size(), 1u);
+  EXPECT_EQ(pack(&first_, &bias_), SIZE_MAX);
+  EXPECT_TRUE(weights_.is_missing_released());
+  weights_.forget_names();
+  weights_.name(&first_, "first");
+  weights_.name(&bias_, "bias");
+  EXPECT_NE(pack(&first_, &bias_), SIZE_MAX);
+}
+
+}  // namespace
+}  // namespace etb::xnnpack
