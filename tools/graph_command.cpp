@@ -1,4 +1,4 @@
-// `etbackend graph FILE`: a graph image as text, and back.
+// `etbackend graph FILE`: a graph image as text, and back; or a torch.export archive at any stage of the compiler.
 #include <cstring>
 #include <fstream>
 #include <iterator>
@@ -8,13 +8,23 @@
 
 #include "api/format/graph_text.hpp"
 #include "api/format/graph_verifier.hpp"
+#include "partitioner_sdk/import/import.hpp"
+#include "partitioner_sdk/ir/text.hpp"
+#include "partitioner_sdk/partition/method_image.hpp"
+#include "partitioner_sdk/passes/pipeline.hpp"
+#include "partitioner_sdk/passes/row_major.hpp"
 #include "tools/command.hpp"
+#include "tools/compile/extensions.hpp"
+#include "tools/evaluate_constants.hpp"
 
 namespace etb::tools {
 namespace {
 
 struct GraphOptions {
   std::string file;
+  std::string after;  // a pass of the compiler, for an archive
+  std::string model;
+  ExtensionOptions extensions;
   std::string output;
   uint64_t max_data_bytes = UINT64_MAX;
   bool checks_digests = false;
@@ -37,39 +47,94 @@ Result<graph::ImageBytes> to_image(std::string_view bytes) {
   return image;
 }
 
+bool is_archive(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  char magic[4] = {};
+  return in.read(magic, sizeof(magic)) && std::string_view(magic, 4) == "PK\3\4";
+}
+
+Status write_text(const GraphOptions& options, const std::string& text, std::ostream& out) {
+  if (options.output.empty()) {
+    out << text;
+    return {};
+  }
+  std::ofstream file(options.output, std::ios::binary | std::ios::trunc);
+  file << text;
+  file.close();
+  if (!file) return make_error(Code::ACCESS_FAILED, "cannot write '" + options.output + "'");
+  return {};
+}
+
+Result<ExitCode> write_image(const GraphOptions& options, const graph::ImageBytes& image, std::ostream& out) {
+  const std::string_view name = options.output;
+  if (name.size() >= 4 && name.substr(name.size() - 4) == ".etg") {
+    const auto* bytes = reinterpret_cast<const char*>(image.span().data());
+    ETB_TRY(write_text(options, std::string(bytes, image.span().size()), out));
+    return ExitCode::OK;
+  }
+  ETB_ASSIGN(const graph::View view, graph::View::open(image.span()));
+  graph::PrintOptions print;
+  print.max_data_bytes = options.max_data_bytes;
+  print.max_text_bytes = 64 * image.span().size() + (uint64_t{1} << 24);  // an honest image needs a tenth
+  ETB_TRY(write_text(options, graph::print_graph_image(view, print), out));
+  return ExitCode::OK;
+}
+
+// The names of the stages in order, and the text of the one asked for as it is when its pass has run last.
+struct Stages {
+  std::string wanted, names, text;
+  void take(std::string_view pass, ir::Module& module) {
+    if (names.find(" " + std::string(pass) + ",") == std::string::npos)
+      names += " " + std::string(pass) + ",";
+    if (pass == wanted) text = ir::print(module, {.has_sources = true});
+  }
+};
+
+// What `compile` does to an archive without plugins; "image" is what it would show them.
+Result<ExitCode> run_archive(const GraphOptions& options, std::ostream& out) {
+  ETB_ASSIGN(const Extensions extensions, Extensions::open(options.extensions));
+  ETB_ASSIGN(ir::Module module, pt2::import_archive(options.file, {options.model, extensions.own_ops()}));
+  Stages stages{options.after.empty() ? "import" : options.after, {}, {}};
+  stages.take("import", module);
+  passes::PipelineOptions pipeline;
+  pipeline.decompose.formulas = options.extensions.formulas;
+  pipeline.rules = extensions.rules();
+  pipeline.evaluate = evaluate_constants;
+  pipeline.after_pass = [&](std::string_view pass, ir::Module& now) { stages.take(pass, now); };
+  ETB_TRY(passes::to_edge(module, pipeline));
+  ETB_TRY(passes::simplify(module, pipeline));
+  if (stages.wanted == "image") {
+    ETB_TRY(passes::make_row_major(module));
+    partition::ConstantKeys keys;
+    ETB_ASSIGN(const partition::MethodImage method, partition::make_method_image(module, keys));
+    return write_image(options, method.image, out);
+  }
+  ETB_TRY(passes::to_portable(module, pipeline));
+  if (stages.text.empty())
+    return make_error(Code::INVALID_ARGUMENT,
+                      "no pass '" + stages.wanted + "'; there are" + stages.names + " and image");
+  ETB_TRY(write_text(options, stages.text, out));
+  return ExitCode::OK;
+}
+
 Result<ExitCode> run_graph(const GraphOptions& options, std::ostream& out) {
+  if (is_archive(options.file)) return run_archive(options, out);
   ETB_ASSIGN(const std::string bytes, read_whole_file(options.file));
   auto image = to_image(bytes);
   if (!image) return tl::make_unexpected(with_context(std::move(image).error(), options.file));
   if (options.checks_digests) ETB_TRY(graph::verify_constant_digests(image->span()));
-  ETB_ASSIGN(const graph::View view, graph::View::open(image->span()));
-  graph::PrintOptions print;
-  print.max_data_bytes = options.max_data_bytes;
-  print.max_text_bytes = 64 * bytes.size() + (uint64_t{1} << 24);  // an honest image needs a tenth
-  if (options.output.empty()) {
-    out << graph::print_graph_image(view, print);
-    return ExitCode::OK;
-  }
-  std::ofstream file(options.output, std::ios::binary | std::ios::trunc);
-  const std::string_view name = options.output;
-  if (name.size() >= 4 && name.substr(name.size() - 4) == ".etg") {
-    file.write(reinterpret_cast<const char*>(image->span().data()),
-               static_cast<std::streamsize>(image->span().size()));
-  } else {
-    file << graph::print_graph_image(view, print);
-  }
-  file.close();
-  if (!file) return make_error(Code::ACCESS_FAILED, "cannot write '" + options.output + "'");
-  return ExitCode::OK;
+  return write_image(options, *image, out);
 }
 
 }  // namespace
 
 void register_graph(CLI::App& app, Session& session) {
   auto options = std::make_shared<GraphOptions>();
-  CLI::App* command = app.add_subcommand("graph", "Print a graph image (.etg) as text, or make one of text");
+  CLI::App* command = app.add_subcommand(
+      "graph", "Prints a graph image (.etg), or an archive (.pt2) at any stage of its compilation");
   command
-      ->add_option("FILE", options->file, "An image or its text form; which of both is seen from its bytes")
+      ->add_option("FILE", options->file,
+                   "An image, its text form, or an archive; which of them is seen from its bytes")
       ->required();
   command
       ->add_option("-o,--output", options->output,
@@ -77,6 +142,12 @@ void register_graph(CLI::App& app, Session& session) {
       ->type_name("FILE");
   command->add_option("--max-data", options->max_data_bytes,
                       "Leave out inline data of more than so many bytes");
+  command->add_option(
+      "--after", options->after,
+      "Of an archive: after this pass (import when none is given, decompose, ...), or image: what "
+      "plugins are shown");
+  command->add_option("--model", options->model, "Which model of an archive that holds several");
+  add_extension_options(*command, options->extensions);
   command->add_flag("--digests", options->checks_digests, "Check the data inside against the digests");
   run_as(command, session, [options, &session] { return run_graph(*options, session.out); });
 }

@@ -27,6 +27,20 @@ class GraphCommand : public testing::Test {
   fs::path dir_ = fs::temp_directory_path() / ("etb_graph_" + std::to_string(::getpid()));
 };
 
+TEST_F(GraphCommand, ShowsAnArchiveAtEveryStage) {
+  const std::string archive = ETB_SOURCE_DIR "/tests/fixtures/archives/mlp.pt2";
+  EXPECT_THAT(cli({"graph", archive}).out, HasSubstr("aten.linear.default("));
+  EXPECT_THAT(cli({"graph", archive, "--after", "decompose"}).out, HasSubstr("aten.addmm.default("));
+  EXPECT_THAT(cli({"graph", archive, "--after", "lower_sorts"}).out, HasSubstr("module \"forward\""));
+  const CliRun nowhere = cli({"graph", archive, "--after", "nowhere"});
+  EXPECT_NE(nowhere.exit, 0);
+  EXPECT_THAT(nowhere.err, HasSubstr("no pass 'nowhere'; there are import, functionalize,"));
+  const std::string image = dir_ / "m.etg";
+  ASSERT_EQ(cli({"graph", archive, "--after", "image", "-o", image}).exit, 0);
+  EXPECT_EQ(read(image).substr(4, 4), "ETG1");
+  EXPECT_EQ(cli({"graph", image}).out, cli({"graph", archive, "--after", "image"}).out);
+}
+
 TEST_F(GraphCommand, TurnsTextIntoAnImageAndBack) {
   const std::string image = dir_ / "a.etg";
   const std::string again = dir_ / "a.txt";

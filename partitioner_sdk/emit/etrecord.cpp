@@ -62,28 +62,44 @@ int export_memory_format(ir::MemoryFormat format) {
 
 class GraphWriter {
  public:
-  explicit GraphWriter(ir::Module& module)
-      : module_(module), graph_(module.main()), names_(ir::value_names(graph_)) {
+  GraphWriter(ir::Module& module, const ir::Graph& graph)
+      : module_(module), graph_(graph), names_(ir::value_names(graph)) {
     // Names are identifiers of Python there.
     for (std::string& name : names_) {
       if (!name.empty() && std::isdigit(static_cast<unsigned char>(name[0]))) name = "v" + name;
     }
   }
 
-  Json write() {
+  Json write() const {
+    Json input_specs = Json::array(), output_specs = Json::array();
+    for (const ir::Input& input : graph_.inputs) input_specs.push_back(input_spec(input));
+    for (const ir::Output& output : graph_.outputs) output_specs.push_back(output_spec(output));
+    const Json signature = {{"input_specs", input_specs}, {"output_specs", output_specs}};
+    const Json root_call = {{"fqn", ""},
+                            {"signature",
+                             {{"inputs", Json::array()},
+                              {"outputs", Json::array()},
+                              {"in_spec", module_.input_tree},
+                              {"out_spec", module_.output_tree}}}};
+    return {{"graph_module",
+             {{"graph", write_graph()},
+              {"signature", signature},
+              {"module_call_graph", Json::array({root_call})}}},
+            {"opset_version", {{"aten", 10}}},
+            {"range_constraints", Json::object()},
+            {"schema_version", {{"major", 5}, {"minor", 4}}},
+            {"dialect", ""},
+            {"verifiers", Json::array({"EDGE"})}};
+  }
+
+ private:
+  Json write_graph() const {
     Json graph = {{"inputs", Json::array()},
                   {"outputs", Json::array()},
                   {"nodes", Json::array()},
                   {"tensor_values", Json::object()}};
-    Json input_specs = Json::array(), output_specs = Json::array();
-    for (const ir::Input& input : graph_.inputs) {
-      graph["inputs"].push_back(reference(input.value));
-      input_specs.push_back(input_spec(input));
-    }
-    for (const ir::Output& output : graph_.outputs) {
-      graph["outputs"].push_back(argument(output.value));
-      output_specs.push_back(output_spec(output));
-    }
+    for (const ir::Input& input : graph_.inputs) graph["inputs"].push_back(reference(input.value));
+    for (const ir::Output& output : graph_.outputs) graph["outputs"].push_back(argument(output.value));
     for (const ir::Node& node : graph_.nodes) graph["nodes"].push_back(write_node(node));
     for (size_t i = 0; i < graph_.values.size(); ++i) {
       if (graph_.values[i].kind == ir::ValueKind::kTensor)
@@ -93,23 +109,9 @@ class GraphWriter {
     graph["sym_bool_values"] = Json::object();
     graph["is_single_tensor_return"] = false;
     graph["custom_obj_values"] = Json::object();
-    const Json signature = {{"input_specs", input_specs}, {"output_specs", output_specs}};
-    const Json root_call = {{"fqn", ""},
-                            {"signature",
-                             {{"inputs", Json::array()},
-                              {"outputs", Json::array()},
-                              {"in_spec", module_.input_tree},
-                              {"out_spec", module_.output_tree}}}};
-    return {{"graph_module",
-             {{"graph", graph}, {"signature", signature}, {"module_call_graph", Json::array({root_call})}}},
-            {"opset_version", {{"aten", 10}}},
-            {"range_constraints", Json::object()},
-            {"schema_version", {{"major", 5}, {"minor", 4}}},
-            {"dialect", ""},
-            {"verifiers", Json::array({"EDGE"})}};
+    return graph;
   }
 
- private:
   int64_t number(ir::Dim dim) const {
     return dim.is_static() ? dim.value() : module_.symbols.hint(dim).value_or(module_.symbols.range(dim).min);
   }
@@ -208,6 +210,7 @@ class GraphWriter {
 
   Json write_node(const ir::Node& node) const {
     const ir::Op& op = module_.op(node);
+    if (op.schema == nullptr) return write_higher_order(node);
     Json inputs = Json::array(), outputs = Json::array();
     for (uint32_t i = 0; i < op.schema->argument_count(); ++i) {
       // As the exporter: what equals being left out is left out.
@@ -220,20 +223,52 @@ class GraphWriter {
     } else {
       for (const ir::ValueId id : node.outputs) outputs.push_back(reference(id));
     }
-    Json metadata = {{"debug_handle", std::to_string(node.debug_handle)}};
-    if (node.source != ir::kNone) {
-      const ir::Source& source = module_.sources[node.source];
-      metadata["stack_trace"] =
-          "File \"" + source.file + "\", line " + std::to_string(source.line) + ", in " + source.function;
-      metadata["nn_module_stack"] =
-          "L__self__,,;" + source.module_path + "," + source.module_path + "," + source.module_type;
-    }
-    const std::string name = node.outputs.empty() ? op.name : names_[node.outputs[0]];
-    return {{"name", name},
+    return {{"name", name_of_node(node)},
             {"target", "executorch.exir.dialects.edge.ops." + op.name},
             {"inputs", inputs},
             {"outputs", outputs},
-            {"metadata", metadata}};
+            {"metadata", metadata(node)}};
+  }
+
+  // Control flow: arguments without names, graphs as arguments, results always as if there were several.
+  Json write_higher_order(const ir::Node& node) const {
+    std::string target = module_.op(node).name;
+    if (const size_t dot = target.rfind('.'); dot != std::string::npos) target.resize(dot);
+    Json inputs = Json::array(), outputs = Json::array();
+    for (const ir::Argument& item : node.args) {
+      const auto* body = ir::get_if<ir::GraphRef>(item);
+      Json value = argument(item);
+      if (body != nullptr) {
+        const ir::Graph& graph = module_.graphs[body->index];
+        value = {{"as_graph", {{"name", graph.name}, {"graph", GraphWriter(module_, graph).write_graph()}}}};
+      }
+      inputs.push_back({{"name", ""}, {"arg", value}});
+    }
+    if (node.outputs.size() == 1) {
+      outputs.push_back({{"as_tensors", Json::array({name_of(node.outputs[0])})}});
+    } else {
+      for (const ir::ValueId id : node.outputs) outputs.push_back(reference(id));
+    }
+    return {{"name", name_of_node(node)},
+            {"target", "torch.ops." + target},
+            {"inputs", inputs},
+            {"outputs", outputs},
+            {"metadata", metadata(node)}};
+  }
+
+  std::string name_of_node(const ir::Node& node) const {
+    return node.outputs.empty() ? module_.op(node).name : names_[node.outputs[0]];
+  }
+
+  Json metadata(const ir::Node& node) const {
+    Json out = {{"debug_handle", std::to_string(node.debug_handle)}};
+    if (node.source == ir::kNone) return out;
+    const ir::Source& source = module_.sources[node.source];
+    out["stack_trace"] =
+        "File \"" + source.file + "\", line " + std::to_string(source.line) + ", in " + source.function;
+    out["nn_module_stack"] =
+        "L__self__,,;" + source.module_path + "," + source.module_path + "," + source.module_type;
+    return out;
   }
 
   ir::Module& module_;
@@ -256,10 +291,7 @@ constexpr std::string_view kNoInputs("\x80\x02)}q\x00\x86q\x01.", 10);
 }  // namespace
 
 std::string edge_program_json(ir::Module& module) {
-  for (const ir::Node& node : module.main().nodes) {
-    if (module.op(node).schema == nullptr) return {};
-  }
-  return GraphWriter(module).write().dump();
+  return GraphWriter(module, module.main()).write().dump();
 }
 
 Status write_etrecord(const std::vector<RecordedMethod>& methods, const std::string& path) {

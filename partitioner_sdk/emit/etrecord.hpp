@@ -23,7 +23,7 @@ struct RecordedMethod {
 };
 
 // A method's graph as torch.export's serialisation of schema 5.4 has it, which ExecuTorch keeps in its records. Sizes known only
-// at run time are written as those of the exporter's example. Empty for a graph with control flow.
+// at run time are written as those of the exporter's example. Control flow's graphs are inside.
 std::string edge_program_json(ir::Module& module);
 
 // Writes beside the file and renames.

@@ -32,7 +32,7 @@ def check_record(etbackend, archive, temporary, inputs):
     compile_(etbackend, archive, program, "--etrecord", record)
     parsed = parse_etrecord(str(record))
     if parsed.edge_dialect_program is None:
-        return "no edge program (control flow has none)", 0
+        raise RuntimeError("no edge program in the record")
     nodes = [node for node in parsed.edge_dialect_program.graph_module.graph.nodes if node.op == "call_function"]
     module = _load_for_executorch(str(program), enable_etdump=True)
     if not module.has_etdump():
