@@ -6,6 +6,7 @@
 #include "partitioner_sdk/passes/fold_constant_views.hpp"
 #include "partitioner_sdk/passes/functionalize.hpp"
 #include "partitioner_sdk/passes/lower_affine.hpp"
+#include "partitioner_sdk/passes/lower_remainders.hpp"
 #include "partitioner_sdk/passes/lower_sorts.hpp"
 #include "partitioner_sdk/passes/merge_equal_nodes.hpp"
 #include "partitioner_sdk/passes/remove_dead_code.hpp"
@@ -98,6 +99,7 @@ Status to_portable(ir::Module& module, const PipelineOptions& options) {
   ETB_ASSIGN(const bool is_changed, run_rules(runner, module, options, RuleStage::kRest));
   if (is_changed) ETB_TRY(lower_to_edge(runner, module, options));
   ETB_TRY(runner.run("lower_affine", lower_affine(module)));
+  ETB_TRY(runner.run("lower_remainders", lower_remainders(module)));
   ETB_TRY(runner.run("lower_sorts", lower_sorts(module)));
   ETB_TRY(runner.run("dim_order_ops", use_dim_order_ops(module)));
   ETB_TRY(runner.run("row_major", make_row_major(module)));

@@ -1,4 +1,4 @@
-// Sorts and medians in other ops give what their own kernels give, ties and NaNs included.
+// Sorts, medians and remainders in other ops give what their own kernels give, ties and NaNs included.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -7,6 +7,7 @@
 #include "partitioner_sdk/ir/text.hpp"
 #include "partitioner_sdk/ir/verify.hpp"
 #include "partitioner_sdk/passes/dim_order_ops.hpp"
+#include "partitioner_sdk/passes/lower_remainders.hpp"
 #include "partitioner_sdk/passes/lower_sorts.hpp"
 #include "tools/evaluate_constants.hpp"
 
@@ -96,6 +97,28 @@ INSTANTIATE_TEST_SUITE_P(
             "  %f: DT[148] = aten.view_copy.default(%x, [148])\n"
             "  %v: DT[], %i: int64[] = aten.median.dim(%f, 0)"}),
     [](const auto& each) { return each.param.name; });
+
+TEST(LowerRemainders, HaveTheSignOfTheDivisor) {
+  for (const std::string dtype : {"int8", "int32", "int64"}) {
+    for (const std::string node :
+         {"aten.remainder.Scalar(%x, 3)", "aten.remainder.Scalar(%x, -3)", "aten.remainder.Tensor(%x, %d)"}) {
+      SCOPED_TRACE(dtype + " " + node);
+      const std::string text = model(
+          dtype, "  %d: " + dtype + "[4, 37] = aten.sub.Scalar(%x, 5)\n  %y: " + dtype + "[4, 37] = " + node,
+          "%y", 9);
+      auto kernel = ir::parse(text), lowered = ir::parse(text);
+      ASSERT_TRUE(kernel && lowered) << (kernel ? "" : kernel.error().message);
+      const auto changed = passes::lower_remainders(*lowered);
+      ASSERT_TRUE(changed) << changed.error().message;
+      ASSERT_TRUE(*changed);
+      EXPECT_THAT(ir::print(*lowered), testing::Not(testing::HasSubstr("aten.remainder")));
+      const auto wanted = evaluate_constants(*kernel), got = evaluate_constants(*lowered);
+      ASSERT_TRUE(wanted) << wanted.error().message;
+      ASSERT_TRUE(got) << got.error().message;
+      EXPECT_EQ(*got, *wanted);
+    }
+  }
+}
 
 // The index of a median is any that holds it.
 TEST(LowerMedian, ItsIndexHoldsItsValue) {

@@ -1,0 +1,65 @@
+#include "partitioner_sdk/passes/lower_remainders.hpp"
+
+#include <cstring>
+
+#include "partitioner_sdk/passes/builder.hpp"
+
+namespace etb::passes {
+
+namespace {
+
+bool is_signed_integer(Dtype dtype) {
+  return dtype == Dtype::INT8 || dtype == Dtype::INT16 || dtype == Dtype::INT32 || dtype == Dtype::INT64;
+}
+
+// In the result's dtype, or a number of another one would count in promotion.
+ValueId divisor(Builder& b, const Argument& number, Dtype dtype) {
+  const Dim dim = *ir::get_if<Dim>(number);
+  if (!dim.is_static()) return b.call("aten.scalar_tensor.default", {dim}, {{"dtype", dtype}});
+  std::vector<std::byte> bytes(ops::element_nbytes(dtype));
+  const int64_t value = dim.value();
+  std::memcpy(bytes.data(), &value, bytes.size());  // the low bytes, little-endian
+  return b.add_constant(dtype, {}, std::move(bytes));
+}
+
+Result<bool> lower(ir::Module& module, ir::Graph& graph) {
+  const auto by_tensor = module.find_op("aten.remainder.Tensor"),
+             by_number = module.find_op("aten.remainder.Scalar");
+  if (!by_tensor && !by_number) return false;
+  PlainBuilder b(module, graph);
+  bool is_changed = false;
+  for (ir::Node& node : b.take_old_nodes()) {
+    b.substitute(node);
+    b.set_origin(node);
+    const bool is_remainder = node.op == by_tensor || node.op == by_number;
+    const Dtype dtype = is_remainder ? b.spec(node.outputs[0]).dtype : Dtype::FLOAT32;
+    const bool has_divisor =
+        is_remainder && (node.op == by_tensor || ir::get_if<Dim>(node.args[1]) != nullptr);
+    if (!has_divisor || !is_signed_integer(dtype)) {
+      b.keep(std::move(node));
+      continue;
+    }
+    const Argument by =
+        node.op == by_tensor ? node.args[1] : Argument(ValueRef{divisor(b, node.args[1], dtype)});
+    const ValueId quotient =
+        b.call("aten.div.Tensor_mode", {node.args[0], by}, {{"rounding_mode", std::string("floor")}});
+    const ValueId whole = b.call("aten.mul.Tensor", {ValueRef{quotient}, by});
+    b.replace(node.outputs[0], b.call("aten.sub.Tensor", {node.args[0], ValueRef{whole}}));
+    is_changed = true;
+  }
+  ETB_TRY(b.finish());
+  return is_changed;
+}
+
+}  // namespace
+
+Result<bool> lower_remainders(ir::Module& module) {
+  bool is_changed = false;
+  for (ir::Graph& graph : module.graphs) {
+    ETB_ASSIGN(const bool here, lower(module, graph));
+    is_changed |= here;
+  }
+  return is_changed;
+}
+
+}  // namespace etb::passes
