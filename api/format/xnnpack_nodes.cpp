@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 
 #include "api/format/xnnpack_reader.hpp"
@@ -56,7 +57,7 @@ class NodeReader {
         return bad("clamp from ", node.clamp_min, " to ", node.clamp_max);
     }
     switch (node.op) {
-#define ETB_XNN_OPERATOR(name, Table)                                        \
+#define ETB_XNN_OPERATOR(name, Table, run)                                        \
   case XnnOperator::k##name:                                                 \
     ETB_TRY(read_body(*static_cast<const fb::Table*>(source.body()), node)); \
     break;
@@ -66,6 +67,7 @@ class NodeReader {
         return bad("no operator");
     }
     ETB_TRY(check_edges(node));
+    if (node.op == XnnOperator::kConvert) take_sizes(node);
     ETB_TRY(verify_xnnpack_weights(out_, node));
     out_.nodes.push_back(std::move(node));
     return {};
@@ -85,6 +87,15 @@ class NodeReader {
       is_made_[id] = true;
     }
     return {};
+  }
+
+  // The official exporter writes what is quantised at run time in front of a convolution as [N, C, H, W], although it lies as its source does.
+  void take_sizes(const XnnNode& convert) {
+    const XnnValue& from = out_.value(convert.inputs[0]);
+    XnnValue& to = out_.values[out_.value_of_id[convert.outputs[0]]];
+    if (to.quantisation == XnnQuantisation::kPerToken &&
+        std::is_permutation(from.sizes.begin(), from.sizes.end(), to.sizes.begin(), to.sizes.end()))
+      to.sizes = from.sizes;
   }
 
   static bool is_optional_input(const XnnNode& node, uint32_t input) {

@@ -320,8 +320,8 @@ const char* to_text(XnnOperator op) {
   switch (op) {
     case XnnOperator::kNone:
       return "none";
-#define ETB_XNN_OPERATOR(name, body) \
-  case XnnOperator::k##name:         \
+#define ETB_XNN_OPERATOR(name, body, run) \
+  case XnnOperator::k##name:              \
     return #name;
 #include "api/format/xnnpack_operators.def"
 #undef ETB_XNN_OPERATOR

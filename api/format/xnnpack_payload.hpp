@@ -42,7 +42,7 @@ enum class XnnDatatype : int16_t {
 
 enum class XnnOperator : uint8_t {
   kNone = 0,
-#define ETB_XNN_OPERATOR(name, body) k##name,
+#define ETB_XNN_OPERATOR(name, body, run) k##name,
 #include "api/format/xnnpack_operators.def"
 #undef ETB_XNN_OPERATOR
 };

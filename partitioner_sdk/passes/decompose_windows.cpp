@@ -5,11 +5,21 @@ namespace etb::passes {
 
 namespace {
 
+// `args` are those of aten.convolution behind the input; an image without a batch gets one for as long.
+Values call_convolution(Builder& b, const Arguments& a, ValueId x, std::vector<ir::Argument> args) {
+  const bool has_batch = a.tensor(0).rank() >= a.tensor(1).rank();
+  if (!has_batch) x = b.call("aten.unsqueeze.default", {ValueRef{x}, Dim(0)});
+  args.insert(args.begin(), ValueRef{x});
+  const ValueId out = b.call("aten.convolution.default", std::move(args));
+  if (has_batch) return {out};
+  return {b.call("aten.squeeze.dims", {ValueRef{out}, Dims{Dim(0)}})};
+}
+
 Values convolution(Builder& b, const Arguments& a) {
   const size_t spatial = a.tensor(1).rank() - 2;
-  return {b.call("aten.convolution.default",
-                 {a.argument(0), a.argument(1), a.argument(2), a.argument(3), a.argument(4), a.argument(5),
-                  false, Dims(spatial, Dim(0)), a.argument(6)})};
+  return call_convolution(b, a, a.value(0),
+                          {a.argument(1), a.argument(2), a.argument(3), a.argument(4), a.argument(5), false,
+                           Dims(spatial, Dim(0)), a.argument(6)});
 }
 
 // Padding by name: "valid" is none, "same" keeps the size; an odd rest goes to the right, as in PyTorch.
@@ -33,16 +43,16 @@ Values convolution_with_named_padding(Builder& b, const Arguments& a) {
     }
     if (has_rest) x = b.call("aten.constant_pad_nd.default", {ValueRef{x}, std::move(rest), Dim(0)});
   }
-  return {b.call("aten.convolution.default",
-                 {ValueRef{x}, a.argument(1), a.argument(2), a.argument(3), std::move(padding), a.argument(5),
-                  false, Dims(spatial, Dim(0)), a.argument(6)})};
+  return call_convolution(b, a, x,
+                          {a.argument(1), a.argument(2), a.argument(3), std::move(padding), a.argument(5),
+                           false, Dims(spatial, Dim(0)), a.argument(6)});
 }
 
 // input, weight, bias, stride, padding, output_padding, groups, dilation
 Values transposed_convolution(Builder& b, const Arguments& a) {
-  return {
-      b.call("aten.convolution.default", {a.argument(0), a.argument(1), a.argument(2), a.argument(3),
-                                          a.argument(4), a.argument(7), true, a.argument(5), a.argument(6)})};
+  return call_convolution(b, a, a.value(0),
+                          {a.argument(1), a.argument(2), a.argument(3), a.argument(4), a.argument(7), true,
+                           a.argument(5), a.argument(6)});
 }
 
 // input, weight, bias, running_mean, running_var, training, momentum, eps, cudnn_enabled

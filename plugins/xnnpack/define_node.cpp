@@ -1,4 +1,4 @@
-// One function a kind of body; tables for the operators that are only a number to XNNPACK.
+// How XNNPACK is told of a node: one function a kind, and the table of operators says which.
 #include <limits>
 
 #include "plugins/xnnpack/subgraph.hpp"
@@ -55,6 +55,14 @@ struct Definer {
     return xnn_define_fully_connected(subgraph, low(), high(), input(0), input(1), input(2), output(),
                                       node.flags);
   }
+
+  xnn_status batch_matrix_multiply() const {
+    return xnn_define_batch_matrix_multiply(subgraph, input(0), input(1), output(), node.flags);
+  }
+
+  xnn_status softmax() const { return xnn_define_softmax(subgraph, input(0), output(), node.flags); }
+
+  xnn_status copy() const { return xnn_define_copy(subgraph, input(0), output(), node.flags); }
 
   xnn_status convolution() const {
     const auto& w = node.window;
@@ -168,99 +176,13 @@ struct Definer {
 
   xnn_status define() const {
     switch (node.op) {
+#define ETB_XNN_OPERATOR(name, body, run) \
+  case XnnOperator::k##name:              \
+    return run;
+#include "api/format/xnnpack_operators.def"
+#undef ETB_XNN_OPERATOR
       case XnnOperator::kNone:
         return xnn_status_invalid_parameter;
-      case XnnOperator::kAdd:
-        return binary(xnn_binary_add);
-      case XnnOperator::kSubtract:
-        return binary(xnn_binary_subtract);
-      case XnnOperator::kMultiply:
-        return binary(xnn_binary_multiply);
-      case XnnOperator::kDivide:
-        return binary(xnn_binary_divide);
-      case XnnOperator::kMinimum:
-        return binary(xnn_binary_minimum);
-      case XnnOperator::kMaximum:
-        return binary(xnn_binary_maximum);
-      case XnnOperator::kPrelu:
-        return binary(xnn_binary_prelu);
-      case XnnOperator::kFullyConnected:
-        return fully_connected();
-      case XnnOperator::kBatchMatrixMultiply:
-        return xnn_define_batch_matrix_multiply(subgraph, input(0), input(1), output(), node.flags);
-      case XnnOperator::kScaledDotProductAttention:
-        return attention();
-      case XnnOperator::kConv2d:
-        return convolution();
-      case XnnOperator::kDepthwiseConv2d:
-        return depthwise_convolution();
-      case XnnOperator::kConvTranspose2d:
-        return transposed_convolution();
-      case XnnOperator::kAveragePooling2d:
-        return average_pooling();
-      case XnnOperator::kMaxPooling2d:
-        return max_pooling();
-      case XnnOperator::kArgMaxPooling2d:
-        return argmax_pooling();
-      case XnnOperator::kGlobalAveragePooling2d:
-        return global_average_pooling();
-      case XnnOperator::kSoftmax:
-        return xnn_define_softmax(subgraph, input(0), output(), node.flags);
-      case XnnOperator::kCopy:
-        return xnn_define_copy(subgraph, input(0), output(), node.flags);
-      case XnnOperator::kStaticTranspose:
-        return transpose();
-      case XnnOperator::kStaticReshape:
-        return reshape();
-      case XnnOperator::kStaticSlice:
-        return slice();
-      case XnnOperator::kConstantPad:
-        return pad();
-      case XnnOperator::kResizeBilinear2d:
-        return resize();
-      case XnnOperator::kConcatenate2:
-      case XnnOperator::kConcatenate3:
-      case XnnOperator::kConcatenate4:
-      case XnnOperator::kConcatenate5:
-        return concatenate();
-      case XnnOperator::kSigmoid:
-        return unary(xnn_unary_sigmoid);
-      case XnnOperator::kClamp:
-        return unary(xnn_unary_clamp);
-      case XnnOperator::kFloor:
-        return unary(xnn_unary_floor);
-      case XnnOperator::kConvert:
-        return unary(xnn_unary_convert);
-      case XnnOperator::kSquareRoot:
-        return unary(xnn_unary_square_root);
-      case XnnOperator::kCeiling:
-        return unary(xnn_unary_ceiling);
-      case XnnOperator::kHardSwish:
-        return unary(xnn_unary_hardswish);
-      case XnnOperator::kLeakyRelu:
-        return unary(xnn_unary_leaky_relu);
-      case XnnOperator::kNegate:
-        return unary(xnn_unary_negate);
-      case XnnOperator::kSquare:
-        return unary(xnn_unary_square);
-      case XnnOperator::kElu:
-        return unary(xnn_unary_elu);
-      case XnnOperator::kAbs:
-        return unary(xnn_unary_abs);
-      case XnnOperator::kReciprocalSquareRoot:
-        return unary(xnn_unary_reciprocal_square_root);
-      case XnnOperator::kLog:
-        return unary(xnn_unary_log);
-      case XnnOperator::kGelu:
-        return unary(xnn_unary_gelu);
-      case XnnOperator::kTanh:
-        return unary(xnn_unary_tanh);
-      case XnnOperator::kExp:
-        return unary(xnn_unary_exp);
-      case XnnOperator::kSin:
-        return unary(xnn_unary_sine);
-      case XnnOperator::kCos:
-        return unary(xnn_unary_cosine);
     }
     return xnn_status_unsupported_parameter;
   }

@@ -64,6 +64,14 @@ Result<std::vector<int64_t>> Lowering::integers(const char* name, std::vector<in
   return out;
 }
 
+std::vector<double> Lowering::numbers(const char* name) const {
+  std::vector<double> out;
+  if (const auto arg = find(name)) {
+    for (const double item : arg->floats()) out.push_back(item);
+  }
+  return out;
+}
+
 Result<uint32_t> Lowering::dim(const char* name, int64_t otherwise, size_t rank) const {
   ETB_ASSIGN(int64_t dim, integer(name, otherwise));
   if (dim < 0) dim += static_cast<int64_t>(rank);

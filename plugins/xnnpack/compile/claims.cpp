@@ -11,6 +11,9 @@ Claim claim_one(const Graph& graph, const GraphFacts& facts, const Node& node) {
   const OpRow* row = detail::find_row(op_rows(), node.op_name());
   if (row == nullptr) return Claim::no("op", std::string(node.op_name()) + ": not in the op table");
   if (Claim claim = detail::check_row(node, *row); !claim.is_claimed) return claim;
+  if (has_trait(node.op_name(), kStartsChain))
+    return Claim::no("quant",
+                     "what reads it ends not only in layers that take an input quantised at run time");
   Lowering lowering(graph, facts, nullptr);
   const Status lowered = lowering.lower(node);
   if (lowered) return Claim::yes();

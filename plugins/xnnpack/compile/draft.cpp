@@ -54,14 +54,17 @@ uint32_t Draft::add_value(XnnDatatype datatype, Extents extents) {
   return values_.back().id;
 }
 
+void Draft::copy_scale(uint32_t from, uint32_t to) {
+  const XnnValue& like = values_[from];
+  if (like.quantisation != XnnQuantisation::kPerTensor) return;
+  values_[to].quantisation = like.quantisation;
+  values_[to].scale = like.scale;
+  values_[to].zero_point = like.zero_point;
+}
+
 uint32_t Draft::add_like(uint32_t id, Extents extents) {
   const uint32_t made = add_value(values_[id].datatype, std::move(extents));
-  const XnnValue& like = values_[id];
-  if (like.quantisation == XnnQuantisation::kPerTensor) {
-    values_[made].quantisation = like.quantisation;
-    values_[made].scale = like.scale;
-    values_[made].zero_point = like.zero_point;
-  }
+  copy_scale(id, made);
   return made;
 }
 
@@ -126,6 +129,7 @@ uint32_t Draft::add_transpose(uint32_t id, const Permutation& order) {
   uint32_t out = kXnnNoValue;
   if (constants_[id]) {
     out = add_constant(transposed(constants_[id], order), values_[id].datatype);
+    copy_scale(id, out);
   } else if (moves_only_units(values_[id].sizes, dynamic_dims_[id], order) &&
              std::popcount(made.dynamic_dims) <= 1) {
     out = *add_reshape(id, std::move(made));
@@ -139,9 +143,12 @@ uint32_t Draft::add_transpose(uint32_t id, const Permutation& order) {
 
 Result<uint32_t> Draft::add_reshape(uint32_t id, Extents extents) {
   if (extents.sizes == values_[id].sizes) return id;
-  if (constants_[id])
-    return add_constant(reshaped(constants_[id], {extents.sizes.begin(), extents.sizes.end()}),
-                        values_[id].datatype);
+  if (constants_[id]) {
+    const uint32_t out = add_constant(
+        reshaped(constants_[id], {extents.sizes.begin(), extents.sizes.end()}), values_[id].datatype);
+    copy_scale(id, out);
+    return out;
+  }
   if (std::popcount(extents.dynamic_dims) > 1) {
     return make_error(Code::NOT_SUPPORTED, "reshape to sizes of which more than one is dynamic");
   }

@@ -51,6 +51,7 @@ class Draft {
 
   XnnValue& value(uint32_t id) { return values_[id]; }
   const XnnValue& value(uint32_t id) const { return values_[id]; }
+  size_t value_count() const { return values_.size(); }
   Extents extents(uint32_t id) const { return {values_[id].sizes, dynamic_dims_[id]}; }
   // The constant behind a value, NULL for others.
   const ConstantPtr& constant(uint32_t id) const { return constants_[id]; }
@@ -65,6 +66,7 @@ class Draft {
   [[nodiscard]] Result<Artifact> finish();
 
  private:
+  void copy_scale(uint32_t from, uint32_t to);
   void drop_unused();
 
   std::vector<XnnValue> values_;

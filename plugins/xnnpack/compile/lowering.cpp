@@ -222,6 +222,21 @@ Status check_sizes(const Value& value) {
 
 }  // namespace
 
+// Takes back what an attempt on integers defined; the draft's values behind `first_new` are its own, and dropped with its nodes.
+void Lowering::forget_results(size_t first_new) {
+  for (const Value& made : node_->results()) {
+    const auto found = integers_.find(made.id());
+    if (found == integers_.end()) continue;
+    const uint32_t id = found->second.id;
+    if (id >= first_new) {
+      id_use_counts_.erase(id);
+    } else {
+      id_use_counts_[id] -= static_cast<int64_t>(use_count(made.id())) - 1;
+    }
+    integers_.erase(found);
+  }
+}
+
 Status Lowering::lower(const Node& node) {
   const Op* op = find_op(node.op_name());
   if (op == nullptr) return refuse("op", node.op_name(), ": not in the op table");
@@ -235,8 +250,9 @@ Status Lowering::lower(const Node& node) {
     if (operand.is_tensor()) ETB_TRY(check_sizes(operand));
   }
   is_quantised_ = choose_quantised(node, op->quantised);
-  bool is_lowered = is_quantised_ && op->lower(*this).has_value();
-  if (!is_lowered) {
+  const size_t value_count = draft_.value_count();
+  if (!is_quantised_ || !op->lower(*this)) {
+    if (is_quantised_) forget_results(value_count);
     is_quantised_ = false;  // what XNNPACK does not do on integers, it does on floats in between
     ETB_TRY(op->lower(*this));
   }

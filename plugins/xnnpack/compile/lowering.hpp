@@ -55,6 +55,8 @@ class Lowering {
   [[nodiscard]] Result<double> number(const char* name, double otherwise) const;
   [[nodiscard]] Result<bool> flag(const char* name, bool otherwise) const;
   [[nodiscard]] Result<std::vector<int64_t>> integers(const char* name, std::vector<int64_t> otherwise) const;
+  // Empty when there are none.
+  std::vector<double> numbers(const char* name) const;
   // A dimension of a tensor of `rank`, counted from the front.
   [[nodiscard]] Result<uint32_t> dim(const char* name, int64_t otherwise, size_t rank) const;
   std::string_view text(const char* name) const;
@@ -104,6 +106,9 @@ class Lowering {
   // A filter made of `weight`; `channel_dim` is where its outputs lie.
   [[nodiscard]] Result<uint32_t> add_filter(const ConstantPtr& filter, uint32_t weight, uint32_t channel_dim,
                                             XnnDatatype datatype);
+  // The same for a layer whose input is quantised at run time: int8 with a scale an output.
+  [[nodiscard]] Result<uint32_t> add_dynamic_filter(const ConstantPtr& filter, uint32_t weight,
+                                                    size_t outputs);
   // A bias beside it, in steps of input times weight when the node works on integers.
   [[nodiscard]] Result<uint32_t> add_bias(const ConstantPtr& bias, uint32_t input, uint32_t filter);
   // The tensor behind values that stand for its quantisation at run time.
@@ -112,8 +117,8 @@ class Lowering {
   // Constant integers that hold four bits each, one a byte as yet.
   void mark_four_bits(uint32_t id) { four_bits_.insert(id); }
   bool has_four_bits(uint32_t id) const { return four_bits_.count(id) != 0; }
-  // A value quantised at run time, each row with a scale of its own. Made once.
-  uint32_t quantised_rows(uint32_t id);
+  // A value quantised at run time, a scale for each stretch of its last dimensions. Made once.
+  uint32_t quantised_at_run_time(uint32_t id, uint32_t nonbatch_dim_count);
   bool is_claiming() const { return region_ == nullptr; }
   // The node that reads a value, and the one that makes it; none for other positions.
   std::optional<Node> reader(uint32_t value) const;
@@ -141,6 +146,7 @@ class Lowering {
   bool is_made_of_constants(uint32_t value) const;
   void fold(uint32_t value);
   Result<Form> to_floats(uint32_t value);
+  void forget_results(size_t first_new);
   bool choose_quantised(const Node& node, QuantKind kind);
   std::optional<QuantParams> find_result_params(uint32_t value) const;
 
@@ -152,7 +158,7 @@ class Lowering {
   std::map<uint32_t, Form> forms_;
   std::map<uint32_t, Form> integers_;     // of float values
   std::map<uint32_t, uint32_t> dynamic_;  // see define_dynamic
-  std::map<uint32_t, uint32_t> quantised_rows_;
+  std::map<std::pair<uint32_t, uint32_t>, uint32_t> quantised_at_run_time_;
   std::set<uint32_t> four_bits_;
   bool is_quantised_ = false;  // of the node at hand
   QuantParams result_params_;

@@ -47,14 +47,14 @@ std::optional<uint32_t> Lowering::dynamic_source(uint32_t value) const {
   return found == dynamic_.end() ? std::nullopt : std::optional(found->second);
 }
 
-uint32_t Lowering::quantised_rows(uint32_t id) {
-  const auto known = quantised_rows_.find(id);
-  if (known != quantised_rows_.end()) return known->second;
+uint32_t Lowering::quantised_at_run_time(uint32_t id, uint32_t nonbatch_dim_count) {
+  const auto [known, is_new] = quantised_at_run_time_.emplace(std::pair(id, nonbatch_dim_count), 0);
+  if (!is_new) return known->second;
   const uint32_t made = draft_.add_value(XnnDatatype::kQdint8, draft_.extents(id));
   draft_.value(made).quantisation = XnnQuantisation::kPerToken;
-  draft_.value(made).nonbatch_dim_count = 1;
+  draft_.value(made).nonbatch_dim_count = nonbatch_dim_count;
   draft_.add_node(XnnOperator::kConvert, {id}, {made});
-  return quantised_rows_[id] = made;
+  return known->second = made;
 }
 
 // A float value that the draft has as integers, for an op that wants floats.
@@ -142,6 +142,20 @@ Result<uint32_t> Lowering::add_filter(const ConstantPtr& filter, uint32_t weight
   made.channel_dim = channel_dim;
   if (from.quantisation == XnnQuantisation::kPerTensor && from.zero_point != 0)
     return refuse("quant", "weight with zero point ", from.zero_point, ", expected 0");
+  return id;
+}
+
+Result<uint32_t> Lowering::add_dynamic_filter(const ConstantPtr& filter, uint32_t weight, size_t outputs) {
+  const auto integers = integers_of(weight);
+  if (!integers || has_four_bits(integers->id)) return refuse("quant", "weight, expected int8");
+  const XnnValue from = draft_.value(integers->id);
+  if (from.quantisation == XnnQuantisation::kPerTensor && from.zero_point != 0)
+    return refuse("quant", "weight with zero point ", from.zero_point, ", expected 0");
+  const uint32_t id = draft_.add_constant(std::make_shared<Constant>(*filter), XnnDatatype::kQcint8);
+  XnnValue& made = draft_.value(id);
+  made.quantisation = XnnQuantisation::kPerChannel;
+  made.scales = from.scales.empty() ? std::vector<float>(outputs, from.scale) : from.scales;
+  if (made.scales.size() != outputs) return refuse("quant", "weight, expected a scale an output");
   return id;
 }
 

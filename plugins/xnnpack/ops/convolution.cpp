@@ -46,8 +46,21 @@ struct Filter {
   bool is_depthwise = false;
 };
 
-Result<Filter> read_filter(Lowering& l, uint32_t weight, const Convolution& c) {
-  ETB_ASSIGN(ConstantPtr found, l.constant(weight, "weight"));
+// The weight as it is in the graph; int8 as it is, too, when the node computes with it.
+Result<ConstantPtr> read_weight(Lowering& l, uint32_t weight, const Convolution& c, bool is_dynamic) {
+  if (!is_dynamic && !l.is_quantised()) return l.constant(weight, "weight");
+  const auto form = l.integers_of(weight);
+  if (!form || !l.draft().constant(form->id) || !is_identity(form->perm))
+    return Lowering::refuse("quant", "weight: no int8 constant");
+  const XnnValue& value = l.draft().value(form->id);
+  // Of a transposed convolution dimension 1 has the outputs, but only those of one group.
+  if (value.quantisation == XnnQuantisation::kPerChannel &&
+      (value.channel_dim != (c.is_transposed ? 1 : 0) || (c.is_transposed && c.groups != 1)))
+    return Lowering::refuse("quant", "weight, expected a scale an output");
+  return l.draft().constant(form->id);
+}
+
+Result<Filter> read_filter(ConstantPtr found, const Convolution& c) {
   std::vector<int64_t> sizes = found->sizes;
   if (c.spatial_rank == 1) {
     sizes.insert(sizes.begin() + 2, 1);
@@ -119,21 +132,29 @@ Status lower_convolution(Lowering& l) {
   ETB_ASSIGN(const Convolution c, read(l, static_cast<uint32_t>(rank)));
   if (c.is_transposed && (c.dilation[0] != 1 || c.dilation[1] != 1) && c.groups != 1)
     return Lowering::refuse("attribute", "a transposed convolution with groups and dilation");
-  ETB_ASSIGN(const Filter filter, read_filter(l, weight, c));
+  const std::optional<uint32_t> source = l.dynamic_source(input);
+  ETB_ASSIGN(ConstantPtr constant, read_weight(l, weight, c, source.has_value()));
+  ETB_ASSIGN(const Filter filter, read_filter(std::move(constant), c));
   if (c.groups < 1 || filter.group_inputs * c.groups != l.sizes(input)[1] || filter.outputs % c.groups != 0)
     return Lowering::refuse("attribute", "groups: ", c.groups);
 
-  ETB_ASSIGN(const uint32_t in, channels_last(l, input));
-  // XNNPACK rounds weights to halfs by itself when it packs them.
-  ETB_ASSIGN(const uint32_t kernel,
-             l.add_filter(filter.constant, weight, filter.is_depthwise ? 3 : 0, XnnDatatype::kFloat32));
-  if (c.is_transposed && l.draft().value(kernel).quantisation == XnnQuantisation::kPerChannel)
-    return Lowering::refuse("quant", "a transposed convolution with a scale a channel");
+  ETB_ASSIGN(uint32_t in, channels_last(l, source.value_or(input)));
+  uint32_t kernel = kXnnNoValue;
+  if (source) {
+    if (filter.is_depthwise)
+      return Lowering::refuse("quant", "depthwise, with an input quantised at run time");
+    ETB_ASSIGN(kernel, l.add_dynamic_filter(filter.constant, weight, static_cast<size_t>(filter.outputs)));
+    in = l.quantised_at_run_time(in, 3);
+  } else {
+    // XNNPACK rounds weights to halfs by itself when it packs them.
+    ETB_ASSIGN(kernel,
+               l.add_filter(filter.constant, weight, filter.is_depthwise ? 3 : 0, XnnDatatype::kFloat32));
+  }
   uint32_t bias = kXnnNoValue;
   if (l.has("bias")) {
     ETB_ASSIGN(const uint32_t found, l.value("bias"));
-    ETB_ASSIGN(const ConstantPtr constant, l.constant(found, "bias"));
-    ETB_ASSIGN(bias, l.add_bias(converted(constant, ETB_DTYPE_FLOAT32), in, kernel));
+    ETB_ASSIGN(const ConstantPtr floats, l.constant(found, "bias"));
+    ETB_ASSIGN(bias, l.add_bias(converted(floats, ETB_DTYPE_FLOAT32), in, kernel));
   }
   ETB_ASSIGN(const uint32_t out, add_output(l));
   XnnNode& node = l.draft().add_node(c.is_transposed       ? XnnOperator::kConvTranspose2d
@@ -166,7 +187,8 @@ constexpr Op kRows[] = {
      .quantised = QuantKind::kComputes,
      .min_rank = 1,
      .max_rank = 4,
-     .constraint = "One or two spatial dimensions; weight and bias are constants."},
+     .constraint = "One or two spatial dimensions; weight and bias are constants.",
+     .traits = kEndsChain},
 };
 
 }  // namespace

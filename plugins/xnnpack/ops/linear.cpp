@@ -58,7 +58,7 @@ Status dynamic_product(Lowering& l, uint32_t source, uint32_t right, bool is_wei
     return Lowering::refuse("quant", "weight with zero point ", from.zero_point, ", expected 0");
   const uint32_t filter = add_integer_filter(l, weight->id);
   ETB_ASSIGN(const uint32_t floats, l.natural(source));
-  const uint32_t input = l.quantised_rows(floats);
+  const uint32_t input = l.quantised_at_run_time(floats, 1);
   ETB_ASSIGN(const uint32_t bias, bias_of(l, bias_name, from.sizes[0], input, filter));
   ETB_ASSIGN(const uint32_t out, l.add_result());
   draft.add_node(XnnOperator::kFullyConnected, {input, filter, bias}, {out});

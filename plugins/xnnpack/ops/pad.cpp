@@ -9,7 +9,10 @@ Status lower_pad(Lowering& l) {
   ETB_ASSIGN(const std::vector<int64_t> pad, l.integers("pad", {}));
   ETB_ASSIGN(const double value, l.number("value", 0));
   const size_t rank = l.rank(self);
-  ETB_ASSIGN(const Form in, l.form(self));
+  // In front of a layer whose input is quantised at run time: zeros change no range that has zero in it anyway.
+  const std::optional<uint32_t> source = l.dynamic_source(self);
+  if (source && value != 0) return Lowering::refuse("quant", "value: ", value, ", expected 0");
+  ETB_ASSIGN(const Form in, l.form(source.value_or(self)));
   std::vector<uint32_t> before(rank, 0), after(rank, 0);
   for (size_t i = 0; 2 * i + 1 < pad.size() && i < rank; ++i) {
     if (pad[2 * i] < 0 || pad[2 * i + 1] < 0)
@@ -22,6 +25,7 @@ Status lower_pad(Lowering& l) {
   node.first = std::move(before);
   node.second = std::move(after);
   node.value = static_cast<float>(value);
+  if (source) l.define_dynamic(l.result(), l.result());
   return {};
 }
 
@@ -30,7 +34,8 @@ constexpr Op kRows[] = {
      .lower = lower_pad,
      .quantised = QuantKind::kMoves,
      .min_rank = 1,
-     .constraint = "No negative padding."},
+     .constraint = "No negative padding.",
+     .traits = kInChain},
 };
 
 }  // namespace

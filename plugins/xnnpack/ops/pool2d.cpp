@@ -80,7 +80,10 @@ Status lower_avg_pool2d(Lowering& l) {
   ETB_ASSIGN(const bool is_ceiling, l.flag("ceil_mode", false));
   if (is_ceiling && (pool.extra[0] != 0 || pool.extra[1] != 0))
     return Lowering::refuse("attribute", "ceil_mode with a last window that is cut off");
-  if (l.has("divisor_override")) return Lowering::refuse("attribute", "divisor_override");
+  const int64_t area = pool.kernel[0] * pool.kernel[1];
+  ETB_ASSIGN(const int64_t divisor, l.integer("divisor_override", area));
+  if (divisor != area)
+    return Lowering::refuse("attribute", "divisor_override: ", divisor, ", expected the window's ", area);
   ETB_ASSIGN(uint32_t in, l.arranged(self, kChannelsLast));
   if (counts_padding && (pool.padding[0] != 0 || pool.padding[1] != 0)) {  // XNNPACK does not count it
     Draft::Extents wide = l.draft().extents(in);
@@ -134,7 +137,7 @@ constexpr Op kRows[] = {
      .lower = lower_avg_pool2d,
      .min_rank = 4,
      .max_rank = 4,
-     .constraint = "No ceil_mode, no divisor_override."},
+     .constraint = "No window is cut off by ceil_mode; divisor_override is the size of the window."},
     {.name = "aten._adaptive_avg_pool2d.default",
      .lower = lower_adaptive_avg_pool2d,
      .quantised = QuantKind::kComputes,

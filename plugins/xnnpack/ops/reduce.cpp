@@ -1,4 +1,4 @@
-// Means and sums over dimensions.
+// Means, sums and maxima over dimensions.
 #include <algorithm>
 #include <bit>
 
@@ -33,8 +33,25 @@ Result<std::vector<uint32_t>> reduced_dims(Lowering& l, size_t rank) {
   return dims;
 }
 
-// The mean over `dims`; the draft's value keeps them as 1.
-Result<Form> mean_of(Lowering& l, uint32_t self, const std::vector<uint32_t>& dims) {
+enum class Reduction { kMean, kSum, kMaximum };
+
+// The largest over dimension 1 and 2 of a value of rank 4: one window.
+Result<uint32_t> add_maximum(Draft& draft, uint32_t input) {
+  Draft::Extents extents = draft.extents(input);
+  if ((extents.dynamic_dims & 6) != 0) return Lowering::refuse("dynamic", "dim: a dynamic dimension");
+  const uint32_t height = extents.sizes[1], width = extents.sizes[2];
+  if (height == 1 && width == 1) return input;  // XNNPACK refuses such a window
+  extents.sizes[1] = extents.sizes[2] = 1;
+  const uint32_t out = draft.add_like(input, std::move(extents));
+  format::XnnWindow& w = draft.add_node(XnnOperator::kMaxPooling2d, {input}, {out}).window;
+  w.kernel_height = w.stride_height = height;
+  w.kernel_width = w.stride_width = width;
+  w.dilation_height = w.dilation_width = 1;
+  return out;
+}
+
+// The mean or maximum over `dims`; the draft's value keeps them as 1.
+Result<Form> reduced(Lowering& l, uint32_t self, const std::vector<uint32_t>& dims, Reduction reduction) {
   Draft& draft = l.draft();
   ETB_ASSIGN(Form in, l.form(self));
   if (draft.constant(in.id))
@@ -61,8 +78,12 @@ Result<Form> mean_of(Lowering& l, uint32_t self, const std::vector<uint32_t>& di
   if (!fits) {
     ETB_ASSIGN(id, draft.add_reshape(id, std::move(flat)));
   }
-  id = add_mean(draft, id);
-  l.adopt_result_params(id);
+  if (reduction == Reduction::kMaximum) {
+    ETB_ASSIGN(id, add_maximum(draft, id));
+  } else {
+    id = add_mean(draft, id);
+    l.adopt_result_params(id);
+  }
   ETB_ASSIGN(id, draft.add_reshape(id, std::move(kept)));
   return Form{id, in.perm};
 }
@@ -88,47 +109,60 @@ Result<Form> without(Lowering& l, const Form& form, const std::vector<uint32_t>&
   return out;
 }
 
-Status reduce(Lowering& l, bool is_sum) {
+// A mean times the count, as the payload has no sum.
+Result<uint32_t> add_count(Lowering& l, uint32_t self, const std::vector<uint32_t>& dims, uint32_t mean) {
+  uint64_t count = 1;
+  for (const uint32_t dim : dims) {
+    if ((l.extents(self).dynamic_dims >> dim & 1) != 0)
+      return Lowering::refuse("dynamic", "dim: a dynamic dimension");
+    count *= static_cast<uint64_t>(l.sizes(self)[dim]);
+  }
+  if (!std::has_single_bit(count))
+    return Lowering::refuse("attribute", "dim: sums of ", count,
+                            " numbers would be rounded twice, expected a power of two");
+  return add_binary(l.draft(), XnnOperator::kMultiply, mean,
+                    l.add_floats({1}, {static_cast<float>(count)}, mean), l.draft().extents(mean));
+}
+
+template <Reduction reduction>
+Status lower(Lowering& l) {
+  ETB_TRY(check_only_first_result_is_read(l, "indices"));
   ETB_ASSIGN(const uint32_t self, l.value("self"));
   if (l.spec(self).dtype != l.spec(l.result()).dtype)
     return Lowering::refuse("dtype", "result of another type");
   ETB_ASSIGN(const bool keeps, l.flag("keepdim", false));
   ETB_ASSIGN(const std::vector<uint32_t> dims, reduced_dims(l, l.rank(self)));
-  ETB_ASSIGN(Form mean, mean_of(l, self, dims));
-  if (is_sum) {
-    // The mean times the count, as the payload has no sum.
-    uint64_t count = 1;
-    for (const uint32_t dim : dims) {
-      if ((l.extents(self).dynamic_dims >> dim & 1) != 0)
-        return Lowering::refuse("dynamic", "dim: a dynamic dimension");
-      count *= static_cast<uint64_t>(l.sizes(self)[dim]);
-    }
-    if (!std::has_single_bit(count))
-      return Lowering::refuse("attribute", "dim: sums of ", count,
-                              " numbers would be rounded twice, expected a power of two");
-    mean.id = add_binary(l.draft(), XnnOperator::kMultiply, mean.id,
-                         l.add_floats({1}, {static_cast<float>(count)}, mean.id), l.draft().extents(mean.id));
+  ETB_ASSIGN(Form made, reduced(l, self, dims, reduction));
+  if (reduction == Reduction::kSum) {
+    ETB_ASSIGN(made.id, add_count(l, self, dims, made.id));
   }
   if (!keeps) {
-    ETB_ASSIGN(mean, without(l, mean, dims));
+    ETB_ASSIGN(made, without(l, made, dims));
   }
-  l.define(l.result(), mean);
+  l.define(l.result(), made);
   return {};
 }
 
-Status lower_mean(Lowering& l) { return reduce(l, false); }
-Status lower_sum(Lowering& l) { return reduce(l, true); }
-
 constexpr Op kRows[] = {
     {.name = "aten.mean.dim",
-     .lower = lower_mean,
+     .lower = lower<Reduction::kMean>,
      .quantised = QuantKind::kComputes,
      .min_rank = 1,
      .constraint = "The dimensions lie side by side."},
     {.name = "aten.sum.dim_IntList",
-     .lower = lower_sum,
+     .lower = lower<Reduction::kSum>,
      .min_rank = 1,
      .constraint = "The dimensions lie side by side and are static; a power of two of numbers each."},
+    {.name = "aten.amax.default",
+     .lower = lower<Reduction::kMaximum>,
+     .quantised = QuantKind::kMoves,
+     .min_rank = 1,
+     .constraint = "The dimensions lie side by side and are static."},
+    {.name = "aten.max.dim",
+     .lower = lower<Reduction::kMaximum>,
+     .quantised = QuantKind::kMoves,
+     .min_rank = 1,
+     .constraint = "The dimension is static; nobody reads the indices."},
 };
 
 }  // namespace

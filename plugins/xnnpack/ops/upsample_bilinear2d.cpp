@@ -4,24 +4,25 @@ namespace etb::xnnpack {
 
 namespace {
 
-// That sizes grow by exactly what scale_factors say, so that both ways to compute coordinates agree.
-Status check_scales(const Lowering& l, uint32_t input) {
-  if (!l.has("scale_factors")) return {};
-  return l.extents(input).dynamic_dims == 0
-             ? Status{}
-             : Status(Lowering::refuse("dynamic", "scale_factors with dynamic sizes"));
+// XNNPACK takes coordinates from the ratio of sizes, PyTorch from scale_factors when there are some: they must be the same.
+Status check_scales(const Lowering& l, const std::vector<int64_t>& in, const std::vector<int64_t>& to) {
+  const std::vector<double> scales = l.numbers("scale_factors");
+  for (size_t i = 0; i < scales.size() && i < 2; ++i) {
+    if (static_cast<double>(in[2 + i]) * scales[i] != static_cast<double>(to[2 + i]))
+      return Lowering::refuse("attribute", "scale_factors: ", scales[i], " times ", in[2 + i], " is not ",
+                              to[2 + i]);
+  }
+  return {};
 }
 
 Status lower_upsample_bilinear2d(Lowering& l) {
   constexpr uint32_t kFlagAlignCorners = 8;
   ETB_ASSIGN(const uint32_t input, l.value("input"));
-  ETB_TRY(check_scales(l, input));
   ETB_ASSIGN(const bool aligns, l.flag("align_corners", false));
   const std::vector<int64_t> in = l.sizes(input), to = l.sizes(l.result());
-  if (l.has("scale_factors") && (to[2] % in[2] != 0 || to[3] % in[3] != 0))
-    return Lowering::refuse("attribute", "scale_factors, expected whole ones");
-  if ((l.extents(l.result()).dynamic_dims & 12) != 0)
-    return Lowering::refuse("dynamic", "output_size, expected static");
+  if (((l.extents(l.result()).dynamic_dims | l.extents(input).dynamic_dims) & 12) != 0)
+    return Lowering::refuse("dynamic", "height or width, expected static ones");
+  if (!aligns) ETB_TRY(check_scales(l, in, to));
   ETB_ASSIGN(const uint32_t id, l.arranged(input, kChannelsLast));
   ETB_ASSIGN(const uint32_t out, l.add_result(0, kChannelsLast));
   XnnNode& node = l.draft().add_node(XnnOperator::kResizeBilinear2d, {id}, {out});

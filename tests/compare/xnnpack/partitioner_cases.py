@@ -55,7 +55,7 @@ def unary():
     yield "max_dim", Fn(lambda t: torch.max(t, 1, keepdim=True)[0]), (x(*IMAGE),)
     yield "max_dim_rows", Fn(lambda t: torch.max(t, 2, keepdim=True)[0]), (x(*IMAGE),)
     yield "max_dim_columns", Fn(lambda t: torch.max(t, 3, keepdim=True)[0]), (x(*IMAGE),)
-    yield "max_dim_indices", Fn(lambda t: torch.max(t, 3, keepdim=True)), (x(*IMAGE),)
+    yield "max_dim_indices", Fn(lambda t: tuple(torch.max(t, 3, keepdim=True))), (x(*IMAGE),)
     yield "amax", Fn(lambda t: torch.amax(t, (2, 3), keepdim=True)), (x(*IMAGE),)
     yield "avg_pool2d", nn.AvgPool2d(2), (x(*IMAGE),)
     yield "avg_pool2d_padding", nn.AvgPool2d(3, stride=2, padding=1, count_include_pad=False), (x(*IMAGE),)
@@ -190,7 +190,7 @@ def dynamic():
         ("upsample_bilinear2d", Fn(lambda t: F.interpolate(t, size=(10, 12), mode="bilinear")), (x(3, 3, 8, 8),), [{0: rows}]),
         ("sdpa", Fn(F.scaled_dot_product_attention), (x(3, 2, 8, 4), x(3, 2, 8, 4), x(3, 2, 8, 4)), [{2: size}, {2: size}, {2: size}]),
     ]:
-        yield name, module, inputs, ([*dims],) if isinstance(module, Fn) else dims
+        yield name, module, inputs, ([*dims],) if isinstance(module, Fn) else [*dims]
 
 
 FLOAT = lambda: [*unary(), *movers(), *products()]  # noqa: E731

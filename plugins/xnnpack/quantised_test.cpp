@@ -1,0 +1,137 @@
+// Graphs with int8 in the places where a plain layer has none: numbers beside tensors, scales that XNNPACK does not take, inputs quantised at run time.
+#include "plugins/xnnpack/compile_fixture.hpp"
+
+namespace etb {
+namespace {
+
+// A graph with the nodes that quantise.
+class QuantisedModel : public Model {
+ public:
+  uint32_t quantize(uint32_t from, const std::vector<int64_t>& sizes, double scale, int64_t zero_point) {
+    return convert("quantize", from, scale, zero_point, builder().add_spec({ETB_DTYPE_INT8, sizes}));
+  }
+  uint32_t dequantize(uint32_t from, const std::vector<int64_t>& sizes, double scale, int64_t zero_point) {
+    return convert("dequantize", from, scale, zero_point, spec(sizes));
+  }
+  uint32_t through_int8(uint32_t from, const std::vector<int64_t>& sizes, double scale, int64_t zero_point) {
+    return dequantize(quantize(from, sizes, scale, zero_point), sizes, scale, zero_point);
+  }
+  // The three nodes of a tensor quantised at run time.
+  uint32_t at_run_time(uint32_t from, const std::vector<int64_t>& sizes) {
+    const uint32_t chosen = choose_qparams(from);
+    const uint32_t integers = dynamic("quantize", from, chosen, builder().add_spec({ETB_DTYPE_INT8, sizes}));
+    return dynamic("dequantize", integers, chosen, spec(sizes));
+  }
+  uint32_t choose_qparams(uint32_t from) {
+    return graph().add_node(
+        {.op = "quantized_decomposed.choose_qparams.tensor",
+         .args = {arg(from, "input"), graph::int_arg(-128, "quant_min"), graph::int_arg(127, "quant_max"),
+                  graph::float_arg(1e-9, "eps"), dtype()},
+         .outputs = {graph::tensor("s" + std::to_string(from), spec({1})),
+                     graph::tensor("z" + std::to_string(from), builder().add_spec({ETB_DTYPE_INT64, {1}}))}});
+  }
+
+ private:
+  GraphBuilder& graph() { return builder().graph(0); }
+  static ArgumentDraft dtype() { return graph::code_arg(ETB_GRAPH_ARGUMENT_DTYPE, ETB_DTYPE_INT8, "dtype"); }
+  uint32_t convert(const std::string& op, uint32_t from, double scale, int64_t zero_point, uint32_t of) {
+    return graph().add_node(
+        {.op = "quantized_decomposed." + op + "_per_tensor.default",
+         .args = {arg(from, "input"), graph::float_arg(scale, "scale"),
+                  graph::int_arg(zero_point, "zero_point"), graph::int_arg(-128, "quant_min"),
+                  graph::int_arg(127, "quant_max"), dtype()},
+         .outputs = {graph::tensor(op + std::to_string(from), of)}});
+  }
+  uint32_t dynamic(const std::string& op, uint32_t from, uint32_t chosen, uint32_t of) {
+    return graph().add_node(
+        {.op = "quantized_decomposed." + op + "_per_tensor.tensor",
+         .args = {arg(from, "input"), arg(chosen, "scale"), arg(chosen + 1, "zero_point"),
+                  graph::int_arg(-128, "quant_min"), graph::int_arg(127, "quant_max"), dtype()},
+         .outputs = {graph::tensor("d" + op + std::to_string(from), of)}});
+  }
+};
+
+using XnnpackQuantised = XnnpackCompile;
+
+TEST_F(XnnpackQuantised, ANumberIsAddedAsInt8) {
+  QuantisedModel model;
+  const uint32_t x = model.input({2, 5});
+  const uint32_t number = model.dequantize(model.constant_int8({}, {127}), {}, 0.01, -123);  // 2.5
+  const uint32_t sum =
+      model.node("aten.add.Tensor",
+                 {arg(model.through_int8(x, {2, 5}, 1.0 / 128, 0), "self"), arg(number, "other")}, {2, 5});
+  model.output(model.through_int8(sum, {2, 5}, 1.0 / 32, -60));
+  EXPECT_THAT(operators(model), ElementsAre(XnnOperator::kConvert, XnnOperator::kAdd, XnnOperator::kConvert));
+  TestTensor input = random_tensor({2, 5}), expected = input, found = input;
+  for (float& value : expected.data) value += 2.5f;
+  run(model, {input}, found);
+  expect_near(found, expected, 1.0f / 32);
+}
+
+// The attempt on integers fails when it has already said where its result is; the one on floats must not find that.
+TEST_F(XnnpackQuantised, ScalesTooFarApartAreAddedAsFloats) {
+  QuantisedModel model;
+  const uint32_t x = model.input({4}), y = model.input({4});
+  const uint32_t sum = model.node("aten.add.Tensor",
+                                  {arg(model.through_int8(x, {4}, 1.0 / 128, 0), "self"),
+                                   arg(model.through_int8(y, {4}, 1e-6, 0), "other")},
+                                  {4});
+  model.output(model.through_int8(sum, {4}, 1.0 / 64, 0));
+  EXPECT_EQ(operators(model).size(), 7u);  // five more conversions around the sum
+  TestTensor input = random_tensor({4}), small{{4}, {1e-5f, 2e-5f, -1e-5f, 0}}, found = input;
+  run(model, {input, small}, found);
+  expect_near(found, input, 1.0f / 64);
+}
+
+TEST_F(XnnpackQuantised, AConvolutionTakesAnInputQuantisedAtRunTime) {
+  constexpr size_t kSize = 6, kInputs = 3, kOutputs = 4;
+  QuantisedModel model;
+  const uint32_t x = model.input({1, kInputs, kSize, kSize});
+  std::vector<int8_t> weights(kOutputs * kInputs * 9);
+  for (int8_t& weight : weights) weight = static_cast<int8_t>(generator_());
+  const uint32_t w = model.dequantize(model.constant_int8({kOutputs, kInputs, 3, 3}, weights),
+                                      {kOutputs, kInputs, 3, 3}, 0.01, 0);
+  const uint32_t rows = model.at_run_time(x, {1, kInputs, kSize, kSize});
+  const uint32_t padded =
+      model.node("aten.constant_pad_nd.default",
+                 {arg(rows, "self"), graph::ints_arg({0, 1}, "pad"), graph::float_arg(0, "value")},
+                 {1, kInputs, kSize, kSize + 1});
+  model.output(model.node("aten.convolution.default",
+                          {arg(padded, "input"), arg(w, "weight"), graph::ints_arg({1, 1}, "stride"),
+                           graph::ints_arg({1, 1}, "padding"), graph::ints_arg({1, 1}, "dilation"),
+                           graph::bool_arg(false, "transposed"), graph::ints_arg({0, 0}, "output_padding"),
+                           graph::int_arg(1, "groups")},
+                          {1, kOutputs, kSize, kSize + 1}));
+  EXPECT_THAT(operators(model),
+              ElementsAre(XnnOperator::kConstantPad, XnnOperator::kStaticTranspose, XnnOperator::kConvert,
+                          XnnOperator::kConv2d, XnnOperator::kStaticTranspose));
+  TestTensor input = random_tensor({1, kInputs, kSize, kSize});
+  TestTensor expected{{1, kOutputs, kSize, kSize + 1}, std::vector<float>(kOutputs * kSize * (kSize + 1))};
+  for (size_t o = 0; o < kOutputs; ++o)
+    for (size_t row = 0; row < kSize; ++row)
+      for (size_t column = 0; column <= kSize; ++column) {
+        float& sum = expected.data[(o * kSize + row) * (kSize + 1) + column];
+        for (size_t k = 0; k < kInputs * 9; ++k) {
+          const size_t y = row + k / 3 % 3, z = column + k % 3;  // one more than the place, for the padding
+          if (y < 1 || z < 1 || y > kSize || z > kSize) continue;
+          sum += input.data[(k / 9 * kSize + y - 1) * kSize + z - 1] *
+                 static_cast<float>(weights[o * kInputs * 9 + k]) * 0.01f;
+        }
+      }
+  TestTensor found = expected;
+  run(model, {input}, found);
+  expect_near(found, expected, 0.15f);  // 27 roundings by up to half of 2/255, times weights up to 1.28
+}
+
+TEST_F(XnnpackQuantised, WhatIsQuantisedAtRunTimeForNobodyIsRejected) {
+  QuantisedModel model;
+  const uint32_t x = model.input({2, 4});
+  const uint32_t rows = model.at_run_time(x, {2, 4});
+  model.output(model.node("aten.relu.default", {arg(rows, "self")}, {2, 4}));
+  const auto answers = claims(model.image());
+  for (uint32_t node = 0; node < 3; ++node) EXPECT_THAT(answers.at(node), HasSubstr("quant: ")) << node;
+  EXPECT_EQ(answers.at(3), "");
+}
+
+}  // namespace
+}  // namespace etb
