@@ -277,7 +277,8 @@ etb_status batch_norm_train(KernelContext& context, const Tensor& input, const T
     return context.fail_scratch(static_cast<uint64_t>(channels) * 4 * sizeof(double));
   }
   channel_moments<T>(table, input, means, rstds);
-  const double count = channels == 0 ? 0.0 : static_cast<double>(input.numel() / channels);
+  const double count =
+      channels == 0 ? 0.0 : static_cast<double>(input.numel()) / static_cast<double>(channels);
   Channels<double> old_mean, old_var;
   if (running_mean != nullptr &&
       (!old_mean.read(context, running_mean, channels) || !old_var.read(context, running_var, channels))) {

@@ -10,8 +10,8 @@ namespace {
 
 // Entries are depth, height, width.
 struct Window {
-  int spatial_rank;
-  int64_t in[3], out[3], kernel[3], stride[3], padding[3], dilation[3];
+  int spatial_rank = 0;
+  int64_t in[3]{}, out[3]{}, kernel[3]{}, stride[3]{}, padding[3]{}, dilation[3]{};
 
   etb_status read(KernelContext& context, const Tensor& self, int rank, const IntList& kernels,
                   const IntList& strides, const IntList& paddings, const IntList* dilations, bool ceil_mode) {

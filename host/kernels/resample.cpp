@@ -21,7 +21,7 @@ etb_status expect_image(KernelContext& context, const Tensor& self, const Tensor
 
 // Output sizes and the given scales (0 when there is none) of height and width.
 struct Target {
-  int64_t size[2];
+  int64_t size[2] = {0, 0};
   double scale[2] = {0.0, 0.0};
 
   etb_status read(KernelContext& context, const Tensor& self, const EValue& sizes, const EValue& scales) {

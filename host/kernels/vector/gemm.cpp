@@ -280,7 +280,7 @@ int64_t filter_blocks(T* out, const T* base, const int64_t* offsets, const T* we
                       int64_t begin, int64_t n, T start) {
   using V = typename Vector<T>::Type;
   using U = typename Unsigned<T>::Type;
-  constexpr int kLanes = Vector<T>::kLanes;
+  constexpr int64_t kLanes = Vector<T>::kLanes;
   int64_t j = begin;
   for (; j + vectors * kLanes <= n; j += vectors * kLanes) {
     V sums[vectors];

@@ -54,6 +54,7 @@ etb_status traced(Instance& instance, TracedCall& call, etb_error* host_error, F
   call.duration_ns = now_ns() - call.begin_ns;
   if (call.status != ETB_OK) call.error_text = error->text;
   instance.trace->write(call);
+  call.error_text = "";  // `own` ends here
   return call.status;
 }
 

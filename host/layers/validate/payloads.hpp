@@ -79,7 +79,7 @@ class SourceGuard {
       return ETB_OK;
     }
 
-    etb_status refuse(Rule rule, std::string text, etb_error* error) {
+    etb_status refuse(Rule rule, const std::string& text, etb_error* error) {
       state.report(rule, Side::PLUGIN, function, text);
       return fail(error, ETB_INVALID_STATE, "%s", text.c_str());
     }
