@@ -8,10 +8,10 @@ namespace etb::host {
 namespace {
 
 // The sizes of version 1.0. They stay as they are when a minor version appends fields.
-constexpr uint32_t kPluginTableNbytes1_0 = ETB_SIZE_THROUGH(etb_plugin_table, aot);
-constexpr uint32_t kDeviceTableNbytes1_0 = ETB_SIZE_THROUGH(etb_device_table, query);
-constexpr uint32_t kDelegateTableNbytes1_0 = ETB_SIZE_THROUGH(etb_delegate_table, cancel);
-constexpr uint32_t kAotTableNbytes1_0 = ETB_SIZE_THROUGH(etb_aot_table, compile);
+constexpr uint32_t kPluginTableNbytesOfOne = ETB_SIZE_THROUGH(etb_plugin_table, aot);
+constexpr uint32_t kDeviceTableNbytesOfOne = ETB_SIZE_THROUGH(etb_device_table, query);
+constexpr uint32_t kDelegateTableNbytesOfOne = ETB_SIZE_THROUGH(etb_delegate_table, cancel);
+constexpr uint32_t kAotTableNbytesOfOne = ETB_SIZE_THROUGH(etb_aot_table, compile);
 
 // Copies what both sides know of a table; the rest of `out` is zero.
 template <class Table>
@@ -100,17 +100,17 @@ Status CompleteTable::assign_layer(const etb_plugin_table& layer, const etb_plug
 }
 
 Status CompleteTable::copy(const etb_plugin_table& raw) {
-  ETB_TRY(copy_table(raw, kPluginTableNbytes1_0, "plugin", plugin_));
+  ETB_TRY(copy_table(raw, kPluginTableNbytesOfOne, "plugin", plugin_));
   if (raw.device != nullptr) {
-    ETB_TRY(copy_table(*raw.device, kDeviceTableNbytes1_0, "device", device_));
+    ETB_TRY(copy_table(*raw.device, kDeviceTableNbytesOfOne, "device", device_));
     plugin_.device = &device_;
   }
   if (raw.delegate != nullptr) {
-    ETB_TRY(copy_table(*raw.delegate, kDelegateTableNbytes1_0, "delegate", delegate_));
+    ETB_TRY(copy_table(*raw.delegate, kDelegateTableNbytesOfOne, "delegate", delegate_));
     plugin_.delegate = &delegate_;
   }
   if (raw.aot != nullptr) {
-    ETB_TRY(copy_table(*raw.aot, kAotTableNbytes1_0, "aot", aot_));
+    ETB_TRY(copy_table(*raw.aot, kAotTableNbytesOfOne, "aot", aot_));
     plugin_.aot = &aot_;
   }
   plugin_.caps &= ETB_PLUGIN_CAPS_KNOWN;

@@ -28,8 +28,8 @@ struct TagMasks {
     set('x', 'x', 0xFFFF, 0);
   }
   constexpr void set(char required, char optional, uint16_t mask, uint16_t none) {
-    masks[static_cast<size_t>(required)] = mask;
-    masks[static_cast<size_t>(optional)] = mask | none;
+    masks[static_cast<unsigned char>(required)] = mask;
+    masks[static_cast<unsigned char>(optional)] = mask | none;
   }
 };
 constexpr TagMasks kTagMasks;

@@ -34,7 +34,7 @@ size_t report_missing(const MethodState& state, const format::OperatorView& op,
                   to_text(instruction.arguments[i]->tensor().dtype()));
     is_empty = false;
   }
-  used += print(std::span(text).subspan(used), ")");
+  print(std::span(text).subspan(used), ")");
   if (const auto* platform = state.options.platform; platform->log != nullptr) {
     char line[200];
     print(line, "no kernel for %s", is_first ? text : text + 2);
@@ -55,7 +55,7 @@ const Kernel* find_kernel(const MethodState& state, uint32_t op_index, const Ins
     }
     if (entry.kernel == nullptr && !entry.is_specialised) entry.kernel = find_prim_op(op.name, op.overload);
   }
-  if (!entry.is_specialised) return entry.kernel;
+  if (!entry.is_specialised || registry == nullptr) return entry.kernel;
   return registry->find(op.name, op.overload, instruction.arguments, instruction.argument_count);
 }
 

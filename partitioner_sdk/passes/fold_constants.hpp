@@ -14,7 +14,7 @@ using Evaluate = std::function<Result<std::vector<std::vector<std::byte>>>(ir::M
 
 // A result is kept for run time when it would make the file grow: it may take as many bytes as the constants that are needed no
 // more, and this much beyond.
-inline constexpr uint64_t kFoldSlackBytes = 16 * 1024;
+inline constexpr uint64_t kFoldSlackBytes = uint64_t{16} * 1024;
 
 enum class QuantizedConstants : uint8_t {
   kFold,
