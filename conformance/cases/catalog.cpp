@@ -19,6 +19,7 @@ std::vector<Case> make_all() {
   add_quantized(list);
   add_dynamic(list);
   add_composite(list);
+  add_whole(list);
   add_models(list);
   std::vector<Case> cases = list.take();
   std::sort(cases.begin(), cases.end(), [](const Case& a, const Case& b) { return a.name < b.name; });

@@ -14,6 +14,7 @@ void add_pools(CaseList& out);
 void add_quantized(CaseList& out);
 void add_dynamic(CaseList& out);
 void add_composite(CaseList& out);
+void add_whole(CaseList& out);
 void add_models(CaseList& out);
 
 }  // namespace etb::conformance

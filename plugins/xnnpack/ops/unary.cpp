@@ -4,10 +4,19 @@
 namespace etb::xnnpack {
 
 Status lower_unary(Lowering& l, XnnOperator op) {
+  Draft& draft = l.draft();
   ETB_ASSIGN(const uint32_t self, l.value("self"));
-  ETB_ASSIGN(const Form input, l.form(self));
+  ETB_ASSIGN(Form input, l.form(self));
+  // XNNPACK's square root of float16 makes NaN of -0; that of float32 does not.
+  const bool is_widened =
+      op == XnnOperator::kSquareRoot && draft.value(input.id).datatype == XnnDatatype::kFloat16;
+  if (is_widened) {
+    const uint32_t wide = draft.add_value(XnnDatatype::kFloat32, draft.extents(input.id));
+    draft.add_node(XnnOperator::kConvert, {input.id}, {wide});
+    input.id = add_unary(draft, op, wide);
+  }
   ETB_ASSIGN(const uint32_t out, l.add_result(0, input.perm));
-  l.draft().add_node(op, {input.id}, {out});
+  draft.add_node(is_widened ? XnnOperator::kConvert : op, {input.id}, {out});
   return {};
 }
 
