@@ -135,7 +135,7 @@ Result<std::unique_ptr<Engine>> Engine::make(const Ingredients& ingredients, std
 
 Result<std::unique_ptr<Engine>> Engine::try_make(const Ingredients& ingredients, std::shared_ptr<Arena> arena,
                                                  uint32_t flags, bool releases) {
-  std::unique_ptr<Engine> engine(new Engine(std::move(arena)));
+  std::unique_ptr<Engine> engine(new Engine(std::move(arena), ingredients.weights));
   ETB_ASSIGN(engine->ports_, Ports::make(ingredients.payload));
   for (const auto* ports : {&engine->ports_.inputs, &engine->ports_.outputs})
     for (const Port& port : *ports) engine->externals_.push_back({port.external_id, nullptr});
@@ -174,8 +174,11 @@ Status Engine::run(const Run& run) {
                   " outputs, expected ", std::to_string(ports_.inputs.size()), " and ",
                   std::to_string(ports_.outputs.size()));
   }
-  if (!is_planned_) ETB_TRY(reshape("sizes of the payload"));
-  is_planned_ = true;
+  if (!is_planned_) {
+    weights_.trim_memory();  // programs run when all of them is loaded
+    ETB_TRY(reshape("sizes of the payload"));
+    is_planned_ = true;
+  }
   ETB_TRY(reshape_inputs(run));
   ETB_TRY(resize_outputs(run));
   ETB_TRY(set_up(run));

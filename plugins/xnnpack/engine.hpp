@@ -52,7 +52,8 @@ class Engine {
   [[nodiscard]] Status run(const Run& run);
 
  private:
-  explicit Engine(std::shared_ptr<Arena> arena) : arena_(std::move(arena)) {}
+  Engine(std::shared_ptr<Arena> arena, PackedWeights& weights)
+      : arena_(std::move(arena)), weights_(weights) {}
   static Result<std::unique_ptr<Engine>> try_make(const Ingredients& ingredients,
                                                   std::shared_ptr<Arena> arena, uint32_t flags,
                                                   bool releases);
@@ -63,6 +64,7 @@ class Engine {
   Status invoke(const Run& run);
 
   std::shared_ptr<Arena> arena_;
+  PackedWeights& weights_;
   Constants constants_;
   std::unique_ptr<Crew> crew_;  // NULL: it runs on the calling thread, or on the plugin's own threads
   Runtime runtime_;             // goes before what it was made of

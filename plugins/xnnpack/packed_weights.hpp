@@ -72,6 +72,8 @@ class PackedWeights {
   Status save(const std::string& folder, const std::string& payload_digest, uint64_t max_nbytes) const;
 
   uint64_t nbytes() const;
+  // Gives memory back that was meant for more of them.
+  void trim_memory() { store_.memory().trim(); }
 
  private:
   static constexpr size_t kNone = SIZE_MAX;

@@ -54,19 +54,27 @@ struct WeightMemory::Region {
     used += wanted;
 #ifdef MADV_POPULATE_WRITE
     if (const size_t end = std::min({round_up(used, kStepNbytes), kSmallNbytes, nbytes}); end > touched) {
-      ::madvise(first + touched, end - touched, MADV_POPULATE_WRITE);  // else each page costs a fault
+      ::madvise(first + touched / kStepNbytes * kStepNbytes, end - touched / kStepNbytes * kStepNbytes,
+                MADV_POPULATE_WRITE);  // else each page costs a fault
       touched = end;
     }
 #endif
     return piece;
   }
 
-  // Gives the pages back that lie wholly in a piece.
-  void give_back(std::byte* piece, size_t piece_nbytes) const {
-    const auto page = static_cast<size_t>(::sysconf(_SC_PAGESIZE));
-    const size_t begin = round_up(static_cast<size_t>(piece - first), page);
-    const size_t end = (static_cast<size_t>(piece - first) + piece_nbytes) / page * page;
+  // Gives the pages back that lie wholly in a range.
+  void give_back(size_t begin, size_t end) const {
+    static const auto kPage = static_cast<size_t>(::sysconf(_SC_PAGESIZE));
+    begin = round_up(begin, kPage);
+    end = end / kPage * kPage;
     if (begin < end) ::madvise(first + begin, end - begin, MADV_DONTNEED);
+  }
+
+  // What lies behind the last piece, to the end of its huge page.
+  void trim() {
+    const size_t end = kSmallNbytes + round_up(used > kSmallNbytes ? used - kSmallNbytes : 0, kHugePage);
+    give_back(used, std::min(end, nbytes));
+    touched = used;
   }
 };
 
@@ -86,8 +94,15 @@ std::shared_ptr<void> WeightMemory::allocate(size_t nbytes) {
     if (piece == nullptr) return nullptr;
     region_ = region;
   }
-  return {piece,
-          [region, wanted](void* given) { region->give_back(static_cast<std::byte*>(given), wanted); }};
+  return {piece, [region, wanted](void* given) {
+            const auto begin = static_cast<size_t>(static_cast<std::byte*>(given) - region->first);
+            region->give_back(begin, begin + wanted);
+          }};
+}
+
+void WeightMemory::trim() {
+  const std::lock_guard lock(mutex_);
+  if (const std::shared_ptr<Region> region = region_.lock()) region->trim();
 }
 
 }  // namespace etb::xnnpack

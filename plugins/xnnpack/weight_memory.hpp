@@ -16,6 +16,9 @@ class WeightMemory {
   // when the last owner of the result goes, the region with its last piece.
   std::shared_ptr<void> allocate(size_t nbytes);
 
+  // Gives back what was touched for pieces to come: for when there will be none for a while.
+  void trim();
+
  private:
   struct Region;
 

@@ -1,6 +1,6 @@
 """Compares our XNNPACK plugin with the official runtime and its XNNPACK delegate: same files, same machine, runs in pairs.
 
-    python tests/compare/xnnpack/compare_xnnpack.py --build build/dev --models DIR [--threads 1 2] [--pairs 5] [--docs FILE] [--json FILE] [NAME ...]
+    python tests/compare/xnnpack/compare_xnnpack.py --build build/release --models DIR [--threads 1 2] [--pairs 5] [--docs FILE] [--json FILE] [NAME ...]
 
 DIR holds NAME.pt2 as tests/peer/make_zoo.py --full writes them; NAME.official.pte, what the official exporter makes of it for XNNPACK, is written
 beside it when it is not there. Needs the executorch wheel (its libraries, headers and CMake package), cmake 3.28 or newer and a C++ compiler.
@@ -9,6 +9,7 @@ For each model and thread count: the official file on both runtimes, and, where 
 runtime against theirs on the official one. Times are medians over pairs of processes in alternating order; a ratio is the median of the pairs'
 own ratios, ours / official: below 1 we are ahead. `load` is opening the file and making the method ready, the first time in a process that
 has loaded a small program for XNNPACK before; `cached` is the same with packed weights that an earlier process left on disk. `islands` is 100 delegate calls that alternate with a portable kernel.
+A machine is seldom quiet for long: --json keeps what was measured, and --rows reads such files again, instead of measuring those models.
 """
 
 import argparse
@@ -190,14 +191,20 @@ def main():
     parser.add_argument("--json")
     parser.add_argument("--docs", help="page whose section 'XNNPACK' is rewritten")
     parser.add_argument("--no-islands", action="store_true")
+    parser.add_argument("--rows", nargs="+", default=[], help="files of --json from the same build and machine, whose rows come first")
     parser.add_argument("names", nargs="*")
     options = parser.parse_args()
     subprocess.run(["cmake", "--build", options.build, "--target", "compare_runtime_ours", "etbackend", "etb_plugin_xnnpack"], check=True, stdout=subprocess.DEVNULL)
+    earlier = [json.loads(Path(path).read_text()) for path in options.rows]
+    known = [row for found in earlier for row in found["rows"]]
     names = options.names or sorted(path.stem for path in options.models.glob("*.pt2"))
+    names = [name for name in names if name not in {row["model"] for row in known}]
     lines = ["| model | file | threads | execute p50, ms | load, ms | cached, ms | peak memory, MB |", "|---|---|---|---|---|---|---|"]
+    lines += map(line_of, known)
     print("\n".join(lines), flush=True)
     with tempfile.TemporaryDirectory() as name:
         comparison = Comparison(options, Path(name))
+        comparison.rows = known
         for model in names:
             archive, official = options.models / f"{model}.pt2", options.models / f"{model}.official.pte"
             if not official.exists():
@@ -209,7 +216,9 @@ def main():
                     lines.append(comparison.compare(model, which, mine, official, threads))
                     print(lines[-1], flush=True)
             ours.unlink()
-        call_ns = None if options.no_islands else comparison.islands()
+        call_ns = next((found["call_ns"] for found in earlier if found["call_ns"]), None)
+        if call_ns is None and not options.no_islands:
+            call_ns = comparison.islands()
     summary = summarise(comparison.rows, call_ns)
     print(summary)
     if options.json:
