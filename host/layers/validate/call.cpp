@@ -89,7 +89,7 @@ void Call::after_run(const ProcessState& before, etb_status status) {
   if (is_thrown_)
     plugin("ABI-CALL-03", "an exception left the function");
   else
-    check_error(*reinterpret_cast<const etb_error*>(error_box_->data()), status);
+    check_error(*reinterpret_cast<const etb_error*>(error_box_->inside()), status);
   if (const auto damage = error_box_->take_damage()) plugin("ABI-SIZE-03", "etb_error: {}", *damage);
   state_->sweep();
 }
@@ -128,7 +128,7 @@ etb_status Call::finish(etb_status status) {
   if (is_thrown_) return fail(host_error_, ETB_INTERNAL, "an exception left %s", function_);
   if (status == ETB_OK || !etb::detail::can_write(host_error_)) return status;
   etb_error error;
-  std::memcpy(&error, error_box_->data(), sizeof(error));
+  std::memcpy(&error, error_box_->inside(), sizeof(error));
   if (error.code == ETB_OK)
     return fail(host_error_, status, "%s", plugin_text_.empty() ? function_ : plugin_text_.c_str());
   host_error_->code = error.code;

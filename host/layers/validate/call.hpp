@@ -80,7 +80,7 @@ class Call {
     if (is_refused()) return refused_;
     error_box_ = std::make_unique<GuardedBytes>(memory(), sizeof(etb_error), alignof(etb_error));
     const etb_error fresh = ETB_ERROR_INIT;
-    std::memcpy(error_box_->data(), &fresh, sizeof(fresh));
+    std::memcpy(error_box_->inside(), &fresh, sizeof(fresh));
     auto* const error = reinterpret_cast<etb_error*>(error_box_->data());
     const ProcessState before(state_->options().whole_process);
     etb_status status = ETB_INTERNAL;

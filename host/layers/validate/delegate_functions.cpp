@@ -73,17 +73,17 @@ etb_status ETB_CALL create(etb_plugin* plugin, const etb_delegate_args* args, et
   if (args->named_data != nullptr)
     object->named_data = std::make_unique<NamedDataGuard>(state, "delegate.create", *args->named_data);
 
-  auto given =
-      std::make_unique<GuardedBytes>(call.memory(), sizeof(etb_delegate_args), alignof(etb_delegate_args));
-  auto view =
-      std::make_unique<GuardedBytes>(call.memory(), sizeof(etb_payload_view), alignof(etb_payload_view));
-  std::memcpy(view->data(), &object->payload->view(), sizeof(etb_payload_view));
+  auto given = std::make_unique<GuardedBytes>(call.memory(), sizeof(etb_delegate_args),
+                                              alignof(etb_delegate_args), Access::kReads);
+  auto view = std::make_unique<GuardedBytes>(call.memory(), sizeof(etb_payload_view),
+                                             alignof(etb_payload_view), Access::kReads);
+  std::memcpy(view->inside(), &object->payload->view(), sizeof(etb_payload_view));
   etb_delegate_args copy = *args;
   copy.struct_size = sizeof(copy);
   copy.device = device != nullptr ? device->next : nullptr;
   copy.payload = reinterpret_cast<const etb_payload_view*>(view->data());
   copy.named_data = object->named_data != nullptr ? object->named_data->get() : nullptr;
-  std::memcpy(given->data(), &copy, sizeof(copy));
+  std::memcpy(given->inside(), &copy, sizeof(copy));
   given->seal();
   view->seal();
 

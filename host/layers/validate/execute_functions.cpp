@@ -119,8 +119,10 @@ bool check_event(Call& call, const Instance& instance, uint64_t begin, const etb
 // One run: all that the plugin sees is a copy.
 etb_status run_guarded(Call& call, ContextHandle& context, const etb_exec_args& args) {
   const Instance& instance = *context.handle.instance;
-  GuardedTensors inputs(call, args.inputs, args.input_count, "inputs", false, true);
-  GuardedTensors outputs(call, args.outputs, args.output_count, "outputs", true, true);
+  // Reading before a tensor is seen in every other run, reading behind it in the rest.
+  const Place place = context.run_count.fetch_add(1) % 2 == 0 ? Place::kAtEnd : Place::kAtBegin;
+  GuardedTensors inputs(call, args.inputs, args.input_count, "inputs", false, true, place);
+  GuardedTensors outputs(call, args.outputs, args.output_count, "outputs", true, true, place);
   std::unique_ptr<GuardedBytes> scratch;
   if (args.scratch_nbytes != 0) {
     const auto address = reinterpret_cast<uintptr_t>(args.scratch);
@@ -141,8 +143,9 @@ etb_status run_guarded(Call& call, ContextHandle& context, const etb_exec_args& 
   copy.outputs = outputs.get();
   copy.scratch = scratch != nullptr ? scratch->data() : nullptr;
   copy.events = events != nullptr ? events->get() : nullptr;
-  auto given = std::make_unique<GuardedBytes>(call.memory(), sizeof(copy), alignof(etb_exec_args));
-  std::memcpy(given->data(), &copy, sizeof(copy));
+  auto given =
+      std::make_unique<GuardedBytes>(call.memory(), sizeof(copy), alignof(etb_exec_args), Access::kReads);
+  std::memcpy(given->inside(), &copy, sizeof(copy));
   given->seal();
 
   const etb_status status = call.run([&](etb_error* inner) {

@@ -1,10 +1,11 @@
 #include "host/layers/validate/fault_watch.hpp"
 
+#include <pthread.h>
 #include <signal.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
 #include <mutex>
+#include <vector>
 
 namespace etb::host::validate {
 
@@ -14,12 +15,13 @@ struct WatchedPages::Slot {
   std::atomic<uintptr_t> end{0};
   std::atomic<uintptr_t> fault_address{0};
   std::atomic<bool> fault_is_write{false};
+  std::atomic<bool> is_open{false};  // a touch made all of it accessible, guards, too
 };
 
 namespace {
 
 // A signal handler is given no context of ours, so what it looks up is of the process: the one place in this folder
-// with state that nobody made. The handler is installed while watched pages exist.
+// with state that nobody made. The handler is installed while watched pages exist; the pages themselves stay, to be used again.
 constexpr int kSlotCount = 4096;
 WatchedPages::Slot slots[kSlotCount];
 std::atomic<uint64_t> faults{0};
@@ -54,12 +56,14 @@ void on_fault(int signal_number, siginfo_t* info, void* context) {
     const uintptr_t begin = slot.begin.load(std::memory_order_acquire);
     const uintptr_t end = slot.end.load(std::memory_order_acquire);
     if (begin == 0 || address < begin || address >= end) continue;
-    if (slot.begin.load(std::memory_order_relaxed) != begin) continue;  // another thread's, given up meanwhile
+    if (slot.begin.load(std::memory_order_relaxed) != begin)
+      continue;  // another thread's, given up meanwhile
     uintptr_t none = 0;
     if (slot.fault_address.compare_exchange_strong(none, address)) {
       slot.fault_is_write.store(is_write(*static_cast<const ucontext_t*>(context)));
       faults.fetch_add(1);
     }
+    slot.is_open.store(true);
     if (mprotect(reinterpret_cast<void*>(begin), end - begin, PROT_READ | PROT_WRITE) == 0) return;
   }
   pass_on(signal_number, info, context);
@@ -83,68 +87,78 @@ void uninstall() {
   sigaction(SIGBUS, &previous_bus, nullptr);
 }
 
-uintptr_t page_nbytes() {
-  static const auto nbytes = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
-  return nbytes;
+// Never destroyed: what it holds may be in use until the process ends.
+PagePool& pool() {
+  static PagePool* const made = [] {
+    ::pthread_atfork([] { pool().lock(); }, [] { pool().unlock(); },
+                     [] {
+                       pool().forget();
+                       pool().unlock();
+                     });
+    return new PagePool;
+  }();
+  return *made;
 }
 
-WatchedPages::Slot* take_slot(uintptr_t begin, uintptr_t end) {
+std::vector<WatchedPages::Slot*>& free_slots() {
+  static std::vector<WatchedPages::Slot*> free = [] {
+    std::vector<WatchedPages::Slot*> all;
+    for (WatchedPages::Slot& slot : slots) all.push_back(&slot);
+    return all;
+  }();
+  return free;
+}
+
+WatchedPages::Slot* take_slot(const PageRange& range) {
   const std::lock_guard lock(install_mutex);
-  for (WatchedPages::Slot& slot : slots) {
-    if (slot.begin.load(std::memory_order_acquire) != 0) continue;
-    slot.end.store(end, std::memory_order_relaxed);
-    slot.fault_address.store(0);
-    slot.begin.store(begin, std::memory_order_release);
-    return &slot;
-  }
-  return nullptr;
+  if (free_slots().empty()) return nullptr;
+  WatchedPages::Slot* const slot = free_slots().back();
+  free_slots().pop_back();
+  const auto begin = reinterpret_cast<uintptr_t>(range.area);
+  slot->end.store(begin + range.nbytes + 2 * page_nbytes(), std::memory_order_relaxed);
+  slot->fault_address.store(0);
+  slot->is_open.store(false);
+  slot->begin.store(begin, std::memory_order_release);
+  return slot;
+}
+
+void give_back_slot(WatchedPages::Slot* slot) {
+  const std::lock_guard lock(install_mutex);
+  slot->begin.store(0);
+  free_slots().push_back(slot);
 }
 
 }  // namespace
 
-WatchedPages::WatchedPages(uint64_t nbytes) {
-  const uint64_t page = page_nbytes();
-  if (nbytes > SIZE_MAX / 2) return;
-  const uint64_t inner = (nbytes + page - 1) / page * page;
-  void* const map = mmap(nullptr, inner + 2 * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (map == MAP_FAILED) return;
-  const auto begin = reinterpret_cast<uintptr_t>(map);
-  slot_ = take_slot(begin, begin + inner + 2 * page);
+WatchedPages::WatchedPages(uint64_t nbytes, Access access) {
+  if (nbytes > SIZE_MAX / 4) return;
+  range_ = pool().take(whole_pages(nbytes));
+  if (!range_.is_valid()) return;
+  slot_ = take_slot(range_);
   if (slot_ == nullptr) {
-    munmap(map, inner + 2 * page);
+    pool().give_back(range_);
     return;
   }
   install();
-  mprotect(this->begin(), inner, PROT_READ | PROT_WRITE);  // the guards are mapped without access
+  allow(access);
 }
 
 WatchedPages::~WatchedPages() {
   if (slot_ == nullptr) return;
-  const uintptr_t begin = slot_->begin.load();
-  const uintptr_t end = slot_->end.load();
-  slot_->begin.store(0);
-  munmap(reinterpret_cast<void*>(begin), end - begin);
+  allow(Access::kNothing);
+  give_back_slot(slot_);
+  pool().give_back(range_);
   uninstall();
 }
 
-uint8_t* WatchedPages::begin() const noexcept {
-  return reinterpret_cast<uint8_t*>(slot_->begin.load(std::memory_order_relaxed) + page_nbytes());
-}
-
-uint8_t* WatchedPages::end() const noexcept { return reinterpret_cast<uint8_t*>(slot_->end - page_nbytes()); }
-
-void WatchedPages::allow_writes() noexcept {
-  mprotect(begin() - page_nbytes(), page_nbytes(), PROT_NONE);
-  mprotect(begin(), static_cast<size_t>(end() - begin()), PROT_READ | PROT_WRITE);
-  mprotect(end(), page_nbytes(), PROT_NONE);
-}
-
-void WatchedPages::allow_reads() noexcept {
-  mprotect(begin(), static_cast<size_t>(end() - begin()), PROT_READ);
-}
-
-void WatchedPages::allow_nothing() noexcept {
-  mprotect(begin(), static_cast<size_t>(end() - begin()), PROT_NONE);
+void WatchedPages::allow(Access access) noexcept {
+  if (slot_->is_open.exchange(false)) {
+    protect(range_.area, page_nbytes(), Access::kNothing);
+    protect(end(), page_nbytes(), Access::kNothing);
+    access_ = Access::kWrites;
+  }
+  if (access != access_) protect(begin(), range_.nbytes, access);
+  access_ = access;
 }
 
 bool WatchedPages::take_fault(Fault& out_fault) noexcept {

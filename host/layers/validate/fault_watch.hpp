@@ -5,6 +5,8 @@
 #include <atomic>
 #include <cstdint>
 
+#include "host/layers/validate/page_pool.hpp"
+
 namespace etb::host::validate {
 
 // One touch of a watched region.
@@ -18,18 +20,17 @@ struct Fault {
 class WatchedPages {
  public:
   // `nbytes` for use, rounded up to whole pages. Check is_valid: the system may have no memory or no free slot.
-  explicit WatchedPages(uint64_t nbytes);
+  WatchedPages(uint64_t nbytes, Access access);
   WatchedPages(const WatchedPages&) = delete;
   WatchedPages& operator=(const WatchedPages&) = delete;
   ~WatchedPages();
 
   bool is_valid() const noexcept { return slot_ != nullptr; }
-  uint8_t* begin() const noexcept;  // of the pages for use
-  uint8_t* end() const noexcept;
+  uint8_t* begin() const noexcept { return range_.area + page_nbytes(); }  // of the pages for use
+  uint8_t* end() const noexcept { return begin() + range_.nbytes; }
+  uint8_t* inside() const noexcept { return range_.inside; }  // the same pages for us: never watched
 
-  void allow_writes() noexcept;
-  void allow_reads() noexcept;
-  void allow_nothing() noexcept;
+  void allow(Access access) noexcept;
 
   // The touch that was recorded since the last time, if there was one.
   bool take_fault(Fault& out_fault) noexcept;
@@ -37,6 +38,8 @@ class WatchedPages {
   struct Slot;
 
  private:
+  PageRange range_;
+  Access access_ = Access::kNothing;
   Slot* slot_ = nullptr;
 };
 

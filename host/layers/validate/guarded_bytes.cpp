@@ -15,6 +15,10 @@ uint64_t round_up(uint64_t value, uint64_t alignment) {
   return (value + alignment - 1) / alignment * alignment;
 }
 
+bool holds_pattern(const uint8_t* bytes, uint64_t nbytes) {
+  return nbytes == 0 || (bytes[0] == kCanary && std::memcmp(bytes, bytes + 1, nbytes - 1) == 0);
+}
+
 }  // namespace
 
 uint64_t hash_bytes(const void* data, uint64_t nbytes) noexcept {
@@ -31,15 +35,18 @@ uint64_t hash_bytes(const void* data, uint64_t nbytes) noexcept {
   return hash ^ hash >> 32;
 }
 
-GuardedBytes::GuardedBytes(ValidateOptions::Memory memory, uint64_t nbytes, uint64_t alignment)
+GuardedBytes::GuardedBytes(ValidateOptions::Memory memory, uint64_t nbytes, uint64_t alignment, Access access,
+                           Place place)
     : nbytes_(nbytes) {
   alignment = std::max<uint64_t>(alignment, 16);
   if (memory == ValidateOptions::Memory::GUARD_PAGES && alignment <= 4096) {
-    pages_ = std::make_unique<WatchedPages>(std::max<uint64_t>(nbytes, 1));
+    pages_ = std::make_unique<WatchedPages>(std::max<uint64_t>(nbytes, 1), access);
     if (pages_->is_valid()) {
-      front_ = pages_->begin();
-      back_ = pages_->end();
-      data_ = back_ - round_up(nbytes, alignment);
+      const uint64_t room = static_cast<uint64_t>(pages_->end() - pages_->begin());
+      front_nbytes_ = place == Place::kAtEnd ? room - round_up(nbytes, alignment) : 0;
+      back_nbytes_ = room - front_nbytes_ - nbytes;
+      data_ = pages_->begin() + front_nbytes_;
+      inside_offset_ = pages_->inside() - pages_->begin();
     } else {
       pages_.reset();  // out of slots or memory: canaries are better than nothing
     }
@@ -49,22 +56,23 @@ GuardedBytes::GuardedBytes(ValidateOptions::Memory memory, uint64_t nbytes, uint
     heap_.reset(new uint8_t[front_nbytes + nbytes + kCanaryNbytes + alignment]);
     const auto start = reinterpret_cast<uintptr_t>(heap_.get());
     data_ = heap_.get() + (round_up(start, alignment) - start) + front_nbytes;
-    front_ = data_ - kCanaryNbytes;
-    back_ = data_ + nbytes + kCanaryNbytes;
+    front_nbytes_ = back_nbytes_ = kCanaryNbytes;
+  } else if (access != Access::kWrites) {
+    front_nbytes_ = back_nbytes_ = 0;  // a write is a fault anyway
   }
-  std::memset(front_, kCanary, static_cast<size_t>(data_ - front_));
-  std::memset(data_ + nbytes_, kCanary, static_cast<size_t>(back_ - data_ - nbytes_));
+  std::memset(inside() - front_nbytes_, kCanary, front_nbytes_);
+  std::memset(inside() + nbytes_, kCanary, back_nbytes_);
 }
 
 void GuardedBytes::seal() noexcept {
   sealed_ = true;
-  if (pages_ != nullptr) return pages_->allow_reads();
+  if (pages_ != nullptr) return pages_->allow(Access::kReads);
   sealed_hash_ = hash_bytes(data_, nbytes_);
 }
 
 void GuardedBytes::close() noexcept {
   closed_ = true;
-  if (pages_ != nullptr) pages_->allow_nothing();
+  if (pages_ != nullptr) pages_->allow(Access::kNothing);
 }
 
 std::optional<std::string> GuardedBytes::take_damage() {
@@ -87,17 +95,18 @@ std::optional<std::string> GuardedBytes::describe_fault() {
 
 std::optional<std::string> GuardedBytes::describe_canary() {
   const auto is_damaged = [](uint8_t byte) { return byte != kCanary; };
-  uint8_t* const end = data_ + nbytes_;
-  const uint8_t* const behind = std::find_if(end, back_, is_damaged);
-  if (behind != back_) {
-    auto text = fmt::format("write {} bytes behind its end", behind - end);
-    std::memset(end, kCanary, static_cast<size_t>(back_ - end));
+  uint8_t* const end = inside() + nbytes_;
+  if (!holds_pattern(end, back_nbytes_)) {
+    auto text =
+        fmt::format("write {} bytes behind its end", std::find_if(end, end + back_nbytes_, is_damaged) - end);
+    std::memset(end, kCanary, back_nbytes_);
     return text;
   }
-  const uint8_t* const before = std::find_if(front_, data_, is_damaged);
-  if (before != data_) {
-    auto text = fmt::format("write {} bytes before its begin", data_ - before);
-    std::memset(front_, kCanary, static_cast<size_t>(data_ - front_));
+  uint8_t* const front = inside() - front_nbytes_;
+  if (!holds_pattern(front, front_nbytes_)) {
+    auto text =
+        fmt::format("write {} bytes before its begin", inside() - std::find_if(front, inside(), is_damaged));
+    std::memset(front, kCanary, front_nbytes_);
     return text;
   }
   if (sealed_ && pages_ == nullptr && hash_bytes(data_, nbytes_) != sealed_hash_) {

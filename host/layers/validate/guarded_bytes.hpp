@@ -12,15 +12,24 @@
 
 namespace etb::host::validate {
 
-// Pattern bytes stand before and behind the copy; with guard pages also pages that record each touch. The copy ends where
-// its guard begins, but for at most alignment - 1 pattern bytes.
+// Where between its guard pages a copy lies.
+enum class Place {
+  kAtEnd,    // it ends where the guard begins, but for at most alignment - 1 bytes
+  kAtBegin,  // it begins where the other guard ends
+};
+
+// Pattern bytes stand before and behind what may be written; with guard pages also pages that record each touch.
 class GuardedBytes {
  public:
-  GuardedBytes(ValidateOptions::Memory memory, uint64_t nbytes, uint64_t alignment);
+  // What the other side may do with it, when it gets it.
+  GuardedBytes(ValidateOptions::Memory memory, uint64_t nbytes, uint64_t alignment,
+               Access access = Access::kWrites, Place place = Place::kAtEnd);
   GuardedBytes(const GuardedBytes&) = delete;
   GuardedBytes& operator=(const GuardedBytes&) = delete;
 
+  // For the other side, and the same bytes for us.
   uint8_t* data() noexcept { return data_; }
+  uint8_t* inside() noexcept { return data_ + inside_offset_; }
   uint64_t nbytes() const noexcept { return nbytes_; }
 
   // From now on a change is a violation (with guard pages: at the moment of the write).
@@ -34,13 +43,14 @@ class GuardedBytes {
   std::optional<std::string> take_damage();
 
  private:
-  std::optional<std::string> describe_fault() noexcept(false);
+  std::optional<std::string> describe_fault();
   std::optional<std::string> describe_canary();
 
   uint8_t* data_ = nullptr;
+  intptr_t inside_offset_ = 0;
   uint64_t nbytes_;
-  uint8_t* front_ = nullptr;  // [front_, data_) and [data_ + nbytes_, back_) hold the pattern
-  uint8_t* back_ = nullptr;
+  uint64_t front_nbytes_ = 0;  // of pattern, before and behind
+  uint64_t back_nbytes_ = 0;
   bool sealed_ = false;
   bool closed_ = false;
   uint64_t sealed_hash_ = 0;

@@ -92,7 +92,7 @@ struct ContextHandle {
   DelegateHandle* delegate;
   etb_context* next = nullptr;
   std::vector<std::vector<int64_t>> reserved_sizes;  // of the inputs; empty before context_reserve
-  std::atomic<bool> is_executing{false};
+  std::atomic<uint32_t> run_count{0};
 };
 
 // The handle behind the pointer that the host holds.

@@ -8,8 +8,9 @@ struct PayloadGuard::Body {
     view.struct_size = sizeof(view);
     if (from.data != nullptr && from.nbytes != 0) {
       if (of.options().memory == ValidateOptions::Memory::GUARD_PAGES) {
-        copy = std::make_unique<GuardedBytes>(of.options().memory, from.nbytes, from.alignment);
-        std::memcpy(copy->data(), from.data, from.nbytes);
+        copy =
+            std::make_unique<GuardedBytes>(of.options().memory, from.nbytes, from.alignment, Access::kReads);
+        std::memcpy(copy->inside(), from.data, from.nbytes);
         copy->seal();
         view.data = copy->data();
       } else {

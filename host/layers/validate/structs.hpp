@@ -115,7 +115,7 @@ class OutStruct {
     }
     nbytes_ = real->struct_size;
     copy_ = std::make_unique<GuardedBytes>(call.memory(), nbytes_, alignof(T));
-    std::memcpy(copy_->data(), real, nbytes_);
+    std::memcpy(copy_->inside(), real, nbytes_);
   }
 
   T* get() { return copy_ == nullptr ? nullptr : reinterpret_cast<T*>(copy_->data()); }
@@ -129,7 +129,7 @@ class OutStruct {
                    get()->struct_size);
       get()->struct_size = nbytes_;
     }
-    if (status == ETB_OK) std::memcpy(real_, copy_->data(), nbytes_);
+    if (status == ETB_OK) std::memcpy(real_, copy_->inside(), nbytes_);
     call_.state().watch(std::move(copy_), "ABI-OWN-01", Side::PLUGIN, call_.function(),
                         where_ + std::string(" after the call"));
   }

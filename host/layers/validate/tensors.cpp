@@ -97,18 +97,21 @@ bool check_tensor(Call& call, const etb_tensor& tensor, const IoNeed* need, cons
 }
 
 GuardedTensors::GuardedTensors(Call& call, const etb_tensor* real, uint32_t count, const char* name,
-                               bool is_output, bool has_data)
+                               bool is_output, bool has_data, Place place)
     : call_(call),
       real_(real),
       count_(count),
       name_(name),
       is_output_(is_output),
+      access_(is_output ? Access::kWrites : Access::kReads),
+      place_(place),
       given_(count),
       ones_(count) {
-  structs_ = std::make_unique<GuardedBytes>(call.memory(), count * sizeof(etb_tensor), alignof(etb_tensor));
+  structs_ =
+      std::make_unique<GuardedBytes>(call.memory(), count * sizeof(etb_tensor), alignof(etb_tensor), access_);
   for (uint32_t i = 0; i < count; ++i)
     copy_tensor(*ETB_AT(etb_tensor, real, i), given_[i], ones_[i], has_data);
-  if (count != 0) std::memcpy(structs_->data(), given_.data(), count * sizeof(etb_tensor));
+  if (count != 0) std::memcpy(structs_->inside(), given_.data(), count * sizeof(etb_tensor));
   if (!is_output) structs_->seal();
 }
 
@@ -116,8 +119,9 @@ void GuardedTensors::copy_tensor(const etb_tensor& real, etb_tensor& out, One& o
   out = real;
   out.struct_size = sizeof(etb_tensor);
   if (real.rank != 0) {
-    one.sizes = std::make_unique<GuardedBytes>(call_.memory(), real.rank * sizeof(int64_t), alignof(int64_t));
-    std::memcpy(one.sizes->data(), real.sizes, real.rank * sizeof(int64_t));
+    one.sizes = std::make_unique<GuardedBytes>(call_.memory(), real.rank * sizeof(int64_t), alignof(int64_t),
+                                               access_, place_);
+    std::memcpy(one.sizes->inside(), real.sizes, real.rank * sizeof(int64_t));
     if (!is_output_) one.sizes->seal();
     out.sizes = reinterpret_cast<int64_t*>(one.sizes->data());
   }
@@ -126,8 +130,8 @@ void GuardedTensors::copy_tensor(const etb_tensor& real, etb_tensor& out, One& o
   // plugin that relies on more than it asked for.
   const auto address = reinterpret_cast<uintptr_t>(real.data);
   const uint64_t alignment = std::min<uint64_t>(address & (~address + 1), 64);
-  one.data = std::make_unique<GuardedBytes>(call_.memory(), real.capacity_bytes, alignment);
-  std::memcpy(one.data->data(), real.data, real.capacity_bytes);
+  one.data = std::make_unique<GuardedBytes>(call_.memory(), real.capacity_bytes, alignment, access_, place_);
+  std::memcpy(one.data->inside(), real.data, real.capacity_bytes);
   if (!is_output_) one.data->seal();
   out.data = one.data->data();
 }
@@ -148,7 +152,7 @@ void GuardedTensors::commit(etb_status status) {
         call_.plugin("ABI-TENSOR-02", "{}.sizes: {}", where, *damage);
     if (is_output_ && status == ETB_OK) {
       commit_sizes(real, one, where);
-      if (one.data != nullptr) std::memcpy(real.data, one.data->data(), real.capacity_bytes);
+      if (one.data != nullptr) std::memcpy(real.data, one.data->inside(), real.capacity_bytes);
     }
     if (one.data != nullptr)
       call_.state().watch(std::move(one.data), "ABI-OWN-01", Side::PLUGIN, call_.function(),
@@ -166,14 +170,14 @@ void GuardedTensors::check_struct_bytes() {
   if (const auto damage = structs_->take_damage())
     call_.plugin("ABI-SIZE-03", "the array {}: {}", name_, *damage);
   for (uint32_t i = 0; i < count_; ++i)
-    if (std::memcmp(structs_->data() + i * sizeof(etb_tensor), &given_[i], sizeof(etb_tensor)) != 0)
+    if (std::memcmp(structs_->inside() + i * sizeof(etb_tensor), &given_[i], sizeof(etb_tensor)) != 0)
       call_.plugin("ABI-TENSOR-02",
                    "{}[{}]: the struct was changed, expected only what sizes and data point to", name_, i);
 }
 
 void GuardedTensors::commit_sizes(const etb_tensor& real, const One& one, const std::string& where) {
   if (one.sizes == nullptr) return;
-  const auto* const sizes = reinterpret_cast<const int64_t*>(one.sizes->data());
+  const auto* const sizes = reinterpret_cast<const int64_t*>(one.sizes->inside());
   for (uint32_t i = 0; i < real.rank; ++i) {
     const int64_t upper = real.upper_sizes != nullptr ? real.upper_sizes[i] : real.sizes[i];
     if (sizes[i] < 0 || sizes[i] > upper)

@@ -17,7 +17,7 @@ class GuardedTensors {
  public:
   // `real` has passed check_tensor. `has_data` false: only sizes count (context_reserve).
   GuardedTensors(Call& call, const etb_tensor* real, uint32_t count, const char* name, bool is_output,
-                 bool has_data);
+                 bool has_data, Place place = Place::kAtEnd);
   GuardedTensors(const GuardedTensors&) = delete;
   GuardedTensors& operator=(const GuardedTensors&) = delete;
 
@@ -41,6 +41,8 @@ class GuardedTensors {
   const uint32_t count_;
   const char* const name_;
   const bool is_output_;
+  const Access access_;
+  const Place place_;
   std::unique_ptr<GuardedBytes> structs_;
   std::vector<etb_tensor> given_;  // what the structs were
   std::vector<One> ones_;
