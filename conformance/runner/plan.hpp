@@ -20,7 +20,7 @@ struct Plan {
   PrecisionContract contract;
   std::vector<Item> items;
   uint32_t worker_count = 1;
-  uint32_t batch_size = 400;  // cases a child runs; a check has a child of its own
+  uint32_t batch_size = 1000;  // cases a child runs; a check has a child of its own
   uint32_t case_timeout_ms = 10000;
   uint32_t check_timeout_ms = 60000;
   uint64_t memory_limit_bytes = uint64_t{6} << 30;  // address space of a child; 0: none

@@ -1,6 +1,7 @@
 #include "conformance/runner/runner.hpp"
 
 #include <poll.h>
+#include <unistd.h>
 
 #include <deque>
 #include <map>
@@ -14,6 +15,8 @@ namespace etb::conformance {
 namespace {
 
 constexpr int kPollMs = 20;
+constexpr int kRestUs =
+    2000;  // so that one look finds several lines: waking up for each costs as much as a small case
 // How many failures of one kind are looked at more closely; a plugin that fails everywhere must not take hours.
 constexpr int kMaxConfirmed = 2;
 constexpr int kMaxConfirmedInAll = 24;
@@ -77,6 +80,7 @@ class PlanRun {
     std::vector<pollfd> waiting;
     for (const Running& running : children_) waiting.push_back({running.child->fd(), POLLIN, 0});
     ::poll(waiting.data(), waiting.size(), kPollMs);
+    ::usleep(kRestUs);
   }
 
   void step() {
