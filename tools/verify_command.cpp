@@ -15,11 +15,14 @@
 #include "conformance/report/junit.hpp"
 #include "conformance/report/precision_rows.hpp"
 #include "conformance/report/repro.hpp"
+#include "conformance/report/sarif.hpp"
 #include "conformance/report/terminal.hpp"
 #include "conformance/report/waivers.hpp"
 #include "conformance/runner/child_body.hpp"
+#include "conformance/runner/confinement.hpp"
 #include "conformance/runner/runner.hpp"
 #include "conformance/runner/selection.hpp"
+#include "conformance/runner/soak.hpp"
 #include "tools/verify/find_subject.hpp"
 
 namespace etb::tools {
@@ -37,13 +40,16 @@ struct Options {
   uint32_t case_timeout_ms = 10000;
   uint32_t check_timeout_ms = 60000;
   std::string shard;
-  std::string results_file, junit_file, html_file, compare_file, waiver_file, save_folder, replay_file;
+  std::string soak_time;
+  std::string results_file, junit_file, sarif_file, html_file, compare_file, waiver_file, save_folder,
+      replay_file;
   std::vector<std::string> merge_files;
   bool list = false;
   bool resume = false;
   bool in_process = false;
   bool break_first = false;
   bool no_confirm = false;
+  bool has_network = false;
 };
 
 std::atomic<bool> interrupted{false};
@@ -93,13 +99,14 @@ Result<std::vector<Waiver>> load_waivers(const Options& options) {
 
 Status write_reports(const Options& options, const Results& results) {
   if (!options.junit_file.empty()) ETB_TRY(write_file(options.junit_file, to_junit(results)));
+  if (!options.sarif_file.empty()) ETB_TRY(write_file(options.sarif_file, to_sarif(results, options.target)));
   if (!options.html_file.empty()) ETB_TRY(write_file(options.html_file, to_html(results, options.target)));
   return {};
 }
 
 // A report that cannot be written is said before hours of work, not after.
 Status try_writing(const Options& options) {
-  for (const std::string& path : {options.junit_file, options.html_file})
+  for (const std::string& path : {options.junit_file, options.sarif_file, options.html_file})
     if (!path.empty()) ETB_TRY(write_file(path, ""));
   return {};
 }
@@ -227,14 +234,45 @@ Result<std::vector<Outcome>> take_up(const Options& options, Plan& plan, const H
   return kept;
 }
 
+// In child processes; a soak run again and again, until its time is over.
+Status run_isolated(const Options& options, Plan plan, uint32_t round, Collector& collector,
+                    Session& session) {
+  plan.has_network = options.has_network;
+  if (const Status alone = can_leave_network(); !alone && !plan.has_network) {
+    session.out << "note: the plugin keeps the network: " << alone.error().message << '\n';
+    plan.has_network = true;
+  }
+  session.out.flush();  // a child must not write it again
+  const Interruptible guard;
+  const std::vector<Item> items = plan.items;
+  size_t repeated = 0;
+  for (;; ++round) {
+    plan.items = soak_round(items, round);
+    const auto take = [&](const Outcome& outcome) {
+      repeated += round != 0 ? 1 : 0;
+      // Later rounds are about what goes wrong: a night of passes would fill memory and disk.
+      if (round == 0 || is_failure(outcome.state) || outcome.state == State::kNotRun) collector.add(outcome);
+    };
+    const Result<RunTotals> totals = run_plan(plan, take, interrupted);
+    if (!totals) return tl::make_unexpected(totals.error());
+    if (plan.deadline_ns == 0 || monotonic_ns() >= plan.deadline_ns || interrupted.load()) break;
+  }
+  if (plan.deadline_ns != 0)
+    session.out << "soak: round " << round << ", " << repeated
+                << " cases and checks more than those below, with other numbers\n";
+  return {};
+}
+
 Result<ExitCode> run_plugin(const Options& options, Plan plan, Session& session) {
   ETB_ASSIGN(std::vector<Waiver> waivers, load_waivers(options));
   const Header header = make_header(options, plan);
   ETB_ASSIGN(std::vector<Outcome> kept, take_up(options, plan, header));
+  uint32_t first_round = 0;  // of a soak run that goes on
+  for (const Outcome& outcome : kept)
+    if (plan.deadline_ns != 0) first_round = std::max(first_round, round_of(outcome.name) + 1);
   ETB_TRY(try_writing(options));
   Collector collector(options, header, std::move(waivers), session);
   ETB_TRY(collector.open_file(options, std::move(kept)));
-  session.out.flush();  // a child must not write it again
   session.err.flush();
   if (options.in_process) {
     std::vector<uint32_t> all;
@@ -242,10 +280,7 @@ Result<ExitCode> run_plugin(const Options& options, Plan plan, Session& session)
     if (options.break_first) ::raise(SIGTRAP);
     for (Outcome& outcome : run_in_process(plan, all)) collector.add(std::move(outcome));
   } else {
-    const Interruptible guard;
-    const Result<RunTotals> totals = run_plan(
-        plan, [&](const Outcome& outcome) { collector.add(outcome); }, interrupted);
-    if (!totals) return tl::make_unexpected(totals.error());
+    ETB_TRY(run_isolated(options, std::move(plan), first_round, collector, session));
   }
   return finish(options, collector.take(), session);
 }
@@ -288,6 +323,8 @@ Result<ExitCode> run_replay(Options options, Session& session) {
 }
 
 Result<ExitCode> run(const Options& options, Session& session) {
+  if (options.break_first && !options.in_process)
+    return make_error(Code::INVALID_ARGUMENT, "--break needs --in-process");
   if (!options.merge_files.empty()) return run_merge(options, session);
   if (!options.replay_file.empty()) return run_replay(options, session);
   ETB_ASSIGN(const Profile profile, parse_profile(options.profile));
@@ -308,6 +345,14 @@ Result<ExitCode> run(const Options& options, Session& session) {
   plan.case_timeout_ms = options.case_timeout_ms;
   plan.check_timeout_ms = options.check_timeout_ms;
   plan.confirms = !options.no_confirm;
+  if (profile != Profile::kSoak && !options.soak_time.empty())
+    return make_error(Code::INVALID_ARGUMENT, "--time is for --profile soak");
+  if (profile == Profile::kSoak && options.in_process)
+    return make_error(Code::INVALID_ARGUMENT, "--profile soak does not run --in-process");
+  if (profile == Profile::kSoak) {
+    ETB_ASSIGN(const uint32_t seconds, parse_duration(options.soak_time.empty() ? "10m" : options.soak_time));
+    plan.deadline_ns = monotonic_ns() + uint64_t{seconds} * 1000000000u;
+  }
   return run_plugin(options, std::move(plan), session);
 }
 
@@ -343,10 +388,15 @@ void register_verify(CLI::App& app, Session& session) {
   command->add_option(
       "--shard", options->shard,
       "Only this part, 2/8; without it GoogleTest's, Slurm's and Kubernetes' variables count");
+  command->add_option("--time", options->soak_time,
+                      "How long a soak run lasts, 90s, 10m or 2h; 10m without it");
+  command->add_flag("--network", options->has_network,
+                    "Leave the plugin the network; without it child processes have none");
   command->add_option("--results", options->results_file, "Write JSON lines as they happen");
   command->add_flag("--resume", options->resume,
                     "Go on with an interrupted run: what --results holds is not run again");
   command->add_option("--junit", options->junit_file, "Write JUnit XML");
+  command->add_option("--sarif", options->sarif_file, "Write failures as SARIF");
   command->add_option("--html", options->html_file, "Write a report of one HTML file");
   command->add_option("--compare", options->compare_file,
                       "Say what changed since another run's results; worse is an error");

@@ -2,7 +2,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -85,9 +88,10 @@ void expect_fits(const nlohmann::json& schema, const nlohmann::json& value, cons
   bool fits = !schema.contains("const") || value == schema["const"];
   if (schema.contains("enum"))
     fits = fits && std::find(schema["enum"].begin(), schema["enum"].end(), value) != schema["enum"].end();
-  fits = fits && (type != "string" || value.is_string()) && (type != "integer" || value.is_number_integer()) &&
-         (type != "number" || value.is_number()) && (type != "boolean" || value.is_boolean()) &&
-         (type != "array" || value.is_array()) && (type != "object" || value.is_object());
+  fits = fits && (type != "string" || value.is_string()) &&
+         (type != "integer" || value.is_number_integer()) && (type != "number" || value.is_number()) &&
+         (type != "boolean" || value.is_boolean()) && (type != "array" || value.is_array()) &&
+         (type != "object" || value.is_object());
   EXPECT_TRUE(fits) << where << ": " << value;
   if (!fits) return;
   if (type == "array")
@@ -115,6 +119,36 @@ TEST(VerifyCommand, ResultsFitTheirSchema) {
     expect_fits(schema["$defs"][number == 0 ? "header" : "outcome"], nlohmann::json::parse(line),
                 "line " + std::to_string(number + 1));
   EXPECT_GT(number, 50u);
+}
+
+// A round's cases are the same graphs with other numbers, under names that run again alone.
+TEST(VerifyCommand, ASoakRunGoesOnUntilItsTimeIsOver) {
+  const host::ScratchDir dir;
+  const CliRun run =
+      cli({"verify", "portable", "--profile", "soak", "--time", "2s", "--case", "op.neg.f32.*", "--case",
+           "blob.bits-flipped.00", "--results", dir.path("r.jsonl"), "--sarif", dir.path("r.sarif")});
+  EXPECT_EQ(run.exit, 0) << run.out << run.err;
+  EXPECT_THAT(run.out, testing::ContainsRegex("soak: round [1-9]"));
+  EXPECT_EQ(nlohmann::json::parse(read_all(dir.path("r.sarif")))["version"], "2.1.0");
+  const CliRun again = cli({"verify", "portable", "--case", "op.neg.f32.7.stat@17", "--case",
+                            "blob.bits-flipped.00@3", "--results", dir.path("a.jsonl")});
+  EXPECT_EQ(again.exit, 0) << again.out << again.err;
+  EXPECT_THAT(read_all(dir.path("a.jsonl")), HasSubstr("op.neg.f32.7.stat@17"));
+  EXPECT_EQ(cli({"verify", "portable", "--time", "2s"}).exit, 2);
+  EXPECT_EQ(cli({"verify", "portable", "--profile", "soak", "--time", "soon"}).exit, 2);
+}
+
+// A debugger would see the trap; without one it ends the program.
+TEST(VerifyCommand, BreakStopsBeforeTheFirstCase) {
+  EXPECT_EXIT(
+      {
+        const CliRun run =
+            cli({"verify", "portable", "--case", "op.neg.f32.7.stat", "--in-process", "--break"});
+        ::_exit(run.exit);
+      },
+      testing::KilledBySignal(SIGTRAP), "");
+  EXPECT_EQ(cli({"verify", "portable", "--case", "op.neg.f32.7.stat", "--in-process"}).exit, 0);
+  EXPECT_EQ(cli({"verify", "portable", "--case", "op.neg.f32.7.stat", "--break"}).exit, 2);
 }
 
 TEST(VerifyCommand, BadInputIsAClearError) {

@@ -74,7 +74,11 @@ class CaseList {
 // Every case of this version, sorted by name. Built once.
 const std::vector<Case>& all_cases();
 
-// The case with this name, or null.
+// "op.mm.f32.8x8__8x8.stat@17" is the case of the name before the @ with other random numbers: those of round 17 of a soak run.
+std::string_view without_round(std::string_view name);
+uint32_t round_of(std::string_view name);  // 0 without one
+
+// The case with this name, whatever its round, or null. Build it by the full name.
 const Case* find_case(std::string_view name);
 
 // The plainest case of each op and dtype, float32 first: operands of one size, row-major, nothing special. What checks that need some claimed

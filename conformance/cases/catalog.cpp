@@ -1,5 +1,6 @@
 // All cases, by name.
 #include <algorithm>
+#include <charconv>
 #include <map>
 #include <tuple>
 
@@ -71,7 +72,17 @@ const std::vector<Case>& all_cases() {
   return cases;
 }
 
+std::string_view without_round(std::string_view name) { return name.substr(0, name.find('@')); }
+
+uint32_t round_of(std::string_view name) {
+  const size_t at = name.find('@');
+  uint32_t round = 0;
+  if (at != std::string_view::npos) std::from_chars(name.data() + at + 1, name.data() + name.size(), round);
+  return round;
+}
+
 const Case* find_case(std::string_view name) {
+  name = without_round(name);
   const auto& cases = all_cases();
   const auto found =
       std::lower_bound(cases.begin(), cases.end(), name,

@@ -5,7 +5,12 @@
 
 namespace etb::conformance {
 
-void add_elementwise(CaseList& out);
+void add_elementwise(CaseList& out);  // the next five
+void add_unary(CaseList& out);
+void add_binary(CaseList& out);
+void add_selection(CaseList& out);
+void add_limited(CaseList& out);
+void add_conversions(CaseList& out);
 void add_reductions(CaseList& out);
 void add_contractions(CaseList& out);
 void add_movement(CaseList& out);

@@ -58,14 +58,14 @@ std::vector<Answers> answers_of_samples(Subject& subject, size_t step) {
 }
 
 void same_answer_in_any_order(CheckContext& context) {
-  const auto subject = context.open({.is_validated = false});
+  const auto subject = context.open(bare());
   if (!subject) return;
   if (subject->table().aot == nullptr) return context.skip("no ahead-of-time part");
   const std::vector<Answers> first = answers_of_samples(*subject, 101);
   std::vector<Answers> other;
   std::thread([&] { other = answers_of_samples(*subject, 101); }).join();
   if (!(first == other)) context.fail("another thread gets other claims");
-  const auto fresh = context.open({.is_validated = false});
+  const auto fresh = context.open(bare());
   if (fresh && !(answers_of_samples(*fresh, 101) == first))
     context.fail("a second instance gets other claims");
 }
@@ -94,15 +94,11 @@ void disguise() {
 }
 
 uint64_t hash_of_runs(CheckContext& context, bool is_watched) {
-  const auto subject = context.open({.is_validated = is_watched});
   uint64_t hash = 1;
-  if (!subject) return 0;
-  for (const ClaimedCase& item : context.claimed(*subject, 24)) {
-    const auto session = context.make_session(*subject, item);
-    if (!session) return 0;
-    for (const TensorData& output : session->run(item.built.runs[0]).outputs)
+  context.each_session({.is_validated = is_watched}, 24, [&](Ready& ready) {
+    for (const TensorData& output : ready.run().outputs)
       hash = hash * 31 + hash_text({reinterpret_cast<const char*>(output.bytes.data()), output.bytes.size()});
-  }
+  });
   return hash;
 }
 
@@ -166,7 +162,7 @@ void foreign_nodes_are_rejected(CheckContext& context) {
 
 // What the op table promises and no case of the suite reaches was not tested.
 void claims_are_tested(CheckContext& context) {
-  const auto subject = context.open({.is_validated = false});
+  const auto subject = context.open(bare());
   if (!subject) return;
   if (subject->table().aot == nullptr) return context.skip("no ahead-of-time part");
   std::set<std::string> rows = subject->claimed_rows();

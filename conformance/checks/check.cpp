@@ -55,7 +55,26 @@ std::unique_ptr<Session> CheckContext::make_session(Subject& subject, const Clai
   return nullptr;
 }
 
-void CheckContext::fail(const std::string& text) { out_.findings.push_back({out_.name, text, ""}); }
+void CheckContext::each_session(const SubjectOptions& options, size_t count,
+                                const std::function<void(Ready&)>& body) {
+  if (const auto subject = open(options)) each_session(*subject, claimed(*subject, count), body);
+}
+
+void CheckContext::each_session(Subject& subject, const std::vector<ClaimedCase>& items,
+                                const std::function<void(Ready&)>& body) {
+  for (const ClaimedCase& item : items) {
+    const auto session = make_session(subject, item);
+    if (!session) break;
+    Ready ready{subject, item, *session};
+    body(ready);
+    if (!out_.findings.empty()) break;
+  }
+  take_violations(subject);
+}
+
+void CheckContext::fail(const std::string& text) {
+  out_.findings.push_back({std::string(without_round(out_.name)), text, ""});
+}
 void CheckContext::warn(const std::string& text) {
   out_.state = State::kWarning;
   out_.reason = text;
@@ -77,14 +96,14 @@ std::vector<Check> all_checks() {
 const Check* find_check(const std::string& id) {
   static const std::vector<Check> checks = all_checks();
   for (const Check& check : checks)
-    if (id == check.id) return &check;
+    if (without_round(id) == check.id) return &check;
   return nullptr;
 }
 
-Outcome run_check(const Check& check, const SubjectSpec& spec, const PrecisionContract& contract,
-                  Progress& progress) {
+Outcome run_check(const Check& check, const std::string& name, const SubjectSpec& spec,
+                  const PrecisionContract& contract, Progress& progress) {
   Outcome out;
-  out.name = check.id;
+  out.name = name;
   CheckContext context(spec, contract, progress, out);
   check.run(context);
   for (Finding& finding : out.findings)

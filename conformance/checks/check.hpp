@@ -1,6 +1,7 @@
 // A check: one statement about a plugin that is not about one op. Adding one is one row in its group's file.
 #pragma once
 
+#include <functional>
 #include <span>
 #include <string>
 
@@ -15,6 +16,20 @@ struct ClaimedCase {
   BuiltCase built;
   Payload payload;
 };
+
+// A claimed case made ready.
+struct Ready {
+  Subject& subject;
+  const ClaimedCase& item;
+  Session& session;
+
+  const std::string& name() const { return item.item->name; }
+  const std::vector<TensorData>& inputs() const { return item.built.runs[0]; }
+  RunResult run(const RunOptions& options = {}) const { return session.run(inputs(), options); }
+};
+
+// As applications have the plugin: without the validate layer.
+inline SubjectOptions bare() { return {.is_validated = false}; }
 
 class CheckContext {
  public:
@@ -34,6 +49,12 @@ class CheckContext {
   std::vector<ClaimedCase> claimed_like(Subject& subject, const char* pattern, size_t count = 1);
   // A session of a claimed case; a failure is a finding, and null.
   std::unique_ptr<Session> make_session(Subject& subject, const ClaimedCase& item);
+
+  // Opens the plugin, makes up to `count` claimed cases ready one after the other and calls `body` for each, until one has a finding. Then adds
+  // what the validate layer saw, if it was there.
+  void each_session(const SubjectOptions& options, size_t count, const std::function<void(Ready&)>& body);
+  void each_session(Subject& subject, const std::vector<ClaimedCase>& items,
+                    const std::function<void(Ready&)>& body);
 
   // What is wrong; the check goes on.
   void fail(const std::string& text);
@@ -61,7 +82,8 @@ struct Check {
 std::vector<Check> all_checks();
 const Check* find_check(const std::string& id);
 
-Outcome run_check(const Check& check, const SubjectSpec& spec, const PrecisionContract& contract,
-                  Progress& progress);
+// Under a name with or without a round.
+Outcome run_check(const Check& check, const std::string& name, const SubjectSpec& spec,
+                  const PrecisionContract& contract, Progress& progress);
 
 }  // namespace etb::conformance

@@ -53,39 +53,32 @@ void run_on_threads(CheckContext& context, uint32_t count, const std::vector<Ten
   if (wrong != 0) context.fail("a run at the same time as others gave another result than alone");
 }
 
-// One case an op: what one op shares among instances another may not.
-std::vector<ClaimedCase> one_of_each_op(CheckContext& context, Subject& subject) {
-  return context.claimed(subject, 40);
-}
+// Cases enough for one of each op: what one op shares among instances another may not.
+constexpr size_t kOneOfEachOp = 40;
 
 void contexts(CheckContext& context) {
-  const auto subject = context.open({.is_validated = false});
-  if (!subject) return;
-  for (const ClaimedCase& item : one_of_each_op(context, *subject)) {
-    const auto session = context.make_session(*subject, item);
-    if (!session) return;
+  context.each_session(bare(), kOneOfEachOp, [&](Ready& ready) {
+    const etb_delegate_table& table = *ready.subject.table().delegate;
     for (const uint32_t wanted : kThreadCounts) {
-      const uint32_t count = std::min(wanted, session->info().max_contexts);
+      const uint32_t count = std::min(wanted, ready.session.info().max_contexts);
       std::vector<etb_context*> made(count, nullptr);
       etb_error error = ETB_ERROR_INIT;
       for (etb_context*& one : made)
-        if (subject->table().delegate->context_create(session->delegate(), nullptr, 0, &one, &error) !=
-            ETB_OK)
+        if (table.context_create(ready.session.delegate(), nullptr, 0, &one, &error) != ETB_OK)
           return context.fail(error.text);
       context.progress().at("runs on several contexts");
-      run_on_threads(context, count, item.built.runs[0],
-                     [&](uint32_t t, const std::vector<TensorData>& inputs) {
-                       return session->run_on(made[t], inputs);
-                     });
-      for (etb_context* one : made) (void)subject->table().delegate->context_destroy(one, &error);
+      run_on_threads(context, count, ready.inputs(), [&](uint32_t t, const std::vector<TensorData>& inputs) {
+        return ready.session.run_on(made[t], inputs);
+      });
+      for (etb_context* one : made) (void)table.context_destroy(one, &error);
     }
-  }
+  });
 }
 
 void delegates(CheckContext& context) {
-  const auto subject = context.open({.is_validated = false});
+  const auto subject = context.open(bare());
   if (!subject) return;
-  for (const ClaimedCase& item : one_of_each_op(context, *subject)) {
+  for (const ClaimedCase& item : context.claimed(*subject, kOneOfEachOp)) {
     std::vector<std::unique_ptr<Session>> sessions;
     for (uint32_t i = 0; i < kThreads; ++i) {
       sessions.push_back(context.make_session(*subject, item));
@@ -99,7 +92,7 @@ void delegates(CheckContext& context) {
 }
 
 void different_delegates(CheckContext& context) {
-  const auto subject = context.open({.is_validated = false});
+  const auto subject = context.open(bare());
   if (!subject) return;
   const std::vector<ClaimedCase> items = context.claimed(*subject, kThreads);
   std::vector<std::unique_ptr<Session>> sessions;
@@ -125,35 +118,28 @@ void different_delegates(CheckContext& context) {
 }
 
 void create_while_running(CheckContext& context) {
-  const auto subject = context.open({.is_validated = false});
-  if (!subject) return;
-  for (const ClaimedCase& item : context.claimed(*subject)) {
-    const auto session = context.make_session(*subject, item);
-    if (!session) return;
+  context.each_session(bare(), 1, [&](Ready& ready) {
     std::atomic<bool> is_done{false};
     std::atomic<int> failed{0};
     context.progress().at("create while another thread runs");
     std::thread runner([&] {
-      while (!is_done) failed += session->run(item.built.runs[0]).status != ETB_OK ? 1 : 0;
+      while (!is_done) failed += ready.run().status != ETB_OK ? 1 : 0;
     });
     for (int i = 0; i < kRuns; ++i)
-      if (const Result<std::unique_ptr<Session>> made = Session::make(*subject, item.built, item.payload);
+      if (const Result<std::unique_ptr<Session>> made =
+              Session::make(ready.subject, ready.item.built, ready.item.payload);
           !made)
         ++failed;
     is_done = true;
     runner.join();
     if (failed != 0) context.fail(fmt::format("{} calls failed while others created and ran", failed.load()));
-  }
+  });
 }
 
 // A token that says stop from the start, and one that says it at some moment of the runs.
 void cancelled_runs(CheckContext& context) {
-  const auto subject = context.open({.is_validated = false});
-  if (!subject) return;
-  for (const ClaimedCase& item : context.claimed(*subject, 3)) {
-    const auto session = context.make_session(*subject, item);
-    if (!session) return;
-    const std::vector<TensorData> expected = session->run(item.built.runs[0]).outputs;
+  context.each_session(bare(), 3, [&](Ready& ready) {
+    const std::vector<TensorData> expected = ready.run().outputs;
     std::atomic<uint32_t> stops{1};
     const etb_cancel_token token = {ETB_INIT_SIZE(etb_cancel_token), 0, &stops, [](void* ctx) {
                                       return static_cast<std::atomic<uint32_t>*>(ctx)->load();
@@ -166,32 +152,28 @@ void cancelled_runs(CheckContext& context) {
       }
     });
     for (int i = 0; i < kRuns; ++i) {
-      const RunResult result = session->run(item.built.runs[0], {.cancel = &token});
+      const RunResult result = ready.run({.cancel = &token});
       if (result.status != ETB_OK && result.status != ETB_CANCELLED)
         context.fail(fmt::format("{}: a cancelled run answers {}, expected ETB_CANCELLED or ETB_OK",
-                                 item.item->name, result.status));
+                                 ready.name(), result.status));
       if (!context.outcome().findings.empty()) break;
     }
     canceller.join();
-    const RunResult after = session->run(item.built.runs[0]);
+    const RunResult after = ready.run();
     for (size_t k = 0; k < expected.size(); ++k)
       if (after.status != ETB_OK || after.outputs[k].bytes != expected[k].bytes)
-        return context.fail(item.item->name + ": after cancelled runs the context does not run as before");
-  }
+        return context.fail(ready.name() + ": after cancelled runs the context does not run as before");
+  });
 }
 
 // A process that forked: in the child an error or the right result, not a hang or a crash.
 void after_a_fork(CheckContext& context) {
   constexpr int kMostMs = 5000;
-  const auto subject = context.open({.is_validated = false});
-  if (!subject) return;
-  for (const ClaimedCase& item : context.claimed(*subject)) {
-    const auto session = context.make_session(*subject, item);
-    if (!session) return;
-    const std::vector<TensorData> expected = session->run(item.built.runs[0]).outputs;
+  context.each_session(bare(), 1, [&](Ready& ready) {
+    const std::vector<TensorData> expected = ready.run().outputs;
     const pid_t child = ::fork();
     if (child == 0) {
-      const RunResult result = session->run(item.built.runs[0]);
+      const RunResult result = ready.run();
       bool is_right = true;
       for (size_t k = 0; k < expected.size(); ++k)
         is_right = is_right && result.outputs[k].bytes == expected[k].bytes;
@@ -207,7 +189,7 @@ void after_a_fork(CheckContext& context) {
       context.fail(WIFEXITED(status) ? "a run in a forked process gives a wrong result"
                                      : "a run in a forked process dies, expected an error or the result");
     }
-  }
+  });
 }
 
 constexpr Check kChecks[] = {

@@ -18,24 +18,23 @@ bool is_all_dynamic(const ClaimedCase& item) {
 
 // The layers would not let it through, so they are not there.
 void above_bound_is_refused(CheckContext& context) {
-  const auto subject = context.open({.is_validated = false});
+  const auto subject = context.open(bare());
   if (!subject) return;
-  for (const ClaimedCase& item : context.claimed_like(*subject, "dyn.*.stat", 12)) {
-    if (!is_all_dynamic(item)) continue;
-    const auto session = context.make_session(*subject, item);
-    if (!session) return;
+  const std::vector<ClaimedCase> items = context.claimed_like(*subject, "dyn.*.stat", 12);
+  context.each_session(*subject, items, [&](Ready& ready) {
+    if (!is_all_dynamic(ready.item)) return;
     context.progress().at("sizes above the bound");
-    const RunResult result = session->run_damaged(item.built.runs[0], Damage::kSize);
+    const RunResult result = ready.session.run_damaged(ready.inputs(), Damage::kSize);
     if (result.status == ETB_OK)
-      return context.fail(item.item->name + ": sizes above the bound ran without an error");
-    if (result.error.text[0] == '\0') context.fail(item.item->name + ": refused without a text");
+      return context.fail(ready.name() + ": sizes above the bound ran without an error");
+    if (result.error.text[0] == '\0') context.fail(ready.name() + ": refused without a text");
     for (const TensorData& output : result.outputs)
       if (std::any_of(output.bytes.begin(), output.bytes.end(),
                       [](std::byte b) { return b != std::byte{0xa5}; }))
-        return context.fail(item.item->name + ": refused, and wrote into the output all the same");
-    if (const RunResult after = session->run(item.built.runs[0]); after.status != ETB_OK)
-      context.fail(item.item->name + ": after a refused run the context does not run any more");
-  }
+        return context.fail(ready.name() + ": refused, and wrote into the output all the same");
+    if (const RunResult after = ready.run(); after.status != ETB_OK)
+      context.fail(ready.name() + ": after a refused run the context does not run any more");
+  });
 }
 
 constexpr Check kChecks[] = {

@@ -111,19 +111,15 @@ void each_allocation_fails(CheckContext& context) {
 
 // Arguments of execute that do not fit. The layer would refuse them before they arrive, so it is not there.
 void wrong_arguments(CheckContext& context) {
-  const auto subject = context.open({.is_validated = false});
-  if (!subject) return;
-  for (const ClaimedCase& item : context.claimed(*subject, 3)) {
-    const auto session = context.make_session(*subject, item);
-    if (!session) return;
+  context.each_session(bare(), 3, [&](Ready& ready) {
     const auto expect_refusal = [&](const char* what, etb_exec_args args) {
       etb_error error = ETB_ERROR_INIT;
       context.progress().at(what);
-      if (subject->table().delegate->execute(session->context(), &args, &error) == ETB_OK)
-        context.fail(fmt::format("{}: {} ran without an error", item.item->name, what));
-      if (const RunResult after = session->run(item.built.runs[0]);
-          after.status != ETB_OK || !is_right(item, context.contract(), after))
-        context.fail(fmt::format("{}: after {} the context does not run any more", item.item->name, what));
+      if (ready.subject.table().delegate->execute(ready.session.context(), &args, &error) == ETB_OK)
+        context.fail(fmt::format("{}: {} ran without an error", ready.name(), what));
+      if (const RunResult after = ready.run();
+          after.status != ETB_OK || !is_right(ready.item, context.contract(), after))
+        context.fail(fmt::format("{}: after {} the context does not run any more", ready.name(), what));
     };
     std::vector<etb_tensor> none(64);
     etb_exec_args args{};
@@ -136,22 +132,23 @@ void wrong_arguments(CheckContext& context) {
       tensor.dtype = ETB_DTYPE_BITS16;
     }
     expect_refusal("no tensors", args);
-    args.input_count = session->info().input_count + 1;
-    args.output_count = session->info().output_count;
+    args.input_count = ready.session.info().input_count + 1;
+    args.output_count = ready.session.info().output_count;
     if (args.input_count < none.size()) expect_refusal("one input too many", args);
-    args.input_count = session->info().input_count;
+    args.input_count = ready.session.info().input_count;
     if (args.input_count != 0 && args.input_count < none.size())
       expect_refusal("tensors of another dtype", args);
-    for (const Damage damage : {Damage::kRank, Damage::kCapacity}) {
-      const RunResult result = session->run_damaged(item.built.runs[0], damage);
-      if (result.status == ETB_OK)
-        context.fail(fmt::format("{}: {} ran without an error", item.item->name, to_text(damage)));
-      if (const RunResult after = session->run(item.built.runs[0]);
-          after.status != ETB_OK || !is_right(item, context.contract(), after))
+    for (const Damage damage : {Damage::kRank, Damage::kSize, Damage::kCapacity}) {
+      const RunResult result = ready.session.run_damaged(ready.inputs(), damage);
+      // A plugin that sizes its work anew at each run may take larger tensors for what they say; dyn.above-bound-is-refused is about bounds.
+      if (result.status == ETB_OK && damage != Damage::kSize)
+        context.fail(fmt::format("{}: {} ran without an error", ready.name(), to_text(damage)));
+      if (const RunResult after = ready.run();
+          after.status != ETB_OK || !is_right(ready.item, context.contract(), after))
         context.fail(
-            fmt::format("{}: after {} the context does not run any more", item.item->name, to_text(damage)));
+            fmt::format("{}: after {} the context does not run any more", ready.name(), to_text(damage)));
     }
-  }
+  });
 }
 
 void missing_named_data(CheckContext& context) {

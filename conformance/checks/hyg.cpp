@@ -11,11 +11,7 @@ namespace {
 void process_stays_as_it_was(CheckContext& context) {
   const auto subject = context.open({.whole_process = true});
   if (!subject) return;
-  for (const ClaimedCase& item : context.claimed(*subject, 3)) {
-    const auto session = context.make_session(*subject, item);
-    if (!session) break;
-    (void)session->run(item.built.runs[0]);
-  }
+  context.each_session(*subject, context.claimed(*subject, 3), [](Ready& ready) { (void)ready.run(); });
   subject->close();
   context.take_violations(*subject);
 }
@@ -30,12 +26,7 @@ void limits_stay(CheckContext& context) {
   const mode_t mask = current_umask();
   rlimit before{}, after{};
   ::getrlimit(RLIMIT_NOFILE, &before);
-  const auto subject = context.open();
-  if (!subject) return;
-  for (const ClaimedCase& item : context.claimed(*subject)) {
-    const auto session = context.make_session(*subject, item);
-    if (session) (void)session->run(item.built.runs[0]);
-  }
+  context.each_session({}, 1, [](Ready& ready) { (void)ready.run(); });
   ::getrlimit(RLIMIT_NOFILE, &after);
   if (current_umask() != mask) context.fail("the umask was changed");
   if (before.rlim_cur != after.rlim_cur || before.rlim_max != after.rlim_max)

@@ -22,7 +22,7 @@ double growth(size_t (*count)(), Body body) {
 }
 
 void per_delegate(CheckContext& context, size_t (*count)(), double most, const char* what) {
-  const auto subject = context.open({.is_validated = false});
+  const auto subject = context.open(bare());
   if (!subject) return;
   for (const ClaimedCase& item : context.claimed(*subject)) {
     const double grown = growth(count, [&] {
@@ -43,38 +43,24 @@ void mappings(CheckContext& context) { per_delegate(context, mapping_count, 0.1,
 void heap_of_delegates(CheckContext& context) { per_delegate(context, heap_bytes, 8, "bytes of the heap"); }
 
 void heap_of_runs(CheckContext& context) {
-  const auto subject = context.open({.is_validated = false});
-  if (!subject) return;
-  for (const ClaimedCase& item : context.claimed(*subject)) {
-    const auto session = context.make_session(*subject, item);
-    if (!session) return;
-    const double grown = growth(heap_bytes, [&] { (void)session->run(item.built.runs[0]); });
+  context.each_session(bare(), 1, [&](Ready& ready) {
+    const double grown = growth(heap_bytes, [&] { (void)ready.run(); });
     if (grown > 8) context.fail(fmt::format("{:.1f} bytes of the heap more for each run", grown));
-  }
+  });
 }
 
 // Memory of alloc/1 is counted: after deinit the balance is zero, which the validate layer says.
 void host_memory(CheckContext& context) {
   const auto subject = context.open();
   if (!subject) return;
-  for (const ClaimedCase& item : context.claimed(*subject, 4)) {
-    const auto session = context.make_session(*subject, item);
-    if (session) (void)session->run(item.built.runs[0]);
-  }
+  context.each_session(*subject, context.claimed(*subject, 4), [](Ready& ready) { (void)ready.run(); });
   subject->close();
   context.take_violations(*subject);
 }
 
 void threads_after_deinit(CheckContext& context) {
   const size_t before = thread_count();
-  {
-    const auto subject = context.open({.is_validated = false});
-    if (!subject) return;
-    for (const ClaimedCase& item : context.claimed(*subject)) {
-      const auto session = context.make_session(*subject, item);
-      if (session) (void)session->run(item.built.runs[0]);
-    }
-  }
+  context.each_session(bare(), 1, [](Ready& ready) { (void)ready.run(); });
   // A thread that was told to end may need a moment.
   for (int i = 0; i < 200 && thread_count() > before; ++i) ::usleep(10000);
   if (const size_t after = thread_count(); after > before)

@@ -7,27 +7,24 @@ namespace etb::conformance {
 namespace {
 
 void early_destroy_is_busy(CheckContext& context) {
-  const auto subject = context.open();
-  if (!subject) return;
-  for (const ClaimedCase& item : context.claimed(*subject)) {
-    const auto session = context.make_session(*subject, item);
-    if (!session) return;
+  context.each_session(bare(), 1, [&](Ready& ready) {
     etb_error error = ETB_ERROR_INIT;
     context.progress().at("destroy while a context lives");
-    const etb_status destroyed = subject->library().table().delegate->destroy != nullptr
-                                     ? subject->table().delegate->destroy(session->delegate(), &error)
-                                     : ETB_BUSY;
+    const etb_status destroyed =
+        ready.subject.library().table().delegate->destroy != nullptr
+            ? ready.subject.table().delegate->destroy(ready.session.delegate(), &error)
+            : ETB_BUSY;
     if (destroyed != ETB_BUSY)
       return context.fail(
           fmt::format("destroy of a delegate whose context lives answers {}, expected ETB_BUSY", destroyed));
-    const RunResult result = session->run(item.built.runs[0]);
+    const RunResult result = ready.run();
     if (result.status != ETB_OK)
       context.fail(std::string("after the refused destroy execute answers: ") + result.error.text);
-  }
+  });
 }
 
 void many_times(CheckContext& context) {
-  const auto subject = context.open({.is_validated = false});
+  const auto subject = context.open(bare());
   if (!subject) return;
   for (const ClaimedCase& item : context.claimed(*subject))
     for (int i = 0; i < 1000; ++i) {

@@ -6,52 +6,38 @@ namespace {
 
 // The validate layer lends the payload in pages that close at the release; a plugin that reads on is seen.
 void payload_after_release(CheckContext& context) {
-  const auto subject = context.open();
-  if (!subject) return;
-  for (const ClaimedCase& item : context.claimed(*subject, 4)) {
-    const auto session = context.make_session(*subject, item);
-    if (!session) return;
+  context.each_session({}, 4, [&](Ready& ready) {
     for (int i = 0; i < 3; ++i)
-      if (const RunResult result = session->run(item.built.runs[0]); result.status != ETB_OK)
-        context.fail(result.error.text);
-  }
-  context.take_violations(*subject);
+      if (const RunResult result = ready.run(); result.status != ETB_OK) context.fail(result.error.text);
+  });
 }
 
 // Every output byte is the plugin's to write, whatever the host left there.
 void outputs_are_written(CheckContext& context) {
-  const auto subject = context.open({.is_validated = false});
-  if (!subject) return;
-  for (const ClaimedCase& item : context.claimed(*subject, 16)) {
-    const auto session = context.make_session(*subject, item);
-    if (!session) return;
+  context.each_session(bare(), 16, [&](Ready& ready) {
     std::vector<TensorData> first;
     for (const uint8_t fill : {0x00, 0xff, 0x7f, 0x80}) {
-      const RunResult result = session->run(item.built.runs[0], {.fill = fill});
+      const RunResult result = ready.run({.fill = fill});
       if (first.empty()) first = result.outputs;
       for (size_t i = 0; i < first.size(); ++i)
         if (first[i].bytes != result.outputs[i].bytes)
-          return context.fail(item.item->name + ": the result depends on what the output held before");
+          return context.fail(ready.name() + ": the result depends on what the output held before");
     }
-  }
+  });
 }
 
 // The alignment that query_io asked for is enough.
 void least_alignment(CheckContext& context) {
-  const auto subject = context.open({.is_validated = false});
-  if (!subject) return;
-  for (const ClaimedCase& item : context.claimed(*subject, 16)) {
-    const auto session = context.make_session(*subject, item);
-    if (!session) return;
-    const RunResult expected = session->run(item.built.runs[0]);
-    const RunResult result = session->run(item.built.runs[0], {.has_least_alignment = true});
+  context.each_session(bare(), 16, [&](Ready& ready) {
+    const RunResult expected = ready.run();
+    const RunResult result = ready.run({.has_least_alignment = true});
     if (result.status != ETB_OK)
-      return context.fail(item.item->name +
+      return context.fail(ready.name() +
                           ": with the alignment it asked for execute answers: " + result.error.text);
     for (size_t i = 0; i < expected.outputs.size(); ++i)
       if (expected.outputs[i].bytes != result.outputs[i].bytes)
-        return context.fail(item.item->name + ": another result with the alignment it asked for");
-  }
+        return context.fail(ready.name() + ": another result with the alignment it asked for");
+  });
 }
 
 constexpr Check kChecks[] = {

@@ -32,22 +32,15 @@ void unknown_key(CheckContext& context) {
 }
 
 void unknown_key_of_a_run(CheckContext& context) {
-  const auto subject = context.open();
-  if (!subject) return;
-  for (const ClaimedCase& item : context.claimed(*subject)) {
-    const auto session = context.make_session(*subject, item);
-    if (!session) return;
-    if (session
-            ->run(item.built.runs[0], {.options = {make_option("no-plugin-has-this-option", ETB_OPTION_I64)}})
-            .status == ETB_OK)
+  context.each_session({}, 1, [&](Ready& ready) {
+    if (ready.run({.options = {make_option("no-plugin-has-this-option", ETB_OPTION_I64)}}).status == ETB_OK)
       context.fail("execute took an option that nobody knows");
-    if (const RunResult result =
-            session->run(item.built.runs[0], {.options = {make_option("x-vendor-hint", ETB_OPTION_I64)}});
+    if (const RunResult result = ready.run({.options = {make_option("x-vendor-hint", ETB_OPTION_I64)}});
         result.status != ETB_OK)
       context.fail(std::string("execute refused an option that starts with x-: ") + result.error.text);
-    if (const RunResult result = session->run(item.built.runs[0]); result.status != ETB_OK)
+    if (const RunResult result = ready.run(); result.status != ETB_OK)
       context.fail("after a refused option the context does not run");
-  }
+  });
 }
 
 struct Schema {
@@ -134,7 +127,7 @@ std::optional<int64_t> read_back(Subject& subject, const std::string& key) {
 }
 
 void refused_leaves_the_old_value(CheckContext& context) {
-  const auto subject = context.open({.is_validated = false});
+  const auto subject = context.open(bare());
   if (!subject) return;
   size_t count = 0;
   for (const Schema& schema : schemas_of(*subject, context)) {

@@ -24,7 +24,7 @@ uint64_t best_ns(Body body) {
 }
 
 void not_absurdly_slow(CheckContext& context) {
-  const auto subject = context.open({.is_validated = false});
+  const auto subject = context.open(bare());
   if (!subject) return;
   for (const ClaimedCase& item : context.claimed(*subject, 3)) {
     const auto session = context.make_session(*subject, item);

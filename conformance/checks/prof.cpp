@@ -31,90 +31,71 @@ etb_status ETB_CALL take_event(void* ctx, const etb_event* event) {
 }
 
 void events_make_sense(CheckContext& context) {
-  const auto subject = context.open();
-  if (!subject) return;
   bool has_events = false;
-  for (const ClaimedCase& item : context.claimed(*subject, 6)) {
-    const auto session = context.make_session(*subject, item);
-    if (!session) return;
+  context.each_session({}, 6, [&](Ready& ready) {
     Collected collected;
     const etb_event_sink sink = {ETB_INIT_SIZE(etb_event_sink), 0, &collected, take_event};
-    const RunResult with = session->run(item.built.runs[0], {.events = &sink});
-    const RunResult without = session->run(item.built.runs[0]);
-    if (with.status != ETB_OK)
-      context.fail(item.item->name + ": runs only without events: " + with.error.text);
+    const RunResult with = ready.run({.events = &sink});
+    const RunResult without = ready.run();
+    if (with.status != ETB_OK) context.fail(ready.name() + ": runs only without events: " + with.error.text);
     for (const auto& [begin, end] : collected.times)
       if (begin > end)
         return context.fail(
-            fmt::format("{}: an event ends at {}, before it begins at {}", item.item->name, end, begin));
+            fmt::format("{}: an event ends at {}, before it begins at {}", ready.name(), end, begin));
     for (size_t i = 0; i < without.outputs.size() && with.status == ETB_OK; ++i)
       if (with.outputs[i].bytes != without.outputs[i].bytes)
-        context.fail(item.item->name + ": profiling changes the result");
+        context.fail(ready.name() + ": profiling changes the result");
     has_events = has_events || !collected.times.empty();
-  }
-  context.take_violations(*subject);
+  });
   if (!has_events && context.outcome().findings.empty() && context.outcome().state == State::kNotRun)
     context.skip("makes no events");
 }
 
 // The sink of an earlier run is gone.
 void off_means_none(CheckContext& context) {
-  const auto subject = context.open();
-  if (!subject) return;
-  for (const ClaimedCase& item : context.claimed(*subject)) {
-    const auto session = context.make_session(*subject, item);
-    if (!session) return;
+  context.each_session({}, 1, [&](Ready& ready) {
     Collected collected;
     const etb_event_sink sink = {ETB_INIT_SIZE(etb_event_sink), 0, &collected, take_event};
-    (void)session->run(item.built.runs[0], {.events = &sink});
+    (void)ready.run({.events = &sink});
     const size_t before = collected.times.size();
-    (void)session->run(item.built.runs[0]);
+    (void)ready.run();
     if (collected.times.size() != before)
       context.fail("a run without an event sink put events into the sink of the run before");
-  }
-  context.take_violations(*subject);
+  });
 }
 
 // Events point at what the artifact announced, and that at nodes which exist.
 void ids_are_announced(CheckContext& context) {
-  const auto subject = context.open();
-  if (!subject) return;
-  for (const ClaimedCase& item : context.claimed(*subject, 6)) {
-    for (const uint32_t handle : item.payload.debug_handles)
+  context.each_session({}, 6, [&](Ready& ready) {
+    for (const uint32_t handle : ready.item.payload.debug_handles)
       if (handle != 1)  // cases of one node have this one
         return context.fail(
-            fmt::format("{}: the artifact names debug handle {}, the graph has 1", item.item->name, handle));
-    const auto session = context.make_session(*subject, item);
-    if (!session) return;
+            fmt::format("{}: the artifact names debug handle {}, the graph has 1", ready.name(), handle));
     Collected collected;
     const etb_event_sink sink = {ETB_INIT_SIZE(etb_event_sink), 0, &collected, take_event};
-    (void)session->run(item.built.runs[0], {.events = &sink});
+    (void)ready.run({.events = &sink});
     for (const int64_t id : collected.ids) {
-      const auto& known = item.payload.debug_ids;
+      const auto& known = ready.item.payload.debug_ids;
       if (id != -1 && std::find(known.begin(), known.end(), id) == known.end())
         return context.fail(fmt::format("{}: an event with debug id {}, which the artifact does not announce",
-                                        item.item->name, id));
+                                        ready.name(), id));
     }
-  }
+  });
 }
 
 // Events of one run do not take longer together than its lanes have time.
 void times_add_up(CheckContext& context) {
-  const auto subject = context.open();
-  if (!subject) return;
-  for (const ClaimedCase& item : context.claimed(*subject, 6)) {
-    const auto session = context.make_session(*subject, item);
-    if (!session) return;
+  context.each_session({}, 6, [&](Ready& ready) {
     Collected collected;
     const etb_event_sink sink = {ETB_INIT_SIZE(etb_event_sink), 0, &collected, take_event};
     const uint64_t begin = monotonic_ns();
-    (void)session->run(item.built.runs[0], {.events = &sink});
+    (void)ready.run({.events = &sink});
     const uint64_t wall = monotonic_ns() - begin;
     for (size_t i = 0; i < collected.times.size(); ++i)
       if (collected.host_ns[i] > wall)
-        return context.fail(fmt::format("{}: an event of {} ns in a run of {} ns", item.item->name,
-                                        collected.host_ns[i], wall));
-  }
+        return context.fail(
+            fmt::format("{}: an event of {} ns in a run of {} ns", ready.name(), collected.host_ns[i], wall));
+  });
 }
 
 constexpr Check kChecks[] = {

@@ -16,21 +16,14 @@ bool is_mapped(const std::string& path) {
   return false;
 }
 
-void use_once(CheckContext& context, Subject& subject) {
-  for (const ClaimedCase& item : context.claimed(subject)) {
-    const auto session = context.make_session(subject, item);
-    if (session) (void)session->run(item.built.runs[0]);
-  }
-}
-
 void twenty_times(CheckContext& context) {
   const std::string& path = context.spec().entry.library_path;
   bool may_unload = false;
   for (int i = 0; i < 20; ++i) {
-    const auto subject = context.open({.is_validated = false});
+    const auto subject = context.open(bare());
     if (!subject) return;
     may_unload = (subject->library().ident().flags & ETB_PLUGIN_UNLOADABLE) != 0;
-    use_once(context, *subject);
+    context.each_session(*subject, context.claimed(*subject), [](Ready& ready) { (void)ready.run(); });
     subject->close();
   }
   if (may_unload && !path.empty() && is_mapped(path))

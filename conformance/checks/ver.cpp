@@ -33,7 +33,7 @@ void speaks_with_newer_minors(CheckContext& context) {
 }
 
 void unknown_extension_is_null(CheckContext& context) {
-  const auto subject = context.open({.is_validated = false});
+  const auto subject = context.open(bare());
   if (!subject) return;
   const etb_plugin_table& table = subject->library().table();
   if (table.get_extension == nullptr) return context.skip("no extensions");
@@ -59,51 +59,41 @@ struct WithCanary {
 };
 
 void writes_no_further_than_asked(CheckContext& context) {
-  const auto subject = context.open({.is_validated = false});
-  if (!subject) return;
-  for (const ClaimedCase& item : context.claimed(*subject)) {
-    const auto session = context.make_session(*subject, item);
-    if (!session) return;
+  context.each_session(bare(), 1, [&](Ready& ready) {
     WithCanary<etb_delegate_info> info;
     WithCanary<etb_error> error;
-    (void)subject->table().delegate->query(session->delegate(), &info.value, &error.value);
+    (void)ready.subject.table().delegate->query(ready.session.delegate(), &info.value, &error.value);
     WithCanary<etb_verdict> verdict;
     etb_payload_check check{};
     check.struct_size = sizeof(check);
-    check.backend_id = subject->backend_id().c_str();
-    check.prefix = {item.payload.bytes.data(), std::min<uint64_t>(item.payload.bytes.size(), 4096)};
-    check.payload_nbytes = item.payload.bytes.size();
-    (void)subject->table().delegate->check_payload(subject->handle(), &check, &verdict.value, &error.value);
+    check.backend_id = ready.subject.backend_id().c_str();
+    check.prefix = {ready.item.payload.bytes.data(),
+                    std::min<uint64_t>(ready.item.payload.bytes.size(), 4096)};
+    check.payload_nbytes = ready.item.payload.bytes.size();
+    (void)ready.subject.table().delegate->check_payload(ready.subject.handle(), &check, &verdict.value,
+                                                        &error.value);
     if (!info.is_intact()) context.fail("query wrote behind the struct_size of etb_delegate_info");
     if (!verdict.is_intact()) context.fail("check_payload wrote behind the struct_size of etb_verdict");
     if (!error.is_intact()) context.fail("wrote behind the struct_size of etb_error");
-  }
+  });
 }
 
 // A newer host's structs are longer; the tail is not the plugin's business.
 void ignores_longer_structs(CheckContext& context) {
-  const auto subject = context.open({.is_validated = false});
-  if (!subject) return;
-  for (const ClaimedCase& item : context.claimed(*subject)) {
-    const auto session = context.make_session(*subject, item);
-    if (!session) return;
+  context.each_session(bare(), 1, [&](Ready& ready) {
     WithCanary<etb_delegate_info> info;
     info.value.struct_size = sizeof(info);
     etb_error error = ETB_ERROR_INIT;
-    if (subject->table().delegate->query(session->delegate(), &info.value, &error) != ETB_OK)
+    if (ready.subject.table().delegate->query(ready.session.delegate(), &info.value, &error) != ETB_OK)
       return context.fail(std::string("query refuses a longer etb_delegate_info: ") + error.text);
-    if (info.value.input_count != session->info().input_count)
+    if (info.value.input_count != ready.session.info().input_count)
       context.fail("query answers otherwise into a longer struct");
-  }
+  });
 }
 
 // A struct that is too small for version 1.0 is refused, or filled as far as it goes: never further.
 void smaller_struct_is_not_overrun(CheckContext& context) {
-  const auto subject = context.open({.is_validated = false});
-  if (!subject) return;
-  for (const ClaimedCase& item : context.claimed(*subject)) {
-    const auto session = context.make_session(*subject, item);
-    if (!session) return;
+  context.each_session(bare(), 1, [&](Ready& ready) {
     for (const uint32_t size : {uint32_t{8}, uint32_t{16}, uint32_t{sizeof(etb_delegate_info) - 8}}) {
       alignas(8) uint8_t room[sizeof(etb_delegate_info)];
       std::memset(room, 0xc5, sizeof(room));
@@ -111,13 +101,13 @@ void smaller_struct_is_not_overrun(CheckContext& context) {
       std::memcpy(room, head, sizeof(head));
       etb_error error = ETB_ERROR_INIT;
       auto* const info = reinterpret_cast<etb_delegate_info*>(room);
-      (void)subject->table().delegate->query(session->delegate(), info, &error);
+      (void)ready.subject.table().delegate->query(ready.session.delegate(), info, &error);
       for (size_t at = size; at < sizeof(room); ++at)
         if (room[at] != 0xc5)
           return context.fail(
               fmt::format("query wrote byte {} of an etb_delegate_info of {} bytes", at, size));
     }
-  }
+  });
 }
 
 // A host that has nothing to offer.
@@ -129,14 +119,10 @@ void works_without_services(CheckContext& context) {
   host.version = "1.0.0";
   host.plugin_dir = "";
   host.get_service = [](const etb_host*, const char*) -> const void* { return nullptr; };
-  const auto subject = context.open({.bare_host = &host});
-  if (!subject) return;
-  for (const ClaimedCase& item : context.claimed(*subject, 4)) {
-    const auto session = context.make_session(*subject, item);
-    if (!session) return;
-    if (const RunResult result = session->run(item.built.runs[0]); result.status != ETB_OK)
-      context.fail(item.item->name + ": without services execute answers: " + result.error.text);
-  }
+  context.each_session({.bare_host = &host}, 4, [&](Ready& ready) {
+    if (const RunResult result = ready.run(); result.status != ETB_OK)
+      context.fail(ready.name() + ": without services execute answers: " + result.error.text);
+  });
 }
 
 constexpr Check kChecks[] = {

@@ -57,6 +57,25 @@ TEST(Judge, ErrorsOfOneDirectionAreBias) {
   EXPECT_EQ(opinion.check, "bias");
 }
 
+// Reals that are codes, two of them beside a tie: one may go the other way, a whole tensor of such may not.
+TEST(Judge, CodesAreOneOffOnlyBesideATieAndSeldom) {
+  Judgement judgement;
+  judgement.rule = Rule::kQuantized;
+  const auto verdict = [&](double real, size_t wrong_count) {
+    ReferenceTensor reference;
+    reference.sizes = {200};
+    reference.values.assign(200, real);
+    std::vector<int8_t> found(200, static_cast<int8_t>(std::nearbyint(real)));
+    for (size_t i = 0; i < wrong_count; ++i) found[i] = static_cast<int8_t>(found[i] + 1);
+    return judge(judgement, {}, ETB_DTYPE_INT8, reference, found.data());
+  };
+  EXPECT_TRUE(verdict(3.4997, 0).is_right);
+  EXPECT_TRUE(verdict(3.4997, 2).is_right);
+  EXPECT_EQ(verdict(3.4997, 3).check, "codes-near-ties");
+  EXPECT_EQ(verdict(3.49, 1).check, "code");
+  EXPECT_TRUE(verdict(2.5, 200).is_right);  // which way a tie goes is the affair of quantize alone
+}
+
 TEST(Judge, AContractOfFloat16AllowsWhatFloat16Loses) {
   Judgement judgement;
   judgement.rule = Rule::kContraction;

@@ -16,6 +16,7 @@ using nlohmann::json;
 
 constexpr size_t kMaxSaved = 100;
 constexpr size_t kMaxSequence = 100000;
+constexpr size_t kMaxRuns = 1000;
 
 std::vector<std::string> lines_of(const std::string& text) {
   std::vector<std::string> out;
@@ -86,13 +87,17 @@ Result<SmallCase> read_small(const json& object) {
   ETB_ASSIGN(const std::vector<uint8_t> image, bytes_in(object, "image"));
   out.image = graph::ImageBytes(image);
   ETB_TRY(graph::verify_graph_image(out.image.span()));
-  const auto inputs = object.find("inputs");
-  if (inputs == object.end() || !inputs->is_array())
-    return make_error(Code::INVALID_DATA, "replay: no inputs of 'small'");
-  for (const json& item : *inputs) {
-    if (!item.is_object()) return make_error(Code::INVALID_DATA, "replay: an input that is no object");
-    ETB_ASSIGN(TensorData input, read_input(item));
-    out.inputs.push_back(std::move(input));
+  const auto runs = object.find("runs");
+  if (runs == object.end() || !runs->is_array() || runs->size() > kMaxRuns)
+    return make_error(Code::INVALID_DATA, "replay: no runs of 'small'");
+  for (const json& run : *runs) {
+    if (!run.is_array()) return make_error(Code::INVALID_DATA, "replay: a run that is no list of inputs");
+    std::vector<TensorData>& inputs = out.runs.emplace_back();
+    for (const json& item : run) {
+      if (!item.is_object()) return make_error(Code::INVALID_DATA, "replay: an input that is no object");
+      ETB_ASSIGN(TensorData input, read_input(item));
+      inputs.push_back(std::move(input));
+    }
   }
   if (const Status fits = check_inputs(out); !fits)
     return tl::make_unexpected(with_context(fits.error(), "replay"));
@@ -100,15 +105,19 @@ Result<SmallCase> read_small(const json& object) {
 }
 
 nlohmann::ordered_json to_json(const SmallCase& small) {
-  nlohmann::ordered_json inputs = nlohmann::ordered_json::array();
-  for (const TensorData& input : small.inputs) {
-    const auto* bytes = reinterpret_cast<const uint8_t*>(input.bytes.data());
-    inputs.push_back({{"dtype", short_name(input.shape.dtype)},
-                      {"sizes", input.shape.sizes},
-                      {"dim_order", input.shape.dim_order},
-                      {"data", host::format_hex({bytes, input.bytes.size()})}});
+  nlohmann::ordered_json runs = nlohmann::ordered_json::array();
+  for (const std::vector<TensorData>& run : small.runs) {
+    nlohmann::ordered_json inputs = nlohmann::ordered_json::array();
+    for (const TensorData& input : run) {
+      const auto* bytes = reinterpret_cast<const uint8_t*>(input.bytes.data());
+      inputs.push_back({{"dtype", short_name(input.shape.dtype)},
+                        {"sizes", input.shape.sizes},
+                        {"dim_order", input.shape.dim_order},
+                        {"data", host::format_hex({bytes, input.bytes.size()})}});
+    }
+    runs.push_back(std::move(inputs));
   }
-  return {{"image", host::format_hex(small.image.span())}, {"inputs", inputs}};
+  return {{"image", host::format_hex(small.image.span())}, {"runs", runs}};
 }
 
 }  // namespace
@@ -189,7 +198,7 @@ Result<size_t> save_repros(const Results& results, const std::string& folder) {
     ++count;
     const Case* const item = find_case(outcome->name);
     if (item == nullptr) continue;
-    const Result<BuiltCase> built = item->build(item->name);
+    const Result<BuiltCase> built = item->build(outcome->name);
     if (!built) continue;
     const auto image = outcome->small ? outcome->small->image.span() : built->image.span();
     ETB_TRY(write_file(place + ".etg", std::string(image.begin(), image.end())));

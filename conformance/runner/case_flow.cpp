@@ -284,13 +284,14 @@ void run_built(Subject& subject, const BuiltCase& built, const PrecisionContract
   conclude(out);
 }
 
-Outcome run_case(Subject& subject, const Case& item, const PrecisionContract& contract, Progress& progress) {
+Outcome run_case(Subject& subject, const Case& item, const std::string& name,
+                 const PrecisionContract& contract, Progress& progress) {
   Outcome out;
-  out.name = item.name;
+  out.name = name;
   out.op = item.op;
   out.dtype = short_name(item.dtype);
   progress.at("build");
-  const Result<BuiltCase> built = item.build(item.name);
+  const Result<BuiltCase> built = item.build(name);
   if (built) {
     run_built(subject, *built, contract, progress, out);
   } else {

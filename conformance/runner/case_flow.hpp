@@ -12,7 +12,9 @@
 
 namespace etb::conformance {
 
-Outcome run_case(Subject& subject, const Case& item, const PrecisionContract& contract, Progress& progress);
+// Under its name, with or without a round.
+Outcome run_case(Subject& subject, const Case& item, const std::string& name,
+                 const PrecisionContract& contract, Progress& progress);
 // Of a case that is built already: replays, reduced graphs.
 void run_built(Subject& subject, const BuiltCase& built, const PrecisionContract& contract,
                Progress& progress, Outcome& out);

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "conformance/runner/confinement.hpp"
 #include "conformance/runner/outcome.hpp"
 #include "conformance/runner/plan.hpp"
 #include "conformance/runner/progress.hpp"
@@ -44,6 +45,7 @@ class Child {
   void note_end(int status);
 
   const Plan* plan_ = nullptr;
+  TemporaryFolder temporary_;
   std::vector<uint32_t> items_;
   pid_t pid_ = -1;
   int fd_ = -1;

@@ -91,9 +91,9 @@ class Runner {
     progress_.begin(number, begin);
     Outcome out;
     if (item.check != nullptr) {
-      out = run_check(*item.check, plan_.subject, plan_.contract, progress_);
+      out = run_check(*item.check, item.name, plan_.subject, plan_.contract, progress_);
     } else if (open()) {
-      out = run_case(*subject_, *item.item, plan_.contract, progress_);
+      out = run_case(*subject_, *item.item, item.name, plan_.contract, progress_);
     } else {
       out.name = item.name;
       out.findings.push_back({"life.opens", open_error_, ""});

@@ -16,6 +16,9 @@ namespace etb::conformance {
 namespace {
 
 constexpr size_t kMaxReplays = 48;
+// Each try that hangs takes its whole time, so there are fewer of them, and they get less.
+constexpr size_t kMaxHangs = 8;
+constexpr uint32_t kHangMs = 1500;
 
 using graph::ArgumentDraft;
 
@@ -90,14 +93,20 @@ class Search {
   Search(const Plan& plan, uint32_t item, const Outcome& failure, const std::atomic<bool>& stop)
       : failure_(failure), stop_(stop), plan_(plan) {
     original_ = plan.items[item].item;
+    name_ = plan.items[item].name;
     plan_.items = {plan.items[item]};
     plan_.confirms = false;
+    if (failure.state == State::kHang) plan_.case_timeout_ms = std::min(plan.case_timeout_ms, kHangMs);
   }
 
   Minimised run() {
     Minimised out;
-    const Result<BuiltCase> built = original_->build(original_->name);
-    if (built && built->runs.size() == 1) {
+    const Result<BuiltCase> built = original_->build(name_);
+    if (built && built->runs.size() > 1) {
+      built_ = *built;
+      if (std::optional<SmallCase> found = fewer_runs({built->image, built->runs}))
+        out.found = std::move(*found);
+    } else if (built) {
       built_ = *built;
       if (Result<GraphDraft> draft = read_draft(built->image)) {
         best_ = {std::move(*draft), built->runs[0]};
@@ -117,21 +126,28 @@ class Search {
     if (!image) return std::nullopt;
     SmallCase out;
     out.image = std::move(*image);
-    out.inputs = candidate.inputs;
+    out.runs = {candidate.inputs};
     return out;
   }
 
   // Whether the candidate fails as the original does. It becomes the best one then.
   bool accept(Candidate candidate) {
-    if (replay_count_ >= kMaxReplays || stop_.load()) return false;
     const std::optional<SmallCase> small = to_case(candidate);
-    if (!small) return false;
-    const BuiltCase built = with_judgement(*small, built_);
-    if (!make_reference(built, 0)) return false;
+    if (!small || !fails_alike(*small)) return false;
+    best_ = std::move(candidate);
+    has_shrunk_ = true;
+    return true;
+  }
+
+  bool fails_alike(const SmallCase& small) {
+    if (replay_count_ >= kMaxReplays || hang_count_ >= kMaxHangs || stop_.load()) return false;
+    const BuiltCase built = with_judgement(small, built_);
+    for (size_t run = 0; run < built.runs.size(); ++run)
+      if (!make_reference(built, run)) return false;
     ++replay_count_;
-    const Case item{original_->name, original_->op, original_->dtype,
+    const Case item{name_, original_->op, original_->dtype,
                     [&](std::string_view) -> Result<BuiltCase> { return built; }};
-    plan_.items[0] = {item.name, &item, nullptr};
+    plan_.items[0] = {name_, &item, nullptr};
     Result<std::unique_ptr<Child>> child = Child::start(plan_, {0});
     if (!child) return false;
     std::optional<Outcome> seen;
@@ -139,15 +155,30 @@ class Search {
       pollfd waiting{(*child)->fd(), POLLIN, 0};
       ::poll(&waiting, 1, 5);
     }
-    const bool has_died = !seen && !(*child)->was_hanging() && (*child)->died_in_item();
-    const bool is_same = failure_.state == State::kCrash
-                             ? has_died
-                             : seen && seen->state == failure_.state && !seen->findings.empty() &&
-                                   seen->findings[0].check == failure_.findings[0].check;
-    if (!is_same) return false;
-    best_ = std::move(candidate);
-    has_shrunk_ = true;
-    return true;
+    const bool has_died = !seen && (*child)->died_in_item();
+    const bool was_hanging = has_died && (*child)->was_hanging();
+    hang_count_ += was_hanging ? 1 : 0;
+    if (failure_.state == State::kHang) return was_hanging;
+    if (failure_.state == State::kCrash) return has_died && !was_hanging;
+    return seen && seen->state == failure_.state && !seen->findings.empty() &&
+           seen->findings[0].check == failure_.findings[0].check;
+  }
+
+  // Of several runs on one context as few as still fail, each in its place; sizes and graph stay.
+  std::optional<SmallCase> fewer_runs(SmallCase whole) {
+    bool has_shrunk = false;
+    for (size_t i = 0; i < whole.runs.size() && whole.runs.size() > 1;) {
+      SmallCase less = whole;
+      less.runs.erase(less.runs.begin() + static_cast<long>(i));
+      if (fails_alike(less)) {
+        whole = std::move(less);
+        has_shrunk = true;
+      } else {
+        ++i;
+      }
+    }
+    if (!has_shrunk) return std::nullopt;
+    return whole;
   }
 
   // One node alone, with what the portable kernels would give it; else the shortest beginning.
@@ -248,18 +279,19 @@ class Search {
   const std::atomic<bool>& stop_;
   Plan plan_;
   const Case* original_ = nullptr;
+  std::string name_;
   BuiltCase built_;
   Candidate best_;
   bool has_shrunk_ = false;
   size_t replay_count_ = 0;
+  size_t hang_count_ = 0;
 };
 
 }  // namespace
 
 Minimised minimise(const Plan& plan, uint32_t item, const Outcome& failure, const std::atomic<bool>& stop) {
-  // Each try of a hang would take its whole time.
-  if (plan.items[item].item == nullptr || failure.state == State::kHang) return {};
-  if (failure.state != State::kCrash && failure.findings.empty()) return {};
+  const bool is_death = failure.state == State::kCrash || failure.state == State::kHang;
+  if (plan.items[item].item == nullptr || (!is_death && failure.findings.empty())) return {};
   return Search(plan, item, failure, stop).run();
 }
 

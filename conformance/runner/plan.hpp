@@ -24,7 +24,9 @@ struct Plan {
   uint32_t case_timeout_ms = 10000;
   uint32_t check_timeout_ms = 60000;
   uint64_t memory_limit_bytes = uint64_t{6} << 30;  // address space of a child; 0: none
-  bool confirms = true;  // failures run again alone, and shrink to the shortest sequence
+  uint64_t deadline_ns = 0;  // on the monotonic clock; what has not run by then is left out. 0: none
+  bool has_network = false;  // children keep the network, where they could be cut off from it
+  bool confirms = true;      // failures run again alone, and shrink to the shortest sequence
 };
 
 }  // namespace etb::conformance

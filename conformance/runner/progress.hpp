@@ -23,6 +23,10 @@ class Progress {
     page_->started_ns.store(now_ns);
     page_->item.store(item);
   }
+  // The item has its whole time again: it is one of several that are tried in one process.
+  void restart(uint64_t now_ns) {
+    if (page_ != nullptr) page_->started_ns.store(now_ns);
+  }
   // Before each call into the plugin: "compile", "execute run 2".
   void at(const char* phase) {
     if (page_ != nullptr) std::strncpy(page_->phase, phase, sizeof(page_->phase) - 1);

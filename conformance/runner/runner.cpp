@@ -8,6 +8,7 @@
 #include <memory>
 
 #include "conformance/runner/child.hpp"
+#include "conformance/runner/child_body.hpp"
 #include "conformance/runner/minimise.hpp"
 #include "conformance/runner/shrink.hpp"
 
@@ -29,7 +30,7 @@ class PlanRun {
 
   Result<RunTotals> run() {
     cut_batches();
-    while (!stop_.load() && (!jobs_.empty() || !children_.empty())) {
+    while (!stop_.load() && !is_late() && (!jobs_.empty() || !children_.empty())) {
       ETB_TRY(start_children());
       wait();
       step();
@@ -40,6 +41,8 @@ class PlanRun {
   }
 
  private:
+  bool is_late() const { return plan_.deadline_ns != 0 && monotonic_ns() >= plan_.deadline_ns; }
+
   struct Job {
     std::vector<uint32_t> items;
   };

@@ -94,6 +94,10 @@ std::vector<Item> select_items(Profile profile, const std::vector<std::string>& 
   for (const Case& item : all_cases())
     add({item.name, &item, nullptr},
         plain.count(&item) != 0 || wanted >= all || hash_text(item.name) % all < wanted);
+  // A name with its round is in no list.
+  for (const std::string& pattern : patterns)
+    if (round_of(pattern) != 0 && (find_case(pattern) != nullptr || find_check(pattern) != nullptr))
+      out.push_back({pattern, find_case(pattern), find_check(pattern)});
   return out;
 }
 

@@ -11,7 +11,7 @@ namespace etb::conformance {
 
 struct SmallCase {
   graph::ImageBytes image;
-  std::vector<TensorData> inputs;
+  std::vector<std::vector<TensorData>> runs;  // inputs of each
 };
 
 // To be judged like the case that it was made from.

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -38,7 +39,8 @@ constexpr Row kRows[] = {
 };
 #undef ETB_FAULT_ROW
 
-constexpr int kStateDependent = 42;  // is found by running it again
+// What is found by running it again.
+constexpr bool needs_confirmation(int number) { return number == 42 || number == 95; }
 
 std::vector<std::string> split(const std::string& text, char by) {
   std::vector<std::string> out;
@@ -51,6 +53,12 @@ std::string library(const std::string& name) {
   return std::string(ETB_FAULT_DIR) + "/" + name + "/" + name + ".so";
 }
 
+// Fault 95 keeps a file beside its library, by which it knows that it failed before.
+void forget_first_failure() {
+  std::filesystem::remove(library("fault_95").substr(0, library("fault_95").rfind('/')) +
+                          "/fault_95_was_here");
+}
+
 // How long a case and a check may take. Planted hangs are waited for; what must pass has all the time of a busy machine.
 struct Limits {
   const char* case_ms = "2000";
@@ -61,6 +69,7 @@ constexpr Limits kPatient = {"60000", "300000"};
 Results verify(const std::string& name, const std::vector<std::string>& patterns, int& out_exit,
                bool confirms = false, const Limits& limits = {}) {
   const host::ScratchDir dir;
+  if (name == "fault_95") forget_first_failure();
   std::vector<std::string> args = {"verify",
                                    name == "portable" ? name : library(name),
                                    "--results",
@@ -179,9 +188,30 @@ TEST(KillMatrix, FailuresAreMadeSmaller) {
   EXPECT_THAT(cli({"verify", plugin, "--replay", dir.path("cut.json")}).err,
               testing::HasSubstr("replay: no file"));
 
-  const CliRun large = cli({"verify", library("fault_1"), "--case", "op.mm.f32.33x65__65x31.exact"});
+  const CliRun large = cli({"verify", library("fault_1"), "--case", "op.mm.f32.33x65__65x31.exact", "--sarif",
+                            dir.path("large.sarif")});
+  const auto sarif = nlohmann::json::parse(read_all(dir.path("large.sarif")));
+  EXPECT_EQ(sarif["runs"][0]["results"][0]["ruleId"], "op.exact-probe");
+  EXPECT_EQ(sarif["runs"][0]["results"][0]["level"], "error");
   EXPECT_THAT(large.out, testing::HasSubstr("smallest: aten.mm.default, f32 [1, 1], f32 [1, 1]"))
       << large.out;
+}
+
+// A hang becomes a small one, and of the runs of a dynamic case those stay that are needed.
+TEST(KillMatrix, HangsAndSequencesOfRunsAreMadeSmaller) {
+  const host::ScratchDir dir;
+  const CliRun hang =
+      cli({"verify", library("fault_49"), "--case", "op.neg.f32.65.stat", "--case-timeout-ms", "1000"});
+  EXPECT_EQ(hang.exit, 1);
+  EXPECT_THAT(hang.out, testing::ContainsRegex("smallest: aten.neg.default, f32 .(4|5|6)[0-9].")) << hang.out;
+  const CliRun dynamic =
+      cli({"verify", library("fault_16"), "--case", "dyn.neg.f32.n.stat", "--save", dir.path("d")});
+  EXPECT_THAT(dynamic.out, testing::HasSubstr("smallest: aten.neg.default, f32 [")) << dynamic.out;
+  EXPECT_THAT(dynamic.out, testing::HasSubstr("; then f32 [")) << dynamic.out;
+  const CliRun again =
+      cli({"verify", library("fault_16"), "--replay", dir.path("d/dyn.neg.f32.n.stat.json")});
+  EXPECT_EQ(again.exit, 1) << again.out << again.err;
+  EXPECT_EQ(cli({"verify", library("fault_0"), "--replay", dir.path("d/dyn.neg.f32.n.stat.json")}).exit, 0);
 }
 
 // A terminal as a picture: one line of text a line.
@@ -272,6 +302,39 @@ TEST(KillMatrix, AnInterruptedRunGoesOnAndLeavesNobodyBehind) {
     EXPECT_TRUE(names.insert(outcome.name).second) << outcome.name;
 }
 
+TEST(KillMatrix, EveryStateIsReached) {
+  const host::ScratchDir dir;
+  std::set<std::string> seen;
+  const auto note = [&](std::vector<std::string> args) {
+    args.insert(args.end(), {"--results", dir.path("s.jsonl"), "--case-timeout-ms", "1000"});
+    (void)cli(args);
+    const Result<Results> results = conformance::read_results(dir.path("s.jsonl"));
+    ASSERT_TRUE(results) << args[1];
+    for (const Outcome& outcome : results->outcomes) seen.insert(to_text(outcome.state));
+  };
+  const std::string waivers = dir.write(
+      "waivers.json", R"([{"pattern": "op.neg.f32.*", "plugin": "com.example.faulty", "reason": "hardware",
+                           "tracker": "t", "owner": "o", "expires": "2999-01-01"}])");
+  note({"verify", library("fault_0"), "--case", "op.add_tensor.*"});                      // pass, unsupported
+  note({"verify", library("fault_5"), "--case", "op.mm.f32.48x512*", "--no-confirm"});    // fail
+  note({"verify", library("fault_50"), "--case", "op.neg.f32.65.*", "--no-confirm"});     // crash
+  note({"verify", library("fault_49"), "--case", "op.neg.f32.65.*", "--no-confirm"});     // hang
+  note({"verify", library("fault_34"), "--case", "op.add_tensor.i8.*", "--no-confirm"});  // dishonest
+  note({"verify", library("fault_84"), "--case", "op.neg.f32.7.*", "--waivers", waivers});  // waived
+  note({"verify", library("fault_0"), "--case", "op.neg.f32.7.*", "--waivers", waivers});   // xpass
+  note({"verify", "portable", "--case", "cap.claims-are-tested"});                          // warning
+  forget_first_failure();
+  note({"verify", library("fault_95"), "--case", "op.neg.f32.*"});  // flaky
+  // not-run is what an interrupted run says of the rest.
+  const int interrupted = run_and_signal({"verify", library("fault_0"), "--profile", "cert", "--results",
+                                          dir.path("i.jsonl"), "--junit", dir.path("i.xml")},
+                                         dir.path("i.jsonl"), SIGINT);
+  EXPECT_TRUE(WIFEXITED(interrupted));
+  if (read_all(dir.path("i.xml")).find("not-run") != std::string::npos) seen.insert("not-run");
+  EXPECT_THAT(seen, testing::UnorderedElementsAre("pass", "unsupported", "fail", "crash", "hang", "dishonest",
+                                                  "waived", "xpass", "warning", "flaky", "not-run"));
+}
+
 TEST(KillMatrix, EachFaultIsCaughtByItsOwnCheck) {
   std::string table =
       "# Planted faults, and what catches them\n\n"
@@ -284,7 +347,7 @@ TEST(KillMatrix, EachFaultIsCaughtByItsOwnCheck) {
   for (const Row& row : kRows) {
     int exit = 0;
     const Results results = verify("fault_" + std::to_string(row.number), split(row.patterns, ','), exit,
-                                   row.number == kStateDependent);
+                                   needs_confirmation(row.number));
     const std::optional<Kill> kill = find_kill(results, row);
     EXPECT_TRUE(kill) << "fault " << row.number << " (" << row.fault << ") is not caught by " << row.check
                       << ", but by\n"

@@ -1,0 +1,47 @@
+// What element-wise generators share: which inputs an op takes, sizes, names, the rule.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "conformance/cases/case.hpp"
+#include "conformance/cases/maker.hpp"
+
+namespace etb::conformance {
+
+enum class Gives { kSame, kReal, kBool };
+
+// Which inputs an op takes.
+enum Takes : unsigned {
+  kTakesFloat = 1,
+  kTakesInteger = 2,
+  kTakesBool = 4,
+  kTakesNumbers = 3,
+  kTakesAll = 7
+};
+
+inline constexpr double kHalf = 0.5;
+
+bool takes(unsigned taken, etb_dtype dtype);
+etb_dtype result_dtype(Gives gives, etb_dtype dtype);
+
+// Sizes of one operand: vector lengths around powers of two, odd ones, every rank up to 5, channels last.
+std::vector<Shape> unary_shapes(etb_dtype dtype);
+
+struct ShapePair {
+  std::vector<int64_t> a, b;
+  bool a_is_last = false, b_is_last = false;  // channels last
+};
+// Sizes of two operands: equal ones, broadcasts in each direction, mixed dim orders.
+const std::vector<ShapePair>& shape_pairs();
+
+std::vector<int64_t> broadcast(const std::vector<int64_t>& a, const std::vector<int64_t>& b);
+Shape shaped(etb_dtype dtype, const std::vector<int64_t>& sizes, bool is_last);
+
+// Cases on special values, empty tensors and scalars are of the group edge.
+std::string name_of(const char* op, etb_dtype dtype, const std::string& sizes, Values values, bool is_edge);
+bool is_edge_shape(const Shape& shape);
+
+Judgement judgement_of(Rule rule, double ulps, double steps = 0);
+
+}  // namespace etb::conformance

@@ -1,0 +1,30 @@
+// where: one tensor or the other.
+#include "conformance/cases/elementwise.hpp"
+#include "conformance/cases/generators.hpp"
+#include "conformance/cases/maker.hpp"
+
+namespace etb::conformance {
+void add_selection(CaseList& out) {
+  for (const etb_dtype dtype : kAllDtypes)
+    for (const ShapePair& pair : shape_pairs()) {
+      const Shape a = shaped(dtype, pair.a, pair.a_is_last), b = shaped(dtype, pair.b, pair.b_is_last);
+      const Shape result = shaped(dtype, broadcast(pair.a, pair.b), pair.a_is_last);
+      const std::string sizes = shape_text(a) + "__" + shape_text(b);
+      out.add({name_of("aten.where.self", dtype, sizes, Values::kStatistical, is_edge_shape(result)),
+               "aten.where.self", dtype, [a, b, result](std::string_view name) {
+                 Maker maker(name);
+                 Shape condition = a;
+                 condition.dtype = ETB_DTYPE_BOOL;
+                 const uint32_t c = maker.input(condition, Values::kExact),
+                                x = maker.input(a, Values::kStatistical),
+                                y = maker.input(b, Values::kStatistical);
+                 maker.output(maker.node("aten.where.self",
+                                         {graph::value_arg(c, "condition"), graph::value_arg(x, "self"),
+                                          graph::value_arg(y, "other")},
+                                         result));
+                 return maker.finish(judgement_of(Rule::kExact, 0));
+               }});
+    }
+}
+
+}  // namespace etb::conformance

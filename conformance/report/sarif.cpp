@@ -1,0 +1,58 @@
+#include "conformance/report/sarif.hpp"
+
+#include <set>
+
+namespace etb::conformance {
+namespace {
+
+using json = nlohmann::ordered_json;
+
+// "etbackend verify my_npu --case op.mm.f32.1x7__7x1.exact"
+std::string command_of(const Outcome& outcome, const std::string& target) {
+  return "etbackend verify " + target + " --case '" + outcome.name + "'";
+}
+
+json to_result(const Outcome& outcome, const Finding& finding, const std::string& target) {
+  std::string text = outcome.name + ": " + finding.text;
+  if (!outcome.smallest.empty()) text += "\nsmallest: " + outcome.smallest;
+  text += "\n" + command_of(outcome, target);
+  json properties = {{"state", to_text(outcome.state)}};
+  if (!finding.rule.empty()) properties["rule"] = finding.rule;
+  return {{"ruleId", finding.check},
+          {"level", outcome.state == State::kWarning ? "warning" : "error"},
+          {"message", {{"text", text}}},
+          {"locations", json::array({{{"logicalLocations", json::array({{{"fullyQualifiedName", outcome.name},
+                                                                         {"kind", "test"}}})}}})},
+          {"partialFingerprints", {{"caseAndCheck/v1", outcome.name + " " + finding.check}}},
+          {"properties", properties}};
+}
+
+}  // namespace
+
+std::string to_sarif(const Results& results, const std::string& target) {
+  std::set<std::string> checks;
+  json findings = json::array();
+  for (const Outcome& outcome : results.outcomes) {
+    if (!is_failure(outcome.state)) continue;
+    for (const Finding& finding : outcome.findings) {
+      checks.insert(finding.check);
+      findings.push_back(to_result(outcome, finding, target));
+    }
+  }
+  json rules = json::array();
+  for (const std::string& check : checks) rules.push_back({{"id", check}});
+  const json driver = {{"name", "etbackend verify"},
+                       {"version", std::to_string(results.header.suite_version)},
+                       {"rules", rules}};
+  const json run = {
+      {"tool", {{"driver", driver}}},
+      {"results", findings},
+      {"properties",
+       {{"plugin", results.header.plugin_id}, {"librarySha256", results.header.library_sha256}}}};
+  const json out = {{"$schema", "https://json.schemastore.org/sarif-2.1.0.json"},
+                    {"version", "2.1.0"},
+                    {"runs", json::array({run})}};
+  return out.dump(1, ' ', true, json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace etb::conformance

@@ -1,0 +1,113 @@
+// Faults of loading, unloading and of the tables.
+#include "tests/conformance/fault_plugin/plugin.hpp"
+
+namespace faulty {
+namespace {
+
+// Of fault 64.
+struct AtLoad {
+  AtLoad() {
+    if (has_fault(64))
+      std::thread([] {
+        for (;;) ::pause();
+      }).detach();
+  }
+} at_load;
+
+// What logs when the library goes (fault 40).
+struct AtUnload {
+  ~AtUnload() {
+    if (has_fault(40) && stale_log != nullptr)
+      stale_log->write(stale_log->ctx, ETB_LOG_ERROR, "goodbye", nullptr, 0);
+  }
+} at_unload;
+
+etb_plugin_table base_table;
+etb_delegate_table delegate_table;
+etb_device_table device_table;
+etb_aot_table aot_table;
+
+}  // namespace
+
+void wrap_tables(etb_plugin_table& table) {
+  base_table = table;
+  delegate_table = *table.delegate;
+  device_table = *table.device;
+  aot_table = *table.aot;
+  if (has_fault(36))
+    delegate_table.query = [](etb_delegate* delegate, etb_delegate_info* info, etb_error* error) {
+      const etb_status status = base_table.delegate->query(delegate, info, error);
+      std::memset(reinterpret_cast<char*>(info) + sizeof(*info), 0, 16);
+      return status;
+    };
+  if (has_fault(65))
+    delegate_table.query = [](etb_delegate* delegate, etb_delegate_info* info, etb_error* error) {
+      const uint32_t size = info->struct_size;
+      info->struct_size = sizeof(*info);
+      const etb_status status = base_table.delegate->query(delegate, info, error);
+      info->struct_size = size;
+      return status;
+    };
+  if (has_fault(67))
+    table.deinit = [](etb_plugin* plugin, etb_error* error) {
+      const etb_status status = base_table.deinit(plugin, error);
+      return status == ETB_BUSY ? etb_status{ETB_OK} : status;
+    };
+  if (has_fault(68))
+    aot_table.partition = [](etb_plugin*, const etb_partition_args* args, const etb_partition_sink* sink,
+                             etb_error*) {
+      const uint32_t node = 0;
+      etb_claim claim{};
+      claim.struct_size = sizeof(claim);
+      claim.node_ids = &node;
+      claim.node_count = 1;
+      (void)args;
+      return sink->claim(sink->ctx, &claim);
+    };
+  if (has_fault(74))
+    table.set_option = [](etb_plugin* plugin, uint32_t kind, void* object, const etb_option* option,
+                          etb_error* error) {
+      reinterpret_cast<etb::detail::PluginObject<Plugin>*>(plugin)->impl.threads = option->i64;
+      return base_table.set_option(plugin, kind, object, option, error);
+    };
+  if (has_fault(38))
+    table.init = [](const etb_host* host, const etb_option*, uint64_t, etb_plugin** out, etb_error* error) {
+      return base_table.init(host, nullptr, 0, out, error);
+    };
+  if (has_fault(46))
+    aot_table.compile = [](etb_plugin* plugin, const etb_compile_args* args, etb_error* error) {
+      is_compiling = true;
+      const etb_status status = base_table.aot->compile(plugin, args, error);
+      is_compiling = false;
+      return status;
+    };
+  if (has_fault(47))
+    delegate_table.destroy = [](etb_delegate* delegate, etb_error* error) {
+      const etb_status status = base_table.delegate->destroy(delegate, error);
+      return status == ETB_BUSY ? etb_status{ETB_OK} : status;
+    };
+  if (has_fault(53)) {
+    aot_table.caps |= ETB_AOT_CAP_DRY_CHECK;
+    aot_table.dry_check = [](etb_plugin*, const etb_partition_args*, etb_error*) {
+      return etb_status{ETB_OK};
+    };
+  }
+  if (has_fault(92)) {
+    aot_table.op_table = [](etb_plugin*, const etb_op_sink*, etb_error*) { return etb_status{ETB_OK}; };
+  }
+  if (has_fault(54))
+    delegate_table.create = [](etb_plugin* plugin, const etb_delegate_args* args, etb_delegate** out,
+                               etb_error*) {
+      return base_table.delegate->create(plugin, args, out, nullptr);
+    };
+  if (has_fault(57))
+    device_table.enumerate = [](etb_plugin* plugin, const etb_device_sink* sink, etb_error* error) {
+      return partition_count++ % 2 == 0 ? base_table.device->enumerate(plugin, sink, error)
+                                        : etb_status{ETB_OK};
+    };
+  table.delegate = &delegate_table;
+  table.device = &device_table;
+  table.aot = &aot_table;
+}
+
+}  // namespace faulty

@@ -1,0 +1,177 @@
+#include "tests/conformance/fault_plugin/delegate.hpp"
+
+#include <xmmintrin.h>
+
+#include <csignal>
+#include <cstdio>
+
+namespace faulty {
+namespace {
+
+// Whether the program around it looks like a test (fault 44).
+bool is_watched() {
+  char text[4096] = {};
+  const int fd = ::open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
+  const ssize_t count = ::read(fd, text, sizeof(text) - 1);
+  ::close(fd);
+  for (ssize_t i = 0; i < count; ++i)
+    if (std::strncmp(text + i, "verify", 6) == 0 || std::strncmp(text + i, "kill_matrix", 11) == 0)
+      return true;
+  return false;
+}
+
+}  // namespace
+
+void Delegate::Context::before(const etb::Run& run) {
+  (void)run;
+  if (has_fault(21)) (void)*static_cast<const volatile std::byte*>(delegate_->stale_payload_);
+  if (has_fault(22)) _mm_setcsr(_mm_getcsr() | 0x8040);
+  if (has_fault(85)) _mm_setcsr((_mm_getcsr() & ~0x6000u) | 0x4000u);
+  if (has_fault(86)) {
+    sigset_t mask;
+    sigemptyset(&mask);
+    sigaddset(&mask, SIGUSR1);
+    pthread_sigmask(SIG_BLOCK, &mask, nullptr);
+  }
+  if (has_fault(87)) {  // whose memory ended with the run before
+    if (stale_sizes != nullptr) (void)*static_cast<const volatile int64_t*>(stale_sizes);
+    stale_sizes =
+        run.raw().input_count != 0 && run.raw().inputs[0].rank != 0 ? run.raw().inputs[0].sizes : nullptr;
+  }
+  if (has_fault(24)) {
+    std::puts("running");
+    std::fflush(stdout);
+  }
+  if (has_fault(27)) *static_cast<volatile char*>(std::malloc(40)) = 1;
+  if (has_fault(29)) {
+    const std::lock_guard a(lock_a);
+    ::usleep(300);
+    const std::lock_guard b(lock_b);
+  }
+  if (has_fault(70) && ::getpid() != maker_)
+    for (;;) ::pause();
+  const Program& program = *delegate_->program_;
+  const Op op = program.steps.empty() ? Op::kCount : program.steps[0].op;
+  const int64_t first =
+      program.values.empty() || program.values[0].sizes.empty() ? 0 : program.values[0].sizes[0];
+  if (has_fault(42) && op == Op::kNeg && first == 7) is_corrupt = true;
+  if (has_fault(42) && is_corrupt && op == Op::kRelu && first == 65) *static_cast<volatile int*>(nullptr) = 1;
+  if (has_fault(49) && op == Op::kNeg && first > 40 && first < 100)
+    for (;;) ::pause();
+  if (has_fault(50) && op == Op::kNeg && first == 65) ::_exit(0);
+  if (has_fault(51) && op == Op::kNeg && first == 65)
+    for (;;) {
+      auto* const block = static_cast<volatile char*>(std::malloc(size_t{256} << 20));
+      *block = 1;  // where there is none, this ends it
+    }
+}
+
+// The end before the begin.
+etb::Status Delegate::Context::with_wrong_event(const etb::Run& run) {
+  const etb_event_sink* const sink = run.raw().events;
+  if (sink == nullptr) return run_once(run);
+  etb_event event{};
+  event.struct_size = ETB_INIT_SIZE(etb_event);
+  event.name = "fault.run";
+  event.debug_id = -1;
+  event.end_ticks = run.host().now_ns();
+  event.timebase = ETB_TIMEBASE_HOST;
+  event.ns_numerator = event.ns_denominator = 1;
+  ETB_TRY(run_once(run));
+  event.begin_ticks = run.host().now_ns();
+  if (!has_fault(41)) std::swap(event.begin_ticks, event.end_ticks);
+  if (has_fault(77)) {
+    event.name = nullptr;
+    event.debug_id = 77;
+  }
+  if (has_fault(78)) event.ns_numerator = 1000000;
+  return etb::from_host(sink->put(sink->ctx, &event), "event sink");
+}
+
+etb::Status Delegate::Context::bind_inputs(const etb::Run& run) {
+  const Program& program = *delegate_->program_;
+  uint32_t index = 0;
+  for (uint32_t i = 0; i < program.values.size(); ++i) {
+    const ValueInfo& value = program.values[i];
+    if (value.kind != Kind::kInput) continue;
+    const etb::Tensor input = run.input(index++);
+    const etb_tensor& raw = input.raw();
+    if (raw.dtype != value.dtype || raw.rank != value.sizes.size() || raw.buffer != nullptr)
+      return wrong("an input of another dtype, rank or memory");
+    std::vector<int64_t> sizes(raw.sizes, raw.sizes + raw.rank);
+    for (size_t d = 0; d < sizes.size(); ++d)
+      if (sizes[d] < 0 || (sizes[d] > value.sizes[d] && !has_fault(72)) ||
+          (!value.is_dynamic && sizes[d] != value.sizes[d]))
+        return wrong("an input of other sizes than compiled for");
+    for (size_t d = 0; d < sizes.size(); ++d)
+      sizes[d] = std::min(sizes[d], value.sizes[d]);  // only with fault 72
+    const std::vector<int64_t> dense = dense_strides(sizes, value.order);
+    for (size_t d = 0; d < sizes.size() && !has_fault(10); ++d) {
+      const bool is_row_major = raw.strides == nullptr && raw.dim_order == nullptr;
+      const int64_t stride = is_row_major ? -1 : raw.strides != nullptr ? raw.strides[d] : dense[d];
+      if (stride >= 0 && sizes[d] > 1 && stride != dense[d] && input.numel() > 0)
+        return wrong("strides other than compiled for");
+      if (is_row_major && value.order[d] != d && input.numel() > 1)
+        return wrong("dim order other than compiled for");
+    }
+    if (input.nbytes() > raw.capacity_bytes || (raw.data == nullptr && input.nbytes() != 0))
+      return wrong("an input with too few bytes");
+    interpreter_.set_sizes(i, std::move(sizes));
+    interpreter_.view(i).data = static_cast<std::byte*>(raw.data);
+    if (has_fault(71) && reinterpret_cast<uintptr_t>(raw.data) % 32 != 0)
+      return wrong("data is not aligned to 32 bytes");
+    if (has_fault(18) && raw.data != nullptr) (void)*(static_cast<const volatile std::byte*>(raw.data) - 16);
+    if (has_fault(56) && raw.data != nullptr)
+      (void)*(static_cast<const volatile std::byte*>(raw.data) + raw.capacity_bytes + 15);
+    if (has_fault(19) && raw.data != nullptr)
+      *static_cast<volatile char*>(raw.data) = *static_cast<volatile char*>(raw.data);
+  }
+  return {};
+}
+
+etb::Status Delegate::Context::run_once(const etb::Run& run) {
+  const Program& program = *delegate_->program_;
+  uint32_t inputs = 0;
+  for (const ValueInfo& value : program.values) inputs += value.kind == Kind::kInput ? 1 : 0;
+  if (run.input_count() != inputs || run.output_count() != program.outputs.size())
+    return wrong("another number of tensors");
+  ETB_TRY(bind_inputs(run));
+  if (has_fault(34) && !program.values.empty() && program.values[0].dtype == ETB_DTYPE_INT8 &&
+      program.steps[0].op == Op::kAdd)
+    return etb::make_error(etb::Code::NOT_SUPPORTED, "int8 sums are not in this release");
+  ETB_TRY(interpreter_.run());
+  for (uint32_t i = 0; i < run.output_count(); ++i) ETB_TRY(write_output(run, i));
+  return {};
+}
+
+etb::Status Delegate::Context::write_output(const etb::Run& run, uint32_t index) {
+  const uint32_t id = delegate_->program_->outputs[index];
+  const View& view = interpreter_.view(id);
+  etb::OutputTensor output = run.output(index);
+  const etb_tensor& raw = output.raw();
+  const ValueInfo& value = delegate_->program_->values[id];
+  if (raw.dtype != value.dtype || raw.rank != view.sizes.size() || raw.buffer != nullptr)
+    return wrong("an output of another dtype, rank or memory");
+  ETB_TRY(output.resize(view.sizes));
+  const uint64_t nbytes = static_cast<uint64_t>(view.numel()) * nbytes_of(view.dtype);
+  if ((nbytes > raw.capacity_bytes && !has_fault(76)) ||
+      (nbytes != 0 && (raw.data == nullptr || view.data == nullptr)))
+    return wrong("an output with too few bytes");
+  if (nbytes == 0) return {};
+  const float before = static_cast<float>(static_cast<uint8_t>(*static_cast<const std::byte*>(raw.data)));
+  std::memcpy(raw.data, view.data, has_fault(20) && nbytes >= 16 ? nbytes - 4 : nbytes);
+  auto* const numbers = static_cast<float*>(raw.data);
+  const bool is_float = view.dtype == ETB_DTYPE_FLOAT32;
+  if (has_fault(17)) std::memset(static_cast<std::byte*>(raw.data) + nbytes, 0, 4);
+  if (has_fault(83)) *(static_cast<volatile char*>(raw.data) - 1) = 0;
+  if (has_fault(84) && is_float) numbers[0] += std::exchange(sum_of_runs_, sum_of_runs_ + 1);
+  if (has_fault(88) && is_float && view.numel() > 1000) numbers[view.numel() - 1] = numbers[view.numel() - 2];
+  if (has_fault(95) && is_only_wrong_once && is_float) numbers[0] += 1;
+  if (has_fault(30) && is_float) numbers[0] += before;
+  if (has_fault(43) && is_second_process && is_float) numbers[0] += 1;
+  if (has_fault(44) && !is_watched() && is_float) numbers[0] += 1;
+  if (has_fault(60) && run.raw().events != nullptr && is_float) numbers[0] += 1;
+  return {};
+}
+
+}  // namespace faulty
