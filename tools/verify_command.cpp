@@ -108,6 +108,7 @@ Status write_reports(const Options& options, const Results& results) {
 Status try_writing(const Options& options) {
   for (const std::string& path : {options.junit_file, options.sarif_file, options.html_file})
     if (!path.empty()) ETB_TRY(write_file(path, ""));
+  if (!options.save_folder.empty()) ETB_TRY(make_folder(options.save_folder));
   return {};
 }
 

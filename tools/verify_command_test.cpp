@@ -166,6 +166,11 @@ TEST(VerifyCommand, BadInputIsAClearError) {
   EXPECT_NE(unwritable.exit, 0);
   EXPECT_THAT(unwritable.err, HasSubstr("cannot write"));
   EXPECT_THAT(unwritable.out, Not(HasSubstr("PASS")));
+  const CliRun unmakeable =
+      cli({"verify", "portable", "--profile", "smoke", "--save", dir.path("no_plugin.so/folder")});
+  EXPECT_NE(unmakeable.exit, 0);
+  EXPECT_THAT(unmakeable.err, HasSubstr("cannot make the folder"));
+  EXPECT_THAT(unmakeable.out, Not(HasSubstr("PASS")));
   dir.write("bad.jsonl", "{}\n");
   EXPECT_EQ(cli({"verify", "--merge", dir.path("bad.jsonl")}).exit, 4);
   dir.write(

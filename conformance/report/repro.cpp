@@ -175,11 +175,16 @@ std::vector<const Outcome*> smallest_failures(const std::vector<Outcome>& outcom
   return out;
 }
 
-Result<size_t> save_repros(const Results& results, const std::string& folder) {
+Status make_folder(const std::string& folder) {
   std::error_code failed;
   std::filesystem::create_directories(folder, failed);
   if (failed)
     return make_error(Code::ACCESS_FAILED, "cannot make the folder '" + folder + "': " + failed.message());
+  return {};
+}
+
+Result<size_t> save_repros(const Results& results, const std::string& folder) {
+  ETB_TRY(make_folder(folder));
   size_t count = 0;
   for (const Outcome* outcome : smallest_failures(results.outcomes)) {
     if (count == kMaxSaved) break;

@@ -25,6 +25,9 @@ std::string to_json_text(const Repro& repro);
 // Of untrusted text. Refuses (Code::INVALID_DATA) anything that is not whole; INCOMPATIBLE for another suite version, whose names may mean other data.
 [[nodiscard]] Result<Repro> parse_repro(const std::string& text);
 
+// Makes a folder, unless it is there; the error names it.
+[[nodiscard]] Status make_folder(const std::string& folder);
+
 // Saves the smallest failure of each kind into a folder, which is made. Returns how many.
 [[nodiscard]] Result<size_t> save_repros(const Results& results, const std::string& folder);
 
