@@ -94,6 +94,26 @@ TEST_F(XnnpackCrew, OneWorkerOrLittleWorkNeedsNoThread) {
   EXPECT_EQ(workers_.call_count, 0) << "with one worker";
 }
 
+TEST_F(XnnpackCrew, LargeWeightsArePackedOnAllThreads) {
+  make(384);
+  workers_.count = 1;
+  const auto alone = run_with(Workers::Temper::kThreads);
+  EXPECT_EQ(workers_.call_count, 0);
+  workers_.count = 4;
+  for (const auto temper : {Workers::Temper::kBusy, Workers::Temper::kBackwards, Workers::Temper::kThreads}) {
+    for (int i = 0; i < 5; ++i) {
+      const auto together = run_with(temper);
+      for (size_t e = 0; e < alone.size(); ++e) ASSERT_NEAR(together[e], alone[e], 1e-2f) << "seed " << kSeed;
+    }
+  }
+  workers_.temper = Workers::Temper::kBusy;
+  workers_.call_count = 0;
+  run(*model_, {input_}, output_);
+#if ETB_PTHREADPOOL_HAS_EXECUTOR
+  EXPECT_EQ(workers_.call_count, 2) << "one packs, one runs";
+#endif
+}
+
 TEST_F(XnnpackCrew, EveryOperatorHasAnEventThatLeadsToItsSources) {
   make(128);
   Compiled made;
