@@ -148,8 +148,12 @@ Status write_program(const Options& options, Parts& parts, const std::string& ou
   emit_options.has_external_data = !options.external_data.empty();
   ETB_ASSIGN(const emit::Program program, emit::emit(parts.modules, emit_options));
   watch.lap("emit");
-  if (emit_options.has_external_data) ETB_TRY(emit::write_external_file(program, options.external_data));
-  ETB_TRY(emit::write_file(program, output));
+  std::vector<ir::FileBytes> files;
+  for (const ir::Module& module : parts.modules)
+    files.insert(files.end(), module.files.begin(), module.files.end());
+  if (emit_options.has_external_data)
+    ETB_TRY(emit::write_external_file(program, options.external_data, files));
+  ETB_TRY(emit::write_file(program, output, files));
   if (!options.record.empty()) {
     for (size_t i = 0; i < parts.records.size(); ++i) {
       parts.records[i].debug_handles = program.methods[i].debug_handles;

@@ -57,16 +57,19 @@ Result<Program> emit(std::span<ir::Module> methods, const EmitOptions& options) 
   return program;
 }
 
-Status write_file(const Program& program, const std::string& path) {
-  return write_whole_file(path, [&](const format::ByteSink& sink) {
+Status write_file(const Program& program, const std::string& path, std::span<const ir::FileBytes> files) {
+  const auto write = [&](const format::ByteSink& sink) {
     return format::write_program(program.parts, program.segments, sink);
-  });
+  };
+  return write_whole_file(path, write, files);
 }
 
-Status write_external_file(const Program& program, const std::string& path) {
-  return write_whole_file(path, [&](const format::ByteSink& sink) {
+Status write_external_file(const Program& program, const std::string& path,
+                           std::span<const ir::FileBytes> files) {
+  const auto write = [&](const format::ByteSink& sink) {
     return format::write_data_file(program.external, program.external_segments, sink);
-  });
+  };
+  return write_whole_file(path, write, files);
 }
 
 }  // namespace etb::emit

@@ -52,9 +52,11 @@ struct EmitOptions {
 // One method a module, by the module's name.
 [[nodiscard]] Result<Program> emit(std::span<ir::Module> methods, const EmitOptions& options = {});
 
-// Writes beside the file and renames, so that a failure leaves no half of one.
-[[nodiscard]] Status write_file(const Program& program, const std::string& path);
+// Writes beside the file and renames, so that a failure leaves no half of one. Constants that lie in `files` are copied from there.
+[[nodiscard]] Status write_file(const Program& program, const std::string& path,
+                                std::span<const ir::FileBytes> files = {});
 // The data file that belongs to it.
-[[nodiscard]] Status write_external_file(const Program& program, const std::string& path);
+[[nodiscard]] Status write_external_file(const Program& program, const std::string& path,
+                                         std::span<const ir::FileBytes> files = {});
 
 }  // namespace etb::emit

@@ -4,9 +4,12 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <fstream>
 
 #include "api/format/program_view.hpp"
+#include "partitioner_sdk/emit/whole_file.hpp"
 #include "partitioner_sdk/import/import.hpp"
+#include "partitioner_sdk/import/mapped_file.hpp"
 #include "partitioner_sdk/ir/text.hpp"
 #include "partitioner_sdk/passes/pipeline.hpp"
 #include "partitioner_sdk/testing/golden.hpp"
@@ -153,6 +156,39 @@ graph @forward(
   ASSERT_TRUE(program) << program.error().message;
   // sym_size, mul, two views.
   EXPECT_EQ(program->methods[0].instruction_count, 4u);
+}
+
+// From file to file, the bytes are the same as from memory: short pieces, long ones, and those that lie elsewhere.
+TEST(Emit, WhatLiesInAFileIsCopiedFromThere) {
+  const auto folder = std::filesystem::temp_directory_path() / "etb_emit_copy_test";
+  std::filesystem::create_directories(folder);
+  std::string all(1 << 20, ' ');
+  for (size_t i = 0; i < all.size(); ++i) all[i] = static_cast<char>(i * 7 + i / 251);
+  std::ofstream(folder / "source", std::ios::binary) << all;
+  const auto source = pt2::MappedFile::open((folder / "source").string());
+  ASSERT_TRUE(source) << source.error().message;
+  const std::span<const std::byte> mapped = (*source)->bytes();
+  const std::span<const std::byte> own = std::as_bytes(std::span<const char>(all));
+  const std::vector<std::span<const std::byte>> pieces = {own.first(3),       mapped.subspan(5, 300000),
+                                                          own.first(70000),   mapped.subspan(1, 9),
+                                                          mapped.last(65536), mapped.first(0)};
+  const ir::FileBytes files[] = {{mapped, (*source)->descriptor(), nullptr}};
+  std::string wanted;
+  for (const auto piece : pieces) wanted.append(reinterpret_cast<const char*>(piece.data()), piece.size());
+  const auto write = [&](const format::ByteSink& sink) -> Status {
+    for (const auto piece : pieces) ETB_TRY(sink(piece));
+    return {};
+  };
+  for (const bool from_file : {false, true}) {
+    const std::string path = folder / "out";
+    ASSERT_TRUE(
+        write_whole_file(path, write, from_file ? std::span(files) : std::span<const ir::FileBytes>()));
+    std::ifstream in(path, std::ios::binary);
+    const std::string got{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+    EXPECT_EQ(got.size(), wanted.size());
+    EXPECT_TRUE(got == wanted);
+  }
+  std::filesystem::remove_all(folder);
 }
 
 TEST(Emit, AFileAppearsWholeOrNotAtAll) {

@@ -1,31 +1,96 @@
 #include "partitioner_sdk/emit/whole_file.hpp"
 
+#include <fcntl.h>
+#include <sys/sendfile.h>
+#include <unistd.h>
+
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
-#include <memory>
 
 namespace etb::emit {
 
-Status write_whole_file(const std::string& path,
-                        const std::function<Status(const format::ByteSink&)>& write) {
+namespace {
+
+// Shorter pieces are gathered: each copy is a call of the system.
+constexpr size_t kGatheredNbytes = size_t{64} << 10;
+
+class FileWriter {
+ public:
+  FileWriter(int file, std::span<const ir::FileBytes> sources) : file_(file), sources_(sources) {}
+
+  // False with errno when something cannot be written.
+  bool append(std::span<const std::byte> bytes) {
+    if (bytes.size() < kGatheredNbytes) {
+      gathered_.insert(gathered_.end(), bytes.begin(), bytes.end());
+      return gathered_.size() < kGatheredNbytes || flush();
+    }
+    return flush() && (copy_from_source(bytes) || write(bytes));
+  }
+  bool flush() {
+    const bool is_written = write(gathered_);
+    gathered_.clear();
+    return is_written;
+  }
+
+ private:
+  bool write(std::span<const std::byte> bytes) {
+    while (!bytes.empty()) {
+      const ssize_t count = ::write(file_, bytes.data(), bytes.size());
+      if (count < 0 && errno == EINTR) continue;
+      if (count <= 0) return false;
+      bytes = bytes.subspan(static_cast<size_t>(count));
+    }
+    return true;
+  }
+
+  // From file to file; takes from the front of `bytes` what it copied. False when the rest is to be written.
+  bool copy_from_source(std::span<const std::byte>& bytes) {
+    for (const ir::FileBytes& source : sources_) {
+      const std::byte* begin = source.bytes.data();
+      const bool is_inside = std::less_equal<>()(begin, bytes.data()) &&
+                             std::less_equal<>()(bytes.data() + bytes.size(), begin + source.bytes.size());
+      if (source.descriptor < 0 || !is_inside) continue;
+      off_t at = bytes.data() - begin;
+      while (!bytes.empty()) {
+        // Across file systems only the second one copies.
+        ssize_t count = ::copy_file_range(source.descriptor, &at, file_, nullptr, bytes.size(), 0);
+        if (count <= 0) count = ::sendfile(file_, source.descriptor, &at, bytes.size());
+        if (count <= 0) return false;
+        bytes = bytes.subspan(static_cast<size_t>(count));
+      }
+      return true;
+    }
+    return false;
+  }
+
+  int file_;
+  std::span<const ir::FileBytes> sources_;
+  std::vector<std::byte> gathered_;
+};
+
+}  // namespace
+
+Status write_whole_file(const std::string& path, const std::function<Status(const format::ByteSink&)>& write,
+                        std::span<const ir::FileBytes> files) {
   const std::string temporary = path + ".part";
   const auto fail = [&](const char* what) {
     const std::string why = std::strerror(errno);
     std::remove(temporary.c_str());
     return make_error(Code::ACCESS_FAILED, std::string(what) + " '" + path + "': " + why);
   };
-  struct Close {
-    void operator()(std::FILE* file) const { std::fclose(file); }
-  };
-  std::unique_ptr<std::FILE, Close> file(std::fopen(temporary.c_str(), "wb"));
-  if (!file) return fail("cannot create");
+  const int file = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  if (file < 0) return fail("cannot create");
+  FileWriter writer(file, files);
   const Status written = write([&](std::span<const std::byte> bytes) -> Status {
-    if (std::fwrite(bytes.data(), 1, bytes.size(), file.get()) == bytes.size()) return {};
+    if (writer.append(bytes)) return {};
     return make_error(Code::ACCESS_FAILED, "short write");
   });
-  if (!written) return fail("cannot write");
-  if (std::fclose(file.release()) != 0) return fail("cannot write");
+  const bool is_flushed = written && writer.flush();
+  const int saved = errno;
+  const bool is_closed = ::close(file) == 0;
+  if (!is_flushed) errno = saved;
+  if (!is_flushed || !is_closed) return fail("cannot write");
   if (std::rename(temporary.c_str(), path.c_str()) != 0) return fail("cannot rename to");
   return {};
 }

@@ -82,8 +82,10 @@ class ModelReader {
  public:
   ModelReader(const ZipArchive& zip, std::string root, std::shared_ptr<const MappedFile> file,
               std::shared_ptr<const ops::OwnOps> own_ops)
-      : zip_(zip), root_(root), payloads_(zip, std::move(root), std::move(file)) {
+      : zip_(zip), root_(root), file_(file), payloads_(zip, std::move(root), std::move(file)) {
     module_.own_ops = std::move(own_ops);
+    if (file_ != nullptr && file_->descriptor() >= 0)
+      module_.files.push_back({file_->bytes(), file_->descriptor(), file_});
   }
 
   Result<ir::Module> run(const std::string& model) {
@@ -214,6 +216,7 @@ class ModelReader {
 
   const ZipArchive& zip_;
   std::string root_;
+  std::shared_ptr<const MappedFile> file_;
   Payloads payloads_;
   ir::Module module_;
   Faults faults_;

@@ -25,23 +25,26 @@ Result<std::shared_ptr<const MappedFile>> MappedFile::open(const std::string& pa
   const auto nbytes = static_cast<size_t>(info.st_size);
   if (nbytes == 0) {
     ::close(fd);
-    return std::shared_ptr<const MappedFile>(new MappedFile({}, false));
+    return std::shared_ptr<const MappedFile>(new MappedFile({}, -1));
   }
   void* address = ::mmap(nullptr, nbytes, PROT_READ, MAP_PRIVATE, fd, 0);
-  const int saved = errno;
-  ::close(fd);
-  errno = saved;
-  if (address == MAP_FAILED) return fail("cannot map");
+  if (address == MAP_FAILED) {
+    const auto error = fail("cannot map");
+    ::close(fd);
+    return error;
+  }
   return std::shared_ptr<const MappedFile>(
-      new MappedFile({static_cast<const std::byte*>(address), nbytes}, true));
+      new MappedFile({static_cast<const std::byte*>(address), nbytes}, fd));
 }
 
 std::shared_ptr<const MappedFile> MappedFile::borrow(std::span<const std::byte> bytes) {
-  return std::shared_ptr<const MappedFile>(new MappedFile(bytes, false));
+  return std::shared_ptr<const MappedFile>(new MappedFile(bytes, -1));
 }
 
 MappedFile::~MappedFile() {
-  if (is_mapped_) ::munmap(const_cast<std::byte*>(bytes_.data()), bytes_.size());
+  if (descriptor_ < 0) return;
+  ::munmap(const_cast<std::byte*>(bytes_.data()), bytes_.size());
+  ::close(descriptor_);
 }
 
 }  // namespace etb::pt2

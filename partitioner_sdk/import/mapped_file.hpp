@@ -20,11 +20,13 @@ class MappedFile {
   MappedFile& operator=(const MappedFile&) = delete;
 
   std::span<const std::byte> bytes() const { return bytes_; }
+  // Open as long as this lives; -1 of borrowed bytes.
+  int descriptor() const { return descriptor_; }
 
  private:
-  MappedFile(std::span<const std::byte> bytes, bool is_mapped) : bytes_(bytes), is_mapped_(is_mapped) {}
+  MappedFile(std::span<const std::byte> bytes, int descriptor) : bytes_(bytes), descriptor_(descriptor) {}
   std::span<const std::byte> bytes_;
-  bool is_mapped_;
+  int descriptor_;
 };
 
 }  // namespace etb::pt2

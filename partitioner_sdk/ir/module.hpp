@@ -156,6 +156,13 @@ struct Constant {
   std::vector<std::byte> dense_bytes() const;
 };
 
+// An open file whose bytes are mapped; what lies in it can be copied without looking at it.
+struct FileBytes {
+  std::span<const std::byte> bytes;
+  int descriptor = -1;
+  std::shared_ptr<const void> owner;  // keeps both
+};
+
 class Module {
  public:
   Module() = default;
@@ -171,6 +178,7 @@ class Module {
   SymbolTable symbols;
   std::deque<Graph> graphs;  // 0 is the method; a subgraph comes after the graph that uses it
   std::vector<Constant> constants;
+  std::vector<FileBytes> files;  // that constants may lie in
   std::vector<Source> sources;
   std::shared_ptr<const ops::OwnOps> own_ops;  // those that the tables lack; may be null
 
