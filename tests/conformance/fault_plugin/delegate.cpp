@@ -122,7 +122,8 @@ etb::Status Delegate::Context::bind_inputs(const etb::Run& run) {
       return wrong("data is not aligned to 32 bytes");
     if (has_fault(18) && raw.data != nullptr) (void)*(static_cast<const volatile std::byte*>(raw.data) - 16);
     if (has_fault(56) && raw.data != nullptr)
-      (void)*(static_cast<const volatile std::byte*>(raw.data) + raw.capacity_bytes + 15);
+      (void)*(static_cast<const volatile std::byte*>(raw.data) + raw.capacity_bytes +
+              79);  // past what alignment may leave
     if (has_fault(19) && raw.data != nullptr)
       *static_cast<volatile char*>(raw.data) = *static_cast<volatile char*>(raw.data);
   }
