@@ -89,9 +89,14 @@ Result<Bytes> to_bytes(const std::vector<float>& values, etb_dtype dtype) {
 }
 
 // Copies elements so that element `at` of the result is element source(at) of `from`; walks the result in order.
-Bytes gather(const Bytes& from, size_t nbytes, std::span<const int64_t> sizes,
-             std::span<const int64_t> steps) {
+Result<Bytes> gather(const Bytes& from, size_t nbytes, std::span<const int64_t> sizes,
+                     std::span<const int64_t> steps) {
   const int64_t count = numel_of(sizes);
+  int64_t last = 0;
+  for (size_t d = 0; d < sizes.size(); ++d) last += steps[d] * (sizes[d] - 1);
+  if (static_cast<uint64_t>(last) >= from.size() / nbytes)
+    return make_error(Code::INVALID_DATA, "constant of " + std::to_string(from.size() / nbytes) +
+                                              " elements, expected " + std::to_string(last + 1));
   Bytes out(static_cast<size_t>(count) * nbytes);
   std::vector<int64_t> index(sizes.size(), 0);
   int64_t source = 0;

@@ -184,6 +184,8 @@ void Lowering::define(uint32_t value, Form form) {
 Result<uint32_t> Lowering::add_result(uint32_t index, const Permutation& perm) {
   const uint32_t value = result(index);
   const etb_graph_spec made = spec(value);
+  if (made.rank != perm.size())
+    return refuse("rank", "result of rank ", made.rank, ", this op makes one of ", perm.size());
   ETB_ASSIGN(const XnnDatatype datatype, datatype_of(static_cast<etb_dtype>(made.dtype)));
   const uint32_t id =
       draft_.add_value(is_quantised_ ? XnnDatatype::kQint8 : datatype, arrange(extents(value), perm));
@@ -249,6 +251,10 @@ Status Lowering::lower(const Node& node) {
   for (const Value& operand : node.operands()) {
     if (operand.is_tensor()) ETB_TRY(check_sizes(operand));
   }
+  if (node.output_count() == 0) return refuse("op", "no result");
+  // Ops of one rank look at sizes of the result before they make it.
+  if (op->min_rank == op->max_rank && rank(result()) != op->min_rank)
+    return refuse("rank", "result of rank ", rank(result()), ", expected ", op->min_rank);
   is_quantised_ = choose_quantised(node, op->quantised);
   const size_t value_count = draft_.value_count();
   if (!is_quantised_ || !op->lower(*this)) {
@@ -259,8 +265,12 @@ Status Lowering::lower(const Node& node) {
   // What became part of another node has that node's events.
   for (const Value& made : node.results()) {
     for (const auto* forms : {&forms_, &integers_}) {
-      if (const auto found = forms->find(made.id()); found != forms->end())
-        draft_.add_source(found->second.id);
+      const auto found = forms->find(made.id());
+      if (found == forms->end()) continue;
+      if (found->second.perm.size() != made.spec().rank)
+        return refuse("rank", "result of rank ", made.spec().rank, ", this op makes one of ",
+                      found->second.perm.size());
+      draft_.add_source(found->second.id);
     }
   }
   return {};

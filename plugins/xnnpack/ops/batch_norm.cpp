@@ -30,6 +30,10 @@ Result<Affine> read_batch_norm(Lowering& l, int64_t channels) {
   ETB_ASSIGN(ConstantPtr bias, optional("bias", 0));
   parts.push_back(std::move(weight));
   parts.push_back(std::move(bias));
+  for (const ConstantPtr& part : parts) {
+    if (numel_of(part->sizes) != channels)
+      return Lowering::refuse("attribute", numel_of(part->sizes), " parameters, expected ", channels);
+  }
   const etb_dtype dtype = ETB_DTYPE_FLOAT32;
   Affine affine;
   affine.scale = computed(parts, sizes, dtype, [eps](const auto& p) {

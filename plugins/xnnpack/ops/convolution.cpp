@@ -129,6 +129,7 @@ Status lower_convolution(Lowering& l) {
   ETB_ASSIGN(const uint32_t weight, l.value("weight"));
   const size_t rank = l.rank(input);
   if (rank != 3 && rank != 4) return Lowering::refuse("rank", "input of rank ", rank, ", expected 3 or 4");
+  if (l.rank(l.result()) != rank) return Lowering::refuse("rank", "result of rank ", l.rank(l.result()));
   ETB_ASSIGN(const Convolution c, read(l, static_cast<uint32_t>(rank)));
   if (c.is_transposed && (c.dilation[0] != 1 || c.dilation[1] != 1) && c.groups != 1)
     return Lowering::refuse("attribute", "a transposed convolution with groups and dilation");
@@ -154,6 +155,8 @@ Status lower_convolution(Lowering& l) {
   if (l.has("bias")) {
     ETB_ASSIGN(const uint32_t found, l.value("bias"));
     ETB_ASSIGN(const ConstantPtr floats, l.constant(found, "bias"));
+    if (numel_of(floats->sizes) != filter.outputs)
+      return Lowering::refuse("attribute", "bias, expected one element an output");
     ETB_ASSIGN(bias, l.add_bias(converted(floats, ETB_DTYPE_FLOAT32), in, kernel));
   }
   ETB_ASSIGN(const uint32_t out, add_output(l));

@@ -10,6 +10,7 @@ Status lower_expand(Lowering& l) {
   const Draft::Extents to = l.extents(l.result());
   if (l.sizes(self) == l.sizes(l.result())) return lower_alias(l);
   Draft::Extents wide = l.extents(self);
+  if (to.sizes.size() < wide.sizes.size()) return Lowering::refuse("rank", "result of a lower rank");
   const size_t missing = to.sizes.size() - wide.sizes.size();
   wide.sizes.insert(wide.sizes.begin(), missing, 1);
   wide.dynamic_dims <<= missing;

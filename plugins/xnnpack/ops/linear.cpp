@@ -70,6 +70,8 @@ Status product(Lowering& l, uint32_t left, Matrix weight, const char* bias_name,
   Draft& draft = l.draft();
   ETB_ASSIGN(uint32_t input, l.natural(left));
   const auto& weight_sizes = draft.value(weight.id).sizes;
+  if (weight_sizes.size() != 2 || l.rank(left) == 0)
+    return Lowering::refuse("rank", "factors of rank ", l.rank(left), " and ", weight_sizes.size());
   const uint32_t inner = weight_sizes[weight.is_transposed ? 1 : 0],
                  outputs = weight_sizes[weight.is_transposed ? 0 : 1];
   if (draft.constant(weight.id)) {

@@ -25,6 +25,7 @@ uint32_t add_mean(Draft& draft, uint32_t input) {
 
 Result<Matrix> right_factor(Lowering& l, uint32_t value) {
   ETB_ASSIGN(const Form form, l.form(value));
+  if (form.perm.size() < 2) return Lowering::refuse("rank", "a factor of rank ", form.perm.size());
   Permutation swapped = identity(form.perm.size());
   std::swap(swapped[swapped.size() - 1], swapped[swapped.size() - 2]);
   if (form.perm == swapped) return Matrix{form.id, true};

@@ -17,6 +17,8 @@ Status lower_prelu(Lowering& l) {
   ETB_ASSIGN(const uint32_t input, l.arranged(self, order));
   ETB_ASSIGN(const uint32_t out, l.add_result(0, order));
   const int64_t channels = l.sizes(self)[1];
+  if (numel_of(slopes->sizes) != channels && numel_of(slopes->sizes) != 1)
+    return Lowering::refuse("attribute", "weight, expected one element, or one a channel");
   const ConstantPtr wide = numel_of(slopes->sizes) == channels ? slopes : expanded(slopes, {channels});
   l.draft().add_node(XnnOperator::kPrelu,
                      {input, l.draft().add_constant(wide, l.draft().value(input).datatype)}, {out});

@@ -34,6 +34,7 @@ Result<Form> slice_of(Lowering& l, uint32_t value, uint32_t dim, int64_t from, i
 Status lower_slice(Lowering& l) {
   ETB_ASSIGN(const uint32_t self, l.value("self"));
   ETB_ASSIGN(const uint32_t dim, l.dim("dim", 0, l.rank(self)));
+  if (l.rank(l.result()) != l.rank(self)) return Lowering::refuse("rank", "result of another rank");
   ETB_ASSIGN(const int64_t step, l.integer("step", 1));
   ETB_ASSIGN(int64_t start, l.integer("start", 0));
   if (step != 1) return Lowering::refuse("attribute", "step: ", step, ", expected 1");
@@ -88,6 +89,7 @@ Status lower_unbind(Lowering& l) {
 Status lower_split(Lowering& l) {
   ETB_ASSIGN(const uint32_t self, l.value("self"));
   ETB_ASSIGN(const uint32_t dim, l.dim("dim", 0, l.rank(self)));
+  if (l.rank(l.result()) != l.rank(self)) return Lowering::refuse("rank", "result of another rank");
   int64_t start = 0;
   for (uint32_t i = 0; i < l.result_count(); ++i) {
     const int64_t count = l.sizes(l.result(i))[dim];

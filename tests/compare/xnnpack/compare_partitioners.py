@@ -1,6 +1,6 @@
 """Compares what the official XNNPACK partitioner takes with what our plugin takes, op by op and precision by precision.
 
-    python tests/compare/xnnpack/compare_partitioners.py ETBACKEND [--docs FILE] [--only PATTERN] [--verbose]
+    python tests/compare/xnnpack/compare_partitioners.py ETBACKEND [--only PATTERN] [--verbose]
 
 For every case of partitioner_cases.py: the nodes that each side leaves to portable kernels, and what our program gives on our runtime and on the official
 one, as the largest difference from PyTorch's result. Exits with 1 when the official side takes a whole case and ours does not, or leaves fewer nodes
@@ -170,7 +170,6 @@ class Comparison:
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("etbackend")
-    parser.add_argument("--docs", type=pathlib.Path)
     parser.add_argument("--only", default="*")
     parser.add_argument("--verbose", action="store_true")
     options = parser.parse_args()
@@ -209,10 +208,6 @@ def main():
     for precision, count in counts.items():
         table += f"| {precision} | {count['cases']} | {count['official whole']} | {count['official fails']} | {count['ours whole']} | {count['official runtime']} | {count['faults']} |\n"
     print(table)
-    if options.docs:
-        text = options.docs.read_text()
-        head, rest = text.split("<!-- partitioners -->\n", 1)
-        options.docs.write_text(head + "<!-- partitioners -->\n" + table + rest[rest.index("<!-- end of partitioners -->"):])
     return 1 if failed else 0
 
 
