@@ -219,7 +219,7 @@ Status GraphWriter::add_node(const ir::Node& node, const std::vector<uint32_t>& 
 }
 
 Result<graph::ArgumentDraft> GraphWriter::argument(const ir::Argument& item, const ops::Type* type,
-                                                   std::string name) {
+                                                   const std::string& name) {
   const bool wants_float = type != nullptr && type->base == ops::BaseType::kFloat;
   if (const auto* ref = ir::get_if<ir::ValueRef>(item)) return graph::value_arg(place(ref->id), name);
   if (const auto* list = ir::get_if<ir::ValueList>(item)) {

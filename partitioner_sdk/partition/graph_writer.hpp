@@ -79,7 +79,8 @@ class GraphWriter {
   void define(ir::ValueId id, uint32_t place);
   // Unlike any name of ir::value_names.
   std::string fresh_name() { return "number-" + std::to_string(next_fresh_++); }
-  Result<graph::ArgumentDraft> argument(const ir::Argument& item, const ops::Type* type, std::string name);
+  Result<graph::ArgumentDraft> argument(const ir::Argument& item, const ops::Type* type,
+                                        const std::string& name);
   Result<graph::ArgumentDraft> number_argument(ir::Dim dim, std::string name);
   Result<uint32_t> number(ir::Dim dim);
   Result<uint32_t> symbol(uint32_t symbol);

@@ -71,7 +71,7 @@ std::vector<ValueId> Builder::call_all(std::string_view op, std::vector<Argument
 }
 
 std::vector<ValueId> Builder::call_all(std::string_view op, std::vector<Argument> args,
-                                       std::vector<Named> named) {
+                                       const std::vector<Named>& named) {
   return call_all(op, complete(module_.op(op), std::move(args), named));
 }
 

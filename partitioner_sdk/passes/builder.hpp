@@ -52,9 +52,10 @@ class Builder {
     Argument value;
   };
   ValueId call(std::string_view op, std::vector<Argument> args, std::vector<Named> named) {
-    return call_all(op, std::move(args), std::move(named)).at(0);
+    return call_all(op, std::move(args), named).at(0);
   }
-  std::vector<ValueId> call_all(std::string_view op, std::vector<Argument> args, std::vector<Named> named);
+  std::vector<ValueId> call_all(std::string_view op, std::vector<Argument> args,
+                                const std::vector<Named>& named);
 
   TensorSpec spec(ValueId value) const { return graph_.values[value].spec; }
   ir::SymbolTable& symbols() const { return module_.symbols; }
