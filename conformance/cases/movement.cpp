@@ -5,7 +5,6 @@
 namespace etb::conformance {
 namespace {
 
-using graph::bool_arg;
 using graph::int_arg;
 using graph::ints_arg;
 using graph::value_arg;

@@ -193,9 +193,8 @@ class Flow {
     if (opinion.is_right || !contract.flushes_subnormals) return opinion;
     const auto flushed = make_reference(with_flushed_inputs(built_, run), run);
     if (!flushed) return opinion;
-    const Opinion other = judge(built_.judgement, contract, found.shape.dtype,
-                                within_range(contract, run, found, (*flushed)[index]), found.bytes.data());
-    return other;
+    return judge(built_.judgement, contract, found.shape.dtype,
+                 within_range(contract, run, found, (*flushed)[index]), found.bytes.data());
   }
 
   void compare(Session& session, size_t run, const RunResult& first, const RunResult& second) {

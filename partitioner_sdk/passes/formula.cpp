@@ -13,7 +13,7 @@ namespace {
 std::string op_name(std::string_view text) {
   const auto dots = std::count(text.begin(), text.end(), '.');
   if (dots >= 2) return std::string(text);
-  const std::string name = "aten." + std::string(text);
+  std::string name = "aten." + std::string(text);
   if (dots == 1) return name;
   return name + (ops::find_schema(name + ".Tensor") != nullptr ? ".Tensor" : ".default");
 }

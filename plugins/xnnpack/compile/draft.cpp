@@ -94,7 +94,8 @@ void Draft::add_output(uint32_t id) {
   outputs_.push_back(id);
 }
 
-XnnNode& Draft::add_node(XnnOperator op, std::vector<uint32_t> inputs, std::vector<uint32_t> outputs) {
+XnnNode& Draft::add_node(XnnOperator op, const std::vector<uint32_t>& inputs,
+                         const std::vector<uint32_t>& outputs) {
   XnnNode& node = nodes_.emplace_back();
   node.op = op;
   node.debug_handle = debug_handle_;
@@ -144,8 +145,8 @@ uint32_t Draft::add_transpose(uint32_t id, const Permutation& order) {
 Result<uint32_t> Draft::add_reshape(uint32_t id, Extents extents) {
   if (extents.sizes == values_[id].sizes) return id;
   if (constants_[id]) {
-    const uint32_t out = add_constant(
-        reshaped(constants_[id], {extents.sizes.begin(), extents.sizes.end()}), values_[id].datatype);
+    const uint32_t out = add_constant(reshaped(constants_[id], {extents.sizes.begin(), extents.sizes.end()}),
+                                      values_[id].datatype);
     copy_scale(id, out);
     return out;
   }

@@ -43,7 +43,8 @@ class Draft {
   // Makes `id` the next output; copies it when it is an input, a constant or an output already.
   void add_output(uint32_t id);
 
-  XnnNode& add_node(XnnOperator op, std::vector<uint32_t> inputs, std::vector<uint32_t> outputs);
+  XnnNode& add_node(XnnOperator op, const std::vector<uint32_t>& inputs,
+                    const std::vector<uint32_t>& outputs);
   // A transpose; none when `order` is the identity or moves only dimensions of size 1. Equal ones are made once.
   uint32_t add_transpose(uint32_t id, const Permutation& order);
   // Errors: NOT_SUPPORTED when more than one dimension is dynamic.
