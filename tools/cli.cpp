@@ -69,6 +69,11 @@ void run_as(CLI::App* command, Session& session, std::function<Result<ExitCode>(
   });
 }
 
+void name_values(CLI::App& command, ValueNames names) {
+  for (const auto& [option, value] : names)
+    command.get_option(option)->type_name(value)->allow_extra_args(false);
+}
+
 int run_cli(int argc, const char* const* argv, std::ostream& out, std::ostream& err) {
   Session session{out, err, {}, false, ExitCode::OK};
   CLI::App app{"Finds, inspects and runs plugins that execute parts of ExecuTorch programs.", "etbackend"};

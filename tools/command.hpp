@@ -11,8 +11,10 @@
 
 #include <CLI/CLI.hpp>
 #include <functional>
+#include <initializer_list>
 #include <ostream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "etb/cpp/result.hpp"
@@ -32,6 +34,11 @@ struct Session {
 // Runs `run` when `command` was given. An Error is printed as "etbackend <command>: <message>" and becomes an
 // exit code.
 void run_as(CLI::App* command, Session& session, std::function<Result<ExitCode>()> run);
+
+// What help shows behind these options: FILE, PATTERN. An option that may be repeated takes one value each time, so that what follows
+// can be the file.
+using ValueNames = std::initializer_list<std::pair<const char*, const char*>>;
+void name_values(CLI::App& command, ValueNames names);
 
 // The whole program; main only hands over its arguments.
 int run_cli(int argc, const char* const* argv, std::ostream& out, std::ostream& err);

@@ -217,9 +217,10 @@ void register_compile(CLI::App& app, Session& session) {
   command->add_option("MODEL", options->input,
                       "Archive that torch.export.save wrote; becomes method 'forward'");
   command->add_option("-o,--output", options->output, "Program to write; by default MODEL with .pte");
-  command->add_option("--method", options->methods, "NAME=FILE.pt2: one method of several; may be repeated");
+  command->add_option("--method", options->methods,
+                      "One method of several, from an archive of its own; may be repeated");
   command->add_option("--constant", options->constants,
-                      "NAME=VALUE: a method that only gives a number, text or [list]; may be repeated");
+                      "A method that only gives a number, text or [list]; may be repeated");
   command->add_option("--external-data", options->external_data,
                       "Data file (.ptd) for the weights, which the program then finds by name");
   command->add_option("--etrecord", options->record,
@@ -227,6 +228,13 @@ void register_compile(CLI::App& app, Session& session) {
   command->add_option("--model", options->model, "Which model of an archive that holds several");
   command->add_option("--dump-after", options->dump_after,
                       "Print the graph after a pass: import, functionalize, decompose, ..., or all");
+  name_values(*command, {{"--output", "FILE"},
+                         {"--method", "NAME=FILE"},
+                         {"--constant", "NAME=VALUE"},
+                         {"--external-data", "FILE"},
+                         {"--etrecord", "FILE"},
+                         {"--model", "NAME"},
+                         {"--dump-after", "PASS"}});
   add_extension_options(*command, options->extensions);
   add_delegation_options(*command, options->delegation);
   command->add_flag("--allow-missing-kernels", options->ignores_missing_kernels,

@@ -181,6 +181,14 @@ TEST_F(CompileCommand, ConstantMethodsGiveTheirValues) {
               HasSubstr("expected NAME=VALUE"));
 }
 
+TEST_F(CompileCommand, TheModelMayFollowAnyOption) {
+  const std::string program = dir_ / "m.pte";
+  for (const auto& [option, value] : {std::pair{"--constant", "a=1"}, {"--dump-after", "import"}}) {
+    const CliRun compiled = cli({"compile", "-o", program, option, value, archive("add.pt2")});
+    EXPECT_EQ(compiled.exit, 0) << option << ": " << compiled.err;
+  }
+}
+
 TEST_F(CompileCommand, WeightsMayLieOutside) {
   const std::string program = dir_ / "m.pte", data = dir_ / "m.ptd";
   const CliRun compiled = cli({"compile", archive("lenet.pt2"), "-o", program, "--external-data", data});

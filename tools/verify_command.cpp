@@ -414,6 +414,21 @@ void register_verify(CLI::App& app, Session& session) {
   command->add_flag("--break", options->break_first,
                     "With --in-process: stop in the debugger before the first case");
   command->add_flag("--no-confirm", options->no_confirm, "Do not run failures again alone to shrink them");
+  name_values(*command, {{"--backend", "ID"},
+                         {"--profile", "PROFILE"},
+                         {"--case", "PATTERN"},
+                         {"--contract", "CONTRACT"},
+                         {"--shard", "I/N"},
+                         {"--time", "TIME"},
+                         {"--results", "FILE"},
+                         {"--junit", "FILE"},
+                         {"--sarif", "FILE"},
+                         {"--html", "FILE"},
+                         {"--compare", "FILE"},
+                         {"--waivers", "FILE"},
+                         {"--save", "DIR"},
+                         {"--replay", "FILE"},
+                         {"--merge", "FILE"}});
   run_as(command, session, [options, &session] { return run(*options, session); });
 }
 

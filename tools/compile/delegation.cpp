@@ -89,6 +89,7 @@ void add_delegation_options(CLI::App& command, DelegationOptions& options) {
   command
       .add_option("-b,--backend", options.backends.names,
                   "Plugin to compile for, by name; may be repeated, each takes what those before left")
+      ->type_name("PLUGIN")
       ->allow_extra_args(false);
   add_filter_options(command, options.partition);
   add_plugin_options(command, options.backends);
