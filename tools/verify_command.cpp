@@ -124,10 +124,7 @@ Result<ExitCode> finish(const Options& options, Results results, Session& sessio
     ETB_ASSIGN(const Results before, read_results(options.compare_file));
     is_worse = print_comparison(before, results, session.out);
   }
-  const Totals totals = add_up(results.outcomes);
-  // One case by name may be a check, which executes nothing that counts.
-  const bool is_pass =
-      options.patterns.empty() ? totals.is_pass() : totals.failures == 0 && totals.of(State::kNotRun) == 0;
+  const bool is_pass = add_up(results.outcomes).is_pass();
   if (interrupted.load()) return ExitCode::UNAVAILABLE;
   return is_pass && !is_worse ? ExitCode::OK : ExitCode::NEGATIVE;
 }

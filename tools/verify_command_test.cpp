@@ -82,6 +82,16 @@ TEST(VerifyCommand, WritesReportsAndResumesAndMerges) {
   EXPECT_THAT(cli({"verify", "--merge", first, "--merge", first}).err, HasSubstr("is in two shards"));
 }
 
+TEST(VerifyCommand, TheLastLineAndTheExitCodeAgree) {
+  const CliRun check = cli({"verify", "portable", "--case", "blob.bits-flipped.11"});
+  EXPECT_EQ(check.exit, 0) << check.err;
+  EXPECT_THAT(check.out, HasSubstr("PASS, 1 checks and cases"));
+  const CliRun rejected =
+      cli({"verify", "my_npu", "--case", "op.mm.f32.*exact", "--plugin-path", ETB_PLUGIN_DIR});
+  EXPECT_EQ(rejected.exit, static_cast<int>(ExitCode::NEGATIVE)) << rejected.err;
+  EXPECT_THAT(rejected.out, HasSubstr("FAIL: nothing ran on the plugin"));
+}
+
 // As far as docs/verify_schema.json uses JSON Schema: types, enums, required and no other properties.
 void expect_fits(const nlohmann::json& schema, const nlohmann::json& value, const std::string& where) {
   const std::string type = schema.value("type", "");

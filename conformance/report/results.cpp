@@ -55,7 +55,8 @@ size_t Totals::of(State state) const {
 
 std::string Totals::why_not() const {
   if (failures != 0) return std::to_string(failures) + " failures";
-  if (executed == 0) return "nothing ran on the plugin: a plugin that claims nothing does not pass";
+  if (by_state.empty()) return "nothing was run";
+  if (executed == 0 && case_count != 0) return "nothing ran on the plugin: a plugin that claims nothing does not pass";
   if (of(State::kNotRun) != 0) return std::to_string(of(State::kNotRun)) + " not run";
   return "";
 }
