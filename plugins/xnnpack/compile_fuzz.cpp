@@ -1,34 +1,13 @@
-// Any graph that the verifier lets through, written as text: partitioning answers for each node, and compiling it refuses with a reason or makes a payload
-// that our own run side takes.
-#include <cstdio>
-#include <string_view>
-#include <vector>
+// Any graph that the verifier lets through, written as text: partitioning gives a reason with each rejection, and compiling refuses with a reason
+// or ends well. What is in the payload is for other tests.
 
 #include "api/format/graph_text.hpp"
 #include "api/format/graph_verifier.hpp"
-#include "etb/static_plugins.h"
-
-extern "C" {
-ETB_DECLARE_STATIC_PLUGIN(xnnpack);
-int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size);
-}
+#include "plugins/xnnpack/fuzz_plugin.hpp"
 
 namespace {
 
-const void* ETB_CALL no_service(const etb_host*, const char*) { return nullptr; }
-constexpr etb_host kBareHost = {
-    ETB_INIT_SIZE(etb_host), 0, ETB_ABI_VERSION, 0, "fuzz", "0", "", nullptr, no_service, nullptr};
-
-struct Plugin {
-  const etb_plugin_table* table = etb_plugin_query_xnnpack(&kBareHost, ETB_ABI_MAKE(1, 0), ETB_ABI_VERSION);
-  etb_plugin* plugin = nullptr;
-  Plugin() {
-    etb_error error = ETB_ERROR_INIT;
-    if (table->init(&kBareHost, nullptr, 0, &plugin, &error) != ETB_OK) __builtin_trap();
-  }
-};
-
-void partition(const Plugin& plugin, const etb_graph_image& image) {
+void partition(const etb::xnnpack::FuzzPlugin& plugin, const etb_graph_image& image) {
   etb_error error = ETB_ERROR_INIT;
   etb_partition_args args{};
   args.struct_size = ETB_INIT_SIZE(etb_partition_args);
@@ -43,7 +22,7 @@ void partition(const Plugin& plugin, const etb_graph_image& image) {
   (void)plugin.table->aot->partition(plugin.plugin, &args, &sink, &error);
 }
 
-void compile(const Plugin& plugin, const etb_graph_image& image) {
+void compile(const etb::xnnpack::FuzzPlugin& plugin, const etb_graph_image& image) {
   etb_error error = ETB_ERROR_INIT;
   etb_blob_writer writer = {ETB_INIT_SIZE(etb_blob_writer), 0, nullptr,
                             [](void*, uint64_t, const void*, uint64_t) -> etb_status { return ETB_OK; }};
@@ -69,7 +48,7 @@ void compile(const Plugin& plugin, const etb_graph_image& image) {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  static const Plugin kPlugin;
+  static const etb::xnnpack::FuzzPlugin kPlugin;
   const auto parsed = etb::graph::parse_graph_text({reinterpret_cast<const char*>(data), size});
   if (!parsed || !etb::graph::verify_graph_image(parsed->span())) return 0;
   const etb_graph_image image = parsed->to_c();

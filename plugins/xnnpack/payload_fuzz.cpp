@@ -1,18 +1,9 @@
 // Any bytes as a payload: check_payload and delegate_create refuse them or make a delegate of them, through the plugin's own table.
 #include <array>
 
-#include "etb/static_plugins.h"
-
-extern "C" {
-ETB_DECLARE_STATIC_PLUGIN(xnnpack);
-int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size);
-}
+#include "plugins/xnnpack/fuzz_plugin.hpp"
 
 namespace {
-
-const void* ETB_CALL no_service(const etb_host*, const char*) { return nullptr; }
-constexpr etb_host kBareHost = {
-    ETB_INIT_SIZE(etb_host), 0, ETB_ABI_VERSION, 0, "fuzz", "0", "", nullptr, no_service, nullptr};
 
 // Every key names the same bytes, so that payloads reach the packing of weights.
 alignas(16) constexpr std::array<uint8_t, 4096> kWeights = {};
@@ -24,19 +15,10 @@ etb_status ETB_CALL get(void*, const char*, etb_payload_view* out, etb_error*) {
   return ETB_OK;
 }
 
-struct Plugin {
-  const etb_plugin_table* table = etb_plugin_query_xnnpack(&kBareHost, ETB_ABI_MAKE(1, 0), ETB_ABI_VERSION);
-  etb_plugin* plugin = nullptr;
-  Plugin() {
-    etb_error error = ETB_ERROR_INIT;
-    if (table->init(&kBareHost, nullptr, 0, &plugin, &error) != ETB_OK) __builtin_trap();
-  }
-};
-
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  static const Plugin kPlugin;
+  static const etb::xnnpack::FuzzPlugin kPlugin;
   const etb_delegate_table& table = *kPlugin.table->delegate;
   etb_error error = ETB_ERROR_INIT;
   etb_payload_check check{};
