@@ -6,6 +6,8 @@
 
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
+#include <fstream>
 #include <numeric>
 #include <vector>
 
@@ -72,6 +74,32 @@ TEST_F(Loaders, MapAFile) {
   MmapLoader loader;
   ASSERT_EQ(loader.open(path_.c_str(), MmapLoader::Lock::kTry, &error_), ETB_OK) << error_.text;
   expect_bytes(loader, 0, bytes_.size());
+}
+
+TEST_F(Loaders, RestWithoutForgetting) {
+  const std::string large = path_ + ".large";
+  std::vector<std::byte> bytes(4 << 20);
+  for (size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<std::byte>(i * 2654435761u >> 24);
+  std::ofstream(large, std::ios::binary).write(reinterpret_cast<const char*>(bytes.data()), 4 << 20);
+  MmapLoader loader;
+  ASSERT_EQ(loader.open(large.c_str(), MmapLoader::Lock::kNone, &error_), ETB_OK) << error_.text;
+  DataBlock block;
+  ASSERT_EQ(loader.load(0, bytes.size(), 16, &block, &error_), ETB_OK);
+  const auto resident = [&] {
+    std::ifstream maps("/proc/self/smaps");
+    bool is_ours = false;
+    for (std::string line; std::getline(maps, line);) {
+      if (line.find(large) != std::string::npos) is_ours = true;
+      if (is_ours && line.rfind("Rss:", 0) == 0) return std::stoul(line.substr(4));
+    }
+    return 0ul;
+  };
+  EXPECT_TRUE(std::equal(bytes.begin(), bytes.end(), block.bytes().begin()));
+  EXPECT_EQ(resident(), 4096u) << "KB";
+  loader.rest();
+  EXPECT_EQ(resident(), 0u) << "KB";
+  EXPECT_TRUE(std::equal(bytes.begin(), bytes.end(), block.bytes().begin()));
+  std::filesystem::remove(large);
 }
 
 TEST_F(Loaders, SeeAPartOfAnOpenFile) {

@@ -13,6 +13,7 @@ namespace etb::host {
 namespace {
 
 constexpr uint64_t kLeastGivenBack = 64 << 10;
+constexpr size_t kLeastResting = size_t{1} << 20;  // less is not worth the call
 
 // Pages that nobody else's block shares leave this process's memory; whoever touches them again gets them from the file.
 void give_back(void*, const std::byte* data, uint64_t nbytes) {
@@ -78,6 +79,10 @@ etb_status MmapLoader::read(uint64_t offset, std::span<std::byte> out, etb_error
   ETB_CHECK(file_.check_range(offset, out.size(), error));
   if (!out.empty()) std::memcpy(out.data(), bytes_.data() + offset, out.size());
   return ETB_OK;
+}
+
+void MmapLoader::rest() noexcept {
+  if (mapping_nbytes_ >= kLeastResting && !is_locked_) ::madvise(mapping_, mapping_nbytes_, MADV_DONTNEED);
 }
 
 }  // namespace etb::host

@@ -28,6 +28,8 @@ class MmapLoader final : public DataLoader {
   etb_status load(uint64_t offset, uint64_t nbytes, uint64_t alignment, DataBlock* out,
                   etb_error* error) noexcept override;
   etb_status read(uint64_t offset, std::span<std::byte> out, etb_error* error) noexcept override;
+  // Pages leave this process's memory; they come back from the file where they are touched.
+  void rest() noexcept override;
 
  private:
   etb_status map(Lock lock, etb_error* error) noexcept;

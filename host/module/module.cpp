@@ -207,6 +207,8 @@ struct Module::State {
     made->inputs_seen.resize(meta.input_count());
     made->missing_input_count = meta.input_count();
     ETB_TRY(make_outputs(meta, *made));
+    shared->rest();
+    for (const OwnedDataFile& owned : data_files) owned.loader->rest();
     return methods.emplace(std::string(name), std::move(made)).first->second.get();
   }
 

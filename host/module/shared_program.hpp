@@ -15,6 +15,7 @@ class SharedProgram {
 
   [[nodiscard]] etb_status load(etb_error* error) noexcept { return program_.load(*loader_, error); }
   const Program& program() const noexcept { return program_; }
+  void rest() const noexcept { loader_->rest(); }
 
  private:
   std::shared_ptr<DataLoader> loader_;

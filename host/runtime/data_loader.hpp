@@ -61,6 +61,9 @@ class DataLoader {
   // The same bytes copied into the caller's memory.
   virtual etb_status read(uint64_t offset, std::span<std::byte> out, etb_error* error) noexcept = 0;
 
+  // Called when a method is ready: most of what was looked at to get there will not be needed soon. Blocks stay valid.
+  virtual void rest() noexcept {}
+
  protected:
   DataLoader() noexcept = default;
   DataLoader(const DataLoader&) = default;

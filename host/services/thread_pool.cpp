@@ -13,8 +13,9 @@ thread_local bool in_task = false;
 constexpr uint64_t kPiecesPerWorker =
     4;  // enough for uneven items, few enough that taking a piece costs nothing
 
-// How often a worker looks for the next job before it sleeps: some microseconds, the time between two ops of a model.
-constexpr int kLooksBeforeSleep = 256;
+// How often a worker looks for the next job before it sleeps, and a caller for the last worker to leave: some tens of microseconds. To
+// wake a thread that sleeps takes as long, and in a virtual machine longer, and the ops and delegates of a model follow each other sooner.
+constexpr int kLooksBeforeSleep = 2000;
 
 void relax() {
 #if defined(__x86_64__) || defined(__i386__)
@@ -86,7 +87,8 @@ void ThreadPool::open(const Job& job) {
     const std::lock_guard lock(mutex_);
     job_ = job;
     is_open_ = true;
-    joined_ = inside_ = 0;
+    joined_ = 0;
+    inside_.store(0, std::memory_order_relaxed);
     max_joined_ = static_cast<uint32_t>(std::min<uint64_t>(threads_.size(), job.piece_count - 1));
     next_piece_.store(0, std::memory_order_relaxed);
     generation_.fetch_add(1, std::memory_order_release);
@@ -95,9 +97,16 @@ void ThreadPool::open(const Job& job) {
 }
 
 void ThreadPool::close() {
+  {
+    const std::lock_guard lock(mutex_);
+    is_open_ = false;
+  }
+  for (int look = 0; look < kLooksBeforeSleep; ++look) {
+    if (inside_.load(std::memory_order_acquire) == 0) return;
+    relax();
+  }
   std::unique_lock lock(mutex_);
-  is_open_ = false;
-  left_.wait(lock, [this] { return inside_ == 0; });
+  left_.wait(lock, [this] { return inside_.load(std::memory_order_acquire) == 0; });
 }
 
 void ThreadPool::work() {
@@ -110,11 +119,11 @@ void ThreadPool::work() {
       if (!is_open_ || joined_ == max_joined_) continue;
       job = job_;
       worker = ++joined_;
-      ++inside_;
+      inside_.fetch_add(1, std::memory_order_relaxed);
     }
     run_pieces(job, worker);
     const std::lock_guard lock(mutex_);
-    if (--inside_ == 0) left_.notify_one();
+    if (inside_.fetch_sub(1, std::memory_order_release) == 1) left_.notify_one();
   }
 }
 

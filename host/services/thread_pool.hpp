@@ -58,7 +58,8 @@ class ThreadPool {
   bool stopping_ = false;
   uint32_t max_joined_ = 0;  // no more workers than pieces
   uint32_t joined_ = 0;      // since the job opened: gives dense worker numbers
-  uint32_t inside_ = 0;      // of them, not yet done
+  // Of them, not yet done. Written under the lock; the caller watches it without.
+  std::atomic<uint32_t> inside_{0};
 
   std::atomic<uint64_t> generation_{0};  // counts jobs; what a waiting worker watches without the lock
   std::atomic<uint64_t> next_piece_{0};

@@ -258,13 +258,17 @@ void SubgraphBuilder::name_weights(const XnnNode& node) {
   }
 }
 
-// Scales of the graph are copied, and live as long as the constants; XNNPACK reads them when weights are packed.
+// They live as long as the constants; XNNPACK reads them when weights are packed, and nothing behind them. Those of the graph, and those
+// that do not lie as numbers must, are copied.
 template <class T>
 Result<const T*> SubgraphBuilder::find_scales(const XnnValue& value, const std::vector<T>& inline_scales) {
   const void*& known = scales_of_[value.id];
   if (known == nullptr && value.scale_constant_index != 0) {
-    ETB_ASSIGN(known, constants_.find(payload_, value.scale_constant_index,
-                                      uint64_t{value.scale_count} * sizeof(T), true, named_data_));
+    const uint64_t nbytes = uint64_t{value.scale_count} * sizeof(T);
+    ETB_ASSIGN(known, constants_.find(payload_, value.scale_constant_index, nbytes, false, named_data_));
+    if (reinterpret_cast<uintptr_t>(known) % alignof(T) != 0) {
+      ETB_ASSIGN(known, constants_.find(payload_, value.scale_constant_index, nbytes, true, named_data_));
+    }
   } else if (known == nullptr) {
     known = constants_.keep(std::as_bytes(std::span(inline_scales)));
   }

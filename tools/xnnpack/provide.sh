@@ -62,7 +62,7 @@ find_in_system() {
 # Everything the result depends on: the sources' versions, the recipe, the compiler.
 recipe_key() {
   {
-    cat "$here/sources.txt" "$here/CMakeLists.txt" "$here/pack_conv.cc" "$here/tile_gemm.c" "$here/upstream/CMakeLists.txt" "$here/probe.c"
+    cat "$here/sources.txt" "$here/CMakeLists.txt" "$here"/*.c "$here"/*.cc "$here/upstream/CMakeLists.txt"
     "$cc" -dumpfullversion 2>/dev/null || "$cc" --version
     "$cc" -dumpmachine
     if [ -n "$source_dir" ]; then

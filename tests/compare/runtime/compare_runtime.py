@@ -104,12 +104,23 @@ def build_ours(build):
     return Path(build).resolve() / "bin" / "compare_runtime_ours", int(size[1])
 
 
+def busy_seconds():
+    """What all processors did so far, for whomever, and what a hypervisor took away."""
+    user, nice, system, _, _, irq, softirq, steal = map(int, Path("/proc/stat").read_text().split()[1:9])
+    return (user + nice + system + irq + softirq + steal) / os.sysconf("SC_CLK_TCK")
+
+
 def measure(command):
+    """What the command prints, and how many processors others kept busy meanwhile."""
     environment = dict(os.environ, COMPARE_START_NS=str(time.clock_gettime_ns(time.CLOCK_MONOTONIC)))
+    before, begin = busy_seconds(), os.times()
     result = subprocess.run(list(map(str, command)), capture_output=True, text=True, env=environment)
+    after, end = busy_seconds(), os.times()
     if result.returncode != 0:
         raise SystemExit(f"{command[0]} {command[1]}: {result.stderr.strip()[-500:]}")
-    return json.loads(result.stdout.strip().splitlines()[-1])
+    own = sum(end[:4]) - sum(begin[:4])
+    measured = json.loads(result.stdout.strip().splitlines()[-1])
+    return dict(measured, others_busy=max(0.0, (after - before - own) / (end.elapsed - begin.elapsed)))
 
 
 def compare(program, ours, peer, options, pairs):
