@@ -12,8 +12,7 @@ namespace etb::host {
 
 namespace {
 
-constexpr uint64_t kAlignment = 16;     // of planned tensors and payloads
-constexpr uint64_t kPaddingBytes = 64;  // readable behind every arena (host/module/method_memory.cpp)
+constexpr uint64_t kAlignment = 16;  // of payloads and named data
 constexpr uint64_t kMaxScratchBytes = uint64_t{1} << 32;
 
 // Bytes on the boundary that plugins are promised: the same ones, or a copy when the file placed them otherwise.
@@ -120,11 +119,10 @@ Status PluginDelegate::set_up(const DelegateRequest& request, std::span<const et
                                               std::to_string(info.output_count) +
                                               " outputs, expected at most " + std::to_string(kMaxArguments));
   }
-  ETB_TRY(verify_requirements());
   input_count_ = info.input_count;
   slots_.resize(info.input_count + info.output_count);
   tensors_.resize(slots_.size());
-  ETB_TRY(note_arguments(request.arguments));
+  ETB_TRY(note_arguments(request));
   if (info.scratch_bytes == 0) return {};
   const uint64_t alignment = std::max<uint64_t>(info.scratch_alignment, 1);
   if (info.scratch_bytes > kMaxScratchBytes || alignment > 4096 || (alignment & (alignment - 1)) != 0) {
@@ -140,7 +138,14 @@ Status PluginDelegate::set_up(const DelegateRequest& request, std::span<const et
 }
 
 // While a method loads, its tensors still have their largest sizes.
-Status PluginDelegate::note_arguments(std::span<EValue* const> arguments) {
+Status PluginDelegate::note_arguments(const DelegateRequest& request) {
+  const std::span<EValue* const> arguments = request.arguments;
+  memory_.emplace(request.arenas, input_count_, slots_.size());
+  Status met;
+  ETB_TRY(delegate_->query_io([&](const etb_io_req& req) {
+    if (met) met = memory_->require(req);
+  }));
+  ETB_TRY(std::move(met));
   if (arguments.empty()) return {};  // the program never calls this delegate
   if (arguments.size() != slots_.size()) {
     return make_error(Code::INCOMPATIBLE, "the program gives it " + std::to_string(arguments.size()) +
@@ -149,6 +154,7 @@ Status PluginDelegate::note_arguments(std::span<EValue* const> arguments) {
                                               " outputs");
   }
   for (size_t i = 0; i < arguments.size(); ++i) {
+    ETB_TRY(memory_->reserve(static_cast<uint32_t>(i), *arguments[i], request.may_move));
     if (!arguments[i]->is_tensor() || arguments[i]->tensor().dynamism() == Dynamism::kStatic) continue;
     const auto sizes = arguments[i]->tensor().sizes();
     std::copy(sizes.begin(), sizes.end(), slots_[i].upper_sizes.begin());
@@ -157,34 +163,19 @@ Status PluginDelegate::note_arguments(std::span<EValue* const> arguments) {
   return {};
 }
 
-// The host keeps to what a delegate wants of its tensors, or refuses it now.
-Status PluginDelegate::verify_requirements() const {
-  Status met;
-  ETB_TRY(delegate_->query_io([&](const etb_io_req& req) {
-    if (!met || (req.alignment <= kAlignment && req.padding_bytes <= kPaddingBytes)) return;
-    met =
-        make_error(Code::NOT_SUPPORTED,
-                   std::string((req.role & ETB_ROLE_INPUT) != 0 ? "input " : "output ") +
-                       std::to_string(req.index) + ": alignment " + std::to_string(req.alignment) + " and " +
-                       std::to_string(req.padding_bytes) + " bytes of padding wanted, this host gives " +
-                       std::to_string(kAlignment) + " and " + std::to_string(kPaddingBytes));
-  }));
-  return met;
-}
-
-void PluginDelegate::bind_tensor(const Tensor& value, Slot& slot, etb_tensor& tensor) const noexcept {
-  tensor.dtype = static_cast<etb_dtype>(value.dtype());
-  tensor.rank = static_cast<uint32_t>(value.rank());
-  std::copy(value.sizes().begin(), value.sizes().end(), slot.sizes.begin());
-  tensor.sizes = slot.sizes.data();
-  // Row-major is what NULL means, and what the simplest plugins understand.
-  if (!value.is_contiguous()) {
-    tensor.strides = value.strides().data();
-    tensor.dim_order = value.dim_order().data();
+etb_status PluginDelegate::bind_memory(uint32_t argument, void* data, uint64_t nbytes,
+                                       uint64_t capacity_bytes, etb_error* error) noexcept {
+  const ArgumentMemory::Lent lent = memory_->lend(argument, data, nbytes, capacity_bytes);
+  if (lent.data == nullptr && nbytes != 0) {
+    return fail(
+        error, ETB_NOT_SUPPORTED,
+        "delegate argument %u: %llu bytes at %p do not lie as the plugin asked, and this is not the call "
+        "that memory was taken for",
+        argument, static_cast<unsigned long long>(nbytes), data);
   }
-  tensor.upper_sizes = slot.is_bound_known ? slot.upper_sizes.data() : nullptr;
-  tensor.data = value.data();
-  tensor.capacity_bytes = value.capacity_bytes();
+  tensors_[argument].data = lent.data;
+  tensors_[argument].capacity_bytes = lent.capacity_bytes;
+  return ETB_OK;
 }
 
 etb_status PluginDelegate::bind(const EValue& value, uint32_t argument, etb_error* error) noexcept {
@@ -202,16 +193,24 @@ etb_status PluginDelegate::bind(const EValue& value, uint32_t argument, etb_erro
       return fail(error, ETB_NOT_SUPPORTED, "delegate argument %u is %s, which plugins do not know", argument,
                   to_text(value.tensor().dtype()));
     }
-    bind_tensor(value.tensor(), slot, tensor);
-    return ETB_OK;
+    const Tensor& from = value.tensor();
+    tensor.dtype = static_cast<etb_dtype>(from.dtype());
+    tensor.rank = static_cast<uint32_t>(from.rank());
+    std::copy(from.sizes().begin(), from.sizes().end(), slot.sizes.begin());
+    tensor.sizes = slot.sizes.data();
+    // Row-major is what NULL means, and what the simplest plugins understand.
+    if (!from.is_contiguous()) {
+      tensor.strides = from.strides().data();
+      tensor.dim_order = from.dim_order().data();
+    }
+    tensor.upper_sizes = slot.is_bound_known ? slot.upper_sizes.data() : nullptr;
+    return bind_memory(argument, from.data(), from.nbytes(), from.capacity_bytes(), error);
   }
   if (value.is_int() && argument < input_count_) {  // a symbolic integer
     slot.scalar = value.to_int();
     tensor.dtype = ETB_DTYPE_INT64;
     tensor.sizes = slot.sizes.data();
-    tensor.data = &slot.scalar;
-    tensor.capacity_bytes = sizeof slot.scalar;
-    return ETB_OK;
+    return bind_memory(argument, &slot.scalar, sizeof slot.scalar, sizeof slot.scalar, error);
   }
   if (error != nullptr) {
     error->code = ETB_INVALID_TYPE;
@@ -253,16 +252,21 @@ etb_status PluginDelegate::execute(const DelegateRun& run) noexcept {
   args.priority = 500;
   if (Status status = context_->execute(args); !status) return to_c(status.error(), run.error);
   for (uint32_t i = input_count_; i < tensors_.size(); ++i) {
-    Tensor& output = run.arguments[i]->tensor();
-    const etb_status status = output.resize({slots_[i].sizes.data(), static_cast<size_t>(output.rank())});
-    if (status == ETB_OK) continue;
-    if (run.error != nullptr) {
-      run.error->code = status;
-      std::snprintf(run.error->text, sizeof run.error->text,
-                    "delegate output %u: the plugin gave sizes that do not fit", i - input_count_);
-    }
-    return status;
+    ETB_CHECK(take_output(i, run.arguments[i]->tensor(), run.error));
   }
+  return ETB_OK;
+}
+
+// The sizes that the plugin gave, and the elements where it wrote them elsewhere.
+etb_status PluginDelegate::take_output(uint32_t argument, Tensor& output, etb_error* error) noexcept {
+  const etb_status status =
+      output.resize({slots_[argument].sizes.data(), static_cast<size_t>(output.rank())});
+  if (status != ETB_OK) {
+    return fail(error, status, "delegate output %u: the plugin gave sizes that do not fit",
+                argument - input_count_);
+  }
+  if (tensors_[argument].data != output.data())
+    std::memcpy(output.data(), tensors_[argument].data, static_cast<size_t>(output.nbytes()));
   return ETB_OK;
 }
 

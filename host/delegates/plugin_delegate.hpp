@@ -7,6 +7,7 @@
 #include <optional>
 #include <vector>
 
+#include "host/delegates/argument_memory.hpp"
 #include "host/plugin/delegate.hpp"
 #include "host/runtime/delegate_resolver.hpp"
 
@@ -57,12 +58,13 @@ class PluginDelegate final : public MethodDelegate {
   PluginDelegate(std::shared_ptr<const PluginContext> plugin, const DelegateRequest& request);
   ~PluginDelegate() = default;
 
-  Status verify_requirements() const;
   Status set_up(const DelegateRequest& request, std::span<const etb_compile_spec> specs,
                 std::span<const etb_option> options);
-  Status note_arguments(std::span<EValue* const> arguments);
+  Status note_arguments(const DelegateRequest& request);
   etb_status bind(const EValue& value, uint32_t argument, etb_error* error) noexcept;
-  void bind_tensor(const Tensor& value, Slot& slot, etb_tensor& tensor) const noexcept;
+  etb_status bind_memory(uint32_t argument, void* data, uint64_t nbytes, uint64_t capacity_bytes,
+                         etb_error* error) noexcept;
+  etb_status take_output(uint32_t argument, Tensor& output, etb_error* error) noexcept;
 
   // In order of life.
   std::shared_ptr<const PluginContext> plugin_;
@@ -72,6 +74,7 @@ class PluginDelegate final : public MethodDelegate {
   std::optional<Context> context_;
   std::vector<Slot> slots_;          // inputs, then outputs
   std::vector<etb_tensor> tensors_;  // the same
+  std::optional<ArgumentMemory> memory_;
   uint32_t input_count_ = 0;
   std::vector<std::byte> scratch_;
   void* aligned_scratch_ = nullptr;

@@ -104,6 +104,83 @@ TEST(PluginDelegates, RunBehindLayersWithoutAReport) {
   }
 }
 
+const etb_plugin_table* ETB_CALL query_asking_toy(const etb_host*, uint32_t, uint32_t) {
+  static ToyPlugin toy;
+  toy.delegate.query_io = [](etb_delegate*, const etb_io_req_sink* sink, etb_error*) -> etb_status {
+    etb_io_req req{};
+    req.struct_size = ETB_INIT_SIZE(etb_io_req);
+    req.alignment = 64;
+    req.role = ETB_ROLE_INPUT;
+    req.padding_bytes = 32;
+    if (const etb_status status = sink->put(sink->ctx, &req); status != ETB_OK) return status;
+    req.role = ETB_ROLE_OUTPUT;
+    req.padding_bytes = 16;
+    return sink->put(sink->ctx, &req);
+  };
+  return &toy.plugin;
+}
+
+// Tensors that lie elsewhere than the plugin asked are copied: planned at the very end of an arena, a caller's off the boundary,
+// a caller's that are shorter than the upper bound.
+TEST(PluginDelegates, GiveMemoryAsThePluginAsked) {
+  const etb_static_plugin plugins[] = {{ETB_INIT_SIZE(etb_static_plugin), 0, &query_asking_toy, kToyBackend}};
+  for (const bool is_planned : {true, false}) {
+    ValidateOptions validate;
+    validate.strict = true;
+    Validation validation(validate);
+    {
+      RegistryOptions options = linked_only();
+      options.static_plugins = plugins;
+      options.layers = {validation.layer()};
+      Registry registry(options);
+      PluginDelegates delegates(registry);
+      format::ProgramSpec program = program_with(kToyBackend, kToyPayload, true);
+      auto& input = std::get<format::TensorSpec>(program.methods[0].values[0]);
+      input.memory_offset = 32;  // the last of the arena
+      if (!is_planned) input.memory_id = 0;
+      MethodWorld world(program);
+      world.options.delegates = &delegates;
+      ASSERT_EQ(world.load(), ETB_OK) << world.error.text;
+      alignas(64) float memory[5] = {0, 1, 2, 3, 4};
+      for (const int64_t count : {2, 4, 1}) {
+        TensorStorage storage;
+        Tensor x = storage.make(Dtype::FLOAT32, std::span(&count, 1), memory + 1,
+                                static_cast<uint64_t>(count) * sizeof(float));
+        ASSERT_EQ(world.method.set_input(0, EValue(&x), &world.error), ETB_OK) << world.error.text;
+        ASSERT_EQ(world.method.execute(&world.error), ETB_OK) << world.error.text;
+        std::vector<float> expected(memory + 1, memory + 1 + count);
+        for (float& number : expected) number += 1;
+        EXPECT_EQ(floats(world.method.output(0)), expected) << is_planned;
+      }
+    }
+    for (const Violation& violation : validation.take()) ADD_FAILURE() << format_violation(violation);
+  }
+}
+
+const etb_plugin_table* ETB_CALL query_greedy_toy(const etb_host*, uint32_t, uint32_t) {
+  static ToyPlugin toy;
+  toy.delegate.query_io = [](etb_delegate*, const etb_io_req_sink* sink, etb_error*) -> etb_status {
+    etb_io_req req{};
+    req.struct_size = ETB_INIT_SIZE(etb_io_req);
+    req.alignment = 1 << 20;
+    req.role = ETB_ROLE_OUTPUT;
+    return sink->put(sink->ctx, &req);
+  };
+  return &toy.plugin;
+}
+
+TEST(PluginDelegates, RefuseWhatNoHostCouldGive) {
+  const etb_static_plugin plugins[] = {{ETB_INIT_SIZE(etb_static_plugin), 0, &query_greedy_toy, kToyBackend}};
+  RegistryOptions options = linked_only();
+  options.static_plugins = plugins;
+  Registry registry(options);
+  PluginDelegates delegates(registry);
+  MethodWorld world(program_with(kToyBackend, kToyPayload, false));
+  world.options.delegates = &delegates;
+  EXPECT_EQ(world.load(), ETB_NOT_SUPPORTED);
+  EXPECT_THAT(world.error.text, HasSubstr("output 0: alignment 1048576 and 0 bytes of padding wanted"));
+}
+
 // What a delegate was created with, by the plugin below.
 std::vector<std::pair<std::string, std::string>> created_with;
 

@@ -6,18 +6,18 @@ namespace {
 
 constexpr uint64_t kBoundary = 64;
 
-// Some delegates read this far past a tensor's end; exporters plan for it, caller memory should too.
-constexpr uint64_t kPadding = 64;
+// Behind each arena. Plugins that read past a tensor's end ask for less, and so need no copy of the last tensor.
+constexpr uint64_t kArenaPadding = 64;
 
 }  // namespace
 
 Result<ZeroedBuffer> ZeroedBuffer::make(uint64_t nbytes) {
   ZeroedBuffer buffer;
-  if (nbytes > SIZE_MAX - kBoundary - kPadding) {
+  if (nbytes > SIZE_MAX - kBoundary) {
     return make_error(Code::OUT_OF_MEMORY, std::to_string(nbytes) + " bytes of memory");
   }
   // calloc, because fresh zero pages cost nothing until they are used.
-  buffer.memory_.reset(std::calloc(1, static_cast<size_t>(nbytes + kBoundary + kPadding)));
+  buffer.memory_.reset(std::calloc(1, static_cast<size_t>(nbytes + kBoundary)));
   if (buffer.memory_ == nullptr)
     return make_error(Code::OUT_OF_MEMORY, std::to_string(nbytes) + " bytes of memory");
   const auto address = reinterpret_cast<uintptr_t>(buffer.memory_.get());
@@ -35,7 +35,9 @@ Status Arenas::make(std::span<const uint64_t> sizes, uint64_t max_bytes) {
     }
   }
   for (const uint64_t size : sizes) {
-    ETB_ASSIGN(ZeroedBuffer buffer, ZeroedBuffer::make(size));
+    if (size > UINT64_MAX - kArenaPadding)
+      return make_error(Code::OUT_OF_MEMORY, std::to_string(size) + " bytes of memory");
+    ETB_ASSIGN(ZeroedBuffer buffer, ZeroedBuffer::make(size + kArenaPadding));
     spans.push_back(buffer.bytes());
     buffers.push_back(std::move(buffer));
   }

@@ -24,6 +24,8 @@ struct DelegateRequest {
   const NamedDataMap* named_data;      // lives as long as the delegate
   const PlatformHooks* platform;       // the same
   std::span<EValue* const> arguments;  // of its first call, tensors at their largest; none when never called
+  std::span<const std::span<std::byte>> arenas;  // of the method, all that is readable; borrowed for the call
+  bool may_move;  // the program moves values about: where a tensor lies now says nothing of later
 };
 
 // One call of a delegate.

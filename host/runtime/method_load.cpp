@@ -312,12 +312,19 @@ class MethodLoader {
     } else {
       ETB_CHECK(state_.program->load_segment(delegate.payload_index(), &payload, error_));
     }
-    DelegateRequest request{delegate.id(),      state_.meta.name(),      delegate, &payload,
-                            &state_.named_data, state_.options.platform, {}};
+    DelegateRequest request{delegate.id(),
+                            state_.meta.name(),
+                            delegate,
+                            &payload,
+                            &state_.named_data,
+                            state_.options.platform,
+                            {},
+                            memory_.arenas,
+                            false};
     for (const Instruction& instruction : state_.instructions) {
+      if (instruction.kind == InstructionKind::kMove) request.may_move = true;
       if (instruction.kind != InstructionKind::kDelegate || instruction.delegate != index) continue;
-      request.arguments = {instruction.arguments, instruction.argument_count};
-      break;
+      if (request.arguments.empty()) request.arguments = {instruction.arguments, instruction.argument_count};
     }
     return state_.options.delegates->create(request, out, error_);
   }

@@ -1,10 +1,12 @@
 // Small whole models that the official exporter lowered to XnnpackBackend (tests/fixtures/make_xnnpack_models.py), run through the plugin: every
-// family in float, and quantised in every way that the exporter has.
+// family in float, and quantised in every way that the exporter has. The validate layer stands between and has nothing to report of
+// either side.
 #include <algorithm>
 #include <cmath>
 #include <set>
 
 #include "host/delegates/plugin_delegates.hpp"
+#include "host/layers/validate/validation.hpp"
 #include "host/runtime/float16.hpp"
 #include "tests/runtime/recorded_calls.hpp"
 
@@ -49,8 +51,9 @@ double difference(const Array& found, const fs::path& expected_path) {
   return worst / largest;
 }
 
-host::RegistryOptions build_tree() {
+host::RegistryOptions build_tree(const host::Validation& validation) {
   host::RegistryOptions options;
+  options.layers = {validation.layer()};
   options.application_paths = {ETB_PLUGIN_DIR};
   options.admin_path = "";
   options.environment = {};
@@ -59,7 +62,12 @@ host::RegistryOptions build_tree() {
 
 class XnnpackModels : public testing::TestWithParam<std::string> {
  protected:
-  host::Registry registry_{build_tree()};
+  void TearDown() override {
+    for (const host::Violation& violation : validation_.take()) ADD_FAILURE() << format_violation(violation);
+  }
+
+  host::Validation validation_{host::ValidateOptions{}};
+  host::Registry registry_{build_tree(validation_)};
   host::PluginDelegates delegates_{registry_};
 };
 
