@@ -79,7 +79,12 @@ Result<ir::TensorSpec> read_tensor_meta(Json meta, ir::SymbolTable& symbols) {
   const auto code = meta["dtype"].as_int();
   if (!code) return make_error(Code::INVALID_DATA, "tensor without dtype");
   const auto dtype = find_dtype(*code);
-  if (!dtype) return make_error(Code::NOT_SUPPORTED, "dtype number " + std::to_string(*code));
+  if (!dtype) {
+    const bool is_complex = *code >= 9 && *code <= 11;  // complex32, complex64, complex128
+    return make_error(Code::NOT_SUPPORTED, is_complex ? "dtype complex" + std::to_string(32 << (*code - 9)) +
+                                                            ", which has no kernels"
+                                                      : "dtype number " + std::to_string(*code));
+  }
   spec.dtype = *dtype;
   const auto layout = meta["layout"].as_int();
   if (layout && *layout != kStridedLayout) {

@@ -145,6 +145,20 @@ Specs upsample2d(const Call& call, size_t scales_index) {
   }
   return {out};
 }
+// input, grid [N, height, width, 2]
+Specs grid_sampler_2d(const Call& call) {
+  TensorSpec out = call.tensor(0);
+  const TensorSpec& grid = call.tensor(1);
+  if (out.rank() != 4 || grid.rank() != 4) {
+    call.fail("images and a grid for them expected");
+    return {out};
+  }
+  out.sizes[2] = grid.sizes[1];
+  out.sizes[3] = grid.sizes[2];
+  out.strides.clear();
+  return {out};
+}
+
 Specs upsample_nearest2d(const Call& call) { return upsample2d(call, 2); }
 Specs upsample_bilinear2d(const Call& call) { return upsample2d(call, 3); }
 Specs repeat(const Call& call) {
@@ -189,11 +203,14 @@ constexpr Rule kRows[] = {
     {"aten.full.default", full, kDense},
     {"aten.full_like.default", full_like, kPreserve},
     {"aten.gather.default", gather, kDense},
+    {"aten.grid_sampler_2d.default", grid_sampler_2d, kDense},
     {"aten.index.Tensor", index, kDense},
     {"aten.index_put.default", first, kPreserve},
     {"aten.index_select.default", index_select, kDense},
     {"aten.repeat.default", repeat, kDense},
     {"aten.scalar_tensor.default", scalar_tensor, kDense},
+    {"aten.scatter.src", first, kPreserve},
+    {"aten.scatter.value", first, kPreserve},
     {"aten.select_scatter.default", first, kPreserve},
     {"aten.slice_scatter.default", first, kPreserve},
     {"aten.sort.default", sort, kPreserve},

@@ -131,6 +131,33 @@ Specs select(const Call& call) {
   return {out};
 }
 
+// self, offset, dim1, dim2: the diagonal becomes the last dimension.
+Specs diagonal(const Call& call) {
+  TensorSpec out = call.tensor(0);
+  if (out.rank() < 2) {
+    call.fail("diagonal of a tensor of fewer than two dimensions");
+    return {out};
+  }
+  const int64_t offset = call.integer(1);
+  const size_t rows = call.axis(call.integer(2), out.rank()),
+               columns = call.axis(call.integer(3), out.rank());
+  if (rows == columns) {
+    call.fail("diagonal of one dimension");
+    return {out};
+  }
+  ir::SymbolTable& symbols = call.symbols();
+  const Dim length = symbols.min(symbols.add(out.sizes[rows], std::min<int64_t>(offset, 0)),
+                                 symbols.sub(out.sizes[columns], std::max<int64_t>(offset, 0)));
+  const Dim stride = symbols.add(out.strides[rows], out.strides[columns]);
+  for (const size_t axis : {std::max(rows, columns), std::min(rows, columns)}) {
+    out.sizes.erase(out.sizes.begin() + static_cast<std::ptrdiff_t>(axis));
+    out.strides.erase(out.strides.begin() + static_cast<std::ptrdiff_t>(axis));
+  }
+  out.sizes.push_back(symbols.max(length, 0));
+  out.strides.push_back(stride);
+  return {out};
+}
+
 Specs split_with_sizes(const Call& call) {
   const TensorSpec& in = call.tensor(0);
   Specs out;
@@ -233,6 +260,8 @@ std::span<const Rule> view_rules() {
       {"aten.alias.default", same, kOwn},
       {"aten.alias_copy.default", copy_of<same>, kDense},
       {"aten.detach.default", same, kOwn},
+      {"aten.diagonal.default", diagonal, kOwn},
+      {"aten.diagonal_copy.default", copy_of<diagonal>, kDense},
       {"aten.expand.default", expand, kOwn},
       {"aten.expand_copy.default", copy_of<expand>, kDense},
       {"aten.permute.default", permute, kOwn},

@@ -16,9 +16,10 @@ struct Recipe {
 
 const Decomposition* find_function(std::string_view op) {
   for (const auto table : {activation_decompositions(), creation_decompositions(), einsum_decompositions(),
-                           indexing_decompositions(), linear_decompositions(), recurrent_decompositions(),
-                           reduction_decompositions(), resampling_decompositions(), view_decompositions(),
-                           window_decompositions()}) {
+                           indexing_decompositions(), linear_decompositions(), list_decompositions(),
+                           loss_decompositions(), patch_decompositions(), product_decompositions(),
+                           recurrent_decompositions(), reduction_decompositions(),
+                           resampling_decompositions(), view_decompositions(), window_decompositions()}) {
     const auto found =
         std::lower_bound(table.begin(), table.end(), op,
                          [](const Decomposition& row, std::string_view name) { return row.op < name; });

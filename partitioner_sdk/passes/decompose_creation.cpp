@@ -1,4 +1,7 @@
 // Tensors out of nothing, and triangles.
+#include <cmath>
+#include <numbers>
+
 #include "partitioner_sdk/passes/decomposition.hpp"
 
 namespace etb::passes {
@@ -38,13 +41,32 @@ Values ones_like(Builder& b, const Arguments& a) { return like(b, a, Dim(1), 1);
 Values fill(Builder& b, const Arguments& a) { return like(b, a, a.argument(1), 9); }
 Values zero(Builder& b, const Arguments& a) { return like(b, a, Dim(0), 9); }
 
+Values arange_of_floats(Builder& b, const Arguments& a, double start, double end, Dtype dtype) {
+  constexpr double kMaxLength = 1 << 24;
+  const double length = std::ceil(end - start);
+  if (!(length >= 0 && length <= kMaxLength)) {
+    a.fail("arange of more than " + std::to_string(static_cast<int64_t>(kMaxLength)) + " floats");
+    return {};
+  }
+  std::vector<double> numbers;
+  for (double i = 0; i < length; ++i) numbers.push_back(start + i);
+  const ValueId line = add_elements(b, Dtype::FLOAT64, {static_cast<int64_t>(length)}, numbers);
+  return {to_dtype(b, line, dtype)};
+}
+
 Values arange_from(Builder& b, const Arguments& a, Argument start, Argument end, size_t dtype_index) {
   std::vector<Builder::Named> named = {
       {"layout", ir::Layout::kStrided}, {"device", ir::Device{"cpu"}}, {"pin_memory", false}};
   if (const auto dtype = a.dtype(dtype_index)) named.push_back({"dtype", *dtype});
   if (ir::get_if<double>(start) != nullptr || ir::get_if<double>(end) != nullptr) {
-    a.fail("arange of floats");
-    return {};
+    const auto number = [](const Argument& argument) {
+      const auto* value = ir::get_if<double>(argument);
+      const auto* dim = ir::get_if<Dim>(argument);
+      return value != nullptr                     ? *value
+             : dim != nullptr && dim->is_static() ? static_cast<double>(dim->value())
+                                                  : std::nan("");
+    };
+    return arange_of_floats(b, a, number(start), number(end), a.dtype(dtype_index).value_or(Dtype::FLOAT32));
   }
   return {b.call("aten.arange.start_step", {std::move(start), std::move(end)}, std::move(named))};
 }
@@ -72,6 +94,44 @@ Values linspace(Builder& b, const Arguments& a) {
   const ValueId falling = b.call("aten.sub.Tensor", {end, ValueRef{times(rest, step)}});
   const ValueId is_first_half = b.call("aten.lt.Scalar", {ValueRef{count}, Dim(steps / 2)});
   return {b.call("aten.where.self", {ValueRef{is_first_half}, ValueRef{rising}, ValueRef{falling}})};
+}
+
+// One period of alpha - (1 - alpha) cos; a window that is not periodic ends where it began.
+ValueId cosine_window(Builder& b, const Arguments& a, double alpha, bool is_periodic, size_t dtype_index) {
+  const int64_t length = a.integer(0);
+  constexpr int64_t kMaxLength = 1 << 24;
+  if (length < 0 || length > kMaxLength) {
+    a.fail("a window of " + std::to_string(length) + " elements");
+    return 0;
+  }
+  std::vector<float> window(static_cast<size_t>(length), 1.0F);
+  const double period = static_cast<double>(is_periodic ? length : length - 1);
+  for (size_t i = 0; i < window.size() && length > 1; ++i) {
+    const double turn = 2 * std::numbers::pi * static_cast<double>(i) / period;
+    window[i] = static_cast<float>(alpha - (1 - alpha) * std::cos(turn));
+  }
+  const ValueId out = add_elements(b, Dtype::FLOAT32, {length}, window);
+  return to_dtype(b, out, a.dtype(dtype_index).value_or(Dtype::FLOAT32));
+}
+Values hann_window(Builder& b, const Arguments& a) { return {cosine_window(b, a, 0.5, true, 1)}; }
+Values hann_window_periodic(Builder& b, const Arguments& a) {
+  return {cosine_window(b, a, 0.5, a.flag(1), 2)};
+}
+Values hamming_window(Builder& b, const Arguments& a) { return {cosine_window(b, a, 0.54, true, 1)}; }
+Values hamming_window_periodic(Builder& b, const Arguments& a) {
+  return {cosine_window(b, a, 0.54, a.flag(1), 2)};
+}
+
+// start, end, steps, base, dtype
+Values logspace(Builder& b, const Arguments& a) {
+  const Dtype dtype = a.dtype(4).value_or(Dtype::FLOAT32);
+  if (!ops::is_floating(dtype)) {
+    a.fail("whole powers");
+    return {};
+  }
+  const ValueId powers =
+      b.call("aten.linspace.default", {a.argument(0), a.argument(1), a.argument(2)}, {{"dtype", dtype}});
+  return {b.call("aten.pow.Scalar", {a.argument(3), ValueRef{powers}})};
 }
 
 ValueId identity_matrix(Builder& b, Dim rows, Dim columns, Dtype dtype) {
@@ -118,7 +178,12 @@ std::span<const Decomposition> creation_decompositions() {
       {"aten.eye.default", eye},
       {"aten.eye.m", eye_rectangle},
       {"aten.fill.Scalar", fill},
+      {"aten.hamming_window.default", hamming_window},
+      {"aten.hamming_window.periodic", hamming_window_periodic},
+      {"aten.hann_window.default", hann_window},
+      {"aten.hann_window.periodic", hann_window_periodic},
       {"aten.linspace.default", linspace},
+      {"aten.logspace.default", logspace},
       {"aten.new_empty.default", new_zeros},
       {"aten.new_full.default", new_full},
       {"aten.new_ones.default", new_ones},

@@ -93,6 +93,24 @@ Values take_along_dim(Builder& b, const Arguments& a) {
   return {b.call("aten.gather.default", {ValueRef{x}, Dim(static_cast<int64_t>(axis)), ValueRef{indices}})};
 }
 
+// self, index: of the elements in a row.
+Values take(Builder& b, const Arguments& a) {
+  const ValueId line = reshape(b, a.value(0), {Dim(-1)});
+  return {b.call("aten.index.Tensor", {ValueRef{line}, ir::ValueList{{a.value(1)}}})};
+}
+
+// elements, test_elements, assume_unique, invert
+Values isin(Builder& b, const Arguments& a) {
+  const ValueId column = b.call("aten.unsqueeze.default", {a.ref(0), Dim(-1)});
+  const ValueId tests = reshape(b, a.value(1), {Dim(-1)});
+  const ValueId equal = b.call("aten.eq.Tensor", {ValueRef{column}, ValueRef{tests}});
+  const ValueId found = b.call("aten.any.dim", {ValueRef{equal}, Dim(-1)});
+  return {a.flag(3) ? b.call("aten.logical_not.default", {ValueRef{found}}) : found};
+}
+Values isin_number(Builder& b, const Arguments& a) {
+  return {b.call(a.flag(3) ? "aten.ne.Scalar" : "aten.eq.Scalar", {a.ref(0), a.argument(1)})};
+}
+
 // self, n, dim, prepend, append: differences of neighbours, n times.
 Values diff(Builder& b, const Arguments& a) {
   const int64_t dim = a.integer(2);
@@ -124,8 +142,11 @@ std::span<const Decomposition> indexing_decompositions() {
       {"aten.index_copy.default", index_copy},
       {"aten.index_fill.int_Scalar", index_fill_number},
       {"aten.index_fill.int_Tensor", index_fill_tensor},
+      {"aten.isin.Tensor_Scalar", isin_number},
+      {"aten.isin.Tensor_Tensor", isin},
       {"aten.one_hot.default", one_hot},
       {"aten.repeat_interleave.self_int", repeat_interleave},
+      {"aten.take.default", take},
       {"aten.take_along_dim.default", take_along_dim},
   };
   return kRows;

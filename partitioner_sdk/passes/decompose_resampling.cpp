@@ -1,7 +1,7 @@
-// Resampling whose weights are known now: along each axis a product with a matrix of them, which any matrix kernel or plugin runs.
+// Resampling whose weights are known now: along each axis a product with a matrix of them, which any matrix kernel or plugin
+// runs; and the grids that say where to read.
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 
 #include "partitioner_sdk/passes/decomposition.hpp"
 
@@ -28,6 +28,19 @@ double cubic_filter(double x, double a) {
 }
 
 // Column o holds what each input element gives to output element o: [in, out].
+std::vector<float> linear_weights(const Axis& axis) {
+  std::vector<float> weights(static_cast<size_t>(axis.in * axis.out));
+  for (int64_t o = 0; o < axis.out; ++o) {
+    const double at = axis.aligns_corners ? static_cast<double>(o) * axis.step
+                                          : std::max(0.0, (static_cast<double>(o) + 0.5) * axis.step - 0.5);
+    const int64_t first = std::min(static_cast<int64_t>(at), axis.in - 1);
+    const auto rest = static_cast<float>(at - static_cast<double>(first));
+    weights[static_cast<size_t>(first * axis.out + o)] += 1 - rest;
+    weights[static_cast<size_t>(std::min(first + 1, axis.in - 1) * axis.out + o)] += rest;
+  }
+  return weights;
+}
+
 std::vector<float> cubic_weights(const Axis& axis) {
   constexpr double kA = -0.75;
   std::vector<float> weights(static_cast<size_t>(axis.in * axis.out));
@@ -65,22 +78,24 @@ std::vector<float> smoothing_weights(const Axis& axis, Filter filter) {
   return weights;
 }
 
-// input, output_size, align_corners, scale_factors: the axis `index` of the last two.
-Axis axis_of(const Arguments& a, size_t index) {
+// input, output_size, align_corners, scale_factors: the axis `index` behind batch and channels. Without the third, `factors_at`
+// is 2.
+Axis axis_of(const Arguments& a, size_t index, size_t factors_at = 3) {
   Axis axis;
   const TensorSpec& in = a.tensor(0);
-  const Dim size = in.sizes[in.rank() - 2 + index];
+  const size_t count = in.rank() - 2;
+  const Dim size = in.sizes[2 + index];
   const Dims sizes = a.dims(1);
-  const auto* factors = a.has(3) ? ir::get_if<ir::FloatList>(a.argument(3)) : nullptr;
-  const bool has_factor = factors != nullptr && factors->size() == 2;
-  if (!size.is_static() || !(has_factor || (sizes.size() == 2 && sizes[index].is_static()))) {
+  const auto* factors = a.has(factors_at) ? ir::get_if<ir::FloatList>(a.argument(factors_at)) : nullptr;
+  const bool has_factor = factors != nullptr && factors->size() == count;
+  if (!size.is_static() || !(has_factor || (sizes.size() == count && sizes[index].is_static()))) {
     a.fail("a size that is known only at run time");
     return axis;
   }
   axis.in = size.value();
-  axis.out = sizes.size() == 2 ? sizes[index].value()
-                               : static_cast<int64_t>(static_cast<double>(axis.in) * (*factors)[index]);
-  axis.aligns_corners = a.flag(2);
+  axis.out = sizes.size() == count ? sizes[index].value()
+                                   : static_cast<int64_t>(static_cast<double>(axis.in) * (*factors)[index]);
+  axis.aligns_corners = factors_at == 3 && a.flag(2);
   constexpr int64_t kMaxSize = 1 << 13;  // a matrix of 256 MiB
   if (axis.in <= 0 || axis.out <= 0 || axis.in > kMaxSize || axis.out > kMaxSize) {
     a.fail("an image of " + std::to_string(axis.in) + " elements made one of " + std::to_string(axis.out));
@@ -95,9 +110,7 @@ Axis axis_of(const Arguments& a, size_t index) {
 
 // Along the last axis.
 ValueId resampled(Builder& b, ValueId x, const Axis& axis, const std::vector<float>& weights) {
-  std::vector<std::byte> bytes(weights.size() * sizeof(float));
-  std::memcpy(bytes.data(), weights.data(), bytes.size());
-  ValueId matrix = b.add_constant(Dtype::FLOAT32, {axis.in, axis.out}, std::move(bytes));
+  ValueId matrix = add_elements(b, Dtype::FLOAT32, {axis.in, axis.out}, weights);
   return matmul(b, x, to_dtype(b, matrix, b.spec(x).dtype));
 }
 
@@ -111,6 +124,97 @@ Values resample(Builder& b, const Arguments& a, Weights weights) {
   if (!a.error().empty()) return {};
   const ValueId wide = resampled(b, a.value(0), columns, weights(columns));
   return {transpose(b, resampled(b, transpose(b, wide, 2, 3), rows, weights(rows)), 2, 3)};
+}
+
+// One axis after another.
+Values trilinear(Builder& b, const Arguments& a) {
+  if (a.tensor(0).rank() != 5 || !ops::is_floating(a.tensor(0).dtype)) {
+    a.fail("floating-point volumes expected");
+    return {};
+  }
+  ValueId x = a.value(0);
+  for (size_t i = 0; i < 3; ++i) {
+    const Axis axis = axis_of(a, i);
+    if (!a.error().empty()) return {};
+    const auto dim = static_cast<int64_t>(i) + 2;
+    const ValueId line = dim == 4 ? x : transpose(b, x, dim, 4);
+    x = resampled(b, line, axis, linear_weights(axis));
+    if (dim != 4) x = transpose(b, x, dim, 4);
+  }
+  return {x};
+}
+
+// input, output_size, scale_factors: rows of the nearest elements.
+Values nearest3d(Builder& b, const Arguments& a) {
+  if (a.tensor(0).rank() != 5) return {};
+  ValueId x = a.value(0);
+  for (size_t i = 0; i < 3; ++i) {
+    const Axis axis = axis_of(a, i, 2);
+    if (!a.error().empty()) return {};
+    std::vector<int64_t> nearest(static_cast<size_t>(axis.out));
+    for (size_t o = 0; o < nearest.size(); ++o)
+      nearest[o] = std::min(static_cast<int64_t>(static_cast<double>(o) * axis.step), axis.in - 1);
+    const ValueId index = add_elements(b, Dtype::INT64, {axis.out}, nearest);
+    x = b.call("aten.index_select.default", {ValueRef{x}, Dim(static_cast<int64_t>(i) + 2), ValueRef{index}});
+  }
+  return {x};
+}
+
+// Places from -1 to 1: at the ends with aligned corners, else in the middles of so many equal parts.
+std::vector<float> places(int64_t count, bool aligns_corners) {
+  std::vector<float> out(static_cast<size_t>(count));
+  const double end =
+      aligns_corners || count == 0 ? 1 : static_cast<double>(count - 1) / static_cast<double>(count);
+  for (size_t i = 0; i < out.size() && count > 1; ++i)
+    out[i] = static_cast<float>(end * (2 * static_cast<double>(i) / static_cast<double>(count - 1) - 1));
+  return out;
+}
+
+// theta [N, d, d + 1], size [N, C, ...], align_corners: where each output element is read, x first.
+Values affine_grid(Builder& b, const Arguments& a) {
+  const Dims sizes = a.dims(1);
+  constexpr int64_t kMaxPlaces = 1 << 24;
+  int64_t count = 1;
+  for (size_t i = 2; i < sizes.size(); ++i) {
+    if (!sizes[i].is_static() || sizes[i].value() > kMaxPlaces || (count *= sizes[i].value()) > kMaxPlaces) {
+      a.fail("a grid whose size is known only at run time, or of more than " + std::to_string(kMaxPlaces) +
+             " places");
+      return {};
+    }
+  }
+  if (sizes.size() < 4 || sizes.size() > 5) return {};
+  const size_t spatial = sizes.size() - 2;
+  std::vector<std::vector<float>> lines;  // x first
+  for (size_t i = 0; i < spatial; ++i)
+    lines.push_back(places(sizes[sizes.size() - 1 - i].value(), a.flag(2)));
+  std::vector<float> grid;
+  for (int64_t at = 0; at < count; ++at) {
+    int64_t rest = at;
+    for (const std::vector<float>& line : lines) {
+      const auto side = static_cast<int64_t>(line.size());
+      grid.push_back(line[static_cast<size_t>(rest % side)]);
+      rest /= side;
+    }
+    grid.push_back(1);
+  }
+  const auto width = static_cast<int64_t>(spatial);
+  ValueId base = add_elements(b, Dtype::FLOAT32, {count, width + 1}, grid);
+  base = to_dtype(b, base, a.tensor(0).dtype);
+  const ValueId read = matmul(b, base, transpose(b, a.value(0), 1, 2));
+  Dims out = {sizes[0]};
+  out.insert(out.end(), sizes.begin() + 2, sizes.end());
+  out.emplace_back(width);
+  return {reshape(b, read, std::move(out))};
+}
+
+// input, grid, interpolation_mode, padding_mode, align_corners
+Values grid_sampler(Builder& b, const Arguments& a) {
+  if (a.tensor(0).rank() != 4) {
+    a.fail("volumes, expected images");
+    return {};
+  }
+  return {b.call("aten.grid_sampler_2d.default",
+                 {a.ref(0), a.ref(1), a.argument(2), a.argument(3), a.argument(4)})};
 }
 
 Values bicubic(Builder& b, const Arguments& a) { return resample(b, a, cubic_weights); }
@@ -127,7 +231,11 @@ std::span<const Decomposition> resampling_decompositions() {
   static constexpr Decomposition kRows[] = {
       {"aten._upsample_bicubic2d_aa.vec", smooth_bicubic},
       {"aten._upsample_bilinear2d_aa.vec", smooth_bilinear},
+      {"aten.affine_grid_generator.default", affine_grid},
+      {"aten.grid_sampler.default", grid_sampler},
       {"aten.upsample_bicubic2d.vec", bicubic},
+      {"aten.upsample_nearest3d.vec", nearest3d},
+      {"aten.upsample_trilinear3d.vec", trilinear},
   };
   return kRows;
 }

@@ -109,53 +109,6 @@ Values squeeze_one(Builder& b, const Arguments& a) {
   return {b.call("aten.squeeze.dims", {a.ref(0), Dims{a.dim(1)}})};
 }
 
-Values split_evenly(Builder& b, const Arguments& a, Dim size, Dim part, int64_t dim) {
-  if (!size.is_static() || !part.is_static() || part.value() < 0 ||
-      (part.value() == 0 && size.value() != 0)) {
-    a.fail("split of a symbolic size");
-    return {};
-  }
-  Dims sizes;
-  for (int64_t rest = size.value(); rest > 0 || sizes.empty(); rest -= part.value()) {
-    sizes.emplace_back(std::min(rest, part.value()));
-    if (part.value() == 0) break;
-  }
-  return b.call_all("aten.split_with_sizes.default", {a.ref(0), std::move(sizes), Dim(dim)});
-}
-Dim split_size(const Arguments& a, int64_t dim) {
-  const TensorSpec& in = a.tensor(0);
-  const size_t axis = a.axis(dim, in.rank());
-  return in.rank() == 0 ? Dim(1) : in.sizes[axis];
-}
-Values split(Builder& b, const Arguments& a) {
-  const int64_t dim = a.integer(2);
-  return split_evenly(b, a, split_size(a, dim), a.dim(1), dim);
-}
-Values chunk(Builder& b, const Arguments& a) {
-  const int64_t dim = a.integer(2), count = a.integer(1);
-  const Dim size = split_size(a, dim);
-  if (count <= 0) {
-    a.fail("chunk into none");
-    return {};
-  }
-  return split_evenly(b, a, size, b.symbols().floor_div(b.symbols().add(size, count - 1), count), dim);
-}
-Values unbind(Builder& b, const Arguments& a) {
-  const int64_t dim = a.integer(1);
-  const Dim size = split_size(a, dim);
-  if (!size.is_static() || a.tensor(0).rank() == 0) {
-    a.fail("unbind of a symbolic size");
-    return {};
-  }
-  Values slices, out;
-  for (int64_t i = 0; i < size.value(); ++i) {
-    slices.push_back(b.call("aten.slice.Tensor", {a.ref(0), Dim(dim), Dim(i), Dim(i + 1)}));
-  }
-  for (const ValueId slice : slices) {
-    out.push_back(b.call("aten.squeeze.dims", {ValueRef{slice}, Dims{Dim(dim)}}));
-  }
-  return out;
-}
 // A slice of everything is nothing.
 Values slice_of_all(Builder& b, const Arguments& a) {
   const TensorSpec in = a.tensor(0);
@@ -166,25 +119,6 @@ Values slice_of_all(Builder& b, const Arguments& a) {
 Values narrow(Builder& b, const Arguments& a) {
   const Dim end = b.symbols().add(a.dim(2), a.dim(3));
   return {b.call("aten.slice.Tensor", {a.ref(0), a.argument(1), a.dim(2), end})};
-}
-
-Values stack(Builder& b, const Arguments& a) {
-  const std::vector<ValueId> parts = a.values(0);
-  if (parts.empty()) return {};
-  const TensorSpec first = b.spec(parts[0]);
-  const size_t axis = a.axis(a.integer(1), first.rank() + 1);
-  if (axis == first.rank()) {
-    ir::ValueList columns;
-    for (const ValueId part : parts) {
-      columns.ids.push_back(
-          b.call("aten.unsqueeze.default", {ValueRef{part}, Dim(static_cast<int64_t>(axis))}));
-    }
-    return {b.call("aten.cat.default", {std::move(columns), Dim(static_cast<int64_t>(axis))})};
-  }
-  const ValueId joined = b.call("aten.cat.default", {ir::ValueList{parts}, Dim(static_cast<int64_t>(axis))});
-  Dims sizes = first.sizes;
-  sizes.insert(sizes.begin() + static_cast<std::ptrdiff_t>(axis), Dim(static_cast<int64_t>(parts.size())));
-  return {b.call("aten.view.default", {ValueRef{joined}, std::move(sizes)})};
 }
 
 Values make_contiguous(Builder& b, const Arguments& a) {
@@ -264,57 +198,120 @@ Values move_axes(Builder& b, const Arguments& a) {
   return {b.call("aten.permute.default", {a.ref(0), std::move(dims)})};
 }
 
-// Lines of the tensors' elements, each along its own dimension and as wide as all others.
-Values meshgrid(Builder& b, const Arguments& a) {
-  std::vector<ValueId> parts = a.values(0);
-  const auto* indexing = a.argument_count() > 1 ? ir::get_if<std::string>(a.argument(1)) : nullptr;
-  const bool swaps = indexing != nullptr && *indexing == "xy" && parts.size() >= 2;
-  if (swaps) std::swap(parts[0], parts[1]);
-  Dims sizes;
-  for (const ValueId part : parts) sizes.push_back(ir::numel(b.symbols(), b.spec(part).sizes));
-  Values out;
-  for (size_t i = 0; i < parts.size(); ++i) {
-    Dims line(parts.size(), Dim(1));
-    line[i] = sizes[i];
-    const ValueId own = reshape(b, parts[i], std::move(line));
-    ValueId grid = b.call("aten.expand.default", {ValueRef{own}, Argument(sizes)});
-    if (swaps) grid = transpose(b, grid, 0, 1);
-    out.push_back(grid);
-  }
-  if (swaps) std::swap(out[0], out[1]);
-  return out;
-}
-
-// Tensors of too few dimensions get leading ones.
-Values stack_along(Builder& b, const Arguments& a, size_t least_rank, int64_t dim) {
-  ir::ValueList parts;
-  for (ValueId part : a.values(0)) {
-    Dims sizes = sizes_of(b, part);
-    if (sizes.size() < least_rank) {
-      sizes.insert(sizes.begin(), least_rank - sizes.size(), Dim(1));
-      part = b.call("aten.view.default", {ValueRef{part}, std::move(sizes)});
-    }
-    parts.ids.push_back(part);
-  }
-  if (parts.ids.empty()) return {};
-  return {b.call("aten.cat.default", {std::move(parts), Dim(dim)})};
-}
-Values hstack(Builder& b, const Arguments& a) {
-  const std::vector<ValueId> parts = a.values(0);
-  const bool are_lines = !parts.empty() && b.spec(parts[0]).rank() <= 1;
-  return stack_along(b, a, 1, are_lines ? 0 : 1);
-}
-Values vstack(Builder& b, const Arguments& a) { return stack_along(b, a, 2, 0); }
-
-Values outer(Builder& b, const Arguments& a) {
-  const ValueId column = b.call("aten.view.default", {a.ref(0), Dims{a.tensor(0).sizes.at(0), Dim(1)}});
-  return {b.call("aten.mul.Tensor", {ValueRef{column}, a.ref(1)})};
-}
-
 Values tile(Builder& b, const Arguments& a) {
   Dims counts = a.dims(1);
   while (counts.size() < a.tensor(0).rank()) counts.insert(counts.begin(), Dim(1));
   return {b.call("aten.repeat.default", {a.ref(0), std::move(counts)})};
+}
+
+Values raveled(Builder& b, const Arguments& a) { return {reshape(b, a.value(0), {Dim(-1)})}; }
+
+// Behind one dimension a third is added, as NumPy does.
+ValueId with_rank(Builder& b, ValueId value, size_t least) {
+  Dims sizes = sizes_of(b, value);
+  if (sizes.size() >= least) return value;
+  const bool adds_behind = least == 3 && !sizes.empty();
+  if (adds_behind) sizes.emplace_back(1);
+  sizes.insert(sizes.begin(), least - sizes.size(), Dim(1));
+  return b.call("aten.view.default", {ValueRef{value}, std::move(sizes)});
+}
+template <size_t Rank>
+Values at_least(Builder& b, const Arguments& a) {
+  return {with_rank(b, a.value(0), Rank)};
+}
+
+// self, groups
+Values channel_shuffle(Builder& b, const Arguments& a) {
+  const TensorSpec in = a.tensor(0);
+  const int64_t groups = a.integer(1);
+  if (in.rank() < 3 || groups <= 0) return {};
+  Dims sizes = in.sizes;
+  sizes[1] = b.symbols().floor_div(in.sizes[1], groups);
+  sizes.insert(sizes.begin() + 1, Dim(groups));
+  const ValueId cut = reshape(b, a.value(0), std::move(sizes));
+  return {reshape(b, transpose(b, cut, 1, 2), in.sizes)};
+}
+
+// self, k, dims: quarter turns from the first dimension towards the second.
+Values rotate(Builder& b, const Arguments& a) {
+  const Dims dims = a.dims(2);
+  if (dims.size() != 2 || !dims[0].is_static() || !dims[1].is_static()) return {};
+  const int64_t turns = ((a.integer(1) % 4) + 4) % 4, first = dims[0].value(), second = dims[1].value();
+  const auto flip = [&](ValueId value, Dims axes) {
+    return b.call("aten.flip.default", {ValueRef{value}, std::move(axes)});
+  };
+  switch (turns) {
+    case 0:
+      return {b.call("aten.clone.default", {a.ref(0)})};
+    case 1:
+      return {transpose(b, flip(a.value(0), {dims[1]}), first, second)};
+    case 2:
+      return {flip(a.value(0), dims)};
+    default:
+      return {flip(transpose(b, a.value(0), first, second), {dims[1]})};
+  }
+}
+
+// The last dimension of `value` laid along a diagonal of two new last dimensions.
+ValueId lay_diagonal(Builder& b, ValueId value, int64_t offset) {
+  const Dim length = sizes_of(b, value).back();
+  const Dim side = b.symbols().add(length, std::abs(offset));
+  const auto line = [&] {
+    return b.call("aten.arange.start_step", {Dim(0), side},
+                  {{"layout", ir::Layout::kStrided}, {"device", ir::Device{"cpu"}}, {"pin_memory", false}});
+  };
+  const ValueId column = b.call("aten.unsqueeze.default", {ValueRef{line()}, Dim(1)});
+  const ValueId shifted = b.call("aten.add.Scalar", {ValueRef{column}, Dim(offset)});
+  const ValueId is_on = b.call("aten.eq.Tensor", {ValueRef{shifted}, ValueRef{line()}});
+  // Above the main diagonal the element's row counts, below it its column.
+  const Dims pad = offset >= 0 ? Dims{Dim(0), Dim(offset)} : Dims{Dim(0), Dim(-offset)};
+  const ValueId padded = b.call("aten.constant_pad_nd.default", {ValueRef{value}, Argument(pad), Dim(0)});
+  const ValueId wide = b.call("aten.unsqueeze.default", {ValueRef{padded}, Dim(offset >= 0 ? -1 : -2)});
+  return b.call("aten.where.ScalarOther", {ValueRef{is_on}, ValueRef{wide}, Dim(0)});
+}
+
+// self, offset, dim1, dim2
+Values diag_embed(Builder& b, const Arguments& a) {
+  const size_t rank = a.tensor(0).rank() + 1;
+  if (rank < 2) return {};
+  const size_t first = a.axis(a.integer(2), rank), second = a.axis(a.integer(3), rank);
+  if (first >= rank || second >= rank || first == second) return {};
+  const int64_t offset = first < second ? a.integer(1) : -a.integer(1);
+  const ValueId laid = lay_diagonal(b, a.value(0), offset);
+  const size_t low = std::min(first, second), high = std::max(first, second);
+  if (low + 2 == rank) return {laid};
+  Dims order;
+  int64_t next = 0;
+  for (size_t i = 0; i < rank; ++i) {
+    order.emplace_back(i == low    ? static_cast<int64_t>(rank) - 2
+                       : i == high ? static_cast<int64_t>(rank) - 1
+                                   : next++);
+  }
+  return {b.call("aten.permute.default", {ValueRef{laid}, std::move(order)})};
+}
+// self, diagonal: a vector becomes a matrix, of a matrix the diagonal is taken.
+Values diag(Builder& b, const Arguments& a) {
+  if (a.tensor(0).rank() == 1) return {lay_diagonal(b, a.value(0), a.integer(1))};
+  return {b.call("aten.diagonal.default", {a.ref(0), a.argument(1)})};
+}
+Values diagflat(Builder& b, const Arguments& a) {
+  return {lay_diagonal(b, reshape(b, a.value(0), {Dim(-1)}), a.integer(1))};
+}
+
+// self, size: the opposite of a broadcast.
+Values sum_to_size(Builder& b, const Arguments& a) {
+  const TensorSpec in = a.tensor(0);
+  const Dims sizes = a.dims(1);
+  if (sizes.size() > in.rank()) return {};
+  const size_t lead = in.rank() - sizes.size();
+  Dims summed;
+  for (size_t i = 0; i < in.rank(); ++i) {
+    if (i < lead || (sizes[i - lead].is(1) && !in.sizes[i].is(1)))
+      summed.emplace_back(static_cast<int64_t>(i));
+  }
+  if (summed.empty()) return {a.value(0)};
+  const ValueId sum = b.call("aten.sum.dim_IntList", {a.ref(0), std::move(summed), true});
+  return {lead == 0 ? sum : b.call("aten.view.default", {ValueRef{sum}, Argument(sizes)})};
 }
 
 }  // namespace
@@ -323,30 +320,38 @@ std::span<const Decomposition> view_decompositions() {
   static constexpr Decomposition kRows[] = {
       {"aten._unsafe_view.default", reshaped},
       {"aten.alias.default", identity},
-      {"aten.chunk.default", chunk},
+      {"aten.atleast_1d.default", at_least<1>},
+      {"aten.atleast_2d.default", at_least<2>},
+      {"aten.atleast_3d.default", at_least<3>},
+      {"aten.channel_shuffle.default", channel_shuffle},
       {"aten.contiguous.default", make_contiguous},
       {"aten.detach.default", identity},
       {"aten.detach_.default", identity},
+      {"aten.diag.default", diag},
+      {"aten.diag_embed.default", diag_embed},
+      {"aten.diagflat.default", diagflat},
       {"aten.expand_as.default", expand_as},
       {"aten.flatten.using_ints", flatten},
-      {"aten.hstack.default", hstack},
       {"aten.lift_fresh.default", identity},
       {"aten.lift_fresh_copy.default", copied},
       {"aten.mT.default", transpose_last_two},
-      {"aten.meshgrid.default", meshgrid},
-      {"aten.meshgrid.indexing", meshgrid},
+      {"aten.moveaxis.int", move_axes},
+      {"aten.moveaxis.intlist", move_axes},
       {"aten.movedim.int", move_axes},
       {"aten.movedim.intlist", move_axes},
       {"aten.narrow.default", narrow},
+      {"aten.native_channel_shuffle.default", channel_shuffle},
       {"aten.numpy_T.default", transpose_matrix},
-      {"aten.outer.default", outer},
       {"aten.pixel_shuffle.default", pixel_shuffle},
+      {"aten.positive.default", identity},
+      {"aten.ravel.default", raveled},
       {"aten.reshape.default", reshaped},
+      {"aten.reshape_as.default", view_as},
+      {"aten.rot90.default", rotate},
       {"aten.slice.Tensor", slice_of_all},
-      {"aten.split.Tensor", split},
       {"aten.squeeze.default", squeeze_all},
       {"aten.squeeze.dim", squeeze_one},
-      {"aten.stack.default", stack},
+      {"aten.sum_to_size.default", sum_to_size},
       {"aten.t.default", transpose_matrix},
       {"aten.tile.default", tile},
       {"aten.to.device", to_device},
@@ -355,10 +360,8 @@ std::span<const Decomposition> view_decompositions() {
       {"aten.to.other", to_other},
       {"aten.transpose.int", transpose_two},
       {"aten.type_as.default", type_as},
-      {"aten.unbind.int", unbind},
       {"aten.unflatten.int", unflatten},
       {"aten.view_as.default", view_as},
-      {"aten.vstack.default", vstack},
   };
   return kRows;
 }

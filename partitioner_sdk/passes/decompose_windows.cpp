@@ -57,6 +57,11 @@ Values transposed_convolution(Builder& b, const Arguments& a) {
 
 // input, weight, bias, running_mean, running_var, training, momentum, eps, cudnn_enabled
 Values batch_norm(Builder& b, const Arguments& a) {
+  // Weights that are standardised in every run have no statistics to keep.
+  if (a.flag(5) && !a.has(3) && !a.has(4)) {
+    return {b.call("aten._native_batch_norm_legit.no_stats",
+                   {a.argument(0), a.argument(1), a.argument(2), true, a.argument(6), a.argument(7)})};
+  }
   if (a.flag(5)) {
     a.fail("training mode; export the model after .eval()");
     return {};
@@ -281,6 +286,7 @@ std::span<const Decomposition> window_decompositions() {
       {"aten.conv2d.default", convolution},
       {"aten.conv2d.padding", convolution_with_named_padding},
       {"aten.conv3d.default", convolution},
+      {"aten.conv3d.padding", convolution_with_named_padding},
       {"aten.conv_transpose1d.default", transposed_convolution},
       {"aten.conv_transpose2d.input", transposed_convolution},
       {"aten.conv_transpose3d.input", transposed_convolution},

@@ -41,6 +41,10 @@ std::span<const Decomposition> creation_decompositions();
 std::span<const Decomposition> einsum_decompositions();
 std::span<const Decomposition> indexing_decompositions();
 std::span<const Decomposition> linear_decompositions();
+std::span<const Decomposition> list_decompositions();
+std::span<const Decomposition> loss_decompositions();
+std::span<const Decomposition> patch_decompositions();
+std::span<const Decomposition> product_decompositions();
 std::span<const Decomposition> recurrent_decompositions();
 std::span<const Decomposition> reduction_decompositions();
 std::span<const Decomposition> resampling_decompositions();
@@ -58,8 +62,16 @@ ValueId reshape(Builder& b, ValueId value, Dims sizes);
 ValueId matmul(Builder& b, ValueId a, ValueId b_value);
 // The tensor in another dtype; itself when it has it already.
 ValueId to_dtype(Builder& b, ValueId value, Dtype dtype);
+// A constant of these elements, row-major.
+template <class T>
+ValueId add_elements(Builder& b, Dtype dtype, std::vector<int64_t> sizes, const std::vector<T>& elements) {
+  const auto bytes = std::as_bytes(std::span(elements));
+  return b.add_constant(dtype, std::move(sizes), {bytes.begin(), bytes.end()});
+}
 // Row-major; itself when it is so already.
 ValueId contiguous(Builder& b, ValueId value);
+// What losses end with: the loss (0), its mean (1) or its sum (2).
+ValueId reduced(Builder& b, ValueId loss, int64_t reduction);
 // Dimensions a and b swapped.
 ValueId transpose(Builder& b, ValueId value, int64_t first, int64_t second);
 

@@ -80,6 +80,7 @@ class Interpreter {
     if (take('(')) return read_call(name);
     if (name == "none") return Nothing{};
     if (name == "true" || name == "false") return name == "true";
+    if (name == "float64") return Dtype::FLOAT64;
     if (name == "inf") return std::numeric_limits<double>::infinity();
     if (const auto found = named_.find(name); found != named_.end()) return found->second;
     const int position = a_.op().schema == nullptr ? -1 : a_.op().schema->find_argument(name);
@@ -112,6 +113,10 @@ class Interpreter {
   }
 
   Argument read_number() {
+    if (text_.substr(at_, 4) == "-inf") {
+      at_ += 4;
+      return -std::numeric_limits<double>::infinity();
+    }
     const size_t end = text_.find_first_not_of("+-.0123456789e", at_);
     const std::string_view digits = text_.substr(at_, end == text_.npos ? end : end - at_);
     at_ += digits.size();
@@ -125,7 +130,25 @@ class Interpreter {
     return number;
   }
 
+  // if(c, x, y), behind its parenthesis. The side not taken is read, but makes nothing.
+  Argument read_choice() {
+    const Argument condition = read_expression();
+    const bool* flag = ir::get_if<bool>(condition);
+    const bool takes_first = flag != nullptr ? *flag : ir::get_if<Nothing>(condition) == nullptr;
+    const auto side = [&](bool is_taken) {
+      if (!take(',')) fail("a comma was expected");
+      skipped_ += is_taken ? 0 : 1;
+      Argument value = read_expression();
+      skipped_ -= is_taken ? 0 : 1;
+      return value;
+    };
+    Argument first = side(takes_first), second = side(!takes_first);
+    if (!take(')')) fail("the end of a choice was expected");
+    return takes_first ? std::move(first) : std::move(second);
+  }
+
   Argument read_call(std::string_view function) {
+    if (function == "if") return read_choice();
     std::vector<Argument> args;
     std::vector<Builder::Named> named;
     while (!take(')') && a_.error().empty()) {
@@ -139,7 +162,8 @@ class Interpreter {
       }
       take(',');
     }
-    if (!a_.error().empty()) return Nothing{};
+    if (!a_.error().empty() || skipped_ != 0) return Nothing{};
+    if (function == "reduced") return reduce(args);
     if (function == "dtype_of" || function == "rank_of") return describe(function, args);
     return call(op_name(function), std::move(args), std::move(named));
   }
@@ -155,6 +179,16 @@ class Interpreter {
     return Dim(static_cast<int64_t>(spec.rank()));
   }
 
+  Argument reduce(const std::vector<Argument>& args) {
+    const auto* loss = args.size() == 2 ? ir::get_if<ValueRef>(args[0]) : nullptr;
+    const auto* reduction = args.size() == 2 ? ir::get_if<Dim>(args[1]) : nullptr;
+    if (loss == nullptr || reduction == nullptr || !reduction->is_static()) {
+      fail("a tensor and a reduction were expected");
+      return Nothing{};
+    }
+    return ValueRef{reduced(b_, loss->id, reduction->value())};
+  }
+
   Argument call(const std::string& op, std::vector<Argument> args, std::vector<Builder::Named> named) {
     const ops::Schema* schema = b_.module().find_schema(op);
     if (schema == nullptr || args.size() > schema->argument_count()) {
@@ -168,6 +202,7 @@ class Interpreter {
   const Arguments& a_;
   std::string_view text_;
   size_t at_ = 0;
+  int skipped_ = 0;  // choices around here whose side is not taken
   std::map<std::string_view, Argument> named_;
 };
 

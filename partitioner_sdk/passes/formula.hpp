@@ -5,7 +5,9 @@
 // A name is an argument of the op that is taken apart, or what an earlier `name = expression;` gave. A call is an op of aten:
 // `mul` stands for aten.mul.Tensor, or for aten.mul.default where there is no such overload; `pow.Tensor_Scalar` names it;
 // `quantized_decomposed.add.default` has its namespace too. Also none, true, false, inf, numbers, lists of numbers and
-// strings; `name=value` for arguments by name; dtype_of(x); rank_of(x). Expressions behind each other give several results.
+// strings; `name=value` for arguments by name; dtype_of(x); rank_of(x); float64. Expressions behind each other give several
+// results. if(c, x, y) is x unless c is false or none, and makes no node of the other; reduced(x, reduction) is what losses
+// end with: x, its mean or its sum.
 #pragma once
 
 #include "partitioner_sdk/passes/decomposition.hpp"

@@ -14,6 +14,8 @@ std::span<const Formula> formula_table() {
       {"aten.absolute.default", "abs(self)"},
       {"aten.addcdiv.default", "add(self, mul(div(tensor1, tensor2), value))"},
       {"aten.addcmul.default", "add(self, mul(mul(tensor1, tensor2), value))"},
+      {"aten.addr.default", "add(mul(self, beta), mul(outer.default(vec1, vec2), alpha))"},
+      {"aten.adjoint.default", "mT.default(self)"},
       {"aten.all.default", "logical_not(any.dims(logical_not(self), none))"},
       {"aten.all.dims", "logical_not(any.dims(logical_not(self), dim, keepdim))"},
       {"aten.alpha_dropout.default", "clone(input)"},
@@ -25,25 +27,50 @@ std::span<const Formula> formula_table() {
       {"aten.arctan2.default", "atan2.default(self, other)"},
       {"aten.arctanh.default", "atanh(self)"},
       {"aten.baddbmm.default", "add(mul(self, beta), mul(bmm(batch1, batch2), alpha))"},
+      {"aten.binary_cross_entropy.default",
+       "l = sub(mul(sub(target, 1.0), clamp.default(log1p(neg(self)), -100, none)), mul(target, "
+       "clamp.default(log(self), -100, none)));"
+       "reduced(if(weight, mul(l, weight), l), reduction)"},
+      {"aten.binary_cross_entropy_with_logits.default",
+       "s = log_sigmoid(self);"
+       "w = if(pos_weight, add(mul(sub(pos_weight, 1.0), target), 1.0), none);"
+       "l = sub(mul(neg(sub(target, 1.0)), self), if(pos_weight, mul(w, s), s));"
+       "reduced(if(weight, mul(l, weight), l), reduction)"},
       {"aten.broadcast_to.default", "expand(self, size)"},
       {"aten.clamp_max.Tensor", "minimum(self, max)"},
       {"aten.clamp_min.Tensor", "maximum(self, min)"},
+      {"aten.clip.Tensor", "clamp.Tensor(self, min, max)"},
       {"aten.clip.default", "clamp.default(self, min, max)"},
       {"aten.concat.default", "cat(tensors, dim)"},
       {"aten.concatenate.default", "cat(tensors, dim)"},
+      {"aten.cosine_embedding_loss.default",
+       "c = div(sum.dim_IntList(mul(input1, input2), [-1]), sqrt(mul(add(sum.dim_IntList(mul(input1, "
+       "input1), [-1]), 1e-12), add(sum.dim_IntList(mul(input2, input2), [-1]), 1e-12))));"
+       "reduced(add(where.ScalarOther(eq.Scalar(target, 1), neg(sub(c, 1.0)), 0), "
+       "where.ScalarOther(eq.Scalar(target, -1), clamp.default(sub(c, margin), 0, none), 0)), reduction)"},
       {"aten.cosine_similarity.default",
        "n = linalg_vector_norm(x1, 2, [dim], true); m = linalg_vector_norm(x2, 2, [dim], true);"
        "sum.dim_IntList(mul(div(x1, clamp.default(n, eps)), div(x2, clamp.default(m, eps))), [dim])"},
+      {"aten.cumulative_trapezoid.dx",
+       "cumsum(mul(mul(add(slice.Tensor(y, dim, 1), slice.Tensor(y, dim, 0, -1)), 0.5), dx), dim)"},
       {"aten.deg2rad.default", "mul(self, 0.017453292519943295)"},
       {"aten.divide.Scalar", "div(self, other)"},
+      {"aten.divide.Scalar_mode", "div.Scalar_mode(self, other, rounding_mode=rounding_mode)"},
       {"aten.divide.Tensor", "div(self, other)"},
+      {"aten.divide.Tensor_mode", "div.Tensor_mode(self, other, rounding_mode=rounding_mode)"},
       {"aten.dot.default", "sum.dim_IntList(mul(self, tensor), [0])"},
       {"aten.feature_dropout.default", "clone(input)"},
       {"aten.fill.Tensor", "expand_as(to.dtype(value, dtype_of(self)), self)"},
       {"aten.fix.default", "trunc(self)"},
       {"aten.fliplr.default", "flip(self, [1])"},
       {"aten.flipud.default", "flip(self, [0])"},
+      {"aten.float_power.Scalar", "pow.Scalar(self, to.dtype(exponent, float64))"},
+      {"aten.float_power.Tensor_Scalar", "pow.Tensor_Scalar(to.dtype(self, float64), exponent)"},
+      {"aten.float_power.Tensor_Tensor",
+       "pow.Tensor_Tensor(to.dtype(self, float64), to.dtype(exponent, float64))"},
       {"aten.frac.default", "sub(self, trunc(self))"},
+      {"aten.frobenius_norm.dim", "linalg_vector_norm(self, 2, dim, keepdim)"},
+      {"aten.ger.default", "outer.default(self, vec2)"},
       {"aten.greater.Scalar", "gt.Scalar(self, other)"},
       {"aten.greater.Tensor", "gt(self, other)"},
       {"aten.greater_equal.Scalar", "ge.Scalar(self, other)"},
@@ -51,44 +78,116 @@ std::span<const Formula> formula_table() {
       {"aten.hardshrink.default", "where.ScalarSelf(le.Scalar(abs(self), lambd), 0, self)"},
       {"aten.heaviside.default",
        "where.self(eq.Scalar(self, 0), values, to.dtype(gt.Scalar(self, 0), dtype_of(self)))"},
+      {"aten.hinge_embedding_loss.default",
+       "m = clamp.default(neg(sub(self, margin)), 0, none);"
+       "reduced(add(where.ScalarOther(ne.Scalar(target, 1), m, 0), where.ScalarOther(ne.Scalar(target, -1), "
+       "self, 0)), reduction)"},
+      {"aten.huber_loss.default",
+       "z = abs(sub(self, target));"
+       "reduced(where.self(lt.Scalar(z, delta), mul(mul(z, 0.5), z), mul(sub(z, delta, alpha=0.5), delta)), "
+       "reduction)"},
+      {"aten.isclose.default",
+       "c = eq(self, other);"
+       "e = if(equal_nan, logical_or(c, logical_and(isnan(self), isnan(other))), c);"
+       "d = abs(sub(self, other));"
+       "logical_or(e, logical_and(isfinite(d), le(d, add(abs(mul(other, rtol)), atol))))"},
       {"aten.isfinite.default", "logical_not(logical_or(isinf(self), isnan(self)))"},
       {"aten.isneginf.default", "eq.Scalar(self, -inf)"},
       {"aten.isposinf.default", "eq.Scalar(self, inf)"},
+      {"aten.kl_div.default",
+       "reduced(if(log_target, mul(exp(target), sub(target, self)), sub(xlogy.Tensor(target, target), "
+       "mul(target, self))), reduction)"},
+      {"aten.l1_loss.default", "reduced(abs(sub(self, target)), reduction)"},
       {"aten.lerp.Scalar", "add(self, mul(sub(end, self), weight))"},
       {"aten.lerp.Tensor", "add(self, mul(sub(end, self), weight))"},
       {"aten.less.Scalar", "lt.Scalar(self, other)"},
       {"aten.less.Tensor", "lt(self, other)"},
       {"aten.less_equal.Scalar", "le.Scalar(self, other)"},
       {"aten.less_equal.Tensor", "le(self, other)"},
+      {"aten.linalg_vecdot.default", "sum.dim_IntList(mul(x, y), [dim])"},
       {"aten.logaddexp.default",
        "m = maximum(self, other); d = neg(abs(sub(self, other)));"
        "where.self(logical_and(isinf(m), eq(self, other)), self, add(m, log1p(exp(d))))"},
+      {"aten.mH.default", "mT.default(self)"},
+      {"aten.margin_ranking_loss.default",
+       "reduced(clamp.default(add(neg(mul(target, sub(input1, input2))), margin), 0, none), reduction)"},
+      {"aten.matrix_H.default", "mT.default(self)"},
       {"aten.max.other", "maximum(self, other)"},
       {"aten.min.other", "minimum(self, other)"},
+      {"aten.mse_loss.default", "reduced(pow.Tensor_Scalar(sub(self, target), 2), reduction)"},
       {"aten.multiply.Scalar", "mul(self, other)"},
       {"aten.multiply.Tensor", "mul(self, other)"},
       {"aten.mv.default", "sum.dim_IntList(mul(self, vec), [1])"},
+      {"aten.nanmean.default",
+       "div(nansum.default(self, dim, keepdim, dtype=dtype), sum.dim_IntList(logical_not(isnan(self)), dim, "
+       "keepdim))"},
+      {"aten.nansum.default",
+       "sum.dim_IntList(where.ScalarSelf(isnan(self), 0, self), dim, keepdim, dtype=dtype)"},
       {"aten.not_equal.Scalar", "ne.Scalar(self, other)"},
       {"aten.not_equal.Tensor", "ne(self, other)"},
+      {"aten.pairwise_distance.default", "linalg_vector_norm(add(sub(x1, x2), eps), p, [-1], keepdim)"},
+      {"aten.poisson_nll_loss.default",
+       "l = if(log_input, sub(exp(input), mul(target, input)), sub(input, mul(target, log(add(input, "
+       "eps)))));"
+       "s = if(full, where.ScalarSelf(le.Scalar(target, 1), 0, add(sub(mul(target, log(target)), target), "
+       "mul(log(mul(target, 6.283185307179586)), 0.5))), none);"
+       "reduced(if(full, add(l, s), l), reduction)"},
       {"aten.rad2deg.default", "mul(self, 57.29577951308232)"},
+      {"aten.row_stack.default", "vstack.default(tensors)"},
+      {"aten.sgn.default", "sign(self)"},
       {"aten.sinc.default",
        "p = mul(self, 3.141592653589793); where.ScalarSelf(eq.Scalar(p, 0), 1, div(sin(p), p))"},
+      {"aten.smooth_l1_loss.default",
+       "d = abs(sub(self, target));"
+       "reduced(where.self(lt.Scalar(d, beta), div(mul(pow.Tensor_Scalar(d, 2), 0.5), beta), sub(d, beta, "
+       "alpha=0.5)), reduction)"},
+      {"aten.soft_margin_loss.default", "reduced(log1p(exp(neg(mul(target, self)))), reduction)"},
       {"aten.softshrink.default",
        "where.ScalarOther(gt.Scalar(abs(self), lambd), sub(self, mul(sign(self), lambd)), 0)"},
+      {"aten.special_entr.default",
+       "where.self(gt.Scalar(self, 0), neg(mul(self, log(self))), where.ScalarSelf(eq.Scalar(self, 0), 0, "
+       "where.ScalarSelf(lt.Scalar(self, 0), -inf, self)))"},
+      {"aten.special_erf.default", "erf(self)"},
+      {"aten.special_expit.default", "sigmoid(self)"},
+      {"aten.special_expm1.default", "expm1(self)"},
+      {"aten.special_log1p.default", "log1p(self)"},
+      {"aten.special_log_softmax.default", "log_softmax.int(self, dim, dtype)"},
+      {"aten.special_logit.default", "logit(self, eps)"},
+      {"aten.special_logsumexp.default", "logsumexp(self, dim, keepdim)"},
+      {"aten.special_ndtr.default", "mul(add(erf(mul(self, 0.7071067811865476)), 1.0), 0.5)"},
+      {"aten.special_sinc.default", "sinc(self)"},
+      {"aten.special_softmax.default", "softmax.int(self, dim, dtype)"},
+      {"aten.special_xlog1py.default",
+       "where.self(isnan(other), other, where.ScalarSelf(eq.Scalar(self, 0), 0, mul(self, log1p(other))))"},
+      {"aten.special_xlogy.default", "xlogy.Tensor(self, other)"},
       {"aten.std.default", "sqrt(var.default(self, unbiased))"},
       {"aten.std_mean.correction",
        "sqrt(var.correction(self, dim, correction=correction, keepdim=keepdim)); mean.dim(self, dim, "
        "keepdim)"},
+      {"aten.std_mean.dim",
+       "sqrt(var.dim(self, dim, unbiased, keepdim));"
+       " mean.dim(self, dim, keepdim)"},
       {"aten.subtract.Scalar", "sub(self, other)"},
       {"aten.subtract.Tensor", "sub(self, other)"},
       {"aten.swapaxes.default", "transpose.int(self, axis0, axis1)"},
       {"aten.swapdims.default", "transpose.int(self, dim0, dim1)"},
       {"aten.threshold.default", "where.ScalarSelf(le.Scalar(self, threshold), value, self)"},
+      {"aten.trace.default", "sum.dim_IntList(diagonal(self, 0, 0, 1), [0])"},
+      {"aten.trapezoid.dx",
+       "mul(sub(sum.dim_IntList(y, [dim]), mul(add(select.int(y, dim, 0), select.int(y, dim, -1)), 0.5)), "
+       "dx)"},
+      {"aten.trapz.dx", "trapezoid.dx(y, dx=dx, dim=dim)"},
+      {"aten.triplet_margin_loss.default",
+       "n = pairwise_distance(anchor, negative, p, eps);"
+       "f = if(swap, minimum(n, pairwise_distance(positive, negative, p, eps)), n);"
+       "reduced(clamp.default(sub(add(pairwise_distance(anchor, positive, p, eps), margin), f), 0, none), "
+       "reduction)"},
       {"aten.true_divide.Scalar", "div(self, other)"},
       {"aten.true_divide.Tensor", "div(self, other)"},
       {"aten.var_mean.correction",
        "var.correction(self, dim, correction=correction, keepdim=keepdim); mean.dim(self, dim, keepdim)"},
       {"aten.var_mean.dim", "var.dim(self, dim, unbiased, keepdim); mean.dim(self, dim, keepdim)"},
+      {"aten.vdot.default", "sum.dim_IntList(mul(self, other), [0])"},
       {"aten.xlogy.Tensor",
        "where.self(isnan(other), other, where.ScalarSelf(eq.Scalar(self, 0), 0, mul(self, log(other))))"},
   };

@@ -1,0 +1,130 @@
+// Patches of images as columns, columns as images again, and pooled elements back where they came from.
+#include "partitioner_sdk/passes/decomposition.hpp"
+
+namespace etb::passes {
+
+namespace {
+
+// One axis of a window that moves over an image.
+struct Window {
+  int64_t size = 0, dilation = 0, padding = 0, stride = 0;
+  int64_t image = 0, steps = 0;  // without padding
+};
+
+// The arguments kernel_size, dilation, padding and stride from position `first` on; false after an error.
+bool read_windows(const Arguments& a, size_t first, const Dims& image, Window (&windows)[2]) {
+  for (size_t i = 0; i < 2; ++i) {
+    int64_t Window::*const fields[] = {&Window::size, &Window::dilation, &Window::padding, &Window::stride};
+    for (size_t field = 0; field < 4; ++field) {
+      const Dims dims = a.dims(first + field);
+      if (dims.empty() || dims.size() > 2 || !dims.back().is_static()) return false;
+      windows[i].*fields[field] = (dims.size() == 2 ? dims[i] : dims[0]).value();
+    }
+    Window& window = windows[i];
+    if (image.size() != 2 || !image[i].is_static() || window.stride <= 0) return false;
+    window.image = image[i].value();
+    window.steps =
+        (window.image + 2 * window.padding - window.dilation * (window.size - 1) - 1) / window.stride + 1;
+    if (window.size <= 0 || window.steps <= 0) return false;
+  }
+  return true;
+}
+
+// Which padded row (or column) each element of each window reads: [size, steps], and `trailing` dimensions of one.
+ValueId window_index(Builder& b, const Window& window, size_t trailing) {
+  std::vector<int64_t> index;
+  for (int64_t i = 0; i < window.size; ++i) {
+    for (int64_t step = 0; step < window.steps; ++step)
+      index.push_back(i * window.dilation + step * window.stride);
+  }
+  std::vector<int64_t> sizes = {window.size, window.steps};
+  sizes.insert(sizes.end(), trailing, 1);
+  return add_elements(b, Dtype::INT64, std::move(sizes), index);
+}
+
+ir::ValueList window_indices(Builder& b, const Window (&windows)[2]) {
+  return {{ir::kNoValue, ir::kNoValue, window_index(b, windows[0], 2), window_index(b, windows[1], 0)}};
+}
+
+// self, kernel_size, dilation, padding, stride: [N, C * kernel, steps].
+Values im2col(Builder& b, const Arguments& a) {
+  Dims sizes = a.tensor(0).sizes;
+  const bool is_single = sizes.size() == 3;
+  if (is_single) sizes.insert(sizes.begin(), Dim(1));
+  Window windows[2];
+  if (sizes.size() != 4 || !read_windows(a, 1, {sizes[2], sizes[3]}, windows)) {
+    a.fail("an image of static size, and two sizes of each kind, expected");
+    return {};
+  }
+  ValueId x = is_single ? b.call("aten.unsqueeze.default", {a.ref(0), Dim(0)}) : a.value(0);
+  const Dims pad = {Dim(windows[1].padding), Dim(windows[1].padding), Dim(windows[0].padding),
+                    Dim(windows[0].padding)};
+  if (windows[0].padding != 0 || windows[1].padding != 0)
+    x = b.call("aten.constant_pad_nd.default", {ValueRef{x}, Argument(pad), Dim(0)});
+  const ValueId read = b.call("aten.index.Tensor", {ValueRef{x}, window_indices(b, windows)});
+  const ValueId turned =
+      b.call("aten.permute.default", {ValueRef{read}, Dims{Dim(0), Dim(1), Dim(2), Dim(4), Dim(3), Dim(5)}});
+  Dims out = {sizes[0], b.symbols().mul(sizes[1], windows[0].size * windows[1].size),
+              Dim(windows[0].steps * windows[1].steps)};
+  if (is_single) out.erase(out.begin());
+  return {reshape(b, turned, std::move(out))};
+}
+
+// self, output_size, kernel_size, dilation, padding, stride: what overlaps is summed.
+Values col2im(Builder& b, const Arguments& a) {
+  Dims sizes = a.tensor(0).sizes;
+  const bool is_single = sizes.size() == 2;
+  if (is_single) sizes.insert(sizes.begin(), Dim(1));
+  Window windows[2];
+  if (sizes.size() != 3 || !read_windows(a, 2, a.dims(1), windows)) {
+    a.fail("columns of an image of static size, and two sizes of each kind, expected");
+    return {};
+  }
+  const Dim channels = b.symbols().floor_div(sizes[1], windows[0].size * windows[1].size);
+  const ValueId cut = reshape(b, a.value(0),
+                              {sizes[0], channels, Dim(windows[0].size), Dim(windows[1].size),
+                               Dim(windows[0].steps), Dim(windows[1].steps)});
+  const ValueId turned =
+      b.call("aten.permute.default", {ValueRef{cut}, Dims{Dim(0), Dim(1), Dim(2), Dim(4), Dim(3), Dim(5)}});
+  const Dims image = {sizes[0], channels, Dim(windows[0].image + 2 * windows[0].padding),
+                      Dim(windows[1].image + 2 * windows[1].padding)};
+  const ValueId empty =
+      b.call("aten.full.default", {Argument(image), Dim(0)}, {{"dtype", a.tensor(0).dtype}});
+  ValueId out =
+      b.call("aten.index_put.default", {ValueRef{empty}, window_indices(b, windows), ValueRef{turned}, true});
+  for (size_t i = 0; i < 2; ++i) {
+    const Window& window = windows[i];
+    if (window.padding == 0) continue;
+    out = b.call("aten.slice.Tensor", {ValueRef{out}, Dim(static_cast<int64_t>(i) + 2), Dim(window.padding),
+                                       Dim(window.padding + window.image)});
+  }
+  return {is_single ? b.call("aten.squeeze.dim", {ValueRef{out}, Dim(0)}) : out};
+}
+
+// self, indices, output_size
+Values max_unpool2d(Builder& b, const Arguments& a) {
+  const Dims sizes = a.tensor(0).sizes, image = a.dims(2);
+  if (sizes.size() < 3 || image.size() != 2) return {};
+  Dims lead(sizes.begin(), sizes.end() - 2), out = lead, line = lead, read = lead;
+  out.insert(out.end(), image.begin(), image.end());
+  line.push_back(b.symbols().mul(image[0], image[1]));
+  read.push_back(b.symbols().mul(sizes[sizes.size() - 2], sizes.back()));
+  const ValueId empty = b.call("aten.full.default", {Argument(line), Dim(0)}, {{"dtype", a.tensor(0).dtype}});
+  const ValueId index = reshape(b, a.value(1), read), values = reshape(b, a.value(0), read);
+  const ValueId placed =
+      b.call("aten.scatter.src", {ValueRef{empty}, Dim(-1), ValueRef{index}, ValueRef{values}});
+  return {reshape(b, placed, std::move(out))};
+}
+
+}  // namespace
+
+std::span<const Decomposition> patch_decompositions() {
+  static constexpr Decomposition kRows[] = {
+      {"aten.col2im.default", col2im},
+      {"aten.im2col.default", im2col},
+      {"aten.max_unpool2d.default", max_unpool2d},
+  };
+  return kRows;
+}
+
+}  // namespace etb::passes

@@ -1,0 +1,247 @@
+// Products of tensors over chosen dimensions.
+#include <algorithm>
+#include <limits>
+
+#include "partitioner_sdk/passes/decomposition.hpp"
+
+namespace etb::passes {
+
+namespace {
+
+Values outer(Builder& b, const Arguments& a) {
+  const ValueId column = b.call("aten.view.default", {a.ref(0), Dims{a.tensor(0).sizes.at(0), Dim(1)}});
+  return {b.call("aten.mul.Tensor", {ValueRef{column}, a.ref(1)})};
+}
+
+// self, other, dims_self, dims_other: summed over pairs of dimensions, as one product of matrices.
+ValueId contract(Builder& b, const Arguments& a, ValueId first, ValueId second, const Dims& first_dims,
+                 const Dims& second_dims) {
+  ir::SymbolTable& symbols = b.symbols();
+  const Dims first_sizes = sizes_of(b, first), second_sizes = sizes_of(b, second);
+  Dim inner = 1;
+  Dims first_order, second_order, sizes;
+  Dim rows = 1, columns = 1;
+  const auto is_summed = [&](const Dims& dims, size_t axis, size_t rank) {
+    return std::any_of(dims.begin(), dims.end(), [&](Dim dim) { return a.axis(dim.value(), rank) == axis; });
+  };
+  for (size_t i = 0; i < first_sizes.size(); ++i) {
+    if (is_summed(first_dims, i, first_sizes.size())) continue;
+    first_order.emplace_back(static_cast<int64_t>(i));
+    sizes.push_back(first_sizes[i]);
+    rows = symbols.mul(rows, first_sizes[i]);
+  }
+  for (size_t i = 0; i < first_dims.size(); ++i) {
+    const size_t axis = a.axis(first_dims[i].value(), first_sizes.size());
+    first_order.emplace_back(static_cast<int64_t>(axis));
+    second_order.emplace_back(static_cast<int64_t>(a.axis(second_dims[i].value(), second_sizes.size())));
+    inner = symbols.mul(inner, first_sizes[axis]);
+  }
+  for (size_t i = 0; i < second_sizes.size(); ++i) {
+    if (is_summed(second_dims, i, second_sizes.size())) continue;
+    second_order.emplace_back(static_cast<int64_t>(i));
+    sizes.push_back(second_sizes[i]);
+    columns = symbols.mul(columns, second_sizes[i]);
+  }
+  const ValueId turned = b.call("aten.permute.default", {ValueRef{first}, std::move(first_order)});
+  const ValueId other = b.call("aten.permute.default", {ValueRef{second}, std::move(second_order)});
+  const ValueId left = reshape(b, turned, {rows, inner}), right = reshape(b, other, {inner, columns});
+  const ValueId product = b.call("aten.mm.default", {ValueRef{left}, ValueRef{right}});
+  return b.call("aten.view.default", {ValueRef{product}, std::move(sizes)});
+}
+
+Values tensordot(Builder& b, const Arguments& a) {
+  const Dims first = a.dims(2), second = a.dims(3);
+  if (first.size() != second.size()) {
+    a.fail("dimensions of another number on the other side");
+    return {};
+  }
+  return {contract(b, a, a.value(0), a.value(1), first, second)};
+}
+
+// Over the last dimension of both.
+Values inner(Builder& b, const Arguments& a) {
+  if (a.tensor(0).rank() == 0 || a.tensor(1).rank() == 0)
+    return {b.call("aten.mul.Tensor", {a.ref(0), a.ref(1)})};
+  return {contract(b, a, a.value(0), a.value(1), {Dim(-1)}, {Dim(-1)})};
+}
+
+// Every element of the first times the whole second.
+Values kron(Builder& b, const Arguments& a) {
+  Dims first = a.tensor(0).sizes, second = a.tensor(1).sizes;
+  const size_t rank = std::max(first.size(), second.size());
+  first.insert(first.begin(), rank - first.size(), Dim(1));
+  second.insert(second.begin(), rank - second.size(), Dim(1));
+  Dims first_wide, second_wide, sizes;
+  for (size_t i = 0; i < rank; ++i) {
+    first_wide.insert(first_wide.end(), {first[i], Dim(1)});
+    second_wide.insert(second_wide.end(), {Dim(1), second[i]});
+    sizes.push_back(b.symbols().mul(first[i], second[i]));
+  }
+  const ValueId left = reshape(b, a.value(0), std::move(first_wide));
+  const ValueId right = reshape(b, a.value(1), std::move(second_wide));
+  return {reshape(b, b.call("aten.mul.Tensor", {ValueRef{left}, ValueRef{right}}), std::move(sizes))};
+}
+
+// self, n: by squares.
+Values matrix_power(Builder& b, const Arguments& a) {
+  int64_t power = a.integer(1);
+  if (power < 1) {
+    a.fail("power " + std::to_string(power) + ", expected at least 1");
+    return {};
+  }
+  if (power == 3) return {matmul(b, matmul(b, a.value(0), a.value(0)), a.value(0))};  // as PyTorch does
+  ValueId square = a.value(0), product = ir::kNoValue;
+  for (; power > 0; power /= 2) {
+    if (power % 2 == 1) product = product == ir::kNoValue ? square : matmul(b, product, square);
+    if (power > 1) square = matmul(b, square, square);
+  }
+  return {product};
+}
+
+// The cheapest order of a chain of products: cost[i][j] of matrices i to j, cut behind split[i][j].
+struct Chain {
+  std::vector<std::vector<double>> cost;
+  std::vector<std::vector<size_t>> split;
+};
+Chain cheapest(const std::vector<double>& sizes) {
+  const size_t count = sizes.size() - 1;
+  Chain chain{std::vector(count, std::vector<double>(count, 0)),
+              std::vector(count, std::vector<size_t>(count, 0))};
+  for (size_t length = 1; length < count; ++length) {
+    for (size_t i = 0; i + length < count; ++i) {
+      const size_t j = i + length;
+      chain.cost[i][j] = std::numeric_limits<double>::infinity();
+      for (size_t k = i; k < j; ++k) {
+        const double cost = chain.cost[i][k] + chain.cost[k + 1][j] + sizes[i] * sizes[k + 1] * sizes[j + 1];
+        if (cost >= chain.cost[i][j]) continue;
+        chain.cost[i][j] = cost;
+        chain.split[i][j] = k;
+      }
+    }
+  }
+  return chain;
+}
+ValueId multiply(Builder& b, const Chain& chain, const std::vector<ValueId>& parts, size_t i, size_t j) {
+  if (i == j) return parts[i];
+  const size_t k = chain.split[i][j];
+  const ValueId left = multiply(b, chain, parts, i, k), right = multiply(b, chain, parts, k + 1, j);
+  return b.call("aten.mm.default", {ValueRef{left}, ValueRef{right}});
+}
+// Matrices; the first may be a row and the last a column.
+Values multi_dot(Builder& b, const Arguments& a) {
+  std::vector<ValueId> parts = a.values(0);
+  if (parts.size() < 2) return {};
+  const bool has_row = sizes_of(b, parts.front()).size() == 1,
+             has_column = sizes_of(b, parts.back()).size() == 1;
+  if (has_row) parts.front() = b.call("aten.unsqueeze.default", {ValueRef{parts.front()}, Dim(0)});
+  if (has_column) parts.back() = b.call("aten.unsqueeze.default", {ValueRef{parts.back()}, Dim(1)});
+  std::vector<double> sizes;
+  for (const ValueId part : parts) {
+    const Dim size = sizes_of(b, part).at(0);
+    sizes.push_back(size.is_static() ? static_cast<double>(size.value()) : 1);
+  }
+  const Dim last = sizes_of(b, parts.back()).at(1);
+  sizes.push_back(last.is_static() ? static_cast<double>(last.value()) : 1);
+  ValueId out = multiply(b, cheapest(sizes), parts, 0, parts.size() - 1);
+  if (has_row) out = b.call("aten.squeeze.dim", {ValueRef{out}, Dim(0)});
+  if (has_column) out = b.call("aten.squeeze.dim", {ValueRef{out}, Dim(-1)});
+  return {out};
+}
+
+// Vectors of three along `dim`.
+ValueId cross_along(Builder& b, ValueId first, ValueId second, int64_t dim) {
+  const auto turned = [&](ValueId value, int64_t by) {
+    const auto part = [&](int64_t begin, int64_t end) {
+      return b.call("aten.slice.Tensor", {ValueRef{value}, Dim(dim), Dim(begin), Dim(end)});
+    };
+    ir::ValueList parts{{part(by, 3), part(0, by)}};
+    return b.call("aten.cat.default", {std::move(parts), Dim(dim)});
+  };
+  const auto product = [&](ValueId x, ValueId y) {
+    return b.call("aten.mul.Tensor", {ValueRef{x}, ValueRef{y}});
+  };
+  const ValueId plus = product(turned(first, 1), turned(second, 2));
+  const ValueId minus = product(turned(first, 2), turned(second, 1));
+  return b.call("aten.sub.Tensor", {ValueRef{plus}, ValueRef{minus}});
+}
+Values linalg_cross(Builder& b, const Arguments& a) {
+  return {cross_along(b, a.value(0), a.value(1), a.integer(2))};
+}
+Values cross(Builder& b, const Arguments& a) {
+  if (a.has(2)) return linalg_cross(b, a);
+  const Dims sizes = a.tensor(0).sizes;
+  const auto found = std::find_if(sizes.begin(), sizes.end(), [](Dim size) { return size.is(3); });
+  if (found == sizes.end()) {
+    a.fail("no dimension of three elements");
+    return {};
+  }
+  return {cross_along(b, a.value(0), a.value(1), found - sizes.begin())};
+}
+
+// self, ord, dim, keepdim, dtype
+Values matrix_norm(Builder& b, const Arguments& a) {
+  const auto* order = ir::get_if<std::string>(a.argument(1));
+  if (order == nullptr || *order != "fro") {
+    a.fail("a norm other than Frobenius'");
+    return {};
+  }
+  return {b.call("aten.linalg_vector_norm.default", {a.ref(0), Dim(2), a.argument(2), a.argument(3)},
+                 {{"dtype", a.argument(4)}})};
+}
+
+// self, p, dim, maxnorm: slices whose norm is larger get that norm.
+Values renorm(Builder& b, const Arguments& a) {
+  const size_t rank = a.tensor(0).rank(), axis = a.axis(a.integer(2), rank);
+  Dims others;
+  for (size_t i = 0; i < rank; ++i) {
+    if (i != axis) others.emplace_back(static_cast<int64_t>(i));
+  }
+  const ValueId norm =
+      b.call("aten.linalg_vector_norm.default", {a.ref(0), a.argument(1), std::move(others), true});
+  const ValueId is_larger = b.call("aten.gt.Scalar", {ValueRef{norm}, a.argument(3)});
+  const ValueId shifted = b.call("aten.add.Scalar", {ValueRef{norm}, Argument(1e-7)});
+  const ValueId inverse = b.call("aten.reciprocal.default", {ValueRef{shifted}});
+  const ValueId scale = b.call("aten.mul.Scalar", {ValueRef{inverse}, a.argument(3)});
+  const ValueId factor = b.call("aten.where.ScalarOther", {ValueRef{is_larger}, ValueRef{scale}, Dim(1)});
+  return {b.call("aten.mul.Tensor", {a.ref(0), ValueRef{factor}})};
+}
+
+// The distance of every pair of rows.
+Values pdist(Builder& b, const Arguments& a) {
+  const Dims sizes = a.tensor(0).sizes;
+  if (sizes.size() != 2 || !sizes[0].is_static()) return {};
+  std::vector<int64_t> first, second;
+  for (int64_t i = 0; i < sizes[0].value(); ++i) {
+    for (int64_t j = i + 1; j < sizes[0].value(); ++j) {
+      first.push_back(i);
+      second.push_back(j);
+    }
+  }
+  const auto rows = [&](const std::vector<int64_t>& index) {
+    const ValueId constant = add_elements(b, Dtype::INT64, {static_cast<int64_t>(index.size())}, index);
+    return b.call("aten.index_select.default", {a.ref(0), Dim(0), ValueRef{constant}});
+  };
+  const ValueId difference = b.call("aten.sub.Tensor", {ValueRef{rows(first)}, ValueRef{rows(second)}});
+  return {b.call("aten.linalg_vector_norm.default", {ValueRef{difference}, a.argument(1), Dims{Dim(1)}})};
+}
+
+}  // namespace
+
+std::span<const Decomposition> product_decompositions() {
+  static constexpr Decomposition kRows[] = {
+      {"aten.cross.default", cross},
+      {"aten.inner.default", inner},
+      {"aten.kron.default", kron},
+      {"aten.linalg_cross.default", linalg_cross},
+      {"aten.linalg_matrix_norm.str_ord", matrix_norm},
+      {"aten.linalg_multi_dot.default", multi_dot},
+      {"aten.matrix_power.default", matrix_power},
+      {"aten.outer.default", outer},
+      {"aten.pdist.default", pdist},
+      {"aten.renorm.default", renorm},
+      {"aten.tensordot.default", tensordot},
+  };
+  return kRows;
+}
+
+}  // namespace etb::passes
