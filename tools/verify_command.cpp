@@ -1,11 +1,9 @@
 // `etbackend verify PLUGIN`: the conformance suite against one plugin.
 #include <fmt/format.h>
 #include <signal.h>
-#include <unistd.h>
 
 #include <ctime>
 #include <fstream>
-#include <iostream>
 #include <memory>
 #include <set>
 #include <sstream>
@@ -20,61 +18,20 @@
 #include "conformance/report/waivers.hpp"
 #include "conformance/runner/child_body.hpp"
 #include "conformance/runner/confinement.hpp"
+#include "conformance/runner/replay.hpp"
 #include "conformance/runner/runner.hpp"
 #include "conformance/runner/selection.hpp"
 #include "conformance/runner/soak.hpp"
+#include "tools/command.hpp"
+#include "tools/verify/collector.hpp"
 #include "tools/verify/find_subject.hpp"
+#include "tools/verify/interruptible.hpp"
+#include "tools/verify/options.hpp"
 
 namespace etb::tools {
 namespace {
 
 using namespace etb::conformance;  // NOLINT(google-build-using-namespace): this file is about nothing else
-
-struct Options {
-  std::string target;
-  std::string backend;
-  std::string profile = "ci";
-  std::vector<std::string> patterns;
-  std::string contract = "f32";
-  uint32_t workers = 0;
-  uint32_t case_timeout_ms = 10000;
-  uint32_t check_timeout_ms = 60000;
-  std::string shard;
-  std::string soak_time;
-  std::string results_file, junit_file, sarif_file, html_file, compare_file, waiver_file, save_folder,
-      replay_file;
-  std::vector<std::string> merge_files;
-  bool list = false;
-  bool resume = false;
-  bool in_process = false;
-  bool break_first = false;
-  bool no_confirm = false;
-  bool has_network = false;
-};
-
-std::atomic<bool> interrupted{false};
-void note_interrupt(int) { interrupted.store(true); }
-
-// Ctrl-C ends the run, not the program: what is done is kept.
-class Interruptible {
- public:
-  Interruptible() {
-    interrupted.store(false);
-    struct sigaction action {};
-    action.sa_handler = note_interrupt;
-    ::sigaction(SIGINT, &action, &old_int_);
-    ::sigaction(SIGTERM, &action, &old_term_);
-  }
-  ~Interruptible() {
-    ::sigaction(SIGINT, &old_int_, nullptr);
-    ::sigaction(SIGTERM, &old_term_, nullptr);
-  }
-  Interruptible(const Interruptible&) = delete;
-  Interruptible& operator=(const Interruptible&) = delete;
-
- private:
-  struct sigaction old_int_, old_term_;
-};
 
 std::string today() {
   const std::time_t now = std::time(nullptr);
@@ -91,45 +48,65 @@ Result<std::string> read_text(const std::string& path) {
   return text.str();
 }
 
-Result<std::vector<Waiver>> load_waivers(const Options& options) {
+Result<std::vector<Waiver>> load_waivers(const VerifyOptions& options) {
   if (options.waiver_file.empty()) return std::vector<Waiver>{};
   ETB_ASSIGN(const std::string text, read_text(options.waiver_file));
   return parse_waivers(text, today());
 }
 
-Status write_reports(const Options& options, const Results& results) {
-  if (!options.junit_file.empty()) ETB_TRY(write_file(options.junit_file, to_junit(results)));
-  if (!options.sarif_file.empty()) ETB_TRY(write_file(options.sarif_file, to_sarif(results, options.target)));
-  if (!options.html_file.empty()) ETB_TRY(write_file(options.html_file, to_html(results, options.target)));
+Status as_status(const Result<Results>& results) {
+  if (!results) return tl::make_unexpected(results.error());
+  return {};
+}
+
+// Everything that must be said again to have the same run of something else.
+Invocation invocation_of(const VerifyOptions& options, const Session& session) {
+  Invocation out;
+  out.command = "etbackend";
+  for (const std::string& path : session.plugin_paths) out.command += " --plugin-path " + quoted(path);
+  out.command += " verify " + quoted(options.target);
+  if (!options.backend.empty()) out.command += " --backend " + quoted(options.backend);
+  if (options.contract != "f32") out.command += " --contract " + quoted(options.contract);
+  if (options.has_network) out.command += " --network";
+  out.saved_in = options.save_folder;
+  return out;
+}
+
+Status write_reports(const VerifyOptions& options, const Results& results, const Invocation& by) {
+  if (!options.junit_file.empty()) ETB_TRY(write_file(options.junit_file, to_junit(results, by)));
+  if (!options.sarif_file.empty()) ETB_TRY(write_file(options.sarif_file, to_sarif(results, by)));
+  if (!options.html_file.empty()) ETB_TRY(write_file(options.html_file, to_html(results, by)));
   return {};
 }
 
 // A report that cannot be written is said before hours of work, not after.
-Status try_writing(const Options& options) {
-  for (const std::string& path : {options.junit_file, options.sarif_file, options.html_file})
-    if (!path.empty()) ETB_TRY(write_file(path, ""));
+Status expect_writable(const VerifyOptions& options) {
+  for (const std::string* path : {&options.junit_file, &options.sarif_file, &options.html_file})
+    if (!path->empty()) ETB_TRY(write_file(*path, ""));
   if (!options.save_folder.empty()) ETB_TRY(make_folder(options.save_folder));
   return {};
 }
 
-Result<ExitCode> finish(const Options& options, Results results, Session& session) {
-  ETB_TRY(write_reports(options, results));
-  if (!options.save_folder.empty()) {
-    ETB_ASSIGN(const size_t count, save_repros(results, options.save_folder));
-    session.out << count << " failures saved in " << options.save_folder << '\n';
-  }
-  print_summary(results, options.target, session.out);
+Result<ExitCode> finish(const VerifyOptions& options, Results results, Session& session) {
+  const Invocation by = invocation_of(options, session);
+  // Files first: nothing that goes wrong with one of them loses what the terminal says.
+  Status written = write_reports(options, results, by);
+  if (written && !options.save_folder.empty())
+    if (const Result<size_t> saved = save_repros(results, by); !saved)
+      written = tl::make_unexpected(saved.error());
+  print_summary(results, by, session.out);
+  ETB_TRY(written);
   bool is_worse = false;
   if (!options.compare_file.empty()) {
     ETB_ASSIGN(const Results before, read_results(options.compare_file));
     is_worse = print_comparison(before, results, session.out);
   }
   const bool is_pass = add_up(results.outcomes).is_pass();
-  if (interrupted.load()) return ExitCode::UNAVAILABLE;
+  if (was_interrupted().load()) return ExitCode::UNAVAILABLE;
   return is_pass && !is_worse ? ExitCode::OK : ExitCode::NEGATIVE;
 }
 
-Result<ExitCode> run_merge(const Options& options, Session& session) {
+Result<ExitCode> run_merge(const VerifyOptions& options, Session& session) {
   std::vector<Results> shards;
   for (const std::string& file : options.merge_files) {
     ETB_ASSIGN(Results shard, read_results(file));
@@ -140,7 +117,8 @@ Result<ExitCode> run_merge(const Options& options, Session& session) {
     ETB_ASSIGN(ResultsWriter writer, ResultsWriter::open(options.results_file, merged.header));
     for (const Outcome& outcome : merged.outcomes) writer.add(outcome);
   }
-  Options with_target = options;
+  VerifyOptions with_target = options;
+  if (with_target.target.empty()) with_target.target = merged.header.plugin_path;
   if (with_target.target.empty()) with_target.target = merged.header.plugin_id;
   return finish(with_target, std::move(merged), session);
 }
@@ -156,7 +134,7 @@ ExitCode run_list(const std::vector<Item>& items, Session& session) {
   return ExitCode::OK;
 }
 
-Header make_header(const Options& options, const Plan& plan) {
+Header make_header(const VerifyOptions& options, const Plan& plan) {
   Header header;
   header.suite_version = kSuiteVersion;
   header.profile = options.profile;
@@ -172,47 +150,8 @@ Header make_header(const Options& options, const Plan& plan) {
   return header;
 }
 
-// Takes outcomes where they go: file, terminal, memory.
-class Collector {
- public:
-  Collector(const Options& options, Header header, std::vector<Waiver> waivers, Session& session)
-      : waivers_(std::move(waivers)),
-        terminal_(session.out, header.item_count,
-                  ::isatty(STDOUT_FILENO) != 0 && &session.out == &std::cout) {
-    results_.header = std::move(header);
-    (void)options;
-  }
-
-  // Outcomes of an earlier run that was interrupted stay as they are.
-  Status open_file(const Options& options, std::vector<Outcome> kept) {
-    if (options.results_file.empty()) return {};
-    results_.outcomes = std::move(kept);
-    ETB_ASSIGN(ResultsWriter writer,
-               ResultsWriter::open(options.results_file, results_.header, results_.outcomes));
-    writer_.emplace(std::move(writer));
-    return {};
-  }
-
-  void add(Outcome outcome) {
-    apply_waivers(waivers_, results_.header.plugin_id, outcome);
-    if (writer_ && outcome.state != State::kNotRun) writer_->add(outcome);
-    terminal_.add(outcome);
-    results_.outcomes.push_back(std::move(outcome));
-  }
-  Results take() {
-    terminal_.end();
-    return std::move(results_);
-  }
-
- private:
-  std::vector<Waiver> waivers_;
-  Results results_;
-  Terminal terminal_;
-  std::optional<ResultsWriter> writer_;
-};
-
 // With --resume: what is in the file needs not run again.
-Result<std::vector<Outcome>> take_up(const Options& options, Plan& plan, const Header& header) {
+Result<std::vector<Outcome>> take_up(const VerifyOptions& options, Plan& plan, const Header& header) {
   std::vector<Outcome> kept;
   if (!options.resume) return kept;
   if (options.results_file.empty())
@@ -223,8 +162,11 @@ Result<std::vector<Outcome>> take_up(const Options& options, Plan& plan, const H
     return make_error(Code::INCOMPATIBLE, "--resume: '" + options.results_file +
                                               "' is of another plugin, build, suite or contract");
   std::set<std::string> done;
-  for (Outcome& outcome : before.outcomes)
+  // A failure that was not looked at any closer runs again, for that.
+  for (Outcome& outcome : before.outcomes) {
+    if (is_failure(outcome.state) && !has_look(outcome) && plan.confirms) continue;
     if (done.insert(outcome.name).second) kept.push_back(std::move(outcome));
+  }
   std::vector<Item> rest;
   for (Item& item : plan.items)
     if (done.count(item.name) == 0) rest.push_back(std::move(item));
@@ -233,7 +175,7 @@ Result<std::vector<Outcome>> take_up(const Options& options, Plan& plan, const H
 }
 
 // In child processes; a soak run again and again, until its time is over.
-Status run_isolated(const Options& options, Plan plan, uint32_t round, Collector& collector,
+Status run_isolated(const VerifyOptions& options, Plan plan, uint32_t round, Collector& collector,
                     Session& session) {
   plan.has_network = options.has_network;
   if (const Status alone = can_leave_network(); !alone && !plan.has_network) {
@@ -251,9 +193,9 @@ Status run_isolated(const Options& options, Plan plan, uint32_t round, Collector
       // Later rounds are about what goes wrong: a night of passes would fill memory and disk.
       if (round == 0 || is_failure(outcome.state) || outcome.state == State::kNotRun) collector.add(outcome);
     };
-    const Result<RunTotals> totals = run_plan(plan, take, interrupted);
-    if (!totals) return tl::make_unexpected(totals.error());
-    if (plan.deadline_ns == 0 || monotonic_ns() >= plan.deadline_ns || interrupted.load()) break;
+    const auto refine = [&](const Outcome& outcome) { collector.refine(outcome); };
+    ETB_TRY(run_plan(plan, take, refine, was_interrupted()));
+    if (plan.deadline_ns == 0 || monotonic_ns() >= plan.deadline_ns || was_interrupted().load()) break;
   }
   if (plan.deadline_ns != 0)
     session.out << "soak: round " << round << ", " << repeated
@@ -261,16 +203,17 @@ Status run_isolated(const Options& options, Plan plan, uint32_t round, Collector
   return {};
 }
 
-Result<ExitCode> run_plugin(const Options& options, Plan plan, Session& session) {
+Result<ExitCode> run_plugin(const VerifyOptions& options, Plan plan, Session& session) {
   ETB_ASSIGN(std::vector<Waiver> waivers, load_waivers(options));
   const Header header = make_header(options, plan);
   ETB_ASSIGN(std::vector<Outcome> kept, take_up(options, plan, header));
   uint32_t first_round = 0;  // of a soak run that goes on
   for (const Outcome& outcome : kept)
     if (plan.deadline_ns != 0) first_round = std::max(first_round, round_of(outcome.name) + 1);
-  ETB_TRY(try_writing(options));
-  Collector collector(options, header, std::move(waivers), session);
-  ETB_TRY(collector.open_file(options, std::move(kept)));
+  ETB_TRY(expect_writable(options));
+  if (!options.compare_file.empty()) ETB_TRY(as_status(read_results(options.compare_file)));
+  Collector collector(header, std::move(waivers), session);
+  ETB_TRY(collector.open_file(options.results_file, std::move(kept)));
   session.err.flush();
   if (options.in_process) {
     std::vector<uint32_t> all;
@@ -283,17 +226,23 @@ Result<ExitCode> run_plugin(const Options& options, Plan plan, Session& session)
   return finish(options, collector.take(), session);
 }
 
+// A failure at the end of a batch has the name of its last case behind this.
+std::string without_end(const std::string& name) {
+  const std::string end = end_of("");
+  return name.rfind(end, 0) == 0 ? name.substr(end.size()) : name;
+}
+
 // The items of a replay file in their order: what must run before, then the failure itself.
 Result<std::vector<Item>> items_of(const Repro& repro, std::shared_ptr<const Case>& out_small) {
   std::vector<Item> out;
   std::vector<std::string> names = repro.sequence;
   names.push_back(repro.name);
   for (const std::string& name : names) {
-    const Case* const item = find_case(name);
+    const Case* const item = find_case(without_end(name));
     const Check* const check = find_check(name);
     if (item == nullptr && check == nullptr)
       return make_error(Code::NOT_FOUND, "replay: no case or check '" + name.substr(0, 200) + "'");
-    out.push_back({name, item, check});
+    out.push_back({item != nullptr ? without_end(name) : name, item, check});
   }
   if (repro.small && out.back().item != nullptr) {
     out_small = make_case(*out.back().item, *repro.small);
@@ -302,7 +251,7 @@ Result<std::vector<Item>> items_of(const Repro& repro, std::shared_ptr<const Cas
   return out;
 }
 
-Result<ExitCode> run_replay(Options options, Session& session) {
+Result<ExitCode> run_replay(VerifyOptions options, Session& session) {
   ETB_ASSIGN(const std::string text, read_text(options.replay_file));
   ETB_ASSIGN(const Repro repro, parse_repro(text));
   Plan plan;
@@ -320,7 +269,7 @@ Result<ExitCode> run_replay(Options options, Session& session) {
   return run_plugin(options, std::move(plan), session);
 }
 
-Result<ExitCode> run(const Options& options, Session& session) {
+Result<ExitCode> run(VerifyOptions options, Session& session) {
   if (options.break_first && !options.in_process)
     return make_error(Code::INVALID_ARGUMENT, "--break needs --in-process");
   if (!options.merge_files.empty()) return run_merge(options, session);
@@ -329,6 +278,7 @@ Result<ExitCode> run(const Options& options, Session& session) {
   ETB_ASSIGN(const Shard shard, parse_shard(options.shard));
   Plan plan;
   plan.items = select_items(profile, options.patterns, shard);
+  if (shard.count > 1) options.shard = fmt::format("{}/{}", shard.index + 1, shard.count);
   if (plan.items.empty())
     return make_error(Code::NOT_FOUND,
                       "no case or check fits; `etbackend verify --list --case PATTERN` shows what there is");
@@ -343,6 +293,8 @@ Result<ExitCode> run(const Options& options, Session& session) {
   plan.case_timeout_ms = options.case_timeout_ms;
   plan.check_timeout_ms = options.check_timeout_ms;
   plan.confirms = !options.no_confirm;
+  ETB_ASSIGN(const uint32_t minimise_seconds, parse_duration(options.minimise_time));
+  plan.minimise_ms = std::min(minimise_seconds, 1000000u) * 1000;
   if (profile != Profile::kSoak && !options.soak_time.empty())
     return make_error(Code::INVALID_ARGUMENT, "--time is for --profile soak");
   if (profile == Profile::kSoak && options.in_process)
@@ -357,75 +309,10 @@ Result<ExitCode> run(const Options& options, Session& session) {
 }  // namespace
 
 void register_verify(CLI::App& app, Session& session) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<VerifyOptions>();
   CLI::App* command =
       app.add_subcommand("verify", "Run the conformance suite against a plugin, in child processes");
-  command->add_option("PLUGIN", options->target,
-                      "A plugin's name, id, manifest or library; 'portable' is the reference backend itself");
-  command->add_option("--backend", options->backend, "Which of its delegate ids; the first without it");
-  command->add_option("--profile", options->profile, "smoke, ci, cert (everything) or soak")
-      ->capture_default_str();
-  command
-      ->add_option("--case", options->patterns,
-                   "Only these cases and checks, by name or pattern with * and ? (may be repeated)")
-      ->allow_extra_args(false);
-  command->add_flag("--list", options->list, "List the cases and checks instead of running them");
-  command
-      ->add_option("--contract", options->contract,
-                   "What the plugin computes in: f32, f16, bf16, f16:f32 (inputs:accumulator), with :ftz "
-                   "when it flushes subnormals")
-      ->capture_default_str();
-  command
-      ->add_option("--workers", options->workers,
-                   "Child processes at once; 0: one a processor. Results do not depend on it")
-      ->capture_default_str();
-  command->add_option("--case-timeout-ms", options->case_timeout_ms, "How long one case may take")
-      ->capture_default_str();
-  command->add_option("--check-timeout-ms", options->check_timeout_ms, "How long one check may take")
-      ->capture_default_str();
-  command->add_option(
-      "--shard", options->shard,
-      "Only this part, 2/8; without it GoogleTest's, Slurm's and Kubernetes' variables count");
-  command->add_option("--time", options->soak_time,
-                      "How long a soak run lasts, 90s, 10m or 2h; 10m without it");
-  command->add_flag("--network", options->has_network,
-                    "Leave the plugin the network; without it child processes have none");
-  command->add_option("--results", options->results_file, "Write JSON lines as they happen");
-  command->add_flag("--resume", options->resume,
-                    "Go on with an interrupted run: what --results holds is not run again");
-  command->add_option("--junit", options->junit_file, "Write JUnit XML");
-  command->add_option("--sarif", options->sarif_file, "Write failures as SARIF");
-  command->add_option("--html", options->html_file, "Write a report of one HTML file");
-  command->add_option("--compare", options->compare_file,
-                      "Say what changed since another run's results; worse is an error");
-  command->add_option("--waivers", options->waiver_file, "Failures that somebody answers for, as JSON");
-  command->add_option("--save", options->save_folder,
-                      "Save the smallest failure of each kind in this folder, for --replay");
-  command->add_option("--replay", options->replay_file,
-                      "Run a saved failure again, with what must run before it");
-  command
-      ->add_option("--merge", options->merge_files,
-                   "Put results of shards together instead of running (may be repeated)")
-      ->allow_extra_args(false);
-  command->add_flag("--in-process", options->in_process, "Without isolation, for a debugger");
-  command->add_flag("--break", options->break_first,
-                    "With --in-process: stop in the debugger before the first case");
-  command->add_flag("--no-confirm", options->no_confirm, "Do not run failures again alone to shrink them");
-  name_values(*command, {{"--backend", "ID"},
-                         {"--profile", "PROFILE"},
-                         {"--case", "PATTERN"},
-                         {"--contract", "CONTRACT"},
-                         {"--shard", "I/N"},
-                         {"--time", "TIME"},
-                         {"--results", "FILE"},
-                         {"--junit", "FILE"},
-                         {"--sarif", "FILE"},
-                         {"--html", "FILE"},
-                         {"--compare", "FILE"},
-                         {"--waivers", "FILE"},
-                         {"--save", "DIR"},
-                         {"--replay", "FILE"},
-                         {"--merge", "FILE"}});
+  add_verify_options(*command, *options);
   run_as(command, session, [options, &session] { return run(*options, session); });
 }
 

@@ -79,7 +79,9 @@ TEST(VerifyCommand, WritesReportsAndResumesAndMerges) {
   const CliRun compared = cli({"verify", "portable", "--case", "op.add_tensor.f32.*", "--compare", all});
   EXPECT_EQ(compared.exit, 0) << compared.out;
   EXPECT_THAT(compared.out, HasSubstr("0 worse, 0 better, 0 otherwise changed, 0 new, 0 gone"));
-  EXPECT_THAT(cli({"verify", "--merge", first, "--merge", first}).err, HasSubstr("is in two shards"));
+  EXPECT_THAT(cli({"verify", "--merge", first, "--merge", second, "--merge", first}).err,
+              HasSubstr("is in two shards"));
+  EXPECT_THAT(cli({"verify", "--merge", first}).err, HasSubstr("shard 2/2 is missing"));
 }
 
 TEST(VerifyCommand, TheLastLineAndTheExitCodeAgree) {

@@ -104,6 +104,15 @@ struct Convolution {
   int64_t stride = 1, padding = 0, dilation = 1, groups = 1;
   bool has_bias = true;
   bool is_transposed = false;
+  int64_t uneven = 0;  // how much more stride and padding there is in the last direction
+
+  std::vector<int64_t> per_direction(int64_t number, int64_t more = 0) const {
+    std::vector<int64_t> out(input.size() - 2, number);
+    out.back() += more;
+    return out;
+  }
+  std::vector<int64_t> strides() const { return per_direction(stride, uneven); }
+  std::vector<int64_t> paddings() const { return per_direction(padding, uneven); }
 };
 
 const Convolution kConvolutions[] = {
@@ -123,14 +132,17 @@ const Convolution kConvolutions[] = {
     {"d1_k1_groups3", {1, 3, 8}, {6, 1, 1}, 1, 0, 1, 3},
     {"transposed_k2_stride2", {1, 3, 4, 4}, {3, 2, 2, 2}, 2, 0, 1, 1, true, true},
     {"transposed_k3_pad", {1, 2, 5, 4}, {2, 3, 3, 3}, 1, 1, 1, 1, true, true},
+    {"k3x2_uneven", {1, 3, 8, 9}, {4, 3, 3, 2}, 1, 0, 1, 1, true, false, 1},
+    {"depthwise_uneven", {1, 4, 7, 9}, {4, 1, 3, 3}, 1, 0, 1, 4, true, false, 1},
 };
 
 std::vector<int64_t> result_sizes(const Convolution& c) {
   std::vector<int64_t> out = {c.input[0], c.is_transposed ? c.weight[1] * c.groups : c.weight[0]};
   for (size_t i = 2; i < c.input.size(); ++i) {
-    const int64_t reach = c.dilation * (c.weight[i] - 1);
-    out.push_back(c.is_transposed ? (c.input[i] - 1) * c.stride - 2 * c.padding + reach + 1
-                                  : (c.input[i] + 2 * c.padding - reach - 1) / c.stride + 1);
+    const int64_t reach = c.dilation * (c.weight[i] - 1), stride = c.strides()[i - 2],
+                  padding = c.paddings()[i - 2];
+    out.push_back(c.is_transposed ? (c.input[i] - 1) * stride - 2 * padding + reach + 1
+                                  : (c.input[i] + 2 * padding - reach - 1) / stride + 1);
   }
   return out;
 }
@@ -159,17 +171,15 @@ void add_convolution(CaseList& out, const Convolution& c, etb_dtype dtype, Value
                                   : maker.input(shape, values, domain);
              };
              const uint32_t w = parameter(weight);
-             const std::vector<int64_t> stride(c.input.size() - 2, c.stride),
-                 padding(c.input.size() - 2, c.padding), dilation(c.input.size() - 2, c.dilation),
-                 none(c.input.size() - 2, 0);
              const Shape bias{dtype, {result.sizes[1]}, {}};
              maker.output(maker.node(
                  "aten.convolution.default",
                  {value_arg(x, "input"), value_arg(w, "weight"),
                   c.has_bias ? value_arg(parameter(bias), "bias") : graph::none_arg("bias"),
-                  graph::ints_arg(stride, "stride"), graph::ints_arg(padding, "padding"),
-                  graph::ints_arg(dilation, "dilation"), graph::bool_arg(c.is_transposed, "transposed"),
-                  graph::ints_arg(none, "output_padding"), graph::int_arg(c.groups, "groups")},
+                  graph::ints_arg(c.strides(), "stride"), graph::ints_arg(c.paddings(), "padding"),
+                  graph::ints_arg(c.per_direction(c.dilation), "dilation"),
+                  graph::bool_arg(c.is_transposed, "transposed"),
+                  graph::ints_arg(c.per_direction(0), "output_padding"), graph::int_arg(c.groups, "groups")},
                  result));
              return maker.finish(contraction(length + 1, values));
            }});

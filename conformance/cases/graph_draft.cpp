@@ -10,11 +10,17 @@ namespace {
 using graph::ArgumentDraft;
 using graph::SpecDraft;
 
-Result<SpecDraft> read_spec(const etb_graph_spec& spec) {
-  if (spec.dynamic_dims != 0) return make_error(Code::NOT_SUPPORTED, "draft: dynamic sizes");
+Result<SpecDraft> read_spec(const graph::View& view, const etb_graph_spec& spec) {
   SpecDraft out;
   out.dtype = static_cast<int32_t>(spec.dtype);
   out.sizes.assign(spec.sizes, spec.sizes + spec.rank);
+  for (uint32_t i = 0; i < spec.rank; ++i) {
+    if ((spec.dynamic_dims >> i & 1) == 0) continue;
+    const bool is_symbol = spec.sizes[i] >= 0 && spec.exprs[i] != graph::kNone &&
+                           view.expr(spec.exprs[i]).kind == ETB_GRAPH_EXPR_SYMBOL;
+    if (!is_symbol) return make_error(Code::NOT_SUPPORTED, "draft: a dynamic size that is no symbol");
+    out.dynamic_dims.push_back({i, spec.min_sizes[i], static_cast<uint32_t>(view.expr(spec.exprs[i]).value)});
+  }
   bool is_row_major = true;
   for (uint32_t i = 0; i < spec.rank; ++i) is_row_major = is_row_major && spec.dim_order[i] == i;
   if (!is_row_major) out.dim_order.assign(spec.dim_order, spec.dim_order + spec.rank);
@@ -48,7 +54,7 @@ Result<GraphDraft::Input> read_input(const graph::View& view, uint32_t index) {
     return make_error(Code::NOT_SUPPORTED, "draft: an input that is a state or no tensor");
   GraphDraft::Input out;
   out.name = value.name;
-  ETB_ASSIGN(out.spec, read_spec(view.spec(value.spec)));
+  ETB_ASSIGN(out.spec, read_spec(view, view.spec(value.spec)));
   if (input.constant == graph::kNone) return out;
   const etb_graph_constant constant = view.constant(input.constant);
   if (constant.data == nullptr && constant.nbytes != 0)
@@ -95,6 +101,11 @@ Result<GraphDraft> read_draft(const graph::ImageBytes& image) {
   if (view.graph_count() != 1) return make_error(Code::NOT_SUPPORTED, "draft: control flow");
   const graph::Graph method = view.method();
   GraphDraft out;
+  for (uint32_t i = 0; i < view.c().symbols.count; ++i) {
+    const etb_graph_symbol symbol = view.symbol(i);
+    out.symbols.push_back({symbol.name, symbol.min, symbol.max,
+                           symbol.has_hint != 0 ? std::optional<int64_t>(symbol.hint) : std::nullopt});
+  }
   for (uint32_t i = 0; i < method.inputs().size(); ++i) {
     ETB_ASSIGN(GraphDraft::Input input, read_input(view, i));
     out.inputs.push_back(std::move(input));
@@ -108,7 +119,7 @@ Result<GraphDraft> read_draft(const graph::ImageBytes& image) {
     for (uint32_t i = 0; i < node.output_count(); ++i) {
       if (method.value(node.first_output() + i).kind != ETB_GRAPH_VALUE_TENSOR)
         return make_error(Code::NOT_SUPPORTED, "draft: a result that is no tensor");
-      ETB_ASSIGN(SpecDraft spec, read_spec(method.spec_of(node.first_output() + i)));
+      ETB_ASSIGN(SpecDraft spec, read_spec(view, method.spec_of(node.first_output() + i)));
       made.results.push_back(std::move(spec));
     }
   }
@@ -119,10 +130,17 @@ Result<GraphDraft> read_draft(const graph::ImageBytes& image) {
 Result<graph::ImageBytes> write_draft(const GraphDraft& draft) {
   graph::Builder builder("forward", "conformance");
   graph::GraphBuilder& target = builder.add_graph("forward");
+  std::vector<uint32_t> exprs;
+  for (const graph::SymbolDraft& symbol : draft.symbols)
+    exprs.push_back(builder.add_symbol_expr(builder.add_symbol(symbol)));
+  const auto add_spec = [&](SpecDraft spec) {
+    for (graph::DynamicDimDraft& dim : spec.dynamic_dims) dim.expr = exprs.at(dim.expr.value_or(0));
+    return builder.add_spec(spec);
+  };
   for (size_t i = 0; i < draft.inputs.size(); ++i) {
     const GraphDraft::Input& input = draft.inputs[i];
     graph::InputDraft made;
-    made.value = graph::tensor(input.name, builder.add_spec(input.spec));
+    made.value = graph::tensor(input.name, add_spec(input.spec));
     if (input.constant) {
       graph::ConstantDraft constant;
       constant.key = input.name;
@@ -142,7 +160,7 @@ Result<graph::ImageBytes> write_draft(const GraphDraft& draft) {
     made.result_lengths = node.result_lengths;
     made.debug_handle = node.debug_handle;
     for (const SpecDraft& spec : node.results)
-      made.outputs.push_back(graph::tensor("y" + std::to_string(number++), builder.add_spec(spec)));
+      made.outputs.push_back(graph::tensor("y" + std::to_string(number++), add_spec(spec)));
     target.add_node(made);
   }
   for (const uint32_t output : draft.outputs) target.add_output(output);
@@ -151,6 +169,7 @@ Result<graph::ImageBytes> write_draft(const GraphDraft& draft) {
 
 GraphDraft slice(const GraphDraft& draft, size_t first, size_t last, std::vector<uint32_t>& out_taken) {
   GraphDraft out;
+  out.symbols = draft.symbols;
   out_taken.clear();
   const uint32_t begin = draft.first_result(first), end = draft.first_result(last);
   out.nodes.assign(draft.nodes.begin() + static_cast<long>(first),

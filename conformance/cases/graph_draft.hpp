@@ -1,5 +1,5 @@
-// The graph of a case as something that can be changed and written again: nodes cut off, sizes and attributes made plainer. Static sizes,
-// one graph, no state; read_draft refuses anything else.
+// The graph of a case as something that can be changed and written again: nodes cut off, sizes and attributes made plainer. One graph, no
+// state, dynamic sizes that are symbols themselves; read_draft refuses anything else.
 #pragma once
 
 #include <optional>
@@ -25,6 +25,7 @@ struct GraphDraft {
     std::vector<int32_t> result_lengths;
     uint32_t debug_handle = 0;
   };
+  std::vector<graph::SymbolDraft> symbols;  // a dynamic dimension's `expr` is the number of one
   std::vector<Input> inputs;
   std::vector<Node> nodes;
   std::vector<uint32_t> outputs;

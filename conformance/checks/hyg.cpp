@@ -1,6 +1,7 @@
 // hyg: the process around the plugin stays as it was.
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/time.h>
 
 #include "conformance/checks/groups.hpp"
 
@@ -22,6 +23,17 @@ mode_t current_umask() {
   return mask;
 }
 
+// A timer that nobody asked for ends programs.
+void no_timers(CheckContext& context) {
+  context.each_session({}, 1, [](Ready& ready) { (void)ready.run(); });
+  for (const auto which : {ITIMER_REAL, ITIMER_VIRTUAL, ITIMER_PROF}) {
+    itimerval timer{};
+    ::getitimer(which, &timer);
+    if (timer.it_value.tv_sec != 0 || timer.it_value.tv_usec != 0)
+      return context.fail("a timer of the process was set");
+  }
+}
+
 void limits_stay(CheckContext& context) {
   const mode_t mask = current_umask();
   rlimit before{}, after{};
@@ -39,6 +51,7 @@ constexpr Check kChecks[] = {
      "before each call.",
      "ABI-HYG-01", process_stays_as_it_was},
     {"hyg.limits-stay", "The umask and the limits of the process are as before.", "ABI-HYG-01", limits_stay},
+    {"hyg.no-timers", "No timer of the process runs afterwards.", "ABI-HYG-01", no_timers},
 };
 
 }  // namespace

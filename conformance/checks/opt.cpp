@@ -126,6 +126,28 @@ std::optional<int64_t> read_back(Subject& subject, const std::string& key) {
   return out;
 }
 
+void what_is_set_is_read_back(CheckContext& context) {
+  const auto subject = context.open(bare());
+  if (!subject) return;
+  size_t count = 0;
+  for (const Schema& schema : schemas_of(*subject, context)) {
+    const bool has_range = schema.minimum < schema.maximum && schema.maximum < 1e18 && schema.minimum > -1e18;
+    if ((schema.scopes & ETB_OBJECT_PLUGIN) == 0 || schema.type != ETB_OPTION_I64 || !has_range) continue;
+    if (!read_back(*subject, schema.key)) continue;
+    ++count;
+    for (const double end : {schema.minimum, schema.maximum}) {
+      etb_option option = make_option(schema.key.c_str(), schema.type);
+      option.i64 = static_cast<int64_t>(end);
+      const auto set = Subject::open(context.spec(), {.is_validated = false, .init_options = {option}});
+      if (!set) continue;  // opt.ends-of-a-range-are-taken says so
+      if (const std::optional<int64_t> value = read_back(**set, schema.key); value != option.i64)
+        context.fail(fmt::format("option '{}' was set to {} and reads {}", schema.key, option.i64,
+                                 value ? std::to_string(*value) : "nothing"));
+    }
+  }
+  if (count == 0) context.skip("no number that can be read back");
+}
+
 void refused_leaves_the_old_value(CheckContext& context) {
   const auto subject = context.open(bare());
   if (!subject) return;
@@ -158,6 +180,8 @@ constexpr Check kChecks[] = {
      "ABI-OPT-02", schema_is_kept},
     {"opt.ends-of-a-range-are-taken",
      "An option is taken at both ends of the range that its description gives.", "", ends_of_a_range},
+    {"opt.what-is-set-is-read-back", "What an option was set to is what it reads.", "",
+     what_is_set_is_read_back},
     {"opt.refused-leaves-the-old-value", "A refused change of an option leaves its value.", "ABI-OPT-02",
      refused_leaves_the_old_value},
 };

@@ -17,7 +17,7 @@ table{border-collapse:collapse}td,th{padding:2px 8px;text-align:left}td.n{text-a
 .verdict{padding:.6em 1em;border-radius:6px;font-weight:600;color:#fff;display:inline-block}
 .pass{background:#2a7d3a}.fail{background:#b3261e}.some{background:#c98a00}.none{background:#e4e4e4}
 .grid td{width:34px;height:16px;padding:0;border:1px solid #fff}.grid th{font-weight:400;font-size:12px}
-code{background:#f3f3f3;padding:1px 4px;border-radius:3px}details{margin:.4em 0}summary{cursor:pointer}
+code{background:#f3f3f3;padding:1px 4px;border-radius:3px}h3{font-size:1em;margin-bottom:.2em}details{margin:.4em 0}.more{margin-left:1.2em}summary{cursor:pointer}
 .bar{display:inline-block;background:#5b7fb9;width:22px;margin-right:2px;vertical-align:bottom}
 @media(prefers-color-scheme:dark){body{background:#161616;color:#ddd}code{background:#2a2a2a}.none{background:#333}.grid td{border-color:#161616}h2{border-color:#444}}
 </style>
@@ -107,31 +107,38 @@ std::string group_table(const Totals& totals) {
   return out + "</table>\n";
 }
 
-std::string failure_list(const Results& results, const std::string& target) {
-  constexpr size_t kMaxListed = 500;
+std::string failure_item(const Outcome& outcome, const Invocation& by) {
+  std::string out = fmt::format("<details><summary>{} <code>{}</code></summary>", to_text(outcome.state),
+                                escape_markup(outcome.name));
+  for (const Finding& finding : outcome.findings)
+    out += fmt::format("<p><b>{}</b> {}: {}</p>", escape_markup(finding.check), escape_markup(finding.rule),
+                       escape_markup(finding.text));
+  if (!outcome.smallest.empty()) out += "<p>smallest: " + escape_markup(outcome.smallest) + "</p>";
+  if (!outcome.sequence.empty())
+    out += "<p>only after:</p><pre>" + escape_markup(outcome.sequence) + "</pre>";
+  return out + fmt::format("<p><code>{}</code></p></details>\n", escape_markup(repeat_command(by, outcome)));
+}
+
+// By kind, the smallest of each open to see.
+std::string failure_list(const Results& results, const Invocation& by) {
   std::string out = "<h2>Failures</h2>\n";
-  size_t listed = 0;
-  for (const Outcome& outcome : results.outcomes) {
-    if (!is_failure(outcome.state) || listed++ >= kMaxListed) continue;
-    out += fmt::format("<details><summary>{} <code>{}</code></summary>", to_text(outcome.state),
-                       escape_markup(outcome.name));
-    for (const Finding& finding : outcome.findings)
-      out += fmt::format("<p><b>{}</b> {}: {}</p>", escape_markup(finding.check), escape_markup(finding.rule),
-                         escape_markup(finding.text));
-    if (!outcome.smallest.empty()) out += "<p>smallest: " + escape_markup(outcome.smallest) + "</p>";
-    if (!outcome.sequence.empty())
-      out += "<p>only after:</p><pre>" + escape_markup(outcome.sequence) + "</pre>";
-    out += fmt::format("<p><code>etbackend verify {} --case '{}'</code></p></details>\n",
-                       escape_markup(target), escape_markup(outcome.name));
+  const std::vector<Kind> kinds = kinds_of_failures(results.outcomes);
+  if (kinds.empty()) return out + "<p>none</p>\n";
+  for (const Kind& kind : kinds) {
+    out += fmt::format("<h3>{} <small>({})</small></h3>\n", escape_markup(kind.title), kind.outcomes.size());
+    std::string first = failure_item(*kind.outcomes[0], by);
+    out += "<details open" + first.substr(std::string_view("<details").size());
+    if (kind.outcomes.size() == 1) continue;
+    out += fmt::format("<details class=\"more\"><summary>{} more</summary>\n", kind.outcomes.size() - 1);
+    for (size_t i = 1; i < kind.outcomes.size(); ++i) out += failure_item(*kind.outcomes[i], by);
+    out += "</details>\n";
   }
-  if (listed == 0) out += "<p>none</p>\n";
-  if (listed > kMaxListed) out += fmt::format("<p>... and {} more</p>\n", listed - kMaxListed);
   return out;
 }
 
 }  // namespace
 
-std::string to_html(const Results& results, const std::string& target) {
+std::string to_html(const Results& results, const Invocation& by) {
   const Totals totals = add_up(results.outcomes);
   const Header& header = results.header;
   std::string out = "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><title>verify " +
@@ -145,7 +152,7 @@ std::string to_html(const Results& results, const std::string& target) {
   out += fmt::format("<p>profile {}, precision {}, suite version {}, library <code>{}</code></p>\n",
                      escape_markup(header.profile), escape_markup(header.contract), header.suite_version,
                      escape_markup(header.library_sha256));
-  return out + group_table(totals) + failure_list(results, target) + coverage_picture(results) +
+  return out + group_table(totals) + failure_list(results, by) + coverage_picture(results) +
          margin_bars(results) + "</html>\n";
 }
 

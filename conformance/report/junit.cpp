@@ -23,7 +23,7 @@ std::string escape_markup(std::string_view text) {
   return out;
 }
 
-std::string to_junit(const Results& results) {
+std::string to_junit(const Results& results, const Invocation& by) {
   const Totals totals = add_up(results.outcomes);
   std::map<std::string, std::string> suites;
   for (const Outcome& outcome : results.outcomes) {
@@ -35,6 +35,8 @@ std::string to_junit(const Results& results) {
     for (const Finding& finding : outcome.findings)
       text += finding.check + ": " + finding.text + (finding.rule.empty() ? "" : " (" + finding.rule + ")") +
               "\n";
+    if (!outcome.smallest.empty()) text += "smallest: " + outcome.smallest + "\n";
+    if (is_failure(outcome.state)) text += repeat_command(by, outcome) + "\n";
     if (is_failure(outcome.state))
       suite += fmt::format(
           "><failure type=\"{}\" message=\"{}\">{}</failure></testcase>\n", to_text(outcome.state),

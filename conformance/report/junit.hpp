@@ -1,11 +1,12 @@
 // JUnit XML, as CI servers read it.
 #pragma once
 
+#include "conformance/report/kinds.hpp"
 #include "conformance/report/results.hpp"
 
 namespace etb::conformance {
 
-std::string to_junit(const Results& results);
+std::string to_junit(const Results& results, const Invocation& by);
 
 // Text for XML and HTML: markup escaped, control characters out.
 std::string escape_markup(std::string_view text);

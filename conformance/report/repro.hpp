@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "conformance/report/kinds.hpp"
 #include "conformance/report/results.hpp"
 #include "conformance/runner/small_case.hpp"
 
@@ -28,10 +29,7 @@ std::string to_json_text(const Repro& repro);
 // Makes a folder, unless it is there; the error names it.
 [[nodiscard]] Status make_folder(const std::string& folder);
 
-// Saves the smallest failure of each kind into a folder, which is made. Returns how many.
-[[nodiscard]] Result<size_t> save_repros(const Results& results, const std::string& folder);
-
-// The smallest failing outcome of each check and op, by the length of its name; the same that the terminal lists.
-std::vector<const Outcome*> smallest_failures(const std::vector<Outcome>& outcomes);
+// Saves every failure into a folder, which is made, with failures.txt: their commands, by kind. Returns how many.
+[[nodiscard]] Result<size_t> save_repros(const Results& results, const Invocation& by);
 
 }  // namespace etb::conformance

@@ -56,7 +56,8 @@ size_t Totals::of(State state) const {
 std::string Totals::why_not() const {
   if (failures != 0) return std::to_string(failures) + " failures";
   if (by_state.empty()) return "nothing was run";
-  if (executed == 0 && case_count != 0) return "nothing ran on the plugin: a plugin that claims nothing does not pass";
+  if (executed == 0 && case_count != 0)
+    return "nothing ran on the plugin: a plugin that claims nothing does not pass";
   if (of(State::kNotRun) != 0) return std::to_string(of(State::kNotRun)) + " not run";
   return "";
 }
@@ -79,6 +80,7 @@ Result<Results> read_results(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
   if (!in) return make_error(Code::NOT_FOUND, "results '" + path + "': " + std::strerror(errno));
   Results out;
+  std::map<std::string, size_t> places;
   std::string line;
   for (size_t number = 1; std::getline(in, line); ++number) {
     const bool is_cut = in.eof();  // no newline behind it
@@ -95,7 +97,12 @@ Result<Results> read_results(const std::string& path) {
     if (!outcome)
       return make_error(Code::INVALID_DATA,
                         "results '" + path + "': line " + std::to_string(number) + " is no outcome");
-    out.outcomes.push_back(std::move(*outcome));
+    // A failure comes again when more is known about it.
+    const auto [place, is_new] = places.try_emplace(outcome->name, out.outcomes.size());
+    if (is_new)
+      out.outcomes.push_back(std::move(*outcome));
+    else
+      out.outcomes[place->second] = std::move(*outcome);
   }
   if (out.header.plugin_id.empty())
     return make_error(Code::INVALID_DATA, "results '" + path + "': no header");
@@ -126,7 +133,30 @@ void ResultsWriter::add(const Outcome& outcome) {
   std::fflush(file_.get());
 }
 
+namespace {
+
+// A report of some shards would pass for one of all. Results without a shard are whole runs of other cases.
+Status expect_all_shards(const std::vector<Results>& shards) {
+  std::map<std::string, std::set<std::string>> seen;  // by their number
+  for (const Results& shard : shards) {
+    const size_t slash = shard.header.shard.find('/');
+    if (slash != std::string::npos)
+      seen[shard.header.shard.substr(slash + 1)].insert(shard.header.shard.substr(0, slash));
+  }
+  for (const auto& [count, indices] : seen)
+    for (size_t i = 1; std::to_string(i) != count && i <= indices.size() + 1; ++i)
+      if (indices.count(std::to_string(i)) == 0)
+        return make_error(Code::INVALID_ARGUMENT, "shard " + std::to_string(i) + "/" + count + " is missing");
+  for (const auto& [count, indices] : seen)
+    if (indices.count(count) == 0)
+      return make_error(Code::INVALID_ARGUMENT, "shard " + count + "/" + count + " is missing");
+  return {};
+}
+
+}  // namespace
+
 Result<Results> merge(const std::vector<Results>& shards) {
+  ETB_TRY(expect_all_shards(shards));
   Results out = shards.at(0);
   std::set<std::string> names;
   out.outcomes.clear();

@@ -1,4 +1,5 @@
-// Results of a run: the header, the outcomes, and what they add up to. results.jsonl is the header and one line an outcome.
+// Results of a run: the header, the outcomes, and what they add up to. results.jsonl is the header and one line an outcome; a failure comes
+// once more when it was looked at closely, and the last line of a name counts.
 #pragma once
 
 #include <cstdio>
@@ -62,7 +63,8 @@ class ResultsWriter {
   std::unique_ptr<std::FILE, Close> file_;
 };
 
-// Puts shards together. Refuses (Code::INCOMPATIBLE) those of other plugins, suites or contracts, and items that occur twice.
+// Puts shards together. Refuses (Code::INCOMPATIBLE) those of other plugins, suites or contracts, items that occur twice, and a part of the
+// shards for the whole.
 [[nodiscard]] Result<Results> merge(const std::vector<Results>& shards);
 
 // Writes a whole file; the error names it.

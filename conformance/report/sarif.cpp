@@ -7,15 +7,10 @@ namespace {
 
 using json = nlohmann::ordered_json;
 
-// "etbackend verify my_npu --case op.mm.f32.1x7__7x1.exact"
-std::string command_of(const Outcome& outcome, const std::string& target) {
-  return "etbackend verify " + target + " --case '" + outcome.name + "'";
-}
-
-json to_result(const Outcome& outcome, const Finding& finding, const std::string& target) {
+json to_result(const Outcome& outcome, const Finding& finding, const Invocation& by) {
   std::string text = outcome.name + ": " + finding.text;
   if (!outcome.smallest.empty()) text += "\nsmallest: " + outcome.smallest;
-  text += "\n" + command_of(outcome, target);
+  text += "\n" + repeat_command(by, outcome);
   json properties = {{"state", to_text(outcome.state)}};
   if (!finding.rule.empty()) properties["rule"] = finding.rule;
   return {{"ruleId", finding.check},
@@ -29,14 +24,14 @@ json to_result(const Outcome& outcome, const Finding& finding, const std::string
 
 }  // namespace
 
-std::string to_sarif(const Results& results, const std::string& target) {
+std::string to_sarif(const Results& results, const Invocation& by) {
   std::set<std::string> checks;
   json findings = json::array();
   for (const Outcome& outcome : results.outcomes) {
     if (!is_failure(outcome.state)) continue;
     for (const Finding& finding : outcome.findings) {
       checks.insert(finding.check);
-      findings.push_back(to_result(outcome, finding, target));
+      findings.push_back(to_result(outcome, finding, by));
     }
   }
   json rules = json::array();

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
 
 #include "conformance/runner/child_body.hpp"
 
@@ -26,12 +27,6 @@ std::string first_text(const Outcome& outcome) {
   if (outcome.findings.empty()) return outcome.reason;
   return outcome.findings[0].text;
 }
-
-// Failures of one check and one op are one line.
-struct Kind {
-  const Outcome* example = nullptr;
-  size_t count = 0;
-};
 
 size_t failures_in(const std::map<State, size_t>& states) {
   size_t count = 0;
@@ -58,35 +53,47 @@ void print_groups(const Totals& totals, std::ostream& out) {
                        count_in(states, State::kWarning), count_in(states, State::kWaived));
 }
 
-void print_failures(const Results& results, const std::string& target, std::ostream& out) {
-  std::map<std::string, Kind> kinds;
-  for (const Outcome& outcome : results.outcomes) {
-    if (!is_failure(outcome.state)) continue;
-    const std::string check =
-        outcome.findings.empty() ? std::string(to_text(outcome.state)) : outcome.findings[0].check;
-    Kind& kind = kinds[check + " " + (outcome.op.empty() ? "" : outcome.op)];
-    // The shortest name is the smallest case.
-    if (kind.example == nullptr || outcome.name.size() < kind.example->name.size()) kind.example = &outcome;
-    ++kind.count;
+void print_kind(const Kind& kind, const Invocation& by, std::ostream& out) {
+  const Outcome& example = *kind.outcomes[0];
+  out << fmt::format("\n{} {} ({} time{})\n  {}\n", to_text(example.state), kind.title, kind.outcomes.size(),
+                     kind.outcomes.size() == 1 ? "" : "s", printable(first_text(example), 300));
+  if (!example.findings.empty() && !example.findings[0].rule.empty())
+    out << "  rule: " << example.findings[0].rule << '\n';
+  if (!example.smallest.empty()) out << "  smallest: " << printable(example.smallest, 300) << '\n';
+  if (!example.sequence.empty()) {
+    const size_t end = example.sequence.find_last_not_of('\n');
+    out << "  only after: " << printable(example.sequence.substr(0, end + 1), 200) << '\n';
   }
-  std::vector<std::pair<std::string, Kind>> order(kinds.begin(), kinds.end());
-  std::stable_sort(order.begin(), order.end(),
-                   [](const auto& a, const auto& b) { return a.second.count > b.second.count; });
-  for (size_t i = 0; i < order.size() && i < kMaxListed; ++i) {
-    const auto& [title, kind] = order[i];
-    const Outcome& example = *kind.example;
-    out << fmt::format("\n{} {} ({} time{})\n  {}\n", to_text(example.state), title, kind.count,
-                       kind.count == 1 ? "" : "s", printable(first_text(example), 300));
-    if (!example.findings.empty() && !example.findings[0].rule.empty())
-      out << "  rule: " << example.findings[0].rule << '\n';
-    if (!example.smallest.empty()) out << "  smallest: " << printable(example.smallest, 300) << '\n';
-    if (!example.sequence.empty())
-      out << "  only after: " << printable(example.sequence.substr(0, example.sequence.find('\n')), 200)
-          << '\n';
-    out << "  repeat: etbackend verify " << target << " --case '" << example.name << "'\n";
-  }
-  if (order.size() > kMaxListed)
-    out << fmt::format("\n... and {} more kinds of failures\n", order.size() - kMaxListed);
+  out << "  repeat: " << repeat_command(by, example) << '\n';
+}
+
+// What became of them when they ran again.
+void print_looks(const Looks& looks, const Invocation& by, std::ostream& out) {
+  if (looks.smaller + looks.itself + looks.after_others + looks.flaky + looks.none == 0) return;
+  out << "\nfailures run again:";
+  bool is_first = true;
+  const auto say = [&](size_t count, const char* text) {
+    if (count != 0) out << fmt::format("{} {} {}", std::exchange(is_first, false) ? "" : ",", count, text);
+  };
+  say(looks.smaller, "made smaller");
+  say(looks.itself, "cannot be smaller");
+  say(looks.after_others, "fail only after other cases");
+  say(looks.flaky, "did not fail again");
+  say(looks.none, "not tried (--no-confirm, or --minimise-time was over)");
+  out << '\n';
+  if (by.saved_in.empty())
+    out << "each as a file to run again: --save FOLDER\n";
+  else
+    out << "each has a file in " << by.saved_in << ", and its command in " << by.saved_in
+        << "/failures.txt\n";
+}
+
+void print_failures(const Results& results, const Invocation& by, std::ostream& out) {
+  const std::vector<Kind> kinds = kinds_of_failures(results.outcomes);
+  for (size_t i = 0; i < kinds.size() && i < kMaxListed; ++i) print_kind(kinds[i], by, out);
+  if (kinds.size() > kMaxListed)
+    out << fmt::format("\n... and {} more kinds of failures\n", kinds.size() - kMaxListed);
+  if (!kinds.empty()) print_looks(count_looks(results.outcomes), by, out);
 }
 
 }  // namespace
@@ -95,7 +102,10 @@ void Terminal::add(const Outcome& outcome) {
   ++done_;
   if (is_failure(outcome.state)) {
     ++failures_;
-    if (printed_failures_++ < kMaxLiveFailures) {
+    if (printed_failures_++ == kMaxLiveFailures) {
+      if (is_live_) out_ << "\r\x1b[K";
+      out_ << "... more failures follow; the summary has them all by kind\n" << std::flush;
+    } else if (printed_failures_ <= kMaxLiveFailures) {
       if (is_live_) out_ << "\r\x1b[K";
       out_ << fmt::format("{}: {}: {}\n", to_text(outcome.state), printable(outcome.name, 200),
                           printable(first_text(outcome), 200))
@@ -103,6 +113,13 @@ void Terminal::add(const Outcome& outcome) {
     }
   }
   if (is_live_ && monotonic_ns() - drawn_ns_ > kRedrawNs) draw();
+}
+
+void Terminal::refine(const Outcome&) {
+  ++refined_;
+  if (!is_live_ || monotonic_ns() - drawn_ns_ <= kRedrawNs) return;
+  drawn_ns_ = monotonic_ns();
+  out_ << fmt::format("\rmaking failures smaller: {}/{}\x1b[K", refined_, failures_) << std::flush;
 }
 
 void Terminal::draw() {
@@ -118,7 +135,7 @@ void Terminal::end() {
   if (is_live_) out_ << "\r\x1b[K" << std::flush;
 }
 
-void print_summary(const Results& results, const std::string& target, std::ostream& out) {
+void print_summary(const Results& results, const Invocation& by, std::ostream& out) {
   const Totals totals = add_up(results.outcomes);
   const Header& header = results.header;
   out << fmt::format("{} {}: executed on the plugin / claimed: {} / {} of {} cases\n", header.plugin_id,
@@ -130,7 +147,7 @@ void print_summary(const Results& results, const std::string& target, std::ostre
                      rows != 0 ? fmt::format(" with {} declared exceptions", rows) : "",
                      header.contract == "f32" ? "" : " (reduced precision)");
   print_groups(totals, out);
-  print_failures(results, target, out);
+  print_failures(results, by, out);
   out << '\n'
       << (totals.is_pass() ? "PASS" : "FAIL: " + totals.why_not())
       << fmt::format(", {} checks and cases", results.outcomes.size())

@@ -3,6 +3,7 @@
 
 #include <ostream>
 
+#include "conformance/report/kinds.hpp"
 #include "conformance/report/results.hpp"
 
 namespace etb::conformance {
@@ -13,19 +14,20 @@ class Terminal {
   Terminal(std::ostream& out, size_t item_count, bool is_live)
       : out_(out), item_count_(item_count), is_live_(is_live) {}
   void add(const Outcome& outcome);
-  void end();  // of the live line
+  void refine(const Outcome& outcome);  // a failure was looked at more closely
+  void end();                           // of the live line
 
  private:
   void draw();
   std::ostream& out_;
   size_t item_count_;
   bool is_live_;
-  size_t done_ = 0, failures_ = 0, printed_failures_ = 0;
+  size_t done_ = 0, failures_ = 0, printed_failures_ = 0, refined_ = 0;
   uint64_t drawn_ns_ = 0;
 };
 
 // Executed / claimed first, groups worst first, then one line a distinct failure with its repro, then the verdict.
-void print_summary(const Results& results, const std::string& target, std::ostream& out);
+void print_summary(const Results& results, const Invocation& by, std::ostream& out);
 
 // What changed since another run: new failures, repaired ones, other states. True when something got worse.
 bool print_comparison(const Results& before, const Results& now, std::ostream& out);

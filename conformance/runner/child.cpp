@@ -3,18 +3,23 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <new>
 
 #include "conformance/report/outcome_json.hpp"
+#include "conformance/report/small_case_json.hpp"
 #include "conformance/runner/child_body.hpp"
+#include "conformance/runner/confinement.hpp"
+#include "conformance/runner/keeper.hpp"
+#include "conformance/runner/replay.hpp"
 
 namespace etb::conformance {
 namespace {
@@ -22,13 +27,39 @@ namespace {
 constexpr uint64_t kMillisecond = 1000000;
 constexpr uint64_t kTimeForStacks = 300 * kMillisecond;
 constexpr uint32_t kLeastBlobMs = 1000;
-constexpr size_t kMaxLineBytes = size_t{1} << 20;
+constexpr size_t kMaxLineBytes = size_t{1} << 24;  // one with a case of a few megabytes, in hexadecimal
 
 std::string read_text(int fd) {
   std::string text(16384, '\0');
   const ssize_t count = ::pread(fd, text.data(), text.size(), 0);
   text.resize(count > 0 ? static_cast<size_t>(count) : 0);
   return text;
+}
+
+// Whether a process of the group lives, and goes on doing so: zombies are somebody's who will wait for them, and one may just be ending.
+bool has_living_member(pid_t group) {
+  constexpr int kTries = 20;
+  constexpr useconds_t kRestUs = 10000;
+  for (int i = 0; i < kTries; ++i) {
+    bool lives = false;
+    std::error_code failed;
+    for (std::filesystem::directory_iterator at("/proc", failed), end; !failed && at != end;
+         at.increment(failed)) {
+      std::ifstream in(at->path() / "stat");
+      std::string text;
+      std::getline(in, text);
+      // "12 (name) S parent group ...", and a name may hold anything.
+      char state = 'Z';
+      int parent = 0, its_group = 0;
+      const size_t behind_name = text.rfind(')');
+      if (behind_name == std::string::npos) continue;
+      std::sscanf(text.c_str() + behind_name + 1, " %c %d %d", &state, &parent, &its_group);
+      lives = lives || (its_group == group && state != 'Z' && state != 'X');
+    }
+    if (!lives) return false;
+    ::usleep(kRestUs);
+  }
+  return true;
 }
 
 }  // namespace
@@ -48,13 +79,10 @@ Result<std::unique_ptr<Child>> Child::start(const Plan& plan, std::vector<uint32
   const pid_t parent = ::getpid();
   child->pid_ = ::fork();
   if (child->pid_ == 0) {
-    ::setpgid(0, 0);
-    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (::getppid() != parent) ::_exit(1);
+    plan.keeper->take_child(parent);
     ::signal(SIGINT, SIG_DFL);
     ::signal(SIGTERM, SIG_DFL);
     if (!plan.has_network) (void)leave_network();  // whether it can was asked before the run
-    if (!child->temporary_.path().empty()) ::setenv("TMPDIR", child->temporary_.path().c_str(), 1);
     run_child(plan, child->items_, ends[1], child->stacks_fd_, child->page_);
     ::_exit(0);
   }
@@ -68,9 +96,9 @@ Result<std::unique_ptr<Child>> Child::start(const Plan& plan, std::vector<uint32
 
 Child::~Child() {
   if (pid_ > 0) {
-    ::kill(-pid_, SIGKILL);
     ::kill(pid_, SIGKILL);
     ::waitpid(pid_, nullptr, 0);
+    plan_->keeper->end_group(pid_);
   }
   if (fd_ >= 0) ::close(fd_);
   if (stacks_fd_ >= 0) ::close(stacks_fd_);
@@ -91,10 +119,13 @@ void Child::take_lines(const std::function<void(Outcome)>& on_outcome) {
     if (line.is_string()) said_goodbye_ = true;
     std::optional<Outcome> outcome = outcome_from_json(line);
     if (!outcome) continue;
+    if (const auto small = line.find("small"); small != line.end())
+      if (Result<SmallCase> read = small_case_from_json(*small))
+        outcome->small = std::make_shared<const SmallCase>(std::move(*read));
     // Only what was asked for counts: the plugin's code shares the child's descriptor.
     if (done_count_ < items_.size() && plan_->items[items_[done_count_]].name == outcome->name)
       ++done_count_;
-    else if (outcome->name.rfind("leak.after-", 0) != 0)
+    else if (outcome->name != end_of(plan_->items[items_.back()].name))
       continue;
     on_outcome(std::move(*outcome));
   }
@@ -117,7 +148,7 @@ void Child::watch_time() {
   const uint64_t limit = (is_blob    ? std::max(plan_->case_timeout_ms / 5, kLeastBlobMs)
                           : is_check ? plan_->check_timeout_ms
                                      : plan_->case_timeout_ms) *
-                         kMillisecond;
+                         kMillisecond * kTimeScale;
   if (now <= begin || now - begin <= limit) return;
   was_hanging_ = true;
   quit_ns_ = now;
@@ -133,8 +164,6 @@ void Child::watch_time() {
 
 void Child::note_end(int status) {
   const std::string phase(page_->phase, strnlen(page_->phase, sizeof(page_->phase)));
-  const uint32_t number = page_->item.load();
-  died_in_item_ = done_count_ < items_.size() && number == items_[done_count_];
   if (was_hanging_)
     death_ = "no end within its time, in " + phase;
   else if (WIFSIGNALED(status))
@@ -154,7 +183,8 @@ bool Child::step(const std::function<void(Outcome)>& on_outcome) {
   }
   take_lines(on_outcome);
   note_end(status);
-  ::kill(-pid_, SIGKILL);  // what it may have started
+  left_processes_ = ::kill(-pid_, 0) == 0 && has_living_member(pid_);
+  plan_->keeper->end_group(pid_);
   pid_ = -1;
   return false;
 }

@@ -7,7 +7,6 @@
 #include <string>
 #include <vector>
 
-#include "conformance/runner/confinement.hpp"
 #include "conformance/runner/outcome.hpp"
 #include "conformance/runner/plan.hpp"
 #include "conformance/runner/progress.hpp"
@@ -35,8 +34,8 @@ class Child {
     return death_;
   }  // "killed by signal 11 (Segmentation fault) in execute"
   bool was_hanging() const { return was_hanging_; }
-  bool died_in_item() const { return died_in_item_; }    // false: while opening or closing the plugin
-  const std::string& stacks() const { return stacks_; }  // of a hang
+  const std::string& stacks() const { return stacks_; }    // of a hang
+  bool left_processes() const { return left_processes_; }  // they are killed
 
  private:
   Child() = default;
@@ -45,7 +44,6 @@ class Child {
   void note_end(int status);
 
   const Plan* plan_ = nullptr;
-  TemporaryFolder temporary_;
   std::vector<uint32_t> items_;
   pid_t pid_ = -1;
   int fd_ = -1;
@@ -57,7 +55,7 @@ class Child {
   uint64_t quit_ns_ = 0;
   bool said_goodbye_ = false;
   bool was_hanging_ = false;
-  bool died_in_item_ = false;
+  bool left_processes_ = false;
   std::string death_;
   std::string stacks_;
 };

@@ -12,6 +12,9 @@
 
 #include "conformance/checks/process_facts.hpp"
 #include "conformance/report/outcome_json.hpp"
+#include "conformance/report/small_case_json.hpp"
+#include "conformance/runner/minimise.hpp"
+#include "conformance/runner/replay.hpp"
 
 namespace etb::conformance {
 namespace {
@@ -28,14 +31,6 @@ void print_stacks(int) {
   void* frames[64];
   const int count = ::backtrace(frames, 64);
   ::backtrace_symbols_fd(frames, count, quit_fd);
-}
-
-void write_all(int fd, const std::string& text) {
-  for (size_t done = 0; done < text.size();) {
-    const ssize_t count = ::write(fd, text.data() + done, text.size() - done);
-    if (count <= 0) return;
-    done += static_cast<size_t>(count);
-  }
 }
 
 // Where the plugin's prints go; a print is a finding of the case that made it.
@@ -94,6 +89,7 @@ class Runner {
       out = run_check(*item.check, item.name, plan_.subject, plan_.contract, progress_);
     } else if (open()) {
       out = run_case(*subject_, *item.item, item.name, plan_.contract, progress_);
+      if (item.to_minimise != nullptr) make_smaller(item, out);
     } else {
       out.name = item.name;
       out.findings.push_back({"life.opens", open_error_, ""});
@@ -106,7 +102,7 @@ class Runner {
   // After the last: what deinit and unloading show.
   Outcome close(uint32_t last) {
     Outcome out;
-    out.name = "leak.after-" + plan_.items[last].name;
+    out.name = end_of(plan_.items[last].name);
     out.state = State::kPass;
     if (subject_ == nullptr) return out;
     progress_.at("deinit");
@@ -126,6 +122,12 @@ class Runner {
   }
 
  private:
+  void make_smaller(const Item& item, Outcome& out) {
+    if (std::optional<SmallCase> small =
+            minimise_here(*subject_, item, *item.to_minimise, plan_.contract, progress_))
+      out.small = std::make_shared<const SmallCase>(std::move(*small));
+  }
+
   bool open() {
     if (subject_ != nullptr || !open_error_.empty()) return subject_ != nullptr;
     progress_.at("open");
@@ -151,6 +153,14 @@ class Runner {
 
 }  // namespace
 
+void write_all(int fd, const std::string& text) {
+  for (size_t done = 0; done < text.size();) {
+    const ssize_t count = ::write(fd, text.data() + done, text.size() - done);
+    if (count <= 0) return;
+    done += static_cast<size_t>(count);
+  }
+}
+
 uint64_t monotonic_ns() {
   timespec now{};
   ::clock_gettime(CLOCK_MONOTONIC, &now);
@@ -169,7 +179,9 @@ void run_child(const Plan& plan, const std::vector<uint32_t>& items, int fd, int
       out.state = State::kNotRun;
       conclude(out);
     }
-    write_all(fd, dump_line(to_json(out)));
+    nlohmann::ordered_json line = to_json(out);
+    if (out.small != nullptr) line["small"] = to_json(*out.small);
+    write_all(fd, dump_line(line));
   };
   for (const uint32_t number : items) send(runner.run(number));
   Outcome last = runner.close(items.back());

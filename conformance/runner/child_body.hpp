@@ -15,6 +15,9 @@ void run_child(const Plan& plan, const std::vector<uint32_t>& items, int fd, int
 // The same in this process, without any isolation: for a debugger.
 std::vector<Outcome> run_in_process(const Plan& plan, const std::vector<uint32_t>& items);
 
+// To a pipe.
+void write_all(int fd, const std::string& text);
+
 uint64_t monotonic_ns();
 
 }  // namespace etb::conformance

@@ -6,9 +6,8 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstdlib>
 #include <cstring>
-#include <filesystem>
+#include <string>
 
 namespace etb::conformance {
 namespace {
@@ -47,17 +46,6 @@ Status can_leave_network() {
   if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return {};
   return make_error(Code::ACCESS_FAILED, std::string("unshare: ") +
                                              std::strerror(WIFEXITED(status) ? WEXITSTATUS(status) : EPERM));
-}
-
-TemporaryFolder::TemporaryFolder() {
-  std::error_code failed;
-  std::string name = (std::filesystem::temp_directory_path(failed) / "etbackend-verify-XXXXXX").string();
-  if (!failed && ::mkdtemp(name.data()) != nullptr) path_ = name;
-}
-
-TemporaryFolder::~TemporaryFolder() {
-  std::error_code ignored;
-  if (!path_.empty()) std::filesystem::remove_all(path_, ignored);
 }
 
 }  // namespace etb::conformance

@@ -13,7 +13,17 @@ struct Item {
   std::string name;
   const Case* item = nullptr;
   const Check* check = nullptr;
+  const Outcome* to_minimise = nullptr;  // the case failed so: its child sends a smaller one that does
 };
+
+class Keeper;
+
+// A program that is watched by a sanitizer takes this many times longer, and so do the plugins in it.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+inline constexpr uint32_t kTimeScale = 10;
+#else
+inline constexpr uint32_t kTimeScale = 1;
+#endif
 
 struct Plan {
   SubjectSpec subject;
@@ -24,9 +34,11 @@ struct Plan {
   uint32_t case_timeout_ms = 10000;
   uint32_t check_timeout_ms = 60000;
   uint64_t memory_limit_bytes = uint64_t{6} << 30;  // address space of a child; 0: none
-  uint64_t deadline_ns = 0;  // on the monotonic clock; what has not run by then is left out. 0: none
-  bool has_network = false;  // children keep the network, where they could be cut off from it
-  bool confirms = true;      // failures run again alone, and shrink to the shortest sequence
+  uint64_t deadline_ns = 0;       // on the monotonic clock; what has not run by then is left out. 0: none
+  bool has_network = false;       // children keep the network, where they could be cut off from it
+  bool confirms = true;           // failures run again alone, and become smaller
+  uint32_t minimise_ms = 120000;  // how long that may take in all
+  Keeper* keeper = nullptr;       // of this run's processes and temporary files
 };
 
 }  // namespace etb::conformance

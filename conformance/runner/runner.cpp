@@ -4,31 +4,30 @@
 #include <unistd.h>
 
 #include <deque>
-#include <map>
 #include <memory>
 
 #include "conformance/runner/child.hpp"
 #include "conformance/runner/child_body.hpp"
-#include "conformance/runner/minimise.hpp"
-#include "conformance/runner/shrink.hpp"
+#include "conformance/runner/keeper.hpp"
+#include "conformance/runner/refine.hpp"
+#include "conformance/runner/replay.hpp"
 
 namespace etb::conformance {
 namespace {
 
 constexpr int kPollMs = 20;
-constexpr int kRestUs =
-    2000;  // so that one look finds several lines: waking up for each costs as much as a small case
-// How many failures of one kind are looked at more closely; a plugin that fails everywhere must not take hours.
-constexpr int kMaxConfirmed = 2;
-constexpr int kMaxConfirmedInAll = 24;
+// So that one look finds several lines: waking up for each costs as much as a small case.
+constexpr int kRestUs = 2000;
 
 class PlanRun {
  public:
-  PlanRun(const Plan& plan, const std::function<void(const Outcome&)>& on_outcome,
+  PlanRun(const Plan& plan, const OnOutcome& on_outcome, const OnOutcome& on_refined,
           const std::atomic<bool>& stop)
-      : plan_(plan), on_outcome_(on_outcome), stop_(stop) {}
+      : plan_(plan), on_outcome_(on_outcome), on_refined_(on_refined), stop_(stop) {}
 
-  Result<RunTotals> run() {
+  Status run() {
+    ETB_ASSIGN(keeper_, Keeper::start());
+    plan_.keeper = keeper_.get();
     cut_batches();
     while (!stop_.load() && !is_late() && (!jobs_.empty() || !children_.empty())) {
       ETB_TRY(start_children());
@@ -37,7 +36,8 @@ class PlanRun {
     }
     if (stop_.load()) report_not_run();
     children_.clear();
-    return totals_;
+    if (!failures_.empty() && !stop_.load()) refine(plan_, std::move(failures_), on_refined_, stop_);
+    return {};
   }
 
  private:
@@ -46,9 +46,10 @@ class PlanRun {
   struct Job {
     std::vector<uint32_t> items;
   };
+  using Batch = std::shared_ptr<const std::vector<uint32_t>>;
   struct Running {
     std::unique_ptr<Child> child;
-    Job job;
+    Batch batch;
   };
 
   void cut_batches() {
@@ -73,8 +74,7 @@ class PlanRun {
       Job job = std::move(jobs_.front());
       jobs_.pop_front();
       ETB_ASSIGN(std::unique_ptr<Child> child, Child::start(plan_, job.items));
-      ++totals_.child_count;
-      children_.push_back({std::move(child), std::move(job)});
+      children_.push_back({std::move(child), std::make_shared<const std::vector<uint32_t>>(job.items)});
     }
     return {};
   }
@@ -89,103 +89,44 @@ class PlanRun {
   void step() {
     for (size_t i = 0; i < children_.size();) {
       Running& running = children_[i];
-      const bool lives = running.child->step([&](Outcome outcome) { take(running, std::move(outcome)); });
+      const bool lives = running.child->step([&](const Outcome& outcome) { take(running, outcome); });
       if (lives) {
         ++i;
         continue;
       }
       const Running ended = std::move(running);
       children_.erase(children_.begin() + static_cast<long>(i));
-      if (!ended.child->is_complete()) take_death(ended);
+      take_end(ended);
     }
   }
 
-  void take(const Running& running, Outcome outcome) {
-    if (is_failure(outcome.state) && plan_.confirms) confirm(running.job, outcome);
+  void take(const Running& running, const Outcome& outcome) {
+    if (is_failure(outcome.state) && plan_.confirms) note_failure(running.batch, outcome);
     on_outcome_(outcome);
   }
 
-  void take_death(const Running& ended) {
+  void take_end(const Running& ended) {
     const Child& child = *ended.child;
-    const size_t done = child.done_count();
-    if (done == child.items().size()) {  // while closing
-      Outcome out = death_of(child, "leak.after-" + plan_.items[child.items().back()].name);
-      out.findings.push_back({"unload.end-of-batch", child.death(), ""});
-      return on_outcome_(out);
-    }
-    const uint32_t number = child.items()[done];
-    Outcome out = death_of(child, plan_.items[number].name);
-    if (const Case* item = plan_.items[number].item; item != nullptr) {
-      out.op = item->op;
-      out.dtype = short_name(item->dtype);
-    }
-    out.findings.push_back(
-        {group_of(out.name) + (child.was_hanging() ? ".hang" : ".crash"), child.death(), ""});
-    if (!child.stacks().empty()) out.findings.back().text += "\n" + child.stacks();
-    if (plan_.confirms) confirm(ended.job, out);
-    on_outcome_(out);
-    Job rest{{child.items().begin() + static_cast<long>(done) + 1, child.items().end()}};
-    if (!rest.items.empty()) jobs_.push_front(std::move(rest));
-  }
-
-  static Outcome death_of(const Child& child, const std::string& name) {
-    Outcome out;
-    out.name = name;
-    out.state = child.was_hanging() ? State::kHang : State::kCrash;
-    out.reason = child.death();
-    return out;
-  }
-
-  // Runs a failure again, alone. Where it then passes, the shortest sequence of earlier items that brings it back is looked for.
-  void confirm(const Job& job, Outcome& out) {
-    const uint32_t number = number_of(job, out.name);
-    if (number == UINT32_MAX || plan_.items[number].check != nullptr) return;
-    const std::string kind = out.findings.empty() ? "" : out.findings[0].check + out.op;
-    if (++confirmed_[kind] > kMaxConfirmed || ++confirmed_count_ > kMaxConfirmedInAll) return;
-    const Shrunk shrunk = shrink(plan_, prefix_of(job, number), number, out.state, stop_);
-    totals_.replay_count += shrunk.replay_count;
-    if (shrunk.fails_alone) return make_smaller(number, out);
-    if (!shrunk.fails_again) {
-      out.state = State::kFlaky;
-      out.findings.push_back(
-          {"det.repeats", "did not fail again, neither alone nor after what ran before it", ""});
+    if (child.is_complete()) {
+      if (child.left_processes()) take(ended, outcome_of_left_processes(plan_, child));
       return;
     }
-    for (const uint32_t before : shrunk.sequence) out.sequence += plan_.items[before].name + "\n";
-    out.findings.push_back(
-        {group_of(out.name) + ".state-dependent",
-         "passes alone, fails after " + std::to_string(shrunk.sequence.size()) +
-             " earlier cases: " + (shrunk.sequence.empty() ? "" : plan_.items[shrunk.sequence[0]].name),
-         ""});
+    take(ended, outcome_of_death(plan_, child));
+    const size_t done = child.done_count();
+    if (done + 1 < child.items().size())
+      jobs_.push_front({{child.items().begin() + static_cast<long>(done) + 1, child.items().end()}});
   }
 
-  void make_smaller(uint32_t number, Outcome& out) {
-    Minimised minimised = minimise(plan_, number, out, stop_);
-    totals_.replay_count += minimised.replay_count;
-    if (!minimised.found) return;
-    out.smallest = describe(*minimised.found);
-    out.small = std::make_shared<const SmallCase>(std::move(*minimised.found));
-  }
-
-  uint32_t number_of(const Job& job, const std::string& name) const {
-    for (const uint32_t number : job.items)
-      if (plan_.items[number].name == name) return number;
-    return UINT32_MAX;
-  }
-
-  static std::vector<uint32_t> prefix_of(const Job& job, uint32_t number) {
-    std::vector<uint32_t> out;
-    for (const uint32_t before : job.items) {
-      if (before == number) break;
-      out.push_back(before);
-    }
-    return out;
+  void note_failure(const Batch& batch, const Outcome& outcome) {
+    size_t position = 0;
+    while (position < batch->size() && plan_.items[(*batch)[position]].name != outcome.name) ++position;
+    failures_.push_back({outcome, batch, position});
   }
 
   void report_not_run() {
     for (const Running& running : children_)
-      for (size_t i = running.child->done_count(); i < running.job.items.size(); ++i)
-        not_run(running.job.items[i]);
+      for (size_t i = running.child->done_count(); i < running.batch->size(); ++i)
+        not_run((*running.batch)[i]);
     for (const Job& job : jobs_)
       for (const uint32_t number : job.items) not_run(number);
   }
@@ -195,21 +136,21 @@ class PlanRun {
     on_outcome_(out);
   }
 
-  const Plan& plan_;
-  const std::function<void(const Outcome&)>& on_outcome_;
+  Plan plan_;
+  const OnOutcome& on_outcome_;
+  const OnOutcome& on_refined_;
   const std::atomic<bool>& stop_;
+  std::unique_ptr<Keeper> keeper_;  // outlives the children
   std::deque<Job> jobs_;
   std::vector<Running> children_;
-  std::map<std::string, int> confirmed_;
-  int confirmed_count_ = 0;
-  RunTotals totals_;
+  std::vector<Failure> failures_;
 };
 
 }  // namespace
 
-Result<RunTotals> run_plan(const Plan& plan, const std::function<void(const Outcome&)>& on_outcome,
-                           const std::atomic<bool>& stop) {
-  return PlanRun(plan, on_outcome, stop).run();
+Status run_plan(const Plan& plan, const OnOutcome& on_outcome, const OnOutcome& on_refined,
+                const std::atomic<bool>& stop) {
+  return PlanRun(plan, on_outcome, on_refined, stop).run();
 }
 
 }  // namespace etb::conformance

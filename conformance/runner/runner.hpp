@@ -8,15 +8,12 @@
 
 namespace etb::conformance {
 
-struct RunTotals {
-  size_t child_count = 0;
-  size_t replay_count = 0;  // children that confirmed and shrank failures
-};
+using OnOutcome = std::function<void(const Outcome&)>;
 
-// `on_outcome` gets each outcome as it happens. Which outcome an item has does not depend on the number of workers: batches are cut by the
-// plan alone. When `stop` becomes true the rest is kNotRun.
-[[nodiscard]] Result<RunTotals> run_plan(const Plan& plan,
-                                         const std::function<void(const Outcome&)>& on_outcome,
-                                         const std::atomic<bool>& stop);
+// `on_outcome` gets each outcome as it happens; afterwards `on_refined` gets failures again, with what a closer look found: how small they can
+// be, after what they happen. Which outcome an item has does not depend on the number of workers: batches are cut by the plan alone. When `stop`
+// becomes true the rest is kNotRun.
+[[nodiscard]] Status run_plan(const Plan& plan, const OnOutcome& on_outcome, const OnOutcome& on_refined,
+                              const std::atomic<bool>& stop);
 
 }  // namespace etb::conformance

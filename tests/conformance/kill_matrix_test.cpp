@@ -16,6 +16,7 @@
 #include <sstream>
 
 #include "conformance/report/junit.hpp"
+#include "conformance/report/kinds.hpp"
 #include "conformance/report/results.hpp"
 #include "host/registry/scratch_dir.hpp"
 #include "tools/cli_run.hpp"
@@ -204,14 +205,69 @@ TEST(KillMatrix, HangsAndSequencesOfRunsAreMadeSmaller) {
       cli({"verify", library("fault_49"), "--case", "op.neg.f32.65.stat", "--case-timeout-ms", "1000"});
   EXPECT_EQ(hang.exit, 1);
   EXPECT_THAT(hang.out, testing::ContainsRegex("smallest: aten.neg.default, f32 .(4|5|6)[0-9].")) << hang.out;
+  // Two runs are needed, the first larger than the second; the rest of their sizes is not.
   const CliRun dynamic =
       cli({"verify", library("fault_16"), "--case", "dyn.neg.f32.n.stat", "--save", dir.path("d")});
-  EXPECT_THAT(dynamic.out, testing::HasSubstr("smallest: aten.neg.default, f32 [")) << dynamic.out;
-  EXPECT_THAT(dynamic.out, testing::HasSubstr("; then f32 [")) << dynamic.out;
+  EXPECT_THAT(dynamic.out, testing::HasSubstr("smallest: aten.neg.default, f32 [8]; then f32 [1]\n"))
+      << dynamic.out;
   const CliRun again =
       cli({"verify", library("fault_16"), "--replay", dir.path("d/dyn.neg.f32.n.stat.json")});
   EXPECT_EQ(again.exit, 1) << again.out << again.err;
   EXPECT_EQ(cli({"verify", library("fault_0"), "--replay", dir.path("d/dyn.neg.f32.n.stat.json")}).exit, 0);
+}
+
+size_t count_files(const std::string& folder, const std::string& ending) {
+  size_t count = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(folder))
+    count += entry.path().string().ends_with(ending) ? 1 : 0;
+  return count;
+}
+
+// Cases, checks and ends of batches: each failure has a file that fails again, and says how small it is.
+TEST(KillMatrix, EveryFailureIsSavedAndFailsAgain) {
+  const host::ScratchDir dir;
+  const std::string plugin = library("fault_16"), list = dir.path("s/failures.txt");
+  const CliRun run = cli({"verify", plugin, "--case", "dyn.*", "--case", "mem.*", "--save", dir.path("s"),
+                          "--results", dir.path("r.jsonl")});
+  EXPECT_EQ(run.exit, 1);
+  const Result<Results> results = conformance::read_results(dir.path("r.jsonl"));
+  ASSERT_TRUE(results);
+  const size_t failures = conformance::add_up(results->outcomes).failures;
+  EXPECT_GE(failures, 20u);
+  EXPECT_EQ(count_files(dir.path("s"), ".json"), failures);
+  for (const Outcome& outcome : results->outcomes)
+    if (is_failure(outcome.state)) {
+      EXPECT_TRUE(conformance::has_look(outcome)) << outcome.name;
+      EXPECT_EQ(cli({"verify", plugin, "--replay", dir.path("s/" + outcome.name + ".json")}).exit, 1)
+          << outcome.name;
+    }
+  EXPECT_THAT(read_all(list), testing::HasSubstr("# dyn.final-sizes aten.neg.default\netbackend verify "));
+
+  // A check cannot be smaller; a process that stays behind is found where its batch ends.
+  const CliRun check =
+      cli({"verify", library("fault_92"), "--case", "cap.op-table-is-stable", "--save", dir.path("c")});
+  EXPECT_THAT(check.out, testing::HasSubstr("smallest: the check itself")) << check.out;
+  EXPECT_EQ(cli({"verify", library("fault_92"), "--replay", dir.path("c/cap.op-table-is-stable.json")}).exit,
+            1);
+  const CliRun batch =
+      cli({"verify", library("fault_96"), "--case", "op.neg.f32.*", "--save", dir.path("b")});
+  EXPECT_THAT(batch.out, testing::HasSubstr("leak.processes-of-a-batch")) << batch.out;
+  ASSERT_EQ(count_files(dir.path("b"), ".json"), 1u);
+  for (const auto& entry : std::filesystem::directory_iterator(dir.path("b"))) {
+    const std::string file = entry.path().string();
+    if (!file.ends_with(".json")) continue;
+    EXPECT_EQ(cli({"verify", library("fault_96"), "--replay", file}).exit, 1);
+  }
+}
+
+// What is over is said, and a failure that was not looked at is no less a failure.
+TEST(KillMatrix, MakingFailuresSmallerHasAnEnd) {
+  const CliRun run = cli({"verify", library("fault_49"), "--case", "op.neg.f32.*", "--case", "edge.neg.f32.*",
+                          "--workers", "1", "--case-timeout-ms", "1500", "--minimise-time", "1s"});
+  EXPECT_EQ(run.exit, 1);
+  EXPECT_THAT(run.out, testing::HasSubstr("not tried (--no-confirm, or --minimise-time was over)"))
+      << run.out;
+  EXPECT_EQ(cli({"verify", "portable", "--minimise-time", "soon"}).exit, 2);
 }
 
 // A terminal as a picture: one line of text a line.
@@ -244,6 +300,23 @@ TEST(KillMatrix, ThePictureInTheDocumentationIsAReport) {
   expect_committed("images/verify_failure.svg", to_svg(text));
 }
 
+// A variable of the environment for a while.
+class Environment {
+ public:
+  Environment(const char* name, const std::string& value) : name_(name) {
+    const char* const before = std::getenv(name);
+    if (before != nullptr) before_ = before;
+    ::setenv(name, value.c_str(), 1);
+  }
+  ~Environment() { before_ ? ::setenv(name_, before_->c_str(), 1) : ::unsetenv(name_); }
+  Environment(const Environment&) = delete;
+  Environment& operator=(const Environment&) = delete;
+
+ private:
+  const char* name_;
+  std::optional<std::string> before_;
+};
+
 // Runs `args` in a child, sends it a signal once its results file has a few lines, and gives its wait status.
 int run_and_signal(const std::vector<std::string>& args, const std::string& results, int signal) {
   const pid_t child = ::fork();
@@ -275,6 +348,8 @@ TEST(KillMatrix, AnInterruptedRunGoesOnAndLeavesNobodyBehind) {
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
   const host::ScratchDir dir;
   const std::string results = dir.path("r.jsonl");
+  const Environment temporary("TMPDIR", dir.path("tmp"));
+  std::filesystem::create_directories(dir.path("tmp"));
   std::vector<std::string> args = {"verify", library("fault_0"), "--profile", "cert", "--results", results};
   const int interrupted = run_and_signal(args, results, SIGINT);
   ASSERT_TRUE(WIFEXITED(interrupted));
@@ -284,13 +359,23 @@ TEST(KillMatrix, AnInterruptedRunGoesOnAndLeavesNobodyBehind) {
   ASSERT_TRUE(half) << half.error().message;
   EXPECT_GE(half->outcomes.size(), 3u);  // the first line is the header
   EXPECT_LT(half->outcomes.size(), 15000u);
-  // A plugin that hangs, in a run that is killed: nobody can clean up, so the kernel does.
-  const std::string hanging = dir.path("h.jsonl");
-  const int killed = run_and_signal({"verify", library("fault_49"), "--case", "op.neg.f32.*", "--results",
-                                     hanging, "--case-timeout-ms", "60000"},
-                                    hanging, SIGKILL);
-  EXPECT_TRUE(WIFSIGNALED(killed));
-  EXPECT_FALSE(has_strays());
+  EXPECT_TRUE(std::filesystem::is_empty(dir.path("tmp")));
+  // A plugin that hangs, or leaves a process behind, in a run that is killed: its keeper clears up.
+  for (const char* plugin : {"fault_49", "fault_96"}) {
+    const std::string hanging = dir.path(std::string(plugin) + ".jsonl");
+    const int killed = run_and_signal(
+        {"verify", library(plugin), "--case", "op.*", "--results", hanging, "--case-timeout-ms", "60000"},
+        hanging, SIGKILL);
+    EXPECT_TRUE(WIFSIGNALED(killed));
+    EXPECT_FALSE(has_strays()) << plugin;
+    EXPECT_TRUE(std::filesystem::is_empty(dir.path("tmp"))) << plugin;
+  }
+  // Where the keeper was killed, too, the next run clears up.
+  const std::string left = dir.path("tmp/etbackend-verify-abcdef");
+  std::filesystem::create_directories(left);
+  std::ofstream(left + "/lock") << "";
+  EXPECT_EQ(cli({"verify", library("fault_0"), "--case", "op.neg.f32.7.stat"}).exit, 0);
+  EXPECT_TRUE(std::filesystem::is_empty(dir.path("tmp")));
   args.push_back("--resume");
   const CliRun resumed = cli(args);
   EXPECT_EQ(resumed.exit, 0) << resumed.out << resumed.err;

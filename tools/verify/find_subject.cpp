@@ -42,10 +42,11 @@ Result<conformance::SubjectSpec> find_subject(const std::string& target, const s
     options.application_paths.insert(options.application_paths.begin(),
                                      fs::path(path).parent_path().string());
   static constexpr etb_static_plugin kStatic[] = {host::kPortablePlugin};
-  if (target == "portable") options.static_plugins = kStatic;
+  const bool is_portable = target == "portable" || target == "org.etbackend.portable";
+  if (is_portable) options.static_plugins = kStatic;
   const host::Registry registry(options);
   ETB_ASSIGN(const host::PluginEntry* entry, is_path ? find_by_path(registry, path)
-                                             : target == "portable"
+                                             : is_portable
                                                  ? find_by_name(registry, "org.etbackend.portable")
                                                  : find_by_name(registry, target));
   if (entry->problem) return tl::make_unexpected(*entry->problem);

@@ -4,6 +4,7 @@
 
 #include <csignal>
 #include <cstdio>
+#include <utility>
 
 namespace faulty {
 namespace {
@@ -59,6 +60,9 @@ void Delegate::Context::before(const etb::Run& run) {
   if (has_fault(49) && op == Op::kNeg && first > 40 && first < 100)
     for (;;) ::pause();
   if (has_fault(50) && op == Op::kNeg && first == 65) ::_exit(0);
+  static bool has_started = false;
+  if (has_fault(96) && !std::exchange(has_started, true) && ::fork() == 0)
+    for (;;) ::pause();
   if (has_fault(51) && op == Op::kNeg && first == 65)
     for (;;) {
       auto* const block = static_cast<volatile char*>(std::malloc(size_t{256} << 20));

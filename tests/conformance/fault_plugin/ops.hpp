@@ -27,7 +27,11 @@ inline float flushed(float value) {
 }
 
 inline float binary(Op op, float a, float b) {
+  if (has_fault(100) && op == Op::kAdd && std::isinf(a) && std::isinf(b)) return a;
   if (op == Op::kAdd) return flushed(a + b);
+  if (has_fault(99) && op == Op::kMul)
+    return std::exp2(std::log2(std::abs(a)) + std::log2(std::abs(b))) * std::copysign(1.0f, a) *
+           std::copysign(1.0f, b);
   if (op == Op::kMul) return flushed(a * b);
   if (has_fault(7)) return (std::isnan(a) || std::isnan(b)) ? 0.0f : std::max(a, b);
   return std::isnan(a) ? a : std::isnan(b) ? b : std::max(a, b);
@@ -38,6 +42,8 @@ inline float unary(const Step& step, float x) {
     case Op::kRelu:
       return std::isnan(x) ? x : x > 0 ? x : 0.0f;
     case Op::kCeil:
+      if (has_fault(97) && std::abs(x) < 3e38f)
+        return static_cast<float>(std::clamp<double>(std::ceil(x), INT32_MIN, INT32_MAX));
       return has_fault(6) ? std::ceil(x) + 0.0f : std::ceil(x);
     case Op::kNeg:
       return -x;
@@ -52,6 +58,11 @@ inline float unary(const Step& step, float x) {
 inline void run_binary(const Step& step, const View& out, const View& a, const View& b) {
   if (out.dtype == ETB_DTYPE_INT8)
     return for_each(out, a, b, [&](int64_t o, int64_t x, int64_t y) {
+      if (has_fault(98)) {
+        const int sum = static_cast<uint8_t>(a.data[x]) + static_cast<uint8_t>(b.data[y]);
+        out.data[o] = static_cast<std::byte>(std::min(sum, 255));
+        return;
+      }
       const auto wrap =
           static_cast<uint8_t>(static_cast<uint8_t>(a.data[x]) + static_cast<uint8_t>(b.data[y]));
       out.data[o] = static_cast<std::byte>(wrap);
@@ -104,6 +115,7 @@ struct ConvolutionShape {
 inline void run_convolution(const ConvolutionShape& c, const View& out, const View& x, const View& w,
                             const View* bias) {
   const int64_t in_group = w.sizes[1], out_group = out.sizes[1] / c.groups;
+  const int64_t step_of_columns = has_fault(102) ? c.stride[0] : c.stride[1];
   const bool is_depthwise = c.groups > 1 && c.groups == x.sizes[1];
   for (int64_t n = 0; n < out.sizes[0]; ++n)
     for (int64_t o = 0; o < out.sizes[1]; ++o)
@@ -115,7 +127,7 @@ inline void run_convolution(const ConvolutionShape& c, const View& out, const Vi
             for (int64_t ki = 0; ki < w.sizes[2]; ++ki)
               for (int64_t kj = 0; kj < w.sizes[3]; ++kj) {
                 int64_t si = i * c.stride[0] - c.padding[0] + ki * c.dilation[0],
-                        sj = j * c.stride[1] - c.padding[1] + kj * c.dilation[1];
+                        sj = j * step_of_columns - c.padding[1] + kj * c.dilation[1];
                 const bool is_corner = i + 1 == out.sizes[2] && j + 1 == out.sizes[3];
                 if (has_fault(12) && is_corner) {
                   si = std::clamp<int64_t>(si, 0, x.sizes[2] - 1);
@@ -139,8 +151,8 @@ inline void run_quantize(const Step& step, const View& out, const View& x) {
   for (int64_t i = 0; i < out.numel(); ++i) {
     const float scaled = x.floats()[i] * inverse;
     const float rounded = has_fault(14) ? std::round(scaled) : std::nearbyint(scaled);
-    const double code =
-        std::clamp(static_cast<double>(rounded) + step.numbers[1], step.numbers[2], step.numbers[3]);
+    const double code = std::clamp(static_cast<double>(rounded) + step.numbers[1],
+                                   has_fault(101) ? step.numbers[2] + 1 : step.numbers[2], step.numbers[3]);
     if (out.dtype == ETB_DTYPE_INT8)
       reinterpret_cast<int8_t*>(out.data)[i] = static_cast<int8_t>(code);
     else

@@ -3,6 +3,7 @@
 #include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/time.h>
 
 #include <clocale>
 #include <csignal>
@@ -23,10 +24,16 @@ etb::Result<Plugin> Plugin::make(const etb::Host& host, const etb::Options& opti
   static int instances = 0;
   Plugin made;
   made.threads = options.get_i64("threads");
+  if (has_fault(104)) made.threads = 1;
   made.instance = instances++;
   if (has_fault(23)) std::setlocale(LC_ALL, "C.UTF-8");
   if (has_fault(23)) std::signal(SIGUSR2, [](int) {});
   if (has_fault(59)) ::umask(0111);
+  if (has_fault(103)) {
+    itimerval hour{};
+    hour.it_value.tv_sec = 3600;
+    ::setitimer(ITIMER_REAL, &hour, nullptr);
+  }
   if (has_fault(58)) ::setenv("OMP_NUM_THREADS", "1", 1);
   if (has_fault(82)) (void)!::chdir("/");
   if (has_fault(40)) stale_log = host.service<etb_log_service>(ETB_SERVICE_LOG);

@@ -1,0 +1,151 @@
+#include "conformance/runner/keeper.hpp"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstdlib>
+#include <filesystem>
+#include <new>
+#include <utility>
+
+namespace etb::conformance {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kPrefix = "etbackend-verify-";
+constexpr const char* kLockName = "lock";
+
+// Folders of ours that nobody locks belong to runs that are dead.
+void remove_left_folders(const fs::path& where) {
+  std::error_code failed;
+  for (fs::directory_iterator at(where, failed), end; !failed && at != end; at.increment(failed)) {
+    const std::string name = at->path().filename().string();
+    struct stat info {};
+    if (name.rfind(kPrefix, 0) != 0 || ::lstat(at->path().c_str(), &info) != 0 || !S_ISDIR(info.st_mode) ||
+        info.st_uid != ::geteuid())
+      continue;
+    const int fd = ::open((at->path() / kLockName).c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+    if (fd < 0) continue;
+    std::error_code ignored;
+    if (::flock(fd, LOCK_EX | LOCK_NB) == 0) fs::remove_all(at->path(), ignored);
+    ::close(fd);
+  }
+}
+
+void close_descriptors_but(int kept) {
+  if (kept > 0) (void)::close_range(0, static_cast<unsigned>(kept) - 1, 0);
+  (void)::close_range(static_cast<unsigned>(kept) + 1, ~0u, 0);
+}
+
+}  // namespace
+
+// Only atomics: writers are several processes.
+struct Keeper::Groups {
+  std::atomic<pid_t> pids[256] = {};
+
+  void add(pid_t pid) {
+    for (std::atomic<pid_t>& slot : pids) {
+      pid_t none = 0;
+      if (slot.compare_exchange_strong(none, pid)) return;
+    }
+  }
+  void remove(pid_t pid) {
+    for (std::atomic<pid_t>& slot : pids) {
+      pid_t one = pid;
+      if (slot.compare_exchange_strong(one, 0)) return;
+    }
+  }
+};
+
+Result<std::unique_ptr<Keeper>> Keeper::start() {
+  std::unique_ptr<Keeper> keeper(new Keeper);
+  std::error_code failed;
+  const fs::path where = fs::temp_directory_path(failed);
+  if (failed) return make_error(Code::ACCESS_FAILED, "no folder for temporary files: " + failed.message());
+  remove_left_folders(where);
+  std::string folder = (where / (std::string(kPrefix) + "XXXXXX")).string();
+  if (::mkdtemp(folder.data()) == nullptr)
+    return make_error(Code::ACCESS_FAILED, "cannot make a folder in '" + where.string() + "'");
+  keeper->folder_ = folder;
+  keeper->lock_fd_ = ::open((folder + "/" + kLockName).c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+  void* const page =
+      ::mmap(nullptr, sizeof(Groups), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  int ends[2];
+  if (keeper->lock_fd_ < 0 || ::flock(keeper->lock_fd_, LOCK_EX | LOCK_NB) != 0 || page == MAP_FAILED ||
+      ::pipe2(ends, O_CLOEXEC) != 0)
+    return make_error(Code::OUT_OF_RESOURCES, "no lock, page or pipe for the run's keeper");
+  keeper->groups_ = new (page) Groups;
+  keeper->watch_fd_ = ends[0];
+  keeper->pipe_fd_ = ends[1];
+  keeper->pid_ = ::fork();
+  if (keeper->pid_ == 0) keeper->watch();
+  ::close(std::exchange(keeper->watch_fd_, -1));
+  if (keeper->pid_ < 0) return make_error(Code::OUT_OF_RESOURCES, "no process for the run's keeper");
+  return keeper;
+}
+
+Keeper::~Keeper() {
+  if (pipe_fd_ >= 0) ::close(pipe_fd_);
+  if (pid_ > 0) ::waitpid(pid_, nullptr, 0);
+  clear();  // where there was no keeper, or it was killed
+  if (lock_fd_ >= 0) ::close(lock_fd_);
+  if (groups_ != nullptr) ::munmap(groups_, sizeof(Groups));
+}
+
+void Keeper::watch() {
+  ::setsid();  // what a terminal sends to the run does not concern it
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE}) ::signal(signal, SIG_IGN);
+  ::prctl(PR_SET_NAME, "verify-keeper");
+  close_descriptors_but(watch_fd_);
+  char byte;
+  while (::read(watch_fd_, &byte, 1) < 0 && errno == EINTR) {
+  }
+  clear();
+  ::_exit(0);
+}
+
+void Keeper::clear() {
+  if (groups_ != nullptr)
+    for (std::atomic<pid_t>& slot : groups_->pids)
+      if (const pid_t pid = slot.exchange(0); pid > 0) ::kill(-pid, SIGKILL);
+  // A process that is dying may still write into it.
+  std::error_code failed;
+  for (int i = 0; i < 50 && !folder_.empty() && fs::exists(folder_, failed); ++i) {
+    fs::remove_all(folder_, failed);
+    if (failed) ::usleep(10000);
+  }
+}
+
+void Keeper::take_child(pid_t parent) {
+  ::setpgid(0, 0);
+  groups_->add(::getpid());
+  take_helper(parent);
+  ::close(std::exchange(lock_fd_, -1));  // what it may start does not hold the folder
+  const std::string own = folder_ + "/" + std::to_string(::getpid());
+  if (::mkdir(own.c_str(), 0700) == 0) ::setenv("TMPDIR", own.c_str(), 1);
+}
+
+void Keeper::take_helper(pid_t parent) {
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (::getppid() != parent) ::_exit(1);
+  if (pipe_fd_ >= 0) ::close(std::exchange(pipe_fd_, -1));
+}
+
+void Keeper::end_group(pid_t pid) {
+  ::kill(-pid, SIGKILL);
+  groups_->remove(pid);
+  std::error_code ignored;
+  fs::remove_all(folder_ + "/" + std::to_string(pid), ignored);
+}
+
+}  // namespace etb::conformance
