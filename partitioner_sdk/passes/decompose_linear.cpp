@@ -85,6 +85,27 @@ ValueId matmul(Builder& b, ValueId x, ValueId y) {
   return batched(b, x, y);
 }
 
+ValueId causal_mask(Builder& b, Dim rows, Dim columns) {
+  const auto count = [&](Dim size, int64_t axis) {
+    const ValueId line = b.call("aten.arange.start_step", {Dim(0), size});
+    return b.call("aten.unsqueeze.default", {ValueRef{line}, Dim(axis)});
+  };
+  const ValueId column = count(columns, -2), row = count(rows, -1);
+  const ValueId distance = b.call("aten.sub.Tensor", {ValueRef{column}, ValueRef{row}});
+  return b.call("aten.le.Scalar", {ValueRef{distance}, Dim(0)});
+}
+
+ValueId additive_mask(Builder& b, ValueId mask, Dtype dtype) {
+  if (!ops::is_bool(b.spec(mask).dtype)) return mask;
+  const auto number = [&](double value) {
+    return b.call("aten.scalar_tensor.default", {value},
+                  {{"dtype", dtype}, {"layout", ir::Layout::kStrided}, {"device", ir::Device{"cpu"}}});
+  };
+  const ValueId low = number(-std::numeric_limits<double>::infinity());
+  const ValueId zero = number(0.0);
+  return b.call("aten.where.self", {ValueRef{mask}, ValueRef{zero}, ValueRef{low}});
+}
+
 namespace {
 
 Values matmul_op(Builder& b, const Arguments& a) { return {matmul(b, a.value(0), a.value(1))}; }
@@ -125,29 +146,6 @@ ValueId safe_softmax(Builder& b, ValueId scores) {
   const ValueId zeros = b.call("aten.full_like.default", {ValueRef{weights}, Dim(0)},
                                {{"pin_memory", false}, {"memory_format", ir::MemoryFormat::kPreserve}});
   return b.call("aten.where.self", {ValueRef{is_closed}, ValueRef{zeros}, ValueRef{weights}});
-}
-
-// 0 where attention is allowed, -inf elsewhere.
-ValueId additive_mask(Builder& b, ValueId mask, Dtype dtype) {
-  if (!ops::is_bool(b.spec(mask).dtype)) return mask;
-  const auto number = [&](double value) {
-    return b.call("aten.scalar_tensor.default", {value},
-                  {{"dtype", dtype}, {"layout", ir::Layout::kStrided}, {"device", ir::Device{"cpu"}}});
-  };
-  const ValueId low = number(-std::numeric_limits<double>::infinity());
-  const ValueId zero = number(0.0);
-  return b.call("aten.where.self", {ValueRef{mask}, ValueRef{zero}, ValueRef{low}});
-}
-
-// True on and below the diagonal.
-ValueId causal_mask(Builder& b, Dim rows, Dim columns) {
-  const auto count = [&](Dim size, int64_t axis) {
-    const ValueId line = b.call("aten.arange.start_step", {Dim(0), size});
-    return b.call("aten.unsqueeze.default", {ValueRef{line}, Dim(axis)});
-  };
-  const ValueId column = count(columns, -2), row = count(rows, -1);
-  const ValueId distance = b.call("aten.sub.Tensor", {ValueRef{column}, ValueRef{row}});
-  return b.call("aten.le.Scalar", {ValueRef{distance}, Dim(0)});
 }
 
 // Keys or values once for each head that reads them, when fewer heads have them than ask (enable_gqa).

@@ -60,6 +60,10 @@ inline Dims sizes_of(const Builder& b, ValueId value) { return b.spec(value).siz
 ValueId reshape(Builder& b, ValueId value, Dims sizes);
 // PyTorch's matmul for every combination of ranks.
 ValueId matmul(Builder& b, ValueId a, ValueId b_value);
+// Bools, true on and below the diagonal.
+ValueId causal_mask(Builder& b, Dim rows, Dim columns);
+// A mask of bools as what is added to scores of `dtype`: 0 where attention is allowed, -inf elsewhere. Others are left.
+ValueId additive_mask(Builder& b, ValueId mask, Dtype dtype);
 // The tensor in another dtype; itself when it has it already.
 ValueId to_dtype(Builder& b, ValueId value, Dtype dtype);
 // A constant of these elements, row-major.

@@ -1,6 +1,7 @@
 #include "partitioner_sdk/passes/pipeline.hpp"
 
 #include "partitioner_sdk/ir/verify.hpp"
+#include "partitioner_sdk/passes/additive_masks.hpp"
 #include "partitioner_sdk/passes/dim_order_ops.hpp"
 #include "partitioner_sdk/passes/fold_batch_norm.hpp"
 #include "partitioner_sdk/passes/fold_constant_views.hpp"
@@ -52,6 +53,7 @@ class Runner {
 // What the decompositions, and the rules before and after them, share.
 Status lower_to_edge(Runner& runner, ir::Module& module, const PipelineOptions& options) {
   ETB_TRY(runner.run("decompose", decompose(module, options.decompose)));
+  ETB_TRY(runner.run("additive_masks", make_masks_additive(module)));
   ETB_TRY(runner.run("views_to_copies", views_to_copies(module)));
   ETB_TRY(runner.run("scalars_to_tensors", scalars_to_tensors(module)));
   return runner.run("dim_order_ops", use_dim_order_ops(module));

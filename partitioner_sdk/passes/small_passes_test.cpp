@@ -1,6 +1,7 @@
-// views_to_copies, scalars_to_tensors, dim_order_ops, remove_dead_code, decompose: each on the text of a small graph.
+// additive_masks, views_to_copies, scalars_to_tensors, dim_order_ops, remove_dead_code, decompose: each on the text of a small graph.
 #include <gmock/gmock.h>
 
+#include "partitioner_sdk/passes/additive_masks.hpp"
 #include "partitioner_sdk/passes/decompose.hpp"
 #include "partitioner_sdk/passes/dim_order_ops.hpp"
 #include "partitioner_sdk/passes/pass_testing.hpp"
@@ -50,6 +51,50 @@ graph @forward(
                            return changed;
                          }),
               HasSubstr("%r: float32[1, 3, 2, 2]{12, 1, 6, 3} = aten.relu.default(%x)"));
+}
+
+TEST(AdditiveMasks, BoolsBecomeWhatIsAddedToScores) {
+  EXPECT_EQ(after_pass(R"(module "m"
+graph @forward(
+  %q: float32[1, 2, 3] = user,
+  %m: bool[3, 3] = user,
+  %f: float32[3, 3] = user) {
+  %a: float32[1, 2, 3] = aten.scaled_dot_product_attention.default(%q, %q, %q, %m)
+  %b: float32[1, 2, 3] = aten.scaled_dot_product_attention.default(%a, %a, %a, %f)
+  %c: float32[1, 2, 3] = aten.scaled_dot_product_attention.default(%b, %b, %b, none, 0.0, true)
+  return %c
+}
+)",
+                       make_masks_additive),
+            R"(module "m"
+graph @forward(
+  %q: float32[1, 2, 3] = user,
+  %m: bool[3, 3] = user,
+  %f: float32[3, 3] = user) {
+  %0: float32[] = aten.scalar_tensor.default(-inf, dtype=float32, layout=strided, device=device("cpu"))
+  %1: float32[] = aten.scalar_tensor.default(0.0, dtype=float32, layout=strided, device=device("cpu"))
+  %2: float32[3, 3] = aten.where.self(%m, %1, %0)
+  %a: float32[1, 2, 3] = aten.scaled_dot_product_attention.default(%q, %q, %q, %2)
+  %b: float32[1, 2, 3] = aten.scaled_dot_product_attention.default(%a, %a, %a, %f)
+  %c: float32[1, 2, 3] = aten.scaled_dot_product_attention.default(%b, %b, %b, is_causal=true)
+  return %c
+}
+)");
+}
+
+TEST(AdditiveMasks, CausalOverSizesThatChangeIsAMask) {
+  const std::string text = after_pass(R"(module "m"
+symbol s0 [2, 16]
+graph @forward(
+  %q: float32[1, s0, 3] = user) {
+  %a: float32[1, s0, 3] = aten.scaled_dot_product_attention.default(%q, %q, %q, none, 0.0, true)
+  return %a
+}
+)",
+                                      make_masks_additive);
+  EXPECT_THAT(text, HasSubstr("aten.le.Scalar("));
+  EXPECT_THAT(text, HasSubstr("float32[s0, s0] = aten.where.self("));
+  EXPECT_THAT(text, HasSubstr("aten.scaled_dot_product_attention.default(%q, %q, %q, %8)\n"));
 }
 
 TEST(ScalarsToTensors, NumbersBecomeConstantsOfTheirOwnKindAndAreCast) {

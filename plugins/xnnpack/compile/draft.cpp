@@ -108,11 +108,11 @@ XnnNode& Draft::add_node(XnnOperator op, const std::vector<uint32_t>& inputs,
   return node;
 }
 
-void Draft::add_source(uint32_t id) {
+void Draft::add_source(uint32_t id, uint32_t debug_handle) {
   if (producers_[id] == kXnnNoValue) return;
   auto& sources = sources_[producers_[id]];
-  if (std::find(sources.begin(), sources.end(), debug_handle_) == sources.end())
-    sources.push_back(debug_handle_);
+  if (std::find(sources.begin(), sources.end(), debug_handle) == sources.end())
+    sources.push_back(debug_handle);
 }
 
 XnnNode* Draft::producer(uint32_t id) {
@@ -142,6 +142,17 @@ uint32_t Draft::add_transpose(uint32_t id, const Permutation& order) {
   return out;
 }
 
+// A view of a view is one of what that sees, and a view back is that itself; the nodes passed over are dropped if nobody else reads them.
+uint32_t Draft::behind_views(uint32_t id, const Extents& extents, std::vector<uint32_t>& sources) const {
+  while (producers_[id] != kXnnNoValue && nodes_[producers_[id]].op == XnnOperator::kStaticReshape) {
+    const auto& of_view = sources_[producers_[id]];
+    sources.insert(sources.end(), of_view.begin(), of_view.end());
+    id = nodes_[producers_[id]].inputs[0];
+    if (extents.sizes == values_[id].sizes && extents.dynamic_dims == dynamic_dims_[id]) break;
+  }
+  return id;
+}
+
 Result<uint32_t> Draft::add_reshape(uint32_t id, Extents extents) {
   if (extents.sizes == values_[id].sizes) return id;
   if (constants_[id]) {
@@ -153,12 +164,18 @@ Result<uint32_t> Draft::add_reshape(uint32_t id, Extents extents) {
   if (std::popcount(extents.dynamic_dims) > 1) {
     return make_error(Code::NOT_SUPPORTED, "reshape to sizes of which more than one is dynamic");
   }
-  std::vector<uint32_t> sizes = extents.sizes;
-  for (size_t d = 0; d < sizes.size(); ++d) {
-    if ((extents.dynamic_dims >> d & 1) != 0) sizes[d] = 0;  // whatever is left
+  std::vector<uint32_t> sources;
+  const uint32_t from = behind_views(id, extents, sources);
+  uint32_t out = from;
+  if (extents.sizes != values_[from].sizes || extents.dynamic_dims != dynamic_dims_[from]) {
+    std::vector<uint32_t> sizes = extents.sizes;
+    for (size_t d = 0; d < sizes.size(); ++d) {
+      if ((extents.dynamic_dims >> d & 1) != 0) sizes[d] = 0;  // whatever is left
+    }
+    out = add_like(from, std::move(extents));
+    add_node(XnnOperator::kStaticReshape, {from}, {out}).first = std::move(sizes);
   }
-  const uint32_t out = add_like(id, std::move(extents));
-  add_node(XnnOperator::kStaticReshape, {id}, {out}).first = std::move(sizes);
+  for (const uint32_t source : sources) add_source(out, source);
   return out;
 }
 

@@ -61,12 +61,14 @@ class Draft {
   // From now on nodes name this as their source.
   void set_debug_handle(uint32_t handle) { debug_handle_ = handle; }
   // The node that makes `id` also does what the source at hand says.
-  void add_source(uint32_t id);
+  void add_source(uint32_t id) { add_source(id, debug_handle_); }
 
   // The payload and its named data. Reads the constants.
   [[nodiscard]] Result<Artifact> finish();
 
  private:
+  void add_source(uint32_t id, uint32_t debug_handle);
+  uint32_t behind_views(uint32_t id, const Extents& extents, std::vector<uint32_t>& sources) const;
   void copy_scale(uint32_t from, uint32_t to);
   void drop_unused();
 

@@ -21,6 +21,12 @@ struct Form {
   Permutation perm;
 };
 
+// A mask of attention in the draft: what is added to scores, and by row 0 where all of it is hidden, else 1; kXnnNoValue: none, or no such row.
+struct AttentionMask {
+  uint32_t added = kXnnNoValue;
+  uint32_t open_rows = kXnnNoValue;
+};
+
 struct QuantParams {
   float scale = 1;
   int32_t zero_point = 0;
@@ -119,6 +125,8 @@ class Lowering {
   bool has_four_bits(uint32_t id) const { return four_bits_.count(id) != 0; }
   // A value quantised at run time, a scale for each stretch of its last dimensions. Made once.
   uint32_t quantised_at_run_time(uint32_t id, uint32_t nonbatch_dim_count);
+  // What was made of a mask, for the layers that read the same one.
+  std::map<uint32_t, AttentionMask>& attention_masks() { return attention_masks_; }
   bool is_claiming() const { return region_ == nullptr; }
   // The node that reads a value, and the one that makes it; none for other positions.
   std::optional<Node> reader(uint32_t value) const;
@@ -159,6 +167,7 @@ class Lowering {
   std::map<uint32_t, Form> integers_;     // of float values
   std::map<uint32_t, uint32_t> dynamic_;  // see define_dynamic
   std::map<std::pair<uint32_t, uint32_t>, uint32_t> quantised_at_run_time_;
+  std::map<uint32_t, AttentionMask> attention_masks_;
   std::set<uint32_t> four_bits_;
   bool is_quantised_ = false;  // of the node at hand
   QuantParams result_params_;

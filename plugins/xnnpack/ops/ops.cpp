@@ -23,6 +23,21 @@ uint32_t add_mean(Draft& draft, uint32_t input) {
   return out;
 }
 
+uint32_t add_slice(Draft& draft, uint32_t id, uint32_t place, uint32_t from, uint32_t count) {
+  Draft::Extents extents = draft.extents(id);
+  std::vector<uint32_t> offsets(extents.sizes.size(), 0);
+  offsets[place] = from;
+  extents.sizes[place] = count;
+  std::vector<uint32_t> sizes = extents.sizes;
+  for (size_t d = 0; d < sizes.size(); ++d)
+    if ((extents.dynamic_dims >> d & 1) != 0) sizes[d] = 0;  // all there is
+  const uint32_t out = draft.add_like(id, std::move(extents));
+  XnnNode& node = draft.add_node(XnnOperator::kStaticSlice, {id}, {out});
+  node.first = std::move(offsets);
+  node.second = std::move(sizes);
+  return out;
+}
+
 Result<Matrix> right_factor(Lowering& l, uint32_t value) {
   ETB_ASSIGN(const Form form, l.form(value));
   if (form.perm.size() < 2) return Lowering::refuse("rank", "a factor of rank ", form.perm.size());

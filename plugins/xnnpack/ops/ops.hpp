@@ -17,6 +17,8 @@ uint32_t add_unary(Draft& draft, XnnOperator op, uint32_t input);
 uint32_t add_binary(Draft& draft, XnnOperator op, uint32_t left, uint32_t right, Draft::Extents extents);
 // Means over dimension 1 and 2 of a value of rank 4, which stay as 1.
 uint32_t add_mean(Draft& draft, uint32_t input);
+// `count` from `from` on of the dimension at `place`.
+uint32_t add_slice(Draft& draft, uint32_t id, uint32_t place, uint32_t from, uint32_t count);
 
 // ---- Ways to lower a node that ops share.
 

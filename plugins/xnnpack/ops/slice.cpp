@@ -10,7 +10,7 @@ namespace {
 Result<Form> slice_of(Lowering& l, uint32_t value, uint32_t dim, int64_t from, int64_t count) {
   ETB_ASSIGN(const Form in, l.form(value));
   const uint32_t place = in.perm[dim];
-  Draft::Extents extents = l.draft().extents(in.id);
+  const Draft::Extents extents = l.draft().extents(in.id);
   if ((extents.dynamic_dims >> place & 1) != 0)
     return Lowering::refuse("dynamic", "dim ", dim, ": dynamic, expected static");
   if (from == 0 && count == static_cast<int64_t>(extents.sizes[place])) return in;
@@ -18,17 +18,28 @@ Result<Form> slice_of(Lowering& l, uint32_t value, uint32_t dim, int64_t from, i
     return Lowering::refuse("constant", "a constant, expected a tensor known at run time");
   if (from < 0 || count <= 0 || from + count > static_cast<int64_t>(extents.sizes[place]))
     return Lowering::refuse("attribute", "nothing of dim ", dim);
-  std::vector<uint32_t> offsets(extents.sizes.size(), 0);
-  offsets[place] = static_cast<uint32_t>(from);
-  extents.sizes[place] = static_cast<uint32_t>(count);
-  std::vector<uint32_t> sizes = extents.sizes;
-  for (size_t d = 0; d < sizes.size(); ++d)
-    if ((extents.dynamic_dims >> d & 1) != 0) sizes[d] = 0;  // all there is
-  const uint32_t out = l.draft().add_like(in.id, std::move(extents));
-  XnnNode& node = l.draft().add_node(XnnOperator::kStaticSlice, {in.id}, {out});
-  node.first = std::move(offsets);
-  node.second = std::move(sizes);
+  const uint32_t out =
+      add_slice(l.draft(), in.id, place, static_cast<uint32_t>(from), static_cast<uint32_t>(count));
   return Form{out, in.perm};
+}
+
+// Every `step`-th of count * step elements: the first of each row when they are seen as rows of `step`.
+Result<Form> every_step(Lowering& l, const Form& block, uint32_t dim, uint32_t count, uint32_t step) {
+  Draft& draft = l.draft();
+  const uint32_t place = block.perm[dim];
+  const Draft::Extents whole = draft.extents(block.id);
+  if (whole.sizes.size() == kMaxRank)
+    return Lowering::refuse("rank", "step of a tensor of rank ", kMaxRank, ", expected at most ",
+                            kMaxRank - 1);
+  Draft::Extents rows = whole, picked = whole;
+  rows.sizes[place] = picked.sizes[place] = count;
+  rows.sizes.insert(rows.sizes.begin() + place + 1, step);
+  const uint32_t below = (1u << (place + 1)) - 1;
+  rows.dynamic_dims = (whole.dynamic_dims & below) | (whole.dynamic_dims & ~below) << 1;
+  ETB_ASSIGN(const uint32_t seen, draft.add_reshape(block.id, std::move(rows)));
+  ETB_ASSIGN(const uint32_t out,
+             draft.add_reshape(add_slice(draft, seen, place + 1, 0, 1), std::move(picked)));
+  return Form{out, block.perm};
 }
 
 Status lower_slice(Lowering& l) {
@@ -37,13 +48,20 @@ Status lower_slice(Lowering& l) {
   if (l.rank(l.result()) != l.rank(self)) return Lowering::refuse("rank", "result of another rank");
   ETB_ASSIGN(const int64_t step, l.integer("step", 1));
   ETB_ASSIGN(int64_t start, l.integer("start", 0));
-  if (step != 1) return Lowering::refuse("attribute", "step: ", step, ", expected 1");
+  if (step < 1) return Lowering::refuse("attribute", "step: ", step);
   const int64_t extent = l.sizes(self)[dim];
   if (start < 0) start += extent;
   start = std::clamp<int64_t>(start, 0, extent);
   if ((l.extents(self).dynamic_dims >> dim & 1) != 0)
     return Lowering::refuse("dynamic", "dim ", dim, ": dynamic, expected static");
-  ETB_ASSIGN(Form out, slice_of(l, self, dim, start, l.sizes(l.result())[dim]));
+  const int64_t count = l.sizes(l.result())[dim];
+  if (step > extent || count > extent / step || start > extent - count * step)
+    return Lowering::refuse("attribute", "step: ", step, " from ", start,
+                            " on leaves a last part of less than a step");
+  ETB_ASSIGN(Form out, slice_of(l, self, dim, start, count * step));
+  if (step > 1) {
+    ETB_ASSIGN(out, every_step(l, out, dim, static_cast<uint32_t>(count), static_cast<uint32_t>(step)));
+  }
   l.define(l.result(), std::move(out));
   return {};
 }
@@ -105,7 +123,7 @@ constexpr Op kRows[] = {
      .lower = lower_slice,
      .quantised = QuantKind::kMoves,
      .min_rank = 1,
-     .constraint = "step is 1; the dimension is static."},
+     .constraint = "The dimension is static; a step leaves no part of one at the end."},
     {.name = "aten.select_copy.int",
      .lower = lower_select,
      .quantised = QuantKind::kMoves,
