@@ -143,10 +143,10 @@ int64_t numel_of(std::span<const int64_t> sizes) {
 }
 
 Result<std::vector<float>> read_floats(const Constant& constant) {
-  if (!is_readable(constant.dtype))
+  const size_t nbytes = element_nbytes(constant.dtype);  // 0 of dtypes that are less than a byte
+  if (nbytes == 0 || !is_readable(constant.dtype))
     return make_error(Code::NOT_SUPPORTED, "constant of " + std::string(dtype_text(constant.dtype)));
   ETB_ASSIGN(const Bytes bytes, constant.read());
-  const size_t nbytes = element_nbytes(constant.dtype);
   std::vector<float> values(bytes.size() / nbytes);
   for (size_t i = 0; i < values.size(); ++i)
     values[i] = load_float(constant.dtype, bytes.data() + i * nbytes);

@@ -23,8 +23,9 @@ Result<Form> slice_of(Lowering& l, uint32_t value, uint32_t dim, int64_t from, i
   return Form{out, in.perm};
 }
 
-// Every `step`-th of count * step elements: the first of each row when they are seen as rows of `step`.
-Result<Form> every_step(Lowering& l, const Form& block, uint32_t dim, uint32_t count, uint32_t step) {
+// Every `step`-th of count * step elements: element `at` of each row when they are seen as rows of `step`.
+Result<Form> every_step(Lowering& l, const Form& block, uint32_t dim, uint32_t count, uint32_t step,
+                        uint32_t at) {
   Draft& draft = l.draft();
   const uint32_t place = block.perm[dim];
   const Draft::Extents whole = draft.extents(block.id);
@@ -38,7 +39,7 @@ Result<Form> every_step(Lowering& l, const Form& block, uint32_t dim, uint32_t c
   rows.dynamic_dims = (whole.dynamic_dims & below) | (whole.dynamic_dims & ~below) << 1;
   ETB_ASSIGN(const uint32_t seen, draft.add_reshape(block.id, std::move(rows)));
   ETB_ASSIGN(const uint32_t out,
-             draft.add_reshape(add_slice(draft, seen, place + 1, 0, 1), std::move(picked)));
+             draft.add_reshape(add_slice(draft, seen, place + 1, at, 1), std::move(picked)));
   return Form{out, block.perm};
 }
 
@@ -55,12 +56,15 @@ Status lower_slice(Lowering& l) {
   if ((l.extents(self).dynamic_dims >> dim & 1) != 0)
     return Lowering::refuse("dynamic", "dim ", dim, ": dynamic, expected static");
   const int64_t count = l.sizes(l.result())[dim];
-  if (step > extent || count > extent / step || start > extent - count * step)
+  // The rows of `step` may begin before the first element that is wanted, where the last one ends with the dimension.
+  const int64_t first = step > extent || count > extent / step ? -1 : std::min(start, extent - count * step);
+  if (first < 0 || start - first >= step)
     return Lowering::refuse("attribute", "step: ", step, " from ", start,
                             " on leaves a last part of less than a step");
-  ETB_ASSIGN(Form out, slice_of(l, self, dim, start, count * step));
+  ETB_ASSIGN(Form out, slice_of(l, self, dim, first, count * step));
   if (step > 1) {
-    ETB_ASSIGN(out, every_step(l, out, dim, static_cast<uint32_t>(count), static_cast<uint32_t>(step)));
+    ETB_ASSIGN(out, every_step(l, out, dim, static_cast<uint32_t>(count), static_cast<uint32_t>(step),
+                               static_cast<uint32_t>(start - first)));
   }
   l.define(l.result(), std::move(out));
   return {};
@@ -123,7 +127,7 @@ constexpr Op kRows[] = {
      .lower = lower_slice,
      .quantised = QuantKind::kMoves,
      .min_rank = 1,
-     .constraint = "The dimension is static; a step leaves no part of one at the end."},
+     .constraint = "The dimension is static; there is a whole step for each element."},
     {.name = "aten.select_copy.int",
      .lower = lower_select,
      .quantised = QuantKind::kMoves,

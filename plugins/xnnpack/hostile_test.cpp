@@ -1,0 +1,187 @@
+// Payloads that lie, one kind of lie a test: each is refused with the name of the node or value that does. The fuzz target (payload_fuzz.cpp) has the
+// lies that nobody thought of, xnnpack_test.cpp truncations and flipped bits of official payloads.
+#include "api/format/xnnpack_writer.hpp"
+#include "plugins/xnnpack/compile_fixture.hpp"
+
+namespace etb {
+namespace {
+
+using format::kXnnNoValue;
+using format::XnnDatatype;
+using format::XnnNode;
+using format::XnnPayload;
+using format::XnnQuantisation;
+using format::XnnValue;
+
+XnnValue value_of(uint32_t id, std::vector<uint32_t> sizes) {
+  XnnValue value;
+  value.id = id;
+  value.datatype = XnnDatatype::kFloat32;
+  value.sizes = std::move(sizes);
+  return value;
+}
+
+XnnNode node_of(XnnOperator op, std::initializer_list<uint32_t> inputs, uint32_t output) {
+  XnnNode node;
+  node.op = op;
+  for (const uint32_t id : inputs) node.inputs[node.input_count++] = id;
+  node.outputs[node.output_count++] = output;
+  return node;
+}
+
+// abs(input 0 [2, 4] times filter 1 [3, 4]) = 3, with 2 in between.
+XnnPayload honest() {
+  XnnPayload payload;
+  payload.constants.emplace_back();
+  payload.constants.push_back({"weights", {}});
+  payload.values = {value_of(0, {2, 4}), value_of(1, {3, 4}), value_of(2, {2, 3}), value_of(3, {2, 3})};
+  payload.values[0].external_id = 0;
+  payload.values[0].is_input = true;
+  payload.values[1].constant_index = 1;
+  payload.values[3].external_id = 1;
+  payload.values[3].is_output = true;
+  payload.nodes = {node_of(XnnOperator::kFullyConnected, {0, 1, kXnnNoValue}, 2),
+                   node_of(XnnOperator::kAbs, {2}, 3)};
+  payload.input_ids = {0};
+  payload.output_ids = {3};
+  return payload;
+}
+
+class XnnpackHostile : public XnnpackCompile {
+ protected:
+  // "" for a delegate, else why there is none.
+  std::string create(std::span<const std::byte> bytes) {
+    etb_payload_view view{};
+    view.struct_size = ETB_INIT_SIZE(etb_payload_view);
+    view.data = bytes.data();
+    view.nbytes = bytes.size();
+    view.alignment = 16;
+    view.fd = -1;
+    const etb_named_data named = {ETB_INIT_SIZE(etb_named_data), 0, nullptr,
+                                  [](void*, const char*, etb_payload_view* out, etb_error*) -> etb_status {
+                                    alignas(16) static const std::byte kWeights[3 * 4 * sizeof(float)] = {};
+                                    out->data = kWeights;
+                                    out->nbytes = sizeof kWeights;
+                                    out->alignment = 16;
+                                    out->fd = -1;
+                                    return ETB_OK;
+                                  }};
+    etb_delegate_args args{};
+    args.struct_size = ETB_INIT_SIZE(etb_delegate_args);
+    args.backend_id = "XnnpackBackend";
+    args.method_name = "forward";
+    args.payload = &view;
+    args.named_data = &named;
+    etb_delegate* delegate = nullptr;
+    error_ = ETB_ERROR_INIT;
+    if (table_->delegate->create(plugin_, &args, &delegate, &error_) != ETB_OK) return error_.text;
+    EXPECT_EQ(table_->delegate->destroy(delegate, &error_), ETB_OK);
+    return "";
+  }
+  std::string create(const XnnPayload& payload) { return create(format::write_xnnpack_payload(payload)); }
+};
+
+TEST_F(XnnpackHostile, TheHonestOneIsTaken) { EXPECT_EQ(create(honest()), ""); }
+
+TEST_F(XnnpackHostile, TruncatedPayloadsSayWhatIsMissing) {
+  const auto bytes = format::write_xnnpack_payload(honest());
+  EXPECT_THAT(create(std::span(bytes).first(bytes.size() / 2)), HasSubstr("payload header: graph at"));
+  EXPECT_THAT(create(std::span(bytes).first(20)), HasSubstr("identifier"));
+}
+
+TEST_F(XnnpackHostile, DanglingIdsAreNamedWithTheirNode) {
+  XnnPayload payload = honest();
+  payload.nodes[1].inputs[0] = 77;
+  EXPECT_THAT(create(payload), HasSubstr("node 1 (Abs): input 0: no value 77"));
+  payload = honest();
+  payload.nodes[0].outputs[0] = 77;
+  EXPECT_THAT(create(payload), HasSubstr("node 0 (FullyConnected): output 0: no value 77"));
+  payload = honest();
+  payload.values[1].constant_index = 9;
+  EXPECT_THAT(create(payload), HasSubstr("value 1: constant 9, expected less than 2"));
+  payload = honest();
+  payload.values[2].id = 3;
+  EXPECT_THAT(create(payload), HasSubstr("value 3: id 3 stands twice"));
+}
+
+TEST_F(XnnpackHostile, CyclesAreNamedWithTheirNode) {
+  XnnPayload payload = honest();
+  payload.nodes[0].inputs[0] = 2;  // its own result
+  EXPECT_THAT(create(payload),
+              HasSubstr("node 0 (FullyConnected): input 0: value 2 is read before it is made"));
+  payload = honest();
+  std::swap(payload.nodes[0], payload.nodes[1]);
+  EXPECT_THAT(create(payload), HasSubstr("node 0 (Abs): input 0: value 2 is read before it is made"));
+  payload = honest();
+  payload.nodes[1].outputs[0] = 2;
+  EXPECT_THAT(create(payload), HasSubstr("node 1 (Abs): output 0: value 2 is made twice"));
+}
+
+TEST_F(XnnpackHostile, SizesBeyondTheConstantAreNamedWithTheirValue) {
+  XnnPayload payload = honest();
+  payload.values[1].sizes = {1u << 20, 4};
+  payload.values[2].sizes = payload.values[3].sizes = {2, 1u << 20};
+  EXPECT_THAT(create(payload), HasSubstr("value 1"));
+  payload = honest();
+  payload.values[1].sizes = {3, 5};
+  EXPECT_THAT(create(payload),
+              HasSubstr("node 0 (FullyConnected): input without 5 elements in its last dimension"));
+}
+
+TEST_F(XnnpackHostile, SizesThatOverflowAreNamedWithTheirValue) {
+  for (const uint32_t position : {0u, 1u, 2u, 3u}) {
+    XnnPayload payload = honest();
+    payload.values[position].sizes.assign(4, 0xffffffffu);
+    EXPECT_THAT(create(payload), HasSubstr("value " + std::to_string(position) + ": sizes overflow"));
+  }
+  XnnPayload payload = honest();
+  payload.values[2].sizes.assign(7, 1);
+  EXPECT_THAT(create(payload), HasSubstr("value 2: rank 7 with 7 sizes, expected at most 6"));
+}
+
+TEST_F(XnnpackHostile, WrongQuantisationIsNamedWithItsValue) {
+  const auto with = [](float scale, int32_t zero_point) {
+    XnnPayload payload = honest();
+    XnnValue& value = payload.values[2];
+    value.datatype = XnnDatatype::kQint8;
+    value.quantisation = XnnQuantisation::kPerTensor;
+    value.scale = scale;
+    value.zero_point = zero_point;
+    return payload;
+  };
+  for (const float scale : {0.0f, -1.0f, NAN, INFINITY, 1e-42f})
+    EXPECT_THAT(create(with(scale, 0)), HasSubstr("value 2: scale")) << scale;
+  for (const int32_t zero_point : {-129, 128, 1 << 30})
+    EXPECT_THAT(create(with(0.5f, zero_point)),
+                HasSubstr("value 2: zero point " + std::to_string(zero_point)));
+
+  XnnPayload payload = honest();
+  XnnValue& filter = payload.values[1];
+  filter.datatype = XnnDatatype::kQcint8;
+  filter.quantisation = XnnQuantisation::kPerChannel;
+  filter.scales = {1, 2};
+  EXPECT_THAT(create(payload), HasSubstr("value 1: 2 scales, expected 3"));
+  filter.scales = {1, NAN, 2};
+  EXPECT_THAT(create(payload), HasSubstr("value 1: scale nan"));
+  filter.channel_dim = 2;
+  EXPECT_THAT(create(payload), HasSubstr("value 1: channel dimension 2, rank 2"));
+  filter.channel_dim = 1;
+  filter.scales = {1, 2, 3, 4};
+  EXPECT_THAT(create(payload),
+              HasSubstr("node 0 (FullyConnected): filter quantised along dimension 1, expected 0"));
+}
+
+TEST_F(XnnpackHostile, WrongArgumentsAreNamedWithTheirNode) {
+  XnnPayload payload = honest();
+  payload.nodes[1].is_clamped = true;
+  payload.nodes[1].clamp_min = 2;
+  payload.nodes[1].clamp_max = 1;
+  EXPECT_THAT(create(payload), HasSubstr("node 1 (Abs): clamp from"));
+  payload = honest();
+  payload.nodes[1].op = XnnOperator::kStaticTranspose;
+  payload.nodes[1].first = {0, 0};
+  EXPECT_THAT(create(payload), HasSubstr("node 1 (StaticTranspose): permutation names dimension 0"));
+}
+
+}  // namespace
+}  // namespace etb
