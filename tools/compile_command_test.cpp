@@ -96,7 +96,7 @@ INSTANTIATE_TEST_SUITE_P(Fixtures, CompiledExample,
                          testing::Values(Example{"add", 2, 1}, Example{"mlp", 1, 1}, Example{"lenet", 1, 1},
                                          Example{"counter", 1, 3}, Example{"dynamic", 1, 2},
                                          Example{"channels_last", 1, 1}, Example{"branch", 1, 1},
-                                         Example{"no_grad", 1, 1}, Example{"items", 1, 1}),
+                                         Example{"no_grad", 1, 1}, Example{"items", 1, 1}, Example{"autocast", 1, 2}, Example{"derived", 1, 1}),
                          [](const auto& each) { return each.param.name; });
 
 std::string read_file(const fs::path& path) {
@@ -191,17 +191,25 @@ TEST_F(CompileCommand, TheModelMayFollowAnyOption) {
 
 TEST_F(CompileCommand, WeightsMayLieOutside) {
   const std::string program = dir_ / "m.pte", data = dir_ / "m.ptd";
-  const CliRun compiled = cli({"compile", archive("lenet.pt2"), "-o", program, "--external-data", data});
-  ASSERT_EQ(compiled.exit, 0) << compiled.err;
-  EXPECT_GT(fs::file_size(data), fs::file_size(program));
-  const CliRun ran = cli(
-      {"run", program, "--data", data, "--input", archive("lenet.in.0.npy"), "--output-dir", dir_ / "out"});
-  ASSERT_EQ(ran.exit, 0) << ran.err;
-  const auto [header, got] = read_floats(dir_ / "out" / "0.npy");
-  const auto [wanted_header, wanted] = read_floats(archive("lenet.out.0.npy"));
-  ASSERT_EQ(got.size(), wanted.size());
-  for (size_t i = 0; i < got.size(); ++i) EXPECT_NEAR(got[i], wanted[i], 1e-5);
-  EXPECT_NE(cli({"run", program, "--ones"}).exit, 0) << "runs without its weights";
+  for (const bool is_delegated : {false, true}) {
+    if (is_delegated && !has_xnnpack()) continue;
+    std::vector<std::string> args = {
+        "--plugin-path", ETB_PLUGIN_DIR,    "compile", archive("lenet.pt2"), "-o",
+        program,         "--external-data", data};
+    if (is_delegated) args.insert(args.end(), {"-b", "xnnpack"});
+    const CliRun compiled = cli(args);
+    ASSERT_EQ(compiled.exit, 0) << compiled.err;
+    EXPECT_GT(fs::file_size(data), fs::file_size(program));
+    const CliRun ran = cli({"--plugin-path", ETB_PLUGIN_DIR, "run", program, "--data", data, "--input",
+                            archive("lenet.in.0.npy"), "--output-dir", dir_ / "out"});
+    ASSERT_EQ(ran.exit, 0) << ran.err;
+    const auto [header, got] = read_floats(dir_ / "out" / "0.npy");
+    const auto [wanted_header, wanted] = read_floats(archive("lenet.out.0.npy"));
+    ASSERT_EQ(got.size(), wanted.size());
+    for (size_t i = 0; i < got.size(); ++i) EXPECT_NEAR(got[i], wanted[i], 1e-5);
+    EXPECT_NE(cli({"--plugin-path", ETB_PLUGIN_DIR, "run", program, "--ones"}).exit, 0)
+        << "runs without its weights";
+  }
 }
 
 TEST_F(CompileCommand, TheUserSaysHowAnOpIsTakenApart) {

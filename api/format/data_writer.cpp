@@ -13,7 +13,6 @@ namespace fb = data_schema;
 
 // As the official writer has it: the header begins at byte 8 and pushes the flatbuffer's body to byte 48.
 constexpr size_t kInserted = 40, kHeaderNbytes = 40;
-constexpr uint64_t kSegmentAlignment = 128;
 
 uint64_t align_up(uint64_t value, uint64_t alignment) {
   return (value + alignment - 1) / alignment * alignment;
@@ -33,9 +32,12 @@ flatbuffers::FlatBufferBuilder make_tables(const DataParts& parts, const std::ve
   }
   std::vector<flatbuffers::Offset<fb::NamedData>> rows;
   for (const DataTensorSpec& tensor : parts.tensors) {
-    std::vector<uint8_t> order(tensor.sizes.size());
-    for (size_t i = 0; i < order.size(); ++i) order[i] = static_cast<uint8_t>(i);
-    const auto layout = fb::CreateTensorLayoutDirect(out, tensor.dtype, &tensor.sizes, &order);
+    flatbuffers::Offset<fb::TensorLayout> layout = 0;
+    if (!tensor.is_blob) {
+      std::vector<uint8_t> order(tensor.sizes.size());
+      for (size_t i = 0; i < order.size(); ++i) order[i] = static_cast<uint8_t>(i);
+      layout = fb::CreateTensorLayoutDirect(out, tensor.dtype, &tensor.sizes, &order);
+    }
     rows.push_back(fb::CreateNamedDataDirect(out, tensor.key.c_str(), tensor.segment, layout));
   }
   fb::FinishFlatTensorBuffer(out, fb::CreateFlatTensorDirect(out, 0, &segments, &rows));
@@ -48,7 +50,7 @@ Status write_data_file(const DataParts& parts, std::span<const SegmentPiece> seg
   std::vector<uint64_t> offsets;
   uint64_t total = 0;
   for (const uint64_t nbytes : parts.segment_nbytes) {
-    offsets.push_back(align_up(total, kSegmentAlignment));
+    offsets.push_back(align_up(total, kDataAlignment));
     total = offsets.back() + nbytes;
   }
   const flatbuffers::FlatBufferBuilder tables = make_tables(parts, offsets);
@@ -60,7 +62,7 @@ Status write_data_file(const DataParts& parts, std::span<const SegmentPiece> seg
   std::memcpy(&root, body, sizeof(root));
   put(head, 0, static_cast<uint32_t>(root + kInserted));
   // The header counts the flatbuffer's first 8 bytes once more behind itself, as the official writer does; nothing may lie there.
-  const uint64_t base = align_up(8 + kInserted + tables.GetSize(), kSegmentAlignment);
+  const uint64_t base = align_up(8 + kInserted + tables.GetSize(), kDataAlignment);
   std::memcpy(head.data() + 8, "FH01", 4);
   put(head, 12, uint32_t{kHeaderNbytes});
   put(head, 16, uint64_t{8 + kInserted});

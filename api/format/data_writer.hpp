@@ -8,10 +8,14 @@
 
 namespace etb::format {
 
-// A tensor of a data file. Tensors may share a segment.
+// Where segments begin; what wants more cannot lie in a data file.
+inline constexpr uint64_t kDataAlignment = 128;
+
+// A tensor or blob of a data file. They may share a segment.
 struct DataTensorSpec {
   std::string key;
-  int8_t dtype = 6;  // float32
+  bool is_blob = false;  // no tensor: only a key and bytes
+  int8_t dtype = 6;      // float32
   std::vector<int32_t> sizes;
   uint32_t segment = 0;
 };

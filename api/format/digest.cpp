@@ -78,6 +78,76 @@ Sha256 sha256(std::span<const uint8_t> bytes) noexcept {
   return sum.finish();
 }
 
+// The two texts that are being summed, and those that wait.
+class PairwiseSums {
+ public:
+  explicit PairwiseSums(std::span<const std::span<const uint8_t>> texts)
+      : texts_(texts), digests_(texts.size()) {}
+
+  std::vector<Sha256> run() {
+    for (Lane& lane : lanes_) begin_next(lane);
+    while (lanes_[0].is_busy && lanes_[1].is_busy) {
+      const size_t count = std::min(lanes_[0].whole_blocks(), lanes_[1].whole_blocks());
+      add_two_blocks(lanes_[0].sum.words_, lanes_[0].rest.data(), lanes_[1].sum.words_, lanes_[1].rest.data(),
+                     count);
+      for (Lane& lane : lanes_) {
+        lane.skip(count);
+        if (lane.whole_blocks() == 0) end(lane);
+      }
+    }
+    for (Lane& lane : lanes_)
+      while (lane.is_busy) end(lane);
+    return std::move(digests_);
+  }
+
+ private:
+  static constexpr size_t kBlockNbytes = Sha256Sum::kBlockNbytes;
+  struct Lane {
+    Sha256Sum sum = {};
+    std::span<const uint8_t> rest = {};
+    size_t text = 0;
+    bool is_busy = false;
+
+    size_t whole_blocks() const { return rest.size() / kBlockNbytes; }
+    void skip(size_t count) {
+      rest = rest.subspan(count * kBlockNbytes);
+      sum.nbytes_ += count * kBlockNbytes;
+    }
+  };
+
+  static void add_two_blocks(uint32_t* words0, const uint8_t* blocks0, uint32_t* words1,
+                             const uint8_t* blocks1, size_t count) {
+#if defined(__x86_64__)
+    static const bool has_instructions = has_sha_instructions();
+    if (has_instructions) return add_two_blocks_with_instructions(words0, blocks0, words1, blocks1, count);
+#endif
+    add_portable_blocks(words0, blocks0, count);
+    add_portable_blocks(words1, blocks1, count);
+  }
+
+  void begin_next(Lane& lane) {
+    lane = {};
+    if (next_ == texts_.size()) return;
+    lane.text = next_;
+    lane.rest = texts_[next_++];
+    lane.is_busy = true;
+  }
+  void end(Lane& lane) {
+    lane.sum.add(lane.rest);
+    digests_[lane.text] = lane.sum.finish();
+    begin_next(lane);
+  }
+
+  std::span<const std::span<const uint8_t>> texts_;
+  std::vector<Sha256> digests_;
+  Lane lanes_[2];
+  size_t next_ = 0;
+};
+
+std::vector<Sha256> sha256_each(std::span<const std::span<const uint8_t>> texts) {
+  return PairwiseSums(texts).run();
+}
+
 Sha256Sum::Sha256Sum() noexcept { std::memcpy(words_, kFirstWords, sizeof(words_)); }
 
 void Sha256Sum::add(std::span<const uint8_t> bytes) noexcept {

@@ -21,28 +21,65 @@ struct State {
   __m128i cdgh;
 };
 
-__attribute__((target("sha,sse4.1,ssse3"))) void add_block(State& state, const uint8_t* block) {
-  const __m128i swap = _mm_set_epi64x(0x0c0d0e0f08090a0bLL, 0x0405060700010203LL);
-  const __m128i abef = state.abef, cdgh = state.cdgh;
+#define ETB_SHA_INSTRUCTIONS __attribute__((target("sha,sse4.1,ssse3"), always_inline)) inline
+
+// A block on its way through the rounds.
+struct Rounds {
+  State state;
   __m128i words[4];
+};
+
+ETB_SHA_INSTRUCTIONS void begin(Rounds& rounds, const State& state, const uint8_t* block) {
+  const __m128i swap = _mm_set_epi64x(0x0c0d0e0f08090a0bLL, 0x0405060700010203LL);
+  rounds.state = state;
   for (int i = 0; i < 4; ++i)
-    words[i] = _mm_shuffle_epi8(_mm_loadu_si128(reinterpret_cast<const __m128i*>(block) + i), swap);
-  for (int group = 0; group < 16; ++group) {
-    const __m128i now = words[group & 3];
-    const __m128i constants = _mm_load_si128(reinterpret_cast<const __m128i*>(kRoundConstants) + group);
-    const __m128i sum = _mm_add_epi32(now, constants);
-    state.cdgh = _mm_sha256rnds2_epu32(state.cdgh, state.abef, sum);
-    state.abef = _mm_sha256rnds2_epu32(state.abef, state.cdgh, _mm_shuffle_epi32(sum, 0x0e));
-    if (group >= 12) continue;
+    rounds.words[i] = _mm_shuffle_epi8(_mm_loadu_si128(reinterpret_cast<const __m128i*>(block) + i), swap);
+}
+
+template <int kGroup>
+ETB_SHA_INSTRUCTIONS void add_group(Rounds& rounds) {
+  __m128i(&words)[4] = rounds.words;
+  const __m128i now = words[kGroup & 3];
+  const __m128i constants = _mm_load_si128(reinterpret_cast<const __m128i*>(kRoundConstants) + kGroup);
+  const __m128i sum = _mm_add_epi32(now, constants);
+  rounds.state.cdgh = _mm_sha256rnds2_epu32(rounds.state.cdgh, rounds.state.abef, sum);
+  rounds.state.abef =
+      _mm_sha256rnds2_epu32(rounds.state.abef, rounds.state.cdgh, _mm_shuffle_epi32(sum, 0x0e));
+  if constexpr (kGroup < 12) {
     // The four words that take this group's place sixteen words later.
-    const __m128i second = words[(group + 1) & 3], third = words[(group + 2) & 3],
-                  last = words[(group + 3) & 3];
+    const __m128i second = words[(kGroup + 1) & 3], third = words[(kGroup + 2) & 3],
+                  last = words[(kGroup + 3) & 3];
     __m128i next = _mm_sha256msg1_epu32(now, second);
     next = _mm_add_epi32(next, _mm_alignr_epi8(last, third, 4));
-    words[group & 3] = _mm_sha256msg2_epu32(next, last);
+    words[kGroup & 3] = _mm_sha256msg2_epu32(next, last);
   }
-  state.abef = _mm_add_epi32(state.abef, abef);
-  state.cdgh = _mm_add_epi32(state.cdgh, cdgh);
+}
+
+// One text, or two in turns.
+template <int kGroup, class... Texts>
+ETB_SHA_INSTRUCTIONS void add_groups(Texts&... texts) {
+  (add_group<kGroup>(texts), ...);
+  if constexpr (kGroup < 15) add_groups<kGroup + 1>(texts...);
+}
+
+ETB_SHA_INSTRUCTIONS void end(const Rounds& rounds, State& state) {
+  state.abef = _mm_add_epi32(state.abef, rounds.state.abef);
+  state.cdgh = _mm_add_epi32(state.cdgh, rounds.state.cdgh);
+}
+
+ETB_SHA_INSTRUCTIONS State load_state(const uint32_t* words) {
+  return {_mm_set_epi32(static_cast<int>(words[0]), static_cast<int>(words[1]), static_cast<int>(words[4]),
+                        static_cast<int>(words[5])),
+          _mm_set_epi32(static_cast<int>(words[2]), static_cast<int>(words[3]), static_cast<int>(words[6]),
+                        static_cast<int>(words[7]))};
+}
+
+ETB_SHA_INSTRUCTIONS void store_state(const State& state, uint32_t* words) {
+  alignas(16) uint32_t abef[4], cdgh[4];
+  _mm_store_si128(reinterpret_cast<__m128i*>(abef), state.abef);
+  _mm_store_si128(reinterpret_cast<__m128i*>(cdgh), state.cdgh);
+  const uint32_t result[8] = {abef[3], abef[2], cdgh[3], cdgh[2], abef[1], abef[0], cdgh[1], cdgh[0]};
+  std::memcpy(words, result, sizeof(result));
 }
 
 }  // namespace
@@ -56,15 +93,32 @@ bool has_sha_instructions() noexcept {
 __attribute__((target("sha,sse4.1,ssse3"))) void add_blocks_with_instructions(uint32_t* words,
                                                                               const uint8_t* blocks,
                                                                               size_t count) noexcept {
-  const auto word = [words](int index) { return static_cast<int>(words[index]); };
-  State state = {_mm_set_epi32(word(0), word(1), word(4), word(5)),
-                 _mm_set_epi32(word(2), word(3), word(6), word(7))};
-  for (size_t i = 0; i < count; ++i) add_block(state, blocks + i * kBlock);
-  alignas(16) uint32_t abef[4], cdgh[4];
-  _mm_store_si128(reinterpret_cast<__m128i*>(abef), state.abef);
-  _mm_store_si128(reinterpret_cast<__m128i*>(cdgh), state.cdgh);
-  const uint32_t result[8] = {abef[3], abef[2], cdgh[3], cdgh[2], abef[1], abef[0], cdgh[1], cdgh[0]};
-  std::memcpy(words, result, sizeof(result));
+  State state = load_state(words);
+  for (size_t i = 0; i < count; ++i) {
+    Rounds rounds;
+    begin(rounds, state, blocks + i * kBlock);
+    add_groups<0>(rounds);
+    end(rounds, state);
+  }
+  store_state(state, words);
+}
+
+__attribute__((target("sha,sse4.1,ssse3"))) void add_two_blocks_with_instructions(uint32_t* words0,
+                                                                                  const uint8_t* blocks0,
+                                                                                  uint32_t* words1,
+                                                                                  const uint8_t* blocks1,
+                                                                                  size_t count) noexcept {
+  State state0 = load_state(words0), state1 = load_state(words1);
+  for (size_t i = 0; i < count; ++i) {
+    Rounds rounds0, rounds1;
+    begin(rounds0, state0, blocks0 + i * kBlock);
+    begin(rounds1, state1, blocks1 + i * kBlock);
+    add_groups<0>(rounds0, rounds1);
+    end(rounds0, state0);
+    end(rounds1, state1);
+  }
+  store_state(state0, words0);
+  store_state(state1, words1);
 }
 
 }  // namespace etb::format

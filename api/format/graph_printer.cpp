@@ -1,18 +1,16 @@
-#include <fmt/format.h>
-
-#include <charconv>
-#include <cmath>
-#include <cstring>
+#include <optional>
 
 #include "api/format/graph_text.hpp"
+#include "api/format/graph_text_writer.hpp"
 #include "api/format/graph_words.hpp"
 
 namespace etb::graph {
 namespace {
 
-class Printer {
+class Printer : private TextWriter {
  public:
-  Printer(const View& view, const PrintOptions& options) : view_(view), options_(options) {}
+  Printer(const View& view, const PrintOptions& options)
+      : TextWriter(options.max_text_bytes), view_(view), options_(options) {}
 
   std::string print() {
     print_header();
@@ -25,24 +23,6 @@ class Printer {
   }
 
  private:
-  // What makes a text much longer than its image looks here: texts, names, formulas.
-  bool is_full() const { return out_.size() > options_.max_text_bytes; }
-
-  template <class... Args>
-  void put(fmt::format_string<Args...> format, Args&&... args) {
-    fmt::format_to(std::back_inserter(out_), format, std::forward<Args>(args)...);
-  }
-
-  template <class Items, class Put>
-  void put_list(const Items& items, Put put_item) {
-    bool is_first = true;
-    for (const auto item : items) {
-      if (!is_first) out_ += ", ";
-      is_first = false;
-      put_item(item);
-    }
-  }
-
   void print_header();
   void print_constant(uint32_t index);
   void print_graph();
@@ -51,26 +31,18 @@ class Printer {
   void print_outputs(const Node& node);
   void print_return();
   void print_source(const etb_graph_source& source);
-  void put_string(std::string_view text);
-  void put_name(char sigil, std::string_view name);
   void put_value(uint32_t value) { put_name('%', graph_->value(value).name); }
   void put_definition(uint32_t value);
   void put_spec(const etb_graph_spec& spec);
-  void put_range(int64_t min, int64_t max);
   void put_expr(uint32_t index, int precedence);
   void put_quant(const etb_graph_quant& quant);
   void put_argument(const Argument& arg);
-  void put_float(double value);
-  void put_hex(std::span<const uint8_t> bytes);
   void put_values(const Argument& arg);
   void put_sym_ints(const Argument& arg);
-  template <class Items, class Put>
-  void put_brackets(const char* kind_if_empty, const Items& items, Put put_item);
 
   const View& view_;
   const PrintOptions& options_;
   std::optional<Graph> graph_;
-  std::string out_;
 };
 
 void Printer::print_header() {
@@ -205,41 +177,6 @@ void Printer::print_return() {
   out_ += '\n';
 }
 
-void Printer::put_string(std::string_view text) {
-  if (is_full()) return;
-  out_ += '"';
-  for (const char c : text) {
-    if (c == '"' || c == '\\') {
-      out_ += '\\';
-      out_ += c;
-    } else if (c == '\n') {
-      out_ += "\\n";
-    } else if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) {
-      put("\\x{:02x}", static_cast<unsigned>(c));
-    } else {
-      out_ += c;
-    }
-  }
-  out_ += '"';
-}
-
-// %name, or %"any text" when the name is not made of letters, digits, dots and underscores.
-void Printer::put_name(char sigil, std::string_view name) {
-  if (is_full()) return;
-  if (sigil != '\0') out_ += sigil;
-  bool is_plain = !name.empty();
-  for (const char c : name) {
-    is_plain = is_plain && ((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-                            c == '_' || c == '.');
-  }
-  const bool is_word = is_plain && !(name[0] >= '0' && name[0] <= '9') && name[0] != '.';
-  if (sigil == '\0' ? is_word : is_plain) {
-    out_ += name;
-  } else {
-    put_string(name);
-  }
-}
-
 void Printer::put_definition(uint32_t index) {
   const etb_graph_value value = graph_->value(index);
   put_name('%', value.name);
@@ -289,15 +226,6 @@ void Printer::put_spec(const etb_graph_spec& spec) {
   out_ += " order(";
   put_list(std::span(spec.dim_order, spec.rank), [this](uint8_t dim) { put("{}", dim); });
   out_ += ')';
-}
-
-// An end that is not bounded is left out.
-void Printer::put_range(int64_t min, int64_t max) {
-  out_ += '{';
-  if (min != INT64_MIN) put("{}", min);
-  out_ += "..";
-  if (max != ETB_GRAPH_UNBOUNDED) put("{}", max);
-  out_ += '}';
 }
 
 // Precedence: 0 anything, 1 operand of + on the right or of *, 2 right operand of * and //. Operators group to the left.
@@ -381,14 +309,6 @@ void Printer::put_quant(const etb_graph_quant& quant) {
   put("real={})", text_of(kDtypeWords, quant.expressed_dtype));
 }
 
-template <class Items, class Put>
-void Printer::put_brackets(const char* kind_if_empty, const Items& items, Put put_item) {
-  if (items.size() == 0) out_ += kind_if_empty;  // "[]" alone would not say of what
-  out_ += '[';
-  put_list(items, put_item);
-  out_ += ']';
-}
-
 void Printer::put_argument(const Argument& arg) {
   switch (arg.kind()) {
     case ETB_GRAPH_ARGUMENT_VALUE:
@@ -458,39 +378,6 @@ void Printer::put_sym_ints(const Argument& arg) {
     }
   }
   out_ += ']';
-}
-
-// The shortest text that reads back to the same bits; always with a point, an exponent or a word, so that it
-// is no int.
-void Printer::put_float(double value) {
-  if (std::isnan(value)) {
-    uint64_t bits;
-    std::memcpy(&bits, &value, sizeof(bits));
-    constexpr uint64_t kQuietNan = 0x7ff8000000000000;
-    if (bits == kQuietNan) {
-      out_ += "nan";
-    } else {
-      put("nan(0x{:016x})", bits);
-    }
-    return;
-  }
-  if (std::isinf(value)) {
-    out_ += value < 0 ? "-inf" : "inf";
-    return;
-  }
-  char buffer[32];
-  const auto result = std::to_chars(std::begin(buffer), std::end(buffer), value);
-  const std::string_view text(buffer, static_cast<size_t>(result.ptr - buffer));
-  out_ += text;
-  if (text.find_first_of(".e") == std::string_view::npos) out_ += ".0";
-}
-
-void Printer::put_hex(std::span<const uint8_t> bytes) {
-  constexpr const char* kDigits = "0123456789abcdef";
-  for (const uint8_t byte : bytes) {
-    out_ += kDigits[byte >> 4];
-    out_ += kDigits[byte & 15];
-  }
 }
 
 }  // namespace

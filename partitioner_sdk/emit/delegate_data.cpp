@@ -69,7 +69,7 @@ class BytesSegments {
 
 }  // namespace
 
-void add_delegate_data(Program& program, const EmitOptions& options) {
+void add_delegate_data(Program& program, const EmitOptions& options, ExternalData* outside) {
   constexpr int8_t kInSegment = 1;
   BytesSegments segments(program);
   for (size_t m = 0; m < program.methods.size(); ++m) {
@@ -83,6 +83,10 @@ void add_delegate_data(Program& program, const EmitOptions& options) {
   }
   for (const NamedBytes& item : options.named_data) {
     const uint64_t alignment = item.alignment == 0 ? program.parts.segment_alignment : item.alignment;
+    if (outside != nullptr && alignment <= format::kDataAlignment) {
+      outside->add_blob(item.key, item.bytes);
+      continue;
+    }
     program.parts.named_data.emplace_back(item.key, segments.add(item.bytes, alignment));
     program.parts.segment_alignment =
         std::max(program.parts.segment_alignment, static_cast<uint32_t>(alignment));

@@ -5,7 +5,7 @@
 
 namespace etb::emit {
 
-// Adds a segment for each different payload and named datum of `options`.
-void add_delegate_data(Program& program, const EmitOptions& options);
+// Adds a segment for each different payload and named datum of `options`; the latter to `outside` instead, unless that is null.
+void add_delegate_data(Program& program, const EmitOptions& options, ExternalData* outside);
 
 }  // namespace etb::emit

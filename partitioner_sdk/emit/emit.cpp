@@ -21,6 +21,8 @@ Result<Program> emit(std::span<ir::Module> methods, const EmitOptions& options) 
   Program program;
   ProgramData data;
   data.is_external = options.has_external_data;
+  if (data.is_external)
+    for (const NamedBytes& item : options.named_data) data.external.reserve(item.key);
   data.delegates = options.delegates;
   ETB_ASSIGN(data.shared_state, SharedState::find(methods));
   for (ir::Module& module : methods) {
@@ -47,7 +49,7 @@ Result<Program> emit(std::span<ir::Module> methods, const EmitOptions& options) 
     program.parts.segment_nbytes.push_back(states.nbytes());
     program.segments.push_back(states.pieces());
   }
-  add_delegate_data(program, options);
+  add_delegate_data(program, options, data.is_external ? &data.external : nullptr);
   const size_t own_segments = states.is_empty() ? 1 : 2;
   if (constants.nbytes() + states.nbytes() == 0 && program.segments.size() == own_segments)
     program.parts.header_length = 0;

@@ -46,7 +46,7 @@ struct EmitOptions {
   std::span<const Delegate> delegates = {};
   std::span<const NamedBytes> named_data = {};
   std::vector<ConstantMethod> constant_methods = {};
-  bool has_external_data = false;  // constants into Program::external
+  bool has_external_data = false;  // constants and named data into Program::external
 };
 
 // One method a module, by the module's name.

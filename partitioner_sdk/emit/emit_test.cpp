@@ -54,7 +54,7 @@ TEST_P(EmittedFixture, IsAProgramThatTheVerifierAccepts) {
 
 INSTANTIATE_TEST_SUITE_P(Fixtures, EmittedFixture,
                          ::testing::Values("add", "mlp", "lenet", "counter", "counter_functional", "dynamic",
-                                           "tied", "channels_last", "branch", "no_grad", "items"));
+                                           "tied", "channels_last", "branch", "no_grad", "items", "autocast", "derived"));
 
 Result<Program> emit_text(const std::string& text, ir::Module& keep, const EmitOptions& options = {}) {
   auto module = ir::parse(text);

@@ -1,5 +1,8 @@
 #include "partitioner_sdk/emit/external_data.hpp"
 
+#include <algorithm>
+#include <cstring>
+
 namespace etb::emit {
 
 std::string ExternalData::add(const ir::Constant& constant) {
@@ -29,6 +32,23 @@ std::string ExternalData::add(const ir::Constant& constant) {
   same.push_back(tensors_.size());
   tensors_.push_back(tensor);
   return tensor.key;
+}
+
+void ExternalData::add_blob(const std::string& key, std::span<const std::byte> bytes) {
+  const auto same = std::find_if(pieces_.begin(), pieces_.end(), [&](const format::SegmentPiece& piece) {
+    if (piece.make || piece.bytes.size() != bytes.size()) return false;
+    return piece.bytes.data() == bytes.data() ||
+           std::memcmp(piece.bytes.data(), bytes.data(), bytes.size()) == 0;
+  });
+  format::DataTensorSpec blob;
+  blob.key = key;
+  blob.is_blob = true;
+  blob.segment = static_cast<uint32_t>(same - pieces_.begin());
+  if (same == pieces_.end()) {
+    pieces_.push_back({0, bytes});
+    segment_nbytes_.push_back(bytes.size());
+  }
+  tensors_.push_back(std::move(blob));
 }
 
 }  // namespace etb::emit

@@ -1,4 +1,4 @@
-// Constants that lie outside the program, in a data file (.ptd), by name.
+// Constants, and what delegates find by key, outside the program: in a data file (.ptd).
 #pragma once
 
 #include <map>
@@ -12,8 +12,14 @@ namespace etb::emit {
 
 class ExternalData {
  public:
+  // Keeps a key for a blob: no constant gets it as its name.
+  void reserve(const std::string& key) { ++names_[key]; }
+
   // The name under which the program finds the constant; one for equal elements of one shape.
   std::string add(const ir::Constant& constant);
+
+  // Bytes that a delegate finds by that key; shares the segment of a tensor with the same bytes.
+  void add_blob(const std::string& key, std::span<const std::byte> bytes);
 
   const std::vector<format::DataTensorSpec>& tensors() const { return tensors_; }
   // One a tensor's segment.

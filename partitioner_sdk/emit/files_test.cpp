@@ -132,6 +132,34 @@ TEST(ExternalData, EqualWeightsHaveOneNameAndNothingStaysInside) {
   EXPECT_EQ(tensor->data_index, 0u);
 }
 
+// "w" is a constant of the program and a plugin's key, with other bytes; "twin" has the constant's bytes.
+TEST(ExternalData, WhatDelegatesReadLiesOutsideToo) {
+  ir::Module module = parsed(kScale);
+  EmitOptions options;
+  options.has_external_data = true;
+  const std::vector<std::byte> other(24, std::byte{5});
+  const auto alone = emit({&module, 1}, options);
+  ASSERT_TRUE(alone) << alone.error().message;
+  ASSERT_EQ(alone->external_segments.size(), 1u);
+  const std::span<const std::byte> weight = alone->external_segments[0].bytes;
+  const NamedBytes named[] = {{"w", other, 16}, {"twin", weight, 16}, {"wide", other, 4096}};
+  options.named_data = named;
+  const auto program = emit({&module, 1}, options);
+  ASSERT_TRUE(program) << program.error().message;
+  const auto& rows = program->external.tensors;
+  ASSERT_EQ(rows.size(), 3u);
+  EXPECT_EQ(rows[0].key, "w#1");
+  EXPECT_FALSE(rows[0].is_blob);
+  EXPECT_EQ(rows[1].key, "w");
+  EXPECT_TRUE(rows[1].is_blob);
+  EXPECT_EQ(rows[2].key, "twin");
+  EXPECT_EQ(rows[2].segment, rows[0].segment);
+  EXPECT_EQ(program->external.segment_nbytes, (std::vector<uint64_t>{8, 24}));
+  // No data file begins its segments at multiples of 4096.
+  ASSERT_EQ(program->parts.named_data.size(), 1u);
+  EXPECT_EQ(program->parts.named_data[0].first, "wide");
+}
+
 TEST(EtRecord, JoinsInstructionsWithNodesAndDelegatesWithTheirNames) {
   ir::Module module = parsed(kScale);
   module.main().nodes[0].debug_handle = 7;

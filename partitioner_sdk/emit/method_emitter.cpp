@@ -168,8 +168,12 @@ void MethodEmitter::drop_block(ValueIndex index) {
 
 void MethodEmitter::bind_symbols(const ir::TensorSpec& spec, ValueIndex tensor) {
   for (size_t i = 0; i < spec.rank(); ++i) {
-    const auto symbol = module_.symbols.as_symbol(spec.sizes[i]);
-    if (symbol) binders_.emplace(*symbol, Binder{tensor, static_cast<int64_t>(i)});
+    const auto telling = ir::find_telling(module_.symbols, spec.sizes[i]);
+    if (!telling) continue;
+    const Binder binder{tensor, static_cast<int64_t>(i), *telling};
+    const auto [known, is_new] = binders_.emplace(telling->symbol, binder);
+    // Four times a symbol tells it too, but takes a division.
+    if (!is_new && telling->is_plain() && !known->second.telling.is_plain()) known->second = binder;
   }
 }
 
@@ -414,9 +418,12 @@ MethodEmitter::ValueIndex MethodEmitter::atom(const ir::SymbolTable::Atom& atom)
                ("nothing at run time tells the value of " + module_.symbols.symbol(atom.symbol).name);
     return 0;
   }
-  const ValueIndex result = add_value(int64_t{0});
+  const ir::SymbolTelling& telling = binder->second.telling;
+  ValueIndex result = add_value(int64_t{0});
   const ValueIndex axis = literal(binder->second.dim);
   call("aten::sym_size", "int", {binder->second.tensor, axis, result});
+  if (telling.offset != 0) result = prim("add", {result, literal(-telling.offset)});
+  if (telling.factor != 1) result = prim("floordiv", {result, literal(telling.factor)});
   known_.emplace(symbol, result);
   return result;
 }

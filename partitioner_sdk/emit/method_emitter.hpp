@@ -76,6 +76,7 @@ class MethodEmitter {
   struct Binder {  // where a symbol's value can be read: a size of a tensor
     ValueIndex tensor;
     int64_t dim;
+    ir::SymbolTelling telling;
   };
 
   void fault(const ir::Node& node, const std::string& why);

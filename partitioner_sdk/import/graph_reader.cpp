@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "partitioner_sdk/import/autocast.hpp"
 #include "partitioner_sdk/import/source_location.hpp"
 #include "partitioner_sdk/import/tensor_meta.hpp"
 
@@ -145,10 +146,15 @@ void GraphReader::read_node(Json node, uint32_t index, Scope& scope) {
   const Target target = read_target(text);
   if (target.is_inlined) return inline_graph(node, target.name == "wrap_with_autocast", index, scope, where);
   if (target.name.empty()) {
-    faults_.add(Code::NOT_SUPPORTED, where + ": unknown op" + (text.substr(0, 10) == "torch.ops." ? "; if it is yours, declare it" : ""));
+    faults_.add(
+        Code::NOT_SUPPORTED,
+        where + ": unknown op" + (text.substr(0, 10) == "torch.ops." ? "; if it is yours, declare it" : ""));
   } else {
     out.op = module_.op(target.name);
     read_schema_arguments(node, out, scope, where);
+    if (autocast_ && !apply_autocast(module_, index, out, *autocast_))
+      faults_.add(Code::NOT_SUPPORTED,
+                  where + ": runs in float32 under autocast; cast its operands yourself");
   }
   // Results are defined even so, or every later use of them would be a fault of its own.
   read_results(node, out, index, scope, where);
@@ -209,19 +215,48 @@ void GraphReader::read_results(Json node, ir::Node& out, uint32_t index, Scope& 
   }
 }
 
-// The nodes of a wrapper's graph take its place: its inputs are the operands, its outputs the node's results.
-void GraphReader::inline_graph(Json node, bool is_autocast, uint32_t index, Scope& scope,
-                               const std::string& where) {
-  constexpr size_t kAutocastEnabled = 2;  // behind device and dtype
-  Json body;
-  std::vector<std::optional<Argument>> operands;
+// A block's precision, nothing when it is switched off. Its first inputs are device, dtype, whether it is on, and a cache.
+Result<std::optional<ir::Dtype>> GraphReader::read_autocast(Json node) const {
+  std::string_view device;
+  std::optional<ir::Dtype> dtype = ir::Dtype::BFLOAT16;
   size_t position = 0;
   for (const Json input : node["inputs"]) {
     const Json member = union_member(input["arg"]);
-    if (is_autocast && position++ == kAutocastEnabled && member.as_bool().value_or(true)) {
-      faults_.add(Code::NOT_SUPPORTED, where + ": autocast changes dtypes at run time; export without it");
-      return;
+    if (position == 0) device = member.as_string().value_or("");
+    if (position == 1 && member.key() == "as_scalar_type") dtype = find_dtype(member.as_int().value_or(-1));
+    if (position == 2 && !member.as_bool().value_or(true)) return std::nullopt;
+    ++position;
+  }
+  if (device != "cpu")
+    return make_error(Code::NOT_SUPPORTED, "autocast for '" + std::string(device) +
+                                               "' chooses other ops than for 'cpu'; export without it");
+  if (dtype != ir::Dtype::BFLOAT16 && dtype != ir::Dtype::FLOAT16)
+    return make_error(Code::INVALID_DATA, "autocast to a dtype that is neither bfloat16 nor float16");
+  return dtype;
+}
+
+// Or every later use of them would be a fault of its own.
+void GraphReader::forget_results(Json node, Scope& scope) {
+  for (const Json output : node["outputs"])
+    scope.insert_or_assign(name_of(union_member(output)), ir::Nothing{});
+}
+
+// The nodes of a wrapper's graph take its place: its inputs are the operands, its outputs the node's results.
+void GraphReader::inline_graph(Json node, bool is_autocast, uint32_t index, Scope& scope,
+                               const std::string& where) {
+  const std::optional<ir::Dtype> outer_autocast = autocast_;
+  if (is_autocast) {
+    auto autocast = read_autocast(node);
+    if (!autocast) {
+      faults_.add(autocast.error().code, where + ": " + autocast.error().message);
+      return forget_results(node, scope);
     }
+    autocast_ = *autocast;
+  }
+  Json body;
+  std::vector<std::optional<Argument>> operands;
+  for (const Json input : node["inputs"]) {
+    const Json member = union_member(input["arg"]);
     if (body) {
       operands.push_back(read_argument(input["arg"], scope, where));
     } else if (member.key() == "as_graph") {
@@ -230,10 +265,11 @@ void GraphReader::inline_graph(Json node, bool is_autocast, uint32_t index, Scop
   }
   if (!body || depth_ >= kMaxDepth) {
     faults_.add(Code::NOT_SUPPORTED, where + (body ? ": graphs nest too deeply" : ": no graph inside"));
-    return;
+    autocast_ = outer_autocast;
+    return forget_results(node, scope);
   }
   Scope inner;
-  position = 0;
+  size_t position = 0;
   for (const Json input : body["inputs"]) {
     if (position < operands.size()) {
       inner.emplace(name_of(union_member(input)), operands[position].value_or(ir::Nothing{}));
@@ -253,6 +289,7 @@ void GraphReader::inline_graph(Json node, bool is_autocast, uint32_t index, Scop
   }
   tables_.pop_back();
   --depth_;
+  autocast_ = outer_autocast;
 }
 
 std::optional<ir::Value> GraphReader::read_value(std::string_view kind, std::string_view name,

@@ -36,6 +36,8 @@ class GraphReader {
   void read_node(Json node, uint32_t index, Scope& scope);
   void read_schema_arguments(Json node, ir::Node& out, const Scope& scope, const std::string& where);
   void read_results(Json node, ir::Node& out, uint32_t index, Scope& scope, const std::string& where);
+  Result<std::optional<ir::Dtype>> read_autocast(Json node) const;
+  void forget_results(Json node, Scope& scope);
   void inline_graph(Json node, bool is_autocast, uint32_t index, Scope& scope, const std::string& where);
   std::optional<ir::ValueId> define(Json result, uint32_t index, Scope& scope, const std::string& where);
   std::optional<ir::Value> read_value(std::string_view kind, std::string_view name, const std::string& where);
@@ -53,6 +55,7 @@ class GraphReader {
   uint32_t next_debug_handle_ = 1;
   uint32_t next_opaque_symbol_ = 0;
   uint32_t depth_ = 0;
+  std::optional<ir::Dtype> autocast_;  // inside of a block that computes in this dtype
   // Descriptions by name; the tables of a large graph are too long to search. One entry a graph, keyed by table and name.
   using Table = std::unordered_map<std::string_view, Json>;
   struct Tables {

@@ -29,7 +29,7 @@ TEST_P(ImportedArchive, IsTheGoldenGraph) {
 
 INSTANTIATE_TEST_SUITE_P(Fixtures, ImportedArchive,
                          ::testing::Values("add", "mlp", "lenet", "counter", "counter_functional", "dynamic",
-                                           "tied", "channels_last", "branch", "no_grad", "items"));
+                                           "tied", "channels_last", "branch", "no_grad", "items", "autocast", "derived"));
 
 TEST(Import, ReadsEachOfManyModels) {
   const auto file = MappedFile::open(testing::archive_path("decompositions"));
@@ -128,8 +128,8 @@ TEST(Import, OneErrorListsEveryOffenderWithItsLine) {
       import_json(model_json(node_json("torch.ops.mine.first.default", kSelf, "y", 11) + ", " +
                              node_json("torch.ops.mine.second.default", kSelf, "z", 12)));
   ASSERT_FALSE(module);
-  EXPECT_THAT(module.error().message,
-              HasSubstr("y = torch.ops.mine.first.default (model.py:11 in forward): unknown op; if it is yours, declare it"));
+  EXPECT_THAT(module.error().message, HasSubstr("y = torch.ops.mine.first.default (model.py:11 in forward): "
+                                                "unknown op; if it is yours, declare it"));
   EXPECT_THAT(module.error().message,
               HasSubstr("z = torch.ops.mine.second.default (model.py:12 in forward): unknown op"));
 }

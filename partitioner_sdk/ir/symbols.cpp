@@ -385,4 +385,24 @@ Result<Dim> SymbolTable::parse_atom(std::string_view& text, int level) {
   return make_error(Code::INVALID_ARGUMENT, "unknown symbol '" + std::string(word) + "' in a formula");
 }
 
+std::optional<SymbolTelling> find_telling(const SymbolTable& symbols, Dim size) {
+  if (size.is_static()) return std::nullopt;
+  SymbolTelling telling;
+  bool has_symbol = false;
+  for (const SymbolTable::Term& term : symbols.terms(size)) {
+    if (term.atoms.empty()) {
+      telling.offset = term.factor;
+      continue;
+    }
+    const SymbolTable::Atom& atom = symbols.atom(term.atoms.front());
+    if (has_symbol || term.atoms.size() != 1 || atom.kind != SymbolTable::AtomKind::kSymbol ||
+        term.factor == 0)
+      return std::nullopt;
+    has_symbol = true;
+    telling.symbol = atom.symbol;
+    telling.factor = term.factor;
+  }
+  return has_symbol ? std::optional(telling) : std::nullopt;
+}
+
 }  // namespace etb::ir

@@ -135,4 +135,13 @@ class SymbolTable {
   bool is_beyond_limits_ = false;
 };
 
+// A size factor * symbol + offset, from which the symbol's value follows.
+struct SymbolTelling {
+  uint32_t symbol = 0;
+  int64_t factor = 1;
+  int64_t offset = 0;
+  bool is_plain() const { return factor == 1 && offset == 0; }
+};
+std::optional<SymbolTelling> find_telling(const SymbolTable& symbols, Dim size);
+
 }  // namespace etb::ir

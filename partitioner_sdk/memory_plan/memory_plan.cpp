@@ -53,12 +53,15 @@ class Neighbours {
   std::vector<std::vector<uint32_t>> live_, starts_;
 };
 
-// The smallest gap between its neighbours that holds the block, else behind them all.
-uint64_t best_gap(std::vector<std::pair<uint64_t, uint64_t>>& taken, uint64_t nbytes) {
+enum class Fit { kSmallest, kFirst };
+
+// The smallest or the first gap between its neighbours that holds the block, else behind them all.
+uint64_t find_gap(std::vector<std::pair<uint64_t, uint64_t>>& taken, uint64_t nbytes, Fit fit) {
   std::sort(taken.begin(), taken.end());
   uint64_t end = 0, best = 0, best_nbytes = UINT64_MAX;
   for (const auto& [from, to] : taken) {
     if (from > end && from - end >= nbytes && from - end < best_nbytes) {
+      if (fit == Fit::kFirst) return end;
       best = end;
       best_nbytes = from - end;
     }
@@ -67,9 +70,9 @@ uint64_t best_gap(std::vector<std::pair<uint64_t, uint64_t>>& taken, uint64_t nb
   return best_nbytes == UINT64_MAX ? end : best;
 }
 
-// Blocks in the given order, each in the best gap.
+// Blocks in the given order, each in a gap.
 std::vector<uint64_t> place(std::span<const Block> blocks, const std::vector<uint32_t>& order,
-                            uint64_t alignment) {
+                            uint64_t alignment, Fit fit) {
   Neighbours neighbours(step_count(blocks));
   std::vector<uint64_t> offsets(blocks.size(), 0);
   std::vector<uint32_t> near;
@@ -81,7 +84,7 @@ std::vector<uint64_t> place(std::span<const Block> blocks, const std::vector<uin
     for (const uint32_t other : near) {
       taken.emplace_back(offsets[other], offsets[other] + align_up(blocks[other].nbytes, alignment));
     }
-    offsets[index] = best_gap(taken, align_up(blocks[index].nbytes, alignment));
+    offsets[index] = find_gap(taken, align_up(blocks[index].nbytes, alignment), fit);
     neighbours.add(blocks[index], index);
   }
   return offsets;
@@ -94,10 +97,6 @@ uint64_t arena_of(std::span<const Block> blocks, const std::vector<uint64_t>& of
   return end;
 }
 
-}  // namespace
-
-namespace {
-
 // Tries orders for placing the blocks and keeps the best plan.
 class Search {
  public:
@@ -109,8 +108,8 @@ class Search {
   bool is_done() const { return best_.arena_nbytes == best_.lower_bound_nbytes; }
 
   // Gives the offsets that came of it.
-  std::vector<uint64_t> attempt(const std::vector<uint32_t>& order) {
-    std::vector<uint64_t> offsets = place(blocks_, order, alignment_);
+  std::vector<uint64_t> attempt(const std::vector<uint32_t>& order, Fit fit = Fit::kSmallest) {
+    std::vector<uint64_t> offsets = place(blocks_, order, alignment_, fit);
     const uint64_t nbytes = arena_of(blocks_, offsets, alignment_);
     if (nbytes < best_.arena_nbytes) {
       best_.arena_nbytes = nbytes;
@@ -122,32 +121,67 @@ class Search {
   // Blocks that ended above the bound were placed too late: they go ahead in the order, again and again ("squeaky wheel
   // optimisation"). A step forward has a random length, from a fixed seed, so that the search does not go in circles.
   void improve(std::vector<uint32_t> order, size_t attempts) {
-    uint32_t random = 1;
+    random_ = 1;
     for (size_t i = 0; i < attempts && !is_done(); ++i) {
       const std::vector<uint64_t> offsets = attempt(order);
       for (size_t at = 0; at < order.size(); ++at) {
         const uint32_t block = order[at];
         if (offsets[block] + align_up(blocks_[block].nbytes, alignment_) <= best_.lower_bound_nbytes)
           continue;
-        random = random * 1664525u + 1013904223u;  // Numerical Recipes' generator
-        const size_t to = at * (random >> 24) / 320;
-        std::rotate(order.begin() + static_cast<std::ptrdiff_t>(to),
-                    order.begin() + static_cast<std::ptrdiff_t>(at),
-                    order.begin() + static_cast<std::ptrdiff_t>(at) + 1);
+        move_ahead(order, at, at * (next_random() >> 16) / 320);
       }
+    }
+  }
+
+  // A walk over orders that are no worse than the one before: a block that reaches the end of the arena goes ahead, now and then
+  // two others change places. Walks from one order with different numbers end in different places.
+  void walk(std::vector<uint32_t> order, size_t attempts, uint32_t seed) {
+    random_ = seed;
+    std::vector<uint64_t> offsets = attempt(order, Fit::kFirst);
+    uint64_t nbytes = arena_of(blocks_, offsets, alignment_);
+    std::vector<size_t> highest;
+    for (size_t i = 0; i < attempts && !is_done(); ++i) {
+      highest.clear();
+      for (size_t at = 0; at < order.size(); ++at) {
+        const Block& block = blocks_[order[at]];
+        if (offsets[order[at]] + align_up(block.nbytes, alignment_) == nbytes) highest.push_back(at);
+      }
+      std::vector<uint32_t> changed = order;
+      const size_t from = highest[next_random() % highest.size()];
+      move_ahead(changed, from, next_random() % (from + 1));
+      if (next_random() % 2 == 0)
+        std::swap(changed[next_random() % changed.size()], changed[next_random() % changed.size()]);
+      std::vector<uint64_t> found = attempt(changed, Fit::kFirst);
+      const uint64_t found_nbytes = arena_of(blocks_, found, alignment_);
+      if (found_nbytes > nbytes) continue;
+      order = std::move(changed);
+      offsets = std::move(found);
+      nbytes = found_nbytes;
     }
   }
 
   Plan take() { return std::move(best_); }
 
  private:
+  // Numerical Recipes' generator without its low bits, which are hardly random.
+  uint32_t next_random() {
+    random_ = random_ * 1664525u + 1013904223u;
+    return random_ >> 8;
+  }
+  static void move_ahead(std::vector<uint32_t>& order, size_t from, size_t to) {
+    const auto at = [&](size_t index) { return order.begin() + static_cast<std::ptrdiff_t>(index); };
+    std::rotate(at(to), at(from), at(from) + 1);
+  }
+
   std::span<const Block> blocks_;
   uint64_t alignment_;
   Plan best_;
+  uint32_t random_ = 1;
 };
 
 // So many placements of a block as cost about 10 ms.
 constexpr size_t kImproveBudget = 60000;
+constexpr uint32_t kWalks = 8;
 
 }  // namespace
 
@@ -168,6 +202,8 @@ Plan make_plan(std::span<const Block> blocks, uint64_t alignment) {
   }
   const size_t attempts = kImproveBudget / (blocks.size() + 1);
   for (const auto* order : {&by_size, &by_life}) search.improve(*order, attempts);
+  for (uint32_t seed = 1; seed <= kWalks && attempts != 0 && !search.is_done(); ++seed)
+    search.walk(by_size, attempts, seed);
   return search.take();
 }
 

@@ -4,10 +4,26 @@
 
 namespace etb::partition {
 
-const graph::Digest& ConstantKeys::digest_of(std::span<const std::byte> bytes) {
-  const auto [place, is_new] = digests_.emplace(std::pair{bytes.data(), bytes.size()}, graph::Digest{});
-  if (is_new) place->second = format::sha256({reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()});
-  return place->second;
+void ConstantKeys::hash_all(std::span<const ir::Constant> constants) {
+  std::vector<graph::Digest*> places;
+  std::vector<std::span<const uint8_t>> texts;
+  for (const ir::Constant& constant : constants) {
+    const auto [bytes, owner] = row_major(constant);
+    const auto [place, is_new] = digests_.emplace(std::pair{bytes.data(), bytes.size()}, Hashed{{}, owner});
+    if (!is_new) continue;
+    places.push_back(&place->second.digest);
+    texts.push_back({reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()});
+  }
+  const std::vector<format::Sha256> digests = format::sha256_each(texts);
+  for (size_t i = 0; i < digests.size(); ++i) *places[i] = digests[i];
+}
+
+const graph::Digest& ConstantKeys::digest_of(std::span<const std::byte> bytes,
+                                             const std::shared_ptr<const void>& owner) {
+  const auto [place, is_new] = digests_.emplace(std::pair{bytes.data(), bytes.size()}, Hashed{{}, owner});
+  Hashed& hashed = place->second;
+  if (is_new) hashed.digest = format::sha256({reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()});
+  return hashed.digest;
 }
 
 // A constant that lies in another order is turned once, and kept here.
@@ -23,7 +39,7 @@ const KeyedConstant& ConstantKeys::of(const ir::Constant& constant) {
   const auto [bytes, owner] = row_major(constant);
   const Place place{bytes.data(), bytes.size(), constant.dtype, constant.sizes};
   if (const auto found = by_place_.find(place); found != by_place_.end()) return *found->second;
-  const Content content{digest_of(bytes), constant.dtype, constant.sizes};
+  const Content content{digest_of(bytes, owner), constant.dtype, constant.sizes};
   const KeyedConstant*& known = by_content_[content];
   if (known == nullptr) {
     // Names may meet: those of two methods, or what passes made.

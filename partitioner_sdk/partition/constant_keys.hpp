@@ -25,6 +25,9 @@ struct KeyedConstant {
 // Archives that constants lie in must outlive it.
 class ConstantKeys {
  public:
+  // Hashes them all, which is less work than one by one; what of() is asked for afterwards may be others.
+  void hash_all(std::span<const ir::Constant> constants);
+
   // The constant as images name it. Equal bytes of one dtype and sizes have one key; the first name is the key's.
   const KeyedConstant& of(const ir::Constant& constant);
 
@@ -38,10 +41,15 @@ class ConstantKeys {
   using Strided = std::tuple<const std::byte*, int64_t, std::vector<int64_t>, std::vector<int64_t>>;
 
   std::pair<std::span<const std::byte>, std::shared_ptr<const void>> row_major(const ir::Constant& constant);
-  const graph::Digest& digest_of(std::span<const std::byte> bytes);
+  const graph::Digest& digest_of(std::span<const std::byte> bytes, const std::shared_ptr<const void>& owner);
 
   std::map<Strided, std::shared_ptr<const std::vector<std::byte>>> turned_;
-  std::map<std::pair<const std::byte*, size_t>, graph::Digest> digests_;  // the bytes are read once
+  // The bytes are read once. What was hashed stays alive, or others could take its place.
+  struct Hashed {
+    graph::Digest digest = {};
+    std::shared_ptr<const void> owner;
+  };
+  std::map<std::pair<const std::byte*, size_t>, Hashed> digests_;
   std::map<Place, const KeyedConstant*> by_place_;
   std::map<Content, const KeyedConstant*> by_content_;
   std::map<std::string, KeyedConstant, std::less<>> by_key_;

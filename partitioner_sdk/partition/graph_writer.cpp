@@ -4,26 +4,6 @@
 
 namespace etb::partition {
 
-std::optional<SymbolTelling> find_telling(const ir::SymbolTable& symbols, ir::Dim size) {
-  if (size.is_static()) return std::nullopt;
-  SymbolTelling telling;
-  bool has_symbol = false;
-  for (const ir::SymbolTable::Term& term : symbols.terms(size)) {
-    if (term.atoms.empty()) {
-      telling.offset = term.factor;
-      continue;
-    }
-    const ir::SymbolTable::Atom& atom = symbols.atom(term.atoms.front());
-    if (has_symbol || term.atoms.size() != 1 || atom.kind != ir::SymbolTable::AtomKind::kSymbol ||
-        term.factor == 0)
-      return std::nullopt;
-    has_symbol = true;
-    telling.symbol = atom.symbol;
-    telling.factor = term.factor;
-  }
-  return has_symbol ? std::optional(telling) : std::nullopt;
-}
-
 // ---- ImageTables
 
 uint32_t ImageTables::spec(const ir::TensorSpec& spec) {
@@ -125,7 +105,7 @@ void GraphWriter::define(ir::ValueId id, uint32_t place) {
   if (value.kind == ir::ValueKind::kInt) numbers_.emplace(value.dim, place);
   if (value.kind != ir::ValueKind::kTensor) return;
   for (size_t i = 0; i < value.spec.rank(); ++i) {
-    const auto telling = find_telling(tables_.module().symbols, value.spec.sizes[i]);
+    const auto telling = ir::find_telling(tables_.module().symbols, value.spec.sizes[i]);
     if (!telling) continue;
     const Binder binder{place, static_cast<int64_t>(i), *telling};
     const auto [known, is_new] = binders_.emplace(telling->symbol, binder);
@@ -360,7 +340,7 @@ Result<uint32_t> GraphWriter::symbol(uint32_t symbol) {
   if (found == binders_.end())
     return make_error(Code::NOT_SUPPORTED, "nothing tells the value of " + symbols.symbol(symbol).name);
   const Binder binder = found->second;
-  const SymbolTelling& telling = binder.telling;
+  const ir::SymbolTelling& telling = binder.telling;
   const ir::Dim size = symbols.add(symbols.mul(dim, telling.factor), telling.offset);
   graph::NodeDraft node;
   node.op = "aten.sym_size.int";

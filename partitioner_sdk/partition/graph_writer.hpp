@@ -13,15 +13,6 @@
 
 namespace etb::partition {
 
-// A size factor * symbol + offset, from which the symbol's value follows.
-struct SymbolTelling {
-  uint32_t symbol = 0;
-  int64_t factor = 1;
-  int64_t offset = 0;
-  bool is_plain() const { return factor == 1 && offset == 0; }
-};
-std::optional<SymbolTelling> find_telling(const ir::SymbolTable& symbols, ir::Dim size);
-
 // What all graphs of one image share.
 class ImageTables {
  public:
@@ -91,7 +82,7 @@ class GraphWriter {
   struct Binder {  // a size from which the symbol's value follows
     uint32_t tensor = 0;
     int64_t dim = 0;
-    SymbolTelling telling;
+    ir::SymbolTelling telling;
   };
 
   ImageTables& tables_;

@@ -156,7 +156,7 @@ std::vector<uint32_t> find_untold_nodes(const ir::Module& module, const GraphFac
   std::set<uint32_t> told;
   const auto tell = [&](ir::ValueId id) {
     for (const ir::Dim size : graph.values[id].spec.sizes)
-      if (const auto telling = find_telling(module.symbols, size)) told.insert(telling->symbol);
+      if (const auto telling = ir::find_telling(module.symbols, size)) told.insert(telling->symbol);
   };
   std::vector<uint32_t> untold;
   for (const uint32_t index : nodes) {
@@ -173,6 +173,7 @@ std::vector<uint32_t> find_untold_nodes(const ir::Module& module, const GraphFac
 }
 
 Result<MethodImage> make_method_image(ir::Module& module, ConstantKeys& keys) {
+  keys.hash_all(module.constants);
   auto made = MethodWriter(module, keys).run();
   if (!made)
     return tl::make_unexpected(

@@ -59,7 +59,7 @@ class Folder {
       for (std::vector<std::byte>& value : *made) values.push_back(std::move(value));
       first = last;
     }
-    put_in(values);
+    put_in(std::move(values));
     return true;
   }
 
@@ -197,7 +197,7 @@ class Folder {
   }
 
   // Results become constant inputs; their nodes go.
-  void put_in(const std::vector<std::vector<std::byte>>& values) {
+  void put_in(std::vector<std::vector<std::byte>> values) {
     for (size_t i = 0; i < results_.size(); ++i) {
       ir::Value& value = graph_.values[results_[i]];
       std::vector<int64_t> sizes;
@@ -208,7 +208,7 @@ class Folder {
       input.kind = ir::InputKind::kConstant;
       input.target = "_folded_" + std::to_string(module_.constants.size()) +
                      (value.name.empty() ? "" : "_" + value.name);
-      input.constant = module_.add_constant(input.target, value.spec.dtype, std::move(sizes), values[i]);
+      input.constant = module_.add_constant(input.target, value.spec.dtype, std::move(sizes), std::move(values[i]));
       graph_.inputs.push_back(std::move(input));
     }
     size_t kept = 0;

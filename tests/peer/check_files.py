@@ -48,9 +48,11 @@ def check_record(etbackend, archive, temporary, inputs):
     return f"{len(nodes)} nodes, {len(joined)} of {len(calls)} kernel calls joined, {len(traced)} with their Python source", len(joined)
 
 
-def check_external(etbackend, folder, name, temporary, inputs, wanted):
-    program, data = temporary / "outside.pte", temporary / "outside.ptd"
-    compile_(etbackend, folder / f"{name}.pt2", program, "--external-data", data)
+def check_external(etbackend, folder, name, temporary, inputs, wanted, *more):
+    temporary = temporary / "-".join(["outside", *more])
+    temporary.mkdir()
+    program, data = temporary / "model.pte", temporary / "model.ptd"
+    compile_(etbackend, folder / f"{name}.pt2", program, "--external-data", data, *more)
     limit = tolerance(name)
     loaded = Runtime.get().load_program(str(program), data_path=str(data))
     there = [value.numpy() for value in loaded.load_method("forward").execute(as_tensors(inputs, name))]
@@ -62,8 +64,7 @@ def check_external(etbackend, folder, name, temporary, inputs, wanted):
     fault = difference(run_here([etbackend, "run", str(program), "--data", str(data)], folder, name, len(inputs), out), wanted, limit)
     if fault:
         raise RuntimeError(f"here, external data: {fault}")
-    whole = (temporary / "model.pte").stat().st_size
-    return f"{program.stat().st_size} + {data.stat().st_size} bytes outside, {whole} in one"
+    return f"{' '.join(more)} {program.stat().st_size} + {data.stat().st_size} bytes outside".strip()
 
 
 def main():
@@ -77,7 +78,8 @@ def main():
                 record, count = check_record(etbackend, folder / f"{name}.pt2", pathlib.Path(temporary), inputs)
                 joined += count > 0
                 external = check_external(etbackend, folder, name, pathlib.Path(temporary), inputs, wanted)
-                print(f"{name}: record: {record}; {external}", flush=True)
+                delegated = check_external(etbackend, folder, name, pathlib.Path(temporary), inputs, wanted, "-b", "xnnpack")
+                print(f"{name}: record: {record}; {external}; {delegated}", flush=True)
             except Exception as error:  # noqa: BLE001  (the next model is checked whatever the fault)
                 failed += 1
                 print(f"{name}: {type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}", flush=True)

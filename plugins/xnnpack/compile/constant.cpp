@@ -88,6 +88,28 @@ Result<Bytes> to_bytes(const std::vector<float>& values, etb_dtype dtype) {
   return make_error(Code::INTERNAL, "constant of " + std::string(dtype_text(dtype)) + " made of floats");
 }
 
+template <class T>
+void gather_elements(const Bytes& from, Bytes& to, std::span<const int64_t> sizes,
+                     std::span<const int64_t> steps) {
+  const size_t rank = sizes.size();
+  const auto row_count = rank == 0 ? 1 : sizes[rank - 1];
+  const int64_t row_step = rank == 0 ? 0 : steps[rank - 1] * static_cast<int64_t>(sizeof(T));
+  std::vector<int64_t> index(rank, 0);
+  const std::byte* source = from.data();
+  for (std::byte *at = to.data(), *end = at + to.size(); at != end;) {
+    const std::byte* element = source;
+    for (int64_t i = 0; i < row_count; ++i, element += row_step, at += sizeof(T))
+      std::memcpy(at, element, sizeof(T));
+    for (size_t d = rank; d-- > 1;) {
+      const int64_t step = steps[d - 1] * static_cast<int64_t>(sizeof(T));
+      source += step;
+      if (++index[d - 1] < sizes[d - 1]) break;
+      source -= step * sizes[d - 1];
+      index[d - 1] = 0;
+    }
+  }
+}
+
 // Copies elements so that element `at` of the result is element source(at) of `from`; walks the result in order.
 Result<Bytes> gather(const Bytes& from, size_t nbytes, std::span<const int64_t> sizes,
                      std::span<const int64_t> steps) {
@@ -98,18 +120,10 @@ Result<Bytes> gather(const Bytes& from, size_t nbytes, std::span<const int64_t> 
     return make_error(Code::INVALID_DATA, "constant of " + std::to_string(from.size() / nbytes) +
                                               " elements, expected " + std::to_string(last + 1));
   Bytes out(static_cast<size_t>(count) * nbytes);
-  std::vector<int64_t> index(sizes.size(), 0);
-  int64_t source = 0;
-  for (int64_t i = 0; i < count; ++i) {
-    std::memcpy(out.data() + static_cast<size_t>(i) * nbytes,
-                from.data() + static_cast<size_t>(source) * nbytes, nbytes);
-    for (size_t d = sizes.size(); d-- > 0;) {
-      source += steps[d];
-      if (++index[d] < sizes[d]) break;
-      source -= steps[d] * sizes[d];
-      index[d] = 0;
-    }
-  }
+  if (nbytes == 1) gather_elements<uint8_t>(from, out, sizes, steps);
+  if (nbytes == 2) gather_elements<uint16_t>(from, out, sizes, steps);
+  if (nbytes == 4) gather_elements<uint32_t>(from, out, sizes, steps);
+  if (nbytes == 8) gather_elements<uint64_t>(from, out, sizes, steps);
   return out;
 }
 
@@ -148,6 +162,10 @@ Result<std::vector<float>> read_floats(const Constant& constant) {
     return make_error(Code::NOT_SUPPORTED, "constant of " + std::string(dtype_text(constant.dtype)));
   ETB_ASSIGN(const Bytes bytes, constant.read());
   std::vector<float> values(bytes.size() / nbytes);
+  if (constant.dtype == ETB_DTYPE_FLOAT32) {
+    if (!values.empty()) std::memcpy(values.data(), bytes.data(), values.size() * sizeof(float));
+    return values;
+  }
   for (size_t i = 0; i < values.size(); ++i)
     values[i] = load_float(constant.dtype, bytes.data() + i * nbytes);
   return values;
@@ -227,7 +245,7 @@ ConstantPtr computed(std::vector<ConstantPtr> from, std::vector<int64_t> sizes, 
       ETB_ASSIGN(std::vector<float> floats, read_floats(*constant));
       values.push_back(std::move(floats));
     }
-    return to_bytes(function(values), dtype);
+    return to_bytes(function(std::move(values)), dtype);
   };
   return made;
 }

@@ -44,7 +44,7 @@ ConstantPtr expanded(const ConstantPtr& constant, std::vector<int64_t> sizes);
 ConstantPtr packed_four_bits(const ConstantPtr& constant);
 
 // A constant computed from the floats of others.
-using FloatFunction = std::function<std::vector<float>(const std::vector<std::vector<float>>&)>;
+using FloatFunction = std::function<std::vector<float>(std::vector<std::vector<float>>)>;
 ConstantPtr computed(std::vector<ConstantPtr> from, std::vector<int64_t> sizes, etb_dtype dtype,
                      FloatFunction function);
 

@@ -66,13 +66,15 @@ bool fold_into(Lowering& l, XnnNode* node, const Affine& affine, int64_t channel
   const bool is_last = is_depthwise || (is_linear && (node->flags & 1) != 0);  // where the outputs lie
   if ((is_last ? filter->sizes.back() : filter->sizes.front()) != channels) return false;
   const auto outputs = static_cast<size_t>(channels);
-  const ConstantPtr scaled =
-      computed({filter, affine.scale}, filter->sizes, filter->dtype, [is_last, outputs](const auto& p) {
-        std::vector<float> out = p[0];
-        const size_t inner = out.size() / outputs;
-        for (size_t i = 0; i < out.size(); ++i) out[i] *= p[1][is_last ? i % outputs : i / inner];
-        return out;
-      });
+  const ConstantPtr scaled = computed({filter, affine.scale}, filter->sizes, filter->dtype,
+                                      [is_last, outputs](std::vector<std::vector<float>> p) {
+                                        const std::vector<float>& factors = p[1];
+                                        const size_t row = is_last ? outputs : p[0].size() / outputs;
+                                        for (size_t first = 0, n = 0; first < p[0].size(); first += row, ++n)
+                                          for (size_t i = 0; i < row; ++i)
+                                            p[0][first + i] *= factors[is_last ? i : n];
+                                        return std::move(p[0]);
+                                      });
   ConstantPtr shifted = affine.shift;
   if (node->inputs[2] != kXnnNoValue) {
     shifted = computed({draft.constant(node->inputs[2]), affine.scale, affine.shift}, {channels},
