@@ -29,7 +29,8 @@ TEST_P(ImportedArchive, IsTheGoldenGraph) {
 
 INSTANTIATE_TEST_SUITE_P(Fixtures, ImportedArchive,
                          ::testing::Values("add", "mlp", "lenet", "counter", "counter_functional", "dynamic",
-                                           "tied", "channels_last", "branch", "no_grad", "items", "autocast", "derived"));
+                                           "tied", "channels_last", "branch", "no_grad", "items", "autocast",
+                                           "derived"));
 
 TEST(Import, ReadsEachOfManyModels) {
   const auto file = MappedFile::open(testing::archive_path("decompositions"));
@@ -132,6 +133,39 @@ TEST(Import, OneErrorListsEveryOffenderWithItsLine) {
                                                 "unknown op; if it is yours, declare it"));
   EXPECT_THAT(module.error().message,
               HasSubstr("z = torch.ops.mine.second.default (model.py:12 in forward): unknown op"));
+}
+
+// A block of autocast around y = op(x), and a use of y behind it.
+std::string autocast_json(const std::string& device, const std::string& dtype, const std::string& op) {
+  const std::string meta =
+      R"({"dtype": 7, "sizes": [{"as_int": 4}], "strides": [{"as_int": 1}], "storage_offset": {"as_int": 0}, "layout": 7})";
+  const auto tensor = [](const std::string& name) { return R"({"as_tensor": {"name": ")" + name + R"("}})"; };
+  const std::string body = R"({"as_graph": {"name": "body", "graph": {"inputs": [)" + tensor("x") +
+                           R"(], "outputs": [)" + tensor("y") + R"(], "nodes": [)" +
+                           node_json(op, kSelf, "y") + R"(], "tensor_values": {"x": )" + meta + R"(, "y": )" +
+                           meta + "}}}}";
+  std::string inputs;
+  for (const std::string& arg :
+       {R"({"as_string": ")" + device + R"("})", R"({"as_scalar_type": )" + dtype + "}",
+        std::string(R"({"as_bool": true})"), std::string(R"({"as_bool": false})"), body, tensor("x")})
+    inputs += (inputs.empty() ? "" : ", ") + (R"({"name": "", "arg": )" + arg + R"(, "kind": 1})");
+  return model_json(node_json("torch.ops.higher_order.wrap_with_autocast", inputs, "y") + ", " +
+                    node_json("torch.ops.aten.neg.default",
+                              R"({"name": "self", "arg": {"as_tensor": {"name": "y"}}, "kind": 1})", "z"));
+}
+
+TEST(Import, AutocastThatIsNotKnownIsOneFault) {
+  ASSERT_TRUE(import_json(autocast_json("cpu", "13", "torch.ops.aten.neg.default")));
+  const std::tuple<const char*, const char*, const char*, const char*> cases[] = {
+      {"cuda", "6", "torch.ops.aten.neg.default", "autocast for 'cuda'"},
+      {"cpu", "7", "torch.ops.aten.neg.default", "neither bfloat16 nor float16"},
+  };
+  for (const auto& [device, dtype, op, message] : cases) {
+    const auto module = import_json(autocast_json(device, dtype, op));
+    ASSERT_FALSE(module) << message;
+    EXPECT_THAT(module.error().message, HasSubstr(message));
+    EXPECT_THAT(module.error().message, ::testing::Not(HasSubstr("which nothing defines")));
+  }
 }
 
 TEST(Import, FaultsOfTheModelAreNamed) {
