@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <cstring>
 #include <filesystem>
 
@@ -64,6 +65,13 @@ TEST_P(Zoo, GivesPyTorchsNumbers) {
   const std::string name = GetParam(), program = dir_ / "model.pte";
   const CliRun compiled = cli({"compile", kZoo / (name + ".pt2"), "-o", program});
   ASSERT_EQ(compiled.exit, 0) << compiled.err;
+  size_t arena = 0, bound = 0;
+  const size_t line = compiled.out.find("arena ");
+  ASSERT_NE(line, std::string::npos);
+  ASSERT_EQ(std::sscanf(compiled.out.c_str() + line, "arena %zu bytes (no plan needs less than %zu)", &arena,
+                        &bound),
+            2);
+  EXPECT_LE(static_cast<double>(arena), 1.02 * static_cast<double>(bound));
   std::vector<std::string> args = {"run", program, "--output-dir", dir_ / "out"};
   for (int i = 0; fs::exists(kZoo / (name + ".in." + std::to_string(i) + ".npy")); ++i) {
     args.insert(args.end(), {"--input", kZoo / (name + ".in." + std::to_string(i) + ".npy")});
