@@ -179,6 +179,8 @@ def summarise(rows, call_ns):
     others = [row["others_busy"] for row in rows if "others_busy" in row]
     if len(others) == len(rows):
         line += f" While a row was measured other processes kept {statistics.median(others):.2f} processors busy in the median, {max(others):.2f} at most."
+        if statistics.median(others) > 0.2:
+            line += " So the machine was not quiet: times are longer than they need be, and those of as many threads as processors say little."
     if call_ns:
         line += f"\n\nOne call of a delegate among 100 that alternate with a portable kernel: {call_ns['ours']:.0f} ns here, {call_ns['theirs']:.0f} ns there."
     return line
@@ -202,10 +204,12 @@ def main():
     parser.add_argument("--json")
     parser.add_argument("--docs", help="page whose section 'XNNPACK' is rewritten")
     parser.add_argument("--no-islands", action="store_true")
+    parser.add_argument("--files", nargs="+", choices=["official", "ours"], default=["official", "ours"], help="whose files are run here")
     parser.add_argument("--rows", nargs="+", default=[], help="files of --json from the same build and machine, whose rows come first")
     parser.add_argument("names", nargs="*")
     options = parser.parse_args()
-    subprocess.run(["cmake", "--build", options.build, "--target", "compare_runtime_ours", "etbackend", "etb_plugin_xnnpack"], check=True, stdout=subprocess.DEVNULL)
+    targets = ["compare_runtime_ours", "etb_plugin_xnnpack"] + (["etbackend"] if "ours" in options.files else [])
+    subprocess.run(["cmake", "--build", options.build, "--target", *targets], check=True, stdout=subprocess.DEVNULL)
     earlier = [json.loads(Path(path).read_text()) for path in options.rows]
     known = [row for found in earlier for row in found["rows"]]
     names = options.names or sorted(path.stem for path in options.models.glob("*.pt2"))
@@ -221,12 +225,13 @@ def main():
             if not official.exists():
                 make_official(archive, official)
             ours = Path(name) / f"{model}.pte"
-            subprocess.run([Path(options.build) / "bin/etbackend", "compile", archive, "-b", "xnnpack", "-o", ours], check=True, stdout=subprocess.DEVNULL)
+            if "ours" in options.files:
+                subprocess.run([Path(options.build) / "bin/etbackend", "compile", archive, "-b", "xnnpack", "-o", ours], check=True, stdout=subprocess.DEVNULL)
             for threads in options.threads:
-                for which, mine in (("official", official), ("ours", ours)):
-                    lines.append(comparison.compare(model, which, mine, official, threads))
+                for which in options.files:
+                    lines.append(comparison.compare(model, which, official if which == "official" else ours, official, threads))
                     print(lines[-1], flush=True)
-            ours.unlink()
+            ours.unlink(missing_ok=True)
         call_ns = next((found["call_ns"] for found in earlier if found["call_ns"]), None)
         if call_ns is None and not options.no_islands:
             call_ns = comparison.islands()
@@ -237,7 +242,9 @@ def main():
     if options.docs:
         from importlib.metadata import version
 
-        flags = f"--pairs {options.pairs} --docs {options.docs}"
+        flags = f"--pairs {options.pairs} --seconds {options.seconds} --docs {options.docs}"
+        if len(options.files) == 1:
+            flags += f" --files {options.files[0]}"
         write_section(options.docs, SECTION.format(version=version("executorch"), pairs=options.pairs, build=options.build, cpu=compare_runtime.cpu_name(),
                                                    cores=os.cpu_count(), flags=flags, table="\n".join(lines), summary=summary))
 
