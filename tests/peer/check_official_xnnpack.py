@@ -8,12 +8,11 @@ of the official runtime, on our runtime and our XNNPACK plugin; the program is k
 executorch. Exits with 1 when something differs.
 """
 import pathlib
-import subprocess
 import sys
 import tempfile
 
 import torch
-from compare_compiled import difference, load_arrays, run_here, run_there
+from compare_compiled import difference, load_arrays, run_here, run_there, tolerance
 from executorch.backends.xnnpack.partition.xnnpack_partitioner import XnnpackDynamicallyQuantizedPartitioner, XnnpackPartitioner
 from executorch.exir import EdgeCompileConfig, to_edge_transform_and_lower
 
@@ -39,14 +38,14 @@ def check(etbackend, folder, name, temporary):
     out = temporary / name
     out.mkdir()
     try:
-        found = run_here(etbackend, program, folder, name, len(load_arrays(folder, name, "in")), out)
-    except subprocess.CalledProcessError as error:
-        return False, error.stderr.strip().splitlines()[-1]
-    fault = difference(found, load_arrays(folder, name, "out"), name)
+        found = run_here([etbackend, "run", str(program)], folder, name, len(load_arrays(folder, name, "in")), out)
+    except RuntimeError as error:
+        return False, (str(error) or "-").splitlines()[-1]
+    fault = difference(found, load_arrays(folder, name, "out"), tolerance(name))
     if fault is None:
         return True, "equal"
     # The exporter itself may have changed the numbers, e.g. it takes one GELU for another.
-    if difference(found, run_there(program, load_arrays(folder, name, "in"), name), name) is None:
+    if difference(found, run_there(program, load_arrays(folder, name, "in"), name), tolerance(name)) is None:
         return True, f"equal to the official runtime, which is not PyTorch's equal: {fault}"
     return False, fault
 
