@@ -190,7 +190,7 @@ def dynamic():
         ("upsample_bilinear2d", Fn(lambda t: F.interpolate(t, size=(10, 12), mode="bilinear")), (x(3, 3, 8, 8),), [{0: rows}]),
         ("sdpa", Fn(F.scaled_dot_product_attention), (x(3, 2, 8, 4), x(3, 2, 8, 4), x(3, 2, 8, 4)), [{2: size}, {2: size}, {2: size}]),
     ]:
-        yield name, module, inputs, ([*dims],) if isinstance(module, Fn) else [*dims]
+        yield name, module, inputs, (tuple(dims),) if isinstance(module, Fn) else dims
 
 
 FLOAT = lambda: [*unary(), *movers(), *products()]  # noqa: E731
