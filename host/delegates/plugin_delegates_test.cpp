@@ -120,6 +120,7 @@ const etb_plugin_table* ETB_CALL query_asking_toy(const etb_host*, uint32_t, uin
   return &toy.plugin;
 }
 
+// proves: ABI-EXEC-04
 // Tensors that lie elsewhere than the plugin asked are copied: planned at the very end of an arena, a caller's off the boundary,
 // a caller's that are shorter than the upper bound.
 TEST(PluginDelegates, GiveMemoryAsThePluginAsked) {
