@@ -36,6 +36,20 @@ bool is_small(const format::XnnPayload& payload) {
   return work < kLeast;
 }
 
+// Results that are read again within the payload: by later nodes, or by softmax, which takes two steps. XNNPACK reads past the
+// end of whatever it reads.
+std::vector<bool> reread_outputs(const format::XnnPayload& payload) {
+  std::vector<bool> is_read(payload.value_of_id.size()), is_reread;  // by id; by output
+  for (const format::XnnNode& node : payload.nodes) {
+    for (uint32_t i = 0; i < node.input_count; ++i) {
+      if (node.inputs[i] != format::kXnnNoValue) is_read[node.inputs[i]] = true;
+    }
+    if (node.op == format::XnnOperator::kSoftmax) is_read[node.outputs[0]] = true;
+  }
+  for (const uint32_t id : payload.output_ids) is_reread.push_back(is_read[id]);
+  return is_reread;
+}
+
 }  // namespace
 
 XnnpackDelegate::Parts::Parts(const XnnpackPlugin& the_plugin, Payload payload, NamedData data,
@@ -54,6 +68,7 @@ Result<XnnpackDelegate> XnnpackDelegate::make(const XnnpackPlugin& plugin, Creat
   parts.is_small = is_small(payload);
   parts.input_count = static_cast<uint32_t>(payload.input_ids.size());
   parts.output_count = static_cast<uint32_t>(payload.output_ids.size());
+  parts.is_output_reread = reread_outputs(payload);
   const std::string_view mode = args.options.get_text("workspace_sharing_mode");
   parts.sharing = mode == "global"     ? Sharing::kSerial
                   : mode == "disabled" ? Sharing::kNone
@@ -103,9 +118,9 @@ DelegateInfo XnnpackDelegate::info() const {
 }
 
 void XnnpackDelegate::describe_io(etb_io_req& req) const {
+  const bool is_read = req.role == ETB_ROLE_INPUT || parts_->is_output_reread[req.index];
   req.alignment = 4;
-  if (req.role == ETB_ROLE_INPUT)
-    req.padding_bytes = XNN_EXTRA_BYTES;  // it reads past ends, but never writes there
+  req.padding_bytes = is_read ? XNN_EXTRA_BYTES : 0;  // never written
 }
 
 XnnpackContext::XnnpackContext(const XnnpackDelegate& delegate) : parts_(*delegate.parts_) {

@@ -49,6 +49,7 @@ class XnnpackDelegate {
     PackedWeights weights;
     Sharing sharing = Sharing::kConcurrent;
     uint32_t input_count = 0, output_count = 0;
+    std::vector<bool> is_output_reread;
     bool is_small = false;  // not worth waking a thread
     std::mutex mutex;       // held while an engine is made; guards `first`
     std::unique_ptr<Engine>
