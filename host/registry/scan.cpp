@@ -109,7 +109,7 @@ class Scan {
   Status examine(int folder, const std::string& name, PluginEntry& entry) {
     ETB_TRY(read_manifest(folder, name, entry));
     ETB_TRY(apply_overlays(entry));
-    if (const std::string refusal = filter_.refusal(entry.id); !refusal.empty())
+    if (const std::string refusal = filter_.refusal(entry.id, entry.manifest->aliases); !refusal.empty())
       return refuse(Reason::kFiltered, refusal);
     ETB_TRY(verify_abi(entry.manifest->abi));
     ETB_TRY(choose(entry));

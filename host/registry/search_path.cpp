@@ -2,6 +2,7 @@
 
 #include <sys/auxv.h>
 
+#include <algorithm>
 #include <cstdlib>
 
 #include "host/registry/fault.hpp"
@@ -86,11 +87,16 @@ IdFilter make_id_filter(const SearchOptions& options) {
           split(variable(options, "ETBACKEND_DISABLE").value_or(""), ',')};
 }
 
-std::string IdFilter::refusal(std::string_view id) const {
+std::string IdFilter::refusal(std::string_view id, std::span<const std::string> aliases) const {
+  const auto names_it = [&](const std::string& glob) {
+    return glob_matches(glob, id) ||
+           std::any_of(aliases.begin(), aliases.end(),
+                       [&](const std::string& alias) { return glob_matches(glob, alias); });
+  };
   for (const std::string& glob : disable)
-    if (glob_matches(glob, id)) return "disabled by ETBACKEND_DISABLE=" + in_quotes(glob);
+    if (names_it(glob)) return "disabled by ETBACKEND_DISABLE=" + in_quotes(glob);
   for (const std::string& glob : select)
-    if (glob_matches(glob, id)) return {};
+    if (names_it(glob)) return {};
   return select.empty() ? "" : "not selected by ETBACKEND_SELECT";
 }
 

@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -37,13 +38,13 @@ struct SearchPath {
 
 SearchPath make_search_path(const SearchOptions& options);
 
-// ETBACKEND_SELECT and ETBACKEND_DISABLE: globs on ids, separated by commas. They only narrow, and disable wins.
+// ETBACKEND_SELECT and ETBACKEND_DISABLE: globs on ids and aliases, separated by commas. They only narrow, and disable wins.
 struct IdFilter {
   std::vector<std::string> select;
   std::vector<std::string> disable;
 
-  // Why the id does not pass, or "".
-  std::string refusal(std::string_view id) const;
+  // Why a plugin of these names does not pass, or "".
+  std::string refusal(std::string_view id, std::span<const std::string> aliases = {}) const;
 };
 
 IdFilter make_id_filter(const SearchOptions& options);

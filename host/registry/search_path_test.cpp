@@ -73,6 +73,14 @@ TEST(IdFilter, NarrowsAndDisableWins) {
               HasSubstr("disabled by ETBACKEND_DISABLE='com.example.bad?'"));
   EXPECT_THAT(filter.refusal("net.x"), HasSubstr("not selected"));
   EXPECT_EQ(IdFilter{}.refusal("anything.at-all"), "");
+
+  const std::string aliases[] = {"npu", "my_npu"};
+  const IdFilter by_alias =
+      make_id_filter(with_environment({{"ETBACKEND_SELECT", "my_*"}, {"ETBACKEND_DISABLE", "gpu"}}));
+  EXPECT_EQ(by_alias.refusal("com.example.npu", aliases), "");
+  EXPECT_THAT(by_alias.refusal("com.example.npu"), HasSubstr("not selected"));
+  EXPECT_THAT(by_alias.refusal("com.example.npu", std::vector<std::string>{"gpu", "my_gpu"}),
+              HasSubstr("disabled by ETBACKEND_DISABLE='gpu'"));
 }
 
 TEST(Glob, Matches) {

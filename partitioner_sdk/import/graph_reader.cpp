@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "partitioner_sdk/import/autocast.hpp"
+#include "partitioner_sdk/import/op_target.hpp"
 #include "partitioner_sdk/import/source_location.hpp"
 #include "partitioner_sdk/import/tensor_meta.hpp"
 
@@ -27,56 +28,7 @@ std::string_view name_of(Json member) {
   return (member["name"] ? member["name"] : member["as_name"]).as_string().value_or("");
 }
 
-// Python's and sympy's functions on symbolic numbers, as the program's own ops.
-std::string_view prim_op(std::string_view text) {
-  constexpr std::pair<std::string_view, std::string_view> kRows[] = {
-      {"_operator.add", "executorch_prim.add.Scalar"},
-      {"_operator.sub", "executorch_prim.sub.Scalar"},
-      {"_operator.mul", "executorch_prim.mul.Scalar"},
-      {"_operator.floordiv", "executorch_prim.floordiv.Scalar"},
-      {"_operator.truediv", "executorch_prim.truediv.Scalar"},
-      {"_operator.mod", "executorch_prim.mod.Scalar"},
-      {"_operator.eq", "executorch_prim.eq.Scalar"},
-      {"_operator.gt", "executorch_prim.gt.Scalar"},
-      {"_operator.lt", "executorch_prim.lt.Scalar"},
-      {"_operator.ge", "executorch_prim.ge.Scalar"},
-      {"_operator.le", "executorch_prim.le.Scalar"},
-      {"_operator.neg", "executorch_prim.neg.Scalar"},
-      {"math.ceil", "executorch_prim.ceil.Scalar"},
-      {"math.trunc", "executorch_prim.trunc.Scalar"},
-      {"round", "executorch_prim.round.Scalar"},
-      {"builtins.round", "executorch_prim.round.Scalar"},
-      {"torch.sym_max", "executorch_prim.sym_max.Scalar"},
-      {"torch.sym_min", "executorch_prim.sym_min.Scalar"},
-      {"torch.sym_float", "executorch_prim.sym_float.Scalar"},
-      {"torch.sym_int", "executorch_prim.sym_int.Scalar"},
-      {"torch.sym_not", "executorch_prim.sym_not.Scalar"},
-      {"torch.sym_ite", "executorch_prim.sym_ite.Scalar"},
-  };
-  for (const auto& [python, name] : kRows) {
-    if (text == python) return name;
-  }
-  return {};
-}
-
 }  // namespace
-
-GraphReader::Target GraphReader::read_target(std::string_view text) const {
-  if (const std::string_view prim = prim_op(text); !prim.empty()) return {std::string(prim)};
-  constexpr std::string_view kOps = "torch.ops.", kHigherOrder = "higher_order.";
-  if (text.substr(0, kOps.size()) != kOps) return {};
-  text.remove_prefix(kOps.size());
-  if (text.substr(0, kHigherOrder.size()) == kHigherOrder) {
-    const std::string_view name = text.substr(kHigherOrder.size());
-    if (name == "wrap_with_set_grad_enabled" || name == "wrap_with_autocast")
-      return {std::string(name), true};
-    for (const std::string_view known : {"cond", "map_impl", "while_loop", "scan"}) {
-      if (name == known) return {"higher_order." + std::string(name) + ".default"};
-    }
-    return {};
-  }
-  return {module_.find_schema(text) == nullptr ? std::string() : std::string(text)};
-}
 
 void GraphReader::index_tables(Json graph) {
   Tables& tables = tables_.emplace_back();
@@ -143,12 +95,10 @@ void GraphReader::read_node(Json node, uint32_t index, Scope& scope) {
   const std::string name(node["name"].as_string().value_or(""));
   const std::string where = (name.empty() ? std::string(text) : name + " = " + std::string(text)) +
                             (at.empty() ? "" : " (" + at + ")");
-  const Target target = read_target(text);
+  const OpTarget target = read_target(module_, text);
   if (target.is_inlined) return inline_graph(node, target.name == "wrap_with_autocast", index, scope, where);
   if (target.name.empty()) {
-    faults_.add(
-        Code::NOT_SUPPORTED,
-        where + ": unknown op" + (text.substr(0, 10) == "torch.ops." ? "; if it is yours, declare it" : ""));
+    faults_.add(Code::NOT_SUPPORTED, where + ": unknown op" + advice_for(text));
   } else {
     out.op = module_.op(target.name);
     read_schema_arguments(node, out, scope, where);

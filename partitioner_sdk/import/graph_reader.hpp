@@ -25,11 +25,6 @@ class GraphReader {
   std::optional<ir::Argument> read_argument(Json argument, const Scope& scope, const std::string& where);
 
  private:
-  struct Target {
-    std::string name;  // "aten.add.Tensor", "" when unknown
-    bool is_inlined = false;
-  };
-  Target read_target(std::string_view text) const;
   uint32_t read_subgraph(Json graph, std::string name);
   void read_inputs(Json graph, uint32_t index, Scope& scope);
   void read_nodes(Json graph, uint32_t index, Scope& scope);

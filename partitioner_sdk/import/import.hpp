@@ -12,7 +12,7 @@
 namespace etb::pt2 {
 
 struct ImportOptions {
-  std::string model;  // which of several; may be empty when there is one
+  std::string model;                                // which of several; may be empty when there is one
   std::shared_ptr<const ops::OwnOps> own_ops = {};  // that the model may use beside PyTorch's
 };
 

@@ -124,6 +124,13 @@ TEST(Import, AcceptsTheSmallestModel) {
   ASSERT_TRUE(module) << module.error().message;
 }
 
+TEST(Import, SaysWhatToDoAboutPickledWeights) {
+  const auto module =
+      import_json(model_json(node_json("torch.ops.export.access_subclass_inner_tensor.default", kSelf, "y")));
+  ASSERT_FALSE(module);
+  EXPECT_THAT(module.error().message, HasSubstr("unwrap_tensor_subclass"));
+}
+
 TEST(Import, OneErrorListsEveryOffenderWithItsLine) {
   const auto module =
       import_json(model_json(node_json("torch.ops.mine.first.default", kSelf, "y", 11) + ", " +
