@@ -77,9 +77,10 @@ ArgumentMemory::Lent ArgumentMemory::lend(uint32_t argument, void* data, uint64_
                                           uint64_t capacity_bytes) noexcept {
   const Need& need = needs_[argument];
   if (lies_well(argument, data, capacity_bytes)) return {data, capacity_bytes + need.padding_bytes};
-  if (nbytes == 0) return {data, capacity_bytes};
+  if (need.upper_nbytes == 0) return {data, capacity_bytes};
   if (need.own == nullptr || nbytes > need.upper_nbytes) return {nullptr, 0};
-  if (argument < input_count_) std::memcpy(need.own.get(), data, static_cast<size_t>(nbytes));
+  // An output's present size is that of the last run, and says nothing of this one.
+  if (argument < input_count_ && nbytes != 0) std::memcpy(need.own.get(), data, static_cast<size_t>(nbytes));
   return {need.own.get(), need.upper_nbytes + need.padding_bytes};
 }
 

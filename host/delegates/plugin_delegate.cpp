@@ -166,7 +166,7 @@ Status PluginDelegate::note_arguments(const DelegateRequest& request) {
 etb_status PluginDelegate::bind_memory(uint32_t argument, void* data, uint64_t nbytes,
                                        uint64_t capacity_bytes, etb_error* error) noexcept {
   const ArgumentMemory::Lent lent = memory_->lend(argument, data, nbytes, capacity_bytes);
-  if (lent.data == nullptr && nbytes != 0) {
+  if (lent.data == nullptr && (data != nullptr || nbytes != 0)) {
     return fail(
         error, ETB_NOT_SUPPORTED,
         "delegate argument %u: %llu bytes at %p do not lie as the plugin asked, and this is not the call "
