@@ -47,12 +47,7 @@ Result<bool> run(ir::Module& module, ir::Graph& graph) {
 }  // namespace
 
 Result<bool> make_masks_additive(ir::Module& module) {
-  bool is_changed = false;
-  for (ir::Graph& graph : module.graphs) {
-    ETB_ASSIGN(const bool here, run(module, graph));
-    is_changed |= here;
-  }
-  return is_changed;
+  return run_on_graphs(module, [&](ir::Graph& graph) { return run(module, graph); });
 }
 
 }  // namespace etb::passes

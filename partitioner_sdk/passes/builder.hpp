@@ -21,6 +21,17 @@ using ir::TensorSpec;
 using ir::ValueId;
 using ir::ValueRef;
 
+// Runs `run(graph)`, a Result<bool>, on every graph; whether any of them changed.
+template <class Run>
+Result<bool> run_on_graphs(ir::Module& module, Run run) {
+  bool is_changed = false;
+  for (ir::Graph& graph : module.graphs) {
+    ETB_ASSIGN(const bool here, run(graph));
+    is_changed |= here;
+  }
+  return is_changed;
+}
+
 class Builder {
  public:
   // Takes the nodes out of the graph; finish puts the new ones in.

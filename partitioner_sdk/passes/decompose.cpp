@@ -165,12 +165,7 @@ class Decomposer final : public Builder {
 }  // namespace
 
 Result<bool> decompose(ir::Module& module, const DecomposeOptions& options) {
-  bool is_changed = false;
-  for (ir::Graph& graph : module.graphs) {
-    ETB_ASSIGN(const bool here, Decomposer(module, graph, options).run());
-    is_changed |= here;
-  }
-  return is_changed;
+  return run_on_graphs(module, [&](ir::Graph& graph) { return Decomposer(module, graph, options).run(); });
 }
 
 }  // namespace etb::passes

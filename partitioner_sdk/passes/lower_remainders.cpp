@@ -54,12 +54,7 @@ Result<bool> lower(ir::Module& module, ir::Graph& graph) {
 }  // namespace
 
 Result<bool> lower_remainders(ir::Module& module) {
-  bool is_changed = false;
-  for (ir::Graph& graph : module.graphs) {
-    ETB_ASSIGN(const bool here, lower(module, graph));
-    is_changed |= here;
-  }
-  return is_changed;
+  return run_on_graphs(module, [&](ir::Graph& graph) { return lower(module, graph); });
 }
 
 }  // namespace etb::passes

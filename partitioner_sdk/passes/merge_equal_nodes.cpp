@@ -84,12 +84,7 @@ Result<bool> merge(ir::Module& module, ir::Graph& graph) {
 }  // namespace
 
 Result<bool> merge_equal_nodes(ir::Module& module) {
-  bool is_changed = false;
-  for (ir::Graph& graph : module.graphs) {
-    ETB_ASSIGN(const bool here, merge(module, graph));
-    is_changed |= here;
-  }
-  return is_changed;
+  return run_on_graphs(module, [&](ir::Graph& graph) { return merge(module, graph); });
 }
 
 }  // namespace etb::passes
