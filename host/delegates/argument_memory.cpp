@@ -10,11 +10,20 @@ namespace {
 constexpr uint64_t kMaxAlignment = 4096;
 constexpr uint64_t kMaxPaddingBytes = uint64_t{1} << 20;
 
+bool overlap(const void* a, uint64_t a_nbytes, const void* b, uint64_t b_nbytes) {
+  const auto x = reinterpret_cast<uintptr_t>(a), y = reinterpret_cast<uintptr_t>(b);
+  return x <= y ? y - x < a_nbytes && b_nbytes != 0 : x - y < b_nbytes && a_nbytes != 0;
+}
+
 }  // namespace
 
-ArgumentMemory::ArgumentMemory(std::span<const std::span<std::byte>> arenas, uint32_t input_count,
+ArgumentMemory::ArgumentMemory(std::span<const std::span<std::byte>> arenas,
+                               std::shared_ptr<CopyMemory> copies, uint32_t input_count,
                                size_t argument_count)
-    : arenas_(arenas.begin(), arenas.end()), needs_(argument_count), input_count_(input_count) {}
+    : arenas_(arenas.begin(), arenas.end()),
+      copies_(std::move(copies)),
+      needs_(argument_count),
+      input_count_(input_count) {}
 
 Status ArgumentMemory::require(const etb_io_req& req) {
   const bool is_input = (req.role & ETB_ROLE_INPUT) != 0;
@@ -39,37 +48,62 @@ Status ArgumentMemory::require(const etb_io_req& req) {
   return {};
 }
 
-// What lies behind an output in an arena belongs to others, so padding that is written has no place there.
+// What lies behind an output in an arena belongs to others: where padding is written there, it is kept.
 bool ArgumentMemory::lies_well(uint32_t argument, const void* data, uint64_t capacity_bytes) const noexcept {
   const Need& need = needs_[argument];
   const auto address = reinterpret_cast<uintptr_t>(data);
   if (capacity_bytes < need.upper_nbytes || (address & (need.alignment - 1)) != 0) return false;
   if (need.padding_bytes == 0) return true;
-  return argument < input_count_ && std::ranges::any_of(arenas_, [&](std::span<std::byte> arena) {
+  return (argument < input_count_ || need.keeps) &&
+         std::ranges::any_of(arenas_, [&](std::span<std::byte> arena) {
            const auto begin = reinterpret_cast<uintptr_t>(arena.data());
            return address >= begin && address - begin <= arena.size() &&
                   arena.size() - (address - begin) >= need.upper_nbytes + need.padding_bytes;
          });
 }
 
-Status ArgumentMemory::reserve(uint32_t argument, const EValue& value, bool may_move) {
+// Whether no other argument of the call lies in the padding of an output.
+bool ArgumentMemory::is_free_behind(uint32_t argument, std::span<EValue* const> arguments) const {
+  const Need& need = needs_[argument];
+  if (need.padding_bytes > kMaxKeptNbytes || !arguments[argument]->is_tensor()) return false;
+  const auto* const end =
+      static_cast<const std::byte*>(arguments[argument]->tensor().data()) + need.upper_nbytes;
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    if (i == argument || !arguments[i]->is_tensor()) continue;
+    const Tensor& other = arguments[i]->tensor();
+    if (overlap(end, need.padding_bytes, other.data(), other.capacity_bytes())) return false;
+  }
+  return true;
+}
+
+Status ArgumentMemory::reserve(std::span<EValue* const> arguments, bool may_move) {
+  for (uint32_t i = 0; i < arguments.size(); ++i) {
+    const EValue& value = *arguments[i];
+    Need& need = needs_[i];
+    need.upper_nbytes = value.is_tensor() ? value.tensor().capacity_bytes() : sizeof(int64_t);
+    need.keeps = i >= input_count_ && need.padding_bytes != 0 && need.upper_nbytes != 0 &&
+                 is_free_behind(i, arguments);
+    ETB_TRY(reserve_one(i, value, may_move));
+    need.keeps = need.keeps && need.copy == kNone;
+    if (need.keeps) kept_.push_back({i});
+  }
+  return {};
+}
+
+Status ArgumentMemory::reserve_one(uint32_t argument, const EValue& value, bool may_move) {
   Need& need = needs_[argument];
   const Tensor* const tensor = value.is_tensor() ? &value.tensor() : nullptr;
-  need.upper_nbytes = tensor != nullptr ? tensor->capacity_bytes() : sizeof(int64_t);
   const bool stays = tensor != nullptr && tensor->data() != nullptr && !may_move;
   const bool has_one_size = tensor == nullptr || tensor->dynamism() == Dynamism::kStatic;
   const bool takes_any = need.alignment == 1 && need.padding_bytes == 0;
   if (need.upper_nbytes == 0 || (takes_any && (stays || has_one_size))) return {};
   if (stays && lies_well(argument, tensor->data(), need.upper_nbytes)) return {};
-  const std::align_val_t alignment{need.alignment};
-  auto* const memory = static_cast<std::byte*>(
-      ::operator new(static_cast<size_t>(need.upper_nbytes + need.padding_bytes), alignment, std::nothrow));
-  if (memory == nullptr) {
-    return make_error(Code::OUT_OF_MEMORY, std::to_string(need.upper_nbytes) +
-                                               " bytes for a copy of argument " + std::to_string(argument));
+  if (Status status = copies_->reserve(copy_count_, need.upper_nbytes + need.padding_bytes, need.alignment);
+      !status) {
+    return tl::make_unexpected(
+        with_context(std::move(status).error(), "argument " + std::to_string(argument)));
   }
-  need.own = std::unique_ptr<std::byte, AlignedFree>(memory, {alignment});
-  std::memset(memory + need.upper_nbytes, 0, static_cast<size_t>(need.padding_bytes));
+  need.copy = copy_count_++;
   return {};
 }
 
@@ -78,10 +112,44 @@ ArgumentMemory::Lent ArgumentMemory::lend(uint32_t argument, void* data, uint64_
   const Need& need = needs_[argument];
   if (lies_well(argument, data, capacity_bytes)) return {data, capacity_bytes + need.padding_bytes};
   if (need.upper_nbytes == 0) return {data, capacity_bytes};
-  if (need.own == nullptr || nbytes > need.upper_nbytes) return {nullptr, 0};
+  if (need.copy == kNone || nbytes > need.upper_nbytes) return {nullptr, 0};
+  std::byte* const copy = copies_->block(need.copy);
   // An output's present size is that of the last run, and says nothing of this one.
-  if (argument < input_count_ && nbytes != 0) std::memcpy(need.own.get(), data, static_cast<size_t>(nbytes));
-  return {need.own.get(), need.upper_nbytes + need.padding_bytes};
+  if (argument < input_count_ && nbytes != 0) std::memcpy(copy, data, static_cast<size_t>(nbytes));
+  std::memset(copy + need.upper_nbytes, 0, static_cast<size_t>(need.padding_bytes));
+  return {copy, need.upper_nbytes + need.padding_bytes};
+}
+
+bool ArgumentMemory::keep_what_is_behind(std::span<const etb_tensor> lent) noexcept {
+  for (Kept& kept : kept_) {
+    const Need& need = needs_[kept.argument];
+    auto* const data = static_cast<std::byte*>(lent[kept.argument].data);
+    kept.place = nullptr;
+    if (data == nullptr) continue;
+    for (uint32_t i = 0; i < lent.size(); ++i) {
+      // Its padding is in the capacity of what was lent, and readable padding may be anybody's.
+      const uint64_t nbytes =
+          lent[i].capacity_bytes - std::min(needs_[i].padding_bytes, lent[i].capacity_bytes);
+      if (i != kept.argument && overlap(data + need.upper_nbytes, need.padding_bytes, lent[i].data, nbytes)) {
+        put_back();
+        return false;
+      }
+    }
+    kept.place = data + need.upper_nbytes;
+    std::memcpy(kept.bytes.data(), kept.place, static_cast<size_t>(need.padding_bytes));
+  }
+  return true;
+}
+
+void ArgumentMemory::put_back() noexcept {
+  for (Kept& kept : kept_) {
+    if (kept.place == nullptr) continue;
+    // Compared first: most plugins only read there, and then nothing of others is written.
+    const auto nbytes = static_cast<size_t>(needs_[kept.argument].padding_bytes);
+    if (std::memcmp(kept.place, kept.bytes.data(), nbytes) != 0)
+      std::memcpy(kept.place, kept.bytes.data(), nbytes);
+    kept.place = nullptr;
+  }
 }
 
 }  // namespace etb::host

@@ -84,20 +84,21 @@ PluginDelegate::PluginDelegate(std::shared_ptr<const PluginContext> plugin, cons
 
 Result<MethodDelegate*> PluginDelegate::make(std::shared_ptr<const PluginContext> plugin,
                                              const DelegateRequest& request,
+                                             std::shared_ptr<CopyMemory> copies,
                                              std::span<const etb_compile_spec> specs,
                                              std::span<const etb_option> options) {
   const auto destroy = [](PluginDelegate* made) { made->destroy(); };
   std::unique_ptr<PluginDelegate, decltype(destroy)> delegate(new PluginDelegate(std::move(plugin), request),
                                                               destroy);
-  if (Status status = delegate->set_up(request, specs, options); !status) {
+  if (Status status = delegate->set_up(request, std::move(copies), specs, options); !status) {
     return tl::make_unexpected(
         with_context(std::move(status).error(), "delegate '" + std::string(request.id) + "'"));
   }
   return delegate.release();
 }
 
-Status PluginDelegate::set_up(const DelegateRequest& request, std::span<const etb_compile_spec> specs,
-                              std::span<const etb_option> options) {
+Status PluginDelegate::set_up(const DelegateRequest& request, std::shared_ptr<CopyMemory> copies,
+                              std::span<const etb_compile_spec> specs, std::span<const etb_option> options) {
   const std::string id(request.id), method(request.method_name);
   const etb_payload_view payload = lent_.payload_view();
   etb_delegate_args args{};
@@ -122,7 +123,7 @@ Status PluginDelegate::set_up(const DelegateRequest& request, std::span<const et
   input_count_ = info.input_count;
   slots_.resize(info.input_count + info.output_count);
   tensors_.resize(slots_.size());
-  ETB_TRY(note_arguments(request));
+  ETB_TRY(note_arguments(request, std::move(copies)));
   if (info.scratch_bytes == 0) return {};
   const uint64_t alignment = std::max<uint64_t>(info.scratch_alignment, 1);
   if (info.scratch_bytes > kMaxScratchBytes || alignment > 4096 || (alignment & (alignment - 1)) != 0) {
@@ -138,9 +139,9 @@ Status PluginDelegate::set_up(const DelegateRequest& request, std::span<const et
 }
 
 // While a method loads, its tensors still have their largest sizes.
-Status PluginDelegate::note_arguments(const DelegateRequest& request) {
+Status PluginDelegate::note_arguments(const DelegateRequest& request, std::shared_ptr<CopyMemory> copies) {
   const std::span<EValue* const> arguments = request.arguments;
-  memory_.emplace(request.arenas, input_count_, slots_.size());
+  memory_.emplace(request.arenas, std::move(copies), input_count_, slots_.size());
   Status met;
   ETB_TRY(delegate_->query_io([&](const etb_io_req& req) {
     if (met) met = memory_->require(req);
@@ -153,8 +154,8 @@ Status PluginDelegate::note_arguments(const DelegateRequest& request) {
                                               " inputs and " + std::to_string(slots_.size() - input_count_) +
                                               " outputs");
   }
+  ETB_TRY(memory_->reserve(arguments, request.may_move));
   for (size_t i = 0; i < arguments.size(); ++i) {
-    ETB_TRY(memory_->reserve(static_cast<uint32_t>(i), *arguments[i], request.may_move));
     if (!arguments[i]->is_tensor() || arguments[i]->tensor().dynamism() == Dynamism::kStatic) continue;
     const auto sizes = arguments[i]->tensor().sizes();
     std::copy(sizes.begin(), sizes.end(), slots_[i].upper_sizes.begin());
@@ -233,6 +234,11 @@ etb_status PluginDelegate::execute(const DelegateRun& run) noexcept {
   for (uint32_t i = 0; i < tensors_.size(); ++i) {
     if (const etb_status status = bind(*run.arguments[i], i, run.error); status != ETB_OK) return status;
   }
+  if (!memory_->keep_what_is_behind(tensors_)) {
+    return fail(
+        run.error, ETB_NOT_SUPPORTED,
+        "an argument lies in the padding of an output, and this is not the call that memory was taken for");
+  }
   etb_cancel_token cancel = {
       ETB_INIT_SIZE(etb_cancel_token), 0, const_cast<std::atomic<bool>*>(run.limits.cancel), [](void* ctx) {
         return static_cast<uint32_t>(
@@ -250,7 +256,9 @@ etb_status PluginDelegate::execute(const DelegateRun& run) noexcept {
   args.cancel = run.limits.cancel != nullptr ? &cancel : nullptr;
   args.events = run.events;
   args.priority = 500;
-  if (Status status = context_->execute(args); !status) return to_c(status.error(), run.error);
+  const Status status = context_->execute(args);
+  memory_->put_back();
+  if (!status) return to_c(status.error(), run.error);
   for (uint32_t i = input_count_; i < tensors_.size(); ++i) {
     ETB_CHECK(take_output(i, run.arguments[i]->tensor(), run.error));
   }

@@ -38,9 +38,10 @@ class LentBytes {
 // execute takes nothing from the heap unless it fails.
 class PluginDelegate final : public MethodDelegate {
  public:
-  // `specs` and `options` are borrowed for the call. The result is ended by destroy().
+  // `specs` and `options` are borrowed for the call; `copies` is shared by the delegates of the method. The result is ended by destroy().
   static Result<MethodDelegate*> make(std::shared_ptr<const PluginContext> plugin,
-                                      const DelegateRequest& request, std::span<const etb_compile_spec> specs,
+                                      const DelegateRequest& request, std::shared_ptr<CopyMemory> copies,
+                                      std::span<const etb_compile_spec> specs,
                                       std::span<const etb_option> options = {});
 
   etb_status execute(const DelegateRun& run) noexcept override;
@@ -58,9 +59,9 @@ class PluginDelegate final : public MethodDelegate {
   PluginDelegate(std::shared_ptr<const PluginContext> plugin, const DelegateRequest& request);
   ~PluginDelegate() = default;
 
-  Status set_up(const DelegateRequest& request, std::span<const etb_compile_spec> specs,
-                std::span<const etb_option> options);
-  Status note_arguments(const DelegateRequest& request);
+  Status set_up(const DelegateRequest& request, std::shared_ptr<CopyMemory> copies,
+                std::span<const etb_compile_spec> specs, std::span<const etb_option> options);
+  Status note_arguments(const DelegateRequest& request, std::shared_ptr<CopyMemory> copies);
   etb_status bind(const EValue& value, uint32_t argument, etb_error* error) noexcept;
   etb_status bind_memory(uint32_t argument, void* data, uint64_t nbytes, uint64_t capacity_bytes,
                          etb_error* error) noexcept;

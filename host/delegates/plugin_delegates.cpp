@@ -133,9 +133,22 @@ etb_status PluginDelegates::create(const DelegateRequest& request, MethodDelegat
     if (const auto given = options_.find(std::string(request.id)); given != options_.end()) {
       ETB_ASSIGN(options, to_options(*selection.plugin, given->second));
     }
-    ETB_ASSIGN(*out, PluginDelegate::make(selection.plugin, request, specs, options));
+    ETB_ASSIGN(
+        *out, PluginDelegate::make(selection.plugin, request, copies_of(request.named_data), specs, options));
     return {};
   });
+}
+
+// A method is known by its named data while it lives.
+std::shared_ptr<CopyMemory> PluginDelegates::copies_of(const NamedDataMap* method) {
+  const std::lock_guard lock(mutex_);
+  if (const auto known = copies_.find(method); known != copies_.end()) {
+    if (auto copies = known->second.lock()) return copies;
+  }
+  std::erase_if(copies_, [](const auto& item) { return item.second.expired(); });
+  auto copies = std::make_shared<CopyMemory>();
+  copies_[method] = copies;
+  return copies;
 }
 
 std::vector<std::shared_ptr<const Decision>> PluginDelegates::decisions() const {

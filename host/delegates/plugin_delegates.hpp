@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "host/delegates/copy_memory.hpp"
 #include "host/registry/registry.hpp"
 #include "host/runtime/delegate_resolver.hpp"
 
@@ -42,12 +43,14 @@ class PluginDelegates final : public DelegateResolver {
 
  private:
   Result<Selection> select(const DelegateRequest& request);
+  std::shared_ptr<CopyMemory> copies_of(const NamedDataMap* method);
 
   Registry& registry_;
   std::map<std::string, std::string> pins_;
   std::map<std::string, std::map<std::string, std::string>> options_;  // by delegate id and key
   mutable std::mutex mutex_;
   std::deque<std::shared_ptr<const Decision>> decisions_;
+  std::map<const NamedDataMap*, std::weak_ptr<CopyMemory>> copies_;
 };
 
 }  // namespace etb::host

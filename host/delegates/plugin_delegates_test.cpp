@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <cstring>
 
 #include "host/layers/trace/trace.hpp"
 #include "host/layers/validate/validation.hpp"
@@ -155,6 +156,59 @@ TEST(PluginDelegates, GiveMemoryAsThePluginAsked) {
       }
     }
     for (const Violation& violation : validation.take()) ADD_FAILURE() << format_violation(violation);
+  }
+}
+
+// Where the plugin below was given its output.
+const void* scribbled_behind = nullptr;
+
+// Asks for padding behind its output and writes there.
+const etb_plugin_table* ETB_CALL query_scribbling_toy(const etb_host*, uint32_t, uint32_t) {
+  static ToyPlugin toy;
+  toy.delegate.query_io = [](etb_delegate*, const etb_io_req_sink* sink, etb_error*) -> etb_status {
+    etb_io_req req{};
+    req.struct_size = ETB_INIT_SIZE(etb_io_req);
+    req.alignment = 4;
+    req.role = ETB_ROLE_OUTPUT;
+    req.padding_bytes = 16;
+    return sink->put(sink->ctx, &req);
+  };
+  toy.delegate.execute = [](etb_context* context, const etb_exec_args* args, etb_error* error) {
+    scribbled_behind = args->outputs[0].data;
+    std::memset(static_cast<float*>(args->outputs[0].data) + 4, 0xEE, 16);
+    return toy_tables().delegate.execute(context, args, error);
+  };
+  return &toy.plugin;
+}
+
+// proves: ABI-EXEC-04
+// An output in an arena is written in place, and what stands behind it is there afterwards. Where that is the call's own input
+// the output is copied.
+TEST(PluginDelegates, KeepWhatStandsBehindAnOutput) {
+  const etb_static_plugin plugins[] = {
+      {ETB_INIT_SIZE(etb_static_plugin), 0, &query_scribbling_toy, kToyBackend}};
+  for (const int64_t input_offset : {64, 28}) {
+    RegistryOptions options = linked_only();
+    options.static_plugins = plugins;
+    Registry registry(options);
+    PluginDelegates delegates(registry);
+    format::ProgramSpec program = program_with(kToyBackend, kToyPayload, false);
+    auto& method = program.methods[0];
+    method.arena_sizes = {0, 128};
+    std::get<format::TensorSpec>(method.values[0]).memory_offset = static_cast<uint64_t>(input_offset);
+    std::get<format::TensorSpec>(method.values[1]).memory_offset = 0;
+    MethodWorld world(program);
+    world.options.delegates = &delegates;
+    ASSERT_EQ(world.load(), ETB_OK) << world.error.text;
+    const std::span<std::byte> arena = world.arenas[0];
+    FloatVector x({1, 2, 3, 4});
+    ASSERT_EQ(world.method.set_input(0, x.value(), &world.error), ETB_OK) << world.error.text;
+    for (size_t i = 16; i < 28; ++i) arena[i] = std::byte{0xAB};
+    const std::vector<std::byte> before(arena.begin() + 16, arena.end());
+    ASSERT_EQ(world.method.execute(&world.error), ETB_OK) << world.error.text;
+    EXPECT_THAT(floats(world.method.output(0)), ElementsAre(2, 3, 4, 5)) << input_offset;
+    EXPECT_EQ(scribbled_behind == arena.data(), input_offset == 64) << input_offset;
+    EXPECT_EQ(std::vector<std::byte>(arena.begin() + 16, arena.end()), before) << input_offset;
   }
 }
 

@@ -20,6 +20,11 @@ constexpr size_t kStepNbytes = size_t{64} << 10;  // small pages that are touche
 
 size_t round_up(size_t n, size_t multiple) { return (n + multiple - 1) / multiple * multiple; }
 
+size_t page_nbytes() {
+  static const auto kPage = static_cast<size_t>(::sysconf(_SC_PAGESIZE));
+  return kPage;
+}
+
 }  // namespace
 
 struct WeightMemory::Region {
@@ -64,16 +69,19 @@ struct WeightMemory::Region {
 
   // Gives the pages back that lie wholly in a range.
   void give_back(size_t begin, size_t end) const {
-    static const auto kPage = static_cast<size_t>(::sysconf(_SC_PAGESIZE));
-    begin = round_up(begin, kPage);
-    end = end / kPage * kPage;
+    begin = round_up(begin, page_nbytes());
+    end = end / page_nbytes() * page_nbytes();
     if (begin < end) ::madvise(first + begin, end - begin, MADV_DONTNEED);
   }
 
-  // What lies behind the last piece, to the end of its huge page.
+  // What lies behind the last piece, to the end of its huge page. The kernel would fill that page again within seconds.
   void trim() {
-    const size_t end = kSmallNbytes + round_up(used > kSmallNbytes ? used - kSmallNbytes : 0, kHugePage);
-    give_back(used, std::min(end, nbytes));
+    const size_t huge_end = kSmallNbytes + round_up(used > kSmallNbytes ? used - kSmallNbytes : 0, kHugePage);
+    const size_t end = std::min(huge_end, nbytes), begin = round_up(used, page_nbytes());
+#ifdef MADV_NOHUGEPAGE
+    if (begin < end && used > kSmallNbytes) ::madvise(first + begin, end - begin, MADV_NOHUGEPAGE);
+#endif
+    give_back(begin, end);
     touched = used;
   }
 };

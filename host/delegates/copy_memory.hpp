@@ -1,0 +1,36 @@
+// CopyMemory: where arguments are copied that do not lie as a plugin asked. The delegates of a method share it: one runs at a time,
+// and copies last for one run.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <new>
+#include <vector>
+
+#include "etb/cpp/result.hpp"
+
+namespace etb::host {
+
+// [serial:copy_memory] while the method loads; afterwards block() is for any thread.
+class CopyMemory {
+ public:
+  // Makes block `index` at least as large and aligned; blocks are made in order. What it held is lost, and it may move.
+  [[nodiscard]] Status reserve(size_t index, uint64_t nbytes, uint64_t alignment);
+
+  std::byte* block(size_t index) const noexcept { return blocks_[index].memory.get(); }
+
+ private:
+  struct AlignedFree {
+    std::align_val_t alignment;
+    void operator()(std::byte* memory) const noexcept { ::operator delete(memory, alignment); }
+  };
+  struct Block {
+    uint64_t nbytes = 0, alignment = 1;
+    std::unique_ptr<std::byte, AlignedFree> memory{nullptr, {std::align_val_t{1}}};
+  };
+
+  std::vector<Block> blocks_;
+};
+
+}  // namespace etb::host
