@@ -1,4 +1,5 @@
 // abi: the library file and the tables in it, as far as the loader has not refused them already.
+#include <dlfcn.h>
 #include <elf.h>
 #include <fmt/format.h>
 
@@ -60,12 +61,16 @@ void devices_are_described(CheckContext& context) {
   context.take_violations(*subject);
 }
 
+std::vector<uint8_t> read_library(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  return {(std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>()};
+}
+
 // What the file itself says, before any of it runs.
 void library_file(CheckContext& context) {
   const std::string& path = context.spec().entry.library_path;
   if (path.empty()) return context.skip("linked into the program");
-  std::ifstream in(path, std::ios::binary);
-  const std::vector<uint8_t> bytes((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
+  const std::vector<uint8_t> bytes = read_library(path);
   const host::MemoryBytes source(bytes);
   const Result<host::ElfFile> file = host::read_elf(source);
   if (!file) return context.skip("no ELF library: " + file.error().message);
@@ -90,6 +95,30 @@ void library_file(CheckContext& context) {
         context.fail("has relocations in its code (TEXTREL)");
     }
   }
+}
+
+// What it needs from others is there when it is loaded alone: another program has other libraries than this one.
+void names_what_it_needs(CheckContext& context) {
+  const std::string& path = context.spec().entry.library_path;
+  if (path.empty()) return context.skip("linked into the program");
+  const std::vector<uint8_t> bytes = read_library(path);
+  const host::MemoryBytes source(bytes);
+  const Result<host::ElfFile> file = host::read_elf(source);
+  if (!file) return context.skip("no ELF library: " + file.error().message);
+  const Result<std::vector<std::string>> imports = host::read_elf_imports(source, *file);
+  if (!imports) return context.fail(imports.error().message);
+  const auto subject = context.open(bare());
+  if (!subject) return;
+  // The library itself and what it names, in the order of the loader; the program and its libraries are not searched.
+  const std::unique_ptr<void, int (*)(void*)> scope(::dlopen(path.c_str(), RTLD_NOW | RTLD_NOLOAD),
+                                                    ::dlclose);
+  if (scope == nullptr) return context.skip("the loader does not know the library by its path");
+  std::vector<std::string> missing;
+  for (const std::string& name : *imports)
+    if (::dlsym(scope.get(), name.c_str()) == nullptr) missing.push_back(name);
+  if (!missing.empty())
+    context.fail(fmt::format("needs {}, which the program around it has and no library that it names",
+                             fmt::join(missing, ", ")));
 }
 
 void loading_starts_nothing(CheckContext& context) {
@@ -121,6 +150,8 @@ constexpr Check kChecks[] = {
      "The library exports etb_plugin_query and nothing else, its code needs no relocation, its stack no "
      "execution.",
      "ABI-SYM-01", library_file},
+    {"abi.names-what-it-needs", "Each symbol that it needs is in a library that it names.", "ABI-SYM-01",
+     names_what_it_needs},
     {"abi.loading-starts-nothing", "Loading the library starts no thread and opens no file.", "ABI-SYM-02",
      loading_starts_nothing},
     {"abi.loads-quickly", "Load, init and enumerate take at most 100 ms; a warning otherwise.", "",

@@ -3,6 +3,7 @@
 
 #include <cstring>
 #include <deque>
+#include <optional>
 
 #include "conformance/cases/values.hpp"
 #include "conformance/checks/groups.hpp"
@@ -133,6 +134,62 @@ uint32_t verdict_of(Ready& ready, std::span<const std::byte> payload) {
   return status == ETB_OK ? verdict.kind : etb_verdict_kind{ETB_VERDICT_UNKNOWN};
 }
 
+// Bytes that may hold the version of the payload's format: the number, or its digit.
+std::vector<size_t> version_bytes(std::span<const std::byte> payload,
+                                  std::pair<uint32_t, uint32_t> versions) {
+  constexpr size_t kFront = 1024;
+  std::vector<size_t> out;
+  for (size_t at = 0; at < std::min(payload.size(), kFront); ++at) {
+    const auto byte = static_cast<uint32_t>(payload[at]);
+    const bool is_number = byte != 0 && byte >= versions.first && byte <= versions.second;
+    const bool is_digit =
+        byte >= '0' && byte <= '9' && byte - '0' >= versions.first && byte - '0' <= versions.second;
+    if (is_number || is_digit) out.push_back(at);
+  }
+  return out;
+}
+
+// The manifest says which versions of its format the plugin reads; where the version stands only the plugin knows. So each byte that may be it
+// becomes a newer and an older one: somewhere that must be a payload of another version, unless nothing passes at all (a checksum).
+void other_versions(CheckContext& context) {
+  const host::PluginEntry& entry = context.spec().entry;
+  std::optional<std::pair<uint32_t, uint32_t>> versions;
+  if (entry.manifest)
+    for (const host::ProvidedId& provided : entry.manifest->provides)
+      if (provided.id == context.spec().backend_id) versions = provided.payload_versions;
+  if (!versions || versions->second > 8) return context.skip("the manifest names no few payload_versions");
+  context.each_session(bare(), 1, [&](Ready& ready) {
+    const std::vector<std::byte>& good = ready.item.payload.bytes;
+    size_t incompatible_count = 0, taken_count = 0, older_count = 0;
+    for (const size_t at : version_bytes(good, *versions)) {
+      const uint32_t base = static_cast<uint32_t>(good[at]) >= '0' ? '0' : 0;
+      const auto answer = [&](uint32_t version) {
+        Payload payload = ready.item.payload;
+        payload.bytes[at] = static_cast<std::byte>(base + version);
+        context.progress().at(fmt::format("byte {} is {:#x}", at, base + version).c_str());
+        context.progress().restart(monotonic_ns());
+        const Result<std::unique_ptr<Session>> made =
+            Session::make(ready.subject, ready.item.built, std::move(payload));
+        return made ? Code::OK : made.error().code;
+      };
+      const Code newer = answer(versions->second + 1);
+      taken_count += newer == Code::OK ? 1 : 0;
+      if (newer != Code::INCOMPATIBLE) continue;
+      ++incompatible_count;
+      if (versions->first == 0 || answer(versions->first - 1) != Code::OK) ++older_count;
+    }
+    if (incompatible_count == 0 && taken_count != 0)
+      context.fail(
+          fmt::format("payload_versions end at {}, and no byte that may be the version makes the payload one "
+                      "of version {} that is "
+                      "refused as ETB_INCOMPATIBLE",
+                      versions->second, versions->second + 1));
+    if (incompatible_count != 0 && older_count == 0)
+      context.fail(fmt::format("payload_versions begin at {}, and a payload of version {} is taken",
+                               versions->first, versions->first - 1));
+  });
+}
+
 void own_payload(CheckContext& context) {
   context.each_session({}, 8, [&](Ready& ready) {
     if (verdict_of(ready, ready.item.payload.bytes) == ETB_VERDICT_UNSUPPORTED)
@@ -165,6 +222,9 @@ std::vector<Check> make_rows() {
   add("bits-flipped", "A payload with a flipped bit is refused or runs.", bits_flipped);
   add("words-replaced", "A payload with a wrong offset, length or count is refused or runs.", words_replaced);
   rows.push_back({"blob.foreign", "Bytes that are no payload are refused.", "ABI-BLOB-01", foreign});
+  rows.push_back({"blob.other-versions-are-refused",
+                  "Payloads of newer and older versions than the manifest names are refused.", "ABI-BLOB-01",
+                  other_versions});
   rows.push_back({"blob.own-payload-is-supported",
                   "check_payload does not turn down what compile made and create takes.", "", own_payload});
   rows.push_back(

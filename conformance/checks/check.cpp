@@ -1,6 +1,7 @@
 #include "conformance/checks/check.hpp"
 
 #include "conformance/checks/groups.hpp"
+#include "conformance/judge/judge.hpp"
 
 namespace etb::conformance {
 namespace {
@@ -70,6 +71,20 @@ void CheckContext::each_session(Subject& subject, const std::vector<ClaimedCase>
     if (!out_.findings.empty()) break;
   }
   take_violations(subject);
+}
+
+bool CheckContext::is_right(const ClaimedCase& item, const RunResult& result) const {
+  const Result<std::vector<ReferenceTensor>> references = make_reference(item.built, 0);
+  if (!references) return true;
+  const PrecisionContract contract = contract_.narrowed({item.item->op}, item.item->dtype);
+  for (size_t i = 0; i < references->size(); ++i) {
+    const TensorData& found = result.outputs[i];
+    if (found.shape.sizes != (*references)[i].sizes ||
+        !judge(item.built.judgement, contract, found.shape.dtype, (*references)[i], found.bytes.data())
+             .is_right)
+      return false;
+  }
+  return true;
 }
 
 void CheckContext::fail(const std::string& text) {

@@ -56,6 +56,9 @@ class CheckContext {
   void each_session(Subject& subject, const std::vector<ClaimedCase>& items,
                     const std::function<void(Ready&)>& body);
 
+  // Whether outputs of a run with the case's own inputs are what it should give.
+  bool is_right(const ClaimedCase& item, const RunResult& result) const;
+
   // What is wrong; the check goes on.
   void fail(const std::string& text);
   void warn(const std::string& text);

@@ -24,6 +24,24 @@ void twenty_runs(CheckContext& context) {
   });
 }
 
+// Another delegate of the same instance, and one of another instance of the same library.
+void other_instance(CheckContext& context) {
+  const auto subject = context.open(bare());
+  const auto other = context.open(bare());
+  if (!subject || !other) return;
+  for (const ClaimedCase& item : context.claimed(*subject, 24)) {
+    const auto first = context.make_session(*subject, item), second = context.make_session(*subject, item),
+               third = context.make_session(*other, item);
+    if (!first || !second || !third) return;
+    const std::vector<TensorData>& inputs = item.built.runs[0];
+    const uint64_t expected = hash_outputs(first->run(inputs).outputs);
+    if (hash_outputs(second->run(inputs).outputs) != expected)
+      return context.fail(item.item->name + ": a second delegate gives another result");
+    if (hash_outputs(third->run(inputs).outputs) != expected)
+      return context.fail(item.item->name + ": a delegate of another instance gives another result");
+  }
+}
+
 void compile_is_pure(CheckContext& context) {
   const auto subject = context.open(bare());
   const auto other = context.open(bare());
@@ -78,6 +96,7 @@ void second_process(CheckContext& context) {
 constexpr Check kChecks[] = {
     {"det.twenty-runs", "The same inputs give the same bytes, twenty times, whatever the outputs held.", "",
      twenty_runs},
+    {"det.other-instance", "Other delegates and other instances give the same bytes.", "", other_instance},
     {"det.compile-is-pure", "Compiling again, here or in another instance, gives the same bytes.",
      "ABI-AOT-02", compile_is_pure},
     {"det.second-process",

@@ -5,25 +5,10 @@
 #include <cstring>
 
 #include "conformance/checks/groups.hpp"
-#include "conformance/judge/judge.hpp"
+#include "conformance/checks/option_trial.hpp"
 
 namespace etb::conformance {
 namespace {
-
-// Whether outputs are what the case should give.
-bool is_right(const ClaimedCase& item, const PrecisionContract& contract, const RunResult& result) {
-  const Result<std::vector<ReferenceTensor>> references = make_reference(item.built, 0);
-  if (!references) return true;
-  for (size_t i = 0; i < references->size(); ++i) {
-    const TensorData& found = result.outputs[i];
-    if (found.shape.sizes != (*references)[i].sizes ||
-        !judge(item.built.judgement, contract.narrowed({item.item->op}, item.item->dtype), found.shape.dtype,
-               (*references)[i], found.bytes.data())
-             .is_right)
-      return false;
-  }
-  return true;
-}
 
 // The host's memory ends at every amount up to what is enough: each time an error, or the right result.
 void out_of_memory(CheckContext& context) {
@@ -35,7 +20,7 @@ void out_of_memory(CheckContext& context) {
       const Result<std::unique_ptr<Session>> session = Session::make(**subject, item.built, item.payload);
       if (!session) continue;
       const RunResult result = (*session)->run(item.built.runs[0]);
-      if (result.status == ETB_OK && !is_right(item, context.contract(), result))
+      if (result.status == ETB_OK && !context.is_right(item, result))
         return context.fail(fmt::format(
             "{}: with {} bytes of alloc/1 execute says that it succeeded, and its result is wrong",
             item.item->name, cap));
@@ -93,7 +78,7 @@ void each_allocation_fails(CheckContext& context) {
         const Result<std::unique_ptr<Session>> session = Session::make(**subject, item.built, item.payload);
         if (!session) continue;
         const RunResult result = (*session)->run(item.built.runs[0]);
-        if (result.status == ETB_OK && !is_right(item, context.contract(), result))
+        if (result.status == ETB_OK && !context.is_right(item, result))
           return context.fail(fmt::format(
               "{}: request {} for memory failed, execute says that it succeeded, and its result is wrong",
               item.item->name, n));
@@ -117,8 +102,7 @@ void wrong_arguments(CheckContext& context) {
       context.progress().at(what);
       if (ready.subject.table().delegate->execute(ready.session.context(), &args, &error) == ETB_OK)
         context.fail(fmt::format("{}: {} ran without an error", ready.name(), what));
-      if (const RunResult after = ready.run();
-          after.status != ETB_OK || !is_right(ready.item, context.contract(), after))
+      if (const RunResult after = ready.run(); after.status != ETB_OK || !context.is_right(ready.item, after))
         context.fail(fmt::format("{}: after {} the context does not run any more", ready.name(), what));
     };
     std::vector<etb_tensor> none(64);
@@ -143,8 +127,7 @@ void wrong_arguments(CheckContext& context) {
       // A plugin that sizes its work anew at each run may take larger tensors for what they say; dyn.above-bound-is-refused is about bounds.
       if (result.status == ETB_OK && damage != Damage::kSize)
         context.fail(fmt::format("{}: {} ran without an error", ready.name(), to_text(damage)));
-      if (const RunResult after = ready.run();
-          after.status != ETB_OK || !is_right(ready.item, context.contract(), after))
+      if (const RunResult after = ready.run(); after.status != ETB_OK || !context.is_right(ready.item, after))
         context.fail(
             fmt::format("{}: after {} the context does not run any more", ready.name(), to_text(damage)));
     }
@@ -163,26 +146,38 @@ void missing_named_data(CheckContext& context) {
   context.take_violations(*subject);
 }
 
+// No device has this uuid.
+constexpr uint8_t kNobody[16] = {0xee, 0x0b, 0x0d, 0x79, 0xee, 0x0b, 0x0d, 0x79};
+
+// Arguments of create with bytes that are no payload of anybody.
+struct Noise {
+  alignas(16) char bytes[64] = "this is no payload of anybody";
+  etb_payload_view view{};
+  etb_delegate_args args{};
+
+  explicit Noise(const Subject& subject) {
+    view.struct_size = sizeof(view);
+    view.data = bytes;
+    view.nbytes = std::strlen(bytes);
+    view.alignment = 16;
+    view.fd = -1;
+    args.struct_size = sizeof(args);
+    args.backend_id = subject.backend_id().c_str();
+    args.method_name = "forward";
+    args.payload = &view;
+  }
+  Noise(const Noise&) = delete;
+  Noise& operator=(const Noise&) = delete;
+};
+
 // A failing call fills the caller's error with its own code and a text.
 void errors_are_said(CheckContext& context) {
   const auto subject = context.open();
   if (!subject) return;
   const std::vector<ClaimedCase> items = context.claimed(*subject);
   if (items.empty()) return;
-  etb_payload_view view{};
-  const char noise[] = "this is no payload of anybody";
-  alignas(16) char bytes[64] = {};
-  std::memcpy(bytes, noise, sizeof(noise));
-  view.struct_size = sizeof(view);
-  view.data = bytes;
-  view.nbytes = sizeof(noise);
-  view.alignment = 16;
-  view.fd = -1;
-  etb_delegate_args args{};
-  args.struct_size = sizeof(args);
-  args.backend_id = subject->backend_id().c_str();
-  args.method_name = "forward";
-  args.payload = &view;
+  const Noise noise(*subject);
+  const etb_delegate_args& args = noise.args;
   etb_delegate* made = nullptr;
   etb_error error = ETB_ERROR_INIT;
   const etb_status status = subject->table().delegate->create(subject->handle(), &args, &made, &error);
@@ -198,6 +193,93 @@ void errors_are_said(CheckContext& context) {
   context.take_violations(*subject);
 }
 
+// Every kind of call, in good order and not, by a host that does not want to know what went wrong.
+void nobody_wants_the_error(CheckContext& context) {
+  context.each_session(bare(), 1, [&](Ready& ready) {
+    Subject& subject = ready.subject;
+    const etb_plugin_table& table = subject.table();
+    const etb_delegate_table& delegates = *table.delegate;
+    context.progress().at("calls with an error of NULL");
+    const Noise noise(subject);
+    etb_delegate* made = nullptr;
+    (void)delegates.create(subject.handle(), &noise.args, &made, nullptr);
+    etb_payload_check check{};
+    check.struct_size = sizeof(check);
+    check.backend_id = noise.args.backend_id;
+    check.prefix = {noise.bytes, noise.view.nbytes};
+    check.payload_nbytes = noise.view.nbytes;
+    etb_verdict verdict{};
+    verdict.struct_size = sizeof(verdict);
+    (void)delegates.check_payload(subject.handle(), &check, &verdict, nullptr);
+    etb_delegate_info info{};
+    info.struct_size = sizeof(info);
+    (void)delegates.query(ready.session.delegate(), &info, nullptr);
+    (void)delegates.destroy(ready.session.delegate(), nullptr);  // ETB_BUSY: its context lives
+    etb_exec_args nothing{};
+    nothing.struct_size = sizeof(nothing);
+    (void)delegates.execute(ready.session.context(), &nothing, nullptr);
+    etb_device* opened = nullptr;
+    (void)table.device->open(subject.handle(), kNobody, nullptr, 0, &opened, nullptr);
+    const etb_option unknown = make_option("no-plugin-has-this-option", ETB_OPTION_I64);
+    (void)table.set_option(subject.handle(), ETB_OBJECT_PLUGIN, subject.handle(), &unknown, nullptr);
+    if (const RunResult after = ready.run(); after.status != ETB_OK || !context.is_right(ready.item, after))
+      context.fail("after calls with an error of NULL the context does not run any more");
+  });
+}
+
+// A device that is gone: no uuid of today's.
+void unknown_device(CheckContext& context) {
+  const auto subject = context.open();
+  if (!subject) return;
+  const etb_device_table& devices = *subject->table().device;
+  etb_device* opened = nullptr;
+  etb_error error = ETB_ERROR_INIT;
+  if (devices.open(subject->handle(), kNobody, nullptr, 0, &opened, &error) == ETB_OK)
+    context.fail("a device is opened by a uuid that enumerate did not give");
+  else if (error.text[0] == '\0')
+    context.fail("opening an unknown device fails without a text");
+  context.take_violations(*subject);
+}
+
+void lost_device(CheckContext& context) {
+  const auto described = context.open(bare());
+  if (!described) return;
+  bool can_lose = false;
+  for (const OptionFacts& facts : options_of(*described, context))
+    can_lose = can_lose || (facts.key == kLoseDevice && facts.has(ETB_OBJECT_RUN));
+  if (!can_lose) return context.skip(fmt::format("its schema has no option {} of a run", kLoseDevice));
+  etb_option lose = make_option(kLoseDevice, ETB_OPTION_BOOL);
+  lose.i64 = 1;
+  context.each_session(bare(), 3, [&](Ready& ready) {
+    const RunResult lost = ready.run({.options = {lose}});
+    if (lost.status != ETB_UNAVAILABLE)
+      return context.fail(
+          fmt::format("{}: the run that loses its device answers {}, expected ETB_UNAVAILABLE", ready.name(),
+                      lost.status));
+    if (lost.error.text[0] == '\0') context.fail(ready.name() + ": the device is lost without a text");
+    const RunResult after = ready.run();
+    if (after.status != ETB_UNAVAILABLE && (after.status != ETB_OK || !context.is_right(ready.item, after)))
+      context.fail(
+          fmt::format("{}: after the loss a run answers {}, expected ETB_UNAVAILABLE or the right result",
+                      ready.name(), after.status));
+    if (const Status ended = ready.session.end(); !ended)
+      context.fail(ready.name() +
+                   ": what was on a lost device cannot be destroyed: " + ended.error().message);
+  });
+  // The host falls back, and may try again with a new instance.
+  const auto again = context.open(bare());
+  if (!again) return;
+  for (const ClaimedCase& item : context.claimed(*again, 1)) {
+    const Result<std::unique_ptr<Session>> session = Session::make(*again, item.built, item.payload);
+    if (!session && session.error().code != Code::UNAVAILABLE)
+      context.fail("a new instance after the loss: create answers: " + session.error().message);
+    if (!session) continue;
+    const RunResult result = (*session)->run(item.built.runs[0]);
+    if (result.status == ETB_OK && !context.is_right(item, result))
+      context.fail("a new instance after the loss gives a wrong result");
+  }
+}
+
 constexpr Check kChecks[] = {
     {"err.out-of-memory",
      "When the host's memory ends there is an error or the right result, never a wrong one.", "",
@@ -210,6 +292,13 @@ constexpr Check kChecks[] = {
     {"err.missing-named-data", "Missing named data is an error of create.", "", missing_named_data},
     {"err.errors-are-said", "A failing call fills the error with its code and a text.", "ABI-ERR-01",
      errors_are_said},
+    {"err.nobody-wants-the-error", "The error of any call may be NULL.", "ABI-CALL-04",
+     nobody_wants_the_error},
+    {"err.unknown-device", "A device that is not there is not opened.", "ABI-DEV-01", unknown_device},
+    {"err.lost-device",
+     "A run that loses its device answers ETB_UNAVAILABLE; what was on it can be destroyed, and a new "
+     "instance works.",
+     "", lost_device},
 };
 
 }  // namespace

@@ -40,6 +40,25 @@ void least_alignment(CheckContext& context) {
   });
 }
 
+// An output that may share memory with an input gives what it gives elsewhere.
+void shared_memory(CheckContext& context) {
+  size_t count = 0;
+  context.each_session(bare(), 40, [&](Ready& ready) {
+    if (!ready.session.may_share_memory()) return;
+    ++count;
+    const RunResult expected = ready.run();
+    const RunResult result = ready.run({.shares_memory = true});
+    if (result.status != ETB_OK)
+      return context.fail(ready.name() + ": in the memory of an input execute answers: " + result.error.text);
+    for (size_t i = 0; i < expected.outputs.size(); ++i)
+      if (expected.outputs[i].bytes != result.outputs[i].bytes)
+        return context.fail(ready.name() +
+                            ": another result in the memory of the input that the output may share");
+  });
+  if (count == 0 && context.outcome().findings.empty())
+    context.skip("no output may share memory with an input");
+}
+
 constexpr Check kChecks[] = {
     {"mem.payload-after-release", "Payload bytes are not touched after they were released.", "ABI-OWN-03",
      payload_after_release},
@@ -47,6 +66,9 @@ constexpr Check kChecks[] = {
      outputs_are_written},
     {"mem.least-alignment", "Data that is aligned as query_io asked, and no better, is enough.",
      "ABI-EXEC-04", least_alignment},
+    {"mem.output-shares-an-input",
+     "An output in the memory of an input that query_io lets it share is as right as elsewhere.", "",
+     shared_memory},
 };
 
 }  // namespace

@@ -1,34 +1,34 @@
 // opt: options.
 #include <fmt/format.h>
 
+#include <cmath>
 #include <optional>
 
 #include "conformance/checks/groups.hpp"
+#include "conformance/checks/option_trial.hpp"
+#include "conformance/checks/process_facts.hpp"
+#include "conformance/runner/child_body.hpp"
 
 namespace etb::conformance {
 namespace {
 
-etb_option make_option(const char* key, etb_option_type type) {
-  etb_option option{};
-  option.struct_size = ETB_INIT_SIZE(etb_option);
-  option.key = key;
-  option.type = type;
-  option.text = type == ETB_OPTION_TEXT ? "text" : nullptr;
-  return option;
-}
-
-bool opens_with(CheckContext& context, const etb_option& option, std::string& out_error) {
-  const Result<std::unique_ptr<Subject>> subject = Subject::open(context.spec(), {.init_options = {option}});
-  if (!subject) out_error = subject.error().message;
-  return subject.has_value();
-}
+// Scopes at which an option can be tried on any plugin.
+constexpr uint32_t kTried = ETB_OBJECT_PLUGIN | ETB_OBJECT_DELEGATE | ETB_OBJECT_RUN;
 
 void unknown_key(CheckContext& context) {
-  std::string error;
-  if (opens_with(context, make_option("no-plugin-has-this-option", ETB_OPTION_I64), error))
-    context.fail("init took an option that nobody knows");
-  if (!opens_with(context, make_option("x-vendor-hint", ETB_OPTION_I64), error))
-    context.fail("init refused an option that starts with x-: " + error);
+  constexpr const char* kUnknown = "no-plugin-has-this-option";
+  for (const auto& [scope, call] :
+       {std::pair<uint32_t, const char*>{ETB_OBJECT_PLUGIN, "init"}, {ETB_OBJECT_DELEGATE, "create"}}) {
+    const auto subject = context.open(bare());
+    if (!subject) return;
+    // Without a claim there is no delegate that could refuse.
+    if (scope == ETB_OBJECT_DELEGATE && context.claimed(*subject).empty()) return;
+    if (try_option(context, scope, make_option(kUnknown, ETB_OPTION_I64)).is_taken)
+      context.fail(fmt::format("{} took an option that nobody knows", call));
+    if (const OptionTrial hint = try_option(context, scope, make_option("x-vendor-hint", ETB_OPTION_I64));
+        !hint.is_taken)
+      context.fail(fmt::format("{} refused an option that starts with x-: {}", call, hint.error));
+  }
 }
 
 void unknown_key_of_a_run(CheckContext& context) {
@@ -43,71 +43,80 @@ void unknown_key_of_a_run(CheckContext& context) {
   });
 }
 
-struct Schema {
-  std::string key;
-  etb_option_type type;
-  uint32_t scopes;
-  bool has_default;
-  double minimum, maximum;
-};
-
-std::vector<Schema> schemas_of(Subject& subject, CheckContext& context) {
-  std::vector<Schema> out;
-  const Status read = subject.context().each_option([&](const etb_option_schema& schema) {
-    out.push_back({schema.key, schema.type, schema.scopes, schema.default_value != nullptr, schema.minimum,
-                   schema.maximum});
-    if (schema.doc == nullptr || *schema.doc == '\0')
-      context.fail(fmt::format("option '{}' has no sentence about itself", schema.key));
-    if (schema.default_value != nullptr && schema.default_value->type != schema.type)
-      context.fail(fmt::format("the default of '{}' has another type than the option", schema.key));
-  });
-  if (!read && read.error().code != Code::NOT_IMPLEMENTED)
-    context.fail("option_schema: " + read.error().message);
-  return out;
-}
-
 void schema_is_kept(CheckContext& context) {
   const auto subject = context.open();
   if (!subject) return;
-  const std::vector<Schema> schemas = schemas_of(*subject, context);
-  if (schemas.empty()) return context.skip("no options");
-  std::string error;
-  for (const Schema& schema : schemas) {
-    if ((schema.scopes & ETB_OBJECT_PLUGIN) == 0) continue;
-    const etb_option_type other = schema.type == ETB_OPTION_TEXT ? ETB_OPTION_I64 : ETB_OPTION_TEXT;
-    if (opens_with(context, make_option(schema.key.c_str(), other), error))
-      context.fail(fmt::format("option '{}' was taken with another type than the schema says", schema.key));
-    if (!(schema.minimum < schema.maximum) || schema.maximum > 1e18) continue;
-    etb_option above = make_option(schema.key.c_str(), schema.type);
-    above.f64 = schema.maximum + 1;
-    above.i64 = static_cast<int64_t>(schema.maximum) + 1;
-    if (opens_with(context, above, error))
-      context.fail(fmt::format("option '{}' was taken above its maximum", schema.key));
+  const std::vector<OptionFacts> options = options_of(*subject, context);
+  if (options.empty()) return context.skip("no options");
+  for (const OptionFacts& facts : options) {
+    if (!facts.has(kTried)) continue;
+    const etb_option_type other = facts.type == ETB_OPTION_TEXT ? ETB_OPTION_I64 : ETB_OPTION_TEXT;
+    if (try_option(context, facts.scopes, make_option(facts.key.c_str(), other)).is_taken)
+      context.fail(fmt::format("option '{}' was taken with another type than the schema says", facts.key));
+    if (!facts.has_range()) continue;
+    etb_option above = make_option(facts.key.c_str(), facts.type);
+    above.f64 = facts.maximum + std::max(1.0, std::abs(facts.maximum));
+    above.i64 = static_cast<int64_t>(facts.maximum) + 1;
+    if (try_option(context, facts.scopes, above).is_taken)
+      context.fail(fmt::format("option '{}' was taken above its maximum", facts.key));
   }
   context.take_violations(*subject);
 }
 
-void ends_of_a_range(CheckContext& context) {
-  const auto subject = context.open();
+// Each option at both ends of its range, at each of its choices, on and off: taken, and results as right as without it.
+void every_value_gives_right_results(CheckContext& context) {
+  const auto subject = context.open(bare());
   if (!subject) return;
-  std::string error;
   size_t count = 0;
-  for (const Schema& schema : schemas_of(*subject, context)) {
-    if ((schema.scopes & ETB_OBJECT_PLUGIN) == 0 || !schema.has_default) continue;
-    ++count;
-    for (const bool is_least : {true, false}) {
-      const bool has_range =
-          schema.minimum < schema.maximum && schema.maximum < 1e18 && schema.minimum > -1e18;
-      if (!has_range) continue;
-      etb_option option = make_option(schema.key.c_str(), schema.type);
-      option.f64 = is_least ? schema.minimum : schema.maximum;
-      option.i64 = static_cast<int64_t>(option.f64);
-      if (!opens_with(context, option, error))
-        context.fail(fmt::format("option '{}' is refused at its {}: {}", schema.key,
-                                 is_least ? "minimum" : "maximum", error));
+  for (const OptionFacts& facts : options_of(*subject, context)) {
+    if (!facts.has(kTried) || facts.key == kLoseDevice) continue;
+    for (const etb_option& option : ordinary_values(facts)) {
+      context.progress().at(to_text(option).c_str());
+      context.progress().restart(monotonic_ns());
+      ++count;
+      const OptionTrial trial = try_option(context, facts.scopes, option);
+      if (!trial.is_taken)
+        context.fail(
+            fmt::format("{} is in the range of the schema and refused: {}", to_text(option), trial.error));
+      else if (!trial.wrong.empty())
+        context.fail(fmt::format("{}: with {} the result is wrong", trial.wrong, to_text(option)));
     }
   }
-  if (count == 0) context.skip("no options of the plugin with a default");
+  if (count == 0) context.skip("no options with ends or choices");
+}
+
+// Options that count threads have a name that says so.
+bool counts_threads(const OptionFacts& facts) {
+  return facts.type == ETB_OPTION_I64 && facts.key.find("thread") != std::string::npos &&
+         facts.minimum <= 1 && facts.maximum >= 1;
+}
+
+void one_thread_is_one(CheckContext& context) {
+  const auto described = context.open(bare());
+  if (!described) return;
+  size_t count = 0;
+  for (const OptionFacts& facts : options_of(*described, context)) {
+    if (!counts_threads(facts) || !facts.has(ETB_OBJECT_PLUGIN | ETB_OBJECT_DELEGATE)) continue;
+    ++count;
+    etb_option one = make_option(facts.key.c_str(), ETB_OPTION_I64);
+    one.i64 = 1;
+    const size_t before = thread_count();
+    SubjectOptions options = bare();
+    if (facts.has(ETB_OBJECT_PLUGIN)) options.init_options = {one};
+    const auto subject = context.open(options);
+    if (!subject) return;
+    for (const ClaimedCase& item : context.claimed(*subject, 4)) {
+      const Result<std::unique_ptr<Session>> session = Session::make(
+          *subject, item.built, item.payload,
+          facts.has(ETB_OBJECT_PLUGIN) ? std::vector<etb_option>{} : std::vector<etb_option>{one});
+      if (!session) return context.fail(item.item->name + ": create answers: " + session.error().message);
+      (void)(*session)->run(item.built.runs[0]);
+      if (const size_t now = thread_count(); now > before)
+        return context.fail(fmt::format("{}: with {} there are {} threads more", item.item->name,
+                                        to_text(one), now - before));
+    }
+  }
+  if (count == 0) context.skip("no option that counts threads");
 }
 
 // Reads an option of the plugin back; nothing when it does not say.
@@ -126,60 +135,60 @@ std::optional<int64_t> read_back(Subject& subject, const std::string& key) {
   return out;
 }
 
-void what_is_set_is_read_back(CheckContext& context) {
+// Calls `body` with each whole number of the plugin's that has a range and reads back as something.
+template <class Body>
+void each_readable(CheckContext& context, Body body) {
   const auto subject = context.open(bare());
   if (!subject) return;
   size_t count = 0;
-  for (const Schema& schema : schemas_of(*subject, context)) {
-    const bool has_range = schema.minimum < schema.maximum && schema.maximum < 1e18 && schema.minimum > -1e18;
-    if ((schema.scopes & ETB_OBJECT_PLUGIN) == 0 || schema.type != ETB_OPTION_I64 || !has_range) continue;
-    if (!read_back(*subject, schema.key)) continue;
+  for (const OptionFacts& facts : options_of(*subject, context)) {
+    if (!facts.has(ETB_OBJECT_PLUGIN) || facts.type != ETB_OPTION_I64 || !facts.has_range()) continue;
+    const std::optional<int64_t> before = read_back(*subject, facts.key);
+    if (!before) continue;
     ++count;
-    for (const double end : {schema.minimum, schema.maximum}) {
-      etb_option option = make_option(schema.key.c_str(), schema.type);
-      option.i64 = static_cast<int64_t>(end);
-      const auto set = Subject::open(context.spec(), {.is_validated = false, .init_options = {option}});
-      if (!set) continue;  // opt.ends-of-a-range-are-taken says so
-      if (const std::optional<int64_t> value = read_back(**set, schema.key); value != option.i64)
-        context.fail(fmt::format("option '{}' was set to {} and reads {}", schema.key, option.i64,
-                                 value ? std::to_string(*value) : "nothing"));
-    }
+    body(*subject, facts, *before);
   }
   if (count == 0) context.skip("no number that can be read back");
 }
 
+void what_is_set_is_read_back(CheckContext& context) {
+  each_readable(context, [&](Subject&, const OptionFacts& facts, int64_t) {
+    for (const etb_option& option : ordinary_values(facts)) {
+      const auto set = Subject::open(context.spec(), {.is_validated = false, .init_options = {option}});
+      if (!set) continue;  // opt.every-value-gives-right-results says so
+      if (const std::optional<int64_t> value = read_back(**set, facts.key); value != option.i64)
+        context.fail(fmt::format("option '{}' was set to {} and reads {}", facts.key, option.i64,
+                                 value ? std::to_string(*value) : "nothing"));
+    }
+  });
+}
+
 void refused_leaves_the_old_value(CheckContext& context) {
-  const auto subject = context.open(bare());
-  if (!subject) return;
-  size_t count = 0;
-  for (const Schema& schema : schemas_of(*subject, context)) {
-    const bool has_range = schema.minimum < schema.maximum && schema.maximum < 1e18;
-    if ((schema.scopes & ETB_OBJECT_PLUGIN) == 0 || schema.type != ETB_OPTION_I64 || !has_range) continue;
-    const std::optional<int64_t> before = read_back(*subject, schema.key);
-    if (!before) continue;
-    ++count;
-    etb_option above = make_option(schema.key.c_str(), schema.type);
-    above.i64 = static_cast<int64_t>(schema.maximum) + 1;
+  each_readable(context, [&](Subject& subject, const OptionFacts& facts, int64_t before) {
+    etb_option above = make_option(facts.key.c_str(), facts.type);
+    above.i64 = static_cast<int64_t>(facts.maximum) + 1;
     etb_error error = ETB_ERROR_INIT;
-    if (subject->table().set_option(subject->handle(), ETB_OBJECT_PLUGIN, subject->handle(), &above,
-                                    &error) == ETB_OK)
-      context.fail(fmt::format("option '{}' was set above its maximum", schema.key));
-    if (read_back(*subject, schema.key) != before)
-      context.fail(fmt::format("option '{}' has another value after a refused change", schema.key));
-  }
-  if (count == 0) context.skip("no number that can be read back");
+    if (subject.table().set_option(subject.handle(), ETB_OBJECT_PLUGIN, subject.handle(), &above, &error) ==
+        ETB_OK)
+      context.fail(fmt::format("option '{}' was set above its maximum", facts.key));
+    if (read_back(subject, facts.key) != before)
+      context.fail(fmt::format("option '{}' has another value after a refused change", facts.key));
+  });
 }
 
 constexpr Check kChecks[] = {
     {"opt.unknown-key-is-refused",
-     "Init refuses an unknown option, and ignores unknown ones that start with x-.", "ABI-OPT-01",
+     "Init and create refuse an unknown option, and ignore unknown ones that start with x-.", "ABI-OPT-01",
      unknown_key},
     {"opt.unknown-key-of-a-run-is-refused", "So does execute, and goes on.", "ABI-OPT-01",
      unknown_key_of_a_run},
     {"opt.schema-is-kept", "Options are described, and types and ranges are those of the description.",
      "ABI-OPT-02", schema_is_kept},
-    {"opt.ends-of-a-range-are-taken",
-     "An option is taken at both ends of the range that its description gives.", "", ends_of_a_range},
+    {"opt.every-value-gives-right-results",
+     "An option is taken at both ends of its range and at each choice, and results stay right.", "",
+     every_value_gives_right_results},
+    {"opt.one-thread-is-one", "With an option that counts threads at 1 there is no thread more.", "",
+     one_thread_is_one},
     {"opt.what-is-set-is-read-back", "What an option was set to is what it reads.", "",
      what_is_set_is_read_back},
     {"opt.refused-leaves-the-old-value", "A refused change of an option leaves its value.", "ABI-OPT-02",

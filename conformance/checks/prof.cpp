@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstring>
 
 #include "conformance/checks/groups.hpp"
 #include "conformance/runner/child_body.hpp"
@@ -14,7 +15,24 @@ struct Collected {
   std::vector<std::string> names;
   std::vector<int64_t> ids;
   std::vector<uint64_t> host_ns;  // length in nanoseconds by the event's own ratio
+  std::vector<std::pair<uint64_t, uint64_t>>
+      on_host;  // begin and end of those that count on the host's clock
 };
+
+// Two of them that overlap and of which neither lies in the other; nothing when all nest.
+const std::pair<uint64_t, uint64_t>* overlapping(std::vector<std::pair<uint64_t, uint64_t>>& events) {
+  // The longer of two that begin together comes first; then each must end inside all that are still open.
+  std::sort(events.begin(), events.end(), [](const auto& a, const auto& b) {
+    return a.first != b.first ? a.first < b.first : a.second > b.second;
+  });
+  std::vector<uint64_t> open;
+  for (const auto& event : events) {
+    while (!open.empty() && open.back() <= event.first) open.pop_back();
+    if (!open.empty() && event.second > open.back()) return &event;
+    open.push_back(event.second);
+  }
+  return nullptr;
+}
 
 etb_status ETB_CALL take_event(void* ctx, const etb_event* event) {
   auto& out = *static_cast<Collected*>(ctx);
@@ -26,6 +44,8 @@ etb_status ETB_CALL take_event(void* ctx, const etb_event* event) {
   const double ticks =
       event->end_ticks > event->begin_ticks ? static_cast<double>(event->end_ticks - event->begin_ticks) : 0;
   out.host_ns.push_back(static_cast<uint64_t>(ticks * ratio));
+  if (event->timebase != nullptr && std::strcmp(event->timebase, ETB_TIMEBASE_HOST) == 0)
+    out.on_host.emplace_back(event->begin_ticks, event->end_ticks);
   out.names.push_back(event->name != nullptr ? event->name : std::to_string(event->debug_id));
   return ETB_OK;
 }
@@ -83,9 +103,11 @@ void ids_are_announced(CheckContext& context) {
   });
 }
 
-// Events of one run do not take longer together than its lanes have time.
+// No event is longer than its run. The host has one thread here, so what is timed on the host's clock by a plugin without threads of its own
+// nests, and then takes no longer together than the run.
 void times_add_up(CheckContext& context) {
   context.each_session({}, 6, [&](Ready& ready) {
+    const bool has_one_lane = (ready.subject.library().ident().flags & ETB_PLUGIN_OWN_THREADS) == 0;
     Collected collected;
     const etb_event_sink sink = {ETB_INIT_SIZE(etb_event_sink), 0, &collected, take_event};
     const uint64_t begin = monotonic_ns();
@@ -95,6 +117,10 @@ void times_add_up(CheckContext& context) {
       if (collected.host_ns[i] > wall)
         return context.fail(
             fmt::format("{}: an event of {} ns in a run of {} ns", ready.name(), collected.host_ns[i], wall));
+    if (const auto* const event = has_one_lane ? overlapping(collected.on_host) : nullptr; event != nullptr)
+      return context.fail(
+          fmt::format("{}: the event from {} to {} overlaps another, and neither lies in the other",
+                      ready.name(), event->first, event->second));
   });
 }
 
@@ -103,7 +129,8 @@ constexpr Check kChecks[] = {
      "ABI-PROF-01", events_make_sense},
     {"prof.ids-are-announced", "Debug ids of events and handles of artifacts are those of the graph.", "",
      ids_are_announced},
-    {"prof.times-add-up", "No event is longer than its run, by its own ticks and their length.",
+    {"prof.times-add-up",
+     "No event is longer than its run, by its own ticks and their length; events of one thread nest.",
      "ABI-PROF-01", times_add_up},
     {"prof.off-means-none", "Without an event sink no event is made.", "ABI-PROF-02", off_means_none},
 };

@@ -3,6 +3,8 @@
 
 #include <cstring>
 #include <fstream>
+#include <future>
+#include <thread>
 
 #include "conformance/checks/groups.hpp"
 
@@ -49,7 +51,8 @@ struct NotedLife : host::PluginLife {
   std::shared_ptr<host::LoadedPlugin> plugin;
 };
 
-void no_calls_after_deinit(CheckContext& context) {
+// A host with that log and nothing else.
+etb_host late_host() {
   late_log = {};
   late_log.service.struct_size = sizeof(etb_log_service);
   late_log.service.write = [](void*, uint32_t, const char*, const etb_option*, uint64_t) {
@@ -65,6 +68,11 @@ void no_calls_after_deinit(CheckContext& context) {
     if (late_log.is_over) ++late_log.late_count;
     return std::strcmp(id, ETB_SERVICE_LOG) == 0 ? &late_log.service : nullptr;
   };
+  return host;
+}
+
+void no_calls_after_deinit(CheckContext& context) {
+  const etb_host host = late_host();
   host::LoadOptions options = context.spec().load_options;
   options.host = &host;
   {
@@ -82,12 +90,38 @@ void no_calls_after_deinit(CheckContext& context) {
     context.fail(fmt::format("{} calls of host services after deinit", late_log.late_count));
 }
 
+// A thread of the application that ran the plugin ends later than the plugin: what the plugin left for the ends of threads runs then.
+void threads_end_later(CheckContext& context) {
+  const etb_host host = late_host();
+  SubjectOptions options = bare();
+  options.bare_host = &host;
+  auto subject = context.open(options);
+  if (!subject) return;
+  std::promise<void> has_run, is_unloaded;
+  std::thread user([&] {
+    context.each_session(*subject, context.claimed(*subject, 4), [](Ready& ready) { (void)ready.run(); });
+    has_run.set_value();
+    is_unloaded.get_future().wait();
+  });
+  has_run.get_future().wait();
+  context.progress().at("a thread ends after unloading");
+  subject->close();
+  late_log.is_over = true;
+  is_unloaded.set_value();
+  user.join();
+  if (late_log.late_count != 0)
+    context.fail(
+        fmt::format("{} calls of host services when a thread ended after deinit", late_log.late_count));
+}
+
 constexpr Check kChecks[] = {
     {"unload.twenty-times",
      "Loaded, used and unloaded twenty times; an unloadable library is gone afterwards.", "ABI-LOAD-05",
      twenty_times},
     {"unload.no-calls-after-deinit", "No host service is called after deinit, nor while the library goes.",
      "ABI-SYM-02", no_calls_after_deinit},
+    {"unload.threads-end-later", "A thread that ran the plugin may end after deinit and unloading.",
+     "ABI-LOAD-05", threads_end_later},
 };
 
 }  // namespace

@@ -36,6 +36,7 @@ ordered_json to_json(const Outcome& outcome) {
   }
   if (!outcome.smallest.empty()) out["smallest"] = outcome.smallest;
   if (!outcome.sequence.empty()) out["sequence"] = outcome.sequence;
+  for (const auto& [what, value] : outcome.measured) out["measured"][what] = value;
   out["us"] = outcome.duration_us;
   return out;
 }
@@ -54,6 +55,9 @@ std::optional<Outcome> outcome_from_json(const json& object) {
   out.smallest = text_in(object, "smallest");
   out.sequence = text_in(object, "sequence");
   out.duration_us = static_cast<uint64_t>(std::max(0.0, number_in(object, "us")));
+  if (const auto list = object.find("measured"); list != object.end() && list->is_object())
+    for (const auto& [what, value] : list->items())
+      if (value.is_number()) out.measured.emplace_back(what, value.get<double>());
   if (const auto list = object.find("findings"); list != object.end() && list->is_array())
     for (const json& item : *list)
       if (item.is_object())

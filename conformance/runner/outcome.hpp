@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace etb::conformance {
@@ -45,6 +46,7 @@ struct Outcome {
   bool is_claimed = false;
   bool is_executed = false;
   uint64_t duration_us = 0;
+  std::vector<std::pair<std::string, double>> measured;  // what a check timed: "op.mm...stat.first_run_us"
   std::string smallest;                    // of a failure that was made smaller: its ops and inputs
   std::shared_ptr<const SmallCase> small;  // the same to run; not in reports, but in replay files
   std::string sequence;  // of a state-dependent failure: the cases that must run before it, one a line

@@ -51,9 +51,10 @@ void damage_tensor(Damage damage, std::vector<int64_t>& sizes, etb_tensor& tenso
 
 }  // namespace
 
-Result<std::unique_ptr<Session>> Session::make(Subject& subject, const BuiltCase& built, Payload payload) {
+Result<std::unique_ptr<Session>> Session::make(Subject& subject, const BuiltCase& built, Payload payload,
+                                               const std::vector<etb_option>& options) {
   std::unique_ptr<Session> session(new Session(subject, std::move(payload)));
-  ETB_TRY(session->open(built));
+  ETB_TRY(session->open(built, options));
   return session;
 }
 
@@ -82,7 +83,11 @@ etb_status Session::get_named(void* ctx, const char* key, etb_payload_view* out,
   return ETB_OK;
 }
 
-Status Session::open(const BuiltCase& built) {
+bool Session::may_share_memory() const {
+  return std::any_of(shared_inputs_.begin(), shared_inputs_.end(), [](uint32_t input) { return input != 0; });
+}
+
+Status Session::open(const BuiltCase& built, const std::vector<etb_option>& options) {
   ETB_ASSIGN(const graph::View view, graph::View::open(built.image.span()));
   const graph::Graph method = view.method();
   for (uint32_t i = 0; i < method.inputs().size(); ++i)
@@ -108,6 +113,8 @@ Status Session::open(const BuiltCase& built) {
   args.named_data = &named_data_;
   args.specs = specs.data();
   args.spec_count = specs.size();
+  args.options = options.data();
+  args.option_count = options.size();
   etb_error error = ETB_ERROR_INIT;
   const etb_delegate_table& table = *subject_.table().delegate;
   ETB_TRY(check(table.create(subject_.handle(), &args, &delegate_, &error), error));
@@ -120,6 +127,7 @@ Status Session::open(const BuiltCase& built) {
                                           std::to_string(output_specs_.size()));
   alignments_.assign(input_specs_.size() + output_specs_.size(), kAlignment);
   paddings_.assign(alignments_.size(), 0);
+  shared_inputs_.assign(output_specs_.size(), 0);
   const etb_io_req_sink sink = {
       ETB_INIT_SIZE(etb_io_req_sink), 0, this, [](void* ctx, const etb_io_req* req) {
         auto& self = *static_cast<Session*>(ctx);
@@ -127,6 +135,8 @@ Status Session::open(const BuiltCase& built) {
         if (at >= self.alignments_.size()) return etb_status{ETB_INVALID_ARGUMENT};
         self.alignments_[at] = std::max(self.alignments_[at], req->alignment);
         self.paddings_[at] = req->padding_bytes;
+        if ((req->role & ETB_ROLE_OUTPUT) != 0 && req->may_alias_input <= self.input_specs_.size())
+          self.shared_inputs_[req->index] = req->may_alias_input;
         return etb_status{ETB_OK};
       }};
   ETB_TRY(check(table.query_io(delegate_, &sink, &error), error));
@@ -192,6 +202,9 @@ RunResult Session::run_on(etb_context* context, const std::vector<TensorData>& i
                                             : align(slot.memory, alignments_[i]);
     if (is_input && !inputs[i].bytes.empty())
       std::memcpy(slot.data, inputs[i].bytes.data(), inputs[i].bytes.size());
+    const uint32_t shared = is_input || !options.shares_memory ? 0 : shared_inputs_[i - input_specs_.size()];
+    if (shared != 0 && slots[shared - 1].tensor.capacity_bytes >= capacity)
+      slot.data = slots[shared - 1].data;
     slot.tensor.data = capacity != 0 ? slot.data : nullptr;
     slot.tensor.capacity_bytes = is_input && damage == Damage::kSize ? room : capacity;
     // Too few for the elements, whatever padding the plugin asked for.

@@ -31,6 +31,8 @@ const char* to_text(Damage damage);
 struct RunOptions {
   uint8_t fill = 0xa5;               // what outputs hold before the run
   bool has_least_alignment = false;  // data lies as the plugin asked and no better
+  bool shares_memory =
+      false;  // outputs lie in the memory of the inputs that they may share, where the plugin says so
   const etb_event_sink* events = nullptr;
   const etb_cancel_token* cancel = nullptr;
   std::vector<etb_option> options = {};
@@ -44,9 +46,10 @@ struct RunResult {
 
 class Session {
  public:
-  // Keeps a copy of the payload; the case outlives it.
+  // Keeps a copy of the payload; the case outlives it. `options` are those of the delegate.
   [[nodiscard]] static Result<std::unique_ptr<Session>> make(Subject& subject, const BuiltCase& built,
-                                                             Payload payload);
+                                                             Payload payload,
+                                                             const std::vector<etb_option>& options = {});
   ~Session();
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
@@ -63,13 +66,15 @@ class Session {
   const etb_delegate_info& info() const { return info_; }
   uint32_t output_count() const { return static_cast<uint32_t>(output_specs_.size()); }
   const etb_graph_spec& output_spec(uint32_t index) const { return output_specs_[index]; }
+  // Whether an output may lie in the memory of an input.
+  bool may_share_memory() const;
 
   // Ends context and delegate; the statuses that they answered.
   Status end();
 
  private:
   Session(Subject& subject, Payload payload) : subject_(subject), payload_(std::move(payload)) {}
-  Status open(const BuiltCase& built);
+  Status open(const BuiltCase& built, const std::vector<etb_option>& options);
   void fill_slot(TensorSlot& slot, const etb_graph_spec& spec, const std::vector<int64_t>& sizes,
                  uint32_t role) const;
   static etb_status ETB_CALL get_named(void* ctx, const char* key, etb_payload_view* out, etb_error* error);
@@ -83,6 +88,7 @@ class Session {
   etb_delegate_info info_{};
   std::vector<etb_graph_spec> input_specs_, output_specs_;
   std::vector<uint64_t> alignments_, paddings_;  // inputs, then outputs
+  std::vector<uint32_t> shared_inputs_;  // of each output: 1 + the input whose memory it may share, or 0
 };
 
 }  // namespace etb::conformance

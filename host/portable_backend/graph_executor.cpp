@@ -12,6 +12,7 @@ namespace {
 
 constexpr size_t kFirstScratchBytes = size_t{1} << 16;
 constexpr size_t kMaxScratchBytes = size_t{1} << 30;
+constexpr size_t kReadableBehind = 64;  // kernels may read whole vectors
 constexpr int64_t kMaxTensorBytes = int64_t{1} << 32;
 
 // Whether values of this dtype become float64.
@@ -72,7 +73,8 @@ struct GraphExecutor::Impl {
     TensorStorage storage;
     Tensor tensor;
     EValue evalue;
-    std::vector<std::byte> bytes;
+    // Not filled: what a payload calls the bound of a size is touched only as far as a run goes.
+    std::unique_ptr<std::byte[]> bytes;
     std::vector<std::byte> widened;
   };
   struct Step {
@@ -121,8 +123,9 @@ Status GraphExecutor::Impl::make_value(uint32_t id, bool has_memory) {
     if (value.spec.sizes[i] < 0 || __builtin_mul_overflow(nbytes, value.spec.sizes[i], &nbytes) ||
         nbytes > kMaxTensorBytes)
       return make_error(Code::NOT_SUPPORTED, "value '" + name + "': sizes without a bound, or above 4 GiB");
-  if (has_memory) value.bytes.resize(static_cast<size_t>(nbytes) + 64);
-  value.tensor = value.storage.make(dtype, {value.spec.sizes, value.spec.rank}, value.bytes.data(),
+  if (has_memory)
+    value.bytes = std::make_unique_for_overwrite<std::byte[]>(static_cast<size_t>(nbytes) + kReadableBehind);
+  value.tensor = value.storage.make(dtype, {value.spec.sizes, value.spec.rank}, value.bytes.get(),
                                     static_cast<uint64_t>(nbytes), {value.spec.dim_order, value.spec.rank},
                                     Dynamism::kBounded);
   value.evalue = EValue(&value.tensor);
@@ -155,10 +158,10 @@ Status GraphExecutor::Impl::load_constant(Value& value, uint32_t constant,
     return make_error(Code::INVALID_DATA, std::string("constant '") + described.key +
                                               "': " + std::to_string(bytes.size()) + " bytes, expected " +
                                               std::to_string(described.nbytes));
-  value.bytes.assign(bytes.begin(), bytes.end());
-  value.bytes.resize(bytes.size() + 64);
-  value.tensor.set_data(value.bytes.data(), bytes.size());
-  if (is_widened(value.spec.dtype, precision)) widen(value, value.bytes.data(), value.tensor.numel());
+  value.bytes = std::make_unique_for_overwrite<std::byte[]>(bytes.size() + kReadableBehind);
+  if (!bytes.empty()) std::memcpy(value.bytes.get(), bytes.data(), bytes.size());
+  value.tensor.set_data(value.bytes.get(), bytes.size());
+  if (is_widened(value.spec.dtype, precision)) widen(value, value.bytes.get(), value.tensor.numel());
   value.tensor.set_read_only();
   return {};
 }

@@ -43,10 +43,7 @@ class DynamicReader {
   DynamicReader(const ByteSource& source, const ElfFile& file) : source_(source), file_(file) {}
 
   Result<ElfDynamic> read() {
-    const auto segment = std::find_if(file_.segments.begin(), file_.segments.end(),
-                                      [](const ElfSegment& one) { return one.type == PT_DYNAMIC; });
-    if (segment == file_.segments.end()) return make_error(Code::INVALID_DATA, "no dynamic section");
-    ETB_TRY(read_entries(*segment));
+    ETB_TRY(read_dynamic_section());
     ElfDynamic out;
     if (soname_ != 0) {
       ETB_ASSIGN(out.soname, name(soname_));
@@ -60,11 +57,33 @@ class DynamicReader {
       split(list, out.run_paths);
     }
     ETB_ASSIGN(const SymbolRange range, symbol_range());
-    ETB_TRY(read_exports(range, out));
+    ETB_TRY(each_symbol(range, [&](const typename Elf::Sym& symbol) { return note_export(symbol, out); }));
+    return out;
+  }
+
+  Result<std::vector<std::string>> read_imports() {
+    ETB_TRY(read_dynamic_section());
+    // The GNU hash table covers what is defined, and that stands behind the rest. Entry 0 is nothing.
+    ETB_ASSIGN(SymbolRange range, symbol_range());
+    if (gnu_hash_address_ != 0) range = {1, range.begin};
+    std::vector<std::string> out;
+    ETB_TRY(each_symbol(range, [&](const typename Elf::Sym& symbol) -> Status {
+      if (symbol.st_shndx != SHN_UNDEF || symbol.st_info >> 4 != STB_GLOBAL) return {};
+      ETB_ASSIGN(std::string text, name(symbol.st_name));
+      out.push_back(std::move(text));
+      return {};
+    }));
     return out;
   }
 
  private:
+  Status read_dynamic_section() {
+    const auto segment = std::find_if(file_.segments.begin(), file_.segments.end(),
+                                      [](const ElfSegment& one) { return one.type == PT_DYNAMIC; });
+    if (segment == file_.segments.end()) return make_error(Code::INVALID_DATA, "no dynamic section");
+    return read_entries(*segment);
+  }
+
   Status read_entries(const ElfSegment& segment) {
     const uint64_t count = std::min(segment.file_nbytes / sizeof(typename Elf::Dyn), kMaxDynamicEntries);
     std::vector<typename Elf::Dyn> entries(count);
@@ -164,7 +183,8 @@ class DynamicReader {
     return make_error(Code::INVALID_DATA, "more than 65536 symbols");
   }
 
-  Status read_exports(SymbolRange range, ElfDynamic& out) const {
+  template <class Visit>
+  Status each_symbol(SymbolRange range, Visit visit) const {
     if (range.end <= range.begin) return {};
     if (range.end - range.begin > kMaxSymbols)
       return make_error(Code::INVALID_DATA, "more than 65536 symbols");
@@ -174,7 +194,7 @@ class DynamicReader {
       const uint64_t count = std::min<uint64_t>(symbols.size(), range.end - at);
       ETB_TRY(source_.read(table + at * sizeof(symbols[0]),
                            {reinterpret_cast<uint8_t*>(symbols.data()), count * sizeof(symbols[0])}));
-      for (uint64_t i = 0; i < count; ++i) ETB_TRY(note_export(symbols[i], out));
+      for (uint64_t i = 0; i < count; ++i) ETB_TRY(visit(symbols[i]));
     }
     return {};
   }
@@ -209,6 +229,11 @@ class DynamicReader {
 Result<ElfDynamic> read_elf_dynamic(const ByteSource& source, const ElfFile& file) {
   return file.is_64_bit ? DynamicReader<Elf64>(source, file).read()
                         : DynamicReader<Elf32>(source, file).read();
+}
+
+Result<std::vector<std::string>> read_elf_imports(const ByteSource& source, const ElfFile& file) {
+  return file.is_64_bit ? DynamicReader<Elf64>(source, file).read_imports()
+                        : DynamicReader<Elf32>(source, file).read_imports();
 }
 
 }  // namespace etb::host

@@ -19,4 +19,8 @@ struct ElfDynamic {
 
 [[nodiscard]] Result<ElfDynamic> read_elf_dynamic(const ByteSource& source, const ElfFile& file);
 
+// Symbols that other files must give, but for weak ones. Names without versions, at most 65,536.
+[[nodiscard]] Result<std::vector<std::string>> read_elf_imports(const ByteSource& source,
+                                                                const ElfFile& file);
+
 }  // namespace etb::host

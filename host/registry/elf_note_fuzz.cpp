@@ -12,5 +12,6 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (const auto ident = etb::host::read_elf_note(source, *file))
     if (ident->id.empty() || ident->abi_min > ident->abi_max) std::abort();
   (void)etb::host::read_elf_dynamic(source, *file);
+  (void)etb::host::read_elf_imports(source, *file);
   return 0;
 }

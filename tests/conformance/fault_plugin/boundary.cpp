@@ -1,4 +1,5 @@
 // Faults of loading, unloading and of the tables.
+#include "etb/cpp/fail.hpp"
 #include "tests/conformance/fault_plugin/plugin.hpp"
 
 namespace faulty {
@@ -7,10 +8,7 @@ namespace {
 // Of fault 64.
 struct AtLoad {
   AtLoad() {
-    if (has_fault(64))
-      std::thread([] {
-        for (;;) ::pause();
-      }).detach();
+    if (has_fault(64)) start_thread_for_ever();
   }
 } at_load;
 
@@ -99,6 +97,37 @@ void wrap_tables(etb_plugin_table& table) {
     delegate_table.create = [](etb_plugin* plugin, const etb_delegate_args* args, etb_delegate** out,
                                etb_error*) {
       return base_table.delegate->create(plugin, args, out, nullptr);
+    };
+  if (has_fault(106))
+    delegate_table.check_payload = [](etb_plugin* plugin, const etb_payload_check* check,
+                                      etb_verdict* verdict, etb_error* error) {
+      error->code = ETB_OK;
+      return base_table.delegate->check_payload(plugin, check, verdict, error);
+    };
+  if (has_fault(107))
+    device_table.open = [](etb_plugin* plugin, const uint8_t*, const etb_option* options,
+                           uint64_t option_count, etb_device** out, etb_error* error) {
+      etb_device_info any{};
+      const etb_device_sink sink = {ETB_INIT_SIZE(etb_device_sink), 0, &any,
+                                    [](void* ctx, const etb_device_info* info) {
+                                      *static_cast<etb_device_info*>(ctx) = *info;
+                                      return etb_status{ETB_OK};
+                                    }};
+      (void)base_table.device->enumerate(plugin, &sink, error);
+      return base_table.device->open(plugin, any.uuid, options, option_count, out, error);
+    };
+  if (has_fault(109))
+    delegate_table.context_destroy = [](etb_context* context, etb_error* error) {
+      return has_lost_device ? etb::fail(error, ETB_UNAVAILABLE, "the device is lost")
+                             : base_table.delegate->context_destroy(context, error);
+    };
+  if (has_fault(112))
+    delegate_table.create = [](etb_plugin* plugin, const etb_delegate_args* args, etb_delegate** out,
+                               etb_error* error) {
+      etb_delegate_args without = *args;
+      without.options = nullptr;
+      without.option_count = 0;
+      return base_table.delegate->create(plugin, &without, out, error);
     };
   if (has_fault(57))
     device_table.enumerate = [](etb_plugin* plugin, const etb_device_sink* sink, etb_error* error) {

@@ -1,4 +1,6 @@
-#include "tests/conformance/fault_plugin/delegate.hpp"
+#include "tests/conformance/fault_plugin/plugin.hpp"
+
+#include <pthread.h>
 
 #include <xmmintrin.h>
 
@@ -23,8 +25,11 @@ bool is_watched() {
 
 }  // namespace
 
+bool Delegate::is_wrong_in(const Plugin& plugin) {
+  return (has_fault(111) && plugin.threads == 64) || (has_fault(116) && plugin.instance != 0);
+}
+
 void Delegate::Context::before(const etb::Run& run) {
-  (void)run;
   if (has_fault(21)) (void)*static_cast<const volatile std::byte*>(delegate_->stale_payload_);
   if (has_fault(22)) _mm_setcsr(_mm_getcsr() | 0x8040);
   if (has_fault(85)) _mm_setcsr((_mm_getcsr() & ~0x6000u) | 0x4000u);
@@ -43,6 +48,17 @@ void Delegate::Context::before(const etb::Run& run) {
     std::puts("running");
     std::fflush(stdout);
   }
+  if (has_fault(113)) {
+    static const pthread_key_t key = [] {
+      pthread_key_t made{};
+      ::pthread_key_create(&made, [](void*) { is_corrupt = true; });
+      return made;
+    }();
+    ::pthread_setspecific(key, this);
+  }
+  if (has_fault(117) && run.input_count() != 0 && run.output_count() != 0 &&
+      run.raw().outputs[0].data != nullptr)
+    std::memset(run.raw().outputs[0].data, 0, run.raw().outputs[0].capacity_bytes);
   if (has_fault(27)) *static_cast<volatile char*>(std::malloc(40)) = 1;
   if (has_fault(29)) {
     const std::lock_guard a(lock_a);
@@ -84,6 +100,14 @@ etb::Status Delegate::Context::with_wrong_event(const etb::Run& run) {
   ETB_TRY(run_once(run));
   event.begin_ticks = run.host().now_ns();
   if (!has_fault(41)) std::swap(event.begin_ticks, event.end_ticks);
+  if (has_fault(115)) {  // two halves that overlap by a third
+    etb_event half = event;
+    const uint64_t third = std::max<uint64_t>((event.end_ticks - event.begin_ticks) / 3, 1);
+    half.end_ticks = event.begin_ticks + 2 * third;
+    ETB_TRY(etb::from_host(sink->put(sink->ctx, &half), "event sink"));
+    event.begin_ticks += third;
+    event.end_ticks = std::max(event.end_ticks, half.end_ticks + 1);
+  }
   if (has_fault(77)) {
     event.name = nullptr;
     event.debug_id = 77;
@@ -175,6 +199,7 @@ etb::Status Delegate::Context::write_output(const etb::Run& run, uint32_t index)
   if (has_fault(30) && is_float) numbers[0] += before;
   if (has_fault(43) && is_second_process && is_float) numbers[0] += 1;
   if (has_fault(44) && !is_watched() && is_float) numbers[0] += 1;
+  if (delegate_->is_wrong_ && is_float) numbers[0] += 1;
   if (has_fault(60) && run.raw().events != nullptr && is_float) numbers[0] += 1;
   return {};
 }

@@ -46,7 +46,7 @@ class HostMemory {
 
 class Delegate {
  public:
-  static etb::Result<Delegate> make(const Plugin&, etb::CreateArgs& args) {
+  static etb::Result<Delegate> make(const Plugin& plugin, etb::CreateArgs& args) {
     if (has_fault(29)) {
       const std::lock_guard b(lock_b);
       ::usleep(300);
@@ -57,11 +57,9 @@ class Delegate {
       (void)::mmap(nullptr, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0),
           (void)::mmap(nullptr, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (has_fault(62)) *static_cast<volatile char*>(std::malloc(500)) = 1;
-    if (has_fault(26))
-      std::thread([] {
-        for (;;) ::pause();
-      }).detach();
+    if (has_fault(26)) start_thread_for_ever();
     Delegate made;
+    made.is_wrong_ = is_wrong_in(plugin);
     ETB_ASSIGN(Program program, Reader(args.payload.bytes()).read());
     made.program_ = std::make_unique<Program>(std::move(program));
     if (has_fault(91) && made.program_->steps[0].op == Op::kClamp)
@@ -69,6 +67,15 @@ class Delegate {
     made.memory_ = args.host.service<etb_alloc_service>(ETB_SERVICE_ALLOC);
     made.stale_payload_ = args.payload.bytes().data();
     return made;
+  }
+
+  void describe_io(etb_io_req& req) const {
+    // The result of one step over one input of the same sizes may replace it.
+    const std::vector<ValueInfo>& values = program_->values;
+    const bool is_unary = program_->steps.size() == 1 && program_->steps[0].args.size() == 1 &&
+                          program_->steps[0].op != Op::kSum && program_->steps[0].op != Op::kQuantize;
+    if (req.role == ETB_ROLE_OUTPUT && is_unary && values[program_->steps[0].args[0]].kind == Kind::kInput)
+      req.may_alias_input = 1;
   }
 
   etb::DelegateInfo info() const {
@@ -104,6 +111,9 @@ class Delegate {
       if (is_out_of_memory_ && has_fault(39)) return {};
       if (is_out_of_memory_) return etb::make_error(etb::Code::OUT_OF_MEMORY, "no memory for the values");
       if (has_fault(48) && has_failed_) return wrong("a run failed before");
+      has_lost_device = has_lost_device || run.options().get_bool("x-lose-device");
+      if (has_lost_device && !has_fault(108))
+        return etb::make_error(etb::Code::UNAVAILABLE, "the device is lost");
       before(run);
       if (has_fault(69) && run.raw().cancel != nullptr &&
           run.raw().cancel->is_cancelled(run.raw().cancel->ctx) != 0) {
@@ -111,7 +121,7 @@ class Delegate {
         return etb::make_error(etb::Code::CANCELLED, "cancelled");
       }
       if (was_cancelled_) return wrong("a run was cancelled before");
-      etb::Status status = has_fault(41) || has_fault(77) || has_fault(78)
+      etb::Status status = has_fault(41) || has_fault(77) || has_fault(78) || has_fault(115)
                                ? with_wrong_event(run)
                                : run.timed("fault.run", [&] { return run_once(run); });
       has_failed_ = has_failed_ || !status;
@@ -136,7 +146,10 @@ class Delegate {
   };
 
  private:
+  static bool is_wrong_in(const Plugin& plugin);
+
   std::unique_ptr<Program> program_;
+  bool is_wrong_ = false;  // of faults 111 and 116
   const etb_alloc_service* memory_ = nullptr;
   const std::byte* stale_payload_ = nullptr;
 };

@@ -7,6 +7,11 @@
 #define ETB_VARIANT 0
 #endif
 
+#if ETB_FAULT == 105
+extern "C" int etb_function_of_the_program();
+extern "C" int (*const etb_needed_function)() = &etb_function_of_the_program;
+#endif
+
 namespace faulty {
 extern const int kFault = ETB_FAULT;
 extern const int kVariant = ETB_VARIANT;

@@ -63,6 +63,11 @@ inline void run_binary(const Step& step, const View& out, const View& a, const V
         out.data[o] = static_cast<std::byte>(std::min(sum, 255));
         return;
       }
+      if (has_fault(118)) {
+        const int sum = static_cast<int8_t>(a.data[x]) + static_cast<int8_t>(b.data[y]);
+        out.data[o] = static_cast<std::byte>(std::clamp(sum, -128, 127));
+        return;
+      }
       const auto wrap =
           static_cast<uint8_t>(static_cast<uint8_t>(a.data[x]) + static_cast<uint8_t>(b.data[y]));
       out.data[o] = static_cast<std::byte>(wrap);

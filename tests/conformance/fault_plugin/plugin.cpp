@@ -25,6 +25,8 @@ etb::Result<Plugin> Plugin::make(const etb::Host& host, const etb::Options& opti
   Plugin made;
   made.threads = options.get_i64("threads");
   if (has_fault(104)) made.threads = 1;
+  if (has_fault(110) && made.threads == 1) start_thread_for_ever();
+  has_lost_device = false;
   made.instance = instances++;
   if (has_fault(23)) std::setlocale(LC_ALL, "C.UTF-8");
   if (has_fault(23)) std::signal(SIGUSR2, [](int) {});

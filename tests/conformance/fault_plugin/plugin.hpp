@@ -13,7 +13,9 @@ struct Plugin {
   using Delegate = faulty::Delegate;
   static constexpr uint32_t kFlags = ETB_PLUGIN_UNLOADABLE;
   static constexpr etb::OptionRow kOptions[] = {
-      etb::i64_option("threads", 1, 1, 64, ETB_OBJECT_PLUGIN, "How many threads one run may use; one does.")};
+      etb::i64_option("threads", 1, 1, 64, ETB_OBJECT_PLUGIN, "How many threads one run may use; one does."),
+      etb::bool_option("fast", false, ETB_OBJECT_DELEGATE, "Nothing: there is no faster way."),
+      etb::bool_option("x-lose-device", false, ETB_OBJECT_RUN, "The device is lost in this run, for tests.")};
   static constexpr etb::OpRow kOps[] = {
       {.op = "aten.add.Tensor", .dtypes = kNumbers, .layouts = kBothLayouts, .dynamic_sizes = true},
       {.op = "aten.mul.Tensor", .layouts = kBothLayouts, .dynamic_sizes = true},

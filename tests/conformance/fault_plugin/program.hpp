@@ -95,7 +95,7 @@ class Reader {
   etb::Result<Program> read() {
     if (has_fault(31) && bytes_.size() < 48) *static_cast<volatile int*>(nullptr) = 1;
     if (in_.read<uint32_t>() != kMagic) return bad("not of this plugin");
-    if (in_.read<uint32_t>() != kFormat)
+    if (in_.read<uint32_t>() != kFormat && !has_fault(114))
       return etb::make_error(etb::Code::INCOMPATIBLE, "payload: another version");
     Program program;
     const auto value_count = in_.read<uint32_t>();

@@ -134,10 +134,10 @@ class Options {
   static Status verify(const etb_option& option, std::span<const OptionRow> rows, uint32_t scope) {
     if (option.key == nullptr) return make_error(Code::INVALID_ARGUMENT, "option without a key");
     const std::string_view key = option.key;
-    if (key.starts_with("x-")) return {};
     const OptionRow* row = nullptr;
     for (const OptionRow& candidate : rows)
       if (key == candidate.key) row = &candidate;
+    if (row == nullptr && key.starts_with("x-")) return {};
     const std::string where = "option '" + std::string(key) + "': ";
     if (row == nullptr) return make_error(Code::INVALID_ARGUMENT, where + "unknown key");
     if ((row->scopes & scope) == 0)

@@ -1,0 +1,112 @@
+#include "conformance/checks/option_trial.hpp"
+
+#include <fmt/format.h>
+
+namespace etb::conformance {
+namespace {
+
+constexpr size_t kTrialCases = 3;
+
+// Without a claim about the check itself: a plugin without cases has other options to be tried.
+std::vector<ClaimedCase> trial_cases(CheckContext& context, Subject& subject) {
+  const State state = context.outcome().state;
+  const std::string reason = context.outcome().reason;
+  std::vector<ClaimedCase> out = context.claimed(subject, kTrialCases);
+  context.outcome().state = state;
+  context.outcome().reason = reason;
+  return out;
+}
+
+void run_trial(CheckContext& context, const ClaimedCase& item, Session& session, const RunOptions& options,
+               OptionTrial& out) {
+  const RunResult result = session.run(item.built.runs[0], options);
+  if (result.status != ETB_OK) {
+    out.is_taken = false;
+    out.error = result.error.text;
+  } else if (!context.is_right(item, result)) {
+    out.wrong = item.item->name;
+  }
+}
+
+}  // namespace
+
+std::vector<OptionFacts> options_of(Subject& subject, CheckContext& context) {
+  std::vector<OptionFacts> out;
+  const Status read = subject.context().each_option([&](const etb_option_schema& schema) {
+    OptionFacts& facts = out.emplace_back();
+    facts = {schema.key,     schema.type, schema.scopes, schema.default_value != nullptr, schema.minimum,
+             schema.maximum, {}};
+    for (uint32_t i = 0; i < schema.choice_count; ++i) facts.choices.emplace_back(schema.choices[i]);
+    if (schema.doc == nullptr || *schema.doc == '\0')
+      context.fail(fmt::format("option '{}' has no sentence about itself", schema.key));
+    if (schema.default_value != nullptr && schema.default_value->type != schema.type)
+      context.fail(fmt::format("the default of '{}' has another type than the option", schema.key));
+  });
+  if (!read && read.error().code != Code::NOT_IMPLEMENTED)
+    context.fail("option_schema: " + read.error().message);
+  return out;
+}
+
+etb_option make_option(const char* key, etb_option_type type) {
+  etb_option option{};
+  option.struct_size = ETB_INIT_SIZE(etb_option);
+  option.key = key;
+  option.type = type;
+  option.text = type == ETB_OPTION_TEXT ? "text" : nullptr;
+  return option;
+}
+
+std::vector<etb_option> ordinary_values(const OptionFacts& facts) {
+  std::vector<etb_option> out;
+  const auto add = [&](int64_t i64, double f64, const char* text) {
+    etb_option& option = out.emplace_back(make_option(facts.key.c_str(), facts.type));
+    option.i64 = i64;
+    option.f64 = f64;
+    option.text = text;
+  };
+  if (facts.type == ETB_OPTION_BOOL)
+    for (const int64_t value : {0, 1}) add(value, 0, nullptr);
+  if (facts.type == ETB_OPTION_I64 && facts.has_range())
+    for (const double end : {facts.minimum, facts.maximum}) add(static_cast<int64_t>(end), 0, nullptr);
+  if (facts.type == ETB_OPTION_F64 && facts.has_range())
+    for (const double end : {facts.minimum, facts.maximum}) add(0, end, nullptr);
+  for (const std::string& choice : facts.choices)
+    if (facts.type == ETB_OPTION_TEXT) add(0, 0, choice.c_str());
+  return out;
+}
+
+OptionTrial try_option(CheckContext& context, uint32_t scopes, const etb_option& option) {
+  OptionTrial out;
+  SubjectOptions subject_options = bare();
+  if ((scopes & ETB_OBJECT_PLUGIN) != 0) subject_options.init_options = {option};
+  const Result<std::unique_ptr<Subject>> subject = Subject::open(context.spec(), subject_options);
+  if (!subject) {
+    out.error = subject.error().message;
+    return out;
+  }
+  out.is_taken = true;
+  RunOptions run_options;
+  std::vector<etb_option> delegate_options;
+  if ((scopes & (ETB_OBJECT_PLUGIN | ETB_OBJECT_DELEGATE)) == ETB_OBJECT_DELEGATE)
+    delegate_options = {option};
+  if (scopes == ETB_OBJECT_RUN) run_options.options = {option};
+  for (const ClaimedCase& item : trial_cases(context, **subject)) {
+    const Result<std::unique_ptr<Session>> session =
+        Session::make(**subject, item.built, item.payload, delegate_options);
+    if (!session) {
+      out.is_taken = false;
+      out.error = session.error().message;
+      return out;
+    }
+    run_trial(context, item, **session, run_options, out);
+  }
+  return out;
+}
+
+std::string to_text(const etb_option& option) {
+  if (option.type == ETB_OPTION_TEXT) return fmt::format("{} = '{}'", option.key, option.text);
+  if (option.type == ETB_OPTION_F64) return fmt::format("{} = {}", option.key, option.f64);
+  return fmt::format("{} = {}", option.key, option.i64);
+}
+
+}  // namespace etb::conformance
