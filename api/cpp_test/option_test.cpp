@@ -17,6 +17,7 @@ constexpr OptionRow kRows[] = {
     i64_option("tiles", 4, 1, 16, ETB_OBJECT_DELEGATE, "How many tiles to use."),
     f64_option("limit", 0.5, 0, 1, ETB_OBJECT_DELEGATE, "The limit."),
     text_option("mode", "auto", ETB_OBJECT_DELEGATE, "The mode.", kModes),
+    i64_option("x-depth", 1, 1, 3, ETB_OBJECT_DELEGATE, "A hint that this plugin knows."),
 };
 
 etb_option option(const char* key, etb_option_type type) {
@@ -54,6 +55,8 @@ TEST(Options, GivenValuesWinAndTheLastOneCounts) {
 TEST(Options, WhatTheRowsDoNotAllowIsRefusedByName) {
   EXPECT_EQ(refusal(i64("tile", 2)), "option 'tile': unknown key");
   EXPECT_EQ(refusal(i64("x-tile", 2)), "");
+  EXPECT_EQ(refusal(i64("x-depth", 3)), "");
+  EXPECT_THAT(refusal(i64("x-depth", 4)), HasSubstr("option 'x-depth': 4"));
   EXPECT_THAT(refusal(i64("tiles", 0)), HasSubstr("option 'tiles': 0"));
   EXPECT_THAT(refusal(i64("tiles", 17)), HasSubstr("17"));
   EXPECT_EQ(refusal(i64("tiles", 16)), "");

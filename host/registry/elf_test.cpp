@@ -48,6 +48,19 @@ TEST(Elf, ReadsIdentityNeedsAndExports) {
   EXPECT_EQ(dynamic->export_count, 1u);
 }
 
+// The test itself needs malloc of the C library, and gives it to nobody.
+TEST(Elf, NamesWhatOtherFilesMustGive) {
+  std::ifstream in("/proc/self/exe", std::ios::binary);
+  const std::vector<uint8_t> bytes((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
+  const MemoryBytes source(bytes);
+  const Result<ElfFile> file = read_elf(source);
+  ASSERT_TRUE(file) << file.error().message;
+  const Result<std::vector<std::string>> imports = read_elf_imports(source, *file);
+  ASSERT_TRUE(imports) << imports.error().message;
+  EXPECT_THAT(*imports, testing::Contains("memcmp"));
+  EXPECT_THAT(*imports, testing::Not(testing::Contains("etb_plugin_query")));
+}
+
 struct Spoiled {
   const char* name;
   std::function<void(TinyElf&)> spoil;
