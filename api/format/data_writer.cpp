@@ -1,6 +1,7 @@
 #include "api/format/data_writer.hpp"
 
 #include <algorithm>
+#include <cassert>
 #include <cstring>
 
 #include "etb_schema/flat_tensor_generated.h"
@@ -75,9 +76,9 @@ Status write_data_file(const DataParts& parts, std::span<const SegmentPiece> seg
   for (size_t i = 0; i < segments.size(); ++i) {
     const std::vector<std::byte> padding(offsets[i] - at);
     ETB_TRY(sink(padding));
-    const std::vector<std::byte> made = segments[i].make ? segments[i].make() : std::vector<std::byte>{};
-    ETB_TRY(sink(segments[i].make ? std::span<const std::byte>(made) : segments[i].bytes));
-    at = offsets[i] + parts.segment_nbytes[i];
+    ETB_ASSIGN(const uint64_t nbytes, write_piece(segments[i], sink));
+    assert(nbytes == parts.segment_nbytes[i]);
+    at = offsets[i] + nbytes;
   }
   return {};
 }

@@ -26,7 +26,8 @@ TEST(DataWriter, TheReaderFindsEachTensorForEveryLengthOfTables) {
     row.sizes = {2};
     row.segment = 1;
     parts.tensors.push_back(row);
-    const std::vector<SegmentPiece> pieces = {{0, weights}, {0, {}, [&] { return bias; }}};
+    const std::vector<SegmentPiece> pieces = {{0, weights},
+                                              {0, {}, [&](const ByteSink& sink) { return sink(bias); }}};
     std::vector<std::byte> file;
     ASSERT_TRUE(write_data_file(parts, pieces, [&](std::span<const std::byte> bytes) -> Status {
       file.insert(file.end(), bytes.begin(), bytes.end());

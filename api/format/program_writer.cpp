@@ -249,14 +249,26 @@ Status write_program(const ProgramParts& parts, std::span<const std::vector<Segm
     const uint64_t start = head.segment_base + head.segment_offsets[i];
     for (const SegmentPiece& piece : segments[i]) {
       ETB_TRY(fill_to(start + piece.offset));
-      const std::vector<std::byte> made = piece.make ? piece.make() : std::vector<std::byte>{};
-      const std::span<const std::byte> bytes = piece.make ? std::span(made) : piece.bytes;
-      ETB_TRY(sink(bytes));
-      at += bytes.size();
+      ETB_ASSIGN(const uint64_t nbytes, write_piece(piece, sink));
+      at += nbytes;
     }
     ETB_TRY(fill_to(start + parts.segment_nbytes[i]));
   }
   return fill_to(head.file_nbytes);
+}
+
+Result<uint64_t> write_piece(const SegmentPiece& piece, const ByteSink& sink) {
+  uint64_t nbytes = piece.bytes.size();
+  if (!piece.give) {
+    ETB_TRY(sink(piece.bytes));
+    return nbytes;
+  }
+  nbytes = 0;
+  ETB_TRY(piece.give([&](std::span<const std::byte> bytes) {
+    nbytes += bytes.size();
+    return sink(bytes);
+  }));
+  return nbytes;
 }
 
 }  // namespace etb::format

@@ -116,16 +116,19 @@ struct ProgramHead {
 
 ProgramHead make_program_head(const ProgramParts& parts);
 
+// Takes the file's bytes in order.
+using ByteSink = std::function<Status(std::span<const std::byte> bytes)>;
+
 // A piece of a segment, at `offset` from its start. Between pieces are zeros.
 struct SegmentPiece {
   uint64_t offset = 0;
   std::span<const std::byte> bytes;
-  // Instead of bytes: makes them when they are written, so that large ones need not all be there at once.
-  std::function<std::vector<std::byte>()> make = {};
+  // Instead of bytes: gives them in order when they are written, so that large ones need not be there at once.
+  std::function<Status(const ByteSink&)> give = {};
 };
 
-// Takes the file's bytes in order.
-using ByteSink = std::function<Status(std::span<const std::byte> bytes)>;
+// What `give` gives or else `bytes`; how many there were.
+[[nodiscard]] Result<uint64_t> write_piece(const SegmentPiece& piece, const ByteSink& sink);
 
 // The whole file. `segments[i]` has the pieces of segment i in ascending order, without overlap, within segment_nbytes[i].
 [[nodiscard]] Status write_program(const ProgramParts& parts,

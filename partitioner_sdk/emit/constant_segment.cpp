@@ -57,7 +57,8 @@ uint32_t DataSegment::append(const ir::Constant& constant) {
   if (constant.is_contiguous() && nbytes != 0) {
     pieces_.push_back({offset, constant.bytes()});
   } else if (nbytes != 0) {
-    pieces_.push_back({offset, {}, [constant] { return constant.dense_bytes(); }});
+    pieces_.push_back(
+        {offset, {}, [constant](const format::ByteSink& sink) { return constant.give_row_major(sink); }});
   }
   nbytes_ = offset + nbytes;
   return number;

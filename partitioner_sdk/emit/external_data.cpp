@@ -20,7 +20,8 @@ std::string ExternalData::add(const ir::Constant& constant) {
     if (constant.is_contiguous()) {
       pieces_.push_back({0, constant.bytes()});
     } else {
-      pieces_.push_back({0, {}, [constant] { return constant.dense_bytes(); }});
+      pieces_.push_back(
+          {0, {}, [constant](const format::ByteSink& sink) { return constant.give_row_major(sink); }});
     }
     segment_nbytes_.push_back(constant.nbytes());
   } else {
@@ -36,7 +37,7 @@ std::string ExternalData::add(const ir::Constant& constant) {
 
 void ExternalData::add_blob(const std::string& key, std::span<const std::byte> bytes) {
   const auto same = std::find_if(pieces_.begin(), pieces_.end(), [&](const format::SegmentPiece& piece) {
-    if (piece.make || piece.bytes.size() != bytes.size()) return false;
+    if (piece.give || piece.bytes.size() != bytes.size()) return false;
     return piece.bytes.data() == bytes.data() ||
            std::memcmp(piece.bytes.data(), bytes.data(), bytes.size()) == 0;
   });

@@ -29,58 +29,6 @@ std::span<const std::byte> Constant::bytes() const {
                      : storage.subspan(static_cast<size_t>(offset) * item, nbytes);
 }
 
-namespace {
-
-// Two dimensions of which the outer lies densely: a transposed matrix. Goes through it in squares that fit the cache.
-template <class T>
-void transpose_matrix(const std::byte* from, std::byte* to, size_t rows, size_t columns, size_t column_step) {
-  constexpr size_t kSquare = 32;
-  for (size_t r = 0; r < rows; r += kSquare) {
-    for (size_t c = 0; c < columns; c += kSquare) {
-      const size_t row_end = std::min(r + kSquare, rows), column_end = std::min(c + kSquare, columns);
-      for (size_t i = r; i < row_end; ++i) {
-        for (size_t k = c; k < column_end; ++k) {
-          std::memcpy(to + (i * columns + k) * sizeof(T), from + (i + k * column_step) * sizeof(T),
-                      sizeof(T));
-        }
-      }
-    }
-  }
-}
-
-}  // namespace
-
-std::vector<std::byte> Constant::dense_bytes() const {
-  if (is_contiguous()) {
-    const std::span<const std::byte> own = bytes();
-    return {own.begin(), own.end()};
-  }
-  const size_t item = ops::element_nbytes(dtype);
-  std::vector<std::byte> out(nbytes());
-  const std::byte* base = storage.data() + static_cast<size_t>(offset) * item;
-  if (sizes.size() == 2 && strides[0] == 1 && strides[1] >= sizes[0] &&
-      (item == 4 || item == 2 || item == 1)) {
-    const auto rows = static_cast<size_t>(sizes[0]), columns = static_cast<size_t>(sizes[1]);
-    const auto step = static_cast<size_t>(strides[1]);
-    if (item == 4) transpose_matrix<uint32_t>(base, out.data(), rows, columns, step);
-    if (item == 2) transpose_matrix<uint16_t>(base, out.data(), rows, columns, step);
-    if (item == 1) transpose_matrix<uint8_t>(base, out.data(), rows, columns, step);
-    return out;
-  }
-  std::vector<int64_t> index(sizes.size(), 0);
-  int64_t at = 0;
-  for (size_t to = 0; to < out.size(); to += item) {
-    std::memcpy(out.data() + to, base + at * static_cast<int64_t>(item), item);
-    for (size_t d = index.size(); d-- > 0;) {
-      at += strides[d];
-      if (++index[d] < sizes[d]) break;
-      at -= strides[d] * sizes[d];
-      index[d] = 0;
-    }
-  }
-  return out;
-}
-
 const ops::Schema* Module::find_schema(std::string_view op_name) const {
   if (const ops::Schema* known = ops::find_schema(op_name)) return known;
   return own_ops == nullptr ? nullptr : own_ops->find(op_name);

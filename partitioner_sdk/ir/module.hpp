@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -154,6 +155,9 @@ struct Constant {
   uint64_t nbytes() const { return numel() * ops::element_nbytes(dtype); }
   // The elements row-major, whatever their order is here.
   std::vector<std::byte> dense_bytes() const;
+  // The same in pieces, so that no second copy of a large one is held; stops at what `take` fails with.
+  [[nodiscard]] Status give_row_major(
+      const std::function<Status(std::span<const std::byte> bytes)>& take) const;
 };
 
 // An open file whose bytes are mapped; what lies in it can be copied without looking at it.

@@ -6,6 +6,7 @@
 
 #include "partitioner_sdk/passes/builder.hpp"
 #include "partitioner_sdk/passes/purity.hpp"
+#include "partitioner_sdk/passes/row_major.hpp"
 
 namespace etb::passes {
 
@@ -53,6 +54,8 @@ class Folder {
       }
       const std::span<const ValueId> batch(results_.data() + first, last - first);
       ir::Module part = extract(batch);
+      // Constants are written row-major, so what computes on them must not name the order in which they lie here.
+      ETB_TRY(make_row_major(part));
       auto made = evaluate(part);
       if (!made) return tl::make_unexpected(std::move(made).error());
       if (made->size() != batch.size()) return make_error(Code::INTERNAL, "not one value a result");
@@ -208,7 +211,8 @@ class Folder {
       input.kind = ir::InputKind::kConstant;
       input.target = "_folded_" + std::to_string(module_.constants.size()) +
                      (value.name.empty() ? "" : "_" + value.name);
-      input.constant = module_.add_constant(input.target, value.spec.dtype, std::move(sizes), std::move(values[i]));
+      input.constant =
+          module_.add_constant(input.target, value.spec.dtype, std::move(sizes), std::move(values[i]));
       graph_.inputs.push_back(std::move(input));
     }
     size_t kept = 0;

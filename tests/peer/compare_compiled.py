@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """Compiles archives with etbackend and runs the programs here and on the official runtime.
 
-usage: compare_compiled.py ETBACKEND ARCHIVE_DIR [--backend=PLUGIN] [--official] [NAME ...]
+usage: compare_compiled.py ETBACKEND ARCHIVE_DIR [--backend=PLUGIN] [--official] [--records=FILE] [NAME ...]
 
 Every NAME.pt2 in ARCHIVE_DIR with NAME.in.I.npy and NAME.out.I.npy (make_archives.py, make_zoo.py and make_library_models.py write
 them) is compiled; both runtimes must give PyTorch's results. With --backend=xnnpack the program is compiled for that plugin, which
 the official runtime knows, too. With --official the official flow lowers the same archive (for its XNNPACK partitioner when a
-backend is given), its program must give the same here, and the nodes that each side delegates are compared. Needs numpy, torch and
+backend is given), its program must give the same here, and the nodes that each side delegates are compared. With --records=FILE each
+model appends a line of JSON, of which model_table.py makes the table of docs/compiling.md. Needs numpy, torch and
 executorch. Exits with 1 when something differs; what the official side cannot do is told and counts for nobody.
 """
 import json
@@ -17,6 +18,8 @@ import tempfile
 
 import numpy as np
 import torch
+
+from compare_verdicts import judge
 
 try:
     import executorch.kernels.quantized  # noqa: F401  (registers the kernels of quantised graphs)
@@ -101,84 +104,97 @@ def lower_officially(archive, program, backend):
     return info.num_delegated_nodes, info.num_non_delegated_nodes
 
 
+def first_line(error):
+    return (str(error).strip() or "-").splitlines()[0][:200]
+
+
 class Comparison:
+    """One archive on both sides. What went wrong is a text, None what went well; a key is missing where nothing was tried."""
+
     def __init__(self, etbackend, folder, temporary, backend, compares_official):
         self.etbackend, self.folder, self.temporary = etbackend, folder, temporary
         self.backend, self.compares_official = backend, compares_official
-        self.counts = {}  # what went well, by kind
-
-    def count(self, kind, is_good):
-        good, all_ = self.counts.get(kind, (0, 0))
-        self.counts[kind] = (good + bool(is_good), all_ + 1)
-
-    def note(self, kind, fault):
-        self.count(kind, fault is None)
-        return [f"{kind}: {fault}"] if fault else []
 
     def compile(self, archive, program, report):
         more = ["-b", self.backend, "--report-json", str(report)] if self.backend else []
         done = subprocess.run([self.etbackend, "compile", str(archive), "-o", str(program), *more], capture_output=True, text=True)
-        return done.stderr.strip() if done.returncode != 0 else None
+        return first_line(done.stderr) if done.returncode != 0 else None
 
-    def official(self, name, archive, inputs, wanted, ours):
+    def run_here(self, name, program, inputs):
+        out = self.temporary / f"{program.stem}.out"
+        out.mkdir()
+        return run_here([self.etbackend, "run", str(program)], self.folder, name, len(inputs), out)
+
+    def run_both(self, name, program, inputs, wanted):
+        limit, record = tolerance(name), {}
+        if Runtime is not None:
+            record["there"] = attempt(lambda: run_there(program, inputs, name), wanted, limit)
+        record["here"] = attempt(lambda: self.run_here(name, program, inputs), wanted, limit)
+        return record
+
+    def official(self, name, archive, inputs, wanted):
         program = self.temporary / f"{name}.official.pte"
         try:
             delegated, left = lower_officially(archive, program, self.backend)
         except Exception as error:  # noqa: BLE001  (whatever it is, it is theirs)
-            return [], f"the official flow fails: {type(error).__name__}: {(str(error).strip() or '-').splitlines()[0][:100]}"
-        out = self.temporary / f"{name}.official"
-        out.mkdir()
-        limit = tolerance(name)
-        there = attempt(lambda: run_there(program, inputs, name), wanted, limit)
-        here = attempt(lambda: run_here([self.etbackend, "run", str(program)], self.folder, name, len(inputs), out), wanted, limit)
-        remark = f"official: {delegated} nodes delegated, {left} not" if self.backend else ""
-        if ours:
-            remark += f"; ours: {ours[0]} and {ours[1]}"
-            # An op that one side has as one node is several on the other, so what is left counts, too.
-            self.count("at least as much delegated", ours[0] >= delegated or ours[1] <= left)
-        if there is not None:
-            return [], f"{remark}; the official program fails on its own runtime: {there}"
-        return self.note("the official program here", here), remark
+            return {"compiled": f"{type(error).__name__}: {first_line(error)}"}
+        return {"compiled": None, "delegated": delegated, "left": left, **self.run_both(name, program, inputs, wanted)}
 
-    def check(self, name):
-        archive, program = self.folder / f"{name}.pt2", self.temporary / f"{name}.pte"
-        report = self.temporary / f"{name}.json"
-        inputs, wanted = load_arrays(self.folder, name, "in"), load_arrays(self.folder, name, "out")
-        faults = self.note("compiled", self.compile(archive, program, report))
-        if faults:
-            return faults, ""
-        out = self.temporary / name
-        out.mkdir()
-        limit = tolerance(name)
-        faults += self.note("here", attempt(lambda: run_here([self.etbackend, "run", str(program)], self.folder, name, len(inputs), out), wanted, limit))
-        if Runtime is not None:
-            faults += self.note("on the official runtime", attempt(lambda: run_there(program, inputs, name), wanted, limit))
-        ours, remark = None, ""
+    def ours(self, name, archive, inputs, wanted):
+        program, report = self.temporary / f"{name}.pte", self.temporary / f"{name}.json"
+        record = {"compiled": self.compile(archive, program, report)}
+        if record["compiled"] is not None:
+            return record
         if self.backend:
             found = json.loads(report.read_text())
-            ours = found["delegated_nodes"], found["non_delegated_nodes"]
-            remark = f"ours: {ours[0]} nodes delegated, {ours[1]} not"
+            record |= {"delegated": found["delegated_nodes"], "left": found["non_delegated_nodes"]}
+        return record | self.run_both(name, program, inputs, wanted)
+
+    def check(self, name):
+        archive = self.folder / f"{name}.pt2"
+        inputs, wanted = load_arrays(self.folder, name, "in"), load_arrays(self.folder, name, "out")
+        record = {"name": name, "backend": self.backend, "ours": self.ours(name, archive, inputs, wanted)}
         if self.compares_official:
-            more, remark = self.official(name, archive, inputs, wanted, ours)
-            faults += more
-        return faults, remark
+            record["official"] = self.official(name, archive, inputs, wanted)
+        return record
+
+
+def remark(record):
+    ours, official = record["ours"], record.get("official", {})
+    parts = []
+    for side, who in ((ours, "ours"), (official, "official")):
+        if record["backend"] and "left" in side:
+            parts.append(f"{who}: {side['delegated']} nodes delegated, {side['left']} not")
+    if official.get("compiled"):
+        parts.append(f"the official flow fails: {official['compiled'][:100]}")
+    elif official.get("there"):
+        parts.append(f"the official program fails on its own runtime: {official['there'][:100]}")
+    return f" ({'; '.join(parts)})" if parts else ""
 
 
 def main():
     etbackend, folder = sys.argv[1], pathlib.Path(sys.argv[2])
     options = [x for x in sys.argv[3:] if x.startswith("--")]
-    backend = next((x.split("=", 1)[1] for x in options if x.startswith("--backend=")), "")
+    chosen = dict(x[2:].split("=", 1) for x in options if "=" in x)
     names = [x for x in sys.argv[3:] if not x.startswith("--")] or sorted(p.stem for p in folder.glob("*.pt2") if (folder / f"{p.stem}.out.0.npy").exists())
-    failed = 0
+    counts, failed = {}, 0
     with tempfile.TemporaryDirectory() as temporary:
-        comparison = Comparison(etbackend, folder, pathlib.Path(temporary), backend, "--official" in options)
+        comparison = Comparison(etbackend, folder, pathlib.Path(temporary), chosen.get("backend", ""), "--official" in options)
         for name in names:
-            faults, remark = comparison.check(name)
+            record = comparison.check(name)
+            if "records" in chosen:
+                with open(chosen["records"], "a") as file:
+                    file.write(json.dumps(record) + "\n")
+            verdicts = judge(record)
+            faults = [f"{kind}: {fault}" for kind, fault in verdicts.items() if fault is not None]
+            for kind, fault in verdicts.items():
+                good, all_ = counts.get(kind, (0, 0))
+                counts[kind] = (good + (fault is None), all_ + 1)
             failed += bool(faults)
-            print(f"{name}: {'; '.join(faults) or 'equal'}{' (' + remark + ')' if remark else ''}", flush=True)
+            print(f"{name}: {'; '.join(faults) or 'equal'}{remark(record)}", flush=True)
             for path in pathlib.Path(temporary).glob(f"{name}*.pte"):
                 path.unlink()
-    for kind, (good, count) in comparison.counts.items():
+    for kind, (good, count) in counts.items():
         print(f"{kind}: {good} of {count}")
     return 1 if failed else 0
 
