@@ -16,6 +16,7 @@
 #include "tools/command.hpp"
 #include "tools/compile/extensions.hpp"
 #include "tools/evaluate_constants.hpp"
+#include "tools/portable_program.hpp"
 
 namespace etb::tools {
 namespace {
@@ -45,12 +46,6 @@ Result<graph::ImageBytes> to_image(std::string_view bytes) {
   graph::ImageBytes image({reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()});
   ETB_TRY(graph::verify_graph_image(image.span()));
   return image;
-}
-
-bool is_archive(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  char magic[4] = {};
-  return in.read(magic, sizeof(magic)) && std::string_view(magic, 4) == "PK\3\4";
 }
 
 Status write_text(const GraphOptions& options, const std::string& text, std::ostream& out) {

@@ -1,4 +1,4 @@
-// `etbackend run FILE.pte`: loads a program, runs a method, shows and stores its outputs.
+// `etbackend run FILE`: loads a program, runs a method, shows and stores its outputs. Of an archive, the program is made first.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,6 +11,7 @@
 #include "host/module/module.hpp"
 #include "tools/command.hpp"
 #include "tools/plugin_registry.hpp"
+#include "tools/portable_program.hpp"
 #include "tools/run/describe_value.hpp"
 #include "tools/run/method_inputs.hpp"
 #include "tools/run/serve.hpp"
@@ -243,8 +244,13 @@ Result<ExitCode> run_program(Options options, Session& session, const SessionLay
   SearchedDelegates delegates(std::move(registry), std::move(pins), std::move(backend_options));
   module_options.delegates = &delegates;
   Times times;
+  std::optional<PortableProgram> compiled;  // outlives the module
+  if (is_archive(options.file)) {
+    ETB_ASSIGN(compiled, PortableProgram::make(options.file));
+  }
   const Stopwatch load_watch;
-  ETB_ASSIGN(host::Module module, host::Module::open(options.file, module_options));
+  ETB_ASSIGN(host::Module module,
+             host::Module::open(compiled ? compiled->path() : options.file, module_options));
   times.load_us = load_watch.us();
   if (options.method.empty()) options.method = choose_method(module);
   ETB_ASSIGN(const host::MethodMeta meta, module.method_meta(options.method));
@@ -282,8 +288,13 @@ Result<ExitCode> run(const Options& options, Session& session) {
 
 void register_run(CLI::App& app, Session& session) {
   auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand("run", "Run a method of a program (.pte)");
-  command->add_option("FILE,--model_path", options->file, "The program")->required();
+  CLI::App* command = app.add_subcommand(
+      "run", "Run a method of a program (.pte), or the graph of an archive (.pt2) on portable kernels");
+  command
+      ->add_option(
+          "FILE,--model_path", options->file,
+          "The program, or a torch.export archive: its graph then runs node by node, without plugins")
+      ->required();
   command
       ->add_option("--method,--method_name", options->method,
                    "Which method (default: forward, or the first when there is none)")

@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -39,6 +41,28 @@ TEST(RunCommand, WritesWhatPyTorchGave) {
   ASSERT_TRUE(found && expected);
   EXPECT_EQ(found->bytes, expected->bytes);
   EXPECT_EQ(found->sizes, expected->sizes);
+}
+
+// The graph as it was exported, node by node: PyTorch's numbers without a program and without a plugin.
+TEST(RunCommand, RunsAnArchiveOnPortableKernels) {
+  const std::string zoo = std::string(ETB_SOURCE_DIR) + "/tests/fixtures/zoo/", out = scratch_dir("archive");
+  const auto run = cli({"run", zoo + "activations.pt2", "--input", zoo + "activations.in.0.npy",
+                        "--output-dir", out, "--json"});
+  ASSERT_EQ(run.exit, 0) << run.err;
+  EXPECT_EQ(Json::parse(run.out)["backends"], Json::array());
+  const auto found = read_npy(out + "/0.npy"), expected = read_npy(zoo + "activations.out.0.npy");
+  ASSERT_TRUE(found && expected);
+  ASSERT_EQ(found->bytes.size(), expected->bytes.size());
+  EXPECT_EQ(found->sizes, expected->sizes);
+  for (size_t at = 0; at < found->bytes.size(); at += sizeof(float)) {
+    float ours, theirs;
+    std::memcpy(&ours, found->bytes.data() + at, sizeof(ours));
+    std::memcpy(&theirs, expected->bytes.data() + at, sizeof(theirs));
+    EXPECT_NEAR(ours, theirs, 1e-5 * std::max(1.0f, std::abs(theirs)));
+  }
+
+  const auto refused = cli({"run", std::string(ETB_SOURCE_DIR) + "/tests/fixtures/zoo/activations.in.0.npy"});
+  EXPECT_EQ(refused.exit, static_cast<int>(ExitCode::INVALID_INPUT)) << refused.err;
 }
 
 TEST(RunCommand, ReportsTimesAsJson) {
