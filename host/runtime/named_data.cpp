@@ -1,6 +1,7 @@
 #include "host/runtime/named_data.hpp"
 
 #include <algorithm>
+#include <atomic>
 
 #include "etb/cpp/fail.hpp"
 #include "host/runtime/program.hpp"
@@ -42,9 +43,13 @@ etb_status NamedDataMap::find(std::string_view key, DataBlock* out,
   constexpr uint32_t kNowhere = ~uint32_t{0};
   uint32_t in_program = kNowhere;
   const uint32_t program_count = program_ == nullptr ? 0 : program_->view().named_data_count();
-  for (uint32_t i = 0; i < program_count && in_program == kNowhere; ++i) {
-    if (program_->view().named_data_key(i) == key) in_program = i;
+  const std::atomic_ref<uint32_t> next(next_);
+  uint32_t at = next.load(std::memory_order_relaxed);
+  for (uint32_t count = program_count; count > 0 && in_program == kNowhere; --count, ++at) {
+    if (at >= program_count) at = 0;
+    if (program_->view().named_data_key(at) == key) in_program = at;
   }
+  if (in_program != kNowhere) next.store(at, std::memory_order_relaxed);
   const DataFile* file = nullptr;
   format::NamedRecord found;
   for (const DataFile* candidate : files_) {

@@ -43,6 +43,8 @@ class NamedDataMap {
  private:
   const Program* program_ = nullptr;
   std::span<const DataFile* const> files_;
+  mutable uint32_t next_ =
+      0;  // where the program's next key may be: they are asked for in order. By atomic_ref.
 };
 
 }  // namespace etb::host

@@ -6,6 +6,9 @@
 //   48  u64       checksum of the table
 //   64  table     an entry: u32 seed, u32 and bytes of the filter's name, the same of the bias's, u64 offset, u64 size, u64 checksum
 //       weights   each at a multiple of 128
+//
+// Beside it may lie NAME.verified, the note that all of it was read and its checksums were right. It counts for that file as it was then
+// (inode, size, times of its last changes) and until the machine is started again: what a crash leaves of a file has its times, too.
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -30,6 +33,7 @@ namespace {
 constexpr char kMagic[] = "ETBXPW02";
 constexpr size_t kTableOffset = 64, kAlignment = 128;
 constexpr const char* kSuffix = ".xnnpack-weights";
+constexpr const char* kNoteSuffix = ".verified";
 
 std::string hex(std::span<const uint8_t> bytes) {
   static constexpr char kDigits[] = "0123456789abcdef";
@@ -68,25 +72,66 @@ fs::path path_of(const std::string& folder, const std::string& payload_digest, c
 struct Mapping {
   void* data = MAP_FAILED;
   size_t nbytes = 0;
+  struct stat info {};
   ~Mapping() {
     if (data != MAP_FAILED) munmap(data, nbytes);
   }
 };
 
-// A regular file of this user that nobody else can write, mapped; NULL for anything else.
-std::shared_ptr<Mapping> map(const fs::path& path) {
+// Opens a regular file of this user that nobody else can write; -1 for anything else.
+int open_own(const fs::path& path, struct stat& info) {
   const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-  if (fd < 0) return nullptr;
+  if (fd < 0) return -1;
+  if (fstat(fd, &info) == 0 && S_ISREG(info.st_mode) && info.st_uid == geteuid() && (info.st_mode & 022) == 0)
+    return fd;
+  close(fd);
+  return -1;
+}
+
+// NULL when it is none of ours.
+std::shared_ptr<Mapping> map(const fs::path& path) {
   auto mapping = std::make_shared<Mapping>();
-  struct stat info {};
-  if (fstat(fd, &info) == 0 && S_ISREG(info.st_mode) && info.st_uid == geteuid() &&
-      (info.st_mode & 022) == 0 && info.st_size > static_cast<off_t>(kTableOffset)) {
-    mapping->nbytes = static_cast<size_t>(info.st_size);
+  const int fd = open_own(path, mapping->info);
+  if (fd < 0) return nullptr;
+  if (mapping->info.st_size > static_cast<off_t>(kTableOffset)) {
+    mapping->nbytes = static_cast<size_t>(mapping->info.st_size);
     mapping->data = mmap(nullptr, mapping->nbytes, PROT_READ, MAP_PRIVATE, fd, 0);
   }
   close(fd);
   return mapping->data == MAP_FAILED ? nullptr : mapping;
 }
+
+// The running system since it was started; "" where it does not say.
+const std::string& boot_id() {
+  static const std::string kId = [] {
+    std::string id;
+    std::getline(std::ifstream("/proc/sys/kernel/random/boot_id"), id);
+    return id;
+  }();
+  return kId;
+}
+
+// What the note beside a file says when the file was verified as it is now; "": no note would do.
+std::string make_note(const struct stat& info) {
+  if (boot_id().empty()) return {};
+  const auto text_of = [](const timespec& time) {
+    return std::to_string(time.tv_sec) + "." + std::to_string(time.tv_nsec) + " ";
+  };
+  return "1 " + boot_id() + " " + std::to_string(info.st_dev) + " " + std::to_string(info.st_ino) + " " +
+         std::to_string(info.st_size) + " " + text_of(info.st_mtim) + text_of(info.st_ctim);
+}
+
+std::string read_note(const fs::path& path) {
+  struct stat info {};
+  const int fd = open_own(path, info);
+  if (fd < 0) return {};
+  char text[256];
+  const ssize_t nbytes = read(fd, text, sizeof text);
+  close(fd);
+  return nbytes > 0 ? std::string(text, static_cast<size_t>(nbytes)) : std::string();
+}
+
+fs::path note_path(const fs::path& path) { return path.string() + kNoteSuffix; }
 
 // Removes the oldest files until the folder holds at most `max_nbytes`.
 void trim(const std::string& folder, uint64_t max_nbytes) {
@@ -96,13 +141,15 @@ void trim(const std::string& folder, uint64_t max_nbytes) {
   for (const auto& item : fs::directory_iterator(folder, failed)) {
     const std::string name = item.path().filename().string();
     if (name.size() < strlen(kSuffix) || name.substr(name.size() - strlen(kSuffix)) != kSuffix) continue;
-    const uint64_t nbytes = item.file_size(failed);
+    const uint64_t note_nbytes = fs::file_size(note_path(item.path()), failed);
+    const uint64_t nbytes = (failed ? 0 : note_nbytes) + item.file_size(failed);
     files.emplace_back(item.last_write_time(failed), nbytes, item.path());
     total += nbytes;
   }
   std::sort(files.begin(), files.end());
   for (const auto& [time, nbytes, path] : files) {
     if (total <= max_nbytes) return;
+    fs::remove(note_path(path), failed);
     if (fs::remove(path, failed)) total -= nbytes;
   }
 }
@@ -142,6 +189,17 @@ bool write_all(int fd, const void* data, size_t nbytes) {
   return true;
 }
 
+// A note that cannot be written costs time, no more.
+void write_note(const fs::path& path, const std::string& note) {
+  if (note.empty()) return;
+  std::string partial = note_path(path).string() + ".XXXXXX";
+  const int fd = mkostemp(partial.data(), O_CLOEXEC);
+  if (fd < 0) return;
+  const bool is_written = write_all(fd, note.data(), note.size());
+  close(fd);
+  if (!is_written || rename(partial.c_str(), note_path(path).c_str()) != 0) unlink(partial.c_str());
+}
+
 }  // namespace
 
 uint64_t checksum(const std::byte* data, size_t nbytes) {
@@ -171,7 +229,8 @@ uint64_t checksum(const std::byte* data, size_t nbytes) {
 
 void PackedWeights::load(const std::string& folder, const std::string& payload_digest) {
   const format::Sha256& print = fingerprint();
-  const std::shared_ptr<Mapping> mapping = map(path_of(folder, payload_digest, print));
+  const fs::path path = path_of(folder, payload_digest, print);
+  const std::shared_ptr<Mapping> mapping = map(path);
   if (!mapping) return;
   const auto* const first = static_cast<const std::byte*>(mapping->data);
   uint64_t table_nbytes = 0, table_checksum = 0;
@@ -198,12 +257,18 @@ void PackedWeights::load(const std::string& folder, const std::string& payload_d
   }
   loaded_ = std::move(found);
   is_loaded_ = true;
+  note_ = make_note(mapping->info);
+  is_verified_ = !note_.empty() && read_note(note_path(path)) == note_;
 }
 
 Status PackedWeights::save(const std::string& folder, const std::string& payload_digest,
                            uint64_t max_nbytes) const {
-  if (!has_new_) return {};
   const format::Sha256& print = fingerprint();
+  const fs::path path = path_of(folder, payload_digest, print);
+  if (!has_new_) {
+    if (is_loaded_ && !is_verified_ && loaded_.empty()) write_note(path, note_);  // all was read
+    return {};
+  }
   // Offsets stand in the table, whose size is known only with it: two rounds.
   std::vector<std::byte> table;
   std::vector<uint64_t> offsets(index_of_.size(), 0);
@@ -237,7 +302,6 @@ Status PackedWeights::save(const std::string& folder, const std::string& payload
   std::memcpy(header + 40, &table_nbytes, 8);
   std::memcpy(header + 48, &table_checksum, 8);
 
-  const fs::path path = path_of(folder, payload_digest, print);
   std::error_code failed;
   fs::create_directories(folder, failed);
   std::string partial = path.string() + ".XXXXXX";
@@ -253,9 +317,12 @@ Status PackedWeights::save(const std::string& folder, const std::string& payload
                  write_all(fd, entry.bytes.get(), entry.nbytes);
     position = offsets[i++] + entry.nbytes;
   }
-  is_written = is_written && write_all(fd, kZeros, end - position);
+  is_written =
+      is_written && write_all(fd, kZeros, end - position) && rename(partial.c_str(), path.c_str()) == 0;
+  struct stat info {};
+  if (is_written && fstat(fd, &info) == 0) write_note(path, make_note(info));
   close(fd);
-  if (!is_written || rename(partial.c_str(), path.c_str()) != 0) {
+  if (!is_written) {
     unlink(partial.c_str());
     return make_error(Code::UNAVAILABLE, "packed weights: cannot write '" + path.string() + "'");
   }

@@ -65,10 +65,12 @@ class PackedWeights {
   xnn_weights_cache_t provider() { return &provider_; }
 
   // Takes what a file of this payload holds. What is damaged, or not of this processor and XNNPACK, counts as not there. Weights are
-  // verified when they are asked for: those that another delegate has in memory are not read.
+  // verified when they are asked for: those that another delegate has in memory are not read. A file that was verified whole since
+  // the machine was started, and was not changed since then, is believed.
   void load(const std::string& folder, const std::string& payload_digest);
   bool is_loaded() const { return is_loaded_; }
-  // Writes all named entries, in one step; removes the oldest files beyond `max_nbytes`. Nothing happens when it was loaded whole.
+  // Writes all named entries, in one step; removes the oldest files beyond `max_nbytes`. When it was loaded whole only the note is
+  // written that it was right.
   Status save(const std::string& folder, const std::string& payload_digest, uint64_t max_nbytes) const;
 
   uint64_t nbytes() const;
@@ -117,6 +119,8 @@ class PackedWeights {
   };
   std::map<PackedKey, StoredEntry> loaded_;  // of the file, until somebody asks
   bool is_loaded_ = false;
+  std::string note_;                // that the file was verified
+  bool is_verified_ = false;        // earlier, by whoever wrote that
   std::vector<Reserved> reserved_;  // given out to be written
   Reserved
       spare_;  // given out in vain: XNNPACK packs depthwise filters before it asks whether they are known

@@ -1,6 +1,7 @@
 // What delegates share: packed weights, a workspace, a file between processes; made, run and destroyed by several threads at once.
 #include <gtest/gtest.h>
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -9,6 +10,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <sstream>
 #include <thread>
 
 #include "api/format/program_view.hpp"
@@ -27,6 +29,8 @@ namespace fs = std::filesystem;
 const void* ETB_CALL no_service(const etb_host*, const char*) { return nullptr; }
 constexpr etb_host kBareHost = {
     ETB_INIT_SIZE(etb_host), 0, ETB_ABI_VERSION, 0, "test", "0", "", nullptr, no_service, nullptr};
+
+fs::path note_of(const fs::path& file) { return file.string() + ".verified"; }
 
 std::vector<char> read_bytes(const fs::path& path) {
   std::ifstream in(path, std::ios::binary);
@@ -161,6 +165,7 @@ class XnnpackShared : public testing::Test {
   fs::path only_file() const {
     fs::path found;
     for (const auto& item : fs::directory_iterator(folder_)) {
+      if (item.path().extension() == ".verified") continue;
       EXPECT_TRUE(found.empty());
       found = item.path();
     }
@@ -229,6 +234,7 @@ TEST_F(XnnpackShared, ADamagedFileIsAsGoodAsNone) {
     damaged[byte] = static_cast<char>(damaged[byte] ^ 0x10);
     std::ofstream(file, std::ios::binary).write(damaged.data(), static_cast<std::streamsize>(damaged.size()));
     fs::permissions(file, fs::perms::owner_read | fs::perms::owner_write);
+    fs::remove(note_of(file));
     etb_delegate* made = make(program, options);
     ASSERT_LT(program.run(*table_, made), 1e-4f) << "byte " << byte;
     destroy(made);
@@ -240,6 +246,57 @@ TEST_F(XnnpackShared, ADamagedFileIsAsGoodAsNone) {
     ASSERT_LT(program.run(*table_, made), 1e-4f) << kept << " bytes kept";
     destroy(made);
   }
+}
+
+// The note counts for the file that it was written for, as it was; and is written again.
+TEST_F(XnnpackShared, AVerifiedFileIsBelievedUntilItChanges) {
+  const Program program("mlp");
+  const std::string folder = folder_.string();
+  const std::vector<etb_option> options = {text_option("packed_cache_path", folder.c_str())};
+  destroy(make(program, options));
+  const fs::path file = only_file(), note = note_of(file);
+  if (!fs::exists(note)) GTEST_SKIP() << "the system has no boot id";
+  const std::vector<char> whole = read_bytes(file), said = read_bytes(note);
+  const auto error_of_program = [&] {
+    etb_delegate* made = make(program, options);
+    const float error = program.run(*table_, made);
+    destroy(made);
+    return error;
+  };
+  EXPECT_LT(error_of_program(), 1e-4f);
+  EXPECT_EQ(read_bytes(note), said);
+  // A note gone, or of something else, is written again.
+  fs::remove(note);
+  EXPECT_LT(error_of_program(), 1e-4f);
+  EXPECT_EQ(read_bytes(note), said);
+  std::ofstream(note) << "1 another time";
+  EXPECT_LT(error_of_program(), 1e-4f);
+  EXPECT_EQ(read_bytes(note), said);
+  // A note that others could have written is none; a file that was changed since is checked, and packed again.
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));  // the clock of file systems may be that slow
+  std::vector<char> damaged = whole;
+  for (size_t i = whole.size() / 2 + 3 - whole.size() / 2 % 4; i < whole.size(); i += 4) damaged[i] ^= 0x10;
+  std::ofstream(file, std::ios::binary).write(damaged.data(), static_cast<std::streamsize>(damaged.size()));
+  EXPECT_LT(error_of_program(), 1e-4f);
+  EXPECT_EQ(read_bytes(file), whole);
+  EXPECT_NE(read_bytes(note), said);
+  // It is the note that spares the check: with one for the damaged file the damage is loaded.
+  std::ofstream(file, std::ios::binary).write(damaged.data(), static_cast<std::streamsize>(damaged.size()));
+  std::string version, boot;
+  std::istringstream(std::string(said.begin(), said.end())) >> version >> boot;
+  const auto believe = [&] {
+    struct stat info {};
+    ASSERT_EQ(::stat(file.c_str(), &info), 0);
+    std::ofstream(note) << version << " " << boot << " " << info.st_dev << " " << info.st_ino << " "
+                        << info.st_size << " " << info.st_mtim.tv_sec << "." << info.st_mtim.tv_nsec << " "
+                        << info.st_ctim.tv_sec << "." << info.st_ctim.tv_nsec << " ";
+  };
+  believe();
+  fs::permissions(note, fs::perms::others_write, fs::perm_options::add);
+  EXPECT_LT(error_of_program(), 1e-4f) << "others could have written that note";
+  std::ofstream(file, std::ios::binary).write(damaged.data(), static_cast<std::streamsize>(damaged.size()));
+  believe();
+  EXPECT_FALSE(error_of_program() < 1e-4f) << "the note did not spare the check";
 }
 
 TEST_F(XnnpackShared, TheFolderStaysBelowItsLimit) {
