@@ -16,9 +16,9 @@ struct Recipe {
 
 const Decomposition* find_function(std::string_view op) {
   for (const auto table : {activation_decompositions(), creation_decompositions(), einsum_decompositions(),
-                           indexing_decompositions(), linear_decompositions(), list_decompositions(),
-                           loss_decompositions(), patch_decompositions(), product_decompositions(),
-                           recurrent_decompositions(), reduction_decompositions(),
+                           gradient_decompositions(), indexing_decompositions(), linear_decompositions(),
+                           list_decompositions(), loss_decompositions(), patch_decompositions(),
+                           product_decompositions(), recurrent_decompositions(), reduction_decompositions(),
                            resampling_decompositions(), view_decompositions(), window_decompositions()}) {
     const auto found =
         std::lower_bound(table.begin(), table.end(), op,
@@ -47,6 +47,11 @@ bool is_assertion(std::string_view op) {
   return op.rfind("aten._assert_", 0) == 0 || op.rfind("aten.sym_constrain_", 0) == 0;
 }
 
+// Another name of an op whose sizes only its run tells: the node stays as it is, for nothing can infer a new one's.
+void use_known_name(ir::Module& module, ir::Node& node) {
+  if (module.op(node).name == "aten.argwhere.default") node.op = module.op("aten.nonzero.default");
+}
+
 class Decomposer final : public Builder {
  public:
   Decomposer(ir::Module& module, ir::Graph& graph, const DecomposeOptions& options)
@@ -61,6 +66,9 @@ class Decomposer final : public Builder {
         is_changed = true;
         continue;
       }
+      const ir::OpId before = node.op;
+      use_known_name(module(), node);
+      is_changed |= node.op != before;
       Values results;
       const bool is_expanded = expand_with(lookup(node.op).exported, node.op, node.args, results);
       if (has_failed()) note(take_error());

@@ -18,6 +18,13 @@ ValueId zero_where_not(Builder& b, ValueId condition, ValueId value) {
 }
 ValueId total(Builder& b, ValueId value) { return b.call("aten.sum.default", {ValueRef{value}}); }
 
+// A tensor with a number for each class, as wide as [C] or [N, C, ...].
+ValueId spread_classes(Builder& b, const TensorSpec& in, const Arguments& a, size_t index) {
+  Dims sizes(in.rank(), Dim(1));
+  sizes[in.rank() < 2 ? 0 : 1] = a.tensor(index).sizes.at(0);
+  return b.call("aten.view.default", {a.ref(index), std::move(sizes)});
+}
+
 // self (log-probabilities, [C] or [N, C, ...]), target, weight, reduction, ignore_index
 Values nll_loss(Builder& b, const Arguments& a) {
   const TensorSpec in = a.tensor(0);
@@ -26,9 +33,7 @@ Values nll_loss(Builder& b, const Arguments& a) {
   const Argument ignored = a.argument(4);
   ValueId scores = a.value(0);
   if (a.has(2)) {
-    Dims sizes(in.rank(), Dim(1));
-    sizes[in.rank() < 2 ? 0 : 1] = a.tensor(2).sizes.at(0);
-    const ValueId weight = b.call("aten.view.default", {a.ref(2), std::move(sizes)});
+    const ValueId weight = spread_classes(b, in, a, 2);
     scores = b.call("aten.mul.Tensor", {ValueRef{scores}, ValueRef{weight}});
   }
   const ValueId counts = b.call("aten.ne.Scalar", {a.ref(1), ignored});
@@ -49,29 +54,79 @@ Values nll_loss(Builder& b, const Arguments& a) {
   return {b.call("aten.div.Tensor", {ValueRef{total(b, loss)}, ValueRef{divisor}})};
 }
 
+// What a label that is the same for all classes would cost: minus the sum of all log-probabilities, weighted.
+ValueId uniform_loss(Builder& b, const Arguments& a, ValueId scores, Dim channels) {
+  const TensorSpec in = a.tensor(0);
+  const int64_t reduction = a.integer(3);
+  if (a.has(2)) {
+    const ValueId weight = spread_classes(b, in, a, 2);
+    scores = b.call("aten.mul.Tensor", {ValueRef{scores}, ValueRef{weight}});
+  }
+  const ValueId sum = b.call("aten.sum.dim_IntList", {ValueRef{scores}, Dims{channels}});
+  const ValueId negative = b.call("aten.neg.default", {ValueRef{sum}});
+  const ValueId ignored = b.call("aten.eq.Scalar", {a.ref(1), a.argument(4)});
+  const auto without_ignored = [&](ValueId value, Argument zero) {
+    return b.call("aten.masked_fill.Scalar", {ValueRef{value}, ValueRef{ignored}, std::move(zero)});
+  };
+  const ValueId loss = without_ignored(negative, 0.0);
+  if (reduction != 1) return reduced(b, loss, reduction);
+  ValueId divisor = 0;
+  if (a.has(2)) {
+    const ValueId flat = reshape(b, without_ignored(a.value(1), Dim(0)), {Dim(-1)});
+    const ValueId weights = b.call("aten.gather.default", {a.ref(2), Dim(0), ValueRef{flat}});
+    const ValueId flat_ignored = reshape(b, ignored, {Dim(-1)});
+    divisor = total(b, b.call("aten.masked_fill.Scalar", {ValueRef{weights}, ValueRef{flat_ignored}, 0.0}));
+  } else {
+    divisor = total(b, b.call("aten.bitwise_not.default", {ValueRef{ignored}}));
+  }
+  return b.call("aten.div.Tensor", {ValueRef{total(b, loss)}, ValueRef{divisor}});
+}
+
+// Of labels that are probabilities, with the cost of each class by its weight.
+Values soft_cross_entropy(Builder& b, const Arguments& a, ValueId scores, Dim channels) {
+  const TensorSpec in = a.tensor(0);
+  const Dim classes = in.sizes[channels.is(0) ? 0 : 1];
+  ValueId target = a.value(1);
+  if (const double smoothing = a.number(5); smoothing != 0) {
+    const ValueId sharp = b.call("aten.mul.Scalar", {ValueRef{target}, 1 - smoothing});
+    const double rest = smoothing / static_cast<double>(classes.value());
+    target = b.call("aten.add.Scalar", {ValueRef{sharp}, rest});
+  }
+  ValueId products = b.call("aten.mul.Tensor", {ValueRef{scores}, ValueRef{target}});
+  if (a.has(2)) {
+    const ValueId weight = spread_classes(b, in, a, 2);
+    products = b.call("aten.mul.Tensor", {ValueRef{products}, ValueRef{weight}});
+  }
+  const int64_t reduction = a.integer(3);
+  const ValueId sum = reduction == 0 ? b.call("aten.sum.dim_IntList", {ValueRef{products}, Dims{channels}})
+                                     : total(b, products);
+  const ValueId loss = b.call("aten.neg.default", {ValueRef{sum}});
+  if (reduction != 1) return {loss};
+  // The mean is over all but the classes.
+  const Dim rows = b.symbols().floor_div(ir::numel(b.symbols(), in.sizes), classes);
+  return {b.call("aten.div.Tensor", {ValueRef{loss}, rows})};
+}
+
 // self, target, weight, reduction, ignore_index, label_smoothing
 Values cross_entropy_loss(Builder& b, const Arguments& a) {
   const TensorSpec in = a.tensor(0);
   const Dim channels = in.rank() < 2 ? 0 : 1;
-  const bool has_probabilities = ops::is_floating(a.tensor(1).dtype);
-  if (a.number(5) != 0 || (has_probabilities && a.has(2))) {
-    a.fail("smoothed labels, or weights of classes beside probabilities");
+  const Dim classes = in.sizes.at(channels.is(0) ? 0 : 1);
+  const double smoothing = a.number(5);
+  if (smoothing != 0 && !classes.is_static()) {
+    a.fail("smoothed labels of a symbolic number of classes");
     return {};
   }
   const ValueId scores = b.call("aten.log_softmax.int", {a.ref(0), channels, Nothing{}});
-  if (!has_probabilities) {
-    return {b.call("aten.nll_loss_nd.default",
-                   {ValueRef{scores}, a.argument(1), a.argument(2), a.argument(3), a.argument(4)})};
-  }
-  const ValueId products = b.call("aten.mul.Tensor", {ValueRef{scores}, a.ref(1)});
-  const ValueId negative = b.call("aten.neg.default", {ValueRef{products}});
-  if (a.integer(3) != 1) {
-    if (a.integer(3) == 2) return {total(b, negative)};
-    return {b.call("aten.sum.dim_IntList", {ValueRef{negative}, Dims{channels}})};
-  }
-  // The mean is over all but the classes.
-  const Dim rows = b.symbols().floor_div(ir::numel(b.symbols(), in.sizes), in.sizes[channels.is(0) ? 0 : 1]);
-  return {b.call("aten.div.Tensor", {ValueRef{total(b, negative)}, rows})};
+  if (ops::is_floating(a.tensor(1).dtype)) return soft_cross_entropy(b, a, scores, channels);
+  const ValueId loss = b.call("aten.nll_loss_nd.default",
+                              {ValueRef{scores}, a.argument(1), a.argument(2), a.argument(3), a.argument(4)});
+  if (smoothing == 0) return {loss};
+  const ValueId uniform = uniform_loss(b, a, scores, channels);
+  const ValueId share =
+      b.call("aten.mul.Scalar", {ValueRef{uniform}, smoothing / static_cast<double>(classes.value())});
+  const ValueId sharp = b.call("aten.mul.Scalar", {ValueRef{loss}, 1 - smoothing});
+  return {b.call("aten.add.Tensor", {ValueRef{sharp}, ValueRef{share}})};
 }
 
 }  // namespace

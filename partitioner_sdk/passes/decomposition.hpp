@@ -39,6 +39,7 @@ struct Decomposition {
 std::span<const Decomposition> activation_decompositions();
 std::span<const Decomposition> creation_decompositions();
 std::span<const Decomposition> einsum_decompositions();
+std::span<const Decomposition> gradient_decompositions();
 std::span<const Decomposition> indexing_decompositions();
 std::span<const Decomposition> linear_decompositions();
 std::span<const Decomposition> list_decompositions();

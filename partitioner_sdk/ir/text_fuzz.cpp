@@ -1,0 +1,19 @@
+// The text of a graph from anywhere: refused, or a module that prints; one that keeps the rules is read from its print again.
+#include <cstdio>
+#include <cstdlib>
+
+#include "partitioner_sdk/ir/text.hpp"
+#include "partitioner_sdk/ir/verify.hpp"
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  using namespace etb;
+  auto module = ir::parse({reinterpret_cast<const char*>(data), size});
+  if (!module) return 0;
+  const std::string text = ir::print(*module);
+  if (!ir::verify(*module)) return 0;
+  auto again = ir::parse(text);
+  if (again && ir::print(*again) == text) return 0;
+  std::fprintf(stderr, "%s\nis read as\n%s\n", text.c_str(),
+               again ? ir::print(*again).c_str() : again.error().message.c_str());
+  std::abort();
+}

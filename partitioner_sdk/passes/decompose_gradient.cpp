@@ -1,0 +1,160 @@
+// torch.gradient: differences of neighbours along dimensions, in the middle over both sides, at the edges over one.
+#include "partitioner_sdk/passes/decomposition.hpp"
+
+namespace etb::passes {
+
+namespace {
+
+// Along one dimension of one tensor.
+class Slope {
+ public:
+  Slope(Builder& b, ValueId in, int64_t dim, int64_t edge_order)
+      : b_(b), in_(in), dim_(dim), edge_order_(edge_order) {}
+
+  // Places at equal distance.
+  ValueId evenly(const Argument& spacing) {
+    const auto over_spacing = [&](ValueId value) {
+      return b_.call("aten.div.Scalar", {ValueRef{value}, spacing});
+    };
+    const ValueId middle = over_spacing(sub(from(2), part(0, -2)));
+    const auto edge = [&](ValueId near, ValueId next, ValueId far, double sign) {
+      if (edge_order_ == 1) return over_spacing(sign > 0 ? sub(near, next) : sub(next, near));
+      const ValueId a = times(near, 1.5 * sign), c = times(far, 0.5 * sign);
+      return over_spacing(add(add(a, times(next, -2 * sign)), c));
+    };
+    const ValueId first = edge(part(0, 1), part(1, 2), far_of(part(1, 2), 2, 3), -1);
+    const ValueId last = edge(from(-1), part(-2, -1), far_of(part(-2, -1), -3, -2), 1);
+    return join(first, b_.call("aten.div.Scalar", {ValueRef{middle}, Dim(2)}), last);
+  }
+
+  // Places whose coordinates a tensor of one dimension tells. Each slope is that of the parabola through three neighbours.
+  ValueId at(ValueId places) {
+    const Dim count = b_.spec(places).sizes.at(0);
+    const auto piece = [&](ValueId value, Dim begin, Argument end) {
+      return b_.call("aten.slice.Tensor", {ValueRef{value}, Dim(0), begin, std::move(end)});
+    };
+    const ValueId steps = sub(piece(places, 1, count), piece(places, 0, b_.symbols().add(count, Dim(-1))));
+    const ValueId before = piece(steps, 0, Dim(-1)), after = piece(steps, 1, Nothing{});
+    Dims sizes(b_.spec(in_).rank(), Dim(1));
+    sizes[static_cast<size_t>(dim_)] = Dim(-1);
+    const auto wide = [&](ValueId value) { return reshape(b_, value, sizes); };
+    const ValueId both = add(before, after);
+    const ValueId a = wide(div(negative(after), mul(before, both)));
+    const ValueId b = wide(div(sub(after, before), mul(before, after)));
+    const ValueId c = wide(div(before, mul(after, both)));
+    const ValueId middle = add(add(mul(a, part(0, -2)), mul(b, part(1, -1))), mul(c, from(2)));
+    return join(edge_at(steps, true), middle, edge_at(steps, false));
+  }
+
+ private:
+  ValueId slice(Argument begin, Argument end) {
+    return b_.call("aten.slice.Tensor", {ValueRef{in_}, Dim(dim_), std::move(begin), std::move(end)});
+  }
+  ValueId part(int64_t begin, int64_t end) { return slice(Dim(begin), Dim(end)); }
+  ValueId from(int64_t begin) { return slice(Dim(begin), Nothing{}); }
+  // The third neighbour, which an edge of the first order does not need.
+  ValueId far_of(ValueId unused, int64_t begin, int64_t end) {
+    return edge_order_ == 1 ? unused : part(begin, end);
+  }
+  ValueId two(const char* op, ValueId x, ValueId y) { return b_.call(op, {ValueRef{x}, ValueRef{y}}); }
+  ValueId add(ValueId x, ValueId y) { return two("aten.add.Tensor", x, y); }
+  ValueId sub(ValueId x, ValueId y) { return two("aten.sub.Tensor", x, y); }
+  ValueId mul(ValueId x, ValueId y) { return two("aten.mul.Tensor", x, y); }
+  ValueId div(ValueId x, ValueId y) { return two("aten.div.Tensor", x, y); }
+  ValueId times(ValueId x, double by) { return b_.call("aten.mul.Scalar", {ValueRef{x}, by}); }
+  ValueId negative(ValueId x) { return b_.call("aten.neg.default", {ValueRef{x}}); }
+  ValueId join(ValueId first, ValueId middle, ValueId last) {
+    return b_.call("aten.cat.default", {ir::ValueList{{first, middle, last}}, Dim(dim_)});
+  }
+
+  ValueId edge_at(ValueId steps, bool is_first) {
+    const auto step = [&](int64_t first, int64_t last) {
+      return b_.call("aten.select.int", {ValueRef{steps}, Dim(0), Dim(is_first ? first : last)});
+    };
+    const ValueId near = is_first ? part(0, 1) : from(-1), next = is_first ? part(1, 2) : part(-2, -1);
+    if (edge_order_ == 1) return div(is_first ? sub(next, near) : sub(near, next), step(0, -1));
+    const ValueId far = is_first ? part(2, 3) : part(-3, -2);
+    const ValueId h = step(0, -1), k = step(1, -2), both = add(h, k);
+    const ValueId a = div(add(times(h, 2), k), mul(h, both));
+    const ValueId b = div(both, mul(h, k));
+    const ValueId c = div(h, mul(k, both));
+    // The last edge's parabola is the first one's, seen from the other side.
+    const ValueId slope = add(sub(mul(a, near), mul(b, next)), mul(c, far));
+    return is_first ? negative(slope) : slope;
+  }
+
+  Builder& b_;
+  ValueId in_;
+  int64_t dim_;
+  int64_t edge_order_;
+};
+
+// The dimensions that an argument names: all when it is none, as in PyTorch.
+std::vector<int64_t> axes_of(const Arguments& a, size_t index) {
+  const size_t rank = a.tensor(0).rank();
+  std::vector<int64_t> axes;
+  if (!a.has(index)) {
+    for (size_t i = 0; i < rank; ++i) axes.push_back(static_cast<int64_t>(i));
+    return axes;
+  }
+  for (const Dim dim : a.dims(index)) {
+    if (dim.is_static()) axes.push_back(static_cast<int64_t>(a.axis(dim.value(), rank)));
+  }
+  return axes;
+}
+
+// One number for each of `count` dimensions; a single one stands for all.
+std::vector<Argument> spacings(const Arguments& a, size_t index, size_t count) {
+  const Argument& given = a.argument(index);
+  std::vector<Argument> out;
+  if (const auto* numbers = ir::get_if<ir::FloatList>(given)) {
+    for (const double number : *numbers) out.emplace_back(number);
+  } else if (const auto* dims = ir::get_if<Dims>(given)) {
+    for (const Dim dim : *dims) out.emplace_back(dim);
+  } else {
+    out.assign(count, a.has(index) ? given : Argument(1.0));
+  }
+  if (out.size() != count) a.fail("not one spacing for each dimension");
+  return out;
+}
+
+Values even_gradient(Builder& b, const Arguments& a, size_t dims_at, bool has_spacing) {
+  const std::vector<int64_t> axes = axes_of(a, dims_at);
+  const std::vector<Argument> steps =
+      has_spacing ? spacings(a, 1, axes.size()) : std::vector<Argument>(axes.size(), 1.0);
+  Values out;
+  for (size_t i = 0; i < axes.size() && i < steps.size(); ++i)
+    out.push_back(Slope(b, a.value(0), axes[i], a.integer(dims_at + 1)).evenly(steps[i]));
+  return out;
+}
+
+// self, dim, edge_order
+Values gradient(Builder& b, const Arguments& a) { return even_gradient(b, a, 1, false); }
+// self, spacing, dim, edge_order
+Values spaced_gradient(Builder& b, const Arguments& a) { return even_gradient(b, a, 2, true); }
+Values placed_gradient(Builder& b, const Arguments& a) {
+  const std::vector<int64_t> axes = axes_of(a, 2);
+  const std::vector<ValueId> places = a.values(1);
+  if (places.size() != axes.size()) a.fail("not one tensor of coordinates for each dimension");
+  Values out;
+  for (size_t i = 0; i < axes.size() && i < places.size(); ++i)
+    out.push_back(Slope(b, a.value(0), axes[i], a.integer(3)).at(places[i]));
+  return out;
+}
+
+}  // namespace
+
+std::span<const Decomposition> gradient_decompositions() {
+  static constexpr Decomposition kRows[] = {
+      {"aten.gradient.array", gradient},
+      {"aten.gradient.scalararray", spaced_gradient},
+      {"aten.gradient.scalarint", spaced_gradient},
+      {"aten.gradient.scalarrayarray", spaced_gradient},
+      {"aten.gradient.scalarrayint", spaced_gradient},
+      {"aten.gradient.tensorarray", placed_gradient},
+      {"aten.gradient.tensorarrayint", placed_gradient},
+  };
+  return kRows;
+}
+
+}  // namespace etb::passes
