@@ -253,7 +253,10 @@ Result<std::vector<Item>> items_of(const Repro& repro, std::shared_ptr<const Cas
 
 Result<ExitCode> run_replay(VerifyOptions options, Session& session) {
   ETB_ASSIGN(const std::string text, read_text(options.replay_file));
-  ETB_ASSIGN(const Repro repro, parse_repro(text));
+  Result<Repro> repro_read = parse_repro(text);
+  if (!repro_read)
+    return tl::make_unexpected(with_context(std::move(repro_read).error(), "'" + options.replay_file + "'"));
+  const Repro& repro = *repro_read;
   Plan plan;
   std::shared_ptr<const Case> small;  // outlives the plan
   ETB_ASSIGN(plan.items, items_of(repro, small));

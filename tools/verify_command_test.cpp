@@ -169,7 +169,16 @@ TEST(VerifyCommand, BreakStopsBeforeTheFirstCase) {
 TEST(VerifyCommand, BadInputIsAClearError) {
   const host::ScratchDir dir;
   dir.write("no_plugin.so", "text");
-  EXPECT_EQ(cli({"verify", dir.path("no_plugin.so")}).exit, 3);
+  const CliRun no_plugin = cli({"verify", dir.path("no_plugin.so")});
+  EXPECT_EQ(no_plugin.exit, 4);
+  EXPECT_THAT(no_plugin.err, HasSubstr("no_plugin.so': no plugin: "));
+  dir.write("bad.json", R"({"suite": "etbackend-conformance", "name": "op.neg.f32.7.stat", "sequence": 7})");
+  for (const char* file : {"no_plugin.so", "bad.json"}) {
+    const CliRun replay = cli({"verify", "portable", "--replay", dir.path(file)});
+    EXPECT_EQ(replay.exit, 4);
+    EXPECT_THAT(replay.err, HasSubstr(dir.path(file)));
+  }
+  EXPECT_EQ(cli({"verify", "portable", "--replay", dir.path("missing.json")}).exit, 3);
   EXPECT_EQ(cli({"verify", dir.path("missing.so")}).exit, 3);
   EXPECT_EQ(cli({"verify", "nobody.has.this"}).exit, 3);
   EXPECT_EQ(cli({"verify", "portable", "--case", "no.such.case"}).exit, 3);

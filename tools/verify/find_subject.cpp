@@ -1,9 +1,14 @@
 #include "tools/verify/find_subject.hpp"
 
 #include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <vector>
 
 #include "host/portable_backend/portable_backend.hpp"
+#include "host/registry/elf_note.hpp"
 #include "host/registry/hex.hpp"
+#include "host/registry/open_library.hpp"
 #include "tools/plugin_registry.hpp"
 
 namespace etb::tools {
@@ -15,11 +20,28 @@ bool looks_like_path(const std::string& target) {
   return target.find('/') != std::string::npos || target.ends_with(".so") || target.ends_with(".json");
 }
 
+// What a file is, that nothing in its folder calls a plugin.
+Status expect_plugin_library(const std::string& path) {
+  constexpr uint64_t kMostNbytes = uint64_t{1} << 32;
+  std::error_code failed;
+  if (!fs::is_regular_file(path, failed) || fs::file_size(path, failed) > kMostNbytes)
+    return make_error(Code::INVALID_DATA, "'" + path + "': no plugin, expected a library or a manifest");
+  std::ifstream in(path, std::ios::binary);
+  const std::vector<uint8_t> bytes((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
+  const host::MemoryBytes source(bytes);
+  const Result<host::ElfFile> file = host::read_elf(source);
+  if (!file) return make_error(Code::INVALID_DATA, "'" + path + "': no plugin: " + file.error().message);
+  if (const Result<host::PluginIdent> ident = host::read_elf_note(source, *file); !ident)
+    return make_error(Code::INVALID_DATA, "'" + path + "': no plugin: " + ident.error().message);
+  return {};
+}
+
 Result<const host::PluginEntry*> find_by_path(const host::Registry& registry, const std::string& path) {
   for (const host::PluginEntry& entry : registry.plugins())
     if (entry.manifest_path == path || entry.library_path == path) return &entry;
+  ETB_TRY(expect_plugin_library(path));
   return make_error(Code::NOT_FOUND,
-                    "'" + path + "': no manifest, and no library that a manifest in its folder names");
+                    "'" + path + "': a plugin's library, which no manifest in its folder names");
 }
 
 Result<const host::PluginEntry*> find_by_name(const host::Registry& registry, const std::string& name) {
@@ -45,10 +67,9 @@ Result<conformance::SubjectSpec> find_subject(const std::string& target, const s
   const bool is_portable = target == "portable" || target == "org.etbackend.portable";
   if (is_portable) options.static_plugins = kStatic;
   const host::Registry registry(options);
-  ETB_ASSIGN(const host::PluginEntry* entry, is_path ? find_by_path(registry, path)
-                                             : is_portable
-                                                 ? find_by_name(registry, "org.etbackend.portable")
-                                                 : find_by_name(registry, target));
+  ETB_ASSIGN(const host::PluginEntry* entry, is_path       ? find_by_path(registry, path)
+                                             : is_portable ? find_by_name(registry, "org.etbackend.portable")
+                                                           : find_by_name(registry, target));
   if (entry->problem) return tl::make_unexpected(*entry->problem);
   conformance::SubjectSpec spec;
   spec.entry = *entry;
