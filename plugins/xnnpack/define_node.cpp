@@ -168,11 +168,41 @@ struct Definer {
                                    output(), node.flags);
   }
 
+#ifdef ETB_XNNPACK_HAS_ATTENTION
   xnn_status attention() const {
     return xnn_define_scaled_dot_product_attention(subgraph, xnn_attention_logits_cap_type_none, nullptr,
                                                    input(0), input(1), input(2), input(3), input(4), output(),
                                                    node.flags);
   }
+#else
+  // Releases since 2025 have no such node. Its parts give the same: softmax(query * scale x keys + mask) x values.
+  xnn_status attention() const {
+    const auto& queries = payload.value(node.inputs[0]);
+    const auto& keys = payload.value(node.inputs[1]);
+    if (queries.sizes.size() < 2 || keys.sizes.size() < 2) return xnn_status_invalid_parameter;
+    std::vector<size_t> sizes(queries.sizes.begin(), queries.sizes.end());
+    const auto between = [&](uint32_t& id) {
+      return xnn_define_tensor_value(
+          subgraph, queries.datatype == format::XnnDatatype::kFloat16 ? xnn_datatype_fp16 : xnn_datatype_fp32,
+          sizes.size(), sizes.data(), nullptr, XNN_INVALID_VALUE_ID, 0, &id);
+    };
+    uint32_t scaled = 0, scores = 0, masked = 0, weights = 0;
+    xnn_status status = between(scaled);
+    sizes.back() = keys.sizes[keys.sizes.size() - 2];
+    for (uint32_t* id : {&scores, &masked, &weights})
+      if (status == xnn_status_success) status = between(*id);
+    if (status == xnn_status_success)
+      status = xnn_define_binary(subgraph, xnn_binary_multiply, nullptr, input(0), input(3), scaled, 0);
+    if (status == xnn_status_success)
+      status = xnn_define_batch_matrix_multiply(subgraph, scaled, input(1), scores, XNN_FLAG_TRANSPOSE_B);
+    if (status == xnn_status_success)
+      status = xnn_define_binary(subgraph, xnn_binary_add, nullptr, scores, input(4), masked, 0);
+    if (status == xnn_status_success) status = xnn_define_softmax(subgraph, masked, weights, 0);
+    if (status == xnn_status_success)
+      status = xnn_define_batch_matrix_multiply(subgraph, weights, input(2), output(), 0);
+    return status;
+  }
+#endif
 
   xnn_status define() const {
     switch (node.op) {
