@@ -227,8 +227,8 @@ std::vector<Check> make_rows() {
                   other_versions});
   rows.push_back({"blob.own-payload-is-supported",
                   "check_payload does not turn down what compile made and create takes.", "", own_payload});
-  rows.push_back(
-      {"blob.noise-is-no-payload", "check_payload does not call noise a payload.", "", noise_is_no_payload});
+  rows.push_back({"blob.noise-is-no-payload", "check_payload does not call noise a payload.", "ABI-BLOB-01",
+                  noise_is_no_payload});
   return rows;
 }
 

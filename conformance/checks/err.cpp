@@ -282,14 +282,14 @@ void lost_device(CheckContext& context) {
 
 constexpr Check kChecks[] = {
     {"err.out-of-memory",
-     "When the host's memory ends there is an error or the right result, never a wrong one.", "",
+     "When the host's memory ends there is an error or the right result, never a wrong one.", "ABI-ERR-01",
      out_of_memory},
     {"err.each-allocation-fails",
-     "Whichever request for memory fails: an error or the right result, no crash.", "",
+     "Whichever request for memory fails: an error or the right result, no crash.", "ABI-ERR-01",
      each_allocation_fails},
     {"err.wrong-arguments", "Tensors that do not fit are refused, and the context goes on.", "ABI-EXEC-01",
      wrong_arguments},
-    {"err.missing-named-data", "Missing named data is an error of create.", "", missing_named_data},
+    {"err.missing-named-data", "Missing named data is an error of create.", "ABI-ERR-01", missing_named_data},
     {"err.errors-are-said", "A failing call fills the error with its code and a text.", "ABI-ERR-01",
      errors_are_said},
     {"err.nobody-wants-the-error", "The error of any call may be NULL.", "ABI-CALL-04",
@@ -298,7 +298,7 @@ constexpr Check kChecks[] = {
     {"err.lost-device",
      "A run that loses its device answers ETB_UNAVAILABLE; what was on it can be destroyed, and a new "
      "instance works.",
-     "", lost_device},
+     "ABI-ERR-01", lost_device},
 };
 
 }  // namespace

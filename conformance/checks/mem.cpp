@@ -67,8 +67,8 @@ constexpr Check kChecks[] = {
     {"mem.least-alignment", "Data that is aligned as query_io asked, and no better, is enough.",
      "ABI-EXEC-04", least_alignment},
     {"mem.output-shares-an-input",
-     "An output in the memory of an input that query_io lets it share is as right as elsewhere.", "",
-     shared_memory},
+     "An output in the memory of an input that query_io lets it share is as right as elsewhere.",
+     "ABI-EXEC-04", shared_memory},
 };
 
 }  // namespace
