@@ -228,6 +228,18 @@ std::string choose_method(const host::Module& module) {
   return has_forward || names.empty() ? "forward" : names.front();
 }
 
+// Of an archive, which is compiled first, nothing is left on the disk: an opened program needs no name.
+Result<host::Module> open_module(const std::string& file, const host::ModuleOptions& options, Times& times) {
+  std::optional<PortableProgram> compiled;
+  if (is_archive(file)) {
+    ETB_ASSIGN(compiled, PortableProgram::make(file));
+  }
+  const Stopwatch watch;
+  ETB_ASSIGN(host::Module module, host::Module::open(compiled ? compiled->path() : file, options));
+  times.load_us = watch.us();
+  return module;
+}
+
 Result<ExitCode> run_program(Options options, Session& session, const SessionLayers& layers) {
   host::ModuleOptions module_options;
   module_options.load_mode = to_load_mode(options.load_mode);
@@ -244,14 +256,7 @@ Result<ExitCode> run_program(Options options, Session& session, const SessionLay
   SearchedDelegates delegates(std::move(registry), std::move(pins), std::move(backend_options));
   module_options.delegates = &delegates;
   Times times;
-  std::optional<PortableProgram> compiled;  // outlives the module
-  if (is_archive(options.file)) {
-    ETB_ASSIGN(compiled, PortableProgram::make(options.file));
-  }
-  const Stopwatch load_watch;
-  ETB_ASSIGN(host::Module module,
-             host::Module::open(compiled ? compiled->path() : options.file, module_options));
-  times.load_us = load_watch.us();
+  ETB_ASSIGN(host::Module module, open_module(options.file, module_options, times));
   if (options.method.empty()) options.method = choose_method(module);
   ETB_ASSIGN(const host::MethodMeta meta, module.method_meta(options.method));
   if (options.serve) {

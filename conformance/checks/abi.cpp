@@ -3,13 +3,13 @@
 #include <elf.h>
 #include <fmt/format.h>
 
-#include <fstream>
+#include <optional>
 
 #include "conformance/checks/groups.hpp"
 #include "conformance/checks/process_facts.hpp"
 #include "conformance/runner/child_body.hpp"
-#include "host/registry/byte_source.hpp"
 #include "host/registry/elf_dynamic.hpp"
+#include "host/registry/library_file.hpp"
 
 namespace etb::conformance {
 namespace {
@@ -61,25 +61,30 @@ void devices_are_described(CheckContext& context) {
   context.take_violations(*subject);
 }
 
-std::vector<uint8_t> read_library(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  return {(std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>()};
+// The file of the plugin under test; nothing, with the check unsupported, when there is none to look at.
+std::optional<host::LibraryFile> open_library_file(CheckContext& context) {
+  const std::string& path = context.spec().entry.library_path;
+  if (path.empty()) {
+    context.skip("linked into the program");
+    return std::nullopt;
+  }
+  Result<host::LibraryFile> library = host::LibraryFile::open(path);
+  if (library) return std::move(*library);
+  context.skip("no ELF library: " + library.error().message);
+  return std::nullopt;
 }
 
 // What the file itself says, before any of it runs.
 void library_file(CheckContext& context) {
-  const std::string& path = context.spec().entry.library_path;
-  if (path.empty()) return context.skip("linked into the program");
-  const std::vector<uint8_t> bytes = read_library(path);
-  const host::MemoryBytes source(bytes);
-  const Result<host::ElfFile> file = host::read_elf(source);
-  if (!file) return context.skip("no ELF library: " + file.error().message);
-  const Result<host::ElfDynamic> dynamic = host::read_elf_dynamic(source, *file);
+  const std::optional<host::LibraryFile> library = open_library_file(context);
+  if (!library) return;
+  const host::FileBytes source = library->bytes();
+  const Result<host::ElfDynamic> dynamic = host::read_elf_dynamic(source, library->elf);
   if (!dynamic) return context.fail(dynamic.error().message);
   if (!dynamic->has_query || dynamic->export_count != 1)
     context.fail(fmt::format("exports {} symbols ({}), expected etb_plugin_query alone",
                              dynamic->export_count, fmt::join(dynamic->exports, ", ")));
-  if (!file->is_64_bit) return;
+  if (!library->elf.is_64_bit) return;
   const Result<Elf64_Ehdr> head = source.read_struct<Elf64_Ehdr>(0);
   for (uint32_t i = 0; head && i < head->e_phnum; ++i) {
     const Result<Elf64_Phdr> segment =
@@ -99,19 +104,15 @@ void library_file(CheckContext& context) {
 
 // What it needs from others is there when it is loaded alone: another program has other libraries than this one.
 void names_what_it_needs(CheckContext& context) {
-  const std::string& path = context.spec().entry.library_path;
-  if (path.empty()) return context.skip("linked into the program");
-  const std::vector<uint8_t> bytes = read_library(path);
-  const host::MemoryBytes source(bytes);
-  const Result<host::ElfFile> file = host::read_elf(source);
-  if (!file) return context.skip("no ELF library: " + file.error().message);
-  const Result<std::vector<std::string>> imports = host::read_elf_imports(source, *file);
+  const std::optional<host::LibraryFile> library = open_library_file(context);
+  if (!library) return;
+  const Result<std::vector<std::string>> imports = host::read_elf_imports(library->bytes(), library->elf);
   if (!imports) return context.fail(imports.error().message);
   const auto subject = context.open(bare());
   if (!subject) return;
   // The library itself and what it names, in the order of the loader; the program and its libraries are not searched.
-  const std::unique_ptr<void, int (*)(void*)> scope(::dlopen(path.c_str(), RTLD_NOW | RTLD_NOLOAD),
-                                                    ::dlclose);
+  const std::unique_ptr<void, int (*)(void*)> scope(
+      ::dlopen(context.spec().entry.library_path.c_str(), RTLD_NOW | RTLD_NOLOAD), ::dlclose);
   if (scope == nullptr) return context.skip("the loader does not know the library by its path");
   std::vector<std::string> missing;
   for (const std::string& name : *imports)

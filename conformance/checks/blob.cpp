@@ -50,11 +50,8 @@ template <class Body>
 void with_payload(CheckContext& context, Body body) {
   const auto subject = context.open();
   if (!subject) return;
-  std::vector<ClaimedCase> items = context.claimed_like(*subject, "model.*", 1);
-  if (items.empty()) {
-    context.outcome().state = State::kNotRun;
-    items = context.claimed(*subject, 1);
-  }
+  std::vector<ClaimedCase> items = context.find_claimed_like(*subject, "model.*");
+  if (items.empty()) items = context.claimed(*subject);
   for (const ClaimedCase& item : items)
     if (!item.payload.bytes.empty()) body(*subject, item, row_of(context));
 }

@@ -25,25 +25,36 @@ std::unique_ptr<Subject> CheckContext::open(const SubjectOptions& options) {
   return nullptr;
 }
 
-std::vector<ClaimedCase> CheckContext::claimed(Subject& subject, size_t count) {
+std::vector<ClaimedCase> CheckContext::find_claimed(Subject& subject, size_t count) {
   progress_.at("looking for claimed cases");
   std::vector<ClaimedCase> out;
-  if (subject.table().aot == nullptr) {
-    skip("the plugin has no ahead-of-time part, so nothing can be compiled for it");
-    return out;
-  }
+  if (subject.table().aot == nullptr) return out;
   for (const Case* item : plain_cases())
     if (out.size() == count || (try_claim(subject, *item, out) && out.size() == count)) break;
-  if (out.empty()) skip("the plugin claims none of the sample cases");
+  return out;
+}
+
+std::vector<ClaimedCase> CheckContext::find_claimed_like(Subject& subject, const char* pattern,
+                                                         size_t count) {
+  progress_.at("looking for claimed cases");
+  std::vector<ClaimedCase> out;
+  if (subject.table().aot == nullptr) return out;
+  for (const Case& item : all_cases())
+    if (matches_pattern(item.name, pattern) && try_claim(subject, item, out) && out.size() == count) break;
+  return out;
+}
+
+std::vector<ClaimedCase> CheckContext::claimed(Subject& subject, size_t count) {
+  std::vector<ClaimedCase> out = find_claimed(subject, count);
+  if (subject.table().aot == nullptr)
+    skip("the plugin has no ahead-of-time part, so nothing can be compiled for it");
+  else if (out.empty())
+    skip("the plugin claims none of the sample cases");
   return out;
 }
 
 std::vector<ClaimedCase> CheckContext::claimed_like(Subject& subject, const char* pattern, size_t count) {
-  progress_.at("looking for claimed cases");
-  std::vector<ClaimedCase> out;
-  if (subject.table().aot != nullptr)
-    for (const Case& item : all_cases())
-      if (matches_pattern(item.name, pattern) && try_claim(subject, item, out) && out.size() == count) break;
+  std::vector<ClaimedCase> out = find_claimed_like(subject, pattern, count);
   if (out.empty()) skip(std::string("the plugin claims no case like ") + pattern);
   return out;
 }

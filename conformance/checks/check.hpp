@@ -43,9 +43,12 @@ class CheckContext {
 
   // Opens the plugin; a failure is a finding, and null.
   std::unique_ptr<Subject> open(const SubjectOptions& options = {});
-  // Up to `count` cases of few sizes that the plugin claims, spread over its ops. Empty, with the check unsupported, when it claims nothing.
-  std::vector<ClaimedCase> claimed(Subject& subject, size_t count = 1);
+  // Up to `count` cases of few sizes that the plugin claims, spread over its ops.
+  std::vector<ClaimedCase> find_claimed(Subject& subject, size_t count = 1);
   // The same among cases whose name fits.
+  std::vector<ClaimedCase> find_claimed_like(Subject& subject, const char* pattern, size_t count = 1);
+  // For checks that are about claimed cases alone: when there is none the check is unsupported.
+  std::vector<ClaimedCase> claimed(Subject& subject, size_t count = 1);
   std::vector<ClaimedCase> claimed_like(Subject& subject, const char* pattern, size_t count = 1);
   // A session of a claimed case; a failure is a finding, and null.
   std::unique_ptr<Session> make_session(Subject& subject, const ClaimedCase& item);

@@ -16,7 +16,7 @@ void out_of_memory(CheckContext& context) {
     context.progress().at(fmt::format("at most {} bytes", cap).c_str());
     Result<std::unique_ptr<Subject>> subject = Subject::open(context.spec(), {.memory_cap_bytes = cap});
     if (!subject) continue;
-    for (const ClaimedCase& item : context.claimed(**subject, 4)) {
+    for (const ClaimedCase& item : context.find_claimed(**subject, 4)) {
       const Result<std::unique_ptr<Session>> session = Session::make(**subject, item.built, item.payload);
       if (!session) continue;
       const RunResult result = (*session)->run(item.built.runs[0]);
@@ -24,10 +24,6 @@ void out_of_memory(CheckContext& context) {
         return context.fail(fmt::format(
             "{}: with {} bytes of alloc/1 execute says that it succeeded, and its result is wrong",
             item.item->name, cap));
-    }
-    if (context.outcome().state == State::kUnsupported) {  // a refused allocation may refuse the claim, too
-      context.outcome().state = State::kNotRun;
-      context.outcome().reason.clear();
     }
     context.take_violations(**subject);
   }
@@ -74,7 +70,7 @@ void each_allocation_fails(CheckContext& context) {
     options.bare_host = &host;
     const Result<std::unique_ptr<Subject>> subject = Subject::open(context.spec(), options);
     if (subject)
-      for (const ClaimedCase& item : context.claimed(**subject, 2)) {
+      for (const ClaimedCase& item : context.find_claimed(**subject, 2)) {
         const Result<std::unique_ptr<Session>> session = Session::make(**subject, item.built, item.payload);
         if (!session) continue;
         const RunResult result = (*session)->run(item.built.runs[0]);
@@ -83,10 +79,6 @@ void each_allocation_fails(CheckContext& context) {
               "{}: request {} for memory failed, execute says that it succeeded, and its result is wrong",
               item.item->name, n));
       }
-    if (context.outcome().state == State::kUnsupported) {
-      context.outcome().state = State::kNotRun;
-      context.outcome().reason.clear();
-    }
     if (memory.count < n) {
       if (n == 1) context.skip("takes no memory from the host");
       return;

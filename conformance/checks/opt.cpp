@@ -22,7 +22,7 @@ void unknown_key(CheckContext& context) {
     const auto subject = context.open(bare());
     if (!subject) return;
     // Without a claim there is no delegate that could refuse.
-    if (scope == ETB_OBJECT_DELEGATE && context.claimed(*subject).empty()) return;
+    if (scope == ETB_OBJECT_DELEGATE && context.find_claimed(*subject).empty()) return;
     if (try_option(context, scope, make_option(kUnknown, ETB_OPTION_I64)).is_taken)
       context.fail(fmt::format("{} took an option that nobody knows", call));
     if (const OptionTrial hint = try_option(context, scope, make_option("x-vendor-hint", ETB_OPTION_I64));

@@ -7,16 +7,6 @@ namespace {
 
 constexpr size_t kTrialCases = 3;
 
-// Without a claim about the check itself: a plugin without cases has other options to be tried.
-std::vector<ClaimedCase> trial_cases(CheckContext& context, Subject& subject) {
-  const State state = context.outcome().state;
-  const std::string reason = context.outcome().reason;
-  std::vector<ClaimedCase> out = context.claimed(subject, kTrialCases);
-  context.outcome().state = state;
-  context.outcome().reason = reason;
-  return out;
-}
-
 void run_trial(CheckContext& context, const ClaimedCase& item, Session& session, const RunOptions& options,
                OptionTrial& out) {
   const RunResult result = session.run(item.built.runs[0], options);
@@ -90,7 +80,7 @@ OptionTrial try_option(CheckContext& context, uint32_t scopes, const etb_option&
   if ((scopes & (ETB_OBJECT_PLUGIN | ETB_OBJECT_DELEGATE)) == ETB_OBJECT_DELEGATE)
     delegate_options = {option};
   if (scopes == ETB_OBJECT_RUN) run_options.options = {option};
-  for (const ClaimedCase& item : trial_cases(context, **subject)) {
+  for (const ClaimedCase& item : context.find_claimed(**subject, kTrialCases)) {
     const Result<std::unique_ptr<Session>> session =
         Session::make(**subject, item.built, item.payload, delegate_options);
     if (!session) {

@@ -27,9 +27,7 @@ uint64_t best_ns(Body body) {
 std::vector<ClaimedCase> timed_cases(CheckContext& context, Subject& subject) {
   std::vector<ClaimedCase> out;
   for (const char* pattern : {"op.*.48x512__512x48*", "op.*.65536.*", "op.*.2x3x5x6*"})
-    for (ClaimedCase& item : context.claimed_like(subject, pattern)) out.push_back(std::move(item));
-  context.outcome().state = State::kNotRun;
-  context.outcome().reason.clear();
+    for (ClaimedCase& item : context.find_claimed_like(subject, pattern)) out.push_back(std::move(item));
   return out.empty() ? context.claimed(subject, 3) : std::move(out);
 }
 

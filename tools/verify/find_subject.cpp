@@ -1,14 +1,11 @@
 #include "tools/verify/find_subject.hpp"
 
 #include <filesystem>
-#include <fstream>
-#include <iterator>
-#include <vector>
 
 #include "host/portable_backend/portable_backend.hpp"
 #include "host/registry/elf_note.hpp"
 #include "host/registry/hex.hpp"
-#include "host/registry/open_library.hpp"
+#include "host/registry/library_file.hpp"
 #include "tools/plugin_registry.hpp"
 
 namespace etb::tools {
@@ -22,17 +19,13 @@ bool looks_like_path(const std::string& target) {
 
 // What a file is, that nothing in its folder calls a plugin.
 Status expect_plugin_library(const std::string& path) {
-  constexpr uint64_t kMostNbytes = uint64_t{1} << 32;
-  std::error_code failed;
-  if (!fs::is_regular_file(path, failed) || fs::file_size(path, failed) > kMostNbytes)
-    return make_error(Code::INVALID_DATA, "'" + path + "': no plugin, expected a library or a manifest");
-  std::ifstream in(path, std::ios::binary);
-  const std::vector<uint8_t> bytes((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
-  const host::MemoryBytes source(bytes);
-  const Result<host::ElfFile> file = host::read_elf(source);
-  if (!file) return make_error(Code::INVALID_DATA, "'" + path + "': no plugin: " + file.error().message);
-  if (const Result<host::PluginIdent> ident = host::read_elf_note(source, *file); !ident)
-    return make_error(Code::INVALID_DATA, "'" + path + "': no plugin: " + ident.error().message);
+  const auto no_plugin = [&](const std::string& why) {
+    return make_error(Code::INVALID_DATA, "'" + path + "': no plugin: " + why);
+  };
+  const Result<host::LibraryFile> library = host::LibraryFile::open(path);
+  if (!library) return no_plugin(library.error().message);
+  const Result<host::PluginIdent> ident = host::read_elf_note(library->bytes(), library->elf);
+  if (!ident) return no_plugin(ident.error().message);
   return {};
 }
 
