@@ -86,13 +86,9 @@ ValueId matmul(Builder& b, ValueId x, ValueId y) {
 }
 
 ValueId causal_mask(Builder& b, Dim rows, Dim columns) {
-  const auto count = [&](Dim size, int64_t axis) {
-    const ValueId line = b.call("aten.arange.start_step", {Dim(0), size});
-    return b.call("aten.unsqueeze.default", {ValueRef{line}, Dim(axis)});
-  };
-  const ValueId column = count(columns, -2), row = count(rows, -1);
-  const ValueId distance = b.call("aten.sub.Tensor", {ValueRef{column}, ValueRef{row}});
-  return b.call("aten.le.Scalar", {ValueRef{distance}, Dim(0)});
+  const auto count = [&](Dim size) { return b.call("aten.arange.start_step", {Dim(0), size}); };
+  const ValueId row = b.call("aten.unsqueeze.default", {ValueRef{count(rows)}, Dim(-1)});
+  return b.call("aten.le.Tensor", {ValueRef{count(columns)}, ValueRef{row}});
 }
 
 ValueId additive_mask(Builder& b, ValueId mask, Dtype dtype) {

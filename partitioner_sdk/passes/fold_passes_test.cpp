@@ -37,6 +37,30 @@ graph @forward(
 )");
 }
 
+TEST(MergeEqualNodes, WhatTheResultSaysAnywayMayBeLeftOpen) {
+  EXPECT_EQ(after_pass(R"(module "m"
+symbol s0 [2, 16]
+graph @forward(
+  %x: float32[s0] = user) {
+  %a: int64[s0] = aten.arange.start_step(0, s0, layout=strided, device=device("cpu"), pin_memory=false)
+  %b: int64[s0] = aten.arange.start_step(0, s0)
+  %c: int64[s0] = aten.arange.start_step(0, s0, dtype=int64)
+  %d: int32[s0] = aten.arange.start_step(0, s0, dtype=int32)
+  return %b, %c, %d
+}
+)",
+                       merge_equal_nodes),
+            R"(module "m"
+symbol s0 [2, 16]
+graph @forward(
+  %x: float32[s0] = user) {
+  %a: int64[s0] = aten.arange.start_step(0, s0, layout=strided, device=device("cpu"), pin_memory=false)
+  %d: int32[s0] = aten.arange.start_step(0, s0, dtype=int32)
+  return %a, %a, %d
+}
+)");
+}
+
 TEST(MergeEqualNodes, RandomNumbersAreNeverEqual) {
   EXPECT_EQ(after_pass(R"(module "m"
 graph @forward() {

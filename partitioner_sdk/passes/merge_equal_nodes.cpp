@@ -55,6 +55,25 @@ void append_argument(ir::SymbolTable& symbols, std::string& key, const Argument&
   }
 }
 
+// Where a tensor is made says nothing that its spec does not: the graph has one device and one layout. A dtype that is left open is the result's.
+bool is_told_by_spec(const ir::Graph& graph, const ir::Node& node, std::string_view name,
+                     const Argument& argument) {
+  if (name == "layout" || name == "device" || name == "pin_memory") return true;
+  if (name != "dtype") return false;
+  const auto* dtype = ir::get_if<Dtype>(argument);
+  if (dtype != nullptr) return *dtype == graph.values[node.outputs[0]].spec.dtype;
+  return argument == Argument(ir::Nothing{});
+}
+
+void append_node(ir::Module& module, const ir::Graph& graph, std::string& key, const ir::Node& node) {
+  append(key, node.op);
+  append(key, graph.values[node.outputs[0]].spec.dtype);
+  const ops::Schema& schema = *module.op(node).schema;
+  for (uint32_t i = 0; i < node.args.size(); ++i)
+    if (!is_told_by_spec(graph, node, schema.argument(i).name, node.args[i]))
+      append_argument(module.symbols, key, node.args[i]);
+}
+
 Result<bool> merge(ir::Module& module, ir::Graph& graph) {
   PlainBuilder b(module, graph);
   std::unordered_map<std::string, std::vector<ValueId>> seen;
@@ -67,8 +86,7 @@ Result<bool> merge(ir::Module& module, ir::Graph& graph) {
       continue;
     }
     key.clear();
-    append(key, node.op);
-    for (const Argument& argument : node.args) append_argument(module.symbols, key, argument);
+    append_node(module, graph, key, node);
     const auto [found, is_new] = seen.emplace(key, node.outputs);
     if (is_new) {
       b.keep(std::move(node));

@@ -1,4 +1,5 @@
-// Common subexpressions: of nodes with the same op and arguments one stays.
+// Common subexpressions: of nodes with the same op and arguments one stays. Device, layout and a dtype that is the result's anyway count as
+// equal to none: exporters write them out, decompositions do not.
 #pragma once
 
 #include "partitioner_sdk/ir/module.hpp"

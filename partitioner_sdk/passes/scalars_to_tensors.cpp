@@ -21,41 +21,47 @@ std::vector<std::byte> bytes_of(T value) {
   return out;
 }
 
-// A number known now as a constant input, a symbolic one as a tensor made at run time.
-ValueId number_to_tensor(Builder& b, const Argument& number) {
+// A number known now as a constant input, a symbolic one as a tensor made at run time, of the floats that it is cast to anyway.
+ValueId number_to_tensor(Builder& b, const Argument& number, std::optional<Dtype> wanted) {
   if (const bool* flag = ir::get_if<bool>(number)) return b.add_constant(Dtype::BOOL, {}, {std::byte{*flag}});
   if (const double* value = ir::get_if<double>(number)) {
     return b.add_constant(Dtype::FLOAT32, {}, bytes_of(static_cast<float>(*value)));
   }
   const Dim dim = *ir::get_if<Dim>(number);
   if (dim.is_static()) return b.add_constant(Dtype::INT64, {}, bytes_of(dim.value()));
-  return b.call("aten.scalar_tensor.default", {dim}, {{"dtype", Dtype::INT64}});
+  const Dtype dtype = wanted && ops::is_floating(*wanted) ? *wanted : Dtype::INT64;
+  return b.call("aten.scalar_tensor.default", {dim}, {{"dtype", dtype}});
 }
 
 bool is_number(const Argument& argument) {
   return ir::get_if<bool>(argument) || ir::get_if<double>(argument) || ir::get_if<Dim>(argument);
 }
 
-bool convert_numbers(Builder& b, ir::Node& node) {
+// What the official lowering casts both operands to.
+std::optional<Dtype> operand_dtype(const ir::Module& module, const ir::Node& node,
+                                   std::optional<Dtype> common) {
+  const std::string& name = module.op(node).name;
+  if (!common || std::find(std::begin(kPromoted), std::end(kPromoted), name) == std::end(kPromoted))
+    return std::nullopt;
+  const bool gives_float =
+      name == "aten.div.Tensor" || (name == "aten.div.Tensor_mode" && node.args[2] == Argument(Nothing{}));
+  return gives_float && !ops::is_floating(*common) ? Dtype::FLOAT32 : *common;
+}
+
+bool convert_numbers(Builder& b, ir::Node& node, std::optional<Dtype> wanted) {
   const ops::Schema* schema = b.module().op(node).schema;
   if (schema == nullptr) return false;
   bool is_changed = false;
   for (uint32_t i = 0; i < schema->argument_count(); ++i) {
     const ops::Type type = schema->argument(i).type;
     if (type.base != ops::BaseType::kTensor || type.is_list || !is_number(node.args[i])) continue;
-    node.args[i] = ValueRef{number_to_tensor(b, node.args[i])};
+    node.args[i] = ValueRef{number_to_tensor(b, node.args[i], wanted)};
     is_changed = true;
   }
   return is_changed;
 }
 
-bool promote_operands(Builder& b, ir::Node& node, std::optional<Dtype> common) {
-  const std::string& name = b.module().op(node).name;
-  if (!common || std::find(std::begin(kPromoted), std::end(kPromoted), name) == std::end(kPromoted))
-    return false;
-  const bool gives_float =
-      name == "aten.div.Tensor" || (name == "aten.div.Tensor_mode" && node.args[2] == Argument(Nothing{}));
-  const Dtype wanted = gives_float && !ops::is_floating(*common) ? Dtype::FLOAT32 : *common;
+bool promote_operands(Builder& b, ir::Node& node, Dtype wanted) {
   bool is_changed = false;
   for (size_t i = 0; i < 2; ++i) {
     const ValueId operand = ir::get_if<ValueRef>(node.args[i])->id;
@@ -77,8 +83,9 @@ Result<bool> run(ir::Module& module, ir::Graph& graph) {
     if (node.args.size() >= 2) {
       common = infer::promote_arguments(infer::Call(module, graph, node.op, node.args), kOperands);
     }
-    is_changed |= convert_numbers(b, node);
-    is_changed |= promote_operands(b, node, common);
+    const std::optional<Dtype> wanted = operand_dtype(module, node, common);
+    is_changed |= convert_numbers(b, node, wanted);
+    if (wanted) is_changed |= promote_operands(b, node, *wanted);
     b.keep(std::move(node));
   }
   ETB_TRY(b.finish());

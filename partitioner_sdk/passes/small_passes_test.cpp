@@ -92,9 +92,9 @@ graph @forward(
 }
 )",
                                       make_masks_additive);
-  EXPECT_THAT(text, HasSubstr("aten.le.Scalar("));
+  EXPECT_THAT(text, HasSubstr("bool[s0, s0] = aten.le.Tensor("));
   EXPECT_THAT(text, HasSubstr("float32[s0, s0] = aten.where.self("));
-  EXPECT_THAT(text, HasSubstr("aten.scaled_dot_product_attention.default(%q, %q, %q, %8)\n"));
+  EXPECT_THAT(text, HasSubstr("aten.scaled_dot_product_attention.default(%q, %q, %q, %6)\n"));
 }
 
 TEST(ScalarsToTensors, NumbersBecomeConstantsOfTheirOwnKindAndAreCast) {
@@ -130,6 +130,36 @@ graph @forward(
   %c: float32[2] = aten.div.Tensor(%1, %2)
   %d: bool[2] = aten.eq.Tensor(%i, %_lifted_tensor_constant3)
   return %b, %c, %d
+}
+)");
+}
+
+TEST(ScalarsToTensors, SymbolicNumbersAreMadeOfTheFloatsThatTheyAreCastTo) {
+  EXPECT_EQ(after_pass(R"(module "m"
+symbol s0 [2, 16]
+graph @forward(
+  %x: float32[s0] = user,
+  %i: int64[s0] = user) {
+  %a: float32[s0] = aten.div.Tensor(%x, s0)
+  %b: int64[s0] = aten.add.Tensor(%i, s0)
+  %c: float32[s0] = aten.div.Tensor(%i, s0)
+  return %a, %b, %c
+}
+)",
+                       scalars_to_tensors),
+            R"(module "m"
+symbol s0 [2, 16]
+graph @forward(
+  %x: float32[s0] = user,
+  %i: int64[s0] = user) {
+  %0: float32[] = aten.scalar_tensor.default(s0, dtype=float32)
+  %a: float32[s0] = aten.div.Tensor(%x, %0)
+  %1: int64[] = aten.scalar_tensor.default(s0, dtype=int64)
+  %b: int64[s0] = aten.add.Tensor(%i, %1)
+  %2: float32[] = aten.scalar_tensor.default(s0, dtype=float32)
+  %3: float32[s0] = aten._to_copy.default(%i, dtype=float32)
+  %c: float32[s0] = aten.div.Tensor(%3, %2)
+  return %a, %b, %c
 }
 )");
 }
