@@ -14,6 +14,7 @@
 #include "etb/cpp/graph_view.hpp"
 #include "etb/host.h"
 #include "etb/static_plugins.h"
+#include "plugins/xnnpack/payload_arguments.hpp"
 
 extern "C" {
 ETB_DECLARE_STATIC_PLUGIN(xnnpack);
@@ -104,10 +105,12 @@ class Model {
 
 inline ArgumentDraft arg(uint32_t value, const char* name) { return graph::value_arg(value, name); }
 
+using Blobs = std::map<std::string, std::vector<std::byte>>;  // named data
+
 // What a compilation made.
 struct Compiled {
   std::vector<std::byte> payload;
-  std::map<std::string, std::vector<std::byte>> blobs;
+  Blobs blobs;
   std::map<std::string, std::string> constant_keys;      // blobs that are constants of the image
   std::map<std::string, std::vector<uint32_t>> sources;  // debug handles by the name of an event
   etb_blob_writer writer{};
@@ -236,46 +239,38 @@ class XnnpackCompile : public testing::Test {
     expect_all_claimed(model);
     Compiled made;
     ASSERT_EQ(compile(model.image(), made), ETB_OK) << error_.text;
-    etb_payload_view view{};
-    view.struct_size = ETB_INIT_SIZE(etb_payload_view);
-    view.data = made.payload.data();
-    view.nbytes = made.payload.size();
-    view.alignment = 16;
-    view.fd = -1;
-    const etb_named_data named = {
-        ETB_INIT_SIZE(etb_named_data), 0, &made,
-        [](void* ctx, const char* key, etb_payload_view* out, etb_error*) -> etb_status {
-          auto& blobs = static_cast<Compiled*>(ctx)->blobs;
-          const auto found = blobs.find(key);
-          if (found == blobs.end()) return ETB_NOT_FOUND;
-          out->data = found->second.data();
-          out->nbytes = found->second.size();
-          out->alignment = 16;
-          out->fd = -1;
-          return ETB_OK;
-        }};
-    etb_delegate_args args{};
-    args.struct_size = ETB_INIT_SIZE(etb_delegate_args);
-    args.backend_id = "XnnpackBackend";
-    args.method_name = "forward";
-    args.payload = &view;
-    args.named_data = &named;
-    etb_delegate* delegate = nullptr;
-    etb_context* context = nullptr;
-    ASSERT_EQ(table_->delegate->create(plugin_, &args, &delegate, &error_), ETB_OK) << error_.text;
-    ASSERT_EQ(table_->delegate->context_create(delegate, nullptr, 0, &context, &error_), ETB_OK)
-        << error_.text;
     std::vector<etb_tensor> raw_inputs;
     for (TestTensor& tensor : inputs) raw_inputs.push_back(to_c(tensor));
     output.data.assign(output.data.size(), NAN);
     etb_tensor raw_output = to_c(output);
     raw_output.role = ETB_ROLE_OUTPUT;
+    run(made.payload, made.blobs, raw_inputs, {&raw_output, 1});
+  }
+
+  // Runs a payload once.
+  void run(std::span<const std::byte> payload, Blobs& blobs, std::span<const etb_tensor> inputs,
+           std::span<etb_tensor> outputs) {
+    const etb_named_data named = {
+        ETB_INIT_SIZE(etb_named_data), 0, &blobs,
+        [](void* ctx, const char* key, etb_payload_view* out, etb_error*) -> etb_status {
+          const auto& known = *static_cast<const Blobs*>(ctx);
+          const auto found = known.find(key);
+          if (found == known.end()) return ETB_NOT_FOUND;
+          point_at(*out, found->second);
+          return ETB_OK;
+        }};
+    const PayloadArguments given(payload, &named);
+    etb_delegate* delegate = nullptr;
+    etb_context* context = nullptr;
+    ASSERT_EQ(table_->delegate->create(plugin_, &given.args, &delegate, &error_), ETB_OK) << error_.text;
+    ASSERT_EQ(table_->delegate->context_create(delegate, nullptr, 0, &context, &error_), ETB_OK)
+        << error_.text;
     etb_exec_args call{};
     call.struct_size = ETB_INIT_SIZE(etb_exec_args);
-    call.inputs = raw_inputs.data();
-    call.input_count = static_cast<uint32_t>(raw_inputs.size());
-    call.outputs = &raw_output;
-    call.output_count = 1;
+    call.inputs = inputs.data();
+    call.input_count = static_cast<uint32_t>(inputs.size());
+    call.outputs = outputs.data();
+    call.output_count = static_cast<uint32_t>(outputs.size());
     call.events = events_;
     EXPECT_EQ(table_->delegate->execute(context, &call, &error_), ETB_OK) << error_.text;
     EXPECT_EQ(table_->delegate->context_destroy(context, &error_), ETB_OK);

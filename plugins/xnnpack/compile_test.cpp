@@ -429,19 +429,9 @@ TEST_F(XnnpackCompile, APayloadMayHaveNodesThatNobodyNeeds) {
   payload.input_ids = {0};
   payload.output_ids = {3};
   const auto bytes = format::write_xnnpack_payload(payload);
-  etb_payload_view view{};
-  view.struct_size = ETB_INIT_SIZE(etb_payload_view);
-  view.data = bytes.data();
-  view.nbytes = bytes.size();
-  view.alignment = 16;
-  view.fd = -1;
-  etb_delegate_args args{};
-  args.struct_size = ETB_INIT_SIZE(etb_delegate_args);
-  args.backend_id = "XnnpackBackend";
-  args.method_name = "forward";
-  args.payload = &view;
+  const PayloadArguments given(bytes);
   etb_delegate* delegate = nullptr;
-  ASSERT_EQ(table_->delegate->create(plugin_, &args, &delegate, &error_), ETB_OK) << error_.text;
+  ASSERT_EQ(table_->delegate->create(plugin_, &given.args, &delegate, &error_), ETB_OK) << error_.text;
   EXPECT_EQ(table_->delegate->destroy(delegate, &error_), ETB_OK);
 }
 

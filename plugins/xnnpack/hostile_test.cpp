@@ -51,30 +51,16 @@ class XnnpackHostile : public XnnpackCompile {
  protected:
   // "" for a delegate, else why there is none.
   std::string create(std::span<const std::byte> bytes) {
-    etb_payload_view view{};
-    view.struct_size = ETB_INIT_SIZE(etb_payload_view);
-    view.data = bytes.data();
-    view.nbytes = bytes.size();
-    view.alignment = 16;
-    view.fd = -1;
     const etb_named_data named = {ETB_INIT_SIZE(etb_named_data), 0, nullptr,
                                   [](void*, const char*, etb_payload_view* out, etb_error*) -> etb_status {
                                     alignas(16) static const std::byte kWeights[3 * 4 * sizeof(float)] = {};
-                                    out->data = kWeights;
-                                    out->nbytes = sizeof kWeights;
-                                    out->alignment = 16;
-                                    out->fd = -1;
+                                    point_at(*out, kWeights);
                                     return ETB_OK;
                                   }};
-    etb_delegate_args args{};
-    args.struct_size = ETB_INIT_SIZE(etb_delegate_args);
-    args.backend_id = "XnnpackBackend";
-    args.method_name = "forward";
-    args.payload = &view;
-    args.named_data = &named;
+    const PayloadArguments given(bytes, &named);
     etb_delegate* delegate = nullptr;
     error_ = ETB_ERROR_INIT;
-    if (table_->delegate->create(plugin_, &args, &delegate, &error_) != ETB_OK) return error_.text;
+    if (table_->delegate->create(plugin_, &given.args, &delegate, &error_) != ETB_OK) return error_.text;
     EXPECT_EQ(table_->delegate->destroy(delegate, &error_), ETB_OK);
     return "";
   }

@@ -2,16 +2,14 @@
 #include <array>
 
 #include "plugins/xnnpack/fuzz_plugin.hpp"
+#include "plugins/xnnpack/payload_arguments.hpp"
 
 namespace {
 
 // Every key names the same bytes, so that payloads reach the packing of weights.
 alignas(16) constexpr std::array<uint8_t, 4096> kWeights = {};
 etb_status ETB_CALL get(void*, const char*, etb_payload_view* out, etb_error*) {
-  out->data = kWeights.data();
-  out->nbytes = kWeights.size();
-  out->alignment = 16;
-  out->fd = -1;
+  etb::point_at(*out, std::as_bytes(std::span(kWeights)));
   return ETB_OK;
 }
 
@@ -30,21 +28,10 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   verdict.struct_size = ETB_INIT_SIZE(etb_verdict);
   (void)table.check_payload(kPlugin.plugin, &check, &verdict, &error);
 
-  etb_payload_view payload{};
-  payload.struct_size = ETB_INIT_SIZE(etb_payload_view);
-  payload.data = data;
-  payload.nbytes = size;
-  payload.alignment = 16;
-  payload.fd = -1;
   const etb_named_data named = {ETB_INIT_SIZE(etb_named_data), 0, nullptr, get};
-  etb_delegate_args args{};
-  args.struct_size = ETB_INIT_SIZE(etb_delegate_args);
-  args.backend_id = "XnnpackBackend";
-  args.method_name = "forward";
-  args.payload = &payload;
-  args.named_data = &named;
+  const etb::PayloadArguments given(std::as_bytes(std::span(data, size)), &named);
   etb_delegate* made = nullptr;
-  if (table.create(kPlugin.plugin, &args, &made, &error) != ETB_OK) {
+  if (table.create(kPlugin.plugin, &given.args, &made, &error) != ETB_OK) {
     if (error.text[0] == '\0') __builtin_trap();  // a refusal says why
     return 0;
   }

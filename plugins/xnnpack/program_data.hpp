@@ -1,11 +1,11 @@
-// For tests: the named data of a program, read in place, as a host would give it to a delegate.
+// For tests: what a program has for its delegates, read in place, as a host would give it to them.
 #pragma once
 
 #include <cstddef>
 #include <vector>
 
 #include "api/format/program_view.hpp"
-#include "etb/delegate.h"
+#include "plugins/xnnpack/payload_arguments.hpp"
 
 namespace etb {
 
@@ -13,6 +13,13 @@ struct ProgramData {
   const format::ProgramView& program;
   const std::vector<std::byte>& file;
 
+  std::span<const std::byte> payload() const {
+    return segment(program.segment(program.method(0).delegate(0).payload_index()));
+  }
+  template <class Range>
+  std::span<const std::byte> segment(const Range& range) const {
+    return std::span(file).subspan(program.extent().segment_base + range.offset, range.nbytes);
+  }
   // Borrows this.
   etb_named_data table() const {
     return {ETB_INIT_SIZE(etb_named_data), 0, const_cast<ProgramData*>(this), &get};
@@ -22,10 +29,7 @@ struct ProgramData {
     for (uint32_t i = 0; i < self.program.named_data_count(); ++i) {
       if (self.program.named_data_key(i) != key) continue;
       const auto range = self.program.segment(self.program.named_data_segment(i));
-      out->data = self.file.data() + self.program.extent().segment_base + range.offset;
-      out->nbytes = range.nbytes;
-      out->alignment = 16;
-      out->fd = -1;
+      point_at(*out, self.segment(range));
       return ETB_OK;
     }
     return ETB_NOT_FOUND;

@@ -53,22 +53,10 @@ class Program {
 
   etb_status make(const etb_plugin_table& table, etb_plugin* plugin, const std::vector<etb_option>& options,
                   etb_delegate** out, etb_error* error) const {
-    const auto range = view_.segment(view_.method(0).delegate(0).payload_index());
-    etb_payload_view payload{};
-    payload.struct_size = ETB_INIT_SIZE(etb_payload_view);
-    payload.data = file_.data() + view_.extent().segment_base + range.offset;
-    payload.nbytes = range.nbytes;
-    payload.alignment = 16;
-    payload.fd = -1;
-    etb_delegate_args args{};
-    args.struct_size = ETB_INIT_SIZE(etb_delegate_args);
-    args.backend_id = "XnnpackBackend";
-    args.method_name = "forward";
-    args.payload = &payload;
-    args.named_data = &named_;
-    args.options = options.data();
-    args.option_count = options.size();
-    return table.delegate->create(plugin, &args, out, error);
+    PayloadArguments given(data_.payload(), &named_);
+    given.args.options = options.data();
+    given.args.option_count = options.size();
+    return table.delegate->create(plugin, &given.args, out, error);
   }
 
   // Runs once in a new context; the largest difference from what PyTorch said, NAN when it did not run.

@@ -141,22 +141,9 @@ class XnnpackPrograms : public testing::TestWithParam<std::string> {
   }
 
   void make_ready() {
-    const format::DelegateView delegate = program_.method(0).delegate(0);
-    const auto range = program_.segment(delegate.payload_index());
-    etb_payload_view payload{};
-    payload.struct_size = ETB_INIT_SIZE(etb_payload_view);
-    payload.data = file_.data() + program_.extent().segment_base + range.offset;
-    payload.nbytes = range.nbytes;
-    payload.alignment = 16;
-    payload.fd = -1;
     named_ = data_.table();
-    etb_delegate_args args{};
-    args.struct_size = ETB_INIT_SIZE(etb_delegate_args);
-    args.backend_id = "XnnpackBackend";
-    args.method_name = "forward";
-    args.payload = &payload;
-    args.named_data = &named_;
-    ASSERT_EQ(table_->delegate->create(plugin_, &args, &delegate_, &error_), ETB_OK) << error_.text;
+    const PayloadArguments given(data_.payload(), &named_);
+    ASSERT_EQ(table_->delegate->create(plugin_, &given.args, &delegate_, &error_), ETB_OK) << error_.text;
     ASSERT_EQ(table_->delegate->context_create(delegate_, nullptr, 0, &context_, &error_), ETB_OK)
         << error_.text;
   }
@@ -230,28 +217,14 @@ INSTANTIATE_TEST_SUITE_P(Official, XnnpackPrograms, testing::ValuesIn(program_na
 // Every truncation and many single bit flips of a real payload: refused or made ready, never a crash.
 // proves: ABI-BLOB-01
 TEST_P(XnnpackPrograms, DamagedPayloadIsRefusedOrRuns) {
-  const format::DelegateView delegate = program_.method(0).delegate(0);
-  const auto range = program_.segment(delegate.payload_index());
-  std::vector<std::byte> payload(
-      file_.begin() + static_cast<ptrdiff_t>(program_.extent().segment_base + range.offset),
-      file_.begin() + static_cast<ptrdiff_t>(program_.extent().segment_base + range.offset + range.nbytes));
+  const std::span<const std::byte> original = data_.payload();
+  std::vector<std::byte> payload(original.begin(), original.end());
   const auto try_create = [&](const std::byte* bytes, size_t nbytes) {
-    etb_payload_view view{};
-    view.struct_size = ETB_INIT_SIZE(etb_payload_view);
-    view.data = bytes;
-    view.nbytes = nbytes;
-    view.alignment = 16;
-    view.fd = -1;
     const etb_named_data named = data_.table();
-    etb_delegate_args args{};
-    args.struct_size = ETB_INIT_SIZE(etb_delegate_args);
-    args.backend_id = "XnnpackBackend";
-    args.method_name = "forward";
-    args.payload = &view;
-    args.named_data = &named;
+    const PayloadArguments given({bytes, nbytes}, &named);
     etb_delegate* made = nullptr;
     etb_error error = ETB_ERROR_INIT;
-    const etb_status status = table_->delegate->create(plugin_, &args, &made, &error);
+    const etb_status status = table_->delegate->create(plugin_, &given.args, &made, &error);
     if (status == ETB_OK) {
       EXPECT_EQ(table_->delegate->destroy(made, &error), ETB_OK);
     } else {

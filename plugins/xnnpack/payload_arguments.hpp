@@ -1,0 +1,37 @@
+// For tests and fuzz targets: what a host gives to make a delegate of a payload that lies in memory.
+#pragma once
+
+#include <cstddef>
+#include <span>
+
+#include "etb/delegate.h"
+
+namespace etb {
+
+// Everything but the size of the struct, which is whoever made it's.
+inline void point_at(etb_payload_view& view, std::span<const std::byte> bytes) {
+  view.data = bytes.data();
+  view.nbytes = bytes.size();
+  view.alignment = 16;
+  view.fd = -1;
+}
+
+// Borrows payload and named data; stays where it is, for `args` points into it.
+struct PayloadArguments {
+  explicit PayloadArguments(std::span<const std::byte> bytes, const etb_named_data* named = nullptr) {
+    payload.struct_size = ETB_INIT_SIZE(etb_payload_view);
+    point_at(payload, bytes);
+    args.struct_size = ETB_INIT_SIZE(etb_delegate_args);
+    args.backend_id = "XnnpackBackend";
+    args.method_name = "forward";
+    args.payload = &payload;
+    args.named_data = named;
+  }
+  PayloadArguments(const PayloadArguments&) = delete;
+  PayloadArguments& operator=(const PayloadArguments&) = delete;
+
+  etb_payload_view payload{};
+  etb_delegate_args args{};
+};
+
+}  // namespace etb
