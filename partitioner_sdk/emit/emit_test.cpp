@@ -54,7 +54,8 @@ TEST_P(EmittedFixture, IsAProgramThatTheVerifierAccepts) {
 
 INSTANTIATE_TEST_SUITE_P(Fixtures, EmittedFixture,
                          ::testing::Values("add", "mlp", "lenet", "counter", "counter_functional", "dynamic",
-                                           "tied", "channels_last", "branch", "no_grad", "items", "autocast", "derived"));
+                                           "tied", "channels_last", "branch", "no_grad", "items", "autocast",
+                                           "derived"));
 
 Result<Program> emit_text(const std::string& text, ir::Module& keep, const EmitOptions& options = {}) {
   auto module = ir::parse(text);
@@ -156,6 +157,50 @@ graph @forward(
   ASSERT_TRUE(program) << program.error().message;
   // sym_size, mul, two views.
   EXPECT_EQ(program->methods[0].instruction_count, 4u);
+}
+
+std::vector<std::string> kernels_of(const Program& program) {
+  std::vector<std::string> names;
+  const auto file = bytes_of(program);
+  format::ProgramView view;
+  etb_error error = ETB_ERROR_INIT;
+  EXPECT_EQ(format::read_program(file, &view, &error), ETB_OK) << error.text;
+  const format::MethodView method = view.method(0);
+  for (uint32_t i = 0; i < method.operator_count(); ++i) names.emplace_back(method.op(i).name);
+  return names;
+}
+
+// A cache whose rows at %at are new. `later` comes behind the update.
+std::string cache_update(const std::string& later, const std::string& results) {
+  return R"(module "m"
+constant "cache" float32[4, 2] = {1, 2, 3, 4, 5, 6, 7, 8}
+graph @forward(
+  %cache: float32[4, 2] = buffer "cache" constant 0,
+  %at: int64[1] = user,
+  %rows: float32[1, 2] = user) {
+  %old: float32[4, 2] = aten.relu.default(%cache)
+  %new: float32[4, 2] = aten.index_put.default(%cache, [%at], %rows)
+)" + later +
+         "  return " + results + "\n}\n";
+}
+
+TEST(Emit, StateThatNobodyReadsAnyMoreIsUpdatedInPlace) {
+  const auto kernels = [](const std::string& text) {
+    ir::Module module;
+    const auto program = emit_text(text, module);
+    EXPECT_TRUE(program) << program.error().message;
+    return program ? kernels_of(*program) : std::vector<std::string>();
+  };
+  using ::testing::ElementsAre;
+  EXPECT_THAT(kernels(cache_update("  %sum: float32[4, 2] = aten.add.Tensor(%old, %new)\n",
+                                   "buffer \"cache\" = %new, %sum")),
+              ElementsAre("aten::relu", "aten::index_put_", "aten::add"));
+  // The old rows are read again, or the new ones are a result of the method, too.
+  EXPECT_THAT(kernels(cache_update("  %sum: float32[4, 2] = aten.add.Tensor(%cache, %new)\n",
+                                   "buffer \"cache\" = %new, %sum")),
+              ElementsAre("aten::relu", "aten::index_put", "aten::add", "aten::copy_"));
+  EXPECT_THAT(kernels(cache_update("", "buffer \"cache\" = %new, %new, %old")),
+              ElementsAre("aten::relu", "aten::index_put", "aten::copy_"));
 }
 
 // From file to file, the bytes are the same as from memory: short pieces, long ones, and those that lie elsewhere.

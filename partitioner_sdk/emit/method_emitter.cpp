@@ -92,6 +92,7 @@ Result<format::MethodSpec> MethodEmitter::run() {
   method_.input_tree = module_.input_tree;
   method_.output_tree = module_.output_tree;
   Frame frame{&module_.main(), std::vector<ValueIndex>(module_.main().values.size(), -1)};
+  if (!has_kernel_ || has_kernel_("aten::index_put_", "")) in_place_ = find_in_place_updates(module_);
   emit_inputs(frame);
   emit_nodes(frame);
   emit_state_updates(frame);
@@ -220,6 +221,7 @@ void MethodEmitter::emit_node(Frame& frame, const ir::Node& node) {
     const Name name = file_name(op.name);
     return emit_number_op(frame, node, name.name, name.overload);
   }
+  if (in_place_.count(&node) != 0) return emit_in_place(frame, node);
   const ops::Schema* out = op.schema->out_variant();
   if (out == nullptr) return fault(node, "no variant that writes into given tensors");
   emit_kernel(frame, node, *out);
@@ -285,6 +287,19 @@ void MethodEmitter::emit_kernel(Frame& frame, const ir::Node& node, const ops::S
   args.push_back(results.size() == 1 && !is_list ? results[0] : add_value(format::TensorListSpec{results}));
   for (const ValueIndex result : results) use(result);
   call(name.name, name.overload, std::move(args));
+}
+
+// The result is the first argument, which is state.
+void MethodEmitter::emit_in_place(Frame& frame, const ir::Node& node) {
+  const Name name = file_name(module_.op(node).name);
+  std::vector<ValueIndex> args;
+  for (uint32_t i = 0; i < node.args.size(); ++i) {
+    const ops::Type type = module_.op(node).schema->argument(i).type;
+    args.push_back(argument(frame, node.args[i], &type));
+  }
+  frame.indices[node.outputs[0]] = args[0];
+  args.push_back(args[0]);
+  call(name.name + "_", name.overload, std::move(args));
 }
 
 namespace {

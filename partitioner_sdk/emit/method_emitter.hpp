@@ -13,6 +13,7 @@
 #include "api/format/program_writer.hpp"
 #include "partitioner_sdk/emit/constant_segment.hpp"
 #include "partitioner_sdk/emit/external_data.hpp"
+#include "partitioner_sdk/emit/in_place.hpp"
 #include "partitioner_sdk/emit/shared_state.hpp"
 #include "partitioner_sdk/ir/module.hpp"
 #include "partitioner_sdk/memory_plan/memory_plan.hpp"
@@ -89,6 +90,7 @@ class MethodEmitter {
   void emit_nodes(Frame& frame);
   void emit_node(Frame& frame, const ir::Node& node);
   void emit_kernel(Frame& frame, const ir::Node& node, const ops::Schema& out);
+  void emit_in_place(Frame& frame, const ir::Node& node);
   void emit_number_op(Frame& frame, const ir::Node& node, std::string_view name, std::string_view overload);
   void emit_delegate_call(Frame& frame, const ir::Node& node);
   void make_constant(ValueIndex index, const ir::Constant& constant);
@@ -133,6 +135,7 @@ class MethodEmitter {
   plan::Plan plan_;
   std::string faults_;
   bool has_shared_state_ = false;
+  std::set<const ir::Node*> in_place_;
   uint32_t debug_handle_ = 0;  // of the node that is being written
   std::vector<uint32_t> debug_handles_;
 

@@ -12,6 +12,7 @@
 #include "partitioner_sdk/passes/merge_equal_nodes.hpp"
 #include "partitioner_sdk/passes/remove_dead_code.hpp"
 #include "partitioner_sdk/passes/row_major.hpp"
+#include "partitioner_sdk/passes/row_updates.hpp"
 #include "partitioner_sdk/passes/scalars_to_tensors.hpp"
 #include "partitioner_sdk/passes/views_to_copies.hpp"
 
@@ -54,6 +55,7 @@ class Runner {
 Status lower_to_edge(Runner& runner, ir::Module& module, const PipelineOptions& options) {
   ETB_TRY(runner.run("decompose", decompose(module, options.decompose)));
   ETB_TRY(runner.run("additive_masks", make_masks_additive(module)));
+  ETB_TRY(runner.run("row_updates", complete_row_updates(module)));
   ETB_TRY(runner.run("views_to_copies", views_to_copies(module)));
   ETB_TRY(runner.run("scalars_to_tensors", scalars_to_tensors(module)));
   return runner.run("dim_order_ops", use_dim_order_ops(module));

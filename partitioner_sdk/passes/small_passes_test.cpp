@@ -1,4 +1,4 @@
-// additive_masks, views_to_copies, scalars_to_tensors, dim_order_ops, remove_dead_code, decompose: each on the text of a small graph.
+// additive_masks, row_updates, views_to_copies, scalars_to_tensors, dim_order_ops, remove_dead_code, decompose: each on the text of a small graph.
 #include <gmock/gmock.h>
 
 #include "partitioner_sdk/passes/additive_masks.hpp"
@@ -6,6 +6,7 @@
 #include "partitioner_sdk/passes/dim_order_ops.hpp"
 #include "partitioner_sdk/passes/pass_testing.hpp"
 #include "partitioner_sdk/passes/remove_dead_code.hpp"
+#include "partitioner_sdk/passes/row_updates.hpp"
 #include "partitioner_sdk/passes/scalars_to_tensors.hpp"
 #include "partitioner_sdk/passes/views_to_copies.hpp"
 
@@ -95,6 +96,37 @@ graph @forward(
   EXPECT_THAT(text, HasSubstr("bool[s0, s0] = aten.le.Tensor("));
   EXPECT_THAT(text, HasSubstr("float32[s0, s0] = aten.where.self("));
   EXPECT_THAT(text, HasSubstr("aten.scaled_dot_product_attention.default(%q, %q, %q, %6)\n"));
+}
+
+TEST(RowUpdates, ValuesGetTheRankOfWhatTheyAreWrittenTo) {
+  EXPECT_EQ(after_pass(R"(module "m"
+graph @forward(
+  %c: float32[1, 2, 8, 4] = user,
+  %i: int64[3] = user,
+  %v: float32[2, 3, 4] = user,
+  %s: float32[] = user,
+  %w: float32[1, 2, 3, 4] = user) {
+  %a: float32[1, 2, 8, 4] = aten.index_put.default(%c, [none, none, %i], %v)
+  %b: float32[1, 2, 8, 4] = aten.index_put.default(%a, [none, none, %i], %s)
+  %d: float32[1, 2, 8, 4] = aten.index_put.default(%b, [none, none, %i], %w)
+  return %d
+}
+)",
+                       complete_row_updates),
+            R"(module "m"
+graph @forward(
+  %c: float32[1, 2, 8, 4] = user,
+  %i: int64[3] = user,
+  %v: float32[2, 3, 4] = user,
+  %s: float32[] = user,
+  %w: float32[1, 2, 3, 4] = user) {
+  %0: float32[1, 2, 3, 4] = aten.view.default(%v, [1, 2, 3, 4])
+  %a: float32[1, 2, 8, 4] = aten.index_put.default(%c, [none, none, %i], %0)
+  %b: float32[1, 2, 8, 4] = aten.index_put.default(%a, [none, none, %i], %s)
+  %d: float32[1, 2, 8, 4] = aten.index_put.default(%b, [none, none, %i], %w)
+  return %d
+}
+)");
 }
 
 TEST(ScalarsToTensors, NumbersBecomeConstantsOfTheirOwnKindAndAreCast) {

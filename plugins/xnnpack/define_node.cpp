@@ -122,6 +122,9 @@ struct Definer {
                                     node.flags | XNN_FLAG_KEEP_DIMS);
   }
 
+  // Newer releases have one function for any number and call these old. Here they are what every release has.
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
   xnn_status concatenate() const {
     switch (node.input_count) {
       case 2:
@@ -137,6 +140,8 @@ struct Definer {
                                        output(), node.flags);
     }
   }
+
+#pragma GCC diagnostic pop
 
   xnn_status transpose() const {
     if (node.first.size() != input_rank()) return xnn_status_invalid_parameter;

@@ -76,10 +76,12 @@ def lower_officially(archive, folder):
     if "dynamic" in archive.stem and "q8" in archive.stem or "8da4w" in archive.stem:
         partitioners.insert(0, XnnpackDynamicallyQuantizedPartitioner())
     try:
-        edge = to_edge_transform_and_lower(torch.export.load(archive), partitioner=partitioners, compile_config=EdgeCompileConfig(_check_ir_validity=False))
-        left = nodes_left(edge.exported_program().graph_module)
+        with torch.no_grad():
+            edge = to_edge_transform_and_lower(torch.export.load(archive), partitioner=partitioners, compile_config=EdgeCompileConfig(_check_ir_validity=False))
+            left = nodes_left(edge.exported_program().graph_module)
+            program = edge.to_executorch()
         with open(folder / "official.pte", "wb") as file:
-            edge.to_executorch().write_to_file(file)
+            program.write_to_file(file)
     except Exception as error:  # noqa: BLE001  (theirs, of any kind)
         return {"fault": f"{type(error).__name__}: {(str(error).strip() or '-').splitlines()[0][:80]}"}
     return {**figures_of(folder / "official.pte", folder), "graph": left}

@@ -1,0 +1,59 @@
+#include "partitioner_sdk/passes/row_updates.hpp"
+
+#include <algorithm>
+
+#include "partitioner_sdk/passes/builder.hpp"
+
+namespace etb::passes {
+
+namespace {
+
+// The sizes of the rows that one index of rank 1 chooses.
+std::optional<Dims> row_sizes(const Builder& b, const ir::Node& node) {
+  const auto* self = ir::get_if<ValueRef>(node.args[0]);
+  const auto* indices = ir::get_if<ir::ValueList>(node.args[1]);
+  if (self == nullptr || indices == nullptr) return std::nullopt;
+  std::optional<Dims> sizes;
+  for (size_t d = 0; d < indices->ids.size(); ++d) {
+    if (indices->ids[d] == ir::kNoValue) continue;
+    const TensorSpec index = b.spec(indices->ids[d]);
+    if (sizes || index.rank() != 1 || ops::is_bool(index.dtype)) return std::nullopt;
+    const TensorSpec target = b.spec(self->id);
+    sizes.emplace(target.sizes.begin(), target.sizes.end());
+    (*sizes)[d] = index.sizes[0];
+  }
+  return sizes;
+}
+
+Result<bool> run(ir::Module& module, ir::Graph& graph) {
+  const auto index_put = module.find_op("aten.index_put.default");
+  if (!index_put) return false;
+  PlainBuilder b(module, graph);
+  bool is_changed = false;
+  for (ir::Node& node : b.take_old_nodes()) {
+    const std::optional<Dims> rows = node.op == *index_put ? row_sizes(b, node) : std::nullopt;
+    const auto* values = rows ? ir::get_if<ValueRef>(node.args[2]) : nullptr;
+    if (values != nullptr) {
+      const TensorSpec spec = b.spec(values->id);
+      const size_t missing = rows->size() - std::min(rows->size(), spec.rank());
+      const auto split = rows->begin() + static_cast<std::ptrdiff_t>(missing);
+      if (missing != 0 && std::all_of(rows->begin(), split, [](Dim size) { return size == Dim(1); }) &&
+          std::equal(split, rows->end(), spec.sizes.begin(), spec.sizes.end())) {
+        b.set_origin(node);
+        node.args[2] = ValueRef{b.call("aten.view.default", {*values, *rows})};
+        is_changed = true;
+      }
+    }
+    b.keep(std::move(node));
+  }
+  ETB_TRY(b.finish());
+  return is_changed;
+}
+
+}  // namespace
+
+Result<bool> complete_row_updates(ir::Module& module) {
+  return run_on_graphs(module, [&](ir::Graph& graph) { return run(module, graph); });
+}
+
+}  // namespace etb::passes
