@@ -202,8 +202,9 @@ Plan make_plan(std::span<const Block> blocks, uint64_t alignment) {
   }
   const size_t attempts = kImproveBudget / (blocks.size() + 1);
   for (const auto* order : {&by_size, &by_life}) search.improve(*order, attempts);
+  // State, which lives all the time, is found from the order by life.
   for (uint32_t seed = 1; seed <= kWalks && attempts != 0 && !search.is_done(); ++seed)
-    search.walk(by_size, attempts, seed);
+    search.walk(seed % 2 == 0 ? by_life : by_size, attempts, seed);
   return search.take();
 }
 

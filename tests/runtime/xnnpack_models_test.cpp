@@ -3,6 +3,7 @@
 // either side.
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <set>
 
 #include "host/delegates/plugin_delegates.hpp"
@@ -13,7 +14,12 @@
 namespace etb::tools {
 namespace {
 
-const fs::path kModels = fs::path(ETB_SOURCE_DIR) / "tests/fixtures/xnnpack_models";
+// ETB_XNNPACK_MODELS: another folder of such models, e.g. those of full size.
+fs::path models_folder() {
+  const char* given = std::getenv("ETB_XNNPACK_MODELS");
+  return given != nullptr ? fs::path(given) : fs::path(ETB_SOURCE_DIR) / "tests/fixtures/xnnpack_models";
+}
+const fs::path kModels = models_folder();
 
 std::vector<double> numbers_of(const Array& array) {
   std::vector<double> out;
