@@ -142,6 +142,19 @@ TEST_F(XnnpackPackedWeights, KeepsWhatXnnpackPacksUnasked) {
   EXPECT_TRUE(released_.empty());
 }
 
+TEST_F(XnnpackPackedWeights, GivesOutZerosAlsoWhereSomethingWasPackedInVain) {
+  weights_.name(&first_, "first");
+  pack(&first_, nullptr);
+  xnn_weights_cache_t cache = weights_.provider();
+  const xnn_weights_cache_look_up_key key = {1, &first_, nullptr};
+  auto* const in_vain = static_cast<char*>(cache->reserve_space(cache->context, 256));
+  std::fill_n(in_vain, 256, 'x');
+  cache->look_up_or_insert(cache->context, &key, in_vain, 256);
+  auto* const again = static_cast<char*>(cache->reserve_space(cache->context, 128));
+  EXPECT_EQ(again, in_vain);
+  EXPECT_EQ(std::count(again, again + 128, '\0'), 128);
+}
+
 TEST_F(XnnpackPackedWeights, NothingIsPackedFromWhatWasReleased) {
   weights_.release_when_packed([this](const void* address) { released_.push_back(address); });
   weights_.name(&first_, "first");

@@ -241,7 +241,7 @@ void PackedWeights::load(const std::string& folder, const std::string& payload_d
       checksum(first + kTableOffset, table_nbytes) != table_checksum)
     return;
   ByteReader table({first + kTableOffset, static_cast<size_t>(table_nbytes)});
-  std::map<PackedKey, StoredEntry> found;
+  PackedMap<StoredEntry> found;
   const auto count = table.read<uint32_t>();
   for (uint32_t i = 0; i < count; ++i) {
     if (!table.fits(1, 36)) return;

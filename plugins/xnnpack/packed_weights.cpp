@@ -6,7 +6,7 @@
 
 namespace etb::xnnpack {
 
-std::shared_ptr<PackedEntry> PackedStore::find(const PackedKey& key) {
+std::shared_ptr<PackedEntry> PackedStore::find(const PackedKeyView& key) {
   const std::lock_guard lock(mutex_);
   const auto found = entries_.find(key);
   if (found == entries_.end()) return nullptr;
@@ -63,11 +63,11 @@ void PackedWeights::forget_names() {
   is_missing_released_ = false;
 }
 
-bool PackedWeights::resolve(const xnn_weights_cache_look_up_key& key, PackedKey& out) const {
-  const auto name_of = [&](const void* address) {
-    if (address == nullptr) return std::string("-");
+bool PackedWeights::resolve(const xnn_weights_cache_look_up_key& key, PackedKeyView& out) const {
+  const auto name_of = [&](const void* address) -> std::string_view {
+    if (address == nullptr) return "-";
     const auto found = names_.find(address);
-    return found == names_.end() ? std::string() : found->second.content;
+    return found == names_.end() ? std::string_view() : found->second.content;
   };
   out = {key.seed, name_of(key.kernel), name_of(key.bias)};
   return !std::get<1>(out).empty() && !std::get<2>(out).empty();
@@ -95,8 +95,8 @@ size_t PackedWeights::look_up(const xnn_weights_cache_look_up_key& key) {
   const std::lock_guard lock(mutex_);
   const size_t known = look_up_locked(key);
   if (known != kNone) return known;
-  PackedKey full;
-  if (resolve(key, full)) missed_.insert(std::move(full));
+  PackedKeyView full;
+  if (resolve(key, full)) missed_.emplace(full);
   for (const void* address : {key.kernel, key.bias}) {
     const auto found = names_.find(address);
     is_missing_released_ |= found != names_.end() && found->second.is_released;
@@ -105,13 +105,13 @@ size_t PackedWeights::look_up(const xnn_weights_cache_look_up_key& key) {
 }
 
 size_t PackedWeights::look_up_locked(const xnn_weights_cache_look_up_key& key) {
-  PackedKey full;
+  PackedKeyView full;
   if (!resolve(key, full)) return kNone;
   if (const auto known = index_of_.find(full); known != index_of_.end()) return known->second;
   if (shares_) {
     if (auto shared = store_.find(full)) {
       has_new_ = has_new_ || loaded_.count(full) == 0;
-      return add(full, std::move(shared));
+      return add(PackedKey(full), std::move(shared));
     }
   }
   const auto stored = loaded_.find(full);
@@ -121,15 +121,20 @@ size_t PackedWeights::look_up_locked(const xnn_weights_cache_look_up_key& key) {
   loaded_.erase(stored);
   if (!is_verified_ && checksum(static_cast<const std::byte*>(entry->bytes.get()), entry->nbytes) != expected)
     return kNone;
-  if (shares_) entry = store_.insert(full, std::move(entry));
-  return add(full, std::move(entry));
+  if (shares_) entry = store_.insert(PackedKey(full), std::move(entry));
+  return add(PackedKey(full), std::move(entry));
 }
 
 void* PackedWeights::reserve(size_t nbytes) {
   const std::lock_guard lock(mutex_);
   if (is_missing_released_) return nullptr;
-  Reserved given = spare_.nbytes >= nbytes ? std::exchange(spare_, {})
-                                           : Reserved{store_.memory().allocate(nbytes), nbytes};
+  Reserved given;
+  if (spare_.nbytes >= nbytes) {
+    given = std::exchange(spare_, {});
+    std::memset(given.bytes.get(), 0, nbytes);  // as fresh memory is
+  } else {
+    given = {store_.memory().allocate(nbytes), nbytes};
+  }
   if (!given.bytes) return nullptr;
   reserved_.push_back(std::move(given));
   return reserved_.back().bytes.get();
@@ -148,7 +153,7 @@ size_t PackedWeights::look_up_or_insert(const xnn_weights_cache_look_up_key& key
                                         size_t nbytes) {
   const std::lock_guard lock(mutex_);
   Reserved reserved = take_reserved(packed);
-  PackedKey full;
+  PackedKeyView full;
   const bool has_name = resolve(key, full);
   if (reserved.bytes && has_name && missed_.count(full) != 0) {
     for (const void* address : {key.kernel, key.bias}) note_packed(address);
@@ -171,8 +176,8 @@ size_t PackedWeights::look_up_or_insert(const xnn_weights_cache_look_up_key& key
     return entries_.size() - 1;
   }
   has_new_ = true;
-  if (shares_) entry = store_.insert(full, std::move(entry));
-  return add(full, std::move(entry));
+  if (shares_) entry = store_.insert(PackedKey(full), std::move(entry));
+  return add(PackedKey(full), std::move(entry));
 }
 
 uint64_t PackedWeights::nbytes() const {

@@ -9,6 +9,7 @@
 #include <mutex>
 #include <set>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <vector>
 
@@ -22,6 +23,9 @@ uint64_t checksum(const std::byte* data, size_t nbytes);
 
 // What packed weights are made of: the kernel that reads them, and the contents of filter and bias with all numbers that packing looks at.
 using PackedKey = std::tuple<uint32_t, std::string, std::string>;
+using PackedKeyView = std::tuple<uint32_t, std::string_view, std::string_view>;
+template <class Value>
+using PackedMap = std::map<PackedKey, Value, std::less<>>;
 
 struct PackedEntry {
   std::shared_ptr<void> bytes;
@@ -31,7 +35,7 @@ struct PackedEntry {
 // What the delegates of a plugin share. Entries live as long as somebody uses them. [any] thread.
 class PackedStore {
  public:
-  std::shared_ptr<PackedEntry> find(const PackedKey& key);
+  std::shared_ptr<PackedEntry> find(const PackedKeyView& key);
   // Keeps `entry` unless the key has one; gives the one that counts.
   std::shared_ptr<PackedEntry> insert(const PackedKey& key, std::shared_ptr<PackedEntry> entry);
   WeightMemory& memory() { return memory_; }
@@ -39,7 +43,7 @@ class PackedStore {
  private:
   WeightMemory memory_;
   std::mutex mutex_;
-  std::map<PackedKey, std::weak_ptr<PackedEntry>> entries_;
+  PackedMap<std::weak_ptr<PackedEntry>> entries_;
 };
 
 // The weights of one delegate, as XNNPACK asks for them. It stays where it is. XNNPACK's calls come from any thread; name() and
@@ -95,7 +99,7 @@ class PackedWeights {
   // One node more has packed what lies at an address.
   void note_packed(const void* address);
   // False: the weights have no name, and are nobody else's.
-  bool resolve(const xnn_weights_cache_look_up_key& key, PackedKey& out) const;
+  bool resolve(const xnn_weights_cache_look_up_key& key, PackedKeyView& out) const;
   size_t add(const PackedKey& key, std::shared_ptr<PackedEntry> entry);
 
   xnn_weights_cache_provider provider_{};
@@ -109,15 +113,16 @@ class PackedWeights {
   mutable std::mutex mutex_;  // guards what follows
   std::map<const void*, Name> names_;
   std::function<void(const void*)> release_;
-  std::set<PackedKey> missed_;  // what XNNPACK looked up before it packed it: it will not pack that twice
+  std::set<PackedKey, std::less<>>
+      missed_;  // what XNNPACK looked up before it packed it: it will not pack that twice
   bool is_missing_released_ = false;
-  std::map<PackedKey, size_t> index_of_;
+  PackedMap<size_t> index_of_;
   std::vector<std::shared_ptr<PackedEntry>> entries_;
   struct StoredEntry {
     PackedEntry entry;
     uint64_t checksum = 0;
   };
-  std::map<PackedKey, StoredEntry> loaded_;  // of the file, until somebody asks
+  PackedMap<StoredEntry> loaded_;  // of the file, until somebody asks
   bool is_loaded_ = false;
   std::string note_;                // that the file was verified
   bool is_verified_ = false;        // earlier, by whoever wrote that

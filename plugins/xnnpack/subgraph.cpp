@@ -100,7 +100,7 @@ std::vector<SubgraphBuilder::Packer> SubgraphBuilder::packers() const {
   std::vector<Packer> found;
   for (size_t i = 0; i < payload_.nodes.size(); ++i) {
     const XnnNode& node = payload_.nodes[i];
-    // XNNPACK packs depthwise filters without asking whether they are known: ahead would be once too often.
+    // Most releases pack depthwise filters without asking whether they are known: ahead would be once too often.
     const bool is_depthwise =
         node.op == XnnOperator::kDepthwiseConv2d || node.window.group_input_channels == 1;
     if (!is_live_[i] || !is_packed_by(node, 1) || is_depthwise) continue;
@@ -239,8 +239,8 @@ void SubgraphBuilder::name_weights(const XnnNode& node) {
     const XnnValue& value = payload_.value(id);
     numbers.write(static_cast<int16_t>(value.datatype)).write(value.scale).write(value.zero_point);
     numbers.write(value.channel_dim).write(value.group_size);
-    for (const float scale : value.scales) numbers.write(scale);
-    for (const uint16_t scale : value.scales_bf16) numbers.write(scale);
+    numbers.write_bytes(std::as_bytes(std::span(value.scales)));
+    numbers.write_bytes(std::as_bytes(std::span(value.scales_bf16)));
     if (value.scale_constant_index != 0)
       numbers.write_bytes(std::as_bytes(std::span(payload_.constants[value.scale_constant_index].key)));
     if (value.constant_index != 0)
@@ -286,8 +286,8 @@ Result<const void*> Constants::find(const XnnPayload& payload, uint32_t index, u
     auto known = named_.find(constant.key);
     if (known == named_.end()) {
       ETB_ASSIGN(Payload fetched, named_data.get(constant.key.c_str()));
-      name_of_[fetched.bytes().data()] = constant.key;
       known = named_.emplace(constant.key, std::move(fetched)).first;
+      name_of_[known->second.bytes().data()] = &known->first;
     }
     bytes = known->second.bytes();
   }
@@ -301,7 +301,15 @@ Result<const void*> Constants::find(const XnnPayload& payload, uint32_t index, u
 }
 
 void Constants::release(const void* address) {
-  if (const auto found = name_of_.find(address); found != name_of_.end()) named_.erase(found->second);
+  const auto found = name_of_.find(address);
+  if (found == name_of_.end()) return;
+  named_.erase(*found->second);
+  name_of_.erase(found);
+}
+
+void Constants::release_all() {
+  named_.clear();
+  name_of_.clear();
 }
 
 const void* Constants::keep(std::span<const std::byte> bytes) {

@@ -3,6 +3,7 @@
 
 #include <map>
 #include <span>
+#include <unordered_map>
 #include <vector>
 
 #include "api/format/xnnpack_payload.hpp"
@@ -23,14 +24,14 @@ class Constants {
 
   // Give named data back that XNNPACK has packed and that is not copied here: what begins at an address, or all.
   void release(const void* address);
-  void release_all() { named_.clear(); }
+  void release_all();
 
   // Copies bytes and keeps the copy, with XNN_EXTRA_BYTES behind it.
   const void* keep(std::span<const std::byte> bytes);
 
  private:
-  std::map<std::string, Payload> named_;
-  std::map<const void*, std::string> name_of_;
+  std::unordered_map<std::string, Payload> named_;
+  std::unordered_map<const void*, const std::string*> name_of_;
   std::vector<std::unique_ptr<std::byte[]>> copies_;
   std::map<uint32_t, const void*> padded_;
 };

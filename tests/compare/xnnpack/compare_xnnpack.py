@@ -16,6 +16,7 @@ import argparse
 import hashlib
 import json
 import math
+import mmap
 import os
 import re
 import statistics
@@ -32,10 +33,11 @@ import compare_runtime  # noqa: E402
 SECTION = """## XNNPACK
 
 Against the official C++ runtime of the executorch {version} wheel and its XNNPACK delegate (the wheel's libraries): {pairs} pairs of processes a row,
-in alternating order, behind one that does not count (a virtual machine's memory is slow to who touches it first). Ratios are ours / official, so below 1 we are ahead. `official` is the official exporter's file on both runtimes, `ours` the file
+in alternating order, behind one that does not count. Before each process another takes and touches as much memory as it will: a virtual machine that gives free memory back lets whoever is
+first wait for it, which says nothing of either side. Ratios are ours / official, so below 1 we are ahead. `official` is the official exporter's file on both runtimes, `ours` the file
 of our compiler on our runtime against the official file on the official runtime. `load` opens the file and makes the method ready, in a process that has
 loaded a small program for XNNPACK before; `cached` is that with weights that an earlier process packed (`packed_cache_path`). Our plugin is stripped; both sides' libraries
-are read from the disk again beforehand: of one that was just written more is mapped around what a process touches. Our side is the build `{build}`; {cpu}, {cores} cores.
+and the models are read from the disk again beforehand: the pages of a file that was just written are mapped otherwise. Our side is the build `{build}`; {cpu}, {cores} cores.
 
 ```
 python tests/compare/xnnpack/compare_xnnpack.py --build {build} --models DIR {flags}
@@ -82,16 +84,29 @@ def make_islands(folder):
     return made
 
 
+def touch_memory(nbytes):
+    """Takes memory from the system in large pieces and gives it back: what is taken next comes from there."""
+    with mmap.mmap(-1, nbytes, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS) as memory:
+        memory.madvise(mmap.MADV_HUGEPAGE)
+        for at in range(0, nbytes, mmap.PAGESIZE):
+            memory[at] = 1
+
+
+def measure(command):
+    touch_memory((64 << 20) + os.path.getsize(command[1]) * 5 // 4)
+    return compare_runtime.measure(command)
+
+
 def measure_pairs(ours, theirs, pairs, patience=0):
-    """One pair goes ahead and does not count: who first touches memory that a hypervisor took back waits for it, and which side that is says nothing.
-    `patience` pairs at most are measured again because others used more than a tenth of a processor meanwhile."""
+    """One pair goes ahead and does not count. `patience` pairs at most are measured again because others used more than a tenth of a
+    processor meanwhile."""
     samples = []
     commands = {"ours": ours, "theirs": theirs}
     for command in commands.values():
-        compare_runtime.measure(command)
+        measure(command)
     while len(samples) < pairs:
         order = ("ours", "theirs") if len(samples) % 2 == 0 else ("theirs", "ours")
-        pair = {side: compare_runtime.measure(commands[side]) for side in order}
+        pair = {side: measure(commands[side]) for side in order}
         if patience > 0 and max(side["others_busy"] for side in pair.values()) > 0.1:
             patience -= 1
             continue
@@ -120,7 +135,7 @@ def installed_plugin(built, folder):
 
 
 def leave_page_cache(files):
-    """A library that was just written counted half a megabyte more in a process than the same one read from the disk."""
+    """A library that was just written counted half a megabyte more in a process than the same one read from the disk, and a model took longer to map."""
     os.sync()
     for file in files:
         fd = os.open(file, os.O_RDONLY)
@@ -153,7 +168,7 @@ class Comparison:
         row.update({metric: value(plain, metric) for metric in ("run_us", "min_run_us", "cold_load_us", "peak_rss_kb")})
         with tempfile.TemporaryDirectory(dir=self.folder) as cache:
             cached = self.command("ours", ours, threads, cache)
-            compare_runtime.measure(cached)  # fills it
+            measure(cached)  # fills it
             again = measure_pairs(cached, official, self.options.pairs, self.options.patience)
         row["others_busy"] = max(side["others_busy"] for pair in plain + again for side in pair.values())
         row["cached_load_us"] = value(again, "cold_load_us")
@@ -244,6 +259,7 @@ def main():
             ours = Path(name) / f"{model}.pte"
             if "ours" in options.files:
                 subprocess.run([Path(options.build) / "bin/etbackend", "compile", archive, "-b", "xnnpack", "-o", ours], check=True, stdout=subprocess.DEVNULL)
+            leave_page_cache([path for path in (official, ours) if path.exists()])
             for threads in options.threads:
                 for which in options.files:
                     lines.append(comparison.compare(model, which, official if which == "official" else ours, official, threads))
