@@ -42,7 +42,7 @@ def main():
     out = pathlib.Path(arguments[0])
     out.mkdir(parents=True, exist_ok=True)
     zoo = load_zoo()
-    models = zoo["full"]() if "--full" in sys.argv else {**zoo["tiny"](), **zoo["quantized"](), **zoo["ops"](), **zoo["gaps"]()}
+    models = {**zoo["full"](), **zoo["full_quantized"]()} if "--full" in sys.argv else {**zoo["tiny"](), **zoo["quantized"](), **zoo["ops"](), **zoo["gaps"]()}
     failed = 0
     for name, entry in models.items():
         if arguments[1:] and name not in arguments[1:]:

@@ -14,12 +14,11 @@
 namespace etb::tools {
 namespace {
 
-// ETB_XNNPACK_MODELS: another folder of such models, e.g. those of full size.
-fs::path models_folder() {
-  const char* given = std::getenv("ETB_XNNPACK_MODELS");
-  return given != nullptr ? fs::path(given) : fs::path(ETB_SOURCE_DIR) / "tests/fixtures/xnnpack_models";
-}
-const fs::path kModels = models_folder();
+// ETB_XNNPACK_MODELS: a folder of such models at full size.
+const char* const kGivenModels = std::getenv("ETB_XNNPACK_MODELS");
+const bool kIsFullSize = kGivenModels != nullptr;
+const fs::path kModels =
+    kIsFullSize ? fs::path(kGivenModels) : fs::path(ETB_SOURCE_DIR) / "tests/fixtures/xnnpack_models";
 
 std::vector<double> numbers_of(const Array& array) {
   std::vector<double> out;
@@ -40,12 +39,14 @@ std::vector<double> numbers_of(const Array& array) {
   return out;
 }
 
+std::vector<double> numbers_at(const fs::path& path) {
+  const auto array = read_npy(path.string());
+  EXPECT_TRUE(array) << path;
+  return array ? numbers_of(*array) : std::vector<double>();
+}
+
 // The largest difference as a part of the largest number.
-double difference(const Array& found, const fs::path& expected_path) {
-  const auto expected = read_npy(expected_path.string());
-  EXPECT_TRUE(expected) << expected_path;
-  if (!expected) return HUGE_VAL;
-  const std::vector<double> a = numbers_of(found), b = numbers_of(*expected);
+double difference(const std::vector<double>& a, const std::vector<double>& b) {
   EXPECT_EQ(a.size(), b.size());
   if (a.size() != b.size() || a.empty()) return HUGE_VAL;
   double largest = 0, worst = 0;
@@ -54,6 +55,7 @@ double difference(const Array& found, const fs::path& expected_path) {
     worst = std::max(worst, std::abs(a[i] - b[i]));
     if (std::isnan(a[i])) return HUGE_VAL;
   }
+  EXPECT_NE(largest, 0) << "a model that gives nothing but zeros says nothing";
   return worst / largest;
 }
 
@@ -77,17 +79,38 @@ class XnnpackModels : public testing::TestWithParam<std::string> {
   host::PluginDelegates delegates_{registry_};
 };
 
+// What the official lowering changed: rows quantised one by one where PyTorch quantises tensors, a number on the other side of a half and all
+// that follows from it, GELU for its approximation. A wrong scale, row or group is off by far more than a fiftieth.
+constexpr double kFromPyTorch = 0.02;
+// From the official runtime only the order of sums differs; float16 has 11 bits, and a sum that moves an int8 by one step moves what is made of it.
+constexpr double kFromOfficial = 0x1p-10;
+// Floats of networks as deep as these are summed in another order, nothing else.
+constexpr double kFloatFromPyTorch = 0x1p-16;
+
+void compare(const std::vector<double>& found, const fs::path& expected_path, const fs::path& official_path) {
+  const std::vector<double> expected = numbers_at(expected_path);
+  const double from_pytorch = difference(found, expected);
+  if (!fs::exists(official_path)) {
+    EXPECT_LE(from_pytorch, kFloatFromPyTorch);
+    return;
+  }
+  const std::vector<double> official = numbers_at(official_path);
+  // In many layers of random weights a step moves more steps, and the official runtime ends a tenth from PyTorch (in float16 all wrong): we may be no
+  // further away.
+  if (kIsFullSize) {
+    EXPECT_LE(from_pytorch, 1.5 * difference(official, expected) + kFromOfficial);
+    return;
+  }
+  EXPECT_LE(from_pytorch, kFromPyTorch);
+  EXPECT_LE(difference(found, official), kFromOfficial);
+}
+
 TEST_P(XnnpackModels, GiveTheNumbersOfPyTorch) {
   host::ModuleOptions options;
   options.delegates = &delegates_;
-  if (!fs::exists(kModels / "official" / (GetParam() + ".forward.0.out.0.npy"))) {
+  if (!kIsFullSize && !fs::exists(kModels / "official" / (GetParam() + ".forward.0.out.0.npy"))) {
     expect_recorded_numbers(kModels, GetParam(), options);
   } else {
-    // What the official lowering changed: rows quantised one by one where PyTorch quantises tensors, a number on the other side of a half and all
-    // that follows from it, GELU for its approximation. A wrong scale, row or group is off by far more than a fiftieth.
-    constexpr double kFromPyTorch = 0.02;
-    // From the official runtime only the order of sums differs; float16 has 11 bits, and a sum that moves an int8 by one step moves what is made of it.
-    constexpr double kFromOfficial = 0x1p-10;
     auto module = host::Module::open((kModels / (GetParam() + ".pte")).string(), options);
     ASSERT_TRUE(module) << module.error().message;
     const Status loaded = module->load_method("forward");
@@ -102,10 +125,9 @@ TEST_P(XnnpackModels, GiveTheNumbersOfPyTorch) {
       ASSERT_TRUE(outputs) << outputs.error().message;
       ASSERT_EQ(outputs->size(), call.outputs.size());
       for (size_t i = 0; i < outputs->size(); ++i) {
-        const Array found = to_row_major((*outputs)[i].tensor());
-        EXPECT_LE(difference(found, call.outputs[i]), kFromPyTorch) << "output " << i;
-        EXPECT_LE(difference(found, kModels / "official" / call.outputs[i].filename()), kFromOfficial)
-            << "output " << i;
+        SCOPED_TRACE("output " + std::to_string(i));
+        compare(numbers_of(to_row_major((*outputs)[i].tensor())), call.outputs[i],
+                kModels / "official" / call.outputs[i].filename());
       }
     }
   }
