@@ -1,8 +1,9 @@
-// The tables of docs/xnnpack.md are those of the plugin (ETB_REBASE=1 rewrites them).
+// The tables of docs/xnnpack.md are those of the plugin (ETB_REBASE=1 rewrites them), and so are the options of the manifest.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
 #include <fstream>
+#include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "plugins/xnnpack/compile/lowering.hpp"
@@ -73,6 +74,31 @@ TEST(XnnpackPage, HasTheTablesOfThePlugin) {
     return;
   }
   EXPECT_EQ(found.str(), expected) << "rewrite it with ETB_REBASE=1 ctest -R xnnpack_docs";
+}
+
+nlohmann::json default_of(const OptionRow& option) {
+  switch (option.type) {
+    case ETB_OPTION_BOOL:
+      return option.default_i64 != 0;
+    case ETB_OPTION_I64:
+      return option.default_i64;
+    default:
+      return option.default_text;
+  }
+}
+
+TEST(XnnpackManifest, HasTheOptionsOfThePlugin) {
+  const auto manifest = nlohmann::json::parse(std::ifstream(ETB_XNNPACK_MANIFEST));
+  const std::span<const OptionRow> options = XnnpackPlugin::kOptions;
+  ASSERT_EQ(manifest.at("options").size(), options.size());
+  for (size_t i = 0; i < options.size(); ++i) {
+    const nlohmann::json& row = manifest["options"][i];
+    EXPECT_EQ(row.at("key"), options[i].key);
+    EXPECT_EQ(row.at("doc"), options[i].doc) << options[i].key;
+    EXPECT_EQ(row.at("default"), default_of(options[i])) << options[i].key;
+    const std::vector<std::string> choices(options[i].choices.begin(), options[i].choices.end());
+    EXPECT_EQ(row.value("choices", std::vector<std::string>()), choices) << options[i].key;
+  }
 }
 
 }  // namespace

@@ -22,8 +22,7 @@ class XnnpackLibrary : public XnnpackCompile {
   }
   void TearDown() override {
     EXPECT_EQ(shared_table_->deinit(shared_plugin_, &error_), ETB_OK) << error_.text;
-    XnnpackCompile::TearDown();
-    dlclose(library_);
+    XnnpackCompile::TearDown();  // the library stays, as the manifest asks: cpuinfo frees nothing
   }
   // From now on the other of the two answers.
   void swap_plugins() {

@@ -24,8 +24,13 @@ uint64_t checksum(const std::byte* data, size_t nbytes);
 // What packed weights are made of: the kernel that reads them, and the contents of filter and bias with all numbers that packing looks at.
 using PackedKey = std::tuple<uint32_t, std::string, std::string>;
 using PackedKeyView = std::tuple<uint32_t, std::string_view, std::string_view>;
+// Spelled out because clang 14 finds no < between the two.
+struct PackedKeyLess {
+  using is_transparent = void;
+  bool operator()(const PackedKeyView& a, const PackedKeyView& b) const { return a < b; }
+};
 template <class Value>
-using PackedMap = std::map<PackedKey, Value, std::less<>>;
+using PackedMap = std::map<PackedKey, Value, PackedKeyLess>;
 
 struct PackedEntry {
   std::shared_ptr<void> bytes;
@@ -113,7 +118,7 @@ class PackedWeights {
   mutable std::mutex mutex_;  // guards what follows
   std::map<const void*, Name> names_;
   std::function<void(const void*)> release_;
-  std::set<PackedKey, std::less<>>
+  std::set<PackedKey, PackedKeyLess>
       missed_;  // what XNNPACK looked up before it packed it: it will not pack that twice
   bool is_missing_released_ = false;
   PackedMap<size_t> index_of_;
