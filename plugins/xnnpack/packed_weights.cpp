@@ -133,7 +133,9 @@ void* PackedWeights::reserve(size_t nbytes) {
     given = std::exchange(spare_, {});
     std::memset(given.bytes.get(), 0, nbytes);  // as fresh memory is
   } else {
-    given = {store_.memory().allocate(nbytes), nbytes};
+    // With a file little is packed and most of that in vain: then it is the same piece again and again.
+    const size_t wanted = is_loaded_ ? std::max(nbytes, size_t{64} << 10) : nbytes;
+    given = {store_.memory().allocate(wanted), wanted};
   }
   if (!given.bytes) return nullptr;
   reserved_.push_back(std::move(given));
