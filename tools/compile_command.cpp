@@ -8,7 +8,6 @@
 #include <fstream>
 #include <optional>
 
-#include "host/kernels/portable.hpp"
 #include "partitioner_sdk/emit/emit.hpp"
 #include "partitioner_sdk/emit/etrecord.hpp"
 #include "partitioner_sdk/import/import.hpp"
@@ -18,8 +17,8 @@
 #include "tools/compile/constant_methods.hpp"
 #include "tools/compile/delegation.hpp"
 #include "tools/compile/extensions.hpp"
-#include "tools/evaluate_constants.hpp"
 #include "tools/plugin_registry.hpp"
+#include "tools/portable_target.hpp"
 
 namespace etb::tools {
 
@@ -37,6 +36,7 @@ struct Options {
   ExtensionOptions extensions;
   DelegationOptions delegation;
   bool ignores_missing_kernels = false;
+  bool leaves_inputs = false, leaves_outputs = false;  // to the caller
   bool times = false;
 };
 
@@ -89,7 +89,7 @@ struct Job {
   }
 
   passes::PipelineOptions pipeline() {
-    passes::PipelineOptions made;
+    passes::PipelineOptions made = portable_pipeline();
     made.decompose.formulas = options.extensions.formulas;
     made.rules = extensions.rules();
     made.on_rule_fault = [this](const std::string& owner, const Error& error) {
@@ -113,7 +113,6 @@ Result<ir::Module> compile_method(Job& job, const std::string& name, const std::
   job.dump("import", module);
   passes::PipelineOptions pipeline = job.pipeline();
   pipeline.decompose.preserved = job.delegation->preserved_ops();
-  pipeline.evaluate = evaluate_constants;
   const bool has_plugins = !options.delegation.backends.names.empty();
   if (has_plugins) pipeline.quantized_constants = passes::QuantizedConstants::kKeep;
   ETB_TRY(passes::to_edge(module, pipeline));
@@ -134,19 +133,16 @@ struct Parts {
 
 Status write_program(const Options& options, Parts& parts, const std::string& output, std::ostream& out,
                      Stopwatch& watch) {
-  host::KernelRegistry kernels;
-  if (host::add_portable_kernels(kernels) != ETB_OK)
-    return make_error(Code::INTERNAL, "portable kernels clash");
   emit::EmitOptions emit_options;
   if (!options.ignores_missing_kernels) {
-    emit_options.has_kernel = [&](std::string_view name, std::string_view overload) {
-      return kernels.has_op(name, overload);
-    };
+    ETB_ASSIGN(emit_options.has_kernel, portable_kernels());
   }
   emit_options.delegates = parts.delegates.delegates;
   emit_options.named_data = parts.delegates.named_data;
   ETB_ASSIGN(emit_options.constant_methods, parse_constant_methods(options.constants));
   emit_options.has_external_data = !options.external_data.empty();
+  emit_options.plans_inputs = !options.leaves_inputs;
+  emit_options.plans_outputs = !options.leaves_outputs;
   ETB_ASSIGN(const emit::Program program, emit::emit(parts.modules, emit_options));
   watch.lap("emit");
   std::vector<ir::FileBytes> files;
@@ -209,7 +205,6 @@ Result<ExitCode> run(const Options& options, Session& session) {
   passes::PipelineOptions pipeline = job.pipeline();
   ETB_TRY(job.delegation->run(parts.modules, pipeline, session.out));
   job.watch.lap("lower");
-  pipeline.evaluate = evaluate_constants;
   for (ir::Module& module : parts.modules) ETB_TRY(passes::to_portable(module, pipeline));
   const std::string output = options.output.empty()
                                  ? std::filesystem::path(methods[0].second).replace_extension(".pte").string()
@@ -251,6 +246,10 @@ void register_compile(CLI::App& app, Session& session) {
   add_delegation_options(*command, options->delegation);
   command->add_flag("--allow-missing-kernels", options->ignores_missing_kernels,
                     "Write ops that this build has no kernel for; another run time may");
+  command->add_flag("--unplanned-inputs", options->leaves_inputs,
+                    "Plan no memory for inputs: the application lends its own");
+  command->add_flag("--unplanned-outputs", options->leaves_outputs,
+                    "Plan no memory for outputs: the application says where they go");
   command->add_flag("--times", options->times, "Print what each step took");
   run_as(command, session, [options, &session]() -> Result<ExitCode> { return run(*options, session); });
 }

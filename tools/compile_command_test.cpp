@@ -96,7 +96,8 @@ INSTANTIATE_TEST_SUITE_P(Fixtures, CompiledExample,
                          testing::Values(Example{"add", 2, 1}, Example{"mlp", 1, 1}, Example{"lenet", 1, 1},
                                          Example{"counter", 1, 3}, Example{"dynamic", 1, 2},
                                          Example{"channels_last", 1, 1}, Example{"branch", 1, 1},
-                                         Example{"no_grad", 1, 1}, Example{"items", 1, 1}, Example{"autocast", 1, 2}, Example{"derived", 1, 1}),
+                                         Example{"no_grad", 1, 1}, Example{"items", 1, 1},
+                                         Example{"autocast", 1, 2}, Example{"derived", 1, 1}),
                          [](const auto& each) { return each.param.name; });
 
 std::string read_file(const fs::path& path) {
@@ -209,6 +210,29 @@ TEST_F(CompileCommand, WeightsMayLieOutside) {
     for (size_t i = 0; i < got.size(); ++i) EXPECT_NEAR(got[i], wanted[i], 1e-5);
     EXPECT_NE(cli({"--plugin-path", ETB_PLUGIN_DIR, "run", program, "--ones"}).exit, 0)
         << "runs without its weights";
+  }
+}
+
+TEST_F(CompileCommand, TheApplicationMayBringInputsAndOutputs) {
+  const std::string program = dir_ / "m.pte";
+  for (const bool is_planned : {true, false}) {
+    std::vector<std::string> args = {"compile", archive("lenet.pt2"), "-o", program};
+    if (!is_planned) args.insert(args.end(), {"--unplanned-inputs", "--unplanned-outputs"});
+    const CliRun compiled = cli(args);
+    ASSERT_EQ(compiled.exit, 0) << compiled.err;
+    const CliRun ran =
+        cli({"run", program, "--input", archive("lenet.in.0.npy"), "--output-dir", dir_ / "out"});
+    ASSERT_EQ(ran.exit, 0) << ran.err;
+    const std::vector<float> got = read_floats(dir_ / "out" / "0.npy").second,
+                             wanted = read_floats(archive("lenet.out.0.npy")).second;
+    ASSERT_EQ(got.size(), wanted.size());
+    for (size_t i = 0; i < got.size(); ++i) EXPECT_NEAR(got[i], wanted[i], 1e-5);
+    const CliRun described = cli({"info", program, "--json"});
+    ASSERT_EQ(described.exit, 0) << described.err;
+    const std::string storage = is_planned ? "planned" : "caller";
+    const nlohmann::json method = nlohmann::json::parse(described.out)["methods"][0];
+    EXPECT_EQ(method["inputs"][0]["storage"], storage);
+    EXPECT_EQ(method["outputs"][0]["storage"], storage);
   }
 }
 

@@ -9,32 +9,113 @@
 
 namespace etb::tools {
 
-Result<std::vector<std::vector<std::byte>>> evaluate_constants(ir::Module& module) {
-  ETB_ASSIGN(const emit::Program program, emit::emit({&module, 1}));
-  // In memory, aligned as the run time wants it.
-  constexpr size_t kAlignment = 128;
-  const size_t capacity = format::make_program_head(program.parts).file_nbytes;
-  const std::unique_ptr<std::byte[]> memory(new std::byte[capacity + kAlignment]);
-  const size_t past = reinterpret_cast<uintptr_t>(memory.get()) % kAlignment;
-  std::byte* image = memory.get() + (kAlignment - past) % kAlignment;
-  size_t nbytes = 0;
-  ETB_TRY(
-      format::write_program(program.parts, program.segments, [&](std::span<const std::byte> bytes) -> Status {
-        if (bytes.size() > capacity - nbytes)
-          return make_error(Code::INTERNAL, "program longer than announced");
-        if (!bytes.empty()) std::memcpy(image + nbytes, bytes.data(), bytes.size());
-        nbytes += bytes.size();
-        return {};
-      }));
-  ETB_ASSIGN(host::Module runner, host::Module::from_bytes({image, nbytes}));
-  ETB_ASSIGN(const std::vector<host::EValue> outputs, runner.forward({}));
-  std::vector<std::vector<std::byte>> values;
-  for (const host::EValue& output : outputs) {
-    const host::Tensor& tensor = output.tensor();
-    const auto* data = static_cast<const std::byte*>(tensor.data());
-    values.emplace_back(data, data + tensor.nbytes());
+namespace {
+
+constexpr size_t kAlignment = 128;  // as the run time wants programs
+
+// The constants that `module` reads, as what its method is given: weights are read where they lie.
+class Operands {
+ public:
+  // Constants become inputs of the method.
+  explicit Operands(ir::Module& module) {
+    for (ir::Input& input : module.main().inputs) {
+      constants_.push_back(module.constants[input.constant]);
+      input.kind = ir::InputKind::kUser;
+      input.constant = ir::kNone;
+    }
+    module.constants.clear();
   }
-  return values;
+
+  std::vector<host::EValue> values() {
+    std::vector<host::EValue> values;
+    tensors_ = std::make_unique<Argument[]>(constants_.size());
+    for (size_t i = 0; i < constants_.size(); ++i) {
+      const ir::Constant& constant = constants_[i];
+      std::span<const std::byte> bytes =
+          constant.is_contiguous() ? constant.bytes() : std::span<const std::byte>();
+      if (!constant.is_contiguous() ||
+          reinterpret_cast<uintptr_t>(bytes.data()) % alignof(std::max_align_t) != 0) {
+        tensors_[i].turned = constant.dense_bytes();
+        bytes = tensors_[i].turned;
+      }
+      // Nothing writes to an input.
+      auto* data = const_cast<std::byte*>(bytes.data());
+      tensors_[i].tensor = tensors_[i].storage.make(constant.dtype, constant.sizes, data, bytes.size(), {});
+      values.emplace_back(&tensors_[i].tensor);
+    }
+    return values;
+  }
+
+ private:
+  struct Argument {
+    host::TensorStorage storage;
+    std::vector<std::byte> turned;
+    host::Tensor tensor;
+  };
+  std::vector<ir::Constant> constants_;
+  std::unique_ptr<Argument[]> tensors_;
+};
+
+// The program in memory.
+class Image {
+ public:
+  static Result<Image> make(const emit::Program& program) {
+    Image image(format::make_program_head(program.parts).file_nbytes);
+    ETB_TRY(format::write_program(program.parts, program.segments,
+                                  [&](std::span<const std::byte> bytes) { return image.append(bytes); }));
+    return image;
+  }
+  std::span<const std::byte> bytes() const { return {begin_, nbytes_}; }
+
+ private:
+  explicit Image(size_t capacity) : memory_(new std::byte[capacity + kAlignment]), capacity_(capacity) {
+    const size_t past = reinterpret_cast<uintptr_t>(memory_.get()) % kAlignment;
+    begin_ = memory_.get() + (kAlignment - past) % kAlignment;
+  }
+  Status append(std::span<const std::byte> bytes) {
+    if (bytes.size() > capacity_ - nbytes_)
+      return make_error(Code::INTERNAL, "program longer than announced");
+    if (!bytes.empty()) std::memcpy(begin_ + nbytes_, bytes.data(), bytes.size());
+    nbytes_ += bytes.size();
+    return {};
+  }
+
+  std::unique_ptr<std::byte[]> memory_;
+  std::byte* begin_ = nullptr;
+  size_t capacity_ = 0, nbytes_ = 0;
+};
+
+size_t nbytes_of(const ir::Module& module, const ir::Output& output) {
+  const ir::TensorSpec& spec = module.main().values[std::get<ir::ValueRef>(output.value).id].spec;
+  size_t nbytes = ops::element_nbytes(spec.dtype);
+  for (const ir::Dim size : spec.sizes) nbytes *= static_cast<size_t>(size.value());
+  return nbytes;
+}
+
+}  // namespace
+
+Result<std::vector<ir::OwnedBytes>> evaluate_constants(ir::Module& module) {
+  Operands operands(module);
+  emit::EmitOptions options;
+  options.plans_inputs = options.plans_outputs = false;
+  ETB_ASSIGN(const emit::Program program, emit::emit({&module, 1}, options));
+  ETB_ASSIGN(const Image image, Image::make(program));
+  ETB_ASSIGN(host::Module runner, host::Module::from_bytes(image.bytes(), {.brings_outputs = false}));
+  // In one piece: large ones come in huge pages.
+  const auto round_up = [](size_t nbytes) { return (nbytes + kAlignment - 1) / kAlignment * kAlignment; };
+  size_t total = 0;
+  for (const ir::Output& output : module.main().outputs) total += round_up(nbytes_of(module, output));
+  const auto memory = std::make_shared_for_overwrite<std::byte[]>(total);
+  std::vector<ir::OwnedBytes> results;
+  size_t at = 0;
+  for (const ir::Output& output : module.main().outputs) {
+    const std::span<std::byte> place(memory.get() + at, nbytes_of(module, output));
+    ETB_TRY(runner.set_output(module.name, static_cast<uint32_t>(results.size()), place));
+    results.push_back({place, memory});
+    at += round_up(place.size());
+  }
+  ETB_TRY(runner.execute(module.name, operands.values()));
+  return results;
 }
 
 }  // namespace etb::tools

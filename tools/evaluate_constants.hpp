@@ -5,6 +5,6 @@
 
 namespace etb::tools {
 
-[[nodiscard]] Result<std::vector<std::vector<std::byte>>> evaluate_constants(ir::Module& module);
+[[nodiscard]] Result<std::vector<ir::OwnedBytes>> evaluate_constants(ir::Module& module);
 
 }  // namespace etb::tools

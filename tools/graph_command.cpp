@@ -11,12 +11,11 @@
 #include "partitioner_sdk/import/import.hpp"
 #include "partitioner_sdk/ir/text.hpp"
 #include "partitioner_sdk/partition/method_image.hpp"
-#include "partitioner_sdk/passes/pipeline.hpp"
 #include "partitioner_sdk/passes/row_major.hpp"
 #include "tools/command.hpp"
 #include "tools/compile/extensions.hpp"
-#include "tools/evaluate_constants.hpp"
 #include "tools/portable_program.hpp"
+#include "tools/portable_target.hpp"
 
 namespace etb::tools {
 namespace {
@@ -91,16 +90,15 @@ Result<ExitCode> run_archive(const GraphOptions& options, std::ostream& out) {
   ETB_ASSIGN(ir::Module module, pt2::import_archive(options.file, {options.model, extensions.own_ops()}));
   Stages stages{options.after.empty() ? "import" : options.after, {}, {}};
   stages.take("import", module);
-  passes::PipelineOptions pipeline;
+  passes::PipelineOptions pipeline = portable_pipeline();
   pipeline.decompose.formulas = options.extensions.formulas;
   pipeline.rules = extensions.rules();
-  pipeline.evaluate = evaluate_constants;
   pipeline.after_pass = [&](std::string_view pass, ir::Module& now) { stages.take(pass, now); };
   ETB_TRY(passes::to_edge(module, pipeline));
   ETB_TRY(passes::simplify(module, pipeline));
   if (stages.wanted == "image") {
     ETB_TRY(passes::make_row_major(module));
-    partition::ConstantKeys keys;
+    partition::ConstantKeys keys(partition::ConstantDigests::kSha256);
     ETB_ASSIGN(const partition::MethodImage method, partition::make_method_image(module, keys));
     return write_image(options, method.image, out);
   }

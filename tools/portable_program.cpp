@@ -6,11 +6,9 @@
 #include <fstream>
 #include <string_view>
 
-#include "host/kernels/portable.hpp"
 #include "partitioner_sdk/emit/emit.hpp"
 #include "partitioner_sdk/import/import.hpp"
-#include "partitioner_sdk/passes/pipeline.hpp"
-#include "tools/evaluate_constants.hpp"
+#include "tools/portable_target.hpp"
 
 namespace etb::tools {
 
@@ -25,18 +23,12 @@ namespace {
 Status compile(const std::string& archive, const std::string& output) {
   ETB_ASSIGN(ir::Module module, pt2::import_archive(archive, {}));
   module.name = "forward";
-  passes::PipelineOptions pipeline;
-  pipeline.evaluate = evaluate_constants;
+  const passes::PipelineOptions pipeline = portable_pipeline();
   ETB_TRY(passes::to_edge(module, pipeline));
   ETB_TRY(passes::simplify(module, pipeline));
   ETB_TRY(passes::to_portable(module, pipeline));
-  host::KernelRegistry kernels;
-  if (host::add_portable_kernels(kernels) != ETB_OK)
-    return make_error(Code::INTERNAL, "portable kernels clash");
   emit::EmitOptions options;
-  options.has_kernel = [&](std::string_view name, std::string_view overload) {
-    return kernels.has_op(name, overload);
-  };
+  ETB_ASSIGN(options.has_kernel, portable_kernels());
   const std::vector<ir::FileBytes> files = module.files;
   ETB_ASSIGN(const emit::Program program, emit::emit({&module, 1}, options));
   return emit::write_file(program, output, files);

@@ -5,17 +5,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <vector>
 
 namespace etb::format {
 
 using Sha256 = std::array<uint8_t, 32>;
 
 Sha256 sha256(std::span<const uint8_t> bytes) noexcept;
-
-// One digest for each, in order. Two are computed side by side: each round of SHA-256 waits for the one before, so a processor with
-// instructions for it is half idle over one text.
-std::vector<Sha256> sha256_each(std::span<const std::span<const uint8_t>> texts);
 
 // The same for bytes that come in pieces. After finish() it is spent.
 class Sha256Sum {
@@ -25,7 +20,6 @@ class Sha256Sum {
   Sha256 finish() noexcept;
 
  private:
-  friend class PairwiseSums;
   static constexpr size_t kBlockNbytes = 64;
 
   uint32_t words_[8];

@@ -14,9 +14,6 @@ void add_blocks_without_instructions(uint32_t* words, const uint8_t* blocks, siz
 bool has_sha_instructions() noexcept;
 // Only where they are there.
 void add_blocks_with_instructions(uint32_t* words, const uint8_t* blocks, size_t count) noexcept;
-// As many blocks of each of two texts.
-void add_two_blocks_with_instructions(uint32_t* words0, const uint8_t* blocks0, uint32_t* words1,
-                                      const uint8_t* blocks1, size_t count) noexcept;
 #endif
 
 }  // namespace etb::format

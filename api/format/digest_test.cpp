@@ -46,35 +46,9 @@ TEST(Digest, IsTheSameWithAndWithoutInstructions) {
     add_blocks_with_instructions(with.data(), blocks.data(), count);
     add_blocks_without_instructions(without.data(), blocks.data(), count);
     EXPECT_EQ(with, without) << count << " blocks, seed " << kSeed;
-    std::array<uint32_t, 8> first = {1, 2, 3, 4, 5, 6, 7, 8}, second = {8, 7, 6, 5, 4, 3, 2, 1},
-                            alone = second;
-    add_two_blocks_with_instructions(first.data(), blocks.data(), second.data(),
-                                     blocks.data() + 64 * (20 - count), count);
-    add_blocks_without_instructions(alone.data(), blocks.data() + 64 * (20 - count), count);
-    EXPECT_EQ(first, without) << count << " blocks of two texts, seed " << kSeed;
-    EXPECT_EQ(second, alone) << count << " blocks of two texts, seed " << kSeed;
   }
 }
 #endif
-
-// Texts of every mix of lengths: empty ones, ones without a whole block, one much longer than its neighbours.
-TEST(Digest, OfEachIsThatOfTheOne) {
-  constexpr uint32_t kSeed = 8;
-  std::mt19937 random(kSeed);
-  std::vector<uint8_t> bytes(5000);
-  for (uint8_t& byte : bytes) byte = static_cast<uint8_t>(random());
-  for (int round = 0; round < 200; ++round) {
-    std::vector<std::span<const uint8_t>> texts(random() % 8);
-    for (auto& text : texts) {
-      const size_t nbytes = random() % (random() % 3 == 0 ? 4000 : 130), at = random() % 1000;
-      text = std::span<const uint8_t>(bytes).subspan(at, nbytes);
-    }
-    const std::vector<Sha256> digests = sha256_each(texts);
-    ASSERT_EQ(digests.size(), texts.size());
-    for (size_t i = 0; i < texts.size(); ++i)
-      ASSERT_EQ(digests[i], sha256(texts[i])) << "text " << i << " of round " << round << ", seed " << kSeed;
-  }
-}
 
 TEST(Digest, OfPiecesIsThatOfTheWhole) {
   constexpr uint32_t kSeed = 6;

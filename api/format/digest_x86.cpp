@@ -55,11 +55,10 @@ ETB_SHA_INSTRUCTIONS void add_group(Rounds& rounds) {
   }
 }
 
-// One text, or two in turns.
-template <int kGroup, class... Texts>
-ETB_SHA_INSTRUCTIONS void add_groups(Texts&... texts) {
-  (add_group<kGroup>(texts), ...);
-  if constexpr (kGroup < 15) add_groups<kGroup + 1>(texts...);
+template <int kGroup>
+ETB_SHA_INSTRUCTIONS void add_groups(Rounds& rounds) {
+  add_group<kGroup>(rounds);
+  if constexpr (kGroup < 15) add_groups<kGroup + 1>(rounds);
 }
 
 ETB_SHA_INSTRUCTIONS void end(const Rounds& rounds, State& state) {
@@ -101,24 +100,6 @@ __attribute__((target("sha,sse4.1,ssse3"))) void add_blocks_with_instructions(ui
     end(rounds, state);
   }
   store_state(state, words);
-}
-
-__attribute__((target("sha,sse4.1,ssse3"))) void add_two_blocks_with_instructions(uint32_t* words0,
-                                                                                  const uint8_t* blocks0,
-                                                                                  uint32_t* words1,
-                                                                                  const uint8_t* blocks1,
-                                                                                  size_t count) noexcept {
-  State state0 = load_state(words0), state1 = load_state(words1);
-  for (size_t i = 0; i < count; ++i) {
-    Rounds rounds0, rounds1;
-    begin(rounds0, state0, blocks0 + i * kBlock);
-    begin(rounds1, state1, blocks1 + i * kBlock);
-    add_groups<0>(rounds0, rounds1);
-    end(rounds0, state0);
-    end(rounds1, state1);
-  }
-  store_state(state0, words0);
-  store_state(state1, words1);
 }
 
 }  // namespace etb::format

@@ -17,7 +17,7 @@ namespace etb::graph {
 // returns  INVALID_DATA; INCOMPATIBLE (another version, a required feature that is not known)
 [[nodiscard]] Status verify_graph_image(std::span<const uint8_t> image);
 
-// Whether the inline data of every constant has the digest that the image says. Separate, because it reads all weights.
+// Whether the inline data of every constant has the digest that the image says, where it says one. Separate, because it reads all weights.
 [[nodiscard]] Status verify_constant_digests(std::span<const uint8_t> verified_image);
 
 }  // namespace etb::graph

@@ -206,7 +206,7 @@ struct Module::State {
         [&](etb_error* error) { return made->method.load(program(), name, memory, method_options, error); }));
     made->inputs_seen.resize(meta.input_count());
     made->missing_input_count = meta.input_count();
-    ETB_TRY(make_outputs(meta, *made));
+    if (options.brings_outputs) ETB_TRY(make_outputs(meta, *made));
     shared->rest();
     for (const OwnedDataFile& owned : data_files) owned.loader->rest();
     return methods.emplace(std::string(name), std::move(made)).first->second.get();

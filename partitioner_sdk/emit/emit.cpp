@@ -21,6 +21,8 @@ Result<Program> emit(std::span<ir::Module> methods, const EmitOptions& options) 
   Program program;
   ProgramData data;
   data.is_external = options.has_external_data;
+  data.plans_inputs = options.plans_inputs;
+  data.plans_outputs = options.plans_outputs;
   if (data.is_external)
     for (const NamedBytes& item : options.named_data) data.external.reserve(item.key);
   data.delegates = options.delegates;

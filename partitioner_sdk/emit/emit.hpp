@@ -47,6 +47,9 @@ struct EmitOptions {
   std::span<const NamedBytes> named_data = {};
   std::vector<ConstantMethod> constant_methods = {};
   bool has_external_data = false;  // constants and named data into Program::external
+  // False: the caller of the method brings that memory, and the arena has no place for it.
+  bool plans_inputs = true;
+  bool plans_outputs = true;
 };
 
 // One method a module, by the module's name.

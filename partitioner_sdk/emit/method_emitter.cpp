@@ -482,7 +482,25 @@ void MethodEmitter::emit_outputs(Frame& frame) {
   }
 }
 
+// State, constants and what lies in a shared arena stay where they are.
+void MethodEmitter::leave_to_caller(const std::vector<ValueIndex>& values) {
+  for (const ValueIndex value : values) {
+    const auto found = block_of_.find(value);
+    if (found == block_of_.end()) continue;
+    auto& tensor = std::get<format::TensorSpec>(method_.values[static_cast<size_t>(value)]);
+    if (tensor.data_index != 0) continue;
+    tensor.memory_id = 0;
+    const size_t block = found->second, last = blocks_.size() - 1;
+    blocks_[block] = blocks_[last];
+    block_values_[block] = block_values_[last];
+    block_of_[block_values_[block]] = block;
+    drop_block(value);
+  }
+}
+
 void MethodEmitter::place_tensors() {
+  if (!data_.plans_inputs) leave_to_caller(method_.inputs);
+  if (!data_.plans_outputs) leave_to_caller(method_.outputs);
   // State must not be overwritten between runs, before its first use either.
   for (const auto& [value, block] : block_of_) {
     const auto& tensor = std::get<format::TensorSpec>(method_.values[static_cast<size_t>(value)]);

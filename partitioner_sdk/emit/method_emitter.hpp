@@ -44,6 +44,7 @@ struct ProgramData {
   SharedState shared_state;
   ExternalData external;
   bool is_external = false;  // constants go there
+  bool plans_inputs = true, plans_outputs = true;
   std::span<const Delegate> delegates = {};
 };
 
@@ -124,6 +125,7 @@ class MethodEmitter {
   ValueIndex prim(std::string_view name, std::vector<ValueIndex> args);
   void call(std::string_view name, std::string_view overload, std::vector<ValueIndex> args);
   void add_instruction(uint8_t kind, int32_t a, int32_t b, std::vector<ValueIndex> args);
+  void leave_to_caller(const std::vector<ValueIndex>& values);
   void place_tensors();
 
   ir::Module& module_;

@@ -63,6 +63,13 @@ uint32_t Module::add_source(Source source) {
 
 uint32_t Module::add_constant(std::string constant_name, Dtype dtype, std::vector<int64_t> sizes,
                               std::vector<std::byte> data) {
+  auto owned = std::make_shared<const std::vector<std::byte>>(std::move(data));
+  const std::span<const std::byte> bytes = *owned;
+  return add_constant(std::move(constant_name), dtype, std::move(sizes), OwnedBytes{bytes, std::move(owned)});
+}
+
+uint32_t Module::add_constant(std::string constant_name, Dtype dtype, std::vector<int64_t> sizes,
+                              OwnedBytes data) {
   Constant constant;
   constant.name = std::move(constant_name);
   constant.dtype = dtype;
@@ -71,9 +78,8 @@ uint32_t Module::add_constant(std::string constant_name, Dtype dtype, std::vecto
     constant.strides[i - 1] = constant.strides[i] * (sizes[i] == 0 ? 1 : sizes[i]);
   }
   constant.sizes = std::move(sizes);
-  auto owned = std::make_shared<const std::vector<std::byte>>(std::move(data));
-  constant.storage = *owned;
-  constant.owner = owned;
+  constant.storage = data.bytes;
+  constant.owner = std::move(data.owner);
   constants.push_back(std::move(constant));
   return static_cast<uint32_t>(constants.size() - 1);
 }

@@ -2,6 +2,7 @@
 // and define values in SSA form.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <deque>
 #include <functional>
@@ -160,6 +161,15 @@ struct Constant {
       const std::function<Status(std::span<const std::byte> bytes)>& take) const;
 };
 
+// Bytes that live as long as somebody holds the owner.
+struct OwnedBytes {
+  std::span<const std::byte> bytes;
+  std::shared_ptr<const void> owner;
+  friend bool operator==(const OwnedBytes& a, const OwnedBytes& b) {
+    return std::equal(a.bytes.begin(), a.bytes.end(), b.bytes.begin(), b.bytes.end());
+  }
+};
+
 // An open file whose bytes are mapped; what lies in it can be copied without looking at it.
 struct FileBytes {
   std::span<const std::byte> bytes;
@@ -200,7 +210,8 @@ class Module {
   std::optional<OpId> find_op(std::string_view name) const;
 
   uint32_t add_source(Source source);
-  // Adds a dense constant whose bytes the module owns.
+  // Adds a dense constant, which keeps its bytes.
+  uint32_t add_constant(std::string constant_name, Dtype dtype, std::vector<int64_t> sizes, OwnedBytes data);
   uint32_t add_constant(std::string constant_name, Dtype dtype, std::vector<int64_t> sizes,
                         std::vector<std::byte> data);
 

@@ -113,7 +113,12 @@ Status ArtifactCollector::add_blob(const etb_named_blob* blob) {
                                    : constants_.find(of.constant_key)->bytes;
   };
   const auto old_bytes = content(before), new_bytes = content(made);
-  if (std::equal(old_bytes.begin(), old_bytes.end(), new_bytes.begin(), new_bytes.end())) {
+  const auto are_equal = [&] {
+    return old_bytes.size() == new_bytes.size() &&
+           (old_bytes.empty() || old_bytes.data() == new_bytes.data() ||
+            std::memcmp(old_bytes.data(), new_bytes.data(), new_bytes.size()) == 0);
+  };
+  if (are_equal()) {
     if (before.constant_key.empty()) before = std::move(made);
     return {};
   }

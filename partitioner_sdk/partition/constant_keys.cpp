@@ -1,30 +1,22 @@
 #include "partitioner_sdk/partition/constant_keys.hpp"
 
+#include <algorithm>
+#include <cstring>
+
 #include "api/format/digest.hpp"
 
 namespace etb::partition {
 
-void ConstantKeys::hash_all(std::span<const ir::Constant> constants) {
-  std::vector<graph::Digest*> places;
-  std::vector<std::span<const uint8_t>> texts;
-  for (const ir::Constant& constant : constants) {
-    const auto [bytes, owner] = row_major(constant);
-    const auto [place, is_new] = digests_.emplace(std::pair{bytes.data(), bytes.size()}, Hashed{{}, owner});
-    if (!is_new) continue;
-    places.push_back(&place->second.digest);
-    texts.push_back({reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()});
-  }
-  const std::vector<format::Sha256> digests = format::sha256_each(texts);
-  for (size_t i = 0; i < digests.size(); ++i) *places[i] = digests[i];
+namespace {
+
+// What is looked up; the rest is compared. Small constants are told apart by this alone.
+constexpr size_t kSampleNbytes = 256;
+
+std::string sample_of(std::span<const std::byte> bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), std::min(bytes.size(), kSampleNbytes)};
 }
 
-const graph::Digest& ConstantKeys::digest_of(std::span<const std::byte> bytes,
-                                             const std::shared_ptr<const void>& owner) {
-  const auto [place, is_new] = digests_.emplace(std::pair{bytes.data(), bytes.size()}, Hashed{{}, owner});
-  Hashed& hashed = place->second;
-  if (is_new) hashed.digest = format::sha256({reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()});
-  return hashed.digest;
-}
+}  // namespace
 
 // A constant that lies in another order is turned once, and kept here.
 std::pair<std::span<const std::byte>, std::shared_ptr<const void>> ConstantKeys::row_major(
@@ -38,17 +30,23 @@ std::pair<std::span<const std::byte>, std::shared_ptr<const void>> ConstantKeys:
 const KeyedConstant& ConstantKeys::of(const ir::Constant& constant) {
   const auto [bytes, owner] = row_major(constant);
   const Place place{bytes.data(), bytes.size(), constant.dtype, constant.sizes};
-  if (const auto found = by_place_.find(place); found != by_place_.end()) return *found->second;
-  const Content content{digest_of(bytes, owner), constant.dtype, constant.sizes};
-  const KeyedConstant*& known = by_content_[content];
+  if (const auto found = by_place_.find(place); found != by_place_.end()) return *found->second.constant;
+  std::vector<const KeyedConstant*>& alike = alike_[{constant.dtype, constant.sizes, sample_of(bytes)}];
+  const auto found = std::find_if(alike.begin(), alike.end(), [&](const KeyedConstant* one) {
+    return bytes.empty() || std::memcmp(bytes.data(), one->bytes.data(), bytes.size()) == 0;
+  });
+  const KeyedConstant* known = found == alike.end() ? nullptr : *found;
   if (known == nullptr) {
     // Names may meet: those of two methods, or what passes made.
     const std::string wish = constant.name.empty() ? "constant" : constant.name;
     std::string key = wish;
     for (uint32_t n = 2; by_key_.count(key) != 0; ++n) key = wish + "#" + std::to_string(n);
-    known = &by_key_.emplace(key, KeyedConstant{key, std::get<0>(content), bytes, owner}).first->second;
+    KeyedConstant made{key, {}, bytes, owner};
+    if (digests_ == ConstantDigests::kSha256)
+      made.digest = format::sha256({reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()});
+    known = alike.emplace_back(&by_key_.emplace(key, std::move(made)).first->second);
   }
-  by_place_.emplace(place, known);
+  by_place_.emplace(place, Seen{known, owner});
   return *known;
 }
 

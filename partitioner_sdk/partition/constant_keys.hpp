@@ -17,16 +17,19 @@ namespace etb::partition {
 
 struct KeyedConstant {
   std::string key;
-  graph::Digest digest = {};
+  graph::Digest digest = {};  // all zero: not told
   std::span<const std::byte> bytes;
   std::shared_ptr<const void> owner;  // keeps the bytes, unless an archive does
 };
 
+// For images that are kept; whoever compiles from one reads the constants anyway, and SHA-256 of all weights takes longer than
+// writing them.
+enum class ConstantDigests : uint8_t { kNotTold, kSha256 };
+
 // Archives that constants lie in must outlive it.
 class ConstantKeys {
  public:
-  // Hashes them all, which is less work than one by one; what of() is asked for afterwards may be others.
-  void hash_all(std::span<const ir::Constant> constants);
+  explicit ConstantKeys(ConstantDigests digests = ConstantDigests::kNotTold) : digests_(digests) {}
 
   // The constant as images name it. Equal bytes of one dtype and sizes have one key; the first name is the key's.
   const KeyedConstant& of(const ir::Constant& constant);
@@ -35,23 +38,22 @@ class ConstantKeys {
   const KeyedConstant* find(std::string_view key) const;
 
  private:
-  using Content = std::tuple<graph::Digest, ir::Dtype, std::vector<int64_t>>;
+  // Constants that may be equal; unequal weights differ soon.
+  using Alike = std::tuple<ir::Dtype, std::vector<int64_t>, std::string>;
   using Place = std::tuple<const std::byte*, size_t, ir::Dtype, std::vector<int64_t>>;
-
   using Strided = std::tuple<const std::byte*, int64_t, std::vector<int64_t>, std::vector<int64_t>>;
 
   std::pair<std::span<const std::byte>, std::shared_ptr<const void>> row_major(const ir::Constant& constant);
-  const graph::Digest& digest_of(std::span<const std::byte> bytes, const std::shared_ptr<const void>& owner);
 
+  ConstantDigests digests_;
   std::map<Strided, std::shared_ptr<const std::vector<std::byte>>> turned_;
-  // The bytes are read once. What was hashed stays alive, or others could take its place.
-  struct Hashed {
-    graph::Digest digest = {};
+  // What was looked at stays alive, or other bytes could take its place.
+  struct Seen {
+    const KeyedConstant* constant = nullptr;
     std::shared_ptr<const void> owner;
   };
-  std::map<std::pair<const std::byte*, size_t>, Hashed> digests_;
-  std::map<Place, const KeyedConstant*> by_place_;
-  std::map<Content, const KeyedConstant*> by_content_;
+  std::map<Place, Seen> by_place_;
+  std::map<Alike, std::vector<const KeyedConstant*>> alike_;
   std::map<std::string, KeyedConstant, std::less<>> by_key_;
 };
 

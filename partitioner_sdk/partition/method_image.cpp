@@ -173,7 +173,6 @@ std::vector<uint32_t> find_untold_nodes(const ir::Module& module, const GraphFac
 }
 
 Result<MethodImage> make_method_image(ir::Module& module, ConstantKeys& keys) {
-  keys.hash_all(module.constants);
   auto made = MethodWriter(module, keys).run();
   if (!made)
     return tl::make_unexpected(

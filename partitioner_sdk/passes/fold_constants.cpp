@@ -46,7 +46,7 @@ class Folder {
     find_results();
     if (results_.empty()) return false;
     // A few at a time, so that no second copy of all weights is held.
-    std::vector<std::vector<std::byte>> values;
+    std::vector<ir::OwnedBytes> values;
     for (size_t first = 0; first < results_.size();) {
       size_t last = first;
       for (uint64_t nbytes = 0; last < results_.size() && nbytes < kBatchBytes; ++last) {
@@ -59,7 +59,7 @@ class Folder {
       auto made = evaluate(part);
       if (!made) return tl::make_unexpected(std::move(made).error());
       if (made->size() != batch.size()) return make_error(Code::INTERNAL, "not one value a result");
-      for (std::vector<std::byte>& value : *made) values.push_back(std::move(value));
+      for (ir::OwnedBytes& value : *made) values.push_back(std::move(value));
       first = last;
     }
     put_in(std::move(values));
@@ -200,7 +200,7 @@ class Folder {
   }
 
   // Results become constant inputs; their nodes go.
-  void put_in(std::vector<std::vector<std::byte>> values) {
+  void put_in(std::vector<ir::OwnedBytes> values) {
     for (size_t i = 0; i < results_.size(); ++i) {
       ir::Value& value = graph_.values[results_[i]];
       std::vector<int64_t> sizes;

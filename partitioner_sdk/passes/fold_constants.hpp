@@ -10,7 +10,7 @@ namespace etb::passes {
 
 // Runs a method without inputs; gives the bytes of each of its outputs, row-major. The caller brings it, because kernels are no
 // part of the compiler.
-using Evaluate = std::function<Result<std::vector<std::vector<std::byte>>>(ir::Module& module)>;
+using Evaluate = std::function<Result<std::vector<ir::OwnedBytes>>(ir::Module& module)>;
 
 // A result is kept for run time when it would make the file grow: it may take as many bytes as the constants that are needed no
 // more, and this much beyond.

@@ -74,16 +74,15 @@ graph @forward() {
 }
 
 // Stands for kernels: every result is filled with 7.
-Result<std::vector<std::vector<std::byte>>> sevens(ir::Module& module) {
-  std::vector<std::vector<std::byte>> out;
+Result<std::vector<ir::OwnedBytes>> sevens(ir::Module& module) {
+  std::vector<ir::OwnedBytes> out;
   for (const ir::Output& output : module.main().outputs) {
     const auto* ref = ir::get_if<ValueRef>(output.value);
     size_t count = 1;
     for (const Dim size : module.main().values[ref->id].spec.sizes)
       count *= static_cast<size_t>(size.value());
-    std::vector<std::byte>& bytes = out.emplace_back(count * sizeof(float));
-    const float seven = 7;
-    for (size_t i = 0; i < count; ++i) std::memcpy(bytes.data() + i * sizeof(float), &seven, sizeof(float));
+    const auto all = std::make_shared<const std::vector<float>>(count, 7.0f);
+    out.push_back({std::as_bytes(std::span(*all)), all});
   }
   return out;
 }
@@ -116,7 +115,7 @@ graph @forward(
 }
 
 TEST(FoldConstants, WhatCannotBeComputedStays) {
-  const auto fail = [](ir::Module&) -> Result<std::vector<std::vector<std::byte>>> {
+  const auto fail = [](ir::Module&) -> Result<std::vector<ir::OwnedBytes>> {
     return make_error(Code::OPERATOR_MISSING, "no kernel");
   };
   EXPECT_EQ(after_pass(kHalfConstant, [&](ir::Module& m) { return fold_constants(m, fail); }), "unchanged");

@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 """Compiles archives with etbackend and runs the programs here and on the official runtime.
 
-usage: compare_compiled.py ETBACKEND ARCHIVE_DIR [--backend=PLUGIN] [--official] [--records=FILE] [NAME ...]
+usage: compare_compiled.py ETBACKEND ARCHIVE_DIR [--backend=PLUGIN] [--official] [--cache=DIR] [--records=FILE] [NAME ...]
 
 Every NAME.pt2 in ARCHIVE_DIR with NAME.in.I.npy and NAME.out.I.npy (make_archives.py, make_zoo.py and make_library_models.py write
 them) is compiled; both runtimes must give PyTorch's results. With --backend=xnnpack the program is compiled for that plugin, which
 the official runtime knows, too. With --official the official flow lowers the same archive (for its XNNPACK partitioner when a
-backend is given), its program must give the same here, and the nodes that each side delegates are compared. With --records=FILE each
-model appends a line of JSON, of which model_table.py makes the table of docs/compiling.md. Needs numpy, torch and
+backend is given), its program must give the same here, and the nodes of the exported program that each side leaves to portable kernels are
+compared (source_nodes.py). With --cache=DIR official programs, and what they give on their own runtime, are kept there and used again. With
+--records=FILE each model appends a line of JSON, of which model_table.py makes the table of docs/compiling.md. Needs numpy, torch and
 executorch. Exits with 1 when something differs; what the official side cannot do is told and counts for nobody.
 """
 import json
@@ -19,6 +20,7 @@ import tempfile
 import numpy as np
 import torch
 
+import source_nodes
 from compare_verdicts import judge
 
 try:
@@ -90,18 +92,22 @@ def attempt(run, wanted, limit):
 
 
 def lower_officially(archive, program, backend):
-    """Writes the official program; the numbers of delegated and other nodes."""
+    """Writes the official program; what a record says of it."""
     from executorch.devtools.backend_debug import get_delegation_info
     from executorch.exir import to_edge_transform_and_lower
     partitioners = []
     if backend:
         from executorch.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner
         partitioners = [XnnpackPartitioner()]
-    lowered = to_edge_transform_and_lower(torch.export.load(str(archive)), partitioner=partitioners)
-    info = get_delegation_info(lowered.exported_program().graph_module)
+    exported = torch.export.load(str(archive))
+    names = source_nodes.names_by_handle(exported)
+    lowered = to_edge_transform_and_lower(exported, partitioner=partitioners)
+    graph = lowered.exported_program().graph_module
+    info = get_delegation_info(graph)
+    left = sorted(source_nodes.left_officially(graph) & set(names)) if names else None
     with open(program, "wb") as file:
         lowered.to_executorch().write_to_file(file)
-    return info.num_delegated_nodes, info.num_non_delegated_nodes
+    return {"compiled": None, "delegated": info.num_delegated_nodes, "left": info.num_non_delegated_nodes, "names": names, "left_names": left}
 
 
 def first_line(error):
@@ -111,8 +117,8 @@ def first_line(error):
 class Comparison:
     """One archive on both sides. What went wrong is a text, None what went well; a key is missing where nothing was tried."""
 
-    def __init__(self, etbackend, folder, temporary, backend, compares_official):
-        self.etbackend, self.folder, self.temporary = etbackend, folder, temporary
+    def __init__(self, etbackend, folder, temporary, backend, compares_official, cache):
+        self.etbackend, self.folder, self.temporary, self.cache = etbackend, folder, temporary, cache
         self.backend, self.compares_official = backend, compares_official
 
     def compile(self, archive, program, report):
@@ -121,9 +127,8 @@ class Comparison:
         return first_line(done.stderr) if done.returncode != 0 else None
 
     def run_here(self, name, program, inputs):
-        out = self.temporary / f"{program.stem}.out"
-        out.mkdir()
-        return run_here([self.etbackend, "run", str(program)], self.folder, name, len(inputs), out)
+        with tempfile.TemporaryDirectory(dir=self.temporary) as out:
+            return run_here([self.etbackend, "run", str(program)], self.folder, name, len(inputs), pathlib.Path(out))
 
     def run_both(self, name, program, inputs, wanted):
         limit, record = tolerance(name), {}
@@ -133,12 +138,26 @@ class Comparison:
         return record
 
     def official(self, name, archive, inputs, wanted):
-        program = self.temporary / f"{name}.official.pte"
-        try:
-            delegated, left = lower_officially(archive, program, self.backend)
-        except Exception as error:  # noqa: BLE001  (whatever it is, it is theirs)
-            return {"compiled": f"{type(error).__name__}: {first_line(error)}"}
-        return {"compiled": None, "delegated": delegated, "left": left, **self.run_both(name, program, inputs, wanted)}
+        """A record, and the names of the exported nodes by handle."""
+        program = self.cache / f"{name}.{self.backend or 'portable'}.pte"
+        known = program.with_suffix(".json")
+        if known.exists():
+            record = json.loads(known.read_text())
+        else:
+            try:
+                record = lower_officially(archive, program, self.backend)
+                if Runtime is not None:
+                    record["there"] = attempt(lambda: run_there(program, inputs, name), wanted, tolerance(name))
+            except Exception as error:  # noqa: BLE001  (whatever it is, it is theirs)
+                record = {"compiled": f"{type(error).__name__}: {first_line(error)}"}
+            known.write_text(json.dumps(record))
+        names, left = record.pop("names", None), record.pop("left_names", None)
+        if record["compiled"] is not None:
+            return record, None
+        record["here"] = attempt(lambda: self.run_here(name, program, inputs), wanted, tolerance(name))
+        if names:
+            record |= {"source": len(set(names)), "source_left": len(left)}
+        return record, names
 
     def ours(self, name, archive, inputs, wanted):
         program, report = self.temporary / f"{name}.pte", self.temporary / f"{name}.json"
@@ -155,7 +174,11 @@ class Comparison:
         inputs, wanted = load_arrays(self.folder, name, "in"), load_arrays(self.folder, name, "out")
         record = {"name": name, "backend": self.backend, "ours": self.ours(name, archive, inputs, wanted)}
         if self.compares_official:
-            record["official"] = self.official(name, archive, inputs, wanted)
+            record["official"], names = self.official(name, archive, inputs, wanted)
+            report = self.temporary / f"{name}.json"
+            if self.backend and names and report.exists():
+                left = source_nodes.left_here(json.loads(report.read_text()), names)
+                record["ours"]["source_left"] = len(left)
         return record
 
 
@@ -165,6 +188,8 @@ def remark(record):
     for side, who in ((ours, "ours"), (official, "official")):
         if record["backend"] and "left" in side:
             parts.append(f"{who}: {side['delegated']} nodes delegated, {side['left']} not")
+        if record["backend"] and "source_left" in side:
+            parts[-1] += f", of the exported nodes {side['source_left']} not"
     if official.get("compiled"):
         parts.append(f"the official flow fails: {official['compiled'][:100]}")
     elif official.get("there"):
@@ -179,7 +204,8 @@ def main():
     names = [x for x in sys.argv[3:] if not x.startswith("--")] or sorted(p.stem for p in folder.glob("*.pt2") if (folder / f"{p.stem}.out.0.npy").exists())
     counts, failed = {}, 0
     with tempfile.TemporaryDirectory() as temporary:
-        comparison = Comparison(etbackend, folder, pathlib.Path(temporary), chosen.get("backend", ""), "--official" in options)
+        cache = pathlib.Path(chosen.get("cache", temporary))
+        comparison = Comparison(etbackend, folder, pathlib.Path(temporary), chosen.get("backend", ""), "--official" in options, cache)
         for name in names:
             record = comparison.check(name)
             if "records" in chosen:
@@ -192,7 +218,7 @@ def main():
                 counts[kind] = (good + (fault is None), all_ + 1)
             failed += bool(faults)
             print(f"{name}: {'; '.join(faults) or 'equal'}{remark(record)}", flush=True)
-            for path in pathlib.Path(temporary).glob(f"{name}*.pte"):
+            for path in pathlib.Path(temporary).glob(f"{name}.*"):
                 path.unlink()
     for kind, (good, count) in counts.items():
         print(f"{kind}: {good} of {count}")

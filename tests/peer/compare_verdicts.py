@@ -10,8 +10,11 @@ def judge(record):
             verdicts[kind] = ours[place]
     if "here" in official and official.get("there") is None:
         verdicts["the official program here"] = official["here"]
-    if record["backend"] and "left" in ours and "left" in official:
-        # An op that one side has as one node is several on the other, so what is left counts, too.
+    if "source_left" in ours and "source_left" in official:
+        # Of the exported program's nodes, which are the same for both.
+        fewer = ours["source_left"] <= official["source_left"]
+        verdicts["at least as much delegated"] = None if fewer else f"{ours['source_left']} nodes left, officially {official['source_left']}"
+    elif record["backend"] and "left" in ours and "left" in official:
         enough = ours["delegated"] >= official["delegated"] or ours["left"] <= official["left"]
         verdicts["at least as much delegated"] = None if enough else "fewer than officially"
     return verdicts

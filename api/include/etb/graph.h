@@ -181,7 +181,7 @@ typedef struct etb_graph_constant {
   const char* key;
   uint32_t spec;
   uint64_t nbytes;
-  const uint8_t* digest;  // sha-256 of the data, ETB_GRAPH_DIGEST_NBYTES bytes
+  const uint8_t* digest;  // sha-256 of the data, ETB_GRAPH_DIGEST_NBYTES bytes; all zero: not told
   const void* data;       // NULL: outside the image
 } etb_graph_constant;
 

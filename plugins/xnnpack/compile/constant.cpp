@@ -73,23 +73,23 @@ bool is_readable(etb_dtype dtype) {
 }
 
 Result<Bytes> to_bytes(const std::vector<float>& values, etb_dtype dtype) {
-  Bytes out(values.size() * element_nbytes(dtype));
+  std::vector<std::byte> out(values.size() * element_nbytes(dtype));
   if (dtype == ETB_DTYPE_FLOAT32) {
     if (!values.empty()) std::memcpy(out.data(), values.data(), out.size());
-    return out;
+    return Bytes(std::move(out));
   }
   if (dtype == ETB_DTYPE_FLOAT16) {
     for (size_t i = 0; i < values.size(); ++i) {
       const uint16_t bits = float_to_half(values[i]);
       std::memcpy(out.data() + 2 * i, &bits, sizeof bits);
     }
-    return out;
+    return Bytes(std::move(out));
   }
   return make_error(Code::INTERNAL, "constant of " + std::string(dtype_text(dtype)) + " made of floats");
 }
 
 template <class T>
-void gather_elements(const Bytes& from, Bytes& to, std::span<const int64_t> sizes,
+void gather_elements(const Bytes& from, std::vector<std::byte>& to, std::span<const int64_t> sizes,
                      std::span<const int64_t> steps) {
   const size_t rank = sizes.size();
   const auto row_count = rank == 0 ? 1 : sizes[rank - 1];
@@ -119,12 +119,12 @@ Result<Bytes> gather(const Bytes& from, size_t nbytes, std::span<const int64_t> 
   if (static_cast<uint64_t>(last) >= from.size() / nbytes)
     return make_error(Code::INVALID_DATA, "constant of " + std::to_string(from.size() / nbytes) +
                                               " elements, expected " + std::to_string(last + 1));
-  Bytes out(static_cast<size_t>(count) * nbytes);
+  std::vector<std::byte> out(static_cast<size_t>(count) * nbytes);
   if (nbytes == 1) gather_elements<uint8_t>(from, out, sizes, steps);
   if (nbytes == 2) gather_elements<uint16_t>(from, out, sizes, steps);
   if (nbytes == 4) gather_elements<uint32_t>(from, out, sizes, steps);
   if (nbytes == 8) gather_elements<uint64_t>(from, out, sizes, steps);
-  return out;
+  return Bytes(std::move(out));
 }
 
 std::vector<int64_t> strides_of(std::span<const int64_t> sizes) {
@@ -218,7 +218,7 @@ ConstantPtr packed_four_bits(const ConstantPtr& constant) {
     ETB_ASSIGN(const Bytes bytes, constant->read());
     const auto columns = static_cast<size_t>(constant->sizes.back());
     const size_t row_nbytes = (columns + 1) / 2;
-    Bytes out(bytes.size() / columns * row_nbytes, std::byte{8 << 4});
+    std::vector<std::byte> out(bytes.size() / columns * row_nbytes, std::byte{8 << 4});
     for (size_t i = 0; i < bytes.size(); ++i) {
       const int value = static_cast<int8_t>(bytes[i]);
       if (value < -8 || value > 7)
@@ -229,7 +229,7 @@ ConstantPtr packed_four_bits(const ConstantPtr& constant) {
       const auto bits = static_cast<std::byte>(value + 8);
       place = column % 2 == 0 ? (place & std::byte{0xf0}) | bits : (place & std::byte{0x0f}) | (bits << 4);
     }
-    return out;
+    return Bytes(std::move(out));
   };
   return made;
 }

@@ -13,13 +13,35 @@
 
 namespace etb::xnnpack {
 
-using Bytes = std::vector<std::byte>;
+// Bytes as the host keeps them, or made here.
+class Bytes {
+ public:
+  // NOLINTNEXTLINE(google-explicit-constructor): what a reader of constants makes
+  Bytes(std::vector<std::byte> made)
+      : made_(std::make_shared<std::vector<std::byte>>(std::move(made))), bytes_(*made_) {}
+  Bytes(std::span<const std::byte> bytes, std::shared_ptr<const void> owner)
+      : owner_(std::move(owner)), bytes_(bytes) {}
+
+  const std::byte* data() const { return bytes_.data(); }
+  size_t size() const { return bytes_.size(); }
+  std::byte operator[](size_t i) const { return bytes_[i]; }
+  std::span<const std::byte> span() const { return bytes_; }
+  // Without a copy where they were made for this.
+  std::vector<std::byte> take() && {
+    if (made_ == nullptr || made_.use_count() != 1) return {bytes_.begin(), bytes_.end()};
+    return std::move(*made_);
+  }
+
+ private:
+  std::shared_ptr<std::vector<std::byte>> made_;
+  std::shared_ptr<const void> owner_;
+  std::span<const std::byte> bytes_;
+};
 
 struct Constant {
   etb_dtype dtype = ETB_DTYPE_FLOAT32;
   std::vector<int64_t> sizes;
   std::string image_key = {};  // not empty: the bytes are this constant's of the image, unchanged
-  std::string digest = {};     // of those bytes, sha-256 in hex
   std::function<Result<Bytes>()> read = {};
 };
 using ConstantPtr = std::shared_ptr<const Constant>;

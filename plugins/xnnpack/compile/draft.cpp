@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <bit>
 
-#include "api/format/digest.hpp"
+#include "api/format/content_name.hpp"
 #include "api/format/xnnpack_writer.hpp"
 #include "plugins/xnnpack/operator_events.hpp"
 
@@ -11,51 +11,28 @@ namespace etb::xnnpack {
 
 namespace {
 
-std::string hex_of(const format::Sha256& digest) {
-  static constexpr char kDigits[] = "0123456789abcdef";
-  std::string text;
-  for (const uint8_t byte : digest) {
-    text += kDigits[byte >> 4];
-    text += kDigits[byte & 15];
+// The named data of a payload. A runtime shares packed weights between programs by these names, so they say what the bytes are.
+Result<Artifact::NamedBlob> make_blob(const Constant& constant) {
+  Artifact::NamedBlob blob;
+  blob.alignment = 16;
+  ETB_ASSIGN(Bytes bytes, constant.read());
+  blob.key = format::content_name(bytes.span());
+  if (constant.image_key.empty()) {
+    blob.value = std::move(bytes).take();
+  } else {
+    blob.constant_key = constant.image_key;
   }
-  return text;
+  return blob;
 }
 
-// The blobs of a payload's constants. What is no constant of the image as it is, is read, and named by its digest.
-class Blobs {
- public:
-  Status add(const Constant& constant) {
-    Artifact::NamedBlob& blob = all_.emplace_back();
-    blob.alignment = 16;
-    if (!constant.image_key.empty() && !constant.digest.empty()) {
-      blob.key = constant.digest;
-      blob.constant_key = constant.image_key;
-    } else {
-      ETB_ASSIGN(blob.value, constant.read());
-    }
-    return {};
-  }
-  void add(const std::vector<uint16_t>& numbers) {
-    const auto bytes = std::as_bytes(std::span(numbers));
-    Artifact::NamedBlob& blob = all_.emplace_back();
-    blob.alignment = 16;
-    blob.value.assign(bytes.begin(), bytes.end());
-  }
-  std::vector<Artifact::NamedBlob> finish() {
-    std::vector<std::span<const uint8_t>> texts;
-    for (const Artifact::NamedBlob& blob : all_)
-      if (blob.key.empty())
-        texts.push_back({reinterpret_cast<const uint8_t*>(blob.value.data()), blob.value.size()});
-    const std::vector<format::Sha256> digests = format::sha256_each(texts);
-    auto digest = digests.begin();
-    for (Artifact::NamedBlob& blob : all_)
-      if (blob.key.empty()) blob.key = hex_of(*digest++);
-    return std::move(all_);
-  }
-
- private:
-  std::vector<Artifact::NamedBlob> all_;
-};
+Artifact::NamedBlob make_blob(const std::vector<uint16_t>& numbers) {
+  const auto bytes = std::as_bytes(std::span(numbers));
+  Artifact::NamedBlob blob;
+  blob.alignment = 16;
+  blob.key = format::content_name(bytes);
+  blob.value.assign(bytes.begin(), bytes.end());
+  return blob;
+}
 
 // Whether the dimensions that are not 1 keep their order.
 bool moves_only_units(const std::vector<uint32_t>& sizes, uint32_t dynamic_dims, const Permutation& order) {
@@ -265,32 +242,23 @@ Result<Artifact> Draft::finish() {
   Artifact artifact;
   format::XnnPayload payload;
   payload.constants.emplace_back();
-  Blobs blobs;
-  for (const XnnValue& value : values_) {
-    if (!constants_[value.id]) continue;
-    ETB_TRY(blobs.add(*constants_[value.id]));
-    // The official run time takes scales of groups from named data only.
-    if (!value.scales_bf16.empty()) blobs.add(value.scales_bf16);
-  }
-  std::vector<Artifact::NamedBlob> made = blobs.finish();
-  auto blob = made.begin();
   std::map<std::string, uint32_t> index_of_key;
-  const auto take_next = [&]() -> uint32_t {
-    const auto [at, is_new] =
-        index_of_key.emplace(blob->key, static_cast<uint32_t>(payload.constants.size()));
+  const auto add_blob = [&](Artifact::NamedBlob blob) -> uint32_t {
+    const auto [at, is_new] = index_of_key.emplace(blob.key, static_cast<uint32_t>(payload.constants.size()));
     if (is_new) {
-      payload.constants.push_back({blob->key, {}});
-      artifact.named_blobs.push_back(std::move(*blob));
+      payload.constants.push_back({blob.key, {}});
+      artifact.named_blobs.push_back(std::move(blob));
     }
-    ++blob;
     return at->second;
   };
   for (XnnValue& value : values_) {
     if (!constants_[value.id]) continue;
-    value.constant_index = take_next();
+    ETB_ASSIGN(Artifact::NamedBlob blob, make_blob(*constants_[value.id]));
+    value.constant_index = add_blob(std::move(blob));
     if (value.scales_bf16.empty()) continue;
+    // The official run time takes scales of groups from named data only.
     value.scale_count = static_cast<uint32_t>(value.scales_bf16.size());
-    value.scale_constant_index = take_next();
+    value.scale_constant_index = add_blob(make_blob(value.scales_bf16));
     value.scales_bf16.clear();
   }
   for (uint32_t i = 0; i < inputs_.size(); ++i) values_[inputs_[i]].external_id = i;

@@ -8,16 +8,6 @@ namespace etb::xnnpack {
 
 namespace {
 
-std::string hex_of(const uint8_t* digest) {
-  static constexpr char kDigits[] = "0123456789abcdef";
-  std::string text;
-  for (uint32_t i = 0; i < ETB_GRAPH_DIGEST_NBYTES; ++i) {
-    text += kDigits[digest[i] >> 4];
-    text += kDigits[digest[i] & 15];
-  }
-  return text;
-}
-
 // The permutation that the dim order of a tensor in memory says.
 Permutation perm_of(const etb_graph_spec& spec) {
   Permutation perm(spec.rank);
@@ -76,17 +66,16 @@ ConstantPtr Lowering::image_constant(uint32_t value) const {
   for (uint32_t i = 0; i < spec.rank; ++i)
     made->sizes.push_back(spec.sizes[spec.dim_order[i]]);  // as the bytes lie
   made->image_key = found.key;
-  made->digest = hex_of(found.digest);
   made->read = [region = region_, key = made->image_key, data = static_cast<const std::byte*>(found.data),
                 nbytes = found.nbytes]() -> Result<Bytes> {
-    if (data != nullptr) return Bytes(data, data + nbytes);
+    if (data != nullptr) return Bytes({data, static_cast<size_t>(nbytes)}, nullptr);
     if (region == nullptr) return make_error(Code::INTERNAL, "a claim reads constant '" + key + "'");
-    ETB_ASSIGN(const Payload payload, region->read_constant(key.c_str()));
+    ETB_ASSIGN(Payload payload, region->read_constant(key.c_str()));
     const auto bytes = payload.bytes();
     if (bytes.size() < nbytes)
       return make_error(Code::INVALID_DATA, "constant '" + key + "' of " + std::to_string(bytes.size()) +
                                                 " bytes, expected " + std::to_string(nbytes));
-    return Bytes(bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(nbytes));
+    return Bytes(bytes.first(static_cast<size_t>(nbytes)), std::make_shared<Payload>(std::move(payload)));
   };
   return made;
 }

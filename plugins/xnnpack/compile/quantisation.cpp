@@ -173,13 +173,13 @@ Result<uint32_t> Lowering::add_bias(const ConstantPtr& bias, uint32_t input, uin
   made->sizes = bias->sizes;
   made->read = [bias, steps]() -> Result<Bytes> {
     ETB_ASSIGN(const std::vector<float> floats, read_floats(*bias));
-    Bytes out(floats.size() * sizeof(int32_t));
+    std::vector<std::byte> out(floats.size() * sizeof(int32_t));
     for (size_t i = 0; i < floats.size(); ++i) {
       const double count = std::nearbyint(double{floats[i]} / steps[i % steps.size()]);
       const auto rounded = static_cast<int32_t>(std::clamp(count, -2147483648.0, 2147483647.0));
       std::memcpy(out.data() + i * sizeof rounded, &rounded, sizeof rounded);
     }
-    return out;
+    return Bytes(std::move(out));
   };
   const uint32_t id =
       draft_.add_constant(made, is_per_channel ? XnnDatatype::kQcint32 : XnnDatatype::kQint32);
