@@ -119,6 +119,7 @@ class MethodEmitter {
   void bind_symbols(const ir::TensorSpec& spec, ValueIndex tensor);
   ValueIndex argument(const Frame& frame, const ir::Argument& argument, const ops::Type* type);
   ValueIndex tensor_list(const Frame& frame, const ir::ValueList& list, bool is_optional);
+  // numbers.cpp
   ValueIndex number(ir::Dim dim);
   ValueIndex formula(ir::Dim dim);
   ValueIndex atom(const ir::SymbolTable::Atom& atom);

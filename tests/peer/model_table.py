@@ -36,17 +36,27 @@ def cell(records, side, place):
 
 
 def counts(record, side):
+    """Exported nodes that are left to portable kernels, then the side's own nodes: delegated and left."""
     found = (record or {}).get(side, {})
-    return f"{found['delegated']}, {found['left']} left" if "left" in found else "refused"
+    if "left" not in found:
+        return "refused"
+    own = f"{found['delegated']}, {found['left']}"
+    return f"**{found['source_left']}**; {own}" if "source_left" in found else own
 
 
 def rows(models):
-    yield "| model | ours = PyTorch | ours, official run time | official program, official run time | the same here | nodes delegated, ours | officially |"
-    yield "|---|---|---|---|---|---|---|"
+    yield "| model | ours = PyTorch | ours, official run time | official program, official run time | the same here | exported nodes | left, ours | officially |"
+    yield "|---|---|---|---|---|---|---|---|"
     for name, records in sorted(models.items()):
         delegated = records.get("xnnpack")
         yield (f"| {name} | {cell(records, 'ours', 'here')} | {cell(records, 'ours', 'there')} | {cell(records, 'official', 'there')} | "
-               f"{cell(records, 'official', 'here')} | {counts(delegated, 'ours')} | {counts(delegated, 'official')} |")
+               f"{cell(records, 'official', 'here')} | {delegated['official'].get('source', '-')} | {counts(delegated, 'ours')} | {counts(delegated, 'official')} |")
+
+
+def left_in_all(models):
+    both = [records["xnnpack"] for records in models.values() if "source_left" in records.get("xnnpack", {}).get("ours", {})]
+    ours, theirs, all_ = (sum(record[side][key] for record in both) for side, key in (("ours", "source_left"), ("official", "source_left"), ("official", "source")))
+    yield f"- of the {all_} exported nodes of the {len(both)} models that both sides partition, {ours} are left to portable kernels here, {theirs} officially"
 
 
 def reasons(models):
@@ -71,7 +81,7 @@ def summary(models):
 
 def main():
     models = load(sys.argv[1])
-    text = "\n".join([f"{len(models)} models; two words in a cell are portable kernels and XNNPACK.", "", *summary(models), "", *rows(models), "",
+    text = "\n".join([f"{len(models)} models; two words in a cell are portable kernels and XNNPACK.", "", *summary(models), *left_in_all(models), "", *rows(models), "",
                       "What the official side does not do, in its own words:", "", *reasons(models)])
     if len(sys.argv) < 3:
         print(text)
