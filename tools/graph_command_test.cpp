@@ -68,10 +68,15 @@ TEST_F(GraphCommand, SaysWhatIsWrongAndWhere) {
 
 TEST_F(GraphCommand, ChecksDigestsOnRequest) {
   const std::string text = dir_ / "a.txt";
-  std::ofstream(text) << "etg 1\nname \"f\"\nconstant \"w\": uint8[1] sha256 0x" << std::string(64, '0')
-                      << " = 0x01\ngraph @f {\n  return\n}\n";
+  const auto write = [&](char digit) {
+    std::ofstream(text) << "etg 1\nname \"f\"\nconstant \"w\": uint8[1] sha256 0x" << std::string(64, digit)
+                        << " = 0x01\ngraph @f {\n  return\n}\n";
+  };
+  write('1');
   EXPECT_EQ(cli({"graph", text}).exit, 0);
   EXPECT_THAT(cli({"graph", "--digests", text}).err, HasSubstr("data does not have the digest"));
+  write('0');  // tells none
+  EXPECT_EQ(cli({"graph", "--digests", text}).exit, 0);
   EXPECT_THAT(cli({"graph", "--max-data", "0", text}).out, HasSubstr("# 1 bytes inside, left out"));
 }
 
