@@ -157,6 +157,14 @@ TEST_F(XnnpackHostile, WrongQuantisationIsNamedWithItsValue) {
               HasSubstr("node 0 (FullyConnected): filter quantised along dimension 1, expected 0"));
 }
 
+TEST_F(XnnpackHostile, RowsPackedForAnotherProcessorAreNamedWithTheirValue) {
+  XnnPayload payload = honest();
+  payload.values[2].datatype = XnnDatatype::kQpint8;
+  payload.values[2].quantisation = XnnQuantisation::kPerToken;
+  payload.values[2].nonbatch_dim_count = 1;
+  EXPECT_THAT(create(payload), HasSubstr("value 2: datatype 11 quantised at run time"));
+}
+
 TEST_F(XnnpackHostile, WrongArgumentsAreNamedWithTheirNode) {
   XnnPayload payload = honest();
   payload.nodes[1].is_clamped = true;
