@@ -10,6 +10,10 @@ namespace fb = xnnpack_schema;
 
 namespace {
 
+std::string name_of(uint32_t node, uint8_t number) {
+  return "node " + std::to_string(node) + " (" + to_text(static_cast<XnnOperator>(number)) + ")";
+}
+
 class NodeReader {
  public:
   NodeReader(const fb::Graph& graph, XnnPayload& out) : graph_(graph), out_(out) {}
@@ -23,13 +27,9 @@ class NodeReader {
     out_.nodes.reserve(nodes->size());
     for (uint32_t i = 0; i < nodes->size(); ++i) {
       const auto number = static_cast<uint8_t>(nodes->Get(i)->body_type());
-      const std::string where =
-          "node " + std::to_string(i) + " (" + to_text(static_cast<XnnOperator>(number)) + ")";
-      if (number == 0 || number > kXnnOperatorCount || nodes->Get(i)->body() == nullptr) {
-        return make_error(Code::INCOMPATIBLE, where + ": operator number " + std::to_string(number) +
-                                                  ", this reader knows 1 to " +
-                                                  std::to_string(kXnnOperatorCount));
-      }
+      ETB_TRY(check_xnnpack_operator(i, number));
+      const std::string where = name_of(i, number);
+      if (nodes->Get(i)->body() == nullptr) return bad(where, ": no body");
       if (Status status = read_node(*nodes->Get(i)); !status) {
         return tl::make_unexpected(with_context(std::move(status).error(), where));
       }
@@ -57,7 +57,7 @@ class NodeReader {
         return bad("clamp from ", node.clamp_min, " to ", node.clamp_max);
     }
     switch (node.op) {
-#define ETB_XNN_OPERATOR(name, Table, run)                                        \
+#define ETB_XNN_OPERATOR(name, Table, run)                                   \
   case XnnOperator::k##name:                                                 \
     ETB_TRY(read_body(*static_cast<const fb::Table*>(source.body()), node)); \
     break;
@@ -264,6 +264,13 @@ class NodeReader {
 };
 
 }  // namespace
+
+Status check_xnnpack_operator(uint32_t node, uint8_t number) {
+  if (number != 0 && number <= kXnnOperatorCount) return {};
+  return make_error(Code::INCOMPATIBLE, name_of(node, number) + ": operator number " +
+                                            std::to_string(number) + ", this reader knows 1 to " +
+                                            std::to_string(kXnnOperatorCount));
+}
 
 Status read_xnnpack_nodes(const fb::Graph& graph, XnnPayload& out) {
   return NodeReader(graph, out).read_nodes();

@@ -370,15 +370,33 @@ std::optional<uint64_t> xnn_nbytes(XnnDatatype datatype, std::span<const uint32_
   return rows * row;
 }
 
+namespace {
+
+bool is_valid_graph(std::span<const std::byte> graph) {
+  flatbuffers::Verifier verifier(reinterpret_cast<const uint8_t*>(graph.data()), graph.size(), 64, 1u << 20);
+  return verifier.VerifyBuffer<fb::Graph>(nullptr);
+}
+
+}  // namespace
+
+Status check_xnnpack_operators(std::span<const std::byte> prefix) {
+  const auto sections = split(prefix);
+  if (!sections || !has_identifier(sections->graph) ||
+      reinterpret_cast<uintptr_t>(sections->graph.data()) % 8 != 0 || !is_valid_graph(sections->graph))
+    return {};
+  const auto* nodes = flatbuffers::GetRoot<fb::Graph>(sections->graph.data())->nodes();
+  for (uint32_t i = 0; nodes != nullptr && i < nodes->size(); ++i)
+    ETB_TRY(check_xnnpack_operator(i, static_cast<uint8_t>(nodes->Get(i)->body_type())));
+  return {};
+}
+
 Result<XnnPayload> read_xnnpack_payload(std::span<const std::byte> payload) {
   ETB_ASSIGN(const Sections sections, split(payload));
   if (!has_identifier(sections.graph))
     return make_error(Code::INCOMPATIBLE, "graph without identifier XN01 or XN00");
   if (reinterpret_cast<uintptr_t>(sections.graph.data()) % 8 != 0)
     return bad("graph lies at no multiple of 8 bytes");
-  flatbuffers::Verifier verifier(reinterpret_cast<const uint8_t*>(sections.graph.data()),
-                                 sections.graph.size(), 64, 1u << 20);
-  if (!verifier.VerifyBuffer<fb::Graph>(nullptr)) return bad("graph is no valid FlatBuffer");
+  if (!is_valid_graph(sections.graph)) return bad("graph is no valid FlatBuffer");
   return Reader(sections.constants).read(*flatbuffers::GetRoot<fb::Graph>(sections.graph.data()));
 }
 

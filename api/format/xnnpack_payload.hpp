@@ -132,6 +132,10 @@ struct XnnPayload {
 // Whether the first bytes look like one of these payloads.
 bool is_xnnpack_payload(std::span<const std::byte> prefix);
 
+// Whether this reader knows the operator of every node: INCOMPATIBLE names the first node that it does not. Cheap, for a graph that lies whole in
+// `prefix`; of any other, and of damage, nothing is said here.
+[[nodiscard]] Status check_xnnpack_operators(std::span<const std::byte> prefix);
+
 // The nearest bfloat16 of a finite number, ties to even: how the scales of groups are stored.
 uint16_t to_bfloat16(float value);
 

@@ -23,6 +23,9 @@ auto bad(const T&... parts) {
   return make_error(Code::INVALID_DATA, std::move(text));
 }
 
+// INCOMPATIBLE for a number that stands for no operator here.
+[[nodiscard]] Status check_xnnpack_operator(uint32_t node, uint8_t number);
+
 // Reads the nodes; constants, values and externals of `out` are read already.
 [[nodiscard]] Status read_xnnpack_nodes(const xnnpack_schema::Graph& graph, XnnPayload& out);
 

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "api/format/xnnpack_payload.hpp"
 #include "plugins/xnnpack/compile/lowering.hpp"
 #include "plugins/xnnpack/plugin.hpp"
 
@@ -53,6 +54,22 @@ std::string op_table() {
   return table;
 }
 
+// Every kind of node of the official schema, by its number, and what XNNPACK is told; node_kinds_test.cpp runs a payload of each.
+std::string kind_table() {
+  std::string table = "| number | kind | XNNPACK is told |\n|---|---|---|\n";
+  for (uint8_t number = 1; number <= format::kXnnOperatorCount; ++number) {
+    const auto op = static_cast<format::XnnOperator>(number);
+    const char* told =
+        op == format::XnnOperator::kGlobalAveragePooling2d ? "a mean over height and width"
+        : op == format::XnnOperator::kScaledDotProductAttention
+            ? "itself; releases since 2025, which lack it: multiply, batch matrix multiply, add, "
+              "softmax, batch matrix multiply"
+            : "itself";
+    table += "| " + std::to_string(number) + " | " + format::to_text(op) + " | " + told + " |\n";
+  }
+  return table;
+}
+
 // The page with what lies between the two marks of `name` replaced.
 std::string with_table(std::string page, const std::string& name, const std::string& table) {
   const std::string begin = "<!-- " + name + " -->\n", end = "<!-- end of " + name + " -->";
@@ -67,8 +84,9 @@ std::string with_table(std::string page, const std::string& name, const std::str
 TEST(XnnpackPage, HasTheTablesOfThePlugin) {
   std::ostringstream found;
   found << std::ifstream(kPage).rdbuf();
-  const std::string expected =
-      with_table(with_table(found.str(), "options", option_table()), "ops", op_table());
+  std::string expected = with_table(found.str(), "options", option_table());
+  expected = with_table(expected, "kinds", kind_table());
+  expected = with_table(expected, "ops", op_table());
   if (std::getenv("ETB_REBASE") != nullptr) {
     std::ofstream(kPage) << expected;
     return;

@@ -157,6 +157,39 @@ TEST_F(XnnpackHostile, WrongQuantisationIsNamedWithItsValue) {
               HasSubstr("node 0 (FullyConnected): filter quantised along dimension 1, expected 0"));
 }
 
+// A release of the exporter after ours has more kinds of nodes.
+TEST_F(XnnpackHostile, NodesOfLaterReleasesAreRefusedByThePayloadCheck) {
+  XnnPayload payload = honest();
+  payload.nodes[1].op = XnnOperator::kCos;  // the last one there is
+  auto bytes = format::write_xnnpack_payload(payload);
+  const auto check = [&] {
+    etb_payload_check asked{};
+    asked.struct_size = ETB_INIT_SIZE(etb_payload_check);
+    asked.backend_id = "XnnpackBackend";
+    asked.prefix = {bytes.data(), std::min<size_t>(bytes.size(), 4096)};
+    asked.payload_nbytes = bytes.size();
+    etb_verdict verdict{};
+    verdict.struct_size = ETB_INIT_SIZE(etb_verdict);
+    EXPECT_EQ(table_->delegate->check_payload(plugin_, &asked, &verdict, &error_), ETB_OK) << error_.text;
+    return verdict;
+  };
+  EXPECT_NE(check().kind, ETB_VERDICT_UNSUPPORTED);
+  size_t found_count = 0;
+  for (std::byte& byte : bytes) {  // one of them is the node's number
+    if (byte != std::byte{format::kXnnOperatorCount}) continue;
+    byte = std::byte{format::kXnnOperatorCount + 1};
+    const std::string expected = "node 1 (?): operator number 48, this reader knows 1 to 47";
+    if (create(bytes).find(expected) != std::string::npos) {
+      ++found_count;
+      const etb_verdict verdict = check();
+      EXPECT_EQ(verdict.kind, ETB_VERDICT_UNSUPPORTED);
+      EXPECT_THAT(verdict.text, HasSubstr(expected));
+    }
+    byte = std::byte{format::kXnnOperatorCount};
+  }
+  EXPECT_EQ(found_count, 1u);
+}
+
 TEST_F(XnnpackHostile, RowsPackedForAnotherProcessorAreNamedWithTheirValue) {
   XnnPayload payload = honest();
   payload.values[2].datatype = XnnDatatype::kQpint8;

@@ -22,7 +22,10 @@ Verdict XnnpackPlugin::check_payload(const etb_payload_check& check) const {
   if (!format::is_xnnpack_payload(prefix)) {
     return {ETB_VERDICT_UNSUPPORTED, ETB_REASON_FORMAT, "neither a header XH00 nor a graph XN00 or XN01"};
   }
-  return {};  // whether this XNNPACK has every node is known only from the graph
+  // A larger graph than fits here is refused by name when a delegate is made of it.
+  if (const Status known = format::check_xnnpack_operators(prefix); !known)
+    return {ETB_VERDICT_UNSUPPORTED, ETB_REASON_FORMAT, known.error().message};
+  return {};
 }
 
 Status XnnpackPlugin::partition(const Graph& graph, const PartitionSink& sink) const {
