@@ -32,7 +32,7 @@ const KeyedConstant& ConstantKeys::of(const ir::Constant& constant) {
   const Place place{bytes.data(), bytes.size(), constant.dtype, constant.sizes};
   if (const auto found = by_place_.find(place); found != by_place_.end()) return *found->second.constant;
   std::vector<const KeyedConstant*>& alike = alike_[{constant.dtype, constant.sizes, sample_of(bytes)}];
-  const auto found = std::find_if(alike.begin(), alike.end(), [&](const KeyedConstant* one) {
+  const auto found = std::find_if(alike.begin(), alike.end(), [bytes = bytes](const KeyedConstant* one) {
     return bytes.empty() || std::memcmp(bytes.data(), one->bytes.data(), bytes.size()) == 0;
   });
   const KeyedConstant* known = found == alike.end() ? nullptr : *found;
