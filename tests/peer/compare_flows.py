@@ -54,7 +54,7 @@ def run_and_count(command):
 
 def measure_copy(program):
     copy, best = program + ".copy", None
-    for _ in range(3):
+    for _ in range(5):
         seconds = run_and_count(["cp", program, copy])[2]
         os.remove(copy)
         best = seconds if best is None else min(best, seconds)
@@ -62,9 +62,9 @@ def measure_copy(program):
 
 
 def measure_ours(etbackend, archive, program, backend):
-    """The best of three for the time: the file is in memory from the second run on, as it is for the official side."""
+    """The best of five for the time: the file is in memory from the second run on, as it is for the official side."""
     best = None
-    for _ in range(3):
+    for _ in range(5):
         if os.path.exists(program):
             os.remove(program)  # or freeing the old file's memory would be counted
         more = ["-b", backend] if backend else []
