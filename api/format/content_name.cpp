@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "api/format/digest.hpp"
+#include "api/format/hex.hpp"
 
 namespace etb::format {
 
@@ -43,16 +44,6 @@ Sums reduce(const std::byte* block) {
     sums.second += static_cast<Wide>(pair[0] + kNumbers[i + 2]) * (pair[1] + kNumbers[i + 3]);
   }
   return sums;
-}
-
-std::string to_hex(const Sha256& digest) {
-  static constexpr char kDigits[] = "0123456789abcdef";
-  std::string text;
-  for (const uint8_t byte : digest) {
-    text += kDigits[byte >> 4];
-    text += kDigits[byte & 15];
-  }
-  return text;
 }
 
 }  // namespace

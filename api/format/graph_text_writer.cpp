@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "api/format/hex.hpp"
 #include "etb/graph.h"
 
 namespace etb::graph {
@@ -73,12 +74,6 @@ void TextWriter::put_float(double value) {
   if (text.find_first_of(".e") == std::string_view::npos) out_ += ".0";
 }
 
-void TextWriter::put_hex(std::span<const uint8_t> bytes) {
-  constexpr const char* kDigits = "0123456789abcdef";
-  for (const uint8_t byte : bytes) {
-    out_ += kDigits[byte >> 4];
-    out_ += kDigits[byte & 15];
-  }
-}
+void TextWriter::put_hex(std::span<const uint8_t> bytes) { out_ += format::to_hex(bytes); }
 
 }  // namespace etb::graph

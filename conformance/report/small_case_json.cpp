@@ -3,8 +3,8 @@
 #include <cstring>
 
 #include "api/format/graph_verifier.hpp"
+#include "api/format/hex.hpp"
 #include "conformance/cases/maker.hpp"
-#include "host/registry/hex.hpp"
 
 namespace etb::conformance {
 namespace {
@@ -30,7 +30,7 @@ Result<std::vector<uint8_t>> bytes_in(const json& object, const char* key) {
   std::vector<uint8_t> out;
   out.reserve(text.size() / 2);
   for (size_t i = 0; i < text.size(); i += 2) {
-    const auto byte = host::parse_hex<1>(std::string_view(text).substr(i, 2));
+    const auto byte = format::parse_hex<1>(std::string_view(text).substr(i, 2));
     if (!byte)
       return make_error(Code::INVALID_DATA, std::string("replay: '") + key + "' is no text of bytes");
     out.push_back((*byte)[0]);
@@ -103,11 +103,11 @@ nlohmann::ordered_json to_json(const SmallCase& small) {
       inputs.push_back({{"dtype", short_name(input.shape.dtype)},
                         {"sizes", input.shape.sizes},
                         {"dim_order", input.shape.dim_order},
-                        {"data", host::format_hex({bytes, input.bytes.size()})}});
+                        {"data", format::to_hex({bytes, input.bytes.size()})}});
     }
     runs.push_back(std::move(inputs));
   }
-  return {{"image", host::format_hex(small.image.span())}, {"runs", runs}};
+  return {{"image", format::to_hex(small.image.span())}, {"runs", runs}};
 }
 
 }  // namespace etb::conformance

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <set>
 
+#include "api/format/hex.hpp"
 #include "api/ops/own_ops.hpp"
 #include "etb/plugin.h"
-#include "host/registry/hex.hpp"
 #include "host/registry/json_document.hpp"
 #include "host/registry/object_reader.hpp"
 
@@ -85,7 +85,7 @@ void read_provides(ObjectReader& in, Manifest& out) {
 }
 
 std::optional<Sha256> read_sha256(ObjectReader& in) {
-  return parse_hex<32>(in.text("sha256", Need::kOptional, kSha256Rule));
+  return format::parse_hex<32>(in.text("sha256", Need::kOptional, kSha256Rule));
 }
 
 LibraryEntry read_library(ObjectReader& in) {

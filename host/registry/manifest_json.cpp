@@ -1,8 +1,8 @@
 // Manifest to JSON: the counterpart of manifest.cpp.
 #include <nlohmann/json.hpp>
 
+#include "api/format/hex.hpp"
 #include "etb/plugin.h"
-#include "host/registry/hex.hpp"
 #include "host/registry/manifest.hpp"
 
 namespace etb::host {
@@ -48,7 +48,7 @@ json from_library(const LibraryEntry& library) {
   put(out, "libc", library.libc);
   if (library.api_level != 0) out["api_level"] = library.api_level;
   out["path"] = library.path;
-  if (library.sha256) out["sha256"] = format_hex(*library.sha256);
+  if (library.sha256) out["sha256"] = format::to_hex(*library.sha256);
   if (library.nbytes) out["size"] = *library.nbytes;
   put(out, "cpu", library.cpu);
   if (library.rank != 0) out["rank"] = library.rank;
@@ -62,7 +62,7 @@ json from_needs(const Needs& needs) {
     put(item, "min", library.min_version);
     put(item, "max", library.max_version);
     item["where"] = library.where == Provenance::kBundle ? "bundle" : "system";
-    if (library.sha256) item["sha256"] = format_hex(*library.sha256);
+    if (library.sha256) item["sha256"] = format::to_hex(*library.sha256);
     return item;
   });
   put(out, "kernel_min", needs.kernel_min);
@@ -99,7 +99,7 @@ json from_option(const OptionEntry& option) {
 void put_file(json& out, const char* key, const std::optional<SideFile>& file) {
   if (!file) return;
   out[key] = {{"path", file->path}};
-  if (file->sha256) out[key]["sha256"] = format_hex(*file->sha256);
+  if (file->sha256) out[key]["sha256"] = format::to_hex(*file->sha256);
 }
 
 }  // namespace

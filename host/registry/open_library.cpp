@@ -4,9 +4,9 @@
 
 #include <algorithm>
 
+#include "api/format/hex.hpp"
 #include "host/registry/digest.hpp"
 #include "host/registry/elf_note.hpp"
-#include "host/registry/hex.hpp"
 
 namespace etb::host {
 namespace {
@@ -125,8 +125,8 @@ Status verify_digest(const std::string& name, const std::optional<Sha256>& expec
   ETB_ASSIGN(const FileState state, file_state(file.get()));
   ETB_ASSIGN(const Sha256 digest, sha256_of(FileBytes(file.get(), state.nbytes)));
   if (digest == *expected) return {};
-  return refuse(Reason::kLibraryDigest,
-                name + ": sha256 " + format_hex(digest) + ", the manifest says " + format_hex(*expected));
+  return refuse(Reason::kLibraryDigest, name + ": sha256 " + format::to_hex(digest) + ", the manifest says " +
+                                            format::to_hex(*expected));
 }
 
 }  // namespace etb::host

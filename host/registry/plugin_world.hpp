@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "api/format/hex.hpp"
 #include "host/registry/digest.hpp"
-#include "host/registry/hex.hpp"
 #include "host/registry/registry.hpp"
 #include "host/registry/scratch_dir.hpp"
 
@@ -48,7 +48,7 @@ class PluginWorld {
                          {"arch", detect_platform().arch},
                          {"path", library_name},
                          {"size", library_content.size()},
-                         {"sha256", format_hex(digest)}}};
+                         {"sha256", format::to_hex(digest)}}};
     return out;
   }
 

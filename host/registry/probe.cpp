@@ -8,9 +8,9 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "api/format/hex.hpp"
 #include "host/registry/child_process.hpp"
 #include "host/registry/fault.hpp"
-#include "host/registry/hex.hpp"
 
 namespace etb::host {
 namespace {
@@ -44,7 +44,7 @@ json from_device(const etb_device_info& info) {
   return {{"kind", text_of(info.kind)},
           {"name", text_of(info.name)},
           {"driver_version", text_of(info.driver_version)},
-          {"uuid", format_hex(info.uuid)},
+          {"uuid", format::to_hex(info.uuid)},
           {"memory_total_bytes", info.memory_total_bytes}};
 }
 

@@ -4,8 +4,8 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include "api/format/hex.hpp"
 #include "host/registry/digest.hpp"
-#include "host/registry/hex.hpp"
 #include "host/registry/scratch_dir.hpp"
 
 namespace etb::host {
@@ -154,7 +154,7 @@ TEST(ListDirectory, SortsBytewiseAndSkipsHiddenFiles) {
 TEST(Digest, IsSha256) {
   const std::string text = "abc";  // FIPS 180-2, appendix B.1
   const auto digest = sha256_of(MemoryBytes({reinterpret_cast<const uint8_t*>(text.data()), text.size()}));
-  EXPECT_EQ(format_hex(*digest), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+  EXPECT_EQ(format::to_hex(*digest), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "plugins/xnnpack/delegate.hpp"
 
 #include "api/format/digest.hpp"
+#include "api/format/hex.hpp"
 #include "plugins/xnnpack/plugin.hpp"
 
 namespace etb::xnnpack {
@@ -8,13 +9,7 @@ namespace etb::xnnpack {
 namespace {
 
 std::string digest_of(std::span<const std::byte> bytes) {
-  static constexpr char kDigits[] = "0123456789abcdef";
-  std::string text;
-  for (const uint8_t byte : format::sha256({reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()})) {
-    text += kDigits[byte >> 4];
-    text += kDigits[byte & 15];
-  }
-  return text;
+  return format::to_hex(format::sha256({reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()}));
 }
 
 // Whether a run is over before another thread would have woken up: by multiplications, or elements where there are none.

@@ -21,6 +21,7 @@
 #include <fstream>
 
 #include "api/format/digest.hpp"
+#include "api/format/hex.hpp"
 #include "etb/cpp/bytes.hpp"
 #include "plugins/xnnpack/packed_weights.hpp"
 
@@ -34,16 +35,6 @@ constexpr char kMagic[] = "ETBXPW02";
 constexpr size_t kTableOffset = 64, kAlignment = 128;
 constexpr const char* kSuffix = ".xnnpack-weights";
 constexpr const char* kNoteSuffix = ".verified";
-
-std::string hex(std::span<const uint8_t> bytes) {
-  static constexpr char kDigits[] = "0123456789abcdef";
-  std::string text;
-  for (const uint8_t byte : bytes) {
-    text += kDigits[byte >> 4];
-    text += kDigits[byte & 15];
-  }
-  return text;
-}
 
 // Which kernels XNNPACK chooses follows from the processor, and how weights are packed from the kernels.
 format::Sha256 make_fingerprint() {
@@ -66,7 +57,8 @@ const format::Sha256& fingerprint() {
 }
 
 fs::path path_of(const std::string& folder, const std::string& payload_digest, const format::Sha256& print) {
-  return fs::path(folder) / (payload_digest.substr(0, 32) + "-" + hex({print.data(), 8}) + kSuffix);
+  return fs::path(folder) /
+         (payload_digest.substr(0, 32) + "-" + format::to_hex({print.data(), 8}) + kSuffix);
 }
 
 struct Mapping {

@@ -228,7 +228,7 @@ Status SubgraphBuilder::define_value(xnn_subgraph_t subgraph, const XnnValue& va
 }
 
 // What packing a node's weights looks at, beside the kernel that XNNPACK chooses: contents, and every number of the node and of the
-// values around it. Contents have names only where they are named data, whose keys are digests of them.
+// values around it. Contents have names only where they are named data, whose keys say what they are.
 void SubgraphBuilder::name_weights(const XnnNode& node) {
   if (!is_packed_by(node, 1)) return;
   ByteWriter numbers;

@@ -2,9 +2,9 @@
 
 #include <filesystem>
 
+#include "api/format/hex.hpp"
 #include "host/portable_backend/portable_backend.hpp"
 #include "host/registry/elf_note.hpp"
-#include "host/registry/hex.hpp"
 #include "host/registry/library_file.hpp"
 #include "tools/plugin_registry.hpp"
 
@@ -77,7 +77,7 @@ Result<conformance::SubjectSpec> find_subject(const std::string& target, const s
 }
 
 std::string digest_of(const host::PluginEntry& entry) {
-  return entry.library && entry.library->sha256 ? host::format_hex(*entry.library->sha256) : "";
+  return entry.library && entry.library->sha256 ? format::to_hex(*entry.library->sha256) : "";
 }
 
 }  // namespace etb::tools

@@ -8,9 +8,9 @@
 #include <string>
 #include <string_view>
 
-namespace etb::host {
+namespace etb::format {
 
-inline std::string format_hex(std::span<const uint8_t> bytes) {
+inline std::string to_hex(std::span<const uint8_t> bytes) {
   static constexpr char kDigits[] = "0123456789abcdef";
   std::string text;
   text.reserve(bytes.size() * 2);
@@ -37,4 +37,4 @@ std::optional<std::array<uint8_t, N>> parse_hex(std::string_view text) {
   return bytes;
 }
 
-}  // namespace etb::host
+}  // namespace etb::format
