@@ -95,7 +95,7 @@ TEST_F(XnnpackCrew, OneWorkerOrLittleWorkNeedsNoThread) {
 }
 
 TEST_F(XnnpackCrew, LargeWeightsArePackedOnAllThreads) {
-  make(384);
+  make(768);
   workers_.count = 1;
   const auto alone = run_with(Workers::Temper::kThreads);
   EXPECT_EQ(workers_.call_count, 0);

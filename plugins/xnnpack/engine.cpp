@@ -66,7 +66,8 @@ void widen_indices(void* data, size_t count) {
 // Packs the weights of `builder` on all of the host's threads; XNNPACK packs them one after another. A runtime made afterwards finds them.
 // What goes wrong here will go wrong there too, with a name.
 void pack_ahead(SubgraphBuilder& builder, const Ingredients& ingredients) {
-  constexpr uint64_t kLeastNbytes = 256 << 10;  // a tenth of a millisecond
+  // A millisecond or two. Of less, most is the system's work for the pages, and two threads wait for the same huge page.
+  constexpr uint64_t kLeastNbytes = 4 << 20;
   constexpr uint32_t kGroupsAWorker = 4;        // so that none waits long for the last
   const etb_parallel_service* const parallel = ingredients.parallel;
   const uint32_t workers = parallel != nullptr ? parallel->max_workers(parallel->ctx) : 1;

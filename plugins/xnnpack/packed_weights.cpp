@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <new>
 #include <utility>
 
 namespace etb::xnnpack {
@@ -125,6 +126,16 @@ size_t PackedWeights::look_up_locked(const xnn_weights_cache_look_up_key& key) {
   return add(PackedKey(full), std::move(entry));
 }
 
+// With a file little is packed and most of that in vain: a piece that serves again and again, and costs no region of its own.
+PackedWeights::Reserved PackedWeights::reserve_on_heap(size_t nbytes) {
+  constexpr std::align_val_t kAlignment{128};
+  const size_t wanted = std::max(nbytes, size_t{16} << 10);
+  void* const bytes = ::operator new(wanted + XNN_EXTRA_BYTES, kAlignment, std::nothrow);
+  if (bytes == nullptr) return {};
+  std::memset(bytes, 0, wanted);
+  return {std::shared_ptr<void>(bytes, [](void* given) { ::operator delete(given, kAlignment); }), wanted};
+}
+
 void* PackedWeights::reserve(size_t nbytes) {
   const std::lock_guard lock(mutex_);
   if (is_missing_released_) return nullptr;
@@ -133,9 +144,7 @@ void* PackedWeights::reserve(size_t nbytes) {
     given = std::exchange(spare_, {});
     std::memset(given.bytes.get(), 0, nbytes);  // as fresh memory is
   } else {
-    // With a file little is packed and most of that in vain: then it is the same piece again and again.
-    const size_t wanted = is_loaded_ ? std::max(nbytes, size_t{64} << 10) : nbytes;
-    given = {store_.memory().allocate(wanted), wanted};
+    given = is_loaded_ ? reserve_on_heap(nbytes) : Reserved{store_.memory().allocate(nbytes), nbytes};
   }
   if (!given.bytes) return nullptr;
   reserved_.push_back(std::move(given));

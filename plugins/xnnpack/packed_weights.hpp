@@ -97,6 +97,7 @@ class PackedWeights {
   size_t look_up(const xnn_weights_cache_look_up_key& key);
   size_t look_up_locked(const xnn_weights_cache_look_up_key& key);
   void* reserve(size_t nbytes);
+  static Reserved reserve_on_heap(size_t nbytes);
   size_t look_up_or_insert(const xnn_weights_cache_look_up_key& key, void* packed, size_t nbytes);
   void* address_of(size_t index) const;
   // What reserve() gave out at an address.

@@ -68,7 +68,7 @@ void etb_parallelize_2d_tile_2d(pthreadpool_t pool, pthreadpool_task_2d_tile_2d_
                                 uint32_t flags) {
   enum {
     kLeastTiles = 5,  // a thread, so that none waits long for the last
-    kMostTiles = 16,
+    kMostTiles = 32,
     kLeastNbytes = 64 << 10,  // of weights that a tile reads, one or more times: some microseconds
   };
   struct product product = {task, context, tile_rows, 0, 0, 0};

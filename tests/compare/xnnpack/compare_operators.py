@@ -39,6 +39,7 @@ python tests/compare/xnnpack/compare_operators.py --build {build} --pairs {pairs
 
 def cases():
     """(name, threads, quantised?, a layer that keeps its input's shape, that shape)"""
+    import torch
     from torch import nn
 
     class Twice(nn.Module):
@@ -55,6 +56,16 @@ def cases():
         def forward(self, x):
             return x + x
 
+    class Double(nn.Module):
+        """A concatenation along channels and a 1x1 layer back."""
+
+        def __init__(self, c):
+            super().__init__()
+            self.back = nn.Conv2d(2 * c, c, 1)
+
+        def forward(self, x):
+            return self.back(torch.cat([x, x], 1))
+
     depthwise = lambda c: nn.Sequential(nn.Conv2d(c, c, 3, 1, 1, groups=c), nn.ReLU6())
     wide = lambda c, e: Twice(nn.Sequential(nn.Conv2d(c, e, 1), nn.ReLU6()), nn.Conv2d(e, c, 1))
     square = lambda c: nn.Sequential(nn.Conv2d(c, c, 3, 1, 1), nn.ReLU())
@@ -66,6 +77,7 @@ def cases():
         yield f"int8 addition, {c} channels of {size}x{size}", 1, True, AddTwo(), (1, c, size, size)
     for c, size in ((32, 128), (64, 64), (128, 32)):
         yield f"3x3, {c} channels of {size}x{size}", 2, False, square(c), (1, c, size, size)
+    yield "concatenation and 1x1, 16 channels of 128x128", 2, False, Double(16), (1, 16, 128, 128)
     yield "2x2 transposed with stride 2 and maxima of 2x2, 64 channels of 64x64", 2, False, Twice(nn.ConvTranspose2d(64, 64, 2, 2), nn.MaxPool2d(2)), (1, 64, 64, 64)
     yield "bilinear by 2 and maxima of 2x2, 64 channels of 64x64", 2, False, Twice(
         nn.Upsample(scale_factor=2, mode="bilinear", align_corners=True), nn.MaxPool2d(2)), (1, 64, 64, 64)

@@ -37,7 +37,7 @@ in alternating order, behind one that does not count. Before each process anothe
 first wait for it, which says nothing of either side. Ratios are ours / official, so below 1 we are ahead. `official` is the official exporter's file on both runtimes, `ours` the file
 of our compiler on our runtime against the official file on the official runtime. `load` opens the file and makes the method ready, in a process that has
 loaded a small program for XNNPACK before; `cached` is that with weights that an earlier process packed (`packed_cache_path`). Our plugin is stripped; both sides' libraries
-and the models are read from the disk again beforehand: the pages of a file that was just written are mapped otherwise. Our side is the build `{build}`; {cpu}, {cores} cores.
+and the models are read from the disk again beforehand, whole and in order: what was just written, or came page by page as somebody mapped it, is mapped otherwise. Our side is the build `{build}`; {cpu}, {cores} cores.
 
 ```
 python tests/compare/xnnpack/compare_xnnpack.py --build {build} --models DIR {flags}
@@ -134,13 +134,15 @@ def installed_plugin(built, folder):
     return folder
 
 
-def leave_page_cache(files):
-    """A library that was just written counted half a megabyte more in a process than the same one read from the disk, and a model took longer to map."""
+def read_from_disk(files):
+    """A library that was just written counted half a megabyte more in a process than the same one read from the disk. What a process maps and nobody
+    read before comes from the disk page by page, and stays in the page cache so: then mapping a model takes as long as packing its weights, on both sides.
+    """
     os.sync()
     for file in files:
-        fd = os.open(file, os.O_RDONLY)
-        os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
-        os.close(fd)
+        with open(file, "rb", buffering=0) as stream:
+            os.posix_fadvise(stream.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+            stream.readall()
 
 
 class Comparison:
@@ -152,7 +154,7 @@ class Comparison:
         self.plugins = installed_plugin(compare_runtime.plugins_of(options.build), folder / "plugins")
         self.peer = compare_runtime.build_peer(folder)
         official = Path(list(executorch.__path__)[0]) / "lib"
-        leave_page_cache([self.ours, self.plugins / "xnnpack.so", self.peer, *official.glob("*.so")])
+        read_from_disk([self.ours, self.plugins / "xnnpack.so", self.peer, *official.glob("*.so")])
         self.rows = []
 
     def command(self, side, program, threads, cache=""):
@@ -259,7 +261,7 @@ def main():
             ours = Path(name) / f"{model}.pte"
             if "ours" in options.files:
                 subprocess.run([Path(options.build) / "bin/etbackend", "compile", archive, "-b", "xnnpack", "-o", ours], check=True, stdout=subprocess.DEVNULL)
-            leave_page_cache([path for path in (official, ours) if path.exists()])
+            read_from_disk([path for path in (official, ours) if path.exists()])
             for threads in options.threads:
                 for which in options.files:
                     lines.append(comparison.compare(model, which, official if which == "official" else ours, official, threads))
