@@ -68,7 +68,7 @@ void widen_indices(void* data, size_t count) {
 void pack_ahead(SubgraphBuilder& builder, const Ingredients& ingredients) {
   // A millisecond or two. Of less, most is the system's work for the pages, and two threads wait for the same huge page.
   constexpr uint64_t kLeastNbytes = 4 << 20;
-  constexpr uint32_t kGroupsAWorker = 4;        // so that none waits long for the last
+  constexpr uint32_t kGroupsAWorker = 4;  // so that none waits long for the last
   const etb_parallel_service* const parallel = ingredients.parallel;
   const uint32_t workers = parallel != nullptr ? parallel->max_workers(parallel->ctx) : 1;
   if (workers <= 1 || ingredients.weights.is_loaded()) return;

@@ -82,7 +82,7 @@ build() {
     "$here/fetch.sh" "$sources" "$cache/sources" || return 3
     identifier=$(sed -n 's/^xnnpack=//p' "$sources/versions.txt")
     case $("$cc" -dumpmachine) in
-      x86_64-*) arguments=(-DSOURCES="$sources" -DIDENTIFIER="$identifier") ;;
+      x86_64-*) arguments=(-DSOURCES="$sources" -DIDENTIFIER="$identifier $key") ;;
       *)
         recipe=$here/upstream
         arguments=(-DXNNPACK_DIR="$sources/xnnpack" -DDEPENDENCIES_DIR="$sources")
