@@ -1,7 +1,5 @@
 #include "plugins/xnnpack/subgraph.hpp"
 
-#include <cstring>
-
 #include "api/format/digest.hpp"
 #include "etb/cpp/bytes.hpp"
 
@@ -67,15 +65,34 @@ bool is_packed_by(const XnnNode& node, uint32_t input) {
 
 }  // namespace
 
+// XNNPACK removes nodes that nobody needs badly: when it takes one away it forgets what that one read, and aborts over it.
+std::vector<bool> find_live(const XnnPayload& payload) {
+  std::vector<uint32_t> producer(payload.value_of_id.size(), format::kXnnNoValue);
+  for (uint32_t i = 0; i < payload.nodes.size(); ++i) {
+    const XnnNode& node = payload.nodes[i];
+    for (uint32_t o = 0; o < node.output_count; ++o) producer[node.outputs[o]] = i;
+  }
+  std::vector<bool> is_live(payload.nodes.size(), false);
+  std::vector<uint32_t> wanted = payload.output_ids;
+  while (!wanted.empty()) {
+    const uint32_t made_by = producer[wanted.back()];
+    wanted.pop_back();
+    if (made_by == format::kXnnNoValue || is_live[made_by]) continue;
+    is_live[made_by] = true;
+    const XnnNode& node = payload.nodes[made_by];
+    for (uint32_t n = 0; n < node.input_count; ++n)
+      if (node.inputs[n] != format::kXnnNoValue) wanted.push_back(node.inputs[n]);
+  }
+  return is_live;
+}
+
 Result<Subgraph> SubgraphBuilder::build() {
   xnn_subgraph_t raw = nullptr;
   const auto external_count = static_cast<uint32_t>(payload_.input_ids.size() + payload_.output_ids.size());
   ETB_TRY(from_xnn(xnn_create_subgraph(external_count, 0, &raw), "subgraph"));
   Subgraph subgraph(raw);
-  find_padded();
   id_of_.assign(payload_.value_of_id.size(), XNN_INVALID_VALUE_ID);
-  data_of_.assign(payload_.value_of_id.size(), nullptr);
-  scales_of_.assign(payload_.value_of_id.size(), nullptr);
+  ETB_TRY(find_constants());
   for (const XnnValue& value : payload_.values) {
     const uint32_t flags = (value.is_input ? XNN_VALUE_FLAG_EXTERNAL_INPUT : 0) |
                            (value.is_output ? XNN_VALUE_FLAG_EXTERNAL_OUTPUT : 0);
@@ -85,8 +102,9 @@ Result<Subgraph> SubgraphBuilder::build() {
           with_context(std::move(status).error(), "value " + std::to_string(value.id)));
     }
   }
-  find_live();
-  for (const XnnNode& node : payload_.nodes) name_weights(node);
+  is_live_ = find_live(payload_);
+  for (size_t i = 0; i < payload_.nodes.size(); ++i)
+    if (is_live_[i]) name_weights(payload_.nodes[i]);
   for (size_t i = 0; i < payload_.nodes.size(); ++i) {
     if (!is_live_[i]) continue;
     if (Status status = define_node(raw, payload_, payload_.nodes[i], id_of_); !status) {
@@ -138,26 +156,6 @@ Result<Subgraph> SubgraphBuilder::build_packers(std::span<const Packer> packers)
   return subgraph;
 }
 
-// Nodes that an output needs. XNNPACK removes others badly: when it takes one away it forgets what that one read, and aborts over it.
-void SubgraphBuilder::find_live() {
-  std::vector<uint32_t> producer(payload_.value_of_id.size(), format::kXnnNoValue);
-  for (uint32_t i = 0; i < payload_.nodes.size(); ++i) {
-    const XnnNode& node = payload_.nodes[i];
-    for (uint32_t o = 0; o < node.output_count; ++o) producer[node.outputs[o]] = i;
-  }
-  is_live_.assign(payload_.nodes.size(), false);
-  std::vector<uint32_t> wanted = payload_.output_ids;
-  while (!wanted.empty()) {
-    const uint32_t made_by = producer[wanted.back()];
-    wanted.pop_back();
-    if (made_by == format::kXnnNoValue || is_live_[made_by]) continue;
-    is_live_[made_by] = true;
-    const XnnNode& node = payload_.nodes[made_by];
-    for (uint32_t n = 0; n < node.input_count; ++n)
-      if (node.inputs[n] != format::kXnnNoValue) wanted.push_back(node.inputs[n]);
-  }
-}
-
 void SubgraphBuilder::find_padded() {
   padded_.assign(payload_.value_of_id.size(), false);
   for (const XnnNode& node : payload_.nodes) {
@@ -167,19 +165,58 @@ void SubgraphBuilder::find_padded() {
   }
 }
 
-Result<const void*> SubgraphBuilder::find_data(const XnnValue& value) {
-  const void*& known = data_of_[value.id];
-  if (value.constant_index != 0 && known == nullptr) {
-    const uint64_t nbytes = *format::xnn_nbytes(value.datatype, value.sizes);
-    ETB_ASSIGN(known,
-               constants_.find(payload_, value.constant_index, nbytes, padded_[value.id], named_data_));
+Status SubgraphBuilder::find_constants() {
+  find_padded();
+  data_of_.assign(payload_.value_of_id.size(), nullptr);
+  scales_of_.assign(payload_.value_of_id.size(), nullptr);
+  std::vector<Constants::Move> moves;
+  for (const XnnValue& value : payload_.values) {
+    Status status = find_data(value, moves);
+    if (status) status = find_scales(value, moves);
+    if (!status)
+      return tl::make_unexpected(
+          with_context(std::move(status).error(), "value " + std::to_string(value.id)));
   }
-  return known;
+  constants_.copy(std::move(moves));
+  return {};
+}
+
+Status SubgraphBuilder::find_data(const XnnValue& value, std::vector<Constants::Move>& moves) {
+  if (value.constant_index == 0) return {};
+  const uint64_t nbytes = *format::xnn_nbytes(value.datatype, value.sizes);
+  ETB_ASSIGN(const auto bytes, constants_.find(payload_, value.constant_index, nbytes, named_data_));
+  data_of_[value.id] = bytes.data();
+  if (padded_[value.id]) moves.push_back({bytes, &data_of_[value.id]});
+  return {};
+}
+
+// They live as long as the constants; XNNPACK verifies them when the value is defined and reads them again when weights are packed, and
+// nothing behind them. Those of the graph, and those that do not lie as numbers must, are copied.
+Status SubgraphBuilder::find_scales(const XnnValue& value, std::vector<Constants::Move>& moves) {
+  const bool is_bfloat16 = value.quantisation == XnnQuantisation::kPerChannelGroup;
+  const void*& place = scales_of_[value.id];
+  if (value.scale_constant_index != 0) {
+    const size_t each_nbytes = is_bfloat16 ? sizeof(uint16_t) : sizeof(float);
+    ETB_ASSIGN(const auto bytes, constants_.find(payload_, value.scale_constant_index,
+                                                 uint64_t{value.scale_count} * each_nbytes, named_data_));
+    place = bytes.data();
+    if (reinterpret_cast<uintptr_t>(place) % each_nbytes != 0) moves.push_back({bytes, &place});
+  } else if (is_bfloat16 && value.scales_bf16.empty()) {
+    std::vector<uint16_t> rounded;
+    for (const float scale : value.scales) rounded.push_back(format::to_bfloat16(scale));
+    place = constants_.keep(std::as_bytes(std::span(rounded)));
+  } else if (is_bfloat16) {
+    place = constants_.keep(std::as_bytes(std::span(value.scales_bf16)));
+  } else if (value.quantisation == XnnQuantisation::kPerChannel) {
+    place = constants_.keep(std::as_bytes(std::span(value.scales)));
+  }
+  return {};
 }
 
 Status SubgraphBuilder::define_value(xnn_subgraph_t subgraph, const XnnValue& value, uint32_t external_id,
                                      uint32_t flags) {
-  ETB_ASSIGN(const void* data, find_data(value));
+  const void* const data = data_of_[value.id];
+  const void* const scales = scales_of_[value.id];
   const std::vector<size_t> sizes(value.sizes.begin(), value.sizes.end());
   const xnn_datatype datatype = to_xnn(value.datatype);
   uint32_t* id = &id_of_[value.id];
@@ -195,13 +232,11 @@ Status SubgraphBuilder::define_value(xnn_subgraph_t subgraph, const XnnValue& va
           xnn_define_quantized_tensor_value(subgraph, datatype, value.zero_point, value.scale, sizes.size(),
                                             sizes.data(), data, external_id, flags, id),
           "quantised tensor");
-    case XnnQuantisation::kPerChannel: {
-      ETB_ASSIGN(const float* scales, find_scales<float>(value, value.scales));
+    case XnnQuantisation::kPerChannel:
       return from_xnn(xnn_define_channelwise_quantized_tensor_value_v2(
-                          subgraph, datatype, weight_zero_point, scales, sizes.size(), value.channel_dim,
-                          sizes.data(), data, external_id, flags, id),
+                          subgraph, datatype, weight_zero_point, static_cast<const float*>(scales),
+                          sizes.size(), value.channel_dim, sizes.data(), data, external_id, flags, id),
                       "tensor quantised by channel");
-    }
     case XnnQuantisation::kPerToken:
       // XNNPACK asks a packing function for the size of the other one, qpint8, and has none without KleidiAI.
       if (value.datatype != XnnDatatype::kQdint8)
@@ -212,17 +247,12 @@ Status SubgraphBuilder::define_value(xnn_subgraph_t subgraph, const XnnValue& va
                                                                     value.nonbatch_dim_count, sizes.data(),
                                                                     external_id, flags, id),
                       "dynamically quantised tensor");
-    case XnnQuantisation::kPerChannelGroup: {
-      std::vector<uint16_t> rounded = value.scales_bf16;
-      if (rounded.empty()) {
-        for (const float scale : value.scales) rounded.push_back(format::to_bfloat16(scale));
-      }
-      ETB_ASSIGN(const uint16_t* scales, find_scales<uint16_t>(value, rounded));
-      return from_xnn(xnn_define_blockwise_quantized_tensor_value(
-                          subgraph, datatype, weight_zero_point, scales, sizes.size(), value.channel_dim,
-                          value.group_size, sizes.data(), data, external_id, flags, id),
-                      "tensor quantised by group");
-    }
+    case XnnQuantisation::kPerChannelGroup:
+      return from_xnn(
+          xnn_define_blockwise_quantized_tensor_value(
+              subgraph, datatype, weight_zero_point, static_cast<const uint16_t*>(scales), sizes.size(),
+              value.channel_dim, value.group_size, sizes.data(), data, external_id, flags, id),
+          "tensor quantised by group");
   }
   return make_error(Code::INTERNAL, "unknown quantisation");
 }
@@ -261,66 +291,6 @@ void SubgraphBuilder::name_weights(const XnnNode& node) {
     const std::string& key = payload_.constants[payload_.value(id).constant_index].key;
     packed_.name(data_of_[id], key.empty() ? key : i == 1 ? key + suffix : key);
   }
-}
-
-// They live as long as the constants; XNNPACK reads them when weights are packed, and nothing behind them. Those of the graph, and those
-// that do not lie as numbers must, are copied.
-template <class T>
-Result<const T*> SubgraphBuilder::find_scales(const XnnValue& value, const std::vector<T>& inline_scales) {
-  const void*& known = scales_of_[value.id];
-  if (known == nullptr && value.scale_constant_index != 0) {
-    const uint64_t nbytes = uint64_t{value.scale_count} * sizeof(T);
-    ETB_ASSIGN(known, constants_.find(payload_, value.scale_constant_index, nbytes, false, named_data_));
-    if (reinterpret_cast<uintptr_t>(known) % alignof(T) != 0) {
-      ETB_ASSIGN(known, constants_.find(payload_, value.scale_constant_index, nbytes, true, named_data_));
-    }
-  } else if (known == nullptr) {
-    known = constants_.keep(std::as_bytes(std::span(inline_scales)));
-  }
-  return static_cast<const T*>(known);
-}
-
-Result<const void*> Constants::find(const XnnPayload& payload, uint32_t index, uint64_t nbytes, bool padded,
-                                    const NamedData& named_data) {
-  if (padded) {
-    if (const auto known = padded_.find(index); known != padded_.end()) return known->second;
-  }
-  const format::XnnConstant& constant = payload.constants[index];
-  std::span<const std::byte> bytes = constant.bytes;
-  if (!constant.key.empty()) {
-    auto known = named_.find(constant.key);
-    if (known == named_.end()) {
-      ETB_ASSIGN(Payload fetched, named_data.get(constant.key.c_str()));
-      known = named_.emplace(constant.key, std::move(fetched)).first;
-      name_of_[known->second.bytes().data()] = &known->first;
-    }
-    bytes = known->second.bytes();
-  }
-  if (bytes.size() < nbytes) {
-    return make_error(Code::INVALID_DATA, "constant '" + constant.key + "' of " +
-                                              std::to_string(bytes.size()) + " bytes, expected " +
-                                              std::to_string(nbytes));
-  }
-  if (!padded) return bytes.data();
-  return padded_[index] = keep(bytes);
-}
-
-void Constants::release(const void* address) {
-  const auto found = name_of_.find(address);
-  if (found == name_of_.end()) return;
-  named_.erase(*found->second);
-  name_of_.erase(found);
-}
-
-void Constants::release_all() {
-  named_.clear();
-  name_of_.clear();
-}
-
-const void* Constants::keep(std::span<const std::byte> bytes) {
-  copies_.push_back(std::make_unique<std::byte[]>(bytes.size() + XNN_EXTRA_BYTES));
-  if (!bytes.empty()) std::memcpy(copies_.back().get(), bytes.data(), bytes.size());
-  return copies_.back().get();
 }
 
 }  // namespace etb::xnnpack
