@@ -5,6 +5,7 @@
 #include <random>
 
 #include "plugins/xnnpack/arena.hpp"
+#include "plugins/xnnpack/checksum.hpp"
 #include "plugins/xnnpack/packed_weights.hpp"
 #include "plugins/xnnpack/weight_memory.hpp"
 

@@ -8,14 +8,13 @@
 //       weights   each at a multiple of 128
 //
 // Beside it may lie NAME.verified, the note that all of it was read and its checksums were right. It counts for that file as it was then
-// (inode, size, times of its last changes) and until the machine is started again: what a crash leaves of a file has its times, too.
+// (inode, size, times of its last changes) and until the machine is started again: what a crash leaves of a file has its times, too. So
+// nothing waits for the disk (no fsync): after a crash of the machine the checksums say what is left of a file.
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -23,6 +22,8 @@
 #include "api/format/digest.hpp"
 #include "api/format/hex.hpp"
 #include "etb/cpp/bytes.hpp"
+#include "plugins/xnnpack/checksum.hpp"
+#include "plugins/xnnpack/packed_folder.hpp"
 #include "plugins/xnnpack/packed_weights.hpp"
 
 namespace etb::xnnpack {
@@ -33,8 +34,6 @@ namespace {
 
 constexpr char kMagic[] = "ETBXPW02";
 constexpr size_t kTableOffset = 64, kAlignment = 128;
-constexpr const char* kSuffix = ".xnnpack-weights";
-constexpr const char* kNoteSuffix = ".verified";
 
 // Which kernels XNNPACK chooses follows from the processor, and how weights are packed from the kernels.
 format::Sha256 make_fingerprint() {
@@ -58,7 +57,7 @@ const format::Sha256& fingerprint() {
 
 fs::path path_of(const std::string& folder, const std::string& payload_digest, const format::Sha256& print) {
   return fs::path(folder) /
-         (payload_digest.substr(0, 32) + "-" + format::to_hex({print.data(), 8}) + kSuffix);
+         (payload_digest.substr(0, 32) + "-" + format::to_hex({print.data(), 8}) + kWeightsSuffix);
 }
 
 struct Mapping {
@@ -70,20 +69,10 @@ struct Mapping {
   }
 };
 
-// Opens a regular file of this user that nobody else can write; -1 for anything else.
-int open_own(const fs::path& path, struct stat& info) {
-  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-  if (fd < 0) return -1;
-  if (fstat(fd, &info) == 0 && S_ISREG(info.st_mode) && info.st_uid == geteuid() && (info.st_mode & 022) == 0)
-    return fd;
-  close(fd);
-  return -1;
-}
-
 // NULL when it is none of ours.
 std::shared_ptr<Mapping> map(const fs::path& path) {
   auto mapping = std::make_shared<Mapping>();
-  const int fd = open_own(path, mapping->info);
+  const int fd = open_own(path, O_RDONLY, mapping->info);
   if (fd < 0) return nullptr;
   if (mapping->info.st_size > static_cast<off_t>(kTableOffset)) {
     mapping->nbytes = static_cast<size_t>(mapping->info.st_size);
@@ -115,35 +104,12 @@ std::string make_note(const struct stat& info) {
 
 std::string read_note(const fs::path& path) {
   struct stat info {};
-  const int fd = open_own(path, info);
+  const int fd = open_own(path, O_RDONLY, info);
   if (fd < 0) return {};
   char text[256];
   const ssize_t nbytes = read(fd, text, sizeof text);
   close(fd);
   return nbytes > 0 ? std::string(text, static_cast<size_t>(nbytes)) : std::string();
-}
-
-fs::path note_path(const fs::path& path) { return path.string() + kNoteSuffix; }
-
-// Removes the oldest files until the folder holds at most `max_nbytes`.
-void trim(const std::string& folder, uint64_t max_nbytes) {
-  std::error_code failed;
-  std::vector<std::tuple<fs::file_time_type, uint64_t, fs::path>> files;
-  uint64_t total = 0;
-  for (const auto& item : fs::directory_iterator(folder, failed)) {
-    const std::string name = item.path().filename().string();
-    if (name.size() < strlen(kSuffix) || name.substr(name.size() - strlen(kSuffix)) != kSuffix) continue;
-    const uint64_t note_nbytes = fs::file_size(note_path(item.path()), failed);
-    const uint64_t nbytes = (failed ? 0 : note_nbytes) + item.file_size(failed);
-    files.emplace_back(item.last_write_time(failed), nbytes, item.path());
-    total += nbytes;
-  }
-  std::sort(files.begin(), files.end());
-  for (const auto& [time, nbytes, path] : files) {
-    if (total <= max_nbytes) return;
-    fs::remove(note_path(path), failed);
-    if (fs::remove(path, failed)) total -= nbytes;
-  }
 }
 
 std::string read_text(ByteReader& table) {
@@ -156,68 +122,14 @@ void write_text(ByteWriter& table, const std::string& text) {
   table.write(static_cast<uint32_t>(text.size())).write_bytes(std::as_bytes(std::span(text)));
 }
 
-// Sums, and sums of sums, so that order counts: two additions for 16 bytes, at the speed of memory on any processor. Each word is mixed
-// with its own upper half first: else the top bits of two words could change and both sums stay.
-using Words = uint64_t __attribute__((vector_size(16)));
-struct Lane {
-  Words sum{}, sums{};
-  void add(const std::byte* data) {
-    Words words;
-    std::memcpy(&words, data, sizeof words);
-    sum += words ^ (words >> 29);
-    sums += sum;
-  }
-};
-
-// Writes all of it or fails.
-bool write_all(int fd, const void* data, size_t nbytes) {
-  const auto* at = static_cast<const char*>(data);
-  while (nbytes > 0) {
-    const ssize_t count = write(fd, at, nbytes);
-    if (count <= 0) return false;
-    at += count;
-    nbytes -= static_cast<size_t>(count);
-  }
-  return true;
-}
-
 // A note that cannot be written costs time, no more.
 void write_note(const fs::path& path, const std::string& note) {
   if (note.empty()) return;
-  std::string partial = note_path(path).string() + ".XXXXXX";
-  const int fd = mkostemp(partial.data(), O_CLOEXEC);
-  if (fd < 0) return;
-  const bool is_written = write_all(fd, note.data(), note.size());
-  close(fd);
-  if (!is_written || rename(partial.c_str(), note_path(path).c_str()) != 0) unlink(partial.c_str());
+  PartialFile file(note_path(path));
+  if (file.write(note.data(), note.size())) (void)file.finish();
 }
 
 }  // namespace
-
-uint64_t checksum(const std::byte* data, size_t nbytes) {
-  constexpr uint64_t kFactor = 0x9e3779b97f4a7c15u;
-  const size_t count = nbytes;
-  Lane a, b, c, d;
-  for (; nbytes >= 4 * sizeof(Words); nbytes -= 4 * sizeof(Words), data += 4 * sizeof(Words)) {
-    a.add(data);
-    b.add(data + sizeof(Words));
-    c.add(data + 2 * sizeof(Words));
-    d.add(data + 3 * sizeof(Words));
-  }
-  uint64_t sum = count;
-  const auto mix = [&sum](uint64_t word) {
-    sum = (sum ^ word) * kFactor;
-    sum ^= sum >> 32;
-  };
-  for (const Lane* lane : {&a, &b, &c, &d}) {
-    for (size_t i = 0; i < 2; ++i) {
-      mix(lane->sum[i]);
-      mix(lane->sums[i]);
-    }
-  }
-  for (size_t i = 0; i < nbytes; ++i) mix(static_cast<uint64_t>(data[i]));
-  return sum;
-}
 
 void PackedWeights::load(const std::string& folder, const std::string& payload_digest) {
   const format::Sha256& print = fingerprint();
@@ -296,29 +208,24 @@ Status PackedWeights::save(const std::string& folder, const std::string& payload
 
   std::error_code failed;
   fs::create_directories(folder, failed);
-  std::string partial = path.string() + ".XXXXXX";
-  const int fd = mkostemp(partial.data(), O_CLOEXEC);  // readable by this user alone
-  if (fd < 0) return make_error(Code::UNAVAILABLE, "packed weights: cannot write to '" + folder + "'");
-  bool is_written = write_all(fd, header, sizeof header) && write_all(fd, table.data(), table.size());
+  PartialFile file(path);
+  if (!file.is_open())
+    return make_error(Code::UNAVAILABLE, "packed weights: cannot write to '" + folder + "'");
+  bool is_written = file.write(header, sizeof header) && file.write(table.data(), table.size());
   uint64_t position = kTableOffset + table.size();
   static constexpr std::byte kZeros[kAlignment + XNN_EXTRA_BYTES] = {};
   size_t i = 0;
   for (const auto& [key, index] : index_of_) {
     const PackedEntry& entry = *entries_[index];
-    is_written = is_written && write_all(fd, kZeros, offsets[i] - position) &&
-                 write_all(fd, entry.bytes.get(), entry.nbytes);
+    is_written = is_written && file.write(kZeros, offsets[i] - position) &&
+                 file.write(entry.bytes.get(), entry.nbytes);
     position = offsets[i++] + entry.nbytes;
   }
-  is_written =
-      is_written && write_all(fd, kZeros, end - position) && rename(partial.c_str(), path.c_str()) == 0;
   struct stat info {};
-  if (is_written && fstat(fd, &info) == 0) write_note(path, make_note(info));
-  close(fd);
-  if (!is_written) {
-    unlink(partial.c_str());
+  if (!is_written || !file.write(kZeros, end - position) || !file.finish())
     return make_error(Code::UNAVAILABLE, "packed weights: cannot write '" + path.string() + "'");
-  }
-  trim(folder, max_nbytes);
+  if (fstat(file.fd(), &info) == 0) write_note(path, make_note(info));
+  trim_folder(folder, max_nbytes);
   return {};
 }
 

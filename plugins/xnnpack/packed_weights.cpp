@@ -5,6 +5,8 @@
 #include <new>
 #include <utility>
 
+#include "plugins/xnnpack/checksum.hpp"
+
 namespace etb::xnnpack {
 
 std::shared_ptr<PackedEntry> PackedStore::find(const PackedKeyView& key) {

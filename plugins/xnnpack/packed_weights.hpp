@@ -18,9 +18,6 @@
 
 namespace etb::xnnpack {
 
-// Against accidents, not against people: whoever can write a file of packed weights can run code here anyway.
-uint64_t checksum(const std::byte* data, size_t nbytes);
-
 // What packed weights are made of: the kernel that reads them, and the contents of filter and bias with all numbers that packing looks at.
 using PackedKey = std::tuple<uint32_t, std::string, std::string>;
 using PackedKeyView = std::tuple<uint32_t, std::string_view, std::string_view>;
@@ -78,8 +75,8 @@ class PackedWeights {
   // the machine was started, and was not changed since then, is believed.
   void load(const std::string& folder, const std::string& payload_digest);
   bool is_loaded() const { return is_loaded_; }
-  // Writes all named entries, in one step; removes the oldest files beyond `max_nbytes`. When it was loaded whole only the note is
-  // written that it was right.
+  // Writes all named entries, in one step; removes what trim_folder() removes. When it was loaded whole only the note is written that
+  // it was right.
   Status save(const std::string& folder, const std::string& payload_digest, uint64_t max_nbytes) const;
 
   uint64_t nbytes() const;
