@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <string_view>
 
+#include "plugins/xnnpack/subgraph.hpp"
+
 namespace etb::xnnpack {
 
 using format::XnnNode;
@@ -75,6 +77,99 @@ bool can_be(XnnOperator op, std::string_view kind) {
   return begins_with(kind_of(op));
 }
 
+// An operator that XNNPACK may make of a node.
+struct Step {
+  XnnOperator op;
+  size_t node;
+};
+
+bool is_binary(XnnOperator op) { return kind_of(op) == "Binary Elementwise" && op != XnnOperator::kPrelu; }
+
+// Whether XNNPACK lets what makes a value clamp it, too.
+bool takes_clamp(const XnnNode& node) {
+  switch (node.op) {
+    case XnnOperator::kConv2d:
+    case XnnOperator::kDepthwiseConv2d:
+    case XnnOperator::kConvTranspose2d:
+    case XnnOperator::kFullyConnected:
+    case XnnOperator::kAveragePooling2d:
+    case XnnOperator::kMaxPooling2d:
+    case XnnOperator::kClamp:
+      return true;
+    default:
+      return is_binary(node.op) && node.is_clamped;  // by a clamp behind it
+  }
+}
+
+// Zeros around height and width of [N, H, W, C].
+bool is_zero_padding(const XnnNode& node) {
+  return node.op == XnnOperator::kConstantPad && node.value == 0 && node.first.size() == 4 &&
+         (node.first[0] | node.second[0] | node.first[3] | node.second[3]) == 0;
+}
+
+// In XNNPACK's order. Unary operators are not told apart by their names, so it matters to know which of them there are: nodes that no
+// output needs make none, and with `fuses` those are left out that XNNPACK makes part of their neighbours.
+std::vector<Step> steps_of(const format::XnnPayload& payload, bool fuses) {
+  const std::vector<bool> is_live = find_live(payload);
+  std::vector<uint32_t> reader_count(payload.value_of_id.size(), 0);              // by id
+  std::vector<const XnnNode*> maker(payload.value_of_id.size()), reader = maker;  // the last one
+  for (size_t i = 0; i < payload.nodes.size(); ++i) {
+    const XnnNode& node = payload.nodes[i];
+    if (!is_live[i]) continue;
+    for (uint32_t o = 0; o < node.output_count; ++o) maker[node.outputs[o]] = &node;
+    for (uint32_t n = 0; n < node.input_count; ++n) {
+      if (node.inputs[n] == format::kXnnNoValue) continue;
+      ++reader_count[node.inputs[n]];
+      reader[node.inputs[n]] = &node;
+    }
+  }
+  const auto is_inner = [&](uint32_t id) { return reader_count[id] == 1 && !payload.value(id).is_output; };
+  const auto is_fused = [&](const XnnNode& node) {
+    const uint32_t in = node.inputs[0], out = node.outputs[0];
+    if (node.op == XnnOperator::kClamp)
+      return is_inner(in) && maker[in] != nullptr && takes_clamp(*maker[in]);
+    return is_zero_padding(node) && is_inner(out) && reader[out]->inputs[0] == out &&
+           (reader[out]->op == XnnOperator::kConv2d || reader[out]->op == XnnOperator::kDepthwiseConv2d);
+  };
+  std::vector<Step> steps;
+  for (size_t i = 0; i < payload.nodes.size(); ++i) {
+    const XnnNode& node = payload.nodes[i];
+    if (!is_live[i] || (fuses && is_fused(node))) continue;
+#ifndef ETB_XNNPACK_HAS_ATTENTION
+    if (node.op == XnnOperator::kScaledDotProductAttention) {  // its parts; see define_node.cpp
+      for (const XnnOperator part :
+           {XnnOperator::kMultiply, XnnOperator::kBatchMatrixMultiply, XnnOperator::kAdd,
+            XnnOperator::kSoftmax, XnnOperator::kBatchMatrixMultiply})
+        steps.push_back({part, i});
+      continue;
+    }
+#endif
+    steps.push_back({node.op, i});
+    if (is_binary(node.op) && node.is_clamped) steps.push_back({XnnOperator::kClamp, i});
+  }
+  return steps;
+}
+
+// Finds the step of each operator, kNoStep for one that has none; gives how many on either side stay alone.
+constexpr size_t kNoStep = SIZE_MAX;
+size_t match(const std::vector<std::string>& kinds, const std::vector<Step>& steps,
+             std::vector<size_t>& step_of) {
+  step_of.assign(kinds.size(), kNoStep);
+  size_t cursor = 0, alone_count = steps.size();
+  for (size_t i = 0; i < kinds.size(); ++i) {
+    size_t next = cursor;
+    while (next < steps.size() && !can_be(steps[next].op, kinds[i])) ++next;
+    if (next == steps.size()) {
+      ++alone_count;
+      continue;
+    }
+    --alone_count;
+    step_of[i] = next;
+    cursor = next + 1;
+  }
+  return alone_count;
+}
+
 // Asks twice: how much there is, then for it.
 template <class T>
 Status read(xnn_runtime_t runtime, xnn_profile_info what, std::vector<T>& out) {
@@ -98,18 +193,29 @@ std::string event_name(const XnnNode& node, size_t position) {
 Result<OperatorEvents> OperatorEvents::make(xnn_runtime_t runtime, const format::XnnPayload& payload) {
   std::vector<char> text;
   ETB_TRY(read(runtime, xnn_profile_info_operator_name, text));
+  std::vector<std::string> kinds;
+  for (size_t at = 0; at < text.size(); ++at) {
+    const auto first = text.begin() + static_cast<std::ptrdiff_t>(at);
+    kinds.emplace_back(first, std::find(first, text.end(), '\0'));
+    at += kinds.back().size();
+    if (kinds.back().empty()) kinds.pop_back();
+  }
+  // Releases differ in what they fuse: what leaves fewer alone is right.
+  std::vector<Step> steps = steps_of(payload, true);
+  std::vector<size_t> step_of;
+  if (const size_t alone_count = match(kinds, steps, step_of); alone_count > 0) {
+    std::vector<Step> all = steps_of(payload, false);
+    std::vector<size_t> step_of_all;
+    if (match(kinds, all, step_of_all) < alone_count) {
+      steps = std::move(all);
+      step_of = std::move(step_of_all);
+    }
+  }
   OperatorEvents made;
-  size_t cursor = 0;
-  for (size_t at = 0; at < text.size();) {
-    const auto end = std::find(text.begin() + static_cast<std::ptrdiff_t>(at), text.end(), '\0');
-    const std::string kind(text.begin() + static_cast<std::ptrdiff_t>(at), end);
-    at += kind.size() + 1;
-    if (kind.empty()) continue;
-    size_t next = cursor;
-    while (next < payload.nodes.size() && !can_be(payload.nodes[next].op, kind)) ++next;
-    const bool is_known = next < payload.nodes.size();
-    made.operators_.push_back({is_known ? event_name(payload.nodes[next], next) : kind, kind});
-    if (is_known) cursor = next + 1;
+  for (size_t i = 0; i < kinds.size(); ++i) {
+    const bool is_known = step_of[i] != kNoStep;
+    const size_t node = is_known ? steps[step_of[i]].node : 0;
+    made.operators_.push_back({is_known ? event_name(payload.nodes[node], node) : kinds[i], kinds[i]});
   }
   made.micros_.resize(made.operators_.size());
   return made;

@@ -15,8 +15,9 @@ std::string event_name(const format::XnnNode& node, size_t position);
 
 class OperatorEvents {
  public:
-  // Of a runtime made with XNN_FLAG_BASIC_PROFILING. Matches its operators with the nodes of the payload: they come in the same order,
-  // and XNNPACK leaves out nodes that it made part of others.
+  // Of a runtime made with XNN_FLAG_BASIC_PROFILING. Matches its operators with the nodes of the payload: they come in the same order, a
+  // node may have several, and none where no output needs it or XNNPACK made it part of another. An operator whose node is not found has
+  // XNNPACK's name.
   [[nodiscard]] static Result<OperatorEvents> make(xnn_runtime_t runtime, const format::XnnPayload& payload);
 
   // Puts the events of the run that began at `begin_ns`, by the host's clock. XNNPACK counts in microseconds.
