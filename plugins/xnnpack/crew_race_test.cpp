@@ -163,7 +163,7 @@ class XnnpackCrewRace : public XnnpackCompile {
 TEST_F(XnnpackCrewRace, OnThePoolOfTheHost) {
   host::ThreadPool pool(3);
   start(pool.service());
-  race(4);
+  race(10);
 }
 
 // Where the pool is one caller's at a time, these are everybody's.
@@ -171,7 +171,7 @@ TEST_F(XnnpackCrewRace, OnThreadsOfEachCall) {
   Workers workers;
   workers.count = 3;
   start(&workers.service);
-  race(3);
+  race(8);
   EXPECT_GT(workers.call_count, 0);
   // Of the delegates that looked in the folder many packed at the same time.
   size_t file_count = 0;

@@ -15,6 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -208,9 +209,13 @@ Status PackedWeights::save(const std::string& folder, const std::string& payload
 
   std::error_code failed;
   fs::create_directories(folder, failed);
+  const auto fail = [&](const std::string& where) {
+    return make_error(Code::UNAVAILABLE,
+                      "packed weights: cannot write to '" + where + "': " +
+                          (failed ? failed : std::error_code(errno, std::generic_category())).message());
+  };
   PartialFile file(path);
-  if (!file.is_open())
-    return make_error(Code::UNAVAILABLE, "packed weights: cannot write to '" + folder + "'");
+  if (!file.is_open()) return fail(folder);
   bool is_written = file.write(header, sizeof header) && file.write(table.data(), table.size());
   uint64_t position = kTableOffset + table.size();
   static constexpr std::byte kZeros[kAlignment + XNN_EXTRA_BYTES] = {};
@@ -222,8 +227,7 @@ Status PackedWeights::save(const std::string& folder, const std::string& payload
     position = offsets[i++] + entry.nbytes;
   }
   struct stat info {};
-  if (!is_written || !file.write(kZeros, end - position) || !file.finish())
-    return make_error(Code::UNAVAILABLE, "packed weights: cannot write '" + path.string() + "'");
+  if (!is_written || !file.write(kZeros, end - position) || !file.finish()) return fail(path.string());
   if (fstat(file.fd(), &info) == 0) write_note(path, make_note(info));
   trim_folder(folder, max_nbytes);
   return {};

@@ -7,6 +7,7 @@ namespace etb::xnnpack {
 Result<XnnpackPlugin> XnnpackPlugin::make(const Host& host, const Options&) {
   ETB_TRY(from_xnn(xnn_initialize(nullptr), "initialize"));
   XnnpackPlugin plugin;
+  plugin.host_ = host;
   plugin.parallel_ = host.service<etb_parallel_service>(ETB_SERVICE_PARALLEL);
 #if !ETB_PTHREADPOOL_HAS_EXECUTOR
   const uint32_t workers =
@@ -14,6 +15,15 @@ Result<XnnpackPlugin> XnnpackPlugin::make(const Host& host, const Options&) {
   if (workers > 1) plugin.own_threads_.reset(pthreadpool_create(workers));
 #endif
   return plugin;
+}
+
+void XnnpackPlugin::warn(const std::string& text) const {
+  {
+    const std::lock_guard lock(shared_->log_mutex);
+    if (text == shared_->last_warning) return;
+    shared_->last_warning = text;
+  }
+  host_.log(ETB_LOG_WARNING, ("xnnpack: " + text).c_str());
 }
 
 Verdict XnnpackPlugin::check_payload(const etb_payload_check& check) const {

@@ -1,6 +1,9 @@
 // The plugin itself: XNNPACK made ready once, and what all its delegates share.
 #pragma once
 
+#include <mutex>
+#include <string>
+
 #include "etb/cpp/plugin.hpp"
 #include "plugins/xnnpack/compile/op.hpp"
 #include "plugins/xnnpack/delegate.hpp"
@@ -51,8 +54,13 @@ class XnnpackPlugin {
   struct Shared {
     PackedStore packed;
     ArenaPool arenas;
+    std::mutex log_mutex;
+    std::string last_warning;  // guarded by log_mutex
   };
   Shared& shared() const { return *shared_; }
+
+  // Tells the host's log, once where the same thing happens again and again. [any] thread.
+  void warn(const std::string& text) const;
 
   // The host's threads; NULL: there are none.
   const etb_parallel_service* parallel() const { return parallel_; }
@@ -61,6 +69,7 @@ class XnnpackPlugin {
 
  private:
   std::unique_ptr<Shared> shared_ = std::make_unique<Shared>();
+  Host host_;
   const etb_parallel_service* parallel_ = nullptr;
   ThreadPool own_threads_;
 };

@@ -30,6 +30,22 @@ const void* ETB_CALL no_service(const etb_host*, const char*) { return nullptr; 
 constexpr etb_host kBareHost = {
     ETB_INIT_SIZE(etb_host), 0, ETB_ABI_VERSION, 0, "test", "0", "", nullptr, no_service, nullptr};
 
+// log/1 that keeps its lines.
+struct Log {
+  std::vector<std::string> lines;
+  etb_log_service service{ETB_INIT_SIZE(etb_log_service),
+                          0,
+                          this,
+                          ETB_LOG_WARNING,
+                          0,
+                          [](void* ctx, uint32_t level, const char* text, const etb_option*, uint64_t) {
+                            static_cast<Log*>(ctx)->lines.push_back(std::to_string(level) + " " + text);
+                          }};
+};
+const void* ETB_CALL find_log(const etb_host* host, const char* id) {
+  return std::strcmp(id, ETB_SERVICE_LOG) == 0 ? &static_cast<Log*>(host->ctx)->service : nullptr;
+}
+
 fs::path note_of(const fs::path& file) { return file.string() + ".verified"; }
 
 std::vector<char> read_bytes(const fs::path& path) {
@@ -303,6 +319,39 @@ TEST_F(XnnpackShared, TheFolderStaysBelowItsLimit) {
   for (const auto& item : fs::directory_iterator(folder_)) total += item.file_size();
   EXPECT_LE(total, 4096u);
   EXPECT_GT(total, 0u);
+}
+
+// Programs run without it all the same; who asked for it is told once.
+TEST_F(XnnpackShared, AFolderThatCannotBeWrittenIsLoggedOnce) {
+  Log log;
+  etb_host host = kBareHost;
+  host.ctx = &log;
+  host.get_service = find_log;
+  etb_error error = ETB_ERROR_INIT;
+  etb_plugin* plugin = nullptr;
+  ASSERT_EQ(table_->init(&host, nullptr, 0, &plugin, &error), ETB_OK) << error.text;
+  std::ofstream(folder_) << "no folder";
+  const std::string no_folder = folder_.string(), below = (folder_ / "below").string();
+  const std::vector<std::string> expected = {no_folder, below};
+  const Program programs[] = {Program("mlp"), Program("linear")};
+  for (const std::string& folder : expected) {
+    for (int i = 0; i < 4; ++i) {
+      etb_delegate* made = nullptr;
+      ASSERT_EQ(programs[i % 2].make(*table_, plugin, {text_option("packed_cache_path", folder.c_str())},
+                                     &made, &error),
+                ETB_OK)
+          << error.text;
+      EXPECT_LT(programs[i % 2].run(*table_, made), 1e-4f);
+      destroy(made);
+    }
+  }
+  ASSERT_EQ(log.lines.size(), expected.size());
+  for (size_t i = 0; i < expected.size(); ++i) {
+    const std::string begin = "30 xnnpack: packed weights: cannot write to '" + expected[i] + "': ";
+    EXPECT_EQ(log.lines[i].substr(0, begin.size()), begin);
+    EXPECT_GT(log.lines[i].size(), begin.size()) << "it does not say why";
+  }
+  EXPECT_EQ(table_->deinit(plugin, &error), ETB_OK) << error.text;
 }
 
 }  // namespace
