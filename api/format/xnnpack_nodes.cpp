@@ -10,10 +10,6 @@ namespace fb = xnnpack_schema;
 
 namespace {
 
-std::string name_of(uint32_t node, uint8_t number) {
-  return "node " + std::to_string(node) + " (" + to_text(static_cast<XnnOperator>(number)) + ")";
-}
-
 class NodeReader {
  public:
   NodeReader(const fb::Graph& graph, XnnPayload& out) : graph_(graph), out_(out) {}
@@ -28,7 +24,7 @@ class NodeReader {
     for (uint32_t i = 0; i < nodes->size(); ++i) {
       const auto number = static_cast<uint8_t>(nodes->Get(i)->body_type());
       ETB_TRY(check_xnnpack_operator(i, number));
-      const std::string where = name_of(i, number);
+      const std::string where = xnnpack_node_name(i, static_cast<XnnOperator>(number));
       if (nodes->Get(i)->body() == nullptr) return bad(where, ": no body");
       if (Status status = read_node(*nodes->Get(i)); !status) {
         return tl::make_unexpected(with_context(std::move(status).error(), where));
@@ -265,11 +261,15 @@ class NodeReader {
 
 }  // namespace
 
+std::string xnnpack_node_name(uint32_t node, XnnOperator op) {
+  return "node " + std::to_string(node) + " (" + to_text(op) + ")";
+}
+
 Status check_xnnpack_operator(uint32_t node, uint8_t number) {
   if (number != 0 && number <= kXnnOperatorCount) return {};
-  return make_error(Code::INCOMPATIBLE, name_of(node, number) + ": operator number " +
-                                            std::to_string(number) + ", this reader knows 1 to " +
-                                            std::to_string(kXnnOperatorCount));
+  return make_error(Code::INCOMPATIBLE, xnnpack_node_name(node, static_cast<XnnOperator>(number)) +
+                                            ": operator number " + std::to_string(number) +
+                                            ", this reader knows 1 to " + std::to_string(kXnnOperatorCount));
 }
 
 Status read_xnnpack_nodes(const fb::Graph& graph, XnnPayload& out) {

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "api/format/xnnpack_reader.hpp"
+#include "api/format/xnnpack_shapes.hpp"
 #include "etb_schema/xnnpack_graph_generated.h"
 
 namespace etb::format {
@@ -68,6 +69,7 @@ class Reader {
     ETB_TRY(read_values());
     ETB_TRY(read_externals());
     ETB_TRY(read_xnnpack_nodes(graph, out_));
+    ETB_TRY(replace_sizes());
     return std::move(out_);
   }
 
@@ -296,6 +298,16 @@ class Reader {
       if (slot >= count || out[slot] != kXnnNoValue)
         return bad(what, " ", i, ": external id ", *value.external_id, " out of place");
       out[slot] = id;
+    }
+    return {};
+  }
+
+  // XNNPACK takes memory for declared sizes, whatever it works out itself.
+  Status replace_sizes() {
+    ETB_ASSIGN(const std::vector<XnnShape> shapes, infer_xnnpack_shapes(out_, {}));
+    for (XnnValue& value : out_.values) {
+      const auto sizes = shapes[value.id].span();
+      value.sizes.assign(sizes.begin(), sizes.end());
     }
     return {};
   }

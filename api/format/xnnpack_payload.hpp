@@ -62,8 +62,8 @@ enum class XnnQuantisation : uint8_t { kNone, kPerChannel, kPerTensor, kPerToken
 struct XnnValue {
   uint32_t id = 0;
   XnnDatatype datatype = XnnDatatype::kInvalid;
-  std::vector<uint32_t> sizes;
-  uint32_t constant_index = 0;          // into XnnPayload::constants; 0: no constant
+  std::vector<uint32_t> sizes;  // of what a node makes: those that follow from the sizes of its inputs
+  uint32_t constant_index = 0;  // into XnnPayload::constants; 0: no constant
   std::optional<uint32_t> external_id;  // position among the delegate's arguments
   bool is_input = false;                // of the whole graph
   bool is_output = false;
@@ -122,8 +122,8 @@ struct XnnPayload {
   const XnnValue& value(uint32_t id) const { return values[value_of_id[id]]; }
 };
 
-// Reads a payload that may be any bytes. Every id, index, size, quantisation parameter and order is verified: what is returned can be walked
-// without further checks, except the sizes of named data, which are known only when it is fetched.
+// Reads a payload that may be any bytes. Every id, index, size, window, quantisation parameter and order is verified, and sizes are worked out node by node
+// (xnnpack_shapes.hpp): what is returned can be walked without further checks, except named data, whose size and scales are known only when it is fetched.
 //
 // Errors: INCOMPATIBLE (identifier or operator number not known), INVALID_DATA (everything else), naming node or value.
 // The result borrows constants from `payload`.

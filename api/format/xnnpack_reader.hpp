@@ -23,6 +23,9 @@ auto bad(const T&... parts) {
   return make_error(Code::INVALID_DATA, std::move(text));
 }
 
+// "node 3 (Conv2d)"
+std::string xnnpack_node_name(uint32_t node, XnnOperator op);
+
 // INCOMPATIBLE for a number that stands for no operator here.
 [[nodiscard]] Status check_xnnpack_operator(uint32_t node, uint8_t number);
 

@@ -88,7 +88,11 @@ Result<XnnpackDelegate> XnnpackDelegate::make(const XnnpackPlugin& plugin, Creat
 Result<std::unique_ptr<Engine>> XnnpackDelegate::Parts::make_engine(const format::XnnPayload& payload,
                                                                     std::shared_ptr<Arena> arena,
                                                                     uint32_t flags) {
-  const Ingredients ingredients = {payload, named_data, weights, is_small ? nullptr : plugin.parallel(),
+  const Ingredients ingredients = {payload,
+                                   bytes.bytes(),
+                                   named_data,
+                                   weights,
+                                   is_small ? nullptr : plugin.parallel(),
                                    is_small ? nullptr : plugin.own_threads()};
   return Engine::make(ingredients, std::move(arena), flags);
 }

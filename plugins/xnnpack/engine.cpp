@@ -1,7 +1,6 @@
 #include "plugins/xnnpack/engine.hpp"
 
 #include <algorithm>
-#include <array>
 
 namespace etb::xnnpack {
 
@@ -115,13 +114,20 @@ Result<Ports> Ports::make(const format::XnnPayload& payload) {
         return make_error(Code::NOT_SUPPORTED, "value " + std::to_string(id) + ": datatype " +
                                                    std::to_string(static_cast<int>(value.datatype)) +
                                                    " cannot cross the delegate's border");
-      ports.push_back({*value.external_id, dtype, {value.sizes.begin(), value.sizes.end()}});
+      ports.push_back({*value.external_id, dtype, {}});
     }
     return {};
   };
   ETB_TRY(add(payload.input_ids, made.inputs));
   ETB_TRY(add(payload.output_ids, made.outputs));
+  ETB_ASSIGN(const auto shapes, format::infer_xnnpack_shapes(payload, {}));
+  made.take(payload, shapes);
   return made;
+}
+
+void Ports::take(const format::XnnPayload& payload, const std::vector<format::XnnShape>& shapes) {
+  for (size_t i = 0; i < inputs.size(); ++i) inputs[i].shape = shapes[payload.input_ids[i]];
+  for (size_t i = 0; i < outputs.size(); ++i) outputs[i].shape = shapes[payload.output_ids[i]];
 }
 
 Result<std::unique_ptr<Engine>> Engine::make(const Ingredients& ingredients, std::shared_ptr<Arena> arena,
@@ -136,10 +142,11 @@ Result<std::unique_ptr<Engine>> Engine::make(const Ingredients& ingredients, std
 
 Result<std::unique_ptr<Engine>> Engine::try_make(const Ingredients& ingredients, std::shared_ptr<Arena> arena,
                                                  uint32_t flags, bool releases) {
-  std::unique_ptr<Engine> engine(new Engine(std::move(arena), ingredients.weights));
+  std::unique_ptr<Engine> engine(new Engine(std::move(arena), ingredients));
   ETB_ASSIGN(engine->ports_, Ports::make(ingredients.payload));
   for (const auto* ports : {&engine->ports_.inputs, &engine->ports_.outputs})
     for (const Port& port : *ports) engine->externals_.push_back({port.external_id, nullptr});
+  engine->wanted_.resize(engine->ports_.inputs.size());
   PackedWeights& weights = ingredients.weights;
   Constants& constants = engine->constants_;
   weights.forget_names();
@@ -175,13 +182,11 @@ Status Engine::run(const Run& run) {
                   " outputs, expected ", std::to_string(ports_.inputs.size()), " and ",
                   std::to_string(ports_.outputs.size()));
   }
-  if (!is_planned_) {
-    weights_.trim_memory();  // programs run when all of them is loaded
-    ETB_TRY(reshape("sizes of the payload"));
-    is_planned_ = true;
-  }
-  ETB_TRY(reshape_inputs(run));
+  // Nothing is told to XNNPACK, and no memory taken, before all arguments are found to fit.
+  ETB_ASSIGN(const bool changed, read_input_shapes(run));
+  if (changed) ETB_TRY(infer_shapes());
   ETB_TRY(resize_outputs(run));
+  if (!is_planned_) ETB_TRY(plan());
   ETB_TRY(set_up(run));
   ETB_TRY(invoke(run));
   for (uint32_t i = 0; i < ports_.outputs.size(); ++i) {
@@ -192,76 +197,88 @@ Status Engine::run(const Run& run) {
   return {};
 }
 
-// May move the memory of everybody in the arena.
-Status Engine::reshape(const std::string& what) {
-  const std::lock_guard lock(arena_->users);
-  return from_xnn(xnn_reshape_runtime(runtime_.get()), what);
-}
-
 Status Engine::invoke(const Run& run) {
   const uint64_t begin_ns = run.raw().events != nullptr ? run.host().now_ns() : 0;
   ETB_TRY(from_xnn(crew_ ? crew_->invoke(runtime_.get()) : xnn_invoke_runtime(runtime_.get()), "run"));
   return run.raw().events != nullptr ? events_->put(run, runtime_.get(), begin_ns) : Status{};
 }
 
-Status Engine::reshape_inputs(const Run& run) {
+// Whether they are others than those of the last run.
+Result<bool> Engine::read_input_shapes(const Run& run) {
   bool changed = false;
   for (uint32_t i = 0; i < ports_.inputs.size(); ++i) {
     const Tensor input = run.input(i);
-    Port& slot = ports_.inputs[i];
-    if (input.dtype() != slot.dtype) {
+    const Port& port = ports_.inputs[i];
+    if (input.dtype() != port.dtype) {
       return refuse("input ", std::to_string(i), ": ", dtype_text(input.dtype()), ", expected ",
-                    dtype_text(slot.dtype));
+                    dtype_text(port.dtype));
     }
     if (input.rank() > XNN_MAX_TENSOR_DIMS)
       return refuse("input ", std::to_string(i), ": rank ", std::to_string(input.rank()));
     if (!is_dense(input))
       return refuse("input ", std::to_string(i), ": strides, expected those of the dim order");
     // A tensor in channels last is to XNNPACK one of sizes [N, H, W, C].
-    std::array<size_t, XNN_MAX_TENSOR_DIMS> lying;
+    format::XnnShape& wanted = wanted_[i];
+    wanted = {input.rank(), {}};
     for (uint32_t d = 0; d < input.rank(); ++d)
-      lying[d] = static_cast<size_t>(input.sizes()[dim_at(input, d)]);
-    const std::span<const size_t> sizes(lying.data(), input.rank());
-    if (std::equal(sizes.begin(), sizes.end(), slot.sizes.begin(), slot.sizes.end())) continue;
-    slot.sizes.assign(sizes.begin(), sizes.end());
-    changed = true;
-    ETB_TRY(from_xnn(
-        xnn_reshape_external_value(runtime_.get(), externals_[i].id, slot.sizes.size(), slot.sizes.data()),
-        "input " + std::to_string(i)));
+      wanted.sizes[d] = static_cast<uint64_t>(input.sizes()[dim_at(input, d)]);
+    changed |= wanted.rank != port.shape.rank || wanted.sizes != port.shape.sizes;
   }
-  if (!changed) return {};
-  is_reshaped_ = true;
-  // A failure leaves XNNPACK half reshaped: the sizes are forgotten, so that the next run starts over.
-  const Status status = reshape("input sizes");
-  if (!status) {
-    for (Port& slot : ports_.inputs) slot.sizes.clear();
-  }
-  return status;
+  return changed;
 }
 
-Status Engine::resize_outputs(const Run& run) {
+// The payload is read again: kept, it would be most of the memory of a delegate without weights.
+Status Engine::infer_shapes() {
+  ETB_ASSIGN(const format::XnnPayload payload, format::read_xnnpack_payload(payload_bytes_));
+  ETB_ASSIGN(const auto shapes, format::infer_xnnpack_shapes(payload, wanted_));
+  ports_.take(payload, shapes);
+  is_planned_ = false;
+  return {};
+}
+
+// Lets XNNPACK plan for the sizes of `ports_`.
+Status Engine::plan() {
+  weights_.trim_memory();  // programs run when all of them is loaded
+  for (uint32_t i = 0; i < ports_.inputs.size(); ++i) {
+    const format::XnnShape& shape = ports_.inputs[i].shape;
+    const std::vector<size_t> sizes(shape.sizes.begin(), shape.sizes.begin() + shape.rank);
+    ETB_TRY(from_xnn(xnn_reshape_external_value(runtime_.get(), externals_[i].id, sizes.size(), sizes.data()),
+                     "input " + std::to_string(i)));
+  }
+  {
+    const std::lock_guard lock(arena_->users);  // it may move the memory of everybody in the arena
+    ETB_TRY(from_xnn(xnn_reshape_runtime(runtime_.get()), "input sizes"));
+  }
+  is_set_up_ = false;
   for (uint32_t i = 0; i < ports_.outputs.size(); ++i) {
-    Port& slot = ports_.outputs[i];
+    size_t rank = 0, sizes[XNN_MAX_TENSOR_DIMS] = {};
+    ETB_TRY(from_xnn(
+        xnn_get_external_value_shape(runtime_.get(), externals_[ports_.inputs.size() + i].id, &rank, sizes),
+        "sizes of output " + std::to_string(i)));
+    const auto expected = ports_.outputs[i].shape.span();
+    if (!std::equal(sizes, sizes + rank, expected.begin(), expected.end()))
+      return make_error(Code::INTERNAL, "output " + std::to_string(i) + ": XNNPACK gives it other sizes");
+  }
+  is_planned_ = true;
+  return {};
+}
+
+Status Engine::resize_outputs(const Run& run) const {
+  for (uint32_t i = 0; i < ports_.outputs.size(); ++i) {
+    const Port& port = ports_.outputs[i];
     OutputTensor output = run.output(i);
-    const bool is_index = output.dtype() == ETB_DTYPE_INT64 && slot.dtype == ETB_DTYPE_INT32;
-    if (output.dtype() != slot.dtype && !is_index) {
+    const bool is_index = output.dtype() == ETB_DTYPE_INT64 && port.dtype == ETB_DTYPE_INT32;
+    if (output.dtype() != port.dtype && !is_index) {
       return refuse("output ", std::to_string(i), ": ", dtype_text(output.dtype()), ", expected ",
-                    dtype_text(slot.dtype));
+                    dtype_text(port.dtype));
     }
-    if (is_reshaped_) {
-      size_t rank = 0, sizes[XNN_MAX_TENSOR_DIMS] = {};
-      ETB_TRY(from_xnn(
-          xnn_get_external_value_shape(runtime_.get(), externals_[ports_.inputs.size() + i].id, &rank, sizes),
-          "sizes of output " + std::to_string(i)));
-      slot.sizes.assign(sizes, sizes + rank);
-    }
-    if (output.rank() != slot.sizes.size())
+    if (output.rank() != port.shape.rank)
       return refuse("output ", std::to_string(i), ": rank ", std::to_string(output.rank()), ", expected ",
-                    std::to_string(slot.sizes.size()));
+                    std::to_string(port.shape.rank));
     int64_t wide[XNN_MAX_TENSOR_DIMS] = {};
     for (uint32_t d = 0; d < output.rank(); ++d)
-      wide[dim_at(output, d)] = static_cast<int64_t>(slot.sizes[d]);
-    ETB_TRY(output.resize({wide, slot.sizes.size()}));
+      wide[dim_at(output, d)] = static_cast<int64_t>(port.shape.sizes[d]);
+    ETB_TRY(output.resize({wide, port.shape.rank}));
     const uint64_t nbytes = static_cast<uint64_t>(output.numel()) * (dtype_bits(output.dtype()) / 8);
     if (output.raw().capacity_bytes < nbytes)
       return refuse("output ", std::to_string(i), ": room for ", std::to_string(output.raw().capacity_bytes),
@@ -273,17 +290,16 @@ Status Engine::resize_outputs(const Run& run) {
 }
 
 Status Engine::set_up(const Run& run) {
-  bool moved = is_reshaped_;
   const auto place = [&](size_t slot, void* data) {
-    moved |= externals_[slot].data != data;
+    is_set_up_ &= externals_[slot].data == data;
     externals_[slot].data = data;
   };
   for (uint32_t i = 0; i < ports_.inputs.size(); ++i) place(i, run.input(i).raw().data);
   for (uint32_t i = 0; i < ports_.outputs.size(); ++i)
     place(ports_.inputs.size() + i, run.output(i).raw().data);
-  if (!moved) return {};
+  if (is_set_up_) return {};
   ETB_TRY(from_xnn(xnn_setup_runtime_v2(runtime_.get(), externals_.size(), externals_.data()), "set-up"));
-  is_reshaped_ = false;
+  is_set_up_ = true;
   return {};
 }
 

@@ -3,8 +3,10 @@
 
 #include <memory>
 #include <optional>
+#include <span>
 #include <vector>
 
+#include "api/format/xnnpack_shapes.hpp"
 #include "etb/cpp/plugin.hpp"
 #include "plugins/xnnpack/arena.hpp"
 #include "plugins/xnnpack/crew.hpp"
@@ -17,18 +19,22 @@ namespace etb::xnnpack {
 struct Port {
   uint32_t external_id;
   etb_dtype dtype;
-  std::vector<size_t> sizes;  // as XNNPACK last heard them; at first those of the payload
+  format::XnnShape shape;  // as the engine is planned for; at first that of the payload's own input sizes
 };
 
 struct Ports {
   // Errors: NOT_SUPPORTED for an element type that tensors do not have.
   [[nodiscard]] static Result<Ports> make(const format::XnnPayload& payload);
   std::vector<Port> inputs, outputs;
+
+  // Takes sizes of inputs and the sizes of outputs that follow from them.
+  void take(const format::XnnPayload& payload, const std::vector<format::XnnShape>& shapes);
 };
 
 // What an engine is made of. It outlives the engine.
 struct Ingredients {
-  const format::XnnPayload& payload;  // for the time of make() alone
+  const format::XnnPayload& payload;         // for the time of make() alone
+  std::span<const std::byte> payload_bytes;  // that was read from
   const NamedData& named_data;
   PackedWeights& weights;
   const etb_parallel_service* parallel;  // the host's threads, NULL: none
@@ -52,27 +58,30 @@ class Engine {
   [[nodiscard]] Status run(const Run& run);
 
  private:
-  Engine(std::shared_ptr<Arena> arena, PackedWeights& weights)
-      : arena_(std::move(arena)), weights_(weights) {}
+  Engine(std::shared_ptr<Arena> arena, const Ingredients& ingredients)
+      : arena_(std::move(arena)), weights_(ingredients.weights), payload_bytes_(ingredients.payload_bytes) {}
   static Result<std::unique_ptr<Engine>> try_make(const Ingredients& ingredients,
                                                   std::shared_ptr<Arena> arena, uint32_t flags,
                                                   bool releases);
-  Status reshape(const std::string& what);
-  Status reshape_inputs(const Run& run);
-  Status resize_outputs(const Run& run);
+  Result<bool> read_input_shapes(const Run& run);
+  Status infer_shapes();
+  Status resize_outputs(const Run& run) const;
+  Status plan();
   Status set_up(const Run& run);
   Status invoke(const Run& run);
 
   std::shared_ptr<Arena> arena_;
   PackedWeights& weights_;
+  std::span<const std::byte> payload_bytes_;
   Constants constants_;
   std::unique_ptr<Crew> crew_;  // NULL: it runs on the calling thread, or on the plugin's own threads
   Runtime runtime_;             // goes before what it was made of
   std::optional<OperatorEvents> events_;
   Ports ports_;
+  std::vector<format::XnnShape> wanted_;  // of the inputs of this run
   std::vector<xnn_external_value> externals_;
-  bool is_planned_ = false;  // has memory in the arena
-  bool is_reshaped_ = true;  // sizes changed since the last set-up
+  bool is_planned_ = false;  // XNNPACK has memory in the arena for the sizes of `ports_`
+  bool is_set_up_ = false;   // and addresses, those of `externals_`
 };
 
 }  // namespace etb::xnnpack

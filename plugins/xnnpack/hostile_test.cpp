@@ -210,5 +210,75 @@ TEST_F(XnnpackHostile, WrongArgumentsAreNamedWithTheirNode) {
   EXPECT_THAT(create(payload), HasSubstr("node 1 (StaticTranspose): permutation names dimension 0"));
 }
 
+// One node from an input of these sizes; what is not set is what the node needs to be honest.
+XnnPayload one_node(XnnOperator op, std::vector<uint32_t> sizes) {
+  XnnPayload payload = honest();
+  payload.values = {value_of(0, sizes), value_of(1, sizes)};
+  payload.values[0].external_id = 0;
+  payload.values[0].is_input = true;
+  payload.values[1].external_id = 1;
+  payload.values[1].is_output = true;
+  payload.nodes = {node_of(op, {0}, 1)};
+  XnnNode& node = payload.nodes[0];
+  node.window.kernel_height = node.window.kernel_width = 2;
+  node.first = node.second = std::vector<uint32_t>(sizes.size(), 1);
+  payload.output_ids = {1};
+  return payload;
+}
+
+TEST_F(XnnpackHostile, ShapesThatOverflowAreNamedWithTheirNode) {
+  EXPECT_EQ(create(one_node(XnnOperator::kConstantPad, {1, 4, 4, 2})), "");
+  XnnPayload payload = one_node(XnnOperator::kConstantPad, {1, 4, 4, 2});
+  payload.nodes[0].first[0] = 0x7fffffff;
+  payload.nodes[0].second[0] = 0x80000000;  // together 0 in 32 bits
+  EXPECT_THAT(create(payload), HasSubstr("node 0 (ConstantPad): output of sizes [4294967296, "));
+  payload.nodes[0].first[0] = payload.nodes[0].second[0] = 1 << 29;
+  EXPECT_THAT(create(payload), HasSubstr("expected at most 4294967296 bytes"));
+
+  payload = one_node(XnnOperator::kStaticReshape, {1, 4, 4, 2});
+  payload.nodes[0].first = {0xffffffff, 0xffffffff};
+  EXPECT_THAT(create(payload), HasSubstr("node 0 (StaticReshape): input of sizes [1, 4, 4, 2] as"));
+  payload = one_node(XnnOperator::kStaticSlice, {1, 4, 4, 2});
+  payload.nodes[0].first = {0, 0, 0xffffffff, 0};  // and a pixel there
+  EXPECT_THAT(create(payload), HasSubstr("node 0 (StaticSlice): dimension 2: 1 at 4294967295 of 4"));
+  payload = one_node(XnnOperator::kResizeBilinear2d, {1, 4, 4, 2});
+  payload.nodes[0].first = {1 << 24, 1 << 24};
+  EXPECT_THAT(create(payload), HasSubstr("node 0 (ResizeBilinear2d): output of sizes"));
+}
+
+TEST_F(XnnpackHostile, WindowsThatDoNotFitAreNamedWithTheirNode) {
+  EXPECT_EQ(create(one_node(XnnOperator::kMaxPooling2d, {1, 8, 8, 2})), "");
+  const auto with = [](auto change) {
+    XnnPayload payload = one_node(XnnOperator::kMaxPooling2d, {1, 8, 8, 2});
+    change(payload.nodes[0].window);
+    return payload;
+  };
+  constexpr const char* kWhere = "node 0 (MaxPooling2d): a window that reaches over";
+  // Wraps to the sizes of the input in 32 bits.
+  EXPECT_THAT(create(with([](auto& w) { w.padding_top = w.padding_bottom = 0x80000000; })),
+              HasSubstr(kWhere));
+  EXPECT_THAT(create(with([](auto& w) { w.kernel_height = 9; })), HasSubstr(kWhere));
+  EXPECT_THAT(create(with([](auto& w) { w.dilation_width = 0xffffffff; })), HasSubstr(kWhere));
+  EXPECT_THAT(create(with([](auto& w) { w.stride_width = 0xffffffff; })), HasSubstr(kWhere));
+  // A table of pixels of a gigabyte for eight pixels.
+  EXPECT_THAT(create(with([](auto& w) {
+                w.kernel_height = w.kernel_width = 8192;
+                w.padding_top = w.padding_left = 8184;
+              })),
+              HasSubstr("node 0 (MaxPooling2d): a table of 536870912 bytes"));
+}
+
+TEST_F(XnnpackHostile, InputsThatDoNotFitTogetherAreNamedWithTheirNode) {
+  XnnPayload payload = honest();
+  payload.nodes[1] = node_of(XnnOperator::kAdd, {2, 0}, 3);  // [2, 3] and [2, 4]
+  EXPECT_THAT(create(payload), HasSubstr("node 1 (Add): inputs of sizes [2, 3] and [2, 4]"));
+  payload.nodes[1] = node_of(XnnOperator::kBatchMatrixMultiply, {2, 0}, 3);
+  EXPECT_THAT(create(payload), HasSubstr("node 1 (BatchMatrixMultiply): factors of sizes [2, 3] and [2, 4]"));
+  payload.nodes[1] = node_of(XnnOperator::kConcatenate2, {2, 0}, 3);
+  EXPECT_THAT(create(payload), HasSubstr("node 1 (Concatenate2): inputs of sizes [2, 3] and [2, 4] along 0"));
+  payload.nodes[1].axis = -3;
+  EXPECT_THAT(create(payload), HasSubstr("node 1 (Concatenate2): dimension -3 of 2"));
+}
+
 }  // namespace
 }  // namespace etb

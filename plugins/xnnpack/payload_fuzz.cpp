@@ -1,6 +1,9 @@
-// Any bytes as a payload: check_payload and delegate_create refuse them or make a delegate of them, through the plugin's own table.
+// Any bytes as a payload: check_payload and delegate_create refuse them or make a delegate of them, through the plugin's own table. What is made and small
+// runs, too: with inputs of its own sizes, of others, and of its own again.
 #include <array>
+#include <vector>
 
+#include "api/format/xnnpack_shapes.hpp"
 #include "plugins/xnnpack/fuzz_plugin.hpp"
 #include "plugins/xnnpack/payload_arguments.hpp"
 
@@ -11,6 +14,89 @@ alignas(16) constexpr std::array<uint8_t, 4096> kWeights = {};
 etb_status ETB_CALL get(void*, const char*, etb_payload_view* out, etb_error*) {
   etb::point_at(*out, std::as_bytes(std::span(kWeights)));
   return ETB_OK;
+}
+
+using etb::format::XnnDatatype;
+using etb::format::XnnPayload;
+using etb::format::XnnShape;
+
+constexpr uint64_t kMostNbytes = 64 << 10;  // of all values
+
+// A tensor with memory of its own, as much as its sizes say and what XNNPACK reads behind them.
+struct Argument {
+  std::vector<int64_t> sizes;
+  std::vector<std::byte> bytes;
+  etb_tensor raw{};
+
+  Argument(const XnnPayload& payload, uint32_t id, const XnnShape& shape, int32_t role)
+      : sizes(shape.span().begin(), shape.span().end()) {
+    const auto datatype = payload.value(id).datatype;
+    const std::vector<uint32_t> narrow(shape.span().begin(), shape.span().end());
+    const uint64_t nbytes = *etb::format::xnn_nbytes(datatype, narrow);
+    bytes.resize(nbytes + 128);  // XNN_EXTRA_BYTES
+    raw.struct_size = ETB_INIT_SIZE(etb_tensor);
+    raw.dtype = datatype == XnnDatatype::kFloat16    ? ETB_DTYPE_FLOAT16
+                : datatype == XnnDatatype::kBfloat16 ? ETB_DTYPE_BFLOAT16
+                : datatype == XnnDatatype::kQint8    ? ETB_DTYPE_INT8
+                : datatype == XnnDatatype::kQuint8   ? ETB_DTYPE_UINT8
+                : datatype == XnnDatatype::kFloat32  ? ETB_DTYPE_FLOAT32
+                                                     : ETB_DTYPE_INT32;
+    raw.role = role;
+    raw.rank = shape.rank;
+    raw.sizes = sizes.data();
+    raw.data = bytes.data();
+    raw.capacity_bytes = nbytes;
+  }
+};
+
+void run(const etb_delegate_table& table, etb_context* context, const XnnPayload& payload,
+         const std::vector<XnnShape>& inputs) {
+  const auto shapes = etb::format::infer_xnnpack_shapes(payload, inputs);
+  uint64_t total = 0;
+  for (const auto& value : payload.values) {
+    uint64_t nbytes = 8;
+    for (const uint64_t size : shapes ? (*shapes)[value.id].span() : std::span<const uint64_t>())
+      if (__builtin_mul_overflow(nbytes, size, &nbytes)) return;
+    if (__builtin_add_overflow(total, nbytes, &total) || total > kMostNbytes) return;
+  }
+  std::vector<Argument> arguments;
+  for (size_t i = 0; i < inputs.size(); ++i)
+    arguments.emplace_back(payload, payload.input_ids[i], inputs[i], ETB_ROLE_INPUT);
+  for (const uint32_t id : payload.output_ids)
+    arguments.emplace_back(payload, id,
+                           shapes ? (*shapes)[id] : etb::format::declared_xnnpack_shape(payload.value(id)),
+                           ETB_ROLE_OUTPUT);
+  std::vector<etb_tensor> raw;
+  for (Argument& argument : arguments) {
+    argument.raw.sizes = argument.sizes.data();
+    raw.push_back(argument.raw);
+  }
+  etb_exec_args call{};
+  call.struct_size = ETB_INIT_SIZE(etb_exec_args);
+  call.inputs = raw.data();
+  call.input_count = static_cast<uint32_t>(inputs.size());
+  call.outputs = raw.data() + inputs.size();
+  call.output_count = static_cast<uint32_t>(payload.output_ids.size());
+  etb_error error = ETB_ERROR_INIT;
+  const etb_status status = table.execute(context, &call, &error);
+  if (status == ETB_OK && !shapes) __builtin_trap();                // sizes that do not fit were taken
+  if (status != ETB_OK && error.text[0] == '\0') __builtin_trap();  // a refusal says why
+}
+
+void run(const etb_delegate_table& table, etb_delegate* delegate, std::span<const std::byte> bytes) {
+  const auto payload = etb::format::read_xnnpack_payload(bytes);
+  if (!payload) __builtin_trap();
+  std::vector<XnnShape> own, other;
+  for (const uint32_t id : payload->input_ids) {
+    own.push_back(etb::format::declared_xnnpack_shape(payload->value(id)));
+    other.push_back(own.back());
+    if (other.back().rank > 0) ++other.back().sizes[bytes.size() % other.back().rank];
+  }
+  etb_error error = ETB_ERROR_INIT;
+  etb_context* context = nullptr;
+  if (table.context_create(delegate, nullptr, 0, &context, &error) != ETB_OK) return;
+  for (const auto* inputs : {&own, &other, &own}) run(table, context, *payload, *inputs);
+  if (table.context_destroy(context, &error) != ETB_OK) __builtin_trap();
 }
 
 }  // namespace
@@ -35,6 +121,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     if (error.text[0] == '\0') __builtin_trap();  // a refusal says why
     return 0;
   }
+  run(table, made, std::as_bytes(std::span(data, size)));
   if (table.destroy(made, &error) != ETB_OK) __builtin_trap();
   return 0;
 }

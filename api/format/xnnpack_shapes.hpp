@@ -1,0 +1,31 @@
+// Sizes of all values of a payload, worked out as XNNPACK does, before XNNPACK is asked: it multiplies without looking for overflow, takes
+// any number of rows of any width for a matrix product, and fills tables of as many pixels as a padding says.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "api/format/xnnpack_payload.hpp"
+
+namespace etb::format {
+
+struct XnnShape {
+  uint32_t rank = 0;
+  std::array<uint64_t, 6> sizes{};  // outermost first
+
+  std::span<const uint64_t> span() const { return {sizes.data(), rank}; }
+};
+
+// The declared sizes.
+XnnShape declared_xnnpack_shape(const XnnValue& value);
+
+// By value id, for inputs of these sizes, in the order of payload.input_ids.
+//
+// Errors: INVALID_DATA naming the node whose inputs do not fit together, whose output would take more than 4 GiB, or whose windows have a
+// table out of all proportion to input and output.
+[[nodiscard]] Result<std::vector<XnnShape>> infer_xnnpack_shapes(const XnnPayload& payload,
+                                                                 std::span<const XnnShape> inputs);
+
+}  // namespace etb::format
