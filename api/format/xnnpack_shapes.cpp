@@ -190,9 +190,10 @@ class Inference {
                            uint64_t adjustment, uint64_t padding) -> Status {
       const uint64_t reach = (kernel - 1) * dilation + 1;
       const uint64_t all = size == 0 ? 0 : product({stride, size - 1});
-      if (size == 0 || all > kMostSize || reach > kMostSize || padding >= all + adjustment + reach)
+      if (size == 0 || all > kMostSize || reach > kMostSize || adjustment >= std::max(stride, dilation) ||
+          padding >= all + adjustment + reach)
         return bad("a window that spreads ", size, " pixels over ", reach, " each in steps of ", stride,
-                   " without ", padding);
+                   " without ", padding, " and with ", adjustment);
       size = all + adjustment + reach - padding;
       return {};
     };

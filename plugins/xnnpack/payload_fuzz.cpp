@@ -19,6 +19,7 @@ etb_status ETB_CALL get(void*, const char*, etb_payload_view* out, etb_error*) {
 using etb::format::XnnDatatype;
 using etb::format::XnnPayload;
 using etb::format::XnnShape;
+using etb::format::XnnValue;
 
 constexpr uint64_t kMostNbytes = 64 << 10;  // of all values
 
@@ -52,10 +53,14 @@ struct Argument {
 void run(const etb_delegate_table& table, etb_context* context, const XnnPayload& payload,
          const std::vector<XnnShape>& inputs) {
   const auto shapes = etb::format::infer_xnnpack_shapes(payload, inputs);
+  const auto shape_of = [&](const XnnValue& value) {
+    return shapes ? (*shapes)[value.id] : etb::format::declared_xnnpack_shape(value);
+  };
   uint64_t total = 0;
-  for (const auto& value : payload.values) {
+  for (const XnnValue& value : payload.values) {
     uint64_t nbytes = 8;
-    for (const uint64_t size : shapes ? (*shapes)[value.id].span() : std::span<const uint64_t>())
+    const XnnShape shape = shape_of(value);
+    for (const uint64_t size : shape.span())
       if (__builtin_mul_overflow(nbytes, size, &nbytes)) return;
     if (__builtin_add_overflow(total, nbytes, &total) || total > kMostNbytes) return;
   }
@@ -63,9 +68,7 @@ void run(const etb_delegate_table& table, etb_context* context, const XnnPayload
   for (size_t i = 0; i < inputs.size(); ++i)
     arguments.emplace_back(payload, payload.input_ids[i], inputs[i], ETB_ROLE_INPUT);
   for (const uint32_t id : payload.output_ids)
-    arguments.emplace_back(payload, id,
-                           shapes ? (*shapes)[id] : etb::format::declared_xnnpack_shape(payload.value(id)),
-                           ETB_ROLE_OUTPUT);
+    arguments.emplace_back(payload, id, shape_of(payload.value(id)), ETB_ROLE_OUTPUT);
   std::vector<etb_tensor> raw;
   for (Argument& argument : arguments) {
     argument.raw.sizes = argument.sizes.data();
