@@ -57,13 +57,16 @@ void run(const etb_delegate_table& table, etb_context* context, const XnnPayload
     return shapes ? (*shapes)[value.id] : etb::format::declared_xnnpack_shape(value);
   };
   uint64_t total = 0;
-  for (const XnnValue& value : payload.values) {
+  const auto is_small = [&](const XnnShape& shape) {
     uint64_t nbytes = 8;
-    const XnnShape shape = shape_of(value);
     for (const uint64_t size : shape.span())
-      if (__builtin_mul_overflow(nbytes, size, &nbytes)) return;
-    if (__builtin_add_overflow(total, nbytes, &total) || total > kMostNbytes) return;
-  }
+      if (__builtin_mul_overflow(nbytes, size, &nbytes)) return false;
+    return !__builtin_add_overflow(total, nbytes, &total) && total <= kMostNbytes;
+  };
+  for (const XnnShape& shape : inputs)
+    if (!is_small(shape)) return;
+  for (const XnnValue& value : payload.values)
+    if (!is_small(shape_of(value))) return;
   std::vector<Argument> arguments;
   for (size_t i = 0; i < inputs.size(); ++i)
     arguments.emplace_back(payload, payload.input_ids[i], inputs[i], ETB_ROLE_INPUT);
