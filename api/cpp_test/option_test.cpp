@@ -18,6 +18,8 @@ constexpr OptionRow kRows[] = {
     f64_option("limit", 0.5, 0, 1, ETB_OBJECT_DELEGATE, "The limit."),
     text_option("mode", "auto", ETB_OBJECT_DELEGATE, "The mode.", kModes),
     i64_option("x-depth", 1, 1, 3, ETB_OBJECT_DELEGATE, "A hint that this plugin knows."),
+    i64_option("most", 0, 0, INT64_MAX, ETB_OBJECT_DELEGATE, "How much at most."),
+    i64_option("least", 0, INT64_MIN, 0, ETB_OBJECT_DELEGATE, "How much at least."),
 };
 
 etb_option option(const char* key, etb_option_type type) {
@@ -58,7 +60,10 @@ TEST(Options, WhatTheRowsDoNotAllowIsRefusedByName) {
   EXPECT_EQ(refusal(i64("x-depth", 3)), "");
   EXPECT_THAT(refusal(i64("x-depth", 4)), HasSubstr("option 'x-depth': 4"));
   EXPECT_THAT(refusal(i64("tiles", 0)), HasSubstr("option 'tiles': 0"));
-  EXPECT_THAT(refusal(i64("tiles", 17)), HasSubstr("17"));
+  EXPECT_EQ(refusal(i64("tiles", 17)), "option 'tiles': 17, expected 1 to 16");
+  EXPECT_EQ(refusal(i64("most", -1)), "option 'most': -1, expected 0 to 9223372036854775807");
+  EXPECT_EQ(refusal(i64("least", INT64_MAX)),
+            "option 'least': 9223372036854775807, expected -9223372036854775808 to 0");
   EXPECT_EQ(refusal(i64("tiles", 16)), "");
   EXPECT_THAT(refusal(i64("tiles", 2), ETB_OBJECT_RUN), HasSubstr("scope"));
   EXPECT_EQ(refusal(i64("mode", 2)), "option 'mode': i64, expected text");
@@ -72,6 +77,7 @@ TEST(Options, WhatTheRowsDoNotAllowIsRefusedByName) {
   etb_option not_a_number = option("limit", ETB_OPTION_F64);
   not_a_number.f64 = std::numeric_limits<double>::quiet_NaN();
   EXPECT_THAT(refusal(not_a_number), HasSubstr("nan"));
+  EXPECT_THAT(refusal(not_a_number), HasSubstr("expected 0.000000 to 1.000000"));
   etb_option two = option("fast", ETB_OPTION_BOOL);
   two.i64 = 2;
   EXPECT_THAT(refusal(two, ETB_OBJECT_RUN), HasSubstr("expected 0 or 1"));

@@ -57,8 +57,8 @@ class PackedWeights {
   PackedWeights(const PackedWeights&) = delete;
   PackedWeights& operator=(const PackedWeights&) = delete;
 
-  // Says what lies at an address that a subgraph points to, once for each node that packs it. One address under two names is shared
-  // under neither.
+  // Says what lies at an address that a subgraph points to, once for each node that packs it. One address under two names (read by two
+  // nodes that pack it differently) is shared under neither: XNNPACK asks by kernel and address, and that does not say for which node.
   void name(const void* address, const std::string& content);
   // Whether what lies at an address can be found again; nothing at all (NULL) can.
   bool has_name(const void* address) const;

@@ -152,10 +152,20 @@ class Options {
     const double value = option.type == ETB_OPTION_I64 ? static_cast<double>(option.i64) : option.f64;
     if ((option.type == ETB_OPTION_I64 || option.type == ETB_OPTION_F64) &&
         !(value >= row->minimum && value <= row->maximum))
-      return make_error(Code::INVALID_ARGUMENT, where + std::to_string(value) + ", expected " +
-                                                    std::to_string(row->minimum) + " to " +
-                                                    std::to_string(row->maximum));
+      return make_error(
+          Code::INVALID_ARGUMENT,
+          where + (option.type == ETB_OPTION_I64 ? std::to_string(option.i64) : std::to_string(value)) +
+              ", expected " + limit_text(*row, row->minimum) + " to " + limit_text(*row, row->maximum));
     return {};
+  }
+
+  // Those of an I64 have no fraction, and its range where they lie beyond.
+  static std::string limit_text(const OptionRow& row, double limit) {
+    using Range = std::numeric_limits<int64_t>;
+    if (row.type != ETB_OPTION_I64) return std::to_string(limit);
+    if (limit >= static_cast<double>(Range::max())) return std::to_string(Range::max());
+    if (limit <= static_cast<double>(Range::min())) return std::to_string(Range::min());
+    return std::to_string(static_cast<int64_t>(limit));
   }
 
   static Status verify_choice(const etb_option& option, const OptionRow& row, const std::string& where) {
