@@ -334,7 +334,7 @@ class Inference {
 
 }  // namespace
 
-XnnShape declared_xnnpack_shape(const XnnValue& value) {
+XnnShape xnnpack_shape(const XnnValue& value) {
   XnnShape shape{static_cast<uint32_t>(value.sizes.size()), {}};
   std::copy(value.sizes.begin(), value.sizes.end(), shape.sizes.begin());
   return shape;
@@ -343,7 +343,7 @@ XnnShape declared_xnnpack_shape(const XnnValue& value) {
 Result<std::vector<XnnShape>> infer_xnnpack_shapes(const XnnPayload& payload,
                                                    std::span<const XnnShape> inputs) {
   std::vector<XnnShape> shapes(payload.value_of_id.size());
-  for (const XnnValue& value : payload.values) shapes[value.id] = declared_xnnpack_shape(value);
+  for (const XnnValue& value : payload.values) shapes[value.id] = xnnpack_shape(value);
   for (size_t i = 0; i < inputs.size(); ++i) shapes[payload.input_ids[i]] = inputs[i];
   Inference inference(payload, shapes);
   for (uint32_t i = 0; i < payload.nodes.size(); ++i) {

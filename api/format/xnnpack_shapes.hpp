@@ -18,8 +18,8 @@ struct XnnShape {
   std::span<const uint64_t> span() const { return {sizes.data(), rank}; }
 };
 
-// The declared sizes.
-XnnShape declared_xnnpack_shape(const XnnValue& value);
+// value.sizes
+XnnShape xnnpack_shape(const XnnValue& value);
 
 // By value id, for inputs of these sizes, in the order of payload.input_ids.
 //

@@ -114,14 +114,12 @@ Result<Ports> Ports::make(const format::XnnPayload& payload) {
         return make_error(Code::NOT_SUPPORTED, "value " + std::to_string(id) + ": datatype " +
                                                    std::to_string(static_cast<int>(value.datatype)) +
                                                    " cannot cross the delegate's border");
-      ports.push_back({*value.external_id, dtype, {}});
+      ports.push_back({*value.external_id, dtype, format::xnnpack_shape(value)});
     }
     return {};
   };
   ETB_TRY(add(payload.input_ids, made.inputs));
   ETB_TRY(add(payload.output_ids, made.outputs));
-  ETB_ASSIGN(const auto shapes, format::infer_xnnpack_shapes(payload, {}));
-  made.take(payload, shapes);
   return made;
 }
 

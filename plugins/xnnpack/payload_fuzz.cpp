@@ -54,7 +54,7 @@ void run(const etb_delegate_table& table, etb_context* context, const XnnPayload
          const std::vector<XnnShape>& inputs) {
   const auto shapes = etb::format::infer_xnnpack_shapes(payload, inputs);
   const auto shape_of = [&](const XnnValue& value) {
-    return shapes ? (*shapes)[value.id] : etb::format::declared_xnnpack_shape(value);
+    return shapes ? (*shapes)[value.id] : etb::format::xnnpack_shape(value);
   };
   uint64_t total = 0;
   const auto is_small = [&](const XnnShape& shape) {
@@ -94,7 +94,7 @@ void run(const etb_delegate_table& table, etb_delegate* delegate, std::span<cons
   if (!payload) __builtin_trap();
   std::vector<XnnShape> own, other;
   for (const uint32_t id : payload->input_ids) {
-    own.push_back(etb::format::declared_xnnpack_shape(payload->value(id)));
+    own.push_back(etb::format::xnnpack_shape(payload->value(id)));
     other.push_back(own.back());
     if (other.back().rank > 0) ++other.back().sizes[bytes.size() % other.back().rank];
   }
