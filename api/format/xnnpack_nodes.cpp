@@ -2,7 +2,6 @@
 #include <cmath>
 
 #include "api/format/xnnpack_reader.hpp"
-#include "api/format/xnnpack_weights.hpp"
 
 namespace etb::format {
 
@@ -64,7 +63,6 @@ class NodeReader {
     }
     ETB_TRY(check_edges(node));
     if (node.op == XnnOperator::kConvert) take_sizes(node);
-    ETB_TRY(verify_xnnpack_weights(out_, node));
     out_.nodes.push_back(std::move(node));
     return {};
   }

@@ -7,6 +7,7 @@
 
 #include "api/format/xnnpack_reader.hpp"
 #include "api/format/xnnpack_shapes.hpp"
+#include "api/format/xnnpack_weights.hpp"
 #include "etb_schema/xnnpack_graph_generated.h"
 
 namespace etb::format {
@@ -70,6 +71,7 @@ class Reader {
     ETB_TRY(read_externals());
     ETB_TRY(read_xnnpack_nodes(graph, out_));
     ETB_TRY(replace_sizes());
+    ETB_TRY(verify_weights());
     return std::move(out_);
   }
 
@@ -132,6 +134,9 @@ class Reader {
     ETB_TRY(read_dense(*dense, value));
     if (quantised != nullptr) ETB_TRY(read_quantisation(*quantised, value));
     ETB_TRY(check_constant_nbytes(value));
+    if (value.constant_index == 0 && (value.quantisation == XnnQuantisation::kPerChannel ||
+                                      value.quantisation == XnnQuantisation::kPerChannelGroup))
+      return bad("quantised by channel, expected a constant");
     out_.value_of_id[value.id] = static_cast<uint32_t>(out_.values.size());
     out_.values.push_back(std::move(value));
     return {};
@@ -308,6 +313,15 @@ class Reader {
     for (XnnValue& value : out_.values) {
       const auto sizes = shapes[value.id].span();
       value.sizes.assign(sizes.begin(), sizes.end());
+    }
+    return {};
+  }
+
+  Status verify_weights() {
+    for (uint32_t i = 0; i < out_.nodes.size(); ++i) {
+      if (Status status = verify_xnnpack_weights(out_, out_.nodes[i]); !status)
+        return tl::make_unexpected(
+            with_context(std::move(status).error(), xnnpack_node_name(i, out_.nodes[i].op)));
     }
     return {};
   }

@@ -83,12 +83,16 @@ class Inference {
 
   Status put(const XnnShape& shape, uint32_t output = 0) {
     const uint32_t id = node_->outputs[output];
+    const XnnValue& value = payload_.value(id);
+    if (value.quantisation == XnnQuantisation::kPerToken && shape.rank < value.nonbatch_dim_count)
+      return bad("output of sizes ", text_of(shape), ", of which ", value.nonbatch_dim_count,
+                 " dimensions are quantised together");
     std::array<uint32_t, 6> narrow{};
     for (uint32_t d = 0; d < shape.rank; ++d) {
       if (shape.sizes[d] > kMostSize) return bad("output of sizes ", text_of(shape));
       narrow[d] = static_cast<uint32_t>(shape.sizes[d]);
     }
-    const auto nbytes = xnn_nbytes(payload_.value(id).datatype, {narrow.data(), shape.rank});
+    const auto nbytes = xnn_nbytes(value.datatype, {narrow.data(), shape.rank});
     if (!nbytes || *nbytes > kMostNbytes)
       return bad("output of sizes ", text_of(shape), ", expected at most ", kMostNbytes, " bytes");
     shapes_[id] = shape;
@@ -98,6 +102,7 @@ class Inference {
   // All inputs, each size of which is 1 or the same as that of the others, counted from the last.
   Status elementwise() {
     XnnShape out = input();
+    if (node_->op == XnnOperator::kSoftmax && out.rank == 0) return bad("input of rank 0");
     for (uint32_t i = 1; i < node_->input_count; ++i) ETB_TRY(broadcast(input(i), out));
     return put(out);
   }
@@ -118,18 +123,22 @@ class Inference {
   }
 
   Status fully_connected() {
-    const XnnValue& filter = payload_.value(node_->inputs[1]);
+    const XnnShape& filter = input(1);
     const bool is_transposed = (node_->flags & kFlagTransposed) != 0;
+    if (filter.rank != 2) return bad("filter of sizes ", text_of(filter), ", expected 2");
     const uint64_t channels = filter.sizes[is_transposed ? 0 : 1];
+    const XnnShape outputs{1, {filter.sizes[is_transposed ? 1 : 0]}};
     XnnShape out = input();
     if (out.rank == 0 || out.sizes[out.rank - 1] != channels)
       return bad("input of sizes ", text_of(out), ", expected ", channels, " elements in the last dimension");
+    if (node_->inputs[2] != kXnnNoValue && (input(2).rank != 1 || input(2).sizes != outputs.sizes))
+      return bad("bias of sizes ", text_of(input(2)), ", expected ", text_of(outputs));
     if ((node_->flags & kFlagReshapeTo2d) != 0) {
       uint64_t rows = 1;
       for (uint32_t d = 0; d + 1 < out.rank; ++d) rows = product({rows, out.sizes[d]});
       out = {2, {rows, 0}};
     }
-    out.sizes[out.rank - 1] = filter.sizes[is_transposed ? 1 : 0];
+    out.sizes[out.rank - 1] = outputs.sizes[0];
     return put(out);
   }
 

@@ -211,8 +211,11 @@ Result<bool> Engine::read_input_shapes(const Run& run) {
       return refuse("input ", std::to_string(i), ": ", dtype_text(input.dtype()), ", expected ",
                     dtype_text(port.dtype));
     }
-    if (input.rank() > XNN_MAX_TENSOR_DIMS)
-      return refuse("input ", std::to_string(i), ": rank ", std::to_string(input.rank()));
+    // The official exporter declares one element for a number.
+    const bool is_number = input.rank() == 0 && port.shape.rank == 1;
+    if (input.rank() != port.shape.rank && !is_number)
+      return refuse("input ", std::to_string(i), ": rank ", std::to_string(input.rank()), ", expected ",
+                    std::to_string(port.shape.rank));
     if (!is_dense(input))
       return refuse("input ", std::to_string(i), ": strides, expected those of the dim order");
     // A tensor in channels last is to XNNPACK one of sizes [N, H, W, C].

@@ -110,8 +110,9 @@ TEST_F(XnnpackHostile, SizesBeyondTheConstantAreNamedWithTheirValue) {
   EXPECT_THAT(create(payload), HasSubstr("value 1"));
   payload = honest();
   payload.values[1].sizes = {3, 5};
-  EXPECT_THAT(create(payload),
-              HasSubstr("node 0 (FullyConnected): input without 5 elements in its last dimension"));
+  EXPECT_THAT(
+      create(payload),
+      HasSubstr("node 0 (FullyConnected): input of sizes [2, 4], expected 5 elements in the last dimension"));
 }
 
 TEST_F(XnnpackHostile, SizesThatOverflowAreNamedWithTheirValue) {
