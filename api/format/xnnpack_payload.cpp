@@ -62,7 +62,8 @@ Result<Sections> split(std::span<const std::byte> payload) {
 // Reads one payload; the steps run in the order of read().
 class Reader {
  public:
-  explicit Reader(std::span<const std::byte> constants) : constant_bytes_(constants) {}
+  explicit Reader(const Sections& sections)
+      : graph_nbytes_(sections.graph.size()), constant_bytes_(sections.constants) {}
 
   Result<XnnPayload> read(const fb::Graph& graph) {
     graph_ = &graph;
@@ -98,6 +99,7 @@ class Reader {
   Status read_constant_range(uint32_t index, const fb::ConstantRange& range) {
     XnnConstant constant;
     if (range.named_key() != nullptr) {
+      ETB_TRY(count_copied(range.named_key()->size()));
       constant.key = range.named_key()->str();
       if (constant.key.empty()) return bad("constant ", index, ": empty key");
     } else {
@@ -186,7 +188,7 @@ class Reader {
       case fb::Quantisation::PerChannel: {
         const auto& params = *quantised.quantisation_as_PerChannel();
         value.quantisation = XnnQuantisation::kPerChannel;
-        if (params.scale()) value.scales.assign(params.scale()->begin(), params.scale()->end());
+        ETB_TRY(copy(params.scale(), value.scales));
         ETB_TRY(read_channel(params.channel_dim(), value));
         return read_scales(params.scale_buffer_index(), params.scale_count(), value.scales.size(),
                            value.sizes[value.channel_dim], value);
@@ -228,6 +230,23 @@ class Reader {
     return {};
   }
 
+  // Many values may point to one vector of a graph: what is copied of it is no more than a few times what it has.
+  Status count_copied(uint64_t nbytes) {
+    constexpr uint64_t kMostCopies = 4;
+    copied_nbytes_ += nbytes;
+    if (copied_nbytes_ > kMostCopies * graph_nbytes_)
+      return bad("scales and keys of ", copied_nbytes_, " bytes in a graph of ", graph_nbytes_);
+    return {};
+  }
+
+  template <class T>
+  Status copy(const flatbuffers::Vector<T>* from, std::vector<T>& to) {
+    if (from == nullptr) return {};
+    ETB_TRY(count_copied(uint64_t{from->size()} * sizeof(T)));
+    to.assign(from->begin(), from->end());
+    return {};
+  }
+
   // `inline_count` scales lie in the graph, or scale_count in a constant; `want` are needed.
   Status read_scales(uint32_t constant_index, uint32_t scale_count, size_t inline_count, uint64_t want,
                      XnnValue& value) {
@@ -262,12 +281,11 @@ class Reader {
       return bad("group size ", params.group_size(), ", expected a divisor of ", value.sizes[1]);
     }
     value.group_size = static_cast<uint32_t>(params.group_size());
-    if (params.scale_bf16())
-      value.scales_bf16.assign(params.scale_bf16()->begin(), params.scale_bf16()->end());
-    if (params.scale()) value.scales.assign(params.scale()->begin(), params.scale()->end());
+    ETB_TRY(copy(params.scale_bf16(), value.scales_bf16));
+    if (value.scales_bf16.empty()) ETB_TRY(copy(params.scale(), value.scales));
     const uint64_t want = uint64_t{value.sizes[0]} * (value.sizes[1] / value.group_size);
     return read_scales(params.scale_buffer_index(), params.scale_count(),
-                       std::max(value.scales_bf16.size(), value.scales.size()), want, value);
+                       value.scales_bf16.size() + value.scales.size(), want, value);
   }
 
   // ---- Externals
@@ -330,6 +348,7 @@ class Reader {
     return id < out_.value_of_id.size() && out_.value_of_id[id] != kXnnNoValue;
   }
 
+  uint64_t graph_nbytes_ = 0, copied_nbytes_ = 0;
   std::span<const std::byte> constant_bytes_;
   const fb::Graph* graph_ = nullptr;
   XnnPayload out_;
@@ -423,7 +442,7 @@ Result<XnnPayload> read_xnnpack_payload(std::span<const std::byte> payload) {
   if (reinterpret_cast<uintptr_t>(sections.graph.data()) % 8 != 0)
     return bad("graph lies at no multiple of 8 bytes");
   if (!is_valid_graph(sections.graph)) return bad("graph is no valid FlatBuffer");
-  return Reader(sections.constants).read(*flatbuffers::GetRoot<fb::Graph>(sections.graph.data()));
+  return Reader(sections).read(*flatbuffers::GetRoot<fb::Graph>(sections.graph.data()));
 }
 
 }  // namespace etb::format

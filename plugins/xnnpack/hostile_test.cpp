@@ -1,6 +1,7 @@
 // Payloads that lie, one kind of lie a test: each is refused with the name of the node or value that does. The fuzz target (payload_fuzz.cpp) has the
 // lies that nobody thought of, xnnpack_test.cpp truncations and flipped bits of official payloads.
 #include "api/format/xnnpack_writer.hpp"
+#include "etb_schema/xnnpack_graph_generated.h"
 #include "plugins/xnnpack/compile_fixture.hpp"
 
 namespace etb {
@@ -209,6 +210,43 @@ TEST_F(XnnpackHostile, WrongArgumentsAreNamedWithTheirNode) {
   payload.nodes[1].op = XnnOperator::kStaticTranspose;
   payload.nodes[1].first = {0, 0};
   EXPECT_THAT(create(payload), HasSubstr("node 1 (StaticTranspose): permutation names dimension 0"));
+}
+
+// A graph may say "the same" as often as it likes, in four bytes each.
+TEST_F(XnnpackHostile, ManyValuesOfTheSameScalesAreNotCopiedForEach) {
+  namespace fb = format::xnnpack_schema;
+  flatbuffers::FlatBufferBuilder builder;
+  constexpr uint32_t kChannels = 10000;
+  const auto sizes = builder.CreateVector(std::vector<uint32_t>{kChannels, 1});
+  const auto scales = builder.CreateVector(std::vector<float>(kChannels, 1));
+  const auto quantisation = fb::CreatePerChannel(builder, scales, 0);
+  std::vector<flatbuffers::Offset<fb::ValueHolder>> values;
+  for (uint32_t id = 0; id < 100; ++id) {
+    const auto dense = fb::CreateDenseValue(builder, static_cast<int16_t>(XnnDatatype::kQcint8), 2, sizes, 1,
+                                            kXnnNoValue, 0, id);
+    const auto value =
+        fb::CreateQuantisedValue(builder, dense, fb::Quantisation::PerChannel, quantisation.Union());
+    values.push_back(fb::CreateValueHolder(builder, fb::Value::QuantisedValue, value.Union()));
+  }
+  const std::vector<flatbuffers::Offset<fb::ConstantRange>> constants(
+      2, fb::CreateConstantRangeDirect(builder, 0, 0, "weights"));
+  builder.Finish(fb::CreateGraphDirect(builder, "0", nullptr, &values, 0, nullptr, nullptr, nullptr, nullptr,
+                                       &constants),
+                 fb::GraphIdentifier());
+  const auto written = std::as_bytes(std::span(builder.GetBufferPointer(), builder.GetSize()));
+  EXPECT_THAT(create(std::vector<std::byte>(written.begin(), written.end())),
+              HasSubstr("scales and keys of"));
+}
+
+TEST_F(XnnpackHostile, GroupsWithTooFewScalesOfEitherKindAreRefused) {
+  XnnPayload payload = honest();
+  XnnValue& filter = payload.values[1];
+  filter.datatype = XnnDatatype::kQbint4;
+  filter.quantisation = XnnQuantisation::kPerChannelGroup;
+  filter.group_size = 4;
+  filter.scales_bf16 = {0x3f80};  // these are what XNNPACK would be given
+  filter.scales = {1, 1, 1};
+  EXPECT_THAT(create(payload), HasSubstr("value 1: 1 scales, expected 3"));
 }
 
 // One node from an input of these sizes; what is not set is what the node needs to be honest.
