@@ -1,5 +1,6 @@
 // Any bytes as a payload: check_payload and delegate_create refuse them or make a delegate of them, through the plugin's own table. What is made and small
 // runs, too: with inputs of its own sizes, of others, and of its own again.
+#include <algorithm>
 #include <array>
 #include <vector>
 
@@ -60,7 +61,7 @@ void run(const etb_delegate_table& table, etb_context* context, const XnnPayload
   const auto is_small = [&](const XnnShape& shape) {
     uint64_t nbytes = 8;
     for (const uint64_t size : shape.span())
-      if (__builtin_mul_overflow(nbytes, size, &nbytes)) return false;
+      if (__builtin_mul_overflow(nbytes, std::max<uint64_t>(size, 1), &nbytes)) return false;
     return !__builtin_add_overflow(total, nbytes, &total) && total <= kMostNbytes;
   };
   for (const XnnShape& shape : inputs)

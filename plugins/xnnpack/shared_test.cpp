@@ -182,7 +182,7 @@ class XnnpackShared : public testing::Test {
 };
 
 // Under the tsan preset it looks for races of the plugin; XNNPACK and its threads are built without it. Programs this small run on the
-// calling thread: crew_race_test.cpp is for the others.
+// calling thread: tests/runtime/xnnpack_race_test.cpp is for the others.
 TEST_F(XnnpackShared, ThreadsMakeRunAndDestroyDelegatesAtOnce) {
   for (const char* mode : {"disabled", "concurrent", "global"}) {
     const Program programs[] = {Program("conv_bn_relu"), Program("linear"), Program("mlp"),

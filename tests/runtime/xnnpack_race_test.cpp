@@ -23,7 +23,7 @@ etb_option text_option(const char* key, const char* value) {
   return option;
 }
 
-class XnnpackCrewRace : public XnnpackCompile {
+class XnnpackRace : public XnnpackCompile {
  protected:
   // Two layers with a relu between them, and what they give for all rows.
   struct Program {
@@ -43,7 +43,7 @@ class XnnpackCrewRace : public XnnpackCompile {
   void start(const etb_parallel_service* parallel) {
     host_.ctx = const_cast<etb_parallel_service*>(parallel);
     XnnpackCompile::SetUp();
-    folder_ = fs::temp_directory_path() / ("etb_crew_race_" + std::to_string(getpid()));
+    folder_ = fs::temp_directory_path() / ("etb_xnnpack_race_" + std::to_string(getpid()));
     fs::remove_all(folder_);
   }
 
@@ -160,14 +160,14 @@ class XnnpackCrewRace : public XnnpackCompile {
   fs::path folder_;
 };
 
-TEST_F(XnnpackCrewRace, OnThePoolOfTheHost) {
+TEST_F(XnnpackRace, OnThePoolOfTheHost) {
   host::ThreadPool pool(3);
   start(pool.service());
   race(10);
 }
 
 // Where the pool is one caller's at a time, these are everybody's.
-TEST_F(XnnpackCrewRace, OnThreadsOfEachCall) {
+TEST_F(XnnpackRace, OnThreadsOfEachCall) {
   Workers workers;
   workers.count = 3;
   start(&workers.service);
