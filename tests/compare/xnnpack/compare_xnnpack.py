@@ -34,7 +34,7 @@ SECTION = """## XNNPACK
 
 Against the official C++ runtime of the executorch {version} wheel and its XNNPACK delegate (the wheel's libraries): {pairs} pairs of processes a row,
 in alternating order, behind one that does not count. Before each process another takes and touches as much memory as it will: a virtual machine that gives free memory back lets whoever is
-first wait for it, which says nothing of either side. Ratios are ours / official, so below 1 we are ahead. `official` is the official exporter's file on both runtimes, `ours` the file
+first wait for it, which says nothing of either side. Times are medians; a ratio is the median of the pairs' own, ours / official, so below 1 we are ahead. `official` is the official exporter's file on both runtimes, `ours` the file
 of our compiler on our runtime against the official file on the official runtime. `load` opens the file and makes the method ready, in a process that has
 loaded a small program for XNNPACK before; `cached` is that with weights that an earlier process packed (`packed_cache_path`). Our plugin is stripped; both sides' libraries
 and the models are read from the disk again beforehand, whole and in order: what was just written, or came page by page as somebody mapped it, is mapped otherwise. Our side is the build `{build}`; {cpu}, {cores} cores.
