@@ -202,17 +202,23 @@ def geomean(ratios):
 
 
 def summarise(rows, call_ns):
-    same = [row for row in rows if row["file"] == "official"]
-    text = []
-    for metric, what in (("run_us", "execute p50"), ("cold_load_us", "load"), ("cached_load_us", "cached load"), ("peak_rss_kb", "peak memory")):
-        ratios = [row[metric]["ratio"] for row in same]
-        text.append(f"{what}: geometric mean {geomean(ratios):.2f}, worst {max(ratios):.2f}")
-    again = [row["cold_load_us"]["ours"] / row["cached_load_us"]["ours"] for row in same]
-    text.append(f"a cached load is {min(again):.1f} to {max(again):.1f} times as fast as a first one here")
-    line = "Same file: " + "; ".join(text) + "."
+    lines = []
+    for file, label in (("official", "Same file"), ("ours", "Our compiler's file against the official one")):
+        found = [row for row in rows if row["file"] == file]
+        if not found:
+            continue
+        text = []
+        for metric, what in (("run_us", "execute p50"), ("cold_load_us", "load"), ("cached_load_us", "cached load"), ("peak_rss_kb", "peak memory")):
+            ratios = [row[metric]["ratio"] for row in found]
+            text.append(f"{what}: geometric mean {geomean(ratios):.2f}, worst {max(ratios):.2f}")
+        if file == "official":
+            again = [row["cold_load_us"]["ours"] / row["cached_load_us"]["ours"] for row in found]
+            text.append(f"a cached load is {min(again):.1f} to {max(again):.1f} times as fast as a first one here")
+        lines.append(f"{label}: " + "; ".join(text) + ".")
+    line = "\n\n".join(lines)
     others = [row["others_busy"] for row in rows if "others_busy" in row]
     if len(others) == len(rows):
-        line += f" While a row was measured other processes kept {statistics.median(others):.2f} processors busy in the median, {max(others):.2f} at most."
+        line += f"\n\nWhile a row was measured other processes kept {statistics.median(others):.2f} processors busy in the median, {max(others):.2f} at most."
         if statistics.median(others) > 0.2:
             line += " So the machine was not quiet: times are longer than they need be, and those of as many threads as processors say little."
     if call_ns:
