@@ -159,16 +159,14 @@ class Inference {
   }
 
   Status window(const XnnWindow& w, uint64_t channels) {
+    // XNNPACK would work it out, in unsigned numbers that may be less than 0; no exporter asks for it.
+    if ((node_->flags & kFlagSamePadding) != 0) return bad("padding by flag, expected numbers");
     const XnnShape& in = input();
     XnnShape out = in;
     ETB_TRY(count_positions(in.sizes[1], uint64_t{w.padding_top} + w.padding_bottom, w.kernel_height,
                             w.dilation_height, w.stride_height, out.sizes[1]));
     ETB_TRY(count_positions(in.sizes[2], uint64_t{w.padding_left} + w.padding_right, w.kernel_width,
                             w.dilation_width, w.stride_width, out.sizes[2]));
-    if ((node_->flags & kFlagSamePadding) != 0) {
-      out.sizes[1] = (in.sizes[1] + w.stride_height - 1) / w.stride_height;
-      out.sizes[2] = (in.sizes[2] + w.stride_width - 1) / w.stride_width;
-    }
     out.sizes[3] = channels;
     return put_image(out, product({w.kernel_height, w.kernel_width, sizeof(void*)}));
   }

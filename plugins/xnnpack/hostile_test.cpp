@@ -299,6 +299,9 @@ TEST_F(XnnpackHostile, WindowsThatDoNotFitAreNamedWithTheirNode) {
   EXPECT_THAT(create(with([](auto& w) { w.kernel_height = 9; })), HasSubstr(kWhere));
   EXPECT_THAT(create(with([](auto& w) { w.dilation_width = 0xffffffff; })), HasSubstr(kWhere));
   EXPECT_THAT(create(with([](auto& w) { w.stride_width = 0xffffffff; })), HasSubstr(kWhere));
+  XnnPayload same = with([](auto&) {});
+  same.nodes[0].flags = 4;
+  EXPECT_THAT(create(same), HasSubstr("node 0 (MaxPooling2d): padding by flag"));
   // A table of pixels of a gigabyte for eight pixels.
   EXPECT_THAT(create(with([](auto& w) {
                 w.kernel_height = w.kernel_width = 8192;

@@ -1,6 +1,7 @@
 #include "plugins/xnnpack/operator_events.hpp"
 
 #include <algorithm>
+#include <cctype>
 #include <string_view>
 
 #include "plugins/xnnpack/subgraph.hpp"
@@ -68,13 +69,28 @@ std::string_view kind_of(XnnOperator op) {
   }
 }
 
+// In lower case, without what stands between them.
+std::string letters_of(std::string_view text) {
+  std::string letters;
+  for (const char c : text)
+    if (std::isalpha(static_cast<unsigned char>(c)) != 0)
+      letters += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return letters;
+}
+
+// Newer releases name elementwise operators as the payload does: "Square Root (NC)", "Add (ND)".
+bool is_named_after(XnnOperator op, std::string_view kind) {
+  const std::string name = letters_of(format::to_text(op));
+  return letters_of(kind).compare(0, name.size(), name) == 0;
+}
+
 bool can_be(XnnOperator op, std::string_view kind) {
   const auto begins_with = [&](std::string_view text) { return kind.substr(0, text.size()) == text; };
   if (begins_with("Unary Elementwise"))
     return kind_of(op) == "Unary Elementwise" || op == XnnOperator::kConvert ||
            op == XnnOperator::kReciprocalSquareRoot;
   if (begins_with("Dynamic Fully Connected")) return op == XnnOperator::kFullyConnected;
-  return begins_with(kind_of(op));
+  return begins_with(kind_of(op)) || is_named_after(op, kind);
 }
 
 // An operator that XNNPACK may make of a node.

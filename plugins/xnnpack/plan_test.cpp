@@ -9,6 +9,9 @@
 // The release's planner under the name that our build of XNNPACK gives it; not there in an XNNPACK from elsewhere.
 extern "C" __attribute__((weak)) void xnn_plan_value_allocation_tracker_by_size(void*);
 
+// Newer releases call xnn_define_concatenate2 old; every release has it.
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+
 namespace etb::xnnpack {
 namespace {
 

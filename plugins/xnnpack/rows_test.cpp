@@ -8,6 +8,9 @@
 
 #include "plugins/xnnpack/xnn_handles.hpp"
 
+// Newer releases call xnn_define_concatenate2 old; every release has it.
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+
 namespace etb::xnnpack {
 namespace {
 
