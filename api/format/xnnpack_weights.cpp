@@ -86,6 +86,15 @@ Status verify_fully_connected(const XnnPayload& payload, const XnnNode& node) {
   return verify_bias(payload, node, outputs);
 }
 
+// XNNPACK chooses the kernel of a softmax by its input alone, and writes elements as large as that one's.
+Status verify_softmax(const XnnPayload& payload, const XnnNode& node) {
+  const XnnDatatype in = payload.value(node.inputs[0]).datatype,
+                    out = payload.value(node.outputs[0]).datatype;
+  if (in == out) return {};
+  return make_error(Code::INVALID_DATA, "output of datatype " + std::to_string(static_cast<int>(out)) +
+                                            ", expected " + std::to_string(static_cast<int>(in)));
+}
+
 }  // namespace
 
 Status verify_xnnpack_weights(const XnnPayload& payload, const XnnNode& node) {
@@ -96,6 +105,8 @@ Status verify_xnnpack_weights(const XnnPayload& payload, const XnnNode& node) {
       return verify_convolution(payload, node);
     case XnnOperator::kFullyConnected:
       return verify_fully_connected(payload, node);
+    case XnnOperator::kSoftmax:
+      return verify_softmax(payload, node);
     default:
       return {};
   }

@@ -310,6 +310,12 @@ TEST_F(XnnpackHostile, WindowsThatDoNotFitAreNamedWithTheirNode) {
               HasSubstr("node 0 (MaxPooling2d): a table of 536870912 bytes"));
 }
 
+TEST_F(XnnpackHostile, ASoftmaxOfOtherElementsThanItsInputIsRefused) {
+  XnnPayload payload = one_node(XnnOperator::kSoftmax, {2, 16});
+  payload.values[1].datatype = XnnDatatype::kFloat16;
+  EXPECT_THAT(create(payload), HasSubstr("node 0 (Softmax): output of datatype 2, expected 1"));
+}
+
 TEST_F(XnnpackHostile, InputsThatDoNotFitTogetherAreNamedWithTheirNode) {
   XnnPayload payload = honest();
   payload.nodes[1] = node_of(XnnOperator::kAdd, {2, 0}, 3);  // [2, 3] and [2, 4]
