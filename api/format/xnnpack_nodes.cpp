@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "api/format/xnnpack_datatypes.hpp"
 #include "api/format/xnnpack_reader.hpp"
 
 namespace etb::format {
@@ -52,7 +53,7 @@ class NodeReader {
         return bad("clamp from ", node.clamp_min, " to ", node.clamp_max);
     }
     switch (node.op) {
-#define ETB_XNN_OPERATOR(name, Table, run)                                   \
+#define ETB_XNN_OPERATOR(name, Table, datatypes, flags, run)                 \
   case XnnOperator::k##name:                                                 \
     ETB_TRY(read_body(*static_cast<const fb::Table*>(source.body()), node)); \
     break;
@@ -62,6 +63,7 @@ class NodeReader {
         return bad("no operator");
     }
     ETB_TRY(check_edges(node));
+    ETB_TRY(verify_xnnpack_datatypes(out_, node));
     if (node.op == XnnOperator::kConvert) take_sizes(node);
     out_.nodes.push_back(std::move(node));
     return {};

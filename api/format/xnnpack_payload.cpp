@@ -5,6 +5,7 @@
 #include <cstring>
 #include <limits>
 
+#include "api/format/xnnpack_datatypes.hpp"
 #include "api/format/xnnpack_reader.hpp"
 #include "api/format/xnnpack_shapes.hpp"
 #include "api/format/xnnpack_weights.hpp"
@@ -135,6 +136,7 @@ class Reader {
     XnnValue value;
     ETB_TRY(read_dense(*dense, value));
     if (quantised != nullptr) ETB_TRY(read_quantisation(*quantised, value));
+    ETB_TRY(verify_xnnpack_quantisation(value));
     ETB_TRY(check_constant_nbytes(value));
     if (value.constant_index == 0 && (value.quantisation == XnnQuantisation::kPerChannel ||
                                       value.quantisation == XnnQuantisation::kPerChannelGroup))
@@ -365,8 +367,8 @@ const char* to_text(XnnOperator op) {
   switch (op) {
     case XnnOperator::kNone:
       return "none";
-#define ETB_XNN_OPERATOR(name, body, run) \
-  case XnnOperator::k##name:              \
+#define ETB_XNN_OPERATOR(name, body, datatypes, flags, run) \
+  case XnnOperator::k##name:                                \
     return #name;
 #include "api/format/xnnpack_operators.def"
 #undef ETB_XNN_OPERATOR

@@ -40,9 +40,12 @@ enum class XnnDatatype : int16_t {
   kBfloat16 = 14,
 };
 
+// "float32", "qcint8"; "?" for a number that is none of these.
+const char* to_text(XnnDatatype datatype);
+
 enum class XnnOperator : uint8_t {
   kNone = 0,
-#define ETB_XNN_OPERATOR(name, body, run) k##name,
+#define ETB_XNN_OPERATOR(name, body, datatypes, flags, run) k##name,
 #include "api/format/xnnpack_operators.def"
 #undef ETB_XNN_OPERATOR
 };

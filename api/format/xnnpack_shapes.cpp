@@ -1,7 +1,5 @@
 #include "api/format/xnnpack_shapes.hpp"
 
-#include <algorithm>
-
 #include "api/format/xnnpack_reader.hpp"
 
 namespace etb::format {
@@ -14,10 +12,7 @@ constexpr uint64_t kLeastTableNbytes = 16 << 20;
 constexpr uint64_t kTableFactor = 1024;                  // a window of 31 x 31 over one channel
 constexpr uint64_t kMostSize = (uint64_t{1} << 31) - 1;  // XNNPACK has some in 32 bits
 
-// Bits of XNNPACK's flags.
-constexpr uint32_t kFlagTransposed = 1;  // FullyConnected: the filter; BatchMatrixMultiply: the second factor
-constexpr uint32_t kFlagSamePadding = 4;
-constexpr uint32_t kFlagReshapeTo2d = 4;
+constexpr uint32_t kFlagReshapeTo2d = 4;  // FullyConnected
 
 // The largest number when there is none.
 uint64_t product(std::initializer_list<uint64_t> factors) {
@@ -39,7 +34,13 @@ class Inference {
 
   Status infer(const XnnNode& node) {
     node_ = &node;
-    switch (node.op) {
+    ETB_TRY(infer_outputs());
+    return check_empty();
+  }
+
+ private:
+  Status infer_outputs() {
+    switch (node_->op) {
       case XnnOperator::kFullyConnected:
         return fully_connected();
       case XnnOperator::kConv2d:
@@ -49,13 +50,13 @@ class Inference {
         return transposed_convolution();
       case XnnOperator::kAveragePooling2d:
       case XnnOperator::kMaxPooling2d:
-        return pooling(node.window);
+        return pooling(node_->window);
       case XnnOperator::kArgMaxPooling2d:
         return argmax_pooling();
       case XnnOperator::kGlobalAveragePooling2d:
         return resize(1, 1, 0);
       case XnnOperator::kResizeBilinear2d:
-        return resize(node.first[0], node.first[1], 4 * sizeof(void*));
+        return resize(node_->first[0], node_->first[1], 4 * sizeof(void*));
       case XnnOperator::kBatchMatrixMultiply:
         return multiply_matrices();
       case XnnOperator::kScaledDotProductAttention:
@@ -68,17 +69,37 @@ class Inference {
         return pad();
       case XnnOperator::kStaticSlice:
         return slice();
+      default:
+        return is_concatenation() ? concatenate() : elementwise();
+    }
+  }
+
+  // XNNPACK skips a node that reads nothing, and nobody writes what it gives.
+  Status check_empty() const {
+    if (is_concatenation()) return {};
+    const XnnShape& output = shapes_[node_->outputs[0]];
+    for (uint32_t i = 0; i < node_->input_count; ++i)
+      if (node_->inputs[i] != kXnnNoValue && is_empty(input(i)) && !is_empty(output))
+        return bad("input of sizes ", text_of(input(i)), " for an output of sizes ", text_of(output));
+    return {};
+  }
+
+  bool is_concatenation() const {
+    switch (node_->op) {
       case XnnOperator::kConcatenate2:
       case XnnOperator::kConcatenate3:
       case XnnOperator::kConcatenate4:
       case XnnOperator::kConcatenate5:
-        return concatenate();
+        return true;
       default:
-        return elementwise();
+        return false;
     }
   }
 
- private:
+  static bool is_empty(const XnnShape& shape) {
+    return std::any_of(shape.span().begin(), shape.span().end(), [](uint64_t size) { return size == 0; });
+  }
+
   const XnnShape& input(uint32_t i = 0) const { return shapes_[node_->inputs[i]]; }
 
   Status put(const XnnShape& shape, uint32_t output = 0) {
@@ -124,14 +145,14 @@ class Inference {
 
   Status fully_connected() {
     const XnnShape& filter = input(1);
-    const bool is_transposed = (node_->flags & kFlagTransposed) != 0;
-    if (filter.rank != 2) return bad("filter of sizes ", text_of(filter), ", expected 2");
+    const bool is_transposed = (node_->flags & kXnnFlagTransposed) != 0;
+    if (filter.rank != 2 || is_empty(filter)) return bad("filter of sizes ", text_of(filter), ", expected 2");
     const uint64_t channels = filter.sizes[is_transposed ? 0 : 1];
     const XnnShape outputs{1, {filter.sizes[is_transposed ? 1 : 0]}};
     XnnShape out = input();
     if (out.rank == 0 || out.sizes[out.rank - 1] != channels)
       return bad("input of sizes ", text_of(out), ", expected ", channels, " elements in the last dimension");
-    if (node_->inputs[2] != kXnnNoValue && (input(2).rank != 1 || input(2).sizes != outputs.sizes))
+    if (node_->inputs[2] != kXnnNoValue && input(2) != outputs)
       return bad("bias of sizes ", text_of(input(2)), ", expected ", text_of(outputs));
     if ((node_->flags & kFlagReshapeTo2d) != 0) {
       uint64_t rows = 1;
@@ -159,8 +180,6 @@ class Inference {
   }
 
   Status window(const XnnWindow& w, uint64_t channels) {
-    // XNNPACK would work it out, in unsigned numbers that may be less than 0; no exporter asks for it.
-    if ((node_->flags & kFlagSamePadding) != 0) return bad("padding by flag, expected numbers");
     const XnnShape& in = input();
     XnnShape out = in;
     ETB_TRY(count_positions(in.sizes[1], uint64_t{w.padding_top} + w.padding_bottom, w.kernel_height,
@@ -174,10 +193,11 @@ class Inference {
   // XNNPACK has a table of `pixel_nbytes` for each pixel of an image.
   Status put_image(const XnnShape& shape, uint64_t pixel_nbytes) {
     ETB_TRY(put(shape));
-    const uint64_t numel =
-        product({input().sizes[0], input().sizes[1], input().sizes[2], input().sizes[3]}) / 2 +
-        product({shape.sizes[0], shape.sizes[1], shape.sizes[2], shape.sizes[3]}) / 2;
+    const auto half_numel = [](const XnnShape& image) {
+      return product({image.sizes[0], image.sizes[1], image.sizes[2], image.sizes[3]}) / 2;
+    };
     const uint64_t nbytes = product({shape.sizes[1], shape.sizes[2], pixel_nbytes});
+    const uint64_t numel = half_numel(input()) + half_numel(shape);
     if (nbytes > std::max(kLeastTableNbytes, product({kTableFactor, sizeof(float) * 2, numel})))
       return bad("a table of ", nbytes, " bytes for an output of sizes ", text_of(shape));
     return {};
@@ -214,7 +234,31 @@ class Inference {
 
   Status pooling(const XnnWindow& w) {
     ETB_TRY(expect_image(0));
-    return window(w, input().sizes[3]);
+    ETB_TRY(window(w, input().sizes[3]));
+    const XnnShape &in = input(), &out = shapes_[node_->outputs[0]];
+    const bool is_dilated = w.dilation_height > 1 || w.dilation_width > 1;
+    ETB_TRY(expect_pixels(in.sizes[1], w.padding_top, w.padding_bottom, w.kernel_height, w.dilation_height,
+                          w.stride_height, out.sizes[1], is_dilated));
+    return expect_pixels(in.sizes[2], w.padding_left, w.padding_right, w.kernel_width, w.dilation_width,
+                         w.stride_width, out.sizes[2], is_dilated);
+  }
+
+  // A window in padding alone has no result. With a dilation XNNPACK takes another pixel for each one in padding, which must exist: that at
+  // the window's place, moved by the rest of the padding.
+  static Status expect_pixels(uint64_t size, uint64_t before, uint64_t after, uint64_t kernel,
+                              uint64_t dilation, uint64_t stride, uint64_t count, bool is_dilated) {
+    const uint64_t reach = (kernel - 1) * dilation + 1, rest = before % dilation;
+    bool fits = before < reach && after < reach;
+    const auto stand_in = [&](uint64_t position) {
+      const uint64_t place = position * stride;
+      return place < rest ? place + dilation - rest : place - rest;
+    };
+    if (is_dilated && count > 0)
+      fits &= stand_in(count - 1) < size &&
+              stand_in(rest == 0 ? 0 : std::min(count - 1, (rest - 1) / stride)) < size;
+    if (fits) return {};
+    return bad("windows over ", reach, " pixels, some in padding alone: ", before, " and ", after, " around ",
+               size);
   }
 
   // Its windows lie side by side.
@@ -236,7 +280,7 @@ class Inference {
 
   Status multiply_matrices() {
     const XnnShape &a = input(0), &b = input(1);
-    const bool is_transposed = (node_->flags & kFlagTransposed) != 0;
+    const bool is_transposed = (node_->flags & kXnnFlagTransposed) != 0;
     if (a.rank < 2 || b.rank < 2 || a.sizes[a.rank - 1] != b.sizes[is_transposed ? b.rank - 1 : b.rank - 2])
       return bad("factors of sizes ", text_of(a), " and ", text_of(b), is_transposed ? ", transposed" : "");
     XnnShape out = a, batch = b;
@@ -305,15 +349,15 @@ class Inference {
     return put(out);
   }
 
-  // A size of 0 is all behind the offset.
+  // A size of 0 is all of a dimension; XNNPACK takes as many behind an offset, too.
   Status slice() {
     ETB_TRY(expect_rank(node_->first.size()));
     XnnShape out = input();
     for (uint32_t d = 0; d < out.rank; ++d) {
       const uint64_t offset = node_->first[d], size = node_->second[d];
-      if (offset > out.sizes[d] || size > out.sizes[d] - offset)
+      if (offset > out.sizes[d] || size > out.sizes[d] - offset || (size == 0 && offset != 0))
         return bad("dimension ", d, ": ", size, " at ", offset, " of ", out.sizes[d]);
-      out.sizes[d] = size == 0 ? out.sizes[d] - offset : size;
+      if (size != 0) out.sizes[d] = size;
     }
     return put(out);
   }
@@ -327,7 +371,7 @@ class Inference {
       XnnShape other = input(i);
       const uint64_t size = other.sizes[along];
       other.sizes[along] = out.sizes[along];
-      if (other.rank != out.rank || other.sizes != out.sizes)
+      if (other != out)
         return bad("inputs of sizes ", text_of(input()), " and ", text_of(input(i)), " along ", along);
       out.sizes[along] += size;
     }

@@ -2,6 +2,7 @@
 // any number of rows of any width for a matrix product, and fills tables of as many pixels as a padding says.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <span>
@@ -16,6 +17,9 @@ struct XnnShape {
   std::array<uint64_t, 6> sizes{};  // outermost first
 
   std::span<const uint64_t> span() const { return {sizes.data(), rank}; }
+  friend bool operator==(const XnnShape& a, const XnnShape& b) {
+    return std::equal(a.span().begin(), a.span().end(), b.span().begin(), b.span().end());
+  }
 };
 
 // value.sizes

@@ -2,11 +2,12 @@
 
 #include <algorithm>
 
+#include "api/format/xnnpack_reader.hpp"
+
 namespace etb::format {
 
 namespace {
 
-constexpr uint32_t kFlagTransposeWeights = 1;
 constexpr uint64_t kMaxChannels = 1u << 30;
 
 std::string sizes_text(std::span<const uint64_t> sizes) {
@@ -46,11 +47,6 @@ Status verify_convolution(const XnnPayload& payload, const XnnNode& node) {
   const uint64_t inputs = uint64_t{window.groups} * window.group_input_channels;
   if (outputs > kMaxChannels || inputs > kMaxChannels)
     return make_error(Code::INVALID_DATA, "too many channels");
-  const XnnValue& input = payload.value(node.inputs[0]);
-  if (input.sizes.size() != 4 || input.sizes[3] != inputs) {
-    return make_error(Code::INVALID_DATA,
-                      "input without " + std::to_string(inputs) + " channels in the last of 4 dimensions");
-  }
   ETB_TRY(verify_bias(payload, node, outputs));
   if (node.op == XnnOperator::kDepthwiseConv2d) {
     if (window.group_input_channels != 1) {
@@ -68,31 +64,13 @@ Status verify_convolution(const XnnPayload& payload, const XnnNode& node) {
 Status verify_fully_connected(const XnnPayload& payload, const XnnNode& node) {
   const XnnValue& filter = payload.value(node.inputs[1]);
   const XnnValue& input = payload.value(node.inputs[0]);
-  if (filter.sizes.size() != 2) {
-    return make_error(Code::INVALID_DATA,
-                      "filter of rank " + std::to_string(filter.sizes.size()) + ", expected 2");
-  }
-  const bool transposed = (node.flags & kFlagTransposeWeights) != 0;
-  const uint64_t inputs = filter.sizes[transposed ? 0 : 1], outputs = filter.sizes[transposed ? 1 : 0];
-  if (input.sizes.empty() || input.sizes.back() != inputs) {
-    return make_error(Code::INVALID_DATA,
-                      "input without " + std::to_string(inputs) + " elements in its last dimension");
-  }
   if (input.quantisation == XnnQuantisation::kPerToken && input.nonbatch_dim_count != 1) {
     return make_error(Code::INVALID_DATA,
                       std::to_string(input.nonbatch_dim_count) + " dimensions a token, expected 1");
   }
-  ETB_TRY(verify_channel(filter, transposed ? 1 : 0));
-  return verify_bias(payload, node, outputs);
-}
-
-// XNNPACK chooses the kernel of a softmax by its input alone, and writes elements as large as that one's.
-Status verify_softmax(const XnnPayload& payload, const XnnNode& node) {
-  const XnnDatatype in = payload.value(node.inputs[0]).datatype,
-                    out = payload.value(node.outputs[0]).datatype;
-  if (in == out) return {};
-  return make_error(Code::INVALID_DATA, "output of datatype " + std::to_string(static_cast<int>(out)) +
-                                            ", expected " + std::to_string(static_cast<int>(in)));
+  const uint32_t channel_dim = (node.flags & kXnnFlagTransposed) != 0 ? 1 : 0;
+  ETB_TRY(verify_channel(filter, channel_dim));
+  return verify_bias(payload, node, filter.sizes[channel_dim]);
 }
 
 }  // namespace
@@ -105,8 +83,6 @@ Status verify_xnnpack_weights(const XnnPayload& payload, const XnnNode& node) {
       return verify_convolution(payload, node);
     case XnnOperator::kFullyConnected:
       return verify_fully_connected(payload, node);
-    case XnnOperator::kSoftmax:
-      return verify_softmax(payload, node);
     default:
       return {};
   }

@@ -107,6 +107,17 @@ inline ArgumentDraft arg(uint32_t value, const char* name) { return graph::value
 
 using Blobs = std::map<std::string, std::vector<std::byte>>;  // named data
 
+inline etb_named_data named_data_of(Blobs& blobs) {
+  return {ETB_INIT_SIZE(etb_named_data), 0, &blobs,
+          [](void* ctx, const char* key, etb_payload_view* out, etb_error*) -> etb_status {
+            const auto& known = *static_cast<const Blobs*>(ctx);
+            const auto found = known.find(key);
+            if (found == known.end()) return ETB_NOT_FOUND;
+            point_at(*out, found->second);
+            return ETB_OK;
+          }};
+}
+
 // What a compilation made.
 struct Compiled {
   std::vector<std::byte> payload;
@@ -250,15 +261,7 @@ class XnnpackCompile : public testing::Test {
   // Runs a payload once.
   void run(std::span<const std::byte> payload, Blobs& blobs, std::span<const etb_tensor> inputs,
            std::span<etb_tensor> outputs) {
-    const etb_named_data named = {
-        ETB_INIT_SIZE(etb_named_data), 0, &blobs,
-        [](void* ctx, const char* key, etb_payload_view* out, etb_error*) -> etb_status {
-          const auto& known = *static_cast<const Blobs*>(ctx);
-          const auto found = known.find(key);
-          if (found == known.end()) return ETB_NOT_FOUND;
-          point_at(*out, found->second);
-          return ETB_OK;
-        }};
+    const etb_named_data named = named_data_of(blobs);
     const PayloadArguments given(payload, &named);
     etb_delegate* delegate = nullptr;
     etb_context* context = nullptr;

@@ -1,6 +1,7 @@
 // The ahead-of-time half: graphs in, claims with reasons and payloads out, which run here and give what plain loops give.
 #include "api/format/xnnpack_writer.hpp"
 #include "plugins/xnnpack/compile_fixture.hpp"
+#include "plugins/xnnpack/payload_fixture.hpp"
 
 namespace etb {
 namespace {
@@ -406,26 +407,12 @@ TEST_F(XnnpackCompile, EveryRefusalHasItsReason) {
 TEST_F(XnnpackCompile, APayloadMayHaveNodesThatNobodyNeeds) {
   format::XnnPayload payload;
   payload.constants.emplace_back();
-  for (uint32_t id = 0; id < 4; ++id) {
-    format::XnnValue value;
-    value.id = id;
-    value.datatype = format::XnnDatatype::kFloat32;
-    value.sizes = {4};
-    payload.values.push_back(value);
-  }
+  for (uint32_t id = 0; id < 4; ++id) payload.values.push_back(value_of(id, {4}));
   payload.values[0].is_input = payload.values[3].is_output = true;
   payload.values[0].external_id = 0;
   payload.values[3].external_id = 1;
-  const auto add = [&](XnnOperator op, uint32_t from, uint32_t to) {
-    format::XnnNode node;
-    node.op = op;
-    node.inputs[node.input_count++] = from;
-    node.outputs[node.output_count++] = to;
-    payload.nodes.push_back(node);
-  };
-  add(XnnOperator::kAbs, 0, 1);
-  add(XnnOperator::kNegate, 1, 2);
-  add(XnnOperator::kSquare, 0, 3);
+  payload.nodes = {node_of(XnnOperator::kAbs, {0}, 1), node_of(XnnOperator::kNegate, {1}, 2),
+                   node_of(XnnOperator::kSquare, {0}, 3)};
   payload.input_ids = {0};
   payload.output_ids = {3};
   const auto bytes = format::write_xnnpack_payload(payload);

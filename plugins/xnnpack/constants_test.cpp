@@ -3,12 +3,12 @@
 #include <algorithm>
 
 #include "plugins/xnnpack/compile_fixture.hpp"
+#include "plugins/xnnpack/payload_fixture.hpp"
 #include "plugins/xnnpack/subgraph.hpp"
 
 namespace etb::xnnpack {
 namespace {
 
-using format::XnnNode;
 using format::XnnPayload;
 using format::XnnQuantisation;
 using format::XnnValue;
@@ -46,14 +46,6 @@ TEST(XnnpackConstants, CopiesKeepTheirContentsAndHaveRoomBehindThem) {
   }
 }
 
-XnnValue value_of(uint32_t id, std::vector<uint32_t> sizes) {
-  XnnValue value;
-  value.id = id;
-  value.datatype = format::XnnDatatype::kFloat32;
-  value.sizes = std::move(sizes);
-  return value;
-}
-
 // x + constant + constant + ..., each of which is `count` numbers of the first constant or as many less as `step` says.
 XnnPayload sum_of(uint32_t term_count, uint32_t count, uint32_t step) {
   XnnPayload payload;
@@ -66,13 +58,7 @@ XnnPayload sum_of(uint32_t term_count, uint32_t count, uint32_t step) {
     term.constant_index = i;
     payload.values.push_back(value_of(2 * i - 1, {1}));
     payload.values.push_back(term);
-    XnnNode add;
-    add.op = XnnOperator::kAdd;
-    add.inputs = {i == 1 ? 0 : 2 * i - 3, 2 * i};
-    add.input_count = 2;
-    add.outputs = {2 * i - 1};
-    add.output_count = 1;
-    payload.nodes.push_back(add);
+    payload.nodes.push_back(node_of(XnnOperator::kAdd, {i == 1 ? 0 : 2 * i - 3, 2 * i}, 2 * i - 1));
   }
   for (uint32_t position = 0; position < payload.values.size(); ++position) {
     payload.value_of_id.resize(payload.values.size());

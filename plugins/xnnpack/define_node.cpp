@@ -211,8 +211,8 @@ struct Definer {
 
   xnn_status define() const {
     switch (node.op) {
-#define ETB_XNN_OPERATOR(name, body, run) \
-  case XnnOperator::k##name:              \
+#define ETB_XNN_OPERATOR(name, body, datatypes, flags, run) \
+  case XnnOperator::k##name:                                \
     return run;
 #include "api/format/xnnpack_operators.def"
 #undef ETB_XNN_OPERATOR

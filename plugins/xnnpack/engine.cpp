@@ -102,6 +102,27 @@ void pack_ahead(SubgraphBuilder& builder, const Ingredients& ingredients) {
       &groups);
 }
 
+// XNNPACK keeps padding for each image that was quantised at run time, and leaves its memory when there are more of them than before; the
+// release that tools/xnnpack builds is mended.
+Status check_batches([[maybe_unused]] const format::XnnPayload& payload,
+                     [[maybe_unused]] const std::vector<format::XnnShape>& shapes) {
+#ifndef ETB_XNNPACK_BATCHES_MAY_GROW
+  for (size_t i = 0; i < payload.nodes.size(); ++i) {
+    const format::XnnNode& node = payload.nodes[i];
+    const XnnValue& input = payload.value(node.inputs[0]);
+    const bool is_convolution =
+        node.op == format::XnnOperator::kConv2d || node.op == format::XnnOperator::kConvTranspose2d;
+    const uint64_t count = is_convolution ? shapes[input.id].sizes[0] : 0;
+    if (is_convolution && input.datatype == format::XnnDatatype::kQdint8 && count != input.sizes[0])
+      return make_error(Code::NOT_SUPPORTED, "node " + std::to_string(i) + " (" + format::to_text(node.op) +
+                                                 "): a batch of " + std::to_string(count) +
+                                                 " images, declared " + std::to_string(input.sizes[0]) +
+                                                 ": this XNNPACK cannot change it");
+  }
+#endif
+  return {};
+}
+
 }  // namespace
 
 Result<Ports> Ports::make(const format::XnnPayload& payload) {
@@ -223,7 +244,7 @@ Result<bool> Engine::read_input_shapes(const Run& run) {
     wanted = {input.rank(), {}};
     for (uint32_t d = 0; d < input.rank(); ++d)
       wanted.sizes[d] = static_cast<uint64_t>(input.sizes()[dim_at(input, d)]);
-    changed |= wanted.rank != port.shape.rank || wanted.sizes != port.shape.sizes;
+    changed |= wanted != port.shape;
   }
   return changed;
 }
@@ -232,6 +253,7 @@ Result<bool> Engine::read_input_shapes(const Run& run) {
 Status Engine::infer_shapes() {
   ETB_ASSIGN(const format::XnnPayload payload, format::read_xnnpack_payload(payload_bytes_));
   ETB_ASSIGN(const auto shapes, format::infer_xnnpack_shapes(payload, wanted_));
+  ETB_TRY(check_batches(payload, shapes));
   ports_.take(payload, shapes);
   is_planned_ = false;
   return {};

@@ -34,4 +34,14 @@ struct PayloadArguments {
   etb_delegate_args args{};
 };
 
+// An option of a delegate as a host gives it; borrows both texts.
+inline etb_option given_text(const char* key, const char* text) {
+  etb_option option{};
+  option.struct_size = ETB_INIT_SIZE(etb_option);
+  option.key = key;
+  option.type = ETB_OPTION_TEXT;
+  option.text = text;
+  return option;
+}
+
 }  // namespace etb

@@ -2,6 +2,8 @@
 // runs, too: with inputs of its own sizes, of others, and of its own again.
 #include <algorithm>
 #include <array>
+#include <bit>
+#include <optional>
 #include <vector>
 
 #include "api/format/xnnpack_shapes.hpp"
@@ -11,7 +13,7 @@
 namespace {
 
 // Every key names the same bytes, so that payloads reach the packing of weights.
-alignas(16) constexpr std::array<uint8_t, 4096> kWeights = {};
+alignas(16) constexpr std::array<uint8_t, 64 << 10> kWeights = {};
 etb_status ETB_CALL get(void*, const char*, etb_payload_view* out, etb_error*) {
   etb::point_at(*out, std::as_bytes(std::span(kWeights)));
   return ETB_OK;
@@ -22,7 +24,8 @@ using etb::format::XnnPayload;
 using etb::format::XnnShape;
 using etb::format::XnnValue;
 
-constexpr uint64_t kMostNbytes = 64 << 10;  // of all values
+constexpr uint64_t kMostNbytes = 128 << 10;  // of all values: some runs are long enough for several workers
+constexpr std::byte kGuard{0xa5};            // behind arguments
 
 // A tensor with memory of its own, as much as its sizes say and what XNNPACK reads behind them.
 struct Argument {
@@ -35,7 +38,8 @@ struct Argument {
     const auto datatype = payload.value(id).datatype;
     const std::vector<uint32_t> narrow(shape.span().begin(), shape.span().end());
     const uint64_t nbytes = *etb::format::xnn_nbytes(datatype, narrow);
-    bytes.resize(nbytes + 128);  // XNN_EXTRA_BYTES
+    bytes.resize(nbytes);
+    bytes.resize(nbytes + 128, kGuard);  // XNN_EXTRA_BYTES
     raw.struct_size = ETB_INIT_SIZE(etb_tensor);
     raw.dtype = datatype == XnnDatatype::kFloat16    ? ETB_DTYPE_FLOAT16
                 : datatype == XnnDatatype::kBfloat16 ? ETB_DTYPE_BFLOAT16
@@ -49,7 +53,29 @@ struct Argument {
     raw.data = bytes.data();
     raw.capacity_bytes = nbytes;
   }
+
+  bool is_guarded() const {
+    return std::all_of(bytes.begin() + static_cast<std::ptrdiff_t>(raw.capacity_bytes), bytes.end(),
+                       [](std::byte each) { return each == kGuard; });
+  }
 };
+
+// Which operators ran on what, as libFuzzer sees nothing of XNNPACK: it keeps inputs that bump another counter.
+constexpr size_t kSizeCount = 16, kDatatypeCount = 16;
+__attribute__((section("__libfuzzer_extra_counters")))
+uint8_t ran[size_t{etb::format::kXnnOperatorCount} * kDatatypeCount * kSizeCount];
+
+void count(const XnnPayload& payload, const std::vector<XnnShape>& shapes) {
+  for (const etb::format::XnnNode& node : payload.nodes) {
+    uint64_t numel = 1;
+    for (const uint64_t size : shapes[node.outputs[0]].span()) numel *= size;
+    const size_t op = static_cast<size_t>(node.op) - 1,
+                 size = std::min<size_t>(std::bit_width(numel), kSizeCount - 1),
+                 datatype = static_cast<size_t>(payload.value(node.inputs[0]).datatype);
+    uint8_t& counter = ran[(op * kDatatypeCount + datatype) * kSizeCount + size];
+    counter = static_cast<uint8_t>(std::min(counter + 1, 255));
+  }
+}
 
 void run(const etb_delegate_table& table, etb_context* context, const XnnPayload& payload,
          const std::vector<XnnShape>& inputs) {
@@ -86,6 +112,9 @@ void run(const etb_delegate_table& table, etb_context* context, const XnnPayload
   call.output_count = static_cast<uint32_t>(payload.output_ids.size());
   etb_error error = ETB_ERROR_INIT;
   const etb_status status = table.execute(context, &call, &error);
+  for (const Argument& argument : arguments)
+    if (!argument.is_guarded()) __builtin_trap();  // something was written behind it
+  if (status == ETB_OK && shapes) count(payload, *shapes);
   if (status == ETB_OK && !shapes) __builtin_trap();                // sizes that do not fit were taken
   if (status != ETB_OK && error.text[0] == '\0') __builtin_trap();  // a refusal says why
 }
@@ -93,16 +122,23 @@ void run(const etb_delegate_table& table, etb_context* context, const XnnPayload
 void run(const etb_delegate_table& table, etb_delegate* delegate, std::span<const std::byte> bytes) {
   const auto payload = etb::format::read_xnnpack_payload(bytes);
   if (!payload) __builtin_trap();
-  std::vector<XnnShape> own, other;
+  std::vector<XnnShape> own, other, grown;
+  std::optional<uint64_t> dynamic;  // a size of the first input, and of whatever has as many
   for (const uint32_t id : payload->input_ids) {
     own.push_back(etb::format::xnnpack_shape(payload->value(id)));
-    other.push_back(own.back());
-    if (other.back().rank > 0) ++other.back().sizes[bytes.size() % other.back().rank];
+    XnnShape& changed = other.emplace_back(own.back());
+    XnnShape& wide = grown.emplace_back(own.back());
+    if (changed.rank == 0) continue;
+    uint64_t& size = changed.sizes[bytes.size() % changed.rank];
+    if (!dynamic) dynamic = size;
+    std::replace(wide.sizes.begin(), wide.sizes.begin() + wide.rank, *dynamic, 3 * *dynamic);
+    ++size;
   }
   etb_error error = ETB_ERROR_INIT;
   etb_context* context = nullptr;
   if (table.context_create(delegate, nullptr, 0, &context, &error) != ETB_OK) return;
-  for (const auto* inputs : {&own, &other, &own}) run(table, context, *payload, *inputs);
+  for (const auto* inputs : {&own, &other, &own, &grown, &own, &grown})
+    run(table, context, *payload, *inputs);
   if (table.context_destroy(context, &error) != ETB_OK) __builtin_trap();
 }
 

@@ -133,15 +133,6 @@ class Program {
   std::vector<float> input_, expected_;
 };
 
-etb_option text_option(const char* key, const char* value) {
-  etb_option option{};
-  option.struct_size = ETB_INIT_SIZE(etb_option);
-  option.key = key;
-  option.type = ETB_OPTION_TEXT;
-  option.text = value;
-  return option;
-}
-
 class XnnpackShared : public testing::Test {
  protected:
   void SetUp() override {
@@ -187,7 +178,7 @@ TEST_F(XnnpackShared, ThreadsMakeRunAndDestroyDelegatesAtOnce) {
   for (const char* mode : {"disabled", "concurrent", "global"}) {
     const Program programs[] = {Program("conv_bn_relu"), Program("linear"), Program("mlp"),
                                 Program("qc8_conv2d")};
-    etb_delegate* common = make(programs[2], {text_option("workspace_sharing_mode", mode)});
+    etb_delegate* common = make(programs[2], {given_text("workspace_sharing_mode", mode)});
     std::vector<std::thread> threads;
     std::atomic<int> failures{0};
     for (int t = 0; t < 4; ++t) {
@@ -196,7 +187,7 @@ TEST_F(XnnpackShared, ThreadsMakeRunAndDestroyDelegatesAtOnce) {
           const Program& program = programs[(t + round) % 4];
           etb_error error = ETB_ERROR_INIT;
           etb_delegate* mine = nullptr;
-          if (program.make(*table_, plugin_, {text_option("workspace_sharing_mode", mode)}, &mine, &error) !=
+          if (program.make(*table_, plugin_, {given_text("workspace_sharing_mode", mode)}, &mine, &error) !=
               ETB_OK) {
             ++failures;
             continue;
@@ -216,7 +207,7 @@ TEST_F(XnnpackShared, ThreadsMakeRunAndDestroyDelegatesAtOnce) {
 TEST_F(XnnpackShared, PackedWeightsComeBackFromTheFile) {
   const Program program("mlp");
   const std::string folder = folder_.string();
-  const std::vector<etb_option> options = {text_option("packed_cache_path", folder.c_str())};
+  const std::vector<etb_option> options = {given_text("packed_cache_path", folder.c_str())};
   destroy(make(program, options));
   const fs::path file = only_file();
   const auto written = fs::last_write_time(file);
@@ -230,7 +221,7 @@ TEST_F(XnnpackShared, PackedWeightsComeBackFromTheFile) {
 TEST_F(XnnpackShared, ADamagedFileIsAsGoodAsNone) {
   const Program program("mlp");
   const std::string folder = folder_.string();
-  const std::vector<etb_option> options = {text_option("packed_cache_path", folder.c_str())};
+  const std::vector<etb_option> options = {given_text("packed_cache_path", folder.c_str())};
   destroy(make(program, options));
   const fs::path file = only_file();
   const std::vector<char> whole = read_bytes(file);
@@ -257,7 +248,7 @@ TEST_F(XnnpackShared, ADamagedFileIsAsGoodAsNone) {
 TEST_F(XnnpackShared, AVerifiedFileIsBelievedUntilItChanges) {
   const Program program("mlp");
   const std::string folder = folder_.string();
-  const std::vector<etb_option> options = {text_option("packed_cache_path", folder.c_str())};
+  const std::vector<etb_option> options = {given_text("packed_cache_path", folder.c_str())};
   destroy(make(program, options));
   const fs::path file = only_file(), note = note_of(file);
   if (!fs::exists(note)) GTEST_SKIP() << "the system has no boot id";
@@ -306,7 +297,7 @@ TEST_F(XnnpackShared, AVerifiedFileIsBelievedUntilItChanges) {
 
 TEST_F(XnnpackShared, TheFolderStaysBelowItsLimit) {
   const std::string folder = folder_.string();
-  std::vector<etb_option> options = {text_option("packed_cache_path", folder.c_str())};
+  std::vector<etb_option> options = {given_text("packed_cache_path", folder.c_str())};
   etb_option limit{};
   limit.struct_size = ETB_INIT_SIZE(etb_option);
   limit.key = "packed_cache_max_bytes";
@@ -337,7 +328,7 @@ TEST_F(XnnpackShared, AFolderThatCannotBeWrittenIsLoggedOnce) {
   for (const std::string& folder : expected) {
     for (int i = 0; i < 4; ++i) {
       etb_delegate* made = nullptr;
-      ASSERT_EQ(programs[i % 2].make(*table_, plugin, {text_option("packed_cache_path", folder.c_str())},
+      ASSERT_EQ(programs[i % 2].make(*table_, plugin, {given_text("packed_cache_path", folder.c_str())},
                                      &made, &error),
                 ETB_OK)
           << error.text;

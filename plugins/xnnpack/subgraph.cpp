@@ -238,11 +238,6 @@ Status SubgraphBuilder::define_value(xnn_subgraph_t subgraph, const XnnValue& va
                           sizes.size(), value.channel_dim, sizes.data(), data, external_id, flags, id),
                       "tensor quantised by channel");
     case XnnQuantisation::kPerToken:
-      // XNNPACK asks a packing function for the size of the other one, qpint8, and has none without KleidiAI.
-      if (value.datatype != XnnDatatype::kQdint8)
-        return make_error(Code::NOT_SUPPORTED, "datatype " +
-                                                   std::to_string(static_cast<int>(value.datatype)) +
-                                                   " quantised at run time, expected 9 (qdint8)");
       return from_xnn(xnn_define_dynamically_quantized_tensor_value(subgraph, datatype, sizes.size(),
                                                                     value.nonbatch_dim_count, sizes.data(),
                                                                     external_id, flags, id),

@@ -1,13 +1,12 @@
 // Weights that several nodes, and several delegates, read: packed once.
 #include "plugins/xnnpack/compile_fixture.hpp"
+#include "plugins/xnnpack/payload_fixture.hpp"
 #include "plugins/xnnpack/subgraph.hpp"
 
 namespace etb::xnnpack {
 namespace {
 
-using format::XnnNode;
 using format::XnnPayload;
-using format::XnnValue;
 
 constexpr uint32_t kWidth = 32;
 
@@ -53,13 +52,10 @@ XnnPayload layers(uint32_t layer_count) {
   payload.constants.resize(2);
   payload.constants[1].key = "weights";
   const auto add_value = [&](std::vector<uint32_t> sizes) {
-    XnnValue value;
-    value.id = static_cast<uint32_t>(payload.values.size());
-    value.datatype = format::XnnDatatype::kFloat32;
-    value.sizes = std::move(sizes);
-    payload.values.push_back(value);
-    payload.value_of_id.push_back(value.id);
-    return value.id;
+    const auto id = static_cast<uint32_t>(payload.values.size());
+    payload.values.push_back(value_of(id, std::move(sizes)));
+    payload.value_of_id.push_back(id);
+    return id;
   };
   uint32_t last = add_value({1, kWidth});
   payload.values[last].external_id = 0;
@@ -68,13 +64,10 @@ XnnPayload layers(uint32_t layer_count) {
   for (uint32_t i = 0; i < layer_count; ++i) {
     const uint32_t filter = add_value({kWidth, kWidth});  // a value of its own, as exporters write them
     payload.values[filter].constant_index = 1;
-    XnnNode node;
-    node.op = XnnOperator::kFullyConnected;
-    node.inputs = {last, filter, format::kXnnNoValue};
-    node.input_count = 3;
-    node.outputs[0] = last = add_value({1, kWidth});
-    node.output_count = 1;
-    payload.nodes.push_back(node);
+    const uint32_t product = add_value({1, kWidth});
+    payload.nodes.push_back(
+        node_of(XnnOperator::kFullyConnected, {last, filter, format::kXnnNoValue}, product));
+    last = product;
   }
   payload.values[last].external_id = 1;
   payload.values[last].is_output = true;

@@ -29,7 +29,7 @@ size_t page_nbytes() {
 
 struct WeightMemory::Region {
   std::byte* first = nullptr;
-  size_t nbytes = 0, used = 0, touched = 0;
+  size_t nbytes = 0, used = 0, touched = 0, trimmed = 0;
 
   explicit Region(size_t wanted) {
     void* const mapped = ::mmap(nullptr, wanted + kHugePage, PROT_READ | PROT_WRITE,
@@ -76,6 +76,8 @@ struct WeightMemory::Region {
 
   // What lies behind the last piece, to the end of its huge page. The kernel would fill that page again within seconds.
   void trim() {
+    if (trimmed == used) return;  // asked each time sizes change
+    trimmed = used;
     const size_t huge_end = kSmallNbytes + round_up(used > kSmallNbytes ? used - kSmallNbytes : 0, kHugePage);
     const size_t end = std::min(huge_end, nbytes), begin = round_up(used, page_nbytes());
 #ifdef MADV_NOHUGEPAGE

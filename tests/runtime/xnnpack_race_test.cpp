@@ -14,15 +14,6 @@ namespace fs = std::filesystem;
 
 constexpr int64_t kMostRows = 64;
 
-etb_option text_option(const char* key, const char* value) {
-  etb_option option{};
-  option.struct_size = ETB_INIT_SIZE(etb_option);
-  option.key = key;
-  option.type = ETB_OPTION_TEXT;
-  option.text = value;
-  return option;
-}
-
 class XnnpackRace : public XnnpackCompile {
  protected:
   // Two layers with a relu between them, and what they give for all rows.
@@ -59,14 +50,7 @@ class XnnpackRace : public XnnpackCompile {
     const uint32_t relu = model.node("aten.relu.default", {arg(layer(x, first), "self")}, {kMostRows, width});
     model.output(layer(relu, second));
     ASSERT_EQ(compile(model.image(), out.compiled), ETB_OK) << error_.text;
-    out.named = {ETB_INIT_SIZE(etb_named_data), 0, &out.compiled.blobs,
-                 [](void* ctx, const char* key, etb_payload_view* view, etb_error*) -> etb_status {
-                   const auto& known = *static_cast<const Blobs*>(ctx);
-                   const auto found = known.find(key);
-                   if (found == known.end()) return ETB_NOT_FOUND;
-                   point_at(*view, found->second);
-                   return ETB_OK;
-                 }};
+    out.named = named_data_of(out.compiled.blobs);
     out.input = random(static_cast<size_t>(kMostRows * width));
     etb_delegate* delegate = nullptr;
     ASSERT_EQ(create(out, {}, &delegate), ETB_OK);
@@ -127,9 +111,9 @@ class XnnpackRace : public XnnpackCompile {
     make(768, large);  // over 4 MB, so packed on all threads
     const std::string folder = folder_.string();
     for (const char* mode : {"disabled", "concurrent", "global"}) {
-      const std::vector<etb_option> plain = {text_option("workspace_sharing_mode", mode)};
+      const std::vector<etb_option> plain = {given_text("workspace_sharing_mode", mode)};
       std::vector<etb_option> cached = plain;
-      cached.push_back(text_option("packed_cache_path", folder.c_str()));
+      cached.push_back(given_text("packed_cache_path", folder.c_str()));
       etb_delegate* common = nullptr;
       ASSERT_EQ(create(medium, plain, &common), ETB_OK);
       std::atomic<int> failure_count{0};

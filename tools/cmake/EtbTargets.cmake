@@ -110,12 +110,12 @@ function(etb_add_benchmark name)
   etb_add_executable(${name} SOURCES ${arg_SOURCES} DEPS ${arg_DEPS} benchmark::benchmark benchmark::benchmark_main)
 endfunction()
 
-# etb_add_fuzzer(name SOURCES a_fuzz.cpp CORPUS dir [DEPS targets]): always an ordinary test that replays the committed
+# etb_add_fuzzer(name SOURCES a_fuzz.cpp CORPUS dir [MUTATOR a_mutator.cpp] [DEPS targets]): always an ordinary test that replays the committed
 # corpus (every file of CORPUS goes through LLVMFuzzerTestOneInput once); under the fuzz preset also a libFuzzer program.
 function(etb_add_fuzzer name)
-  cmake_parse_arguments(arg "" "CORPUS" "SOURCES;DEPS" ${ARGN})
+  cmake_parse_arguments(arg "" "CORPUS;MUTATOR" "SOURCES;DEPS" ${ARGN})
   if(ETB_BUILD_FUZZERS)
-    etb_add_executable(${name} SOURCES ${arg_SOURCES} DEPS ${arg_DEPS})
+    etb_add_executable(${name} SOURCES ${arg_SOURCES} ${arg_MUTATOR} DEPS ${arg_DEPS})
     target_compile_options(${name} PRIVATE -fsanitize=fuzzer)
     target_link_options(${name} PRIVATE -fsanitize=fuzzer)
     cmake_path(ABSOLUTE_PATH arg_CORPUS)

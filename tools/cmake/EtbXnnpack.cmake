@@ -1,7 +1,8 @@
 # Makes etb::xnnpack_sdk (XNNPACK with its pthreadpool) from the first of:
 #   ETB_XNNPACK_SOURCE_DIR   an XNNPACK checkout, built now; see `tools/xnnpack/provide.sh --source`
 #   ETB_XNNPACK_ROOT         a folder with include/ and lib/libetb_xnnpack.a, e.g. for another target
-#   the system's XNNPACK if it is new enough, else what tools/setup.sh has built; see tools/xnnpack/provide.sh
+#   the system's XNNPACK if it is new enough, else what tools/setup.sh has built; see tools/xnnpack/provide.sh. With AddressSanitizer one that
+#   was built with it, too, where `provide.sh --sanitize address` has made one (tools/test.sh does)
 # Configuring never fetches anything unless ETB_XNNPACK_SOURCE_DIR is set and lacks its dependencies.
 set(ETB_XNNPACK_SOURCE_DIR "" CACHE PATH "An XNNPACK checkout to build the xnnpack plugin with")
 set(ETB_XNNPACK_ROOT "" CACHE PATH "A built XNNPACK SDK: include/ and lib/libetb_xnnpack.a")
@@ -23,8 +24,15 @@ function(etb_find_xnnpack out_found out_detail)
     file(STRINGS ${root}/include/pthreadpool.h executor_lines REGEX "pthreadpool_executor")
     list(LENGTH executor_lines executor)
   else()
-    execute_process(COMMAND ${PROJECT_SOURCE_DIR}/tools/xnnpack/provide.sh ${arguments}
-      OUTPUT_VARIABLE described ERROR_VARIABLE why RESULT_VARIABLE result)
+    set(result 3)
+    if(ETB_SANITIZE MATCHES "address")
+      execute_process(COMMAND ${PROJECT_SOURCE_DIR}/tools/xnnpack/provide.sh ${arguments} --sanitize address
+        OUTPUT_VARIABLE described ERROR_QUIET RESULT_VARIABLE result)
+    endif()
+    if(NOT result EQUAL 0)
+      execute_process(COMMAND ${PROJECT_SOURCE_DIR}/tools/xnnpack/provide.sh ${arguments}
+        OUTPUT_VARIABLE described ERROR_VARIABLE why RESULT_VARIABLE result)
+    endif()
     if(NOT result EQUAL 0)
       string(REGEX REPLACE "\n$" "" why "${why}")
       if(ETB_XNNPACK_SOURCE_DIR)   # asked for by name: never replaced by silence
@@ -34,7 +42,7 @@ function(etb_find_xnnpack out_found out_detail)
       set(${out_detail} "${why}" PARENT_SCOPE)
       return()
     endif()
-    foreach(key origin root xnnpack pthreadpool executor)
+    foreach(key origin root sanitize xnnpack pthreadpool executor)
       set(${key} "")
       if("\n${described}" MATCHES "\n${key}=([^\n]*)")
         set(${key} "${CMAKE_MATCH_1}")
@@ -42,6 +50,9 @@ function(etb_find_xnnpack out_found out_detail)
     endforeach()
     string(REGEX REPLACE "^0\\.0~git" "" version "${xnnpack}")
     set(detail "${origin} ${version}")
+    if(sanitize)
+      string(APPEND detail " with ${sanitize} sanitizer")
+    endif()
   endif()
 
   add_library(etb_xnnpack_sdk INTERFACE)

@@ -6,10 +6,11 @@
 #   xnnpack=... pthreadpool=...   versions, where they are known
 #   executor=0|1                  whether pthreadpool can run on threads the host supplies
 #
-# usage: provide.sh [--find] [--source DIR]
+# usage: provide.sh [--find] [--source DIR] [--sanitize NAMES]
 #   --find         only look (system, then cache): fetch and build nothing
 #   --source DIR   build this XNNPACK checkout; dependencies are taken from DIR/../{cpuinfo,pthreadpool,fxdiv} where
 #                  they exist, else from Debian's sources
+#   --sanitize NAMES   of the compiler's -fsanitize=, e.g. address: XNNPACK's own reads and writes are watched, too
 # exit status: 0 found or made; 3 there is none (and why, on standard error); anything else: a build failed
 #
 # Results lie in ${ETBACKEND_CACHE:-${XDG_CACHE_HOME:-~/.cache}/etbackend}/xnnpack-KEY. Deleting that folder is safe.
@@ -21,6 +22,7 @@ cc=${ETB_XNNPACK_CC:-cc}
 cxx=${ETB_XNNPACK_CXX:-c++}
 find_only=
 source_dir=
+sanitize=
 
 say() { echo "xnnpack: $*" >&2; }
 none() { say "$*"; exit 3; }
@@ -29,6 +31,7 @@ while [ $# -gt 0 ]; do
   case $1 in
     --find) find_only=1 ;;
     --source) source_dir=$(cd "$2" && pwd); shift ;;
+    --sanitize) sanitize=$2; shift ;;
     *) say "unknown argument $1"; exit 2 ;;
   esac
   shift
@@ -65,6 +68,7 @@ recipe_key() {
     cat "$here/sources.txt" "$here/CMakeLists.txt" "$here"/*.c "$here"/*.cc "$here/upstream/CMakeLists.txt"
     "$cc" -dumpfullversion 2>/dev/null || "$cc" --version
     "$cc" -dumpmachine
+    if [ -n "$sanitize" ]; then echo "sanitize $sanitize"; fi
     if [ -n "$source_dir" ]; then
       echo "$source_dir"
       find "$source_dir" -name .git -prune -o -type f -printf '%P %s %T@\n' | sort
@@ -93,7 +97,7 @@ build() {
   # Compiler flags of the caller's are for the caller's code.
   if ! {
     env -u CFLAGS -u CXXFLAGS -u LDFLAGS CC="$cc" CXX="$cxx" cmake -S "$recipe" -B "$work/build" -G Ninja \
-      -DCMAKE_BUILD_TYPE=Release -DCMAKE_INSTALL_PREFIX="$target" -DCMAKE_INSTALL_LIBDIR=lib "${arguments[@]}" &&
+      -DCMAKE_BUILD_TYPE=Release -DETB_SANITIZE="$sanitize" -DCMAKE_INSTALL_PREFIX="$target" -DCMAKE_INSTALL_LIBDIR=lib "${arguments[@]}" &&
       cmake --build "$work/build" --target etb_xnnpack &&
       cmake -DCMAKE_INSTALL_LOCAL_ONLY=1 -P "$work/build/cmake_install.cmake"
   } >"$cache/xnnpack-$key.log" 2>&1; then
@@ -101,12 +105,13 @@ build() {
     say "the build failed"
     return 1
   fi
-  if ! probe -I"$target/include" "$target/lib/libetb_xnnpack.a" -lstdc++ -lm -pthread; then
+  if ! probe -I"$target/include" "$target/lib/libetb_xnnpack.a" -lstdc++ -lm -pthread ${sanitize:+"-fsanitize=$sanitize"}; then
     say "the build succeeded, but a program linked with it does not run"
     return 1
   fi
   {
     if [ -n "$source_dir" ]; then printf 'origin=source\nxnnpack=%s\n' "$source_dir"; else echo origin=cache; fi
+    if [ -n "$sanitize" ]; then echo "sanitize=$sanitize"; fi
     cat "$sources/versions.txt"
     printf 'executor=%d\n' "$(has_executor "$target/include/pthreadpool.h" && echo 1 || echo 0)"
   } >"$target/sdk.txt"
@@ -140,7 +145,7 @@ describe() {
   cat "$1/sdk.txt"
 }
 
-if [ -z "$source_dir" ] && find_in_system; then exit 0; fi
+if [ -z "$source_dir$sanitize" ] && find_in_system; then exit 0; fi
 key=$(recipe_key)
 final=$cache/xnnpack-$key
 if [ -e "$final/sdk.txt" ]; then describe "$final"; exit 0; fi

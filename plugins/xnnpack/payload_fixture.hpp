@@ -1,0 +1,31 @@
+// For tests: pieces of payloads made by hand.
+#pragma once
+
+#include <initializer_list>
+#include <utility>
+#include <vector>
+
+#include "api/format/xnnpack_payload.hpp"
+
+namespace etb {
+
+// A float32 value, neither external nor constant.
+inline format::XnnValue value_of(uint32_t id, std::vector<uint32_t> sizes) {
+  format::XnnValue value;
+  value.id = id;
+  value.datatype = format::XnnDatatype::kFloat32;
+  value.sizes = std::move(sizes);
+  return value;
+}
+
+// With one output and no numbers of its own.
+inline format::XnnNode node_of(format::XnnOperator op, std::initializer_list<uint32_t> inputs,
+                               uint32_t output) {
+  format::XnnNode node;
+  node.op = op;
+  for (const uint32_t id : inputs) node.inputs[node.input_count++] = id;
+  node.outputs[node.output_count++] = output;
+  return node;
+}
+
+}  // namespace etb
