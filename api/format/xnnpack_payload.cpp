@@ -175,8 +175,10 @@ class Reader {
   }
 
   Status check_constant_nbytes(const XnnValue& value) {
-    if (value.constant_index == 0 || !out_.constants[value.constant_index].key.empty()) return {};
+    if (value.constant_index == 0) return {};
     const uint64_t want = *xnn_nbytes(value.datatype, value.sizes);
+    if (want == 0) return bad("constant without elements");  // XNNPACK divides by their number
+    if (!out_.constants[value.constant_index].key.empty()) return {};
     const size_t have = out_.constants[value.constant_index].bytes.size();
     if (have < want) return bad("constant of ", have, " bytes, expected ", want);
     return {};

@@ -28,6 +28,25 @@ std::string text_of(const XnnShape& shape) {
   return text + "]";
 }
 
+// Whether XNNPACK can be asked for nothing and then, at the next run, for something: it may make no table of pixels then.
+bool can_be_empty(XnnOperator op) {
+  switch (op) {
+    case XnnOperator::kConv2d:
+    case XnnOperator::kDepthwiseConv2d:
+    case XnnOperator::kConvTranspose2d:
+    case XnnOperator::kAveragePooling2d:
+    case XnnOperator::kMaxPooling2d:
+    case XnnOperator::kArgMaxPooling2d:
+    case XnnOperator::kGlobalAveragePooling2d:
+    case XnnOperator::kResizeBilinear2d:
+    case XnnOperator::kBatchMatrixMultiply:
+    case XnnOperator::kScaledDotProductAttention:
+      return false;
+    default:
+      return true;
+  }
+}
+
 class Inference {
  public:
   Inference(const XnnPayload& payload, std::vector<XnnShape>& shapes) : payload_(payload), shapes_(shapes) {}
@@ -79,7 +98,7 @@ class Inference {
     if (is_concatenation()) return {};
     const XnnShape& output = shapes_[node_->outputs[0]];
     for (uint32_t i = 0; i < node_->input_count; ++i)
-      if (node_->inputs[i] != kXnnNoValue && is_empty(input(i)) && !is_empty(output))
+      if (node_->inputs[i] != kXnnNoValue && input(i).is_empty() && !output.is_empty())
         return bad("input of sizes ", text_of(input(i)), " for an output of sizes ", text_of(output));
     return {};
   }
@@ -94,10 +113,6 @@ class Inference {
       default:
         return false;
     }
-  }
-
-  static bool is_empty(const XnnShape& shape) {
-    return std::any_of(shape.span().begin(), shape.span().end(), [](uint64_t size) { return size == 0; });
   }
 
   const XnnShape& input(uint32_t i = 0) const { return shapes_[node_->inputs[i]]; }
@@ -146,7 +161,8 @@ class Inference {
   Status fully_connected() {
     const XnnShape& filter = input(1);
     const bool is_transposed = (node_->flags & kXnnFlagTransposed) != 0;
-    if (filter.rank != 2 || is_empty(filter)) return bad("filter of sizes ", text_of(filter), ", expected 2");
+    if (filter.rank != 2 || filter.is_empty())
+      return bad("filter of sizes ", text_of(filter), ", expected 2");
     const uint64_t channels = filter.sizes[is_transposed ? 0 : 1];
     const XnnShape outputs{1, {filter.sizes[is_transposed ? 1 : 0]}};
     XnnShape out = input();
@@ -401,6 +417,15 @@ Result<std::vector<XnnShape>> infer_xnnpack_shapes(const XnnPayload& payload,
     if (Status status = inference.infer(payload.nodes[i]); !status)
       return tl::make_unexpected(
           with_context(std::move(status).error(), xnnpack_node_name(i, payload.nodes[i].op)));
+  }
+  if (std::all_of(payload.output_ids.begin(), payload.output_ids.end(),
+                  [&](uint32_t id) { return shapes[id].is_empty(); }))
+    return shapes;
+  for (uint32_t i = 0; i < payload.nodes.size(); ++i) {
+    const XnnShape& shape = shapes[payload.nodes[i].outputs[0]];
+    if (shape.is_empty() && !can_be_empty(payload.nodes[i].op))
+      return bad(xnnpack_node_name(i, payload.nodes[i].op), ": output of sizes ", text_of(shape),
+                 " in a graph with outputs that have elements");
   }
   return shapes;
 }

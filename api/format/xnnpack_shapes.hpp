@@ -17,6 +17,9 @@ struct XnnShape {
   std::array<uint64_t, 6> sizes{};  // outermost first
 
   std::span<const uint64_t> span() const { return {sizes.data(), rank}; }
+  bool is_empty() const {
+    return std::any_of(span().begin(), span().end(), [](uint64_t size) { return size == 0; });
+  }
   friend bool operator==(const XnnShape& a, const XnnShape& b) {
     return std::equal(a.span().begin(), a.span().end(), b.span().begin(), b.span().end());
   }
@@ -27,7 +30,9 @@ XnnShape xnnpack_shape(const XnnValue& value);
 
 // By value id, for inputs of these sizes, in the order of payload.input_ids.
 //
-// Errors: INVALID_DATA naming the node whose inputs do not fit together, whose output would take more than 4 GiB, or whose windows have a
+// When all outputs are empty there is nothing to run: XNNPACK is not to be asked then.
+//
+// Errors: INVALID_DATA naming the node whose inputs do not fit together, that reads nothing and gives something, whose output would take more than 4 GiB, or whose windows have a
 // table out of all proportion to input and output.
 [[nodiscard]] Result<std::vector<XnnShape>> infer_xnnpack_shapes(const XnnPayload& payload,
                                                                  std::span<const XnnShape> inputs);

@@ -34,7 +34,7 @@ Status verify_bias(const XnnPayload& payload, const XnnNode& node, uint64_t chan
 // Weights quantised by channel have the channel where XNNPACK looks for it.
 Status verify_channel(const XnnValue& filter, uint32_t channel_dim) {
   if (filter.quantisation != XnnQuantisation::kPerChannel || filter.channel_dim == channel_dim) return {};
-  return make_error(Code::INVALID_DATA, "filter quantised along dimension " +
+  return make_error(Code::INVALID_DATA, "weights quantised along dimension " +
                                             std::to_string(filter.channel_dim) + ", expected " +
                                             std::to_string(channel_dim));
 }
@@ -73,6 +73,18 @@ Status verify_fully_connected(const XnnPayload& payload, const XnnNode& node) {
   return verify_bias(payload, node, filter.sizes[channel_dim]);
 }
 
+// Of matrices quantised by channel XNNPACK wants scales for each matrix of the batch, and a value has them for one.
+Status verify_matrices(const XnnPayload& payload, const XnnNode& node) {
+  const XnnValue& factor = payload.value(node.inputs[1]);
+  if (factor.quantisation != XnnQuantisation::kPerChannel) return {};
+  const size_t rank = factor.sizes.size();
+  ETB_TRY(
+      verify_channel(factor, static_cast<uint32_t>(rank - ((node.flags & kXnnFlagTransposed) != 0 ? 2 : 1))));
+  if (std::all_of(factor.sizes.begin(), factor.sizes.end() - 2, [](uint32_t size) { return size == 1; }))
+    return {};
+  return make_error(Code::NOT_SUPPORTED, "several matrices quantised by channel");
+}
+
 }  // namespace
 
 Status verify_xnnpack_weights(const XnnPayload& payload, const XnnNode& node) {
@@ -83,6 +95,8 @@ Status verify_xnnpack_weights(const XnnPayload& payload, const XnnNode& node) {
       return verify_convolution(payload, node);
     case XnnOperator::kFullyConnected:
       return verify_fully_connected(payload, node);
+    case XnnOperator::kBatchMatrixMultiply:
+      return verify_matrices(payload, node);
     default:
       return {};
   }

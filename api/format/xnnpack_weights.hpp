@@ -6,7 +6,7 @@
 
 namespace etb::format {
 
-// For convolutions and FullyConnected whose sizes were inferred (xnnpack_shapes.hpp); every other node passes. Errors: INVALID_DATA, naming what was found and expected.
+// For convolutions, FullyConnected and BatchMatrixMultiply whose sizes were inferred (xnnpack_shapes.hpp); every other node passes. Errors: INVALID_DATA, naming what was found and expected.
 [[nodiscard]] Status verify_xnnpack_weights(const XnnPayload& payload, const XnnNode& node);
 
 }  // namespace etb::format

@@ -149,6 +149,10 @@ void Ports::take(const format::XnnPayload& payload, const std::vector<format::Xn
   for (size_t i = 0; i < outputs.size(); ++i) outputs[i].shape = shapes[payload.output_ids[i]];
 }
 
+bool Ports::is_empty() const {
+  return std::all_of(outputs.begin(), outputs.end(), [](const Port& port) { return port.shape.is_empty(); });
+}
+
 Result<std::unique_ptr<Engine>> Engine::make(const Ingredients& ingredients, std::shared_ptr<Arena> arena,
                                              uint32_t flags) {
   PackedWeights& weights = ingredients.weights;
@@ -163,6 +167,7 @@ Result<std::unique_ptr<Engine>> Engine::try_make(const Ingredients& ingredients,
                                                  uint32_t flags, bool releases) {
   std::unique_ptr<Engine> engine(new Engine(std::move(arena), ingredients));
   ETB_ASSIGN(engine->ports_, Ports::make(ingredients.payload));
+  engine->is_empty_ = engine->ports_.is_empty();
   for (const auto* ports : {&engine->ports_.inputs, &engine->ports_.outputs})
     for (const Port& port : *ports) engine->externals_.push_back({port.external_id, nullptr});
   engine->wanted_.resize(engine->ports_.inputs.size());
@@ -205,6 +210,7 @@ Status Engine::run(const Run& run) {
   ETB_ASSIGN(const bool changed, read_input_shapes(run));
   if (changed) ETB_TRY(infer_shapes());
   ETB_TRY(resize_outputs(run));
+  if (is_empty_) return {};
   if (!is_planned_) ETB_TRY(plan());
   ETB_TRY(set_up(run));
   ETB_TRY(invoke(run));
@@ -255,6 +261,7 @@ Status Engine::infer_shapes() {
   ETB_ASSIGN(const auto shapes, format::infer_xnnpack_shapes(payload, wanted_));
   ETB_TRY(check_batches(payload, shapes));
   ports_.take(payload, shapes);
+  is_empty_ = ports_.is_empty();
   is_planned_ = false;
   return {};
 }

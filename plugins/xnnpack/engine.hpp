@@ -27,6 +27,8 @@ struct Ports {
   [[nodiscard]] static Result<Ports> make(const format::XnnPayload& payload);
   std::vector<Port> inputs, outputs;
 
+  // Whether no output has elements.
+  bool is_empty() const;
   // Takes sizes of inputs and the sizes of outputs that follow from them.
   void take(const format::XnnPayload& payload, const std::vector<format::XnnShape>& shapes);
 };
@@ -80,6 +82,7 @@ class Engine {
   Ports ports_;
   std::vector<format::XnnShape> wanted_;  // of the inputs of this run
   std::vector<xnn_external_value> externals_;
+  bool is_empty_ = false;    // nothing to run
   bool is_planned_ = false;  // XNNPACK has memory in the arena for the sizes of `ports_`
   bool is_set_up_ = false;   // and addresses, those of `externals_`
 };

@@ -141,7 +141,7 @@ TEST_F(XnnpackHostile, WrongQuantisationIsNamedWithItsValue) {
   filter.channel_dim = 1;
   filter.scales = {1, 2, 3, 4};
   EXPECT_THAT(create(payload),
-              HasSubstr("node 0 (FullyConnected): filter quantised along dimension 1, expected 0"));
+              HasSubstr("node 0 (FullyConnected): weights quantised along dimension 1, expected 0"));
 }
 
 // A release of the exporter after ours has more kinds of nodes.
@@ -335,8 +335,43 @@ TEST_F(XnnpackHostile, WeightsAreOfDatatypesThatGoTogether) {
   EXPECT_THAT(create(payload),
               HasSubstr("value 1: datatype qcint8 not quantised, expected it quantised by channel"));
   payload = honest();
+  payload.values[1].sizes = {3, 0};
+  EXPECT_THAT(create(payload), HasSubstr("value 1: constant without elements"));
+  payload = honest();
   payload.values[1].datatype = XnnDatatype::kPfloat32;
   EXPECT_THAT(create(payload), HasSubstr("value 1: datatype pfloat32"));
+}
+
+// XNNPACK reads as many scales as all matrices have channels.
+TEST_F(XnnpackHostile, MatricesQuantisedByChannelHaveTheScalesThatAreRead) {
+  XnnPayload payload = one_node(XnnOperator::kConvert, {3, 5});
+  payload.constants.push_back({"weights", {}});
+  payload.values[1] = value_of(1, {3, 5});
+  payload.values[1].datatype = XnnDatatype::kQdint8;
+  payload.values[1].quantisation = XnnQuantisation::kPerToken;
+  payload.values[1].nonbatch_dim_count = 1;
+  payload.values.push_back(value_of(2, {1, 5, 2}));
+  XnnValue& factor = payload.values[2];
+  factor.datatype = XnnDatatype::kQcint8;
+  factor.quantisation = XnnQuantisation::kPerChannel;
+  factor.constant_index = 1;
+  factor.channel_dim = 2;
+  factor.scales = {1, 1};
+  payload.values.push_back(value_of(3, {1, 3, 2}));
+  payload.values[3].external_id = 1;
+  payload.values[3].is_output = true;
+  payload.nodes.push_back(node_of(XnnOperator::kBatchMatrixMultiply, {1, 2}, 3));
+  payload.output_ids = {3};
+  EXPECT_EQ(create(payload), "");
+  factor.channel_dim = 0;
+  factor.scales = {1};
+  EXPECT_THAT(create(payload),
+              HasSubstr("node 1 (BatchMatrixMultiply): weights quantised along dimension 0, expected 2"));
+  factor.sizes[0] = 2;
+  factor.channel_dim = 2;
+  factor.scales = {1, 1};
+  EXPECT_THAT(create(payload),
+              HasSubstr("node 1 (BatchMatrixMultiply): several matrices quantised by channel"));
 }
 
 // One bit makes XNNPACK read weights of 16 bits as if they had 32.

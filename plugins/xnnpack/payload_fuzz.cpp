@@ -61,18 +61,19 @@ struct Argument {
 };
 
 // Which operators ran on what, as libFuzzer sees nothing of XNNPACK: it keeps inputs that bump another counter.
-constexpr size_t kSizeCount = 16, kDatatypeCount = 16;
-__attribute__((section("__libfuzzer_extra_counters")))
-uint8_t ran[size_t{etb::format::kXnnOperatorCount} * kDatatypeCount * kSizeCount];
+__attribute__((section("__libfuzzer_extra_counters"))) uint8_t ran[1 << 16];
 
 void count(const XnnPayload& payload, const std::vector<XnnShape>& shapes) {
   for (const etb::format::XnnNode& node : payload.nodes) {
     uint64_t numel = 1;
     for (const uint64_t size : shapes[node.outputs[0]].span()) numel *= size;
-    const size_t op = static_cast<size_t>(node.op) - 1,
-                 size = std::min<size_t>(std::bit_width(numel), kSizeCount - 1),
-                 datatype = static_cast<size_t>(payload.value(node.inputs[0]).datatype);
-    uint8_t& counter = ran[(op * kDatatypeCount + datatype) * kSizeCount + size];
+    uint32_t hash = static_cast<uint32_t>(node.op) * 16 +
+                    std::min<uint32_t>(static_cast<uint32_t>(std::bit_width(numel)), 15);
+    for (uint32_t i = 0; i < std::min(node.input_count, 2u); ++i) {
+      const XnnValue& value = payload.value(node.inputs[i]);
+      hash = hash * 31 + static_cast<uint32_t>(value.datatype) * 2 + (value.constant_index != 0 ? 1 : 0);
+    }
+    uint8_t& counter = ran[hash % std::size(ran)];
     counter = static_cast<uint8_t>(std::min(counter + 1, 255));
   }
 }

@@ -187,12 +187,15 @@ TEST_F(XnnpackSizes, WithinARowAreThoseOfTheFilter) {
 TEST_F(XnnpackSizes, OfBatchesOfImagesQuantisedAtRunTimeMayGrow) {
   for (const auto op : {format::XnnOperator::kConv2d, format::XnnOperator::kConvTranspose2d}) {
     make(dynamic_convolution(op));
-    for (const int64_t count : {1, 3, 2, 5, 1, 4}) {
+    for (const int64_t count :
+         {0, 1, 3, 2, 0, 5, 1, 4}) {  // of none XNNPACK would make no table of pixels, and find none later
       const int64_t height = 5 + count % 2;
       TestTensor images = random_tensor({count, height, 6, 4}), found = random_tensor({count, height, 6, 3});
 #ifdef ETB_XNNPACK_BATCHES_MAY_GROW
       ASSERT_EQ(execute({&images}, found), "") << count;
-      EXPECT_EQ(std::count(found.data.begin(), found.data.end(), found.data[0]), 1);
+      if (count > 0) {
+        EXPECT_EQ(std::count(found.data.begin(), found.data.end(), found.data[0]), 1);
+      }
       for (int64_t i = 0; i < count; ++i) {
         TestTensor image = random_tensor({1, height, 6, 4}), alone = random_tensor({1, height, 6, 3});
         std::copy_n(images.data.begin() + i * height * 24, height * 24, image.data.begin());
