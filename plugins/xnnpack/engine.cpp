@@ -102,22 +102,23 @@ void pack_ahead(SubgraphBuilder& builder, const Ingredients& ingredients) {
       &groups);
 }
 
-// XNNPACK keeps padding for each image that was quantised at run time, and leaves its memory when there are more of them than before; the
-// release that tools/xnnpack builds is mended.
-Status check_batches([[maybe_unused]] const format::XnnPayload& payload,
+// What XNNPACK does wrong when sizes change, and leaves its memory for: it counts the padding that it keeps for each image quantised at run
+// time by the next run's images, and the places of an argmax pooling keep their sizes. The release that tools/xnnpack builds is mended.
+Status check_changes([[maybe_unused]] const format::XnnPayload& payload,
                      [[maybe_unused]] const std::vector<format::XnnShape>& shapes) {
-#ifndef ETB_XNNPACK_BATCHES_MAY_GROW
+#ifndef ETB_XNNPACK_SIZES_MAY_CHANGE
   for (size_t i = 0; i < payload.nodes.size(); ++i) {
     const format::XnnNode& node = payload.nodes[i];
     const XnnValue& input = payload.value(node.inputs[0]);
+    const format::XnnShape declared = format::xnnpack_shape(input);
     const bool is_convolution =
         node.op == format::XnnOperator::kConv2d || node.op == format::XnnOperator::kConvTranspose2d;
-    const uint64_t count = is_convolution ? shapes[input.id].sizes[0] : 0;
-    if (is_convolution && input.datatype == format::XnnDatatype::kQdint8 && count != input.sizes[0])
-      return make_error(Code::NOT_SUPPORTED, "node " + std::to_string(i) + " (" + format::to_text(node.op) +
-                                                 "): a batch of " + std::to_string(count) +
-                                                 " images, declared " + std::to_string(input.sizes[0]) +
-                                                 ": this XNNPACK cannot change it");
+    const bool keeps_batch = is_convolution && input.datatype == format::XnnDatatype::kQdint8 &&
+                             shapes[input.id].sizes[0] != declared.sizes[0];
+    if (keeps_batch || (node.op == format::XnnOperator::kArgMaxPooling2d && shapes[input.id] != declared))
+      return make_error(Code::NOT_SUPPORTED,
+                        "node " + std::to_string(i) + " (" + format::to_text(node.op) +
+                            "): other sizes than the declared ones, which this XNNPACK cannot change");
   }
 #endif
   return {};
@@ -259,7 +260,7 @@ Result<bool> Engine::read_input_shapes(const Run& run) {
 Status Engine::infer_shapes() {
   ETB_ASSIGN(const format::XnnPayload payload, format::read_xnnpack_payload(payload_bytes_));
   ETB_ASSIGN(const auto shapes, format::infer_xnnpack_shapes(payload, wanted_));
-  ETB_TRY(check_batches(payload, shapes));
+  ETB_TRY(check_changes(payload, shapes));
   ports_.take(payload, shapes);
   is_empty_ = ports_.is_empty();
   is_planned_ = false;

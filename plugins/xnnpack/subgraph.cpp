@@ -63,6 +63,23 @@ bool is_packed_by(const XnnNode& node, uint32_t input) {
   }
 }
 
+// By value id: made by a node that is needed for another output, and read by nobody. XNNPACK gives such a value no memory, and writes it
+// nevertheless, unless it is to persist.
+std::vector<bool> find_unread(const XnnPayload& payload, const std::vector<bool>& is_live) {
+  std::vector<bool> is_unread(payload.value_of_id.size(), false);
+  for (size_t i = 0; i < payload.nodes.size(); ++i) {
+    const XnnNode& node = payload.nodes[i];
+    for (uint32_t o = 0; is_live[i] && o < node.output_count; ++o)
+      is_unread[node.outputs[o]] = !payload.value(node.outputs[o]).is_output;
+  }
+  for (size_t i = 0; i < payload.nodes.size(); ++i) {
+    const XnnNode& node = payload.nodes[i];
+    for (uint32_t n = 0; is_live[i] && n < node.input_count; ++n)
+      if (node.inputs[n] != format::kXnnNoValue) is_unread[node.inputs[n]] = false;
+  }
+  return is_unread;
+}
+
 }  // namespace
 
 // XNNPACK removes nodes that nobody needs badly: when it takes one away it forgets what that one read, and aborts over it.
@@ -93,16 +110,18 @@ Result<Subgraph> SubgraphBuilder::build() {
   Subgraph subgraph(raw);
   id_of_.assign(payload_.value_of_id.size(), XNN_INVALID_VALUE_ID);
   ETB_TRY(find_constants());
+  is_live_ = find_live(payload_);
+  const std::vector<bool> is_unread = find_unread(payload_, is_live_);
   for (const XnnValue& value : payload_.values) {
     const uint32_t flags = (value.is_input ? XNN_VALUE_FLAG_EXTERNAL_INPUT : 0) |
-                           (value.is_output ? XNN_VALUE_FLAG_EXTERNAL_OUTPUT : 0);
+                           (value.is_output ? XNN_VALUE_FLAG_EXTERNAL_OUTPUT : 0) |
+                           (is_unread[value.id] ? XNN_VALUE_FLAG_PERSISTENT : 0);
     if (Status status = define_value(raw, value, value.external_id.value_or(XNN_INVALID_VALUE_ID), flags);
         !status) {
       return tl::make_unexpected(
           with_context(std::move(status).error(), "value " + std::to_string(value.id)));
     }
   }
-  is_live_ = find_live(payload_);
   for (size_t i = 0; i < payload_.nodes.size(); ++i)
     if (is_live_[i]) name_weights(payload_.nodes[i]);
   for (size_t i = 0; i < payload_.nodes.size(); ++i) {
