@@ -6,11 +6,11 @@
 
 namespace etb::format {
 
-// Whether a value of this datatype can be quantised as it says: quantised ones are, as their kernels expect it, and the others are not.
-// Errors: INVALID_DATA.
+// Whether a value is quantised as its datatype wants it: as a whole, by channel, by group, at run time or not at all.
+// Errors: NOT_SUPPORTED for datatypes that are packed for one kind of processor, else INVALID_DATA.
 [[nodiscard]] Status verify_xnnpack_quantisation(const XnnValue& value);
 
-// Whether flags and datatypes are among those of the operator (xnnpack_operators.def). Whether this XNNPACK has a kernel for them is its own to say.
+// Whether a node's flags and the datatypes of its inputs and outputs are among those of its operator (xnnpack_operators.def). Whether this XNNPACK has a kernel for them is its own to say.
 // Errors: NOT_SUPPORTED for flags, INVALID_DATA for datatypes.
 [[nodiscard]] Status verify_xnnpack_datatypes(const XnnPayload& payload, const XnnNode& node);
 

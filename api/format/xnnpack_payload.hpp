@@ -125,10 +125,11 @@ struct XnnPayload {
   const XnnValue& value(uint32_t id) const { return values[value_of_id[id]]; }
 };
 
-// Reads a payload that may be any bytes. Every id, index, size, window, quantisation parameter and order is verified, and sizes are worked out node by node
+// Reads a payload that may be any bytes. Every id, index, flag, datatype, size, window, quantisation parameter and order is verified, and sizes are worked out node by node
 // (xnnpack_shapes.hpp): what is returned can be walked without further checks, except named data, whose size and scales are known only when it is fetched.
 //
-// Errors: INCOMPATIBLE (identifier or operator number not known), INVALID_DATA (everything else), naming node or value.
+// Errors: INCOMPATIBLE (identifier or operator number not known), NOT_SUPPORTED (flags or a datatype that no exporter writes), INVALID_DATA (everything else), naming node or
+// value.
 // The result borrows constants from `payload`.
 [[nodiscard]] Result<XnnPayload> read_xnnpack_payload(std::span<const std::byte> payload);
 

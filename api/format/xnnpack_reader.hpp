@@ -7,8 +7,8 @@
 namespace etb::format {
 
 inline constexpr uint32_t kXnnMaxRank = 6;  // XNN_MAX_TENSOR_DIMS
-inline constexpr uint32_t kXnnFlagTransposed =
-    1;  // FullyConnected: the filter; BatchMatrixMultiply: the second factor
+// FullyConnected: the filter is; BatchMatrixMultiply: the second factor is.
+inline constexpr uint32_t kXnnFlagTransposed = 1;
 
 // INVALID_DATA with a text made of its parts.
 template <class... T>
