@@ -78,7 +78,7 @@ Result<XnnpackDelegate> XnnpackDelegate::make(const XnnpackPlugin& plugin, Creat
   ETB_ASSIGN(parts.first, parts.make_engine(payload, std::move(arena), 0));
   if (!folder.empty()) {
     const auto limit = static_cast<uint64_t>(args.options.get_i64("packed_cache_max_bytes"));
-    // A folder that cannot be written costs time, not the run.
+    // Weights that cannot be kept cost time, not the run.
     if (const Status saved = parts.weights.save(folder, digest, limit); !saved)
       plugin.warn(saved.error().message);
   }

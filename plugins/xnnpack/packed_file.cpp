@@ -199,7 +199,10 @@ Status PackedWeights::save(const std::string& folder, const std::string& payload
       end += entries_[index]->nbytes + XNN_EXTRA_BYTES;
     }
   }
-  if (end > max_nbytes) return {};
+  if (end > max_nbytes)
+    return make_error(Code::UNAVAILABLE, "packed weights: " + std::to_string(end) +
+                                             " bytes are not kept, packed_cache_max_bytes is " +
+                                             std::to_string(max_nbytes));
   std::byte header[kTableOffset] = {};
   const uint64_t table_nbytes = table.size(), table_checksum = checksum(table.data(), table.size());
   std::memcpy(header, kMagic, 8);

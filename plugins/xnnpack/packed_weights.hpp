@@ -77,6 +77,7 @@ class PackedWeights {
   bool is_loaded() const { return is_loaded_; }
   // Writes all named entries, in one step; removes what trim_folder() removes. When it was loaded whole only the note is written that
   // it was right.
+  // Errors: UNAVAILABLE when the folder cannot be written, or they are more than it may have.
   Status save(const std::string& folder, const std::string& payload_digest, uint64_t max_nbytes) const;
 
   uint64_t nbytes() const;

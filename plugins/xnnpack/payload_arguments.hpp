@@ -34,13 +34,22 @@ struct PayloadArguments {
   etb_delegate_args args{};
 };
 
-// An option of a delegate as a host gives it; borrows both texts.
+// Options of a delegate as a host gives them; they borrow texts.
 inline etb_option given_text(const char* key, const char* text) {
   etb_option option{};
   option.struct_size = ETB_INIT_SIZE(etb_option);
   option.key = key;
   option.type = ETB_OPTION_TEXT;
   option.text = text;
+  return option;
+}
+
+inline etb_option given_number(const char* key, int64_t number) {
+  etb_option option{};
+  option.struct_size = ETB_INIT_SIZE(etb_option);
+  option.key = key;
+  option.type = ETB_OPTION_I64;
+  option.i64 = number;
   return option;
 }
 

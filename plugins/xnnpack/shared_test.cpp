@@ -1,4 +1,5 @@
 // What delegates share: packed weights, a workspace, a file between processes; made, run and destroyed by several threads at once.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <sys/stat.h>
@@ -297,13 +298,8 @@ TEST_F(XnnpackShared, AVerifiedFileIsBelievedUntilItChanges) {
 
 TEST_F(XnnpackShared, TheFolderStaysBelowItsLimit) {
   const std::string folder = folder_.string();
-  std::vector<etb_option> options = {given_text("packed_cache_path", folder.c_str())};
-  etb_option limit{};
-  limit.struct_size = ETB_INIT_SIZE(etb_option);
-  limit.key = "packed_cache_max_bytes";
-  limit.type = ETB_OPTION_I64;
-  limit.i64 = 4096;
-  options.push_back(limit);
+  const std::vector<etb_option> options = {given_text("packed_cache_path", folder.c_str()),
+                                           given_number("packed_cache_max_bytes", 4096)};
   for (const char* name : {"linear", "mlp", "conv2d", "linear_relu", "conv_bn_relu"})
     destroy(make(Program(name), options));
   uint64_t total = 0;
@@ -313,7 +309,7 @@ TEST_F(XnnpackShared, TheFolderStaysBelowItsLimit) {
 }
 
 // Programs run without it all the same; who asked for it is told once.
-TEST_F(XnnpackShared, AFolderThatCannotBeWrittenIsLoggedOnce) {
+TEST_F(XnnpackShared, WeightsThatAreNotKeptAreLoggedOnce) {
   Log log;
   etb_host host = kBareHost;
   host.ctx = &log;
@@ -321,6 +317,25 @@ TEST_F(XnnpackShared, AFolderThatCannotBeWrittenIsLoggedOnce) {
   etb_error error = ETB_ERROR_INIT;
   etb_plugin* plugin = nullptr;
   ASSERT_EQ(table_->init(&host, nullptr, 0, &plugin, &error), ETB_OK) << error.text;
+  const Program program("mlp");
+  const std::string small = folder_.string();
+  for (int i = 0; i < 2; ++i) {
+    etb_delegate* made = nullptr;
+    ASSERT_EQ(program.make(*table_, plugin,
+                           {given_text("packed_cache_path", small.c_str()),
+                            given_number("packed_cache_max_bytes", 100)},
+                           &made, &error),
+              ETB_OK)
+        << error.text;
+    EXPECT_LT(program.run(*table_, made), 1e-4f);
+    destroy(made);
+  }
+  ASSERT_EQ(log.lines.size(), 1u);
+  EXPECT_THAT(log.lines[0],
+              testing::MatchesRegex(
+                  "30 xnnpack: packed weights: [0-9]+ bytes are not kept, packed_cache_max_bytes is 100"));
+  EXPECT_FALSE(fs::exists(folder_));
+  log.lines.clear();
   std::ofstream(folder_) << "no folder";
   const std::string no_folder = folder_.string(), below = (folder_ / "below").string();
   const std::vector<std::string> expected = {no_folder, below};
