@@ -168,7 +168,6 @@ Result<std::unique_ptr<Engine>> Engine::try_make(const Ingredients& ingredients,
                                                  uint32_t flags, bool releases) {
   std::unique_ptr<Engine> engine(new Engine(std::move(arena), ingredients));
   ETB_ASSIGN(engine->ports_, Ports::make(ingredients.payload));
-  engine->is_empty_ = engine->ports_.is_empty();
   for (const auto* ports : {&engine->ports_.inputs, &engine->ports_.outputs})
     for (const Port& port : *ports) engine->externals_.push_back({port.external_id, nullptr});
   engine->wanted_.resize(engine->ports_.inputs.size());
@@ -211,8 +210,10 @@ Status Engine::run(const Run& run) {
   ETB_ASSIGN(const bool changed, read_input_shapes(run));
   if (changed) ETB_TRY(infer_shapes());
   ETB_TRY(resize_outputs(run));
-  if (is_empty_) return {};
-  if (!is_planned_) ETB_TRY(plan());
+  if (!is_planned_) {
+    if (ports_.is_empty()) return {};  // nothing to run, and nothing that XNNPACK could plan
+    ETB_TRY(plan());
+  }
   ETB_TRY(set_up(run));
   ETB_TRY(invoke(run));
   for (uint32_t i = 0; i < ports_.outputs.size(); ++i) {
@@ -262,7 +263,6 @@ Status Engine::infer_shapes() {
   ETB_ASSIGN(const auto shapes, format::infer_xnnpack_shapes(payload, wanted_));
   ETB_TRY(check_changes(payload, shapes));
   ports_.take(payload, shapes);
-  is_empty_ = ports_.is_empty();
   is_planned_ = false;
   return {};
 }

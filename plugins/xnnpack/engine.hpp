@@ -82,7 +82,6 @@ class Engine {
   Ports ports_;
   std::vector<format::XnnShape> wanted_;  // of the inputs of this run
   std::vector<xnn_external_value> externals_;
-  bool is_empty_ = false;    // nothing to run
   bool is_planned_ = false;  // XNNPACK has memory in the arena for the sizes of `ports_`
   bool is_set_up_ = false;   // and addresses, those of `externals_`
 };

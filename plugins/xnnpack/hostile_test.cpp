@@ -384,6 +384,32 @@ TEST_F(XnnpackHostile, FlagsThatNoFileNeedsAreNamedWithTheirNode) {
   EXPECT_THAT(create(payload), HasSubstr("node 0 (MaxPooling2d): flags 4, expected bits of 64"));
 }
 
+TEST_F(XnnpackHostile, NodesThatMakeSomethingOfNothingAreNamed) {
+  XnnPayload payload = one_node(XnnOperator::kFullyConnected, {0, 0});
+  payload.nodes[0] = node_of(XnnOperator::kFullyConnected, {0, 0, kXnnNoValue}, 1);  // XNNPACK divides by 0
+  EXPECT_THAT(create(payload), HasSubstr("node 0 (FullyConnected): filter of sizes [0, 0]"));
+  EXPECT_THAT(
+      create(one_node(XnnOperator::kConstantPad, {1, 0, 4, 2})),
+      HasSubstr("node 0 (ConstantPad): input of sizes [1, 0, 4, 2] for an output of sizes [3, 2, 6, 4]"));
+  // Images of which there are none, alone and beside something.
+  payload = one_node(XnnOperator::kMaxPooling2d, {0, 4, 4, 2});
+  EXPECT_EQ(create(payload), "");
+  payload.values.push_back(value_of(2, {1}));
+  payload.values[2].external_id = 1;
+  payload.values[2].is_input = true;
+  payload.values.push_back(value_of(3, {1}));
+  payload.values[1].external_id = 2;
+  payload.values[3].external_id = 3;
+  payload.values[3].is_output = true;
+  payload.nodes.push_back(node_of(XnnOperator::kAbs, {2}, 3));
+  payload.input_ids = {0, 2};
+  payload.output_ids = {1, 3};
+  EXPECT_THAT(
+      create(payload),
+      HasSubstr(
+          "node 0 (MaxPooling2d): output of sizes [0, 3, 3, 2] in a graph with outputs that have elements"));
+}
+
 TEST_F(XnnpackHostile, InputsThatDoNotFitTogetherAreNamedWithTheirNode) {
   XnnPayload payload = honest();
   payload.nodes[1] = node_of(XnnOperator::kAdd, {2, 0}, 3);  // [2, 3] and [2, 4]

@@ -35,20 +35,22 @@ struct PayloadArguments {
 };
 
 // Options of a delegate as a host gives them; they borrow texts.
-inline etb_option given_text(const char* key, const char* text) {
+inline etb_option given_option(const char* key, etb_option_type type) {
   etb_option option{};
   option.struct_size = ETB_INIT_SIZE(etb_option);
   option.key = key;
-  option.type = ETB_OPTION_TEXT;
+  option.type = type;
+  return option;
+}
+
+inline etb_option given_text(const char* key, const char* text) {
+  etb_option option = given_option(key, ETB_OPTION_TEXT);
   option.text = text;
   return option;
 }
 
 inline etb_option given_number(const char* key, int64_t number) {
-  etb_option option{};
-  option.struct_size = ETB_INIT_SIZE(etb_option);
-  option.key = key;
-  option.type = ETB_OPTION_I64;
+  etb_option option = given_option(key, ETB_OPTION_I64);
   option.i64 = number;
   return option;
 }

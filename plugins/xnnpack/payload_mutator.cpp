@@ -310,7 +310,7 @@ class Mutator {
 
 }  // namespace
 
-// Half of the time as bytes. Else the first of some changes that gives a valid graph; when none does, the last.
+// One time in eight as bytes, and whenever it is no payload. Else the first of some changes that gives a valid graph; when none does, the last.
 extern "C" size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t max_size, unsigned seed) {
   constexpr int kTries = 24;
   Mutator mutator(seed);
