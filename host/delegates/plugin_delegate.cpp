@@ -143,8 +143,10 @@ Status PluginDelegate::note_arguments(const DelegateRequest& request, std::share
   const std::span<EValue* const> arguments = request.arguments;
   memory_.emplace(request.arenas, std::move(copies), input_count_, slots_.size());
   Status met;
+  shared_inputs_.resize(slots_.size() - input_count_);
   ETB_TRY(delegate_->query_io([&](const etb_io_req& req) {
     if (met) met = memory_->require(req);
+    if (met && (req.role & ETB_ROLE_INPUT) == 0) shared_inputs_[req.index] = req.may_alias_input;
   }));
   ETB_TRY(std::move(met));
   if (arguments.empty()) return {};  // the program never calls this delegate
@@ -195,6 +197,9 @@ etb_status PluginDelegate::bind(const EValue& value, uint32_t argument, etb_erro
                   to_text(value.tensor().dtype()));
     }
     const Tensor& from = value.tensor();
+    // A program may free what it uses afterwards.
+    if (from.data() == nullptr && from.nbytes() != 0)
+      return fail(error, ETB_INVALID_PROGRAM, "delegate argument %u: the tensor has no memory", argument);
     tensor.dtype = static_cast<etb_dtype>(from.dtype());
     tensor.rank = static_cast<uint32_t>(from.rank());
     std::copy(from.sizes().begin(), from.sizes().end(), slot.sizes.begin());
@@ -273,7 +278,7 @@ etb_status PluginDelegate::take_output(uint32_t argument, Tensor& output, etb_er
     return fail(error, status, "delegate output %u: the plugin gave sizes that do not fit",
                 argument - input_count_);
   }
-  if (tensors_[argument].data != output.data())
+  if (tensors_[argument].data != output.data() && output.nbytes() != 0)
     std::memcpy(output.data(), tensors_[argument].data, static_cast<size_t>(output.nbytes()));
   return ETB_OK;
 }

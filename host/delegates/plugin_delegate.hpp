@@ -45,6 +45,7 @@ class PluginDelegate final : public MethodDelegate {
                                       std::span<const etb_option> options = {});
 
   etb_status execute(const DelegateRun& run) noexcept override;
+  DelegateOperands operands() const noexcept override { return {input_count_, shared_inputs_}; }
   void destroy() noexcept override { delete this; }
 
  private:
@@ -77,6 +78,7 @@ class PluginDelegate final : public MethodDelegate {
   std::vector<etb_tensor> tensors_;  // the same
   std::optional<ArgumentMemory> memory_;
   uint32_t input_count_ = 0;
+  std::vector<uint32_t> shared_inputs_;  // etb_io_req.may_alias_input, by output
   std::vector<std::byte> scratch_;
   void* aligned_scratch_ = nullptr;
   uint64_t scratch_nbytes_ = 0;

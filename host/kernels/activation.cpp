@@ -131,10 +131,10 @@ etb_status glu_out(KernelContext& context, EValue** args) {
 }
 
 constexpr Kernel kRows[] = {
-    {"aten::clamp.out", "TssT", clamp_out},       {"aten::clamp.Tensor_out", "TttT", clamp_tensor_out},
-    {"aten::hardtanh.out", "TSST", hardtanh_out}, {"aten::leaky_relu.out", "TST", leaky_relu_out},
-    {"aten::elu.out", "TSSST", elu_out},          {"aten::gelu.out", "TzT", gelu_out},
-    {"aten::logit.out", "TeT", logit_out},        {"aten::glu.out", "TiT", glu_out},
+    {"aten::clamp.out", "T=ssT!", clamp_out},       {"aten::clamp.Tensor_out", "T=t=t=T!", clamp_tensor_out},
+    {"aten::hardtanh.out", "T=SST!", hardtanh_out}, {"aten::leaky_relu.out", "T=ST!", leaky_relu_out},
+    {"aten::elu.out", "T=SSST!", elu_out},          {"aten::gelu.out", "T=zT!", gelu_out},
+    {"aten::logit.out", "T=eT!", logit_out},        {"aten::glu.out", "TiT!", glu_out},
 };
 
 }  // namespace

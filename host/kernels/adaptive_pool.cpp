@@ -173,10 +173,11 @@ etb_status avg_pool_backward_out(KernelContext& context, EValue** args) {
       for (int i = 0; i < 2; ++i) {
         const int64_t begin = index[i] * stride[i] - padding[i],
                       stop = std::min(begin + kernel[i], to.size[i + 1] + padding[i]);
-        padded *= stop - begin;
+        // Windows of a gradient that is larger than it should be lie outside.
+        padded *= std::max<int64_t>(stop - begin, 0);
         first[i + 1] = std::max<int64_t>(begin, 0);
         end[i + 1] = std::min(stop, to.size[i + 1]);
-        inside *= end[i + 1] - first[i + 1];
+        inside *= std::max<int64_t>(end[i + 1] - first[i + 1], 0);
       }
       const int64_t divisor = given != 0 ? given : counts_padding ? padded : inside;
       if (divisor == 0) return;
@@ -221,11 +222,11 @@ etb_status max_pool_backward_out(KernelContext& context, EValue** args) {
 }
 
 constexpr Kernel kRows[] = {
-    {"aten::_adaptive_avg_pool2d.out", "TIT", adaptive_out<2>},
-    {"aten::_adaptive_avg_pool3d.out", "TIT", adaptive_out<3>},
-    {"aten::_adaptive_avg_pool2d_backward.out", "TTT", adaptive_backward_out},
-    {"aten::avg_pool2d_backward.grad_input", "TTIIIbbnT", avg_pool_backward_out},
-    {"aten::max_pool2d_with_indices_backward.grad_input", "TTIIIIbTT", max_pool_backward_out},
+    {"aten::_adaptive_avg_pool2d.out", "TIT!", adaptive_out<2>},
+    {"aten::_adaptive_avg_pool3d.out", "TIT!", adaptive_out<3>},
+    {"aten::_adaptive_avg_pool2d_backward.out", "TTT!", adaptive_backward_out},
+    {"aten::avg_pool2d_backward.grad_input", "TTIIIbbnT!", avg_pool_backward_out},
+    {"aten::max_pool2d_with_indices_backward.grad_input", "TTIIIIbTT!", max_pool_backward_out},
 };
 
 }  // namespace

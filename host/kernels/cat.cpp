@@ -150,7 +150,7 @@ etb_status stack_out(KernelContext& context, EValue** args) {
   return ETB_OK;
 }
 
-constexpr Kernel kRows[] = {{"aten::cat.out", "LiT", cat_out}, {"aten::stack.out", "LiT", stack_out}};
+constexpr Kernel kRows[] = {{"aten::cat.out", "LiT!", cat_out}, {"aten::stack.out", "LiT!", stack_out}};
 
 }  // namespace
 

@@ -425,7 +425,7 @@ etb_status convolution_out(KernelContext& context, EValue** args) {
   return run_convolution(context, shape, input, weight, bias, out);
 }
 
-constexpr Kernel kRows[] = {{"aten::convolution.out", "TTtIIIbIiT", convolution_out}};
+constexpr Kernel kRows[] = {{"aten::convolution.out", "TTtIIIbIiT!", convolution_out}};
 
 }  // namespace
 

@@ -229,7 +229,8 @@ etb_status convolution_backward_out(KernelContext& context, EValue** args) {
   return mask[2] != 0 ? bias_gradient(context, grad, args[13]->tensor()) : ETB_OK;
 }
 
-constexpr Kernel kRows[] = {{"aten::convolution_backward.out", "TTTjIIIbIiBttt", convolution_backward_out}};
+constexpr Kernel kRows[] = {
+    {"aten::convolution_backward.out", "TTTjIIIbIiBt!t!t!", convolution_backward_out}};
 
 }  // namespace
 

@@ -69,18 +69,18 @@ etb_status copy_in_place(KernelContext& context, EValue** args) {
 }
 
 constexpr Kernel kRows[] = {
-    {"aten::alias_copy.out", "TT", first_to_last_of_2},
-    {"aten::detach_copy.out", "TT", first_to_last_of_2},
-    {"aten::lift_fresh_copy.out", "TT", first_to_last_of_2},
-    {"aten::_conj_physical.out", "TT", first_to_last_of_2},  // of reals
-    {"aten::clone.out", "TnT", first_to_last_of_3},
-    {"aten::_to_copy.out", "TbnT", first_to_last_of_4},
-    {"aten::copy.out", "TTbT", copy_out},
-    {"aten::copy_", "TTb", copy_in_place},
-    {"dim_order_ops::_to_dim_order_copy.out", "TbjT", first_to_last_of_4},
-    {"dim_order_ops::_clone_dim_order.out", "TbjT", first_to_last_of_4},
-    {"et_copy::_h2d_copy.out", "TT", first_to_last_of_2},
-    {"et_copy::_d2h_copy.out", "TT", first_to_last_of_2},
+    {"aten::alias_copy.out", "TT!", first_to_last_of_2},
+    {"aten::detach_copy.out", "TT!", first_to_last_of_2},
+    {"aten::lift_fresh_copy.out", "TT!", first_to_last_of_2},
+    {"aten::_conj_physical.out", "TT!", first_to_last_of_2},  // of reals
+    {"aten::clone.out", "TnT!", first_to_last_of_3},
+    {"aten::_to_copy.out", "TbnT!", first_to_last_of_4},
+    {"aten::copy.out", "TTbT!", copy_out},
+    {"aten::copy_", "T!T=b", copy_in_place},
+    {"dim_order_ops::_to_dim_order_copy.out", "TbjT!", first_to_last_of_4},
+    {"dim_order_ops::_clone_dim_order.out", "TbjT!", first_to_last_of_4},
+    {"et_copy::_h2d_copy.out", "TT!", first_to_last_of_2},
+    {"et_copy::_d2h_copy.out", "TT!", first_to_last_of_2},
 };
 
 }  // namespace

@@ -16,6 +16,7 @@ etb_status cumsum_out(KernelContext& context, EValue** args) {
   if (!is_arithmetic(self.dtype()) || !is_arithmetic(out.dtype())) {
     return context.fail(ETB_INVALID_TYPE, "%s into %s", to_text(self.dtype()), to_text(out.dtype()));
   }
+  if (out.numel() == 0) return ETB_OK;
   DimSet dims;
   if (self.rank() > 0) dims.set(static_cast<size_t>(dim));
   const ConvertLoops& loops = *vector_table(context).conversions;
@@ -44,7 +45,7 @@ etb_status cumsum_out(KernelContext& context, EValue** args) {
   return ETB_OK;
 }
 
-constexpr Kernel kRows[] = {{"aten::cumsum.out", "TinT", cumsum_out}};
+constexpr Kernel kRows[] = {{"aten::cumsum.out", "TinT!", cumsum_out}};
 
 }  // namespace
 

@@ -91,7 +91,11 @@ etb_status pdist_out(KernelContext& context, EValue** args) {
   if (!is_floating(self.dtype()))
     return context.fail(ETB_INVALID_TYPE, "the input is %s, expected a float", to_text(self.dtype()));
   if (const etb_status status = expect_same_dtype(context, self, out); status != ETB_OK) return status;
-  const int64_t count = self.size(0) < 2 ? 0 : self.size(0) * (self.size(0) - 1) / 2;
+  int64_t count = 0;
+  if (self.size(0) >= 2 && __builtin_mul_overflow(self.size(0), self.size(0) - 1, &count)) {
+    return context.fail(ETB_INVALID_ARGUMENT, "pairs of %lld rows", static_cast<long long>(self.size(0)));
+  }
+  count /= 2;
   if (const etb_status status = resize_output(context, out, {&count, 1}); status != ETB_OK) return status;
   const ConvertLoops& loops = *vector_table(context).conversions;
   int64_t at = 0;
@@ -106,8 +110,8 @@ etb_status pdist_out(KernelContext& context, EValue** args) {
 }
 
 constexpr Kernel kRows[] = {
-    {"aten::_cdist_forward.out", "TTdnT", cdist_out},
-    {"aten::_pdist_forward.out", "TdT", pdist_out},
+    {"aten::_cdist_forward.out", "TTdnT!", cdist_out},
+    {"aten::_pdist_forward.out", "TdT!", pdist_out},
 };
 
 }  // namespace

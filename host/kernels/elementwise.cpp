@@ -251,7 +251,15 @@ etb_status resize_to_broadcast(KernelContext& context, std::span<const Operand> 
       size = own;
     }
   }
-  return resize_output(context, out, {sizes, static_cast<size_t>(rank)});
+  const std::span<const int64_t> wanted(sizes, static_cast<size_t>(rank));
+  // An input that is the output itself would grow with it.
+  for (const Operand& input : inputs) {
+    if (input.tensor() == &out && !std::ranges::equal(out.sizes(), wanted)) {
+      return context.fail(ETB_INVALID_ARGUMENT, "the output has sizes %s, is an input and would become %s",
+                          SizesText(out.sizes()).text, SizesText(wanted).text);
+    }
+  }
+  return resize_output(context, out, wanted);
 }
 
 // An integer that is wider than the dtype it is promoted to (a rank-0 tensor, a number) is cut before it is used.

@@ -60,26 +60,6 @@ class EmbeddingBag {
                            static_cast<long long>(indices_.size(0)), static_cast<long long>(mode_));
     }
     if (padding_index_ < 0) padding_index_ = -1;
-    return check_indices();
-  }
-
-  // Offsets rise from 0 and stay within the indices, indices within the table.
-  etb_status check_indices() {
-    int64_t last = 0;
-    for (int64_t i = 0; i < offsets_.size(0); ++i) {
-      const int64_t offset = index_at(offsets_, i);
-      if ((i == 0 && offset != 0) || offset < last || offset > indices_.size(0)) {
-        return context_.fail(ETB_INVALID_ARGUMENT, "offset %lld is %lld, expected %lld to %lld",
-                             static_cast<long long>(i), static_cast<long long>(offset),
-                             static_cast<long long>(last),
-                             static_cast<long long>(i == 0 ? 0 : indices_.size(0)));
-      }
-      last = offset;
-    }
-    for (int64_t i = 0; i < indices_.size(0); ++i) {
-      const int64_t index = index_at(indices_, i);
-      if (index < 0 || index >= weight_.size(0)) return fail_index(context_, index, weight_.size(0));
-    }
     return ETB_OK;
   }
 
@@ -123,14 +103,32 @@ class EmbeddingBag {
     T* row = context_.allocate_array<T>(width);
     if (sums == nullptr || row == nullptr)
       return context_.fail_scratch(static_cast<uint64_t>(width) * 2 * sizeof(T) + 128);
-    for (int64_t bag = 0; bag < bag_count_; ++bag) add_bag(bag, sums, row);
+    int64_t begin = 0, end = 0;
+    if (offsets_.size(0) != 0) {
+      if (const etb_status status = read_offset(0, 0, 0, &begin); status != ETB_OK) return status;
+    }
+    for (int64_t bag = 0; bag < bag_count_; ++bag, begin = end) {
+      end = indices_.size(0);
+      if (bag + 1 < offsets_.size(0)) {
+        if (const etb_status status = read_offset(bag + 1, begin, end, &end); status != ETB_OK) return status;
+      }
+      if (const etb_status status = add_bag(bag, begin, end, sums, row); status != ETB_OK) return status;
+    }
     return ETB_OK;
   }
 
+  // Offsets rise from 0 and stay within the indices. Each offset and index is read once and checked when it is.
+  etb_status read_offset(int64_t at, int64_t smallest, int64_t largest, int64_t* out) {
+    *out = index_at(offsets_, at);
+    if (*out >= smallest && *out <= largest) return ETB_OK;
+    return context_.fail(ETB_INVALID_ARGUMENT, "offset %lld is %lld, expected %lld to %lld",
+                         static_cast<long long>(at), static_cast<long long>(*out),
+                         static_cast<long long>(smallest), static_cast<long long>(largest));
+  }
+
   template <class T>
-  void add_bag(int64_t bag, T* sums, T* row) {
-    const int64_t width = weight_.size(1), begin = index_at(offsets_, bag);
-    const int64_t end = bag + 1 < offsets_.size(0) ? index_at(offsets_, bag + 1) : indices_.size(0);
+  etb_status add_bag(int64_t bag, int64_t begin, int64_t end, T* sums, T* row) {
+    const int64_t width = weight_.size(1);
     const ConvertLoops& loops = *vector_table(context_).conversions;
     const ConvertLoop load = loops.load[static_cast<int>(weight_.dtype())][static_cast<int>(kComputeOf<T>)];
     std::fill_n(sums, width, T(0));
@@ -138,8 +136,9 @@ class EmbeddingBag {
     for (int64_t i = begin; i < end; ++i) {
       if (bag_of_index_.numel() != 0) store_index(bag_of_index_, i, bag);
       const int64_t index = index_at(indices_, i);
+      if (index < 0 || index >= weight_.size(0)) return fail_index(context_, index, weight_.size(0));
       if (index == padding_index_) continue;
-      load(row, element_at(weight_, index * weight_.stride(0)), weight_.stride(1), width);
+      if (width != 0) load(row, element_at(weight_, index * weight_.stride(0)), weight_.stride(1), width);
       if (mode_ == kMax) {
         take_largest(bag, index, used == 0, sums, row);
       } else {
@@ -153,9 +152,10 @@ class EmbeddingBag {
     }
     loops.store[static_cast<int>(out_.dtype())][static_cast<int>(kComputeOf<T>)](
         element_at(out_, bag * out_.stride(0)), sums, out_.stride(1), width);
-    if (mode_ == kSum) return;
+    if (mode_ == kSum) return ETB_OK;
     store_index(bag_size_, bag, used);
     if (mode_ == kMean) store_index(largest_, bag, used);
+    return ETB_OK;
   }
 
   template <class T>
@@ -183,7 +183,7 @@ etb_status embedding_bag_out(KernelContext& context, EValue** args) {
   return EmbeddingBag(context, args).run();
 }
 
-constexpr Kernel kRows[] = {{"aten::_embedding_bag.out", "TTTbibtbiTTTT", embedding_bag_out}};
+constexpr Kernel kRows[] = {{"aten::_embedding_bag.out", "TTTbibtbiT!T!T!T!", embedding_bag_out}};
 
 }  // namespace
 

@@ -43,7 +43,7 @@ etb_status expand_copy_out(KernelContext& context, EValue** args) {
   return ETB_OK;
 }
 
-constexpr Kernel kRows[] = {{"aten::expand_copy.out", "TIbT", expand_copy_out}};
+constexpr Kernel kRows[] = {{"aten::expand_copy.out", "TIbT!", expand_copy_out}};
 
 }  // namespace
 

@@ -114,6 +114,13 @@ etb_status resize_in_place(KernelContext& context, EValue** args) {
   return resize_to_list(context, args[1]->ints(), args[0]->tensor());
 }
 
+// A number as an integer that wraps; what no int64 holds becomes 0.
+uint64_t to_wrapping(const EValue& number) {
+  if (!number.is_double()) return static_cast<uint64_t>(number.to_int());
+  const double real = number.to_double();
+  return std::fabs(real) < 0x1.0p63 ? static_cast<uint64_t>(static_cast<int64_t>(real)) : 0;
+}
+
 etb_status arange(KernelContext& context, const EValue& start, const EValue& end, const EValue& step,
                   Tensor& out) {
   if (const etb_status status = expect_arithmetic(context, out); status != ETB_OK) return status;
@@ -136,8 +143,7 @@ etb_status arange(KernelContext& context, const EValue& start, const EValue& end
     char* to = out.data_as<char>() + begin * nbytes;
     if (is_integer_range || is_integer_out) {
       int64_t values[kChunk];
-      const auto from = static_cast<uint64_t>(static_cast<int64_t>(first)),
-                 stride = static_cast<uint64_t>(static_cast<int64_t>(by));
+      const uint64_t from = to_wrapping(start), stride = to_wrapping(step);
       for (int64_t i = 0; i < length; ++i)
         values[i] = static_cast<int64_t>(from + static_cast<uint64_t>(begin + i) * stride);
       loops.store[static_cast<int>(out.dtype())][static_cast<int>(Compute::kInt64)](to, values, 1, length);
@@ -256,23 +262,23 @@ etb_status native_dropout_out(KernelContext& context, EValue** args) {
 }
 
 constexpr Kernel kRows[] = {
-    {"aten::full.out", "IST", full_out},
-    {"aten::full_like.out", "TSnT", full_like_out},
-    {"aten::zeros.out", "IT", constant_out<0>},
-    {"aten::ones.out", "IT", constant_out<1>},
-    {"aten::scalar_tensor.out", "ST", scalar_tensor_out},
-    {"aten::fill.Scalar_out", "TST", fill_scalar_out},
-    {"aten::fill.Tensor_out", "TTT", fill_tensor_out},
-    {"aten::empty.out", "InT", empty_out<2>},
-    {"aten::empty_strided.out", "IIT", empty_out<2>},
-    {"dim_order_ops::_empty_dim_order.out", "IjT", empty_out<2>},
-    {"aten::resize_", "TIn", resize_in_place},
-    {"aten::arange.out", "ST", arange_out},
-    {"aten::arange.start_out", "SSST", arange_start_out},
-    {"aten::rand.out", "IT", rand_out},
-    {"aten::randn.out", "IT", randn_out},
-    {"aten::randperm.out", "iT", randperm_out},
-    {"aten::native_dropout.out", "TdcTT", native_dropout_out},
+    {"aten::full.out", "IST!", full_out},
+    {"aten::full_like.out", "TSnT!", full_like_out},
+    {"aten::zeros.out", "IT!", constant_out<0>},
+    {"aten::ones.out", "IT!", constant_out<1>},
+    {"aten::scalar_tensor.out", "ST!", scalar_tensor_out},
+    {"aten::fill.Scalar_out", "TST!", fill_scalar_out},
+    {"aten::fill.Tensor_out", "TTT!", fill_tensor_out},
+    {"aten::empty.out", "InT!", empty_out<2>},
+    {"aten::empty_strided.out", "IIT!", empty_out<2>},
+    {"dim_order_ops::_empty_dim_order.out", "IjT!", empty_out<2>},
+    {"aten::resize_", "T!In", resize_in_place},
+    {"aten::arange.out", "ST!", arange_out},
+    {"aten::arange.start_out", "SSST!", arange_start_out},
+    {"aten::rand.out", "IT!", rand_out},
+    {"aten::randn.out", "IT!", randn_out},
+    {"aten::randperm.out", "iT!", randperm_out},
+    {"aten::native_dropout.out", "TdcT!T!", native_dropout_out},
 };
 
 }  // namespace

@@ -56,8 +56,11 @@ class Indexing {
   etb_status for_each(KernelContext& context, Visit visit) const {
     int64_t sizes[kMaxRank], indices[kMaxRank] = {};
     const auto rank = static_cast<int>(fill_sizes(sizes));
-    int64_t count = 1;
-    for (int i = 0; i < rank; ++i) count *= sizes[i];
+    int64_t count = 0;
+    if (!count_elements({sizes, static_cast<size_t>(rank)}, &count)) {
+      return context.fail(ETB_INVALID_ARGUMENT, "the indices pick too many elements: %s",
+                          SizesText({sizes, static_cast<size_t>(rank)}).text);
+    }
     for (int64_t position = 0; position < count; ++position) {
       int64_t offset = 0;
       if (const etb_status status = locate(context, indices, &offset); status != ETB_OK) return status;
@@ -103,8 +106,9 @@ class Indexing {
       columns_[count_ + dim] = {nullptr, positions[dim]};
     }
     int64_t at = 0;
-    for_each_element(mask, [&](int64_t position, int64_t offset) {
+    const etb_status filled = for_each_element(mask, [&](int64_t position, int64_t offset) {
       if (mask.data_as<uint8_t>()[offset] == 0) return static_cast<etb_status>(ETB_OK);
+      if (at == true_count) return static_cast<etb_status>(ETB_INVALID_STATE);
       for (int dim = mask.rank() - 1; dim >= 0; --dim) {
         positions[dim][at] = position % mask.size(dim);
         position /= mask.size(dim);
@@ -112,6 +116,8 @@ class Indexing {
       ++at;
       return static_cast<etb_status>(ETB_OK);
     });
+    if (filled != ETB_OK || at != true_count)
+      return context.fail(ETB_INVALID_STATE, "a mask changed while it was read");
     if (mask_size_ >= 0 && mask_size_ != true_count && mask_size_ != 1 && true_count != 1) {
       return context.fail(ETB_INVALID_ARGUMENT, "masks with %lld and %lld true elements",
                           static_cast<long long>(mask_size_), static_cast<long long>(true_count));
@@ -290,9 +296,9 @@ etb_status index_put_in_place(KernelContext& context, EValue** args) {
 }
 
 constexpr Kernel kRows[] = {
-    {"aten::index.Tensor_out", "TMT", index_out},
-    {"aten::index_put.out", "TMTbT", index_put_out},
-    {"aten::index_put_", "TMTb", index_put_in_place},
+    {"aten::index.Tensor_out", "TMT!", index_out},
+    {"aten::index_put.out", "TMTbT!", index_put_out},
+    {"aten::index_put_", "T!MTb", index_put_in_place},
 };
 
 }  // namespace

@@ -129,9 +129,9 @@ etb_status gather_out(KernelContext& context, EValue** args) {
 }
 
 constexpr Kernel kRows[] = {
-    {"aten::embedding.out", "TTibbT", embedding_out},
-    {"aten::index_select.out", "TiTT", index_select_out},
-    {"aten::gather.out", "TiTbT", gather_out},
+    {"aten::embedding.out", "TTibbT!", embedding_out},
+    {"aten::index_select.out", "TiTT!", index_select_out},
+    {"aten::gather.out", "TiTbT!", gather_out},
 };
 
 }  // namespace

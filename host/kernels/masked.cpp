@@ -7,6 +7,12 @@
 namespace etb::host {
 namespace {
 
+// Kernels that count before they write return this when the elements have changed in between. The run time refuses calls whose
+// operands overlap, but the caller's memory may change at any time.
+etb_status fail_changed(KernelContext& context) {
+  return context.fail(ETB_INVALID_STATE, "the input changed while it was read");
+}
+
 bool is_nonzero(const ConvertLoops& loops, const Tensor& tensor, int64_t offset) {
   uint8_t truth = 0;
   alignas(8) char value[8];
@@ -31,6 +37,7 @@ etb_status nonzero_out(KernelContext& context, EValue** args) {
   int64_t row = 0;
   return for_each_element(self, [&](int64_t position, int64_t offset) {
     if (!is_nonzero(loops, self, offset)) return static_cast<etb_status>(ETB_OK);
+    if (row == sizes[0]) return fail_changed(context);
     for (int dim = self.rank() - 1; dim >= 0; --dim) {
       out.data_as<int64_t>()[row * out.stride(0) + dim * out.stride(1)] = position % self.size(dim);
       position /= self.size(dim);
@@ -56,9 +63,10 @@ struct Broadcast {
                             SizesText(a.sizes()).text, SizesText(b.sizes()).text);
       }
       sizes[dim] = x == 1 ? y : x;
-      numel *= sizes[dim];
     }
-    return ETB_OK;
+    if (count_elements({sizes, static_cast<size_t>(rank)}, &numel)) return ETB_OK;
+    return context.fail(ETB_INVALID_ARGUMENT, "sizes %s and %s broadcast to too many elements",
+                        SizesText(a.sizes()).text, SizesText(b.sizes()).text);
   }
   int64_t offset(const Tensor& tensor, int64_t position) const {
     int64_t result = 0;
@@ -92,7 +100,9 @@ etb_status masked_select_out(KernelContext& context, EValue** args) {
   if (const etb_status status = resize_output(context, out, {&count, 1}); status != ETB_OK) return status;
   int64_t at = 0;
   for (int64_t i = 0; i < shape.numel; ++i) {
-    if (is_picked(i)) copy_element(self, shape.offset(self, i), out, at++);
+    if (!is_picked(i)) continue;
+    if (at == count) return fail_changed(context);
+    copy_element(self, shape.offset(self, i), out, at++);
   }
   return ETB_OK;
 }
@@ -147,17 +157,18 @@ etb_status repeat_interleave_out(KernelContext& context, EValue** args) {
   if (const etb_status status = resize_output(context, out, {&count, 1}); status != ETB_OK) return status;
   int64_t at = 0;
   for (int64_t i = 0; i < repeats.numel(); ++i) {
-    for (int64_t k = index_at(repeats, i); k > 0; --k)
-      store_element(*vector_table(context).conversions, out, at++, i);
+    const int64_t repeat = index_at(repeats, i);
+    if (repeat > count - at) return fail_changed(context);
+    for (int64_t k = 0; k < repeat; ++k) store_element(*vector_table(context).conversions, out, at++, i);
   }
   return ETB_OK;
 }
 
 constexpr Kernel kRows[] = {
-    {"aten::nonzero.out", "TT", nonzero_out},
-    {"aten::masked_select.out", "TTT", masked_select_out},
-    {"aten::masked_scatter.out", "TTTT", masked_scatter_out},
-    {"aten::repeat_interleave.Tensor_out", "TnT", repeat_interleave_out},
+    {"aten::nonzero.out", "TT!", nonzero_out},
+    {"aten::masked_select.out", "TTT!", masked_select_out},
+    {"aten::masked_scatter.out", "TTTT!", masked_scatter_out},
+    {"aten::repeat_interleave.Tensor_out", "TnT!", repeat_interleave_out},
 };
 
 }  // namespace

@@ -118,6 +118,7 @@ etb_status bmm_out(KernelContext& context, EValue** args) {
   }
   const int64_t sizes[3] = {a.size(0), a.size(1), b.size(2)};
   if (const etb_status status = resize_output(context, out, sizes); status != ETB_OK) return status;
+  if (out.numel() == 0) return ETB_OK;
   for (int64_t batch = 0; batch < a.size(0); ++batch) {
     GemmTask task = make_task(a, b, out);
     const auto skip = [batch](const Tensor& tensor) {
@@ -185,10 +186,10 @@ etb_status linear_out(KernelContext& context, EValue** args) {
 }
 
 constexpr Kernel kRows[] = {
-    {"aten::mm.out", "TTT", mm_out},
-    {"aten::addmm.out", "TTTSST", addmm_out},
-    {"aten::bmm.out", "TTT", bmm_out},
-    {"aten::linear.out", "TTtT", linear_out},
+    {"aten::mm.out", "TTT!", mm_out},
+    {"aten::addmm.out", "TTTSST!", addmm_out},
+    {"aten::bmm.out", "TTT!", bmm_out},
+    {"aten::linear.out", "TTtT!", linear_out},
 };
 
 }  // namespace

@@ -453,11 +453,11 @@ etb_status group_norm_out(KernelContext& context, EValue** args) {
 }
 
 constexpr Kernel kRows[] = {
-    {"aten::native_layer_norm.out", "TIttdTTT", layer_norm_out},
-    {"aten::native_group_norm.out", "TttiiiidTTT", group_norm_out},
-    {"aten::_native_batch_norm_legit_no_training.out", "TttTTddTTT", batch_norm_no_training_out},
-    {"aten::_native_batch_norm_legit.out", "TttTTbddTTT", batch_norm_legit_out},
-    {"aten::_native_batch_norm_legit.no_stats_out", "TttbddTTT", batch_norm_no_stats_out},
+    {"aten::native_layer_norm.out", "TIttdT!T!T!", layer_norm_out},
+    {"aten::native_group_norm.out", "TttiiiidT!T!T!", group_norm_out},
+    {"aten::_native_batch_norm_legit_no_training.out", "TttTTddT!T!T!", batch_norm_no_training_out},
+    {"aten::_native_batch_norm_legit.out", "TttT!T!bddT!T!T!", batch_norm_legit_out},
+    {"aten::_native_batch_norm_legit.no_stats_out", "TttbddT!T!T!", batch_norm_no_stats_out},
 };
 
 }  // namespace

@@ -19,6 +19,11 @@ struct Pads {
       const size_t dim = static_cast<size_t>(self.rank()) - 1 - i;
       before[dim] = list[2 * i];
       after[dim] = list[2 * i + 1];
+      constexpr int64_t kLargest = int64_t{1} << 47;  // so that no sum below overflows
+      if (std::max(before[dim], after[dim]) > kLargest || std::min(before[dim], after[dim]) < -kLargest) {
+        return context.fail(ETB_INVALID_ARGUMENT, "dim %zu padded by %lld and %lld", dim,
+                            static_cast<long long>(before[dim]), static_cast<long long>(after[dim]));
+      }
     }
     return ETB_OK;
   }
@@ -69,13 +74,11 @@ etb_status constant_pad_out(KernelContext& context, EValue** args) {
     const int64_t cut_before = std::max<int64_t>(0, -pads.before[dim]),
                   cut_after = std::max<int64_t>(0, -pads.after[dim]);
     copy.sizes[dim] = std::max<int64_t>(0, self.size(dim) - cut_before - cut_after);
+    if (copy.sizes[dim] == 0) return ETB_OK;  // the dim is all padding, which may be longer than the output
     copy.to_strides[dim] = out.stride(dim);
     copy.from_strides[dim] = self.stride(dim);
     to += std::max<int64_t>(0, pads.before[dim]) * out.stride(dim);
     from += cut_before * self.stride(dim);
-  }
-  for (int dim = 0; dim < self.rank(); ++dim) {
-    if (copy.sizes[dim] == 0) return ETB_OK;
   }
   copy.to = element_at(out, to);
   copy.from = element_at(self, from);
@@ -126,13 +129,13 @@ etb_status edge_pad_out(KernelContext& context, EValue** args) {
 }
 
 constexpr Kernel kRows[] = {
-    {"aten::constant_pad_nd.out", "TIST", constant_pad_out},
-    {"aten::reflection_pad1d.out", "TIT", edge_pad_out<1, true>},
-    {"aten::reflection_pad2d.out", "TIT", edge_pad_out<2, true>},
-    {"aten::reflection_pad3d.out", "TIT", edge_pad_out<3, true>},
-    {"aten::replication_pad1d.out", "TIT", edge_pad_out<1, false>},
-    {"aten::replication_pad2d.out", "TIT", edge_pad_out<2, false>},
-    {"aten::replication_pad3d.out", "TIT", edge_pad_out<3, false>},
+    {"aten::constant_pad_nd.out", "TIST!", constant_pad_out},
+    {"aten::reflection_pad1d.out", "TIT!", edge_pad_out<1, true>},
+    {"aten::reflection_pad2d.out", "TIT!", edge_pad_out<2, true>},
+    {"aten::reflection_pad3d.out", "TIT!", edge_pad_out<3, true>},
+    {"aten::replication_pad1d.out", "TIT!", edge_pad_out<1, false>},
+    {"aten::replication_pad2d.out", "TIT!", edge_pad_out<2, false>},
+    {"aten::replication_pad3d.out", "TIT!", edge_pad_out<3, false>},
 };
 
 }  // namespace

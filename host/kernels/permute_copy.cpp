@@ -70,9 +70,9 @@ etb_status t_copy_out(KernelContext& context, EValue** args) {
 }
 
 constexpr Kernel kRows[] = {
-    {"aten::permute_copy.out", "TIT", permute_copy_out},
-    {"aten::transpose_copy.int_out", "TiiT", transpose_copy_out},
-    {"aten::t_copy.out", "TT", t_copy_out},
+    {"aten::permute_copy.out", "TIT!", permute_copy_out},
+    {"aten::transpose_copy.int_out", "TiiT!", transpose_copy_out},
+    {"aten::t_copy.out", "TT!", t_copy_out},
 };
 
 }  // namespace

@@ -32,7 +32,7 @@ struct Window {
                           item(paddings, own, &padding[dim]) &&
                           (dilations == nullptr || item(*dilations, own, &dilation[dim]));
         if (!fits || kernel[dim] < 1 || stride[dim] < 1 || dilation[dim] < 1 || padding[dim] < 0 ||
-            2 * padding[dim] > kernel[dim] || kernel[dim] >= kLargest || stride[dim] >= kLargest ||
+            padding[dim] > kernel[dim] / 2 || kernel[dim] >= kLargest || stride[dim] >= kLargest ||
             dilation[dim] >= kLargest || in[dim] >= kLargest) {
           return context.fail(ETB_INVALID_ARGUMENT,
                               "kernel, stride, padding or dilation of spatial dim %d is out of range", own);
@@ -279,10 +279,10 @@ etb_status avg_pool_out(KernelContext& context, EValue** args) {
 }
 
 constexpr Kernel kRows[] = {
-    {"aten::max_pool2d_with_indices.out", "TIIIIbTT", max_pool_out<2>},
-    {"aten::max_pool3d_with_indices.out", "TIIIIbTT", max_pool_out<3>},
-    {"aten::avg_pool2d.out", "TIIIbbnT", avg_pool_out<2>},
-    {"aten::avg_pool3d.out", "TIIIbbnT", avg_pool_out<3>},
+    {"aten::max_pool2d_with_indices.out", "TIIIIbT!T!", max_pool_out<2>},
+    {"aten::max_pool3d_with_indices.out", "TIIIIbT!T!", max_pool_out<3>},
+    {"aten::avg_pool2d.out", "TIIIbbnT!", avg_pool_out<2>},
+    {"aten::avg_pool3d.out", "TIIIbbnT!", avg_pool_out<3>},
 };
 
 }  // namespace

@@ -18,6 +18,7 @@ void map_rows(const VectorTable& table, UnaryOp op, const Tensor& input, const D
   const ElementLoop loop = table.elements->unary[static_cast<int>(op)][static_cast<int>(kComputeOf<T>)];
   constexpr int64_t kChunk = 1024;
   alignas(64) T values[kChunk];
+  if (out.numel() == 0) return;
   RowWalk from(input, dims), to(out, dims);
   for (int64_t row = 0; row < from.row_count(); ++row, from.advance(), to.advance()) {
     T params[4] = {};
@@ -52,7 +53,7 @@ etb_status check_quantize(KernelContext& context, const Tensor& input, const EVa
   return resize_output(context, out, input.sizes());
 }
 
-etb_status quantize_per_tensor(KernelContext& context, EValue** args, double scale, int64_t zero_point) {
+etb_status quantize_per_tensor(KernelContext& context, EValue** args, double scale, double zero_point) {
   const Tensor& input = args[0]->tensor();
   Tensor& out = args[6]->tensor();
   if (const etb_status status = check_quantize(context, input, *args[3], *args[4], *args[5], out);
@@ -70,7 +71,7 @@ etb_status quantize_per_tensor(KernelContext& context, EValue** args, double sca
 
 // quantize_per_tensor(input, scale, zero_point, quant_min, quant_max, dtype, out)
 etb_status quantize_per_tensor_out(KernelContext& context, EValue** args) {
-  return quantize_per_tensor(context, args, args[1]->to_double(), args[2]->to_int());
+  return quantize_per_tensor(context, args, args[1]->to_double(), static_cast<double>(args[2]->to_int()));
 }
 
 // The first element of a scale or zero point tensor.
@@ -88,7 +89,7 @@ etb_status quantize_per_tensor_tensor_out(KernelContext& context, EValue** args)
   if (const etb_status status = read_one(context, args[1]->tensor(), &scale); status != ETB_OK) return status;
   if (const etb_status status = read_one(context, args[2]->tensor(), &zero_point); status != ETB_OK)
     return status;
-  return quantize_per_tensor(context, args, scale, static_cast<int64_t>(zero_point));
+  return quantize_per_tensor(context, args, scale, std::trunc(zero_point));
 }
 
 etb_status check_dequantize(KernelContext& context, const Tensor& input, Tensor& out) {
@@ -312,7 +313,8 @@ etb_status choose_qparams_out(KernelContext& context, EValue** args) {
     return status;
   const Extent extent = extent_of(vector_table(context), RowWalk(input, all_dims(input)));
   const auto eps = static_cast<float>(args[3]->to_double());
-  const float scale = std::max((extent.high - extent.low) / static_cast<float>(largest - smallest), eps);
+  const auto range = static_cast<float>(static_cast<double>(largest) - static_cast<double>(smallest));
+  const float scale = std::max((extent.high - extent.low) / range, eps);
   const double zero_point =
       static_cast<double>(smallest) - static_cast<double>(std::nearbyint(extent.low / scale));
   *scale_out.data_as<double>() = static_cast<double>(scale);
@@ -398,17 +400,17 @@ etb_status add_out(KernelContext& context, EValue** args) {
 }
 
 constexpr Kernel kRows[] = {
-    {"quantized_decomposed::quantize_per_tensor.out", "TdiiiiT", quantize_per_tensor_out},
-    {"quantized_decomposed::quantize_per_tensor.Tensor_out", "TTTiiiT", quantize_per_tensor_tensor_out},
-    {"quantized_decomposed::dequantize_per_tensor.out", "TdiiiinT", dequantize_per_tensor_out},
-    {"quantized_decomposed::dequantize_per_tensor.Tensor_out", "TTTiiinT", dequantize_per_tensor_tensor_out},
-    {"quantized_decomposed::quantize_per_channel.out", "TTTiiiiT", quantize_per_channel_out},
-    {"quantized_decomposed::dequantize_per_channel.out", "TTtiiiinT", dequantize_per_channel_out},
-    {"quantized_decomposed::quantize_per_token.out", "TTTiiiT", quantize_per_token_out},
-    {"quantized_decomposed::dequantize_per_token.out", "TTTiiiiT", dequantize_per_token_out},
-    {"quantized_decomposed::choose_qparams.Tensor_out", "TiidiTT", choose_qparams_out},
-    {"quantized_decomposed::choose_qparams_per_token_asymmetric.out", "TiTT", choose_qparams_per_token_out},
-    {"quantized_decomposed::add.out", "TdiiiTdiiidiiiT", add_out},
+    {"quantized_decomposed::quantize_per_tensor.out", "TdiiiiT!", quantize_per_tensor_out},
+    {"quantized_decomposed::quantize_per_tensor.Tensor_out", "TTTiiiT!", quantize_per_tensor_tensor_out},
+    {"quantized_decomposed::dequantize_per_tensor.out", "TdiiiinT!", dequantize_per_tensor_out},
+    {"quantized_decomposed::dequantize_per_tensor.Tensor_out", "TTTiiinT!", dequantize_per_tensor_tensor_out},
+    {"quantized_decomposed::quantize_per_channel.out", "TTTiiiiT!", quantize_per_channel_out},
+    {"quantized_decomposed::dequantize_per_channel.out", "TTtiiiinT!", dequantize_per_channel_out},
+    {"quantized_decomposed::quantize_per_token.out", "TTTiiiT!", quantize_per_token_out},
+    {"quantized_decomposed::dequantize_per_token.out", "TTTiiiiT!", dequantize_per_token_out},
+    {"quantized_decomposed::choose_qparams.Tensor_out", "TiidiT!T!", choose_qparams_out},
+    {"quantized_decomposed::choose_qparams_per_token_asymmetric.out", "TiT!T!", choose_qparams_per_token_out},
+    {"quantized_decomposed::add.out", "TdiiiTdiiidiiiT!", add_out},
 };
 
 }  // namespace

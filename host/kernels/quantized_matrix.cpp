@@ -212,14 +212,14 @@ etb_status embedding_out(KernelContext& context, EValue** args) {
 }
 
 constexpr Kernel kRows[] = {
-    {"quantized_decomposed::mixed_mm.out", "TTTtT", mixed_mm_out},
-    {"quantized_decomposed::mixed_linear.out", "TTTtnT", mixed_linear_out},
-    {"quantized_decomposed::embedding_byte.out", "TTtiiTT", embedding_out<8, 6>},
-    {"quantized_decomposed::embedding_byte.dtype_out", "TTtiiTnT", embedding_out<8, 7>},
-    {"quantized_decomposed::embedding_4bit.out", "TTtiiTT", embedding_out<4, 6>},
-    {"quantized_decomposed::embedding_4bit.dtype_out", "TTtiiTnT", embedding_out<4, 7>},
-    {"quantized_decomposed::embedding_2bit.out", "TTtiiTT", embedding_out<2, 6>},
-    {"quantized_decomposed::embedding_2bit.dtype_out", "TTtiiTnT", embedding_out<2, 7>},
+    {"quantized_decomposed::mixed_mm.out", "TTTtT!", mixed_mm_out},
+    {"quantized_decomposed::mixed_linear.out", "TTTtnT!", mixed_linear_out},
+    {"quantized_decomposed::embedding_byte.out", "TTtiiTT!", embedding_out<8, 6>},
+    {"quantized_decomposed::embedding_byte.dtype_out", "TTtiiTnT!", embedding_out<8, 7>},
+    {"quantized_decomposed::embedding_4bit.out", "TTtiiTT!", embedding_out<4, 6>},
+    {"quantized_decomposed::embedding_4bit.dtype_out", "TTtiiTnT!", embedding_out<4, 7>},
+    {"quantized_decomposed::embedding_2bit.out", "TTtiiTT!", embedding_out<2, 6>},
+    {"quantized_decomposed::embedding_2bit.dtype_out", "TTtiiTnT!", embedding_out<2, 7>},
 };
 
 }  // namespace

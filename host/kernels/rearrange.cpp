@@ -175,13 +175,13 @@ etb_status diagonal_copy_out(KernelContext& context, EValue** args) {
     sizes[rank] = self.size(dim);
     strides[rank++] = self.stride(dim);
   }
-  sizes[rank] = count;
-  strides[rank++] = self.stride(first) + self.stride(second);
+  sizes[rank++] = count;
   StridedCopy copy;
   if (const etb_status status = start_copy(context, self, {sizes, rank}, args[4]->tensor(), &copy);
       status != ETB_OK)
     return status;
   if (args[4]->tensor().numel() == 0) return ETB_OK;
+  strides[rank - 1] = self.stride(first) + self.stride(second);
   std::copy_n(strides, rank, copy.from_strides);
   copy.from = element_at(self, offset >= 0 ? offset * self.stride(second) : -offset * self.stride(first));
   copy.run();
@@ -210,8 +210,10 @@ etb_status unfold_copy_out(KernelContext& context, EValue** args) {
   if (const etb_status status = start_copy(context, self, {sizes, rank + 1}, args[4]->tensor(), &copy);
       status != ETB_OK)
     return status;
+  if (args[4]->tensor().numel() == 0) return ETB_OK;
+  // A single window takes no step, and a step that is longer than the dim may be any number.
   for (int i = 0; i < self.rank(); ++i)
-    copy.from_strides[i] = i == dim ? self.stride(i) * step : self.stride(i);
+    copy.from_strides[i] = i == dim && sizes[i] > 1 ? self.stride(i) * step : self.stride(i);
   copy.from_strides[rank] = rank == 0 ? 0 : self.stride(dim);
   copy.run();
   return ETB_OK;
@@ -312,6 +314,7 @@ etb_status pixel_shuffle_out(KernelContext& context, EValue** args) {
   if (const etb_status status = start_copy(context, self, {sizes, static_cast<size_t>(rank)}, out, &copy);
       status != ETB_OK)
     return status;
+  if (out.numel() == 0) return ETB_OK;
   const Tensor &deep = is_shuffle ? self : out, &flat = is_shuffle ? out : self;
   // Dims: leading, C, row in block, column in block, H, W.
   const int c = rank - 3, h = rank - 2, w = rank - 1;
@@ -339,15 +342,15 @@ etb_status pixel_shuffle_out(KernelContext& context, EValue** args) {
 }
 
 constexpr Kernel kRows[] = {
-    {"aten::flip.out", "TIT", flip_out},
-    {"aten::repeat.out", "TIT", repeat_out},
-    {"aten::roll.out", "TIIT", roll_out},
-    {"aten::diagonal_copy.out", "TiiiT", diagonal_copy_out},
-    {"aten::unfold_copy.out", "TiiiT", unfold_copy_out},
-    {"aten::as_strided_copy.out", "TIInT", as_strided_copy_out},
-    {"aten::tril.out", "TiT", tril_out},
-    {"aten::pixel_shuffle.out", "TiT", pixel_shuffle_out<true>},
-    {"aten::pixel_unshuffle.out", "TiT", pixel_shuffle_out<false>},
+    {"aten::flip.out", "TIT!", flip_out},
+    {"aten::repeat.out", "TIT!", repeat_out},
+    {"aten::roll.out", "TIIT!", roll_out},
+    {"aten::diagonal_copy.out", "TiiiT!", diagonal_copy_out},
+    {"aten::unfold_copy.out", "TiiiT!", unfold_copy_out},
+    {"aten::as_strided_copy.out", "TIInT!", as_strided_copy_out},
+    {"aten::tril.out", "TiT!", tril_out},
+    {"aten::pixel_shuffle.out", "TiT!", pixel_shuffle_out<true>},
+    {"aten::pixel_unshuffle.out", "TiT!", pixel_shuffle_out<false>},
 };
 
 }  // namespace

@@ -354,10 +354,10 @@ etb_status grid_sampler_out(KernelContext& context, EValue** args) {
 }
 
 constexpr Kernel kRows[] = {
-    {"aten::upsample_nearest2d.vec_out", "TjfT", nearest_out},
-    {"aten::upsample_bilinear2d.vec_out", "TjbfT", bilinear_out},
-    {"aten::_upsample_bilinear2d_aa.out", "TIbeeT", bilinear_aa_out},
-    {"aten::grid_sampler_2d.out", "TTiibT", grid_sampler_out},
+    {"aten::upsample_nearest2d.vec_out", "TjfT!", nearest_out},
+    {"aten::upsample_bilinear2d.vec_out", "TjbfT!", bilinear_out},
+    {"aten::_upsample_bilinear2d_aa.out", "TIbeeT!", bilinear_aa_out},
+    {"aten::grid_sampler_2d.out", "TTiibT!", grid_sampler_out},
 };
 
 }  // namespace

@@ -168,10 +168,10 @@ etb_status scatter_reduce_out(KernelContext& context, EValue** args) {
 }
 
 constexpr Kernel kRows[] = {
-    {"aten::scatter.src_out", "TiTTT", scatter_src_out},
-    {"aten::scatter.value_out", "TiTST", scatter_value_out},
-    {"aten::scatter_add.out", "TiTTT", scatter_add_out},
-    {"aten::scatter_reduce.two_out", "TiTTzbT", scatter_reduce_out},
+    {"aten::scatter.src_out", "TiTTT!", scatter_src_out},
+    {"aten::scatter.value_out", "TiTST!", scatter_value_out},
+    {"aten::scatter_add.out", "TiTTT!", scatter_add_out},
+    {"aten::scatter_reduce.two_out", "TiTTzbT!", scatter_reduce_out},
 };
 
 }  // namespace

@@ -31,7 +31,9 @@ etb_status copy_slices(KernelContext& context, const Tensor& self, int dim, int6
     const int own = drops_dim && i >= dim ? i + 1 : i;
     copy.sizes[i] = out.size(i);
     copy.to_strides[i] = out.stride(i);
-    copy.from_strides[i] = own == dim ? self.stride(own) * step : self.stride(own);
+    // A single slice takes no step, and a step that is longer than the dim may be any number.
+    const bool has_step = own == dim && count > 1;
+    copy.from_strides[i] = has_step ? self.stride(own) * step : self.stride(own);
   }
   copy.run();
   return ETB_OK;
@@ -97,9 +99,9 @@ etb_status select_copy_out(KernelContext& context, EValue** args) {
 }
 
 constexpr Kernel kRows[] = {
-    {"aten::slice_copy.Tensor_out", "TinniT", slice_copy_out},
-    {"aten::narrow_copy.out", "TiiiT", narrow_copy_out},
-    {"aten::select_copy.int_out", "TiiT", select_copy_out},
+    {"aten::slice_copy.Tensor_out", "TinniT!", slice_copy_out},
+    {"aten::narrow_copy.out", "TiiiT!", narrow_copy_out},
+    {"aten::select_copy.int_out", "TiiT!", select_copy_out},
 };
 
 }  // namespace

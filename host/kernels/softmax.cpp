@@ -48,8 +48,8 @@ etb_status softmax_out(KernelContext& context, EValue** args) {
 }
 
 constexpr Kernel kRows[] = {
-    {"aten::_softmax.out", "TibT", softmax_out<false>},
-    {"aten::_log_softmax.out", "TibT", softmax_out<true>},
+    {"aten::_softmax.out", "TibT!", softmax_out<false>},
+    {"aten::_log_softmax.out", "TibT!", softmax_out<true>},
 };
 
 }  // namespace

@@ -167,10 +167,10 @@ etb_status sort_stable_out(KernelContext& context, EValue** args) {
 }
 
 constexpr Kernel kRows[] = {
-    {"aten::sort.values", "TibTT", sort_out},
-    {"aten::sort.values_stable", "TcibTT", sort_stable_out},
-    {"aten::topk.values", "TiibbTT", topk_out},
-    {"aten::median.dim_values", "TibTT", median_dim_out},
+    {"aten::sort.values", "TibT!T!", sort_out},
+    {"aten::sort.values_stable", "TcibT!T!", sort_stable_out},
+    {"aten::topk.values", "TiibbT!T!", topk_out},
+    {"aten::median.dim_values", "TibT!T!", median_dim_out},
 };
 
 }  // namespace

@@ -28,7 +28,9 @@ void copy_slices(const Tensor& whole, int dim, int64_t start, int64_t step, cons
   for (int i = 0; i < part.rank(); ++i) {
     const int own = lacks_dim && i >= dim ? i + 1 : i;
     copy.sizes[i] = part.size(i);
-    whole_strides[i] = own == dim ? whole.stride(own) * step : whole.stride(own);
+    // A single slice takes no step, and a step that is longer than the dim may be any number.
+    const bool has_step = own == dim && !lacks_dim && part.size(i) > 1;
+    whole_strides[i] = has_step ? whole.stride(own) * step : whole.stride(own);
   }
   char* at = element_at(whole, start * whole.stride(dim));
   copy.to = into_whole ? at : part.data();
@@ -199,11 +201,11 @@ etb_status slice_scatter_out(KernelContext& context, EValue** args) {
 }
 
 constexpr Kernel kRows[] = {
-    {"aten::split_copy.Tensor_out", "TiiL", split_copy_out},
-    {"aten::split_with_sizes_copy.out", "TIiL", split_with_sizes_copy_out},
-    {"aten::unbind_copy.int_out", "TiL", unbind_copy_out},
-    {"aten::select_scatter.out", "TTiiT", select_scatter_out},
-    {"aten::slice_scatter.out", "TTinniT", slice_scatter_out},
+    {"aten::split_copy.Tensor_out", "TiiL!", split_copy_out},
+    {"aten::split_with_sizes_copy.out", "TIiL!", split_with_sizes_copy_out},
+    {"aten::unbind_copy.int_out", "TiL!", unbind_copy_out},
+    {"aten::select_scatter.out", "TTiiT!", select_scatter_out},
+    {"aten::slice_scatter.out", "TTinniT!", slice_scatter_out},
 };
 
 }  // namespace

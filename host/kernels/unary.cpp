@@ -35,12 +35,12 @@ etb_status bitwise_not_out(KernelContext& context, EValue** args) {
 }
 
 constexpr Kernel kRows[] = {
-#define ETB_UNARY_SAME(op, real, integer) {"aten::" #op ".out", "TT", run_same<UnaryOp::op>},
-#define ETB_UNARY_REAL(op, real) {"aten::" #op ".out", "TT", run_real<UnaryOp::op>},
-#define ETB_UNARY_BOOL(op, real, integer) {"aten::" #op ".out", "TT", run_bool<UnaryOp::op>},
+#define ETB_UNARY_SAME(op, real, integer) {"aten::" #op ".out", "T=T!", run_same<UnaryOp::op>},
+#define ETB_UNARY_REAL(op, real) {"aten::" #op ".out", "T=T!", run_real<UnaryOp::op>},
+#define ETB_UNARY_BOOL(op, real, integer) {"aten::" #op ".out", "T=T!", run_bool<UnaryOp::op>},
 #define ETB_UNARY_LOOP(op, real, integer)
 #include "host/kernels/vector/unary.def"
-    {"aten::bitwise_not.out", "TT", bitwise_not_out},
+    {"aten::bitwise_not.out", "T=T!", bitwise_not_out},
 };
 
 }  // namespace

@@ -21,13 +21,14 @@ etb_status view_as_real_copy_out(KernelContext& context, EValue** args) {
   copy.rank = self.rank() + 1;
   for (int dim = 0; dim < self.rank(); ++dim) {
     sizes[dim] = copy.sizes[dim] = self.size(dim);
-    copy.from_strides[dim] = 2 * self.stride(dim);
   }
   sizes[self.rank()] = copy.sizes[self.rank()] = 2;
   copy.from_strides[self.rank()] = 1;
   if (const etb_status status = resize_output(context, out, {sizes, static_cast<size_t>(self.rank()) + 1});
       status != ETB_OK)
     return status;
+  if (out.numel() == 0) return ETB_OK;
+  for (int dim = 0; dim < self.rank(); ++dim) copy.from_strides[dim] = 2 * self.stride(dim);
   for (int dim = 0; dim < out.rank(); ++dim) copy.to_strides[dim] = out.stride(dim);
   copy.to = out.data();
   copy.from = self.data();
@@ -35,7 +36,7 @@ etb_status view_as_real_copy_out(KernelContext& context, EValue** args) {
   return ETB_OK;
 }
 
-constexpr Kernel kRows[] = {{"aten::view_as_real_copy.out", "TT", view_as_real_copy_out}};
+constexpr Kernel kRows[] = {{"aten::view_as_real_copy.out", "TT!", view_as_real_copy_out}};
 
 }  // namespace
 

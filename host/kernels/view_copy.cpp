@@ -118,10 +118,10 @@ etb_status squeeze_copy_dims_out(KernelContext& context, EValue** args) {
 }
 
 constexpr Kernel kRows[] = {
-    {"aten::view_copy.out", "TIT", view_copy_out},
-    {"aten::unsqueeze_copy.out", "TiT", unsqueeze_copy_out},
-    {"aten::squeeze_copy.dim_out", "TiT", squeeze_copy_dim_out},
-    {"aten::squeeze_copy.dims_out", "TIT", squeeze_copy_dims_out},
+    {"aten::view_copy.out", "TIT!", view_copy_out},
+    {"aten::unsqueeze_copy.out", "TiT!", unsqueeze_copy_out},
+    {"aten::squeeze_copy.dim_out", "TiT!", squeeze_copy_dim_out},
+    {"aten::squeeze_copy.dims_out", "TIT!", squeeze_copy_dims_out},
 };
 
 }  // namespace

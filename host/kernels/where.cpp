@@ -30,8 +30,8 @@ etb_status masked_fill_out(KernelContext& context, EValue** args) {
 }
 
 constexpr Kernel kRows[] = {
-    {"aten::where.self_out", "TTTT", where_out},
-    {"aten::masked_fill.Scalar_out", "TTST", masked_fill_out},
+    {"aten::where.self_out", "T=T=T=T!", where_out},
+    {"aten::masked_fill.Scalar_out", "T=T=ST!", masked_fill_out},
 };
 
 }  // namespace

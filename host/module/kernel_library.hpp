@@ -4,7 +4,7 @@
 //
 //   #include "host/module/kernel_library.hpp"
 //   static etb_status scale(etb::host::KernelContext& context, etb::host::EValue** args) { ... }
-//   static constexpr etb::host::Kernel rows[] = {etb::host::Kernel("my::scale.out", "TST", &scale)};
+//   static constexpr etb::host::Kernel rows[] = {etb::host::Kernel("my::scale.out", "TST!", &scale)};  // it writes argument 2
 //   ETB_EXPORT_KERNELS(rows)
 #pragma once
 

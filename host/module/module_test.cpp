@@ -137,7 +137,7 @@ etb_status hungry(KernelContext& context, EValue** args) {
 }
 
 TEST(Module, GivesAKernelTheScratchItAsksFor) {
-  static constexpr Kernel kRows[] = {Kernel("aten::add.out", "TTST", &hungry)};
+  static constexpr Kernel kRows[] = {Kernel("aten::add.out", "T=T=ST!", &hungry)};
   static const KernelRows kTable(kRows);
   KernelRegistry kernels;
   ASSERT_EQ(kernels.add(kTable), ETB_OK);

@@ -17,7 +17,7 @@ etb_status scale(KernelContext& context, EValue** args) {
   return ETB_OK;
 }
 
-constexpr Kernel kRows[] = {Kernel("my::scale.out", "TST", &scale)};
+constexpr Kernel kRows[] = {Kernel("my::scale.out", "TST!", &scale)};
 
 }  // namespace
 

@@ -36,10 +36,19 @@ struct DelegateRun {
   etb_error* error;
 };
 
+// Which arguments a delegate writes. The run time refuses calls in which they share memory with others.
+struct DelegateOperands {
+  uint32_t input_count = 0;  // arguments from here on are written; 0: it does not know, all may be
+  // An entry an output: 1 + index of the input whose memory it may have, 0: none. Outputs without entry: none.
+  std::span<const uint32_t> shared_inputs = {};
+};
+
 // One delegate made ready for one method. `execute` never runs twice at the same time.
 class MethodDelegate {
  public:
+  // Leaves tensors where they lie: sizes and elements of outputs are all that it changes.
   virtual etb_status execute(const DelegateRun& run) noexcept = 0;
+  virtual DelegateOperands operands() const noexcept { return {}; }
   virtual void destroy() noexcept = 0;  // ends it; called once
 
  protected:

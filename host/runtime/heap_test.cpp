@@ -11,7 +11,7 @@ namespace etb::host {
 namespace {
 
 etb_status nothing(KernelContext&, EValue**) { return ETB_OK; }
-constexpr Kernel kRows[] = {Kernel("aten::add.out", "TTST", &nothing)};
+constexpr Kernel kRows[] = {Kernel("aten::add.out", "T=T=ST!", &nothing)};
 const KernelRows kTable(kRows);
 
 TEST(Heap, IsCounted) {

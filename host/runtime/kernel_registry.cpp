@@ -115,10 +115,10 @@ uint32_t hash_op(std::string_view name, std::string_view overload) {
 etb_status check_arguments(KernelContext& context, const Kernel& kernel, EValue* const* args,
                            size_t count) noexcept {
   size_t index = 0;
-  for (const char* letter = kernel.signature; *letter != '\0'; ++letter, ++index) {
+  for (const char* letter = kernel.signature; *letter != '\0'; ++letter) {
+    if (is_mark(*letter)) continue;
     if (index >= count) {
-      return context.fail(ETB_INVALID_ARGUMENT, "%zu arguments, expected %zu", count,
-                          std::strlen(kernel.signature));
+      return context.fail(ETB_INVALID_ARGUMENT, "%zu arguments, expected %u", count, kernel.operands.count);
     }
     const EValue& value = *args[index];
     const Tag tag = value.tag();
@@ -132,6 +132,7 @@ etb_status check_arguments(KernelContext& context, const Kernel& kernel, EValue*
     } else if (tag >= Tag::kIntList) {
       if (const etb_status status = check_items(context, value, index); status != ETB_OK) return status;
     }
+    ++index;
   }
   return ETB_OK;
 }
@@ -193,7 +194,7 @@ const Kernel* KernelRegistry::find(std::string_view name, std::string_view overl
       fallback = &kernel;
     } else if (args != nullptr) {
       if (key_count == 0)
-        key_count = format_kernel_key(args, std::min(count, std::strlen(kernel.signature)), key);
+        key_count = format_kernel_key(args, std::min<size_t>(count, kernel.operands.count), key);
       if (key_count != 0 && kernel.key == std::string_view(key, key_count)) exact = &kernel;
     }
   });

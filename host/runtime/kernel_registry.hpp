@@ -23,6 +23,35 @@ constexpr uint32_t hash_name(std::string_view text, uint32_t hash = 2166136261u)
   return hash;
 }
 
+// What a signature says about its arguments; one bit an argument.
+struct OperandMarks {
+  uint32_t written = 0;
+  uint32_t may_equal_written = 0;
+  uint32_t count = 0;  // of arguments
+};
+
+constexpr bool is_mark(char character) noexcept { return character == '!' || character == '='; }
+
+// Arguments beyond the 32nd count as written: no op has that many.
+constexpr OperandMarks read_operand_marks(const char* signature) noexcept {
+  OperandMarks marks;
+  uint32_t tensors = 0;
+  for (const char* letter = signature; *letter != '\0'; ++letter) {
+    const uint32_t bit = marks.count - 1 < 32 ? uint32_t{1} << (marks.count - 1) : 0;
+    if (*letter == '!') {
+      marks.written |= bit;
+    } else if (*letter == '=') {
+      marks.may_equal_written |= bit;
+    } else {
+      const bool holds_tensors = *letter == 'T' || *letter == 't' || *letter == 'L' || *letter == 'M';
+      if (holds_tensors && marks.count < 32) tensors |= uint32_t{1} << marks.count;
+      ++marks.count;
+    }
+  }
+  if (marks.written == 0) marks.written = tensors;
+  return marks;
+}
+
 // One row of a kernel table.
 //
 // name       "namespace::op.overload"; without overload "namespace::op"
@@ -32,19 +61,30 @@ constexpr uint32_t hash_name(std::string_view text, uint32_t hash = 2166136261u)
 //              list b bool (c optional)     z string (y optional)   B bool list                x any value
 //            An int also stands for a dtype, layout or memory format. Ints are taken where a double is asked
 //            for.
+//            A mark may follow a letter of tensors:
+//              !  the kernel writes this argument. It shares no byte with another argument of a call.
+//              =  the kernel reads this argument and stays right when it is exactly a written one: each element
+//                 is read before the element at its place is written, and never again.
+//            In a row without `!` every tensor counts as written.
 // key        "" for a kernel that takes anything; else dtypes and dim orders of the tensor arguments as
 //            "dtype code;dims|dtype code;dims", e.g. "6;0,1|6;0,1" (the part behind "v1/" in ExecuTorch's
 //            kernel key)
 struct Kernel {
   constexpr Kernel(const char* op, const char* letters, KernelFunction run,
                    const char* only_for = "") noexcept
-      : name(op), signature(letters), function(run), key(only_for), name_hash(hash_name(op)) {}
+      : name(op),
+        signature(letters),
+        function(run),
+        key(only_for),
+        name_hash(hash_name(op)),
+        operands(read_operand_marks(letters)) {}
 
   const char* name;
   const char* signature;
   KernelFunction function;
   const char* key;
   uint32_t name_hash;
+  OperandMarks operands;
 };
 
 using KernelRows = std::span<const Kernel>;

@@ -59,7 +59,8 @@ etb_status set_tensor(uint32_t index, const EValue& value, EValue& input, bool i
     if (to.data() == nullptr || to.capacity_bytes() < from.nbytes()) {
       return fail(error, ETB_INVALID_PROGRAM, "input %u: the program left it without memory", index);
     }
-    std::memcpy(to.data(), from.data(), from.nbytes());
+    // A caller may hand on what lies in an arena: an output of the run before.
+    std::memmove(to.data(), from.data(), from.nbytes());
   }
   return ETB_OK;
 }
@@ -99,11 +100,13 @@ inline etb_status run_instruction(MethodState& state, const Instruction& instruc
       state.context.begin_kernel(kernel.name);
       if (instruction.checks_arguments) {
         ETB_CHECK(check_arguments(state.context, kernel, instruction.arguments, instruction.argument_count));
+        if (instruction.checks_overlap) ETB_CHECK(check_operands(state, instruction));
       }
       ETB_CHECK(kernel.function(state.context, instruction.arguments));
       break;
     }
     case InstructionKind::kDelegate:
+      if (instruction.checks_overlap) ETB_CHECK(check_operands(state, instruction));
       ETB_CHECK(run_delegate(state, instruction, limits, events));
       break;
     case InstructionKind::kMove:

@@ -59,15 +59,15 @@ const Kernel* find_kernel(const MethodState& state, uint32_t op_index, const Ins
   return registry->find(op.name, op.overload, instruction.arguments, instruction.argument_count);
 }
 
-bool may_change(const EValue& value, const MethodState& state, std::span<const bool> is_changing) noexcept {
-  if (is_changing[static_cast<size_t>(&value - state.values.data())]) return true;
+}  // namespace
+
+bool may_change(const EValue& value, const MethodState& state, std::span<const bool> flags) noexcept {
+  if (flags[static_cast<size_t>(&value - state.values.data())]) return true;
   if (value.tag() < Tag::kIntList) return false;
   return std::ranges::any_of(value.values(), [&](const EValue* item) {
-    return item != nullptr && is_changing[static_cast<size_t>(item - state.values.data())];
+    return item != nullptr && flags[static_cast<size_t>(item - state.values.data())];
   });
 }
-
-}  // namespace
 
 etb_status find_kernels(MethodState& state, std::span<OperatorKernel> kernels, etb_error* error) noexcept {
   char missing[300];
@@ -95,6 +95,8 @@ void mark_changing_arguments(MethodState& state, std::span<bool> is_changing) no
   for (const Instruction& instruction : state.instructions) {
     if (instruction.kind == InstructionKind::kMove || instruction.kind == InstructionKind::kFree)
       mark(instruction.value);
+    // Both ends of a move have one tensor from then on, so freeing the one leaves the other without memory.
+    if (instruction.kind == InstructionKind::kMove) mark(instruction.from);
     const bool may_change_any =
         instruction.kind == InstructionKind::kDelegate ||
         (instruction.kind == InstructionKind::kKernel && is_prim_op(*instruction.kernel));

@@ -31,8 +31,10 @@ class MethodLoader {
     make_references(view_.outputs(), state_.outputs);
     ETB_CHECK(make_instructions());
     ETB_CHECK(find_kernels(state_, kernels_, error_));
+    mark_moving_operands(state_, is_changing_);
     mark_changing_arguments(state_, is_changing_);
-    return make_delegates();
+    ETB_CHECK(make_delegates());
+    return check_operands(state_, memory_.arenas, error_);
   }
 
  private:

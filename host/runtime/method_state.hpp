@@ -20,6 +20,7 @@ struct Instruction {
   uint32_t argument_count;
   format::InstructionKind kind;
   bool checks_arguments;  // kKernel: some argument may have changed its kind or memory since load
+  bool checks_overlap;    // kKernel, kDelegate: some argument may lie elsewhere than at load
 };
 
 // Where a chain starts among all instructions.
@@ -81,9 +82,25 @@ etb_status find_kernels(MethodState& state, std::span<OperatorKernel> kernels, e
 // has already.
 void mark_changing_arguments(MethodState& state, std::span<bool> is_changing) noexcept;
 
+// Whether a value, or an item of its list, has its flag in `flags`, which has one a value.
+bool may_change(const EValue& value, const MethodState& state, std::span<const bool> flags) noexcept;
+
+// Sets Instruction::checks_overlap. `is_moving`, a flag a value, has the tensors whose memory the caller brings already; targets and
+// sources of moves and views are added. A move makes two values share one tensor, so what happens to the one happens to both.
+void mark_moving_operands(MethodState& state, std::span<bool> is_moving) noexcept;
+
+// Returns ETB_INVALID_PROGRAM for the first instruction that writes memory of which another of its operands has a part. Leaves out
+// those that are checked before each run instead.
+etb_status check_operands(const MethodState& state, std::span<const std::span<std::byte>> arenas,
+                          etb_error* error) noexcept;
+
+// The same before one instruction runs, into state.error.
+etb_status check_operands(MethodState& state, const Instruction& instruction) noexcept;
+
 // The core's own ops: arithmetic on sizes and numbers, and views that share memory. Never null for a known name.
 const Kernel* find_prim_op(std::string_view name, std::string_view overload) noexcept;
 bool is_prim_op(const Kernel& kernel) noexcept;
+bool is_view_op(const Kernel& kernel) noexcept;  // makes an argument a view of another
 
 // "float32 [2, 3]" or "int" into `out`.
 void describe(const EValue& value, std::span<char> out) noexcept;

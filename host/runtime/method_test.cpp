@@ -90,7 +90,7 @@ TEST(Method, ListsAllMissingKernelsAtLoad) {
 
 // Partial kernels: one dtype and dim order each.
 TEST(Method, RunsTheKernelMadeForItsTensors) {
-  static const Kernel kSpecial[] = {{"aten::add.out", "TTST",
+  static const Kernel kSpecial[] = {{"aten::add.out", "T=T=ST!",
                                      [](KernelContext&, EValue** args) -> etb_status {
                                        args[3]->tensor().data_as<float>()[0] = 77;
                                        return ETB_OK;
@@ -105,7 +105,7 @@ TEST(Method, RunsTheKernelMadeForItsTensors) {
 }
 
 TEST(Method, NamesTheDtypesThatNoKernelWasMadeFor) {
-  static const Kernel kDouble[] = {{"aten::add.out", "TTST", &add_floats, "7;0|7;0|7;0"}};
+  static const Kernel kDouble[] = {{"aten::add.out", "T=T=ST!", &add_floats, "7;0|7;0|7;0"}};
   const KernelRows table(kDouble);
   World world(format::add_program(1));
   PlatformHooks quiet = kDefaultPlatformHooks;

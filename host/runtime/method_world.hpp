@@ -92,7 +92,7 @@ inline etb_status add_floats(KernelContext& context, EValue** args) {
   return ETB_OK;
 }
 
-inline constexpr Kernel kAddRows[] = {Kernel("aten::add.out", "TTST", &add_floats)};
+inline constexpr Kernel kAddRows[] = {Kernel("aten::add.out", "T=T=ST!", &add_floats)};
 inline const KernelRows kAddTable(kAddRows);
 
 // A world whose registry has that kernel alone.

@@ -413,4 +413,6 @@ bool is_prim_op(const Kernel& kernel) noexcept {
   return &kernel >= std::begin(kPrimOps) && &kernel < std::end(kPrimOps);
 }
 
+bool is_view_op(const Kernel& kernel) noexcept { return kernel.function == &share_view; }
+
 }  // namespace etb::host

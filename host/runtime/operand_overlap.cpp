@@ -1,0 +1,204 @@
+// Operands of one instruction: memory that a kernel or delegate writes is no other operand's memory.
+//
+// Kernels read inputs while they write outputs, some of them more than once. A program whose memory plan lets the two share bytes
+// would change what a kernel has counted or checked already.
+#include <algorithm>
+#include <cstdio>
+
+#include "etb/cpp/fail.hpp"
+#include "host/runtime/method_state.hpp"
+
+namespace etb::host {
+
+namespace {
+
+using format::InstructionKind;
+using Count = unsigned long long;  // for printf
+
+// Comparisons for one instruction and for loading a method. Lists make them quadratic: 2900 outputs of one op reach the first limit.
+constexpr uint64_t kMaxInstructionPairs = uint64_t{1} << 22;
+constexpr uint64_t kMaxMethodPairs = uint64_t{1} << 26;
+
+#ifdef ETB_FUZZ_WITHOUT_OVERLAP_CHECK  // only for showing that the fuzzer finds what the check stops
+constexpr bool kIsChecked = false;
+#else
+constexpr bool kIsChecked = true;
+#endif
+
+// Bytes that a tensor has or may grow to.
+uint64_t extent(const Tensor& tensor) noexcept {
+  return tensor.dynamism() == Dynamism::kStatic ? tensor.nbytes() : tensor.capacity_bytes();
+}
+
+// Two values with one tensor also share its sizes, which resizing the one would change under the other.
+bool overlap(const Tensor& a, const Tensor& b) noexcept {
+  if (&a == &b) return true;
+  const auto x = reinterpret_cast<uintptr_t>(a.data()), y = reinterpret_cast<uintptr_t>(b.data());
+  const uint64_t x_nbytes = extent(a), y_nbytes = extent(b);
+  return x <= y ? y - x < x_nbytes && y_nbytes != 0 : x - y < y_nbytes && x_nbytes != 0;
+}
+
+// Whether element i of one is element i of the other.
+bool is_same_range(const Tensor& a, const Tensor& b) noexcept {
+  return a.data() == b.data() && extent(a) == extent(b) &&
+         element_nbytes(a.dtype()) == element_nbytes(b.dtype()) &&
+         std::ranges::equal(a.dim_order(), b.dim_order()) &&
+         (a.dynamism() != Dynamism::kStatic || std::ranges::equal(a.sizes(), b.sizes()));
+}
+
+std::span<EValue* const> tensors_of(EValue* const& argument) noexcept {
+  if (argument->is_tensor()) return {&argument, 1};
+  return argument->tag() >= Tag::kTensorList ? argument->values() : std::span<EValue* const>();
+}
+
+etb_status fail_pairs(uint64_t limit, etb_error* error) noexcept {
+  return fail(error, ETB_OUT_OF_RESOURCES, "more than %llu pairs of operands to compare",
+              static_cast<Count>(limit));
+}
+
+// One instruction's operands, compared with each other.
+class OperandCheck {
+ public:
+  OperandCheck(const MethodState& state, const Instruction& instruction,
+               std::span<const std::span<std::byte>> arenas, etb_error* error) noexcept
+      : state_(state), instruction_(instruction), arenas_(arenas), error_(error) {
+    count_ = instruction.argument_count;
+    if (instruction.kind == InstructionKind::kDelegate) {
+      delegate_ = state.delegates[instruction.delegate]->operands();
+    } else {
+      count_ = std::min(count_, instruction.kernel->operands.count);
+    }
+  }
+
+  etb_status run() noexcept {
+    for (uint32_t i = 0; kIsChecked && i < count_; ++i) {
+      if (!is_written(i)) continue;
+      const auto tensors = tensors_of(instruction_.arguments[i]);
+      for (size_t item = 0; item < tensors.size(); ++item) {
+        if (tensors[item] == nullptr || !tensors[item]->is_tensor()) continue;
+        ETB_CHECK(compare(i, item, *tensors[item]));
+      }
+    }
+    return ETB_OK;
+  }
+  uint64_t pair_count() const noexcept { return pair_count_; }
+
+ private:
+  bool is_written(uint32_t argument) const noexcept {
+    if (instruction_.kind == InstructionKind::kDelegate) return argument >= delegate_.input_count;
+    return argument >= 32 || (instruction_.kernel->operands.written >> argument & 1) != 0;
+  }
+
+  bool may_equal(uint32_t written, uint32_t other) const noexcept {
+    if (instruction_.kind == InstructionKind::kDelegate) {
+      const uint32_t output = written - delegate_.input_count;
+      return output < delegate_.shared_inputs.size() && delegate_.shared_inputs[output] == other + 1;
+    }
+    return other < 32 && (instruction_.kernel->operands.may_equal_written >> other & 1) != 0;
+  }
+
+  // A written tensor with all others, pairs of written ones once.
+  etb_status compare(uint32_t written, size_t item, const EValue& value) noexcept {
+    for (uint32_t other = 0; other < count_; ++other) {
+      if (other < written && is_written(other)) continue;
+      const auto tensors = tensors_of(instruction_.arguments[other]);
+      for (size_t i = other == written ? item + 1 : 0; i < tensors.size(); ++i) {
+        if (++pair_count_ > kMaxInstructionPairs) return fail_pairs(kMaxInstructionPairs, error_);
+        if (tensors[i] == nullptr || !tensors[i]->is_tensor()) continue;
+        const Tensor &a = value.tensor(), &b = tensors[i]->tensor();
+        if (!overlap(a, b) || (may_equal(written, other) && is_same_range(a, b))) continue;
+        return refuse(written, value, other, *tensors[i]);
+      }
+    }
+    return ETB_OK;
+  }
+
+  struct Place {
+    char text[64];
+  };
+  Place place_of(const Tensor& tensor) const noexcept {
+    Place place;
+    const auto* data = tensor.data_as<const std::byte>();
+    const auto nbytes = static_cast<Count>(extent(tensor));
+    for (size_t i = 0; i < arenas_.size(); ++i) {
+      const auto offset = static_cast<uint64_t>(reinterpret_cast<uintptr_t>(data) -
+                                                reinterpret_cast<uintptr_t>(arenas_[i].data()));
+      if (offset > arenas_[i].size()) continue;
+      std::snprintf(place.text, sizeof(place.text), "%llu bytes at %llu in arena %zu", nbytes,
+                    static_cast<Count>(offset), i + 1);
+      return place;
+    }
+    std::snprintf(place.text, sizeof(place.text), "%llu bytes at %p", nbytes, static_cast<const void*>(data));
+    return place;
+  }
+
+  etb_status refuse(uint32_t written, const EValue& value, uint32_t other,
+                    const EValue& other_value) const noexcept {
+    const bool is_delegate = instruction_.kind == InstructionKind::kDelegate;
+    const auto id = is_delegate ? state_.view().delegate(instruction_.delegate).id()
+                                : std::string_view(instruction_.kernel->name);
+    const auto index = [&](const EValue& one) { return static_cast<size_t>(&one - state_.values.data()); };
+    return fail(
+        error_, ETB_INVALID_PROGRAM,
+        "%.*s writes argument %u (value %zu: %s), which shares memory with argument %u (value %zu: %s)",
+        shown(id), id.data(), written, index(value), place_of(value.tensor()).text, other, index(other_value),
+        place_of(other_value.tensor()).text);
+  }
+
+  const MethodState& state_;
+  const Instruction& instruction_;
+  std::span<const std::span<std::byte>> arenas_;
+  etb_error* error_;
+  DelegateOperands delegate_;
+  uint32_t count_;
+  uint64_t pair_count_ = 0;
+};
+
+bool has_operands(const Instruction& instruction) noexcept {
+  return instruction.kind == InstructionKind::kDelegate ||
+         (instruction.kind == InstructionKind::kKernel && !is_prim_op(*instruction.kernel));
+}
+
+}  // namespace
+
+void mark_moving_operands(MethodState& state, std::span<bool> is_moving) noexcept {
+  const auto mark = [&](const EValue* value) {
+    is_moving[static_cast<size_t>(value - state.values.data())] = true;
+  };
+  for (const Instruction& instruction : state.instructions) {
+    if (instruction.kind == InstructionKind::kMove) mark(instruction.value), mark(instruction.from);
+    const bool is_view = instruction.kind == InstructionKind::kKernel && is_view_op(*instruction.kernel);
+    if (is_view && instruction.argument_count > 2) mark(instruction.arguments[2]);
+  }
+  for (Instruction& instruction : state.instructions) {
+    instruction.checks_overlap =
+        has_operands(instruction) &&
+        std::any_of(instruction.arguments, instruction.arguments + instruction.argument_count,
+                    [&](const EValue* value) { return may_change(*value, state, is_moving); });
+  }
+}
+
+etb_status check_operands(const MethodState& state, std::span<const std::span<std::byte>> arenas,
+                          etb_error* error) noexcept {
+  uint64_t pair_count = 0;
+  for (uint32_t i = 0; i < state.instructions.size(); ++i) {
+    const Instruction& instruction = state.instructions[i];
+    if (!has_operands(instruction) || instruction.checks_overlap) continue;
+    OperandCheck check(state, instruction, arenas, error);
+    etb_status status = check.run();
+    pair_count += check.pair_count();
+    if (status == ETB_OK && pair_count > kMaxMethodPairs) status = fail_pairs(kMaxMethodPairs, error);
+    if (status == ETB_OK) continue;
+    int32_t chain = 0;
+    int32_t index = 0;
+    state.locate(i, &chain, &index);
+    return fail_in(error, status, "chain %d, instruction %d", chain, index);
+  }
+  return ETB_OK;
+}
+
+etb_status check_operands(MethodState& state, const Instruction& instruction) noexcept {
+  return OperandCheck(state, instruction, {}, &state.error).run();
+}
+
+}  // namespace etb::host
