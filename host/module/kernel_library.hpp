@@ -18,9 +18,10 @@
 
 namespace etb::host {
 
-// Two sides that see other sizes were built from other headers.
-inline constexpr uint64_t kKernelLayout =
-    sizeof(Kernel) << 48 | sizeof(Tensor) << 32 | sizeof(EValue) << 16 | sizeof(KernelContext);
+// Two sides that see other sizes were built from other headers; so were those with another number in front, which counts what
+// changes without changing a size (2: signatures mark what kernels write).
+inline constexpr uint64_t kKernelLayout = uint64_t{2} << 56 | sizeof(Kernel) << 48 | sizeof(Tensor) << 32 |
+                                          sizeof(EValue) << 16 | sizeof(KernelContext);
 
 struct KernelLibraryTable {
   uint64_t layout;  // kKernelLayout

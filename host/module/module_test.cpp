@@ -6,6 +6,8 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <fstream>
+
 #include "api/format/program_builder.hpp"
 #include "etb/module.h"
 
@@ -44,6 +46,51 @@ TEST(Module, LoadsInEveryMode) {
     ASSERT_TRUE(module) << module.error().message;
     expect_sum(*module);
   }
+}
+
+// masked_select whose only output element lies over the mask that was counted: each element that is written makes eight more places
+// of the mask true. With 256 of them it wrote 2 KB into 8 bytes.
+format::ProgramSpec masked_select_over_its_mask() {
+  const auto planned = [](int8_t dtype, int32_t count, uint64_t offset) {
+    format::TensorSpec tensor;
+    tensor.dtype = dtype;
+    tensor.sizes = {count};
+    tensor.memory_id = 1;
+    tensor.memory_offset = offset;
+    return tensor;
+  };
+  format::TensorSpec mask = planned(11, 256, 15);
+  mask.data_index = 1;
+  format::MethodSpec method;
+  method.values = {planned(4, 1, 0), mask, planned(4, 1, 16)};
+  method.inputs = {0};
+  method.outputs = {2};
+  method.operators = {{"aten::masked_select", "out"}};
+  method.instructions = {{1, 0, 0, {0, 1, 2, 2}}};
+  method.arena_sizes = {0, 272};
+  format::ProgramSpec program;
+  program.methods = {method};
+  program.segments = {std::string("\1", 1) + std::string(255, '\0')};
+  program.mutable_offsets = {0, 0};
+  return program;
+}
+
+TEST(Module, RefusesAnOutputOverTheMaskThatPicksIt) {
+  const auto file = format::build_program(masked_select_over_its_mask());
+  auto module = Module::from_bytes(file);
+  ASSERT_TRUE(module) << module.error().message;
+  const Status loaded = module->load_method("forward");
+  ASSERT_FALSE(loaded);
+  EXPECT_EQ(loaded.error().code, Code::INVALID_PROGRAM);
+  EXPECT_EQ(loaded.error().message,
+            "method 'forward': chain 0, instruction 0: aten::masked_select.out writes argument 2 (value 2: 8 "
+            "bytes at 16 "
+            "in arena 1), which shares memory with argument 1 (value 1: 256 bytes at 15 in arena 1)");
+  // The module fuzzer starts from the same file.
+  std::ifstream in(std::string(ETB_SOURCE_DIR) + "/tests/fuzz/module/masked_select_over_its_mask.pte",
+                   std::ios::binary);
+  const std::string committed((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
+  EXPECT_EQ(committed, std::string(reinterpret_cast<const char*>(file.data()), file.size()));
 }
 
 TEST(Module, LoadsFromAPartOfAnOpenFile) {

@@ -34,49 +34,28 @@ struct TagMasks {
 };
 constexpr TagMasks kTagMasks;
 
-const char* letter_text(char letter) {
-  switch (letter) {
-    case 'T':
-      return "tensor";
-    case 't':
-      return "tensor or none";
-    case 'S':
-      return "number";
-    case 's':
-      return "number or none";
-    case 'i':
-      return "int";
-    case 'n':
-      return "int or none";
-    case 'd':
-      return "double";
-    case 'e':
-      return "double or none";
-    case 'b':
-      return "bool";
-    case 'c':
-      return "bool or none";
-    case 'z':
-      return "string";
-    case 'y':
-      return "string or none";
-    case 'I':
-      return "int list";
-    case 'j':
-      return "int list or none";
-    case 'D':
-      return "double list";
-    case 'f':
-      return "double list or none";
-    case 'B':
-      return "bool list";
-    case 'L':
-      return "tensor list";
-    case 'M':
-      return "optional tensor list";
-    default:
-      return "value";
-  }
+// What a letter accepts: "tensor", and for its optional relative "tensor or none".
+struct LetterText {
+  const char* kind;
+  const char* suffix;
+};
+LetterText letter_text(char letter) {
+  constexpr char kLetters[] = "TSidbzIDtsnecyjfBLM";  // eight required ones, their relatives, others
+  constexpr const char* kKinds[] = {"tensor",
+                                    "number",
+                                    "int",
+                                    "double",
+                                    "bool",
+                                    "string",
+                                    "int list",
+                                    "double list",
+                                    "bool list",
+                                    "tensor list",
+                                    "optional tensor list"};
+  const char* const found = std::strchr(kLetters, letter);
+  if (found == nullptr) return {"value", ""};
+  const auto at = static_cast<size_t>(found - kLetters);
+  return {kKinds[at < 8 ? at : at - 8], at >= 8 && at < 16 ? " or none" : ""};
 }
 
 bool has_data(const Tensor& tensor) { return tensor.data() != nullptr || tensor.numel() == 0; }
@@ -112,19 +91,26 @@ uint32_t hash_op(std::string_view name, std::string_view overload) {
 
 }  // namespace
 
+size_t argument_count(const Kernel& kernel) noexcept {
+  size_t count = 0;
+  for (const char* letter = kernel.signature; *letter != '\0'; ++letter) count += is_mark(*letter) ? 0 : 1;
+  return count;
+}
+
 etb_status check_arguments(KernelContext& context, const Kernel& kernel, EValue* const* args,
                            size_t count) noexcept {
   size_t index = 0;
   for (const char* letter = kernel.signature; *letter != '\0'; ++letter) {
     if (is_mark(*letter)) continue;
     if (index >= count) {
-      return context.fail(ETB_INVALID_ARGUMENT, "%zu arguments, expected %u", count, kernel.operands.count);
+      return context.fail(ETB_INVALID_ARGUMENT, "%zu arguments, expected %zu", count, argument_count(kernel));
     }
     const EValue& value = *args[index];
     const Tag tag = value.tag();
     if ((kTagMasks.masks[static_cast<size_t>(*letter) & 127] >> static_cast<unsigned>(tag) & 1) == 0) {
-      return context.fail(ETB_INVALID_TYPE, "argument %zu is %s, expected %s", index, to_text(tag),
-                          letter_text(*letter));
+      const LetterText expected = letter_text(*letter);
+      return context.fail(ETB_INVALID_TYPE, "argument %zu is %s, expected %s%s", index, to_text(tag),
+                          expected.kind, expected.suffix);
     }
     if (tag == Tag::kTensor) {
       if (*letter != 'x' && !has_data(value.tensor()))
@@ -193,8 +179,7 @@ const Kernel* KernelRegistry::find(std::string_view name, std::string_view overl
     if (kernel.key[0] == '\0') {
       fallback = &kernel;
     } else if (args != nullptr) {
-      if (key_count == 0)
-        key_count = format_kernel_key(args, std::min<size_t>(count, kernel.operands.count), key);
+      if (key_count == 0) key_count = format_kernel_key(args, std::min(count, argument_count(kernel)), key);
       if (key_count != 0 && kernel.key == std::string_view(key, key_count)) exact = &kernel;
     }
   });

@@ -23,32 +23,36 @@ constexpr uint32_t hash_name(std::string_view text, uint32_t hash = 2166136261u)
   return hash;
 }
 
-// What a signature says about its arguments; one bit an argument.
+// What a signature says about its first 16 arguments, one bit each; all others count as written. No op has that many.
 struct OperandMarks {
-  uint32_t written = 0;
-  uint32_t may_equal_written = 0;
-  uint32_t count = 0;  // of arguments
+  uint16_t written = 0;
+  uint16_t may_equal_written = 0;
+
+  constexpr bool is_written(uint32_t argument) const noexcept {
+    return argument >= 16 || (written >> argument & 1) != 0;
+  }
+  constexpr bool may_equal(uint32_t argument) const noexcept {
+    return argument < 16 && (may_equal_written >> argument & 1) != 0;
+  }
 };
 
 constexpr bool is_mark(char character) noexcept { return character == '!' || character == '='; }
 
-// Arguments beyond the 32nd count as written: no op has that many.
 constexpr OperandMarks read_operand_marks(const char* signature) noexcept {
   OperandMarks marks;
-  uint32_t tensors = 0;
+  uint32_t tensors = 0, written = 0, may_equal = 0, next = 1;  // next: the bit of the argument to come
   for (const char* letter = signature; *letter != '\0'; ++letter) {
-    const uint32_t bit = marks.count - 1 < 32 ? uint32_t{1} << (marks.count - 1) : 0;
     if (*letter == '!') {
-      marks.written |= bit;
+      written |= next >> 1;
     } else if (*letter == '=') {
-      marks.may_equal_written |= bit;
+      may_equal |= next >> 1;
     } else {
-      const bool holds_tensors = *letter == 'T' || *letter == 't' || *letter == 'L' || *letter == 'M';
-      if (holds_tensors && marks.count < 32) tensors |= uint32_t{1} << marks.count;
-      ++marks.count;
+      if (*letter == 'T' || *letter == 't' || *letter == 'L' || *letter == 'M') tensors |= next;
+      next <<= 1;
     }
   }
-  if (marks.written == 0) marks.written = tensors;
+  marks.written = static_cast<uint16_t>(written != 0 ? written : tensors);
+  marks.may_equal_written = static_cast<uint16_t>(may_equal);
   return marks;
 }
 
@@ -88,6 +92,8 @@ struct Kernel {
 };
 
 using KernelRows = std::span<const Kernel>;
+
+size_t argument_count(const Kernel& kernel) noexcept;
 
 // Checks tags, list items and data pointers of a call against a kernel's signature. `count` may exceed the
 // signature by the returned values. Needed before every call, because values change while a program runs.

@@ -61,14 +61,6 @@ const Kernel* find_kernel(const MethodState& state, uint32_t op_index, const Ins
 
 }  // namespace
 
-bool may_change(const EValue& value, const MethodState& state, std::span<const bool> flags) noexcept {
-  if (flags[static_cast<size_t>(&value - state.values.data())]) return true;
-  if (value.tag() < Tag::kIntList) return false;
-  return std::ranges::any_of(value.values(), [&](const EValue* item) {
-    return item != nullptr && flags[static_cast<size_t>(item - state.values.data())];
-  });
-}
-
 etb_status find_kernels(MethodState& state, std::span<OperatorKernel> kernels, etb_error* error) noexcept {
   char missing[300];
   size_t used = 0;
@@ -88,27 +80,37 @@ etb_status find_kernels(MethodState& state, std::span<OperatorKernel> kernels, e
               state.view().operator_count(), missing);
 }
 
-void mark_changing_arguments(MethodState& state, std::span<bool> is_changing) noexcept {
-  const auto mark = [&](const EValue* value) {
-    is_changing[static_cast<size_t>(value - state.values.data())] = true;
+void mark_changing_arguments(MethodState& state, std::span<uint8_t> changes) noexcept {
+  const auto changes_of = [&](const EValue* value) -> uint8_t& {
+    return changes[static_cast<size_t>(value - state.values.data())];
   };
   for (const Instruction& instruction : state.instructions) {
-    if (instruction.kind == InstructionKind::kMove || instruction.kind == InstructionKind::kFree)
-      mark(instruction.value);
-    // Both ends of a move have one tensor from then on, so freeing the one leaves the other without memory.
-    if (instruction.kind == InstructionKind::kMove) mark(instruction.from);
-    const bool may_change_any =
-        instruction.kind == InstructionKind::kDelegate ||
-        (instruction.kind == InstructionKind::kKernel && is_prim_op(*instruction.kernel));
-    for (uint32_t i = 0; may_change_any && i < instruction.argument_count; ++i)
-      mark(instruction.arguments[i]);
+    if (instruction.kind == InstructionKind::kMove) {
+      // Both have one tensor from then on, so what happens to the one happens to the other.
+      changes_of(instruction.value) |= kMayChange | kMayMove;
+      changes_of(instruction.from) |= kMayChange | kMayMove;
+    }
+    if (instruction.kind == InstructionKind::kFree) changes_of(instruction.value) |= kMayChange;
+    const bool is_core_op = instruction.kind == InstructionKind::kKernel && is_prim_op(*instruction.kernel);
+    if (!is_core_op && instruction.kind != InstructionKind::kDelegate) continue;
+    const bool is_view = is_core_op && is_view_op(*instruction.kernel);
+    for (uint32_t i = 0; i < instruction.argument_count; ++i)
+      changes_of(instruction.arguments[i]) |= is_view && i == 2 ? kMayChange | kMayMove : kMayChange;
   }
   for (Instruction& instruction : state.instructions) {
-    if (instruction.kind != InstructionKind::kKernel) continue;
-    instruction.checks_arguments =
-        std::any_of(instruction.arguments, instruction.arguments + instruction.argument_count,
-                    [&](const EValue* value) { return may_change(*value, state, is_changing); });
-    if (instruction.checks_arguments) continue;
+    if (instruction.kind != InstructionKind::kKernel && instruction.kind != InstructionKind::kDelegate)
+      continue;
+    uint8_t found = 0;
+    for (uint32_t i = 0; i < instruction.argument_count; ++i) {
+      const EValue* value = instruction.arguments[i];
+      found |= changes_of(value);
+      if (value->tag() < Tag::kIntList) continue;
+      for (const EValue* item : value->values()) found |= item == nullptr ? uint8_t{0} : changes_of(item);
+    }
+    instruction.checks_arguments = (found & kMayChange) != 0;
+    const bool is_delegate = instruction.kind == InstructionKind::kDelegate;
+    instruction.checks_overlap = (found & kMayMove) != 0 && (is_delegate || !is_prim_op(*instruction.kernel));
+    if (instruction.checks_arguments || is_delegate) continue;
     // A call that could never pass is refused when it runs, not here: it may be in a branch that is never taken.
     state.context.begin_kernel(instruction.kernel->name);
     instruction.checks_arguments = check_arguments(state.context, *instruction.kernel, instruction.arguments,

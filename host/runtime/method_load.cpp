@@ -31,8 +31,7 @@ class MethodLoader {
     make_references(view_.outputs(), state_.outputs);
     ETB_CHECK(make_instructions());
     ETB_CHECK(find_kernels(state_, kernels_, error_));
-    mark_moving_operands(state_, is_changing_);
-    mark_changing_arguments(state_, is_changing_);
+    mark_changing_arguments(state_, changes_);
     ETB_CHECK(make_delegates());
     return check_operands(state_, memory_.arenas, error_);
   }
@@ -76,7 +75,7 @@ class MethodLoader {
                       place(dims_, counts_.dims * 2) && place(references, counts_.references) &&
                       place(state_.instructions, counts_.instructions) &&
                       place(state_.chains, counts_.chains) && place(kernels_, counts_.operators) &&
-                      place(is_changing_, counts_.values) && place(state_.delegates, counts_.delegates) &&
+                      place(changes_, counts_.values) && place(state_.delegates, counts_.delegates) &&
                       place_external();
     if (!fits) {
       return fail(error_, ETB_OUT_OF_MEMORY, "state memory of %llu bytes, expected %llu",
@@ -123,13 +122,13 @@ class MethodLoader {
 
   etb_status make_values() noexcept {
     for (uint32_t i = 0; i < view_.value_count(); ++i) {
-      const etb_status status = make_value(view_.value(i), state_.values[i], is_changing_[i]);
+      const etb_status status = make_value(view_.value(i), state_.values[i], changes_[i]);
       if (status != ETB_OK) return fail_in(error_, status, "value %u", i);
     }
     return ETB_OK;
   }
 
-  etb_status make_value(const format::ValueView& from, EValue& to, bool& out_is_changing) noexcept {
+  etb_status make_value(const format::ValueView& from, EValue& to, uint8_t& out_changes) noexcept {
     switch (from.kind()) {
       case ValueKind::kNull:
         to = EValue();
@@ -162,12 +161,12 @@ class MethodLoader {
         to = EValue::optional_tensor_list(make_list(from.tensor_list()));
         break;
       case ValueKind::kTensor:
-        return make_tensor(from.as_tensor(), to, out_is_changing);
+        return make_tensor(from.as_tensor(), to, out_changes);
     }
     return ETB_OK;
   }
 
-  etb_status make_tensor(const TensorRecord& record, EValue& to, bool& out_is_changing) noexcept {
+  etb_status make_tensor(const TensorRecord& record, EValue& to, uint8_t& out_changes) noexcept {
     if (record.dynamism == format::Dynamism::kUnbounded) {
       return fail(error_, ETB_NOT_SUPPORTED,
                   "tensor of unbounded size, which would need a heap; export it with upper bounds");
@@ -182,7 +181,7 @@ class MethodLoader {
     void* data = nullptr;
     bool is_read_only = false;
     ETB_CHECK(find_storage(record, &data, &is_read_only));
-    out_is_changing = record.storage == Storage::kCaller && record.nbytes != 0;
+    if (record.storage == Storage::kCaller && record.nbytes != 0) out_changes = kMayChange | kMayMove;
 
     const size_t rank = record.sizes.size();
     int64_t* sizes = dims_.data() + dims_used_;
@@ -339,7 +338,7 @@ class MethodLoader {
   std::span<Tensor> tensors_;
   std::span<int64_t> dims_;
   std::span<OperatorKernel> kernels_;
-  std::span<bool> is_changing_;  // by value
+  std::span<uint8_t> changes_;  // by value
   EValue** references_ = nullptr;
   size_t tensors_used_ = 0;
   size_t dims_used_ = 0;

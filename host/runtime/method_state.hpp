@@ -77,17 +77,16 @@ struct OperatorKernel {
 // Gives each call its kernel; `kernels` has an entry an operator. OPERATOR_MISSING names all that are missing.
 etb_status find_kernels(MethodState& state, std::span<OperatorKernel> kernels, etb_error* error) noexcept;
 
-// Kinds and memory of most values never change, so their arguments are checked here once. What changes: targets of moves and frees,
-// results of the core's own ops and of delegates, and tensors whose memory the caller brings, which `is_changing`, a flag a value,
-// has already.
-void mark_changing_arguments(MethodState& state, std::span<bool> is_changing) noexcept;
+// What may happen to a value after loading.
+enum Change : uint8_t {
+  kMayChange = 1,  // another kind, or memory taken away
+  kMayMove = 2     // other memory; kMayChange, too
+};
 
-// Whether a value, or an item of its list, has its flag in `flags`, which has one a value.
-bool may_change(const EValue& value, const MethodState& state, std::span<const bool> flags) noexcept;
-
-// Sets Instruction::checks_overlap. `is_moving`, a flag a value, has the tensors whose memory the caller brings already; targets and
-// sources of moves and views are added. A move makes two values share one tensor, so what happens to the one happens to both.
-void mark_moving_operands(MethodState& state, std::span<bool> is_moving) noexcept;
+// Kinds and memory of most values never change, so their arguments are checked here once. What changes: both ends of moves, freed
+// tensors, results of the core's own ops and of delegates, and tensors whose memory the caller brings, which `changes`, one a
+// value, has already.
+void mark_changing_arguments(MethodState& state, std::span<uint8_t> changes) noexcept;
 
 // Returns ETB_INVALID_PROGRAM for the first instruction that writes memory of which another of its operands has a part. Leaves out
 // those that are checked before each run instead.

@@ -51,26 +51,26 @@ std::span<EValue* const> tensors_of(EValue* const& argument) noexcept {
   return argument->tag() >= Tag::kTensorList ? argument->values() : std::span<EValue* const>();
 }
 
-etb_status fail_pairs(uint64_t limit, etb_error* error) noexcept {
-  return fail(error, ETB_OUT_OF_RESOURCES, "more than %llu pairs of operands to compare",
-              static_cast<Count>(limit));
+etb_status fail_pairs(etb_error* error) noexcept {
+  return fail(error, ETB_OUT_OF_RESOURCES, "too many pairs of operands to compare");
 }
 
 // One instruction's operands, compared with each other.
 class OperandCheck {
  public:
+  // Without `arenas` messages name addresses.
   OperandCheck(const MethodState& state, const Instruction& instruction,
                std::span<const std::span<std::byte>> arenas, etb_error* error) noexcept
-      : state_(state), instruction_(instruction), arenas_(arenas), error_(error) {
-    count_ = instruction.argument_count;
-    if (instruction.kind == InstructionKind::kDelegate) {
-      delegate_ = state.delegates[instruction.delegate]->operands();
-    } else {
-      count_ = std::min(count_, instruction.kernel->operands.count);
-    }
-  }
+      : state_(state), instruction_(instruction), arenas_(arenas), error_(error) {}
 
   etb_status run() noexcept {
+    if (is_delegate()) {
+      delegate_ = state_.delegates[instruction_.delegate]->operands();
+      count_ = instruction_.argument_count;
+    } else if (!is_prim_op(*instruction_.kernel)) {  // those see to it themselves
+      count_ =
+          std::min(instruction_.argument_count, static_cast<uint32_t>(argument_count(*instruction_.kernel)));
+    }
     for (uint32_t i = 0; kIsChecked && i < count_; ++i) {
       if (!is_written(i)) continue;
       const auto tensors = tensors_of(instruction_.arguments[i]);
@@ -81,20 +81,21 @@ class OperandCheck {
     }
     return ETB_OK;
   }
+
   uint64_t pair_count() const noexcept { return pair_count_; }
 
  private:
+  bool is_delegate() const noexcept { return instruction_.kind == InstructionKind::kDelegate; }
+
   bool is_written(uint32_t argument) const noexcept {
-    if (instruction_.kind == InstructionKind::kDelegate) return argument >= delegate_.input_count;
-    return argument >= 32 || (instruction_.kernel->operands.written >> argument & 1) != 0;
+    return is_delegate() ? argument >= delegate_.input_count
+                         : instruction_.kernel->operands.is_written(argument);
   }
 
   bool may_equal(uint32_t written, uint32_t other) const noexcept {
-    if (instruction_.kind == InstructionKind::kDelegate) {
-      const uint32_t output = written - delegate_.input_count;
-      return output < delegate_.shared_inputs.size() && delegate_.shared_inputs[output] == other + 1;
-    }
-    return other < 32 && (instruction_.kernel->operands.may_equal_written >> other & 1) != 0;
+    if (!is_delegate()) return instruction_.kernel->operands.may_equal(other);
+    const uint32_t output = written - delegate_.input_count;
+    return output < delegate_.shared_inputs.size() && delegate_.shared_inputs[output] == other + 1;
   }
 
   // A written tensor with all others, pairs of written ones once.
@@ -103,7 +104,7 @@ class OperandCheck {
       if (other < written && is_written(other)) continue;
       const auto tensors = tensors_of(instruction_.arguments[other]);
       for (size_t i = other == written ? item + 1 : 0; i < tensors.size(); ++i) {
-        if (++pair_count_ > kMaxInstructionPairs) return fail_pairs(kMaxInstructionPairs, error_);
+        if (++pair_count_ > kMaxInstructionPairs) return fail_pairs(error_);
         if (tensors[i] == nullptr || !tensors[i]->is_tensor()) continue;
         const Tensor &a = value.tensor(), &b = tensors[i]->tensor();
         if (!overlap(a, b) || (may_equal(written, other) && is_same_range(a, b))) continue;
@@ -113,85 +114,65 @@ class OperandCheck {
     return ETB_OK;
   }
 
-  struct Place {
-    char text[64];
+  // "argument 2 (value 5: 64 bytes at 128 in arena 1)"
+  struct OperandText {
+    char text[176];
   };
-  Place place_of(const Tensor& tensor) const noexcept {
-    Place place;
-    const auto* data = tensor.data_as<const std::byte>();
-    const auto nbytes = static_cast<Count>(extent(tensor));
+  OperandText describe(uint32_t argument, const EValue& value) const noexcept {
+    const Tensor& tensor = value.tensor();
+    auto address = reinterpret_cast<uintptr_t>(tensor.data());
+    char arena[32] = "";
     for (size_t i = 0; i < arenas_.size(); ++i) {
-      const auto offset = static_cast<uint64_t>(reinterpret_cast<uintptr_t>(data) -
-                                                reinterpret_cast<uintptr_t>(arenas_[i].data()));
+      const uintptr_t offset = address - reinterpret_cast<uintptr_t>(arenas_[i].data());
       if (offset > arenas_[i].size()) continue;
-      std::snprintf(place.text, sizeof(place.text), "%llu bytes at %llu in arena %zu", nbytes,
-                    static_cast<Count>(offset), i + 1);
-      return place;
+      address = offset;
+      std::snprintf(arena, sizeof(arena), " in arena %zu", i + 1);
+      break;
     }
-    std::snprintf(place.text, sizeof(place.text), "%llu bytes at %p", nbytes, static_cast<const void*>(data));
-    return place;
+    OperandText out;
+    std::snprintf(out.text, sizeof(out.text), arena[0] != '\0' ? kInArena : kAtAddress, argument,
+                  static_cast<Count>(&value - state_.values.data()), static_cast<Count>(extent(tensor)),
+                  static_cast<Count>(address), arena);
+    return out;
   }
 
   etb_status refuse(uint32_t written, const EValue& value, uint32_t other,
                     const EValue& other_value) const noexcept {
-    const bool is_delegate = instruction_.kind == InstructionKind::kDelegate;
-    const auto id = is_delegate ? state_.view().delegate(instruction_.delegate).id()
-                                : std::string_view(instruction_.kernel->name);
-    const auto index = [&](const EValue& one) { return static_cast<size_t>(&one - state_.values.data()); };
-    return fail(
-        error_, ETB_INVALID_PROGRAM,
-        "%.*s writes argument %u (value %zu: %s), which shares memory with argument %u (value %zu: %s)",
-        shown(id), id.data(), written, index(value), place_of(value.tensor()).text, other, index(other_value),
-        place_of(other_value.tensor()).text);
+    const auto id = is_delegate() ? state_.view().delegate(instruction_.delegate).id()
+                                  : std::string_view(instruction_.kernel->name);
+    return fail(error_, ETB_INVALID_PROGRAM, "%.*s writes %s, which shares memory with %s", shown(id),
+                id.data(), describe(written, value).text, describe(other, other_value).text);
   }
+
+  static constexpr const char* kInArena = "argument %u (value %llu: %llu bytes at %llu%s)";
+  static constexpr const char* kAtAddress = "argument %u (value %llu: %llu bytes at 0x%llx%s)";
 
   const MethodState& state_;
   const Instruction& instruction_;
   std::span<const std::span<std::byte>> arenas_;
   etb_error* error_;
   DelegateOperands delegate_;
-  uint32_t count_;
+  uint32_t count_ = 0;
   uint64_t pair_count_ = 0;
 };
 
-bool has_operands(const Instruction& instruction) noexcept {
-  return instruction.kind == InstructionKind::kDelegate ||
-         (instruction.kind == InstructionKind::kKernel && !is_prim_op(*instruction.kernel));
-}
-
 }  // namespace
-
-void mark_moving_operands(MethodState& state, std::span<bool> is_moving) noexcept {
-  const auto mark = [&](const EValue* value) {
-    is_moving[static_cast<size_t>(value - state.values.data())] = true;
-  };
-  for (const Instruction& instruction : state.instructions) {
-    if (instruction.kind == InstructionKind::kMove) mark(instruction.value), mark(instruction.from);
-    const bool is_view = instruction.kind == InstructionKind::kKernel && is_view_op(*instruction.kernel);
-    if (is_view && instruction.argument_count > 2) mark(instruction.arguments[2]);
-  }
-  for (Instruction& instruction : state.instructions) {
-    instruction.checks_overlap =
-        has_operands(instruction) &&
-        std::any_of(instruction.arguments, instruction.arguments + instruction.argument_count,
-                    [&](const EValue* value) { return may_change(*value, state, is_moving); });
-  }
-}
 
 etb_status check_operands(const MethodState& state, std::span<const std::span<std::byte>> arenas,
                           etb_error* error) noexcept {
   uint64_t pair_count = 0;
-  for (uint32_t i = 0; i < state.instructions.size(); ++i) {
-    const Instruction& instruction = state.instructions[i];
-    if (!has_operands(instruction) || instruction.checks_overlap) continue;
+  for (const Instruction& instruction : state.instructions) {
+    const bool has_operands =
+        instruction.kind == InstructionKind::kKernel || instruction.kind == InstructionKind::kDelegate;
+    if (!has_operands || instruction.checks_overlap) continue;
     OperandCheck check(state, instruction, arenas, error);
     etb_status status = check.run();
     pair_count += check.pair_count();
-    if (status == ETB_OK && pair_count > kMaxMethodPairs) status = fail_pairs(kMaxMethodPairs, error);
+    if (status == ETB_OK && pair_count > kMaxMethodPairs) status = fail_pairs(error);
     if (status == ETB_OK) continue;
     int32_t chain = 0;
     int32_t index = 0;
-    state.locate(i, &chain, &index);
+    state.locate(static_cast<uint32_t>(&instruction - state.instructions.data()), &chain, &index);
     return fail_in(error, status, "chain %d, instruction %d", chain, index);
   }
   return ETB_OK;

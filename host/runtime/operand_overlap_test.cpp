@@ -164,7 +164,7 @@ TEST(OperandOverlap, BoundsTheWorkForLists) {
   spec.methods[0].values.emplace_back(list);
   World world(spec);
   EXPECT_EQ(world.load(), ETB_OUT_OF_RESOURCES);
-  EXPECT_THAT(world.error.text, HasSubstr("chain 0, instruction 0: more than 4194304 pairs of operands"));
+  EXPECT_THAT(world.error.text, HasSubstr("chain 0, instruction 0: too many pairs of operands to compare"));
 }
 
 // Tensors may grow to their bound, so that is what counts.

@@ -20,75 +20,45 @@ bool is_real(const EValue& a, const EValue& b) noexcept { return a.is_double() |
 
 int64_t wrap(uint64_t value) noexcept { return static_cast<int64_t>(value); }
 
-struct Add {
-  static int64_t of(int64_t a, int64_t b) {
-    return wrap(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
-  }
-  static double of(double a, double b) { return a + b; }
-};
-struct Sub {
-  static int64_t of(int64_t a, int64_t b) {
-    return wrap(static_cast<uint64_t>(a) - static_cast<uint64_t>(b));
-  }
-  static double of(double a, double b) { return a - b; }
-};
-struct Mul {
-  static int64_t of(int64_t a, int64_t b) {
-    return wrap(static_cast<uint64_t>(a) * static_cast<uint64_t>(b));
-  }
-  static double of(double a, double b) { return a * b; }
-};
-struct Max {
-  template <class T>
-  static T of(T a, T b) {
-    return a < b ? b : a;
-  }
-};
-struct Min {
-  template <class T>
-  static T of(T a, T b) {
-    return b < a ? b : a;
-  }
-};
-struct Eq {
-  template <class T>
-  static bool of(T a, T b) {
-    return a == b;
-  }
-};
-struct Gt {
-  template <class T>
-  static bool of(T a, T b) {
-    return a > b;
-  }
-};
-struct Lt {
-  template <class T>
-  static bool of(T a, T b) {
-    return a < b;
-  }
-};
-struct Ge {
-  template <class T>
-  static bool of(T a, T b) {
-    return a >= b;
-  }
-};
-struct Le {
-  template <class T>
-  static bool of(T a, T b) {
-    return a <= b;
-  }
-};
+enum class BinaryOp { kAdd, kSub, kMul, kMax, kMin, kEq, kGt, kLt, kGe, kLe };
 
-template <class Op>
-etb_status binary(KernelContext&, EValue** args) {
-  const EValue a = *args[0];
-  const EValue b = *args[1];
-  *args[2] =
-      is_real(a, b) ? EValue(Op::of(a.to_double(), b.to_double())) : EValue(Op::of(a.to_int(), b.to_int()));
+EValue calculate(BinaryOp op, double a, double b) noexcept {
+  return EValue(op == BinaryOp::kAdd ? a + b : op == BinaryOp::kSub ? a - b : a * b);
+}
+EValue calculate(BinaryOp op, uint64_t a, uint64_t b) noexcept {
+  return EValue(wrap(op == BinaryOp::kAdd ? a + b : op == BinaryOp::kSub ? a - b : a * b));
+}
+
+// One function for all, because the core is bounded in size.
+__attribute__((noinline)) etb_status binary(BinaryOp op, EValue** args) noexcept {
+  const bool is_double = is_real(*args[0], *args[1]);
+  const EValue a = is_double ? EValue(args[0]->to_double()) : EValue(args[0]->to_int());
+  const EValue b = is_double ? EValue(args[1]->to_double()) : EValue(args[1]->to_int());
+  // None of them with a NaN.
+  const bool is_less = is_double ? a.to_double() < b.to_double() : a.to_int() < b.to_int();
+  const bool is_greater = is_double ? a.to_double() > b.to_double() : a.to_int() > b.to_int();
+  const bool is_equal = is_double ? a.to_double() == b.to_double() : a.to_int() == b.to_int();
+  EValue& out = *args[2];
+  if (op <= BinaryOp::kMul) {
+    out = is_double ? calculate(op, a.to_double(), b.to_double())
+                    : calculate(op, static_cast<uint64_t>(a.to_int()), static_cast<uint64_t>(b.to_int()));
+  } else if (op <= BinaryOp::kMin) {
+    out = (op == BinaryOp::kMax ? is_less : is_greater) ? b : a;
+  } else {
+    const bool needs_less = op == BinaryOp::kLt || op == BinaryOp::kLe;
+    const bool needs_greater = op == BinaryOp::kGt || op == BinaryOp::kGe;
+    const bool takes_equal = op == BinaryOp::kEq || op == BinaryOp::kGe || op == BinaryOp::kLe;
+    out = EValue((needs_less && is_less) || (needs_greater && is_greater) || (takes_equal && is_equal));
+  }
   return ETB_OK;
 }
+
+template <BinaryOp op>
+etb_status binary(KernelContext&, EValue** args) {
+  return binary(op, args);
+}
+
+int64_t negated(int64_t value) noexcept { return wrap(uint64_t{0} - static_cast<uint64_t>(value)); }
 
 // Python's //: rounds toward minus infinity.
 etb_status floor_divide(KernelContext& context, EValue** args) {
@@ -101,7 +71,7 @@ etb_status floor_divide(KernelContext& context, EValue** args) {
   const int64_t x = a.to_int();
   const int64_t y = b.to_int();
   if (y == 0) return context.fail(ETB_INVALID_ARGUMENT, "division of %" PRId64 " by zero", x);
-  if (y == -1) return *args[2] = EValue(Sub::of(int64_t{0}, x)), ETB_OK;  // INT64_MIN / -1 does not fit
+  if (y == -1) return *args[2] = EValue(negated(x)), ETB_OK;  // INT64_MIN / -1 does not fit
   const int64_t quotient = x / y;
   *args[2] = EValue(x % y != 0 && (x < 0) != (y < 0) ? quotient - 1 : quotient);
   return ETB_OK;
@@ -138,7 +108,7 @@ etb_status true_divide(KernelContext& context, EValue** args) {
 
 etb_status negate(KernelContext&, EValue** args) {
   const EValue a = *args[0];
-  *args[1] = a.is_double() ? EValue(-a.to_double()) : EValue(Sub::of(int64_t{0}, a.to_int()));
+  *args[1] = a.is_double() ? EValue(-a.to_double()) : EValue(negated(a.to_int()));
   return ETB_OK;
 }
 
@@ -367,22 +337,22 @@ constexpr Kernel kPrimOps[] = {
     Kernel("aten::sym_stride.int", "Tix", &stride_of),
     Kernel("aten::sym_storage_offset", "Tx", &storage_offset_of),
     Kernel("aten::_local_scalar_dense", "Tx", &item_of),
-    ETB_PRIM("add.Scalar", "SSx", &binary<Add>),
-    ETB_PRIM("sub.Scalar", "SSx", &binary<Sub>),
-    ETB_PRIM("mul.Scalar", "SSx", &binary<Mul>),
+    ETB_PRIM("add.Scalar", "SSx", &binary<BinaryOp::kAdd>),
+    ETB_PRIM("sub.Scalar", "SSx", &binary<BinaryOp::kSub>),
+    ETB_PRIM("mul.Scalar", "SSx", &binary<BinaryOp::kMul>),
     ETB_PRIM("floordiv.Scalar", "SSx", &floor_divide),
     ETB_PRIM("floordiv.int", "SSx", &floor_divide),
     ETB_PRIM("truediv.Scalar", "SSx", &true_divide),
     ETB_PRIM("mod.Scalar", "SSx", &modulo),
     ETB_PRIM("mod.int", "SSx", &modulo),
-    ETB_PRIM("eq.Scalar", "SSx", &binary<Eq>),
-    ETB_PRIM("gt.Scalar", "SSx", &binary<Gt>),
-    ETB_PRIM("lt.Scalar", "SSx", &binary<Lt>),
-    ETB_PRIM("ge.Scalar", "SSx", &binary<Ge>),
-    ETB_PRIM("le.Scalar", "SSx", &binary<Le>),
+    ETB_PRIM("eq.Scalar", "SSx", &binary<BinaryOp::kEq>),
+    ETB_PRIM("gt.Scalar", "SSx", &binary<BinaryOp::kGt>),
+    ETB_PRIM("lt.Scalar", "SSx", &binary<BinaryOp::kLt>),
+    ETB_PRIM("ge.Scalar", "SSx", &binary<BinaryOp::kGe>),
+    ETB_PRIM("le.Scalar", "SSx", &binary<BinaryOp::kLe>),
     ETB_PRIM("neg.Scalar", "Sx", &negate),
-    ETB_PRIM("sym_max.Scalar", "SSx", &binary<Max>),
-    ETB_PRIM("sym_min.Scalar", "SSx", &binary<Min>),
+    ETB_PRIM("sym_max.Scalar", "SSx", &binary<BinaryOp::kMax>),
+    ETB_PRIM("sym_min.Scalar", "SSx", &binary<BinaryOp::kMin>),
     ETB_PRIM("sym_float.Scalar", "Sx", &widen),
     ETB_PRIM("sym_int.Scalar", "Sx", &to_int<round_to_zero>),
     ETB_PRIM("sym_not.Scalar", "Sx", &logical_not),

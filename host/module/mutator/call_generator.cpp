@@ -48,7 +48,7 @@ struct CallGenerator::Call {
   std::string_view name(uint32_t index) const {
     return schema != nullptr && index < schema->argument_count() ? schema->argument(index).name : "";
   }
-  bool is_written(uint32_t index) const { return (kernel.operands.written >> index & 1) != 0; }
+  bool is_written(uint32_t index) const { return kernel.operands.is_written(index); }
   int32_t add(ValueSpec value) const {
     method.values.push_back(std::move(value));
     return static_cast<int32_t>(method.values.size()) - 1;
