@@ -67,6 +67,7 @@ class EmbeddingBag {
   etb_status check_indices() {
     int64_t last = 0;
     for (int64_t i = 0; i < offsets_.size(0); ++i) {
+      if (context_.should_stop(1)) return context_.stopped();
       const int64_t offset = index_at(offsets_, i);
       if ((i == 0 && offset != 0) || offset < last || offset > indices_.size(0)) {
         return context_.fail(ETB_INVALID_ARGUMENT, "offset %lld is %lld, expected %lld to %lld",
@@ -77,6 +78,7 @@ class EmbeddingBag {
       last = offset;
     }
     for (int64_t i = 0; i < indices_.size(0); ++i) {
+      if (context_.should_stop(1)) return context_.stopped();
       const int64_t index = index_at(indices_, i);
       if (index < 0 || index >= weight_.size(0)) return fail_index(context_, index, weight_.size(0));
     }
@@ -103,7 +105,9 @@ class EmbeddingBag {
     for (const Row& row : rows) {
       if (const etb_status status = resize_output(context_, row.tensor, row.sizes); status != ETB_OK)
         return status;
-      if (row.tensor.nbytes() != 0) std::memset(row.tensor.data(), 0, row.tensor.nbytes());
+      if (const etb_status status = clear_bytes(context_, row.tensor.data(), row.tensor.nbytes());
+          status != ETB_OK)
+        return status;
     }
     return ETB_OK;
   }
@@ -123,7 +127,10 @@ class EmbeddingBag {
     T* row = context_.allocate_array<T>(width);
     if (sums == nullptr || row == nullptr)
       return context_.fail_scratch(static_cast<uint64_t>(width) * 2 * sizeof(T) + 128);
-    for (int64_t bag = 0; bag < bag_count_; ++bag) add_bag(bag, sums, row);
+    for (int64_t bag = 0; bag < bag_count_; ++bag) {
+      if (context_.should_stop(width + 1)) return context_.stopped();
+      add_bag(bag, sums, row);
+    }
     return ETB_OK;
   }
 
@@ -136,6 +143,7 @@ class EmbeddingBag {
     std::fill_n(sums, width, T(0));
     int64_t used = 0;
     for (int64_t i = begin; i < end; ++i) {
+      if (context_.should_stop(2 * width + 1)) return;
       if (bag_of_index_.numel() != 0) store_index(bag_of_index_, i, bag);
       const int64_t index = index_at(indices_, i);
       if (index == padding_index_) continue;

@@ -59,6 +59,7 @@ class Indexing {
     int64_t count = 1;
     for (int i = 0; i < rank; ++i) count *= sizes[i];
     for (int64_t position = 0; position < count; ++position) {
+      if (context.should_stop(1)) return context.stopped();
       int64_t offset = 0;
       if (const etb_status status = locate(context, indices, &offset); status != ETB_OK) return status;
       visit(offset, position);
@@ -86,7 +87,10 @@ class Indexing {
       }
     }
     int64_t true_count = 0;
-    for (int64_t i = 0; i < mask.numel(); ++i) true_count += mask.data_as<uint8_t>()[i] != 0 ? 1 : 0;
+    const etb_status counted = for_each_piece(context, mask.numel(), [&](int64_t begin, int64_t length) {
+      for (int64_t i = begin; i < begin + length; ++i) true_count += mask.data_as<uint8_t>()[i] != 0 ? 1 : 0;
+    });
+    if (counted != ETB_OK) return counted;
     if (mask.rank() == 0) {
       // A rank-0 mask adds a dim of size 0 or 1 and indexes none.
       extra_size_ = true_count;
@@ -103,7 +107,7 @@ class Indexing {
       columns_[count_ + dim] = {nullptr, positions[dim]};
     }
     int64_t at = 0;
-    for_each_element(mask, [&](int64_t position, int64_t offset) {
+    const etb_status listed = for_each_element(context, mask, [&](int64_t position, int64_t offset) {
       if (mask.data_as<uint8_t>()[offset] == 0) return static_cast<etb_status>(ETB_OK);
       for (int dim = mask.rank() - 1; dim >= 0; --dim) {
         positions[dim][at] = position % mask.size(dim);
@@ -112,6 +116,7 @@ class Indexing {
       ++at;
       return static_cast<etb_status>(ETB_OK);
     });
+    if (listed != ETB_OK) return listed;
     if (mask_size_ >= 0 && mask_size_ != true_count && mask_size_ != 1 && true_count != 1) {
       return context.fail(ETB_INVALID_ARGUMENT, "masks with %lld and %lld true elements",
                           static_cast<long long>(mask_size_), static_cast<long long>(true_count));
@@ -280,7 +285,7 @@ etb_status index_put_out(KernelContext& context, EValue** args) {
   Tensor& out = args[4]->tensor();
   if (const etb_status status = resize_output(context, out, self.sizes()); status != ETB_OK) return status;
   if (const etb_status status = expect_same_dtype(context, self, out); status != ETB_OK) return status;
-  copy_tensor(self, out);
+  if (const etb_status status = copy_tensor(context, self, out); status != ETB_OK) return status;
   return put(context, *args[1], args[2]->tensor(), args[3]->to_bool(), out);
 }
 

@@ -33,8 +33,7 @@ etb_status copy_slices(KernelContext& context, const Tensor& self, int dim, int6
     copy.to_strides[i] = out.stride(i);
     copy.from_strides[i] = own == dim ? self.stride(own) * step : self.stride(own);
   }
-  copy.run();
-  return ETB_OK;
+  return copy.run(context);
 }
 
 etb_status expect_rank(KernelContext& context, const Tensor& self) {
