@@ -13,7 +13,6 @@ namespace etb::host {
 namespace {
 
 constexpr uint64_t kAlignment = 16;  // of payloads and named data
-constexpr uint64_t kMaxScratchBytes = uint64_t{1} << 32;
 
 // Bytes on the boundary that plugins are promised: the same ones, or a copy when the file placed them otherwise.
 DataBlock to_aligned(DataBlock block) {
@@ -126,10 +125,13 @@ Status PluginDelegate::set_up(const DelegateRequest& request, std::shared_ptr<Co
   ETB_TRY(note_arguments(request, std::move(copies)));
   if (info.scratch_bytes == 0) return {};
   const uint64_t alignment = std::max<uint64_t>(info.scratch_alignment, 1);
-  if (info.scratch_bytes > kMaxScratchBytes || alignment > 4096 || (alignment & (alignment - 1)) != 0) {
-    return make_error(Code::OUT_OF_RESOURCES, std::to_string(info.scratch_bytes) +
-                                                  " bytes of scratch aligned to " +
-                                                  std::to_string(alignment) + " wanted");
+  if (info.scratch_bytes > request.max_scratch_bytes || alignment > 4096 ||
+      (alignment & (alignment - 1)) != 0) {
+    return make_error(Code::OUT_OF_RESOURCES,
+                      "the plugin asks for " + std::to_string(info.scratch_bytes) +
+                          " bytes of scratch aligned to " + std::to_string(alignment) +
+                          ", expected at most " + std::to_string(request.max_scratch_bytes) +
+                          " (the limit max_scratch_bytes) aligned to a power of two up to 4096");
   }
   scratch_.resize(info.scratch_bytes + alignment);
   const auto address = reinterpret_cast<uintptr_t>(scratch_.data());

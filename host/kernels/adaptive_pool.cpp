@@ -33,12 +33,15 @@ struct Planes {
   }
 };
 
-// Calls visit(d, r, c) for every position of a box of three ranges.
+// Calls visit(d, r, c) for every position of a box of three ranges, until the run has to stop.
 template <class Visit>
-void for_each_in(const int64_t (&first)[3], const int64_t (&end)[3], Visit visit) {
+void for_each_in(KernelContext& context, const int64_t (&first)[3], const int64_t (&end)[3], Visit visit) {
   for (int64_t d = first[0]; d < end[0]; ++d) {
     for (int64_t r = first[1]; r < end[1]; ++r) {
-      for (int64_t c = first[2]; c < end[2]; ++c) visit(d, r, c);
+      for (int64_t c = first[2]; c < end[2]; ++c) {
+        if (context.should_stop(1)) return;
+        visit(d, r, c);
+      }
     }
   }
 }
@@ -71,8 +74,9 @@ etb_status adaptive_out(KernelContext& context, EValue** args) {
   if (out.numel() == 0) return ETB_OK;
   const ConvertLoops& loops = *vector_table(context).conversions;
   Planes from(self, spatial_rank), to(out, spatial_rank);
-  for (int64_t plane = 0; plane < to.walk.row_count(); ++plane, from.walk.advance(), to.walk.advance()) {
-    for_each_in({0, 0, 0}, to.size, [&](int64_t d, int64_t r, int64_t c) {
+  for (int64_t plane = 0; plane < to.walk.row_count() && !context.should_stop(1);
+       ++plane, from.walk.advance(), to.walk.advance()) {
+    for_each_in(context, {0, 0, 0}, to.size, [&](int64_t d, int64_t r, int64_t c) {
       const int64_t index[3] = {d, r, c};
       int64_t first[3], end[3], count = 1;
       for (int i = 0; i < 3; ++i) {
@@ -81,7 +85,7 @@ etb_status adaptive_out(KernelContext& context, EValue** args) {
         count *= end[i] - first[i];
       }
       double sum = 0.0;
-      for_each_in(first, end, [&](int64_t x, int64_t y, int64_t z) {
+      for_each_in(context, first, end, [&](int64_t x, int64_t y, int64_t z) {
         sum += load_element<double>(loops, self, from.offset(x, y, z));
       });
       store_element(loops, out, to.offset(d, r, c), sum / static_cast<double>(count));
@@ -114,8 +118,7 @@ etb_status start_gradient(KernelContext& context, const Tensor& grad, const Tens
     return context.fail(ETB_INVALID_ARGUMENT, "a gradient of %s for %s", SizesText(grad.sizes()).text,
                         SizesText(self.sizes()).text);
   if (const etb_status status = resize_output(context, out, self.sizes()); status != ETB_OK) return status;
-  if (out.nbytes() != 0) std::memset(out.data(), 0, out.nbytes());
-  return ETB_OK;
+  return clear_bytes(context, out.data(), out.nbytes());
 }
 
 // _adaptive_avg_pool2d_backward(grad_output, self, out)
@@ -126,14 +129,15 @@ etb_status adaptive_backward_out(KernelContext& context, EValue** args) {
   if (grad.numel() == 0 || out.numel() == 0) return ETB_OK;
   const ConvertLoops& loops = *vector_table(context).conversions;
   Planes from(grad, 2), to(out, 2);
-  for (int64_t plane = 0; plane < from.walk.row_count(); ++plane, from.walk.advance(), to.walk.advance()) {
-    for_each_in({0, 0, 0}, from.size, [&](int64_t d, int64_t r, int64_t c) {
+  for (int64_t plane = 0; plane < from.walk.row_count() && !context.should_stop(1);
+       ++plane, from.walk.advance(), to.walk.advance()) {
+    for_each_in(context, {0, 0, 0}, from.size, [&](int64_t d, int64_t r, int64_t c) {
       const int64_t first[3] = {0, first_of(r, to.size[1], from.size[1]),
                                 first_of(c, to.size[2], from.size[2])};
       const int64_t end[3] = {1, end_of(r, to.size[1], from.size[1]), end_of(c, to.size[2], from.size[2])};
       const double share = load_element<double>(loops, grad, from.offset(d, r, c)) /
                            static_cast<double>((end[1] - first[1]) * (end[2] - first[2]));
-      for_each_in(first, end,
+      for_each_in(context, first, end,
                   [&](int64_t x, int64_t y, int64_t z) { add_to(loops, out, to.offset(x, y, z), share); });
     });
   }
@@ -166,8 +170,9 @@ etb_status avg_pool_backward_out(KernelContext& context, EValue** args) {
   const bool counts_padding = args[6]->to_bool();
   const ConvertLoops& loops = *vector_table(context).conversions;
   Planes from(grad, 2), to(out, 2);
-  for (int64_t plane = 0; plane < from.walk.row_count(); ++plane, from.walk.advance(), to.walk.advance()) {
-    for_each_in({0, 0, 0}, from.size, [&](int64_t d, int64_t r, int64_t c) {
+  for (int64_t plane = 0; plane < from.walk.row_count() && !context.should_stop(1);
+       ++plane, from.walk.advance(), to.walk.advance()) {
+    for_each_in(context, {0, 0, 0}, from.size, [&](int64_t d, int64_t r, int64_t c) {
       const int64_t index[2] = {r, c};
       int64_t first[3] = {0, 0, 0}, end[3] = {1, 0, 0}, padded = 1, inside = 1;
       for (int i = 0; i < 2; ++i) {
@@ -184,7 +189,7 @@ etb_status avg_pool_backward_out(KernelContext& context, EValue** args) {
       const double share =
           rounded(loops, out.dtype(),
                   load_element<double>(loops, grad, from.offset(d, r, c)) / static_cast<double>(divisor));
-      for_each_in(first, end,
+      for_each_in(context, first, end,
                   [&](int64_t x, int64_t y, int64_t z) { add_to(loops, out, to.offset(x, y, z), share); });
     });
   }
@@ -206,9 +211,9 @@ etb_status max_pool_backward_out(KernelContext& context, EValue** args) {
   Planes from(grad, 2), at(indices, 2), to(out, 2);
   const int64_t plane_numel = to.size[1] * to.size[2];
   etb_status status = ETB_OK;
-  for (int64_t plane = 0; plane < from.walk.row_count();
+  for (int64_t plane = 0; plane < from.walk.row_count() && !context.should_stop(1);
        ++plane, from.walk.advance(), at.walk.advance(), to.walk.advance()) {
-    for_each_in({0, 0, 0}, from.size, [&](int64_t d, int64_t r, int64_t c) {
+    for_each_in(context, {0, 0, 0}, from.size, [&](int64_t d, int64_t r, int64_t c) {
       const int64_t index = index_at(indices, at.offset(d, r, c));
       if (index < 0 || index >= plane_numel) {
         status = fail_index(context, index, plane_numel);

@@ -55,11 +55,11 @@ etb_status sub_out(KernelContext& context, EValue** args) {
                     args[3]->tensor());
 }
 
-bool has_zero(const Operand& operand) {
+bool has_zero(KernelContext& context, const Operand& operand) {
   if (operand.tensor() == nullptr) return *static_cast<const int64_t*>(operand.data()) == 0;
   const auto* bytes = static_cast<const uint8_t*>(operand.data());
   const size_t nbytes = element_nbytes(operand.dtype());
-  for (int64_t i = 0; i < operand.tensor()->numel(); ++i, bytes += nbytes) {
+  for (int64_t i = 0; i < operand.tensor()->numel() && !context.should_stop(1); ++i, bytes += nbytes) {
     bool is_zero = true;
     for (size_t k = 0; k < nbytes; ++k) is_zero = is_zero && bytes[k] == 0;
     if (is_zero) return true;
@@ -73,7 +73,7 @@ etb_status run_division(KernelContext& context, BinaryOp op, const EValue& left,
   const Operand inputs[] = {left.is_tensor() ? Operand(left.tensor()) : Operand(left),
                             right.is_tensor() ? Operand(right.tensor()) : Operand(right)};
   const Dtype dtype = result_dtype(inputs);
-  if (!is_floating(dtype) && out.numel() != 0 && has_zero(inputs[1])) {
+  if (!is_floating(dtype) && out.numel() != 0 && has_zero(context, inputs[1])) {
     return context.fail(ETB_INVALID_ARGUMENT, "an integer is divided by zero");
   }
   LoopParams params;

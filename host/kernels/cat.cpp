@@ -24,8 +24,7 @@ etb_status copy_part(KernelContext& context, const Tensor& from, std::span<const
       copy.from_strides[i] = is_added ? 0 : from.stride(own);
       own += is_added ? 0 : 1;
     }
-    copy.run();
-    return ETB_OK;
+    return copy.run(context);
   }
   // The part as a tensor of its own would not be dense, so convert slice by slice along the dims before `dim`.
   const VectorTable& table = vector_table(context);
@@ -38,6 +37,7 @@ etb_status copy_part(KernelContext& context, const Tensor& from, std::span<const
   }
   int64_t indices[kMaxRank] = {};
   for (int64_t i = 0; i < from.numel(); ++i) {
+    if (context.should_stop(1)) return context.stopped();
     int64_t to_offset = 0, from_offset = 0;
     for (int k = 0, own = 0; k < out.rank(); ++k) {
       const bool is_added = from.rank() < out.rank() && k == dim;

@@ -46,6 +46,7 @@ class Forward {
           for (int64_t row = 0; row < shape_.out[1]; row += band_rows_) {
             const int64_t rows = std::min(band_rows_, shape_.out[1] - row);
             fill_band(image, group, depth, row, rows);
+            if (context_.should_stop(1)) return context_.stopped();
             const etb_status status = is_filter_ ? filter_band(image, group, depth, row, rows)
                                                  : multiply_band(image, group, depth, row, rows);
             if (status != ETB_OK) return status;
@@ -210,7 +211,7 @@ class Forward {
       return context_.fail_scratch(static_cast<uint64_t>(2 * k + band_numel + band_rows_ * pitch_) * 8 + 512);
     }
     fill_offsets();
-    return ETB_OK;
+    return context_.stopped();
   }
 
   // Whether consecutive output rows do not follow each other in memory.
@@ -227,6 +228,7 @@ class Forward {
       for (int64_t d = 0; d < shape_.kernel[0]; ++d) {
         for (int64_t r = 0; r < shape_.kernel[1]; ++r) {
           for (int64_t c = 0; c < shape_.kernel[2]; ++c, ++index) {
+            if (context_.should_stop(phase_count_[0] + phase_count_[1])) return;
             const int64_t row = r * shape_.dilation[1], column = c * shape_.dilation[2];
             const int64_t phase =
                 phase_index(0, row % step(1)) * phase_count_[1] + phase_index(1, column % step(2));
@@ -260,7 +262,10 @@ class Forward {
             const int64_t column_phase = phase_at(1, q);
             char* phase_to =
                 to + static_cast<size_t>((p * phase_count_[1] + q) * phase_numel) * value_nbytes_;
+            // phase_at() takes the square of the number of phases.
+            if (context_.should_stop(1 + phase_count_[0] + phase_count_[1] * phase_count_[1] / 4)) return;
             for (int64_t r = 0; r < rows + reach_[0]; ++r) {
+              if (context_.should_stop(pitch_ + 1)) return;
               const int64_t in_row = source_index(1, (row + r) * step(1) + row_phase);
               char* row_to = phase_to + static_cast<size_t>(r * pitch_) * value_nbytes_;
               if (in_depth < 0 || in_row < 0) {
@@ -350,7 +355,10 @@ class Forward {
     const ConvertLoop store =
         table_.conversions->store[static_cast<int>(out_.dtype())][static_cast<int>(compute_)];
     const int64_t count = (rows - 1) * pitch_ + shape_.out[2], out_stride = shape_.spatial_stride(out_, 2);
+    // Outputs between two questions whether to stop: a filter of a million weights leaves sixteen.
+    const int64_t piece = std::max<int64_t>(16, KernelContext::kPiece * 64 / kernel_numel_ / 64 * 64);
     for (int64_t channel = 0; channel < group_out_; ++channel) {
+      if (context_.should_stop(kernel_numel_)) return context_.stopped();
       const auto* weight = static_cast<const char*>(weight_at_group(group)) +
                            channel * weight_.stride(shape_.is_transposed ? 1 : 0) *
                                static_cast<int64_t>(element_nbytes(weight_.dtype()));
@@ -365,8 +373,13 @@ class Forward {
         table_.conversions->load[static_cast<int>(bias_->dtype())][static_cast<int>(compute_)](
             start, at(*bias_, out_channel), 1, 1);
       }
-      table_.matrices->filter[static_cast<int>(compute_)](row_, band_, offsets_, weights_, kernel_numel_,
-                                                          count, start);
+      for (int64_t begin = 0; begin < count; begin += context_.piece_of(count, piece)) {
+        const int64_t length = std::min(context_.piece_of(count, piece), count - begin);
+        if (context_.should_stop(1 + length * kernel_numel_ / 8)) return context_.stopped();
+        const size_t skipped = static_cast<size_t>(begin) * value_nbytes_;
+        table_.matrices->filter[static_cast<int>(compute_)](row_ + skipped, band_ + skipped, offsets_,
+                                                            weights_, kernel_numel_, length, start);
+      }
       for (int64_t r = 0; r < rows; ++r) {
         store(out_at(image, out_channel, depth, row + r),
               row_ + static_cast<size_t>(r * pitch_) * value_nbytes_, out_stride, shape_.out[2]);

@@ -44,6 +44,7 @@ class WeightGradient {
         for (int64_t r = 0; r < shape_.kernel[1]; ++r) {
           for (int64_t c = 0; c < shape_.kernel[2]; ++c) {
             const int64_t position[3] = {d, r, c};
+            if (context_.should_stop(1 + rows_ * columns_)) return context_.stopped();
             std::memset(sums_, 0, static_cast<size_t>(rows_ * columns_ * value_nbytes));
             if (const etb_status status = add_places(group, position); status != ETB_OK) return status;
             store_sums(group, position);
@@ -69,6 +70,7 @@ class WeightGradient {
       for (int64_t d = 0; d < places_[0]; ++d) {
         const int64_t moved_d = moved_index(0, d, position[0]);
         for (int64_t r = 0; moved_d >= 0 && r < places_[1]; ++r) {
+          if (context_.should_stop(1 + places_[2])) return context_.stopped();
           const int64_t moved_r = moved_index(1, r, position[1]);
           for (int64_t c = 0; moved_r >= 0 && c < places_[2]; ++c) {
             const int64_t moved_c = moved_index(2, c, position[2]);
@@ -146,8 +148,7 @@ etb_status input_gradient(KernelContext& context, const Convolution& shape, cons
                           const Tensor& weight, Tensor& out) {
   if (out.numel() == 0) return ETB_OK;
   if (grad.numel() == 0 || weight.numel() == 0) {
-    std::memset(out.data(), 0, out.nbytes());
-    return ETB_OK;
+    return clear_bytes(context, out.data(), out.nbytes());
   }
   KernelContext::Mark mark(context);
   return run_convolution(context, shape.backward(), grad, weight, nullptr, out);
@@ -164,6 +165,7 @@ etb_status bias_gradient(KernelContext& context, const Tensor& grad, Tensor& out
   for (int64_t channel = 0; channel < walk.row_count(); ++channel, walk.advance()) {
     double sum = 0.0;
     for (int64_t begin = 0; begin < walk.row_numel(); begin += kBlock) {
+      if (context.should_stop(kBlock)) return context.stopped();
       const int64_t count = std::min(kBlock, walk.row_numel() - begin);
       walk.load(loops, Compute::kDouble, values, begin, count);
       sum += vector_table(context).double_rows->sum(values, count);

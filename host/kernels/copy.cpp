@@ -9,8 +9,7 @@ namespace {
 etb_status convert(KernelContext& context, const Tensor& from, Tensor& out) {
   if (from.dtype() == out.dtype() && from.rank() == out.rank()) {
     if (std::equal(from.sizes().begin(), from.sizes().end(), out.sizes().begin())) {
-      copy_tensor(from, out);
-      return ETB_OK;
+      return copy_tensor(context, from, out);
     }
   }
   const Operand input(from);

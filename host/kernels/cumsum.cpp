@@ -27,6 +27,7 @@ etb_status cumsum_out(KernelContext& context, EValue** args) {
     double real = 0.0;
     uint64_t integer = 0;
     for (int64_t begin = 0; begin < from.row_numel(); begin += kChunk) {
+      if (context.should_stop(std::min(kChunk, from.row_numel()))) return context.stopped();
       const int64_t count = std::min(kChunk, from.row_numel() - begin);
       double reals[kChunk];
       int64_t integers[kChunk];

@@ -5,6 +5,8 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "host/kernels/long_loops.hpp"
+
 namespace etb::host {
 namespace {
 
@@ -82,13 +84,39 @@ void copy_plane(T* to, const T* from, const Dim& outer, const Dim& inner) {
   }
 }
 
+// A plane in parts between which the run may stop.
 template <class T>
-void copy_planes(void* to_data, const void* from_data, const Dim* dims, int rank) {
+etb_status copy_plane_in_parts(KernelContext& context, T* to, const T* from, const Dim& outer,
+                               const Dim& inner) {
+  if (!context.stop_check().is_watching()) return copy_plane(to, from, outer, inner), ETB_OK;
+  constexpr int64_t kTile = 16;
+  constexpr int64_t kDensePiece =
+      (int64_t{8} << 20) / static_cast<int64_t>(sizeof(T));  // memcpy is that fast
+  const bool is_dense = inner.to == 1 && inner.from == 1;
+  const int64_t columns = std::min(inner.size, is_dense ? kDensePiece : KernelContext::kPiece / kTile);
+  const int64_t rows = is_dense ? std::max<int64_t>(1, kDensePiece / columns)
+                                : KernelContext::kPiece / columns / kTile * kTile;
+  for (int64_t i = 0; i < outer.size; i += rows) {
+    const Dim part_rows = {std::min(rows, outer.size - i), outer.to, outer.from};
+    for (int64_t j = 0; j < inner.size; j += columns) {
+      const Dim part_columns = {std::min(columns, inner.size - j), inner.to, inner.from};
+      if (context.should_stop(part_rows.size * part_columns.size)) return context.stopped();
+      copy_plane(to + i * outer.to + j * inner.to, from + i * outer.from + j * inner.from, part_rows,
+                 part_columns);
+    }
+  }
+  return ETB_OK;
+}
+
+template <class T>
+etb_status copy_planes(KernelContext& context, void* to_data, const void* from_data, const Dim* dims,
+                       int rank) {
   T* to = static_cast<T*>(to_data);
   const T* from = static_cast<const T*>(from_data);
   int64_t indices[kMaxRank] = {};
   while (true) {
-    copy_plane(to, from, dims[1], dims[0]);
+    if (const etb_status status = copy_plane_in_parts(context, to, from, dims[1], dims[0]); status != ETB_OK)
+      return status;
     int dim = 2;
     for (; dim < rank; ++dim) {
       to += dims[dim].to;
@@ -98,7 +126,7 @@ void copy_planes(void* to_data, const void* from_data, const Dim* dims, int rank
       from -= dims[dim].from * dims[dim].size;
       indices[dim] = 0;
     }
-    if (dim >= rank) return;
+    if (dim >= rank) return ETB_OK;
   }
 }
 
@@ -157,33 +185,30 @@ etb_status wrap_dims(KernelContext& context, const EValue& dims, int rank, DimSe
   return ETB_OK;
 }
 
-void StridedCopy::run() const noexcept {
+etb_status StridedCopy::run(KernelContext& context) const noexcept {
   for (int i = 0; i < rank; ++i) {
-    if (sizes[i] == 0) return;
+    if (sizes[i] == 0) return ETB_OK;
   }
   Dim dims[kMaxRank + 2];
   const int count = simplify(*this, dims);
   switch (element_nbytes) {
     case 1:
-      return copy_planes<uint8_t>(to, from, dims, count);
+      return copy_planes<uint8_t>(context, to, from, dims, count);
     case 2:
-      return copy_planes<uint16_t>(to, from, dims, count);
+      return copy_planes<uint16_t>(context, to, from, dims, count);
     case 4:
-      return copy_planes<uint32_t>(to, from, dims, count);
+      return copy_planes<uint32_t>(context, to, from, dims, count);
     case 8:
-      return copy_planes<uint64_t>(to, from, dims, count);
+      return copy_planes<uint64_t>(context, to, from, dims, count);
     case 16:
-      return copy_planes<Byte16>(to, from, dims, count);
+      return copy_planes<Byte16>(context, to, from, dims, count);
     default:
-      return;
+      return ETB_OK;
   }
 }
 
-void copy_tensor(const Tensor& from, const Tensor& to) noexcept {
-  if (from.has_layout_of(to)) {
-    if (to.nbytes() != 0 && to.data() != from.data()) std::memcpy(to.data(), from.data(), to.nbytes());
-    return;
-  }
+etb_status copy_tensor(KernelContext& context, const Tensor& from, const Tensor& to) noexcept {
+  if (from.has_layout_of(to)) return move_bytes(context, to.data(), from.data(), to.nbytes());
   StridedCopy copy;
   copy.element_nbytes = element_nbytes(to.dtype());
   copy.rank = to.rank();
@@ -194,7 +219,7 @@ void copy_tensor(const Tensor& from, const Tensor& to) noexcept {
     copy.to_strides[dim] = to.stride(dim);
     copy.from_strides[dim] = from.stride(dim);
   }
-  copy.run();
+  return copy.run(context);
 }
 
 }  // namespace etb::host

@@ -28,11 +28,11 @@ struct StridedCopy {
   const void* from;
   int64_t from_strides[kMaxRank];
 
-  // Copies; nothing happens when a size is 0. The box must lie within both memories.
-  void run() const noexcept;
+  // Copies; nothing happens when a size is 0. The box must lie within both memories. Returns why the run has to stop, else ETB_OK.
+  etb_status run(KernelContext& context) const noexcept;
 };
 
 // Copies all elements of `from` to a tensor of the same sizes and dtype but any dim order.
-void copy_tensor(const Tensor& from, const Tensor& to) noexcept;
+etb_status copy_tensor(KernelContext& context, const Tensor& from, const Tensor& to) noexcept;
 
 }  // namespace etb::host

@@ -8,10 +8,11 @@ namespace etb::host {
 namespace {
 
 // The p-norm of x - y over `count` elements, `x_stride` and `y_stride` apart.
-double distance(const ConvertLoops& loops, const Tensor& a, int64_t x, int64_t x_stride, const Tensor& b,
-                int64_t y, int64_t y_stride, int64_t count, double p) {
+double distance(KernelContext& context, const ConvertLoops& loops, const Tensor& a, int64_t x,
+                int64_t x_stride, const Tensor& b, int64_t y, int64_t y_stride, int64_t count, double p) {
   double sum = 0.0;
   for (int64_t i = 0; i < count; ++i) {
+    if (context.should_stop(1)) break;
     const double gap = std::fabs(load_element<double>(loops, a, x + i * x_stride) -
                                  load_element<double>(loops, b, y + i * y_stride));
     if (p == 0.0) {
@@ -69,14 +70,14 @@ etb_status cdist_out(KernelContext& context, EValue** args) {
     }
     return offset;
   };
-  return for_each_element(out, [&](int64_t position, int64_t offset) {
+  return for_each_element(context, out, [&](int64_t position, int64_t offset) {
     const int64_t column = position % sizes[rank - 1], row = position / sizes[rank - 1] % sizes[rank - 2];
     const int64_t batch = position / (sizes[rank - 1] * sizes[rank - 2]);
     const int last_a = a.rank() - 1, last_b = b.rank() - 1;
     store_element(loops, out, offset,
-                  distance(loops, a, batch_offset(a, batch) + row * a.stride(last_a - 1), a.stride(last_a), b,
-                           batch_offset(b, batch) + column * b.stride(last_b - 1), b.stride(last_b),
-                           a.size(last_a), p));
+                  distance(context, loops, a, batch_offset(a, batch) + row * a.stride(last_a - 1),
+                           a.stride(last_a), b, batch_offset(b, batch) + column * b.stride(last_b - 1),
+                           b.stride(last_b), a.size(last_a), p));
     return static_cast<etb_status>(ETB_OK);
   });
 }
@@ -101,9 +102,10 @@ etb_status pdist_out(KernelContext& context, EValue** args) {
   int64_t at = 0;
   for (int64_t i = 0; i < self.size(0); ++i) {
     for (int64_t j = i + 1; j < self.size(0); ++j) {
+      if (context.should_stop(1)) return context.stopped();
       store_element(loops, out, at++,
-                    distance(loops, self, i * self.stride(0), self.stride(1), self, j * self.stride(0),
-                             self.stride(1), self.size(1), p));
+                    distance(context, loops, self, i * self.stride(0), self.stride(1), self,
+                             j * self.stride(0), self.stride(1), self.size(1), p));
     }
   }
   return ETB_OK;

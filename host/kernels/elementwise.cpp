@@ -5,6 +5,7 @@
 #include <cstdio>
 
 #include "host/kernels/cpu_features.hpp"
+#include "host/kernels/long_loops.hpp"
 
 namespace etb::host {
 namespace {
@@ -184,13 +185,13 @@ bool needs_no_buffer(const Walk& walk) {
   return true;
 }
 
-void run_walk(const Walk& walk) {
+etb_status run_walk(KernelContext& context, const Walk& walk) {
   Buffers buffers;
   const int64_t inner = walk.sizes[0];
   const bool gathers = walk.rank > 1 && inner < kShortRow;
   const int64_t rows_per_block = gathers ? kBlock / inner : 1;
   const int64_t row_total = walk.rank > 1 ? walk.sizes[1] : 1;
-  const int64_t step = needs_no_buffer(walk) && !gathers ? inner : std::min(inner, kBlock);
+  const int64_t step = needs_no_buffer(walk) && !gathers ? context.piece_of(inner) : std::min(inner, kBlock);
   int64_t indices[kMaxRank] = {};
   while (true) {
     char* base[1 + kMaxInputs];
@@ -207,29 +208,37 @@ void run_walk(const Walk& walk) {
           const int64_t offset = (walk.rank > 1 ? row * lane.strides[1] : 0) + start * lane.strides[0];
           pointers[i] = base[i] + offset * static_cast<int64_t>(lane.element_nbytes);
         }
-        run_block(walk, buffers, pointers, std::min(rows_per_block, row_total - row),
-                  std::min(step, inner - start));
+        const int64_t row_count = std::min(rows_per_block, row_total - row),
+                      count = std::min(step, inner - start);
+        if (context.should_stop(row_count * count)) return context.stopped();
+        run_block(walk, buffers, pointers, row_count, count);
       }
     }
     int dim = 2;
     while (dim < walk.rank && ++indices[dim] == walk.sizes[dim]) indices[dim++] = 0;
-    if (dim >= walk.rank) return;
+    if (dim >= walk.rank) return ETB_OK;
   }
 }
 
 // The common case, worth no walk: everything of one layout in the computing type.
-bool run_direct(const ElementOp& op, ElementLoop loop, Compute compute, std::span<const Operand> inputs,
-                Tensor& out) {
+bool run_direct(KernelContext& context, const ElementOp& op, ElementLoop loop, Compute compute,
+                std::span<const Operand> inputs, Tensor& out) {
   const Dtype dtype = natural_dtype(compute);
   if (out.dtype() != dtype) return false;
-  const void* in[kMaxInputs];
+  const char* in[kMaxInputs];
   for (size_t i = 0; i < inputs.size(); ++i) {
     const Tensor* tensor = inputs[i].tensor();
     if (tensor == nullptr || tensor->dtype() != dtype || !tensor->has_layout_of(out)) return false;
-    in[i] = tensor->data();
+    in[i] = tensor->data_as<char>();
   }
   const ComputeParams params = to_compute(op.params, compute);
-  loop(out.data(), in, out.numel(), &params);
+  const auto nbytes = static_cast<int64_t>(compute_nbytes(compute));
+  // The run itself asks why this ended.
+  static_cast<void>(for_each_piece(context, out.numel(), [&](int64_t begin, int64_t length) {
+    const void* part[kMaxInputs];
+    for (size_t i = 0; i < inputs.size(); ++i) part[i] = in[i] + begin * nbytes;
+    loop(out.data_as<char>() + begin * nbytes, part, length, &params);
+  }));
   return true;
 }
 
@@ -344,6 +353,10 @@ const VectorTable& vector_table(const KernelContext& context) noexcept {
   return context.vector_table() != nullptr ? *context.vector_table() : baseline_vector_table();
 }
 
+StopHook stop_hook(StopCheck& check) noexcept {
+  return {&check, [](void* self, int64_t work) { return static_cast<StopCheck*>(self)->should_stop(work); }};
+}
+
 etb_status resize_output(KernelContext& context, Tensor& out, std::span<const int64_t> sizes) noexcept {
   const etb_status status = out.resize(sizes);
   if (status == ETB_OK) return ETB_OK;
@@ -368,7 +381,7 @@ etb_status run_elements(KernelContext& context, const ElementOp& op, std::span<c
   if (out.numel() == 0) return ETB_OK;
   const Compute compute = compute_of(op.common);
   const ElementLoop loop = op.loops[static_cast<int>(compute)];
-  if (run_direct(op, loop, compute, inputs, out)) return ETB_OK;
+  if (run_direct(context, op, loop, compute, inputs, out)) return context.stopped();
 
   Walk walk;
   walk.compute = compute;
@@ -387,8 +400,7 @@ etb_status run_elements(KernelContext& context, const ElementOp& op, std::span<c
     if (needs_cut(inputs[i].dtype(), op.common)) set_cut(lane, conversions, compute, op.common);
   }
   set_dims(walk, inputs, out);
-  run_walk(walk);
-  return ETB_OK;
+  return run_walk(context, walk);
 }
 
 SizesText::SizesText(std::span<const int64_t> sizes) noexcept {

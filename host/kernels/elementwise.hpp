@@ -103,6 +103,9 @@ etb_status run_elements(KernelContext& context, const ElementOp& op, std::span<c
 // The loops of a context's vector table.
 const VectorTable& vector_table(const KernelContext& context) noexcept;
 
+// should_stop of a context (or of one thread's copy of its check) for those loops.
+StopHook stop_hook(StopCheck& check) noexcept;
+
 // Resizes an output, with an error text that shows found and expected sizes.
 etb_status resize_output(KernelContext& context, Tensor& out, std::span<const int64_t> sizes) noexcept;
 

@@ -83,7 +83,9 @@ class EmbeddingBag {
     for (const Row& row : rows) {
       if (const etb_status status = resize_output(context_, row.tensor, row.sizes); status != ETB_OK)
         return status;
-      if (row.tensor.nbytes() != 0) std::memset(row.tensor.data(), 0, row.tensor.nbytes());
+      if (const etb_status status = clear_bytes(context_, row.tensor.data(), row.tensor.nbytes());
+          status != ETB_OK)
+        return status;
     }
     return ETB_OK;
   }
@@ -108,6 +110,7 @@ class EmbeddingBag {
       if (const etb_status status = read_offset(0, 0, 0, &begin); status != ETB_OK) return status;
     }
     for (int64_t bag = 0; bag < bag_count_; ++bag, begin = end) {
+      if (context_.should_stop(width + 1)) return context_.stopped();
       end = indices_.size(0);
       if (bag + 1 < offsets_.size(0)) {
         if (const etb_status status = read_offset(bag + 1, begin, end, &end); status != ETB_OK) return status;
@@ -134,6 +137,7 @@ class EmbeddingBag {
     std::fill_n(sums, width, T(0));
     int64_t used = 0;
     for (int64_t i = begin; i < end; ++i) {
+      if (context_.should_stop(2 * width + 1)) return context_.stopped();
       if (bag_of_index_.numel() != 0) store_index(bag_of_index_, i, bag);
       const int64_t index = index_at(indices_, i);
       if (index < 0 || index >= weight_.size(0)) return fail_index(context_, index, weight_.size(0));

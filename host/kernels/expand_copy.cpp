@@ -39,8 +39,7 @@ etb_status expand_copy_out(KernelContext& context, EValue** args) {
   }
   copy.to = out.data();
   for (int dim = 0; dim < rank; ++dim) copy.to_strides[dim] = out.stride(dim);
-  copy.run();
-  return ETB_OK;
+  return copy.run(context);
 }
 
 constexpr Kernel kRows[] = {{"aten::expand_copy.out", "TIbT!", expand_copy_out}};

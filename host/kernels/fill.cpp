@@ -40,8 +40,7 @@ etb_status fill(KernelContext& context, const EValue& number, Tensor& out) {
   copy.to_strides[0] = 1;
   copy.from = element;
   copy.from_strides[0] = 0;
-  copy.run();
-  return ETB_OK;
+  return copy.run(context);
 }
 
 // full(size, fill_value, out)
@@ -139,6 +138,7 @@ etb_status arange(KernelContext& context, const EValue& start, const EValue& end
   const auto nbytes = static_cast<int64_t>(element_nbytes(out.dtype()));
   constexpr int64_t kChunk = 512;
   for (int64_t begin = 0; begin < count; begin += kChunk) {
+    if (context.should_stop(kChunk)) return context.stopped();
     const int64_t length = std::min(kChunk, count - begin);
     char* to = out.data_as<char>() + begin * nbytes;
     if (is_integer_range || is_integer_out) {
@@ -176,6 +176,7 @@ etb_status fill_random(KernelContext& context, Tensor& out, Next next) {
           .conversions->store[static_cast<int>(out.dtype())][static_cast<int>(Compute::kDouble)];
   const auto nbytes = static_cast<int64_t>(element_nbytes(out.dtype()));
   for (int64_t i = 0; i < out.numel(); ++i) {
+    if (context.should_stop(1)) return context.stopped();
     const double value = next();
     store(out.data_as<char>() + i * nbytes, &value, 1, 1);
   }
@@ -217,14 +218,22 @@ etb_status randperm_out(KernelContext& context, EValue** args) {
   if (const etb_status status = expect_arithmetic(context, out); status != ETB_OK) return status;
   int64_t* values = context.allocate_array<int64_t>(count);
   if (values == nullptr) return context.fail_scratch(static_cast<uint64_t>(count) * 8);
-  std::iota(values, values + count, 0);
+  const etb_status numbered = for_each_piece(context, count, [&](int64_t begin, int64_t length) {
+    std::iota(values + begin, values + begin + length, begin);
+  });
+  if (numbered != ETB_OK) return numbered;
   for (int64_t i = count - 1; i > 0; --i) {
+    if (context.should_stop(1)) return context.stopped();
     std::swap(values[i],
               values[static_cast<int64_t>(context.random().next() % static_cast<uint64_t>(i + 1))]);
   }
-  vector_table(context).conversions->store[static_cast<int>(out.dtype())][static_cast<int>(Compute::kInt64)](
-      out.data(), values, 1, count);
-  return ETB_OK;
+  const ConvertLoop store =
+      vector_table(context)
+          .conversions->store[static_cast<int>(out.dtype())][static_cast<int>(Compute::kInt64)];
+  const auto nbytes = static_cast<int64_t>(element_nbytes(out.dtype()));
+  return for_each_piece(context, count, [&](int64_t begin, int64_t length) {
+    store(out.data_as<char>() + begin * nbytes, values + begin, 1, length);
+  });
 }
 
 // native_dropout(input, p, train, out, mask)
@@ -245,8 +254,11 @@ etb_status native_dropout_out(KernelContext& context, EValue** args) {
   if (const etb_status status = resize_output(context, mask, input.sizes()); status != ETB_OK) return status;
   if (input.numel() == 0) return ETB_OK;
   auto* keeps = mask.data_as<uint8_t>();
-  for (int64_t i = 0; i < mask.numel(); ++i)
-    keeps[i] = !is_training || context.random().next_uniform() >= p ? 1 : 0;
+  const etb_status chosen = for_each_piece(context, mask.numel(), [&](int64_t begin, int64_t length) {
+    for (int64_t i = begin; i < begin + length; ++i)
+      keeps[i] = !is_training || context.random().next_uniform() >= p ? 1 : 0;
+  });
+  if (chosen != ETB_OK) return chosen;
   // out = mask * input / (1 - p), as where(mask, input * scale, 0)
   const EValue zero(0.0);
   const Operand inputs[] = {Operand(mask), Operand(input), Operand(zero)};

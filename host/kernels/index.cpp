@@ -62,6 +62,7 @@ class Indexing {
                           SizesText({sizes, static_cast<size_t>(rank)}).text);
     }
     for (int64_t position = 0; position < count; ++position) {
+      if (context.should_stop(1)) return context.stopped();
       int64_t offset = 0;
       if (const etb_status status = locate(context, indices, &offset); status != ETB_OK) return status;
       visit(offset, position);
@@ -89,7 +90,10 @@ class Indexing {
       }
     }
     int64_t true_count = 0;
-    for (int64_t i = 0; i < mask.numel(); ++i) true_count += mask.data_as<uint8_t>()[i] != 0 ? 1 : 0;
+    const etb_status counted = for_each_piece(context, mask.numel(), [&](int64_t begin, int64_t length) {
+      for (int64_t i = begin; i < begin + length; ++i) true_count += mask.data_as<uint8_t>()[i] != 0 ? 1 : 0;
+    });
+    if (counted != ETB_OK) return counted;
     if (mask.rank() == 0) {
       // A rank-0 mask adds a dim of size 0 or 1 and indexes none.
       extra_size_ = true_count;
@@ -106,7 +110,7 @@ class Indexing {
       columns_[count_ + dim] = {nullptr, positions[dim]};
     }
     int64_t at = 0;
-    const etb_status filled = for_each_element(mask, [&](int64_t position, int64_t offset) {
+    const etb_status filled = for_each_element(context, mask, [&](int64_t position, int64_t offset) {
       if (mask.data_as<uint8_t>()[offset] == 0) return static_cast<etb_status>(ETB_OK);
       if (at == true_count) return static_cast<etb_status>(ETB_INVALID_STATE);
       for (int dim = mask.rank() - 1; dim >= 0; --dim) {
@@ -116,6 +120,7 @@ class Indexing {
       ++at;
       return static_cast<etb_status>(ETB_OK);
     });
+    if (context.stop_check().is_stopped()) return context.stopped();
     if (filled != ETB_OK || at != true_count)
       return context.fail(ETB_INVALID_STATE, "a mask changed while it was read");
     if (mask_size_ >= 0 && mask_size_ != true_count && mask_size_ != 1 && true_count != 1) {
@@ -286,7 +291,7 @@ etb_status index_put_out(KernelContext& context, EValue** args) {
   Tensor& out = args[4]->tensor();
   if (const etb_status status = resize_output(context, out, self.sizes()); status != ETB_OK) return status;
   if (const etb_status status = expect_same_dtype(context, self, out); status != ETB_OK) return status;
-  copy_tensor(self, out);
+  if (const etb_status status = copy_tensor(context, self, out); status != ETB_OK) return status;
   return put(context, *args[1], args[2]->tensor(), args[3]->to_bool(), out);
 }
 

@@ -8,8 +8,8 @@ namespace etb::host {
 namespace {
 
 // Copies slice `from_index` of `from` along `from_dim` to slice `to_index` of `to` along `to_dim`; the other dims agree in order.
-void copy_slice(const Tensor& from, int from_dim, int64_t from_index, const Tensor& to, int to_dim,
-                int64_t to_index) {
+etb_status copy_slice(KernelContext& context, const Tensor& from, int from_dim, int64_t from_index,
+                      const Tensor& to, int to_dim, int64_t to_index) {
   StridedCopy copy;
   copy.element_nbytes = element_nbytes(from.dtype());
   copy.rank = 0;
@@ -25,7 +25,7 @@ void copy_slice(const Tensor& from, int from_dim, int64_t from_index, const Tens
   }
   copy.from = element_at(from, from_dim < from.rank() ? from_index * from.stride(from_dim) : 0);
   copy.to = element_at(to, to_dim < to.rank() ? to_index * to.stride(to_dim) : 0);
-  copy.run();
+  return copy.run(context);
 }
 
 // embedding(weight [n, d], indices, padding_idx, scale_grad_by_freq, sparse, out [..., d])
@@ -53,12 +53,12 @@ etb_status embedding_out(KernelContext& context, EValue** args) {
   copy.sizes[0] = weight.size(1);
   copy.from_strides[0] = weight.stride(1);
   copy.to_strides[0] = out.stride(last);
-  return for_each_element(indices, [&](int64_t, int64_t offset) {
+  return for_each_element(context, indices, [&](int64_t, int64_t offset) {
     const int64_t index = index_at(indices, offset);
     if (index < 0 || index >= weight.size(0)) return fail_index(context, index, weight.size(0));
     copy.from = element_at(weight, index * weight.stride(0));
     copy.to = element_at(out, to.offset());
-    copy.run();
+    if (const etb_status status = copy.run(context); status != ETB_OK) return status;
     to.advance();
     return static_cast<etb_status>(ETB_OK);
   });
@@ -85,7 +85,10 @@ etb_status index_select_out(KernelContext& context, EValue** args) {
   for (int64_t i = 0; i < index.numel(); ++i) {
     const int64_t at = index_at(index, i);
     if (at < 0 || at >= size) return fail_index(context, at, size);
-    if (out.numel() != 0) copy_slice(self, dim, at, out, dim, i);
+    if (context.should_stop(1)) return context.stopped();
+    if (out.numel() == 0) continue;
+    if (const etb_status status = copy_slice(context, self, dim, at, out, dim, i); status != ETB_OK)
+      return status;
   }
   return ETB_OK;
 }
@@ -112,7 +115,7 @@ etb_status gather_out(KernelContext& context, EValue** args) {
     }
   }
   const int64_t size = self.rank() == 0 ? 1 : self.size(dim);
-  return for_each_element(index, [&](int64_t position, int64_t offset) {
+  return for_each_element(context, index, [&](int64_t position, int64_t offset) {
     const int64_t at = index_at(index, offset);
     if (at < 0 || at >= size) return fail_index(context, at, size);
     int64_t from = 0, to = 0, rest = position;

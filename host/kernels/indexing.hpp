@@ -16,11 +16,13 @@ inline int64_t index_at(const Tensor& tensor, int64_t offset) noexcept {
 }
 
 // Walks all elements of a tensor in row-major order; `visit(position in row-major order, offset)` returns a status, the first error
-// ends the walk.
+// ends the walk, as the end of the run does.
 template <class Visit>
-etb_status for_each_element(const Tensor& tensor, Visit visit) {
+etb_status for_each_element(KernelContext& context, const Tensor& tensor, Visit visit) {
   int64_t indices[kMaxRank] = {}, offset = 0;
   for (int64_t i = 0; i < tensor.numel(); ++i) {
+    constexpr int64_t kElements = 256;
+    if (i % kElements == 0 && context.should_stop(kElements)) return context.stopped();
     if (const etb_status status = visit(i, offset); status != ETB_OK) return status;
     for (int dim = tensor.rank() - 1; dim >= 0; --dim) {
       offset += tensor.stride(dim);

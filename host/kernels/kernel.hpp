@@ -2,6 +2,7 @@
 #pragma once
 
 #include "host/kernels/elementwise.hpp"
+#include "host/kernels/long_loops.hpp"
 #include "host/runtime/kernel_registry.hpp"
 
 // ETB_PUBLISH_KERNELS(relu, kRows) at the end of relu.cpp, inside namespace etb::host: makes the rows known to the table that

@@ -32,10 +32,13 @@ etb_status nonzero_out(KernelContext& context, EValue** args) {
   }
   const ConvertLoops& loops = *vector_table(context).conversions;
   int64_t sizes[2] = {0, self.rank()};
-  for (int64_t i = 0; i < self.numel(); ++i) sizes[0] += is_nonzero(loops, self, i) ? 1 : 0;
+  for (int64_t i = 0; i < self.numel(); ++i) {
+    if (context.should_stop(1)) return context.stopped();
+    sizes[0] += is_nonzero(loops, self, i) ? 1 : 0;
+  }
   if (const etb_status status = resize_output(context, out, sizes); status != ETB_OK) return status;
   int64_t row = 0;
-  return for_each_element(self, [&](int64_t position, int64_t offset) {
+  return for_each_element(context, self, [&](int64_t position, int64_t offset) {
     if (!is_nonzero(loops, self, offset)) return static_cast<etb_status>(ETB_OK);
     if (row == sizes[0]) return fail_changed(context);
     for (int dim = self.rank() - 1; dim >= 0; --dim) {
@@ -96,10 +99,14 @@ etb_status masked_select_out(KernelContext& context, EValue** args) {
     return mask.data_as<uint8_t>()[shape.offset(mask, position)] != 0;
   };
   int64_t count = 0;
-  for (int64_t i = 0; i < shape.numel; ++i) count += is_picked(i) ? 1 : 0;
+  for (int64_t i = 0; i < shape.numel; ++i) {
+    if (context.should_stop(1)) return context.stopped();
+    count += is_picked(i) ? 1 : 0;
+  }
   if (const etb_status status = resize_output(context, out, {&count, 1}); status != ETB_OK) return status;
   int64_t at = 0;
   for (int64_t i = 0; i < shape.numel; ++i) {
+    if (context.should_stop(1)) return context.stopped();
     if (!is_picked(i)) continue;
     if (at == count) return fail_changed(context);
     copy_element(self, shape.offset(self, i), out, at++);
@@ -121,6 +128,7 @@ etb_status masked_scatter_out(KernelContext& context, EValue** args) {
     return status;
   int64_t at = 0;
   for (int64_t i = 0; i < shape.numel; ++i) {
+    if (context.should_stop(1)) return context.stopped();
     const int64_t to = shape.offset(out, i);
     if (mask.data_as<uint8_t>()[shape.offset(mask, i)] == 0) {
       copy_element(self, shape.offset(self, i), out, to);
@@ -144,6 +152,7 @@ etb_status repeat_interleave_out(KernelContext& context, EValue** args) {
   if (const etb_status status = expect_index(context, out); status != ETB_OK) return status;
   int64_t count = 0;
   for (int64_t i = 0; i < repeats.numel(); ++i) {
+    if (context.should_stop(1)) return context.stopped();
     const int64_t one = index_at(repeats, i);
     if (one < 0 || __builtin_add_overflow(count, one, &count)) {
       return context.fail(ETB_INVALID_ARGUMENT, "repeat %lld is %lld", static_cast<long long>(i),
@@ -157,9 +166,13 @@ etb_status repeat_interleave_out(KernelContext& context, EValue** args) {
   if (const etb_status status = resize_output(context, out, {&count, 1}); status != ETB_OK) return status;
   int64_t at = 0;
   for (int64_t i = 0; i < repeats.numel(); ++i) {
+    if (context.should_stop(1)) return context.stopped();
     const int64_t repeat = index_at(repeats, i);
     if (repeat > count - at) return fail_changed(context);
-    for (int64_t k = 0; k < repeat; ++k) store_element(*vector_table(context).conversions, out, at++, i);
+    for (int64_t k = 0; k < repeat; ++k) {
+      if (context.should_stop(1)) return context.stopped();
+      store_element(*vector_table(context).conversions, out, at++, i);
+    }
   }
   return ETB_OK;
 }

@@ -242,11 +242,15 @@ struct Parts {
   GemmTask tasks[kMostParts];
   int count = 1;
   GemmLoop loop;
+  StopCheck check;  // each part counts its work in a copy
   std::atomic<uint64_t> missing_nbytes{0};
 
   static void run(void* self, int64_t index) {
     auto& parts = *static_cast<Parts*>(self);
-    const uint64_t missing = parts.loop(parts.tasks[index]);
+    StopCheck check = parts.check;
+    GemmTask task = parts.tasks[index];
+    task.stop = stop_hook(check);
+    const uint64_t missing = parts.loop(task);
     if (missing != 0) parts.missing_nbytes = missing;
   }
 };
@@ -285,7 +289,10 @@ bool run_parts(KernelContext& context, const GemmTask& task, Compute compute, et
     if (parts.tasks[i].scratch == nullptr) return false;
   }
   parts.loop = vector_table(context).matrices->gemm[static_cast<int>(compute)];
+  parts.check = context.stop_check();
   parallel->run(parallel->self, parts.count, &Parts::run, &parts);
+  // The parts' copies are gone; this one looks for itself.
+  if (context.should_stop(StopCheck::kPeriod)) return *out_status = context.stopped(), true;
   *out_status = parts.missing_nbytes == 0 ? ETB_OK : context.fail_scratch(parts.missing_nbytes);
   return true;
 }
@@ -301,8 +308,9 @@ etb_status run_gemm(KernelContext& context, GemmTask& task, Compute compute) noe
   const uint64_t left = context.scratch_left_bytes() & ~uint64_t{63};
   task.scratch_nbytes = wanted + 64 <= left ? wanted : left < 64 ? 0 : left - 64;  // 64 for the alignment
   task.scratch = context.allocate(task.scratch_nbytes);
+  task.stop = stop_hook(context.stop_check());
   const uint64_t missing = vector_table(context).matrices->gemm[static_cast<int>(compute)](task);
-  return missing == 0 ? ETB_OK : context.fail_scratch(missing);
+  return missing == 0 ? context.stopped() : context.fail_scratch(missing);
 }
 
 ETB_PUBLISH_KERNELS(matrix, kRows);

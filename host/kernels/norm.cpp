@@ -24,7 +24,7 @@ class Channels {
     T* buffer = context.allocate_array<T>(count);
     if (buffer == nullptr) return false;
     RowWalk(*tensor, DimSet().set())
-        .load(*vector_table(context).conversions, kComputeOf<T>, buffer, 0, count);
+        .load(context, *vector_table(context).conversions, kComputeOf<T>, buffer, count);
     values_ = buffer;
     return true;
   }
@@ -49,14 +49,22 @@ etb_status expect_channels(KernelContext& context, const char* what, const Tenso
                       SizesText(tensor->sizes()).text, static_cast<long long>(count));
 }
 
+constexpr int64_t kSumPiece = KernelContext::kPiece;
+
 struct Moments {
   double mean, variance;  // variance divided by the count
 };
 
 template <class T>
-Moments moments(const VectorTable& table, const T* x, int64_t count) {
-  const double mean = table.rows<T>().sum(x, count) / static_cast<double>(count);
-  return {mean, table.rows<T>().squared_deviations(x, count, mean) / static_cast<double>(count)};
+Moments moments(KernelContext& context, const VectorTable& table, const T* x, int64_t count) {
+  // In pieces whether the run is watched or not, so that the sums are the same.
+  double sum = 0.0, squares = 0.0;
+  for (int64_t begin = 0; begin < count && !context.should_stop(kSumPiece); begin += kSumPiece)
+    sum += table.rows<T>().sum(x + begin, std::min(kSumPiece, count - begin));
+  const double mean = sum / static_cast<double>(count);
+  for (int64_t begin = 0; begin < count && !context.should_stop(kSumPiece); begin += kSumPiece)
+    squares += table.rows<T>().squared_deviations(x + begin, std::min(kSumPiece, count - begin), mean);
+  return {mean, squares / static_cast<double>(count)};
 }
 
 void store_value(const VectorTable& table, const Tensor& out, int64_t index, double value) {
@@ -82,14 +90,19 @@ etb_status layer_norm_rows(KernelContext& context, const Tensor& input, const Di
   }
   for (int64_t row = 0; row < from.row_count(); ++row, from.advance(), to.advance()) {
     const T* x = from.dense<T>(kDtypeOf<T>);
-    if (x == nullptr) from.load(*table.conversions, kComputeOf<T>, buffer, 0, count);
-    const Moments stats = moments(table, x != nullptr ? x : buffer, count);
+    if (x == nullptr) from.load(context, *table.conversions, kComputeOf<T>, buffer, count);
+    const Moments stats = moments(context, table, x != nullptr ? x : buffer, count);
     const double rstd = 1.0 / std::sqrt(stats.variance + eps);
     T* y = to.dense<T>(kDtypeOf<T>);
-    table.rows<T>().normalize(y != nullptr ? y : buffer, x != nullptr ? x : buffer, count,
-                              static_cast<T>(stats.mean), static_cast<T>(rstd), weights.values(),
-                              biases.values());
-    if (y == nullptr) to.store(*table.conversions, kComputeOf<T>, buffer, 0, count);
+    const T *read = x != nullptr ? x : buffer, *scale = weights.values(), *shift = biases.values();
+    T* written = y != nullptr ? y : buffer;
+    const etb_status status = for_each_piece(context, count, [&](int64_t begin, int64_t length) {
+      table.rows<T>().normalize(written + begin, read + begin, length, static_cast<T>(stats.mean),
+                                static_cast<T>(rstd), scale == nullptr ? nullptr : scale + begin,
+                                shift == nullptr ? nullptr : shift + begin);
+    });
+    if (status != ETB_OK) return status;
+    if (y == nullptr) to.store(context, *table.conversions, kComputeOf<T>, buffer, count);
     store_value(table, mean_out, row, stats.mean);
     store_value(table, rstd_out, row, rstd);
   }
@@ -159,11 +172,17 @@ etb_status apply_affine(KernelContext& context, const Tensor& input, Tensor& out
     const auto [scale, shift] = scale_shift(row / channels, row % channels);
     const T* x = from.dense<T>(kDtypeOf<T>);
     T* y = to.dense<T>(kDtypeOf<T>);
+    if (context.should_stop(1)) return context.stopped();
     if (x != nullptr && y != nullptr) {
-      table.rows<T>().affine(y, x, from.row_numel(), scale, shift);
+      const etb_status status = for_each_piece(
+          context, from.row_numel(), [&, scale = scale, shift = shift](int64_t begin, int64_t length) {
+            table.rows<T>().affine(y + begin, x + begin, length, scale, shift);
+          });
+      if (status != ETB_OK) return status;
       continue;
     }
     for (int64_t begin = 0; begin < from.row_numel(); begin += kChunk) {
+      if (context.should_stop(kChunk)) return context.stopped();
       const int64_t count = std::min(kChunk, from.row_numel() - begin);
       from.load(*table.conversions, kComputeOf<T>, buffer, begin, count);
       table.rows<T>().affine(buffer, buffer, count, scale, shift);
@@ -181,8 +200,13 @@ etb_status apply_affine_channels_last(KernelContext& context, const Tensor& inpu
   const int64_t channels = input.size(1);
   const T* x = input.data_as<T>();
   T* y = out.data_as<T>();
-  for (int64_t i = 0; i < input.numel(); i += channels)
-    table.rows<T>().normalize(y + i, x + i, channels, T(0), T(1), scales, shifts);
+  for (int64_t i = 0; i < input.numel(); i += channels) {
+    const etb_status status = for_each_piece(context, channels, [&](int64_t begin, int64_t length) {
+      table.rows<T>().normalize(y + i + begin, x + i + begin, length, T(0), T(1), scales + begin,
+                                shifts + begin);
+    });
+    if (status != ETB_OK) return status;
+  }
   return ETB_OK;
 }
 
@@ -196,6 +220,7 @@ etb_status normalize_channels(KernelContext& context, const Tensor& input, Tenso
   if (scales == nullptr || shifts == nullptr)
     return context.fail_scratch(static_cast<uint64_t>(channels) * 2 * sizeof(T));
   for (int64_t c = 0; c < channels; ++c) {
+    if (context.should_stop(1)) return context.stopped();
     const double scale = rstds[c] * static_cast<double>(weight.value(c, T(1)));
     scales[c] = static_cast<T>(scale);
     shifts[c] = static_cast<T>(static_cast<double>(bias.value(c, T(0))) - means[c] * scale);
@@ -235,13 +260,17 @@ etb_status batch_norm_eval(KernelContext& context, const Tensor& input, const Te
                         biases.read(context, bias, channels) && mean_values.read(context, &mean, channels) &&
                         var_values.read(context, &var, channels);
   if (!has_room) return context.fail_scratch(static_cast<uint64_t>(channels) * 5 * sizeof(double));
-  for (int64_t c = 0; c < channels; ++c) rstds[c] = 1.0 / std::sqrt(var_values.values()[c] + eps);
+  const etb_status inverted = for_each_piece(context, channels, [&](int64_t begin, int64_t length) {
+    for (int64_t c = begin; c < begin + length; ++c) rstds[c] = 1.0 / std::sqrt(var_values.values()[c] + eps);
+  });
+  if (inverted != ETB_OK) return inverted;
   return normalize_channels<T>(context, input, out, weights, biases, mean_values.values(), rstds);
 }
 
 // Takes mean and variance of every channel over batch and positions; scratch arrays of `channels` doubles.
 template <class T>
-void channel_moments(const VectorTable& table, const Tensor& input, double* means, double* variances) {
+void channel_moments(KernelContext& context, const VectorTable& table, const Tensor& input, double* means,
+                     double* variances) {
   DimSet dims;
   for (int dim = 0; dim < input.rank(); ++dim) dims.set(static_cast<size_t>(dim), dim != 1);
   RowWalk walk(input, dims);
@@ -249,14 +278,14 @@ void channel_moments(const VectorTable& table, const Tensor& input, double* mean
   alignas(64) T buffer[kChunk];
   const auto for_each_chunk = [&](auto visit) {
     double total = 0.0;
-    for (int64_t begin = 0; begin < walk.row_numel(); begin += kChunk) {
+    for (int64_t begin = 0; begin < walk.row_numel() && !context.should_stop(kChunk); begin += kChunk) {
       const int64_t count = std::min(kChunk, walk.row_numel() - begin);
       walk.load(*table.conversions, kComputeOf<T>, buffer, begin, count);
       total += visit(count);
     }
     return total / static_cast<double>(walk.row_numel());
   };
-  for (int64_t c = 0; c < walk.row_count(); ++c, walk.advance()) {
+  for (int64_t c = 0; c < walk.row_count() && !context.should_stop(1); ++c, walk.advance()) {
     means[c] = for_each_chunk([&](int64_t count) { return table.rows<T>().sum(buffer, count); });
     variances[c] = for_each_chunk(
         [&](int64_t count) { return table.rows<T>().squared_deviations(buffer, count, means[c]); });
@@ -276,7 +305,9 @@ etb_status batch_norm_train(KernelContext& context, const Tensor& input, const T
       !biases.read(context, bias, channels)) {
     return context.fail_scratch(static_cast<uint64_t>(channels) * 4 * sizeof(double));
   }
-  channel_moments<T>(table, input, means, rstds);
+  channel_moments<T>(context, table, input, means, rstds);
+  // Means that were never computed must not become running statistics.
+  if (context.should_stop(1)) return context.stopped();
   const double count =
       channels == 0 ? 0.0 : static_cast<double>(input.numel()) / static_cast<double>(channels);
   Channels<double> old_mean, old_var;
@@ -285,6 +316,7 @@ etb_status batch_norm_train(KernelContext& context, const Tensor& input, const T
     return context.fail_scratch(static_cast<uint64_t>(channels) * 2 * sizeof(double));
   }
   for (int64_t c = 0; c < channels; ++c) {
+    if (context.should_stop(1)) return context.stopped();
     const double variance = rstds[c];
     rstds[c] = 1.0 / std::sqrt(variance + eps);
     store_value(table, save_mean, c, means[c]);
@@ -396,7 +428,9 @@ etb_status group_norm(KernelContext& context, const Tensor& input, const Tensor*
       const int64_t group = row / per_group;
       double& total = pass == 0 ? means[group] : rstds[group];
       if (row % per_group == 0) total = 0.0;
+      if (context.should_stop(1)) return context.stopped();
       for (int64_t begin = 0; begin < walk.row_numel(); begin += kChunk) {
+        if (context.should_stop(kChunk)) return context.stopped();
         const int64_t length = std::min(kChunk, walk.row_numel() - begin);
         walk.load(*table.conversions, kComputeOf<T>, buffer, begin, length);
         total += pass == 0 ? table.rows<T>().sum(buffer, length)
@@ -407,6 +441,7 @@ etb_status group_norm(KernelContext& context, const Tensor& input, const Tensor*
     }
   }
   for (int64_t i = 0; i < batch * groups; ++i) {
+    if (context.should_stop(1)) return context.stopped();
     store_value(table, mean_out, i, means[i]);
     store_value(table, rstd_out, i, rstds[i]);
   }

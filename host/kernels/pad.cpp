@@ -65,7 +65,7 @@ etb_status constant_pad_out(KernelContext& context, EValue** args) {
   fill.to_strides[0] = 1;
   fill.from = out.data();
   fill.from_strides[0] = 0;
-  fill.run();
+  if (const etb_status status = fill.run(context); status != ETB_OK) return status;
   StridedCopy copy;
   copy.element_nbytes = fill.element_nbytes;
   copy.rank = self.rank();
@@ -82,8 +82,7 @@ etb_status constant_pad_out(KernelContext& context, EValue** args) {
   }
   copy.to = element_at(out, to);
   copy.from = element_at(self, from);
-  copy.run();
-  return ETB_OK;
+  return copy.run(context);
 }
 
 int64_t reflected(int64_t index, int64_t size) {
@@ -114,7 +113,7 @@ etb_status edge_pad_out(KernelContext& context, EValue** args) {
     }
   }
   if (const etb_status status = pads.resize(context, self, out); status != ETB_OK) return status;
-  return for_each_element(out, [&](int64_t position, int64_t offset) {
+  return for_each_element(context, out, [&](int64_t position, int64_t offset) {
     int64_t from = 0;
     for (int dim = out.rank() - 1; dim >= 0; --dim) {
       const int64_t index = position % out.size(dim) - pads.before[dim];

@@ -27,8 +27,7 @@ etb_status permute(KernelContext& context, const Tensor& self, const int* order,
     copy.to_strides[i] = out.stride(i);
     copy.from_strides[i] = self.stride(order[i]);
   }
-  copy.run();
-  return ETB_OK;
+  return copy.run(context);
 }
 
 etb_status permute_copy_out(KernelContext& context, EValue** args) {

@@ -99,11 +99,13 @@ etb_status for_each_plane(KernelContext& context, const Window& window, const Te
     return context.fail_scratch(static_cast<uint64_t>(window.in_numel() + 2 * window.out_numel()) * 8);
   }
   for (int64_t plane = 0; plane < to.row_count(); ++plane) {
-    from.load(*table.conversions, kComputeOf<T>, x, 0, window.in_numel());
+    from.load(context, *table.conversions, kComputeOf<T>, x, window.in_numel());
     pool(x, y, indices);
-    to.store(*table.conversions, kComputeOf<T>, y, 0, window.out_numel());
+    // A pool that was stopped has left values out.
+    if (context.should_stop(1)) return context.stopped();
+    to.store(context, *table.conversions, kComputeOf<T>, y, window.out_numel());
     if (second != nullptr)
-      to_second.store(*table.conversions, Compute::kInt64, indices, 0, window.out_numel());
+      to_second.store(context, *table.conversions, Compute::kInt64, indices, window.out_numel());
     from.advance();
     to.advance();
     to_second.advance();
@@ -128,12 +130,14 @@ T lowest() {
 
 // One output at a time, for windows wider than the input: what a file claims about a window must not decide how long this takes.
 template <class T>
-void max_pool_row(const Window& window, const T* x, T* y, int64_t* indices, const Range& depths,
-                  const Range& rows) {
+void max_pool_row(KernelContext& context, const Window& window, const T* x, T* y, int64_t* indices,
+                  const Range& depths, const Range& rows) {
   for (int64_t c = 0; c < window.out[2]; ++c) {
     const Range columns = clip(window, 2, c);
     for (int64_t i = depths.first; i < depths.end; i += window.dilation[0]) {
       for (int64_t j = rows.first; j < rows.end; j += window.dilation[1]) {
+        if (context.should_stop(1 + std::max<int64_t>(0, columns.end - columns.first) / window.dilation[2]))
+          return;
         for (int64_t k = columns.first; k < columns.end; k += window.dilation[2]) {
           const int64_t position = (i * window.in[1] + j) * window.in[2] + k;
           const bool is_better = (x[position] > y[c]) | (x[position] != x[position]);
@@ -146,11 +150,12 @@ void max_pool_row(const Window& window, const T* x, T* y, int64_t* indices, cons
 
 // A row of outputs at a time, one window position after the other, so that the inner loop has no branch.
 template <class T>
-void max_pool_plane(const Window& window, const T* x, T* y, int64_t* indices) {
+void max_pool_plane(KernelContext& context, const Window& window, const T* x, T* y, int64_t* indices) {
   for (int64_t d = 0; d < window.out[0]; ++d) {
     const Range depths = clip(window, 0, d);
     for (int64_t r = 0; r < window.out[1]; ++r, y += window.out[2], indices += window.out[2]) {
       const Range rows = clip(window, 1, r);
+      if (context.should_stop(window.out[2])) return;
       for (int64_t c = 0; c < window.out[2]; ++c) {
         const Range columns = clip(window, 2, c);
         const bool holds_something =
@@ -159,13 +164,14 @@ void max_pool_plane(const Window& window, const T* x, T* y, int64_t* indices) {
         y[c] = holds_something ? x[indices[c]] : lowest<T>();
       }
       if (window.kernel[2] > window.in[2]) {
-        max_pool_row(window, x, y, indices, depths, rows);
+        max_pool_row(context, window, x, y, indices, depths, rows);
         continue;
       }
       for (int64_t i = depths.first; i < depths.end; i += window.dilation[0]) {
         for (int64_t j = rows.first; j < rows.end; j += window.dilation[1]) {
           const int64_t row = (i * window.in[1] + j) * window.in[2];
           for (int64_t k = 0; k < window.kernel[2]; ++k) {
+            if (context.should_stop(window.out[2])) return;
             const int64_t offset = k * window.dilation[2];
             const Range outputs = outputs_inside(window, offset);
             for (int64_t c = outputs.first; c < outputs.end; ++c) {
@@ -204,7 +210,7 @@ etb_status max_pool_out(KernelContext& context, EValue** args) {
   return with_compute(self.dtype(), [&](auto type) {
     using T = decltype(type);
     return for_each_plane<T>(context, window, self, out, &indices,
-                             [&](const T* x, T* y, int64_t* z) { max_pool_plane(window, x, y, z); });
+                             [&](const T* x, T* y, int64_t* z) { max_pool_plane(context, window, x, y, z); });
   });
 }
 
@@ -228,7 +234,7 @@ struct Divisor {
 };
 
 template <class T>
-void avg_pool_plane(const Window& window, const Divisor& divisor, const T* x, T* y) {
+void avg_pool_plane(KernelContext& context, const Window& window, const Divisor& divisor, const T* x, T* y) {
   int64_t index[3], at = 0;
   for (index[0] = 0; index[0] < window.out[0]; ++index[0]) {
     const Range depths = clip(window, 0, index[0]);
@@ -239,6 +245,7 @@ void avg_pool_plane(const Window& window, const Divisor& divisor, const T* x, T*
         T sum = 0;
         for (int64_t i = depths.first; i < depths.end; ++i) {
           for (int64_t j = rows.first; j < rows.end; ++j) {
+            if (context.should_stop(1 + columns.end - columns.first)) return;
             const T* row = x + (i * window.in[1] + j) * window.in[2];
             for (int64_t k = columns.first; k < columns.end; ++k) sum += row[k];
           }
@@ -273,8 +280,9 @@ etb_status avg_pool_out(KernelContext& context, EValue** args) {
   if (out.numel() == 0) return ETB_OK;
   return with_compute(self.dtype(), [&](auto type) {
     using T = decltype(type);
-    return for_each_plane<T>(context, window, self, out, nullptr,
-                             [&](const T* x, T* y, int64_t*) { avg_pool_plane(window, divisor, x, y); });
+    return for_each_plane<T>(context, window, self, out, nullptr, [&](const T* x, T* y, int64_t*) {
+      avg_pool_plane(context, window, divisor, x, y);
+    });
   });
 }
 

@@ -13,8 +13,9 @@ namespace {
 
 // Applies a formula row by row; parameters(row, T*) gives p[0..3].
 template <class T, class Parameters>
-void map_rows(const VectorTable& table, UnaryOp op, const Tensor& input, const DimSet& dims, Tensor& out,
-              Parameters parameters) {
+etb_status map_rows(KernelContext& context, UnaryOp op, const Tensor& input, const DimSet& dims, Tensor& out,
+                    Parameters parameters) {
+  const VectorTable& table = vector_table(context);
   const ElementLoop loop = table.elements->unary[static_cast<int>(op)][static_cast<int>(kComputeOf<T>)];
   constexpr int64_t kChunk = 1024;
   alignas(64) T values[kChunk];
@@ -23,14 +24,17 @@ void map_rows(const VectorTable& table, UnaryOp op, const Tensor& input, const D
   for (int64_t row = 0; row < from.row_count(); ++row, from.advance(), to.advance()) {
     T params[4] = {};
     parameters(row, params);
+    if (context.should_stop(1)) return context.stopped();
     for (int64_t begin = 0; begin < from.row_numel(); begin += kChunk) {
       const int64_t count = std::min(kChunk, from.row_numel() - begin);
+      if (context.should_stop(count)) return context.stopped();
       from.load(*table.conversions, kComputeOf<T>, values, begin, count);
       const void* in[] = {values};
       loop(values, in, count, params);
       to.store(*table.conversions, kComputeOf<T>, values, begin, count);
     }
   }
+  return ETB_OK;
 }
 
 DimSet all_dims(const Tensor& tensor) {
@@ -162,10 +166,10 @@ etb_status find_axis(KernelContext& context, const Tensor& input, const EValue& 
 }
 
 template <class T>
-void quantize_rows(const VectorTable& table, UnaryOp op, const Tensor& input, const DimSet& dims,
-                   const ScaleReader& reader, int64_t channels, double smallest, double largest,
-                   Tensor& out) {
-  map_rows<T>(table, op, input, dims, out, [&](int64_t row, T* params) {
+etb_status quantize_rows(KernelContext& context, UnaryOp op, const Tensor& input, const DimSet& dims,
+                         const ScaleReader& reader, int64_t channels, double smallest, double largest,
+                         Tensor& out) {
+  return map_rows<T>(context, op, input, dims, out, [&](int64_t row, T* params) {
     params[0] = T(1) / static_cast<T>(reader.scale(row % channels));
     params[1] = static_cast<T>(reader.zero_point(row % channels));
     params[2] = static_cast<T>(smallest);
@@ -174,9 +178,9 @@ void quantize_rows(const VectorTable& table, UnaryOp op, const Tensor& input, co
 }
 
 template <class T>
-void dequantize_rows(const VectorTable& table, const Tensor& input, const DimSet& dims,
-                     const ScaleReader& reader, int64_t channels, Tensor& out) {
-  map_rows<T>(table, UnaryOp::dequantize, input, dims, out, [&](int64_t row, T* params) {
+etb_status dequantize_rows(KernelContext& context, const Tensor& input, const DimSet& dims,
+                           const ScaleReader& reader, int64_t channels, Tensor& out) {
+  return map_rows<T>(context, UnaryOp::dequantize, input, dims, out, [&](int64_t row, T* params) {
     params[0] = static_cast<T>(reader.scale(row % channels));
     params[1] = static_cast<T>(reader.zero_point(row % channels));
   });
@@ -193,17 +197,16 @@ etb_status quantize_per_channel_out(KernelContext& context, EValue** args) {
   DimSet dims;
   if (const etb_status status = find_axis(context, input, *args[3], &axis, &dims); status != ETB_OK)
     return status;
-  const VectorTable& table = vector_table(context);
-  const ScaleReader reader = {*table.conversions, args[1]->tensor(), &args[2]->tensor()};
+  const ScaleReader reader = {*vector_table(context).conversions, args[1]->tensor(), &args[2]->tensor()};
   const int64_t channels = input.size(axis);
   if (const etb_status status = ScaleReader::check(context, reader.scales, reader.zero_points, channels);
       status != ETB_OK)
     return status;
   const double smallest = args[4]->to_double(), largest = args[5]->to_double();
-  reader.is_double()
-      ? quantize_rows<double>(table, UnaryOp::quantize, input, dims, reader, channels, smallest, largest, out)
-      : quantize_rows<float>(table, UnaryOp::quantize, input, dims, reader, channels, smallest, largest, out);
-  return ETB_OK;
+  return reader.is_double() ? quantize_rows<double>(context, UnaryOp::quantize, input, dims, reader, channels,
+                                                    smallest, largest, out)
+                            : quantize_rows<float>(context, UnaryOp::quantize, input, dims, reader, channels,
+                                                   smallest, largest, out);
 }
 
 // dequantize_per_channel(input, scales, zero_points, axis, quant_min, quant_max, dtype, out_dtype, out)
@@ -215,16 +218,14 @@ etb_status dequantize_per_channel_out(KernelContext& context, EValue** args) {
   DimSet dims;
   if (const etb_status status = find_axis(context, input, *args[3], &axis, &dims); status != ETB_OK)
     return status;
-  const VectorTable& table = vector_table(context);
-  const ScaleReader reader = {*table.conversions, args[1]->tensor(),
+  const ScaleReader reader = {*vector_table(context).conversions, args[1]->tensor(),
                               args[2]->is_none() ? nullptr : &args[2]->tensor()};
   const int64_t channels = input.size(axis);
   if (const etb_status status = ScaleReader::check(context, reader.scales, reader.zero_points, channels);
       status != ETB_OK)
     return status;
-  reader.is_double() ? dequantize_rows<double>(table, input, dims, reader, channels, out)
-                     : dequantize_rows<float>(table, input, dims, reader, channels, out);
-  return ETB_OK;
+  return reader.is_double() ? dequantize_rows<double>(context, input, dims, reader, channels, out)
+                            : dequantize_rows<float>(context, input, dims, reader, channels, out);
 }
 
 // A token is a row along the last dim.
@@ -246,18 +247,16 @@ etb_status quantize_per_token_out(KernelContext& context, EValue** args) {
       status != ETB_OK)
     return status;
   if (const etb_status status = find_tokens(context, input, &dims, &count); status != ETB_OK) return status;
-  const VectorTable& table = vector_table(context);
-  const ScaleReader reader = {*table.conversions, args[1]->tensor(), &args[2]->tensor()};
+  const ScaleReader reader = {*vector_table(context).conversions, args[1]->tensor(), &args[2]->tensor()};
   if (const etb_status status = ScaleReader::check(context, reader.scales, reader.zero_points, count);
       status != ETB_OK)
     return status;
   if (count == 0) return ETB_OK;
   const double smallest = args[3]->to_double(), largest = args[4]->to_double();
-  reader.is_double() ? quantize_rows<double>(table, UnaryOp::quantize_rounding_last, input, dims, reader,
-                                             count, smallest, largest, out)
-                     : quantize_rows<float>(table, UnaryOp::quantize_rounding_last, input, dims, reader,
-                                            count, smallest, largest, out);
-  return ETB_OK;
+  return reader.is_double() ? quantize_rows<double>(context, UnaryOp::quantize_rounding_last, input, dims,
+                                                    reader, count, smallest, largest, out)
+                            : quantize_rows<float>(context, UnaryOp::quantize_rounding_last, input, dims,
+                                                   reader, count, smallest, largest, out);
 }
 
 // dequantize_per_token(input, scales, zero_points, quant_min, quant_max, dtype, output_dtype, out)
@@ -268,26 +267,25 @@ etb_status dequantize_per_token_out(KernelContext& context, EValue** args) {
   int64_t count = 0;
   if (const etb_status status = check_dequantize(context, input, out); status != ETB_OK) return status;
   if (const etb_status status = find_tokens(context, input, &dims, &count); status != ETB_OK) return status;
-  const VectorTable& table = vector_table(context);
-  const ScaleReader reader = {*table.conversions, args[1]->tensor(), &args[2]->tensor()};
+  const ScaleReader reader = {*vector_table(context).conversions, args[1]->tensor(), &args[2]->tensor()};
   if (const etb_status status = ScaleReader::check(context, reader.scales, reader.zero_points, count);
       status != ETB_OK)
     return status;
   if (count == 0) return ETB_OK;
-  reader.is_double() ? dequantize_rows<double>(table, input, dims, reader, count, out)
-                     : dequantize_rows<float>(table, input, dims, reader, count, out);
-  return ETB_OK;
+  return reader.is_double() ? dequantize_rows<double>(context, input, dims, reader, count, out)
+                            : dequantize_rows<float>(context, input, dims, reader, count, out);
 }
 
 // The smallest and largest value of the current row, with 0 among them.
 struct Extent {
   float low = 0.0f, high = 0.0f;
 };
-Extent extent_of(const VectorTable& table, const RowWalk& walk) {
+Extent extent_of(KernelContext& context, const RowWalk& walk) {
+  const VectorTable& table = vector_table(context);
   Extent extent;
   constexpr int64_t kChunk = 1024;
   alignas(64) float values[kChunk];
-  for (int64_t begin = 0; begin < walk.row_numel(); begin += kChunk) {
+  for (int64_t begin = 0; begin < walk.row_numel() && !context.should_stop(kChunk); begin += kChunk) {
     const int64_t count = std::min(kChunk, walk.row_numel() - begin);
     walk.load(*table.conversions, Compute::kFloat, values, begin, count);
     extent.low = std::min(extent.low, table.float_rows->minimum(values, count));
@@ -311,7 +309,7 @@ etb_status choose_qparams_out(KernelContext& context, EValue** args) {
   if (const etb_status status = resize_output(context, scale_out, {&one, 1}); status != ETB_OK) return status;
   if (const etb_status status = resize_output(context, zero_point_out, {&one, 1}); status != ETB_OK)
     return status;
-  const Extent extent = extent_of(vector_table(context), RowWalk(input, all_dims(input)));
+  const Extent extent = extent_of(context, RowWalk(input, all_dims(input)));
   const auto eps = static_cast<float>(args[3]->to_double());
   const auto range = static_cast<float>(static_cast<double>(largest) - static_cast<double>(smallest));
   const float scale = std::max((extent.high - extent.low) / range, eps);
@@ -344,10 +342,10 @@ etb_status choose_qparams_per_token_out(KernelContext& context, EValue** args) {
   if (const etb_status status = resize_output(context, zero_point_out, {sizes, rank}); status != ETB_OK)
     return status;
   if (input.size(input.rank() - 1) == 0) return context.fail(ETB_INVALID_ARGUMENT, "tokens have no elements");
-  const VectorTable& table = vector_table(context);
   RowWalk walk(input, dims);
   for (int64_t row = 0; row < count; ++row, walk.advance()) {
-    const Extent extent = extent_of(table, walk);
+    const Extent extent = extent_of(context, walk);
+    if (context.should_stop(1)) return context.stopped();
     constexpr float kLow = -128.0f, kHigh = 127.0f;
     const float scale =
         std::max((extent.high - extent.low) / (kHigh - kLow), std::numeric_limits<float>::epsilon());
@@ -386,6 +384,7 @@ etb_status add_out(KernelContext& context, EValue** args) {
   const ElementLoop dequantize = table.elements->unary[static_cast<int>(UnaryOp::dequantize)][kFloat];
   RowWalk from_a(a, all_dims(a)), from_b(b, all_dims(b)), to(out, all_dims(out));
   for (int64_t begin = 0; begin < a.numel(); begin += kChunk) {
+    if (context.should_stop(kChunk)) return context.stopped();
     const int64_t count = std::min(kChunk, a.numel() - begin);
     const void *in_x[] = {x}, *in_y[] = {y}, *both[] = {x, y};
     from_a.load(*table.conversions, Compute::kFloat, x, begin, count);

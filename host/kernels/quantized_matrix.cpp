@@ -81,6 +81,7 @@ etb_status mixed_mm_out(KernelContext& context, EValue** args) {
   for (int64_t begin = 0; begin < n; begin += columns) {
     const int64_t count = std::min(columns, n - begin);
     for (int64_t l = 0; l < k; ++l) {
+      if (context.should_stop(count + 1)) return context.stopped();
       float* row = block + l * count;
       loops.load[static_cast<int>(weight.dtype())][static_cast<int>(Compute::kFloat)](
           row, element_at(weight, l * weight.stride(0) + begin * weight.stride(1)), weight.stride(1), count);
@@ -126,6 +127,7 @@ etb_status mixed_linear_out(KernelContext& context, EValue** args) {
   for (int64_t begin = 0; begin < n; begin += columns) {
     const int64_t count = std::min(columns, n - begin);
     for (int64_t j = 0; j < count; ++j) {
+      if (context.should_stop(k + 1)) return context.stopped();
       float* row = block + j * k;
       loops.load[static_cast<int>(weight.dtype())][static_cast<int>(Compute::kFloat)](
           row, element_at(weight, (begin + j) * weight.stride(0)), weight.stride(1), k);
@@ -191,7 +193,7 @@ etb_status embedding_out(KernelContext& context, EValue** args) {
   const ConvertLoops& loops = *vector_table(context).conversions;
   RowWalk to(out, DimSet().set(static_cast<size_t>(out.rank() - 1)));
   const int64_t group_size = width / groups;
-  return for_each_element(indices, [&](int64_t, int64_t offset) {
+  return for_each_element(context, indices, [&](int64_t, int64_t offset) {
     const int64_t row = index_at(indices, offset);
     if (row < 0 || row >= weight.size(0)) return fail_index(context, row, weight.size(0));
     for (int64_t group = 0; group < groups; ++group) {
@@ -202,6 +204,7 @@ etb_status embedding_out(KernelContext& context, EValue** args) {
         // PyTorch's steps are in the dtype of the scales.
         const float centered =
             rounded_to(loops, scales.dtype(), static_cast<float>(unpack<bits>(weight, row, i)) - zero);
+        if (context.should_stop(1)) return context.stopped();
         const float value = rounded_to(loops, scales.dtype(), centered * scale);
         to.store(loops, Compute::kFloat, &value, i, 1);
       }

@@ -55,8 +55,7 @@ etb_status flip_out(KernelContext& context, EValue** args) {
     if (is_turned) last += (self.size(dim) - 1) * self.stride(dim);
   }
   copy.from = element_at(self, last);
-  copy.run();
-  return ETB_OK;
+  return copy.run(context);
 }
 
 // repeat(self, repeats, out): the output as [r0, s0, r1, s1, ...] with step 0 along the r; every pair is one dim of the output, so the
@@ -93,7 +92,7 @@ etb_status repeat_out(KernelContext& context, EValue** args) {
     int64_t offset = 0;
     for (int dim = 0; dim < rank; ++dim) offset += indices[dim] * copy.sizes[dim] * out.stride(dim);
     copy.to = const_cast<char*>(element_at(out, offset));
-    copy.run();
+    if (const etb_status status = copy.run(context); status != ETB_OK) return status;
     int dim = rank - 1;
     while (dim >= 0 && ++indices[dim] == repeats[static_cast<size_t>(dim)]) indices[dim--] = 0;
     if (dim < 0) return ETB_OK;
@@ -123,6 +122,7 @@ etb_status roll_out(KernelContext& context, EValue** args) {
   if (dims.empty()) {
     const int64_t count = self.numel(), by = (shifts[0] % count + count) % count;
     for (int64_t i = 0; i < count; ++i) {
+      if (context.should_stop(1)) return context.stopped();
       std::memcpy(const_cast<char*>(element_at(out, row_major_offset(out, (i + by) % count))),
                   element_at(self, row_major_offset(self, i)), nbytes);
     }
@@ -148,7 +148,7 @@ etb_status roll_out(KernelContext& context, EValue** args) {
     if (is_empty) continue;
     copy.to = const_cast<char*>(element_at(out, to));
     copy.from = element_at(self, from);
-    copy.run();
+    if (const etb_status status = copy.run(context); status != ETB_OK) return status;
   }
   return ETB_OK;
 }
@@ -184,8 +184,7 @@ etb_status diagonal_copy_out(KernelContext& context, EValue** args) {
   strides[rank - 1] = self.stride(first) + self.stride(second);
   std::copy_n(strides, rank, copy.from_strides);
   copy.from = element_at(self, offset >= 0 ? offset * self.stride(second) : -offset * self.stride(first));
-  copy.run();
-  return ETB_OK;
+  return copy.run(context);
 }
 
 // unfold_copy(self, dimension, size, step, out): windows along a dim; the positions in a window become the last dim.
@@ -215,8 +214,7 @@ etb_status unfold_copy_out(KernelContext& context, EValue** args) {
   for (int i = 0; i < self.rank(); ++i)
     copy.from_strides[i] = i == dim && sizes[i] > 1 ? self.stride(i) * step : self.stride(i);
   copy.from_strides[rank] = rank == 0 ? 0 : self.stride(dim);
-  copy.run();
-  return ETB_OK;
+  return copy.run(context);
 }
 
 // as_strided_copy(self, size, stride, storage_offset, out)
@@ -249,8 +247,7 @@ etb_status as_strided_copy_out(KernelContext& context, EValue** args) {
   if (is_empty) return ETB_OK;
   for (size_t i = 0; i < wanted.size(); ++i) copy.from_strides[i] = strides[i];
   copy.from = element_at(self, start);
-  copy.run();
-  return ETB_OK;
+  return copy.run(context);
 }
 
 // tril(self, diagonal, out)
@@ -263,13 +260,15 @@ etb_status tril_out(KernelContext& context, EValue** args) {
   if (const etb_status status = resize_output(context, out, self.sizes()); status != ETB_OK) return status;
   if (const etb_status status = expect_same_dtype(context, self, out); status != ETB_OK) return status;
   if (self.numel() == 0) return ETB_OK;
-  std::memset(out.data(), 0, out.nbytes());
+  if (const etb_status status = clear_bytes(context, out.data(), out.nbytes()); status != ETB_OK)
+    return status;
   const int row_dim = self.rank() - 2, column_dim = self.rank() - 1;
   DimSet dims;
   dims.set(static_cast<size_t>(row_dim)).set(static_cast<size_t>(column_dim));
   RowWalk from(self, dims), to(out, dims);
   for (int64_t matrix = 0; matrix < from.row_count(); ++matrix, from.advance(), to.advance()) {
     for (int64_t row = 0; row < self.size(row_dim); ++row) {
+      if (context.should_stop(1)) return context.stopped();
       // Columns up to row + diagonal; the sum is clamped before it can overflow.
       const int64_t last = diagonal >= self.size(column_dim) ? self.size(column_dim)
                            : diagonal < -self.size(row_dim)  ? 0
@@ -282,7 +281,7 @@ etb_status tril_out(KernelContext& context, EValue** args) {
       copy.from = element_at(self, from.offset() + row * self.stride(row_dim));
       copy.to_strides[0] = out.stride(column_dim);
       copy.from_strides[0] = self.stride(column_dim);
-      copy.run();
+      if (const etb_status status = copy.run(context); status != ETB_OK) return status;
     }
   }
   return ETB_OK;
@@ -337,8 +336,7 @@ etb_status pixel_shuffle_out(KernelContext& context, EValue** args) {
   }
   std::copy_n(is_shuffle ? deep_strides : flat_strides, copy.rank, copy.from_strides);
   std::copy_n(is_shuffle ? flat_strides : deep_strides, copy.rank, copy.to_strides);
-  copy.run();
-  return ETB_OK;
+  return copy.run(context);
 }
 
 constexpr Kernel kRows[] = {

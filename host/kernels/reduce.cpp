@@ -21,12 +21,22 @@ void store_result(const VectorTable& table, const Tensor& out, int64_t index, T 
       out.data_as<char>() + offset, &value, 1, 1);
 }
 
-// Hands the current row to visit(values, count, position) in dense pieces of T.
+// Hands the current row to visit(values, count, position) in dense pieces of T, which are the same whether the run is watched or not:
+// where a sum is cut shows in its last bit.
 template <class T, class Visit>
-void for_each_piece(const VectorTable& table, const RowWalk& walk, Visit visit) {
-  if (const T* values = walk.dense<T>(kDtypeOf<T>)) return visit(values, walk.row_numel(), int64_t{0});
+void for_each_dense(KernelContext& context, const RowWalk& walk, Visit visit) {
+  const VectorTable& table = vector_table(context);
+  if (const T* values = walk.dense<T>(kDtypeOf<T>)) {
+    constexpr int64_t kPiece = KernelContext::kPiece;
+    for (int64_t begin = 0; begin < walk.row_numel(); begin += kPiece) {
+      const int64_t count = std::min(kPiece, walk.row_numel() - begin);
+      if (context.should_stop(count)) return;
+      visit(values + begin, count, begin);
+    }
+    return;
+  }
   alignas(64) T values[kChunk];
-  for (int64_t begin = 0; begin < walk.row_numel(); begin += kChunk) {
+  for (int64_t begin = 0; begin < walk.row_numel() && !context.should_stop(kChunk); begin += kChunk) {
     const int64_t count = std::min(kChunk, walk.row_numel() - begin);
     walk.load(*table.conversions, kComputeOf<T>, values, begin, count);
     visit(static_cast<const T*>(values), count, begin);
@@ -43,16 +53,18 @@ etb_status prepare(KernelContext& context, const Tensor& self, const DimSet& dim
   return resize_output(context, out, {sizes, rank});
 }
 
-// Calls reduce(walk, T{}) for every row and stores what it returns.
+// Calls reduce(context, walk, T{}) for every row and stores what it returns.
 template <class Reduce>
-void reduce_rows(KernelContext& context, const Tensor& self, const DimSet& dims, Dtype computed_as,
-                 Tensor& out, Reduce reduce) {
+etb_status reduce_rows(KernelContext& context, const Tensor& self, const DimSet& dims, Dtype computed_as,
+                       Tensor& out, Reduce reduce) {
   const VectorTable& table = vector_table(context);
   RowWalk walk(self, dims);
-  with_compute(computed_as, [&](auto type) {
-    for (int64_t row = 0; row < walk.row_count(); ++row, walk.advance())
-      store_result(table, out, row, reduce(table, walk, type));
-    return 0;
+  return with_compute(computed_as, [&](auto type) {
+    for (int64_t row = 0; row < walk.row_count(); ++row, walk.advance()) {
+      if (context.should_stop(1)) return context.stopped();
+      store_result(table, out, row, reduce(context, walk, type));
+    }
+    return context.stopped();
   });
 }
 
@@ -61,14 +73,14 @@ constexpr bool kIsReal = kComputeOf<T> != Compute::kInt64;
 
 struct Sum {
   template <class T>
-  auto operator()(const VectorTable& table, const RowWalk& walk, T) const {
+  auto operator()(KernelContext& context, const RowWalk& walk, T) const {
     double real = 0.0;
     uint64_t integer = 0;
-    for_each_piece<T>(table, walk, [&](const T* x, int64_t count, int64_t) {
+    for_each_dense<T>(context, walk, [&](const T* x, int64_t count, int64_t) {
       if constexpr (kIsReal<T>) {
-        real += table.rows<T>().sum(x, count);
+        real += vector_table(context).rows<T>().sum(x, count);
       } else {
-        integer += static_cast<uint64_t>(table.rows<T>().integer_sum(x, count));
+        integer += static_cast<uint64_t>(vector_table(context).rows<T>().integer_sum(x, count));
       }
     });
     if constexpr (kIsReal<T>) {
@@ -81,18 +93,18 @@ struct Sum {
 
 struct Mean {
   template <class T>
-  double operator()(const VectorTable& table, const RowWalk& walk, T type) const {
-    return static_cast<double>(Sum()(table, walk, type)) / static_cast<double>(walk.row_numel());
+  double operator()(KernelContext& context, const RowWalk& walk, T type) const {
+    return static_cast<double>(Sum()(context, walk, type)) / static_cast<double>(walk.row_numel());
   }
 };
 
 struct Product {
   template <class T>
-  auto operator()(const VectorTable& table, const RowWalk& walk, T) const {
+  auto operator()(KernelContext& context, const RowWalk& walk, T) const {
     using Result = std::conditional_t<kIsReal<T>, double, int64_t>;
     using Factor = std::conditional_t<kIsReal<T>, double, uint64_t>;
     Factor product = 1;
-    for_each_piece<T>(table, walk, [&](const T* x, int64_t count, int64_t) {
+    for_each_dense<T>(context, walk, [&](const T* x, int64_t count, int64_t) {
       for (int64_t i = 0; i < count; ++i) product *= static_cast<Factor>(x[i]);
     });
     return static_cast<Result>(product);
@@ -101,9 +113,9 @@ struct Product {
 
 struct Any {
   template <class T>
-  int64_t operator()(const VectorTable& table, const RowWalk& walk, T) const {
+  int64_t operator()(KernelContext& context, const RowWalk& walk, T) const {
     bool any = false;
-    for_each_piece<T>(table, walk, [&](const T* x, int64_t count, int64_t) {
+    for_each_dense<T>(context, walk, [&](const T* x, int64_t count, int64_t) {
       for (int64_t i = 0; i < count && !any; ++i) any = x[i] != 0;
     });
     return any ? 1 : 0;
@@ -113,10 +125,11 @@ struct Any {
 template <bool is_max>
 struct Extreme {
   template <class T>
-  T operator()(const VectorTable& table, const RowWalk& walk, T) const {
+  T operator()(KernelContext& context, const RowWalk& walk, T) const {
     T best{};
-    for_each_piece<T>(table, walk, [&](const T* x, int64_t count, int64_t begin) {
-      const T one = is_max ? table.rows<T>().maximum(x, count) : table.rows<T>().minimum(x, count);
+    for_each_dense<T>(context, walk, [&](const T* x, int64_t count, int64_t begin) {
+      const T one = is_max ? vector_table(context).rows<T>().maximum(x, count)
+                           : vector_table(context).rows<T>().minimum(x, count);
       const bool is_better = is_max ? one > best : one < best;
       if (begin == 0 || is_better || one != one) best = best != best ? best : one;
     });
@@ -128,10 +141,10 @@ struct Extreme {
 template <bool is_max>
 struct ArgExtreme {
   template <class T>
-  int64_t operator()(const VectorTable& table, const RowWalk& walk, T) const {
+  int64_t operator()(KernelContext& context, const RowWalk& walk, T) const {
     T best{};
     int64_t position = 0;
-    for_each_piece<T>(table, walk, [&](const T* x, int64_t count, int64_t begin) {
+    for_each_dense<T>(context, walk, [&](const T* x, int64_t count, int64_t begin) {
       for (int64_t i = 0; i < count; ++i) {
         const bool is_better = is_max ? x[i] > best : x[i] < best;
         if (begin + i == 0 || (best == best && (is_better || x[i] != x[i])))
@@ -164,8 +177,7 @@ etb_status sum_out(KernelContext& context, EValue** args) {
     return status;
   if (const etb_status status = prepare(context, self, dims, args[2]->to_bool(), out); status != ETB_OK)
     return status;
-  reduce_rows(context, self, dims, computing_dtype(self, sum_dtype(self, *args[3])), out, Sum());
-  return ETB_OK;
+  return reduce_rows(context, self, dims, computing_dtype(self, sum_dtype(self, *args[3])), out, Sum());
 }
 
 etb_status mean(KernelContext& context, const Tensor& self, const DimSet& dims, bool keeps_dims,
@@ -177,8 +189,7 @@ etb_status mean(KernelContext& context, const Tensor& self, const DimSet& dims, 
     return context.fail(ETB_INVALID_TYPE, "a mean of %s as %s, expected a float", to_text(self.dtype()),
                         to_text(result));
   }
-  reduce_rows(context, self, dims, computing_dtype(self, result), out, Mean());
-  return ETB_OK;
+  return reduce_rows(context, self, dims, computing_dtype(self, result), out, Mean());
 }
 
 // mean(self, dim, keepdim, dtype, out)
@@ -214,8 +225,7 @@ etb_status product(KernelContext& context, const Tensor& self, const DimSet& dim
                    const EValue& dtype, Tensor& out) {
   if (const etb_status status = prepare(context, self, dims, keeps_dims, out); status != ETB_OK)
     return status;
-  reduce_rows(context, self, dims, computing_dtype(self, sum_dtype(self, dtype)), out, Product());
-  return ETB_OK;
+  return reduce_rows(context, self, dims, computing_dtype(self, sum_dtype(self, dtype)), out, Product());
 }
 
 // prod(self, dtype, out)
@@ -234,8 +244,7 @@ etb_status prod_int_out(KernelContext& context, EValue** args) {
 etb_status any(KernelContext& context, const Tensor& self, const DimSet& dims, bool keeps_dims, Tensor& out) {
   if (const etb_status status = prepare(context, self, dims, keeps_dims, out); status != ETB_OK)
     return status;
-  reduce_rows(context, self, dims, self.dtype(), out, Any());
-  return ETB_OK;
+  return reduce_rows(context, self, dims, self.dtype(), out, Any());
 }
 
 // any(self, out)
@@ -275,8 +284,7 @@ etb_status extreme(KernelContext& context, const Tensor& self, const DimSet& dim
   if (const etb_status status = prepare(context, self, dims, keeps_dims, out); status != ETB_OK)
     return status;
   if (const etb_status status = expect_elements(context, self, dims, out); status != ETB_OK) return status;
-  reduce_rows(context, self, dims, self.dtype(), out, Extreme<is_max>());
-  return ETB_OK;
+  return reduce_rows(context, self, dims, self.dtype(), out, Extreme<is_max>());
 }
 
 // amax(self, dim, keepdim, out)
@@ -301,8 +309,7 @@ etb_status argument(KernelContext& context, const Tensor& self, const DimSet& di
   if (const etb_status status = prepare(context, self, dims, keeps_dims, out); status != ETB_OK)
     return status;
   if (const etb_status status = expect_elements(context, self, dims, out); status != ETB_OK) return status;
-  reduce_rows(context, self, dims, self.dtype(), out, ArgExtreme<is_max>());
-  return ETB_OK;
+  return reduce_rows(context, self, dims, self.dtype(), out, ArgExtreme<is_max>());
 }
 
 // argmax(self, dim, keepdim, out)
@@ -331,11 +338,11 @@ etb_status extreme_dim_out(KernelContext& context, EValue** args) {
 struct Variance {
   double correction;
   template <class T>
-  double operator()(const VectorTable& table, const RowWalk& walk, T type) const {
-    const double mean = Mean()(table, walk, type);
+  double operator()(KernelContext& context, const RowWalk& walk, T type) const {
+    const double mean = Mean()(context, walk, type);
     double sum = 0.0;
-    for_each_piece<T>(table, walk, [&](const T* x, int64_t count, int64_t) {
-      sum += table.rows<T>().squared_deviations(x, count, mean);
+    for_each_dense<T>(context, walk, [&](const T* x, int64_t count, int64_t) {
+      sum += vector_table(context).rows<T>().squared_deviations(x, count, mean);
     });
     const double divisor = static_cast<double>(walk.row_numel()) - correction;
     return sum / (divisor > 0.0 ? divisor : 0.0);
@@ -352,14 +359,15 @@ etb_status variance(KernelContext& context, const Tensor& self, const EValue& di
     return context.fail(ETB_INVALID_TYPE, "%s into %s, expected floats", to_text(self.dtype()),
                         to_text(out.dtype()));
   }
-  reduce_rows(context, self, dims, self.dtype(), out, Variance{correction});
+  if (const etb_status status = reduce_rows(context, self, dims, self.dtype(), out, Variance{correction});
+      status != ETB_OK)
+    return status;
   if (mean_out == nullptr) return ETB_OK;
   if (const etb_status status = prepare(context, self, dims, keeps_dims, *mean_out); status != ETB_OK)
     return status;
   if (!is_floating(mean_out->dtype()))
     return context.fail(ETB_INVALID_TYPE, "the mean is %s, expected a float", to_text(mean_out->dtype()));
-  reduce_rows(context, self, dims, self.dtype(), *mean_out, Mean());
-  return ETB_OK;
+  return reduce_rows(context, self, dims, self.dtype(), *mean_out, Mean());
 }
 
 // var(self, dim, unbiased, keepdim, out)

@@ -71,7 +71,7 @@ etb_status nearest_out(KernelContext& context, EValue** args) {
     return std::min(static_cast<int64_t>(std::floor(static_cast<float>(index) * steps[axis])),
                     self.size(2 + axis) - 1);
   };
-  return for_each_element(out, [&](int64_t position, int64_t offset) {
+  return for_each_element(context, out, [&](int64_t position, int64_t offset) {
     const int64_t column = position % out.size(3), row = position / out.size(3) % out.size(2),
                   plane = position / (out.size(3) * out.size(2));
     copy_element(self,
@@ -109,7 +109,7 @@ etb_status bilinear(KernelContext& context, const Tensor& self, const Target& ta
   const ConvertLoops& loops = *vector_table(context).conversions;
   const T row_step = step_of<T>(self.size(2), target.size[0], align_corners, target.scale[0]);
   const T column_step = step_of<T>(self.size(3), target.size[1], align_corners, target.scale[1]);
-  return for_each_element(out, [&](int64_t position, int64_t offset) {
+  return for_each_element(context, out, [&](int64_t position, int64_t offset) {
     const Tap<T> column = bilinear_tap(position % out.size(3), self.size(3), column_step, align_corners);
     const Tap<T> row =
         bilinear_tap(position / out.size(3) % out.size(2), self.size(2), row_step, align_corners);
@@ -173,15 +173,17 @@ etb_status bilinear_aa(KernelContext& context, const Tensor& self, const Target&
   const ConvertLoops& loops = *vector_table(context).conversions;
   const Filter<T> rows(self.size(2), target.size[0], align_corners, target.scale[0]);
   const Filter<T> columns(self.size(3), target.size[1], align_corners, target.scale[1]);
-  return for_each_element(out, [&](int64_t position, int64_t offset) {
+  return for_each_element(context, out, [&](int64_t position, int64_t offset) {
     const int64_t plane = position / (out.size(3) * out.size(2));
     const int64_t base = plane / self.size(1) * self.stride(0) + plane % self.size(1) * self.stride(1);
     T sum = 0;
     const T row_total =
         rows.for_each(position / out.size(3) % out.size(2), self.size(2), [&](int64_t r, T row_weight) {
+          if (context.should_stop(1)) return;
           T row_sum = 0;
           const T column_total =
               columns.for_each(position % out.size(3), self.size(3), [&](int64_t c, T weight) {
+                if (context.should_stop(1)) return;
                 row_sum +=
                     weight * load_element<T>(loops, self, base + r * self.stride(2) + c * self.stride(3));
               });
@@ -316,7 +318,7 @@ etb_status sample_grid(KernelContext& context, const Tensor& input, const Tensor
                        int64_t padding, bool align_corners, Tensor& out) {
   const ConvertLoops& loops = *vector_table(context).conversions;
   const GridSampler<T> sampler(loops, input, padding, align_corners);
-  return for_each_element(out, [&](int64_t position, int64_t offset) {
+  return for_each_element(context, out, [&](int64_t position, int64_t offset) {
     const int64_t column = position % out.size(3), row = position / out.size(3) % out.size(2),
                   plane = position / (out.size(3) * out.size(2));
     const int64_t image = plane / out.size(1);

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "host/kernels/long_loops.hpp"
+
 namespace etb::host {
 
 RowWalk::RowWalk(const Tensor& tensor, const DimSet& reduced) noexcept : tensor_(tensor) {
@@ -71,6 +73,22 @@ void RowWalk::store(const ConvertLoops& loops, Compute compute, const void* from
     loop(tensor_.data_as<char>() + offset, static_cast<const char*>(from) + done * value_nbytes,
          inner_stride_, length);
   });
+}
+
+void RowWalk::load(KernelContext& context, const ConvertLoops& loops, Compute compute, void* to,
+                   int64_t count) const noexcept {
+  const int64_t value_nbytes = compute == Compute::kFloat ? 4 : 8;
+  static_cast<void>(for_each_piece(context, count, [&](int64_t begin, int64_t length) {
+    load(loops, compute, static_cast<char*>(to) + begin * value_nbytes, begin, length);
+  }));
+}
+
+void RowWalk::store(KernelContext& context, const ConvertLoops& loops, Compute compute, const void* from,
+                    int64_t count) const noexcept {
+  const int64_t value_nbytes = compute == Compute::kFloat ? 4 : 8;
+  static_cast<void>(for_each_piece(context, count, [&](int64_t begin, int64_t length) {
+    store(loops, compute, static_cast<const char*>(from) + begin * value_nbytes, begin, length);
+  }));
 }
 
 size_t reduced_sizes(const Tensor& tensor, const DimSet& reduced, bool keeps_dims,

@@ -27,6 +27,12 @@ class RowWalk {
   void store(const ConvertLoops& loops, Compute compute, const void* from, int64_t begin,
              int64_t count) const noexcept;
 
+  // The whole row, in pieces between which the run may stop; then some elements are missing.
+  void load(KernelContext& context, const ConvertLoops& loops, Compute compute, void* to,
+            int64_t count) const noexcept;
+  void store(KernelContext& context, const ConvertLoops& loops, Compute compute, const void* from,
+             int64_t count) const noexcept;
+
   // The current row's own elements when they are dense and of the dtype of T, else null.
   template <class T>
   T* dense(Dtype dtype) const noexcept {

@@ -19,7 +19,7 @@ etb_status scatter(KernelContext& context, const Tensor& self, const EValue& dim
   if (src != nullptr) {
     if (const etb_status status = expect_same_dtype(context, self, *src); status != ETB_OK) return status;
   }
-  copy_tensor(self, out);
+  if (const etb_status status = copy_tensor(context, self, out); status != ETB_OK) return status;
   if (index.numel() == 0) return ETB_OK;
   if (const etb_status status = expect_index(context, index); status != ETB_OK) return status;
   const int rank = index.rank();
@@ -37,7 +37,7 @@ etb_status scatter(KernelContext& context, const Tensor& self, const EValue& dim
     }
   }
   const int64_t size = self.rank() == 0 ? 1 : self.size(dim);
-  return for_each_element(index, [&](int64_t position, int64_t offset) {
+  return for_each_element(context, index, [&](int64_t position, int64_t offset) {
     const int64_t at = index_at(index, offset);
     if (at < 0 || at >= size) return fail_index(context, at, size);
     int64_t to = 0, from = 0, rest = position;
@@ -144,7 +144,10 @@ etb_status scatter_reduce_out(KernelContext& context, EValue** args) {
   const ConvertLoops& loops = *vector_table(context).conversions;
   int64_t* counts = context.allocate_array<int64_t>(self.numel());
   if (counts == nullptr) return context.fail_scratch(static_cast<uint64_t>(self.numel()) * 8);
-  std::fill_n(counts, self.numel(), includes_self ? 1 : 0);
+  const etb_status started = for_each_piece(context, self.numel(), [&](int64_t begin, int64_t length) {
+    std::fill_n(counts + begin, length, includes_self ? 1 : 0);
+  });
+  if (started != ETB_OK) return started;
   return with_compute(out.dtype(), [&](auto type) {
     using T = decltype(type);
     const etb_status status =
@@ -156,6 +159,7 @@ etb_status scatter_reduce_out(KernelContext& context, EValue** args) {
         });
     if (status != ETB_OK || reduction != Reduction::kMean) return status;
     for (int64_t i = 0; i < out.numel(); ++i) {
+      if (context.should_stop(1)) return context.stopped();
       if (counts[i] <= 1) continue;
       const T sum = load_element<T>(loops, out, i), count = static_cast<T>(counts[i]);
       T mean = sum / count;

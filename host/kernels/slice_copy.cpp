@@ -35,8 +35,7 @@ etb_status copy_slices(KernelContext& context, const Tensor& self, int dim, int6
     const bool has_step = own == dim && count > 1;
     copy.from_strides[i] = has_step ? self.stride(own) * step : self.stride(own);
   }
-  copy.run();
-  return ETB_OK;
+  return copy.run(context);
 }
 
 etb_status expect_rank(KernelContext& context, const Tensor& self) {

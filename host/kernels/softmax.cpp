@@ -20,9 +20,11 @@ etb_status run_rows(KernelContext& context, const Tensor& self, const DimSet& di
   for (int64_t row = 0; row < from.row_count(); ++row, from.advance(), to.advance()) {
     const T* x = from.dense<T>(kDtypeOf<T>);
     T* y = to.dense<T>(kDtypeOf<T>);
-    if (x == nullptr) from.load(*table.conversions, kComputeOf<T>, buffer, 0, count);
-    table.rows<T>().softmax(y != nullptr ? y : buffer, x != nullptr ? x : buffer, count, is_log);
-    if (y == nullptr) to.store(*table.conversions, kComputeOf<T>, buffer, 0, count);
+    if (x == nullptr) from.load(context, *table.conversions, kComputeOf<T>, buffer, count);
+    table.rows<T>().softmax(y != nullptr ? y : buffer, x != nullptr ? x : buffer, count, is_log,
+                            stop_hook(context.stop_check()));
+    if (context.should_stop(1)) return context.stopped();
+    if (y == nullptr) to.store(context, *table.conversions, kComputeOf<T>, buffer, count);
   }
   return ETB_OK;
 }

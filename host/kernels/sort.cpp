@@ -3,6 +3,7 @@
 
 #include "host/kernels/indexing.hpp"
 #include "host/kernels/kernel.hpp"
+#include "host/kernels/long_sort.hpp"
 
 namespace etb::host {
 namespace {
@@ -32,7 +33,7 @@ struct Descending {
   }
 };
 
-// Calls order(entries, count) for every row and stores the first `kept` of what it leaves.
+// Calls order(entries, count, spare, &chosen) for every row and stores the first `kept` from the chosen entry on.
 template <class Order>
 etb_status order_rows(KernelContext& context, const Tensor& self, int dim, int64_t kept, Tensor& values,
                       Tensor& indices, Order order) {
@@ -50,17 +51,28 @@ etb_status order_rows(KernelContext& context, const Tensor& self, int dim, int64
     auto* entries = context.allocate_array<Entry<T>>(count);
     T* row = context.allocate_array<T>(count);
     int64_t* row_indices = context.allocate_array<int64_t>(count);
-    if (entries == nullptr || row == nullptr || row_indices == nullptr) {
-      return context.fail_scratch(static_cast<uint64_t>(count) * (sizeof(Entry<T>) + 16) + 192);
+    auto* spare = context.allocate_array<Entry<T>>(needs_spare(context, count) ? count : 0);
+    if (entries == nullptr || row == nullptr || row_indices == nullptr || spare == nullptr) {
+      const size_t entry_count = needs_spare(context, count) ? 2 : 1;
+      return context.fail_scratch(static_cast<uint64_t>(count) * (entry_count * sizeof(Entry<T>) + 16) + 256);
     }
     for (int64_t i = 0; i < from.row_count();
          ++i, from.advance(), to_values.advance(), to_indices.advance()) {
-      from.load(loops, kComputeOf<T>, row, 0, count);
-      for (int64_t k = 0; k < count; ++k) entries[k] = {row[k], k};
-      const Entry<T>* chosen = order(entries, count);
-      for (int64_t k = 0; k < kept; ++k) row[k] = chosen[k].value, row_indices[k] = chosen[k].index;
-      to_values.store(loops, kComputeOf<T>, row, 0, kept);
-      to_indices.store(loops, Compute::kInt64, row_indices, 0, kept);
+      from.load(context, loops, kComputeOf<T>, row, count);
+      const etb_status numbered = for_each_piece(context, count, [&](int64_t begin, int64_t length) {
+        for (int64_t k = begin; k < begin + length; ++k) entries[k] = {row[k], k};
+      });
+      if (numbered != ETB_OK) return numbered;
+      const Entry<T>* chosen = entries;
+      if (const etb_status status = order(entries, count, spare, &chosen); status != ETB_OK) return status;
+      const etb_status taken = for_each_piece(context, kept, [&](int64_t begin, int64_t length) {
+        for (int64_t k = begin; k < begin + length; ++k)
+          row[k] = chosen[k].value, row_indices[k] = chosen[k].index;
+      });
+      if (taken != ETB_OK) return taken;
+      to_values.store(context, loops, kComputeOf<T>, row, kept);
+      to_indices.store(context, loops, Compute::kInt64, row_indices, kept);
+      if (context.should_stop(1)) return context.stopped();
     }
     return static_cast<etb_status>(ETB_OK);
   });
@@ -76,12 +88,12 @@ etb_status sort(KernelContext& context, const Tensor& self, int64_t wanted_dim, 
     return status;
   const int64_t count = self.rank() == 0 ? 1 : self.size(dim);
   if (self.numel() == 0) return ETB_OK;
-  return order_rows(context, self, dim, count, values, indices,
-                    [is_descending]<class T>(Entry<T>* entries, int64_t length) {
-                      is_descending ? std::sort(entries, entries + length, Descending<T>())
-                                    : std::sort(entries, entries + length, Ascending<T>());
-                      return static_cast<const Entry<T>*>(entries);
-                    });
+  return order_rows(
+      context, self, dim, count, values, indices,
+      [&, is_descending]<class T>(Entry<T>* entries, int64_t length, Entry<T>* spare, const Entry<T>**) {
+        return is_descending ? sort_long(context, entries, length, spare, Descending<T>())
+                             : sort_long(context, entries, length, spare, Ascending<T>());
+      });
 }
 
 // topk(self, k, dim, largest, sorted, values, indices)
@@ -104,15 +116,12 @@ etb_status topk_out(KernelContext& context, EValue** args) {
   if (const etb_status status = resize_output(context, indices, out_sizes); status != ETB_OK) return status;
   if (values.numel() == 0) return ETB_OK;
   const bool is_largest = args[3]->to_bool();
-  return order_rows(context, self, dim, k, values, indices,
-                    [k, is_largest]<class T>(Entry<T>* entries, int64_t length) {
-                      if (is_largest) {
-                        std::partial_sort(entries, entries + k, entries + length, Descending<T>());
-                      } else {
-                        std::partial_sort(entries, entries + k, entries + length, Ascending<T>());
-                      }
-                      return static_cast<const Entry<T>*>(entries);
-                    });
+  return order_rows(
+      context, self, dim, k, values, indices,
+      [&, k, is_largest]<class T>(Entry<T>* entries, int64_t length, Entry<T>* spare, const Entry<T>**) {
+        return is_largest ? sort_first(context, entries, length, k, spare, Descending<T>())
+                          : sort_first(context, entries, length, k, spare, Ascending<T>());
+      });
 }
 
 // median(self, dim, keepdim, values, indices): the lower of two middle values; the first NaN when there is one.
@@ -143,15 +152,17 @@ etb_status median_dim_out(KernelContext& context, EValue** args) {
     return context.fail(ETB_NOT_SUPPORTED, "outputs must be contiguous");
   Tensor kept_values = storages[0].make(values.dtype(), kept, values.data(), values.capacity_bytes());
   Tensor kept_indices = storages[1].make(indices.dtype(), kept, indices.data(), indices.capacity_bytes());
-  return order_rows(context, self, dim, 1, kept_values, kept_indices,
-                    []<class T>(Entry<T>* entries, int64_t length) {
-                      for (int64_t i = 0; i < length; ++i) {
-                        if (entries[i].value != entries[i].value)
-                          return static_cast<const Entry<T>*>(entries + i);
-                      }
-                      std::nth_element(entries, entries + (length - 1) / 2, entries + length, Ascending<T>());
-                      return static_cast<const Entry<T>*>(entries + (length - 1) / 2);
-                    });
+  return order_rows(
+      context, self, dim, 1, kept_values, kept_indices,
+      [&]<class T>(Entry<T>* entries, int64_t length, Entry<T>* spare, const Entry<T>** out_chosen) {
+        for (int64_t i = 0; i < length; ++i) {
+          if (context.should_stop(1)) return context.stopped();
+          if (entries[i].value != entries[i].value) return *out_chosen = entries + i, context.stopped();
+        }
+        const int64_t middle = (length - 1) / 2;
+        *out_chosen = entries + middle;
+        return select_long(context, entries, length, middle, spare, Ascending<T>());
+      });
 }
 
 // sort(self, dim, descending, values, indices)

@@ -17,9 +17,9 @@ char* element_at(const Tensor& tensor, int64_t offset) {
 }
 
 // Copies between the part of `whole` that starts at `start` along `dim`, `step` apart, and all of `part`, which may lack the dim.
-void copy_slices(const Tensor& whole, int dim, int64_t start, int64_t step, const Tensor& part,
-                 bool into_whole) {
-  if (part.numel() == 0) return;
+etb_status copy_slices(KernelContext& context, const Tensor& whole, int dim, int64_t start, int64_t step,
+                       const Tensor& part, bool into_whole) {
+  if (part.numel() == 0) return ETB_OK;
   const bool lacks_dim = part.rank() < whole.rank();
   int64_t whole_strides[kMaxRank];
   StridedCopy copy;
@@ -37,7 +37,7 @@ void copy_slices(const Tensor& whole, int dim, int64_t start, int64_t step, cons
   copy.from = into_whole ? part.data() : at;
   std::copy_n(into_whole ? whole_strides : part.strides().data(), part.rank(), copy.to_strides);
   std::copy_n(into_whole ? part.strides().data() : whole_strides, part.rank(), copy.from_strides);
-  copy.run();
+  return copy.run(context);
 }
 
 etb_status take_slices(KernelContext& context, const Tensor& self, int dim, int64_t start, int64_t count,
@@ -53,8 +53,7 @@ etb_status take_slices(KernelContext& context, const Tensor& self, int dim, int6
     return context.fail(ETB_INVALID_TYPE, "an output is %s, expected %s", to_text(out.dtype()),
                         to_text(self.dtype()));
   }
-  copy_slices(self, dim, start, 1, out, false);
-  return ETB_OK;
+  return copy_slices(context, self, dim, start, 1, out, false);
 }
 
 etb_status expect_count(KernelContext& context, int64_t found, size_t expected) {
@@ -138,8 +137,7 @@ etb_status copy_whole(KernelContext& context, const Tensor& self, const Tensor& 
     return context.fail(ETB_INVALID_TYPE, "%s into %s into %s", to_text(src.dtype()), to_text(self.dtype()),
                         to_text(out.dtype()));
   }
-  copy_tensor(self, out);
-  return ETB_OK;
+  return copy_tensor(context, self, out);
 }
 
 etb_status expect_part(KernelContext& context, const Tensor& src, std::span<const int64_t> sizes) {
@@ -168,8 +166,7 @@ etb_status select_scatter_out(KernelContext& context, EValue** args) {
   }
   if (const etb_status status = expect_part(context, src, {sizes, rank}); status != ETB_OK) return status;
   if (const etb_status status = copy_whole(context, self, src, out); status != ETB_OK) return status;
-  copy_slices(out, dim, index < 0 ? index + size : index, 1, src, true);
-  return ETB_OK;
+  return copy_slices(context, out, dim, index < 0 ? index + size : index, 1, src, true);
 }
 
 // slice_scatter(self, src, dim, start, end, step, out)
@@ -196,8 +193,7 @@ etb_status slice_scatter_out(KernelContext& context, EValue** args) {
       status != ETB_OK)
     return status;
   if (const etb_status status = copy_whole(context, self, src, out); status != ETB_OK) return status;
-  copy_slices(out, dim, start, step, src, true);
-  return ETB_OK;
+  return copy_slices(context, out, dim, start, step, src, true);
 }
 
 constexpr Kernel kRows[] = {

@@ -32,8 +32,7 @@ etb_status view_as_real_copy_out(KernelContext& context, EValue** args) {
   for (int dim = 0; dim < out.rank(); ++dim) copy.to_strides[dim] = out.stride(dim);
   copy.to = out.data();
   copy.from = self.data();
-  copy.run();
-  return ETB_OK;
+  return copy.run(context);
 }
 
 constexpr Kernel kRows[] = {{"aten::view_as_real_copy.out", "TT!", view_as_real_copy_out}};

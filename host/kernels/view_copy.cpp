@@ -39,12 +39,12 @@ etb_status copy_as(KernelContext& context, const Tensor& self, std::span<const i
   }
   if (self.numel() == 0) return ETB_OK;
   if (self.is_contiguous() && out.is_contiguous()) {
-    if (out.data() != self.data()) std::memmove(out.data(), self.data(), self.nbytes());
-    return ETB_OK;
+    return move_bytes(context, out.data(), self.data(), self.nbytes());
   }
   const size_t nbytes = element_nbytes(self.dtype());
   RowMajorWalk from(self), to(out);
   for (int64_t i = 0; i < self.numel(); ++i, from.advance(), to.advance()) {
+    if (context.should_stop(1)) return context.stopped();
     std::memcpy(out.data_as<char>() + static_cast<size_t>(to.offset()) * nbytes,
                 self.data_as<char>() + static_cast<size_t>(from.offset()) * nbytes, nbytes);
   }

@@ -1,5 +1,10 @@
 #include "host/module/method_memory.hpp"
 
+#include <unistd.h>
+
+#include <algorithm>
+#include <fstream>
+
 namespace etb::host {
 
 namespace {
@@ -9,35 +14,72 @@ constexpr uint64_t kBoundary = 64;
 // Behind each arena. Plugins that read past a tensor's end ask for less, and so need no copy of the last tensor.
 constexpr uint64_t kArenaPadding = 64;
 
+constexpr uint64_t kDefaultMaxBytes = uint64_t{16} << 30;
+
+// Of the machine, and of the control group that a container runs in.
+uint64_t machine_bytes() {
+  const long pages = sysconf(_SC_PHYS_PAGES), page_nbytes = sysconf(_SC_PAGESIZE);
+  uint64_t bytes = pages > 0 && page_nbytes > 0
+                       ? static_cast<uint64_t>(pages) * static_cast<uint64_t>(page_nbytes)
+                       : UINT64_MAX;
+  uint64_t group = 0;
+  if (std::ifstream("/sys/fs/cgroup/memory.max") >> group && group != 0) bytes = std::min(bytes, group);
+  return bytes;
+}
+
+uint64_t default_max_bytes() {
+  static const uint64_t bytes = std::min(kDefaultMaxBytes, machine_bytes());
+  return bytes;
+}
+
 }  // namespace
 
-Result<ZeroedBuffer> ZeroedBuffer::make(uint64_t nbytes) {
-  ZeroedBuffer buffer;
-  if (nbytes > SIZE_MAX - kBoundary) {
-    return make_error(Code::OUT_OF_MEMORY, std::to_string(nbytes) + " bytes of memory");
+MemoryBudget::MemoryBudget(uint64_t max_bytes)
+    : max_bytes_(max_bytes != 0 ? max_bytes : default_max_bytes()) {}
+
+Status MemoryBudget::take(const char* what, uint64_t nbytes) {
+  if (nbytes <= max_bytes_ - used_bytes_) {
+    used_bytes_ += nbytes;
+    return {};
   }
+  return make_error(
+      Code::OUT_OF_MEMORY,
+      std::string(what) + " of " + std::to_string(nbytes) + " bytes beside " + std::to_string(used_bytes_) +
+          " that are allocated: more than the limit max_memory_bytes of " + std::to_string(max_bytes_) +
+          "\nhint: raise it (--max-memory, ModuleOptions::limits, etb_module_options) when the program "
+          "is trusted");
+}
+
+Result<ZeroedBuffer> ZeroedBuffer::make(MemoryBudget& budget, const char* what, uint64_t nbytes) {
+  ETB_TRY(budget.take(what, nbytes));
+  ZeroedBuffer buffer;
   // calloc, because fresh zero pages cost nothing until they are used.
-  buffer.memory_.reset(std::calloc(1, static_cast<size_t>(nbytes + kBoundary)));
-  if (buffer.memory_ == nullptr)
-    return make_error(Code::OUT_OF_MEMORY, std::to_string(nbytes) + " bytes of memory");
+  if (nbytes <= SIZE_MAX - kBoundary)
+    buffer.memory_.reset(std::calloc(1, static_cast<size_t>(nbytes + kBoundary)));
+  if (buffer.memory_ == nullptr) {
+    budget.give_back(nbytes);
+    return make_error(Code::OUT_OF_MEMORY, std::string(what) + " of " + std::to_string(nbytes) +
+                                               " bytes: the system has no memory left");
+  }
   const auto address = reinterpret_cast<uintptr_t>(buffer.memory_.get());
   const size_t lead = (kBoundary - address % kBoundary) % kBoundary;
   buffer.bytes_ = {static_cast<std::byte*>(buffer.memory_.get()) + lead, static_cast<size_t>(nbytes)};
+  buffer.budget_ = &budget;
   return buffer;
 }
 
-Status Arenas::make(std::span<const uint64_t> sizes, uint64_t max_bytes) {
+Status Arenas::make(MemoryBudget& budget, std::span<const uint64_t> sizes) {
+  // All together first, so that a plan beyond the limit allocates nothing.
   uint64_t total = 0;
   for (const uint64_t size : sizes) {
-    if (__builtin_add_overflow(total, size, &total) || total > max_bytes) {
-      return make_error(Code::OUT_OF_MEMORY, "the memory plan asks for more than " +
-                                                 std::to_string(max_bytes) + " bytes, the module's limit");
-    }
+    if (__builtin_add_overflow(total, size, &total) || __builtin_add_overflow(total, kArenaPadding, &total))
+      total = UINT64_MAX;
   }
-  for (const uint64_t size : sizes) {
-    if (size > UINT64_MAX - kArenaPadding)
-      return make_error(Code::OUT_OF_MEMORY, std::to_string(size) + " bytes of memory");
-    ETB_ASSIGN(ZeroedBuffer buffer, ZeroedBuffer::make(size + kArenaPadding));
+  ETB_TRY(budget.take("a memory plan", total));
+  budget.give_back(total);
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    ETB_ASSIGN(ZeroedBuffer buffer,
+               ZeroedBuffer::make(budget, ("arena " + std::to_string(i)).c_str(), sizes[i] + kArenaPadding));
     spans.push_back(buffer.bytes());
     buffers.push_back(std::move(buffer));
   }

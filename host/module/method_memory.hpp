@@ -1,9 +1,10 @@
-// MethodBuffers: the memory of one method, owned. Zero pages come from the system when first touched.
+// The memory of methods, owned and counted. Zero pages come from the system when first touched.
 #pragma once
 
 #include <cstdlib>
 #include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "etb/cpp/result.hpp"
@@ -11,17 +12,50 @@
 
 namespace etb::host {
 
-// Zeroed bytes on a 64-byte boundary.
+// How much a module may allocate (LoadLimits::max_memory_bytes) and has allocated. Not shared between threads.
+class MemoryBudget {
+ public:
+  // 0: 16 GiB, or the memory that the machine or the process's control group has where that is less.
+  explicit MemoryBudget(uint64_t max_bytes);
+
+  // Code::OUT_OF_MEMORY naming `what`, its size, what is taken already, and the limit.
+  [[nodiscard]] Status take(const char* what, uint64_t nbytes);
+  void give_back(uint64_t nbytes) noexcept { used_bytes_ -= nbytes; }
+  uint64_t used_bytes() const noexcept { return used_bytes_; }
+  uint64_t max_bytes() const noexcept { return max_bytes_; }
+
+ private:
+  uint64_t max_bytes_;
+  uint64_t used_bytes_ = 0;
+};
+
+// Zeroed bytes on a 64-byte boundary, taken from a budget that outlives them.
 class ZeroedBuffer {
  public:
-  [[nodiscard]] static Result<ZeroedBuffer> make(uint64_t nbytes);
+  // `what` is for the message: "arena 0".
+  [[nodiscard]] static Result<ZeroedBuffer> make(MemoryBudget& budget, const char* what, uint64_t nbytes);
   ZeroedBuffer() noexcept = default;
+  ZeroedBuffer(ZeroedBuffer&& other) noexcept { swap(other); }
+  ZeroedBuffer& operator=(ZeroedBuffer&& other) noexcept {
+    ZeroedBuffer(std::move(other)).swap(*this);
+    return *this;
+  }
+  ~ZeroedBuffer() {
+    if (budget_ != nullptr) budget_->give_back(bytes_.size());
+  }
   std::span<std::byte> bytes() const noexcept { return bytes_; }
 
  private:
+  void swap(ZeroedBuffer& other) noexcept {
+    std::swap(budget_, other.budget_);
+    std::swap(memory_, other.memory_);
+    std::swap(bytes_, other.bytes_);
+  }
+
   struct Free {
     void operator()(void* memory) const noexcept { std::free(memory); }
   };
+  MemoryBudget* budget_ = nullptr;
   std::unique_ptr<void, Free> memory_;
   std::span<std::byte> bytes_;
 };
@@ -30,8 +64,8 @@ struct Arenas {
   std::vector<ZeroedBuffer> buffers;
   std::vector<std::span<std::byte>> spans;
 
-  // Makes arena i at least `sizes[i]` long. Refuses more than `max_bytes` in all.
-  [[nodiscard]] Status make(std::span<const uint64_t> sizes, uint64_t max_bytes);
+  // Makes arena i at least `sizes[i]` long.
+  [[nodiscard]] Status make(MemoryBudget& budget, std::span<const uint64_t> sizes);
 };
 
 }  // namespace etb::host

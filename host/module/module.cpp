@@ -126,12 +126,14 @@ struct Module::State {
   std::vector<OwnedDataFile> data_files;
   std::vector<const DataFile*> data_views;
   std::unique_ptr<KernelThreads> threads;
+  MemoryBudget budget{0};
   Arenas shared_arenas;
   std::map<std::string, std::unique_ptr<LoadedMethod>, std::less<>> methods;
 
   const Program& program() const noexcept { return shared->program(); }
 
   Status prepare() {
+    budget = MemoryBudget(options.limits.max_memory_bytes);
     if (options.kernels == nullptr) options.kernels = &portable_kernels();
     ETB_TRY(add_libraries());
     for (const std::string& path : options.data_files) {
@@ -185,13 +187,34 @@ struct Module::State {
     return sizes;
   }
 
+  static Error in_method(std::string_view name, Error error) {
+    return with_context(std::move(error), "method '" + std::string(name) + "'");
+  }
+  static Status in_method(std::string_view name, Status status) {
+    if (status) return status;
+    return tl::make_unexpected(in_method(name, std::move(status).error()));
+  }
+
+  // Before memory is made for them; the core checks the rest.
+  Status check_arena_count(const MethodMeta& meta) const {
+    if (meta.arena_count() <= options.limits.max_arenas) return {};
+    return make_error(Code::OUT_OF_RESOURCES,
+                      "method '" + std::string(meta.name()) + "': " + std::to_string(meta.arena_count()) +
+                          " arenas, more than the limit max_arenas of " +
+                          std::to_string(options.limits.max_arenas) +
+                          "\nhint: raise it in LoadLimits when the program is trusted");
+  }
+
   Result<LoadedMethod*> loaded(std::string_view name) {
     if (const auto found = methods.find(name); found != methods.end()) return found->second.get();
     ETB_ASSIGN(const MethodMeta meta, find_meta(name));
     auto made = std::make_unique<LoadedMethod>();
     Arenas& arenas = options.shares_arenas ? shared_arenas : made->own_arenas;
-    if (arenas.spans.empty()) ETB_TRY(arenas.make(arena_sizes(meta), options.max_memory_bytes));
-    ETB_ASSIGN(made->state, ZeroedBuffer::make(meta.state_nbytes()));
+    ETB_TRY(check_arena_count(meta));
+    if (arenas.spans.empty()) ETB_TRY(in_method(name, arenas.make(budget, arena_sizes(meta))));
+    auto state = ZeroedBuffer::make(budget, "state", meta.state_nbytes());
+    if (!state) return tl::make_unexpected(in_method(name, std::move(state).error()));
+    made->state = *std::move(state);
     made->state_allocator = BumpAllocator(made->state.bytes());
     const MethodMemory memory{&made->state_allocator, arenas.spans, made->scratch.bytes()};
     MethodOptions method_options;
@@ -202,6 +225,7 @@ struct Module::State {
     method_options.parallel = threads == nullptr ? nullptr : threads->get();
     method_options.platform = options.platform;
     method_options.random_seed = options.random_seed;
+    method_options.limits = options.limits;
     ETB_TRY(checked(
         [&](etb_error* error) { return made->method.load(program(), name, memory, method_options, error); }));
     made->inputs_seen.resize(meta.input_count());
@@ -212,19 +236,15 @@ struct Module::State {
     return methods.emplace(std::string(name), std::move(made)).first->second.get();
   }
 
-  Status make_outputs(const MethodMeta& meta, LoadedMethod& loaded) const {
+  Status make_outputs(const MethodMeta& meta, LoadedMethod& loaded) {
     for (uint32_t i = 0; i < meta.output_count(); ++i) {
       const auto output = meta.output(i);
       if (output.kind() != format::ValueKind::kTensor) continue;
       const auto record = output.as_tensor();
       // An input that is also an output keeps the caller's memory.
       if (record.storage != format::Storage::kCaller || is_input(meta, i)) continue;
-      if (record.nbytes > options.max_memory_bytes) {
-        return make_error(Code::OUT_OF_MEMORY, "output " + std::to_string(i) + " of " +
-                                                   std::to_string(record.nbytes) +
-                                                   " bytes is beyond the module's limit");
-      }
-      ETB_ASSIGN(ZeroedBuffer memory, ZeroedBuffer::make(record.nbytes));
+      ETB_ASSIGN(ZeroedBuffer memory,
+                 ZeroedBuffer::make(budget, ("output " + std::to_string(i)).c_str(), record.nbytes));
       ETB_TRY(checked(
           [&](etb_error* error) { return loaded.method.set_output_memory(i, memory.bytes(), error); }));
       loaded.outputs.push_back(std::move(memory));
@@ -261,7 +281,7 @@ struct Module::State {
     return values;
   }
 
-  Status run(LoadedMethod& loaded, const RunLimits& limits) const {
+  Status run(LoadedMethod& loaded, const RunLimits& limits) {
     if (loaded.missing_input_count != 0) {
       const auto missing = std::find(loaded.inputs_seen.begin(), loaded.inputs_seen.end(), false);
       const auto index = std::to_string(missing - loaded.inputs_seen.begin());
@@ -271,7 +291,11 @@ struct Module::State {
     clear(error);
     etb_status status = loaded.method.execute(&error, limits);
     // A kernel that finds too little scratch stops before it writes anything, and goes on from there.
-    while (status != ETB_OK && loaded.method.scratch_peak_bytes() > loaded.scratch.bytes().size()) {
+    const auto has_stopped = [](etb_status answer) {
+      return answer == ETB_CANCELLED || answer == ETB_DEADLINE_EXCEEDED;
+    };
+    while (status != ETB_OK && !has_stopped(status) &&
+           loaded.method.scratch_peak_bytes() > loaded.scratch.bytes().size()) {
       ETB_TRY(grow_scratch(loaded));
       status = loaded.method.resume(&error, limits);
     }
@@ -282,17 +306,22 @@ struct Module::State {
     return check(status, error);
   }
 
-  Status grow_scratch(LoadedMethod& loaded) const {
-    const uint64_t needed = loaded.method.scratch_peak_bytes();
-    if (needed > options.max_memory_bytes) {
+  Status grow_scratch(LoadedMethod& loaded) {
+    const uint64_t needed = loaded.method.scratch_peak_bytes(), most = options.limits.max_scratch_bytes;
+    if (needed > most) {
       return make_error(Code::OUT_OF_MEMORY,
-                        std::to_string(needed) + " bytes of scratch are beyond the module's limit");
+                        "a kernel asks for " + std::to_string(needed) +
+                            " bytes of scratch, more than the limit max_scratch_bytes of " +
+                            std::to_string(most) +
+                            "\nhint: raise it in LoadLimits when the program is trusted");
     }
-    ETB_ASSIGN(ZeroedBuffer larger,
-               ZeroedBuffer::make(
-                   std::max({needed, 2 * uint64_t{loaded.scratch.bytes().size()}, kFirstScratchBytes})));
-    loaded.method.set_scratch(larger.bytes());
-    loaded.scratch = std::move(larger);
+    const uint64_t wanted =
+        std::min(most, std::max({needed, 2 * uint64_t{loaded.scratch.bytes().size()}, kFirstScratchBytes}));
+    auto larger = ZeroedBuffer::make(budget, "scratch", wanted);
+    if (!larger && wanted > needed) larger = ZeroedBuffer::make(budget, "scratch", needed);
+    if (!larger) return tl::make_unexpected(std::move(larger).error());
+    loaded.method.set_scratch(larger->bytes());
+    loaded.scratch = *std::move(larger);
     return {};
   }
 };

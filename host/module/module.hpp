@@ -44,8 +44,7 @@ struct ModuleOptions {
       false;  // one set of arenas for all methods of the module, which then never run at the same time
   bool brings_outputs =
       true;  // memory for outputs that the program leaves to the caller; false: set_output gives all
-  uint64_t max_memory_bytes = uint64_t{16}
-                              << 30;  // refuses what asks for more (arenas, scratch): a file is not trusted
+  LoadLimits limits = {};  // refuses programs that ask for more: a file is not trusted
   uint64_t random_seed = 0;
 };
 

@@ -67,7 +67,7 @@ Result<etb::host::ModuleOptions> read_options(const etb_module_options* given) {
   }
   options.load_mode = static_cast<etb::host::LoadMode>(given->load_mode);
   options.thread_count = given->thread_count;
-  if (given->max_memory_bytes != 0) options.max_memory_bytes = given->max_memory_bytes;
+  if (given->max_memory_bytes != 0) options.limits.max_memory_bytes = given->max_memory_bytes;
   for (uint64_t i = 0; i < given->data_path_count; ++i) {
     if (given->data_paths == nullptr || given->data_paths[i] == nullptr) {
       return make_error(Code::INVALID_ARGUMENT, "options: data path " + std::to_string(i) + " is NULL");

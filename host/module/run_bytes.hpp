@@ -87,7 +87,7 @@ inline RunBytesOutcome run_bytes(std::span<const std::byte> bytes) {
   RunBytesOutcome outcome;
   TouchingDelegate delegate;
   ModuleOptions options;
-  options.max_memory_bytes = 1 << 20;
+  options.limits.max_memory_bytes = 1 << 20;
   options.platform = &kQuiet;
   options.delegates = &delegate;
   auto module = Module::from_bytes(bytes, options);

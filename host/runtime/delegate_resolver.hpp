@@ -26,6 +26,7 @@ struct DelegateRequest {
   std::span<EValue* const> arguments;  // of its first call, tensors at their largest; none when never called
   std::span<const std::span<std::byte>> arenas;  // of the method, all that is readable; borrowed for the call
   bool may_move;  // the program moves values about: where a tensor lies now says nothing of later
+  uint64_t max_scratch_bytes = UINT64_MAX;  // LoadLimits
 };
 
 // One call of a delegate.

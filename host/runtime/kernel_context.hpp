@@ -7,6 +7,7 @@
 #include <span>
 
 #include "etb/status.h"
+#include "host/runtime/stop_check.hpp"
 
 namespace etb::host {
 
@@ -79,6 +80,21 @@ class KernelContext {
     if (used_bytes_ + nbytes > peak_bytes_) peak_bytes_ = used_bytes_ + nbytes;
   }
 
+  // When the run has to stop. A kernel reports the work of its loops in elements, at least 1 a call and no more than kPiece between two
+  // calls, and returns stopped() as soon as the answer is true: a deadline then holds within some milliseconds. What it returns does not
+  // matter to the run, which looks for itself, but outputs and scratch may be half written: nothing may be read from them any more.
+  static constexpr int64_t kPiece = int64_t{1} << 16;
+  bool should_stop(int64_t work) noexcept { return stop_.should_stop(work); }
+  etb_status stopped() const noexcept { return stop_.reason(); }
+  // How many of `count` elements to work on before the next should_stop: all where no run has to stop, so that the fastest loops
+  // stay whole.
+  int64_t piece_of(int64_t count, int64_t piece = kPiece) const noexcept {
+    return stop_.is_watching() && count > piece ? piece : count;
+  }
+  const StopCheck& stop_check() const noexcept { return stop_; }
+  StopCheck& stop_check() noexcept { return stop_; }
+  void set_stop_check(const StopCheck& check) noexcept { stop_ = check; }
+
   // Fills the caller's error with printf-style text behind the kernel's name and returns `status`.
   etb_status fail(etb_status status, const char* format, ...) noexcept __attribute__((format(printf, 3, 4)));
 
@@ -105,6 +121,7 @@ class KernelContext {
   const ParallelFor* parallel_;
   const char* kernel_name_ = "";
   RandomNumbers random_;
+  StopCheck stop_;
 };
 
 }  // namespace etb::host

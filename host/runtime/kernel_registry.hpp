@@ -100,12 +100,14 @@ size_t argument_count(const Kernel& kernel) noexcept;
 etb_status check_arguments(KernelContext& context, const Kernel& kernel, EValue* const* args,
                            size_t count) noexcept;
 
-// Checks arguments and runs the kernel.
+// Checks arguments and runs the kernel; a kernel that was stopped answers the reason.
 inline etb_status call_kernel(KernelContext& context, const Kernel& kernel, EValue** args,
                               size_t count) noexcept {
   context.begin_kernel(kernel.name);
   const etb_status status = check_arguments(context, kernel, args, count);
-  return status == ETB_OK ? kernel.function(context, args) : status;
+  if (status != ETB_OK) return status;
+  const etb_status answer = kernel.function(context, args);
+  return context.stop_check().is_stopped() ? context.stopped() : answer;
 }
 
 // Kernel tables by name. An object someone makes: several can exist. Tables stay with their owners (static

@@ -65,7 +65,7 @@ etb_status set_tensor(uint32_t index, const EValue& value, EValue& input, bool i
   return ETB_OK;
 }
 
-// False if any element of a bool tensor is false.
+// False if any element of a bool tensor is false. When the run has to stop, any answer will do.
 etb_status to_condition(MethodState& state, const EValue& value, bool* out) noexcept {
   if (value.is_bool()) return *out = value.to_bool(), ETB_OK;
   if (!value.is_tensor() || value.tensor().dtype() != Dtype::BOOL ||
@@ -75,7 +75,13 @@ etb_status to_condition(MethodState& state, const EValue& value, bool* out) noex
     return fail(&state.error, ETB_INVALID_PROGRAM, "jump on %s, expected a bool or a bool tensor", text);
   }
   const auto* bytes = value.tensor().data_as<const uint8_t>();
-  *out = std::all_of(bytes, bytes + value.tensor().numel(), [](uint8_t byte) { return byte != 0; });
+  const int64_t count = value.tensor().numel();
+  *out = true;
+  for (int64_t begin = 0; *out && begin < count; begin += KernelContext::kPiece) {
+    const int64_t end = std::min(begin + KernelContext::kPiece, count);
+    *out = std::all_of(bytes + begin, bytes + end, [](uint8_t byte) { return byte != 0; });
+    if (state.context.should_stop(end - begin)) return state.context.stopped();
+  }
   return ETB_OK;
 }
 
@@ -88,6 +94,23 @@ etb_status run_delegate(MethodState& state, const Instruction& instruction, cons
   if (state.error.text[0] == '\0')
     return fail(&state.error, status, "delegate '%.*s' failed", shown(id), id.data());
   return fail_in(&state.error, status, "delegate '%.*s'", shown(id), id.data());
+}
+
+// Called at each jump back. Runs without a jump back end by themselves, so only loops pay for their count.
+etb_status check_loop(MethodState& state, const Instruction& instruction, const RunLimits& limits) noexcept {
+  if (instruction.repeats_itself) {
+    return fail(
+        &state.error, ETB_INVALID_PROGRAM,
+        "jumps back to itself over nothing that changes its condition, so the program would never end");
+  }
+  if (limits.max_instructions != 0) return ETB_OK;  // counted exactly, or meant to go on
+  const uint64_t most = state.options.limits.max_run_instructions;
+  state.looped_count += state.next - instruction.target + 1;
+  if (state.looped_count <= most) return ETB_OK;
+  return fail(&state.error, ETB_OUT_OF_RESOURCES,
+              "about %llu instructions executed in loops, more than the limit max_run_instructions of %llu\n"
+              "hint: raise it in LoadLimits, or RunLimits::max_instructions, when the program is trusted",
+              static_cast<Count>(state.looped_count), static_cast<Count>(most));
 }
 
 // Runs the instruction at state.next and moves on.
@@ -115,7 +138,9 @@ inline etb_status run_instruction(MethodState& state, const Instruction& instruc
     case InstructionKind::kJumpFalse: {
       bool condition = true;
       ETB_CHECK(to_condition(state, *instruction.value, &condition));
-      if (!condition) next = instruction.target;
+      if (condition) break;
+      next = instruction.target;
+      if (next <= state.next) ETB_CHECK(check_loop(state, instruction, limits));
       break;
     }
     case InstructionKind::kFree:
@@ -179,11 +204,11 @@ etb_status run_traced(MethodState& state, const Instruction& instruction, const 
   return ETB_OK;
 }
 
-etb_status check_limits(MethodState& state, const RunLimits& limits) noexcept {
-  if (limits.max_instructions != 0 && state.executed_count >= limits.max_instructions) {
-    return fail(&state.error, ETB_OUT_OF_RESOURCES, "%llu instructions executed, the run's limit",
-                static_cast<Count>(state.executed_count));
-  }
+bool has_instruction_limit(const RunLimits& limits) noexcept {
+  return limits.max_instructions != 0 && limits.max_instructions != RunLimits::kNoInstructionLimit;
+}
+
+etb_status check_time(MethodState& state, const RunLimits& limits) noexcept {
   if (limits.cancel != nullptr && limits.cancel->load(std::memory_order_relaxed)) {
     return fail(&state.error, ETB_CANCELLED, "cancelled after %llu instructions",
                 static_cast<Count>(state.executed_count));
@@ -196,16 +221,44 @@ etb_status check_limits(MethodState& state, const RunLimits& limits) noexcept {
   return ETB_OK;
 }
 
+etb_status check_limits(MethodState& state, const RunLimits& limits) noexcept {
+  if (has_instruction_limit(limits) && state.executed_count >= limits.max_instructions) {
+    return fail(&state.error, ETB_OUT_OF_RESOURCES, "%llu instructions executed, the run's limit",
+                static_cast<Count>(state.executed_count));
+  }
+  return check_time(state, limits);
+}
+
 bool has_limits(const RunLimits& limits) noexcept {
-  return limits.max_instructions != 0 || limits.deadline_ns != 0 || limits.cancel != nullptr;
+  return has_instruction_limit(limits) || limits.deadline_ns != 0 || limits.cancel != nullptr;
+}
+
+// A kernel that had to stop has perhaps said nothing, or anything.
+etb_status stopped(MethodState& state, const Instruction& instruction) noexcept {
+  const etb_status reason = state.context.stopped();
+  return fail(&state.error, reason, "%s inside %s, after %llu instructions",
+              reason == ETB_CANCELLED ? "cancelled" : "deadline passed", event_name(state, instruction),
+              static_cast<Count>(state.executed_count - 1));
+}
+
+etb_status after_delegate(MethodState& state, const RunLimits& limits, etb_status answered) noexcept {
+  const etb_status status = check_time(state, limits);
+  return status != ETB_OK ? status : answered;
 }
 
 etb_status run_checked(MethodState& state, const RunLimits& limits) noexcept {
   ETB_CHECK(check_limits(state, limits));
   ++state.executed_count;
   const Instruction& instruction = state.instructions[state.next];
-  return state.options.tracer != nullptr ? run_traced(state, instruction, limits)
-                                         : run_instruction(state, instruction, limits, nullptr);
+  const etb_status status = state.options.tracer != nullptr
+                                ? run_traced(state, instruction, limits)
+                                : run_instruction(state, instruction, limits, nullptr);
+  if (state.context.stop_check().is_stopped()) return stopped(state, instruction);
+  if (instruction.kind != InstructionKind::kDelegate) return status;
+  // A delegate may have gone on beyond the deadline, and one that was stopped says so in its own way.
+  return status == ETB_OK || status == ETB_CANCELLED || status == ETB_DEADLINE_EXCEEDED
+             ? after_delegate(state, limits, status)
+             : status;
 }
 
 // The text that a kernel or the loop left in state.error, with the place, for the caller.
@@ -321,6 +374,7 @@ void Method::set_scratch(std::span<std::byte> scratch) noexcept { state_->contex
 void Method::restart() noexcept {
   state_->next = 0;
   state_->executed_count = 0;
+  state_->looped_count = 0;
 }
 
 etb_status Method::execute(etb_error* error, const RunLimits& limits) noexcept {
@@ -343,7 +397,10 @@ etb_status Method::resume(etb_error* error, const RunLimits& limits) noexcept {
       status = run_instruction(state, state.instructions[state.next], limits, nullptr);
     }
   } else {
+    state.context.set_stop_check(StopCheck(limits, platform));
     while (status == ETB_OK && state.next < count) status = run_checked(state, limits);
+    state.context.set_stop_check(StopCheck());
+    if (status == ETB_OK) status = check_time(state, limits);
   }
   if (status != ETB_OK) return report(state, status, error);
   if (tracer != nullptr) {
@@ -361,7 +418,9 @@ etb_status Method::step(etb_error* error, const RunLimits& limits) noexcept {
     return fail(error, ETB_END_OF_METHOD, "no instruction is left");
   }
   state.error.text[0] = '\0';
+  state.context.set_stop_check(StopCheck(limits, *state.options.platform));
   const etb_status status = run_checked(state, limits);
+  state.context.set_stop_check(StopCheck());
   return status == ETB_OK ? ETB_OK : report(state, status, error);
 }
 

@@ -8,6 +8,7 @@
 #include "host/runtime/delegate_resolver.hpp"
 #include "host/runtime/event_tracer.hpp"
 #include "host/runtime/kernel_registry.hpp"
+#include "host/runtime/load_limits.hpp"
 #include "host/runtime/platform_hooks.hpp"
 #include "host/runtime/program.hpp"
 #include "host/runtime/run_limits.hpp"
@@ -31,6 +32,7 @@ struct MethodOptions {
   const ParallelFor* parallel = nullptr;  // null: one thread
   const PlatformHooks* platform = &kDefaultPlatformHooks;
   uint64_t random_seed = 0;
+  LoadLimits limits = {};
 };
 
 struct MethodState;
@@ -45,8 +47,8 @@ class Method {
 
   // Builds values and instructions in memory.state, finds every kernel and delegate, and writes the initial values of mutable
   // buffers into the arenas. Calls no heap. Returns ETB_OPERATOR_MISSING with all missing kernels and their dtypes;
-  // ETB_OUT_OF_MEMORY with what is needed; ETB_NOT_SUPPORTED (unbounded tensors, memory of another device); what a
-  // delegate answered.
+  // ETB_OUT_OF_MEMORY with what is needed; ETB_OUT_OF_RESOURCES beyond a limit of `options`, naming it; ETB_NOT_SUPPORTED
+  // (unbounded tensors, memory of another device); what a delegate answered.
   [[nodiscard]] etb_status load(const Program& program, std::string_view name, const MethodMemory& memory,
                                 const MethodOptions& options, etb_error* error) noexcept;
   void unload() noexcept;
@@ -67,7 +69,9 @@ class Method {
                                              etb_error* error) noexcept;
 
   // Runs from the first instruction to the last. After an error outputs hold unspecified bytes and the method can run
-  // again. Calls no heap (a delegate may).
+  // again; mutable buffers hold what the instructions up to there have written, the last one perhaps in part. Calls no heap
+  // (a delegate may). Returns what a kernel or delegate answered; ETB_DEADLINE_EXCEEDED, ETB_CANCELLED or, beyond the
+  // instructions that a run may execute, ETB_OUT_OF_RESOURCES; ETB_INVALID_PROGRAM for a loop that changes nothing.
   [[nodiscard]] etb_status execute(etb_error* error, const RunLimits& limits = {}) noexcept;
 
   // Goes on at the instruction that an execute or step ended at with an error, after the cause is gone (larger scratch).

@@ -24,6 +24,7 @@ class MethodLoader {
       : memory_(memory), state_(state), view_(state.meta.view()), counts_(view_), error_(error) {}
 
   etb_status load() noexcept {
+    ETB_CHECK(check_limits());
     ETB_CHECK(check_arenas());
     ETB_CHECK(place_arrays());
     ETB_CHECK(make_values());
@@ -37,6 +38,36 @@ class MethodLoader {
   }
 
  private:
+  etb_status check_limit(const char* limit, uint64_t found, uint64_t most) noexcept {
+    if (found <= most) return ETB_OK;
+    return fail(
+        error_, ETB_OUT_OF_RESOURCES,
+        "%llu, more than the limit %s of %llu\nhint: raise it in LoadLimits when the program is trusted",
+        static_cast<Count>(found), limit, static_cast<Count>(most));
+  }
+
+  etb_status check_limits() noexcept {
+    const LoadLimits& limits = state_.options.limits;
+    ETB_CHECK(check_limit("max_arenas", state_.meta.arena_count(), limits.max_arenas));
+    ETB_CHECK(check_limit("max_values", counts_.values, limits.max_values));
+    ETB_CHECK(check_limit("max_instructions", counts_.instructions, limits.max_instructions));
+    ETB_CHECK(check_limit("max_delegates", counts_.delegates, limits.max_delegates));
+    return check_limit("max_payload_bytes", payload_nbytes(), limits.max_payload_bytes);
+  }
+
+  // Payloads are counted once for each delegate, although several may name the same bytes.
+  uint64_t payload_nbytes() const noexcept {
+    uint64_t total = 0;
+    for (uint32_t i = 0; i < view_.delegate_count(); ++i) {
+      const auto delegate = view_.delegate(i);
+      const uint64_t nbytes = delegate.is_inline()
+                                  ? state_.program->view().inline_payload(delegate.payload_index()).size()
+                                  : state_.program->view().segment(delegate.payload_index()).nbytes;
+      if (__builtin_add_overflow(total, nbytes, &total)) return UINT64_MAX;
+    }
+    return total;
+  }
+
   etb_status check_arenas() noexcept {
     const uint32_t count = state_.meta.arena_count();
     if (memory_.arenas.size() < count) {
@@ -264,7 +295,19 @@ class MethodLoader {
         make_instruction(chain.instruction(i), first, state_.instructions[used++]);
       }
     }
+    mark_endless_jumps();
     return ETB_OK;
+  }
+
+  // A jump whose condition is false, and that comes back to itself over nothing but frees, jumps for ever.
+  void mark_endless_jumps() noexcept {
+    uint32_t first_after = 0;  // the instruction behind the last one that is no free
+    for (uint32_t i = 0; i < state_.instructions.size(); ++i) {
+      Instruction& instruction = state_.instructions[i];
+      if (instruction.kind == InstructionKind::kJumpFalse)
+        instruction.repeats_itself = instruction.target <= i && instruction.target >= first_after;
+      if (instruction.kind != InstructionKind::kFree) first_after = i + 1;
+    }
   }
 
   void make_instruction(const format::InstructionView& from, uint32_t first, Instruction& to) noexcept {
@@ -283,7 +326,7 @@ class MethodLoader {
         break;
       case InstructionKind::kJumpFalse:
         to.value = value_at(from.a), to.target = first + from.b;
-        break;
+        break;  // repeats_itself once all instructions are there
       case InstructionKind::kFree:
         to.value = value_at(from.a);
         break;
@@ -321,7 +364,8 @@ class MethodLoader {
                             state_.options.platform,
                             {},
                             memory_.arenas,
-                            false};
+                            false,
+                            state_.options.limits.max_scratch_bytes};
     for (const Instruction& instruction : state_.instructions) {
       if (instruction.kind == InstructionKind::kMove) request.may_move = true;
       if (instruction.kind != InstructionKind::kDelegate || instruction.delegate != index) continue;

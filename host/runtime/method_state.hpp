@@ -21,6 +21,7 @@ struct Instruction {
   format::InstructionKind kind;
   bool checks_arguments;  // kKernel: some argument may have changed its kind or memory since load
   bool checks_overlap;    // kKernel, kDelegate: some argument may lie elsewhere than at load
+  bool repeats_itself;    // kJumpFalse: a jump back over nothing that could change its condition
 };
 
 // Where a chain starts among all instructions.
@@ -41,7 +42,8 @@ struct MethodState {
   std::span<MethodDelegate*> delegates;
   std::span<DataBlock> external_data;  // of constants in data files
   uint32_t next = 0;                   // instruction to run
-  uint64_t executed_count = 0;         // since the start of this run
+  uint64_t executed_count = 0;         // since the start of this run; counted by runs that have limits
+  uint64_t looped_count = 0;           // instructions that jumps back have added to this run, at most
   etb_error error = ETB_ERROR_INIT;    // what kernels write to
   KernelContext context{{}};
 

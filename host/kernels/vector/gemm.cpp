@@ -138,20 +138,29 @@ class Gemm {
     const uint64_t wanted = room < kCacheNbytes ? room : kCacheNbytes;
     const int64_t panel_count = panel_nbytes == 0 ? 1 : static_cast<int64_t>(wanted / panel_nbytes);
     const int64_t group = (panel_count < 1 ? 1 : panel_count) * kColumns<T>;
-    for (int64_t j = 0; j < task_.n; j += group) run_group(j, minimum(j + group, task_.n));
+    for (int64_t j = 0; j < task_.n && !is_stopped_; j += group) run_group(j, minimum(j + group, task_.n));
     return 0;
   }
 
  private:
+  // Rows of a panel, or multiplications a row of a tile, between two questions whether to stop.
+  static constexpr int64_t kMostDepth = 1 << 15;
+
+  bool should_stop(int64_t multiplications) {
+    // Four vectors of them count as one element: they take about as long as one of the others.
+    return is_stopped_ = task_.stop.should_stop(task_.stop.self, 1 + multiplications / 4);
+  }
+
   void run_group(int64_t begin, int64_t end) {
-    for (int64_t j = begin; j < end; j += kColumns<T>) {
+    for (int64_t j = begin; j < end && !is_stopped_; j += kColumns<T>) {
       if (!reads_panel(j)) pack_panel(j, b_panels_ + (j - begin) * task_.k);
     }
-    for (int64_t i = 0; i < task_.m;) {
+    for (int64_t i = 0; i < task_.m && !is_stopped_;) {
       int rows = 0;
       const TileFunction<T> function = pick_tile<T>(task_.m - i, &rows);
       const T* a = static_cast<const T*>(task_.a) + i * task_.a_row_stride;
       int64_t a_stride = task_.a_row_stride;
+      if (should_stop(minimum(task_.k, kMostDepth) * rows * (end - begin) / kColumns<T>)) return;
       if (!reads_a_) {
         pack_rows(i, rows);
         a = a_panel_;
@@ -174,12 +183,13 @@ class Gemm {
     return static_cast<const char*>(task_.b) + offset * static_cast<int64_t>(element_nbytes(task_.b_dtype));
   }
 
-  void pack_panel(int64_t j, T* panel) const {
+  void pack_panel(int64_t j, T* panel) {
     constexpr int64_t kWidth = kColumns<T>;
     const int64_t count = minimum(kWidth, task_.n - j);
     const int64_t skip = j * task_.b_column_stride * static_cast<int64_t>(element_nbytes(task_.b_dtype));
     const bool is_plain = task_.b_dtype == kDtype<T> && task_.b_column_stride == 1;
     for (int64_t l = 0; l < task_.k; ++l) {
+      if (l % 1024 == 0 && should_stop(1024 * 4)) return;
       T* to = panel + l * kWidth;
       const char* from = b_row(l) + skip;
       if (is_plain && count == kWidth) {
@@ -191,21 +201,26 @@ class Gemm {
     }
   }
 
-  void pack_rows(int64_t i, int rows) const {
+  void pack_rows(int64_t i, int rows) {
     const int64_t nbytes = static_cast<int64_t>(element_nbytes(task_.a_dtype));
     for (int row = 0; row < rows; ++row) {
       const char* from = static_cast<const char*>(task_.a) + (i + row) * task_.a_row_stride * nbytes;
       T* to = a_panel_ + row * task_.k;
-      if (task_.a_offsets == nullptr) {
-        load_a_(to, from, task_.a_column_stride, task_.k);
-      } else {
-        for (int64_t l = 0; l < task_.k; ++l) load_a_(to + l, from + task_.a_offsets[l] * nbytes, 1, 1);
+      for (int64_t begin = 0; begin < task_.k; begin += kMostDepth) {
+        const int64_t end = minimum(begin + kMostDepth, task_.k);
+        if (should_stop((end - begin) * 4)) return;
+        if (task_.a_offsets == nullptr) {
+          load_a_(to + begin, from + begin * task_.a_column_stride * nbytes, task_.a_column_stride,
+                  end - begin);
+        } else {
+          for (int64_t l = begin; l < end; ++l) load_a_(to + l, from + task_.a_offsets[l] * nbytes, 1, 1);
+        }
       }
     }
   }
 
   void run_tile(TileFunction<T> function, int rows, const T* a, int64_t a_stride, const T* b,
-                int64_t b_stride, int64_t i, int64_t j) const {
+                int64_t b_stride, int64_t i, int64_t j) {
     constexpr int kWidth = kColumns<T>;
     T start[kRows] = {};
     alignas(64) T sums[kRows * kWidth];
@@ -216,16 +231,32 @@ class Gemm {
     }
     if (stores_c_) {
       T* c = static_cast<T*>(task_.c) + i * task_.c_row_stride + j;
-      if (count == kWidth) return function(task_.k, a, a_stride, b, b_stride, c, task_.c_row_stride, start);
-      function(task_.k, a, a_stride, b, b_stride, sums, kWidth, start);
+      if (count == kWidth && task_.k <= kMostDepth)
+        return function(task_.k, a, a_stride, b, b_stride, c, task_.c_row_stride, start);
+      run_depth(function, rows, a, a_stride, b, b_stride, sums, start);
       for (int row = 0; row < rows; ++row) {
         __builtin_memcpy(c + row * task_.c_row_stride, sums + row * kWidth,
                          static_cast<size_t>(count) * sizeof(T));
       }
       return;
     }
-    function(task_.k, a, a_stride, b, b_stride, sums, kWidth, start);
+    run_depth(function, rows, a, a_stride, b, b_stride, sums, start);
     for (int row = 0; row < rows; ++row) store_row(sums + row * kWidth, i + row, j, count);
+  }
+
+  // A tile over the whole of k, in parts where that is long; each part is summed by itself.
+  void run_depth(TileFunction<T> function, int rows, const T* a, int64_t a_stride, const T* b,
+                 int64_t b_stride, T* sums, const T* start) {
+    constexpr int kWidth = kColumns<T>;
+    function(minimum(task_.k, kMostDepth), a, a_stride, b, b_stride, sums, kWidth, start);
+    const T zeros[kRows] = {};
+    alignas(64) T part[kRows * kWidth];
+    for (int64_t l = kMostDepth; l < task_.k; l += kMostDepth) {
+      const int64_t depth = minimum(task_.k - l, kMostDepth);
+      if (should_stop(depth * rows)) return;
+      function(depth, a + l, a_stride, b + l * b_stride, b_stride, part, kWidth, zeros);
+      for (int i = 0; i < rows * kWidth; ++i) sums[i] = add(sums[i], part[i]);
+    }
   }
 
   // Scales, adds what C starts with, and stores the columns that exist.
@@ -272,6 +303,7 @@ class Gemm {
   bool reads_a_, reads_b_, stores_c_, starts_rows_;
   T* a_panel_ = nullptr;
   T* b_panels_ = nullptr;
+  bool is_stopped_ = false;
 };
 
 // `vectors` registers of outputs at a time, then one by one.

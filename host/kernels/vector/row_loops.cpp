@@ -79,24 +79,49 @@ T minimum(const T* x, int64_t count) {
   return extreme(x, count, [](T a, T b) { return a < b; });
 }
 
+// Elements between two questions whether to stop.
+constexpr int64_t kPiece = 1 << 16;
+
+// What maximum() gives for the whole row.
 template <class T>
-void softmax(T* out, const T* x, int64_t count, bool is_log) {
+bool find_maximum(const T* x, int64_t count, const StopHook& stop, T* out) {
+  *out = maximum(x, minimum_of(count, kPiece));
+  for (int64_t start = kPiece; start < count; start += kPiece) {
+    if (stop.should_stop(stop.self, kPiece)) return false;
+    const T one = maximum(x + start, minimum_of(count - start, kPiece));
+    if (one > *out || one != one) *out = *out != *out ? *out : one;
+  }
+  return true;
+}
+
+template <class T>
+void softmax(T* out, const T* x, int64_t count, bool is_log, const StopHook& stop) {
   if constexpr (sizeof(T) == 4 || static_cast<T>(0.5) != T(0)) {
-    const T largest = maximum(x, count);
+    T largest;
+    if (!find_maximum(x, count, stop, &largest)) return;
     double total = 0.0;
     alignas(64) T values[kBlock];
     for (int64_t start = 0; start < count; start += kBlock) {
       const int64_t length = minimum_of(kBlock, count - start);
+      if (stop.should_stop(stop.self, length)) return;
       T* to = is_log ? values : out + start;
       ETB_LOOP for (int64_t i = 0; i < length; ++i) to[i] = v_exp(x[start + i] - largest);
       total += sum(to, length);
     }
     if (is_log) {
       const T shift = static_cast<T>(__builtin_log(total));
-      ETB_LOOP for (int64_t i = 0; i < count; ++i) out[i] = x[i] - largest - shift;
+      for (int64_t start = 0; start < count; start += kPiece) {
+        const int64_t end = minimum_of(start + kPiece, count);
+        if (count > kPiece && stop.should_stop(stop.self, kPiece)) return;
+        ETB_LOOP for (int64_t i = start; i < end; ++i) out[i] = x[i] - largest - shift;
+      }
     } else {
       const T scale = static_cast<T>(1.0 / total);
-      ETB_LOOP for (int64_t i = 0; i < count; ++i) out[i] *= scale;
+      for (int64_t start = 0; start < count; start += kPiece) {
+        const int64_t end = minimum_of(start + kPiece, count);
+        if (count > kPiece && stop.should_stop(stop.self, kPiece)) return;
+        ETB_LOOP for (int64_t i = start; i < end; ++i) out[i] *= scale;
+      }
     }
   }
 }

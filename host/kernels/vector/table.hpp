@@ -47,6 +47,13 @@ using ElementLoop = void (*)(void* out, const void* const* in, int64_t count, co
 // round (store). Floats too large for an integer dtype give what x86 gives: the smallest int64, cut to the dtype.
 using ConvertLoop = void (*)(void* to, const void* from, int64_t stride, int64_t count);
 
+// Asked by loops that may run long, with the work since the last question in elements; true: return at once, the result is not read.
+// A function pointer, because an inline function would be compiled once for each kind of CPU and merged.
+struct StopHook {
+  void* self;
+  bool (*should_stop)(void* self, int64_t work);
+};
+
 struct ElementLoops {
   ElementLoop unary[static_cast<int>(UnaryOp::kCount)][kComputeCount];
   ElementLoop binary[static_cast<int>(BinaryOp::kCount)][kComputeCount];
@@ -87,6 +94,7 @@ struct GemmTask {
 
   void* scratch;
   uint64_t scratch_nbytes;
+  StopHook stop;
 };
 
 // Returns 0 when done, else the scratch bytes that are needed at least.
@@ -113,7 +121,7 @@ struct RowLoops {
   T (*maximum)(const T* x, int64_t count);
   T (*minimum)(const T* x, int64_t count);
   // out may be x. Softmax, or its logarithm.
-  void (*softmax)(T* out, const T* x, int64_t count, bool is_log);
+  void (*softmax)(T* out, const T* x, int64_t count, bool is_log, const StopHook& stop);
   // out[i] = (x[i] - mean) * scale * weight[i] + bias[i]; weight and bias may be null.
   void (*normalize)(T* out, const T* x, int64_t count, T mean, T scale, const T* weight, const T* bias);
   // out[i] = x[i] * scale + shift
