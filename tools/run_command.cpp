@@ -245,6 +245,7 @@ Result<ExitCode> run_program(Options options, Session& session, const SessionLay
   module_options.load_mode = to_load_mode(options.load_mode);
   module_options.data_files = options.data_files;
   module_options.kernel_libraries = options.kernel_libraries;
+  module_options.secure = session.secure;
   ETB_ASSIGN(auto pins, parse_pins(options.backend_pins));
   ETB_ASSIGN(auto backend_options, parse_backend_options(options.backend_options));
   // Kernels and plugins share it.
@@ -349,7 +350,7 @@ void register_run(CLI::App& app, Session& session) {
       ->capture_default_str();
   command
       ->add_option("--kernels", options->kernel_libraries,
-                   "Shared library with kernels of your own, may be repeated")
+                   "Shared library with kernels of your own, LIB or LIB@sha256:HEX, may be repeated")
       ->type_name("LIB")
       ->allow_extra_args(false);
   command

@@ -1,5 +1,4 @@
 // abi: the library file and the tables in it, as far as the loader has not refused them already.
-#include <dlfcn.h>
 #include <elf.h>
 #include <fmt/format.h>
 
@@ -111,12 +110,9 @@ void names_what_it_needs(CheckContext& context) {
   const auto subject = context.open(bare());
   if (!subject) return;
   // The library itself and what it names, in the order of the loader; the program and its libraries are not searched.
-  const std::unique_ptr<void, int (*)(void*)> scope(
-      ::dlopen(context.spec().entry.library_path.c_str(), RTLD_NOW | RTLD_NOLOAD), ::dlclose);
-  if (scope == nullptr) return context.skip("the loader does not know the library by its path");
   std::vector<std::string> missing;
   for (const std::string& name : *imports)
-    if (::dlsym(scope.get(), name.c_str()) == nullptr) missing.push_back(name);
+    if (subject->library().find_symbol(name.c_str()) == nullptr) missing.push_back(name);
   if (!missing.empty())
     context.fail(fmt::format("needs {}, which the program around it has and no library that it names",
                              fmt::join(missing, ", ")));

@@ -38,8 +38,11 @@ struct KernelLibraryTable {
 // An open library; its rows are valid as long as it lives.
 class KernelLibrary {
  public:
-  // Runs code of the library, so only of those that the application trusts. `path` holds a slash: no search path is used.
-  [[nodiscard]] static Result<std::shared_ptr<const KernelLibrary>> open(const std::string& path);
+  // Runs code of the library, under the rules for plugins (docs/registry.md): owner and mode of file and folders, what it
+  // needs, its digest. `text` is PATH or PATH@sha256:HEX. The path holds a slash: no search path is used. `secure` asks for
+  // root's files and for a digest; a process with more rights than its caller is secure in any case.
+  [[nodiscard]] static Result<std::shared_ptr<const KernelLibrary>> open(const std::string& text,
+                                                                         bool secure = false);
   KernelLibrary(const KernelLibrary&) = delete;
   KernelLibrary& operator=(const KernelLibrary&) = delete;
   ~KernelLibrary();
@@ -47,8 +50,9 @@ class KernelLibrary {
   const KernelRows& rows() const noexcept { return rows_; }
 
  private:
-  explicit KernelLibrary(void* handle) noexcept : handle_(handle) {}
-  void* handle_;
+  struct Mapped;
+  explicit KernelLibrary(std::unique_ptr<Mapped> mapped) noexcept;
+  std::unique_ptr<Mapped> mapped_;
   KernelRows rows_;
 };
 

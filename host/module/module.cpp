@@ -155,7 +155,7 @@ struct Module::State {
     own_kernels = std::make_unique<KernelRegistry>(*options.kernels);
     options.kernels = own_kernels.get();
     for (const std::string& path : options.kernel_libraries) {
-      ETB_ASSIGN(std::shared_ptr<const KernelLibrary> library, KernelLibrary::open(path));
+      ETB_ASSIGN(std::shared_ptr<const KernelLibrary> library, KernelLibrary::open(path, options.secure));
       const Kernel* duplicate = nullptr;
       const etb_status status = own_kernels->add(library->rows(), &duplicate);
       if (status != ETB_OK) {

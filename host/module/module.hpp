@@ -33,7 +33,8 @@ struct ModuleOptions {
   LoadMode load_mode = LoadMode::kMmap;
   std::vector<std::string> data_files = {};  // external weights (.ptd)
   std::vector<std::string> kernel_libraries =
-      {};  // shared libraries with kernels (kernel_library.hpp), beside `kernels`
+      {};  // shared libraries with kernels (kernel_library.hpp), beside `kernels`: PATH or PATH@sha256:HEX
+  bool secure = false;  // takes such libraries only with a digest and from root
   const KernelRegistry* kernels = nullptr;  // null: the portable kernels
   DelegateResolver* delegates = nullptr;    // null: programs with delegates are refused
   EventTracer* tracer = nullptr;

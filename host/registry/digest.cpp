@@ -4,6 +4,8 @@
 #include <vector>
 
 #include "api/format/digest.hpp"
+#include "api/format/hex.hpp"
+#include "host/registry/reason.hpp"
 
 namespace etb::host {
 
@@ -17,6 +19,15 @@ Result<Sha256> sha256_of(const ByteSource& source) {
     at += nbytes;
   }
   return sum.finish();
+}
+
+Status verify_digest(const std::string& name, const std::optional<Sha256>& expected,
+                     const ByteSource& source) {
+  if (!expected) return {};
+  ETB_ASSIGN(const Sha256 digest, sha256_of(source));
+  if (digest == *expected) return {};
+  return refuse(Reason::kLibraryDigest,
+                name + ": sha256 " + format::to_hex(digest) + ", expected " + format::to_hex(*expected));
 }
 
 }  // namespace etb::host

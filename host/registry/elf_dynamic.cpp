@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <string_view>
+#include <utility>
 
 #include "etb/plugin.h"
 
@@ -19,6 +21,11 @@ constexpr uint64_t kMaxBuckets = 1 << 20;
 // A plugin exports one. Each is looked at, so the limit also bounds the time a hostile file can cost.
 constexpr uint64_t kMaxSymbols = 1 << 16;
 constexpr uint64_t kMaxNamesKept = 8;
+
+constexpr std::pair<uint64_t, const char*> kFilterTags[] = {{DT_AUXILIARY, "DT_AUXILIARY"},
+                                                            {DT_FILTER, "DT_FILTER"},
+                                                            {DT_AUDIT, "DT_AUDIT"},
+                                                            {DT_DEPAUDIT, "DT_DEPAUDIT"}};
 
 struct Elf32 {
   using Dyn = Elf32_Dyn;
@@ -45,16 +52,21 @@ class DynamicReader {
   Result<ElfDynamic> read() {
     ETB_TRY(read_dynamic_section());
     ElfDynamic out;
-    if (soname_ != 0) {
-      ETB_ASSIGN(out.soname, name(soname_));
+    if (soname_) {
+      ETB_ASSIGN(out.soname, name(*soname_));
     }
     for (const uint64_t at : needed_) {
       ETB_ASSIGN(std::string library, name(at));
       out.needed.push_back(std::move(library));
     }
-    for (const uint64_t at : run_paths_) {
-      ETB_ASSIGN(const std::string list, name(at, kMaxRunPathBytes));
+    for (const std::optional<uint64_t>& at : {run_path_old_, run_path_}) {
+      if (!at) continue;
+      ETB_ASSIGN(const std::string list, name(*at, kMaxRunPathBytes));
       split(list, out.run_paths);
+    }
+    for (const auto& [tag, at] : filters_) {
+      ETB_ASSIGN(const std::string library, name(at));
+      out.filters.push_back(std::string(tag) + ' ' + library);
     }
     ETB_ASSIGN(const SymbolRange range, symbol_range());
     ETB_TRY(each_symbol(range, [&](const typename Elf::Sym& symbol) { return note_export(symbol, out); }));
@@ -65,7 +77,7 @@ class DynamicReader {
     ETB_TRY(read_dynamic_section());
     // The GNU hash table covers what is defined, and that stands behind the rest. Entry 0 is nothing.
     ETB_ASSIGN(SymbolRange range, symbol_range());
-    if (gnu_hash_address_ != 0) range = {1, range.begin};
+    if (gnu_hash_address_) range = {1, range.begin};
     std::vector<std::string> out;
     ETB_TRY(each_symbol(range, [&](const typename Elf::Sym& symbol) -> Status {
       if (symbol.st_shndx != SHN_UNDEF || symbol.st_info >> 4 != STB_GLOBAL) return {};
@@ -78,53 +90,76 @@ class DynamicReader {
 
  private:
   Status read_dynamic_section() {
-    const auto segment = std::find_if(file_.segments.begin(), file_.segments.end(),
-                                      [](const ElfSegment& one) { return one.type == PT_DYNAMIC; });
-    if (segment == file_.segments.end()) return make_error(Code::INVALID_DATA, "no dynamic section");
-    return read_entries(*segment);
+    const ElfSegment* found = nullptr;
+    for (const ElfSegment& segment : file_.segments) {
+      if (segment.type != PT_DYNAMIC) continue;
+      if (found != nullptr) return make_error(Code::INVALID_DATA, "two dynamic sections, expected one");
+      found = &segment;
+    }
+    if (found == nullptr) return make_error(Code::INVALID_DATA, "no dynamic section");
+    return read_entries(*found);
   }
 
   Status read_entries(const ElfSegment& segment) {
+    ETB_ASSIGN(const ElfFile::Range range, file_.to_range(segment.address));
+    if (range.offset != segment.offset || range.nbytes < segment.file_nbytes)
+      return make_error(Code::INVALID_DATA, "the dynamic section's address leads to byte " +
+                                                std::to_string(range.offset) + ", its offset to byte " +
+                                                std::to_string(segment.offset));
     const uint64_t count = std::min(segment.file_nbytes / sizeof(typename Elf::Dyn), kMaxDynamicEntries);
     std::vector<typename Elf::Dyn> entries(count);
     ETB_TRY(source_.read(segment.offset,
                          {reinterpret_cast<uint8_t*>(entries.data()), count * sizeof(typename Elf::Dyn)}));
     for (const auto& entry : entries) {
-      if (entry.d_tag == DT_NULL) break;
-      switch (entry.d_tag) {
-        case DT_STRTAB:
-          strings_address_ = entry.d_un.d_val;
-          break;
-        case DT_STRSZ:
-          strings_nbytes_ = entry.d_un.d_val;
-          break;
-        case DT_SYMTAB:
-          symbols_address_ = entry.d_un.d_val;
-          break;
-        case DT_GNU_HASH:
-          gnu_hash_address_ = entry.d_un.d_val;
-          break;
-        case DT_HASH:
-          hash_address_ = entry.d_un.d_val;
-          break;
-        case DT_SONAME:
-          soname_ = entry.d_un.d_val;
-          break;
-        case DT_NEEDED:
-          if (needed_.size() == kMaxNeeded)
-            return make_error(Code::INVALID_DATA, "needs more than 256 libraries");
-          needed_.push_back(entry.d_un.d_val);
-          break;
-        case DT_RPATH:
-        case DT_RUNPATH:
-          if (run_paths_.size() == kMaxNeeded)
-            return make_error(Code::INVALID_DATA, "more than 256 run paths");
-          run_paths_.push_back(entry.d_un.d_val);
-          break;
-        default:
-          break;
-      }
+      if (entry.d_tag == DT_NULL) return {};
+      ETB_TRY(read_entry(static_cast<uint64_t>(entry.d_tag), entry.d_un.d_val));
     }
+    return make_error(Code::INVALID_DATA,
+                      "no end of the dynamic section within its first " + std::to_string(count) + " entries");
+  }
+
+  Status read_entry(uint64_t tag, uint64_t value) {
+    switch (tag) {
+      case DT_STRTAB:
+        return set_once("DT_STRTAB", strings_address_, value);
+      case DT_STRSZ:
+        return set_once("DT_STRSZ", strings_nbytes_, value);
+      case DT_SYMTAB:
+        return set_once("DT_SYMTAB", symbols_address_, value);
+      case DT_GNU_HASH:
+        return set_once("DT_GNU_HASH", gnu_hash_address_, value);
+      case DT_HASH:
+        return set_once("DT_HASH", hash_address_, value);
+      case DT_SONAME:
+        return set_once("DT_SONAME", soname_, value);
+      case DT_RPATH:
+        return set_once("DT_RPATH", run_path_old_, value);
+      case DT_RUNPATH:
+        return set_once("DT_RUNPATH", run_path_, value);
+      case DT_NEEDED:
+        if (needed_.size() == kMaxNeeded)
+          return make_error(Code::INVALID_DATA, "needs more than 256 libraries");
+        needed_.push_back(value);
+        return {};
+      default:
+        return read_filter(tag, value);
+    }
+  }
+
+  // glibc keeps these entries by the low 31 bits of their tag, so all tags that share them count.
+  Status read_filter(uint64_t tag, uint64_t value) {
+    for (const auto& [known, name] : kFilterTags) {
+      if ((tag & 0x7fffffff) != (known & 0x7fffffff)) continue;
+      if (filters_.size() == kMaxNeeded)
+        return make_error(Code::INVALID_DATA, "filters more than 256 libraries");
+      filters_.emplace_back(name, value);
+    }
+    return {};
+  }
+
+  Status set_once(const char* tag, std::optional<uint64_t>& out, uint64_t value) {
+    if (out) return make_error(Code::INVALID_DATA, std::string(tag) + " is given twice");
+    out = value;
     return {};
   }
 
@@ -136,14 +171,13 @@ class DynamicReader {
   }
 
   Result<std::string> name(uint64_t at, uint64_t max_nbytes = kMaxNameBytes) const {
-    if (at >= strings_nbytes_)
+    const uint64_t table = strings_address_.value_or(0), table_nbytes = strings_nbytes_.value_or(0);
+    if (at >= table_nbytes || table > UINT64_MAX - at)
       return make_error(Code::INVALID_DATA,
                         "name at " + std::to_string(at) + " lies outside the string table");
-    ETB_ASSIGN(const uint64_t table, file_.to_offset(strings_address_));
-    if (table > UINT64_MAX - at || table + at > source_.nbytes())
-      return make_error(Code::INVALID_DATA, "string table lies outside the file");
-    std::string text(std::min({strings_nbytes_ - at, max_nbytes, source_.nbytes() - table - at}), '\0');
-    ETB_TRY(source_.read(table + at, {reinterpret_cast<uint8_t*>(text.data()), text.size()}));
+    ETB_ASSIGN(const ElfFile::Range range, file_.to_range(table + at));
+    std::string text(std::min({table_nbytes - at, max_nbytes, range.nbytes}), '\0');
+    ETB_TRY(source_.read(range.offset, {reinterpret_cast<uint8_t*>(text.data()), text.size()}));
     const size_t nbytes = text.find('\0');
     if (nbytes == std::string::npos)
       return make_error(Code::INVALID_DATA,
@@ -154,16 +188,16 @@ class DynamicReader {
 
   // Which entries of the symbol table may be exports. Its length stands nowhere; the hash tables imply it.
   Result<SymbolRange> symbol_range() const {
-    if (gnu_hash_address_ != 0) return gnu_hash_range();
-    if (hash_address_ == 0) return make_error(Code::INVALID_DATA, "no symbol hash table");
-    ETB_ASSIGN(const uint64_t at, file_.to_offset(hash_address_));
+    if (gnu_hash_address_) return gnu_hash_range();
+    if (!hash_address_) return make_error(Code::INVALID_DATA, "no symbol hash table");
+    ETB_ASSIGN(const uint64_t at, file_.to_offset(*hash_address_));
     ETB_ASSIGN(const auto head, (source_.read_struct<std::array<uint32_t, 2>>(at)));
     if (head[1] > kMaxSymbols) return make_error(Code::INVALID_DATA, "more than 65536 symbols");
     return SymbolRange{1, head[1]};
   }
 
   Result<SymbolRange> gnu_hash_range() const {
-    ETB_ASSIGN(const uint64_t at, file_.to_offset(gnu_hash_address_));
+    ETB_ASSIGN(const uint64_t at, file_.to_offset(*gnu_hash_address_));
     ETB_ASSIGN(const auto head, (source_.read_struct<std::array<uint32_t, 4>>(at)));
     const uint64_t bucket_count = head[0], first = head[1], bloom_count = head[2];
     if (bucket_count > kMaxBuckets || bloom_count > kMaxBuckets)
@@ -188,7 +222,7 @@ class DynamicReader {
     if (range.end <= range.begin) return {};
     if (range.end - range.begin > kMaxSymbols)
       return make_error(Code::INVALID_DATA, "more than 65536 symbols");
-    ETB_ASSIGN(const uint64_t table, file_.to_offset(symbols_address_));
+    ETB_ASSIGN(const uint64_t table, file_.to_offset(symbols_address_.value_or(0)));
     std::vector<typename Elf::Sym> symbols(256);
     for (uint64_t at = range.begin; at < range.end; at += symbols.size()) {
       const uint64_t count = std::min<uint64_t>(symbols.size(), range.end - at);
@@ -214,14 +248,16 @@ class DynamicReader {
 
   const ByteSource& source_;
   const ElfFile& file_;
-  uint64_t strings_address_ = 0;
-  uint64_t strings_nbytes_ = 0;
-  uint64_t symbols_address_ = 0;
-  uint64_t gnu_hash_address_ = 0;
-  uint64_t hash_address_ = 0;
-  uint64_t soname_ = 0;
+  std::optional<uint64_t> strings_address_;
+  std::optional<uint64_t> strings_nbytes_;
+  std::optional<uint64_t> symbols_address_;
+  std::optional<uint64_t> gnu_hash_address_;
+  std::optional<uint64_t> hash_address_;
+  std::optional<uint64_t> soname_;
+  std::optional<uint64_t> run_path_old_;
+  std::optional<uint64_t> run_path_;
   std::vector<uint64_t> needed_;
-  std::vector<uint64_t> run_paths_;
+  std::vector<std::pair<const char*, uint64_t>> filters_;
 };
 
 }  // namespace

@@ -1,4 +1,6 @@
-// What the dynamic loader will do with a library: the libraries it needs and the symbols it gives.
+// What the dynamic loader will do with a library: the libraries it needs and the symbols it gives. The loader reads memory by
+// addresses, this reads the file. Files in which the two could differ are refused: a dynamic section whose address and offset
+// disagree, a second one, one without an end, an entry that is given twice.
 #pragma once
 
 #include <string>
@@ -12,6 +14,7 @@ struct ElfDynamic {
   std::string soname;
   std::vector<std::string> needed;
   std::vector<std::string> run_paths;  // folders that the loader searches for them, as they stand in the file
+  std::vector<std::string> filters;    // entries that make the loader open further libraries: "DT_AUXILIARY x.so"
   uint64_t export_count = 0;
   std::vector<std::string> exports;  // the first few names
   bool has_query = false;            // etb_plugin_query is among the exports

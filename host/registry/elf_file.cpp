@@ -1,6 +1,7 @@
 #include "host/registry/elf_file.hpp"
 
 #include <elf.h>
+#include <unistd.h>
 
 namespace etb::host {
 namespace {
@@ -51,9 +52,11 @@ Status verify_extent(const ElfSegment& segment, size_t index, uint64_t file_nbyt
   return {};
 }
 
-// The loader reserves from the first address to the last and maps each part over it; parts out of order or on top of each
-// other would unmap or overwrite something else.
+// The loader reserves from the first address to the last and maps each part over it, in whole pages. Parts out of order or on
+// top of each other would unmap or overwrite something else. A page that two parts share would show the bytes of the second,
+// also where the first has others.
 Status verify_image(const std::vector<ElfSegment>& segments) {
+  static const auto page_nbytes = static_cast<uint64_t>(::sysconf(_SC_PAGESIZE));
   uint64_t end = 0, first = 0;
   bool has_any = false;
   for (size_t i = 0; i < segments.size(); ++i) {
@@ -62,6 +65,8 @@ Status verify_image(const std::vector<ElfSegment>& segments) {
     const std::string where = "segment " + std::to_string(i) + ": ";
     if (segment.memory_nbytes < segment.file_nbytes)
       return make_error(Code::INVALID_DATA, where + "smaller in memory than in the file");
+    if ((segment.address - segment.offset) % page_nbytes != 0)
+      return make_error(Code::INVALID_DATA, where + "address and offset differ within a memory page");
     if (!has_any) first = segment.address;
     if (has_any && segment.address < end)
       return make_error(Code::INVALID_DATA, where + "overlaps an earlier one");
@@ -69,6 +74,8 @@ Status verify_image(const std::vector<ElfSegment>& segments) {
         segment.address + segment.memory_nbytes - first > kMaxImageBytes)
       return make_error(Code::INVALID_DATA,
                         where + "image of more than " + std::to_string(kMaxImageBytes) + " bytes");
+    if (has_any && end != 0 && segment.address / page_nbytes <= (end - 1) / page_nbytes)
+      return make_error(Code::INVALID_DATA, where + "shares a memory page with an earlier one");
     end = segment.address + segment.memory_nbytes;
     has_any = true;
   }
@@ -105,12 +112,18 @@ Result<ElfFile> read_as(const ByteSource& source) {
 
 }  // namespace
 
-Result<uint64_t> ElfFile::to_offset(uint64_t address) const {
-  for (const ElfSegment& segment : segments)
-    if (segment.type == PT_LOAD && address >= segment.address &&
-        address - segment.address < segment.file_nbytes)
-      return segment.offset + (address - segment.address);
+Result<ElfFile::Range> ElfFile::to_range(uint64_t address) const {
+  for (const ElfSegment& segment : segments) {
+    const uint64_t skipped = address - segment.address;
+    if (segment.type == PT_LOAD && address >= segment.address && skipped < segment.file_nbytes)
+      return Range{segment.offset + skipped, segment.file_nbytes - skipped};
+  }
   return make_error(Code::INVALID_DATA, "address " + std::to_string(address) + " lies in no segment");
+}
+
+Result<uint64_t> ElfFile::to_offset(uint64_t address) const {
+  ETB_ASSIGN(const Range range, to_range(address));
+  return range.offset;
 }
 
 Result<ElfFile> read_elf(const ByteSource& source) {

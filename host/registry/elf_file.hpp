@@ -23,11 +23,19 @@ struct ElfFile {
   std::string arch;  // as manifests name it: "x86_64", "aarch64"
   std::vector<ElfSegment> segments;
 
+  // Bytes of the file from the one that is mapped at this address to the end of its segment.
+  struct Range {
+    uint64_t offset = 0;
+    uint64_t nbytes = 0;
+  };
+  [[nodiscard]] Result<Range> to_range(uint64_t address) const;
+
   // Where the byte at this address lies in the file.
   [[nodiscard]] Result<uint64_t> to_offset(uint64_t address) const;
 };
 
-// Refuses everything but a little-endian shared library all of whose segments lie within the file.
+// Refuses everything but a little-endian shared library all of whose segments lie within the file. No two segments share a
+// page, so the bytes of a segment in the file are the bytes that the loader sees at its addresses.
 [[nodiscard]] Result<ElfFile> read_elf(const ByteSource& source);
 
 // One name for each processor architecture: "amd64" is "x86_64", "armv7l" is "arm".

@@ -2,15 +2,17 @@
 
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <link.h>
 #include <sys/mman.h>
 #include <sys/vfs.h>
 
-#define BOOST_DLL_USE_STD_FS
 #include <algorithm>
-#include <boost/dll/shared_library.hpp>
 #include <cerrno>
 #include <system_error>
+#include <utility>
+#include <vector>
 
+#include "host/registry/digest.hpp"
 #include "host/registry/reason.hpp"
 
 namespace etb::host {
@@ -34,6 +36,17 @@ std::string loader_message(const std::string& path, const std::string& name) {
   for (size_t at = text.find(path); at != std::string::npos; at = text.find(path, at + name.size()))
     text.replace(at, path.size(), name);
   return text;
+}
+
+std::string target_of(int fd) {
+  char path[4096];
+  const ssize_t nbytes = ::readlink(("/proc/self/fd/" + std::to_string(fd)).c_str(), path, sizeof(path));
+  return nbytes < 0 ? "a file without a name" : std::string(path, static_cast<size_t>(nbytes));
+}
+
+const void* dynamic_of(void* handle) {
+  link_map* map = nullptr;
+  return ::dlinfo(handle, RTLD_DI_LINKMAP, static_cast<void*>(&map)) == 0 ? map->l_ld : nullptr;
 }
 
 }  // namespace
@@ -76,39 +89,165 @@ Result<FileDescriptor> seal_copy(int fd) {
   return copy;
 }
 
-// The loader knows libraries by path: while one is mapped under ".../fd/7", loading another under that path would give the
-// first one again. So the descriptor, and with it the number, lives as long as the mapping.
+// A file that is mapped, and how many share it. The loader knows it by the path of its descriptor: another file under that
+// number would be taken for this one. So the descriptor lives as long as the mapping.
 struct Library::Mapping {
   FileDescriptor file;
-  boost::dll::shared_library library;
+  FileState state;
+  bool is_sealed = false;
+  Sha256 sealed_digest{};
+  void* handle = nullptr;
+  const void* dynamic = nullptr;
+  std::string path;  // of the descriptor, as the loader knows it
+  size_t user_count = 0;
+  bool is_kept = false;
 };
 
-Library::Library(std::unique_ptr<Mapping> mapping) : mapping_(std::move(mapping)) {}
-Library::Library(Library&&) noexcept = default;
-Library& Library::operator=(Library&&) noexcept = default;
-Library::~Library() = default;
+// All mappings of the process. The loader's own list is one per process, and this is what the host must remember beside it.
+class Library::Mappings {
+ public:
+  // Never destroyed: libraries that are kept may outlive every other object.
+  static Mappings& instance() {
+    static auto* const mappings = new Mappings;
+    return *mappings;
+  }
 
-Result<Library> Library::load(FileDescriptor file, const std::string& name) {
+  std::recursive_mutex& mutex() { return mutex_; }
+
+  // The mapping of this file; of a sealed copy, only one of the same bytes.
+  Mapping* find(const LibrarySource& source, const Sha256& sealed_digest) const {
+    for (const auto& one : all_)
+      if (one->state.device == source.state.device && one->state.inode == source.state.inode &&
+          one->is_sealed == source.is_sealed && (!source.is_sealed || one->sealed_digest == sealed_digest))
+        return one.get();
+    return nullptr;
+  }
+
+  Mapping* find(const void* dynamic) const {
+    for (const auto& one : all_)
+      if (one->dynamic == dynamic) return one.get();
+    return nullptr;
+  }
+
+  Mapping* add(std::unique_ptr<Mapping> mapping) {
+    all_.push_back(std::move(mapping));
+    return all_.back().get();
+  }
+
+  // The loader may keep what was closed: for a library that needs it, or for symbols that are unique in the process.
+  void remove(Mapping* mapping) {
+    (void)::dlclose(mapping->handle);
+    mapping->handle = nullptr;
+    if (is_in_process(*mapping)) {
+      mapping->handle = ::dlopen(mapping->path.c_str(), RTLD_LAZY | RTLD_LOCAL | RTLD_NOLOAD);
+      mapping->is_kept = true;
+    } else {
+      std::erase_if(all_, [mapping](const auto& one) { return one.get() == mapping; });
+    }
+  }
+
+ private:
+  static bool is_in_process(const Mapping& mapping) {
+    const std::vector<ProcessObject> objects = process_objects();
+    return std::any_of(objects.begin(), objects.end(), [&](const ProcessObject& object) {
+      return object.dynamic == mapping.dynamic && object.path == mapping.path;
+    });
+  }
+
+  std::recursive_mutex mutex_;  // a library's constructor may load another one
+  std::vector<std::unique_ptr<Mapping>> all_;
+};
+
+std::unique_lock<std::recursive_mutex> Library::lock() {
+  return std::unique_lock(Mappings::instance().mutex());
+}
+
+Result<Library> Library::load(FileDescriptor file, const LibrarySource& source) {
+  const auto locked = lock();
+  Mappings& mappings = Mappings::instance();
+  Sha256 digest{};
+  if (source.is_sealed) {
+    ETB_ASSIGN(const FileState state, file_state(file.get()));
+    ETB_ASSIGN(digest, sha256_of(FileBytes(file.get(), state.nbytes)));
+  }
+  if (Mapping* known = mappings.find(source, digest)) {
+    if (known->state.nbytes != source.state.nbytes || known->state.modified_ns != source.state.modified_ns)
+      return refuse(Reason::kLibraryChanged,
+                    source.name + ": was changed in place after this process had loaded it");
+    ++known->user_count;
+    return Library(known->handle, known);
+  }
   auto mapping = std::make_unique<Mapping>();
   mapping->file = std::move(file);
-  const std::string path = path_of(mapping->file.get());
-  std::error_code failed;
-  mapping->library.load(path, boost::dll::load_mode::rtld_now | boost::dll::load_mode::rtld_local, failed);
-  if (failed) return refuse(Reason::kLibraryLoad, loader_message(path, name));
-  return Library(std::move(mapping));
+  mapping->state = source.state;
+  mapping->is_sealed = source.is_sealed;
+  mapping->sealed_digest = digest;
+  mapping->path = path_of(mapping->file.get());
+  mapping->handle = ::dlopen(mapping->path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (mapping->handle == nullptr)
+    return refuse(Reason::kLibraryLoad, loader_message(mapping->path, source.name));
+  mapping->dynamic = dynamic_of(mapping->handle);
+  mapping->user_count = 1;
+  Mapping* const added = mappings.add(std::move(mapping));
+  return Library(added->handle, added);
 }
 
-etb_plugin_query_fn Library::query() const {
-  using Query = std::remove_pointer_t<etb_plugin_query_fn>;
-  if (!mapping_->library.has(ETB_PLUGIN_QUERY_SYMBOL)) return nullptr;
-  return &mapping_->library.get<Query>(ETB_PLUGIN_QUERY_SYMBOL);
+Result<Library> Library::load_path(const std::string& path) {
+  void* const handle = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (handle == nullptr) return refuse(Reason::kLibraryLoad, loader_message(path, path));
+  return Library(handle, nullptr);
 }
+
+Result<Library> Library::hold(const ProcessObject& object) {
+  void* const handle = ::dlopen(object.soname.c_str(), RTLD_LAZY | RTLD_LOCAL | RTLD_NOLOAD);
+  Library library(handle, nullptr);
+  if (handle != nullptr && library.dynamic() == object.dynamic) return library;
+  return refuse(Reason::kLibraryConflict,
+                object.soname + ": this process has two libraries of that name, one from " + object.path);
+}
+
+std::optional<Library> Library::share(const void* dynamic) {
+  const auto locked = lock();
+  Mapping* const known = Mappings::instance().find(dynamic);
+  if (known == nullptr) return std::nullopt;
+  ++known->user_count;
+  return Library(known->handle, known);
+}
+
+std::optional<MappedFile> Library::mapped_file(const void* dynamic) {
+  const auto locked = lock();
+  const Mapping* const known = Mappings::instance().find(dynamic);
+  if (known == nullptr) return std::nullopt;
+  return MappedFile{known->file.get(), known->state, target_of(known->file.get())};
+}
+
+Library::Library(Library&& other) noexcept
+    : handle_(std::exchange(other.handle_, nullptr)), mapping_(std::exchange(other.mapping_, nullptr)) {}
+
+Library& Library::operator=(Library&& other) noexcept {
+  std::swap(handle_, other.handle_);
+  std::swap(mapping_, other.mapping_);
+  return *this;
+}
+
+Library::~Library() {
+  if (handle_ == nullptr) return;
+  if (mapping_ == nullptr) {
+    (void)::dlclose(handle_);
+    return;
+  }
+  const auto locked = lock();
+  if (--mapping_->user_count == 0 && !mapping_->is_kept) Mappings::instance().remove(mapping_);
+}
+
+void* Library::find_symbol(const char* name) const { return ::dlsym(handle_, name); }
+
+const void* Library::dynamic() const { return dynamic_of(handle_); }
 
 void Library::keep() noexcept {
-  if (!mapping_) return;
-  // Loading it once more for ever: the loader counts, and the destructor takes one away.
-  (void)::dlopen(path_of(mapping_->file.get()).c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD | RTLD_NODELETE);
-  (void)mapping_->file.release();
+  if (mapping_ == nullptr) return;
+  const auto locked = lock();
+  mapping_->is_kept = true;
 }
 
 }  // namespace etb::host

@@ -9,7 +9,6 @@ namespace {
 
 // No table is near it; a larger size is a defect, not a newer version.
 constexpr uint32_t kMaxTableBytes = 1 << 16;
-constexpr size_t kMaxBundled = 64;
 
 constexpr const char* kHostName = "etbackend";
 #define ETB_TEXT_(x) #x
@@ -29,65 +28,12 @@ Status verify_size(const Table* table, const char* name) {
                                     std::to_string(kMaxTableBytes));
 }
 
-// The file that is loaded: the one that was opened, or a sealed copy of it. Its digest is that of what is loaded.
-Result<FileDescriptor> fix_content(FileDescriptor file, SealPolicy policy) {
-  const bool is_sealed = policy == SealPolicy::kAlways ||
-                         (policy == SealPolicy::kForeignFilesystems && is_on_foreign_filesystem(file.get()));
-  if (!is_sealed) return file;
-  return seal_copy(file.get());
+// Digests of what the plugin brings along, as its manifest gives them.
+std::optional<Sha256> digest_of(const Needs& needs, const std::string& name) {
+  const auto entry = std::find_if(needs.libraries.begin(), needs.libraries.end(),
+                                  [&](const NeededLibrary& library) { return library.name == name; });
+  return entry == needs.libraries.end() ? std::nullopt : entry->sha256;
 }
-
-// Loads the libraries that lie beside a plugin before the plugin itself. The loader then finds them by their sonames; it
-// could not find them by path, since "$ORIGIN" of a library loaded through a descriptor leads nowhere.
-class Bundle {
- public:
-  Bundle(int folder, const Needs& needs, const LoadOptions& options, std::vector<Library>& out)
-      : folder_(folder), needs_(needs), options_(options), out_(out) {}
-
-  Status load(const std::vector<std::string>& needed, int depth = 0) {
-    for (const std::string& name : needed)
-      if (std::find(seen_.begin(), seen_.end(), name) == seen_.end()) ETB_TRY(load_one(name, depth));
-    return {};
-  }
-
- private:
-  Status load_one(const std::string& name, int depth) {
-    seen_.push_back(name);
-    Result<FileDescriptor> file = open_trusted_file(folder_, name, options_.trust);
-    if (!file && file.error().code == Code::NOT_FOUND) return {};  // the system's
-    if (!file) return refuse(Reason::kLibraryUntrusted, "needs " + file.error().message);
-    if (seen_.size() > kMaxBundled || depth > 16)
-      return refuse(Reason::kLibraryLoad, "brings more than 64 libraries along");
-    ETB_ASSIGN(FileDescriptor content, fix_content(std::move(*file), options_.seal));
-    ETB_TRY(verify_content(name, content));
-    ETB_ASSIGN(const FileState state, file_state(content.get()));
-    const FileBytes bytes(content.get(), state.nbytes);
-    const Result<ElfFile> elf = read_elf(bytes);
-    if (!elf) return refuse(Reason::kLibraryFormat, "needs " + name + ": " + elf.error().message);
-    const Result<ElfDynamic> dynamic = read_elf_dynamic(bytes, *elf);
-    if (!dynamic) return refuse(Reason::kLibraryFormat, "needs " + name + ": " + dynamic.error().message);
-    ETB_TRY(verify_library_search(*dynamic, name, options_.trust));
-    ETB_TRY(load(dynamic->needed, depth + 1));
-    ETB_ASSIGN(Library library, Library::load(std::move(content), name));
-    out_.push_back(std::move(library));
-    return {};
-  }
-
-  Status verify_content(const std::string& name, const FileDescriptor& content) const {
-    const auto entry = std::find_if(needs_.libraries.begin(), needs_.libraries.end(),
-                                    [&](const NeededLibrary& library) { return library.name == name; });
-    if (entry != needs_.libraries.end() && entry->sha256) return verify_digest(name, entry->sha256, content);
-    if (!options_.secure) return {};
-    return refuse(Reason::kNoDigest,
-                  "needs.libraries: no sha256 for " + name + ", which lies beside the library");
-  }
-
-  int folder_;
-  const Needs& needs_;
-  const LoadOptions& options_;
-  std::vector<Library>& out_;
-  std::vector<std::string> seen_;
-};
 
 // The only call into a plugin that this folder makes. A plugin must not throw (ABI-CALL-03); one that does is refused.
 Result<const etb_plugin_table*> call_query(etb_plugin_query_fn query, const etb_host& host) {
@@ -106,18 +52,14 @@ Result<std::shared_ptr<LoadedPlugin>> LoadedPlugin::load(const PluginEntry& entr
   if (entry.static_query != nullptr) return link(entry.static_query, options);
   Result<FileDescriptor> folder = open_trusted_directory(entry.directory, options.trust);
   if (!folder) return refuse(Reason::kLibraryUntrusted, folder.error().message);
-  ETB_ASSIGN(OpenLibrary file, open_library(folder->get(), *entry.manifest, *entry.library, options.trust));
-  if (options.secure && !entry.library->sha256)
-    return refuse(Reason::kNoDigest, "libraries: no sha256 for " + entry.library->path);
-  ETB_ASSIGN(FileDescriptor content, fix_content(std::move(file.file), options.seal));
-  ETB_TRY(verify_digest(*entry.library, content));
-
+  ETB_ASSIGN(OpenLibrary file, open_library(folder->get(), *entry.manifest, *entry.library, options.trust,
+                                            options.seal));
+  const Needs& needs = entry.manifest->needs;
+  const ExpectedDigests digests{entry.library->sha256,
+                                [&needs](const std::string& name) { return digest_of(needs, name); }};
   std::shared_ptr<LoadedPlugin> plugin(new LoadedPlugin);
-  ETB_TRY(
-      Bundle(file.folder.get(), entry.manifest->needs, options, plugin->bundled_).load(file.dynamic.needed));
-  ETB_ASSIGN(Library library, Library::load(std::move(content), entry.library->path));
-  plugin->library_.push_back(std::move(library));
-  const etb_plugin_query_fn query = plugin->library_[0].query();
+  ETB_ASSIGN(plugin->code_, load_code(std::move(file.code), options, digests));
+  const auto query = reinterpret_cast<etb_plugin_query_fn>(plugin->find_symbol(ETB_PLUGIN_QUERY_SYMBOL));
   if (query == nullptr)
     return refuse(Reason::kLibrarySymbol, entry.library->path + ": does not export " ETB_PLUGIN_QUERY_SYMBOL);
   plugin->make_host(options, entry.directory);
@@ -137,9 +79,11 @@ Result<std::shared_ptr<LoadedPlugin>> LoadedPlugin::link(etb_plugin_query_fn que
 }
 
 LoadedPlugin::~LoadedPlugin() {
-  if (may_unload_) return;
-  for (Library& library : library_) library.keep();
-  for (Library& library : bundled_) library.keep();
+  if (!may_unload_ && code_) code_->keep();
+}
+
+void* LoadedPlugin::find_symbol(const char* name) const {
+  return code_ ? code_->library.find_symbol(name) : nullptr;
 }
 
 void LoadedPlugin::on_deinit(etb_status status) noexcept {

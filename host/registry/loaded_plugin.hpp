@@ -7,16 +7,12 @@
 
 #include "host/plugin/complete_table.hpp"
 #include "host/plugin/plugin_context.hpp"
-#include "host/registry/library.hpp"
+#include "host/registry/load_code.hpp"
 #include "host/registry/plugin_entry.hpp"
-#include "host/registry/trusted_file.hpp"
 
 namespace etb::host {
 
-struct LoadOptions {
-  TrustPolicy trust;
-  SealPolicy seal = SealPolicy::kForeignFilesystems;
-  bool secure = false;
+struct LoadOptions : CodePolicy {
   // What the plugin sees of the host: name, version, ctx and get_service are taken from here when it is given. It outlives
   // the plugin.
   const etb_host* host = nullptr;
@@ -44,6 +40,9 @@ class LoadedPlugin final : public PluginLife {
   const etb_plugin_table& raw_table() const noexcept { return *raw_; }
   bool is_layer() const noexcept { return (ident_.profiles & ETB_PROFILE_LAYER) != 0; }
 
+  // A symbol that the library or one that it needs exports, or NULL; of a static plugin always NULL.
+  void* find_symbol(const char* name) const;
+
   void on_deinit(etb_status status) noexcept override;
 
  private:
@@ -52,8 +51,7 @@ class LoadedPlugin final : public PluginLife {
   [[nodiscard]] Status ask(etb_plugin_query_fn query);
 
   // In order of life: the library outlives what points into it.
-  std::vector<Library> bundled_;  // libraries that the plugin brings along
-  std::vector<Library> library_;  // one, or none for a static plugin
+  std::optional<LoadedCode> code_;  // nothing for a static plugin
   bool may_unload_ = false;
   std::string directory_;
   etb_host host_{};

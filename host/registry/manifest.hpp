@@ -10,11 +10,10 @@
 #include <variant>
 #include <vector>
 
+#include "host/registry/digest.hpp"
 #include "host/registry/fault.hpp"
 
 namespace etb::host {
-
-using Sha256 = std::array<uint8_t, 32>;
 
 struct AbiRange {
   uint32_t min = 0;  // ETB_ABI_MAKE(major, minor)

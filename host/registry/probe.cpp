@@ -1,6 +1,5 @@
 #include "host/registry/probe.hpp"
 
-#include <link.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -11,6 +10,7 @@
 #include "api/format/hex.hpp"
 #include "host/registry/child_process.hpp"
 #include "host/registry/fault.hpp"
+#include "host/registry/process_objects.hpp"
 
 namespace etb::host {
 namespace {
@@ -51,17 +51,13 @@ json from_device(const etb_device_info& info) {
 // The objects in this process, by the path they are mapped from.
 std::vector<std::string> loaded_objects() {
   std::vector<std::string> out;
-  ::dl_iterate_phdr(
-      [](dl_phdr_info* info, size_t, void* list) {
-        // A library loaded through a descriptor is shown as where the descriptor leads.
-        std::error_code is_no_link;
-        const std::filesystem::path target = std::filesystem::read_symlink(info->dlpi_name, is_no_link);
-        const bool is_descriptor = std::string_view(info->dlpi_name).find("/fd/") != std::string_view::npos;
-        static_cast<std::vector<std::string>*>(list)->push_back(
-            is_descriptor && !is_no_link ? target.string() : info->dlpi_name);
-        return 0;
-      },
-      &out);
+  for (const ProcessObject& object : process_objects()) {
+    // A library loaded through a descriptor is shown as where the descriptor leads.
+    std::error_code is_no_link;
+    const std::filesystem::path target = std::filesystem::read_symlink(object.path, is_no_link);
+    const bool is_descriptor = object.path.find("/fd/") != std::string::npos;
+    out.push_back(is_descriptor && !is_no_link ? target.string() : object.path);
+  }
   return out;
 }
 

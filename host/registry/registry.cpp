@@ -24,9 +24,7 @@ ScanOptions to_scan_options(const RegistryOptions& options, const LoadOptions& l
 }
 
 LoadOptions to_load_options(const RegistryOptions& options) {
-  LoadOptions out;
-  out.secure = options.secure || is_process_secure();
-  out.trust.root_only = out.secure;
+  LoadOptions out{make_code_policy(options.secure)};
   out.seal = options.seal;
   out.host = options.host;
   return out;

@@ -199,16 +199,18 @@ class Scan {
   Status examine_library(int folder, PluginEntry& entry) const {
     if (options_.search.secure && !entry.library->sha256)
       return refuse(Reason::kNoDigest, "libraries: no sha256 for " + entry.library->path);
-    ETB_ASSIGN(OpenLibrary library, open_library(folder, *entry.manifest, *entry.library, options_.trust));
-    ETB_TRY(verify_needs(entry.manifest->needs, options_.platform, library.folder.get(), options_.trust));
+    ETB_ASSIGN(OpenLibrary library, open_library(folder, *entry.manifest, *entry.library, options_.trust,
+                                                 SealPolicy::kNever));
+    const CodeFile& code = library.code;
+    ETB_TRY(verify_needs(entry.manifest->needs, options_.platform, code.folder.get(), options_.trust));
     entry.ident = std::move(library.ident);
-    entry.needed = library.dynamic.needed;
-    if (library.dynamic.export_count > 1)
-      entry.warnings.push_back("exports " + std::to_string(library.dynamic.export_count) +
+    entry.needed = code.dynamic.needed;
+    if (code.dynamic.export_count > 1)
+      entry.warnings.push_back("exports " + std::to_string(code.dynamic.export_count) +
                                " symbols, expected only " ETB_PLUGIN_QUERY_SYMBOL);
     warn_about_flags(entry);
     if (!options_.check_digests || !entry.library->sha256) return {};
-    Status status = verify_digest(*entry.library, library.file);
+    Status status = verify_digest(entry.library->path, entry.library->sha256, code.bytes());
     entry.digest = status ? DigestState::kMatches : DigestState::kDiffers;
     return status;
   }
@@ -225,7 +227,8 @@ class Scan {
          (entry.ident->flags & ETB_PLUGIN_OWN_THREADS) != 0);
   }
 
-  // The first of an id wins, whether or not it would load: otherwise a broken override would go unnoticed.
+  // The first of an id wins, whether or not it would load: otherwise a broken override would go unnoticed. That it hides a
+  // plugin which would load is a warning.
   void note_shadows() {
     std::map<std::string, std::vector<PluginEntry*>> by_id;
     for (PluginEntry& entry : out_.entries)
@@ -245,11 +248,19 @@ class Scan {
 
   static bool is_before(const PluginEntry* a, const PluginEntry* b) { return a < b; }
 
-  static void shadow(PluginEntry& entry, const PluginEntry& winner, bool was_first) {
+  void shadow(PluginEntry& entry, const PluginEntry& winner, bool was_first) {
     if (&entry == &winner || entry.problem) return;
     entry.problem = (was_first ? refuse(Reason::kNoShadow, "may not shadow the certified " + place_of(winner))
-                               : refuse(Reason::kShadowed, "shadowed by " + place_of(winner)))
+                               : refuse(Reason::kShadowed, "shadowed by " + place_of(winner) + reason_of(winner)))
                         .value();
+    if (winner.problem)
+      out_.warnings.push_back(place_of(winner) + ": hides " + place_of(entry) + ", a plugin of the same id '" +
+                              entry.id + "' that would load, and is refused itself: " +
+                              winner.problem->message);
+  }
+
+  static std::string reason_of(const PluginEntry& winner) {
+    return winner.problem ? ", which is refused itself: " + winner.problem->reason : "";
   }
 
   const ScanOptions& options_;

@@ -1,7 +1,5 @@
 #include "host/registry/search_path.hpp"
 
-#include <sys/auxv.h>
-
 #include <algorithm>
 #include <cstdlib>
 
@@ -125,7 +123,5 @@ std::optional<std::string> read_environment(const char* name) {
   const char* value = std::getenv(name);
   return value == nullptr ? std::nullopt : std::optional<std::string>(value);
 }
-
-bool is_process_secure() { return getauxval(AT_SECURE) != 0; }
 
 }  // namespace etb::host

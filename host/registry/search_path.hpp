@@ -55,7 +55,4 @@ bool glob_matches(std::string_view glob, std::string_view text);
 // Reads the variable of this process.
 std::optional<std::string> read_environment(const char* name);
 
-// Whether this process runs with more rights than its caller gave it (setuid, setgid, file capabilities).
-bool is_process_secure();
-
 }  // namespace etb::host

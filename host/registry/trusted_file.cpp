@@ -2,6 +2,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <sys/auxv.h>
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -20,6 +21,9 @@ tl::unexpected<Error> system_error(const std::string& what, int number) {
   const Code code = number == ENOENT || number == ENOTDIR ? Code::NOT_FOUND : Code::ACCESS_FAILED;
   return make_error(code, what + ": " + std::generic_category().message(number));
 }
+
+// The system ends a path at a NUL: another file than the one that the text names.
+bool has_nul(std::string_view path) { return path.find('\0') != std::string_view::npos; }
 
 enum class Position { kParent, kLeaf };
 
@@ -42,12 +46,35 @@ Status verify_trust(const struct stat& status, Position position, const TrustPol
   return {};
 }
 
+// Opens one name beneath a folder without following a link and without waiting for anybody (a fifo would).
+Result<FileDescriptor> open_beneath(int directory, const std::string& name, const std::string& where,
+                                    bool is_last, const TrustPolicy& policy) {
+  const int flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | O_NOCTTY | (is_last ? 0 : O_DIRECTORY);
+  struct stat status {};
+  // Looking before opening: the open itself would already disturb a device.
+  if (::fstatat(directory, name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0)
+    return system_error(where, errno);
+  if (S_ISLNK(status.st_mode))
+    return make_error(Code::PERMISSION_DENIED, where + ": a symbolic link, expected the file itself");
+  if (is_last ? !S_ISREG(status.st_mode) : !S_ISDIR(status.st_mode))
+    return make_error(Code::INVALID_DATA, where + ": not a " + (is_last ? "regular file" : "folder"));
+  FileDescriptor fd(::openat(directory, name.c_str(), flags));
+  if (!fd) return system_error(where, errno);
+  if (::fstat(fd.get(), &status) != 0) return system_error(where, errno);
+  if (is_last ? !S_ISREG(status.st_mode) : !S_ISDIR(status.st_mode))  // it may have been exchanged in between
+    return make_error(Code::INVALID_DATA, where + ": not a " + (is_last ? "regular file" : "folder"));
+  ETB_TRY(verify_trust(status, Position::kLeaf, policy, where));
+  return fd;
+}
+
+enum class Leaf { kFolder, kFile };
+
 // Walks a path one name at a time from "/", so that every folder on the way is looked at through its own descriptor.
 class Walk {
  public:
-  explicit Walk(const TrustPolicy& policy) : policy_(policy) {}
+  Walk(const TrustPolicy& policy, Leaf leaf) : policy_(policy), leaf_(leaf) {}
 
-  Result<FileDescriptor> run(const std::string& path) {
+  Result<SystemFile> run(const std::string& path) {
     push(path);
     ETB_TRY(restart());
     while (!names_.empty()) {
@@ -55,7 +82,9 @@ class Walk {
       names_.pop_back();
       ETB_TRY(step(name));
     }
-    return std::move(at_);
+    if (leaf_ == Leaf::kFile && !has_file_)
+      return make_error(Code::INVALID_DATA, path + ": a folder, expected a file");
+    return SystemFile{std::move(at_), where_};
   }
 
  private:
@@ -91,10 +120,18 @@ class Walk {
     struct stat status {};
     if (::fstat(next.get(), &status) != 0) return system_error(where, errno);
     if (S_ISLNK(status.st_mode)) return follow(next.get(), status, where);
+    if (names_.empty() && leaf_ == Leaf::kFile && !S_ISDIR(status.st_mode)) return open_file(name, where);
     if (!S_ISDIR(status.st_mode)) return make_error(Code::NOT_FOUND, where + ": not a folder");
     ETB_TRY(verify_trust(status, names_.empty() ? Position::kLeaf : Position::kParent, policy_, where));
     at_ = std::move(next);
     where_ = where;
+    return {};
+  }
+
+  Status open_file(const std::string& name, const std::string& where) {
+    ETB_ASSIGN(at_, open_beneath(at_.get(), name, where, true, policy_));
+    where_ = where;
+    has_file_ = true;
     return {};
   }
 
@@ -114,64 +151,58 @@ class Walk {
   }
 
   const TrustPolicy& policy_;
+  const Leaf leaf_;
+  bool has_file_ = false;
   FileDescriptor at_;
   std::string where_;
   std::vector<std::string> names_;
   int link_count_ = 0;
 };
 
-// Opens one name beneath a folder without following a link and without waiting for anybody (a fifo would).
-Result<FileDescriptor> open_beneath(int directory, const std::string& name, const std::string& where,
-                                    bool is_last, const TrustPolicy& policy) {
-  const int flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | O_NOCTTY | (is_last ? 0 : O_DIRECTORY);
-  struct stat status {};
-  // Looking before opening: the open itself would already disturb a device.
-  if (::fstatat(directory, name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0)
-    return system_error(where, errno);
-  if (S_ISLNK(status.st_mode))
-    return make_error(Code::PERMISSION_DENIED, where + ": a symbolic link, expected the file itself");
-  if (is_last ? !S_ISREG(status.st_mode) : !S_ISDIR(status.st_mode))
-    return make_error(Code::INVALID_DATA, where + ": not a " + (is_last ? "regular file" : "folder"));
-  FileDescriptor fd(::openat(directory, name.c_str(), flags));
-  if (!fd) return system_error(where, errno);
-  if (::fstat(fd.get(), &status) != 0) return system_error(where, errno);
-  if (is_last ? !S_ISREG(status.st_mode) : !S_ISDIR(status.st_mode))  // it may have been exchanged in between
-    return make_error(Code::INVALID_DATA, where + ": not a " + (is_last ? "regular file" : "folder"));
-  ETB_TRY(verify_trust(status, Position::kLeaf, policy, where));
-  return fd;
-}
-
 int64_t to_ns(const struct timespec& time) { return int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec; }
 
 }  // namespace
 
 Result<FileDescriptor> open_trusted_directory(const std::string& path, const TrustPolicy& policy) {
-  if (path.empty() || path[0] != '/')
+  if (path.empty() || path[0] != '/' || has_nul(path))
     return make_error(Code::INVALID_ARGUMENT, in_quotes(path) + ": not an absolute path");
-  ETB_ASSIGN(const FileDescriptor fd, Walk(policy).run(path));
-  FileDescriptor readable(::openat(fd.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  ETB_ASSIGN(const SystemFile folder, Walk(policy, Leaf::kFolder).run(path));
+  FileDescriptor readable(::openat(folder.file.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!readable) return system_error(path, errno);
   return readable;
 }
 
-Result<FileDescriptor> open_trusted_file(int directory, std::string_view relative_path,
-                                         const TrustPolicy& policy) {
-  FileDescriptor folder;
-  size_t begin = 0;
-  for (;;) {
+Result<SystemFile> open_system_file(const std::string& path, const TrustPolicy& policy) {
+  if (path.empty() || path[0] != '/' || has_nul(path))
+    return make_error(Code::INVALID_ARGUMENT, in_quotes(path) + ": not an absolute path");
+  return Walk(policy, Leaf::kFile).run(path);
+}
+
+Result<FileInFolder> open_trusted_file_and_folder(int directory, std::string_view relative_path,
+                                                  const TrustPolicy& policy) {
+  FileDescriptor folder(::openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!folder) return system_error(std::string(relative_path), errno);
+  for (size_t begin = 0;;) {
     const size_t end = relative_path.find('/', begin);
     const bool is_last = end == std::string_view::npos;
     const std::string name(relative_path.substr(begin, is_last ? end : end - begin));
     const std::string where(relative_path.substr(0, end));
-    if (name.empty() || name == "." || name == "..")
+    if (name.empty() || name == "." || name == ".." || has_nul(name))
       return make_error(Code::INVALID_ARGUMENT, in_quotes(relative_path) + ": not a path beneath a folder");
-    ETB_ASSIGN(FileDescriptor next,
-               open_beneath(folder ? folder.get() : directory, name, where, is_last, policy));
-    if (is_last) return next;
+    ETB_ASSIGN(FileDescriptor next, open_beneath(folder.get(), name, where, is_last, policy));
+    if (is_last) return FileInFolder{std::move(folder), std::move(next)};
     folder = std::move(next);
     begin = end + 1;
   }
 }
+
+Result<FileDescriptor> open_trusted_file(int directory, std::string_view relative_path,
+                                         const TrustPolicy& policy) {
+  ETB_ASSIGN(FileInFolder found, open_trusted_file_and_folder(directory, relative_path, policy));
+  return std::move(found.file);
+}
+
+bool is_process_secure() { return getauxval(AT_SECURE) != 0; }
 
 Result<std::vector<std::string>> list_directory(int directory, std::string_view suffix, size_t max_count) {
   FileDescriptor copy(::openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));

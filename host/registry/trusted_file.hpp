@@ -39,6 +39,9 @@ class FileDescriptor {
   int fd_ = -1;
 };
 
+// True if this process runs with more rights than its caller has (setuid, setgid, file capabilities).
+bool is_process_secure();
+
 struct TrustPolicy {
   uid_t user = ::geteuid();
   bool root_only = false;
@@ -51,6 +54,21 @@ struct TrustPolicy {
 // A regular file beneath a trusted folder, by a path without "..". No symbolic link on the way is followed.
 [[nodiscard]] Result<FileDescriptor> open_trusted_file(int directory, std::string_view relative_path,
                                                        const TrustPolicy& policy);
+
+// The same with the folder that holds the file, both found in one walk: renames in between cannot mix two folders.
+struct FileInFolder {
+  FileDescriptor folder;
+  FileDescriptor file;
+};
+[[nodiscard]] Result<FileInFolder> open_trusted_file_and_folder(int directory, std::string_view relative_path,
+                                                                const TrustPolicy& policy);
+
+// A regular file of the system by absolute path. Trusted symbolic links are followed, also as the last name.
+struct SystemFile {
+  FileDescriptor file;
+  std::string path;  // without links
+};
+[[nodiscard]] Result<SystemFile> open_system_file(const std::string& path, const TrustPolicy& policy);
 
 // Names in a folder that end with `suffix`, sorted bytewise.
 [[nodiscard]] Result<std::vector<std::string>> list_directory(int directory, std::string_view suffix,

@@ -1,0 +1,18 @@
+// Everything that the dynamic loader has in this process.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace etb::host {
+
+struct ProcessObject {
+  std::string path;               // as the loader knows it; "" for the program itself
+  std::string soname;             // "" when it has none
+  const void* dynamic = nullptr;  // its dynamic section, which identifies it
+};
+
+// In the loader's order: of two objects with one SONAME, libraries that need that name get the first.
+std::vector<ProcessObject> process_objects();
+
+}  // namespace etb::host
