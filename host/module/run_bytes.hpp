@@ -17,7 +17,8 @@ struct RunBytesOutcome {
   std::string refusal;       // of the reader
 };
 
-// A delegate that takes any payload and touches all it is given: what a hostile program can reach through one.
+// A delegate that takes any payload, reads all it is given and writes all but the first argument: what a hostile program can reach
+// through one.
 class TouchingDelegate final : public DelegateResolver, public MethodDelegate {
  public:
   etb_status create(const DelegateRequest& request, MethodDelegate** out, etb_error*) noexcept override {
@@ -30,11 +31,14 @@ class TouchingDelegate final : public DelegateResolver, public MethodDelegate {
   etb_status execute(const DelegateRun& run) noexcept override {
     for (const EValue* argument : run.arguments) {
       if (!argument->is_tensor() || argument->tensor().data() == nullptr) continue;
-      touch(
-          {argument->tensor().data_as<const std::byte>(), static_cast<size_t>(argument->tensor().nbytes())});
+      const Tensor& tensor = argument->tensor();
+      const auto nbytes = static_cast<size_t>(tensor.nbytes());
+      touch({tensor.data_as<const std::byte>(), nbytes});
+      if (argument != run.arguments.front() && !tensor.is_read_only()) std::memset(tensor.data(), 1, nbytes);
     }
     return ETB_OK;
   }
+  DelegateOperands operands() const noexcept override { return {1, {}}; }
   void destroy() noexcept override {}
 
  private:

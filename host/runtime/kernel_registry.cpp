@@ -10,7 +10,7 @@ constexpr uint16_t bit(Tag tag) { return static_cast<uint16_t>(1u << static_cast
 
 // The tags that each signature letter accepts.
 struct TagMasks {
-  uint16_t masks[128] = {};
+  uint16_t masks[64] = {};  // letters of both cases differ in their low six bits
   constexpr TagMasks() {
     const uint16_t none = bit(Tag::kNone), number = bit(Tag::kInt) | bit(Tag::kDouble) | bit(Tag::kBool);
     const uint16_t integer = bit(Tag::kInt) | bit(Tag::kBool), real = bit(Tag::kDouble) | bit(Tag::kInt);
@@ -28,8 +28,8 @@ struct TagMasks {
     set('x', 'x', 0xFFFF, 0);
   }
   constexpr void set(char required, char optional, uint16_t mask, uint16_t none) {
-    masks[static_cast<unsigned char>(required)] = mask;
-    masks[static_cast<unsigned char>(optional)] = mask | none;
+    masks[required & 63] = mask;
+    masks[optional & 63] = mask | none;
   }
 };
 constexpr TagMasks kTagMasks;
@@ -107,7 +107,7 @@ etb_status check_arguments(KernelContext& context, const Kernel& kernel, EValue*
     }
     const EValue& value = *args[index];
     const Tag tag = value.tag();
-    if ((kTagMasks.masks[static_cast<size_t>(*letter) & 127] >> static_cast<unsigned>(tag) & 1) == 0) {
+    if ((kTagMasks.masks[*letter & 63] >> static_cast<unsigned>(tag) & 1) == 0) {
       const LetterText expected = letter_text(*letter);
       return context.fail(ETB_INVALID_TYPE, "argument %zu is %s, expected %s%s", index, to_text(tag),
                           expected.kind, expected.suffix);

@@ -28,6 +28,22 @@ etb_status wrong_input(uint32_t index, const char* what, const EValue& found, co
               expected_text);
 }
 
+// The caller may free what it lent before: views of that memory, which a run left behind, lose it. Inputs and outputs keep theirs,
+// which the caller may have given twice.
+void replace_lent(MethodState& state, LentMemory& lent, const void* data, uint64_t nbytes) noexcept {
+  const LentMemory old = lent;
+  lent = {data, nbytes};
+  if (!state.has_views || old.data == nullptr || old.data == data) return;
+  const auto begin = reinterpret_cast<uintptr_t>(old.data);
+  for (EValue& value : state.values) {
+    if (!value.is_tensor()) continue;
+    const auto address = reinterpret_cast<uintptr_t>(value.tensor().data());
+    const bool is_left = address - begin < old.nbytes && !std::ranges::count(state.inputs, &value) &&
+                         !std::ranges::count(state.outputs, &value);
+    if (is_left) value.tensor().set_data(nullptr, 0);
+  }
+}
+
 // Puts a caller's tensor into the method's: by copy where the program planned the memory, else by pointer.
 etb_status set_tensor(uint32_t index, const EValue& value, EValue& input, bool is_planned,
                       uint64_t upper_nbytes, etb_error* error) noexcept {
@@ -37,6 +53,8 @@ etb_status set_tensor(uint32_t index, const EValue& value, EValue& input, bool i
   if (from.rank() != to.rank()) return wrong_input(index, "rank", value, input, error);
   if (from.data() == nullptr && from.numel() != 0)
     return wrong_input(index, "no memory", value, input, error);
+  int64_t before[kMaxRank];
+  std::ranges::copy(to.sizes(), before);
   Tensor changed = to;  // shares the arrays of sizes, but not memory
   if (!is_planned) changed.set_data(from.data(), upper_nbytes);
   if (changed.resize(from.sizes()) != ETB_OK) {
@@ -44,6 +62,7 @@ etb_status set_tensor(uint32_t index, const EValue& value, EValue& input, bool i
                        value, input, error);
   }
   if (!from.has_layout_of(changed)) {
+    static_cast<void>(changed.resize({before, static_cast<size_t>(to.rank())}));
     char found[kDescriptionNbytes];
     char expected[kDescriptionNbytes];
     describe(from.strides(), found);
@@ -332,7 +351,11 @@ etb_status Method::set_input(uint32_t index, const EValue& value, etb_error* err
       return fail(error, ETB_INVALID_ARGUMENT, "input %u: the program made it a constant", index);
     }
     const auto record = spec.as_tensor();
-    return set_tensor(index, value, input, record.storage != format::Storage::kCaller, record.nbytes, error);
+    const bool is_planned = record.storage != format::Storage::kCaller;
+    ETB_CHECK(set_tensor(index, value, input, is_planned, record.nbytes, error));
+    const Tensor& given = value.tensor();
+    if (!is_planned) replace_lent(*state_, state_->lent[index], given.data(), given.nbytes());
+    return ETB_OK;
   }
   const bool is_number = input.is_double() && value.is_int();
   if (value.tag() != input.tag() && !is_number) return wrong_input(index, "kind", value, input, error);
@@ -355,17 +378,22 @@ etb_status Method::set_output_memory(uint32_t index, std::span<std::byte> memory
     return fail(error, ETB_INVALID_ARGUMENT, "output %u: the program planned its memory; read it from there",
                 index);
   }
-  const auto record = spec.as_tensor();
-  if (memory.size() < record.nbytes) {
+  // A hostile program may have moved another tensor here.
+  Tensor& tensor = output(index).tensor();
+  const uint64_t nbytes = std::max(spec.as_tensor().nbytes, tensor.nbytes());
+  if (memory.size() < nbytes) {
     return fail(error, ETB_INVALID_ARGUMENT, "output %u: %zu bytes given, expected %llu", index,
-                memory.size(), static_cast<Count>(record.nbytes));
+                memory.size(), static_cast<Count>(nbytes));
   }
-  if (reinterpret_cast<uintptr_t>(memory.data()) % element_nbytes(static_cast<Dtype>(record.dtype)) != 0) {
+  if (tensor.is_read_only())
+    return fail(error, ETB_INVALID_ARGUMENT, "output %u: the program made it a constant", index);
+  if (reinterpret_cast<uintptr_t>(memory.data()) % element_nbytes(tensor.dtype()) != 0) {
     return fail(error, ETB_INVALID_ARGUMENT,
                 "output %u: memory at %p, expected a multiple of the element size", index,
                 static_cast<void*>(memory.data()));
   }
-  output(index).tensor().set_data(memory.data(), memory.size());
+  tensor.set_data(memory.data(), memory.size());
+  replace_lent(*state_, state_->lent[input_count() + index], memory.data(), memory.size());
   return ETB_OK;
 }
 

@@ -14,6 +14,7 @@ static constexpr uint64_t kPlacementSlack = alignof(std::max_align_t);
 MethodCounts::MethodCounts(const format::MethodView& method) noexcept {
   values = method.value_count();
   references = method.inputs().size() + method.outputs().size();
+  lent = references;
   operators = method.operator_count();
   delegates = method.delegate_count();
   chains = method.chain_count();
@@ -46,11 +47,12 @@ MethodCounts::MethodCounts(const format::MethodView& method) noexcept {
 }
 
 uint64_t MethodCounts::state_nbytes() const noexcept {
-  constexpr uint64_t kArrayCount = 11;
+  constexpr uint64_t kArrayCount = 12;
   return sizeof(MethodState) + values * (sizeof(EValue) + sizeof(bool)) + tensors * sizeof(Tensor) +
          dims * 2 * sizeof(int64_t) + references * sizeof(EValue*) + instructions * sizeof(Instruction) +
          chains * sizeof(ChainStart) + operators * sizeof(OperatorKernel) +
-         delegates * sizeof(MethodDelegate*) + external * sizeof(DataBlock) + kArrayCount * kPlacementSlack;
+         delegates * sizeof(MethodDelegate*) + lent * sizeof(LentMemory) + external * sizeof(DataBlock) +
+         kArrayCount * kPlacementSlack;
 }
 
 uint64_t MethodMeta::state_nbytes() const noexcept { return MethodCounts(view_).state_nbytes(); }

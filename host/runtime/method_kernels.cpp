@@ -94,6 +94,7 @@ void mark_changing_arguments(MethodState& state, std::span<uint8_t> changes) noe
     const bool is_core_op = instruction.kind == InstructionKind::kKernel && is_prim_op(*instruction.kernel);
     if (!is_core_op && instruction.kind != InstructionKind::kDelegate) continue;
     const bool is_view = is_core_op && is_view_op(*instruction.kernel);
+    state.has_views = state.has_views || is_view;
     for (uint32_t i = 0; i < instruction.argument_count; ++i)
       changes_of(instruction.arguments[i]) |= is_view && i == 2 ? kMayChange | kMayMove : kMayChange;
   }

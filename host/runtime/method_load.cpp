@@ -106,8 +106,8 @@ class MethodLoader {
                       place(dims_, counts_.dims * 2) && place(references, counts_.references) &&
                       place(state_.instructions, counts_.instructions) &&
                       place(state_.chains, counts_.chains) && place(kernels_, counts_.operators) &&
-                      place(changes_, counts_.values) && place(state_.delegates, counts_.delegates) &&
-                      place_external();
+                      place(changes_, counts_.values) && place(state_.lent, counts_.lent) &&
+                      place(state_.delegates, counts_.delegates) && place_external();
     if (!fits) {
       return fail(error_, ETB_OUT_OF_MEMORY, "state memory of %llu bytes, expected %llu",
                   static_cast<Count>(memory_.state->capacity_bytes()),

@@ -29,6 +29,12 @@ struct ChainStart {
   uint32_t first;
 };
 
+// Memory that the caller gave for an input or output.
+struct LentMemory {
+  const void* data;
+  uint64_t nbytes;
+};
+
 struct MethodState {
   MethodMeta meta;
   const Program* program = nullptr;
@@ -37,10 +43,12 @@ struct MethodState {
   std::span<EValue> values;
   std::span<EValue*> inputs;
   std::span<EValue*> outputs;
+  std::span<LentMemory> lent;  // of inputs, then outputs
   std::span<Instruction> instructions;
   std::span<ChainStart> chains;
   std::span<MethodDelegate*> delegates;
   std::span<DataBlock> external_data;  // of constants in data files
+  bool has_views = false;              // some instruction makes a view
   uint32_t next = 0;                   // instruction to run
   uint64_t executed_count = 0;         // since the start of this run; counted by runs that have limits
   uint64_t looped_count = 0;           // instructions that jumps back have added to this run, at most
@@ -63,6 +71,7 @@ struct MethodCounts {
   uint64_t operators = 0;
   uint64_t delegates = 0;
   uint64_t external = 0;  // constants in data files
+  uint64_t lent = 0;      // inputs and outputs
 
   explicit MethodCounts(const format::MethodView& method) noexcept;
   uint64_t state_nbytes() const noexcept;

@@ -121,7 +121,7 @@ class OperandCheck {
   OperandText describe(uint32_t argument, const EValue& value) const noexcept {
     const Tensor& tensor = value.tensor();
     auto address = reinterpret_cast<uintptr_t>(tensor.data());
-    char arena[32] = "";
+    char arena[32] = " in memory";
     for (size_t i = 0; i < arenas_.size(); ++i) {
       const uintptr_t offset = address - reinterpret_cast<uintptr_t>(arenas_[i].data());
       if (offset > arenas_[i].size()) continue;
@@ -130,8 +130,8 @@ class OperandCheck {
       break;
     }
     OperandText out;
-    std::snprintf(out.text, sizeof(out.text), arena[0] != '\0' ? kInArena : kAtAddress, argument,
-                  static_cast<Count>(&value - state_.values.data()), static_cast<Count>(extent(tensor)),
+    std::snprintf(out.text, sizeof(out.text), "argument %u (value %zu: %llu bytes at %llu%s)", argument,
+                  static_cast<size_t>(&value - state_.values.data()), static_cast<Count>(extent(tensor)),
                   static_cast<Count>(address), arena);
     return out;
   }
@@ -143,9 +143,6 @@ class OperandCheck {
     return fail(error_, ETB_INVALID_PROGRAM, "%.*s writes %s, which shares memory with %s", shown(id),
                 id.data(), describe(written, value).text, describe(other, other_value).text);
   }
-
-  static constexpr const char* kInArena = "argument %u (value %llu: %llu bytes at %llu%s)";
-  static constexpr const char* kAtAddress = "argument %u (value %llu: %llu bytes at 0x%llx%s)";
 
   const MethodState& state_;
   const Instruction& instruction_;

@@ -196,51 +196,45 @@ T first_element(const Tensor& tensor) noexcept {
   return value;
 }
 
+// The bits of an integer in the low bytes.
+uint64_t integer_bits(const Tensor& tensor, size_t nbytes) noexcept {
+  switch (nbytes) {
+    case 1:
+      return first_element<uint8_t>(tensor);
+    case 2:
+      return first_element<uint16_t>(tensor);
+    case 4:
+      return first_element<uint32_t>(tensor);
+    default:
+      return first_element<uint64_t>(tensor);
+  }
+}
+
 etb_status item_of(KernelContext& context, EValue** args) {
   const Tensor& tensor = args[0]->tensor();
   if (tensor.numel() != 1) {
     return context.fail(ETB_INVALID_ARGUMENT, "a tensor of %" PRId64 " elements, expected one",
                         tensor.numel());
   }
-  switch (tensor.dtype()) {
-    case Dtype::BOOL:
-      *args[1] = EValue(first_element<uint8_t>(tensor) != 0);
-      break;
-    case Dtype::UINT8:
-      *args[1] = EValue(int64_t{first_element<uint8_t>(tensor)});
-      break;
-    case Dtype::INT8:
-      *args[1] = EValue(int64_t{first_element<int8_t>(tensor)});
-      break;
-    case Dtype::INT16:
-      *args[1] = EValue(int64_t{first_element<int16_t>(tensor)});
-      break;
-    case Dtype::UINT16:
-      *args[1] = EValue(int64_t{first_element<uint16_t>(tensor)});
-      break;
-    case Dtype::INT32:
-      *args[1] = EValue(int64_t{first_element<int32_t>(tensor)});
-      break;
-    case Dtype::UINT32:
-      *args[1] = EValue(int64_t{first_element<uint32_t>(tensor)});
-      break;
-    case Dtype::INT64:
-      *args[1] = EValue(first_element<int64_t>(tensor));
-      break;
-    case Dtype::FLOAT32:
-      *args[1] = EValue(double{first_element<float>(tensor)});
-      break;
-    case Dtype::FLOAT64:
-      *args[1] = EValue(first_element<double>(tensor));
-      break;
-    case Dtype::FLOAT16:
-      *args[1] = EValue(double{to_float(first_element<Half>(tensor))});
-      break;
-    case Dtype::BFLOAT16:
-      *args[1] = EValue(double{to_float(first_element<BFloat16>(tensor))});
-      break;
-    default:
-      return context.fail(ETB_NOT_SUPPORTED, "dtype %s as one number", to_text(tensor.dtype()));
+  const Dtype dtype = tensor.dtype();
+  EValue& out = *args[1];
+  if (is_bool(dtype)) {
+    out = EValue(first_element<uint8_t>(tensor) != 0);
+  } else if (is_integer(dtype) && dtype != Dtype::UINT64) {
+    const size_t nbytes = element_nbytes(dtype);
+    const uint64_t bits = integer_bits(tensor, nbytes);
+    const auto shift = static_cast<unsigned>(64 - 8 * nbytes);
+    out = EValue(is_unsigned_integer(dtype) ? wrap(bits) : wrap(bits << shift) >> shift);
+  } else if (dtype == Dtype::FLOAT32) {
+    out = EValue(double{first_element<float>(tensor)});
+  } else if (dtype == Dtype::FLOAT64) {
+    out = EValue(first_element<double>(tensor));
+  } else if (dtype == Dtype::FLOAT16) {
+    out = EValue(double{to_float(first_element<Half>(tensor))});
+  } else if (dtype == Dtype::BFLOAT16) {
+    out = EValue(double{to_float(first_element<BFloat16>(tensor))});
+  } else {
+    return context.fail(ETB_NOT_SUPPORTED, "dtype %s as one number", to_text(dtype));
   }
   return ETB_OK;
 }

@@ -18,7 +18,7 @@ using format::ValueSpec;
 
 namespace {
 
-constexpr int8_t kByte = 0, kInt64 = 4, kFloat32 = 6, kBool = 11;
+constexpr int8_t kInt64 = 4, kFloat32 = 6, kBool = 11;
 constexpr int64_t kMaxArenaNbytes = 1 << 16;
 
 bool contains(std::string_view text, std::initializer_list<std::string_view> parts) {
