@@ -126,7 +126,7 @@ class WeightGradient {
     const int64_t value_nbytes = compute_ == Compute::kDouble ? 8 : 4;
     int64_t offset = group * rows_ * out_.stride(0);
     for (int dim = 0; dim < 3; ++dim) offset += position[dim] * shape_.spatial_stride(out_, dim);
-    for (int64_t row = 0; row < rows_; ++row) {
+    for (int64_t row = 0; row < rows_ && !context_.should_stop(columns_); ++row) {
       store(element_at(out_, offset + row * out_.stride(0)),
             static_cast<const char*>(sums_) + row * columns_ * value_nbytes, out_.stride(1), columns_);
     }
@@ -164,6 +164,7 @@ etb_status bias_gradient(KernelContext& context, const Tensor& grad, Tensor& out
   double values[kBlock];
   for (int64_t channel = 0; channel < walk.row_count(); ++channel, walk.advance()) {
     double sum = 0.0;
+    if (context.should_stop(1)) return context.stopped();
     for (int64_t begin = 0; begin < walk.row_numel(); begin += kBlock) {
       if (context.should_stop(kBlock)) return context.stopped();
       const int64_t count = std::min(kBlock, walk.row_numel() - begin);

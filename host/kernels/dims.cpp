@@ -186,6 +186,8 @@ etb_status wrap_dims(KernelContext& context, const EValue& dims, int rank, DimSe
 }
 
 etb_status StridedCopy::run(KernelContext& context) const noexcept {
+  constexpr int64_t kWorkOfACall = 4;  // of the smallest copy
+  if (context.should_stop(kWorkOfACall)) return context.stopped();
   for (int i = 0; i < rank; ++i) {
     if (sizes[i] == 0) return ETB_OK;
   }

@@ -6,7 +6,7 @@ namespace etb::host {
 namespace {
 
 // Some milliseconds of work, page faults included, and still large enough for the C library's fastest copy.
-constexpr uint64_t kPieceNbytes = uint64_t{8} << 20;
+constexpr uint64_t kPieceNbytes = uint64_t{4} << 20;
 
 uint64_t piece_of(const KernelContext& context, uint64_t nbytes) {
   return context.stop_check().is_watching() ? std::min(nbytes, kPieceNbytes) : nbytes;

@@ -301,6 +301,8 @@ bool run_parts(KernelContext& context, const GemmTask& task, Compute compute, et
 
 etb_status run_gemm(KernelContext& context, GemmTask& task, Compute compute) noexcept {
   if (task.m == 0 || task.n == 0) return ETB_OK;
+  constexpr int64_t kWorkOfACall = 32;  // of the smallest product
+  if (context.should_stop(kWorkOfACall)) return context.stopped();
   etb_status status = ETB_OK;
   if (run_parts(context, task, compute, &status)) return status;
   const uint64_t wanted = gemm_scratch_nbytes(task, compute);
