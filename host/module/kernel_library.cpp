@@ -34,8 +34,7 @@ Result<CodeFile> open_file(const std::string& text, const CodePolicy& policy) {
   std::error_code failed;
   const std::filesystem::path path = std::filesystem::absolute(text, failed).lexically_normal();
   if (failed) return refuse(Reason::kLibraryUnreadable, "the current folder: " + failed.message());
-  const Result<FileDescriptor> folder =
-      open_trusted_directory(path.parent_path().string(), policy.trust);
+  const Result<FileDescriptor> folder = open_trusted_directory(path.parent_path().string(), policy.trust);
   if (!folder) {
     const bool is_missing = folder.error().code == Code::NOT_FOUND;
     return refuse(is_missing ? Reason::kLibraryMissing : Reason::kLibraryUntrusted, folder.error().message);
@@ -69,7 +68,8 @@ Result<std::shared_ptr<const KernelLibrary>> KernelLibrary::open(const std::stri
   ETB_ASSIGN(const Reference from, parse_reference(text));
   const std::string where = "kernel library '" + from.path + "'";
   if (from.path.find('/') == std::string::npos)
-    return make_error(Code::INVALID_ARGUMENT, where + ": a path with a folder is expected, nothing is searched");
+    return make_error(Code::INVALID_ARGUMENT,
+                      where + ": a path with a folder is expected, nothing is searched");
   Result<LoadedCode> code = load(from, secure);
   if (!code) return tl::make_unexpected(with_context(std::move(code).error(), where));
   const std::shared_ptr<KernelLibrary> library(

@@ -34,7 +34,7 @@ struct ModuleOptions {
   std::vector<std::string> data_files = {};  // external weights (.ptd)
   std::vector<std::string> kernel_libraries =
       {};  // shared libraries with kernels (kernel_library.hpp), beside `kernels`: PATH or PATH@sha256:HEX
-  bool secure = false;  // takes such libraries only with a digest and from root
+  bool secure = false;                      // takes such libraries only with a digest and from root
   const KernelRegistry* kernels = nullptr;  // null: the portable kernels
   DelegateResolver* delegates = nullptr;    // null: programs with delegates are refused
   EventTracer* tracer = nullptr;

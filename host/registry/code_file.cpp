@@ -26,7 +26,8 @@ bool must_seal(int fd, SealPolicy policy) {
 
 // A name that leads the loader nowhere but to a file of that name: it expands "$" and opens what has a "/".
 bool is_plain_name(const std::string& name) {
-  return !name.empty() && name[0] != '.' && is_printable(name) && name.find_first_of("/$:") == std::string::npos;
+  return !name.empty() && name[0] != '.' && is_printable(name) &&
+         name.find_first_of("/$:") == std::string::npos;
 }
 
 }  // namespace

@@ -14,7 +14,8 @@ struct ElfDynamic {
   std::string soname;
   std::vector<std::string> needed;
   std::vector<std::string> run_paths;  // folders that the loader searches for them, as they stand in the file
-  std::vector<std::string> filters;    // entries that make the loader open further libraries: "DT_AUXILIARY x.so"
+  std::vector<std::string>
+      filters;  // entries that make the loader open further libraries: "DT_AUXILIARY x.so"
   uint64_t export_count = 0;
   std::vector<std::string> exports;  // the first few names
   bool has_query = false;            // etb_plugin_query is among the exports

@@ -52,8 +52,8 @@ Result<std::shared_ptr<LoadedPlugin>> LoadedPlugin::load(const PluginEntry& entr
   if (entry.static_query != nullptr) return link(entry.static_query, options);
   Result<FileDescriptor> folder = open_trusted_directory(entry.directory, options.trust);
   if (!folder) return refuse(Reason::kLibraryUntrusted, folder.error().message);
-  ETB_ASSIGN(OpenLibrary file, open_library(folder->get(), *entry.manifest, *entry.library, options.trust,
-                                            options.seal));
+  ETB_ASSIGN(OpenLibrary file,
+             open_library(folder->get(), *entry.manifest, *entry.library, options.trust, options.seal));
   const Needs& needs = entry.manifest->needs;
   const ExpectedDigests digests{entry.library->sha256,
                                 [&needs](const std::string& name) { return digest_of(needs, name); }};

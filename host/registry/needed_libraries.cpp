@@ -43,10 +43,11 @@ Result<bool> has_same_bytes(const CodeFile& file, int other) {
   return ours == theirs;
 }
 
-tl::unexpected<Error> conflict(const std::string& name, const std::string& expected, const std::string& path) {
-  return refuse(Reason::kLibraryConflict,
-                "needs " + name + " " + expected + ", but this process already has another one, from " + path +
-                    kConflictHint);
+tl::unexpected<Error> conflict(const std::string& name, const std::string& expected,
+                               const std::string& path) {
+  return refuse(Reason::kLibraryConflict, "needs " + name + " " + expected +
+                                              ", but this process already has another one, from " + path +
+                                              kConflictHint);
 }
 
 }  // namespace
@@ -64,24 +65,25 @@ Status NeededLibraries::bind_all(const Requester& from) {
 
 Status NeededLibraries::bind_one(const std::string& name, const Requester& from) {
   const auto [it, is_new] = origins_.emplace(name, Origin::kPending);
-  if (!is_new) {
-    if (it->second == Origin::kPending)
-      return refuse(Reason::kLibraryNeeded, from.name + " and " + name + " need each other");
-    if (it->second == Origin::kBundle && from.is_system)
-      return conflict(name, "of the system for " + from.name, "beside the code that is loaded");
-    return {};
-  }
+  if (!is_new && it->second == Origin::kPending)
+    return refuse(Reason::kLibraryNeeded, from.name + " and " + name + " need each other");
+  if (it->second == Origin::kBundle)
+    return from.is_system ? conflict(name, "of the system for " + from.name, "beside the code that is loaded")
+                          : Status();
+  // A library of the system may have needed the name first; what lies beside the code counts all the same.
   if (!from.is_system) {
     Result<CodeFile> beside = open_code_file(code_.folder.get(), name, policy_.trust, policy_.seal);
     if (beside) return bind_bundled(name, std::move(*beside), from);
     if (beside.error().code != Code::NOT_FOUND) return with_needs(std::move(beside).error());
   }
+  if (!is_new) return {};
   ETB_TRY(bind_system(name, from));
   origins_[name] = Origin::kSystem;
   return {};
 }
 
 Status NeededLibraries::bind_bundled(const std::string& name, CodeFile file, const Requester& from) {
+  origins_[name] = Origin::kPending;
   if (Status status = verify_content(name, file); !status) return with_needs(std::move(status).error());
   ETB_TRY(bind_all({name, file.dynamic.needed, false, {}, from.depth + 1}));
   const std::optional<ProcessObject> object = find_object(name);
@@ -92,8 +94,10 @@ Status NeededLibraries::bind_bundled(const std::string& name, CodeFile file, con
     ETB_ASSIGN(Library loaded, Library::load(std::move(file.file), file.source));
     bundled_.push_back(std::move(loaded));
   }
-  origins_[name] = Origin::kBundle;
-  return verify_choice(name, bundled_.back().dynamic());
+  const void* const dynamic = bundled_.back().dynamic();
+  // The same bytes as a library that the program has from the system: libraries of the system may need it, too.
+  origins_[name] = Library::mapped_file(dynamic) ? Origin::kBundle : Origin::kSystem;
+  return verify_choice(name, dynamic);
 }
 
 // All that is judged of a library beside the code before any of it runs.

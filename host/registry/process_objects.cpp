@@ -34,8 +34,7 @@ int add_object(dl_phdr_info* info, size_t, void* list) {
   object.path = info->dlpi_name;
   for (int i = 0; i < info->dlpi_phnum; ++i) {
     if (info->dlpi_phdr[i].p_type != PT_DYNAMIC) continue;
-    const auto* section =
-        reinterpret_cast<const ElfW(Dyn)*>(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr);
+    const auto* section = reinterpret_cast<const ElfW(Dyn)*>(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr);
     object.dynamic = section;
     object.soname = read_soname(*info, section);
   }

@@ -199,8 +199,8 @@ class Scan {
   Status examine_library(int folder, PluginEntry& entry) const {
     if (options_.search.secure && !entry.library->sha256)
       return refuse(Reason::kNoDigest, "libraries: no sha256 for " + entry.library->path);
-    ETB_ASSIGN(OpenLibrary library, open_library(folder, *entry.manifest, *entry.library, options_.trust,
-                                                 SealPolicy::kNever));
+    ETB_ASSIGN(OpenLibrary library,
+               open_library(folder, *entry.manifest, *entry.library, options_.trust, SealPolicy::kNever));
     const CodeFile& code = library.code;
     ETB_TRY(verify_needs(entry.manifest->needs, options_.platform, code.folder.get(), options_.trust));
     entry.ident = std::move(library.ident);
@@ -250,13 +250,14 @@ class Scan {
 
   void shadow(PluginEntry& entry, const PluginEntry& winner, bool was_first) {
     if (&entry == &winner || entry.problem) return;
-    entry.problem = (was_first ? refuse(Reason::kNoShadow, "may not shadow the certified " + place_of(winner))
-                               : refuse(Reason::kShadowed, "shadowed by " + place_of(winner) + reason_of(winner)))
-                        .value();
+    entry.problem =
+        (was_first ? refuse(Reason::kNoShadow, "may not shadow the certified " + place_of(winner))
+                   : refuse(Reason::kShadowed, "shadowed by " + place_of(winner) + reason_of(winner)))
+            .value();
     if (winner.problem)
-      out_.warnings.push_back(place_of(winner) + ": hides " + place_of(entry) + ", a plugin of the same id '" +
-                              entry.id + "' that would load, and is refused itself: " +
-                              winner.problem->message);
+      out_.warnings.push_back(place_of(winner) + ": hides " + place_of(entry) +
+                              ", a plugin of the same id '" + entry.id +
+                              "' that would load, and is refused itself: " + winner.problem->message);
   }
 
   static std::string reason_of(const PluginEntry& winner) {

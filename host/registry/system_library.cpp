@@ -16,8 +16,8 @@ constexpr uint64_t kMaxConfBytes = 1 << 20;
 constexpr int kMaxIncludeDepth = 4;
 
 // ETB_MULTIARCH comes from the build: "x86_64-linux-gnu", or "" where the system has no such folders.
-const char* const kUsualFolders[] = {"/lib/" ETB_MULTIARCH, "/usr/lib/" ETB_MULTIARCH, "/lib64", "/usr/lib64",
-                                     "/lib", "/usr/lib"};
+const char* const kUsualFolders[] = {
+    "/lib/" ETB_MULTIARCH, "/usr/lib/" ETB_MULTIARCH, "/lib64", "/usr/lib64", "/lib", "/usr/lib"};
 
 std::string parent_of(const std::string& path) { return path.substr(0, path.rfind('/')); }
 
@@ -39,7 +39,8 @@ class LoaderConf {
 
  private:
   void read_line(std::string line, const std::string& conf, int depth) {
-    std::replace_if(line.begin(), line.end(), [](char c) { return c == ',' || c == ':' || c == '\t'; }, ' ');
+    std::replace_if(
+        line.begin(), line.end(), [](char c) { return c == ',' || c == ':' || c == '\t'; }, ' ');
     std::istringstream words(line);
     bool is_include = false;
     for (std::string word; words >> word;) {

@@ -15,7 +15,8 @@ struct SystemLibrary {
 };
 
 // Folders that /etc/ld.so.conf names, then the usual ones.
-std::vector<std::string> system_folders(const TrustPolicy& trust, const std::string& conf = "/etc/ld.so.conf");
+std::vector<std::string> system_folders(const TrustPolicy& trust,
+                                        const std::string& conf = "/etc/ld.so.conf");
 
 // Looks for a library for `arch` in absolute folders. NOT_FOUND when none has it; refused when the first that has it, or a
 // folder above it, could have been written by others, or when its SONAME is another.

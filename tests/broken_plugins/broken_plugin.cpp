@@ -84,6 +84,11 @@ etb_plugin_ident make_shown_ident() {
   return ident;
 }
 
+#if defined(ETB_BROKEN_SPARE_ROOM)
+// Memory for a dynamic section of a test's own making. Its first bytes mark it in the file.
+__attribute__((used, aligned(16))) char spare_room[1 << 17] = "etb spare room";
+#endif
+
 char plugin_object, device_object, delegate_object, context_object;
 
 etb_status ETB_CALL init(const etb_host*, const etb_option*, uint64_t, etb_plugin** out, etb_error* error) {
@@ -244,6 +249,9 @@ extern "C" int etb_nobody_defines_this();
 #endif
 #if defined(ETB_BROKEN_WITH_BUNDLE)
 extern "C" int etb_bundled_answer(void);
+#ifndef ETB_BROKEN_BUNDLED_ANSWER
+#define ETB_BROKEN_BUNDLED_ANSWER 42
+#endif
 #endif
 #if defined(ETB_BROKEN_EXTRA_SYMBOL)
 extern "C" ETB_EXPORT int etb_one_symbol_too_many() { return 1; }
@@ -267,7 +275,7 @@ extern "C" const etb_plugin_table* ETB_CALL etb_plugin_query(const etb_host*, ui
 #elif defined(ETB_BROKEN_EXITS_IN_QUERY)
   _exit(3);
 #elif defined(ETB_BROKEN_WITH_BUNDLE)
-  if (etb_bundled_answer() != 42) return nullptr;
+  if (etb_bundled_answer() != ETB_BROKEN_BUNDLED_ANSWER) return nullptr;
 #elif defined(ETB_BROKEN_UNDEFINED_SYMBOL)
   if (abi_min == 0) etb_nobody_defines_this();
 #endif

@@ -63,7 +63,8 @@ const std::vector<Row>& rows() {
       // proves: ABI-VER-03 ABI-SIZE-02
       {"future_minor", Seen::kNever, "", "", abi("1.0", "1.900")},
       {"extra_symbol", Seen::kNever, "", ""},
-      {"bundle_missing", Seen::kByLoad, "library.load", "bundled.so", nullptr, "with_bundle"},
+      {"bundle_missing", Seen::kByLoad, "library.needed", "needs bundled.so, which lies neither beside it",
+       nullptr, "with_bundle"},
       {"bundle_writable_by_all", Seen::kByLoad, "library.untrusted",
        "needs bundled.so: writable by everybody", nullptr, "with_bundle",
        [](const PluginWorld& world, const std::string& folder) {
@@ -78,7 +79,23 @@ const std::vector<Row>& rows() {
        }},
       {"crashes_in_deinit", Seen::kInChild, "child.crashed", "in deinit"},
       // Seen in the manifest and the file, without running anything.
-      {"run_path_relative", Seen::kBySearch, "library.search", "run path 'lib' depends on the current folder"},
+      {"run_path_relative", Seen::kBySearch, "library.search",
+       "run_path_relative.so: run path 'lib', expected $ORIGIN alone or none"},
+      {"run_path_parent", Seen::kBySearch, "library.search", "run path '$ORIGIN/..', expected"},
+      {"run_path_braces", Seen::kBySearch, "library.search", "run path '${ORIGIN}', expected"},
+      {"run_path_lib", Seen::kBySearch, "library.search", "run path '/opt/$LIB', expected"},
+      {"run_path_platform", Seen::kBySearch, "library.search", "run path '/opt/$PLATFORM', expected"},
+      {"run_path_absolute", Seen::kBySearch, "library.search", "run path '/usr/lib', expected"},
+      {"run_path_missing", Seen::kBySearch, "library.search", "run path '/nonexistent/etb', expected"},
+      {"run_path_second", Seen::kBySearch, "library.search", "run path '/opt', expected"},
+      {"auxiliary", Seen::kBySearch, "library.filter", "auxiliary.so: has DT_AUXILIARY foreign.so, expected"},
+      {"filter", Seen::kBySearch, "library.filter", "filter.so: has DT_FILTER foreign.so, expected"},
+      {"audit", Seen::kBySearch, "library.filter", "audit.so: has DT_AUDIT foreign.so, expected"},
+      {"depaudit", Seen::kBySearch, "library.filter", "depaudit.so: has DT_DEPAUDIT foreign.so, expected"},
+      {"other_soname", Seen::kBySearch, "library.soname",
+       "other_soname.so: SONAME 'libhelper.so.1', expected 'other_soname.so'"},
+      {"needs_nothing_there", Seen::kByLoad, "library.needed",
+       "needs etb_absent.so, which lies neither beside it nor in the system's folders"},
       // proves: ABI-VER-01
       {"wrong_major", Seen::kBySearch, "abi.version", "speaks abi 2.0 to 2.0, the host 1.0 to 1.0",
        abi("2.0", "2.0")},
@@ -257,14 +274,13 @@ const std::vector<Row>& rows() {
                            R"({"manifest_version": 1, "disabled": true})");
        }},
       // Seen when it is loaded, without harm to this process.
-      {"digest_mismatch", Seen::kByLoad, "library.digest", "the manifest says", nullptr, "good",
+      {"digest_mismatch", Seen::kByLoad, "library.digest", ", expected ", nullptr, "good",
        [](const PluginWorld& world, const std::string& folder) {
          std::string content = PluginWorld::read_file(world.path(folder + "/good.so"));
          patch_byte(world, folder + "/good.so", content.size() - 1, static_cast<char>(content.back() ^ 1));
        }},
       // proves: ABI-LOAD-04
-      {"exchanged_after_search", Seen::kByLoad, "library.digest", "the manifest says", nullptr, "good",
-       nullptr,
+      {"exchanged_after_search", Seen::kByLoad, "library.digest", ", expected ", nullptr, "good", nullptr,
        [](const PluginWorld& world, const std::string& folder) {
          std::string content = PluginWorld::read_file(world.path(folder + "/good.so"));
          patch_byte(world, folder + "/good.so", content.size() - 1, static_cast<char>(content.back() ^ 1));

@@ -1,0 +1,15 @@
+/* Code that no plugin may bring into a process: it leaves a file in the current folder. */
+#include <fcntl.h>
+#include <unistd.h>
+
+__attribute__((constructor)) static void leave_a_mark(void) {
+  const int fd = open("foreign-was-here", O_CREAT | O_WRONLY, 0644);
+  if (fd >= 0) close(fd);
+}
+
+__attribute__((visibility("default"))) int etb_foreign(void);
+int etb_foreign(void) { return 1; }
+
+/* What the library that it stands in for gives. */
+__attribute__((visibility("default"))) int etb_bundled_answer(void);
+int etb_bundled_answer(void) { return 42; }

@@ -1,0 +1,356 @@
+// Ways to bring code into a process that no manifest names. Each was used with success before the host decided what the dynamic
+// loader finds: the library foreign.so leaves a file in the current folder when it is loaded.
+#include <elf.h>
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/auxv.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+#include <atomic>
+#include <functional>
+#include <thread>
+
+#include "host/registry/plugin_world.hpp"
+#include "host/registry/probe.hpp"
+
+namespace etb::host {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr size_t kRunPathNbytes = 210;  // of the placeholders "/run-path-xxx..." and "/name-xxx..."
+
+std::string attack(const std::string& name) { return std::string(ETB_ATTACKS_DIR) + "/" + name + ".so"; }
+
+// A library of a plugin, changed before its manifest is written.
+class Bytes {
+ public:
+  explicit Bytes(const std::string& file) : content_(PluginWorld::read_file(file)) {}
+
+  Bytes& replace(const std::string& placeholder, const std::string& text) {
+    const size_t at = content_.find(placeholder + "xxxx");
+    if (at == std::string::npos || text.size() >= kRunPathNbytes - 10) std::abort();
+    const size_t end = content_.find('\0', at);
+    content_.replace(at, end - at, text + std::string(end - at - text.size(), '\0'));
+    return *this;
+  }
+  Bytes& run_path(const std::string& text) { return replace("/run-path-", text); }
+
+  template <class T>
+  T& at(uint64_t offset) {
+    return *reinterpret_cast<T*>(content_.data() + offset);
+  }
+  std::vector<Elf64_Phdr*> segments(uint32_t type) {
+    const auto& header = at<Elf64_Ehdr>(0);
+    std::vector<Elf64_Phdr*> out;
+    for (uint64_t i = 0; i < header.e_phnum; ++i) {
+      auto& one = at<Elf64_Phdr>(header.e_phoff + i * sizeof(Elf64_Phdr));
+      if (one.p_type == type) out.push_back(&one);
+    }
+    return out;
+  }
+  std::vector<Elf64_Dyn> dynamic() {
+    const Elf64_Phdr& segment = *segments(PT_DYNAMIC)[0];
+    std::vector<Elf64_Dyn> out;
+    for (uint64_t i = 0; at<Elf64_Dyn>(segment.p_offset + i * sizeof(Elf64_Dyn)).d_tag != DT_NULL; ++i)
+      out.push_back(at<Elf64_Dyn>(segment.p_offset + i * sizeof(Elf64_Dyn)));
+    return out;
+  }
+  // The same without what leads to foreign code. The first that is needed is foreign.so.
+  std::vector<Elf64_Dyn> harmless_dynamic() {
+    std::vector<Elf64_Dyn> out = dynamic();
+    std::erase_if(out, [](const Elf64_Dyn& one) { return one.d_tag == DT_RUNPATH; });
+    const auto needed =
+        std::find_if(out.begin(), out.end(), [this](const Elf64_Dyn& one) { return is_foreign(one); });
+    if (needed == out.end()) std::abort();
+    out.erase(needed);
+    return out;
+  }
+  bool is_foreign(const Elf64_Dyn& entry) {
+    if (entry.d_tag != DT_NEEDED) return false;
+    uint64_t strings = 0;
+    for (const Elf64_Dyn& one : dynamic())
+      if (one.d_tag == DT_STRTAB) strings = one.d_un.d_ptr;  // address and offset agree in the first segment
+    return std::string(&at<char>(strings + entry.d_un.d_val)) == "foreign.so";
+  }
+  // Writes a dynamic section into the library's spare room and returns the segment that leads there.
+  Elf64_Phdr put_spare(const std::vector<Elf64_Dyn>& entries) {
+    const uint64_t offset = content_.find("etb spare room") + 16;
+    std::memcpy(&at<char>(offset), entries.data(), entries.size() * sizeof(Elf64_Dyn));
+    Elf64_Phdr out = *segments(PT_DYNAMIC)[0];
+    for (const Elf64_Phdr* load : segments(PT_LOAD))
+      if (offset >= load->p_offset && offset - load->p_offset < load->p_filesz)
+        out.p_vaddr = out.p_paddr = load->p_vaddr + (offset - load->p_offset);
+    out.p_offset = offset;
+    out.p_filesz = out.p_memsz = (entries.size() + 1) * sizeof(Elf64_Dyn);
+    return out;
+  }
+
+  const std::string& content() const { return content_; }
+
+ private:
+  std::string content_;
+};
+
+// A folder for the current folder, with plugins in "plugins" and foreign code in "foreign".
+struct AttackedWorld {
+  PluginWorld world;
+  std::filesystem::path home = std::filesystem::current_path();
+
+  AttackedWorld() {
+    std::filesystem::current_path(world.path());
+    add_foreign("foreign");
+  }
+  ~AttackedWorld() { std::filesystem::current_path(home); }
+
+  void add_foreign(const std::string& folder) const {
+    world.dir().write(folder + "/foreign.so", PluginWorld::read_file(attack("foreign")));
+  }
+  void add_plugin(const Bytes& library, const std::string& folder = "plugins") const {
+    world.dir().write("library.so", library.content());
+    world.add(folder, world.path("library.so"));
+  }
+  // Loads the plugin in a child process. The error, or one without a message.
+  Error try_plugin() const {
+    Registry registry(world.options());
+    return try_plugin(registry);
+  }
+  static Error try_plugin(const Registry& registry) {
+    const PluginEntry& entry = registry.plugins()[0];
+    if (entry.problem) return *entry.problem;
+    const auto probed = probe_plugin(entry, registry.load_options(), std::chrono::seconds(20));
+    return probed ? Error{} : probed.error();
+  }
+  bool was_foreign_code_here() const { return std::filesystem::exists(world.path("foreign-was-here")); }
+};
+
+// Runs one test of this program again with a variable of the loader, which counts from the start of a process only.
+void run_again(const char* filter, const char* variable, const std::string& value) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    if (::freopen("/dev/null", "w", stdout) == nullptr) ::_exit(1);
+    ::setenv(variable, value.c_str(), 1);
+    ::execl("/proc/self/exe", "test", filter, nullptr);
+    ::_exit(1);
+  }
+  ::waitpid(child, nullptr, 0);
+}
+
+// The foreign library works: what follows would notice it.
+TEST(ForeignCode, LeavesAMarkWhenItIsLoaded) {
+  AttackedWorld world;
+  run_again("--gtest_list_tests", "ETB_NOTHING", "");
+  EXPECT_FALSE(world.was_foreign_code_here());
+  run_again("--gtest_list_tests", "LD_PRELOAD", world.world.path("foreign/foreign.so"));
+  EXPECT_TRUE(world.was_foreign_code_here());
+}
+
+struct RunPath {
+  const char* name;
+  std::string (*path)(const PluginWorld&);
+  std::string folder;  // of foreign.so, in the world
+};
+
+std::string platform() {
+  const auto* text = reinterpret_cast<const char*>(::getauxval(AT_PLATFORM));
+  return text == nullptr ? "x86_64" : text;
+}
+
+class ForeignRunPath : public testing::TestWithParam<RunPath> {};
+
+TEST_P(ForeignRunPath, IsRefused) {
+  AttackedWorld world;
+  world.add_foreign(GetParam().folder);
+  world.add_plugin(Bytes(attack("needs_foreign")).run_path(GetParam().path(world.world)));
+  const Error error = world.try_plugin();
+  EXPECT_EQ(error.reason, "library.search") << error.message;
+  EXPECT_THAT(error.message, HasSubstr("expected $ORIGIN alone or none"));
+  EXPECT_FALSE(world.was_foreign_code_here());
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    ForeignCode, ForeignRunPath,
+    testing::Values(
+        RunPath{"Parent", [](const PluginWorld&) { return std::string("$ORIGIN/../cwd/foreign"); },
+                "foreign"},
+        RunPath{"ParentInBraces", [](const PluginWorld&) { return std::string("${ORIGIN}/../cwd/foreign"); },
+                "foreign"},
+        RunPath{"Lib", [](const PluginWorld& world) { return world.path("deep/$LIB"); },
+                "deep/lib/x86_64-linux-gnu"},
+        RunPath{"Platform", [](const PluginWorld& world) { return world.path("deep/$PLATFORM"); },
+                "deep/" + platform()},
+        RunPath{"Absolute", [](const PluginWorld& world) { return world.path("foreign"); }, "foreign"},
+        RunPath{"Second", [](const PluginWorld& world) { return "$ORIGIN:" + world.path("foreign"); },
+                "foreign"}),
+    [](const testing::TestParamInfo<RunPath>& one) { return std::string(one.param.name); });
+
+TEST(ForeignCode, FilteredLibrariesAreNotLoaded) {
+  for (const char* name : {"auxiliary", "filter"}) {
+    AttackedWorld world;
+    world.add_plugin(
+        Bytes(attack(name)).run_path("$ORIGIN").replace("/name-", world.world.path("foreign/foreign.so")));
+    const Error error = world.try_plugin();
+    EXPECT_EQ(error.reason, "library.filter") << error.message;
+    EXPECT_FALSE(world.was_foreign_code_here()) << name;
+  }
+}
+
+// The loader takes the last dynamic section, the registry read the first.
+TEST(ForeignCode, ASecondDynamicSectionIsRefused) {
+  AttackedWorld world;
+  Bytes bytes(attack("needs_foreign"));
+  bytes.run_path("$ORIGIN/../cwd/foreign");
+  const Elf64_Phdr harmless = bytes.put_spare(bytes.harmless_dynamic());
+  Elf64_Phdr* const section = bytes.segments(PT_DYNAMIC)[0];
+  Elf64_Phdr* const stack = bytes.segments(PT_GNU_STACK)[0];
+  ASSERT_GT(stack, section);
+  *stack = *section;
+  *section = harmless;
+  world.add_plugin(bytes);
+  const Error error = world.try_plugin();
+  EXPECT_EQ(error.reason, "library.format") << error.message;
+  EXPECT_THAT(error.message, HasSubstr("two dynamic sections"));
+  EXPECT_FALSE(world.was_foreign_code_here());
+}
+
+// The loader reads by address, the registry by offset.
+TEST(ForeignCode, ADynamicSectionWhoseOffsetLeadsElsewhereIsRefused) {
+  AttackedWorld world;
+  Bytes bytes(attack("needs_foreign"));
+  bytes.run_path("$ORIGIN/../cwd/foreign");
+  const Elf64_Phdr harmless = bytes.put_spare(bytes.harmless_dynamic());
+  bytes.segments(PT_DYNAMIC)[0]->p_offset = harmless.p_offset;
+  bytes.segments(PT_DYNAMIC)[0]->p_filesz = harmless.p_filesz;
+  world.add_plugin(bytes);
+  const Error error = world.try_plugin();
+  EXPECT_EQ(error.reason, "library.format") << error.message;
+  EXPECT_THAT(error.message, HasSubstr("the dynamic section's address leads to byte"));
+  EXPECT_FALSE(world.was_foreign_code_here());
+}
+
+// The registry stopped reading at a limit, the loader has none.
+TEST(ForeignCode, EntriesBeyondTheLimitAreRefused) {
+  AttackedWorld world;
+  Bytes bytes(attack("needs_foreign"));
+  bytes.run_path("$ORIGIN/../cwd/foreign");
+  std::vector<Elf64_Dyn> entries = bytes.harmless_dynamic();
+  Elf64_Dyn filler{};
+  filler.d_tag = DT_LOOS + 0x7ff;  // no loader knows it
+  entries.resize(4096, filler);
+  for (const Elf64_Dyn& one : bytes.dynamic())
+    if (one.d_tag == DT_RUNPATH || bytes.is_foreign(one)) entries.push_back(one);
+  *bytes.segments(PT_DYNAMIC)[0] = bytes.put_spare(entries);
+  world.add_plugin(bytes);
+  const Error error = world.try_plugin();
+  EXPECT_EQ(error.reason, "library.format") << error.message;
+  EXPECT_THAT(error.message, HasSubstr("no end of the dynamic section within its first 4096 entries"));
+  EXPECT_FALSE(world.was_foreign_code_here());
+}
+
+// Tries the world's plugin in a process that was started with LD_LIBRARY_PATH.
+std::string reason_under_library_path(const AttackedWorld& world) {
+  ::setenv("ETB_ATTACKED_WORLD", world.world.path().c_str(), 1);
+  run_again("--gtest_filter=ForeignCode.ChildUnderLibraryPath", "LD_LIBRARY_PATH",
+            world.world.path("foreign"));
+  ::unsetenv("ETB_ATTACKED_WORLD");
+  return PluginWorld::read_file(world.world.path("reason"));
+}
+
+// The child of the tests below; alone it has nothing to do.
+TEST(ForeignCode, ChildUnderLibraryPath) {
+  const char* const folder = std::getenv("ETB_ATTACKED_WORLD");
+  if (folder == nullptr) return;
+  const std::string world = folder;
+  RegistryOptions options;
+  options.application_paths = {world + "/plugins"};
+  options.admin_path = "";
+  options.environment = {};
+  Registry registry(options);
+  const auto loaded = registry.load(registry.plugins()[0]);
+  std::ofstream(world + "/reason") << (loaded ? "loaded" : loaded.error().reason);
+}
+
+TEST(ForeignCode, LibraryPathDoesNotReplaceWhatIsMissing) {
+  AttackedWorld world;
+  world.add_plugin(Bytes(attack("needs_foreign")).run_path("$ORIGIN"));
+  EXPECT_EQ(reason_under_library_path(world), "library.needed");
+  EXPECT_FALSE(world.was_foreign_code_here());
+}
+
+TEST(ForeignCode, LibraryPathDoesNotReplaceABundledLibraryOfAnotherSoname) {
+  AttackedWorld world;
+  world.world.dir().write("foreign/bundled.so", PluginWorld::read_file(attack("foreign")));
+  world.world.add("plugins", std::string(ETB_BROKEN_DIR) + "/with_bundle.so");
+  world.world.dir().write("plugins/bundled.so", PluginWorld::read_file(attack("bundled_misnamed")));
+  EXPECT_EQ(reason_under_library_path(world), "library.soname");
+  EXPECT_FALSE(world.was_foreign_code_here());
+}
+
+TEST(ForeignCode, LibraryPathDoesNotReplaceALibraryOfTheSystem) {
+  AttackedWorld world;
+  world.world.dir().write("foreign/libcrypt.so.1", PluginWorld::read_file(attack("foreign")));
+  world.add_plugin(Bytes(attack("needs_system")).run_path("$ORIGIN"));
+  EXPECT_EQ(reason_under_library_path(world), "loaded");
+  EXPECT_FALSE(world.was_foreign_code_here());
+}
+
+// Loads the world's plugin in many child processes while a thread renames two folders of the world.
+void load_while_renaming(const AttackedWorld& world, const std::string& one, const std::string& other,
+                         unsigned flags) {
+  const Registry registry(world.world.options());
+  const PluginEntry& entry = registry.plugins()[0];
+  if (entry.problem) return;  // it is refused whatever comes later
+  std::atomic<bool> is_over{false};
+  std::thread renamer([&] {
+    while (!is_over) {
+      ::syscall(SYS_renameat2, AT_FDCWD, one.c_str(), AT_FDCWD, other.c_str(), flags);
+      ::syscall(SYS_renameat2, AT_FDCWD, other.c_str(), AT_FDCWD, one.c_str(), flags);
+    }
+  });
+  for (int i = 0; i < 400 && !world.was_foreign_code_here(); ++i) {
+    const pid_t child = ::fork();
+    if (child == 0) {
+      (void)LoadedPlugin::load(entry, registry.load_options());
+      ::_exit(0);
+    }
+    ::waitpid(child, nullptr, 0);
+  }
+  is_over = true;
+  renamer.join();
+}
+
+// A folder that is not there when it is checked, and there when the loader looks.
+TEST(ForeignCode, AFolderThatComesLaterIsNoRunPath) {
+  AttackedWorld world;
+  world.add_foreign("hidden");
+  ::chmod(world.world.path("hidden").c_str(), 0777);
+  world.add_plugin(Bytes(attack("needs_foreign")).run_path(world.world.path("later")));
+  load_while_renaming(world, world.world.path("hidden"), world.world.path("later"), 0);
+  EXPECT_EQ(world.try_plugin().reason, "library.search");
+  EXPECT_FALSE(world.was_foreign_code_here());
+}
+
+// The plugin's folder is exchanged for one that everybody may write, again and again while the plugin is loaded.
+TEST(ForeignCode, RenamesDuringTheCheckMixNoFolders) {
+  constexpr unsigned kExchange = 2;  // RENAME_EXCHANGE of linux/fs.h
+  AttackedWorld world;
+  const std::string library = std::string(ETB_BROKEN_DIR) + "/with_bundle.so";
+  world.world.add(
+      "plugins", library,
+      {{"libraries", {{{"os", "linux"}, {"arch", detect_platform().arch}, {"path", "lib/with_bundle.so"}}}}});
+  for (const char* folder : {"plugins/lib", "plugins/open"})
+    world.world.dir().write(std::string(folder) + "/with_bundle.so", PluginWorld::read_file(library));
+  world.world.dir().write("plugins/lib/bundled.so", PluginWorld::read_file(ETB_BUNDLED));
+  // The owner of the file is right; only the folder tells that others chose it.
+  world.world.dir().write("plugins/open/bundled.so", PluginWorld::read_file(attack("foreign")));
+  ::chmod(world.world.path("plugins/open").c_str(), 0777);
+  const Error error = world.try_plugin();
+  EXPECT_EQ(error.message, "") << "without renames it loads";
+  load_while_renaming(world, world.world.path("plugins/lib"), world.world.path("plugins/open"), kExchange);
+  EXPECT_FALSE(world.was_foreign_code_here());
+}
+
+}  // namespace
+}  // namespace etb::host

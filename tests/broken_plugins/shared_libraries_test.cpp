@@ -1,0 +1,235 @@
+// Libraries that plugins share a process with: conflicts of names, and descriptors that are not used up.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+
+#include <cstdlib>
+#include <functional>
+
+#include "host/registry/plugin_world.hpp"
+#include "host/registry/probe.hpp"
+
+namespace etb::host {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+std::string library(const std::string& name) { return std::string(ETB_BROKEN_DIR) + "/" + name + ".so"; }
+std::string attack(const std::string& name) { return std::string(ETB_ATTACKS_DIR) + "/" + name + ".so"; }
+
+// Adds a plugin; those of attacks/ with the run path that they should have.
+void add_plugin(const PluginWorld& world, const std::string& folder, const std::string& plugin) {
+  std::string content = PluginWorld::read_file(plugin);
+  if (const size_t at = content.find("/run-path-"); at != std::string::npos) {
+    const size_t nbytes = content.find('\0', at) - at;
+    content.replace(at, nbytes, "$ORIGIN" + std::string(nbytes - 7, '\0'));
+  }
+  const std::string name = std::filesystem::path(plugin).filename().string();
+  world.dir().write("prepared/" + name, content);
+  world.add(folder, world.path("prepared/" + name));
+}
+
+void add_with_bundle(const PluginWorld& world, const std::string& folder, const std::string& plugin,
+                     const std::string& bundled) {
+  add_plugin(world, folder, plugin);
+  world.dir().write(folder + "/bundled.so", PluginWorld::read_file(bundled));
+}
+
+// Runs `body` in a process of its own, since what a test loads stays; its text, "" when it did not end well.
+std::string in_child(const std::function<std::string()>& body) {
+  int ends[2];
+  if (::pipe(ends) != 0) return "";
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const std::string text = body();
+    (void)!::write(ends[1], text.data(), text.size());
+    ::_exit(0);
+  }
+  ::close(ends[1]);
+  std::string out(4096, '\0');
+  size_t nbytes = 0;
+  for (ssize_t count; (count = ::read(ends[0], out.data() + nbytes, out.size() - nbytes)) > 0;)
+    nbytes += static_cast<size_t>(count);
+  ::close(ends[0]);
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  out.resize(nbytes);
+  return WIFEXITED(status) ? out : "";
+}
+
+// Loads the one plugin of each folder, in order, and keeps it: "ok", or the reason and message.
+std::string load(const PluginWorld& world, const std::vector<std::string>& folders) {
+  std::string out;
+  for (const std::string& folder : folders) {
+    Registry registry(world.options({folder}));
+    const auto loaded = registry.load(registry.plugins()[0]);
+    out +=
+        (out.empty() ? "" : ", ") + (loaded ? "ok" : loaded.error().reason + ": " + loaded.error().message);
+  }
+  return out;
+}
+
+// The path of a library that this program has.
+std::string own_library(const std::string& soname) {
+  for (const ProcessObject& object : process_objects())
+    if (object.soname == soname) return object.path;
+  return "";
+}
+
+TEST(SharedLibraries, TwoPluginsMayBringTheSameLibrary) {
+  PluginWorld world;
+  add_with_bundle(world, "a", library("with_bundle"), ETB_BUNDLED);
+  add_with_bundle(world, "b", library("with_bundle"), ETB_BUNDLED);
+  EXPECT_EQ(in_child([&] { return load(world, {"a", "b"}); }), "ok, ok");
+}
+
+TEST(SharedLibraries, ASecondLibraryOfOneSonameIsRefused) {
+  PluginWorld world;
+  add_with_bundle(world, "a", library("with_bundle"), ETB_BUNDLED);
+  add_with_bundle(world, "b", attack("with_other_bundle"), attack("bundled_other"));
+  EXPECT_EQ(in_child([&] { return load(world, {"b"}); }), "ok") << "alone it works";
+  EXPECT_THAT(in_child([&] {
+                return load(world, {"a", "b"});
+              }),
+              AllOf(HasSubstr("ok, library.conflict: needs bundled.so from beside with_other_bundle.so"),
+                    HasSubstr("another one, from " + world.path("a/bundled.so"))));
+}
+
+TEST(SharedLibraries, ABundledLibraryDoesNotReplaceTheSystems) {
+  PluginWorld world;
+  add_with_bundle(world, "a", library("with_bundle"), ETB_BUNDLED);
+  world.add("b", library("with_bundle"));  // nothing lies beside it
+  EXPECT_THAT(in_child([&] {
+                return load(world, {"a", "b"});
+              }),
+              HasSubstr("ok, library.conflict: needs bundled.so of the system"));
+}
+
+TEST(SharedLibraries, TheProgramsOwnLibraryIsNotBroughtAgain) {
+  PluginWorld world;
+  add_plugin(world, "a", attack("needs_system"));
+  const std::string libc = own_library("libc.so.6");
+  world.dir().write("a/libc.so.6", PluginWorld::read_file(libc));
+  EXPECT_EQ(in_child([&] { return load(world, {"a"}); }), "ok") << "the same bytes are the same library";
+  std::ofstream(world.path("a/libc.so.6"), std::ios::app) << "tail";
+  EXPECT_THAT(in_child([&] { return load(world, {"a"}); }),
+              AllOf(HasSubstr("library.conflict: needs libc.so.6 from beside needs_system.so"),
+                    HasSubstr("another one, from " + libc)));
+}
+
+TEST(SharedLibraries, AMissingSonameIsRefused) {
+  PluginWorld world;
+  add_with_bundle(world, "a", library("with_bundle"), attack("bundled_misnamed"));
+  EXPECT_THAT(in_child([&] { return load(world, {"a"}); }),
+              HasSubstr("library.soname: needs bundled.so: SONAME 'elsewhere.so', expected 'bundled.so'"));
+}
+
+TEST(SharedLibraries, ALibraryOfTheSystemIsLoadedByItsPath) {
+  PluginWorld world;
+  add_plugin(world, "a", attack("needs_system"));
+  Registry registry(world.options({"a"}));
+  const auto probed = probe_plugin(registry.plugins()[0], registry.load_options(), std::chrono::seconds(20));
+  ASSERT_TRUE(probed) << probed.error().message;
+  EXPECT_THAT(probed->libraries, testing::Contains(testing::MatchesRegex("/.*/libcrypt\\.so\\.1.*")));
+}
+
+TEST(SharedLibraries, AFileThatWasChangedInPlaceIsRefused) {
+  PluginWorld world;
+  world.add("a", library("good"));
+  EXPECT_THAT(in_child([&] {
+                const std::string first = load(world, {"a"});
+                const std::string content = PluginWorld::read_file(world.path("a/good.so"));
+                world.dir().write("a/good.so", content + "tail");  // the same inode
+                world.dir().write("a/plugin.json", PluginWorld::manifest(content + "tail", "good.so").dump());
+                return first + ", " + load(world, {"a"});
+              }),
+              HasSubstr("ok, library.changed: good.so: was changed in place"));
+}
+
+size_t descriptor_count() {
+  size_t count = 0;
+  for ([[maybe_unused]] const auto& one : std::filesystem::directory_iterator("/proc/self/fd")) ++count;
+  return count;
+}
+
+uint64_t resident_kilobytes() {
+  std::ifstream status("/proc/self/status");
+  for (std::string line; std::getline(status, line);)
+    if (line.rfind("VmRSS:", 0) == 0) return std::strtoull(line.c_str() + 6, nullptr, 10);
+  return 0;
+}
+
+struct Cycles {
+  const char* name;
+  std::string plugin;
+  std::string bundled;  // "" for none
+  SealPolicy seal = SealPolicy::kForeignFilesystems;
+  size_t files_while_loaded = 1;
+};
+
+class LoadCycles : public testing::TestWithParam<Cycles> {};
+
+// More cycles than a process has descriptors by default would fail if each left one behind. ETB_CYCLES sets another number.
+TEST_P(LoadCycles, LeaveNoDescriptorBehind) {
+  const char* const wanted = std::getenv("ETB_CYCLES");
+  const int count = wanted == nullptr ? 200 : std::atoi(wanted);
+  const Cycles& row = GetParam();
+  PluginWorld world;
+  world.add("plugins", row.plugin);
+  if (!row.bundled.empty()) world.dir().write("plugins/bundled.so", PluginWorld::read_file(row.bundled));
+  RegistryOptions options = world.options();
+  options.seal = row.seal;
+  const auto cycle = [&] {
+    Registry registry(options);
+    const auto opened = registry.open("BrokenBackend");
+    EXPECT_TRUE(opened) << opened.error().message;
+    return descriptor_count();
+  };
+  const size_t before = descriptor_count();
+  const size_t while_loaded = cycle();
+  EXPECT_EQ(while_loaded, before + row.files_while_loaded);
+  const size_t after_first = descriptor_count();
+  const uint64_t kilobytes = resident_kilobytes();
+  for (int i = 1; i < count; ++i) ASSERT_EQ(cycle(), while_loaded) << "cycle " << i;
+  EXPECT_EQ(descriptor_count(), after_first);
+  std::printf(
+      "%d cycles: %zu descriptors before, %zu while it is loaded, %zu after; %llu kB resident after the "
+      "first, %llu "
+      "after the last\n",
+      count, before, while_loaded, descriptor_count(), static_cast<unsigned long long>(kilobytes),
+      static_cast<unsigned long long>(resident_kilobytes()));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    SharedLibraries, LoadCycles,
+    testing::Values(Cycles{"Kept", library("good"), ""}, Cycles{"Unloadable", library("unloadable"), ""},
+                    Cycles{"WithBundle", library("with_bundle"), ETB_BUNDLED, SealPolicy::kForeignFilesystems,
+                           2},
+                    Cycles{"Sealed", library("good"), "", SealPolicy::kAlways, 1},
+                    Cycles{"SealedUnloadable", library("unloadable"), "", SealPolicy::kAlways, 1}),
+    [](const testing::TestParamInfo<Cycles>& one) { return std::string(one.param.name); });
+
+// Closing does not unmap a library with symbols that are unique in the process. Its descriptor must stay, too: under its number
+// the loader would take another file for it.
+TEST(SharedLibraries, WhatTheLoaderKeepsKeepsItsDescriptor) {
+  const auto text = in_child([&]() -> std::string {
+    const PluginWorld world;
+    world.dir().write("unique.so", PluginWorld::read_file(attack("bundled_unique")));
+    world.dir().write("other.so", PluginWorld::read_file(ETB_BUNDLED));
+    const auto folder = open_trusted_directory(world.path(), {});
+    const auto load_and_close = [&](const char* name) -> std::string {
+      auto file = open_code_file(folder->get(), name, {}, SealPolicy::kNever);
+      if (!file) return file.error().message;
+      const auto loaded = Library::load(std::move(file->file), file->source);
+      if (!loaded) return loaded.error().message;
+      return loaded->find_symbol("etb_unique_user") != nullptr ? "unique" : "other";
+    };
+    return load_and_close("unique.so") + ", " + load_and_close("other.so") + ", " +
+           load_and_close("unique.so");
+  });
+  EXPECT_EQ(text, "unique, other, unique");
+}
+
+}  // namespace
+}  // namespace etb::host
