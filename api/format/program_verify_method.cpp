@@ -49,7 +49,9 @@ class MethodVerifier {
 
   etb_status verify_arenas() noexcept {
     const auto* sizes = method_.arena_sizes();
-    ETB_CHECK(context_.spend(uint64_t{count_of(sizes)} + count_of(method_.arena_devices())));
+    // Each arena is looked up among the devices.
+    ETB_CHECK(
+        context_.spend((uint64_t{count_of(sizes)} + 1) * (uint64_t{count_of(method_.arena_devices())} + 1)));
     if (!is_aligned(sizes))
       return fail(error_, ETB_INVALID_PROGRAM, "arena sizes are not on an 8-byte boundary");
     for (uint32_t i = 0; i < count_of(sizes); ++i) {

@@ -9,6 +9,7 @@
 #include <functional>
 
 #include "api/format/program_builder.hpp"
+#include "etb_schema/program_generated.h"
 
 namespace etb::format {
 namespace {
@@ -234,6 +235,22 @@ TEST(ProgramView, RefusesOtherFiles) {
   EXPECT_THAT(refusal({bytes, bytes + text.size()}),
               HasSubstr("identifier 'some' at byte 4, expected 'ET12'"));
   EXPECT_THAT(refusal({}), HasSubstr("file of 0 bytes"));
+}
+
+// Each arena is looked up among the devices: 20,000 of both are 400 million steps in a file of 240 kB.
+TEST(ProgramView, RefusesArenasAndDevicesThatTakeEndlessLookUps) {
+  constexpr size_t kCount = 20000;
+  flatbuffers::FlatBufferBuilder builder;
+  const auto name = builder.CreateString("forward");
+  const auto chain = schema::CreateChain(builder);
+  const auto device = schema::CreateArenaDevice(builder, 1, 1);
+  const auto method = schema::CreateMethod(
+      builder, name, 0, 0, 0, 0, builder.CreateVector(std::vector{chain}), 0, 0,
+      builder.CreateVector(std::vector<int64_t>(kCount)), builder.CreateVector(std::vector(kCount, device)));
+  const auto methods = builder.CreateVector(std::vector{method});
+  builder.Finish(schema::CreateProgram(builder, 0, methods), schema::ProgramIdentifier());
+  const auto* bytes = reinterpret_cast<const std::byte*>(builder.GetBufferPointer());
+  EXPECT_THAT(refusal({bytes, bytes + builder.GetSize()}), HasSubstr("tables overlap"));
 }
 
 TEST(ProgramView, RefusesEveryTruncation) {

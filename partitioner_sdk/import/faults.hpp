@@ -14,6 +14,8 @@ class Faults {
     if (count_++ == 0) code_ = code;
     if (lines_.size() < kMaxLines) lines_.push_back(std::move(message));
   }
+  // True when reading on would only repeat itself: a hostile archive can make each fault cost as much as all of its bytes.
+  bool is_full() const { return count_ >= kMaxFaults; }
   void add(Error error) { add(error.code, std::move(error.message)); }
   bool is_empty() const { return count_ == 0; }
   // Success, or the first fault's code with one line a fault.
@@ -21,12 +23,16 @@ class Faults {
     if (is_empty()) return {};
     std::string message;
     for (const std::string& line : lines_) message += (message.empty() ? "" : "\n") + line;
-    if (count_ > lines_.size()) message += "\nand " + std::to_string(count_ - lines_.size()) + " more";
+    if (count_ > lines_.size()) {
+      message += "\nand " + std::string(is_full() ? "at least " : "") +
+                 std::to_string(count_ - lines_.size()) + " more";
+    }
     return make_error(code_, std::move(message));
   }
 
  private:
   static constexpr size_t kMaxLines = 100;
+  static constexpr size_t kMaxFaults = 1000;
   Code code_ = Code::INVALID_DATA;
   size_t count_ = 0;
   std::vector<std::string> lines_;

@@ -16,6 +16,10 @@ using ir::Dim;
 using ir::ValueId;
 
 constexpr uint32_t kMaxDepth = 32;
+constexpr size_t kMaxShownNbytes = 200;
+
+// A name of the archive as a part of messages, which are made for each of many items.
+std::string shown(std::string_view name) { return std::string(name.substr(0, kMaxShownNbytes)); }
 
 // The one member of a union object; absent when there is not exactly one.
 Json union_member(Json json) {
@@ -59,8 +63,10 @@ uint32_t GraphReader::read_subgraph(Json graph, std::string name) {
     index_tables(graph);
     read_inputs(graph, index, scope);
     read_nodes(graph, index, scope);
+    const std::string where = "outputs of graph '" + shown(module_.graphs[index].name) + "'";
     for (const Json output : graph["outputs"]) {
-      auto value = read_argument(output, scope, "outputs of graph '" + module_.graphs[index].name + "'");
+      if (faults_.is_full()) break;
+      auto value = read_argument(output, scope, where);
       if (value) module_.graphs[index].outputs.push_back({*std::move(value), ir::OutputKind::kUser, {}});
     }
     tables_.pop_back();
@@ -71,6 +77,7 @@ uint32_t GraphReader::read_subgraph(Json graph, std::string name) {
 
 void GraphReader::read_inputs(Json graph, uint32_t index, Scope& scope) {
   for (const Json input : graph["inputs"]) {
+    if (faults_.is_full()) return;
     const Json member = union_member(input);
     // A literal stands for a Python argument that was specialised; its value is in the nodes already.
     const bool is_value =
@@ -83,7 +90,10 @@ void GraphReader::read_inputs(Json graph, uint32_t index, Scope& scope) {
 }
 
 void GraphReader::read_nodes(Json graph, uint32_t index, Scope& scope) {
-  for (const Json node : graph["nodes"]) read_node(node, index, scope);
+  for (const Json node : graph["nodes"]) {
+    if (faults_.is_full()) return;
+    read_node(node, index, scope);
+  }
 }
 
 void GraphReader::read_node(Json node, uint32_t index, Scope& scope) {
@@ -91,10 +101,10 @@ void GraphReader::read_node(Json node, uint32_t index, Scope& scope) {
   out.source = module_.add_source(read_source(node["metadata"]));
   out.debug_handle = next_debug_handle_++;
   const std::string_view text = node["target"].as_string().value_or("");
-  const std::string at = ir::format_source(module_, out.source);
-  const std::string name(node["name"].as_string().value_or(""));
-  const std::string where = (name.empty() ? std::string(text) : name + " = " + std::string(text)) +
-                            (at.empty() ? "" : " (" + at + ")");
+  const std::string at = shown(ir::format_source(module_, out.source));
+  const std::string name = shown(node["name"].as_string().value_or(""));
+  const std::string where =
+      (name.empty() ? "" : name + " = ") + shown(text) + (at.empty() ? "" : " (" + at + ")");
   const OpTarget target = read_target(module_, text);
   if (target.is_inlined) return inline_graph(node, target.name == "wrap_with_autocast", index, scope, where);
   if (target.name.empty()) {
@@ -116,6 +126,7 @@ void GraphReader::read_schema_arguments(Json node, ir::Node& out, const Scope& s
   const ops::Schema* schema = module_.op(out).schema;
   if (schema == nullptr) {
     for (const Json input : node["inputs"]) {
+      if (faults_.is_full()) return;
       if (auto value = read_argument(input["arg"], scope, where)) out.args.push_back(*std::move(value));
     }
     return;
@@ -123,6 +134,7 @@ void GraphReader::read_schema_arguments(Json node, ir::Node& out, const Scope& s
   out.args = module_.op(out).defaults;
   std::vector<bool> is_given(out.args.size(), false);
   for (const Json input : node["inputs"]) {
+    if (faults_.is_full()) return;
     const std::string_view name = input["name"].as_string().value_or("");
     const int position = schema->find_argument(name);
     if (position < 0) {
@@ -154,9 +166,11 @@ void GraphReader::read_schema_arguments(Json node, ir::Node& out, const Scope& s
 void GraphReader::read_results(Json node, ir::Node& out, uint32_t index, Scope& scope,
                                const std::string& where) {
   for (const Json output : node["outputs"]) {
+    if (faults_.is_full()) return;
     const Json member = union_member(output);
     if (member.key() == "as_tensors") {
       for (const Json item : member) {
+        if (faults_.is_full()) return;
         if (const auto id = define(item, index, scope, where)) out.outputs.push_back(*id);
       }
     } else if (const auto id = define(output, index, scope, where)) {
@@ -300,6 +314,11 @@ std::optional<ValueId> GraphReader::define(Json result, uint32_t index, Scope& s
     faults_.add(Code::NOT_SUPPORTED, where + ": a result of kind '" + std::string(kind) + "'");
     return std::nullopt;
   }
+  // Before the description is read: names of one description could be as many as its sizes are long.
+  if (scope.find(*name) != scope.end()) {
+    faults_.add(Code::INVALID_DATA, where + ": '" + std::string(*name) + "' is defined twice");
+    return std::nullopt;
+  }
   auto value = read_value(kind, *name, where);
   if (!value) {
     scope.emplace(*name, ir::Nothing{});
@@ -308,10 +327,7 @@ std::optional<ValueId> GraphReader::define(Json result, uint32_t index, Scope& s
   const bool is_int = value->kind == ir::ValueKind::kInt;
   const Dim dim = value->dim;
   const ValueId id = module_.graphs[index].add_value(*std::move(value));
-  if (!scope.emplace(*name, is_int ? Argument(dim) : Argument(ir::ValueRef{id})).second) {
-    faults_.add(Code::INVALID_DATA, where + ": '" + std::string(*name) + "' is defined twice");
-    return std::nullopt;
-  }
+  scope.emplace(*name, is_int ? Argument(dim) : Argument(ir::ValueRef{id}));
   return id;
 }
 

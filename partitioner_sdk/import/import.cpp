@@ -145,6 +145,7 @@ class ModelReader {
     for (uint32_t i = 0; i < module_.main().inputs.size(); ++i)
       input_of_value_[module_.main().inputs[i].value] = i;
     for (const Json entry : specs) {
+      if (faults_.is_full()) return;
       const Json spec = entry.size() == 1 ? *entry.begin() : Json();
       const std::string_view kind = spec.key();
       if (kind == "user_input" || kind == "constant_input") continue;
@@ -180,6 +181,7 @@ class ModelReader {
 
   void read_output_specs(Json specs, const Scope& scope, GraphReader& reader) {
     for (const Json entry : specs) {
+      if (faults_.is_full()) return;
       const Json spec = entry.size() == 1 ? *entry.begin() : Json();
       const std::string_view kind = spec.key();
       static constexpr struct {

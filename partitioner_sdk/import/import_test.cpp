@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
+
 #include "partitioner_sdk/import/zip_writer_testing.hpp"
 #include "partitioner_sdk/ir/text.hpp"
 #include "partitioner_sdk/ir/verify.hpp"
@@ -200,15 +202,20 @@ TEST(Import, FaultsOfTheModelAreNamed) {
   }
 }
 
+// One row of the configuration of weights: a view of weight_0.
+std::string weight_row(const std::string& name, const std::string& sizes, const std::string& strides,
+                       int64_t offset, int dtype = 7) {
+  return "\"" + name +
+         R"(": {"path_name": "weight_0", "is_param": true, "use_pickle": false, "tensor_meta": {"dtype": )" +
+         std::to_string(dtype) + R"(, "sizes": [)" + sizes + R"(], "strides": [)" + strides +
+         R"(], "storage_offset": {"as_int": )" + std::to_string(offset) + R"(}, "layout": 7}})";
+}
+
 TEST(Import, WeightsMustLieInTheirRecord) {
   const auto import_weight = [](const std::string& sizes, const std::string& strides, int64_t offset,
                                 int dtype = 7) {
-    const std::string config =
-        R"({"config": {"w": {"path_name": "weight_0", "is_param": true, "use_pickle": false, "tensor_meta": {"dtype": )" +
-        std::to_string(dtype) + R"(, "sizes": [)" + sizes + R"(], "strides": [)" + strides +
-        R"(], "storage_offset": {"as_int": )" + std::to_string(offset) + R"(}, "layout": 7}}}})";
     return import_json(model_json("", R"({"parameter": {"arg": {"name": "x"}, "parameter_name": "w"}})"),
-                       config);
+                       R"({"config": {)" + weight_row("w", sizes, strides, offset, dtype) + "}}");
   };
   const std::string four = R"({"as_int": 4})", one = R"({"as_int": 1})",
                     huge = R"({"as_int": 4611686018427387904})";
@@ -223,6 +230,69 @@ TEST(Import, WeightsMustLieInTheirRecord) {
   EXPECT_THAT(import_weight(R"({"as_int": -4})", one, 0).error().message, HasSubstr("negative size"));
   EXPECT_THAT(import_weight(four, one, 0, 99).error().message, HasSubstr("dtype number 99"));
   EXPECT_THAT(import_weight(four, one, 0, 1).error().message, HasSubstr("differs from its constant"));
+}
+
+// Without elements a view still begins in its storage, and has strides that can be computed.
+TEST(Import, WeightsWithoutElementsLieInTheirRecord) {
+  const auto import_weight = [](const std::string& sizes, const std::string& strides, int64_t offset) {
+    return import_json(model_json("", R"({"parameter": {"arg": {"name": "x"}, "parameter_name": "w"}})"),
+                       R"({"config": {)" + weight_row("w", sizes, strides, offset) + "}}");
+  };
+  const std::string none = R"({"as_int": 0})", one = R"({"as_int": 1})",
+                    huge = R"({"as_int": 4611686018427387904})";
+  EXPECT_THAT(import_weight(none, one, 4).error().message, HasSubstr("differs from its constant"));
+  EXPECT_THAT(import_weight(none, one, 5).error().message, HasSubstr("has 16 bytes, the tensor needs 20"));
+  EXPECT_THAT(import_weight(none, one, INT64_MAX).error().message, HasSubstr("more than any file has"));
+  EXPECT_THAT(import_weight(none + "," + huge + "," + huge, one + "," + huge + "," + one, 0).error().message,
+              HasSubstr("beyond reason"));
+}
+
+// A record of 16 bytes, repeated by strides of 0 into 900 MB, is one thing; three of them are three files of a disk.
+TEST(Import, WeightsTogetherAreNotMuchLargerThanTheirArchive) {
+  const std::string many = R"({"as_int": 225000000})", none = R"({"as_int": 0})";
+  std::string rows, specs, inputs;
+  for (const char* name : {"x", "y", "z"}) {
+    const int64_t offset = name[0] - 'x';  // each a view of its own
+    rows += std::string(rows.empty() ? "" : ", ") + weight_row(name, many, none, offset);
+    specs += std::string(specs.empty() ? "" : ", ") + R"({"parameter": {"arg": {"name": ")" + name +
+             R"("}, "parameter_name": ")" + name + R"("}})";
+    inputs += std::string(inputs.empty() ? "" : ", ") + R"({"as_tensor": {"name": ")" + name + R"("}})";
+  }
+  const auto module = import_json(model_json("", specs, inputs), R"({"config": {)" + rows + "}}");
+  ASSERT_FALSE(module);
+  EXPECT_THAT(module.error().message,
+              HasSubstr("constants of 1800000000 bytes up to 'y', in an archive of "));
+}
+
+// What the time of these grows with is the size of the file, not its square: each took minutes before.
+TEST(Import, HostileArchivesAreRefusedInTimeThatGrowsWithTheirSize) {
+  constexpr size_t kCount = 200'000;
+  const auto start = std::chrono::steady_clock::now();
+  const auto repeated = [](const std::string& item, size_t count) {
+    std::string out = item;
+    out.reserve((item.size() + 2) * count);
+    for (size_t i = 1; i < count; ++i) out += ", " + item;
+    return out;
+  };
+  // A long name that stands in front of each of many messages.
+  const std::string node = R"({"name": ")" + std::string(2'000'000, 'n') +
+                           R"(", "target": "torch.ops.aten.neg.default", "metadata": {}, "inputs": [)" +
+                           kSelf + R"(], "outputs": [)" +
+                           repeated(R"({"as_tensor": {"name": "w"}})", kCount) + "]}";
+  const auto named = import_json(model_json(node));
+  ASSERT_FALSE(named);
+  EXPECT_THAT(named.error().message, HasSubstr("and at least 900 more"));
+  // One long description that many results name.
+  const std::string meta =
+      R"({"dtype": 7, "sizes": [)" + repeated(R"({"as_int": 1})", kCount) + R"(], "strides": []})";
+  std::string json =
+      model_json(R"({"name": "y", "target": "torch.ops.aten.neg.default", "metadata": {}, "inputs": [)" +
+                 std::string(kSelf) + R"(], "outputs": [)" +
+                 repeated(R"({"as_tensor": {"name": "long"}})", kCount) + "]}");
+  const std::string key = R"("tensor_values": {)";
+  json.insert(json.find(key) + key.size(), R"("long": )" + meta + ", ");
+  EXPECT_FALSE(import_json(json));
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(20));
 }
 
 }  // namespace

@@ -10,29 +10,34 @@ namespace etb::pt2 {
 namespace {
 
 // A view that repeats its elements (stride 0) may be larger than its record, but not without limit: it is written out dense.
-constexpr int64_t kMaxRepeatedNbytes = int64_t{1} << 30;
+constexpr uint64_t kMaxRepeatedNbytes = uint64_t{1} << 30;
+// All views together: tensors may share a storage in parts, which a small archive could do a million times.
+constexpr uint64_t kMaxViewsOfAByte = 8;
 
 constexpr size_t kMaxRank = 16;
 
-// Bytes that the view spans from the start of its storage; nullopt when no storage could be as large.
+// Bytes that the view spans from the start of its storage; nullopt when no storage could be as large. An empty view begins somewhere, too.
 std::optional<uint64_t> spanned_nbytes(const ir::Constant& constant) {
-  ir::Int128 last = constant.offset;
-  for (size_t i = 0; i < constant.sizes.size(); ++i) {
-    if (constant.sizes[i] == 0) return 0;
-    last += static_cast<ir::Int128>(constant.sizes[i] - 1) * constant.strides[i];
-    if (last > INT64_MAX / 16) return std::nullopt;
+  ir::Int128 end = constant.offset;
+  if (std::find(constant.sizes.begin(), constant.sizes.end(), 0) == constant.sizes.end()) {
+    end += 1;
+    for (size_t i = 0; i < constant.sizes.size() && end <= INT64_MAX / 16; ++i)
+      end += static_cast<ir::Int128>(constant.sizes[i] - 1) * constant.strides[i];
   }
-  return static_cast<uint64_t>(last + 1) * ops::element_nbytes(constant.dtype);
+  if (end > INT64_MAX / 16) return std::nullopt;
+  return static_cast<uint64_t>(end) * ops::element_nbytes(constant.dtype);
 }
 
-// Bytes of the elements written out dense; nullopt when beyond reason.
+// Bytes of the elements written out dense; nullopt when beyond reason. A size of 0 hides no product that overflows: strides would have it.
 std::optional<uint64_t> dense_nbytes(const ir::Constant& constant) {
   ir::Int128 total = static_cast<ir::Int128>(ops::element_nbytes(constant.dtype));
+  bool is_empty = false;
   for (const int64_t size : constant.sizes) {
-    total *= size;
+    is_empty = is_empty || size == 0;
+    total *= std::max<int64_t>(size, 1);
     if (total > INT64_MAX) return std::nullopt;
   }
-  return static_cast<uint64_t>(total);
+  return is_empty ? 0 : static_cast<uint64_t>(total);
 }
 
 // Whether the storage holds the view.
@@ -54,7 +59,7 @@ Status check_extent(const ir::Constant& constant, std::span<const std::byte> sto
                    (spanned ? std::to_string(*spanned) : "more than any file has"));
   }
   const auto dense = dense_nbytes(constant);
-  if (!dense || (*dense > storage.size() && *dense > static_cast<uint64_t>(kMaxRepeatedNbytes)))
+  if (!dense || (*dense > storage.size() && *dense > kMaxRepeatedNbytes))
     return invalid("repeats its elements beyond reason");
   return {};
 }
@@ -132,7 +137,15 @@ Result<uint32_t> Payloads::add_to(ir::Module& module, const std::string& name) {
   const std::byte* place = constant.storage.empty() ? nullptr : constant.storage.data();
   const View view{place, constant.dtype, constant.sizes, constant.strides, constant.offset};
   const auto [found, is_new] = views_.emplace(view, static_cast<uint32_t>(module.constants.size()));
-  if (is_new) module.constants.push_back(std::move(constant));
+  if (is_new) {
+    dense_nbytes_ += constant.nbytes();
+    if (dense_nbytes_ > kMaxRepeatedNbytes + kMaxViewsOfAByte * zip_.nbytes()) {
+      return make_error(Code::INVALID_DATA, "constants of " + std::to_string(dense_nbytes_) +
+                                                " bytes up to '" + name + "', in an archive of " +
+                                                std::to_string(zip_.nbytes()));
+    }
+    module.constants.push_back(std::move(constant));
+  }
   added_.emplace(name, found->second);
   return found->second;
 }

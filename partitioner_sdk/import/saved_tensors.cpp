@@ -15,6 +15,10 @@ namespace {
 
 // A model of 10^4 tensors has less than a tenth of it.
 constexpr size_t kMaxPickleNbytes = size_t{16} << 20;
+// An object takes one byte of a pickle and fifty here; a tensor of an honest file has some twenty.
+constexpr size_t kMaxObjectCount = size_t{2} << 20;
+// As many as a tensor of the archive's other kind of weights may have.
+constexpr size_t kMaxRank = 16;
 
 enum class Kind : uint8_t { kNothing, kNumber, kText, kTuple, kDict, kGlobal, kStorage, kTensor };
 
@@ -114,6 +118,7 @@ class Reader {
   }
 
   void push(Object object) {
+    if (objects_.size() >= kMaxObjectCount) fail("more than " + std::to_string(kMaxObjectCount) + " objects");
     objects_.push_back(std::move(object));
     stack_.push_back(static_cast<Id>(objects_.size() - 1));
   }
@@ -296,15 +301,19 @@ class Reader {
 
   // ("storage", class, key, device, element count)
   void push_storage(Id id) {
-    const Object tuple = objects_[id];
+    const Object& tuple = objects_[id];
     const Object *type = item(tuple, 1, Kind::kGlobal), *key = item(tuple, 2, Kind::kText);
     if (type == nullptr || key == nullptr) return;
-    push({Kind::kStorage, 0, key->text, {tuple.items[1]}});
+    push({Kind::kStorage,
+          0,
+          key->text,
+          {tuple.items[1]}});  // the arguments are copied before push moves the objects
   }
 
   void call(Id callee, Id arguments) {
     const std::string_view name = objects_[callee].text;
-    const Object given = objects_[arguments];
+    // Not a copy: one long tuple may be the arguments of a million calls.
+    const Object& given = objects_[arguments];
     if (name == "collections OrderedDict") return push({Kind::kDict, 0, {}, {}});
     if (name == "torch._utils _rebuild_parameter") {
       if (item(given, 0, Kind::kTensor) != nullptr) stack_.push_back(given.items[0]);
@@ -326,6 +335,8 @@ class Reader {
     if (!error_.empty()) return;
     if (!dtype) dtype = dtype_of(objects_[storage->items[0]].text);
     if (!dtype) return fail("elements of '" + std::string(objects_[storage->items[0]].text) + "'");
+    if (sizes->items.size() > kMaxRank || strides->items.size() > kMaxRank)
+      return fail("a tensor of rank " + std::to_string(sizes->items.size()));
     ir::Constant constant;
     constant.dtype = *dtype;
     constant.offset = offset->number;

@@ -194,7 +194,8 @@ class Reader {
 
 Result<Dim> parse_expression(std::string_view text, SymbolTable& symbols) {
   if (text.size() > kMaxNbytes) return make_error(Code::INVALID_DATA, "symbolic expression: too long");
-  Result<Dim> dim = Reader(text, symbols).run();
+  // Once a formula has left the limits, no archive with it is read: the rest need not be computed.
+  Result<Dim> dim = symbols.is_beyond_limits() ? Dim(0) : Reader(text, symbols).run();
   if (dim && symbols.is_beyond_limits())
     return make_error(Code::INVALID_DATA, "symbolic expression: beyond limits");
   return dim;

@@ -209,6 +209,7 @@ Result<ZipArchive> ZipArchive::open(std::span<const std::byte> bytes) {
     return fail("central directory has bytes behind its records");
   ETB_TRY(check_overlaps(entries));
   ZipArchive archive;
+  archive.nbytes_ = bytes.size();
   for (const Entry& entry : entries) {
     if (!archive.records_.emplace(entry.name, file.span(entry.data_offset, entry.nbytes)).second) {
       return fail("two records '" + entry.name + "'");

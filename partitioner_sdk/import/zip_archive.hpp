@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <span>
@@ -24,10 +25,12 @@ class ZipArchive {
   using Records = std::map<std::string, std::span<const std::byte>, std::less<>>;
   const Records& records() const { return records_; }  // by name
   const std::string& first_name() const { return first_name_; }
+  uint64_t nbytes() const { return nbytes_; }  // of the file
 
  private:
   Records records_;
   std::string first_name_;
+  uint64_t nbytes_ = 0;
 };
 
 }  // namespace etb::pt2
