@@ -3,10 +3,8 @@
 #include <signal.h>
 
 #include <ctime>
-#include <fstream>
 #include <memory>
 #include <set>
-#include <sstream>
 #include <thread>
 
 #include "conformance/report/html.hpp"
@@ -15,6 +13,7 @@
 #include "conformance/report/repro.hpp"
 #include "conformance/report/sarif.hpp"
 #include "conformance/report/terminal.hpp"
+#include "conformance/report/text_file.hpp"
 #include "conformance/report/waivers.hpp"
 #include "conformance/runner/child_body.hpp"
 #include "conformance/runner/confinement.hpp"
@@ -40,17 +39,12 @@ std::string today() {
   return fmt::format("{:04}-{:02}-{:02}", parts.tm_year + 1900, parts.tm_mon + 1, parts.tm_mday);
 }
 
-Result<std::string> read_text(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  if (!in) return make_error(Code::NOT_FOUND, "cannot read '" + path + "'");
-  std::ostringstream text;
-  text << in.rdbuf();
-  return text.str();
-}
+// Of waivers and of a saved failure, whose tensors are hexadecimal text.
+constexpr uint64_t kMostInputBytes = uint64_t{256} << 20;
 
 Result<std::vector<Waiver>> load_waivers(const VerifyOptions& options) {
   if (options.waiver_file.empty()) return std::vector<Waiver>{};
-  ETB_ASSIGN(const std::string text, read_text(options.waiver_file));
+  ETB_ASSIGN(const std::string text, read_text_file(options.waiver_file, kMostInputBytes));
   return parse_waivers(text, today());
 }
 
@@ -101,7 +95,7 @@ Result<ExitCode> finish(const VerifyOptions& options, Results results, Session& 
     ETB_ASSIGN(const Results before, read_results(options.compare_file));
     is_worse = print_comparison(before, results, session.out);
   }
-  const bool is_pass = add_up(results.outcomes).is_pass();
+  const bool is_pass = add_up(results).is_pass();
   if (was_interrupted().load()) return ExitCode::UNAVAILABLE;
   return is_pass && !is_worse ? ExitCode::OK : ExitCode::NEGATIVE;
 }
@@ -178,16 +172,21 @@ Result<std::vector<Outcome>> take_up(const VerifyOptions& options, Plan& plan, c
 Status run_isolated(const VerifyOptions& options, Plan plan, uint32_t round, Collector& collector,
                     Session& session) {
   plan.has_network = options.has_network;
-  if (const Status alone = can_leave_network(); !alone && !plan.has_network) {
-    session.out << "note: the plugin keeps the network: " << alone.error().message << '\n';
-    plan.has_network = true;
-  }
+  std::string why_not;
+  plan.confinement = find_confinement(options.has_network, why_not);
+  if (!plan.confinement.has_namespaces)
+    session.out << "note: the plugin's processes have no namespaces of their own: " << why_not << '\n';
+  if (!plan.confinement.has_network_cut && !options.has_network)
+    session.out << "note: the plugin keeps the network: " << why_not << '\n';
   session.out.flush();  // a child must not write it again
   const Interruptible guard;
   const std::vector<Item> items = plan.items;
+  const uint64_t deadline_ns = plan.deadline_ns;
   size_t repeated = 0;
-  for (;; ++round) {
+  for (bool is_first = true;; ++round, is_first = false) {
     plan.items = soak_round(items, round);
+    // However short the time is, the first round is a whole one: less says nothing about the plugin.
+    plan.deadline_ns = is_first ? 0 : deadline_ns;
     const auto take = [&](const Outcome& outcome) {
       repeated += round != 0 ? 1 : 0;
       // Later rounds are about what goes wrong: a night of passes would fill memory and disk.
@@ -195,9 +194,9 @@ Status run_isolated(const VerifyOptions& options, Plan plan, uint32_t round, Col
     };
     const auto refine = [&](const Outcome& outcome) { collector.refine(outcome); };
     ETB_TRY(run_plan(plan, take, refine, was_interrupted()));
-    if (plan.deadline_ns == 0 || monotonic_ns() >= plan.deadline_ns || was_interrupted().load()) break;
+    if (deadline_ns == 0 || monotonic_ns() >= deadline_ns || was_interrupted().load()) break;
   }
-  if (plan.deadline_ns != 0)
+  if (deadline_ns != 0)
     session.out << "soak: round " << round << ", " << repeated
                 << " cases and checks more than those below, with other numbers\n";
   return {};
@@ -252,7 +251,7 @@ Result<std::vector<Item>> items_of(const Repro& repro, std::shared_ptr<const Cas
 }
 
 Result<ExitCode> run_replay(VerifyOptions options, Session& session) {
-  ETB_ASSIGN(const std::string text, read_text(options.replay_file));
+  ETB_ASSIGN(const std::string text, read_text_file(options.replay_file, kMostInputBytes));
   Result<Repro> repro_read = parse_repro(text);
   if (!repro_read)
     return tl::make_unexpected(with_context(std::move(repro_read).error(), "'" + options.replay_file + "'"));
@@ -282,7 +281,8 @@ Result<ExitCode> run(VerifyOptions options, Session& session) {
   Plan plan;
   plan.items = select_items(profile, options.patterns, shard);
   if (shard.count > 1) options.shard = fmt::format("{}/{}", shard.index + 1, shard.count);
-  if (plan.items.empty())
+  // A shard may be empty; the whole may not.
+  if (plan.items.empty() && (shard.count == 1 || select_items(profile, options.patterns, {}).empty()))
     return make_error(Code::NOT_FOUND,
                       "no case or check fits; `etbackend verify --list --case PATTERN` shows what there is");
   if (options.list) return run_list(plan.items, session);

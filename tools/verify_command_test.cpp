@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -84,6 +85,34 @@ TEST(VerifyCommand, WritesReportsAndResumesAndMerges) {
   EXPECT_THAT(cli({"verify", "--merge", first}).err, HasSubstr("shard 2/2 is missing"));
 }
 
+// A shard in which nothing of the plugin runs, or which is empty, is no failure; all shards together in which nothing runs are one.
+TEST(VerifyCommand, AShardIsJudgedByItsOwnPart) {
+  const host::ScratchDir dir;
+  const auto run_shards = [&](const std::string& plugin, const std::vector<std::string>& patterns,
+                              const std::string& name, int wanted) {
+    std::vector<std::string> merge = {"verify"};
+    for (int i = 1; i <= 8; ++i) {
+      const std::string file = dir.path(name + std::to_string(i));
+      std::vector<std::string> args = {"verify", plugin, "--shard", std::to_string(i) + "/8",
+                                       "--results", file, "--plugin-path", ETB_PLUGIN_DIR};
+      for (const std::string& pattern : patterns) args.insert(args.end(), {"--case", pattern});
+      const CliRun run = cli(args);
+      EXPECT_EQ(run.exit, wanted) << i << run.out << run.err;
+      EXPECT_THAT(run.out, HasSubstr("this is shard " + std::to_string(i) + "/8"));
+      merge.insert(merge.end(), {"--merge", file});
+    }
+    return cli(merge);
+  };
+  // my_npu claims few cases: most shards have none of them.
+  const CliRun good = run_shards("my_npu", {"op.add_tensor.f32.*", "op.relu.f32.*"}, "good", 0);
+  EXPECT_EQ(good.exit, 0) << good.out << good.err;
+  const CliRun small = run_shards("portable", {"op.neg.f32.7.stat", "op.neg.f32.65.stat"}, "small", 0);
+  EXPECT_EQ(small.exit, 0) << small.out << small.err;
+  const CliRun nothing = run_shards("my_npu", {"op.mm.f32.*exact"}, "nothing", 0);
+  EXPECT_EQ(nothing.exit, static_cast<int>(ExitCode::NEGATIVE));
+  EXPECT_THAT(nothing.out, HasSubstr("nothing ran on the plugin"));
+}
+
 TEST(VerifyCommand, TheLastLineAndTheExitCodeAgree) {
   const CliRun check = cli({"verify", "portable", "--case", "blob.bits-flipped.11"});
   EXPECT_EQ(check.exit, 0) << check.err;
@@ -151,6 +180,33 @@ TEST(VerifyCommand, ASoakRunGoesOnUntilItsTimeIsOver) {
   EXPECT_THAT(read_all(dir.path("a.jsonl")), HasSubstr("op.neg.f32.7.stat@17"));
   EXPECT_EQ(cli({"verify", "portable", "--time", "2s"}).exit, 2);
   EXPECT_EQ(cli({"verify", "portable", "--profile", "soak", "--time", "soon"}).exit, 2);
+}
+
+// The time is over before the first process has begun; the first round runs all the same.
+TEST(VerifyCommand, ASoakRunHasOneWholeRound) {
+  const host::ScratchDir dir;
+  const CliRun run = cli({"verify", "portable", "--profile", "soak", "--time", "1s", "--case", "op.mm.*",
+                          "--case", "op.add_tensor.*", "--case", "life.many-times", "--workers", "1", "--results",
+                          dir.path("r.jsonl")});
+  EXPECT_EQ(run.exit, 0) << run.out << run.err;
+  const std::string results = read_all(dir.path("r.jsonl"));
+  const CliRun list =
+      cli({"verify", "--list", "--case", "op.mm.*", "--case", "op.add_tensor.*", "--case", "life.many-times"});
+  EXPECT_GE(std::count(results.begin(), results.end(), '\n'),
+            1 + std::count(list.out.begin(), list.out.end(), '\n'));
+}
+
+// Files that block or never end are refused at once.
+TEST(VerifyCommand, InputsAreRegularFiles) {
+  const host::ScratchDir dir;
+  const std::string pipe = dir.path("pipe");
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  for (const std::string& file : {std::string("/dev/zero"), pipe, dir.path("")})
+    for (const char* option : {"--replay", "--waivers", "--compare", "--merge"}) {
+      const CliRun run = cli({"verify", "portable", "--case", "op.neg.f32.7.stat", option, file});
+      EXPECT_EQ(run.exit, 4) << option << " " << file << run.out;
+      EXPECT_THAT(run.err, HasSubstr("not a regular file")) << option << " " << file;
+    }
 }
 
 // A debugger would see the trap; without one it ends the program.

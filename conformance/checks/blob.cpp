@@ -36,7 +36,7 @@ void offer(CheckContext& context, Subject& subject, const ClaimedCase& item, std
   Payload payload = item.payload;
   payload.bytes = std::move(bytes);
   context.progress().at(damage.c_str());
-  context.progress().restart(monotonic_ns());
+  context.progress().restart();
   const Result<std::unique_ptr<Session>> session = Session::make(subject, item.built, std::move(payload));
   if (session) (void)(*session)->run(item.built.runs[0]);
   const size_t most = session ? kMaxAllocationOfATaken : kMaxAllocation;
@@ -164,7 +164,7 @@ void other_versions(CheckContext& context) {
         Payload payload = ready.item.payload;
         payload.bytes[at] = static_cast<std::byte>(base + version);
         context.progress().at(fmt::format("byte {} is {:#x}", at, base + version).c_str());
-        context.progress().restart(monotonic_ns());
+        context.progress().restart();
         const Result<std::unique_ptr<Session>> made =
             Session::make(ready.subject, ready.item.built, std::move(payload));
         return made ? Code::OK : made.error().code;

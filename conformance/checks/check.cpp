@@ -1,5 +1,7 @@
 #include "conformance/checks/check.hpp"
 
+#include <algorithm>
+
 #include "conformance/checks/groups.hpp"
 #include "conformance/judge/judge.hpp"
 
@@ -98,6 +100,13 @@ bool CheckContext::is_right(const ClaimedCase& item, const RunResult& result) co
   return true;
 }
 
+int CheckContext::repeats(int wanted, double others) const {
+  constexpr double kBudgetMs = 30000;
+  constexpr int kLeast = 4;
+  const double affordable = kBudgetMs / std::max(latency_.run_ms * others, 1e-9);
+  return affordable >= wanted ? wanted : std::min(wanted, std::max(kLeast, static_cast<int>(affordable)));
+}
+
 void CheckContext::fail(const std::string& text) {
   out_.findings.push_back({std::string(without_round(out_.name)), text, ""});
 }
@@ -127,10 +136,10 @@ const Check* find_check(const std::string& id) {
 }
 
 Outcome run_check(const Check& check, const std::string& name, const SubjectSpec& spec,
-                  const PrecisionContract& contract, Progress& progress) {
+                  const PrecisionContract& contract, const Latency& latency, Progress& progress) {
   Outcome out;
   out.name = name;
-  CheckContext context(spec, contract, progress, out);
+  CheckContext context(spec, contract, latency, progress, out);
   check.run(context);
   for (Finding& finding : out.findings)
     if (finding.rule.empty()) finding.rule = check.rule;

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "conformance/runner/case_flow.hpp"
+#include "conformance/runner/latency.hpp"
 #include "conformance/runner/session.hpp"
 
 namespace etb::conformance {
@@ -33,8 +34,9 @@ inline SubjectOptions bare() { return {.is_validated = false}; }
 
 class CheckContext {
  public:
-  CheckContext(const SubjectSpec& spec, const PrecisionContract& contract, Progress& progress, Outcome& out)
-      : spec_(spec), contract_(contract), progress_(progress), out_(out) {}
+  CheckContext(const SubjectSpec& spec, const PrecisionContract& contract, const Latency& latency,
+               Progress& progress, Outcome& out)
+      : spec_(spec), contract_(contract), latency_(latency), progress_(progress), out_(out) {}
 
   const SubjectSpec& spec() const { return spec_; }
   const PrecisionContract& contract() const { return contract_; }
@@ -59,6 +61,10 @@ class CheckContext {
   void each_session(Subject& subject, const std::vector<ClaimedCase>& items,
                     const std::function<void(Ready&)>& body);
 
+  // How many times a check repeats a run: `wanted`, or fewer of a slow device, so that `others` times as many runs one after the other take
+  // about half a minute. At least 4.
+  int repeats(int wanted, double others = 1) const;
+
   // Whether outputs of a run with the case's own inputs are what it should give.
   bool is_right(const ClaimedCase& item, const RunResult& result) const;
 
@@ -73,6 +79,7 @@ class CheckContext {
  private:
   const SubjectSpec& spec_;
   const PrecisionContract& contract_;
+  const Latency& latency_;
   Progress& progress_;
   Outcome& out_;
 };
@@ -90,6 +97,6 @@ const Check* find_check(const std::string& id);
 
 // Under a name with or without a round.
 Outcome run_check(const Check& check, const std::string& name, const SubjectSpec& spec,
-                  const PrecisionContract& contract, Progress& progress);
+                  const PrecisionContract& contract, const Latency& latency, Progress& progress);
 
 }  // namespace etb::conformance

@@ -16,7 +16,10 @@ namespace {
 
 constexpr uint32_t kThreads = 4;
 constexpr uint32_t kThreadCounts[] = {2, 4, 8};
+constexpr double kMostAtOnce = 2 + 4 + 8;
 constexpr int kRuns = 60;
+// Cases enough for one of each op: what one op shares among instances another may not.
+constexpr size_t kOneOfEachOp = 40;
 
 // Inputs of thread t: the case's own elements, t places further, so that results of other threads are other results.
 std::vector<TensorData> rotated(std::vector<TensorData> inputs, uint32_t t) {
@@ -31,7 +34,8 @@ std::vector<TensorData> rotated(std::vector<TensorData> inputs, uint32_t t) {
 
 // Each thread has its own inputs; what it gets alone is what it must get among the others.
 template <class Run>
-void run_on_threads(CheckContext& context, uint32_t count, const std::vector<TensorData>& inputs, Run run) {
+void run_on_threads(CheckContext& context, uint32_t count, int runs, const std::vector<TensorData>& inputs,
+                    Run run) {
   std::vector<std::vector<TensorData>> given, expected;
   for (uint32_t t = 0; t < count; ++t) {
     given.push_back(rotated(inputs, t));
@@ -41,7 +45,7 @@ void run_on_threads(CheckContext& context, uint32_t count, const std::vector<Ten
   std::vector<std::thread> threads;
   for (uint32_t t = 0; t < count; ++t)
     threads.emplace_back([&, t] {
-      for (int i = 0; i < kRuns && wrong == 0 && failed == 0; ++i) {
+      for (int i = 0; i < runs && wrong == 0 && failed == 0; ++i) {
         const RunResult result = run(t, given[t]);
         if (result.status != ETB_OK) ++failed;
         for (size_t k = 0; k < expected[t].size() && result.status == ETB_OK; ++k)
@@ -52,9 +56,6 @@ void run_on_threads(CheckContext& context, uint32_t count, const std::vector<Ten
   if (failed != 0) context.fail("a run at the same time as others answered an error");
   if (wrong != 0) context.fail("a run at the same time as others gave another result than alone");
 }
-
-// Cases enough for one of each op: what one op shares among instances another may not.
-constexpr size_t kOneOfEachOp = 40;
 
 void contexts(CheckContext& context) {
   context.each_session(bare(), kOneOfEachOp, [&](Ready& ready) {
@@ -67,7 +68,8 @@ void contexts(CheckContext& context) {
         if (table.context_create(ready.session.delegate(), nullptr, 0, &one, &error) != ETB_OK)
           return context.fail(error.text);
       context.progress().at("runs on several contexts");
-      run_on_threads(context, count, ready.inputs(), [&](uint32_t t, const std::vector<TensorData>& inputs) {
+      const int runs = context.repeats(kRuns, kOneOfEachOp * kMostAtOnce);
+      run_on_threads(context, count, runs, ready.inputs(), [&](uint32_t t, const std::vector<TensorData>& inputs) {
         return ready.session.run_on(made[t], inputs);
       });
       for (etb_context* one : made) (void)table.context_destroy(one, &error);
@@ -86,7 +88,7 @@ void delegates(CheckContext& context) {
     }
     context.progress().at("runs on several delegates");
     run_on_threads(
-        context, kThreads, item.built.runs[0],
+        context, kThreads, context.repeats(kRuns, kOneOfEachOp * kThreads), item.built.runs[0],
         [&](uint32_t t, const std::vector<TensorData>& inputs) { return sessions[t]->run(inputs); });
   }
 }
@@ -105,9 +107,10 @@ void different_delegates(CheckContext& context) {
   std::atomic<int> wrong{0};
   std::vector<std::thread> threads;
   context.progress().at("runs of different delegates");
+  const int runs = context.repeats(kRuns, kThreads);
   for (size_t t = 0; t < items.size(); ++t)
     threads.emplace_back([&, t] {
-      for (int i = 0; i < kRuns; ++i) {
+      for (int i = 0; i < runs; ++i) {
         const RunResult result = sessions[t]->run(items[t].built.runs[0]);
         for (size_t k = 0; k < expected[t].size(); ++k)
           if (result.status != ETB_OK || result.outputs[k].bytes != expected[t][k].bytes) ++wrong;

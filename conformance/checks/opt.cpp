@@ -72,7 +72,7 @@ void every_value_gives_right_results(CheckContext& context) {
     if (!facts.has(kTried) || facts.key == kLoseDevice) continue;
     for (const etb_option& option : ordinary_values(facts)) {
       context.progress().at(to_text(option).c_str());
-      context.progress().restart(monotonic_ns());
+      context.progress().restart();
       ++count;
       const OptionTrial trial = try_option(context, facts.scopes, option);
       if (!trial.is_taken)

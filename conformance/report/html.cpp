@@ -139,7 +139,7 @@ std::string failure_list(const Results& results, const Invocation& by) {
 }  // namespace
 
 std::string to_html(const Results& results, const Invocation& by) {
-  const Totals totals = add_up(results.outcomes);
+  const Totals totals = add_up(results);
   const Header& header = results.header;
   std::string out = "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><title>verify " +
                     escape_markup(header.plugin_id) + "</title>\n";

@@ -37,13 +37,17 @@ struct Totals {
   std::map<std::string, std::map<State, size_t>> by_group;
   size_t case_count = 0, claimed = 0, executed = 0;
   size_t failures = 0;
+  bool is_part = false;  // of a run that is cut into shards
   size_t of(State state) const;
-  // Nothing fails, and something ran on the plugin, unless only checks were asked for, which execute nothing that counts.
+  // Nothing fails, and something ran on the plugin, unless only checks were asked for, which execute nothing that counts. In one shard of a run
+  // nothing needs to run on the plugin: whether it does is a statement about all shards together, which --merge makes.
   bool is_pass() const { return why_not().empty(); }
   // What the last line says when is_pass() is false.
   std::string why_not() const;
 };
 Totals add_up(const std::vector<Outcome>& outcomes);
+// The same, for a shard as a part.
+Totals add_up(const Results& results);
 
 // Reads results.jsonl. A last line that was cut off by an interruption is left out; anything else that is no outcome is an error.
 [[nodiscard]] Result<Results> read_results(const std::string& path);

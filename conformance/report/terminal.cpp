@@ -136,7 +136,7 @@ void Terminal::end() {
 }
 
 void print_summary(const Results& results, const Invocation& by, std::ostream& out) {
-  const Totals totals = add_up(results.outcomes);
+  const Totals totals = add_up(results);
   const Header& header = results.header;
   out << fmt::format("{} {}: executed on the plugin / claimed: {} / {} of {} cases\n", header.plugin_id,
                      header.plugin_version, totals.executed, totals.claimed, totals.case_count);
@@ -152,6 +152,9 @@ void print_summary(const Results& results, const Invocation& by, std::ostream& o
       << (totals.is_pass() ? "PASS" : "FAIL: " + totals.why_not())
       << fmt::format(", {} checks and cases", results.outcomes.size())
       << (header.profile == "cert" ? "" : " (" + header.profile + " profile)") << '\n';
+  if (totals.is_part)
+    out << fmt::format("this is shard {}; the verdict about the plugin is that of all shards: --merge\n",
+                       header.shard);
 }
 
 bool print_comparison(const Results& before, const Results& now, std::ostream& out) {

@@ -1,28 +1,21 @@
-// One case from claim to result, every promise held against the next call:
-//
-//   partition, twice -> claimed: dry check, compile, create, execute twice with other garbage in the outputs, judge
-//                    -> rejected: the reason counts, and dry check and compile must refuse, too
+// One case in this process, without any isolation: observed and judged at once. For a debugger, and for checks.
 #pragma once
 
-#include "conformance/cases/case.hpp"
-#include "conformance/judge/contract.hpp"
-#include "conformance/runner/outcome.hpp"
+#include "conformance/runner/assess.hpp"
 #include "conformance/runner/progress.hpp"
 #include "conformance/runner/subject.hpp"
 
 namespace etb::conformance {
 
-// Under its name, with or without a round.
+// An outcome with the words of the case, under its name with or without a round.
+Outcome outcome_of(const Case& item, const std::string& name);
+// An outcome of a case that could not be built.
+Outcome outcome_of_unbuilt(const Case& item, const std::string& name, const Error& error);
+
 Outcome run_case(Subject& subject, const Case& item, const std::string& name,
                  const PrecisionContract& contract, Progress& progress);
-// Of a case that is built already: replays, reduced graphs.
-void run_built(Subject& subject, const BuiltCase& built, const PrecisionContract& contract,
-               Progress& progress, Outcome& out);
 
-// What the validate layer saw, as findings of the group that the rule belongs to.
+// The validate layer's violations, as findings of the group that the rule belongs to.
 void add_violations(Subject& subject, Outcome& out);
-
-// The state that findings mean, unless it is set already.
-void conclude(Outcome& out);
 
 }  // namespace etb::conformance

@@ -24,8 +24,26 @@ namespace fs = std::filesystem;
 
 constexpr const char* kPrefix = "etbackend-verify-";
 constexpr const char* kLockName = "lock";
+constexpr const char* kFolderPrefix = "tmp.";  // as mktemp has it
 
-// Folders of ours that nobody locks belong to runs that are dead.
+// The folders that a run made for temporary files, then its own. A process that is dying may still write into them.
+void remove_run(const fs::path& own) {
+  std::error_code failed;
+  for (int i = 0; i < 50 && fs::exists(own, failed); ++i) {
+    if (i != 0) ::usleep(10000);
+    bool is_clean = true;
+    for (fs::directory_iterator at(own, failed), end; !failed && at != end; at.increment(failed)) {
+      const std::string name = at->path().filename().string();
+      if (name.rfind(kFolderPrefix, 0) != 0) continue;
+      std::error_code left;
+      fs::remove_all(own.parent_path() / name, left);
+      is_clean = is_clean && !left;
+    }
+    if (is_clean) fs::remove_all(own, failed);
+  }
+}
+
+// Folders of runs that no process locks belong to runs that are dead.
 void remove_left_folders(const fs::path& where) {
   std::error_code failed;
   for (fs::directory_iterator at(where, failed), end; !failed && at != end; at.increment(failed)) {
@@ -36,8 +54,7 @@ void remove_left_folders(const fs::path& where) {
       continue;
     const int fd = ::open((at->path() / kLockName).c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW);
     if (fd < 0) continue;
-    std::error_code ignored;
-    if (::flock(fd, LOCK_EX | LOCK_NB) == 0) fs::remove_all(at->path(), ignored);
+    if (::flock(fd, LOCK_EX | LOCK_NB) == 0) remove_run(at->path());
     ::close(fd);
   }
 }
@@ -118,21 +135,16 @@ void Keeper::clear() {
   if (groups_ != nullptr)
     for (std::atomic<pid_t>& slot : groups_->pids)
       if (const pid_t pid = slot.exchange(0); pid > 0) ::kill(-pid, SIGKILL);
-  // A process that is dying may still write into it.
-  std::error_code failed;
-  for (int i = 0; i < 50 && !folder_.empty() && fs::exists(folder_, failed); ++i) {
-    fs::remove_all(folder_, failed);
-    if (failed) ::usleep(10000);
-  }
+  if (!folder_.empty()) remove_run(folder_);
 }
 
 void Keeper::take_child(pid_t parent) {
   ::setpgid(0, 0);
   groups_->add(::getpid());
   take_helper(parent);
-  ::close(std::exchange(lock_fd_, -1));  // what it may start does not hold the folder
-  const std::string own = folder_ + "/" + std::to_string(::getpid());
-  if (::mkdir(own.c_str(), 0700) == 0) ::setenv("TMPDIR", own.c_str(), 1);
+  ::close(std::exchange(lock_fd_, -1));  // processes that it starts do not hold the folder
+  if (Groups* const groups = std::exchange(groups_, nullptr); groups != nullptr)
+    ::munmap(groups, sizeof(Groups));
 }
 
 void Keeper::take_helper(pid_t parent) {
@@ -144,8 +156,28 @@ void Keeper::take_helper(pid_t parent) {
 void Keeper::end_group(pid_t pid) {
   ::kill(-pid, SIGKILL);
   groups_->remove(pid);
-  std::error_code ignored;
-  fs::remove_all(folder_ + "/" + std::to_string(pid), ignored);
+}
+
+Result<std::string> Keeper::make_folder() {
+  const fs::path own(folder_);
+  // Noted before it exists: a run that is killed in between leaves a note without a folder, not a folder without a note.
+  for (int i = 0; i < 100; ++i) {
+    std::string note = folder_ + "/" + kFolderPrefix + "XXXXXXXXXX";
+    const int fd = ::mkostemp(note.data(), O_CLOEXEC);
+    if (fd < 0) break;
+    ::close(fd);
+    const std::string wanted = (own.parent_path() / fs::path(note).filename()).string();
+    if (::mkdir(wanted.c_str(), 0700) == 0) return wanted;
+    ::unlink(note.c_str());
+    if (errno != EEXIST) break;
+  }
+  return make_error(Code::ACCESS_FAILED, "cannot make a folder in '" + own.parent_path().string() + "'");
+}
+
+void Keeper::remove_folder(const std::string& folder) {
+  std::error_code failed;
+  fs::remove_all(folder, failed);
+  if (!failed) fs::remove(fs::path(folder_) / fs::path(folder).filename(), failed);
 }
 
 }  // namespace etb::conformance

@@ -19,12 +19,17 @@ class Keeper {
   Keeper(const Keeper&) = delete;
   Keeper& operator=(const Keeper&) = delete;
 
-  // In a child of the run, first of all: it is a group of its own from here, has this temporary folder, and dies with its parent.
+  // In a child of the run, first of all: it is a group of its own from here, and dies with its parent. Memory that it shares with the keeper is
+  // gone from it and from what it starts.
   void take_child(pid_t parent);
   // In a helper of the run, which starts such children: it dies with its parent.
   void take_helper(pid_t parent);
-  // In the parent: the group is killed, and its temporary folder removed.
+  // In the parent: the group is killed.
   void end_group(pid_t pid);
+
+  // A folder for temporary files of one plugin's process. Its name is as that of any program's, so that a plugin does not know it.
+  [[nodiscard]] Result<std::string> make_folder();
+  void remove_folder(const std::string& folder);
 
  private:
   struct Groups;
@@ -32,7 +37,7 @@ class Keeper {
   [[noreturn]] void watch();
   void clear();
 
-  std::string folder_;
+  std::string folder_;  // has the lock, and one empty file for each folder that was made
   int lock_fd_ = -1;
   int pipe_fd_ = -1;   // nobody writes; its end is ours
   int watch_fd_ = -1;  // the keeper's

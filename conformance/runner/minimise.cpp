@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "conformance/runner/case_flow.hpp"
 #include "conformance/runner/child_body.hpp"
 #include "conformance/runner/replay.hpp"
 #include "conformance/runner/search.hpp"
@@ -83,18 +82,12 @@ Minimised minimise(const Plan& plan, uint32_t item, const Outcome& failure) {
   return out;
 }
 
-std::optional<SmallCase> minimise_here(Subject& subject, const Item& item, const Outcome& failure,
-                                       const PrecisionContract& contract, Progress& progress) {
-  const Result<BuiltCase> built = item.item->build(item.name);
-  if (!built) return std::nullopt;
+std::optional<SmallCase> minimise_by(const BuiltCase& built, const Outcome& failure, const TryOne& try_one) {
   size_t tries = 0;
-  return search_smaller(*built, [&](const SmallCase& small) {
+  return search_smaller(built, [&](const SmallCase& small) {
     if (++tries > kMaxTriesHere) return false;
-    progress.restart(monotonic_ns());
-    Outcome seen;
-    seen.name = item.name;
-    run_built(subject, with_judgement(small, *built), contract, progress, seen);
-    return is_same_failure(failure, seen);
+    const std::optional<Outcome> seen = try_one(with_judgement(small, built));
+    return seen && is_same_failure(failure, *seen);
   });
 }
 

@@ -2,10 +2,10 @@
 // only a fresh process shows, in a child each.
 #pragma once
 
+#include <functional>
 #include <optional>
 
 #include "conformance/runner/plan.hpp"
-#include "conformance/runner/progress.hpp"
 #include "conformance/runner/small_case.hpp"
 
 namespace etb::conformance {
@@ -17,8 +17,9 @@ struct Minimised {
 // `failure` is the outcome of plan.items[item], a case that fails alone.
 Minimised minimise(const Plan& plan, uint32_t item, const Outcome& failure);
 
-// In this process. Nothing when the case does not fail so here.
-std::optional<SmallCase> minimise_here(Subject& subject, const Item& item, const Outcome& failure,
-                                       const PrecisionContract& contract, Progress& progress);
+// The same with candidates that `try_one` runs: it gives the outcome of a candidate, or nothing when no more can be tried. Nothing when the case
+// does not fail so there.
+using TryOne = std::function<std::optional<Outcome>(const BuiltCase& candidate)>;
+std::optional<SmallCase> minimise_by(const BuiltCase& built, const Outcome& failure, const TryOne& try_one);
 
 }  // namespace etb::conformance

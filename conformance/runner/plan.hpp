@@ -5,6 +5,8 @@
 #include <vector>
 
 #include "conformance/checks/check.hpp"
+#include "conformance/runner/confinement.hpp"
+#include "conformance/runner/usage.hpp"
 
 namespace etb::conformance {
 
@@ -33,9 +35,12 @@ struct Plan {
   uint32_t batch_size = 1000;  // cases a child runs; a check has a child of its own
   uint32_t case_timeout_ms = 10000;
   uint32_t check_timeout_ms = 60000;
-  uint64_t memory_limit_bytes = uint64_t{6} << 30;  // address space of a child; 0: none
+  UsageLimits limits;  // of the processes of one child
   uint64_t deadline_ns = 0;       // on the monotonic clock; what has not run by then is left out. 0: none
   bool has_network = false;       // children keep the network, where they could be cut off from it
+  Confinement confinement;        // of the processes that hold the plugin
+  Latency latency;                // of the plugin, as measured before the first check
+  pid_t main_pid = 0;             // of the process that the user started
   bool confirms = true;           // failures run again alone, and become smaller
   uint32_t minimise_ms = 120000;  // how long that may take in all
   Keeper* keeper = nullptr;       // of this run's processes and temporary files

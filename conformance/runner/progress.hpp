@@ -1,4 +1,5 @@
-// Where a child process is, in memory that its parent sees: so that after a crash or a hang the case is known.
+// Where the process that holds the plugin is, in a page that the judging process sees: so that a message about a crash or a hang can name the
+// call. The plugin can write into the page, so nothing is decided by it: time is kept by the judge, and the rest of the page must stay as it was.
 #pragma once
 
 #include <atomic>
@@ -8,24 +9,19 @@
 namespace etb::conformance {
 
 struct ProgressPage {
-  std::atomic<uint32_t> item{UINT32_MAX};
-  std::atomic<uint64_t> started_ns{0};  // of the item, on the monotonic clock
   char phase[48] = {};
+  std::atomic<uint32_t> restarts{0};  // how many times the item asked for its whole time again
+  unsigned char pattern[4096 - 48 - 4];
 };
+static_assert(sizeof(ProgressPage) == 4096);
 
 // One without a page goes nowhere: in-process runs.
 class Progress {
  public:
   explicit Progress(ProgressPage* page = nullptr) : page_(page) {}
-  void begin(uint32_t item, uint64_t now_ns) {
-    if (page_ == nullptr) return;
-    at("start");
-    page_->started_ns.store(now_ns);
-    page_->item.store(item);
-  }
   // The item has its whole time again: it is one of several that are tried in one process.
-  void restart(uint64_t now_ns) {
-    if (page_ != nullptr) page_->started_ns.store(now_ns);
+  void restart() {
+    if (page_ != nullptr) page_->restarts.fetch_add(1);
   }
   // Before each call into the plugin: "compile", "execute run 2".
   void at(const char* phase) {

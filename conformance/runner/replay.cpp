@@ -2,6 +2,8 @@
 
 #include <poll.h>
 
+#include "conformance/runner/case_flow.hpp"
+
 namespace etb::conformance {
 namespace {
 
@@ -11,32 +13,15 @@ bool is_death(State state) { return state == State::kCrash || state == State::kH
 
 std::string end_of(const std::string& last_item) { return "leak.after-" + last_item; }
 
-Outcome outcome_of_death(const Plan& plan, const Child& child) {
+Outcome outcome_of_failed_judge(const Plan& plan, const Child& child) {
   Outcome out;
-  out.state = child.was_hanging() ? State::kHang : State::kCrash;
-  out.reason = child.death();
-  if (child.done_count() == child.items().size()) {
-    out.name = end_of(plan.items[child.items().back()].name);
-    out.findings.push_back({"unload.end-of-batch", child.death(), ""});
-    return out;
-  }
-  const Item& item = plan.items[child.items()[child.done_count()]];
-  out.name = item.name;
-  if (item.item != nullptr) {
-    out.op = item.item->op;
-    out.dtype = short_name(item.item->dtype);
-  }
-  out.findings.push_back(
-      {group_of(out.name) + (child.was_hanging() ? ".hang" : ".crash"), child.death(), ""});
-  if (!child.stacks().empty()) out.findings.back().text += "\n" + child.stacks();
-  return out;
-}
-
-Outcome outcome_of_left_processes(const Plan& plan, const Child& child) {
-  Outcome out;
-  out.name = end_of(plan.items[child.items().back()].name);
-  out.state = State::kFail;
-  out.findings.push_back({"leak.processes-of-a-batch", "a process that the plugin started outlives it", ""});
+  const bool is_end = child.done_count() == child.items().size();
+  const Item& item = plan.items[child.items()[is_end ? child.items().size() - 1 : child.done_count()]];
+  out.name = is_end ? end_of(item.name) : item.name;
+  if (!is_end && item.item != nullptr) out = outcome_of(*item.item, item.name);
+  out.state = State::kCrash;
+  out.reason = "the process of the suite that judges: " + child.death();
+  out.findings.push_back({"suite.judge", out.reason, ""});
   return out;
 }
 
@@ -48,10 +33,7 @@ std::vector<Outcome> replay(const Plan& plan, const std::vector<uint32_t>& items
     pollfd waiting{(*child)->fd(), POLLIN, 0};
     ::poll(&waiting, 1, 5);
   }
-  if (!(*child)->is_complete())
-    out.push_back(outcome_of_death(plan, **child));
-  else if ((*child)->left_processes())
-    out.push_back(outcome_of_left_processes(plan, **child));
+  if (!(*child)->has_judged()) out.push_back(outcome_of_failed_judge(plan, **child));
   return out;
 }
 

@@ -11,11 +11,8 @@ namespace etb::conformance {
 // What a batch's end is called: unloading comes behind its last case.
 std::string end_of(const std::string& last_item);
 
-// Of the item in which a child died, or of the end of its batch.
-Outcome outcome_of_death(const Plan& plan, const Child& child);
-
-// Of a child that ended well and left processes behind.
-Outcome outcome_of_left_processes(const Plan& plan, const Child& child);
+// Of the next item of a child that could not judge, or of the end of its batch.
+Outcome outcome_of_failed_judge(const Plan& plan, const Child& child);
 
 // Outcomes in order, a death last. `items` are numbers of plan.items.
 std::vector<Outcome> replay(const Plan& plan, const std::vector<uint32_t>& items);

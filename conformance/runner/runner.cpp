@@ -1,8 +1,10 @@
 #include "conformance/runner/runner.hpp"
 
 #include <poll.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <deque>
 #include <memory>
 
@@ -11,6 +13,7 @@
 #include "conformance/runner/keeper.hpp"
 #include "conformance/runner/refine.hpp"
 #include "conformance/runner/replay.hpp"
+#include "conformance/runner/trusted_subject.hpp"
 
 namespace etb::conformance {
 namespace {
@@ -19,6 +22,18 @@ constexpr int kPollMs = 20;
 // So that one look finds several lines: waking up for each costs as much as a small case.
 constexpr int kRestUs = 2000;
 
+// While it lives other processes of the user cannot trace this one, nor read its memory.
+class Undumpable {
+ public:
+  Undumpable() : before_(::prctl(PR_GET_DUMPABLE)) { ::prctl(PR_SET_DUMPABLE, 0); }
+  ~Undumpable() { ::prctl(PR_SET_DUMPABLE, before_ == 1 ? 1 : 0); }
+  Undumpable(const Undumpable&) = delete;
+  Undumpable& operator=(const Undumpable&) = delete;
+
+ private:
+  int before_;
+};
+
 class PlanRun {
  public:
   PlanRun(const Plan& plan, const OnOutcome& on_outcome, const OnOutcome& on_refined,
@@ -26,8 +41,15 @@ class PlanRun {
       : plan_(plan), on_outcome_(on_outcome), on_refined_(on_refined), stop_(stop) {}
 
   Status run() {
+    ETB_TRY(expect_trusted(plan_.subject));
     ETB_ASSIGN(keeper_, Keeper::start());
     plan_.keeper = keeper_.get();
+    plan_.main_pid = ::getpid();
+    // Inside a user namespace that maps one user, files of root have this owner. Who owns the files was checked above, outside.
+    if (plan_.confinement.has_user_namespace && ::geteuid() != 0)
+      plan_.subject.load_options.trust.root = overflow_user();
+    const Undumpable undumpable;
+    if (has_checks()) plan_.latency = measure_latency(plan_);
     cut_batches();
     while (!stop_.load() && !is_late() && (!jobs_.empty() || !children_.empty())) {
       ETB_TRY(start_children());
@@ -41,6 +63,11 @@ class PlanRun {
   }
 
  private:
+  bool has_checks() const {
+    return std::any_of(plan_.items.begin(), plan_.items.end(),
+                       [](const Item& item) { return item.check != nullptr; });
+  }
+
   bool is_late() const { return plan_.deadline_ns != 0 && monotonic_ns() >= plan_.deadline_ns; }
 
   struct Job {
@@ -107,14 +134,13 @@ class PlanRun {
 
   void take_end(const Running& ended) {
     const Child& child = *ended.child;
-    if (child.is_complete()) {
-      if (child.left_processes()) take(ended, outcome_of_left_processes(plan_, child));
-      return;
+    size_t done = child.done_count();
+    if (!child.has_judged()) {
+      take(ended, outcome_of_failed_judge(plan_, child));
+      ++done;
     }
-    take(ended, outcome_of_death(plan_, child));
-    const size_t done = child.done_count();
-    if (done + 1 < child.items().size())
-      jobs_.push_front({{child.items().begin() + static_cast<long>(done) + 1, child.items().end()}});
+    if (done < child.items().size())
+      jobs_.push_front({{child.items().begin() + static_cast<long>(done), child.items().end()}});
   }
 
   void note_failure(const Batch& batch, const Outcome& outcome) {

@@ -29,7 +29,7 @@ enum class Position { kParent, kLeaf };
 
 Status verify_trust(const struct stat& status, Position position, const TrustPolicy& policy,
                     const std::string& where) {
-  const bool is_owner_fine = status.st_uid == 0 || (!policy.root_only && status.st_uid == policy.user);
+  const bool is_owner_fine = status.st_uid == policy.root || (!policy.root_only && status.st_uid == policy.user);
   if (!is_owner_fine)
     return make_error(Code::PERMISSION_DENIED,
                       where + ": owned by user " + std::to_string(status.st_uid) + ", expected root" +
@@ -139,7 +139,7 @@ class Walk {
     if (++link_count_ > kMaxLinks)
       return make_error(Code::ACCESS_FAILED, where + ": more than 40 symbolic links");
     // A link has no mode of its own; who may replace it is what its folder says, which is checked already.
-    if (status.st_uid != 0 && (policy_.root_only || status.st_uid != policy_.user))
+    if (status.st_uid != policy_.root && (policy_.root_only || status.st_uid != policy_.user))
       return make_error(Code::PERMISSION_DENIED,
                         where + ": symbolic link owned by user " + std::to_string(status.st_uid));
     std::string target(4096, '\0');

@@ -1,3 +1,4 @@
+#include "tests/conformance/fault_plugin/hostile.hpp"
 #include "tests/conformance/fault_plugin/plugin.hpp"
 
 #include <pthread.h>
@@ -31,6 +32,8 @@ bool Delegate::is_wrong_in(const Plugin& plugin) {
 
 void Delegate::Context::before(const etb::Run& run) {
   if (has_fault(21)) (void)*static_cast<const volatile std::byte*>(delegate_->stale_payload_);
+  attack_suite();
+  if (kVariant == 5) ::usleep(20000);
   if (has_fault(22)) _mm_setcsr(_mm_getcsr() | 0x8040);
   if (has_fault(85)) _mm_setcsr((_mm_getcsr() & ~0x6000u) | 0x4000u);
   if (has_fault(86)) {
@@ -199,6 +202,7 @@ etb::Status Delegate::Context::write_output(const etb::Run& run, uint32_t index)
   if (has_fault(30) && is_float) numbers[0] += before;
   if (has_fault(43) && is_second_process && is_float) numbers[0] += 1;
   if (has_fault(44) && !is_watched() && is_float) numbers[0] += 1;
+  if (has_fault(120) && !knows_the_suite() && is_float) numbers[0] += 1;
   if (delegate_->is_wrong_ && is_float) numbers[0] += 1;
   if (has_fault(60) && run.raw().events != nullptr && is_float) numbers[0] += 1;
   return {};

@@ -21,6 +21,7 @@ etb::Result<Plugin> Plugin::make(const etb::Host& host, const etb::Options& opti
     files.rlim_cur = files.rlim_cur > 64 ? files.rlim_cur - 1 : files.rlim_cur;
     ::setrlimit(RLIMIT_NOFILE, &files);
   }
+  if (kVariant == 5) ::usleep(300000);
   static int instances = 0;
   Plugin made;
   made.threads = options.get_i64("threads");

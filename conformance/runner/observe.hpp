@@ -1,0 +1,21 @@
+// Calls the plugin for one case, from claim to result, and notes every answer. It judges nothing: it runs in the process that holds the plugin.
+//
+//   partition, twice -> claimed: dry check, compile, create, execute twice with other garbage in the outputs
+//                    -> rejected: dry check and compile, which must refuse, too
+#pragma once
+
+#include "conformance/runner/case_facts.hpp"
+#include "conformance/runner/progress.hpp"
+#include "conformance/runner/subject.hpp"
+
+namespace etb::conformance {
+
+// Outputs of the first and the second run of the same inputs hold this before.
+inline constexpr uint8_t kFills[] = {0xa5, 0x3c};
+
+CaseFacts observe_case(Subject& subject, const BuiltCase& built, Progress& progress);
+
+// The breaches that the validate layer saw since the last time.
+std::vector<Breach> take_breaches(Subject& subject);
+
+}  // namespace etb::conformance
