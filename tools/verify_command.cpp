@@ -82,7 +82,7 @@ Status write_reports(const VerifyOptions& options, const Results& results, const
 // A report that cannot be written is said before hours of work, not after.
 Status expect_writable(const VerifyOptions& options) {
   for (const std::string* path : {&options.junit_file, &options.sarif_file, &options.html_file})
-    if (!path->empty()) ETB_TRY(write_file(*path, ""));
+    if (!path->empty()) ETB_TRY(format::expect_writable(*path));
   if (!options.save_folder.empty()) ETB_TRY(make_folder(options.save_folder));
   return {};
 }
@@ -116,6 +116,7 @@ Result<ExitCode> run_merge(const VerifyOptions& options, Session& session) {
   if (!options.results_file.empty()) {
     ETB_ASSIGN(ResultsWriter writer, ResultsWriter::open(options.results_file, merged.header));
     for (const Outcome& outcome : merged.outcomes) writer.add(outcome);
+    ETB_TRY(writer.status());
   }
   VerifyOptions with_target = options;
   if (with_target.target.empty()) with_target.target = merged.header.plugin_path;
@@ -223,7 +224,9 @@ Result<ExitCode> run_plugin(const VerifyOptions& options, Plan plan, Session& se
   } else {
     ETB_TRY(run_isolated(options, std::move(plan), first_round, collector, session));
   }
-  return finish(options, collector.take(), session);
+  ETB_ASSIGN(const ExitCode code, finish(options, collector.take(), session));
+  ETB_TRY(collector.file_status());
+  return code;
 }
 
 // A failure at the end of a batch has the name of its last case behind this.
