@@ -1,11 +1,17 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <memory>
+#include <new>
+#include <stdexcept>
+#include <system_error>
 
+#include "api/format/printable_text.hpp"
 #include "etb/version.h"
-#include "host/registry/fault.hpp"
 #include "tools/command.hpp"
+#include "tools/screen.hpp"
 
 namespace etb::tools {
 
@@ -34,7 +40,7 @@ void print_error(const std::string& command, const std::string& message, std::os
   std::string start = "etbackend " + command + ": ";
   for (size_t begin = 0; begin <= message.size();) {
     const size_t end = std::min(message.find('\n', begin), message.size());
-    err << start << host::made_printable(message.substr(begin, end - begin), SIZE_MAX) << '\n';
+    err << start << format::made_printable(message.substr(begin, end - begin), SIZE_MAX) << '\n';
     start = "  ";
     begin = end + 1;
   }
@@ -56,10 +62,29 @@ class HelpFormatter : public CLI::Formatter {
 
 }  // namespace
 
+namespace {
+
+// Our code returns errors; the standard library throws where memory or a file system fails in a place that has no answer for it.
+Result<ExitCode> without_exceptions(const std::function<Result<ExitCode>()>& run) {
+  try {
+    return run();
+  } catch (const std::bad_alloc&) {
+    return make_error(Code::OUT_OF_MEMORY, "out of memory");
+  } catch (const std::length_error&) {
+    return make_error(Code::OUT_OF_MEMORY, "out of memory: more was asked for than any machine has");
+  } catch (const std::system_error& error) {
+    return make_error(Code::OUT_OF_RESOURCES, error.what());
+  } catch (const std::exception& error) {
+    return make_error(Code::INTERNAL, error.what());
+  }
+}
+
+}  // namespace
+
 void run_as(CLI::App* command, Session& session, std::function<Result<ExitCode>()> run) {
   command->fallthrough();  // so that --plugin-path and --secure may also follow the command's name
   command->callback([command, &session, run = std::move(run)] {
-    const Result<ExitCode> result = run();
+    const Result<ExitCode> result = without_exceptions(run);
     if (result) {
       session.exit = *result;
       return;
@@ -74,8 +99,9 @@ void name_values(CLI::App& command, ValueNames names) {
     command.get_option(option)->type_name(value)->allow_extra_args(false);
 }
 
-int run_cli(int argc, const char* const* argv, std::ostream& out, std::ostream& err) {
-  Session session{out, err, {}, false, ExitCode::OK};
+namespace {
+
+int parse_and_run(int argc, const char* const* argv, Session& session) {
   CLI::App app{"Finds, inspects and runs plugins that execute parts of ExecuTorch programs.", "etbackend"};
   app.formatter(std::make_shared<HelpFormatter>());
   app.set_version_flag("--version", version_text());
@@ -93,10 +119,38 @@ int run_cli(int argc, const char* const* argv, std::ostream& out, std::ostream& 
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {  // CLI11 reports by exception; also --help and --version
-    const bool is_answer = app.exit(error, out, err) == 0;
+    const bool is_answer = app.exit(error, session.out, session.err) == 0;
     return static_cast<int>(is_answer ? ExitCode::OK : ExitCode::USAGE);
   }
   return static_cast<int>(session.exit);
+}
+
+// An answer that did not arrive is no success. A reader that has gone has seen enough (`| head -1`): that needs no message.
+int check_output(int exit, std::ostream& out, std::ostream& err) {
+  if (out.flush()) return exit;
+  const auto* descriptor = dynamic_cast<const DescriptorBuffer*>(out.rdbuf());
+  const int number = descriptor == nullptr ? EIO : descriptor->error_number();
+  if (number != EPIPE) err << "etbackend: cannot write to standard output: " << std::strerror(number) << '\n';
+  const bool was_error =
+      exit != static_cast<int>(ExitCode::OK) && exit != static_cast<int>(ExitCode::NEGATIVE);
+  return was_error ? exit : static_cast<int>(ExitCode::UNAVAILABLE);
+}
+
+}  // namespace
+
+int run_cli(int argc, const char* const* argv, std::ostream& out, std::ostream& err) {
+  int exit = 0;
+  {
+    PrintableBuffer out_buffer(*out.rdbuf()), err_buffer(*err.rdbuf());
+    std::ostream printable_out(&out_buffer), printable_err(&err_buffer);
+    printable_err << std::unitbuf;
+    Session session{printable_out, printable_err, {}, false, ExitCode::OK, nullptr};
+    const auto* descriptor = dynamic_cast<const DescriptorBuffer*>(out.rdbuf());
+    if (descriptor != nullptr && descriptor->is_terminal()) session.screen = &out_buffer;
+    exit = parse_and_run(argc, argv, session);
+    if (!printable_out || !out_buffer.finish()) out.setstate(std::ios::badbit);
+  }
+  return check_output(exit, out, err);
 }
 
 }  // namespace etb::tools

@@ -22,6 +22,8 @@
 
 namespace etb::tools {
 
+class PrintableBuffer;
+
 // One run of the program: where it writes, and the options that all commands share.
 struct Session {
   std::ostream& out;
@@ -29,6 +31,7 @@ struct Session {
   std::vector<std::string> plugin_paths;  // --plugin-path, in the order given
   bool secure = false;                    // --secure
   ExitCode exit = ExitCode::OK;
+  PrintableBuffer* screen = nullptr;  // where `out` ends at a terminal
 };
 
 // Runs `run` when `command` was given. An Error is printed as "etbackend <command>: <message>" and becomes an
@@ -40,7 +43,7 @@ void run_as(CLI::App* command, Session& session, std::function<Result<ExitCode>(
 using ValueNames = std::initializer_list<std::pair<const char*, const char*>>;
 void name_values(CLI::App& command, ValueNames names);
 
-// The whole program; main only hands over its arguments.
+// The whole program; main only hands over its arguments. What cannot be written to `out` makes the exit code UNAVAILABLE.
 int run_cli(int argc, const char* const* argv, std::ostream& out, std::ostream& err);
 
 }  // namespace etb::tools

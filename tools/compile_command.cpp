@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
-#include <fstream>
 #include <optional>
 
+#include "api/format/printable_text.hpp"
 #include "partitioner_sdk/emit/emit.hpp"
 #include "partitioner_sdk/emit/etrecord.hpp"
 #include "partitioner_sdk/import/import.hpp"
@@ -131,6 +131,14 @@ struct Parts {
   DelegateData delegates;
 };
 
+// A device or pipe has no size.
+void print_written(const std::string& path, std::ostream& out) {
+  std::error_code failed;
+  const auto nbytes = std::filesystem::file_size(path, failed);
+  const std::string shown = format::made_printable(path);
+  out << (failed ? fmt::format("wrote {}\n", shown) : fmt::format("wrote {} ({} bytes)\n", shown, nbytes));
+}
+
 Status write_program(const Options& options, Parts& parts, const std::string& output, std::ostream& out,
                      Stopwatch& watch) {
   emit::EmitOptions emit_options;
@@ -165,17 +173,15 @@ Status write_program(const Options& options, Parts& parts, const std::string& ou
   watch.lap("write");
   for (const emit::MethodReport& method : program.methods) {
     for (const std::string& kernel : method.own_kernels)
-      out << fmt::format("{}: calls {}, which the application must register\n", method.name, kernel);
+      out << fmt::format("{}: calls {}, which the application must register\n",
+                         format::made_printable(method.name), format::made_printable(kernel));
     out << fmt::format(
         "{}: {} instructions, {} of them calls of plugins, arena {} bytes (no plan needs less than {})\n",
-        method.name, method.instruction_count, method.delegate_calls.size(), method.arena_nbytes,
-        method.arena_lower_bound_nbytes);
+        format::made_printable(method.name), method.instruction_count, method.delegate_calls.size(),
+        method.arena_nbytes, method.arena_lower_bound_nbytes);
   }
-  out << fmt::format("wrote {} ({} bytes)\n", output, std::filesystem::file_size(output));
-  if (emit_options.has_external_data) {
-    out << fmt::format("wrote {} ({} bytes)\n", options.external_data,
-                       std::filesystem::file_size(options.external_data));
-  }
+  print_written(output, out);
+  if (emit_options.has_external_data) print_written(options.external_data, out);
   return {};
 }
 

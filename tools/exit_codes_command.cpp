@@ -15,6 +15,28 @@ constexpr const char* kMarkdownHead =
     "`tools/exit_code.def`).\n\n"
     "| code | name | meaning |\n|---|---|---|\n";
 
+constexpr const char* kMarkdownTail = R"(
+## Wrong inputs and outputs
+
+These hold for every command; `tools/hostile_inputs_test.cpp` and `tools/output_files_test.cpp` try them all. No file ends a command by a
+signal, and none gives code 7.
+
+| found | code |
+|---|---|
+| an option or number that is not understood or out of range: `--threads -1`, `--repeat 0` | 2 |
+| no such file, plugin or method; no such folder for a file to write | 3 |
+| an input that is empty, cut off or damaged, of another kind (`.pte` for `.pt2`, a zip file without a model) or larger than it may be | 4 |
+| an input that is a folder, a named pipe or a device: only plain files are read | 4 |
+| text with a byte order mark or a NUL byte, a name with a NUL inside | 4 |
+| a program that became shorter while it was mapped | 4 |
+| an output that is a folder, a symbolic link to nothing, or a file that may not be written | 4 |
+| an archive or program of another version, a plugin that is not trusted | 5 |
+| a full disk, a pipe whose reader has gone (also on standard output), no memory left | 6 |
+
+When the reader of standard output has gone (`etbackend list | head -1`) the command ends with 6 and without a message. Any other failure of
+standard output is a message, whatever else the command did.
+)";
+
 }  // namespace
 
 void register_exit_codes(CLI::App& app, Session& session) {
@@ -26,6 +48,7 @@ void register_exit_codes(CLI::App& app, Session& session) {
     for (const ExitCodeRow& row : exit_code_rows())
       session.out << fmt::format(fmt::runtime(*markdown ? "| {} | {} | {} |\n" : "{}  {:<14} {}\n"),
                                  static_cast<int>(row.code), row.name, row.text);
+    if (*markdown) session.out << kMarkdownTail;
     return ExitCode::OK;
   });
 }

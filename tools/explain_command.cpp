@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include "api/format/printable_text.hpp"
 #include "host/registry/probe.hpp"
 #include "tools/plugin_registry.hpp"
 
@@ -22,26 +23,28 @@ struct Options {
   uint32_t deadline_ms = 10000;
 };
 
+std::string shown(const std::string& text) { return format::made_printable(text); }
+
 std::string verdict_of(const Decision& decision, size_t index) {
   const Candidate& candidate = decision.candidates[index];
   if (candidate.refusal)
     return fmt::format("refused, {}{}{}", candidate.refusal->reason,
-                       candidate.refusal->reason.empty() ? "" : ": ", candidate.refusal->message);
+                       candidate.refusal->reason.empty() ? "" : ": ", shown(candidate.refusal->message));
   return index == 0 ? "chosen, " + decision.rule : "could be used, but comes later";
 }
 
 void print(const Decision& decision, std::ostream& out) {
-  out << fmt::format("{}: matched by {}\n", decision.name, to_text(decision.matched_by));
+  out << fmt::format("{}: matched by {}\n", shown(decision.name), to_text(decision.matched_by));
   for (size_t i = 0; i < decision.candidates.size(); ++i) {
     const Candidate& candidate = decision.candidates[i];
-    out << fmt::format("{}. {} {} ({}{}) {}\n", i + 1, candidate.id.empty() ? "(no id)" : candidate.id,
-                       candidate.version, to_text(candidate.tier),
+    out << fmt::format("{}. {} {} ({}{}) {}\n", i + 1, candidate.id.empty() ? "(no id)" : shown(candidate.id),
+                       shown(candidate.version), to_text(candidate.tier),
                        candidate.pinned_by.empty() ? "" : ", pinned by " + candidate.pinned_by,
-                       candidate.place);
+                       shown(candidate.place));
     out << "   " << verdict_of(decision, i) << '\n';
   }
   out << "searched:\n";
-  for (const std::string& place : decision.places) out << "    " << place << '\n';
+  for (const std::string& place : decision.places) out << "    " << shown(place) << '\n';
 }
 
 // Where the loader took each library from, seen in a child process.
@@ -53,7 +56,7 @@ Status print_loaded(const host::Registry& registry, const Decision& decision, co
       const host::ProbeReport report,
       host::probe_plugin(entry, registry.load_options(), std::chrono::milliseconds(options.deadline_ms)));
   out << "loads:\n";
-  for (const std::string& library : report.libraries) out << "    " << library << '\n';
+  for (const std::string& library : report.libraries) out << "    " << shown(library) << '\n';
   return {};
 }
 

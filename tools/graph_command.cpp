@@ -1,13 +1,12 @@
 // `etbackend graph FILE`: a graph image as text, and back; or a torch.export archive at any stage of the compiler.
-#include <cstring>
-#include <fstream>
-#include <iterator>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "api/format/graph_text.hpp"
 #include "api/format/graph_verifier.hpp"
+#include "api/format/input_file.hpp"
+#include "api/format/output_file.hpp"
 #include "partitioner_sdk/import/import.hpp"
 #include "partitioner_sdk/ir/text.hpp"
 #include "partitioner_sdk/partition/method_image.hpp"
@@ -30,13 +29,8 @@ struct GraphOptions {
   bool checks_digests = false;
 };
 
-Result<std::string> read_whole_file(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  if (!in) return make_error(Code::NOT_FOUND, "cannot open '" + path + "'");
-  std::string bytes((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
-  if (in.bad()) return make_error(Code::ACCESS_FAILED, "cannot read '" + path + "'");
-  return bytes;
-}
+// A flatbuffer ends at 2 GiB; a text form of more is not read either.
+constexpr uint64_t kMaxGraphNbytes = uint64_t{2} << 30;
 
 bool is_image(std::string_view bytes) { return bytes.size() >= 8 && bytes.substr(4, 4) == "ETG1"; }
 
@@ -52,11 +46,7 @@ Status write_text(const GraphOptions& options, const std::string& text, std::ost
     out << text;
     return {};
   }
-  std::ofstream file(options.output, std::ios::binary | std::ios::trunc);
-  file << text;
-  file.close();
-  if (!file) return make_error(Code::ACCESS_FAILED, "cannot write '" + options.output + "'");
-  return {};
+  return format::write_file(options.output, text);
 }
 
 Result<ExitCode> write_image(const GraphOptions& options, const graph::ImageBytes& image, std::ostream& out) {
@@ -112,7 +102,7 @@ Result<ExitCode> run_archive(const GraphOptions& options, std::ostream& out) {
 
 Result<ExitCode> run_graph(const GraphOptions& options, std::ostream& out) {
   if (is_archive(options.file)) return run_archive(options, out);
-  ETB_ASSIGN(const std::string bytes, read_whole_file(options.file));
+  ETB_ASSIGN(const std::string bytes, format::read_file_text(options.file, kMaxGraphNbytes));
   auto image = to_image(bytes);
   if (!image) return tl::make_unexpected(with_context(std::move(image).error(), options.file));
   if (options.checks_digests) ETB_TRY(graph::verify_constant_digests(image->span()));

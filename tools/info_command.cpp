@@ -4,10 +4,12 @@
 
 #include <memory>
 
+#include "api/format/output_file.hpp"
+#include "api/format/printable_text.hpp"
 #include "host/registry/manifest_lines.hpp"
 #include "tools/plugin_registry.hpp"
+#include "tools/portable_program.hpp"
 #include "tools/program_info/program_report.hpp"
-#include "tools/run/npy.hpp"
 
 namespace etb::tools {
 namespace {
@@ -20,6 +22,8 @@ struct Options {
   std::string html_path;
 };
 
+std::string shown(const std::string& text) { return format::made_printable(text); }
+
 // The best entry that the name means; unlike for use, one that would not load will do, and so will an invalid manifest.
 Result<const PluginEntry*> find_entry(const host::Registry& registry, const std::string& name) {
   const auto decision = registry.resolve(name);
@@ -30,48 +34,53 @@ Result<const PluginEntry*> find_entry(const host::Registry& registry, const std:
 }
 
 void print_library(const PluginEntry& entry, std::ostream& out) {
-  if (!entry.library_path.empty()) out << "library: " << entry.library_path << '\n';
-  for (const std::string& reason : entry.library_reasons) out << "    not " << reason << '\n';
-  for (const std::string& library : entry.needed) out << "    needs " << library << '\n';
+  if (!entry.library_path.empty()) out << "library: " << shown(entry.library_path) << '\n';
+  for (const std::string& reason : entry.library_reasons) out << "    not " << shown(reason) << '\n';
+  for (const std::string& library : entry.needed) out << "    needs " << shown(library) << '\n';
   out << "digest: " << to_text(entry.digest) << '\n';
   if (!entry.ident) return;
   out << fmt::format("note: id {}, version {}, abi {} to {}, build id '{}', sanitizers: {}\n",
-                     entry.ident->id, entry.ident->version, host::format_abi(entry.ident->abi_min),
-                     host::format_abi(entry.ident->abi_max), entry.ident->build_id,
-                     host::format_sanitizers(entry.ident->sanitizers));
+                     shown(entry.ident->id), shown(entry.ident->version),
+                     host::format_abi(entry.ident->abi_min), host::format_abi(entry.ident->abi_max),
+                     shown(entry.ident->build_id), host::format_sanitizers(entry.ident->sanitizers));
 }
 
 void print(const PluginEntry& entry, std::ostream& out) {
-  out << fmt::format("{} {}\n", entry.id.empty() ? "(no id)" : entry.id, entry.version());
-  out << "manifest: " << place_of(entry) << " (" << to_text(entry.tier) << ")\n";
+  out << fmt::format("{} {}\n", entry.id.empty() ? "(no id)" : shown(entry.id), shown(entry.version()));
+  out << "manifest: " << shown(place_of(entry)) << " (" << to_text(entry.tier) << ")\n";
   out << "state: "
-      << (entry.problem ? "refused, " + entry.problem->reason + ": " + entry.problem->message : "would load")
+      << (entry.problem ? "refused, " + entry.problem->reason + ": " + shown(entry.problem->message)
+                        : "would load")
       << '\n';
-  for (const std::string& warning : entry.warnings) out << "warning: " << warning << '\n';
-  for (const host::Fault& fault : entry.faults) out << "fault: " << to_text(fault) << '\n';
+  for (const std::string& warning : entry.warnings) out << "warning: " << shown(warning) << '\n';
+  for (const host::Fault& fault : entry.faults) out << "fault: " << shown(to_text(fault)) << '\n';
   print_library(entry, out);
-  if (!entry.overlay_path.empty()) out << "overlay: " << entry.overlay_path << '\n';
+  if (!entry.overlay_path.empty()) out << "overlay: " << shown(entry.overlay_path) << '\n';
   out << "certificate: " << to_text(entry.certificate) << '\n';
   if (!entry.manifest) return;
   out << '\n';
-  for (const std::string& line : host::manifest_lines(*entry.manifest)) out << line << '\n';
+  for (const std::string& line : host::manifest_lines(*entry.manifest)) out << shown(line) << '\n';
 }
 
 Result<ExitCode> show_program(const Options& options, Session& session) {
   ETB_ASSIGN(const ProgramFile file, read_program_file(options.name));
   const nlohmann::ordered_json report = report_program(file);
   if (!options.html_path.empty()) {
-    const std::string html = format_html(file, report);
-    ETB_TRY(write_bytes(options.html_path, std::as_bytes(std::span(html))));
+    ETB_TRY(format::write_file(options.html_path, format_html(file, report)));
   }
   if (options.json)
-    session.out << report.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) << '\n';
+    session.out << report.dump(2, ' ', true, nlohmann::ordered_json::error_handler_t::replace) << '\n';
   else
     session.out << format_report(report);
   return ExitCode::OK;
 }
 
 Result<ExitCode> run(const Options& options, Session& session) {
+  if (is_archive(options.name))
+    return make_error(Code::INVALID_DATA,
+                      "'" + options.name +
+                          "' is an archive, expected a program (.pte) or the name of a plugin\n"
+                          "hint: `etbackend graph FILE` prints an archive");
   if (options.name.ends_with(".pte")) return show_program(options, session);
   if (!options.html_path.empty())
     return make_error(Code::INVALID_ARGUMENT,

@@ -4,6 +4,7 @@
 
 #include <memory>
 
+#include "api/format/printable_text.hpp"
 #include "host/registry/registry_json.hpp"
 #include "tools/plugin_registry.hpp"
 
@@ -30,21 +31,25 @@ host::ProbeResults probe_all(const host::Registry& registry, const Options& opti
   return results;
 }
 
-std::string title(const PluginEntry& entry) { return entry.id.empty() ? "(no id)" : entry.id; }
+// Manifests are checked, but what libraries, folders and refused files say goes through here.
+std::string shown(const std::string& text) { return format::made_printable(text); }
+
+std::string title(const PluginEntry& entry) { return entry.id.empty() ? "(no id)" : shown(entry.id); }
 
 std::string provides(const PluginEntry& entry) {
   std::string text;
   if (entry.manifest)
     for (const host::ProvidedId& provided : entry.manifest->provides)
-      text += (text.empty() ? "" : ",") + provided.id;
+      text += (text.empty() ? "" : ",") + shown(provided.id);
   return text;
 }
 
 void print_devices(const host::ProbeReport& report, std::ostream& out) {
   if (report.devices.empty()) out << "    no device\n";
   for (const host::ProbedDevice& device : report.devices)
-    out << fmt::format("    device {} '{}' uuid {}{}\n", device.kind, device.name, device.uuid,
-                       device.driver_version.empty() ? "" : ", driver " + device.driver_version);
+    out << fmt::format("    device {} '{}' uuid {}{}\n", shown(device.kind), shown(device.name),
+                       shown(device.uuid),
+                       device.driver_version.empty() ? "" : ", driver " + shown(device.driver_version));
 }
 
 void print_entry(const PluginEntry& entry, const Result<host::ProbeReport>* probe, size_t width,
@@ -52,14 +57,14 @@ void print_entry(const PluginEntry& entry, const Result<host::ProbeReport>* prob
   const Error* problem = entry.problem                 ? &*entry.problem
                          : probe != nullptr && !*probe ? &probe->error()
                                                        : nullptr;
-  out << fmt::format("{:<{}}  {:<10}  {:<12}  {:<9}  {:<9}  {}\n", title(entry), width, entry.version(),
-                     to_text(entry.tier), to_text(entry.digest), problem != nullptr ? "REFUSED" : "ok",
-                     provides(entry));
-  out << "    " << place_of(entry) << '\n';
+  out << fmt::format("{:<{}}  {:<10}  {:<12}  {:<9}  {:<9}  {}\n", title(entry), width,
+                     shown(entry.version()), to_text(entry.tier), to_text(entry.digest),
+                     problem != nullptr ? "REFUSED" : "ok", provides(entry));
+  out << "    " << shown(place_of(entry)) << '\n';
   if (problem != nullptr)
     out << fmt::format("    {}{}{}\n", problem->reason, problem->reason.empty() ? "" : ": ",
-                       problem->message);
-  for (const std::string& warning : entry.warnings) out << "    warning: " << warning << '\n';
+                       shown(problem->message));
+  for (const std::string& warning : entry.warnings) out << "    warning: " << shown(warning) << '\n';
   if (probe != nullptr && *probe) print_devices(**probe, out);
 }
 
@@ -77,7 +82,7 @@ void print_table(const host::Registry& registry, const host::ProbeResults& probe
   if (registry.plugins().empty()) out << "no plugins found\n";
   if (!registry.plugins().empty() && !options.places) return;
   out << "searched:\n";
-  for (const host::PlaceReport& report : registry.places()) out << "    " << to_text(report) << '\n';
+  for (const host::PlaceReport& report : registry.places()) out << "    " << shown(to_text(report)) << '\n';
 }
 
 Result<ExitCode> run(const Options& options, Session& session) {
@@ -91,10 +96,11 @@ Result<ExitCode> run(const Options& options, Session& session) {
     return ExitCode::OK;
   }
   print_table(registry, probes, options, session.out);
-  for (const std::string& warning : registry.warnings()) session.err << "warning: " << warning << '\n';
+  for (const std::string& warning : registry.warnings()) session.err << "warning: " << shown(warning) << '\n';
   // A folder that is refused may hide plugins; that must not go unseen.
   for (const host::PlaceReport& report : registry.places())
-    if (report.state == host::PlaceState::kRefused) session.err << "warning: " << to_text(report) << '\n';
+    if (report.state == host::PlaceState::kRefused)
+      session.err << "warning: " << shown(to_text(report)) << '\n';
   return ExitCode::OK;
 }
 

@@ -6,12 +6,12 @@
 #include <array>
 #include <cctype>
 #include <filesystem>
-#include <fstream>
 #include <memory>
 #include <span>
 #include <system_error>
 #include <utility>
 
+#include "api/format/output_file.hpp"
 #include "host/registry/fault.hpp"
 #include "host/registry/field_rules.hpp"
 #include "tools/command.hpp"
@@ -170,14 +170,10 @@ Status write_file(const OutputFile& file) {
   fs::create_directories(file.path.parent_path(), error);
   if (error)
     return make_error(Code::ACCESS_FAILED, "'" + file.path.parent_path().string() + "': " + error.message());
-  std::ofstream out(file.path, std::ios::binary);
-  out << file.text;
-  out.close();
-  if (!out) return make_error(Code::ACCESS_FAILED, "'" + file.path.string() + "' cannot be written");
-  if (file.path.extension() == ".sh")
-    fs::permissions(file.path, fs::perms::owner_exec | fs::perms::group_exec | fs::perms::others_exec,
-                    fs::perm_options::add, error);
-  return {};
+  format::OutputOptions options;
+  options.must_be_new = true;
+  if (file.path.extension() == ".sh") options.mode = 0777;
+  return format::write_file(file.path.string(), file.text, options);
 }
 
 Result<ExitCode> run(NewOptions options, Session& session) {

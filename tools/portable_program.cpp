@@ -1,11 +1,10 @@
 #include "tools/portable_program.hpp"
 
-#include <stdlib.h>
-
 #include <filesystem>
-#include <fstream>
+#include <span>
 #include <string_view>
 
+#include "api/format/input_file.hpp"
 #include "partitioner_sdk/emit/emit.hpp"
 #include "partitioner_sdk/import/import.hpp"
 #include "tools/portable_target.hpp"
@@ -13,14 +12,15 @@
 namespace etb::tools {
 
 bool is_archive(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
+  const auto file = format::InputFile::open(path);
   char magic[4] = {};
-  return in.read(magic, sizeof(magic)) && std::string_view(magic, 4) == "PK\3\4";
+  return file && file->nbytes() >= sizeof(magic) && file->read(0, std::as_writable_bytes(std::span(magic))) &&
+         std::string_view(magic, 4) == "PK\3\4";
 }
 
 namespace {
 
-Status compile(const std::string& archive, const std::string& output) {
+Status compile(const std::string& archive, format::OutputFile& output) {
   ETB_ASSIGN(ir::Module module, pt2::import_archive(archive, {}));
   module.name = "forward";
   const passes::PipelineOptions pipeline = portable_pipeline();
@@ -39,17 +39,10 @@ Status compile(const std::string& archive, const std::string& output) {
 Result<PortableProgram> PortableProgram::make(const std::string& archive) {
   std::error_code failed;
   const std::filesystem::path where = std::filesystem::temp_directory_path(failed);
-  std::string folder = (where / "etbackend-run-XXXXXX").string();
-  if (failed || ::mkdtemp(folder.data()) == nullptr)
-    return make_error(Code::ACCESS_FAILED, "no folder for temporary files in '" + where.string() + "'");
-  PortableProgram program(std::move(folder));
-  ETB_TRY(compile(archive, program.path()));
-  return program;
-}
-
-PortableProgram::~PortableProgram() {
-  std::error_code ignored;
-  if (!folder_.empty()) std::filesystem::remove_all(folder_, ignored);
+  if (failed) return make_error(Code::ACCESS_FAILED, "no folder for temporary files: " + failed.message());
+  ETB_ASSIGN(format::OutputFile file, format::OutputFile::open_unnamed(where.string()));
+  ETB_TRY(compile(archive, file));
+  return PortableProgram(std::move(file));
 }
 
 }  // namespace etb::tools

@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "api/format/output_file.hpp"
 #include "etb/cpp/result.hpp"
 
 namespace etb::tools {
@@ -14,20 +15,15 @@ bool is_archive(const std::string& path);
 // Every node is one call of a kernel, none of a plugin: what the exported graph means, and so what plugins are compared with.
 class PortableProgram {
  public:
-  // Compiles into a temporary file, which lives as long as this. Errors are the compiler's, or ACCESS_FAILED.
+  // Compiles into a temporary file that has no name, so nothing is left however this process ends. Errors are the compiler's, or
+  // those of OutputFile.
   [[nodiscard]] static Result<PortableProgram> make(const std::string& archive);
-  PortableProgram(PortableProgram&& other) noexcept : folder_(std::exchange(other.folder_, {})) {}
-  PortableProgram& operator=(PortableProgram&& other) noexcept {
-    std::swap(folder_, other.folder_);
-    return *this;
-  }
-  ~PortableProgram();
 
-  std::string path() const { return folder_ + "/model.pte"; }
+  int descriptor() const { return file_.descriptor(); }
 
  private:
-  explicit PortableProgram(std::string folder) : folder_(std::move(folder)) {}
-  std::string folder_;
+  explicit PortableProgram(format::OutputFile file) : file_(std::move(file)) {}
+  format::OutputFile file_;
 };
 
 }  // namespace etb::tools

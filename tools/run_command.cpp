@@ -41,16 +41,19 @@ struct Options {
   std::vector<std::string> data_files;
   uint32_t repeat = 1;
   uint32_t warmup = 0;
-  int32_t threads = 1;
+  uint32_t threads = 1;
   std::vector<std::string> backend_pins;
   std::vector<std::string> backend_options;
   std::vector<std::string> layers;
   std::vector<std::string> kernel_libraries;
-  std::string load_mode = "mmap";
+  std::string load_mode;  // empty: mmap, and file where the process lives long
   uint64_t timeout_ms = 0;
   bool json = false;
   bool serve = false;
 };
+
+// The time of each run is kept: these are 80 MB.
+constexpr uint32_t kMaxRuns = 10'000'000;
 
 struct Times {
   double load_us = 0;
@@ -59,7 +62,9 @@ struct Times {
   std::vector<double> runs_us;
 };
 
-host::LoadMode to_load_mode(const std::string& text) {
+// A file that becomes shorter while it is mapped ends the process, and a server outlives many an update of its files: it copies.
+host::LoadMode load_mode_of(const Options& options) {
+  const std::string text = options.load_mode.empty() && options.serve ? "file" : options.load_mode;
   if (text == "file") return host::LoadMode::kFile;
   if (text == "mlock") return host::LoadMode::kMmapLock;
   return host::LoadMode::kMmap;
@@ -235,21 +240,23 @@ Result<host::Module> open_module(const std::string& file, const host::ModuleOpti
     ETB_ASSIGN(compiled, PortableProgram::make(file));
   }
   const Stopwatch watch;
-  ETB_ASSIGN(host::Module module, host::Module::open(compiled ? compiled->path() : file, options));
+  ETB_ASSIGN(host::Module module, compiled
+                                      ? host::Module::from_descriptor(compiled->descriptor(), 0, 0, options)
+                                      : host::Module::open(file, options));
   times.load_us = watch.us();
   return module;
 }
 
 Result<ExitCode> run_program(Options options, Session& session, const SessionLayers& layers) {
   host::ModuleOptions module_options;
-  module_options.load_mode = to_load_mode(options.load_mode);
+  module_options.load_mode = load_mode_of(options);
   module_options.data_files = options.data_files;
   module_options.kernel_libraries = options.kernel_libraries;
   module_options.secure = session.secure;
   ETB_ASSIGN(auto pins, parse_pins(options.backend_pins));
   ETB_ASSIGN(auto backend_options, parse_backend_options(options.backend_options));
   // Kernels and plugins share it.
-  host::ThreadPool pool(static_cast<uint32_t>(std::max(options.threads, 0)));
+  host::ThreadPool pool(options.threads);
   module_options.pool = &pool;
   host::RegistryOptions registry = registry_options(session);
   registry.layers = layers.layers();
@@ -275,7 +282,7 @@ Result<ExitCode> run_program(Options options, Session& session, const SessionLay
   if (!options.output_file.empty()) ETB_TRY(write_raw_files(options.output_file, outputs));
   if (options.json) {
     session.out << to_json(options, times, delegates, outputs, inputs)
-                       .dump(2, ' ', false, Json::error_handler_t::replace)
+                       .dump(2, ' ', true, Json::error_handler_t::replace)
                 << '\n';
   } else {
     print_text(options, times, outputs, inputs, session.out);
@@ -342,11 +349,14 @@ void register_run(CLI::App& app, Session& session) {
       ->type_name("FILE")
       ->allow_extra_args(false);
   command->add_option("--repeat,--num_executions", options->repeat, "Timed runs")
-      ->check(CLI::PositiveNumber)
+      ->check(CLI::Range(1u, kMaxRuns).description(""))
       ->capture_default_str();
-  command->add_option("--warmup", options->warmup, "Runs before them")->capture_default_str();
+  command->add_option("--warmup", options->warmup, "Runs before them")
+      ->check(CLI::Range(0u, kMaxRuns).description(""))
+      ->capture_default_str();
   command
       ->add_option("--threads,--cpu_threads", options->threads, "Threads for kernels, 0: all of the machine")
+      ->check(CLI::Range(0u, host::ThreadPool::kMaxWorkers).description(""))
       ->capture_default_str();
   command
       ->add_option("--kernels", options->kernel_libraries,
@@ -366,9 +376,12 @@ void register_run(CLI::App& app, Session& session) {
       ->type_name("ID:KEY=VALUE")
       ->allow_extra_args(false);
   add_layer_option(*command, options->layers);
-  command->add_option("--load-mode", options->load_mode, "How the file comes into memory")
-      ->check(CLI::IsMember({"mmap", "file", "mlock"}))
-      ->capture_default_str();
+  command
+      ->add_option(
+          "--load-mode", options->load_mode,
+          "How the file comes into memory: mapped (mmap, the default), mapped and locked (mlock), or read "
+          "(file, the default with --serve: the file may then change)")
+      ->check(CLI::IsMember({"mmap", "file", "mlock"}));
   command->add_option("--timeout-ms", options->timeout_ms, "Stop a run after this time, 0: never")
       ->capture_default_str();
   command->add_flag("--json", options->json, "Print one JSON object");

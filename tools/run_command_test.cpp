@@ -9,6 +9,8 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "api/format/input_file.hpp"
+#include "api/format/output_file.hpp"
 #include "host/registry/scratch_dir.hpp"
 #include "tools/cli_run.hpp"
 #include "tools/run/npy.hpp"
@@ -106,12 +108,12 @@ TEST(RunCommand, SaysWhatIsWrong) {
 }
 
 std::string raw_file(const std::string& path, const std::vector<float>& values) {
-  EXPECT_TRUE(write_bytes(path, std::as_bytes(std::span(values))));
+  EXPECT_TRUE(format::write_file(path, std::as_bytes(std::span(values))));
   return path;
 }
 
 std::vector<float> floats_of(const std::string& path) {
-  const auto bytes = read_bytes(path);
+  const auto bytes = format::read_file_bytes(path, 1 << 20);
   EXPECT_TRUE(bytes) << path;
   std::vector<float> values(bytes->size() / sizeof(float));
   std::memcpy(values.data(), bytes->data(), values.size() * sizeof(float));
@@ -187,7 +189,7 @@ std::vector<Json> converse(const std::string& program, const std::string& reques
 TEST(Serve, KeepsStateBetweenLines) {
   const std::string dir = scratch_dir("serve");
   const std::vector<float> one = {1, 1, 1};
-  ASSERT_TRUE(write_bytes(dir + "/x.bin", std::as_bytes(std::span(one))));
+  ASSERT_TRUE(format::write_file(dir + "/x.bin", std::as_bytes(std::span(one))));
   const std::string request =
       Json{{"inputs", {{{"file", dir + "/x.bin"}}}}, {"output_dir", dir}}.dump() + "\n";
   const auto answers = converse("counter.pte", request + request);
@@ -195,7 +197,7 @@ TEST(Serve, KeepsStateBetweenLines) {
   EXPECT_EQ(answers[0]["outputs"][0]["dtype"], "float32");
   EXPECT_EQ(answers[0]["outputs"][0]["shape"], std::vector<int>{3});
   EXPECT_GE(answers[0]["us"].get<double>(), 0);
-  const auto bytes = read_bytes(answers[1]["outputs"][0]["file"].get<std::string>());
+  const auto bytes = format::read_file_bytes(answers[1]["outputs"][0]["file"].get<std::string>(), 1 << 20);
   ASSERT_TRUE(bytes);
   std::vector<float> values(3);
   std::memcpy(values.data(), bytes->data(), bytes->size());
@@ -206,7 +208,7 @@ TEST(Serve, TakesPartsOfFilesInAnyDimOrder) {
   const std::string dir = scratch_dir("parts");
   // The bytes of a [2, 3] matrix column by column, behind 4 others.
   const std::vector<float> columns = {99, 1, 4, 2, 5, 3, 6};
-  ASSERT_TRUE(write_bytes(dir + "/m.bin", std::as_bytes(std::span(columns))));
+  ASSERT_TRUE(format::write_file(dir + "/m.bin", std::as_bytes(std::span(columns))));
   const Json input = {{"file", dir + "/m.bin"},
                       {"offset", 4},
                       {"dtype", "float32"},
@@ -217,7 +219,7 @@ TEST(Serve, TakesPartsOfFilesInAnyDimOrder) {
   ASSERT_EQ(answers.size(), 1U);
   ASSERT_TRUE(answers[0].contains("outputs")) << answers[0];
   EXPECT_THAT(answers[0]["notes"][0].get<std::string>(), HasSubstr("converted to the method's dim order"));
-  const auto bytes = read_bytes(dir + "/0.bin");
+  const auto bytes = format::read_file_bytes(dir + "/0.bin", 1 << 20);
   std::vector<float> values(6);
   std::memcpy(values.data(), bytes->data(), bytes->size());
   EXPECT_EQ(values, (std::vector<float>{2, 4, 6, 8, 10, 12}));
@@ -245,7 +247,7 @@ TEST(Npy, ReadsFortranOrderAndRefusesDamage) {
   const std::vector<float> columns = {1, 4, 2, 5, 3, 6};
   file.append(reinterpret_cast<const char*>(columns.data()), columns.size() * sizeof(float));
   const auto check = [&](const std::string& bytes) {
-    EXPECT_TRUE(write_bytes(dir + "/a.npy", std::as_bytes(std::span(bytes))));
+    EXPECT_TRUE(format::write_file(dir + "/a.npy", std::as_bytes(std::span(bytes))));
     return read_npy(dir + "/a.npy");
   };
   const auto array = check(file);

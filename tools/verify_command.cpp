@@ -7,13 +7,13 @@
 #include <set>
 #include <thread>
 
+#include "api/format/input_file.hpp"
 #include "conformance/report/html.hpp"
 #include "conformance/report/junit.hpp"
 #include "conformance/report/precision_rows.hpp"
 #include "conformance/report/repro.hpp"
 #include "conformance/report/sarif.hpp"
 #include "conformance/report/terminal.hpp"
-#include "conformance/report/text_file.hpp"
 #include "conformance/report/waivers.hpp"
 #include "conformance/runner/child_body.hpp"
 #include "conformance/runner/confinement.hpp"
@@ -44,7 +44,7 @@ constexpr uint64_t kMostInputBytes = uint64_t{256} << 20;
 
 Result<std::vector<Waiver>> load_waivers(const VerifyOptions& options) {
   if (options.waiver_file.empty()) return std::vector<Waiver>{};
-  ETB_ASSIGN(const std::string text, read_text_file(options.waiver_file, kMostInputBytes));
+  ETB_ASSIGN(const std::string text, format::read_file_text(options.waiver_file, kMostInputBytes));
   return parse_waivers(text, today());
 }
 
@@ -76,7 +76,7 @@ Status write_reports(const VerifyOptions& options, const Results& results, const
 // A report that cannot be written is said before hours of work, not after.
 Status expect_writable(const VerifyOptions& options) {
   for (const std::string* path : {&options.junit_file, &options.sarif_file, &options.html_file})
-    if (!path->empty()) ETB_TRY(write_file(*path, ""));
+    if (!path->empty()) ETB_TRY(format::expect_writable(*path));
   if (!options.save_folder.empty()) ETB_TRY(make_folder(options.save_folder));
   return {};
 }
@@ -110,6 +110,7 @@ Result<ExitCode> run_merge(const VerifyOptions& options, Session& session) {
   if (!options.results_file.empty()) {
     ETB_ASSIGN(ResultsWriter writer, ResultsWriter::open(options.results_file, merged.header));
     for (const Outcome& outcome : merged.outcomes) writer.add(outcome);
+    ETB_TRY(writer.status());
   }
   VerifyOptions with_target = options;
   if (with_target.target.empty()) with_target.target = merged.header.plugin_path;
@@ -222,7 +223,9 @@ Result<ExitCode> run_plugin(const VerifyOptions& options, Plan plan, Session& se
   } else {
     ETB_TRY(run_isolated(options, std::move(plan), first_round, collector, session));
   }
-  return finish(options, collector.take(), session);
+  ETB_ASSIGN(const ExitCode code, finish(options, collector.take(), session));
+  ETB_TRY(collector.file_status());
+  return code;
 }
 
 // A failure at the end of a batch has the name of its last case behind this.
@@ -251,7 +254,7 @@ Result<std::vector<Item>> items_of(const Repro& repro, std::shared_ptr<const Cas
 }
 
 Result<ExitCode> run_replay(VerifyOptions options, Session& session) {
-  ETB_ASSIGN(const std::string text, read_text_file(options.replay_file, kMostInputBytes));
+  ETB_ASSIGN(const std::string text, format::read_file_text(options.replay_file, kMostInputBytes));
   Result<Repro> repro_read = parse_repro(text);
   if (!repro_read)
     return tl::make_unexpected(with_context(std::move(repro_read).error(), "'" + options.replay_file + "'"));

@@ -64,6 +64,12 @@ etb_status verify_names(const fb::FlatTensor& root, uint64_t file_nbytes, etb_er
   for (uint32_t i = 0; i < count_of(root.named_data()); ++i) {
     const auto* named = root.named_data()->Get(i);
     if (named->key() == nullptr) return fail(error, ETB_INVALID_DATA, "entry %u has no key", i);
+    const uint64_t key_work = 1 + named->key()->size() / 8;
+    if (key_work > budget)
+      return fail(error, ETB_INVALID_DATA, "tables overlap: more entries than the file can hold");
+    budget -= key_work;
+    if (named->key()->string_view().find('\0') != std::string_view::npos)
+      return fail(error, ETB_INVALID_DATA, "the key of entry %u has a NUL byte inside", i);
     if (named->segment_index() >= count_of(root.segments())) {
       return fail(error, ETB_INVALID_DATA, "'%.*s': segment %u of %u", shown(named->key()->string_view()),
                   named->key()->c_str(), named->segment_index(), count_of(root.segments()));

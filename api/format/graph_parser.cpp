@@ -9,6 +9,7 @@
 #include "api/format/graph_text.hpp"
 #include "api/format/graph_type_parser.hpp"
 #include "api/format/graph_words.hpp"
+#include "api/format/json_text.hpp"
 
 namespace etb::graph {
 namespace {
@@ -458,6 +459,9 @@ Result<Parser::Defined> Parser::take_value() {
 
 }  // namespace
 
-Result<ImageBytes> parse_graph_text(std::string_view text) { return Parser(text).parse(); }
+Result<ImageBytes> parse_graph_text(std::string_view text) {
+  if (const char* mark = format::find_byte_order_mark(text)) return text_error(1, 1, mark);
+  return Parser(text).parse();
+}
 
 }  // namespace etb::graph

@@ -1,12 +1,10 @@
 #include "conformance/report/results.hpp"
 
-#include <cerrno>
-#include <cstring>
-#include <fstream>
-#include <iterator>
 #include <set>
+#include <sstream>
+#include <utility>
 
-#include "conformance/report/text_file.hpp"
+#include "api/format/input_file.hpp"
 
 namespace etb::conformance {
 namespace {
@@ -85,10 +83,9 @@ Totals add_up(const Results& results) {
 }
 
 Result<Results> read_results(const std::string& path) {
-  if (const Status regular = expect_regular_file(path); !regular)
-    return tl::make_unexpected(with_context(regular.error(), "results"));
-  std::ifstream in(path, std::ios::binary);
-  if (!in) return make_error(Code::NOT_FOUND, "results '" + path + "': " + std::strerror(errno));
+  constexpr uint64_t kMaxNbytes = uint64_t{1} << 30;  // a run of everything has 20 MB
+  ETB_ASSIGN(std::string text, format::read_file_text(path, kMaxNbytes));
+  std::istringstream in(std::move(text));
   Results out;
   std::map<std::string, size_t> places;
   std::string line;
@@ -121,26 +118,21 @@ Result<Results> read_results(const std::string& path) {
 
 Result<ResultsWriter> ResultsWriter::open(const std::string& path, const Header& header,
                                           const std::vector<Outcome>& kept) {
-  const auto failed = [&] {
-    return make_error(Code::ACCESS_FAILED, "cannot write '" + path + "': " + std::strerror(errno));
-  };
-  const std::string place = kept.empty() ? path : path + ".new";
-  ResultsWriter writer;
-  writer.file_.reset(std::fopen(place.c_str(), "wb"));
-  if (writer.file_ == nullptr) return failed();
-  const std::string line = dump_line(to_json(header));
-  if (std::fwrite(line.data(), 1, line.size(), writer.file_.get()) != line.size() ||
-      std::fflush(writer.file_.get()) != 0)
-    return failed();
-  for (const Outcome& outcome : kept) writer.add(outcome);
-  if (place != path && std::rename(place.c_str(), path.c_str()) != 0) return failed();
-  return writer;
+  std::string start = dump_line(to_json(header));
+  for (const Outcome& outcome : kept) start += dump_line(to_json(outcome));
+  format::OutputOptions options;
+  options.visibility = format::Visibility::kAtOnce;
+  // The old file is there until the new one has all that is kept of it.
+  if (!kept.empty()) ETB_TRY(format::write_file(path, start));
+  options.keeps_content = !kept.empty();
+  ETB_ASSIGN(format::OutputFile file, format::OutputFile::open(path, options));
+  if (kept.empty()) ETB_TRY(file.append(start));
+  return ResultsWriter(std::move(file));
 }
 
 void ResultsWriter::add(const Outcome& outcome) {
-  const std::string line = dump_line(to_json(outcome));
-  std::fwrite(line.data(), 1, line.size(), file_.get());
-  std::fflush(file_.get());
+  if (!status_) return;
+  status_ = file_.append(dump_line(to_json(outcome)));
 }
 
 namespace {
@@ -193,11 +185,7 @@ Result<Results> merge(const std::vector<Results>& shards) {
 }
 
 Status write_file(const std::string& path, const std::string& content) {
-  std::ofstream out(path, std::ios::binary | std::ios::trunc);
-  out << content;
-  out.flush();
-  if (!out) return make_error(Code::ACCESS_FAILED, "cannot write '" + path + "': " + std::strerror(errno));
-  return {};
+  return format::write_file(path, content);
 }
 
 }  // namespace etb::conformance

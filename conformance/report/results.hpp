@@ -2,12 +2,12 @@
 // once more when it was looked at closely, and the last line of a name counts.
 #pragma once
 
-#include <cstdio>
 #include <map>
-#include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "api/format/output_file.hpp"
 #include "conformance/report/outcome_json.hpp"
 #include "etb/cpp/result.hpp"
 
@@ -59,12 +59,13 @@ class ResultsWriter {
   [[nodiscard]] static Result<ResultsWriter> open(const std::string& path, const Header& header,
                                                   const std::vector<Outcome>& kept = {});
   void add(const Outcome& outcome);
+  // The first error of add(): a disk that is full, a reader that has gone.
+  const Status& status() const { return status_; }
 
  private:
-  struct Close {
-    void operator()(std::FILE* file) const { std::fclose(file); }
-  };
-  std::unique_ptr<std::FILE, Close> file_;
+  explicit ResultsWriter(format::OutputFile file) : file_(std::move(file)) {}
+  format::OutputFile file_;
+  Status status_;
 };
 
 // Puts shards together. Refuses (Code::INCOMPATIBLE) those of other plugins, suites or contracts, items that occur twice, and a part of the

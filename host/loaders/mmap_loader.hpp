@@ -6,7 +6,8 @@
 
 namespace etb::host {
 
-// Calls no heap. The file must not become shorter while it is mapped: touching a page that is gone ends the process.
+// Calls no heap. The file must not become shorter while it is mapped: touching a page that is gone raises SIGBUS, which ends the
+// process. FileLoader copies, for processes that outlive changes of their files.
 class MmapLoader final : public DataLoader {
  public:
   enum class Lock : uint8_t {
@@ -23,6 +24,9 @@ class MmapLoader final : public DataLoader {
   [[nodiscard]] etb_status open(const char* path, Lock lock, etb_error* error) noexcept;
   [[nodiscard]] etb_status open(int descriptor, uint64_t offset, uint64_t nbytes, Lock lock,
                                 etb_error* error) noexcept;
+
+  // All of the file, for as long as this lives.
+  std::span<const std::byte> bytes() const noexcept { return bytes_; }
 
   etb_status size(uint64_t* out_nbytes, etb_error* error) noexcept override;
   etb_status load(uint64_t offset, uint64_t nbytes, uint64_t alignment, DataBlock* out,

@@ -22,8 +22,8 @@
 namespace etb::host {
 
 enum class LoadMode : uint8_t {
-  kMmap,         // pages come in when first touched
-  kFile,         // read into memory; the file may change afterwards
+  kMmap,         // pages come in when first touched; SIGBUS ends the process when the file becomes shorter meanwhile
+  kFile,         // read into memory, for processes that live long: the file may change or become shorter afterwards
   kMmapLock,     // mapped and kept in memory; refused when the system's limit is too low
   kMmapTryLock,  // the same where the limit allows
 };

@@ -37,7 +37,7 @@ std::string to_json(const Decision& decision) {
   out["nearest"] = decision.nearest;
   out["places"] = decision.places;
   // A plugin's text may hold anything; what is not UTF-8 becomes the replacement character.
-  return out.dump(2, ' ', false, json::error_handler_t::replace);
+  return out.dump(2, ' ', true, json::error_handler_t::replace);
 }
 
 }  // namespace etb::host

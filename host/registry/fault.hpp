@@ -2,8 +2,9 @@
 #pragma once
 
 #include <string>
-#include <string_view>
 #include <vector>
+
+#include "api/format/printable_text.hpp"
 
 namespace etb::host {
 
@@ -18,13 +19,9 @@ std::string to_text(const Fault& fault);
 // All faults, joined by "; ".
 std::string to_text(const std::vector<Fault>& faults);
 
-// At most about max_nbytes of it, with everything that could drive a terminal escaped: hostile text is printed too.
-std::string made_printable(std::string_view text, size_t max_nbytes = 4096);
-
-// The same in quotes and short, for values in messages.
-std::string in_quotes(std::string_view text);
-
-// Whether text is valid UTF-8 without control characters and without marks that reorder what a reader sees.
-bool is_printable(std::string_view text);
+// The escaping function that all of the product shares, under this folder's name.
+using format::in_quotes;
+using format::is_printable;
+using format::made_printable;
 
 }  // namespace etb::host

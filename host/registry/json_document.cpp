@@ -2,6 +2,8 @@
 
 #include <list>
 
+#include "api/format/json_text.hpp"
+
 namespace etb::host {
 namespace {
 
@@ -122,6 +124,10 @@ JsonDocument read_json(std::string_view text) {
   if (text.size() > kJsonMaxBytes) {
     document.faults.push_back({"$", "found " + std::to_string(text.size()) + " bytes, expected at most " +
                                         std::to_string(kJsonMaxBytes)});
+    return document;
+  }
+  if (const char* fault = format::find_silent_json_fault(text)) {
+    document.faults.push_back({"$", fault});
     return document;
   }
   Builder builder(document.faults);

@@ -133,7 +133,7 @@ std::string to_json(const Manifest& manifest) {
   if (manifest.priority != 0) out["priority"] = manifest.priority;
   put(out, "certificate", manifest.certificate);
   put(out, "signature", manifest.signature);
-  return out.dump(2);
+  return out.dump(2, ' ', true);
 }
 
 }  // namespace etb::host

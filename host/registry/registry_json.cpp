@@ -70,7 +70,7 @@ std::string to_json(const Registry& registry, const ProbeResults& probes) {
     if (!report.reason.empty()) place["reason"] = report.reason;
     out["places"].push_back(std::move(place));
   }
-  return out.dump(2, ' ', false, json::error_handler_t::replace);
+  return out.dump(2, ' ', true, json::error_handler_t::replace);
 }
 
 }  // namespace etb::host

@@ -11,6 +11,7 @@ enum class LogLevel : uint8_t { kDebug, kInfo, kWarning, kError };
 struct PlatformHooks {
   void* self = nullptr;
   uint64_t (*now_ns)(void* self) = nullptr;  // monotonic
+  // `text` may have bytes of a file in it: a log that ends at a terminal escapes them (api/format/printable_text.hpp).
   void (*log)(void* self, LogLevel level, const char* text) = nullptr;
 };
 

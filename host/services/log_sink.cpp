@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "api/format/printable_text.hpp"
+
 namespace etb::host {
 
 LogSink::LogSink(uint32_t min_level, Write write) : write_(std::move(write)) {
@@ -27,9 +29,10 @@ std::string format_line(const LogLine& line) {
                     : line.level >= ETB_LOG_WARNING ? "warning: "
                     : line.level >= ETB_LOG_INFO    ? "info: "
                                                     : "debug: ";
-  out += line.text;
+  out += format::made_printable(line.text);
   for (const Field& field : line.fields)
-    out += (&field == line.fields.data() ? " (" : ", ") + field.key + "=" + field.value;
+    out += (&field == line.fields.data() ? " (" : ", ") + format::made_printable(field.key) + "=" +
+           format::made_printable(field.value);
   if (!line.fields.empty()) out += ")";
   return out;
 }

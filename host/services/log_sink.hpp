@@ -11,6 +11,7 @@
 
 namespace etb::host {
 
+// As the plugin gave it, for programs; format_line() makes it fit to print.
 struct LogLine {
   uint32_t level = 0;  // ETB_LOG_*
   std::string text;
@@ -37,7 +38,7 @@ class LogSink {
   etb_log_service service_{};
 };
 
-// "warning: text (key=value, key=value)"
+// "warning: text (key=value, key=value)": one line, with everything escaped that could drive a terminal.
 std::string format_line(const LogLine& line);
 
 }  // namespace etb::host

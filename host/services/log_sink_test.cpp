@@ -76,6 +76,11 @@ TEST(Field, FormatsEveryTypeOfOption) {
   EXPECT_EQ(format_value(option("", ETB_OPTION_TEXT)), "");
 }
 
+TEST(LogSink, ALineOfAPluginDrivesNoTerminal) {
+  EXPECT_EQ(format_line({ETB_LOG_WARNING, "a\nerror: \x1b[2J", {{"k\r", "\xe2\x80\xae"}}}),
+            "warning: a\\x0aerror: \\x1b[2J (k\\x0d=\\xe2\\x80\\xae)");
+}
+
 // proves: ABI-SIZE-04
 TEST(Field, WalksArraysByTheStrideOfTheirMaker) {
   struct Longer {

@@ -1,6 +1,7 @@
 #include "host/services/thread_pool.hpp"
 
 #include <algorithm>
+#include <system_error>
 #include <utility>
 
 namespace etb::host {
@@ -35,8 +36,18 @@ ThreadPool::ThreadPool(uint32_t worker_count) {
   service_.parallel_for = [](void* ctx, uint64_t count, uint64_t grain, Task task, void* arg) {
     static_cast<ThreadPool*>(ctx)->parallel_for(count, grain, task, arg);
   };
+  worker_count = std::min(worker_count, kMaxWorkers);
   threads_.reserve(worker_count - 1);
-  for (uint32_t i = 1; i < worker_count; ++i) threads_.emplace_back([this] { work(); });
+  for (uint32_t i = 1; i < worker_count && add_thread(); ++i) {
+  }
+}
+
+// False when the system has no more: std::thread reports that by exception only.
+bool ThreadPool::add_thread() try {
+  threads_.emplace_back([this] { work(); });
+  return true;
+} catch (const std::system_error&) {
+  return false;
 }
 
 ThreadPool::~ThreadPool() {

@@ -18,7 +18,10 @@ class ThreadPool {
  public:
   using Task = void(ETB_CALL*)(void* arg, uint64_t begin, uint64_t end, uint32_t worker);
 
-  // `worker_count` counts the caller: 1 makes no thread and runs all inline. 0: as many as the machine lends us.
+  static constexpr uint32_t kMaxWorkers = 1024;
+
+  // `worker_count` counts the caller: 1 makes no thread and runs all inline. 0: as many as the machine lends us. At most kMaxWorkers,
+  // and fewer where the system gives no more threads: the pool then works with those it has.
   explicit ThreadPool(uint32_t worker_count = 0);
   ThreadPool(const ThreadPool&) = delete;
   ThreadPool& operator=(const ThreadPool&) = delete;
@@ -41,6 +44,7 @@ class ThreadPool {
     uint64_t piece_count = 0;
   };
 
+  bool add_thread();
   void run_serially(const Job& job);
   void run_pieces(const Job& job, uint32_t worker);
   void open(const Job& job);

@@ -68,6 +68,13 @@ Status write_file(const Program& program, const std::string& path, std::span<con
   return write_whole_file(path, write, files);
 }
 
+Status write_file(const Program& program, format::OutputFile& file, std::span<const ir::FileBytes> files) {
+  const auto write = [&](const format::ByteSink& sink) {
+    return format::write_program(program.parts, program.segments, sink);
+  };
+  return write_into(file, write, files);
+}
+
 Status write_external_file(const Program& program, const std::string& path,
                            std::span<const ir::FileBytes> files) {
   const auto write = [&](const format::ByteSink& sink) {

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "api/format/output_file.hpp"
 #include "partitioner_sdk/emit/method_emitter.hpp"
 
 namespace etb::emit {
@@ -57,6 +58,9 @@ struct EmitOptions {
 
 // Writes beside the file and renames, so that a failure leaves no half of one. Constants that lie in `files` are copied from there.
 [[nodiscard]] Status write_file(const Program& program, const std::string& path,
+                                std::span<const ir::FileBytes> files = {});
+// The same into a file that is open.
+[[nodiscard]] Status write_file(const Program& program, format::OutputFile& file,
                                 std::span<const ir::FileBytes> files = {});
 // The data file that belongs to it.
 [[nodiscard]] Status write_external_file(const Program& program, const std::string& path,

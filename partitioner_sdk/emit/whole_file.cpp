@@ -1,12 +1,11 @@
 #include "partitioner_sdk/emit/whole_file.hpp"
 
-#include <fcntl.h>
 #include <sys/sendfile.h>
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstdio>
-#include <cstring>
+#include <functional>
+#include <vector>
 
 namespace etb::emit {
 
@@ -71,28 +70,23 @@ class FileWriter {
 
 }  // namespace
 
+Status write_into(format::OutputFile& file, const std::function<Status(const format::ByteSink&)>& write,
+                  std::span<const ir::FileBytes> files) {
+  FileWriter writer(file.descriptor(), files);
+  const auto failed = [&] { return tl::make_unexpected(file.write_error(errno)); };
+  ETB_TRY(write([&](std::span<const std::byte> bytes) -> Status {
+    if (writer.append(bytes)) return {};
+    return failed();
+  }));
+  if (!writer.flush()) return failed();
+  return {};
+}
+
 Status write_whole_file(const std::string& path, const std::function<Status(const format::ByteSink&)>& write,
                         std::span<const ir::FileBytes> files) {
-  const std::string temporary = path + ".part";
-  const auto fail = [&](const char* what) {
-    const std::string why = std::strerror(errno);
-    std::remove(temporary.c_str());
-    return make_error(Code::ACCESS_FAILED, std::string(what) + " '" + path + "': " + why);
-  };
-  const int file = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-  if (file < 0) return fail("cannot create");
-  FileWriter writer(file, files);
-  const Status written = write([&](std::span<const std::byte> bytes) -> Status {
-    if (writer.append(bytes)) return {};
-    return make_error(Code::ACCESS_FAILED, "short write");
-  });
-  const bool is_flushed = written && writer.flush();
-  const int saved = errno;
-  const bool is_closed = ::close(file) == 0;
-  if (!is_flushed) errno = saved;
-  if (!is_flushed || !is_closed) return fail("cannot write");
-  if (std::rename(temporary.c_str(), path.c_str()) != 0) return fail("cannot rename to");
-  return {};
+  ETB_ASSIGN(format::OutputFile file, format::OutputFile::open(path));
+  ETB_TRY(write_into(file, write, files));
+  return file.commit();
 }
 
 }  // namespace etb::emit

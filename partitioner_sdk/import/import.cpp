@@ -1,5 +1,6 @@
 #include "partitioner_sdk/import/import.hpp"
 
+#include "api/format/printable_text.hpp"
 #include "partitioner_sdk/import/faults.hpp"
 #include "partitioner_sdk/import/graph_reader.hpp"
 #include "partitioner_sdk/import/json_document.hpp"
@@ -28,10 +29,13 @@ Result<std::string> read_root(const ZipArchive& zip) {
   const auto expect = [&](const char* name, std::string_view wanted) -> Status {
     const auto record = zip.find(root + "/" + name);
     if (record && as_text(*record) == wanted) return {};
-    return make_error(Code::INCOMPATIBLE,
-                      std::string(name) + " is " +
-                          (record ? "'" + std::string(as_text(*record).substr(0, 20)) + "'" : "missing") +
-                          ", expected '" + std::string(wanted) + "'");
+    if (!record)
+      return make_error(Code::INVALID_DATA,
+                        "a zip file that torch.export did not write: " + std::string(name) +
+                            " is missing, expected '" + std::string(wanted) + "'");
+    return make_error(Code::INCOMPATIBLE, std::string(name) + " is " +
+                                              format::in_quotes(as_text(*record).substr(0, 20)) +
+                                              ", expected '" + std::string(wanted) + "'");
   };
   ETB_TRY(expect("archive_format", "pt2"));
   ETB_TRY(expect("archive_version", "0"));
@@ -95,6 +99,7 @@ class ModelReader {
     ETB_ASSIGN(const auto document, JsonDocument::parse(as_text(*text)));
     const Json root = document->root();
     const int64_t major = root["schema_version"]["major"].as_int().value_or(-1);
+    if (major < 0) return make_error(Code::INVALID_DATA, "the model's JSON says no schema version");
     if (major != kSchemaMajor) {
       return make_error(Code::INCOMPATIBLE, "schema version " + std::to_string(major) + ", this reads " +
                                                 std::to_string(kSchemaMajor));

@@ -4,6 +4,8 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "api/format/json_text.hpp"
+
 namespace etb::pt2 {
 
 // Receives the parser's events; false stops it.
@@ -34,6 +36,7 @@ class JsonBuilder {
     return node != nullptr;
   }
   bool string(std::string& value) {
+    if (value.find('\0') != std::string::npos) return stop("a text has a NUL (\\u0000) inside");
     JsonDocument::Node* node = add(JsonKind::kString);
     if (node != nullptr) node->text = out_.texts_.emplace_back(std::move(value));
     return node != nullptr;
@@ -42,6 +45,7 @@ class JsonBuilder {
   bool start_object(size_t) { return start(JsonKind::kObject); }
   bool start_array(size_t) { return start(JsonKind::kArray); }
   bool key(std::string& value) {
+    if (value.find('\0') != std::string::npos) return stop("a key has a NUL (\\u0000) inside");
     key_ = *out_.keys_.emplace(std::move(value)).first;
     return true;
   }
@@ -101,6 +105,8 @@ class JsonBuilder {
 };
 
 Result<std::unique_ptr<JsonDocument>> JsonDocument::parse(std::string_view text) {
+  if (const char* fault = format::find_silent_json_fault(text))
+    return make_error(Code::INVALID_DATA, std::string("json: ") + fault);
   auto document = std::make_unique<JsonDocument>();
   JsonBuilder builder(*document);
   if (!nlohmann::json::sax_parse(text.begin(), text.end(), &builder)) {

@@ -31,6 +31,17 @@ TEST(JsonDocument, ReadsValuesOfEveryKind) {
   for (const Json item : root["big"]) FAIL() << item.key();
 }
 
+TEST(JsonDocument, NamesWhatTheParserWouldPassOver) {
+  const auto message = [](std::string_view text) {
+    const auto document = JsonDocument::parse(text);
+    return document ? "read" : document.error().message;
+  };
+  EXPECT_NE(message("\xef\xbb\xbf{}").find("byte order mark (EF BB BF)"), std::string::npos);
+  EXPECT_NE(message(std::string_view("{}\0{", 4)).find("NUL byte"), std::string::npos);
+  EXPECT_NE(message(R"({"a\u0000b": 1})").find("a key has a NUL"), std::string::npos);
+  EXPECT_NE(message(R"(["a\u0000b"])").find("a text has a NUL"), std::string::npos);
+}
+
 TEST(JsonDocument, RefusesFaults) {
   std::string deep;
   for (size_t i = 0; i <= JsonDocument::kMaxDepth; ++i) deep += "[";

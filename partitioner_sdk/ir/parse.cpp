@@ -2,6 +2,7 @@
 #include <cstring>
 #include <unordered_map>
 
+#include "api/format/json_text.hpp"
 #include "partitioner_sdk/ir/argument_text.hpp"
 #include "partitioner_sdk/ir/text.hpp"
 
@@ -341,6 +342,9 @@ class Parser {
 
 }  // namespace
 
-Result<Module> parse(std::string_view text) { return Parser(text).run(); }
+Result<Module> parse(std::string_view text) {
+  if (const char* mark = format::find_byte_order_mark(text)) return make_error(Code::INVALID_DATA, mark);
+  return Parser(text).run();
+}
 
 }  // namespace etb::ir

@@ -65,7 +65,7 @@ std::string to_json(const Report& report) {
                             {"graphs", std::move(graphs)},
                             {"faults", std::move(faults)}};
   // Names and reasons come from files and plugins: whatever bytes they are, the text is JSON.
-  return all.dump(1, ' ', false, ordered_json::error_handler_t::replace) + "\n";
+  return all.dump(1, ' ', true, ordered_json::error_handler_t::replace) + "\n";
 }
 
 }  // namespace etb::partition

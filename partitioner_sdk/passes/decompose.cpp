@@ -141,9 +141,9 @@ class Decomposer final : public Builder {
         const TensorSpec made = spec(results[i]);
         if (made.dtype != old.spec.dtype || made.sizes.size() != old.spec.sizes.size() ||
             !have_equal_sizes(made, old.spec)) {
-          return make_error(Code::INTERNAL, name + " was taken apart to " + describe(made) +
-                                                ", the exporter says " + describe(old.spec) + " (" +
-                                                ir::format_source(module(), node.source) + ")");
+          return make_error(Code::INVALID_DATA, name + " was taken apart to " + describe(made) +
+                                                    ", the exporter says " + describe(old.spec) + " (" +
+                                                    ir::format_source(module(), node.source) + ")");
         }
       }
       replace(node.outputs[i], results[i]);

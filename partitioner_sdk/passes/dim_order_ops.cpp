@@ -14,7 +14,10 @@ constexpr Row kRows[] = {{"aten._to_copy.default", "dim_order_ops._to_dim_order_
 
 Status replace(ir::Module& module, const ir::Graph& graph, ir::Node& node, std::string_view op) {
   const auto order = ir::find_dim_order(module.symbols, graph.values[node.outputs.at(0)].spec);
-  if (!order) return make_error(Code::INTERNAL, module.op(node).name + " has a result that is not dense");
+  if (!order)
+    return make_error(Code::INVALID_DATA, module.op(node).name +
+                                              " has a result whose strides are not dense (" +
+                                              ir::format_source(module, node.source) + ")");
   const ir::OpId id = module.op(op);
   const ops::Schema& from = *module.op(node).schema;
   const ops::Schema& to = *module.op(id).schema;

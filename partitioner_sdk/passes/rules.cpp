@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "api/format/json_text.hpp"
 #include "partitioner_sdk/infer/infer.hpp"
 #include "partitioner_sdk/ir/argument_text.hpp"
 
@@ -304,6 +305,8 @@ Result<RuleSet> RuleSet::parse(std::string_view text, const std::string& file, o
   if (text.size() > kMaxTextBytes)
     return make_error(Code::OUT_OF_RESOURCES, file + ": " + std::to_string(text.size()) + " bytes, at most " +
                                                   std::to_string(kMaxTextBytes) + " expected");
+  if (const char* mark = format::find_byte_order_mark(text))
+    return make_error(Code::INVALID_DATA, file + ": " + mark);
   auto rules = Reader(text, file, own_ops).run();
   if (!rules) return make_error(Code::INVALID_DATA, file + ": " + rules.error().message);
   RuleSet out;

@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <fstream>
 
+#include "api/format/output_file.hpp"
 #include "host/registry/fault.hpp"
 #include "partitioner_sdk/partition/report.hpp"
 #include "partitioner_sdk/passes/row_major.hpp"
@@ -57,14 +57,6 @@ void add_plugin_options(CLI::App& command, BackendRequest& request) {
           "Passed to the plugins as it is; may be repeated")
       ->type_name("KEY=VALUE")
       ->allow_extra_args(false);
-}
-
-Status write_text(const std::string& path, const std::string& text) {
-  std::ofstream file(path, std::ios::binary | std::ios::trunc);
-  file << text;
-  file.close();
-  if (!file) return make_error(Code::ACCESS_FAILED, "cannot write '" + path + "'");
-  return {};
 }
 
 // Reasons are a plugin's own words: nothing in them reaches the terminal as a command.
@@ -132,8 +124,10 @@ Status Delegation::write_reports(std::span<const ir::Module> modules, std::ostre
   if (!options_->prints_report && !has_files) return {};
   const partition::Report report = partition::make_report(modules, partition_, keys_);
   if (options_->prints_report) print_lines(partition::to_text(report), out);
-  if (!options_->report_json.empty()) ETB_TRY(write_text(options_->report_json, partition::to_json(report)));
-  if (!options_->report_html.empty()) ETB_TRY(write_text(options_->report_html, partition::to_html(report)));
+  if (!options_->report_json.empty())
+    ETB_TRY(format::write_file(options_->report_json, partition::to_json(report)));
+  if (!options_->report_html.empty())
+    ETB_TRY(format::write_file(options_->report_html, partition::to_html(report)));
   return {};
 }
 

@@ -1,9 +1,6 @@
 #include "tools/compile/extensions.hpp"
 
-#include <filesystem>
-#include <fstream>
-#include <sstream>
-
+#include "api/format/input_file.hpp"
 #include "host/registry/side_file.hpp"
 
 namespace etb::tools {
@@ -11,19 +8,6 @@ namespace etb::tools {
 namespace {
 
 constexpr uint64_t kMaxRulesBytes = uint64_t{1} << 20;
-
-Result<std::string> read_rules(const std::string& path) {
-  std::error_code failed;
-  const auto nbytes = std::filesystem::file_size(path, failed);
-  std::ifstream in(path, std::ios::binary);
-  if (failed || !in) return make_error(Code::NOT_FOUND, "cannot read '" + path + "'");
-  if (nbytes > kMaxRulesBytes)
-    return make_error(Code::OUT_OF_RESOURCES, path + ": " + std::to_string(nbytes) + " bytes, at most " +
-                                                  std::to_string(kMaxRulesBytes) + " expected");
-  std::ostringstream text;
-  text << in.rdbuf();
-  return text.str();
-}
 
 }  // namespace
 
@@ -59,7 +43,7 @@ Result<Extensions> Extensions::open(const ExtensionOptions& options) {
   Extensions out;
   for (const std::string& text : options.custom_ops) ETB_TRY(out.own_ops_->declare(text));
   for (const std::string& path : options.rule_files) {
-    ETB_ASSIGN(const std::string text, read_rules(path));
+    ETB_ASSIGN(const std::string text, format::read_file_text(path, kMaxRulesBytes));
     ETB_ASSIGN(passes::RuleSet rules, passes::RuleSet::parse(text, path, *out.own_ops_));
     out.rules_.push_back(std::move(rules));
   }

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <map>
 
+#include "api/format/printable_text.hpp"
 #include "api/format/tensor_layout.hpp"
 #include "host/runtime/program.hpp"
-#include "tools/run/npy.hpp"
 
 namespace etb::tools {
 
@@ -171,10 +171,16 @@ Json report_method(const format::ProgramView& program, const format::MethodView&
           {"constants", report_constants(method)}};
 }
 
+// A text of the file, on one line and without anything that drives a terminal.
+std::string shown(const Json& text) { return format::made_printable(text.get_ref<const std::string&>()); }
+
 // "float32 [2, 3]", with what is special about it.
 std::string format_value(const Json& value) {
   if (value["kind"] != "tensor") {
-    return value["kind"].get<std::string>() + (value.contains("value") ? " " + value["value"].dump() : "");
+    const std::string kind = value["kind"].get<std::string>();
+    if (!value.contains("value")) return kind;
+    return kind + " " +
+           (value["value"].is_string() ? '\'' + shown(value["value"]) + '\'' : value["value"].dump());
   }
   std::string text = value["dtype"].get<std::string>() + " " + value["sizes"].dump();
   if (value["dynamism"] != "static") text += " " + value["dynamism"].get<std::string>();
@@ -197,7 +203,7 @@ std::string format_counts(const Json& instructions) {
 }
 
 std::string format_method(const Json& method) {
-  std::string text = "\nmethod " + method["name"].get<std::string>() + "\n";
+  std::string text = "\nmethod " + shown(method["name"]) + "\n";
   const auto line = [&text](const std::string& content) { text += "  " + content + "\n"; };
   for (const char* list : {"inputs", "outputs"}) {
     size_t index = 0;
@@ -207,12 +213,10 @@ std::string format_method(const Json& method) {
     }
   }
   line("instructions: " + format_counts(method["instructions"]));
-  for (const Json& op : method["operators"])
-    line("  " + op["calls"].dump() + " x " + op["name"].get<std::string>());
+  for (const Json& op : method["operators"]) line("  " + op["calls"].dump() + " x " + shown(op["name"]));
   for (const Json& delegate : method["delegates"]) {
-    line("delegate " + delegate["id"].get<std::string>() + ": payload of " +
-         delegate["payload_nbytes"].dump() + " bytes, " + delegate["location"].get<std::string>() + " " +
-         delegate["index"].dump());
+    line("delegate " + shown(delegate["id"]) + ": payload of " + delegate["payload_nbytes"].dump() +
+         " bytes, " + delegate["location"].get<std::string>() + " " + delegate["index"].dump());
   }
   line("memory: arenas " + method["arena_nbytes"].dump() + " bytes, state " + method["state_nbytes"].dump() +
        " bytes");
@@ -224,9 +228,10 @@ std::string format_method(const Json& method) {
 }  // namespace
 
 Result<ProgramFile> read_program_file(const std::string& path) {
-  ProgramFile file{path, {}, {}};
-  ETB_ASSIGN(file.bytes, read_bytes(path));
+  ProgramFile file{path, std::make_shared<host::MmapLoader>(), {}, {}};
   etb_error error = ETB_ERROR_INIT;
+  ETB_TRY(check(file.loader->open(path.c_str(), host::MmapLoader::Lock::kNone, &error), error));
+  file.bytes = file.loader->bytes();
   const Status status = check(format::read_program(file.bytes, &file.view, &error), error);
   if (!status) return tl::make_unexpected(with_context(status.error(), path));
   return file;
@@ -259,13 +264,13 @@ Json report_program(const ProgramFile& file) {
 }
 
 std::string format_report(const Json& report) {
-  std::string text = report["file"].get<std::string>() + ": program of " + report["nbytes"].dump() +
-                     " bytes, " + report["flatbuffer_nbytes"].dump() + " of them structure, " +
+  std::string text = shown(report["file"]) + ": program of " + report["nbytes"].dump() + " bytes, " +
+                     report["flatbuffer_nbytes"].dump() + " of them structure, " +
                      std::to_string(report["segments"].size()) + " segments\n";
   for (const Json& method : report["methods"]) text += format_method(method);
   if (!report["named_data"].empty()) text += "\nnamed data\n";
   for (const Json& entry : report["named_data"]) {
-    text += "  " + entry["key"].get<std::string>() + ": " + entry["nbytes"].dump() + " bytes\n";
+    text += "  " + shown(entry["key"]) + ": " + entry["nbytes"].dump() + " bytes\n";
   }
   return text;
 }

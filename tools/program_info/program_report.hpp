@@ -1,19 +1,23 @@
 // What is in a program file (.pte): as JSON, as text, and as a page that draws its memory over time.
 #pragma once
 
+#include <memory>
 #include <nlohmann/json.hpp>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "api/format/program_view.hpp"
 #include "etb/cpp/result.hpp"
+#include "host/loaders/mmap_loader.hpp"
 
 namespace etb::tools {
 
 // A program file in memory, verified.
 struct ProgramFile {
   std::string path;
-  std::vector<std::byte> bytes;
+  std::shared_ptr<host::MmapLoader> loader;  // keeps bytes
+  std::span<const std::byte> bytes;
   format::ProgramView view;  // into bytes
 };
 

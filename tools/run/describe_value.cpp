@@ -7,6 +7,7 @@
 #include <cstring>
 #include <limits>
 
+#include "api/format/printable_text.hpp"
 #include "host/runtime/float16.hpp"
 #include "tools/run/array.hpp"
 
@@ -107,7 +108,7 @@ std::string describe_value(const host::EValue& value, bool shows_all) {
     case host::Tag::kBool:
       return value.to_bool() ? "true" : "false";
     case host::Tag::kString:
-      return fmt::format("'{}'", value.string());
+      return fmt::format("'{}'", format::made_printable(value.string()));
     default:
       return host::to_text(value.tag());
   }

@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include <charconv>
+#include <cmath>
 #include <cstring>
 #include <random>
 
+#include "api/format/input_file.hpp"
 #include "host/runtime/float16.hpp"
 #include "tools/run/npy.hpp"
 
@@ -50,6 +52,13 @@ std::optional<EValue> parse_number(const std::string& text) {
     return EValue(real);
   }
   return std::nullopt;
+}
+
+// Towards zero, and the nearest number there is when it is too large; 0 for NaN.
+int64_t to_whole(double real) {
+  if (std::isnan(real)) return 0;
+  if (real >= 0x1p63) return INT64_MAX;
+  return real <= -0x1p63 ? INT64_MIN : static_cast<int64_t>(real);
 }
 
 template <class T>
@@ -146,10 +155,18 @@ Status MethodInputs::check_index(uint32_t index) const {
                     fmt::format("input {}: the method has {} inputs", index, count()));
 }
 
+// Twice the input's own: float32 is taken for bfloat16. What is a little larger is read all the same, for a message with its sizes.
+uint64_t MethodInputs::max_file_nbytes(uint32_t index) const {
+  constexpr uint64_t kForAnyInput = uint64_t{1} << 20;
+  if (index >= count() || meta_.input(index).kind() != ValueKind::kTensor) return kForAnyInput;
+  const uint64_t nbytes = meta_.input(index).as_tensor().nbytes;
+  return nbytes > UINT64_MAX / 4 ? nbytes : 2 * nbytes + kForAnyInput;
+}
+
 Status MethodInputs::set_text(uint32_t index, const std::string& text) {
   ETB_TRY(check_index(index));
   if (text.ends_with(".npy")) {
-    ETB_ASSIGN(Array array, read_npy(text));
+    ETB_ASSIGN(Array array, read_npy(text, max_file_nbytes(index)));
     return set_array(index, std::move(array));
   }
   if (const auto number = parse_number(text)) return set_number(index, *number);
@@ -160,12 +177,14 @@ Status MethodInputs::set_text(uint32_t index, const std::string& text) {
   }
   Array array = make_array(index);
   ETB_ASSIGN(const uint64_t nbytes, count_bytes(array.dtype, array.sizes));
-  ETB_ASSIGN(array.bytes, read_bytes(text));
-  if (array.bytes.size() != nbytes) {
-    return make_error(Code::INVALID_ARGUMENT,
-                      fmt::format("input {}: {} has {} bytes, {} needs {}", index, text, array.bytes.size(),
+  ETB_ASSIGN(const format::InputFile file, format::InputFile::open(text));
+  if (file.nbytes() != nbytes) {
+    return make_error(Code::INVALID_DATA,
+                      fmt::format("input {}: {} has {} bytes, {} needs {}", index, text, file.nbytes(),
                                   format_shape(array.dtype, array.sizes), nbytes));
   }
+  array.bytes.resize(static_cast<size_t>(nbytes));
+  ETB_TRY(file.read(0, array.bytes));
   return set_array(index, std::move(array));
 }
 
@@ -212,7 +231,7 @@ Status MethodInputs::set_number(uint32_t index, const EValue& number) {
       spec.kind() == ValueKind::kTensor && spec.as_tensor().sizes.empty()) {
     const auto dtype = static_cast<Dtype>(spec.as_tensor().dtype);
     Array array{dtype, {}, {}, std::vector<std::byte>(host::element_nbytes(dtype))};
-    const int64_t whole = number.is_double() ? static_cast<int64_t>(number.to_double()) : number.to_int();
+    const int64_t whole = number.is_double() ? to_whole(number.to_double()) : number.to_int();
     put_element(array.bytes, host::real_part(dtype), 0, number.to_double(), whole);
     return set_array(index, std::move(array));
   }

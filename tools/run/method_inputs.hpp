@@ -27,6 +27,9 @@ class MethodInputs {
   // the values.
   [[nodiscard]] Status set_shapes(const std::string& text);
 
+  // More bytes than that no file for this input has.
+  uint64_t max_file_nbytes(uint32_t index) const;
+
   // From a command line: x.npy, x.bin (raw little-endian, sizes of the spec), a number, true or false.
   [[nodiscard]] Status set_text(uint32_t index, const std::string& text);
   [[nodiscard]] Status set_array(uint32_t index, Array array);

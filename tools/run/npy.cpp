@@ -2,11 +2,14 @@
 
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cstring>
-#include <fstream>
-#include <optional>
+#include <span>
 
+#include "api/format/input_file.hpp"
+#include "api/format/output_file.hpp"
+#include "api/format/printable_text.hpp"
 #include "host/runtime/float16.hpp"
 
 namespace etb::tools {
@@ -19,6 +22,9 @@ struct TypeRow {
   Dtype dtype;
   std::string_view descr;  // without the byte order
 };
+
+// NumPy reads headers of 10,000 bytes by default.
+constexpr uint64_t kMaxHeaderNbytes = uint64_t{64} << 10;
 
 constexpr TypeRow kTypes[] = {{Dtype::BOOL, "b1"},     {Dtype::UINT8, "u1"},     {Dtype::INT8, "i1"},
                               {Dtype::UINT16, "u2"},   {Dtype::INT16, "i2"},     {Dtype::UINT32, "u4"},
@@ -36,22 +42,31 @@ Result<std::string_view> find_field(std::string_view header, std::string_view ke
   return rest;
 }
 
+// The text behind the opening quote at the front of `field`, up to the closing one.
+Result<std::string_view> parse_quoted(std::string_view field) {
+  const size_t end = field.empty() || field[0] != '\'' ? std::string_view::npos : field.find('\'', 1);
+  if (end == std::string_view::npos)
+    return make_error(Code::INVALID_DATA,
+                      "header with a structured dtype, expected a plain one such as '<f4'");
+  return field.substr(1, end - 1);
+}
+
 Result<Dtype> parse_descr(std::string_view field) {
-  if (field.size() < 5 || field[0] != '\'')
-    return make_error(Code::INVALID_DATA, "header with a structured dtype");
-  const std::string_view descr = field.substr(1, field.find('\'', 1) - 1);
+  ETB_ASSIGN(const std::string_view descr, parse_quoted(field));
   for (const TypeRow& row : kTypes) {
-    if (descr.substr(1) == row.descr && (descr[0] == '<' || descr[0] == '|')) return row.dtype;
+    if (!descr.empty() && descr.substr(1) == row.descr && (descr[0] == '<' || descr[0] == '|'))
+      return row.dtype;
   }
-  return make_error(Code::NOT_SUPPORTED,
-                    fmt::format("dtype '{}'; little-endian numbers and bools are read", descr));
+  return make_error(Code::INVALID_DATA, fmt::format("found dtype {}, expected little-endian numbers or bools",
+                                                    format::in_quotes(descr)));
 }
 
 Result<std::vector<int64_t>> parse_sizes(std::string_view field) {
   std::vector<int64_t> sizes;
-  if (field.empty() || field[0] != '(')
+  const size_t close = field.empty() || field[0] != '(' ? std::string_view::npos : field.find(')');
+  if (close == std::string_view::npos)
     return make_error(Code::INVALID_DATA, "header whose shape is no tuple");
-  const std::string_view tuple = field.substr(1, field.find(')') - 1);
+  const std::string_view tuple = field.substr(1, close - 1);
   const char* at = tuple.data();
   const char* end = at + tuple.size();
   while (at != end) {
@@ -62,7 +77,8 @@ Result<std::vector<int64_t>> parse_sizes(std::string_view field) {
     int64_t size = 0;
     const auto [next, error] = std::from_chars(at, end, size);
     if (error != std::errc() || size < 0)
-      return make_error(Code::INVALID_DATA, fmt::format("shape ({})", tuple));
+      return make_error(Code::INVALID_DATA,
+                        fmt::format("shape ({}), expected sizes", format::made_printable(tuple, 64)));
     sizes.push_back(size);
     at = next;
   }
@@ -73,19 +89,20 @@ Result<std::string_view> find_header(std::string_view file, size_t* out_data_off
   constexpr std::string_view kMagic = "\x93NUMPY";
   if (file.size() < 10 || file.substr(0, 6) != kMagic) return make_error(Code::INVALID_DATA, "no .npy file");
   const bool is_long = file[6] >= 2;
+  const size_t start = is_long ? 12 : 10;
+  if (start > file.size()) return make_error(Code::INVALID_DATA, "header is cut off");
   uint32_t length = 0;
   std::memcpy(&length, file.data() + 8, is_long ? 4 : 2);
-  const size_t start = is_long ? 12 : 10;
-  if (start > file.size() || length > file.size() - start)
-    return make_error(Code::INVALID_DATA, "header is cut off");
+  if (length > file.size() - start)
+    return make_error(Code::INVALID_DATA,
+                      "header is cut off, or longer than " + std::to_string(kMaxHeaderNbytes) + " bytes");
   *out_data_offset = start + length;
   return file.substr(start, length);
 }
 
-Result<Array> parse_npy(std::span<const std::byte> bytes) {
-  const std::string_view file(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-  size_t offset = 0;
-  ETB_ASSIGN(const std::string_view header, find_header(file, &offset));
+// Everything of the header but the bytes; out_data_offset is the place of those.
+Result<Array> parse_header(std::string_view file, size_t* out_data_offset) {
+  ETB_ASSIGN(const std::string_view header, find_header(file, out_data_offset));
   Array array;
   ETB_ASSIGN(const std::string_view descr, find_field(header, "descr"));
   ETB_ASSIGN(array.dtype, parse_descr(descr));
@@ -96,13 +113,26 @@ Result<Array> parse_npy(std::span<const std::byte> bytes) {
     array.dim_order = row_major(array.sizes.size());
     std::reverse(array.dim_order.begin(), array.dim_order.end());
   }
+  return array;
+}
+
+Result<Array> parse_npy(const format::InputFile& file, uint64_t max_data_nbytes) {
+  std::string start(static_cast<size_t>(std::min(file.nbytes(), kMaxHeaderNbytes)), '\0');
+  ETB_TRY(file.read(0, std::as_writable_bytes(std::span(start))));
+  size_t offset = 0;
+  ETB_ASSIGN(Array array, parse_header(start, &offset));
   ETB_ASSIGN(const uint64_t nbytes, count_bytes(array.dtype, array.sizes));
-  if (bytes.size() - offset < nbytes) {
+  if (file.nbytes() - offset < nbytes) {
     return make_error(Code::INVALID_DATA,
-                      fmt::format("{} bytes of data, the shape needs {}", bytes.size() - offset, nbytes));
+                      fmt::format("{} bytes of data, the shape needs {}", file.nbytes() - offset, nbytes));
   }
-  const auto data = bytes.subspan(offset, static_cast<size_t>(nbytes));
-  array.bytes.assign(data.begin(), data.end());
+  if (nbytes > max_data_nbytes) {
+    return make_error(Code::INVALID_DATA,
+                      fmt::format("found {}, expected at most {} bytes of data",
+                                  format_shape(array.dtype, array.sizes), max_data_nbytes));
+  }
+  array.bytes.resize(static_cast<size_t>(nbytes));
+  ETB_TRY(file.read(offset, array.bytes));
   return array;
 }
 
@@ -129,30 +159,11 @@ Array to_known(Array array) {
 
 }  // namespace
 
-Result<std::vector<std::byte>> read_bytes(const std::string& path) {
-  std::ifstream in(path, std::ios::binary | std::ios::ate);
-  if (!in) return make_error(Code::NOT_FOUND, fmt::format("{}: cannot be read", path));
-  const std::streamoff length = in.tellg();
-  if (length < 0) return make_error(Code::ACCESS_FAILED, fmt::format("{}: cannot be read", path));
-  std::vector<std::byte> bytes(static_cast<size_t>(length));
-  in.seekg(0);
-  in.read(reinterpret_cast<char*>(bytes.data()), length);
-  if (!in && length != 0) return make_error(Code::ACCESS_FAILED, fmt::format("{}: cannot be read", path));
-  return bytes;
-}
-
-Status write_bytes(const std::string& path, std::span<const std::byte> bytes) {
-  std::ofstream out(path, std::ios::binary | std::ios::trunc);
-  out.write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
-  out.close();
-  if (!out) return make_error(Code::ACCESS_FAILED, fmt::format("{}: cannot be written", path));
-  return {};
-}
-
-Result<Array> read_npy(const std::string& path) {
-  ETB_ASSIGN(const std::vector<std::byte> bytes, read_bytes(path));
-  auto array = parse_npy(bytes);
-  if (!array) return tl::make_unexpected(with_context(std::move(array).error(), path));
+Result<Array> read_npy(const std::string& path, uint64_t max_data_nbytes) {
+  ETB_ASSIGN(const format::InputFile file, format::InputFile::open(path));
+  auto array = parse_npy(file, max_data_nbytes);
+  if (!array)
+    return tl::make_unexpected(with_context(std::move(array).error(), format::made_printable(path)));
   return array;
 }
 
@@ -176,7 +187,7 @@ Status write_npy(const std::string& path, const host::Tensor& tensor) {
   file += static_cast<char>(length >> 8);
   file += header;
   file.append(reinterpret_cast<const char*>(array.bytes.data()), array.bytes.size());
-  return write_bytes(path, std::as_bytes(std::span(file)));
+  return format::write_file(path, file);
 }
 
 }  // namespace etb::tools

@@ -7,13 +7,10 @@
 
 namespace etb::tools {
 
-[[nodiscard]] Result<Array> read_npy(const std::string& path);
+// INVALID_DATA when its array has more than max_data_nbytes bytes; then no memory was taken for it.
+[[nodiscard]] Result<Array> read_npy(const std::string& path, uint64_t max_data_nbytes = uint64_t{1} << 40);
 
 // Row-major. bfloat16, which NumPy does not know, becomes float32 (without loss); other unknown types become bytes.
 [[nodiscard]] Status write_npy(const std::string& path, const host::Tensor& tensor);
-
-// The bytes of a whole file.
-[[nodiscard]] Result<std::vector<std::byte>> read_bytes(const std::string& path);
-[[nodiscard]] Status write_bytes(const std::string& path, std::span<const std::byte> bytes);
 
 }  // namespace etb::tools

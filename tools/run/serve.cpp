@@ -2,11 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
-#include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "api/format/input_file.hpp"
+#include "api/format/output_file.hpp"
+#include "host/registry/json_document.hpp"
 #include "tools/run/method_inputs.hpp"
 #include "tools/run/npy.hpp"
 #include "tools/run/timing.hpp"
@@ -15,7 +18,9 @@ namespace etb::tools {
 
 namespace {
 
-using Json = nlohmann::ordered_json;
+// Requests: keys are found without a look at all others, whatever their number.
+using Request = nlohmann::json;
+using Reply = nlohmann::ordered_json;
 using host::Dtype;
 using host::EValue;
 
@@ -24,10 +29,10 @@ tl::unexpected<Error> bad_request(std::string message) {
 }
 
 template <class T>
-Result<std::vector<T>> parse_numbers(const Json& list, const char* what) {
+Result<std::vector<T>> parse_numbers(const Request& list, const char* what) {
   std::vector<T> numbers;
   if (!list.is_array()) return bad_request(fmt::format("'{}' is no array", what));
-  for (const Json& item : list) {
+  for (const Request& item : list) {
     if (!item.is_number_integer())
       return bad_request(fmt::format("'{}' holds something else than integers", what));
     numbers.push_back(item.get<T>());
@@ -36,23 +41,19 @@ Result<std::vector<T>> parse_numbers(const Json& list, const char* what) {
 }
 
 Result<std::vector<std::byte>> read_part(const std::string& path, uint64_t offset, uint64_t nbytes) {
-  std::ifstream in(path, std::ios::binary | std::ios::ate);
-  const std::streamoff length = in ? static_cast<std::streamoff>(in.tellg()) : -1;
-  if (length < 0) return make_error(Code::NOT_FOUND, fmt::format("{}: cannot be read", path));
-  const auto total = static_cast<uint64_t>(length);
-  if (offset > total || nbytes > total - offset) {
-    return make_error(Code::INVALID_ARGUMENT,
-                      fmt::format("{}: {} bytes at {}, the file has {}", path, nbytes, offset, total));
+  ETB_ASSIGN(const format::InputFile file, format::InputFile::open(path));
+  if (offset > file.nbytes() || nbytes > file.nbytes() - offset) {
+    return make_error(Code::INVALID_DATA, fmt::format("{}: found {} bytes, expected {} at offset {}", path,
+                                                      file.nbytes(), nbytes, offset));
   }
   std::vector<std::byte> bytes(static_cast<size_t>(nbytes));
-  in.seekg(static_cast<std::streamoff>(offset));
-  in.read(reinterpret_cast<char*>(bytes.data()), static_cast<std::streamsize>(nbytes));
-  if (!in) return make_error(Code::ACCESS_FAILED, fmt::format("{}: cannot be read", path));
+  ETB_TRY(file.read(offset, bytes));
   return bytes;
 }
 
 // {"file", "offset", "dtype", "shape", "dim_order"}; without dtype and shape, those of the method.
-Result<Array> parse_raw(const Json& input, const host::MethodMeta& meta, uint32_t index) {
+Result<Array> parse_raw(const Request& input, const MethodInputs& inputs, const host::MethodMeta& meta,
+                        uint32_t index) {
   if (!input.contains("file") || !input["file"].is_string()) return bad_request("an input without 'file'");
   Array array;
   const bool is_tensor = index < meta.input_count() && meta.input(index).kind() == format::ValueKind::kTensor;
@@ -77,51 +78,73 @@ Result<Array> parse_raw(const Json& input, const host::MethodMeta& meta, uint32_
     if (sorted != row_major(array.sizes.size()))
       return bad_request("'dim_order' is no permutation of the dimensions");
   }
-  const Json offset = input.value("offset", Json(uint64_t{0}));
+  const Request offset = input.value("offset", Request(uint64_t{0}));
   if (!offset.is_number_unsigned()) return bad_request("'offset' is no non-negative integer");
   ETB_ASSIGN(const uint64_t nbytes, count_bytes(array.dtype, array.sizes));
+  if (nbytes > inputs.max_file_nbytes(index))
+    return bad_request(fmt::format("input {}: found {}, expected at most {} bytes", index,
+                                   format_shape(array.dtype, array.sizes), inputs.max_file_nbytes(index)));
   ETB_ASSIGN(array.bytes, read_part(input["file"].get<std::string>(), offset.get<uint64_t>(), nbytes));
   return array;
 }
 
-Status set_input(MethodInputs& inputs, const host::MethodMeta& meta, uint32_t index, const Json& input) {
+Status set_input(MethodInputs& inputs, const host::MethodMeta& meta, uint32_t index, const Request& input) {
   if (input.is_string()) return inputs.set_text(index, input.get<std::string>());
   if (input.is_boolean()) return inputs.set_number(index, EValue(input.get<bool>()));
   if (input.is_number_integer()) return inputs.set_number(index, EValue(input.get<int64_t>()));
   if (input.is_number()) return inputs.set_number(index, EValue(input.get<double>()));
   if (!input.is_object())
     return bad_request(fmt::format("input {} is neither file, number, bool nor object", index));
-  ETB_ASSIGN(Array array, parse_raw(input, meta, index));
+  ETB_ASSIGN(Array array, parse_raw(input, inputs, meta, index));
   return inputs.set_array(index, std::move(array));
 }
 
-Result<Json> write_output(const EValue& value, size_t index, const std::string& folder) {
+Result<Reply> write_output(const EValue& value, size_t index, const std::string& folder) {
   switch (value.tag()) {
     case host::Tag::kInt:
-      return Json(value.to_int());
+      return Reply(value.to_int());
     case host::Tag::kDouble:
-      return Json(value.to_double());
+      return Reply(value.to_double());
     case host::Tag::kBool:
-      return Json(value.to_bool());
+      return Reply(value.to_bool());
     case host::Tag::kTensor:
       break;
     default:
-      return Json(nullptr);
+      return Reply(nullptr);
   }
   const Array array = to_row_major(value.tensor());
   const std::string path = (std::filesystem::path(folder) / fmt::format("{}.bin", index)).string();
-  ETB_TRY(write_bytes(path, array.bytes));
-  return Json{{"file", path},
-              {"dtype", host::to_text(array.dtype)},
-              {"shape", array.sizes},
-              {"dim_order", row_major(array.sizes.size())}};
+  ETB_TRY(format::write_file(path, array.bytes));
+  return Reply{{"file", path},
+               {"dtype", host::to_text(array.dtype)},
+               {"shape", array.sizes},
+               {"dim_order", row_major(array.sizes.size())}};
 }
 
-Result<Json> answer(host::Module& module, const std::string& method, uint64_t timeout_ms,
-                    const std::string& line) {
-  const Json request = Json::parse(line, nullptr, false);
-  if (request.is_discarded() || !request.is_object()) return bad_request("the line is no JSON object");
-  const Json list = request.value("inputs", Json::array());
+// The folder that a request asks for, made when it is not there; before the run, which may take long or change state.
+Result<std::string> make_output_folder(const Request& request) {
+  const Request folder = request.value("output_dir", Request("."));
+  if (!folder.is_string()) return bad_request("'output_dir' is no string");
+  const auto path = folder.get<std::string>();
+  std::error_code failed;
+  std::filesystem::create_directories(path, failed);
+  if (failed || !std::filesystem::is_directory(path, failed))
+    return make_error(Code::ACCESS_FAILED, fmt::format("output_dir '{}': cannot be made: {}", path,
+                                                       failed ? failed.message() : "the name is taken"));
+  return path;
+}
+
+Result<Request> parse_request(const std::string& line) {
+  host::JsonDocument document = host::read_json(line);
+  if (!document.faults.empty()) return bad_request("the line is no request: " + to_text(document.faults));
+  if (!document.root || !document.root->is_object()) return bad_request("the line is no JSON object");
+  return *std::move(document.root);
+}
+
+Result<Reply> answer(host::Module& module, const std::string& method, uint64_t timeout_ms,
+                     const std::string& line) {
+  ETB_ASSIGN(const Request request, parse_request(line));
+  const Request list = request.value("inputs", Request::array());
   if (!list.is_array()) return bad_request("'inputs' is no array");
   ETB_ASSIGN(const host::MethodMeta meta, module.method_meta(method));
   if (list.size() != meta.input_count()) {
@@ -131,20 +154,41 @@ Result<Json> answer(host::Module& module, const std::string& method, uint64_t ti
   MethodInputs inputs(meta);
   for (uint32_t i = 0; i < list.size(); ++i) ETB_TRY(set_input(inputs, meta, i, list[i]));
   ETB_TRY(module.set_inputs(method, inputs.values()));
+  ETB_ASSIGN(const std::string folder, make_output_folder(request));
   const auto begin = std::chrono::steady_clock::now();
   ETB_TRY(module.run(method, limits_from_now(timeout_ms)));
   const std::chrono::duration<double, std::micro> us = std::chrono::steady_clock::now() - begin;
-  const Json folder = request.value("output_dir", Json("."));
-  if (!folder.is_string()) return bad_request("'output_dir' is no string");
   ETB_ASSIGN(const std::vector<EValue> outputs, module.get_outputs(method));
-  Json written = Json::array();
+  Reply written = Reply::array();
   for (size_t i = 0; i < outputs.size(); ++i) {
-    ETB_ASSIGN(Json output, write_output(outputs[i], i, folder.get<std::string>()));
+    ETB_ASSIGN(Reply output, write_output(outputs[i], i, folder));
     written.push_back(std::move(output));
   }
-  Json reply{{"outputs", std::move(written)}, {"us", us.count()}};
+  Reply reply{{"outputs", std::move(written)}, {"us", us.count()}};
   if (!inputs.notes().empty()) reply["notes"] = inputs.notes();
   return reply;
+}
+
+enum class Line : uint8_t { kRead, kTooLong, kEndless, kNone };
+
+// So much of a line that is too long is passed over; an input with more than that is no list of requests.
+constexpr size_t kMaxLineNbytes = size_t{64} << 20;
+
+// Reads to the line's end, but keeps no more than a request may have: an input without line ends must not fill memory.
+Line read_line(std::istream& in, std::string& out) {
+  out.clear();
+  std::streambuf& bytes = *in.rdbuf();
+  size_t nbytes = 0;
+  for (int c = bytes.sbumpc(); c != '\n'; c = bytes.sbumpc()) {
+    if (c == std::char_traits<char>::eof()) {
+      in.setstate(std::ios::eofbit);
+      if (out.empty()) return Line::kNone;
+      break;
+    }
+    if (++nbytes > kMaxLineNbytes) return Line::kEndless;
+    if (nbytes <= host::kJsonMaxBytes) out += static_cast<char>(c);
+  }
+  return nbytes > host::kJsonMaxBytes ? Line::kTooLong : Line::kRead;
 }
 
 }  // namespace
@@ -152,14 +196,25 @@ Result<Json> answer(host::Module& module, const std::string& method, uint64_t ti
 Status serve(host::Module& module, const std::string& method, uint64_t timeout_ms, std::istream& in,
              std::ostream& out) {
   ETB_TRY(module.load_method(method));
-  for (std::string line; std::getline(in, line);) {
+  std::string line;
+  while (in && out) {
+    const Line kind = read_line(in, line);
+    if (kind == Line::kNone) break;
+    if (kind == Line::kEndless)
+      return make_error(Code::INVALID_DATA,
+                        fmt::format("standard input: found {} bytes without a line end, expected a "
+                                    "request a line of at most {} bytes",
+                                    kMaxLineNbytes, host::kJsonMaxBytes));
     if (line.empty()) continue;
-    const auto reply = answer(module, method, timeout_ms, line);
-    const Json json =
+    const auto reply =
+        kind == Line::kTooLong
+            ? Result<Reply>(bad_request(fmt::format("a line of more than {} bytes", host::kJsonMaxBytes)))
+            : answer(module, method, timeout_ms, line);
+    const Reply json =
         reply ? *reply
-              : Json{{"error", {{"code", to_text(reply.error().code)}, {"message", reply.error().message}}}};
+              : Reply{{"error", {{"code", to_text(reply.error().code)}, {"message", reply.error().message}}}};
     // Doubles that are not finite are null in JSON; text from files may not be UTF-8.
-    out << json.dump(-1, ' ', false, Json::error_handler_t::replace) << std::endl;
+    out << json.dump(-1, ' ', true, Reply::error_handler_t::replace) << std::endl;
   }
   return {};
 }

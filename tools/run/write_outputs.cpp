@@ -4,6 +4,7 @@
 
 #include <filesystem>
 
+#include "api/format/output_file.hpp"
 #include "host/module/owned_tensor.hpp"
 #include "tools/run/npy.hpp"
 
@@ -38,7 +39,7 @@ Status write_npy_files(const std::string& folder, const std::vector<host::EValue
 Status write_raw_files(const std::string& base, const std::vector<host::EValue>& outputs) {
   for (size_t i = 0; i < outputs.size(); ++i) {
     if (!outputs[i].is_tensor()) continue;
-    ETB_TRY(write_bytes(fmt::format("{}-{}.bin", base, i), to_row_major(outputs[i].tensor()).bytes));
+    ETB_TRY(format::write_file(fmt::format("{}-{}.bin", base, i), to_row_major(outputs[i].tensor()).bytes));
   }
   return {};
 }

@@ -1,17 +1,16 @@
 #include "tools/verify/collector.hpp"
 
-#include <unistd.h>
-
-#include <iostream>
 #include <utility>
+
+#include "tools/screen.hpp"
 
 namespace etb::tools {
 
 using conformance::Outcome;
 
 Collector::Collector(conformance::Header header, std::vector<conformance::Waiver> waivers, Session& session)
-    : waivers_(std::move(waivers)),
-      terminal_(session.out, header.item_count, ::isatty(STDOUT_FILENO) != 0 && &session.out == &std::cout) {
+    : waivers_(std::move(waivers)), terminal_(session.out, header.item_count, session.screen != nullptr) {
+  if (session.screen != nullptr) session.screen->allow_redraw();
   results_.header = std::move(header);
 }
 

@@ -23,6 +23,8 @@ class Collector {
   void add(conformance::Outcome outcome);
   // A failure again, with what a closer look found.
   void refine(conformance::Outcome outcome);
+  // Whether all outcomes reached the file, where there is one.
+  Status file_status() const { return writer_ ? writer_->status() : Status(); }
   conformance::Results take();
 
  private:

@@ -65,8 +65,8 @@ static inline etb_value etb_value_tensor(etb_dtype dtype, uint32_t rank, int64_t
 }
 
 // How a file comes into memory.
-#define ETB_LOAD_MMAP 0u           // pages come in when first touched
-#define ETB_LOAD_FILE 1u           // read into memory; the file may change afterwards
+#define ETB_LOAD_MMAP 0u           // pages come in when first touched; SIGBUS when the file becomes shorter meanwhile
+#define ETB_LOAD_FILE 1u           // read into memory; the file may change or become shorter afterwards
 #define ETB_LOAD_MMAP_LOCK 2u      // mapped and kept in memory, or refused
 #define ETB_LOAD_MMAP_TRY_LOCK 3u  // mapped, and kept in memory where the system's limit allows
 
