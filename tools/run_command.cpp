@@ -48,6 +48,7 @@ struct Options {
   std::vector<std::string> kernel_libraries;
   std::string load_mode = "mmap";
   uint64_t timeout_ms = 0;
+  host::LoadLimits limits;
   bool json = false;
   bool serve = false;
 };
@@ -245,6 +246,7 @@ Result<ExitCode> run_program(Options options, Session& session, const SessionLay
   module_options.load_mode = to_load_mode(options.load_mode);
   module_options.data_files = options.data_files;
   module_options.kernel_libraries = options.kernel_libraries;
+  module_options.limits = options.limits;
   ETB_ASSIGN(auto pins, parse_pins(options.backend_pins));
   ETB_ASSIGN(auto backend_options, parse_backend_options(options.backend_options));
   // Kernels and plugins share it.
@@ -368,7 +370,21 @@ void register_run(CLI::App& app, Session& session) {
   command->add_option("--load-mode", options->load_mode, "How the file comes into memory")
       ->check(CLI::IsMember({"mmap", "file", "mlock"}))
       ->capture_default_str();
-  command->add_option("--timeout-ms", options->timeout_ms, "Stop a run after this time, 0: never")
+  command
+      ->add_option("--timeout-ms", options->timeout_ms,
+                   "Stop a run after this time, and fail one that took longer, 0: never")
+      ->capture_default_str();
+  command
+      ->add_option("--max-memory", options->limits.max_memory_bytes,
+                   "Refuse a program that asks for more memory, such as 512MiB or 8GiB (default: 16 GiB, or "
+                   "the memory of "
+                   "the machine where that is less)")
+      ->transform(CLI::AsSizeValue(false))
+      ->type_name("SIZE");
+  command
+      ->add_option("--max-instructions", options->limits.max_run_instructions,
+                   "End a run that executes more instructions in loops")
+      ->check(CLI::PositiveNumber)
       ->capture_default_str();
   command->add_flag("--json", options->json, "Print one JSON object");
   command->add_flag(
