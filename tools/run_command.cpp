@@ -48,6 +48,7 @@ struct Options {
   std::vector<std::string> kernel_libraries;
   std::string load_mode;  // empty: mmap, and file where the process lives long
   uint64_t timeout_ms = 0;
+  host::LoadLimits limits;
   bool json = false;
   bool serve = false;
 };
@@ -253,6 +254,7 @@ Result<ExitCode> run_program(Options options, Session& session, const SessionLay
   module_options.data_files = options.data_files;
   module_options.kernel_libraries = options.kernel_libraries;
   module_options.secure = session.secure;
+  module_options.limits = options.limits;
   ETB_ASSIGN(auto pins, parse_pins(options.backend_pins));
   ETB_ASSIGN(auto backend_options, parse_backend_options(options.backend_options));
   // Kernels and plugins share it.
@@ -382,7 +384,21 @@ void register_run(CLI::App& app, Session& session) {
           "How the file comes into memory: mapped (mmap, the default), mapped and locked (mlock), or read "
           "(file, the default with --serve: the file may then change)")
       ->check(CLI::IsMember({"mmap", "file", "mlock"}));
-  command->add_option("--timeout-ms", options->timeout_ms, "Stop a run after this time, 0: never")
+  command
+      ->add_option("--timeout-ms", options->timeout_ms,
+                   "Stop a run after this time, and fail one that took longer, 0: never")
+      ->capture_default_str();
+  command
+      ->add_option("--max-memory", options->limits.max_memory_bytes,
+                   "Refuse a program that asks for more memory, such as 512MiB or 8GiB (default: 16 GiB, or "
+                   "the memory of "
+                   "the machine where that is less)")
+      ->transform(CLI::AsSizeValue(false))
+      ->type_name("SIZE");
+  command
+      ->add_option("--max-instructions", options->limits.max_run_instructions,
+                   "End a run that executes more instructions in loops")
+      ->check(CLI::PositiveNumber)
       ->capture_default_str();
   command->add_flag("--json", options->json, "Print one JSON object");
   command->add_flag(

@@ -14,6 +14,19 @@ namespace {
 
 constexpr uint64_t kAlignment = 16;  // of payloads and named data
 
+// What a cancel token asks.
+struct StopFlag {
+  const RunLimits& limits;
+  const PlatformHooks& platform;
+
+  static uint32_t ETB_CALL is_set(void* ctx) {
+    const auto& self = *static_cast<const StopFlag*>(ctx);
+    if (self.limits.cancel != nullptr && self.limits.cancel->load(std::memory_order_relaxed)) return 1;
+    const uint64_t deadline = self.limits.deadline_ns;
+    return deadline != 0 && self.platform.now_ns(self.platform.self) >= deadline ? 1 : 0;
+  }
+};
+
 // Bytes on the boundary that plugins are promised: the same ones, or a copy when the file placed them otherwise.
 DataBlock to_aligned(DataBlock block) {
   const auto bytes = block.bytes();
@@ -76,19 +89,22 @@ etb_status LentBytes::get_named(void* ctx, const char* key, etb_payload_view* ou
 
 // ---- PluginDelegate
 
-PluginDelegate::PluginDelegate(std::shared_ptr<const PluginContext> plugin, const DelegateRequest& request)
+PluginDelegate::PluginDelegate(std::shared_ptr<const PluginContext> plugin, const DelegateRequest& request,
+                               RunWatchdog& watchdog)
     : plugin_(std::move(plugin)),
+      platform_(*request.platform),
+      watchdog_(watchdog),
       lent_(to_aligned(std::move(*request.payload)), request.named_data),
       named_data_(lent_.named_data()) {}
 
 Result<MethodDelegate*> PluginDelegate::make(std::shared_ptr<const PluginContext> plugin,
-                                             const DelegateRequest& request,
+                                             const DelegateRequest& request, RunWatchdog& watchdog,
                                              std::shared_ptr<CopyMemory> copies,
                                              std::span<const etb_compile_spec> specs,
                                              std::span<const etb_option> options) {
   const auto destroy = [](PluginDelegate* made) { made->destroy(); };
-  std::unique_ptr<PluginDelegate, decltype(destroy)> delegate(new PluginDelegate(std::move(plugin), request),
-                                                              destroy);
+  std::unique_ptr<PluginDelegate, decltype(destroy)> delegate(
+      new PluginDelegate(std::move(plugin), request, watchdog), destroy);
   if (Status status = delegate->set_up(request, std::move(copies), specs, options); !status) {
     return tl::make_unexpected(
         with_context(std::move(status).error(), "delegate '" + std::string(request.id) + "'"));
@@ -228,6 +244,13 @@ etb_status PluginDelegate::bind(const EValue& value, uint32_t argument, etb_erro
   return ETB_INVALID_TYPE;
 }
 
+// A deadline is also a reason to cancel: plugins that look at the token alone then keep it.
+Status PluginDelegate::run_watched(const etb_exec_args& args, const RunLimits& limits) {
+  if (!context_->can_cancel()) return context_->execute(args);
+  const RunWatchdog::Watch watch(watchdog_, *context_, limits, platform_);
+  return context_->execute(args);
+}
+
 etb_status PluginDelegate::execute(const DelegateRun& run) noexcept {
   if (run.arguments.size() != tensors_.size()) {
     if (run.error != nullptr) {
@@ -246,11 +269,9 @@ etb_status PluginDelegate::execute(const DelegateRun& run) noexcept {
         run.error, ETB_NOT_SUPPORTED,
         "an argument lies in the padding of an output, and this is not the call that memory was taken for");
   }
-  etb_cancel_token cancel = {
-      ETB_INIT_SIZE(etb_cancel_token), 0, const_cast<std::atomic<bool>*>(run.limits.cancel), [](void* ctx) {
-        return static_cast<uint32_t>(
-            static_cast<const std::atomic<bool>*>(ctx)->load(std::memory_order_relaxed));
-      }};
+  StopFlag flag{run.limits, platform_};
+  const etb_cancel_token cancel = {ETB_INIT_SIZE(etb_cancel_token), 0, &flag, &StopFlag::is_set};
+  const bool has_end = run.limits.cancel != nullptr || run.limits.deadline_ns != 0;
   etb_exec_args args{};
   args.struct_size = ETB_INIT_SIZE(etb_exec_args);
   args.inputs = tensors_.data();
@@ -260,10 +281,10 @@ etb_status PluginDelegate::execute(const DelegateRun& run) noexcept {
   args.scratch = aligned_scratch_;
   args.scratch_nbytes = scratch_nbytes_;
   args.deadline_ns = run.limits.deadline_ns;
-  args.cancel = run.limits.cancel != nullptr ? &cancel : nullptr;
+  args.cancel = has_end ? &cancel : nullptr;
   args.events = run.events;
   args.priority = 500;
-  const Status status = context_->execute(args);
+  const Status status = has_end ? run_watched(args, run.limits) : context_->execute(args);
   memory_->put_back();
   if (!status) return to_c(status.error(), run.error);
   for (uint32_t i = input_count_; i < tensors_.size(); ++i) {

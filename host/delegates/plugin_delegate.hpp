@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "host/delegates/argument_memory.hpp"
+#include "host/delegates/run_watchdog.hpp"
 #include "host/plugin/delegate.hpp"
 #include "host/runtime/delegate_resolver.hpp"
 
@@ -38,9 +39,11 @@ class LentBytes {
 // execute takes nothing from the heap unless it fails.
 class PluginDelegate final : public MethodDelegate {
  public:
-  // `specs` and `options` are borrowed for the call; `copies` is shared by the delegates of the method. The result is ended by destroy().
+  // `specs` and `options` are borrowed for the call, `watchdog` outlives the delegate; `copies` is shared by the delegates of the method.
+  // The result is ended by destroy().
   static Result<MethodDelegate*> make(std::shared_ptr<const PluginContext> plugin,
-                                      const DelegateRequest& request, std::shared_ptr<CopyMemory> copies,
+                                      const DelegateRequest& request, RunWatchdog& watchdog,
+                                      std::shared_ptr<CopyMemory> copies,
                                       std::span<const etb_compile_spec> specs,
                                       std::span<const etb_option> options = {});
 
@@ -57,7 +60,8 @@ class PluginDelegate final : public MethodDelegate {
     bool is_bound_known = false;
   };
 
-  PluginDelegate(std::shared_ptr<const PluginContext> plugin, const DelegateRequest& request);
+  PluginDelegate(std::shared_ptr<const PluginContext> plugin, const DelegateRequest& request,
+                 RunWatchdog& watchdog);
   ~PluginDelegate() = default;
 
   Status set_up(const DelegateRequest& request, std::shared_ptr<CopyMemory> copies,
@@ -66,10 +70,13 @@ class PluginDelegate final : public MethodDelegate {
   etb_status bind(const EValue& value, uint32_t argument, etb_error* error) noexcept;
   etb_status bind_memory(uint32_t argument, void* data, uint64_t nbytes, uint64_t capacity_bytes,
                          etb_error* error) noexcept;
+  Status run_watched(const etb_exec_args& args, const RunLimits& limits);
   etb_status take_output(uint32_t argument, Tensor& output, etb_error* error) noexcept;
 
   // In order of life.
   std::shared_ptr<const PluginContext> plugin_;
+  const PlatformHooks& platform_;
+  RunWatchdog& watchdog_;
   LentBytes lent_;
   etb_named_data named_data_{};
   std::optional<Delegate> delegate_;

@@ -133,8 +133,8 @@ etb_status PluginDelegates::create(const DelegateRequest& request, MethodDelegat
     if (const auto given = options_.find(std::string(request.id)); given != options_.end()) {
       ETB_ASSIGN(options, to_options(*selection.plugin, given->second));
     }
-    ETB_ASSIGN(
-        *out, PluginDelegate::make(selection.plugin, request, copies_of(request.named_data), specs, options));
+    ETB_ASSIGN(*out, PluginDelegate::make(selection.plugin, request, watchdog_, copies_of(request.named_data),
+                                          specs, options));
     return {};
   });
 }

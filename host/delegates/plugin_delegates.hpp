@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "host/delegates/copy_memory.hpp"
+#include "host/delegates/run_watchdog.hpp"
 #include "host/registry/registry.hpp"
 #include "host/runtime/delegate_resolver.hpp"
 
@@ -51,6 +52,7 @@ class PluginDelegates final : public DelegateResolver {
   mutable std::mutex mutex_;
   std::deque<std::shared_ptr<const Decision>> decisions_;
   std::map<const NamedDataMap*, std::weak_ptr<CopyMemory>> copies_;
+  RunWatchdog watchdog_;
 };
 
 }  // namespace etb::host

@@ -3,7 +3,10 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <atomic>
+#include <chrono>
 #include <cstring>
+#include <thread>
 
 #include "host/layers/trace/trace.hpp"
 #include "host/layers/validate/validation.hpp"
@@ -73,6 +76,133 @@ TEST(PluginDelegates, CarrySizesThatChange) {
     ASSERT_EQ(world.method.execute(&world.error), ETB_OK) << world.error.text;
     EXPECT_EQ(floats(world.method.output(0)), std::vector<float>(count, 2));
   }
+}
+
+// ---- Deadlines
+
+std::atomic<bool> was_asked = false;
+std::atomic<int> ask_count = 0;
+
+constexpr auto kLongest = std::chrono::seconds(20);  // a failure ends the test
+
+// Ends when `done` says so, or long after every deadline of these tests.
+template <class Done>
+bool sleep_until(Done done) {
+  const auto end = std::chrono::steady_clock::now() + kLongest;
+  while (!done() && std::chrono::steady_clock::now() < end)
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  return std::chrono::steady_clock::now() < end;
+}
+
+// Runs for 200 ms and knows of no deadline.
+const etb_plugin_table* ETB_CALL query_deaf(const etb_host*, uint32_t, uint32_t) {
+  static ToyPlugin toy;
+  toy.delegate.caps &= ~ETB_DELEGATE_CAP_CANCEL;
+  toy.delegate.cancel = nullptr;
+  toy.delegate.execute = [](etb_context* context, const etb_exec_args* args, etb_error* error) -> etb_status {
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+    return toy_tables().delegate.execute(context, args, error);
+  };
+  return &toy.plugin;
+}
+
+// Runs until its cancel function is called.
+const etb_plugin_table* ETB_CALL query_cancellable(const etb_host*, uint32_t, uint32_t) {
+  static ToyPlugin toy;
+  toy.delegate.execute = [](etb_context*, const etb_exec_args*, etb_error* error) -> etb_status {
+    was_asked = false;
+    sleep_until([] { return was_asked.load(); });
+    error->code = ETB_CANCELLED;
+    std::strcpy(error->text, "asked to stop");
+    return ETB_CANCELLED;
+  };
+  toy.delegate.cancel = [](etb_context*, etb_error*) -> etb_status {
+    return ++ask_count, was_asked = true, ETB_OK;
+  };
+  return &toy.plugin;
+}
+
+// Runs until the token says so.
+const etb_plugin_table* ETB_CALL query_polling(const etb_host*, uint32_t, uint32_t) {
+  static ToyPlugin toy;
+  toy.delegate.caps &= ~ETB_DELEGATE_CAP_CANCEL;
+  toy.delegate.cancel = nullptr;
+  toy.delegate.execute = [](etb_context*, const etb_exec_args* args, etb_error* error) -> etb_status {
+    sleep_until([args] { return args->cancel->is_cancelled(args->cancel->ctx) != 0; });
+    error->code = ETB_CANCELLED;
+    return ETB_CANCELLED;
+  };
+  return &toy.plugin;
+}
+
+struct SlowWorld {
+  explicit SlowWorld(etb_plugin_query_fn query)
+      : plugins{{ETB_INIT_SIZE(etb_static_plugin), 0, query, kToyBackend}},
+        registry([this] {
+          RegistryOptions options = linked_only();
+          options.static_plugins = plugins;
+          return options;
+        }()),
+        delegates(registry),
+        world(program_with(kToyBackend, kToyPayload, false)),
+        x({1, 2, 3, 4}) {
+    world.options.delegates = &delegates;
+    EXPECT_EQ(world.load(), ETB_OK) << world.error.text;
+    EXPECT_EQ(world.method.set_input(0, x.value(), &world.error), ETB_OK) << world.error.text;
+  }
+
+  etb_static_plugin plugins[1];
+  Registry registry;
+  PluginDelegates delegates;
+  MethodWorld world;
+  FloatVector x;
+};
+
+RunLimits deadline_in(std::chrono::nanoseconds time) {
+  RunLimits limits;
+  limits.deadline_ns = kDefaultPlatformHooks.now_ns(nullptr) + static_cast<uint64_t>(time.count());
+  return limits;
+}
+
+TEST(PluginDelegates, ACallThatOutlivesTheDeadlineFails) {
+  SlowWorld slow(query_deaf);
+  EXPECT_EQ(slow.world.method.execute(&slow.world.error, deadline_in(std::chrono::milliseconds(20))),
+            ETB_DEADLINE_EXCEEDED);
+  EXPECT_THAT(slow.world.error.text, HasSubstr("deadline passed after 1 instructions"));
+  EXPECT_EQ(slow.world.method.execute(&slow.world.error, deadline_in(kLongest)), ETB_OK)
+      << slow.world.error.text;
+  EXPECT_THAT(floats(slow.world.method.output(0)), ElementsAre(2, 3, 4, 5));
+}
+
+TEST(PluginDelegates, APluginThatCanCancelIsAskedToAtTheDeadline) {
+  SlowWorld slow(query_cancellable);
+  const auto begin = std::chrono::steady_clock::now();
+  for (int i = 1; i <= 3; ++i) {
+    ask_count = 0;
+    EXPECT_EQ(slow.world.method.execute(&slow.world.error, deadline_in(std::chrono::milliseconds(20))),
+              ETB_DEADLINE_EXCEEDED);
+    EXPECT_GE(ask_count, 1);
+  }
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, kLongest / 2);
+
+  std::atomic<bool> cancel = false;
+  RunLimits limits;
+  limits.cancel = &cancel;
+  std::thread other([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    cancel = true;
+  });
+  EXPECT_EQ(slow.world.method.execute(&slow.world.error, limits), ETB_CANCELLED);
+  other.join();
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, kLongest / 2);
+}
+
+TEST(PluginDelegates, TheCancelTokenSaysWhenTheDeadlineHasPassed) {
+  SlowWorld slow(query_polling);
+  const auto begin = std::chrono::steady_clock::now();
+  EXPECT_EQ(slow.world.method.execute(&slow.world.error, deadline_in(std::chrono::milliseconds(20))),
+            ETB_DEADLINE_EXCEEDED);
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, kLongest / 2);
 }
 
 // The run time keeps the rules of the C ABI: a layer that watches both sides has nothing to say.

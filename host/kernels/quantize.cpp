@@ -19,7 +19,7 @@ etb_status map_rows(KernelContext& context, UnaryOp op, const Tensor& input, con
   const ElementLoop loop = table.elements->unary[static_cast<int>(op)][static_cast<int>(kComputeOf<T>)];
   constexpr int64_t kChunk = 1024;
   alignas(64) T values[kChunk];
-  if (out.numel() == 0) return;
+  if (out.numel() == 0) return ETB_OK;
   RowWalk from(input, dims), to(out, dims);
   for (int64_t row = 0; row < from.row_count(); ++row, from.advance(), to.advance()) {
     T params[4] = {};

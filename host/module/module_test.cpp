@@ -169,8 +169,54 @@ TEST(Module, RefusesAPlanBeyondItsLimit) {
   const auto file = format::build_program(spec);
   auto module = Module::from_bytes(file);
   ASSERT_TRUE(module);
+  EXPECT_THAT(
+      module->load_method("forward").error().message,
+      testing::AllOf(HasSubstr("method 'forward': a memory plan of 1125899906842688 bytes"),
+                     HasSubstr("more than the limit max_memory_bytes of "), HasSubstr("\nhint: raise it")));
+  ModuleOptions options;
+  options.limits.max_memory_bytes = uint64_t{1} << 51;
+  // Now the system may refuse it, or bring pages that are never touched.
+  auto raised = Module::from_bytes(file, options);
+  ASSERT_TRUE(raised);
+  const Status loaded = raised->load_method("forward");
+  EXPECT_TRUE(loaded || loaded.error().message.find("the system has no memory left") != std::string::npos);
+}
+
+TEST(Module, CountsTheMemoryOfAllItsMethods) {
+  format::ProgramSpec spec = format::add_program(4);
+  spec.methods[0].arena_sizes[1] = 1 << 20;
+  spec.methods.push_back(spec.methods[0]);
+  spec.methods[1].name = "backward";
+  const auto file = format::build_program(spec);
+  ModuleOptions options;
+  options.limits.max_memory_bytes = 3 << 19;  // one and a half plans
+  auto module = Module::from_bytes(file, options);
+  ASSERT_TRUE(module);
+  ASSERT_TRUE(module->load_method("forward"));
+  EXPECT_THAT(module->load_method("backward").error().message,
+              HasSubstr("method 'backward': a memory plan of 1048"));
+  module->unload_method("forward");
+  EXPECT_TRUE(module->load_method("backward"));
+}
+
+// Tables of a file may overlap: a few bytes describe many values, whose state counts as memory.
+TEST(Module, CountsTheStateOfMethods) {
+  const auto file = format::build_program(format::add_program(4));
+  ModuleOptions options;
+  options.limits.max_memory_bytes = 500;
+  auto module = Module::from_bytes(file, options);
+  ASSERT_TRUE(module);
+  EXPECT_THAT(module->load_method("forward").error().message, HasSubstr("method 'forward': state of "));
+}
+
+TEST(Module, KeepsTheCountOfArenasBeforeItMakesThem) {
+  format::ProgramSpec spec = format::add_program(4);
+  spec.methods[0].arena_sizes.resize(2000, 16);
+  const auto file = format::build_program(spec);
+  auto module = Module::from_bytes(file);
+  ASSERT_TRUE(module);
   EXPECT_THAT(module->load_method("forward").error().message,
-              HasSubstr("the memory plan asks for more than"));
+              HasSubstr("method 'forward': 1999 arenas, more than the limit max_arenas of 1024"));
 }
 
 // A kernel that wants more scratch than a module starts with.

@@ -61,6 +61,9 @@ class Context {
   // Starts a run; `args` and all in it stay valid until its fences are signalled.
   [[nodiscard]] Status execute_async(const etb_exec_args& args);
 
+  bool can_cancel() const noexcept {
+    return (delegate_->plugin->table.delegate->caps & ETB_DELEGATE_CAP_CANCEL) != 0;
+  }
   // Asks a run to stop. Code::NOT_IMPLEMENTED when the plugin cannot be asked.
   [[nodiscard]] Status cancel() const;
 

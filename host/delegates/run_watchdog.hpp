@@ -1,0 +1,59 @@
+// RunWatchdog: asks plugins to stop a run that is past its deadline or cancelled, from a thread of its own.
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <thread>
+
+#include "etb/cpp/result.hpp"
+#include "host/plugin/delegate.hpp"
+#include "host/runtime/platform_hooks.hpp"
+#include "host/runtime/run_limits.hpp"
+
+namespace etb::host {
+
+// Shared by all delegates of a resolver. [any] The thread starts with the first run to watch, and sleeps while there is none.
+class RunWatchdog {
+ public:
+  RunWatchdog() = default;
+  RunWatchdog(const RunWatchdog&) = delete;
+  RunWatchdog& operator=(const RunWatchdog&) = delete;
+  ~RunWatchdog();
+
+  // One run of a context that can be cancelled; lies on the stack of the thread that runs it. The end waits for a call of cancel that is
+  // under way. Takes nothing from the heap but for the first thread.
+  class Watch {
+   public:
+    Watch(RunWatchdog& watchdog, const Context& context, const RunLimits& limits,
+          const PlatformHooks& platform);
+    Watch(const Watch&) = delete;
+    Watch& operator=(const Watch&) = delete;
+    ~Watch();
+
+   private:
+    friend class RunWatchdog;
+    bool is_due() const;
+
+    RunWatchdog& watchdog_;
+    const Context& context_;
+    const RunLimits& limits_;
+    const PlatformHooks& platform_;
+    Watch* previous_ = nullptr;
+    Watch* next_ = nullptr;
+  };
+
+ private:
+  void start();
+  void loop();
+  uint64_t wait_ns() const;  // until something may be due, at most
+
+  std::mutex mutex_;  // guards what follows
+  std::condition_variable changed_;
+  Watch* first_ = nullptr;
+  bool is_over_ = false;
+  std::thread thread_;
+};
+
+}  // namespace etb::host
