@@ -3,8 +3,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "api/format/digest.hpp"
+#include "api/format/hex.hpp"
 #include "api/format/program_builder.hpp"
 #include "host/module/module.hpp"
+#include "host/registry/scratch_dir.hpp"
 
 namespace etb::host {
 namespace {
@@ -39,13 +42,72 @@ TEST(KernelLibrary, ServesAnApplicationsOwnOperator) {
   EXPECT_THAT((std::vector<float>{values[0], values[1]}), ElementsAre(3, 6));
 }
 
+// The reason why a library is refused, "" when it loads.
+std::string reason_of(const std::string& text, bool secure = false) {
+  const auto opened = KernelLibrary::open(text, secure);
+  return opened ? "" : opened.error().reason;
+}
+
+std::string read_file(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+}
+
+std::string copy_library(const ScratchDir& dir, const std::string& name) {
+  return dir.write(name, read_file(ETB_TEST_KERNEL_LIBRARY));
+}
+
+std::string digest_of(const std::string& path) {
+  const std::string content = read_file(path);
+  return format::to_hex(format::sha256({reinterpret_cast<const uint8_t*>(content.data()), content.size()}));
+}
+
 TEST(KernelLibrary, RefusesOtherFiles) {
   EXPECT_THAT(KernelLibrary::open("libm.so.6").error().message,
               HasSubstr("a path with a folder is expected"));
-  EXPECT_EQ(KernelLibrary::open("/nonexistent/kernels.so").error().code, Code::ACCESS_FAILED);
-  EXPECT_EQ(
-      KernelLibrary::open(std::string(ETB_SOURCE_DIR) + "/tests/fixtures/programs/add.pte").error().code,
-      Code::ACCESS_FAILED);
+  EXPECT_EQ(reason_of("/nonexistent/kernels.so"), "library.missing");
+  EXPECT_EQ(reason_of(std::string(ETB_SOURCE_DIR) + "/tests/fixtures/programs/add.pte"), "library.format");
+  EXPECT_THAT(KernelLibrary::open("/lib/kernels.so@sha256:12").error().message,
+              HasSubstr("sha256 '12', expected 64 lower-case hexadecimal digits"));
+}
+
+// The rules for plugins hold for kernels, too.
+TEST(KernelLibrary, LoadsTrustedFilesOnly) {
+  const ScratchDir dir;
+  const std::string path = copy_library(dir, "lib/kernels.so");
+  EXPECT_EQ(reason_of(path), "");
+  ::chmod(path.c_str(), 0666);
+  EXPECT_EQ(reason_of(path), "library.untrusted");
+  ::chmod(path.c_str(), 0644);
+  ::chmod(dir.path("lib").c_str(), 0777);
+  EXPECT_EQ(reason_of(path), "library.untrusted");
+  ::chmod(dir.path("lib").c_str(), 0755);
+  ASSERT_EQ(::symlink(path.c_str(), dir.path("lib/link.so").c_str()), 0);
+  EXPECT_EQ(reason_of(dir.path("lib/link.so")), "library.untrusted");
+  if (::geteuid() != 0) return;  // only root may give files away
+  ASSERT_EQ(::chown(path.c_str(), 4711, 0), 0);
+  EXPECT_EQ(reason_of(path), "library.untrusted");
+}
+
+TEST(KernelLibrary, ComparesTheDigest) {
+  const ScratchDir dir;
+  const std::string path = copy_library(dir, "kernels.so");
+  EXPECT_EQ(reason_of(path + "@sha256:" + digest_of(path)), "");
+  EXPECT_EQ(reason_of(path + "@sha256:" + std::string(64, '0')), "library.digest");
+}
+
+TEST(KernelLibrary, SecureModeWantsADigestAndFilesOfRoot) {
+  const ScratchDir dir;
+  const std::string path = copy_library(dir, "kernels.so");
+  EXPECT_EQ(reason_of(path, true), "policy.no-digest");
+  EXPECT_EQ(reason_of(path + "@sha256:" + digest_of(path), true), "library.untrusted")
+      << "beneath a sticky folder";
+  if (::geteuid() != 0) return;  // the rest takes a file of root
+  const std::string folder = "/run/etb-kernel-library-test";
+  std::filesystem::create_directory(folder);
+  std::filesystem::copy_file(path, folder + "/kernels.so", std::filesystem::copy_options::overwrite_existing);
+  EXPECT_EQ(reason_of(folder + "/kernels.so@sha256:" + digest_of(path), true), "");
+  std::filesystem::remove_all(folder);
 }
 
 TEST(KernelLibrary, NamesAnOperatorThatIsThereAlready) {

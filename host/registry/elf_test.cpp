@@ -4,6 +4,7 @@
 #include <fstream>
 #include <functional>
 
+#include "host/registry/code_file.hpp"
 #include "host/registry/elf_dynamic.hpp"
 #include "host/registry/elf_note.hpp"
 #include "host/registry/open_library.hpp"
@@ -146,7 +147,41 @@ INSTANTIATE_TEST_SUITE_P(
                 "vendor: found '\\x1bxample'"},
         Spoiled{"VersionBad", [](TinyElf& e) { e.ident().version[1] = 0; }, "version: found '1'"},
         Spoiled{"NoDynamic", [](TinyElf& e) { e.segments[2].p_type = PT_NULL; }, "no dynamic section"},
-        Spoiled{"DynamicEmpty", [](TinyElf& e) { e.segments[2].p_filesz = 0; }, "no symbol hash table"},
+        Spoiled{"DynamicEmpty", [](TinyElf& e) { e.segments[2].p_filesz = 0; },
+                "no end of the dynamic section within its first 0 entries"},
+        Spoiled{"DynamicNotEnded", [](TinyElf& e) { e.segments[2].p_filesz = 2 * sizeof(Elf64_Dyn); },
+                "no end of the dynamic section within its first 2 entries"},
+        Spoiled{"DynamicTwice", [](TinyElf& e) { e.segments.push_back(e.segments[2]); },
+                "two dynamic sections, expected one"},
+        Spoiled{"DynamicElsewhere", [](TinyElf& e) { e.segments[2].p_vaddr = TinyElf::kSymbolsAt; },
+                "the dynamic section's address leads to byte 2560, its offset to byte 2048"},
+        Spoiled{"DynamicReachesBeyondItsSegment",
+                [](TinyElf& e) { e.segments[0].p_filesz = TinyElf::kDynamicAt + 32; },
+                "the dynamic section's address leads to byte 2048"},
+        Spoiled{"SegmentsShareAPage",
+                [](TinyElf& e) {
+                  e.segments[0].p_filesz = e.segments[0].p_memsz = TinyElf::kSymbolsAt;
+                  e.segments.push_back(TinyElf::segment(PT_LOAD, TinyElf::kSymbolsAt, 0x100));
+                },
+                "segment 3: shares a memory page with an earlier one"},
+        Spoiled{"AddressAndOffsetDisagree", [](TinyElf& e) { e.segments[0].p_vaddr += 0x100; },
+                "segment 0: address and offset differ within a memory page"},
+        Spoiled{"SonameTwice",
+                [](TinyElf& e) {
+                  e.further.push_back({DT_SONAME, "other.so"});
+                },
+                "DT_SONAME is given twice"},
+        Spoiled{"RunPathTwice",
+                [](TinyElf& e) {
+                  e.run_path = "$ORIGIN";
+                  e.further.push_back({DT_RUNPATH, "/opt"});
+                },
+                "DT_RUNPATH is given twice"},
+        Spoiled{"StringTableTwice",
+                [](TinyElf& e) {
+                  e.further.push_back({DT_STRTAB, "x"});
+                },
+                "DT_STRTAB is given twice"},
         Spoiled{"StringsInNoSegment", [](TinyElf& e) { e.segments[0].p_filesz = TinyElf::kStringsAt; },
                 "lies in no segment"}),
     [](const testing::TestParamInfo<Spoiled>& one) { return std::string(one.param.name); });
@@ -186,20 +221,53 @@ TEST(Elf, RunPathsAreReadOneByOne) {
   EXPECT_THAT(dynamic->run_paths, ElementsAre("$ORIGIN", "/opt/x", "", "lib"));
 }
 
-TEST(Elf, ALibraryMayNotLetTheLoaderSearchJustAnywhere) {
-  const auto refusal = [](std::vector<std::string> needed, std::vector<std::string> run_paths) {
+TEST(Elf, ALibraryMayNotLetTheLoaderSearch) {
+  const auto refusal = [](std::vector<std::string> needed, std::vector<std::string> run_paths,
+                          std::vector<std::string> filters = {}) {
     ElfDynamic dynamic;
     dynamic.needed = std::move(needed);
     dynamic.run_paths = std::move(run_paths);
-    const Status status = verify_library_search(dynamic, "npu.so", {});
+    dynamic.filters = std::move(filters);
+    const Status status = verify_library_search(dynamic, "npu.so");
     return status ? "" : status.error().reason + ": " + status.error().message;
   };
-  EXPECT_EQ(refusal({"libc.so.6"}, {"$ORIGIN", "${ORIGIN}/lib", "/usr/lib", "/no/such/folder"}), "");
-  EXPECT_THAT(refusal({"lib/helper.so"}, {}),
-              HasSubstr("library.search: npu.so: needs 'lib/helper.so', expected a name"));
-  EXPECT_THAT(refusal({}, {"lib"}), HasSubstr("run path 'lib' depends on the current folder"));
-  EXPECT_THAT(refusal({}, {""}), HasSubstr("run path '' depends on the current folder"));
-  EXPECT_THAT(refusal({}, {"/tmp"}), HasSubstr("library.search: npu.so: run path /tmp"));
+  EXPECT_EQ(refusal({"libc.so.6", "ld-linux-x86-64.so.2", "libstdc++.so.6"}, {"$ORIGIN"}), "");
+  for (const char* needed : {"lib/helper.so", "/helper.so", "$ORIGIN", "${LIB}x", "..", "", "a:b", "a\nb"})
+    EXPECT_THAT(refusal({needed}, {}), HasSubstr("expected a name without a path")) << needed;
+  for (const char* path : {"", "lib", ".", "/usr/lib", "/no/such/folder", "${ORIGIN}", "$ORIGIN/",
+                           "$ORIGIN/..", "$ORIGIN/lib", "$LIB", "/$PLATFORM"})
+    EXPECT_THAT(refusal({}, {path}), HasSubstr("library.search: npu.so: run path '" + std::string(path) +
+                                               "', expected $ORIGIN alone or none"));
+  EXPECT_EQ(refusal({}, {"$ORIGIN"}, {"DT_FILTER x.so"}),
+            "library.filter: npu.so: has DT_FILTER x.so, expected DT_NEEDED for every library that it uses");
+}
+
+TEST(Elf, ASonameIsTheNameOfTheFile) {
+  const auto refusal = [](const char* soname, const char* path) {
+    ElfDynamic dynamic;
+    dynamic.soname = soname;
+    const Status status = verify_soname(dynamic, path);
+    return status ? "" : status.error().reason + ": " + status.error().message;
+  };
+  EXPECT_EQ(refusal("", "npu.so"), "");
+  EXPECT_EQ(refusal("npu.so", "lib/npu.so"), "");
+  EXPECT_EQ(
+      refusal("npu.so.1", "lib/npu.so"),
+      "library.soname: lib/npu.so: SONAME 'npu.so.1', expected 'npu.so', the name of the file, or none");
+}
+
+// The loader keeps some entries by the low 31 bits of their tag.
+TEST(Elf, FiltersAreReadByTheBitsThatTheLoaderLooksAt) {
+  for (const uint64_t tag : {uint64_t{DT_AUXILIARY}, uint64_t{DT_FILTER}, uint64_t{DT_AUDIT},
+                             uint64_t{DT_DEPAUDIT}, uint64_t{0xfffffffd}, uint64_t{0x1'7fffffff}}) {
+    TinyElf elf;
+    elf.further.push_back({static_cast<Elf64_Sxword>(tag), "x.so"});
+    const std::vector<uint8_t> bytes = elf.bytes();
+    const MemoryBytes source(bytes);
+    const Result<ElfDynamic> dynamic = read_elf_dynamic(source, *read_elf(source));
+    ASSERT_TRUE(dynamic) << dynamic.error().message;
+    EXPECT_THAT(dynamic->filters, ElementsAre(HasSubstr(" x.so"))) << tag;
+  }
 }
 
 TEST(Elf, ReadsARealLibrary) {

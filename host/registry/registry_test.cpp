@@ -266,6 +266,24 @@ TEST(Registry, CertifiedSystemPluginMayNotBeShadowedWhenPolicySaysSo) {
   EXPECT_TRUE(registry.plugins()[1].is_usable());
 }
 
+// The first of an id counts, but that it keeps a good one from being used is said.
+TEST(Registry, ABrokenPluginThatHidesAGoodOneIsAWarning) {
+  PluginWorld world;
+  world.add("a", library("good"));
+  world.add("b", library("good"));
+  ::chmod(world.path("a/good.so").c_str(), 0666);
+  const Registry registry(world.options({"a", "b"}));
+  EXPECT_EQ(registry.plugins()[0].problem->reason, "library.untrusted");
+  EXPECT_EQ(registry.plugins()[1].problem->message,
+            "shadowed by " + world.path("a/plugin.json") + ", which is refused itself: library.untrusted");
+  EXPECT_THAT(
+      registry.warnings(),
+      ElementsAre(AllOf(HasSubstr(world.path("a/plugin.json") + ": hides " + world.path("b/plugin.json")),
+                        HasSubstr("writable by everybody"))));
+  ::chmod(world.path("a/good.so").c_str(), 0644);
+  EXPECT_THAT(Registry(world.options({"a", "b"})).warnings(), IsEmpty()) << "a good one may shadow";
+}
+
 TEST(Registry, FolderSearchedTwiceIsReadOnce) {
   PluginWorld world;
   world.add("plugins", library("good"));

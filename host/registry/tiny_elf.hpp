@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstring>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "etb/plugin.h"
@@ -20,6 +21,7 @@ struct TinyElf {
   std::string run_path;  // left out when empty
   std::vector<std::string> exports{ETB_PLUGIN_QUERY_SYMBOL};
   std::string soname = "tiny.so";
+  std::vector<std::pair<Elf64_Sxword, std::string>> further;  // entries whose value is a text
 
   // Offsets in the file, which are addresses too.
   static constexpr uint64_t kNotesAt = 0x200;
@@ -73,6 +75,7 @@ struct TinyElf {
     for (const std::string& library : needed) dynamic.push_back({DT_NEEDED, {add_string(library)}});
     if (!run_path.empty()) dynamic.push_back({DT_RUNPATH, {add_string(run_path)}});
     dynamic.push_back({DT_SONAME, {add_string(soname)}});
+    for (const auto& [tag, text] : further) dynamic.push_back({tag, {add_string(text)}});
     std::vector<Elf64_Sym> symbols(1);
     for (const std::string& name : exports) {
       Elf64_Sym symbol{};

@@ -7,6 +7,7 @@
 #include "api/format/hex.hpp"
 #include "host/registry/digest.hpp"
 #include "host/registry/scratch_dir.hpp"
+#include "host/registry/system_library.hpp"
 
 namespace etb::host {
 namespace {
@@ -103,6 +104,60 @@ TEST(TrustedFile, OpensBeneathOnly) {
   for (const char* path : {"../a.so", "lib/../lib/a.so", "/etc/passwd", "lib//a.so", "./a.so", "", "lib/"})
     EXPECT_THAT(open_file(dir, path), HasSubstr("not a path beneath a folder")) << path;
   EXPECT_THAT(open_file(dir, "lib/b.so"), HasSubstr("lib/b.so: No such file"));
+}
+
+TEST(TrustedFile, ANulDoesNotEndAName) {
+  const ScratchDir dir;
+  dir.write("a.so", "content");
+  EXPECT_THAT(open_file(dir, std::string_view("a.so\0b", 6)), HasSubstr("not a path beneath a folder"));
+  EXPECT_THAT(open_directory(dir.path() + std::string("\0x", 2)), HasSubstr("not an absolute path"));
+}
+
+TEST(TrustedFile, GivesTheFolderThatHoldsTheFile) {
+  const ScratchDir dir;
+  dir.write("lib/deep/a.so", "content");
+  const auto folder = open_trusted_directory(dir.path(), {});
+  const auto found = open_trusted_file_and_folder(folder->get(), "lib/deep/a.so", {});
+  ASSERT_TRUE(found) << found.error().message;
+  const auto expected = open_trusted_directory(dir.path("lib/deep"), {});
+  EXPECT_EQ(file_state(found->folder.get())->inode, file_state(expected->get())->inode);
+}
+
+TEST(SystemFile, FollowsTrustedLinksOnly) {
+  const ScratchDir dir;
+  const auto open = [&](const std::string& name, const TrustPolicy& policy = {}) {
+    const auto file = open_system_file(dir.path(name), policy);
+    return file ? file->path : file.error().message;
+  };
+  dir.write("lib/libx.so.1.2", "content");
+  ASSERT_EQ(::symlink("libx.so.1.2", dir.path("lib/libx.so.1").c_str()), 0);
+  ASSERT_EQ(::symlink("lib", dir.path("usual").c_str()), 0);
+  EXPECT_EQ(open("usual/libx.so.1"), dir.path("lib/libx.so.1.2"));
+  EXPECT_THAT(open("lib"), HasSubstr("a folder, expected a file"));
+  EXPECT_THAT(open("lib/none.so"), HasSubstr("No such file"));
+  TrustPolicy secure;
+  secure.root_only = true;
+  EXPECT_THAT(open("lib/libx.so.1.2", secure), HasSubstr("writable by everybody"))
+      << "the test's folder is in a sticky one";
+  ::chmod(dir.path("lib/libx.so.1.2").c_str(), 0666);
+  EXPECT_THAT(open("usual/libx.so.1"), HasSubstr("libx.so.1.2: writable by everybody"));
+  ::chmod(dir.path("lib/libx.so.1.2").c_str(), 0644);
+  ::chmod(dir.path("lib").c_str(), 0777);
+  EXPECT_THAT(open("usual/libx.so.1"), HasSubstr("lib: writable by everybody"));
+}
+
+TEST(SystemFolders, ComeFromTheLoadersConfiguration) {
+  const ScratchDir dir;
+  dir.write("conf.d/b.conf", "/opt/b # a comment\n");
+  dir.write("conf.d/a.conf", "/opt/a:/opt/a2, /opt/a3=libc6\nhwcap 1 /opt/not\nrelative\n");
+  dir.write("ld.so.conf", "include conf.d/*.conf\n/opt/last\n");
+  std::vector<std::string> folders = system_folders({}, dir.path("ld.so.conf"));
+  ASSERT_GT(folders.size(), 5u);
+  EXPECT_EQ(folders[folders.size() - 1], "/usr/lib");
+  folders.resize(5);
+  EXPECT_THAT(folders, ElementsAre("/opt/a", "/opt/a2", "/opt/a3", "/opt/b", "/opt/last"));
+  ::chmod(dir.path("conf.d/a.conf").c_str(), 0666);
+  EXPECT_EQ(system_folders({}, dir.path("ld.so.conf"))[0], "/opt/b") << "others may write the other";
 }
 
 TEST(TrustedFile, FollowsNoLink) {

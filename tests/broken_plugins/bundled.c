@@ -5,7 +5,7 @@
 
 #if defined(UNIQUE)
 /* A symbol that is unique in the process, as the C++ library's templates have: the loader never unloads its owner. */
-__asm__(".pushsection .data\n.globl etb_unique\n.type etb_unique, @gnu_unique_object\n"
+__asm__(".pushsection .data\n.globl etb_unique\n.type etb_unique, %gnu_unique_object\n"
         ".size etb_unique, 8\netb_unique: .quad 1\n.popsection\n");
 extern long etb_unique;
 __attribute__((visibility("default"))) long* etb_unique_user(void);

@@ -99,8 +99,6 @@ function(etb_external_dependency library item find_list requires_list libs_list)
     "fmt::fmt|fmt|fmt|"
     "nlohmann_json::nlohmann_json|nlohmann_json|nlohmann_json|"
     "tl::expected|tl-expected||"
-    "Boost::boost|Boost||"
-    "Boost::headers|Boost||"
     "flatbuffers::flatbuffers|Flatbuffers|flatbuffers|"
     "dl|||-ldl" "m|||-lm" "rt|||-lrt")
   # What pkg_check_modules(<prefix> IMPORTED_TARGET <module>) made: prefix, module.
