@@ -138,7 +138,7 @@ TEST_P(Isolation, AGoodPluginPassesForAnOrdinaryUser) {
   EXPECT_EQ(run.exit, 0) << run.text;
   EXPECT_GT(run.results.outcomes.size(), 40u);
   const bool says_closed = run.text.find("have no namespaces of their own") != std::string::npos;
-  if (GetParam() == Namespaces::kClosed) EXPECT_TRUE(says_closed) << run.text;
+  EXPECT_TRUE(says_closed || GetParam() == Namespaces::kOpen) << run.text;
 }
 
 struct Attack {
@@ -165,8 +165,8 @@ TEST_P(Isolation, APluginThatAttacksTheSuiteFails) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Users, Isolation, testing::Values(Namespaces::kOpen, Namespaces::kClosed),
-                         [](const auto& info) {
-                           return std::string(info.param == Namespaces::kOpen ? "Open" : "Closed");
+                         [](const auto& of) {
+                           return std::string(of.param == Namespaces::kOpen ? "Open" : "Closed");
                          });
 
 // 20 ms a run, 300 ms to initialise: a hang by limits that know only fast devices.
