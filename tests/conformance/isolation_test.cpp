@@ -32,7 +32,8 @@ using conformance::Outcome;
 using conformance::Results;
 using testing::HasSubstr;
 
-constexpr uid_t kNobody = 65534;
+// Neither root nor 65534: that is how other users' files appear inside a user namespace.
+constexpr uid_t kOrdinary = 54321;
 
 enum class Namespaces { kOpen, kClosed };
 
@@ -57,8 +58,8 @@ void close_namespaces() {
 // An ordinary user, where the test runs as root.
 void become_ordinary() {
   if (::geteuid() != 0) return;
-  if (::setgroups(0, nullptr) != 0 || ::setresgid(kNobody, kNobody, kNobody) != 0 ||
-      ::setresuid(kNobody, kNobody, kNobody) != 0)
+  if (::setgroups(0, nullptr) != 0 || ::setresgid(kOrdinary, kOrdinary, kOrdinary) != 0 ||
+      ::setresuid(kOrdinary, kOrdinary, kOrdinary) != 0)
     ::_exit(98);
   ::prctl(PR_SET_DUMPABLE, 1);  // as a program has it that this user started
 }
@@ -69,7 +70,7 @@ class Copies {
   Copies() {
     ::chmod(dir_.path("").c_str(), 0755);
     fs::create_directory(dir_.path("results"));
-    if (::geteuid() == 0) (void)!::chown(dir_.path("results").c_str(), kNobody, kNobody);
+    if (::geteuid() == 0) (void)!::chown(dir_.path("results").c_str(), kOrdinary, kOrdinary);
   }
   std::string library(const std::string& name) {
     const fs::path from = fs::path(ETB_FAULT_DIR) / name, to = dir_.path(name);
