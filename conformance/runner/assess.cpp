@@ -38,9 +38,14 @@ std::string lower(std::string text) {
 class Assessment {
  public:
   Assessment(const BuiltCase& built, const CaseFacts& facts, const PrecisionContract& contract, Outcome& out)
-      : built_(built), facts_(facts), contract_(contract), out_(out) {}
+      : built_(built),
+        facts_(facts),
+        contract_(contract),
+        out_(out),
+        view_(graph::View::open(built.image.span())) {}
 
   void run() {
+    if (!view_) return find("suite.build", view_.error().message);
     if (!facts_.open_error.empty()) return find("life.opens", facts_.open_error);
     Answers answers = facts_.first;
     answers.node_count = node_count();
@@ -78,8 +83,7 @@ class Assessment {
 
   uint32_t node_count() const {
     size_t count = 0;
-    if (const auto view = graph::View::open(built_.image.span()))
-      for (uint32_t i = 0; i < view->graph_count(); ++i) count += view->graph(i).nodes().size();
+    for (uint32_t i = 0; i < view_->graph_count(); ++i) count += view_->graph(i).nodes().size();
     return static_cast<uint32_t>(count);
   }
 
@@ -120,8 +124,7 @@ class Assessment {
 
   // As many as the graph has, of its dtypes, with as many bytes as their sizes say.
   bool expect_outputs(const RunFacts& facts) {
-    const auto view = graph::View::open(built_.image.span());
-    const graph::Graph method = view->method();
+    const graph::Graph method = view_->method();
     if (facts.outputs.size() != method.outputs().size()) {
       tampering(fmt::format("{} outputs, expected {}", facts.outputs.size(), method.outputs().size()));
       return false;
@@ -139,8 +142,7 @@ class Assessment {
   PrecisionContract contract_of_graph() const {
     std::vector<std::string> ops;
     std::set<etb_dtype> dtypes;
-    const auto view = graph::View::open(built_.image.span());
-    const graph::Graph method = view->method();
+    const graph::Graph method = view_->method();
     for (const graph::Node& node : method.nodes()) ops.emplace_back(node.op_name());
     for (uint32_t i = 0; i < method.values().size(); ++i)
       if (method.value(i).kind == ETB_GRAPH_VALUE_TENSOR)
@@ -262,6 +264,7 @@ class Assessment {
   const CaseFacts& facts_;
   const PrecisionContract& contract_;
   Outcome& out_;
+  const Result<graph::View> view_;
 };
 
 }  // namespace

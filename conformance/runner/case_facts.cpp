@@ -23,6 +23,14 @@ TensorData read_tensor(WireReader& in) {
   return out;
 }
 
+// About so many bytes, beside those of tensors.
+constexpr size_t kRoom = 2048;
+size_t room_for(const std::vector<TensorData>& tensors) {
+  size_t nbytes = 0;
+  for (const TensorData& tensor : tensors) nbytes += tensor.bytes.size() + 256;
+  return nbytes;
+}
+
 void write_text(WireWriter& out, std::string_view text) { out.text(text.substr(0, kMaxTextBytes)); }
 
 void write(WireWriter& out, const Answers& answers) {
@@ -77,6 +85,9 @@ RunFacts read_run(WireReader& in) {
 std::vector<std::byte> encode_case(const BuiltCase& built) {
   WireWriter out;
   const std::span<const uint8_t> image = built.image.span();
+  size_t nbytes = image.size() + kRoom;
+  for (const std::vector<TensorData>& inputs : built.runs) nbytes += room_for(inputs);
+  out.reserve(nbytes);
   out.bytes({reinterpret_cast<const std::byte*>(image.data()), image.size()});
   out.number(built.runs.size());
   for (const std::vector<TensorData>& inputs : built.runs) {
@@ -100,6 +111,10 @@ Result<BuiltCase> decode_case(std::span<const std::byte> data) {
 
 std::vector<std::byte> encode_facts(const CaseFacts& facts) {
   WireWriter out;
+  size_t nbytes = kRoom;
+  for (const std::array<RunFacts, 2>& run : facts.runs)
+    for (const RunFacts& one : run) nbytes += room_for(one.outputs);
+  out.reserve(nbytes);
   write_text(out, facts.open_error);
   write(out, facts.first);
   write(out, facts.second);

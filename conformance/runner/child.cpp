@@ -90,7 +90,12 @@ void Child::take_lines(const std::function<void(Outcome)>& on_outcome) {
 bool Child::step(const std::function<void(Outcome)>& on_outcome) {
   take_lines(on_outcome);
   int status = 0;
-  if (::waitpid(pid_, &status, WNOHANG) != pid_) return true;
+  if (::waitpid(pid_, &status, WNOHANG | WUNTRACED) != pid_) return true;
+  if (WIFSTOPPED(status)) {  // by a plugin that reached it: the suite itself never stops a child
+    death_ = "was stopped by signal " + std::to_string(WSTOPSIG(status));
+    ::kill(pid_, SIGKILL);
+    ::waitpid(pid_, &status, 0);
+  }
   take_lines(on_outcome);
   if (death_.empty()) death_ = text_of_end(status);
   plan_->keeper->end_group(pid_);

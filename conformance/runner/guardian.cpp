@@ -37,7 +37,6 @@ class Guardian {
   [[noreturn]] void run() {
     ::setpgid(0, 0);
     ::prctl(PR_SET_CHILD_SUBREAPER, 1);
-    ::prctl(PR_SET_NAME, "guardian");
     const Status made = set_up_namespaces(args_.confinement, args_.folder, args_.limits.temporary_bytes);
     ::prctl(PR_SET_DUMPABLE, 0);
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);

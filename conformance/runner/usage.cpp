@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -66,11 +67,26 @@ struct FileId {
   }
 };
 
-// Files without a name that the process has open: files of memory, and deleted ones.
-bool add_hidden_files(pid_t pid, std::map<FileId, uint64_t>& out) {
+// The descriptors of a process, null when it has none any more. `out_is_hidden` becomes true when it lives and goes on keeping them to itself: one
+// that is just ending does so for a moment.
+Folder open_descriptors(pid_t pid, bool& out_is_hidden) {
+  constexpr int kTries = 10;
+  constexpr useconds_t kRestUs = 5000;
   const std::string path = "/proc/" + std::to_string(pid) + "/fd";
-  const Folder folder(::opendir(path.c_str()));
-  if (!folder) return errno == ENOENT || errno == ESRCH || !is_living(read_line(pid).state);
+  for (int i = 0; i < kTries; ++i) {
+    Folder folder(::opendir(path.c_str()));
+    if (folder || errno == ENOENT || errno == ESRCH || !is_living(read_line(pid).state)) return folder;
+    ::usleep(kRestUs);
+  }
+  out_is_hidden = true;
+  return nullptr;
+}
+
+// Files without a name that the process has open: files of memory, and deleted ones. False when it does not show them.
+bool add_hidden_files(pid_t pid, std::map<FileId, uint64_t>& out) {
+  bool is_hidden = false;
+  const Folder folder = open_descriptors(pid, is_hidden);
+  if (!folder) return !is_hidden;
   const int fd = ::dirfd(folder.get());
   while (const dirent* entry = ::readdir(folder.get())) {
     struct stat info {};

@@ -24,6 +24,9 @@ class WireWriter {
     for (const T value : values) number(static_cast<uint64_t>(value));
   }
 
+  // Room for so many more bytes, so that it is not taken piece by piece.
+  void reserve(size_t nbytes) { out_.reserve(out_.size() + nbytes); }
+
   std::vector<std::byte> take() { return std::move(out_); }
 
  private:

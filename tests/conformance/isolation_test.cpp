@@ -32,7 +32,8 @@ using conformance::Outcome;
 using conformance::Results;
 using testing::HasSubstr;
 
-constexpr uid_t kNobody = 65534;
+// Neither root nor 65534: that is how other users' files appear inside a user namespace.
+constexpr uid_t kOrdinary = 54321;
 
 enum class Namespaces { kOpen, kClosed };
 
@@ -57,8 +58,8 @@ void close_namespaces() {
 // An ordinary user, where the test runs as root.
 void become_ordinary() {
   if (::geteuid() != 0) return;
-  if (::setgroups(0, nullptr) != 0 || ::setresgid(kNobody, kNobody, kNobody) != 0 ||
-      ::setresuid(kNobody, kNobody, kNobody) != 0)
+  if (::setgroups(0, nullptr) != 0 || ::setresgid(kOrdinary, kOrdinary, kOrdinary) != 0 ||
+      ::setresuid(kOrdinary, kOrdinary, kOrdinary) != 0)
     ::_exit(98);
   ::prctl(PR_SET_DUMPABLE, 1);  // as a program has it that this user started
 }
@@ -69,7 +70,7 @@ class Copies {
   Copies() {
     ::chmod(dir_.path("").c_str(), 0755);
     fs::create_directory(dir_.path("results"));
-    if (::geteuid() == 0) (void)!::chown(dir_.path("results").c_str(), kNobody, kNobody);
+    if (::geteuid() == 0) (void)!::chown(dir_.path("results").c_str(), kOrdinary, kOrdinary);
   }
   std::string library(const std::string& name) {
     const fs::path from = fs::path(ETB_FAULT_DIR) / name, to = dir_.path(name);
@@ -138,7 +139,7 @@ TEST_P(Isolation, AGoodPluginPassesForAnOrdinaryUser) {
   EXPECT_EQ(run.exit, 0) << run.text;
   EXPECT_GT(run.results.outcomes.size(), 40u);
   const bool says_closed = run.text.find("have no namespaces of their own") != std::string::npos;
-  if (GetParam() == Namespaces::kClosed) EXPECT_TRUE(says_closed) << run.text;
+  EXPECT_TRUE(says_closed || GetParam() == Namespaces::kOpen) << run.text;
 }
 
 struct Attack {
@@ -165,8 +166,8 @@ TEST_P(Isolation, APluginThatAttacksTheSuiteFails) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Users, Isolation, testing::Values(Namespaces::kOpen, Namespaces::kClosed),
-                         [](const auto& info) {
-                           return std::string(info.param == Namespaces::kOpen ? "Open" : "Closed");
+                         [](const auto& of) {
+                           return std::string(of.param == Namespaces::kOpen ? "Open" : "Closed");
                          });
 
 // 20 ms a run, 300 ms to initialise: a hang by limits that know only fast devices.
