@@ -158,6 +158,35 @@ TEST(Architecture, ThirdPartyLibrariesStayInTheirFolder) {
   }
 }
 
+// A file that is written in another way can be left half done, replace a device or follow a link.
+TEST(Architecture, FilesAreOpenedForWritingInOnePlace) {
+  const std::set<std::string> allowed = {
+      "api/format/output_file.cpp",         // the place
+      "api/ops/make_schema_tables.cpp",     // runs while the product is built
+      "conformance/runner/keeper.cpp",      // a lock without content
+      "plugins/xnnpack/packed_folder.cpp",  // a cache whose parts are locked while they are written
+      "host/registry/scratch_dir.hpp",      // of tests
+      "host/registry/plugin_world.hpp",     // of tests
+      "tools/program_process.hpp",          // of tests
+  };
+  const std::regex opens("std::ofstream|std::fstream|\\bfopen\\(|\\bO_CREAT\\b|\\bO_TRUNC\\b|mkos?temp\\(");
+  std::set<std::string> found;
+  for (const auto& [folder, unused] : allowed_folders()) {
+    for (const auto& entry : fs::recursive_directory_iterator(fs::path(ETB_SOURCE_DIR) / folder)) {
+      const std::string file = fs::relative(entry.path(), ETB_SOURCE_DIR).string();
+      if (!std::set<std::string>{".c", ".cpp", ".h", ".hpp"}.count(entry.path().extension().string()) ||
+          is_test_code(file))
+        continue;
+      std::ifstream in(entry.path());
+      for (std::string text; std::getline(in, text);)
+        if (std::regex_search(text, opens)) found.insert(file);
+    }
+  }
+  EXPECT_TRUE(found.count("api/format/output_file.cpp")) << "the scan found almost nothing";
+  for (const std::string& file : found)
+    EXPECT_TRUE(allowed.count(file)) << file << " writes a file, expected api/format/output_file.hpp";
+}
+
 TEST(Architecture, TopLevelHoldsOnlyTheDesignedFolders) {
   const std::set<std::string> folders = {"api",         "host",  "plugins", "partitioner_sdk",
                                          "conformance", "tools", "docs",    "tests"};
