@@ -295,7 +295,7 @@ const Exact kExact[] = {
      "\\x1b[2J"},
 };
 INSTANTIATE_TEST_SUITE_P(Commands, HostileCommand, testing::ValuesIn(kExact),
-                         [](const auto& info) { return info.param.name; });
+                         [](const auto& of) { return of.param.name; });
 
 // The names in a file reach neither terminal nor log as commands.
 TEST(HostileNames, AreEscapedWhereverTheyArePrinted) {

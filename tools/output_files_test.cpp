@@ -153,7 +153,7 @@ TEST_P(WrittenFile, WhereNoneCanBeIsAnError) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Commands, WrittenFile, testing::ValuesIn(kWriters),
-                         [](const auto& info) { return info.param.name; });
+                         [](const auto& of) { return of.param.name; });
 
 // Every command; "@" is a new name in a folder of the test.
 const Args kSpeaking[] = {{"--help"},
