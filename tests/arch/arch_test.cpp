@@ -209,7 +209,8 @@ TEST(Architecture, FilesAreOpenedForWritingInOnePlace) {
 TEST(Architecture, TopLevelHoldsOnlyTheDesignedFolders) {
   const std::set<std::string> folders = {"api",         "host",  "plugins", "partitioner_sdk",
                                          "conformance", "tools", "docs",    "tests"};
-  const std::set<std::string> files = {"CMakeLists.txt", "README.md", "LICENSE", "CMakePresets.json"};
+  const std::set<std::string> files = {"CMakeLists.txt", "README.md", "SECURITY.md", "LICENSE",
+                                       "CMakePresets.json"};
   for (const auto& entry : fs::directory_iterator(ETB_SOURCE_DIR)) {
     const std::string name = entry.path().filename().string();
     if (name[0] == '.' || name == "build") continue;

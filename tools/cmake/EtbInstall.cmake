@@ -157,7 +157,7 @@ function(etb_install_cmake_package)
   write_basic_package_version_file(${PROJECT_BINARY_DIR}/package/etbackendConfigVersion.cmake
     COMPATIBILITY SameMajorVersion)
   install(FILES ${PROJECT_BINARY_DIR}/package/etbackendConfig.cmake ${PROJECT_BINARY_DIR}/package/etbackendConfigVersion.cmake
-    tools/cmake/EtbPlugin.cmake tools/cmake/EtbFillManifest.cmake tools/cmake/EtbCheckPluginSymbols.cmake
+    tools/cmake/EtbPlugin.cmake tools/cmake/EtbHardening.cmake tools/cmake/EtbFillManifest.cmake tools/cmake/EtbCheckPluginSymbols.cmake
     tools/cmake/plugin_exports.map DESTINATION ${ETB_PACKAGE_DIR})
 endfunction()
 

@@ -5,7 +5,7 @@
 #
 # makes two targets from the same sources:
 #   etb_plugin_my_npu         the shared library my_npu.so. It exports etb_plugin_query and nothing else, has no undefined
-#                             symbols, binds at load, and finds libraries it brings along beside itself.
+#                             symbols, binds at load, and finds libraries it brings along beside itself. It is hardened (EtbHardening.cmake).
 #   etb_plugin_my_npu_static  the same plugin for linking into a program (see etb/static_plugins.h); built only if used.
 #
 # The library and its manifest my_npu.json lie together in OUTPUT_DIRECTORY, <build>/plugins.d unless told otherwise, so
@@ -15,6 +15,7 @@
 # RANK orders variants that all fit (higher wins); both go into the manifest.
 include_guard(GLOBAL)
 include(GNUInstallDirs)
+include(${CMAKE_CURRENT_LIST_DIR}/EtbHardening.cmake)
 set(ETB_PLUGIN_MODULE_DIR ${CMAKE_CURRENT_LIST_DIR})
 set(ETB_PLUGIN_INSTALL_DIR ${CMAKE_INSTALL_LIBDIR}/etbackend/plugins.d)
 
@@ -53,6 +54,7 @@ function(etb_add_plugin name)
       target_link_libraries(${kind} PRIVATE etbackend::api)
     endif()
     target_link_libraries(${kind} PRIVATE ${arg_DEPS})
+    etb_harden(${kind})
   endforeach()
 
   # The library is installed as it was linked, byte for byte: the manifest holds its digest. So its run path must already
@@ -79,8 +81,7 @@ function(etb_plugin_link_options target)
   # Hidden visibility alone is not enough: the C++ library marks its templates visible, and a unique symbol that leaks
   # keeps the plugin from ever being unloaded.
   set(exports ${ETB_PLUGIN_MODULE_DIR}/plugin_exports.map)
-  target_link_options(${target} PRIVATE LINKER:--version-script=${exports} LINKER:--exclude-libs,ALL LINKER:-z,now
-    LINKER:-z,relro)
+  target_link_options(${target} PRIVATE LINKER:--version-script=${exports} LINKER:--exclude-libs,ALL)
   set_property(TARGET ${target} APPEND PROPERTY LINK_DEPENDS ${exports})
   # Clang leaves a sanitizer's runtime to the program, so a sanitized plugin has undefined symbols there.
   if(NOT (ETB_SANITIZE AND CMAKE_CXX_COMPILER_ID MATCHES "Clang"))

@@ -20,6 +20,10 @@ if(ETB_CCACHE)
   set(CMAKE_CXX_COMPILER_LAUNCHER ${ETB_CCACHE})
 endif()
 find_package(Threads REQUIRED)
+# Without it CMake compiles programs for -pie and leaves linking to the compiler's default.
+include(CheckPIESupported)
+check_pie_supported()
+include(EtbHardening)
 
 add_library(etb_warnings INTERFACE)
 target_compile_options(etb_warnings INTERFACE -Wall -Wextra -Wpedantic -Wshadow
@@ -56,6 +60,7 @@ function(etb_add_library name)
   target_include_directories(etb_${name} PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>)
   target_link_libraries(etb_${name} PUBLIC ${arg_DEPS}
     PRIVATE ${arg_PRIVATE_DEPS} $<BUILD_INTERFACE:etb_warnings> $<BUILD_INTERFACE:etb_sanitizers>)
+  etb_harden(etb_${name})
 endfunction()
 
 # etb_add_executable(name SOURCES a.cpp ... [DEPS targets])
@@ -64,6 +69,7 @@ function(etb_add_executable name)
   add_executable(${name} ${arg_SOURCES})
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR})
   target_link_libraries(${name} PRIVATE ${arg_DEPS} etb_warnings etb_sanitizers)
+  etb_harden(${name})
 endfunction()
 
 # etb_add_test(name SOURCES a_test.cpp ... [DEPS targets] [LABELS unit ...] [TIMEOUT seconds]): one GoogleTest program, one

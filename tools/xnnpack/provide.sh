@@ -65,7 +65,7 @@ find_in_system() {
 # Everything the result depends on: the sources' versions, the recipe, the compiler.
 recipe_key() {
   {
-    cat "$here/sources.txt" "$here/CMakeLists.txt" "$here"/*.c "$here"/*.cc "$here/upstream/CMakeLists.txt"
+    cat "$here/sources.txt" "$here/CMakeLists.txt" "$here"/*.c "$here"/*.cc "$here/upstream/CMakeLists.txt" "$here/../cmake/EtbHardening.cmake"
     "$cc" -dumpfullversion 2>/dev/null || "$cc" --version
     "$cc" -dumpmachine
     if [ -n "$sanitize" ]; then echo "sanitize $sanitize"; fi
