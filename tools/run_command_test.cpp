@@ -6,11 +6,13 @@
 #include <cmath>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "api/format/input_file.hpp"
 #include "api/format/output_file.hpp"
+#include "api/format/program_builder.hpp"
 #include "host/registry/scratch_dir.hpp"
 #include "tools/cli_run.hpp"
 #include "tools/run/npy.hpp"
@@ -118,6 +120,46 @@ std::vector<float> floats_of(const std::string& path) {
   std::vector<float> values(bytes->size() / sizeof(float));
   std::memcpy(values.data(), bytes->data(), values.size() * sizeof(float));
   return values;
+}
+
+// A file of a kilobyte asks for a terabyte.
+TEST(RunCommand, RefusesAProgramThatAsksForTooMuch) {
+  format::ProgramSpec spec = format::add_program(4);
+  spec.methods[0].arena_sizes[1] = int64_t{1} << 40;
+  const auto bytes = format::build_program(spec);
+  const std::string path = scratch_dir("limits") + "/huge.pte";
+  std::ofstream(path, std::ios::binary)
+      .write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+  EXPECT_LT(bytes.size(), 1024U);
+  auto run = cli({"run", path});
+  EXPECT_NE(run.exit, 0);
+  EXPECT_THAT(run.err, HasSubstr("a memory plan of 1099511627840 bytes"));
+  EXPECT_THAT(run.err, HasSubstr("more than the limit max_memory_bytes of "));
+  EXPECT_THAT(run.err, HasSubstr("hint: raise it (--max-memory"));
+  run = cli({"run", fixture("add.pte"), "--max-memory", "100B"});
+  EXPECT_NE(run.exit, 0);
+  EXPECT_THAT(run.err, HasSubstr("the limit max_memory_bytes of 100\n"));
+  EXPECT_EQ(cli({"run", fixture("add.pte"), "--max-memory", "1MiB"}).exit, 0);
+  EXPECT_NE(cli({"run", fixture("add.pte"), "--max-memory", "much"}).exit, 0);
+}
+
+// Two instructions that jump over and over.
+TEST(RunCommand, EndsAProgramThatLoopsForEver) {
+  format::MethodSpec method;
+  method.values = {false, int64_t{1}, int64_t{2}};
+  method.instructions = {{3, 1, 2, {}}, {4, 0, 0, {}}};
+  format::ProgramSpec spec;
+  spec.methods = {method};
+  const auto bytes = format::build_program(spec);
+  const std::string path = scratch_dir("limits") + "/endless.pte";
+  std::ofstream(path, std::ios::binary)
+      .write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+  const auto ended = cli({"run", path, "--max-instructions", "100000"});
+  EXPECT_EQ(ended.exit, 6) << ended.err;
+  EXPECT_THAT(ended.err, HasSubstr("more than the limit max_run_instructions of 100000"));
+  const auto late = cli({"run", path, "--timeout-ms", "20"});
+  EXPECT_EQ(late.exit, 6) << late.err;
+  EXPECT_THAT(late.err, HasSubstr("deadline passed"));
 }
 
 TEST(RunCommand, UnderstandsTheOfficialRunnersFlags) {

@@ -204,7 +204,9 @@ class NodeReader {
     if (node.op == XnnOperator::kAveragePooling2d) {  // has none, and the exporter leaves it 0
       node.window.dilation_height = node.window.dilation_width = 1;
     }
-    return check_window(node.window);
+    ETB_TRY(check_window(node.window));
+    if (node.op == XnnOperator::kMaxPooling2d) replace_window_of_one(node);
+    return {};
   }
   Status read_body(const fb::ArgMaxPooling& body, XnnNode& node) {
     set_edges(node, {body.input()}, {body.output_value(), body.output_index()});
@@ -222,6 +224,18 @@ class NodeReader {
     set_edges(node, {body.query(), body.key(), body.value(), body.scale(), body.mask()}, {body.output()});
     node.flags = body.flags();
     return {};
+  }
+
+  // A maximum of one pixel, which XNNPACK refuses and the official exporter writes: each pixel as it is.
+  static void replace_window_of_one(XnnNode& node) {
+    constexpr uint32_t kSamePadding = 0x40;  // of such a window: none
+    const XnnWindow& w = node.window;
+    const bool is_one = w.kernel_height == 1 && w.kernel_width == 1 && w.stride_height == 1 &&
+                        w.stride_width == 1 &&
+                        (w.padding_top | w.padding_right | w.padding_bottom | w.padding_left) == 0;
+    if (!is_one || (node.flags & ~kSamePadding) != 0) return;
+    node.op = node.is_clamped ? XnnOperator::kClamp : XnnOperator::kCopy;
+    node.flags = 0;
   }
 
   template <class Body>

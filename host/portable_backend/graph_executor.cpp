@@ -96,7 +96,7 @@ struct GraphExecutor::Impl {
   Status add_step(const graph::Node& node);
   Status load_constant(Value& value, uint32_t constant, const ConstantBytes& read_constant);
   void widen(Value& value, const std::byte* data, int64_t numel);
-  Status run_step(Step& step);
+  Status run_step(Step& step, StopCheck& check);
 
   graph::View view;
   const KernelRegistry& kernels;
@@ -224,12 +224,19 @@ Status GraphExecutor::Impl::add_step(const graph::Node& node) {
   return {};
 }
 
-Status GraphExecutor::Impl::run_step(Step& step) {
+Status GraphExecutor::Impl::run_step(Step& step, StopCheck& check) {
   for (;;) {
     etb_error error = ETB_ERROR_INIT;
     KernelContext context(scratch, kernels.vector_table(), &error);
+    context.set_stop_check(check);
     const etb_status status =
         call_kernel(context, *step.kernel, step.arguments->pointers(), step.arguments->count());
+    check = context.stop_check();
+    if (check.is_stopped()) {
+      return make_error(static_cast<Code>(check.reason()),
+                        "node " + std::to_string(step.node_id) + ": " +
+                            (check.reason() == ETB_CANCELLED ? "cancelled" : "deadline passed"));
+    }
     if (status == ETB_OK) return {};
     if (context.scratch_peak_bytes() > scratch.size() && context.scratch_peak_bytes() < kMaxScratchBytes) {
       scratch.resize(context.scratch_peak_bytes() + 4096);
@@ -295,8 +302,9 @@ Status GraphExecutor::set_input(uint32_t index, std::span<const int64_t> sizes, 
   return {};
 }
 
-Status GraphExecutor::run() {
-  for (Impl::Step& step : impl_->steps) ETB_TRY(impl_->run_step(step));
+Status GraphExecutor::run(const StopCheck& check) {
+  StopCheck left = check;
+  for (Impl::Step& step : impl_->steps) ETB_TRY(impl_->run_step(step, left));
   return {};
 }
 

@@ -57,7 +57,8 @@ class GraphExecutor {
   // Points an input at data of these sizes, valid during run.
   [[nodiscard]] Status set_input(uint32_t index, std::span<const int64_t> sizes, const void* data,
                                  uint64_t nbytes);
-  [[nodiscard]] Status run();
+  // Ends with the check's reason when it says stop.
+  [[nodiscard]] Status run(const StopCheck& check = {});
   // The tensor of an output, valid until the next run.
   const Tensor& output(uint32_t index) const noexcept;
 
