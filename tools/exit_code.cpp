@@ -24,6 +24,7 @@ ExitCode to_exit_code(Code code) {
     case Code::INVALID_PROGRAM:
     case Code::INVALID_DATA:
     case Code::ACCESS_FAILED:
+    case Code::ALREADY_EXISTS:  // two files, or two places of one, give the same name
       return ExitCode::INVALID_INPUT;
     case Code::INCOMPATIBLE:
     case Code::PERMISSION_DENIED:
@@ -41,7 +42,6 @@ ExitCode to_exit_code(Code code) {
     case Code::INVALID_STATE:
     case Code::END_OF_METHOD:
     case Code::ALREADY_LOADED:
-    case Code::ALREADY_EXISTS:
     case Code::INVALID_HANDLE:
       return ExitCode::INTERNAL;
   }

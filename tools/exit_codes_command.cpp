@@ -23,7 +23,7 @@ signal, and none gives code 7.
 
 | found | code |
 |---|---|
-| an option or number that is not understood or out of range: `--threads -1`, `--repeat 0` | 2 |
+| an option or number that is not understood or out of range: `--threads 999999`, `--repeat 0` | 2 |
 | no such file, plugin or method; no such folder for a file to write | 3 |
 | an input that is empty, cut off or damaged, of another kind (`.pte` for `.pt2`, a zip file without a model) or larger than it may be | 4 |
 | an input that is a folder, a named pipe or a device: only plain files are read | 4 |

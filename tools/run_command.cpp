@@ -41,7 +41,7 @@ struct Options {
   std::vector<std::string> data_files;
   uint32_t repeat = 1;
   uint32_t warmup = 0;
-  uint32_t threads = 1;
+  int32_t threads = 1;
   std::vector<std::string> backend_pins;
   std::vector<std::string> backend_options;
   std::vector<std::string> layers;
@@ -87,6 +87,12 @@ Status fill_inputs(const Options& options, MethodInputs& inputs) {
   return {};
 }
 
+// The command line was understood: what a method finds wrong in its arguments lies in the program or in the inputs' files.
+Status blame_files(Status status) {
+  if (!status && status.error().code == Code::INVALID_ARGUMENT) status.error().code = Code::INVALID_DATA;
+  return status;
+}
+
 // The first run, warm-up runs, and those that count. Inputs are set before each, as an application does; with a program that
 // changes its state, outputs are those of the last run.
 Result<Times> run_times(const Options& options, host::Module& module, const MethodInputs& inputs,
@@ -94,8 +100,8 @@ Result<Times> run_times(const Options& options, host::Module& module, const Meth
   const auto run_once = [&]() -> Result<double> {
     const host::RunLimits limits = limits_from_now(options.timeout_ms);
     const Stopwatch watch;
-    ETB_TRY(module.set_inputs(options.method, inputs.values()));
-    ETB_TRY(module.run(options.method, limits));
+    ETB_TRY(blame_files(module.set_inputs(options.method, inputs.values())));
+    ETB_TRY(blame_files(module.run(options.method, limits)));
     return watch.us();
   };
   ETB_ASSIGN(times.first_us, run_once());
@@ -258,7 +264,7 @@ Result<ExitCode> run_program(Options options, Session& session, const SessionLay
   ETB_ASSIGN(auto pins, parse_pins(options.backend_pins));
   ETB_ASSIGN(auto backend_options, parse_backend_options(options.backend_options));
   // Kernels and plugins share it.
-  host::ThreadPool pool(options.threads);
+  host::ThreadPool pool(static_cast<uint32_t>(std::max(options.threads, 0)));
   module_options.pool = &pool;
   host::RegistryOptions registry = registry_options(session);
   registry.layers = layers.layers();
@@ -274,7 +280,7 @@ Result<ExitCode> run_program(Options options, Session& session, const SessionLay
     return ExitCode::OK;
   }
   const Stopwatch init_watch;
-  ETB_TRY(module.load_method(options.method));
+  ETB_TRY(blame_files(module.load_method(options.method)));
   times.init_us = init_watch.us();
   MethodInputs inputs(meta);
   ETB_TRY(fill_inputs(options, inputs));
@@ -357,8 +363,9 @@ void register_run(CLI::App& app, Session& session) {
       ->check(CLI::Range(0u, kMaxRuns).description(""))
       ->capture_default_str();
   command
-      ->add_option("--threads,--cpu_threads", options->threads, "Threads for kernels, 0: all of the machine")
-      ->check(CLI::Range(0u, host::ThreadPool::kMaxWorkers).description(""))
+      ->add_option("--threads,--cpu_threads", options->threads,
+                   "Threads for kernels; 0, or -1 as the official runner has it: all of the machine")
+      ->check(CLI::Range(-1, static_cast<int32_t>(host::ThreadPool::kMaxWorkers)).description(""))
       ->capture_default_str();
   command
       ->add_option("--kernels", options->kernel_libraries,

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "api/format/input_file.hpp"
+#include "api/format/json_text.hpp"
 
 namespace etb::conformance {
 namespace {
@@ -85,6 +86,8 @@ Totals add_up(const Results& results) {
 Result<Results> read_results(const std::string& path) {
   constexpr uint64_t kMaxNbytes = uint64_t{1} << 30;  // a run of everything has 20 MB
   ETB_ASSIGN(std::string text, format::read_file_text(path, kMaxNbytes));
+  if (const char* fault = format::find_silent_json_fault(text))
+    return make_error(Code::INVALID_DATA, "results '" + path + "': " + fault);
   std::istringstream in(std::move(text));
   Results out;
   std::map<std::string, size_t> places;

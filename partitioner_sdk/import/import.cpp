@@ -248,8 +248,11 @@ Result<ir::Module> import_archive(std::shared_ptr<const MappedFile> file, const 
 Result<ir::Module> import_archive(const std::string& path, const ImportOptions& options) {
   ETB_ASSIGN(auto file, MappedFile::open(path));
   auto module = import_archive(std::move(file), options);
-  if (!module) return tl::make_unexpected(with_context(std::move(module).error(), "'" + path + "'"));
-  return module;
+  if (module) return module;
+  Error error = with_context(std::move(module).error(), "'" + path + "'");
+  // What is no argument of ours is the file's.
+  if (error.code == Code::INVALID_ARGUMENT) error.code = Code::INVALID_DATA;
+  return tl::make_unexpected(std::move(error));
 }
 
 }  // namespace etb::pt2

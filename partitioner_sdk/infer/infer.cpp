@@ -27,9 +27,9 @@ Result<Specs> infer(ir::Module& module, const ir::Graph& graph, ir::OpId op,
   if (rule->layout != ResultLayout::kOwn && call.error().empty()) {
     for (TensorSpec& spec : specs) spec.strides = result_strides(call, rule->layout, spec);
   }
-  if (!call.error().empty()) return make_error(Code::INVALID_ARGUMENT, name + ": " + call.error());
+  if (!call.error().empty()) return make_error(Code::INVALID_DATA, name + ": " + call.error());
   if (module.symbols.is_beyond_limits())
-    return make_error(Code::INVALID_ARGUMENT, name + ": sizes beyond limits");
+    return make_error(Code::INVALID_DATA, name + ": sizes beyond limits");
   return specs;
 }
 

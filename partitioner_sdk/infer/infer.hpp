@@ -74,7 +74,7 @@ struct Rule {
 // The row for an op, null when there is none.
 const Rule* find_rule(std::string_view op_name);
 
-// Specs of a node's results. NOT_IMPLEMENTED when the op has no row; INVALID_ARGUMENT when its arguments do not fit.
+// Specs of a node's results. NOT_IMPLEMENTED when the op has no row; INVALID_DATA when its arguments do not fit.
 [[nodiscard]] Result<Specs> infer(ir::Module& module, const ir::Graph& graph, ir::OpId op,
                                   std::span<const ir::Argument> args);
 

@@ -66,7 +66,7 @@ ValueId batched(Builder& b, ValueId x, ValueId y) {
 ValueId matmul(Builder& b, ValueId x, ValueId y) {
   const size_t left = b.spec(x).rank(), right = b.spec(y).rank();
   if (left == 0 || right == 0) {
-    b.fail(Code::INVALID_ARGUMENT, "matmul of a 0-d tensor");
+    b.fail(Code::INVALID_DATA, "matmul of a 0-d tensor");
     return x;
   }
   if (left == 1) {
