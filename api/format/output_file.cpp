@@ -56,7 +56,7 @@ struct Target {
   std::optional<struct stat> old;  // what has the name now
 };
 
-// Bytes of these have names, or none, of their own: a rename would put a file beside them.
+// Devices and pipes: a rename would replace them.
 bool is_written_as_it_is(const Target& target) { return target.old && !S_ISREG(target.old->st_mode); }
 
 Result<Target> find_target(const std::string& path, const OutputOptions& options) {
@@ -119,7 +119,7 @@ struct OutputFile::State {
   std::string path;  // as the caller gave it, for messages
   OutputOptions options;
   Descriptor file;
-  // Of a file that is visible when whole; else unset.
+  // Set for Visibility::kWhenWhole only.
   Descriptor folder;
   std::string name;
   std::optional<struct stat> old;

@@ -250,7 +250,7 @@ Result<ir::Module> import_archive(const std::string& path, const ImportOptions& 
   auto module = import_archive(std::move(file), options);
   if (module) return module;
   Error error = with_context(std::move(module).error(), "'" + path + "'");
-  // What is no argument of ours is the file's.
+  // The caller's arguments were checked before: these are the file's.
   if (error.code == Code::INVALID_ARGUMENT) error.code = Code::INVALID_DATA;
   return tl::make_unexpected(std::move(error));
 }

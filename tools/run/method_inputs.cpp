@@ -155,7 +155,8 @@ Status MethodInputs::check_index(uint32_t index) const {
                     fmt::format("input {}: the method has {} inputs", index, count()));
 }
 
-// Twice the input's own: float32 is taken for bfloat16. What is a little larger is read all the same, for a message with its sizes.
+// Twice the input's own bytes, as float32 is taken for bfloat16, and some more: a file that is a little too large gets a message with
+// its sizes.
 uint64_t MethodInputs::max_file_nbytes(uint32_t index) const {
   constexpr uint64_t kForAnyInput = uint64_t{1} << 20;
   if (index >= count() || meta_.input(index).kind() != ValueKind::kTensor) return kForAnyInput;

@@ -27,7 +27,7 @@ class MethodInputs {
   // the values.
   [[nodiscard]] Status set_shapes(const std::string& text);
 
-  // More bytes than that no file for this input has.
+  // Upper bound for the bytes of a file for this input.
   uint64_t max_file_nbytes(uint32_t index) const;
 
   // From a command line: x.npy, x.bin (raw little-endian, sizes of the spec), a number, true or false.
