@@ -1,4 +1,4 @@
-// What the dynamic loader will do with a library: the libraries it needs and the symbols it gives. The loader reads memory by
+// Reads how the dynamic loader will treat a library: the libraries it needs and the symbols it exports. The loader reads memory by
 // addresses, this reads the file. Files in which the two could differ are refused: a dynamic section whose address and offset
 // disagree, a second one, one without an end, an entry that is given twice.
 #pragma once

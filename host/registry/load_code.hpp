@@ -22,12 +22,12 @@ struct CodePolicy {
   bool secure = false;  // refuses code without a digest
 };
 
-// Of a process that runs with more rights than its caller, or whose application asks for it (`secure`).
+// The policy of this process: secure when it runs with more rights than its caller, or when the application asks for it.
 CodePolicy make_code_policy(bool secure);
 
 struct ExpectedDigests {
   std::optional<Sha256> library;
-  // Of a library that lies beside it; not set: there are none.
+  // Returns the digest of a library that lies beside it; not set: there are none.
   std::function<std::optional<Sha256>(const std::string& name)> bundled = {};
 };
 

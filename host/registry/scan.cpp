@@ -227,8 +227,8 @@ class Scan {
          (entry.ident->flags & ETB_PLUGIN_OWN_THREADS) != 0);
   }
 
-  // The first of an id wins, whether or not it would load: otherwise a broken override would go unnoticed. That it hides a
-  // plugin which would load is a warning.
+  // The first of an id wins, whether or not it would load: otherwise a broken override would go unnoticed. A warning names a
+  // plugin that would load and is hidden.
   void note_shadows() {
     std::map<std::string, std::vector<PluginEntry*>> by_id;
     for (PluginEntry& entry : out_.entries)

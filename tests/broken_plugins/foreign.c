@@ -10,6 +10,6 @@ __attribute__((constructor)) static void leave_a_mark(void) {
 __attribute__((visibility("default"))) int etb_foreign(void);
 int etb_foreign(void) { return 1; }
 
-/* What the library that it stands in for gives. */
+/* The symbol of the library that it stands in for. */
 __attribute__((visibility("default"))) int etb_bundled_answer(void);
 int etb_bundled_answer(void) { return 42; }
