@@ -93,8 +93,8 @@ TEST(VerifyCommand, AShardIsJudgedByItsOwnPart) {
     std::vector<std::string> merge = {"verify"};
     for (int i = 1; i <= 8; ++i) {
       const std::string file = dir.path(name + std::to_string(i));
-      std::vector<std::string> args = {"verify", plugin, "--shard", std::to_string(i) + "/8",
-                                       "--results", file, "--plugin-path", ETB_PLUGIN_DIR};
+      std::vector<std::string> args = {"verify",    plugin, "--shard",       std::to_string(i) + "/8",
+                                       "--results", file,   "--plugin-path", ETB_PLUGIN_DIR};
       for (const std::string& pattern : patterns) args.insert(args.end(), {"--case", pattern});
       const CliRun run = cli(args);
       EXPECT_EQ(run.exit, wanted) << i << run.out << run.err;
@@ -186,12 +186,12 @@ TEST(VerifyCommand, ASoakRunGoesOnUntilItsTimeIsOver) {
 TEST(VerifyCommand, ASoakRunHasOneWholeRound) {
   const host::ScratchDir dir;
   const CliRun run = cli({"verify", "portable", "--profile", "soak", "--time", "1s", "--case", "op.mm.*",
-                          "--case", "op.add_tensor.*", "--case", "life.many-times", "--workers", "1", "--results",
-                          dir.path("r.jsonl")});
+                          "--case", "op.add_tensor.*", "--case", "life.many-times", "--workers", "1",
+                          "--results", dir.path("r.jsonl")});
   EXPECT_EQ(run.exit, 0) << run.out << run.err;
   const std::string results = read_all(dir.path("r.jsonl"));
-  const CliRun list =
-      cli({"verify", "--list", "--case", "op.mm.*", "--case", "op.add_tensor.*", "--case", "life.many-times"});
+  const CliRun list = cli(
+      {"verify", "--list", "--case", "op.mm.*", "--case", "op.add_tensor.*", "--case", "life.many-times"});
   EXPECT_GE(std::count(results.begin(), results.end(), '\n'),
             1 + std::count(list.out.begin(), list.out.end(), '\n'));
 }

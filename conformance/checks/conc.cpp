@@ -69,9 +69,10 @@ void contexts(CheckContext& context) {
           return context.fail(error.text);
       context.progress().at("runs on several contexts");
       const int runs = context.repeats(kRuns, kOneOfEachOp * kMostAtOnce);
-      run_on_threads(context, count, runs, ready.inputs(), [&](uint32_t t, const std::vector<TensorData>& inputs) {
-        return ready.session.run_on(made[t], inputs);
-      });
+      run_on_threads(context, count, runs, ready.inputs(),
+                     [&](uint32_t t, const std::vector<TensorData>& inputs) {
+                       return ready.session.run_on(made[t], inputs);
+                     });
       for (etb_context* one : made) (void)table.context_destroy(one, &error);
     }
   });
@@ -171,7 +172,7 @@ void cancelled_runs(CheckContext& context) {
 
 // A process that forked: in the child an error or the right result, not a hang or a crash.
 void after_a_fork(CheckContext& context) {
-  constexpr int kMostMs = 5000;
+  constexpr std::chrono::seconds kMost{5};
   context.each_session(bare(), 1, [&](Ready& ready) {
     const std::vector<TensorData> expected = ready.run().outputs;
     const pid_t child = ::fork();
@@ -182,9 +183,15 @@ void after_a_fork(CheckContext& context) {
         is_right = is_right && result.outputs[k].bytes == expected[k].bytes;
       ::_exit(result.status != ETB_OK || is_right ? 0 : 1);
     }
-    int status = 0, waited = 0;
-    while (::waitpid(child, &status, WNOHANG) == 0 && waited++ < kMostMs) ::usleep(1000);
-    if (waited > kMostMs) {
+    using Clock = std::chrono::steady_clock;
+    const auto begin = Clock::now();
+    int status = 0;
+    bool has_ended = false;
+    while (!has_ended && Clock::now() - begin < kMost) {
+      has_ended = ::waitpid(child, &status, WNOHANG) != 0;
+      if (!has_ended) ::usleep(1000);
+    }
+    if (!has_ended) {
       ::kill(child, SIGKILL);
       ::waitpid(child, &status, 0);
       context.fail("a run in a forked process hangs, expected an error or the result");

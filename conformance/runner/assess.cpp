@@ -114,9 +114,9 @@ class Assessment {
   void expect_run(size_t run) {
     for (size_t i = 0; i < 2; ++i)
       if (facts_.runs[run][i].status != ETB_OK)
-        return find("cap.claimed-executes", fmt::format("claimed and compiled, execute{} answers: {}",
-                                                        i == 0 ? "" : " the second time",
-                                                        facts_.runs[run][i].error));
+        return find("cap.claimed-executes",
+                    fmt::format("claimed and compiled, execute{} answers: {}",
+                                i == 0 ? "" : " the second time", facts_.runs[run][i].error));
     if (!expect_outputs(facts_.runs[run][0]) || !expect_outputs(facts_.runs[run][1])) return;
     out_.is_executed = true;
     compare(run);
@@ -210,8 +210,8 @@ class Assessment {
                                 text(reference.sizes)),
                     "ABI-TENSOR-02");
       if (found.bytes.size() != nbytes_of(found))
-        return tampering(fmt::format("output {} has {} bytes, expected {}", i, found.bytes.size(),
-                                     nbytes_of(found)));
+        return tampering(
+            fmt::format("output {} has {} bytes, expected {}", i, found.bytes.size(), nbytes_of(found)));
       if (!compare_runs(i, found, second.outputs[i])) return;
       const Opinion opinion = judge_output(contract, run, i, found, reference);
       if (opinion.is_right) {

@@ -24,8 +24,8 @@ constexpr uint32_t kArchitecture = AUDIT_ARCH_AARCH64;
 
 constexpr uint32_t kNever[] = {SYS_ptrace, SYS_process_vm_readv, SYS_process_vm_writev};
 // Their first argument is the process that they reach.
-constexpr uint32_t kReachingProcess[] = {SYS_kill,           SYS_tkill,           SYS_tgkill,
-                                         SYS_rt_sigqueueinfo, SYS_rt_tgsigqueueinfo, SYS_pidfd_open};
+constexpr uint32_t kReachingProcess[] = {
+    SYS_kill, SYS_tkill, SYS_tgkill, SYS_rt_sigqueueinfo, SYS_rt_tgsigqueueinfo, SYS_pidfd_open};
 
 uint32_t low_half_of_argument(int index) {
   return static_cast<uint32_t>(offsetof(seccomp_data, args) + sizeof(uint64_t) * static_cast<size_t>(index));

@@ -24,8 +24,8 @@ struct Breach {
 
 // Fields stay empty after the first call whose answer ends the case.
 struct CaseFacts {
-  std::string open_error;  // the plugin could not be opened; nothing else is known then
-  Answers first, second;   // partition, twice
+  std::string open_error;                 // the plugin could not be opened; nothing else is known then
+  Answers first, second;                  // partition, twice
   std::vector<std::string> unlisted_ops;  // claimed, and not in the op table
   etb_status dry_status = ETB_OK;
   std::string dry_error;

@@ -12,8 +12,9 @@
 namespace etb::conformance {
 
 struct Confinement {
-  bool has_namespaces = false;  // processes, mounts and IPC of its own; temporary files in a file system of limited size
-  bool has_network_cut = false;  // no network but a loopback device that is down
+  bool has_namespaces =
+      false;  // processes, mounts and IPC of its own; temporary files in a file system of limited size
+  bool has_network_cut = false;     // no network but a loopback device that is down
   bool has_user_namespace = false;  // in which only the own user id is mapped
 };
 

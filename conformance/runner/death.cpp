@@ -36,10 +36,11 @@ Cause cause_of(LinkState state, const GuardianReport& report, const SubjectLink&
                         ::strsignal(report.stop_signal), where)};
   if (state == LinkState::kHanging) return {State::kHang, "", "no end within its time," + where};
   if (signal == SIGSYS)
-    return {State::kFail, kTampering,
-            "made a system call that reaches other processes: it traces or reads one, or signals its group or "
-            "the suite," +
-                where};
+    return {
+        State::kFail, kTampering,
+        "made a system call that reaches other processes: it traces or reads one, or signals its group or "
+        "the suite," +
+            where};
   if (signal == SIGXFSZ) return {State::kFail, kExcess, "wrote a file beyond the limit of its size," + where};
   if (signal != 0)
     return {State::kCrash, "", fmt::format("killed by signal {} ({}){}", signal, ::strsignal(signal), where)};
@@ -52,8 +53,9 @@ void add_death(LinkState state, SubjectLink& link, Outcome& out) {
   const Cause cause = cause_of(state, link.end(kEndNs), link);
   out.state = cause.state;
   out.reason = cause.text;
-  const std::string check =
-      cause.check.empty() ? group_of(out.name) + (cause.state == State::kHang ? ".hang" : ".crash") : cause.check;
+  const std::string check = cause.check.empty()
+                                ? group_of(out.name) + (cause.state == State::kHang ? ".hang" : ".crash")
+                                : cause.check;
   out.findings.push_back({check, cause.text, cause.check.rfind("hyg.", 0) == 0 ? "ABI-HYG-01" : ""});
   if (cause.state != State::kHang) return;
   if (const std::string stacks = link.stacks(); !stacks.empty()) out.findings.back().text += "\n" + stacks;
@@ -73,7 +75,8 @@ void add_end(const GuardianReport& report, const SubjectLink& link, Outcome& out
   if (!WIFEXITED(report.status) || WEXITSTATUS(report.status) != 0)
     out.findings.push_back({"unload.end-of-batch", cause_of(LinkState::kEnded, report, link).text, ""});
   if (!link.tampering().empty())
-    out.findings.push_back({kTampering, "wrote into the descriptor by which the suite talks to its process", ""});
+    out.findings.push_back(
+        {kTampering, "wrote into the descriptor by which the suite talks to its process", ""});
 }
 
 }  // namespace etb::conformance

@@ -18,19 +18,21 @@ struct GuardianArgs {
   std::string folder;       // for temporary files
   int control_fd = -1;      // to the judge: commands come in, one report goes out
   std::vector<pid_t> pids;  // that the plugin must not signal: the judge and its ancestors
-  std::function<void()> subject;  // holds the plugin; called in the process that is watched, with privileges given up
-  std::vector<int> subject_fds;   // descriptors that are for that process alone
+  std::function<void()>
+      subject;  // holds the plugin; called in the process that is watched, with privileges given up
+  std::vector<int> subject_fds;  // descriptors that are for that process alone
 };
 
 // Commands of the judge, a byte each.
 inline constexpr char kPrintStacks = 'S';  // each thread of the watched process gets SIGQUIT
 inline constexpr char kEndAll = 'K';
-inline constexpr char kLook = 'L';  // measures now what the processes take; answers one byte when that is done
+inline constexpr char kLook =
+    'L';  // measures now what the processes take; answers one byte when that is done
 
 struct GuardianReport {
-  int status = 0;           // of the watched process, as waitpid() tells it
-  int stop_signal = 0;      // it was stopped by this signal, and then killed
-  std::string excess;       // it took more than its limits, and was killed
+  int status = 0;            // of the watched process, as waitpid() tells it
+  int stop_signal = 0;       // it was stopped by this signal, and then killed
+  std::string excess;        // it took more than its limits, and was killed
   std::string set_up_error;  // it never began
   uint32_t left_processes = 0;
   std::string left_names;

@@ -21,7 +21,8 @@ namespace {
 
 constexpr uint64_t kMillisecond = 1000000;
 constexpr uint32_t kLeastBlobMs = 1000;
-constexpr uint64_t kMostTimesOfRestarts = 5;  // the limit of an item that tries several things, with all of them
+constexpr uint64_t kMostTimesOfRestarts =
+    5;  // the limit of an item that tries several things, with all of them
 constexpr uint64_t kMostCheckBytes = uint64_t{1} << 24;
 constexpr size_t kMostAhead = 2;  // requests that the plugin's process has at once, so that it need not wait
 
@@ -98,9 +99,10 @@ class Judging {
   SubjectLink::Limits limits_of(const Pending& pending) const {
     const uint64_t time = limit_ms(plan_, *pending.item) * kMillisecond * kTimeScale;
     const bool is_check = pending.item->check != nullptr;
-    return {time, is_check ? kMostTimesOfRestarts * scaled_ms(plan_.latency, plan_.check_timeout_ms) *
-                                 kMillisecond * kTimeScale
-                           : time,
+    return {time,
+            is_check ? kMostTimesOfRestarts * scaled_ms(plan_.latency, plan_.check_timeout_ms) *
+                           kMillisecond * kTimeScale
+                     : time,
             is_check ? kMostCheckBytes : most_answer_bytes(*pending.built)};
   }
 
@@ -196,8 +198,7 @@ class Judging {
     std::vector<std::byte> answer;
     const uint64_t time = limit_ms(plan_, plan_.items[items_.back()]) * kMillisecond * kTimeScale;
     const LinkState state = link_->receive({time, time, kMostCheckBytes}, answer);
-    const std::optional<Outcome> seen =
-        state == LinkState::kAnswered ? read_outcome(answer) : std::nullopt;
+    const std::optional<Outcome> seen = state == LinkState::kAnswered ? read_outcome(answer) : std::nullopt;
     if (seen) {
       out.findings = seen->findings;
       add_end(link_->end(time), *link_, out);

@@ -14,7 +14,8 @@ constexpr int kRepeats = 3;
 double milliseconds_since(uint64_t begin_ns) { return static_cast<double>(monotonic_ns() - begin_ns) / 1e6; }
 
 // Time of one request, or nothing when the case is not executed well.
-std::optional<double> time_case(SubjectLink& link, const BuiltCase& built, const SubjectLink::Limits& limits) {
+std::optional<double> time_case(SubjectLink& link, const BuiltCase& built,
+                                const SubjectLink::Limits& limits) {
   std::vector<std::byte> answer;
   const uint64_t begin = monotonic_ns();
   link.send(RequestKind::kCase, encode_case(built));

@@ -95,8 +95,8 @@ std::vector<Breach> take_breaches(Subject& subject) {
   std::vector<Breach> out;
   for (host::Violation& violation : subject.take_violations()) {
     if (out.size() >= kMaxBreaches) break;
-    out.push_back({violation.side == host::Side::PLUGIN, std::move(violation.rule), std::move(violation.function),
-                   std::move(violation.text)});
+    out.push_back({violation.side == host::Side::PLUGIN, std::move(violation.rule),
+                   std::move(violation.function), std::move(violation.text)});
   }
   return out;
 }

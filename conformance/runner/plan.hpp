@@ -35,7 +35,7 @@ struct Plan {
   uint32_t batch_size = 1000;  // cases a child runs; a check has a child of its own
   uint32_t case_timeout_ms = 10000;
   uint32_t check_timeout_ms = 60000;
-  UsageLimits limits;  // of the processes of one child
+  UsageLimits limits;             // of the processes of one child
   uint64_t deadline_ns = 0;       // on the monotonic clock; what has not run by then is left out. 0: none
   bool has_network = false;       // children keep the network, where they could be cut off from it
   Confinement confinement;        // of the processes that hold the plugin

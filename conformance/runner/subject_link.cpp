@@ -177,6 +177,7 @@ bool SubjectLink::take_frame(const Limits& limits, std::vector<std::byte>& out_a
   out_answer.assign(incoming_.begin() + sizeof(head), incoming_.begin() + static_cast<long>(whole));
   incoming_.erase(incoming_.begin(), incoming_.begin() + static_cast<long>(whole));
   expected_.pop_front();
+  answered_printed_bytes_ = head.printed_bytes;
   return true;
 }
 
@@ -235,6 +236,8 @@ const GuardianReport& SubjectLink::end(uint64_t limit_ns) {
     report_->status = SIGKILL;
     report_->excess = "a process that cannot be ended";
   }
+  if (tampering_.empty() && expected_.empty() && !incoming_.empty())
+    tampering_ = "bytes after its last answer";
   ::kill(guardian_, SIGKILL);
   ::waitpid(guardian_, nullptr, 0);
   guardian_ = -1;
@@ -243,11 +246,14 @@ const GuardianReport& SubjectLink::end(uint64_t limit_ns) {
 
 std::string SubjectLink::take_printed() {
   struct stat info {};
-  if (::fstat(streams_fd_, &info) != 0 || static_cast<uint64_t>(info.st_size) <= printed_bytes_) return "";
+  if (::fstat(streams_fd_, &info) != 0) return "";
+  uint64_t end = static_cast<uint64_t>(info.st_size);
+  if (guardian_ > 0) end = std::min(end, answered_printed_bytes_);
+  if (end <= printed_bytes_) return "";
   constexpr uint64_t kMostBytes = 200;
-  std::string text(std::min(static_cast<uint64_t>(info.st_size) - printed_bytes_, kMostBytes), '\0');
+  std::string text(std::min(end - printed_bytes_, kMostBytes), '\0');
   if (::pread(streams_fd_, text.data(), text.size(), static_cast<off_t>(printed_bytes_)) < 0) text.clear();
-  printed_bytes_ = static_cast<uint64_t>(info.st_size);
+  printed_bytes_ = end;
   return text;
 }
 

@@ -30,20 +30,20 @@ class SubjectLink {
   void send(RequestKind kind, std::vector<std::byte> body);
 
   struct Limits {
-    uint64_t time_ns = 0;          // from the call on, and again after each restart that the process asks for
-    uint64_t whole_time_ns = 0;    // with all restarts
+    uint64_t time_ns = 0;        // from the call on, and again after each restart that the process asks for
+    uint64_t whole_time_ns = 0;  // with all restarts
     uint64_t most_bytes = 1 << 24;  // of the answer
   };
   // The answer of the oldest request without one.
   LinkState receive(const Limits& limits, std::vector<std::byte>& out_answer);
 
-  // What the process printed since the last time.
+  // What the process printed since the last time: up to its last answer, or everything once it has ended.
   std::string take_printed();
   // Whether the process wrote into shared memory where only the judge writes.
   bool has_changed_page() const;
   // The call that it is in, as far as it tells.
   std::string phase() const;
-  std::string stacks() const;  // of a process that was hanging
+  std::string stacks() const;                                  // of a process that was hanging
   const std::string& tampering() const { return tampering_; }  // of kTampered
 
   // Measures what the processes take, so that an excess which is there now is in the report.
@@ -76,7 +76,7 @@ class SubjectLink {
   uint32_t sequence_ = 0;
   std::vector<std::byte> outgoing_, incoming_;
   size_t sent_bytes_ = 0;
-  uint64_t printed_bytes_ = 0;
+  uint64_t printed_bytes_ = 0, answered_printed_bytes_ = 0;
   std::optional<GuardianReport> report_;
   bool has_looked_ = false;
   std::string tampering_;

@@ -8,6 +8,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 
 #include "conformance/checks/process_facts.hpp"
@@ -40,11 +41,15 @@ void keep_descriptors(const SubjectChannel& channel) {
   if (const int null = ::open("/dev/null", O_RDONLY | O_CLOEXEC); null >= 0) ::dup2(null, 0);
   ::dup2(channel.streams_fd, 1);
   ::dup2(channel.streams_fd, 2);
-  const auto low = static_cast<unsigned>(std::min(channel.fd, channel.stacks_fd));
-  const auto high = static_cast<unsigned>(std::max(channel.fd, channel.stacks_fd));
-  if (low > 3) (void)::close_range(3, low - 1, 0);
-  if (high > low + 1) (void)::close_range(low + 1, high - 1, 0);
-  (void)::close_range(high + 1, ~0u, 0);
+  std::array<unsigned, 3> kept = {static_cast<unsigned>(channel.fd), static_cast<unsigned>(channel.stacks_fd),
+                                  static_cast<unsigned>(channel.streams_fd)};
+  std::sort(kept.begin(), kept.end());
+  unsigned first = 3;
+  for (const unsigned fd : kept) {
+    if (fd > first) (void)::close_range(first, fd - 1, 0);
+    first = fd + 1;
+  }
+  (void)::close_range(first, ~0u, 0);
 }
 
 void prepare(const SubjectChannel& channel) {
@@ -198,6 +203,7 @@ void run_subject(const Plan& plan, const SubjectChannel& channel) {
     const std::vector<std::byte> answer = answering.answer(kind, body);
     ::fflush(nullptr);  // prints of the plugin belong to this request
     head.request.nbytes = answer.size();
+    head.printed_bytes = static_cast<uint64_t>(std::max<off_t>(::lseek(channel.streams_fd, 0, SEEK_END), 0));
     if (!read_all(channel.fd, &head.nonce, sizeof(head.nonce)) || !send_answer(channel.fd, head, answer))
       ::_exit(1);
     if (kind == RequestKind::kClose) ::_exit(0);

@@ -30,6 +30,8 @@ struct RequestHead {
 struct AnswerHead {
   Nonce nonce{};
   RequestHead request;  // with the answer's own size
+  uint64_t printed_bytes =
+      0;  // of the streams when the plugin's calls were over: later ones belong to the next request
 };
 
 struct SubjectChannel {

@@ -157,7 +157,8 @@ FolderUsage usage_of_folder(const std::string& folder) {
   FolderUsage out;
   std::error_code failed;
   size_t count = 0;
-  for (fs::recursive_directory_iterator at(folder, fs::directory_options::skip_permission_denied, failed), end;
+  for (fs::recursive_directory_iterator at(folder, fs::directory_options::skip_permission_denied, failed),
+       end;
        !failed && at != end && ++count < kMostFiles; at.increment(failed)) {
     struct stat info {};
     if (::lstat(at->path().c_str(), &info) != 0) continue;

@@ -11,10 +11,10 @@ namespace etb::conformance {
 
 // What the processes of one plugin may take together.
 struct UsageLimits {
-  uint64_t address_bytes = uint64_t{6} << 30;    // of each process; 0: none
-  uint64_t resident_bytes = uint64_t{6} << 30;   // of all; 0: none
-  uint64_t hidden_bytes = uint64_t{512} << 20;   // files of memory (memfd) and deleted files
-  uint64_t file_bytes = uint64_t{512} << 20;     // each file
+  uint64_t address_bytes = uint64_t{6} << 30;      // of each process; 0: none
+  uint64_t resident_bytes = uint64_t{6} << 30;     // of all; 0: none
+  uint64_t hidden_bytes = uint64_t{512} << 20;     // files of memory (memfd) and deleted files
+  uint64_t file_bytes = uint64_t{512} << 20;       // each file
   uint64_t temporary_bytes = uint64_t{256} << 20;  // the temporary folder, and /dev/shm
   uint32_t processes = 64;
 };

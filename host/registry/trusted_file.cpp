@@ -29,7 +29,8 @@ enum class Position { kParent, kLeaf };
 
 Status verify_trust(const struct stat& status, Position position, const TrustPolicy& policy,
                     const std::string& where) {
-  const bool is_owner_fine = status.st_uid == policy.root || (!policy.root_only && status.st_uid == policy.user);
+  const bool is_owner_fine =
+      status.st_uid == policy.root || (!policy.root_only && status.st_uid == policy.user);
   if (!is_owner_fine)
     return make_error(Code::PERMISSION_DENIED,
                       where + ": owned by user " + std::to_string(status.st_uid) + ", expected root" +

@@ -45,7 +45,8 @@ bool is_process_secure();
 struct TrustPolicy {
   uid_t user = ::geteuid();
   bool root_only = false;
-  uid_t root = 0;  // how the owner of root's files appears: another id inside a user namespace that does not map root
+  uid_t root =
+      0;  // how the owner of root's files appears: another id inside a user namespace that does not map root
 };
 
 // A folder by absolute path. Symbolic links on the way are followed when they are trusted themselves.

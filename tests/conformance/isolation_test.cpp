@@ -39,7 +39,8 @@ enum class Namespaces { kOpen, kClosed };
 
 // From now on no system call makes a namespace, as on systems that do not let ordinary users make one.
 void close_namespaces() {
-  constexpr uint32_t kNamespaceFlags = CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNS | CLONE_NEWIPC | CLONE_NEWNET;
+  constexpr uint32_t kNamespaceFlags =
+      CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNS | CLONE_NEWIPC | CLONE_NEWNET;
   sock_filter filter[] = {
       BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
       BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_unshare, 3, 0),
@@ -147,19 +148,19 @@ struct Attack {
   const char* check;
 };
 constexpr Attack kAttacks[] = {
-    {"fault_119", "hyg.leaves-the-suite-alone"}, {"fault_120", "op."},
-    {"fault_121", "hyg.leaves-the-suite-alone"}, {"fault_122", "hyg.leaves-the-suite-alone"},
-    {"fault_123", "hyg.leaves-the-suite-alone"}, {"fault_124", "hyg.leaves-the-suite-alone"},
-    {"fault_125", "hyg.leaves-the-suite-alone"}, {"fault_126", "leak.processes-of-a-batch"},
+    {"fault_119", "hyg.leaves-the-suite-alone"},  {"fault_120", "op."},
+    {"fault_121", "hyg.leaves-the-suite-alone"},  {"fault_122", "hyg.leaves-the-suite-alone"},
+    {"fault_123", "hyg.leaves-the-suite-alone"},  {"fault_124", "hyg.leaves-the-suite-alone"},
+    {"fault_125", "hyg.leaves-the-suite-alone"},  {"fault_126", "leak.processes-of-a-batch"},
     {"fault_127", "hyg.stays-within-its-limits"}, {"fault_128", "hyg.stays-within-its-limits"},
-    {"fault_129", "leak.sockets-of-a-batch"},    {"fault_130", "op.hang"},
+    {"fault_129", "leak.sockets-of-a-batch"},     {"fault_130", "op.hang"},
 };
 
 TEST_P(Isolation, APluginThatAttacksTheSuiteFails) {
   Copies copies;
   for (const Attack& attack : kAttacks) {
-    const UserRun run = verify_as_user(
-        copies, attack.plugin, {"--case", "op.neg.f32.7.*", "--case-timeout-ms", "1500"}, GetParam());
+    const UserRun run = verify_as_user(copies, attack.plugin,
+                                       {"--case", "op.neg.f32.7.*", "--case-timeout-ms", "1500"}, GetParam());
     EXPECT_EQ(run.exit, 1) << attack.plugin << ": " << run.text;
     EXPECT_TRUE(has_finding(run.results, attack.check)) << attack.plugin << ": " << run.text;
   }

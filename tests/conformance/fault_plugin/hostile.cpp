@@ -70,6 +70,7 @@ void fill_temporary_folder() {
   for (int i = 0; i < 300; ++i)
     if (::write(fd, block.data(), block.size()) < 0) break;
   ::close(fd);
+  ::sleep(1);  // it stays for a while
 }
 
 void fill_memory_files() {
@@ -77,6 +78,7 @@ void fill_memory_files() {
     const int fd = ::memfd_create("cache", MFD_CLOEXEC);
     if (::fallocate(fd, 0, 0, 200 << 20) != 0) ::close(fd);
   }
+  ::sleep(1);
 }
 
 void leave_socket() {
