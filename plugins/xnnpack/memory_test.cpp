@@ -1,8 +1,13 @@
 // The memory that delegates share: arenas, packed weights, their file's checksum.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <atomic>
+#include <cstdio>
 #include <cstring>
+#include <fstream>
 #include <random>
+#include <string>
 
 #include "plugins/xnnpack/arena.hpp"
 #include "plugins/xnnpack/checksum.hpp"
@@ -61,6 +66,54 @@ TEST(XnnpackWeightMemory, PiecesAreAlignedZeroAndApart) {
   for (size_t i = 0; i < pieces.size(); ++i) {
     const auto* const bytes = static_cast<const uint8_t*>(pieces[i].first.get());
     for (size_t b = 0; b < pieces[i].second; ++b) ASSERT_EQ(bytes[b], static_cast<uint8_t>(i + 1));
+  }
+}
+
+// Flags of the mapping that holds an address ("hg": huge pages wanted, "nh": none), as the kernel has them.
+std::string flags_of(const void* address) {
+  std::ifstream maps("/proc/self/smaps");
+  bool is_inside = false;
+  for (std::string line; std::getline(maps, line);) {
+    unsigned long begin = 0, end = 0;
+    char dash = 0;
+    if (std::sscanf(line.c_str(), "%lx%c%lx ", &begin, &dash, &end) == 3 && dash == '-')
+      is_inside = reinterpret_cast<uintptr_t>(address) >= begin && reinterpret_cast<uintptr_t>(address) < end;
+    if (is_inside && line.starts_with("VmFlags:")) return line;
+  }
+  return {};
+}
+
+uint64_t fast_clock() {
+  static std::atomic<uint64_t> now{0};
+  return now += 200000;
+}
+uint64_t slow_clock() {
+  static std::atomic<uint64_t> now{0};
+  return now += 5000000;
+}
+
+// A huge page that the system has to make first takes milliseconds: one of them is enough.
+TEST(XnnpackWeightMemory, StopsAskingForHugePagesWhenTheyAreSlow) {
+  constexpr size_t kPiece = size_t{3} << 20;
+  for (const bool is_slow : {false, true}) {
+    WeightMemory memory(is_slow ? &slow_clock : &fast_clock);
+    std::vector<std::shared_ptr<void>> pieces;
+    for (int i = 0; i < 5; ++i) {
+      pieces.push_back(memory.allocate(kPiece));
+      ASSERT_NE(pieces.back(), nullptr);
+      std::memset(pieces.back().get(), i + 1, kPiece);
+    }
+    const std::string before = flags_of(pieces[4].get());
+    if (before.find(" hg") == std::string::npos && before.find(" nh") == std::string::npos)
+      GTEST_SKIP() << "this kernel has no huge pages: " << before;
+    EXPECT_NE(before.find(is_slow ? " nh" : " hg"), std::string::npos) << before;
+    for (int i = 0; i < 5; ++i) {
+      const auto* bytes = static_cast<const uint8_t*>(pieces[static_cast<size_t>(i)].get());
+      EXPECT_TRUE(std::all_of(bytes, bytes + kPiece, [i](uint8_t byte) { return byte == i + 1; }));
+    }
+    // When nothing more comes, the kernel may make them of what is there.
+    memory.trim();
+    EXPECT_NE(flags_of(pieces[3].get()).find(" hg"), std::string::npos);
   }
 }
 

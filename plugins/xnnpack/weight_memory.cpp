@@ -5,7 +5,8 @@
 #include <xnnpack.h>
 
 #include <algorithm>
-#include <cstdint>
+#include <atomic>
+#include <ctime>
 
 namespace etb::xnnpack {
 
@@ -16,7 +17,10 @@ constexpr size_t kHugePage = size_t{2} << 20;
 constexpr size_t kRegionNbytes = size_t{256} << 20;  // of addresses; memory is what was touched
 // What comes first in a region has pages of the usual size: to a small network a huge page would be much.
 constexpr size_t kSmallNbytes = size_t{512} << 10;
-constexpr size_t kStepNbytes = size_t{64} << 10;  // small pages that are touched at once
+constexpr size_t kStepNbytes = size_t{64} << 10;      // small pages that are touched at once
+constexpr size_t kLargeStepNbytes = size_t{1} << 20;  // the same behind a slow huge page
+// Clearing a huge page takes 0.2 ms. In a virtual machine whose memory the host has yet to provide it took 2.4 to 10 ms.
+constexpr uint64_t kSlowNs = 1500000;
 
 size_t round_up(size_t n, size_t multiple) { return (n + multiple - 1) / multiple * multiple; }
 
@@ -30,6 +34,7 @@ size_t page_nbytes() {
 struct WeightMemory::Region {
   std::byte* first = nullptr;
   size_t nbytes = 0, used = 0, touched = 0, trimmed = 0;
+  std::atomic<size_t> slow_from{0};  // where small pages begin again, 0: nowhere
 
   explicit Region(size_t wanted) {
     void* const mapped = ::mmap(nullptr, wanted + kHugePage, PROT_READ | PROT_WRITE,
@@ -52,19 +57,43 @@ struct WeightMemory::Region {
   Region(const Region&) = delete;
   Region& operator=(const Region&) = delete;
 
-  // The next piece, NULL when it does not fit.
-  std::byte* take(size_t wanted) {
+  // The next piece, NULL when it does not fit, and the range that its taker is to touch.
+  std::byte* take(size_t wanted, size_t& out_begin, size_t& out_end) {
     if (first == nullptr || wanted > nbytes - used) return nullptr;
     std::byte* const piece = first + used;
     used += wanted;
+    size_t end = round_up(used, kStepNbytes);
+    if (used > kSmallNbytes)
+      end = slow_from != 0 ? round_up(used, kLargeStepNbytes)
+                           : kSmallNbytes + round_up(used - kSmallNbytes, kHugePage);
+    out_begin = touched / page_nbytes() * page_nbytes();
+    out_end = std::max(out_begin, std::min(end, nbytes));
+    touched = std::max(touched, out_end);
+    return piece;
+  }
+
+  // Brings the pages of a range in, because each would cost a fault later. Other threads may write there meanwhile.
+  void touch([[maybe_unused]] size_t begin, [[maybe_unused]] size_t end, [[maybe_unused]] CpuClock cpu_ns) {
 #ifdef MADV_POPULATE_WRITE
-    if (const size_t end = std::min({round_up(used, kStepNbytes), kSmallNbytes, nbytes}); end > touched) {
-      ::madvise(first + touched / kStepNbytes * kStepNbytes, end - touched / kStepNbytes * kStepNbytes,
-                MADV_POPULATE_WRITE);  // else each page costs a fault
-      touched = end;
+    while (begin < end) {
+      const bool is_timed = begin >= kSmallNbytes && slow_from == 0;
+      const size_t stop = begin < kSmallNbytes
+                              ? std::min(end, kSmallNbytes)
+                              : std::min(end, begin + (is_timed ? kHugePage : kLargeStepNbytes));
+      const uint64_t before = is_timed ? cpu_ns() : 0;
+      ::madvise(first + begin, stop - begin, MADV_POPULATE_WRITE);
+      if (is_timed && stop - begin == kHugePage && cpu_ns() - before > kSlowNs) use_small_pages(stop);
+      begin = stop;
     }
 #endif
-    return piece;
+  }
+
+  void use_small_pages(size_t from) {
+    size_t none = 0;
+    if (from >= nbytes || !slow_from.compare_exchange_strong(none, from)) return;
+#ifdef MADV_NOHUGEPAGE
+    ::madvise(first + from, nbytes - from, MADV_NOHUGEPAGE);
+#endif
   }
 
   // Gives the pages back that lie wholly in a range.
@@ -80,6 +109,11 @@ struct WeightMemory::Region {
     trimmed = used;
     const size_t huge_end = kSmallNbytes + round_up(used > kSmallNbytes ? used - kSmallNbytes : 0, kHugePage);
     const size_t end = std::min(huge_end, nbytes), begin = round_up(used, page_nbytes());
+#ifdef MADV_HUGEPAGE
+    // Runs are a tenth faster on huge pages; the kernel may make them of what is there, in its own time.
+    if (const size_t from = slow_from; from != 0 && from < begin)
+      ::madvise(first + from, begin - from, MADV_HUGEPAGE);
+#endif
 #ifdef MADV_NOHUGEPAGE
     if (begin < end && used > kSmallNbytes) ::madvise(first + begin, end - begin, MADV_NOHUGEPAGE);
 #endif
@@ -88,25 +122,40 @@ struct WeightMemory::Region {
   }
 };
 
+uint64_t WeightMemory::thread_cpu_ns() {
+  timespec now{};
+  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return static_cast<uint64_t>(now.tv_sec) * 1000000000U + static_cast<uint64_t>(now.tv_nsec);
+}
+
+std::byte* WeightMemory::take(size_t wanted, std::shared_ptr<Region>& out_region, size_t& out_begin,
+                              size_t& out_end) {
+  const std::lock_guard lock(mutex_);
+  out_region = region_.lock();
+  if (out_region) {
+    if (std::byte* const piece = out_region->take(wanted, out_begin, out_end)) return piece;
+  }
+  // A system that counts addresses as memory may refuse a whole region.
+  for (const size_t size :
+       {std::max(kRegionNbytes, round_up(wanted, kHugePage)), round_up(wanted, kStepNbytes)}) {
+    out_region = std::make_shared<Region>(size);
+    if (std::byte* const piece = out_region->take(wanted, out_begin, out_end))
+      return region_ = out_region, piece;
+  }
+  return nullptr;
+}
+
 std::shared_ptr<void> WeightMemory::allocate(size_t nbytes) {
   if (nbytes > SIZE_MAX / 2) return nullptr;
   const size_t wanted = round_up(nbytes + XNN_EXTRA_BYTES, kAlignment);
-  const std::lock_guard lock(mutex_);
-  std::shared_ptr<Region> region = region_.lock();
-  std::byte* piece = region ? region->take(wanted) : nullptr;
-  if (piece == nullptr) {
-    // A system that counts addresses as memory may refuse a whole region.
-    for (const size_t size :
-         {std::max(kRegionNbytes, round_up(wanted, kHugePage)), round_up(wanted, kStepNbytes)}) {
-      region = std::make_shared<Region>(size);
-      if ((piece = region->take(wanted)) != nullptr) break;
-    }
-    if (piece == nullptr) return nullptr;
-    region_ = region;
-  }
+  size_t begin = 0, end = 0;
+  std::shared_ptr<Region> region;
+  std::byte* const piece = take(wanted, region, begin, end);
+  if (piece == nullptr) return nullptr;
+  region->touch(begin, end, cpu_ns_);
   return {piece, [region, wanted](void* given) {
-            const auto begin = static_cast<size_t>(static_cast<std::byte*>(given) - region->first);
-            region->give_back(begin, begin + wanted);
+            const auto from = static_cast<size_t>(static_cast<std::byte*>(given) - region->first);
+            region->give_back(from, from + wanted);
           }};
 }
 
