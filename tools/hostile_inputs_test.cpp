@@ -286,7 +286,7 @@ const Exact kExact[] = {
              replaced(bytes_of(program_fixture("add.pte")), "forward", std::string("for\0ard", 7)));
      },
      4,
-     "has a NUL byte inside"},
+     "has a NUL byte in it"},
     {"NulInTheNameOfAnOp",
      {"run", "@/input.pte", "--ones"},
      [](const std::string& path) {
@@ -294,7 +294,7 @@ const Exact kExact[] = {
              replaced(bytes_of(program_fixture("add.pte")), "aten::add", std::string("aten::a\0d", 9)));
      },
      4,
-     "has a NUL byte inside"},
+     "has a NUL byte in it"},
     {"NulInAnArchive",
      {"compile", "@/input", "-o", "@/out.pte"},
      [](const std::string& path) {

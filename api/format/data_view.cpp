@@ -64,22 +64,21 @@ etb_status verify_names(const fb::FlatTensor& root, uint64_t file_nbytes, etb_er
   for (uint32_t i = 0; i < count_of(root.named_data()); ++i) {
     const auto* named = root.named_data()->Get(i);
     if (named->key() == nullptr) return fail(error, ETB_INVALID_DATA, "entry %u has no key", i);
-    const uint64_t key_work = 1 + named->key()->size() / 8;
-    if (key_work > budget)
+    // The key is read once, the sizes and their order once.
+    uint64_t work = 1 + named->key()->size() / 8;
+    if (named->layout() != nullptr)
+      work += count_of(named->layout()->sizes()) + uint64_t{count_of(named->layout()->dim_order())};
+    if (work > budget)
       return fail(error, ETB_INVALID_DATA, "tables overlap: more entries than the file can hold");
-    budget -= key_work;
+    budget -= work;
     if (named->key()->string_view().find('\0') != std::string_view::npos)
-      return fail(error, ETB_INVALID_DATA, "the key of entry %u has a NUL byte inside", i);
+      return fail(error, ETB_INVALID_DATA, "entry %u: a NUL byte in its key", i);
     if (named->segment_index() >= count_of(root.segments())) {
       return fail(error, ETB_INVALID_DATA, "'%.*s': segment %u of %u", shown(named->key()->string_view()),
                   named->key()->c_str(), named->segment_index(), count_of(root.segments()));
     }
     if (named->layout() == nullptr) continue;
     const auto layout = layout_of(*named->layout());
-    const uint64_t work = layout.sizes.size() + layout.dim_order.size() + 1;
-    if (work > budget)
-      return fail(error, ETB_INVALID_DATA, "tables overlap: more entries than the file can hold");
-    budget -= work;
     const uint64_t nbytes = root.segments()->Get(named->segment_index())->size();
     if (const etb_status status = verify_layout(layout, nbytes, error); status != ETB_OK) {
       return fail_in(error, status, "'%.*s'", shown(named->key()->string_view()), named->key()->c_str());

@@ -7,6 +7,14 @@
 
 namespace etb::format {
 
+etb_status VerifyContext::verify_name(const flatbuffers::String* name) noexcept {
+  if (name == nullptr) return ETB_OK;
+  ETB_CHECK(spend(1 + name->size() / 8));
+  if (name->string_view().find('\0') == std::string_view::npos) return ETB_OK;
+  return fail(error, ETB_INVALID_PROGRAM, "the name '%.*s' has a NUL byte in it", shown(name->string_view()),
+              name->c_str());
+}
+
 namespace {
 
 // The newest Program.version that we know; releases to 1.5 write 0.
@@ -82,7 +90,7 @@ etb_status verify_named_data(VerifyContext& context) noexcept {
     if (named->Get(i)->key() == nullptr) {
       return fail(context.error, ETB_INVALID_PROGRAM, "named data %u: has no key", i);
     }
-    ETB_CHECK(context.verify_name(named->Get(i)->key(), "key of named data"));
+    ETB_CHECK(context.verify_name(named->Get(i)->key()));
     if (named->Get(i)->segment_index() >= count_of(context.program.segments())) {
       return fail(context.error, ETB_INVALID_PROGRAM, "named data '%.*s': segment %u of %u",
                   shown(named->Get(i)->key()->string_view()), named->Get(i)->key()->c_str(),
@@ -133,7 +141,7 @@ etb_status verify_methods(VerifyContext& context) noexcept {
     if (name == nullptr || name->size() == 0) {
       return fail(context.error, ETB_INVALID_PROGRAM, "method %u: has no name", i);
     }
-    ETB_CHECK(context.verify_name(name, "method name"));
+    ETB_CHECK(context.verify_name(name));
     for (uint32_t j = 0; j < i; ++j) {
       ETB_CHECK(context.spend(1 + name->size() / 8));
       if (methods->Get(j)->name()->string_view() != name->string_view()) continue;

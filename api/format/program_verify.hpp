@@ -41,13 +41,7 @@ struct VerifyContext {
   }
 
   // A name with a NUL inside would be two names: a short one for C and a long one for C++.
-  [[nodiscard]] etb_status verify_name(const flatbuffers::String* name, const char* what) noexcept {
-    if (name == nullptr) return ETB_OK;
-    ETB_CHECK(spend(1 + name->size() / 8));
-    if (name->string_view().find('\0') == std::string_view::npos) return ETB_OK;
-    return fail(error, ETB_INVALID_PROGRAM, "the %s '%.*s' has a NUL byte inside", what,
-                shown(name->string_view()), name->c_str());
-  }
+  [[nodiscard]] etb_status verify_name(const flatbuffers::String* name) noexcept;
 };
 
 template <class Vector>

@@ -155,8 +155,7 @@ class MethodVerifier {
     if (is_external && count_of(tensor.extra()->fully_qualified_name()) == 0) {
       return fail(error_, ETB_INVALID_PROGRAM, "external tensor without a name");
     }
-    if (is_external)
-      ETB_CHECK(context_.verify_name(tensor.extra()->fully_qualified_name(), "name of an external tensor"));
+    if (is_external) ETB_CHECK(context_.verify_name(tensor.extra()->fully_qualified_name()));
     if (tensor.allocation() != nullptr) ETB_CHECK(verify_allocation(*tensor.allocation(), element, nbytes));
     if (is_external || tensor.data_index() == 0) return ETB_OK;
     return tensor.allocation() != nullptr ? verify_initial_value(tensor.data_index(), nbytes)
@@ -250,8 +249,8 @@ class MethodVerifier {
       if (count_of(method_.operators()->Get(i)->name()) == 0) {
         return fail(error_, ETB_INVALID_PROGRAM, "operator %u: has no name", i);
       }
-      ETB_CHECK(context_.verify_name(method_.operators()->Get(i)->name(), "operator name"));
-      ETB_CHECK(context_.verify_name(method_.operators()->Get(i)->overload(), "overload name"));
+      ETB_CHECK(context_.verify_name(method_.operators()->Get(i)->name()));
+      ETB_CHECK(context_.verify_name(method_.operators()->Get(i)->overload()));
     }
     return ETB_OK;
   }
@@ -268,7 +267,7 @@ class MethodVerifier {
 
   etb_status verify_delegate(const fb::Delegate& delegate) noexcept {
     if (count_of(delegate.id()) == 0) return fail(error_, ETB_INVALID_PROGRAM, "has no id");
-    ETB_CHECK(context_.verify_name(delegate.id(), "delegate id"));
+    ETB_CHECK(context_.verify_name(delegate.id()));
     const auto* payload = delegate.payload();
     if (payload == nullptr) return fail(error_, ETB_INVALID_PROGRAM, "has no payload");
     const bool is_inline = payload->location() == fb::PayloadLocation::INLINE;
@@ -286,7 +285,7 @@ class MethodVerifier {
       if (delegate.compile_specs()->Get(i)->key() == nullptr) {
         return fail(error_, ETB_INVALID_PROGRAM, "compile spec %u: has no key", i);
       }
-      ETB_CHECK(context_.verify_name(delegate.compile_specs()->Get(i)->key(), "key of a compile spec"));
+      ETB_CHECK(context_.verify_name(delegate.compile_specs()->Get(i)->key()));
     }
     return ETB_OK;
   }

@@ -1,9 +1,7 @@
 #include "host/runtime/platform_hooks.hpp"
 
 #include <cstdio>
-#include <cstring>
 #include <ctime>
-#include <string_view>
 
 #include "api/format/printable_text.hpp"
 
@@ -19,20 +17,14 @@ uint64_t now_ns(void*) {
 
 void log(void*, LogLevel level, const char* text) {
   constexpr const char* kTexts[] = {"debug", "info", "warning", "error"};
-  char line[1024];
+  char line[512];
   size_t used = 0;
-  std::string_view rest(text);
-  while (!rest.empty() && used + 4 < sizeof(line)) {
-    const size_t nbytes = format::printable_front_nbytes(rest);
-    if (nbytes == 0) {
-      char escaped[4];
-      format::escape_byte(rest[0], escaped);
-      std::memcpy(line + used, escaped, sizeof(escaped));
-    } else {
-      std::memcpy(line + used, rest.data(), nbytes);
-    }
-    used += nbytes == 0 ? 4 : nbytes;
-    rest.remove_prefix(nbytes == 0 ? 1 : nbytes);
+  // made_printable() lets Unicode pass, for which the core has no room; names of ops are ASCII.
+  for (; *text != '\0' && used + 4 < sizeof(line); ++text) {
+    if (*text >= 0x20 && *text < 0x7f)
+      line[used++] = *text;
+    else
+      used += format::escape_byte(*text, *reinterpret_cast<char(*)[4]>(line + used));
   }
   line[used] = '\0';
   std::fprintf(stderr, "etbackend %s: %s\n", kTexts[static_cast<uint8_t>(level) & 3], line);
