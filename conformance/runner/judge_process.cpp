@@ -24,7 +24,7 @@ constexpr uint32_t kLeastBlobMs = 1000;
 constexpr uint64_t kMostTimesOfRestarts =
     5;  // the limit of an item that tries several things, with all of them
 constexpr uint64_t kMostCheckBytes = uint64_t{1} << 24;
-constexpr size_t kMostAhead = 2;  // requests that the plugin's process has at once, so that it need not wait
+constexpr size_t kMostAhead = 8;  // requests that the plugin's process has at once, so that neither process waits for the other
 
 uint64_t limit_ms(const Plan& plan, const Item& item) {
   if (item.check == nullptr) return scaled_ms(plan.latency, plan.case_timeout_ms);
