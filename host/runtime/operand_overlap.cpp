@@ -25,31 +25,28 @@ constexpr bool kIsChecked = false;
 constexpr bool kIsChecked = true;
 #endif
 
-// Bytes that a tensor has or may grow to.
-uint64_t extent(const Tensor& tensor) noexcept {
-  return tensor.dynamism() == Dynamism::kStatic ? tensor.nbytes() : tensor.capacity_bytes();
-}
-
-// A written tensor with its range, which is compared with many.
+// A written tensor with the memory that it has or may grow into, which is compared with many.
 struct Written {
   const Tensor& tensor;
   uintptr_t begin;
   uint64_t nbytes;
 
   explicit Written(const Tensor& written) noexcept
-      : tensor(written), begin(reinterpret_cast<uintptr_t>(written.data())), nbytes(extent(written)) {}
+      : tensor(written),
+        begin(reinterpret_cast<uintptr_t>(written.data())),
+        nbytes(written.capacity_bytes()) {}
 
   // Two values with one tensor also share its sizes, which resizing the one would change under the other.
   bool overlaps(const Tensor& other) const noexcept {
     const uintptr_t ahead = reinterpret_cast<uintptr_t>(other.data()) - begin;
-    if (ahead < nbytes) return extent(other) != 0 || &tensor == &other;
-    return (nbytes != 0 && uintptr_t{0} - ahead < extent(other)) || &tensor == &other;
+    if (ahead < nbytes) return other.capacity_bytes() != 0 || &tensor == &other;
+    return (nbytes != 0 && uintptr_t{0} - ahead < other.capacity_bytes()) || &tensor == &other;
   }
 };
 
 // Whether element i of one is element i of the other.
 bool is_same_range(const Tensor& a, const Tensor& b) noexcept {
-  return a.data() == b.data() && extent(a) == extent(b) &&
+  return a.data() == b.data() && a.capacity_bytes() == b.capacity_bytes() &&
          element_nbytes(a.dtype()) == element_nbytes(b.dtype()) &&
          std::ranges::equal(a.dim_order(), b.dim_order()) &&
          (a.dynamism() != Dynamism::kStatic || std::ranges::equal(a.sizes(), b.sizes()));
@@ -143,8 +140,8 @@ class OperandCheck {
     }
     OperandText out;
     std::snprintf(out.text, sizeof(out.text), "argument %u (value %zu: %llu bytes at %llu%s)", argument,
-                  static_cast<size_t>(&value - state_.values.data()), static_cast<Count>(extent(tensor)),
-                  static_cast<Count>(address), arena);
+                  static_cast<size_t>(&value - state_.values.data()),
+                  static_cast<Count>(tensor.capacity_bytes()), static_cast<Count>(address), arena);
     return out;
   }
 
