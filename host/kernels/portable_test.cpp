@@ -42,8 +42,7 @@ TEST(PortableKernels, MarkWhatTheirSchemasWrite) {
     EXPECT_EQ(kernel.operands.written & kernel.operands.may_equal_written, 0) << kernel.name;
     if (schema == nullptr) {
       ++unknown_count;  // ops of quantized_decomposed and the like, where all outputs come last
-      EXPECT_TRUE(kernel.operands.is_written(static_cast<uint32_t>(argument_count(kernel)) - 1))
-          << kernel.name;
+      EXPECT_TRUE(kernel.operands.is_written(kernel.argument_count - 1U)) << kernel.name;
       return;
     }
     ++known_count;
@@ -51,7 +50,7 @@ TEST(PortableKernels, MarkWhatTheirSchemasWrite) {
     for (uint32_t i = 0; i < schema->argument_count(); ++i) {
       if (schema->argument(i).is_out || schema->argument(i).is_write) written |= 1u << i;
     }
-    EXPECT_EQ(argument_count(kernel), schema->argument_count()) << kernel.name;
+    EXPECT_EQ(unsigned{kernel.argument_count}, schema->argument_count()) << kernel.name;
     EXPECT_EQ(kernel.operands.written, written) << kernel.name;
   });
   EXPECT_GE(known_count, 190);

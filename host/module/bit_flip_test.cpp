@@ -36,7 +36,8 @@ TEST_P(BitFlip, IsRefusedOrRuns) {
 
 INSTANTIATE_TEST_SUITE_P(Programs, BitFlip,
                          testing::Values("add.pte", "map.pte", "counter.pte", "delegate_inline.pte",
-                                         "conv.pte", "cond.pte", "dynamic.pte"),
+                                         "conv.pte", "cond.pte", "dynamic.pte", "dynamic_view.pte",
+                                         "types.pte", "unplanned.pte"),
                          [](const auto& param) {
                            return std::string(param.param).substr(0, std::string(param.param).find('.'));
                          });

@@ -86,16 +86,10 @@ bool matches(const Kernel& kernel, std::string_view name, std::string_view overl
 
 uint32_t hash_op(std::string_view name, std::string_view overload) {
   const uint32_t hash = hash_name(name);
-  return overload.empty() ? hash : hash_name(overload, hash_name(".", hash));
+  return short_hash(overload.empty() ? hash : hash_name(overload, hash_name(".", hash)));
 }
 
 }  // namespace
-
-size_t argument_count(const Kernel& kernel) noexcept {
-  size_t count = 0;
-  for (const char* letter = kernel.signature; *letter != '\0'; ++letter) count += is_mark(*letter) ? 0 : 1;
-  return count;
-}
 
 etb_status check_arguments(KernelContext& context, const Kernel& kernel, EValue* const* args,
                            size_t count) noexcept {
@@ -103,7 +97,8 @@ etb_status check_arguments(KernelContext& context, const Kernel& kernel, EValue*
   for (const char* letter = kernel.signature; *letter != '\0'; ++letter) {
     if (is_mark(*letter)) continue;
     if (index >= count) {
-      return context.fail(ETB_INVALID_ARGUMENT, "%zu arguments, expected %zu", count, argument_count(kernel));
+      return context.fail(ETB_INVALID_ARGUMENT, "%zu arguments, expected %u", count,
+                          unsigned{kernel.argument_count});
     }
     const EValue& value = *args[index];
     const Tag tag = value.tag();
@@ -179,7 +174,8 @@ const Kernel* KernelRegistry::find(std::string_view name, std::string_view overl
     if (kernel.key[0] == '\0') {
       fallback = &kernel;
     } else if (args != nullptr) {
-      if (key_count == 0) key_count = format_kernel_key(args, std::min(count, argument_count(kernel)), key);
+      if (key_count == 0)
+        key_count = format_kernel_key(args, std::min<size_t>(count, kernel.argument_count), key);
       if (key_count != 0 && kernel.key == std::string_view(key, key_count)) exact = &kernel;
     }
   });

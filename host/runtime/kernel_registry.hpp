@@ -23,6 +23,20 @@ constexpr uint32_t hash_name(std::string_view text, uint32_t hash = 2166136261u)
   return hash;
 }
 
+constexpr bool is_mark(char character) noexcept { return character == '!' || character == '='; }
+
+constexpr uint32_t kManyArguments = 31;
+
+// How many arguments a signature has, at most kManyArguments, which stands for more, too.
+constexpr uint32_t count_arguments(const char* signature) noexcept {
+  uint32_t count = 0;
+  for (; *signature != '\0'; ++signature) count += is_mark(*signature) || count == kManyArguments ? 0 : 1;
+  return count;
+}
+
+// As much of a hash as a row keeps.
+constexpr uint32_t short_hash(uint32_t hash) noexcept { return hash & ((uint32_t{1} << 27) - 1); }
+
 // What a signature says about its first 16 arguments, one bit each; all others count as written. No op has that many.
 struct OperandMarks {
   uint16_t written = 0;
@@ -36,8 +50,6 @@ struct OperandMarks {
   }
 };
 
-constexpr bool is_mark(char character) noexcept { return character == '!' || character == '='; }
-
 constexpr OperandMarks read_operand_marks(const char* signature) noexcept {
   OperandMarks marks;
   uint32_t tensors = 0, written = 0, may_equal = 0, next = 1;  // next: the bit of the argument to come
@@ -47,7 +59,8 @@ constexpr OperandMarks read_operand_marks(const char* signature) noexcept {
     } else if (*letter == '=') {
       may_equal |= next >> 1;
     } else {
-      if (*letter == 'T' || *letter == 't' || *letter == 'L' || *letter == 'M') tensors |= next;
+      const char kind = *letter;
+      if (kind == 'T' || kind == 't' || kind == 'L' || kind == 'M' || kind == 'x') tensors |= next;
       next <<= 1;
     }
   }
@@ -80,20 +93,21 @@ struct Kernel {
         signature(letters),
         function(run),
         key(only_for),
-        name_hash(hash_name(op)),
+        name_hash(short_hash(hash_name(op))),
+        argument_count(count_arguments(letters) & kManyArguments),
         operands(read_operand_marks(letters)) {}
 
   const char* name;
   const char* signature;
   KernelFunction function;
   const char* key;
-  uint32_t name_hash;
+  // One word for both: kernel tables are read whole when a name is looked up.
+  uint32_t name_hash : 27;
+  uint32_t argument_count : 5;  // kManyArguments: that or more
   OperandMarks operands;
 };
 
 using KernelRows = std::span<const Kernel>;
-
-size_t argument_count(const Kernel& kernel) noexcept;
 
 // Checks tags, list items and data pointers of a call against a kernel's signature. `count` may exceed the
 // signature by the returned values. Needed before every call, because values change while a program runs.

@@ -392,7 +392,7 @@ etb_status Method::set_output_memory(uint32_t index, std::span<std::byte> memory
                 "output %u: memory at %p, expected a multiple of the element size", index,
                 static_cast<void*>(memory.data()));
   }
-  tensor.set_data(memory.data(), memory.size());
+  tensor.set_data(memory.data(), tensor.dynamism() == Dynamism::kStatic ? nbytes : memory.size());
   replace_lent(*state_, state_->lent[input_count() + index], memory.data(), memory.size());
   return ETB_OK;
 }

@@ -25,22 +25,28 @@ constexpr bool kIsChecked = false;
 constexpr bool kIsChecked = true;
 #endif
 
-// Bytes that a tensor has or may grow to.
-uint64_t extent(const Tensor& tensor) noexcept {
-  return tensor.dynamism() == Dynamism::kStatic ? tensor.nbytes() : tensor.capacity_bytes();
-}
+// A written tensor with the memory that it has or may grow into, which is compared with many.
+struct Written {
+  const Tensor& tensor;
+  uintptr_t begin;
+  uint64_t nbytes;
 
-// Two values with one tensor also share its sizes, which resizing the one would change under the other.
-bool overlap(const Tensor& a, const Tensor& b) noexcept {
-  if (&a == &b) return true;
-  const auto x = reinterpret_cast<uintptr_t>(a.data()), y = reinterpret_cast<uintptr_t>(b.data());
-  const uint64_t x_nbytes = extent(a), y_nbytes = extent(b);
-  return x <= y ? y - x < x_nbytes && y_nbytes != 0 : x - y < y_nbytes && x_nbytes != 0;
-}
+  explicit Written(const Tensor& written) noexcept
+      : tensor(written),
+        begin(reinterpret_cast<uintptr_t>(written.data())),
+        nbytes(written.capacity_bytes()) {}
+
+  // Two values with one tensor also share its sizes, which resizing the one would change under the other.
+  bool overlaps(const Tensor& other) const noexcept {
+    const uintptr_t ahead = reinterpret_cast<uintptr_t>(other.data()) - begin;
+    if (ahead < nbytes) return other.capacity_bytes() != 0 || &tensor == &other;
+    return (nbytes != 0 && uintptr_t{0} - ahead < other.capacity_bytes()) || &tensor == &other;
+  }
+};
 
 // Whether element i of one is element i of the other.
 bool is_same_range(const Tensor& a, const Tensor& b) noexcept {
-  return a.data() == b.data() && extent(a) == extent(b) &&
+  return a.data() == b.data() && a.capacity_bytes() == b.capacity_bytes() &&
          element_nbytes(a.dtype()) == element_nbytes(b.dtype()) &&
          std::ranges::equal(a.dim_order(), b.dim_order()) &&
          (a.dynamism() != Dynamism::kStatic || std::ranges::equal(a.sizes(), b.sizes()));
@@ -64,12 +70,14 @@ class OperandCheck {
       : state_(state), instruction_(instruction), arenas_(arenas), error_(error) {}
 
   etb_status run() noexcept {
+    count_ = instruction_.argument_count;
     if (is_delegate()) {
       delegate_ = state_.delegates[instruction_.delegate]->operands();
-      count_ = instruction_.argument_count;
-    } else if (!is_prim_op(*instruction_.kernel)) {  // those see to it themselves
-      count_ =
-          std::min(instruction_.argument_count, static_cast<uint32_t>(argument_count(*instruction_.kernel)));
+    } else if (is_prim_op(*instruction_.kernel)) {
+      return ETB_OK;  // sees to it itself
+    } else if (instruction_.kernel->argument_count != kManyArguments) {
+      // Behind the arguments are the returned values, which are the outputs once more.
+      count_ = std::min<uint32_t>(count_, instruction_.kernel->argument_count);
     }
     for (uint32_t i = 0; kIsChecked && i < count_; ++i) {
       if (!is_written(i)) continue;
@@ -100,14 +108,15 @@ class OperandCheck {
 
   // A written tensor with all others, pairs of written ones once.
   etb_status compare(uint32_t written, size_t item, const EValue& value) noexcept {
+    const Written a(value.tensor());
     for (uint32_t other = 0; other < count_; ++other) {
       if (other < written && is_written(other)) continue;
       const auto tensors = tensors_of(instruction_.arguments[other]);
       for (size_t i = other == written ? item + 1 : 0; i < tensors.size(); ++i) {
         if (++pair_count_ > kMaxInstructionPairs) return fail_pairs(error_);
         if (tensors[i] == nullptr || !tensors[i]->is_tensor()) continue;
-        const Tensor &a = value.tensor(), &b = tensors[i]->tensor();
-        if (!overlap(a, b) || (may_equal(written, other) && is_same_range(a, b))) continue;
+        const Tensor& b = tensors[i]->tensor();
+        if (!a.overlaps(b) || (may_equal(written, other) && is_same_range(a.tensor, b))) continue;
         return refuse(written, value, other, *tensors[i]);
       }
     }
@@ -131,8 +140,8 @@ class OperandCheck {
     }
     OperandText out;
     std::snprintf(out.text, sizeof(out.text), "argument %u (value %zu: %llu bytes at %llu%s)", argument,
-                  static_cast<size_t>(&value - state_.values.data()), static_cast<Count>(extent(tensor)),
-                  static_cast<Count>(address), arena);
+                  static_cast<size_t>(&value - state_.values.data()),
+                  static_cast<Count>(tensor.capacity_bytes()), static_cast<Count>(address), arena);
     return out;
   }
 
