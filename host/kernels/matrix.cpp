@@ -301,8 +301,10 @@ bool run_parts(KernelContext& context, const GemmTask& task, Compute compute, et
 
 etb_status run_gemm(KernelContext& context, GemmTask& task, Compute compute) noexcept {
   if (task.m == 0 || task.n == 0) return ETB_OK;
-  constexpr int64_t kWorkOfACall = 32;  // of the smallest product
-  if (context.should_stop(kWorkOfACall)) return context.stopped();
+  // Of the smallest product, and of one that does not ask by itself.
+  const double work = static_cast<double>(task.m) * static_cast<double>(task.n) * static_cast<double>(task.k);
+  if (context.should_stop(32 + static_cast<int64_t>(std::min(work, 1.0 * (1 << 18)) / 32)))
+    return context.stopped();
   etb_status status = ETB_OK;
   if (run_parts(context, task, compute, &status)) return status;
   const uint64_t wanted = gemm_scratch_nbytes(task, compute);

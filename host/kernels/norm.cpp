@@ -57,6 +57,10 @@ struct Moments {
 
 template <class T>
 Moments moments(KernelContext& context, const VectorTable& table, const T* x, int64_t count) {
+  if (count <= kSumPiece) {  // counted by the caller
+    const double mean = table.rows<T>().sum(x, count) / static_cast<double>(count);
+    return {mean, table.rows<T>().squared_deviations(x, count, mean) / static_cast<double>(count)};
+  }
   // In pieces whether the run is watched or not, so that the sums are the same.
   double sum = 0.0, squares = 0.0;
   for (int64_t begin = 0; begin < count && !context.should_stop(kSumPiece); begin += kSumPiece)
@@ -89,6 +93,7 @@ etb_status layer_norm_rows(KernelContext& context, const Tensor& input, const Di
     return context.fail_scratch(static_cast<uint64_t>(count) * 3 * sizeof(T));
   }
   for (int64_t row = 0; row < from.row_count(); ++row, from.advance(), to.advance()) {
+    if (context.should_stop(1 + std::min(count, kSumPiece))) return context.stopped();
     const T* x = from.dense<T>(kDtypeOf<T>);
     if (x == nullptr) from.load(context, *table.conversions, kComputeOf<T>, buffer, count);
     const Moments stats = moments(context, table, x != nullptr ? x : buffer, count);
@@ -96,12 +101,15 @@ etb_status layer_norm_rows(KernelContext& context, const Tensor& input, const Di
     T* y = to.dense<T>(kDtypeOf<T>);
     const T *read = x != nullptr ? x : buffer, *scale = weights.values(), *shift = biases.values();
     T* written = y != nullptr ? y : buffer;
-    const etb_status status = for_each_piece(context, count, [&](int64_t begin, int64_t length) {
-      table.rows<T>().normalize(written + begin, read + begin, length, static_cast<T>(stats.mean),
-                                static_cast<T>(rstd), scale == nullptr ? nullptr : scale + begin,
+    const auto mean = static_cast<T>(stats.mean), factor = static_cast<T>(rstd);
+    const int64_t first = context.piece_of(count);
+    table.rows<T>().normalize(written, read, first, mean, factor, scale, shift);
+    for (int64_t begin = first; begin < count; begin += first) {
+      if (context.should_stop(first)) return context.stopped();
+      table.rows<T>().normalize(written + begin, read + begin, std::min(first, count - begin), mean, factor,
+                                scale == nullptr ? nullptr : scale + begin,
                                 shift == nullptr ? nullptr : shift + begin);
-    });
-    if (status != ETB_OK) return status;
+    }
     if (y == nullptr) to.store(context, *table.conversions, kComputeOf<T>, buffer, count);
     store_value(table, mean_out, row, stats.mean);
     store_value(table, rstd_out, row, rstd);

@@ -233,28 +233,41 @@ struct Divisor {
   }
 };
 
+// One row of outputs. Small windows are counted by the caller; a large one, however a file describes it, asks row by row.
+template <bool is_large, class T>
+void avg_pool_row(KernelContext& context, const Window& window, const Divisor& divisor, const T* x, T* y,
+                  int64_t depth, int64_t row) {
+  const Range depths = clip(window, 0, depth), rows = clip(window, 1, row);
+  int64_t index[3] = {depth, row, 0};
+  for (; index[2] < window.out[2]; ++index[2]) {
+    const Range columns = clip(window, 2, index[2]);
+    T sum = 0;
+    for (int64_t i = depths.first; i < depths.end; ++i) {
+      for (int64_t j = rows.first; j < rows.end; ++j) {
+        if constexpr (is_large) {
+          if (context.should_stop(1 + std::max<int64_t>(0, columns.end - columns.first))) return;
+        }
+        const T* values = x + (i * window.in[1] + j) * window.in[2];
+        for (int64_t k = columns.first; k < columns.end; ++k) sum += values[k];
+      }
+    }
+    const int64_t inside =
+        (depths.end - depths.first) * (rows.end - rows.first) * (columns.end - columns.first);
+    y[index[2]] =
+        inside <= 0 ? T(0) : static_cast<T>(sum / static_cast<T>(divisor.value(window, index, inside)));
+  }
+}
+
 template <class T>
 void avg_pool_plane(KernelContext& context, const Window& window, const Divisor& divisor, const T* x, T* y) {
-  int64_t index[3], at = 0;
-  for (index[0] = 0; index[0] < window.out[0]; ++index[0]) {
-    const Range depths = clip(window, 0, index[0]);
-    for (index[1] = 0; index[1] < window.out[1]; ++index[1]) {
-      const Range rows = clip(window, 1, index[1]);
-      for (index[2] = 0; index[2] < window.out[2]; ++index[2], ++at) {
-        const Range columns = clip(window, 2, index[2]);
-        T sum = 0;
-        for (int64_t i = depths.first; i < depths.end; ++i) {
-          for (int64_t j = rows.first; j < rows.end; ++j) {
-            if (context.should_stop(1 + columns.end - columns.first)) return;
-            const T* row = x + (i * window.in[1] + j) * window.in[2];
-            for (int64_t k = columns.first; k < columns.end; ++k) sum += row[k];
-          }
-        }
-        const int64_t inside =
-            (depths.end - depths.first) * (rows.end - rows.first) * (columns.end - columns.first);
-        y[at] =
-            inside <= 0 ? T(0) : static_cast<T>(sum / static_cast<T>(divisor.value(window, index, inside)));
-      }
+  int64_t window_numel = 1;
+  for (int dim = 0; dim < 3; ++dim) window_numel *= std::min(window.kernel[dim], window.in[dim]);
+  const bool is_large = window_numel > 64;
+  for (int64_t depth = 0; depth < window.out[0]; ++depth) {
+    for (int64_t row = 0; row < window.out[1]; ++row, y += window.out[2]) {
+      if (context.should_stop(1 + window.out[2] * (is_large ? 1 : window_numel))) return;
+      is_large ? avg_pool_row<true>(context, window, divisor, x, y, depth, row)
+               : avg_pool_row<false>(context, window, divisor, x, y, depth, row);
     }
   }
 }

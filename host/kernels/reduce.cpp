@@ -28,6 +28,8 @@ void for_each_dense(KernelContext& context, const RowWalk& walk, Visit visit) {
   const VectorTable& table = vector_table(context);
   if (const T* values = walk.dense<T>(kDtypeOf<T>)) {
     constexpr int64_t kPiece = KernelContext::kPiece;
+    if (walk.row_numel() <= kPiece)
+      return visit(values, walk.row_numel(), int64_t{0});  // counted by reduce_rows
     for (int64_t begin = 0; begin < walk.row_numel(); begin += kPiece) {
       const int64_t count = std::min(kPiece, walk.row_numel() - begin);
       if (context.should_stop(count)) return;
@@ -61,7 +63,8 @@ etb_status reduce_rows(KernelContext& context, const Tensor& self, const DimSet&
   RowWalk walk(self, dims);
   return with_compute(computed_as, [&](auto type) {
     for (int64_t row = 0; row < walk.row_count(); ++row, walk.advance()) {
-      if (context.should_stop(1)) return context.stopped();
+      if (context.should_stop(1 + std::min(walk.row_numel(), KernelContext::kPiece)))
+        return context.stopped();
       store_result(table, out, row, reduce(context, walk, type));
     }
     return context.stopped();

@@ -75,7 +75,7 @@ typedef struct etb_module_options {
   uint32_t flags;                 // must be zero
   uint32_t load_mode;             // ETB_LOAD_*
   uint32_t thread_count;          // for kernels; 0: as many as the machine has
-  uint64_t max_memory_bytes;      // refuses programs that plan more; 0: 16 GiB
+  uint64_t max_memory_bytes;      // refuses programs that need more; 0: 16 GiB, or less
   const char* const* data_paths;  // data_path_count external weight files (.ptd), borrowed-for-call
   uint64_t data_path_count;
 } etb_module_options;
@@ -83,12 +83,12 @@ typedef struct etb_module_options {
 #define ETB_MODULE_OPTIONS_INIT \
   { ETB_INIT_SIZE(etb_module_options), 0, ETB_LOAD_MMAP, 1, 0, 0, 0 }
 
-// When a run has to stop. All zero: never.
+// When a run has to stop. All zero: only when it loops for ever.
 typedef struct etb_run_limits {
   uint32_t struct_size;
   uint32_t flags;             // must be zero
-  uint64_t max_instructions;  // 0: no limit
-  uint64_t timeout_ns;        // from the call on; 0: none. Looked at between instructions
+  uint64_t max_instructions;  // 0: 4,294,967,296 in loops; UINT64_MAX: no limit
+  uint64_t timeout_ns;        // from the call on; 0: none. Looked at inside kernels, too
 } etb_run_limits;
 
 // Opens and verifies a program.
@@ -157,7 +157,7 @@ ETB_EXPORT etb_status ETB_CALL etb_module_set_output(etb_module* module, const c
 
 // Runs a method on the inputs set before. State of the program persists between runs.
 //
-// limits   [borrowed-for-call] NULL: none
+// limits   [borrowed-for-call] NULL: all zero
 // returns  ETB_OK; ETB_INVALID_STATE (an input was never set); what the program or a backend answers; ETB_OUT_OF_RESOURCES or
 //          ETB_DEADLINE_EXCEEDED at a limit. On error outputs hold unspecified bytes and the module stays usable.
 // threads  [serial:module]   since 1.0   may block: yes

@@ -119,6 +119,9 @@ class Gemm {
     reads_a_ = task.a_dtype == kDtype<T> && task.a_column_stride == 1 && task.a_offsets == nullptr;
     reads_b_ = task.b_dtype == kDtype<T> && task.b_column_stride == 1 && task.b_offsets == nullptr &&
                task.m <= kRows;
+    // The kernel has counted a call of that size.
+    is_short_ =
+        static_cast<double>(task.m) * static_cast<double>(task.n) * static_cast<double>(task.k) < 1 << 18;
     // A start that is the same along a row goes into the registers; any other is added when the row is stored.
     starts_rows_ = task.init != nullptr && task.init_column_stride == 0 && task.init_dtype == kDtype<T> &&
                    task.alpha == 1.0 && task.beta == 1.0;
@@ -147,6 +150,7 @@ class Gemm {
   static constexpr int64_t kMostDepth = 1 << 15;
 
   bool should_stop(int64_t multiplications) {
+    if (is_short_) return false;
     // Four vectors of them count as one element: they take about as long as one of the others.
     return is_stopped_ = task_.stop.should_stop(task_.stop.self, 1 + multiplications / 4);
   }
@@ -303,7 +307,7 @@ class Gemm {
   bool reads_a_, reads_b_, stores_c_, starts_rows_;
   T* a_panel_ = nullptr;
   T* b_panels_ = nullptr;
-  bool is_stopped_ = false;
+  bool is_stopped_ = false, is_short_ = false;
 };
 
 // `vectors` registers of outputs at a time, then one by one.
