@@ -105,6 +105,7 @@ fortifies() {
   rm -rf "$work/configured"
   "$CMAKE" -S "$work/vendor_c" -B "$work/configured" -G Ninja -DBUILD_TESTING=OFF -DCMAKE_PREFIX_PATH="$prefix" \
     -DCMAKE_EXPORT_COMPILE_COMMANDS=ON "$@" >"$work/configured.log"
+  grep -q '"command": ' "$work/configured/compile_commands.json" || echo "no compile command"
   grep -o -- '-D_FORTIFY_SOURCE=[0-9]' "$work/configured/compile_commands.json" | sort -u
 }
 [ -z "$(fortifies -DCMAKE_BUILD_TYPE=Debug)" ] || fail "in Debug, where the C library warns of it"
