@@ -15,7 +15,7 @@ mkdir -p "$work/without"
 step() { echo "== $*"; }
 fail() { echo "FAILED: $*"; exit 1; }
 
-step "what this compiler and the C library's start files mark"
+step "marks that this compiler and the C library's start files set"
 probe() { echo 'int main(void) { return 0; }' | "$CC" -x c "$@" -o "$work/probe" - && readelf --wide --notes "$work/probe"; }
 marks=()
 compile=(-O2 -fPIC -fstack-protector-strong -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2)
