@@ -162,7 +162,8 @@ Status PortableDelegate::Context::run_once(const Run& run) {
     ETB_TRY(executor_->set_input(i, input.sizes(), input.raw().data, input.raw().capacity_bytes));
   }
   const host::PlatformHooks clock = {const_cast<etb::Host*>(&run.host()),
-                                     [](void* self) { return static_cast<etb::Host*>(self)->now_ns(); }, nullptr};
+                                     [](void* self) { return static_cast<etb::Host*>(self)->now_ns(); },
+                                     nullptr};
   ETB_TRY(executor_->run(StopCheck(run.raw().deadline_ns, run.raw().cancel, clock)));
   for (uint32_t i = 0; i < run.output_count(); ++i) {
     OutputTensor output = run.output(i);
