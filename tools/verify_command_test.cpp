@@ -197,7 +197,7 @@ TEST(VerifyCommand, ASoakRunHasOneWholeRound) {
 }
 
 // Files that block or never end are refused at once.
-TEST(VerifyCommand, InputsAreRegularFiles) {
+TEST(VerifyCommand, InputsArePlainFiles) {
   const host::ScratchDir dir;
   const std::string pipe = dir.path("pipe");
   ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
@@ -205,7 +205,7 @@ TEST(VerifyCommand, InputsAreRegularFiles) {
     for (const char* option : {"--replay", "--waivers", "--compare", "--merge"}) {
       const CliRun run = cli({"verify", "portable", "--case", "op.neg.f32.7.stat", option, file});
       EXPECT_EQ(run.exit, 4) << option << " " << file << run.out;
-      EXPECT_THAT(run.err, HasSubstr("not a regular file")) << option << " " << file;
+      EXPECT_THAT(run.err, HasSubstr("expected a plain file")) << option << " " << file;
     }
 }
 

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "host/kernels/kernel.hpp"
+#include "host/kernels/moments.hpp"
 #include "host/kernels/rows.hpp"
 
 namespace etb::host {
@@ -47,28 +48,6 @@ etb_status expect_channels(KernelContext& context, const char* what, const Tenso
   if (tensor == nullptr || tensor->numel() == count) return ETB_OK;
   return context.fail(ETB_INVALID_ARGUMENT, "%s has sizes %s, expected %lld elements", what,
                       SizesText(tensor->sizes()).text, static_cast<long long>(count));
-}
-
-constexpr int64_t kSumPiece = KernelContext::kPiece;
-
-struct Moments {
-  double mean, variance;  // variance divided by the count
-};
-
-template <class T>
-Moments moments(KernelContext& context, const VectorTable& table, const T* x, int64_t count) {
-  if (count <= kSumPiece) {  // counted by the caller
-    const double mean = table.rows<T>().sum(x, count) / static_cast<double>(count);
-    return {mean, table.rows<T>().squared_deviations(x, count, mean) / static_cast<double>(count)};
-  }
-  // In pieces whether the run is watched or not, so that the sums are the same.
-  double sum = 0.0, squares = 0.0;
-  for (int64_t begin = 0; begin < count && !context.should_stop(kSumPiece); begin += kSumPiece)
-    sum += table.rows<T>().sum(x + begin, std::min(kSumPiece, count - begin));
-  const double mean = sum / static_cast<double>(count);
-  for (int64_t begin = 0; begin < count && !context.should_stop(kSumPiece); begin += kSumPiece)
-    squares += table.rows<T>().squared_deviations(x + begin, std::min(kSumPiece, count - begin), mean);
-  return {mean, squares / static_cast<double>(count)};
 }
 
 void store_value(const VectorTable& table, const Tensor& out, int64_t index, double value) {

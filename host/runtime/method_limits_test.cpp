@@ -1,0 +1,205 @@
+// What ends a run or refuses a program although nothing is wrong with it: limits, deadlines, cancel flags.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <string>
+#include <utility>
+
+#include "host/runtime/method_world.hpp"
+
+namespace etb::host {
+namespace {
+
+using format::MethodSpec;
+using format::ProgramSpec;
+using testing::HasSubstr;
+using World = AddWorld;
+
+constexpr uint8_t kMove = 3, kJumpFalse = 4, kFree = 5;
+
+// A jump back over a move: whether it ever ends, the run time cannot tell.
+ProgramSpec endless_program() {
+  MethodSpec method;
+  method.values = {false, int64_t{1}, int64_t{2}};
+  method.instructions = {{kMove, 1, 2, {}}, {kJumpFalse, 0, 0, {}}};
+  ProgramSpec program;
+  program.methods = {method};
+  return program;
+}
+
+TEST(MethodLimits, StopsAnEndlessProgram) {
+  World world(endless_program());
+  ASSERT_EQ(world.load(), ETB_OK);
+  RunLimits limits;
+  limits.max_instructions = 1000;
+  EXPECT_EQ(world.method.execute(&world.error, limits), ETB_OUT_OF_RESOURCES);
+  EXPECT_THAT(world.error.text,
+              HasSubstr("chain 0, instruction 0: 1000 instructions executed, the run's limit"));
+
+  limits = {};
+  limits.deadline_ns = kDefaultPlatformHooks.now_ns(nullptr) + 1000000;
+  EXPECT_EQ(world.method.execute(&world.error, limits), ETB_DEADLINE_EXCEEDED);
+
+  std::atomic<bool> cancel = true;
+  limits = {};
+  limits.cancel = &cancel;
+  EXPECT_EQ(world.method.execute(&world.error, limits), ETB_CANCELLED);
+}
+
+TEST(MethodLimits, StopsAnEndlessProgramWithoutBeingAsked) {
+  World world(endless_program());
+  EXPECT_EQ(world.options.limits.max_run_instructions, uint64_t{1} << 32);
+  world.options.limits.max_run_instructions = 1000;
+  ASSERT_EQ(world.load(), ETB_OK);
+  EXPECT_EQ(world.method.execute(&world.error), ETB_OUT_OF_RESOURCES);
+  EXPECT_THAT(
+      world.error.text,
+      HasSubstr(
+          "about 1002 instructions executed in loops, more than the limit max_run_instructions of 1000"));
+  EXPECT_THAT(world.error.text, HasSubstr("\nhint: "));
+
+  // A run that says nothing of instructions keeps the limit, whatever else it says; the count starts over with each run.
+  std::atomic<bool> cancel = false;
+  RunLimits limits;
+  limits.cancel = &cancel;
+  EXPECT_EQ(world.method.execute(&world.error, limits), ETB_OUT_OF_RESOURCES);
+  limits = {};
+  limits.max_instructions = 5000;
+  EXPECT_EQ(world.method.execute(&world.error, limits), ETB_OUT_OF_RESOURCES);
+  EXPECT_THAT(world.error.text, HasSubstr("5000 instructions executed, the run's limit"));
+}
+
+TEST(MethodLimits, RefusesToRepeatWhatChangesNothing) {
+  for (const bool has_free : {false, true}) {
+    MethodSpec method;
+    method.values = {false, format::TensorSpec()};
+    if (has_free) method.instructions.push_back({kFree, 1, 0, {}});
+    method.instructions.push_back({kJumpFalse, 0, 0, {}});
+    ProgramSpec program;
+    program.methods = {method};
+    World world(program);
+    ASSERT_EQ(world.load(), ETB_OK) << world.error.text;
+    EXPECT_EQ(world.method.execute(&world.error), ETB_INVALID_PROGRAM);
+    EXPECT_THAT(world.error.text, HasSubstr("jumps back to itself over nothing that changes its condition"));
+  }
+}
+
+TEST(MethodLimits, LoadsWithinItsLimitsOnly) {
+  const std::pair<uint64_t LoadLimits::*, const char*> limits[] = {
+      {&LoadLimits::max_arenas, "max_arenas"},
+      {&LoadLimits::max_values, "max_values"},
+      {&LoadLimits::max_instructions, "max_instructions"},
+  };
+  for (const auto& [limit, name] : limits) {
+    World world(format::add_program(3));
+    world.options.limits.*limit = 0;
+    EXPECT_EQ(world.load(), ETB_OUT_OF_RESOURCES) << name;
+    EXPECT_THAT(world.error.text,
+                HasSubstr(std::string("more than the limit ") + name + " of 0\nhint: raise it"));
+  }
+  ProgramSpec spec = format::add_program(3);
+  spec.methods[0].delegates = {{"any", 1, 0, {}}, {"any", 1, 0, {}}};
+  spec.segments = {std::string(100, 'x')};
+  World world(spec);
+  world.options.limits.max_payload_bytes = 199;  // both delegates name the same bytes
+  EXPECT_EQ(world.load(), ETB_OUT_OF_RESOURCES);
+  EXPECT_THAT(world.error.text, HasSubstr("200, more than the limit max_payload_bytes of 199"));
+  World crowded(spec);
+  crowded.options.limits.max_delegates = 1;
+  EXPECT_EQ(crowded.load(), ETB_OUT_OF_RESOURCES);
+  EXPECT_THAT(crowded.error.text, HasSubstr("2, more than the limit max_delegates of 1"));
+}
+
+// ---- Deadlines inside kernels
+
+// Works until it is stopped, and counts what it does after the deadline.
+struct SlowClock {
+  uint64_t now_ns = 1;
+  uint64_t step_ns = 0;  // a look takes that long
+  PlatformHooks hooks() {
+    return {this,
+            [](void* self) {
+              auto& clock = *static_cast<SlowClock*>(self);
+              return clock.now_ns += clock.step_ns;
+            },
+            nullptr};
+  }
+};
+
+int64_t pieces_done = 0;
+
+etb_status work_long(KernelContext& context, EValue** args) {
+  constexpr int64_t kMost = 100000;  // a failure ends the test, not the day
+  for (pieces_done = 0; pieces_done < kMost; ++pieces_done) {
+    if (context.should_stop(KernelContext::kPiece)) return context.stopped();
+  }
+  args[3]->tensor().data_as<float>()[0] = 7;
+  return ETB_OK;
+}
+
+constexpr Kernel kLongRows[] = {Kernel("aten::add.out", "TTST", &work_long)};
+const KernelRows kLongTable(kLongRows);
+
+TEST(MethodLimits, StopsInsideAKernel) {
+  SlowClock clock;
+  const PlatformHooks hooks = clock.hooks();
+  KernelRegistry registry;
+  ASSERT_EQ(registry.add(kLongTable), ETB_OK);
+  MethodWorld world(format::add_program(3));
+  world.options.kernels = &registry;
+  world.options.platform = &hooks;
+  ASSERT_EQ(world.load(), ETB_OK) << world.error.text;
+
+  // The clock is read once before the instruction, then once in two pieces: the third look is past the deadline.
+  RunLimits limits;
+  clock.step_ns = 10;
+  limits.deadline_ns = clock.now_ns + 25;
+  EXPECT_EQ(world.method.execute(&world.error, limits), ETB_DEADLINE_EXCEEDED);
+  EXPECT_STREQ(
+      world.error.text,
+      "method 'forward', chain 0, instruction 0: deadline passed inside aten::add.out, after 0 instructions");
+  EXPECT_LE(pieces_done * KernelContext::kPiece, 3 * StopCheck::kPeriod);
+
+  std::atomic<bool> cancel = false;
+  struct Canceller {
+    std::atomic<bool>* flag;
+    uint64_t looks = 0;
+  } canceller{&cancel};
+  const PlatformHooks cancelling{&canceller,
+                                 [](void* self) {
+                                   auto& given = *static_cast<Canceller*>(self);
+                                   if (++given.looks == 3) *given.flag = true;
+                                   return uint64_t{1};
+                                 },
+                                 nullptr};
+  MethodWorld cancelled(format::add_program(3));
+  cancelled.options.kernels = &registry;
+  cancelled.options.platform = &cancelling;
+  ASSERT_EQ(cancelled.load(), ETB_OK);
+  limits.deadline_ns = 1000;
+  limits.cancel = &cancel;
+  EXPECT_EQ(cancelled.method.execute(&cancelled.error, limits), ETB_CANCELLED);
+  EXPECT_THAT(cancelled.error.text, HasSubstr("cancelled inside aten::add.out"));
+
+  // The method runs again, and without limits to its end.
+  EXPECT_EQ(world.method.execute(&world.error), ETB_OK) << world.error.text;
+  EXPECT_EQ(floats(world.method.output(0))[0], 7);
+}
+
+// The work was done, but too late.
+TEST(MethodLimits, ARunThatEndsAfterItsDeadlineFails) {
+  SlowClock clock;
+  const PlatformHooks hooks = clock.hooks();
+  AddWorld world(format::add_program(3));
+  world.options.platform = &hooks;
+  ASSERT_EQ(world.load(), ETB_OK);
+  clock.step_ns = 10;
+  RunLimits limits;
+  limits.deadline_ns = clock.now_ns + 15;  // before the instruction all is well, after it no more
+  EXPECT_EQ(world.method.execute(&world.error, limits), ETB_DEADLINE_EXCEEDED);
+  EXPECT_THAT(world.error.text, HasSubstr("deadline passed after 1 instructions"));
+}
+
+}  // namespace
+}  // namespace etb::host
