@@ -33,10 +33,12 @@ class RowWalk {
   void store(KernelContext& context, const ConvertLoops& loops, Compute compute, const void* from,
              int64_t count) const noexcept;
 
-  // The current row's own elements when they are dense and of the dtype of T, else null.
+  // The current row's own elements when they are dense and of the dtype of T, else null. An empty row has none: its tensor may
+  // have no memory.
   template <class T>
   T* dense(Dtype dtype) const noexcept {
-    if (tensor_.dtype() != dtype || inner_count_ != 0 || inner_stride_ != 1) return nullptr;
+    if (row_numel_ == 0 || tensor_.dtype() != dtype || inner_count_ != 0 || inner_stride_ != 1)
+      return nullptr;
     return tensor_.data_as<T>() + offset_;
   }
 
