@@ -126,6 +126,58 @@ struct AttackedWorld {
   bool was_foreign_code_here() const { return std::filesystem::exists(world.path("foreign-was-here")); }
 };
 
+// A world in a folder of root without the sticky bit, as secure mode wants it. For root only.
+struct SecureWorld {
+  const char* const temporary = ::getenv("TMPDIR");
+  const std::string before = temporary == nullptr ? "/tmp" : temporary;
+  const int moved = ::setenv("TMPDIR", "/run", 1);
+  AttackedWorld world;
+  RegistryOptions options = world.world.options();
+
+  SecureWorld() { options.secure = true; }
+  ~SecureWorld() { ::setenv("TMPDIR", before.c_str(), 1); }
+
+  std::string reason() const {
+    Registry registry(options);
+    const Error error = AttackedWorld::try_plugin(registry);
+    return error.message.empty() ? "ok" : error.reason;
+  }
+};
+
+TEST(ForeignCode, SecureModeHoldsTheSameRules) {
+  if (::geteuid() != 0) GTEST_SKIP() << "secure mode takes only files of root";
+  for (const char* path : {"$ORIGIN/../cwd/foreign", "${ORIGIN}/../cwd/foreign", "/run/$LIB"}) {
+    SecureWorld secure;
+    secure.world.add_plugin(Bytes(attack("needs_foreign")).run_path(path));
+    EXPECT_EQ(secure.reason(), "library.search") << path;
+    EXPECT_FALSE(secure.world.was_foreign_code_here()) << path;
+  }
+  SecureWorld secure;
+  const std::string foreign = secure.world.world.path("foreign/foreign.so");
+  secure.world.add_plugin(Bytes(attack("auxiliary")).run_path("$ORIGIN").replace("/name-", foreign));
+  EXPECT_EQ(secure.reason(), "library.filter");
+  EXPECT_FALSE(secure.world.was_foreign_code_here());
+}
+
+TEST(ForeignCode, SecureModeWantsADigestOfWhatAPluginBringsAlong) {
+  if (::geteuid() != 0) GTEST_SKIP() << "secure mode takes only files of root";
+  SecureWorld secure;
+  const PluginWorld& world = secure.world.world;
+  const std::string content = PluginWorld::read_file(ETB_BUNDLED);
+  const auto add = [&](const nlohmann::json& patch) {
+    world.add("plugins", std::string(ETB_BROKEN_DIR) + "/with_bundle.so", patch);
+    world.dir().write("plugins/bundled.so", content);
+    return secure.reason();
+  };
+  EXPECT_EQ(add(nullptr), "policy.no-digest");
+  const auto needs = [](const std::string& digest) {
+    return nlohmann::json{
+        {"needs", {{"libraries", {{{"name", "bundled.so"}, {"where", "bundle"}, {"sha256", digest}}}}}}};
+  };
+  EXPECT_EQ(add(needs(std::string(64, '0'))), "library.digest");
+  EXPECT_EQ(add(needs(PluginWorld::manifest(content, "x")["libraries"][0]["sha256"])), "ok");
+}
+
 // Runs one test of this program again with a variable of the loader, which counts from the start of a process only.
 void run_again(const char* filter, const char* variable, const std::string& value) {
   const pid_t child = ::fork();
