@@ -116,9 +116,11 @@ class Gemm {
     load_a_ = kConvertLoops.load[static_cast<int>(task.a_dtype)][static_cast<int>(kCompute<T>)];
     load_b_ = kConvertLoops.load[static_cast<int>(task.b_dtype)][static_cast<int>(kCompute<T>)];
     store_c_ = kConvertLoops.store[static_cast<int>(task.c_dtype)][static_cast<int>(kCompute<T>)];
-    reads_a_ = task.a_dtype == kDtype<T> && task.a_column_stride == 1 && task.a_offsets == nullptr;
-    reads_b_ = task.b_dtype == kDtype<T> && task.b_column_stride == 1 && task.b_offsets == nullptr &&
-               task.m <= kRows;
+    // Without depth A and B have no elements, and may have no memory: nothing is read where it is.
+    const bool has_depth = task.k != 0;
+    reads_a_ = has_depth && task.a_dtype == kDtype<T> && task.a_column_stride == 1 && task.a_offsets == nullptr;
+    reads_b_ = has_depth && task.b_dtype == kDtype<T> && task.b_column_stride == 1 &&
+               task.b_offsets == nullptr && task.m <= kRows;
     // The kernel has counted a call of that size.
     is_short_ =
         static_cast<double>(task.m) * static_cast<double>(task.n) * static_cast<double>(task.k) < 1 << 18;
@@ -162,14 +164,10 @@ class Gemm {
     for (int64_t i = 0; i < task_.m && !is_stopped_;) {
       int rows = 0;
       const TileFunction<T> function = pick_tile<T>(task_.m - i, &rows);
-      const T* a = static_cast<const T*>(task_.a) + i * task_.a_row_stride;
-      int64_t a_stride = task_.a_row_stride;
       if (should_stop(minimum(task_.k, kMostDepth) * rows * (end - begin) / kColumns<T>)) return;
-      if (!reads_a_) {
-        pack_rows(i, rows);
-        a = a_panel_;
-        a_stride = task_.k;
-      }
+      if (!reads_a_) pack_rows(i, rows);
+      const T* a = reads_a_ ? static_cast<const T*>(task_.a) + i * task_.a_row_stride : a_panel_;
+      const int64_t a_stride = reads_a_ ? task_.a_row_stride : task_.k;
       for (int64_t j = begin; j < end; j += kColumns<T>) {
         const bool is_in_place = reads_panel(j);
         const T* b = is_in_place ? static_cast<const T*>(task_.b) + j : b_panels_ + (j - begin) * task_.k;
@@ -206,6 +204,7 @@ class Gemm {
   }
 
   void pack_rows(int64_t i, int rows) {
+    if (task_.k == 0) return;
     const int64_t nbytes = static_cast<int64_t>(element_nbytes(task_.a_dtype));
     for (int row = 0; row < rows; ++row) {
       const char* from = static_cast<const char*>(task_.a) + (i + row) * task_.a_row_stride * nbytes;
