@@ -14,8 +14,7 @@ using Sha256 = std::array<uint8_t, 32>;
 
 [[nodiscard]] Result<Sha256> sha256_of(const ByteSource& source);
 
-// Compares a file (`name` in messages) with the digest that is expected; matches when there is none.
-[[nodiscard]] Status verify_digest(const std::string& name, const std::optional<Sha256>& expected,
-                                   const ByteSource& source);
+// Fails with reason `library.digest` unless both are the same; `name` is the file's in the message.
+[[nodiscard]] Status compare_digests(const std::string& name, const Sha256& found, const Sha256& expected);
 
 }  // namespace etb::host

@@ -20,6 +20,8 @@ struct CodePolicy {
   TrustPolicy trust;
   SealPolicy seal = SealPolicy::kForeignFilesystems;
   bool secure = false;  // refuses code without a digest
+  std::string
+      digest_records;  // folder of DigestRecords; "": every digest is computed. Not read in secure mode
 };
 
 // The policy of this process: secure when it runs with more rights than its caller, or when the application asks for it.
@@ -38,6 +40,11 @@ struct LoadedCode {
   // From now on all of it stays until the process ends.
   void keep() noexcept;
 };
+
+// Compares the digest of a file that is about to be loaded with the expected one; matches when there is none. `name` is for the
+// message.
+[[nodiscard]] Status verify_code_digest(const std::string& name, const CodeFile& file,
+                                        const std::optional<Sha256>& expected, const CodePolicy& policy);
 
 [[nodiscard]] Result<LoadedCode> load_code(CodeFile file, const CodePolicy& policy,
                                            const ExpectedDigests& digests);

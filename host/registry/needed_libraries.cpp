@@ -105,7 +105,7 @@ Status NeededLibraries::verify_content(const std::string& name, CodeFile& file) 
   const std::optional<Sha256> digest = digests_.bundled ? digests_.bundled(name) : std::nullopt;
   if (policy_.secure && !digest)
     return refuse(Reason::kNoDigest, name + ": secure mode loads only code with a sha256");
-  ETB_TRY(verify_digest(name, digest, file.bytes()));
+  ETB_TRY(verify_code_digest(name, file, digest, policy_));
   ETB_TRY(read_code_dynamic(file));
   if (!file.dynamic.soname.empty()) return {};
   return refuse(Reason::kLibrarySoname,

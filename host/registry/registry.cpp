@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "host/registry/digest_records.hpp"
+
 namespace etb::host {
 namespace {
 
@@ -25,6 +27,7 @@ ScanOptions to_scan_options(const RegistryOptions& options, const LoadOptions& l
 
 LoadOptions to_load_options(const RegistryOptions& options) {
   LoadOptions out{make_code_policy(options.secure)};
+  if (options.record_digests && !out.secure) out.digest_records = digest_record_folder(options.environment);
   out.seal = options.seal;
   out.host = options.host;
   return out;

@@ -28,6 +28,9 @@ struct RegistryOptions {
   std::function<std::optional<std::string>(const char* name)> environment = read_environment;
   bool secure = is_process_secure();  // may be switched on, never off: what the process is counts too
   bool check_digests = false;         // hash every library during the search
+  // Keep digests of unchanged libraries in the user's cache folder, so that a later process need not hash them; see
+  // digest_records.hpp. Never in secure mode, nor without `environment`.
+  bool record_digests = true;
   bool no_shadow = false;
   SealPolicy seal = SealPolicy::kForeignFilesystems;
   Platform platform = detect_platform();

@@ -6,9 +6,11 @@
 #include <dlfcn.h>
 
 #include <atomic>
+#include <chrono>
 #include <thread>
 
 #include "host/plugin/toy_plugin.hpp"
+#include "host/registry/digest_records.hpp"
 #include "host/registry/plugin_world.hpp"
 #include "host/registry/registry_json.hpp"
 
@@ -250,6 +252,34 @@ TEST(Registry, SecureModeWantsADigestAndIgnoresTheEnvironment) {
   std::ofstream(folder + "/plugin.json") << document.dump();
   EXPECT_EQ(Registry(options).plugins()[0].problem->reason, "policy.no-digest");
   std::filesystem::remove_all(folder);
+}
+
+// The record is given a digest that the library does not have: only a registry that reads it refuses the plugin.
+TEST(Registry, DigestOfAnEarlierProcessIsReadUnlessTheApplicationOrSecureModeForbidsIt) {
+  PluginWorld world;
+  world.add("plugins", library("good"));
+  RegistryOptions options = world.options();
+  options.environment = [&](const char* name) -> std::optional<std::string> {
+    if (std::string_view(name) != "XDG_CACHE_HOME") return std::nullopt;
+    return world.path("cache");
+  };
+  std::this_thread::sleep_for(std::chrono::nanoseconds(DigestRecords::kMinAgeNs));
+  ASSERT_TRUE(Registry(options).open("BrokenBackend"));
+  std::error_code failed;
+  const std::filesystem::directory_iterator record(world.path("cache/etbackend/digests"), failed);
+  if (failed) GTEST_SKIP() << "no records on the file system of " << world.path();
+  std::string text = PluginWorld::read_file(record->path());
+  text[text.size() - 2] = text[text.size() - 2] == '0' ? '1' : '0';
+  std::ofstream(record->path(), std::ios::trunc) << text;
+
+  const auto refused = Registry(options).open("BrokenBackend");
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().message, HasSubstr("good.so: sha256 "));
+  options.record_digests = false;
+  EXPECT_TRUE(Registry(options).open("BrokenBackend"));
+  options.record_digests = true;
+  options.secure = true;
+  EXPECT_EQ(Registry(options).load_options().digest_records, "");
 }
 
 TEST(Registry, CertifiedSystemPluginMayNotBeShadowedWhenPolicySaysSo) {

@@ -210,7 +210,8 @@ class Scan {
                                " symbols, expected only " ETB_PLUGIN_QUERY_SYMBOL);
     warn_about_flags(entry);
     if (!options_.check_digests || !entry.library->sha256) return {};
-    Status status = verify_digest(entry.library->path, entry.library->sha256, code.bytes());
+    ETB_ASSIGN(const Sha256 digest, sha256_of(code.bytes()));
+    Status status = compare_digests(entry.library->path, digest, *entry.library->sha256);
     entry.digest = status ? DigestState::kMatches : DigestState::kDiffers;
     return status;
   }

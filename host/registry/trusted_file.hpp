@@ -91,6 +91,7 @@ class FileBytes final : public ByteSource {
  public:
   FileBytes(int fd, uint64_t nbytes) : fd_(fd), nbytes_(nbytes) {}
   uint64_t nbytes() const override { return nbytes_; }
+  int fd() const { return fd_; }
 
  private:
   Status read_within(uint64_t offset, std::span<uint8_t> out) const override;

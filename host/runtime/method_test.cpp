@@ -377,6 +377,34 @@ ProgramSpec delegate_program(const char* id) {
   return program;
 }
 
+// The delegate asks for a key that the table does not have until the map answers something else than "not found".
+struct AsksForMissingKeys final : MethodDelegate, DelegateResolver {
+  etb_status create(const DelegateRequest& request, MethodDelegate**, etb_error* error) noexcept override {
+    DataBlock block;
+    etb_status status = ETB_NOT_FOUND;
+    for (; status == ETB_NOT_FOUND; ++count)
+      status = request.named_data->find("none", &block, nullptr, error);
+    return status;
+  }
+  etb_status execute(const DelegateRun&) noexcept override { return ETB_OK; }
+  void destroy() noexcept override {}
+
+  uint64_t count = 0;
+};
+
+TEST(Method, SearchesOfNamedDataAreBounded) {
+  AsksForMissingKeys asks;
+  ProgramSpec program = delegate_program("Any");
+  constexpr uint64_t kKeys = 4096;
+  program.named_data.clear();
+  for (uint64_t i = 0; i < kKeys; ++i) program.named_data.push_back({"key" + std::to_string(i), 1});
+  World world(program);
+  world.options.delegates = &asks;
+  EXPECT_EQ(world.load(), ETB_OUT_OF_RESOURCES);
+  EXPECT_THAT(world.error.text, HasSubstr("'none': 4096 entries in the program"));
+  EXPECT_EQ(asks.count, NamedDataMap::kMaxComparisons / kKeys + 1);
+}
+
 TEST(Method, RunsADelegateByName) {
   Negate negate;
   {

@@ -45,7 +45,9 @@ etb_status NamedDataMap::find(std::string_view key, DataBlock* out,
   const uint32_t program_count = program_ == nullptr ? 0 : program_->view().named_data_count();
   const std::atomic_ref<uint32_t> next(next_);
   uint32_t at = next.load(std::memory_order_relaxed);
-  for (uint32_t count = program_count; count > 0 && in_program == kNowhere; --count, ++at) {
+  uint64_t comparison_count = 0;
+  for (uint32_t count = program_count; count > 0 && in_program == kNowhere;
+       --count, ++at, ++comparison_count) {
     if (at >= program_count) at = 0;
     if (program_->view().named_data_key(at) == key) in_program = at;
   }
@@ -53,7 +55,7 @@ etb_status NamedDataMap::find(std::string_view key, DataBlock* out,
   const DataFile* file = nullptr;
   format::NamedRecord found;
   for (const DataFile* candidate : files_) {
-    for (uint32_t i = 0; i < candidate->view().count(); ++i) {
+    for (uint32_t i = 0; i < candidate->view().count(); ++i, ++comparison_count) {
       const auto record = candidate->view().record(i);
       if (record.key != key) continue;
       if (file != nullptr || in_program != kNowhere) {
@@ -64,6 +66,14 @@ etb_status NamedDataMap::find(std::string_view key, DataBlock* out,
       found = record;
       break;
     }
+  }
+  const std::atomic_ref<uint64_t> all(comparison_count_);
+  if (all.fetch_add(comparison_count, std::memory_order_relaxed) + comparison_count > kMaxComparisons) {
+    return fail(error, ETB_OUT_OF_RESOURCES,
+                "named data '%.*s': %u entries in the program and those of %zu data files were searched too "
+                "often, expected at most %llu comparisons of keys",
+                shown(key), key.data(), program_count, files_.size(),
+                static_cast<unsigned long long>(kMaxComparisons));
   }
   if (out_layout != nullptr) out_layout->reset();
   if (in_program != kNowhere) {
