@@ -72,6 +72,10 @@ etb_status mm_out(KernelContext& context, EValue** args) {
   return run_task(context, task);
 }
 
+GemmFactor to_factor(const EValue& number) {
+  return number.is_double() ? GemmFactor(number.to_double()) : GemmFactor(number.to_int());
+}
+
 // addmm(self, mat1, mat2, beta, alpha, out)
 etb_status addmm_out(KernelContext& context, EValue** args) {
   const Tensor &self = args[0]->tensor(), &a = args[1]->tensor(), &b = args[2]->tensor();
@@ -85,8 +89,8 @@ etb_status addmm_out(KernelContext& context, EValue** args) {
   }
   if (const etb_status status = multiply(context, a, b, out); status != ETB_OK) return status;
   GemmTask task = make_task(a, b, out);
-  task.alpha = args[4]->to_double();
-  task.beta = args[3]->to_double();
+  task.alpha = to_factor(*args[4]);
+  task.beta = to_factor(*args[3]);
   if (self.rank() > 2)
     return context.fail(ETB_INVALID_ARGUMENT, "self has rank %d, expected at most 2", self.rank());
   for (int dim = 0; dim < self.rank(); ++dim) {
@@ -98,7 +102,7 @@ etb_status addmm_out(KernelContext& context, EValue** args) {
     const int64_t stride = self.size(dim) == 1 ? 0 : self.stride(dim);
     (out_dim == 0 ? task.init_row_stride : task.init_column_stride) = stride;
   }
-  if (task.beta != 0.0) {  // with beta 0 nothing of self counts, NaN included
+  if (task.beta.real != 0.0) {  // with beta 0 nothing of self counts, NaN included
     task.init = self.data();
     task.init_dtype = self.dtype();
   }

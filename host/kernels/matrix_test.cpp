@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <random>
 #include <thread>
 #include <vector>
@@ -54,6 +55,36 @@ std::vector<float> multiply(const Product& product, KernelContext& context) {
   context.begin_kernel("test");
   EXPECT_EQ(run_gemm(context, task, Compute::kFloat), ETB_OK);
   return c;
+}
+
+// alpha * 3 x 5 + beta * 7 of int64.
+int64_t scaled_product(GemmFactor alpha, GemmFactor beta) {
+  KernelRegistry registry;
+  EXPECT_EQ(add_portable_kernels(registry), ETB_OK);
+  std::vector<std::byte> scratch(1 << 16);
+  KernelContext context(scratch, registry.vector_table());
+  const int64_t a = 3, b = 5, init = 7;
+  int64_t c = 0;
+  GemmTask task = {};
+  task.m = task.k = task.n = task.c_run = task.c_pitch = 1;
+  task.a = &a, task.b = &b, task.c = &c, task.init = &init;
+  task.a_dtype = task.b_dtype = task.c_dtype = task.init_dtype = Dtype::INT64;
+  task.a_row_stride = task.a_column_stride = task.b_row_stride = task.b_column_stride = 1;
+  task.c_row_stride = task.c_column_stride = 1;
+  task.alpha = alpha, task.beta = beta;
+  context.begin_kernel("test");
+  EXPECT_EQ(run_gemm(context, task, Compute::kInt64), ETB_OK);
+  return c;
+}
+
+TEST(Matrix, FactorsOfIntegersAreIntegers) {
+  constexpr int64_t kInexact = (int64_t{1} << 56) + 1;  // no double
+  EXPECT_EQ(scaled_product(GemmFactor(kInexact), GemmFactor(int64_t{-2})), kInexact * 15 - 14);
+  EXPECT_EQ(scaled_product(1.0, GemmFactor(kInexact)), 15 + kInexact * 7);
+  // No int64 is near: the nearest one counts, and products wrap.
+  EXPECT_EQ(scaled_product(1e300, 0.0), static_cast<int64_t>(static_cast<uint64_t>(INT64_MAX) * 15));
+  EXPECT_EQ(scaled_product(-1e300, 0.0), static_cast<int64_t>(static_cast<uint64_t>(INT64_MIN) * 15));
+  EXPECT_EQ(scaled_product(std::numeric_limits<double>::quiet_NaN(), 1.0), 7);
 }
 
 TEST_P(MatrixThreads, GiveWhatOneGives) {

@@ -112,13 +112,14 @@ template <class T>
 class Gemm {
  public:
   explicit Gemm(const GemmTask& task)
-      : task_(task), alpha_(static_cast<T>(task.alpha)), beta_(static_cast<T>(task.beta)) {
+      : task_(task), alpha_(to_factor(task.alpha)), beta_(to_factor(task.beta)) {
     load_a_ = kConvertLoops.load[static_cast<int>(task.a_dtype)][static_cast<int>(kCompute<T>)];
     load_b_ = kConvertLoops.load[static_cast<int>(task.b_dtype)][static_cast<int>(kCompute<T>)];
     store_c_ = kConvertLoops.store[static_cast<int>(task.c_dtype)][static_cast<int>(kCompute<T>)];
     // Without depth A and B have no elements, and may have no memory: nothing is read where it is.
     const bool has_depth = task.k != 0;
-    reads_a_ = has_depth && task.a_dtype == kDtype<T> && task.a_column_stride == 1 && task.a_offsets == nullptr;
+    reads_a_ =
+        has_depth && task.a_dtype == kDtype<T> && task.a_column_stride == 1 && task.a_offsets == nullptr;
     reads_b_ = has_depth && task.b_dtype == kDtype<T> && task.b_column_stride == 1 &&
                task.b_offsets == nullptr && task.m <= kRows;
     // The kernel has counted a call of that size.
@@ -126,9 +127,9 @@ class Gemm {
         static_cast<double>(task.m) * static_cast<double>(task.n) * static_cast<double>(task.k) < 1 << 18;
     // A start that is the same along a row goes into the registers; any other is added when the row is stored.
     starts_rows_ = task.init != nullptr && task.init_column_stride == 0 && task.init_dtype == kDtype<T> &&
-                   task.alpha == 1.0 && task.beta == 1.0;
+                   task.alpha.real == 1.0 && task.beta.real == 1.0;
     stores_c_ = task.c_dtype == kDtype<T> && task.c_column_stride == 1 && task.c_run == task.c_pitch &&
-                task.alpha == 1.0 && (task.init == nullptr || starts_rows_);
+                task.alpha.real == 1.0 && (task.init == nullptr || starts_rows_);
   }
 
   uint64_t run() {
@@ -148,6 +149,13 @@ class Gemm {
   }
 
  private:
+  static T to_factor(const GemmFactor& factor) {
+    if constexpr (kDtype<T> == Dtype::INT64)
+      return factor.integer;
+    else
+      return static_cast<T>(factor.real);
+  }
+
   // Rows of a panel, or multiplications a row of a tile, between two questions whether to stop.
   static constexpr int64_t kMostDepth = 1 << 15;
 
@@ -265,7 +273,7 @@ class Gemm {
   // Scales, adds what C starts with, and stores the columns that exist.
   void store_row(T* sums, int64_t i, int64_t j, int64_t count) const {
     constexpr int kWidth = kColumns<T>;
-    if (task_.alpha != 1.0) {
+    if (task_.alpha.real != 1.0) {
       for (int c = 0; c < kWidth; ++c) sums[c] = multiply(sums[c], alpha_);
     }
     if (task_.init != nullptr && !starts_rows_) {

@@ -65,6 +65,20 @@ struct ConvertLoops {
   ConvertLoop store[kDtypeCount][kComputeCount];
 };
 
+// A factor of a product, for products of floats and of integers.
+struct GemmFactor {
+  double real = 1;
+  int64_t integer = 1;  // the nearest int64
+
+  constexpr GemmFactor() = default;
+  constexpr GemmFactor(double value) noexcept
+      : real(value),
+        integer(value >= 0x1.0p63    ? INT64_MAX
+                : value >= -0x1.0p63 ? static_cast<int64_t>(value)
+                                     : (value < 0 ? INT64_MIN : 0)) {}
+  constexpr explicit GemmFactor(int64_t value) noexcept : real(static_cast<double>(value)), integer(value) {}
+};
+
 // C = alpha * A x B + beta * init, with A [m, k], B [k, n], C [m, n] in any dtype and layout. Strides are in elements.
 struct GemmTask {
   int64_t m, n, k;
@@ -90,7 +104,7 @@ struct GemmTask {
   const void* init;  // null means zero
   Dtype init_dtype;
   int64_t init_row_stride, init_column_stride;
-  double alpha, beta;
+  GemmFactor alpha, beta;
 
   void* scratch;
   uint64_t scratch_nbytes;
