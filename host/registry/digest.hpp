@@ -1,4 +1,4 @@
-// SHA-256 of a file that is code.
+// SHA-256 of a file that contains code.
 #pragma once
 
 #include <array>
@@ -14,7 +14,7 @@ using Sha256 = std::array<uint8_t, 32>;
 
 [[nodiscard]] Result<Sha256> sha256_of(const ByteSource& source);
 
-// Compares a file (`name` in messages) with the digest that is expected; matches when there is none.
+// Compares the file's digest with the expected one. Succeeds when none is expected. `name` is for messages.
 [[nodiscard]] Status verify_digest(const std::string& name, const std::optional<Sha256>& expected,
                                    const ByteSource& source);
 
