@@ -1,5 +1,5 @@
-// Element types as an enum: the codes of etb/dtype.def, which cross the ABI, and the complex ones, which only files and the run time
-// know. Sizes, names, classes and promotion.
+// Dtype: element types as an enum: the codes of etb/dtype.def, which cross the ABI, and the complex ones,
+// which only files and the runtime use. Sizes, names, classes and promotion.
 #pragma once
 
 #include <cstddef>
@@ -25,7 +25,7 @@ constexpr bool is_complex(Dtype dtype) noexcept {
   return dtype == Dtype::COMPLEX32 || dtype == Dtype::COMPLEX64 || dtype == Dtype::COMPLEX128;
 }
 
-// What one number of a complex pair is; other dtypes are their own.
+// Dtype of one number of a complex pair. Returns other dtypes unchanged.
 constexpr Dtype real_part(Dtype dtype) noexcept {
   switch (dtype) {
     case Dtype::COMPLEX32:
@@ -39,7 +39,7 @@ constexpr Dtype real_part(Dtype dtype) noexcept {
   }
 }
 
-// Whether a code is a dtype at all.
+// True if the code is a dtype.
 constexpr bool is_known(int64_t code) noexcept {
   switch (code) {
 #define ETB_DTYPE(name, value, bits, text) case value:
@@ -51,7 +51,7 @@ constexpr bool is_known(int64_t code) noexcept {
   }
 }
 
-// Whether a plugin may be shown the dtype.
+// True if plugins may receive the dtype.
 constexpr bool is_abi_dtype(Dtype dtype) noexcept { return !is_complex(dtype); }
 
 // Bytes of one element; 0 for an unknown code.
@@ -111,13 +111,13 @@ constexpr bool is_integer(Dtype dtype) noexcept {
   return dtype == Dtype::INT8 || dtype == Dtype::INT16 || dtype == Dtype::INT32 || dtype == Dtype::INT64 ||
          is_unsigned_integer(dtype);
 }
-// What arithmetic is defined on: floats, integers, bool.
+// True for types with arithmetic: floats, integers, bool.
 constexpr bool is_arithmetic(Dtype dtype) noexcept {
   return is_floating(dtype) || is_integer(dtype) || is_bool(dtype);
 }
 
-// PyTorch's promotion of two tensors of equal category (torch.promote_types), for floats, integers and bool; nullopt for
-// pairs that PyTorch refuses and for other dtypes.
+// PyTorch's promotion of two tensors of equal category (torch.promote_types), for floats, integers and bool.
+// Returns nullopt for pairs that PyTorch rejects and for other dtypes.
 constexpr std::optional<Dtype> promote(Dtype a, Dtype b) noexcept {
   if (a == b) return a;
   if (!is_arithmetic(a) || !is_arithmetic(b)) return std::nullopt;
