@@ -66,8 +66,7 @@ std::string content_name(std::span<const std::byte> bytes) {
   const size_t whole = bytes.size() / kBlockNbytes * kBlockNbytes;
   for (size_t at = 0; at < whole; at += kBlockNbytes) add_block(bytes.data() + at);
   if (whole != bytes.size()) {
-    std::array<std::byte, kBlockNbytes>
-        last{};  // padded with zeros; the length distinguishes them from content
+    std::array<std::byte, kBlockNbytes> last{};  // zero padding; the length distinguishes it from content
     std::memcpy(last.data(), bytes.data() + whole, bytes.size() - whole);
     add_block(last.data());
   }

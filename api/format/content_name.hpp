@@ -9,9 +9,9 @@
 namespace etb::format {
 
 // Returns 64 hexadecimal digits. Reduces each kilobyte to 32 bytes by two sums of products with fixed numbers
-// (NH as in UMAC, whose authors prove that two texts agree in both with a probability of 2^-128). The name is
-// the SHA-256 of these and the length. The numbers are not secret, so an attacker can make two contents with
-// one name. The name distinguishes contents; it does not authenticate them.
+// (NH as in UMAC). UMAC's authors prove that two texts agree in both sums with a probability of 2^-128. The
+// name is the SHA-256 of these and the length. The numbers are not secret, so an attacker can make two
+// contents with one name. The name distinguishes contents; it does not authenticate them.
 std::string content_name(std::span<const std::byte> bytes);
 
 }  // namespace etb::format

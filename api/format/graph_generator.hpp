@@ -8,7 +8,7 @@
 
 namespace etb::graph {
 
-// Equal seeds give equal graphs.
+// Equal seeds result in equal graphs.
 Builder random_graph(uint64_t seed, uint32_t node_count);
 
 // A long chain of three kinds of nodes with weights outside the image, similar to large models.

@@ -416,7 +416,7 @@ TEST(GraphVerifier, RefusesInputsWithoutTheirConstant) {
   EXPECT_THAT(small.error(), HasSubstr("input 1: has no constant"));
 }
 
-// One list of strings or values that many tables share would make the verification quadratic.
+// The verification of one list of strings or values that many tables share would be quadratic.
 TEST(GraphVerifier, RefusesListsThatOverlap) {
   flatbuffers::FlatBufferBuilder fbb;
   const std::vector<flatbuffers::Offset<flatbuffers::String>> strings = {

@@ -29,8 +29,8 @@ struct OutputOptions {
 
 // Destination of the bytes:
 // - A plain file, or a free name: a file without a name in the same folder, which commit() names. Where the
-// file system has no files without a name, one with an unpredictable name. A replacement keeps the old file's
-// mode and, where allowed, its owner.
+//   file system has no files without a name, one with an unpredictable name. A replacement keeps the old
+//   file's mode and, where allowed, its owner.
 // - A symbolic link: its target file, like `cp`. A link to nothing is an error.
 // - A device or a named pipe: written directly, never replaced.
 // - A folder, or a file that the caller may not write to: an error.

@@ -1,6 +1,6 @@
 // Checks the combination of datatypes at a node. XNNPACK chooses some kernels by one value's datatype alone,
 // and they then read or write elements of that size in all values. It also packs weights by a flag, not by
-// their datatype. So a payload with mixed datatypes could make it access memory outside its buffers.
+// their datatype. So with mixed datatypes it could access memory outside its buffers.
 #pragma once
 
 #include "api/format/xnnpack_payload.hpp"

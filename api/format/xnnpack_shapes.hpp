@@ -33,8 +33,8 @@ XnnShape xnnpack_shape(const XnnValue& value);
 //
 // When all outputs are empty the caller must not run XNNPACK.
 //
-// Errors: INVALID_DATA with the node whose inputs do not match, that has an output but no input elements,
-// whose output needs more than 4 GiB, or whose windows need a table out of proportion to input and output.
+// Errors: INVALID_DATA with the node. Its inputs do not match, it has an output but no input elements, its
+// output needs more than 4 GiB, or its windows need a table out of proportion to input and output.
 [[nodiscard]] Result<std::vector<XnnShape>> infer_xnnpack_shapes(const XnnPayload& payload,
                                                                  std::span<const XnnShape> inputs);
 

@@ -1,5 +1,5 @@
 // Checks that a node's weights have the sizes of its parameters. XNNPACK packs weights by the parameters
-// alone, so a payload with wrong ones would make it read past the weights' end.
+// alone, so with wrong ones it would read past the weights' end.
 #pragma once
 
 #include "api/format/xnnpack_payload.hpp"

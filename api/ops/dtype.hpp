@@ -97,7 +97,8 @@ constexpr std::optional<Dtype> find_dtype(std::string_view text) noexcept {
   return std::nullopt;
 }
 
-// float16, bfloat16, float32, float64. The 8-bit floats are storage formats only and count as none of the classes below.
+// True for float16, bfloat16, float32, float64. The 8-bit floats are storage formats only and in
+// none of the classes below.
 constexpr bool is_floating(Dtype dtype) noexcept {
   return dtype == Dtype::FLOAT32 || dtype == Dtype::FLOAT64 || dtype == Dtype::FLOAT16 ||
          dtype == Dtype::BFLOAT16;

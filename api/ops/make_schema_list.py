@@ -28,7 +28,8 @@ HEADER = """\
 """
 
 WANTED_NAMESPACES = {"aten", "quantized_decomposed", "dim_order_ops", "executorch_prim", "torchao"}
-# Families that no exported program contains: training, other devices, sparse and nested tensors, TorchScript's own.
+# Families that no exported program contains: training, other devices, sparse and nested tensors, and ops
+# that only TorchScript uses.
 UNWANTED = re.compile(
     r"(_backward|_jvp$|^_?foreach|^_foreach|cudnn|miopen|mkldnn|mps|cuda|cslt|^_fused_|^_amp_|nested|jagged|sparse|coo|csr|"
     r"^quantize|quantized|fbgemm|^q_|^q(r|v)|^_test|^_nnpack|^record_stream|^retain_grad|^set_|^_set|^rename|names|^align_|"

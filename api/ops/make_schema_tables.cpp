@@ -11,7 +11,7 @@
 
 namespace {
 
-// Ends the build with the text of a line that breaks the notation.
+// A line that is not in the notation ends the build with its text.
 [[noreturn]] void refuse(std::string_view line, const char* why) {
   std::fprintf(stderr, "make_schema_tables: %s: %.*s\n", why, static_cast<int>(line.size()), line.data());
   std::exit(1);
@@ -56,7 +56,7 @@ std::vector<std::string> split_list(std::string_view text) {
   return items;
 }
 
-// Parses a type, then @x or !x.
+// type, then @x or !x.
 void parse_type(std::string text, Row& row) {
   if (const size_t mark = text.find_first_of("@!"); mark != std::string::npos) {
     row.alias = text.at(mark + 1);

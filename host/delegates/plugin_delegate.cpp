@@ -14,7 +14,7 @@ namespace {
 
 constexpr uint64_t kAlignment = 16;  // of payloads and named data
 
-// Answers a plugin's cancel token.
+// Returns to the plugin's cancel token if the run has to stop.
 struct StopFlag {
   const RunLimits& limits;
   const PlatformHooks& platform;

@@ -78,7 +78,7 @@ Result<etb_option> to_option(const etb_option_schema& schema, const std::string&
   return option;
 }
 
-// Converts the options of a delegate. They point into `keys`.
+// Converts the options of a delegate. Their keys and texts point into `texts`.
 Result<std::vector<etb_option>> to_options(const PluginContext& plugin,
                                            const std::map<std::string, std::string>& texts) {
   std::vector<etb_option> options;

@@ -6,7 +6,7 @@
 namespace etb::host {
 
 // The table is constant. The application's settings for one use (options, a collector, a log) reach the layer
-// as a host service, so a layer has no state outside objects that the application made.
+// as a host service. So all state of a layer is in objects that the application made.
 struct Layer {
   const char* name = "";                    // its name in --layers
   const etb_plugin_table* table = nullptr;  // [static]

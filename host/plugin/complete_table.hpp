@@ -10,11 +10,11 @@ namespace etb::host {
 // Owns the copies. `table()` points into this object, so it must not move.
 class CompleteTable {
  public:
-  // Rejects a table (Code::INCOMPATIBLE, with the field's name) that is smaller than in version 1.0, has
-  // an unknown flag, lacks a required function or a table of its profile, or sets a capability bit for a
-  // NULL function (ABI-SIZE-02, ABI-TYPE-02, ABI-CALL-01, ABI-CALL-02). The tail of a larger table and
-  // unknown capability bits belong to a newer minor version and are ignored. `raw` may be destroyed
-  // afterwards, its ident may not.
+  // Returns Code::INCOMPATIBLE, with the field's name, for a table that breaks a rule (ABI-SIZE-02,
+  // ABI-TYPE-02, ABI-CALL-01, ABI-CALL-02). It may be smaller than in version 1.0, have an unknown flag, or
+  // lack a required function or a table of its profile. Or it sets a capability bit for a NULL function. The
+  // tail of a larger table and unknown capability bits belong to a newer minor version and are ignored. `raw`
+  // may be destroyed afterwards, its ident may not.
   [[nodiscard]] Status assign(const etb_plugin_table& raw);
 
   // Completes the table of a layer before `next` (ABI-LAYER-02). `next` is complete and outlives this object.

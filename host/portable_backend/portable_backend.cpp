@@ -31,8 +31,8 @@ const KernelRegistry& portable_kernels() {
   return kernels.registry;
 }
 
-// True for ops whose result or sizes depend on more than the sizes of their inputs. They are not part of a
-// payload.
+// True for ops whose result depends on more than their inputs, or whose sizes depend on elements. They
+// are not part of a payload.
 bool is_left_out(std::string_view op) {
   for (const std::string_view part :
        {"rand", "empty", "dropout", "bernoulli", "nonzero", "masked_select", "resize"})

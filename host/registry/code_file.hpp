@@ -28,8 +28,8 @@ struct CodeFile {
                                               SealPolicy seal);
 
 // Reads the file's instructions for the loader. Rejects a library with a run path other than "$ORIGIN" alone,
-// with needed libraries named by path, with entries that make the loader open further files, or with a SONAME
-// that is not its file name.
+// or with needed libraries named by path. Also rejects entries that make the loader open further files, and a
+// SONAME that is not the file name.
 [[nodiscard]] Status read_code_dynamic(CodeFile& file);
 
 // Checks the rules of read_code_dynamic(); `name` is for messages. The first also applies to

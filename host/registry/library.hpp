@@ -19,7 +19,8 @@ enum class SealPolicy {
   kNever,
 };
 
-// True if users other than root and the caller may change an open file's content, whatever its mode is.
+// True if others than root and this process's user may change an open file's content, for any mode of the
+// file.
 bool is_on_foreign_filesystem(int fd);
 
 // Copies a file to memory that can no longer change.

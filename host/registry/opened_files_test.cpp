@@ -1,5 +1,5 @@
-// The host opens no file outside the search tiers, whatever a manifest contains. The test sees every open of
-// a child process with ptrace, at the system call, so that no code in this program can hide one.
+// The host opens no file outside the search tiers, for any contents of a manifest. The test sees every open
+// of a child process with ptrace, at the system call, so that no code in this program can hide one.
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

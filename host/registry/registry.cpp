@@ -5,7 +5,7 @@
 namespace etb::host {
 namespace {
 
-// Limit of kept decisions: names come from programs, so a hostile caller could ask for ever new ones.
+// Limit of kept decisions. Names come from programs, so a hostile program could use ever new ones.
 constexpr size_t kMaxKeptDecisions = 4096;
 
 ScanOptions to_scan_options(const RegistryOptions& options, const LoadOptions& load) {

@@ -14,7 +14,8 @@ namespace etb::host {
 enum class Tier { kApplication, kEnvironment, kUser, kAdmin, kDistribution, kStatic };
 const char* to_text(Tier tier);
 
-// True for tiers with more rights: high priorities count, and their certified plugins cannot be shadowed.
+// True for tiers with more rights: only their high priorities count, and only they may shadow certified
+// plugins under no_shadow.
 constexpr bool is_system_tier(Tier tier) { return tier == Tier::kAdmin || tier == Tier::kDistribution; }
 
 struct SearchPlace {

@@ -44,7 +44,7 @@ ETB_FORCE_INLINE Half to_half(float value) noexcept {
   const auto bits = __builtin_bit_cast(uint32_t, value);
   const uint32_t sign = bits >> 16 & 0x8000u;
   const uint32_t magnitude = bits & 0x7FFFFFFFu;
-  // Normal results: rebias, and round on bit 13. Subnormal results: adding 0.5 makes the
+  // Normal results: rebias, and round on bit 13. Subnormal results: adding 0.5 lets the
   // float adder shift and round.
   const uint32_t normal = (magnitude - (112u << 23) + 0xFFFu + (magnitude >> 13 & 1u)) >> 13;
   const uint32_t subnormal =

@@ -20,7 +20,7 @@ struct ParallelFor {
   void (*run)(void* self, int64_t count, void (*body)(void* argument, int64_t index), void* argument);
 };
 
-// A small counter-based generator. Equal seeds give equal numbers on every machine.
+// A small counter-based generator. Equal seeds result in equal numbers on every machine.
 class RandomNumbers {
  public:
   explicit RandomNumbers(uint64_t seed = 0) noexcept : state_(seed) {}

@@ -164,7 +164,7 @@ inline etb_status run_instruction(MethodState& state, const Instruction& instruc
       break;
     }
     case InstructionKind::kFree:
-      // A move may have put a value of another kind here.
+      // A move may have stored a value of another kind here.
       if (instruction.value->is_tensor()) instruction.value->tensor().set_data(nullptr, 0);
       break;
   }

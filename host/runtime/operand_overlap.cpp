@@ -16,8 +16,8 @@ namespace {
 using format::InstructionKind;
 using Count = unsigned long long;  // for printf
 
-// Limits of comparisons for one instruction and for loading a method. Lists make them quadratic: 2900 outputs
-// of one op reach the first limit.
+// Limits of comparisons for one instruction and for loading a method. Their number is quadratic for lists:
+// 2900 outputs of one op reach the first limit.
 constexpr uint64_t kMaxInstructionPairs = uint64_t{1} << 22;
 constexpr uint64_t kMaxMethodPairs = uint64_t{1} << 26;
 

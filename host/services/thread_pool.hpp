@@ -12,8 +12,8 @@
 
 namespace etb::host {
 
-// The calling thread works too. One call at a time uses the pool. A second caller meanwhile, and a call
-// from inside a task, run alone on their own thread, so that no call ever waits for another.
+// The calling thread works too. One call at a time uses the pool. A second caller meanwhile, and a
+// call from inside a task, run alone on their own thread. So no call ever waits for another.
 // parallel_for does not use the heap.
 class ThreadPool {
  public:

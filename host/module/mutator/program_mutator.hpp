@@ -1,4 +1,4 @@
-// ProgramMutator: changes a program by its structure. Random changes of bytes seldom give a program that
+// ProgramMutator: changes a program by its structure. Random changes of bytes seldom result in a program that
 // loads and reaches kernels.
 #pragma once
 
