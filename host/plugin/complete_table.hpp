@@ -10,11 +10,11 @@ namespace etb::host {
 // Owns the copies. `table()` points into this object, so it must not move.
 class CompleteTable {
  public:
-  // Returns Code::INCOMPATIBLE, with the field's name, for a table that breaks a rule (ABI-SIZE-02,
-  // ABI-TYPE-02, ABI-CALL-01, ABI-CALL-02). It may be smaller than in version 1.0, have an unknown flag, or
-  // lack a required function or a table of its profile. Or it sets a capability bit for a NULL function. The
-  // tail of a larger table and unknown capability bits belong to a newer minor version and are ignored. `raw`
-  // may be destroyed afterwards, its ident may not.
+  // Rejects (Code::INCOMPATIBLE, with the field's name) a table that is smaller than in version 1.0 or has an
+  // unknown flag (ABI-SIZE-02, ABI-TYPE-02). Also rejects a missing required function, a missing table of the
+  // profile, and a capability bit for a NULL function (ABI-CALL-01, ABI-CALL-02). The tail of a larger table
+  // and unknown capability bits belong to a newer minor version and are ignored. `raw` may be destroyed
+  // afterwards, its ident may not.
   [[nodiscard]] Status assign(const etb_plugin_table& raw);
 
   // Completes the table of a layer before `next` (ABI-LAYER-02). `next` is complete and outlives this object.
