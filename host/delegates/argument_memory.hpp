@@ -1,7 +1,7 @@
 // ArgumentMemory: provides a delegate's arguments with the alignment and padding that its plugin asked for in
-// query_io. Other arguments (a caller's pointer, a constant in the file, the end of an arena) are copied.
-// Their memory is allocated when the delegate is created. Bytes after an output in an arena are not copied;
-// they are saved and restored around each run.
+// query_io. Copies arguments that lack them (a caller's pointer, a constant in the file, the end of an
+// arena). The memory for copies is allocated when the delegate is created. Bytes after an output in an arena
+// are not copied; they are saved and restored around each run.
 #pragma once
 
 #include <array>
