@@ -187,7 +187,7 @@ class Inference {
                channels == 0 ? std::string() : ", with " + std::to_string(channels) + " channels last");
   }
 
-  // Counts the positions of a window along one dimension.
+  // How often a window fits along one dimension.
   static Status count_positions(uint64_t size, uint64_t padding, uint64_t kernel, uint64_t dilation,
                                 uint64_t stride, uint64_t& count) {
     const uint64_t padded = size + padding, reach = (kernel - 1) * dilation + 1;

@@ -24,7 +24,7 @@ namespace etb::host {
 enum class LoadMode : uint8_t {
   // Reads pages at first use. SIGBUS ends the process when the file is truncated meanwhile.
   kMmap,
-  kFile,         // reads all into memory, for processes that live long: the file may change or shrink afterwards
+  kFile,         // reads all into memory, for long-lived processes: the file may change or shrink afterwards
   kMmapLock,     // maps and locks the file in memory; fails when the system's limit is too low
   kMmapTryLock,  // maps the file, and locks it where the limit allows
 };
