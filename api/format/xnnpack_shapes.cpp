@@ -261,9 +261,8 @@ class Inference {
                          w.stride_width, out.sizes[2], is_dilated);
   }
 
-  // A window entirely in padding has no result. With a dilation XNNPACK reads another pixel for
-  // each one in padding: the pixel at the window's position, moved by the remainder of the
-  // padding. That pixel must exist.
+  // A window in padding alone has no result. With a dilation XNNPACK takes another pixel for each one in padding, which must exist: that at
+  // the window's place, moved by the rest of the padding.
   static Status expect_pixels(uint64_t size, uint64_t before, uint64_t after, uint64_t kernel,
                               uint64_t dilation, uint64_t stride, uint64_t count, bool is_dilated) {
     const uint64_t reach = (kernel - 1) * dilation + 1, rest = before % dilation;

@@ -14,7 +14,7 @@ using Sha256 = std::array<uint8_t, 32>;
 
 [[nodiscard]] Result<Sha256> sha256_of(const ByteSource& source);
 
-// Compares the file's digest with the expected one. Succeeds when none is expected. `name` is for messages.
+// Compares a file (`name` in messages) with the digest that is expected; matches when there is none.
 [[nodiscard]] Status verify_digest(const std::string& name, const std::optional<Sha256>& expected,
                                    const ByteSource& source);
 

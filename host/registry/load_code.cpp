@@ -16,7 +16,7 @@ Result<LoadedCode> load_code(CodeFile file, const CodePolicy& policy, const Expe
   if (policy.secure && !digests.library)
     return refuse(Reason::kNoDigest, file.source.name + ": secure mode loads only code with a sha256");
   ETB_TRY(verify_digest(file.source.name, digests.library, file.bytes()));
-  // No other library of ours may be loaded or unloaded between the checks of the process and the load.
+  // No other library of ours may come or go between what is found out about the process and the load.
   const auto locked = Library::lock();
   NeededLibraries needed(file, policy, digests);
   ETB_TRY(needed.bind());

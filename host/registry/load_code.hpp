@@ -21,7 +21,7 @@ namespace etb::host {
 struct CodePolicy {
   TrustPolicy trust;
   SealPolicy seal = SealPolicy::kForeignFilesystems;
-  bool secure = false;  // rejects code without a digest
+  bool secure = false;  // refuses code without a digest
 };
 
 // Returns the policy of this process: secure when it has more rights than its caller, or when the

@@ -35,8 +35,8 @@ class NamedDataMap {
   NamedDataMap(const Program* program, std::span<const DataFile* const> files) noexcept
       : program_(program), files_(files) {}
 
-  // Returns ETB_NOT_FOUND when no source has the key, ETB_ALREADY_EXISTS when two have it. Fills `out_layout`
-  // (may be null) for tensors of data files.
+  // ETB_NOT_FOUND when no source has the key, ETB_ALREADY_EXISTS when two have it. `out_layout` (may be null) is filled for
+  // tensors of data files.
   [[nodiscard]] etb_status find(std::string_view key, DataBlock* out,
                                 std::optional<format::LayoutRecord>* out_layout,
                                 etb_error* error) const noexcept;
@@ -44,8 +44,8 @@ class NamedDataMap {
  private:
   const Program* program_ = nullptr;
   std::span<const DataFile* const> files_;
-  // Expected index of the program's next key, because keys are looked up in order. Used with atomic_ref.
-  mutable uint32_t next_ = 0;
+  mutable uint32_t next_ =
+      0;  // where the program's next key may be: they are asked for in order. By atomic_ref.
 };
 
 }  // namespace etb::host
