@@ -1,5 +1,5 @@
-// The ahead-of-time half of the plugin base, beyond what the template plugin uses: patterns of several nodes, named blobs, debug maps,
-// compile specs, constants, ops to preserve.
+// The ahead-of-time part of the plugin base that the template plugin does not use: patterns of several nodes,
+// named blobs, debug maps, compile specs, constants, ops to preserve.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -27,7 +27,7 @@ struct Nothing {
   etb::Status execute(const etb::Run&) const { return {}; }
 };
 
-// Takes aten.mm.default followed by aten.relu.default, together.
+// Claims aten.mm.default followed by aten.relu.default as one group.
 struct Pairs {
   using Delegate = Nothing;
   static constexpr etb::OpRow kOps[] = {{.op = "aten.mm.default", .min_rank = 2, .max_rank = 2},
@@ -76,7 +76,7 @@ namespace {
 
 const void* ETB_CALL no_service(const etb_host*, const char*) { return nullptr; }
 
-// What the sinks got, as one line each.
+// Items that the sinks received, one line each.
 struct Log {
   std::vector<std::string> lines;
   etb_blob_writer writer{};

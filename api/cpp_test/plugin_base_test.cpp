@@ -1,5 +1,5 @@
-// The parts of the plugin base that the template plugin does without: contexts with state, reserve, cancel, extensions, own devices,
-// kept payloads, named data, failures of every kind.
+// The parts of the plugin base that the template plugin does not use: contexts with state, reserve, cancel,
+// extensions, own devices, kept payloads, named data, failures of every kind.
 #include "etb/cpp/plugin.hpp"
 
 #include <gmock/gmock.h>
@@ -247,7 +247,7 @@ TEST_F(PluginBase, FailuresOfInitReachTheHostAsStatusAndText) {
   EXPECT_STREQ(error_.text, "no driver");
   EXPECT_EQ(table_->init(nullptr, nullptr, 0, &other, &error_), ETB_INVALID_ARGUMENT);
   EXPECT_EQ(other, nullptr) << "untouched on error";
-  etb_host newer = make_host();  // a bit of a later version, set before any version was negotiated (ABI-TYPE-02)
+  etb_host newer = make_host();  // bit of a later version, set before the negotiation (ABI-TYPE-02)
   newer.flags = 0x80;
   ASSERT_EQ(table_->init(&newer, nullptr, 0, &other, &error_), ETB_OK) << error_.text;
   EXPECT_EQ(table_->deinit(other, &error_), ETB_OK);

@@ -17,7 +17,8 @@ __extension__ using Wide = unsigned __int128;
 constexpr size_t kBlockNbytes = 1024;
 constexpr size_t kBlockWords = kBlockNbytes / sizeof(uint64_t);
 
-// Any numbers without a pattern will do; these are what SplitMix64 gives from zero on. The second sum uses them one pair further.
+// Any numbers without a pattern suffice. These are the output of SplitMix64 from 0 on. The second sum uses
+// them shifted by one pair.
 constexpr std::array<uint64_t, kBlockWords + 2> kNumbers = [] {
   std::array<uint64_t, kBlockWords + 2> numbers{};
   uint64_t state = 0;
@@ -53,7 +54,7 @@ std::string content_name(std::span<const std::byte> bytes) {
   const auto add = [&](const void* data, size_t nbytes) {
     outer.add({static_cast<const uint8_t*>(data), nbytes});
   };
-  // SHA-256 takes many sums at once.
+  // Adds many sums to SHA-256 at once.
   std::array<Sums, 64> gathered;
   size_t count = 0;
   const auto add_block = [&](const std::byte* block) {
@@ -65,8 +66,7 @@ std::string content_name(std::span<const std::byte> bytes) {
   const size_t whole = bytes.size() / kBlockNbytes * kBlockNbytes;
   for (size_t at = 0; at < whole; at += kBlockNbytes) add_block(bytes.data() + at);
   if (whole != bytes.size()) {
-    std::array<std::byte, kBlockNbytes>
-        last{};  // zeros behind the end; the length tells them from the content's
+    std::array<std::byte, kBlockNbytes> last{};  // zero padding; the length distinguishes it from content
     std::memcpy(last.data(), bytes.data() + whole, bytes.size() - whole);
     add_block(last.data());
   }

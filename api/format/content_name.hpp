@@ -1,5 +1,5 @@
-// Names of contents: equal bytes have one, and unequal bytes another. Weights are the bulk of every file that a compiler writes, so this
-// reads them several times as fast as SHA-256 does.
+// content_name(): names contents by their bytes: equal bytes have equal names, unequal bytes different ones.
+// Weights are most of every compiled file, so this is several times faster than SHA-256.
 #pragma once
 
 #include <cstddef>
@@ -8,9 +8,10 @@
 
 namespace etb::format {
 
-// 64 hexadecimal digits. Each kilobyte is reduced to 32 bytes by two sums of products with fixed numbers (NH as in UMAC, whose
-// authors prove that two texts meet in both with a chance of 2^-128), and SHA-256 of these and the length is the name. The numbers are
-// no secret, so somebody who wants two contents of one name can make them: this tells contents apart, it proves nothing about who wrote them.
+// Returns 64 hexadecimal digits. Reduces each kilobyte to 32 bytes by two sums of products with fixed numbers
+// (NH as in UMAC). UMAC's authors prove that two texts agree in both sums with a probability of 2^-128. The
+// name is the SHA-256 of these and the length. The numbers are not secret, so an attacker can make two
+// contents with one name. The name distinguishes contents; it does not authenticate them.
 std::string content_name(std::span<const std::byte> bytes);
 
 }  // namespace etb::format

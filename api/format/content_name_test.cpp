@@ -28,7 +28,7 @@ TEST(ContentName, IsTheSameForEqualBytesWhereverTheyLie) {
   }
 }
 
-// Files name their data by it, so it stays what it is.
+// Files name their data by it, so it must never change.
 TEST(ContentName, IsFixed) {
   EXPECT_EQ(content_name({}), "af5570f5a1810b7af78caf4bc70a660f0df51e42baf91d4de5b2328de0e83dfc");
   EXPECT_EQ(content_name(random_bytes(3000, 2)),
@@ -46,7 +46,7 @@ TEST(ContentName, SeesEveryBit) {
   }
 }
 
-// Zeros behind the end, swapped words and swapped blocks are what sums and padding could overlook.
+// Trailing zeros, swapped words and swapped blocks could be missed by sums and padding.
 TEST(ContentName, SeesLengthAndOrder) {
   std::set<std::string> names;
   for (size_t nbytes = 0; nbytes < 2100; ++nbytes)

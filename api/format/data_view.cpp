@@ -59,12 +59,12 @@ etb_status verify_segments(const fb::FlatTensor& root, const FileExtent& extent,
 }
 
 etb_status verify_names(const fb::FlatTensor& root, uint64_t file_nbytes, etb_error* error) noexcept {
-  // Overlapping layouts could make a small file endless to check; no honest file comes near this.
+  // Overlapping layouts could make a small file very slow to check. No honest file is near this limit.
   uint64_t budget = file_nbytes * 8 + 65536;
   for (uint32_t i = 0; i < count_of(root.named_data()); ++i) {
     const auto* named = root.named_data()->Get(i);
     if (named->key() == nullptr) return fail(error, ETB_INVALID_DATA, "entry %u has no key", i);
-    // The key is read once, the sizes and their order once.
+    // Reads the key once, and the sizes and their order once.
     uint64_t work = 1 + named->key()->size() / 8;
     if (named->layout() != nullptr)
       work += count_of(named->layout()->sizes()) + uint64_t{count_of(named->layout()->dim_order())};

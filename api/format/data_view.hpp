@@ -1,4 +1,4 @@
-// A verified data file (.ptd): tensors and blobs by name, read in place.
+// DataView: a verified data file (.ptd): tensors and blobs by name, read in place.
 #pragma once
 
 #include <optional>
@@ -10,7 +10,7 @@
 
 namespace etb::format {
 
-// Dtype and order of a named tensor.
+// Dtype, sizes and dim order of a named tensor.
 struct LayoutRecord {
   uint8_t dtype = 0;
   std::span<const int32_t> sizes;
@@ -19,11 +19,11 @@ struct LayoutRecord {
 
 struct NamedRecord {
   std::string_view key;
-  SegmentRange range;                  // counted from extent().segment_base
-  std::optional<LayoutRecord> layout;  // nothing for a blob that is no tensor
+  SegmentRange range;                  // relative to extent().segment_base
+  std::optional<LayoutRecord> layout;  // nullopt for a blob that is not a tensor
 };
 
-// Only read_data makes one, so every record is in range and every tensor's bytes are there.
+// Only read_data fills one, so every record is in range and every tensor has its bytes.
 class DataView {
  public:
   DataView() noexcept = default;
@@ -37,7 +37,8 @@ class DataView {
   FileExtent extent_;
 };
 
-// Verifies the first extent.flatbuffer_nbytes of a .ptd (on a 16-byte boundary). The view lives as long as the bytes.
+// Verifies the first extent.flatbuffer_nbytes of a .ptd (on a 16-byte boundary). The view is
+// valid as long as the bytes.
 [[nodiscard]] etb_status read_data(std::span<const std::byte> flatbuffer, const FileExtent& extent,
                                    DataView* out, etb_error* error) noexcept;
 

@@ -12,7 +12,7 @@ namespace {
 
 namespace fb = data_schema;
 
-// As the official writer has it: the header begins at byte 8 and pushes the flatbuffer's body to byte 48.
+// Same as the official writer: the header begins at byte 8 and moves the flatbuffer's body to byte 48.
 constexpr size_t kInserted = 40, kHeaderNbytes = 40;
 
 uint64_t align_up(uint64_t value, uint64_t alignment) {
@@ -62,7 +62,8 @@ Status write_data_file(const DataParts& parts, std::span<const SegmentPiece> seg
   uint32_t root = 0;
   std::memcpy(&root, body, sizeof(root));
   put(head, 0, static_cast<uint32_t>(root + kInserted));
-  // The header counts the flatbuffer's first 8 bytes once more behind itself, as the official writer does; nothing may lie there.
+  // The header's size counts the flatbuffer's first 8 bytes again, as in the official writer. So the 8 bytes
+  // after the body must be unused.
   const uint64_t base = align_up(8 + kInserted + tables.GetSize(), kDataAlignment);
   std::memcpy(head.data() + 8, "FH01", 4);
   put(head, 12, uint32_t{kHeaderNbytes});

@@ -8,13 +8,13 @@
 
 namespace etb::format {
 
-// Where segments begin; what wants more cannot lie in a data file.
+// Alignment of segments. Data with a larger alignment cannot be stored in a data file.
 inline constexpr uint64_t kDataAlignment = 128;
 
-// A tensor or blob of a data file. They may share a segment.
+// A tensor or blob of a data file. Several may share a segment.
 struct DataTensorSpec {
   std::string key;
-  bool is_blob = false;  // no tensor: only a key and bytes
+  bool is_blob = false;  // not a tensor: only a key and bytes
   int8_t dtype = 6;      // float32
   std::vector<int32_t> sizes;
   uint32_t segment = 0;
@@ -25,7 +25,7 @@ struct DataParts {
   std::vector<uint64_t> segment_nbytes;
 };
 
-// The whole file; segments[i] gives the bytes of segment i from its start.
+// Writes the whole file. segments[i] has the bytes of segment i, from its start.
 [[nodiscard]] Status write_data_file(const DataParts& parts, std::span<const SegmentPiece> segments,
                                      const ByteSink& sink);
 

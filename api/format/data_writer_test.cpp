@@ -1,4 +1,4 @@
-// What the writer of data files writes is what the reader of data files reads, whatever the length of its tables.
+// The reader of data files returns what the writer wrote, for tables of any length.
 #include "api/format/data_writer.hpp"
 
 #include <gtest/gtest.h>

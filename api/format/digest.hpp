@@ -1,4 +1,4 @@
-// SHA-256 of bytes, as constants and files are identified by.
+// SHA-256 of bytes, which identifies constants and files.
 #pragma once
 
 #include <array>
@@ -12,7 +12,7 @@ using Sha256 = std::array<uint8_t, 32>;
 
 Sha256 sha256(std::span<const uint8_t> bytes) noexcept;
 
-// The same for bytes that come in pieces. After finish() it is spent.
+// Computes the same digest from pieces. Must not be used after finish().
 class Sha256Sum {
  public:
   Sha256Sum() noexcept;
@@ -23,7 +23,7 @@ class Sha256Sum {
   static constexpr size_t kBlockNbytes = 64;
 
   uint32_t words_[8];
-  uint8_t rest_[kBlockNbytes];  // of a block that is not full yet
+  uint8_t rest_[kBlockNbytes];  // bytes of a block that is not full yet
   size_t rest_nbytes_ = 0;
   uint64_t nbytes_ = 0;
 };

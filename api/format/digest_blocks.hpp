@@ -1,4 +1,5 @@
-// Internal to the digest: blocks of 64 bytes into the words a to h, in portable code or with a processor's instructions.
+// Internal to the digest: adds blocks of 64 bytes to the words a to h, in portable code or
+// with processor instructions.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +13,7 @@ void add_blocks_without_instructions(uint32_t* words, const uint8_t* blocks, siz
 
 #if defined(__x86_64__)
 bool has_sha_instructions() noexcept;
-// Only where they are there.
+// Call only if has_sha_instructions().
 void add_blocks_with_instructions(uint32_t* words, const uint8_t* blocks, size_t count) noexcept;
 #endif
 

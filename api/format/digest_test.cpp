@@ -21,7 +21,7 @@ TEST(Digest, OfAbc) {
   EXPECT_EQ(sha256(abc), wanted);
 }
 
-// Every length around the ends of blocks, whichever code this processor runs.
+// Every length around the ends of blocks, with either code.
 TEST(Digest, IsThatOfLibsodium) {
   constexpr uint32_t kSeed = 5;
   std::mt19937 random(kSeed);

@@ -1,5 +1,5 @@
-// SHA-256 with the processor's own instructions (Intel SHA extensions): four times the speed of portable code, which matters for
-// half a gigabyte of weights.
+// SHA-256 with the processor's instructions (Intel SHA extensions): four times as fast as portable code,
+// which matters for half a gigabyte of weights.
 #include "api/format/digest_blocks.hpp"
 
 #if defined(__x86_64__)
@@ -15,7 +15,7 @@ namespace {
 
 constexpr size_t kBlock = 64;
 
-// The state in the order of the instructions: a b e f and c d g h, highest word first.
+// The state in the instructions' order: a b e f and c d g h, highest word first.
 struct State {
   __m128i abef;
   __m128i cdgh;
@@ -23,7 +23,7 @@ struct State {
 
 #define ETB_SHA_INSTRUCTIONS __attribute__((target("sha,sse4.1,ssse3"), always_inline)) inline
 
-// A block on its way through the rounds.
+// State and words of a block during the rounds.
 struct Rounds {
   State state;
   __m128i words[4];
@@ -46,7 +46,7 @@ ETB_SHA_INSTRUCTIONS void add_group(Rounds& rounds) {
   rounds.state.abef =
       _mm_sha256rnds2_epu32(rounds.state.abef, rounds.state.cdgh, _mm_shuffle_epi32(sum, 0x0e));
   if constexpr (kGroup < 12) {
-    // The four words that take this group's place sixteen words later.
+    // The four words that replace this group, for the rounds sixteen words later.
     const __m128i second = words[(kGroup + 1) & 3], third = words[(kGroup + 2) & 3],
                   last = words[(kGroup + 3) & 3];
     __m128i next = _mm_sha256msg1_epu32(now, second);

@@ -1,4 +1,4 @@
-// build/release/bin/graph_benchmark: what a graph image costs, by number of nodes.
+// build/release/bin/graph_benchmark: measures graph images by number of nodes.
 #include <benchmark/benchmark.h>
 
 #include "api/format/graph_generator.hpp"
@@ -24,7 +24,7 @@ void verify(benchmark::State& state) {
   state.counters["image_bytes"] = static_cast<double>(image.span().size());
 }
 
-// As a plugin's partitioner does: every node and argument once.
+// Reads every node and argument once, like a plugin's partitioner.
 void walk(benchmark::State& state) {
   const ImageBytes image = chain_graph(static_cast<uint32_t>(state.range(0))).finish_unverified();
   const View view = *View::open(image.span());

@@ -1,4 +1,4 @@
-// The checks of graphs: values, nodes and their arguments, inputs, outputs, and how graphs refer to each other.
+// Verifies graphs: values, nodes and their arguments, inputs, outputs, and references between graphs.
 #include <optional>
 
 #include "api/format/graph_rules.hpp"
@@ -7,7 +7,8 @@
 namespace etb::graph {
 namespace {
 
-// Checks one graph. Texts and nodes are stamped rather than collected, so that a graph costs what it holds.
+// Verifies one graph. Marks names and nodes with a stamp instead of collecting them, so that the time is
+// linear in the graph's size.
 class BodyVerifier {
  public:
   BodyVerifier(ImageFacts& facts, std::vector<uint32_t>& graph_depths)
@@ -20,7 +21,7 @@ class BodyVerifier {
   Status verify(uint32_t index, uint32_t first_node_id);
 
  private:
-  // Which fields of an argument belong to its kind.
+  // The fields of an argument that belong to its kind.
   struct Fields {
     bool as_int, as_float, value, values, ints, floats;
   };
@@ -353,7 +354,7 @@ Status BodyVerifier::verify_argument(const fb::Argument& arg) {
   }
 }
 
-// Kinds whose `int` is a number of something.
+// Checks kinds whose `int` is an index or a code.
 Status BodyVerifier::verify_argument_code(const fb::Argument& arg) {
   const int64_t code = arg.int_();
   int64_t limit = 0;
@@ -383,7 +384,7 @@ Status BodyVerifier::verify_argument_code(const fb::Argument& arg) {
   return refuse("int: {} of {}", code, limit);
 }
 
-// A graph refers to later graphs only, so there is no cycle, and depths are known when they are needed.
+// A graph refers only to later graphs. So there is no cycle, and each depth is known when it is needed.
 Status BodyVerifier::verify_graph_reference(int64_t index) {
   if (index <= graph_index_ || index >= count(image_.graphs())) {
     return refuse("graph {} of {}, expected a later one than {}", index, count(image_.graphs()),

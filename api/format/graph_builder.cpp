@@ -25,7 +25,7 @@ bool is_identity(const std::vector<uint8_t>& dim_order) {
   return true;
 }
 
-// 0 for a spec that has no size; the verifier reports it.
+// Returns 0 for a spec without a size, which the verifier reports.
 uint64_t nbytes_of(const SpecDraft& draft) {
   etb_graph_spec spec = {};
   spec.dtype = static_cast<uint32_t>(draft.dtype);

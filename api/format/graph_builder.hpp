@@ -1,5 +1,5 @@
-// Builds a graph image. What is added may come in any order; the bytes depend only on what was added: tables
-// are numbered by first use, unused specs and texts are dropped, so equal graphs are equal bytes.
+// Builder: builds a graph image. Items may be added in any order; the bytes depend only on the items. Tables
+// are numbered by first use, unused specs and texts are dropped, so equal graphs have equal bytes.
 //
 //   Builder builder("forward");
 //   const uint32_t spec = builder.add_spec({ETB_DTYPE_FLOAT32, {2, 3}});
@@ -9,7 +9,7 @@
 //   graph.add_output(y);
 //   ETB_ASSIGN(ImageBytes image, builder.finish());
 //
-// The builder checks nothing; finish() puts the result through the verifier.
+// The builder checks nothing. finish() runs the verifier.
 #pragma once
 
 #include <array>
@@ -27,7 +27,7 @@
 
 namespace etb::graph {
 
-// Bytes of an image, aligned as ABI-GRAPH-02 wants.
+// Bytes of an image, aligned as ABI-GRAPH-02 requires.
 class ImageBytes {
  public:
   ImageBytes() = default;
@@ -52,7 +52,7 @@ struct SymbolDraft {
   std::optional<int64_t> hint;
 };
 
-// A dimension whose upper bound is in `sizes`.
+// A dynamic dimension. Its upper bound is in `sizes`.
 struct DynamicDimDraft {
   uint32_t dim = 0;
   int64_t min = 0;
@@ -68,7 +68,7 @@ struct SpecDraft {
   auto operator<=>(const SpecDraft&) const = default;
 };
 
-// Only the fields of the scheme count (etb_graph_quant).
+// Reads only the fields of the scheme (etb_graph_quant).
 struct QuantDraft {
   uint32_t scheme = ETB_GRAPH_QUANT_PER_TENSOR;
   int32_t expressed_dtype = ETB_DTYPE_FLOAT32;
@@ -89,7 +89,7 @@ struct ConstantDraft {
   uint32_t spec = 0;
   std::optional<Digest> digest;              // absent: computed from the data
   std::optional<std::vector<uint8_t>> data;  // inline
-  std::optional<uint64_t> nbytes;            // absent: what the spec says
+  std::optional<uint64_t> nbytes;            // absent: size of the spec
 };
 
 struct SourceDraft {
@@ -112,7 +112,7 @@ struct ValueDraft {
   uint32_t alias_of = 0;
 };
 
-// Only the fields of the kind count (etb_graph_argument).
+// Reads only the fields of the kind (etb_graph_argument).
 struct ArgumentDraft {
   uint32_t kind = ETB_GRAPH_ARGUMENT_NONE;
   std::string name;
@@ -158,7 +158,7 @@ ArgumentDraft ints_arg(std::vector<int64_t> ints, std::string name = {});
 ArgumentDraft floats_arg(std::vector<double> floats, std::string name = {});
 ArgumentDraft bools_arg(std::vector<int64_t> bools, std::string name = {});
 ArgumentDraft strings_arg(std::vector<std::string> strings, std::string name = {});
-// values[i] == ETB_GRAPH_NONE where ints[i] counts. Becomes INTS when no value counts.
+// Uses ints[i] where values[i] == ETB_GRAPH_NONE. The kind is INTS when all are.
 ArgumentDraft sym_ints_arg(std::vector<uint32_t> values, std::vector<int64_t> ints, std::string name = {});
 ArgumentDraft complex_arg(double real, double imaginary, std::string name = {});
 ArgumentDraft graph_arg(uint32_t graph, std::string name = {});
@@ -167,11 +167,11 @@ ArgumentDraft graph_arg(uint32_t graph, std::string name = {});
 class GraphBuilder {
  public:
   uint32_t index() const { return index_; }
-  // All inputs come before the first node. Returns the value.
+  // Add all inputs before the first node. Returns the value's index.
   uint32_t add_input(InputDraft input);
-  // Returns the first value that the node defines.
+  // Returns the index of the first value that the node defines.
   uint32_t add_node(NodeDraft node);
-  // With `updates`, the value is the new contents of that input.
+  // With `updates`, the value becomes the new contents of that input.
   void add_output(uint32_t value, std::optional<uint32_t> updates = {});
 
  private:
@@ -196,7 +196,7 @@ class Builder {
   explicit Builder(std::string method_name, std::string producer = {});
   void require_feature(std::string feature) { features_.push_back(std::move(feature)); }
 
-  // Each returns the number to refer to it by. Equal specs and terms have equal numbers.
+  // Each returns the item's number. Equal specs and terms have equal numbers.
   uint32_t add_symbol(SymbolDraft symbol);
   uint32_t add_spec(SpecDraft spec);
   uint32_t add_quant(QuantDraft quant);
@@ -205,13 +205,14 @@ class Builder {
   uint32_t add_expr(uint32_t kind, uint32_t left, uint32_t right);
   uint32_t add_constant(ConstantDraft constant);
 
-  // Graph 0 is the method. A graph is added before the graphs that it refers to. The reference stays valid.
+  // Graph 0 is the method. Add a graph before the graphs that it refers to. The returned reference stays
+  // valid.
   GraphBuilder& add_graph(std::string name);
   GraphBuilder& graph(uint32_t index) { return *graphs_.at(index); }
 
-  // The image, verified. The builder is unchanged.
+  // Returns the verified image. The builder is unchanged.
   [[nodiscard]] Result<ImageBytes> finish() const;
-  // The image as it is, for tests of the verifier.
+  // Returns the image without verification, for tests of the verifier.
   ImageBytes finish_unverified() const;
 
  private:

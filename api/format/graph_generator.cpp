@@ -10,7 +10,7 @@
 namespace etb::graph {
 namespace {
 
-// splitmix64: small, and the same everywhere, unlike the distributions of <random>.
+// splitmix64: small, and equal on every machine, unlike the distributions of <random>.
 class Random {
  public:
   explicit Random(uint64_t seed) : state_(seed) {}
@@ -56,7 +56,7 @@ class Generator {
     uint32_t spec;
   };
 
-  // Mostly plain, sometimes what needs quotes and escapes.
+  // Mostly plain text, sometimes text that needs quotes and escapes.
   std::string text(const std::string& plain) {
     static const std::vector<std::string> kOdd = {
         "with space",       "quo\"te", "back\\slash", "new\nline", "\x01\x7f", "gr\xc3\xbc\xc3\x9f",
@@ -125,7 +125,7 @@ class Generator {
       } else {
         dynamic.min = random_.between(0, spec.sizes[dim]);
       }
-      // A formula with an operator: a plain symbol's range would have to be kept.
+      // Adds an operator, because a plain symbol would have to keep the symbol's range.
       if (random_.chance(70)) {
         dynamic.expr = builder_.add_expr(ETB_GRAPH_EXPR_ADD, expr(random_.below(4)), expr(random_.below(3)));
       }
@@ -215,7 +215,7 @@ class Generator {
     if (value.kind != ETB_GRAPH_VALUE_NONE) known_.push_back({index, value.kind, value.spec});
   }
 
-  // A value of the kind that may be used, or nothing.
+  // Returns a usable value of the kind, or nullopt.
   std::optional<Known> find_value(uint32_t kind) {
     if (known_.empty()) return std::nullopt;
     const uint32_t start = random_.below(known_.size());
@@ -288,7 +288,7 @@ class Generator {
     uint32_t value_index = graph.add_node(std::move(node));
     for (const ValueDraft& output : outputs) know(value_index++, output);
     value_count_ = value_index;
-    // What was overwritten may not be used again.
+    // An overwritten value must not be used again.
     for (const ValueDraft& output : outputs) {
       if (output.alias != ETB_GRAPH_ALIAS_UPDATE) continue;
       known_.erase(std::remove_if(known_.begin(), known_.end(),
@@ -422,7 +422,7 @@ class Generator {
   std::vector<uint32_t> constants_;  // their specs
   std::vector<uint32_t> quants_;
   uint32_t quantised_spec_ = 0;
-  std::vector<Known> known_;  // values of the graph at hand that may be used
+  std::vector<Known> known_;  // usable values of the current graph
   std::vector<Known> updatable_inputs_;
   uint32_t value_count_ = 0;
 };

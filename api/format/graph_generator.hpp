@@ -1,5 +1,5 @@
-// Random graph images for tests, fuzz corpora and benchmarks: every one passes the verifier, and together they
-// use every field of the format.
+// Generates random graph images for tests, fuzz corpora and benchmarks. The verifier accepts every one, and
+// together they use every field of the format.
 #pragma once
 
 #include <cstdint>
@@ -8,10 +8,10 @@
 
 namespace etb::graph {
 
-// The same seed gives the same graph.
+// Equal seeds result in equal graphs.
 Builder random_graph(uint64_t seed, uint32_t node_count);
 
-// A long chain of three kinds of nodes with weights outside the image, as large models look.
+// A long chain of three kinds of nodes with weights outside the image, similar to large models.
 Builder chain_graph(uint32_t node_count);
 
 }  // namespace etb::graph

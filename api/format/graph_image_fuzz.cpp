@@ -1,4 +1,5 @@
-// Bytes as a graph image: the C reader is total on all of them, and what the verifier accepts holds together.
+// Fuzzes bytes as a graph image: the C reader accepts any bytes without a fault, and images that the
+// verifier accepts are consistent.
 #include <cstdio>
 #include <cstdlib>
 

@@ -127,7 +127,7 @@ Status Lexer::read_number(Token& token) {
   token.kind = TokenKind::kInt;
   if (peek() == '-') ++at_;
   while (is_digit(peek())) ++at_;
-  if (peek() == '.' && is_digit(peek(1))) {  // a range such as 2..10 has two ints
+  if (peek() == '.' && is_digit(peek(1))) {  // not for a range: 2..10 has two ints
     token.kind = TokenKind::kFloat;
     ++at_;
     while (is_digit(peek())) ++at_;

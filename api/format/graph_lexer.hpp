@@ -1,4 +1,4 @@
-// Internal to the text parser: words, numbers, names and signs of the text form of graph images.
+// Internal to the text parser: the lexer of the text form of graph images: words, numbers, names and signs.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +13,8 @@ enum class TokenKind { kEnd, kWord, kString, kValueName, kGraphName, kInt, kFloa
 
 struct Token {
   TokenKind kind = TokenKind::kEnd;
-  std::string_view text;  // as written; of kHex the digits
-  std::string name;       // kString, kValueName, kGraphName: what it stands for
+  std::string_view text;  // unchanged; the digits of kHex
+  std::string name;       // kString, kValueName, kGraphName: the unescaped text
   int64_t as_int = 0;
   double as_float = 0;
   uint32_t line = 1;

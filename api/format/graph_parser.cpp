@@ -14,7 +14,7 @@
 namespace etb::graph {
 namespace {
 
-// Recursive descent. One function a rule of docs/graph_image.md.
+// A recursive descent parser, with one function for each rule of docs/graph_image.md.
 class Parser : TypeParser {
  public:
   explicit Parser(std::string_view text) : TypeParser(text), text_(text) {}
@@ -49,8 +49,8 @@ class Parser : TypeParser {
 
   std::string_view text_;
   std::unordered_map<std::string, uint32_t> graphs_;
-  std::unordered_map<std::string, Defined> values_;  // of the graph at hand
-  uint32_t value_count_ = 0;                         // of that graph, so far
+  std::unordered_map<std::string, Defined> values_;  // of the current graph
+  uint32_t value_count_ = 0;                         // of the current graph, so far
 };
 
 Result<ImageBytes> Parser::parse() {
@@ -61,8 +61,8 @@ Result<ImageBytes> Parser::parse() {
   return builder_.finish();
 }
 
-// Graphs refer to later ones, so their names come first. No string goes over the end of a line, so a line that
-// begins like a graph is one.
+// Finds the names of all graphs first, because graphs refer to later ones. No string continues on the next
+// line, so every line that begins like a graph is one.
 Status Parser::find_graphs() {
   for (size_t line = 0; line < text_.size();) {
     const size_t end = std::min(text_.find('\n', line), text_.size());
@@ -197,7 +197,7 @@ Status Parser::parse_node(GraphBuilder& graph) {
   return {};
 }
 
-// "%a: T, [%b: T, %c: T] =", or nothing
+// Parses "%a: T, [%b: T, %c: T] =", or nothing.
 Status Parser::parse_node_outputs(NodeDraft& node) {
   if (token_.kind != TokenKind::kValueName && !token_.is("[")) return {};
   while (true) {
@@ -301,7 +301,7 @@ Status Parser::parse_sym_int(ValueDraft& value) {
   return {};
 }
 
-// "name=value" or "value". A name that is no word is quoted, so what decides is the '=' behind it.
+// Parses "name=value" or "value". A name that is not a word is quoted, so only the '=' after it decides.
 Result<ArgumentDraft> Parser::parse_argument() {
   if (token_.kind != TokenKind::kWord && token_.kind != TokenKind::kString) return parse_unnamed_argument();
   const Token first = token_;
@@ -344,7 +344,7 @@ Result<ArgumentDraft> Parser::parse_unnamed_argument() {
   }
 }
 
-// `word` was taken.
+// `word` has been consumed.
 Result<ArgumentDraft> Parser::parse_argument_word(const Token& word) {
   const std::string_view text = word.text;
   if (text == "none") return none_arg();
@@ -391,7 +391,8 @@ Result<ArgumentDraft> Parser::parse_empty_list(uint32_t kind) {
   return list;
 }
 
-// The kind of a list is that of its first item that has one; the verifier would not notice a mixture.
+// A list has the kind of its first item with a kind. The parser rejects mixtures, because the
+// verifier would not notice them.
 Result<ArgumentDraft> Parser::parse_list() {
   ArgumentDraft list;
   ETB_TRY(expect("["));
@@ -406,7 +407,7 @@ Result<ArgumentDraft> Parser::parse_list() {
   return list;
 }
 
-// Adds the item at hand. Ints and symbolic ints make one kind of list; all others only go with their like.
+// Adds the current item. Ints and symbolic ints may be mixed. All other kinds may not.
 Status Parser::parse_list_item(ArgumentDraft& list) {
   const Token token = token_;
   const auto add = [&](uint32_t kind, auto& items, auto item) -> Status {

@@ -1,5 +1,5 @@
-// A program that is C11, includes api headers alone and links nothing of ours but the walk it is given: it reads a
-// committed image and finds what is in it.
+// A C11 program with api headers only, linked with nothing but graph_walk.c: reads a committed image
+// and checks its contents.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -228,7 +228,8 @@ void Printer::put_spec(const etb_graph_spec& spec) {
   out_ += ')';
 }
 
-// Precedence: 0 anything, 1 operand of + on the right or of *, 2 right operand of * and //. Operators group to the left.
+// Precedence: 0 anything, 1 right operand of + or operand of *, 2 right operand of * and //.
+// Operators associate to the left.
 void Printer::put_expr(uint32_t index, int precedence) {
   if (is_full()) return;
   const etb_graph_expr expr = view_.expr(index);

@@ -1,4 +1,4 @@
-// Internal to the graph verifier: what the checks of the whole image and those of its graphs share.
+// Internal to the graph verifier: shared parts of the checks of the image and of its graphs.
 #pragma once
 
 #include <flatbuffers/flatbuffers.h>
@@ -17,13 +17,13 @@
 
 namespace etb::graph {
 
-// Image > graph > node > argument, and image > spec > dynamic dimension.
+// Nesting: image > graph > node > argument, and image > spec > dynamic dimension.
 inline constexpr uint32_t kMaxTableDepth = 4;
 
-// Every table takes at least 8 bytes: the offset that leads to it and the one to its vtable.
+// Every table needs at least 8 bytes: the offset that refers to it and the offset to its vtable.
 constexpr uint32_t max_table_count(size_t image_nbytes) { return static_cast<uint32_t>(image_nbytes / 8); }
 
-// Text of an untrusted file inside a message: short, and nothing that a terminal obeys.
+// Escapes text of an untrusted file for a message: short, without characters that control a terminal.
 std::string printable(std::string_view text);
 
 template <class... Args>
@@ -36,11 +36,11 @@ uint32_t count(const Vector* vector) {
   return vector != nullptr ? vector->size() : 0;
 }
 
-// What later checks need of earlier ones. Indices into these were checked when they were filled.
+// Results of earlier checks for later ones. Every index in them is checked.
 struct ImageFacts {
   const fb::Image& image;
   std::span<const uint8_t> bytes;
-  uint64_t bytes_left;  // that the elements of lists may still take; honest images never use it up
+  uint64_t bytes_left;               // budget for elements of lists; honest images never use it up
   std::vector<int64_t> spec_numels;  // -1: unbounded
 
   std::string_view text(uint32_t index) const {
@@ -53,8 +53,8 @@ struct ImageFacts {
     return refuse("{}: string {} of {}", field, index, count(image.strings()));
   }
 
-  // A list whose elements will be read one by one: aligned (FlatBuffers checks that of its count only), and
-  // not a list that was read before.
+  // Checks a list before its elements are read: it must be aligned (FlatBuffers checks that only for its
+  // count), and must not overlap a list that was read before.
   template <class T>
   [[nodiscard]] Status visit(const flatbuffers::Vector<T>* list, const char* field) {
     if (list == nullptr || list->size() == 0) return {};
@@ -68,10 +68,10 @@ struct ImageFacts {
   }
 };
 
-// Checks graph by graph, in order (graph_body_verifier.cpp).
+// Verifies the graphs one by one, in order (graph_body_verifier.cpp).
 [[nodiscard]] Status verify_graphs(ImageFacts& facts);
 
-// Puts where it happened behind the "graph image: " of an error.
+// Inserts the location after the "graph image: " of an error.
 template <class... Args>
 Status at(Status status, fmt::format_string<Args...> format, Args&&... args) {
   if (status) return status;

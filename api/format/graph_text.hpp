@@ -1,4 +1,4 @@
-// The text form of a graph image: for people, golden tests and cases written by hand. One node a line:
+// The text form of a graph image: for reading, golden tests and handwritten cases. One node a line:
 //
 //   etg 1
 //   name "forward"
@@ -13,8 +13,9 @@
 //     return %y
 //   }
 //
-// docs/graph_image.md has the grammar. Text and bytes are equal in content: for every image that passes the verifier
-// print(parse(print(image))) == print(image), and for an image of Builder parse(print(image)) == image, byte by byte.
+// docs/graph_image.md has the grammar. Text and bytes have equal content. For every verified
+// image print(parse(print(image))) == print(image). For an image of Builder
+// parse(print(image)) == image, byte by byte.
 #pragma once
 
 #include <string>
@@ -26,17 +27,17 @@
 namespace etb::graph {
 
 struct PrintOptions {
-  // Inline data longer than this many bytes is left out, and so the text does not parse back to the same image.
+  // Leaves out inline data longer than this many bytes. The text then does not parse to the same image.
   uint64_t max_data_bytes = UINT64_MAX;
-  // The text ends soon after this many bytes, with a comment that says so. A hostile image may name one long text often,
-  // and so describe a text that is far larger than itself.
+  // Ends the text soon after this many bytes, with a comment. A hostile image may use one long text often,
+  // and so have a text far larger than the image.
   uint64_t max_text_bytes = UINT64_MAX;
 };
 
-// `view` must be of a verified image.
+// `view` must have a verified image.
 std::string print_graph_image(const View& view, const PrintOptions& options = {});
 
-// The image, verified. The error names line and column. `#` begins a comment.
+// Returns the verified image. Errors name line and column. `#` begins a comment.
 [[nodiscard]] Result<ImageBytes> parse_graph_text(std::string_view text);
 
 }  // namespace etb::graph

@@ -1,4 +1,5 @@
-// Any text to the parser of graph images: it is refused, or what it gives prints, parses and prints the same.
+// Fuzzes any text as a graph image's text form: the parser rejects it, or its image prints, parses and
+// prints again to the same text.
 #include <cstdio>
 #include <cstdlib>
 

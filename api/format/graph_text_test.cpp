@@ -89,8 +89,8 @@ TEST(GraphText, CutsTheTextOnRequest) {
   EXPECT_THAT(text, ::testing::EndsWith("# cut: the text has more than 500 bytes\n"));
 }
 
-// tests/golden/graph: NAME.txt is a canonical text and must print as it was parsed; bad-NAME.txt must be refused
-// with the message in its last line. --rebase rewrites both from what happens now.
+// tests/golden/graph: NAME.txt is a canonical text and must print unchanged. bad-NAME.txt must be rejected
+// with the message in its last line. --rebase rewrites both from the present results.
 class Golden : public ::testing::TestWithParam<std::filesystem::path> {};
 
 TEST_P(Golden, ParsesAndPrintsAsCommitted) {

@@ -13,7 +13,7 @@ class TextWriter {
  protected:
   explicit TextWriter(uint64_t max_text_bytes) : max_text_bytes_(max_text_bytes) {}
 
-  // What makes a text much longer than its image looks here: texts, names, formulas.
+  // Called by parts that can make a text much longer than its image: texts, names, formulas.
   bool is_full() const { return out_.size() > max_text_bytes_; }
 
   template <class... Args>
@@ -33,18 +33,20 @@ class TextWriter {
 
   template <class Items, class Put>
   void put_brackets(const char* kind_if_empty, const Items& items, Put put_item) {
-    if (items.size() == 0) out_ += kind_if_empty;  // "[]" alone would not say of what
+    if (items.size() == 0) out_ += kind_if_empty;  // "[]" alone has no kind
     out_ += '[';
     put_list(items, put_item);
     out_ += ']';
   }
 
   void put_string(std::string_view text);
-  // %name, or %"any text" when the name is not made of letters, digits, dots and underscores.
+  // Writes %name, or %"any text" when the name has other characters than letters, digits, dots and
+  // underscores.
   void put_name(char sigil, std::string_view name);
-  // An end that is not bounded is left out.
+  // Leaves out an unbounded end.
   void put_range(int64_t min, int64_t max);
-  // The shortest text that reads back to the same bits; always with a point, an exponent or a word, so that it is no int.
+  // Writes the shortest text that parses to the same bits, always with a point, an exponent or a
+  // word, so that it is no int.
   void put_float(double value);
   void put_hex(std::span<const uint8_t> bytes);
 

@@ -95,7 +95,7 @@ Result<double> TokenCursor::take_float() {
                     fmt::format("expected a float, found '{}'", printable(token.text)));
 }
 
-// "inf", "nan", or "nan(0x7ff8000000000001)" with the bits. `word` was taken.
+// Parses "inf", "nan", or "nan(0x7ff8000000000001)" with the bits. `word` has been consumed.
 Result<double> TokenCursor::take_float_after(const Token& word) {
   if (word.text == "inf") return std::numeric_limits<double>::infinity();
   constexpr uint64_t kQuietNan = 0x7ff8000000000000;

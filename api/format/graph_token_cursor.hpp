@@ -1,4 +1,4 @@
-// Internal to the text parser: one token ahead, and the steps that every rule is made of.
+// Internal to the text parser: one token of lookahead, and the steps that all rules use.
 #pragma once
 
 #include <cstdint>
@@ -15,10 +15,10 @@ class TokenCursor {
   explicit TokenCursor(std::string_view text) : lexer_(text) {}
 
   Status advance();
-  // Goes over what must come now, or says what came instead.
+  // Consumes the expected sign, or fails with the token found.
   Status expect(std::string_view sign);
   Status expect_word(std::string_view word);
-  // Goes over what may come now; whether it did.
+  // Consumes an optional sign. Returns true if it was there.
   Result<bool> accept(std::string_view sign);
   Result<bool> accept_word(std::string_view word);
 
@@ -27,7 +27,7 @@ class TokenCursor {
   Result<uint32_t> take_u32();
   Result<std::vector<uint8_t>> take_hex();
   Result<double> take_float();
-  Result<double> take_float_after(const Token& word);  // "inf" or "nan" was taken
+  Result<double> take_float_after(const Token& word);  // "inf" or "nan" has been consumed
   Result<std::string> take_in_parentheses(TokenKind kind);
 
   tl::unexpected<Error> fail(const std::string& message) const {

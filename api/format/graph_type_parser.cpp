@@ -27,7 +27,7 @@ Result<uint32_t> TypeParser::parse_spec() {
   return builder_.add_spec(std::move(spec));
 }
 
-// "10", or a formula or "?" and its range: "4*s0{8..40}"
+// Parses "10", or a formula or "?" and its range: "4*s0{8..40}".
 Status TypeParser::parse_dim(SpecDraft& spec) {
   DynamicDimDraft dim;
   dim.dim = static_cast<uint32_t>(spec.sizes.size());
@@ -59,7 +59,7 @@ Status TypeParser::parse_order(SpecDraft& spec) {
   return advance();
 }
 
-// "{2..10}", either end may be missing
+// Parses "{2..10}". Either end may be missing.
 Result<std::pair<int64_t, int64_t>> TypeParser::parse_range() {
   std::pair<int64_t, int64_t> range(INT64_MIN, ETB_GRAPH_UNBOUNDED);
   ETB_TRY(expect("{"));
@@ -100,7 +100,7 @@ Result<uint32_t> TypeParser::parse_product() {
   return product;
 }
 
-// The number of terms bounds the depth of this recursion and of every other one over the formula.
+// The limit of terms also limits the depth of this recursion and of every other one over the formula.
 Result<uint32_t> TypeParser::parse_operand() {
   if (++expr_term_count_ > ETB_GRAPH_MAX_EXPR_TERMS) {
     return fail(fmt::format("a formula of more than {} terms", ETB_GRAPH_MAX_EXPR_TERMS));

@@ -1,4 +1,5 @@
-// Internal to the text parser: types of values, their formulas and quantisation. One function a rule of docs/graph_image.md.
+// Internal to the text parser: types of values, with their formulas and quantisation. One function for each
+// rule of docs/graph_image.md.
 #pragma once
 
 #include <string>
@@ -34,7 +35,7 @@ class TypeParser : protected TokenCursor {
   Result<uint32_t> parse_call(uint32_t kind);
   Status parse_quant_field(QuantDraft& quant, const std::string& field);
 
-  uint32_t expr_term_count_ = 0;  // of the formula at hand
+  uint32_t expr_term_count_ = 0;  // of the current formula
 };
 
 }  // namespace etb::graph

@@ -1,5 +1,5 @@
-// The checks of the whole image: header, structure, texts, symbols, specs, constants, ops. Those of graphs and
-// nodes are in graph_body_verifier.cpp.
+// Verifies the whole image: header, structure, texts, symbols, specs, constants, ops. graph_body_verifier.cpp
+// verifies graphs and nodes.
 #include "api/format/graph_verifier.hpp"
 
 #include <algorithm>
@@ -17,7 +17,7 @@
 namespace etb::graph {
 namespace {
 
-// The lists in etb/graph_kinds.def and in the schema are one list.
+// Checks that the lists in etb/graph_kinds.def and in the schema are equal.
 #define ETB_SAME(list, name, value) static_assert(static_cast<int>(fb::list::name) == (value));
 #define ETB_GRAPH_EXPR_KIND(name, value, text) ETB_SAME(ExprKind, name, value)
 #define ETB_GRAPH_QUANT_SCHEME(name, value, text) ETB_SAME(QuantScheme, name, value)
@@ -40,7 +40,7 @@ Status verify_header(std::span<const uint8_t> bytes) {
     const std::string_view found(reinterpret_cast<const char*>(bytes.data()) + 4, 4);
     return refuse("file id is '{}', expected '{}'", printable(found), fb::ImageIdentifier());
   }
-  // The version comes before the structure: another version may have another structure.
+  // Checks the version before the structure, because another version may have another structure.
   etb_graph_view raw = {};
   raw.data = bytes.data();
   raw.nbytes = bytes.size();
@@ -50,7 +50,8 @@ Status verify_header(std::span<const uint8_t> bytes) {
                     fmt::format("graph image: version {}, this reader reads {}", version, ETB_GRAPH_VERSION));
 }
 
-// Which list of a broken image is broken. Each gets a verifier of its own, so the first that fails is the one.
+// Finds the broken list of an image. Each list has its own verifier, so the first that fails is the broken
+// one.
 std::string broken_part(std::span<const uint8_t> bytes) {
   const auto new_verifier = [&bytes] {
     return flatbuffers::Verifier(bytes.data(), bytes.size(), kMaxTableDepth, max_table_count(bytes.size()));
@@ -76,8 +77,8 @@ std::string broken_part(std::span<const uint8_t> bytes) {
   return "version, texts or the number of tables";
 }
 
-// FlatBuffers' own verifier. It is linear here because no repeated table has a list of strings, and tables are
-// counted; lists that overlap are caught by ImageFacts::visit.
+// Runs FlatBuffers' own verifier. It is linear for this schema, because no repeated table has a list of
+// strings, and tables are counted. ImageFacts::visit rejects lists that overlap.
 Status verify_structure(std::span<const uint8_t> bytes) {
   flatbuffers::Verifier verifier(bytes.data(), bytes.size(), kMaxTableDepth, max_table_count(bytes.size()));
   if (fb::VerifyImageBuffer(verifier)) return {};
@@ -230,7 +231,7 @@ Status verify_spec(ImageFacts& facts, const fb::TensorSpec& spec) {
   return {};
 }
 
-// A field that the scheme does not have says nothing, so it must not be there.
+// A field that the scheme does not have must be absent.
 Status verify_quant_fields(const fb::Quantization& quant) {
   const auto scheme = quant.scheme();
   const bool has_parameters = scheme == fb::QuantScheme::PER_CHANNEL || scheme == fb::QuantScheme::PER_GROUP;
@@ -315,7 +316,7 @@ Status verify_constant(ImageFacts& facts, const fb::Constant& constant, std::vec
   return {};
 }
 
-// "namespace.name.overload"
+// True for "namespace.name.overload".
 bool is_op_name(std::string_view name) {
   for (int part = 0; part < 2; ++part) {
     const size_t dot = name.find('.');
@@ -343,7 +344,7 @@ Status verify_source(ImageFacts& facts, const fb::Source& source) {
   return says ? Status() : refuse("says nothing");
 }
 
-// Runs `verify(item, index)` over a list of tables and says in which item it failed.
+// Runs `verify(item, index)` for each table of a list. Adds the item's index to an error.
 template <class T, class Verify>
 Status verify_each(const flatbuffers::Vector<flatbuffers::Offset<T>>* items, const char* what,
                    Verify verify) {

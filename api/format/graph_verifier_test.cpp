@@ -32,7 +32,7 @@ std::string error_of(const ImageBytes& image) {
   return status ? "accepted" : status.error().message;
 }
 
-// A method with one node: relu of an input, with room to break things.
+// A method with one node, relu of an input, that tests modify.
 struct Small {
   Builder builder{"forward"};
   uint32_t spec = builder.add_spec({ETB_DTYPE_FLOAT32, {2, 3}, {}, {}});
@@ -50,7 +50,7 @@ struct Small {
   std::string error() const { return error_of(builder.finish_unverified()); }
 };
 
-// What is read of an image that was accepted must hold together: reading, printing and parsing back agree.
+// The parts of an accepted image must be consistent: reading, printing and parsing agree.
 void expect_walkable(const ImageBytes& image) {
   const auto view = View::open(image.span());
   ASSERT_TRUE(view);
@@ -78,7 +78,7 @@ TEST(GraphVerifier, RefusesEveryTruncation) {
     EXPECT_FALSE(verify_graph_image(cut.span()));
     etb_graph_walk_result result;
     const etb_graph_image c = cut.to_c();
-    etb_graph_walk(&c, kMaxSteps, &result);  // total: must only not crash
+    etb_graph_walk(&c, kMaxSteps, &result);  // any result is allowed, but no crash
   }
 }
 
@@ -97,10 +97,10 @@ TEST(GraphVerifier, RefusesOrReadsEveryBitFlip) {
     expect_walkable(flipped);
     if (HasFatalFailure()) return;
   }
-  EXPECT_GT(accepted_count, 0u);  // data, digests and debug handles are free
+  EXPECT_GT(accepted_count, 0u);  // data, digests and debug handles may have any value
 }
 
-// Every count and offset of the image takes these values in turn.
+// Replaces every count and offset of the image by each of these values.
 TEST(GraphVerifier, RefusesOrReadsEveryHostileNumber) {
   const ImageBytes image = random_graph(11, 4).finish_unverified();
   const auto size = static_cast<uint32_t>(image.span().size());
@@ -416,7 +416,7 @@ TEST(GraphVerifier, RefusesInputsWithoutTheirConstant) {
   EXPECT_THAT(small.error(), HasSubstr("input 1: has no constant"));
 }
 
-// One list of strings or values reached from many tables would make checking quadratic.
+// The verification of one list of strings or values that many tables share would be quadratic.
 TEST(GraphVerifier, RefusesListsThatOverlap) {
   flatbuffers::FlatBufferBuilder fbb;
   const std::vector<flatbuffers::Offset<flatbuffers::String>> strings = {
@@ -441,7 +441,7 @@ TEST(GraphVerifier, RefusesListsThatOverlap) {
   EXPECT_THAT(error_of(image), HasSubstr("ints: lists overlap"));
 }
 
-// One node table in a list a thousand times: more tables than the bytes can hold.
+// One node table, a thousand times in a list: more tables than the bytes could contain.
 TEST(GraphVerifier, RefusesTablesThatOverlap) {
   flatbuffers::FlatBufferBuilder fbb;
   const auto fb_strings = fbb.CreateVectorOfStrings({"", "forward"});

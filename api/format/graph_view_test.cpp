@@ -1,4 +1,4 @@
-// The C reader and the C++ view against the reader that flatc generated from the same schema.
+// Compares the C reader and the C++ view with the reader that flatc generates from the same schema.
 #include "etb/cpp/graph_view.hpp"
 
 #include <gtest/gtest.h>
@@ -127,7 +127,7 @@ class Comparison {
     for (uint32_t i = 0; i < found.size(); ++i) {
       const auto found_item = found[i];
       const T expected_item = expected->Get(i);
-      EXPECT_EQ(std::memcmp(&found_item, &expected_item, sizeof(T)), 0);  // also of a nan
+      EXPECT_EQ(std::memcmp(&found_item, &expected_item, sizeof(T)), 0);  // also equal for a NaN
     }
   }
 

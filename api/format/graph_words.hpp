@@ -1,4 +1,5 @@
-// Internal to printer and parser: the words of the closed lists (etb/graph_kinds.def, etb/dtype.def), both ways.
+// Internal to printer and parser: converts the words of the closed lists (etb/graph_kinds.def,
+// etb/dtype.def), both ways.
 #pragma once
 
 #include <cstdint>

@@ -15,7 +15,7 @@ void append_key(std::string& key, const T& value) {
   key.append(reinterpret_cast<const char*>(&value), sizeof(value));
 }
 
-// What makes two quantisations equal, bit by bit.
+// Two quantisations with equal keys are equal, bit by bit.
 std::string to_key(const QuantDraft& quant) {
   std::string key;
   append_key(key, quant.scheme);
@@ -57,7 +57,7 @@ ImageBytes ImageWriter::write() {
     first_node_id += static_cast<uint32_t>(graph->nodes_.size());
   }
 
-  // An empty list is left out, so that there is one way to say "none".
+  // Leaves out an empty list, so that there is only one encoding of it.
   const auto list = [this](const auto& items) {
     using Element = typename std::decay_t<decltype(items)>::value_type;
     return items.empty() ? flatbuffers::Offset<flatbuffers::Vector<Element>>() : fbb_.CreateVector(items);
@@ -94,7 +94,7 @@ uint32_t ImageWriter::op(std::string_view name) {
 }
 
 uint32_t ImageWriter::spec(uint32_t draft) {
-  if (draft >= spec_numbers_.size()) return draft;  // a mistake of the caller; the verifier reports it
+  if (draft >= spec_numbers_.size()) return draft;  // an error of the caller, which the verifier reports
   if (spec_numbers_[draft] != ETB_GRAPH_NONE) return spec_numbers_[draft];
   const SpecDraft& spec = builder_.specs_[draft];
   std::vector<Offset<fb::DynamicDim>> dims;
@@ -115,7 +115,7 @@ uint32_t ImageWriter::expr(uint32_t draft) {
   if (expr_numbers_[draft] != ETB_GRAPH_NONE) return expr_numbers_[draft];
   const Builder::Expr& term = builder_.exprs_[draft];
   const bool is_leaf = term.kind == ETB_GRAPH_EXPR_INT || term.kind == ETB_GRAPH_EXPR_SYMBOL;
-  // Terms are made before the terms that use them, so a reference forward is a mistake and stays as it is.
+  // Terms are added before the terms that use them. So a forward reference is an error and stays unchanged.
   const uint32_t left = is_leaf || term.left >= draft ? term.left : expr(term.left);
   const uint32_t right = is_leaf || term.right >= draft ? term.right : expr(term.right);
   exprs_.push_back(fb::CreateExpr(fbb_, static_cast<fb::ExprKind>(term.kind), term.value, left, right));
@@ -220,7 +220,7 @@ flatbuffers::Offset<fb::Argument> ImageWriter::write_argument(const ArgumentDraf
   const auto fb_floats = arg.floats.empty() ? 0 : fbb_.CreateVector(arg.floats);
   fb::ArgumentBuilder table(fbb_);
   table.add_int_(as_int);
-  // -0.0 equals the default, but is not it: FlatBuffers leaves out what compares equal.
+  // -0.0 equals the default but has other bits. FlatBuffers would leave it out.
   if (uint64_t bits = 0; std::memcpy(&bits, &arg.as_float, sizeof(bits)), bits != 0) {
     fbb_.ForceDefaults(true);
     table.add_float_(arg.as_float);

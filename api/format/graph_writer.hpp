@@ -1,4 +1,4 @@
-// Internal to the graph builder: puts what a Builder holds into a FlatBuffer, numbering by first use.
+// Internal to the graph builder: writes the contents of a Builder as a FlatBuffer, numbered by first use.
 #pragma once
 
 #include <flatbuffers/flatbuffers.h>
@@ -22,7 +22,7 @@ class ImageWriter {
   template <class T>
   using Offset = flatbuffers::Offset<T>;
 
-  // Numbers of what is shared by index: given on first use.
+  // Returns the number of an item shared by index, assigned at its first use.
   uint32_t string(std::string_view text);
   uint32_t op(std::string_view name);
   uint32_t spec(uint32_t draft);

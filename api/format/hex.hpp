@@ -1,4 +1,4 @@
-// Bytes as lower-case hexadecimal text and back.
+// Converts bytes to lower-case hexadecimal text and back.
 #pragma once
 
 #include <array>
@@ -21,7 +21,7 @@ inline std::string to_hex(std::span<const uint8_t> bytes) {
   return text;
 }
 
-// Nothing unless text is exactly 2 * N lower-case digits.
+// Returns nullopt unless `text` is exactly 2 * N lower-case digits.
 template <size_t N>
 std::optional<std::array<uint8_t, N>> parse_hex(std::string_view text) {
   const auto digit = [](char c) {

@@ -33,7 +33,7 @@ Status expect_plain_file(const struct stat& info, const std::string& path) {
                     quoted(path) + ": found " + describe_kind(info.st_mode) + ", expected a plain file");
 }
 
-// Into anything with data() and resize().
+// Reads into any type with data() and resize().
 template <class Bytes>
 Result<Bytes> read_all(const std::string& path, uint64_t max_nbytes) {
   ETB_ASSIGN(const InputFile file, InputFile::open(path));
@@ -53,10 +53,10 @@ Result<InputFile> InputFile::open(const std::string& path) {
     return make_error(Code::INVALID_ARGUMENT,
                       quoted(path) + ": found a NUL byte, expected a path without one");
   struct stat info {};
-  // Before opening: the open itself would already disturb a device.
+  // Checks before the open, because the open itself could already disturb a device.
   if (::stat(path.c_str(), &info) != 0) return system_error("cannot open " + quoted(path), errno);
   ETB_TRY(expect_plain_file(info, path));
-  // The name may become a pipe in between; O_NONBLOCK does not wait for its other end.
+  // The name may become a pipe meanwhile. O_NONBLOCK does not wait for its other end.
   const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
   if (descriptor < 0) return system_error("cannot open " + quoted(path), errno);
   InputFile file(descriptor, 0, path);

@@ -1,5 +1,5 @@
-// Reads files that a user names: plain files of a bounded size. A folder, pipe or device is an error, so nothing waits and nothing
-// is endless.
+// InputFile: reads files that a user names: plain files of limited size. A folder, pipe or device is an
+// error, so no read blocks or is endless.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,8 @@ namespace etb::format {
 
 class InputFile {
  public:
-  // Follows symbolic links. Errors: NOT_FOUND; ACCESS_FAILED when it cannot be opened or is no plain file. Each names the path.
+  // Follows symbolic links. Errors: NOT_FOUND; ACCESS_FAILED when it cannot be opened or is not a plain
+  // file. Each names the path.
   [[nodiscard]] static Result<InputFile> open(const std::string& path);
   InputFile(InputFile&& other) noexcept
       : descriptor_(std::exchange(other.descriptor_, -1)),
@@ -24,12 +25,12 @@ class InputFile {
   InputFile& operator=(InputFile&&) = delete;
   ~InputFile();
 
-  uint64_t nbytes() const noexcept { return nbytes_; }  // when it was opened
+  uint64_t nbytes() const noexcept { return nbytes_; }  // at the time of open
   int descriptor() const noexcept { return descriptor_; }
-  // Gives the descriptor to the caller, who closes it.
+  // Moves the descriptor to the caller, who closes it.
   int release() noexcept { return std::exchange(descriptor_, -1); }
 
-  // Fills `out` from `offset`. INVALID_DATA when the file ends before, also when it became shorter since it was opened.
+  // Fills `out` from `offset`. INVALID_DATA when the file ends before, also when it was truncated after open.
   [[nodiscard]] Status read(uint64_t offset, std::span<std::byte> out) const;
 
  private:
@@ -41,7 +42,7 @@ class InputFile {
   std::string path_;
 };
 
-// All bytes of a file. INVALID_DATA when it has more than max_nbytes; then no memory was taken.
+// Reads all bytes of a file. INVALID_DATA when it has more than max_nbytes; no memory is allocated then.
 [[nodiscard]] Result<std::vector<std::byte>> read_file_bytes(const std::string& path, uint64_t max_nbytes);
 [[nodiscard]] Result<std::string> read_file_text(const std::string& path, uint64_t max_nbytes);
 

@@ -1,11 +1,11 @@
-// Faults at the front of a text, or inside, that a parser passes over in silence.
+// Finds faults in a JSON text that a parser ignores.
 #pragma once
 
 #include <string_view>
 
 namespace etb::format {
 
-// Names the byte order mark at the front of `text`; nullptr when there is none.
+// Names the byte order mark at the start of `text`. Returns nullptr when there is none.
 constexpr const char* find_byte_order_mark(std::string_view text) noexcept {
   constexpr std::string_view kUtf32Big("\0\0\xfe\xff", 4);
   if (text.substr(0, 3) == "\xef\xbb\xbf")
@@ -15,8 +15,8 @@ constexpr const char* find_byte_order_mark(std::string_view text) noexcept {
   return nullptr;
 }
 
-// Describes the first thing that nlohmann's parser does not report: it skips a byte order mark, and a NUL ends the text for it.
-// nullptr when there is none.
+// Describes the first fault that nlohmann's parser does not report, or returns nullptr. The parser skips a
+// byte order mark, and a NUL ends the text for it.
 constexpr const char* find_silent_json_fault(std::string_view text) noexcept {
   if (const char* mark = find_byte_order_mark(text)) return mark;
   if (text.find('\0') != std::string_view::npos) return "found a NUL byte, expected JSON text without one";

@@ -23,7 +23,7 @@ namespace etb::format {
 
 namespace {
 
-constexpr int kAttempts = 8;  // two equal names of 64 random bits are no accident
+constexpr int kAttempts = 8;  // two equal names of 64 random bits are not chance
 
 std::string quoted(const std::string& path) { return '\'' + made_printable(path) + '\''; }
 
@@ -40,7 +40,7 @@ class Descriptor {
   }
   int get() const noexcept { return value_; }
   explicit operator bool() const noexcept { return value_ >= 0; }
-  // False with errno when the system could not write all of it.
+  // Returns false, with errno, when the system could not write all of it.
   bool close() noexcept { return ::close(std::exchange(value_, -1)) == 0; }
 
  private:
@@ -53,10 +53,10 @@ tl::unexpected<Error> fail(const std::string& what, const std::string& path, int
 
 struct Target {
   std::string path;                // without symbolic links in its last part
-  std::optional<struct stat> old;  // what has the name now
+  std::optional<struct stat> old;  // file that has the name now
 };
 
-// Devices and pipes: a rename would replace them.
+// True for devices and pipes: a rename would replace them.
 bool is_written_as_it_is(const Target& target) { return target.old && !S_ISREG(target.old->st_mode); }
 
 Result<Target> find_target(const std::string& path, const OutputOptions& options) {
@@ -81,20 +81,20 @@ Result<Target> find_target(const std::string& path, const OutputOptions& options
   if (S_ISDIR(info.st_mode))
     return make_error(Code::ACCESS_FAILED,
                       "cannot write " + quoted(path) + ": found a folder, expected a file");
-  // A rename needs no permission to write the old file; the caller must have it all the same.
+  // A rename needs no permission to write the old file. The caller must have it nevertheless.
   if (::faccessat(AT_FDCWD, path.c_str(), W_OK, AT_EACCESS) != 0) return fail("cannot write", path, errno);
   if (!S_ISLNK(link.st_mode) || !S_ISREG(info.st_mode)) return Target{path, info};
   const std::unique_ptr<char, void (*)(void*)> real(::realpath(path.c_str(), nullptr), &std::free);
   struct stat found {};
   const bool is_same = real != nullptr && ::lstat(real.get(), &found) == 0 && found.st_dev == info.st_dev &&
                        found.st_ino == info.st_ino;
-  if (!is_same)  // /proc/self/fd/3 of a file that has no name
+  if (!is_same)  // /proc/self/fd/3 of a file without a name
     return make_error(Code::ACCESS_FAILED,
                       "cannot write " + quoted(path) + ": the file behind the link has no name to replace");
   return Target{real.get(), info};
 }
 
-// "folder/name" in two; the folder of a bare name is ".".
+// Splits "folder/name" in two. The folder of a bare name is ".".
 std::pair<std::string, std::string> split(const std::string& path) {
   const size_t slash = path.rfind('/');
   if (slash == std::string::npos) return {".", path};
@@ -105,7 +105,7 @@ bool fill_random(void* bytes, size_t nbytes) {
   return ::getrandom(bytes, nbytes, 0) == static_cast<ssize_t>(nbytes);
 }
 
-// A hidden name that no other process can guess.
+// Makes a hidden name that no other process can guess.
 bool make_name(char (&name)[UnfinishedFile::kNameNbytes]) {
   uint64_t number = 0;
   if (!fill_random(&number, sizeof(number))) return false;
@@ -116,7 +116,7 @@ bool make_name(char (&name)[UnfinishedFile::kNameNbytes]) {
 }  // namespace
 
 struct OutputFile::State {
-  std::string path;  // as the caller gave it, for messages
+  std::string path;  // the caller's path, for messages
   OutputOptions options;
   Descriptor file;
   // Set for Visibility::kWhenWhole only.
@@ -146,7 +146,8 @@ struct OutputFile::State {
         Descriptor(::open(target.path.c_str(),
                           O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK | exclusive, options.mode));
     if (!file) return fail("cannot write", path, errno);
-    // Two logs in one file would mix. (A lock of fcntl would end with any other descriptor of the file that this process closes.)
+    // Two logs in one file would mix. (A lock of fcntl would end when this process closes any other
+    // descriptor of the file.)
     if (::flock(file.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
       return make_error(Code::BUSY, "cannot write " + quoted(path) + ": another process is writing it");
     if (options.keeps_content ? ::lseek(file.get(), 0, SEEK_END) < 0 : ::ftruncate(file.get(), 0) != 0)
@@ -161,7 +162,7 @@ struct OutputFile::State {
     if (name.empty()) return fail("cannot write", path, EISDIR);
     folder = Descriptor(::open(folder_path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
     if (!folder) return fail("cannot write", path, errno);
-    // Without /proc a file that has no name cannot get one.
+    // Without /proc a file without a name cannot be given one.
     if (::access("/proc/self/fd", X_OK) == 0)
       file = Descriptor(::openat(folder.get(), ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, options.mode));
     if (!file) ETB_TRY(open_temporary());
@@ -197,12 +198,12 @@ struct OutputFile::State {
     if (!old) return;
     mode_t mode = old->st_mode & 07777;
     const bool is_same_owner = old->st_uid == ::geteuid() && old->st_gid == ::getegid();
-    // Where the owner cannot stay, rights that come with the owner must not either.
+    // Without the old owner, the file must not keep the setuid and setgid rights.
     if (!is_same_owner && ::fchown(file.get(), old->st_uid, old->st_gid) != 0) mode &= 01777;
     (void)::fchmod(file.get(), mode);
   }
 
-  // A name for a file that has none, beside the target.
+  // Links the file without a name to a temporary name beside the target.
   Status link_temporary() {
     const std::string self = "/proc/self/fd/" + std::to_string(file.get());
     for (int i = 0; i < kAttempts; ++i) {
@@ -222,7 +223,8 @@ struct OutputFile::State {
       if (!file.close()) return fail("cannot write", path, errno);
       return {};
     }
-    // A new file that is lost with the power is made again; an old one that is lost for a new one of zero bytes is not.
+    // A new file that a power failure destroys can be made again. An old file replaced by an empty one
+    // cannot, so replacing needs fsync.
     if (old && ::fsync(file.get()) != 0) return fail("cannot write", path, errno);
     if (temporary[0] == '\0') ETB_TRY(link_temporary());
     if (!file.close()) return fail("cannot write", path, errno);
@@ -231,7 +233,7 @@ struct OutputFile::State {
     if (renamed != 0 && errno == EEXIST)
       return make_error(Code::ALREADY_EXISTS, "cannot write " + quoted(path) + ": the name is taken");
     if (renamed != 0) return fail("cannot write", path, errno);
-    if (!options.must_be_new) temporary[0] = '\0';  // it is the target now
+    if (!options.must_be_new) temporary[0] = '\0';  // the temporary name no longer exists
     remove_temporary();
     return {};
   }

@@ -122,7 +122,7 @@ TEST_F(OutputFileTest, AFullDeviceIsAnErrorAndStays) {
   EXPECT_EQ(full.error().code, Code::OUT_OF_RESOURCES);
   EXPECT_THAT(full.error().message, HasSubstr("'/dev/full': No space left on device"));
   EXPECT_TRUE(fs::is_character_file("/dev/full"));
-  // As root the node itself could be replaced; a node of our own shows that it is not.
+  // Root could replace the node /dev/full itself. A new node shows that it is not replaced.
   if (::mknod(path("full").c_str(), S_IFCHR | 0666, makedev(1, 7)) != 0) return;
   EXPECT_FALSE(write_file(path("full"), "x"));
   EXPECT_TRUE(fs::is_character_file(path("full")));
@@ -149,7 +149,7 @@ TEST_F(OutputFileTest, SaysWhyItCannotWrite) {
   EXPECT_THAT(names(), UnorderedElementsAre("file", "fresh"));
 }
 
-// The pieces of two writers never meet in one file.
+// Pieces of two writers are never mixed in one file.
 TEST_F(OutputFileTest, WritersOfOneNameDoNotMix) {
   std::vector<std::thread> writers;
   for (int t = 0; t < 4; ++t) {
@@ -202,7 +202,8 @@ TEST_F(OutputFileTest, AnUnnamedFileIsInNoFolder) {
   EXPECT_EQ(OutputFile::open_unnamed(path("none")).error().code, Code::NOT_FOUND);
 }
 
-// Without /proc a file that has no name cannot get one, as on a file system that has no such files. Only root may hide it.
+// Without /proc a file without a name cannot be given one, as on a file system without such files.
+// Only root may hide /proc.
 TEST_F(OutputFileTest, WithoutFilesThatHaveNoNameAnUnpredictableOneIsUsed) {
   if (::geteuid() != 0) GTEST_SKIP() << "needs chroot";
   const auto count_temporary = [] {

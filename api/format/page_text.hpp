@@ -1,4 +1,4 @@
-// Text of a file as it may stand in an HTML page.
+// Escapes text of a file for an HTML page.
 #pragma once
 
 #include <string>
@@ -8,7 +8,8 @@
 
 namespace etb::format {
 
-// Line ends and tabs stay; other control characters and bytes that are no UTF-8 have no place in a page and are escaped.
+// Keeps line ends and tabs. Escapes other control characters and invalid UTF-8, which a page must not
+// contain.
 inline std::string escape_page_text(std::string_view text) {
   std::string out;
   while (!text.empty()) {

@@ -1,4 +1,5 @@
-// Text from files and plugins, made fit to print: the one escaping function of every message, terminal and log.
+// Escapes text from files and plugins for output: the only escaping function for messages, terminals and
+// logs.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +10,8 @@ namespace etb::format {
 
 namespace detail {
 
-// Decodes one code point at `at` and moves past it; 0xffffffff when the bytes are not UTF-8 (overlong, surrogate, too large).
+// Decodes one code point at `at` and advances `at`. Returns 0xffffffff for invalid UTF-8
+// (overlong, surrogate, too large).
 constexpr uint32_t next_code_point(std::string_view text, size_t& at) noexcept {
   const auto lead = static_cast<unsigned char>(text[at++]);
   if (lead < 0x80) return lead;
@@ -35,20 +37,20 @@ constexpr bool is_harmless(uint32_t point) noexcept {
   if (is_in(point, 0x2028, 0x202e) || is_in(point, 0x2066, 0x2069))
     return false;                                                     // line ends, overrides, isolates
   if (point == 0xfeff || is_in(point, 0xfff9, 0xfffb)) return false;  // byte order mark, annotations
-  if (is_in(point, 0xe0000, 0xe007f)) return false;                   // tags, which are not seen
+  if (is_in(point, 0xe0000, 0xe007f)) return false;                   // tags, which are invisible
   return point <= 0x10ffff;
 }
 
 }  // namespace detail
 
-// Bytes of the character at the front of `text` when it may be printed as it is; 0 when its first byte must be escaped.
-// `text` is not empty. Calls no heap, so the run time core can use it too.
+// Bytes of the first character of `text` if it may be printed unchanged, 0 if its first byte must be escaped.
+// `text` is not empty. Does not use the heap, so the runtime core can use it.
 constexpr size_t printable_front_nbytes(std::string_view text) noexcept {
   size_t at = 0;
   return detail::is_harmless(detail::next_code_point(text, at)) ? at : 0;
 }
 
-// True if text is valid UTF-8 without control characters and without marks that reorder what a reader sees.
+// True if `text` is valid UTF-8 without control characters and without marks that reorder the displayed text.
 constexpr bool is_printable(std::string_view text) noexcept {
   while (!text.empty()) {
     const size_t nbytes = printable_front_nbytes(text);
@@ -69,7 +71,8 @@ constexpr size_t escape_byte(char byte, char (&out)[4]) noexcept {
   return 4;
 }
 
-// At most about max_nbytes of it, with everything that could drive a terminal escaped as \x1b: hostile text is printed too.
+// Returns at most about max_nbytes of the text, with everything that could control a terminal escaped as
+// \x1b. Hostile text is printed, too.
 inline std::string made_printable(std::string_view text, size_t max_nbytes = 4096) {
   std::string out;
   while (!text.empty() && out.size() < max_nbytes) {
@@ -86,10 +89,10 @@ inline std::string made_printable(std::string_view text, size_t max_nbytes = 409
   return text.empty() ? out : out + "...";
 }
 
-// The same in quotes and short, for values in messages.
+// Like made_printable, in quotes and short, for values in messages.
 inline std::string in_quotes(std::string_view text) {
   constexpr size_t kMaxNbytes = 64;
-  // The quotes stay around the text itself, so that "..." is seen to be ours.
+  // The quotes enclose only the text itself, so that "..." is recognised as a mark of this function.
   const std::string shown = made_printable(text, kMaxNbytes);
   const bool is_cut = shown.size() > kMaxNbytes && shown.compare(shown.size() - 3, 3, "...") == 0;
   return is_cut ? '\'' + shown.substr(0, shown.size() - 3) + "'..." : '\'' + shown + '\'';

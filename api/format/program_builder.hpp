@@ -1,4 +1,4 @@
-// Makes small programs in memory, right or wrong ones, for tests, fuzz corpora and benchmarks.
+// Makes small valid and invalid programs in memory, for tests, fuzz corpora and benchmarks.
 #pragma once
 
 #include <cstddef>
@@ -16,21 +16,22 @@ struct ProgramSpec {
   std::vector<MethodSpec> methods;
   std::vector<std::string> segments;  // their bytes
   uint32_t constant_segment = 0;
-  std::vector<uint64_t> constant_offsets = {0};  // empty: no constant segment at all, as releases before 0.2
+  std::vector<uint64_t> constant_offsets = {0};  // empty: no constant segment, as in releases before 0.2
   uint32_t mutable_segment = 0;
   std::vector<uint64_t> mutable_offsets;
   std::vector<std::pair<std::string, uint32_t>> named_data;
   std::vector<std::string> inline_constants;
   std::vector<std::string> inline_payloads;
-  uint32_t header_length =
-      32;  // 24: without the size of the segment area, as releases before 1.0; 0: no header
+  // 24: without the size of the segment area, as in releases before 1.0; 0: no header.
+  uint32_t header_length = 32;
   uint32_t segment_alignment = 128;
 };
 
-// The file; its memory is on a 16-byte boundary.
+// Returns the file, on a 16-byte boundary.
 std::vector<std::byte> build_program(const ProgramSpec& spec);
 
-// x + y for two float32 vectors of `count` elements, planned in arena 1, through the operator aten::add.out.
+// A program that adds two float32 vectors of `count` elements, planned in arena 1, with the operator
+// aten::add.out.
 ProgramSpec add_program(int32_t count);
 
 }  // namespace etb::format

@@ -1,4 +1,4 @@
-// Any bytes are refused or read; what is accepted is walked through all accessors.
+// Fuzzes any bytes as a program or data file: rejected, or read through all accessors.
 #include <vector>
 
 #include "api/format/data_view.hpp"
@@ -75,7 +75,8 @@ void walk(const MethodView& method) {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  // A copy of exact size on malloc's boundary: readers want 16 bytes, and AddressSanitizer sees one byte too far.
+  // Copies the exact size to malloc's boundary: readers need 16 bytes, and AddressSanitizer then detects an
+  // access one byte too far.
   const auto* first = reinterpret_cast<const std::byte*>(data);
   const std::vector<std::byte> file(first, first + size);
   etb_error error = ETB_ERROR_INIT;

@@ -1,4 +1,4 @@
-// The program half of the verifier: identifier, tables, segments, constants, named data.
+// Verifies a program except its methods: identifier, tables, segments, constants, named data.
 #include "api/format/program_verify.hpp"
 
 #include <algorithm>
@@ -17,10 +17,10 @@ etb_status VerifyContext::verify_name(const flatbuffers::String* name) noexcept 
 
 namespace {
 
-// The newest Program.version that we know; releases to 1.5 write 0.
+// The newest supported Program.version. Releases up to 1.5 write 0.
 constexpr uint32_t kNewestVersion = 0;
 
-// Names are compared pairwise, which stays cheap below this and needs no memory.
+// Names are compared in pairs, which is fast enough below this limit and needs no memory.
 constexpr uint32_t kMaxMethodCount = 4096;
 
 etb_status verify_tables(std::span<const std::byte> bytes, etb_error* error) noexcept {
@@ -35,7 +35,7 @@ etb_status verify_tables(std::span<const std::byte> bytes, etb_error* error) noe
                 static_cast<const void*>(bytes.data()), kProgramAlignment);
   }
   flatbuffers::Verifier::Options options;
-  // Each visit of a table comes through an offset of 4 bytes.
+  // Each visit of a table needs an offset of 4 bytes.
   options.max_tables = static_cast<flatbuffers::uoffset_t>(bytes.size() / 4 + 16);
   flatbuffers::Verifier verifier(reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size(), options);
   if (!schema::VerifyProgramBuffer(verifier)) {
@@ -68,7 +68,7 @@ etb_status verify_subsegment(VerifyContext& context, const schema::SubsegmentOff
   if (!is_aligned(list->offsets())) {
     return fail(context.error, ETB_INVALID_PROGRAM, "%s: offsets are not on an 8-byte boundary", what);
   }
-  if (count <= 1) return ETB_OK;  // the placeholder alone
+  if (count <= 1) return ETB_OK;  // only the placeholder
   if (list->segment_index() >= count_of(context.program.segments())) {
     return fail(context.error, ETB_INVALID_PROGRAM, "%s: segment %u of %u", what, list->segment_index(),
                 count_of(context.program.segments()));
@@ -104,7 +104,7 @@ etb_status verify_inline_data(VerifyContext& context) noexcept {
   const auto* constants = context.program.inline_constants();
   ETB_CHECK(context.spend(count_of(constants)));
   for (uint32_t i = 0; i < count_of(constants); ++i) {
-    // The placeholder and empty constants have no bytes; nothing to align.
+    // The placeholder and empty constants have no bytes to align.
     const auto* storage = constants->Get(i)->storage();
     if (count_of(storage) != 0 && reinterpret_cast<uintptr_t>(storage->Data()) % kProgramAlignment != 0) {
       return fail(context.error, ETB_INVALID_PROGRAM, "inline constant %u: not on a %zu-byte boundary", i,

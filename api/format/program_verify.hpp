@@ -1,4 +1,4 @@
-// Internal to the program verifier: what its two halves (program, method) share.
+// Internal to the program verifier: shared parts of its two halves (program, method).
 #pragma once
 
 #include <cstdint>
@@ -12,8 +12,8 @@ namespace etb::format {
 
 using Count = unsigned long long;  // for printf
 
-// Tables and vectors of a hostile file may overlap, so that a small file describes endless work. Every element visited is
-// paid from a budget that honest files, whose vectors do not overlap, never use up.
+// Tables and vectors of a hostile file may overlap, so that a small file needs endless work. Every visited
+// element is charged to a budget. Honest files, whose vectors do not overlap, never use it up.
 class WorkBudget {
  public:
   explicit WorkBudget(uint64_t file_nbytes) noexcept : left_(file_nbytes * 8 + 65536) {}
@@ -40,7 +40,7 @@ struct VerifyContext {
                 static_cast<Count>(extent.flatbuffer_nbytes));
   }
 
-  // A name with a NUL inside would be two names: a short one for C and a long one for C++.
+  // Rejects a NUL inside a name, which would make it a short name for C and a long one for C++.
   [[nodiscard]] etb_status verify_name(const flatbuffers::String* name) noexcept;
 };
 
@@ -49,8 +49,8 @@ uint32_t count_of(const Vector* vector) noexcept {
   return vector == nullptr ? 0 : vector->size();
 }
 
-// FlatBuffers' verifier checks the alignment of a vector's length, not of its elements. An empty vector has none, and
-// FlatBuffers 2 does not align it.
+// FlatBuffers' verifier checks the alignment of a vector's length, not of its elements. An empty vector has
+// no elements, and FlatBuffers 2 does not align it.
 template <class T>
 bool is_aligned(const flatbuffers::Vector<T>* vector) noexcept {
   return vector == nullptr || vector->size() == 0 ||

@@ -1,4 +1,4 @@
-// The method half of the verifier: values, memory plan, operators, delegates, instructions.
+// Verifies methods: values, memory plan, operators, delegates, instructions.
 #include <cinttypes>
 
 #include "api/format/program_verify.hpp"
@@ -34,7 +34,7 @@ class MethodVerifier {
  private:
   uint32_t value_count() const noexcept { return count_of(method_.values()); }
 
-  // The kind of a value, or nothing known when the index is out of range.
+  // Returns the kind of a value, or NONE when the index is out of range.
   fb::ValueUnion kind_of(int64_t index) const noexcept {
     if (index < 0 || index >= value_count()) return fb::ValueUnion::NONE;
     return method_.values()->Get(static_cast<uint32_t>(index))->val_type();
@@ -49,7 +49,7 @@ class MethodVerifier {
 
   etb_status verify_arenas() noexcept {
     const auto* sizes = method_.arena_sizes();
-    // Each arena is looked up among the devices.
+    // Each arena is searched in the list of devices.
     ETB_CHECK(
         context_.spend((uint64_t{count_of(sizes)} + 1) * (uint64_t{count_of(method_.arena_devices())} + 1)));
     if (!is_aligned(sizes))
@@ -222,7 +222,7 @@ class MethodVerifier {
     return ETB_OK;
   }
 
-  // Releases before 0.2 wrote constants into the flatbuffer.
+  // Releases before 0.2 stored constants in the flatbuffer.
   etb_status verify_inline_constant(uint32_t index, uint64_t nbytes) noexcept {
     const auto* constants = program_.inline_constants();
     if (index >= count_of(constants)) {
@@ -341,13 +341,13 @@ class MethodVerifier {
 
   etb_status verify_jump(const fb::JumpFalseCall& call, uint32_t instruction_count) noexcept {
     ETB_CHECK(verify_reference("condition value", call.condition(), value_count()));
-    // A MoveCall may change the kind of a value, so this checks the kind the file gives; the run time checks again.
+    // A MoveCall may change a value's kind. This checks the kind in the file; the runtime checks again.
     const auto kind = kind_of(call.condition());
     if (kind != fb::ValueUnion::Bool && kind != fb::ValueUnion::Tensor) {
       return fail(error_, ETB_INVALID_PROGRAM, "jump on value %d, a %s; expected a bool or a bool tensor",
                   call.condition(), to_text(static_cast<ValueKind>(kind)));
     }
-    // One past the last instruction ends the chain.
+    // A jump to one past the last instruction ends the chain.
     if (call.destination() >= 0 && static_cast<uint32_t>(call.destination()) <= instruction_count)
       return ETB_OK;
     return fail(error_, ETB_INVALID_PROGRAM, "jump to instruction %d, the chain has %u", call.destination(),

@@ -65,7 +65,7 @@ std::span<const uint8_t> ValueView::bool_list() const noexcept {
   return to_span<uint8_t>(as<fb::BoolList>(table_)->items());
 }
 std::span<const int32_t> ValueView::tensor_list() const noexcept {
-  // Both tables have the same one slot.
+  // Both tables have only this field.
   return to_span<int32_t>(as<fb::TensorList>(table_)->items());
 }
 
@@ -212,7 +212,7 @@ std::span<const std::byte> ProgramView::inline_constant(uint32_t data_index) con
   return to_span<std::byte>(as<fb::Program>(root_)->inline_constants()->Get(data_index)->storage());
 }
 SegmentRange ProgramView::constant_segment() const noexcept {
-  // One entry is the placeholder alone: no constants, and possibly no segment either.
+  // One entry is only the placeholder: no constants, and possibly no segment.
   if (has_inline_constants() || constant_count() <= 1) return {};
   return segment(as<fb::Program>(root_)->constants()->segment_index());
 }
@@ -220,7 +220,7 @@ uint64_t ProgramView::constant_offset(uint32_t data_index) const noexcept {
   return as<fb::Program>(root_)->constants()->offsets()->Get(data_index);
 }
 SegmentRange ProgramView::mutable_data(uint32_t data_index) const noexcept {
-  // Releases to 1.5 read list 0 whatever the tensor says.
+  // Releases up to 1.5 read list 0 for every tensor.
   const auto* list = as<fb::Program>(root_)->mutable_data()->Get(0);
   const auto range = segment(list->segment_index());
   const uint64_t offset = list->offsets()->Get(data_index);

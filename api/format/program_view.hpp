@@ -1,7 +1,8 @@
-// A verified program file (.pte), read in place: views into the bytes, no copies, no heap, nothing to free.
+// ProgramView: a verified program file (.pte), read in place: views into the bytes, no copies,
+// no heap, nothing to free.
 //
-// A ProgramView only comes from read_program, which checks everything these accessors rely on; so they have no error
-// results, and an index that the verifier checked (a value index in args, say) needs no second check.
+// Only read_program fills a ProgramView. It checks everything that these accessors need, so they return no
+// errors. An index that the verifier checked (such as a value index in args) needs no second check.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +15,7 @@
 
 namespace etb::format {
 
-// What a value is; the numbers are the union's in the file.
+// Kind of a value. The numbers are those of the union in the file.
 enum class ValueKind : uint8_t {
   kNull = 1,
   kInt,
@@ -33,9 +34,9 @@ inline constexpr uint8_t kValueKindCount = 12;
 // "tensor", "int list", ...
 const char* to_text(ValueKind kind) noexcept;
 
-// Where the bytes of a tensor come from.
+// Source of a tensor's bytes.
 enum class Storage : uint8_t {
-  kCaller,              // a pointer given at run time
+  kCaller,              // a pointer set at run time
   kPlanned,             // an arena, no initial value
   kPlannedInitialized,  // an arena, initial value from the mutable data segment
   kConstant,            // the constant segment, or inside the flatbuffer in files older than 0.2
@@ -71,8 +72,8 @@ class ValueView {
   std::span<const int64_t> int_list() const noexcept;  // value indices
   std::span<const double> double_list() const noexcept;
   std::span<const uint8_t> bool_list() const noexcept;  // each 0 or 1
-  std::span<const int32_t> tensor_list()
-      const noexcept;  // value indices, -1 in kOptionalTensorList for "none"
+  // Value indices, -1 in kOptionalTensorList for "none".
+  std::span<const int32_t> tensor_list() const noexcept;
 
  private:
   friend class MethodView;
@@ -84,8 +85,8 @@ class ValueView {
 enum class InstructionKind : uint8_t { kKernel = 1, kDelegate, kMove, kJumpFalse, kFree };
 inline constexpr uint8_t kInstructionKindCount = 6;
 
-// One instruction. a and b by kind: kKernel op; kDelegate delegate; kMove from, to; kJumpFalse condition, destination;
-// kFree value.
+// One instruction. Meaning of a and b by kind: kKernel: op; kDelegate: delegate; kMove: from, to; kJumpFalse:
+// condition, destination; kFree: value.
 struct InstructionView {
   InstructionKind kind;
   uint32_t a = 0;
@@ -130,7 +131,7 @@ class DelegateView {
 
 class MethodView {
  public:
-  MethodView() noexcept = default;  // names nothing until assigned
+  MethodView() noexcept = default;  // invalid until assigned
   std::string_view name() const noexcept;
   std::span<const int32_t> inputs() const noexcept;   // value indices
   std::span<const int32_t> outputs() const noexcept;  // value indices
@@ -142,7 +143,7 @@ class MethodView {
   OperatorView op(uint32_t index) const noexcept;
   uint32_t delegate_count() const noexcept;
   DelegateView delegate(uint32_t index) const noexcept;
-  std::span<const int64_t> arena_sizes() const noexcept;  // entry 0 means nothing
+  std::span<const int64_t> arena_sizes() const noexcept;  // entry 0 is unused
   bool is_arena_on_cpu(uint32_t memory_id) const noexcept;
 
  private:
@@ -168,15 +169,15 @@ class ProgramView {
   std::string_view named_data_key(uint32_t index) const noexcept;
   uint32_t named_data_segment(uint32_t index) const noexcept;
 
-  // Constants lie in one segment, or inside the flatbuffer (releases before 0.2).
+  // Constants are in one segment, or inside the flatbuffer (releases before 0.2).
   bool has_inline_constants() const noexcept;
   uint32_t constant_count() const noexcept;  // entry 0 is a placeholder
   std::span<const std::byte> inline_constant(uint32_t data_index) const noexcept;
-  // The segment that holds all constants; nbytes 0 when there is none.
+  // The segment with all constants. nbytes is 0 when there is none.
   SegmentRange constant_segment() const noexcept;
   // Offset of a constant inside constant_segment().
   uint64_t constant_offset(uint32_t data_index) const noexcept;
-  // Where the initial value of a planned tensor lies, from there to the end of its segment.
+  // Range from the initial value of a planned tensor to the end of its segment.
   SegmentRange mutable_data(uint32_t data_index) const noexcept;
 
  private:
@@ -186,13 +187,13 @@ class ProgramView {
   FileExtent extent_;
 };
 
-// Verifies the flatbuffer part (the first extent.flatbuffer_nbytes of the file, on a 16-byte boundary) and gives the view,
-// which is valid as long as the bytes are. Every index, offset, size, plan bound and jump target is checked here, against
-// the segment sizes that `extent` states, without reading a segment.
+// Verifies the flatbuffer part (the first extent.flatbuffer_nbytes of the file, on a 16-byte boundary).
+// Returns the view, which is valid as long as the bytes. Checks every index, offset, size, plan bound and
+// jump target against the segment sizes of `extent`, without reading a segment.
 [[nodiscard]] etb_status read_program(std::span<const std::byte> flatbuffer, const FileExtent& extent,
                                       ProgramView* out, etb_error* error) noexcept;
 
-// read_program_extent and read_program for a whole file in memory.
+// Calls read_program_extent and read_program for a whole file in memory.
 [[nodiscard]] etb_status read_program(std::span<const std::byte> file, ProgramView* out,
                                       etb_error* error) noexcept;
 

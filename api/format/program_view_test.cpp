@@ -1,4 +1,4 @@
-// The program reader on right files, old and new; and on every kind of wrong one, each with the words it must say.
+// The program reader on valid files, old and new, and on every kind of invalid file with its message.
 #include "api/format/program_view.hpp"
 
 #include <gmock/gmock.h>
@@ -28,7 +28,7 @@ std::filesystem::path fixture(const char* name) {
   return std::filesystem::path(ETB_SOURCE_DIR) / "tests/fixtures/programs" / name;
 }
 
-// The text of the refusal, or "" when the file was accepted.
+// Message of a rejected file, or "" when it was accepted.
 std::string refusal(const std::vector<std::byte>& file) {
   ProgramView program;
   etb_error error = ETB_ERROR_INIT;
@@ -125,7 +125,7 @@ TEST(ProgramView, JoinsTheTwoWordsOfAnOffset) {
   EXPECT_EQ(program.method(0).value(2).as_tensor().memory_offset, (uint64_t{5} << 32) + 64);
 }
 
-// ---- Refusals: one wrong thing each
+// ---- Rejections: one error each
 
 struct BadCase {
   const char* name;
@@ -237,7 +237,7 @@ TEST(ProgramView, RefusesOtherFiles) {
   EXPECT_THAT(refusal({}), HasSubstr("file of 0 bytes"));
 }
 
-// Each arena is looked up among the devices: 20,000 of both are 400 million steps in a file of 240 kB.
+// Each arena is searched in the list of devices: 20,000 of both are 400 million steps in a file of 240 kB.
 TEST(ProgramView, RefusesArenasAndDevicesThatTakeEndlessLookUps) {
   constexpr size_t kCount = 20000;
   flatbuffers::FlatBufferBuilder builder;

@@ -92,7 +92,7 @@ Offset<fb::Instruction> write_instruction(Builder& out, const InstructionSpec& s
       call = fb::CreateFreeCall(out, spec.a).Union();
       break;
     default:
-      call = fb::CreateFreeCall(out, spec.a).Union();  // an unknown kind, for the verifier to refuse
+      call = fb::CreateFreeCall(out, spec.a).Union();  // an unknown kind, which the verifier rejects
   }
   return fb::CreateInstruction(out, static_cast<fb::InstructionUnion>(spec.kind), call);
 }
@@ -176,7 +176,7 @@ Offset<fb::Program> write_tables(Builder& out, const ProgramParts& parts,
                                  constants, &mutables, &named);
 }
 
-// Hands out zeros without a buffer of their length.
+// Writes zeros without a buffer of their length.
 Status write_zeros(uint64_t count, const ByteSink& sink) {
   static constexpr std::array<std::byte, 4096> kZeros{};
   for (; count > 0;) {
@@ -206,7 +206,7 @@ ProgramHead make_program_head(const ProgramParts& parts) {
   Builder out;
   fb::FinishProgramBuffer(out, write_tables(out, parts, head.segment_offsets));
 
-  // The extended header goes between byte 8 and the rest, so only the root offset changes.
+  // The extended header is inserted after byte 8, so only the root offset changes.
   const auto* body = reinterpret_cast<const std::byte*>(out.GetBufferPointer());
   const bool has_header = parts.header_length != 0 && !parts.segment_nbytes.empty();
   const size_t inserted = has_header ? kInserted : 0;
@@ -239,7 +239,7 @@ Status write_program(const ProgramParts& parts, std::span<const std::vector<Segm
     at = place;
     return {};
   };
-  if (head.segment_base == 0) return {};  // without an extended header nothing says where segments are
+  if (head.segment_base == 0) return {};  // without an extended header no field has the segments' offset
   auto inside = parts.segments_inside.begin();
   for (size_t i = 0; i < segments.size(); ++i) {
     if (inside != parts.segments_inside.end() && inside->segment == i) {

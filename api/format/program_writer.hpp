@@ -1,4 +1,5 @@
-// Writes programs (.pte): the flatbuffer from a description, segments streamed behind it, so that weights are never copied.
+// Writes programs (.pte): the flatbuffer from a spec, then the segments as a stream, so that
+// weights are never copied.
 #pragma once
 
 #include <cstddef>
@@ -68,7 +69,7 @@ struct DelegateSpec {
 
 struct MethodSpec {
   std::string name = "forward";
-  // How callers nest inputs and outputs (pytree text); kept for the official tools.
+  // Nesting of the caller's inputs and outputs (pytree text); kept for the official tools.
   std::string input_tree;
   std::string output_tree;
   std::vector<ValueSpec> values;
@@ -81,7 +82,7 @@ struct MethodSpec {
   bool has_chain = true;
 };
 
-// A segment that lies in another one, which stands before it: the same bytes under two names.
+// A segment inside another, earlier one: the same bytes under two names.
 struct SegmentInside {
   uint32_t segment = 0;
   uint32_t outer = 0;
@@ -93,20 +94,20 @@ struct ProgramParts {
   uint32_t version = 0;
   std::vector<MethodSpec> methods;
   std::vector<uint64_t> segment_nbytes;
-  std::vector<SegmentInside> segments_inside;  // ascending by segment; these bring no pieces
+  std::vector<SegmentInside> segments_inside;  // ascending by segment; without pieces of their own
   uint32_t constant_segment = 0;
-  std::vector<uint64_t> constant_offsets = {0};  // empty: no constant segment at all, as releases before 0.2
+  std::vector<uint64_t> constant_offsets = {0};  // empty: no constant segment, as in releases before 0.2
   uint32_t mutable_segment = 0;
   std::vector<uint64_t> mutable_offsets;
   std::vector<std::pair<std::string, uint32_t>> named_data;
   std::vector<std::string> inline_constants;
   std::vector<std::string> inline_payloads;
-  uint32_t header_length =
-      32;  // 24: without the size of the segment area, as releases before 1.0; 0: no header
+  // 24: without the size of the segment area, as in releases before 1.0; 0: no header.
+  uint32_t header_length = 32;
   uint32_t segment_alignment = 128;
 };
 
-// What stands in front of the segments, and where these go.
+// The bytes before the segments, and the offsets of the segments.
 struct ProgramHead {
   std::vector<std::byte> bytes;
   uint64_t segment_base = 0;              // 0 when the file has no segments
@@ -116,21 +117,23 @@ struct ProgramHead {
 
 ProgramHead make_program_head(const ProgramParts& parts);
 
-// Takes the file's bytes in order.
+// Receives the file's bytes in order.
 using ByteSink = std::function<Status(std::span<const std::byte> bytes)>;
 
-// A piece of a segment, at `offset` from its start. Between pieces are zeros.
+// A piece of a segment, at `offset` from its start. Zeros fill the space between pieces.
 struct SegmentPiece {
   uint64_t offset = 0;
   std::span<const std::byte> bytes;
-  // Instead of bytes: gives them in order when they are written, so that large ones need not be there at once.
+  // Used instead of `bytes`: writes them in order on demand, so that large ones need not be in memory at
+  // once.
   std::function<Status(const ByteSink&)> give = {};
 };
 
-// What `give` gives or else `bytes`; how many there were.
+// Writes the bytes of `give`, or else `bytes`. Returns their number.
 [[nodiscard]] Result<uint64_t> write_piece(const SegmentPiece& piece, const ByteSink& sink);
 
-// The whole file. `segments[i]` has the pieces of segment i in ascending order, without overlap, within segment_nbytes[i].
+// Writes the whole file. `segments[i]` has the pieces of segment i in ascending order, without overlap,
+// within segment_nbytes[i].
 [[nodiscard]] Status write_program(const ProgramParts& parts,
                                    std::span<const std::vector<SegmentPiece>> segments, const ByteSink& sink);
 

@@ -24,7 +24,7 @@ bool has_tag(Bytes bytes, size_t offset, const char* tag) noexcept {
   return bytes.size() >= offset + 4 && std::memcmp(bytes.data() + offset, tag, 4) == 0;
 }
 
-// A tag from the file as text that is safe to print.
+// A tag of the file as printable text.
 struct PrintableTag {
   char text[5] = "????";
   PrintableTag(Bytes bytes, size_t offset) noexcept {
@@ -44,7 +44,7 @@ etb_status check_identifier(Bytes head, const char* expected, const char* kind, 
               PrintableTag(head, 4).text, expected);
 }
 
-// The checks that both headers share. The flatbuffer comes first, the segments after it, all inside the file.
+// Checks of both headers: the flatbuffer comes first, the segments after it, all inside the file.
 etb_status check_extent(const FileExtent& extent, uint64_t file_nbytes, const char* kind,
                         etb_error* error) noexcept {
   if (extent.flatbuffer_nbytes < 8 || extent.flatbuffer_nbytes > file_nbytes) {
@@ -83,7 +83,8 @@ etb_status read_program_extent(Bytes head, uint64_t file_nbytes, FileExtent* out
     out->flatbuffer_nbytes = file_nbytes;
     return ETB_OK;
   }
-  // Releases before 1.0 wrote 24 bytes without the size of the segment area; it then reaches to the end of the file.
+  // Releases before 1.0 wrote 24 bytes, without the size of the segment area, which then
+  // ends at the end of the file.
   constexpr uint32_t kOldLength = 24;
   constexpr uint32_t kLength = 32;
   if (head.size() < 8 + kOldLength) {
@@ -118,7 +119,7 @@ etb_status read_data_extent(Bytes head, uint64_t file_nbytes, FileExtent* out, e
     return fail(error, ETB_INVALID_PROGRAM, "data file: header of %u bytes, expected at least %u", length,
                 kLength);
   }
-  // The header was put between byte 8 and the rest, so the flatbuffer ends `offset` bytes later than its size says.
+  // The header was inserted after byte 8, so the flatbuffer ends `offset` bytes later than its size.
   const auto inserted = read_at<uint64_t>(head, 16);
   const auto nbytes = read_at<uint64_t>(head, 24);
   if (inserted > file_nbytes || nbytes > file_nbytes - inserted) {

@@ -1,4 +1,5 @@
-// The bytes around the flatbuffer of a program (.pte) or data file (.ptd): identifier, extended header, segment area.
+// FileExtent: the parts around the flatbuffer of a program (.pte) or data file (.ptd): identifier,
+// extended header, segment area.
 #pragma once
 
 #include <cstddef>
@@ -9,21 +10,22 @@
 
 namespace etb::format {
 
-// A loader hands this many bytes from the start of the file (fewer when the file is shorter) to read_*_extent.
+// A loader passes this many bytes from the start of the file (fewer when the file is
+// shorter) to read_*_extent.
 inline constexpr uint64_t kHeadNbytes = 64;
 
-// Program memory must lie on this boundary: tensors inside it do.
+// Programs must start on this boundary, because tensors inside do.
 inline constexpr size_t kProgramAlignment = 16;
 
-// Where the parts of a file lie. Segment i of the file starts at segment_base + offset(i).
+// Offsets and sizes of a file's parts. Segment i of the file starts at segment_base + offset(i).
 struct FileExtent {
-  uint64_t flatbuffer_nbytes = 0;  // counted from the start of the file
+  uint64_t flatbuffer_nbytes = 0;  // from the start of the file
   uint64_t segment_base = 0;       // 0 when the file has no segments
-  uint64_t segments_nbytes = 0;    // all of them with the padding between
+  uint64_t segments_nbytes = 0;    // sum of all, with the padding between
   bool has_extended_header = false;
 };
 
-// A range inside the segment area, counted from segment_base.
+// A range inside the segment area, relative to segment_base.
 struct SegmentRange {
   uint64_t offset = 0;
   uint64_t nbytes = 0;

@@ -1,4 +1,4 @@
-// Sizes of tensors from untrusted files: every product checked.
+// Computes sizes of tensors from untrusted files, with every product checked.
 #pragma once
 
 #include <cstdint>
@@ -10,10 +10,10 @@
 
 namespace etb::format {
 
-// ExecuTorch's limit too.
+// Same as ExecuTorch's limit.
 inline constexpr size_t kMaxRank = 16;
 
-// Bytes of one element, 0 for a code that is no dtype.
+// Bytes of one element, 0 for an unknown code.
 constexpr uint32_t element_nbytes(uint8_t dtype) noexcept {
   return static_cast<uint32_t>(ops::element_nbytes(static_cast<ops::Dtype>(dtype)));
 }
@@ -22,14 +22,14 @@ constexpr const char* dtype_text(uint8_t dtype) noexcept {
   return ops::to_text(static_cast<ops::Dtype>(dtype));
 }
 
-// Whether a code is one of etb/dtype.def, which the graph image is limited to.
+// True if the code is in etb/dtype.def. A graph image may use no others.
 constexpr bool is_abi_dtype(uint8_t dtype) noexcept {
   return element_nbytes(dtype) != 0 && ops::is_abi_dtype(static_cast<ops::Dtype>(dtype));
 }
 
-// Bytes of a tensor, nothing when a size is negative or a stride or the byte count leaves int64.
+// Bytes of a tensor. Returns nullopt when a size is negative, or a stride or the byte count exceeds int64.
 constexpr std::optional<uint64_t> checked_nbytes(uint8_t dtype, std::span<const int32_t> sizes) noexcept {
-  // Zero extents count as one while checking, so that strides of an empty tensor are in range as well.
+  // Counts zero sizes as one, so that the strides of an empty tensor are in range, too.
   int64_t extent = element_nbytes(dtype);
   bool is_empty = false;
   for (const int32_t size : sizes) {
@@ -40,7 +40,7 @@ constexpr std::optional<uint64_t> checked_nbytes(uint8_t dtype, std::span<const 
   return is_empty ? 0 : static_cast<uint64_t>(extent);
 }
 
-// Whether `order` names each dimension once.
+// True if `order` contains each dimension once.
 constexpr bool is_permutation(std::span<const uint8_t> order) noexcept {
   if (order.size() > kMaxRank) return false;
   uint32_t seen = 0;

@@ -20,7 +20,7 @@ struct Slot {
   char name[UnfinishedFile::kNameNbytes] = {};
 };
 
-// A global, because nothing else reaches a signal handler. Writers meet only in the atomics.
+// A global, because a signal handler can reach nothing else. Writers synchronise by the atomics alone.
 constinit Slot slots[16];
 
 constexpr size_t kNoSlot = std::size(slots);

@@ -1,4 +1,4 @@
-// The temporary names that exist now, in a form that a signal handler can read.
+// UnfinishedFile: the present temporary names, readable by a signal handler.
 #pragma once
 
 #include <atomic>
@@ -6,12 +6,13 @@
 
 namespace etb::format {
 
-// Notes a name in a folder for as long as this lives. When all slots are taken the name is not noted: a signal would leave the file.
+// Registers a name in a folder during its life. When all slots are used the name is not registered: a
+// signal would leave the file.
 class UnfinishedFile {
  public:
   static constexpr size_t kNameNbytes = 48;
 
-  // `folder` is an open descriptor that outlives this.
+  // `folder` is an open descriptor that outlives this object.
   UnfinishedFile(int folder, const char* name) noexcept;
   ~UnfinishedFile();
   UnfinishedFile(const UnfinishedFile&) = delete;

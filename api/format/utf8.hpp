@@ -1,4 +1,4 @@
-// Whether bytes are UTF-8.
+// Checks UTF-8.
 #pragma once
 
 #include <cstdint>
@@ -6,7 +6,8 @@
 
 namespace etb::format {
 
-// Well-formed as Unicode defines it (table 3-7): no overlong forms, surrogates or code points above 10ffff.
+// True for well-formed text as Unicode defines it (table 3-7): no overlong forms, surrogates or
+// code points above 10ffff.
 constexpr bool is_utf8(std::string_view text) noexcept {
   for (size_t i = 0; i < text.size();) {
     const auto lead = static_cast<uint8_t>(text[i]);

@@ -30,7 +30,8 @@ Expected expected_of(XnnOperator op) {
   return {Rule::kSame, 0};
 }
 
-// Of fully connected layers and convolutions. Some are for the former alone; XNNPACK says which.
+// Datatypes of fully connected layers and convolutions. Some are only for the former;
+// XNNPACK rejects the others.
 struct Product {
   D input, filter, bias, output;
 };
@@ -51,7 +52,8 @@ constexpr Product kProducts[] = {
     {D::kQdint8, D::kQbint4, D::kFloat32, D::kFloat16},
 };
 
-// What XNNPACK computes with; the others are for weights, or made at run time for one product.
+// True for datatypes that XNNPACK computes with. The others are for weights, or made at run time for one
+// product.
 bool is_elementwise(D datatype) {
   constexpr D kAll[] = {D::kFloat32, D::kFloat16, D::kBfloat16, D::kInt32, D::kQint8, D::kQuint8};
   return std::find(std::begin(kAll), std::end(kAll), datatype) != std::end(kAll);
@@ -108,7 +110,7 @@ class Verifier {
     return is_elementwise(output());
   }
 
-  // Weights that are not known beforehand are of the input's datatype.
+  // Weights that are not constant have the input's datatype.
   bool is(const Product& product) const {
     return input(0) == product.input && input(1) == product.filter && output() == product.output &&
            (!has_input(2) || input(2) == product.bias) && (is_constant(1) || input(1) == input(0));
@@ -164,7 +166,7 @@ const char* to_text(XnnDatatype datatype) {
 }
 
 Status verify_xnnpack_quantisation(const XnnValue& value) {
-  // XNNPACK asks a packing function for their size, and has none without KleidiAI.
+  // XNNPACK calls a packing function for their size, and has none without KleidiAI.
   if (value.datatype == D::kQpint8 || value.datatype == D::kPfloat32)
     return make_error(Code::NOT_SUPPORTED, std::string("datatype ") + to_text(value.datatype) +
                                                ", which is packed for one kind of processor");

@@ -1,17 +1,20 @@
-// Which datatypes may stand around a node. XNNPACK chooses some kernels by one of its values alone and lets them read or write elements of that
-// one's size in all of them, and it packs weights as a flag says, not as they are: a payload that mixes them would make it leave its memory.
+// Checks the combination of datatypes at a node. XNNPACK chooses some kernels by one value's datatype alone,
+// and they then read or write elements of that size in all values. It also packs weights by a flag, not by
+// their datatype. So with mixed datatypes it could access memory outside its buffers.
 #pragma once
 
 #include "api/format/xnnpack_payload.hpp"
 
 namespace etb::format {
 
-// Whether a value is quantised as its datatype wants it: as a whole, by channel, by group, at run time or not at all.
-// Errors: NOT_SUPPORTED for datatypes that are packed for one kind of processor, else INVALID_DATA.
+// Checks that a value is quantised as its datatype requires: as a whole, by channel, by group, at
+// run time or not at all. Errors: NOT_SUPPORTED for datatypes that are packed for one kind of
+// processor, else INVALID_DATA.
 [[nodiscard]] Status verify_xnnpack_quantisation(const XnnValue& value);
 
-// Whether a node's flags and the datatypes of its inputs and outputs are among those of its operator (xnnpack_operators.def). Whether this XNNPACK has a kernel for them is its own to say.
-// Errors: NOT_SUPPORTED for flags, INVALID_DATA for datatypes.
+// Checks that a node's flags and the datatypes of its inputs and outputs are allowed for its operator
+// (xnnpack_operators.def). XNNPACK itself reports if it has no kernel for them. Errors: NOT_SUPPORTED for
+// flags, INVALID_DATA for datatypes.
 [[nodiscard]] Status verify_xnnpack_datatypes(const XnnPayload& payload, const XnnNode& node);
 
 }  // namespace etb::format

@@ -85,7 +85,8 @@ class NodeReader {
     return {};
   }
 
-  // The official exporter writes what is quantised at run time in front of a convolution as [N, C, H, W], although it lies as its source does.
+  // The official exporter writes the value quantised at run time before a convolution with sizes [N, C, H,
+  // W], although its layout is that of its source.
   void take_sizes(const XnnNode& convert) {
     const XnnValue& from = out_.value(convert.inputs[0]);
     XnnValue& to = out_.values[out_.value_of_id[convert.outputs[0]]];
@@ -201,7 +202,7 @@ class NodeReader {
     set_edges(node, {body.input()}, {body.output()});
     node.flags = body.flags();
     read_window(body, node.window);
-    if (node.op == XnnOperator::kAveragePooling2d) {  // has none, and the exporter leaves it 0
+    if (node.op == XnnOperator::kAveragePooling2d) {  // it has no dilation, and the exporter writes 0
       node.window.dilation_height = node.window.dilation_width = 1;
     }
     ETB_TRY(check_window(node.window));
@@ -226,9 +227,10 @@ class NodeReader {
     return {};
   }
 
-  // A maximum of one pixel, which XNNPACK refuses and the official exporter writes: each pixel as it is.
+  // Replaces a maximum over one pixel, which XNNPACK rejects and the official exporter writes,
+  // by a copy of each pixel.
   static void replace_window_of_one(XnnNode& node) {
-    constexpr uint32_t kSamePadding = 0x40;  // of such a window: none
+    constexpr uint32_t kSamePadding = 0x40;  // of such a window: no padding
     const XnnWindow& w = node.window;
     const bool is_one = w.kernel_height == 1 && w.kernel_width == 1 && w.stride_height == 1 &&
                         w.stride_width == 1 &&
@@ -270,7 +272,7 @@ class NodeReader {
 
   const fb::Graph& graph_;
   XnnPayload& out_;
-  std::vector<bool> is_made_;  // by id: a constant, an input, or made by a node read so far
+  std::vector<bool> is_made_;  // by id: a constant, an input, or the output of a node read so far
 };
 
 }  // namespace

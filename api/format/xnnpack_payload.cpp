@@ -17,15 +17,14 @@ namespace fb = xnnpack_schema;
 
 namespace {
 
-constexpr uint32_t kMaxExternals = 4096;  // as the official runtime
+constexpr uint32_t kMaxExternals = 4096;  // same as the official runtime
 constexpr size_t kHeaderNbytes = 30;
 constexpr uint32_t kFlagInput = 1, kFlagOutput = 2;
 
 template <class T>
 T read_le(std::span<const std::byte> bytes, size_t offset) {
   T value;
-  std::memcpy(&value, bytes.data() + offset,
-              sizeof value);  // the format is little-endian, and so are our targets
+  std::memcpy(&value, bytes.data() + offset, sizeof value);  // the format and our targets are little-endian
   return value;
 }
 
@@ -60,7 +59,7 @@ Result<Sections> split(std::span<const std::byte> payload) {
                   payload.subspan(constants_offset, constants_nbytes)};
 }
 
-// Reads one payload; the steps run in the order of read().
+// Reads one payload. read() calls the steps in this order.
 class Reader {
  public:
   explicit Reader(const Sections& sections)
@@ -177,7 +176,7 @@ class Reader {
   Status check_constant_nbytes(const XnnValue& value) {
     if (value.constant_index == 0) return {};
     const uint64_t want = *xnn_nbytes(value.datatype, value.sizes);
-    if (want == 0) return bad("constant without elements");  // XNNPACK divides by their number
+    if (want == 0) return bad("constant without elements");  // XNNPACK divides by their count
     if (!out_.constants[value.constant_index].key.empty()) return {};
     const size_t have = out_.constants[value.constant_index].bytes.size();
     if (have < want) return bad("constant of ", have, " bytes, expected ", want);
@@ -234,7 +233,8 @@ class Reader {
     return {};
   }
 
-  // Many values may point to one vector of a graph: what is copied of it is no more than a few times what it has.
+  // Many values may refer to one vector of a graph. Limits the copied bytes to a few times the size of the
+  // graph.
   Status count_copied(uint64_t nbytes) {
     constexpr uint64_t kMostCopies = 4;
     copied_nbytes_ += nbytes;
@@ -251,7 +251,7 @@ class Reader {
     return {};
   }
 
-  // `inline_count` scales lie in the graph, or scale_count in a constant; `want` are needed.
+  // Reads `inline_count` scales of the graph, or scale_count scales of a constant. `want` are needed.
   Status read_scales(uint32_t constant_index, uint32_t scale_count, size_t inline_count, uint64_t want,
                      XnnValue& value) {
     if (inline_count != 0) {
@@ -321,7 +321,7 @@ class Reader {
       const XnnValue& value = out_.value(id);
       if (!(inputs ? value.is_input : value.is_output) || !value.external_id)
         return bad(what, " ", i, ": value ", id, " is not external");
-      const uint32_t slot = *value.external_id - base;  // wraps around for what belongs to the other list
+      const uint32_t slot = *value.external_id - base;  // wraps around for an id of the other list
       if (slot >= count || out[slot] != kXnnNoValue)
         return bad(what, " ", i, ": external id ", *value.external_id, " out of place");
       out[slot] = id;
@@ -329,7 +329,8 @@ class Reader {
     return {};
   }
 
-  // XNNPACK takes memory for declared sizes, whatever it works out itself.
+  // Replaces the declared sizes by inferred ones, because XNNPACK allocates memory for declared sizes, not
+  // for those that it computes.
   Status replace_sizes() {
     ETB_ASSIGN(const std::vector<XnnShape> shapes, infer_xnnpack_shapes(out_, {}));
     for (XnnValue& value : out_.values) {

@@ -21,7 +21,7 @@
 
 namespace etb::format {
 
-// Element types by their number in the file; not XNNPACK's own numbers, which differ from 10 on.
+// Element types by their number in the file. XNNPACK's own numbers differ from 10 on.
 enum class XnnDatatype : int16_t {
   kInvalid = 0,
   kFloat32 = 1,
@@ -40,7 +40,7 @@ enum class XnnDatatype : int16_t {
   kBfloat16 = 14,
 };
 
-// "float32", "qcint8"; "?" for a number that is none of these.
+// Returns "float32", "qcint8", or "?" for an unknown number.
 const char* to_text(XnnDatatype datatype);
 
 enum class XnnOperator : uint8_t {
@@ -51,12 +51,12 @@ enum class XnnOperator : uint8_t {
 };
 inline constexpr uint8_t kXnnOperatorCount = static_cast<uint8_t>(XnnOperator::kCos);
 
-// "Conv2d"; "?" for a number that is none of ours.
+// Returns "Conv2d", or "?" for an unknown number.
 const char* to_text(XnnOperator op);
 
-// Where the bytes of a constant are: named data, or a piece of the payload.
+// Bytes of a constant: named data, or a piece of the payload.
 struct XnnConstant {
-  std::string key;                   // "" when `bytes` holds them
+  std::string key;                   // "" when `bytes` has them
   std::span<const std::byte> bytes;  // borrowed from the payload
 };
 
@@ -65,8 +65,8 @@ enum class XnnQuantisation : uint8_t { kNone, kPerChannel, kPerTensor, kPerToken
 struct XnnValue {
   uint32_t id = 0;
   XnnDatatype datatype = XnnDatatype::kInvalid;
-  std::vector<uint32_t> sizes;  // of what a node makes: those that follow from the sizes of its inputs
-  uint32_t constant_index = 0;  // into XnnPayload::constants; 0: no constant
+  std::vector<uint32_t> sizes;          // for a node's output: inferred from the sizes of its inputs
+  uint32_t constant_index = 0;          // into XnnPayload::constants; 0: no constant
   std::optional<uint32_t> external_id;  // position among the delegate's arguments
   bool is_input = false;                // of the whole graph
   bool is_output = false;
@@ -77,9 +77,9 @@ struct XnnValue {
   uint32_t channel_dim = 0;
   uint32_t group_size = 0;
   uint32_t nonbatch_dim_count = 0;    // per token
-  std::vector<float> scales;          // per channel (group), when they lie in the graph
-  std::vector<uint16_t> scales_bf16;  // per channel group, when they lie in the graph
-  uint32_t scale_constant_index = 0;  // else the constant that holds scale_count of them
+  std::vector<float> scales;          // per channel (group), when stored in the graph
+  std::vector<uint16_t> scales_bf16;  // per channel group, when stored in the graph
+  uint32_t scale_constant_index = 0;  // else the constant with scale_count of them
   uint32_t scale_count = 0;
 };
 
@@ -94,21 +94,21 @@ struct XnnWindow {
 
 inline constexpr uint32_t kXnnNoValue = 0xffffffffu;
 
-// One operator. Ids are those of XnnValue; a missing bias is kXnnNoValue.
+// One operator. Ids are those of XnnValue. A missing bias is kXnnNoValue.
 struct XnnNode {
   XnnOperator op = XnnOperator::kNone;
   uint32_t debug_handle = 0;
   bool is_clamped = false;
   float clamp_min = 0, clamp_max = 0;
   uint32_t flags = 0;
-  std::array<uint32_t, 5>
-      inputs{};  // in file order: FullyConnected and convolutions input, filter, bias; attention q, k, v, scale, mask
+  // In file order: FullyConnected and convolutions input, filter, bias; attention q, k, v, scale, mask.
+  std::array<uint32_t, 5> inputs{};
   uint32_t input_count = 0;
   std::array<uint32_t, 2> outputs{};
   uint32_t output_count = 0;
   XnnWindow window;  // convolutions and pooling
-  std::vector<uint32_t>
-      first;  // permutation, reshape sizes, slice offsets, padding before, resize {height, width}
+  // Permutation, reshape sizes, slice offsets, padding before, resize {height, width}.
+  std::vector<uint32_t> first;
   std::vector<uint32_t> second;  // slice sizes, padding after
   float value = 0;               // alpha, slope, padding value
   int32_t axis = 0;              // concatenation; negative counts from the end
@@ -117,7 +117,7 @@ struct XnnNode {
 struct XnnPayload {
   std::vector<XnnValue> values;        // in file order
   std::vector<uint32_t> value_of_id;   // id -> position in values
-  std::vector<XnnNode> nodes;          // each after those that make its inputs
+  std::vector<XnnNode> nodes;          // each after the nodes of its inputs
   std::vector<XnnConstant> constants;  // 0 is a placeholder
   std::vector<uint32_t> input_ids;  // external inputs and outputs by their order in the delegate's arguments
   std::vector<uint32_t> output_ids;
@@ -125,25 +125,26 @@ struct XnnPayload {
   const XnnValue& value(uint32_t id) const { return values[value_of_id[id]]; }
 };
 
-// Reads a payload that may be any bytes. Every id, index, flag, datatype, size, window, quantisation parameter and order is verified, and sizes are worked out node by node
-// (xnnpack_shapes.hpp): what is returned can be walked without further checks, except named data, whose size and scales are known only when it is fetched.
+// Reads a payload of untrusted bytes. Verifies every id, index, flag, datatype, size, window, quantisation
+// parameter and order, and infers sizes node by node (xnnpack_shapes.hpp). The result can be read without
+// further checks, except named data: its size and scales are known only when it is fetched.
 //
-// Errors: INCOMPATIBLE (identifier or operator number not known), NOT_SUPPORTED (flags or a datatype that no exporter writes), INVALID_DATA (everything else), naming node or
-// value.
+// Errors name node or value: INCOMPATIBLE (unknown identifier or operator number), NOT_SUPPORTED (flags or a
+// datatype that no exporter writes), INVALID_DATA (everything else).
 // The result borrows constants from `payload`.
 [[nodiscard]] Result<XnnPayload> read_xnnpack_payload(std::span<const std::byte> payload);
 
-// Whether the first bytes look like one of these payloads.
+// True if the first bytes look like such a payload.
 bool is_xnnpack_payload(std::span<const std::byte> prefix);
 
-// Whether this reader knows the operator of every node: INCOMPATIBLE names the first node that it does not. Cheap, for a graph that lies whole in
-// `prefix`; of any other, and of damage, nothing is said here.
+// Checks that this reader knows the operator of every node. INCOMPATIBLE names the first unknown one. Fast,
+// for a graph that is completely in `prefix`. Succeeds for any other and for damaged graphs.
 [[nodiscard]] Status check_xnnpack_operators(std::span<const std::byte> prefix);
 
-// The nearest bfloat16 of a finite number, ties to even: how the scales of groups are stored.
+// Returns the nearest bfloat16 of a finite number, ties to even: the storage format of group scales.
 uint16_t to_bfloat16(float value);
 
-// Bytes that `count` elements of a type take in a constant; 4-bit types have two in a byte.
+// Bytes of `count` elements of a type in a constant. 4-bit types have two in a byte.
 std::optional<uint64_t> xnn_nbytes(XnnDatatype datatype, std::span<const uint32_t> sizes);
 
 }  // namespace etb::format

@@ -1,4 +1,4 @@
-// What the parts of the payload reader share; not for users of xnnpack_payload.hpp.
+// Shared parts of the payload reader; not for users of xnnpack_payload.hpp.
 #pragma once
 
 #include "api/format/xnnpack_payload.hpp"
@@ -7,10 +7,10 @@
 namespace etb::format {
 
 inline constexpr uint32_t kXnnMaxRank = 6;  // XNN_MAX_TENSOR_DIMS
-// FullyConnected: the filter is; BatchMatrixMultiply: the second factor is.
+// FullyConnected: the filter is transposed. BatchMatrixMultiply: the second factor is.
 inline constexpr uint32_t kXnnFlagTransposed = 1;
 
-// INVALID_DATA with a text made of its parts.
+// Returns INVALID_DATA with the parts joined as its text.
 template <class... T>
 auto bad(const T&... parts) {
   std::string text;
@@ -28,10 +28,10 @@ auto bad(const T&... parts) {
 // "node 3 (Conv2d)"
 std::string xnnpack_node_name(uint32_t node, XnnOperator op);
 
-// INCOMPATIBLE for a number that stands for no operator here.
+// Returns INCOMPATIBLE for an unknown operator number.
 [[nodiscard]] Status check_xnnpack_operator(uint32_t node, uint8_t number);
 
-// Reads the nodes; constants, values and externals of `out` are read already.
+// Reads the nodes. Constants, values and externals of `out` must be read before.
 [[nodiscard]] Status read_xnnpack_nodes(const xnnpack_schema::Graph& graph, XnnPayload& out);
 
 }  // namespace etb::format

@@ -7,14 +7,15 @@ namespace etb::format {
 namespace {
 
 constexpr uint64_t kMostNbytes = uint64_t{1} << 32;  // of a value
-// Of the table of pixels that windows read: 8 bytes for each pixel of each window, more than input and output where there are few channels.
+// Limits of the table of pixels that windows read: 8 bytes for each pixel of each window, more than input and
+// output where there are few channels.
 constexpr uint64_t kLeastTableNbytes = 16 << 20;
 constexpr uint64_t kTableFactor = 1024;                  // a window of 31 x 31 over one channel
 constexpr uint64_t kMostSize = (uint64_t{1} << 31) - 1;  // XNNPACK has some in 32 bits
 
 constexpr uint32_t kFlagReshapeTo2d = 4;  // FullyConnected
 
-// The largest number when there is none.
+// Returns the largest number on overflow.
 uint64_t product(std::initializer_list<uint64_t> factors) {
   uint64_t all = 1;
   for (const uint64_t factor : factors)
@@ -28,7 +29,8 @@ std::string text_of(const XnnShape& shape) {
   return text + "]";
 }
 
-// Whether XNNPACK can be asked for nothing and then, at the next run, for something: it may make no table of pixels then.
+// True if XNNPACK may run the operator with an empty input. The others may allocate no table of pixels then,
+// and have none for a later run.
 bool can_be_empty(XnnOperator op) {
   switch (op) {
     case XnnOperator::kConv2d:
@@ -93,7 +95,7 @@ class Inference {
     }
   }
 
-  // XNNPACK skips a node that reads nothing, and nobody writes what it gives.
+  // XNNPACK skips a node without input elements, so its output would not be written.
   Status check_empty() const {
     if (is_concatenation()) return {};
     const XnnShape& output = shapes_[node_->outputs[0]];
@@ -135,7 +137,7 @@ class Inference {
     return {};
   }
 
-  // All inputs, each size of which is 1 or the same as that of the others, counted from the last.
+  // Broadcasts all inputs: sizes are counted from the last, and each is 1 or equal to the others.
   Status elementwise() {
     XnnShape out = input();
     if (node_->op == XnnOperator::kSoftmax && out.rank == 0) return bad("input of rank 0");
@@ -206,7 +208,7 @@ class Inference {
     return put_image(out, product({w.kernel_height, w.kernel_width, sizeof(void*)}));
   }
 
-  // XNNPACK has a table of `pixel_nbytes` for each pixel of an image.
+  // Limits XNNPACK's table, which has `pixel_nbytes` for each pixel of an image.
   Status put_image(const XnnShape& shape, uint64_t pixel_nbytes) {
     ETB_TRY(put(shape));
     const auto half_numel = [](const XnnShape& image) {
@@ -277,7 +279,7 @@ class Inference {
                size);
   }
 
-  // Its windows lie side by side.
+  // Its windows are adjacent.
   Status argmax_pooling() {
     XnnWindow w = node_->window;
     w.stride_height = w.kernel_height;
@@ -307,7 +309,7 @@ class Inference {
     return put(out);
   }
 
-  // Query [.., T, C], keys [.., U, C], values [.., U, D], scale [C], mask [T, U] give [.., T, D].
+  // Query [.., T, C], keys [.., U, C], values [.., U, D], scale [C], mask [T, U]; result [.., T, D].
   Status attention() {
     const XnnShape &query = input(0), &keys = input(1), &values = input(2), &scale = input(3),
                    &mask = input(4);
@@ -337,7 +339,7 @@ class Inference {
     return put(out);
   }
 
-  // A size of 0 is what is left.
+  // A size of 0 is inferred from the others.
   Status reshape() {
     XnnShape out{static_cast<uint32_t>(node_->first.size()), {}};
     uint64_t known = 1, all = 1;
@@ -365,7 +367,7 @@ class Inference {
     return put(out);
   }
 
-  // A size of 0 is all of a dimension; XNNPACK takes as many behind an offset, too.
+  // A size of 0 means the whole dimension. XNNPACK would read as many elements after an offset, too.
   Status slice() {
     ETB_TRY(expect_rank(node_->first.size()));
     XnnShape out = input();

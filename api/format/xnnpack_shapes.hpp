@@ -1,5 +1,6 @@
-// Sizes of all values of a payload, worked out as XNNPACK does, before XNNPACK is asked: it multiplies without looking for overflow, takes
-// any number of rows of any width for a matrix product, and fills tables of as many pixels as a padding says.
+// Infers the sizes of all values of a payload as XNNPACK does, before XNNPACK runs. XNNPACK multiplies
+// without overflow checks, accepts any rows of any width for a matrix product, and fills tables with as many
+// pixels as the padding declares.
 #pragma once
 
 #include <algorithm>
@@ -25,15 +26,15 @@ struct XnnShape {
   }
 };
 
-// value.sizes
+// Converts value.sizes.
 XnnShape xnnpack_shape(const XnnValue& value);
 
-// By value id, for inputs of these sizes, in the order of payload.input_ids.
+// Returns sizes by value id, for inputs of these sizes in the order of payload.input_ids.
 //
-// When all outputs are empty there is nothing to run: XNNPACK is not to be asked then.
+// When all outputs are empty the caller must not run XNNPACK.
 //
-// Errors: INVALID_DATA naming the node whose inputs do not fit together, that reads nothing and gives something, whose output would take more than 4 GiB, or whose windows have a
-// table out of all proportion to input and output.
+// Errors: INVALID_DATA with the node. Its inputs do not match, it has an output but no input elements, its
+// output needs more than 4 GiB, or its windows need a table out of proportion to input and output.
 [[nodiscard]] Result<std::vector<XnnShape>> infer_xnnpack_shapes(const XnnPayload& payload,
                                                                  std::span<const XnnShape> inputs);
 

@@ -23,7 +23,7 @@ Status expect_sizes(const char* what, const XnnValue& value, std::initializer_li
                                             sizes_text({expected.begin(), expected.size()}));
 }
 
-// The filter, and the bias when there is one, are constants; the bias has one element an output channel.
+// Checks that the bias is absent or a constant with one element for each output channel.
 Status verify_bias(const XnnPayload& payload, const XnnNode& node, uint64_t channels) {
   if (node.inputs[2] == kXnnNoValue) return {};
   const XnnValue& bias = payload.value(node.inputs[2]);
@@ -31,7 +31,7 @@ Status verify_bias(const XnnPayload& payload, const XnnNode& node, uint64_t chan
   return expect_sizes("bias", bias, {channels});
 }
 
-// Weights quantised by channel have the channel where XNNPACK looks for it.
+// Checks that weights quantised by channel have the channel in the dimension that XNNPACK expects.
 Status verify_channel(const XnnValue& filter, uint32_t channel_dim) {
   if (filter.quantisation != XnnQuantisation::kPerChannel || filter.channel_dim == channel_dim) return {};
   return make_error(Code::INVALID_DATA, "weights quantised along dimension " +
@@ -73,7 +73,8 @@ Status verify_fully_connected(const XnnPayload& payload, const XnnNode& node) {
   return verify_bias(payload, node, filter.sizes[channel_dim]);
 }
 
-// Of matrices quantised by channel XNNPACK wants scales for each matrix of the batch, and a value has them for one.
+// Rejects several matrices quantised by channel: XNNPACK needs scales for each matrix of the batch, and
+// a value has them for one.
 Status verify_matrices(const XnnPayload& payload, const XnnNode& node) {
   const XnnValue& factor = payload.value(node.inputs[1]);
   if (factor.quantisation != XnnQuantisation::kPerChannel) return {};

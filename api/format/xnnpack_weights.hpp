@@ -1,12 +1,13 @@
-// Whether the weights of a node have the sizes that its numbers say. XNNPACK packs weights by those numbers alone, so a payload
-// that lies about them would make it read past their end.
+// Checks that a node's weights have the sizes of its parameters. XNNPACK packs weights by the parameters
+// alone, so with wrong ones it would read past the weights' end.
 #pragma once
 
 #include "api/format/xnnpack_payload.hpp"
 
 namespace etb::format {
 
-// For convolutions, FullyConnected and BatchMatrixMultiply whose sizes were inferred (xnnpack_shapes.hpp); every other node passes. Errors: INVALID_DATA, naming what was found and expected.
+// For convolutions, FullyConnected and BatchMatrixMultiply with inferred sizes (xnnpack_shapes.hpp). Succeeds
+// for every other node. Errors: INVALID_DATA, with found and expected values.
 [[nodiscard]] Status verify_xnnpack_weights(const XnnPayload& payload, const XnnNode& node);
 
 }  // namespace etb::format

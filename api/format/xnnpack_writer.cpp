@@ -38,8 +38,7 @@ class Writer {
  private:
   template <class T>
   static void put(std::vector<std::byte>& out, size_t offset, T value) {
-    std::memcpy(out.data() + offset, &value,
-                sizeof value);  // the format is little-endian, and so are our targets
+    std::memcpy(out.data() + offset, &value, sizeof value);  // the format and our targets are little-endian
   }
 
   std::vector<std::byte> with_header() const {
@@ -116,7 +115,7 @@ class Writer {
     return fb::CreateNode(builder_, static_cast<fb::Operator>(node.op), body, node.debug_handle, clamp);
   }
 
-  // One function a body; the second argument only chooses it.
+  // One function for each body. The second argument only selects the overload.
 
   flatbuffers::Offset<void> write_body(const XnnNode& node, fb::Unary*) {
     return fb::CreateUnary(builder_, node.inputs[0], node.outputs[0], node.flags).Union();

@@ -1,4 +1,5 @@
-// Writes XnnpackBackend payloads: the counterpart of xnnpack_payload.hpp, so that what is read can be written again.
+// Writes XnnpackBackend payloads: the counterpart of xnnpack_payload.hpp, so that a payload can
+// be read and written again.
 #pragma once
 
 #include <vector>
@@ -7,8 +8,9 @@
 
 namespace etb::format {
 
-// The payload of `graph`. Constants must be named data (XnnConstant::key), as all writers since 0.6 do; entry 0 is the placeholder.
-// Nothing is verified: read_xnnpack_payload() on the result says what is wrong with the graph.
+// Returns the payload of `graph`. Constants must be named data (XnnConstant::key), as in all writers
+// since 0.6; entry 0 is the placeholder. Verifies nothing: read_xnnpack_payload() on the result
+// reports errors of the graph.
 std::vector<std::byte> write_xnnpack_payload(const XnnPayload& graph);
 
 }  // namespace etb::format

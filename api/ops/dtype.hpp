@@ -1,5 +1,5 @@
-// Element types as an enum: the codes of etb/dtype.def, which cross the ABI, and the complex ones, which only files and the run time
-// know. Sizes, names, classes and promotion.
+// Dtype: element types as an enum: the codes of etb/dtype.def, which cross the ABI, and the complex ones,
+// which only files and the runtime use. Sizes, names, classes and promotion.
 #pragma once
 
 #include <cstddef>
@@ -25,7 +25,7 @@ constexpr bool is_complex(Dtype dtype) noexcept {
   return dtype == Dtype::COMPLEX32 || dtype == Dtype::COMPLEX64 || dtype == Dtype::COMPLEX128;
 }
 
-// What one number of a complex pair is; other dtypes are their own.
+// Dtype of one number of a complex pair. Returns other dtypes unchanged.
 constexpr Dtype real_part(Dtype dtype) noexcept {
   switch (dtype) {
     case Dtype::COMPLEX32:
@@ -39,7 +39,7 @@ constexpr Dtype real_part(Dtype dtype) noexcept {
   }
 }
 
-// Whether a code is a dtype at all.
+// True if the code is a dtype.
 constexpr bool is_known(int64_t code) noexcept {
   switch (code) {
 #define ETB_DTYPE(name, value, bits, text) case value:
@@ -51,7 +51,7 @@ constexpr bool is_known(int64_t code) noexcept {
   }
 }
 
-// Whether a plugin may be shown the dtype.
+// True if plugins may receive the dtype.
 constexpr bool is_abi_dtype(Dtype dtype) noexcept { return !is_complex(dtype); }
 
 // Bytes of one element; 0 for an unknown code.
@@ -97,7 +97,8 @@ constexpr std::optional<Dtype> find_dtype(std::string_view text) noexcept {
   return std::nullopt;
 }
 
-// float16, bfloat16, float32, float64. The 8-bit floats are storage formats only and count as none of the classes below.
+// True for float16, bfloat16, float32, float64. The 8-bit floats are storage formats only and in
+// none of the classes below.
 constexpr bool is_floating(Dtype dtype) noexcept {
   return dtype == Dtype::FLOAT32 || dtype == Dtype::FLOAT64 || dtype == Dtype::FLOAT16 ||
          dtype == Dtype::BFLOAT16;
@@ -111,13 +112,13 @@ constexpr bool is_integer(Dtype dtype) noexcept {
   return dtype == Dtype::INT8 || dtype == Dtype::INT16 || dtype == Dtype::INT32 || dtype == Dtype::INT64 ||
          is_unsigned_integer(dtype);
 }
-// What arithmetic is defined on: floats, integers, bool.
+// True for types with arithmetic: floats, integers, bool.
 constexpr bool is_arithmetic(Dtype dtype) noexcept {
   return is_floating(dtype) || is_integer(dtype) || is_bool(dtype);
 }
 
-// PyTorch's promotion of two tensors of equal category (torch.promote_types), for floats, integers and bool; nullopt for
-// pairs that PyTorch refuses and for other dtypes.
+// PyTorch's promotion of two tensors of equal category (torch.promote_types), for floats, integers and bool.
+// Returns nullopt for pairs that PyTorch rejects and for other dtypes.
 constexpr std::optional<Dtype> promote(Dtype a, Dtype b) noexcept {
   if (a == b) return a;
   if (!is_arithmetic(a) || !is_arithmetic(b)) return std::nullopt;

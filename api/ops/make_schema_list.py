@@ -28,7 +28,8 @@ HEADER = """\
 """
 
 WANTED_NAMESPACES = {"aten", "quantized_decomposed", "dim_order_ops", "executorch_prim", "torchao"}
-# Families that no exported program contains: training, other devices, sparse and nested tensors, TorchScript's own.
+# Families that no exported program contains: training, other devices, sparse and nested tensors, and ops
+# that only TorchScript uses.
 UNWANTED = re.compile(
     r"(_backward|_jvp$|^_?foreach|^_foreach|cudnn|miopen|mkldnn|mps|cuda|cslt|^_fused_|^_amp_|nested|jagged|sparse|coo|csr|"
     r"^quantize|quantized|fbgemm|^q_|^q(r|v)|^_test|^_nnpack|^record_stream|^retain_grad|^set_|^_set|^rename|names|^align_|"
@@ -42,7 +43,7 @@ UNWANTED = re.compile(
     r"^batch_norm_(elemt|gather|stats|update)|^_linalg_(eig|svd|det|slog|solve|check))"
 )
 FACTORY_ARGUMENTS = {"dtype", "layout", "device", "pin_memory"}
-# Take no tensor, yet occur in exported programs.
+# Need no tensor, but occur in exported programs.
 WANTED_ANYWAY = {"aten::_assert_scalar"}
 SCALAR_TYPES = {
     "Tensor": "tensor", "number": "scalar", "Scalar": "scalar", "int": "int", "SymInt": "int", "float": "float",
@@ -95,7 +96,7 @@ def text_of_argument(argument):
     kind = text_of_type(argument.real_type, argument.N)
     if kind is None:
         return None
-    # A list of out tensors has its mark inside the item type, where Python does not show it.
+    # The mark of a list of out tensors is inside the item type, which Python does not expose.
     mark = text_of_alias(argument.alias_info) or ("!a" if argument.is_out else "")
     text = f"{argument.name}: {kind}{mark}"
     if argument.has_default_value():
@@ -195,7 +196,7 @@ def main():
             ok = ok and text is not None
             parts.append(text or "")
         results = [(text_of_type(r.real_type, None), text_of_alias(r.alias_info)) for r in schema.returns]
-        # What TorchScript defines over numbers and texts alone is no operator of an exported program.
+        # Ops that TorchScript defines only over numbers and texts do not occur in an exported program.
         touches_tensors = "tensor" in "".join(parts) or any(kind and "tensor" in kind for kind, _ in results)
         is_wanted = touches_tensors or not schema.name.startswith("aten::") or schema.name in WANTED_ANYWAY
         if not ok or not is_wanted or any(kind is None for kind, _ in results):

@@ -33,7 +33,7 @@ constexpr Word kTypes[] = {{"Tensor", BaseType::kTensor},
                            {"MemoryFormat", BaseType::kMemoryFormat},
                            {"Device", BaseType::kDevice}};
 
-// Namespaces whose ops mean something to the compiler itself.
+// Namespaces whose ops have a meaning for the compiler itself.
 constexpr std::string_view kReserved[] = {"aten", "dim_order_ops", "executorch_prim", "higher_order", "prim"};
 
 class Parser {
@@ -161,7 +161,7 @@ class Parser {
     return {};
   }
 
-  // Into the notation of schemas.txt.
+  // Converts the default to the notation of schemas.txt.
   Status read_default(OwnArgument& out) {
     out.fields.has_default = true;
     const Type& type = out.fields.type;
@@ -234,7 +234,7 @@ class Parser {
     const auto [end, error] = std::from_chars(rest_.data(), rest_.data() + rest_.size(), value);
     const std::string_view digits = rest_.substr(0, static_cast<size_t>(end - rest_.data()));
     const bool is_integer = digits.find_first_not_of("-0123456789") == std::string_view::npos;
-    // inf and nan have no notation in the tables.
+    // The tables have no notation for inf and nan.
     const bool is_finite = digits.find_first_of("in") == std::string_view::npos;
     if (error != std::errc() || !is_finite || (base == BaseType::kInt && !is_integer))
       return fail("expected a number");
@@ -301,7 +301,7 @@ bool is_out_variant(const OwnSchema& schema) {
                      [](const OwnArgument& row) { return row.fields.is_out; });
 }
 
-// Whether `out` is `op` with places for its results.
+// True if `out` is `op` with out arguments for its results.
 bool are_related(const OwnSchema& op, const OwnSchema& out) {
   if (op.op_namespace() != out.op_namespace() || op.base_name() != out.base_name()) return false;
   size_t next = 0;
@@ -368,7 +368,8 @@ Status OwnOps::declare(std::string_view text) {
 Status OwnOps::add(std::unique_ptr<OwnSchema> made) {
   OwnSchema& schema = *made;
   std::unique_ptr<OwnSchema>& place = schemas_[schema.text_name];
-  // What takes the place of a variant that was made stands for the same op, or that one would have none.
+  // A declaration may replace a generated out variant only if it is a variant of the same op. Otherwise
+  // that op would have none.
   if (place != nullptr) {
     for (const auto& [name, op] : schemas_) {
       const bool fits = is_out_variant(schema) && are_related(*op, schema);
@@ -383,7 +384,7 @@ Status OwnOps::add(std::unique_ptr<OwnSchema> made) {
   return {};
 }
 
-// Joins an op with the variant that was declared for it, or makes that.
+// Links an op to its declared out variant, or generates one.
 void OwnOps::link(OwnSchema& schema) {
   if (is_out_variant(schema)) {
     for (const auto& [name, op] : schemas_)

@@ -1,12 +1,13 @@
-// Ops that the tables lack: a vendor's or an application's own, declared in the notation that torch.library takes.
+// OwnOps: custom ops of a vendor or an application, declared in the notation of torch.library.
 //
 //   my::scale(Tensor x, float factor=2.0) -> Tensor
 //   my::split.sizes(Tensor x, int[] sizes, *, bool reverse=False) -> (Tensor, Tensor)
 //   my::scale.into(Tensor x, float factor=2.0, *, Tensor(a!) out) -> Tensor(a!)
 //
-// Results are tensors or one list of tensors. An op that writes its arguments cannot be declared, only the variant of another that
-// writes its results into `out` arguments. An op without such a line gets the variant that ExecuTorch's conventions give it:
-// my::scale.out, my::split.sizes_out, with the arguments of the op, then out, or out0, out1, ...
+// Results are tensors or one list of tensors. An op that writes its arguments cannot be declared, except as
+// the variant of another op that writes its results into `out` arguments. An op without such a line gets the
+// variant of ExecuTorch's conventions: my::scale.out, my::split.sizes_out, with the arguments of the op,
+// then out, or out0, out1, ...
 #pragma once
 
 #include <map>
@@ -31,15 +32,16 @@ class OwnOps {
   static constexpr size_t kMaxTextBytes = 4096;
   static constexpr size_t kMaxOps = 4096;
 
-  // The same line twice is one op; another line for a name that is there, or for an op of the tables, is refused.
+  // Declares an op. Accepts the same line again. Rejects another line for a declared name,
+  // and an op of the tables.
   [[nodiscard]] Status declare(std::string_view text);
 
-  // "my.scale.default"; null when it was not declared. Lives as long as this.
+  // Finds "my.scale.default". Null when it was not declared. Valid during the life of this object.
   const Schema* find(std::string_view name) const noexcept;
-  // As it was declared; "" for a variant that was made.
+  // The declaration, or "" for a generated variant.
   static std::string_view text(const Schema& own) noexcept;
   bool is_empty() const noexcept { return schemas_.empty(); }
-  // Calls visit(schema) for each declared one, by name.
+  // Calls visit(schema) for each declared op, sorted by name.
   template <class Visit>
   void for_each(Visit visit) const {
     for (const auto& [name, schema] : schemas_)
@@ -54,7 +56,7 @@ class OwnOps {
   std::map<std::string, std::unique_ptr<OwnSchema>, std::less<>> schemas_;
 };
 
-// "my.scale.default" from "my::scale", "my.split.sizes" from "my::split.sizes".
+// Returns "my.scale.default" for "my::scale", "my.split.sizes" for "my::split.sizes".
 std::string dotted_name(std::string_view text);
 
 }  // namespace etb::ops

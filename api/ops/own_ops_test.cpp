@@ -63,7 +63,7 @@ TEST(OwnOps, TakeTheOutVariantThatWasDeclaredBeforeOrAfter) {
     ASSERT_TRUE(own.declare(out_first ? functional : out));
     EXPECT_EQ(own.find("my.scale.default")->out_variant()->name(), "my.scale.into");
   }
-  OwnOps own;  // in the place of the one that is made
+  OwnOps own;  // replaces the generated variant
   ASSERT_TRUE(own.declare(functional));
   ASSERT_TRUE(own.declare("my::scale.out(Tensor x, *, Tensor(a!) y) -> Tensor(a!)"));
   EXPECT_EQ(own.find("my.scale.default")->out_variant()->argument(1).name, "y");

@@ -1,4 +1,4 @@
-// The signature of an op that is not in the tables. own_ops.cpp makes them, schema.cpp answers from them.
+// OwnSchema: the signature of a custom op. own_ops.cpp creates it, schema.cpp reads it.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@ namespace etb::ops {
 struct OwnArgument {
   std::string name;
   std::string default_text;
-  Argument fields;  // all but the texts
+  Argument fields;  // all except the texts
 
   Argument row() const noexcept {
     Argument out = fields;
@@ -26,7 +26,7 @@ struct OwnSchema final : Schema {
       : Schema(namespace_nbytes, base_nbytes, argument_count, result_count) {}
   static const OwnSchema& of(const Schema& schema) noexcept { return static_cast<const OwnSchema&>(schema); }
 
-  std::string text;       // as it was declared
+  std::string text;       // the declaration
   std::string text_name;  // "my.scale.default"
   std::vector<OwnArgument> arguments, results;
   const Schema* out = nullptr;

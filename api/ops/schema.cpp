@@ -92,7 +92,7 @@ bool Schema::is_view() const noexcept {
   for (uint32_t i = 0; i < argument_count_; ++i) {
     if (argument(i).is_write) return false;
   }
-  // A result that is a list carries no letter in schemas.txt, so the argument's mark counts.
+  // A result that is a list has no letter in schemas.txt, so the argument's mark counts.
   for (uint32_t i = 0; i < argument_count_; ++i) {
     if (argument(i).alias_set != 0) return true;
   }

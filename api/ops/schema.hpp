@@ -1,4 +1,5 @@
-// What operators take and give: one row an overload, from schemas.txt, compiled into constant tables.
+// Schema: the arguments and results of operators, one row an overload, from schemas.txt,
+// compiled into constant tables.
 #pragma once
 
 #include <cstdint>
@@ -21,28 +22,28 @@ enum class BaseType : uint8_t {
   kGenerator
 };
 
-// "tensor", "int", ... as in schemas.txt.
+// Returns "tensor", "int", ... as in schemas.txt.
 std::string_view to_text(BaseType type) noexcept;
 
-// What an argument or result may be.
+// Type of an argument or result.
 struct Type {
   BaseType base = BaseType::kTensor;
   bool is_optional = false;
   bool is_list = false;
   bool has_optional_items = false;  // of a list
-  uint8_t list_size = 0;            // a list that one number may stand for; 0 when not
+  uint8_t list_size = 0;            // size of a list that one number may replace, 0 for none
 
   friend bool operator==(const Type&, const Type&) = default;
 };
 
-// One argument or result. Texts live as long as the program.
+// One argument or result. Texts are valid until the program ends.
 struct Argument {
   std::string_view name;  // "" for a result
   Type type;
   bool is_keyword = false;
-  bool is_out = false;    // a given tensor that takes a result
+  bool is_out = false;    // a tensor of the caller that receives a result
   bool is_write = false;  // its contents change
-  char alias_set = 0;     // letter of the storage it shares with others, 0 for none
+  char alias_set = 0;     // letter of the storage that it shares with others, 0 for none
   bool has_default = false;
   std::string_view default_text;  // none, true, 1, 0.5, "text", [0, 1], int64 or contiguous
 };
@@ -64,19 +65,19 @@ class Schema {
 
   bool is_core() const noexcept;
   bool is_view() const noexcept;      // a result shares the storage of an argument, nothing is written
-  bool is_in_place() const noexcept;  // writes an argument that is no out argument
+  bool is_in_place() const noexcept;  // writes an argument that is not an out argument
 
   // Related overloads; null when there is none.
-  const Schema* out_variant() const noexcept;         // the same op into given tensors
+  const Schema* out_variant() const noexcept;         // the same op with results in the caller's tensors
   const Schema* copy_variant() const noexcept;        // of a view: the op that copies instead
-  const Schema* functional_variant() const noexcept;  // of an in-place op: the one that does not write
+  const Schema* functional_variant() const noexcept;  // of an in-place op: the op that does not write
 
-  // True for one that came from OwnOps instead of the tables.
+  // True for a schema of OwnOps, which is not in the tables.
   bool is_own() const noexcept { return name_offset_ == kOwn; }
 
  private:
   friend struct SchemaTables;
-  friend struct OwnSchema;  // own_ops.cpp: what the offsets mean elsewhere lies in the object itself
+  friend struct OwnSchema;  // own_ops.cpp: the object itself has the data that the offsets refer to otherwise
   static constexpr uint32_t kOwn = UINT32_MAX;
   Schema(uint16_t namespace_nbytes, uint16_t base_nbytes, uint8_t argument_count,
          uint8_t result_count) noexcept
@@ -96,7 +97,7 @@ class Schema {
         copy_(copy),
         functional_(functional) {}
 
-  // Offsets and indices instead of pointers: the tables need no relocation.
+  // Offsets and indices instead of pointers, so that the tables need no relocation.
   uint32_t name_offset_;
   uint16_t namespace_nbytes_, base_nbytes_, overload_nbytes_;
   uint16_t first_;  // into the list of argument numbers: arguments, then results
@@ -105,7 +106,7 @@ class Schema {
   uint16_t out_, copy_, functional_;
 };
 
-// The overload "namespace.name.overload", null when the table lacks it.
+// Returns the overload "namespace.name.overload", or null when the tables lack it.
 const Schema* find_schema(std::string_view name) noexcept;
 
 // All overloads, sorted by name.

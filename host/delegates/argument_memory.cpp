@@ -48,7 +48,8 @@ Status ArgumentMemory::require(const etb_io_req& req) {
   return {};
 }
 
-// What lies behind an output in an arena belongs to others: where padding is written there, it is kept.
+// An arena has other tensors after an output. Where the plugin writes padding there, the
+// bytes are saved and restored.
 bool ArgumentMemory::lies_well(uint32_t argument, const void* data, uint64_t capacity_bytes) const noexcept {
   const Need& need = needs_[argument];
   const auto address = reinterpret_cast<uintptr_t>(data);
@@ -62,7 +63,7 @@ bool ArgumentMemory::lies_well(uint32_t argument, const void* data, uint64_t cap
          });
 }
 
-// Whether no other argument of the call lies in the padding of an output.
+// True if no other argument of the call overlaps the padding of an output.
 bool ArgumentMemory::is_free_behind(uint32_t argument, std::span<EValue* const> arguments) const {
   const Need& need = needs_[argument];
   if (need.padding_bytes > kMaxKeptNbytes || !arguments[argument]->is_tensor()) return false;
@@ -114,7 +115,7 @@ ArgumentMemory::Lent ArgumentMemory::lend(uint32_t argument, void* data, uint64_
   if (need.upper_nbytes == 0) return {data, capacity_bytes};
   if (need.copy == kNone || nbytes > need.upper_nbytes) return {nullptr, 0};
   std::byte* const copy = copies_->block(need.copy);
-  // An output's present size is that of the last run, and says nothing of this one.
+  // Outputs are not copied: their present size is from the last run and does not apply to this one.
   if (argument < input_count_ && nbytes != 0) std::memcpy(copy, data, static_cast<size_t>(nbytes));
   std::memset(copy + need.upper_nbytes, 0, static_cast<size_t>(need.padding_bytes));
   return {copy, need.upper_nbytes + need.padding_bytes};
@@ -127,7 +128,7 @@ bool ArgumentMemory::keep_what_is_behind(std::span<const etb_tensor> lent) noexc
     kept.place = nullptr;
     if (data == nullptr) continue;
     for (uint32_t i = 0; i < lent.size(); ++i) {
-      // Its padding is in the capacity of what was lent, and readable padding may be anybody's.
+      // The padding is part of the lent capacity. Readable padding may overlap any other argument.
       const uint64_t nbytes =
           lent[i].capacity_bytes - std::min(needs_[i].padding_bytes, lent[i].capacity_bytes);
       if (i != kept.argument && overlap(data + need.upper_nbytes, need.padding_bytes, lent[i].data, nbytes)) {
@@ -144,7 +145,7 @@ bool ArgumentMemory::keep_what_is_behind(std::span<const etb_tensor> lent) noexc
 void ArgumentMemory::put_back() noexcept {
   for (Kept& kept : kept_) {
     if (kept.place == nullptr) continue;
-    // Compared first: most plugins only read there, and then nothing of others is written.
+    // Compares first: most plugins only read there, and then memory of others is not written.
     const auto nbytes = static_cast<size_t>(needs_[kept.argument].padding_bytes);
     if (std::memcmp(kept.place, kept.bytes.data(), nbytes) != 0)
       std::memcpy(kept.place, kept.bytes.data(), nbytes);

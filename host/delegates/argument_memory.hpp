@@ -1,6 +1,7 @@
-// ArgumentMemory: a delegate's arguments, lying as its plugin asked in query_io. Those that may not (a caller's pointer, a
-// constant in the file, the end of an arena) are copied, to memory that is taken when the delegate is made. What stands behind
-// an output in an arena is kept for the time of a run instead.
+// ArgumentMemory: provides a delegate's arguments with the alignment and padding that its plugin asked for in
+// query_io. Copies arguments that lack them (a caller's pointer, a constant in the file, the end of an
+// arena). The memory for copies is allocated when the delegate is created. Bytes after an output in an arena
+// are not copied; they are saved and restored around each run.
 #pragma once
 
 #include <array>
@@ -17,26 +18,30 @@ namespace etb::host {
 
 class ArgumentMemory {
  public:
-  // `arenas` is copied. Of `argument_count` arguments the first `input_count` are inputs. `copies` is that of the method.
+  // Copies `arenas`. The first `input_count` of `argument_count` arguments are inputs. The method's
+  // delegates share `copies`.
   ArgumentMemory(std::span<const std::span<std::byte>> arenas, std::shared_ptr<CopyMemory> copies,
                  uint32_t input_count, size_t argument_count);
 
-  // Notes one item of query_io. NOT_SUPPORTED for what no host could give, INVALID_DATA for an argument that is not there.
+  // Records one item of query_io. Returns NOT_SUPPORTED for a requirement that no host can meet, INVALID_DATA
+  // for an unknown argument.
   [[nodiscard]] Status require(const etb_io_req& req);
 
-  // Takes memory for each argument of a call, unless it lies well and stays there (`may_move` is false).
+  // Allocates memory for each argument of a call, unless its address is suitable and fixed (`may_move` is
+  // false).
   [[nodiscard]] Status reserve(std::span<EValue* const> arguments, bool may_move);
 
-  // Where the plugin finds the `nbytes` of an argument that are at `data`, which holds `capacity_bytes`: there, or in a copy.
-  // Null data when nothing was reserved for it.
+  // Returns the address for the plugin of an argument's `nbytes` at `data`, which has room for
+  // `capacity_bytes`: `data` itself, or a copy. Null data when nothing was reserved for the argument.
   struct Lent {
     void* data;
     uint64_t capacity_bytes;
   };
   Lent lend(uint32_t argument, void* data, uint64_t nbytes, uint64_t capacity_bytes) noexcept;
 
-  // Around a run with all arguments lent: keeps what the plugin may write behind outputs, and puts it back. False when another
-  // argument lies there, which was not so when memory was taken.
+  // Saves the bytes after outputs that the plugin may write, before a run with all arguments lent;
+  // put_back() restores them. Returns false when another argument overlaps them, which was not so
+  // when memory was reserved.
   [[nodiscard]] bool keep_what_is_behind(std::span<const etb_tensor> lent) noexcept;
   void put_back() noexcept;
 
@@ -48,12 +53,12 @@ class ArgumentMemory {
     uint64_t alignment = 1;
     uint64_t padding_bytes = 0;
     uint64_t upper_nbytes = 0;
-    bool keeps = false;   // an output with writable padding in an arena, where others stand
-    size_t copy = kNone;  // its block of copies
+    bool keeps = false;   // an output with writable padding in an arena, over other tensors
+    size_t copy = kNone;  // index of its block in copies
   };
   struct Kept {
     uint32_t argument;
-    std::byte* place = nullptr;  // in this run; NULL: nothing to put back
+    std::byte* place = nullptr;  // in this run; NULL: nothing to restore
     std::array<std::byte, kMaxKeptNbytes> bytes{};
   };
 
@@ -65,7 +70,7 @@ class ArgumentMemory {
   std::shared_ptr<CopyMemory> copies_;
   size_t copy_count_ = 0;
   std::vector<Need> needs_;
-  std::vector<Kept> kept_;  // one for each that `keeps`
+  std::vector<Kept> kept_;  // one for each argument that `keeps`
   uint32_t input_count_;
 };
 

@@ -1,5 +1,5 @@
-// CopyMemory: where arguments are copied that do not lie as a plugin asked. The delegates of a method share it: one runs at a time,
-// and copies last for one run.
+// CopyMemory: memory for copies of arguments that do not meet a plugin's alignment or padding. The delegates
+// of a method share it, because one runs at a time and copies last for one run.
 #pragma once
 
 #include <cstddef>
@@ -12,10 +12,11 @@
 
 namespace etb::host {
 
-// [serial:copy_memory] while the method loads; afterwards block() is for any thread.
+// [serial:copy_memory] while the method loads; afterwards any thread may call block().
 class CopyMemory {
  public:
-  // Makes block `index` at least as large and aligned; blocks are made in order. What it held is lost, and it may move.
+  // Makes block `index` at least this large and aligned. Blocks are made in order. The block may
+  // move and loses its contents.
   [[nodiscard]] Status reserve(size_t index, uint64_t nbytes, uint64_t alignment);
 
   std::byte* block(size_t index) const noexcept { return blocks_[index].memory.get(); }

@@ -14,7 +14,7 @@ namespace {
 
 constexpr uint64_t kAlignment = 16;  // of payloads and named data
 
-// What a cancel token asks.
+// Returns to the plugin's cancel token if the run has to stop.
 struct StopFlag {
   const RunLimits& limits;
   const PlatformHooks& platform;
@@ -27,7 +27,8 @@ struct StopFlag {
   }
 };
 
-// Bytes on the boundary that plugins are promised: the same ones, or a copy when the file placed them otherwise.
+// Returns the bytes on the boundary that plugins are promised: the same block, or a copy when the
+// file has another alignment.
 DataBlock to_aligned(DataBlock block) {
   const auto bytes = block.bytes();
   if (reinterpret_cast<uintptr_t>(bytes.data()) % kAlignment == 0) return block;
@@ -156,7 +157,7 @@ Status PluginDelegate::set_up(const DelegateRequest& request, std::shared_ptr<Co
   return {};
 }
 
-// While a method loads, its tensors still have their largest sizes.
+// Called while a method loads, when its tensors still have their largest sizes.
 Status PluginDelegate::note_arguments(const DelegateRequest& request, std::shared_ptr<CopyMemory> copies) {
   const std::span<EValue* const> arguments = request.arguments;
   memory_.emplace(request.arenas, std::move(copies), input_count_, slots_.size());
@@ -215,14 +216,14 @@ etb_status PluginDelegate::bind(const EValue& value, uint32_t argument, etb_erro
                   to_text(value.tensor().dtype()));
     }
     const Tensor& from = value.tensor();
-    // A program may free what it uses afterwards.
+    // A program may free a tensor and use it afterwards.
     if (from.data() == nullptr && from.nbytes() != 0)
       return fail(error, ETB_INVALID_PROGRAM, "delegate argument %u: the tensor has no memory", argument);
     tensor.dtype = static_cast<etb_dtype>(from.dtype());
     tensor.rank = static_cast<uint32_t>(from.rank());
     std::copy(from.sizes().begin(), from.sizes().end(), slot.sizes.begin());
     tensor.sizes = slot.sizes.data();
-    // Row-major is what NULL means, and what the simplest plugins understand.
+    // Row-major tensors pass NULL, which the simplest plugins understand.
     if (!from.is_contiguous()) {
       tensor.strides = from.strides().data();
       tensor.dim_order = from.dim_order().data();
@@ -244,7 +245,7 @@ etb_status PluginDelegate::bind(const EValue& value, uint32_t argument, etb_erro
   return ETB_INVALID_TYPE;
 }
 
-// A deadline is also a reason to cancel: plugins that look at the token alone then keep it.
+// Also cancels at the deadline, so that plugins that only check the token keep it.
 Status PluginDelegate::run_watched(const etb_exec_args& args, const RunLimits& limits) {
   if (!context_->can_cancel()) return context_->execute(args);
   const RunWatchdog::Watch watch(watchdog_, *context_, limits, platform_);
@@ -293,7 +294,7 @@ etb_status PluginDelegate::execute(const DelegateRun& run) noexcept {
   return ETB_OK;
 }
 
-// The sizes that the plugin gave, and the elements where it wrote them elsewhere.
+// Copies the plugin's sizes to the output, and the elements when the plugin wrote them to a copy.
 etb_status PluginDelegate::take_output(uint32_t argument, Tensor& output, etb_error* error) noexcept {
   const etb_status status =
       output.resize({slots_[argument].sizes.data(), static_cast<size_t>(output.rank())});

@@ -1,4 +1,4 @@
-// One delegate of one method, over the C ABI.
+// PluginDelegate: one delegate of one method, over the C ABI.
 #pragma once
 
 #include <array>
@@ -14,7 +14,7 @@
 
 namespace etb::host {
 
-// What a delegate borrows until it is destroyed: its payload, and the named data that it asked for.
+// Bytes that a delegate borrows until it is destroyed: its payload, and the named data that it requested.
 class LentBytes {
  public:
   LentBytes(DataBlock payload, const NamedDataMap* named_data)
@@ -30,17 +30,17 @@ class LentBytes {
   static void ETB_CALL release_named(void* ctx);
   static etb_status ETB_CALL get_named(void* ctx, const char* key, etb_payload_view* out, etb_error* error);
 
-  std::mutex mutex_;  // releases come on any thread
+  std::mutex mutex_;  // the plugin may release data on any thread
   DataBlock payload_;
   const NamedDataMap* named_data_;
-  std::vector<std::unique_ptr<DataBlock>> named_;  // every block that was asked for; a released one is empty
+  std::vector<std::unique_ptr<DataBlock>> named_;  // every requested block; a released block is empty
 };
 
-// execute takes nothing from the heap unless it fails.
+// execute allocates nothing from the heap unless it fails.
 class PluginDelegate final : public MethodDelegate {
  public:
-  // `specs` and `options` are borrowed for the call, `watchdog` outlives the delegate; `copies` is shared by the delegates of the method.
-  // The result is ended by destroy().
+  // `specs` and `options` are borrowed for the call. `watchdog` outlives the delegate. The method's delegates
+  // share `copies`. End the result with destroy().
   static Result<MethodDelegate*> make(std::shared_ptr<const PluginContext> plugin,
                                       const DelegateRequest& request, RunWatchdog& watchdog,
                                       std::shared_ptr<CopyMemory> copies,
@@ -52,7 +52,7 @@ class PluginDelegate final : public MethodDelegate {
   void destroy() noexcept override { delete this; }
 
  private:
-  // The arrays behind one etb_tensor; sizes of outputs are written by the plugin.
+  // Arrays of one etb_tensor. The plugin writes the sizes of outputs.
   struct Slot {
     std::array<int64_t, kMaxRank> sizes{};
     std::array<int64_t, kMaxRank> upper_sizes{};
@@ -73,7 +73,7 @@ class PluginDelegate final : public MethodDelegate {
   Status run_watched(const etb_exec_args& args, const RunLimits& limits);
   etb_status take_output(uint32_t argument, Tensor& output, etb_error* error) noexcept;
 
-  // In order of life.
+  // Declared in order of life.
   std::shared_ptr<const PluginContext> plugin_;
   const PlatformHooks& platform_;
   RunWatchdog& watchdog_;

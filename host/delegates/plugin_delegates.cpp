@@ -10,12 +10,12 @@ namespace etb::host {
 
 namespace {
 
-constexpr size_t kPrefixNbytes = 4096;  // what a plugin may look at before it says whether a payload suits
+constexpr size_t kPrefixNbytes = 4096;  // bytes that a plugin may read before it decides if a payload suits
 
 std::vector<etb_compile_spec> to_specs(const DelegateRequest& request, std::vector<std::string>& keys) {
   const uint32_t count = request.compile_specs.compile_spec_count();
   std::vector<etb_compile_spec> specs;
-  keys.reserve(count);  // the specs point into it
+  keys.reserve(count);  // the specs point into `keys`
   for (uint32_t i = 0; i < count; ++i) {
     const format::CompileSpecView view = request.compile_specs.compile_spec(i);
     keys.emplace_back(view.key);
@@ -41,7 +41,7 @@ Result<PayloadVerdict> judge(const PluginContext& plugin, const DelegateRequest&
   return PayloadVerdict{verdict.kind, std::string(verdict.text, strnlen(verdict.text, sizeof verdict.text))};
 }
 
-// A value as the schema wants it; texts are borrowed.
+// Converts a text to an option of the schema's type. Texts are borrowed.
 Result<etb_option> to_option(const etb_option_schema& schema, const std::string& text) {
   etb_option option{};
   option.struct_size = ETB_INIT_SIZE(etb_option);
@@ -78,7 +78,7 @@ Result<etb_option> to_option(const etb_option_schema& schema, const std::string&
   return option;
 }
 
-// The options of a delegate; `keys` keeps what they point to.
+// Converts the options of a delegate. Their keys and texts point into `texts`.
 Result<std::vector<etb_option>> to_options(const PluginContext& plugin,
                                            const std::map<std::string, std::string>& texts) {
   std::vector<etb_option> options;
@@ -139,7 +139,7 @@ etb_status PluginDelegates::create(const DelegateRequest& request, MethodDelegat
   });
 }
 
-// A method is known by its named data while it lives.
+// Finds the copies of a method by the address of its named data, which is unique during the method's life.
 std::shared_ptr<CopyMemory> PluginDelegates::copies_of(const NamedDataMap* method) {
   const std::lock_guard lock(mutex_);
   if (const auto known = copies_.find(method); known != copies_.end()) {

@@ -1,4 +1,4 @@
-// The delegates of a program, served by plugins: resolved by name in a registry, made over the C ABI.
+// PluginDelegates: runs a program's delegates on plugins, found by name in a registry, over the C ABI.
 //
 //   Registry registry(options);
 //   PluginDelegates delegates(registry);
@@ -19,26 +19,27 @@
 
 namespace etb::host {
 
-// Thread rules: methods may be loaded from several threads. The registry outlives this, and this every method that was
-// loaded with it.
+// Several threads may load methods. The registry outlives this object, which outlives every method loaded
+// with it.
 class PluginDelegates final : public DelegateResolver {
  public:
   explicit PluginDelegates(Registry& registry) : registry_(registry) {}
 
-  // The plugin (by id) that an application wants for a delegate id. Before a method is loaded.
+  // Sets the plugin (by id) that the application prefers for a delegate id. Call it before a method is
+  // loaded.
   void pin(std::string backend_id, std::string plugin_id) {
     pins_[std::move(backend_id)] = std::move(plugin_id);
   }
 
-  // An option of the delegates that plugins make for a delegate id; its text is read by the plugin's schema, and refused when the plugin
-  // has no such option. Before a method is loaded.
+  // Sets an option for the delegates of an id. Its text is parsed by the plugin's schema; creation fails when
+  // the plugin has no such option. Call it before a method is loaded.
   void set_option(std::string backend_id, std::string key, std::string text) {
     options_[std::move(backend_id)][std::move(key)] = std::move(text);
   }
 
   etb_status create(const DelegateRequest& request, MethodDelegate** out, etb_error* error) noexcept override;
 
-  // One decision a delegate that was asked for, in order, those that failed included; of the latest kMaxDecisions.
+  // The latest kMaxDecisions decisions, one for each requested delegate, in order, failed ones included.
   static constexpr size_t kMaxDecisions = 4096;
   std::vector<std::shared_ptr<const Decision>> decisions() const;
 

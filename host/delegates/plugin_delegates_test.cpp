@@ -1,4 +1,4 @@
-// A method's delegates on a plugin over the C ABI, chosen by name from a table of linked plugins.
+// Runs a method's delegates on a plugin over the C ABI, chosen by name from a table of linked plugins.
 #include "host/delegates/plugin_delegates.hpp"
 
 #include <gmock/gmock.h>
@@ -83,9 +83,9 @@ TEST(PluginDelegates, CarrySizesThatChange) {
 std::atomic<bool> was_asked = false;
 std::atomic<int> ask_count = 0;
 
-constexpr auto kLongest = std::chrono::seconds(20);  // a failure ends the test
+constexpr auto kLongest = std::chrono::seconds(20);  // ends a failing test
 
-// Ends when `done` says so, or long after every deadline of these tests.
+// Sleeps until `done` is true, or long after every deadline of these tests.
 template <class Done>
 bool sleep_until(Done done) {
   const auto end = std::chrono::steady_clock::now() + kLongest;
@@ -94,7 +94,7 @@ bool sleep_until(Done done) {
   return std::chrono::steady_clock::now() < end;
 }
 
-// Runs for 200 ms and knows of no deadline.
+// Runs for 200 ms and checks no deadline.
 const etb_plugin_table* ETB_CALL query_deaf(const etb_host*, uint32_t, uint32_t) {
   static ToyPlugin toy;
   toy.delegate.caps &= ~ETB_DELEGATE_CAP_CANCEL;
@@ -122,7 +122,7 @@ const etb_plugin_table* ETB_CALL query_cancellable(const etb_host*, uint32_t, ui
   return &toy.plugin;
 }
 
-// Runs until the token says so.
+// Runs until the token is set.
 const etb_plugin_table* ETB_CALL query_polling(const etb_host*, uint32_t, uint32_t) {
   static ToyPlugin toy;
   toy.delegate.caps &= ~ETB_DELEGATE_CAP_CANCEL;
@@ -205,7 +205,7 @@ TEST(PluginDelegates, TheCancelTokenSaysWhenTheDeadlineHasPassed) {
   EXPECT_LT(std::chrono::steady_clock::now() - begin, kLongest / 2);
 }
 
-// The run time keeps the rules of the C ABI: a layer that watches both sides has nothing to say.
+// The runtime keeps the rules of the C ABI: a validating layer between both sides reports nothing.
 TEST(PluginDelegates, RunBehindLayersWithoutAReport) {
   for (const auto memory : {ValidateOptions::Memory::CANARIES, ValidateOptions::Memory::GUARD_PAGES}) {
     std::vector<std::string> calls;
@@ -252,8 +252,8 @@ const etb_plugin_table* ETB_CALL query_asking_toy(const etb_host*, uint32_t, uin
 }
 
 // proves: ABI-EXEC-04
-// Tensors that lie elsewhere than the plugin asked are copied: planned at the very end of an arena, a caller's off the boundary,
-// a caller's that are shorter than the upper bound.
+// The host copies tensors that do not meet the plugin's requirements: planned at the very end of an arena, a
+// caller's with another alignment, a caller's that are shorter than the upper bound.
 TEST(PluginDelegates, GiveMemoryAsThePluginAsked) {
   const etb_static_plugin plugins[] = {{ETB_INIT_SIZE(etb_static_plugin), 0, &query_asking_toy, kToyBackend}};
   for (const bool is_planned : {true, false}) {
@@ -274,7 +274,7 @@ TEST(PluginDelegates, GiveMemoryAsThePluginAsked) {
       world.options.delegates = &delegates;
       ASSERT_EQ(world.load(), ETB_OK) << world.error.text;
       alignas(64) float memory[5] = {0, 1, 2, 3, 4};
-      for (const int64_t count : {2, 0, 4, 1}) {  // an output that was empty is as large again
+      for (const int64_t count : {2, 0, 4, 1}) {  // an output has its full size again after an empty one
         TensorStorage storage;
         Tensor x = storage.make(Dtype::FLOAT32, std::span(&count, 1), memory + 1,
                                 static_cast<uint64_t>(count) * sizeof(float));
@@ -289,10 +289,10 @@ TEST(PluginDelegates, GiveMemoryAsThePluginAsked) {
   }
 }
 
-// Where the plugin below was given its output.
+// Address of the output that the plugin below received.
 const void* scribbled_behind = nullptr;
 
-// Asks for padding behind its output and writes there.
+// Asks for padding after its output and writes there.
 const etb_plugin_table* ETB_CALL query_scribbling_toy(const etb_host*, uint32_t, uint32_t) {
   static ToyPlugin toy;
   toy.delegate.query_io = [](etb_delegate*, const etb_io_req_sink* sink, etb_error*) -> etb_status {
@@ -312,8 +312,8 @@ const etb_plugin_table* ETB_CALL query_scribbling_toy(const etb_host*, uint32_t,
 }
 
 // proves: ABI-EXEC-04
-// An output in an arena is written in place, and what stands behind it is there afterwards. Where that is the call's own input
-// the output is copied.
+// The plugin writes an output in an arena in place, and the bytes after it are restored. Where these bytes
+// belong to the call's own input, the host copies the output.
 TEST(PluginDelegates, KeepWhatStandsBehindAnOutput) {
   const etb_static_plugin plugins[] = {
       {ETB_INIT_SIZE(etb_static_plugin), 0, &query_scribbling_toy, kToyBackend}};
@@ -366,7 +366,7 @@ TEST(PluginDelegates, RefuseWhatNoHostCouldGive) {
   EXPECT_THAT(world.error.text, HasSubstr("output 0: alignment 1048576 and 0 bytes of padding wanted"));
 }
 
-// What a delegate was created with, by the plugin below.
+// Compile specs that the plugin below received in create.
 std::vector<std::pair<std::string, std::string>> created_with;
 
 const etb_plugin_table* ETB_CALL query_recording_toy(const etb_host*, uint32_t, uint32_t) {

@@ -9,9 +9,10 @@ namespace etb::host {
 
 namespace {
 
-// A cancel flag wakes no thread, so it is looked at. A plugin is asked again as often: it may not have begun when it was asked first.
+// A cancel flag wakes no thread, so the watchdog polls it. It also repeats each cancel call, because the
+// plugin may not have started the run at the first one.
 constexpr uint64_t kFlagPeriodNs = 5000000;
-// A clock of the application's own may run faster than the system's.
+// Limits each wait, because an application's own clock may run faster than the system's.
 constexpr uint64_t kMostNs = 20000000;
 
 }  // namespace
@@ -47,7 +48,7 @@ bool RunWatchdog::Watch::is_due() const {
   return limits_.deadline_ns != 0 && platform_.now_ns(platform_.self) >= limits_.deadline_ns;
 }
 
-// The application's signals go to its own threads.
+// Blocks all signals in the watchdog thread, so that the application's threads receive them.
 void RunWatchdog::start() {
   sigset_t all, before;
   sigfillset(&all);
@@ -71,7 +72,7 @@ void RunWatchdog::loop() {
   std::unique_lock lock(mutex_);
   while (!is_over_) {
     for (const Watch* watch = first_; watch != nullptr; watch = watch->next_) {
-      // A plugin that cannot stop has to be waited for all the same.
+      // The run continues when a plugin cannot stop.
       if (watch->is_due()) static_cast<void>(watch->context_.cancel());
     }
     if (first_ != nullptr) {

@@ -1,4 +1,4 @@
-// RunWatchdog: asks plugins to stop a run that is past its deadline or cancelled, from a thread of its own.
+// RunWatchdog: asks plugins to stop a run after its deadline or when it is cancelled, from its own thread.
 #pragma once
 
 #include <condition_variable>
@@ -14,7 +14,8 @@
 
 namespace etb::host {
 
-// Shared by all delegates of a resolver. [any] The thread starts with the first run to watch, and sleeps while there is none.
+// Shared by all delegates of a resolver. [any] The thread starts with the first watched run, and
+// sleeps while there is none.
 class RunWatchdog {
  public:
   RunWatchdog() = default;
@@ -22,8 +23,8 @@ class RunWatchdog {
   RunWatchdog& operator=(const RunWatchdog&) = delete;
   ~RunWatchdog();
 
-  // One run of a context that can be cancelled; lies on the stack of the thread that runs it. The end waits for a call of cancel that is
-  // under way. Takes nothing from the heap but for the first thread.
+  // Watches one run of a context that can be cancelled. An object on the stack of the running thread. Its
+  // destructor waits for a cancel call in progress. Only starting the thread allocates from the heap.
   class Watch {
    public:
     Watch(RunWatchdog& watchdog, const Context& context, const RunLimits& limits,
@@ -47,9 +48,9 @@ class RunWatchdog {
  private:
   void start();
   void loop();
-  uint64_t wait_ns() const;  // until something may be due, at most
+  uint64_t wait_ns() const;  // at most, until a run may be due
 
-  std::mutex mutex_;  // guards what follows
+  std::mutex mutex_;  // guards the members below
   std::condition_variable changed_;
   Watch* first_ = nullptr;
   bool is_over_ = false;

@@ -1,4 +1,4 @@
-// A plugin behind layers: completed tables and the links between them.
+// Chain: a plugin with layers before it: completed tables and the links between them.
 #pragma once
 
 #include <memory>
@@ -13,19 +13,20 @@ namespace etb::host {
 
 class Chain {
  public:
-  // Puts `layers`, outermost first, in front of `plugin`. Refuses what CompleteTable refuses, naming the layer.
+  // Adds `layers`, outermost first, before `plugin`. Rejects a table that CompleteTable
+  // rejects, with the layer's name.
   [[nodiscard]] static Result<Chain> make(const etb_plugin_table& plugin, std::span<const Layer> layers);
 
   // The outermost table.
   const etb_plugin_table& table() const noexcept { return tables_.back()->table(); }
 
-  // What etb_host.layer_link is for the outermost init; NULL without layers.
+  // Value of etb_host.layer_link for the outermost init. NULL without layers.
   const etb_layer_link* link() const noexcept { return link_; }
 
  private:
   std::vector<std::unique_ptr<CompleteTable>> tables_;  // the plugin's first, the outermost layer's last
-  std::vector<etb_layer_link>
-      links_;  // one a layer that has an init, innermost first; never grows after make
+  // One for each layer with an init, innermost first. Never grows after make.
+  std::vector<etb_layer_link> links_;
   const etb_layer_link* link_ = nullptr;
 };
 

@@ -10,7 +10,7 @@
 namespace etb::host {
 namespace {
 
-// A layer that wraps nothing and overrides one function.
+// A layer that wraps no handles and overrides one function.
 etb_plugin_table query_only_layer(etb_delegate_table& delegate) {
   delegate = {};
   delegate.struct_size = sizeof(delegate);
@@ -59,7 +59,7 @@ TEST(Chain, ALayerWithoutInitIsNotAskedWhereItStands) {
   EXPECT_EQ(info.max_contexts, 7u);
   EXPECT_EQ(world.execute(), ETB_OK);
 
-  // Between the host and a layer that has an init, that layer still finds its link.
+  // A layer with init still finds its link when a layer without init is between it and the host.
   Validation validation;
   World both(std::vector<Layer>{layer, validation.layer()});
   ASSERT_EQ(both.start(), ETB_OK) << both.error.text;
@@ -101,7 +101,7 @@ TEST(StartPlugin, RunsThePluginBehindTwoLayersOfOneKind) {
     ASSERT_TRUE(plugin->each_device([&](const etb_device_info& info) { std::copy_n(info.uuid, 16, uuid); }));
     Result<Device> device = plugin->open_device(uuid);
     ASSERT_TRUE(device) << device.error().message;
-    World world;  // for its arguments
+    World world;  // used only for its arguments
     Result<Delegate> delegate = plugin->create_delegate(world.delegate_args, &*device);
     ASSERT_TRUE(delegate) << delegate.error().message;
     Result<Context> context = delegate->create_context();

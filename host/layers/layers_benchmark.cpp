@@ -1,4 +1,4 @@
-// What a call through a plugin's table costs behind 0, 1 and 2 layers:
+// Measures a call through a plugin's table with 0, 1 and 2 layers before it:
 //   cmake --preset release && cmake --build build/release --target layers_benchmark && build/release/bin/layers_benchmark
 #include <benchmark/benchmark.h>
 
@@ -10,7 +10,7 @@ namespace {
 
 enum Stack { NONE, TRACE, TRACE_TWICE, VALIDATE, TRACE_AND_VALIDATE, GUARD_PAGES };
 
-// The layers of a benchmark, and the objects behind them. A trace counts its calls and writes no text.
+// Layers of a benchmark and their objects. The trace counts its calls and writes no text.
 struct Layered {
   explicit Layered(Stack stack)
       : trace([this](const TracedCall&) { ++call_count; }), validation([&] {
@@ -25,7 +25,7 @@ struct Layered {
     if (stack == VALIDATE || stack == TRACE_AND_VALIDATE || stack == GUARD_PAGES)
       layers.push_back(validation.layer());
     world.emplace(std::move(layers));
-    // Answers at once: the table and the layers are what is measured.
+    // Returns at once, because the benchmark measures the table and the layers.
     world->toy.delegate.execute = [](etb_context*, const etb_exec_args*, etb_error*) -> etb_status {
       return ETB_OK;
     };

@@ -5,7 +5,7 @@
 namespace etb::host {
 namespace {
 
-// Members in order of life.
+// Members are declared in order of life.
 struct StartedPlugin : PluginLife {
   StartedPlugin(std::shared_ptr<PluginLife> keep, Chain tables, const StartArgs& args)
       : library(std::move(keep)),

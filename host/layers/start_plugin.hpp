@@ -1,4 +1,4 @@
-// From a plugin's table to a running plugin: services, layers, init.
+// Starts a plugin from its table: services, layers, init.
 #pragma once
 
 #include <span>
@@ -11,17 +11,18 @@
 namespace etb::host {
 
 struct StartArgs {
-  std::span<const Layer> layers;  // outermost first; only what the application or the command line asked for
+  std::span<const Layer> layers;  // outermost first; requested by the application or the command line
   SharedServices services;        // outlive the plugin
   uint64_t memory_cap_bytes = AccountedAllocator::kUnbounded;
-  const etb_host* application =
-      nullptr;  // a host struct of the application's own: its name, its services; outlives it
+  // The application's own host struct: its name, its services. Outlives the plugin.
+  const etb_host* application = nullptr;
   std::string plugin_dir;
   uint32_t host_flags = 0;              // ETB_HOST_*
   std::span<const etb_option> options;  // scope ETB_OBJECT_PLUGIN
 };
 
-// `library` keeps what `table` points into alive, and is told how deinit went; NULL for a plugin that is linked in.
+// `library` keeps alive all that `table` points into, and receives the status of deinit.
+// NULL for a linked plugin.
 [[nodiscard]] Result<PluginContext> start_plugin(std::shared_ptr<PluginLife> library,
                                                  const etb_plugin_table& table, const StartArgs& args);
 

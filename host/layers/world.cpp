@@ -6,7 +6,7 @@
 namespace etb::host {
 namespace {
 
-// Aligned as payloads are.
+// Aligned like a payload.
 alignas(16) constexpr char kPayload[16] = "TOY1 of a test.";
 
 etb_tensor float_tensor(std::vector<float>& data, int64_t* sizes, uint32_t role) {

@@ -1,4 +1,4 @@
-// A toy plugin behind layers, and the things a host needs to use it: for tests and benchmarks.
+// A toy plugin with layers before it, and all that a host needs to use it: for tests and benchmarks.
 //
 //   World world({.memory = GUARD_PAGES});
 //   world.toy.delegate.execute = [](...) { ... };   // a wrong plugin
@@ -19,7 +19,7 @@
 
 namespace etb::host {
 
-// Tensors and arguments of one run of the toy: `count` floats in, as many out.
+// Tensors and arguments of one run of the toy: `count` floats as input and as output.
 struct ToyRun {
   explicit ToyRun(int64_t count = 3);
   ToyRun(const ToyRun&) = delete;
@@ -49,10 +49,10 @@ class World {
   etb_error error = ETB_ERROR_INIT;
   ToyRun run;
 
-  // Initialises; what came of it is in `error`.
+  // Initialises the plugin. `error` has the result.
   etb_status start(std::span<const etb_option> options = {});
 
-  // Of the outermost layer.
+  // Tables of the outermost layer.
   const etb_plugin_table& table() const { return chain_->table(); }
   const etb_delegate_table& delegates() const { return *table().delegate; }
   const etb_host& host() const { return record_->host(); }
@@ -62,15 +62,15 @@ class World {
     return delegates().create(plugin, &delegate_args, out, fresh_error());
   }
 
-  // A delegate and a context of it, made at the first use and ended with the world.
+  // A delegate and its context, created at the first use and destroyed with the world.
   etb_delegate* delegate();
   etb_context* context();
   etb_status execute() { return delegates().execute(context(), &run.args, fresh_error()); }
 
-  // Ends what `delegate` and `context` made.
+  // Destroys the objects of `delegate` and `context`.
   void end_delegate();
 
-  // And the plugin.
+  // Destroys them and the plugin.
   etb_status stop();
 
   // The graph image of a method with an add and a mul node.

@@ -1,4 +1,4 @@
-// BufferLoader: a file that is in memory already (linked in, read by the caller, flash).
+// BufferLoader: reads a file that is in memory already (linked in, read by the caller, flash).
 #pragma once
 
 #include <cstring>
@@ -8,7 +8,7 @@
 
 namespace etb::host {
 
-// The bytes outlive the loader and lie on a 16-byte boundary; nothing is copied.
+// The bytes outlive the loader and start on a 16-byte boundary. Nothing is copied.
 class BufferLoader final : public DataLoader {
  public:
   explicit BufferLoader(std::span<const std::byte> bytes) noexcept : bytes_(bytes) {}

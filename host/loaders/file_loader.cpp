@@ -17,7 +17,7 @@ etb_status FileLoader::load(uint64_t offset, uint64_t nbytes, uint64_t alignment
                             etb_error* error) noexcept {
   ETB_CHECK(file_.check_range(offset, nbytes, error));
   void* memory = nullptr;
-  // A page: the file's own boundaries up to that size are kept, whatever `offset` is.
+  // One page: keeps the file's own alignment up to that size, for any `offset`.
   constexpr uint64_t kPage = 4096;
   const uint64_t boundary = std::max(alignment, kPage);
   const uint64_t lead = offset % std::min(alignment, kPage);

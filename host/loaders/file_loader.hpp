@@ -1,4 +1,4 @@
-// FileLoader: reads parts of a file into memory as they are asked for.
+// FileLoader: reads parts of a file into memory on request.
 #pragma once
 
 #include "host/loaders/file_range.hpp"
@@ -6,13 +6,13 @@
 
 namespace etb::host {
 
-// Blocks come from the heap and go back to it; nothing of the file stays mapped, so it may be replaced meanwhile.
+// Allocates blocks on the heap and frees them. Maps nothing, so the file may be replaced meanwhile.
 class FileLoader final : public DataLoader {
  public:
   [[nodiscard]] etb_status open(const char* path, etb_error* error) noexcept {
     return file_.open(path, error);
   }
-  // A part of a file that is open already (an archive, an Android asset); the descriptor is duplicated.
+  // Opens a part of an open file (an archive, an Android asset). Duplicates the descriptor.
   [[nodiscard]] etb_status open(int descriptor, uint64_t offset, uint64_t nbytes, etb_error* error) noexcept {
     return file_.open(descriptor, offset, nbytes, error);
   }

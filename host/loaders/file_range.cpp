@@ -30,7 +30,7 @@ FileRange::~FileRange() {
 
 etb_status FileRange::open(const char* path, etb_error* error) noexcept {
   if (is_open()) return fail(error, ETB_ALREADY_LOADED, "the loader has a file already");
-  // A pipe of that name would wait for its other end; it is refused below.
+  // O_NONBLOCK: opening a pipe would block until its other end is opened. open() below rejects a pipe.
   const int descriptor = ::open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
   if (descriptor < 0) return fail_errno(error, errno, path);
   const etb_status status = open(descriptor, 0, 0, error);

@@ -17,7 +17,7 @@ class FileRange {
   ~FileRange();
 
   [[nodiscard]] etb_status open(const char* path, etb_error* error) noexcept;
-  // Bytes [offset, offset + nbytes) of a file that is open already; the descriptor is duplicated. nbytes 0: to the end.
+  // Opens bytes [offset, offset + nbytes) of an open file. Duplicates the descriptor. nbytes 0: to the end.
   [[nodiscard]] etb_status open(int descriptor, uint64_t offset, uint64_t nbytes, etb_error* error) noexcept;
 
   bool is_open() const noexcept { return descriptor_ >= 0; }

@@ -33,7 +33,7 @@ class Loaders : public testing::Test {
   }
   void TearDown() override { ::unlink(path_.c_str()); }
 
-  // The bytes that a loader gives are those of the file from `start` on.
+  // Checks that the loader returns the file's bytes from `start` on.
   void expect_bytes(DataLoader& loader, size_t start, uint64_t expected_nbytes) {
     uint64_t nbytes = 0;
     ASSERT_EQ(loader.size(&nbytes, &error_), ETB_OK) << error_.text;
@@ -109,7 +109,7 @@ TEST_F(Loaders, SeeAPartOfAnOpenFile) {
   MmapLoader mapped;
   ASSERT_EQ(read.open(descriptor, 5000, 3000, &error_), ETB_OK) << error_.text;
   ASSERT_EQ(mapped.open(descriptor, 5000, 0, MmapLoader::Lock::kNone, &error_), ETB_OK) << error_.text;
-  ::close(descriptor);  // the loaders have their own
+  ::close(descriptor);  // the loaders have duplicates
   expect_bytes(read, 5000, 3000);
   expect_bytes(mapped, 5000, 5000);
 }

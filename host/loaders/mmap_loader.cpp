@@ -15,7 +15,7 @@ namespace {
 constexpr uint64_t kLeastGivenBack = 64 << 10;
 constexpr size_t kLeastResting = size_t{1} << 20;  // less is not worth the call
 
-// Pages that nobody else's block shares leave this process's memory; whoever touches them again gets them from the file.
+// Drops pages that no other block uses. The next access reads them from the file.
 void give_back(void*, const std::byte* data, uint64_t nbytes) {
   const auto page = static_cast<uintptr_t>(::sysconf(_SC_PAGESIZE));
   const uintptr_t first = (reinterpret_cast<uintptr_t>(data) + page - 1) / page * page;
@@ -41,8 +41,7 @@ etb_status MmapLoader::open(int descriptor, uint64_t offset, uint64_t nbytes, Lo
 }
 
 etb_status MmapLoader::map(Lock lock, etb_error* error) noexcept {
-  if (file_.nbytes() == 0)
-    return ETB_OK;  // nothing can be mapped; the reader refuses an empty file by itself
+  if (file_.nbytes() == 0) return ETB_OK;  // nothing to map; the reader rejects an empty file by itself
   const auto page = static_cast<uint64_t>(::sysconf(_SC_PAGESIZE));
   const uint64_t lead = file_.offset() % page;
   mapping_nbytes_ = static_cast<size_t>(lead + file_.nbytes());

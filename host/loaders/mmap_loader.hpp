@@ -1,4 +1,4 @@
-// MmapLoader: maps a file once; parts of it come into memory when they are first touched.
+// MmapLoader: maps a file once. The system reads its pages at first use.
 #pragma once
 
 #include "host/loaders/file_range.hpp"
@@ -6,14 +6,15 @@
 
 namespace etb::host {
 
-// Calls no heap. The file must not become shorter while it is mapped: touching a page that is gone raises SIGBUS, which ends the
-// process. FileLoader copies, for processes that outlive changes of their files.
+// Does not use the heap. The file must not be truncated while it is mapped: access to a missing
+// page raises SIGBUS, which ends the process. FileLoader copies, for processes that run longer than
+// their files stay unchanged.
 class MmapLoader final : public DataLoader {
  public:
   enum class Lock : uint8_t {
     kNone,
-    kTry,     // keep pages in memory where the system's limit allows it
-    kRequire  // refuse when it does not
+    kTry,     // locks pages in memory if the system's limit allows it
+    kRequire  // fails when it does not
   };
 
   MmapLoader() noexcept = default;
@@ -25,14 +26,14 @@ class MmapLoader final : public DataLoader {
   [[nodiscard]] etb_status open(int descriptor, uint64_t offset, uint64_t nbytes, Lock lock,
                                 etb_error* error) noexcept;
 
-  // All of the file, for as long as this lives.
+  // All bytes of the file, valid during the loader's life.
   std::span<const std::byte> bytes() const noexcept { return bytes_; }
 
   etb_status size(uint64_t* out_nbytes, etb_error* error) noexcept override;
   etb_status load(uint64_t offset, uint64_t nbytes, uint64_t alignment, DataBlock* out,
                   etb_error* error) noexcept override;
   etb_status read(uint64_t offset, std::span<std::byte> out, etb_error* error) noexcept override;
-  // Pages leave this process's memory; they come back from the file where they are touched.
+  // Drops the pages from this process's memory. The next access reads them from the file.
   void rest() noexcept override;
 
  private:

@@ -1,4 +1,5 @@
-// Every single-bit flip of small real programs is refused or runs: no crash, leak or hang (the asan preset watches memory).
+// Every single-bit flip of small real programs is rejected or runs without a crash, leak or hang (the
+// asan preset checks memory).
 #include <gtest/gtest.h>
 
 #include <fstream>

@@ -56,7 +56,7 @@ Result<LoadedCode> load(const Reference& from, bool secure) {
 
 }  // namespace
 
-// The code behind a library; its header knows nothing of how code is loaded.
+// The loaded library. Defined here, so that the header does not depend on how code is loaded.
 struct KernelLibrary::Mapped {
   LoadedCode code;
 };

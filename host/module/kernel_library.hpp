@@ -1,6 +1,6 @@
-// Kernels of an application's own operators, from a shared library loaded at run time.
+// KernelLibrary: kernels of an application's own operators, from a shared library loaded at run time.
 //
-// The library is C++ against the same headers as the host (this is no C ABI; plugins have one):
+// The library is C++ and built against the same headers as the host. This is not a C ABI; plugins have one:
 //
 //   #include "host/module/kernel_library.hpp"
 //   static etb_status scale(etb::host::KernelContext& context, etb::host::EValue** args) { ... }
@@ -18,8 +18,8 @@
 
 namespace etb::host {
 
-// Two sides that see other sizes were built from other headers; so were those with another number in front, which counts what
-// changes without changing a size (2: signatures mark what kernels write).
+// Rejects a library that was built against other headers: the sizes of the shared types, and a version in the
+// highest byte for changes that keep the sizes (2: signatures mark the arguments that kernels write).
 inline constexpr uint64_t kKernelLayout = uint64_t{2} << 56 | sizeof(Kernel) << 48 | sizeof(Tensor) << 32 |
                                           sizeof(EValue) << 16 | sizeof(KernelContext);
 
@@ -35,12 +35,13 @@ struct KernelLibraryTable {
     return &table;                                                                                         \
   }
 
-// An open library; its rows are valid as long as it lives.
+// An open library. Its rows are valid during its lifetime.
 class KernelLibrary {
  public:
-  // Runs code of the library, under the rules for plugins (docs/registry.md): owner and mode of file and folders, what it
-  // needs, its digest. `text` is PATH or PATH@sha256:HEX. The path holds a slash: no search path is used. `secure` asks for
-  // root's files and for a digest; a process with more rights than its caller is secure in any case.
+  // Loads the library and runs its code, by the rules for plugins (docs/registry.md): owner and mode of file
+  // and folders, needed libraries, digest. `text` is PATH or PATH@sha256:HEX. PATH must contain a slash,
+  // because no search path is used. `secure` requires a file of root and a digest. A process with more rights
+  // than its caller is always secure.
   [[nodiscard]] static Result<std::shared_ptr<const KernelLibrary>> open(const std::string& text,
                                                                          bool secure = false);
   KernelLibrary(const KernelLibrary&) = delete;

@@ -42,7 +42,7 @@ TEST(KernelLibrary, ServesAnApplicationsOwnOperator) {
   EXPECT_THAT((std::vector<float>{values[0], values[1]}), ElementsAre(3, 6));
 }
 
-// The reason why a library is refused, "" when it loads.
+// Reason id of a rejected library, "" for a library that loads.
 std::string reason_of(const std::string& text, bool secure = false) {
   const auto opened = KernelLibrary::open(text, secure);
   return opened ? "" : opened.error().reason;
@@ -71,7 +71,7 @@ TEST(KernelLibrary, RefusesOtherFiles) {
               HasSubstr("sha256 '12', expected 64 lower-case hexadecimal digits"));
 }
 
-// The rules for plugins hold for kernels, too.
+// The rules for plugins also apply to kernel libraries.
 TEST(KernelLibrary, LoadsTrustedFilesOnly) {
   const ScratchDir dir;
   const std::string path = copy_library(dir, "lib/kernels.so");
@@ -84,7 +84,7 @@ TEST(KernelLibrary, LoadsTrustedFilesOnly) {
   ::chmod(dir.path("lib").c_str(), 0755);
   ASSERT_EQ(::symlink(path.c_str(), dir.path("lib/link.so").c_str()), 0);
   EXPECT_EQ(reason_of(dir.path("lib/link.so")), "library.untrusted");
-  if (::geteuid() != 0) return;  // only root may give files away
+  if (::geteuid() != 0) return;  // only root may change the owner of a file
   ASSERT_EQ(::chown(path.c_str(), 4711, 0), 0);
   EXPECT_EQ(reason_of(path), "library.untrusted");
 }
@@ -102,7 +102,7 @@ TEST(KernelLibrary, SecureModeWantsADigestAndFilesOfRoot) {
   EXPECT_EQ(reason_of(path, true), "policy.no-digest");
   EXPECT_EQ(reason_of(path + "@sha256:" + digest_of(path), true), "library.untrusted")
       << "beneath a sticky folder";
-  if (::geteuid() != 0) return;  // the rest takes a file of root
+  if (::geteuid() != 0) return;  // the rest needs a file of root
   const std::string folder = "/run/etb-kernel-library-test";
   std::filesystem::create_directory(folder);
   std::filesystem::copy_file(path, folder + "/kernels.so", std::filesystem::copy_options::overwrite_existing);

@@ -11,12 +11,13 @@ namespace {
 
 constexpr uint64_t kBoundary = 64;
 
-// Behind each arena. Plugins that read past a tensor's end ask for less, and so need no copy of the last tensor.
+// Bytes after each arena. Plugins that read past a tensor's end ask for less, so the last tensor needs no
+// copy.
 constexpr uint64_t kArenaPadding = 64;
 
 constexpr uint64_t kDefaultMaxBytes = uint64_t{16} << 30;
 
-// Of the machine, and of the control group that a container runs in.
+// Memory of the machine, or of the control group that a container runs in where that is less.
 uint64_t machine_bytes() {
   const long pages = sysconf(_SC_PHYS_PAGES), page_nbytes = sysconf(_SC_PAGESIZE);
   uint64_t bytes = pages > 0 && page_nbytes > 0
@@ -53,7 +54,7 @@ Status MemoryBudget::take(const char* what, uint64_t nbytes) {
 Result<ZeroedBuffer> ZeroedBuffer::make(MemoryBudget& budget, const char* what, uint64_t nbytes) {
   ETB_TRY(budget.take(what, nbytes));
   ZeroedBuffer buffer;
-  // calloc, because fresh zero pages cost nothing until they are used.
+  // calloc: fresh zero pages cost nothing until their first use.
   if (nbytes <= SIZE_MAX - kBoundary)
     buffer.memory_.reset(std::calloc(1, static_cast<size_t>(nbytes + kBoundary)));
   if (buffer.memory_ == nullptr) {
@@ -69,7 +70,7 @@ Result<ZeroedBuffer> ZeroedBuffer::make(MemoryBudget& budget, const char* what, 
 }
 
 Status Arenas::make(MemoryBudget& budget, std::span<const uint64_t> sizes) {
-  // All together first, so that a plan beyond the limit allocates nothing.
+  // Adds up all arenas first, so that a plan beyond the limit allocates nothing.
   uint64_t total = 0;
   for (const uint64_t size : sizes) {
     if (__builtin_add_overflow(total, size, &total) || __builtin_add_overflow(total, kArenaPadding, &total))

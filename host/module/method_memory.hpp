@@ -1,4 +1,4 @@
-// The memory of methods, owned and counted. Zero pages come from the system when first touched.
+// Memory of methods, owned and counted. The system provides zero pages at their first use.
 #pragma once
 
 #include <cstdlib>
@@ -12,13 +12,13 @@
 
 namespace etb::host {
 
-// How much a module may allocate (LoadLimits::max_memory_bytes) and has allocated. Not shared between threads.
+// Limit (LoadLimits::max_memory_bytes) and sum of a module's allocations. Not shared between threads.
 class MemoryBudget {
  public:
-  // 0: 16 GiB, or the memory that the machine or the process's control group has where that is less.
+  // max_bytes 0: 16 GiB, or the memory of the machine or of the process's control group where that is less.
   explicit MemoryBudget(uint64_t max_bytes);
 
-  // Code::OUT_OF_MEMORY naming `what`, its size, what is taken already, and the limit.
+  // Returns Code::OUT_OF_MEMORY with `what`, its size, the bytes in use, and the limit.
   [[nodiscard]] Status take(const char* what, uint64_t nbytes);
   void give_back(uint64_t nbytes) noexcept { used_bytes_ -= nbytes; }
   uint64_t used_bytes() const noexcept { return used_bytes_; }
@@ -29,10 +29,10 @@ class MemoryBudget {
   uint64_t used_bytes_ = 0;
 };
 
-// Zeroed bytes on a 64-byte boundary, taken from a budget that outlives them.
+// Zeroed bytes on a 64-byte boundary, counted in a budget that outlives them.
 class ZeroedBuffer {
  public:
-  // `what` is for the message: "arena 0".
+  // `what` names the memory in error messages: "arena 0".
   [[nodiscard]] static Result<ZeroedBuffer> make(MemoryBudget& budget, const char* what, uint64_t nbytes);
   ZeroedBuffer() noexcept = default;
   ZeroedBuffer(ZeroedBuffer&& other) noexcept { swap(other); }
@@ -64,7 +64,7 @@ struct Arenas {
   std::vector<ZeroedBuffer> buffers;
   std::vector<std::span<std::byte>> spans;
 
-  // Makes arena i at least `sizes[i]` long.
+  // Makes arena i at least `sizes[i]` bytes long.
   [[nodiscard]] Status make(MemoryBudget& budget, std::span<const uint64_t> sizes);
 };
 

@@ -17,10 +17,10 @@ namespace etb::host {
 
 namespace {
 
-// Many programs need no scratch, so a module has none until a kernel asks; then this much at least.
+// Smallest scratch of a module. It has none until a kernel asks for some, because many programs need none.
 constexpr uint64_t kFirstScratchBytes = uint64_t{64} << 10;
 
-// An Error from the core's caller-owned error.
+// Converts the core's caller-owned error to an Error.
 template <class Call>
 Status checked(Call call) {
   etb_error error = ETB_ERROR_INIT;
@@ -41,13 +41,13 @@ Result<std::shared_ptr<DataLoader>> open_loader(const std::string& path, LoadMod
   return loader;
 }
 
-// A data file with the loader that it reads from.
+// A data file with its loader.
 struct OwnedDataFile {
   std::shared_ptr<DataLoader> loader;
   std::unique_ptr<DataFile> file = std::make_unique<DataFile>();
 };
 
-// The pool behind the core's small interface.
+// Adapts the thread pool to the core's ParallelFor.
 class KernelThreads {
  public:
   KernelThreads(ThreadPool* pool, uint32_t thread_count)
@@ -77,7 +77,7 @@ class KernelThreads {
   ParallelFor parallel_;
 };
 
-// Filled once and never changed; modules without kernels of their own share it.
+// Filled once and never changed. Modules without kernel libraries share it.
 const KernelRegistry& portable_kernels() {
   static const KernelRegistry registry = [] {
     KernelRegistry filled;
@@ -88,13 +88,14 @@ const KernelRegistry& portable_kernels() {
   return registry;
 }
 
-// A loaded method with its memory. Members in order of life: the method goes first.
+// A loaded method with its memory. Members are declared in order of life, so that the method is destroyed
+// first.
 struct LoadedMethod {
   ZeroedBuffer state;
   BumpAllocator state_allocator;
   ZeroedBuffer scratch;
   Arenas own_arenas;
-  std::vector<ZeroedBuffer> outputs;  // of outputs that the program leaves to the caller
+  std::vector<ZeroedBuffer> outputs;  // memory of outputs that the program leaves to the caller
   std::vector<bool> inputs_seen;
   size_t missing_input_count = 0;
   Method method;
@@ -106,7 +107,8 @@ struct LoadedMethod {
   }
 };
 
-// Empty, for calls that are made often: ETB_ERROR_INIT writes half a kilobyte of zeros.
+// Clears an error without writing all of it, for frequent calls: ETB_ERROR_INIT writes half a kilobyte of
+// zeros.
 void clear(etb_error& error) {
   error.struct_size = sizeof(error);
   error.flags = 0;
@@ -122,7 +124,7 @@ struct Module::State {
   std::shared_ptr<const SharedProgram> shared;
   ModuleOptions options;
   std::vector<std::shared_ptr<const KernelLibrary>> libraries;
-  std::unique_ptr<KernelRegistry> own_kernels;  // when there are libraries
+  std::unique_ptr<KernelRegistry> own_kernels;  // only when there are kernel libraries
   std::vector<OwnedDataFile> data_files;
   std::vector<const DataFile*> data_views;
   std::unique_ptr<KernelThreads> threads;
@@ -149,7 +151,7 @@ struct Module::State {
     return {};
   }
 
-  // A registry of this module's own: what was given, and the libraries' rows.
+  // Makes a registry for this module: the given kernels and the rows of its libraries.
   Status add_libraries() {
     if (options.kernel_libraries.empty()) return {};
     own_kernels = std::make_unique<KernelRegistry>(*options.kernels);
@@ -175,7 +177,7 @@ struct Module::State {
     return meta;
   }
 
-  // Sizes of arenas for one method, or large enough for all of them.
+  // Sizes of the arenas for one method, or the largest of all methods when they share arenas.
   std::vector<uint64_t> arena_sizes(const MethodMeta& meta) const {
     std::vector<uint64_t> sizes;
     const auto grow = [&sizes](const MethodMeta& other) {
@@ -195,7 +197,7 @@ struct Module::State {
     return tl::make_unexpected(in_method(name, std::move(status).error()));
   }
 
-  // Before memory is made for them; the core checks the rest.
+  // Checked before memory is allocated for the arenas. The core checks the other limits.
   Status check_arena_count(const MethodMeta& meta) const {
     if (meta.arena_count() <= options.limits.max_arenas) return {};
     return make_error(Code::OUT_OF_RESOURCES,
@@ -241,7 +243,7 @@ struct Module::State {
       const auto output = meta.output(i);
       if (output.kind() != format::ValueKind::kTensor) continue;
       const auto record = output.as_tensor();
-      // An input that is also an output keeps the caller's memory.
+      // An output that is also an input keeps the caller's memory.
       if (record.storage != format::Storage::kCaller || is_input(meta, i)) continue;
       ETB_ASSIGN(ZeroedBuffer memory,
                  ZeroedBuffer::make(budget, ("output " + std::to_string(i)).c_str(), record.nbytes));
@@ -290,7 +292,8 @@ struct Module::State {
     etb_error error;
     clear(error);
     etb_status status = loaded.method.execute(&error, limits);
-    // A kernel that finds too little scratch stops before it writes anything, and goes on from there.
+    // A kernel that gets too little scratch fails before it writes anything, so the run resumes at that
+    // kernel.
     const auto has_stopped = [](etb_status answer) {
       return answer == ETB_CANCELLED || answer == ETB_DEADLINE_EXCEEDED;
     };
@@ -299,7 +302,8 @@ struct Module::State {
       ETB_TRY(grow_scratch(loaded));
       status = loaded.method.resume(&error, limits);
     }
-    // What kernels only wished for is there from the next run on; without it they stay slower, which is no error.
+    // Grows the scratch to the size that kernels wished for, from the next run on. Without it they are
+    // slower, so a failure is no error.
     if (status == ETB_OK && loaded.method.scratch_peak_bytes() > loaded.scratch.bytes().size()) {
       static_cast<void>(grow_scratch(loaded));
     }

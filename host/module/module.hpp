@@ -1,4 +1,4 @@
-// Module: a program the comfortable way. It owns what the core borrows: file, kernels, memory, threads.
+// Module: a program with all that it needs. It owns what the core borrows: file, kernels, memory, threads.
 //
 //   ETB_ASSIGN(auto module, etb::host::Module::open("model.pte"));
 //   auto x = etb::host::OwnedTensor::make<float>({1, 3}, {1, 2, 3});
@@ -22,43 +22,45 @@
 namespace etb::host {
 
 enum class LoadMode : uint8_t {
-  kMmap,         // pages come in when first touched; SIGBUS ends the process when the file becomes shorter meanwhile
-  kFile,         // read into memory, for processes that live long: the file may change or become shorter afterwards
-  kMmapLock,     // mapped and kept in memory; refused when the system's limit is too low
-  kMmapTryLock,  // the same where the limit allows
+  // Reads pages at first use. SIGBUS ends the process when the file is truncated meanwhile.
+  kMmap,
+  kFile,         // reads all into memory, for long-lived processes: the file may change or shrink afterwards
+  kMmapLock,     // maps and locks the file in memory; fails when the system's limit is too low
+  kMmapTryLock,  // maps the file, and locks it where the limit allows
 };
 
-// Everything borrowed outlives the module. The defaults run any program of portable operators on one thread.
+// Every pointer is borrowed and must outlive the module. The defaults run any program of portable
+// operators on one thread.
 struct ModuleOptions {
   LoadMode load_mode = LoadMode::kMmap;
   std::vector<std::string> data_files = {};  // external weights (.ptd)
-  std::vector<std::string> kernel_libraries =
-      {};  // shared libraries with kernels (kernel_library.hpp), beside `kernels`: PATH or PATH@sha256:HEX
-  bool secure = false;                      // takes such libraries only with a digest and from root
+  // Shared libraries with kernels (kernel_library.hpp), in addition to `kernels`: PATH or PATH@sha256:HEX.
+  std::vector<std::string> kernel_libraries = {};
+  bool secure = false;                      // accepts such libraries only with a digest and owned by root
   const KernelRegistry* kernels = nullptr;  // null: the portable kernels
-  DelegateResolver* delegates = nullptr;    // null: programs with delegates are refused
+  DelegateResolver* delegates = nullptr;    // null: programs with delegates are rejected
   EventTracer* tracer = nullptr;
   const PlatformHooks* platform = &kDefaultPlatformHooks;
   uint32_t thread_count = 1;   // for kernels; 0: as many as the machine has
-  ThreadPool* pool = nullptr;  // what the application has already, instead of threads of the module's own
-  bool shares_arenas =
-      false;  // one set of arenas for all methods of the module, which then never run at the same time
-  bool brings_outputs =
-      true;  // memory for outputs that the program leaves to the caller; false: set_output gives all
-  LoadLimits limits = {};  // refuses programs that ask for more: a file is not trusted
+  ThreadPool* pool = nullptr;  // the application's pool, instead of threads of the module's own
+  // All methods of the module use one set of arenas. They then must not run at the same time.
+  bool shares_arenas = false;
+  // The module allocates outputs that the program leaves to the caller. False: the caller calls set_output.
+  bool brings_outputs = true;
+  LoadLimits limits = {};  // rejects programs that ask for more: a file is not trusted
   uint64_t random_seed = 0;
 };
 
-// A loaded program that several modules share; read-only.
+// A loaded, read-only program that several modules share.
 class SharedProgram;
 
 class Module {
  public:
   [[nodiscard]] static Result<Module> open(const std::string& path, ModuleOptions options = {});
-  // `bytes` outlive the module and lie on a 16-byte boundary.
+  // `bytes` outlive the module and start on a 16-byte boundary.
   [[nodiscard]] static Result<Module> from_bytes(std::span<const std::byte> bytes,
                                                  ModuleOptions options = {});
-  // A part of a file that is open already; the descriptor stays the caller's. nbytes 0: to the end.
+  // Reads a part of an open file. The caller keeps the descriptor. nbytes 0: to the end.
   [[nodiscard]] static Result<Module> from_descriptor(int descriptor, uint64_t offset, uint64_t nbytes,
                                                       ModuleOptions options = {});
   [[nodiscard]] static Result<Module> from_loader(std::shared_ptr<DataLoader> loader,
@@ -75,32 +77,34 @@ class Module {
   std::vector<std::string> method_names() const;
   [[nodiscard]] Result<MethodMeta> method_meta(std::string_view method) const;
 
-  // Runs load their method by themselves; this does it earlier. Loading again is fine.
+  // Loads a method before its first run, which would load it otherwise. Loading it again has no effect.
   [[nodiscard]] Status load_method(std::string_view method);
   bool is_method_loaded(std::string_view method) const noexcept;
-  // Ends the method and its state; the next run starts from initial values.
+  // Ends the method and its state. The next run starts from the initial values.
   void unload_method(std::string_view method) noexcept;
 
-  // Copied, or borrowed until the method has run when the program leaves that input's memory to the caller.
+  // Copies the value. Borrows it until the method has run when the program leaves that
+  // input's memory to the caller.
   [[nodiscard]] Status set_input(std::string_view method, uint32_t index, const EValue& value);
   [[nodiscard]] Status set_inputs(std::string_view method, std::span<const EValue> values);
-  // Where an output goes that the program leaves to the caller; without it the module brings memory.
+  // Sets the memory of an output that the program leaves to the caller. By default the module allocates it.
   [[nodiscard]] Status set_output(std::string_view method, uint32_t index, std::span<std::byte> memory);
 
-  // Runs a method. With values, one for each input; without, on what was set before. Outputs are valid until its next run.
+  // Runs a method with one value for each input, or on the inputs set before. Outputs are
+  // valid until its next run.
   [[nodiscard]] Result<std::vector<EValue>> execute(std::string_view method, std::span<const EValue> values,
                                                     const RunLimits& limits = {});
   [[nodiscard]] Result<std::vector<EValue>> execute(std::string_view method, const RunLimits& limits = {});
   [[nodiscard]] Result<std::vector<EValue>> forward(std::initializer_list<EValue> values) {
     return execute("forward", {values.begin(), values.size()});
   }
-  // The same without a vector: takes nothing from the heap once the method has run.
+  // Like execute, but returns no vector: allocates nothing from the heap once the method has run.
   [[nodiscard]] Status run(std::string_view method, const RunLimits& limits = {});
 
   [[nodiscard]] Result<EValue> get_output(std::string_view method, uint32_t index) const;
   [[nodiscard]] Result<std::vector<EValue>> get_outputs(std::string_view method) const;
 
-  // The method itself, loaded, for step() and the rest of the core's interface.
+  // Returns the loaded method itself, for step() and the rest of the core's interface.
   [[nodiscard]] Result<Method*> method(std::string_view method);
 
  private:

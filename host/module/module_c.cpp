@@ -1,4 +1,4 @@
-// The C face of Module (etb/module.h): checks what C cannot, turns errors and exceptions into a status.
+// The C API of Module (etb/module.h): checks its arguments and converts errors and exceptions to a status.
 #include <array>
 #include <exception>
 #include <new>
@@ -25,7 +25,7 @@ Status check_struct(uint32_t found, size_t expected, uint32_t flags, const char*
   return {};
 }
 
-// The one place where something thrown (std::bad_alloc) becomes a status.
+// Converts exceptions (std::bad_alloc) to a status. No other function here catches one.
 template <class Call>
 etb_status guard(etb_error* error, Call call) noexcept {
   try {
@@ -40,7 +40,7 @@ etb_status guard(etb_error* error, Call call) noexcept {
 
 }  // namespace
 
-// Where a spec's arrays live until the next call.
+// The module, and the arrays of a returned spec until the next call.
 struct etb_module {
   explicit etb_module(Module opened) : module(std::move(opened)), names(module.method_names()) {}
   Module module;
@@ -141,7 +141,7 @@ etb_status get_spec(etb_module* module, const char* method, uint32_t index, bool
   });
 }
 
-// A value from C as a tensor of ours, whose arrays are in `storage`.
+// Converts a C value. A tensor's arrays are copied into `storage`.
 Result<EValue> read_value(const etb_value& given, etb::host::TensorStorage& storage,
                           etb::host::Tensor& tensor) {
   switch (given.kind) {
@@ -222,7 +222,7 @@ void put_value(const EValue& value, etb_value& out) {
   out.kind = ETB_VALUE_TENSOR;
   out.tensor.dtype = static_cast<etb_dtype>(tensor.dtype());
   out.tensor.rank = static_cast<uint32_t>(tensor.rank());
-  // The struct is shared with plugins, which write sizes; an application only reads these.
+  // etb_tensor is shared with plugins, which write sizes. An application only reads them.
   out.tensor.sizes = const_cast<int64_t*>(tensor.sizes().data());
   out.tensor.strides = tensor.strides().data();
   out.tensor.dim_order = tensor.dim_order().data();

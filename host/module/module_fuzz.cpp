@@ -1,4 +1,5 @@
-// Any bytes as a program: refused, or loaded and run with the portable kernels within limits.
+// Fuzzes arbitrary bytes as a program: the host rejects it, or loads and runs it with the
+// portable kernels within limits.
 #include <cstddef>
 #include <cstdint>
 #include <vector>

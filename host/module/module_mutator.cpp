@@ -1,4 +1,4 @@
-// libFuzzer's hook: one time in eight changes bytes, else the structure of the program that they are.
+// libFuzzer's custom mutator: changes bytes in one of eight calls, else the structure of the decoded program.
 #include <cstring>
 
 #include "host/module/mutator/program_decoder.hpp"

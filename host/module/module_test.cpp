@@ -1,4 +1,4 @@
-// The application's API in C++ and C, on programs of the official exporter and built ones.
+// The application's API in C++ and C, on programs of the official exporter and on built programs.
 #include "host/module/module.hpp"
 
 #include <fcntl.h>
@@ -48,8 +48,8 @@ TEST(Module, LoadsInEveryMode) {
   }
 }
 
-// masked_select whose only output element lies over the mask that was counted: each element that is written makes eight more places
-// of the mask true. With 256 of them it wrote 2 KB into 8 bytes.
+// masked_select whose only output element shares memory with the mask that the kernel has counted: each
+// written element makes eight more elements of the mask true. With 256 of them it wrote 2 KB into 8 bytes.
 format::ProgramSpec masked_select_over_its_mask() {
   const auto planned = [](int8_t dtype, int32_t count, uint64_t offset) {
     format::TensorSpec tensor;
@@ -86,7 +86,7 @@ TEST(Module, RefusesAnOutputOverTheMaskThatPicksIt) {
             "method 'forward': chain 0, instruction 0: aten::masked_select.out writes argument 2 (value 2: 8 "
             "bytes at 16 "
             "in arena 1), which shares memory with argument 1 (value 1: 256 bytes at 15 in arena 1)");
-  // The module fuzzer starts from the same file.
+  // The corpus of the module fuzzer contains the same file.
   std::ifstream in(std::string(ETB_SOURCE_DIR) + "/tests/fuzz/module/masked_select_over_its_mask.pte",
                    std::ios::binary);
   const std::string committed((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
@@ -142,7 +142,7 @@ TEST(Module, ShareAProgramButNotState) {
 TEST(Module, WritesWhereTheCallerWants) {
   auto module = Module::open(fixture("unplanned.pte"));
   ASSERT_TRUE(module);
-  expect_sum(*module);  // memory of the module's own
+  expect_sum(*module);  // with memory that the module allocates
   std::array<float, 6> out{};
   ASSERT_TRUE(module->set_output("forward", 0, std::as_writable_bytes(std::span(out))));
   expect_sum(*module);
@@ -175,7 +175,7 @@ TEST(Module, RefusesAPlanBeyondItsLimit) {
                      HasSubstr("more than the limit max_memory_bytes of "), HasSubstr("\nhint: raise it")));
   ModuleOptions options;
   options.limits.max_memory_bytes = uint64_t{1} << 51;
-  // Now the system may refuse it, or bring pages that are never touched.
+  // The system may reject this allocation, or provide pages that are never touched.
   auto raised = Module::from_bytes(file, options);
   ASSERT_TRUE(raised);
   const Status loaded = raised->load_method("forward");
@@ -199,7 +199,7 @@ TEST(Module, CountsTheMemoryOfAllItsMethods) {
   EXPECT_TRUE(module->load_method("backward"));
 }
 
-// Tables of a file may overlap: a few bytes describe many values, whose state counts as memory.
+// Tables of a file may overlap, so a few bytes can describe many values. Their state counts as memory.
 TEST(Module, CountsTheStateOfMethods) {
   const auto file = format::build_program(format::add_program(4));
   ModuleOptions options;
@@ -219,7 +219,7 @@ TEST(Module, KeepsTheCountOfArenasBeforeItMakesThem) {
               HasSubstr("method 'forward': 1999 arenas, more than the limit max_arenas of 1024"));
 }
 
-// A kernel that wants more scratch than a module starts with.
+// A kernel that asks for more scratch than a module starts with.
 etb_status hungry(KernelContext& context, EValue** args) {
   constexpr uint64_t kNbytes = 1 << 20;
   auto* scratch = static_cast<float*>(context.allocate(kNbytes));

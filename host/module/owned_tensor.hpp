@@ -28,7 +28,8 @@ constexpr Dtype dtype_of() noexcept {
 
 class OwnedTensor {
  public:
-  // All zero; an empty dim order means row-major. Sizes are at most kMaxRank non-negative numbers whose bytes fit memory.
+  // Zero elements. An empty dim order means row-major. At most kMaxRank non-negative sizes
+  // whose bytes fit into memory.
   explicit OwnedTensor(Dtype dtype, std::span<const int64_t> sizes, std::span<const uint8_t> dim_order = {})
       : parts_(std::make_unique<Parts>()) {
     int64_t numel = 0;
@@ -38,7 +39,7 @@ class OwnedTensor {
         parts_->storage.make(dtype, sizes, parts_->bytes.data(), parts_->bytes.size(), dim_order);
   }
 
-  // From elements in row-major order; missing ones are zero.
+  // Copies elements in row-major order. Missing elements are zero.
   template <class T>
   static OwnedTensor make(std::initializer_list<int64_t> sizes, std::initializer_list<T> elements) {
     OwnedTensor made(dtype_of<T>(), {sizes.begin(), sizes.size()});
@@ -53,7 +54,7 @@ class OwnedTensor {
   std::span<std::byte> bytes() noexcept { return parts_->bytes; }
 
  private:
-  // Behind a pointer, because the tensor points into its storage.
+  // Allocated apart, because the tensor points into its storage and must not move.
   struct Parts {
     TensorStorage storage;
     std::vector<std::byte> bytes;

@@ -1,4 +1,5 @@
-// For fuzz targets and bit-flip tests: treats any bytes as a program and runs all its methods, within small limits.
+// For fuzz targets and bit-flip tests: reads any bytes as a program and runs all its
+// methods, within small limits.
 #pragma once
 
 #include <algorithm>
@@ -10,15 +11,15 @@
 
 namespace etb::host {
 
-// What happened, for tests that count.
+// Result of a run, for tests that count.
 struct RunBytesOutcome {
-  bool is_accepted = false;  // the reader took it
-  bool has_run = false;      // some method ran to its end
-  std::string refusal;       // of the reader
+  bool is_accepted = false;  // the reader accepted it
+  bool has_run = false;      // at least one method ran to its end
+  std::string refusal;       // message of the reader
 };
 
-// A delegate that takes any payload, reads all it is given and writes all but the first argument: what a hostile program can reach
-// through one.
+// A delegate that accepts any payload, reads all arguments and writes all but the first: covers the memory
+// that a hostile program can reach through a delegate.
 class TouchingDelegate final : public DelegateResolver, public MethodDelegate {
  public:
   etb_status create(const DelegateRequest& request, MethodDelegate** out, etb_error*) noexcept override {
@@ -50,7 +51,7 @@ class TouchingDelegate final : public DelegateResolver, public MethodDelegate {
 
 namespace detail {
 
-// Ones for every input, in its largest size.
+// Sets every input to ones, in its largest size.
 inline bool set_ones(Module& module, std::string_view name, const MethodMeta& meta,
                      std::vector<OwnedTensor>& tensors) {
   tensors.reserve(meta.input_count());
@@ -105,7 +106,7 @@ inline RunBytesOutcome run_bytes(std::span<const std::byte> bytes) {
     const auto meta = module->method_meta(name);
     std::vector<OwnedTensor> tensors;
     if (!module->load_method(name) || !detail::set_ones(*module, name, *meta, tensors)) continue;
-    // Twice, because a program may leave its values in another state.
+    // Runs twice, because a program may leave its values in another state.
     for (int i = 0; i < 2; ++i) outcome.has_run |= module->run(name, limits).has_value();
     module->unload_method(name);
   }

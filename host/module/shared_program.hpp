@@ -1,4 +1,4 @@
-// SharedProgram: a loader and the program it loaded, kept alive by all modules on it.
+// SharedProgram: a loader and its loaded program, kept alive by all modules that use it.
 #pragma once
 
 #include <memory>

@@ -1,4 +1,4 @@
-// A shared library with one operator of its own, for kernel_library_test.cpp: out = self * factor.
+// A shared library with one custom operator, for kernel_library_test.cpp: out = self * factor.
 #include "host/module/kernel_library.hpp"
 
 namespace {

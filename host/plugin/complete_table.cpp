@@ -7,13 +7,13 @@
 namespace etb::host {
 namespace {
 
-// The sizes of version 1.0. They stay as they are when a minor version appends fields.
+// Table sizes of version 1.0. They do not change when a minor version appends fields.
 constexpr uint32_t kPluginTableNbytesOfOne = ETB_SIZE_THROUGH(etb_plugin_table, aot);
 constexpr uint32_t kDeviceTableNbytesOfOne = ETB_SIZE_THROUGH(etb_device_table, query);
 constexpr uint32_t kDelegateTableNbytesOfOne = ETB_SIZE_THROUGH(etb_delegate_table, cancel);
 constexpr uint32_t kAotTableNbytesOfOne = ETB_SIZE_THROUGH(etb_aot_table, compile);
 
-// Copies what both sides know of a table; the rest of `out` is zero.
+// Copies the fields that both sides know. The rest of `out` is zero.
 template <class Table>
 Status copy_table(const Table& raw, uint32_t nbytes_1_0, const char* name, Table& out) {
   if (raw.struct_size < nbytes_1_0)
@@ -29,7 +29,7 @@ Status copy_table(const Table& raw, uint32_t nbytes_1_0, const char* name, Table
   return {};
 }
 
-// An absent optional function: answers ETB_NOT_IMPLEMENTED and names itself.
+// Replaces an absent optional function: returns ETB_NOT_IMPLEMENTED with the function's name.
 template <class Function>
 struct Stub;
 
@@ -56,7 +56,7 @@ struct Stub<etb_status(ETB_CALL*)(Args...)> {
   }
 };
 
-// get_extension: no extension is known.
+// Replaces get_extension: returns NULL for every extension.
 template <class... Args>
 struct Stub<const void*(ETB_CALL*)(Args...)> {
   template <const char* kName>

@@ -1,5 +1,5 @@
-// A plugin's tables made complete: what a plugin gave, checked and copied into the sizes that this host knows, with a
-// stub in the place of every optional function that is not there. Callers, layers included, never test for NULL.
+// CompleteTable: a plugin's tables, checked and copied into the sizes that this host knows. A stub replaces
+// every absent optional function, so that callers, layers included, never test for NULL.
 #pragma once
 
 #include "etb/cpp/result.hpp"
@@ -7,16 +7,17 @@
 
 namespace etb::host {
 
-// Owns the copies; `table()` points into this object, so it stays where it was made.
+// Owns the copies. `table()` points into this object, so it must not move.
 class CompleteTable {
  public:
-  // Refuses (Code::INCOMPATIBLE, naming the field) a table that is smaller than version 1.0 made it, that carries an
-  // unknown flag, that lacks a required function or a table its profile promises, or whose capability bit stands for a
-  // NULL (ABI-SIZE-02, ABI-TYPE-02, ABI-CALL-01, ABI-CALL-02). A larger table's tail and unknown capability bits are
-  // those of a newer minor version and are left out. `raw` may die afterwards; its ident may not.
+  // Rejects (Code::INCOMPATIBLE, with the field's name) a table that is smaller than in version 1.0 or has an
+  // unknown flag (ABI-SIZE-02, ABI-TYPE-02). Also rejects a missing required function, a missing table of the
+  // profile, and a capability bit for a NULL function (ABI-CALL-01, ABI-CALL-02). The tail of a larger table
+  // and unknown capability bits belong to a newer minor version and are ignored. `raw` may be destroyed
+  // afterwards, its ident may not.
   [[nodiscard]] Status assign(const etb_plugin_table& raw);
 
-  // The table of a layer in front of `next` (ABI-LAYER-02). `next` is complete and outlives this.
+  // Completes the table of a layer before `next` (ABI-LAYER-02). `next` is complete and outlives this object.
   [[nodiscard]] Status assign_layer(const etb_plugin_table& layer, const etb_plugin_table& next);
 
   CompleteTable() = default;

@@ -1,4 +1,4 @@
-// A delegate and its contexts. A context keeps its delegate alive, a delegate its device and plugin.
+// Delegate and Context. A context keeps its delegate alive, a delegate its device and plugin.
 #pragma once
 
 #include "host/plugin/device.hpp"
@@ -8,8 +8,8 @@ namespace etb::host {
 
 class Context;
 
-// One payload made ready. What its creation borrowed until destroy (payload bytes, named data) must live as long as it
-// and its contexts do.
+// One payload made ready. The payload bytes and named data that its creation borrowed must
+// outlive it and its contexts.
 class Delegate {
  public:
   Delegate(Delegate&&) noexcept = default;
@@ -19,12 +19,12 @@ class Delegate {
 
   [[nodiscard]] Result<etb_delegate_info> query() const;
 
-  // Calls `put` once an input, then once an output. The requirement is valid during the call.
+  // Calls `put` for each input, then for each output. The requirement is valid during the call.
   [[nodiscard]] Status query_io(const std::function<void(const etb_io_req&)>& put) const;
 
   [[nodiscard]] Result<Context> create_context(std::span<const etb_option> options = {}) const;
 
-  // The delegate as its contexts share it. Members in order of life.
+  // The part of a delegate that its contexts share. Members are declared in order of life.
   struct Core {
     std::shared_ptr<const PluginContext::Core> plugin;
     std::shared_ptr<const Device::Core> device;
@@ -43,7 +43,7 @@ class Delegate {
   std::shared_ptr<const Core> core_;
 };
 
-// One run in flight. Its functions are [serial:context], cancel alone is [any].
+// One run in flight. Its functions are [serial:context]; only cancel is [any].
 class Context {
  public:
   Context(Context&& other) noexcept;
@@ -52,19 +52,19 @@ class Context {
 
   etb_context* handle() const noexcept { return context_; }
 
-  // Runs once. Takes nothing from the heap unless it fails.
+  // Runs once. Allocates nothing from the heap unless it fails.
   [[nodiscard]] Status execute(const etb_exec_args& args);
 
-  // ETB_OK also when the plugin has nothing to reserve.
+  // Returns ETB_OK also when the plugin has no reserve function.
   [[nodiscard]] Status reserve(std::span<const etb_tensor> inputs);
 
-  // Starts a run; `args` and all in it stay valid until its fences are signalled.
+  // Starts a run. `args` and all that they point to stay valid until its fences are signalled.
   [[nodiscard]] Status execute_async(const etb_exec_args& args);
 
   bool can_cancel() const noexcept {
     return (delegate_->plugin->table.delegate->caps & ETB_DELEGATE_CAP_CANCEL) != 0;
   }
-  // Asks a run to stop. Code::NOT_IMPLEMENTED when the plugin cannot be asked.
+  // Asks a run to stop. Returns Code::NOT_IMPLEMENTED when the plugin has no cancel function.
   [[nodiscard]] Status cancel() const;
 
  private:
@@ -74,7 +74,7 @@ class Context {
 
   std::shared_ptr<const Delegate::Core> delegate_;
   etb_context* context_ = nullptr;
-  etb_error error_ = ETB_ERROR_INIT;  // zeroed again only after a failure: a run does not pay for it
+  etb_error error_ = ETB_ERROR_INIT;  // zeroed again only after a failure, so that a run does not pay for it
 };
 
 }  // namespace etb::host

@@ -1,4 +1,4 @@
-// An opened device.
+// Device: an opened device of a plugin.
 #pragma once
 
 #include "host/plugin/plugin_context.hpp"
@@ -12,10 +12,10 @@ class Device {
 
   etb_device* handle() const noexcept { return core_->device; }
 
-  // Calls `put` with the device as it is now. The info is valid during the call.
+  // Calls `put` with the device's present state. The info is valid during the call.
   [[nodiscard]] Status query(const std::function<void(const etb_device_info&)>& put) const;
 
-  // The device as its delegates share it. Members in order of life.
+  // The part of a device that its delegates share. Members are declared in order of life.
   struct Core {
     std::shared_ptr<const PluginContext::Core> plugin;
     etb_device* device = nullptr;

@@ -158,7 +158,7 @@ TEST_F(Handles, ReadAndChangeOptions) {
   EXPECT_EQ(gain, 4);
   EXPECT_EQ(plugin->get_option("pain", [](const etb_option&) {}).error().code, Code::NOT_FOUND);
 
-  // What the schema does not allow is refused, and the value of before is still there.
+  // The plugin rejects values that its schema does not allow, and keeps the value from before.
   option.f64 = 1e9;
   EXPECT_EQ(plugin->set_option(option).error().code, Code::INVALID_ARGUMENT);
   option.type = ETB_OPTION_TEXT;

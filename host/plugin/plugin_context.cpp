@@ -16,7 +16,7 @@ Result<PluginContext> PluginContext::make(std::shared_ptr<PluginLife> life, cons
                                           const etb_host& host, std::span<const etb_option> options) {
   auto core = std::make_shared<Core>(std::move(life), table);
   etb_error error = ETB_ERROR_INIT;
-  etb_plugin* made = nullptr;  // what a failed call writes here is not a handle, so it never reaches deinit
+  etb_plugin* made = nullptr;  // a failed call's value here is not a handle, so it never reaches deinit
   ETB_TRY(check(table.init(&host, options.data(), options.size(), &made, &error), error));
   if (made == nullptr) return make_error(Code::INTERNAL, "init answered ok without a context");
   core->plugin = made;

@@ -1,4 +1,4 @@
-// A plugin that was initialised: its context, ended by deinit when the last object made from it is gone.
+// PluginContext: an initialised plugin. Destroying the last object made from it calls deinit.
 #pragma once
 
 #include <functional>
@@ -14,20 +14,20 @@ namespace etb::host {
 class Device;
 class Delegate;
 
-// Keeps alive what a plugin's table points into: the mapped library, completed tables, layers, host struct, services.
-// It is told how deinit went before it dies, because only after a deinit that succeeded may a library be unmapped
-// (ABI-LOAD-05).
+// Keeps alive all that a plugin's table points into: the mapped library, completed tables, layers, host
+// struct, services. on_deinit() receives the status of deinit, because a library may be unmapped only after
+// deinit succeeded (ABI-LOAD-05).
 class PluginLife {
  public:
   virtual ~PluginLife() = default;
   virtual void on_deinit(etb_status) noexcept {}
 };
 
-// Handles of this folder are move-only values; each keeps what it was made from alive, so that objects are always
-// destroyed before their parents (ABI-LIFE-01) and no library goes away under a living object.
+// The handles of this folder are move-only. Each keeps its parent alive, so objects are destroyed before
+// their parents (ABI-LIFE-01), and a library is never unmapped under a living object.
 class PluginContext {
  public:
-  // Calls init. `table` is complete (complete_table.hpp); it and `host` live in `life`.
+  // Calls init. `table` is complete (complete_table.hpp). `life` owns the table and `host`.
   [[nodiscard]] static Result<PluginContext> make(std::shared_ptr<PluginLife> life,
                                                   const etb_plugin_table& table, const etb_host& host,
                                                   std::span<const etb_option> options = {});
@@ -38,24 +38,24 @@ class PluginContext {
   const etb_plugin_table& table() const noexcept { return core_->table; }
   etb_plugin* handle() const noexcept { return core_->plugin; }
 
-  // Calls `put` once a device. The info is valid during the call.
+  // Calls `put` for each device. The info is valid during the call.
   [[nodiscard]] Status each_device(const std::function<void(const etb_device_info&)>& put) const;
 
   // Opens the device with this uuid.
   [[nodiscard]] Result<Device> open_device(const uint8_t (&uuid)[16],
                                            std::span<const etb_option> options = {}) const;
 
-  // What the plugin says of a payload before anything is made of it.
+  // Asks the plugin for its verdict on a payload, before a delegate is created.
   [[nodiscard]] Result<etb_verdict> check_payload(const etb_payload_check& check) const;
 
-  // Makes a payload ready. `device` NULL: the plugin's default; args.device is set from it.
+  // Creates a delegate from a payload. `device` NULL: the plugin's default. Sets args.device from `device`.
   [[nodiscard]] Result<Delegate> create_delegate(etb_delegate_args args,
                                                  const Device* device = nullptr) const;
 
-  // An extension table of the plugin, or NULL.
+  // Returns an extension table of the plugin, or NULL.
   const void* find_extension(const char* id) const;
 
-  // Calls `put` once an option that the plugin knows.
+  // Calls `put` for each option that the plugin knows.
   [[nodiscard]] Status each_option(const std::function<void(const etb_option_schema&)>& put) const;
 
   [[nodiscard]] Status set_option(const etb_option& option) const;
@@ -63,7 +63,7 @@ class PluginContext {
   // Calls `put` with the value of an option.
   [[nodiscard]] Status get_option(const char* key, const std::function<void(const etb_option&)>& put) const;
 
-  // The context as its children share it. Members in order of life.
+  // The part of a context that its children share. Members are declared in order of life.
   struct Core {
     std::shared_ptr<PluginLife> life;
     const etb_plugin_table& table;

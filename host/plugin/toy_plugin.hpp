@@ -1,10 +1,10 @@
-// A small correct plugin for tests and benchmarks. Its delegate takes one tensor of floats and gives every element plus
-// `gain`. A test makes a wrong one by replacing functions of the tables:
+// A small correct plugin for tests and benchmarks. Its delegate reads one tensor of floats and adds `gain` to
+// every element. A test makes a wrong plugin by replacing functions of the tables:
 //
 //   ToyPlugin toy;
 //   toy.delegate.execute = [](etb_context* context, const etb_exec_args* args, etb_error* error) -> etb_status { ... };
 //
-// What `execute` and its like were before is in `toy_tables()`, so that a wrong function can call the right one.
+// `toy_tables()` has the original functions, so that a replacement can call them.
 #pragma once
 
 #include <atomic>
@@ -16,7 +16,7 @@
 namespace etb::host {
 
 inline constexpr char kToyBackend[] = "ToyBackend";
-inline constexpr char kToyPayload[] = "TOY1";  // what its payloads begin with
+inline constexpr char kToyPayload[] = "TOY1";  // first bytes of its payloads
 
 struct ToyPlugin {
   ToyPlugin();
@@ -30,7 +30,7 @@ struct ToyPlugin {
   etb_aot_table aot;
 };
 
-// What the toy's handles point at.
+// State of the toy's handles.
 struct ToyContextState;
 struct ToyPluginState {
   const etb_host* host = nullptr;
@@ -59,7 +59,7 @@ inline ToyDeviceState* toy(etb_device* device) { return reinterpret_cast<ToyDevi
 inline ToyDelegateState* toy(etb_delegate* delegate) { return reinterpret_cast<ToyDelegateState*>(delegate); }
 inline ToyContextState* toy(etb_context* context) { return reinterpret_cast<ToyContextState*>(context); }
 
-// The tables of a correct toy.
+// Tables of a correct toy plugin.
 const ToyPlugin& toy_tables();
 
 }  // namespace etb::host

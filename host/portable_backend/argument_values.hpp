@@ -1,4 +1,4 @@
-// The arguments of one kernel call as values, with the storage that they point to.
+// ArgumentValues: the arguments of one kernel call, with their storage.
 #pragma once
 
 #include <deque>
@@ -14,16 +14,16 @@ namespace etb::host {
 
 class ArgumentValues {
  public:
-  // The value numbered `id` of the graph.
+  // Returns the value with number `id` of the graph.
   using FindValue = std::function<EValue*(uint32_t id)>;
 
   explicit ArgumentValues(Precision precision) : precision_(precision) {}
   ArgumentValues(const ArgumentValues&) = delete;
   ArgumentValues& operator=(const ArgumentValues&) = delete;
 
-  // Adds an argument that the node gives; NOT_SUPPORTED for kinds that no kernel takes.
+  // Adds an argument of the node. Returns NOT_SUPPORTED for kinds that no kernel accepts.
   [[nodiscard]] Status add(const graph::Argument& argument, const ops::Type& type, const FindValue& find);
-  // Adds the default that a schema names.
+  // Adds a default of the schema.
   [[nodiscard]] Status add_default(std::string_view text, const ops::Type& type);
   void add_tensor(EValue* value) { pointers_.push_back(value); }
   void add_tensor_list(std::vector<EValue*> items);

@@ -15,7 +15,7 @@ constexpr size_t kMaxScratchBytes = size_t{1} << 30;
 constexpr size_t kReadableBehind = 64;  // kernels may read whole vectors
 constexpr int64_t kMaxTensorBytes = int64_t{1} << 32;
 
-// Whether values of this dtype become float64.
+// True for a dtype whose values are converted to float64.
 bool is_widened(uint32_t code, Precision precision) {
   if (precision == Precision::kAsStored || !is_known(code)) return false;
   const auto dtype = static_cast<Dtype>(code);
@@ -67,13 +67,13 @@ bool find_out_name(std::string_view op, std::string& out_name, std::string& out_
 }
 
 struct GraphExecutor::Impl {
-  // A value of the graph. Its memory is its own, but for inputs.
+  // A value of the graph. It owns its memory, except for inputs.
   struct Value {
     etb_graph_spec spec{};
     TensorStorage storage;
     Tensor tensor;
     EValue evalue;
-    // Not filled: what a payload calls the bound of a size is touched only as far as a run goes.
+    // Not initialised: a payload may declare large bounds, and a run uses only the bytes that it needs.
     std::unique_ptr<std::byte[]> bytes;
     std::vector<std::byte> widened;
   };
@@ -105,7 +105,7 @@ struct GraphExecutor::Impl {
   std::deque<Value> values;
   std::vector<Step> steps;
   std::vector<uint32_t> inputs;   // value numbers
-  std::vector<uint32_t> outputs;  // the same
+  std::vector<uint32_t> outputs;  // value numbers
   std::vector<std::byte> scratch;
 };
 
@@ -293,7 +293,7 @@ Status GraphExecutor::set_input(uint32_t index, std::span<const int64_t> sizes, 
   if (!fits || nbytes < needed)
     return make_error(Code::INVALID_ARGUMENT,
                       "input " + std::to_string(index) + ": sizes or bytes that the graph does not allow");
-  // Resizing checks the capacity, so the data comes first.
+  // Sets the data first, because resizing checks the capacity.
   value.tensor.set_data(const_cast<void*>(data), nbytes);
   if (is_widened(spec.dtype, impl_->precision))
     impl_->widen(value, static_cast<const std::byte*>(data), numel);

@@ -1,7 +1,8 @@
-// Runs the method of a graph image node by node on kernels: the meaning of an image, without any plugin.
+// GraphExecutor: runs the method of a graph image node by node on kernels, without any plugin.
 //
-// The same executor is the portable reference backend (portable_backend.cpp) and, with Precision::kFloat64, the reference of the
-// conformance suite: floating inputs and constants are widened to float64 and every node runs in float64 where its kernel can.
+// It is the executor of the portable backend (portable_backend.cpp) and, with Precision::kFloat64, the
+// reference of the conformance suite. Floating inputs and constants are then converted to float64, and every
+// node runs in float64 if its kernel can.
 #pragma once
 
 #include <functional>
@@ -16,21 +17,21 @@
 namespace etb::host {
 
 enum class Precision {
-  kAsStored,    // the dtypes that the image says
+  kAsStored,    // the dtypes of the image
   kFloat64,     // every floating tensor is float64
-  kAllFloat64,  // integers too, for ops that compute reals of them
+  kAllFloat64,  // integers too, for ops that compute reals from them
 };
 
-// Bytes of a constant by its key, for constants outside the image; empty when there are none.
+// Returns the bytes of a constant outside the image by its key. Not set: there are none.
 using ConstantBytes = std::function<Result<std::span<const std::byte>>(const char* key)>;
 
 struct ExecutorOptions {
   Precision precision = Precision::kAsStored;
-  bool absolute = false;        // of widened tensors: inputs and constants by their absolute values
-  ConstantBytes read_constant;  // called during make only; what it returns is copied
+  bool absolute = false;        // converted inputs and constants are replaced by their absolute values
+  ConstantBytes read_constant;  // called during make only; its result is copied
 };
 
-// A tensor of one run. Elements lie dense in the dim order of the image's spec.
+// A tensor of one run. Its elements are dense in the dim order of the image's spec.
 struct RunTensor {
   std::vector<int64_t> sizes;
   std::span<std::byte> data;
@@ -38,8 +39,9 @@ struct RunTensor {
 
 class GraphExecutor {
  public:
-  // Refuses (Code::NOT_SUPPORTED, naming the node) what it cannot run: control flow, symbolic numbers, ops without a kernel, results
-  // without an upper bound. `image` was verified and outlives the executor; `kernels` too.
+  // Rejects (Code::NOT_SUPPORTED, with the node) graphs that it cannot run: control flow, symbolic
+  // numbers, ops without a kernel, results without an upper bound. `image` was verified. `image` and
+  // `kernels` outlive the executor.
   [[nodiscard]] static Result<GraphExecutor> make(std::span<const uint8_t> image,
                                                   const KernelRegistry& kernels,
                                                   const ExecutorOptions& options = {});
@@ -47,19 +49,19 @@ class GraphExecutor {
   GraphExecutor& operator=(GraphExecutor&&) noexcept;
   ~GraphExecutor();
 
-  // What a run is given and gives: the graph's inputs that are no constants, in order, and its outputs.
+  // The graph's inputs that are not constants, in order, and its outputs.
   uint32_t input_count() const noexcept;
   uint32_t output_count() const noexcept;
-  // As the image says; with kFloat64 the dtype of data is FLOAT64 where this says a floating one.
+  // Specs of the image. With kFloat64 the data is FLOAT64 where the spec has a floating dtype.
   const etb_graph_spec& input_spec(uint32_t index) const noexcept;
   const etb_graph_spec& output_spec(uint32_t index) const noexcept;
 
-  // Points an input at data of these sizes, valid during run.
+  // Sets an input's data and sizes. The data must be valid during run.
   [[nodiscard]] Status set_input(uint32_t index, std::span<const int64_t> sizes, const void* data,
                                  uint64_t nbytes);
-  // Ends with the check's reason when it says stop.
+  // Returns the reason of `check` when it stops the run.
   [[nodiscard]] Status run(const StopCheck& check = {});
-  // The tensor of an output, valid until the next run.
+  // Returns the tensor of an output, valid until the next run.
   const Tensor& output(uint32_t index) const noexcept;
 
  private:
@@ -68,8 +70,8 @@ class GraphExecutor {
   std::unique_ptr<Impl> impl_;
 };
 
-// The registry name of the kernel that carries out an edge op: "aten.add.Tensor" -> "aten::add", "out". False when the op has no schema or
-// no out variant.
+// Finds the registry name of the kernel for an edge op: "aten.add.Tensor" -> "aten::add", "out". Returns
+// false when the op has no schema or no out variant.
 bool find_out_name(std::string_view op, std::string& out_name, std::string& out_overload);
 
 }  // namespace etb::host

@@ -25,13 +25,14 @@ struct Kernels {
   Kernels() { add_portable_kernels(registry); }
   KernelRegistry registry;
 };
-// Constant after its first use; the kernels themselves have no state.
+// Constant after its first use. The kernels have no state.
 const KernelRegistry& portable_kernels() {
   static const Kernels kernels;
   return kernels.registry;
 }
 
-// Ops whose result depends on more than their inputs, or whose sizes do: no part of a payload.
+// True for ops whose result depends on more than their inputs, or whose sizes depend on elements. They
+// are not part of a payload.
 bool is_left_out(std::string_view op) {
   for (const std::string_view part :
        {"rand", "empty", "dropout", "bernoulli", "nonzero", "masked_select", "resize"})
@@ -39,10 +40,10 @@ bool is_left_out(std::string_view op) {
   return false;
 }
 
-// One row an op with a kernel: the list is found, not written.
+// One row for each op with a kernel, collected from the kernel table.
 struct PortableRows {
   operator std::span<const OpRow>() const {
-    static std::deque<std::string> names;  // the schema table's texts do not end with NUL
+    static std::deque<std::string> names;  // the texts of the schema table do not end with NUL
     static const std::vector<OpRow> rows = find_rows(names);
     return rows;
   }
@@ -66,7 +67,7 @@ struct PortableRows {
 
 struct Portable;
 
-// A payload is [u64 number of bytes][image], so that truncation shows.
+// A payload is [u64 number of bytes][image], so that truncation is detected.
 class PortableDelegate {
  public:
   static Result<PortableDelegate> make(const Portable&, CreateArgs& args) {
@@ -91,7 +92,7 @@ class PortableDelegate {
   }
 
   Result<GraphExecutor> make_executor() const {
-    // Constants are copied by the executor, so each may be given back at once.
+    // The executor copies constants, so each may be released at once.
     auto held = std::make_shared<std::vector<Payload>>();
     const auto read = [&](const char* key) -> Result<std::span<const std::byte>> {
       ETB_ASSIGN(Payload bytes, named_data_.get(key));
@@ -127,7 +128,7 @@ std::string where(const char* what, uint32_t index) {
   return std::string(what) + " " + std::to_string(index) + ": ";
 }
 
-// Whether the bytes lie as the image's spec says: dense in its dim order.
+// Checks that the tensor matches the image's spec: dense in its dim order.
 Status verify_tensor(const etb::Tensor& tensor, const etb_graph_spec& spec, const std::string& name) {
   const etb_tensor& raw = tensor.raw();
   if (static_cast<uint32_t>(raw.dtype) != spec.dtype || raw.rank != spec.rank)
@@ -245,8 +246,9 @@ struct Portable {
     return out;
   }
 
-  // A claim is a promise, and only the kernel knows what it runs: so it runs, on tensors of the sizes that the image says. Ones are values
-  // that every formula takes; where an index of one is outside, zeros decide.
+  // Only the kernel knows if it can run a node. So a claim runs it, on tensors with the sizes of the
+  // image. First on ones, which every formula accepts. If that fails, on zeros, because an index of
+  // one may be out of range.
   static Claim try_node(const Graph& graph, const Node& node, const OpRow& row) {
     if (Claim claim = detail::check_row(node, row); !claim.is_claimed) return claim;
     const Result<graph::ImageBytes> single = cut_out(graph, node);
@@ -262,7 +264,7 @@ struct Portable {
   static Status run_on(GraphExecutor& executor, int value);
 };
 
-// An argument as it goes into another image.
+// Copies an argument for another image.
 graph::ArgumentDraft copy_argument(const etb_graph_view& view, const graph::Argument& argument,
                                    const std::map<uint32_t, uint32_t>& numbers) {
   graph::ArgumentDraft draft;
@@ -350,7 +352,7 @@ Result<graph::ImageBytes> Portable::cut_out(const Graph& graph, const Node& node
   return builder.finish();
 }
 
-// Bytes of `count` elements that are all 0 or all 1.
+// Returns `count` elements that are all 0 or all 1.
 std::vector<std::byte> filled(uint32_t dtype, int64_t count, int value) {
   const size_t step = element_nbytes(static_cast<Dtype>(dtype));
   std::vector<std::byte> bytes(static_cast<size_t>(count) * step + 64);

@@ -1,4 +1,4 @@
-// The executor and the plugin around it; the conformance suite tests the rest (tests/conformance).
+// Tests the executor and its plugin. The conformance suite tests the rest (tests/conformance).
 #include "host/portable_backend/portable_backend.hpp"
 
 #include <gmock/gmock.h>

@@ -1,5 +1,5 @@
-// Bytes that are read piece by piece: a file that may be gigabytes large, or memory in tests. Reading beats mapping here: a
-// file that another process truncates while it is mapped ends this process.
+// ByteSource: bytes that are read piece by piece, from a file of any size or from memory in tests. The file
+// is read, not mapped: a mapped file that another process truncates ends this process.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ class ByteSource {
   virtual ~ByteSource() = default;
   virtual uint64_t nbytes() const = 0;
 
-  // Fills `out` from `offset`; an error when the source ends before.
+  // Fills `out` from `offset`. Fails when the source ends before.
   [[nodiscard]] Status read(uint64_t offset, std::span<uint8_t> out) const {
     if (offset > nbytes() || out.size() > nbytes() - offset)
       return make_error(Code::INVALID_DATA, "truncated: bytes " + std::to_string(offset) + " to " +

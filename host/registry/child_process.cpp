@@ -20,16 +20,18 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr size_t kMaxOutputBytes = size_t{1} << 20;
-// How often the child's end is looked for: its output may stay open in a process that it started.
+// Interval for checking if the child has ended, because its output may stay open in a
+// process that it started.
 constexpr int kPollMs = 20;
 
 [[noreturn]] void be_child(const std::function<void(int)>& body, int output, pid_t parent) {
   ::setpgid(0, 0);
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (::getppid() != parent) ::_exit(1);  // it died before the line above
+  if (::getppid() != parent) ::_exit(1);  // the parent died before the line above
   const rlimit no_core{0, 0};
   ::setrlimit(RLIMIT_CORE, &no_core);
-  // The parent may have started with closed standard streams: then the pipe has one of their numbers.
+  // Moves the pipe away from numbers 0 to 2, which it has when the parent started with
+  // closed standard streams.
   if (output < 3) output = ::fcntl(output, F_DUPFD_CLOEXEC, 3);
   if (const int null = ::open("/dev/null", O_RDWR | O_CLOEXEC); null >= 0)
     for (int fd = 0; fd < 3; ++fd) ::dup2(null, fd);
@@ -37,7 +39,7 @@ constexpr int kPollMs = 20;
   ::_exit(0);
 }
 
-// Takes what is there without waiting. False at the end of the output.
+// Reads the available bytes without blocking. Returns false at the end of the output.
 bool drain(int fd, std::string& out) {
   char piece[4096];
   for (;;) {
@@ -65,12 +67,12 @@ ChildOutcome watch(pid_t child, int output, std::chrono::milliseconds deadline) 
       if (is_open) drain(output, outcome.output);
       outcome.end = WIFSIGNALED(status) ? ChildEnd::kSignalled : ChildEnd::kExited;
       outcome.value = WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status);
-      ::kill(-child, SIGKILL);  // what it may have started
+      ::kill(-child, SIGKILL);  // processes that it may have started
       return outcome;
     }
     if (Clock::now() < end) continue;
     ::kill(-child, SIGKILL);
-    ::kill(child, SIGKILL);  // in case it has no group of its own yet
+    ::kill(child, SIGKILL);  // it may not have its own group yet
     ::waitpid(child, &status, 0);
     outcome.end = ChildEnd::kTimedOut;
     return outcome;
@@ -104,7 +106,7 @@ Result<ChildOutcome> run_in_child(const std::function<void(int fd)>& body,
   if (child < 0)
     return make_error(Code::OUT_OF_RESOURCES, "no process: " + std::generic_category().message(errno));
   if (child == 0) be_child(body, write_end.get(), parent);
-  ::setpgid(child, child);  // both sides set it, so that neither has to wait for the other
+  ::setpgid(child, child);  // both sides call it, so that neither has to wait for the other
   write_end = FileDescriptor();
   return watch(child, read_end.get(), deadline);
 }

@@ -1,4 +1,4 @@
-// Runs a function in a child process with a deadline, so that a crash, a hang or an exit in it becomes a value here.
+// Runs a function in a child process with a deadline. Returns a crash, a hang or an exit in it as a value.
 #pragma once
 
 #include <chrono>
@@ -14,14 +14,14 @@ enum class ChildEnd { kExited, kSignalled, kTimedOut };
 struct ChildOutcome {
   ChildEnd end = ChildEnd::kExited;
   int value = 0;       // exit code or signal
-  std::string output;  // what the child wrote to its descriptor, at most 1 MiB
+  std::string output;  // bytes that the child wrote to its descriptor, at most 1 MiB
 };
 
 // "exited with code 3", "killed by signal 11 (Segmentation fault)", "no answer within 500 ms".
 std::string to_text(const ChildOutcome& outcome, std::chrono::milliseconds deadline);
 
-// Forks: call it while this process has one thread, or have `body` use nothing that another thread may have locked. The
-// child's standard streams are /dev/null. Whatever it started is killed with it.
+// Forks. Call it while this process has one thread, or let `body` use nothing that another thread may have
+// locked. The child's standard streams are /dev/null. All processes that it started are killed with it.
 [[nodiscard]] Result<ChildOutcome> run_in_child(const std::function<void(int fd)>& body,
                                                 std::chrono::milliseconds deadline);
 

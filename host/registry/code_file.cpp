@@ -24,7 +24,8 @@ bool must_seal(int fd, SealPolicy policy) {
          (policy == SealPolicy::kForeignFilesystems && is_on_foreign_filesystem(fd));
 }
 
-// A name that leads the loader nowhere but to a file of that name: it expands "$" and opens what has a "/".
+// True for a name that the loader resolves only to a file of that name: it expands "$" and opens
+// names with a "/" as paths.
 bool is_plain_name(const std::string& name) {
   return !name.empty() && name[0] != '.' && is_printable(name) &&
          name.find_first_of("/$:") == std::string::npos;
@@ -43,7 +44,7 @@ Result<CodeFile> open_code_file(int folder, const std::string& path, const Trust
   ETB_ASSIGN(out.source.state, file_state(out.file.get()));
   out.nbytes = out.source.state.nbytes;
   if (must_seal(out.file.get(), seal)) {
-    // Before anything is read: what is judged is what can no longer change.
+    // Seals before anything is read, so that the checked bytes can no longer change.
     ETB_ASSIGN(out.file, seal_copy(out.file.get()));
     out.source.is_sealed = true;
     ETB_ASSIGN(const FileState copy, file_state(out.file.get()));

@@ -1,4 +1,5 @@
-// A file that is code, opened by descriptor and judged without running any of it. This file is what is loaded later.
+// CodeFile: a file with code, opened by descriptor and checked without running it. The same file is loaded
+// later.
 #pragma once
 
 #include <string>
@@ -10,26 +11,29 @@
 namespace etb::host {
 
 struct CodeFile {
-  FileDescriptor folder;  // that holds the file; libraries that it brings along are opened from here
-  FileDescriptor file;    // what is loaded: the file, or a sealed copy of it
+  FileDescriptor folder;  // folder of the file; libraries of the bundle are opened from here
+  FileDescriptor file;    // the file to load, or a sealed copy of it
   LibrarySource source;
   uint64_t nbytes = 0;
   ElfFile elf;
   ElfDynamic dynamic;
 
-  // Ends with this.
+  // Must not outlive this object.
   FileBytes bytes() const { return {file.get(), nbytes}; }
 };
 
-// Opens a path beneath a folder: trusted, a plain file, a sound ELF head. `dynamic` is read by read_code_dynamic().
+// Opens a path beneath a folder: a trusted, plain file with a valid ELF header.
+// read_code_dynamic() reads `dynamic`.
 [[nodiscard]] Result<CodeFile> open_code_file(int folder, const std::string& path, const TrustPolicy& trust,
                                               SealPolicy seal);
 
-// Reads what the loader will do with the file. Refuses a library that has a run path other than "$ORIGIN" alone, names others by
-// path, makes the loader open others besides, or has a SONAME that is not its file name.
+// Reads the file's instructions for the loader. Rejects a library with a run path other than "$ORIGIN" alone,
+// or with needed libraries named by path. Also rejects entries that make the loader open further files, and a
+// SONAME that is not the file name.
 [[nodiscard]] Status read_code_dynamic(CodeFile& file);
 
-// The rules of read_code_dynamic() for what was read; `name` for messages. The first is that for libraries of the system, too.
+// Checks the rules of read_code_dynamic(); `name` is for messages. The first also applies to
+// libraries of the system.
 [[nodiscard]] Status verify_needed_names(const ElfDynamic& dynamic, const std::string& name);
 [[nodiscard]] Status verify_library_search(const ElfDynamic& dynamic, const std::string& name);
 [[nodiscard]] Status verify_soname(const ElfDynamic& dynamic, const std::string& path);

@@ -1,5 +1,5 @@
-// Which features the processor has and the system supports. Asked of the processor itself, because compilers know
-// different lists.
+// Detects the features that the processor has and the system supports. Asks the processor itself, because
+// compilers know different lists.
 #include <algorithm>
 
 #include "host/registry/platform.hpp"
@@ -21,12 +21,12 @@ struct Leaf {
 
 Leaf leaf(unsigned number, unsigned subleaf) {
   Leaf out;
-  __get_cpuid_count(number, subleaf, &out.eax, &out.ebx, &out.ecx,
-                    &out.edx);  // leaves zeros when there is no such leaf
+  // Leaves zeros when there is no such leaf.
+  __get_cpuid_count(number, subleaf, &out.eax, &out.ebx, &out.ecx, &out.edx);
   return out;
 }
 
-// The register state that the system saves; without OSXSAVE it saves none of the wide registers.
+// Returns the register state that the system saves. Without OSXSAVE it saves none of the wide registers.
 uint64_t saved_state(const Leaf& first) {
   constexpr unsigned kOsxsave = 1u << 27;
   if ((first.ecx & kOsxsave) == 0) return 0;
@@ -35,7 +35,7 @@ uint64_t saved_state(const Leaf& first) {
   return uint64_t{high} << 32 | low;
 }
 
-// Asking costs tens of microseconds in a virtual machine, so each leaf is asked once.
+// Each leaf is read once, because CPUID costs tens of microseconds in a virtual machine.
 struct Leaves {
   Leaf l1_0 = leaf(1, 0);
   Leaf l7_0 = leaf(7, 0);

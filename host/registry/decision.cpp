@@ -8,7 +8,8 @@
 namespace etb::host {
 namespace {
 
-// The policy: the first rule under which two candidates differ decides. Each answers < 0 when a is better, > 0 when b is.
+// A rule of the policy. The first rule under which two candidates differ decides. `compare` returns < 0 when
+// a is better, > 0 when b is.
 struct Rule {
   const char* name;
   int (*compare)(const Candidate& a, const Candidate& b);
@@ -60,7 +61,7 @@ constexpr Rule kRules[] = {
      [](const Candidate& a, const Candidate& b) { return smaller_first(a.id.compare(b.id), 0); }},
 };
 
-// The rule under which a and b differ; NULL when they are the same.
+// Returns the first rule under which a and b differ, or NULL when none does.
 const Rule* deciding_rule(const Candidate& a, const Candidate& b) {
   for (const Rule& rule : kRules)
     if (rule.compare(a, b) != 0) return &rule;
@@ -224,7 +225,7 @@ Error to_error(const Decision& decision) {
     error.message += "; searched: " + (decision.places.empty() ? "nothing" : joined(decision.places, "; "));
     return error;
   }
-  // All were refused: the first in search order gives the code, and each its reason.
+  // All candidates were refused. The error has the code of the first in search order and the reasons of all.
   const Error& first = *decision.candidates.front().refusal;
   Error error{first.code, "no plugin for '" + decision.name + "' can be used", first.reason, 0};
   for (const Candidate& candidate : decision.candidates)

@@ -1,4 +1,4 @@
-// Which plugin a name means, and everything that led there.
+// Decision: the plugin that a name resolves to, and all candidates with the reasons for the choice.
 #pragma once
 
 #include <functional>
@@ -11,11 +11,11 @@
 
 namespace etb::host {
 
-// In the order of the attempts; the first that matches anything ends the search.
+// Kinds of match in the order of attempts. The first kind that matches any plugin ends the search.
 enum class MatchKind { kNone, kId, kProvided, kAlias };
 const char* to_text(MatchKind kind);
 
-// What a plugin says of a payload (etb_verdict), as the policy sees it.
+// A plugin's answer for a payload (etb_verdict), as input of the policy.
 struct PayloadVerdict {
   etb_verdict_kind kind = ETB_VERDICT_UNKNOWN;
   std::string text;
@@ -23,11 +23,11 @@ struct PayloadVerdict {
 const char* to_text_of_verdict(etb_verdict_kind kind);
 
 struct ResolveOptions {
-  std::string pin;            // plugin id that the application wants for this name, when it is a candidate
-  bool allow_aliases = true;  // off for ids that come from a program: aliases are for people
+  std::string pin;            // plugin id that the application prefers, used when it is a candidate
+  bool allow_aliases = true;  // off for ids from a program: aliases are for users
   uint32_t profiles = 0;      // ETB_PROFILE_* that the plugin must have
-  std::optional<uint32_t> payload_version;  // format of the payload at hand, when it says
-  // Asks the plugin about the payload at hand; may load it. An error refuses the candidate.
+  std::optional<uint32_t> payload_version;  // format of the payload, when the program contains it
+  // Asks the plugin about the payload; may load the plugin. An error refuses the candidate.
   std::function<Result<PayloadVerdict>(const PluginEntry& entry)> judge_payload;
 };
 
@@ -41,26 +41,26 @@ struct Candidate {
   int32_t priority = 0;
   CertificateState certificate = CertificateState::kNone;
   std::optional<PayloadVerdict> verdict;
-  std::optional<Error> refusal;  // why it is out of the question
+  std::optional<Error> refusal;  // reason why it cannot be used
 };
 
 struct Decision {
   std::string name;
   MatchKind matched_by = MatchKind::kNone;
-  std::vector<Candidate> candidates;  // best first; those refused come last, in search order
-  std::string rule;  // what put the first before the second: "tier order"; "" without a winner
-  std::vector<std::string> nearest;  // names like the one asked for, when nothing matched
-  std::vector<std::string> places;   // every place searched and what was there
+  std::vector<Candidate> candidates;  // best first; refused ones last, in search order
+  std::string rule;  // rule that ranked the first before the second: "tier order"; "" without a winner
+  std::vector<std::string> nearest;  // similar names, when nothing matched
+  std::vector<std::string> places;   // every place searched, with its result
 
-  // NULL when nothing may be used.
+  // Returns the best candidate, or NULL when all were refused.
   const Candidate* winner() const;
 };
 
-// Finds the candidates and orders them. `places` is filled in by the registry.
+// Finds the candidates and sorts them. The registry fills `places`.
 Decision decide(const std::vector<PluginEntry>& entries, std::string_view name,
                 const ResolveOptions& options);
 
-// Why there is no winner, with nearest names and every place searched.
+// Returns the error for a decision without a winner, with the nearest names and every place searched.
 Error to_error(const Decision& decision);
 
 std::string to_json(const Decision& decision);

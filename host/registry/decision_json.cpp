@@ -1,4 +1,4 @@
-// A decision as JSON, for `explain --json` and for applications that log it.
+// Writes a decision as JSON, for `explain --json` and for applications that log it.
 #include <nlohmann/json.hpp>
 
 #include "host/registry/decision.hpp"
@@ -36,7 +36,7 @@ std::string to_json(const Decision& decision) {
     out["candidates"].push_back(from_candidate(candidate));
   out["nearest"] = decision.nearest;
   out["places"] = decision.places;
-  // A plugin's text may hold anything; what is not UTF-8 becomes the replacement character.
+  // A plugin's text may contain any bytes. Invalid UTF-8 becomes the replacement character.
   return out.dump(2, ' ', true, json::error_handler_t::replace);
 }
 

@@ -62,7 +62,7 @@ TEST(Decision, LayersAreFoundByIdOnly) {
   EXPECT_EQ(decide({layer}, "npu", {}).winner(), nullptr);
 }
 
-// Each case makes b better than a by one rule and worse by all that come later.
+// Each case makes b better than a by one rule and worse by all later rules.
 struct Order {
   const char* rule;
   std::function<void(PluginEntry& a, PluginEntry& b, ResolveOptions& options)> prefer_b;

@@ -1,4 +1,4 @@
-// SHA-256 of a file that is code.
+// SHA-256 of a file that contains code.
 #pragma once
 
 #include <array>

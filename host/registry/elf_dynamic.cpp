@@ -18,7 +18,8 @@ constexpr uint64_t kMaxNeeded = 256;
 constexpr uint64_t kMaxNameBytes = 512;
 constexpr uint64_t kMaxRunPathBytes = 1 << 14;
 constexpr uint64_t kMaxBuckets = 1 << 20;
-// A plugin exports one. Each is looked at, so the limit also bounds the time a hostile file can cost.
+// Limit of symbols. A plugin exports one. Each symbol is read, so this also limits the time for a hostile
+// file.
 constexpr uint64_t kMaxSymbols = 1 << 16;
 constexpr uint64_t kMaxNamesKept = 8;
 
@@ -43,7 +44,7 @@ struct SymbolRange {
   uint64_t end = 0;
 };
 
-// Reads one library's dynamic section; a class only to share the places it found.
+// Reads one library's dynamic section. The members are the offsets found so far.
 template <class Elf>
 class DynamicReader {
  public:
@@ -75,7 +76,7 @@ class DynamicReader {
 
   Result<std::vector<std::string>> read_imports() {
     ETB_TRY(read_dynamic_section());
-    // The GNU hash table covers what is defined, and that stands behind the rest. Entry 0 is nothing.
+    // The GNU hash table covers the defined symbols, which follow the undefined ones. Entry 0 is unused.
     ETB_ASSIGN(SymbolRange range, symbol_range());
     if (gnu_hash_address_) range = {1, range.begin};
     std::vector<std::string> out;
@@ -146,7 +147,7 @@ class DynamicReader {
     }
   }
 
-  // glibc keeps these entries by the low 31 bits of their tag, so all tags that share them count.
+  // glibc stores these entries by the low 31 bits of their tag, so all tags with the same low bits match.
   Status read_filter(uint64_t tag, uint64_t value) {
     for (const auto& [known, name] : kFilterTags) {
       if ((tag & 0x7fffffff) != (known & 0x7fffffff)) continue;
@@ -186,7 +187,8 @@ class DynamicReader {
     return text;
   }
 
-  // Which entries of the symbol table may be exports. Its length stands nowhere; the hash tables imply it.
+  // Returns the range of symbol table entries that may be exports. No field stores the table's length;
+  // the hash tables imply it.
   Result<SymbolRange> symbol_range() const {
     if (gnu_hash_address_) return gnu_hash_range();
     if (!hash_address_) return make_error(Code::INVALID_DATA, "no symbol hash table");
@@ -207,7 +209,7 @@ class DynamicReader {
     ETB_TRY(source_.read(buckets_at,
                          {reinterpret_cast<uint8_t*>(buckets.data()), bucket_count * sizeof(uint32_t)}));
     uint64_t last = buckets.empty() ? 0 : *std::max_element(buckets.begin(), buckets.end());
-    if (last < first) return SymbolRange{first, first};  // nothing is exported
+    if (last < first) return SymbolRange{first, first};  // no exports
     const uint64_t chains_at = buckets_at + bucket_count * sizeof(uint32_t);
     for (uint64_t walked = 0; walked < kMaxSymbols; ++walked, ++last) {
       ETB_ASSIGN(const uint32_t link,

@@ -6,9 +6,9 @@
 namespace etb::host {
 namespace {
 
-// Real libraries have about ten; the limit keeps a hostile count from costing memory.
+// Real libraries have about ten. The limit keeps a hostile count from using memory.
 constexpr uint32_t kMaxSegments = 512;
-// Wider than any library, narrower than what makes the kernel refuse late and unclearly.
+// Larger than any library, smaller than the sizes that the kernel rejects late and with an unclear error.
 constexpr uint64_t kMaxImageBytes = uint64_t{1} << 36;
 
 std::string arch_name(uint16_t machine, bool is_64_bit) {
@@ -52,9 +52,9 @@ Status verify_extent(const ElfSegment& segment, size_t index, uint64_t file_nbyt
   return {};
 }
 
-// The loader reserves from the first address to the last and maps each part over it, in whole pages. Parts out of order or on
-// top of each other would unmap or overwrite something else. A page that two parts share would show the bytes of the second,
-// also where the first has others.
+// The loader reserves the range from the first address to the last and maps each segment over it, in whole
+// pages. Segments out of order or overlapping would unmap or overwrite other memory. A page that two segments
+// share would contain the bytes of the second, also where the first has others.
 Status verify_image(const std::vector<ElfSegment>& segments) {
   static const auto page_nbytes = static_cast<uint64_t>(::sysconf(_SC_PAGESIZE));
   uint64_t end = 0, first = 0;

@@ -1,4 +1,4 @@
-// The head of an ELF file: what kind of library it is and where its parts lie, verified so that loading it cannot fault.
+// Reads the header of an ELF file: kind of library and segments, verified so that loading it cannot fault.
 #pragma once
 
 #include <cstdint>
@@ -23,22 +23,22 @@ struct ElfFile {
   std::string arch;  // as manifests name it: "x86_64", "aarch64"
   std::vector<ElfSegment> segments;
 
-  // Bytes of the file from the one that is mapped at this address to the end of its segment.
+  // Bytes of the file that are mapped from this address to the end of its segment.
   struct Range {
     uint64_t offset = 0;
     uint64_t nbytes = 0;
   };
   [[nodiscard]] Result<Range> to_range(uint64_t address) const;
 
-  // Where the byte at this address lies in the file.
+  // Returns the file offset of the byte at this address.
   [[nodiscard]] Result<uint64_t> to_offset(uint64_t address) const;
 };
 
-// Refuses everything but a little-endian shared library all of whose segments lie within the file. No two segments share a
-// page, so the bytes of a segment in the file are the bytes that the loader sees at its addresses.
+// Rejects everything but a little-endian shared library whose segments are all within the file. No two
+// segments share a page, so the loader maps the bytes of each segment unchanged.
 [[nodiscard]] Result<ElfFile> read_elf(const ByteSource& source);
 
-// One name for each processor architecture: "amd64" is "x86_64", "armv7l" is "arm".
+// Returns one name for each processor architecture: "amd64" is "x86_64", "armv7l" is "arm".
 std::string normalise_arch(std::string_view arch);
 
 }  // namespace etb::host

@@ -7,7 +7,7 @@
 namespace etb::host {
 namespace {
 
-// All notes of a library together; a few hundred bytes in practice.
+// Limit for one segment of notes. Real ones have a few hundred bytes.
 constexpr uint64_t kMaxNoteBytes = uint64_t{1} << 20;
 
 struct FoundNote {
@@ -19,14 +19,14 @@ uint64_t align_up(uint64_t value, uint64_t alignment) {
   return (value + alignment - 1) / alignment * alignment;
 }
 
-// Looks for our note in one PT_NOTE segment.
+// Searches one PT_NOTE segment for the identity note.
 Status search_segment(const ByteSource& source, const ElfSegment& segment, std::optional<FoundNote>& found) {
   if (segment.file_nbytes > kMaxNoteBytes)
     return make_error(Code::INVALID_DATA, "notes of " + std::to_string(segment.file_nbytes) +
                                               " bytes, expected at most " + std::to_string(kMaxNoteBytes));
   std::vector<uint8_t> notes(segment.file_nbytes);
   ETB_TRY(source.read(segment.offset, notes));
-  // Both 32- and 64-bit files align notes to 4 in practice; 8 only where the segment says so.
+  // 32- and 64-bit files align notes to 4 in practice, and to 8 only where the segment has that alignment.
   const uint64_t alignment = segment.alignment == 8 ? 8 : 4;
   uint64_t at = 0;
   while (notes.size() - at >= sizeof(Elf32_Nhdr)) {

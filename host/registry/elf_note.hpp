@@ -1,4 +1,4 @@
-// The identity that a plugin carries in a note of its file, read without running any of its code (rule ABI-LOAD-01).
+// Reads a plugin's identity from a note of its file, without running its code (rule ABI-LOAD-01).
 #pragma once
 
 #include <vector>

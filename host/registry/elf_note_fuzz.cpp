@@ -1,4 +1,4 @@
-// Any bytes as a library file: head, identity note and dynamic section are read or refused.
+// Fuzzes arbitrary bytes as a library file: header, identity note and dynamic section are read or rejected.
 #include <cstdint>
 #include <cstdlib>
 

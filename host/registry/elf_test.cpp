@@ -16,7 +16,7 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-// The whole reading of a file; the message of the first refusal, or "ok".
+// Reads all parts of a file. Returns the message of the first error, or "ok".
 std::string read_all(const std::vector<uint8_t>& bytes) {
   const MemoryBytes source(bytes);
   const Result<ElfFile> file = read_elf(source);
@@ -49,7 +49,7 @@ TEST(Elf, ReadsIdentityNeedsAndExports) {
   EXPECT_EQ(dynamic->export_count, 1u);
 }
 
-// The test itself needs malloc of the C library, and gives it to nobody.
+// The test program itself imports malloc from the C library and does not export it.
 TEST(Elf, NamesWhatOtherFilesMustGive) {
   std::ifstream in("/proc/self/exe", std::ios::binary);
   const std::vector<uint8_t> bytes((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
@@ -256,7 +256,7 @@ TEST(Elf, ASonameIsTheNameOfTheFile) {
       "library.soname: lib/npu.so: SONAME 'npu.so.1', expected 'npu.so', the name of the file, or none");
 }
 
-// The loader keeps some entries by the low 31 bits of their tag.
+// glibc stores some entries by the low 31 bits of their tag.
 TEST(Elf, FiltersAreReadByTheBitsThatTheLoaderLooksAt) {
   for (const uint64_t tag : {uint64_t{DT_AUXILIARY}, uint64_t{DT_FILTER}, uint64_t{DT_AUDIT},
                              uint64_t{DT_DEPAUDIT}, uint64_t{0xfffffffd}, uint64_t{0x1'7fffffff}}) {

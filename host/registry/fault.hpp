@@ -1,4 +1,4 @@
-// A fault found in a file of a vendor or an administrator, and text from such files made fit to print.
+// Fault: a mistake in a file of a vendor or an administrator, and escaping of text from such files.
 #pragma once
 
 #include <string>
@@ -10,16 +10,16 @@ namespace etb::host {
 
 struct Fault {
   std::string path;     // JSON path of the field, "$" for the document: "libraries[0].path"
-  std::string message;  // what was found, what was expected
+  std::string message;  // value found and value expected
 };
 
-// "libraries[0].path: found '../x.so', expected ...". One line.
+// "libraries[0].path: found '../x.so', expected ...", on one line.
 std::string to_text(const Fault& fault);
 
 // All faults, joined by "; ".
 std::string to_text(const std::vector<Fault>& faults);
 
-// The escaping function that all of the product shares, under this folder's name.
+// Escaping functions that the whole product shares, under this folder's namespace.
 using format::in_quotes;
 using format::is_printable;
 using format::made_printable;

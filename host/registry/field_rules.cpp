@@ -18,7 +18,7 @@ bool is_word(std::string_view text, size_t max_nbytes, Predicate is_allowed) {
   return !text.empty() && text.size() <= max_nbytes && std::all_of(text.begin(), text.end(), is_allowed);
 }
 
-// Calls accepts on each part between separators; false when there is an empty part.
+// Calls `accepts` on each part between separators. Returns false when a part is empty.
 template <class Predicate>
 bool all_parts(std::string_view text, char separator, Predicate accepts) {
   for (;;) {

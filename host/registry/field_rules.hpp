@@ -1,4 +1,4 @@
-// What a text in a manifest may be: one predicate and one "expected ..." phrase a rule.
+// Rules for text in a manifest: each has a predicate and an "expected ..." phrase.
 #pragma once
 
 #include <string_view>
@@ -16,8 +16,8 @@ extern const TextRule kProvidedIdRule;    // a delegate id of a .pte file
 extern const TextRule kAliasRule;         // a short name for command lines
 extern const TextRule kTokenRule;         // one word: os, arch, kinds, features
 extern const TextRule kOptionKeyRule;     // lower-case words joined by dots
-extern const TextRule kLineRule;          // one line for people, 1 to 256 bytes
-extern const TextRule kTextRule;          // text for people, at most 4096 bytes
+extern const TextRule kLineRule;          // one line to display, 1 to 256 bytes
+extern const TextRule kTextRule;          // text to display, at most 4096 bytes
 extern const TextRule kUrlRule;           // http or https
 extern const TextRule kBeneathRule;       // a relative path that stays beneath the manifest's folder
 extern const TextRule kSha256Rule;        // 64 lower-case hexadecimal digits

@@ -9,7 +9,8 @@ namespace {
 
 using nlohmann::json;
 
-// Builds the document as nlohmann's own DOM parser does, but stops at the depth limit and sees duplicate keys.
+// Builds the document like nlohmann's own DOM parser, but stops at the depth limit and reports duplicate
+// keys.
 class Builder : public nlohmann::json_sax<json> {
  public:
   explicit Builder(std::vector<Fault>& faults) : faults_(faults) {}
@@ -36,7 +37,7 @@ class Builder : public nlohmann::json_sax<json> {
   }
 
   bool parse_error(size_t, const std::string&, const json::exception& error) override {
-    // "[json.exception.parse_error.101] parse error at line 1, column 2: syntax error ...": the id is noise.
+    // "[json.exception.parse_error.101] parse error at line 1, column 2: syntax error ...": drops the id.
     std::string what = error.what();
     if (const size_t at = what.find("] "); at != std::string::npos) what.erase(0, at + 2);
     if (what.size() > 160) what.resize(160);
@@ -58,7 +59,7 @@ class Builder : public nlohmann::json_sax<json> {
     std::string text;
     for (const Level& level : levels_) {
       if (level.node->is_array()) {
-        // Above the innermost level the item being read is in the array already.
+        // Above the innermost level the array already contains the item being read.
         const size_t index = level.node->size() - (&level == &levels_.back() ? 0 : 1);
         text += '[' + std::to_string(index) + ']';
         continue;
@@ -73,7 +74,7 @@ class Builder : public nlohmann::json_sax<json> {
     if (faults_.size() < kMaxFaults) faults_.push_back({std::move(where), std::move(message)});
   }
 
-  // The place where a value goes; the second of two equal keys goes to a place that is thrown away.
+  // Returns the destination of a value. The second of two equal keys is written to a value that is discarded.
   json* place(json value) {
     if (levels_.empty()) {
       root_ = std::move(value);
@@ -112,7 +113,7 @@ class Builder : public nlohmann::json_sax<json> {
 
   std::vector<Fault>& faults_;
   json root_;
-  std::list<json> thrown_away_;  // list: places inside must not move
+  std::list<json> thrown_away_;  // list: items must not move
   std::vector<Level> levels_;
   bool is_done_ = false;
 };

@@ -1,4 +1,5 @@
-// JSON from people we do not know: size and depth limited, UTF-8 checked, duplicate keys refused, every fault with its path.
+// Reads JSON from untrusted files: limits size and depth, checks UTF-8, rejects duplicate keys, reports
+// each fault with its path.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -13,11 +14,11 @@ namespace etb::host {
 
 inline constexpr size_t kJsonMaxBytes = size_t{1} << 20;
 inline constexpr size_t kJsonMaxDepth = 16;
-// A hostile file could hold a million faults; nobody reads more than these.
+// Limit of reported faults: a hostile file could contain a million.
 inline constexpr size_t kMaxFaults = 32;
 
 struct JsonDocument {
-  std::optional<nlohmann::json> root;  // not there when the text could not be read to its end
+  std::optional<nlohmann::json> root;  // nullopt when the text could not be read to its end
   std::vector<Fault> faults;
 };
 

@@ -20,8 +20,8 @@ namespace {
 
 std::string last_system_error() { return std::generic_category().message(errno); }
 
-// A path that names the open file whatever happens to its name. The number of the process instead of "self", so that a
-// debugger or profiler that reads the path finds the library too.
+// Returns a path to the open file that works after a rename. It contains the process id instead of "self", so
+// that a debugger or profiler that reads the path also finds the library.
 std::string path_of(int fd) {
   char process[32] = "self";
   const ssize_t nbytes = ::readlink("/proc/self", process, sizeof(process) - 1);
@@ -29,7 +29,7 @@ std::string path_of(int fd) {
   return std::string("/proc/") + process + "/fd/" + std::to_string(fd);
 }
 
-// What the loader said, with the path of the descriptor replaced by the name that people know.
+// Returns the loader's message, with the descriptor's path replaced by the library's name.
 std::string loader_message(const std::string& path, const std::string& name) {
   const char* said = ::dlerror();
   std::string text = said == nullptr ? "the loader gave no reason" : said;
@@ -54,7 +54,8 @@ const void* dynamic_of(void* handle) {
 bool is_on_foreign_filesystem(int fd) {
   struct statfs status {};
   if (::fstatfs(fd, &status) != 0) return true;
-  // Magic numbers of linux/magic.h and, for vboxsf, of its driver: the content lies with another machine or process.
+  // Magic numbers of linux/magic.h and, for vboxsf, of its driver: another machine or
+  // process controls the content.
   constexpr uint32_t kForeign[] = {
       0x6969 /* NFS */,      0x517b /* SMB */,    0xff534d42 /* CIFS */, 0xfe534d42 /* SMB2 */,
       0x65735546 /* FUSE */, 0x01021997 /* 9P */, 0x00c36400 /* Ceph */, 0x5346414f /* AFS */,
@@ -68,8 +69,7 @@ Result<FileDescriptor> seal_copy(int fd) {
   constexpr unsigned kFlags = MFD_CLOEXEC | MFD_ALLOW_SEALING;
   FileDescriptor copy(::memfd_create("etb-plugin", kFlags | kExecutable));
   if (!copy)
-    copy = FileDescriptor(
-        ::memfd_create("etb-plugin", kFlags));  // kernels before 6.3 refuse the bit and need none
+    copy = FileDescriptor(::memfd_create("etb-plugin", kFlags));  // kernels before 6.3 reject the bit
   if (!copy) return make_error(Code::OUT_OF_RESOURCES, "no memory file: " + last_system_error());
   ETB_ASSIGN(const FileState state, file_state(fd));
   const FileBytes bytes(fd, state.nbytes);
@@ -89,8 +89,8 @@ Result<FileDescriptor> seal_copy(int fd) {
   return copy;
 }
 
-// A file that is mapped, and how many share it. The loader knows it by the path of its descriptor: another file under that
-// number would be taken for this one. So the descriptor lives as long as the mapping.
+// A mapped file and its count of users. The loader knows the file by the path of its descriptor and would
+// mistake another file with that descriptor number for it. So the descriptor stays open during the mapping.
 struct Library::Mapping {
   FileDescriptor file;
   FileState state;
@@ -103,10 +103,10 @@ struct Library::Mapping {
   bool is_kept = false;
 };
 
-// All mappings of the process. The loader's own list is one per process, and this is what the host must remember beside it.
+// All mappings of the process. The loader keeps one list for each process; this is the host's data about it.
 class Library::Mappings {
  public:
-  // Never destroyed: libraries that are kept may outlive every other object.
+  // Never destroyed: kept libraries may outlive every other object.
   static Mappings& instance() {
     static auto* const mappings = new Mappings;
     return *mappings;
@@ -114,7 +114,7 @@ class Library::Mappings {
 
   std::recursive_mutex& mutex() { return mutex_; }
 
-  // The mapping of this file; of a sealed copy, only one of the same bytes.
+  // Returns the mapping of this file. A sealed copy matches only one with the same bytes.
   Mapping* find(const LibrarySource& source, const Sha256& sealed_digest) const {
     for (const auto& one : all_)
       if (one->state.device == source.state.device && one->state.inode == source.state.inode &&
@@ -134,7 +134,8 @@ class Library::Mappings {
     return all_.back().get();
   }
 
-  // The loader may keep what was closed: for a library that needs it, or for symbols that are unique in the process.
+  // The loader may keep a closed library mapped: because another one needs it, or for symbols that
+  // are unique in the process.
   void remove(Mapping* mapping) {
     (void)::dlclose(mapping->handle);
     mapping->handle = nullptr;

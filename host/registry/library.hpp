@@ -1,4 +1,5 @@
-// Libraries in this process. The only user of the dynamic loader: nothing else in this program may open code.
+// Library: a shared library in this process. The only user of the dynamic loader: no other code of
+// this program may open code.
 #pragma once
 
 #include <memory>
@@ -11,67 +12,70 @@
 
 namespace etb::host {
 
-// When the bytes that were checked are copied to memory that cannot be changed before they are loaded.
+// When to copy the checked bytes to memory that cannot change before they are loaded.
 enum class SealPolicy {
-  kForeignFilesystems,  // when the file lies where permission bits do not bind everybody (network, FUSE, shared folders)
+  kForeignFilesystems,  // on filesystems that do not enforce permission bits (network, FUSE, shared folders)
   kAlways,
   kNever,
 };
 
-// True if others than root and the user may change an open file's content, whatever its mode says.
+// True if others than root and this process's user may change an open file's content, for any mode of the
+// file.
 bool is_on_foreign_filesystem(int fd);
 
-// A copy in memory that can no longer be changed.
+// Copies a file to memory that can no longer change.
 [[nodiscard]] Result<FileDescriptor> seal_copy(int fd);
 
-// The file behind a library: for messages, and to recognise a file that is loaded again.
+// The file of a library: for messages, and to recognise a file that is loaded again.
 struct LibrarySource {
-  std::string name;        // as people know it
+  std::string name;        // for messages
   FileState state;         // of the file on disk
-  bool is_sealed = false;  // a sealed copy of it is loaded
+  bool is_sealed = false;  // the loaded file is a sealed copy of it
 };
 
-// A file that is mapped: what an object in the process was made from.
+// The file that an object in the process was mapped from.
 struct MappedFile {
   int fd = -1;  // valid as long as the object is mapped
   FileState state;
-  std::string path;  // where the file lies now
+  std::string path;  // present path of the file
 };
 
-// Mapped as long as it lives, or until the process ends when it was kept. The file of a mapped library stays open and is
-// shared by all who load it, so loading one file again and again takes neither descriptors nor memory.
+// Mapped during its life, or until the process ends after keep(). The file of a mapped library stays open and
+// all users of the library share it, so loading one file repeatedly uses no further descriptors or memory.
 class Library {
  public:
-  // Loads an open file. Binds everything now and offers its symbols to no other library (ABI-LOAD-04). The libraries that it
-  // needs must be in the process already: the loader then has nothing to search.
+  // Loads an open file. Binds all symbols now and exports none to other libraries (ABI-LOAD-04). The
+  // libraries that it needs must be in the process already, so that the loader searches nothing.
   [[nodiscard]] static Result<Library> load(FileDescriptor file, const LibrarySource& source);
 
-  // Loads a library of the system by the absolute path of a file that was checked.
+  // Loads a library of the system by the absolute path of a checked file.
   [[nodiscard]] static Result<Library> load_path(const std::string& path);
 
-  // Holds an object that is in the process, by its SONAME. Refuses when the loader would give another one for that name.
+  // Holds an object that is in the process, by its SONAME. Fails when the loader would choose
+  // another object for that name.
   [[nodiscard]] static Result<Library> hold(const ProcessObject& object);
 
-  // Another user of a library that load() mapped; nothing when the object is no such library.
+  // Adds a user to a library that load() mapped. Returns nullopt for any other object.
   static std::optional<Library> share(const void* dynamic);
 
-  // The file of a library that load() mapped.
+  // Returns the file of a library that load() mapped.
   static std::optional<MappedFile> mapped_file(const void* dynamic);
 
-  // Held while several libraries are checked and loaded as one step. The same thread may lock it again.
+  // Locks loading while several libraries are checked and loaded as one step. The same
+  // thread may lock it again.
   [[nodiscard]] static std::unique_lock<std::recursive_mutex> lock();
 
   Library(Library&& other) noexcept;
   Library& operator=(Library&& other) noexcept;
   ~Library();
 
-  // A symbol that the library or one that it needs exports, or NULL.
+  // Returns a symbol exported by the library or by one that it needs, or NULL.
   void* find_symbol(const char* name) const;
 
-  // The object's identity, see ProcessObject.
+  // Returns the object's identity, see ProcessObject.
   const void* dynamic() const;
 
-  // From now on the library stays until the process ends (ABI-LOAD-05).
+  // Keeps the library mapped until the process ends (ABI-LOAD-05).
   void keep() noexcept;
 
  private:

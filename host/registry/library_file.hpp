@@ -1,4 +1,5 @@
-// A library's file, opened to be looked at: for who has a path and no manifest. What is loaded comes from open_library.hpp.
+// LibraryFile: a library's file, opened to be read when there is no manifest. Code to be loaded is
+// opened by open_library.hpp.
 #pragma once
 
 #include <string>
@@ -13,9 +14,10 @@ struct LibraryFile {
   uint64_t nbytes = 0;
   ElfFile elf;
 
-  // NOT_FOUND, ACCESS_FAILED; INVALID_DATA for what is no regular file or no library, with the reason alone.
+  // Returns NOT_FOUND, ACCESS_FAILED, or INVALID_DATA for a file that is not regular or not a
+  // library. The error has no path.
   [[nodiscard]] static Result<LibraryFile> open(const std::string& path);
-  // Ends with this.
+  // Must not outlive this object.
   FileBytes bytes() const { return {file.get(), nbytes}; }
 };
 

@@ -1,8 +1,10 @@
-// Loads code into this process: the one way for plugins, layers, kernel libraries and what these bring along.
+// Loads code into this process: the only way for plugins, layers, kernel libraries and their bundled
+// libraries.
 //
-// The caller opened the file with open_code_file() and judged it with read_code_dynamic(). Here its digest is compared and every
-// library that it needs, and they need, is found by us and brought into the process first: beside the file, else in the
-// system's own folders. The dynamic loader then finds each by its SONAME and searches nothing.
+// The caller opened the file with open_code_file() and checked it with read_code_dynamic().
+// load_code() compares its digest. It then finds all libraries that it needs, also indirectly, beside
+// the file or in the system's own folders, and loads them first. So the dynamic loader finds each by
+// its SONAME and searches nothing.
 #pragma once
 
 #include <functional>
@@ -24,20 +26,21 @@ struct CodePolicy {
       digest_records;  // folder of DigestRecords; "": every digest is computed. Not read in secure mode
 };
 
-// The policy of this process: secure when it runs with more rights than its caller, or when the application asks for it.
+// Returns the policy of this process: secure when it has more rights than its caller, or when the
+// application asks for it.
 CodePolicy make_code_policy(bool secure);
 
 struct ExpectedDigests {
   std::optional<Sha256> library;
-  // Returns the digest of a library that lies beside it; not set: there are none.
+  // Returns the digest of a library beside the code. Not set: there are none.
   std::function<std::optional<Sha256>(const std::string& name)> bundled = {};
 };
 
 struct LoadedCode {
-  std::vector<Library> bundled;  // in order of life: they outlive what needs them
+  std::vector<Library> bundled;  // in order of life: they outlive the libraries that need them
   Library library;
 
-  // From now on all of it stays until the process ends.
+  // Keeps all of it mapped until the process ends.
   void keep() noexcept;
 };
 

@@ -7,7 +7,7 @@
 namespace etb::host {
 namespace {
 
-// No table is near it; a larger size is a defect, not a newer version.
+// No table is near this size. A larger one is a defect, not a newer version.
 constexpr uint32_t kMaxTableBytes = 1 << 16;
 
 constexpr const char* kHostName = "etbackend";
@@ -28,14 +28,15 @@ Status verify_size(const Table* table, const char* name) {
                                     std::to_string(kMaxTableBytes));
 }
 
-// Digests of what the plugin brings along, as its manifest gives them.
+// Returns the digest of a bundled library from the manifest.
 std::optional<Sha256> digest_of(const Needs& needs, const std::string& name) {
   const auto entry = std::find_if(needs.libraries.begin(), needs.libraries.end(),
                                   [&](const NeededLibrary& library) { return library.name == name; });
   return entry == needs.libraries.end() ? std::nullopt : entry->sha256;
 }
 
-// The only call into a plugin that this folder makes. A plugin must not throw (ABI-CALL-03); one that does is refused.
+// The only call into a plugin in this folder. A plugin must not throw (ABI-CALL-03); one that throws is
+// refused.
 Result<const etb_plugin_table*> call_query(etb_plugin_query_fn query, const etb_host& host) {
   try {
     return query(&host, kHostAbi.min, kHostAbi.max);

@@ -1,5 +1,5 @@
-// A plugin whose code is in this process: loaded, asked, checked, its tables complete. Not yet initialised; for that give it
-// to PluginContext::make.
+// LoadedPlugin: a plugin whose code is in this process: loaded, queried and checked, with complete tables.
+// Not yet initialised; pass it to PluginContext::make for that.
 #pragma once
 
 #include <memory>
@@ -13,18 +13,18 @@
 namespace etb::host {
 
 struct LoadOptions : CodePolicy {
-  // What the plugin sees of the host: name, version, ctx and get_service are taken from here when it is given. It outlives
-  // the plugin.
+  // Source of the host struct that the plugin receives: its name, version, ctx and get_service when not
+  // null. It outlives the plugin.
   const etb_host* host = nullptr;
 };
 
 class LoadedPlugin final : public PluginLife {
  public:
-  // Checks the files again from the start: what the search saw may have changed since.
+  // Checks all files again, because they may have changed since the search.
   [[nodiscard]] static Result<std::shared_ptr<LoadedPlugin>> load(const PluginEntry& entry,
                                                                   const LoadOptions& options);
 
-  // Of a plugin that is linked into the program.
+  // Makes a plugin from code that is linked into the program.
   [[nodiscard]] static Result<std::shared_ptr<LoadedPlugin>> link(etb_plugin_query_fn query,
                                                                   const LoadOptions& options);
 
@@ -32,15 +32,17 @@ class LoadedPlugin final : public PluginLife {
 
   const PluginIdent& ident() const noexcept { return ident_; }
 
-  // Complete: no function is NULL. Of a layer it is what the layer gave; complete it with CompleteTable::assign_layer.
+  // Complete: no function is NULL. For a layer it is the layer's own table; complete it with
+  // CompleteTable::assign_layer.
   const etb_plugin_table& table() const noexcept { return is_layer() ? *raw_ : complete_.table(); }
   const etb_host& host() const noexcept { return host_; }
-  // For tests of the plugin itself: its one function, and what it gave as it is.
+  // For tests of the plugin itself: its query function and its unchanged table.
   etb_plugin_query_fn query_function() const noexcept { return query_; }
   const etb_plugin_table& raw_table() const noexcept { return *raw_; }
   bool is_layer() const noexcept { return (ident_.profiles & ETB_PROFILE_LAYER) != 0; }
 
-  // A symbol that the library or one that it needs exports, or NULL; of a static plugin always NULL.
+  // Returns a symbol exported by the library or by one that it needs, or NULL. Always NULL for a static
+  // plugin.
   void* find_symbol(const char* name) const;
 
   void on_deinit(etb_status status) noexcept override;
@@ -50,8 +52,8 @@ class LoadedPlugin final : public PluginLife {
   void make_host(const LoadOptions& options, std::string directory);
   [[nodiscard]] Status ask(etb_plugin_query_fn query);
 
-  // In order of life: the library outlives what points into it.
-  std::optional<LoadedCode> code_;  // nothing for a static plugin
+  // Declared in order of life: the library outlives all that points into it.
+  std::optional<LoadedCode> code_;  // nullopt for a static plugin
   bool may_unload_ = false;
   std::string directory_;
   etb_host host_{};

@@ -15,7 +15,8 @@ namespace {
 using nlohmann::json;
 
 constexpr int64_t kManifestVersion = 1;
-// Names that `requires_manifest_features` may list. Version 1 has none yet; a host that does not know one must refuse.
+// Names that `requires_manifest_features` may list. Version 1 has none yet. A host must reject a
+// manifest with an unknown one.
 constexpr std::array<std::string_view, 0> kKnownFeatures{};
 constexpr size_t kMaxItems = 256;
 
@@ -245,7 +246,7 @@ Manifest read_manifest(ObjectReader& in) {
   return out;
 }
 
-// Whether this host may judge the rest of the document at all: its faults would mislead about a newer format.
+// True if this host can check the rest of the document. The faults of a newer format would mislead.
 bool is_known_format(ObjectReader& in, const std::vector<Fault>& faults) {
   in.integer("manifest_version", Need::kRequired, kManifestVersion, kManifestVersion, 0);
   for (const std::string& feature : in.texts("requires_manifest_features", Need::kOptional, kTokenRule, 64))

@@ -1,4 +1,5 @@
-// What a vendor says about a plugin in the JSON file beside it. docs/manifest.md is the specification of the format.
+// Manifest: a vendor's description of a plugin, in the JSON file beside it. docs/manifest.md specifies the
+// format.
 #pragma once
 
 #include <array>
@@ -20,14 +21,14 @@ struct AbiRange {
   uint32_t max = 0;
 };
 
-// A delegate id as it stands in .pte files.
+// A delegate id as in .pte files.
 struct ProvidedId {
   std::string id;
-  std::optional<std::pair<uint32_t, uint32_t>>
-      payload_versions;  // first and last format read; not there: any
+  // First and last format that the plugin reads; nullopt: any.
+  std::optional<std::pair<uint32_t, uint32_t>> payload_versions;
 };
 
-// One build of the plugin. The host picks among them before anything is loaded.
+// One build of the plugin. The host chooses one before it loads anything.
 struct LibraryEntry {
   std::string os;
   std::string arch;
@@ -37,7 +38,7 @@ struct LibraryEntry {
   std::optional<Sha256> sha256;
   std::optional<uint64_t> nbytes;
   std::vector<std::string> cpu;  // features that the processor must have
-  int32_t rank = 0;              // among those that fit, the highest wins
+  int32_t rank = 0;              // the host prefers the highest among those that fit
 };
 
 enum class Provenance { kBundle, kSystem };
@@ -47,7 +48,7 @@ struct NeededLibrary {
   std::string min_version;
   std::string max_version;
   Provenance where = Provenance::kSystem;
-  std::optional<Sha256> sha256;  // of a library that the plugin brings along
+  std::optional<Sha256> sha256;  // only for a bundled library
 };
 
 struct NeededDriver {
@@ -68,7 +69,7 @@ struct Needs {
   std::vector<DeviceMatch> match;
 };
 
-// A hint; live enumeration wins.
+// A hint. The host prefers the devices that the plugin enumerates.
 struct DeviceFamily {
   std::string kind;
   std::string name;
@@ -126,7 +127,7 @@ struct Manifest {
   std::vector<std::string> unknown_keys;  // paths of the keys that this host does not know and ignores
 };
 
-// A manifest, or everything that is wrong with it. `id` is known even then when the file at least says it.
+// A parsed manifest, or all its faults. `id` is set even then, if the file contains one.
 struct ManifestReading {
   std::optional<Manifest> manifest;
   std::string id;
@@ -135,7 +136,7 @@ struct ManifestReading {
 
 ManifestReading parse_manifest(std::string_view text);
 
-// The same facts as JSON, for `info --json`; parses back into an equal manifest.
+// Writes the manifest as JSON, for `info --json`. Parsing it again returns an equal manifest.
 std::string to_json(const Manifest& manifest);
 
 }  // namespace etb::host

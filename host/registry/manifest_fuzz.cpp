@@ -1,4 +1,5 @@
-// Any bytes as a manifest and as an overlay: a value or faults, and what was read survives being written again.
+// Fuzzes arbitrary bytes as a manifest and as an overlay: parsing returns a value or faults, and a value is
+// equal after writing and parsing.
 #include <cstdint>
 #include <cstdlib>
 

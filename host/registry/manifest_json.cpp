@@ -1,4 +1,4 @@
-// Manifest to JSON: the counterpart of manifest.cpp.
+// Writes a manifest as JSON: the counterpart of manifest.cpp.
 #include <nlohmann/json.hpp>
 
 #include "api/format/hex.hpp"
@@ -14,7 +14,7 @@ std::string abi_text(uint32_t version) {
   return std::to_string(ETB_ABI_MAJOR_OF(version)) + '.' + std::to_string(ETB_ABI_MINOR_OF(version));
 }
 
-// Leaves out what is empty, so that the output is as short as a vendor would write it.
+// Leaves out empty values, so that the output is as short as a vendor would write it.
 void put(json& out, const char* key, const std::string& text) {
   if (!text.empty()) out[key] = text;
 }

@@ -1,4 +1,4 @@
-// A manifest as lines of text: "libraries[0].path: my_npu.so".
+// Writes a manifest as lines of text: "libraries[0].path: my_npu.so".
 #pragma once
 
 #include <string>

@@ -22,7 +22,8 @@ OverlayReading parse_overlay(std::string_view text) {
     overlay.priority = static_cast<int32_t>(in.integer("priority", Need::kOptional, -100, 100));
   overlay.pin = in.texts("pin", Need::kOptional, kProvidedIdRule, 64);
   in.value("priority", Need::kOptional);
-  // Unlike a manifest, an overlay is written for this host: a key it does not know is a typing error that would go unseen.
+  // An overlay is written for this host, unlike a manifest. So an unknown key is a typing error, and is
+  // reported.
   std::vector<std::string> unknown;
   in.note_unknown(unknown);
   for (std::string& key : unknown)

@@ -1,5 +1,6 @@
-// `<id>.local.json`: what an administrator may say about a plugin without touching the vendor's file. It can disable,
-// re-prioritise or pin; nothing else, so it can never make a plugin load something different.
+// ManifestOverlay (`<id>.local.json`): an administrator's settings for a plugin, without a change of
+// the vendor's file. It can only disable, re-prioritise or pin a plugin, so it never makes a plugin
+// load something different.
 #pragma once
 
 #include <optional>
@@ -16,7 +17,7 @@ inline constexpr std::string_view kOverlaySuffix = ".local.json";
 struct ManifestOverlay {
   bool disable = false;
   std::optional<int32_t> priority;
-  std::vector<std::string> pin;  // provided ids for which this plugin is chosen before others
+  std::vector<std::string> pin;  // provided ids for which the host prefers this plugin
 };
 
 struct OverlayReading {

@@ -138,9 +138,9 @@ TEST(Manifest, NamesAllFaultsNotOnlyTheFirst) {
 }
 
 struct BadField {
-  const char* pointer;  // where the value is put
+  const char* pointer;  // JSON pointer of the value
   const char* value;    // JSON
-  const char* fault;    // how the only fault starts
+  const char* fault;    // first words of the only fault
 };
 
 class ManifestField : public testing::TestWithParam<BadField> {};

@@ -7,12 +7,12 @@
 namespace etb::host {
 namespace {
 
-constexpr size_t kMaxNameBytes =
-    128;  // longer ones are no typing errors, and the table below grows with both
+// Longer names are no typing errors, and the table below grows with both lengths.
+constexpr size_t kMaxNameBytes = 128;
 
 char lower(char c) { return static_cast<char>(std::tolower(static_cast<unsigned char>(c))); }
 
-// Insertions, deletions, replacements and swaps of neighbours; case does not count.
+// Counts insertions, deletions, replacements and swaps of neighbours. Ignores case.
 size_t distance(std::string_view a, std::string_view b) {
   std::vector<size_t> before(b.size() + 1), last(b.size() + 1), now(b.size() + 1);
   std::iota(last.begin(), last.end(), size_t{0});

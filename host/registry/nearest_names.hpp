@@ -1,4 +1,4 @@
-// "Did you mean": the names that differ least from one that was not found.
+// Finds the names that differ least from a name that was not found ("did you mean").
 #pragma once
 
 #include <string>
@@ -7,7 +7,8 @@
 
 namespace etb::host {
 
-// At most max_count of `names`, nearest first; none that shares hardly anything with `wanted`.
+// Returns at most max_count of `names`, nearest first. Leaves out names that share hardly anything with
+// `wanted`.
 std::vector<std::string> nearest_names(std::string_view wanted, const std::vector<std::string>& names,
                                        size_t max_count = 3);
 

@@ -15,7 +15,7 @@ constexpr int kMaxDepth = 32;
 constexpr const char* kConflictHint =
     "; hint: give a library that is brought along a name of its own, or link it statically";
 
-// The first object that the loader would take for a needed name.
+// Returns the first object that the loader would choose for a needed name.
 std::optional<ProcessObject> find_object(const std::string& name) {
   std::vector<ProcessObject> objects = process_objects();
   const auto it = std::find_if(objects.begin(), objects.end(),
@@ -28,7 +28,8 @@ tl::unexpected<Error> with_needs(Error error) {
   return tl::make_unexpected(std::move(error));
 }
 
-// True if the object is this very file; of a sealed copy only the bytes can tell.
+// True if the object was mapped from this file. A sealed copy never matches, because it must
+// be compared by its bytes.
 bool is_mapped_from(const ProcessObject& object, const LibrarySource& source) {
   const std::optional<MappedFile> mapped = Library::mapped_file(object.dynamic);
   return mapped && !source.is_sealed && mapped->state.device == source.state.device &&
@@ -70,7 +71,7 @@ Status NeededLibraries::bind_one(const std::string& name, const Requester& from)
   if (it->second == Origin::kBundle)
     return from.is_system ? conflict(name, "of the system for " + from.name, "beside the code that is loaded")
                           : Status();
-  // A library of the system may have needed the name first; what lies beside the code counts all the same.
+  // A bundled library also counts when a library of the system needed the name before.
   if (!from.is_system) {
     Result<CodeFile> beside = open_code_file(code_.folder.get(), name, policy_.trust, policy_.seal);
     if (beside) return bind_bundled(name, std::move(*beside), from);
@@ -95,12 +96,13 @@ Status NeededLibraries::bind_bundled(const std::string& name, CodeFile file, con
     bundled_.push_back(std::move(loaded));
   }
   const void* const dynamic = bundled_.back().dynamic();
-  // The same bytes as a library that the program has from the system: libraries of the system may need it, too.
+  // A library with the same bytes as one of the system's in this process: libraries of the
+  // system may need it, too.
   origins_[name] = Library::mapped_file(dynamic) ? Origin::kBundle : Origin::kSystem;
   return verify_choice(name, dynamic);
 }
 
-// All that is judged of a library beside the code before any of it runs.
+// Checks a bundled library completely before any of its code runs.
 Status NeededLibraries::verify_content(const std::string& name, CodeFile& file) const {
   const std::optional<Sha256> digest = digests_.bundled ? digests_.bundled(name) : std::nullopt;
   if (policy_.secure && !digest)
@@ -112,7 +114,7 @@ Status NeededLibraries::verify_content(const std::string& name, CodeFile& file) 
                 name + ": no SONAME, expected '" + name + "'; hint: link it with -Wl,-soname," + name);
 }
 
-// The library that the process has under this name, when it has the same bytes.
+// Returns the library that the process has under this name, if it has the same bytes.
 Result<Library> NeededLibraries::share(const std::string& name, const CodeFile& file,
                                        const ProcessObject& object) const {
   if (const std::optional<MappedFile> mapped = Library::mapped_file(object.dynamic)) {
@@ -120,7 +122,7 @@ Result<Library> NeededLibraries::share(const std::string& name, const CodeFile& 
     if (!is_same) return conflict(name, "from beside " + code_.source.name, mapped->path);
     return std::move(*Library::share(object.dynamic));
   }
-  // One that the program itself or the system brought in.
+  // An object that the program itself or the system has loaded.
   const Result<SystemFile> other = open_system_file(object.path, policy_.trust);
   if (!other) return conflict(name, "from beside " + code_.source.name, object.path);
   ETB_ASSIGN(const bool is_same, has_same_bytes(file, other->file.get()));
@@ -155,7 +157,7 @@ Status NeededLibraries::load_system(const std::string& name, const Requester& fr
   return verify_choice(name, system_.back().dynamic());
 }
 
-// The loader knows objects by other names, too; its own answer counts.
+// The loader also knows objects by other names, so this asks the loader itself.
 Status NeededLibraries::verify_choice(const std::string& name, const void* dynamic) {
   const std::optional<ProcessObject> object = find_object(name);
   if (!object || object->dynamic != dynamic)

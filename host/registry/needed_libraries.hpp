@@ -1,5 +1,5 @@
-// Brings the libraries that a piece of code needs into the process before the code itself, so that the loader finds each there
-// by its SONAME. Libraries beside the code are loaded through descriptors, those of the system by absolute paths.
+// NeededLibraries: loads the libraries that code needs before the code itself, so that the loader finds each
+// by its SONAME. Bundled libraries are loaded through descriptors, those of the system by absolute paths.
 #pragma once
 
 #include <map>
@@ -13,19 +13,19 @@ namespace etb::host {
 
 class NeededLibraries {
  public:
-  // All outlive this. Call under Library::lock() and keep it until the code is loaded.
+  // All arguments outlive this object. Call under Library::lock() and hold the lock until the code is loaded.
   NeededLibraries(const CodeFile& code, const CodePolicy& policy, const ExpectedDigests& digests)
       : code_(code), policy_(policy), digests_(digests) {}
 
-  // Refuses when one is not found, not trusted, or would not be the one that the loader takes.
+  // Fails when a library is not found, not trusted, or not the one that the loader would choose.
   [[nodiscard]] Status bind();
 
-  // Those from beside the code. The others stay in the process as long as something needs them.
+  // Returns the bundled libraries. The others stay in the process as long as a library needs them.
   std::vector<Library> take_bundled() { return std::move(bundled_); }
 
  private:
   enum class Origin { kPending, kBundle, kSystem };
-  // The library whose needs are bound.
+  // A library whose needed libraries are being loaded.
   struct Requester {
     std::string name;
     const std::vector<std::string>& needed;
@@ -46,7 +46,7 @@ class NeededLibraries {
   const CodeFile& code_;
   const CodePolicy& policy_;
   const ExpectedDigests& digests_;
-  std::map<std::string, Origin> origins_;  // of every name that was met
+  std::map<std::string, Origin> origins_;  // of every name seen so far
   std::vector<Library> bundled_;
   std::vector<Library> system_;  // held until the code is loaded
 };

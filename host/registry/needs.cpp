@@ -6,7 +6,7 @@
 namespace etb::host {
 namespace {
 
-// Takes the number at the front off; 0 when there is none.
+// Removes the number at the start and returns it; 0 when there is none.
 uint64_t cut_number(std::string_view& text) {
   uint64_t value = 0;
   const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -14,7 +14,7 @@ uint64_t cut_number(std::string_view& text) {
   if (!text.empty() && text[0] == '.')
     text.remove_prefix(1);
   else
-    text = {};  // "6.1.0-13-amd64" ends at the first thing that is no number
+    text = {};  // "6.1.0-13-amd64" ends at the first character that is no part of a number
   return failed == std::errc() ? value : 0;
 }
 

@@ -1,4 +1,4 @@
-// Whether this machine has what a manifest's `needs` asks for, as far as can be told without loading anything.
+// Checks a manifest's `needs` against this machine, as far as possible without loading anything.
 #pragma once
 
 #include <string>
@@ -10,11 +10,11 @@
 
 namespace etb::host {
 
-// < 0, 0, > 0 for dotted numbers: "5.10" is after "5.9" and equals "5.10.0".
+// Returns < 0, 0, > 0 for dotted numbers: "5.10" is after "5.9" and equals "5.10.0".
 int compare_dotted_numbers(std::string_view a, std::string_view b);
 
-// Checks the kernel's version and that bundled libraries lie in `folder`, that of the library. What the system must bring
-// shows only when it is loaded.
+// Checks the kernel's version, and that `folder`, which has the library, contains the bundled libraries.
+// Missing libraries of the system are found only during the load.
 [[nodiscard]] Status verify_needs(const Needs& needs, const Platform& platform, int folder,
                                   const TrustPolicy& policy);
 

@@ -1,5 +1,5 @@
-// Takes fields out of one JSON object, checks each, and collects every fault with its path. Keys that nobody asked for are
-// the unknown ones.
+// ObjectReader: reads and checks the fields of one JSON object, and collects every fault with its path. Keys
+// that were not read are reported as unknown.
 #pragma once
 
 #include <cstdint>
@@ -16,12 +16,12 @@ namespace etb::host {
 
 enum class Need { kRequired, kOptional };
 
-// "an object", "the number 3", "'text'": a value as messages show it.
+// Describes a value for messages: "an object", "the number 3", "'text'".
 std::string describe(const nlohmann::json& value);
 
 class ObjectReader {
  public:
-  // `object` must be an object. `path` is "" for the document itself.
+  // `object` must be a JSON object. `path` is "" for the document itself.
   ObjectReader(const nlohmann::json& object, std::string path, std::vector<Fault>& faults)
       : object_(object), path_(std::move(path)), faults_(faults) {}
 
@@ -30,12 +30,12 @@ class ObjectReader {
   int64_t integer(const char* key, Need need, int64_t min, int64_t max, int64_t otherwise = 0);
   std::optional<double> number(const char* key);
   bool boolean(const char* key, bool otherwise);
-  // Texts without repetition.
+  // Reads an array of texts without repetition.
   std::vector<std::string> texts(const char* key, Need need, const TextRule& rule, size_t max_count);
 
-  // The value as it is; the caller checks it. NULL when it is not there (a fault when it is required).
+  // Returns the value unchecked. NULL when it is absent (a fault if it is required).
   const nlohmann::json* value(const char* key, Need need);
-  // Calls read(reader) for an object.
+  // Calls read(reader) for a nested object.
   template <class Read>
   void nested(const char* key, Need need, Read read) {
     const nlohmann::json* found = object(key, need);
@@ -68,7 +68,7 @@ class ObjectReader {
     return path_.empty() ? std::string(key) : path_ + '.' + std::string(key);
   }
 
-  // Appends the paths of the keys that nobody asked for, those of nested objects included.
+  // Appends the paths of the keys that were not read, those of nested objects included.
   void note_unknown(std::vector<std::string>& out) const;
 
  private:

@@ -1,5 +1,5 @@
-// The library of a plugin: opened by file descriptor, and held against its manifest without running any of it. What is
-// returned is the very file that is then loaded.
+// Opens a plugin's library by file descriptor, and checks it against its manifest without running its code.
+// The returned file is the one that is loaded later.
 #pragma once
 
 #include "host/registry/code_file.hpp"
@@ -12,13 +12,14 @@ struct OpenLibrary {
   PluginIdent ident;
 };
 
-// The ABI versions that a host speaks.
+// ABI versions that this host supports.
 inline constexpr AbiRange kHostAbi{ETB_ABI_MAKE(1, 0), ETB_ABI_VERSION};
 
-// Why host and plugin do not understand each other, or nothing.
+// Returns an error when plugin and host have no ABI version in common.
 [[nodiscard]] Status verify_abi(const AbiRange& plugin, const AbiRange& host = kHostAbi);
 
-// `folder` is the manifest's. Everything but the digest is verified. To look only, seal nothing.
+// `folder` is the manifest's. Verifies everything but the digest. Use SealPolicy::kNever for a
+// file that is not loaded.
 [[nodiscard]] Result<OpenLibrary> open_library(int folder, const Manifest& manifest,
                                                const LibraryEntry& library, const TrustPolicy& trust,
                                                SealPolicy seal);

@@ -1,5 +1,5 @@
-// Nothing outside the search tiers is opened, whatever manifests say: every open of a child process is seen with ptrace, at
-// the system call, so that nothing in this program can hide one.
+// The host opens no file outside the search tiers, for any contents of a manifest. The test sees every open
+// of a child process with ptrace, at the system call, so that no code in this program can hide one.
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -20,14 +20,14 @@ using nlohmann::json;
 
 struct Opened {
   std::string path;
-  bool is_path_only;  // O_PATH: looked at, never read
+  bool is_path_only;  // O_PATH: examined, never read
 };
 
 std::string read_text(pid_t child, uint64_t address) {
   std::string text(4096, '\0');
   iovec local{text.data(), text.size()}, remote{reinterpret_cast<void*>(address), text.size()};
   ssize_t count = ::process_vm_readv(child, &local, 1, &remote, 1, 0);
-  if (count < 0) {  // the text may lie close before an unmapped page
+  if (count < 0) {  // the text may end just before an unmapped page
     remote.iov_len = local.iov_len = 4096 - address % 4096;
     count = ::process_vm_readv(child, &local, 1, &remote, 1, 0);
   }
@@ -44,7 +44,7 @@ std::string resolve_at(pid_t child, int folder, const std::string& path) {
   return (failed ? std::filesystem::path(link) / path : base / path).lexically_normal().string();
 }
 
-// NULL-like when the call opens nothing.
+// Returns nullopt when the call opens nothing.
 std::optional<Opened> decode(pid_t child, const __ptrace_syscall_info& info) {
   const auto arg = [&](int i) { return info.entry.args[i]; };
   switch (info.entry.nr) {
@@ -66,7 +66,8 @@ std::optional<Opened> decode(pid_t child, const __ptrace_syscall_info& info) {
   }
 }
 
-// Runs `body` in a child and gives every file it tried to open. Nothing when this machine forbids tracing.
+// Runs `body` in a child and returns every file that it tried to open. Nullopt when this
+// machine forbids tracing.
 std::optional<std::vector<Opened>> trace_opens(const std::function<void()>& body) {
   const pid_t child = ::fork();
   if (child == 0) {
@@ -138,7 +139,7 @@ struct HostileWorld {
     world.dir().write("plugins/" + manifest, document.dump());
   }
 
-  // Opened for reading, or at all when it is no parent of the folder that is searched.
+  // Files opened for reading, or opened at all without being a parent of the searched folder.
   std::vector<std::string> strangers(const std::vector<Opened>& opened) const {
     std::vector<std::string> out;
     for (const Opened& one : opened) {
@@ -180,7 +181,8 @@ TEST(OpenedFiles, LoadingOpensTheLibraryThroughItsDescriptorOnly) {
     if (!with_bundle.open("WithBundle")) ::_exit(1);
   });
   if (!opened) GTEST_SKIP() << "this machine forbids ptrace";
-  // The dynamic loader opens the descriptor and searches nothing: no cache, no folder of LD_LIBRARY_PATH or of the system.
+  // The dynamic loader opens the descriptor and searches nothing: no cache, no folder of
+  // LD_LIBRARY_PATH or of the system.
   EXPECT_THAT(world.strangers(*opened), testing::Each(testing::MatchesRegex("/proc/[0-9]+/fd/[0-9]+")));
   EXPECT_FALSE(world.strangers(*opened).empty());
   for (const Opened& one : *opened) EXPECT_FALSE(is_beneath(one.path, world.outside.path())) << one.path;

@@ -27,7 +27,7 @@ constexpr const char* kArch = "riscv64";
 constexpr const char* kArch = "unknown";
 #endif
 
-// Why this library does not suit, or "".
+// Returns the reason why this library does not suit the machine, or "".
 std::string misfit(const LibraryEntry& entry, const Platform& platform) {
   if (entry.os != platform.os) return "for os " + entry.os + ", here is " + platform.os;
   if (normalise_arch(entry.arch) != platform.arch)
@@ -72,7 +72,7 @@ Platform ask_platform() {
 }  // namespace
 
 const Platform& detect_platform() {
-  static const Platform kPlatform = ask_platform();  // it does not change while we run
+  static const Platform kPlatform = ask_platform();  // constant while this process runs
   return kPlatform;
 }
 

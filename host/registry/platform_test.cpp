@@ -62,7 +62,8 @@ TEST(ChooseLibrary, KnowsOtherNamesOfAnArchitecture) {
   EXPECT_NE(choose_library({entry}, kMachine).entry, nullptr);
 }
 
-// The kernel lists what it enabled; where it knows a feature, we must agree in both directions.
+// The kernel lists the features that it enabled. For features that it knows, the lists must
+// agree in both directions.
 TEST(CpuFeatures, AgreeWithTheKernel) {
   std::ifstream in("/proc/cpuinfo");
   std::string line, flags;

@@ -1,4 +1,5 @@
-// One plugin as the search found it: everything that can be known without running its code, and why it would not load.
+// PluginEntry: one plugin that the search found, with all that is known without running its code,
+// and why it would not load.
 #pragma once
 
 #include <optional>
@@ -21,9 +22,9 @@ const char* to_text(CertificateState state);
 
 struct PluginEntry {
   Tier tier = Tier::kApplication;
-  std::string directory;      // that holds the manifest; "" for a static plugin
+  std::string directory;      // folder of the manifest; "" for a static plugin
   std::string manifest_path;  // absolute; "" for a static plugin
-  std::string id;             // "" when the manifest could not even say that
+  std::string id;             // "" when the manifest contains no valid id
   std::optional<Manifest> manifest;
   std::vector<Fault> faults;  // of the manifest or its overlay
 
@@ -31,17 +32,17 @@ struct PluginEntry {
   std::vector<std::string> pins;
   std::string overlay_path;
 
-  std::optional<LibraryEntry> library;       // the one chosen for this machine
+  std::optional<LibraryEntry> library;       // chosen for this machine
   std::string library_path;                  // absolute
-  std::vector<std::string> library_reasons;  // why not the others
-  std::vector<std::string> needed;           // sonames the library needs
+  std::vector<std::string> library_reasons;  // why the others were rejected
+  std::vector<std::string> needed;           // sonames that the library needs
   std::optional<PluginIdent> ident;
   DigestState digest = DigestState::kNone;
   CertificateState certificate = CertificateState::kNone;
   etb_plugin_query_fn static_query = nullptr;  // for a static plugin
 
   std::optional<Error> problem;       // why it would not load; Error::reason is an id of reason.def
-  std::vector<std::string> warnings;  // what does not keep it from loading
+  std::vector<std::string> warnings;  // do not keep it from loading
 
   bool is_usable() const { return !problem; }
   std::string version() const { return manifest ? manifest->version : ""; }
@@ -50,7 +51,7 @@ struct PluginEntry {
   bool has_alias(std::string_view name) const;
 };
 
-// The manifest's path, or "(static)".
+// Returns the manifest's path, or "(static)".
 std::string place_of(const PluginEntry& entry);
 
 }  // namespace etb::host

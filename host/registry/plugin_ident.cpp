@@ -24,8 +24,8 @@ tl::unexpected<Error> bad_ident(std::string message) {
   return make_error(Code::INVALID_DATA, std::move(message));
 }
 
-// The identity is read before a version is negotiated: of a plugin that also speaks a newer version, bits that are unknown here
-// are that version's (ABI-TYPE-02).
+// The host reads the identity before it negotiates a version. If the plugin also supports a newer version,
+// bits that are unknown here belong to that version (ABI-TYPE-02).
 Status verify_bits(const etb_plugin_ident& ident) {
   if (ident.abi_max > ETB_ABI_VERSION) return {};
   if (ident.flags & ~ETB_PLUGIN_FLAGS_KNOWN)

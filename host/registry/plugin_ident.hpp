@@ -1,4 +1,4 @@
-// Who a plugin says it is, checked field by field: from the note of its file or from its table.
+// PluginIdent: a plugin's identity, checked field by field, from the note of its file or from its table.
 #pragma once
 
 #include <cstdint>
@@ -21,16 +21,16 @@ struct PluginIdent {
   std::string vendor;
   std::string version;
   std::string build_id;
-  std::vector<uint8_t> bytes;  // as found, for the comparison byte for byte (ABI-LOAD-02)
+  std::vector<uint8_t> bytes;  // unchanged, for the comparison byte for byte (ABI-LOAD-02)
 };
 
-// `bytes` may be longer than this host's struct; its tail is kept in `bytes` and not looked at.
+// `bytes` may be longer than this host's struct. The result keeps the tail in `bytes` and ignores it.
 [[nodiscard]] Result<PluginIdent> verify_plugin_ident(std::span<const uint8_t> bytes);
 
 // "1.0"
 std::string format_abi(uint32_t version);
 
-// The sanitizers as words: "address, thread", or "none".
+// Names the sanitizers: "address, thread", or "none".
 std::string format_sanitizers(uint32_t sanitizers);
 
 }  // namespace etb::host

@@ -1,4 +1,4 @@
-// For tests: a small world of folders with plugins in them, and a registry that sees nothing else.
+// For tests: folders with plugins, and options for a registry that sees nothing else.
 //
 //   PluginWorld world;
 //   world.add("a", library_file);                        // folder a: library and manifest
@@ -22,7 +22,7 @@ class PluginWorld {
   std::string path(std::string_view name = "") const { return dir_.path(name); }
   const ScratchDir& dir() const { return dir_; }
 
-  // The registry's options: these folders as application paths; no environment, no folders of the machine.
+  // Options with these folders as application paths, without environment and without folders of the machine.
   RegistryOptions options(const std::vector<std::string>& folders = {"plugins"}) const {
     RegistryOptions out;
     for (const std::string& folder : folders) out.application_paths.push_back(path(folder));
@@ -52,7 +52,7 @@ class PluginWorld {
     return out;
   }
 
-  // Puts a library and its manifest (<folder>/plugin.json) into a folder.
+  // Writes a library and its manifest (<folder>/plugin.json) into a folder.
   void add(const std::string& folder, const std::string& library_file, const nlohmann::json& patch = nullptr,
            const std::string& manifest_name = "plugin.json") const {
     const std::string content = read_file(library_file);

@@ -17,8 +17,8 @@ namespace {
 
 using nlohmann::json;
 
-// One JSON text a line: first where the child is, at the end what it found. The parent trusts none of it, since the
-// plugin's code runs in the child.
+// Sends one JSON text a line: the stage that the child has reached, at the end its report. The parent trusts
+// none of it, because the plugin's code runs in the child.
 class Channel {
  public:
   explicit Channel(int fd) : fd_(fd) {}
@@ -48,11 +48,11 @@ json from_device(const etb_device_info& info) {
           {"memory_total_bytes", info.memory_total_bytes}};
 }
 
-// The objects in this process, by the path they are mapped from.
+// Paths of the objects in this process.
 std::vector<std::string> loaded_objects() {
   std::vector<std::string> out;
   for (const ProcessObject& object : process_objects()) {
-    // A library loaded through a descriptor is shown as where the descriptor leads.
+    // Shows a library that was loaded through a descriptor with the descriptor's target.
     std::error_code is_no_link;
     const std::filesystem::path target = std::filesystem::read_symlink(object.path, is_no_link);
     const bool is_descriptor = object.path.find("/fd/") != std::string::npos;
@@ -100,7 +100,7 @@ struct Answer {
   std::optional<Error> error;
 };
 
-// A member of an object that came from the child, whatever it is, made fit to print.
+// Reads a member of an untrusted object from the child, of any type, and escapes it for output.
 std::string text_in(const json& object, const char* key) {
   const auto it = object.find(key);
   return it != object.end() && it->is_string() ? made_printable(it->get_ref<const std::string&>(), 1024) : "";
@@ -155,7 +155,7 @@ Result<ProbeReport> probe_plugin(const PluginEntry& entry, const LoadOptions& op
   const Answer answer = read_answer(outcome.output);
   if (outcome.end == ChildEnd::kTimedOut)
     return refuse(Reason::kTimedOut, to_text(outcome, deadline) + " while " + answer.stage);
-  // A plugin that ends the process with code 0 has not answered either.
+  // A plugin that ends the process with code 0 has sent no answer either.
   if (outcome.end == ChildEnd::kSignalled || outcome.value != 0 || (!answer.report && !answer.error))
     return refuse(Reason::kCrashed, to_text(outcome, deadline) + " while " + answer.stage);
   if (answer.error) return tl::make_unexpected(*answer.error);

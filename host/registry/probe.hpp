@@ -1,4 +1,5 @@
-// Tries a plugin in a child process: load, query, init, enumerate devices. A crash, a hang or an exit is one line.
+// Tries a plugin in a child process: load, query, init, enumerate devices. A crash, a hang or
+// an exit becomes an error.
 #pragma once
 
 #include <chrono>
@@ -19,7 +20,7 @@ struct ProbedDevice {
 
 struct ProbeReport {
   std::vector<ProbedDevice> devices;
-  std::vector<std::string> libraries;  // paths of everything that loading the plugin brought into the process
+  std::vector<std::string> libraries;  // paths of all objects that loading the plugin added to the process
 };
 
 // An error's reason is an id of reason.def. Forks, see child_process.hpp.

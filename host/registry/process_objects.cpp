@@ -24,7 +24,8 @@ std::string read_soname(const dl_phdr_info& info, const ElfW(Dyn) * entry) {
     if (entry->d_tag == DT_SONAME) soname = entry->d_un.d_val, has_soname = true;
   }
   if (!has_soname) return "";
-  // The loader adds the object's base to the address, except where it cannot write to the section (the vdso, some processors).
+  // The loader adds the object's base to the address, except where it cannot write to the section
+  // (the vdso, some processors).
   if (!is_mapped_by(info, strings)) strings += info.dlpi_addr;
   return is_mapped_by(info, strings) ? reinterpret_cast<const char*>(strings + soname) : "";
 }

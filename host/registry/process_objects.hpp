@@ -1,4 +1,4 @@
-// Everything that the dynamic loader has in this process.
+// Lists all objects that the dynamic loader has in this process.
 #pragma once
 
 #include <string>
@@ -12,7 +12,8 @@ struct ProcessObject {
   const void* dynamic = nullptr;  // its dynamic section, which identifies it
 };
 
-// In the loader's order: of two objects with one SONAME, libraries that need that name get the first.
+// Returns them in the loader's order. Of two objects with one SONAME, libraries that need
+// that name use the first.
 std::vector<ProcessObject> process_objects();
 
 }  // namespace etb::host

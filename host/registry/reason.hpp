@@ -1,4 +1,4 @@
-// Why a plugin is not used, as a value for programs and an Error for people.
+// Reason: why a plugin is not used, as a value for programs and an Error for users.
 #pragma once
 
 #include <span>
@@ -24,7 +24,7 @@ struct ReasonRow {
 
 std::span<const ReasonRow> reason_rows();
 
-// The Error of a reason: its code, its id, and what was found.
+// Returns the Error of a reason, with its code, its id, and `message`.
 tl::unexpected<Error> refuse(Reason reason, std::string message);
 
 }  // namespace etb::host

@@ -7,7 +7,7 @@
 namespace etb::host {
 namespace {
 
-// Names come from programs, so a hostile caller could ask for ever new ones.
+// Limit of kept decisions. Names come from programs, so a hostile program could use ever new ones.
 constexpr size_t kMaxKeptDecisions = 4096;
 
 ScanOptions to_scan_options(const RegistryOptions& options, const LoadOptions& load) {
@@ -44,7 +44,7 @@ std::vector<ProvidedId> split_provided(const char* text) {
   return out;
 }
 
-// The manifest that a plugin linked into the program would have.
+// Makes a manifest for a plugin that is linked into the program.
 Manifest to_manifest(const PluginIdent& ident, const char* provides) {
   Manifest out;
   out.id = ident.id;
@@ -84,7 +84,7 @@ Registry::Registry(const RegistryOptions& options)
     add_static(*ETB_AT(etb_static_plugin, options.static_plugins.data(), i));
 }
 
-// What the program says about the plugin, before its code is asked.
+// Checks the program's entry for the plugin, before any of the plugin's code runs.
 Status Registry::verify_static(const etb_static_plugin& plugin) {
   if (plugin.struct_size < ETB_SIZE_THROUGH(etb_static_plugin, provides))
     return refuse(Reason::kTable, "static plugin: struct_size " + std::to_string(plugin.struct_size) +
@@ -176,7 +176,7 @@ Result<std::shared_ptr<const PluginContext>> Registry::initialise(const PluginEn
 
 Result<Selection> Registry::open(std::string_view name, const ResolveOptions& options) {
   std::shared_ptr<const Decision> decision = resolve(name, options);
-  std::optional<Decision> changed;  // a copy, once a candidate had to be crossed out
+  std::optional<Decision> changed;  // a copy, once a candidate failed
   while (const Candidate* winner = (changed ? *changed : *decision).winner()) {
     Result<std::shared_ptr<const PluginContext>> plugin = initialise(entries_[winner->entry_index]);
     if (plugin)
@@ -186,7 +186,7 @@ Result<Selection> Registry::open(std::string_view name, const ResolveOptions& op
     Candidate failed = std::move(changed->candidates.front());
     changed->candidates.erase(changed->candidates.begin());
     failed.refusal = std::move(plugin).error();
-    failed.refusal->message = made_printable(failed.refusal->message);  // the plugin wrote it
+    failed.refusal->message = made_printable(failed.refusal->message);  // the plugin wrote this text
     changed->candidates.push_back(std::move(failed));
     changed->rule = "next candidate, since a better one failed";
   }

@@ -1,5 +1,5 @@
-// Finds plugins by name: searched once when it is made, then asked from any thread. Nothing here is global; a program may
-// have several.
+// Registry: finds plugins by name. It searches once, when it is created, and then serves any thread. It has
+// no global state; a program may have several.
 #pragma once
 
 #include <memory>
@@ -24,9 +24,9 @@ struct RegistryOptions {
   std::vector<std::string> application_paths;   // absolute folders, searched first
   std::vector<std::string> distribution_paths;  // absolute folders, searched last
   std::string admin_path = "/etc/etbackend/plugins.d";
-  // Reads a variable of the environment; replaced in tests, or by an empty function to have none.
+  // Reads an environment variable. Tests replace it; an empty function means no environment.
   std::function<std::optional<std::string>(const char* name)> environment = read_environment;
-  bool secure = is_process_secure();  // may be switched on, never off: what the process is counts too
+  bool secure = is_process_secure();  // may be set, never cleared: a process with more rights stays secure
   bool check_digests = false;         // hash every library during the search
   // Keep digests of unchanged libraries in the user's cache folder, so that a later process need not hash them; see
   // digest_records.hpp. Never in secure mode, nor without `environment`.
@@ -35,15 +35,15 @@ struct RegistryOptions {
   SealPolicy seal = SealPolicy::kForeignFilesystems;
   Platform platform = detect_platform();
   std::span<const etb_static_plugin> static_plugins;  // live as long as the registry
-  const etb_host* host =
-      nullptr;  // the application's own host struct, asked for services first; outlives every plugin
-  SharedServices services;  // what plugins share otherwise; outlives every plugin
+  // The application's own host struct, asked for services first. Outlives every plugin.
+  const etb_host* host = nullptr;
+  SharedServices services;  // other services that plugins share; outlives every plugin
   uint64_t memory_cap_bytes = AccountedAllocator::kUnbounded;  // of alloc/1, for each plugin
-  std::vector<Layer> layers;                                   // in front of each plugin, outermost first
+  std::vector<Layer> layers;                                   // before each plugin, outermost first
   std::function<CertificateState(const PluginEntry& entry)> judge_certificate;
 };
 
-// A name made into a plugin that is ready to use.
+// The result of open(): a name resolved to a plugin that is ready to use.
 struct Selection {
   std::shared_ptr<const PluginContext> plugin;
   std::shared_ptr<const Decision> decision;
@@ -55,25 +55,26 @@ class Registry {
   Registry(const Registry&) = delete;
   Registry& operator=(const Registry&) = delete;
 
-  // Everything found, usable or not, in search order.
+  // All plugins found, usable or not, in search order.
   const std::vector<PluginEntry>& plugins() const noexcept { return entries_; }
   const std::vector<PlaceReport>& places() const noexcept { return places_; }
   const std::vector<std::string>& warnings() const noexcept { return warnings_; }
 
-  // Which plugin `name` means. Always answers; without a winner to_error() says why. Decisions that ask no plugin are kept.
+  // Resolves a name. Always returns a decision; without a winner to_error() explains it. Keeps decisions
+  // that did not ask a plugin.
   std::shared_ptr<const Decision> resolve(std::string_view name, const ResolveOptions& options = {}) const;
 
-  // The code of a plugin of plugins(), loaded when it is asked for the first time. A failure is kept, too.
+  // Returns the code of a plugin of plugins(), loaded at the first call. A failure is kept, too.
   [[nodiscard]] Result<std::shared_ptr<LoadedPlugin>> load(const PluginEntry& entry);
 
-  // The plugin's one context in this registry, initialised with the options of the first call.
+  // Returns the plugin's only context in this registry, initialised with the options of the first call.
   [[nodiscard]] Result<std::shared_ptr<const PluginContext>> initialise(
       const PluginEntry& entry, std::span<const etb_option> options = {});
 
-  // How this registry loads; for probe_plugin.
+  // Options that this registry loads with; for probe_plugin.
   const LoadOptions& load_options() const noexcept { return load_options_; }
 
-  // Resolves and initialises. A candidate that fails is recorded as refused and the next one tried.
+  // Resolves and initialises. Marks a candidate that fails as refused and tries the next one.
   [[nodiscard]] Result<Selection> open(std::string_view name, const ResolveOptions& options = {});
 
  private:

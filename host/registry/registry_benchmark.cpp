@@ -1,4 +1,5 @@
-// What finding, choosing and loading cost. The plugins are copies of the template plugin, each with an id of its own.
+// Measures finding, choosing and loading plugins. The plugins are copies of the template
+// plugin, each with its own id.
 #include <benchmark/benchmark.h>
 
 #include <cstdlib>
@@ -13,7 +14,8 @@ using nlohmann::json;
 
 constexpr char kId[] = "com.example.my-npu";
 
-// A world with `count` plugins that differ in id and backend. Their notes are patched in the file, which the table shares.
+// Creates `count` plugins that differ in id and backend. Patches the note in each file, which the
+// plugin's table also uses.
 class ManyPlugins {
  public:
   explicit ManyPlugins(int count) {
@@ -52,7 +54,7 @@ void require(bool is_true, benchmark::State& state, const char* what) {
   if (!is_true) state.SkipWithError(what);
 }
 
-// What `etbackend list --json` does.
+// Does the work of `etbackend list --json`.
 void list(benchmark::State& state) {
   const ManyPlugins many(static_cast<int>(state.range(0)));
   for (auto _ : state) {
@@ -90,14 +92,15 @@ void resolve_warm(benchmark::State& state) {
 }
 BENCHMARK(resolve_warm)->Unit(benchmark::kNanosecond)->ThreadRange(1, 2);
 
-// The whole way from the manifest's entry to checked tables and back: open, verify, hash, map, query, unmap.
+// Loads and unloads a plugin, from the manifest's entry to checked tables: open, verify,
+// hash, map, query, unmap.
 void load_and_query(benchmark::State& state) {
   const ManyPlugins many(1);
   const Registry registry(many.options());
   for (auto _ : state) {
     const auto plugin = LoadedPlugin::load(registry.plugins()[0], registry.load_options());
     require(plugin.has_value(), state, "not loaded");
-    if (plugin) (*plugin)->on_deinit(ETB_OK);  // so that it is unmapped and the next round starts afresh
+    if (plugin) (*plugin)->on_deinit(ETB_OK);  // unmaps it, so that each round loads it again
   }
 }
 BENCHMARK(load_and_query)->Unit(benchmark::kMicrosecond);

@@ -1,4 +1,4 @@
-// What a registry found, as JSON for `list --json`.
+// Writes the contents of a registry as JSON for `list --json`.
 #pragma once
 
 #include <map>
@@ -9,7 +9,7 @@
 
 namespace etb::host {
 
-// What `list --devices` learned of each usable plugin, by its index among the registry's plugins.
+// Results of `list --devices` for each usable plugin, by its index among the registry's plugins.
 using ProbeResults = std::map<size_t, Result<ProbeReport>>;
 
 std::string to_json(const Registry& registry, const ProbeResults& probes = {});

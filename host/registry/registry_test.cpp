@@ -104,7 +104,7 @@ TEST(Registry, TriesTheNextCandidateWhenTheBestFails) {
   world.add("b", library("null_table"));
   Registry first(world.options({"a"}));
   EXPECT_FALSE(first.open("BrokenBackend"));
-  // The same backend from a plugin of another id, linked into the program.
+  // A plugin with another id, linked into the program, provides the same backend.
   static const ToyPlugin& toy = toy_tables();
   const etb_static_plugin plugins[] = {{sizeof(etb_static_plugin), 0,
                                         [](const etb_host*, uint32_t, uint32_t) { return &toy.plugin; },
@@ -228,7 +228,7 @@ TEST(Registry, EnvironmentNarrowsAndAddsFolders) {
 
 TEST(Registry, SecureModeWantsADigestAndIgnoresTheEnvironment) {
   if (::geteuid() != 0) GTEST_SKIP() << "secure mode takes only files of root";
-  // Not under a folder with the sticky bit, which secure mode refuses.
+  // Secure mode rejects folders beneath one with the sticky bit.
   ASSERT_EQ(::mkdir("/run/etb-registry-test", 0755) != 0 && errno != EEXIST, false);
   const std::string folder = "/run/etb-registry-test";
   const std::string content = PluginWorld::read_file(library("good"));
@@ -296,7 +296,7 @@ TEST(Registry, CertifiedSystemPluginMayNotBeShadowedWhenPolicySaysSo) {
   EXPECT_TRUE(registry.plugins()[1].is_usable());
 }
 
-// The first of an id counts, but that it keeps a good one from being used is said.
+// The first plugin of an id wins. A warning reports that it hides a usable one.
 TEST(Registry, ABrokenPluginThatHidesAGoodOneIsAWarning) {
   PluginWorld world;
   world.add("a", library("good"));

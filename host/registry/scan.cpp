@@ -17,7 +17,7 @@ constexpr int32_t kMaxUserPriority = 50;
 struct FoundOverlay {
   std::string path;
   Tier tier = Tier::kApplication;
-  std::optional<ManifestOverlay> overlay;  // nothing: it is invalid
+  std::optional<ManifestOverlay> overlay;  // nullopt: invalid
   std::vector<Fault> faults;
   bool is_used = false;
 };
@@ -56,7 +56,7 @@ class Scan {
       return;
     }
     if (is_repeated(folder->get(), report)) return;
-    // Overlays first: they steer the manifests beside them.
+    // Reads overlays first, because they apply to the manifests in the same folder.
     for (const std::string& name : *names)
       if (ends_with(name, kOverlaySuffix)) read_overlay(folder->get(), place, name);
     for (const std::string& name : *names) {
@@ -66,7 +66,7 @@ class Scan {
     }
   }
 
-  // A folder that was searched under another name would only shadow itself.
+  // A folder that was searched under another name would only shadow its own plugins.
   bool is_repeated(int folder, PlaceReport& report) {
     const Result<FileState> state = file_state(folder);
     if (!state) return false;
@@ -138,8 +138,9 @@ class Scan {
     return to_text(faults[0]) + (more == 0 ? "" : " (and " + std::to_string(more) + " more)");
   }
 
-  // Every overlay may switch the plugin off, so that nobody's overlay hides another's wish to. The rest is said by the one
-  // found first, and about the system's plugins only by the system.
+  // Every overlay may disable the plugin, so that no overlay hides the `disable` of another.
+  // Priority and pins come from the first overlay that sets them. Those of the system's plugins come
+  // only from overlays of the system.
   Status apply_overlays(PluginEntry& entry) {
     entry.priority = entry.manifest->priority;
     const auto it = overlays_.find(entry.id);
@@ -228,8 +229,8 @@ class Scan {
          (entry.ident->flags & ETB_PLUGIN_OWN_THREADS) != 0);
   }
 
-  // The first of an id wins, whether or not it would load: otherwise a broken override would go unnoticed. A warning names a
-  // plugin that would load and is hidden.
+  // The first plugin of an id wins even when it would not load. Otherwise a broken override would go
+  // unnoticed. A warning names a usable plugin that it hides.
   void note_shadows() {
     std::map<std::string, std::vector<PluginEntry*>> by_id;
     for (PluginEntry& entry : out_.entries)

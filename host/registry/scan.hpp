@@ -1,5 +1,5 @@
-// Searches the tiers for manifests and finds out, without running any plugin's code, what each plugin is and whether it
-// would load.
+// Searches the tiers for manifests. For each plugin, reads its identity and checks if it would load,
+// without running its code.
 #pragma once
 
 #include <functional>
@@ -16,9 +16,9 @@ struct ScanOptions {
   SearchOptions search;
   TrustPolicy trust;
   Platform platform = detect_platform();
-  bool check_digests = false;  // hash every library now; otherwise only before it is loaded
-  bool no_shadow = false;      // a user's plugin may not take the place of a certified one of the system
-  // Judges the certificate that a manifest names; not set: it stays unchecked and counts for nothing.
+  bool check_digests = false;  // hash every library now, not only before it is loaded
+  bool no_shadow = false;      // a user's plugin may not replace a certified one of the system
+  // Checks the certificate that a manifest names. Not set: it stays unchecked and has no effect.
   std::function<CertificateState(const PluginEntry& entry)> judge_certificate;
 };
 

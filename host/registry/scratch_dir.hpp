@@ -1,4 +1,4 @@
-// For tests: a folder of its own that is gone afterwards.
+// For tests: a new folder that is removed at the end.
 #pragma once
 
 #include <sys/stat.h>
@@ -29,7 +29,7 @@ class ScratchDir {
     return name.empty() ? path_.string() : (path_ / name).string();
   }
 
-  // Writes a file, and the folders above it, for this user only.
+  // Writes a file and creates its folders, writable by this user only.
   std::string write(std::string_view name, std::string_view content) const {
     const std::filesystem::path file = path_ / name;
     std::filesystem::create_directories(file.parent_path());

@@ -39,8 +39,8 @@ void add_environment(const SearchOptions& options, SearchPath& out) {
 
 void add_user(const SearchOptions& options, SearchPath& out) {
   std::string data = variable(options, "XDG_DATA_HOME").value_or("");
-  if (data.empty() ||
-      data[0] != '/') {  // the XDG base directory specification: relative paths are invalid, ignore them
+  // The XDG base directory specification: relative paths are invalid, ignore them.
+  if (data.empty() || data[0] != '/') {
     if (!data.empty()) out.ignored.push_back("XDG_DATA_HOME: " + in_quotes(data) + " is not absolute");
     const std::string home = variable(options, "HOME").value_or("");
     if (home.empty() || home[0] != '/') return;
@@ -99,7 +99,7 @@ std::string IdFilter::refusal(std::string_view id, std::span<const std::string> 
 }
 
 bool glob_matches(std::string_view glob, std::string_view text) {
-  // Backtracks to the last star only, so the time is bounded by the product of the lengths.
+  // Backtracks only to the last star, so the time is at most the product of the lengths.
   size_t g = 0, t = 0, star = std::string_view::npos, resume = 0;
   while (t < text.size()) {
     if (g < glob.size() && glob[g] == '*') {

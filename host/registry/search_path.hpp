@@ -1,4 +1,4 @@
-// Where plugins are looked for, in order, and which ids the environment lets through.
+// SearchPath: the folders to search for plugins, in order, and the ids that the environment allows.
 #pragma once
 
 #include <functional>
@@ -14,7 +14,8 @@ namespace etb::host {
 enum class Tier { kApplication, kEnvironment, kUser, kAdmin, kDistribution, kStatic };
 const char* to_text(Tier tier);
 
-// Higher tiers may do more: honour high priorities, shadow certified plugins.
+// True for tiers with more rights: only their high priorities count, and only they may shadow certified
+// plugins under no_shadow.
 constexpr bool is_system_tier(Tier tier) { return tier == Tier::kAdmin || tier == Tier::kDistribution; }
 
 struct SearchPlace {
@@ -27,32 +28,33 @@ struct SearchOptions {
   std::vector<std::string> distribution_paths;
   std::string admin_path = "/etc/etbackend/plugins.d";
   bool secure = false;
-  // Reads one variable; not set: there is no environment.
+  // Reads one variable. Not set: there is no environment.
   std::function<std::optional<std::string>(const char* name)> environment;
 };
 
 struct SearchPath {
   std::vector<SearchPlace> places;
-  std::vector<std::string> ignored;  // entries of the environment that do not count, with the reason
+  std::vector<std::string> ignored;  // ignored entries of the environment, with the reason
 };
 
 SearchPath make_search_path(const SearchOptions& options);
 
-// ETBACKEND_SELECT and ETBACKEND_DISABLE: globs on ids and aliases, separated by commas. They only narrow, and disable wins.
+// ETBACKEND_SELECT and ETBACKEND_DISABLE: globs on ids and aliases, separated by commas. They only
+// narrow, and disable wins.
 struct IdFilter {
   std::vector<std::string> select;
   std::vector<std::string> disable;
 
-  // Why a plugin of these names does not pass, or "".
+  // Returns the reason why a plugin of these names is excluded, or "".
   std::string refusal(std::string_view id, std::span<const std::string> aliases = {}) const;
 };
 
 IdFilter make_id_filter(const SearchOptions& options);
 
-// '*' is any text, '?' any one byte.
+// '*' matches any text, '?' any one byte.
 bool glob_matches(std::string_view glob, std::string_view text);
 
-// Reads the variable of this process.
+// Reads a variable of this process.
 std::optional<std::string> read_environment(const char* name);
 
 }  // namespace etb::host

@@ -14,7 +14,8 @@ bool is_number(std::string_view text) {
 }
 bool has_leading_zero(std::string_view number) { return number.size() > 1 && number[0] == '0'; }
 
-// Cuts the part before `separator` off the front of text; the whole text when there is none.
+// Removes the part before `separator` from the front of `text` and returns it: all of `text` when there is
+// none.
 std::string_view cut(std::string_view& text, char separator) {
   const size_t at = text.find(separator);
   const std::string_view head = text.substr(0, at);
@@ -55,7 +56,7 @@ bool are_identifiers(std::string_view text, bool allow_leading_zero) {
 
 int sign(int value) { return value < 0 ? -1 : value > 0 ? 1 : 0; }
 
-// Numbers of any length, without leading zeros.
+// Compares numbers of any length without leading zeros.
 int compare_numbers(std::string_view a, std::string_view b) {
   if (a.size() != b.size()) return a.size() < b.size() ? -1 : 1;
   return sign(a.compare(b));

@@ -7,7 +7,7 @@ namespace etb::host {
 
 bool is_semantic_version(std::string_view text);
 
-// < 0, 0, > 0 as a precedes, equals, follows b. Build metadata does not count. Both must be valid.
+// Returns < 0, 0, > 0 as a precedes, equals, follows b. Ignores build metadata. Both must be valid.
 int compare_semantic_versions(std::string_view a, std::string_view b);
 
 }  // namespace etb::host

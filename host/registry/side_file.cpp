@@ -14,7 +14,7 @@ Result<std::string> read_side_file(const PluginEntry& entry, const SideFile& fil
   ETB_ASSIGN(const FileDescriptor opened, open_trusted_file(folder.get(), file.path, options.trust));
   ETB_ASSIGN(std::string text, read_text_file(opened.get(), max_nbytes));
   if (!file.sha256) return text;
-  // What is hashed is what is used, whoever writes to the file meanwhile.
+  // Hashes the text that is used, so that a write to the file in between has no effect.
   const MemoryBytes bytes({reinterpret_cast<const uint8_t*>(text.data()), text.size()});
   ETB_ASSIGN(const Sha256 digest, sha256_of(bytes));
   if (digest == *file.sha256) return text;

@@ -1,4 +1,4 @@
-// Reads a file that belongs to a plugin's manifest, with the same distrust as the library.
+// Reads a file that belongs to a plugin's manifest, with the same checks as the library.
 #pragma once
 
 #include <string>
@@ -8,8 +8,8 @@
 
 namespace etb::host {
 
-// All of the file, after its owner, its place beneath the manifest and its digest were checked. In secure mode a file without a
-// digest is refused.
+// Returns the whole file, after checks of its owner, its path beneath the manifest and its digest. Secure
+// mode rejects a file without a digest.
 [[nodiscard]] Result<std::string> read_side_file(const PluginEntry& entry, const SideFile& file,
                                                  const LoadOptions& options, uint64_t max_nbytes);
 

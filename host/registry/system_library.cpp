@@ -15,13 +15,13 @@ namespace {
 constexpr uint64_t kMaxConfBytes = 1 << 20;
 constexpr int kMaxIncludeDepth = 4;
 
-// ETB_MULTIARCH comes from the build: "x86_64-linux-gnu", or "" where the system has no such folders.
+// The build sets ETB_MULTIARCH: "x86_64-linux-gnu", or "" where the system has no such folders.
 const char* const kUsualFolders[] = {
     "/lib/" ETB_MULTIARCH, "/usr/lib/" ETB_MULTIARCH, "/lib64", "/usr/lib64", "/lib", "/usr/lib"};
 
 std::string parent_of(const std::string& path) { return path.substr(0, path.rfind('/')); }
 
-// Reads a file of ld.so.conf(5). What others may write is left out: the search is then only shorter.
+// Reads a file of ld.so.conf(5). Skips files that other users may write; the search is then only shorter.
 class LoaderConf {
  public:
   explicit LoaderConf(const TrustPolicy& trust) : trust_(trust) {}
@@ -82,7 +82,7 @@ Result<SystemLibrary> find_system_library(const std::string& name, const std::st
     ETB_ASSIGN(const FileState state, file_state(file->file.get()));
     const FileBytes bytes(file->file.get(), state.nbytes);
     const Result<ElfFile> elf = read_elf(bytes);
-    if (!elf || elf->arch != arch) continue;  // a linker script, or a library for other programs
+    if (!elf || elf->arch != arch) continue;  // a linker script, or a library for another architecture
     Result<ElfDynamic> dynamic = read_elf_dynamic(bytes, *elf);
     if (!dynamic) return refuse(Reason::kLibraryFormat, file->path + ": " + dynamic.error().message);
     if (dynamic->soname != name)

@@ -1,4 +1,4 @@
-// Libraries of the system, found without the loader's help: LD_LIBRARY_PATH and the loader's cache do not count.
+// Finds libraries of the system without the loader: ignores LD_LIBRARY_PATH and the loader's cache.
 #pragma once
 
 #include <string>
@@ -14,17 +14,17 @@ struct SystemLibrary {
   ElfDynamic dynamic;
 };
 
-// Folders that /etc/ld.so.conf names, then the usual ones.
+// Returns the folders that /etc/ld.so.conf names, then the usual ones.
 std::vector<std::string> system_folders(const TrustPolicy& trust,
                                         const std::string& conf = "/etc/ld.so.conf");
 
-// Looks for a library for `arch` in absolute folders. NOT_FOUND when none has it; refused when the first that has it, or a
-// folder above it, could have been written by others, or when its SONAME is another.
+// Searches absolute folders for a library for `arch`. Returns NOT_FOUND when none has it. Fails when others
+// could have written the first one found or a folder above it, or when its SONAME differs.
 [[nodiscard]] Result<SystemLibrary> find_system_library(const std::string& name, const std::string& arch,
                                                         const std::vector<std::string>& folders,
                                                         const TrustPolicy& trust);
 
-// Folders that a library of the system adds for what it needs itself: its run path.
+// Returns the folders that a library of the system adds for its own needed libraries: its run path.
 std::vector<std::string> run_path_folders(const SystemLibrary& library);
 
 }  // namespace etb::host

@@ -1,4 +1,5 @@
-// For tests: the smallest shared library that carries an identity note, needed libraries and exports, as bytes to spoil.
+// For tests: the smallest shared library with an identity note, needed libraries and
+// exports, as bytes to modify.
 #pragma once
 
 #include <elf.h>
@@ -23,7 +24,7 @@ struct TinyElf {
   std::string soname = "tiny.so";
   std::vector<std::pair<Elf64_Sxword, std::string>> further;  // entries whose value is a text
 
-  // Offsets in the file, which are addresses too.
+  // Offsets in the file, equal to the addresses.
   static constexpr uint64_t kNotesAt = 0x200;
   static constexpr uint64_t kDynamicAt = 0x800;
   static constexpr uint64_t kSymbolsAt = 0xa00;
@@ -99,7 +100,7 @@ struct TinyElf {
 
  private:
   static void put(std::vector<uint8_t>& out, uint64_t at, const void* data, size_t nbytes) {
-    // A spoiled place may lie at the end or outside: what does not fit is cut off.
+    // A modified offset may be at the end or outside: bytes that do not fit are cut off.
     if (at < out.size()) std::memcpy(out.data() + at, data, std::min(nbytes, out.size() - at));
   }
 };

@@ -15,14 +15,14 @@
 namespace etb::host {
 namespace {
 
-constexpr int kMaxLinks = 40;  // as the kernel's own limit
+constexpr int kMaxLinks = 40;  // same as the kernel's limit
 
 tl::unexpected<Error> system_error(const std::string& what, int number) {
   const Code code = number == ENOENT || number == ENOTDIR ? Code::NOT_FOUND : Code::ACCESS_FAILED;
   return make_error(code, what + ": " + std::generic_category().message(number));
 }
 
-// The system ends a path at a NUL: another file than the one that the text names.
+// The system ends a path at a NUL and would open another file than the text names.
 bool has_nul(std::string_view path) { return path.find('\0') != std::string_view::npos; }
 
 enum class Position { kParent, kLeaf };
@@ -47,12 +47,13 @@ Status verify_trust(const struct stat& status, Position position, const TrustPol
   return {};
 }
 
-// Opens one name beneath a folder without following a link and without waiting for anybody (a fifo would).
+// Opens one name beneath a folder, without following a link and without blocking (opening a fifo would
+// block).
 Result<FileDescriptor> open_beneath(int directory, const std::string& name, const std::string& where,
                                     bool is_last, const TrustPolicy& policy) {
   const int flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | O_NOCTTY | (is_last ? 0 : O_DIRECTORY);
   struct stat status {};
-  // Looking before opening: the open itself would already disturb a device.
+  // Checks before the open, because the open itself could already disturb a device.
   if (::fstatat(directory, name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0)
     return system_error(where, errno);
   if (S_ISLNK(status.st_mode))
@@ -62,7 +63,7 @@ Result<FileDescriptor> open_beneath(int directory, const std::string& name, cons
   FileDescriptor fd(::openat(directory, name.c_str(), flags));
   if (!fd) return system_error(where, errno);
   if (::fstat(fd.get(), &status) != 0) return system_error(where, errno);
-  if (is_last ? !S_ISREG(status.st_mode) : !S_ISDIR(status.st_mode))  // it may have been exchanged in between
+  if (is_last ? !S_ISREG(status.st_mode) : !S_ISDIR(status.st_mode))  // it may have been replaced in between
     return make_error(Code::INVALID_DATA, where + ": not a " + (is_last ? "regular file" : "folder"));
   ETB_TRY(verify_trust(status, Position::kLeaf, policy, where));
   return fd;
@@ -70,7 +71,7 @@ Result<FileDescriptor> open_beneath(int directory, const std::string& name, cons
 
 enum class Leaf { kFolder, kFile };
 
-// Walks a path one name at a time from "/", so that every folder on the way is looked at through its own descriptor.
+// Walks a path from "/" one name at a time, and checks every folder on the way through its own descriptor.
 class Walk {
  public:
   Walk(const TrustPolicy& policy, Leaf leaf) : policy_(policy), leaf_(leaf) {}
@@ -89,7 +90,7 @@ class Walk {
   }
 
  private:
-  // Names are kept last first, so that a link's target can be put in front.
+  // Names are stored last first, so that a link's target can be added in front.
   void push(const std::string& path) {
     std::vector<std::string> names;
     for (size_t begin = 0; begin <= path.size();) {
@@ -139,7 +140,7 @@ class Walk {
   Status follow(int link, const struct stat& status, const std::string& where) {
     if (++link_count_ > kMaxLinks)
       return make_error(Code::ACCESS_FAILED, where + ": more than 40 symbolic links");
-    // A link has no mode of its own; who may replace it is what its folder says, which is checked already.
+    // A link has no mode of its own. Its folder, which is checked already, determines who may replace it.
     if (status.st_uid != policy_.root && (policy_.root_only || status.st_uid != policy_.user))
       return make_error(Code::PERMISSION_DENIED,
                         where + ": symbolic link owned by user " + std::to_string(status.st_uid));

@@ -1,9 +1,10 @@
-// Opening files that nobody but root and the user could have written, by file descriptor all the way, so that what was
-// checked is what is used.
+// Opens files that only root and the user could have written. Uses file descriptors throughout, so that the
+// checked file is the one that is used.
 //
-// Trusted means, for the file and every folder above it up to "/": owned by root or by the user, and writable by neither
-// group nor others. Above the last folder a sticky directory such as /tmp is allowed too, since nobody can replace another's
-// entries there. With `root_only` (secure mode) the owner must be root and sticky directories do not count.
+// Trusted means, for the file and every folder above it up to "/": owned by root or by the user, and not
+// writable by group or others. Above the last folder a sticky directory such as /tmp is also allowed, because
+// users cannot replace each other's entries there. With `root_only` (secure mode) the owner must be root and
+// sticky directories are rejected.
 #pragma once
 
 #include <sys/stat.h>
@@ -45,19 +46,20 @@ bool is_process_secure();
 struct TrustPolicy {
   uid_t user = ::geteuid();
   bool root_only = false;
-  uid_t root =
-      0;  // how the owner of root's files appears: another id inside a user namespace that does not map root
+  // The id that root's files appear with: another one inside a user namespace that does not map root.
+  uid_t root = 0;
 };
 
-// A folder by absolute path. Symbolic links on the way are followed when they are trusted themselves.
+// Opens a folder by absolute path. Follows symbolic links on the way if they are trusted themselves.
 [[nodiscard]] Result<FileDescriptor> open_trusted_directory(const std::string& path,
                                                             const TrustPolicy& policy);
 
-// A regular file beneath a trusted folder, by a path without "..". No symbolic link on the way is followed.
+// Opens a regular file beneath a trusted folder, by a path without "..". Follows no symbolic link.
 [[nodiscard]] Result<FileDescriptor> open_trusted_file(int directory, std::string_view relative_path,
                                                        const TrustPolicy& policy);
 
-// The same with the folder that holds the file, both found in one walk: renames in between cannot mix two folders.
+// Like open_trusted_file, and returns the folder of the file. One walk finds both, so renames in
+// between cannot mix two folders.
 struct FileInFolder {
   FileDescriptor folder;
   FileDescriptor file;
@@ -65,18 +67,19 @@ struct FileInFolder {
 [[nodiscard]] Result<FileInFolder> open_trusted_file_and_folder(int directory, std::string_view relative_path,
                                                                 const TrustPolicy& policy);
 
-// A regular file of the system by absolute path. Trusted symbolic links are followed, also as the last name.
+// Opens a regular file of the system by absolute path. Follows trusted symbolic links, also for the last
+// name.
 struct SystemFile {
   FileDescriptor file;
   std::string path;  // without links
 };
 [[nodiscard]] Result<SystemFile> open_system_file(const std::string& path, const TrustPolicy& policy);
 
-// Names in a folder that end with `suffix`, sorted bytewise.
+// Lists the names in a folder that end with `suffix`, sorted bytewise.
 [[nodiscard]] Result<std::vector<std::string>> list_directory(int directory, std::string_view suffix,
                                                               size_t max_count);
 
-// What identifies the content of an open file for as long as nobody cheats with clocks.
+// Identifies the content of an open file, unless a user manipulates clocks.
 struct FileState {
   dev_t device = 0;
   ino_t inode = 0;
@@ -100,7 +103,7 @@ class FileBytes final : public ByteSource {
   uint64_t nbytes_;
 };
 
-// All of a file that is at most max_nbytes long.
+// Reads a whole file of at most max_nbytes.
 [[nodiscard]] Result<std::string> read_text_file(int fd, uint64_t max_nbytes);
 
 }  // namespace etb::host

@@ -1,4 +1,4 @@
-// BumpAllocator: hands out pieces of memory that the caller owns, front to back, and frees nothing.
+// BumpAllocator: allocates from the caller's memory, front to back, and frees nothing.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@ class BumpAllocator {
   BumpAllocator() noexcept = default;
   explicit BumpAllocator(std::span<std::byte> memory) noexcept : memory_(memory) {}
 
-  // Null when the memory is used up.
+  // Returns null when the memory is used up.
   [[nodiscard]] void* allocate(uint64_t nbytes, uint64_t alignment = alignof(std::max_align_t)) noexcept {
     const auto base = reinterpret_cast<uintptr_t>(memory_.data());
     const uint64_t start = ((base + used_ + alignment - 1) & ~(alignment - 1)) - base;
@@ -23,7 +23,7 @@ class BumpAllocator {
     return memory_.data() + start;
   }
 
-  // `count` value-initialised objects that need no destructor, or null.
+  // Returns `count` value-initialised objects that need no destructor, or null.
   template <class T>
   [[nodiscard]] T* allocate_array(uint64_t count) noexcept {
     static_assert(std::is_trivially_destructible_v<T>);

@@ -1,5 +1,5 @@
 #!/bin/sh
-# What the core may not need: heap, exceptions, RTTI, iostream. Reads the undefined symbols of its archives.
+# Checks that the core needs no heap, exceptions, RTTI or iostream, by the undefined symbols of its archives.
 #   check_core.sh NM ARCHIVE...
 nm=$1
 shift
@@ -11,7 +11,8 @@ if [ -n "$bad" ]; then
   exit 1
 fi
 echo "the core needs no heap, exceptions, RTTI or iostream"
-# Nothing may be writable: no bytes in .data, .bss or thread storage (.data.rel.ro is constant once relocated).
+# Checks that nothing is writable: no bytes in .data, .bss or thread storage (.data.rel.ro is
+# constant once relocated).
 mutable=$(for archive in "$@"; do readelf -SW "$archive"; done | sed 's/^ *\[ *[0-9]*\]//' |
   awk '$1 ~ /^\.(data|bss|tdata|tbss)($|\.)/ && $1 !~ /^\.data\.rel\.ro/ && $5 !~ /^0+$/ { print $1, $5 }')
 if [ -n "$mutable" ]; then

@@ -1,5 +1,7 @@
-# The size of the core (code and constants) in a program built for size with link-time optimisation, less an empty program: `cmake --build ... --target core_size`
-# prints it, a test bounds it. Kernels are not in it, the core's own ops and the whole verifier are.
+# Measures the core (code and constants) in a program built for size with link-time
+# optimisation, less an empty program.
+# `cmake --build ... --target core_size` prints the size, a test limits it. Includes the core's own ops and
+# the whole verifier, but no kernels.
 set(core_sources "")
 foreach(target etb_program etb_values etb_runtime_core)
   get_target_property(sources ${target} SOURCES)
@@ -15,7 +17,8 @@ file(CONFIGURE OUTPUT ${CMAKE_CURRENT_BINARY_DIR}/empty_app.cpp CONTENT "int mai
 add_executable(core_size_app EXCLUDE_FROM_ALL ${CMAKE_CURRENT_LIST_DIR}/core_size_app.cpp ${core_sources})
 add_executable(core_size_empty EXCLUDE_FROM_ALL ${CMAKE_CURRENT_BINARY_DIR}/empty_app.cpp)
 foreach(app core_size_app core_size_empty)
-  # Measured without the protections of EtbHardening: a firmware that counts bytes chooses its own. With them: see docs/building.md.
+  # Measured without the protections of EtbHardening, because a firmware that counts bytes chooses its own.
+  # docs/building.md has the size with them.
   set_target_properties(${app} PROPERTIES POSITION_INDEPENDENT_CODE OFF)
   target_link_libraries(${app} PRIVATE etb::program)
   target_compile_options(${app} PRIVATE -Os -g0 -fno-pie -fno-exceptions -fno-rtti -fno-asynchronous-unwind-tables

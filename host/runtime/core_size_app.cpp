@@ -1,4 +1,5 @@
-// The smallest firmware: everything the core offers is reachable, so that the linker keeps it and drops the rest.
+// The smallest firmware: reaches everything that the core offers, so that the linker keeps it and drops the
+// rest.
 #include "host/loaders/buffer_loader.hpp"
 #include "host/runtime/method.hpp"
 

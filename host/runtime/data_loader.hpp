@@ -1,5 +1,5 @@
-// DataLoader: how the bytes of a program or data file come into memory. Ready ones are in host/loaders; an application
-// writes its own (a ROM, an archive) by deriving.
+// DataLoader: reads the bytes of a program or data file. host/loaders has ready ones; an application derives
+// its own (a ROM, an archive).
 #pragma once
 
 #include <cstddef>
@@ -11,13 +11,13 @@
 
 namespace etb::host {
 
-// Bytes that a loader made available, given back on destruction.
+// Bytes from a loader, released on destruction.
 class DataBlock {
  public:
   using Release = void (*)(void* owner, const std::byte* data, uint64_t nbytes);
 
   DataBlock() noexcept = default;
-  // A null `release` means there is nothing to give back.
+  // A null `release` means that there is nothing to release.
   DataBlock(std::span<const std::byte> bytes, Release release = nullptr, void* owner = nullptr) noexcept
       : bytes_(bytes), release_(release), owner_(owner) {}
   DataBlock(DataBlock&& other) noexcept
@@ -49,26 +49,28 @@ class DataBlock {
   void* owner_ = nullptr;
 };
 
-// A file, seen as bytes. Calls may come from several threads. Outlives every block it gave.
+// Reads a file as bytes. Several threads may call it at the same time. Outlives every block that it returns.
 class DataLoader {
  public:
   virtual etb_status size(uint64_t* out_nbytes, etb_error* error) noexcept = 0;
 
-  // Bytes [offset, offset + nbytes), starting on a multiple of `alignment` (a power of two) whenever offset is one.
+  // Loads bytes [offset, offset + nbytes). They start on a multiple of `alignment` (a power of
+  // two) if `offset` is one.
   virtual etb_status load(uint64_t offset, uint64_t nbytes, uint64_t alignment, DataBlock* out,
                           etb_error* error) noexcept = 0;
 
-  // The same bytes copied into the caller's memory.
+  // Copies the same bytes into the caller's memory.
   virtual etb_status read(uint64_t offset, std::span<std::byte> out, etb_error* error) noexcept = 0;
 
-  // Called when a method is ready: most of what was looked at to get there will not be needed soon. Blocks stay valid.
+  // Called when a method is loaded: most pages read until then are not needed soon and may be
+  // released. Blocks stay valid.
   virtual void rest() noexcept {}
 
  protected:
   DataLoader() noexcept = default;
   DataLoader(const DataLoader&) = default;
   DataLoader& operator=(const DataLoader&) = default;
-  ~DataLoader() = default;  // never deleted through this type: the core knows no heap
+  ~DataLoader() = default;  // never deleted through this type: the core uses no heap
 };
 
 }  // namespace etb::host

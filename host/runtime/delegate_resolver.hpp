@@ -1,5 +1,5 @@
-// DelegateResolver: how a method gets the backends that its program names. The core knows delegates only through these two
-// small classes; the registry implements them over the C ABI, a firmware over a static table.
+// DelegateResolver: creates the delegates that a program names. The core uses delegates only through the two
+// small classes here. The registry implements them over the C ABI, a firmware over a static table.
 #pragma once
 
 #include <span>
@@ -15,42 +15,44 @@
 
 namespace etb::host {
 
-// Everything a delegate is made from.
+// Input for the creation of one delegate.
 struct DelegateRequest {
   std::string_view id;  // the name in the program, e.g. "XnnpackBackend"
   std::string_view method_name;
   format::DelegateView compile_specs;  // its compile_spec(i)
-  DataBlock* payload;                  // move it out to keep it; else it ends with this call
-  const NamedDataMap* named_data;      // lives as long as the delegate
-  const PlatformHooks* platform;       // the same
-  std::span<EValue* const> arguments;  // of its first call, tensors at their largest; none when never called
-  std::span<const std::span<std::byte>> arenas;  // of the method, all that is readable; borrowed for the call
-  bool may_move;  // the program moves values about: where a tensor lies now says nothing of later
+  DataBlock* payload;                  // moved from to keep it; else released after this call
+  const NamedDataMap* named_data;      // valid during the delegate's life
+  const PlatformHooks* platform;       // valid during the delegate's life
+  std::span<EValue* const> arguments;  // of its first call, tensors at their largest; empty without a call
+  std::span<const std::span<std::byte>> arenas;  // the method's readable arenas; borrowed for the call
+  bool may_move;  // the program moves values, so a tensor's address may change later
   uint64_t max_scratch_bytes = UINT64_MAX;  // LoadLimits
 };
 
 // One call of a delegate.
 struct DelegateRun {
-  std::span<EValue* const> arguments;  // inputs, then outputs; only the delegate knows where outputs start
+  std::span<EValue* const> arguments;  // inputs, then outputs; only the delegate knows the first output
   RunLimits limits;
-  const etb_event_sink* events;  // null: none wanted
+  const etb_event_sink* events;  // null: no events wanted
   etb_error* error;
 };
 
-// Which arguments a delegate writes. The run time refuses calls in which they share memory with others.
+// The arguments that a delegate writes. The runtime rejects calls in which they share memory with other
+// arguments.
 struct DelegateOperands {
-  uint32_t input_count = 0;  // arguments from here on are written; 0: it does not know, all may be
-  // An entry an output: 1 + index of the input whose memory it may have, 0: none. Outputs without entry: none.
+  uint32_t input_count = 0;  // index of the first written argument; 0: unknown, may write all
+  // For each output: 1 + index of the input whose memory it may use, or 0. An output without an entry counts
+  // as 0.
   std::span<const uint32_t> shared_inputs = {};
 };
 
 // One delegate made ready for one method. `execute` never runs twice at the same time.
 class MethodDelegate {
  public:
-  // Leaves tensors where they lie: sizes and elements of outputs are all that it changes.
+  // Changes only the sizes and elements of outputs, not the address of any tensor.
   virtual etb_status execute(const DelegateRun& run) noexcept = 0;
   virtual DelegateOperands operands() const noexcept { return {}; }
-  virtual void destroy() noexcept = 0;  // ends it; called once
+  virtual void destroy() noexcept = 0;  // called once
 
  protected:
   MethodDelegate() noexcept = default;
@@ -61,7 +63,7 @@ class MethodDelegate {
 
 class DelegateResolver {
  public:
-  // ETB_NOT_FOUND when nobody serves the id, with the places searched; any error ends load_method.
+  // Returns ETB_NOT_FOUND, with the paths searched, when no backend has the id. Any error ends load_method.
   virtual etb_status create(const DelegateRequest& request, MethodDelegate** out,
                             etb_error* error) noexcept = 0;
 

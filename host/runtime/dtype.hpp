@@ -19,8 +19,9 @@ using ops::kDtypeCount;
 using ops::real_part;
 using ops::to_text;
 
-// ops::promote, and for pairs that PyTorch refuses (unsigned 16/32/64-bit with another integer) the signed type of twice the width,
-// at most int64, so that a kernel has an answer for every pair of arithmetic types.
+// Like ops::promote, but defined for every pair of arithmetic types, so that kernels need no error case. For
+// pairs that PyTorch rejects (unsigned 16/32/64-bit with another integer) returns the signed type of twice
+// the width, at most int64.
 Dtype promote_any(Dtype a, Dtype b) noexcept;
 
 }  // namespace etb::host

@@ -12,7 +12,7 @@ namespace etb::host {
 
 class EValue;
 
-// What an EValue holds. An optional argument that is absent is kNone.
+// Kind of the value that an EValue holds. An optional argument that is absent is kNone.
 enum class Tag : uint8_t {
   kNone,
   kTensor,
@@ -42,7 +42,7 @@ constexpr const char* to_text(Tag tag) noexcept {
   return static_cast<size_t>(tag) < std::size(kText) ? kText[static_cast<size_t>(tag)] : "unknown tag";
 }
 
-// A list of ints that live in other values; read an item when it is needed, not before.
+// A list of ints that are stored in other values. Read an item when it is needed, because it may change.
 class IntList {
  public:
   IntList() = default;
@@ -56,8 +56,8 @@ class IntList {
   size_t count_ = 0;
 };
 
-// 16 bytes, copied freely. Pointers inside are borrowed from whoever made the value (a method, a test);
-// copying a tensor value aliases the tensor, sizes included.
+// A value of 16 bytes, copied freely. Pointers inside are borrowed from the creator of the value (a method, a
+// test). Copying a tensor value aliases the tensor, sizes included.
 class EValue {
  public:
   EValue() noexcept : as_{.integer = 0} {}
@@ -68,10 +68,10 @@ class EValue {
   explicit EValue(std::string_view text) noexcept
       : as_{.text = text.data()}, count_(static_cast<uint32_t>(text.size())), tag_(Tag::kString) {}
 
-  explicit EValue(const char* text) noexcept
-      : EValue(std::string_view(text)) {}  // else a literal would become a bool
+  // Without this overload a literal would become a bool.
+  explicit EValue(const char* text) noexcept : EValue(std::string_view(text)) {}
 
-  // `items` stays with the caller. The flatbuffer stores bools as bytes, so a bool list is one of bytes.
+  // The caller keeps `items`. The flatbuffer stores bools as bytes, so a bool list is a list of bytes.
   static EValue bool_list(std::span<const uint8_t> items) noexcept {
     return {Payload{.bools = items.data()}, items.size(), Tag::kBoolList};
   }
@@ -94,10 +94,10 @@ class EValue {
   bool is_int() const noexcept { return tag_ == Tag::kInt; }
   bool is_double() const noexcept { return tag_ == Tag::kDouble; }
   bool is_bool() const noexcept { return tag_ == Tag::kBool; }
-  // A number: int, double or bool. This is what a schema calls Scalar.
+  // True for an int, double or bool, which a schema calls Scalar.
   bool is_scalar() const noexcept { return is_int() || is_double() || is_bool(); }
 
-  // The getters below expect the tag that they name; whoever calls a kernel has checked it (check_arguments).
+  // The getters below expect the tag in their name. The caller of a kernel has checked it (check_arguments).
   Tensor& tensor() const noexcept {
     assert(is_tensor());
     return *as_.tensor;
@@ -110,7 +110,7 @@ class EValue {
     assert(is_bool() || is_int());
     return as_.integer != 0;
   }
-  // A double, or a number of another kind converted to one.
+  // Returns a double, converted from any kind of number.
   double to_double() const noexcept {
     assert(is_scalar());
     return is_double() ? as_.real : static_cast<double>(as_.integer);
@@ -131,7 +131,7 @@ class EValue {
     assert(tag_ == Tag::kIntList);
     return {as_.values, count_};
   }
-  // The items of an int, tensor or optional tensor list.
+  // Items of an int, tensor or optional tensor list.
   std::span<EValue* const> values() const noexcept {
     assert(tag_ == Tag::kIntList || tag_ == Tag::kTensorList || tag_ == Tag::kOptionalTensorList);
     return {as_.values, count_};

@@ -1,4 +1,5 @@
-// EventTracer: what a method reports while it loads and runs, for profiles and for dumps of intermediate values.
+// EventTracer: receives what a method does while it loads and runs, for profiles and for
+// dumps of intermediate values.
 #pragma once
 
 #include <cstdint>
@@ -13,20 +14,20 @@ enum class EventKind : uint8_t { kLoadMethod, kExecute, kKernel, kDelegate, kMov
 
 struct Event {
   EventKind kind;
-  const char* name;           // the kernel's, the delegate's id, or the method's; valid during the call
+  const char* name;           // of the kernel or method, or id of the delegate; valid during the call
   int32_t chain_index;        // -1 outside of chains
   int32_t instruction_index;  // in its chain; -1 outside
   uint64_t begin_ns;          // on the platform's clock
   uint64_t end_ns;
 };
 
-// Called on the thread that runs the method. With no tracer no clock is read.
+// Called on the thread that runs the method. Without a tracer the runtime reads no clock.
 class EventTracer {
  public:
-  // At the end of what it describes, so a delegate's own events come before its kDelegate event.
+  // Called at the end of the described work, so a delegate's own events come before its kDelegate event.
   virtual void on_event(const Event& event) noexcept = 0;
 
-  // After each kernel and delegate call when wants_values(): all its arguments, inputs included.
+  // Called after each kernel and delegate call if wants_values(): with all arguments, inputs included.
   virtual bool wants_values() const noexcept { return false; }
   virtual void on_values(int32_t chain_index, int32_t instruction_index, EventKind kind,
                          std::span<EValue* const> arguments) noexcept {
@@ -34,7 +35,7 @@ class EventTracer {
     static_cast<void>(arguments);
   }
 
-  // Where the delegate of this call should put its events; null when none are wanted.
+  // Returns the sink for the events of this delegate call, or null when no events are wanted.
   virtual const etb_event_sink* delegate_events(int32_t chain_index, int32_t instruction_index) noexcept {
     static_cast<void>(chain_index), static_cast<void>(instruction_index);
     return nullptr;

@@ -1,5 +1,6 @@
-// For tests of what may take no heap: counts every call of the allocator in this process. One test program includes it in one
-// source file; where ETB_COUNTS_HEAP is 0 the allocator belongs to a sanitizer and there is nothing to count.
+// For tests that must not use the heap: counts every call of the allocator in this process. One test
+// program includes it in one source file. Where ETB_COUNTS_HEAP is 0 the allocator belongs to a
+// sanitizer and nothing is counted.
 #pragma once
 
 #include <atomic>
@@ -21,7 +22,8 @@ namespace etb::host {
 inline std::atomic<int> heap_calls{0};
 }
 
-// glibc's allocator under the names it exports for interposers; everything in this process comes through here.
+// glibc's allocator under the names that it exports for interposers. Every allocation of
+// this process calls them.
 extern "C" {
 void* __libc_malloc(size_t nbytes);                     // NOLINT(bugprone-reserved-identifier)
 void* __libc_calloc(size_t count, size_t nbytes);       // NOLINT(bugprone-reserved-identifier)

@@ -1,4 +1,4 @@
-// The core takes no heap: malloc is counted while a program loads and runs.
+// The core uses no heap: malloc is counted while a program loads and runs.
 #include <gtest/gtest.h>
 
 #include <cstdlib>

@@ -1,5 +1,5 @@
-// KernelContext: what a kernel may use besides its arguments - scratch memory, an error to fill, threads,
-// random numbers.
+// KernelContext: the services of the runtime for a kernel - scratch memory, an error to fill, threads, random
+// numbers, and the check for a stop.
 #pragma once
 
 #include <cstddef>
@@ -13,14 +13,14 @@ namespace etb::host {
 
 struct VectorTable;  // host/kernels/vector/table.hpp: the hot loops for one kind of CPU
 
-// Runs body(argument, i) for i in [0, count), possibly on many threads; returns when all are done.
+// Runs body(argument, i) for i in [0, count), possibly on many threads. Returns when all calls are done.
 struct ParallelFor {
   void* self;
   int thread_count;
   void (*run)(void* self, int64_t count, void (*body)(void* argument, int64_t index), void* argument);
 };
 
-// A small counter-based generator: equal seeds give equal numbers on every machine.
+// A small counter-based generator. Equal seeds result in equal numbers on every machine.
 class RandomNumbers {
  public:
   explicit RandomNumbers(uint64_t seed = 0) noexcept : state_(seed) {}
@@ -32,11 +32,11 @@ class RandomNumbers {
   uint64_t state_;
 };
 
-// One per method being executed; not shared between threads. Never allocates: scratch comes from the maker.
+// One per executing method; not shared between threads. Never allocates: the creator provides the scratch.
 class KernelContext {
  public:
-  // `scratch` and `error` (may be null) stay with the caller and outlive the context. A null vector table
-  // means the portable loops, a null `parallel` means one thread.
+  // `scratch` and `error` (may be null) are borrowed and outlive the context. A null vector table means the
+  // portable loops, a null `parallel` means one thread.
   explicit KernelContext(std::span<std::byte> scratch, const VectorTable* vector_table = nullptr,
                          etb_error* error = nullptr, const ParallelFor* parallel = nullptr,
                          uint64_t random_seed = 0) noexcept
@@ -46,7 +46,7 @@ class KernelContext {
         parallel_(parallel),
         random_(random_seed) {}
 
-  // Memory valid until the kernel returns, aligned to 64 bytes; null when the scratch arena is used up.
+  // Returns memory valid until the kernel returns, aligned to 64 bytes, or null when the scratch is used up.
   [[nodiscard]] void* allocate(uint64_t nbytes) noexcept;
   template <class T>
   [[nodiscard]] T* allocate_array(int64_t count) noexcept {
@@ -54,12 +54,12 @@ class KernelContext {
     if (count < 0 || __builtin_mul_overflow(static_cast<uint64_t>(count), sizeof(T), &nbytes)) return nullptr;
     return static_cast<T*>(allocate(nbytes));
   }
-  // Other scratch from the next kernel on, for a caller that grows it.
+  // Replaces the scratch from the next kernel on, for a caller that grows it.
   void set_scratch(std::span<std::byte> scratch) noexcept {
     scratch_ = scratch;
     used_bytes_ = 0;
   }
-  // Gives back at its end what was allocated since it was made.
+  // Releases in its destructor the scratch allocated during its life.
   class Mark {
    public:
     explicit Mark(KernelContext& context) noexcept : context_(context), used_bytes_(context.used_bytes_) {}
@@ -72,22 +72,24 @@ class KernelContext {
     uint64_t used_bytes_;
   };
   uint64_t scratch_left_bytes() const noexcept { return scratch_.size() - used_bytes_; }
-  // The most scratch that a kernel asked or wished for so far, granted or not: what the arena should have.
+  // The most scratch that a kernel has asked or wished for, granted or not. The arena should have this size.
   uint64_t scratch_peak_bytes() const noexcept { return peak_bytes_; }
 
-  // Notes how much more scratch would make the kernel faster; it goes on with what there is.
+  // Records that `nbytes` more scratch would make the kernel faster. The kernel continues
+  // with the scratch it has.
   void wish_for(uint64_t nbytes) noexcept {
     if (used_bytes_ + nbytes > peak_bytes_) peak_bytes_ = used_bytes_ + nbytes;
   }
 
-  // When the run has to stop. A kernel reports the work of its loops in elements, at least 1 a call and no more than kPiece between two
-  // calls, and returns stopped() as soon as the answer is true: a deadline then holds within some milliseconds. What it returns does not
-  // matter to the run, which looks for itself, but outputs and scratch may be half written: nothing may be read from them any more.
+  // Checks for a deadline or a cancelled run. A kernel reports the work of its loops in elements, at least 1
+  // a call and at most kPiece between two calls. It returns stopped() as soon as this is true, so that a
+  // deadline holds within some milliseconds. The run ignores the kernel's status then and checks by itself.
+  // Outputs and scratch may be half written and must not be read.
   static constexpr int64_t kPiece = int64_t{1} << 16;
   bool should_stop(int64_t work) noexcept { return stop_.should_stop(work); }
   etb_status stopped() const noexcept { return stop_.reason(); }
-  // How many of `count` elements to work on before the next should_stop: all where no run has to stop, so that the fastest loops
-  // stay whole.
+  // Number of elements to process before the next should_stop, at most `count`. Returns `count` when the run
+  // has no limits, so that the fastest loops are not split.
   int64_t piece_of(int64_t count, int64_t piece = kPiece) const noexcept {
     return stop_.is_watching() && count > piece ? piece : count;
   }
@@ -95,13 +97,13 @@ class KernelContext {
   StopCheck& stop_check() noexcept { return stop_; }
   void set_stop_check(const StopCheck& check) noexcept { stop_ = check; }
 
-  // Fills the caller's error with printf-style text behind the kernel's name and returns `status`.
+  // Fills the caller's error with the kernel's name and the formatted text (as printf), and returns `status`.
   etb_status fail(etb_status status, const char* format, ...) noexcept __attribute__((format(printf, 3, 4)));
 
-  // A kernel that did not get scratch returns this.
+  // Error of a kernel that got no scratch.
   etb_status fail_scratch(uint64_t nbytes) noexcept;
 
-  // Called before each kernel: frees the scratch of the previous one; `name` is for error text.
+  // Called before each kernel. Releases the scratch of the previous kernel; `name` is for error text.
   void begin_kernel(const char* name) noexcept {
     used_bytes_ = 0;
     kernel_name_ = name;

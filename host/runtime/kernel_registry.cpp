@@ -1,4 +1,4 @@
-// Finding kernels and checking calls against their signatures.
+// Finds kernels and checks calls against their signatures.
 #include "host/runtime/kernel_registry.hpp"
 
 #include <cstdio>
@@ -8,7 +8,7 @@ namespace {
 
 constexpr uint16_t bit(Tag tag) { return static_cast<uint16_t>(1u << static_cast<unsigned>(tag)); }
 
-// The tags that each signature letter accepts.
+// Tags that each signature letter accepts.
 struct TagMasks {
   uint16_t masks[64] = {};  // letters of both cases differ in their low six bits
   constexpr TagMasks() {
@@ -34,13 +34,13 @@ struct TagMasks {
 };
 constexpr TagMasks kTagMasks;
 
-// What a letter accepts: "tensor", and for its optional relative "tensor or none".
+// Text for what a letter accepts: "tensor", and "tensor or none" for the optional variant.
 struct LetterText {
   const char* kind;
   const char* suffix;
 };
 LetterText letter_text(char letter) {
-  constexpr char kLetters[] = "TSidbzIDtsnecyjfBLM";  // eight required ones, their relatives, others
+  constexpr char kLetters[] = "TSidbzIDtsnecyjfBLM";  // eight required ones, their optional variants, others
   constexpr const char* kKinds[] = {"tensor",
                                     "number",
                                     "int",
@@ -139,7 +139,7 @@ size_t format_kernel_key(EValue* const* args, size_t count, std::span<char> out_
 etb_status KernelRegistry::add(Table table, const Kernel** out_duplicate) noexcept {
   if (table_count_ == kMaxTables) return ETB_OUT_OF_RESOURCES;
   tables_[table_count_++] = table;  // so that the search below also sees duplicates among the new rows
-  // Rows with a hash of their own, nearly all, need no search: one bit a hash tells.
+  // Skips the search for rows with an unused hash, which are nearly all. A bit set records the hashes seen.
   constexpr uint32_t kBitCount = 1 << 14;
   uint64_t seen[kBitCount / 64] = {};
   const Kernel* duplicate = nullptr;

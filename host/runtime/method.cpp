@@ -28,8 +28,8 @@ etb_status wrong_input(uint32_t index, const char* what, const EValue& found, co
               expected_text);
 }
 
-// The caller may free what it lent before: views of that memory, which a run left behind, lose it. Inputs and outputs keep theirs,
-// which the caller may have given twice.
+// Records the new memory of an input or output, and detaches views of the old memory, which the caller may
+// free now. Inputs and outputs keep theirs, because the caller may have set it for two of them.
 void replace_lent(MethodState& state, LentMemory& lent, const void* data, uint64_t nbytes) noexcept {
   const LentMemory old = lent;
   lent = {data, nbytes};
@@ -44,7 +44,8 @@ void replace_lent(MethodState& state, LentMemory& lent, const void* data, uint64
   }
 }
 
-// Puts a caller's tensor into the method's: by copy where the program planned the memory, else by pointer.
+// Sets the method's tensor from the caller's: copies the elements where the program planned the
+// memory, else sets the pointer.
 etb_status set_tensor(uint32_t index, const EValue& value, EValue& input, bool is_planned,
                       uint64_t upper_nbytes, etb_error* error) noexcept {
   const Tensor& from = value.tensor();
@@ -55,7 +56,7 @@ etb_status set_tensor(uint32_t index, const EValue& value, EValue& input, bool i
     return wrong_input(index, "no memory", value, input, error);
   int64_t before[kMaxRank];
   std::ranges::copy(to.sizes(), before);
-  Tensor changed = to;  // shares the arrays of sizes, but not memory
+  Tensor changed = to;  // shares the arrays of sizes, but not data
   if (!is_planned) changed.set_data(from.data(), upper_nbytes);
   if (changed.resize(from.sizes()) != ETB_OK) {
     return wrong_input(index, to.dynamism() == Dynamism::kStatic ? "sizes" : "sizes beyond the upper bound",
@@ -74,17 +75,17 @@ etb_status set_tensor(uint32_t index, const EValue& value, EValue& input, bool i
   if (!is_planned) {
     to.set_data(from.data(), from.nbytes());
   } else if (from.nbytes() != 0 && from.data() != to.data()) {
-    // A hostile program may have moved a tensor without memory here.
+    // A hostile program may have moved a tensor without memory to this input.
     if (to.data() == nullptr || to.capacity_bytes() < from.nbytes()) {
       return fail(error, ETB_INVALID_PROGRAM, "input %u: the program left it without memory", index);
     }
-    // A caller may hand on what lies in an arena: an output of the run before.
+    // memmove: the caller may pass memory of an arena, such as an output of the run before.
     std::memmove(to.data(), from.data(), from.nbytes());
   }
   return ETB_OK;
 }
 
-// False if any element of a bool tensor is false. When the run has to stop, any answer will do.
+// False if any element of a bool tensor is false. The answer is unspecified when the run has to stop.
 etb_status to_condition(MethodState& state, const EValue& value, bool* out) noexcept {
   if (value.is_bool()) return *out = value.to_bool(), ETB_OK;
   if (!value.is_tensor() || value.tensor().dtype() != Dtype::BOOL ||
@@ -115,14 +116,14 @@ etb_status run_delegate(MethodState& state, const Instruction& instruction, cons
   return fail_in(&state.error, status, "delegate '%.*s'", shown(id), id.data());
 }
 
-// Called at each jump back. Runs without a jump back end by themselves, so only loops pay for their count.
+// Called at each jump back. Runs without a jump back always end, so only loops pay for counting.
 etb_status check_loop(MethodState& state, const Instruction& instruction, const RunLimits& limits) noexcept {
   if (instruction.repeats_itself) {
     return fail(
         &state.error, ETB_INVALID_PROGRAM,
         "jumps back to itself over nothing that changes its condition, so the program would never end");
   }
-  if (limits.max_instructions != 0) return ETB_OK;  // counted exactly, or meant to go on
+  if (limits.max_instructions != 0) return ETB_OK;  // counted exactly, or unlimited on purpose
   const uint64_t most = state.options.limits.max_run_instructions;
   state.looped_count += state.next - instruction.target + 1;
   if (state.looped_count <= most) return ETB_OK;
@@ -132,7 +133,7 @@ etb_status check_loop(MethodState& state, const Instruction& instruction, const 
               static_cast<Count>(state.looped_count), static_cast<Count>(most));
 }
 
-// Runs the instruction at state.next and moves on.
+// Runs the instruction at state.next and advances it.
 inline etb_status run_instruction(MethodState& state, const Instruction& instruction, const RunLimits& limits,
                                   const etb_event_sink* events) noexcept {
   uint32_t next = state.next + 1;
@@ -163,7 +164,7 @@ inline etb_status run_instruction(MethodState& state, const Instruction& instruc
       break;
     }
     case InstructionKind::kFree:
-      // A move may have put something else there.
+      // A move may have stored a value of another kind here.
       if (instruction.value->is_tensor()) instruction.value->tensor().set_data(nullptr, 0);
       break;
   }
@@ -191,7 +192,7 @@ const char* event_name(const MethodState& state, const Instruction& instruction)
   switch (instruction.kind) {
     case InstructionKind::kKernel:
       return instruction.kernel->name;
-    // FlatBuffers strings end with a zero.
+    // FlatBuffers strings end with a zero byte.
     case InstructionKind::kDelegate:
       return state.view().delegate(instruction.delegate).id().data();
     case InstructionKind::kMove:
@@ -252,7 +253,7 @@ bool has_limits(const RunLimits& limits) noexcept {
   return has_instruction_limit(limits) || limits.deadline_ns != 0 || limits.cancel != nullptr;
 }
 
-// A kernel that had to stop has perhaps said nothing, or anything.
+// Replaces the error text, because a kernel that had to stop may have left none or an unrelated one.
 etb_status stopped(MethodState& state, const Instruction& instruction) noexcept {
   const etb_status reason = state.context.stopped();
   return fail(&state.error, reason, "%s inside %s, after %llu instructions",
@@ -274,13 +275,14 @@ etb_status run_checked(MethodState& state, const RunLimits& limits) noexcept {
                                 : run_instruction(state, instruction, limits, nullptr);
   if (state.context.stop_check().is_stopped()) return stopped(state, instruction);
   if (instruction.kind != InstructionKind::kDelegate) return status;
-  // A delegate may have gone on beyond the deadline, and one that was stopped says so in its own way.
+  // A delegate may have run beyond the deadline, and a stopped delegate reports it with its own text.
   return status == ETB_OK || status == ETB_CANCELLED || status == ETB_DEADLINE_EXCEEDED
              ? after_delegate(state, limits, status)
              : status;
 }
 
-// The text that a kernel or the loop left in state.error, with the place, for the caller.
+// Copies the text that a kernel or the loop left in state.error to the caller, with the instruction's
+// location.
 etb_status report(const MethodState& state, etb_status status, etb_error* error) noexcept {
   int32_t chain = 0;
   int32_t index = 0;
@@ -378,7 +380,7 @@ etb_status Method::set_output_memory(uint32_t index, std::span<std::byte> memory
     return fail(error, ETB_INVALID_ARGUMENT, "output %u: the program planned its memory; read it from there",
                 index);
   }
-  // A hostile program may have moved another tensor here.
+  // A hostile program may have moved another tensor to this output.
   Tensor& tensor = output(index).tensor();
   const uint64_t nbytes = std::max(spec.as_tensor().nbytes, tensor.nbytes());
   if (memory.size() < nbytes) {

@@ -1,4 +1,4 @@
-// Method: one callable of a program, made ready to run in memory that the caller brings.
+// Method: one callable of a program, made ready to run in memory that the caller provides.
 #pragma once
 
 #include <span>
@@ -15,18 +15,18 @@
 
 namespace etb::host {
 
-// All memory that a method uses; the core takes none from elsewhere. Outlives the method.
+// All memory that a method uses; the core uses no other. Outlives the method.
 struct MethodMemory {
-  BumpAllocator* state = nullptr;  // MethodMeta::state_nbytes() of it are taken by load
-  std::span<const std::span<std::byte>> arenas =
-      {};                             // arenas[i]: arena_nbytes(i) or more, on a 16-byte boundary
+  BumpAllocator* state = nullptr;  // load allocates MethodMeta::state_nbytes() of it
+  // arenas[i] has arena_nbytes(i) bytes or more and starts on a 16-byte boundary.
+  std::span<const std::span<std::byte>> arenas = {};
   std::span<std::byte> scratch = {};  // for kernels, valid during one call; on a 64-byte boundary
 };
 
-// What a method works with. Everything outlives the method; one set serves many.
+// Services of the host for a method. All of them outlive the method and may serve many methods.
 struct MethodOptions {
   const KernelRegistry* kernels = nullptr;  // null: only the core's own ops on sizes and numbers
-  DelegateResolver* delegates = nullptr;    // null: programs with delegates are refused
+  DelegateResolver* delegates = nullptr;    // null: programs with delegates are rejected
   std::span<const DataFile* const> data_files = {};
   EventTracer* tracer = nullptr;
   const ParallelFor* parallel = nullptr;  // null: one thread
@@ -37,7 +37,7 @@ struct MethodOptions {
 
 struct MethodState;
 
-// Not shared between threads while a call is in progress. State (mutable buffers) persists between runs.
+// Not used by two threads at the same time. State (mutable buffers) persists between runs.
 class Method {
  public:
   Method() noexcept = default;
@@ -45,10 +45,11 @@ class Method {
   Method& operator=(Method&& other) noexcept;
   ~Method() { unload(); }
 
-  // Builds values and instructions in memory.state, finds every kernel and delegate, and writes the initial values of mutable
-  // buffers into the arenas. Calls no heap. Returns ETB_OPERATOR_MISSING with all missing kernels and their dtypes;
-  // ETB_OUT_OF_MEMORY with what is needed; ETB_OUT_OF_RESOURCES beyond a limit of `options`, naming it; ETB_NOT_SUPPORTED
-  // (unbounded tensors, memory of another device); what a delegate answered.
+  // Builds values and instructions in memory.state, finds every kernel and delegate, and writes the initial
+  // values of mutable buffers into the arenas. Does not use the heap. Returns ETB_OPERATOR_MISSING with all
+  // missing kernels and their dtypes; ETB_OUT_OF_MEMORY with the bytes needed; ETB_OUT_OF_RESOURCES beyond a
+  // limit of `options`, with its name; ETB_NOT_SUPPORTED (unbounded tensors, memory of another device); or
+  // the error of a delegate.
   [[nodiscard]] etb_status load(const Program& program, std::string_view name, const MethodMemory& memory,
                                 const MethodOptions& options, etb_error* error) noexcept;
   void unload() noexcept;
@@ -60,29 +61,31 @@ class Method {
   const EValue& input(uint32_t index) const noexcept;
   const EValue& output(uint32_t index) const noexcept;
 
-  // Gives input `index` a value. A tensor that the program planned is copied, any other is borrowed until the next
-  // set_input. Returns ETB_INVALID_ARGUMENT naming index, found and expected (kind, dtype, rank, dim order, sizes).
+  // Sets input `index`. Copies a tensor that the program planned, borrows any other until the next set_input.
+  // Returns ETB_INVALID_ARGUMENT with index, found and expected (kind, dtype, rank, dim order, sizes).
   [[nodiscard]] etb_status set_input(uint32_t index, const EValue& value, etb_error* error) noexcept;
 
-  // Gives an output that the program did not plan the memory it is written to, borrowed until the next set_output_memory.
+  // Sets the memory of an output that the program did not plan, borrowed until the next set_output_memory.
   [[nodiscard]] etb_status set_output_memory(uint32_t index, std::span<std::byte> memory,
                                              etb_error* error) noexcept;
 
-  // Runs from the first instruction to the last. After an error outputs hold unspecified bytes and the method can run
-  // again; mutable buffers hold what the instructions up to there have written, the last one perhaps in part. Calls no heap
-  // (a delegate may). Returns what a kernel or delegate answered; ETB_DEADLINE_EXCEEDED, ETB_CANCELLED or, beyond the
-  // instructions that a run may execute, ETB_OUT_OF_RESOURCES; ETB_INVALID_PROGRAM for a loop that changes nothing.
+  // Runs from the first instruction to the last. After an error outputs hold unspecified bytes and the method
+  // can run again. Mutable buffers then hold what the executed instructions wrote, the last one perhaps in
+  // part. Does not use the heap (a delegate may). Returns the error of a kernel or delegate;
+  // ETB_DEADLINE_EXCEEDED; ETB_CANCELLED; ETB_OUT_OF_RESOURCES beyond the limit of instructions;
+  // ETB_INVALID_PROGRAM for a loop that changes nothing.
   [[nodiscard]] etb_status execute(etb_error* error, const RunLimits& limits = {}) noexcept;
 
-  // Goes on at the instruction that an execute or step ended at with an error, after the cause is gone (larger scratch).
+  // Continues at the instruction that failed in execute or step, after the caller removed
+  // the cause (larger scratch).
   [[nodiscard]] etb_status resume(etb_error* error, const RunLimits& limits = {}) noexcept;
 
-  // Runs one instruction, so that callers interleave methods; ETB_END_OF_METHOD when none was left, after which the next
-  // step starts over.
+  // Runs one instruction, so that a caller can interleave methods. Returns ETB_END_OF_METHOD when none is
+  // left; the next step then starts over.
   [[nodiscard]] etb_status step(etb_error* error, const RunLimits& limits = {}) noexcept;
   void restart() noexcept;
 
-  // The most scratch that a kernel asked for so far: what MethodMemory::scratch should have.
+  // The most scratch that a kernel has asked for. MethodMemory::scratch should have this size.
   uint64_t scratch_peak_bytes() const noexcept;
   void set_scratch(std::span<std::byte> scratch) noexcept;
 

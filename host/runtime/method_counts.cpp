@@ -1,4 +1,4 @@
-// How much state memory a method needs: what it has of each kind, and what that takes.
+// Computes the state memory of a method: the count of objects of each kind, and their bytes.
 #include <cstddef>
 
 #include "host/runtime/method_state.hpp"
@@ -8,7 +8,7 @@ namespace etb::host {
 using format::Storage;
 using format::ValueKind;
 
-// Arrays are placed one after another, each on the boundary of its type.
+// Padding between arrays: each array starts on the boundary of its type, after the one before.
 static constexpr uint64_t kPlacementSlack = alignof(std::max_align_t);
 
 MethodCounts::MethodCounts(const format::MethodView& method) noexcept {

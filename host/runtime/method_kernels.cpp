@@ -1,4 +1,4 @@
-// Loading a method: which kernel each call gets, and which of its arguments need no check later.
+// Selects the kernel of each call, and finds the arguments that need no check during a run.
 #include <algorithm>
 #include <cstdarg>
 #include <cstdio>
@@ -21,7 +21,7 @@ __attribute__((format(printf, 2, 3))) size_t print(std::span<char> out, const ch
   return written < 0 ? 0 : std::min(static_cast<size_t>(written), out.size() - 1);
 }
 
-// One missing operator as text, and in the log in full. Returns the characters written.
+// Writes one missing operator as text, and logs it in full. Returns the characters written.
 size_t report_missing(const MethodState& state, const format::OperatorView& op,
                       const Instruction& instruction, bool is_first, std::span<char> out) noexcept {
   char text[160];
@@ -86,7 +86,7 @@ void mark_changing_arguments(MethodState& state, std::span<uint8_t> changes) noe
   };
   for (const Instruction& instruction : state.instructions) {
     if (instruction.kind == InstructionKind::kMove) {
-      // Both have one tensor from then on, so what happens to the one happens to the other.
+      // Both values share one tensor after the move, so a change of one changes the other.
       changes_of(instruction.value) |= kMayChange | kMayMove;
       changes_of(instruction.from) |= kMayChange | kMayMove;
     }
@@ -112,7 +112,8 @@ void mark_changing_arguments(MethodState& state, std::span<uint8_t> changes) noe
     const bool is_delegate = instruction.kind == InstructionKind::kDelegate;
     instruction.checks_overlap = (found & kMayMove) != 0 && (is_delegate || !is_prim_op(*instruction.kernel));
     if (instruction.checks_arguments || is_delegate) continue;
-    // A call that could never pass is refused when it runs, not here: it may be in a branch that is never taken.
+    // Reports a call that can never pass when it runs, not here: it may be in a branch that is never
+    // executed.
     state.context.begin_kernel(instruction.kernel->name);
     instruction.checks_arguments = check_arguments(state.context, *instruction.kernel, instruction.arguments,
                                                    instruction.argument_count) != ETB_OK;

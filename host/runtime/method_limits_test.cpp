@@ -1,4 +1,4 @@
-// What ends a run or refuses a program although nothing is wrong with it: limits, deadlines, cancel flags.
+// Limits, deadlines and cancel flags end a run or reject a program that is otherwise correct.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -18,7 +18,7 @@ using World = AddWorld;
 
 constexpr uint8_t kMove = 3, kJumpFalse = 4, kFree = 5;
 
-// A jump back over a move: whether it ever ends, the run time cannot tell.
+// A jump back over a move: the runtime cannot know if it ends.
 ProgramSpec endless_program() {
   MethodSpec method;
   method.values = {false, int64_t{1}, int64_t{2}};
@@ -59,7 +59,7 @@ TEST(MethodLimits, StopsAnEndlessProgramWithoutBeingAsked) {
           "about 1002 instructions executed in loops, more than the limit max_run_instructions of 1000"));
   EXPECT_THAT(world.error.text, HasSubstr("\nhint: "));
 
-  // A run that says nothing of instructions keeps the limit, whatever else it says; the count starts over with each run.
+  // A run without its own instruction limit keeps the default, and the count restarts with each run.
   std::atomic<bool> cancel = false;
   RunLimits limits;
   limits.cancel = &cancel;
@@ -113,10 +113,10 @@ TEST(MethodLimits, LoadsWithinItsLimitsOnly) {
 
 // ---- Deadlines inside kernels
 
-// Works until it is stopped, and counts what it does after the deadline.
+// A clock that advances by step_ns at each read.
 struct SlowClock {
   uint64_t now_ns = 1;
-  uint64_t step_ns = 0;  // a look takes that long
+  uint64_t step_ns = 0;
   PlatformHooks hooks() {
     return {this,
             [](void* self) {
@@ -130,7 +130,7 @@ struct SlowClock {
 int64_t pieces_done = 0;
 
 etb_status work_long(KernelContext& context, EValue** args) {
-  constexpr int64_t kMost = 100000;  // a failure ends the test, not the day
+  constexpr int64_t kMost = 100000;  // ends the test within seconds when it fails
   for (pieces_done = 0; pieces_done < kMost; ++pieces_done) {
     if (context.should_stop(KernelContext::kPiece)) return context.stopped();
   }
@@ -151,7 +151,8 @@ TEST(MethodLimits, StopsInsideAKernel) {
   world.options.platform = &hooks;
   ASSERT_EQ(world.load(), ETB_OK) << world.error.text;
 
-  // The clock is read once before the instruction, then once in two pieces: the third look is past the deadline.
+  // The run reads the clock once before the instruction, then after every second piece. The third
+  // read is past the deadline.
   RunLimits limits;
   clock.step_ns = 10;
   limits.deadline_ns = clock.now_ns + 25;
@@ -182,12 +183,12 @@ TEST(MethodLimits, StopsInsideAKernel) {
   EXPECT_EQ(cancelled.method.execute(&cancelled.error, limits), ETB_CANCELLED);
   EXPECT_THAT(cancelled.error.text, HasSubstr("cancelled inside aten::add.out"));
 
-  // The method runs again, and without limits to its end.
+  // The method can run again, and ends without limits.
   EXPECT_EQ(world.method.execute(&world.error), ETB_OK) << world.error.text;
   EXPECT_EQ(floats(world.method.output(0))[0], 7);
 }
 
-// The work was done, but too late.
+// The work is done, but after the deadline.
 TEST(MethodLimits, ARunThatEndsAfterItsDeadlineFails) {
   SlowClock clock;
   const PlatformHooks hooks = clock.hooks();
@@ -196,7 +197,7 @@ TEST(MethodLimits, ARunThatEndsAfterItsDeadlineFails) {
   ASSERT_EQ(world.load(), ETB_OK);
   clock.step_ns = 10;
   RunLimits limits;
-  limits.deadline_ns = clock.now_ns + 15;  // before the instruction all is well, after it no more
+  limits.deadline_ns = clock.now_ns + 15;  // not reached before the instruction, passed after it
   EXPECT_EQ(world.method.execute(&world.error, limits), ETB_DEADLINE_EXCEEDED);
   EXPECT_THAT(world.error.text, HasSubstr("deadline passed after 1 instructions"));
 }

@@ -1,4 +1,4 @@
-// Loading a method: memory, values with their initial contents, instructions, delegates.
+// Loads a method: memory, values with their initial contents, instructions, delegates.
 #include <algorithm>
 #include <cstring>
 
@@ -55,7 +55,7 @@ class MethodLoader {
     return check_limit("max_payload_bytes", payload_nbytes(), limits.max_payload_bytes);
   }
 
-  // Payloads are counted once for each delegate, although several may name the same bytes.
+  // Counts a payload once for each delegate, although several may name the same bytes.
   uint64_t payload_nbytes() const noexcept {
     uint64_t total = 0;
     for (uint32_t i = 0; i < view_.delegate_count(); ++i) {
@@ -119,7 +119,7 @@ class MethodLoader {
     return ETB_OK;
   }
 
-  // DataBlock gives its bytes back, which unload calls by hand.
+  // A DataBlock releases its bytes in its destructor, which unload calls explicitly.
   bool place_external() noexcept {
     void* memory = memory_.state->allocate(counts_.external * sizeof(DataBlock), alignof(DataBlock));
     if (memory == nullptr) return false;
@@ -277,7 +277,7 @@ class MethodLoader {
                   "constant at %p, not a multiple of its element size: the loader gave unaligned memory",
                   static_cast<const void*>(bytes.data()));
     }
-    // Kernels refuse to write a read-only tensor, so the const is kept in effect.
+    // Kernels reject writes to a read-only tensor, so this const_cast does not allow a write.
     *out_data = const_cast<std::byte*>(bytes.data());
     *out_is_read_only = true;
     return ETB_OK;
@@ -299,9 +299,10 @@ class MethodLoader {
     return ETB_OK;
   }
 
-  // A jump whose condition is false, and that comes back to itself over nothing but frees, jumps for ever.
+  // Marks jumps that loop for ever: a jump back to itself, with only frees between, never changes its
+  // condition.
   void mark_endless_jumps() noexcept {
-    uint32_t first_after = 0;  // the instruction behind the last one that is no free
+    uint32_t first_after = 0;  // index after the last instruction that is not a free
     for (uint32_t i = 0; i < state_.instructions.size(); ++i) {
       Instruction& instruction = state_.instructions[i];
       if (instruction.kind == InstructionKind::kJumpFalse)
@@ -326,7 +327,7 @@ class MethodLoader {
         break;
       case InstructionKind::kJumpFalse:
         to.value = value_at(from.a), to.target = first + from.b;
-        break;  // repeats_itself once all instructions are there
+        break;  // mark_endless_jumps() sets repeats_itself
       case InstructionKind::kFree:
         to.value = value_at(from.a);
         break;
@@ -382,7 +383,7 @@ class MethodLoader {
   std::span<Tensor> tensors_;
   std::span<int64_t> dims_;
   std::span<OperatorKernel> kernels_;
-  std::span<uint8_t> changes_;  // by value
+  std::span<uint8_t> changes_;  // one entry for each value
   EValue** references_ = nullptr;
   size_t tensors_used_ = 0;
   size_t dims_used_ = 0;

@@ -1,4 +1,5 @@
-// Internal to Method: what load builds and execute walks. All of it lies in the caller's state memory.
+// Internal to Method: the structures that load builds and execute reads. All are stored in
+// the caller's state memory.
 #pragma once
 
 #include <span>
@@ -7,7 +8,7 @@
 
 namespace etb::host {
 
-// One instruction with everything resolved, so that running it looks nothing up.
+// One instruction with all names resolved, so that running it needs no lookup.
 struct Instruction {
   const Kernel* kernel;  // kKernel
   EValue** arguments;    // kKernel, kDelegate
@@ -19,17 +20,17 @@ struct Instruction {
   };
   uint32_t argument_count;
   format::InstructionKind kind;
-  bool checks_arguments;  // kKernel: some argument may have changed its kind or memory since load
-  bool checks_overlap;    // kKernel, kDelegate: some argument may lie elsewhere than at load
-  bool repeats_itself;    // kJumpFalse: a jump back over nothing that could change its condition
+  bool checks_arguments;  // some argument may change its kind or memory after load
+  bool checks_overlap;    // some argument may change its address after load
+  bool repeats_itself;    // a jump back over nothing that could change its condition
 };
 
-// Where a chain starts among all instructions.
+// Index of a chain's first instruction among all instructions.
 struct ChainStart {
   uint32_t first;
 };
 
-// Memory that the caller gave for an input or output.
+// Memory that the caller set for an input or output.
 struct LentMemory {
   const void* data;
   uint64_t nbytes;
@@ -56,11 +57,11 @@ struct MethodState {
   KernelContext context{{}};
 
   const format::MethodView& view() const noexcept { return meta.view(); }
-  // Chain and instruction number in its chain, for messages and events.
+  // Returns the chain and the instruction's index in it, for messages and events.
   void locate(uint32_t instruction, int32_t* out_chain, int32_t* out_index) const noexcept;
 };
 
-// How many things of each kind a method has; from these follow the sizes of all arrays.
+// Count of objects of each kind in a method. They determine the sizes of all arrays.
 struct MethodCounts {
   uint64_t values = 0;
   uint64_t tensors = 0;
@@ -77,42 +78,46 @@ struct MethodCounts {
   uint64_t state_nbytes() const noexcept;
 };
 
-// An operator of the program while its kernels are looked up. It lies in the state memory, which is all that load has.
+// An operator of the program while load looks up its kernels. Stored in the state memory,
+// because load has no other.
 struct OperatorKernel {
   const Kernel* kernel = nullptr;
   bool is_looked_up = false;
-  bool is_specialised = false;  // has rows for some dtypes only, so each call looks for itself
+  bool is_specialised = false;  // only rows for some dtypes, so each call is looked up
   bool is_reported = false;
 };
 
-// Gives each call its kernel; `kernels` has an entry an operator. OPERATOR_MISSING names all that are missing.
+// Sets the kernel of each call. `kernels` has one entry for each operator. OPERATOR_MISSING names all missing
+// ones.
 etb_status find_kernels(MethodState& state, std::span<OperatorKernel> kernels, etb_error* error) noexcept;
 
-// What may happen to a value after loading.
+// Possible changes of a value after loading.
 enum Change : uint8_t {
   kMayChange = 1,  // another kind, or memory taken away
   kMayMove = 2     // other memory; kMayChange, too
 };
 
-// Kinds and memory of most values never change, so their arguments are checked here once. What changes: both ends of moves, freed
-// tensors, results of the core's own ops and of delegates, and tensors whose memory the caller brings, which `changes`, one a
-// value, has already.
+// Checks the arguments of most calls once, at load, because most values never change their kind or
+// memory. Values that may change: both ends of moves, freed tensors, results of the core's own ops and
+// of delegates, and tensors whose memory the caller sets. `changes` has one entry for each value and
+// already marks the last ones.
 void mark_changing_arguments(MethodState& state, std::span<uint8_t> changes) noexcept;
 
-// Returns ETB_INVALID_PROGRAM for the first instruction that writes memory of which another of its operands has a part. Leaves out
-// those that are checked before each run instead.
+// Returns ETB_INVALID_PROGRAM for the first instruction that writes memory shared with another of its
+// operands. Skips instructions that are checked before each run.
 etb_status check_operands(const MethodState& state, std::span<const std::span<std::byte>> arenas,
                           etb_error* error) noexcept;
 
-// The same before one instruction runs, into state.error.
+// Checks one instruction before it runs, and writes the error into state.error.
 etb_status check_operands(MethodState& state, const Instruction& instruction) noexcept;
 
-// The core's own ops: arithmetic on sizes and numbers, and views that share memory. Never null for a known name.
+// Finds one of the core's own ops: arithmetic on sizes and numbers, and views that share memory.
+// Null for an unknown name.
 const Kernel* find_prim_op(std::string_view name, std::string_view overload) noexcept;
 bool is_prim_op(const Kernel& kernel) noexcept;
 bool is_view_op(const Kernel& kernel) noexcept;  // makes an argument a view of another
 
-// "float32 [2, 3]" or "int" into `out`.
+// Writes "float32 [2, 3]" or "int" into `out`.
 void describe(const EValue& value, std::span<char> out) noexcept;
 void describe(std::span<const int64_t> numbers, std::span<char> out) noexcept;
 void describe(Dtype dtype, std::span<const int64_t> sizes, std::span<char> out) noexcept;

@@ -1,4 +1,4 @@
-// Methods: inputs, runs, control flow, state, dynamic sizes, delegates, and refusals with their words.
+// Methods: inputs, runs, control flow, state, dynamic sizes, delegates, and error messages.
 #include "host/runtime/method.hpp"
 
 #include <gmock/gmock.h>
@@ -88,7 +88,7 @@ TEST(Method, ListsAllMissingKernelsAtLoad) {
   EXPECT_EQ(logged, "no kernel for aten::sort.values(float32 float32)\nno kernel for my::op()\n");
 }
 
-// Partial kernels: one dtype and dim order each.
+// Specialised kernels: one dtype and dim order each.
 TEST(Method, RunsTheKernelMadeForItsTensors) {
   static const Kernel kSpecial[] = {{"aten::add.out", "T=T=ST!",
                                      [](KernelContext&, EValue** args) -> etb_status {
@@ -166,7 +166,7 @@ ProgramSpec loop_program() {
 
 TEST(Method, LoopsUntilTheConditionHolds) {
   World world(loop_program());
-  world.options.kernels = nullptr;  // the core brings these ops itself
+  world.options.kernels = nullptr;  // the core has these ops itself
   ASSERT_EQ(world.load(), ETB_OK) << world.error.text;
   ASSERT_EQ(world.method.execute(&world.error), ETB_OK) << world.error.text;
   EXPECT_EQ(world.method.output(0).to_int(), 45);

@@ -1,4 +1,5 @@
-// For tests and benchmarks of the core: a program in memory, its method, and all memory it needs, in three lines.
+// For tests and benchmarks of the core: a program in memory, its method, and all memory it needs, in three
+// lines.
 #pragma once
 
 #include <cstdlib>
@@ -20,7 +21,7 @@ struct MethodWorld {
 
   etb_status load_program() { return program.load(loader, &error); }
 
-  // Brings exactly the memory that the method's meta asks for.
+  // Allocates exactly the memory that the method's meta asks for.
   etb_status load_method(const std::string& name = "forward") {
     MethodMeta meta;
     if (const etb_status status = program.find_method(name, &meta, &error); status != ETB_OK) return status;
@@ -95,7 +96,7 @@ inline etb_status add_floats(KernelContext& context, EValue** args) {
 inline constexpr Kernel kAddRows[] = {Kernel("aten::add.out", "T=T=ST!", &add_floats)};
 inline const KernelRows kAddTable(kAddRows);
 
-// A world whose registry has that kernel alone.
+// A MethodWorld whose registry has only that kernel.
 struct AddWorld : MethodWorld {
   template <class From>
   explicit AddWorld(const From& from) : MethodWorld(from) {

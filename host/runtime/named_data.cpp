@@ -10,7 +10,7 @@ namespace etb::host {
 
 namespace {
 
-// The boundary that exporters put named data on.
+// Alignment that exporters use for named data.
 constexpr uint64_t kRangeAlignment = 128;
 
 }  // namespace

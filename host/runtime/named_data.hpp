@@ -1,4 +1,5 @@
-// NamedDataMap: bytes by name for a method and its delegates, from the program and from external data files.
+// NamedDataMap: finds bytes by name for a method and its delegates, in the program and in external data
+// files.
 #pragma once
 
 #include <optional>
@@ -12,7 +13,7 @@ namespace etb::host {
 
 class Program;
 
-// A data file (.ptd) and the loader that reads it. Load it once, share it between methods and threads.
+// A data file (.ptd) and the loader that reads it. Load it once; methods and threads may share it.
 class DataFile {
  public:
   // The loader outlives this.

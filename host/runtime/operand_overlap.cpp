@@ -1,7 +1,8 @@
-// Operands of one instruction: memory that a kernel or delegate writes is no other operand's memory.
+// Checks the operands of one instruction: memory that a kernel or delegate writes belongs to no other
+// operand.
 //
-// Kernels read inputs while they write outputs, some of them more than once. A program whose memory plan lets the two share bytes
-// would change what a kernel has counted or checked already.
+// Kernels read inputs while they write outputs, some of them more than once. If the memory plan of a program
+// made the two share bytes, a write would change data that the kernel has counted or checked before.
 #include <algorithm>
 #include <cstdio>
 
@@ -15,17 +16,18 @@ namespace {
 using format::InstructionKind;
 using Count = unsigned long long;  // for printf
 
-// Comparisons for one instruction and for loading a method. Lists make them quadratic: 2900 outputs of one op reach the first limit.
+// Limits of comparisons for one instruction and for loading a method. Their number is quadratic for lists:
+// 2900 outputs of one op reach the first limit.
 constexpr uint64_t kMaxInstructionPairs = uint64_t{1} << 22;
 constexpr uint64_t kMaxMethodPairs = uint64_t{1} << 26;
 
-#ifdef ETB_FUZZ_WITHOUT_OVERLAP_CHECK  // only for showing that the fuzzer finds what the check stops
+#ifdef ETB_FUZZ_WITHOUT_OVERLAP_CHECK  // only to show that the fuzzer finds the fault without the check
 constexpr bool kIsChecked = false;
 #else
 constexpr bool kIsChecked = true;
 #endif
 
-// A written tensor with the memory that it has or may grow into, which is compared with many.
+// A written tensor and the memory that it uses or may grow into. It is compared with many others.
 struct Written {
   const Tensor& tensor;
   uintptr_t begin;
@@ -36,7 +38,7 @@ struct Written {
         begin(reinterpret_cast<uintptr_t>(written.data())),
         nbytes(written.capacity_bytes()) {}
 
-  // Two values with one tensor also share its sizes, which resizing the one would change under the other.
+  // Two values with one tensor also share its sizes: resizing one would change the other.
   bool overlaps(const Tensor& other) const noexcept {
     const uintptr_t ahead = reinterpret_cast<uintptr_t>(other.data()) - begin;
     if (ahead < nbytes) return other.capacity_bytes() != 0 || &tensor == &other;
@@ -44,7 +46,7 @@ struct Written {
   }
 };
 
-// Whether element i of one is element i of the other.
+// True if element i of one has the address of element i of the other.
 bool is_same_range(const Tensor& a, const Tensor& b) noexcept {
   return a.data() == b.data() && a.capacity_bytes() == b.capacity_bytes() &&
          element_nbytes(a.dtype()) == element_nbytes(b.dtype()) &&
@@ -61,10 +63,10 @@ etb_status fail_pairs(etb_error* error) noexcept {
   return fail(error, ETB_OUT_OF_RESOURCES, "too many pairs of operands to compare");
 }
 
-// One instruction's operands, compared with each other.
+// Compares the operands of one instruction with each other.
 class OperandCheck {
  public:
-  // Without `arenas` messages name addresses.
+  // Error messages contain addresses when `arenas` is empty.
   OperandCheck(const MethodState& state, const Instruction& instruction,
                std::span<const std::span<std::byte>> arenas, etb_error* error) noexcept
       : state_(state), instruction_(instruction), arenas_(arenas), error_(error) {}
@@ -74,9 +76,9 @@ class OperandCheck {
     if (is_delegate()) {
       delegate_ = state_.delegates[instruction_.delegate]->operands();
     } else if (is_prim_op(*instruction_.kernel)) {
-      return ETB_OK;  // sees to it itself
+      return ETB_OK;  // these ops check it themselves
     } else if (instruction_.kernel->argument_count != kManyArguments) {
-      // Behind the arguments are the returned values, which are the outputs once more.
+      // The returned values follow the arguments. They are the outputs again.
       count_ = std::min<uint32_t>(count_, instruction_.kernel->argument_count);
     }
     for (uint32_t i = 0; kIsChecked && i < count_; ++i) {
@@ -106,7 +108,7 @@ class OperandCheck {
     return output < delegate_.shared_inputs.size() && delegate_.shared_inputs[output] == other + 1;
   }
 
-  // A written tensor with all others, pairs of written ones once.
+  // Compares a written tensor with all others, pairs of written tensors once.
   etb_status compare(uint32_t written, size_t item, const EValue& value) noexcept {
     const Written a(value.tensor());
     for (uint32_t other = 0; other < count_; ++other) {

@@ -1,4 +1,4 @@
-// Operands that share memory: which calls are refused, when, with which words; and which are right.
+// Operands that share memory: rejected calls, the time of the check, error messages; and accepted calls.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -32,7 +32,7 @@ struct World : AddWorld {
   explicit World(const ProgramSpec& spec) : AddWorld(spec) {
     if (registry.add(kTestTable) != ETB_OK) std::abort();
   }
-  // The text of what refused it, "" when it loads.
+  // Error text of the load, "" when it succeeds.
   std::string refusal() { return load() == ETB_OK ? "" : error.text; }
   std::string run_refusal() { return method.execute(&error) == ETB_OK ? "" : error.text; }
 };
@@ -120,7 +120,7 @@ TEST(OperandOverlap, RefusesTwoOutputsAtOnePlace) {
               HasSubstr("shares memory with argument 2 (value 1"));
 }
 
-// Even without bytes two operands with one tensor share its sizes.
+// Two operands with one tensor share its sizes even when it has no bytes.
 TEST(OperandOverlap, RefusesOneTensorTwiceEvenWhenItIsEmpty) {
   EXPECT_EQ(refusal_of(call_of("test::two.out", {vector_spec(0, 0), vector_spec(0, 0), vector_spec(0, 0)},
                                {0, 1, 2})),
@@ -169,7 +169,7 @@ TEST(OperandOverlap, BoundsTheWorkForLists) {
   EXPECT_THAT(world.error.text, HasSubstr("chain 0, instruction 0: too many pairs of operands to compare"));
 }
 
-// Tensors may grow to their bound, so that is what counts.
+// Compares upper bounds, because tensors may grow to them.
 TEST(OperandOverlap, ComparesUpperBounds) {
   TensorSpec bounded = vector_spec(8, 0);
   bounded.dynamism = 1;
@@ -177,7 +177,7 @@ TEST(OperandOverlap, ComparesUpperBounds) {
               HasSubstr("shares memory with argument 1 (value 1: 32 bytes at 0 in arena 1)"));
 }
 
-// ---- What changes while a program runs is checked when it runs
+// ---- Values that change while a program runs are checked when it runs
 
 TEST(OperandOverlap, SeesWhereAMovedValueLies) {
   ProgramSpec spec = format::add_program(4);
@@ -186,7 +186,7 @@ TEST(OperandOverlap, SeesWhereAMovedValueLies) {
       {kMove, 2, 4, {}}, {kKernel, 0, 0, {0, 1, 3, 4, 4}}, {kKernel, 0, 0, {0, 4, 3, 2, 2}}};
   World fine(spec);
   ASSERT_EQ(fine.refusal(), "");
-  EXPECT_EQ(fine.run_refusal(), "");  // 4 is 2, and out = x + out is right
+  EXPECT_EQ(fine.run_refusal(), "");  // value 4 is value 2 after the move, and out = x + out is correct
   spec.methods[0].operators.push_back({"test::two", "out"});
   spec.methods[0].instructions.push_back({kKernel, 1, 0, {0, 2, 4}});
   World world(spec);
@@ -237,7 +237,7 @@ TEST(OperandOverlap, SeesWhereTheCallersMemoryLies) {
   EXPECT_THAT(memory, ElementsAre(2, 4, 6, 8, 2, 4, 6, 8));
 }
 
-// The other end of a move has the same tensor, and so no memory either.
+// The other end of a move has the same tensor, and so has no memory after the free.
 TEST(OperandOverlap, SeesThatTheSourceOfAMoveWasFreedThroughItsTarget) {
   ProgramSpec spec = format::add_program(4);
   spec.methods[0].values.emplace_back(vector_spec(4, 0));
@@ -260,9 +260,9 @@ TEST(OperandOverlap, TakesInputsFromTheMethodsOwnMemory) {
   EXPECT_THAT(floats(world.method.input(0)), ElementsAre(3, 4, 5, 6));
 }
 
-// ---- Memory that the caller takes back
+// ---- Memory that the caller replaces
 
-// A view of an input stays where the input was when the caller brings other memory. The first run ends at the jump.
+// A view of an input keeps the old address when the caller sets other memory. The first run ends at the jump.
 TEST(LentMemory, IsForgottenByViewsWhenTheCallerBringsOther) {
   ProgramSpec spec = format::add_program(4);
   std::get<TensorSpec>(spec.methods[0].values[0]).memory_id = 0;
@@ -271,7 +271,7 @@ TEST(LentMemory, IsForgottenByViewsWhenTheCallerBringsOther) {
   spec.methods[0].values.insert(spec.methods[0].values.end(),
                                 {int64_t{4}, IntListSpec{{4}}, view, false, true});  // 4, 5, 6, 7, 8
   spec.methods[0].operators.push_back({"executorch_prim::et_view", "default"});
-  // if (was here) out = view + y; view = x; was here = true
+  // if (was_here) out = view + y; view = x; was_here = true
   spec.methods[0].instructions = {{kJumpFalse, 7, 2, {}},
                                   {kKernel, 0, 0, {6, 1, 3, 2, 2}},
                                   {kKernel, 1, 0, {0, 5, 6, 6}},
@@ -285,7 +285,7 @@ TEST(LentMemory, IsForgottenByViewsWhenTheCallerBringsOther) {
   ASSERT_EQ(world.run_refusal(), "");
   FloatVector second({2, 2, 2, 2});
   ASSERT_EQ(world.method.set_input(0, second.value(), &world.error), ETB_OK);
-  first.reset();  // which the method may read no more
+  first.reset();  // the method must not read it again
   EXPECT_THAT(world.run_refusal(), HasSubstr("argument 0: the tensor has no memory"));
 }
 
@@ -368,7 +368,7 @@ TEST(OperandOverlap, HoldsADelegateToItsOutputs) {
       HasSubstr(
           "chain 0, instruction 0: Scribe writes argument 2 (value 2: 16 bytes at 20 in arena 1), which "
           "shares memory with argument 1 (value 1"));
-  // One that says nothing may write all.
+  // A delegate that does not report its outputs may write all arguments.
   EXPECT_EQ(delegate_refusal(delegate_of(apart, {0, 1, 2}), {}), "");
   EXPECT_THAT(delegate_refusal(delegate_of(apart, {0, 0, 2}), {}), HasSubstr("Scribe writes argument 0"));
 }

@@ -19,7 +19,7 @@ void log(void*, LogLevel level, const char* text) {
   constexpr const char* kTexts[] = {"debug", "info", "warning", "error"};
   char line[512];
   size_t used = 0;
-  // made_printable() lets Unicode pass, for which the core has no room; names of ops are ASCII.
+  // made_printable() keeps Unicode, for which the core has no space. Names of ops are ASCII.
   for (; *text != '\0' && used + 4 < sizeof(line); ++text) {
     if (*text >= 0x20 && *text < 0x7f)
       line[used++] = *text;

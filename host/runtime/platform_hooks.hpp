@@ -1,5 +1,5 @@
-// What the core asks of the system it runs on: a clock and a log. An object someone hands in, so that a firmware replaces it
-// without touching a global. There is no abort hook, because the core never aborts.
+// PlatformHooks: a clock and a log, all that the core needs from the system. The caller passes an object, so
+// a firmware replaces it without a global. There is no abort hook, because the core never aborts.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,8 @@ enum class LogLevel : uint8_t { kDebug, kInfo, kWarning, kError };
 struct PlatformHooks {
   void* self = nullptr;
   uint64_t (*now_ns)(void* self) = nullptr;  // monotonic
-  // `text` may have bytes of a file in it: a log that ends at a terminal escapes them (api/format/printable_text.hpp).
+  // `text` may contain bytes of a file. A log that writes to a terminal escapes them
+  // (api/format/printable_text.hpp).
   void (*log)(void* self, LogLevel level, const char* text) = nullptr;
 };
 

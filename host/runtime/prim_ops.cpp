@@ -1,5 +1,5 @@
-// The core's own ops: arithmetic on sizes and numbers, reading sizes, and views that share memory. Programs use them between
-// kernels; results are values, so the last argument is replaced.
+// The core's own ops: arithmetic on sizes and numbers, sizes of tensors, and views that share memory.
+// Programs use them between kernels. Each result is a value and replaces the last argument.
 #include <cinttypes>
 #include <cmath>
 #include <cstring>
@@ -16,7 +16,7 @@ namespace {
 
 bool is_real(const EValue& a, const EValue& b) noexcept { return a.is_double() || b.is_double(); }
 
-// ---- Two numbers to one. Integers wrap as in two's complement; PyTorch's sizes never come near.
+// ---- Two numbers to one. Integers wrap as in two's complement; PyTorch's sizes never become that large.
 
 int64_t wrap(uint64_t value) noexcept { return static_cast<int64_t>(value); }
 
@@ -29,12 +29,12 @@ EValue calculate(BinaryOp op, uint64_t a, uint64_t b) noexcept {
   return EValue(wrap(op == BinaryOp::kAdd ? a + b : op == BinaryOp::kSub ? a - b : a * b));
 }
 
-// One function for all, because the core is bounded in size.
+// One function for all ops, because the size of the core is limited.
 __attribute__((noinline)) etb_status binary(BinaryOp op, EValue** args) noexcept {
   const bool is_double = is_real(*args[0], *args[1]);
   const EValue a = is_double ? EValue(args[0]->to_double()) : EValue(args[0]->to_int());
   const EValue b = is_double ? EValue(args[1]->to_double()) : EValue(args[1]->to_int());
-  // None of them with a NaN.
+  // All three are false for a NaN.
   const bool is_less = is_double ? a.to_double() < b.to_double() : a.to_int() < b.to_int();
   const bool is_greater = is_double ? a.to_double() > b.to_double() : a.to_int() > b.to_int();
   const bool is_equal = is_double ? a.to_double() == b.to_double() : a.to_int() == b.to_int();
@@ -123,7 +123,7 @@ etb_status widen(KernelContext&, EValue** args) {
   return ETB_OK;
 }
 
-// A double to an int, which it has to fit into.
+// Converts a double to an int. Fails when it does not fit.
 etb_status put_int(KernelContext& context, double value, EValue& out) {
   constexpr double kLimit = 9223372036854775808.0;  // 2^63
   if (!(value >= -kLimit && value < kLimit))
@@ -154,7 +154,7 @@ etb_status select(KernelContext&, EValue** args) {
 
 // ---- Reading tensors
 
-// The dim that argument 1 names, or -1 with an error.
+// Returns the dim that argument 1 names, or -1 with an error.
 int find_dim(KernelContext& context, EValue** args) noexcept {
   const int rank = args[0]->tensor().rank();
   const int64_t given = args[1]->to_int();
@@ -178,7 +178,7 @@ etb_status stride_of(KernelContext& context, EValue** args) {
   return ETB_OK;
 }
 
-// Tensors of a program start where their memory starts.
+// Always 0: tensors of a program start at the start of their memory.
 etb_status storage_offset_of(KernelContext&, EValue** args) {
   *args[1] = EValue(int64_t{0});
   return ETB_OK;
@@ -196,7 +196,7 @@ T first_element(const Tensor& tensor) noexcept {
   return value;
 }
 
-// The bits of an integer in the low bytes.
+// Returns the bits of an integer element in the low bytes.
 uint64_t integer_bits(const Tensor& tensor, size_t nbytes) noexcept {
   switch (nbytes) {
     case 1:
@@ -239,9 +239,9 @@ etb_status item_of(KernelContext& context, EValue** args) {
   return ETB_OK;
 }
 
-// ---- Sharing and growing tensors
+// ---- Sharing memory and growing tensors
 
-// The sizes of a view, with at most one -1 worked out.
+// Computes the sizes of a view, with at most one -1 inferred.
 etb_status view_sizes(KernelContext& context, const Tensor& self, const IntList& wanted, int64_t* sizes) {
   int64_t known = 1;
   size_t inferred = wanted.size();
@@ -266,7 +266,7 @@ etb_status view_sizes(KernelContext& context, const Tensor& self, const IntList&
                       self.numel());
 }
 
-// Makes `out` a view of `self` with other sizes, on the same memory.
+// Makes `out` a view of the memory of `self` with other sizes.
 etb_status share_view(KernelContext& context, EValue** args) {
   Tensor& self = args[0]->tensor();
   const IntList wanted = args[1]->ints();
@@ -281,7 +281,7 @@ etb_status share_view(KernelContext& context, EValue** args) {
     return context.fail(ETB_NOT_SUPPORTED, "a view of a tensor that is not contiguous");
   int64_t sizes[kMaxRank];
   ETB_CHECK(view_sizes(context, self, wanted, sizes));
-  Tensor changed = out;  // shares the arrays of sizes, but not memory
+  Tensor changed = out;  // shares the arrays of sizes, but not data
   changed.set_data(self.data(), self.capacity_bytes());
   if (const etb_status status = changed.resize({sizes, wanted.size()}); status != ETB_OK) {
     return context.fail(status, "the view's sizes are beyond what was planned");
@@ -291,7 +291,8 @@ etb_status share_view(KernelContext& context, EValue** args) {
   return ETB_OK;
 }
 
-// Writes `source` at destination[index] and cuts the destination behind it: how loops collect their results.
+// Writes `source` at destination[index] and cuts the destination after it. Loops collect their results with
+// it.
 etb_status copy_index(KernelContext& context, EValue** args) {
   Tensor& destination = args[0]->tensor();
   const Tensor& source = args[1]->tensor();

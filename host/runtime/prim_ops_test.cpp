@@ -1,4 +1,4 @@
-// The core's own ops: numbers as Python has them, views that share memory, refusals.
+// The core's own ops: numbers as in Python, views that share memory, errors.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,5 +1,6 @@
-# Prints the text of APP less that of EMPTY, and fails beyond LIMIT bytes. Prints what APP takes from the C library, and fails when that is more than strings,
-# numbers, and the clock and log of kDefaultPlatformHooks: no heap, no abort, no exceptions.
+# Prints the text size of APP less that of EMPTY, and fails above LIMIT bytes. Prints the C library symbols
+# that APP needs. Fails when these are more than strings, numbers, and the clock and log of
+# kDefaultPlatformHooks: no heap, no abort, no exceptions.
 function(text_of file out)
   execute_process(COMMAND size ${file} OUTPUT_VARIABLE table RESULT_VARIABLE result)
   if(NOT result EQUAL 0 OR NOT table MATCHES "\n *([0-9]+)")

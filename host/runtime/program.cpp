@@ -8,7 +8,7 @@ namespace etb::host {
 
 namespace {
 
-// Boundary of a loaded segment: the exporter's default, which covers every element type and vector width.
+// Alignment of a loaded segment: the exporter's default, enough for every element type and vector width.
 constexpr uint64_t kSegmentAlignment = 128;
 
 etb_status load_extent(DataLoader& loader, format::FileExtent* out, etb_error* error) noexcept {

@@ -8,10 +8,10 @@
 
 namespace etb::host {
 
-// What is known of a method before it is loaded, above all the memory it asks for.
+// Properties of a method before it is loaded, above all the memory it needs.
 class MethodMeta {
  public:
-  MethodMeta() noexcept = default;  // names nothing until assigned
+  MethodMeta() noexcept = default;  // invalid until assigned
   explicit MethodMeta(const format::MethodView& view) noexcept : view_(view) {}
 
   std::string_view name() const noexcept { return view_.name(); }
@@ -24,7 +24,7 @@ class MethodMeta {
     return view_.value(static_cast<uint32_t>(view_.outputs()[index]));
   }
 
-  // Planned arenas, numbered from 0 (memory id 1 in the file).
+  // Count of planned arenas. Arena 0 is memory id 1 in the file.
   uint32_t arena_count() const noexcept {
     return view_.arena_sizes().empty() ? 0 : static_cast<uint32_t>(view_.arena_sizes().size() - 1);
   }
@@ -32,7 +32,7 @@ class MethodMeta {
     return static_cast<uint64_t>(view_.arena_sizes()[index + 1]);
   }
 
-  // What load_method takes from MethodMemory::state at most.
+  // Most bytes that load_method allocates from MethodMemory::state.
   uint64_t state_nbytes() const noexcept;
 
   const format::MethodView& view() const noexcept { return view_; }
@@ -41,24 +41,25 @@ class MethodMeta {
   format::MethodView view_;
 };
 
-// Read-only after load, so methods on several threads share it. The loader outlives it, it outlives its methods.
+// Read-only after load, so methods on several threads share it. Its loader outlives it; it outlives its
+// methods.
 class Program {
  public:
-  // Reads, verifies everything, and makes the constants available. Calls no heap (the loader may).
+  // Reads the file, verifies all of it, and loads the constants. Does not use the heap (the loader may).
   [[nodiscard]] etb_status load(DataLoader& loader, etb_error* error) noexcept;
 
   const format::ProgramView& view() const noexcept { return view_; }
   uint32_t method_count() const noexcept { return view_.method_count(); }
   std::string_view method_name(uint32_t index) const noexcept { return view_.method(index).name(); }
 
-  // ETB_NOT_FOUND lists the methods there are.
+  // ETB_NOT_FOUND names the existing methods.
   [[nodiscard]] etb_status find_method(std::string_view name, MethodMeta* out,
                                        etb_error* error) const noexcept;
 
   [[nodiscard]] etb_status load_segment(uint32_t index, DataBlock* out, etb_error* error) const noexcept;
   [[nodiscard]] etb_status read_range(format::SegmentRange range, std::span<std::byte> out,
                                       etb_error* error) const noexcept;
-  // The bytes of a constant, from its start to the end of what holds it.
+  // Bytes of a constant, from its start to the end of the segment or buffer that contains it.
   std::span<const std::byte> constant(uint32_t data_index) const noexcept;
 
  private:

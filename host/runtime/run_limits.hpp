@@ -1,4 +1,4 @@
-// RunLimits: when a run has to stop although the program would go on.
+// RunLimits: conditions that stop a run before the program ends.
 #pragma once
 
 #include <atomic>
@@ -9,13 +9,13 @@ namespace etb::host {
 struct RunLimits {
   static constexpr uint64_t kNoInstructionLimit = UINT64_MAX;
 
-  uint64_t max_instructions =
-      0;  // 0: LoadLimits::max_run_instructions; kNoInstructionLimit: a loop may run for ever
-  // On the platform's clock; 0: none. Looked at between instructions, inside the kernels' loops, and when a delegate has returned: a run
-  // that ends after its deadline fails.
+  // 0: LoadLimits::max_run_instructions; kNoInstructionLimit: a loop may run for ever.
+  uint64_t max_instructions = 0;
+  // On the platform's clock; 0: none. Checked between instructions, inside the kernels' loops, and after a
+  // delegate returns. A run that ends after its deadline fails.
   uint64_t deadline_ns = 0;
-  const std::atomic<bool>* cancel =
-      nullptr;  // set it from any thread to stop the run; looked at in the same places
+  // Set it from any thread to stop the run. Checked like the deadline.
+  const std::atomic<bool>* cancel = nullptr;
 };
 
 }  // namespace etb::host

@@ -7,7 +7,7 @@ namespace etb::host {
 
 void fill_strides(std::span<const int64_t> sizes, std::span<const uint8_t> dim_order,
                   int64_t* out_strides) noexcept {
-  uint64_t stride = 1;  // unsigned: sizes that overflow are refused before any element is touched
+  uint64_t stride = 1;  // unsigned: sizes that overflow are rejected before any element is accessed
   for (size_t i = dim_order.size(); i-- > 0;) {
     const uint8_t dim = dim_order[i];
     out_strides[dim] = static_cast<int64_t>(stride);
@@ -65,7 +65,7 @@ bool Tensor::has_layout_of(const Tensor& other) const noexcept {
 
 etb_status Tensor::resize(std::span<const int64_t> sizes) noexcept {
   if (sizes.size() != rank_ || is_read_only_) return ETB_INVALID_ARGUMENT;
-  // By hand: nearly every call ends here, and a call of memcmp costs more than comparing a few numbers.
+  // Compared by hand: nearly every call ends here, and memcmp costs more than comparing a few numbers.
   bool is_same = true;
   for (size_t dim = 0; dim < sizes.size(); ++dim) is_same = is_same && sizes[dim] == sizes_[dim];
   if (is_same) return ETB_OK;

@@ -1,4 +1,4 @@
-// Tensor: a view of elements in memory that somebody else owns.
+// Tensor: a view of elements in memory that it does not own.
 #pragma once
 
 #include <cstdint>
@@ -11,18 +11,18 @@ namespace etb::host {
 
 inline constexpr int kMaxRank = 16;
 
-// Whether sizes may change: never, or as long as the elements fit into the tensor's capacity.
+// Allowed changes of sizes: none, or as long as the elements fit into the tensor's capacity.
 enum class Dynamism : uint8_t { kStatic, kBounded };
 
-// Dtype, sizes, dim order and data of a tensor. Sizes, dim order and strides lie in arrays of `rank` entries
-// that the maker of the tensor keeps alive (a method's arena, TensorStorage). Elements are dense in dim
-// order: strides follow from sizes.
+// Dtype, sizes, dim order and data of a tensor. Sizes, dim order and strides are arrays of `rank` entries
+// that the creator of the tensor owns (a method's arena, TensorStorage). Elements are dense in dim order:
+// strides follow from sizes.
 class Tensor {
  public:
   Tensor() = default;
 
-  // `strides` is filled in. `capacity_bytes` is what `data` points to; a null `data` is allowed until the
-  // first use.
+  // Fills `strides`. `capacity_bytes` is the size of the memory at `data`. A null `data` is
+  // allowed until the first use.
   Tensor(Dtype dtype, int rank, int64_t* sizes, const uint8_t* dim_order, int64_t* strides, void* data,
          uint64_t capacity_bytes, Dynamism dynamism = Dynamism::kStatic) noexcept;
 
@@ -44,27 +44,28 @@ class Tensor {
     return static_cast<T*>(data_);
   }
 
-  // Points the tensor at other memory.
+  // Sets other memory for the elements.
   void set_data(void* data, uint64_t capacity_bytes) noexcept {
     data_ = data;
     capacity_bytes_ = capacity_bytes;
   }
 
-  // Constants: resize refuses them, and every kernel resizes what it writes, so none is ever written.
+  // Marks a constant. resize rejects it, and every kernel resizes its outputs, so a constant is never
+  // written.
   void set_read_only() noexcept { is_read_only_ = true; }
   bool is_read_only() const noexcept { return is_read_only_; }
 
-  // Whether elements lie in row-major order (dims of size 1 do not matter), so that numel elements follow
-  // each other.
+  // True if elements are stored in row-major order (dims of size 1 do not matter), so that all
+  // numel elements are adjacent.
   bool is_contiguous() const noexcept;
 
-  // Whether two tensors of the same sizes lie in memory in the same order, so that element i of one is
-  // element i of the other.
+  // True if two tensors of the same sizes store their elements in the same order, so that element i of one
+  // is element i of the other.
   bool has_layout_of(const Tensor& other) const noexcept;
 
   // Changes sizes in place and recomputes strides. The rank must stay. A static tensor accepts only its own
-  // sizes, a bounded one what fits into its capacity. Returns ETB_OK, ETB_INVALID_ARGUMENT (rank, negative
-  // size, read-only) or ETB_NOT_SUPPORTED (does not fit).
+  // sizes, a bounded tensor all sizes that fit into its capacity. Returns ETB_OK, ETB_INVALID_ARGUMENT (rank,
+  // negative size, read-only) or ETB_NOT_SUPPORTED (does not fit).
   etb_status resize(std::span<const int64_t> sizes) noexcept;
 
  private:
@@ -80,23 +81,23 @@ class Tensor {
   bool is_read_only_ = false;
 };
 
-// Room for the arrays of one tensor of any rank, for those who make tensors one by one (a kernel's temporary,
-// a test).
+// Storage for the arrays of one tensor of any rank, for code that makes single tensors (a
+// kernel's temporary, a test).
 struct TensorStorage {
   int64_t sizes[kMaxRank];
   int64_t strides[kMaxRank];
   uint8_t dim_order[kMaxRank];
 
-  // A tensor over `data` whose arrays are copied into this storage; an empty dim order means row-major.
+  // Returns a tensor over `data`. Copies its arrays into this storage; an empty dim order means row-major.
   Tensor make(Dtype dtype, std::span<const int64_t> sizes, void* data, uint64_t capacity_bytes,
               std::span<const uint8_t> dim_order = {}, Dynamism dynamism = Dynamism::kStatic) noexcept;
 };
 
-// Strides of dense elements in dim order; a size of 0 counts as 1.
+// Computes strides of dense elements in dim order. A size of 0 counts as 1.
 void fill_strides(std::span<const int64_t> sizes, std::span<const uint8_t> dim_order,
                   int64_t* out_strides) noexcept;
 
-// The product of sizes in `out_numel`, or false when it overflows or a size is negative.
+// Writes the product of sizes to `out_numel`. Returns false when it overflows or a size is negative.
 bool count_elements(std::span<const int64_t> sizes, int64_t* out_numel) noexcept;
 
 }  // namespace etb::host

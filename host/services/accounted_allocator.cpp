@@ -7,7 +7,7 @@
 
 namespace etb::host {
 
-// Stands right before the bytes that the plugin gets.
+// Header stored directly before the bytes that the plugin receives.
 struct AccountedAllocator::Block {
   Block* newer;
   Block* older;
@@ -39,7 +39,7 @@ AccountedAllocator::~AccountedAllocator() {
   }
 }
 
-// Counts nbytes as live, or as refused.
+// Adds nbytes to the live bytes, or counts a failed request.
 bool AccountedAllocator::reserve(uint64_t nbytes) {
   const std::lock_guard lock(mutex_);
   if (nbytes > cap_bytes_ || usage_.live_bytes > cap_bytes_ - nbytes) {

@@ -1,4 +1,4 @@
-// alloc/1: host memory counted under one plugin's name, bounded, and reported when it leaks.
+// AccountedAllocator (alloc/1): host memory counted for one plugin, limited, and reported when it leaks.
 #pragma once
 
 #include <mutex>
@@ -13,18 +13,18 @@ class AccountedAllocator {
  public:
   static constexpr uint64_t kUnbounded = UINT64_MAX;
 
-  // Answers NULL to what would bring the live bytes above `cap_bytes`.
+  // Returns NULL for a request that would raise the live bytes above `cap_bytes`.
   explicit AccountedAllocator(uint64_t cap_bytes = kUnbounded);
   AccountedAllocator(const AccountedAllocator&) = delete;
   AccountedAllocator& operator=(const AccountedAllocator&) = delete;
 
-  // Gives leaked blocks back to the system: whoever held them is deinitialised.
+  // Frees leaked blocks: their owner is deinitialised.
   ~AccountedAllocator();
 
   const etb_alloc_service* service() const noexcept { return &service_; }
 
   struct Usage {
-    uint64_t live_bytes = 0;  // as asked for, without bookkeeping
+    uint64_t live_bytes = 0;  // requested bytes, without bookkeeping
     uint64_t peak_bytes = 0;
     uint64_t live_count = 0;
     uint64_t allocate_count = 0;
@@ -39,7 +39,7 @@ class AccountedAllocator {
     uint64_t count = 0;
   };
 
-  // What is live now, most bytes first: after deinit these are leaks (ABI-HYG-03).
+  // Returns the live blocks, most bytes first. After deinit these are leaks (ABI-HYG-03).
   std::vector<Leak> live_blocks() const;
 
  private:

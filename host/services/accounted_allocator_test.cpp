@@ -65,7 +65,7 @@ TEST(AccountedAllocator, ReportsWhatIsStillHeldByTag) {
   EXPECT_EQ(leaks[1].nbytes, 30u);
   EXPECT_EQ(leaks[1].count, 2u);
   EXPECT_EQ(leaks[3].tag, "a tag that is longer than what ");
-  // The destructor returns the blocks: AddressSanitizer would report them otherwise.
+  // The destructor frees the blocks. Otherwise AddressSanitizer would report them.
 }
 
 TEST(AccountedAllocator, KeepsCountFromManyThreads) {

@@ -5,7 +5,7 @@
 
 namespace etb::host {
 
-// The service is constant data: every host may give the same.
+// Returns constant data: all hosts may use the same service.
 const etb_clock_service* clock_service() noexcept;
 
 uint64_t now_ns() noexcept;

@@ -4,7 +4,8 @@
 #include <cstdlib>
 #include <new>
 
-// In a file of its own: where g++ inlines one of a pair of these, it takes malloc and delete for a mismatch.
+// A file of its own: where g++ inlines only one of new and delete, it warns of a mismatch of malloc and
+// delete.
 namespace {
 
 std::atomic<uint64_t> count{0};

@@ -21,7 +21,7 @@ void ETB_CALL DiagCollector::report(void* ctx, const char* topic, const etb_opti
   else
     ++self.dropped_count_;
 } catch (...) {
-  // No exception leaves a function of the ABI (ABI-CALL-03); a record that does not fit in memory is lost.
+  // No exception may leave a function of the ABI (ABI-CALL-03). A record that does not fit in memory is lost.
 }
 
 std::vector<DiagRecord> DiagCollector::take() {

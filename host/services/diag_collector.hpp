@@ -1,4 +1,4 @@
-// diag/1: facts that plugins report for programs, kept until someone takes them.
+// DiagCollector (diag/1): stores facts that plugins report for programs, until take().
 #pragma once
 
 #include <mutex>
@@ -14,19 +14,19 @@ namespace etb::host {
 struct DiagRecord {
   std::string topic;
   std::vector<Field> fields;
-  std::thread::id thread;  // whose call it belongs to
+  std::thread::id thread;  // thread of the call
 };
 
 class DiagCollector {
  public:
-  // Keeps at most `max_records`; later ones are counted and dropped, so that a plugin cannot fill the memory.
+  // Keeps at most `max_records`. Later ones are counted and dropped, so that a plugin cannot fill the memory.
   explicit DiagCollector(size_t max_records = 1024);
   DiagCollector(const DiagCollector&) = delete;
   DiagCollector& operator=(const DiagCollector&) = delete;
 
   const etb_diag_service* service() const noexcept { return &service_; }
 
-  // Hands over what was reported since the last time, in order.
+  // Returns the records since the last call, in order.
   std::vector<DiagRecord> take();
 
   uint64_t dropped_count() const;

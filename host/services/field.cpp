@@ -11,7 +11,7 @@ std::string format_list(const etb_option& option) {
     const etb_option& item = *ETB_AT(etb_option, option.items, i);
     if (i != 0) text += ", ";
     text +=
-        item.type == ETB_OPTION_LIST ? "?" : format_value(item);  // a list in a list is not allowed: end here
+        item.type == ETB_OPTION_LIST ? "?" : format_value(item);  // a list must not contain a list: end here
   }
   return text + "]";
 }

@@ -1,4 +1,4 @@
-// Fields of log and diag messages as text.
+// Formats fields of log and diag messages as text.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ struct Field {
   friend bool operator==(const Field& a, const Field& b) { return a.key == b.key && a.value == b.value; }
 };
 
-// The value of an option as people read it: 3, 0.5, text, "12 bytes", [1, 2].
+// Formats an option's value for display: 3, 0.5, text, "12 bytes", [1, 2].
 std::string format_value(const etb_option& option);
 
 std::vector<Field> to_fields(const etb_option* options, uint64_t option_count);

@@ -21,7 +21,7 @@ void ETB_CALL LogSink::write_line(void* ctx, uint32_t level, const char* text, c
   const std::lock_guard lock(self.mutex_);
   self.write_(line);
 } catch (...) {
-  // No exception leaves a function of the ABI (ABI-CALL-03); a line that cannot be written is lost.
+  // No exception may leave a function of the ABI (ABI-CALL-03). A line that cannot be written is lost.
 }
 
 std::string format_line(const LogLine& line) {

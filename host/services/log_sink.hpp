@@ -1,4 +1,4 @@
-// log/1: lines for people, handed to a function of the application.
+// LogSink (log/1): passes log lines to a function of the application.
 #pragma once
 
 #include <functional>
@@ -11,7 +11,7 @@
 
 namespace etb::host {
 
-// As the plugin gave it, for programs; format_line() makes it fit to print.
+// A line as the plugin wrote it, for programs. format_line() escapes it for output.
 struct LogLine {
   uint32_t level = 0;  // ETB_LOG_*
   std::string text;
@@ -22,7 +22,7 @@ class LogSink {
  public:
   using Write = std::function<void(const LogLine&)>;
 
-  // `write` gets lines of `min_level` and above, one at a time, on the thread that logs. It does not log itself.
+  // `write` receives lines of `min_level` and above, one at a time, on the thread that logs. It must not log.
   LogSink(uint32_t min_level, Write write);
   LogSink(const LogSink&) = delete;
   LogSink& operator=(const LogSink&) = delete;
@@ -38,7 +38,7 @@ class LogSink {
   etb_log_service service_{};
 };
 
-// "warning: text (key=value, key=value)": one line, with everything escaped that could drive a terminal.
+// "warning: text (key=value, key=value)": one line, with escapes for all bytes that could control a terminal.
 std::string format_line(const LogLine& line);
 
 }  // namespace etb::host

@@ -1,4 +1,5 @@
-// The services of one plugin: its own accounted memory, and the log, threads, clock and diagnostics of the host.
+// PluginServices: the services of one plugin: its own accounted memory, and the host's log,
+// threads, clock and diagnostics.
 #pragma once
 
 #include "host/services/accounted_allocator.hpp"
@@ -10,7 +11,7 @@
 
 namespace etb::host {
 
-// What all plugins of one host share. Any may be NULL: plugins work without it (ABI-HOST-01).
+// Services that all plugins of one host share. Any may be NULL: plugins work without it (ABI-HOST-01).
 struct SharedServices {
   LogSink* log = nullptr;
   ThreadPool* pool = nullptr;
@@ -34,7 +35,7 @@ class PluginServices {
 
   AccountedAllocator& memory() noexcept { return memory_; }
 
-  // For services of the application's own; before init.
+  // For the application's own services. Add them before init.
   ServiceTable& table() noexcept { return table_; }
 
  private:

@@ -1,4 +1,4 @@
-// What a plugin's get_service finds: services by id, and the host struct that carries them.
+// ServiceTable and HostRecord: services by id for get_service, and the host struct with them.
 #pragma once
 
 #include <string>
@@ -9,16 +9,16 @@
 
 namespace etb::host {
 
-// Services by id. Filled before init, read-only afterwards; the tables that it names outlive the plugin's deinit.
+// Services by id. Filled before init, read-only afterwards. The tables in it outlive the plugin's deinit.
 class ServiceTable {
  public:
-  // `application` is asked first: what a program serves itself stands before what this host brings. It outlives this.
+  // Asks `application` first, so that a program's own services replace the host's. It outlives this object.
   explicit ServiceTable(const etb_host* application = nullptr) : application_(application) {}
 
   // Adds a service, or replaces the one of this id. `id` and `table` are borrowed.
   void add(const char* id, const void* table);
 
-  // The table, or NULL for an unknown id (ABI-EXT-01).
+  // Returns the table, or NULL for an unknown id (ABI-EXT-01).
   const void* find(const char* id) const noexcept;
 
  private:
@@ -30,10 +30,10 @@ class ServiceTable {
   std::vector<Row> rows_;
 };
 
-// An etb_host and the texts it points to. Stays where it was made.
+// An etb_host and its texts. Must not move.
 class HostRecord {
  public:
-  // `flags` are ETB_HOST_*; `services` outlives this. `application` may give another name and version.
+  // `flags` are ETB_HOST_*. `services` outlives this object. `application` may replace name and version.
   HostRecord(const ServiceTable& services, std::string plugin_dir, uint32_t flags = 0,
              const etb_host* application = nullptr);
   HostRecord(const HostRecord&) = delete;
@@ -41,7 +41,7 @@ class HostRecord {
 
   const etb_host& host() const noexcept { return host_; }
 
-  // For a chain of layers: what init of its outermost table is given.
+  // Sets the link for the init of a chain's outermost table.
   void set_layer_link(const etb_layer_link* link) noexcept { host_.layer_link = link; }
 
  private:

@@ -7,15 +7,16 @@
 namespace etb::host {
 namespace {
 
-// Whether this thread is inside a task: the one thing about a nested call that cannot be passed along, because the task
+// True while this thread is inside a task. Thread-local, because a nested call cannot pass it along: the task
 // between the two calls belongs to a plugin.
 thread_local bool in_task = false;
 
-constexpr uint64_t kPiecesPerWorker =
-    4;  // enough for uneven items, few enough that taking a piece costs nothing
+// Enough for items of uneven cost, few enough that fetching a piece costs nothing.
+constexpr uint64_t kPiecesPerWorker = 4;
 
-// How often a worker looks for the next job before it sleeps, and a caller for the last worker to leave: some tens of microseconds. To
-// wake a thread that sleeps takes as long, and in a virtual machine longer, and the ops and delegates of a model follow each other sooner.
+// Number of checks before a worker that waits for a job, or a caller that waits for its last worker, blocks:
+// some tens of microseconds. Waking a blocked thread costs as much, and more in a virtual machine. The ops
+// and delegates of a model follow each other sooner.
 constexpr int kLooksBeforeSleep = 2000;
 
 void relax() {
@@ -42,7 +43,7 @@ ThreadPool::ThreadPool(uint32_t worker_count) {
   }
 }
 
-// False when the system has no more: std::thread reports that by exception only.
+// Returns false when the system has no more threads, which std::thread reports only by exception.
 bool ThreadPool::add_thread() try {
   threads_.emplace_back([this] { work(); });
   return true;
@@ -66,7 +67,8 @@ void ThreadPool::parallel_for(uint64_t count, uint64_t grain, Task task, void* a
   const uint64_t wanted = kPiecesPerWorker * max_workers();
   job.piece_size = std::max({grain, count / wanted + (count % wanted != 0 ? 1 : 0), uint64_t{1}});
   job.piece_count = count / job.piece_size + (count % job.piece_size != 0 ? 1 : 0);
-  // A rest shorter than the grain joins the piece before it: a piece has at least `grain` items unless it is the only.
+  // Adds a remainder smaller than the grain to the piece before it. So a piece has at least `grain` items,
+  // unless it is the only one.
   if (job.piece_count > 1 && count % job.piece_size != 0 && count % job.piece_size < grain) --job.piece_count;
   if (in_task || threads_.empty() || job.piece_count == 1) return run_serially(job);
   const std::unique_lock turn(turn_, std::try_to_lock);
@@ -138,7 +140,7 @@ void ThreadPool::work() {
   }
 }
 
-// Waits until there was a job after the one `seen`; false when the pool ends.
+// Waits for a job after number `seen`. Returns false when the pool ends.
 bool ThreadPool::wait_for_job(uint64_t& seen) {
   for (int look = 0; look < kLooksBeforeSleep && generation_.load(std::memory_order_acquire) == seen; ++look)
     relax();

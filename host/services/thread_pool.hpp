@@ -1,4 +1,4 @@
-// parallel/1: one pool of threads that all plugins of a process share.
+// ThreadPool (parallel/1): one pool of threads that all plugins of a process share.
 #pragma once
 
 #include <atomic>
@@ -12,16 +12,18 @@
 
 namespace etb::host {
 
-// The calling thread works too. One call at a time has the pool; a second caller meanwhile, and a call from inside a
-// task, run on their own thread alone, so that no call ever waits for another. parallel_for takes nothing from the heap.
+// The calling thread works too. One call at a time uses the pool. A second caller meanwhile, and a
+// call from inside a task, run alone on their own thread. So no call ever waits for another.
+// parallel_for does not use the heap.
 class ThreadPool {
  public:
   using Task = void(ETB_CALL*)(void* arg, uint64_t begin, uint64_t end, uint32_t worker);
 
   static constexpr uint32_t kMaxWorkers = 1024;
 
-  // `worker_count` counts the caller: 1 makes no thread and runs all inline. 0: as many as the machine lends us. At most kMaxWorkers,
-  // and fewer where the system gives no more threads: the pool then works with those it has.
+  // `worker_count` includes the caller: 1 starts no thread and runs all inline. 0: as many as the machine
+  // has for this process. At most kMaxWorkers, and fewer when the system has no more threads: the pool then
+  // works with those it has.
   explicit ThreadPool(uint32_t worker_count = 0);
   ThreadPool(const ThreadPool&) = delete;
   ThreadPool& operator=(const ThreadPool&) = delete;
@@ -29,13 +31,14 @@ class ThreadPool {
 
   uint32_t max_workers() const noexcept { return static_cast<uint32_t>(threads_.size()) + 1; }
 
-  // As etb_parallel_service.parallel_for.
+  // Same contract as etb_parallel_service.parallel_for.
   void parallel_for(uint64_t count, uint64_t grain, Task task, void* arg);
 
   const etb_parallel_service* service() const noexcept { return &service_; }
 
  private:
-  // One parallel_for. Workers join while it is open; `piece_count` pieces of `piece_size` items, the last one shorter.
+  // One parallel_for. Workers join while it is open. `piece_count` pieces of `piece_size` items; the last
+  // piece may be shorter, or longer by less than the grain.
   struct Job {
     Task task = nullptr;
     void* arg = nullptr;
@@ -52,20 +55,20 @@ class ThreadPool {
   void work();
   bool wait_for_job(uint64_t& seen);
 
-  std::mutex turn_;  // held by the caller that has the pool
+  std::mutex turn_;  // held by the caller that uses the pool
 
-  std::mutex mutex_;  // guards what follows, but for the atomics
+  std::mutex mutex_;  // guards the members below, except the atomics
   std::condition_variable opened_;
   std::condition_variable left_;
   Job job_;
   bool is_open_ = false;
   bool stopping_ = false;
   uint32_t max_joined_ = 0;  // no more workers than pieces
-  uint32_t joined_ = 0;      // since the job opened: gives dense worker numbers
-  // Of them, not yet done. Written under the lock; the caller watches it without.
+  uint32_t joined_ = 0;      // since the job opened: the next worker number, without gaps
+  // Number of joined workers that are not done. Written under the lock; the caller reads it without.
   std::atomic<uint32_t> inside_{0};
 
-  std::atomic<uint64_t> generation_{0};  // counts jobs; what a waiting worker watches without the lock
+  std::atomic<uint64_t> generation_{0};  // counts jobs; a waiting worker reads it without the lock
   std::atomic<uint64_t> next_piece_{0};
 
   std::vector<std::thread> threads_;

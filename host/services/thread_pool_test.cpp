@@ -88,7 +88,7 @@ TEST(ThreadPool, NumbersItsWorkersDenselyAndNeverRunsOneTwice) {
 TEST(ThreadPool, UsesItsThreads) {
   ThreadPool pool(2);
   std::atomic<int> waiting{0};
-  // Two pieces that wait for each other end only when two workers have them.
+  // Two pieces that wait for each other end only when two workers run them.
   run(pool, 2, 1, [&](uint64_t, uint64_t, uint32_t) {
     waiting.fetch_add(1);
     while (waiting.load() < 2) std::this_thread::yield();

@@ -12,14 +12,14 @@ namespace {
 
 using Kind = Trace::Kind;
 
-// What one plugin context needs: where calls go on, and what the next init was given.
+// State of one plugin context: the next table, and the host struct of the next init.
 struct Instance {
   Trace* trace = nullptr;
   const etb_plugin_table* next = nullptr;
   etb_host next_host{};
 };
 
-// A handle as the host gets it.
+// A handle that the host receives.
 template <class C>
 struct Wrapped {
   Instance* instance;
@@ -43,7 +43,8 @@ constexpr const char* to_text(Kind kind) {
   return kTexts[static_cast<size_t>(kind)];
 }
 
-// Times `run(etb_error*)` and writes the line. The plugin is given an error even when the host gives none, for its text.
+// Measures `run(etb_error*)` and writes the line. Passes the plugin an error even when the host
+// passes none, to get its text.
 template <class F>
 etb_status traced(Instance& instance, TracedCall& call, etb_error* host_error, F&& run) {
   etb_error own = ETB_ERROR_INIT;
@@ -54,11 +55,11 @@ etb_status traced(Instance& instance, TracedCall& call, etb_error* host_error, F
   call.duration_ns = now_ns() - call.begin_ns;
   if (call.status != ETB_OK) call.error_text = error->text;
   instance.trace->write(call);
-  call.error_text = "";  // `own` ends here
+  call.error_text = "";  // `own` is destroyed here
   return call.status;
 }
 
-// A call on an object.
+// Traces a call on an object.
 template <class C, class F>
 etb_status on(C* handle, const char* function, etb_error* error, F&& run) {
   const Wrapped<C>& object = unwrap(handle);
@@ -69,7 +70,7 @@ etb_status on(C* handle, const char* function, etb_error* error, F&& run) {
   return traced(*object.instance, call, error, [&](etb_error* inner) { return run(object, inner); });
 }
 
-// A call on an object that makes another one.
+// Traces a call on an object that creates another one.
 template <class C, class M, class F>
 etb_status making(C* handle, const char* function, M** out, etb_error* error, F&& run) {
   const Wrapped<C>& object = unwrap(handle);
@@ -89,7 +90,7 @@ etb_status making(C* handle, const char* function, M** out, etb_error* error, F&
   });
 }
 
-// A call that ends its object.
+// Traces a call that destroys its object.
 template <class C, class F>
 etb_status ending(C* handle, const char* function, etb_error* error, F&& run) {
   const etb_status status = on(handle, function, error, run);
@@ -127,7 +128,7 @@ etb_status ETB_CALL deinit(etb_plugin* plugin, etb_error* error) {
   return status;
 }
 
-// The next handle of an object that an option belongs to.
+// Returns the next layer's handle of the object of an option.
 void* next_object(uint32_t kind, void* object) {
   switch (kind) {
     case ETB_OBJECT_DEVICE:
@@ -141,7 +142,8 @@ void* next_object(uint32_t kind, void* object) {
   }
 }
 
-// Functions of an extension take handles that this layer wraps, so none passes (layer.h).
+// No extension passes this layer (layer.h): an extension's functions would receive handles that this layer
+// wraps.
 const void* ETB_CALL get_extension(etb_plugin*, uint32_t, void*, const char*) { return nullptr; }
 
 etb_status ETB_CALL option_schema(etb_plugin* plugin, const etb_option_schema_sink* sink, etb_error* error) {
@@ -328,7 +330,7 @@ constexpr etb_delegate_table kDelegate{sizeof(etb_delegate_table),
                                        cancel};
 constexpr etb_aot_table kAot{sizeof(etb_aot_table), 0,         ETB_AOT_CAPS_KNOWN, 0,        op_table,
                              preserve_ops,          partition, dry_check,          estimate, compile};
-// The plugin's identity stands in every table of a chain.
+// NULL ident: every table of a chain has the plugin's identity.
 constexpr etb_plugin_table kPlugin{sizeof(etb_plugin_table),
                                    0,
                                    ETB_ABI_VERSION,

@@ -1,11 +1,11 @@
-// The trace layer's functions, put together.
+// The trace layer's functions in one table.
 #pragma once
 
 #include "host/layers/trace/trace.hpp"
 
 namespace etb::host {
 
-// The Trace that the application made for this host; NULL when it made none.
+// Returns the Trace that the application made for this host, or NULL.
 Trace* find_trace(const etb_host& host) noexcept;
 
 namespace trace {

@@ -1,9 +1,10 @@
-// The trace layer: every call into a plugin with its object, status and duration.
+// The trace layer: reports every call into a plugin with its object, status and duration.
 //
 //   Trace trace([](const TracedCall& call) { std::cerr << format_traced_call(call) << '\n'; });
 //   start_plugin(library, table, {.layers = {trace.layer()}, ...});
 //
-// It is switched on by naming it in a chain, never by an environment variable or by being found (ABI-LAYER-01).
+// An application enables it by naming it in a chain, never by an environment variable or a search
+// (ABI-LAYER-01).
 #pragma once
 
 #include <atomic>
@@ -19,12 +20,12 @@ namespace etb::host {
 
 struct TracedCall {
   const char* function = "";        // "delegate.execute"
-  const char* object_kind = "";     // what it was called on: "context", "" for init
-  uint64_t object_number = 0;       // numbered by kind in the order they were made, from 1
-  const char* made_kind = nullptr;  // what it made, NULL: nothing
+  const char* object_kind = "";     // kind of the object called: "context", "" for init
+  uint64_t object_number = 0;       // numbered by kind in order of creation, from 1
+  const char* made_kind = nullptr;  // kind of the created object, NULL: none
   uint64_t made_number = 0;
   etb_status status = ETB_OK;
-  const char* error_text = "";  // valid during the call of the writer; "" when the plugin gave none
+  const char* error_text = "";  // valid during the call of the writer; "" when the plugin wrote none
   uint64_t begin_ns = 0;        // on clock/1
   uint64_t duration_ns = 0;
   std::thread::id thread;
@@ -37,7 +38,8 @@ class Trace {
  public:
   using Write = std::function<void(const TracedCall&)>;
 
-  // `write` is called after each call, on the thread that called, one at a time; it calls no plugin and does not throw.
+  // `write` is called after each call, on the calling thread, one at a time. It must not call a plugin or
+  // throw.
   explicit Trace(Write write);
   Trace(const Trace&) = delete;
   Trace& operator=(const Trace&) = delete;
@@ -45,7 +47,7 @@ class Trace {
   // "trace"
   Layer layer() const noexcept;
 
-  // For the layer's functions.
+  // Called by the layer's functions.
   void write(const TracedCall& call);
   enum class Kind { PLUGIN, DEVICE, DELEGATE, CONTEXT };
   uint64_t next_number(Kind kind) noexcept { return ++made_counts_[static_cast<size_t>(kind)]; }

@@ -13,7 +13,7 @@ namespace {
 
 using ::testing::ElementsAre;
 
-// "delegate.execute(context 1) = ok", without the duration, which no test can know.
+// "delegate.execute(context 1) = ok", without the duration, which differs in each run.
 std::string without_duration(const TracedCall& call) {
   const std::string line = format_traced_call(call);
   return line.substr(0, line.rfind(", "));
@@ -64,7 +64,7 @@ TEST(Trace, FormatsDurationsAsPeopleReadThem) {
   EXPECT_EQ(format_traced_call(call), "plugin.init() = busy, objects are still alive, 12.3 ms");
 }
 
-// Every function of the tables goes through to a plugin that the validate layer watches, and back.
+// Calls every function of the tables through the trace layer, with the validate layer on either side of it.
 TEST(Trace, PassesEveryFunctionOn) {
   for (const bool trace_is_outside : {true, false}) {
     std::vector<std::string> functions;

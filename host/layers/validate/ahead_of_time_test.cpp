@@ -1,4 +1,4 @@
-// Plugins and hosts that break the rules of partition and compilation.
+// Plugins and hosts that break the rules of partition and compilation are reported.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -197,7 +197,7 @@ TEST_F(ValidateAot, ReportsOneKeyWithTwoContents) {
     blob.key = "weights";
     blob.value = {"abc", 3};
     args->sink->named_blob(args->sink->ctx, &blob);
-    args->sink->named_blob(args->sink->ctx, &blob);  // the same again is right
+    args->sink->named_blob(args->sink->ctx, &blob);  // the same contents again are allowed
     blob.value = {"abd", 3};
     return args->sink->named_blob(args->sink->ctx, &blob);
   });

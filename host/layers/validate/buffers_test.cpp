@@ -1,4 +1,4 @@
-// Plugins that write where they must not.
+// Plugins that write outside their buffers are reported.
 #include <gtest/gtest.h>
 
 #include "host/layers/validate/guarded_bytes.hpp"
@@ -74,7 +74,8 @@ TEST_P(ValidateBuffers, ReportsAWriteIntoAnInput) {
 
 // proves: ABI-TENSOR-03
 TEST_P(ValidateBuffers, SeesAReadBehindAnInputOnGuardPages) {
-  // A whole cache line, so that the guard follows at once however well the host's bytes happen to be aligned.
+  // Reads one cache line past the start, so that the guard page follows at once for any
+  // alignment of the host's bytes.
   run(
       [](etb_context* context, const etb_exec_args* args, etb_error* error) {
         volatile float behind = static_cast<const float*>(args->inputs[0].data)[16];

@@ -23,7 +23,7 @@ const char* to_text(Kind kind) {
 
 namespace {
 
-// Services are called by the plugin without a word about which call it is in; the thread is what connects them.
+// A service has no parameter for the call that the plugin is in, so the thread connects the two.
 thread_local Call* innermost_call = nullptr;
 
 }  // namespace

@@ -1,4 +1,4 @@
-// One call through the layer: what it found so far, on which objects it runs, and what it answers.
+// Call: one call through the layer, with its violations so far, its objects and its result.
 #pragma once
 
 #include <fmt/format.h>
@@ -13,7 +13,7 @@
 
 namespace etb::host::validate {
 
-// A tag of base.h, as far as the object that is called is concerned.
+// A thread tag of base.h, for the object of a call.
 enum class Tag { ANY, SERIAL };
 
 class Call {
@@ -23,14 +23,15 @@ class Call {
   Call(const Call&) = delete;
   Call& operator=(const Call&) = delete;
 
-  // The object that the call is made on: alive, of this kind, and not in another serial call. NULL: the call is refused.
+  // Checks the object of the call: alive, of this kind, and not in another serial call. Returns NULL
+  // when the call is rejected.
   template <class C>
   auto enter(C* handle, Tag tag = Tag::ANY) -> decltype(unwrap(handle)) {
     auto* const object = unwrap(handle);
     return enter_handle(reinterpret_cast<Handle*>(object), kind_of(object), tag) ? object : nullptr;
   }
 
-  // For init, which is called on nothing yet.
+  // For init, which has no object yet.
   void enter_new(Instance& instance) {
     instance_ = &instance;
     state_ = &instance.state;
@@ -40,26 +41,26 @@ class Call {
   const char* function() const noexcept { return function_; }
   ValidateOptions::Memory memory() const noexcept { return state_->options().memory; }
 
-  // Reports what the host did wrong. In strict mode the call is then refused with `status`.
+  // Reports a violation by the host. Strict mode then rejects the call with `status`.
   template <class... Args>
   void host(Rule rule, etb_status status, fmt::format_string<Args...> text, Args&&... args) {
     found(rule, Side::HOST, status, fmt::format(text, std::forward<Args>(args)...), false);
   }
 
-  // The same, where going on would follow a bad pointer: the call is refused in any mode.
+  // Like host(), for errors after which the call would use a bad pointer: rejects the call in any mode.
   template <class... Args>
   void fatal(Rule rule, etb_status status, fmt::format_string<Args...> text, Args&&... args) {
     found(rule, Side::HOST, status, fmt::format(text, std::forward<Args>(args)...), true);
   }
 
-  // Refuses the call in any mode, because of what was reported.
+  // Rejects the call in any mode, because of the last reported violation of the host.
   void refuse() {
     if (refused_ != ETB_OK) return;
     refused_ = ETB_INVALID_ARGUMENT;
     refused_text_ = host_text_;
   }
 
-  // Reports what the plugin did wrong. In strict mode the call then answers ETB_INTERNAL.
+  // Reports a violation by the plugin. In strict mode the call then returns ETB_INTERNAL.
   template <class... Args>
   void plugin(Rule rule, fmt::format_string<Args...> text, Args&&... args) {
     found(rule, Side::PLUGIN, ETB_INTERNAL, fmt::format(text, std::forward<Args>(args)...), false);
@@ -71,10 +72,10 @@ class Call {
 
   bool is_refused() const noexcept { return refused_ != ETB_OK; }
 
-  // A status that a callback gave to the plugin: the plugin may pass it on without a text of its own.
+  // Records a status that a callback returned to the plugin, which may return it without its own text.
   void may_pass_on(etb_status status) noexcept { passed_on_ = status; }
 
-  // Calls `call(etb_error*)` unless the call is refused, and looks at the error and the process afterwards.
+  // Calls `call(etb_error*)` unless the call is rejected, then checks the error and the process.
   template <class F>
   etb_status run(F&& call) {
     if (is_refused()) return refused_;
@@ -96,7 +97,7 @@ class Call {
     return status;
   }
 
-  // For functions that give no status.
+  // For functions without a status.
   template <class F>
   void run_plain(F&& call) {
     const ProcessState before(state_->options().whole_process);
@@ -105,16 +106,16 @@ class Call {
     check_process(before);
   }
 
-  // The call into a plugin that this thread is in, NULL outside.
+  // The call into a plugin that this thread is in, or NULL.
   static Call* innermost() noexcept;
 
-  // Whether this is a run within sizes that were reserved (ABI-EXEC-02).
+  // True for a run within reserved sizes (ABI-EXEC-02).
   bool is_reserved_run = false;
 
-  // Whether a call that succeeded must be answered as failed: the caller then ends what it made.
+  // True if a successful call must return an error. The caller then destroys the created object.
   bool is_spoiled() const noexcept { return state_->options().strict && !plugin_text_.empty(); }
 
-  // What the host is answered; copies the plugin's error or writes our own.
+  // Returns the status for the host. Copies the plugin's error, or writes the layer's own.
   etb_status finish(etb_status status);
 
  private:
@@ -146,13 +147,13 @@ class Call {
   etb_status refused_ = ETB_OK;
   etb_status passed_on_ = ETB_OK;
   std::string refused_text_;
-  std::string host_text_;    // the last thing that the host did wrong
-  std::string plugin_text_;  // the first thing that the plugin did wrong
+  std::string host_text_;    // the host's last violation
+  std::string plugin_text_;  // the plugin's first violation
   bool is_thrown_ = false;
   std::unique_ptr<GuardedBytes> error_box_;
 };
 
-// Whether text is UTF-8.
+// True if the text is UTF-8.
 bool is_utf8(std::string_view text) noexcept;
 
 }  // namespace etb::host::validate

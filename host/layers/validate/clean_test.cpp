@@ -1,4 +1,5 @@
-// The false alarm gate: a correct plugin and a correct host, every call path, every mode, not one report.
+// Test against false alarms: a correct plugin and a correct host cause no report, in every call path and
+// mode.
 #include <gtest/gtest.h>
 
 #include <atomic>

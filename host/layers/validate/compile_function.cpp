@@ -8,7 +8,8 @@
 namespace etb::host::validate {
 namespace {
 
-// What a compilation puts, in the order that aot.h names (ABI-AOT-05). Kept after the call, so that a late put is seen.
+// Checks the order of the artifacts of a compilation (ABI-AOT-05). Kept after the call, so
+// that a late put is reported.
 struct ArtifactSink {
   ArtifactSink(Call& call, const etb_artifact_sink& to, uint64_t graphs)
       : guard(call, "args.sink"), real(to), graph_count(graphs) {
@@ -106,12 +107,13 @@ struct ArtifactSink {
   const uint64_t graph_count;
   etb_artifact_sink sink{};
   etb_blob_writer writer{};
-  const etb_blob_writer* real_writer = nullptr;  // between begin_payload and end_payload
+  const etb_blob_writer* real_writer = nullptr;  // not null between begin_payload and end_payload
   uint64_t ended_count = 0;
-  std::map<std::string, uint64_t> blobs;  // key to hash
+  std::map<std::string, uint64_t> blobs;  // hash by key
 };
 
-// etb_progress as the plugin gets it: any thread, but only during the call, and never backwards.
+// The etb_progress for the plugin: reports from any thread, but only during the call, and never a smaller
+// value.
 struct ProgressGuard {
   ProgressGuard(Call& call, const etb_progress& to) : state(call.state()), real(to) {
     progress.struct_size = sizeof(progress);

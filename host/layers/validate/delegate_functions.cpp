@@ -151,7 +151,7 @@ etb_status ETB_CALL query(etb_delegate* delegate, etb_delegate_info* info, etb_e
   return call.finish(status);
 }
 
-// Inputs come before outputs, each list from 0 on; a state tensor stands in either.
+// Checks that inputs come before outputs, each list from index 0 on. A state tensor may be in either list.
 bool check_io_order(Call& call, const etb_io_req& req, size_t input_count, size_t output_count) {
   const bool is_output = req.role == ETB_ROLE_OUTPUT;
   const size_t expected = is_output ? output_count : input_count;

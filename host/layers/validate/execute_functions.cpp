@@ -5,7 +5,7 @@
 namespace etb::host::validate {
 namespace {
 
-// That no more contexts of a delegate run at once than it said (ABI-EXEC-03).
+// Checks that at most the delegate's declared number of contexts run at once (ABI-EXEC-03).
 class RunningContext {
  public:
   RunningContext(Call& call, ContextHandle& context) : delegate_(context.delegate) {
@@ -20,7 +20,7 @@ class RunningContext {
     if (delegate_ != nullptr) delegate_->running_count.fetch_sub(1);
   }
 
-  // Somebody else counts it down.
+  // Leaves the decrement to another object.
   void hand_over() noexcept { delegate_ = nullptr; }
   RunningContext(const RunningContext&) = delete;
   RunningContext& operator=(const RunningContext&) = delete;
@@ -70,7 +70,7 @@ void check_fences(Call& call, const etb_fence* fences, uint32_t count, const cha
   if (!readable) call.refuse();
 }
 
-// What execute and execute_async are given; the call is refused when it cannot be read.
+// Checks the arguments of execute and execute_async. Rejects the call when they cannot be read.
 void check_args(Call& call, DelegateHandle& delegate, const etb_exec_args* args) {
   if (!check_struct(call, Side::HOST, args, "args")) return call.refuse();
   const std::lock_guard lock(delegate.mutex);
@@ -105,7 +105,7 @@ uint64_t host_now(const Instance& instance) {
   return instance.clock != nullptr ? instance.clock->now_ns(instance.clock->ctx) : 0;
 }
 
-// An event's times lie inside the call, as far as they are on the host's clock (ABI-PROF-01).
+// Checks that an event's times are inside the call, if they are on the host's clock (ABI-PROF-01).
 bool check_event(Call& call, const Instance& instance, uint64_t begin, const etb_event& event) {
   if (!check_item(call, event)) return false;
   if (instance.clock == nullptr || std::strcmp(event.timebase, ETB_TIMEBASE_HOST) != 0) return true;
@@ -116,10 +116,11 @@ bool check_event(Call& call, const Instance& instance, uint64_t begin, const etb
   return true;
 }
 
-// One run: all that the plugin sees is a copy.
+// Runs once on copies of all that the plugin receives.
 etb_status run_guarded(Call& call, ContextHandle& context, const etb_exec_args& args) {
   const Instance& instance = *context.handle.instance;
-  // Reading before a tensor is seen in every other run, reading behind it in the rest.
+  // Alternates the guard page: every other run detects reads before a tensor, the rest detects reads after
+  // it.
   const Place place = context.run_count.fetch_add(1) % 2 == 0 ? Place::kAtEnd : Place::kAtBegin;
   GuardedTensors inputs(call, args.inputs, args.input_count, "inputs", false, true, place);
   GuardedTensors outputs(call, args.outputs, args.output_count, "outputs", true, true, place);
@@ -166,7 +167,8 @@ etb_status run_guarded(Call& call, ContextHandle& context, const etb_exec_args& 
   return status;
 }
 
-// A run that goes on after execute_async has returned: the fences as the plugin gets them, and what they stand for.
+// A run that continues after execute_async has returned, with the fences for the plugin and the host's own
+// ones.
 struct AsyncRun {
   struct Fence {
     AsyncRun* run = nullptr;
@@ -204,7 +206,7 @@ struct AsyncRun {
     fence.real.signal(fence.real.handle, status);
   }
 
-  // The context may be called again.
+  // Allows the next call on the context.
   void finish() {
     context.delegate->running_count.fetch_sub(1);
     context.handle.serial_call_count.fetch_sub(1);
@@ -271,7 +273,7 @@ etb_status ETB_CALL execute_async(etb_context* context, const etb_exec_args* arg
   check_args(call, *object->delegate, args);
   if (call.is_refused()) return call.finish(ETB_INVALID_ARGUMENT);
   const etb_delegate_table& next = *object->handle.instance->next->delegate;
-  if (!has_only_callbacks(*args))  // nothing tells when such a run ends: it is passed on as it is
+  if (!has_only_callbacks(*args))  // nothing reports the end of such a run: it is passed on unchanged
     return call.finish(
         call.run([&](etb_error* inner) { return next.execute_async(object->next, args, inner); }));
 

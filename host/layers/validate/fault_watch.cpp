@@ -9,19 +9,19 @@
 
 namespace etb::host::validate {
 
-// What the signal handler reads. `begin` is 0 while the slot is free, and written last.
+// Read by the signal handler. `begin` is 0 while the slot is free, and written last.
 struct WatchedPages::Slot {
   std::atomic<uintptr_t> begin{0};
   std::atomic<uintptr_t> end{0};
   std::atomic<uintptr_t> fault_address{0};
   std::atomic<bool> fault_is_write{false};
-  std::atomic<bool> is_open{false};  // a touch made all of it accessible, guards, too
+  std::atomic<bool> is_open{false};  // a fault made all of it accessible, guards included
 };
 
 namespace {
 
-// A signal handler is given no context of ours, so what it looks up is of the process: the one place in this folder
-// with state that nobody made. The handler is installed while watched pages exist; the pages themselves stay, to be used again.
+// A signal handler receives no context, so its tables belong to the process: the only global state in this
+// folder. The handler is installed while watched pages exist. The pages themselves stay, to be reused.
 constexpr int kSlotCount = 4096;
 WatchedPages::Slot slots[kSlotCount];
 std::atomic<uint64_t> faults{0};
@@ -46,7 +46,7 @@ void pass_on(int signal_number, siginfo_t* info, void* context) {
   } else if (previous.sa_handler != SIG_DFL && previous.sa_handler != SIG_IGN) {
     previous.sa_handler(signal_number);
   } else {
-    signal(signal_number, SIG_DFL);  // the instruction runs again and ends the process as it would have
+    signal(signal_number, SIG_DFL);  // the instruction runs again and ends the process as without the layer
   }
 }
 
@@ -57,7 +57,7 @@ void on_fault(int signal_number, siginfo_t* info, void* context) {
     const uintptr_t end = slot.end.load(std::memory_order_acquire);
     if (begin == 0 || address < begin || address >= end) continue;
     if (slot.begin.load(std::memory_order_relaxed) != begin)
-      continue;  // another thread's, given up meanwhile
+      continue;  // another thread released the slot meanwhile
     uintptr_t none = 0;
     if (slot.fault_address.compare_exchange_strong(none, address)) {
       slot.fault_is_write.store(is_write(*static_cast<const ucontext_t*>(context)));
@@ -87,7 +87,7 @@ void uninstall() {
   sigaction(SIGBUS, &previous_bus, nullptr);
 }
 
-// Never destroyed: what it holds may be in use until the process ends.
+// Never destroyed: its pages may be in use until the process ends.
 PagePool& pool() {
   static PagePool* const made = [] {
     ::pthread_atfork([] { pool().lock(); }, [] { pool().unlock(); },

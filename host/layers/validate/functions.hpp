@@ -1,4 +1,5 @@
-// The layer's functions, one a function of the plugin's tables; validate_table() puts them together.
+// The layer's functions, one for each function of the plugin's tables. validate_table()
+// returns them as a table.
 #pragma once
 
 #include "host/layers/validate/structs.hpp"
@@ -9,7 +10,7 @@ extern const etb_device_table kDeviceTable;
 extern const etb_delegate_table kDelegateTable;
 extern const etb_aot_table kAotTable;
 
-// The outermost of the layer's tables.
+// The layer's plugin table, which points to the others.
 const etb_plugin_table& validate_table() noexcept;
 
 etb_status ETB_CALL context_reserve(etb_context* context, const etb_tensor* inputs, uint32_t input_count,
@@ -21,12 +22,12 @@ etb_status ETB_CALL compile(etb_plugin* plugin, const etb_compile_args* args, et
 etb_status ETB_CALL partition(etb_plugin* plugin, const etb_partition_args* args,
                               const etb_partition_sink* sink, etb_error* error);
 
-// A slot for the handle that a function makes: filled on success only (ABI-OWN-04).
+// Receives the handle that a function creates. Filled on success only (ABI-OWN-04).
 template <class C>
 struct OutHandle {
   C* handle = nullptr;
 
-  // Reports an answer that does not fit `handle`; whether something was made.
+  // Reports a status that does not match `handle`. Returns true if an object was created.
   bool check(Call& call, etb_status status) const {
     if (status == ETB_OK && handle == nullptr)
       call.plugin("ABI-OWN-04", "the call answered ETB_OK and made nothing");
@@ -36,7 +37,8 @@ struct OutHandle {
   }
 };
 
-// What ends an object: refuses or reports an early end, calls `end`, and marks the handle as dead when it answered ETB_OK.
+// Destroys an object: rejects or reports a call that is too early, calls `end`, and marks the handle as dead
+// when it returned ETB_OK.
 template <class H, class F>
 etb_status end_object(Call& call, H& object, F&& end) {
   Handle& handle = object.handle;

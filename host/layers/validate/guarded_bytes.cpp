@@ -8,7 +8,7 @@
 namespace etb::host::validate {
 namespace {
 
-constexpr uint64_t kCanaryNbytes = 64;  // one cache line: a vector store beyond the end lands in it
+constexpr uint64_t kCanaryNbytes = 64;  // one cache line: a vector store past the end writes to it
 constexpr uint8_t kCanary = 0xc9;
 
 uint64_t round_up(uint64_t value, uint64_t alignment) {
@@ -48,7 +48,7 @@ GuardedBytes::GuardedBytes(ValidateOptions::Memory memory, uint64_t nbytes, uint
       data_ = pages_->begin() + front_nbytes_;
       inside_offset_ = pages_->inside() - pages_->begin();
     } else {
-      pages_.reset();  // out of slots or memory: canaries are better than nothing
+      pages_.reset();  // out of slots or memory: use canaries instead
     }
   }
   if (pages_ == nullptr) {
@@ -58,7 +58,7 @@ GuardedBytes::GuardedBytes(ValidateOptions::Memory memory, uint64_t nbytes, uint
     data_ = heap_.get() + (round_up(start, alignment) - start) + front_nbytes;
     front_nbytes_ = back_nbytes_ = kCanaryNbytes;
   } else if (access != Access::kWrites) {
-    front_nbytes_ = back_nbytes_ = 0;  // a write is a fault anyway
+    front_nbytes_ = back_nbytes_ = 0;  // a write faults anyway
   }
   std::memset(inside() - front_nbytes_, kCanary, front_nbytes_);
   std::memset(inside() + nbytes_, kCanary, back_nbytes_);

@@ -1,4 +1,4 @@
-// A copy of bytes that the other side gets instead of the real ones, so that what it does to them can be seen.
+// GuardedBytes: a copy of bytes for the other side, so that the layer can detect wrong accesses.
 #pragma once
 
 #include <cstdint>
@@ -12,33 +12,33 @@
 
 namespace etb::host::validate {
 
-// Where between its guard pages a copy lies.
+// Position of a copy between its guard pages.
 enum class Place {
-  kAtEnd,    // it ends where the guard begins, but for at most alignment - 1 bytes
-  kAtBegin,  // it begins where the other guard ends
+  kAtEnd,    // ends at the second guard, but for at most alignment - 1 bytes
+  kAtBegin,  // begins at the end of the first guard
 };
 
-// Pattern bytes stand before and behind what may be written; with guard pages also pages that record each touch.
+// Pattern bytes before and after the writable bytes. With guard pages, also pages that record each access.
 class GuardedBytes {
  public:
-  // What the other side may do with it, when it gets it.
+  // `access` is the access that the other side has at first.
   GuardedBytes(ValidateOptions::Memory memory, uint64_t nbytes, uint64_t alignment,
                Access access = Access::kWrites, Place place = Place::kAtEnd);
   GuardedBytes(const GuardedBytes&) = delete;
   GuardedBytes& operator=(const GuardedBytes&) = delete;
 
-  // For the other side, and the same bytes for us.
+  // Address for the other side, and address of the same bytes for the layer.
   uint8_t* data() noexcept { return data_; }
   uint8_t* inside() noexcept { return data_ + inside_offset_; }
   uint64_t nbytes() const noexcept { return nbytes_; }
 
-  // From now on a change is a violation (with guard pages: at the moment of the write).
+  // Makes any later change a violation (with guard pages: detected at the write).
   void seal() noexcept;
 
-  // From now on any touch is one. Without guard pages nothing is seen.
+  // Makes any later access a violation. Without guard pages it is not detected.
   void close() noexcept;
 
-  // What was done that should not have been, as the end of a sentence: "write 4 bytes behind its end". Each is told
+  // Returns a violation as the end of a sentence: "write 4 bytes behind its end". Returns each
   // once.
   std::optional<std::string> take_damage();
 
@@ -49,7 +49,7 @@ class GuardedBytes {
   uint8_t* data_ = nullptr;
   intptr_t inside_offset_ = 0;
   uint64_t nbytes_;
-  uint64_t front_nbytes_ = 0;  // of pattern, before and behind
+  uint64_t front_nbytes_ = 0;  // bytes of pattern before and after
   uint64_t back_nbytes_ = 0;
   bool sealed_ = false;
   bool closed_ = false;
@@ -58,7 +58,7 @@ class GuardedBytes {
   std::unique_ptr<WatchedPages> pages_;
 };
 
-// A hash for noticing changes, not for security.
+// Returns a hash that detects changes; not for security.
 uint64_t hash_bytes(const void* data, uint64_t nbytes) noexcept;
 
 }  // namespace etb::host::validate

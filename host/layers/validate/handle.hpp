@@ -1,5 +1,5 @@
-// What the layer gives out in the place of the plugin's handles. They are kept for a while after their end, so that a
-// late use finds a dead handle and not freed memory.
+// Handles that the host receives instead of the plugin's. They are kept for a while after their end, so that
+// a late use finds a dead handle and not freed memory.
 #pragma once
 
 #include <atomic>
@@ -19,7 +19,8 @@ enum class Kind : uint32_t {
   CONTEXT = 0x636e7478
 };
 
-// Standard layout and first in every handle: a pointer that somebody claims to be a handle is looked at through it.
+// Standard layout and first in every handle: the layer reads any pointer that the host
+// passes as a handle through it.
 struct Handle {
   static constexpr uint64_t kMagic = 0x455442766c643031;
 
@@ -28,8 +29,8 @@ struct Handle {
   uint64_t magic = kMagic;
   Kind kind;
   std::atomic<bool> is_alive{true};
-  std::atomic<int> call_count{0};         // calls on it that have not returned
-  std::atomic<int> serial_call_count{0};  // of them those tagged [serial:obj]
+  std::atomic<int> call_count{0};         // calls on it in progress
+  std::atomic<int> serial_call_count{0};  // those of them tagged [serial:obj]
   std::atomic<int> child_count{0};
   Handle* parent;
   struct Instance* instance;
@@ -52,7 +53,7 @@ struct Instance {
   etb_plugin* plugin = nullptr;
   etb_host next_host{};
   std::unique_ptr<WatchedServices> services;
-  const etb_clock_service* clock = nullptr;  // the host's, for times of events
+  const etb_clock_service* clock = nullptr;  // of the host, for times of events
 };
 
 struct DeviceHandle {
@@ -61,7 +62,7 @@ struct DeviceHandle {
   etb_device* next = nullptr;
 };
 
-// What a delegate asked of an input or output.
+// Requirements of a delegate for an input or output.
 struct IoNeed {
   uint32_t role = 0;
   uint64_t alignment = 1;
@@ -78,7 +79,7 @@ struct DelegateHandle {
   std::unique_ptr<NamedDataGuard> named_data;
   std::atomic<uint32_t> running_count{0};  // contexts in execute
 
-  std::mutex mutex;  // guards what the host asked and was told
+  std::mutex mutex;  // guards the members below
   bool has_info = false;
   etb_delegate_info info{};
   std::vector<IoNeed> inputs;
@@ -95,7 +96,7 @@ struct ContextHandle {
   std::atomic<uint32_t> run_count{0};
 };
 
-// The handle behind the pointer that the host holds.
+// Returns the layer's object for the pointer that the host holds.
 inline Instance* unwrap(etb_plugin* handle) { return reinterpret_cast<Instance*>(handle); }
 inline DeviceHandle* unwrap(etb_device* handle) { return reinterpret_cast<DeviceHandle*>(handle); }
 inline DelegateHandle* unwrap(etb_delegate* handle) { return reinterpret_cast<DelegateHandle*>(handle); }

@@ -1,4 +1,4 @@
-// Handles and bytes that are used when they are not there any more.
+// Handles and bytes that are used after their end are reported.
 #include <gtest/gtest.h>
 
 #include "host/layers/validate/handle.hpp"
@@ -13,10 +13,10 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-// What the toy itself holds of a delegate.
+// The toy plugin's own state of a delegate.
 ToyDelegateState* toy_behind(etb_delegate* delegate) { return toy(validate::unwrap(delegate)->next); }
 
-// Ends a context and its delegate behind the back of a wrong toy that does not.
+// Destroys a context and its delegate in the toy itself, for a wrong toy that does not.
 class EndBehind {
  public:
   explicit EndBehind(World& world)

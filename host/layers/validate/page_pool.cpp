@@ -8,12 +8,12 @@
 namespace etb::host::validate {
 namespace {
 
-constexpr uint64_t kRestingRanges = 32;                // of one size, before the first is given out again ...
-constexpr uint64_t kRestingBytes = uint64_t{8} << 20;  // ... or so many bytes of it
-constexpr uint64_t kMaxRestingBytes = uint64_t{64} << 20;  // of all sizes; more is unmapped
+constexpr uint64_t kRestingRanges = 32;                    // of one size, before the first is reused ...
+constexpr uint64_t kRestingBytes = uint64_t{8} << 20;      // ... or so many bytes of it
+constexpr uint64_t kMaxRestingBytes = uint64_t{64} << 20;  // of all sizes; more are unmapped
 constexpr uint64_t kChunkPages = 32;                       // mapped at once
 
-// `count` ranges, or fewer where the system has no more.
+// Maps `count` ranges, or fewer when the system has no more.
 std::deque<PageRange> map_ranges(uint64_t nbytes, uint64_t count) {
   std::deque<PageRange> out;
   const uint64_t step = nbytes + 2 * page_nbytes();
@@ -66,7 +66,7 @@ PageRange PagePool::take(uint64_t nbytes) {
   if (ranges.size() <= std::min(kRestingRanges, kRestingBytes / nbytes)) {
     const uint64_t count = std::max<uint64_t>(1, kChunkPages * page_nbytes() / nbytes);
     for (const PageRange& range : map_ranges(nbytes, count)) {
-      ranges.push_front(range);  // nobody knows them, so they need no rest
+      ranges.push_front(range);  // new ranges need no quarantine
       resting_nbytes_ += nbytes;
     }
   }

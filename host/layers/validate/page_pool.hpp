@@ -1,4 +1,5 @@
-// Mapped pages between two guard pages, kept and used again: mapping and unmapping costs more than all the rest of a guarded call.
+// PagePool: mapped pages between two guard pages, reused because mapping and unmapping cost more than all
+// the rest of a guarded call.
 #pragma once
 
 #include <cstdint>
@@ -8,12 +9,12 @@
 
 namespace etb::host::validate {
 
-// What the other side may do with pages.
+// Access of the other side to pages.
 enum class Access { kNothing, kReads, kWrites };
 
-// The same memory twice: once between guards, with the access that it has at the moment, and once for us, always writable.
+// The same memory mapped twice: between guards with its present access, and for the layer, always writable.
 struct PageRange {
-  uint8_t* area = nullptr;  // a guard page, `nbytes` for use, a guard page
+  uint8_t* area = nullptr;  // a guard page, `nbytes` usable bytes, a guard page
   uint8_t* inside = nullptr;
   uint64_t nbytes = 0;
   bool is_valid() const noexcept { return area != nullptr; }
@@ -21,7 +22,7 @@ struct PageRange {
 
 uint64_t page_nbytes() noexcept;
 
-// Whole pages for at least this many bytes.
+// Rounds up to whole pages.
 uint64_t whole_pages(uint64_t nbytes) noexcept;
 
 void protect(void* begin, uint64_t nbytes, Access access) noexcept;
@@ -33,13 +34,15 @@ class PagePool {
   PagePool& operator=(const PagePool&) = delete;
   ~PagePool();
 
-  // Without access. `nbytes` is of whole pages. Not valid where the system has none.
+  // Returns pages without access. `nbytes` is a multiple of the page size. Not valid when the system has
+  // none.
   PageRange take(uint64_t nbytes);
 
-  // Without access again, guards included. Such pages rest before they are given out again, so that a late touch still ends the process.
+  // Removes access again, guards included. The pages are quarantined before they are reused, so that a late
+  // access still ends the process.
   void give_back(const PageRange& range);
 
-  // In a forked process: the pages that rest are the parent's, too.
+  // Called in a forked process: the quarantined pages also belong to the parent.
   void forget() noexcept { resting_.clear(), resting_nbytes_ = 0; }
 
   void lock() { mutex_.lock(); }
@@ -47,7 +50,7 @@ class PagePool {
 
  private:
   std::mutex mutex_;
-  std::map<uint64_t, std::deque<PageRange>> resting_;  // by nbytes, those that rest longest first
+  std::map<uint64_t, std::deque<PageRange>> resting_;  // by nbytes, the longest in quarantine first
   uint64_t resting_nbytes_ = 0;
 };
 

@@ -4,7 +4,7 @@
 namespace etb::host::validate {
 namespace {
 
-// How many nodes the graphs of an image have together; UINT32_MAX when it cannot be read.
+// Number of nodes in all graphs of an image. UINT32_MAX when it cannot be read.
 uint32_t node_count(const etb_graph_image& image) {
   etb_graph_view view;
   if (etb_graph_open(&image, &view) != ETB_OK) return UINT32_MAX;
@@ -16,7 +16,7 @@ uint32_t node_count(const etb_graph_image& image) {
   return count;
 }
 
-// What became of each node (ABI-AOT-01).
+// Records the answer for each node (ABI-AOT-01).
 class Answers {
  public:
   explicit Answers(uint32_t node_count)
@@ -54,7 +54,7 @@ class Answers {
   std::vector<bool> answered_;
 };
 
-// The sink as the plugin gets it; kept after the call, so that a late item is seen.
+// The sink for the plugin. Kept after the call, so that a late item is reported.
 struct PartitionSink {
   PartitionSink(Call& call, const etb_partition_sink& to, uint32_t nodes)
       : guard(call, "sink"), real(to), answers(nodes) {

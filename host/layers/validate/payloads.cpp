@@ -38,7 +38,7 @@ struct PayloadGuard::Body {
     real.release(real.release_ctx);
   }
 
-  // What was done to the bytes so far; no touch is allowed from now on.
+  // Reports changes of the bytes so far. Any later access is a violation of `late`.
   void finish_reading(Rule late) {
     const std::lock_guard lock(mutex);
     if (copy != nullptr) {
@@ -60,7 +60,7 @@ struct PayloadGuard::Body {
   etb_payload_view view;
   std::atomic<int> release_count{0};
   std::atomic<bool> is_ended{false};
-  std::mutex mutex;  // guards what follows
+  std::mutex mutex;  // guards the members below
   std::unique_ptr<GuardedBytes> copy;
   uint64_t hash = 0;
 };

@@ -1,5 +1,5 @@
-// Bytes that a delegate borrows until it releases them or is destroyed: read-only, released at most once, not touched
-// afterwards (ABI-OWN-02, ABI-OWN-03, ABI-OWN-05).
+// Bytes that a delegate borrows until it releases them or is destroyed: read-only, released at most once, not
+// accessed afterwards (ABI-OWN-02, ABI-OWN-03, ABI-OWN-05).
 #pragma once
 
 #include <atomic>
@@ -12,8 +12,8 @@
 
 namespace etb::host::validate {
 
-// One payload view as the plugin gets it. With guard pages its bytes are a copy; otherwise they are the host's and are
-// compared with what they were.
+// A payload view for the plugin. With guard pages its bytes are a copy. Otherwise they are the host's,
+// and a hash detects changes.
 class PayloadGuard {
  public:
   PayloadGuard(State& state, const char* function, const etb_payload_view& real, const char* what);
@@ -23,7 +23,7 @@ class PayloadGuard {
 
   const etb_payload_view& view() const noexcept;
 
-  // The plugin may not touch the bytes any more.
+  // Makes any later access to the bytes by the plugin a violation.
   void end();
 
  private:
@@ -31,8 +31,8 @@ class PayloadGuard {
   std::shared_ptr<Body> body_;
 };
 
-// A source of views by key (etb_named_data, etb_constant_reader) as the plugin gets it: `late` is the rule that a use after
-// its end breaks.
+// A source of views by key (etb_named_data, etb_constant_reader) for the plugin. `late` is the rule that a
+// use after its end breaks.
 template <class Source, auto kGet>
 class SourceGuard {
  public:
@@ -96,7 +96,7 @@ class SourceGuard {
     const char* const what;
     const Rule late;
     Source source{};
-    std::mutex mutex;  // guards what follows
+    std::mutex mutex;  // guards the members below
     bool is_open = true;
     std::vector<std::unique_ptr<PayloadGuard>> views;
   };
@@ -104,14 +104,14 @@ class SourceGuard {
   std::shared_ptr<Body> body_;
 };
 
-// Ends with the delegate.
+// Its use ends with the delegate.
 class NamedDataGuard : public SourceGuard<etb_named_data, &etb_named_data::get> {
  public:
   NamedDataGuard(State& state, const char* function, const etb_named_data& real)
       : SourceGuard(state, function, real, "named data", "ABI-OWN-02") {}
 };
 
-// Ends with the call.
+// Its use ends with the call.
 class ConstantsGuard : public SourceGuard<etb_constant_reader, &etb_constant_reader::read> {
  public:
   ConstantsGuard(State& state, const char* function, const etb_constant_reader& real)

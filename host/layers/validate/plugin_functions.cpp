@@ -13,7 +13,7 @@ Instance::~Instance() = default;
 
 namespace {
 
-// Whether no other [init] call into this plugin is running (ABI-THREAD-03).
+// Checks that no other [init] call into this plugin is in progress (ABI-THREAD-03).
 class InitTurn {
  public:
   InitTurn(Call& call, Instance& instance) : state_(instance.state), plugin_(instance.next) {
@@ -33,13 +33,13 @@ const void* host_service(const etb_host& host, const char* id) {
   return host.get_service == nullptr ? nullptr : host.get_service(&host, id);
 }
 
-// What etb_host promises.
+// Checks the fields of etb_host.
 void check_host(Call& call, const etb_host& host) {
   if (!check_struct(call, Side::HOST, &host, "host")) return;
   check_text(call, Side::HOST, host.name, "host.name");
   check_text(call, Side::HOST, host.version, "host.version");
   check_text(call, Side::HOST, host.plugin_dir, "host.plugin_dir");
-  // proves that an unknown id is answered, before the plugin relies on it
+  // Checks the answer for an unknown id before the plugin relies on it.
   if (host_service(host, "org.etbackend.no-such-service/1") != nullptr)
     call.host("ABI-EXT-01", ETB_INVALID_ARGUMENT, "get_service gave a table for an id that does not exist");
 }
@@ -101,7 +101,7 @@ etb_status ETB_CALL deinit(etb_plugin* plugin, etb_error* error) {
   return call.finish(status);
 }
 
-// The plugin's own handle of an object that an option or extension belongs to; NULL when the call is refused.
+// Returns the plugin's own handle of the object of an option or extension. NULL when the call is rejected.
 void* enter_object(Call& call, uint32_t kind, void* object, Tag tag) {
   const auto inner = [](auto* entered) -> void* { return entered == nullptr ? nullptr : entered->next; };
   switch (kind) {
@@ -138,8 +138,8 @@ const void* ETB_CALL get_extension(etb_plugin* plugin, uint32_t kind, void* obje
   });
   if (unknown != nullptr)
     call.plugin("ABI-EXT-01", "get_extension gave a table for an id that does not exist");
-  // Handles of an extension's functions would be ours, not the plugin's: no extension passes a layer that does not know
-  // it. This one knows none yet.
+  // An extension's functions would receive this layer's handles, not the plugin's. So only extensions that a
+  // layer knows may pass it. This layer knows none yet.
   return nullptr;
 }
 
@@ -270,7 +270,7 @@ const etb_plugin_table& validate_table() noexcept {
                                        0,
                                        ETB_ABI_VERSION,
                                        ETB_PLUGIN_CAPS_KNOWN,
-                                       nullptr,  // the plugin's identity stands in every table of a chain
+                                       nullptr,  // every table of a chain has the plugin's identity
                                        init,
                                        deinit,
                                        get_extension,

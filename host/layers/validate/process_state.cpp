@@ -15,7 +15,7 @@ extern char** environ;
 namespace etb::host::validate {
 namespace {
 
-// The control bits alone: flags of what happened in earlier operations may change.
+// Returns only the control bits: flags of earlier operations may change.
 uint64_t float_control() {
 #if defined(__x86_64__)
   uint32_t mxcsr = 0;

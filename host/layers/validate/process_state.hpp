@@ -1,4 +1,4 @@
-// What a call must leave as it was (ABI-HYG-01, ABI-HYG-02).
+// ProcessState: process state that a call must not change (ABI-HYG-01, ABI-HYG-02).
 #pragma once
 
 #include <signal.h>
@@ -11,14 +11,14 @@ namespace etb::host::validate {
 
 class ProcessState {
  public:
-  // Of this thread: floating-point control and signal mask. With `whole_process` also signal handlers, locale, working
-  // directory, environment and the number of threads.
+  // Reads the floating-point control and signal mask of this thread. With `whole_process` also signal
+  // handlers, locale, working directory, environment and the number of threads.
   explicit ProcessState(bool whole_process);
 
-  // The first thing that is not as it was: "the floating-point control word: 0x1f80 before, 0x9f80 after".
+  // Returns the first change: "the floating-point control word: 0x1f80 before, 0x9f80 after".
   std::optional<std::string> find_change() const;
 
-  // How many threads there are more than before; 0 without `whole_process`.
+  // Number of additional threads since the constructor. 0 without `whole_process`.
   int added_thread_count() const;
 
  private:

@@ -1,4 +1,4 @@
-// Plugins that leave the process other than they found it.
+// Plugins that change the state of the process are reported.
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-// The id of a rule, checked against rules.def when it is compiled.
+// Rule: the id of a rule, checked against rules.def at compile time.
 #pragma once
 
 #include <string_view>

@@ -1,4 +1,4 @@
-// The host's services as the plugin gets them: not used after deinit, memory given back once and completely.
+// The host's services for the plugin: not used after deinit, all memory freed once.
 #pragma once
 
 #include <mutex>
@@ -11,12 +11,13 @@ namespace etb::host::validate {
 
 class WatchedServices {
  public:
-  // Puts itself in front of the services of `host`, which is the copy that the next init gets.
+  // Replaces the services of `host`, a copy of the host struct for the next init.
   WatchedServices(State& state, etb_host& host);
   WatchedServices(const WatchedServices&) = delete;
   WatchedServices& operator=(const WatchedServices&) = delete;
 
-  // The plugin is deinitialised: what it holds is a leak (ABI-HYG-03), what it asks for is too late.
+  // Called after deinit: memory that the plugin still holds is a leak (ABI-HYG-03), later requests are too
+  // late.
   void end(Call& call);
 
  private:
@@ -34,7 +35,7 @@ class WatchedServices {
   const etb_host real_;
   etb_alloc_service alloc_{};
   const etb_alloc_service* real_alloc_ = nullptr;
-  std::mutex mutex_;  // guards what follows
+  std::mutex mutex_;  // guards the members below
   bool is_ended_ = false;
   std::unordered_map<void*, Held> held_;
 };

@@ -1,4 +1,4 @@
-// Plugins that misuse what the host lends them.
+// Plugins that misuse the host's services are reported.
 #include <gtest/gtest.h>
 
 #include "host/layers/validate/report_matcher.hpp"

@@ -1,5 +1,5 @@
-// Sinks as the plugin gets them: called on the caller's thread, before the call returns, not after an error (ABI-SINK-01,
-// ABI-SINK-02), with items that keep the rules.
+// Sinks for the plugin: called on the caller's thread, before the call returns, not after an error
+// (ABI-SINK-01, ABI-SINK-02), with items that keep the rules.
 #pragma once
 
 #include <functional>
@@ -11,7 +11,8 @@
 
 namespace etb::host::validate {
 
-// When a callback may be called, and what it answered. Kept for a while after the call, so that a late one is seen.
+// Checks when a callback is called, and records its status. Kept for a while after the call, so
+// that a late use is reported.
 class SinkGuard {
  public:
   SinkGuard(Call& call, const char* name)
@@ -19,7 +20,7 @@ class SinkGuard {
   SinkGuard(const SinkGuard&) = delete;
   SinkGuard& operator=(const SinkGuard&) = delete;
 
-  // Calls `put` when the plugin may call this sink now, and remembers a status that ends the call.
+  // Calls `put` if the plugin may call this sink now. Records a status that ends the call.
   template <class Put>
   etb_status take(Put&& put) {
     if (const etb_status refused = check_call(); refused != ETB_OK) return refused;
@@ -31,7 +32,7 @@ class SinkGuard {
     return status;
   }
 
-  // The call has returned `status`.
+  // Called when the call has returned `status`.
   void close(etb_status status);
 
  private:
@@ -46,7 +47,7 @@ class SinkGuard {
   etb_status stopped_with_ = ETB_OK;
 };
 
-// A sink struct with the one function `put`.
+// A sink struct whose only function is `put`.
 template <class Sink>
 class GuardedSink {
   using Item = typename etb::detail::SinkItem<decltype(Sink::put)>::type;
@@ -54,7 +55,7 @@ class GuardedSink {
  public:
   using Check = std::function<bool(Call&, const Item&)>;
 
-  // `check` looks at an item that has passed check_struct.
+  // `check` checks an item that has passed check_struct.
   GuardedSink(Call& call, const Sink* real, const char* name, Check check = nullptr) {
     if (!check_callable(call, real, &Sink::put, name)) return;
     body_ = std::make_shared<Body>(call, *real, name, std::move(check));

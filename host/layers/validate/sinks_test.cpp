@@ -1,4 +1,4 @@
-// Plugins that call back at the wrong time, on the wrong thread, or with wrong items.
+// Plugins that call back at the wrong time, on the wrong thread, or with wrong items are reported.
 #include <gtest/gtest.h>
 
 #include <thread>

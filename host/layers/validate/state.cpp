@@ -6,7 +6,7 @@ namespace etb::host::validate {
 namespace {
 
 constexpr size_t kRetiredCount = 4096;  // about a megabyte of handles
-constexpr size_t kWatchedCount = 256;   // of the 4096 slots of fault_watch.cpp, the rest are for what lives
+constexpr size_t kWatchedCount = 256;   // of the 4096 slots of fault_watch.cpp; the rest are for live objects
 
 }  // namespace
 
@@ -18,7 +18,7 @@ State::State(const ValidateOptions& options) : options_(options), service_{sizeo
 
 State::~State() {
   is_ending_ = true;
-  // Out of the members first: their destructors come back to this object.
+  // Moves the objects out of the members first, because their destructors use this object.
   const auto adopted = std::exchange(adopted_, {});
   const auto retired = std::exchange(retired_, {});
 }
@@ -58,7 +58,7 @@ void State::adopt(std::shared_ptr<void> object) {
 }
 
 void State::retire(const void* object) {
-  std::shared_ptr<void> evicted;  // dies after the lock: its destructor may come back here
+  std::shared_ptr<void> evicted;  // destroyed after the lock is released: its destructor may use this object
   const std::lock_guard lock(mutex_);
   const auto found = adopted_.find(object);
   if (found == adopted_.end()) return;

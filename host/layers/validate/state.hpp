@@ -1,4 +1,5 @@
-// What a Validation is inside: the reports, and the things that must outlive their use so that a late use is seen.
+// State: the internals of a Validation: the reports, and objects that must outlive their use so
+// that a late use is detected.
 #pragma once
 
 #include <deque>
@@ -18,7 +19,7 @@ namespace etb::host::validate {
 
 inline constexpr char kService[] = "etbackend.validate/1";
 
-// What the service id above stands for.
+// The table of the service with the id above.
 struct Service {
   uint32_t struct_size;
   uint32_t flags;
@@ -32,7 +33,8 @@ class State {
   State& operator=(const State&) = delete;
   ~State();
 
-  // Whether the Validation is going: objects that were never ended die now, and what they borrowed may be gone.
+  // True while the Validation is destroyed: objects that were never ended are destroyed now, and
+  // borrowed data may be gone.
   bool is_ending() const noexcept { return is_ending_; }
 
   const ValidateOptions& options() const noexcept { return options_; }
@@ -42,17 +44,17 @@ class State {
   std::vector<Violation> take();
   uint64_t violation_count() const;
 
-  // Counts calls of init and deinit into one plugin: begin answers whether it is the only one.
+  // Counts init and deinit calls into one plugin. begin_init returns true for the only one.
   bool begin_init(const etb_plugin_table* plugin);
   void end_init(const etb_plugin_table* plugin);
 
-  // Keeps an object that the other side holds a pointer to.
+  // Keeps an object that the other side has a pointer to.
   void adopt(std::shared_ptr<void> object);
 
-  // Its life is over, but a late use must still find it: it is kept until many others ended after it.
+  // Ends an object's life, but keeps it until many others have ended after it, so that a late use finds it.
   void retire(const void* object);
 
-  // Memory that must not be touched any more; a touch is reported by the next sweep.
+  // Watches memory that must not be accessed any more. The next sweep reports an access.
   void watch(std::unique_ptr<GuardedBytes> bytes, Rule rule, Side side, const char* function,
              std::string what);
   void sweep();
@@ -75,7 +77,7 @@ class State {
   std::vector<Violation> violations_;
   uint64_t violation_count_ = 0;
 
-  std::mutex mutex_;  // guards what follows
+  std::mutex mutex_;  // guards the members below
   std::map<const etb_plugin_table*, int> inits_;
   std::unordered_map<const void*, std::shared_ptr<void>> adopted_;
   std::deque<std::shared_ptr<void>> retired_;

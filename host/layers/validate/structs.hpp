@@ -1,5 +1,6 @@
-// Structs as they cross: their size, flags and reserved fields (ABI-SIZE-01, -02, -04, ABI-TYPE-02), and the values that
-// headers bound (ABI-TYPE-03, ABI-CALL-04). Functions answer whether the struct may be read further.
+// Checks structs: their size, flags and reserved fields (ABI-SIZE-01, -02, -04, ABI-TYPE-02), and
+// the ranges that the headers define (ABI-TYPE-03, ABI-CALL-04). The functions return true if the
+// struct may be read further.
 #pragma once
 
 #include <cstring>
@@ -28,7 +29,7 @@ StructFacts facts_of();
 #include "host/layers/validate/struct_facts.def"
 #undef ETB_STRUCT
 
-// struct_size and flags, the first two fields of every struct.
+// Checks struct_size and flags, the first two fields of every struct.
 bool check_head(Call& call, Side side, const void* head, const StructFacts& facts, const std::string& where);
 
 template <class T>
@@ -43,7 +44,7 @@ bool check_struct(Call& call, Side side, const T* item, const std::string& where
   return true;
 }
 
-// A struct of the host with a function that the plugin is to call: without it the call is refused.
+// Checks a struct of the host with a function that the plugin calls. Rejects the call without the function.
 template <class T, class F>
 bool check_callable(Call& call, const T* item, F T::*function, const std::string& where) {
   if (!check_struct(call, Side::HOST, item, where)) {
@@ -55,7 +56,7 @@ bool check_callable(Call& call, const T* item, F T::*function, const std::string
   return false;
 }
 
-// An array of structs, and that they lie struct_size apart.
+// Checks an array of structs, and that they are struct_size bytes apart.
 template <class T, class Each>
 bool check_array(Call& call, Side side, const T* items, uint64_t count, const std::string& where,
                  Each&& each) {
@@ -96,7 +97,7 @@ bool check_payload_view(Call& call, Side side, const etb_payload_view& view, con
 bool is_dtype(etb_dtype dtype);
 bool is_power_of_two(uint64_t value);
 
-// What plugins put into sinks.
+// Checks of items that plugins put into sinks.
 bool check_item(Call& call, const etb_option& option);
 bool check_item(Call& call, const etb_option_schema& schema);
 bool check_item(Call& call, const etb_device_info& info);
@@ -104,7 +105,7 @@ bool check_item(Call& call, const etb_io_req& req);
 bool check_item(Call& call, const etb_op_capability& op);
 bool check_item(Call& call, const etb_event& event);
 
-// A struct that the callee fills: a guarded copy with the caller's struct_size, copied back by commit.
+// A struct that the callee fills: a guarded copy with the caller's struct_size. commit copies it back.
 template <class T>
 class OutStruct {
  public:
@@ -120,7 +121,7 @@ class OutStruct {
 
   T* get() { return copy_ == nullptr ? nullptr : reinterpret_cast<T*>(copy_->data()); }
 
-  // Reports what was written outside; copies back what was written inside when the call succeeded.
+  // Reports writes outside the struct. Copies the struct back when the call succeeded.
   void commit(etb_status status) {
     if (copy_ == nullptr) return;
     if (const auto damage = copy_->take_damage()) call_.plugin("ABI-SIZE-03", "{}: {}", where_, *damage);

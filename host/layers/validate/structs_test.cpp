@@ -1,4 +1,4 @@
-// Structs of either side that are not what they must be.
+// Structs of host and plugin that break a rule are reported.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -15,7 +15,7 @@ using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-// What a host did wrong with the arguments of a run: one row, one report.
+// A host's error in the arguments of a run: one row, one report.
 struct WrongRun {
   const char* what;
   const char* rule;
@@ -152,7 +152,7 @@ TEST(ValidateStructs, ReportsAWriteBehindAStruct) {
     World world(with_memory(memory));
     world.toy.delegate.query = [](etb_delegate*, etb_delegate_info* info, etb_error*) -> etb_status {
       info->input_count = info->output_count = info->max_contexts = 1;
-      std::memset(static_cast<void*>(info + 1), 1, 8);  // as if it were longer
+      std::memset(static_cast<void*>(info + 1), 1, 8);  // writes past the end of the struct
       return ETB_OK;
     };
     ASSERT_EQ(world.start(), ETB_OK);

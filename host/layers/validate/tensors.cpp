@@ -17,7 +17,7 @@ uint64_t bits_of(etb_dtype dtype) {
   }
 }
 
-// Bytes of the tensor with these sizes, its strides counted; UINT64_MAX when the number does not fit.
+// Bytes of the tensor with these sizes, strides included. UINT64_MAX when the number does not fit.
 uint64_t extent_nbytes(const etb_tensor& tensor, const int64_t* sizes) {
   __extension__ typedef unsigned __int128 wide;
   wide elements = 1;
@@ -126,8 +126,8 @@ void GuardedTensors::copy_tensor(const etb_tensor& real, etb_tensor& out, One& o
     out.sizes = reinterpret_cast<int64_t*>(one.sizes->data());
   }
   if (!has_data || real.data == nullptr || real.buffer != nullptr || real.capacity_bytes == 0) return;
-  // As aligned as the host's bytes are, up to a cache line: a copy must not be worse, and a much better one would hide a
-  // plugin that relies on more than it asked for.
+  // Aligns the copy like the host's bytes, up to a cache line. Less would be worse than the host's. Much more
+  // would hide a plugin that needs more than it asked for.
   const auto address = reinterpret_cast<uintptr_t>(real.data);
   const uint64_t alignment = std::min<uint64_t>(address & (~address + 1), 64);
   one.data = std::make_unique<GuardedBytes>(call_.memory(), real.capacity_bytes, alignment, access_, place_);
@@ -165,7 +165,7 @@ void GuardedTensors::commit(etb_status status) {
                       std::string(name_) + " after the call");
 }
 
-// The plugin writes through sizes and data; the structs themselves stay as they were.
+// The plugin writes through sizes and data, but must not change the structs themselves.
 void GuardedTensors::check_struct_bytes() {
   if (const auto damage = structs_->take_damage())
     call_.plugin("ABI-SIZE-03", "the array {}: {}", name_, *damage);

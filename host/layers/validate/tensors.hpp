@@ -1,5 +1,5 @@
-// The tensors of one run as the plugin gets them: inputs that it must not change, outputs that it must not leave
-// (ABI-TENSOR-02, ABI-TENSOR-03), both in copies.
+// GuardedTensors: copies of a run's tensors for the plugin: inputs that it must not change, and outputs
+// outside of which it must not write (ABI-TENSOR-02, ABI-TENSOR-03).
 #pragma once
 
 #include <memory>
@@ -9,13 +9,13 @@
 
 namespace etb::host::validate {
 
-// Whether the host may give this tensor. `need` NULL when the plugin was not asked what it needs.
+// True if the host may pass this tensor. `need` is NULL when the delegate's requirements are unknown.
 bool check_tensor(Call& call, const etb_tensor& tensor, const IoNeed* need, const std::string& where);
 
-// Tensors in the place of the host's.
+// Replaces the host's tensors.
 class GuardedTensors {
  public:
-  // `real` has passed check_tensor. `has_data` false: only sizes count (context_reserve).
+  // `real` has passed check_tensor. `has_data` false: passes only sizes (context_reserve).
   GuardedTensors(Call& call, const etb_tensor* real, uint32_t count, const char* name, bool is_output,
                  bool has_data, Place place = Place::kAtEnd);
   GuardedTensors(const GuardedTensors&) = delete;
@@ -23,7 +23,7 @@ class GuardedTensors {
 
   etb_tensor* get() { return reinterpret_cast<etb_tensor*>(structs_->data()); }
 
-  // After the call: reports what was done, and gives outputs back to the host when it succeeded.
+  // Called after the call: reports violations, and copies outputs back to the host when the call succeeded.
   void commit(etb_status status);
 
  private:
@@ -44,7 +44,7 @@ class GuardedTensors {
   const Access access_;
   const Place place_;
   std::unique_ptr<GuardedBytes> structs_;
-  std::vector<etb_tensor> given_;  // what the structs were
+  std::vector<etb_tensor> given_;  // original contents of the structs
   std::vector<One> ones_;
 };
 

@@ -1,4 +1,4 @@
-// Hosts that call at the wrong time.
+// Hosts that call at the wrong time are reported.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -13,7 +13,8 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-// What the wrong toys of this file wait for: tests of one program run one after another.
+// State that the wrong toys of this file wait for. Global, because the tests of one program run one after
+// another.
 std::atomic<int> entered{0};
 std::atomic<bool> let_go{false};
 
@@ -67,7 +68,7 @@ TEST_F(ValidateThreads, ReportsTwoInitsAtOnce) {
   };
   std::thread other([&] { world.start(); });
   wait_until_entered();
-  // The same chain once more: what a host does that initialises from two threads.
+  // Initialises the same chain again, like a host that initialises on two threads.
   etb_plugin* plugin = nullptr;
   etb_error error = ETB_ERROR_INIT;
   EXPECT_EQ(world.table().init(&world.host(), nullptr, 0, &plugin, &error), ETB_INVALID_STATE);

@@ -1,14 +1,16 @@
-// The validate layer: watches both sides of a plugin's tables and reports what breaks a rule of the C ABI.
+// Validation, the validate layer: checks both sides of a plugin's tables and reports
+// violations of the C ABI's rules.
 //
 //   Validation validation({.strict = true});
 //   start_plugin(library, table, {.layers = {validation.layer()}, ...});
 //   for (const Violation& v : validation.take()) print(format_violation(v));
 //
-// It is switched on by naming it in a chain, never by an environment variable or by being found (ABI-LAYER-01).
+// An application enables it by naming it in a chain, never by an environment variable or a search
+// (ABI-LAYER-01).
 //
-// What it does not see: a handle that is NULL or that this layer never gave is refused with a text, but not collected,
-// because nothing leads from it to a Validation. What a plugin does on threads of its own is seen only where it touches
-// guarded memory or calls the host.
+// Limits: a handle that is NULL or not of this layer is rejected with an error, but not collected,
+// because it leads to no Validation. The layer sees a plugin's own threads only where they access guarded
+// memory or call the host.
 #pragma once
 
 #include <cstdint>
@@ -24,37 +26,40 @@ enum class Side { HOST, PLUGIN };
 
 struct Violation {
   std::string rule;      // of api/include/etb/rules.def, "ABI-OWN-03"
-  Side side;             // who broke it
-  std::string function;  // during which call, "delegate.execute"
-  std::string text;      // what was found, what was expected
+  Side side;             // side that broke it
+  std::string function;  // function of the call, "delegate.execute"
+  std::string text;      // value found and value expected
 };
 
 // "ABI-OWN-03: plugin, delegate.create: the release callback was called twice"
 std::string format_violation(const Violation& violation);
 
 struct ValidateOptions {
-  // Refuse the call that breaks a rule: the host's before it reaches the plugin, the plugin's by answering ETB_INTERNAL.
-  // Without it only what must not go on is refused: a dead handle, a NULL that would be followed.
+  // Rejects the call that breaks a rule: the host's before it reaches the plugin, the plugin's
+  // with ETB_INTERNAL. Without it, rejects only calls that cannot continue: a dead handle, a NULL
+  // that would be dereferenced.
   bool strict = false;
 
   enum class Memory {
-    CANARIES,  // pattern bytes around copies of what the plugin writes: cheap, sees writes when the call is over
-    GUARD_PAGES,  // pages of no access around copies of all it sees: also reads outside and touches after the call
+    // Pattern bytes around copies of the bytes that the plugin writes: cheap, detects writes after the call.
+    CANARIES,
+    // Pages without access around copies of all data: also detects reads outside and accesses after the call.
+    GUARD_PAGES,
   };
   Memory memory = Memory::CANARIES;
 
-  // Also compare signal handlers, locale, working directory and environment around each call, and count threads: only
-  // right while no other thread of the process changes them or starts threads.
+  // Also compares signal handlers, locale, working directory and environment around each call, and counts
+  // threads. Correct only while no other thread of the process changes them or starts threads.
   bool whole_process = false;
 
-  size_t max_violations = 1000;  // later ones are counted only
+  size_t max_violations = 1000;  // later ones are only counted
 };
 
 namespace validate {
 class State;
 }
 
-// Collects for any number of plugins; outlives them, and their threads.
+// Collects the violations of any number of plugins. Outlives them and their threads.
 class Validation {
  public:
   explicit Validation(const ValidateOptions& options = {});
@@ -65,10 +70,10 @@ class Validation {
   // "validate"
   Layer layer() const noexcept;
 
-  // Hands over what was found since the last time, in order.
+  // Returns the violations since the last call, in order.
   std::vector<Violation> take();
 
-  // How many were ever found, kept or not.
+  // Number of all violations, kept or not.
   uint64_t violation_count() const;
 
  private:

@@ -34,7 +34,7 @@ const ops::Schema* schema_of(const Kernel& kernel) {
 
 }  // namespace
 
-// One call while its arguments are made.
+// A call under construction.
 struct CallGenerator::Call {
   ProgramSpec& program;
   MethodSpec& method;
@@ -176,7 +176,7 @@ int32_t CallGenerator::add_tensor(Call& call, uint32_t index) {
   return place(call, std::move(tensor));
 }
 
-// A tensor that is there, of the dtype; -1 when there is none.
+// Picks an existing tensor of the dtype. Returns -1 when there is none.
 int32_t CallGenerator::find_tensor(Call& call, int8_t dtype) {
   std::vector<int32_t> fitting;
   for (size_t i = 0; i < call.method.values.size(); ++i) {
@@ -186,7 +186,7 @@ int32_t CallGenerator::find_tensor(Call& call, int8_t dtype) {
   return fitting.empty() ? -1 : pick(fitting);
 }
 
-// Into arena 1: behind everything, or over what is there already.
+// Plans the tensor in arena 1: after all others, or over existing tensors.
 int32_t CallGenerator::place(Call& call, TensorSpec tensor) {
   auto& arenas = call.method.arena_sizes;
   if (arenas.size() < 2) arenas.resize(2, 0);
@@ -218,7 +218,7 @@ void CallGenerator::set_initial_value(Call& call, TensorSpec& tensor, uint64_t n
   program.mutable_offsets.push_back(segment.size());
   const uint32_t width = format::element_nbytes(static_cast<uint8_t>(tensor.dtype));
   for (uint64_t i = 0; i < nbytes; ++i) {
-    // Small integers, or floats of about 1 where the high bytes decide.
+    // Makes small integers, or floats of about 1 where the high bytes decide.
     const bool is_low = width == 0 || i % width == 0;
     segment.push_back(is_low       ? static_cast<char>(below(3))
                       : one_in(64) ? static_cast<char>(below(256))

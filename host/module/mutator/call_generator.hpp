@@ -1,4 +1,4 @@
-// Calls of kernels with arguments of the right kinds, so that many of them run: for fuzzing and tests.
+// Generates kernel calls with arguments of the right kinds, so that many of them run: for fuzzing and tests.
 #pragma once
 
 #include <random>
@@ -19,11 +19,11 @@ class CallGenerator {
     return *(std::begin(all) + below(std::size(all)));
   }
 
-  // Appends a call of `kernel` at the end of the method, with the values it needs. Arguments are values that are there or new ones;
-  // the names and defaults of the op's schema say what suits. Outputs may grow.
+  // Appends a call of `kernel` at the end of the method, with the values it needs. Arguments are existing
+  // values or new ones, chosen by the argument names and defaults of the op's schema. Outputs may grow.
   void append_call(format::ProgramSpec& program, format::MethodSpec& method, const Kernel& kernel);
 
-  // Any int, most often a small one.
+  // Returns any int, most often a small one.
   int64_t any_int();
   int8_t any_dtype();
 

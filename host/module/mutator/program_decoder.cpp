@@ -147,7 +147,8 @@ class Decoder {
     }
   }
 
-  // The view answers for one initial value; how many there are is what tensors use.
+  // The view returns one initial value at a time. Their count follows from the highest index that a tensor
+  // uses.
   void decode_initial_values() {
     uint32_t count = 0;
     for (uint32_t m = 0; m < view_.method_count(); ++m) {

@@ -1,4 +1,4 @@
-// A program file as the description that writes it: for test tools that change programs.
+// Decodes a program file into the spec that writes it: for test tools that change programs.
 #pragma once
 
 #include <optional>
@@ -8,7 +8,7 @@
 
 namespace etb::host {
 
-// Nothing for bytes that the reader refuses. Of a method with several chains the first is kept.
+// Returns nullopt for bytes that the reader rejects. Of a method with several chains it keeps the first.
 std::optional<format::ProgramSpec> decode_program(std::span<const std::byte> file);
 
 }  // namespace etb::host

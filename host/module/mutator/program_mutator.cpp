@@ -17,7 +17,7 @@ namespace {
 constexpr uint8_t kDelegateCall = 2, kMove = 3, kJumpFalse = 4, kFree = 5;
 constexpr size_t kMaxInstructions = 24;
 
-// Ops of the core that touch tensors, and some on numbers.
+// Core ops on tensors, and some on numbers.
 constexpr std::pair<const char*, const char*> kCoreOps[] = {{"executorch_prim::et_view", "default"},
                                                             {"executorch_prim::et_view", "default"},
                                                             {"executorch_prim::et_copy_index", "tensor"},
@@ -39,7 +39,7 @@ std::vector<int32_t> indices_of_tensors(const MethodSpec& method) {
 ProgramMutator::ProgramMutator(uint32_t seed) : generator_(seed) {
   if (add_portable_kernels(registry_) != ETB_OK) return;
   registry_.for_each([&](const Kernel& kernel) { kernels_.push_back(&kernel); });
-  // As likely together as a tenth of the others.
+  // Weights the core ops to a tenth of the portable kernels.
   for (size_t i = 0; i < kernels_.size() / 70; ++i) {
     for (const auto& [name, overload] : kCoreOps) kernels_.push_back(find_prim_op(name, overload));
   }
@@ -71,7 +71,7 @@ void ProgramMutator::append_call(ProgramSpec& program, MethodSpec& method) {
   generator_.append_call(program, method, *generator_.pick(kernels_));
 }
 
-// Two tensors at one place, or the one a little behind the start of the other.
+// Moves a tensor to the memory of another, or to a few bytes after its start.
 void ProgramMutator::share_place(ProgramSpec&, MethodSpec& method) {
   TensorSpec* const to = pick_tensor(method);
   const TensorSpec* const from = pick_tensor(method);
@@ -104,7 +104,7 @@ void ProgramMutator::change_size(ProgramSpec&, MethodSpec& method) {
     generator_.pick(tensor->sizes) = to;
     return;
   }
-  // One number everywhere: what fitted together still does.
+  // Changes one number everywhere, so that sizes which matched still do.
   for (int32_t index : indices_of_tensors(method)) {
     auto& sizes = std::get<TensorSpec>(method.values[static_cast<size_t>(index)]).sizes;
     std::replace(sizes.begin(), sizes.end(), from, to);
@@ -144,7 +144,7 @@ void ProgramMutator::change_storage(ProgramSpec& program, MethodSpec& method) {
   if (tensor == nullptr) return;
   switch (generator_.below(3)) {
     case 0:
-      tensor->memory_id = 0;  // the caller's
+      tensor->memory_id = 0;  // memory of the caller
       tensor->data_index = 0;
       break;
     case 1:
@@ -191,7 +191,7 @@ void ProgramMutator::change_list(ProgramSpec&, MethodSpec& method) {
   }
 }
 
-// Another value of the same kind most often.
+// Replaces an argument, most often by another value of the same kind.
 void ProgramMutator::change_argument(ProgramSpec&, MethodSpec& method) {
   if (method.instructions.empty() || method.values.empty()) return;
   auto& args = generator_.pick(method.instructions).args;

@@ -1,4 +1,5 @@
-// Changes a program as a structure: bytes at random seldom make another program that loads, and only those reach kernels.
+// ProgramMutator: changes a program by its structure. Random changes of bytes seldom result in a program that
+// loads and reaches kernels.
 #pragma once
 
 #include <vector>
@@ -11,7 +12,7 @@ class ProgramMutator {
  public:
   explicit ProgramMutator(uint32_t seed);
 
-  // One change: to the memory plan, values, instructions, inputs and outputs, or stored bytes.
+  // Applies one change: to the memory plan, values, instructions, inputs and outputs, or stored bytes.
   void mutate(format::ProgramSpec& program);
 
   CallGenerator& generator() noexcept { return generator_; }

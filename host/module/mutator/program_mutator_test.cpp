@@ -1,4 +1,5 @@
-// The tools behind the module fuzzer: what they decode they write again, and what they generate reaches nearly every kernel.
+// Tests the tools of the module fuzzer: they write back what they decode, and generated calls
+// reach nearly every kernel.
 #include "host/module/mutator/program_mutator.hpp"
 
 #include <gtest/gtest.h>
