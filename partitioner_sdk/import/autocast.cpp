@@ -7,7 +7,7 @@ namespace etb::pt2 {
 namespace {
 
 bool is_in(std::span<const std::string_view> names, std::string_view op) {
-  // Every overload alike: "aten.conv2d.padding" is in a list that has "aten.conv2d".
+  // All overloads count: a list with "aten.conv2d" includes "aten.conv2d.padding".
   const std::string_view name = op.substr(0, op.rfind('.'));
   return std::find(names.begin(), names.end(), name) != names.end();
 }
