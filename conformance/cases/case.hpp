@@ -80,7 +80,7 @@ const std::vector<Case>& all_cases();
 std::string_view without_round(std::string_view name);
 uint32_t round_of(std::string_view name);  // 0 without a round
 
-// Returns the case with this name, whatever its round, or null. Build it with the full name.
+// Returns the case with this name, ignoring its round, or null. Build it with the full name.
 const Case* find_case(std::string_view name);
 
 // Returns the simplest case of each op and dtype, float32 first: operands of one size, row-major, ordinary

@@ -12,7 +12,7 @@ void payload_after_release(CheckContext& context) {
   });
 }
 
-// The plugin must write every output byte, whatever the host stored there.
+// The plugin must write every output byte, for any previous contents.
 void outputs_are_written(CheckContext& context) {
   context.each_session(bare(), 16, [&](Ready& ready) {
     std::vector<TensorData> first;

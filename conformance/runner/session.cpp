@@ -196,7 +196,7 @@ RunResult Session::run_on(etb_context* context, const std::vector<TensorData>& i
     const uint64_t bound = static_cast<uint64_t>(numel_of(spec.sizes, spec.rank)) *
                            element_nbytes(static_cast<etb_dtype>(spec.dtype));
     const uint64_t capacity = bound + (bound != 0 ? paddings_[i] : 0);
-    // Damaged sizes promise more than the host has; the memory behind them is readable anyway.
+    // Damaged sizes promise more than the host has. A plugin that trusts them still reads allocated memory.
     const uint64_t room = damage == Damage::kSize ? 2 * capacity + 4096 : capacity;
     slot.memory.assign(room + 3 * alignments_[i], std::byte{options.fill});
     slot.data = options.has_least_alignment ? align_no_better(slot.memory, alignments_[i])

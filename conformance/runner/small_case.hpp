@@ -15,7 +15,7 @@ struct SmallCase {
   std::vector<std::vector<TensorData>> runs;  // inputs of each
 };
 
-// Adds the rule of the case that it was made from.
+// Adds the rule of the original case.
 BuiltCase with_judgement(const SmallCase& small, const BuiltCase& of);
 
 // Returns a case that runs it under the name of the original.

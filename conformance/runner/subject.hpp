@@ -1,4 +1,4 @@
-// The plugin under test, opened in this process: loaded, behind the validate layer, initialised.
+// The plugin under test, opened in this process: loaded, wrapped by the validate layer, initialised.
 #pragma once
 
 #include <memory>

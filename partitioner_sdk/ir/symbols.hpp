@@ -35,8 +35,7 @@ class Dim {
 };
 
 // Wide enough for products of two int64.
-__extension__ typedef __int128
-    Int128;  // NOLINT(modernize-use-using): `using` takes no __extension__ in clang
+__extension__ typedef __int128 Int128;  // NOLINT(modernize-use-using): clang rejects __extension__ in `using`
 
 inline constexpr int64_t kUnbounded = INT64_MAX;
 

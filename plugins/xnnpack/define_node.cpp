@@ -159,7 +159,7 @@ struct Definer {
                                                 node.flags);
   }
 
-  // XNNPACK reads as many paddings as the input has dimensions, whatever the length of the array.
+  // XNNPACK reads as many paddings as the input has dimensions, even if the array is shorter.
   xnn_status pad() const {
     if (node.first.size() != input_rank()) return xnn_status_invalid_parameter;
     return xnn_define_static_constant_pad(subgraph, first().data(), second().data(), node.value, input(0),

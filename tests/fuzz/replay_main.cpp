@@ -1,5 +1,5 @@
-// Runs every file of the given corpus folders (or the given files) once through a fuzz target, so that
-// committed findings are ordinary tests with any compiler.
+// Runs every file of the given corpus folders (or the given files) once through a fuzz target. So committed
+// findings are ordinary tests with any compiler.
 #include <cstdint>
 #include <cstdio>
 #include <filesystem>

@@ -97,7 +97,8 @@ endfunction()
 # Maps an external link item to the needs of users of our static libraries: a find_dependency line, a
 # pkg-config module or a linker flag. Appends to the three lists.
 function(etb_external_dependency library item find_list requires_list libs_list)
-  # target; find_package arguments, or pkg:<PREFIX>:<module> for pkg_check_modules; pkg-config module; linker flags
+  # target; find_package arguments, or pkg:<PREFIX>:<module> for pkg_check_modules; pkg-config module; linker
+  # flags
   set(table
     "Threads::Threads|Threads||-pthread"
     "fmt::fmt|fmt|fmt|"

@@ -4,14 +4,16 @@
 #                  [DEPS targets] [CPU avx2 fma ...] [RANK 10] [OUTPUT_DIRECTORY dir] [NO_INSTALL])
 #
 # adds two targets from the same sources:
-#   etb_plugin_my_npu         the shared library my_npu.so. It exports only etb_plugin_query, has no undefined symbols,
-#                             binds at load, finds its own libraries beside itself, and is hardened (EtbHardening.cmake).
-#   etb_plugin_my_npu_static  the same plugin for linking into a program (see etb/static_plugins.h); built only if used.
+#   etb_plugin_my_npu         the shared library my_npu.so. It exports only etb_plugin_query, has no undefined
+#                             symbols, binds at load, and finds its own libraries beside itself. It is hardened
+#                             (EtbHardening.cmake).
+#   etb_plugin_my_npu_static  the same plugin for linking into a program (see etb/static_plugins.h); built only
+#                             if used.
 #
 # The library and its manifest my_npu.json are written to OUTPUT_DIRECTORY, by default <build>/plugins.d. So a
 # build tree can be searched for plugins like an installed one. The author writes MANIFEST, except the entry
 # of `libraries` for this file (os, arch, libc, path, sha256, size, cpu, rank): each link fills that in. A
-# MANIFEST that ends in .in first goes through configure_file(@ONLY). CPU lists the CPU features that the
+# MANIFEST that ends in .in is first passed through configure_file(@ONLY). CPU lists the CPU features that the
 # library requires. RANK orders variants that all fit (higher wins). Both are written to the manifest.
 include_guard(GLOBAL)
 include(GNUInstallDirs)

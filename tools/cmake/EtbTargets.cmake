@@ -92,7 +92,8 @@ function(etb_add_test name)
   set_tests_properties(${name} PROPERTIES LABELS "${arg_LABELS}" TIMEOUT ${arg_TIMEOUT})
 endfunction()
 
-# etb_add_script_test(name COMMAND ... [LABELS arch ...] [TIMEOUT seconds] [ENVIRONMENT ...]): a test that is a command.
+# etb_add_script_test(name COMMAND ... [LABELS arch ...] [TIMEOUT seconds] [ENVIRONMENT ...]): a test that is
+# a command.
 function(etb_add_script_test name)
   if(NOT ETB_BUILD_TESTS)
     return()
@@ -136,7 +137,8 @@ function(etb_add_fuzzer name)
   endif()
 endfunction()
 
-# etb_flatbuffers(target schema.fbs ...): generated headers as "etb_schema/<name>_generated.h", private to the target.
+# etb_flatbuffers(target schema.fbs ...): generates headers "etb_schema/<name>_generated.h", private to the
+# target.
 find_program(ETB_FLATC flatc REQUIRED)
 function(etb_flatbuffers target)
   set(dir ${PROJECT_BINARY_DIR}/generated/etb_schema)

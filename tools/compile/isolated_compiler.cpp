@@ -29,7 +29,7 @@ bool write_all(int fd, std::span<const std::byte> bytes) {
   return true;
 }
 
-// Reads the whole file, whatever the child's file position.
+// Reads the whole file, independent of the child's file position.
 Result<std::vector<std::byte>> read_all(int fd) {
   struct stat info {};
   if (::fstat(fd, &info) != 0 || info.st_size < 0)

@@ -38,7 +38,7 @@ inline double percentile(std::vector<double> samples, double fraction) {
   return samples[static_cast<size_t>(at)];
 }
 
-// Of this program only: getrusage would include its parent's peak before exec.
+// Peak of this program only: getrusage would include its parent's peak before exec.
 inline int64_t peak_rss_kb() {
   std::ifstream status("/proc/self/status");
   for (std::string line; std::getline(status, line);) {

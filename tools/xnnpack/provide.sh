@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Finds or builds an XNNPACK for the xnnpack plugin, and describes it on standard output:
 #
-#   origin=system|cache|source    installed packages; built earlier or now from Debian's sources; built from --source
+#   origin=system|cache|source    installed packages; built from Debian's sources; built from --source
 #   root=DIR                      the folder of include/ and lib/libetb_xnnpack.a; empty for origin=system
 #   xnnpack=... pthreadpool=...   versions, if known
 #   executor=0|1                  1: pthreadpool can run on threads of the host
@@ -11,7 +11,7 @@
 #   --source DIR   build this XNNPACK checkout; dependencies come from DIR/../{cpuinfo,pthreadpool,fxdiv} if
 #                  they exist, else from Debian's sources
 #   --sanitize NAMES   of the compiler's -fsanitize=, e.g. address: also checks XNNPACK's own reads and writes
-# exit status: 0 found or built; 3 not available (the reason is on standard error); other values: a build failed
+# exit status: 0 found or built; 3 not available (reason on standard error); other values: a build failed
 #
 # Results are stored in ${ETBACKEND_CACHE:-${XDG_CACHE_HOME:-~/.cache}/etbackend}/xnnpack-KEY. Deleting that
 # folder is safe.

@@ -16,7 +16,7 @@ namespace etb::xnnpack {
 // Bytes borrowed from the host, or owned.
 class Bytes {
  public:
-  // NOLINTNEXTLINE(google-explicit-constructor): what a reader of constants makes
+  // NOLINTNEXTLINE(google-explicit-constructor): readers of constants return vectors
   Bytes(std::vector<std::byte> made)
       : made_(std::make_shared<std::vector<std::byte>>(std::move(made))), bytes_(*made_) {}
   Bytes(std::span<const std::byte> bytes, std::shared_ptr<const void> owner)

@@ -20,7 +20,7 @@ inline double median(std::vector<double> samples) {
   return *middle;
 }
 
-// Of this program only: getrusage would include its parent's peak before exec.
+// Peak of this program only: getrusage would include its parent's peak before exec.
 inline long peak_rss_kb() {
   long kb = 0;
   if (std::FILE* status = std::fopen("/proc/self/status", "r")) {
