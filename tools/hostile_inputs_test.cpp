@@ -89,7 +89,7 @@ constexpr Input kInputs[] = {
 using Args = std::vector<std::string>;
 struct Command {
   const char* name;
-  const char* extension;  // of the hostile file
+  const char* extension;  // extension of the hostile file
   Args (*args)(const std::string& file, const std::string& folder);
 };
 

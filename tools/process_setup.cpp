@@ -15,7 +15,7 @@ namespace {
 
 constinit pid_t main_process = 0;
 
-// Forked children inherit the handlers, but their parent still needs the files.
+// True in the process of main. Forked children inherit the handlers, but their parent still needs the files.
 bool is_main_process() noexcept { return ::getpid() == main_process; }
 
 // After the handler, the signal occurs again and ends the process.

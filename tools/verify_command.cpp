@@ -208,7 +208,7 @@ Result<ExitCode> run_plugin(const VerifyOptions& options, Plan plan, Session& se
   ETB_ASSIGN(std::vector<Waiver> waivers, load_waivers(options));
   const Header header = make_header(options, plan);
   ETB_ASSIGN(std::vector<Outcome> kept, take_up(options, plan, header));
-  uint32_t first_round = 0;  // of a resumed soak run
+  uint32_t first_round = 0;  // round at which a resumed soak run continues
   for (const Outcome& outcome : kept)
     if (plan.deadline_ns != 0) first_round = std::max(first_round, round_of(outcome.name) + 1);
   ETB_TRY(expect_writable(options));

@@ -17,7 +17,7 @@ struct BinaryRow {
   double ulps;
   Gives gives;
   unsigned takes;
-  double alpha = 0;  // of add and sub; 0: the op has none
+  double alpha = 0;  // factor of add and sub; 0: the op has none
   Second second = Second::kAny;
   bool has_special = true;
 };

@@ -26,7 +26,7 @@ struct Row {
   std::vector<std::vector<int64_t>> dynamic_inputs;  // after the dynamic dimension
   std::vector<std::vector<int64_t>> static_inputs;
   std::vector<int64_t> result;
-  std::vector<const char*> names;  // of the arguments
+  std::vector<const char*> names;  // names of the arguments
   Rule rule;
   int64_t length;
   double ulps;

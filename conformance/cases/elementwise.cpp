@@ -84,7 +84,6 @@ std::string name_of(const char* op, etb_dtype dtype, const std::string& sizes, V
 
 bool is_edge_shape(const Shape& shape) { return shape.numel() == 0 || shape.sizes.empty(); }
 
-// A double holds integers of up to 53 bits. Larger dtypes are compared with the result of their own kernels.
 Judgement judgement_of(Rule rule, double ulps, double steps) {
   Judgement out;
   out.rule = rule;

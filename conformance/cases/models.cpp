@@ -14,7 +14,7 @@ using graph::value_arg;
 
 struct Model {
   const char* name;
-  int64_t length;  // of all sums together
+  int64_t length;  // length of all sums together
   bool is_linear;  // only sums, products and relu: exact on integers
   uint32_t (*build)(Maker& maker, Values values);
   bool has_halves = false;  // float16 inside: real values are halves of integers, which it holds

@@ -15,7 +15,7 @@ struct Move {
   std::vector<int64_t> input;
   std::vector<graph::ArgumentDraft> args;  // after self
   std::vector<int64_t> result;
-  size_t result_count = 0;  // of a list; 0: one tensor
+  size_t result_count = 0;  // length of a list; 0: one tensor
 };
 
 std::vector<Move> moves() {

@@ -41,7 +41,7 @@ void store_element(etb_dtype dtype, void* data, int64_t index, double value);
 // Properties of a floating dtype.
 struct FloatFormat {
   int significand_bits;  // with the hidden bit: float32 has 24
-  int min_exponent;      // of the smallest normal number, in frexp's convention: float32 -125
+  int min_exponent;      // smallest normal number, in frexp's convention: float32 -125
   double largest;
   double unit() const;  // largest relative error of one rounding: 2^-significand_bits
   // Returns the distance between neighbours at this magnitude. It is constant for subnormals.

@@ -306,8 +306,7 @@ void add_moves(CaseList& out, etb_dtype dtype) {
 // ---- linear layers with an input quantised at run time
 
 constexpr int64_t kRows = 3, kInputs = 64, kOutputs = 5;
-constexpr double kStep =
-    0x1p-5;  // of the input: each row has both ends of int8, so its scale is exactly this
+constexpr double kStep = 0x1p-5;  // input scale: each row has both ends of int8, so its scale is exactly this
 
 TensorData filled(const Shape& shape, const std::function<double(int64_t)>& element) {
   TensorData out{shape,
@@ -348,7 +347,7 @@ void add_dynamic_layer(CaseList& out, const char* op, const std::string& rest, c
                        Nodes whole) {
   Judgement judgement;
   judgement.rule = Rule::kContraction;
-  judgement.length = kInputs + 2;  // and two scales
+  judgement.length = kInputs + 2;  // products and two scales
   judgement.has_input_magnitude = true;
   add(out,
       {"linear.f32.3x64" + rest, op, ETB_DTYPE_FLOAT32, judgement, std::move(whole), [weights](Maker& maker) {

@@ -12,7 +12,7 @@ struct ReferenceTensor {
   std::vector<int64_t> sizes;
   std::vector<double> values;          // in memory order of the output's spec
   std::vector<double> magnitude;       // the second scale of a bound; empty if the rule needs none
-  std::vector<std::byte> exact_bytes;  // of integers and bool: a double may not hold them
+  std::vector<std::byte> exact_bytes;  // integers and bools, which a double may not hold
 };
 
 // Returns the outputs of one run.

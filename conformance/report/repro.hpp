@@ -14,7 +14,7 @@ namespace etb::conformance {
 
 struct Repro {
   uint32_t suite_version = 0;
-  std::string name;                   // of the case or check
+  std::string name;                   // name of the case or check
   std::vector<std::string> sequence;  // items that must run before it, in order
   std::string contract;
   std::string plugin_id;

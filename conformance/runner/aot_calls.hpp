@@ -13,8 +13,8 @@ namespace etb::conformance {
 struct Answers {
   etb_status status = ETB_OK;
   std::string error;
-  std::map<uint32_t, std::string> reasons;  // of rejected nodes, "dtype: text"
-  std::map<uint32_t, uint32_t> claims;      // group of each claimed node
+  std::map<uint32_t, std::string> reasons;  // by rejected node: "dtype: text"
+  std::map<uint32_t, uint32_t> claims;      // by claimed node: its group
   uint32_t node_count = 0;
   bool has_own_regions = false;  // some claim requests a separate payload
 

@@ -11,8 +11,8 @@ namespace etb::conformance {
 struct Failure {
   Outcome outcome;
   std::shared_ptr<const std::vector<uint32_t>> batch;  // items of its child
-  size_t position = 0;                                 // of the item in the batch; batch size: the batch's
-                                                       // end
+  size_t position = 0;                                 // index of the item in the batch; batch size: the
+                                                       // batch's end
 };
 
 // Sequences that caused earlier failures. Tried first, so that failures of one cause share one search.

@@ -28,10 +28,10 @@ inline constexpr char kEndAll = 'K';
 inline constexpr char kLook = 'L';  // measures current usage; answers one byte when done
 
 struct GuardianReport {
-  int status = 0;            // of the watched process, as from waitpid()
+  int status = 0;            // status of the watched process, as from waitpid()
   int stop_signal = 0;       // signal that stopped it; it was then killed
   std::string excess;        // limits that it exceeded before it was killed
-  std::string set_up_error;  // why it never began
+  std::string set_up_error;  // signal that stopped it before it was killed
   uint32_t left_processes = 0;
   std::string left_names;
   uint32_t left_sockets = 0;

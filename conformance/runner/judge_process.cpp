@@ -22,7 +22,7 @@ namespace {
 constexpr uint64_t kMillisecond = 1000000;
 constexpr uint32_t kLeastBlobMs = 1000;
 constexpr uint64_t kMostTimesOfRestarts =
-    5;  // an item that tries several things has this times its limit, in all
+    5;  // limit of an item with several tries, in multiples of its time limit
 constexpr uint64_t kMostCheckBytes = uint64_t{1} << 24;
 constexpr size_t kMostAhead = 8;  // requests queued in the plugin's process: keeps both processes busy
 

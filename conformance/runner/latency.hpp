@@ -10,7 +10,7 @@ struct Plan;
 
 struct Latency {
   double open_ms = 0;  // to load and initialise it
-  double run_ms = 0;   // of one run of a small case
+  double run_ms = 0;   // one run of a small case
 };
 
 // Opens the plugin in a separate process and runs a small case that it claims. Steps that fail have latency

@@ -32,14 +32,14 @@ bool is_failure(State state);
 struct Finding {
   std::string check;
   std::string text;
-  std::string rule;  // of the ABI, "" for numbers
+  std::string rule;  // rule of the ABI, "" for numbers
 };
 
 struct Outcome {
   std::string name;
   State state = State::kNotRun;
   std::vector<Finding> findings;
-  std::string reason;  // of unsupported: the plugin's text; of a crash: its location
+  std::string reason;  // if unsupported: the plugin's text; after a crash: its location
   std::string op;
   std::string dtype;
   double margin = 0;  // largest error / bound
@@ -49,7 +49,7 @@ struct Outcome {
   std::vector<std::pair<std::string, double>> measured;  // times by a check: "op.mm...stat.first_run_us"
   std::string smallest;                                  // ops and inputs of the minimised case
   std::shared_ptr<const SmallCase> small;  // the minimised case; stored in replay files, not in reports
-  std::string sequence;  // of a state-dependent failure: the cases that must run before it, one per line
+  std::string sequence;  // if state-dependent: the cases that must run before it, one per line
 };
 
 // Returns the group of a name or of a check id: the text before the first dot.

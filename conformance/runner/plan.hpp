@@ -35,15 +35,15 @@ struct Plan {
   uint32_t batch_size = 1000;  // cases per child; each check has its own child
   uint32_t case_timeout_ms = 10000;
   uint32_t check_timeout_ms = 60000;
-  UsageLimits limits;             // of the processes of one child
+  UsageLimits limits;             // for the processes of one child
   uint64_t deadline_ns = 0;       // on the monotonic clock; later items are not run. 0: none
   bool has_network = false;       // children keep the network, even if they could be cut off
-  Confinement confinement;        // of the processes that hold the plugin
-  Latency latency;                // of the plugin, as measured before the first check
-  pid_t main_pid = 0;             // of the process that the user started
+  Confinement confinement;        // for the processes that hold the plugin
+  Latency latency;                // the plugin's latency, as measured before the first check
+  pid_t main_pid = 0;             // process that the user started
   bool confirms = true;           // repeats and minimises failures
   uint32_t minimise_ms = 120000;  // limit for all of that
-  Keeper* keeper = nullptr;       // of this run's processes and temporary files
+  Keeper* keeper = nullptr;       // for this run's processes and temporary files
 };
 
 }  // namespace etb::conformance

@@ -206,7 +206,7 @@ class Search {
         candidate.runs[0].push_back((*values)[taken[i] - whole.draft.inputs.size()]);
         continue;
       }
-      size_t number = 0;  // of the run's inputs
+      size_t number = 0;  // index among the run's inputs
       for (uint32_t k = 0; k < taken[i]; ++k) number += whole.draft.inputs[k].constant ? 0 : 1;
       candidate.runs[0].push_back(whole.runs[0][number]);
     }
@@ -332,7 +332,7 @@ class Search {
   // them.
   bool accept_sizes(const std::vector<Dim>& dims, int64_t to, int64_t from) {
     Candidate candidate = best_;
-    std::vector<size_t> numbers;  // of the runs' inputs
+    std::vector<size_t> numbers;  // indices among the runs' inputs
     for (size_t i = 0, number = 0; i < candidate.draft.inputs.size(); ++i)
       numbers.push_back(candidate.draft.inputs[i].constant ? SIZE_MAX : number++);
     for (const Dim& at : dims) {

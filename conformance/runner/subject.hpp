@@ -24,7 +24,7 @@ struct SubjectOptions {
   bool has_guard_pages = true;
   bool whole_process =
       false;  // the validate layer also watches handlers, locale, directory, environment, threads
-  uint32_t worker_count = 1;  // of parallel/1
+  uint32_t worker_count = 1;  // workers of parallel/1
   uint64_t memory_cap_bytes = host::AccountedAllocator::kUnbounded;
   std::vector<etb_option> init_options = {};
   const etb_host* bare_host = nullptr;  // passed to the plugin unchanged: no layers, no other services

@@ -33,7 +33,7 @@ class SubjectLink {
   struct Limits {
     uint64_t time_ns = 0;           // from the call on, restarted if the process asks for it
     uint64_t whole_time_ns = 0;     // with all restarts
-    uint64_t most_bytes = 1 << 24;  // of the answer
+    uint64_t most_bytes = 1 << 24;  // limit for the answer
   };
   // Receives the answer to the oldest open request.
   LinkState receive(const Limits& limits, std::vector<std::byte>& out_answer);
@@ -45,8 +45,8 @@ class SubjectLink {
   bool has_changed_page() const;
   // Returns the current call, as the process reports it.
   std::string phase() const;
-  std::string stacks() const;                                  // of a process that was hanging
-  const std::string& tampering() const { return tampering_; }  // of kTampered
+  std::string stacks() const;                                  // stacks of a hanging process
+  const std::string& tampering() const { return tampering_; }  // cause of kTampered
 
   // Measures the usage of the processes, so that the report includes a current excess.
   void look();

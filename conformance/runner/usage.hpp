@@ -11,8 +11,8 @@ namespace etb::conformance {
 
 // Limits for the processes of one plugin together.
 struct UsageLimits {
-  uint64_t address_bytes = uint64_t{6} << 30;      // of each process; 0: none
-  uint64_t resident_bytes = uint64_t{6} << 30;     // of all; 0: none
+  uint64_t address_bytes = uint64_t{6} << 30;      // each process; 0: no limit
+  uint64_t resident_bytes = uint64_t{6} << 30;     // all processes together; 0: no limit
   uint64_t hidden_bytes = uint64_t{512} << 20;     // files of memory (memfd) and deleted files
   uint64_t file_bytes = uint64_t{512} << 20;       // each file
   uint64_t temporary_bytes = uint64_t{256} << 20;  // the temporary folder, and /dev/shm
@@ -30,7 +30,7 @@ std::string excess_of(const std::vector<pid_t>& pids, const UsageLimits& limits)
 
 struct FolderUsage {
   uint64_t nbytes = 0;
-  uint32_t socket_count = 0;  // and other files for communication between processes
+  uint32_t socket_count = 0;  // sockets and other files for communication between processes
 };
 // Does not follow links.
 FolderUsage usage_of_folder(const std::string& folder);

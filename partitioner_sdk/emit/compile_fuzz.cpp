@@ -11,7 +11,7 @@ namespace {
 
 using etb::ir::Module;
 
-// Folds no constants: the runtime computes those, and has its own fuzz targets.
+// Lowers without folding constants: the runtime computes those, and has its own fuzz targets.
 bool is_lowered(Module& module) {
   return etb::passes::to_edge(module) && etb::passes::simplify(module) && etb::passes::to_portable(module);
 }

@@ -45,7 +45,7 @@ class BytesSegments {
     std::span<const std::byte> bytes;
     uint32_t segment;
     uint64_t offset;
-    bool is_piece;  // of the constant segment, so not a segment itself
+    bool is_piece;  // part of the constant segment, so not a segment itself
   };
 
   static std::string key_of(std::span<const std::byte> bytes) {

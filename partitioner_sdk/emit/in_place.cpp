@@ -35,7 +35,7 @@ std::map<ValueId, ValueId> find_updates(const ir::Graph& graph) {
   return updates;
 }
 
-// A value that the method returns, or that two buffers get, needs its own storage.
+// True if exactly one output returns the value. Otherwise it needs its own storage.
 bool is_returned_once(const ir::Graph& graph, ValueId id) {
   return std::count_if(graph.outputs.begin(), graph.outputs.end(), [&](const ir::Output& output) {
            const auto* ref = ir::get_if<ir::ValueRef>(output.value);
@@ -43,8 +43,8 @@ bool is_returned_once(const ir::Graph& graph, ValueId id) {
          }) == 1;
 }
 
-// The official in-place kernel accepts one index of rank 1 and as many values as it selects, and does not
-// accumulate (executorch 1.5.1).
+// True for arguments of the official in-place kernel (executorch 1.5.1): one index of rank 1, as many values
+// as it selects, no accumulation.
 bool is_taken_by_kernel(const ir::Graph& graph, const ir::Node& node) {
   const auto* self = ir::get_if<ir::ValueRef>(node.args[0]);
   const auto* indices = ir::get_if<ir::ValueList>(node.args[1]);

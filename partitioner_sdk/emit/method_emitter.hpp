@@ -141,7 +141,7 @@ class MethodEmitter {
   std::string faults_;
   bool has_shared_state_ = false;
   std::set<const ir::Node*> in_place_;
-  uint32_t debug_handle_ = 0;  // of the current node
+  uint32_t debug_handle_ = 0;  // handle of the current node
   std::vector<uint32_t> debug_handles_;
 
   // Planned tensors: block i belongs to value block_values_[i].

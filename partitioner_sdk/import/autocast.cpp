@@ -83,7 +83,7 @@ constexpr std::string_view kFloat32[] = {
     "aten.binary_cross_entropy_with_logits",
 };
 
-// Doubles stay doubles.
+// True for a float tensor of another dtype. Doubles stay doubles.
 bool is_cast(const ir::Value& value, ir::Dtype dtype) {
   if (value.kind != ir::ValueKind::kTensor || value.spec.dtype == dtype) return false;
   return value.spec.dtype == ir::Dtype::FLOAT32 || value.spec.dtype == ir::Dtype::FLOAT16 ||

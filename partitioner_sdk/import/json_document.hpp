@@ -35,7 +35,7 @@ class Json {
   std::optional<std::string_view> as_string() const;
 
   uint32_t size() const;         // items of an array or object, else 0
-  std::string_view key() const;  // of a member of an object
+  std::string_view key() const;  // key of a member of an object
   // Returns a member by key; absent if there is none or this is no object. Linear in the number of members.
   Json operator[](std::string_view key) const;
   explicit operator bool() const { return document_ != nullptr; }

@@ -47,7 +47,7 @@ class Payloads {
   std::map<std::string, ir::Constant, std::less<>> saved_;
   std::map<std::string, uint32_t, std::less<>> added_;
   std::map<View, uint32_t> views_;
-  uint64_t dense_nbytes_ = 0;  // of the constants added, written out
+  uint64_t dense_nbytes_ = 0;  // size of the added constants, written out
 };
 
 }  // namespace etb::pt2

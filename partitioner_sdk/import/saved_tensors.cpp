@@ -27,8 +27,8 @@ using Id = uint32_t;
 struct Object {
   Kind kind = Kind::kNothing;
   int64_t number = 0;     // also the index of a tensor
-  std::string_view text;  // of a global "module name"; of a storage its record's key
-  std::vector<Id> items;  // of a dict keys and values in turn; of a storage its class
+  std::string_view text;  // a global's "module name"; a storage's record key
+  std::vector<Id> items;  // a dict's keys and values in turn; a storage's class
 };
 
 std::optional<ir::Dtype> dtype_of(std::string_view global) {

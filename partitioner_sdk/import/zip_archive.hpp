@@ -25,7 +25,7 @@ class ZipArchive {
   using Records = std::map<std::string, std::span<const std::byte>, std::less<>>;
   const Records& records() const { return records_; }  // by name
   const std::string& first_name() const { return first_name_; }
-  uint64_t nbytes() const { return nbytes_; }  // of the file
+  uint64_t nbytes() const { return nbytes_; }  // size of the file
 
  private:
   Records records_;

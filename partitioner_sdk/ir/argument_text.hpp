@@ -32,7 +32,7 @@ class ArgumentReader {
   Cursor& in_;
   SymbolTable& symbols_;
   Names names_;
-  int depth_ = 0;  // of lists; a hostile text could otherwise exhaust the stack
+  int depth_ = 0;  // depth of lists; a hostile text could otherwise exhaust the stack
 };
 
 // Reads "(argument, name=argument, ...)" and calls take(index, row) at each argument, with its index in the

@@ -193,7 +193,7 @@ class Module {
   SymbolTable symbols;
   std::deque<Graph> graphs;  // 0 is the method; a subgraph comes after the graph that uses it
   std::vector<Constant> constants;
-  std::vector<FileBytes> files;  // that may hold constants
+  std::vector<FileBytes> files;  // files with constants
   std::vector<Source> sources;
   std::shared_ptr<const ops::OwnOps> own_ops;  // ops outside the tables; may be null
 

@@ -11,7 +11,7 @@ namespace etb::partition {
 
 namespace {
 
-// Returns the nodes of one graph in an order of execution, with each region as one unit.
+// Sorts the nodes of one graph into an order of execution, with each region as one unit.
 class GraphLowering {
  public:
   GraphLowering(ir::Module& module, ir::Graph& graph, const std::vector<NodeFate>& fates,

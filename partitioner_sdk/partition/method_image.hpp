@@ -40,7 +40,7 @@ struct GraphFacts {
   GraphFacts(const ir::Module& module, uint32_t graph_index);
 
   uint32_t index;
-  std::vector<std::string> names;           // of values
+  std::vector<std::string> names;           // names of the values
   std::vector<const ir::Input*> constants;  // by value: its input if known ahead of time, or NULL
   std::vector<uint32_t> definer;            // by value: the node, kNone for inputs
 };

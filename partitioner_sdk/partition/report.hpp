@@ -10,9 +10,9 @@
 namespace etb::partition {
 
 struct ReportNode {
-  std::string name;  // of its first result
+  std::string name;  // name of its first result
   std::string op;
-  std::string spec;    // of its first result: "float32[2, 3]"
+  std::string spec;    // spec of its first result: "float32[2, 3]"
   std::string source;  // "model.py:12 in forward, module layer1"
   uint32_t debug_handle = 0;
   uint32_t region = kNoRegion;
@@ -34,7 +34,7 @@ struct ReportRegion {
   uint32_t operand_count = 0;
   uint32_t result_count = 0;
   uint64_t payload_nbytes = 0;
-  uint64_t constant_nbytes = 0;  // of its constants
+  uint64_t constant_nbytes = 0;  // size of its constants
   double cost_ns = 0;
   std::vector<DebugEntry> debug_map;
 };

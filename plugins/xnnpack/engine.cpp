@@ -104,7 +104,7 @@ void pack_ahead(SubgraphBuilder& builder, const Ingredients& ingredients) {
       &groups);
 }
 
-// Rejects size changes that XNNPACK handles wrongly, beyond its memory. It sizes the padding of dynamically
+// Rejects size changes for which XNNPACK accesses memory out of bounds. It sizes the padding of dynamically
 // quantised images by the next run's number of images. An argmax pooling keeps its output sizes. The release
 // built by tools/xnnpack is patched.
 Status check_changes([[maybe_unused]] const format::XnnPayload& payload,

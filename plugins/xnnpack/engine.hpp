@@ -83,7 +83,7 @@ class Engine {
   std::vector<format::XnnShape> wanted_;  // shapes of this run's inputs
   std::vector<xnn_external_value> externals_;
   bool is_planned_ = false;  // memory in the arena is planned for the sizes of `ports_`
-  bool is_set_up_ = false;   // and the addresses of `externals_` are set
+  bool is_set_up_ = false;   // true once the addresses of `externals_` are set, too
 };
 
 }  // namespace etb::xnnpack

@@ -265,7 +265,7 @@ TEST_F(XnnpackHostile, ShapesThatOverflowAreNamedWithTheirNode) {
   payload.nodes[0].first = {0xffffffff, 0xffffffff};
   EXPECT_THAT(create(payload), HasSubstr("node 0 (StaticReshape): input of sizes [1, 4, 4, 2] as"));
   payload = one_node(XnnOperator::kStaticSlice, {1, 4, 4, 2});
-  payload.nodes[0].first = {0, 0, 0xffffffff, 0};  // and one pixel more
+  payload.nodes[0].first = {0, 0, 0xffffffff, 0};  // adds one pixel more
   EXPECT_THAT(create(payload), HasSubstr("node 0 (StaticSlice): dimension 2: 1 at 4294967295 of 4"));
   payload = one_node(XnnOperator::kStaticSlice, {1, 4, 4, 2});
   payload.nodes[0].first = payload.nodes[0].second = {0, 0, 3, 0};

@@ -78,7 +78,8 @@ std::string letters_of(std::string_view text) {
   return letters;
 }
 
-// Newer releases name elementwise operators as the payload does: "Square Root (NC)", "Add (ND)".
+// True if the operator has the payload's name. Newer releases name elementwise operators so: "Square Root
+// (NC)", "Add (ND)".
 bool is_named_after(XnnOperator op, std::string_view kind) {
   const std::string name = letters_of(format::to_text(op));
   return letters_of(kind).compare(0, name.size(), name) == 0;

@@ -128,7 +128,7 @@ class PackedWeights {
     PackedEntry entry;
     uint64_t checksum = 0;
   };
-  PackedMap<StoredEntry> loaded_;  // of the file, not looked up yet
+  PackedMap<StoredEntry> loaded_;  // entries of the file, not looked up yet
   bool is_loaded_ = false;
   std::string note_;                // text of the note that the file is verified
   bool is_verified_ = false;        // by an earlier process that left the note

@@ -12,9 +12,9 @@ namespace etb::xnnpack {
 
 namespace {
 
-constexpr size_t kAlignment = 128;  // of XNNPACK's packed weights
+constexpr size_t kAlignment = 128;  // alignment of XNNPACK's packed weights
 constexpr size_t kHugePage = size_t{2} << 20;
-constexpr size_t kRegionNbytes = size_t{256} << 20;  // of addresses; memory is used on first touch
+constexpr size_t kRegionNbytes = size_t{256} << 20;  // address space; memory is used on first touch
 // The start of a region uses pages of the usual size: a huge page would waste memory for a small network.
 constexpr size_t kSmallNbytes = size_t{512} << 10;
 constexpr size_t kStepNbytes = size_t{64} << 10;      // small pages touched at once

@@ -194,10 +194,10 @@ TEST(Architecture, FilesAreOpenedForWritingInOnePlace) {
       "api/ops/make_schema_tables.cpp",      // runs while the product is built
       "conformance/runner/keeper.cpp",       // a lock without content
       "plugins/xnnpack/packed_folder.cpp",   // a cache whose partial files are locked while they are written
-      "host/registry/scratch_dir.hpp",       // of tests
-      "host/registry/plugin_world.hpp",      // of tests
-      "tools/program_process.hpp",           // of tests
-      "partitioner_sdk/testing/golden.hpp",  // of tests
+      "host/registry/scratch_dir.hpp",       // test support
+      "host/registry/plugin_world.hpp",      // test support
+      "tools/program_process.hpp",           // test support
+      "partitioner_sdk/testing/golden.hpp",  // test support
   };
   const std::regex opens("std::ofstream|std::fstream|\\bfopen\\(|\\bO_CREAT\\b|\\bO_TRUNC\\b|mkos?temp\\(");
   std::set<std::string> found;

@@ -21,14 +21,14 @@ using testing::HasSubstr;
 enum class Seen { kBySearch, kByLoad, kByInit, kInChild, kNever };
 
 struct Row {
-  const char* name;  // of the case, and of the library unless `library` is set
+  const char* name;  // name of the case, and of the library unless `library` is set
   Seen seen;
   const char* reason;    // id of reason.def, "" if none
   const char* message;   // part of the text
-  json patch = nullptr;  // of the manifest
+  json patch = nullptr;  // change to the manifest
   const char* library = nullptr;
   std::function<void(const PluginWorld&, const std::string& folder)> spoil =
-      nullptr;  // of the folder, before the search
+      nullptr;  // change to the folder, before the search
   std::function<void(const PluginWorld&, const std::string& folder)> exchange = nullptr;  // after the search
 };
 

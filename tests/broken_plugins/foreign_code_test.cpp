@@ -21,7 +21,7 @@ namespace {
 
 using testing::HasSubstr;
 
-constexpr size_t kRunPathNbytes = 210;  // of the placeholders "/run-path-xxx..." and "/name-xxx..."
+constexpr size_t kRunPathNbytes = 210;  // size of the placeholders "/run-path-xxx..." and "/name-xxx..."
 
 std::string attack(const std::string& name) { return std::string(ETB_ATTACKS_DIR) + "/" + name + ".so"; }
 
@@ -205,7 +205,7 @@ TEST(ForeignCode, LeavesAMarkWhenItIsLoaded) {
 struct RunPath {
   const char* name;
   std::string (*path)(const PluginWorld&);
-  std::string folder;  // of foreign.so, in the environment
+  std::string folder;  // folder of foreign.so, in the environment
 };
 
 std::string platform() {

@@ -345,7 +345,7 @@ int run_and_signal(const std::vector<std::string>& args, const std::string& resu
   return status;
 }
 
-// Children of a dead run would be reparented to this process.
+// True if children remain. Children of a dead run would be reparented to this process.
 bool has_strays() {
   for (int i = 0; i < 3000; ++i) {
     if (::waitpid(-1, nullptr, WNOHANG) == -1 && errno == ECHILD) return false;

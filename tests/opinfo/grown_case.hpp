@@ -29,7 +29,7 @@ class LazyMemory {
 struct Growth {
   enum class Where : uint8_t { kEqualSizes, kEqualSizesAndNumbers, kFirstDim, kLastDim };
   Where where;
-  int64_t value;  // of kEqualSizes: the size, or number, that grows in all positions
+  int64_t value;  // for kEqualSizes: the size, or number, that grows in all positions
   std::string to_text() const;
 };
 

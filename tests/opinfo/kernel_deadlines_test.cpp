@@ -33,7 +33,7 @@ constexpr uint64_t kMs = 1000000;
 constexpr uint64_t kDeadlineNs = 10 * kMs * kSlowness;  // from the start of a call
 constexpr uint64_t kMostGapNs = 40 * kMs * kSlowness;   // between two clock checks; promised: 50 ms
 constexpr uint64_t kShortNs = 15 * kMs * kSlowness;     // a shorter call need not check
-constexpr int64_t kNbytes = 8 << 20;  // of all given tensors; 12 times that for the fastest kernels
+constexpr int64_t kNbytes = 8 << 20;  // all given tensors together; 12 times that for the fastest kernels
 
 // Kernels without a loop over elements.
 const std::set<std::string> kConstantTime = {"aten::empty.out", "aten::empty_strided.out", "aten::resize_",

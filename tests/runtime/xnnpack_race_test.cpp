@@ -95,7 +95,7 @@ class XnnpackRace : public XnnpackCompile {
     return results;
   }
 
-  // Rows do not depend on the number of other rows.
+  // True if each run's rows are right. Rows do not depend on the number of other rows.
   bool is_right(const Program& program, etb_delegate* delegate,
                 const std::vector<int64_t>& row_counts) const {
     const auto results = run(program, delegate, row_counts);

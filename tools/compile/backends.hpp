@@ -22,7 +22,7 @@ struct BackendRequest {
 struct Backends {
   std::vector<std::shared_ptr<const host::PluginContext>> plugins;  // none if they are isolated
   std::vector<std::unique_ptr<partition::Compiler>> compilers;      // one per name
-  std::vector<const host::PluginEntry*> entries;                    // of the registry, by compiler
+  std::vector<const host::PluginEntry*> entries;                    // entries of the registry, by compiler
 };
 
 // Errors name the plugin and the cause: not found, rejected, or without an ahead-of-time half.

@@ -65,7 +65,7 @@ class Delegation {
   Backends backends_;
   PreservedOps preserved_ops_;
   std::vector<partition::PluginFault> faults_;       // before partitioning
-  std::vector<partition::PluginFault> rule_faults_;  // of plugins that still take part
+  std::vector<partition::PluginFault> rule_faults_;  // faults of plugins that still take part
   partition::ConstantKeys keys_;
   partition::Partition partition_;
 };

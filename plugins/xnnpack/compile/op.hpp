@@ -27,7 +27,7 @@ enum Trait : uint32_t {
   kClamps = 4,          // may be fused into the node before it, which then may compute at its scale
   kPreserved = 8,       // tells the compiler not to decompose: one node here, many when decomposed
   kStartsChain =
-      16,  // of a linear layer with a dynamically quantised input: its nodes are useful only together
+      16,  // part of a linear layer with a dynamically quantised input: its nodes are useful only together
   kInChain = 32,
   kEndsChain = 64,
 };

@@ -59,7 +59,7 @@ Result<std::vector<float>> read_scales(Lowering& l, size_t count) {
 
 // Lowers a weight [outputs, inputs] with one scale for each group of inputs.
 Status lower_weight(Lowering& l, uint32_t input) {
-  constexpr int64_t kGroupUnit = 32;  // of XNNPACK
+  constexpr int64_t kGroupUnit = 32;  // XNNPACK's unit
   ETB_ASSIGN(const ConstantPtr constant, l.constant(input, "input"));
   ETB_ASSIGN(const std::vector<int64_t> block, l.integers("block_size", {}));
   ETB_ASSIGN(const Range range, read_range(l));

@@ -64,7 +64,7 @@ std::optional<std::pair<Draft::Extents, Permutation>> see_through(const Draft::E
                                                                   const Draft::Extents& to) {
   const auto groups = group(from, to);
   if (!groups) return std::nullopt;
-  std::vector<uint32_t> places;  // of dimensions other than 1, in payload order
+  std::vector<uint32_t> places;  // indices of dimensions other than 1, in payload order
   for (const uint32_t d : real_dims(from)) places.push_back(perm[d]);
   std::sort(places.begin(), places.end());
   const auto position = [&](uint32_t dim) {
