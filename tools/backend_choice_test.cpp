@@ -1,4 +1,5 @@
-// Which plugin runs the delegates of a program, what an application can choose, and what it reads when nobody can.
+// Tests the choice of a plugin for a program's delegates, the application's options, and the error if no
+// plugin can run one.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,4 +1,5 @@
-// What `etbackend compile` does when a plugin partitions or compiles badly: it names the plugin and goes on without it.
+// Tests `etbackend compile` with plugins that partition or compile badly: it names the plugin and continues
+// without it.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -18,8 +19,8 @@ namespace fs = std::filesystem;
 
 struct Row {
   const char* way;
-  const char* text;          // in what is said of the plugin
-  bool needs_child = false;  // it would take this process with it
+  const char* text;          // expected in the message about the plugin
+  bool needs_child = false;  // the defect would end this process
 };
 
 constexpr Row kRows[] = {
@@ -87,7 +88,7 @@ class BrokenAotInProcess : public BrokenAot {};
 TEST_P(BrokenAotInProcess, IsNamedAndLeftOut) { expect_named_and_left_out(GetParam(), {}); }
 
 TEST_P(BrokenAot, IsNamedAndLeftOutWhenIsolated) {
-  // Each partition is asked in a process of its own, where calls are counted from nought.
+  // With --isolate, each partition call runs in a new process, where call counts start at 0.
   const bool is_hang = std::string_view(GetParam().way).rfind("hang", 0) == 0;
   expect_named_and_left_out(GetParam(), {"--isolate", "--plugin-timeout-ms", is_hang ? "300" : "60000"});
 }
@@ -102,7 +103,7 @@ std::vector<Row> rows_of_this_process() {
 INSTANTIATE_TEST_SUITE_P(Ways, BrokenAot, testing::ValuesIn(kRows), kWay);
 INSTANTIATE_TEST_SUITE_P(Ways, BrokenAotInProcess, testing::ValuesIn(rows_of_this_process()), kWay);
 
-// The rows show something only if the same plugin, when nothing is wrong, is let in.
+// The rows are valid only if the same plugin is accepted without a defect.
 TEST_F(BrokenAot, WithoutAFaultItTakesPart) {
   for (const std::vector<std::string>& more : {std::vector<std::string>{}, {"--isolate"}}) {
     const CliRun run = compile("", dir_ / "good.pte", more);

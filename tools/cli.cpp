@@ -34,8 +34,8 @@ std::string exit_code_footer() {
   return text;
 }
 
-// What a plugin or a file said may be part of it. An error that lists many things has a line for each, set in, so that none passes
-// for a line of ours.
+// The message may contain text from a plugin or file. Each line of an error list is indented, so that it
+// cannot imitate a line of ours.
 void print_error(const std::string& command, const std::string& message, std::ostream& err) {
   std::string start = "etbackend " + command + ": ";
   for (size_t begin = 0; begin <= message.size();) {
@@ -46,7 +46,8 @@ void print_error(const std::string& command, const std::string& message, std::os
   }
 }
 
-// Behind an option stands what to write there and its default: no types of C++, no marks that the description has in words.
+// Prints an option's value and default after its name. Omits C++ types and marks that the description states
+// in words.
 class HelpFormatter : public CLI::Formatter {
  public:
   std::string make_option_opts(const CLI::Option* option) const override {
@@ -64,7 +65,7 @@ class HelpFormatter : public CLI::Formatter {
 
 namespace {
 
-// Our code returns errors; the standard library throws where memory or a file system fails in a place that has no answer for it.
+// Our code returns errors. The standard library throws, for example if memory is exhausted.
 Result<ExitCode> without_exceptions(const std::function<Result<ExitCode>()>& run) {
   try {
     return run();
@@ -82,7 +83,7 @@ Result<ExitCode> without_exceptions(const std::function<Result<ExitCode>()>& run
 }  // namespace
 
 void run_as(CLI::App* command, Session& session, std::function<Result<ExitCode>()> run) {
-  command->fallthrough();  // so that --plugin-path and --secure may also follow the command's name
+  command->fallthrough();  // allows --plugin-path and --secure after the command's name, too
   command->callback([command, &session, run = std::move(run)] {
     const Result<ExitCode> result = without_exceptions(run);
     if (result) {
@@ -118,14 +119,14 @@ int parse_and_run(int argc, const char* const* argv, Session& session) {
 #undef ETB_COMMAND
   try {
     app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {  // CLI11 reports by exception; also --help and --version
+  } catch (const CLI::ParseError& error) {  // CLI11 reports --help, --version and errors by exception
     const bool is_answer = app.exit(error, session.out, session.err) == 0;
     return static_cast<int>(is_answer ? ExitCode::OK : ExitCode::USAGE);
   }
   return static_cast<int>(session.exit);
 }
 
-// An answer that did not arrive is no success. A reader that has gone has seen enough (`| head -1`): that needs no message.
+// A failed write to standard output is an error. A closed pipe (`| head -1`) needs no message.
 int check_output(int exit, std::ostream& out, std::ostream& err) {
   if (out.flush()) return exit;
   const auto* descriptor = dynamic_cast<const DescriptorBuffer*>(out.rdbuf());

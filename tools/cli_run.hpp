@@ -1,4 +1,4 @@
-// For tests: one run of the program inside this process, with what it wrote.
+// For tests: one run of the program inside this process, with its output.
 #pragma once
 
 #include <sstream>

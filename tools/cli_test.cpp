@@ -1,4 +1,4 @@
-// What holds for the whole program: exit codes, usage errors, shared options.
+// Tests rules of the whole program: exit codes, usage errors, shared options.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -81,7 +81,7 @@ TEST(ExitCode, EveryStatusLeadsToOneAndOnlySuccessToZero) {
   EXPECT_EQ(to_exit_code(Code::name) == ExitCode::OK, Code::name == Code::OK) << #name;
 #include "etb/status.def"
 #undef ETB_STATUS
-  // NEGATIVE is no error: a command answers it.
+  // NEGATIVE is no error: a command returns it.
   EXPECT_EQ(reached.size(), exit_code_rows().size() - 1);
 }
 

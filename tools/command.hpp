@@ -1,10 +1,10 @@
-// What a command is: a file tools/<verb>_command.cpp with one function `register_<verb>`, its name in the one
-// list in tools/CMakeLists.txt, and nothing else anywhere.
+// A command is a file tools/<verb>_command.cpp with one function `register_<verb>`, and its name in the one
+// list in tools/CMakeLists.txt.
 //
 //   void register_hello(CLI::App& app, Session& session) {
 //     auto options = std::make_shared<Options>();
 //     CLI::App* command = app.add_subcommand("hello", "Greets");
-//     command->add_option("NAME", options->name, "Whom to greet")->required();
+//     command->add_option("NAME", options->name, "Name to greet")->required();
 //     run_as(command, session, [options, &session]() -> Result<ExitCode> { ...; return ExitCode::OK; });
 //   }
 #pragma once
@@ -24,26 +24,27 @@ namespace etb::tools {
 
 class PrintableBuffer;
 
-// One run of the program: where it writes, and the options that all commands share.
+// One run of the program: its output streams, and the options that all commands share.
 struct Session {
   std::ostream& out;
   std::ostream& err;
   std::vector<std::string> plugin_paths;  // --plugin-path, in the order given
   bool secure = false;                    // --secure
   ExitCode exit = ExitCode::OK;
-  PrintableBuffer* screen = nullptr;  // where `out` ends at a terminal
+  PrintableBuffer* screen = nullptr;  // the buffer of `out` if that is a terminal
 };
 
-// Runs `run` when `command` was given. An Error is printed as "etbackend <command>: <message>" and becomes an
-// exit code.
+// Runs `run` if `command` was given. Prints an Error as "etbackend <command>: <message>" and returns its exit
+// code.
 void run_as(CLI::App* command, Session& session, std::function<Result<ExitCode>()> run);
 
-// What help shows behind these options: FILE, PATTERN. An option that may be repeated takes one value each time, so that what follows
-// can be the file.
+// Sets the value names that help prints after these options: FILE, PATTERN. A repeatable option reads one
+// value each time, so that the next argument can be the file.
 using ValueNames = std::initializer_list<std::pair<const char*, const char*>>;
 void name_values(CLI::App& command, ValueNames names);
 
-// The whole program; main only hands over its arguments. What cannot be written to `out` makes the exit code UNAVAILABLE.
+// Runs the whole program; main only passes its arguments. If writing to `out` fails, the exit code is
+// UNAVAILABLE.
 int run_cli(int argc, const char* const* argv, std::ostream& out, std::ostream& err);
 
 }  // namespace etb::tools

@@ -1,4 +1,5 @@
-// `etbackend compile MODEL.pt2 -o PROGRAM.pte`: from a torch.export archive to a program, with what plugins take of it.
+// `etbackend compile MODEL.pt2 -o PROGRAM.pte`: compiles a torch.export archive to a program and delegates
+// parts to plugins.
 #include <fmt/format.h>
 #include <malloc.h>
 
@@ -40,7 +41,7 @@ struct Options {
   bool times = false;
 };
 
-// Milliseconds that each step took, in order.
+// Records the milliseconds of each step, in order.
 class Stopwatch {
  public:
   void lap(std::string step) {
@@ -57,7 +58,7 @@ class Stopwatch {
   std::vector<std::pair<std::string, double>> laps_;
 };
 
-// Method name and file of each method to compile.
+// Returns method name and file of each method to compile.
 Result<std::vector<std::pair<std::string, std::string>>> list_methods(const Options& options) {
   std::vector<std::pair<std::string, std::string>> out;
   if (!options.input.empty()) out.emplace_back("forward", options.input);
@@ -73,7 +74,7 @@ Result<std::vector<std::pair<std::string, std::string>>> list_methods(const Opti
   return out;
 }
 
-// What every step of a compilation looks at.
+// State shared by the steps of a compilation.
 struct Job {
   const Options& options;
   std::ostream& out;
@@ -103,7 +104,7 @@ struct Job {
   }
 };
 
-// To what plugins are shown.
+// Compiles a method to the edge dialect, the form that plugins see.
 Result<ir::Module> compile_method(Job& job, const std::string& name, const std::string& path,
                                   emit::RecordedMethod& record) {
   const Options& options = job.options;
@@ -124,10 +125,10 @@ Result<ir::Module> compile_method(Job& job, const std::string& name, const std::
   return module;
 }
 
-// Everything that goes into the files.
+// Contents of the output files.
 struct Parts {
   std::vector<ir::Module> modules;
-  std::vector<emit::RecordedMethod> records;  // where a record is asked for
+  std::vector<emit::RecordedMethod> records;  // if a record is requested
   DelegateData delegates;
 };
 
@@ -185,8 +186,8 @@ Status write_program(const Options& options, Parts& parts, const std::string& ou
   return {};
 }
 
-// Weights pass through a few buffers of megabytes each. Given back to the system and asked for anew, their page faults are half of
-// the time that a convolutional net takes; so what was freed is kept for the next one.
+// Keeps freed memory for later buffers. Weights pass through a few buffers of megabytes each. If they go back
+// to the system each time, page faults take half of the time to compile a convolutional net.
 void keep_freed_memory() {
 #ifdef __GLIBC__
   constexpr int kMostThatGlibcTakes = 32 << 20;

@@ -20,7 +20,7 @@ std::string archive(const std::string& name) {
   return std::string(ETB_SOURCE_DIR) + "/tests/fixtures/archives/" + name;
 }
 
-// Header and elements of a .npy file of float32.
+// Reads header and elements of a .npy file of float32.
 std::pair<std::string, std::vector<float>> read_floats(const fs::path& path) {
   std::ifstream in(path, std::ios::binary);
   const std::string all{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
@@ -82,7 +82,7 @@ void expect_pytorchs_numbers(const Example& example, const std::vector<std::stri
 
 TEST_P(CompiledExample, GivesPyTorchsNumbers) { expect_pytorchs_numbers(GetParam(), {}, dir_); }
 
-// The template plugin takes sums, and runs them by its name in the program.
+// The template plugin claims sums; the program calls it by its name.
 TEST_P(CompiledExample, GivesPyTorchsNumbersWithAPlugin) {
   std::string text;
   expect_pytorchs_numbers(GetParam(), {"--plugin-path", ETB_PLUGIN_DIR, "-b", "my_npu"}, dir_, &text);
@@ -115,7 +115,7 @@ TEST_P(CompiledExample, GivesPyTorchsNumbersWithXnnpack) {
   EXPECT_THAT(text, testing::Not(HasSubstr(" 0 of them calls of plugins")));
 }
 
-// Once in this process and once in children: the same bytes, twice.
+// Compiles once in this process and once in children: the bytes must be equal, twice.
 TEST_P(CompiledExample, CompilesToTheSameBytes) {
   std::vector<std::string> files;
   for (const bool isolate : {false, true, false}) {

@@ -1,4 +1,5 @@
-// Ops and rewrite rules of users and plugins: from an archive that PyTorch wrote to PyTorch's numbers.
+// Tests custom ops and rewrite rules of users and plugins: from an archive that PyTorch wrote to PyTorch's
+// results.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -66,7 +67,7 @@ class CompileExtensions : public testing::Test {
     std::ofstream(dir_ / name, std::ios::binary) << text;
     return dir_ / name;
   }
-  // The template plugin with more in its manifest; it takes sums.
+  // Installs the template plugin, which claims sums, with additions to its manifest.
   std::string plugin_with(const nlohmann::json& more) {
     const fs::path folder = dir_ / "plugins";
     fs::create_directories(folder);
@@ -140,7 +141,7 @@ TEST_F(CompileExtensions, FaultyRulesOfTheUserAreErrorsWithTheirPlace) {
 
 TEST_F(CompileExtensions, APluginsManifestDeclaresOpsAndNamesRules) {
   const std::string folder = plugin_with({{"custom_ops", {kScale}}, {"rules", {{"path", "npu.rules"}}}});
-  // Twice a tensor is a sum, which the plugin takes; what it leaves is taken apart again.
+  // A doubled tensor becomes a sum, which the plugin claims. The remaining op is decomposed.
   write("plugins/npu.rules", R"(
 rule doubled edge { %y = my.scale.default(%x) } to { %y = aten.add.Tensor(%x, %x) }
 rule apart rest { %y = my.scale.default(%x, $f) } to { %y = aten.mul.Scalar(%x, $f) }

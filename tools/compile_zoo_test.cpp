@@ -1,4 +1,5 @@
-// Every model of tests/fixtures/zoo and archives: compiled, run, compared with PyTorch's own numbers.
+// Tests every model of tests/fixtures/zoo and archives: compiles and runs it, and compares with PyTorch's own
+// results.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -18,7 +19,7 @@ namespace fs = std::filesystem;
 
 const fs::path kFixtures = fs::path(ETB_SOURCE_DIR) / "tests/fixtures";
 
-// With their folder: "zoo/mlp". Those without a result are for tests that do not run them.
+// Names include the folder: "zoo/mlp". Models without a result are for tests that do not run them.
 std::vector<std::string> model_names() {
   std::vector<std::string> names;
   for (const char* folder : {"zoo", "archives"}) {
@@ -97,7 +98,8 @@ TEST_P(Zoo, GivesPyTorchsNumbers) {
       scale = std::max(scale, std::abs(y[i]));
       worst = std::max(worst, std::isnan(x[i]) ? INFINITY : std::abs(x[i] - y[i]));
     }
-    // Sums in another order, at the output's scale; what the official programs differ by on the same models is up to 1e-6.
+    // Allows for sums in another order, at the output's scale. The official programs differ by up to 1e-6 on
+    // the same models.
     EXPECT_LE(worst, 1e-5 * scale) << "output " << count;
   }
   EXPECT_GT(count, 0);

@@ -1,4 +1,4 @@
-// The etbackend program. Everything is in cli.cpp, where tests reach it too.
+// The main function of etbackend. cli.cpp has the rest, which tests can call, too.
 #include <unistd.h>
 
 #include <iostream>

@@ -11,12 +11,12 @@ namespace etb::tools {
 
 namespace {
 
-constexpr size_t kAlignment = 128;  // as the run time wants programs
+constexpr size_t kAlignment = 128;  // the runtime's alignment for programs
 
-// The constants that `module` reads, as what its method is given: weights are read where they lie.
+// The constants that `module` reads, as arguments of its method. Weights are read in place.
 class Operands {
  public:
-  // Constants become inputs of the method.
+  // Turns constants into inputs of the method.
   explicit Operands(ir::Module& module) {
     for (ir::Input& input : module.main().inputs) {
       constants_.push_back(module.constants[input.constant]);
@@ -38,7 +38,7 @@ class Operands {
         tensors_[i].turned = constant.dense_bytes();
         bytes = tensors_[i].turned;
       }
-      // Nothing writes to an input.
+      // The method writes to no input.
       auto* data = const_cast<std::byte*>(bytes.data());
       tensors_[i].tensor = tensors_[i].storage.make(constant.dtype, constant.sizes, data, bytes.size(), {});
       values.emplace_back(&tensors_[i].tensor);
@@ -101,7 +101,7 @@ Result<std::vector<ir::OwnedBytes>> evaluate_constants(ir::Module& module) {
   ETB_ASSIGN(const emit::Program program, emit::emit({&module, 1}, options));
   ETB_ASSIGN(const Image image, Image::make(program));
   ETB_ASSIGN(host::Module runner, host::Module::from_bytes(image.bytes(), {.brings_outputs = false}));
-  // In one piece: large ones come in huge pages.
+  // One allocation: large ones get huge pages.
   const auto round_up = [](size_t nbytes) { return (nbytes + kAlignment - 1) / kAlignment * kAlignment; };
   size_t total = 0;
   for (const ir::Output& output : module.main().outputs) total += round_up(nbytes_of(module, output));

@@ -1,4 +1,5 @@
-// Runs a part of a graph that takes nothing, on the portable kernels of this build: what the compiler folds constants with.
+// Runs a part of a graph without inputs on the portable kernels of this build. The compiler folds constants
+// with it.
 #pragma once
 
 #include "partitioner_sdk/passes/fold_constants.hpp"

@@ -24,7 +24,7 @@ ExitCode to_exit_code(Code code) {
     case Code::INVALID_PROGRAM:
     case Code::INVALID_DATA:
     case Code::ACCESS_FAILED:
-    case Code::ALREADY_EXISTS:  // two files, or two places of one, give the same name
+    case Code::ALREADY_EXISTS:  // two files, or two entries of one, define the same name
       return ExitCode::INVALID_INPUT;
     case Code::INCOMPATIBLE:
     case Code::PERMISSION_DENIED:

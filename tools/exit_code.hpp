@@ -1,4 +1,4 @@
-// The exit codes of exit_code.def, and which status code of the API leads to which.
+// The exit codes of exit_code.def, and their mapping from status codes of the API.
 #pragma once
 
 #include <span>
@@ -20,10 +20,10 @@ struct ExitCodeRow {
   std::string_view text;
 };
 
-// All rows, in the order of their values.
+// Returns all rows, in the order of their values.
 std::span<const ExitCodeRow> exit_code_rows();
 
-// The exit code of a command that ended with this error.
+// Returns the exit code of a command that ended with this error.
 ExitCode to_exit_code(Code code);
 
 }  // namespace etb::tools

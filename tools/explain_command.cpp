@@ -1,4 +1,5 @@
-// `etbackend explain NAME`: which plugin a name means here, by which rule, and why the others are not used.
+// `etbackend explain NAME`: prints the plugin that a name resolves to here, the deciding rule, and why others
+// are not used.
 #include <fmt/format.h>
 
 #include <memory>
@@ -47,7 +48,7 @@ void print(const Decision& decision, std::ostream& out) {
   for (const std::string& place : decision.places) out << "    " << shown(place) << '\n';
 }
 
-// Where the loader took each library from, seen in a child process.
+// Prints the path of each library that the loader loaded, as observed in a child process.
 Status print_loaded(const host::Registry& registry, const Decision& decision, const Options& options,
                     std::ostream& out) {
   out.flush();

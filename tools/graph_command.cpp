@@ -1,4 +1,5 @@
-// `etbackend graph FILE`: a graph image as text, and back; or a torch.export archive at any stage of the compiler.
+// `etbackend graph FILE`: converts a graph image to text and back, or prints a torch.export archive at any
+// stage of the compiler.
 #include <memory>
 #include <string>
 #include <vector>
@@ -29,7 +30,7 @@ struct GraphOptions {
   bool checks_digests = false;
 };
 
-// A flatbuffer ends at 2 GiB; a text form of more is not read either.
+// A flatbuffer ends at 2 GiB; larger texts are rejected, too.
 constexpr uint64_t kMaxGraphNbytes = uint64_t{2} << 30;
 
 bool is_image(std::string_view bytes) { return bytes.size() >= 8 && bytes.substr(4, 4) == "ETG1"; }
@@ -59,12 +60,12 @@ Result<ExitCode> write_image(const GraphOptions& options, const graph::ImageByte
   ETB_ASSIGN(const graph::View view, graph::View::open(image.span()));
   graph::PrintOptions print;
   print.max_data_bytes = options.max_data_bytes;
-  print.max_text_bytes = 64 * image.span().size() + (uint64_t{1} << 24);  // an honest image needs a tenth
+  print.max_text_bytes = 64 * image.span().size() + (uint64_t{1} << 24);  // a valid image needs a tenth
   ETB_TRY(write_text(options, graph::print_graph_image(view, print), out));
   return ExitCode::OK;
 }
 
-// The names of the stages in order, and the text of the one asked for as it is when its pass has run last.
+// Records the names of the stages in order, and the text after the last run of the requested pass.
 struct Stages {
   std::string wanted, names, text;
   void take(std::string_view pass, ir::Module& module) {
@@ -74,7 +75,7 @@ struct Stages {
   }
 };
 
-// What `compile` does to an archive without plugins; "image" is what it would show them.
+// Runs the passes that `compile` runs without plugins. "image" is the image that plugins would see.
 Result<ExitCode> run_archive(const GraphOptions& options, std::ostream& out) {
   ETB_ASSIGN(const Extensions extensions, Extensions::open(options.extensions));
   ETB_ASSIGN(ir::Module module, pt2::import_archive(options.file, {options.model, extensions.own_ops()}));

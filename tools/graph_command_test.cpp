@@ -75,7 +75,7 @@ TEST_F(GraphCommand, ChecksDigestsOnRequest) {
   write('1');
   EXPECT_EQ(cli({"graph", text}).exit, 0);
   EXPECT_THAT(cli({"graph", "--digests", text}).err, HasSubstr("data does not have the digest"));
-  write('0');  // tells none
+  write('0');  // all zero: no digest stored
   EXPECT_EQ(cli({"graph", "--digests", text}).exit, 0);
   EXPECT_THAT(cli({"graph", "--max-data", "0", text}).out, HasSubstr("# 1 bytes inside, left out"));
 }

@@ -1,4 +1,5 @@
-// Every command on every file that it does not want: a message and an exit code, never a signal, a wait or a defect of ours.
+// Tests every command on every file that it cannot use: it must print a message and exit with a code, without
+// a signal, a hang or a defect.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -22,14 +23,14 @@ std::string npy(const std::string& descr, const std::string& shape, const std::s
   return std::string("\x93NUMPY\x01\0", 8) + static_cast<char>(header.size()) + '\0' + header + data;
 }
 
-// A text of the same length in the place of another, so that no offset of the file changes.
+// Replaces a text by one of the same length, so that no offset of the file changes.
 std::string replaced(std::string bytes, const std::string& from, const std::string& to) {
   for (size_t at = bytes.find(from); at != std::string::npos; at = bytes.find(from, at + to.size()))
     bytes.replace(at, to.size(), to);
   return bytes;
 }
 
-// Each makes the file that a test uses, under the name it gets.
+// Each function creates the file of a test, at the given path.
 using Make = void (*)(const std::string& path);
 struct Input {
   const char* name;
@@ -88,7 +89,7 @@ constexpr Input kInputs[] = {
 using Args = std::vector<std::string>;
 struct Command {
   const char* name;
-  const char* extension;  // of the hostile file
+  const char* extension;  // extension of the hostile file
   Args (*args)(const std::string& file, const std::string& folder);
 };
 
@@ -159,7 +160,8 @@ void PrintTo(const Command& command, std::ostream* out) { *out << command.name; 
 
 class HostileInput : public testing::TestWithParam<std::tuple<Command, Input>> {};
 
-// A file that is not there is NOT_FOUND, one that is there and wrong INVALID_INPUT; so are plugins that no file gives.
+// A missing file is NOT_FOUND, an invalid one INVALID_INPUT. The same holds for plugins that no file
+// provides.
 TEST_P(HostileInput, IsAnErrorWithItsExitCode) {
   const auto& [command, input] = GetParam();
   const host::ScratchDir dir;
@@ -181,7 +183,7 @@ INSTANTIATE_TEST_SUITE_P(Commands, HostileInput,
 struct Exact {
   const char* name;
   Args args;
-  Make make;  // "" of a file named "input" in the folder that "@" stands for
+  Make make;  // "" of a file named "input" in the folder that replaces "@"
   int exit;
   const char* message;
 };
@@ -326,7 +328,7 @@ const Exact kExact[] = {
 INSTANTIATE_TEST_SUITE_P(Commands, HostileCommand, testing::ValuesIn(kExact),
                          [](const auto& of) { return of.param.name; });
 
-// The names in a file reach neither terminal nor log as commands.
+// Names in a file must not control the terminal or the log.
 TEST(HostileNames, AreEscapedWhereverTheyArePrinted) {
   const host::ScratchDir dir;
   make_program_named_escape(dir.path("method"));

@@ -1,5 +1,5 @@
-// `etbackend info NAME`: all of a plugin's manifest, and what this machine makes of it. Runs no plugin's code.
-// `etbackend info FILE.pte`: what is in a program.
+// `etbackend info NAME`: prints a plugin's manifest and its state on this machine. Runs no code of the
+// plugin. `etbackend info FILE.pte`: prints the contents of a program.
 #include <fmt/format.h>
 
 #include <memory>
@@ -24,7 +24,8 @@ struct Options {
 
 std::string shown(const std::string& text) { return format::made_printable(text); }
 
-// The best entry that the name means; unlike for use, one that would not load will do, and so will an invalid manifest.
+// Returns the best entry for the name. Unlike for use, the entry may be unloadable or have an invalid
+// manifest.
 Result<const PluginEntry*> find_entry(const host::Registry& registry, const std::string& name) {
   const auto decision = registry.resolve(name);
   if (!decision->candidates.empty()) return &registry.plugins()[decision->candidates.front().entry_index];

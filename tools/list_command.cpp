@@ -1,5 +1,5 @@
-// `etbackend list`: every plugin found and why it would not load. Runs no plugin's code, except with --devices, which tries
-// each plugin in a child process.
+// `etbackend list`: prints every plugin found, and why it would not load. Runs no plugin's code, except with
+// --devices, which tries each plugin in a child process.
 #include <fmt/format.h>
 
 #include <memory>
@@ -31,7 +31,7 @@ host::ProbeResults probe_all(const host::Registry& registry, const Options& opti
   return results;
 }
 
-// Manifests are checked, but what libraries, folders and refused files say goes through here.
+// Manifests are checked already. Texts of libraries, folders and rejected files are escaped here.
 std::string shown(const std::string& text) { return format::made_printable(text); }
 
 std::string title(const PluginEntry& entry) { return entry.id.empty() ? "(no id)" : shown(entry.id); }
@@ -89,7 +89,7 @@ Result<ExitCode> run(const Options& options, Session& session) {
   host::RegistryOptions registry_opts = registry_options(session);
   registry_opts.check_digests = options.digests;
   const host::Registry registry(registry_opts);
-  session.out.flush();  // a child must not write it again
+  session.out.flush();  // so that a child does not write it again
   const host::ProbeResults probes = probe_all(registry, options);
   if (options.json) {
     session.out << to_json(registry, probes) << '\n';
@@ -97,7 +97,7 @@ Result<ExitCode> run(const Options& options, Session& session) {
   }
   print_table(registry, probes, options, session.out);
   for (const std::string& warning : registry.warnings()) session.err << "warning: " << shown(warning) << '\n';
-  // A folder that is refused may hide plugins; that must not go unseen.
+  // A rejected folder may hide plugins, so the user must see a warning.
   for (const host::PlaceReport& report : registry.places())
     if (report.state == host::PlaceState::kRefused)
       session.err << "warning: " << shown(to_text(report)) << '\n';

@@ -1,4 +1,5 @@
-// Sorts, medians and remainders in other ops give what their own kernels give, ties and NaNs included.
+// Tests that sorts, medians and remainders lowered to other ops equal their own kernels, ties and NaNs
+// included.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -16,7 +17,7 @@ namespace {
 
 constexpr int64_t kRows = 4, kColumns = 37;
 
-// Few different values, so that there are ties.
+// Few distinct values, so that ties occur.
 std::string elements(const std::string& dtype, uint32_t seed) {
   std::mt19937 random(seed);
   std::string out;
@@ -43,8 +44,8 @@ std::string model(const std::string& dtype, const std::string& node, const std::
 }
 
 struct Row {
-  std::string name, node, results;  // DT stands for the dtype of the input
-  std::string reference = {};       // what has kernels and gives the same; empty: the node itself
+  std::string name, node, results;  // DT is replaced by the dtype of the input
+  std::string reference = {};       // an equivalent with kernels; empty: the node itself
 };
 void PrintTo(const Row& row, std::ostream* out) { *out << row.name; }
 
@@ -120,7 +121,7 @@ TEST(LowerRemainders, HaveTheSignOfTheDivisor) {
   }
 }
 
-// The index of a median is any that holds it.
+// The index of a median may be any that holds it.
 TEST(LowerMedian, ItsIndexHoldsItsValue) {
   auto module = ir::parse(model("int64",
                                 "  %v: int64[4, 1], %i: int64[4, 1] = aten.median.dim(%x, 1, true)\n"
@@ -134,7 +135,7 @@ TEST(LowerMedian, ItsIndexHoldsItsValue) {
   EXPECT_EQ(values->at(0), values->at(1));
 }
 
-// What may be empty, or is one number, keeps its op.
+// Inputs that may be empty, or have rank 0, keep their op.
 TEST(LowerSort, LeavesWhatMayBeEmpty) {
   auto module = ir::parse(R"(module "forward"
 symbol s0 [0, 9]

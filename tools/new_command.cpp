@@ -1,5 +1,5 @@
-// `etbackend new NAME`: writes a vendor's project from the template plugin. The files are inside the program
-// (EtbEmbedFiles.cmake), so nothing of the source tree is needed at run time.
+// `etbackend new NAME`: writes a vendor's project from the template plugin. The program contains the files
+// (EtbEmbedFiles.cmake), so it needs no source tree at run time.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -54,7 +54,7 @@ std::string camel_case(std::string_view name) {
   return text;
 }
 
-// The first four letters and digits of the name, upper case: what a payload of the plugin starts with.
+// Returns the first four letters and digits of the name in upper case, the magic of the plugin's payloads.
 std::string magic_text(std::string_view name) {
   std::string text;
   for (const char c : name)
@@ -75,8 +75,8 @@ std::string default_id(std::string name) {
   return "com.example." + name;
 }
 
-// What stands in the template, and what stands in its place in the new project; of two that fit, the first. The C flavour has
-// names of its own because both are built in one tree here.
+// Returns pairs of template words and their replacements. The first match wins. The C template has its own
+// names because both are built in one tree here.
 Words make_words(const NewOptions& options) {
   Words words;
   for (const char* own : {"my_npu_c", "my_npu"}) {
@@ -91,7 +91,7 @@ Words make_words(const NewOptions& options) {
   return words;
 }
 
-// Replaces in one go, so that a new word is never taken for an old one.
+// Replaces in one pass, so that no replacement is replaced again.
 std::string replace_words(std::string_view text, const Words& words) {
   std::string out;
   while (!text.empty()) {
@@ -121,7 +121,7 @@ Status check_options(const NewOptions& options) {
                                                   ", expected at most 32 lower-case letters, digits and "
                                                   "single underscores, a letter first, such as "
                                                   "'my_npu'");
-  // Names that the template's own code and the SDK's CMake functions use.
+  // Names used by the template's code and the SDK's CMake functions.
   for (const char* taken : {"delegate", "etbackend"})
     if (options.name == taken)
       return make_error(Code::INVALID_ARGUMENT,
@@ -129,7 +129,7 @@ Status check_options(const NewOptions& options) {
   if (!host::kPluginIdRule.accepts(options.id))
     return make_error(Code::INVALID_ARGUMENT, "--id: found " + host::in_quotes(options.id) + ", expected " +
                                                   host::kPluginIdRule.expected);
-  // The vendor ends up in a C string, in JSON and in 64 bytes of the note section.
+  // The vendor is written to a C string, to JSON and to 64 bytes of the note section.
   if (!host::kLineRule.accepts(options.vendor) || options.vendor.size() > 63 ||
       options.vendor.find_first_of("\"\\") != std::string::npos)
     return make_error(Code::INVALID_ARGUMENT,
@@ -153,7 +153,7 @@ std::vector<OutputFile> make_files(const NewOptions& options) {
   return files;
 }
 
-// Refuses before the first byte is written when anything would be overwritten.
+// Fails before the first write if any file exists already.
 Status check_free(const std::vector<OutputFile>& files) {
   for (const OutputFile& file : files) {
     std::error_code error;

@@ -1,4 +1,5 @@
-// `etbackend new`: what it writes and what it refuses. That the projects build, load and run is shown by the vendor guide's test.
+// Tests the files that `etbackend new` writes, and the arguments that it rejects. The vendor guide's test
+// builds, loads and runs the projects.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>

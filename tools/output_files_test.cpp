@@ -1,4 +1,5 @@
-// The files and the standard output of every command that writes: what is there after a failure, a signal, a full disk.
+// Tests the files and the standard output of every command that writes, after a failure, a signal, or on a
+// full disk.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -91,7 +92,7 @@ constexpr Writer kWriters[] = {
 class WrittenFile : public testing::TestWithParam<Writer> {
  protected:
   Ended write(const std::string& file) { return run_program(GetParam().args(file, work_.path())); }
-  // The folder of the file alone, without what else a command writes.
+  // The folder of the file only, without other output of the command.
   host::ScratchDir dir_;
 
  private:
@@ -112,7 +113,7 @@ TEST_P(WrittenFile, IsWholeHasTheUmaskAndLeavesNothingBeside) {
   EXPECT_NE(info.st_size, 0);
 }
 
-// The same device as /dev/full, where a program that replaces it does no harm.
+// The same device as /dev/full, at a path where a program may replace it without harm.
 TEST_P(WrittenFile, OnAFullDeviceIsAnErrorAndTheDeviceStays) {
   if (std::string_view(GetParam().name).starts_with("Report") && !fs::exists(ETB_XNNPACK_MANIFEST))
     GTEST_SKIP();
@@ -196,7 +197,7 @@ TEST(StandardOutput, AClosedPipeEndsEveryCommandWithoutAMessage) {
   }
 }
 
-// The file that is opened first must not get the number of the stream.
+// The first file that the program opens must not get the number of the closed stream.
 TEST(StandardOutput, AClosedStreamIsAnErrorAndNoFileGetsItsText) {
   const host::ScratchDir dir;
   const std::string command = "exec '" + program_path() + "' compile '" + archive_fixture("activations.pt2") +
@@ -208,7 +209,7 @@ TEST(StandardOutput, AClosedStreamIsAnErrorAndNoFileGetsItsText) {
   EXPECT_EQ(bytes_of(dir.path("out.pte")).substr(4, 4), "ET12");
 }
 
-// Whenever the signal comes, there is the whole file or none, and nothing beside it.
+// At any time of the signal, the file is complete or absent, and no other file remains.
 TEST(Signals, LeaveNothingHalfDone) {
   const Args compile = {"compile", archive_fixture("autoencoder.pt2"), "-o"};
   const host::ScratchDir whole;
@@ -236,14 +237,14 @@ TEST(Signals, LeaveNothingHalfDone) {
   EXPECT_GT(interrupted, 0u);
 }
 
-// A program that is made for `run` has no name at any time.
+// The temporary program for `run` never has a name.
 TEST(Signals, LeaveNoTemporaryProgram) {
   const host::ScratchDir temporary;
   ::setenv("TMPDIR", temporary.path().c_str(), 1);
   for (int i = 0; i < 20; ++i) {
     ProgramProcess process({"run", archive_fixture("autoencoder.pt2"), "--ones", "--repeat", "10000"});
     std::this_thread::sleep_for(std::chrono::milliseconds(4 * i));
-    EXPECT_EQ(names_in(temporary.path()).size(), 1u);  // what the test itself has there
+    EXPECT_EQ(names_in(temporary.path()).size(), 1u);  // only the test's own file
     process.send(SIGTERM);
     (void)process.wait();
   }

@@ -1,4 +1,4 @@
-// list, info and explain against small worlds of plugins.
+// Tests list, info and explain in small environments of plugins.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -18,7 +18,7 @@ using testing::Not;
 
 std::string library(const char* name) { return std::string(ETB_BROKEN_DIR) + "/" + name + ".so"; }
 
-// The plugins of the build tree are found too; these tests look at their own only.
+// Plugins of the build tree are found, too. These tests read only their own.
 json own_plugin(const std::string& text, const std::string& id = "com.example.broken") {
   const json document = json::parse(text);
   for (const json& plugin : document["plugins"])

@@ -7,7 +7,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// ETB_PLUGINS_FROM_BIN comes from the build: the way from the program's folder to the plugins when both are installed.
+// The build defines ETB_PLUGINS_FROM_BIN: the path from the program's folder to the plugins, both as
+// installed.
 constexpr const char* kFromProgram[] = {ETB_PLUGINS_FROM_BIN, "../plugins.d"};
 
 std::vector<std::string> distribution_paths() {

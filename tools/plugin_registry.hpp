@@ -1,4 +1,4 @@
-// The registry that every command uses: --plugin-path, the environment, and the folders that belong to this program.
+// The registry of every command: --plugin-path, the environment, and the program's own plugin folders.
 #pragma once
 
 #include "host/registry/registry.hpp"
@@ -6,8 +6,8 @@
 
 namespace etb::tools {
 
-// Options of the session: the application's folders from --plugin-path, the distribution's found from where the program
-// lies (<prefix>/lib/etbackend/plugins.d when it is installed, <build>/plugins.d when it is not).
+// Returns the session's options: the application's folders from --plugin-path, and the distribution's folder
+// relative to the program (<prefix>/lib/etbackend/plugins.d if it is installed, else <build>/plugins.d).
 host::RegistryOptions registry_options(const Session& session);
 
 }  // namespace etb::tools

@@ -1,4 +1,5 @@
-// A torch.export archive as a program for portable kernels alone, so that `etbackend run` takes it as it takes a program.
+// Compiles a torch.export archive for portable kernels only, so that `etbackend run` can run it like a
+// program.
 #pragma once
 
 #include <string>
@@ -9,14 +10,14 @@
 
 namespace etb::tools {
 
-// Whether the file is an archive (.pt2), by its first bytes.
+// True if the first bytes of the file are those of an archive (.pt2).
 bool is_archive(const std::string& path);
 
-// Every node is one call of a kernel, none of a plugin: what the exported graph means, and so what plugins are compared with.
+// Each node of the exported graph is one kernel call, without plugins. Plugins are compared with it.
 class PortableProgram {
  public:
-  // Compiles into a temporary file that has no name, so nothing is left however this process ends. Errors are the compiler's, or
-  // those of OutputFile.
+  // Compiles into a temporary file without a name, so no file remains, however this process ends. Errors: the
+  // compiler's, or those of OutputFile.
   [[nodiscard]] static Result<PortableProgram> make(const std::string& archive);
 
   int descriptor() const { return file_.descriptor(); }

@@ -1,4 +1,5 @@
-// The portable kernels of this build, as the compiler uses them: to fold constants with, and to tell which ops there are.
+// The portable kernels of this build for the compiler: it folds constants with them, and reads which ops
+// exist.
 #pragma once
 
 #include "partitioner_sdk/emit/emit.hpp"

@@ -15,10 +15,10 @@ namespace {
 
 constinit pid_t main_process = 0;
 
-// Handlers are inherited by forked children, whose parent still needs the files.
+// True in the process of main. Forked children inherit the handlers, but their parent still needs the files.
 bool is_main_process() noexcept { return ::getpid() == main_process; }
 
-// The signal comes again when the handler returns, and ends the process.
+// After the handler, the signal occurs again and ends the process.
 void restore_default(int number) noexcept { ::signal(number, SIG_DFL); }
 
 void end_process(int number) {
@@ -37,7 +37,7 @@ void on_bus_error(int number, siginfo_t* info, void*) {
   ::_exit(static_cast<int>(ExitCode::INVALID_INPUT));
 }
 
-// A write to one that was closed stays an error.
+// A write to a closed standard stream stays an error.
 void keep_standard_descriptors() noexcept {
   for (int number = 0; number < 3; ++number)
     if (::fcntl(number, F_GETFD) < 0) (void)::open("/dev/null", O_RDONLY);
@@ -56,7 +56,7 @@ void prepare_process() noexcept {
   action.sa_handler = &end_process;
   for (const int number : {SIGINT, SIGTERM, SIGHUP}) {
     struct sigaction old {};
-    // `nohup` and shells in the background have them ignored.
+    // `nohup` and background shells ignore these signals.
     if (::sigaction(number, nullptr, &old) == 0 && old.sa_handler != SIG_IGN)
       ::sigaction(number, &action, nullptr);
   }

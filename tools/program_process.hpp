@@ -1,4 +1,4 @@
-// For tests: one run of the program as a process of its own, as a shell starts it; with what it wrote and how it ended.
+// For tests: runs the program in a separate process, as a shell does, and records its output and exit status.
 #pragma once
 
 #include <fcntl.h>
@@ -20,13 +20,13 @@
 namespace etb::tools {
 
 struct Ended {
-  int exit = -1;   // -1 when a signal ended it
-  int signal = 0;  // SIGKILL when it was still running at the end of its time
+  int exit = -1;   // -1 if a signal ended it
+  int signal = 0;  // SIGKILL if it still ran at the end of its time
   double seconds = 0;
   std::string out, err;
 };
 
-// Another build of the program can be put to the same tests.
+// ETB_TEST_PROGRAM selects another build of the program for the same tests.
 inline std::string program_path() {
   const char* other = std::getenv("ETB_TEST_PROGRAM");
   return other != nullptr ? other : ETB_PROGRAM;
@@ -34,7 +34,8 @@ inline std::string program_path() {
 
 class ProgramProcess {
  public:
-  // `out` and `in` are paths; "" for a file of this object, which is empty for `in`. A negative `out_fd` is unused.
+  // `out` and `in` are paths; "" for a file of this object, which is empty for `in`. A negative `out_fd` is
+  // unused.
   ProgramProcess(const std::vector<std::string>& args, const std::string& in = "/dev/null",
                  const std::string& out = "", int out_fd = -1) {
     const std::string out_path = out.empty() ? dir_.path("out") : out, err_path = dir_.path("err");

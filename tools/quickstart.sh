@@ -1,19 +1,20 @@
 #!/usr/bin/env bash
-# From a bare Debian 12 to a first result: sets the machine up (tools/setup.sh), builds the program and the plugins in
-# build/quickstart (Release, no tests), and runs the main job. Run again, it only does what is left to do.
-# Runs as root, or as a user with sudo.
+# From a bare Debian 12 to a first result: sets the machine up (tools/setup.sh), builds the program and the
+# plugins in build/quickstart (Release, no tests), and runs the main job. A second run does only the missing
+# steps. Runs as root, or as a user with sudo.
 #
 # usage: quickstart.sh
 set -euo pipefail
-export PATH=/usr/bin:/bin:$PATH   # Debian's own cmake, ninja and compiler, whatever else is installed
+export PATH=/usr/bin:/bin:$PATH   # Debian's own cmake, ninja and compiler, before other installations
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 build=$root/build/quickstart
 
 say() { printf "quickstart [%3d s]: %s\n" "$SECONDS" "$*" >&2; }
 
-# What the project is for, as it stands: finds plugins without running them, loads one by name and runs a call through it
-# (docs/examples/load_by_name.cpp), then compiles a trained model for the xnnpack plugin (for the portable kernels without it), runs
-# it by plugin name on images that it never saw and prints what ran where and the accuracy (docs/examples/classify_digits.cpp).
+# The main use of the project. Finds plugins without running them, loads one by name and runs a call through
+# it (docs/examples/load_by_name.cpp). Then compiles a trained model for the xnnpack plugin (without it, for
+# the portable kernels). Runs it by plugin name on new images, and prints the plugin used and the accuracy
+# (docs/examples/classify_digits.cpp).
 main_job() {
   export ETBACKEND_PATH=$build/plugins.d
   local digits=$root/docs/examples/digits
@@ -31,7 +32,7 @@ main_job() {
 say "setting up"
 "$root/tools/setup.sh"
 say "building (Release, in build/quickstart)"
-# -O2: kernels ask for -O3 themselves, and for the rest it only takes longer.
+# -O2: kernels request -O3 themselves. For other code it would only lengthen the build.
 cmake -S "$root" -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DCMAKE_CXX_FLAGS_RELEASE="-O2 -DNDEBUG" -DETB_BUILD_TESTS=OFF --log-level=NOTICE >/dev/null
 cmake --build "$build"
 main_job

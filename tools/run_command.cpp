@@ -1,4 +1,5 @@
-// `etbackend run FILE`: loads a program, runs a method, shows and stores its outputs. Of an archive, the program is made first.
+// `etbackend run FILE`: loads a program, runs a method, prints and stores its outputs. Compiles an archive
+// first.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -29,9 +30,9 @@ enum class PrintOutput : uint8_t { kNone, kSummary, kAll };
 
 struct Options {
   std::string file;
-  std::string method;  // empty: "forward", or the first when there is none
+  std::string method;  // empty: "forward", or the first if there is none
   std::vector<std::string> inputs;
-  std::string input_list;  // the same, separated by commas
+  std::string input_list;  // as `inputs`, separated by commas
   std::string input_shapes;
   std::optional<uint64_t> random_seed;
   bool ones = false;
@@ -46,14 +47,14 @@ struct Options {
   std::vector<std::string> backend_options;
   std::vector<std::string> layers;
   std::vector<std::string> kernel_libraries;
-  std::string load_mode;  // empty: mmap, and file where the process lives long
+  std::string load_mode;  // empty: mmap, or file with --serve
   uint64_t timeout_ms = 0;
   host::LoadLimits limits;
   bool json = false;
   bool serve = false;
 };
 
-// The time of each run is kept: these are 80 MB.
+// The time of each run is stored: 80 MB at this limit.
 constexpr uint32_t kMaxRuns = 10'000'000;
 
 struct Times {
@@ -63,7 +64,7 @@ struct Times {
   std::vector<double> runs_us;
 };
 
-// A file that becomes shorter while it is mapped ends the process, and a server outlives many an update of its files: it copies.
+// A mapped file that becomes shorter ends the process. A server outlives updates of its files, so it copies.
 host::LoadMode load_mode_of(const Options& options) {
   const std::string text = options.load_mode.empty() && options.serve ? "file" : options.load_mode;
   if (text == "file") return host::LoadMode::kFile;
@@ -71,7 +72,7 @@ host::LoadMode load_mode_of(const Options& options) {
   return host::LoadMode::kMmap;
 }
 
-// Ones when nothing is said about inputs.
+// Without input options, all elements are one.
 Status fill_inputs(const Options& options, MethodInputs& inputs) {
   if (!options.input_shapes.empty()) ETB_TRY(inputs.set_shapes(options.input_shapes));
   if (options.random_seed) return inputs.fill_random(*options.random_seed);
@@ -87,14 +88,14 @@ Status fill_inputs(const Options& options, MethodInputs& inputs) {
   return {};
 }
 
-// The command line was understood: what a method finds wrong in its arguments lies in the program or in the inputs' files.
+// Once the command line is parsed, invalid arguments of a method mean an invalid program or input file.
 Status blame_files(Status status) {
   if (!status && status.error().code == Code::INVALID_ARGUMENT) status.error().code = Code::INVALID_DATA;
   return status;
 }
 
-// The first run, warm-up runs, and those that count. Inputs are set before each, as an application does; with a program that
-// changes its state, outputs are those of the last run.
+// Runs the first run, warm-up runs, and measured runs. Sets inputs before each, as an application does. If
+// the program changes its state, outputs are those of the last run.
 Result<Times> run_times(const Options& options, host::Module& module, const MethodInputs& inputs,
                         Times times) {
   const auto run_once = [&]() -> Result<double> {
@@ -117,7 +118,7 @@ Result<Times> run_times(const Options& options, host::Module& module, const Meth
   return times;
 }
 
-// "id=plugin" pairs.
+// Parses "id=plugin" pairs.
 Result<std::map<std::string, std::string>> parse_pins(const std::vector<std::string>& texts) {
   std::map<std::string, std::string> pins;
   for (const std::string& text : texts) {
@@ -134,7 +135,7 @@ struct BackendOption {
   std::string backend_id, key, value;
 };
 
-// "id:key=value" texts.
+// Parses "id:key=value" texts.
 Result<std::vector<BackendOption>> parse_backend_options(const std::vector<std::string>& texts) {
   std::vector<BackendOption> found;
   for (const std::string& text : texts) {
@@ -233,14 +234,14 @@ void print_text(const Options& options, const Times& times, const std::vector<ho
   out << fmt::format("; peak {} KB\n", peak_rss_kb());
 }
 
-// Without a name: "forward", as the exporter calls it, else the first.
+// Returns "forward", the exporter's name, if the program has it, else the first method.
 std::string choose_method(const host::Module& module) {
   const std::vector<std::string> names = module.method_names();
   const bool has_forward = std::find(names.begin(), names.end(), "forward") != names.end();
   return has_forward || names.empty() ? "forward" : names.front();
 }
 
-// Of an archive, which is compiled first, nothing is left on the disk: an opened program needs no name.
+// Opens a program. An archive is compiled first, to a file without a name that leaves nothing on the disk.
 Result<host::Module> open_module(const std::string& file, const host::ModuleOptions& options, Times& times) {
   std::optional<PortableProgram> compiled;
   if (is_archive(file)) {
@@ -263,7 +264,7 @@ Result<ExitCode> run_program(Options options, Session& session, const SessionLay
   module_options.limits = options.limits;
   ETB_ASSIGN(auto pins, parse_pins(options.backend_pins));
   ETB_ASSIGN(auto backend_options, parse_backend_options(options.backend_options));
-  // Kernels and plugins share it.
+  // Shared by kernels and plugins.
   host::ThreadPool pool(static_cast<uint32_t>(std::max(options.threads, 0)));
   module_options.pool = &pool;
   host::RegistryOptions registry = registry_options(session);
@@ -301,7 +302,7 @@ Result<ExitCode> run_program(Options options, Session& session, const SessionLay
 Result<ExitCode> run(const Options& options, Session& session) {
   ETB_ASSIGN(const std::unique_ptr<SessionLayers> layers, SessionLayers::make(options.layers, session.err));
   const Result<ExitCode> code = run_program(options, session, *layers);
-  const ExitCode found = layers->finish(ExitCode::OK, session.err);  // also when the run failed
+  const ExitCode found = layers->finish(ExitCode::OK, session.err);  // also if the run failed
   return code && *code == ExitCode::OK ? found : code;
 }
 

@@ -1,4 +1,4 @@
-// `etbackend run` and `info FILE.pte` as a person and a program use them.
+// Tests `etbackend run` and `info FILE.pte` as users and scripts call them.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -47,7 +47,7 @@ TEST(RunCommand, WritesWhatPyTorchGave) {
   EXPECT_EQ(found->sizes, expected->sizes);
 }
 
-// The graph as it was exported, node by node: PyTorch's numbers without a program and without a plugin.
+// Runs the exported graph node by node: PyTorch's results without a compiled program and without a plugin.
 TEST(RunCommand, RunsAnArchiveOnPortableKernels) {
   const std::string zoo = std::string(ETB_SOURCE_DIR) + "/tests/fixtures/zoo/", out = scratch_dir("archive");
   const auto run = cli({"run", zoo + "activations.pt2", "--input", zoo + "activations.in.0.npy",
@@ -122,7 +122,7 @@ std::vector<float> floats_of(const std::string& path) {
   return values;
 }
 
-// A file of a kilobyte asks for a terabyte.
+// A file of a kilobyte that requests a terabyte.
 TEST(RunCommand, RefusesAProgramThatAsksForTooMuch) {
   format::ProgramSpec spec = format::add_program(4);
   spec.methods[0].arena_sizes[1] = int64_t{1} << 40;
@@ -143,7 +143,7 @@ TEST(RunCommand, RefusesAProgramThatAsksForTooMuch) {
   EXPECT_NE(cli({"run", fixture("add.pte"), "--max-memory", "much"}).exit, 0);
 }
 
-// Two instructions that jump over and over.
+// Two instructions that jump forever.
 TEST(RunCommand, EndsAProgramThatLoopsForEver) {
   format::MethodSpec method;
   method.values = {false, int64_t{1}, int64_t{2}};
@@ -248,7 +248,7 @@ TEST(Serve, KeepsStateBetweenLines) {
 
 TEST(Serve, TakesPartsOfFilesInAnyDimOrder) {
   const std::string dir = scratch_dir("parts");
-  // The bytes of a [2, 3] matrix column by column, behind 4 others.
+  // The bytes of a [2, 3] matrix column by column, after 4 others.
   const std::vector<float> columns = {99, 1, 4, 2, 5, 3, 6};
   ASSERT_TRUE(format::write_file(dir + "/m.bin", std::as_bytes(std::span(columns))));
   const Json input = {{"file", dir + "/m.bin"},

@@ -39,7 +39,7 @@ int DescriptorBuffer::sync() {
 
 namespace {
 
-// Whether `text` is the front part of one UTF-8 character: the rest may come with the next write.
+// True if `text` is the start of one UTF-8 character whose rest may come with the next write.
 bool is_unfinished(std::string_view text) {
   const auto lead = static_cast<unsigned char>(text[0]);
   const size_t nbytes = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : 2;
@@ -66,7 +66,7 @@ PrintableBuffer::int_type PrintableBuffer::overflow(int_type c) {
 
 int PrintableBuffer::sync() { return pass_on(false) && to_.pubsync() == 0 ? 0 : -1; }
 
-// Bytes at the front that pass as they are; 0 when the first one must be escaped.
+// Returns the number of leading bytes that pass unchanged; 0 if the first must be escaped.
 size_t PrintableBuffer::plain_nbytes(std::string_view text) const {
   const auto is_plain = [](char c) { return (c >= 0x20 && c < 0x7f) || c == '\n' || c == '\t'; };
   const auto* end = std::find_if_not(text.begin(), text.end(), is_plain);

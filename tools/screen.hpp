@@ -1,5 +1,5 @@
-// Streams between commands and a terminal, file or pipe: nothing that a file or plugin said drives a terminal, and no byte that
-// could not be written is lost without a word.
+// Streams between commands and a terminal, file or pipe. Text of a file or plugin cannot control the
+// terminal, and failed writes are reported.
 #pragma once
 
 #include <array>
@@ -9,12 +9,12 @@
 
 namespace etb::tools {
 
-// Writes to a descriptor. The first error is kept; the stream is bad from then on.
+// Writes to a descriptor. Keeps the first error; the stream is bad from then on.
 class DescriptorBuffer final : public std::streambuf {
  public:
   explicit DescriptorBuffer(int descriptor);
   ~DescriptorBuffer() override;
-  int error_number() const { return error_number_; }  // an errno, 0 while all is well
+  int error_number() const { return error_number_; }  // an errno, 0 if no error occurred
   bool is_terminal() const;
 
  protected:
@@ -27,16 +27,16 @@ class DescriptorBuffer final : public std::streambuf {
   std::array<char, 1 << 14> bytes_;
 };
 
-// Passes text on to another buffer. What made_printable() would escape is escaped, but for line ends and tabs. A command still
-// escapes the names that it prints, since a line end in one would begin a line of its own.
+// Passes text on to another buffer. Escapes the characters that made_printable() escapes, except line ends
+// and tabs. Commands still escape the names that they print, since a line end in one would begin a new line.
 class PrintableBuffer final : public std::streambuf {
  public:
   explicit PrintableBuffer(std::streambuf& to);
   ~PrintableBuffer() override;
 
-  // For a line that is drawn again and again on a terminal: lets carriage return and "erase to the line's end" pass.
+  // For a line that is redrawn on a terminal: allows carriage return and "erase to the line's end".
   void allow_redraw() { allows_redraw_ = true; }
-  // Writes everything, also the beginning of a character that never ended.
+  // Writes everything, including an incomplete character at the end.
   bool finish();
 
  protected:

@@ -1,4 +1,4 @@
-// `etbackend run --serve` as a process that lives long, between requests that are wrong and files that change.
+// Tests `etbackend run --serve` as a long-lived process, with invalid requests and changing files.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -20,7 +20,7 @@ class Serve : public testing::Test {
  protected:
   Serve() { dir_.write("in.bin", std::string(12, '\0')); }
 
-  // Answers to these lines; "@" is the test's folder.
+  // Returns the answers to these lines; "@" is replaced by the test's folder.
   std::vector<Json> ask(const std::vector<std::string>& lines) {
     std::string text;
     for (const std::string& line : lines) text += in_folder(line) + '\n';
@@ -34,7 +34,7 @@ class Serve : public testing::Test {
     }
     return answers;
   }
-  // The message of the answer to one wrong request, after which a right one is answered.
+  // Returns the error message for one invalid request. A valid request must succeed after it.
   std::string refusal_of(const std::string& line) {
     const auto answers = ask({line, kRight});
     if (answers.size() != 2 || !answers[1].contains("outputs")) return "no second answer: " + ended_.out;
@@ -96,7 +96,7 @@ TEST_F(Serve, WrongRequestsAreAnswered) {
   EXPECT_THAT(refusal_of(R"({"inputs": ["@/pipe"]})"), HasSubstr("found a named pipe"));
 }
 
-// A server outlives updates of its program: it has a copy, unless the user asks for a mapping.
+// A server outlives updates of its program: it has a copy, unless the user requests a mapping.
 TEST_F(Serve, AProgramThatBecomesShorterMeanwhileGoesOn) {
   const std::string program = dir_.path("conv.pte"), pipe = dir_.path("requests");
   const std::string request =
@@ -117,7 +117,7 @@ TEST_F(Serve, AProgramThatBecomesShorterMeanwhileGoesOn) {
       std::this_thread::sleep_for(std::chrono::milliseconds(10));
     fs::resize_file(program, 0);
     ASSERT_GT(write_request(), 0);
-    ASSERT_GT(::write(requests, "\x01\n", 2), 0);  // answered with an error, in its turn
+    ASSERT_GT(::write(requests, "\x01\n", 2), 0);  // answered with an error, in order
     std::this_thread::sleep_for(std::chrono::milliseconds(500));
     ::close(requests);  // the end of its input
     const Ended ended = process.wait();

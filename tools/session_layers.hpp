@@ -1,4 +1,4 @@
-// The layers that --layer asked for, and what they found.
+// The layers that --layer requested, and their findings.
 #pragma once
 
 #include <memory>
@@ -15,16 +15,17 @@ namespace etb::tools {
 // Adds --layer to a command that calls plugins.
 void add_layer_option(CLI::App& command, std::vector<std::string>& out_layers);
 
-// Outlives every plugin that it stands in front of.
+// Must outlive every plugin that it wraps.
 class SessionLayers {
  public:
-  // `texts` as given with --layer, outermost first: trace, validate, validate:strict:guard-pages. Trace lines go to `err`.
+  // `texts` are the --layer arguments, outermost first: trace, validate, validate:strict:guard-pages. Trace
+  // lines go to `err`.
   [[nodiscard]] static Result<std::unique_ptr<SessionLayers>> make(const std::vector<std::string>& texts,
                                                                    std::ostream& err);
 
   const std::vector<host::Layer>& layers() const noexcept { return layers_; }
 
-  // When the plugins are gone: prints what was found; NEGATIVE in the place of OK when there was anything.
+  // Call after the plugins are closed. Prints the findings; returns NEGATIVE instead of OK if there are any.
   ExitCode finish(ExitCode code, std::ostream& err);
 
  private:

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Gets this machine ready to build etbackend: Debian packages (tools/debian_packages.txt) and an XNNPACK new enough for the
-# xnnpack plugin (tools/xnnpack). Installs only what is missing; with nothing missing it is done in well under a second.
-# It never edits apt's sources. Runs as root, or as a user with sudo.
+# Prepares this machine to build etbackend: Debian packages (tools/debian_packages.txt) and an XNNPACK new
+# enough for the xnnpack plugin (tools/xnnpack). Installs only missing parts; if none is missing, it ends in
+# well under a second. It never edits apt's sources. Runs as root, or as a user with sudo.
 #
-# usage: setup.sh [--contributor]      --contributor: also what the tests and checks need
-# environment: ETB_REQUIRE_XNNPACK=1   fail, instead of going on without the xnnpack plugin, when XNNPACK cannot be had
-#              ETBACKEND_CACHE=DIR     where the built XNNPACK is kept (default ~/.cache/etbackend)
+# usage: setup.sh [--contributor]      --contributor: also the tools for tests and checks
+# environment: ETB_REQUIRE_XNNPACK=1   fail if XNNPACK is not available, instead of going on without the plugin
+#              ETBACKEND_CACHE=DIR     cache for the built XNNPACK (default ~/.cache/etbackend)
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 sets=build

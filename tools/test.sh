@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Runs the tests: sets the machine up for a contributor (tools/setup.sh), configures, builds, ctest. Nothing is done twice:
-# when nothing has changed since the last run, only the tests run.
+# Runs the tests: sets the machine up for a contributor (tools/setup.sh), configures, builds, runs ctest.
+# Repeats no finished step: if nothing has changed since the last run, only the tests run.
 #
 # usage: test.sh [--asan] [--tsan] [--tidy] [--fuzz SECONDS] [-- ctest arguments]
 #   without options   the everyday build (preset dev) and all tests
@@ -8,10 +8,10 @@
 #   --tsan            all tests under ThreadSanitizer
 #   --tidy            clang-tidy over all sources
 #   --fuzz SECONDS    each fuzz target for that long, from its committed corpus
-# Options can be combined; each stands for one build in build/<preset>.
-# environment: ETB_REQUIRE_XNNPACK=1   fail when the xnnpack plugin cannot be built
+# Options can be combined; each uses its own build in build/<preset>.
+# environment: ETB_REQUIRE_XNNPACK=1   fail if the xnnpack plugin cannot be built
 set -euo pipefail
-export PATH=/usr/bin:/bin:$PATH   # Debian's own cmake, ninja and compilers, whatever else is installed
+export PATH=/usr/bin:/bin:$PATH   # Debian's own cmake, ninja and compilers, before other installations
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 presets=()
 fuzz_seconds=
@@ -36,7 +36,8 @@ while [ $# -gt 0 ]; do
 done
 if [ ${#presets[@]} = 0 ]; then presets=(dev); fi
 
-# XNNPACK trusts what it is given: built with AddressSanitizer, too, it shows what the plugin's checks let through.
+# XNNPACK trusts its inputs. Built with AddressSanitizer, it reveals inputs that the plugin's checks should
+# have rejected.
 provide_watched_xnnpack() {
   local rc=0
   tools/xnnpack/provide.sh --sanitize address >/dev/null || rc=$?
@@ -48,7 +49,7 @@ build() {
   if [ "${ETB_REQUIRE_XNNPACK:-0}" = 1 ]; then settings=(-DETB_PLUGIN_XNNPACK=ON); fi
   case $preset in asan | fuzz) provide_watched_xnnpack ;; esac
   say "building (preset $preset)"
-  cmake --preset "$preset" "${settings[@]}" --log-level=NOTICE >/dev/null   # warnings and errors are on standard error
+  cmake --preset "$preset" "${settings[@]}" --log-level=NOTICE >/dev/null   # standard error has the warnings
   if [ "$preset" = fuzz ]; then
     # shellcheck disable=SC2046
     cmake --build --preset fuzz --target $(cut -d' ' -f1 build/fuzz/fuzzers.txt)
@@ -57,7 +58,7 @@ build() {
   fi
 }
 
-# Each fuzz target runs from a copy of its committed corpus; what it finds new stays in the build tree.
+# Each fuzz target runs from a copy of its committed corpus. New findings stay in the build tree.
 fuzz() {
   local name corpus found failed=
   while read -r name corpus; do

@@ -1,4 +1,4 @@
-// `etbackend verify PLUGIN`: the conformance suite against one plugin.
+// `etbackend verify PLUGIN`: runs the conformance suite on one plugin.
 #include <fmt/format.h>
 #include <signal.h>
 
@@ -39,7 +39,7 @@ std::string today() {
   return fmt::format("{:04}-{:02}-{:02}", parts.tm_year + 1900, parts.tm_mon + 1, parts.tm_mday);
 }
 
-// Of waivers and of a saved failure, whose tensors are hexadecimal text.
+// Limit for waivers and saved failures, whose tensors are hexadecimal text.
 constexpr uint64_t kMostInputBytes = uint64_t{256} << 20;
 
 Result<std::vector<Waiver>> load_waivers(const VerifyOptions& options) {
@@ -53,7 +53,7 @@ Status as_status(const Result<Results>& results) {
   return {};
 }
 
-// Everything that must be said again to have the same run of something else.
+// Returns the options that a command needs to repeat this run on other items.
 Invocation invocation_of(const VerifyOptions& options, const Session& session) {
   Invocation out;
   out.command = "etbackend";
@@ -73,7 +73,7 @@ Status write_reports(const VerifyOptions& options, const Results& results, const
   return {};
 }
 
-// A report that cannot be written is said before hours of work, not after.
+// Checks that reports can be written, before hours of work instead of after.
 Status expect_writable(const VerifyOptions& options) {
   for (const std::string* path : {&options.junit_file, &options.sarif_file, &options.html_file})
     if (!path->empty()) ETB_TRY(format::expect_writable(*path));
@@ -83,7 +83,7 @@ Status expect_writable(const VerifyOptions& options) {
 
 Result<ExitCode> finish(const VerifyOptions& options, Results results, Session& session) {
   const Invocation by = invocation_of(options, session);
-  // Files first: nothing that goes wrong with one of them loses what the terminal says.
+  // Files first: their errors must not suppress the summary on the terminal.
   Status written = write_reports(options, results, by);
   if (written && !options.save_folder.empty())
     if (const Result<size_t> saved = save_repros(results, by); !saved)
@@ -145,7 +145,7 @@ Header make_header(const VerifyOptions& options, const Plan& plan) {
   return header;
 }
 
-// With --resume: what is in the file needs not run again.
+// With --resume: removes the items whose outcomes are in the file.
 Result<std::vector<Outcome>> take_up(const VerifyOptions& options, Plan& plan, const Header& header) {
   std::vector<Outcome> kept;
   if (!options.resume) return kept;
@@ -157,7 +157,7 @@ Result<std::vector<Outcome>> take_up(const VerifyOptions& options, Plan& plan, c
     return make_error(Code::INCOMPATIBLE, "--resume: '" + options.results_file +
                                               "' is of another plugin, build, suite or contract");
   std::set<std::string> done;
-  // A failure that was not looked at any closer runs again, for that.
+  // A failure that was not examined runs again for that.
   for (Outcome& outcome : before.outcomes) {
     if (is_failure(outcome.state) && !has_look(outcome) && plan.confirms) continue;
     if (done.insert(outcome.name).second) kept.push_back(std::move(outcome));
@@ -169,7 +169,7 @@ Result<std::vector<Outcome>> take_up(const VerifyOptions& options, Plan& plan, c
   return kept;
 }
 
-// In child processes; a soak run again and again, until its time is over.
+// Runs in child processes. A soak run repeats until its time is over.
 Status run_isolated(const VerifyOptions& options, Plan plan, uint32_t round, Collector& collector,
                     Session& session) {
   plan.has_network = options.has_network;
@@ -179,18 +179,19 @@ Status run_isolated(const VerifyOptions& options, Plan plan, uint32_t round, Col
     session.out << "note: the plugin's processes have no namespaces of their own: " << why_not << '\n';
   if (!plan.confinement.has_network_cut && !options.has_network)
     session.out << "note: the plugin keeps the network: " << why_not << '\n';
-  session.out.flush();  // a child must not write it again
+  session.out.flush();  // so that a child does not write it again
   const Interruptible guard;
   const std::vector<Item> items = plan.items;
   const uint64_t deadline_ns = plan.deadline_ns;
   size_t repeated = 0;
   for (bool is_first = true;; ++round, is_first = false) {
     plan.items = soak_round(items, round);
-    // However short the time is, the first round is a whole one: less says nothing about the plugin.
+    // Even if the time is short, the first round is complete: a part of it would prove little about the
+    // plugin.
     plan.deadline_ns = is_first ? 0 : deadline_ns;
     const auto take = [&](const Outcome& outcome) {
       repeated += round != 0 ? 1 : 0;
-      // Later rounds are about what goes wrong: a night of passes would fill memory and disk.
+      // Later rounds store failures only: a night of passes would fill memory and disk.
       if (round == 0 || is_failure(outcome.state) || outcome.state == State::kNotRun) collector.add(outcome);
     };
     const auto refine = [&](const Outcome& outcome) { collector.refine(outcome); };
@@ -207,7 +208,7 @@ Result<ExitCode> run_plugin(const VerifyOptions& options, Plan plan, Session& se
   ETB_ASSIGN(std::vector<Waiver> waivers, load_waivers(options));
   const Header header = make_header(options, plan);
   ETB_ASSIGN(std::vector<Outcome> kept, take_up(options, plan, header));
-  uint32_t first_round = 0;  // of a soak run that goes on
+  uint32_t first_round = 0;  // round at which a resumed soak run continues
   for (const Outcome& outcome : kept)
     if (plan.deadline_ns != 0) first_round = std::max(first_round, round_of(outcome.name) + 1);
   ETB_TRY(expect_writable(options));
@@ -228,13 +229,13 @@ Result<ExitCode> run_plugin(const VerifyOptions& options, Plan plan, Session& se
   return code;
 }
 
-// A failure at the end of a batch has the name of its last case behind this.
+// The item for the end of a batch is named after its last case, with this prefix.
 std::string without_end(const std::string& name) {
   const std::string end = end_of("");
   return name.rfind(end, 0) == 0 ? name.substr(end.size()) : name;
 }
 
-// The items of a replay file in their order: what must run before, then the failure itself.
+// Returns the items of a replay file in order: those that must run before, then the failure itself.
 Result<std::vector<Item>> items_of(const Repro& repro, std::shared_ptr<const Case>& out_small) {
   std::vector<Item> out;
   std::vector<std::string> names = repro.sequence;
@@ -284,7 +285,7 @@ Result<ExitCode> run(VerifyOptions options, Session& session) {
   Plan plan;
   plan.items = select_items(profile, options.patterns, shard);
   if (shard.count > 1) options.shard = fmt::format("{}/{}", shard.index + 1, shard.count);
-  // A shard may be empty; the whole may not.
+  // A shard may be empty, but not all shards together.
   if (plan.items.empty() && (shard.count == 1 || select_items(profile, options.patterns, {}).empty()))
     return make_error(Code::NOT_FOUND,
                       "no case or check fits; `etbackend verify --list --case PATTERN` shows what there is");

@@ -1,4 +1,4 @@
-// `etbackend verify` from the outside: verdicts, reports, bad input.
+// Tests `etbackend verify` as a whole: verdicts, reports, bad input.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -85,7 +85,8 @@ TEST(VerifyCommand, WritesReportsAndResumesAndMerges) {
   EXPECT_THAT(cli({"verify", "--merge", first}).err, HasSubstr("shard 2/2 is missing"));
 }
 
-// A shard in which nothing of the plugin runs, or which is empty, is no failure; all shards together in which nothing runs are one.
+// A shard without cases for the plugin, or an empty one, is no failure. All shards together without cases are
+// one.
 TEST(VerifyCommand, AShardIsJudgedByItsOwnPart) {
   const host::ScratchDir dir;
   const auto run_shards = [&](const std::string& plugin, const std::vector<std::string>& patterns,
@@ -123,7 +124,8 @@ TEST(VerifyCommand, TheLastLineAndTheExitCodeAgree) {
   EXPECT_THAT(rejected.out, HasSubstr("FAIL: nothing ran on the plugin"));
 }
 
-// As far as docs/verify_schema.json uses JSON Schema: types, enums, required, and of other properties none or those of one type.
+// Supports the parts of JSON Schema in docs/verify_schema.json: types, enums, required, and additional
+// properties (none, or of one type).
 void expect_fits(const nlohmann::json& schema, const nlohmann::json& value, const std::string& where) {
   const std::string type = schema.value("type", "");
   bool fits = !schema.contains("const") || value == schema["const"];
@@ -153,7 +155,7 @@ TEST(VerifyCommand, ResultsFitTheirSchema) {
   const nlohmann::json schema =
       nlohmann::json::parse(read_all(std::string(ETB_SOURCE_DIR) + "/docs/verify_schema.json"));
   const host::ScratchDir dir;
-  // A contract that the plugin does not keep makes failures.
+  // Violations of the precision contract are failures.
   const CliRun run = cli({"verify", "portable", "--case", "op.exp.*", "--case", "abi.*", "--case", "opt.*",
                           "--case", "op.mm.f32*", "--case", "perf.*", "--results", dir.path("r.jsonl")});
   EXPECT_EQ(run.exit, 0) << run.out;
@@ -165,7 +167,7 @@ TEST(VerifyCommand, ResultsFitTheirSchema) {
   EXPECT_GT(number, 50u);
 }
 
-// A round's cases are the same graphs with other numbers, under names that run again alone.
+// The cases of a round are the same graphs with other numbers. Their names can be run alone.
 TEST(VerifyCommand, ASoakRunGoesOnUntilItsTimeIsOver) {
   const host::ScratchDir dir;
   const CliRun run =
@@ -182,7 +184,7 @@ TEST(VerifyCommand, ASoakRunGoesOnUntilItsTimeIsOver) {
   EXPECT_EQ(cli({"verify", "portable", "--profile", "soak", "--time", "soon"}).exit, 2);
 }
 
-// The time is over before the first process has begun; the first round runs all the same.
+// The time is over before the first process has begun; the first round still runs.
 TEST(VerifyCommand, ASoakRunHasOneWholeRound) {
   const host::ScratchDir dir;
   const CliRun run = cli({"verify", "portable", "--profile", "soak", "--time", "1s", "--case", "op.mm.*",
@@ -196,7 +198,7 @@ TEST(VerifyCommand, ASoakRunHasOneWholeRound) {
             1 + std::count(list.out.begin(), list.out.end(), '\n'));
 }
 
-// Files that block or never end are refused at once.
+// Files that block or never end are rejected at once.
 TEST(VerifyCommand, InputsArePlainFiles) {
   const host::ScratchDir dir;
   const std::string pipe = dir.path("pipe");
@@ -209,7 +211,7 @@ TEST(VerifyCommand, InputsArePlainFiles) {
     }
 }
 
-// A debugger would see the trap; without one it ends the program.
+// A debugger would catch the trap; without one it ends the program.
 TEST(VerifyCommand, BreakStopsBeforeTheFirstCase) {
   EXPECT_EXIT(
       {

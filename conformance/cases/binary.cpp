@@ -1,4 +1,4 @@
-// Formulas of two tensors, and of a tensor and a number: one row an op.
+// Elementwise ops of two tensors, or of a tensor and a number: one row per op.
 #include <algorithm>
 #include <cmath>
 
@@ -17,7 +17,7 @@ struct BinaryRow {
   double ulps;
   Gives gives;
   unsigned takes;
-  double alpha = 0;  // of add and sub; 0: the op has none
+  double alpha = 0;  // factor of add and sub; 0: the op has none
   Second second = Second::kAny;
   bool has_special = true;
 };
@@ -50,7 +50,7 @@ const BinaryRow kBinary[] = {
     {"aten.atan2.default", Rule::kRounded, 6, Gives::kSame, kTakesFloat, 0, Second::kNotZero, false},
 };
 
-// Division and friends get no zeros, shifts get counts inside the width.
+// Removes zeros for division and similar ops, and limits shift counts to the width.
 void restrict_second(TensorData& data, Second second, Random& random) {
   if (second == Second::kAny) return;
   for (int64_t i = 0; i < data.shape.numel(); ++i) {
@@ -76,7 +76,7 @@ std::vector<graph::ArgumentDraft> binary_args(const BinaryRow& row, uint32_t a, 
   return args;
 }
 
-// |a| + |b| of every element, for the rounding of alpha * b.
+// Returns |a| + |b| over all elements, for the rounding of alpha * b.
 std::vector<double> sum_of_absolutes(const std::vector<TensorData>& inputs) {
   double largest = 0;
   for (const TensorData& input : inputs)

@@ -1,4 +1,4 @@
-// Every case: its name, its image, its reference.
+// Tests every case: its name, its image, its reference.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

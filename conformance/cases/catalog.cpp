@@ -27,15 +27,16 @@ std::vector<Case> make_all() {
   return cases;
 }
 
-// How far a case is from the plainest of its op, by its name: op.add_tensor.f32.7__7.stat is as plain as can be.
+// Returns how far a case is from the simplest of its op, judged by its name: op.add_tensor.f32.7__7.stat is
+// the simplest form.
 size_t oddity(std::string_view name) {
   size_t odd = 0, words = 0;
   for (const char c : name) words += c == '.' ? 1 : 0;
   odd += words > 4 ? words - 4 : 0;  // attributes
   if (name.find("_cl") != std::string_view::npos) odd += 4;
   if (name.find(".stat") == std::string_view::npos) odd += 8;
-  const size_t sizes = name.find('.', name.find('.', 3) + 1) + 1;               // behind op.WORD.DTYPE.
-  if (name.find_first_not_of("1x_", sizes) == name.find('.', sizes)) odd += 1;  // one element says little
+  const size_t sizes = name.find('.', name.find('.', 3) + 1) + 1;               // after op.WORD.DTYPE.
+  if (name.find_first_not_of("1x_", sizes) == name.find('.', sizes)) odd += 1;  // one element tests little
   const size_t pair = name.find("__");
   if (pair == std::string_view::npos) return odd;
   const size_t begin = name.rfind('.', pair) + 1, end = name.find('.', pair);
@@ -91,7 +92,7 @@ const Case* find_case(std::string_view name) {
 }
 
 bool matches_pattern(std::string_view name, std::string_view pattern) {
-  // Greedy with one step back: linear but for the last star.
+  // A greedy match with one backtrack point, the last star: linear apart from that.
   size_t at = 0, p = 0, star = std::string_view::npos, mark = 0;
   while (at < name.size()) {
     if (p < pattern.size() && (pattern[p] == '?' || (pattern[p] == name[at] && pattern[p] != '*'))) {

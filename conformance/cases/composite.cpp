@@ -1,5 +1,5 @@
-// Ops that plugins take whole and the portable kernels in parts: the reference is another graph, the decomposition. And ops whose parameters
-// are constants, as compilers hand them over.
+// Ops that plugins support whole and the portable kernels only in parts: a second graph, the decomposition,
+// is the reference. Also ops with constant parameters, as compilers pass them.
 #include <cmath>
 #include <functional>
 
@@ -17,7 +17,7 @@ struct CompositeRow {
   const char* op;
   Rule rule;
   double ulps;
-  double steps;  // times |x|: what products and sums of the decomposition lose
+  double steps;  // times |x|: error of the decomposition's products and sums
   Nodes whole, parts;
 };
 
@@ -44,7 +44,7 @@ const CompositeRow kRows[] = {
      [](Maker& maker, const Shape& shape, uint32_t x) {
        maker.output(times(maker, x, unary(maker, "aten.sigmoid.default", x, shape), shape));
      }},
-    // x * min(max(x + 3, 0), 6) / 6: near -3 the sum has lost what it has.
+    // x * min(max(x + 3, 0), 6) / 6: near -3 the sum cancels.
     {"aten.hardswish.default", Rule::kRounded, 4, 4, one("aten.hardswish.default"),
      [](Maker& maker, const Shape& shape, uint32_t x) {
        const uint32_t sum = scalar(maker, "aten.add.Scalar", x, 3, shape);
@@ -72,7 +72,7 @@ const CompositeRow kRows[] = {
      }},
 };
 
-// |x| of every element, and never less than a little: bounds of results near zero.
+// Returns |x| of every element, with a lower limit for the bounds of results near zero.
 std::vector<double> absolutes(const std::vector<TensorData>& inputs) {
   std::vector<double> out;
   for (int64_t i = 0; i < inputs[0].shape.numel(); ++i)
@@ -110,7 +110,7 @@ void add_composites(CaseList& out) {
         }
 }
 
-// addmm as a linear layer is imported: a constant matrix, a constant row.
+// addmm as the importer writes a linear layer: a constant matrix, a constant row.
 void add_constant_products(CaseList& out, etb_dtype dtype, Values values) {
   for (const std::vector<int64_t>& s :
        {std::vector<int64_t>{1, 4, 3}, {3, 16, 5}, {8, 31, 17}, {2, 129, 9}}) {

@@ -1,4 +1,5 @@
-// Sums of products: matrices and convolutions. Exact probes leave no room for error; statistical values have the bound.
+// Sums of products: matrices and convolutions. Exact probes allow no error; statistical values have an error
+// bound.
 #include "conformance/cases/generators.hpp"
 #include "conformance/cases/maker.hpp"
 
@@ -16,7 +17,8 @@ Judgement contraction(int64_t length, Values values) {
   return out;
 }
 
-// 13 bits fit into no 16-bit float, and sums of large numbers of them into no float16 or bfloat16 result.
+// True if the dtype holds the values. No 16-bit float holds 13 bits. Neither float16 nor bfloat16 holds sums
+// of many large integers.
 bool suits(etb_dtype dtype, Values values, int64_t length) {
   const bool is_half = dtype == ETB_DTYPE_FLOAT16 || dtype == ETB_DTYPE_BFLOAT16;
   if (is_half && values == Values::kSparse) return false;
@@ -104,7 +106,7 @@ struct Convolution {
   int64_t stride = 1, padding = 0, dilation = 1, groups = 1;
   bool has_bias = true;
   bool is_transposed = false;
-  int64_t uneven = 0;  // how much more stride and padding there is in the last direction
+  int64_t uneven = 0;  // added to stride and padding in the last direction
 
   std::vector<int64_t> per_direction(int64_t number, int64_t more = 0) const {
     std::vector<int64_t> out(input.size() - 2, number);

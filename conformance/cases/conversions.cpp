@@ -1,4 +1,4 @@
-// From one element type to another.
+// Conversions between element types.
 #include <cmath>
 
 #include "conformance/cases/elementwise.hpp"
@@ -11,7 +11,7 @@ void add_conversions(CaseList& out) {
     for (const etb_dtype to : kAllDtypes)
       for (const Values values : {Values::kStatistical, Values::kTies, Values::kExact}) {
         if (from == to || (from == ETB_DTYPE_BOOL && values != Values::kExact)) continue;
-        // Reals beyond an integer's range, and negative ones to an unsigned type, have no meaning.
+        // Reals beyond an integer's range, and negative ones to an unsigned type, are undefined.
         const bool is_unsigned = to == ETB_DTYPE_UINT8 && from != ETB_DTYPE_BOOL;
         for (const std::vector<int64_t>& sizes : {std::vector<int64_t>{65}, std::vector<int64_t>{2, 3, 4}}) {
           const Shape shape{from, sizes, {}};

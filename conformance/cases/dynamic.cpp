@@ -1,4 +1,5 @@
-// Dynamic sizes: one compilation, runs of several sizes on one context: the bound, one, one less than the bound, smaller, larger again.
+// Dynamic sizes: one compilation, then runs of several sizes on one context: the bound, one, the bound minus
+// one, smaller, larger again.
 #include "conformance/cases/generators.hpp"
 #include "conformance/cases/maker.hpp"
 
@@ -10,7 +11,7 @@ using graph::value_arg;
 constexpr int64_t kBound = 12;
 const int64_t kSizes[] = {kBound, 1, kBound - 1, 3, 7, kBound};
 
-// Sizes with the dynamic dimension first.
+// Adds a spec whose first dimension is dynamic.
 uint32_t dynamic_spec(Maker& maker, uint32_t expr, etb_dtype dtype, const std::vector<int64_t>& rest) {
   graph::SpecDraft draft;
   draft.dtype = dtype;
@@ -22,10 +23,10 @@ uint32_t dynamic_spec(Maker& maker, uint32_t expr, etb_dtype dtype, const std::v
 
 struct Row {
   const char* op;
-  std::vector<std::vector<int64_t>> dynamic_inputs;  // behind the dynamic dimension
+  std::vector<std::vector<int64_t>> dynamic_inputs;  // after the dynamic dimension
   std::vector<std::vector<int64_t>> static_inputs;
   std::vector<int64_t> result;
-  std::vector<const char*> names;  // of the arguments
+  std::vector<const char*> names;  // names of the arguments
   Rule rule;
   int64_t length;
   double ulps;

@@ -42,7 +42,7 @@ const std::vector<ShapePair>& shape_pairs() {
       {{7}, {7}},
       {{65}, {65}},
       {{1031}, {1031}},
-      {{1024}, {1024}},  // whole pages of 4-byte elements: guards stand on both sides
+      {{1024}, {1024}},  // whole pages of 4-byte elements, with guard pages on both sides
       {{2, 3}, {2, 3}},
       {{2, 3}, {3}},
       {{3}, {2, 3}},
@@ -84,7 +84,6 @@ std::string name_of(const char* op, etb_dtype dtype, const std::string& sizes, V
 
 bool is_edge_shape(const Shape& shape) { return shape.numel() == 0 || shape.sizes.empty(); }
 
-// A double holds the integers of up to 53 bits: others are compared by their own kernels.
 Judgement judgement_of(Rule rule, double ulps, double steps) {
   Judgement out;
   out.rule = rule;

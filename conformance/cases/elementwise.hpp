@@ -1,4 +1,4 @@
-// What element-wise generators share: which inputs an op takes, sizes, names, the rule.
+// Shared by elementwise generators: accepted inputs, sizes, names, the rule.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@ namespace etb::conformance {
 
 enum class Gives { kSame, kReal, kBool };
 
-// Which inputs an op takes.
+// Inputs that an op accepts.
 enum Takes : unsigned {
   kTakesFloat = 1,
   kTakesInteger = 2,
@@ -38,7 +38,7 @@ const std::vector<ShapePair>& shape_pairs();
 std::vector<int64_t> broadcast(const std::vector<int64_t>& a, const std::vector<int64_t>& b);
 Shape shaped(etb_dtype dtype, const std::vector<int64_t>& sizes, bool is_last);
 
-// Cases on special values, empty tensors and scalars are of the group edge.
+// Cases on special values, empty tensors and scalars belong to the group edge.
 std::string name_of(const char* op, etb_dtype dtype, const std::string& sizes, Values values, bool is_edge);
 bool is_edge_shape(const Shape& shape);
 

@@ -1,11 +1,11 @@
-// The generators, one a family of ops. Each adds all its cases.
+// The generators, one per family of ops. Each adds all its cases.
 #pragma once
 
 #include "conformance/cases/case.hpp"
 
 namespace etb::conformance {
 
-void add_elementwise(CaseList& out);  // the next five
+void add_elementwise(CaseList& out);  // calls the next five
 void add_unary(CaseList& out);
 void add_binary(CaseList& out);
 void add_selection(CaseList& out);

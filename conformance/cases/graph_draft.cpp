@@ -64,7 +64,7 @@ Result<GraphDraft::Input> read_input(const graph::View& view, uint32_t index) {
   return out;
 }
 
-// Each value that the node takes.
+// Calls `visit` for each operand of a node.
 void each_operand(GraphDraft::Node& node, const std::function<void(uint32_t&)>& visit) {
   for (ArgumentDraft& arg : node.args) {
     if (arg.kind == ETB_GRAPH_ARGUMENT_VALUE) visit(arg.value);
@@ -193,7 +193,7 @@ GraphDraft slice(const GraphDraft& draft, size_t first, size_t last, std::vector
   };
   for (GraphDraft::Node& node : out.nodes)
     each_operand(node, [&](uint32_t& value) { value = renumbered(value); });
-  // What the rest needs.
+  // Collects the results that later nodes read.
   std::set<uint32_t> wanted;
   for (size_t i = last; i < draft.nodes.size(); ++i) {
     GraphDraft::Node node = draft.nodes[i];

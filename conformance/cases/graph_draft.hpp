@@ -1,5 +1,6 @@
-// The graph of a case as something that can be changed and written again: nodes cut off, sizes and attributes made plainer. One graph, no
-// state, dynamic sizes that are symbols themselves; read_draft refuses anything else.
+// The graph of a case in a form that can be changed and written again: to remove nodes, and to simplify sizes
+// and attributes. Supports one graph without state whose dynamic sizes are plain symbols; read_draft rejects
+// any other.
 #pragma once
 
 #include <optional>
@@ -11,7 +12,7 @@
 
 namespace etb::conformance {
 
-// Values are numbered as in the image: inputs first, then the results of each node.
+// Values have the image's numbers: inputs first, then the results of each node.
 struct GraphDraft {
   struct Input {
     std::string name;
@@ -25,7 +26,7 @@ struct GraphDraft {
     std::vector<int32_t> result_lengths;
     uint32_t debug_handle = 0;
   };
-  std::vector<graph::SymbolDraft> symbols;  // a dynamic dimension's `expr` is the number of one
+  std::vector<graph::SymbolDraft> symbols;  // indexed by `expr` of a dynamic dimension
   std::vector<Input> inputs;
   std::vector<Node> nodes;
   std::vector<uint32_t> outputs;
@@ -39,8 +40,8 @@ struct GraphDraft {
 [[nodiscard]] Result<GraphDraft> read_draft(const graph::ImageBytes& image);
 [[nodiscard]] Result<graph::ImageBytes> write_draft(const GraphDraft& draft);
 
-// Nodes [first, last) alone. What they take from outside becomes an input, constants stay constants; what the rest takes of them, and what
-// was an output, becomes an output. `out_taken`: which old value each input is.
+// Returns nodes [first, last) alone. Values from outside become inputs, constants stay constants. Results
+// that later nodes or the graph need become outputs. `out_taken` receives the old value of each input.
 GraphDraft slice(const GraphDraft& draft, size_t first, size_t last, std::vector<uint32_t>& out_taken);
 
 }  // namespace etb::conformance

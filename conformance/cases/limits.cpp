@@ -29,7 +29,7 @@ void add_case(CaseList& out, const char* op, const Limits& limits, const Shape& 
            }});
 }
 
-// |x| of every element.
+// Returns |x| of every element.
 std::vector<double> absolutes(const std::vector<TensorData>& inputs) {
   std::vector<double> out;
   for (int64_t i = 0; i < inputs[0].shape.numel(); ++i)
@@ -58,7 +58,7 @@ void add_rows(CaseList& out) {
                Values::kStatistical, Rule::kRounded, kHalf, 1, absolutes);
       add_case(out, "aten.elu.default", {"a1", {graph::float_arg(1, "alpha")}}, shape, Values::kStatistical,
                Rule::kRounded, 4, 0, nullptr);
-      // x * 0.5 * (1 + erf(x / sqrt(2))): what the sum loses for negative x counts against |x|.
+      // x * 0.5 * (1 + erf(x / sqrt(2))): the sum cancels for negative x, an error relative to |x|.
       add_case(out, "aten.gelu.default", {"erf", {graph::string_arg("none", "approximate")}}, shape,
                Values::kStatistical, Rule::kRounded, 6, 4, absolutes);
       add_case(out, "aten.gelu.default", {"tanh", {graph::string_arg("tanh", "approximate")}}, shape,

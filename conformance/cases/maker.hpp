@@ -1,4 +1,4 @@
-// Puts a case together: inputs, one node or several, outputs, and the values of one run.
+// Builds a case: inputs, nodes, outputs, and the values of one run.
 #pragma once
 
 #include <initializer_list>
@@ -15,14 +15,14 @@ class Maker {
   explicit Maker(std::string_view name)
       : random_(name), builder_("forward", "conformance"), graph_(&builder_.add_graph("forward")) {}
 
-  // A user input with its values. Returns the value number.
+  // Adds a user input with its values. Returns the value number.
   uint32_t input(const Shape& shape, Values values, const Domain& domain = {});
   uint32_t input(TensorData data);
-  // A parameter: the bytes are in the image.
+  // Adds a parameter, whose bytes are stored in the image.
   uint32_t constant(const TensorData& data);
-  // A node with one result.
+  // Adds a node with one result.
   uint32_t node(const std::string& op, std::vector<graph::ArgumentDraft> args, const Shape& result);
-  // A node with several results, each one value.
+  // Adds a node with several results, each one value.
   uint32_t node(const std::string& op, std::vector<graph::ArgumentDraft> args,
                 const std::vector<Shape>& results, std::vector<int32_t> result_lengths = {});
   void output(uint32_t value) { graph_->add_output(value); }
@@ -46,10 +46,11 @@ class Maker {
   uint32_t value_count_ = 0;
 };
 
-// "2x3x4", "scalar" for rank 0, with "_cl" behind channels last and "_o021" behind any other dim order.
+// Returns "2x3x4", or "scalar" for rank 0, with suffix "_cl" for channels last and "_o021" for any other dim
+// order.
 std::string shape_text(const Shape& shape);
 
-// Dim order 0, 2, ..., rank - 1, 1.
+// Returns dim order 0, 2, ..., rank - 1, 1.
 std::vector<uint8_t> channels_last(size_t rank);
 
 inline constexpr etb_dtype kFloats[] = {ETB_DTYPE_FLOAT32, ETB_DTYPE_FLOAT64, ETB_DTYPE_FLOAT16,
@@ -60,7 +61,7 @@ inline constexpr etb_dtype kAllDtypes[] = {
     ETB_DTYPE_FLOAT32, ETB_DTYPE_FLOAT64, ETB_DTYPE_FLOAT16, ETB_DTYPE_BFLOAT16, ETB_DTYPE_INT64,
     ETB_DTYPE_INT32,   ETB_DTYPE_INT16,   ETB_DTYPE_INT8,    ETB_DTYPE_UINT8,    ETB_DTYPE_BOOL};
 
-// "op.<words of the edge name>": aten.add.Tensor gives op.add_tensor, aten.relu.default gives op.relu.
+// Returns "op.<words of the edge name>": op.add_tensor for aten.add.Tensor, op.relu for aten.relu.default.
 std::string op_word(const std::string& edge_name);
 
 }  // namespace etb::conformance

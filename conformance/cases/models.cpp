@@ -1,5 +1,6 @@
-// Small graphs of several nodes. With integer values every step is exact, so a fused kernel has no excuse; with spread values the bound follows from the
-// sum of all lengths and the magnitudes that the graph itself gives on absolute inputs.
+// Small graphs of several nodes. With integer values every step is exact, so fused kernels must be exact,
+// too. With spread values the bound follows from the sum of all lengths and from the graph's own results on
+// absolute inputs.
 #include <algorithm>
 
 #include "conformance/cases/generators.hpp"
@@ -13,7 +14,7 @@ using graph::value_arg;
 
 struct Model {
   const char* name;
-  int64_t length;  // of all sums together
+  int64_t length;  // length of all sums together
   bool is_linear;  // only sums, products and relu: exact on integers
   uint32_t (*build)(Maker& maker, Values values);
   bool has_halves = false;  // float16 inside: real values are halves of integers, which it holds
@@ -36,7 +37,7 @@ uint32_t binary(Maker& maker, const char* op, uint32_t a, uint32_t b, const std:
   return maker.node(op, {value_arg(a, "self"), value_arg(b, "other")}, f32(sizes));
 }
 
-// Inputs of a graph come before its nodes, and so do parameters: models make them first.
+// Inputs and parameters of a graph come before its nodes, so models add them first.
 uint32_t multilayer(Maker& maker, Values values) {
   const uint32_t x = maker.input(f32({3, 8}), values, domain());
   const uint32_t w1 = weight(maker, {16, 8}, values), b1 = weight(maker, {16}, values),
@@ -145,7 +146,7 @@ uint32_t gated(Maker& maker, Values values) {
   return binary(maker, "aten.mul.Tensor", x, g, {3, 5});
 }
 
-// Scores of each row of queries over all keys, a softmax, and the values that it weighs.
+// Scores of each query row over all keys, a softmax, and the weighted values.
 uint32_t attention(Maker& maker, Values values) {
   const uint32_t q = maker.input(f32({2, 4, 8}), values, domain()),
                  k = maker.input(f32({2, 5, 8}), values, domain()),
@@ -167,7 +168,7 @@ uint32_t unary(Maker& maker, const char* op, uint32_t x, const std::vector<int64
   return maker.node(op, {value_arg(x, "self")}, f32(sizes));
 }
 
-// One step of a long short-term memory, its gates as they come from the linear layers.
+// One step of an LSTM; the gates are inputs, as linear layers compute them.
 uint32_t lstm_cell(Maker& maker, Values values) {
   std::vector<uint32_t> gates;
   for (int i = 0; i < 4; ++i) gates.push_back(maker.input(f32({2, 6}), values, domain()));
@@ -182,7 +183,7 @@ uint32_t lstm_cell(Maker& maker, Values values) {
   return binary(maker, "aten.mul.Tensor", out, unary(maker, "aten.tanh.default", state, {2, 6}), {2, 6});
 }
 
-// Halves and back: the element type changes inside the region. Integers survive it exactly.
+// To float16 and back: the element type changes inside the region. Integers remain exact.
 uint32_t mixed_dtypes(Maker& maker, Values values) {
   const uint32_t x = maker.input(f32({3, 7}), values == Values::kExact ? values : Values::kTies);
   const auto convert = [&](uint32_t in, etb_dtype to) {
@@ -216,7 +217,7 @@ uint32_t convolution_of(Maker& maker, uint32_t x, uint32_t w, int64_t padding,
                     f32(sizes));
 }
 
-// A classifier's end: convolution, average over a window, rows for a linear layer.
+// The last layers of a classifier: convolution, average over a window, flattening, linear layer.
 uint32_t convolution_to_linear(Maker& maker, Values values) {
   const uint32_t x = maker.input(f32({2, 3, 4, 4}), values, domain());
   const uint32_t w = weight(maker, {4, 3, 3, 3}, values), l = weight(maker, {5, 16}, values),
@@ -242,7 +243,7 @@ uint32_t two_convolutions(Maker& maker, Values values) {
   return binary(maker, "aten.add.Tensor", convolution_of(maker, y, b, 0, {1, 2, 5, 5}), x, {1, 2, 5, 5});
 }
 
-// Channels weighed by what their mean says.
+// Scales channels by a function of their mean.
 uint32_t squeeze_and_excite(Maker& maker, Values values) {
   const uint32_t x = maker.input(f32({1, 4, 3, 3}), values, domain());
   const uint32_t m =
@@ -338,7 +339,8 @@ Result<BuiltCase> build_model(const Model& model, Values values, std::string_vie
   return maker.finish(judgement_of(model, values));
 }
 
-// Nodes [first, last) of a model, with inputs of their own at the cuts: what the compiler hands over when somebody else takes the rest.
+// Builds nodes [first, last) of a model with new inputs at the cuts, as a compiler does when other backends
+// get the rest.
 Result<BuiltCase> build_piece(const Model& model, Values values, size_t first, size_t last,
                               std::string_view name) {
   ETB_ASSIGN(const BuiltCase whole, build_model(model, values, name));
@@ -360,7 +362,7 @@ Result<BuiltCase> build_piece(const Model& model, Values values, size_t first, s
   return out;
 }
 
-// Each place where the model can fall apart gives two cases; each node one.
+// Adds two cases for each position where the model can be split, and one for each node.
 void add_pieces(CaseList& out, const Model& model, Values values, const std::string& name) {
   const Result<BuiltCase> whole = build_model(model, values, name);
   const Result<GraphDraft> draft =

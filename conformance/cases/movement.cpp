@@ -1,4 +1,4 @@
-// Ops that move elements and change none: bit for bit.
+// Ops that move elements without changing them: compared bit for bit.
 #include "conformance/cases/generators.hpp"
 #include "conformance/cases/maker.hpp"
 
@@ -11,11 +11,11 @@ using graph::value_arg;
 
 struct Move {
   const char* op;
-  const char* word;  // what is done, for the name
+  const char* word;  // names the operation in case names
   std::vector<int64_t> input;
-  std::vector<graph::ArgumentDraft> args;  // behind self
+  std::vector<graph::ArgumentDraft> args;  // after self
   std::vector<int64_t> result;
-  size_t result_count = 0;  // of a list; 0: one tensor
+  size_t result_count = 0;  // length of a list; 0: one tensor
 };
 
 std::vector<Move> moves() {

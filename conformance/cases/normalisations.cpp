@@ -1,4 +1,5 @@
-// Softmax and norms. Their bounds are put together from the roundings of each step: sums of `length` terms, and the magnitudes that go through them.
+// Softmax and norms. Their bounds add the roundings of each step: sums of `length` terms, and the magnitudes
+// of the intermediates.
 #include <algorithm>
 #include <cmath>
 
@@ -38,7 +39,8 @@ void add_softmax(CaseList& out, etb_dtype dtype, bool is_log) {
                    Judgement judgement;
                    judgement.rule = Rule::kRounded;
                    judgement.ulps = 4;
-                   // exp(x - max): the difference is rounded once, an error of |x| u in the exponent; then the sum.
+                   // exp(x - max): the difference is rounded once, an error of |x| u in the exponent. Then
+                   // comes the sum.
                    judgement.steps = 4 * std::sqrt(length) + (is_log ? 4 : 2 * reach + 4);
                    if (is_log)
                      judgement.magnitude = [length](const std::vector<TensorData>& inputs) {
@@ -61,8 +63,8 @@ Judgement norm_judgement(int64_t length) {
   judgement.ulps = 4;
   judgement.steps = 4 * std::sqrt(static_cast<double>(length)) + 8;
   judgement.magnitude = [](const std::vector<TensorData>& inputs) {
-    // Values are spread over [-4, 4]: their deviation is above 1 for any length that the cases have.
-    // Parameters that are constants of the graph come from [0.5, 2] and [-1, 1].
+    // Values are spread over [-4, 4]: their deviation is above 1 for every length in the cases. Constant
+    // parameters of the graph come from [0.5, 2] and [-1, 1].
     const double x = largest(inputs[0]), w = inputs.size() > 1 ? largest(inputs[1]) : 2,
                  b = inputs.size() > 2 ? largest(inputs[2]) : 1;
     return std::vector<double>{(x + 1) * (w + 1) * (1 + x) + b};
@@ -90,7 +92,8 @@ void add_layer_norm(CaseList& out, etb_dtype dtype) {
              args.push_back(has_weight ? value_arg(maker.input(row, Values::kStatistical, {-1, 1}), "bias")
                                        : graph::none_arg("bias"));
              args.push_back(graph::float_arg(1e-5, "eps"));
-             // Statistics are kept in float32 at least by some and in the input's dtype by others, so 16-bit cases look at the result alone.
+             // Some plugins keep statistics in float32 at least, others in the input's dtype. So 16-bit cases
+             // compare the result only.
              const bool is_half = dtype == ETB_DTYPE_FLOAT16 || dtype == ETB_DTYPE_BFLOAT16;
              const uint32_t first =
                  maker.node("aten.native_layer_norm.default", args, std::vector<Shape>{shape, mean, mean});

@@ -1,4 +1,4 @@
-// Windows over images: the largest and the mean.
+// Pooling over images: maximum and mean.
 #include "conformance/cases/generators.hpp"
 #include "conformance/cases/maker.hpp"
 

@@ -1,5 +1,5 @@
-// Quantised arithmetic: codes are integers, so results are exact. Scales are powers of two, or values lie away from ties, so that every correct
-// implementation rounds the same real number.
+// Quantised arithmetic: codes are integers, so results are exact. Scales are powers of two, or values are far
+// from ties. Then every correct implementation rounds the same real number.
 #include <cmath>
 
 #include "conformance/cases/generators.hpp"
@@ -81,7 +81,7 @@ void add_quantize(CaseList& out, const Codes& codes, double scale, int64_t zero_
        }});
 }
 
-// All codes at their ends: the sum needs more bits than the codes have.
+// All codes are at one end of the range: the sum needs more bits than a code.
 void add_saturating_sums(CaseList& out) {
   for (const etb_dtype dtype : {ETB_DTYPE_INT8, ETB_DTYPE_UINT8, ETB_DTYPE_INT16})
     for (const int64_t length : {int64_t{64}, int64_t{1024}, int64_t{4608}, int64_t{70000}})
@@ -105,7 +105,7 @@ void add_saturating_sums(CaseList& out) {
       }
 }
 
-// ---- an op between codes: taken apart, computed on reals, made codes again
+// ---- an op between codes: dequantise, compute on reals, quantise
 
 struct Pattern {
   const char* word;
@@ -124,7 +124,8 @@ uint32_t to_reals(Maker& maker, uint32_t x, double scale, int64_t zero, const Sh
                     quant_args(x, scale, zero, kCodes[0]), real);
 }
 
-// The nodes of a case; with `is_reference` the codes stay reals, so that the judge knows how near to a tie each was.
+// Adds the nodes of a case. With `is_reference` the codes stay reals, so that the judge knows how near to a
+// tie each was.
 uint32_t between_codes(Maker& maker, const std::string& op, const Pattern& p, const Shape& code,
                        const Shape& result, bool is_reference) {
   Shape real = code, real_result = result;
@@ -180,7 +181,7 @@ void add_patterns(CaseList& out) {
       }
 }
 
-// Channels with scales of their own, one of them zero points at the end of the range.
+// Channels with separate scales; in some, zero points at the end of the range.
 void add_per_channel(CaseList& out) {
   for (const int64_t axis : {int64_t{0}, int64_t{1}})
     for (const bool has_dead_channel : {false, true}) {
@@ -202,7 +203,7 @@ void add_per_channel(CaseList& out) {
                store_element(ETB_DTYPE_INT64, zeros.bytes.data(), i, i == 1 ? -128.0 : i == 2 ? 127.0 : 0.0);
              }
              TensorData data = make_values(code, Values::kStatistical, {-128, 127}, 0, maker.random());
-             if (has_dead_channel)  // all codes of one channel are its zero point
+             if (has_dead_channel)  // all codes of one channel equal its zero point
                for (int64_t i = 0; i < code.numel(); ++i)
                  if ((axis == 0 ? i / 6 : i % 6) == 0) store_element(ETB_DTYPE_INT8, data.bytes.data(), i, 0);
              const uint32_t x = maker.input(std::move(data)), s = maker.constant(scales),

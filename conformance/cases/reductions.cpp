@@ -1,4 +1,4 @@
-// Ops that make one element of many.
+// Ops that reduce elements to one.
 #include <cmath>
 
 #include "conformance/cases/generators.hpp"
@@ -53,7 +53,7 @@ std::string name_of(const char* op, etb_dtype dtype, const Reduction& r, Values 
   return word + (r.keeps_dim ? ".keep." : ".") + to_text(values);
 }
 
-// Sums of integers up to 7 that the dtype holds exactly.
+// True if the dtype holds sums of `length` integers up to 7 exactly.
 bool holds_sum(etb_dtype dtype, int64_t length) {
   if (dtype == ETB_DTYPE_FLOAT16) return 7 * length < 2048;
   if (dtype == ETB_DTYPE_BFLOAT16) return 7 * length < 256;
@@ -64,7 +64,7 @@ struct Row {
   const char* op;
   Rule rule;
   bool takes_integers;
-  bool gives_int64;  // of integers
+  bool gives_int64;  // for integer inputs
   bool allows_empty;
   bool has_dim_list;
 };
@@ -139,7 +139,7 @@ void add_extremes(CaseList& out, etb_dtype dtype) {
                  const Shape input{dtype, r.sizes, {}}, values{dtype, result_sizes(r), {}};
                  Shape indices = values;
                  indices.dtype = ETB_DTYPE_INT64;
-                 // Every element is another one, so that the index has one right answer.
+                 // All elements differ, so that the index has one right value.
                  TensorData data = make_values(input, Values::kStatistical, {-4, 4}, 0, maker.random());
                  for (int64_t i = 0; i < input.numel(); ++i)
                    store_element(dtype, data.bytes.data(), i, static_cast<double>((i * 37) % 127 - 60));

@@ -1,4 +1,4 @@
-// where: one tensor or the other.
+// Cases of where, which selects elements of one tensor or the other.
 #include "conformance/cases/elementwise.hpp"
 #include "conformance/cases/generators.hpp"
 #include "conformance/cases/maker.hpp"

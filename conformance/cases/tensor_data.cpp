@@ -30,7 +30,7 @@ void store_integer(void* data, int64_t index, double value) {
   store(data, index, static_cast<T>(value));
 }
 
-// Of 16-bit floats: sign, `exponent_bits`, the rest.
+// Decodes a 16-bit float: sign, `exponent_bits`, fraction.
 double decode(uint16_t bits, int exponent_bits) {
   const int fraction_bits = 15 - exponent_bits;
   const int exponent = bits >> fraction_bits & ((1 << exponent_bits) - 1);
@@ -43,7 +43,7 @@ double decode(uint16_t bits, int exponent_bits) {
   return sign * std::ldexp((1 << fraction_bits) + fraction, exponent - bias - fraction_bits);
 }
 
-// `value` is representable already.
+// `value` must be representable.
 uint16_t encode(double value, int exponent_bits) {
   const int fraction_bits = 15 - exponent_bits;
   const int bias = (1 << (exponent_bits - 1)) - 1;

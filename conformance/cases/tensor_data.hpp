@@ -1,4 +1,4 @@
-// Tensors that a case owns: bytes with a dtype, sizes and a dim order; and single elements as doubles.
+// Tensors that a case owns: bytes with a dtype, sizes and a dim order. Also single elements as doubles.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@
 
 namespace etb::conformance {
 
-// What a tensor is, without data.
+// A tensor's type without its data.
 struct Shape {
   etb_dtype dtype = ETB_DTYPE_FLOAT32;
   std::vector<int64_t> sizes;
@@ -28,24 +28,25 @@ size_t element_nbytes(etb_dtype dtype);
 bool is_floating(etb_dtype dtype);
 bool is_integer(etb_dtype dtype);  // without bool
 
-// "f32", "bf16", "i8", "bool": the words of case names.
+// Returns "f32", "bf16", "i8", "bool": the words of case names.
 const char* short_name(etb_dtype dtype);
 
-// Element `index` in memory order. Integers of 64 bits lose what a double cannot hold; exact comparisons use the bytes.
+// Reads element `index` in memory order. 64-bit integers lose bits that a double cannot hold; exact
+// comparisons use the bytes.
 double load_element(etb_dtype dtype, const void* data, int64_t index);
 
-// Rounds to nearest even once, straight from the double; integers are truncated and clamped to their range.
+// Rounds to nearest even once, directly from the double. Integers are truncated and clamped to their range.
 void store_element(etb_dtype dtype, void* data, int64_t index, double value);
 
-// Facts of a floating dtype.
+// Properties of a floating dtype.
 struct FloatFormat {
-  int significand_bits;  // with the hidden one: float32 has 24
-  int min_exponent;      // of the smallest normal number, as frexp counts: float32 -125
+  int significand_bits;  // with the hidden bit: float32 has 24
+  int min_exponent;      // smallest normal number, in frexp's convention: float32 -125
   double largest;
   double unit() const;  // largest relative error of one rounding: 2^-significand_bits
-  // Distance between neighbours at this magnitude; inside the subnormals it is constant.
+  // Returns the distance between neighbours at this magnitude. It is constant for subnormals.
   double ulp(double value) const;
-  // Nearest representable number, ties to even, beyond the largest infinity.
+  // Returns the nearest representable number, ties to even; infinity beyond the largest.
   double round(double value) const;
 };
 const FloatFormat& float_format(etb_dtype dtype);

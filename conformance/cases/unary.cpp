@@ -1,4 +1,4 @@
-// Formulas of one tensor: one row an op.
+// Elementwise ops of one tensor: one row per op.
 #include "conformance/cases/elementwise.hpp"
 #include "conformance/cases/generators.hpp"
 #include "conformance/cases/maker.hpp"

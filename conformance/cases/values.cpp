@@ -62,7 +62,7 @@ double statistical_value(etb_dtype dtype, const Domain& domain, Random& random) 
   return domain.low + (domain.high - domain.low) * random.uniform();
 }
 
-// The bits of an element, not its value: NaNs of every kind are among them.
+// Stores the bits of an element, so that NaNs of every kind occur.
 void store_pattern(TensorData& out, int64_t index, Random& random) {
   const size_t step = element_nbytes(out.shape.dtype);
   uint32_t bits = static_cast<uint32_t>(index & 0xffff);

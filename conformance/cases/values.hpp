@@ -1,4 +1,4 @@
-// Value sets: what inputs hold.
+// Value sets for inputs.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace etb::conformance {
 
-// Equal seeds give equal numbers on every machine (SplitMix64).
+// Equal seeds produce equal numbers on every machine (SplitMix64).
 class Random {
  public:
   explicit Random(std::string_view name);
@@ -21,23 +21,23 @@ class Random {
 };
 
 enum class Values {
-  kExact,  // small integers, of which sums and products are exact
-  kSparse,  // odd numbers of 13 bits, or (second operand) mostly zeros and ones: shows inputs that are cut to fewer bits
+  kExact,   // small integers, whose sums and products are exact
+  kSparse,  // odd 13-bit numbers, or (second operand) mostly zeros and ones: detects inputs cut to fewer bits
   kStatistical,  // spread over the domain
-  kPositive,     // the same, without signs: errors of one direction add up
+  kPositive,     // kStatistical without signs: errors of one direction add up
   kSpecial,      // NaN, infinities, zeros of both signs, subnormals, largest and smallest
   kTies,         // halves, for rounding
-  kEvery,        // of 65,536 elements: every number of 16 bits, one float32 for each of its upper halves
+  kEvery,        // 65,536 elements: every 16-bit number; for float32, one number for each upper half
 };
 const char* to_text(Values values);
 
-// Where an op is defined, for statistical values.
+// Domain of an op, for statistical values.
 struct Domain {
   double low = -4;
   double high = 4;
 };
 
-// `operand` numbers the inputs of a case: special values of two operands run through all pairs.
+// `operand` numbers the inputs of a case: special values of two operands cover all pairs.
 TensorData make_values(const Shape& shape, Values values, const Domain& domain, uint32_t operand,
                        Random& random);
 

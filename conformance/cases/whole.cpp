@@ -1,5 +1,5 @@
-// Ops that plugins take whole where the portable kernels have them under another name or in parts, and ops with their parameters as constants and with
-// only the result that most models read: what compilers hand over.
+// Ops that plugins support whole, and the portable kernels under another name or in parts. Also ops with
+// constant parameters and with only the result that most models read, as compilers pass them.
 #include <algorithm>
 #include <cmath>
 #include <functional>
@@ -19,12 +19,12 @@ using graph::value_arg;
 using Nodes = std::function<void(Maker&)>;
 
 struct Whole {
-  std::string name;  // behind "op.", of a graph that quantises behind "quant."
+  std::string name;  // after "op."; of a graph that quantises after "quant."
   const char* op;
   etb_dtype dtype;
   Judgement judgement;
   Nodes whole;
-  Nodes parts = nullptr;  // the reference, of the same inputs; none: the op itself
+  Nodes parts = nullptr;  // the reference on the same inputs; none: the op itself
 };
 
 void add(CaseList& out, Whole item) {
@@ -54,7 +54,7 @@ Judgement moved() {
   out.rule = Rule::kExact;
   return out;
 }
-// Results within a few roundings of numbers as large as `largest`.
+// Judges results within a few roundings of numbers as large as `largest`.
 Judgement rounded(double ulps, double steps, double largest) {
   Judgement out;
   out.rule = Rule::kRounded;
@@ -132,7 +132,7 @@ void add_attention(CaseList& out, etb_dtype dtype) {
       if (sizes.size() == 4) sizes = {sizes[0] * sizes[1], sizes[2], sizes[3]};
       return sizes;
     };
-    // A weighted mean of values up to 4; a score of `head` products moves all weights by as many roundings.
+    // A weighted mean of values up to 4. A score of `head` products changes all weights by as many roundings.
     const double head = static_cast<double>(h.query.back());
     add(out,
         {word(op, dtype, {dtype, h.query, {}}, ""), op, dtype, rounded(8, 64 * head, 4),
@@ -303,11 +303,10 @@ void add_moves(CaseList& out, etb_dtype dtype) {
   }
 }
 
-// ---- linear layers whose input is quantised at run time
+// ---- linear layers with an input quantised at run time
 
 constexpr int64_t kRows = 3, kInputs = 64, kOutputs = 5;
-constexpr double kStep =
-    0x1p-5;  // of the input: each row has both ends of int8, so its scale is this, exactly
+constexpr double kStep = 0x1p-5;  // input scale: each row has both ends of int8, so its scale is exactly this
 
 TensorData filled(const Shape& shape, const std::function<double(int64_t)>& element) {
   TensorData out{shape,
@@ -323,7 +322,7 @@ TensorData rows() {
   });
 }
 
-// Codes from -limit to limit - 1, each group of inputs with a power of two as its scale.
+// Codes from -limit to limit - 1. Each group of inputs has a power of two as its scale.
 struct Weights {
   int64_t limit, group;
   TensorData codes() const {
@@ -348,7 +347,7 @@ void add_dynamic_layer(CaseList& out, const char* op, const std::string& rest, c
                        Nodes whole) {
   Judgement judgement;
   judgement.rule = Rule::kContraction;
-  judgement.length = kInputs + 2;  // and two scales
+  judgement.length = kInputs + 2;  // products and two scales
   judgement.has_input_magnitude = true;
   add(out,
       {"linear.f32.3x64" + rest, op, ETB_DTYPE_FLOAT32, judgement, std::move(whole), [weights](Maker& maker) {
@@ -373,7 +372,7 @@ std::vector<graph::ArgumentDraft> with_range(std::vector<graph::ArgumentDraft> a
   return args;
 }
 
-// As PT2E writes it: a scale for the tensor, one for each output of the weight.
+// As PT2E writes it: one scale for the tensor, and one for each output of the weight.
 void add_pt2e_layer(CaseList& out) {
   const Weights weights{127, kInputs};
   const char* op = "quantized_decomposed.choose_qparams.tensor";
@@ -406,7 +405,7 @@ void add_pt2e_layer(CaseList& out) {
   });
 }
 
-// As torchao writes 8da4w: a scale a row, weights of four bits in groups.
+// As torchao writes 8da4w: one scale per row, 4-bit weights in groups.
 void add_torchao_layer(CaseList& out, int64_t group) {
   const Weights weights{8, group};
   const char* op = "torchao.choose_qparams_affine.default";

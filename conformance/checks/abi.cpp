@@ -1,4 +1,4 @@
-// abi: the library file and the tables in it, as far as the loader has not refused them already.
+// abi: the library file and its tables, as far as the loader has not checked them already.
 #include <elf.h>
 #include <fmt/format.h>
 
@@ -60,7 +60,7 @@ void devices_are_described(CheckContext& context) {
   context.take_violations(*subject);
 }
 
-// The file of the plugin under test; nothing, with the check unsupported, when there is none to look at.
+// Opens the file of the plugin under test. If there is none, returns nothing and skips the check.
 std::optional<host::LibraryFile> open_library_file(CheckContext& context) {
   const std::string& path = context.spec().entry.library_path;
   if (path.empty()) {
@@ -73,7 +73,7 @@ std::optional<host::LibraryFile> open_library_file(CheckContext& context) {
   return std::nullopt;
 }
 
-// What the file itself says, before any of it runs.
+// Checks the file itself, before any of its code runs.
 void library_file(CheckContext& context) {
   const std::optional<host::LibraryFile> library = open_library_file(context);
   if (!library) return;
@@ -101,7 +101,7 @@ void library_file(CheckContext& context) {
   }
 }
 
-// What it needs from others is there when it is loaded alone: another program has other libraries than this one.
+// Checks that a library loaded alone finds its imports: another program loads other libraries than this one.
 void names_what_it_needs(CheckContext& context) {
   const std::optional<host::LibraryFile> library = open_library_file(context);
   if (!library) return;
@@ -109,7 +109,8 @@ void names_what_it_needs(CheckContext& context) {
   if (!imports) return context.fail(imports.error().message);
   const auto subject = context.open(bare());
   if (!subject) return;
-  // The library itself and what it names, in the order of the loader; the program and its libraries are not searched.
+  // Searches the library itself and its dependencies, in the loader's order, but not the program and its
+  // libraries.
   std::vector<std::string> missing;
   for (const std::string& name : *imports)
     if (subject->library().find_symbol(name.c_str()) == nullptr) missing.push_back(name);
@@ -125,7 +126,7 @@ void loading_starts_nothing(CheckContext& context) {
   if (!loaded) return context.fail(loaded.error().message);
   if (const size_t now = thread_count(); now > threads)
     context.fail(fmt::format("{} threads more after loading alone", now - threads));
-  // The loader itself may keep the library's file.
+  // The loader itself may keep the library's file open.
   if (const size_t now = open_descriptor_count(); now > files + 1)
     context.fail(fmt::format("{} open files more after loading alone", now - files));
 }

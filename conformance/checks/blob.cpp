@@ -1,4 +1,5 @@
-// blob: damaged payloads. Each row tries some damages of one kind in a process of its own, so that a crash costs one row.
+// blob: damaged payloads. Each row applies a few damages of one kind in a separate process, so that a crash
+// costs one row.
 #include <fmt/format.h>
 
 #include <cstring>
@@ -15,21 +16,23 @@ namespace {
 
 constexpr size_t kRowsOfAKind = 16;
 constexpr size_t kMaxAllocation = size_t{64} << 20;
-// What is still a payload after the damage may honestly describe larger tensors: a flipped bit of a size doubles them several times.
+// A damaged payload may still be valid and describe larger tensors: a flipped bit of a size doubles them
+// several times.
 constexpr size_t kMaxAllocationOfATaken = size_t{512} << 20;
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr bool kCountsMemory = false;  // address space is the sanitizer's own then
+constexpr bool kCountsMemory = false;  // the sanitizer reserves address space
 #else
 constexpr bool kCountsMemory = true;
 #endif
 
-// The number behind the last dot of the check's name.
+// Returns the number after the last dot of the check's name.
 size_t row_of(CheckContext& context) {
   const std::string& name = context.outcome().name;
   return std::strtoul(name.c_str() + name.rfind('.') + 1, nullptr, 10);
 }
 
-// Offers a damaged payload: it is refused or runs, without a crash, a touch outside, or much memory.
+// Passes a damaged payload to the plugin. It must be rejected or run, without a crash, an access outside, or
+// much memory.
 void offer(CheckContext& context, Subject& subject, const ClaimedCase& item, std::vector<std::byte> bytes,
            const std::string& damage) {
   const size_t before = peak_address_bytes();
@@ -72,7 +75,7 @@ void bits_flipped(CheckContext& context) {
     Random random(context.outcome().name);
     for (size_t i = 0; i < 16; ++i) {
       std::vector<std::byte> bytes = item.payload.bytes;
-      // The front, where the structure is, as often as the rest.
+      // Damages the first bytes, which hold the structure, as often as the rest.
       const size_t span = (row + i) % 2 == 0 ? std::min<size_t>(bytes.size(), 96) : bytes.size();
       const auto at = static_cast<size_t>(random.between(0, static_cast<int64_t>(span) - 1));
       bytes[at] ^= static_cast<std::byte>(1u << random.between(0, 7));
@@ -81,7 +84,8 @@ void bits_flipped(CheckContext& context) {
   });
 }
 
-// Offsets, lengths and counts are words: each becomes zero, all ones, the sign bit, and a little more than the payload has.
+// Offsets, lengths and counts are words. Replaces each by zero, all ones, the sign bit, and a little more
+// than the payload's size.
 void words_replaced(CheckContext& context) {
   with_payload(context, [&](Subject& subject, const ClaimedCase& item, size_t row) {
     const size_t words = item.payload.bytes.size() / 4;
@@ -116,7 +120,7 @@ void foreign(CheckContext& context) {
   });
 }
 
-// What check_payload says of the first bytes of `payload`.
+// Returns the verdict of check_payload on the first bytes of `payload`.
 uint32_t verdict_of(Ready& ready, std::span<const std::byte> payload) {
   etb_verdict verdict{};
   verdict.struct_size = sizeof(verdict);
@@ -131,7 +135,7 @@ uint32_t verdict_of(Ready& ready, std::span<const std::byte> payload) {
   return status == ETB_OK ? verdict.kind : etb_verdict_kind{ETB_VERDICT_UNKNOWN};
 }
 
-// Bytes that may hold the version of the payload's format: the number, or its digit.
+// Returns the offsets of bytes that may hold the payload's format version, as number or digit.
 std::vector<size_t> version_bytes(std::span<const std::byte> payload,
                                   std::pair<uint32_t, uint32_t> versions) {
   constexpr size_t kFront = 1024;
@@ -146,8 +150,9 @@ std::vector<size_t> version_bytes(std::span<const std::byte> payload,
   return out;
 }
 
-// The manifest says which versions of its format the plugin reads; where the version stands only the plugin knows. So each byte that may be it
-// becomes a newer and an older one: somewhere that must be a payload of another version, unless nothing passes at all (a checksum).
+// The manifest lists the format versions that the plugin reads; only the plugin knows the version's offset.
+// So each candidate byte becomes a newer and an older version. One of them must yield another version's
+// payload, unless no change is accepted at all (a checksum).
 void other_versions(CheckContext& context) {
   const host::PluginEntry& entry = context.spec().entry;
   std::optional<std::pair<uint32_t, uint32_t>> versions;

@@ -1,4 +1,4 @@
-// cap: what it says it can. Most of it rides on every case (case_flow.cpp).
+// cap: capabilities that the plugin declares. Most of these checks run on every case (case_flow.cpp).
 #include <fcntl.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -67,12 +67,13 @@ void same_answer_in_any_order(CheckContext& context) {
     context.fail("a second instance gets other claims");
 }
 
-// What programs use to know that they are tested: the name of the program and of its parent, the environment. All of it becomes that of some application.
+// Hides the signs of a test run: the names of the program and its parent, and the environment. They become
+// those of an application.
 void disguise() {
   ::prctl(PR_SET_NAME, "camera-app");
   std::ifstream stat("/proc/self/stat");
   std::string text((std::istreambuf_iterator<char>(stat)), std::istreambuf_iterator<char>());
-  // Fields 48 and 49 are the bounds of the argument strings, which /proc/self/cmdline shows as they are.
+  // Fields 48 and 49 are the bounds of the argument strings, which /proc/self/cmdline shows unchanged.
   const size_t start = text.rfind(')');
   if (start == std::string::npos) return;
   std::vector<std::string> fields;
@@ -100,7 +101,7 @@ uint64_t hash_of_runs(CheckContext& context, bool is_watched) {
 }
 
 void same_when_nobody_watches(CheckContext& context) {
-  // An orphan in disguise, without layers: nothing around it is of a test.
+  // An orphan in disguise, without layers: it has no trace of a test.
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) return context.fail("no pipe");
   const pid_t child = ::fork();
@@ -123,7 +124,7 @@ void same_when_nobody_watches(CheckContext& context) {
   if (watched != unwatched) context.fail("other results in a process that does not look like a test");
 }
 
-// Graphs that nobody can know: other ops, other namespaces, arguments that no op has.
+// Graphs with unknown contents: invented ops, other namespaces, unknown arguments.
 std::vector<graph::ImageBytes> foreign_graphs() {
   std::vector<graph::ImageBytes> out;
   const auto add = [&](const char* op, etb_dtype dtype, std::vector<int64_t> sizes,
@@ -157,7 +158,7 @@ void foreign_nodes_are_rejected(CheckContext& context) {
   context.take_violations(*subject);
 }
 
-// What the op table promises and no case of the suite reaches was not tested.
+// Reports op table entries that no case of the suite reaches: they were not tested.
 void claims_are_tested(CheckContext& context) {
   const auto subject = context.open(bare());
   if (!subject) return;

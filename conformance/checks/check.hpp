@@ -1,4 +1,4 @@
-// A check: one statement about a plugin that is not about one op. Adding one is one row in its group's file.
+// A check: one statement about a plugin that is not about one op. To add one, add a row in its group's file.
 #pragma once
 
 #include <functional>
@@ -11,14 +11,14 @@
 
 namespace etb::conformance {
 
-// A case that the plugin claims, compiled: what most checks work on.
+// A case that the plugin claims, compiled. Most checks use these.
 struct ClaimedCase {
   const Case* item = nullptr;
   BuiltCase built;
   Payload payload;
 };
 
-// A claimed case made ready.
+// A claimed case with a session.
 struct Ready {
   Subject& subject;
   const ClaimedCase& item;
@@ -29,7 +29,7 @@ struct Ready {
   RunResult run(const RunOptions& options = {}) const { return session.run(inputs(), options); }
 };
 
-// As applications have the plugin: without the validate layer.
+// Options without the validate layer, as applications run the plugin.
 inline SubjectOptions bare() { return {.is_validated = false}; }
 
 class CheckContext {
@@ -43,37 +43,37 @@ class CheckContext {
   Progress& progress() { return progress_; }
   Outcome& outcome() { return out_; }
 
-  // Opens the plugin; a failure is a finding, and null.
+  // Opens the plugin. On failure, adds a finding and returns null.
   std::unique_ptr<Subject> open(const SubjectOptions& options = {});
-  // Up to `count` cases of few sizes that the plugin claims, spread over its ops.
+  // Returns up to `count` small cases that the plugin claims, spread over its ops.
   std::vector<ClaimedCase> find_claimed(Subject& subject, size_t count = 1);
-  // The same among cases whose name fits.
+  // As find_claimed, among cases whose name matches.
   std::vector<ClaimedCase> find_claimed_like(Subject& subject, const char* pattern, size_t count = 1);
-  // For checks that are about claimed cases alone: when there is none the check is unsupported.
+  // For checks about claimed cases only: marks the check unsupported if there is none.
   std::vector<ClaimedCase> claimed(Subject& subject, size_t count = 1);
   std::vector<ClaimedCase> claimed_like(Subject& subject, const char* pattern, size_t count = 1);
-  // A session of a claimed case; a failure is a finding, and null.
+  // Creates a session of a claimed case. On failure, adds a finding and returns null.
   std::unique_ptr<Session> make_session(Subject& subject, const ClaimedCase& item);
 
-  // Opens the plugin, makes up to `count` claimed cases ready one after the other and calls `body` for each, until one has a finding. Then adds
-  // what the validate layer saw, if it was there.
+  // Opens the plugin, creates a session for up to `count` claimed cases in turn and calls `body` for each,
+  // until one has a finding. Then adds the violations that the validate layer saw, if it is enabled.
   void each_session(const SubjectOptions& options, size_t count, const std::function<void(Ready&)>& body);
   void each_session(Subject& subject, const std::vector<ClaimedCase>& items,
                     const std::function<void(Ready&)>& body);
 
-  // How many times a check repeats a run: `wanted`, or fewer of a slow device, so that `others` times as many runs one after the other take
-  // about half a minute. At least 4.
+  // Returns how often a check repeats a run: `wanted`, or fewer times on a slow device, at least 4. The limit
+  // keeps `others` times as many sequential runs within about half a minute.
   int repeats(int wanted, double others = 1) const;
 
-  // Whether outputs of a run with the case's own inputs are what it should give.
+  // True if the outputs of a run with the case's own inputs are right.
   bool is_right(const ClaimedCase& item, const RunResult& result) const;
 
-  // What is wrong; the check goes on.
+  // Adds a finding. The check continues.
   void fail(const std::string& text);
   void warn(const std::string& text);
-  // The check does not concern this plugin.
+  // Marks the check as not applicable to this plugin.
   void skip(const std::string& reason);
-  // Adds what the validate layer saw.
+  // Adds the violations that the validate layer saw.
   void take_violations(Subject& subject) { add_violations(subject, out_); }
 
  private:
@@ -86,16 +86,16 @@ class CheckContext {
 
 struct Check {
   const char* id;        // "life.destroy-while-context-lives"
-  const char* sentence;  // what holds when it passes
-  const char* rule;      // of the ABI that it proves, "" for none
+  const char* sentence;  // statement that holds if it passes
+  const char* rule;      // rule of the ABI that it proves, or ""
   void (*run)(CheckContext&);
 };
 
-// Every check of every group, in order.
+// Returns every check of every group, in order.
 std::vector<Check> all_checks();
 const Check* find_check(const std::string& id);
 
-// Under a name with or without a round.
+// `name` may include a round.
 Outcome run_check(const Check& check, const std::string& name, const SubjectSpec& spec,
                   const PrecisionContract& contract, const Latency& latency, Progress& progress);
 

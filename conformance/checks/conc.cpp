@@ -1,4 +1,4 @@
-// conc: several at once.
+// conc: concurrent use.
 #include <fmt/format.h>
 #include <signal.h>
 #include <sys/wait.h>
@@ -18,10 +18,11 @@ constexpr uint32_t kThreads = 4;
 constexpr uint32_t kThreadCounts[] = {2, 4, 8};
 constexpr double kMostAtOnce = 2 + 4 + 8;
 constexpr int kRuns = 60;
-// Cases enough for one of each op: what one op shares among instances another may not.
+// Enough cases for one of each op: ops share different state among instances.
 constexpr size_t kOneOfEachOp = 40;
 
-// Inputs of thread t: the case's own elements, t places further, so that results of other threads are other results.
+// Returns the inputs of thread t: the case's own elements, rotated by t, so that results differ between
+// threads.
 std::vector<TensorData> rotated(std::vector<TensorData> inputs, uint32_t t) {
   for (TensorData& input : inputs) {
     const size_t count = static_cast<size_t>(input.shape.numel()), step = element_nbytes(input.shape.dtype);
@@ -32,7 +33,7 @@ std::vector<TensorData> rotated(std::vector<TensorData> inputs, uint32_t t) {
   return inputs;
 }
 
-// Each thread has its own inputs; what it gets alone is what it must get among the others.
+// Each thread has its own inputs. Its result alone must equal its result among the others.
 template <class Run>
 void run_on_threads(CheckContext& context, uint32_t count, int runs, const std::vector<TensorData>& inputs,
                     Run run) {
@@ -140,7 +141,7 @@ void create_while_running(CheckContext& context) {
   });
 }
 
-// A token that says stop from the start, and one that says it at some moment of the runs.
+// Uses a token that requests a stop from the start, and one that requests it during the runs.
 void cancelled_runs(CheckContext& context) {
   context.each_session(bare(), 3, [&](Ready& ready) {
     const std::vector<TensorData> expected = ready.run().outputs;
@@ -170,7 +171,7 @@ void cancelled_runs(CheckContext& context) {
   });
 }
 
-// A process that forked: in the child an error or the right result, not a hang or a crash.
+// After a fork, the child must get an error or the right result: no hang, no crash.
 void after_a_fork(CheckContext& context) {
   constexpr std::chrono::seconds kMost{5};
   context.each_session(bare(), 1, [&](Ready& ready) {

@@ -1,4 +1,4 @@
-// det: the same again.
+// det: determinism.
 #include <fcntl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -24,7 +24,7 @@ void twenty_runs(CheckContext& context) {
   });
 }
 
-// Another delegate of the same instance, and one of another instance of the same library.
+// Compares with another delegate of the same instance, and with one of another instance of the same library.
 void other_instance(CheckContext& context) {
   const auto subject = context.open(bare());
   const auto other = context.open(bare());
@@ -55,7 +55,7 @@ void compile_is_pure(CheckContext& context) {
   }
 }
 
-// What a process of its own makes of the sample; it keeps its instance until it is told to go.
+// Returns a hash of the sample's results in this process. Keeps its instance open until the parent signals.
 uint64_t hash_here(CheckContext& context) {
   uint64_t hash = 3;
   context.each_session(bare(), 8, [&](Ready& ready) {

@@ -1,4 +1,4 @@
-// dyn: sizes beyond what was compiled for. Sizes within it are cases.
+// dyn: sizes beyond their bounds. Sizes within bounds are cases.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,7 +8,7 @@
 namespace etb::conformance {
 namespace {
 
-// Every input of the case has the dynamic dimension first.
+// True if every input of the case has the dynamic dimension first.
 bool is_all_dynamic(const ClaimedCase& item) {
   const auto& inputs = item.built.runs[0];
   return std::all_of(inputs.begin(), inputs.end(), [&](const TensorData& input) {
@@ -16,7 +16,7 @@ bool is_all_dynamic(const ClaimedCase& item) {
   });
 }
 
-// The layers would not let it through, so they are not there.
+// Runs without layers: they would reject the sizes first.
 void above_bound_is_refused(CheckContext& context) {
   const auto subject = context.open(bare());
   if (!subject) return;

@@ -1,4 +1,4 @@
-// err: things going wrong around the plugin.
+// err: errors of the environment.
 #include <fmt/format.h>
 
 #include <cstdlib>
@@ -10,7 +10,8 @@
 namespace etb::conformance {
 namespace {
 
-// The host's memory ends at every amount up to what is enough: each time an error, or the right result.
+// Limits the host's memory to every amount up to a sufficient one. Each run must return an error or the right
+// result.
 void out_of_memory(CheckContext& context) {
   for (uint64_t cap = 0; cap <= uint64_t{1} << 22; cap = cap == 0 ? 16 : cap * 2) {
     context.progress().at(fmt::format("at most {} bytes", cap).c_str());
@@ -29,7 +30,7 @@ void out_of_memory(CheckContext& context) {
   }
 }
 
-// Memory whose n-th request fails, once.
+// An allocator whose n-th request fails, once.
 struct FailingMemory {
   etb_alloc_service service{};
   uint64_t failing = 0, count = 0;
@@ -51,7 +52,7 @@ const void* service_of(const etb_host* host, const char* id) {
   return std::strcmp(id, ETB_SERVICE_ALLOC) == 0 ? &static_cast<FailingMemory*>(host->ctx)->service : nullptr;
 }
 
-// One request after another fails, until none is left.
+// Fails one allocation after another, until none is left.
 void each_allocation_fails(CheckContext& context) {
   constexpr uint64_t kMostRequests = 300;
   for (uint64_t n = 1; n <= kMostRequests; ++n) {
@@ -86,7 +87,7 @@ void each_allocation_fails(CheckContext& context) {
   }
 }
 
-// Arguments of execute that do not fit. The layer would refuse them before they arrive, so it is not there.
+// Invalid arguments of execute. Runs without the validate layer, which would reject them first.
 void wrong_arguments(CheckContext& context) {
   context.each_session(bare(), 3, [&](Ready& ready) {
     const auto expect_refusal = [&](const char* what, etb_exec_args args) {
@@ -116,7 +117,8 @@ void wrong_arguments(CheckContext& context) {
       expect_refusal("tensors of another dtype", args);
     for (const Damage damage : {Damage::kRank, Damage::kSize, Damage::kCapacity}) {
       const RunResult result = ready.session.run_damaged(ready.inputs(), damage);
-      // A plugin that sizes its work anew at each run may take larger tensors for what they say; dyn.above-bound-is-refused is about bounds.
+      // A plugin that plans anew for each run may accept larger tensors; dyn.above-bound-is-refused checks
+      // bounds.
       if (result.status == ETB_OK && damage != Damage::kSize)
         context.fail(fmt::format("{}: {} ran without an error", ready.name(), to_text(damage)));
       if (const RunResult after = ready.run(); after.status != ETB_OK || !context.is_right(ready.item, after))
@@ -138,10 +140,10 @@ void missing_named_data(CheckContext& context) {
   context.take_violations(*subject);
 }
 
-// No device has this uuid.
+// A uuid that no device has.
 constexpr uint8_t kNobody[16] = {0xee, 0x0b, 0x0d, 0x79, 0xee, 0x0b, 0x0d, 0x79};
 
-// Arguments of create with bytes that are no payload of anybody.
+// Arguments of create with bytes that are no valid payload.
 struct Noise {
   alignas(16) char bytes[64] = "this is no payload of anybody";
   etb_payload_view view{};
@@ -162,7 +164,7 @@ struct Noise {
   Noise& operator=(const Noise&) = delete;
 };
 
-// A failing call fills the caller's error with its own code and a text.
+// A failing call must fill the caller's error with its own code and a text.
 void errors_are_said(CheckContext& context) {
   const auto subject = context.open();
   if (!subject) return;
@@ -185,7 +187,7 @@ void errors_are_said(CheckContext& context) {
   context.take_violations(*subject);
 }
 
-// Every kind of call, in good order and not, by a host that does not want to know what went wrong.
+// Calls every function, in valid and invalid order, with a NULL error pointer.
 void nobody_wants_the_error(CheckContext& context) {
   context.each_session(bare(), 1, [&](Ready& ready) {
     Subject& subject = ready.subject;
@@ -219,7 +221,7 @@ void nobody_wants_the_error(CheckContext& context) {
   });
 }
 
-// A device that is gone: no uuid of today's.
+// Opens a missing device: its uuid is none of the present ones.
 void unknown_device(CheckContext& context) {
   const auto subject = context.open();
   if (!subject) return;
@@ -258,7 +260,7 @@ void lost_device(CheckContext& context) {
       context.fail(ready.name() +
                    ": what was on a lost device cannot be destroyed: " + ended.error().message);
   });
-  // The host falls back, and may try again with a new instance.
+  // The host falls back, and may retry with a new instance.
   const auto again = context.open(bare());
   if (!again) return;
   for (const ClaimedCase& item : context.claimed(*again, 1)) {

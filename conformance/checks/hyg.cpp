@@ -1,4 +1,4 @@
-// hyg: the process around the plugin stays as it was.
+// hyg: the process around the plugin stays unchanged.
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/time.h>
@@ -8,7 +8,7 @@
 namespace etb::conformance {
 namespace {
 
-// The validate layer compares around every call, the whole process included.
+// The validate layer compares the whole process before and after every call.
 void process_stays_as_it_was(CheckContext& context) {
   const auto subject = context.open({.whole_process = true});
   if (!subject) return;
@@ -23,7 +23,7 @@ mode_t current_umask() {
   return mask;
 }
 
-// A timer that nobody asked for ends programs.
+// A timer that the program did not set can end it by a signal.
 void no_timers(CheckContext& context) {
   context.each_session({}, 1, [](Ready& ready) { (void)ready.run(); });
   for (const auto which : {ITIMER_REAL, ITIMER_VIRTUAL, ITIMER_PROF}) {

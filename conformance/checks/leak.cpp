@@ -1,4 +1,4 @@
-// leak: what stays behind. Counts are taken after a warm-up, so that caches may fill once.
+// leak: resources that remain. Counts start after a warm-up, so that caches may fill once.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -11,7 +11,7 @@ namespace {
 constexpr int kWarmUp = 20;
 constexpr int kLoops = 200;
 
-// Runs `body` and tells how `count` grew over the loops, per loop.
+// Returns the growth of `count` per loop of `body`.
 template <class Body>
 double growth(size_t (*count)(), Body body) {
   for (int i = 0; i < kWarmUp; ++i) body();
@@ -49,7 +49,7 @@ void heap_of_runs(CheckContext& context) {
   });
 }
 
-// Memory of alloc/1 is counted: after deinit the balance is zero, which the validate layer says.
+// alloc/1 counts memory. After deinit the balance must be zero; the validate layer reports it.
 void host_memory(CheckContext& context) {
   const auto subject = context.open();
   if (!subject) return;
@@ -61,7 +61,7 @@ void host_memory(CheckContext& context) {
 void threads_after_deinit(CheckContext& context) {
   const size_t before = thread_count();
   context.each_session(bare(), 1, [](Ready& ready) { (void)ready.run(); });
-  // A thread that was told to end may need a moment.
+  // A thread that is ending may need a moment.
   for (int i = 0; i < 200 && thread_count() > before; ++i) ::usleep(10000);
   if (const size_t after = thread_count(); after > before)
     context.fail(fmt::format("{} threads are left after deinit", after - before));

@@ -1,4 +1,4 @@
-// life: objects, and the order of their ends.
+// life: objects, and the order of their destruction.
 #include <fmt/format.h>
 
 #include "conformance/checks/groups.hpp"
@@ -44,7 +44,7 @@ void init_again(CheckContext& context) {
   }
 }
 
-// One delegate after another, the first ones alive: none disturbs the others.
+// Creates several delegates while earlier ones live. They must not affect each other.
 void several_delegates(CheckContext& context) {
   const auto subject = context.open();
   if (!subject) return;
@@ -75,7 +75,7 @@ void early_deinit_is_busy(CheckContext& context) {
     etb_error error = ETB_ERROR_INIT;
     context.progress().at("deinit while a delegate lives");
     const etb_status status = subject->table().deinit(subject->handle(), &error);
-    if (status == ETB_OK) {  // what is left of it must not be touched again
+    if (status == ETB_OK) {  // the plugin must not read it afterwards
       (void)session.release();
       (void)subject.release();
       return context.fail("deinit succeeds although a delegate and a context live, expected ETB_BUSY");

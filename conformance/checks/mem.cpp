@@ -1,10 +1,10 @@
-// mem: whose memory is whose. Guard pages, read-only inputs and garbage in outputs are part of every case.
+// mem: ownership of memory. Every case uses guard pages, read-only inputs and garbage in outputs.
 #include "conformance/checks/groups.hpp"
 
 namespace etb::conformance {
 namespace {
 
-// The validate layer lends the payload in pages that close at the release; a plugin that reads on is seen.
+// The validate layer protects the payload's pages after the release, so later reads are detected.
 void payload_after_release(CheckContext& context) {
   context.each_session({}, 4, [&](Ready& ready) {
     for (int i = 0; i < 3; ++i)
@@ -12,7 +12,7 @@ void payload_after_release(CheckContext& context) {
   });
 }
 
-// Every output byte is the plugin's to write, whatever the host left there.
+// The plugin must write every output byte, for any previous contents.
 void outputs_are_written(CheckContext& context) {
   context.each_session(bare(), 16, [&](Ready& ready) {
     std::vector<TensorData> first;
@@ -26,7 +26,7 @@ void outputs_are_written(CheckContext& context) {
   });
 }
 
-// The alignment that query_io asked for is enough.
+// The alignment that query_io requested must be enough.
 void least_alignment(CheckContext& context) {
   context.each_session(bare(), 16, [&](Ready& ready) {
     const RunResult expected = ready.run();
@@ -40,7 +40,7 @@ void least_alignment(CheckContext& context) {
   });
 }
 
-// An output that may share memory with an input gives what it gives elsewhere.
+// An output that shares memory with an input must have the same result as elsewhere.
 void shared_memory(CheckContext& context) {
   size_t count = 0;
   context.each_session(bare(), 40, [&](Ready& ready) {

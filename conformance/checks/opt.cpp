@@ -12,7 +12,7 @@
 namespace etb::conformance {
 namespace {
 
-// Scopes at which an option can be tried on any plugin.
+// Scopes whose options can be tried on any plugin.
 constexpr uint32_t kTried = ETB_OBJECT_PLUGIN | ETB_OBJECT_DELEGATE | ETB_OBJECT_RUN;
 
 void unknown_key(CheckContext& context) {
@@ -21,7 +21,7 @@ void unknown_key(CheckContext& context) {
        {std::pair<uint32_t, const char*>{ETB_OBJECT_PLUGIN, "init"}, {ETB_OBJECT_DELEGATE, "create"}}) {
     const auto subject = context.open(bare());
     if (!subject) return;
-    // Without a claim there is no delegate that could refuse.
+    // Without a claim there is no delegate to reject the option.
     if (scope == ETB_OBJECT_DELEGATE && context.find_claimed(*subject).empty()) return;
     if (try_option(context, scope, make_option(kUnknown, ETB_OPTION_I64)).is_taken)
       context.fail(fmt::format("{} took an option that nobody knows", call));
@@ -63,7 +63,8 @@ void schema_is_kept(CheckContext& context) {
   context.take_violations(*subject);
 }
 
-// Each option at both ends of its range, at each of its choices, on and off: taken, and results as right as without it.
+// Sets each option to both ends of its range, to each choice, on and off. Each must be accepted and results
+// must stay right.
 void every_value_gives_right_results(CheckContext& context) {
   const auto subject = context.open(bare());
   if (!subject) return;
@@ -85,7 +86,7 @@ void every_value_gives_right_results(CheckContext& context) {
   if (count == 0) context.skip("no options with ends or choices");
 }
 
-// Options that count threads have a name that says so.
+// True if the option counts threads, by its name.
 bool counts_threads(const OptionFacts& facts) {
   return facts.type == ETB_OPTION_I64 && facts.key.find("thread") != std::string::npos &&
          facts.minimum <= 1 && facts.maximum >= 1;
@@ -119,7 +120,7 @@ void one_thread_is_one(CheckContext& context) {
   if (count == 0) context.skip("no option that counts threads");
 }
 
-// Reads an option of the plugin back; nothing when it does not say.
+// Reads an option of the plugin. Returns nothing if the plugin does not report it.
 std::optional<int64_t> read_back(Subject& subject, const std::string& key) {
   std::optional<int64_t> out;
   const etb_option_sink sink = {ETB_INIT_SIZE(etb_option_sink), 0, &out,
@@ -135,7 +136,7 @@ std::optional<int64_t> read_back(Subject& subject, const std::string& key) {
   return out;
 }
 
-// Calls `body` with each whole number of the plugin's that has a range and reads back as something.
+// Calls `body` with each integer option of the plugin that has a range and can be read back.
 template <class Body>
 void each_readable(CheckContext& context, Body body) {
   const auto subject = context.open(bare());
@@ -155,7 +156,7 @@ void what_is_set_is_read_back(CheckContext& context) {
   each_readable(context, [&](Subject&, const OptionFacts& facts, int64_t) {
     for (const etb_option& option : ordinary_values(facts)) {
       const auto set = Subject::open(context.spec(), {.is_validated = false, .init_options = {option}});
-      if (!set) continue;  // opt.every-value-gives-right-results says so
+      if (!set) continue;  // opt.every-value-gives-right-results reports it
       if (const std::optional<int64_t> value = read_back(**set, facts.key); value != option.i64)
         context.fail(fmt::format("option '{}' was set to {} and reads {}", facts.key, option.i64,
                                  value ? std::to_string(*value) : "nothing"));

@@ -1,4 +1,4 @@
-// An option set in the way of its scope: at init, when a delegate is made, or for one run.
+// Sets an option at its scope: at init, when a delegate is created, or for one run.
 #pragma once
 
 #include <string>
@@ -8,10 +8,10 @@
 
 namespace etb::conformance {
 
-// There is no way to take a device away from outside: a plugin that has one to lose shows what it does then by this option of a run.
+// The suite cannot remove a device. A plugin with a removable device simulates the loss with this run option.
 inline constexpr const char* kLoseDevice = "x-lose-device";
 
-// What a plugin says about one of its options.
+// An option as the plugin describes it.
 struct OptionFacts {
   std::string key;
   etb_option_type type = 0;
@@ -21,30 +21,31 @@ struct OptionFacts {
   std::vector<std::string> choices;
 
   bool has(uint32_t scope) const { return (scopes & scope) != 0; }
-  // Both ends are numbers that an int64 holds, so that there is something beyond them.
+  // Both ends fit in an int64, with room for values beyond them.
   bool has_range() const { return minimum < maximum && minimum > -1e18 && maximum < 1e18; }
 };
 
-// Every option of the plugin. What the descriptions lack is a finding.
+// Returns every option of the plugin. Incomplete descriptions are findings.
 std::vector<OptionFacts> options_of(Subject& subject, CheckContext& context);
 
-// An option without a value. `key` outlives it.
+// Returns an option without a value. `key` must outlive it.
 etb_option make_option(const char* key, etb_option_type type);
 
-// Values of the option that should change no result: both ends of its range, each of its choices, yes and no. They point into `facts`.
+// Returns values that should change no result: both ends of the range, each choice, yes and no. They point
+// into `facts`.
 std::vector<etb_option> ordinary_values(const OptionFacts& facts);
 
 struct OptionTrial {
   bool is_taken = false;
-  std::string error;  // why not
-  std::string wrong;  // the case whose result was not right with it, "" for none
+  std::string error;  // why it was rejected
+  std::string wrong;  // the case with a wrong result, "" for none
 };
 
-// Opens the plugin with the option, or makes a delegate, or runs with it, as its scopes say, and runs a few claimed cases. A plugin that claims nothing
-// has nothing to make a delegate of: is_taken then, without a run.
+// Opens the plugin with the option, creates a delegate with it, or runs with it, by scope, and runs a few
+// claimed cases. A plugin without claims has no delegate: then is_taken is true without a run.
 OptionTrial try_option(CheckContext& context, uint32_t scopes, const etb_option& option);
 
-// For people: "threads = 4".
+// Returns text for messages: "threads = 4".
 std::string to_text(const etb_option& option);
 
 }  // namespace etb::conformance

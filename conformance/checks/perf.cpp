@@ -1,4 +1,4 @@
-// perf: warnings only. Time is the machine's, so it fails nothing.
+// perf: warnings only. Times depend on the machine, so they fail no check.
 #include <fmt/format.h>
 
 #include "conformance/checks/groups.hpp"
@@ -23,7 +23,7 @@ uint64_t best_ns(Body body) {
   return best;
 }
 
-// A product, a long vector and something of four dimensions, as far as the plugin claims them; else whatever it does.
+// Returns a product, a long vector and a 4-d case, if the plugin claims them, else any claimed cases.
 std::vector<ClaimedCase> timed_cases(CheckContext& context, Subject& subject) {
   std::vector<ClaimedCase> out;
   for (const char* pattern : {"op.*.48x512__512x48*", "op.*.65536.*", "op.*.2x3x5x6*"})
@@ -52,7 +52,7 @@ void not_absurdly_slow(CheckContext& context) {
     for (const auto& [what, ns] :
          {std::pair{"first_run_us", first}, std::pair{"steady_us", theirs}, std::pair{"portable_us", ours}})
       context.outcome().measured.emplace_back(item.item->name + "." + what, static_cast<double>(ns) / 1000);
-    // Below this a call costs more than its work, and the comparison means nothing.
+    // Below this, the call costs more than its work, and a comparison means nothing.
     constexpr uint64_t kLeastNs = 20000;
     if (theirs > kLeastNs && static_cast<double>(theirs) > kMostTimesSlower * static_cast<double>(ours))
       context.warn(

@@ -1,4 +1,4 @@
-// What a process has now: descriptors, threads, mappings, heap.
+// Current resources of a process: descriptors, threads, mappings, heap.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@ namespace etb::conformance {
 size_t open_descriptor_count();
 size_t thread_count();
 size_t mapping_count();
-// Bytes that malloc gave out and did not get back.
+// Bytes that malloc has handed out and not got back.
 size_t heap_bytes();
 // Largest address space so far.
 size_t peak_address_bytes();

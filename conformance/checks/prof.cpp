@@ -14,14 +14,13 @@ struct Collected {
   std::vector<std::pair<uint64_t, uint64_t>> times;
   std::vector<std::string> names;
   std::vector<int64_t> ids;
-  std::vector<uint64_t> host_ns;  // length in nanoseconds by the event's own ratio
-  std::vector<std::pair<uint64_t, uint64_t>>
-      on_host;  // begin and end of those that count on the host's clock
+  std::vector<uint64_t> host_ns;                       // length in nanoseconds by the event's own ratio
+  std::vector<std::pair<uint64_t, uint64_t>> on_host;  // begin and end of events on the host's clock
 };
 
-// Two of them that overlap and of which neither lies in the other; nothing when all nest.
+// Returns two events that overlap without nesting; nothing if all nest.
 const std::pair<uint64_t, uint64_t>* overlapping(std::vector<std::pair<uint64_t, uint64_t>>& events) {
-  // The longer of two that begin together comes first; then each must end inside all that are still open.
+  // If two begin together, the longer comes first. Then each must end inside all open ones.
   std::sort(events.begin(), events.end(), [](const auto& a, const auto& b) {
     return a.first != b.first ? a.first < b.first : a.second > b.second;
   });
@@ -71,7 +70,7 @@ void events_make_sense(CheckContext& context) {
     context.skip("makes no events");
 }
 
-// The sink of an earlier run is gone.
+// The sink of an earlier run must get no events.
 void off_means_none(CheckContext& context) {
   context.each_session({}, 1, [&](Ready& ready) {
     Collected collected;
@@ -84,7 +83,7 @@ void off_means_none(CheckContext& context) {
   });
 }
 
-// Events point at what the artifact announced, and that at nodes which exist.
+// Events refer to handles that the artifact announced, and these to existing nodes.
 void ids_are_announced(CheckContext& context) {
   context.each_session({}, 6, [&](Ready& ready) {
     for (const uint32_t handle : ready.item.payload.debug_handles)
@@ -103,8 +102,8 @@ void ids_are_announced(CheckContext& context) {
   });
 }
 
-// No event is longer than its run. The host has one thread here, so what is timed on the host's clock by a plugin without threads of its own
-// nests, and then takes no longer together than the run.
+// No event may be longer than its run. The host has one thread here. So events on the host's clock nest for a
+// plugin without own threads, and their sum must not exceed the run.
 void times_add_up(CheckContext& context) {
   context.each_session({}, 6, [&](Ready& ready) {
     const bool has_one_lane = (ready.subject.library().ident().flags & ETB_PLUGIN_OWN_THREADS) == 0;

@@ -1,4 +1,4 @@
-// unload: going away.
+// unload: closing the plugin.
 #include <fmt/format.h>
 
 #include <cstring>
@@ -32,7 +32,7 @@ void twenty_times(CheckContext& context) {
     context.fail("claims ETB_PLUGIN_UNLOADABLE and is still mapped after deinit and unloading");
 }
 
-// A host whose log counts what comes when nothing may come any more.
+// A host whose log counts calls after the plugin's end.
 struct LateLog {
   etb_log_service service{};
   etb_clock_service clock{};
@@ -41,7 +41,7 @@ struct LateLog {
 };
 LateLog late_log;
 
-// Keeps the plugin, and notes when deinit is over: what the library does while it goes comes later.
+// Keeps the plugin and records when deinit ends. Calls during unloading come later.
 struct NotedLife : host::PluginLife {
   explicit NotedLife(std::shared_ptr<host::LoadedPlugin> loaded) : plugin(std::move(loaded)) {}
   void on_deinit(etb_status status) noexcept override {
@@ -51,7 +51,7 @@ struct NotedLife : host::PluginLife {
   std::shared_ptr<host::LoadedPlugin> plugin;
 };
 
-// A host with that log and nothing else.
+// A host with that log and no other service.
 etb_host late_host() {
   late_log = {};
   late_log.service.struct_size = sizeof(etb_log_service);
@@ -90,7 +90,7 @@ void no_calls_after_deinit(CheckContext& context) {
     context.fail(fmt::format("{} calls of host services after deinit", late_log.late_count));
 }
 
-// A thread of the application that ran the plugin ends later than the plugin: what the plugin left for the ends of threads runs then.
+// A thread of the application ends after the plugin. Thread-exit handlers left by the plugin run then.
 void threads_end_later(CheckContext& context) {
   const etb_host host = late_host();
   SubjectOptions options = bare();

@@ -42,7 +42,7 @@ void unknown_extension_is_null(CheckContext& context) {
       context.fail(fmt::format("an answer for the unknown extension '{}', expected NULL", id));
 }
 
-// A struct that the host brings, with a canary behind the size that it says.
+// A struct of the host with a canary after its declared size.
 template <class Struct>
 struct WithCanary {
   Struct value{};
@@ -78,7 +78,7 @@ void writes_no_further_than_asked(CheckContext& context) {
   });
 }
 
-// A newer host's structs are longer; the tail is not the plugin's business.
+// A newer host has longer structs. The plugin must not touch the tail.
 void ignores_longer_structs(CheckContext& context) {
   context.each_session(bare(), 1, [&](Ready& ready) {
     WithCanary<etb_delegate_info> info;
@@ -91,7 +91,7 @@ void ignores_longer_structs(CheckContext& context) {
   });
 }
 
-// A struct that is too small for version 1.0 is refused, or filled as far as it goes: never further.
+// A struct that is too small for version 1.0 must be rejected, or filled up to its size.
 void smaller_struct_is_not_overrun(CheckContext& context) {
   context.each_session(bare(), 1, [&](Ready& ready) {
     for (const uint32_t size : {uint32_t{8}, uint32_t{16}, uint32_t{sizeof(etb_delegate_info) - 8}}) {
@@ -110,7 +110,7 @@ void smaller_struct_is_not_overrun(CheckContext& context) {
   });
 }
 
-// A host that has nothing to offer.
+// A host without services.
 void works_without_services(CheckContext& context) {
   etb_host host{};
   host.struct_size = sizeof(host);

@@ -8,7 +8,7 @@
 namespace etb::conformance {
 namespace {
 
-// One tensor being judged.
+// One comparison of an output with its reference.
 struct Comparison {
   const Judgement& judgement;
   const PrecisionContract& contract;
@@ -58,7 +58,7 @@ Opinion judge_exact(const Comparison& c, const char* check) {
   return {};
 }
 
-// Where no bound makes sense: NaN, infinities, and reals that the output cannot hold. Nullopt: compare by bound.
+// Handles NaN, infinities, and reals that the output cannot hold. Nullopt: compare by bound.
 std::optional<bool> judge_special(const Comparison& c, size_t index, double bound) {
   const double expected = c.expected(index), found = c.found(index);
   if (c.contract.is_finite_only && !std::isfinite(expected)) return true;
@@ -67,7 +67,7 @@ std::optional<bool> judge_special(const Comparison& c, size_t index, double boun
   const double largest = float_format(c.dtype).largest;
   if (std::isinf(expected)) return found == expected;
   const double near = std::min(bound, largest / 16);
-  if (std::abs(expected) + near >= largest)  // either side of the border to infinity
+  if (std::abs(expected) + near >= largest)  // within the bound of the overflow threshold
     return std::signbit(found) == std::signbit(expected) && std::abs(found) >= largest - near;
   if (std::isinf(found)) return false;
   return std::nullopt;
@@ -95,7 +95,7 @@ Opinion judge_by_bound(const Comparison& c, const char* check, Bound bound_of) {
   return out;
 }
 
-// What flushing costs: the smallest normal number, of result and of operands.
+// Error of flushing: the smallest normal number, for result and operands.
 double flush_allowance(const Comparison& c) {
   return c.contract.flushes_subnormals ? std::ldexp(1.0, float_format(c.dtype).min_exponent - 1) : 0;
 }
@@ -104,7 +104,7 @@ Opinion judge_rounded(const Comparison& c) {
   const FloatFormat& compute = float_format(c.contract.accumulator_of(c.dtype));
   const FloatFormat& output = float_format(c.dtype);
   const bool is_coarser = output.significand_bits < compute.significand_bits;
-  // In float64 the reference has errors of its own.
+  // In float64 the reference has rounding errors, too.
   const double widening = c.dtype == ETB_DTYPE_FLOAT64 && c.judgement.ulps > 0.5 ? 2 : 1;
   return judge_by_bound(c, "element-bound", [&](size_t i) {
     const double r = c.expected(i);
@@ -112,7 +112,7 @@ Opinion judge_rounded(const Comparison& c) {
                    c.contract.ulps_of_one * compute.unit() * 2 +
                    c.judgement.steps * compute.unit() * c.magnitude(i) + flush_allowance(c);
     if (is_coarser || compute.significand_bits < output.significand_bits) bound += 0.5 * output.ulp(r);
-    // A denormal's neighbours lie further apart than the computing type's.
+    // Neighbours of a subnormal are further apart than those of the computing type.
     return std::max(bound, 0.5 * output.ulp(r));
   });
 }
@@ -167,13 +167,14 @@ Opinion judge_quantized(const Comparison& c) {
     const auto zero = static_cast<double>(c.judgement.zero_point);
     const double real = c.expected(i) - zero, found = c.found(i) - zero;
     const double down = std::floor(real);
-    // Which way a tie goes is the affair of quantize alone, whose cases are exact; between codes it depends on how a scale was rounded.
+    // Only quantize, whose cases are exact, defines how ties round. Between codes the rounding of a scale
+    // decides.
     const bool is_near_tie = std::abs(real - down - 0.5) < 0x1p-10;
     if (found == std::nearbyint(real)) continue;
     if (!is_near_tie || (found != down && found != down + 1)) return c.wrong(i, "code", 0);
     off_count += real - down != 0.5 ? 1 : 0;
   }
-  // Near a tie are two of a thousand reals: many more the wrong way are a scale that was rounded too much.
+  // Two of a thousand reals are near a tie. Many more wrong ones mean a scale with too much rounding.
   const size_t most = std::max<size_t>(c.reference.values.size() / 100, 1);
   if (off_count > most)
     return {false, static_cast<double>(off_count) / static_cast<double>(most), "codes-near-ties",

@@ -1,4 +1,4 @@
-// The judge on values whose verdict is known.
+// Tests the judge on values with a known verdict.
 #include "conformance/judge/judge.hpp"
 
 #include <gmock/gmock.h>
@@ -34,7 +34,7 @@ TEST(Judge, OneRoundingIsHalfAnUlp) {
   EXPECT_FALSE(judge_float(Rule::kRounded, third, std::nextafter(static_cast<float>(third), 1.0f)).is_right);
   EXPECT_TRUE(
       judge_float(Rule::kRounded, third, std::nextafter(static_cast<float>(third), 1.0f), 2).is_right);
-  // A flushed subnormal is an error of its own name.
+  // A flushed subnormal has its own kind of error.
   EXPECT_EQ(judge_float(Rule::kRounded, 1e-40, 0).check, "subnormal");
   EXPECT_TRUE(judge_float(Rule::kRounded, 1e300, INFINITY).is_right);
   EXPECT_FALSE(judge_float(Rule::kRounded, 1e300, 1).is_right);
@@ -50,14 +50,14 @@ TEST(Judge, ErrorsOfOneDirectionAreBias) {
   reference.magnitude.assign(count, 100.0);
   std::vector<float> found(count, 100.0f);
   EXPECT_TRUE(judge(judgement, {}, ETB_DTYPE_FLOAT32, reference, found.data()).is_right);
-  // Each error is well inside the bound of an element; together they are not random.
+  // Each error is well inside the bound of an element. Together they have a bias.
   for (float& value : found) value = static_cast<float>(100.0 + 20 * 0x1p-24 * 100);
   const Opinion opinion = judge(judgement, {}, ETB_DTYPE_FLOAT32, reference, found.data());
   EXPECT_FALSE(opinion.is_right);
   EXPECT_EQ(opinion.check, "bias");
 }
 
-// Reals that are codes, two of them beside a tie: one may go the other way, a whole tensor of such may not.
+// Reals that are codes, two of them beside a tie: one may round the other way, a whole tensor may not.
 TEST(Judge, CodesAreOneOffOnlyBesideATieAndSeldom) {
   Judgement judgement;
   judgement.rule = Rule::kQuantized;
@@ -73,7 +73,7 @@ TEST(Judge, CodesAreOneOffOnlyBesideATieAndSeldom) {
   EXPECT_TRUE(verdict(3.4997, 2).is_right);
   EXPECT_EQ(verdict(3.4997, 3).check, "codes-near-ties");
   EXPECT_EQ(verdict(3.49, 1).check, "code");
-  EXPECT_TRUE(verdict(2.5, 200).is_right);  // which way a tie goes is the affair of quantize alone
+  EXPECT_TRUE(verdict(2.5, 200).is_right);  // only quantize defines how ties round
 }
 
 TEST(Judge, AContractOfFloat16AllowsWhatFloat16Loses) {

@@ -1,4 +1,4 @@
-// The cases of the suite on the portable kernels themselves, with the loops that this processor gets: no plugin, no isolation.
+// Runs the cases of the suite on the portable kernels with this processor's loops: no plugin, no isolation.
 #include <gtest/gtest.h>
 
 #include "conformance/judge/judge.hpp"
@@ -13,12 +13,12 @@ std::vector<std::byte> bytes_of(const host::Tensor& tensor) {
   return {data, data + tensor.nbytes()};
 }
 
-// What is wrong with one case, "" for nothing.
+// Returns the error of one case, or "".
 std::string run(const Case& item, const host::KernelRegistry& kernels, size_t& executed) {
   const Result<BuiltCase> built = item.build(item.name);
   if (!built) return built.error().message;
   Result<host::GraphExecutor> executor = host::GraphExecutor::make(built->image.span(), kernels);
-  if (!executor) return "";  // an op that the kernels have in parts only
+  if (!executor) return "";  // an op that the kernels have only in parts
   for (size_t run = 0; run < built->runs.size(); ++run) {
     for (uint32_t i = 0; i < executor->input_count(); ++i) {
       const TensorData& input = built->runs[run][i];
@@ -27,7 +27,7 @@ std::string run(const Case& item, const host::KernelRegistry& kernels, size_t& e
           !set)
         return set.error().message;
     }
-    if (!executor->run()) return "";  // a dtype that the kernel does not take
+    if (!executor->run()) return "";  // a dtype that the kernel rejects
     const Result<std::vector<ReferenceTensor>> references = make_reference(*built, run);
     if (!references) return references.error().message;
     for (uint32_t i = 0; i < executor->output_count(); ++i) {

@@ -12,7 +12,7 @@ namespace {
 using host::GraphExecutor;
 using host::Precision;
 
-// The portable loops, not those of this processor: the same reference on every machine.
+// The portable loops instead of this processor's: the same reference on every machine.
 struct Kernels {
   Kernels() { host::add_portable_kernels(registry, host::CpuFeatures{}); }
   host::KernelRegistry registry;

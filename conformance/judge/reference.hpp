@@ -1,4 +1,4 @@
-// What a case should give: its graph in float64, from the stored inputs.
+// Reference results of a case: its graph in float64, from the stored inputs.
 #pragma once
 
 #include <vector>
@@ -11,17 +11,17 @@ namespace etb::conformance {
 struct ReferenceTensor {
   std::vector<int64_t> sizes;
   std::vector<double> values;          // in memory order of the output's spec
-  std::vector<double> magnitude;       // the second scale of a bound; empty when the rule needs none
-  std::vector<std::byte> exact_bytes;  // of integers and bool: what a double might not hold
+  std::vector<double> magnitude;       // the second scale of a bound; empty if the rule needs none
+  std::vector<std::byte> exact_bytes;  // integers and bools, which a double may not hold
 };
 
-// Outputs of one run.
+// Returns the outputs of one run.
 [[nodiscard]] Result<std::vector<ReferenceTensor>> make_reference(const BuiltCase& built, size_t run);
 
-// The same case with subnormal inputs of a run as zeros: what a plugin that flushes them computes with.
+// Returns the case with a run's subnormal inputs replaced by zeros, as a plugin that flushes them sees it.
 BuiltCase with_flushed_inputs(const BuiltCase& built, size_t run);
 
-// The kernels that the reference computes with.
+// Returns the kernels of the reference.
 const host::KernelRegistry& reference_kernels();
 
 }  // namespace etb::conformance

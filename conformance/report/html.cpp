@@ -67,7 +67,7 @@ std::string coverage_picture(const Results& results) {
   return out + "</table>\n";
 }
 
-// How close to their bounds the results are: ten bars from 0 to 1.
+// Returns bars of the ratio of error to bound, ten from 0 to 1.
 std::string margin_bars(const Results& results) {
   std::map<std::string, std::array<size_t, 10>> ops;
   for (const Outcome& outcome : results.outcomes)
@@ -119,7 +119,7 @@ std::string failure_item(const Outcome& outcome, const Invocation& by) {
   return out + fmt::format("<p><code>{}</code></p></details>\n", escape_markup(repeat_command(by, outcome)));
 }
 
-// By kind, the smallest of each open to see.
+// Lists failures by kind, with the smallest of each expanded.
 std::string failure_list(const Results& results, const Invocation& by) {
   std::string out = "<h2>Failures</h2>\n";
   const std::vector<Kind> kinds = kinds_of_failures(results.outcomes);

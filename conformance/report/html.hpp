@@ -1,4 +1,5 @@
-// One HTML file that needs nothing else: verdict, groups, a picture of ops by dtypes, margins, failures with their repro commands.
+// Writes one self-contained HTML file: verdict, groups, a grid of ops by dtypes, margins, failures with their
+// repro commands.
 #pragma once
 
 #include "conformance/report/kinds.hpp"

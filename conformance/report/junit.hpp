@@ -1,4 +1,4 @@
-// JUnit XML, as CI servers read it.
+// Writes JUnit XML, as CI servers read it.
 #pragma once
 
 #include "conformance/report/kinds.hpp"
@@ -8,7 +8,7 @@ namespace etb::conformance {
 
 std::string to_junit(const Results& results, const Invocation& by);
 
-// Text for XML and HTML: markup escaped, control characters out.
+// Escapes markup for XML and HTML and removes control characters.
 std::string escape_markup(std::string_view text);
 
 }  // namespace etb::conformance

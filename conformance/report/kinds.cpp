@@ -40,7 +40,7 @@ std::string quoted(const std::string& text) {
 std::string repeat_command(const Invocation& by, const Outcome& outcome) {
   if (!by.saved_in.empty())
     return by.command + " --replay " + quoted(by.saved_in + "/" + outcome.name + ".json");
-  // The end of a batch has the name of its last case behind this.
+  // The item for the end of a batch is named after its last case, with this prefix.
   constexpr std::string_view kEnd = "leak.after-";
   std::string out = by.command;
   std::istringstream before(outcome.sequence);

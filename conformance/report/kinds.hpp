@@ -1,4 +1,4 @@
-// Failures by kind - one check, one op - and how a person sees one again.
+// Groups failures by kind (one check, one op) and writes the command that repeats one.
 #pragma once
 
 #include <string>
@@ -12,22 +12,23 @@ struct Kind {
   std::string title;                     // "op.exact-probe aten.mm.default"
   std::vector<const Outcome*> outcomes;  // short names first: they are the smallest
 };
-// Those with most failures first.
+// Returns the kinds with most failures first.
 std::vector<Kind> kinds_of_failures(const std::vector<Outcome>& outcomes);
 
-// How the run was started.
+// The command line of the run.
 struct Invocation {
-  std::string command;   // "etbackend verify my_npu", with what else names the plugin and how it computes
-  std::string saved_in;  // where each failure has a file; "" when they were not saved
+  std::string command;   // "etbackend verify my_npu", with options for plugin and precision
+  std::string saved_in;  // folder with a file for each failure; "" if none were saved
 };
 
-// One line for a shell. A saved failure runs again from its file, the smallest graph that shows it and what must run before it.
+// Returns one line for a shell. A saved failure is repeated from its file: the smallest failing graph, and
+// the items that must run before.
 std::string repeat_command(const Invocation& by, const Outcome& outcome);
 
-// As an argument for a shell.
+// Quotes an argument for a shell.
 std::string quoted(const std::string& text);
 
-// What a closer look made of the failures.
+// Results of repeating the failures.
 struct Looks {
   size_t smaller = 0, itself = 0, after_others = 0, flaky = 0, none = 0;
 };

@@ -1,4 +1,5 @@
-// One outcome as one line of JSON: what children send to their parent and what results.jsonl holds. docs/verify_schema.json is the schema.
+// One outcome as one line of JSON: children send it to their parent, and results.jsonl stores it.
+// docs/verify_schema.json is the schema.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -11,10 +12,10 @@ namespace etb::conformance {
 
 nlohmann::ordered_json to_json(const Outcome& outcome);
 
-// Of an untrusted line; nullopt when it is no outcome.
+// Parses an untrusted line. Returns nullopt if it is no outcome.
 std::optional<Outcome> outcome_from_json(const nlohmann::json& object);
 
-// JSON of one line, whatever bytes the texts hold.
+// Returns JSON of one line, for any bytes in the texts.
 std::string dump_line(const nlohmann::ordered_json& object);
 
 }  // namespace etb::conformance

@@ -9,7 +9,7 @@ namespace {
 
 using nlohmann::json;
 
-// More than this is no approximation of the function any more.
+// A larger error is no approximation of the function.
 constexpr double kMostUlps = 256;
 constexpr double kLeastRange = 1e4;
 

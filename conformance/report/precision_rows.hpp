@@ -1,4 +1,4 @@
-// The "precision" of a manifest: what the plugin declares to compute less exactly than float32 does.
+// Reads "precision" of a manifest: ops that the plugin computes less exactly than float32.
 #pragma once
 
 #include <string>
@@ -8,11 +8,12 @@
 
 namespace etb::conformance {
 
-// A list of objects: "ops" (patterns), "dtypes", "accumulator", "ulps", "ulps_of_one", "ftz", "finite_only". Refuses unknown keys, and numbers
-// that would make every result right.
+// Parses a list of objects: "ops" (patterns), "dtypes", "accumulator", "ulps", "ulps_of_one", "ftz",
+// "finite_only". Rejects unknown keys, and numbers that would accept every result.
 [[nodiscard]] Result<std::vector<PrecisionRow>> parse_precision_rows(const std::string& manifest_text);
 
-// Of the manifest at this path; none when the path is empty (a static plugin) or the manifest declares none.
+// Reads the rows of the manifest at this path. Returns none if the path is empty (a static plugin) or the
+// manifest declares none.
 [[nodiscard]] Result<std::vector<PrecisionRow>> read_precision_rows(const std::string& manifest_path);
 
 }  // namespace etb::conformance

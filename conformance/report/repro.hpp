@@ -1,4 +1,5 @@
-// A failure saved in two files: NAME.json, which `verify --replay` runs again, and NAME.etg, the graph, which `etbackend graph` shows.
+// A failure saved in two files: NAME.json, which `verify --replay` repeats, and NAME.etg, the graph, which
+// `etbackend graph` prints.
 #pragma once
 
 #include <optional>
@@ -13,23 +14,25 @@ namespace etb::conformance {
 
 struct Repro {
   uint32_t suite_version = 0;
-  std::string name;                   // of the case or check
-  std::vector<std::string> sequence;  // what must run before it, in order
+  std::string name;                   // name of the case or check
+  std::vector<std::string> sequence;  // items that must run before it, in order
   std::string contract;
   std::string plugin_id;
-  std::string finding;             // for people
-  std::optional<SmallCase> small;  // a smaller graph that fails like the case; judged as the case is
+  std::string finding;             // text for the report
+  std::optional<SmallCase> small;  // a smaller graph that fails like the case; judged by the same rule
 };
 
 std::string to_json_text(const Repro& repro);
 
-// Of untrusted text. Refuses (Code::INVALID_DATA) anything that is not whole; INCOMPATIBLE for another suite version, whose names may mean other data.
+// Parses untrusted text. Errors: INVALID_DATA if anything is missing; INCOMPATIBLE for another suite version,
+// whose names may have other data.
 [[nodiscard]] Result<Repro> parse_repro(const std::string& text);
 
-// Makes a folder, unless it is there; the error names it.
+// Creates a folder unless it exists. The error names it.
 [[nodiscard]] Status make_folder(const std::string& folder);
 
-// Saves every failure into a folder, which is made, with failures.txt: their commands, by kind. Returns how many.
+// Saves every failure into a folder, which it creates, with failures.txt: their commands, by kind. Returns
+// the count.
 [[nodiscard]] Result<size_t> save_repros(const Results& results, const Invocation& by);
 
 }  // namespace etb::conformance

@@ -1,4 +1,4 @@
-// Any text as a replay file: refused, or parsed and written back the same.
+// Fuzzes replay files: any text is rejected, or parsed and written back the same.
 #include <cstdlib>
 
 #include "conformance/report/repro.hpp"

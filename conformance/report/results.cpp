@@ -84,7 +84,7 @@ Totals add_up(const Results& results) {
 }
 
 Result<Results> read_results(const std::string& path) {
-  constexpr uint64_t kMaxNbytes = uint64_t{1} << 30;  // a run of everything has 20 MB
+  constexpr uint64_t kMaxNbytes = uint64_t{1} << 30;  // a full run has 20 MB
   ETB_ASSIGN(std::string text, format::read_file_text(path, kMaxNbytes));
   if (const char* fault = format::find_silent_json_fault(text))
     return make_error(Code::INVALID_DATA, "results '" + path + "': " + fault);
@@ -93,7 +93,7 @@ Result<Results> read_results(const std::string& path) {
   std::map<std::string, size_t> places;
   std::string line;
   for (size_t number = 1; std::getline(in, line); ++number) {
-    const bool is_cut = in.eof();  // no newline behind it
+    const bool is_cut = in.eof();  // the last line has no newline
     const json object = json::parse(line, nullptr, false);
     if (number == 1) {
       const std::optional<Header> header = header_from_json(object);
@@ -107,7 +107,7 @@ Result<Results> read_results(const std::string& path) {
     if (!outcome)
       return make_error(Code::INVALID_DATA,
                         "results '" + path + "': line " + std::to_string(number) + " is no outcome");
-    // A failure comes again when more is known about it.
+    // A failure that was examined again has a second line.
     const auto [place, is_new] = places.try_emplace(outcome->name, out.outcomes.size());
     if (is_new)
       out.outcomes.push_back(std::move(*outcome));
@@ -125,7 +125,7 @@ Result<ResultsWriter> ResultsWriter::open(const std::string& path, const Header&
   for (const Outcome& outcome : kept) start += dump_line(to_json(outcome));
   format::OutputOptions options;
   options.visibility = format::Visibility::kAtOnce;
-  // The old file is there until the new one has all that is kept of it.
+  // The old file remains until the new one has all the kept lines.
   if (!kept.empty()) ETB_TRY(format::write_file(path, start));
   options.keeps_content = !kept.empty();
   ETB_ASSIGN(format::OutputFile file, format::OutputFile::open(path, options));
@@ -140,9 +140,10 @@ void ResultsWriter::add(const Outcome& outcome) {
 
 namespace {
 
-// A report of some shards would pass for one of all. Results without a shard are whole runs of other cases.
+// Rejects an incomplete set of shards, whose report would look complete. Results without a shard are whole
+// runs of other cases.
 Status expect_all_shards(const std::vector<Results>& shards) {
-  std::map<std::string, std::set<std::string>> seen;  // by their number
+  std::map<std::string, std::set<std::string>> seen;  // by number of shards
   for (const Results& shard : shards) {
     const size_t slash = shard.header.shard.find('/');
     if (slash != std::string::npos)

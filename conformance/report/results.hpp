@@ -1,5 +1,5 @@
-// Results of a run: the header, the outcomes, and what they add up to. results.jsonl is the header and one line an outcome; a failure comes
-// once more when it was looked at closely, and the last line of a name counts.
+// Results of a run: header, outcomes and totals. results.jsonl has the header and one line per outcome. A
+// failure that was examined again has a second line; the last line of a name counts.
 #pragma once
 
 #include <map>
@@ -23,7 +23,7 @@ struct Header {
   std::string backend_id;
   std::string contract;
   size_t item_count = 0;
-  std::string shard;  // "2/8", "" for everything
+  std::string shard;  // "2/8", "" for all items
 };
 nlohmann::ordered_json to_json(const Header& header);
 
@@ -37,29 +37,30 @@ struct Totals {
   std::map<std::string, std::map<State, size_t>> by_group;
   size_t case_count = 0, claimed = 0, executed = 0;
   size_t failures = 0;
-  bool is_part = false;  // of a run that is cut into shards
+  bool is_part = false;  // one shard of a run
   size_t of(State state) const;
-  // Nothing fails, and something ran on the plugin, unless only checks were asked for, which execute nothing that counts. In one shard of a run
-  // nothing needs to run on the plugin: whether it does is a statement about all shards together, which --merge makes.
+  // True if no item failed and at least one case ran on the plugin. Runs of checks only need none. A single
+  // shard needs none either: --merge checks that for all shards together.
   bool is_pass() const { return why_not().empty(); }
-  // What the last line says when is_pass() is false.
+  // Returns the reason for the report's last line if is_pass() is false.
   std::string why_not() const;
 };
 Totals add_up(const std::vector<Outcome>& outcomes);
-// The same, for a shard as a part.
+// As above, for results that may be one shard.
 Totals add_up(const Results& results);
 
-// Reads results.jsonl. A last line that was cut off by an interruption is left out; anything else that is no outcome is an error.
+// Reads results.jsonl. Ignores a last line cut off by an interruption. Any other line that is no outcome is
+// an error.
 [[nodiscard]] Result<Results> read_results(const std::string& path);
 
-// Writes line by line; each outcome is on disk before the next one.
+// Writes line by line. Each outcome is on disk before the next one.
 class ResultsWriter {
  public:
-  // With outcomes of an earlier run that was interrupted: they are written first, and the old file is replaced at once.
+  // With outcomes of an interrupted run: writes them first, then replaces the old file at once.
   [[nodiscard]] static Result<ResultsWriter> open(const std::string& path, const Header& header,
                                                   const std::vector<Outcome>& kept = {});
   void add(const Outcome& outcome);
-  // The first error of add(): a disk that is full, a reader that has gone.
+  // Returns the first error of add(), such as a full disk or a closed pipe.
   const Status& status() const { return status_; }
 
  private:
@@ -68,11 +69,11 @@ class ResultsWriter {
   Status status_;
 };
 
-// Puts shards together. Refuses (Code::INCOMPATIBLE) those of other plugins, suites or contracts, items that occur twice, and a part of the
-// shards for the whole.
+// Merges shards. Errors: INCOMPATIBLE for shards of different plugins, suites or contracts, for items that
+// occur twice, and for an incomplete set of shards.
 [[nodiscard]] Result<Results> merge(const std::vector<Results>& shards);
 
-// Writes a whole file; the error names it.
+// Writes a whole file. The error names it.
 [[nodiscard]] Status write_file(const std::string& path, const std::string& content);
 
 }  // namespace etb::conformance

@@ -1,4 +1,4 @@
-// Failures as SARIF 2.1.0, which code hosts show beside a change.
+// Writes failures as SARIF 2.1.0, which code hosts display beside a change.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace etb::conformance {
 
-// `target` is the plugin as the commands that repeat a failure name it.
+// `by` is the command line for the repeat commands.
 std::string to_sarif(const Results& results, const Invocation& by);
 
 }  // namespace etb::conformance

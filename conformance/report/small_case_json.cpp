@@ -20,7 +20,7 @@ Result<std::string> text_in(const json& object, const char* key) {
   return it->get<std::string>();
 }
 
-// Bytes are hexadecimal text; at most so many of one case are a replay.
+// Limit of the bytes of one case, written as hexadecimal text.
 constexpr size_t kMaxBytes = size_t{1} << 26;
 
 Result<std::vector<uint8_t>> bytes_in(const json& object, const char* key) {

@@ -1,4 +1,4 @@
-// Small cases as JSON: in replay files, and on the way from a child process. Bytes are hexadecimal text.
+// Small cases as JSON: in replay files, and in messages from a child process. Bytes are hexadecimal text.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -9,7 +9,7 @@ namespace etb::conformance {
 
 nlohmann::ordered_json to_json(const SmallCase& small);
 
-// Of untrusted JSON: the image is verified, and inputs are what it asks for.
+// Parses untrusted JSON: verifies the image, and checks the inputs against it.
 [[nodiscard]] Result<SmallCase> small_case_from_json(const nlohmann::json& object);
 
 }  // namespace etb::conformance

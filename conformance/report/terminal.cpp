@@ -15,7 +15,7 @@ constexpr size_t kMaxLiveFailures = 10;
 constexpr size_t kMaxListed = 25;
 constexpr uint64_t kRedrawNs = 100000000;
 
-// Bytes of a plugin's text that would steer a terminal become dots.
+// Replaces bytes of a plugin's text that could control the terminal by dots.
 std::string printable(std::string text, size_t limit) {
   if (text.size() > limit) text = text.substr(0, limit) + "...";
   for (char& c : text)
@@ -67,7 +67,7 @@ void print_kind(const Kind& kind, const Invocation& by, std::ostream& out) {
   out << "  repeat: " << repeat_command(by, example) << '\n';
 }
 
-// What became of them when they ran again.
+// Prints the results of repeating the failures.
 void print_looks(const Looks& looks, const Invocation& by, std::ostream& out) {
   if (looks.smaller + looks.itself + looks.after_others + looks.flaky + looks.none == 0) return;
   out << "\nfailures run again:";

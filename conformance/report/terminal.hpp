@@ -1,4 +1,4 @@
-// What a person sees: a line that grows while the run goes on, failures as they come, and the summary.
+// Terminal output: a live progress line, failures as they occur, and the summary.
 #pragma once
 
 #include <ostream>
@@ -10,12 +10,12 @@ namespace etb::conformance {
 
 class Terminal {
  public:
-  // `is_live`: the line is rewritten in place.
+  // `is_live`: the progress line is rewritten in place.
   Terminal(std::ostream& out, size_t item_count, bool is_live)
       : out_(out), item_count_(item_count), is_live_(is_live) {}
   void add(const Outcome& outcome);
-  void refine(const Outcome& outcome);  // a failure was looked at more closely
-  void end();                           // of the live line
+  void refine(const Outcome& outcome);  // a failure was examined again
+  void end();                           // ends the live line
 
  private:
   void draw();
@@ -26,10 +26,11 @@ class Terminal {
   uint64_t drawn_ns_ = 0;
 };
 
-// Executed / claimed first, groups worst first, then one line a distinct failure with its repro, then the verdict.
+// Prints executed / claimed, groups (worst first), one line per distinct failure with its repro, and the
+// verdict.
 void print_summary(const Results& results, const Invocation& by, std::ostream& out);
 
-// What changed since another run: new failures, repaired ones, other states. True when something got worse.
+// Prints changes since another run: new failures, fixed ones, other states. Returns true if any got worse.
 bool print_comparison(const Results& before, const Results& now, std::ostream& out);
 
 }  // namespace etb::conformance

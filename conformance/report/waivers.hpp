@@ -1,6 +1,8 @@
-// Failures that somebody answers for, until a date. One line of JSON a waiver in an array:
-//   {"pattern": "op.exp.*", "plugin": "com.example.my-npu", "reason": "hardware", "tracker": "https://...", "owner": "who", "expires": "2027-01-31"}
-// Waived cases still run; one that passes is xpass and fails the run, so that waivers go when their cause has gone.
+// Waivers: failures accepted by an owner until a date. A JSON array with one waiver per line:
+//   {"pattern": "op.exp.*", "plugin": "com.example.my-npu", "reason": "hardware", "tracker": "https://...",
+//    "owner": "who", "expires": "2027-01-31"}
+// Waived cases still run. One that passes is xpass and fails the run, so waivers are removed with their
+// cause.
 #pragma once
 
 #include <string>
@@ -20,11 +22,12 @@ struct Waiver {
   std::string expires;  // YYYY-MM-DD, the last day
 };
 
-// `today` is YYYY-MM-DD: an expired waiver is an error that names it, and so is one without reason, owner or date.
+// `today` is YYYY-MM-DD. An expired waiver is an error that names it. So is one without reason, owner or
+// date.
 [[nodiscard]] Result<std::vector<Waiver>> parse_waivers(const std::string& text, const std::string& today);
 
-// Changes the state of an outcome that a waiver for this plugin covers: failures to waived, passes to xpass. "Dishonest" is never waived: a claim that
-// does not hold is taken back in the plugin.
+// Changes the state of an outcome that a waiver for this plugin covers: failures to waived, passes to xpass.
+// "Dishonest" is never waived: the plugin must drop a claim that does not hold.
 void apply_waivers(const std::vector<Waiver>& waivers, const std::string& plugin_id, Outcome& outcome);
 
 }  // namespace etb::conformance

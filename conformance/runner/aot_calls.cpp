@@ -29,7 +29,7 @@ etb_status ETB_CALL take_reject(void* ctx, const etb_reject* reject) {
   return ETB_OK;
 }
 
-// Takes one payload; constants are read from the image.
+// Collects one payload. Reads constants from the image.
 class Sink {
  public:
   Sink(const graph::ImageBytes& image, Payload& out) : view_(graph::View::open(image.span())), out_(out) {

@@ -1,4 +1,4 @@
-// Ahead-of-time calls with everything that they need around them, and their answers as values.
+// Ahead-of-time calls with all their arguments; they return answers as values.
 #pragma once
 
 #include <map>
@@ -13,12 +13,12 @@ namespace etb::conformance {
 struct Answers {
   etb_status status = ETB_OK;
   std::string error;
-  std::map<uint32_t, std::string> reasons;  // of rejected nodes, "dtype: text"
-  std::map<uint32_t, uint32_t> claims;      // group of claimed nodes
+  std::map<uint32_t, std::string> reasons;  // by rejected node: "dtype: text"
+  std::map<uint32_t, uint32_t> claims;      // by claimed node: its group
   uint32_t node_count = 0;
-  bool has_own_regions = false;  // some claim is for a payload of its own
+  bool has_own_regions = false;  // some claim requests a separate payload
 
-  // The graph may be compiled as one region.
+  // True if the graph may be compiled as one region.
   bool is_whole_claim() const {
     return status == ETB_OK && reasons.empty() && claims.size() == node_count &&
            (!has_own_regions || node_count == 1);
@@ -29,7 +29,7 @@ struct Answers {
 };
 Answers partition(Subject& subject, const graph::ImageBytes& image);
 
-// The plugin's dry check; NOT_IMPLEMENTED where it has none.
+// Calls the plugin's dry check. Returns NOT_IMPLEMENTED if it has none.
 etb_status dry_check(Subject& subject, const graph::ImageBytes& image, std::string& out_error);
 
 struct Payload {
@@ -48,7 +48,7 @@ struct CompileOptions {
   const etb_cancel_token* cancel = nullptr;
 };
 
-// One region into one payload.
+// Result of compiling one region into one payload.
 struct Compiled {
   etb_status status = ETB_OK;
   std::string error;

@@ -11,7 +11,7 @@
 namespace etb::conformance {
 namespace {
 
-// The group that a rule of the ABI belongs to, by the words of its id.
+// Maps a rule of the ABI to its group, by the prefix of its id.
 struct RuleGroup {
   const char* prefix;
   const char* group;
@@ -59,7 +59,7 @@ class Assessment {
                               answers.node_count),
                   "ABI-AOT-01");
     if (!answers.is_whole_claim() &&
-        answers.reasons.empty()) {  // a compiler would cut it up; its pieces are cases, too
+        answers.reasons.empty()) {  // a compiler would split it; the pieces are cases, too
       out_.state = State::kUnsupported;
       out_.reason = "each claim is for a region of its own";
       return;
@@ -76,7 +76,7 @@ class Assessment {
   void find(const char* check, std::string text, const char* rule = "") {
     out_.findings.push_back({check, std::move(text), rule});
   }
-  // No answer of a plugin makes such facts.
+  // A plugin cannot cause such facts by its answers.
   void tampering(const std::string& text) {
     find(kTampering, "the process of the plugin sent facts that do not fit the case: " + text);
   }
@@ -87,7 +87,7 @@ class Assessment {
     return static_cast<uint32_t>(count);
   }
 
-  // A forced negative: a rejected graph must not compile.
+  // A negative test: a rejected graph must not compile.
   void expect_refusal(const Answers& answers) {
     out_.state = State::kUnsupported;
     if (!answers.reasons.empty()) out_.reason = answers.reasons.begin()->second;
@@ -122,7 +122,7 @@ class Assessment {
     compare(run);
   }
 
-  // As many as the graph has, of its dtypes, with as many bytes as their sizes say.
+  // Checks outputs: as many as the graph has, of its dtypes, with the bytes that their sizes require.
   bool expect_outputs(const RunFacts& facts) {
     const graph::Graph method = view_->method();
     if (facts.outputs.size() != method.outputs().size()) {
@@ -138,7 +138,7 @@ class Assessment {
     return true;
   }
 
-  // The contract of this graph: rows for any of its ops.
+  // Returns the contract of this graph: rows for any of its ops.
   PrecisionContract contract_of_graph() const {
     std::vector<std::string> ops;
     std::set<etb_dtype> dtypes;
@@ -162,7 +162,7 @@ class Assessment {
     return out;
   }
 
-  // Whether the contract says nothing about this run: some operand is larger than it goes.
+  // True if an operand of this run is beyond the contract's range.
   bool is_out_of_range(const PrecisionContract& contract, size_t run, size_t index) const {
     if (contract.largest == HUGE_VAL) return false;
     for (const TensorData& input : built_.runs[run]) {
@@ -173,7 +173,7 @@ class Assessment {
     return false;
   }
 
-  // Operands that the contract leaves out give what they give.
+  // Accepts any result for operands beyond the contract's range.
   ReferenceTensor within_range(const PrecisionContract& contract, size_t run, const TensorData& found,
                                const ReferenceTensor& reference) const {
     ReferenceTensor out = reference;
@@ -183,7 +183,7 @@ class Assessment {
     return out;
   }
 
-  // A plugin that flushes subnormals may read them as zeros, too.
+  // A plugin that flushes subnormals may also read them as zeros.
   Opinion judge_output(const PrecisionContract& contract, size_t run, uint32_t index, const TensorData& found,
                        const ReferenceTensor& given) const {
     const ReferenceTensor reference =
@@ -227,12 +227,13 @@ class Assessment {
     }
   }
 
-  // Of sizes that equal the reference's.
+  // For sizes that equal the reference's.
   static size_t nbytes_of(const TensorData& tensor) {
     return static_cast<size_t>(tensor.shape.numel()) * element_nbytes(tensor.shape.dtype);
   }
 
-  // The same inputs twice, other garbage in the outputs: bytes that differ were never written, or are no function of the inputs.
+  // Two runs have the same inputs and other garbage in the outputs. Bytes that differ were never written, or
+  // do not depend on inputs only.
   bool compare_runs(uint32_t index, const TensorData& first, const TensorData& second) {
     if (first.bytes == second.bytes && first.shape.sizes == second.shape.sizes) return true;
     if (first.bytes.size() != second.bytes.size() || first.shape.sizes != second.shape.sizes) {

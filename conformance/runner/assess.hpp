@@ -1,5 +1,5 @@
-// Judges what the plugin answered in one case: every promise is held against the next answer, outputs against the reference. It runs where no code
-// of the plugin runs, and distrusts the facts.
+// Judges the plugin's answers in one case: compares each promise with later answers, and outputs with the
+// reference. Runs in a process without code of the plugin, and does not trust the facts.
 #pragma once
 
 #include "conformance/judge/contract.hpp"
@@ -8,16 +8,16 @@
 
 namespace etb::conformance {
 
-// Adds findings, and what was claimed and executed, to an outcome that has its name.
+// Adds findings, claims and executions to an outcome that has its name.
 void assess(const BuiltCase& built, const CaseFacts& facts, const PrecisionContract& contract, Outcome& out);
 
-// Breaches as findings of the group that their rule belongs to.
+// Adds breaches as findings of the rule's group.
 void add_breaches(const std::vector<Breach>& breaches, Outcome& out);
 
-// The state that findings mean, unless it is set already.
+// Sets the state that follows from the findings, unless it is set already.
 void conclude(Outcome& out);
 
-// Bytes that only a plugin could have written where only the suite writes.
+// Finding for bytes from the plugin where only the suite writes.
 inline constexpr const char* kTampering = "hyg.leaves-the-suite-alone";
 
 }  // namespace etb::conformance

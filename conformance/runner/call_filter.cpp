@@ -1,4 +1,4 @@
-// The filter of system calls of a process that holds a plugin.
+// The system call filter of a process that holds a plugin.
 #include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -23,7 +23,7 @@ constexpr uint32_t kArchitecture = AUDIT_ARCH_AARCH64;
 #endif
 
 constexpr uint32_t kNever[] = {SYS_ptrace, SYS_process_vm_readv, SYS_process_vm_writev};
-// Their first argument is the process that they reach.
+// System calls whose first argument is the target process.
 constexpr uint32_t kReachingProcess[] = {
     SYS_kill, SYS_tkill, SYS_tgkill, SYS_rt_sigqueueinfo, SYS_rt_tgsigqueueinfo, SYS_pidfd_open};
 
@@ -32,7 +32,7 @@ uint32_t low_half_of_argument(int index) {
 }
 
 sock_filter statement(uint16_t code, uint32_t k) { return {code, 0, 0, k}; }
-// Skips so many statements when it is true.
+// Skips `if_true` statements if the test is true.
 sock_filter jump(uint16_t test, uint32_t k, size_t if_true) {
   return {static_cast<uint16_t>(BPF_JMP | test | BPF_K), static_cast<uint8_t>(if_true), 0, k};
 }
@@ -79,7 +79,7 @@ Status forbid_reaching_others([[maybe_unused]] std::span<const pid_t> pids) {
     !defined(__SANITIZE_THREAD__)  // sanitizers trace their own process
   std::vector<sock_filter> filter = make_filter(pids);
   const sock_fprog program{static_cast<unsigned short>(filter.size()), filter.data()};
-  // Without the flag older kernels slow the process down against attacks that no plugin needs here.
+  // Without the flag, older kernels enable a slow mitigation of attacks that plugins do not need.
   if (::syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_SPEC_ALLOW, &program) != 0)
     return make_error(Code::ACCESS_FAILED, std::string("seccomp: ") + std::strerror(errno));
 #endif

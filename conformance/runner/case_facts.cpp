@@ -5,7 +5,7 @@
 namespace etb::conformance {
 namespace {
 
-constexpr size_t kMaxTextBytes = 4096;  // of what a plugin says about one thing
+constexpr size_t kMaxTextBytes = 4096;  // limit of each text of a plugin
 
 void write(WireWriter& out, const TensorData& tensor) {
   out.number(static_cast<uint64_t>(tensor.shape.dtype));
@@ -23,7 +23,7 @@ TensorData read_tensor(WireReader& in) {
   return out;
 }
 
-// About so many bytes, beside those of tensors.
+// Approximate size, beside the bytes of tensors.
 constexpr size_t kRoom = 2048;
 size_t room_for(const std::vector<TensorData>& tensors) {
   size_t nbytes = 0;

@@ -1,4 +1,4 @@
-// Facts of a process that may lie: damaged ones are refused, and those that no plugin could answer fail the case.
+// Tests facts from a hostile process: damaged facts are rejected, and impossible ones fail the case.
 #include "conformance/runner/case_facts.hpp"
 
 #include <gtest/gtest.h>
@@ -8,7 +8,7 @@
 namespace etb::conformance {
 namespace {
 
-// A case of one negation, and the facts of a plugin that does it right.
+// A case with one negation, and the facts of a correct plugin.
 struct Example {
   BuiltCase built;
   CaseFacts facts;

@@ -1,4 +1,4 @@
-// One case in this process, without any isolation: observed and judged at once. For a debugger, and for checks.
+// Runs one case in this process without isolation: observes and judges it. For a debugger, and for checks.
 #pragma once
 
 #include "conformance/runner/assess.hpp"
@@ -7,15 +7,15 @@
 
 namespace etb::conformance {
 
-// An outcome with the words of the case, under its name with or without a round.
+// Returns an outcome with the case's properties and this name, which may include a round.
 Outcome outcome_of(const Case& item, const std::string& name);
-// An outcome of a case that could not be built.
+// Returns the outcome of a case that could not be built.
 Outcome outcome_of_unbuilt(const Case& item, const std::string& name, const Error& error);
 
 Outcome run_case(Subject& subject, const Case& item, const std::string& name,
                  const PrecisionContract& contract, Progress& progress);
 
-// The validate layer's violations, as findings of the group that the rule belongs to.
+// Adds the validate layer's violations as findings of the rule's group.
 void add_violations(Subject& subject, Outcome& out);
 
 }  // namespace etb::conformance

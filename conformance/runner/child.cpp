@@ -16,7 +16,7 @@
 namespace etb::conformance {
 namespace {
 
-constexpr size_t kMaxLineBytes = size_t{1} << 24;  // one with a case of a few megabytes, in hexadecimal
+constexpr size_t kMaxLineBytes = size_t{1} << 24;  // a line with a case of a few megabytes, in hexadecimal
 
 std::string text_of_end(int status) {
   if (!WIFSIGNALED(status)) return "exited with code " + std::to_string(WEXITSTATUS(status));

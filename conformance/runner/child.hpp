@@ -1,4 +1,5 @@
-// One child process that judges some items of a plan (judge_process.hpp): what it sends, and how far it came. No code of the plugin runs in it.
+// A child process that judges some items of a plan (judge_process.hpp): its messages and progress. It runs no
+// code of the plugin.
 #pragma once
 
 #include <sys/types.h>
@@ -15,23 +16,23 @@ namespace etb::conformance {
 
 class Child {
  public:
-  // Forks. `items` are numbers of plan.items.
+  // Forks. `items` are indices into plan.items.
   [[nodiscard]] static Result<std::unique_ptr<Child>> start(const Plan& plan, std::vector<uint32_t> items);
-  ~Child();  // kills what still runs
+  ~Child();  // kills it if it still runs
   Child(const Child&) = delete;
   Child& operator=(const Child&) = delete;
 
   int fd() const { return fd_; }
   const std::vector<uint32_t>& items() const { return items_; }
 
-  // Reads what came. True while the child lives.
+  // Reads messages. Returns true while the child lives.
   bool step(const std::function<void(Outcome)>& on_outcome);
 
-  // After step() was false.
+  // Valid after step() returned false.
   size_t done_count() const { return done_count_; }  // items that sent an outcome
-  // The child did what it could. Items without an outcome come after one that ended the process of the plugin.
+  // True if the child finished its work. Items without an outcome follow one that ended the plugin's process.
   bool has_judged() const { return said_goodbye_ && done_count_ != 0; }
-  const std::string& death() const { return death_; }  // of a child that has not judged
+  const std::string& death() const { return death_; }  // for a child that has not judged
 
  private:
   Child() = default;

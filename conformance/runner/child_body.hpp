@@ -1,4 +1,4 @@
-// Running items without isolation, and what processes of a run share.
+// Runs items without isolation, and helpers shared by the processes of a run.
 #pragma once
 
 #include <vector>
@@ -7,10 +7,10 @@
 
 namespace etb::conformance {
 
-// Runs the items in this process, without any isolation: for a debugger.
+// Runs the items in this process, without isolation: for a debugger.
 std::vector<Outcome> run_in_process(const Plan& plan, const std::vector<uint32_t>& items);
 
-// To a pipe.
+// Writes to a pipe.
 void write_all(int fd, const std::string& text);
 
 uint64_t monotonic_ns();

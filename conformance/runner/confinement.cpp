@@ -35,11 +35,11 @@ Status write_text(const char* path, const std::string& text) {
   return {};
 }
 
-// The process is its own user inside the namespace, too. Without privileges no other id can be mapped.
+// Maps the process to its own user inside the namespace. Without privileges no other id can be mapped.
 Status map_own_user(uid_t user, gid_t group) {
   const std::string user_map = std::to_string(user) + " " + std::to_string(user) + " 1";
   const std::string group_map = std::to_string(group) + " " + std::to_string(group) + " 1";
-  // The files belong to root while the process may not be dumped.
+  // The files belong to root while the process is not dumpable.
   ::prctl(PR_SET_DUMPABLE, 1);
   (void)write_text("/proc/self/setgroups", "deny");
   ETB_TRY(write_text("/proc/self/uid_map", user_map));
@@ -53,7 +53,7 @@ Status mount_temporary(const std::string& folder, uint64_t nbytes, const char* m
   return {};
 }
 
-// Ids before the namespace was made: until they are mapped, getuid() answers the overflow id.
+// Ids before the namespace exists: until they are mapped, getuid() returns the overflow id.
 struct Ids {
   uid_t user = ::getuid();
   gid_t group = ::getgid();

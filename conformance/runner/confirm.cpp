@@ -38,7 +38,7 @@ class Confirmation {
   }
 
  private:
-  // A check has a child of its own already. One that hangs is not waited for again.
+  // A check already had its own child. One that hangs is not repeated.
   bool confirm_check() {
     if (out_.state == State::kHang || fails_after({}))
       out_.smallest = "the check itself";
@@ -81,7 +81,7 @@ class Confirmation {
     return fail_alike(out_, find_outcome(outcomes, out_.name));
   }
 
-  // False when there was no time.
+  // Returns false if the time is over.
   bool find_sequence() {
     if (prefix_.empty()) return true;
     for (const std::vector<uint32_t>& one : known_)
@@ -104,7 +104,7 @@ class Confirmation {
                        [&](uint32_t number) { return all.count(number) != 0; });
   }
 
-  // ddmin: leave out one of ever more pieces.
+  // ddmin: leaves out one of an increasing number of pieces.
   void shorten() {
     for (size_t pieces = 2; sequence_.size() > 1 && pieces <= sequence_.size() &&
                             replay_count_ < kMaxReplays && !is_late(plan_);) {

@@ -1,4 +1,4 @@
-// A closer look at one failure: does it fail alone, after what, how small can it be, or was it chance?
+// Examines one failure: does it occur alone, after which items, how small can it be, is it flaky?
 #pragma once
 
 #include <memory>
@@ -10,14 +10,16 @@ namespace etb::conformance {
 
 struct Failure {
   Outcome outcome;
-  std::shared_ptr<const std::vector<uint32_t>> batch;  // what its child ran
-  size_t position = 0;                                 // of the item in the batch; its size: the batch's end
+  std::shared_ptr<const std::vector<uint32_t>> batch;  // items of its child
+  size_t position = 0;                                 // index of the item in the batch; batch size: the
+                                                       // batch's end
 };
 
-// What brought earlier failures about. Tried first, so that many failures of one cause are not searched for each.
+// Sequences that caused earlier failures. Tried first, so that failures of one cause share one search.
 using KnownSequences = std::vector<std::vector<uint32_t>>;
 
-// Adds `smallest`, `small` or `sequence`, or makes it flaky. False when the plan's deadline came first; then nothing is added.
+// Adds `smallest`, `small` or `sequence`, or marks it flaky. Returns false and adds nothing if the plan's
+// deadline came first.
 bool confirm(const Plan& plan, Failure& failure, KnownSequences& known);
 
 }  // namespace etb::conformance

@@ -1,4 +1,4 @@
-// What the end of the process that held the plugin means for an outcome.
+// Maps the end of the plugin's process to findings.
 #pragma once
 
 #include "conformance/runner/outcome.hpp"
@@ -6,10 +6,10 @@
 
 namespace etb::conformance {
 
-// Of a process that ended before it answered: state, reason and finding.
+// For a process that ended before it answered: adds state, reason and finding.
 void add_death(LinkState state, SubjectLink& link, Outcome& out);
 
-// Of a process that ended after its last answer: findings about what it left behind.
+// For a process that ended after its last answer: adds findings about its remains.
 void add_end(const GuardianReport& report, const SubjectLink& link, Outcome& out);
 
 }  // namespace etb::conformance

@@ -21,7 +21,7 @@ namespace etb::conformance {
 namespace {
 
 constexpr int kLookMs = 100;
-// A process that is just ending needs a moment.
+// A process that is ending needs a moment.
 constexpr int kTriesForEnd = 20;
 constexpr useconds_t kRestUs = 10000;
 
@@ -83,7 +83,7 @@ class Guardian {
     if (!is_ready || ::getppid() != guardian) ::_exit(1);
   }
 
-  // Until the subject ends, by itself or because it must.
+  // Watches until the subject ends or is killed.
   void watch() {
     const int subject_fd = static_cast<int>(::syscall(SYS_pidfd_open, subject_, 0));
     while (!has_ended()) {
@@ -110,7 +110,7 @@ class Guardian {
   void obey() {
     char command = 0;
     if (::recv(args_.control_fd, &command, 1, MSG_DONTWAIT) != 1) {
-      // The judge is gone.
+      // The judge has died.
       ::kill(subject_, SIGKILL);
       end_descendants();
       ::_exit(1);
@@ -122,7 +122,7 @@ class Guardian {
     (void)!::send(args_.control_fd, &command, 1, MSG_NOSIGNAL);
   }
 
-  // Each thread writes where it is, one after the other.
+  // Each thread prints its stack, one after the other.
   void print_stacks() const {
     const std::string path = "/proc/" + std::to_string(subject_) + "/task";
     const std::unique_ptr<DIR, int (*)(DIR*)> folder(::opendir(path.c_str()), ::closedir);
@@ -158,7 +158,7 @@ class Guardian {
     return false;
   }
 
-  // Whether a child lives, and goes on doing so.
+  // True if a child still runs after some time; zombies are reaped.
   static bool has_children() {
     for (int i = 0; i < kTriesForEnd; ++i) {
       pid_t ended = 0;
@@ -182,7 +182,7 @@ class Guardian {
     }
   }
 
-  // Notes what is left, and ends it.
+  // Records and kills the remaining processes.
   void clear() {
     if (has_children()) {
       const std::vector<pid_t> left = descendants();

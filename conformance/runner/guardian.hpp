@@ -1,6 +1,6 @@
-// The process between the judge and the plugin. It runs no code of the plugin: it starts the process that does, watches what that process and
-// its descendants take, ends them all, and reports what they left behind. In a namespace it is process 1; elsewhere orphans of the
-// plugin become its children.
+// The process between the judge and the plugin. It runs no code of the plugin. It starts the plugin's
+// process, watches the resources of that process and its descendants, ends them all, and reports their
+// remains. In a namespace it is process 1; elsewhere it adopts the plugin's orphans.
 #pragma once
 
 #include <functional>
@@ -15,25 +15,23 @@ namespace etb::conformance {
 struct GuardianArgs {
   Confinement confinement;
   UsageLimits limits;
-  std::string folder;       // for temporary files
-  int control_fd = -1;      // to the judge: commands come in, one report goes out
-  std::vector<pid_t> pids;  // that the plugin must not signal: the judge and its ancestors
-  std::function<void()>
-      subject;  // holds the plugin; called in the process that is watched, with privileges given up
-  std::vector<int> subject_fds;  // descriptors that are for that process alone
+  std::string folder;             // for temporary files
+  int control_fd = -1;            // to the judge: reads commands, writes one report
+  std::vector<pid_t> pids;        // processes that the plugin must not signal: the judge and its ancestors
+  std::function<void()> subject;  // holds the plugin; called in the watched process, without privileges
+  std::vector<int> subject_fds;   // descriptors for that process only
 };
 
-// Commands of the judge, a byte each.
-inline constexpr char kPrintStacks = 'S';  // each thread of the watched process gets SIGQUIT
+// Commands of the judge, one byte each.
+inline constexpr char kPrintStacks = 'S';  // sends SIGQUIT to each thread of the watched process
 inline constexpr char kEndAll = 'K';
-inline constexpr char kLook =
-    'L';  // measures now what the processes take; answers one byte when that is done
+inline constexpr char kLook = 'L';  // measures current usage; answers one byte when done
 
 struct GuardianReport {
-  int status = 0;            // of the watched process, as waitpid() tells it
-  int stop_signal = 0;       // it was stopped by this signal, and then killed
-  std::string excess;        // it took more than its limits, and was killed
-  std::string set_up_error;  // it never began
+  int status = 0;            // status of the watched process, as from waitpid()
+  int stop_signal = 0;       // signal that stopped it; it was then killed
+  std::string excess;        // limits that it exceeded before it was killed
+  std::string set_up_error;  // signal that stopped it before it was killed
   uint32_t left_processes = 0;
   std::string left_names;
   uint32_t left_sockets = 0;

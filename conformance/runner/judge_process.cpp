@@ -22,19 +22,19 @@ namespace {
 constexpr uint64_t kMillisecond = 1000000;
 constexpr uint32_t kLeastBlobMs = 1000;
 constexpr uint64_t kMostTimesOfRestarts =
-    5;  // the limit of an item that tries several things, with all of them
+    5;  // limit of an item with several tries, in multiples of its time limit
 constexpr uint64_t kMostCheckBytes = uint64_t{1} << 24;
-constexpr size_t kMostAhead = 8;  // requests that the plugin's process has at once, so that neither process waits for the other
+constexpr size_t kMostAhead = 8;  // requests queued in the plugin's process: keeps both processes busy
 
 uint64_t limit_ms(const Plan& plan, const Item& item) {
   if (item.check == nullptr) return scaled_ms(plan.latency, plan.case_timeout_ms);
-  // Each damaged payload has its own time, a fifth of a case's: a file that is no payload is refused at once.
+  // Each damaged payload has its own time limit, a fifth of a case's: plugins reject an invalid file at once.
   if (group_of(item.name) == "blob")
     return scaled_ms(plan.latency, std::max(plan.case_timeout_ms / 5, kLeastBlobMs));
   return scaled_ms(plan.latency, plan.check_timeout_ms);
 }
 
-// Bytes of all outputs at their upper bounds, twice, and room for texts.
+// Limit of an answer: bytes of all outputs at their upper bounds, twice, and room for texts.
 uint64_t most_answer_bytes(const BuiltCase& built) {
   constexpr uint64_t kTexts = uint64_t{4} << 20;
   const auto view = graph::View::open(built.image.span());
@@ -81,7 +81,7 @@ class Judging {
   void send_ahead() {
     while (pending_.size() < kMostAhead && next_ < items_.size()) {
       const Item& item = plan_.items[items_[next_]];
-      // A check may leave the process other than it was, and a case that becomes smaller needs it several times.
+      // A check may change the process, and minimising a case needs the process several times.
       if (!pending_.empty() && (item.check != nullptr || pending_.back().item->check != nullptr)) return;
       ++next_;
       Pending& pending = pending_.emplace_back();
@@ -106,7 +106,7 @@ class Judging {
             is_check ? kMostCheckBytes : most_answer_bytes(*pending.built)};
   }
 
-  // False when the process of the plugin is gone.
+  // Returns false if the plugin's process is gone.
   bool finish_first(Outcome& out) {
     const Pending pending = std::move(pending_.front());
     pending_.pop_front();
@@ -129,7 +129,7 @@ class Judging {
     return false;
   }
 
-  // False when the answer is none.
+  // Returns false if the answer is invalid.
   bool take_answer(const Pending& pending, const std::vector<std::byte>& answer, Outcome& out) const {
     if (pending.item->check == nullptr) {
       const std::optional<CaseFacts> facts = decode_facts(answer);
@@ -139,7 +139,7 @@ class Judging {
     const std::optional<Outcome> seen = read_outcome(answer);
     if (!seen || seen->name != pending.item->name) return false;
     out = *seen;
-    // The state follows from findings here, and a check may add that it does not concern the plugin, or a warning.
+    // The state follows from the findings here. A check may only add "unsupported" or a warning.
     if (out.state != State::kUnsupported && out.state != State::kWarning) out.state = State::kNotRun;
     conclude(out);
     return true;
@@ -150,7 +150,7 @@ class Judging {
     return outcome_from_json(nlohmann::json::parse(text, text + answer.size(), nullptr, false));
   }
 
-  // What the process printed, or wrote where only the suite writes.
+  // Adds findings for text that the process printed and for writes to the suite's memory.
   void add_traces(Outcome& out) const {
     const size_t before = out.findings.size();
     if (const std::string printed = link_->take_printed(); !printed.empty())
@@ -163,7 +163,7 @@ class Judging {
     conclude(out);
   }
 
-  // False when a candidate ended the process.
+  // Returns false if a candidate ended the process.
   bool make_smaller(const Item& item, const Pending& pending, Outcome& out) {
     bool lives = true;
     const auto try_one = [&](const BuiltCase& built) -> std::optional<Outcome> {
@@ -189,7 +189,7 @@ class Judging {
     return false;
   }
 
-  // After the last item: what deinit and unloading show, and what the plugin leaves behind.
+  // After the last item: adds findings from deinit, unloading and the plugin's remains.
   void finish() {
     Outcome out;
     out.name = end_of(plan_.items[items_.back()].name);
@@ -236,7 +236,7 @@ class Judging {
 
 void run_judge(const Plan& plan, const std::vector<uint32_t>& items, int fd) {
   const Status run = Judging(plan, items, fd).run();
-  // Without the text the parent knows that the suite could not do its work.
+  // Without this line the parent knows that the suite itself failed.
   write_all(fd, run ? "\"end\"\n" : dump_line({{"error", run.error().message}}));
 }
 

@@ -1,5 +1,5 @@
-// The process that judges some items of a plan. No code of the plugin runs in it: it starts the process that holds the plugin, sends it one
-// item after the other, keeps the time, and makes outcomes of the answers.
+// The process that judges some items of a plan. It runs no code of the plugin. It starts the plugin's
+// process, sends it the items in turn, enforces time limits, and turns answers into outcomes.
 #pragma once
 
 #include <vector>
@@ -8,8 +8,8 @@
 
 namespace etb::conformance {
 
-// Runs the items and writes one line of JSON each to `fd`; after the last one, or the first at which the plugin's process ended, a line with the
-// text "end". Then only the items with a line were run.
+// Runs the items and writes one line of JSON each to `fd`. The last line is "end": after the last item, or
+// after the first one that ended the plugin's process. Only items with a line were run.
 void run_judge(const Plan& plan, const std::vector<uint32_t>& items, int fd);
 
 }  // namespace etb::conformance

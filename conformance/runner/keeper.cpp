@@ -24,9 +24,10 @@ namespace fs = std::filesystem;
 
 constexpr const char* kPrefix = "etbackend-verify-";
 constexpr const char* kLockName = "lock";
-constexpr const char* kFolderPrefix = "tmp.";  // as mktemp has it
+constexpr const char* kFolderPrefix = "tmp.";  // as mktemp names them
 
-// The folders that a run made for temporary files, then its own. A process that is dying may still write into them.
+// Removes the temporary folders of a run, then its own. Retries, as a dying process may still write into
+// them.
 void remove_run(const fs::path& own) {
   std::error_code failed;
   for (int i = 0; i < 50 && fs::exists(own, failed); ++i) {
@@ -43,7 +44,7 @@ void remove_run(const fs::path& own) {
   }
 }
 
-// Folders of runs that no process locks belong to runs that are dead.
+// Removes folders without a lock: their runs are dead.
 void remove_left_folders(const fs::path& where) {
   std::error_code failed;
   for (fs::directory_iterator at(where, failed), end; !failed && at != end; at.increment(failed)) {
@@ -66,7 +67,7 @@ void close_descriptors_but(int kept) {
 
 }  // namespace
 
-// Only atomics: writers are several processes.
+// Atomics only: several processes write it.
 struct Keeper::Groups {
   std::atomic<pid_t> pids[256] = {};
 
@@ -114,13 +115,13 @@ Result<std::unique_ptr<Keeper>> Keeper::start() {
 Keeper::~Keeper() {
   if (pipe_fd_ >= 0) ::close(pipe_fd_);
   if (pid_ > 0) ::waitpid(pid_, nullptr, 0);
-  clear();  // where there was no keeper, or it was killed
+  clear();  // if there was no keeper, or it was killed
   if (lock_fd_ >= 0) ::close(lock_fd_);
   if (groups_ != nullptr) ::munmap(groups_, sizeof(Groups));
 }
 
 void Keeper::watch() {
-  ::setsid();  // what a terminal sends to the run does not concern it
+  ::setsid();  // no longer gets the terminal's signals
   for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE}) ::signal(signal, SIG_IGN);
   ::prctl(PR_SET_NAME, "verify-keeper");
   close_descriptors_but(watch_fd_);
@@ -160,7 +161,8 @@ void Keeper::end_group(pid_t pid) {
 
 Result<std::string> Keeper::make_folder() {
   const fs::path own(folder_);
-  // Noted before it exists: a run that is killed in between leaves a note without a folder, not a folder without a note.
+  // Records the folder before it exists: a run killed in between leaves a record without folder, not a folder
+  // without record.
   for (int i = 0; i < 100; ++i) {
     std::string note = folder_ + "/" + kFolderPrefix + "XXXXXXXXXX";
     const int fd = ::mkostemp(note.data(), O_CLOEXEC);

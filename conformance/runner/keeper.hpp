@@ -1,5 +1,5 @@
-// What must not outlive a run: process groups of its children, and its temporary folder. A process of its own waits for the end of the
-// run, however that comes, and clears up; so a run that is killed leaves nothing behind either.
+// Cleans up after a run: the process groups of its children, and its temporary folder. A separate process
+// waits for the end of the run, however it ends, so a killed run leaves nothing, too.
 #pragma once
 
 #include <sys/types.h>
@@ -13,21 +13,22 @@ namespace etb::conformance {
 
 class Keeper {
  public:
-  // Folders of runs whose keeper was killed, too, go first. Only while this process has one thread.
+  // Also removes folders of runs whose keeper was killed. Call it only while this process has one thread.
   [[nodiscard]] static Result<std::unique_ptr<Keeper>> start();
-  ~Keeper();  // clears up, and waits for it
+  ~Keeper();  // cleans up and waits for the keeper
   Keeper(const Keeper&) = delete;
   Keeper& operator=(const Keeper&) = delete;
 
-  // In a child of the run, first of all: it is a group of its own from here, and dies with its parent. Memory that it shares with the keeper is
-  // gone from it and from what it starts.
+  // First call in a child of the run: creates its process group, and ends it with its parent. Unmaps memory
+  // shared with the keeper from it and its descendants.
   void take_child(pid_t parent);
-  // In a helper of the run, which starts such children: it dies with its parent.
+  // Call in a helper of the run, which starts such children: it ends with its parent.
   void take_helper(pid_t parent);
-  // In the parent: the group is killed.
+  // Call in the parent: kills the group.
   void end_group(pid_t pid);
 
-  // A folder for temporary files of one plugin's process. Its name is as that of any program's, so that a plugin does not know it.
+  // Creates a folder for temporary files of one plugin's process. Its name looks like any program's, so that
+  // a plugin cannot recognise it.
   [[nodiscard]] Result<std::string> make_folder();
   void remove_folder(const std::string& folder);
 
@@ -37,12 +38,12 @@ class Keeper {
   [[noreturn]] void watch();
   void clear();
 
-  std::string folder_;  // has the lock, and one empty file for each folder that was made
+  std::string folder_;  // holds the lock, and one empty file for each folder created
   int lock_fd_ = -1;
-  int pipe_fd_ = -1;   // nobody writes; its end is ours
-  int watch_fd_ = -1;  // the keeper's
+  int pipe_fd_ = -1;   // never written; closed when this process ends
+  int watch_fd_ = -1;  // the keeper's end
   pid_t pid_ = -1;
-  Groups* groups_ = nullptr;  // shared
+  Groups* groups_ = nullptr;  // shared memory
 };
 
 }  // namespace etb::conformance

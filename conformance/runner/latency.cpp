@@ -13,7 +13,7 @@ constexpr int kRepeats = 3;
 
 double milliseconds_since(uint64_t begin_ns) { return static_cast<double>(monotonic_ns() - begin_ns) / 1e6; }
 
-// Time of one request, or nothing when the case is not executed well.
+// Returns the time of one request, or nothing if the case does not execute well.
 std::optional<double> time_case(SubjectLink& link, const BuiltCase& built,
                                 const SubjectLink::Limits& limits) {
   std::vector<std::byte> answer;
@@ -49,7 +49,7 @@ Latency measure_latency(const Plan& plan) {
     std::optional<double> ms = time_case(**link, *built, limits);
     if (!ms) break;
     if (*ms == 0) continue;
-    // The fastest of a few: the first may have warmed the device up.
+    // The fastest of a few: the first run may warm up the device.
     for (int i = 0; i < kRepeats; ++i)
       if (const std::optional<double> again = time_case(**link, *built, limits); again && *again > 0)
         ms = std::min(*ms, *again);
@@ -60,7 +60,7 @@ Latency measure_latency(const Plan& plan) {
 }
 
 uint64_t scaled_ms(const Latency& latency, uint64_t base_ms) {
-  // The checks that repeat most open the plugin 300 times and run a slow one 4,000 times, on several threads.
+  // The most repetitive checks open the plugin 300 times and run a slow one 4,000 times, on several threads.
   constexpr double kOpens = 300, kRuns = 4000;
   constexpr uint64_t kMostTimes = 20;
   // Below these the base is long enough.

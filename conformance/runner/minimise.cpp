@@ -11,7 +11,7 @@ namespace {
 
 constexpr size_t kMaxTriesHere = 2000;
 constexpr size_t kMaxChildren = 64;
-// Each try that hangs takes its whole time, so there are fewer of them, and they get less.
+// Each try that hangs uses its whole limit, so there are fewer of them, with a shorter limit.
 constexpr size_t kMaxHangs = 8;
 constexpr uint32_t kHangMs = 1500;
 
@@ -20,7 +20,7 @@ bool is_same_failure(const Outcome& failure, const Outcome& other) {
          other.findings[0].check == failure.findings[0].check;
 }
 
-// Candidates in a child each.
+// Tries each candidate in a separate child.
 class InChildren {
  public:
   InChildren(const Plan& plan, uint32_t item, const Outcome& failure)
@@ -50,7 +50,8 @@ class InChildren {
   size_t child_count_ = 0, hang_count_ = 0;
 };
 
-// All candidates in one child, which sends the smallest. It says nothing when it dies, or when the case does not fail there.
+// Tries all candidates in one child, which sends the smallest. Returns nothing if it dies, or if the case
+// does not fail there.
 std::optional<Outcome> search_in_one_child(const Plan& plan, uint32_t item, const Outcome& failure) {
   Plan search = plan;
   search.items = {plan.items[item]};
@@ -65,12 +66,12 @@ std::optional<Outcome> search_in_one_child(const Plan& plan, uint32_t item, cons
 Minimised minimise(const Plan& plan, uint32_t item, const Outcome& failure) {
   Minimised out;
   InChildren children(plan, item, failure);
-  // What a plugin prints is seen from outside the process only.
+  // Printed text is visible only from outside the process.
   const bool is_seen_inside = !failure.findings.empty() && failure.findings[0].check != "hyg.prints-nothing";
   if (is_seen_inside && (failure.state == State::kFail || failure.state == State::kDishonest)) {
     const std::optional<Outcome> seen = search_in_one_child(plan, item, failure);
     if (seen && seen->small == nullptr) return out;
-    if (seen && children.fails_alike(*seen->small)) {  // also in a process that tried nothing before it
+    if (seen && children.fails_alike(*seen->small)) {  // also in a process without earlier tries
       out.found = *seen->small;
       return out;
     }

@@ -1,5 +1,5 @@
-// A smaller case that fails in the same way. Candidates run one after the other in one child; those of a crash or a hang, and what
-// only a fresh process shows, in a child each.
+// Searches a smaller case that fails in the same way. Candidates run in one child in turn. Crashes, hangs,
+// and failures that need a fresh process use one child each.
 #pragma once
 
 #include <functional>
@@ -11,14 +11,14 @@
 namespace etb::conformance {
 
 struct Minimised {
-  std::optional<SmallCase> found;  // empty: nothing smaller fails
+  std::optional<SmallCase> found;  // empty: no smaller case fails
   bool has_ended = true;           // false: the plan's deadline came first
 };
 // `failure` is the outcome of plan.items[item], a case that fails alone.
 Minimised minimise(const Plan& plan, uint32_t item, const Outcome& failure);
 
-// The same with candidates that `try_one` runs: it gives the outcome of a candidate, or nothing when no more can be tried. Nothing when the case
-// does not fail so there.
+// As minimise(), with `try_one` to run candidates: it returns a candidate's outcome, or nothing to stop the
+// search. Returns nothing if the case itself does not fail the same way.
 using TryOne = std::function<std::optional<Outcome>(const BuiltCase& candidate)>;
 std::optional<SmallCase> minimise_by(const BuiltCase& built, const Outcome& failure, const TryOne& try_one);
 

@@ -36,7 +36,7 @@ void observe_run(Session& session, const std::vector<TensorData>& inputs, Progre
     progress.at(i == 0 ? "execute" : "execute again");
     RunOptions options;
     options.fill = kFills[i];
-    options.has_least_alignment = true;  // else luck decides how far after a tensor its guard page begins
+    options.has_least_alignment = true;  // else the offset between tensor and guard page is random
     RunResult result = session.run(inputs, options);
     out[i].status = result.status;
     if (result.status != ETB_OK) {

@@ -1,4 +1,4 @@
-// What became of one case or check.
+// The outcome of one case or check.
 #pragma once
 
 #include <memory>
@@ -14,45 +14,45 @@ enum class State : uint8_t {
   kPass,
   kFail,
   kCrash,        // the process died; costs this one case
-  kHang,         // killed after its time
-  kDishonest,    // a promise that another call broke: claimed and not compiled, refused and compiled, ...
+  kHang,         // killed after its time limit
+  kDishonest,    // a broken promise: claimed and not compiled, rejected and compiled, ...
   kUnsupported,  // rejected with a reason, and the rejection holds
-  kWaived,       // fails as a waiver says
-  kXpass,        // passes although a waiver says that it fails
-  kFlaky,        // other results when it ran again
+  kWaived,       // fails, as a waiver allows
+  kXpass,        // passes although a waiver expects a failure
+  kFlaky,        // other results when repeated
   kWarning,      // worth knowing, breaks no rule
   kNotRun,       // the run ended before it
 };
 const char* to_text(State state);
 bool from_text(const std::string& text, State& out);
-// Whether a plugin with such an outcome does not pass.
+// True if a plugin with such an outcome fails.
 bool is_failure(State state);
 
-// One thing that is wrong. The check's first word is its group: "mem.unwritten-output".
+// One defect. The check's first word is its group: "mem.unwritten-output".
 struct Finding {
   std::string check;
   std::string text;
-  std::string rule;  // of the ABI, "" for numbers
+  std::string rule;  // rule of the ABI, "" for numbers
 };
 
 struct Outcome {
   std::string name;
   State state = State::kNotRun;
   std::vector<Finding> findings;
-  std::string reason;  // of unsupported: what the plugin said; of a crash: where it died
+  std::string reason;  // if unsupported: the plugin's text; after a crash: its location
   std::string op;
   std::string dtype;
   double margin = 0;  // largest error / bound
   bool is_claimed = false;
   bool is_executed = false;
   uint64_t duration_us = 0;
-  std::vector<std::pair<std::string, double>> measured;  // what a check timed: "op.mm...stat.first_run_us"
-  std::string smallest;                    // of a failure that was made smaller: its ops and inputs
-  std::shared_ptr<const SmallCase> small;  // the same to run; not in reports, but in replay files
-  std::string sequence;  // of a state-dependent failure: the cases that must run before it, one a line
+  std::vector<std::pair<std::string, double>> measured;  // times by a check: "op.mm...stat.first_run_us"
+  std::string smallest;                                  // ops and inputs of the minimised case
+  std::shared_ptr<const SmallCase> small;  // the minimised case; stored in replay files, not in reports
+  std::string sequence;  // if state-dependent: the cases that must run before it, one per line
 };
 
-// The group of a name or of a check id: what stands before the first dot.
+// Returns the group of a name or of a check id: the text before the first dot.
 std::string group_of(const std::string& id);
 
 }  // namespace etb::conformance

@@ -17,7 +17,7 @@
 namespace etb::conformance {
 namespace {
 
-// One of each kind first, and of a kind those with short names: they are the smallest, and what reports show.
+// Sorts: one of each kind first, and within a kind short names, which are the smallest and shown in reports.
 void sort_by_worth(std::vector<Failure>& failures) {
   const auto kind_of = [](const Outcome& out) {
     return (out.findings.empty() ? std::string() : out.findings[0].check) + " " + out.op;
@@ -27,7 +27,7 @@ void sort_by_worth(std::vector<Failure>& failures) {
                                                           : a.outcome.name < b.outcome.name;
   });
   std::map<std::string, size_t> counts;
-  std::vector<std::pair<size_t, size_t>> order;  // how many of its kind came before, where it is
+  std::vector<std::pair<size_t, size_t>> order;  // earlier ones of its kind, index
   for (size_t i = 0; i < failures.size(); ++i) order.push_back({counts[kind_of(failures[i].outcome)]++, i});
   std::stable_sort(order.begin(), order.end());
   std::vector<Failure> sorted;
@@ -35,7 +35,7 @@ void sort_by_worth(std::vector<Failure>& failures) {
   failures = std::move(sorted);
 }
 
-// A process that looks at some of the failures and sends a line each. It runs no code of the plugin itself.
+// A process that examines some failures and sends one line each. It runs no code of the plugin itself.
 class Helper {
  public:
   Helper(const Plan& plan, std::vector<Failure> failures) : failures_(std::move(failures)) {
@@ -69,7 +69,7 @@ class Helper {
   bool has_ended() const { return has_ended_; }
 
   void read(const std::function<void(const Outcome&)>& on_refined) {
-    // Not by the end of the pipe: what a plugin started may hold it.
+    // The end of the pipe is no sign of its end: a process started by a plugin may hold the pipe.
     has_ended_ = pid_ < 0 || ::waitpid(pid_, nullptr, WNOHANG) == pid_;
     if (has_ended_) pid_ = -1;
     char piece[65536];
@@ -115,7 +115,8 @@ void refine(const Plan& plan, std::vector<Failure> failures,
   sort_by_worth(failures);
   Plan limited = plan;
   limited.deadline_ns = monotonic_ns() + uint64_t{plan.minimise_ms} * 1000000u;
-  // Failures of one batch stay together: a sequence that is found for one is tried for the others, whatever the number of workers.
+  // Failures of one batch stay together: a sequence found for one is tried for the others, for any number of
+  // workers.
   std::map<const std::vector<uint32_t>*, size_t> share_of_batch;
   std::vector<std::vector<Failure>> shares(std::max(plan.worker_count, 1u));
   for (Failure& failure : failures) {

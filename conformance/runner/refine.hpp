@@ -1,4 +1,5 @@
-// A closer look at all failures of a run, over several processes and for a limited time: one of each kind first, then the next of each.
+// Examines all failures of a run, over several processes and for a limited time: one of each kind first, then
+// the next of each.
 #pragma once
 
 #include <atomic>
@@ -8,8 +9,8 @@
 
 namespace etb::conformance {
 
-// `on_refined` gets each failure that was looked at, with what was found. What is not looked at before plan.minimise_ms are over, or `stop`
-// is set, stays as it is. What is found does not depend on the number of workers.
+// `on_refined` receives each examined failure with the results. Failures not examined before plan.minimise_ms
+// or `stop` stay unchanged. Results do not depend on the number of workers.
 void refine(const Plan& plan, std::vector<Failure> failures,
             const std::function<void(const Outcome&)>& on_refined, const std::atomic<bool>& stop);
 

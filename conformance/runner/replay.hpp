@@ -1,4 +1,4 @@
-// Items run again in a child of their own: by what looks closer at failures.
+// Repeats items in a new child, to examine failures.
 #pragma once
 
 #include <string>
@@ -8,18 +8,18 @@
 
 namespace etb::conformance {
 
-// What a batch's end is called: unloading comes behind its last case.
+// Returns the name of a batch's end: unloading comes after its last case.
 std::string end_of(const std::string& last_item);
 
-// Of the next item of a child that could not judge, or of the end of its batch.
+// Returns the outcome of the next item of a child that could not judge, or of the end of its batch.
 Outcome outcome_of_failed_judge(const Plan& plan, const Child& child);
 
-// Outcomes in order, a death last. `items` are numbers of plan.items.
+// Returns outcomes in order, a death last. `items` are indices into plan.items.
 std::vector<Outcome> replay(const Plan& plan, const std::vector<uint32_t>& items);
 
 const Outcome* find_outcome(const std::vector<Outcome>& outcomes, const std::string& name);
 
-// Both died, or both did not pass without dying.
+// True if both died, or both failed without dying.
 bool fail_alike(const Outcome& failure, const Outcome* other);
 
 }  // namespace etb::conformance

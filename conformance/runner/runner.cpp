@@ -19,10 +19,10 @@ namespace etb::conformance {
 namespace {
 
 constexpr int kPollMs = 20;
-// So that one look finds several lines: waking up for each costs as much as a small case.
+// Lets one poll find several lines: each wake-up costs as much as a small case.
 constexpr int kRestUs = 2000;
 
-// While it lives other processes of the user cannot trace this one, nor read its memory.
+// While it lives, other processes of the user cannot trace this one or read its memory.
 class Undumpable {
  public:
   Undumpable() : before_(::prctl(PR_GET_DUMPABLE)) { ::prctl(PR_SET_DUMPABLE, 0); }
@@ -45,7 +45,8 @@ class PlanRun {
     ETB_ASSIGN(keeper_, Keeper::start());
     plan_.keeper = keeper_.get();
     plan_.main_pid = ::getpid();
-    // Inside a user namespace that maps one user, files of root have this owner. Who owns the files was checked above, outside.
+    // Inside a user namespace that maps one user, root's files have this owner. Ownership was checked before,
+    // outside.
     if (plan_.confinement.has_user_namespace && ::geteuid() != 0)
       plan_.subject.load_options.trust.root = overflow_user();
     const Undumpable undumpable;

@@ -1,4 +1,4 @@
-// Runs a plan in child processes: batches of cases, one child a check; a death costs one item.
+// Runs a plan in child processes: batches of cases, and one child per check. A death costs one item.
 #pragma once
 
 #include <atomic>
@@ -10,9 +10,9 @@ namespace etb::conformance {
 
 using OnOutcome = std::function<void(const Outcome&)>;
 
-// `on_outcome` gets each outcome as it happens; afterwards `on_refined` gets failures again, with what a closer look found: how small they can
-// be, after what they happen. Which outcome an item has does not depend on the number of workers: batches are cut by the plan alone. When `stop`
-// becomes true the rest is kNotRun.
+// `on_outcome` receives each outcome as it happens. Afterwards `on_refined` receives failures again with
+// their smallest case or sequence. Outcomes do not depend on the number of workers: the plan alone defines
+// the batches. When `stop` becomes true, the remaining items are kNotRun.
 [[nodiscard]] Status run_plan(const Plan& plan, const OnOutcome& on_outcome, const OnOutcome& on_refined,
                               const std::atomic<bool>& stop);
 

@@ -14,7 +14,7 @@ namespace {
 using graph::ArgumentDraft;
 using Runs = std::vector<std::vector<TensorData>>;
 
-// A case as a draft with the inputs of its runs: what is changed.
+// A case in editable form, with the inputs of its runs.
 struct Candidate {
   GraphDraft draft;
   Runs runs;
@@ -31,7 +31,7 @@ bool is_dynamic(const graph::SpecDraft& spec, size_t dim) {
   return false;
 }
 
-// The leading corner of these sizes; elements lie in dim order.
+// Returns the leading corner of these sizes. Elements are stored in dim order.
 std::vector<uint8_t> crop(const uint8_t* data, etb_dtype dtype, std::vector<uint8_t> order,
                           const std::vector<int64_t>& from, const std::vector<int64_t>& to) {
   const size_t rank = to.size(), step = element_nbytes(dtype);
@@ -63,7 +63,8 @@ void crop_tensor(TensorData& data, const std::vector<uint8_t>& order, const std:
   data.shape.sizes = sizes;
 }
 
-// What every value of the graph is, by the portable kernels. Results may come out smaller than their specs, never larger.
+// Computes every value of the graph with the portable kernels. Results may be smaller than their specs, never
+// larger.
 Result<std::vector<TensorData>> values_of(const GraphDraft& draft, const std::vector<TensorData>& inputs) {
   GraphDraft all = draft;
   all.outputs.clear();
@@ -87,7 +88,7 @@ Result<std::vector<TensorData>> values_of(const GraphDraft& draft, const std::ve
   return out;
 }
 
-// Inputs of the first run; where sizes are dynamic, zeros of the upper bounds.
+// Returns the inputs of the first run; zeros of the upper bounds where sizes are dynamic.
 std::vector<TensorData> inputs_at_bounds(const Candidate& candidate) {
   std::vector<TensorData> out = candidate.runs[0];
   size_t number = 0;
@@ -102,7 +103,7 @@ std::vector<TensorData> inputs_at_bounds(const Candidate& candidate) {
   return out;
 }
 
-// Specs of results as the portable kernels make them; false when the graph no longer means anything.
+// Updates the specs of results by the portable kernels. Returns false if the graph is no longer valid.
 bool fit_results(Candidate& candidate) {
   const Result<std::vector<TensorData>> values = values_of(candidate.draft, inputs_at_bounds(candidate));
   if (!values) return false;
@@ -149,7 +150,7 @@ class Search {
     return true;
   }
 
-  // Whether the candidate fails as the original does. It becomes the best one then.
+  // If the candidate fails like the original, it becomes the best one.
   bool accept(Candidate candidate) {
     const std::optional<SmallCase> small = to_case(candidate);
     if (!small || !is_meaningful(*small) || !fails_alike_(*small)) return false;
@@ -158,7 +159,7 @@ class Search {
     return true;
   }
 
-  // Of several runs on one context as few as still fail, each in its place.
+  // Drops runs on the context while the case still fails; the order stays.
   void fewer_runs() {
     for (size_t i = 0; i < best_.runs.size() && best_.runs.size() > 1;) {
       Candidate candidate = best_;
@@ -167,7 +168,7 @@ class Search {
     }
   }
 
-  // Of a graph that is no draft.
+  // As fewer_runs(), for a graph without an editable form.
   std::optional<SmallCase> fewer_runs_only() {
     SmallCase whole{built_.image, built_.runs};
     for (size_t i = 0; i < whole.runs.size() && whole.runs.size() > 1;) {
@@ -184,7 +185,7 @@ class Search {
     return whole;
   }
 
-  // One node alone, with what the portable kernels would give it; else the shortest beginning.
+  // Tries each node alone, on inputs from the portable kernels, then shorter prefixes.
   void fewer_nodes() {
     if (best_.draft.nodes.size() < 2 || best_.runs.size() != 1) return;
     const Candidate whole = best_;
@@ -205,14 +206,14 @@ class Search {
         candidate.runs[0].push_back((*values)[taken[i] - whole.draft.inputs.size()]);
         continue;
       }
-      size_t number = 0;  // of the run's inputs
+      size_t number = 0;  // index among the run's inputs
       for (uint32_t k = 0; k < taken[i]; ++k) number += whole.draft.inputs[k].constant ? 0 : 1;
       candidate.runs[0].push_back(whole.runs[0][number]);
     }
     return accept(std::move(candidate));
   }
 
-  // Static dimensions of one size are taken for one quantity and shrink together.
+  // Static dimensions of one size shrink together, as if they were one quantity.
   void smaller_sizes() {
     std::set<int64_t, std::greater<>> sizes;
     for (const GraphDraft::Input& input : best_.draft.inputs)
@@ -222,7 +223,7 @@ class Search {
       shrink_number(size, [&](int64_t from, int64_t to) { return accept_sizes(dims_of(from), to, from); });
   }
 
-  // Then each alone, and each with another: two sizes may have been equal by chance.
+  // Then each alone, and each with one other: two sizes may be equal by chance.
   void smaller_dims() {
     std::vector<Dim> dims;
     for (size_t i = 0; i < best_.draft.inputs.size(); ++i)
@@ -237,7 +238,7 @@ class Search {
           });
   }
 
-  // Each run with fewer in its dynamic dimensions.
+  // Shrinks the dynamic dimensions of each run.
   void smaller_runs() {
     for (size_t run = 0; run < best_.runs.size(); ++run)
       for (uint32_t symbol = 0; symbol < best_.draft.symbols.size(); ++symbol)
@@ -245,7 +246,7 @@ class Search {
                       [&](int64_t, int64_t to) { return accept_run(run, symbol, to); });
   }
 
-  // No larger bound than the largest run needs.
+  // Lowers each bound to the size of the largest run.
   void lower_bounds() {
     for (uint32_t symbol = 0; symbol < best_.draft.symbols.size(); ++symbol) {
       int64_t largest = best_.draft.symbols[symbol].min;
@@ -263,7 +264,7 @@ class Search {
     }
   }
 
-  // The same bytes, read as row-major.
+  // Reads the same bytes as row-major.
   void row_major() {
     Candidate candidate = best_;
     bool has_order = false;
@@ -279,7 +280,7 @@ class Search {
     if (has_order && fit_results(candidate)) accept(std::move(candidate));
   }
 
-  // One, a half, one less, as long as that is accepted.
+  // Tries 1, half, and one less, as long as they are accepted.
   static void shrink_number(int64_t number, const std::function<bool(int64_t from, int64_t to)>& try_it) {
     for (bool goes_on = true; goes_on && number > 1;) {
       goes_on = false;
@@ -327,10 +328,11 @@ class Search {
     return out;
   }
 
-  // These dimensions, of size `from`, become `to`; sizes in arguments, of views and windows, follow.
+  // Changes these dimensions from size `from` to `to`, and sizes in arguments (of views and windows) with
+  // them.
   bool accept_sizes(const std::vector<Dim>& dims, int64_t to, int64_t from) {
     Candidate candidate = best_;
-    std::vector<size_t> numbers;  // of the runs' inputs
+    std::vector<size_t> numbers;  // indices among the runs' inputs
     for (size_t i = 0, number = 0; i < candidate.draft.inputs.size(); ++i)
       numbers.push_back(candidate.draft.inputs[i].constant ? SIZE_MAX : number++);
     for (const Dim& at : dims) {
@@ -368,7 +370,7 @@ class Search {
     return out;
   }
 
-  // Each number becomes 0 or 1.
+  // Changes each number to 0 or 1.
   void plainer_attributes() {
     for (size_t n = 0; n < best_.draft.nodes.size(); ++n)
       for (size_t a = 0; a < best_.draft.nodes[n].args.size(); ++a) {

@@ -1,4 +1,5 @@
-// What of a failing case can be left out: runs, nodes, sizes, dim orders, attributes. How a candidate is tried is the caller's business.
+// Removes parts of a failing case: runs, nodes, sizes, dim orders, attributes. The caller runs the
+// candidates.
 #pragma once
 
 #include <functional>
@@ -8,10 +9,10 @@
 
 namespace etb::conformance {
 
-// Whether it fails as the original does.
+// True if it fails like the original.
 using FailsAlike = std::function<bool(const SmallCase&)>;
 
-// The smallest that was found, or nothing. Every candidate means something to the portable kernels.
+// Returns the smallest case found, or nothing. The portable kernels can run every candidate.
 std::optional<SmallCase> search_smaller(const BuiltCase& built, const FailsAlike& fails_alike);
 
 }  // namespace etb::conformance

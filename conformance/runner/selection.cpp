@@ -7,7 +7,7 @@
 namespace etb::conformance {
 namespace {
 
-// How many cases a sample has, about.
+// Approximate number of cases in a sample.
 size_t wanted_cases(Profile profile) {
   switch (profile) {
     case Profile::kSmoke:
@@ -25,7 +25,7 @@ bool is_chosen(const Item& item, const std::vector<std::string>& patterns) {
   return false;
 }
 
-// Checks that take long are left to longer profiles.
+// True for slow checks, which only longer profiles run.
 bool is_slow(const std::string& id) {
   const std::string group = group_of(id);
   return group == "leak" || group == "perf" || group == "unload" || group == "conc";
@@ -87,14 +87,14 @@ std::vector<Item> select_items(Profile profile, const std::vector<std::string>& 
   for (const Check& check : checks)
     add({check.id, nullptr, &check}, profile != Profile::kSmoke || !is_slow(check.id));
   const size_t wanted = wanted_cases(profile), all = all_cases().size();
-  // The plainest of every op at least, then a share by hash.
+  // The simplest cases of every op at least, then a share by hash.
   std::set<const Case*> plain;
   for (const Case* item : plain_cases())
     if (item->dtype == ETB_DTYPE_FLOAT32 || profile != Profile::kSmoke) plain.insert(item);
   for (const Case& item : all_cases())
     add({item.name, &item, nullptr},
         plain.count(&item) != 0 || wanted >= all || hash_text(item.name) % all < wanted);
-  // A name with its round is in no list.
+  // Names with a round are not in any list.
   for (const std::string& pattern : patterns)
     if (round_of(pattern) != 0 && (find_case(pattern) != nullptr || find_check(pattern) != nullptr))
       out.push_back({pattern, find_case(pattern), find_check(pattern)});

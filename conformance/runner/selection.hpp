@@ -1,4 +1,4 @@
-// Which items a run has: profile, patterns, shard.
+// Selects the items of a run: profile, patterns, shard.
 #pragma once
 
 #include <string>
@@ -16,11 +16,11 @@ struct Shard {
   uint32_t index = 0;  // from 0
   uint32_t count = 1;
 };
-// "2/8": the second of eight. Empty: from the variables of GoogleTest, Slurm and Kubernetes, else everything.
+// "2/8": the second of eight. Empty: from the variables of GoogleTest, Slurm and Kubernetes, else all items.
 [[nodiscard]] Result<Shard> parse_shard(const std::string& text);
 
-// In a fixed order: checks, then cases by name. A sample is a function of names alone, so it is the same for every plugin. Patterns choose among
-// everything, whatever the profile.
+// Returns items in a fixed order: checks, then cases by name. A sample depends on names only, so it is the
+// same for every plugin. Patterns select among all items, for any profile.
 std::vector<Item> select_items(Profile profile, const std::vector<std::string>& patterns, const Shard& shard);
 
 }  // namespace etb::conformance

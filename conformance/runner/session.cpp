@@ -29,13 +29,14 @@ std::byte* align(std::vector<std::byte>& memory, uint64_t alignment) {
   return memory.data() + (alignment - address % alignment) % alignment;
 }
 
-// Aligned to this, and not to twice as much. The memory has three times the alignment to spare.
+// Returns an address aligned to this, but not to twice as much. The memory has three times the alignment to
+// spare.
 std::byte* align_no_better(std::vector<std::byte>& memory, uint64_t alignment) {
   std::byte* const at = align(memory, 2 * alignment);
   return at + alignment;
 }
 
-// One dimension more, one element more, one byte less.
+// One dimension more, one element more, or one byte less.
 void damage_tensor(Damage damage, std::vector<int64_t>& sizes, etb_tensor& tensor) {
   if (damage == Damage::kCapacity) tensor.capacity_bytes -= tensor.capacity_bytes != 0 ? 1 : 0;
   if (damage == Damage::kSize && !sizes.empty()) ++sizes[0];
@@ -100,7 +101,7 @@ Status Session::open(const BuiltCase& built, const std::vector<etb_option>& opti
   view_.nbytes = payload_.bytes.size();
   view_.alignment = kAlignment;
   view_.fd = -1;
-  view_.release = [](void*) {};  // nothing to do here, but the validate layer closes what was released
+  view_.release = [](void*) {};  // nothing to release, but the validate layer protects released memory
   named_data_ = {ETB_INIT_SIZE(etb_named_data), 0, this, &get_named};
   std::vector<etb_compile_spec> specs;
   for (const auto& [key, value] : payload_.specs)
@@ -195,7 +196,7 @@ RunResult Session::run_on(etb_context* context, const std::vector<TensorData>& i
     const uint64_t bound = static_cast<uint64_t>(numel_of(spec.sizes, spec.rank)) *
                            element_nbytes(static_cast<etb_dtype>(spec.dtype));
     const uint64_t capacity = bound + (bound != 0 ? paddings_[i] : 0);
-    // Damaged sizes promise more than there is; whoever believes them reads what is at least there.
+    // Damaged sizes promise more than the host has. A plugin that trusts them still reads allocated memory.
     const uint64_t room = damage == Damage::kSize ? 2 * capacity + 4096 : capacity;
     slot.memory.assign(room + 3 * alignments_[i], std::byte{options.fill});
     slot.data = options.has_least_alignment ? align_no_better(slot.memory, alignments_[i])
@@ -207,7 +208,7 @@ RunResult Session::run_on(etb_context* context, const std::vector<TensorData>& i
       slot.data = slots[shared - 1].data;
     slot.tensor.data = capacity != 0 ? slot.data : nullptr;
     slot.tensor.capacity_bytes = is_input && damage == Damage::kSize ? room : capacity;
-    // Too few for the elements, whatever padding the plugin asked for.
+    // Too small for the elements, for any padding that the plugin requested.
     if (!is_input && damage == Damage::kCapacity) slot.tensor.capacity_bytes = bound;
     if (damage != Damage::kNone && is_input == (damage != Damage::kCapacity))
       damage_tensor(damage, slot.sizes, slot.tensor);

@@ -1,4 +1,4 @@
-// A compiled case made ready: delegate, context, and runs on it.
+// A compiled case ready to run: delegate, context, and runs on it.
 #pragma once
 
 #include <memory>
@@ -10,7 +10,7 @@
 
 namespace etb::conformance {
 
-// Memory of one tensor as the ABI asks for it.
+// Memory of one tensor as the ABI requires it.
 struct TensorSlot {
   etb_tensor tensor{};
   std::vector<int64_t> sizes, upper_sizes, strides;
@@ -19,7 +19,7 @@ struct TensorSlot {
   std::byte* data = nullptr;
 };
 
-// What is wrong with the tensors of a run, on purpose.
+// Deliberate defects in the tensors of a run.
 enum class Damage {
   kNone,
   kRank,      // an input with one dimension more
@@ -29,10 +29,9 @@ enum class Damage {
 const char* to_text(Damage damage);
 
 struct RunOptions {
-  uint8_t fill = 0xa5;               // what outputs hold before the run
-  bool has_least_alignment = false;  // data lies as the plugin asked and no better
-  bool shares_memory =
-      false;  // outputs lie in the memory of the inputs that they may share, where the plugin says so
+  uint8_t fill = 0xa5;               // contents of outputs before the run
+  bool has_least_alignment = false;  // data has exactly the requested alignment
+  bool shares_memory = false;        // outputs share the memory of inputs where the plugin allows it
   const etb_event_sink* events = nullptr;
   const etb_cancel_token* cancel = nullptr;
   std::vector<etb_option> options = {};
@@ -46,7 +45,7 @@ struct RunResult {
 
 class Session {
  public:
-  // Keeps a copy of the payload; the case outlives it. `options` are those of the delegate.
+  // Keeps a copy of the payload. The case must outlive it. `options` are the delegate's.
   [[nodiscard]] static Result<std::unique_ptr<Session>> make(Subject& subject, const BuiltCase& built,
                                                              Payload payload,
                                                              const std::vector<etb_option>& options = {});
@@ -55,9 +54,9 @@ class Session {
   Session& operator=(const Session&) = delete;
 
   RunResult run(const std::vector<TensorData>& inputs, const RunOptions& options = {});
-  // With tensors that do not fit. The layers must not be there: they would not let them through.
+  // Runs with invalid tensors. Needs a subject without layers, which would reject them.
   RunResult run_damaged(const std::vector<TensorData>& inputs, Damage damage);
-  // The same on a context of the caller's.
+  // As run(), on a context of the caller's.
   RunResult run_on(etb_context* context, const std::vector<TensorData>& inputs,
                    const RunOptions& options = {}, Damage damage = Damage::kNone);
 
@@ -66,10 +65,10 @@ class Session {
   const etb_delegate_info& info() const { return info_; }
   uint32_t output_count() const { return static_cast<uint32_t>(output_specs_.size()); }
   const etb_graph_spec& output_spec(uint32_t index) const { return output_specs_[index]; }
-  // Whether an output may lie in the memory of an input.
+  // True if an output may share the memory of an input.
   bool may_share_memory() const;
 
-  // Ends context and delegate; the statuses that they answered.
+  // Destroys context and delegate. Returns their first error.
   Status end();
 
  private:
@@ -88,7 +87,7 @@ class Session {
   etb_delegate_info info_{};
   std::vector<etb_graph_spec> input_specs_, output_specs_;
   std::vector<uint64_t> alignments_, paddings_;  // inputs, then outputs
-  std::vector<uint32_t> shared_inputs_;  // of each output: 1 + the input whose memory it may share, or 0
+  std::vector<uint32_t> shared_inputs_;          // by output: 1 + the input whose memory it may share, or 0
 };
 
 }  // namespace etb::conformance

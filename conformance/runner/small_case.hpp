@@ -1,4 +1,5 @@
-// A case of its own: no name makes it, so its graph and inputs are carried along. What minimising finds, and what a replay file holds.
+// A case without a reproducing name, so its graph and inputs are stored. Minimising creates them, and replay
+// files store them.
 #pragma once
 
 #include <memory>
@@ -14,16 +15,16 @@ struct SmallCase {
   std::vector<std::vector<TensorData>> runs;  // inputs of each
 };
 
-// To be judged like the case that it was made from.
+// Adds the rule of the original case.
 BuiltCase with_judgement(const SmallCase& small, const BuiltCase& of);
 
-// A case that runs it under the name of the one it was made from.
+// Returns a case that runs it under the name of the original.
 std::shared_ptr<const Case> make_case(const Case& of, SmallCase small);
 
-// "aten.mm.default, f32 [1, 7], f32 [7, 1]"; of several nodes their ops.
+// Returns "aten.mm.default, f32 [1, 7], f32 [7, 1]"; for several nodes their ops.
 std::string describe(const SmallCase& small);
 
-// Whether the inputs are what the verified image asks for.
+// Checks the inputs against the verified image.
 [[nodiscard]] Status check_inputs(const SmallCase& small);
 
 }  // namespace etb::conformance

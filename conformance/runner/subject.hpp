@@ -1,4 +1,4 @@
-// The plugin under test, opened in this process: loaded, behind the validate layer, initialised.
+// The plugin under test, opened in this process: loaded, wrapped by the validate layer, initialised.
 #pragma once
 
 #include <memory>
@@ -12,11 +12,11 @@
 
 namespace etb::conformance {
 
-// What to open: chosen without running any of its code, so that it can be handed to child processes.
+// The plugin to open. Selected without running its code, so that it can be passed to child processes.
 struct SubjectSpec {
   host::PluginEntry entry;
   host::LoadOptions load_options;
-  std::string backend_id;  // which of the delegate ids that it provides
+  std::string backend_id;  // one of its delegate ids
 };
 
 struct SubjectOptions {
@@ -24,10 +24,10 @@ struct SubjectOptions {
   bool has_guard_pages = true;
   bool whole_process =
       false;  // the validate layer also watches handlers, locale, directory, environment, threads
-  uint32_t worker_count = 1;  // of parallel/1
+  uint32_t worker_count = 1;  // workers of parallel/1
   uint64_t memory_cap_bytes = host::AccountedAllocator::kUnbounded;
   std::vector<etb_option> init_options = {};
-  const etb_host* bare_host = nullptr;  // the plugin gets this host as it is: no layers, no other services
+  const etb_host* bare_host = nullptr;  // passed to the plugin unchanged: no layers, no other services
 };
 
 class Subject {
@@ -35,24 +35,24 @@ class Subject {
   [[nodiscard]] static Result<std::unique_ptr<Subject>> open(const SubjectSpec& spec,
                                                              const SubjectOptions& options = {});
 
-  // As applications see it, but for the validate layer.
+  // As applications see them, except for the validate layer.
   const etb_plugin_table& table() const { return context_->table(); }
   etb_plugin* handle() const { return context_->handle(); }
   const host::PluginContext& context() const { return *context_; }
   const host::LoadedPlugin& library() const { return *library_; }
   const std::string& backend_id() const { return backend_id_; }
 
-  // What the layer saw since the last time.
+  // Returns the violations that the layer saw since the last call.
   std::vector<host::Violation> take_violations() {
     return validation_ ? validation_->take() : std::vector<host::Violation>{};
   }
 
-  // Deinitialises and, when the plugin claims that it may, unloads. Violations may still be taken.
+  // Deinitialises the plugin, and unloads it if it claims to support that. Violations remain available.
   void close();
 
-  // Rows of the op table: "aten.add.Tensor 6" for each op and dtype.
+  // Returns the rows of the op table: "aten.add.Tensor 6" for each op and dtype.
   const std::set<std::string>& claimed_rows();
-  // Why the op table could not be read, "" when it could.
+  // Returns why the op table could not be read, or "".
   const std::string& op_table_error() const { return op_table_error_; }
 
  private:

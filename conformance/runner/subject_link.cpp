@@ -25,7 +25,7 @@ constexpr uint64_t kTimeForEnd = 20000 * kMillisecond;
 constexpr int kLongestWaitMs = 50;
 constexpr unsigned char kPattern = 0x5e;
 
-// Above the standard streams, which the plugin's process gets anew.
+// Moves a descriptor above the standard streams, which the plugin's process replaces.
 int above_streams(int fd) {
   if (fd < 0 || fd > 2) return fd;
   const int moved = ::fcntl(fd, F_DUPFD_CLOEXEC, 3);
@@ -99,7 +99,7 @@ void SubjectLink::send(RequestKind kind, std::vector<std::byte> body) {
   Expected& expected = expected_.emplace_back();
   expected.kind = static_cast<uint32_t>(kind);
   expected.sequence = ++sequence_;
-  // The kernel's generator answers requests of this size whole, and never fails once the machine has begun.
+  // The kernel's generator answers requests of this size in full, and never fails after boot.
   (void)!::getrandom(expected.nonce.data(), sizeof(expected.nonce), 0);
   outgoing_.reserve(outgoing_.size() + sizeof(RequestHead) + body.size() + sizeof(Nonce));
   append(outgoing_, RequestHead{expected.kind, expected.sequence, body.size()});
@@ -124,7 +124,7 @@ void SubjectLink::take_report() {
   for (ssize_t count; (count = ::recv(control_fd_, message, sizeof(message), MSG_DONTWAIT)) >= 0;) {
     has_looked_ = has_looked_ || count == 1;
     if (count == 1) continue;
-    // An empty message is the end of the socket: the guardian was killed.
+    // An empty message means the end of the socket: the guardian was killed.
     report_ = decode_report({message, static_cast<size_t>(count)});
     if (!report_) {
       report_ = GuardianReport{};
@@ -134,11 +134,11 @@ void SubjectLink::take_report() {
   }
 }
 
-// Waits at most so long for something to do, and does it.
+// Waits at most `timeout_ms` for something to do, and does it.
 void SubjectLink::pump(int timeout_ms) {
   pollfd waiting[] = {{channel_fd_, POLLIN, 0}, {control_fd_, POLLIN, 0}};
   if (!outgoing_.empty()) waiting[0].events |= POLLOUT;
-  // A closed channel is readable for ever; the report says what became of the process.
+  // A closed channel is always readable. The report describes the end of the process.
   const bool is_channel_over = report_.has_value();
   ::poll(is_channel_over ? waiting + 1 : waiting, is_channel_over ? 1 : 2, timeout_ms);
   if (!outgoing_.empty()) flush();
@@ -149,7 +149,7 @@ void SubjectLink::pump(int timeout_ms) {
 }
 
 void SubjectLink::drain() {
-  constexpr int kMostPieces = 64;  // so that a process which writes for ever does not keep the judge here
+  constexpr int kMostPieces = 64;  // so that a process that writes forever cannot block the judge
   std::byte piece[65536];
   for (int i = 0; i < kMostPieces; ++i) {
     const ssize_t count = ::recv(channel_fd_, piece, sizeof(piece), MSG_DONTWAIT);

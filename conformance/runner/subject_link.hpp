@@ -1,5 +1,6 @@
-// The judge's end of the process that holds the plugin: starts it behind its guardian, sends requests, takes answers, keeps the time. What comes from
-// there is distrusted: an answer counts only with the nonce of its request, in order, and with nothing before or after it.
+// The judge's connection to the plugin's process: starts it under its guardian, sends requests, reads
+// answers, enforces time limits. It does not trust the process: an answer counts only with its request's
+// nonce, in order, without bytes before or after it.
 #pragma once
 
 #include <deque>
@@ -14,7 +15,7 @@ namespace etb::conformance {
 
 enum class LinkState {
   kAnswered,
-  kEnded,     // the process is gone, or was ended; end() says how
+  kEnded,     // the process ended or was killed; see end()
   kHanging,   // no answer within its time; the process was ended
   kTampered,  // bytes that are no answer; the process was ended
 };
@@ -22,33 +23,34 @@ enum class LinkState {
 class SubjectLink {
  public:
   [[nodiscard]] static Result<std::unique_ptr<SubjectLink>> start(const Plan& plan);
-  ~SubjectLink();  // ends what still runs
+  ~SubjectLink();  // kills the process if it still runs
   SubjectLink(const SubjectLink&) = delete;
   SubjectLink& operator=(const SubjectLink&) = delete;
 
-  // Queues a request. It is sent at once where the process has room for it, else while receive() waits.
+  // Queues a request. Sends it at once if the process has room for it, else while receive() waits.
   void send(RequestKind kind, std::vector<std::byte> body);
 
   struct Limits {
-    uint64_t time_ns = 0;        // from the call on, and again after each restart that the process asks for
-    uint64_t whole_time_ns = 0;  // with all restarts
-    uint64_t most_bytes = 1 << 24;  // of the answer
+    uint64_t time_ns = 0;           // from the call on, restarted if the process asks for it
+    uint64_t whole_time_ns = 0;     // with all restarts
+    uint64_t most_bytes = 1 << 24;  // limit for the answer
   };
-  // The answer of the oldest request without one.
+  // Receives the answer to the oldest open request.
   LinkState receive(const Limits& limits, std::vector<std::byte>& out_answer);
 
-  // What the process printed since the last time: up to its last answer, or everything once it has ended.
+  // Returns text that the process printed since the last call: up to its last answer, or all of it after its
+  // end.
   std::string take_printed();
-  // Whether the process wrote into shared memory where only the judge writes.
+  // True if the process wrote into the part of shared memory that only the judge writes.
   bool has_changed_page() const;
-  // The call that it is in, as far as it tells.
+  // Returns the current call, as the process reports it.
   std::string phase() const;
-  std::string stacks() const;                                  // of a process that was hanging
-  const std::string& tampering() const { return tampering_; }  // of kTampered
+  std::string stacks() const;                                  // stacks of a hanging process
+  const std::string& tampering() const { return tampering_; }  // cause of kTampered
 
-  // Measures what the processes take, so that an excess which is there now is in the report.
+  // Measures the usage of the processes, so that the report includes a current excess.
   void look();
-  // Waits for the end of the process, or ends it after `limit_ns`. Then nothing may be left in the channel.
+  // Waits for the end of the process, or ends it after `limit_ns`. No bytes may remain in the channel.
   const GuardianReport& end(uint64_t limit_ns);
 
  private:

@@ -25,8 +25,8 @@ constexpr uint64_t kMostRequestBytes = uint64_t{1} << 32;
 
 int quit_fd = -1;
 
-// SIGQUIT comes before the kill of a process that hangs. Only async-signal-safe calls, but for the first backtrace() of a process, which loads
-// a library: prepare() makes it.
+// SIGQUIT precedes the kill of a process that hangs. The handler makes only async-signal-safe calls, except
+// for the first backtrace() of a process, which loads a library: prepare() calls it in advance.
 void print_stacks(int) {
   constexpr char kHead[] = "-- a thread\n";
   (void)!::write(quit_fd, kHead, sizeof(kHead) - 1);
@@ -35,9 +35,9 @@ void print_stacks(int) {
   ::backtrace_symbols_fd(frames, count, quit_fd);
 }
 
-// Only the channel, the stacks and the streams stay open.
+// Closes all descriptors but the channel, the stacks and the streams.
 void keep_descriptors(const SubjectChannel& channel) {
-  ::__fpurge(stdout);  // text that the parent has not written yet is the parent's
+  ::__fpurge(stdout);  // unwritten text of the parent belongs to the parent
   if (const int null = ::open("/dev/null", O_RDONLY | O_CLOEXEC); null >= 0) ::dup2(null, 0);
   ::dup2(channel.streams_fd, 1);
   ::dup2(channel.streams_fd, 2);
@@ -99,7 +99,7 @@ std::vector<std::byte> as_bytes(const std::string& text) {
   return {first, first + text.size()};
 }
 
-// Cases share one opened plugin; a check opens its own.
+// Cases share one opened plugin. Each check opens its own.
 class Answering {
  public:
   Answering(const Plan& plan, const SubjectChannel& channel) : plan_(plan), progress_(channel.page) {}
@@ -144,7 +144,7 @@ class Answering {
     return out;
   }
 
-  // What deinit and unloading show.
+  // Reports findings of deinit and unloading.
   Outcome close() {
     Outcome out;
     out.name = "close";
@@ -153,7 +153,7 @@ class Answering {
     progress_.at("deinit");
     subject_->close();
     add_violations(*subject_, out);
-    // What a loaded library keeps is there once; what grew with every case is more.
+    // A loaded library may keep a few descriptors. More than these grew with the cases.
     if (const size_t files = open_descriptor_count(); files > files_before_ + kMostKept)
       out.findings.push_back({"leak.descriptors-of-a-batch",
                               std::to_string(files - files_before_) + " more open files after a batch", ""});
@@ -201,7 +201,7 @@ void run_subject(const Plan& plan, const SubjectChannel& channel) {
     if (!read_all(channel.fd, body.data(), body.size())) ::_exit(1);
     const auto kind = static_cast<RequestKind>(head.request.kind);
     const std::vector<std::byte> answer = answering.answer(kind, body);
-    ::fflush(nullptr);  // prints of the plugin belong to this request
+    ::fflush(nullptr);  // text that the plugin printed belongs to this request
     head.request.nbytes = answer.size();
     head.printed_bytes = static_cast<uint64_t>(std::max<off_t>(::lseek(channel.streams_fd, 0, SEEK_END), 0));
     if (!read_all(channel.fd, &head.nonce, sizeof(head.nonce)) || !send_answer(channel.fd, head, answer))

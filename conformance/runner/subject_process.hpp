@@ -1,5 +1,5 @@
-// The process that holds the plugin. It answers requests of the judge one after the other with what the plugin did: facts of cases, findings
-// of checks. It never decides what comes next.
+// The process that holds the plugin. It answers requests of the judge in turn: facts of cases, findings of
+// checks. The judge decides the order.
 #pragma once
 
 #include <array>
@@ -11,27 +11,27 @@ namespace etb::conformance {
 
 enum class RequestKind : uint32_t {
   kCase = 1,   // body: encode_case(); answered by encode_facts()
-  kCheck = 2,  // body: the check's name as it is; answered by an outcome in JSON
-  kClose = 3,  // no body; the plugin goes, answered by an outcome in JSON, and the process ends
-  kOpen = 4,   // no body; the plugin is opened, answered by its error or nothing
+  kCheck = 2,  // body: the check's name; answered by an outcome in JSON
+  kClose = 3,  // no body; closes the plugin, answers an outcome in JSON and ends the process
+  kOpen = 4,   // no body; opens the plugin, answers its error or nothing
 };
 
-// Unguessable, new for each request. It follows the body of a request, so that it comes into the process after the plugin's code has run, and is
-// repeated in the answer.
+// Random for each request, and unguessable. It follows the request's body, so that it arrives after the
+// plugin's code has run. The answer repeats it.
 using Nonce = std::array<uint64_t, 2>;
 
-// In front of each request.
+// Precedes each request.
 struct RequestHead {
   uint32_t kind = 0;
   uint32_t sequence = 0;
   uint64_t nbytes = 0;
 };
-// In front of its answer.
+// Precedes its answer.
 struct AnswerHead {
   Nonce nonce{};
   RequestHead request;  // with the answer's own size
   uint64_t printed_bytes =
-      0;  // of the streams when the plugin's calls were over: later ones belong to the next request
+      0;  // stream position after the plugin's calls: later bytes belong to the next request
 };
 
 struct SubjectChannel {

@@ -7,7 +7,7 @@
 namespace etb::conformance {
 namespace {
 
-// Libraries that lie in the plugin's folder, and those that these need.
+// Checks libraries in the plugin's folder, and those that these need.
 Status expect_trusted_bundle(int folder, const std::vector<std::string>& needed,
                              const host::TrustPolicy& policy, std::vector<std::string>& seen) {
   for (const std::string& name : needed) {

@@ -24,7 +24,7 @@ struct CloseFolder {
 };
 using Folder = std::unique_ptr<DIR, CloseFolder>;
 
-// One line of stat: "12 (name) S parent ...", and a name may hold anything.
+// One line of stat: "12 (name) S parent ...". The name may contain any characters.
 struct ProcessLine {
   std::string name;
   char state = 'X';
@@ -67,8 +67,8 @@ struct FileId {
   }
 };
 
-// The descriptors of a process, null when it has none any more. `out_is_hidden` becomes true when it lives and goes on keeping them to itself: one
-// that is just ending does so for a moment.
+// Returns the descriptors of a process, null if it has none any more. `out_is_hidden` becomes true if a live
+// process keeps them hidden; an ending process hides them for a moment.
 Folder open_descriptors(pid_t pid, bool& out_is_hidden) {
   constexpr int kTries = 10;
   constexpr useconds_t kRestUs = 5000;
@@ -82,7 +82,8 @@ Folder open_descriptors(pid_t pid, bool& out_is_hidden) {
   return nullptr;
 }
 
-// Files without a name that the process has open: files of memory, and deleted ones. False when it does not show them.
+// Adds open files without a name: memory files and deleted ones. Returns false if the process does not show
+// them.
 bool add_hidden_files(pid_t pid, std::map<FileId, uint64_t>& out) {
   bool is_hidden = false;
   const Folder folder = open_descriptors(pid, is_hidden);

@@ -1,4 +1,4 @@
-// What processes take of the machine together: how many they are, memory, and files that no folder shows.
+// Resources that processes use together: count, memory, and files that no folder shows.
 #pragma once
 
 #include <sys/types.h>
@@ -9,30 +9,30 @@
 
 namespace etb::conformance {
 
-// What the processes of one plugin may take together.
+// Limits for the processes of one plugin together.
 struct UsageLimits {
-  uint64_t address_bytes = uint64_t{6} << 30;      // of each process; 0: none
-  uint64_t resident_bytes = uint64_t{6} << 30;     // of all; 0: none
+  uint64_t address_bytes = uint64_t{6} << 30;      // each process; 0: no limit
+  uint64_t resident_bytes = uint64_t{6} << 30;     // all processes together; 0: no limit
   uint64_t hidden_bytes = uint64_t{512} << 20;     // files of memory (memfd) and deleted files
   uint64_t file_bytes = uint64_t{512} << 20;       // each file
   uint64_t temporary_bytes = uint64_t{256} << 20;  // the temporary folder, and /dev/shm
   uint32_t processes = 64;
 };
 
-// Living processes below `root`, without it. In a namespace of processes of its own these are all but `root`.
+// Returns live processes below `root`, without it. In its own process namespace these are all but `root`.
 std::vector<pid_t> processes_below(pid_t root, bool is_namespace);
 
-// "name, name", of at most a few.
+// Returns "name, name", of at most a few.
 std::string names_of(const std::vector<pid_t>& pids);
 
-// What they take beyond the limits, "" when nothing.
+// Returns the usage beyond the limits, or "".
 std::string excess_of(const std::vector<pid_t>& pids, const UsageLimits& limits);
 
 struct FolderUsage {
   uint64_t nbytes = 0;
-  uint32_t socket_count = 0;  // and other files through which processes talk
+  uint32_t socket_count = 0;  // sockets and other files for communication between processes
 };
-// Without following links.
+// Does not follow links.
 FolderUsage usage_of_folder(const std::string& folder);
 
 }  // namespace etb::conformance

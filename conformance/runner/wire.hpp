@@ -1,5 +1,6 @@
-// Numbers, texts and bytes in one buffer, for messages between the process that judges and the process that holds the plugin. The reader
-// distrusts every length: after the first one that does not fit, all later values are empty and is_ok() is false.
+// Numbers, texts and bytes in one buffer, for messages between the judge and the plugin's process. The reader
+// does not trust lengths: after the first one that does not fit, all later values are empty and is_ok()
+// returns false.
 #pragma once
 
 #include <cstring>
@@ -24,7 +25,7 @@ class WireWriter {
     for (const T value : values) number(static_cast<uint64_t>(value));
   }
 
-  // Room for so many more bytes, so that it is not taken piece by piece.
+  // Reserves memory for `nbytes` more bytes, to avoid many reallocations.
   void reserve(size_t nbytes) { out_.reserve(out_.size() + nbytes); }
 
   std::vector<std::byte> take() { return std::move(out_); }
@@ -42,9 +43,9 @@ class WireReader {
  public:
   explicit WireReader(std::span<const std::byte> data) : data_(data) {}
 
-  // True while every value so far was there.
+  // True while every value so far was present.
   bool is_ok() const { return is_ok_; }
-  // True when every value was there and nothing follows.
+  // True if every value was present and no bytes follow.
   bool is_complete() const { return is_ok_ && data_.empty(); }
 
   uint64_t number() {
@@ -54,7 +55,7 @@ class WireReader {
     return value;
   }
   bool flag() { return number() != 0; }
-  // How many items follow, each of at least `least_bytes`.
+  // Returns the number of items that follow, each of at least `least_bytes`.
   size_t count(size_t least_bytes = sizeof(uint64_t)) {
     const uint64_t value = number();
     if (is_ok_ && value > data_.size() / least_bytes) is_ok_ = false;

@@ -1,4 +1,4 @@
-// Any bytes as an archive through the whole compiler: refused, or a program.
+// Fuzzes the whole compiler: any bytes as an archive are rejected, or become a program.
 #include <cstdint>
 #include <cstdlib>
 
@@ -11,7 +11,7 @@ namespace {
 
 using etb::ir::Module;
 
-// Nothing computes constants here: that is the run time's work, which has fuzz targets of its own.
+// Lowers without folding constants: the runtime computes those, and has its own fuzz targets.
 bool is_lowered(Module& module) {
   return etb::passes::to_edge(module) && etb::passes::simplify(module) && etb::passes::to_portable(module);
 }

@@ -8,11 +8,11 @@ namespace etb::emit {
 namespace {
 
 constexpr uint64_t kAlignment = 16;
-// Small constants are looked up by their bytes; of larger ones only those of equal size are compared, and unequal weights
-// differ soon.
+// Small constants are found by their bytes. Larger ones are compared with those of equal size; unequal
+// weights differ early.
 constexpr uint64_t kSmallNbytes = 256;
 
-// The bytes that hold the elements, in whatever order; empty when there are gaps.
+// Returns the bytes that hold the elements, in any order; empty if there are gaps.
 std::span<const std::byte> extent(const ir::Constant& constant) {
   int64_t last = 0;
   for (size_t i = 0; i < constant.sizes.size(); ++i) last += (constant.sizes[i] - 1) * constant.strides[i];

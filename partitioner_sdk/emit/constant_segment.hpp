@@ -1,4 +1,4 @@
-// The constants of a program in one segment, each once.
+// Stores the constants of a program in one segment, without duplicates.
 #pragma once
 
 #include <map>
@@ -10,12 +10,12 @@
 
 namespace etb::emit {
 
-// Views of the constants' bytes, which must outlive it.
+// Holds views of the constants' bytes, which must outlive it.
 class DataSegment {
  public:
-  // The number of the constant in the file, from 1. Constants of the same elements share one, also when they come from different
-  // archives: the methods of one model are often exported one by one. A constant that lies in another order than the file wants
-  // is turned when it is written, so that no second copy is held.
+  // Returns the index of the constant in the file, from 1. Constants with equal elements share one, even from
+  // different archives: methods of one model are often exported one by one. A constant in another storage
+  // order is reordered while it is written, so that no second copy is held.
   uint32_t add(const ir::Constant& constant);
 
   bool is_empty() const { return pieces_.empty() && offsets_.size() <= 1; }

@@ -1,4 +1,4 @@
-// Branches and loops of a method: their graphs are written in place, between jumps.
+// Emits branches and loops of a method: their graphs are written inline, between jumps.
 #include <algorithm>
 
 #include "partitioner_sdk/emit/method_emitter.hpp"
@@ -29,7 +29,7 @@ void MethodEmitter::emit_control_flow(Frame& frame, const ir::Node& node) {
   fault(node, "no such control flow");
 }
 
-// The values of the lists from an argument on, one after the other.
+// Returns the values of the lists from an argument on, concatenated.
 std::vector<MethodEmitter::ValueIndex> MethodEmitter::operands_of(const Frame& frame, const ir::Node& node,
                                                                   size_t first_argument) {
   std::vector<ValueIndex> out;
@@ -41,8 +41,8 @@ std::vector<MethodEmitter::ValueIndex> MethodEmitter::operands_of(const Frame& f
   return out;
 }
 
-// Writes a graph's nodes with the given values for its inputs; gives what it returns. What is computed inside is known only
-// inside.
+// Writes a graph's nodes with the given values for its inputs, and returns its results. Numbers computed
+// inside are not known outside.
 std::vector<MethodEmitter::ValueIndex> MethodEmitter::emit_subgraph(const ir::Node& node, uint32_t graph,
                                                                     const std::vector<ValueIndex>& operands) {
   const auto known = known_;
@@ -78,7 +78,8 @@ std::vector<MethodEmitter::ValueIndex> MethodEmitter::emit_subgraph(const ir::No
   return results;
 }
 
-// jump to the other branch when false; one branch, its results moved to the node's; jump to the end; the other branch.
+// Emits: jump to the other branch if false; one branch and moves of its results; jump to the end; the other
+// branch.
 void MethodEmitter::emit_cond(Frame& frame, const ir::Node& node) {
   const auto *taken = find_graph(node, 1), *other = find_graph(node, 2);
   if (node.args.size() != 4 || taken == nullptr || other == nullptr)
@@ -109,7 +110,7 @@ void MethodEmitter::emit_branch(const ir::Node& node, uint32_t graph, const std:
   }
 }
 
-// clone takes the sizes of what it copies, so that they may change from step to step.
+// clone copies the sizes of its input, so they may change between steps.
 void MethodEmitter::copy_tensor(ValueIndex from, ValueIndex to) {
   call("aten::clone", "out", {from, add_value(std::monostate{}), to, to});
 }
@@ -125,7 +126,7 @@ MethodEmitter::ValueIndex MethodEmitter::like(ValueIndex tensor) {
   return index;
 }
 
-// The node's first results hold the carried values; they begin as copies.
+// The node's first results hold the carried values. They begin as copies.
 std::vector<MethodEmitter::ValueIndex> MethodEmitter::copy_initial(Frame& frame, const ir::Node& node,
                                                                    size_t count,
                                                                    const std::vector<ValueIndex>& from) {
@@ -141,7 +142,8 @@ std::vector<MethodEmitter::ValueIndex> MethodEmitter::copy_initial(Frame& frame,
   return carried;
 }
 
-// One step's values become the next one's. A step that returns a carried value in another place needs it saved first.
+// Copies one step's results to the carried values of the next. A carried value returned at another index is
+// saved first.
 void MethodEmitter::update_carried(const std::vector<ValueIndex>& carried, std::vector<ValueIndex> fresh) {
   for (size_t i = 0; i < carried.size() && i < fresh.size(); ++i) {
     const bool is_overwritten =
@@ -156,7 +158,7 @@ void MethodEmitter::update_carried(const std::vector<ValueIndex>& carried, std::
   }
 }
 
-// What was there before the loop and is used inside is used again in the next step.
+// Extends the life of earlier values that the loop uses to the loop's end: the next step uses them again.
 void MethodEmitter::keep_through_loop(size_t start) {
   const auto end = static_cast<uint32_t>(method_.instructions.size() - 1);
   for (plan::Block& block : blocks_) {
@@ -186,8 +188,8 @@ void MethodEmitter::emit_while_loop(Frame& frame, const ir::Node& node) {
   method_.instructions[jump].b = static_cast<int32_t>(method_.instructions.size());
 }
 
-// For each slice of the lists along their first dimension: (carried, results) = body(carried, slice). The results are stacked.
-// A map is a scan that carries nothing.
+// For each slice of the lists along their first dimension: (carried, results) = body(carried, slice). The
+// results are stacked. A map is a scan without carried values.
 void MethodEmitter::emit_scan(Frame& frame, const ir::Node& node, size_t carry_count) {
   const size_t lists_argument = module_.op(node).name == "higher_order.map_impl.default" ? 1 : 2;
   const auto* body = find_graph(node, 0);
@@ -199,14 +201,14 @@ void MethodEmitter::emit_scan(Frame& frame, const ir::Node& node, size_t carry_c
   std::vector<ValueIndex> stacked;
   for (size_t i = carry_count; i < node.outputs.size(); ++i) {
     stacked.push_back(define(frame, node.outputs[i]));
-    // Grows by one slice a step.
+    // Grows by one slice per step.
     std::get<format::TensorSpec>(method_.values[static_cast<size_t>(stacked.back())]).dynamism = 1;
   }
   const ir::TensorSpec& first = frame.graph->values[lists->ids[0]].spec;
   if (first.rank() == 0) return fault(node, "goes through a 0-d tensor");
   const ValueIndex count = number(first.sizes[0]);
   const ValueIndex index = add_value(int64_t{0}), one = add_value(int64_t{1}), is_done = add_value(false);
-  // The number stays from the last run.
+  // The counter keeps its value from the last run, so it is reset.
   call("executorch_prim::sub", "Scalar", {index, index, index});
   const size_t start = method_.instructions.size();
 

@@ -9,9 +9,9 @@ namespace etb::emit {
 
 namespace {
 
-// Segments of payloads and named data, equal bytes once, also where the program's own constants are equal to them: an embedding
-// on portable kernels and the last layer of a plugin often share one weight. Bytes are looked up by their size and beginning,
-// then compared, so that large ones are not all hashed.
+// Segments of payloads and named data, without duplicates. They also share bytes with the program's
+// constants: an embedding on portable kernels and a plugin's last layer often use one weight. Bytes are found
+// by size and first bytes, then compared, so that large ones are not hashed.
 class BytesSegments {
  public:
   explicit BytesSegments(Program& program) : program_(program) {
@@ -45,7 +45,7 @@ class BytesSegments {
     std::span<const std::byte> bytes;
     uint32_t segment;
     uint64_t offset;
-    bool is_piece;  // of that segment, so no segment itself
+    bool is_piece;  // part of the constant segment, so not a segment itself
   };
 
   static std::string key_of(std::span<const std::byte> bytes) {

@@ -41,7 +41,8 @@ Result<Program> emit(std::span<ir::Module> methods, const EmitOptions& options) 
     program.parts.methods.push_back(constant_method(constant));
   }
   const DataSegment &constants = data.constants, &states = data.states;
-  // The official run time wants a constant segment even where there are no constants; such a file has no extended header.
+  // The official runtime expects a constant segment even without constants. Such a file has no extended
+  // header.
   program.parts.constant_offsets = constants.offsets();
   program.parts.segment_nbytes.push_back(constants.nbytes());
   program.segments.push_back(constants.pieces());

@@ -46,7 +46,7 @@ TEST_P(EmittedFixture, IsAProgramThatTheVerifierAccepts) {
   format::ProgramView view;
   etb_error error = ETB_ERROR_INIT;
   EXPECT_EQ(format::read_program(file, &view, &error), ETB_OK) << error.text;
-  // The same input gives the same bytes.
+  // The same input yields the same bytes.
   const auto again = emit({&*module, 1});
   ASSERT_TRUE(again);
   EXPECT_EQ(bytes_of(*again), file);
@@ -85,7 +85,8 @@ TEST(Emit, SharedConstantsAreStoredOnce) {
   EXPECT_EQ(program->methods[0].name, "twice");
 }
 
-// A tied weight: the embedding's constant and what a plugin's last layer finds by name are the same bytes of the file.
+// A tied weight: the embedding's constant and the named data of a plugin's last layer share bytes of the
+// file.
 TEST(Emit, APluginsDataThatIsAConstantIsStoredOnce) {
   auto module = ir::parse(R"(module "m"
 constant "w" float32[2] = {1, 2}
@@ -170,7 +171,7 @@ std::vector<std::string> kernels_of(const Program& program) {
   return names;
 }
 
-// A cache whose rows at %at are new. `later` comes behind the update.
+// A cache whose rows at %at are new. `later` comes after the update.
 std::string cache_update(const std::string& later, const std::string& results) {
   return R"(module "m"
 constant "cache" float32[4, 2] = {1, 2, 3, 4, 5, 6, 7, 8}
@@ -195,7 +196,7 @@ TEST(Emit, StateThatNobodyReadsAnyMoreIsUpdatedInPlace) {
   EXPECT_THAT(kernels(cache_update("  %sum: float32[4, 2] = aten.add.Tensor(%old, %new)\n",
                                    "buffer \"cache\" = %new, %sum")),
               ElementsAre("aten::relu", "aten::index_put_", "aten::add"));
-  // The old rows are read again, or the new ones are a result of the method, too.
+  // The old rows are read again, or the new ones are also a result of the method.
   EXPECT_THAT(kernels(cache_update("  %sum: float32[4, 2] = aten.add.Tensor(%cache, %new)\n",
                                    "buffer \"cache\" = %new, %sum")),
               ElementsAre("aten::relu", "aten::index_put", "aten::add", "aten::copy_"));
@@ -203,7 +204,8 @@ TEST(Emit, StateThatNobodyReadsAnyMoreIsUpdatedInPlace) {
               ElementsAre("aten::relu", "aten::index_put", "aten::copy_"));
 }
 
-// From file to file, the bytes are the same as from memory: short pieces, long ones, and those that lie elsewhere.
+// Copying from file to file yields the same bytes as writing from memory: short pieces, long ones, and those
+// outside the file.
 TEST(Emit, WhatLiesInAFileIsCopiedFromThere) {
   const auto folder = std::filesystem::temp_directory_path() / "etb_emit_copy_test";
   std::filesystem::create_directories(folder);

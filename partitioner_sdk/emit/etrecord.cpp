@@ -15,7 +15,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// torch.export's numbers of element types (torch/_export/serde/schema.py, ScalarType).
+// torch.export's codes of element types (torch/_export/serde/schema.py, ScalarType).
 int export_dtype(ir::Dtype dtype) {
   switch (dtype) {
     case ir::Dtype::UINT8:
@@ -64,7 +64,7 @@ class GraphWriter {
  public:
   GraphWriter(ir::Module& module, const ir::Graph& graph)
       : module_(module), graph_(graph), names_(ir::value_names(graph)) {
-    // Names are identifiers of Python there.
+    // Names are Python identifiers there.
     for (std::string& name : names_) {
       if (!name.empty() && std::isdigit(static_cast<unsigned char>(name[0]))) name = "v" + name;
     }
@@ -213,7 +213,7 @@ class GraphWriter {
     if (op.schema == nullptr) return write_higher_order(node);
     Json inputs = Json::array(), outputs = Json::array();
     for (uint32_t i = 0; i < op.schema->argument_count(); ++i) {
-      // As the exporter: what equals being left out is left out.
+      // As the exporter does: arguments equal to their default are left out.
       const bool is_default = op.schema->argument(i).has_default && node.args[i] == op.defaults[i];
       if (!is_default)
         inputs.push_back({{"name", op.schema->argument(i).name}, {"arg", argument(node.args[i])}});
@@ -230,7 +230,8 @@ class GraphWriter {
             {"metadata", metadata(node)}};
   }
 
-  // Control flow: arguments without names, graphs as arguments, results always as if there were several.
+  // Control flow: arguments have no names, graphs are arguments, and results are always written as if there
+  // were several.
   Json write_higher_order(const ir::Node& node) const {
     std::string target = module_.op(node).name;
     if (const size_t dot = target.rfind('.'); dot != std::string::npos) target.resize(dot);
@@ -276,7 +277,7 @@ class GraphWriter {
   std::vector<std::string> names_;
 };
 
-// What torch.save writes for an object whose pickle is given; the tensors of a record are not needed to read it.
+// Returns the file that torch.save would write for this pickle. Readers of a record do not need its tensors.
 std::string saved_object(std::string_view pickle) {
   StoredZip zip;
   zip.add("archive/data.pkl", pickle);

@@ -1,5 +1,5 @@
-// The record of a compilation (.etrecord) that goes with a program: the edge graph of each method, and which of its nodes each
-// instruction comes from. The official Inspector joins it with the events of a run.
+// The record of a compilation (.etrecord) for a program: the edge graph of each method, and the source node
+// of each instruction. The official Inspector joins it with the events of a run.
 #pragma once
 
 #include <string>
@@ -17,16 +17,17 @@ struct RecordedCall {
 
 struct RecordedMethod {
   std::string name;
-  std::string edge_program;             // JSON; empty leaves it out
-  std::vector<uint32_t> debug_handles;  // by instruction; 0: from no node
+  std::string edge_program;             // JSON; omitted if empty
+  std::vector<uint32_t> debug_handles;  // by instruction; 0: not from a node
   std::vector<RecordedCall> delegate_calls;
 };
 
-// A method's graph as torch.export's serialisation of schema 5.4 has it, which ExecuTorch keeps in its records. Sizes known only
-// at run time are written as those of the exporter's example. Control flow's graphs are inside.
+// Returns a method's graph in torch.export's serialisation, schema 5.4, which ExecuTorch stores in its
+// records. Dynamic sizes are written as those of the exporter's example. Subgraphs of control flow are
+// included.
 std::string edge_program_json(ir::Module& module);
 
-// Writes beside the file and renames.
+// Writes a temporary file and renames it.
 [[nodiscard]] Status write_etrecord(const std::vector<RecordedMethod>& methods, const std::string& path);
 
 }  // namespace etb::emit

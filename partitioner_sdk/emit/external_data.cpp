@@ -27,7 +27,7 @@ std::string ExternalData::add(const ir::Constant& constant) {
   } else {
     tensor.segment = tensors_[same.front()].segment;
   }
-  // Two methods may call different data the same.
+  // Two methods may use one name for different data.
   const size_t times = names_[constant.name]++;
   tensor.key = constant.name + (times == 0 ? "" : "#" + std::to_string(times));
   same.push_back(tensors_.size());

@@ -1,4 +1,4 @@
-// Constants, and what delegates find by key, outside the program: in a data file (.ptd).
+// Constants and named data of delegates outside the program: in a data file (.ptd).
 #pragma once
 
 #include <map>
@@ -12,23 +12,23 @@ namespace etb::emit {
 
 class ExternalData {
  public:
-  // Keeps a key for a blob: no constant gets it as its name.
+  // Reserves a key for a blob, so that no constant gets it as its name.
   void reserve(const std::string& key) { ++names_[key]; }
 
-  // The name under which the program finds the constant; one for equal elements of one shape.
+  // Returns the name under which the program finds the constant. Equal elements of one shape share a name.
   std::string add(const ir::Constant& constant);
 
-  // Bytes that a delegate finds by that key; shares the segment of a tensor with the same bytes.
+  // Adds bytes that a delegate finds by that key. Shares the segment of a tensor with the same bytes.
   void add_blob(const std::string& key, std::span<const std::byte> bytes);
 
   const std::vector<format::DataTensorSpec>& tensors() const { return tensors_; }
-  // One a tensor's segment.
+  // One per segment.
   const std::vector<format::SegmentPiece>& pieces() const { return pieces_; }
   const std::vector<uint64_t>& segment_nbytes() const { return segment_nbytes_; }
 
  private:
-  DataSegment known_;                                   // tells equal constants
-  std::map<uint32_t, std::vector<size_t>> tensors_of_;  // by their number there
+  DataSegment known_;                                   // finds equal constants
+  std::map<uint32_t, std::vector<size_t>> tensors_of_;  // by their index in known_
   std::map<std::string, size_t> names_;
   std::vector<format::DataTensorSpec> tensors_;
   std::vector<format::SegmentPiece> pieces_;

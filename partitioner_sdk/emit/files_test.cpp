@@ -1,4 +1,4 @@
-// State that methods share, constant methods, data outside, records.
+// Tests shared state of methods, constant methods, external data, records.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -41,7 +41,7 @@ graph @forward(
 )";
 }
 
-// The tensor of a method whose name is `name`.
+// Returns the method's tensor with this name.
 const format::TensorSpec* find_tensor(const format::MethodSpec& method, std::string_view name) {
   for (const format::ValueSpec& value : method.values) {
     const auto* tensor = std::get_if<format::TensorSpec>(&value);
@@ -132,7 +132,7 @@ TEST(ExternalData, EqualWeightsHaveOneNameAndNothingStaysInside) {
   EXPECT_EQ(tensor->data_index, 0u);
 }
 
-// "w" is a constant of the program and a plugin's key, with other bytes; "twin" has the constant's bytes.
+// "w" is a constant of the program and a plugin's key with other bytes; "twin" has the constant's bytes.
 TEST(ExternalData, WhatDelegatesReadLiesOutsideToo) {
   ir::Module module = parsed(kScale);
   EmitOptions options;
@@ -155,7 +155,7 @@ TEST(ExternalData, WhatDelegatesReadLiesOutsideToo) {
   EXPECT_EQ(rows[2].key, "twin");
   EXPECT_EQ(rows[2].segment, rows[0].segment);
   EXPECT_EQ(program->external.segment_nbytes, (std::vector<uint64_t>{8, 24}));
-  // No data file begins its segments at multiples of 4096.
+  // Data files do not align segments to multiples of 4096.
   ASSERT_EQ(program->parts.named_data.size(), 1u);
   EXPECT_EQ(program->parts.named_data[0].first, "wide");
 }

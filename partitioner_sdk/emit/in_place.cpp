@@ -10,7 +10,7 @@ namespace {
 
 using ir::ValueId;
 
-// By value: how often nodes and outputs read it.
+// Returns by value: number of reads by nodes and outputs.
 std::vector<uint32_t> count_reads(const ir::Graph& graph) {
   std::vector<uint32_t> counts(graph.values.size(), 0);
   const auto count = [&](const ir::Argument& argument) {
@@ -22,7 +22,7 @@ std::vector<uint32_t> count_reads(const ir::Graph& graph) {
   return counts;
 }
 
-// What a buffer holds after the run -> the value it has before.
+// Maps the value of a buffer after the run to its value before.
 std::map<ValueId, ValueId> find_updates(const ir::Graph& graph) {
   std::map<ValueId, ValueId> updates;
   for (const ir::Output& output : graph.outputs) {
@@ -35,7 +35,7 @@ std::map<ValueId, ValueId> find_updates(const ir::Graph& graph) {
   return updates;
 }
 
-// A value that the method returns, or that two buffers get, needs a place of its own.
+// True if exactly one output returns the value. Otherwise it needs its own storage.
 bool is_returned_once(const ir::Graph& graph, ValueId id) {
   return std::count_if(graph.outputs.begin(), graph.outputs.end(), [&](const ir::Output& output) {
            const auto* ref = ir::get_if<ir::ValueRef>(output.value);
@@ -43,7 +43,8 @@ bool is_returned_once(const ir::Graph& graph, ValueId id) {
          }) == 1;
 }
 
-// The official kernel in place takes one index of rank 1, as many values as it chooses, and does not add (executorch 1.5.1).
+// True for arguments of the official in-place kernel (executorch 1.5.1): one index of rank 1, as many values
+// as it selects, no accumulation.
 bool is_taken_by_kernel(const ir::Graph& graph, const ir::Node& node) {
   const auto* self = ir::get_if<ir::ValueRef>(node.args[0]);
   const auto* indices = ir::get_if<ir::ValueList>(node.args[1]);

@@ -1,4 +1,4 @@
-// Which nodes may write the state that they update instead of a copy of it.
+// Finds nodes that may write the state that they update instead of a copy.
 #pragma once
 
 #include <set>
@@ -7,9 +7,9 @@
 
 namespace etb::emit {
 
-// index_put nodes of the method's graph, by one index, whose result is what a buffer holds after the run, and before which everything has read the buffer: a
-// cache of keys is written in the rows that are new, not copied twice. A run that fails behind such a node leaves the new rows in the buffer,
-// as PyTorch does.
+// Returns index_put nodes with one index whose result is a buffer's final value, if all reads of the buffer
+// come before them. So a key cache gets only its new rows written, instead of two copies. If a run fails
+// after such a node, the buffer keeps the new rows, as in PyTorch.
 std::set<const ir::Node*> find_in_place_updates(const ir::Module& module);
 
 }  // namespace etb::emit

@@ -37,7 +37,7 @@ MethodEmitter::ValueIndex MethodEmitter::add_value(format::ValueSpec value) {
   return static_cast<ValueIndex>(method_.values.size() - 1);
 }
 
-// A planned tensor; its block lives from this instruction on.
+// Adds a planned tensor whose block lives from this instruction on.
 MethodEmitter::ValueIndex MethodEmitter::add_tensor(const ir::TensorSpec& spec, const std::string& who) {
   format::TensorSpec out;
   out.dtype = static_cast<int8_t>(spec.dtype);
@@ -64,7 +64,7 @@ MethodEmitter::ValueIndex MethodEmitter::add_tensor(const ir::TensorSpec& spec, 
   return index;
 }
 
-// The instruction that is emitted next needs the value.
+// Marks the value as needed by the next instruction.
 void MethodEmitter::use(ValueIndex value) {
   if (const auto block = block_of_.find(value); block != block_of_.end()) {
     blocks_[block->second].last = static_cast<uint32_t>(method_.instructions.size());
@@ -136,7 +136,7 @@ void MethodEmitter::emit_inputs(Frame& frame) {
   }
 }
 
-// Its initial value is copied into the arena when the method is loaded; the name makes it known to tools.
+// The loader copies its initial value into the arena. Tools find it by its name.
 void MethodEmitter::make_state(ValueIndex index, const ir::Input& input) {
   auto& tensor = std::get<format::TensorSpec>(method_.values[static_cast<size_t>(index)]);
   tensor.data_index = data_.states.add(module_.constants[input.constant]);
@@ -148,7 +148,7 @@ void MethodEmitter::make_state(ValueIndex index, const ir::Input& input) {
   drop_block(index);
 }
 
-// The tensor, which was the last one added, gets its data from a file and needs no place in the arena.
+// Sets the data of the last tensor added. The file holds it, so it needs no arena memory.
 void MethodEmitter::make_constant(ValueIndex index, const ir::Constant& constant) {
   auto& tensor = std::get<format::TensorSpec>(method_.values[static_cast<size_t>(index)]);
   tensor.memory_id = 0;
@@ -173,7 +173,7 @@ void MethodEmitter::bind_symbols(const ir::TensorSpec& spec, ValueIndex tensor) 
     if (!telling) continue;
     const Binder binder{tensor, static_cast<int64_t>(i), *telling};
     const auto [known, is_new] = binders_.emplace(telling->symbol, binder);
-    // Four times a symbol tells it too, but takes a division.
+    // A multiple of a symbol determines it, too, but needs a division.
     if (!is_new && telling->is_plain() && !known->second.telling.is_plain()) known->second = binder;
   }
 }
@@ -245,7 +245,7 @@ void MethodEmitter::emit_delegate_call(Frame& frame, const ir::Node& node) {
   method_.delegates.push_back({data_.delegates[delegate].id, 0, 0, data_.delegates[delegate].specs});
 }
 
-// An op on numbers: arguments in order, then the result.
+// Emits an op on numbers: arguments in order, then the result.
 void MethodEmitter::emit_number_op(Frame& frame, const ir::Node& node, std::string_view name,
                                    std::string_view overload) {
   std::vector<ValueIndex> args;
@@ -313,7 +313,7 @@ void append_items(std::string& out, const std::vector<T>& items) {
   for (const T& item : items) append_bytes(out, item);
 }
 
-// Equal for equal values of one kind.
+// Encodes a literal: equal texts mean equal values of one kind.
 struct LiteralKey {
   std::string& out;
   void operator()(std::monostate) const {}
@@ -383,10 +383,10 @@ MethodEmitter::ValueIndex MethodEmitter::argument(const Frame& frame, const ir::
   if (const auto* bools = ir::get_if<ir::BoolList>(item)) {
     return literal(format::BoolListSpec{std::vector<uint8_t>(bools->begin(), bools->end())});
   }
-  return literal(std::monostate{});  // none, and a device, which the run time knows itself
+  return literal(std::monostate{});  // none, or a device, which the runtime knows itself
 }
 
-// New contents are copied back at the end, when everything has read the old ones.
+// Copies new contents back at the end, after all reads of the old ones.
 void MethodEmitter::emit_state_updates(Frame& frame) {
   for (const ir::Output& output : frame.graph->outputs) {
     if (output.kind != ir::OutputKind::kBufferMutation && output.kind != ir::OutputKind::kInputMutation)
@@ -425,7 +425,7 @@ void MethodEmitter::emit_outputs(Frame& frame) {
   }
 }
 
-// State, constants and what lies in a shared arena stay where they are.
+// Skips state, constants and tensors in a shared arena.
 void MethodEmitter::leave_to_caller(const std::vector<ValueIndex>& values) {
   for (const ValueIndex value : values) {
     const auto found = block_of_.find(value);
@@ -444,7 +444,7 @@ void MethodEmitter::leave_to_caller(const std::vector<ValueIndex>& values) {
 void MethodEmitter::place_tensors() {
   if (!data_.plans_inputs) leave_to_caller(method_.inputs);
   if (!data_.plans_outputs) leave_to_caller(method_.outputs);
-  // State must not be overwritten between runs, before its first use either.
+  // State must not be overwritten between runs, nor before its first use.
   for (const auto& [value, block] : block_of_) {
     const auto& tensor = std::get<format::TensorSpec>(method_.values[static_cast<size_t>(value)]);
     if (tensor.data_index != 0) blocks_[block].last = static_cast<uint32_t>(method_.instructions.size());

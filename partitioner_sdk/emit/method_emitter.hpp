@@ -1,4 +1,4 @@
-// One method of a program: values, instructions and the places of its tensors.
+// Emits one method of a program: values, instructions and the memory offsets of its tensors.
 #pragma once
 
 #include <functional>
@@ -20,16 +20,17 @@
 
 namespace etb::emit {
 
-// Whether the run time has a kernel: name "aten::add", overload "out".
+// True if the runtime has a kernel: name "aten::add", overload "out".
 using HasKernel = std::function<bool(std::string_view name, std::string_view overload)>;
 
-// What a name, or a number as text, in the events of a delegate stands for.
+// Nodes of a name, or of a number as text, in a delegate's events.
 struct DebugName {
   std::string name;
   std::vector<uint32_t> handles;
 };
 
-// What a node higher_order.executorch_call_delegate.default calls: its first argument is the number of one of these.
+// Callee of a node higher_order.executorch_call_delegate.default, whose first argument is an index into
+// these.
 struct Delegate {
   std::string id;  // "XnnpackBackend"
   std::span<const std::byte> payload;
@@ -37,45 +38,46 @@ struct Delegate {
   std::vector<DebugName> debug_names = {};
 };
 
-// What the methods of a program have in common.
+// Data shared by the methods of a program.
 struct ProgramData {
   DataSegment constants;
-  DataSegment states;  // initial values of what changes
+  DataSegment states;  // initial values of state
   SharedState shared_state;
   ExternalData external;
-  bool is_external = false;  // constants go there
+  bool is_external = false;  // constants go to the external file
   bool plans_inputs = true, plans_outputs = true;
   std::span<const Delegate> delegates = {};
 };
 
 class MethodEmitter {
  public:
-  // `has_kernel` may be empty: then every op of the table counts as there.
+  // `has_kernel` may be empty: then every op of the table counts as available.
   MethodEmitter(ir::Module& module, ProgramData& data, const HasKernel& has_kernel)
       : module_(module), data_(data), has_kernel_(has_kernel) {}
 
-  // The error lists every node that cannot be written, with its source.
+  // Errors list every node that cannot be written, with its source.
   [[nodiscard]] Result<format::MethodSpec> run();
   const plan::Plan& memory_plan() const { return plan_; }
-  // The delegates that the method calls, in the order of its table; where their payloads lie is for the caller to fill in.
+  // The delegates that the method calls, in the order of its table. The caller sets the location of their
+  // payloads.
   struct DelegateCall {
-    uint32_t delegate = 0;           // number of the Delegate
-    uint32_t instruction_index = 0;  // where it is called
+    uint32_t delegate = 0;           // index of the Delegate
+    uint32_t instruction_index = 0;  // position of the call
   };
   const std::vector<DelegateCall>& delegate_calls() const { return delegate_calls_; }
-  // Kernels of declared ops that the application has to bring along: "my::scale.out".
+  // Kernels of custom ops that the application must provide: "my::scale.out".
   const std::set<std::string>& own_kernels() const { return own_kernels_; }
-  // By instruction: the handle of the node that it comes from, 0 for what the emitter added.
+  // By instruction: handle of its source node, 0 for instructions that the emitter added.
   const std::vector<uint32_t>& debug_handles() const { return debug_handles_; }
 
  private:
   using ValueIndex = int32_t;
-  // Where the numbers of a graph's values went. Branches have their own.
+  // Value indices of one graph. Branches have their own.
   struct Frame {
     const ir::Graph* graph = nullptr;
     std::vector<ValueIndex> indices;
   };
-  struct Binder {  // where a symbol's value can be read: a size of a tensor
+  struct Binder {  // a size of a tensor from which a symbol can be read
     ValueIndex tensor;
     int64_t dim;
     ir::SymbolTelling telling;
@@ -83,7 +85,7 @@ class MethodEmitter {
 
   void fault(const ir::Node& node, const std::string& why);
   ValueIndex add_value(format::ValueSpec value);
-  // A value that nothing writes; one for equal ones.
+  // Adds a value that is never written. Equal literals share one.
   ValueIndex literal(format::ValueSpec value);
   ValueIndex add_tensor(const ir::TensorSpec& spec, const std::string& who);
   void use(ValueIndex value);
@@ -139,14 +141,14 @@ class MethodEmitter {
   std::string faults_;
   bool has_shared_state_ = false;
   std::set<const ir::Node*> in_place_;
-  uint32_t debug_handle_ = 0;  // of the node that is being written
+  uint32_t debug_handle_ = 0;  // handle of the current node
   std::vector<uint32_t> debug_handles_;
 
   // Planned tensors: block i belongs to value block_values_[i].
   std::vector<plan::Block> blocks_;
   std::vector<ValueIndex> block_values_;
   std::map<ValueIndex, size_t> block_of_;
-  // A value that stands for others (results of branches) keeps these alive.
+  // By value with aliases (results of branches): values that it keeps alive.
   std::map<ValueIndex, std::vector<ValueIndex>> stands_for_;
   std::map<std::pair<std::string, std::string>, int32_t> operators_;
   std::unordered_map<std::string, ValueIndex> literals_;  // by kind and bytes

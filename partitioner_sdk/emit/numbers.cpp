@@ -1,4 +1,4 @@
-// Numbers that a program computes when it runs: sizes that change, and formulas of them.
+// Emits numbers that a program computes at run time: dynamic sizes, and formulas of them.
 #include "partitioner_sdk/emit/method_emitter.hpp"
 
 namespace etb::emit {
@@ -14,7 +14,7 @@ MethodEmitter::ValueIndex MethodEmitter::prim(std::string_view name, std::vector
   return result;
 }
 
-// Computes a formula with instructions, once on each path: a sum of products.
+// Emits a formula as a sum of products, once on each path.
 MethodEmitter::ValueIndex MethodEmitter::formula(ir::Dim dim) {
   if (const auto found = known_.find(dim); found != known_.end()) return found->second;
   const std::vector<ir::SymbolTable::Term> terms = module_.symbols.terms(dim);

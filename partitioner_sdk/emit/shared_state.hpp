@@ -1,5 +1,6 @@
-// Mutable buffers that several methods of a program have under one name: a cache that prefill fills and decode reads. They get an
-// arena of their own, at the same place in every method; an application that loads the methods on shared arenas has one state.
+// Mutable buffers that several methods share by name: a cache that prefill fills and decode reads. They get
+// their own arena, with equal offsets in every method. An application that loads the methods on shared arenas
+// has one state.
 #pragma once
 
 #include <map>
@@ -13,7 +14,7 @@ namespace etb::emit {
 
 class SharedState {
  public:
-  // The buffers that one method writes and another has too. An error when their shapes differ.
+  // Finds buffers that one method writes and another has, too. Errors if their shapes differ.
   [[nodiscard]] static Result<SharedState> find(std::span<const ir::Module> methods);
 
   bool has(const std::string& target) const { return offsets_.count(target) != 0; }

@@ -27,8 +27,8 @@ uint32_t crc32(std::string_view data) {
   return crc ^ 0xFFFFFFFFu;
 }
 
-// Version needed, flags, method (stored), time and date (1980-01-01), crc, sizes, length of the name, no extra field: what the
-// two headers of a record have in common.
+// Writes the fields that both headers of a record share: version needed, flags, method (stored), time and
+// date (1980-01-01), crc, sizes, length of the name, no extra field.
 void put_fields(std::string& out, std::string_view name, std::string_view data) {
   put<uint16_t>(out, 20);
   put<uint16_t>(out, 0);

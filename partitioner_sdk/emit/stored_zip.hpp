@@ -1,4 +1,4 @@
-// A zip file of uncompressed records, in memory.
+// Writes a zip file of uncompressed records in memory.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@ namespace etb::emit {
 class StoredZip {
  public:
   void add(std::string_view name, std::string_view data);
-  // The file; the zip must not be used afterwards.
+  // Returns the file. The object must not be used afterwards.
   std::string finish();
 
  private:

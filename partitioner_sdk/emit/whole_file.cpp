@@ -11,14 +11,14 @@ namespace etb::emit {
 
 namespace {
 
-// Shorter pieces are gathered: each copy is a call of the system.
+// Shorter pieces are gathered, to save system calls.
 constexpr size_t kGatheredNbytes = size_t{64} << 10;
 
 class FileWriter {
  public:
   FileWriter(int file, std::span<const ir::FileBytes> sources) : file_(file), sources_(sources) {}
 
-  // False with errno when something cannot be written.
+  // Returns false, with errno set, if a write fails.
   bool append(std::span<const std::byte> bytes) {
     if (bytes.size() < kGatheredNbytes) {
       gathered_.insert(gathered_.end(), bytes.begin(), bytes.end());
@@ -43,7 +43,8 @@ class FileWriter {
     return true;
   }
 
-  // From file to file; takes from the front of `bytes` what it copied. False when the rest is to be written.
+  // Copies from file to file and removes the copied bytes from the front of `bytes`. Returns false if the
+  // rest must be written.
   bool copy_from_source(std::span<const std::byte>& bytes) {
     for (const ir::FileBytes& source : sources_) {
       const std::byte* begin = source.bytes.data();

@@ -1,4 +1,4 @@
-// Files that appear whole or not at all.
+// Writes files completely or not at all.
 #pragma once
 
 #include <functional>
@@ -10,13 +10,13 @@
 
 namespace etb::emit {
 
-// Writes as api/format/output_file.hpp does. Bytes that lie in one of `files` are copied by the system, from file to file: they never
-// become memory of this process.
+// Writes as api/format/output_file.hpp does. The system copies bytes inside `files` from file to file, so
+// that they never enter this process's memory.
 [[nodiscard]] Status write_whole_file(const std::string& path,
                                       const std::function<Status(const format::ByteSink&)>& write,
                                       std::span<const ir::FileBytes> files = {});
 
-// The same into a file that is open; the caller commits it.
+// Writes to an open file. The caller commits it.
 [[nodiscard]] Status write_into(format::OutputFile& file,
                                 const std::function<Status(const format::ByteSink&)>& write,
                                 std::span<const ir::FileBytes> files = {});

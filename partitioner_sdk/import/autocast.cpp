@@ -7,7 +7,7 @@ namespace etb::pt2 {
 namespace {
 
 bool is_in(std::span<const std::string_view> names, std::string_view op) {
-  // Every overload alike: "aten.conv2d.padding" is in a list that has "aten.conv2d".
+  // All overloads count: a list with "aten.conv2d" includes "aten.conv2d.padding".
   const std::string_view name = op.substr(0, op.rfind('.'));
   return std::find(names.begin(), names.end(), name) != names.end();
 }
@@ -83,7 +83,7 @@ constexpr std::string_view kFloat32[] = {
     "aten.binary_cross_entropy_with_logits",
 };
 
-// Doubles stay doubles.
+// True for a float tensor of another dtype. Doubles stay doubles.
 bool is_cast(const ir::Value& value, ir::Dtype dtype) {
   if (value.kind != ir::ValueKind::kTensor || value.spec.dtype == dtype) return false;
   return value.spec.dtype == ir::Dtype::FLOAT32 || value.spec.dtype == ir::Dtype::FLOAT16 ||

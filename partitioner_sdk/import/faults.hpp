@@ -1,4 +1,4 @@
-// Collects everything that is wrong with an archive, so that one error lists every offender.
+// Collects all errors of an archive, so that one message lists every offender.
 #pragma once
 
 #include <string>
@@ -14,11 +14,12 @@ class Faults {
     if (count_++ == 0) code_ = code;
     if (lines_.size() < kMaxLines) lines_.push_back(std::move(message));
   }
-  // True when reading on would only repeat itself: a hostile archive can make each fault cost as much as all of its bytes.
+  // True if further reading would only repeat errors: in a hostile archive, each error can cost as much as
+  // all of its bytes.
   bool is_full() const { return count_ >= kMaxFaults; }
   void add(Error error) { add(error.code, std::move(error.message)); }
   bool is_empty() const { return count_ == 0; }
-  // Success, or the first fault's code with one line a fault.
+  // Returns success, or the first error's code with one line per error.
   Status status() const {
     if (is_empty()) return {};
     std::string message;

@@ -18,16 +18,16 @@ using ir::ValueId;
 constexpr uint32_t kMaxDepth = 32;
 constexpr size_t kMaxShownNbytes = 200;
 
-// A name of the archive as a part of messages, which are made for each of many items.
+// Shortens a name for messages, which may be created for many items.
 std::string shown(std::string_view name) { return std::string(name.substr(0, kMaxShownNbytes)); }
 
-// The one member of a union object; absent when there is not exactly one.
+// Returns the one member of a union object; absent if there is not exactly one.
 Json union_member(Json json) {
   if (!json.is_object() || json.size() != 1) return {};
   return *json.begin();
 }
 
-// The name that a value of the JSON goes by: tensors have "name", symbolic numbers "as_name".
+// Returns the name of a JSON value: tensors have "name", symbolic numbers "as_name".
 std::string_view name_of(Json member) {
   return (member["name"] ? member["name"] : member["as_name"]).as_string().value_or("");
 }
@@ -79,7 +79,7 @@ void GraphReader::read_inputs(Json graph, uint32_t index, Scope& scope) {
   for (const Json input : graph["inputs"]) {
     if (faults_.is_full()) return;
     const Json member = union_member(input);
-    // A literal stands for a Python argument that was specialised; its value is in the nodes already.
+    // A literal is a Python argument that was specialised. The nodes contain its value already.
     const bool is_value =
         member.key() == "as_tensor" || (member.key().substr(0, 7) == "as_sym_" && member["as_name"]);
     if (!is_value) continue;
@@ -116,7 +116,7 @@ void GraphReader::read_node(Json node, uint32_t index, Scope& scope) {
       faults_.add(Code::NOT_SUPPORTED,
                   where + ": runs in float32 under autocast; cast its operands yourself");
   }
-  // Results are defined even so, or every later use of them would be a fault of its own.
+  // Defines the results even so; otherwise every later use would be one more error.
   read_results(node, out, index, scope, where);
   if (!target.name.empty()) module_.graphs[index].nodes.push_back(std::move(out));
 }
@@ -147,7 +147,7 @@ void GraphReader::read_schema_arguments(Json node, ir::Node& out, const Scope& s
     auto value = read_argument(input["arg"], scope, where);
     if (!value) continue;
     const ops::Argument row = schema->argument(static_cast<uint32_t>(at));
-    // The archive writes an empty list without a type, and a number where a list of equal numbers is meant.
+    // The archive writes an empty list without a type, and one number for a list of equal numbers.
     const auto* list = ir::get_if<ir::ValueList>(*value);
     if (list != nullptr && list->ids.empty() && row.type.base == ops::BaseType::kInt) *value = ir::Dims{};
     if (row.type.is_list && row.type.list_size != 0 && ir::get_if<Dim>(*value) != nullptr) {
@@ -179,7 +179,8 @@ void GraphReader::read_results(Json node, ir::Node& out, uint32_t index, Scope& 
   }
 }
 
-// A block's precision, nothing when it is switched off. Its first inputs are device, dtype, whether it is on, and a cache.
+// Returns a block's precision, or nothing if it is disabled. Its first inputs are device, dtype, enabled flag
+// and cache flag.
 Result<std::optional<ir::Dtype>> GraphReader::read_autocast(Json node) const {
   std::string_view device;
   std::optional<ir::Dtype> dtype = ir::Dtype::BFLOAT16;
@@ -199,13 +200,13 @@ Result<std::optional<ir::Dtype>> GraphReader::read_autocast(Json node) const {
   return dtype;
 }
 
-// Or every later use of them would be a fault of its own.
+// Marks results as unreadable; otherwise every later use would be one more error.
 void GraphReader::forget_results(Json node, Scope& scope) {
   for (const Json output : node["outputs"])
     scope.insert_or_assign(name_of(union_member(output)), ir::Nothing{});
 }
 
-// The nodes of a wrapper's graph take its place: its inputs are the operands, its outputs the node's results.
+// Inlines the nodes of a wrapper's graph: its inputs are the operands, its outputs the node's results.
 void GraphReader::inline_graph(Json node, bool is_autocast, uint32_t index, Scope& scope,
                                const std::string& where) {
   const std::optional<ir::Dtype> outer_autocast = autocast_;
@@ -283,7 +284,8 @@ std::optional<ir::Value> GraphReader::read_value(std::string_view kind, std::str
     if (dim) {
       value.dim = *dim;
     } else if (dim.error().code == Code::NOT_SUPPORTED) {
-      // Computed through floats or conditions: a number of its own, known when its node has run.
+      // Computed through floats or conditions: becomes a new symbol, whose value is known after its node has
+      // run.
       value.dim = module_.symbols.add_symbol({"opaque_" + std::to_string(next_opaque_symbol_++), INT64_MIN,
                                               ir::kUnbounded, row["as_expr"]["hint"]["as_int"].as_int()});
     } else {
@@ -304,7 +306,7 @@ std::optional<ValueId> GraphReader::define(Json result, uint32_t index, Scope& s
                                            const std::string& where) {
   Json member = union_member(result);
   std::string_view kind = member.key();
-  // Items of a list come without the union around them.
+  // Items of a list have no union around them.
   if (!member || (kind != "as_tensor" && kind.substr(0, 7) != "as_sym_")) {
     kind = result["name"] ? "as_tensor" : kind;
     member = result["name"] ? result : member;
@@ -314,7 +316,7 @@ std::optional<ValueId> GraphReader::define(Json result, uint32_t index, Scope& s
     faults_.add(Code::NOT_SUPPORTED, where + ": a result of kind '" + std::string(kind) + "'");
     return std::nullopt;
   }
-  // Before the description is read: names of one description could be as many as its sizes are long.
+  // Checked before the description is read: many names may share one description with many sizes.
   if (scope.find(*name) != scope.end()) {
     faults_.add(Code::INVALID_DATA, where + ": '" + std::string(*name) + "' is defined twice");
     return std::nullopt;
@@ -339,7 +341,7 @@ std::optional<Argument> GraphReader::look_up(std::string_view name, const Scope&
                 where + ": uses '" + std::string(name) + "', which nothing defines before");
     return std::nullopt;
   }
-  // What could not be read was reported where it is defined.
+  // The definition's error was reported already.
   if (ir::get_if<ir::Nothing>(found->second) != nullptr) return std::nullopt;
   return found->second;
 }

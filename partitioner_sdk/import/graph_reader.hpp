@@ -1,4 +1,4 @@
-// The graph part of a model's JSON: nodes, values and nested graphs.
+// Reads the graph part of a model's JSON: nodes, values and nested graphs.
 #pragma once
 
 #include <string>
@@ -10,18 +10,18 @@
 
 namespace etb::pt2 {
 
-// Names of one graph of the archive and what they stand for: a ValueRef, or a Dim for a symbolic int.
+// Names of one graph of the archive and their values: a ValueRef, or a Dim for a symbolic int.
 using Scope = std::unordered_map<std::string_view, ir::Argument>;
 
 class GraphReader {
  public:
   GraphReader(ir::Module& module, Faults& faults) : module_(module), faults_(faults) {}
 
-  // Makes the method: inputs in the order of the JSON (literals left out), nodes, no outputs yet. `out_scope` then says what
-  // each name means. Faults are collected; the graph is only good when there are none.
+  // Builds the method: inputs in the order of the JSON (without literals), nodes, no outputs yet. `out_scope`
+  // receives the value of each name. Errors are collected; the graph is valid only without errors.
   void read_method(Json graph, Scope& out_scope);
 
-  // An argument of the JSON. nullopt after adding a fault.
+  // Reads an argument of the JSON. Returns nullopt after adding an error.
   std::optional<ir::Argument> read_argument(Json argument, const Scope& scope, const std::string& where);
 
  private:
@@ -50,8 +50,9 @@ class GraphReader {
   uint32_t next_debug_handle_ = 1;
   uint32_t next_opaque_symbol_ = 0;
   uint32_t depth_ = 0;
-  std::optional<ir::Dtype> autocast_;  // inside of a block that computes in this dtype
-  // Descriptions by name; the tables of a large graph are too long to search. One entry a graph, keyed by table and name.
+  std::optional<ir::Dtype> autocast_;  // inside a block that computes in this dtype
+  // Descriptions by name; searching the tables of a large graph would be slow. One entry per graph, keyed by
+  // table and name.
   using Table = std::unordered_map<std::string_view, Json>;
   struct Tables {
     Table tensors, ints, floats, bools;

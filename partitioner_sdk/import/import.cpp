@@ -22,7 +22,7 @@ std::string_view as_text(std::span<const std::byte> bytes) {
 // Before torch 2.8 an archive held one model, in records of fixed names without a folder.
 constexpr std::string_view kOldModel = "serialized_exported_program.json";
 
-// The one top folder, after checking what kind of archive this is; empty for an old one.
+// Returns the only top folder after checking the kind of archive; empty for an old one.
 Result<std::string> read_root(const ZipArchive& zip) {
   if (zip.find(kOldModel)) return std::string();
   const std::string root = zip.first_name().substr(0, zip.first_name().find('/'));
@@ -69,7 +69,7 @@ Result<std::string> choose_model(const std::vector<std::string>& names, const st
                         std::string(", choose one of: ") + all);
 }
 
-// {"s77": {"min_val": 2, "max_val": 10}}; keys that are formulas follow from their symbols.
+// {"s77": {"min_val": 2, "max_val": 10}}. Keys that are formulas follow from their symbols.
 void read_range_constraints(Json constraints, ir::SymbolTable& symbols) {
   for (const Json row : constraints) {
     const std::string_view name = row.key();
@@ -125,7 +125,8 @@ class ModelReader {
       module_.output_tree = entry["signature"]["out_spec"].as_string().value_or("");
     }
     ETB_TRY(faults_.status());
-    // What the archive could still have wrong: kinds of arguments, numbers of results, constants unlike their inputs.
+    // Finds remaining errors of the archive: kinds of arguments, numbers of results, constants that do not
+    // match their inputs.
     if (Status verified = ir::verify(module_); !verified) {
       return make_error(Code::INVALID_DATA, std::move(verified).error().message);
     }
@@ -135,7 +136,7 @@ class ModelReader {
  private:
   void refuse(const std::string& why) { faults_.add(Code::INVALID_DATA, "signature: " + why); }
 
-  // The input that a spec's {"arg": {"name": ...}} means.
+  // Returns the input that a spec's {"arg": {"name": ...}} refers to.
   ir::Input* find_input(Json arg, const Scope& scope) {
     Json named = arg["as_tensor"] ? arg["as_tensor"] : arg;
     const auto found = scope.find(named["name"].as_string().value_or(""));
@@ -250,7 +251,7 @@ Result<ir::Module> import_archive(const std::string& path, const ImportOptions& 
   auto module = import_archive(std::move(file), options);
   if (module) return module;
   Error error = with_context(std::move(module).error(), "'" + path + "'");
-  // The caller's arguments were checked before: these are the file's.
+  // The caller's arguments were checked before, so this error is about the file.
   if (error.code == Code::INVALID_ARGUMENT) error.code = Code::INVALID_DATA;
   return tl::make_unexpected(std::move(error));
 }

@@ -1,5 +1,5 @@
-// From a torch.export archive (.pt2) to the compiler's graph. The archive's bytes are mapped and stay so: weights are views of
-// them. Everything is checked; what is wrong is listed in one error, each with its line of Python.
+// Reads a torch.export archive (.pt2) into the compiler's graph. The archive stays mapped: weights are views
+// of its bytes. Everything is checked. One error lists all defects, each with its line of Python.
 #pragma once
 
 #include <memory>
@@ -12,15 +12,15 @@
 namespace etb::pt2 {
 
 struct ImportOptions {
-  std::string model;                                // which of several; may be empty when there is one
-  std::shared_ptr<const ops::OwnOps> own_ops = {};  // that the model may use beside PyTorch's
+  std::string model;                                // name, if there are several; may be empty for one
+  std::shared_ptr<const ops::OwnOps> own_ops = {};  // custom ops of the model; may be null
 };
 
 [[nodiscard]] Result<ir::Module> import_archive(const std::string& path, const ImportOptions& options = {});
 [[nodiscard]] Result<ir::Module> import_archive(std::shared_ptr<const MappedFile> file,
                                                 const ImportOptions& options = {});
 
-// Names of the models inside.
+// Returns the names of the models in the file.
 [[nodiscard]] Result<std::vector<std::string>> list_models(const MappedFile& file);
 
 }  // namespace etb::pt2

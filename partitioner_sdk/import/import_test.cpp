@@ -88,7 +88,7 @@ TEST(Import, WrongFilesAreNamed) {
   EXPECT_THAT(several.error().message, HasSubstr("several models, choose one of: adaptive1, "));
 }
 
-// An archive around a model's JSON, with one weight of 4 floats.
+// Builds an archive around a model's JSON, with one weight of 4 floats.
 Result<ir::Module> import_json(const std::string& json, const std::string& config = "{\"config\": {}}") {
   static std::string bytes;
   bytes = write_zip({{"m/archive_format", "pt2"},
@@ -144,7 +144,7 @@ TEST(Import, OneErrorListsEveryOffenderWithItsLine) {
               HasSubstr("z = torch.ops.mine.second.default (model.py:12 in forward): unknown op"));
 }
 
-// A block of autocast around y = op(x), and a use of y behind it.
+// An autocast block around y = op(x), and a use of y after it.
 std::string autocast_json(const std::string& device, const std::string& dtype, const std::string& op) {
   const std::string meta =
       R"({"dtype": 7, "sizes": [{"as_int": 4}], "strides": [{"as_int": 1}], "storage_offset": {"as_int": 0}, "layout": 7})";
@@ -232,7 +232,7 @@ TEST(Import, WeightsMustLieInTheirRecord) {
   EXPECT_THAT(import_weight(four, one, 0, 1).error().message, HasSubstr("differs from its constant"));
 }
 
-// Without elements a view still begins in its storage, and has strides that can be computed.
+// A view without elements must also begin in its storage, and its strides must be computable.
 TEST(Import, WeightsWithoutElementsLieInTheirRecord) {
   const auto import_weight = [](const std::string& sizes, const std::string& strides, int64_t offset) {
     return import_json(model_json("", R"({"parameter": {"arg": {"name": "x"}, "parameter_name": "w"}})"),
@@ -247,12 +247,12 @@ TEST(Import, WeightsWithoutElementsLieInTheirRecord) {
               HasSubstr("beyond reason"));
 }
 
-// A record of 16 bytes, repeated by strides of 0 into 900 MB, is one thing; three of them are three files of a disk.
+// A record of 16 bytes repeated by strides of 0 into 900 MB is accepted; three such views would fill a disk.
 TEST(Import, WeightsTogetherAreNotMuchLargerThanTheirArchive) {
   const std::string many = R"({"as_int": 225000000})", none = R"({"as_int": 0})";
   std::string rows, specs, inputs;
   for (const char* name : {"x", "y", "z"}) {
-    const int64_t offset = name[0] - 'x';  // each a view of its own
+    const int64_t offset = name[0] - 'x';  // each a different view
     rows += std::string(rows.empty() ? "" : ", ") + weight_row(name, many, none, offset);
     specs += std::string(specs.empty() ? "" : ", ") + R"({"parameter": {"arg": {"name": ")" + name +
              R"("}, "parameter_name": ")" + name + R"("}})";
@@ -264,7 +264,7 @@ TEST(Import, WeightsTogetherAreNotMuchLargerThanTheirArchive) {
               HasSubstr("constants of 1800000000 bytes up to 'y', in an archive of "));
 }
 
-// What the time of these grows with is the size of the file, not its square: each took minutes before.
+// Reading must be linear in the size of the file, not quadratic: each of these took minutes before.
 TEST(Import, HostileArchivesAreRefusedInTimeThatGrowsWithTheirSize) {
   constexpr size_t kCount = 200'000;
   const auto start = std::chrono::steady_clock::now();
@@ -274,7 +274,7 @@ TEST(Import, HostileArchivesAreRefusedInTimeThatGrowsWithTheirSize) {
     for (size_t i = 1; i < count; ++i) out += ", " + item;
     return out;
   };
-  // A long name that stands in front of each of many messages.
+  // A long name that prefixes each of many messages.
   const std::string node = R"({"name": ")" + std::string(2'000'000, 'n') +
                            R"(", "target": "torch.ops.aten.neg.default", "metadata": {}, "inputs": [)" +
                            kSelf + R"(], "outputs": [)" +

@@ -8,7 +8,7 @@
 
 namespace etb::pt2 {
 
-// Receives the parser's events; false stops it.
+// Receives the parser's events; returning false stops it.
 class JsonBuilder {
  public:
   using Number = nlohmann::json::number_integer_t;
@@ -87,7 +87,7 @@ class JsonBuilder {
     open_.pop_back();
     return true;
   }
-  // Keys are stored once each, so equal keys have equal addresses.
+  // True if no key repeats. Keys are interned, so equal keys have equal addresses.
   bool has_distinct_keys(uint32_t object) {
     pointers_.clear();
     for (uint32_t i = object + 1; i < out_.nodes_.size(); i = out_.nodes_[i].next) {

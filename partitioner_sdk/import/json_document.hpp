@@ -1,5 +1,5 @@
-// A JSON text as a compact tree: all nodes in one array, in the order of the text. Limits depth and refuses equal keys, which
-// two readers could understand differently.
+// A JSON text as a compact tree: all nodes in one array, in the order of the text. Limits depth. Rejects
+// duplicate keys, which two readers could interpret differently.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ class JsonDocument;
 
 enum class JsonKind : uint8_t { kNull, kBool, kInt, kFloat, kString, kArray, kObject };
 
-// One value inside a document; a default one stands for "absent" and has kind kNull.
+// One value in a document. A default-constructed one means "absent" and has kind kNull.
 class Json {
  public:
   Json() = default;
@@ -28,14 +28,15 @@ class Json {
   bool is_array() const { return kind() == JsonKind::kArray; }
   bool is_object() const { return kind() == JsonKind::kObject; }
   std::optional<int64_t> as_int() const;
-  // Also an int, and the strings "Infinity", "-Infinity" and "NaN", which torch.export writes for what JSON lacks.
+  // Also accepts an int, and the strings "Infinity", "-Infinity" and "NaN", which torch.export writes because
+  // JSON lacks them.
   std::optional<double> as_float() const;
   std::optional<bool> as_bool() const;
   std::optional<std::string_view> as_string() const;
 
   uint32_t size() const;         // items of an array or object, else 0
-  std::string_view key() const;  // of a member of an object
-  // A member by key, absent when there is none or this is no object. Takes time linear in the members.
+  std::string_view key() const;  // key of a member of an object
+  // Returns a member by key; absent if there is none or this is no object. Linear in the number of members.
   Json operator[](std::string_view key) const;
   explicit operator bool() const { return document_ != nullptr; }
 
@@ -75,7 +76,7 @@ class JsonDocument {
   struct Node {
     JsonKind kind = JsonKind::kNull;
     uint32_t size = 0;
-    uint32_t next = 0;  // the node behind this one and what it holds
+    uint32_t next = 0;  // the node after this one and its children
     std::string_view key;
     union {
       int64_t as_int = 0;
@@ -86,7 +87,7 @@ class JsonDocument {
   };
   std::vector<Node> nodes_;
   std::deque<std::string> texts_;
-  std::unordered_set<std::string> keys_;  // each key once: a graph repeats a few of them for ever
+  std::unordered_set<std::string> keys_;  // interned: a graph repeats a few keys very often
 };
 
 }  // namespace etb::pt2

@@ -1,4 +1,4 @@
-// A file's bytes without reading them: mapped, read-only, shared by all who hold it.
+// Maps a file's bytes without reading them: read-only, shared by all owners.
 #pragma once
 
 #include <cstddef>
@@ -13,14 +13,14 @@ namespace etb::pt2 {
 class MappedFile {
  public:
   [[nodiscard]] static Result<std::shared_ptr<const MappedFile>> open(const std::string& path);
-  // Bytes that belong to the caller, who keeps them alive; for tests and fuzzing.
+  // Wraps bytes of the caller, who keeps them alive. For tests and fuzzing.
   static std::shared_ptr<const MappedFile> borrow(std::span<const std::byte> bytes);
   ~MappedFile();
   MappedFile(const MappedFile&) = delete;
   MappedFile& operator=(const MappedFile&) = delete;
 
   std::span<const std::byte> bytes() const { return bytes_; }
-  // Open as long as this lives; -1 of borrowed bytes.
+  // Open as long as this object lives; -1 for borrowed bytes.
   int descriptor() const { return descriptor_; }
 
  private:

@@ -6,7 +6,7 @@ namespace etb::pt2 {
 
 namespace {
 
-// Python's and sympy's functions on symbolic numbers, as the program's own ops.
+// Maps functions of Python and sympy on symbolic numbers to ops of the program.
 std::string_view prim_op(std::string_view text) {
   constexpr std::pair<std::string_view, std::string_view> kRows[] = {
       {"_operator.add", "executorch_prim.add.Scalar"},

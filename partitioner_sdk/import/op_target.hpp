@@ -1,4 +1,4 @@
-// The names by which an archive calls its ops.
+// Names of ops in an archive.
 #pragma once
 
 #include <string>
@@ -9,14 +9,14 @@
 namespace etb::pt2 {
 
 struct OpTarget {
-  std::string name;  // "aten.add.Tensor", "" when unknown
+  std::string name;  // "aten.add.Tensor", "" if unknown
   bool is_inlined = false;
 };
 
-// "torch.ops.aten.add.Tensor", "_operator.add", ...
+// Parses "torch.ops.aten.add.Tensor", "_operator.add", ...
 OpTarget read_target(const ir::Module& module, std::string_view text);
 
-// What to do about an op that is not known, to stand behind what was said of it.
+// Returns advice about an unknown op, to append to the error.
 const char* advice_for(std::string_view target);
 
 }  // namespace etb::pt2

@@ -9,14 +9,17 @@ namespace etb::pt2 {
 
 namespace {
 
-// A view that repeats its elements (stride 0) may be larger than its record, but not without limit: it is written out dense.
+// Limit for a view that repeats its elements (stride 0): it may exceed its record, but it is written out
+// dense.
 constexpr uint64_t kMaxRepeatedNbytes = uint64_t{1} << 30;
-// All views together: tensors may share a storage in parts, which a small archive could do a million times.
+// Limit for all views together: tensors may share parts of a storage, and a small archive could repeat that a
+// million times.
 constexpr uint64_t kMaxViewsOfAByte = 8;
 
 constexpr size_t kMaxRank = 16;
 
-// Bytes that the view spans from the start of its storage; nullopt when no storage could be as large. An empty view begins somewhere, too.
+// Returns the bytes that the view spans from the start of its storage; nullopt if no storage is that large.
+// An empty view has a start, too.
 std::optional<uint64_t> spanned_nbytes(const ir::Constant& constant) {
   ir::Int128 end = constant.offset;
   if (std::find(constant.sizes.begin(), constant.sizes.end(), 0) == constant.sizes.end()) {
@@ -28,7 +31,8 @@ std::optional<uint64_t> spanned_nbytes(const ir::Constant& constant) {
   return static_cast<uint64_t>(end) * ops::element_nbytes(constant.dtype);
 }
 
-// Bytes of the elements written out dense; nullopt when beyond reason. A size of 0 hides no product that overflows: strides would have it.
+// Returns the bytes of the elements written out dense; nullopt if unreasonable. A size of 0 does not hide an
+// overflow of the other sizes: it would appear in the strides.
 std::optional<uint64_t> dense_nbytes(const ir::Constant& constant) {
   ir::Int128 total = static_cast<ir::Int128>(ops::element_nbytes(constant.dtype));
   bool is_empty = false;
@@ -40,7 +44,7 @@ std::optional<uint64_t> dense_nbytes(const ir::Constant& constant) {
   return is_empty ? 0 : static_cast<uint64_t>(total);
 }
 
-// Whether the storage holds the view.
+// Checks that the storage holds the view.
 Status check_extent(const ir::Constant& constant, std::span<const std::byte> storage,
                     const std::string& who) {
   const auto invalid = [&](const std::string& why) {
@@ -133,7 +137,7 @@ Result<uint32_t> Payloads::add_to(ir::Module& module, const std::string& name) {
   if (const auto found = added_.find(name); found != added_.end()) return found->second;
   ETB_ASSIGN(ir::Constant constant, find_constant(name));
   constant.owner = file_;
-  // Empty tensors have no bytes by which to know them.
+  // Empty tensors have no bytes that identify them.
   const std::byte* place = constant.storage.empty() ? nullptr : constant.storage.data();
   const View view{place, constant.dtype, constant.sizes, constant.strides, constant.offset};
   const auto [found, is_new] = views_.emplace(view, static_cast<uint32_t>(module.constants.size()));

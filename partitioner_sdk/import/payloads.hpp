@@ -1,4 +1,4 @@
-// The weights and constants of a model in an archive: views of the stored bytes, each checked against its record.
+// Weights and constants of a model in an archive: views of the stored bytes, each checked against its record.
 #pragma once
 
 #include <map>
@@ -20,14 +20,14 @@ class Payloads {
   Payloads(const ZipArchive& zip, std::string root, std::shared_ptr<const MappedFile> file)
       : zip_(zip), root_(std::move(root)), file_(std::move(file)) {}
 
-  // Reads data/FOLDER/MODEL_FOLDER_config.json, or what torch 2.8 wrote instead: all tensors saved in data/FOLDER/MODEL.pt. Without
-  // either it holds nothing.
+  // Reads data/FOLDER/MODEL_FOLDER_config.json, or torch 2.8's form instead: all tensors saved in
+  // data/FOLDER/MODEL.pt. Without either, there are no weights.
   [[nodiscard]] Status read_config(const std::string& folder, const std::string& model);
-  // All tensors that torch.save wrote into the record, if it is there.
+  // Reads all tensors that torch.save wrote into the record, if it exists.
   [[nodiscard]] Status read_saved(const std::string& path);
 
-  // The constant called `name`, added to the module on first use; names for the same view of the same storage share one.
-  // An error when there is none or its record does not hold it.
+  // Adds the constant `name` to the module on first use. Names of the same view of the same storage share one
+  // constant. Errors if there is none or its record does not hold it.
   [[nodiscard]] Result<uint32_t> add_to(ir::Module& module, const std::string& name);
 
  private:
@@ -47,7 +47,7 @@ class Payloads {
   std::map<std::string, ir::Constant, std::less<>> saved_;
   std::map<std::string, uint32_t, std::less<>> added_;
   std::map<View, uint32_t> views_;
-  uint64_t dense_nbytes_ = 0;  // of the constants added, written out
+  uint64_t dense_nbytes_ = 0;  // size of the added constants, written out
 };
 
 }  // namespace etb::pt2

@@ -1,4 +1,5 @@
-// Any bytes as an archive: refused, or a graph that the verifier accepts and that its own text form reads back.
+// Fuzzes archives: any bytes are rejected, or become a graph that the verifier accepts and that its own text
+// form reads back.
 #include <cstdint>
 #include <cstdlib>
 
@@ -10,7 +11,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t nbytes) {
   const auto file = etb::pt2::MappedFile::borrow(std::as_bytes(std::span(data, nbytes)));
   const auto names = etb::pt2::list_models(*file);
   if (!names) return 0;
-  // The first few models are enough; an archive of many would only be slower.
+  // A few models are enough; more would only be slower.
   for (size_t i = 0; i < names->size() && i < 3; ++i) {
     auto module = etb::pt2::import_archive(file, {(*names)[i]});
     if (!module) continue;

@@ -15,9 +15,9 @@ namespace {
 
 // A model of 10^4 tensors has less than a tenth of it.
 constexpr size_t kMaxPickleNbytes = size_t{16} << 20;
-// An object takes one byte of a pickle and fifty here; a tensor of an honest file has some twenty.
+// An object needs one byte of a pickle and fifty here. A tensor of a valid file has about twenty objects.
 constexpr size_t kMaxObjectCount = size_t{2} << 20;
-// As many as a tensor of the archive's other kind of weights may have.
+// The limit of the archive's other format for weights.
 constexpr size_t kMaxRank = 16;
 
 enum class Kind : uint8_t { kNothing, kNumber, kText, kTuple, kDict, kGlobal, kStorage, kTensor };
@@ -26,9 +26,9 @@ using Id = uint32_t;
 
 struct Object {
   Kind kind = Kind::kNothing;
-  int64_t number = 0;     // also: of a tensor, its index
-  std::string_view text;  // of a global "module name"; of a storage its record's key
-  std::vector<Id> items;  // of a dict keys and values in turn; of a storage its class
+  int64_t number = 0;     // also the index of a tensor
+  std::string_view text;  // a global's "module name"; a storage's record key
+  std::vector<Id> items;  // a dict's keys and values in turn; a storage's class
 };
 
 std::optional<ir::Dtype> dtype_of(std::string_view global) {
@@ -62,7 +62,7 @@ std::optional<ir::Dtype> dtype_of(std::string_view global) {
   return std::nullopt;
 }
 
-// The stack machine of a pickle, protocol 2 to 5, without its power to call things.
+// The stack machine of pickle, protocols 2 to 5, without the ability to call functions.
 class Reader {
  public:
   Reader(const ZipArchive& zip, std::string root, std::span<const std::byte> pickle)
@@ -89,7 +89,7 @@ class Reader {
     if (error_.empty()) error_ = std::move(why);
   }
 
-  // The next `count` bytes; what is missing reads as an error and zeros.
+  // Returns the next `count` bytes. Missing bytes are an error and read as zeros.
   std::string_view take(size_t count) {
     if (count > pickle_.size() - at_) {
       fail("ends within an instruction");
@@ -123,7 +123,7 @@ class Reader {
     stack_.push_back(static_cast<Id>(objects_.size() - 1));
   }
   void push_number(int64_t number) { push({Kind::kNumber, number, {}, {}}); }
-  // An object of its own stands for what is missing.
+  // A placeholder object replaces missing ones.
   Id pop() {
     const size_t floor = marks_.empty() ? 0 : marks_.back();
     if (stack_.size() > floor) {
@@ -152,7 +152,7 @@ class Reader {
     return items;
   }
 
-  // One instruction; true after the last.
+  // Executes one instruction. Returns true after the last.
   bool step() {
     const auto code = static_cast<unsigned char>(take_number(1));
     switch (code) {
@@ -224,7 +224,7 @@ class Reader {
         const uint64_t count = take_number(1);
         if (count > 8) fail("an integer beyond 64 bits");
         const uint64_t number = count > 8 ? 0 : take_number(count);
-        // The highest bit that is there is the sign.
+        // The highest bit present is the sign.
         const unsigned shift = count == 0 || count > 8 ? 0 : static_cast<unsigned>(64 - 8 * count);
         push_number(static_cast<int64_t>(number << shift) >> shift);
         return true;
@@ -275,7 +275,7 @@ class Reader {
     }
   }
 
-  // Into the list or dict on top of the stack.
+  // Appends to the list or dict on top of the stack.
   void extend(std::vector<Id> items) {
     if (stack_.empty()) return fail("takes from an empty stack");
     std::vector<Id>& to = objects_[stack_.back()].items;
@@ -312,7 +312,7 @@ class Reader {
 
   void call(Id callee, Id arguments) {
     const std::string_view name = objects_[callee].text;
-    // Not a copy: one long tuple may be the arguments of a million calls.
+    // No copy: one long tuple may be the arguments of a million calls.
     const Object& given = objects_[arguments];
     if (name == "collections OrderedDict") return push({Kind::kDict, 0, {}, {}});
     if (name == "torch._utils _rebuild_parameter") {

@@ -1,5 +1,5 @@
-// Tensors by name as torch.save wrote them, a pickle and its storages in a zip: how archives of torch 2.8 and before keep weights.
-// Nothing of the pickle is executed; of all that one could say, only dicts of tensors are understood.
+// Reads tensors by name from a torch.save file (a pickle and its storages in a zip). Archives of torch 2.8
+// and before store weights this way. No code of the pickle is executed; only dicts of tensors are supported.
 #pragma once
 
 #include <map>
@@ -10,7 +10,8 @@
 
 namespace etb::pt2 {
 
-// Views of `file`, unchecked against the size of their storage; the caller gives them names and an owner.
+// Returns views of `file`, not checked against the size of their storage. The caller sets their names and
+// owner.
 [[nodiscard]] Result<std::map<std::string, ir::Constant, std::less<>>> read_saved_tensors(
     std::span<const std::byte> file);
 

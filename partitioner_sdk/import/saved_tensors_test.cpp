@@ -12,7 +12,7 @@ using ::testing::HasSubstr;
 
 constexpr const char* kProtocol = "\x80\x02";
 
-// What torch.save would have written around this pickle: one storage of 16 bytes, called 0.
+// Wraps a pickle as torch.save would: one storage of 16 bytes, called 0.
 auto read_pickle(const std::string& instructions) {
   static std::string bytes;
   bytes =
@@ -51,13 +51,13 @@ TEST(SavedTensors, RankIsBounded) {
   EXPECT_THAT(read_pickle(dict_of_one(17)).error().message, HasSubstr("a tensor of rank 17"));
 }
 
-// An object takes one byte of a pickle, and fifty times as much in memory.
+// An object needs one byte of a pickle, and fifty times as much in memory.
 TEST(SavedTensors, ObjectsAreCounted) {
   EXPECT_THAT(read_pickle("}" + std::string(3'000'000, ')') + ".").error().message,
               HasSubstr("more than 2097152 objects"));
 }
 
-// 4 MB of arguments, 300,000 times: minutes if each call had a copy.
+// 4 MB of arguments, 300,000 times: minutes if each call copied them.
 TEST(SavedTensors, ArgumentsAreNotCopiedForEachCall) {
   std::string pickle = "ccollections\nOrderedDict\n" + std::string("q\0", 2);
   pickle += "(" + std::string(1'000'000, 'N') + "tq\x01";

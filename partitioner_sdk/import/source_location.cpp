@@ -10,7 +10,7 @@ bool is_of_torch(std::string_view file) {
   return file.find("site-packages/torch/") != file.npos || file.find("/torch/nn/") != file.npos;
 }
 
-// One line of a trace: File "FILE", line N, in FUNCTION.
+// Reads one line of a trace: File "FILE", line N, in FUNCTION.
 bool read_frame(std::string_view line, ir::Source& source) {
   constexpr std::string_view kFile = "File \"", kLine = "\", line ", kIn = ", in ";
   const size_t start = line.find(kFile);

@@ -1,4 +1,4 @@
-// Where a node comes from in the user's Python, from the metadata that the exporter kept.
+// Reads a node's location in the user's Python from the metadata that the exporter kept.
 #pragma once
 
 #include "partitioner_sdk/import/json_document.hpp"
@@ -6,7 +6,8 @@
 
 namespace etb::pt2 {
 
-// Of the frames of the stack trace the innermost that is not PyTorch's own; of the module stack the innermost.
+// Returns the innermost frame of the stack trace outside PyTorch, and the innermost module of the module
+// stack.
 ir::Source read_source(Json metadata);
 
 }  // namespace etb::pt2

@@ -129,7 +129,7 @@ class Reader {
     return symbols_.add_symbol({std::string(name), INT64_MIN, ir::kUnbounded, {}});
   }
 
-  // Symbol('s0', positive=True, integer=True): only the name counts, bounds come from range_constraints.
+  // Symbol('s0', positive=True, integer=True): only the name counts; bounds come from range_constraints.
   Result<Dim> quoted_symbol() {
     if (!take("'")) return fail("expected a quoted name");
     const std::string_view name = word();
@@ -194,7 +194,7 @@ class Reader {
 
 Result<Dim> parse_expression(std::string_view text, SymbolTable& symbols) {
   if (text.size() > kMaxNbytes) return make_error(Code::INVALID_DATA, "symbolic expression: too long");
-  // Once a formula has left the limits, no archive with it is read: the rest need not be computed.
+  // Once a formula exceeds the limits, the archive is rejected, so the rest is not computed.
   Result<Dim> dim = symbols.is_beyond_limits() ? Dim(0) : Reader(text, symbols).run();
   if (dim && symbols.is_beyond_limits())
     return make_error(Code::INVALID_DATA, "symbolic expression: beyond limits");

@@ -1,4 +1,4 @@
-// Tensor descriptions and enumerations of the archive's JSON.
+// Reads tensor descriptions and enumerations of the archive's JSON.
 #pragma once
 
 #include <optional>
@@ -8,15 +8,16 @@
 
 namespace etb::pt2 {
 
-// torch.export's number of an element type (torch/_export/serde/schema.py, ScalarType): not the numbers of a program file.
+// Maps torch.export's code of an element type (torch/_export/serde/schema.py, ScalarType). Program files use
+// other codes.
 std::optional<ir::Dtype> find_dtype(int64_t code);
-// 7 is strided, the only one that is dense.
+// 7 is strided, the only dense layout.
 inline constexpr int64_t kStridedLayout = 7;
 std::optional<ir::MemoryFormat> find_memory_format(int64_t code);
 
-// {"as_int": 3} or {"as_expr": {"expr_str": ..., "hint": ...}}.
+// Reads {"as_int": 3} or {"as_expr": {"expr_str": ..., "hint": ...}}.
 [[nodiscard]] Result<ir::Dim> read_sym_int(Json json, ir::SymbolTable& symbols);
-// A size, which is at least 0; not so a stride.
+// Checks that sizes, unlike strides, are at least 0.
 [[nodiscard]] Result<ir::TensorSpec> read_tensor_meta(Json meta, ir::SymbolTable& symbols);
 
 }  // namespace etb::pt2

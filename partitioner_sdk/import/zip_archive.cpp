@@ -8,7 +8,8 @@ namespace etb::pt2 {
 
 namespace {
 
-// Layouts and signatures: APPNOTE.TXT 6.3, sections 4.3.7 (local header), 4.3.12 (central directory), 4.3.14 to 4.3.16 (ends).
+// Layouts and signatures: APPNOTE.TXT 6.3, sections 4.3.7 (local header), 4.3.12 (central directory), 4.3.14
+// to 4.3.16 (ends).
 constexpr uint32_t kLocalSignature = 0x04034b50, kCentralSignature = 0x02014b50, kEndSignature = 0x06054b50,
                    kEnd64Signature = 0x06064b50, kLocatorSignature = 0x07064b50;
 constexpr size_t kLocalNbytes = 30, kCentralNbytes = 46, kEndNbytes = 22, kEnd64Nbytes = 56,
@@ -25,7 +26,7 @@ class Bytes {
   bool has(uint64_t offset, uint64_t nbytes) const {
     return offset <= all_.size() && nbytes <= all_.size() - offset;
   }
-  // Little-endian number at a place that has() vouched for.
+  // Reads a little-endian number at an offset that has() has checked.
   template <class T>
   T at(uint64_t offset) const {
     T value;
@@ -61,7 +62,7 @@ std::optional<uint64_t> find_end(const Bytes& file) {
   const size_t last = file.size() - kEndNbytes;
   const size_t first = last > kMaxCommentNbytes ? last - kMaxCommentNbytes : 0;
   for (size_t at = last + 1; at-- > first;) {
-    // The comment must end with the file, or bytes inside it could pose as another end.
+    // The comment must end with the file; otherwise bytes inside it could imitate another end.
     if (file.at<uint32_t>(at) == kEndSignature && file.at<uint16_t>(at + 20) == last - at) return at;
   }
   return std::nullopt;
@@ -83,7 +84,8 @@ Result<Directory> find_directory(const Bytes& file) {
       return fail("zip64 locator points at no zip64 end");
     }
     const Directory wide{file.at<uint64_t>(at + 48), file.at<uint64_t>(at + 40), file.at<uint64_t>(at + 32)};
-    // Where the narrow field is not "see zip64", both must agree: readers that look at one or the other see one file.
+    // Unless the narrow field means "see zip64", both must agree, so that readers of either see the same
+    // file.
     if ((directory.count != 0xFFFF && directory.count != wide.count) ||
         (directory.nbytes != 0xFFFFFFFF && directory.nbytes != wide.nbytes) ||
         (directory.offset != 0xFFFFFFFF && directory.offset != wide.offset)) {
@@ -101,7 +103,8 @@ Result<Directory> find_directory(const Bytes& file) {
   return directory;
 }
 
-// A zip64 extra field holds, in this order, only those of size, stored size and offset whose 32-bit field is all ones.
+// A zip64 extra field holds, in this order, only those of size, stored size and offset whose 32-bit field is
+// all ones.
 Status widen(const Bytes& file, uint64_t at, size_t nbytes, Entry& entry, uint64_t& stored_nbytes) {
   const uint64_t end = at + nbytes;
   while (end - at >= 4) {
@@ -135,7 +138,7 @@ bool is_safe_name(std::string_view name) {
   return true;
 }
 
-// Reads the central entry at `at` and moves `at` behind it.
+// Reads the central entry at `at` and advances `at` past it.
 Result<Entry> read_entry(const Bytes& file, const Directory& directory, uint64_t& at) {
   const uint64_t end = directory.offset + directory.nbytes;
   if (end - at < kCentralNbytes || file.at<uint32_t>(at) != kCentralSignature)
@@ -161,7 +164,7 @@ Result<Entry> read_entry(const Bytes& file, const Directory& directory, uint64_t
   return entry;
 }
 
-// The local header only says how far the data is; its sizes may be zero and are not used.
+// The local header only locates the data. Its sizes may be zero and are not used.
 Status locate_data(const Bytes& file, const Directory& directory, Entry& entry) {
   if (!file.has(entry.header_offset, kLocalNbytes) ||
       file.at<uint32_t>(entry.header_offset) != kLocalSignature) {

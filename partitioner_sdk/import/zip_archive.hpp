@@ -1,5 +1,5 @@
-// The stored records of a zip file, in place. Everything is checked when it is opened: no record reaches outside the file or
-// into another one. Compressed and encrypted records are refused, so nothing can expand.
+// The stored records of a zip file, in place. Opening checks everything: no record reaches outside the file
+// or overlaps another. Compressed and encrypted records are rejected, so nothing can expand.
 #pragma once
 
 #include <cstddef>
@@ -16,16 +16,16 @@ namespace etb::pt2 {
 
 class ZipArchive {
  public:
-  // `file` stays with the caller.
+  // The caller keeps ownership of `file`.
   [[nodiscard]] static Result<ZipArchive> open(std::span<const std::byte> file);
 
-  // The bytes of a record; nullopt when there is none of that name.
+  // Returns the bytes of a record; nullopt if there is none of that name.
   std::optional<std::span<const std::byte>> find(std::string_view name) const;
 
   using Records = std::map<std::string, std::span<const std::byte>, std::less<>>;
   const Records& records() const { return records_; }  // by name
   const std::string& first_name() const { return first_name_; }
-  uint64_t nbytes() const { return nbytes_; }  // of the file
+  uint64_t nbytes() const { return nbytes_; }  // size of the file
 
  private:
   Records records_;

@@ -104,8 +104,8 @@ TEST(ZipArchive, AnEndInsideTheCommentIsNoEnd) {
   std::string inner = write_zip({{"evil", "x"}});
   bytes[bytes.size() - 2] = static_cast<char>(inner.size() & 0xFF);
   bytes[bytes.size() - 1] = static_cast<char>(inner.size() >> 8);
-  // Two readers could see two archives here; this one takes an end whose comment reaches the file's end, and the inner one's
-  // offsets do not fit.
+  // Two readers could see two archives here. This one accepts an end whose comment reaches the file's end,
+  // and the inner one's offsets do not fit.
   const auto zip = open(bytes + inner);
   if (zip) {
     EXPECT_EQ(text_of(*zip, "evil"), "(none)");

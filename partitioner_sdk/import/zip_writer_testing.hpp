@@ -1,4 +1,4 @@
-// Writes small zip files, right or wrong ones, for tests.
+// Writes small zip files for tests, valid and invalid ones.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ struct ZipRecord {
   std::string data;
 };
 
-// What a test may bend in the entry of a record before it is written.
+// Fields of a record's entry that a test may change before writing.
 struct ZipEntryFields {
   uint16_t flags = 0;
   uint16_t method = 0;

@@ -16,7 +16,7 @@ std::vector<T> collect(const std::vector<Argument>& items) {
   return list;
 }
 
-// A list of what one kind of items makes; nullopt when they differ in kind.
+// Returns a list of items of one kind; nullopt if kinds differ.
 std::optional<Argument> make_list(const std::vector<Argument>& items) {
   const auto all_are = [&](auto is_kind) { return std::all_of(items.begin(), items.end(), is_kind); };
   if (all_are([](const Argument& a) { return get_if<Dim>(a) != nullptr; })) return collect<Dim>(items);
@@ -85,7 +85,7 @@ Result<Argument> ArgumentReader::read_word() {
   return read_number();
 }
 
-// A float shows a point, an exponent, inf or nan; all else is a formula.
+// A float has a point, an exponent, inf or nan. Any other number is a formula.
 Result<Argument> ArgumentReader::read_number() {
   in_.skip_blank();
   const std::string_view rest = in_.rest();
@@ -107,7 +107,7 @@ Result<Argument> ArgumentReader::read_number() {
   return Argument(dim);
 }
 
-// The items decide the kind; an empty list has the kind that the schema says, or is one of values.
+// The items decide the kind. An empty list has the schema's kind, or is a list of values.
 Result<Argument> ArgumentReader::read_list(const ops::Argument* row) {
   if (depth_ == kMaxListDepth) return in_.fail("lists nest too deeply");
   std::vector<Argument> items;

@@ -1,4 +1,4 @@
-// Arguments of nodes in the text form.
+// Reads arguments of nodes from the text form.
 #pragma once
 
 #include <functional>
@@ -10,7 +10,7 @@ namespace etb::ir {
 
 class ArgumentReader {
  public:
-  // What %name and @name stand for; names come without their sign.
+  // Resolve %name and @name; names are passed without their sign.
   struct Names {
     std::function<Result<ValueId>(std::string_view name)> value;
     std::function<Result<GraphRef>(std::string_view name)> graph;
@@ -20,7 +20,7 @@ class ArgumentReader {
   ArgumentReader(const ArgumentReader&) = delete;
   ArgumentReader& operator=(const ArgumentReader&) = delete;
 
-  // `row`, which may be null, says of what kind an empty list is.
+  // `row`, which may be null, determines the kind of an empty list.
   [[nodiscard]] Result<Argument> read(const ops::Argument* row);
   [[nodiscard]] Result<Dim> read_dim();
 
@@ -32,11 +32,12 @@ class ArgumentReader {
   Cursor& in_;
   SymbolTable& symbols_;
   Names names_;
-  int depth_ = 0;  // of lists, which a hostile text could nest until the stack ends
+  int depth_ = 0;  // depth of lists; a hostile text could otherwise exhaust the stack
 };
 
-// Reads "(argument, name=argument, ...)" and calls take(index, row) at each argument, with its place in the schema. Without a
-// schema the places count up and the row is null. An argument that is missing and has no default is an error.
+// Reads "(argument, name=argument, ...)" and calls take(index, row) at each argument, with its index in the
+// schema. Without a schema, indices count up and the row is null. A missing argument without default is an
+// error.
 [[nodiscard]] Status read_arguments(
     Cursor& in, const ops::Schema* schema,
     const std::function<Status(size_t index, const ops::Argument* row)>& take);

@@ -1,5 +1,5 @@
-// The compiler's graph: a module holds a method and the subgraphs of its control flow; nodes in order of execution use
-// and define values in SSA form.
+// The compiler's graph. A module holds a method and the subgraphs of its control flow. Nodes are in execution
+// order and use and define values in SSA form.
 #pragma once
 
 #include <algorithm>
@@ -22,10 +22,10 @@
 
 namespace etb::ir {
 
-// Number of a value in its graph. Numbers are not reused.
+// Index of a value in its graph. Indices are not reused.
 using ValueId = uint32_t;
 inline constexpr ValueId kNoValue = UINT32_MAX;
-inline constexpr uint32_t kNone = UINT32_MAX;  // an index that is absent
+inline constexpr uint32_t kNone = UINT32_MAX;  // an absent index
 
 // ---- Arguments of nodes. The kind of a number decides type promotion, so an int stays an int.
 
@@ -36,7 +36,7 @@ struct ValueRef {
   ValueId id = kNoValue;
   friend bool operator==(ValueRef, ValueRef) = default;
 };
-// kNoValue stands for "none" in a list of optional tensors.
+// kNoValue means "none" in a list of optional tensors.
 struct ValueList {
   std::vector<ValueId> ids;
   friend bool operator==(const ValueList&, const ValueList&) = default;
@@ -49,7 +49,7 @@ struct Device {
   friend bool operator==(const Device&, const Device&) = default;
 };
 struct GraphRef {
-  uint32_t index = 0;  // Module::graphs
+  uint32_t index = 0;  // index into Module::graphs
   friend bool operator==(GraphRef, GraphRef) = default;
 };
 using FloatList = std::vector<double>;
@@ -73,7 +73,7 @@ const T* get_if(const Argument& argument) {
 struct Op {
   std::string name;  // "aten.add.Tensor"
   const ops::Schema* schema = nullptr;
-  std::vector<Argument> defaults;  // by position; Nothing where there is none
+  std::vector<Argument> defaults;  // by position; Nothing if there is none
 };
 using OpId = uint32_t;
 
@@ -82,10 +82,10 @@ using OpId = uint32_t;
 enum class ValueKind : uint8_t { kTensor, kInt, kFloat, kBool };
 
 struct Value {
-  std::string name;  // as in the user's program, "" for what passes made
+  std::string name;  // as in the user's program, "" if a pass created it
   ValueKind kind = ValueKind::kTensor;
   TensorSpec spec;  // kTensor
-  Dim dim;          // kInt: the number it has
+  Dim dim;          // kInt: its value
 };
 
 struct Source {
@@ -103,8 +103,8 @@ struct Node {
   OpId op = 0;
   std::vector<Argument> args;
   std::vector<ValueId> outputs;
-  uint32_t source = kNone;    // Module::sources
-  uint32_t debug_handle = 0;  // names the user's node across transformations; 0 is none
+  uint32_t source = kNone;    // index into Module::sources
+  uint32_t debug_handle = 0;  // identifies the user's node across transformations; 0: none
 };
 
 enum class InputKind : uint8_t { kUser, kParameter, kBuffer, kConstant, kToken };
@@ -113,7 +113,7 @@ struct Input {
   ValueId value = kNoValue;
   InputKind kind = InputKind::kUser;
   std::string target;         // dotted name of a parameter, buffer or constant
-  uint32_t constant = kNone;  // Module::constants: its data, for a buffer the initial value
+  uint32_t constant = kNone;  // index into Module::constants: its data, for a buffer the initial value
 };
 
 enum class OutputKind : uint8_t { kUser, kBufferMutation, kInputMutation, kToken };
@@ -122,7 +122,7 @@ enum class OutputKind : uint8_t { kUser, kBufferMutation, kInputMutation, kToken
 struct Output {
   Argument value;
   OutputKind kind = OutputKind::kUser;
-  std::string target;  // name of the buffer or input whose new contents this is
+  std::string target;  // name of the buffer or input that gets this value
 };
 
 struct Graph {
@@ -144,24 +144,25 @@ struct Constant {
   Dtype dtype = Dtype::FLOAT32;
   std::vector<int64_t> sizes;
   std::vector<int64_t> strides;
-  int64_t offset = 0;  // elements
+  int64_t offset = 0;  // in elements
   std::span<const std::byte> storage;
   std::shared_ptr<const void> owner;  // keeps the storage alive
 
   uint64_t numel() const;
-  // True when the elements lie row-major and dense, so that they can be used as they lie.
+  // True if the elements are row-major and dense, so that they can be used in place.
   bool is_contiguous() const;
-  // The bytes of a contiguous constant.
+  // Returns the bytes of a contiguous constant.
   std::span<const std::byte> bytes() const;
   uint64_t nbytes() const { return numel() * ops::element_nbytes(dtype); }
-  // The elements row-major, whatever their order is here.
+  // Returns the elements in row-major order.
   std::vector<std::byte> dense_bytes() const;
-  // The same in pieces, so that no second copy of a large one is held; stops at what `take` fails with.
+  // As dense_bytes(), in pieces, so that no second copy of a large constant is held. Stops at the first error
+  // of `take`.
   [[nodiscard]] Status give_row_major(
       const std::function<Status(std::span<const std::byte> bytes)>& take) const;
 };
 
-// Bytes that live as long as somebody holds the owner.
+// Bytes that live as long as their owner.
 struct OwnedBytes {
   std::span<const std::byte> bytes;
   std::shared_ptr<const void> owner;
@@ -170,7 +171,7 @@ struct OwnedBytes {
   }
 };
 
-// An open file whose bytes are mapped; what lies in it can be copied without looking at it.
+// An open, mapped file. Bytes inside it can be copied by the system.
 struct FileBytes {
   std::span<const std::byte> bytes;
   int descriptor = -1;
@@ -186,27 +187,27 @@ class Module {
   Module& operator=(const Module&) = delete;
 
   std::string name = "forward";
-  // How the user's Python nested inputs and outputs (pytree text); not needed to compile.
+  // Nesting of inputs and outputs in the user's Python (pytree text). Compilation does not need it.
   std::string input_tree;
   std::string output_tree;
   SymbolTable symbols;
   std::deque<Graph> graphs;  // 0 is the method; a subgraph comes after the graph that uses it
   std::vector<Constant> constants;
-  std::vector<FileBytes> files;  // that constants may lie in
+  std::vector<FileBytes> files;  // files with constants
   std::vector<Source> sources;
-  std::shared_ptr<const ops::OwnOps> own_ops;  // those that the tables lack; may be null
+  std::shared_ptr<const ops::OwnOps> own_ops;  // ops outside the tables; may be null
 
   Graph& main() { return graphs.front(); }
   const Graph& main() const { return graphs.front(); }
 
-  // The signature in the tables or in own_ops, null when there is none.
+  // Returns the signature in the tables or in own_ops, null if there is none.
   const ops::Schema* find_schema(std::string_view op_name) const;
-  // The op called `name`, made on first use. Its schema is null when find_schema's is.
+  // Returns the op called `name`, adding it on first use. Its schema is null if find_schema's is.
   OpId op(std::string_view name);
   const Op& op(OpId id) const { return ops_[id]; }
   const Op& op(const Node& node) const { return ops_[node.op]; }
   uint32_t op_count() const { return static_cast<uint32_t>(ops_.size()); }
-  // The op when some node may have it already; nullopt spares passes the search for ops that do not occur.
+  // Returns the op if a node may use it; nullopt lets passes skip ops that do not occur.
   std::optional<OpId> find_op(std::string_view name) const;
 
   uint32_t add_source(Source source);
@@ -237,13 +238,13 @@ void for_each_value(const Argument& argument, Visit visit) {
   for_each_value(const_cast<Argument&>(argument), [&](ValueId& id) { visit(static_cast<ValueId>(id)); });
 }
 
-// An argument from the notation of a schema's default: none, true, 1, 0.5, "text", [0, 1].
+// Parses the notation of a schema's default: none, true, 1, 0.5, "text", [0, 1].
 Argument parse_default(const ops::Argument& argument);
 
-// "tensor", "list of tensors", "int", ... for messages.
+// Returns "tensor", "list of tensors", "int", ... for messages.
 std::string_view kind_name(const Argument& argument);
 
-// "model.py:12 in forward", or "" without source.
+// Returns "model.py:12 in forward", or "" without source.
 std::string format_source(const Module& module, uint32_t source);
 
 }  // namespace etb::ir

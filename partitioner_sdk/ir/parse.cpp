@@ -107,7 +107,7 @@ class Parser {
     const std::string_view word = in_.peek_word();
     if (word == "float" || word == "bool") {
       in_.word();
-      // A tensor of bools is bool[...], also without sizes; a symbolic bool has no bracket.
+      // A tensor of bools is bool[...], even without sizes; a symbolic bool has no bracket.
       if (word == "bool" && in_.peek("[")) {
         value.spec.dtype = Dtype::BOOL;
         ETB_ASSIGN(value.spec.sizes, parse_dims("[", "]"));
@@ -277,7 +277,7 @@ class Parser {
     std::vector<std::pair<std::string, Value>> defined;
     const bool has_results = in_.peek("%");
     if (has_results) {
-      // Results are known to later nodes only, so they are entered after the arguments.
+      // Results are visible to later nodes only, so they are entered after the arguments.
       do {
         ETB_TRY(in_.expect("%"));
         std::string name(in_.word());
@@ -313,7 +313,7 @@ class Parser {
     });
   }
 
-  // Graphs may be named before they are defined: GraphRef held the number of the reference until now.
+  // Graphs may be referenced before their definition: until now GraphRef held the index of the reference.
   Status link_graphs() {
     for (Graph& graph : module_.graphs) {
       for (Node& node : graph.nodes) {

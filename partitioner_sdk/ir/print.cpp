@@ -131,7 +131,7 @@ class Printer {
     return {};
   }
 
-  // Those that nodes use, once each.
+  // Prints the custom ops that nodes use, once each.
   void print_own_ops() {
     std::vector<bool> is_printed(module_.op_count(), false);
     for (const Graph& graph : module_.graphs) {
@@ -307,7 +307,7 @@ std::vector<std::string> value_names(const Graph& graph) {
       return;
     }
     names[id] = wish;
-    // The counter keeps many values of one name from trying the same endings again and again.
+    // The counter avoids trying the same suffixes again for many values of one name.
     for (uint32_t& n = next_ending[wish]; !taken.insert(names[id]).second;) {
       names[id] = wish + "." + std::to_string(++n);
     }

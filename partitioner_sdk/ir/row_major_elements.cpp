@@ -1,5 +1,5 @@
-// The elements of a strided constant in row-major order. Weights of linear layers lie transposed, so this touches most bytes of a
-// language model for portable kernels.
+// Copies the elements of a strided constant in row-major order. Weights of linear layers are stored
+// transposed, so this reads most bytes of a language model for portable kernels.
 #include <algorithm>
 #include <cstring>
 
@@ -11,7 +11,7 @@ namespace {
 
 // A piece stays in the second-level cache until it is written.
 constexpr size_t kPieceNbytes = size_t{256} << 10;
-// A line of the cache, in elements of four bytes.
+// A cache line, in elements of four bytes.
 constexpr size_t kLine = 16;
 
 using Four = uint32_t __attribute__((vector_size(16)));
@@ -33,7 +33,7 @@ void transpose_four(const std::byte* from, size_t from_step, std::byte* to, size
   for (size_t i = 0; i < 4; ++i) std::memcpy(to + i * to_step, &rows[i], sizeof(rows[i]));
 }
 
-// `rows` x `columns`; element [i, k] lies at from + (i + k * step) elements.
+// `rows` x `columns`; element [i, k] is at offset i + k * step of `from`, in elements.
 template <class T>
 void transpose(const std::byte* from, size_t step, std::byte* to, size_t rows, size_t columns) {
   const auto single = [&](size_t i, size_t k) {
@@ -121,7 +121,7 @@ Status Constant::give_row_major(const std::function<Status(std::span<const std::
 std::vector<std::byte> Constant::dense_bytes() const {
   std::vector<std::byte> out;
   out.reserve(nbytes());
-  // Nothing here can fail.
+  // This callback cannot fail.
   (void)give_row_major([&](std::span<const std::byte> piece) -> Status {
     out.insert(out.end(), piece.begin(), piece.end());
     return {};

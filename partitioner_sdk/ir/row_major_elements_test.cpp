@@ -8,8 +8,8 @@
 namespace etb::ir {
 namespace {
 
-// A constant of random bytes whose strides are those of `order`, its dimensions from the outermost in memory, with `gap` elements
-// behind each row of the innermost.
+// Returns a constant of random bytes with the storage order `order`, outermost first, and `gap` elements
+// after each row of the innermost dimension.
 Constant make_constant(Dtype dtype, std::vector<int64_t> sizes, const std::vector<size_t>& order, int64_t gap,
                        std::mt19937& random) {
   Constant constant;

@@ -8,7 +8,7 @@ namespace etb::ir {
 
 namespace {
 
-// Arithmetic on bounds: stays at the ends of int64 instead of leaving them.
+// Arithmetic on bounds: clamps to the ends of int64.
 int64_t saturated(Int128 value) {
   if (value > INT64_MAX) return INT64_MAX;
   if (value < INT64_MIN) return INT64_MIN;
@@ -31,7 +31,7 @@ Range product(Range a, Range b) {
           saturated(*std::max_element(corners, corners + 4))};
 }
 Range sum(Range a, Range b) {
-  // An end that means "unbounded" stays unbounded, whatever is added.
+  // An end that means "unbounded" stays unbounded after additions.
   const auto end = [](int64_t x, int64_t y, int64_t limit) {
     return x == limit || y == limit ? limit : saturated(static_cast<Int128>(x) + y);
   };
@@ -101,7 +101,7 @@ size_t SymbolTable::leaf_count(const Terms& terms) const {
   return count;
 }
 
-// Normal form: terms sorted by atoms, equal atoms added up, zero terms gone.
+// Normal form: terms sorted by atoms, equal atoms added up, zero terms removed.
 Dim SymbolTable::intern(Terms terms) {
   std::sort(terms.begin(), terms.end(), [](const Term& x, const Term& y) { return x.atoms < y.atoms; });
   Terms merged;
@@ -165,14 +165,14 @@ Dim SymbolTable::mul(Dim a, Dim b) {
   return intern(std::move(all));
 }
 
-// a / b when b is one term that divides every term of a.
+// Returns a / b if b is one term that divides every term of a.
 std::optional<Dim> SymbolTable::exact_quotient(Dim a, Dim b) {
   const Terms divisor = terms_of(b);
   if (divisor.size() != 1) return a == b ? std::optional<Dim>(1) : std::nullopt;
   Terms quotient = terms_of(a);
   for (Term& term : quotient) {
     const Term& by = divisor[0];
-    // INT64_MIN / -1 leaves int64.
+    // INT64_MIN / -1 overflows int64.
     if (by.factor == -1 ? term.factor == INT64_MIN : term.factor % by.factor != 0) return std::nullopt;
     if (!std::includes(term.atoms.begin(), term.atoms.end(), by.atoms.begin(), by.atoms.end()))
       return std::nullopt;

@@ -1,5 +1,5 @@
-// Numbers that are known only at run time: symbols with ranges, and formulas over them in a normal form, so that equal
-// formulas are one number (4*s0 + 4 is (s0 + 1)*4).
+// Numbers that are known only at run time: symbols with ranges, and formulas over them in a normal form.
+// Equal formulas are one number (4*s0 + 4 is (s0 + 1)*4).
 #pragma once
 
 #include <cstdint>
@@ -14,13 +14,13 @@
 
 namespace etb::ir {
 
-// An integer that is known now, or a formula of a SymbolTable.
+// A known integer, or a formula of a SymbolTable.
 class Dim {
  public:
   constexpr Dim() = default;
   constexpr Dim(int64_t value) : value_(value) {}  // NOLINT(google-explicit-constructor): a number is a Dim
   constexpr bool is_static() const { return formula_ == 0; }
-  // The number; only of a static one.
+  // Returns the number. Only for a static one.
   constexpr int64_t value() const { return value_; }
   // True for a static Dim of that value.
   constexpr bool is(int64_t value) const { return formula_ == 0 && value_ == value; }
@@ -35,8 +35,7 @@ class Dim {
 };
 
 // Wide enough for products of two int64.
-__extension__ typedef __int128
-    Int128;  // NOLINT(modernize-use-using): `using` takes no __extension__ in clang
+__extension__ typedef __int128 Int128;  // NOLINT(modernize-use-using): clang rejects __extension__ in `using`
 
 inline constexpr int64_t kUnbounded = INT64_MAX;
 
@@ -54,34 +53,35 @@ struct Range {
 
 class SymbolTable {
  public:
-  // Names are lower-case letters, digits and underscores, beginning with a letter. An existing name gives the existing symbol.
+  // Names are lower-case letters, digits and underscores, beginning with a letter. An existing name returns
+  // the existing symbol.
   Dim add_symbol(Symbol symbol);
-  // The symbol's formula, nullopt when there is none of that name.
+  // Returns the symbol's formula, nullopt if there is none of that name.
   std::optional<Dim> find_symbol(std::string_view name) const;
   uint32_t symbol_count() const { return static_cast<uint32_t>(symbols_.size()); }
   const Symbol& symbol(uint32_t index) const { return symbols_[index]; }
   void set_hint(uint32_t index, int64_t hint) { symbols_[index].hint = hint; }
   Dim symbol_dim(uint32_t index) const { return symbol_dims_[index]; }
-  // Number of the symbol when `dim` is one and nothing else.
+  // Returns the index of the symbol if `dim` is exactly one symbol.
   std::optional<uint32_t> as_symbol(Dim dim) const;
 
   Dim add(Dim a, Dim b);
   Dim sub(Dim a, Dim b) { return add(a, mul(b, -1)); }
   Dim mul(Dim a, Dim b);
-  // Rounds down; a divisor of 0 gives 0 and sets is_beyond_limits.
+  // Rounds down. A divisor of 0 returns 0 and sets is_beyond_limits.
   Dim floor_div(Dim a, Dim b);
   Dim mod(Dim a, Dim b);  // sign of the divisor, as in Python
   Dim min(Dim a, Dim b);
   Dim max(Dim a, Dim b);
 
-  // Bounds that follow from the symbols' ranges; saturated at the ends of int64.
+  // Returns bounds that follow from the symbols' ranges, clamped to int64.
   Range range(Dim dim) const;
-  // The value for the exporter's example, when every symbol has one.
+  // Returns the value for the exporter's example if every symbol has one.
   std::optional<int64_t> hint(Dim dim) const;
-  // Symbols that the formula needs, ascending.
+  // Returns the symbols that the formula needs, ascending.
   std::vector<uint32_t> symbols_in(Dim dim) const;
 
-  // The parts of a formula, for those who write it down elsewhere: a sum of products of atoms.
+  // Parts of a formula, for writers of other formats: a sum of products of atoms.
   enum class AtomKind : uint8_t { kSymbol, kFloorDiv, kMod, kMin, kMax };
   struct Atom {
     AtomKind kind;
@@ -90,7 +90,7 @@ class SymbolTable {
   };
   struct Term {
     int64_t factor = 0;
-    std::vector<uint32_t> atoms;  // ascending, one entry a power; empty for the constant term
+    std::vector<uint32_t> atoms;  // ascending, one entry per power; empty for the constant term
     friend bool operator==(const Term&, const Term&) = default;
     friend bool operator<(const Term& x, const Term& y) {
       return std::tie(x.atoms, x.factor) < std::tie(y.atoms, y.factor);
@@ -99,13 +99,13 @@ class SymbolTable {
   const std::vector<Term>& terms(Dim dim) const { return formulas_[dim.formula_]; }
   const Atom& atom(uint32_t index) const { return atoms_[index]; }
 
-  // Text such as "4*s0 + 1", "s0//2", "mod(s0, 3)", "min(s0, 8)".
+  // Returns text such as "4*s0 + 1", "s0//2", "mod(s0, 3)", "min(s0, 8)".
   std::string format(Dim dim) const;
-  // Reads what format writes; symbols must exist. Takes from the front of `text` and leaves the rest.
+  // Parses the output of format. Symbols must exist. Removes the parsed part from the front of `text`.
   [[nodiscard]] Result<Dim> parse(std::string_view& text);
 
-  // True once a number left int64 or a formula grew past kMaxLeaves: what was made since means nothing. The limit is the
-  // graph image's; it also keeps a hostile file from describing formulas that take for ever to walk.
+  // True once a number overflowed int64 or a formula exceeded kMaxLeaves: later results are invalid. The
+  // limit is the graph image's. It also stops hostile files with formulas that take too long to walk.
   bool is_beyond_limits() const { return is_beyond_limits_; }
   static constexpr size_t kMaxLeaves = 128;
 
@@ -129,13 +129,13 @@ class SymbolTable {
   std::map<std::string, uint32_t, std::less<>> symbol_numbers_;
   std::vector<Atom> atoms_;
   std::map<std::tuple<AtomKind, Dim, Dim, uint32_t>, uint32_t> atom_numbers_;
-  std::vector<Terms> formulas_ = {{}};  // entry 0 stands for "static"
+  std::vector<Terms> formulas_ = {{}};  // entry 0 means "static"
   std::vector<size_t> leaf_counts_ = {0};
   std::map<Terms, uint32_t> formula_numbers_;
   bool is_beyond_limits_ = false;
 };
 
-// A size factor * symbol + offset, from which the symbol's value follows.
+// A size factor * symbol + offset that determines the symbol's value.
 struct SymbolTelling {
   uint32_t symbol = 0;
   int64_t factor = 1;

@@ -86,7 +86,7 @@ TEST_F(SymbolsTest, FormulasThatGrowOrOverflowAreBeyondLimits) {
 }
 
 TEST_F(SymbolsTest, NestedFormulasDoNotExplode) {
-  // Each level uses the one before twice: 2^60 leaves unless the limit stops it.
+  // Each level uses the one before twice: 2^60 leaves without the limit.
   Dim dim = symbols.floor_div(symbols.add(a, 1), 3);
   for (int i = 0; i < 60; ++i) dim = symbols.mod(symbols.add(dim, 1), symbols.add(dim, 7));
   EXPECT_TRUE(symbols.is_beyond_limits());

@@ -23,7 +23,7 @@ std::vector<uint8_t> row_major_order(size_t rank) {
   return order;
 }
 
-// A stride matters only where the dimension has more than one element.
+// True if the strides match this order. A stride counts only if the dimension has more than one element.
 bool has_strides(SymbolTable& symbols, const TensorSpec& spec, const std::vector<uint8_t>& order) {
   const Dims wanted = strides_in_order(symbols, spec.sizes, order);
   for (size_t i = 0; i < spec.rank(); ++i) {

@@ -1,4 +1,4 @@
-// What is known of a tensor ahead of time: dtype, sizes, strides.
+// A tensor's properties that are known ahead of time: dtype, sizes, strides.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,8 @@ namespace etb::ir {
 using ops::Dtype;
 using Dims = std::vector<Dim>;
 
-// Strides count elements. Until views_to_copies a tensor may be a strided view; after it every tensor is dense.
+// Strides count elements. Until views_to_copies a tensor may be a strided view; after it every tensor is
+// dense.
 struct TensorSpec {
   Dtype dtype = Dtype::FLOAT32;
   Dims sizes;
@@ -23,22 +24,22 @@ struct TensorSpec {
   friend bool operator==(const TensorSpec&, const TensorSpec&) = default;
 };
 
-// Strides of a dense row-major tensor. As PyTorch does, a size of 0 counts as 1.
+// Returns strides of a dense row-major tensor. As in PyTorch, a size of 0 counts as 1.
 Dims contiguous_strides(SymbolTable& symbols, const Dims& sizes);
-// Strides of a dense tensor whose dimensions lie in memory in `order`, outermost first.
+// Returns strides of a dense tensor whose dimensions are stored in `order`, outermost first.
 Dims strides_in_order(SymbolTable& symbols, const Dims& sizes, const std::vector<uint8_t>& order);
 TensorSpec contiguous_spec(SymbolTable& symbols, Dtype dtype, Dims sizes);
 
 bool is_contiguous(SymbolTable& symbols, const TensorSpec& spec);
-// Dense in the order 0, 2, 3, 1 (rank 4) or 0, 2, 3, 4, 1 (rank 5).
+// True if dense in the order 0, 2, 3, 1 (rank 4) or 0, 2, 3, 4, 1 (rank 5).
 bool is_channels_last(SymbolTable& symbols, const TensorSpec& spec);
 std::vector<uint8_t> channels_last_order(size_t rank);
 
-// The dimensions, outermost first, when the tensor is dense; nullopt for a view with gaps or repeated elements. Ties keep
-// their place, as in PyTorch's dim_order().
+// Returns the dimensions, outermost first, if the tensor is dense; nullopt for a view with gaps or repeated
+// elements. Ties keep their order, as in PyTorch's dim_order().
 std::optional<std::vector<uint8_t>> find_dim_order(SymbolTable& symbols, const TensorSpec& spec);
 
-// Product of the sizes.
+// Returns the product of the sizes.
 Dim numel(SymbolTable& symbols, const Dims& sizes);
 
 }  // namespace etb::ir

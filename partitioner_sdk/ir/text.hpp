@@ -1,4 +1,4 @@
-// The text form of a module, written and read. Golden tests and --dump-after use it.
+// Writes and reads the text form of a module. Golden tests and --dump-after use it.
 //
 //   module "forward"
 //   symbol s77 [2, 10] hint 7
@@ -11,9 +11,10 @@
 //     return %y
 //   }
 //
-// `op` declares an op that PyTorch lacks (api/ops/own_ops.hpp). {...} behind sizes are strides, left out when the tensor is dense and row-major. A constant of few elements shows them in
-// {...}; "..." stands for the others and is read as zeros. Arguments that equal the schema's default are left out, those behind
-// the first such one are named. Everything from # to the end of a line is a comment.
+// `op` declares an op that PyTorch lacks (api/ops/own_ops.hpp). {...} after sizes are strides, omitted if the
+// tensor is dense and row-major. Small constants show their elements in {...}. "..." replaces the elements of
+// others and reads as zeros. Arguments equal to the schema's default are omitted; those after the first
+// omitted one are named. Text from # to the end of a line is a comment.
 #pragma once
 
 #include <string>
@@ -24,12 +25,12 @@
 namespace etb::ir {
 
 struct PrintOptions {
-  bool has_sources = false;  // show where each node comes from
+  bool has_sources = false;  // print the source of each node
 };
 
 std::string print(Module& module, const PrintOptions& options = {});
 
-// One graph's names for its values, as print writes them (without %).
+// Returns one graph's names for its values, as print writes them (without %).
 std::vector<std::string> value_names(const Graph& graph);
 
 [[nodiscard]] Result<Module> parse(std::string_view text);

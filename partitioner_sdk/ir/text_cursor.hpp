@@ -1,4 +1,4 @@
-// Reads tokens from the front of a text; errors name the line.
+// Reads tokens from the front of a text. Errors name the line.
 #pragma once
 
 #include <algorithm>
@@ -14,17 +14,17 @@ class Cursor {
  public:
   explicit Cursor(std::string_view text) : all_(text), rest_(text) {}
 
-  // Blanks, and everything from # to the end of a line.
+  // Skips blanks, and text from # to the end of a line.
   void skip_blank();
   bool is_at_end();
   bool peek(std::string_view token);
   bool take(std::string_view token);
   Status expect(std::string_view token);
-  // A run of letters, digits, '_' and '.'.
+  // Reads a run of letters, digits, '_' and '.'.
   std::string_view word();
   std::string_view peek_word();
   bool take_word(std::string_view wanted);
-  // What is left of the line.
+  // Reads the rest of the line.
   std::string_view line();
   Result<std::string> text();
   template <class T>

@@ -1,4 +1,5 @@
-// The text of a graph from anywhere: refused, or a module that prints; one that keeps the rules is read from its print again.
+// Fuzzes the text form: any text is rejected, or is a module that prints. A valid module is read back from
+// its print.
 #include <cstdio>
 #include <cstdlib>
 

@@ -134,7 +134,7 @@ TEST(Text, ATruncatedTextIsRefusedAtEveryLength) {
   const std::string_view all(kEverything);
   const size_t last_graph = all.find("graph @no");
   for (size_t length = 0; length < all.size() - 2; ++length) {
-    // Whole graphs less are a module too, unless one of them is asked for.
+    // A prefix of complete graphs is a module, too, unless it references a missing one.
     EXPECT_FALSE(parse(all.substr(0, length))) << length << " of " << last_graph;
   }
 }

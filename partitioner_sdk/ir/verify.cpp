@@ -70,7 +70,7 @@ bool fits_item(const Argument& argument, const ops::Type& type) {
     return true;  // tensors and symbolic numbers; is_list was excluded before
   switch (type.base) {
     case BaseType::kTensor:
-      // A number where a tensor is asked for becomes a constant in scalars_to_tensors.
+      // scalars_to_tensors turns a number for a tensor argument into a constant.
       return get_if<Dim>(argument) || get_if<double>(argument) || get_if<bool>(argument);
     case BaseType::kScalar:
     case BaseType::kComplex:
@@ -227,7 +227,7 @@ Status verify(Module& module) {
     for (const std::string& finding : findings) {
       message += (message.empty() ? "" : "\n") + std::string(rule.id) + ": " + finding;
     }
-    // Later rules look into what the first two vouch for.
+    // Later rules rely on the first two.
     if (!findings.empty() && (rule.check == check_graphs || rule.check == check_definitions)) break;
   }
   if (message.empty()) return {};

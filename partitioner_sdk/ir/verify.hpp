@@ -1,4 +1,5 @@
-// Checks that a module is what passes may rely on: a table of rules, run between passes in debug builds.
+// Checks a module against the rules that passes rely on: a table of rules, run between passes in debug
+// builds.
 #pragma once
 
 #include <span>
@@ -9,21 +10,21 @@
 
 namespace etb::ir {
 
-// Whether an argument is of the kind that a signature asks for.
+// True if an argument has the kind that a signature requires.
 bool fits(const Argument& argument, const ops::Type& type);
 
-// What a rule found: each line names graph, node and source.
+// Findings of a rule: each line names graph, node and source.
 using Findings = std::vector<std::string>;
 
 struct Rule {
   const char* id;         // "one-definition"
-  const char* statement;  // what must hold
+  const char* statement;  // rule in words
   void (*check)(Module& module, Findings& findings);
 };
 
 std::span<const Rule> verifier_rules();
 
-// All rules; the error lists every finding with the id of its rule. Time is linear in the module.
+// Checks all rules. The error lists every finding with the id of its rule. Linear in the size of the module.
 [[nodiscard]] Status verify(Module& module);
 
 }  // namespace etb::ir

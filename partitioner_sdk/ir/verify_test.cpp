@@ -23,7 +23,7 @@ graph @forward(
 }
 )";
 
-// Each rule, and how to break it.
+// Each rule, and a change that breaks it.
 const std::vector<std::pair<std::string, std::function<void(Module&)>>>& breakers() {
   static const std::vector<std::pair<std::string, std::function<void(Module&)>>> list = {
       {"graphs", [](Module& m) { m.main().nodes[0].args[1] = GraphRef{0}; }},

@@ -33,8 +33,8 @@ uint64_t most_live(std::span<const Block> blocks, uint64_t alignment) {
   return static_cast<uint64_t>(most);
 }
 
-// Finds the placed blocks that live at the same time as another: those that live in its first step, and those that begin later
-// in it. Costs what lives there, not what the whole arena holds.
+// Finds the placed blocks that live at the same time as another: those alive in its first step, and those
+// that begin later in it. The cost depends on the live blocks only, not on the whole arena.
 class Neighbours {
  public:
   explicit Neighbours(uint32_t steps) : live_(steps), starts_(steps) {}
@@ -55,7 +55,7 @@ class Neighbours {
 
 enum class Fit { kSmallest, kFirst };
 
-// The smallest or the first gap between its neighbours that holds the block, else behind them all.
+// Returns the smallest or first gap between its neighbours that holds the block, else the end of all.
 uint64_t find_gap(std::vector<std::pair<uint64_t, uint64_t>>& taken, uint64_t nbytes, Fit fit) {
   std::sort(taken.begin(), taken.end());
   uint64_t end = 0, best = 0, best_nbytes = UINT64_MAX;
@@ -70,7 +70,7 @@ uint64_t find_gap(std::vector<std::pair<uint64_t, uint64_t>>& taken, uint64_t nb
   return best_nbytes == UINT64_MAX ? end : best;
 }
 
-// Blocks in the given order, each in a gap.
+// Places blocks in the given order, each in a gap.
 std::vector<uint64_t> place(std::span<const Block> blocks, const std::vector<uint32_t>& order,
                             uint64_t alignment, Fit fit) {
   Neighbours neighbours(step_count(blocks));
@@ -107,7 +107,7 @@ class Search {
 
   bool is_done() const { return best_.arena_nbytes == best_.lower_bound_nbytes; }
 
-  // Gives the offsets that came of it.
+  // Returns the resulting offsets.
   std::vector<uint64_t> attempt(const std::vector<uint32_t>& order, Fit fit = Fit::kSmallest) {
     std::vector<uint64_t> offsets = place(blocks_, order, alignment_, fit);
     const uint64_t nbytes = arena_of(blocks_, offsets, alignment_);
@@ -118,8 +118,9 @@ class Search {
     return offsets;
   }
 
-  // Blocks that ended above the bound were placed too late: they go ahead in the order, again and again ("squeaky wheel
-  // optimisation"). A step forward has a random length, from a fixed seed, so that the search does not go in circles.
+  // Blocks that end above the bound were placed too late, so they move ahead in the order, repeatedly
+  // ("squeaky wheel optimisation"). Each move has a random length, from a fixed seed, so that the search does
+  // not cycle.
   void improve(std::vector<uint32_t> order, size_t attempts) {
     random_ = 1;
     for (size_t i = 0; i < attempts && !is_done(); ++i) {
@@ -133,8 +134,8 @@ class Search {
     }
   }
 
-  // A walk over orders that are no worse than the one before: a block that reaches the end of the arena goes ahead, now and then
-  // two others change places. Walks from one order with different numbers end in different places.
+  // Walks over orders that are no worse than the one before. A block at the end of the arena moves ahead;
+  // sometimes two others swap. Walks from one order with different seeds end in different orders.
   void walk(std::vector<uint32_t> order, size_t attempts, uint32_t seed) {
     random_ = seed;
     std::vector<uint64_t> offsets = attempt(order, Fit::kFirst);
@@ -163,7 +164,7 @@ class Search {
   Plan take() { return std::move(best_); }
 
  private:
-  // Numerical Recipes' generator without its low bits, which are hardly random.
+  // The generator of Numerical Recipes without its low bits, which are hardly random.
   uint32_t next_random() {
     random_ = random_ * 1664525u + 1013904223u;
     return random_ >> 8;
@@ -179,7 +180,7 @@ class Search {
   uint32_t random_ = 1;
 };
 
-// So many placements of a block as cost about 10 ms.
+// Placements of a block that cost about 10 ms.
 constexpr size_t kImproveBudget = 60000;
 constexpr uint32_t kWalks = 8;
 
@@ -196,13 +197,14 @@ Plan make_plan(std::span<const Block> blocks, uint64_t alignment) {
                    [&](uint32_t a, uint32_t b) { return blocks[a].first < blocks[b].first; });
   std::stable_sort(by_life.begin(), by_life.end(), [&](uint32_t a, uint32_t b) { return life(a) > life(b); });
   Search search(blocks, alignment);
-  // Large blocks first is nearly always best; the others win on chains of growing or of very unequal lives.
+  // Large blocks first is nearly always best. The others win on chains of growing blocks or of very unequal
+  // lives.
   for (const auto* order : {&by_size, &by_time, &by_life}) {
     if (!search.is_done()) search.attempt(*order);
   }
   const size_t attempts = kImproveBudget / (blocks.size() + 1);
   for (const auto* order : {&by_size, &by_life}) search.improve(*order, attempts);
-  // State, which lives all the time, is found from the order by life.
+  // The order by life suits state, which lives all the time.
   for (uint32_t seed = 1; seed <= kWalks && attempts != 0 && !search.is_done(); ++seed)
     search.walk(seed % 2 == 0 ? by_life : by_size, attempts, seed);
   return search.take();
@@ -222,7 +224,7 @@ Status verify_plan(std::span<const Block> blocks, const Plan& plan, uint64_t ali
     starts[blocks[i].first].push_back(i);
     ends[blocks[i].last].push_back(i);
   }
-  // Blocks that live now, by offset: a new one need only be compared with its two neighbours.
+  // Live blocks by offset: a new one need only be compared with its two neighbours.
   std::map<uint64_t, uint32_t> live;
   for (uint32_t step = 0; step < steps; ++step) {
     for (const uint32_t index : starts[step]) {

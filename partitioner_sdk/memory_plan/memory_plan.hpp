@@ -1,4 +1,4 @@
-// Places of tensors in one arena, so that tensors that live at the same time do not overlap.
+// Plans offsets of tensors in one arena, so that tensors that live at the same time do not overlap.
 #pragma once
 
 #include <cstdint>
@@ -18,17 +18,17 @@ struct Block {
 };
 
 struct Plan {
-  std::vector<uint64_t> offsets;  // one a block, multiples of the alignment
+  std::vector<uint64_t> offsets;  // one per block, multiples of the alignment
   uint64_t arena_nbytes = 0;
-  // What every plan needs: the most bytes that live in one step. A plan of this size is the best there is.
+  // Lower bound of every plan: the most bytes alive in one step. A plan of this size is optimal.
   uint64_t lower_bound_nbytes = 0;
 };
 
 // Steps count from 0; first <= last.
 Plan make_plan(std::span<const Block> blocks, uint64_t alignment);
 
-// That no two blocks of a step overlap, that offsets are aligned and the arena holds all. The error names the first two blocks
-// that do not fit together.
+// Checks that no two blocks of a step overlap, that offsets are aligned and the arena holds all. The error
+// names the first two blocks that conflict.
 [[nodiscard]] Status verify_plan(std::span<const Block> blocks, const Plan& plan, uint64_t alignment);
 
 }  // namespace etb::plan

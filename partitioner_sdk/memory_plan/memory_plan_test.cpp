@@ -32,7 +32,7 @@ TEST(MemoryPlan, EmptyBlocksAndNoBlocks) {
 }
 
 TEST(MemoryPlan, FillsAGapThatFits) {
-  // A long small block beside short large ones: the gap behind the small one is used.
+  // A long small block beside short large ones: the gap after the small one is used.
   const Plan plan = good_plan({{16, 0, 9}, {160, 0, 1}, {160, 2, 3}, {80, 4, 5}, {80, 4, 5}});
   EXPECT_EQ(plan.arena_nbytes, plan.lower_bound_nbytes);
 }

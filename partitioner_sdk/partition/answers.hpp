@@ -1,4 +1,4 @@
-// What a plugin says of the nodes of a method, and whether it says it as it must.
+// A plugin's answers about the nodes of a method, and their validation.
 #pragma once
 
 #include <cstdint>
@@ -35,11 +35,11 @@ struct Answers {
 // The answer about one node.
 struct NodeAnswer {
   bool is_claimed = false;
-  uint32_t item = 0;  // Answers::claims or Answers::rejects
+  uint32_t item = 0;  // index into Answers::claims or Answers::rejects
 };
 
-// One answer a node. The error names the node: unknown, answered twice, not answered (ABI-AOT-01), or an item that breaks the
-// rules of aot.h.
+// Returns one answer per node. Errors name the node: unknown, answered twice, not answered (ABI-AOT-01), or
+// with an item that breaks the rules of aot.h.
 [[nodiscard]] Result<std::vector<NodeAnswer>> verify_answers(const Answers& answers, size_t node_count);
 
 }  // namespace etb::partition

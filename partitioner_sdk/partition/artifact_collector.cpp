@@ -9,7 +9,7 @@ namespace etb::partition {
 
 namespace {
 
-// More than any model has; keeps an offset gone wild from taking all memory.
+// Larger than any model. A corrupt offset must not exhaust memory.
 constexpr uint64_t kMaxPayloadBytes = uint64_t{1} << 34;
 constexpr uint64_t kMaxItems = uint64_t{1} << 20;
 constexpr uint64_t kMaxAlignment = 4096;
@@ -27,7 +27,7 @@ Status check_bytes(const etb_bytes& bytes, const char* what) {
 
 }  // namespace
 
-// Lambdas of a member may call private functions; the C functions of the sink need no friend.
+// Lambdas of a member may call private functions, so the sink's C functions need no friend.
 ArtifactCollector::ArtifactCollector(size_t region_count, const ConstantKeys& constants)
     : region_count_(region_count), constants_(constants) {
   writer_.struct_size = ETB_INIT_SIZE(etb_blob_writer);
@@ -107,7 +107,7 @@ Status ArtifactCollector::add_blob(const etb_named_blob* blob) {
   }
   NamedBlob& before = compiled_.blobs[number->second];
   before.alignment = made.alignment = std::max(before.alignment, made.alignment);
-  // One may name a constant and the other bring its bytes, or name another constant that has them too.
+  // One may name a constant and the other bring its bytes, or name another constant with equal bytes.
   const auto content = [&](const NamedBlob& of) -> std::span<const std::byte> {
     return of.constant_key.empty() ? std::span<const std::byte>(of.bytes)
                                    : constants_.find(of.constant_key)->bytes;

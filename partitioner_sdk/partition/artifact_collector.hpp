@@ -1,4 +1,4 @@
-// Takes what a plugin compiles: keeps to the order that aot.h wants of a plugin, and names what breaks it.
+// Collects a plugin's compiled artifacts. Checks the call order that aot.h requires, and names violations.
 #pragma once
 
 #include <map>
@@ -16,9 +16,10 @@ class ArtifactCollector {
   ArtifactCollector& operator=(const ArtifactCollector&) = delete;
 
   const etb_artifact_sink& sink() const { return sink_; }
-  // The first thing that the plugin did wrong.
+  // Returns the plugin's first error.
   const Status& failure() const { return failure_; }
-  // Every region's artifact, or what the plugin did wrong; also when it went on after a refusal.
+  // Returns every region's artifact, or the plugin's error. Continuing after a rejected call is an error,
+  // too.
   [[nodiscard]] Result<Compiled> finish();
 
  private:

@@ -1,4 +1,4 @@
-// What the partitioner asks of a plugin. The plugin may be in this process or in another one.
+// The partitioner's interface to a plugin, which may run in this process or in another one.
 #pragma once
 
 #include <span>
@@ -12,16 +12,16 @@
 
 namespace etb::partition {
 
-// Bytes beside the payloads, once a key.
+// Bytes beside the payloads, once per key.
 struct NamedBlob {
   std::string key;
   std::vector<std::byte> bytes;
-  std::string constant_key;  // not empty: the bytes are this constant's
+  std::string constant_key;  // not empty: the bytes are those of this constant
   uint64_t alignment = 0;
   friend bool operator==(const NamedBlob&, const NamedBlob&) = default;
 };
 
-// Debug handles of nodes that one name or id of the delegate's events stands for.
+// Debug handles of the nodes for one name or id of the delegate's events.
 struct DebugEntry {
   int64_t debug_id = -1;
   std::string name;
@@ -42,7 +42,7 @@ struct Artifact {
 };
 
 struct Compiled {
-  std::vector<Artifact> artifacts;  // one a region
+  std::vector<Artifact> artifacts;  // one per region
   std::vector<NamedBlob> blobs;
   friend bool operator==(const Compiled&, const Compiled&) = default;
 };
@@ -51,14 +51,14 @@ class Compiler {
  public:
   virtual ~Compiler() = default;
 
-  // As the user named it, for messages and reports.
+  // Returns the name that the user passed, for messages and reports.
   const std::string& name() const { return name_; }
-  // The delegate id that the program will have.
+  // Returns the delegate id that the program will have.
   const std::string& backend_id() const { return backend_id_; }
 
   virtual Result<std::vector<std::string>> preserved_ops() = 0;
   virtual Result<Answers> partition(const graph::ImageBytes& method) = 0;
-  // All regions of a program.
+  // Compiles all regions of a program.
   virtual Result<Compiled> compile(std::span<const graph::ImageBytes* const> regions,
                                    const ConstantKeys& constants) = 0;
 

@@ -9,7 +9,7 @@ namespace etb::partition {
 
 namespace {
 
-// What is looked up; the rest is compared. Small constants are told apart by this alone.
+// Bytes used as lookup key; the rest is compared. Smaller constants are identified by these alone.
 constexpr size_t kSampleNbytes = 256;
 
 std::string sample_of(std::span<const std::byte> bytes) {
@@ -18,7 +18,7 @@ std::string sample_of(std::span<const std::byte> bytes) {
 
 }  // namespace
 
-// A constant that lies in another order is turned once, and kept here.
+// A constant in another storage order is reordered once and stored here.
 std::pair<std::span<const std::byte>, std::shared_ptr<const void>> ConstantKeys::row_major(
     const ir::Constant& constant) {
   if (constant.is_contiguous()) return {constant.bytes(), constant.owner};
@@ -37,7 +37,7 @@ const KeyedConstant& ConstantKeys::of(const ir::Constant& constant) {
   });
   const KeyedConstant* known = found == alike.end() ? nullptr : *found;
   if (known == nullptr) {
-    // Names may meet: those of two methods, or what passes made.
+    // Names may collide: those of two methods, or those that passes create.
     const std::string wish = constant.name.empty() ? "constant" : constant.name;
     std::string key = wish;
     for (uint32_t n = 2; by_key_.count(key) != 0; ++n) key = wish + "#" + std::to_string(n);

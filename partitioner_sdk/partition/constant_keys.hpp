@@ -1,5 +1,5 @@
-// Names of constants in graph images: one key a content, over all methods of a program, so that plugins and files keep each
-// constant once.
+// Names constants in graph images: one key per content, over all methods of a program. So plugins and files
+// store each constant once.
 #pragma once
 
 #include <map>
@@ -17,28 +17,29 @@ namespace etb::partition {
 
 struct KeyedConstant {
   std::string key;
-  graph::Digest digest = {};  // all zero: not told
+  graph::Digest digest = {};  // all zero: not computed
   std::span<const std::byte> bytes;
   std::shared_ptr<const void> owner;  // keeps the bytes, unless an archive does
 };
 
-// For images that are kept; whoever compiles from one reads the constants anyway, and SHA-256 of all weights takes longer than
-// writing them.
+// Digests are for stored images. A compiler reads the constants anyway, and SHA-256 of all weights takes
+// longer than writing them.
 enum class ConstantDigests : uint8_t { kNotTold, kSha256 };
 
-// Archives that constants lie in must outlive it.
+// Archives that hold constants must outlive it.
 class ConstantKeys {
  public:
   explicit ConstantKeys(ConstantDigests digests = ConstantDigests::kNotTold) : digests_(digests) {}
 
-  // The constant as images name it. Equal bytes of one dtype and sizes have one key; the first name is the key's.
+  // Returns the constant as images name it. Equal bytes of one dtype and sizes share one key, made from the
+  // first name.
   const KeyedConstant& of(const ir::Constant& constant);
 
-  // NULL when no constant has the key.
+  // Returns NULL if no constant has the key.
   const KeyedConstant* find(std::string_view key) const;
 
  private:
-  // Constants that may be equal; unequal weights differ soon.
+  // Constants that may be equal; unequal weights differ early.
   using Alike = std::tuple<ir::Dtype, std::vector<int64_t>, std::string>;
   using Place = std::tuple<const std::byte*, size_t, ir::Dtype, std::vector<int64_t>>;
   using Strided = std::tuple<const std::byte*, int64_t, std::vector<int64_t>, std::vector<int64_t>>;
@@ -47,7 +48,7 @@ class ConstantKeys {
 
   ConstantDigests digests_;
   std::map<Strided, std::shared_ptr<const std::vector<std::byte>>> turned_;
-  // What was looked at stays alive, or other bytes could take its place.
+  // Keeps seen storage alive, as other bytes could reuse its address.
   struct Seen {
     const KeyedConstant* constant = nullptr;
     std::shared_ptr<const void> owner;

@@ -1,4 +1,4 @@
-// Which node of a graph needs which other: by its tensors, and by the symbols in its formulas.
+// Dependencies between nodes of a graph: by tensors, and by the symbols in formulas.
 #pragma once
 
 #include <map>
@@ -8,12 +8,12 @@
 
 namespace etb::partition {
 
-// Calls visit(from, to) for each pair of nodes of which `to` needs `from`; pairs may repeat.
+// Calls visit(from, to) for each pair of nodes where `to` needs `from`. Pairs may repeat.
 template <class Visit>
 void for_each_dependency(const ir::Module& module, const ir::Graph& graph, Visit visit) {
   constexpr uint32_t kInput = UINT32_MAX - 1;
   std::vector<uint32_t> definer(graph.values.size(), ir::kNone);
-  std::map<uint32_t, uint32_t> symbol_definer;  // the first that tells a symbol's value
+  std::map<uint32_t, uint32_t> symbol_definer;  // the first node that determines a symbol's value
   const auto define = [&](ir::ValueId id, uint32_t node) {
     definer[id] = node;
     const ir::Value& value = graph.values[id];

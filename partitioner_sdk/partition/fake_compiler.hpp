@@ -1,4 +1,4 @@
-// A compiler for tests: takes the ops that it is told, makes payloads that say what they hold.
+// A compiler for tests: claims the ops listed, and returns payloads that describe their contents.
 #pragma once
 
 #include <set>

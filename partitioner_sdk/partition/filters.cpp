@@ -17,7 +17,7 @@ std::optional<std::string> find_objection(const Patterns& only, const Patterns& 
   return std::string(what) + " '" + std::string(found) + "' is not among --only-" + what;
 }
 
-// The module itself, or one around it.
+// Matches the module itself, or one around it.
 bool matches_module(std::string_view pattern, std::string_view path) {
   for (size_t end = path.size();; end = path.rfind('.', end - 1)) {
     if (end == std::string_view::npos) return false;

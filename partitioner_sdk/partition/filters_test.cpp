@@ -14,7 +14,7 @@ TEST(Filters, StarsStandForAnyText) {
   EXPECT_FALSE(matches("aten.add", "aten.add.Tensor"));
   EXPECT_FALSE(matches("", "a"));
   EXPECT_FALSE(matches("a*b", "aXbY"));
-  // Would take for ever if each star were tried at each place.
+  // Exponential if each star were tried at each position.
   EXPECT_FALSE(matches(std::string(40, '*') + "a" + std::string(40, '*') + "b", std::string(4000, 'a')));
 }
 

@@ -46,7 +46,7 @@ uint32_t ImageTables::expr(const ir::SymbolTable::Atom& atom) {
   return builder_.add_expr(kind, a, b);
 }
 
-// A sum of products, as the compiler keeps formulas.
+// Adds a sum of products, the compiler's form of a formula.
 uint32_t ImageTables::expr(ir::Dim dim) {
   if (dim.is_static()) return builder_.add_int_expr(dim.value());
   if (const auto found = exprs_.find(dim); found != exprs_.end()) return found->second;
@@ -284,7 +284,7 @@ Result<uint32_t> GraphWriter::number(ir::Dim dim) {
     for (const uint32_t part : term.atoms) {
       const ir::SymbolTable::Atom atom_row = symbols.atom(part);
       ETB_ASSIGN(const uint32_t factor, atom(atom_row));
-      // Bounds of what is on the way follow from the formula so far.
+      // Bounds of intermediate results follow from the formula so far.
       const ir::Dim whole =
           atom_row.kind == ir::SymbolTable::AtomKind::kSymbol     ? symbols.symbol_dim(atom_row.symbol)
           : atom_row.kind == ir::SymbolTable::AtomKind::kFloorDiv ? symbols.floor_div(atom_row.a, atom_row.b)

@@ -1,4 +1,4 @@
-// Puts graphs of the compiler into a graph image: what whole methods and regions have in common.
+// Writes graphs of the compiler into a graph image. Used for whole methods and for regions.
 #pragma once
 
 #include <map>
@@ -13,7 +13,7 @@
 
 namespace etb::partition {
 
-// What all graphs of one image share.
+// Tables shared by all graphs of one image.
 class ImageTables {
  public:
   ImageTables(ir::Module& module, ConstantKeys& keys, graph::Builder& builder)
@@ -23,7 +23,7 @@ class ImageTables {
   graph::Builder& builder() const { return builder_; }
   uint32_t spec(const ir::TensorSpec& spec);
   uint32_t expr(ir::Dim dim);
-  // The constant's number in the image.
+  // Returns the constant's index in the image.
   uint32_t constant(uint32_t index);
   graph::ValueDraft value(const ir::Value& value, std::string name);
   graph::ValueDraft number(ir::Dim dim, std::string name);
@@ -39,36 +39,37 @@ class ImageTables {
   std::map<std::string, uint32_t, std::less<>> constants_;  // by key
 };
 
-// Writes one graph. A number that the compiler keeps as a formula becomes nodes that compute it: aten.sym_size.int of a tensor
-// of the graph, executorch_prim.* on top. Such nodes belong to no node of the compiler.
+// Writes one graph. A number that the compiler keeps as a formula becomes nodes that compute it:
+// aten.sym_size.int of a tensor of the graph, then executorch_prim.*. Such nodes have no node of the
+// compiler.
 class GraphWriter {
  public:
   GraphWriter(ImageTables& tables, const ir::Graph& source, graph::GraphBuilder& out,
               const std::vector<std::string>& names)
       : tables_(tables), source_(source), out_(out), names_(names) {}
 
-  // An input that is given at each call.
+  // Adds an input that the caller passes at each call.
   void add_user_input(ir::ValueId id);
-  // An input of the method, with what it says of itself.
+  // Adds an input of the method, with its properties.
   void add_method_input(const ir::Input& input);
-  // An input whose bytes are known ahead of time.
+  // Adds an input whose bytes are known ahead of time.
   void add_constant_input(ir::ValueId id, const ir::Input& input);
-  // A constant that is no value of this graph (it is one of a subgraph); gives its place.
+  // Adds a constant that is no value of this graph (it belongs to a subgraph). Returns its index.
   uint32_t add_lifted_constant(uint32_t constant);
-  // The same inside the subgraph.
+  // As add_lifted_constant, inside the subgraph.
   void add_lifted_input(ir::ValueId id, uint32_t constant);
 
-  // `extra` values go behind the last list of tensors: what the node's subgraphs need.
+  // Appends `extra` values to the last list of tensors: operands for the node's subgraphs.
   [[nodiscard]] Status add_node(const ir::Node& node, const std::vector<uint32_t>& extra = {});
 
-  // The value's number in the image.
+  // Returns the value's index in the image.
   uint32_t place(ir::ValueId id) const { return places_.at(id); }
-  // The compiler's node of each node of the image, kNone for those that only compute a number.
+  // By node of the image: index of the compiler's node, kNone for those that only compute a number.
   const std::vector<uint32_t>& nodes() const { return nodes_; }
 
  private:
   void define(ir::ValueId id, uint32_t place);
-  // Unlike any name of ir::value_names.
+  // Returns a name that ir::value_names never creates.
   std::string fresh_name() { return "number-" + std::to_string(next_fresh_++); }
   Result<graph::ArgumentDraft> argument(const ir::Argument& item, const ops::Type* type,
                                         const std::string& name);
@@ -79,7 +80,7 @@ class GraphWriter {
   Result<graph::ArgumentDraft> compute(std::string_view op, ir::Dim dim, graph::ArgumentDraft a,
                                        graph::ArgumentDraft b);
 
-  struct Binder {  // a size from which the symbol's value follows
+  struct Binder {  // a size that determines the symbol's value
     uint32_t tensor = 0;
     int64_t dim = 0;
     ir::SymbolTelling telling;

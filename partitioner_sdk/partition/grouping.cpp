@@ -7,7 +7,7 @@ namespace etb::partition {
 
 namespace {
 
-// The graph with what is one thing made one vertex.
+// The graph with each fixed region or unit contracted to one vertex.
 class Contraction {
  public:
   Contraction(const Dag& dag, const std::vector<uint32_t>& fixed, const Taken& taken)
@@ -51,7 +51,7 @@ class Contraction {
     return static_cast<uint32_t>(vertices_.size() - 1);
   }
 
-  // Edges in one array, those of a vertex side by side.
+  // Stores edges in one array, with those of a vertex adjacent.
   void link(const Dag& dag) {
     first_.assign(vertices_.size() + 1, 0);
     wait_counts_.assign(vertices_.size(), 0);
@@ -73,7 +73,7 @@ class Contraction {
   std::vector<uint32_t> first_, next_, wait_counts_;
 };
 
-// Plays the order of execution through.
+// Simulates the order of execution.
 class Rounds {
  public:
   explicit Rounds(const Contraction& graph)
@@ -84,7 +84,7 @@ class Rounds {
 
   void run() {
     while (!others_.empty() || !own_.empty() || !taken_.empty()) {
-      // What is its own region may go before others at any time: it is a call of its own, no region's part.
+      // A unit that is a separate region may run at any time before others: it is a separate call.
       while (!others_.empty() || !own_.empty()) {
         if (!others_.empty()) {
           take(others_);
@@ -103,8 +103,8 @@ class Rounds {
   }
 
   bool is_complete() const { return done_count_ == region_.size(); }
-  // A unit on a cycle. Whatever waits, waits for something that waits: going back leads round a cycle, and a graph that had
-  // none has got it by making a unit one thing.
+  // Finds a unit on a cycle. Each waiting vertex waits for another waiting one, so following them back leads
+  // into a cycle. The graph had none, so contracting a unit created it.
   std::optional<uint32_t> find_cyclic_unit() const {
     std::vector<uint32_t> before(wait_counts_.size(), kNoRegion);
     uint32_t at = 0;

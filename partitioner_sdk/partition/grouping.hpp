@@ -1,9 +1,10 @@
-// Groups the nodes of a graph into regions: convex, so that each can run as one call, and as few as there can be.
+// Groups the nodes of a graph into regions. Regions are convex, so that each can run as one call, and their
+// number is minimal.
 //
-// The order of execution is played through in rounds: everything that no region takes, as far as it goes; then everything that
-// may be in a region, as far as that goes. What one round takes is one region. A second round begins only when each node that is
-// left waits for something outside which waits for the region before, so two regions of one plugin can never be one: their number
-// is the least there is. Time is linear in nodes and edges.
+// The algorithm simulates execution in rounds. Each round first runs all ready nodes outside regions, then
+// all ready nodes that may join a region; these form one region. A further round begins only when each
+// remaining node waits for an outside node that waits for the region before. Two regions of one plugin can
+// therefore never merge, so their number is minimal. Time is linear in nodes and edges.
 #pragma once
 
 #include <cstdint>
@@ -31,26 +32,27 @@ class Dag {
   std::vector<Edge> edges_;
 };
 
-// What one plugin takes.
+// The claims of one plugin.
 struct Taken {
-  static constexpr uint32_t kNot = UINT32_MAX;       // not taken
-  static constexpr uint32_t kFree = UINT32_MAX - 1;  // taken, may be merged with others
-  // By node: kNot, kFree, or the number of a unit whose nodes belong into one region.
+  static constexpr uint32_t kNot = UINT32_MAX;       // not claimed
+  static constexpr uint32_t kFree = UINT32_MAX - 1;  // claimed, may be merged with others
+  // By node: kNot, kFree, or the index of a unit whose nodes belong to one region.
   std::vector<uint32_t> unit;
-  // By unit: merged with no other.
+  // By unit: true if it must not be merged with others.
   std::vector<bool> is_own_region;
 };
 
 struct Grouping {
   std::vector<uint32_t>
-      region;  // by node, kNoRegion where there is none; regions count from 0 in an order of execution
+      region;  // by node, kNoRegion outside regions; regions are numbered in an order of execution
   uint32_t region_count = 0;
-  // A unit that would have to run before itself; then nothing else here counts.
+  // A unit that would have to run before itself. If set, all other members are invalid.
   std::optional<uint32_t> cyclic_unit;
-  uint64_t step_count = 0;  // nodes and edges looked at, for tests
+  uint64_t step_count = 0;  // nodes and edges visited, for tests
 };
 
-// `fixed[node]`: number of what is one thing already (a region of an earlier plugin), or kNoRegion.
+// `fixed[node]`: index of the vertex that the node already belongs to (a region of an earlier plugin), or
+// kNoRegion.
 Grouping group(const Dag& dag, const std::vector<uint32_t>& fixed, const Taken& taken);
 
 }  // namespace etb::partition

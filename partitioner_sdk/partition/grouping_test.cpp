@@ -52,7 +52,7 @@ TEST(Grouping, WhatMayWaitForAForeignNodeDoesNotSplitARegion) {
 }
 
 TEST(Grouping, InterleavedChainsAreAsFewRegionsAsTheyCanBe) {
-  // Two chains, foreign at different places: a0 f a1 and b0 b1 f b2.
+  // Two chains with foreign nodes at different positions: a0 f a1 and b0 b1 f b2.
   const Grouping got = Example({kFree, kNot, kFree, kFree, kFree, kNot, kFree})
                            .edges({{0, 1}, {1, 2}, {3, 4}, {4, 5}, {5, 6}})
                            .group();
@@ -70,7 +70,7 @@ TEST(Grouping, OwnRegionsMergeWithNothing) {
 }
 
 TEST(Grouping, UnitsStayWhole) {
-  // Unit 0 holds both ends of independent branches; the foreign node lies on one of them.
+  // Unit 0 holds both ends of independent branches; the foreign node is on one of them.
   const Grouping got = Example({kFree, kNot, 0, kFree, 0}).edges({{0, 1}, {1, 2}, {0, 3}, {3, 4}}).group();
   EXPECT_FALSE(got.cyclic_unit);
   EXPECT_EQ(got.region[2], got.region[4]);
@@ -152,7 +152,7 @@ TEST(Grouping, RandomGraphsGiveConvexRegionsThatCannotBeMerged) {
   }
 }
 
-// ---- Cost: steps are nodes and edges, whatever the graph
+// ---- Cost: counts nodes and edges, for any graph
 
 void expect_linear(const Example& example) {
   const Grouping got = example.group();
@@ -161,14 +161,14 @@ void expect_linear(const Example& example) {
 
 TEST(Grouping, StepsAreNodesAndEdgesOnAdversarialGraphs) {
   constexpr uint32_t kCount = 100000;
-  // Diamonds in a row, every fourth node foreign.
+  // A row of diamonds, every fourth node foreign.
   std::vector<uint32_t> units(kCount, kFree);
   for (uint32_t i = 1; i < kCount; i += 4) units[i] = kNot;
   Example diamonds(units);
   for (uint32_t i = 0; i + 3 < kCount; i += 3)
     diamonds.edges({{i, i + 1}, {i, i + 2}, {i + 1, i + 3}, {i + 2, i + 3}});
   expect_linear(diamonds);
-  // A chain, every second node foreign: as many regions as there can be.
+  // A chain, every second node foreign: the maximum number of regions.
   for (uint32_t i = 0; i < kCount; ++i) units[i] = i % 2 == 0 ? kFree : kNot;
   Example chain(units);
   for (uint32_t i = 0; i + 1 < kCount; ++i) chain.dag.add_edge(i, i + 1);

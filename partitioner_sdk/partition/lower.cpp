@@ -1,4 +1,4 @@
-// Puts calls of delegates in the place of regions.
+// Replaces regions by calls of delegates.
 #include <algorithm>
 #include <map>
 #include <queue>
@@ -11,7 +11,7 @@ namespace etb::partition {
 
 namespace {
 
-// The nodes of one graph with each region as one, again in an order of execution.
+// Sorts the nodes of one graph into an order of execution, with each region as one unit.
 class GraphLowering {
  public:
   GraphLowering(ir::Module& module, ir::Graph& graph, const std::vector<NodeFate>& fates,
@@ -25,7 +25,8 @@ class GraphLowering {
   }
 
  private:
-  // One node, or one region. Ready ones go in the order of their last node, so that what the host runs stays in its order.
+  // One node, or one region. Ready units run in the order of their last node, so that the host's nodes keep
+  // their order.
   struct Unit {
     uint32_t last_node = 0;
     uint32_t region = kNoRegion;
@@ -101,7 +102,7 @@ Status lower(std::span<ir::Module> methods, const Partition& partition) {
       GraphLowering lowering(methods[m], methods[m].graphs[g], partition.fates[m][g], partition.regions);
       ETB_TRY(lowering.run());
     }
-    // Constants that went into payloads are not the method's any more.
+    // Constants that moved into payloads no longer belong to the method.
     ETB_TRY(passes::remove_dead_code(methods[m]));
   }
   return {};

@@ -11,7 +11,7 @@ namespace {
 
 constexpr const char* kProducer = "etbackend compile";
 
-// Constants that subgraphs use, each once.
+// Returns the constants that subgraphs use, each once.
 std::vector<uint32_t> constants_of_subgraphs(const ir::Module& module) {
   std::set<uint32_t> found;
   for (size_t g = 1; g < module.graphs.size(); ++g) {
@@ -118,7 +118,7 @@ class MethodWriter {
   uint32_t input_count_ = 0;
 };
 
-// Symbols whose value the region needs as a number.
+// Adds the symbols whose value the region needs as a number.
 void note_symbols(const ir::Module& module, const ir::Argument& argument, std::set<uint32_t>& out) {
   const auto note = [&](ir::Dim dim) {
     if (dim.is_static()) return;

@@ -17,7 +17,7 @@ bool holds_subgraphs(const ir::Node& node) {
   });
 }
 
-// Why the host keeps a node that a plugin wants, or NULL.
+// Returns why the host keeps a node that a plugin claims, or NULL.
 const char* find_host_objection(const ir::Graph& graph, const ir::Node& node) {
   if (holds_subgraphs(node)) return "control flow stays with the host";
   if (node.outputs.empty()) return "has no result";
@@ -30,7 +30,7 @@ const char* find_host_objection(const ir::Graph& graph, const ir::Node& node) {
   return takes_number ? "takes a number that is known only at run time" : nullptr;
 }
 
-// One graph while plugins are asked.
+// State of one graph during partitioning.
 struct GraphState {
   GraphState(const ir::Module& module, uint32_t index)
       : facts(module, index),
@@ -53,7 +53,7 @@ struct MethodState {
   std::vector<GraphState> graphs;
 };
 
-// What one plugin gets of one graph.
+// A plugin's part of one graph.
 struct Share {
   Taken taken;
   std::vector<double> cost_ns;  // by node
@@ -74,7 +74,7 @@ class Partitioner {
       images.push_back(std::move(image));
     }
     images_ = std::move(images);
-    // A plugin that fails late takes what others could have had: without it, they are asked again.
+    // A plugin that fails late may hold nodes that others could claim. So all are asked again without it.
     for (;;) {
       const size_t fault_count = faults_.size();
       ETB_ASSIGN(Partition out, attempt());
@@ -120,7 +120,7 @@ class Partitioner {
     faults_.push_back({compilers_[compiler]->name(), error.message});
   }
 
-  // Asks one plugin about all methods; nothing changes unless every answer is good.
+  // Asks one plugin about all methods. Changes nothing unless every answer is valid.
   Status ask(uint32_t c, Partition& out) {
     std::vector<std::vector<Share>> shares;
     for (size_t m = 0; m < methods_.size(); ++m) {
@@ -146,7 +146,8 @@ class Partitioner {
     return {};
   }
 
-  // Leaves nodes to the host that need a number which no tensor of their region tells. True when there were some.
+  // Returns nodes to the host that need a symbolic size which none of the region's inputs determine. Returns
+  // true if there were any.
   bool give_back_untold(uint32_t c, size_t m, const GraphState& state, Share& share) const {
     std::vector<std::vector<uint32_t>> regions(share.grouping.region_count);
     for (uint32_t i = 0; i < share.grouping.region.size(); ++i)
@@ -191,8 +192,8 @@ class Partitioner {
       shares[g].taken.unit.assign(module.graphs[g].nodes.size(), Taken::kNot);
       shares[g].cost_ns.assign(module.graphs[g].nodes.size(), 0);
     }
-    std::map<std::pair<size_t, uint32_t>, uint32_t> units;  // of graph and group
-    std::set<uint32_t> torn;                                // groups that cannot be whole
+    std::map<std::pair<size_t, uint32_t>, uint32_t> units;  // by graph and group
+    std::set<uint32_t> torn;                                // groups that cannot be kept whole
     std::map<uint32_t, size_t> graph_of_group;
     const auto is_whole = [](const ClaimItem& claim) {
       return claim.group != 0 && (claim.flags & ETB_CLAIM_WHOLE_GROUP) != 0;
@@ -235,7 +236,7 @@ class Partitioner {
     return next;
   }
 
-  // A group that is worthless unless whole, and is not.
+  // Drops incomplete groups whose plugin requires them whole.
   void drop_groups(uint32_t c, size_t m, const Answers& answers, const std::vector<NodeAnswer>& node_answers,
                    const std::set<uint32_t>& torn, std::vector<Share>& shares) {
     for (uint32_t id = 0; id < node_answers.size(); ++id) {
@@ -319,7 +320,7 @@ class Partitioner {
     return {};
   }
 
-  // Values that something outside of their own region needs.
+  // Returns by value: true if a node outside its region uses it.
   std::vector<bool> find_outside_uses(size_t m, size_t g) const {
     const GraphState& state = methods_state_[m].graphs[g];
     const ir::Graph& graph = methods_[m].graphs[g];
@@ -354,7 +355,7 @@ class Partitioner {
     return {};
   }
 
-  // Keys are the program's, so two plugins must not mean different bytes by one.
+  // Keys are shared by the program, so two plugins must not use one key for different bytes.
   static Status add_blob(NamedBlob blob, Partition& out) {
     for (NamedBlob& other : out.blobs) {
       if (other.key != blob.key) continue;

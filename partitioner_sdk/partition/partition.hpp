@@ -1,8 +1,8 @@
-// Chooses what plugins take of the methods of a program, and has it compiled.
+// Chooses the nodes of a program's methods for plugins, and compiles them.
 //
-//   ETB_ASSIGN(partition::Partition done, partition::partition(modules, compilers, options));
-//   partition::lower(modules, done);      // regions become calls of delegates
-//   emit(modules, with done.delegates() ...)
+//   ETB_ASSIGN(partition::Partition done, partition::partition(modules, compilers, options, keys));
+//   ETB_TRY(partition::lower(modules, done));      // regions become calls of delegates
+//   // emit::emit(modules, options with done.regions as delegates)
 #pragma once
 
 #include <memory>
@@ -21,37 +21,37 @@ struct PartitionOptions {
   uint32_t min_region_nodes = 1;  // smaller regions stay with the host
 };
 
-// Nodes of one graph that are one call of a plugin.
+// Nodes of one graph that form one call of a plugin.
 struct Region {
-  uint32_t method = 0;  // among the modules
-  uint32_t graph = 0;   // Module::graphs
+  uint32_t method = 0;  // index among the modules
+  uint32_t graph = 0;   // index into Module::graphs
   uint32_t compiler = 0;
   std::vector<uint32_t> nodes;  // ascending
-  double cost_ns = 0;           // what the plugin estimated, 0 when it did not
+  double cost_ns = 0;           // the plugin's estimate, 0 without one
   RegionImage image;
   Artifact artifact;
 };
 
-// Why a node is not with a plugin.
+// Reason why a plugin does not run a node.
 struct Refusal {
   uint32_t compiler = 0;
-  std::string reason;  // of the plugin, or "host.*"
+  std::string reason;  // from the plugin, or "host.*"
   std::string text;
 };
 
 struct NodeFate {
-  uint32_t region = kNoRegion;    // Partition::regions
+  uint32_t region = kNoRegion;    // index into Partition::regions
   std::vector<Refusal> refusals;  // in the order in which plugins were asked
 };
 
-// What was wrong with a plugin; it takes no part.
+// An error of a plugin, which is then skipped.
 struct PluginFault {
   std::string plugin;
   std::string text;
 };
 
 struct Partition {
-  std::vector<Region> regions;  // the delegate with number i runs region i
+  std::vector<Region> regions;  // the delegate with index i runs region i
   std::vector<NamedBlob> blobs;
   std::vector<std::vector<std::vector<NodeFate>>> fates;  // by method, graph, node
   std::vector<std::string> compilers;                     // names, in the order in which they were asked
@@ -59,16 +59,17 @@ struct Partition {
   std::vector<PluginFault> faults;
 };
 
-// Asks the compilers in order; each gets what those before left. One that answers or compiles badly is named in `faults`, and
-// everything is as if it had not been asked for. An error is a defect here, or a graph that has no image.
+// Asks the compilers in order. Each may claim nodes that earlier ones left. A compiler that answers or
+// compiles wrongly is named in `faults`, and the result is as if it had not been asked. Errors: a defect of
+// this code, or a graph without an image.
 [[nodiscard]] Result<Partition> partition(std::span<ir::Module> methods,
                                           std::span<const std::unique_ptr<Compiler>> compilers,
                                           const PartitionOptions& options, ConstantKeys& keys);
 
-// The op of a call: the number of its region, and the operands.
+// The op of a call: the index of its region, and the operands.
 inline constexpr const char* kCallDelegate = "higher_order.executorch_call_delegate.default";
 
-// Puts a call in the place of each region. Node numbers in `partition` then mean nothing any more.
+// Replaces each region by a call. Node indices in `partition` are invalid afterwards.
 [[nodiscard]] Status lower(std::span<ir::Module> methods, const Partition& partition);
 
 }  // namespace etb::partition

@@ -18,7 +18,7 @@ constexpr const char* kAdd = "aten.add.Tensor";
 constexpr const char* kMul = "aten.mul.Tensor";
 constexpr const char* kRelu = "aten.relu.default";
 
-// A program of methods, and what became of it.
+// A program of methods, and its partition.
 struct World {
   std::vector<ir::Module> modules;
   std::vector<std::unique_ptr<Compiler>> compilers;
@@ -84,7 +84,7 @@ TEST(Partition, RegionsBecomeCalls) {
   EXPECT_EQ(world.payload(0), "in constant w aten.add.Tensor aten.add.Tensor out2");
   EXPECT_EQ(world.payload(1), "in in aten.mul.Tensor out1");
   EXPECT_EQ(world.refusal(1), "op: aten.relu.default");
-  // The weight went into the payload and is no input of the method any more.
+  // The weight moved into the payload and is no longer an input of the method.
   EXPECT_EQ(world.lowered(), R"(module "forward"
 graph @forward(
   %x: float32[2] = user) {
@@ -193,7 +193,7 @@ graph @forward(
   EXPECT_EQ(world.done.blobs[1].key, "w#2");
 }
 
-// State is the host's: the plugin reads it as an operand, and gives its new contents as a result.
+// The host owns state: the plugin reads it as an operand and returns its new contents as a result.
 TEST(Partition, StateIsAnOperand) {
   World world;
   world
@@ -229,7 +229,7 @@ graph @forward(
   world.run();
   EXPECT_EQ(world.payload(0), "in aten.sym_size.int executorch_prim.mul.Scalar aten.view_copy.default out1");
   EXPECT_THAT(world.done.regions[0].image.nodes, ElementsAre(ir::kNone, ir::kNone, 0));
-  // The second region sees 3*s0 alone, from which s0 follows.
+  // The second region sees only 3*s0, from which s0 follows.
   EXPECT_EQ(world.payload(1),
             "in aten.sym_size.int executorch_prim.floordiv.Scalar aten.view_copy.default out1");
   EXPECT_THAT(world.lowered(), HasSubstr("executorch_call_delegate.default(1, [%r])"));
@@ -302,8 +302,8 @@ TEST(Partition, EqualInputsGiveEqualAnswers) {
   EXPECT_EQ(texts[0], texts[1]);
 }
 
-// Every second node foreign, each tied to the start and to the second before: as many regions as there can be. Nothing here may be
-// quadratic in nodes or regions, or the test does not end in its time.
+// Every second node is foreign, each tied to the start and to the second before: the maximum number of
+// regions. If any step were quadratic in nodes or regions, the test would exceed its time limit.
 TEST(Partition, AHundredThousandNodes) {
   constexpr int kCount = 100000;
   std::string text = "module \"forward\"\ngraph @forward(\n  %x: float32[2] = user) {\n";

@@ -73,7 +73,7 @@ class AnswerSink {
   Status failure_;
 };
 
-// Constants as a plugin reads them: the bytes where they lie, or a copy where those are not aligned.
+// Constants as a plugin reads them: the bytes in place, or a copy if they are misaligned.
 class ConstantReader {
  public:
   explicit ConstantReader(const ConstantKeys& keys) : keys_(keys) {
@@ -159,7 +159,7 @@ Result<Answers> PluginCompiler::ask(const graph::ImageBytes& method) {
   AnswerSink answers;
   etb_error error = ETB_ERROR_INIT;
   const Status asked = check(table_.aot->partition(plugin_, &args, answers.sink(), &error), error);
-  // A fault in what it answered says more than the status that came of it.
+  // An error in the answers is more precise than the status that followed from it.
   ETB_ASSIGN(Answers got, answers.finish());
   ETB_TRY(asked);
   return got;
@@ -238,7 +238,7 @@ Result<Compiled> PluginCompiler::compile(std::span<const graph::ImageBytes* cons
   args.sink = &collector.sink();
   etb_error error = ETB_ERROR_INIT;
   const Status done = check(table_.aot->compile(plugin_, &args, &error), error);
-  // A fault in what it gave says more than the status that came of it.
+  // An error in the artifacts is more precise than the status that followed from it.
   ETB_TRY(collector.failure());
   ETB_TRY(done);
   auto compiled = collector.finish();

@@ -1,4 +1,4 @@
-// A plugin of this process as a Compiler: calls its AOT table and distrusts what comes back.
+// A plugin of this process as a Compiler: calls its AOT table and does not trust the results.
 #pragma once
 
 #include <memory>
@@ -14,16 +14,18 @@ struct PluginCompilerOptions {
 
 class PluginCompiler final : public Compiler {
  public:
-  // The table is complete (no function is NULL); it and the plugin live as long as this. Without an AOT half: an error.
+  // The table must be complete (no function is NULL); it and the plugin must outlive this object. Errors if
+  // there is no AOT half.
   [[nodiscard]] static Result<std::unique_ptr<PluginCompiler>> make(std::string name, std::string backend_id,
                                                                     const etb_plugin_table& table,
                                                                     etb_plugin* plugin,
                                                                     PluginCompilerOptions options = {});
 
   Result<std::vector<std::string>> preserved_ops() override;
-  // Asks twice: an answer that changes is no answer (ABI-AOT-02).
+  // Asks twice: an answer that changes is invalid (ABI-AOT-02).
   Result<Answers> partition(const graph::ImageBytes& method) override;
-  // Dry check and compilation of every region; then, where the plugin has a run-time half, what it says of its own payloads.
+  // Runs the dry check and compiles every region. If the plugin has a runtime half, it then checks its own
+  // payloads.
   Result<Compiled> compile(std::span<const graph::ImageBytes* const> regions,
                            const ConstantKeys& constants) override;
 

@@ -1,4 +1,4 @@
-// What went where and why: for people as text or as a page, for programs as JSON.
+// Reports the placement of nodes and its reasons: as text, as a page, and as JSON.
 #pragma once
 
 #include <map>
@@ -10,9 +10,9 @@
 namespace etb::partition {
 
 struct ReportNode {
-  std::string name;  // of its first result
+  std::string name;  // name of its first result
   std::string op;
-  std::string spec;    // of its first result: "float32[2, 3]"
+  std::string spec;    // spec of its first result: "float32[2, 3]"
   std::string source;  // "model.py:12 in forward, module layer1"
   uint32_t debug_handle = 0;
   uint32_t region = kNoRegion;
@@ -27,14 +27,14 @@ struct ReportGraph {
 };
 
 struct ReportRegion {
-  uint32_t plugin = 0;  // Report::plugins
+  uint32_t plugin = 0;  // index into Report::plugins
   std::string method;
-  uint32_t graph = 0;  // Report::graphs
+  uint32_t graph = 0;  // index into Report::graphs
   uint32_t node_count = 0;
   uint32_t operand_count = 0;
   uint32_t result_count = 0;
   uint64_t payload_nbytes = 0;
-  uint64_t constant_nbytes = 0;  // of what it reads ahead of time
+  uint64_t constant_nbytes = 0;  // size of its constants
   double cost_ns = 0;
   std::vector<DebugEntry> debug_map;
 };
@@ -55,14 +55,15 @@ struct Report {
   std::map<std::string, OpCounts> ops;
 };
 
-// Before the regions are lowered.
+// Call it before the regions are lowered.
 Report make_report(std::span<const ir::Module> methods, const Partition& partition, const ConstantKeys& keys);
 
-// The summary and the table per op that the official tools print, then every node that no plugin took, with reasons.
+// Returns the summary and the table per op, as the official tools print them, then every node outside
+// plugins, with reasons.
 std::string to_text(const Report& report);
-// docs/compiling.md says what the members mean.
+// docs/compiling.md describes the members.
 std::string to_json(const Report& report);
-// One page that needs nothing else: the graph drawn, regions coloured, reasons as tooltips.
+// Returns one self-contained page: the graph drawn, regions coloured, reasons as tooltips.
 std::string to_html(const Report& report);
 
 }  // namespace etb::partition

@@ -1,4 +1,5 @@
-// The report as one page. Boxes are nodes in layers, top down in the order of execution; lines lead from what a node needs.
+// The report as one page. Boxes are nodes in layers, in the order of execution from top to bottom. Lines come
+// from the nodes that a box needs.
 #include <algorithm>
 #include <cstdio>
 
@@ -12,17 +13,17 @@ using format::escape_page_text;
 namespace {
 
 constexpr int kBoxWidth = 190, kBoxHeight = 34, kGapX = 20, kGapY = 26;
-// A larger graph is drawn with each region as one box: browsers do not draw more in reasonable time.
+// A larger graph is drawn with each region as one box: browsers need too long for more.
 constexpr size_t kMaxDrawnNodes = 4000;
 
-// Colours far apart for neighbours: the golden angle round the wheel.
+// Different colours for neighbours: steps of the golden angle on the colour wheel.
 std::string colour_of(uint32_t region) {
   char text[32];
   std::snprintf(text, sizeof text, "hsl(%u,70%%,%u%%)", region * 137u % 360u, 72u + region % 3u * 6u);
   return text;
 }
 
-// What is drawn as one box.
+// A node or region drawn as one box.
 struct Box {
   std::string title;
   std::string tooltip;
@@ -56,7 +57,7 @@ std::vector<Box> boxes_of_nodes(const Report& report, const ReportGraph& graph) 
   return boxes;
 }
 
-// Regions as one box each, in the order in which their last nodes run.
+// Returns each region as one box, in the order in which their last nodes run.
 std::vector<Box> boxes_of_regions(const Report& report, const ReportGraph& graph) {
   std::map<uint32_t, uint32_t> last_of_region;
   for (uint32_t i = 0; i < graph.nodes.size(); ++i)
@@ -87,7 +88,7 @@ struct Size {
   uint32_t layers = 0, columns = 0;
 };
 
-// A box lies one layer below the lowest that it needs; as far to the left as its first operand, where there is room.
+// Places a box one layer below the lowest that it needs, as near as possible to its first operand's column.
 Size lay_out(std::vector<Box>& boxes) {
   Size size;
   std::vector<uint32_t> next_column;

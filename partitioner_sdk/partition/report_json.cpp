@@ -64,7 +64,7 @@ std::string to_json(const Report& report) {
                             {"regions", std::move(regions)},
                             {"graphs", std::move(graphs)},
                             {"faults", std::move(faults)}};
-  // Names and reasons come from files and plugins: whatever bytes they are, the text is JSON.
+  // Names and reasons come from files and plugins: for any bytes the text is valid JSON.
   return all.dump(1, ' ', true, ordered_json::error_handler_t::replace) + "\n";
 }
 

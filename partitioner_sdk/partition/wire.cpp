@@ -10,7 +10,7 @@ namespace {
 
 constexpr uint64_t kMaxAlignment = 4096;
 
-// Lists and texts are their count and their items.
+// Writes lists and texts as their count and their items.
 class Writer {
  public:
   template <class T>
@@ -51,7 +51,7 @@ class Reader {
     const std::span<const std::byte> raw = blob();
     return {reinterpret_cast<const char*>(raw.data()), raw.size()};
   }
-  // Every item takes at least `item_nbytes`, so that a count gone wild takes no memory.
+  // Every item needs at least `item_nbytes`, so a corrupt count cannot exhaust memory.
   template <class T, class Get>
   std::vector<T> list(uint64_t item_nbytes, Get get) {
     const auto count = bytes_.read<uint64_t>();

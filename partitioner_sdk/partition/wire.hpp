@@ -1,5 +1,5 @@
-// Answers and artifacts as bytes, for a plugin that runs in another process. The reader trusts no byte: the plugin's code ran
-// where they were written.
+// Encodes answers and artifacts, for a plugin that runs in another process. The reader does not trust the
+// bytes: the plugin's code ran in the process that wrote them.
 #pragma once
 
 #include <span>
@@ -16,8 +16,8 @@ std::vector<std::byte> to_bytes(const Compiled& compiled);
 
 [[nodiscard]] Result<std::vector<std::string>> read_texts(std::span<const std::byte> bytes);
 [[nodiscard]] Result<Answers> read_answers(std::span<const std::byte> bytes);
-// As many artifacts as regions; blobs as ArtifactCollector promises them: keys once, those that artifacts name are there,
-// constants exist.
+// Expects as many artifacts as regions. Checks blobs as ArtifactCollector does: unique keys, keys of
+// artifacts exist, constants exist.
 [[nodiscard]] Result<Compiled> read_compiled(std::span<const std::byte> bytes, size_t region_count,
                                              const ConstantKeys& constants);
 

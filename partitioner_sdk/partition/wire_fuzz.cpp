@@ -1,4 +1,4 @@
-// Bytes that a plugin in a child process may have written.
+// Fuzzes the bytes that a plugin in a child process may write.
 #include "partitioner_sdk/partition/wire.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {

@@ -58,7 +58,7 @@ TEST(Wire, ClaimsAboutOthersAreRefused) {
   EXPECT_FALSE(read_compiled(to_bytes(other), 2, none));
 }
 
-// Any change either reads as something or is refused; neither may take the process or its memory.
+// Changed bytes are read or rejected. Neither may end the process or exhaust memory.
 TEST(Wire, ChangedBytesDoNoHarm) {
   constexpr uint32_t kSeed = 1;
   SCOPED_TRACE("seed " + std::to_string(kSeed));

@@ -1,4 +1,5 @@
-// Compares text with a file under tests/golden. ETB_REBASE=1 in the environment writes the file instead.
+// Compares text with a file under tests/golden. With ETB_REBASE=1 in the environment, writes the file
+// instead.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -18,7 +19,7 @@ inline std::string read_text_file(const std::string& path) {
   return all.str();
 }
 
-// `name` as "import/add.txt".
+// `name` as in "import/add.txt".
 inline void expect_golden(const std::string& name, const std::string& text) {
   const std::filesystem::path path = std::filesystem::path(ETB_SOURCE_DIR) / "tests/golden" / name;
   if (const char* rebase = std::getenv("ETB_REBASE"); rebase != nullptr && *rebase == '1') {

@@ -1,4 +1,4 @@
-// What a test of a plugin's tables lends to it: payloads and tensors that show what the plugin did with them.
+// For tests of a plugin's tables: payloads and tensors that record the plugin's use of them.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ struct LentPayload {
   int release_count = 0;
 };
 
-// A float tensor with guard elements behind its capacity.
+// A float tensor with guard elements after its capacity.
 struct TestTensor {
   TestTensor(std::vector<int64_t> sizes_in, std::vector<float> data_in)
       : sizes(std::move(sizes_in)), data(std::move(data_in)) {

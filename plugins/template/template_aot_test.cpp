@@ -1,4 +1,5 @@
-// The ahead-of-time half of both flavours: graph image in, claims with reasons out, regions compiled into payloads that then run.
+// Tests the ahead-of-time half of both templates: claims with reasons for a graph image, and payloads of
+// compiled regions, which then run.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -31,7 +32,7 @@ struct Flavour {
 
 const void* ETB_CALL no_service(const etb_host*, const char*) { return nullptr; }
 
-// What partition said of each node, in the order of the calls.
+// Answers of partition for each node, in the order of the calls.
 struct Answers {
   std::vector<uint32_t> order;
   std::map<uint32_t, std::string> reasons;  // "" for a claim
@@ -39,7 +40,7 @@ struct Answers {
   etb_status answer = ETB_OK;
 };
 
-// The payloads that a compilation made.
+// The payloads of a compilation.
 struct Payloads {
   std::vector<std::vector<uint8_t>> bytes;
   std::vector<uint32_t> versions;
@@ -105,7 +106,7 @@ class TemplateAot : public testing::TestWithParam<Flavour> {
                                      }};
     return table_->aot->partition(plugin_, &args, &sink, &error_);
   }
-  // The answer for the one node of an image.
+  // Returns the answer for the one node of an image.
   std::string reason_for(const Builder& builder) {
     const auto image = builder.finish();
     EXPECT_TRUE(image) << image.error().message;
@@ -139,7 +140,7 @@ INSTANTIATE_TEST_SUITE_P(Flavours, TemplateAot,
                                          Flavour{"c", etb_plugin_query_my_npu_c}),
                          [](const auto& flavour) { return flavour.param.name; });
 
-// x + y of the given specs, as one node.
+// Adds x + y of the given specs, as one node.
 void add_sum(Builder& builder, uint32_t left, uint32_t right, uint32_t result,
              const char* op = "aten.add.Tensor", std::vector<etb::graph::ArgumentDraft> more = {}) {
   GraphBuilder& graph = builder.add_graph("forward");

@@ -1,5 +1,5 @@
-// Both flavours of the template plugin, called through their tables alone: what a vendor starts from keeps the rules of the ABI.
-// The plugins are linked in (etb/static_plugins.h), so nothing of the host stands between.
+// Tests both template plugins through their tables only: a vendor's starting point must keep the rules of the
+// ABI. The plugins are linked in (etb/static_plugins.h), so no host code is involved.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

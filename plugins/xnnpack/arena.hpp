@@ -1,4 +1,4 @@
-// XNNPACK's workspaces, where runtimes keep what lies between their nodes, shared by runtimes that do not run at the same time.
+// XNNPACK workspaces: memory for intermediate values, shared by runtimes that do not run at the same time.
 #pragma once
 
 #include <memory>
@@ -9,27 +9,28 @@
 
 namespace etb::xnnpack {
 
-// One workspace. When a runtime needs more of it than there is, XNNPACK moves the memory of all its runtimes.
+// One workspace. If a runtime needs more memory than it has, XNNPACK moves the memory of all its runtimes.
 struct Arena {
   Workspace workspace;
-  std::mutex running;  // held by the run that has the memory: from its reshape to its last result
-  std::mutex users;    // held while a runtime joins, leaves or moves the others; taken after `running`
+  std::mutex running;  // locked by the run that uses the memory: from its reshape to its last result
+  std::mutex users;    // locked while a runtime joins, leaves or moves the others; locked after `running`
 };
 
-// An arena in which nobody else runs until this goes.
+// An arena locked for one run.
 struct HeldArena {
   std::shared_ptr<Arena> arena;
   std::unique_lock<std::mutex> running;
 };
 
-// The arenas of a plugin: as many as there were ever runs at the same time, and each lives as long as a runtime in it. [any] thread.
+// The arenas of a plugin. Grows to the maximum number of concurrent runs. An arena is freed with its last
+// runtime. [any] thread.
 class ArenaPool {
  public:
   [[nodiscard]] static Result<std::shared_ptr<Arena>> make_arena();
 
-  // The first, which everybody uses as long as nobody runs at the same time.
+  // Returns the first arena. All runs use it unless they overlap.
   [[nodiscard]] Result<std::shared_ptr<Arena>> first();
-  // The first in which nobody runs.
+  // Returns the first arena without a run, locked.
   [[nodiscard]] Result<HeldArena> hold_free();
 
  private:

@@ -1,4 +1,4 @@
-// Attention as a payload: masks, hidden rows and shared heads, against plain loops.
+// Tests attention in payloads: masks, fully masked rows and grouped heads, against plain loops.
 #include "plugins/xnnpack/compile_fixture.hpp"
 
 namespace etb {
@@ -7,7 +7,8 @@ namespace {
 constexpr float kHidden = -std::numeric_limits<float>::infinity();
 constexpr int64_t kRows = 5, kColumns = 7, kDepth = 4;
 
-// softmax(query key^T / 2 + mask) value over [1, heads, rows, depth]; rows that are hidden completely are 0, as PyTorch has them.
+// Returns softmax(query key^T / 2 + mask) value over [1, heads, rows, depth]. Fully masked rows are 0, as in
+// PyTorch.
 TestTensor attention(TestTensor query, TestTensor key, TestTensor value, TestTensor mask) {
   TestTensor out = query;
   const int64_t group = query.sizes[1] / key.sizes[1];
@@ -54,11 +55,11 @@ TEST_F(XnnpackAttention, ARowThatAMaskHidesIsZero) {
   hide(1, 0, kColumns);
   hide(2, 3, kColumns);
   for (int64_t u = 0; u < kColumns; ++u)
-    mask_.at({3, u}) = -std::numeric_limits<float>::max();  // hidden, but not completely
+    mask_.at({3, u}) = -std::numeric_limits<float>::max();  // hidden, but not by -inf
   TestTensor expected = attention(query_, key_, value_, mask_);
   for (int64_t h = 0; h < 4; ++h)
     for (int64_t d = 0; d < kDepth; ++d) {
-      double mean = 0;  // every score is the same there
+      double mean = 0;  // all scores are equal in this row
       for (int64_t u = 0; u < kColumns; ++u) mean += value_.at({0, h, u, d}) / double{kColumns};
       expected.at({0, h, 3, d}) = static_cast<float>(mean);
     }
@@ -98,7 +99,7 @@ TEST_F(XnnpackAttention, LayersThatReadOneMaskShareWhatIsMadeOfIt) {
     model.output(q);
     return operators(model).size();
   };
-  // Scale, two products, sum with the mask, softmax, and the product with the rows that are open.
+  // Scale, two products, sum with the mask, softmax, and the product with the unmasked rows.
   EXPECT_EQ(count(3) - count(2), 6u);
 }
 

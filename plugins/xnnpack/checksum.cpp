@@ -7,8 +7,9 @@ namespace etb::xnnpack {
 
 namespace {
 
-// Sums, and sums of sums, so that order counts: two additions for 16 bytes, at the speed of memory on any processor. Each word is mixed
-// with its own upper half first: else the top bits of two words could change and both sums stay.
+// Sums, and sums of sums, so that order counts. Two additions for 16 bytes reach the speed of memory on any
+// processor. Each word is first mixed with its own upper half. Otherwise changes to the top bits of two words
+// could cancel out.
 using Words = uint64_t __attribute__((vector_size(16)));
 struct Lane {
   Words sum{}, sums{};

@@ -1,4 +1,4 @@
-// A checksum as fast as memory.
+// A checksum that runs at the speed of memory.
 #pragma once
 
 #include <cstddef>
@@ -6,7 +6,7 @@
 
 namespace etb::xnnpack {
 
-// Against accidents, not against people: whoever can write a file of packed weights can run code here anyway.
+// Detects accidents, not attacks: a user who can write packed weights can run code here anyway.
 uint64_t checksum(const std::byte* data, size_t nbytes);
 
 }  // namespace etb::xnnpack

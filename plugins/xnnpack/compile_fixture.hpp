@@ -1,4 +1,4 @@
-// For tests: graphs by hand, compiled and run through the plugin's own table.
+// For tests: builds graphs by hand, compiles and runs them through the plugin's own table.
 #pragma once
 
 #include <gmock/gmock.h>
@@ -32,7 +32,7 @@ using testing::HasSubstr;
 
 inline constexpr uint32_t kSeed = 20261121;
 
-// A host with one service at most: `context` of the host is that of parallel/1.
+// Service lookup of a host with one service at most: host->ctx is the parallel/1 service.
 inline const void* ETB_CALL find_parallel(const etb_host* host, const char* id) {
   return std::strcmp(id, ETB_SERVICE_PARALLEL) == 0 ? host->ctx : nullptr;
 }
@@ -51,7 +51,7 @@ struct TestTensor {
   }
 };
 
-// A method with float tensors under construction: inputs and constants first, then nodes.
+// Builds a method with float tensors: inputs and constants first, then nodes.
 class Model {
  public:
   uint32_t spec(const std::vector<int64_t>& sizes, const std::vector<uint8_t>& dim_order = {}) {
@@ -118,7 +118,7 @@ inline etb_named_data named_data_of(Blobs& blobs) {
           }};
 }
 
-// What a compilation made.
+// Output of a compilation.
 struct Compiled {
   std::vector<std::byte> payload;
   Blobs blobs;
@@ -135,7 +135,7 @@ class XnnpackCompile : public testing::Test {
   }
   void TearDown() override { EXPECT_EQ(table_->deinit(plugin_, &error_), ETB_OK) << error_.text; }
 
-  // By node: "" for a claim, else reason and text.
+  // Returns by node: "" for a claim, else reason and text.
   std::map<uint32_t, std::string> claims(const ImageBytes& image) {
     std::map<uint32_t, std::string> answers;
     const etb_graph_image raw = image.to_c();
@@ -208,7 +208,7 @@ class XnnpackCompile : public testing::Test {
     return status;
   }
 
-  // Blobs that are constants of the image get their bytes.
+  // Copies constants of the image into their blobs.
   static void resolve(const ImageBytes& image, Compiled& out) {
     const auto view = graph::View::open(image.to_c());
     for (const auto& [key, constant_key] : out.constant_keys) {
@@ -245,7 +245,7 @@ class XnnpackCompile : public testing::Test {
     return raw;
   }
 
-  // Compiles and runs; `output` comes with its sizes.
+  // Compiles and runs a model. `output` has its sizes already.
   void run(const Model& model, std::vector<TestTensor> inputs, TestTensor& output) {
     expect_all_claimed(model);
     Compiled made;
@@ -294,14 +294,14 @@ class XnnpackCompile : public testing::Test {
 
   etb_host host_{ETB_INIT_SIZE(etb_host), 0,      ETB_ABI_VERSION, 0, "test", "0", "", nullptr,
                  find_parallel,           nullptr};
-  const etb_event_sink* events_ = nullptr;  // of run
+  const etb_event_sink* events_ = nullptr;  // used by run
   const etb_plugin_table* table_ = nullptr;
   etb_plugin* plugin_ = nullptr;
   etb_error error_ = ETB_ERROR_INIT;
   std::mt19937 generator_{kSeed};
 };
 
-// Sums of a few hundred products of numbers below 1.
+// Tolerance for sums of a few hundred products of numbers below 1.
 inline void expect_near(const TestTensor& found, const TestTensor& expected, float tolerance = 1e-4f) {
   ASSERT_EQ(found.sizes, expected.sizes);
   for (size_t i = 0; i < expected.numel(); ++i)

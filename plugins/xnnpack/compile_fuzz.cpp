@@ -1,5 +1,5 @@
-// Any graph that the verifier lets through, written as text: partitioning gives a reason with each rejection, and compiling refuses with a reason
-// or ends well. What is in the payload is for other tests.
+// Fuzzes compilation with graphs as text that the verifier accepts. Each rejection must have a reason;
+// compiling must succeed or fail with a reason. Other tests check the payload's contents.
 
 #include "api/format/graph_text.hpp"
 #include "api/format/graph_verifier.hpp"

@@ -1,4 +1,4 @@
-// The ahead-of-time half: graphs in, claims with reasons and payloads out, which run here and give what plain loops give.
+// Tests the ahead-of-time half: claims with reasons, and payloads whose results must equal plain loops.
 #include "api/format/xnnpack_writer.hpp"
 #include "plugins/xnnpack/compile_fixture.hpp"
 #include "plugins/xnnpack/payload_fixture.hpp"
@@ -257,7 +257,7 @@ TEST_F(XnnpackCompile, ChannelsLastTensorsCrossTheBorderAsTheyLie) {
   expect_near(found, expected);
 }
 
-// A model of int8: quantize, dequantize, linear, relu, quantize, dequantize.
+// An int8 model: quantize, dequantize, linear, relu, quantize, dequantize.
 TEST_F(XnnpackCompile, QuantisedLayersComputeOnIntegers) {
   Model model;
   Builder& builder = model.builder();
@@ -309,7 +309,8 @@ TEST_F(XnnpackCompile, QuantisedLayersComputeOnIntegers) {
   expect_near(found, expected, 0.05f);  // one step
 }
 
-// torchao's 8da4w: rows of int8 at run time times 4-bit weights, a scale for `group` of 64 inputs.
+// A torchao 8da4w layer: rows of int8 at run time times 4-bit weights, one scale for each `group` of the 64
+// inputs.
 struct FourBitLayer {
   explicit FourBitLayer(int64_t group_size) : group(group_size) {}
   int64_t group;
@@ -360,7 +361,7 @@ class XnnpackFourBits : public XnnpackCompile, public testing::WithParamInterfac
 TEST_P(XnnpackFourBits, GroupsOfWeightsAreOneLayer) {
   FourBitLayer layer(GetParam());
   for (int8_t& weight : layer.weights) weight = static_cast<int8_t>(static_cast<int>(generator_() % 16) - 8);
-  for (int64_t i = 0; i < 6 * 64 / layer.group; ++i)  // that bfloat16 has
+  for (int64_t i = 0; i < 6 * 64 / layer.group; ++i)  // representable in bfloat16
     layer.scales.push_back(0.125f * static_cast<float>(1 + i % 3));
   Model model;
   layer.add_to(model);
@@ -375,7 +376,8 @@ TEST_P(XnnpackFourBits, GroupsOfWeightsAreOneLayer) {
       }
   TestTensor found = expected;
   run(model, {input}, found);
-  // A row of int8 is off by half a step of 2/255 at most; 64 random ones times weights up to 8 * 0.375.
+  // A row of int8 is off by half a step of 2/255 at most. There are 64 random errors times weights up to 8 *
+  // 0.375.
   expect_near(found, expected, 0.2f);
 }
 
@@ -403,7 +405,7 @@ TEST_F(XnnpackCompile, EveryRefusalHasItsReason) {
   EXPECT_THAT(error_.text, HasSubstr("node 0"));
 }
 
-// XNNPACK ends the process over a node whose only reader it removed.
+// XNNPACK aborts on a node whose only reader it removed.
 TEST_F(XnnpackCompile, APayloadMayHaveNodesThatNobodyNeeds) {
   format::XnnPayload payload;
   payload.constants.emplace_back();

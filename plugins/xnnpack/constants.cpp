@@ -27,8 +27,8 @@ Result<std::span<const std::byte>> Constants::find(const format::XnnPayload& pay
   return bytes.first(static_cast<size_t>(nbytes));
 }
 
-// What overlaps goes into one copy, at the same distances as before; so each element lies in it as it should if that of the lowest
-// address does, and only such bytes may share one that are a multiple of 4 apart, the size of the largest elements.
+// Overlapping ranges share one copy and keep their distances. If the lowest element is aligned there, all
+// others are. Only ranges at a distance that is a multiple of 4, the largest element size, share a copy.
 void Constants::copy(std::vector<Move> moves) {
   constexpr uintptr_t kLargestElement = 4;
   const auto order_of = [](const Move& move) {

@@ -1,4 +1,4 @@
-// The constants of a payload: where they lie, and copies of those that must lie elsewhere.
+// The constants of a payload, and copies of those that need padding or alignment.
 #pragma once
 
 #include <span>
@@ -13,31 +13,32 @@
 
 namespace etb::xnnpack {
 
-// The bytes that a subgraph points into. They stay where they are for the life of every runtime made from it: XNNPACK reads
-// constants that it does not pack.
+// Bytes that a subgraph points into. They stay at their address for the life of every runtime of the
+// subgraph: XNNPACK reads constants that it does not pack.
 class Constants {
  public:
-  // The first `nbytes` of constant `index` of the payload, which must have as many.
+  // Returns the first `nbytes` of constant `index` of the payload. Errors if the constant has fewer.
   [[nodiscard]] Result<std::span<const std::byte>> find(const format::XnnPayload& payload, uint32_t index,
                                                         uint64_t nbytes, const NamedData& named_data);
 
-  // Bytes that are wanted elsewhere, and who points to them.
+  // Bytes to copy, and the pointer to update.
   struct Move {
     std::span<const std::byte> bytes;
     const void** place;
   };
-  // Copies bytes so that XNN_EXTRA_BYTES behind them can be read, and lets the places point to the copies. Constants of one payload may
-  // overlap, even a thousand of them: no byte is copied more than 4 times, once for each way it can lie to an element.
+  // Copies bytes so that XNN_EXTRA_BYTES after them are readable, and updates the pointers. Thousands of
+  // constants of a payload may overlap: no byte is copied more than 4 times, once for each alignment to an
+  // element.
   void copy(std::vector<Move> moves);
 
-  // Bytes for numbers of up to 8 bytes each; the same for the same content.
+  // Stores bytes of numbers of up to 8 bytes each. Equal contents share one copy.
   const void* keep(std::span<const std::byte> bytes);
 
-  // Give named data back that XNNPACK has packed and that is not copied here: what begins at an address, or all.
+  // Release named data that XNNPACK has packed and that is not copied here: the one at `address`, or all.
   void release(const void* address);
   void release_all();
 
-  // Of all copies.
+  // Bytes of all copies.
   uint64_t copied_nbytes() const { return copied_nbytes_; }
 
  private:

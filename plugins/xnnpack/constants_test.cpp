@@ -1,5 +1,5 @@
-// Constants that overlap, a thousand of them in one payload: what is copied of them follows from the bytes behind them, not from how often
-// they are named.
+// Tests overlapping constants, a thousand in one payload: the bytes copied depend on the underlying bytes,
+// not on the number of constants.
 #include <algorithm>
 
 #include "plugins/xnnpack/compile_fixture.hpp"
@@ -39,14 +39,14 @@ TEST(XnnpackConstants, CopiesKeepTheirContentsAndHaveRoomBehindThem) {
       const std::byte* const copy = bytes_of(found[i]);
       ASSERT_TRUE(std::equal(wanted[i].begin(), wanted[i].end(), copy)) << "seed " << kSeed;
       EXPECT_EQ(reinterpret_cast<uintptr_t>(copy) % 4, 0u) << "seed " << kSeed;
-      int sum = 0;  // for whoever watches reads behind the end
+      int sum = 0;  // lets sanitizers detect reads after the end
       for (size_t b = 0; b < XNN_EXTRA_BYTES; ++b) sum += std::to_integer<int>(copy[wanted[i].size() + b]);
       EXPECT_GE(sum, 0);
     }
   }
 }
 
-// x + constant + constant + ..., each of which is `count` numbers of the first constant or as many less as `step` says.
+// x + constant + constant + ...: the first constant has `count` numbers, each further one `step` fewer.
 XnnPayload sum_of(uint32_t term_count, uint32_t count, uint32_t step) {
   XnnPayload payload;
   payload.constants.resize(1 + term_count);
@@ -88,15 +88,15 @@ TEST(XnnpackConstants, WhatManyValuesShareIsCopiedOnce) {
   const std::vector<float> numbers(kCount, 1);
   const auto bytes = std::as_bytes(std::span(numbers));
   const uint64_t limit = bytes.size() + kTerms * XNN_EXTRA_BYTES;
-  for (const uint32_t step : {0u, 1u}) {  // all the same size, all different
+  for (const uint32_t step : {0u, 1u}) {  // all of one size, all different
     XnnPayload payload = sum_of(kTerms, kCount, step);
     for (size_t i = 1; i < payload.constants.size(); ++i) payload.constants[i].bytes = bytes;
     EXPECT_LE(copied_nbytes(payload), limit) << "step " << step;
-    for (size_t i = 1; i < payload.constants.size(); ++i)  // each behind the one before
+    for (size_t i = 1; i < payload.constants.size(); ++i)  // each after the one before
       payload.constants[i].bytes = bytes.subspan(4 * i * step);
     EXPECT_LE(copied_nbytes(payload), limit) << "step " << step;
   }
-  XnnPayload payload = sum_of(kTerms, 4, 0);  // little of much
+  XnnPayload payload = sum_of(kTerms, 4, 0);  // a few bytes of a large constant
   for (size_t i = 1; i < payload.constants.size(); ++i)
     payload.constants[i].bytes = bytes.subspan(1000 * i, bytes.size() - 1000 * i);
   EXPECT_LE(copied_nbytes(payload), kTerms * (16 + XNN_EXTRA_BYTES));
@@ -116,7 +116,7 @@ TEST(XnnpackConstants, ScalesOfTheGraphAreKeptOncePerContent) {
   EXPECT_EQ(constants.copied_nbytes(), 2 * 6 * sizeof(float) + 1000 * sizeof(uint32_t));
 }
 
-// Nobody but XNNPACK looks at scales in constants, and it must, each time.
+// Only XNNPACK checks scales in constants, and it must check them each time.
 TEST(XnnpackConstants, BadScalesInConstantsAreRefusedWithTheirValue) {
   ASSERT_EQ(xnn_initialize(nullptr), xnn_status_success);
   const std::vector<std::byte> weights(2 * 32);

@@ -4,8 +4,8 @@ namespace etb::xnnpack {
 
 namespace {
 
-// How often a helper looks for work before it sleeps: between two operators of a graph pthreadpool itself keeps it awake, so this is the
-// time from the start of a run to its first parallel operator.
+// Polls by a helper before it sleeps. Between operators of a graph pthreadpool keeps helpers awake. So this
+// limit covers the time from the start of a run to its first parallel operator.
 constexpr int kLooksBeforeSleep = 2000;
 
 void relax() {
@@ -26,7 +26,7 @@ std::unique_ptr<Crew> Crew::make(const etb_parallel_service* parallel) {
   crew->tasks_.reserve(workers);
   pthreadpool_executor executor = {[](void* self) {
                                      return static_cast<int>(static_cast<Crew*>(self)->worker_count_) -
-                                            1;  // beside the leader
+                                            1;  // not counting the leader
                                    },
                                    [](void* self, void* argument, void (*function)(void*)) {
                                      static_cast<Crew*>(self)->schedule({function, argument});
@@ -43,7 +43,8 @@ void Crew::finish() {
   }
   change_count_.fetch_add(1, std::memory_order_release);
   changed_.notify_all();
-  // Tasks that no helper came for end at once, now that there is nothing to do; pthreadpool counts on them to run.
+  // Runs the tasks that no helper took: pthreadpool relies on every task. They end at once, as no work is
+  // left.
   for (Task task; take(task);) task.function(task.argument);
 }
 
@@ -69,7 +70,8 @@ xnn_status Crew::invoke(xnn_runtime_t runtime) {
   return call.status;
 }
 
-// Whoever comes first leads, in whatever order the host calls: so the leader never waits for a call that has not begun.
+// The first thread to arrive leads, in any call order, so the leader never waits for a call that has not
+// begun.
 void Crew::join(void* raw, uint64_t, uint64_t, uint32_t) {
   Call& call = *static_cast<Call*>(raw);
   call.is_led.exchange(true) ? call.crew.help() : call.crew.lead(call);

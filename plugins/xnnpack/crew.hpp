@@ -1,4 +1,4 @@
-// The host's threads (parallel/1) as the workers of one XNNPACK runtime, for the time of a run.
+// Lends the host's threads (parallel/1) to one XNNPACK runtime for the time of a run.
 #pragma once
 
 #include <atomic>
@@ -12,19 +12,19 @@
 
 namespace etb::xnnpack {
 
-// parallel_for gives threads until it returns; pthreadpool wants some that it can call when it needs them. So a run is one parallel_for:
-// the first thread in it leads (it runs the whole graph), the others help: they do what pthreadpool hands out, until the leader is done.
-// Where the host has no thread to spare the leader does it all; nothing ever waits for a thread that does not come.
-// [serial:crew]; it stays where it is.
+// parallel_for lends threads until it returns, but pthreadpool calls threads on demand. So each run is one
+// parallel_for. Its first thread leads: it runs the whole graph. The others help: they run pthreadpool's
+// tasks until the leader is done. If the host has no thread to spare, the leader runs everything. No thread
+// waits for one that does not come. [serial:crew]; not movable.
 class Crew {
  public:
-  // NULL when the host grants one worker, or pthreadpool cannot run on foreign threads.
+  // Returns NULL if the host grants one worker, or if pthreadpool cannot run on foreign threads.
   static std::unique_ptr<Crew> make(const etb_parallel_service* parallel);
   ~Crew();
   Crew(const Crew&) = delete;
   Crew& operator=(const Crew&) = delete;
 
-  // For runtimes that run by this crew alone.
+  // Thread pool for runtimes that run by this crew only.
   pthreadpool_t pool() const { return pool_.get(); }
   xnn_status invoke(xnn_runtime_t runtime);
 
@@ -52,11 +52,11 @@ class Crew {
   const etb_parallel_service& parallel_;
   const uint32_t worker_count_;
   ThreadPool pool_;
-  std::mutex mutex_;  // guards what follows
+  std::mutex mutex_;  // guards the members below
   std::condition_variable changed_;
-  std::vector<Task> tasks_;  // never more than the pool has workers
+  std::vector<Task> tasks_;  // at most as many as the pool has workers
   bool is_over_ = true;
-  std::atomic<uint32_t> change_count_{0};  // what a helper watches before it sleeps
+  std::atomic<uint32_t> change_count_{0};  // polled by helpers before they sleep
 };
 
 }  // namespace etb::xnnpack

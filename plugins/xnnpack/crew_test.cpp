@@ -1,4 +1,4 @@
-// Runs on the host's threads, and the events of a run.
+// Tests runs on the host's threads, and the events of a run.
 #include <optional>
 
 #include "plugins/xnnpack/compile_fixture.hpp"
@@ -14,7 +14,7 @@ class XnnpackCrew : public XnnpackCompile {
     XnnpackCompile::SetUp();
   }
 
-  // Two layers of `width`, the first with a relu, over 64 rows.
+  // Builds two layers of `width`, the first with a relu, over 64 rows.
   void make(int64_t width) {
     model_.emplace();
     const uint32_t x = model_->input({64, width});

@@ -1,4 +1,4 @@
-// How XNNPACK is told of a node: one function a kind, and the table of operators says which.
+// Adds nodes to an XNNPACK subgraph: one function per kind, selected by the table of operators.
 #include <limits>
 
 #include "plugins/xnnpack/subgraph.hpp"
@@ -73,7 +73,7 @@ struct Definer {
                                      input(1), input(2), output(), node.flags);
   }
 
-  // The file counts channels a group; XNNPACK wants them all and how many outputs each has.
+  // The file counts channels per group. XNNPACK expects all channels, and the number of outputs of each.
   xnn_status depthwise_convolution() const {
     const auto& w = node.window;
     return xnn_define_depthwise_convolution_2d(
@@ -114,7 +114,7 @@ struct Definer {
                                         output(1), node.flags);
   }
 
-  // XNNPACK has no node of its own for it: the mean over height and width of [N, H, W, C].
+  // XNNPACK has no such node, so this adds the mean over height and width of [N, H, W, C].
   xnn_status global_average_pooling() const {
     const size_t axes[] = {1, 2};
     if (input_rank() != 4) return xnn_status_invalid_parameter;
@@ -122,7 +122,7 @@ struct Definer {
                                     node.flags | XNN_FLAG_KEEP_DIMS);
   }
 
-  // Newer releases have one function for any number and call these old. Here they are what every release has.
+  // Newer releases deprecate these functions for one that concatenates any number. Every release has these.
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
   xnn_status concatenate() const {
@@ -159,7 +159,7 @@ struct Definer {
                                                 node.flags);
   }
 
-  // XNNPACK reads as many paddings as the input has dimensions, whatever it is given.
+  // XNNPACK reads as many paddings as the input has dimensions, even if the array is shorter.
   xnn_status pad() const {
     if (node.first.size() != input_rank()) return xnn_status_invalid_parameter;
     return xnn_define_static_constant_pad(subgraph, first().data(), second().data(), node.value, input(0),
@@ -180,7 +180,8 @@ struct Definer {
                                                    node.flags);
   }
 #else
-  // Releases since 2025 have no such node. Its parts give the same: softmax(query * scale x keys + mask) x values.
+  // Releases since 2025 have no such node. These nodes compute the same: softmax(query * scale x keys + mask)
+  // x values.
   xnn_status attention() const {
     const auto& queries = payload.value(node.inputs[0]);
     const auto& keys = payload.value(node.inputs[1]);

@@ -12,7 +12,8 @@ std::string digest_of(std::span<const std::byte> bytes) {
   return format::to_hex(format::sha256({reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()}));
 }
 
-// Whether a run is over before another thread would have woken up: by multiplications, or elements where there are none.
+// True if a run ends before another thread would wake up. Estimated by multiplications, or by elements if
+// there are none.
 bool is_small(const format::XnnPayload& payload) {
   constexpr double kLeast = 300000;  // some 10 microseconds
   double work = 0;
@@ -31,8 +32,8 @@ bool is_small(const format::XnnPayload& payload) {
   return work < kLeast;
 }
 
-// Results that are read again within the payload: by later nodes, or by softmax, which takes two steps. XNNPACK reads past the
-// end of whatever it reads.
+// By output: true if the payload reads the result again, in later nodes or in softmax, which has two steps.
+// XNNPACK reads past the end of its inputs.
 std::vector<bool> reread_outputs(const format::XnnPayload& payload) {
   std::vector<bool> is_read(payload.value_of_id.size()), is_reread;  // by id; by output
   for (const format::XnnNode& node : payload.nodes) {
@@ -78,7 +79,7 @@ Result<XnnpackDelegate> XnnpackDelegate::make(const XnnpackPlugin& plugin, Creat
   ETB_ASSIGN(parts.first, parts.make_engine(payload, std::move(arena), 0));
   if (!folder.empty()) {
     const auto limit = static_cast<uint64_t>(args.options.get_i64("packed_cache_max_bytes"));
-    // Weights that cannot be kept cost time, not the run.
+    // If saving fails, the next load is slower. The run is not affected.
     if (const Status saved = parts.weights.save(folder, digest, limit); !saved)
       plugin.warn(saved.error().message);
   }
@@ -97,7 +98,7 @@ Result<std::unique_ptr<Engine>> XnnpackDelegate::Parts::make_engine(const format
   return Engine::make(ingredients, std::move(arena), flags);
 }
 
-// The subgraph is not kept for this: it would be most of the memory of a delegate without weights.
+// Reads the payload again: a stored subgraph would be most of the memory of a delegate without weights.
 Result<std::unique_ptr<Engine>> XnnpackDelegate::Parts::make_engine(std::shared_ptr<Arena> arena,
                                                                     uint32_t flags) {
   const std::lock_guard lock(mutex);
@@ -120,7 +121,7 @@ DelegateInfo XnnpackDelegate::info() const {
 void XnnpackDelegate::describe_io(etb_io_req& req) const {
   const bool is_read = req.role == ETB_ROLE_INPUT || parts_->is_output_reread[req.index];
   req.alignment = 4;
-  req.padding_bytes = is_read ? XNN_EXTRA_BYTES : 0;  // never written
+  req.padding_bytes = is_read ? XNN_EXTRA_BYTES : 0;  // outputs are never written past their end
 }
 
 XnnpackContext::XnnpackContext(const XnnpackDelegate& delegate) : parts_(*delegate.parts_) {
@@ -137,7 +138,7 @@ Status XnnpackContext::execute(const Run& run) {
   return engine->run(run);
 }
 
-// An engine in whose memory nobody runs.
+// Returns an engine whose arena is free, locked.
 Result<XnnpackContext::Held> XnnpackContext::hold_engine() {
   using Sharing = XnnpackDelegate::Sharing;
   for (std::unique_ptr<Engine>& engine : engines_) {

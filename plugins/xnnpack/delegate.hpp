@@ -1,4 +1,4 @@
-// One payload made ready on XNNPACK, and one run of it.
+// An XNNPACK delegate, and a context that runs it.
 #pragma once
 
 #include <memory>
@@ -13,7 +13,7 @@ namespace etb::xnnpack {
 class XnnpackPlugin;
 class XnnpackContext;
 
-// Weights are packed once: every further context, and every delegate of the plugin with the same weights, finds them.
+// Packs weights once. Further contexts, and delegates of the plugin with the same weights, share them.
 class XnnpackDelegate {
  public:
   using Context = XnnpackContext;
@@ -26,34 +26,33 @@ class XnnpackDelegate {
  private:
   friend class XnnpackContext;
 
-  // Who shares the memory between nodes.
+  // Sharing of the memory between nodes (the workspace).
   enum class Sharing {
-    kNone,        // nobody
-    kConcurrent,  // engines that do not run at the same time
-    kSerial,      // all, and they run one at a time
+    kNone,        // each engine has its own
+    kConcurrent,  // shared by engines that do not run at the same time
+    kSerial,      // shared by all engines, which run one at a time
   };
 
-  // Behind one pointer, so that a delegate can move while its contexts know where its parts are.
+  // Stored on the heap, so that a delegate can move while its contexts point to its parts.
   struct Parts {
     Parts(const XnnpackPlugin& the_plugin, Payload payload, NamedData data, bool shares_weights);
 
-    // Another one of the same payload.
+    // Creates one more engine for the same payload.
     [[nodiscard]] Result<std::unique_ptr<Engine>> make_engine(std::shared_ptr<Arena> arena, uint32_t flags);
     [[nodiscard]] Result<std::unique_ptr<Engine>> make_engine(const format::XnnPayload& payload,
                                                               std::shared_ptr<Arena> arena, uint32_t flags);
     [[nodiscard]] Result<std::shared_ptr<Arena>> find_arena() const;
 
     const XnnpackPlugin& plugin;
-    Payload bytes;  // constants of old payloads lie in it
+    Payload bytes;  // holds the constants of old payloads
     NamedData named_data;
     PackedWeights weights;
     Sharing sharing = Sharing::kConcurrent;
     uint32_t input_count = 0, output_count = 0;
     std::vector<bool> is_output_reread;
-    bool is_small = false;  // not worth waking a thread
-    std::mutex mutex;       // held while an engine is made; guards `first`
-    std::unique_ptr<Engine>
-        first;  // made by make, to find out early whether all is well; the first context takes it
+    bool is_small = false;          // too small to wake a thread
+    std::mutex mutex;               // locked while an engine is created; guards `first`
+    std::unique_ptr<Engine> first;  // created by make to report errors early; used by the first context
   };
 
   std::unique_ptr<Parts> parts_;
@@ -75,7 +74,7 @@ class XnnpackContext {
   Result<Held> add_engine();
 
   XnnpackDelegate::Parts& parts_;
-  // One at first; more where other delegates were running in the memory of the first when this one had to.
+  // One at first. Grows if other delegates were using the first one's memory during a run.
   std::vector<std::unique_ptr<Engine>> engines_;
 };
 

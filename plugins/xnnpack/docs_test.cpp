@@ -1,4 +1,5 @@
-// The tables of docs/xnnpack.md are those of the plugin (ETB_REBASE=1 rewrites them), and so are the options of the manifest.
+// Tests that the tables of docs/xnnpack.md match the plugin (ETB_REBASE=1 rewrites them), and so do the
+// options of the manifest.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -54,7 +55,8 @@ std::string op_table() {
   return table;
 }
 
-// Every kind of node of the official schema, by its number, and what XNNPACK is told; node_kinds_test.cpp runs a payload of each.
+// Lists every node kind of the official schema by number, and XNNPACK's node for it. node_kinds_test.cpp runs
+// a payload of each.
 std::string kind_table() {
   std::string table = "| number | kind | XNNPACK is told |\n|---|---|---|\n";
   for (uint8_t number = 1; number <= format::kXnnOperatorCount; ++number) {
@@ -70,7 +72,7 @@ std::string kind_table() {
   return table;
 }
 
-// The page with what lies between the two marks of `name` replaced.
+// Returns the page with the text between the two markers of `name` replaced.
 std::string with_table(std::string page, const std::string& name, const std::string& table) {
   const std::string begin = "<!-- " + name + " -->\n", end = "<!-- end of " + name + " -->";
   const size_t from = page.find(begin), to = page.find(end);

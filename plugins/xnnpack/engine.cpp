@@ -9,7 +9,7 @@ using format::XnnValue;
 
 namespace {
 
-// The element type of an external tensor, -1 for one that cannot be external.
+// Returns the dtype of an external tensor, or -1 for a datatype that cannot be external.
 etb_dtype dtype_of_value(const XnnValue& value) {
   switch (value.datatype) {
     case XnnDatatype::kFloat32:
@@ -37,12 +37,12 @@ auto refuse(const T&... parts) {
   return make_error(Code::INVALID_ARGUMENT, std::move(text));
 }
 
-// Dimension `i` of a tensor as its elements lie, outermost first.
+// Returns the dimension at storage position `i`, outermost first.
 uint32_t dim_at(const Tensor& tensor, uint32_t i) {
   return tensor.raw().dim_order != nullptr ? tensor.raw().dim_order[i] : i;
 }
 
-// Whether elements lie without gaps in the dim order. Strides of dimensions of size 1 do not matter.
+// True if elements are stored without gaps in the dim order. Strides of dimensions of size 1 are ignored.
 bool is_dense(const Tensor& tensor) {
   const etb_tensor& raw = tensor.raw();
   if (raw.strides == nullptr) return true;
@@ -55,19 +55,21 @@ bool is_dense(const Tensor& tensor) {
   return true;
 }
 
-// XNNPACK writes 32-bit indices; the method wants 64-bit ones in the same memory. From the last to the first, because they overlap.
+// XNNPACK writes 32-bit indices, the method expects 64-bit ones in the same memory. Runs from last to first
+// because they overlap.
 void widen_indices(void* data, size_t count) {
   const auto* from = static_cast<const int32_t*>(data);
   auto* to = static_cast<int64_t*>(data);
   for (size_t i = count; i-- > 0;) to[i] = from[i];
 }
 
-// Packs the weights of `builder` on all of the host's threads; XNNPACK packs them one after another. A runtime made afterwards finds them.
-// What goes wrong here will go wrong there too, with a name.
+// Packs the weights of `builder` on all threads of the host, as XNNPACK packs one node at a time. The runtime
+// created next finds them. Errors are ignored: creating the runtime reports them again, with the node's name.
 void pack_ahead(SubgraphBuilder& builder, const Ingredients& ingredients) {
-  // A millisecond or two. Of less, most is the system's work for the pages, and two threads wait for the same huge page.
+  // Packing this much takes a millisecond or two. Below it, page faults dominate and two threads wait for the
+  // same huge page.
   constexpr uint64_t kLeastNbytes = 4 << 20;
-  constexpr uint32_t kGroupsAWorker = 4;  // so that none waits long for the last
+  constexpr uint32_t kGroupsAWorker = 4;  // limits the wait for the last group
   const etb_parallel_service* const parallel = ingredients.parallel;
   const uint32_t workers = parallel != nullptr ? parallel->max_workers(parallel->ctx) : 1;
   if (workers <= 1 || ingredients.weights.is_loaded()) return;
@@ -102,8 +104,9 @@ void pack_ahead(SubgraphBuilder& builder, const Ingredients& ingredients) {
       &groups);
 }
 
-// What XNNPACK does wrong when sizes change, and leaves its memory for: it counts the padding that it keeps for each image quantised at run
-// time by the next run's images, and the places of an argmax pooling keep their sizes. The release that tools/xnnpack builds is mended.
+// Rejects size changes for which XNNPACK accesses memory out of bounds. It sizes the padding of dynamically
+// quantised images by the next run's number of images. An argmax pooling keeps its output sizes. The release
+// built by tools/xnnpack is patched.
 Status check_changes([[maybe_unused]] const format::XnnPayload& payload,
                      [[maybe_unused]] const std::vector<format::XnnShape>& shapes) {
 #ifndef ETB_XNNPACK_SIZES_MAY_CHANGE
@@ -158,7 +161,8 @@ Result<std::unique_ptr<Engine>> Engine::make(const Ingredients& ingredients, std
                                              uint32_t flags) {
   PackedWeights& weights = ingredients.weights;
   auto made = try_make(ingredients, arena, flags, true);
-  // XNNPACK packed weights for one kernel when it was given a node alone, and for another when it saw the whole graph.
+  // XNNPACK may choose one kernel for a node alone and another for the whole graph. Retries without packing
+  // ahead.
   if (!made && weights.is_missing_released()) made = try_make(ingredients, std::move(arena), flags, false);
   weights.forget_names();
   return made;
@@ -206,12 +210,12 @@ Status Engine::run(const Run& run) {
                   " outputs, expected ", std::to_string(ports_.inputs.size()), " and ",
                   std::to_string(ports_.outputs.size()));
   }
-  // Nothing is told to XNNPACK, and no memory taken, before all arguments are found to fit.
+  // Checks all arguments before any call of XNNPACK and any allocation.
   ETB_ASSIGN(const bool changed, read_input_shapes(run));
   if (changed) ETB_TRY(infer_shapes());
   ETB_TRY(resize_outputs(run));
   if (!is_planned_) {
-    if (ports_.is_empty()) return {};  // nothing to run, and nothing that XNNPACK could plan
+    if (ports_.is_empty()) return {};  // no operator to run or plan
     ETB_TRY(plan());
   }
   ETB_TRY(set_up(run));
@@ -230,7 +234,7 @@ Status Engine::invoke(const Run& run) {
   return run.raw().events != nullptr ? events_->put(run, runtime_.get(), begin_ns) : Status{};
 }
 
-// Whether they are others than those of the last run.
+// Returns true if shapes differ from the last run.
 Result<bool> Engine::read_input_shapes(const Run& run) {
   bool changed = false;
   for (uint32_t i = 0; i < ports_.inputs.size(); ++i) {
@@ -240,14 +244,14 @@ Result<bool> Engine::read_input_shapes(const Run& run) {
       return refuse("input ", std::to_string(i), ": ", dtype_text(input.dtype()), ", expected ",
                     dtype_text(port.dtype));
     }
-    // The official exporter declares one element for a number.
+    // The official exporter declares a number as one element.
     const bool is_number = input.rank() == 0 && port.shape.rank == 1;
     if (input.rank() != port.shape.rank && !is_number)
       return refuse("input ", std::to_string(i), ": rank ", std::to_string(input.rank()), ", expected ",
                     std::to_string(port.shape.rank));
     if (!is_dense(input))
       return refuse("input ", std::to_string(i), ": strides, expected those of the dim order");
-    // A tensor in channels last is to XNNPACK one of sizes [N, H, W, C].
+    // XNNPACK sees a channels-last tensor as one of sizes [N, H, W, C].
     format::XnnShape& wanted = wanted_[i];
     wanted = {input.rank(), {}};
     for (uint32_t d = 0; d < input.rank(); ++d)
@@ -257,7 +261,7 @@ Result<bool> Engine::read_input_shapes(const Run& run) {
   return changed;
 }
 
-// The payload is read again: kept, it would be most of the memory of a delegate without weights.
+// Reads the payload again: a stored copy would be most of the memory of a delegate without weights.
 Status Engine::infer_shapes() {
   ETB_ASSIGN(const format::XnnPayload payload, format::read_xnnpack_payload(payload_bytes_));
   ETB_ASSIGN(const auto shapes, format::infer_xnnpack_shapes(payload, wanted_));
@@ -267,9 +271,9 @@ Status Engine::infer_shapes() {
   return {};
 }
 
-// Lets XNNPACK plan for the sizes of `ports_`.
+// Plans the runtime for the sizes of `ports_`.
 Status Engine::plan() {
-  weights_.trim_memory();  // programs run when all of them is loaded
+  weights_.trim_memory();  // programs run after all their delegates are loaded
   for (uint32_t i = 0; i < ports_.inputs.size(); ++i) {
     const format::XnnShape& shape = ports_.inputs[i].shape;
     const std::vector<size_t> sizes(shape.sizes.begin(), shape.sizes.begin() + shape.rank);
@@ -277,7 +281,7 @@ Status Engine::plan() {
                      "input " + std::to_string(i)));
   }
   {
-    const std::lock_guard lock(arena_->users);  // it may move the memory of everybody in the arena
+    const std::lock_guard lock(arena_->users);  // XNNPACK may move the memory of all runtimes in the arena
     ETB_TRY(from_xnn(xnn_reshape_runtime(runtime_.get()), "input sizes"));
   }
   is_set_up_ = false;

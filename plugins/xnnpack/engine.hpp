@@ -1,4 +1,4 @@
-// One XNNPACK runtime: made from a payload, run with the tensors of a call.
+// An XNNPACK runtime: created from a payload, run with the tensors of a call.
 #pragma once
 
 #include <memory>
@@ -19,7 +19,7 @@ namespace etb::xnnpack {
 struct Port {
   uint32_t external_id;
   etb_dtype dtype;
-  format::XnnShape shape;  // as the engine is planned for; at first that of the payload's own input sizes
+  format::XnnShape shape;  // currently planned; at first the payload's own sizes
 };
 
 struct Ports {
@@ -27,26 +27,26 @@ struct Ports {
   [[nodiscard]] static Result<Ports> make(const format::XnnPayload& payload);
   std::vector<Port> inputs, outputs;
 
-  // Whether no output has elements.
+  // True if no output has elements.
   bool is_empty() const;
-  // Takes sizes of inputs and the sizes of outputs that follow from them.
+  // Copies the sizes of inputs, and the output sizes that follow from them.
   void take(const format::XnnPayload& payload, const std::vector<format::XnnShape>& shapes);
 };
 
-// What an engine is made of. It outlives the engine.
+// Inputs of Engine::make. They outlive the engine, except where noted.
 struct Ingredients {
-  const format::XnnPayload& payload;         // for the time of make() alone
-  std::span<const std::byte> payload_bytes;  // that was read from
+  const format::XnnPayload& payload;         // used by make() only
+  std::span<const std::byte> payload_bytes;  // source of `payload`
   const NamedData& named_data;
   PackedWeights& weights;
-  const etb_parallel_service* parallel;  // the host's threads, NULL: none
-  pthreadpool_t own_threads;             // where XNNPACK cannot use the host's, NULL: none
+  const etb_parallel_service* parallel;  // the host's threads, NULL if none
+  pthreadpool_t own_threads;             // if XNNPACK cannot use the host's; NULL if none
 };
 
-// [serial:engine]; it stays where it is.
+// [serial:engine]; not movable.
 class Engine {
  public:
-  // `flags` are XNNPACK's for runtimes.
+  // `flags` are XNNPACK's runtime flags.
   [[nodiscard]] static Result<std::unique_ptr<Engine>> make(const Ingredients& ingredients,
                                                             std::shared_ptr<Arena> arena, uint32_t flags);
   ~Engine();
@@ -56,7 +56,7 @@ class Engine {
   Arena& arena() const { return *arena_; }
   const std::shared_ptr<Arena>& shared_arena() const { return arena_; }
   bool is_profiled() const { return events_.has_value(); }
-  // By a caller who holds the arena.
+  // The caller must hold the arena's lock.
   [[nodiscard]] Status run(const Run& run);
 
  private:
@@ -76,14 +76,14 @@ class Engine {
   PackedWeights& weights_;
   std::span<const std::byte> payload_bytes_;
   Constants constants_;
-  std::unique_ptr<Crew> crew_;  // NULL: it runs on the calling thread, or on the plugin's own threads
-  Runtime runtime_;             // goes before what it was made of
+  std::unique_ptr<Crew> crew_;  // NULL: runs on the calling thread, or on the plugin's own threads
+  Runtime runtime_;             // destroyed before the members it reads
   std::optional<OperatorEvents> events_;
   Ports ports_;
-  std::vector<format::XnnShape> wanted_;  // of the inputs of this run
+  std::vector<format::XnnShape> wanted_;  // shapes of this run's inputs
   std::vector<xnn_external_value> externals_;
-  bool is_planned_ = false;  // XNNPACK has memory in the arena for the sizes of `ports_`
-  bool is_set_up_ = false;   // and addresses, those of `externals_`
+  bool is_planned_ = false;  // memory in the arena is planned for the sizes of `ports_`
+  bool is_set_up_ = false;   // true once the addresses of `externals_` are set, too
 };
 
 }  // namespace etb::xnnpack

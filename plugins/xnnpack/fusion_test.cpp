@@ -1,5 +1,5 @@
-// What costs no node, or few: clamps behind layers, views of views, transposes between products, equal transposes. compile_test.cpp has batch norm, biases and
-// transposed weights.
+// Tests fusions that save nodes: clamps after layers, chains of views, transposes between products, equal
+// transposes. compile_test.cpp covers batch norm, biases and transposed weights.
 #include "plugins/xnnpack/compile_fixture.hpp"
 
 namespace etb {

@@ -1,4 +1,5 @@
-// The plugin as fuzz targets call it: linked in, on a host with workers that one thread is, so that each run is the same.
+// The plugin for fuzz targets: linked in, on a host whose workers are one thread, so that runs are
+// reproducible.
 #pragma once
 
 #include <string_view>

@@ -1,5 +1,6 @@
-// Payloads that lie, one kind of lie a test: each is refused with the name of the node or value that does. The fuzz target (payload_fuzz.cpp) has the
-// lies that nobody thought of, xnnpack_test.cpp truncations and flipped bits of official payloads.
+// Tests invalid payloads, one kind of defect a test. Each is rejected with the name of the node or value.
+// payload_fuzz.cpp searches for other defects; xnnpack_test.cpp truncates official payloads and flips their
+// bits.
 #include "api/format/xnnpack_writer.hpp"
 #include "etb_schema/xnnpack_graph_generated.h"
 #include "plugins/xnnpack/compile_fixture.hpp"
@@ -15,7 +16,7 @@ using format::XnnPayload;
 using format::XnnQuantisation;
 using format::XnnValue;
 
-// abs(input 0 [2, 4] times filter 1 [3, 4]) = 3, with 2 in between.
+// abs(input 0 [2, 4] times filter 1 [3, 4]) = 3, with value 2 between.
 XnnPayload honest() {
   XnnPayload payload;
   payload.constants.emplace_back();
@@ -35,7 +36,7 @@ XnnPayload honest() {
 
 class XnnpackHostile : public XnnpackCompile {
  protected:
-  // "" for a delegate, else why there is none.
+  // Returns "" if a delegate was created, else the error.
   std::string create(std::span<const std::byte> bytes) {
     const etb_named_data named = {ETB_INIT_SIZE(etb_named_data), 0, nullptr,
                                   [](void*, const char*, etb_payload_view* out, etb_error*) -> etb_status {
@@ -144,10 +145,10 @@ TEST_F(XnnpackHostile, WrongQuantisationIsNamedWithItsValue) {
               HasSubstr("node 0 (FullyConnected): weights quantised along dimension 1, expected 0"));
 }
 
-// A release of the exporter after ours has more kinds of nodes.
+// Simulates a later exporter with more kinds of nodes.
 TEST_F(XnnpackHostile, NodesOfLaterReleasesAreRefusedByThePayloadCheck) {
   XnnPayload payload = honest();
-  payload.nodes[1].op = XnnOperator::kCos;  // the last one there is
+  payload.nodes[1].op = XnnOperator::kCos;  // the last kind in the schema
   auto bytes = format::write_xnnpack_payload(payload);
   const auto check = [&] {
     etb_payload_check asked{};
@@ -162,7 +163,7 @@ TEST_F(XnnpackHostile, NodesOfLaterReleasesAreRefusedByThePayloadCheck) {
   };
   EXPECT_NE(check().kind, ETB_VERDICT_UNSUPPORTED);
   size_t found_count = 0;
-  for (std::byte& byte : bytes) {  // one of them is the node's number
+  for (std::byte& byte : bytes) {  // one of the bytes is the node's kind
     if (byte != std::byte{format::kXnnOperatorCount}) continue;
     byte = std::byte{format::kXnnOperatorCount + 1};
     const std::string expected = "node 1 (?): operator number 48, this reader knows 1 to 47";
@@ -198,7 +199,7 @@ TEST_F(XnnpackHostile, WrongArgumentsAreNamedWithTheirNode) {
   EXPECT_THAT(create(payload), HasSubstr("node 1 (StaticTranspose): permutation names dimension 0"));
 }
 
-// A graph may say "the same" as often as it likes, in four bytes each.
+// A graph may repeat one reference at four bytes each.
 TEST_F(XnnpackHostile, ManyValuesOfTheSameScalesAreNotCopiedForEach) {
   namespace fb = format::xnnpack_schema;
   flatbuffers::FlatBufferBuilder builder;
@@ -230,12 +231,12 @@ TEST_F(XnnpackHostile, GroupsWithTooFewScalesOfEitherKindAreRefused) {
   filter.datatype = XnnDatatype::kQbint4;
   filter.quantisation = XnnQuantisation::kPerChannelGroup;
   filter.group_size = 4;
-  filter.scales_bf16 = {0x3f80};  // these are what XNNPACK would be given
+  filter.scales_bf16 = {0x3f80};  // the scales that XNNPACK would read
   filter.scales = {1, 1, 1};
   EXPECT_THAT(create(payload), HasSubstr("value 1: 1 scales, expected 3"));
 }
 
-// One node from an input of these sizes; what is not set is what the node needs to be honest.
+// Returns one node on an input of these sizes. Unset fields have the values that make the node valid.
 XnnPayload one_node(XnnOperator op, std::vector<uint32_t> sizes) {
   XnnPayload payload = honest();
   payload.values = {value_of(0, sizes), value_of(1, sizes)};
@@ -255,7 +256,7 @@ TEST_F(XnnpackHostile, ShapesThatOverflowAreNamedWithTheirNode) {
   EXPECT_EQ(create(one_node(XnnOperator::kConstantPad, {1, 4, 4, 2})), "");
   XnnPayload payload = one_node(XnnOperator::kConstantPad, {1, 4, 4, 2});
   payload.nodes[0].first[0] = 0x7fffffff;
-  payload.nodes[0].second[0] = 0x80000000;  // together 0 in 32 bits
+  payload.nodes[0].second[0] = 0x80000000;  // sums to 0 in 32 bits
   EXPECT_THAT(create(payload), HasSubstr("node 0 (ConstantPad): output of sizes [4294967296, "));
   payload.nodes[0].first[0] = payload.nodes[0].second[0] = 1 << 29;
   EXPECT_THAT(create(payload), HasSubstr("expected at most 4294967296 bytes"));
@@ -264,7 +265,7 @@ TEST_F(XnnpackHostile, ShapesThatOverflowAreNamedWithTheirNode) {
   payload.nodes[0].first = {0xffffffff, 0xffffffff};
   EXPECT_THAT(create(payload), HasSubstr("node 0 (StaticReshape): input of sizes [1, 4, 4, 2] as"));
   payload = one_node(XnnOperator::kStaticSlice, {1, 4, 4, 2});
-  payload.nodes[0].first = {0, 0, 0xffffffff, 0};  // and a pixel there
+  payload.nodes[0].first = {0, 0, 0xffffffff, 0};  // adds one pixel more
   EXPECT_THAT(create(payload), HasSubstr("node 0 (StaticSlice): dimension 2: 1 at 4294967295 of 4"));
   payload = one_node(XnnOperator::kStaticSlice, {1, 4, 4, 2});
   payload.nodes[0].first = payload.nodes[0].second = {0, 0, 3, 0};
@@ -283,7 +284,7 @@ TEST_F(XnnpackHostile, WindowsThatDoNotFitAreNamedWithTheirNode) {
     return payload;
   };
   constexpr const char* kWhere = "node 0 (MaxPooling2d): a window that reaches over";
-  // Wraps to the sizes of the input in 32 bits.
+  // Overflows to the sizes of the input in 32 bits.
   EXPECT_THAT(create(with([](auto& w) { w.padding_top = w.padding_bottom = 0x80000000; })),
               HasSubstr(kWhere));
   EXPECT_THAT(create(with([](auto& w) { w.kernel_height = 9; })), HasSubstr(kWhere));
@@ -294,11 +295,11 @@ TEST_F(XnnpackHostile, WindowsThatDoNotFitAreNamedWithTheirNode) {
       HasSubstr("node 0 (MaxPooling2d): windows over 2 pixels, some in padding alone: 2 and 0 around 8"));
   EXPECT_THAT(
       create(with([](auto& w) {
-        w.dilation_height = 8;  // XNNPACK would read a row behind the last
+        w.dilation_height = 8;  // XNNPACK would read a row after the last
         w.padding_top = w.padding_bottom = 8;
       })),
       HasSubstr("node 0 (MaxPooling2d): windows over 9 pixels, some in padding alone: 8 and 8 around 8"));
-  // A table of pixels of a gigabyte for eight pixels.
+  // Would need an indirection table of a gigabyte for eight pixels.
   EXPECT_THAT(create(with([](auto& w) {
                 w.kernel_height = w.kernel_width = 8192;
                 w.padding_top = w.padding_left = 8184;
@@ -306,7 +307,7 @@ TEST_F(XnnpackHostile, WindowsThatDoNotFitAreNamedWithTheirNode) {
               HasSubstr("node 0 (MaxPooling2d): a table of 536870912 bytes"));
 }
 
-// XNNPACK itself would run some of these, and write elements of the input's size.
+// XNNPACK itself would run some of these and write elements of the input's size.
 TEST_F(XnnpackHostile, OnlyAConversionMayHaveAnOutputOfOtherElements) {
   for (const XnnOperator op :
        {XnnOperator::kSoftmax, XnnOperator::kSigmoid, XnnOperator::kAveragePooling2d,
@@ -342,7 +343,7 @@ TEST_F(XnnpackHostile, WeightsAreOfDatatypesThatGoTogether) {
   EXPECT_THAT(create(payload), HasSubstr("value 1: datatype pfloat32"));
 }
 
-// XNNPACK reads as many scales as all matrices have channels.
+// XNNPACK reads one scale for each channel of each matrix.
 TEST_F(XnnpackHostile, MatricesQuantisedByChannelHaveTheScalesThatAreRead) {
   XnnPayload payload = one_node(XnnOperator::kConvert, {3, 5});
   payload.constants.push_back({"weights", {}});
@@ -374,24 +375,24 @@ TEST_F(XnnpackHostile, MatricesQuantisedByChannelHaveTheScalesThatAreRead) {
               HasSubstr("node 1 (BatchMatrixMultiply): several matrices quantised by channel"));
 }
 
-// One bit makes XNNPACK read weights of 16 bits as if they had 32.
+// One flag bit makes XNNPACK read 16-bit weights as 32-bit ones.
 TEST_F(XnnpackHostile, FlagsThatNoFileNeedsAreNamedWithTheirNode) {
   XnnPayload payload = honest();
   payload.nodes[0].flags = 8;
   EXPECT_THAT(create(payload), HasSubstr("node 0 (FullyConnected): flags 8, expected bits of 5"));
   payload = one_node(XnnOperator::kMaxPooling2d, {1, 8, 8, 2});
-  payload.nodes[0].flags = 4;  // padding that XNNPACK works out, in unsigned numbers that may be less than 0
+  payload.nodes[0].flags = 4;  // XNNPACK computes the padding in unsigned numbers, which may underflow
   EXPECT_THAT(create(payload), HasSubstr("node 0 (MaxPooling2d): flags 4, expected bits of 64"));
 }
 
 TEST_F(XnnpackHostile, NodesThatMakeSomethingOfNothingAreNamed) {
   XnnPayload payload = one_node(XnnOperator::kFullyConnected, {0, 0});
-  payload.nodes[0] = node_of(XnnOperator::kFullyConnected, {0, 0, kXnnNoValue}, 1);  // XNNPACK divides by 0
+  payload.nodes[0] = node_of(XnnOperator::kFullyConnected, {0, 0, kXnnNoValue}, 1);  // division by 0
   EXPECT_THAT(create(payload), HasSubstr("node 0 (FullyConnected): filter of sizes [0, 0]"));
   EXPECT_THAT(
       create(one_node(XnnOperator::kConstantPad, {1, 0, 4, 2})),
       HasSubstr("node 0 (ConstantPad): input of sizes [1, 0, 4, 2] for an output of sizes [3, 2, 6, 4]"));
-  // Images of which there are none, alone and beside something.
+  // Empty batches of images, alone and beside another value.
   payload = one_node(XnnOperator::kMaxPooling2d, {0, 4, 4, 2});
   EXPECT_EQ(create(payload), "");
   payload.values.push_back(value_of(2, {1}));

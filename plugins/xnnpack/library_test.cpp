@@ -1,5 +1,6 @@
-// One shared library for both halves: opened by a program that has the ABI's headers and nothing else of ours, it compiles what the static plugin runs and
-// runs what that compiled. (tests/runtime has it in a host without compiler.)
+// Tests the shared library with both halves, opened by a program that has only the ABI's headers. It compiles
+// payloads that the static plugin runs, and runs payloads that the static plugin compiled. (tests/runtime
+// loads it in a host without compiler.)
 #include <dlfcn.h>
 
 #include "plugins/xnnpack/compile_fixture.hpp"
@@ -22,9 +23,9 @@ class XnnpackLibrary : public XnnpackCompile {
   }
   void TearDown() override {
     EXPECT_EQ(shared_table_->deinit(shared_plugin_, &error_), ETB_OK) << error_.text;
-    XnnpackCompile::TearDown();  // the library stays, as the manifest asks: cpuinfo frees nothing
+    XnnpackCompile::TearDown();  // the library stays loaded, as the manifest asks: cpuinfo frees nothing
   }
-  // From now on the other of the two answers.
+  // Switches to the other plugin (static or shared) from here on.
   void swap_plugins() {
     std::swap(table_, shared_table_);
     std::swap(plugin_, shared_plugin_);

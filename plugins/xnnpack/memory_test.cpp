@@ -1,4 +1,4 @@
-// The memory that delegates share: arenas, packed weights, their file's checksum.
+// Tests the memory that delegates share: arenas, packed weights, the checksum of their file.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -69,7 +69,7 @@ TEST(XnnpackWeightMemory, PiecesAreAlignedZeroAndApart) {
   }
 }
 
-// Flags of the mapping that holds an address ("hg": huge pages wanted, "nh": none), as the kernel has them.
+// Returns the kernel's flags of the mapping that holds an address ("hg": huge pages wanted, "nh": none).
 std::string flags_of(const void* address) {
   std::ifstream maps("/proc/self/smaps");
   bool is_inside = false;
@@ -92,7 +92,8 @@ uint64_t slow_clock() {
   return now += 5000000;
 }
 
-// A huge page that the system has to make first takes milliseconds: one of them is enough.
+// A huge page that the system has to assemble first takes milliseconds. The allocator stops after one such
+// page.
 TEST(XnnpackWeightMemory, StopsAskingForHugePagesWhenTheyAreSlow) {
   constexpr size_t kPiece = size_t{3} << 20;
   for (const bool is_slow : {false, true}) {
@@ -111,7 +112,7 @@ TEST(XnnpackWeightMemory, StopsAskingForHugePagesWhenTheyAreSlow) {
       const auto* bytes = static_cast<const uint8_t*>(pieces[static_cast<size_t>(i)].get());
       EXPECT_TRUE(std::all_of(bytes, bytes + kPiece, [i](uint8_t byte) { return byte == i + 1; }));
     }
-    // When nothing more comes, the kernel may make them of what is there.
+    // After the last allocation the kernel may build huge pages from the existing ones.
     memory.trim();
     EXPECT_NE(flags_of(pieces[3].get()).find(" hg"), std::string::npos);
   }
@@ -144,7 +145,7 @@ TEST(XnnpackChecksum, SeesEveryBitAndTheOrder) {
                        bytes.begin() + static_cast<ptrdiff_t>(at + 64),
                        bytes.begin() + static_cast<ptrdiff_t>(at + 64));
     }
-    // The top bits of two words whose distance is even: what a sum of sums alone would not see.
+    // Flips top bits of two words at an even distance: a plain sum of sums would miss it.
     for (size_t at = 0; at + 256 <= nbytes; at += 8) {
       bytes[at + 7] ^= std::byte{0x80};
       bytes[at + 128 + 7] ^= std::byte{0x80};
@@ -155,7 +156,7 @@ TEST(XnnpackChecksum, SeesEveryBitAndTheOrder) {
   }
 }
 
-// XNNPACK's side of a weights cache.
+// Calls the weights cache as XNNPACK does.
 class XnnpackPackedWeights : public testing::Test {
  protected:
   size_t pack(const void* filter, const void* bias, bool looks_first = true) {

@@ -1,5 +1,6 @@
-// A payload by hand for each kind of node that the official schema has, run and compared with a plain loop: also for those that no exporter of
-// today writes (the pass for ScaledDotProductAttention is left in 1.5.1, what would write the node is gone).
+// Runs a handmade payload for each node kind of the official schema and compares it with a plain loop.
+// Includes kinds that no current exporter writes (1.5.1 still has the pass for ScaledDotProductAttention, but
+// no code that writes the node).
 #include <algorithm>
 #include <functional>
 #include <numeric>
@@ -19,7 +20,7 @@ using Sizes = std::vector<int64_t>;
 using Floats = std::vector<float>;
 using Tensors = std::vector<TestTensor>;
 
-// One kind: what its node reads (of which the last ones are constants), what it gives, and what that must be.
+// One kind: inputs of its node (the last ones are constants), its output, and the expected elements.
 struct Kind {
   XnnOperator op = XnnOperator::kNone;
   std::vector<Sizes> inputs;
@@ -45,7 +46,7 @@ Kind unary(
           std::move(set)};
 }
 
-// [2, 3] and [3].
+// Inputs [2, 3] and [3].
 Kind binary(XnnOperator op, std::function<float(float, float)> f, size_t constant_count = 0) {
   return {op,
           {{2, 3}, {3}},
@@ -126,7 +127,7 @@ Floats convolve(Tensors& in, bool is_depthwise) {
   return y.data;
 }
 
-// Windows of 2x2 that touch without overlap, so each input is in one place of each output channel.
+// Windows of 2x2 without overlap: each input contributes to one pixel of each output channel.
 Floats convolve_transposed(Tensors& in) {
   TestTensor &x = in[0], &filter = in[1], &bias = in[2];
   TestTensor y{{1, 6, 6, 3}, Floats(108)};
@@ -140,7 +141,7 @@ Floats convolve_transposed(Tensors& in) {
   return y.data;
 }
 
-// [1, 4, 4, 2] in windows of 2x2: what `f` makes of the four.
+// [1, 4, 4, 2] in windows of 2x2: `f` reduces the four elements.
 Floats pool(Tensors& in, const std::function<float(std::array<float, 4>)>& f) {
   TestTensor& x = in[0];
   Floats out;
@@ -212,7 +213,7 @@ void add_windows(std::vector<Kind>& kinds) {
                                               in[0].at({0, 1, 0, c}), in[0].at({0, 1, 1, c})}));
                      return out;
                    }});
-  // Rows and columns of 2 become 4: with the centres of pixels at halves, 1, 3/4, 1/4 and 0 of the first.
+  // 2 rows and columns become 4, with pixel centres at halves: the first has weights 1, 3/4, 1/4 and 0.
   kinds.push_back({Op::kResizeBilinear2d,
                    {{1, 2, 2, 1}},
                    {1, 4, 4, 1},
@@ -286,7 +287,7 @@ void add_moves(std::vector<Kind>& kinds) {
                      0,
                      [](XnnNode& n) { n.axis = 1; }});
   }
-  // To int8 in steps of 1/16 and, by a second node, back.
+  // To int8 in steps of 1/16 and back by a second node.
   kinds.push_back(unary(Op::kConvert, [](float x) { return std::nearbyint(x * 16) / 16; }));
 }
 
@@ -300,7 +301,7 @@ Floats softmax(Floats row) {
   return row;
 }
 
-// queries [1, 2, 3, 4], keys and values [1, 2, 5, 4], a scale for each of the 4, a mask [3, 5] that is added.
+// Queries [1, 2, 3, 4], keys and values [1, 2, 5, 4], one scale for each of the 4 and an added mask [3, 5].
 Floats attend(Tensors& in) {
   TestTensor &q = in[0], &k = in[1], &v = in[2], &scale = in[3], &mask = in[4];
   Floats out;
@@ -441,7 +442,7 @@ class Payload {
   uint32_t external_count_ = 0;
 };
 
-// In failures.
+// For failure messages.
 void PrintTo(const Kind& kind, std::ostream* out) { *out << format::to_text(kind.op); }
 
 class XnnpackKinds : public XnnpackCompile, public testing::WithParamInterface<Kind> {};
@@ -472,7 +473,7 @@ TEST_P(XnnpackKinds, RunsAsAPlainLoopSays) {
   ASSERT_NO_FATAL_FAILURE(run(payload.bytes(), payload.blobs, given, results));
   expect_near(found, {kind.output, expected_data});
   if (kind.op == XnnOperator::kArgMaxPooling2d) {
-    // XNNPACK numbers the places of a window column by column.
+    // XNNPACK numbers the elements of a window column by column.
     const Floats expected = pool(inputs, [](std::array<float, 4> four) {
       std::swap(four[1], four[2]);
       return static_cast<float>(std::max_element(four.begin(), four.end()) - four.begin());

@@ -13,7 +13,7 @@ using format::XnnOperator;
 
 namespace {
 
-// How the name of XNNPACK's operator for a node begins; what is not here is one of the unary operators.
+// Returns the prefix of XNNPACK's operator name for a node. Kinds not listed are unary operators.
 std::string_view kind_of(XnnOperator op) {
   switch (op) {
     case XnnOperator::kAdd:
@@ -69,7 +69,7 @@ std::string_view kind_of(XnnOperator op) {
   }
 }
 
-// In lower case, without what stands between them.
+// Returns the letters of `text` in lower case.
 std::string letters_of(std::string_view text) {
   std::string letters;
   for (const char c : text)
@@ -78,7 +78,8 @@ std::string letters_of(std::string_view text) {
   return letters;
 }
 
-// Newer releases name elementwise operators as the payload does: "Square Root (NC)", "Add (ND)".
+// True if the operator has the payload's name. Newer releases name elementwise operators so: "Square Root
+// (NC)", "Add (ND)".
 bool is_named_after(XnnOperator op, std::string_view kind) {
   const std::string name = letters_of(format::to_text(op));
   return letters_of(kind).compare(0, name.size(), name) == 0;
@@ -93,7 +94,7 @@ bool can_be(XnnOperator op, std::string_view kind) {
   return begins_with(kind_of(op)) || is_named_after(op, kind);
 }
 
-// An operator that XNNPACK may make of a node.
+// An operator that XNNPACK may create for a node.
 struct Step {
   XnnOperator op;
   size_t node;
@@ -101,7 +102,7 @@ struct Step {
 
 bool is_binary(XnnOperator op) { return kind_of(op) == "Binary Elementwise" && op != XnnOperator::kPrelu; }
 
-// Whether XNNPACK lets what makes a value clamp it, too.
+// True if XNNPACK can fuse a following clamp into this node.
 bool takes_clamp(const XnnNode& node) {
   switch (node.op) {
     case XnnOperator::kConv2d:
@@ -113,22 +114,22 @@ bool takes_clamp(const XnnNode& node) {
     case XnnOperator::kClamp:
       return true;
     default:
-      return is_binary(node.op) && node.is_clamped;  // by a clamp behind it
+      return is_binary(node.op) && node.is_clamped;  // by a clamp after it
   }
 }
 
-// Zeros around height and width of [N, H, W, C].
+// True if the node pads height and width of [N, H, W, C] with zeros.
 bool is_zero_padding(const XnnNode& node) {
   return node.op == XnnOperator::kConstantPad && node.value == 0 && node.first.size() == 4 &&
          (node.first[0] | node.second[0] | node.first[3] | node.second[3]) == 0;
 }
 
-// In XNNPACK's order. Unary operators are not told apart by their names, so it matters to know which of them there are: nodes that no
-// output needs make none, and with `fuses` those are left out that XNNPACK makes part of their neighbours.
+// Returns steps in XNNPACK's order. Unary operators share one name, so the list must be exact: nodes that no
+// output needs create no operator. With `fuses`, nodes that XNNPACK fuses into their neighbours are left out.
 std::vector<Step> steps_of(const format::XnnPayload& payload, bool fuses) {
   const std::vector<bool> is_live = find_live(payload);
   std::vector<uint32_t> reader_count(payload.value_of_id.size(), 0);              // by id
-  std::vector<const XnnNode*> maker(payload.value_of_id.size()), reader = maker;  // the last one
+  std::vector<const XnnNode*> maker(payload.value_of_id.size()), reader = maker;  // the last reader
   for (size_t i = 0; i < payload.nodes.size(); ++i) {
     const XnnNode& node = payload.nodes[i];
     if (!is_live[i]) continue;
@@ -152,7 +153,7 @@ std::vector<Step> steps_of(const format::XnnPayload& payload, bool fuses) {
     const XnnNode& node = payload.nodes[i];
     if (!is_live[i] || (fuses && is_fused(node))) continue;
 #ifndef ETB_XNNPACK_HAS_ATTENTION
-    if (node.op == XnnOperator::kScaledDotProductAttention) {  // its parts; see define_node.cpp
+    if (node.op == XnnOperator::kScaledDotProductAttention) {  // expanded into these; see define_node.cpp
       for (const XnnOperator part :
            {XnnOperator::kMultiply, XnnOperator::kBatchMatrixMultiply, XnnOperator::kAdd,
             XnnOperator::kSoftmax, XnnOperator::kBatchMatrixMultiply})
@@ -166,7 +167,8 @@ std::vector<Step> steps_of(const format::XnnPayload& payload, bool fuses) {
   return steps;
 }
 
-// Finds the step of each operator, kNoStep for one that has none; gives how many on either side stay alone.
+// Finds the step of each operator, kNoStep if it has none. Returns the number of unmatched entries on both
+// sides.
 constexpr size_t kNoStep = SIZE_MAX;
 size_t match(const std::vector<std::string>& kinds, const std::vector<Step>& steps,
              std::vector<size_t>& step_of) {
@@ -186,7 +188,7 @@ size_t match(const std::vector<std::string>& kinds, const std::vector<Step>& ste
   return alone_count;
 }
 
-// Asks twice: how much there is, then for it.
+// Calls XNNPACK twice: for the size, then for the data.
 template <class T>
 Status read(xnn_runtime_t runtime, xnn_profile_info what, std::vector<T>& out) {
   size_t nbytes = 0;
@@ -216,7 +218,7 @@ Result<OperatorEvents> OperatorEvents::make(xnn_runtime_t runtime, const format:
     at += kinds.back().size();
     if (kinds.back().empty()) kinds.pop_back();
   }
-  // Releases differ in what they fuse: what leaves fewer alone is right.
+  // Releases fuse different nodes. The variant with fewer unmatched operators is used.
   std::vector<Step> steps = steps_of(payload, true);
   std::vector<size_t> step_of;
   if (const size_t alone_count = match(kinds, steps, step_of); alone_count > 0) {

@@ -1,4 +1,4 @@
-// One profiling event for each operator that XNNPACK ran.
+// Reports one profiling event for each operator that XNNPACK ran.
 #pragma once
 
 #include <string>
@@ -10,17 +10,18 @@
 
 namespace etb::xnnpack {
 
-// What the operator of node `position` is called in events and in the debug map that compilation makes.
+// Returns the operator name of node `position`, as used in events and in the compiler's debug map.
 std::string event_name(const format::XnnNode& node, size_t position);
 
 class OperatorEvents {
  public:
-  // Of a runtime made with XNN_FLAG_BASIC_PROFILING. Matches its operators with the nodes of the payload: they come in the same order, a
-  // node may have several, and none where no output needs it or XNNPACK made it part of another. An operator whose node is not found has
-  // XNNPACK's name.
+  // For a runtime created with XNN_FLAG_BASIC_PROFILING. Matches its operators with the payload's nodes,
+  // which have the same order. A node may have several operators. It has none if no output needs it or if
+  // XNNPACK fused it. An operator without a matching node keeps XNNPACK's name.
   [[nodiscard]] static Result<OperatorEvents> make(xnn_runtime_t runtime, const format::XnnPayload& payload);
 
-  // Puts the events of the run that began at `begin_ns`, by the host's clock. XNNPACK counts in microseconds.
+  // Reports the events of the run that began at `begin_ns` of the host's clock. XNNPACK counts in
+  // microseconds.
   [[nodiscard]] Status put(const Run& run, xnn_runtime_t runtime, uint64_t begin_ns);
 
  private:

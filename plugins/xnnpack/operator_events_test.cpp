@@ -1,4 +1,5 @@
-// Which node of the payload an operator of XNNPACK belongs to, where names do not say it: all unary operators have one name.
+// Tests the match from XNNPACK's operators to payload nodes where names are ambiguous: all unary operators
+// have one name.
 #include "api/format/xnnpack_writer.hpp"
 #include "plugins/xnnpack/compile_fixture.hpp"
 
@@ -38,7 +39,7 @@ class XnnpackOperatorEvents : public XnnpackCompile {
     blobs_[key].resize(numel * sizeof(float));
     return id;
   }
-  // Of [2, 2].
+  // Adds a node on [2, 2] values.
   uint32_t node(XnnOperator op, std::vector<uint32_t> inputs, bool is_clamped = false) {
     XnnNode made;
     made.op = op;
@@ -50,7 +51,7 @@ class XnnpackOperatorEvents : public XnnpackCompile {
     payload_.nodes.push_back(made);
     return made.outputs[0];
   }
-  // What ran, when these values are the outputs.
+  // Returns the operators that ran when these values are the outputs.
   std::vector<std::string> events(const std::vector<uint32_t>& outputs) {
     std::vector<TestTensor> results(outputs.size(), TestTensor{{kSizes, kSizes}, std::vector<float>(4)});
     std::vector<etb_tensor> raw;

@@ -1,15 +1,17 @@
-// The file of packed weights of one payload: what PackedWeights keeps between processes. Little-endian:
+// The file of packed weights of one payload: PackedWeights stores it between processes. Little-endian:
 //
-//    0  "ETBXPW02"
-//    8  32 bytes  digest of the fingerprint: processor, XNNPACK, layout of this file
-//   40  u64       bytes of the table; the table follows at 64
-//   48  u64       checksum of the table
-//   64  table     an entry: u32 seed, u32 and bytes of the filter's name, the same of the bias's, u64 offset, u64 size, u64 checksum
-//       weights   each at a multiple of 128
+//     0  "ETBXPW02"
+//     8  32 bytes  digest of the fingerprint: processor, XNNPACK, layout of this file
+//    40  u64       bytes of the table; the table follows at 64
+//    48  u64       checksum of the table
+//    64  table     an entry: u32 seed, u32 and bytes of the filter's name, the same of the bias's,
+//                  u64 offset, u64 size, u64 checksum
+//        weights   each at a multiple of 128
 //
-// Beside it may lie NAME.verified, the note that all of it was read and its checksums were right. It counts for that file as it was then
-// (inode, size, times of its last changes) and until the machine is started again: what a crash leaves of a file has its times, too. So
-// nothing waits for the disk (no fsync): after a crash of the machine the checksums say what is left of a file.
+// The note NAME.verified beside it records that the whole file was read and its checksums matched. The note
+// holds for the file as it was then (inode, size, times of the last changes) and until the next boot: after a
+// crash of the machine, a damaged file may keep its times. So writers need no fsync: after a crash the
+// checksums find the damage.
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -36,7 +38,7 @@ namespace {
 constexpr char kMagic[] = "ETBXPW02";
 constexpr size_t kTableOffset = 64, kAlignment = 128;
 
-// Which kernels XNNPACK chooses follows from the processor, and how weights are packed from the kernels.
+// The processor determines XNNPACK's choice of kernels, and the kernels determine the packing.
 format::Sha256 make_fingerprint() {
   std::string text = "2;";
   std::ifstream info("/proc/cpuinfo");
@@ -52,7 +54,7 @@ format::Sha256 make_fingerprint() {
 
 const format::Sha256& fingerprint() {
   static const format::Sha256 kFingerprint =
-      make_fingerprint();  // the kernel takes its time over /proc/cpuinfo
+      make_fingerprint();  // computed once: the kernel formats /proc/cpuinfo slowly
   return kFingerprint;
 }
 
@@ -70,7 +72,7 @@ struct Mapping {
   }
 };
 
-// NULL when it is none of ours.
+// Maps a file. Returns NULL if it is not a file of this format.
 std::shared_ptr<Mapping> map(const fs::path& path) {
   auto mapping = std::make_shared<Mapping>();
   const int fd = open_own(path, O_RDONLY, mapping->info);
@@ -83,7 +85,7 @@ std::shared_ptr<Mapping> map(const fs::path& path) {
   return mapping->data == MAP_FAILED ? nullptr : mapping;
 }
 
-// The running system since it was started; "" where it does not say.
+// Returns the id of the current boot, or "" if the system has none.
 const std::string& boot_id() {
   static const std::string kId = [] {
     std::string id;
@@ -93,7 +95,7 @@ const std::string& boot_id() {
   return kId;
 }
 
-// What the note beside a file says when the file was verified as it is now; "": no note would do.
+// Returns the text of a note for the file in its current state, or "" if no note can be valid.
 std::string make_note(const struct stat& info) {
   if (boot_id().empty()) return {};
   const auto text_of = [](const timespec& time) {
@@ -123,7 +125,7 @@ void write_text(ByteWriter& table, const std::string& text) {
   table.write(static_cast<uint32_t>(text.size())).write_bytes(std::as_bytes(std::span(text)));
 }
 
-// A note that cannot be written costs time, no more.
+// If the note cannot be written, the next load verifies again. Nothing else is lost.
 void write_note(const fs::path& path, const std::string& note) {
   if (note.empty()) return;
   PartialFile file(note_path(path));
@@ -171,10 +173,10 @@ Status PackedWeights::save(const std::string& folder, const std::string& payload
   const format::Sha256& print = fingerprint();
   const fs::path path = path_of(folder, payload_digest, print);
   if (!has_new_) {
-    if (is_loaded_ && !is_verified_ && loaded_.empty()) write_note(path, note_);  // all was read
+    if (is_loaded_ && !is_verified_ && loaded_.empty()) write_note(path, note_);  // all entries were read
     return {};
   }
-  // Offsets stand in the table, whose size is known only with it: two rounds.
+  // The table contains offsets that depend on its own size: two passes.
   std::vector<std::byte> table;
   std::vector<uint64_t> offsets(index_of_.size(), 0);
   uint64_t end = 0;

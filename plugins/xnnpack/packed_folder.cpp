@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr std::string_view kNoteSuffix = ".verified";
-constexpr std::string_view kUnique = "XXXXXX";  // mkostemp's
+constexpr std::string_view kUnique = "XXXXXX";  // replaced by mkostemp
 
 enum class Kind { kNone, kWeights, kNote, kPartial };
 
@@ -37,8 +37,8 @@ Kind kind_of(std::string_view name) {
   return is_unique ? Kind::kPartial : Kind::kNone;
 }
 
-// Removes a file that nobody writes; false where somebody does, or nobody can say. Who gets the lock while its writer is about to take it
-// takes the file away from him: he sees that, and makes another.
+// Removes a partial file without a writer. Returns false if it has a writer or its state is unknown. A writer
+// that loses the race for the lock finds its file removed and creates another.
 bool remove_dead(const fs::path& path) {
   struct stat info {};
   const int fd = open_own(path, O_RDWR, info);
@@ -48,7 +48,7 @@ bool remove_dead(const fs::path& path) {
   return is_removed;
 }
 
-// 0 where there is none.
+// Returns 0 if there is no file.
 uint64_t nbytes_of(const fs::path& path) {
   std::error_code failed;
   const uint64_t nbytes = fs::file_size(path, failed);
@@ -65,7 +65,7 @@ bool is_missing(const fs::path& path) {
 fs::path note_path(const fs::path& weights) { return weights.string().append(kNoteSuffix); }
 
 int open_own(const fs::path& path, int flags, struct stat& info) {
-  // Without O_NONBLOCK a pipe of that name would wait for its other end.
+  // Without O_NONBLOCK, opening a pipe of that name would block.
   const int fd = open(path.c_str(), flags | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
   if (fd < 0) return -1;
   if (fstat(fd, &info) == 0 && S_ISREG(info.st_mode) && info.st_uid == geteuid() && (info.st_mode & 022) == 0)
@@ -83,7 +83,7 @@ PartialFile::PartialFile(fs::path path) : path_(std::move(path)) {
     struct stat info {};
     const bool is_taken = flock(fd_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
     if (!is_taken && fstat(fd_, &info) == 0 && info.st_nlink > 0) return;
-    close(fd_);  // somebody has removed it, or is about to
+    close(fd_);  // another process has removed the file, or is about to
     fd_ = -1;
   }
 }

@@ -1,5 +1,4 @@
-// The folder that keeps packed weights, which several processes use at once: what its files are called, how one gets there whole, and
-// what is removed.
+// The folder of packed weights, shared by several processes: file names, atomic writes, and removal.
 #pragma once
 
 #include <sys/stat.h>
@@ -11,27 +10,28 @@
 namespace etb::xnnpack {
 
 inline constexpr const char* kWeightsSuffix = ".xnnpack-weights";
-// Of the note beside a file of weights (packed_file.cpp).
+// Returns the path of the note beside a file of weights (packed_file.cpp).
 std::filesystem::path note_path(const std::filesystem::path& weights);
 
-// Opens a regular file of this user that nobody else can write; -1 for anything else.
+// Opens a regular file of this user that no other user can write. Returns -1 for any other file.
 int open_own(const std::filesystem::path& path, int flags, struct stat& info);
 
-// A file that has another name until it is whole. Its lock says that somebody writes it: a writer that was killed has none.
+// A file with a temporary name until it is complete. Its lock marks a live writer: a killed writer holds no
+// lock.
 class PartialFile {
  public:
-  // Readable by this user alone.
+  // Creates a file that only this user can read.
   explicit PartialFile(std::filesystem::path path);
-  // Removes what is not finished.
+  // Removes the file if it is not finished.
   ~PartialFile();
   PartialFile(const PartialFile&) = delete;
   PartialFile& operator=(const PartialFile&) = delete;
 
   bool is_open() const { return fd_ >= 0; }
   int fd() const { return fd_; }
-  // All of it, or false.
+  // Writes all bytes, or returns false.
   [[nodiscard]] bool write(const void* data, size_t nbytes);
-  // Gives it its name, instead of the file that had it.
+  // Renames the file to its final name and replaces an older one.
   [[nodiscard]] bool finish();
 
  private:
@@ -41,8 +41,9 @@ class PartialFile {
   bool is_finished_ = false;
 };
 
-// Removes what killed writers left and notes without a file, then the oldest files until all that is left, what others are writing
-// included, takes at most `max_nbytes`. Files of other names are not looked at; what cannot be read or removed stays.
+// Removes files of killed writers and notes without a file. Then removes the oldest files until the rest,
+// including files being written, needs at most `max_nbytes`. Ignores files with other names. Keeps files that
+// cannot be read or removed.
 void trim_folder(const std::string& folder, uint64_t max_nbytes);
 
 }  // namespace etb::xnnpack

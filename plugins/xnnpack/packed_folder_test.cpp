@@ -1,4 +1,4 @@
-// The folder of packed weights: writers that are killed, writers at work, files of others.
+// Tests the folder of packed weights: killed writers, live writers, foreign files.
 #include "plugins/xnnpack/packed_folder.hpp"
 
 #include <gmock/gmock.h>

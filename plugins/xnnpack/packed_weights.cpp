@@ -38,7 +38,7 @@ PackedWeights::PackedWeights(PackedStore& store, bool shares) : store_(store), s
                                    size_t nbytes) {
     return static_cast<PackedWeights*>(self)->look_up_or_insert(*key, packed, nbytes);
   };
-  // Entries never move, so there is nothing to wait for.
+  // Entries never move, so offsets are valid at any time.
   provider_.is_finalized = [](void*) { return true; };
   provider_.offset_to_addr = [](void* self, size_t index) {
     return static_cast<PackedWeights*>(self)->address_of(index);
@@ -128,7 +128,8 @@ size_t PackedWeights::look_up_locked(const xnn_weights_cache_look_up_key& key) {
   return add(PackedKey(full), std::move(entry));
 }
 
-// With a file little is packed and most of that in vain: a piece that serves again and again, and costs no region of its own.
+// After loading a file, few weights are packed and most of them in vain. A small reusable buffer avoids a new
+// region.
 PackedWeights::Reserved PackedWeights::reserve_on_heap(size_t nbytes) {
   constexpr std::align_val_t kAlignment{128};
   const size_t wanted = std::max(nbytes, size_t{16} << 10);
@@ -171,7 +172,7 @@ size_t PackedWeights::look_up_or_insert(const xnn_weights_cache_look_up_key& key
   if (reserved.bytes && has_name && missed_.count(full) != 0) {
     for (const void* address : {key.kernel, key.bias}) note_packed(address);
   }
-  // Known when another thread packed the same, or XNNPACK did not look first.
+  // Found if another thread packed the same weights, or if XNNPACK did not look them up first.
   if (const size_t known = look_up_locked(key); known != kNone) {
     if (reserved.nbytes > spare_.nbytes) spare_ = std::move(reserved);
     return known;

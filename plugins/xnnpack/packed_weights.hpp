@@ -1,4 +1,4 @@
-// Packed weights: made once, shared by all delegates of the plugin that want the same ones, kept in a file between processes.
+// Packed weights: packed once, shared by the delegates of the plugin, stored in a file between processes.
 #pragma once
 
 #include <xnnpack.h>
@@ -18,10 +18,11 @@
 
 namespace etb::xnnpack {
 
-// What packed weights are made of: the kernel that reads them, and the contents of filter and bias with all numbers that packing looks at.
+// Key of packed weights: the kernel that reads them, and the contents of filter and bias with all numbers
+// that packing depends on.
 using PackedKey = std::tuple<uint32_t, std::string, std::string>;
 using PackedKeyView = std::tuple<uint32_t, std::string_view, std::string_view>;
-// Spelled out because clang 14 finds no < between the two.
+// Spelled out because clang 14 finds no operator< for the two types.
 struct PackedKeyLess {
   using is_transparent = void;
   bool operator()(const PackedKeyView& a, const PackedKeyView& b) const { return a < b; }
@@ -34,11 +35,11 @@ struct PackedEntry {
   size_t nbytes = 0;
 };
 
-// What the delegates of a plugin share. Entries live as long as somebody uses them. [any] thread.
+// Entries shared by the delegates of a plugin. An entry lives as long as it has a user. [any] thread.
 class PackedStore {
  public:
   std::shared_ptr<PackedEntry> find(const PackedKeyView& key);
-  // Keeps `entry` unless the key has one; gives the one that counts.
+  // Stores `entry` unless the key has one. Returns the stored entry.
   std::shared_ptr<PackedEntry> insert(const PackedKey& key, std::shared_ptr<PackedEntry> entry);
   WeightMemory& memory() { return memory_; }
 
@@ -48,40 +49,42 @@ class PackedStore {
   PackedMap<std::weak_ptr<PackedEntry>> entries_;
 };
 
-// The weights of one delegate, as XNNPACK asks for them. It stays where it is. XNNPACK's calls come from any thread; name() and
-// forget_names() while none does.
+// The weights of one delegate, as an XNNPACK weights cache. Not movable. XNNPACK may call from any thread.
+// Callers use name() and forget_names() only while no such call runs.
 class PackedWeights {
  public:
-  // Those of a delegate that does not share stay its own.
+  // With `shares` false, the entries stay private to the delegate.
   PackedWeights(PackedStore& store, bool shares);
   PackedWeights(const PackedWeights&) = delete;
   PackedWeights& operator=(const PackedWeights&) = delete;
 
-  // Says what lies at an address that a subgraph points to, once for each node that packs it. One address under two names (read by two
-  // nodes that pack it differently) is shared under neither: XNNPACK asks by kernel and address, and that does not say for which node.
+  // Names the content at an address that a subgraph points to, once for each node that packs it. An address
+  // with two names (two nodes pack it differently) is not shared: XNNPACK looks up by kernel and address,
+  // which does not identify the node.
   void name(const void* address, const std::string& content);
-  // Whether what lies at an address can be found again; nothing at all (NULL) can.
+  // True if the content at an address has a name. NULL (no bias) counts as named.
   bool has_name(const void* address) const;
-  // What lies at those addresses may be something else from now on.
+  // Ends the validity of all addresses named so far.
   void forget_names();
-  // From now on `release` is called, by whoever packs, for what no node needs any more; until the names are forgotten.
+  // Sets `release`, which is called for an address after the last node has packed it. The packing thread
+  // calls it, until forget_names().
   void release_when_packed(std::function<void(const void*)> release) { release_ = std::move(release); }
-  // Whether XNNPACK wanted to pack something that was released, and failed for that.
+  // True if XNNPACK asked for weights that were already released, which made it fail.
   bool is_missing_released() const { return is_missing_released_; }
   xnn_weights_cache_t provider() { return &provider_; }
 
-  // Takes what a file of this payload holds. What is damaged, or not of this processor and XNNPACK, counts as not there. Weights are
-  // verified when they are asked for: those that another delegate has in memory are not read. A file that was verified whole since
-  // the machine was started, and was not changed since then, is believed.
+  // Loads the entries of this payload's file. Damaged or incompatible entries are ignored. Checksums are
+  // verified on lookup, so entries that another delegate has in memory are not read. A file verified as a
+  // whole since boot, and unchanged since, is not verified again.
   void load(const std::string& folder, const std::string& payload_digest);
   bool is_loaded() const { return is_loaded_; }
-  // Writes all named entries, in one step; removes what trim_folder() removes. When it was loaded whole only the note is written that
-  // it was right.
-  // Errors: UNAVAILABLE when the folder cannot be written, or they are more than it may have.
+  // Writes all named entries in one step, then calls trim_folder(). If all entries came from the file, writes
+  // only the note that the file is valid. Errors: UNAVAILABLE if the folder cannot be written or the entries
+  // exceed `max_nbytes`.
   Status save(const std::string& folder, const std::string& payload_digest, uint64_t max_nbytes) const;
 
   uint64_t nbytes() const;
-  // Gives memory back that was meant for more of them.
+  // Releases memory reserved for further weights.
   void trim_memory() { store_.memory().trim(); }
 
  private:
@@ -98,11 +101,11 @@ class PackedWeights {
   static Reserved reserve_on_heap(size_t nbytes);
   size_t look_up_or_insert(const xnn_weights_cache_look_up_key& key, void* packed, size_t nbytes);
   void* address_of(size_t index) const;
-  // What reserve() gave out at an address.
+  // Returns the buffer that reserve() returned at an address.
   Reserved take_reserved(const void* address);
-  // One node more has packed what lies at an address.
+  // Counts one more node that has packed the content at an address.
   void note_packed(const void* address);
-  // False: the weights have no name, and are nobody else's.
+  // Returns false for weights without a name, which are not shared.
   bool resolve(const xnn_weights_cache_look_up_key& key, PackedKeyView& out) const;
   size_t add(const PackedKey& key, std::shared_ptr<PackedEntry> entry);
 
@@ -110,15 +113,14 @@ class PackedWeights {
   PackedStore& store_;
   const bool shares_;
   struct Name {
-    std::string content;      // "" for an address under two names
-    uint32_t node_count = 0;  // that may still pack what lies there
+    std::string content;      // "" for an address with two names
+    uint32_t node_count = 0;  // nodes that have yet to pack this content
     bool is_released = false;
   };
-  mutable std::mutex mutex_;  // guards what follows
+  mutable std::mutex mutex_;  // guards the members below
   std::map<const void*, Name> names_;
   std::function<void(const void*)> release_;
-  std::set<PackedKey, PackedKeyLess>
-      missed_;  // what XNNPACK looked up before it packed it: it will not pack that twice
+  std::set<PackedKey, PackedKeyLess> missed_;  // keys looked up in vain: XNNPACK packs each of them once
   bool is_missing_released_ = false;
   PackedMap<size_t> index_of_;
   std::vector<std::shared_ptr<PackedEntry>> entries_;
@@ -126,14 +128,13 @@ class PackedWeights {
     PackedEntry entry;
     uint64_t checksum = 0;
   };
-  PackedMap<StoredEntry> loaded_;  // of the file, until somebody asks
+  PackedMap<StoredEntry> loaded_;  // entries of the file, not looked up yet
   bool is_loaded_ = false;
-  std::string note_;                // that the file was verified
-  bool is_verified_ = false;        // earlier, by whoever wrote that
-  std::vector<Reserved> reserved_;  // given out to be written
-  Reserved
-      spare_;  // given out in vain: XNNPACK packs depthwise filters before it asks whether they are known
-  bool has_new_ = false;  // an entry that the file lacks
+  std::string note_;                // text of the note that the file is verified
+  bool is_verified_ = false;        // by an earlier process that left the note
+  std::vector<Reserved> reserved_;  // buffers that XNNPACK is filling
+  Reserved spare_;                  // unused buffer: XNNPACK packs depthwise filters before it looks them up
+  bool has_new_ = false;            // the file lacks an entry
 };
 
 }  // namespace etb::xnnpack

@@ -1,4 +1,4 @@
-// For tests and fuzz targets: what a host gives to make a delegate of a payload that lies in memory.
+// For tests and fuzz targets: the host's arguments for a delegate of a payload in memory.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,7 @@
 
 namespace etb {
 
-// Everything but the size of the struct, which is whoever made it's.
+// Fills every field except struct_size, which the caller has set.
 inline void point_at(etb_payload_view& view, std::span<const std::byte> bytes) {
   view.data = bytes.data();
   view.nbytes = bytes.size();
@@ -16,7 +16,7 @@ inline void point_at(etb_payload_view& view, std::span<const std::byte> bytes) {
   view.fd = -1;
 }
 
-// Borrows payload and named data; stays where it is, for `args` points into it.
+// Borrows payload and named data. Not movable: `args` points into it.
 struct PayloadArguments {
   explicit PayloadArguments(std::span<const std::byte> bytes, const etb_named_data* named = nullptr) {
     payload.struct_size = ETB_INIT_SIZE(etb_payload_view);
@@ -34,7 +34,7 @@ struct PayloadArguments {
   etb_delegate_args args{};
 };
 
-// Options of a delegate as a host gives them; they borrow texts.
+// Returns an option of a delegate, as a host passes it. Borrows the texts.
 inline etb_option given_option(const char* key, etb_option_type type) {
   etb_option option{};
   option.struct_size = ETB_INIT_SIZE(etb_option);

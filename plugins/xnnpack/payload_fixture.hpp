@@ -1,4 +1,4 @@
-// For tests: pieces of payloads made by hand.
+// For tests: parts of handmade payloads.
 #pragma once
 
 #include <initializer_list>
@@ -9,7 +9,7 @@
 
 namespace etb {
 
-// A float32 value, neither external nor constant.
+// Returns a float32 value, neither external nor constant.
 inline format::XnnValue value_of(uint32_t id, std::vector<uint32_t> sizes) {
   format::XnnValue value;
   value.id = id;
@@ -18,7 +18,7 @@ inline format::XnnValue value_of(uint32_t id, std::vector<uint32_t> sizes) {
   return value;
 }
 
-// With one output and no numbers of its own.
+// Returns a node with one output and default numbers.
 inline format::XnnNode node_of(format::XnnOperator op, std::initializer_list<uint32_t> inputs,
                                uint32_t output) {
   format::XnnNode node;

@@ -1,5 +1,6 @@
-// Any bytes as a payload: check_payload and delegate_create refuse them or make a delegate of them, through the plugin's own table. What is made and small
-// runs, too: with inputs of its own sizes, of others, and of its own again.
+// Fuzzes payloads through the plugin's own table: check_payload and delegate_create must reject the bytes or
+// create a delegate. Small delegates also run: with inputs of the declared sizes, of others, and of the
+// declared sizes again.
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -12,7 +13,7 @@
 
 namespace {
 
-// Every key names the same bytes, so that payloads reach the packing of weights.
+// All keys name the same bytes, so that payloads reach the packing of weights.
 alignas(16) constexpr std::array<uint8_t, 64 << 10> kWeights = {};
 etb_status ETB_CALL get(void*, const char*, etb_payload_view* out, etb_error*) {
   etb::point_at(*out, std::as_bytes(std::span(kWeights)));
@@ -24,10 +25,10 @@ using etb::format::XnnPayload;
 using etb::format::XnnShape;
 using etb::format::XnnValue;
 
-constexpr uint64_t kMostNbytes = 128 << 10;  // of all values: some runs are long enough for several workers
-constexpr std::byte kGuard{0xa5};            // behind arguments
+constexpr uint64_t kMostNbytes = 128 << 10;  // limit for all values: large enough for runs on several workers
+constexpr std::byte kGuard{0xa5};            // fills the bytes after arguments
 
-// A tensor with memory of its own, as much as its sizes say and what XNNPACK reads behind them.
+// A tensor with its own memory: its elements, and the padding that XNNPACK reads after them.
 struct Argument {
   std::vector<int64_t> sizes;
   std::vector<std::byte> bytes;
@@ -60,7 +61,8 @@ struct Argument {
   }
 };
 
-// Which operators ran on what, as libFuzzer sees nothing of XNNPACK: it keeps inputs that bump another counter.
+// Counts operators by their inputs: libFuzzer does not see XNNPACK's code, but keeps inputs that bump another
+// counter.
 __attribute__((section("__libfuzzer_extra_counters"))) uint8_t ran[1 << 16];
 
 void count(const XnnPayload& payload, const std::vector<XnnShape>& shapes) {
@@ -114,17 +116,17 @@ void run(const etb_delegate_table& table, etb_context* context, const XnnPayload
   etb_error error = ETB_ERROR_INIT;
   const etb_status status = table.execute(context, &call, &error);
   for (const Argument& argument : arguments)
-    if (!argument.is_guarded()) __builtin_trap();  // something was written behind it
+    if (!argument.is_guarded()) __builtin_trap();  // a write after its end
   if (status == ETB_OK && shapes) count(payload, *shapes);
-  if (status == ETB_OK && !shapes) __builtin_trap();                // sizes that do not fit were taken
-  if (status != ETB_OK && error.text[0] == '\0') __builtin_trap();  // a refusal says why
+  if (status == ETB_OK && !shapes) __builtin_trap();                // accepted sizes that do not fit
+  if (status != ETB_OK && error.text[0] == '\0') __builtin_trap();  // an error needs a text
 }
 
 void run(const etb_delegate_table& table, etb_delegate* delegate, std::span<const std::byte> bytes) {
   const auto payload = etb::format::read_xnnpack_payload(bytes);
   if (!payload) __builtin_trap();
   std::vector<XnnShape> own, other, grown;
-  std::optional<uint64_t> dynamic;  // a size of the first input, and of whatever has as many
+  std::optional<uint64_t> dynamic;  // a size of the first input, and of all with the same size
   for (const uint32_t id : payload->input_ids) {
     own.push_back(etb::format::xnnpack_shape(payload->value(id)));
     XnnShape& changed = other.emplace_back(own.back());
@@ -162,7 +164,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const etb::PayloadArguments given(std::as_bytes(std::span(data, size)), &named);
   etb_delegate* made = nullptr;
   if (table.create(kPlugin.plugin, &given.args, &made, &error) != ETB_OK) {
-    if (error.text[0] == '\0') __builtin_trap();  // a refusal says why
+    if (error.text[0] == '\0') __builtin_trap();  // an error needs a text
     return 0;
   }
   run(table, made, std::as_bytes(std::span(data, size)));

@@ -1,4 +1,5 @@
-// Changes a payload as a graph, for libFuzzer: bytes at random seldom make another graph that is valid, and only valid ones reach XNNPACK.
+// Mutates payloads as graphs, for libFuzzer: random bytes rarely form a valid graph, and only valid ones
+// reach XNNPACK.
 #include <algorithm>
 #include <cstring>
 #include <limits>
@@ -20,7 +21,7 @@ using etb::format::XnnQuantisation;
 using etb::format::XnnValue;
 using etb::format::XnnWindow;
 
-// How many inputs a body has, at most but for concatenations.
+// Maximum number of inputs by node body; concatenations have more.
 enum : uint32_t {
   kUnary = 1,
   kSlope = 1,
@@ -102,7 +103,7 @@ class Mutator {
     fit_scales(value);
   }
 
-  // As many as the sizes want.
+  // Resizes the scales to the number of channels.
   static void fit_scales(XnnValue& value) {
     if (value.scale_constant_index != 0 || value.channel_dim >= value.sizes.size()) return;
     const uint32_t channels = std::min(value.sizes[value.channel_dim], 4096u);
@@ -126,7 +127,7 @@ class Mutator {
     if (!payload.values.empty()) set_datatype(pick(payload.values), datatype());
   }
 
-  // One number everywhere: what fitted together still does.
+  // Replaces one size everywhere, so that sizes that matched still match.
   void change_sizes(XnnPayload& payload) {
     if (payload.values.empty()) return;
     const XnnValue& like = pick(payload.values);
@@ -286,7 +287,7 @@ class Mutator {
     }
   }
 
-  // A node more, that reads the last output and makes another one.
+  // Appends a node that reads the last output and becomes a new output.
   void append_node(XnnPayload& payload) {
     if (payload.output_ids.empty() || payload.nodes.size() > 8) return;
     const uint32_t old_id = payload.output_ids[below(payload.output_ids.size())];
@@ -310,7 +311,8 @@ class Mutator {
 
 }  // namespace
 
-// One time in eight as bytes, and whenever it is no payload. Else the first of some changes that gives a valid graph; when none does, the last.
+// Mutates bytes one time in eight, and whenever the input is no payload. Else applies changes until one
+// yields a valid graph; after the last try, returns that one.
 extern "C" size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t max_size, unsigned seed) {
   constexpr int kTries = 24;
   Mutator mutator(seed);

@@ -1,4 +1,4 @@
-// How much memory lies between the nodes of a runtime (tools/xnnpack/plan_memory.c).
+// Tests the memory between the nodes of a runtime (tools/xnnpack/plan_memory.c).
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -6,16 +6,16 @@
 
 #include "plugins/xnnpack/xnn_handles.hpp"
 
-// The release's planner under the name that our build of XNNPACK gives it; not there in an XNNPACK from elsewhere.
+// The release's planner, under the name that our build of XNNPACK exports. NULL in other builds.
 extern "C" __attribute__((weak)) void xnn_plan_value_allocation_tracker_by_size(void*);
 
-// Newer releases call xnn_define_concatenate2 old; every release has it.
+// Newer releases deprecate xnn_define_concatenate2; every release has it.
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
 
 namespace etb::xnnpack {
 namespace {
 
-// The heap, with a note of the largest piece: that is the memory between nodes.
+// A heap that records the largest allocation, which is the memory between nodes.
 struct Heap {
   size_t largest = 0;
 
@@ -37,7 +37,7 @@ struct Heap {
 
 constexpr size_t kMegabyte = size_t{1} << 20;
 
-// A graph of additions, of which each value is as large as its first dimension says, in megabytes.
+// Builds graphs of additions; the first dimension of each value is its size in megabytes.
 class Plan : public testing::Test {
  protected:
   void SetUp() override {
@@ -56,7 +56,7 @@ class Plan : public testing::Test {
         xnn_status_success);
     return id;
   }
-  // The first `megabytes` of a value.
+  // Adds a slice of the first `megabytes` of a value.
   uint32_t take(uint32_t from, size_t megabytes, uint32_t to = XNN_INVALID_VALUE_ID) {
     const size_t offsets[] = {0, 0}, sizes[] = {megabytes, kMegabyte / sizeof(float)};
     if (to == XNN_INVALID_VALUE_ID) to = value(megabytes);
@@ -74,7 +74,8 @@ class Plan : public testing::Test {
 };
 
 TEST_F(Plan, TakesNoMoreThanWhatIsAliveAtOnce) {
-  // The shape of a U-Net: a value of 2 lies by from the second node to the last but one, where it is joined with one of 4.
+  // A U-Net in miniature: a value of 2 stays in memory from the second node to the last but one, which joins
+  // it with one of 4.
   const uint32_t input = value(6, 0, XNN_VALUE_FLAG_EXTERNAL_INPUT);
   const uint32_t output = value(2, 1, XNN_VALUE_FLAG_EXTERNAL_OUTPUT);
   const uint32_t first = take(input, 2), skipped = take(first, 2);
@@ -96,7 +97,7 @@ TEST_F(Plan, TakesNoMoreThanWhatIsAliveAtOnce) {
   ASSERT_EQ(xnn_setup_runtime_v2(made, 2, values), xnn_status_success);
   EXPECT_LT(heap_.largest, 12 * kMegabyte + 64 * 1024) << "12 are alive where 4 and 2 are joined to 6";
   ASSERT_EQ(xnn_invoke_runtime(made), xnn_status_success);
-  // The first megabyte of the input, again and again.
+  // The first megabyte of the input, repeated.
   for (size_t i = 0; i < 2 * kMegabyte / sizeof(float); ++i)
     ASSERT_EQ(y[i], x[i % (kMegabyte / sizeof(float))]) << i;
 }

@@ -32,7 +32,7 @@ Verdict XnnpackPlugin::check_payload(const etb_payload_check& check) const {
   if (!format::is_xnnpack_payload(prefix)) {
     return {ETB_VERDICT_UNSUPPORTED, ETB_REASON_FORMAT, "neither a header XH00 nor a graph XN00 or XN01"};
   }
-  // A larger graph than fits here is refused by name when a delegate is made of it.
+  // A graph longer than this prefix is rejected by name when a delegate is created.
   if (const Status known = format::check_xnnpack_operators(prefix); !known)
     return {ETB_VERDICT_UNSUPPORTED, ETB_REASON_FORMAT, known.error().message};
   return {};

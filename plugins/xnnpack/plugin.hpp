@@ -1,4 +1,4 @@
-// The plugin itself: XNNPACK made ready once, and what all its delegates share.
+// The XNNPACK plugin: initialises XNNPACK once and owns the state that its delegates share.
 #pragma once
 
 #include <mutex>
@@ -17,14 +17,14 @@ class XnnpackPlugin {
   static constexpr uint32_t kFlags = 0;
 #else
   static constexpr uint32_t kFlags =
-      ETB_PLUGIN_OWN_THREADS;  // pthreadpool's, when the host grants more than one worker
+      ETB_PLUGIN_OWN_THREADS;  // pthreadpool's, if the host grants more than one worker
 #endif
 
   static Result<XnnpackPlugin> make(const Host& host, const Options& options);
 
   Verdict check_payload(const etb_payload_check& check) const;
 
-  // Lists that are made at the first look, not when the library is loaded.
+  // Tables built on first use, not when the library is loaded.
   struct Rows {
     operator std::span<const OpRow>() const { return op_rows(); }
   };
@@ -50,7 +50,7 @@ class XnnpackPlugin {
       i64_option("packed_cache_max_bytes", int64_t{1} << 30, 0, INT64_MAX, ETB_OBJECT_DELEGATE,
                  "The oldest files of that folder go when all are larger.")};
 
-  // What delegates have in common.
+  // State shared by the delegates.
   struct Shared {
     PackedStore packed;
     ArenaPool arenas;
@@ -59,12 +59,12 @@ class XnnpackPlugin {
   };
   Shared& shared() const { return *shared_; }
 
-  // Tells the host's log, once where the same thing happens again and again. [any] thread.
+  // Writes to the host's log. Repeats of the last text are dropped. [any] thread.
   void warn(const std::string& text) const;
 
-  // The host's threads; NULL: there are none.
+  // Returns the host's threads, NULL if there are none.
   const etb_parallel_service* parallel() const { return parallel_; }
-  // Threads of pthreadpool's own, where it cannot run on the host's; NULL: run on the calling thread.
+  // Returns pthreadpool's own threads, used if the host's cannot be. NULL: run on the calling thread.
   pthreadpool_t own_threads() const { return own_threads_.get(); }
 
  private:

@@ -1,5 +1,6 @@
-// The rows of "precision" in the manifest hold for XNNPACK's kernels on this processor: each function over floats of all sizes against the same in
-// double. ETB_PRECISION_STRIDE=1 walks all 2^32 of them (minutes). docs/xnnpack.md has the reason for each row.
+// Tests the "precision" rows of the manifest on this processor: compares each function over floats of all
+// magnitudes with double precision. ETB_PRECISION_STRIDE=1 checks all 2^32 floats (minutes). docs/xnnpack.md
+// has the reason for each row.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -19,7 +20,7 @@ struct Function {
   const char* op;
   xnn_unary_operator type;
   double (*exact)(double);
-  double granted_ulps;  // by `etbackend verify` without a row
+  double granted_ulps;  // granted by `etbackend verify` without a row
 };
 constexpr Function kFunctions[] = {
     {"aten.sqrt.default", xnn_unary_square_root, std::sqrt, 0.5},
@@ -67,7 +68,7 @@ TEST_P(Precision, IsWhatTheManifestSays) {
   const Promise promise = find_promise(function);
   const char* text = std::getenv("ETB_PRECISION_STRIDE");
   const uint64_t stride =
-      text != nullptr ? std::strtoull(text, nullptr, 10) : 1021;  // a prime: all mantissas
+      text != nullptr ? std::strtoull(text, nullptr, 10) : 1021;  // a prime reaches all mantissas
   constexpr size_t kBatch = 1 << 16;
   std::vector<float> in(kBatch + XNN_EXTRA_BYTES / sizeof(float)), out(in.size());
   double worst = 0, worst_at = 0, first_broken = HUGE_VAL;

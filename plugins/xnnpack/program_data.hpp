@@ -1,4 +1,4 @@
-// For tests: what a program has for its delegates, read in place, as a host would give it to them.
+// For tests: a program's data for its delegates, read in place, as a host passes it.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +20,7 @@ struct ProgramData {
   std::span<const std::byte> segment(const Range& range) const {
     return std::span(file).subspan(program.extent().segment_base + range.offset, range.nbytes);
   }
-  // Borrows this.
+  // Borrows this object.
   etb_named_data table() const {
     return {ETB_INIT_SIZE(etb_named_data), 0, const_cast<ProgramData*>(this), &get};
   }

@@ -1,10 +1,11 @@
-// Graphs with int8 in the places where a plain layer has none: numbers beside tensors, scales that XNNPACK does not take, inputs quantised at run time.
+// Tests int8 graphs beyond plain layers: numbers beside tensors, scales that XNNPACK rejects, dynamically
+// quantised inputs.
 #include "plugins/xnnpack/compile_fixture.hpp"
 
 namespace etb {
 namespace {
 
-// A graph with the nodes that quantise.
+// Adds the nodes of quantisation.
 class QuantisedModel : public Model {
  public:
   uint32_t quantize(uint32_t from, const std::vector<int64_t>& sizes, double scale, int64_t zero_point) {
@@ -16,7 +17,7 @@ class QuantisedModel : public Model {
   uint32_t through_int8(uint32_t from, const std::vector<int64_t>& sizes, double scale, int64_t zero_point) {
     return dequantize(quantize(from, sizes, scale, zero_point), sizes, scale, zero_point);
   }
-  // The three nodes of a tensor quantised at run time.
+  // Adds the three nodes of a dynamically quantised tensor.
   uint32_t at_run_time(uint32_t from, const std::vector<int64_t>& sizes) {
     const uint32_t chosen = choose_qparams(from);
     const uint32_t integers = dynamic("quantize", from, chosen, builder().add_spec({ETB_DTYPE_INT8, sizes}));
@@ -68,7 +69,8 @@ TEST_F(XnnpackQuantised, ANumberIsAddedAsInt8) {
   expect_near(found, expected, 1.0f / 32);
 }
 
-// The attempt on integers fails when it has already said where its result is; the one on floats must not find that.
+// The attempt on integers fails after it has defined its result. The attempt on floats must not find that
+// definition.
 TEST_F(XnnpackQuantised, ScalesTooFarApartAreAddedAsFloats) {
   QuantisedModel model;
   const uint32_t x = model.input({4}), y = model.input({4});
@@ -112,7 +114,7 @@ TEST_F(XnnpackQuantised, AConvolutionTakesAnInputQuantisedAtRunTime) {
       for (size_t column = 0; column <= kSize; ++column) {
         float& sum = expected.data[(o * kSize + row) * (kSize + 1) + column];
         for (size_t k = 0; k < kInputs * 9; ++k) {
-          const size_t y = row + k / 3 % 3, z = column + k % 3;  // one more than the place, for the padding
+          const size_t y = row + k / 3 % 3, z = column + k % 3;  // one more, for the padding
           if (y < 1 || z < 1 || y > kSize || z > kSize) continue;
           sum += input.data[(k / 9 * kSize + y - 1) * kSize + z - 1] *
                  static_cast<float>(weights[o * kInputs * 9 + k]) * 0.01f;

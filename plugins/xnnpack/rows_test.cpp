@@ -1,4 +1,5 @@
-// How rows and pixels are handed to threads (tools/xnnpack/tile_rows.c, or whatever this XNNPACK does): the same numbers for any number of threads.
+// Tests how rows and pixels are split over threads (tools/xnnpack/tile_rows.c, or this XNNPACK's way):
+// results must not depend on the number of threads.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -8,7 +9,7 @@
 
 #include "plugins/xnnpack/xnn_handles.hpp"
 
-// Newer releases call xnn_define_concatenate2 old; every release has it.
+// Newer releases deprecate xnn_define_concatenate2; every release has it.
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
 
 namespace etb::xnnpack {
@@ -17,7 +18,7 @@ namespace {
 constexpr unsigned kSeed = 20261122;
 constexpr size_t kPadding = XNN_EXTRA_BYTES / sizeof(float);
 
-// Height, width, channels of one image; elements lie in that order.
+// Height, width and channels of one image, stored in that order.
 struct Image {
   size_t height, width, channels;
   std::vector<size_t> sizes() const { return {1, height, width, channels}; }
@@ -33,7 +34,7 @@ std::vector<float> random_floats(size_t count) {
   return made;
 }
 
-// An operator from images 0, 1, ... to the last, and what it should give.
+// An operator from images 0, 1, ... to the last, and its expected result.
 struct Operator {
   std::vector<Image> images;
   std::function<xnn_status(xnn_subgraph_t, const std::vector<uint32_t>& ids)> define;

@@ -1,4 +1,5 @@
-// What delegates share: packed weights, a workspace, a file between processes; made, run and destroyed by several threads at once.
+// Tests the state that delegates share: packed weights, a workspace, a file between processes. Several
+// threads create, run and destroy delegates at once.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -31,7 +32,7 @@ const void* ETB_CALL no_service(const etb_host*, const char*) { return nullptr; 
 constexpr etb_host kBareHost = {
     ETB_INIT_SIZE(etb_host), 0, ETB_ABI_VERSION, 0, "test", "0", "", nullptr, no_service, nullptr};
 
-// log/1 that keeps its lines.
+// A log/1 service that stores its lines.
 struct Log {
   std::vector<std::string> lines;
   etb_log_service service{ETB_INIT_SIZE(etb_log_service),
@@ -76,7 +77,8 @@ class Program {
     return table.delegate->create(plugin, &given.args, out, error);
   }
 
-  // Runs once in a new context; the largest difference from what PyTorch said, NAN when it did not run.
+  // Runs once in a new context. Returns the largest difference from PyTorch's result, or NAN if it did not
+  // run.
   float run(const etb_plugin_table& table, etb_delegate* delegate) const {
     etb_error error = ETB_ERROR_INIT;
     etb_context* context = nullptr;
@@ -129,7 +131,7 @@ class Program {
   std::vector<std::byte> file_;
   format::ProgramView view_;
   const ProgramData data_{view_, file_};
-  const etb_named_data named_ = data_.table();  // delegates read it as long as they live
+  const etb_named_data named_ = data_.table();  // delegates read it during their whole life
   std::vector<int64_t> input_sizes_, output_sizes_;
   std::vector<float> input_, expected_;
 };
@@ -173,8 +175,8 @@ class XnnpackShared : public testing::Test {
   fs::path folder_;
 };
 
-// Under the tsan preset it looks for races of the plugin; XNNPACK and its threads are built without it. Programs this small run on the
-// calling thread: tests/runtime/xnnpack_race_test.cpp is for the others.
+// With the tsan preset this test finds races of the plugin; XNNPACK and its threads are built without tsan.
+// Programs this small run on the calling thread; tests/runtime/xnnpack_race_test.cpp covers larger ones.
 TEST_F(XnnpackShared, ThreadsMakeRunAndDestroyDelegatesAtOnce) {
   for (const char* mode : {"disabled", "concurrent", "global"}) {
     const Program programs[] = {Program("conv_bn_relu"), Program("linear"), Program("mlp"),
@@ -245,7 +247,7 @@ TEST_F(XnnpackShared, ADamagedFileIsAsGoodAsNone) {
   }
 }
 
-// The note counts for the file that it was written for, as it was; and is written again.
+// The note is valid for the file in the state when it was written, and is rewritten afterwards.
 TEST_F(XnnpackShared, AVerifiedFileIsBelievedUntilItChanges) {
   const Program program("mlp");
   const std::string folder = folder_.string();
@@ -262,14 +264,14 @@ TEST_F(XnnpackShared, AVerifiedFileIsBelievedUntilItChanges) {
   };
   EXPECT_LT(error_of_program(), 1e-4f);
   EXPECT_EQ(read_bytes(note), said);
-  // A note gone, or of something else, is written again.
+  // A missing note, or one for another file, is rewritten.
   fs::remove(note);
   EXPECT_LT(error_of_program(), 1e-4f);
   EXPECT_EQ(read_bytes(note), said);
   std::ofstream(note) << "1 another time";
   EXPECT_LT(error_of_program(), 1e-4f);
   EXPECT_EQ(read_bytes(note), said);
-  // A note that others could have written is none; a file that was changed since is checked, and packed again.
+  // A note that others can write is ignored. A file changed since its note is verified and packed again.
   std::this_thread::sleep_for(std::chrono::milliseconds(50));  // the clock of file systems may be that slow
   std::vector<char> damaged = whole;
   for (size_t i = whole.size() / 2 + 3 - whole.size() / 2 % 4; i < whole.size(); i += 4) damaged[i] ^= 0x10;
@@ -277,7 +279,7 @@ TEST_F(XnnpackShared, AVerifiedFileIsBelievedUntilItChanges) {
   EXPECT_LT(error_of_program(), 1e-4f);
   EXPECT_EQ(read_bytes(file), whole);
   EXPECT_NE(read_bytes(note), said);
-  // It is the note that spares the check: with one for the damaged file the damage is loaded.
+  // The note skips the check: with a note for the damaged file, the damage is loaded.
   std::ofstream(file, std::ios::binary).write(damaged.data(), static_cast<std::streamsize>(damaged.size()));
   std::string version, boot;
   std::istringstream(std::string(said.begin(), said.end())) >> version >> boot;
@@ -308,7 +310,7 @@ TEST_F(XnnpackShared, TheFolderStaysBelowItsLimit) {
   EXPECT_GT(total, 0u);
 }
 
-// Programs run without it all the same; who asked for it is told once.
+// Programs run without the folder, and the log reports it once.
 TEST_F(XnnpackShared, WeightsThatAreNotKeptAreLoggedOnce) {
   Log log;
   etb_host host = kBareHost;

@@ -1,4 +1,5 @@
-// One context under inputs of changing sizes: what does not fit is refused with its node before anything changes, and the next run is right.
+// Tests changing input sizes in one context: sizes that do not fit are rejected with their node before
+// anything changes, and the next run is right.
 #include <xnnpack.h>
 
 #include <utility>
@@ -18,7 +19,8 @@ constexpr bool kMayChange = true;
 constexpr bool kMayChange = false;
 #endif
 
-// input 0 [2, 3] plus input 1 [2, 3], in that order times the filter [5, 3] of `constants`, which are all ones when there are any.
+// input 0 [2, 3] plus input 1 [2, 3], then times the filter [5, 3] of `constants` (all ones) if
+// is_multiplied.
 XnnPayload sum(bool is_multiplied) {
   XnnPayload payload;
   payload.constants.emplace_back();
@@ -40,7 +42,8 @@ XnnPayload sum(bool is_multiplied) {
   return payload;
 }
 
-// input 0 [1, 5, 6, 4], quantised as a whole for each image, through a filter of 3 x 3 for 3 channels whose bytes are those of `constants`.
+// input 0 [1, 5, 6, 4], quantised per image, through a 3 x 3 filter for 3 channels with the bytes of
+// `constants`.
 XnnPayload dynamic_convolution(format::XnnOperator op) {
   XnnPayload payload;
   payload.constants.emplace_back();
@@ -91,7 +94,7 @@ class XnnpackSizes : public XnnpackCompile {
     XnnpackCompile::TearDown();
   }
 
-  // "" when it ran and `out` holds what it gave, else why not.
+  // Returns "" if it ran and `out` holds the result, else the error.
   std::string execute(std::initializer_list<TestTensor*> in, TestTensor& out) {
     std::vector<etb_tensor> inputs;
     for (TestTensor* each : in) inputs.push_back(to_c(*each));
@@ -110,7 +113,7 @@ class XnnpackSizes : public XnnpackCompile {
     return table_->delegate->execute(context_, &call, &error_) == ETB_OK ? "" : error_.text;
   }
 
-  // The sum of random tensors of `sizes`.
+  // Checks the sum of random tensors of `sizes`.
   void expect_right(const std::vector<int64_t>& sizes) {
     TestTensor a = random_tensor(sizes), b = random_tensor(sizes), expected = a, found = a;
     for (size_t i = 0; i < expected.data.size(); ++i) expected.data[i] += b.data[i];
@@ -169,7 +172,7 @@ TEST_F(XnnpackSizes, OfOutputsWithoutRoomAreForgotten) {
   expect_right({5, 3});
 }
 
-// XNNPACK takes any number of elements for rows of as many as the filter has.
+// XNNPACK accepts any number of elements for rows as long as the filter's.
 TEST_F(XnnpackSizes, WithinARowAreThoseOfTheFilter) {
   make(sum(true));
   for (const auto& sizes : {std::vector<int64_t>{3, 2}, {6, 1}, {1, 6}, {3, 0}})
@@ -189,12 +192,12 @@ TEST_F(XnnpackSizes, WithinARowAreThoseOfTheFilter) {
   expect_near(found, expected);
 }
 
-// XNNPACK keeps a row of padding for each image, and its own count of them is wrong when there are more than before.
+// XNNPACK stores a row of padding for each image, and counts them wrongly if the number of images grows.
 TEST_F(XnnpackSizes, OfBatchesOfImagesQuantisedAtRunTimeMayGrow) {
   for (const auto op : {format::XnnOperator::kConv2d, format::XnnOperator::kConvTranspose2d}) {
     make(dynamic_convolution(op));
     for (const int64_t count :
-         {0, 1, 3, 2, 0, 5, 1, 4}) {  // of none XNNPACK would make no table of pixels, and find none later
+         {0, 1, 3, 2, 0, 5, 1, 4}) {  // for 0 images XNNPACK builds no indirection table and needs one later
       const int64_t height = 5 + count % 2;
       TestTensor images = random_tensor({count, height, 6, 4}), found = random_tensor({count, height, 6, 3});
       const std::string answer = execute({&images}, found);
@@ -218,7 +221,7 @@ TEST_F(XnnpackSizes, OfBatchesOfImagesQuantisedAtRunTimeMayGrow) {
   }
 }
 
-// The largest of each 2 x 2 pixels of input 0 [1, 2, 4, 1], or where it is. The other one of the two is read by nobody.
+// The maximum of each 2 x 2 pixels of input 0 [1, 2, 4, 1], or its index. The other output has no reader.
 XnnPayload largest(bool is_place) {
   XnnPayload payload;
   payload.constants.emplace_back();
@@ -238,7 +241,7 @@ XnnPayload largest(bool is_place) {
   return payload;
 }
 
-// XNNPACK itself has no memory for an output of a node that is neither read nor external.
+// XNNPACK itself has no memory for a node's output that is neither read nor external.
 TEST_F(XnnpackSizes, OfANodeOfWhichOneOutputIsReadMayChange) {
   for (const bool is_place : {false, true}) {
     make(largest(is_place));
@@ -253,7 +256,7 @@ TEST_F(XnnpackSizes, OfANodeOfWhichOneOutputIsReadMayChange) {
       for (int64_t y = 0; y < rows; ++y)
         for (int64_t x = 0; x < 2; ++x) {
           float best = -INFINITY, place = 0;
-          for (int64_t i = 0; i < 4; ++i) {  // places are numbered column by column
+          for (int64_t i = 0; i < 4; ++i) {  // indices count column by column
             const float pixel = image.at({0, 2 * y + i % 2, 2 * x + i / 2, 0});
             if (pixel > best) place = static_cast<float>(i);
             best = std::max(best, pixel);

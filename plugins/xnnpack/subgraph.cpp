@@ -50,7 +50,8 @@ xnn_datatype to_xnn(XnnDatatype datatype) {
   return xnn_datatype_invalid;
 }
 
-// Whether a node packs this input into memory of its own, so that nothing reads behind the constant's last byte.
+// True if the node copies this input when it packs weights. Then XNNPACK does not read after the constant's
+// last byte.
 bool is_packed_by(const XnnNode& node, uint32_t input) {
   switch (node.op) {
     case XnnOperator::kFullyConnected:
@@ -63,8 +64,8 @@ bool is_packed_by(const XnnNode& node, uint32_t input) {
   }
 }
 
-// By value id: made by a node that is needed for another output, and read by nobody. XNNPACK gives such a value no memory, and writes it
-// nevertheless, unless it is to persist.
+// By value id: true for an output of a live node without a reader. XNNPACK allocates no memory for such a
+// value but writes it, unless the value is persistent.
 std::vector<bool> find_unread(const XnnPayload& payload, const std::vector<bool>& is_live) {
   std::vector<bool> is_unread(payload.value_of_id.size(), false);
   for (size_t i = 0; i < payload.nodes.size(); ++i) {
@@ -82,7 +83,7 @@ std::vector<bool> find_unread(const XnnPayload& payload, const std::vector<bool>
 
 }  // namespace
 
-// XNNPACK removes nodes that nobody needs badly: when it takes one away it forgets what that one read, and aborts over it.
+// Remove dead nodes here: XNNPACK's own removal leaves stale consumer counts and aborts.
 std::vector<bool> find_live(const XnnPayload& payload) {
   std::vector<uint32_t> producer(payload.value_of_id.size(), format::kXnnNoValue);
   for (uint32_t i = 0; i < payload.nodes.size(); ++i) {
@@ -137,7 +138,7 @@ std::vector<SubgraphBuilder::Packer> SubgraphBuilder::packers() const {
   std::vector<Packer> found;
   for (size_t i = 0; i < payload_.nodes.size(); ++i) {
     const XnnNode& node = payload_.nodes[i];
-    // Most releases pack depthwise filters without asking whether they are known: ahead would be once too often.
+    // Most releases pack depthwise filters before the lookup. Packing them ahead would pack them twice.
     const bool is_depthwise =
         node.op == XnnOperator::kDepthwiseConv2d || node.window.group_input_channels == 1;
     if (!is_live_[i] || !is_packed_by(node, 1) || is_depthwise) continue;
@@ -209,8 +210,9 @@ Status SubgraphBuilder::find_data(const XnnValue& value, std::vector<Constants::
   return {};
 }
 
-// They live as long as the constants; XNNPACK verifies them when the value is defined and reads them again when weights are packed, and
-// nothing behind them. Those of the graph, and those that do not lie as numbers must, are copied.
+// Scales live as long as the constants. XNNPACK verifies them when the value is defined, and reads them again
+// when it packs weights. It does not read after their end. Scales stored in the graph and misaligned ones are
+// copied.
 Status SubgraphBuilder::find_scales(const XnnValue& value, std::vector<Constants::Move>& moves) {
   const bool is_bfloat16 = value.quantisation == XnnQuantisation::kPerChannelGroup;
   const void*& place = scales_of_[value.id];
@@ -271,8 +273,8 @@ Status SubgraphBuilder::define_value(xnn_subgraph_t subgraph, const XnnValue& va
   return make_error(Code::INTERNAL, "unknown quantisation");
 }
 
-// What packing a node's weights looks at, beside the kernel that XNNPACK chooses: contents, and every number of the node and of the
-// values around it. Contents have names only where they are named data, whose keys say what they are.
+// Names a node's weights by the inputs of packing, except the kernel that XNNPACK chooses: contents, and
+// every number of the node and its values. Only named data has named contents: its keys identify the bytes.
 void SubgraphBuilder::name_weights(const XnnNode& node) {
   if (!is_packed_by(node, 1)) return;
   ByteWriter numbers;

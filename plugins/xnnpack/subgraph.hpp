@@ -1,4 +1,4 @@
-// From a payload to an XNNPACK subgraph: values, then nodes.
+// Builds an XNNPACK subgraph from a payload: values, then nodes.
 #pragma once
 
 #include <span>
@@ -12,26 +12,26 @@
 
 namespace etb::xnnpack {
 
-// By node of a payload: whether an output needs it.
+// By node of a payload: true if an output needs it.
 std::vector<bool> find_live(const format::XnnPayload& payload);
 
-// From payload to subgraph. What it is given lives longer; `packed` learns what the weights are called.
+// Builds subgraphs. All constructor arguments must outlive it. Names the weights in `packed`.
 class SubgraphBuilder {
  public:
   SubgraphBuilder(const format::XnnPayload& payload, const NamedData& named_data, Constants& constants,
                   PackedWeights& packed)
       : payload_(payload), named_data_(named_data), constants_(constants), packed_(packed) {}
 
-  // All of it. Errors name the value or node.
+  // Builds the whole subgraph. Errors name the value or node.
   [[nodiscard]] Result<Subgraph> build();
 
-  // Nodes of the payload whose packed weights have names, with the bytes of these; not those that no output needs. After build().
+  // A live node whose packed weights have names, and the size of its filter. Valid after build().
   struct Packer {
     size_t node;
     uint64_t nbytes;
   };
   [[nodiscard]] std::vector<Packer> packers() const;
-  // These nodes alone, side by side: a runtime of it packs the same weights under the same names.
+  // Builds these nodes alone, side by side. A runtime of them packs the same weights under the same names.
   [[nodiscard]] Result<Subgraph> build_packers(std::span<const Packer> packers);
 
  private:
@@ -47,9 +47,9 @@ class SubgraphBuilder {
   const NamedData& named_data_;
   Constants& constants_;
   PackedWeights& packed_;
-  std::vector<uint32_t> id_of_;         // by id of the payload: that of the subgraph in the making
+  std::vector<uint32_t> id_of_;         // by id of the payload: id in the current subgraph
   std::vector<const void*> data_of_;    // by id: the bytes of a constant
-  std::vector<const void*> scales_of_;  // by id: the scales of a value that has several
+  std::vector<const void*> scales_of_;  // by id: the scales of a value with several
   std::vector<bool> padded_;
   std::vector<bool> is_live_;  // by node
 };

@@ -1,4 +1,4 @@
-// Weights that several nodes, and several delegates, read: packed once.
+// Tests weights that several nodes and delegates read: they are packed once.
 #include "plugins/xnnpack/compile_fixture.hpp"
 #include "plugins/xnnpack/payload_fixture.hpp"
 #include "plugins/xnnpack/subgraph.hpp"
@@ -10,7 +10,7 @@ using format::XnnPayload;
 
 constexpr uint32_t kWidth = 32;
 
-// Passes XNNPACK's questions on and counts how often it packs.
+// A weights cache that forwards XNNPACK's calls and counts packings.
 class CountedCache {
  public:
   explicit CountedCache(PackedWeights& weights) : cache_(weights.provider()) {
@@ -46,7 +46,7 @@ class CountedCache {
   int pack_count_ = 0;
 };
 
-// `layer_count` layers, one behind the other, with the same named weights.
+// `layer_count` layers in sequence, with the same named weights.
 XnnPayload layers(uint32_t layer_count) {
   XnnPayload payload;
   payload.constants.resize(2);
@@ -62,7 +62,7 @@ XnnPayload layers(uint32_t layer_count) {
   payload.values[last].is_input = true;
   payload.input_ids = {last};
   for (uint32_t i = 0; i < layer_count; ++i) {
-    const uint32_t filter = add_value({kWidth, kWidth});  // a value of its own, as exporters write them
+    const uint32_t filter = add_value({kWidth, kWidth});  // a separate value, as exporters write them
     payload.values[filter].constant_index = 1;
     const uint32_t product = add_value({1, kWidth});
     payload.nodes.push_back(
@@ -79,7 +79,7 @@ class XnnpackTiedWeights : public testing::Test {
  protected:
   void SetUp() override { ASSERT_EQ(xnn_initialize(nullptr), xnn_status_success); }
 
-  // How often XNNPACK packs for a delegate; `nbytes` is what it keeps.
+  // Returns how often XNNPACK packs for a delegate. `nbytes` receives the size of its copies.
   int pack_count(const XnnPayload& payload, PackedWeights& weights, uint64_t& nbytes) {
     const etb_named_data table = {
         ETB_INIT_SIZE(etb_named_data), 0, this,
@@ -126,7 +126,7 @@ TEST_F(XnnpackTiedWeights, DelegatesShareThem) {
   EXPECT_EQ(pack_count(layers(2), alone, nbytes), 1);
 }
 
-// A clamp is the kernel's business and changes nothing in the weights; numbers that packing looks at do.
+// Clamps do not change packed weights. Numbers that packing depends on do.
 TEST_F(XnnpackTiedWeights, WhatIsPackedDifferentlyIsNotShared) {
   XnnPayload payload = layers(2);
   payload.nodes[0].is_clamped = true;
@@ -135,7 +135,7 @@ TEST_F(XnnpackTiedWeights, WhatIsPackedDifferentlyIsNotShared) {
   uint64_t nbytes = 0;
   EXPECT_EQ(pack_count(payload, clamped, nbytes), 1);
   payload = layers(2);
-  payload.nodes[0].flags = XNN_FLAG_TRANSPOSE_WEIGHTS;  // as many rows as columns, so nothing else changes
+  payload.nodes[0].flags = XNN_FLAG_TRANSPOSE_WEIGHTS;  // square weights, so only the packing changes
   EXPECT_EQ(pack_count(payload, transposed, nbytes), 2);
 }
 

@@ -1,4 +1,5 @@
-// How products are cut into tiles (tools/xnnpack/tile_gemm.c, or whatever this XNNPACK does): the same numbers for any number of threads.
+// Tests how products are split into tiles (tools/xnnpack/tile_gemm.c, or this XNNPACK's way): results must
+// not depend on the number of threads.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -20,10 +21,10 @@ std::vector<float> random_floats(size_t count) {
   return made;
 }
 
-// A layer without padding over one image: a linear layer where the filter is one pixel.
+// A layer without padding over one image; linear if the filter is one pixel.
 struct Layer {
   size_t height, width, in, out, kernel;
-  bool is_quantised;  // int8 weights, and an input that is quantised as it comes
+  bool is_quantised;  // int8 weights, and an input quantised at run time
 
   size_t out_height() const { return height - kernel + 1; }
   size_t out_width() const { return width - kernel + 1; }
@@ -135,8 +136,8 @@ TEST_P(Tiles, GiveTheSameNumbersForAnyNumberOfThreads) {
   for (const size_t threads : {1, 2, 3, 5}) ASSERT_EQ(run(threads), alone) << threads << " threads";
 }
 
-// Weights of a few kilobytes, of more than any second-level cache has, and with one panel alone that is more than half of a usual one;
-// few rows and many; rows and columns that no kernel divides; input that is larger than the weights.
+// Weights of a few kilobytes, larger than any second-level cache, and one panel larger than half of a usual
+// one. Few rows and many; rows and columns that no kernel divides; an input larger than the weights.
 INSTANTIATE_TEST_SUITE_P(All, Tiles,
                          testing::Values(Layer{1, 1, 96, 1000, 1, false}, Layer{5, 5, 40, 33, 1, false},
                                          Layer{4, 6, 512, 2101, 1, false}, Layer{70, 71, 16, 24, 1, false},

@@ -12,14 +12,15 @@ namespace etb::xnnpack {
 
 namespace {
 
-constexpr size_t kAlignment = 128;  // of what XNNPACK packs
+constexpr size_t kAlignment = 128;  // alignment of XNNPACK's packed weights
 constexpr size_t kHugePage = size_t{2} << 20;
-constexpr size_t kRegionNbytes = size_t{256} << 20;  // of addresses; memory is what was touched
-// What comes first in a region has pages of the usual size: to a small network a huge page would be much.
+constexpr size_t kRegionNbytes = size_t{256} << 20;  // address space; memory is used on first touch
+// The start of a region uses pages of the usual size: a huge page would waste memory for a small network.
 constexpr size_t kSmallNbytes = size_t{512} << 10;
-constexpr size_t kStepNbytes = size_t{64} << 10;      // small pages that are touched at once
-constexpr size_t kLargeStepNbytes = size_t{1} << 20;  // the same behind a slow huge page
-// Clearing a huge page takes 0.2 ms. In a virtual machine whose memory the host has yet to provide it took 2.4 to 10 ms.
+constexpr size_t kStepNbytes = size_t{64} << 10;      // small pages touched at once
+constexpr size_t kLargeStepNbytes = size_t{1} << 20;  // the same after a slow huge page
+// Clearing a huge page takes 0.2 ms. In a virtual machine whose host had to allocate the memory first, it
+// took 2.4 to 10 ms.
 constexpr uint64_t kSlowNs = 1500000;
 
 size_t round_up(size_t n, size_t multiple) { return (n + multiple - 1) / multiple * multiple; }
@@ -34,7 +35,7 @@ size_t page_nbytes() {
 struct WeightMemory::Region {
   std::byte* first = nullptr;
   size_t nbytes = 0, used = 0, touched = 0, trimmed = 0;
-  std::atomic<size_t> slow_from{0};  // where small pages begin again, 0: nowhere
+  std::atomic<size_t> slow_from{0};  // offset where small pages begin again, 0: none
 
   explicit Region(size_t wanted) {
     void* const mapped = ::mmap(nullptr, wanted + kHugePage, PROT_READ | PROT_WRITE,
@@ -57,7 +58,7 @@ struct WeightMemory::Region {
   Region(const Region&) = delete;
   Region& operator=(const Region&) = delete;
 
-  // The next piece, NULL when it does not fit, and the range that its taker is to touch.
+  // Returns the next piece, or NULL if it does not fit, and the range that the caller must touch.
   std::byte* take(size_t wanted, size_t& out_begin, size_t& out_end) {
     if (first == nullptr || wanted > nbytes - used) return nullptr;
     std::byte* const piece = first + used;
@@ -72,7 +73,8 @@ struct WeightMemory::Region {
     return piece;
   }
 
-  // Brings the pages of a range in, because each would cost a fault later. Other threads may write there meanwhile.
+  // Populates the pages of a range, to avoid one fault for each later. Other threads may write there
+  // meanwhile.
   void touch([[maybe_unused]] size_t begin, [[maybe_unused]] size_t end, [[maybe_unused]] CpuClock cpu_ns) {
 #ifdef MADV_POPULATE_WRITE
     while (begin < end) {
@@ -96,21 +98,23 @@ struct WeightMemory::Region {
 #endif
   }
 
-  // Gives the pages back that lie wholly in a range.
+  // Returns the whole pages within a range to the system.
   void give_back(size_t begin, size_t end) const {
     begin = round_up(begin, page_nbytes());
     end = end / page_nbytes() * page_nbytes();
     if (begin < end) ::madvise(first + begin, end - begin, MADV_DONTNEED);
   }
 
-  // What lies behind the last piece, to the end of its huge page. The kernel would fill that page again within seconds.
+  // Releases memory after the last piece, to the end of its huge page. The kernel would refill that page
+  // within seconds.
   void trim() {
-    if (trimmed == used) return;  // asked each time sizes change
+    if (trimmed == used) return;  // called each time sizes change
     trimmed = used;
     const size_t huge_end = kSmallNbytes + round_up(used > kSmallNbytes ? used - kSmallNbytes : 0, kHugePage);
     const size_t end = std::min(huge_end, nbytes), begin = round_up(used, page_nbytes());
 #ifdef MADV_HUGEPAGE
-    // Runs are a tenth faster on huge pages; the kernel may make them of what is there, in its own time.
+    // Runs are 10% faster on huge pages. The kernel may build them from the existing pages, in the
+    // background.
     if (const size_t from = slow_from; from != 0 && from < begin)
       ::madvise(first + from, begin - from, MADV_HUGEPAGE);
 #endif
@@ -135,7 +139,7 @@ std::byte* WeightMemory::take(size_t wanted, std::shared_ptr<Region>& out_region
   if (out_region) {
     if (std::byte* const piece = out_region->take(wanted, out_begin, out_end)) return piece;
   }
-  // A system that counts addresses as memory may refuse a whole region.
+  // A system that counts reserved addresses as memory may reject a whole region.
   for (const size_t size :
        {std::max(kRegionNbytes, round_up(wanted, kHugePage)), round_up(wanted, kStepNbytes)}) {
     out_region = std::make_shared<Region>(size);

@@ -1,4 +1,5 @@
-// Memory for packed weights: one piece after another, so that a network is a few large regions and not a thousand small ones.
+// Memory for packed weights: pieces in sequence, so that a network uses a few large regions instead of a
+// thousand small ones.
 #pragma once
 
 #include <cstddef>
@@ -8,22 +9,22 @@
 
 namespace etb::xnnpack {
 
-// Most of the time to load a network went into page faults. So memory is taken in order from one region of address space, touched many
-// pages at a time, and lies in huge pages where the system has them at once and there is much of it. The system may have to make
-// a huge page first, which takes twenty times as long; each is timed, and from the first slow one on pages have the usual size.
-// [any] thread.
+// Page faults were most of the time to load a network. So pieces come in order from one region of addresses,
+// touched many pages at a time. Large amounts use huge pages if the system has them ready. If it must build a
+// huge page first, that takes twenty times as long. So each is timed, and after the first slow one pages have
+// the usual size. [any] thread.
 class WeightMemory {
  public:
-  // CPU time of the calling thread: what others do on the machine does not count.
+  // CPU time of the calling thread, so that other load on the machine does not count.
   using CpuClock = uint64_t (*)();
   static uint64_t thread_cpu_ns();
   explicit WeightMemory(CpuClock cpu_ns = &thread_cpu_ns) : cpu_ns_(cpu_ns) {}
 
-  // Zeros, at a multiple of 128 bytes, with XNN_EXTRA_BYTES behind them; NULL when there is no memory. The pages go back to the system
-  // when the last owner of the result goes, the region with its last piece.
+  // Returns zeroed memory at a multiple of 128 bytes with XNN_EXTRA_BYTES after it, or NULL if there is none.
+  // The system gets the pages back with the last owner of the result, and the region with its last piece.
   std::shared_ptr<void> allocate(size_t nbytes);
 
-  // Gives back what was touched for pieces to come: for when there will be none for a while.
+  // Releases memory touched for future pieces. Call it if none are expected for a while.
   void trim();
 
  private:
@@ -32,7 +33,7 @@ class WeightMemory {
 
   const CpuClock cpu_ns_;
   std::mutex mutex_;
-  std::weak_ptr<Region> region_;  // where the next piece comes from
+  std::weak_ptr<Region> region_;  // region of the next piece
 };
 
 }  // namespace etb::xnnpack

@@ -1,4 +1,4 @@
-// Depthwise filters and the weights cache (tools/xnnpack/weight_space.cc, or whatever this XNNPACK does).
+// Tests depthwise filters in the weights cache (tools/xnnpack/weight_space.cc, or this XNNPACK's way).
 #include <gtest/gtest.h>
 
 #include <sys/mman.h>
@@ -15,10 +15,10 @@ extern "C" __attribute__((weak)) void etb_pack_f32_dwconv_hwg_w();
 namespace etb::xnnpack {
 namespace {
 
-constexpr size_t kChannels = 37, kSide = 5;  // no multiple of what a kernel takes at once
+constexpr size_t kChannels = 37, kSide = 5;  // not a multiple of any kernel's tile
 constexpr size_t kPageNbytes = size_t{1} << 16;
 
-// A 3x3 convolution of each channel with a filter whose memory can be taken away.
+// A 3x3 convolution per channel, with a filter whose memory can be removed.
 class DepthwiseWeights : public testing::TestWithParam<bool> {
  protected:
   void SetUp() override {
@@ -77,7 +77,7 @@ class DepthwiseWeights : public testing::TestWithParam<bool> {
     return Runtime(made);
   }
 
-  // The result for an input of ones: sums of nine weights.
+  // Checks the result for an input of ones: sums of nine weights.
   template <class T>
   void expect_sums(xnn_runtime_t runtime) const {
     std::vector<T> input(kSide * kSide * kChannels + XNN_EXTRA_BYTES, T{1}),

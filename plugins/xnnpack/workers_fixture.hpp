@@ -9,7 +9,7 @@
 
 namespace etb {
 
-// parallel/1 in several tempers.
+// A parallel/1 service: one thread per item, one call for all items, or items in reverse order.
 struct Workers {
   enum class Temper { kThreads, kBusy, kBackwards };
   uint32_t count = 4;

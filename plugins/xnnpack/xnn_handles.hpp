@@ -1,4 +1,4 @@
-// One owning type a handle of XNNPACK.
+// One owning type per XNNPACK handle.
 #pragma once
 
 #include <pthreadpool.h>
@@ -24,7 +24,7 @@ using Runtime = std::unique_ptr<xnn_runtime, Deleter<xnn_delete_runtime>>;
 using Workspace = std::unique_ptr<xnn_workspace, Deleter<xnn_release_workspace>>;
 using ThreadPool = std::unique_ptr<pthreadpool, Deleter<pthreadpool_destroy>>;
 
-// A status of XNNPACK; `what` says what was tried.
+// Converts an XNNPACK status. `what` names the object for the error text.
 inline Status from_xnn(xnn_status status, const std::string& what) {
   switch (status) {
     case xnn_status_success:

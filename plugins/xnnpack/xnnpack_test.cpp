@@ -1,5 +1,5 @@
-// Programs that the official exporter lowered to XnnpackBackend whole, run through the plugin's own tables and compared with what
-// PyTorch said. Nothing of the host stands between; the payload comes straight out of the file.
+// Tests whole programs that the official exporter lowered to XnnpackBackend. They run through the plugin's
+// own tables, without a host, on payloads directly from the file. Results are compared with PyTorch's.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -26,7 +26,7 @@ namespace {
 namespace fs = std::filesystem;
 
 const fs::path kPrograms = fs::path(ETB_SOURCE_DIR) / "tests/fixtures/xnnpack";
-constexpr size_t kPaddingBytes = 64;  // behind every tensor, at least what the plugin asks for
+constexpr size_t kPaddingBytes = 64;  // after every tensor, at least what the plugin requests
 
 std::vector<std::byte> read_bytes(const fs::path& path) {
   std::ifstream in(path, std::ios::binary);
@@ -39,7 +39,7 @@ std::vector<std::byte> read_bytes(const fs::path& path) {
 struct Array {
   etb_dtype dtype = -1;
   std::vector<int64_t> sizes;
-  std::vector<std::byte> data;  // with padding behind
+  std::vector<std::byte> data;  // with padding at the end
   size_t nbytes = 0;
 
   etb_tensor view(uint32_t role) {
@@ -110,8 +110,9 @@ const void* ETB_CALL no_service(const etb_host*, const char*) { return nullptr; 
 constexpr etb_host kBareHost = {
     ETB_INIT_SIZE(etb_host), 0, ETB_ABI_VERSION, 0, "test", "0", "", nullptr, no_service, nullptr};
 
-// Allowed difference. XNNPACK's approximations of transcendental functions stay within a few units in the last place, sums of at most
-// 64 products within as many roundings; a quantised result may fall on the neighbouring step, and these tensors have steps below 1/16.
+// Allowed difference. XNNPACK's approximations of transcendental functions are within a few units in the last
+// place, sums of at most 64 products within as many roundings. A quantised result may be one step off, and
+// these tensors have steps below 1/16.
 double tolerance(const std::string& program, etb_dtype dtype, double expected) {
   const bool is_quantised = program.rfind("q", 0) == 0;
   if (is_quantised) return 1.0 / 16;
@@ -188,7 +189,7 @@ class XnnpackPrograms : public testing::TestWithParam<std::string> {
   std::vector<std::byte> file_;
   format::ProgramView program_;
   ProgramData data_{program_, file_};
-  etb_named_data named_{};  // the delegate reads it as long as it lives
+  etb_named_data named_{};  // the delegate reads it during its life
   const etb_plugin_table* table_ = nullptr;
   etb_plugin* plugin_ = nullptr;
   etb_delegate* delegate_ = nullptr;
@@ -214,7 +215,8 @@ std::vector<std::string> program_names() {
 INSTANTIATE_TEST_SUITE_P(Official, XnnpackPrograms, testing::ValuesIn(program_names()),
                          [](const auto& test) { return test.param; });
 
-// Every truncation and many single bit flips of a real payload: refused or made ready, never a crash.
+// Every truncation and many single bit flips of a real payload must be rejected or create a delegate. None
+// may crash.
 // proves: ABI-BLOB-01
 TEST_P(XnnpackPrograms, DamagedPayloadIsRefusedOrRuns) {
   const std::span<const std::byte> original = data_.payload();

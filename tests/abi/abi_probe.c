@@ -1,4 +1,5 @@
-// A library whose debug information reaches every type of the ABI; abidiff compares it with the committed dump.
+// A library whose debug information includes every type of the ABI. abidiff compares it with the committed
+// dump.
 #include "etb/all.h"
 #include "etb/module.h"
 

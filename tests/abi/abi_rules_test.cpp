@@ -1,5 +1,6 @@
-// Which rule of the ABI is proved by which test. A test says so in a comment, "proves: ABI-SIZE-01 ABI-SIZE-02"; the rules are
-// the rows of rules.def. docs/abi_rules.md is generated from both (ETB_REBASE=1 rewrites it).
+// Maps rules of the ABI to the tests that prove them. A test declares this in a comment, "proves: ABI-SIZE-01
+// ABI-SIZE-02"; the rules are the rows of rules.def. docs/abi_rules.md is generated from both (ETB_REBASE=1
+// rewrites it).
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -116,7 +117,7 @@ TEST(AbiRules, PageIsUpToDate) {
   EXPECT_EQ(read_text(path), rules_page()) << "rewrite it with ETB_REBASE=1 ctest -R abi_rules";
 }
 
-// The closed set of thread tags: each function of a table or sink has one, in the comment right above it.
+// Thread tags are a closed set. Each function of a table or sink has one in the comment directly above it.
 TEST(AbiHeaders, EveryFunctionHasAThreadTag) {
   const std::regex function("\\(ETB_CALL\\* ?([a-z_]+)\\)"),
       tag("// threads +\\[(any|init|serial:[a-z]+)\\]");
@@ -140,7 +141,7 @@ TEST(AbiHeaders, EveryFunctionHasAThreadTag) {
   EXPECT_GT(count, 50u);
 }
 
-// ---- Rules about layout, proved over the golden file, which abi_layout compares with the headers
+// ---- Rules about layout, proved on the golden file, which abi_layout compares with the headers
 
 struct Field {
   std::string owner;
@@ -161,7 +162,8 @@ std::vector<Field> golden_fields() {
   return fields;
 }
 
-// Structs that are no argument of a call: byte ranges, what lies in files, and the views that a graph reader makes for itself.
+// False for structs that are no argument of a call: byte ranges, structs stored in files, and views that a
+// graph reader creates itself.
 bool is_versioned(const std::string& owner) {
   static const std::set<std::string> kFlat = {"etb_bytes", "etb_plugin_note"};
   return kFlat.count(owner) == 0 && (owner.rfind("etb_graph_", 0) != 0 || owner == "etb_graph_image");
@@ -181,7 +183,7 @@ TEST(AbiLayout, EveryVersionedStructStartsWithSizeAndFlags) {
   EXPECT_GT(checked, 100u);
 }
 
-// A struct that ended in padding could not be appended to: the new field would lie inside what an old caller already covers.
+// A struct that ends in padding could not grow: the new field would be inside the size that old callers pass.
 // proves: ABI-SIZE-02
 TEST(AbiLayout, NoVersionedStructEndsInPadding) {
   std::ifstream in(fs::path(ETB_SOURCE_DIR) / "tests/abi/layout.golden");

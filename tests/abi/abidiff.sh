@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Compares the types of the ABI, as abidiff sees them in a compiled probe, with the committed dump etb_abi_1_0.abi. With --rebase
-# writes the dump. An added type or appended field fails too: what crosses the boundary changes only on purpose.
+# Compares the types of the ABI, as abidiff sees them in a compiled probe, with the committed dump
+# etb_abi_1_0.abi. With --rebase, writes the dump. An added type or appended field fails, too: the ABI changes
+# only on purpose.
 # usage: abidiff.sh CC [--rebase]
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)

@@ -1,13 +1,14 @@
 #!/usr/bin/env bash
-# The memory layout of every ABI struct, from clang's record dump, for two 64-bit and two 32-bit targets. Compares it with
-# layout.golden beside this file; with --rebase it writes that file instead. Needs no compiler runtime for the targets.
+# Prints the memory layout of every ABI struct, from clang's record dump, for two 64-bit and two 32-bit
+# targets. Compares it with layout.golden beside this file; with --rebase, writes that file. Needs no compiler
+# runtime for the targets.
 # usage: layout.sh CLANG [--rebase]
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 clang=$1
 golden=$here/layout.golden
 
-# The inline graph reader wants four functions of string.h, which a bare cross target lacks.
+# The inline graph reader uses four functions of string.h, which a bare cross target lacks.
 stubs=$(mktemp -d)
 trap 'rm -rf "$stubs"' EXIT
 cat >"$stubs/string.h" <<'STRING'

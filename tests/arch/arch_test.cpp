@@ -1,4 +1,5 @@
-// Forbidden arrows: which folder may include which, and which third-party library may be named where.
+// Tests forbidden dependencies: the folders that each folder may include, and the third-party libraries that
+// it may use.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -13,7 +14,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// What a folder may include besides itself. "etb/" headers are api's.
+// Folders that a folder may include besides itself. "etb/" headers belong to api.
 const std::map<std::string, std::set<std::string>>& allowed_folders() {
   static const std::map<std::string, std::set<std::string>> table = {
       {"api", {}},
@@ -26,7 +27,7 @@ const std::map<std::string, std::set<std::string>>& allowed_folders() {
   return table;
 }
 
-// Third-party headers that only some folders may know: a pattern of the include, and the folders.
+// A third-party header that only some folders may include: a pattern of the include, and the folders.
 struct Fence {
   const char* include;
   std::vector<std::string> folders;
@@ -78,7 +79,8 @@ struct Definition {
   std::string file;
 };
 
-// Types at namespace scope that the linker sees: nothing in an unnamed namespace, nothing of tests, each of which is a program of its own.
+// Returns types at namespace scope that the linker sees: none in unnamed namespaces, and none of tests, which
+// are separate programs.
 std::vector<Definition> all_types() {
   std::vector<Definition> found;
   const fs::path root = ETB_SOURCE_DIR;
@@ -123,7 +125,7 @@ TEST(Architecture, FoldersIncludeOnlyWhatTheArrowsAllow) {
   }
 }
 
-// Two classes of one name in one namespace are one class to the linker: it keeps the members of either.
+// The linker treats two classes of one name in one namespace as one: it keeps the members of either.
 TEST(Architecture, ATypeIsDefinedInOneFile) {
   const std::vector<Definition> types = all_types();
   ASSERT_GT(types.size(), 300u) << "the scan found almost nothing";
@@ -157,7 +159,7 @@ TEST(Architecture, ThirdPartyLibrariesStayInTheirFolder) {
   }
 }
 
-// Calls visit(file, line) for each line of the product's own C and C++ files; tests are left out.
+// Calls visit(file, line) for each line of the product's own C and C++ files, without tests.
 template <class Visit>
 void for_each_product_line(Visit visit) {
   for (const auto& [folder, unused] : allowed_folders()) {
@@ -172,7 +174,7 @@ void for_each_product_line(Visit visit) {
   }
 }
 
-// Code comes into the process in one place, where it is judged first.
+// Only one file loads code into the process, and it checks the code first.
 TEST(Architecture, OneFileCallsTheDynamicLoader) {
   const std::regex call("\\b(dlopen|dlmopen|__libc_dlopen_mode|dlfunc|boost::dll)\\b");
   size_t count = 0;
@@ -185,18 +187,18 @@ TEST(Architecture, OneFileCallsTheDynamicLoader) {
   EXPECT_GE(count, 4u) << "the scan did not find the loader's own file";
 }
 
-// A file that is written in another way can be left half done, replace a device or follow a link.
+// Other ways to write a file may leave it incomplete, replace a device or follow a link.
 TEST(Architecture, FilesAreOpenedForWritingInOnePlace) {
   const std::set<std::string> allowed = {
-      "api/format/output_file.cpp",          // the place
+      "api/format/output_file.cpp",          // the one place
       "api/ops/make_schema_tables.cpp",      // runs while the product is built
       "conformance/runner/keeper.cpp",       // a lock without content
       "host/registry/digest_records.cpp",    // a cache, written beneath a folder's descriptor
-      "plugins/xnnpack/packed_folder.cpp",   // a cache whose parts are locked while they are written
-      "host/registry/scratch_dir.hpp",       // of tests
-      "host/registry/plugin_world.hpp",      // of tests
-      "tools/program_process.hpp",           // of tests
-      "partitioner_sdk/testing/golden.hpp",  // of tests
+      "plugins/xnnpack/packed_folder.cpp",   // a cache whose partial files are locked while they are written
+      "host/registry/scratch_dir.hpp",       // test support
+      "host/registry/plugin_world.hpp",      // test support
+      "tools/program_process.hpp",           // test support
+      "partitioner_sdk/testing/golden.hpp",  // test support
   };
   const std::regex opens("std::ofstream|std::fstream|\\bfopen\\(|\\bO_CREAT\\b|\\bO_TRUNC\\b|mkos?temp\\(");
   std::set<std::string> found;

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Every command that compiles a file has the protections of tools/cmake/EtbHardening.cmake, those included that leave no trace in a file.
+# Checks that every compile command has the protections of tools/cmake/EtbHardening.cmake, including those
+# that leave no trace in a file.
 # usage: hardening_flags.sh COMPILE_COMMANDS.json [REGEX]      commands that match REGEX are left out
 set -euo pipefail
 flags='-fstack-protector-strong -fstack-clash-protection -D_FORTIFY_SOURCE=[23]'

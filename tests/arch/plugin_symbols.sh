@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Every plugin that was built exports one symbol and does not need the host's libraries.
+# Checks that every built plugin exports one symbol and does not need the host's libraries.
 # proves: ABI-SYM-01
 # usage: plugin_symbols.sh PLUGIN_DIR
 set -euo pipefail

@@ -1,5 +1,6 @@
-// A plugin whose ahead-of-time half is wrong in one way at a time. The way is read from the environment, ETB_BROKEN_AOT, so that
-// one library serves all rows of the table in tools/broken_aot_test.cpp. Its payloads run nothing.
+// A plugin whose ahead-of-time half has one defect at a time. The environment variable ETB_BROKEN_AOT selects
+// the defect, so that one library serves all rows of the table in tools/broken_aot_test.cpp. Its payloads run
+// nothing.
 #include <unistd.h>
 
 #include <atomic>
@@ -81,7 +82,8 @@ struct Broken {
   }
 
  private:
-  // The first and the last node as one region, which everything between would have to be in the middle of.
+  // Claims the first and the last node as one region. All nodes between would have to run in the middle of
+  // it.
   static etb::Status claim_both_ends(const std::vector<uint32_t>& ids, const etb::PartitionSink& sink) {
     etb::Claim whole = etb::Claim::yes();
     whole.flags = ETB_CLAIM_WHOLE_GROUP;

@@ -1,5 +1,6 @@
-// One plugin, wrong in one way at a time: the build defines ETB_BROKEN_<WAY>. Without any it is a correct plugin with one
-// device that runs nothing. What the registry must answer to each way is the table in broken_plugins_test.cpp.
+// A plugin with one defect at a time: the build defines ETB_BROKEN_<WAY>. Without a definition it is a
+// correct plugin with one device that runs nothing. The table in broken_plugins_test.cpp has the registry's
+// expected answer to each defect.
 #include <unistd.h>
 #include <csignal>
 #include <cstdlib>
@@ -69,7 +70,7 @@ constexpr etb_plugin_ident make_ident() {
     sizeof(ETB_NOTE_NAME), sizeof(etb_plugin_ident), ETB_NOTE_TYPE_IDENT, ETB_NOTE_NAME, make_ident()};
 #endif
 
-// What query shows; the same as the note in an honest plugin.
+// Returns the identity that query reports; equal to the note in a correct plugin.
 etb_plugin_ident make_shown_ident() {
   etb_plugin_ident ident = make_ident();
 #if defined(ETB_BROKEN_LIES_ABOUT_ID)
@@ -85,7 +86,7 @@ etb_plugin_ident make_shown_ident() {
 }
 
 #if defined(ETB_BROKEN_SPARE_ROOM)
-// Memory for a dynamic section of a test's own making. Its first bytes mark it in the file.
+// Memory for a dynamic section that a test writes. Its first bytes mark it in the file.
 __attribute__((used, aligned(16))) char spare_room[1 << 17] = "etb spare room";
 #endif
 
@@ -163,7 +164,7 @@ etb_status ETB_CALL context_create(etb_delegate*, const etb_option*, uint64_t, e
 etb_status ETB_CALL context_destroy(etb_context*, etb_error*) { return ETB_OK; }
 etb_status ETB_CALL execute(etb_context*, const etb_exec_args*, etb_error*) { return ETB_OK; }
 
-// Tables with room behind them, as a later minor version would have.
+// Tables followed by free space, as in a later minor version.
 template <class Table>
 struct Longer {
   Table table;

@@ -1,5 +1,5 @@
-// What the registry answers to every broken plugin: one table. A library that the build made and the table does not list
-// fails the test, and so does a row whose library is not there.
+// Tests the registry's answer to every broken plugin: one table. A built library that the table does not list
+// fails the test, and so does a row without a library.
 #include <elf.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -16,18 +16,19 @@ namespace {
 using nlohmann::json;
 using testing::HasSubstr;
 
-// Where the registry notices. Later ones run the plugin's code; kChild only ever in a child process.
+// The step at which the registry detects the defect. Later steps run the plugin's code; kChild only in a
+// child process.
 enum class Seen { kBySearch, kByLoad, kByInit, kInChild, kNever };
 
 struct Row {
-  const char* name;  // of the case, and of the library unless `library` says otherwise
+  const char* name;  // name of the case, and of the library unless `library` is set
   Seen seen;
-  const char* reason;    // id of reason.def, "" when none
+  const char* reason;    // id of reason.def, "" if none
   const char* message;   // part of the text
-  json patch = nullptr;  // of the manifest
+  json patch = nullptr;  // change to the manifest
   const char* library = nullptr;
   std::function<void(const PluginWorld&, const std::string& folder)> spoil =
-      nullptr;  // the folder, before the search
+      nullptr;  // change to the folder, before the search
   std::function<void(const PluginWorld&, const std::string& folder)> exchange = nullptr;  // after the search
 };
 
@@ -40,7 +41,7 @@ void patch_byte(const PluginWorld& world, const std::string& file, size_t at, ch
 }
 
 json abi(const char* min, const char* max) { return {{"abi", {{"min", min}, {"max", max}}}}; }
-// Leaves the digest out of the manifest, for cases that change the library on purpose.
+// Omits the digest from the manifest, for cases that change the library on purpose.
 json without_digest() {
   return {{"libraries", {{{"os", "linux"}, {"arch", detect_platform().arch}, {"path", "good.so"}}}}};
 }
@@ -57,7 +58,7 @@ void add_bundled(const PluginWorld& world, const std::string& folder) {
 
 const std::vector<Row>& rows() {
   static const std::vector<Row> kRows = {
-      // Nothing is wrong.
+      // No defect.
       {"good", Seen::kNever, "", ""},
       {"unloadable", Seen::kNever, "", ""},
       // proves: ABI-VER-03 ABI-SIZE-02
@@ -78,7 +79,7 @@ const std::vector<Row>& rows() {
          std::filesystem::resize_file(world.path(folder + "/bundled.so"), 4096);
        }},
       {"crashes_in_deinit", Seen::kInChild, "child.crashed", "in deinit"},
-      // Seen in the manifest and the file, without running anything.
+      // Detected in the manifest and the file, without running code.
       {"run_path_relative", Seen::kBySearch, "library.search",
        "run_path_relative.so: run path 'lib', expected $ORIGIN alone or none"},
       {"run_path_parent", Seen::kBySearch, "library.search", "run path '$ORIGIN/..', expected"},
@@ -273,7 +274,7 @@ const std::vector<Row>& rows() {
          world.dir().write(folder + "/com.example.broken.local.json",
                            R"({"manifest_version": 1, "disabled": true})");
        }},
-      // Seen when it is loaded, without harm to this process.
+      // Detected when it is loaded, without harm to this process.
       {"digest_mismatch", Seen::kByLoad, "library.digest", ", expected ", nullptr, "good",
        [](const PluginWorld& world, const std::string& folder) {
          std::string content = PluginWorld::read_file(world.path(folder + "/good.so"));
@@ -319,7 +320,7 @@ const std::vector<Row>& rows() {
       {"throws", Seen::kByLoad, "query.exception", "query threw"},
       {"init_fails", Seen::kByInit, "", "no driver\\x1b[31m"},
       {"init_gives_nothing", Seen::kByInit, "", "without a context"},
-      // Seen in a child process only; here they would end this one.
+      // Loaded in a child process only; here they would end this one.
       {"crashes_at_load", Seen::kInChild, "child.crashed", "while loading"},
       {"hangs_at_load", Seen::kInChild, "child.deadline", "while loading"},
       {"exits_at_load", Seen::kInChild, "child.crashed", "exited with code 0 while loading"},
@@ -398,7 +399,7 @@ TEST(BrokenPlugins, HostileDeviceTextDoesNotReachTheCaller) {
   EXPECT_TRUE(is_printable(probed->devices[0].name)) << probed->devices[0].name;
 }
 
-// In a child only: once its library were in this process, the loader would find it there and nothing could be missing.
+// In a child only: with its library in this process, the loader would find it, and none could be missing.
 TEST(BrokenPlugins, LibrariesBroughtAlongAreLoadedFromBesideThePlugin) {
   PluginWorld world;
   world.add("plugins", library_file("with_bundle"));

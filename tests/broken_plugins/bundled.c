@@ -1,10 +1,10 @@
-/* A library that a plugin brings along beside itself. */
+/* A library that a plugin ships beside itself. */
 #ifndef ANSWER
 #define ANSWER 42
 #endif
 
 #if defined(UNIQUE)
-/* A symbol that is unique in the process, as the C++ library's templates have: the loader never unloads its owner. */
+/* A symbol that is unique in the process, like the C++ library's templates: the loader never unloads its library. */
 __asm__(".pushsection .data\n.globl etb_unique\n.type etb_unique, %gnu_unique_object\n"
         ".size etb_unique, 8\netb_unique: .quad 1\n.popsection\n");
 extern long etb_unique;

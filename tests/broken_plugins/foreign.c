@@ -1,4 +1,4 @@
-/* Code that no plugin may bring into a process: it leaves a file in the current folder. */
+/* Code that no plugin may load into a process: it creates a file in the current folder. */
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -10,6 +10,6 @@ __attribute__((constructor)) static void leave_a_mark(void) {
 __attribute__((visibility("default"))) int etb_foreign(void);
 int etb_foreign(void) { return 1; }
 
-/* The symbol of the library that it stands in for. */
+/* The symbol of the library that it replaces. */
 __attribute__((visibility("default"))) int etb_bundled_answer(void);
 int etb_bundled_answer(void) { return 42; }

@@ -1,5 +1,6 @@
-// Ways to bring code into a process that no manifest names. Each was used with success before the host decided what the dynamic
-// loader finds: the library foreign.so leaves a file in the current folder when it is loaded.
+// Tests ways to load code that no manifest names into a process. Each succeeded before the host checked what
+// the dynamic loader would find. The library foreign.so leaves a file in the current folder when it is
+// loaded.
 #include <elf.h>
 #include <fcntl.h>
 #include <gmock/gmock.h>
@@ -20,7 +21,7 @@ namespace {
 
 using testing::HasSubstr;
 
-constexpr size_t kRunPathNbytes = 210;  // of the placeholders "/run-path-xxx..." and "/name-xxx..."
+constexpr size_t kRunPathNbytes = 210;  // size of the placeholders "/run-path-xxx..." and "/name-xxx..."
 
 std::string attack(const std::string& name) { return std::string(ETB_ATTACKS_DIR) + "/" + name + ".so"; }
 
@@ -58,7 +59,8 @@ class Bytes {
       out.push_back(at<Elf64_Dyn>(segment.p_offset + i * sizeof(Elf64_Dyn)));
     return out;
   }
-  // The same without what leads to foreign code. The first that is needed is foreign.so.
+  // Returns the dynamic section without the entries that lead to foreign code. The first needed library is
+  // foreign.so.
   std::vector<Elf64_Dyn> harmless_dynamic() {
     std::vector<Elf64_Dyn> out = dynamic();
     std::erase_if(out, [](const Elf64_Dyn& one) { return one.d_tag == DT_RUNPATH; });
@@ -75,7 +77,7 @@ class Bytes {
       if (one.d_tag == DT_STRTAB) strings = one.d_un.d_ptr;  // address and offset agree in the first segment
     return std::string(&at<char>(strings + entry.d_un.d_val)) == "foreign.so";
   }
-  // Writes a dynamic section into the library's spare room and returns the segment that leads there.
+  // Writes a dynamic section into the library's spare room. Returns the segment for it.
   Elf64_Phdr put_spare(const std::vector<Elf64_Dyn>& entries) {
     const uint64_t offset = content_.find("etb spare room") + 16;
     std::memcpy(&at<char>(offset), entries.data(), entries.size() * sizeof(Elf64_Dyn));
@@ -94,7 +96,7 @@ class Bytes {
   std::string content_;
 };
 
-// A folder for the current folder, with plugins in "plugins" and foreign code in "foreign".
+// A temporary current folder, with plugins in "plugins" and foreign code in "foreign".
 struct AttackedWorld {
   PluginWorld world;
   std::filesystem::path home = std::filesystem::current_path();
@@ -112,7 +114,7 @@ struct AttackedWorld {
     world.dir().write("library.so", library.content());
     world.add(folder, world.path("library.so"));
   }
-  // Loads the plugin in a child process. The error, or one without a message.
+  // Loads the plugin in a child process. Returns the error; its message is empty on success.
   Error try_plugin() const {
     Registry registry(world.options());
     return try_plugin(registry);
@@ -126,7 +128,7 @@ struct AttackedWorld {
   bool was_foreign_code_here() const { return std::filesystem::exists(world.path("foreign-was-here")); }
 };
 
-// A world in a folder of root without the sticky bit, as secure mode wants it. For root only.
+// An environment in a folder of root without the sticky bit, as secure mode requires. For root only.
 struct SecureWorld {
   const char* const temporary = ::getenv("TMPDIR");
   const std::string before = temporary == nullptr ? "/tmp" : temporary;
@@ -178,7 +180,8 @@ TEST(ForeignCode, SecureModeWantsADigestOfWhatAPluginBringsAlong) {
   EXPECT_EQ(add(needs(PluginWorld::manifest(content, "x")["libraries"][0]["sha256"])), "ok");
 }
 
-// Runs one test of this program again with a variable of the loader, which counts from the start of a process only.
+// Repeats one test of this program with a variable of the loader, which reads it at the start of a process
+// only.
 void run_again(const char* filter, const char* variable, const std::string& value) {
   const pid_t child = ::fork();
   if (child == 0) {
@@ -190,7 +193,7 @@ void run_again(const char* filter, const char* variable, const std::string& valu
   ::waitpid(child, nullptr, 0);
 }
 
-// The foreign library works: what follows would notice it.
+// Checks that the foreign library works, so that later tests would detect it.
 TEST(ForeignCode, LeavesAMarkWhenItIsLoaded) {
   AttackedWorld world;
   run_again("--gtest_list_tests", "ETB_NOTHING", "");
@@ -202,7 +205,7 @@ TEST(ForeignCode, LeavesAMarkWhenItIsLoaded) {
 struct RunPath {
   const char* name;
   std::string (*path)(const PluginWorld&);
-  std::string folder;  // of foreign.so, in the world
+  std::string folder;  // folder of foreign.so, in the environment
 };
 
 std::string platform() {
@@ -249,7 +252,7 @@ TEST(ForeignCode, FilteredLibrariesAreNotLoaded) {
   }
 }
 
-// The loader takes the last dynamic section, the registry read the first.
+// The loader reads the last dynamic section, the registry read the first.
 TEST(ForeignCode, ASecondDynamicSectionIsRefused) {
   AttackedWorld world;
   Bytes bytes(attack("needs_foreign"));
@@ -282,14 +285,14 @@ TEST(ForeignCode, ADynamicSectionWhoseOffsetLeadsElsewhereIsRefused) {
   EXPECT_FALSE(world.was_foreign_code_here());
 }
 
-// The registry stopped reading at a limit, the loader has none.
+// The registry stopped reading at a limit; the loader has none.
 TEST(ForeignCode, EntriesBeyondTheLimitAreRefused) {
   AttackedWorld world;
   Bytes bytes(attack("needs_foreign"));
   bytes.run_path("$ORIGIN/../cwd/foreign");
   std::vector<Elf64_Dyn> entries = bytes.harmless_dynamic();
   Elf64_Dyn filler{};
-  filler.d_tag = DT_LOOS + 0x7ff;  // no loader knows it
+  filler.d_tag = DT_LOOS + 0x7ff;  // unknown to every loader
   entries.resize(4096, filler);
   for (const Elf64_Dyn& one : bytes.dynamic())
     if (one.d_tag == DT_RUNPATH || bytes.is_foreign(one)) entries.push_back(one);
@@ -301,7 +304,7 @@ TEST(ForeignCode, EntriesBeyondTheLimitAreRefused) {
   EXPECT_FALSE(world.was_foreign_code_here());
 }
 
-// Tries the world's plugin in a process that was started with LD_LIBRARY_PATH.
+// Loads the plugin in a process that was started with LD_LIBRARY_PATH.
 std::string reason_under_library_path(const AttackedWorld& world) {
   ::setenv("ETB_ATTACKED_WORLD", world.world.path().c_str(), 1);
   run_again("--gtest_filter=ForeignCode.ChildUnderLibraryPath", "LD_LIBRARY_PATH",
@@ -310,7 +313,7 @@ std::string reason_under_library_path(const AttackedWorld& world) {
   return PluginWorld::read_file(world.world.path("reason"));
 }
 
-// The child of the tests below; alone it has nothing to do.
+// The child of the tests below; alone it does nothing.
 TEST(ForeignCode, ChildUnderLibraryPath) {
   const char* const folder = std::getenv("ETB_ATTACKED_WORLD");
   if (folder == nullptr) return;
@@ -348,12 +351,12 @@ TEST(ForeignCode, LibraryPathDoesNotReplaceALibraryOfTheSystem) {
   EXPECT_FALSE(world.was_foreign_code_here());
 }
 
-// Loads the world's plugin in many child processes while a thread renames two folders of the world.
+// Loads the plugin in many child processes while a thread renames two folders.
 void load_while_renaming(const AttackedWorld& world, const std::string& one, const std::string& other,
                          unsigned flags) {
   const Registry registry(world.world.options());
   const PluginEntry& entry = registry.plugins()[0];
-  if (entry.problem) return;  // it is refused whatever comes later
+  if (entry.problem) return;  // rejected before any rename
   std::atomic<bool> is_over{false};
   std::thread renamer([&] {
     while (!is_over) {
@@ -373,7 +376,7 @@ void load_while_renaming(const AttackedWorld& world, const std::string& one, con
   renamer.join();
 }
 
-// A folder that is not there when it is checked, and there when the loader looks.
+// A folder that is missing during the check and exists when the loader reads it.
 TEST(ForeignCode, AFolderThatComesLaterIsNoRunPath) {
   AttackedWorld world;
   world.add_foreign("hidden");
@@ -384,7 +387,7 @@ TEST(ForeignCode, AFolderThatComesLaterIsNoRunPath) {
   EXPECT_FALSE(world.was_foreign_code_here());
 }
 
-// The plugin's folder is exchanged for one that everybody may write, again and again while the plugin is loaded.
+// Exchanges the plugin's folder for one that all users may write, repeatedly while the plugin is loaded.
 TEST(ForeignCode, RenamesDuringTheCheckMixNoFolders) {
   constexpr unsigned kExchange = 2;  // RENAME_EXCHANGE of linux/fs.h
   AttackedWorld world;
@@ -395,7 +398,7 @@ TEST(ForeignCode, RenamesDuringTheCheckMixNoFolders) {
   for (const char* folder : {"plugins/lib", "plugins/open"})
     world.world.dir().write(std::string(folder) + "/with_bundle.so", PluginWorld::read_file(library));
   world.world.dir().write("plugins/lib/bundled.so", PluginWorld::read_file(ETB_BUNDLED));
-  // The owner of the file is right; only the folder tells that others chose it.
+  // The file has the right owner. Only the folder's mode shows that other users could replace it.
   world.world.dir().write("plugins/open/bundled.so", PluginWorld::read_file(attack("foreign")));
   ::chmod(world.world.path("plugins/open").c_str(), 0777);
   const Error error = world.try_plugin();

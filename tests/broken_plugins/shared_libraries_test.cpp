@@ -1,4 +1,5 @@
-// Libraries that plugins share a process with: conflicts of names, and descriptors that are not used up.
+// Tests libraries that plugins share with the process: conflicts of names, and descriptors, which must not
+// leak.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -18,7 +19,7 @@ using testing::HasSubstr;
 std::string library(const std::string& name) { return std::string(ETB_BROKEN_DIR) + "/" + name + ".so"; }
 std::string attack(const std::string& name) { return std::string(ETB_ATTACKS_DIR) + "/" + name + ".so"; }
 
-// Adds a plugin; those of attacks/ with the run path that they should have.
+// Adds a plugin. Plugins of attacks/ get a correct run path.
 void add_plugin(const PluginWorld& world, const std::string& folder, const std::string& plugin) {
   std::string content = PluginWorld::read_file(plugin);
   if (const size_t at = content.find("/run-path-"); at != std::string::npos) {
@@ -36,7 +37,8 @@ void add_with_bundle(const PluginWorld& world, const std::string& folder, const 
   world.dir().write(folder + "/bundled.so", PluginWorld::read_file(bundled));
 }
 
-// Runs `body` in a process of its own, since what a test loads stays; its text, "" when it did not end well.
+// Runs `body` in a separate process, since loaded libraries stay. Returns its text, "" if it did not end
+// well.
 std::string in_child(const std::function<std::string()>& body) {
   int ends[2];
   if (::pipe(ends) != 0) return "";
@@ -58,7 +60,7 @@ std::string in_child(const std::function<std::string()>& body) {
   return WIFEXITED(status) ? out : "";
 }
 
-// Loads the one plugin of each folder, in order, and keeps it: "ok", or the reason and message.
+// Loads the one plugin of each folder, in order, and keeps it. Returns "ok", or the reason and message.
 std::string load(const PluginWorld& world, const std::vector<std::string>& folders) {
   std::string out;
   for (const std::string& folder : folders) {
@@ -70,7 +72,7 @@ std::string load(const PluginWorld& world, const std::vector<std::string>& folde
   return out;
 }
 
-// The path of a library that this program has.
+// Returns the path of a library that this program has loaded.
 std::string own_library(const std::string& soname) {
   for (const ProcessObject& object : process_objects())
     if (object.soname == soname) return object.path;
@@ -99,7 +101,7 @@ TEST(SharedLibraries, ASecondLibraryOfOneSonameIsRefused) {
 TEST(SharedLibraries, ABundledLibraryDoesNotReplaceTheSystems) {
   PluginWorld world;
   add_with_bundle(world, "a", library("with_bundle"), ETB_BUNDLED);
-  world.add("b", library("with_bundle"));  // nothing lies beside it
+  world.add("b", library("with_bundle"));  // without its library beside it
   EXPECT_THAT(in_child([&] {
                 return load(world, {"a", "b"});
               }),
@@ -170,7 +172,8 @@ struct Cycles {
 
 class LoadCycles : public testing::TestWithParam<Cycles> {};
 
-// More cycles than a process has descriptors by default would fail if each left one behind. ETB_CYCLES sets another number.
+// Runs more cycles than a process has descriptors by default, so that a leak of one fails. ETB_CYCLES sets
+// another number.
 TEST_P(LoadCycles, LeaveNoDescriptorBehind) {
   const char* const wanted = std::getenv("ETB_CYCLES");
   const int count = wanted == nullptr ? 200 : std::atoi(wanted);
@@ -210,8 +213,8 @@ INSTANTIATE_TEST_SUITE_P(
                     Cycles{"SealedUnloadable", library("unloadable"), "", SealPolicy::kAlways, 1}),
     [](const testing::TestParamInfo<Cycles>& one) { return std::string(one.param.name); });
 
-// Closing does not unmap a library with symbols that are unique in the process. Its descriptor must stay, too: under its number
-// the loader would take another file for it.
+// Closing does not unmap a library with symbols that are unique in the process. Its descriptor must stay
+// open, too: if another file got its number, the loader would confuse the two.
 TEST(SharedLibraries, WhatTheLoaderKeepsKeepsItsDescriptor) {
   const auto text = in_child([&]() -> std::string {
     const PluginWorld world;

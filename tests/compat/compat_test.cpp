@@ -1,4 +1,5 @@
-// Today's host finds, loads, compiles with and runs plugins that were built against the headers of ABI 1.0.
+// Tests that today's host finds, loads and runs plugins built against the headers of ABI 1.0, and compiles
+// with them.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -128,7 +129,7 @@ TEST_P(Compat, PayloadOfAbi10IsStillRead) {
   etb::host::Registry registry(options);
   const auto selection = registry.open(std::string("org.etbackend.template-1-0-") + GetParam(), {});
   ASSERT_TRUE(selection) << selection.error().message;
-  // "TEMP", version 1, two inputs, 0 + 1: what compilation wrote on the day of the freeze.
+  // "TEMP", version 1, two inputs, 0 + 1: the payload that the frozen version compiled.
   const uint8_t words[] = {'T', 'E', 'M', 'P', 1, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0};
   float sum[3] = {};
   const auto ran = run_sum(*selection->plugin, {std::begin(words), std::end(words)}, sum);

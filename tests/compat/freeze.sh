@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Freezes the template plugin, both flavours, with the headers that it is compiled against: tests/compat/template_1_0. From the release of
-# ABI 1.0 on these files never change again, and every later host must load and run what they compile to. Until then a
-# layout that changes on purpose (docs/decisions.md) is frozen anew, in the same commit.
+# Freezes the C++ and C template plugins with the headers that they need: tests/compat/template_1_0. After the
+# release of ABI 1.0 these files never change, and every later host must load and run the plugins built from
+# them. Before it, a deliberate change of layout (docs/decisions.md) is frozen again in the same commit.
 # usage: freeze.sh path/to/etbackend
 set -euo pipefail
 etbackend=$1

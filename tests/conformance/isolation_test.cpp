@@ -1,4 +1,5 @@
-// `etbackend verify` for every user: with namespaces open and closed, a good plugin passes and a plugin that attacks the suite does not.
+// Tests `etbackend verify` as an ordinary user, with and without namespaces: a correct plugin passes, and
+// plugins that attack the suite fail.
 #include <gmock/gmock.h>
 #include <grp.h>
 #include <gtest/gtest.h>
@@ -32,12 +33,12 @@ using conformance::Outcome;
 using conformance::Results;
 using testing::HasSubstr;
 
-// Neither root nor 65534: that is how other users' files appear inside a user namespace.
+// Neither root nor 65534, which is the owner of other users' files inside a user namespace.
 constexpr uid_t kOrdinary = 54321;
 
 enum class Namespaces { kOpen, kClosed };
 
-// From now on no system call makes a namespace, as on systems that do not let ordinary users make one.
+// Blocks system calls that create namespaces, as on systems that forbid them to ordinary users.
 void close_namespaces() {
   constexpr uint32_t kNamespaceFlags =
       CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNS | CLONE_NEWIPC | CLONE_NEWNET;
@@ -56,16 +57,16 @@ void close_namespaces() {
     ::_exit(99);
 }
 
-// An ordinary user, where the test runs as root.
+// Switches to an ordinary user if the test runs as root.
 void become_ordinary() {
   if (::geteuid() != 0) return;
   if (::setgroups(0, nullptr) != 0 || ::setresgid(kOrdinary, kOrdinary, kOrdinary) != 0 ||
       ::setresuid(kOrdinary, kOrdinary, kOrdinary) != 0)
     ::_exit(98);
-  ::prctl(PR_SET_DUMPABLE, 1);  // as a program has it that this user started
+  ::prctl(PR_SET_DUMPABLE, 1);  // as for a program that this user started
 }
 
-// Libraries and a folder for results that an ordinary user may read and write, wherever the build lies.
+// Copies of libraries and a folder for results that an ordinary user may access, wherever the build is.
 class Copies {
  public:
   Copies() {
@@ -171,7 +172,7 @@ INSTANTIATE_TEST_SUITE_P(Users, Isolation, testing::Values(Namespaces::kOpen, Na
                            return std::string(of.param == Namespaces::kOpen ? "Open" : "Closed");
                          });
 
-// 20 ms a run, 300 ms to initialise: a hang by limits that know only fast devices.
+// 20 ms per run, 300 ms to initialise: limits for fast devices would report a hang.
 TEST(SlowDevice, PassesWithLimitsThatAFastDeviceKeeps) {
   const host::ScratchDir dir;
   const CliRun run =

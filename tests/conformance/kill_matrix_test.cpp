@@ -1,4 +1,5 @@
-// Every planted fault is caught by its own check; the good plugin, its benign variants and the portable backend pass. Writes docs/conformance_kill_matrix.md:
+// Tests that every planted fault is caught by its own check, and that the correct plugin, its benign variants
+// and the portable backend pass. Writes docs/conformance_kill_matrix.md:
 //
 //   ETB_REBASE=1 build/dev/bin/kill_matrix_test
 #include <gmock/gmock.h>
@@ -28,13 +29,13 @@ using conformance::Finding;
 using conformance::Outcome;
 using conformance::Results;
 
-// What fault 105 needs, and no library has.
+// Needed by fault 105; no library defines it.
 extern "C" __attribute__((visibility("default"))) int etb_function_of_the_program() { return 105; }
 
 struct Row {
   int number;
   const char* fault;
-  const char* patterns;  // with commas
+  const char* patterns;  // separated by commas
   const char* check;     // beginning of the finding's id, with | between alternatives
 };
 #define ETB_FAULT_ROW(number, fault, patterns, check) {number, fault, patterns, check},
@@ -43,7 +44,7 @@ constexpr Row kRows[] = {
 };
 #undef ETB_FAULT_ROW
 
-// What is found by running it again.
+// Faults that only a repeated run detects.
 constexpr bool needs_confirmation(int number) { return number == 42 || number == 95; }
 
 std::vector<std::string> split(const std::string& text, char by) {
@@ -57,13 +58,14 @@ std::string library(const std::string& name) {
   return std::string(ETB_FAULT_DIR) + "/" + name + "/" + name + ".so";
 }
 
-// Fault 95 keeps a file beside its library, by which it knows that it failed before.
+// Fault 95 keeps a file beside its library to remember its first failure.
 void forget_first_failure() {
   std::filesystem::remove(library("fault_95").substr(0, library("fault_95").rfind('/')) +
                           "/fault_95_was_here");
 }
 
-// How long a case and a check may take. Planted hangs are waited for; what must pass has all the time of a busy machine.
+// Time limits of a case and a check. Planted hangs use the whole limit; correct plugins get time for a busy
+// machine.
 struct Limits {
   const char* case_ms = "2000";
   const char* check_ms = "8000";
@@ -94,7 +96,7 @@ Results verify(const std::string& name, const std::vector<std::string>& patterns
   return results ? *results : Results{};
 }
 
-// The finding that the row names, and the case that shows it with the shortest name.
+// The finding that the row names, and the case with the shortest name that has it.
 struct Kill {
   std::string check, name;
 };
@@ -134,7 +136,8 @@ TEST(KillMatrix, GoodPluginsPassEverything) {
   }
 }
 
-// A failure that needs an earlier case is saved with it, and happens again from the file; waived, it does not fail the run.
+// A failure that needs an earlier case is saved with it, and occurs again from the file. Waived, it does not
+// fail the run.
 TEST(KillMatrix, AStateDependentFailureIsSavedAndRepeated) {
   const host::ScratchDir dir;
   const std::string plugin = library("fault_42");
@@ -165,7 +168,8 @@ std::string read_all(const std::string& path) {
   return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
 }
 
-// A graph of which one node is wrong becomes that node, a large product a small one; both run again from their files, and damaged files are refused.
+// A graph with one wrong node is reduced to that node, and a large product to a small one. Both fail again
+// from their files; damaged files are rejected.
 TEST(KillMatrix, FailuresAreMadeSmaller) {
   const host::ScratchDir dir;
   const std::string plugin = library("fault_79"), name = "model.two_products.f32.exact";
@@ -201,14 +205,14 @@ TEST(KillMatrix, FailuresAreMadeSmaller) {
       << large.out;
 }
 
-// A hang becomes a small one, and of the runs of a dynamic case those stay that are needed.
+// A hang is reduced to a small one. A dynamic case keeps the runs that it needs.
 TEST(KillMatrix, HangsAndSequencesOfRunsAreMadeSmaller) {
   const host::ScratchDir dir;
   const CliRun hang =
       cli({"verify", library("fault_49"), "--case", "op.neg.f32.65.stat", "--case-timeout-ms", "1000"});
   EXPECT_EQ(hang.exit, 1);
   EXPECT_THAT(hang.out, testing::ContainsRegex("smallest: aten.neg.default, f32 .(4|5|6)[0-9].")) << hang.out;
-  // Two runs are needed, the first larger than the second; the rest of their sizes is not.
+  // Two runs are needed, the first larger than the second; their exact sizes do not matter.
   const CliRun dynamic =
       cli({"verify", library("fault_16"), "--case", "dyn.neg.f32.n.stat", "--save", dir.path("d")});
   EXPECT_THAT(dynamic.out, testing::HasSubstr("smallest: aten.neg.default, f32 [8]; then f32 [1]\n"))
@@ -226,7 +230,7 @@ size_t count_files(const std::string& folder, const std::string& ending) {
   return count;
 }
 
-// Cases, checks and ends of batches: each failure has a file that fails again, and says how small it is.
+// Cases, checks and ends of batches: each failure has a file that fails again, and reports its smallest form.
 TEST(KillMatrix, EveryFailureIsSavedAndFailsAgain) {
   const host::ScratchDir dir;
   const std::string plugin = library("fault_16"), list = dir.path("s/failures.txt");
@@ -246,7 +250,7 @@ TEST(KillMatrix, EveryFailureIsSavedAndFailsAgain) {
     }
   EXPECT_THAT(read_all(list), testing::HasSubstr("# dyn.final-sizes aten.neg.default\netbackend verify "));
 
-  // A check cannot be smaller; a process that stays behind is found where its batch ends.
+  // A check cannot be smaller. A process that stays is reported for the end of its batch.
   const CliRun check =
       cli({"verify", library("fault_92"), "--case", "cap.op-table-is-stable", "--save", dir.path("c")});
   EXPECT_THAT(check.out, testing::HasSubstr("smallest: the check itself")) << check.out;
@@ -263,7 +267,7 @@ TEST(KillMatrix, EveryFailureIsSavedAndFailsAgain) {
   }
 }
 
-// What is over is said, and a failure that was not looked at is no less a failure.
+// The end of the time is reported, and a failure that was not examined still counts.
 TEST(KillMatrix, MakingFailuresSmallerHasAnEnd) {
   const CliRun run = cli({"verify", library("fault_49"), "--case", "op.neg.f32.*", "--case", "edge.neg.f32.*",
                           "--workers", "1", "--case-timeout-ms", "1500", "--minimise-time", "1s"});
@@ -273,7 +277,7 @@ TEST(KillMatrix, MakingFailuresSmallerHasAnEnd) {
   EXPECT_EQ(cli({"verify", "portable", "--minimise-time", "soon"}).exit, 2);
 }
 
-// A terminal as a picture: one line of text a line.
+// Draws a terminal: one line of text per line.
 std::string to_svg(const std::string& text) {
   const std::vector<std::string> lines = split(text, '\n');
   std::string out =
@@ -297,7 +301,7 @@ TEST(KillMatrix, ThePictureInTheDocumentationIsAReport) {
   const CliRun run = cli(
       {"verify", library("fault_1"), "--case", "op.mm.f32.16x27__27x16.*", "--case", "op.mm.f32.8x8__8x8.*"});
   std::string text = "$ etbackend verify my_npu --case 'op.mm.f32.16x27*' --case 'op.mm.f32.8x8*'\n";
-  // Notes are about the machine: a chroot has no namespaces for the plugin.
+  // Notes describe the machine: a chroot has no namespaces for the plugin.
   for (const std::string& line : split(run.out, '\n'))
     if (!line.starts_with("note: ")) text += line + '\n';
   for (size_t at; (at = text.find(library("fault_1"))) != std::string::npos;)
@@ -305,7 +309,7 @@ TEST(KillMatrix, ThePictureInTheDocumentationIsAReport) {
   expect_committed("images/verify_failure.svg", to_svg(text));
 }
 
-// A variable of the environment for a while.
+// Sets an environment variable temporarily.
 class Environment {
  public:
   Environment(const char* name, const std::string& value) : name_(name) {
@@ -322,7 +326,8 @@ class Environment {
   std::optional<std::string> before_;
 };
 
-// Runs `args` in a child, sends it a signal once its results file has a few lines, and gives its wait status.
+// Runs `args` in a child, sends it a signal once its results file has a few lines, and returns its wait
+// status.
 int run_and_signal(const std::vector<std::string>& args, const std::string& results, int signal) {
   const pid_t child = ::fork();
   if (child == 0) {
@@ -340,7 +345,7 @@ int run_and_signal(const std::vector<std::string>& args, const std::string& resu
   return status;
 }
 
-// Children of a run that is gone would become ours.
+// True if children remain. Children of a dead run would be reparented to this process.
 bool has_strays() {
   for (int i = 0; i < 3000; ++i) {
     if (::waitpid(-1, nullptr, WNOHANG) == -1 && errno == ECHILD) return false;
@@ -365,7 +370,7 @@ TEST(KillMatrix, AnInterruptedRunGoesOnAndLeavesNobodyBehind) {
   EXPECT_GE(half->outcomes.size(), 3u);  // the first line is the header
   EXPECT_LT(half->outcomes.size(), 15000u);
   EXPECT_TRUE(std::filesystem::is_empty(dir.path("tmp")));
-  // A plugin that hangs, or leaves a process behind, in a run that is killed: its keeper clears up.
+  // A plugin that hangs or leaves a process, in a run that is killed: the run's keeper cleans up.
   for (const char* plugin : {"fault_49", "fault_96"}) {
     const std::string hanging = dir.path(std::string(plugin) + ".jsonl");
     const int killed = run_and_signal(
@@ -375,7 +380,7 @@ TEST(KillMatrix, AnInterruptedRunGoesOnAndLeavesNobodyBehind) {
     EXPECT_FALSE(has_strays()) << plugin;
     EXPECT_TRUE(std::filesystem::is_empty(dir.path("tmp"))) << plugin;
   }
-  // Where the keeper was killed, too, the next run clears up.
+  // If the keeper was killed, too, the next run cleans up.
   const std::string left = dir.path("tmp/etbackend-verify-abcdef");
   std::filesystem::create_directories(left);
   std::ofstream(left + "/lock") << "";
@@ -415,7 +420,7 @@ TEST(KillMatrix, EveryStateIsReached) {
   note({"verify", "portable", "--case", "cap.claims-are-tested"});                          // warning
   forget_first_failure();
   note({"verify", library("fault_95"), "--case", "op.neg.f32.*"});  // flaky
-  // not-run is what an interrupted run says of the rest.
+  // An interrupted run reports the remaining items as not-run.
   const int interrupted = run_and_signal({"verify", library("fault_0"), "--profile", "cert", "--results",
                                           dir.path("i.jsonl"), "--junit", dir.path("i.xml")},
                                          dir.path("i.jsonl"), SIGINT);

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Runs every command block of a guide, in order, in one shell: blocks that begin with ```sh, and for one flavour of the plugin those
-# that begin with ```sh <flavour>. HOME is an empty folder with the SDK in it; a block that fails ends the test, and is shown.
+# Runs every command block of a guide, in order, in one shell: blocks that begin with ```sh, and for one
+# template those that begin with ```sh <flavour>. HOME is an empty folder with the SDK in it. A block that
+# fails ends the test and is printed.
 # usage: run_guide.sh GUIDE.md FLAVOUR BUILD_DIR      environment: CMAKE CC CXX SANITIZE
 set -euo pipefail
 guide=$1 flavour=$2 build=$3
@@ -9,7 +10,8 @@ rm -rf "$work"
 mkdir -p "$work/home"
 DESTDIR='' "$CMAKE" --install "$build" --prefix "$work/home/etbackend-sdk" >"$work/install.log" || { cat "$work/install.log"; exit 1; }
 
-# One script of all blocks; each announces itself, so that a failure names its line in the guide.
+# Joins all blocks into one script. Each prints its line number first, so that a failure names its line in the
+# guide.
 awk -v flavour="$flavour" '
   !inside && /^```sh/ { inside = 1; wanted = ($2 == "" || $2 == flavour); if (wanted) { print "echo \"== line " NR "\" >&2"; blocks++ } next }
   inside && /^```$/ { inside = 0; next }
@@ -19,7 +21,7 @@ awk -v flavour="$flavour" '
 sanitize=
 if [ -n "${SANITIZE:-}" ]; then sanitize=-fsanitize=$SANITIZE; fi
 cd "$work/home"
-# A folder that others may write to is refused by the registry, so the umask is that of a fresh Debian user.
+# The registry rejects folders that other users may write, so the umask is that of a new Debian user.
 umask 022
 env -i HOME="$work/home" PATH="$(dirname "$CMAKE"):/usr/bin:/bin" CC="$CC" CXX="$CXX" CFLAGS="$sanitize" CXXFLAGS="$sanitize" \
   ASAN_OPTIONS="${ASAN_OPTIONS:-}" bash -euxo pipefail "$work/guide.sh" >"$work/output.txt" 2>&1 || { cat "$work/output.txt"; echo "FAILED: $guide, the last line above"; exit 1; }

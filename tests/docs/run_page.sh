@@ -12,7 +12,7 @@ cp "$archives/mlp.pt2" "$work/prefill.pt2"
 cp "$archives/tied.pt2" "$work/decode.pt2"
 cp "$archives"/../custom_op/custom_op.* "$work"
 cp "$build/host/module/libtest_kernel_library.so" "$work/kernels.so"
-# A block without a language is the file that the text before it names last.
+# A block without a language is the content of the file named last before it.
 awk '/`[a-z_.]*\.rules`:$/ { match($0, /[a-z_]*\.rules/); name = substr($0, RSTART, RLENGTH) }
      /^```$/ && name != "" && !inside { inside = 1; next }
      /^```$/ && inside { inside = 0; name = "" }

@@ -1,12 +1,14 @@
 #!/usr/bin/env bash
-# The promises of SECURITY.md name tests that exist, the page's examples run, and README.md links it.
-# usage: security_page.sh SECURITY.md BUILD_DIR CTEST      tests of the xnnpack plugin may be missing: it is optional
+# Checks that the promises of SECURITY.md name existing tests, that the page's examples run, and that
+# README.md links it.
+# usage: security_page.sh SECURITY.md BUILD_DIR CTEST      tests of the xnnpack plugin may be missing: it is
+# optional
 set -euo pipefail
 page=$1 build=$2 ctest=$3
 fail() { echo "FAILED: $*"; exit 1; }
 
 known=" $("$ctest" --test-dir "$build" -N | sed -n 's/^ *Test *#[0-9]*: //p' | tr '\n' ' ') "
-# The second column of the table whose head is "promise | tests".
+# The second column of the table with the header "promise | tests".
 promises=$(sed -n '/^| promise | tests |$/,/^$/p' "$page" | tail -n +3)
 count=$(wc -l <<<"$promises")
 [ "$count" -ge 10 ] || fail "$count promises found in $page"

@@ -1,5 +1,5 @@
-// Runs every file of the given corpus folders (or the given files) once through a fuzz target, so that committed findings
-// are ordinary tests with any compiler.
+// Runs every file of the given corpus folders (or the given files) once through a fuzz target. So committed
+// findings are ordinary tests with any compiler.
 #include <cstdint>
 #include <cstdio>
 #include <filesystem>
@@ -15,7 +15,7 @@ bool replay(const std::filesystem::path& path) {
   std::ifstream in(path, std::ios::binary);
   if (!in) return false;
   const std::vector<char> bytes((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
-  // An exact-size copy, so that AddressSanitizer sees a read one byte past the end.
+  // An exact-size copy, so that AddressSanitizer detects a read one byte past the end.
   const std::vector<uint8_t> exact(bytes.begin(), bytes.end());
   LLVMFuzzerTestOneInput(exact.data(), exact.size());
   return true;

@@ -1,13 +1,14 @@
 #!/usr/bin/env bash
-# Prints one line for each protection that an ELF file or a static archive lacks: FILE: PROPERTY: what was found. FILE is the name without folder.
-# Properties of programs and shared libraries: relro bind-now pie exec-stack writable-code text-relocations separate-code stack-protector
-# fortify cet bti. Properties of static archives, for each object: cet bti exec-stack.
+# Prints one line for each protection that an ELF file or a static archive lacks: FILE: PROPERTY: finding.
+# FILE is the name without folder. Properties of programs and shared libraries: relro bind-now pie exec-stack
+# writable-code text-relocations separate-code stack-protector fortify cet bti. Properties of static archives,
+# for each object: cet bti exec-stack.
 #
-# usage: check_hardening.sh [--cet] [--linked-cet] [--bti] [--exceptions TABLE] FILE...      files that are neither are left out
+# usage: check_hardening.sh [--cet] [--linked-cet] [--bti] [--exceptions TABLE] FILE...     ignores other files
 #   --cet, --bti        the compiler marks objects for CET (x86), for BTI (AArch64)
-#   --linked-cet        the C library's start files are marked for CET, too; without that no linked file can be
-#   --exceptions TABLE  lines `NAME PROPERTY REASON`: findings that are no failure. A line without a finding is a failure
-# exit status: 0 nothing is missing, 1 something is, 2 no file was checked
+#   --linked-cet        the C library's start files are marked for CET, too; else no linked file can be
+#   --exceptions TABLE  lines `NAME PROPERTY REASON`: accepted findings. A line without a finding is a failure
+# exit status: 0 no protection is missing, 1 one is missing, 2 no file was checked
 set -euo pipefail
 cet='' linked_cet='' bti='' table=/dev/null checked=0 findings=''
 while [ $# -gt 0 ]; do
@@ -23,7 +24,7 @@ done
 
 found() { findings+="$1: $2: $3"$'\n'; }
 
-# check_linked NAME FILE: a program or a shared library.
+# check_linked NAME FILE: checks a program or a shared library.
 check_linked() {
   local name=$1 segments dynamic imports notes
   segments=$(readelf --wide --segments "$2")
@@ -49,7 +50,7 @@ check_linked() {
   if [ -n "$bti" ] && ! grep -qE 'AArch64 feature:.*BTI' <<<"$notes"; then found "$name" bti "not marked for BTI"; fi
 }
 
-# check_archive NAME FILE: each object of a static archive. Objects without code need no mark.
+# check_archive NAME FILE: checks each object of a static archive. Objects without code need no mark.
 check_archive() {
   local name=$1 member
   if [ -n "$cet$bti" ]; then
@@ -83,7 +84,7 @@ for file in "$@"; do
 done
 if [ "$checked" = 0 ]; then echo "no ELF file and no archive among $# files"; exit 2; fi
 
-# What is left after the exceptions, and the exceptions that nothing was found for.
+# Prints findings without an exception, and exceptions without a finding.
 left=$(printf '%s' "$findings" | awk -v table="$table" '
   BEGIN { while ((getline line < table) > 0) if (line !~ /^(#|$)/) { split(line, word, " "); allowed[word[1] ": " word[2]] = 1 } }
   { split($0, part, ": "); key = part[1] ": " part[2]; if (key in allowed) seen[key] = 1; else print }

@@ -1,7 +1,9 @@
 #!/usr/bin/env bash
-# Every file that `cmake --install` lays down has the protections of tools/cmake/EtbHardening.cmake, and so has a vendor's plugin that is built
-# against the installed tree. First one file a protection is built without it: check_hardening.sh must find each.
-# usage: hardening_test.sh BUILD_DIR SOURCE_DIR [ARCHIVE...]      ARCHIVE: archives that plugins are linked from and that are not installed
+# Checks that every file of `cmake --install` has the protections of tools/cmake/EtbHardening.cmake. So must a
+# vendor's plugin built against the installed tree. First builds one file without each protection:
+# check_hardening.sh must find each.
+# usage: hardening_test.sh BUILD_DIR SOURCE_DIR [ARCHIVE...]
+# ARCHIVE: archives that are linked into plugins but not installed
 # environment: CMAKE CC CXX
 set -euo pipefail
 build=$1 source=$2
@@ -52,7 +54,7 @@ printf '.text\n.globl place\nplace: .quad sample\n.section .note.GNU-stack,"",%%
 printf '.section .both,"awx",%%progbits\n.long 1\n.section .note.GNU-stack,"",%%progbits\n' >"$work/both.s"
 link=(-shared -Wl,-z,relro,-z,now,-z,noexecstack,-z,separate-code)
 build_sample() { "$CC" "${compile[@]}" "$work/sample.c" "${link[@]}" -o "$@" 2>"$work/sample.log" || { cat "$work/sample.log"; exit 1; }; }
-# expect PROPERTY FILE: the check names this property of the file, and no other.
+# expect PROPERTY FILE: fails unless the check reports this property of the file, and no other.
 expect() {
   if bare_check "$2" >"$work/findings.txt"; then fail "$1 is missing in $2, and was not found"; fi
   if grep -v "^${2##*/}.*: $1: " "$work/findings.txt"; then fail "findings about others than $1"; fi
@@ -94,13 +96,14 @@ for language in cpp c; do
     -DCMAKE_EXPORT_COMPILE_COMMANDS=ON >"$work/vendor.log"
   "$CMAKE" --build "$work/vendor_$language/build" >>"$work/vendor.log" || { cat "$work/vendor.log"; exit 1; }
   "$source/tests/arch/hardening_flags.sh" "$work/vendor_$language/build/compile_commands.json"
-  # A plugin may call nothing that the C library checks; that it asked for FORTIFY is in its compile commands.
+  # A plugin may call no function that the C library can check. Its compile commands show that FORTIFY was
+  # requested.
   if ! bare_check "$work/vendor_$language/build/plugins.d/vendor_npu.so" >"$work/findings.txt" && grep -v ': fortify: ' "$work/findings.txt"; then
     fail "the findings above"
   fi
 done
 step "FORTIFY is not asked for where code is not optimised or a sanitizer is on"
-# fortifies CMAKE_ARGUMENTS...: prints what the compile commands of a vendor's plugin ask for.
+# fortifies CMAKE_ARGUMENTS...: prints the FORTIFY flags in the compile commands of a vendor's plugin.
 fortifies() {
   rm -rf "$work/configured"
   "$CMAKE" -S "$work/vendor_c" -B "$work/configured" -G Ninja -DBUILD_TESTING=OFF -DCMAKE_PREFIX_PATH="$prefix" \

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs the build tree into a prefix, moves the prefix, and uses it as a stranger would.
+# Installs the build tree into a prefix, moves the prefix, and uses it as an outside project would.
 # usage: install_test.sh BUILD_DIR SOURCE_DIR      environment: CMAKE CC CXX SANITIZE
 set -euo pipefail
 build=$1 source=$2

@@ -1,4 +1,4 @@
-// Reading case files.
+// Reads case files.
 #include "tests/opinfo/case_file.hpp"
 
 #include <cstring>
@@ -10,7 +10,7 @@ namespace {
 using host::Dtype;
 using host::EValue;
 
-// Bytes that run out are a defect of the file; the reader notes it and the caller refuses the file.
+// Reads a file. Missing bytes mark the file as defective, and the caller rejects it.
 class Reader {
  public:
   Reader(const uint8_t* data, size_t nbytes) : data_(data), nbytes_(nbytes) {}
@@ -93,7 +93,8 @@ class CaseReader {
     return add(EValue(&made->tensor()));
   }
 
-  // The expected tensor is read; the one for the kernel has its room, garbage, and other sizes of the same rank.
+  // Reads the expected tensor. The kernel's tensor has its capacity, garbage, and other sizes of the same
+  // rank.
   EValue* read_output(bool is_open) {
     const host::Tensor& expected = read_tensor()->tensor();
     const std::vector<int64_t> sizes(expected.sizes().begin(), expected.sizes().end());

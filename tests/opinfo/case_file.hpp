@@ -1,11 +1,13 @@
-// Case files: calls of kernels with the results that PyTorch gives, written by make_cases.py.
+// Case files: calls of kernels with PyTorch's results, written by make_cases.py.
 //
-// Little-endian. "ETBCASE1", u32 case count, u32 name length, name of the op, cases. A case: u32 length of what follows, f64 scale
-// (what an accumulating op's error is measured against, else 0), u16 argument count, u16 length and text of the source, arguments.
-// An argument is a kind byte and its content:
+// Little-endian. "ETBCASE1", u32 case count, u32 name length, name of the op, cases. A case: u32 length of the
+// rest, f64 scale (reference for the error of an accumulating op, else 0), u16 argument count, source, arguments.
+// The source is u16 length and text. An argument is a kind byte and its content:
 //    0 none   1 tensor   2 int i64   3 double f64   4 bool u8   5 string (u32 length, bytes)
-//    6 int list, 7 double list, 8 bool list (u32 count, items)    9 tensor list, 10 optional tensor list (u32 count, u8 present, tensor)
-//   11 output tensor (expected)   12 output tensor list   13 tensor changed in place (before, expected)   14 output whose values are open
+//    6 int list, 7 double list, 8 bool list (u32 count, items)
+//    9 tensor list, 10 optional tensor list (u32 count, u8 present, tensor)
+//   11 output tensor (expected)   12 output tensor list   13 tensor changed in place (before, expected)
+//   14 output with unspecified values
 // A tensor: i8 dtype, u8 rank, i64 sizes, u8 dim order, elements in that order.
 #pragma once
 
@@ -19,7 +21,8 @@
 
 namespace etb::tests {
 
-// A tensor that owns its elements in an allocation of exactly their size, so that AddressSanitizer sees every byte beyond.
+// A tensor that owns its elements in an allocation of exactly their size, so that AddressSanitizer detects
+// access beyond.
 class OwnedTensor {
  public:
   OwnedTensor(host::Dtype dtype, const std::vector<int64_t>& sizes, const std::vector<uint8_t>& dim_order,
@@ -37,7 +40,7 @@ class OwnedTensor {
   host::Tensor tensor_;
 };
 
-// One call: arguments to hand to a kernel, and what its outputs must hold afterwards.
+// One call: arguments for a kernel, and the expected contents of its outputs.
 struct Case {
   struct Output {
     host::Tensor* actual;
@@ -48,10 +51,10 @@ struct Case {
   double scale = 0.0;
   std::vector<host::EValue*> args;
   std::vector<Output> outputs;
-  std::vector<const OwnedTensor*> inputs;  // must be unchanged afterwards
+  std::vector<const OwnedTensor*> inputs;  // must stay unchanged
   std::vector<host::Dtype> input_dtypes;
 
-  // What the pointers above point to.
+  // Owners of the objects that the pointers above refer to.
   std::vector<std::unique_ptr<OwnedTensor>> tensors;
   std::vector<std::unique_ptr<host::EValue>> values;
   std::vector<std::unique_ptr<std::vector<host::EValue*>>> lists;
@@ -65,10 +68,11 @@ struct CaseFile {
   std::vector<Case> cases;
 };
 
-// Reads a whole file; outputs are made bounded, filled with 0xA5 and given wrong sizes, so that a kernel must resize and fill them.
+// Reads a whole file. Outputs are bounded, filled with 0xA5 and have wrong sizes, so that a kernel must
+// resize and fill them.
 Result<CaseFile> read_case_file(const std::string& path);
 
-// Where two tensors differ beyond the error model, in words; "" when they agree.
+// Returns a text about a difference beyond the error model, or "" if the tensors agree.
 std::string compare(const std::string& op, const Case& one, const host::Tensor& actual,
                     const host::Tensor& expected);
 

@@ -1,4 +1,4 @@
-// The case runner must see wrong values, so that its silence means something.
+// Tests that the case runner detects wrong values.
 #include <gtest/gtest.h>
 
 #include <cmath>

@@ -1,15 +1,18 @@
-// The error model: how far a kernel's result may lie from PyTorch's.
+// The error model: the allowed difference between a kernel's result and PyTorch's.
 //
-// Integers and bools: equal, except resampled uint8 images, which may be off by one: PyTorch weighs their pixels with fixed-point
-// numbers of few bits. Reals, for an expected value e:  |actual - e| <= U * eps(dtype) * |e| + A * eps(computing) * S + tiny
-//   U   ulps of the result. 4 for float32 and float64, because both sides use approximations of up to 2 ulps (Sleef says 1.0, ours
-//       are measured by math_test.cpp); 1 for the 16-bit floats, which both sides compute in float32 and round once: they can only
-//       fall to neighbours.
-//   S   the case's scale: for ops that add many terms, the sum of the terms' magnitudes; the order of adding is not specified.
-//   A   32: both sides add with relative error of at most sqrt(terms) * eps for the lengths in the samples, times a safety of two.
-//   tiny  the smallest normal number of the computing type: PyTorch's vector functions flush results below it to zero; for
-//       float16, whose subnormals are normal in float32, the smallest positive one.
-// NaN equals NaN whatever its bits; infinities and zeros of either sign equal themselves.
+// Integers and bools: equal, except resampled uint8 images, which may be off by one: PyTorch weights their
+// pixels with fixed-point numbers of few bits. Reals, for an expected value e:
+// |actual - e| <= U * eps(dtype) * |e| + A * eps(computing) * S + tiny
+//   U   ulps of the result. 4 for float32 and float64, because both sides use approximations of up to 2 ulps
+//       (Sleef documents 1.0, math_test.cpp measures ours). 1 for the 16-bit floats, which both sides compute in
+//       float32 and round once: they can only differ by one neighbour.
+//   S   the case's scale: for ops that add many terms, the sum of the terms' magnitudes; the order of adding is
+//       not specified.
+//   A   32: both sides add with relative error of at most sqrt(terms) * eps for the lengths in the samples,
+//       times a safety factor of two.
+//   tiny  the smallest normal number of the computing type: PyTorch's vector functions flush results below it
+//       to zero. For float16, whose subnormals are normal in float32, the smallest positive one.
+// NaN equals any NaN; infinities and zeros of either sign equal themselves.
 #include <cmath>
 #include <cstring>
 #include <limits>

@@ -40,7 +40,8 @@ void visit_leaves(const Case& one, OnTensor on_tensor, OnNumber on_number) {
   }
 }
 
-// Sizes of a tensor, grown; those of an output without elements stay, because its room is what counts.
+// Returns the grown sizes of a tensor. An output without elements keeps its sizes, because its capacity
+// counts.
 std::vector<int64_t> grown_sizes(const Tensor& from, bool is_written, const Growth& growth, int max_rank,
                                  int64_t factor) {
   std::vector<int64_t> sizes(from.sizes().begin(), from.sizes().end());

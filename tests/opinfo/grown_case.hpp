@@ -1,4 +1,4 @@
-// A case of a kernel, grown until the kernel runs long: the same call with larger tensors.
+// Grows a case until the kernel runs long: the same call with larger tensors.
 #pragma once
 
 #include <sys/mman.h>
@@ -11,7 +11,7 @@
 
 namespace etb::tests {
 
-// Zeroed memory that the system provides when it is touched.
+// Zeroed memory that the system allocates on first touch.
 class LazyMemory {
  public:
   explicit LazyMemory(size_t nbytes);
@@ -25,18 +25,18 @@ class LazyMemory {
   size_t nbytes_;
 };
 
-// Which sizes grow. Whether a kernel accepts the outcome shows when it is called.
+// The sizes to grow. Calling the kernel shows if it accepts them.
 struct Growth {
   enum class Where : uint8_t { kEqualSizes, kEqualSizesAndNumbers, kFirstDim, kLastDim };
   Where where;
-  int64_t value;  // of kEqualSizes: the size, or number, that grows wherever it stands
+  int64_t value;  // for kEqualSizes: the size, or number, that grows in all positions
   std::string to_text() const;
 };
 
-// Everything worth a try for a case.
+// Returns all growths worth trying for a case.
 std::vector<Growth> list_growths(const Case& one);
 
-// Bytes of all given tensors, grown; INT64_MAX when no number holds them.
+// Returns the bytes of all given tensors after growth; INT64_MAX if no number holds them.
 int64_t grown_nbytes(const Case& one, const Growth& growth, int64_t factor);
 
 class GrownCase {

@@ -1,9 +1,10 @@
-// Runs case files through the portable kernels, once for each kind of CPU that this one can be, and compares with PyTorch's results.
+// Runs case files through the portable kernels, once for each CPU feature level that this CPU supports, and
+// compares with PyTorch's results.
 //
 //   kernel_cases DIR... [--op TEXT] [--verbose] [--docs FILE] [--check-docs FILE]
 //
-// Exit code 0 when every case of every file passes. --docs writes the table of ops, dtypes and cases; --check-docs fails when the
-// table in FILE is not the one that --docs would write.
+// Exit code 0 if every case of every file passes. --docs writes the table of ops, dtypes and cases.
+// --check-docs fails if the table in FILE differs from the output of --docs.
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
@@ -38,7 +39,7 @@ bool has_sizes_of(const host::Tensor& a, const host::Tensor& b) {
   return std::equal(a.sizes().begin(), a.sizes().end(), b.sizes().begin(), b.sizes().end());
 }
 
-// "" when the case passes.
+// Returns "" if the case passes.
 std::string run_case(const host::KernelRegistry& registry, const std::string& op, Case& one) {
   const size_t dot = op.find('.');
   const host::Kernel* kernel =
@@ -82,7 +83,8 @@ std::vector<std::string> list_files(const Options& options) {
   return files;
 }
 
-// Runs every file against one registry; returns the number of failed cases. Files without a kernel are counted in `out_missing`.
+// Runs every file against one registry and returns the number of failed cases. `out_missing` receives files
+// without a kernel.
 int run_files(const Options& options, const host::KernelRegistry& registry, Coverage& coverage,
               std::set<std::string>& out_missing) {
   int failed = 0;

@@ -1,5 +1,6 @@
-// Every kernel of the table looks at the clock while it runs long. Calls of PyTorch's samples are grown to millions of elements and run
-// against a deadline. Time is the CPU time of this thread, so a loaded machine changes nothing.
+// Tests that every kernel of the table checks the clock during long runs. Calls of PyTorch's samples are
+// grown to millions of elements and run against a deadline. Time is the CPU time of this thread, so load on
+// the machine does not count.
 #include <gtest/gtest.h>
 
 #include <ctime>
@@ -30,11 +31,11 @@ constexpr uint64_t kSlowness = 1;
 
 constexpr uint64_t kMs = 1000000;
 constexpr uint64_t kDeadlineNs = 10 * kMs * kSlowness;  // from the start of a call
-constexpr uint64_t kMostGapNs = 40 * kMs * kSlowness;  // between two looks at the clock; the promise is 50 ms
-constexpr uint64_t kShortNs = 15 * kMs * kSlowness;    // a call of less need not look
-constexpr int64_t kNbytes = 8 << 20;  // of all tensors given; 12 times that for the fastest kernels
+constexpr uint64_t kMostGapNs = 40 * kMs * kSlowness;   // between two clock checks; promised: 50 ms
+constexpr uint64_t kShortNs = 15 * kMs * kSlowness;     // a shorter call need not check
+constexpr int64_t kNbytes = 8 << 20;  // all given tensors together; 12 times that for the fastest kernels
 
-// What has no loop over elements.
+// Kernels without a loop over elements.
 const std::set<std::string> kConstantTime = {"aten::empty.out", "aten::empty_strided.out", "aten::resize_",
                                              "aten::scalar_tensor.out",
                                              "dim_order_ops::_empty_dim_order.out"};
@@ -45,7 +46,7 @@ uint64_t cpu_ns() {
   return static_cast<uint64_t>(now.tv_sec) * 1000000000U + static_cast<uint64_t>(now.tv_nsec);
 }
 
-// A clock that notes how long it was not read.
+// A clock that records the longest gap between reads.
 struct Watch {
   uint64_t last_ns = 0, most_gap_ns = 0;
   int looks = 0;
@@ -73,7 +74,8 @@ struct Outcome {
   std::string text;
 };
 
-// For kernels whose samples do not grow: PyTorch's are of rank 0, or sizes that only fit each other.
+// Returns cases for kernels whose samples do not grow: PyTorch's have rank 0, or sizes that only fit each
+// other.
 std::optional<Case> own_case(const std::string& name) {
   Case one;
   const auto tensor = [&one](host::Dtype dtype, host::Dynamism dynamism = host::Dynamism::kStatic) {
@@ -136,7 +138,7 @@ class KernelDeadlines : public testing::Test {
     return outcome;
   }
 
-  // The largest factor that keeps tensors within `most` bytes; 0 when the kernel does not accept this growth at all.
+  // Returns the largest factor that keeps tensors within `most` bytes; 0 if the kernel rejects this growth.
   int64_t largest_factor(const host::Kernel& kernel, const Case& one, const Growth& growth, int64_t most) {
     if (grown_nbytes(one, growth, 3) > most) return 0;
     GrownCase small(one, growth, 3);
@@ -146,7 +148,7 @@ class KernelDeadlines : public testing::Test {
     return factor;
   }
 
-  // Runs a case as large as it gets; false when the kernel does not take this growth.
+  // Runs a case as large as possible. Returns false if the kernel rejects this growth.
   bool run_large(const host::Kernel& kernel, const Case& one, const Growth& growth, Outcome& out) {
     for (const int64_t most : {kNbytes, 12 * kNbytes}) {
       int64_t factor = largest_factor(kernel, one, growth, most);
@@ -167,7 +169,7 @@ class KernelDeadlines : public testing::Test {
 };
 
 TEST_F(KernelDeadlines, HoldInsideEveryKernelOfTheTable) {
-  constexpr int kGrowths = 3;  // that a kernel accepted, of each of kCases cases at most
+  constexpr int kGrowths = 3;  // growths that a kernel accepted, for each of at most kCases cases
   constexpr size_t kCases = 40;
   std::set<std::string> names;
   registry_.for_each([&](const host::Kernel& kernel) { names.insert(kernel.name); });

@@ -1,5 +1,5 @@
-// The kernel of tests/fixtures/custom_op for the official run time: registers itself when the library is loaded. Built by
-// check_custom_op.py with the headers of the installed wheel.
+// The kernel of tests/fixtures/custom_op for the official runtime: registers itself when the library is
+// loaded. check_custom_op.py builds it with the headers of the installed wheel.
 #include <executorch/extension/kernel_util/make_boxed_from_unboxed_functor.h>
 #include <executorch/runtime/kernel/kernel_includes.h>
 

@@ -1,5 +1,5 @@
-// Programs that the official exporter lowered to XnnpackBackend, run whole: the plugin found in the build tree by the id in the file,
-// loaded, and served to the runtime.
+// Tests whole programs that the official exporter lowered to XnnpackBackend: the host finds the plugin in the
+// build tree by the id in the file, loads it, and runs its delegates.
 #include <set>
 
 #include "host/delegates/plugin_delegates.hpp"
@@ -38,7 +38,8 @@ std::vector<std::string> delegated_programs() {
   std::set<std::string> names = {"programs/xnnpack", "programs/delegate_inline"};
   for (const auto& entry : fs::directory_iterator(kFixtures / "xnnpack")) {
     const std::string stem = entry.path().stem().string();
-    // Quantised results may be a step away from PyTorch's; plugins/xnnpack/xnnpack_test.cpp compares those, and fp16.
+    // Quantised results may be one step away from PyTorch's. plugins/xnnpack/xnnpack_test.cpp compares those,
+    // and fp16.
     const bool is_exact = stem.rfind('q', 0) != 0 && stem.rfind("fp16", 0) != 0;
     if (entry.path().extension() == ".pte" && is_exact) names.insert("xnnpack/" + stem);
   }

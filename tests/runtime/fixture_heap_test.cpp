@@ -1,4 +1,4 @@
-// The official exporter's programs load and run on the portable kernels without one call of the heap.
+// Tests that the official exporter's programs load and run on the portable kernels without heap calls.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -18,7 +18,7 @@ namespace {
 
 class FixtureHeap : public testing::TestWithParam<const char*> {};
 
-// Inputs of one for every input of a method, in memory of the test's.
+// Returns ones for every input of a method, in memory of the test.
 std::vector<EValue> make_ones(const MethodMeta& meta, std::vector<OwnedTensor>& out_tensors) {
   std::vector<EValue> values;
   out_tensors.reserve(meta.input_count());
@@ -38,7 +38,7 @@ std::vector<EValue> make_ones(const MethodMeta& meta, std::vector<OwnedTensor>& 
   return values;
 }
 
-// What a program leaves to the caller: memory for outputs that are not planned.
+// Sets memory for outputs that are not planned, which the caller must provide.
 void give_outputs(Method& method, std::vector<std::vector<std::byte>>& out_memory) {
   for (uint32_t i = 0; i < method.output_count(); ++i) {
     if (!method.output(i).is_tensor() || method.output(i).tensor().data() != nullptr) continue;

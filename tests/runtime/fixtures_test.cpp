@@ -1,4 +1,5 @@
-// The official exporter's programs give PyTorch's numbers: every call recorded under tests/fixtures/programs.
+// Tests that the official exporter's programs compute PyTorch's results: every call recorded under
+// tests/fixtures/programs.
 #include "tests/runtime/recorded_calls.hpp"
 
 namespace etb::tools {

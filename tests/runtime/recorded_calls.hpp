@@ -1,4 +1,5 @@
-// Calls recorded beside a program fixture: NAME.METHOD.CALL.in.I.npy and NAME.METHOD.CALL.out.I.npy, the numbers PyTorch gave.
+// Calls recorded beside a program fixture, with PyTorch's results: NAME.METHOD.CALL.in.I.npy and
+// NAME.METHOD.CALL.out.I.npy.
 #pragma once
 
 #include <gmock/gmock.h>

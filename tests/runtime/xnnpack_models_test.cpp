@@ -1,6 +1,6 @@
-// Small whole models that the official exporter lowered to XnnpackBackend (tests/fixtures/make_xnnpack_models.py), run through the plugin: every
-// family in float, and quantised in every way that the exporter has. The validate layer stands between and has nothing to report of
-// either side.
+// Tests small whole models that the official exporter lowered to XnnpackBackend
+// (tests/fixtures/make_xnnpack_models.py), in the plugin: every family in float, and quantised in every way
+// that the exporter supports. The validate layer must report no violation.
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
@@ -45,7 +45,7 @@ std::vector<double> numbers_at(const fs::path& path) {
   return array ? numbers_of(*array) : std::vector<double>();
 }
 
-// The largest difference as a part of the largest number.
+// Returns the largest difference divided by the largest number.
 double difference(const std::vector<double>& a, const std::vector<double>& b) {
   EXPECT_EQ(a.size(), b.size());
   if (a.size() != b.size() || a.empty()) return HUGE_VAL;
@@ -79,12 +79,14 @@ class XnnpackModels : public testing::TestWithParam<std::string> {
   host::PluginDelegates delegates_{registry_};
 };
 
-// What the official lowering changed: rows quantised one by one where PyTorch quantises tensors, a number on the other side of a half and all
-// that follows from it, GELU for its approximation. A wrong scale, row or group is off by far more than a fiftieth.
+// Changes by the official lowering: rows quantised separately where PyTorch quantises tensors, different
+// roundings of ties, an approximation of GELU. A wrong scale, row or group is off by far more than a
+// fiftieth.
 constexpr double kFromPyTorch = 0.02;
-// From the official runtime only the order of sums differs; float16 has 11 bits, and a sum that moves an int8 by one step moves what is made of it.
+// Only the order of sums differs from the official runtime. float16 has 11 bits, and a sum that changes one
+// int8 step changes later results.
 constexpr double kFromOfficial = 0x1p-10;
-// Floats of networks as deep as these are summed in another order, nothing else.
+// Only the order of sums differs, in floats of networks this deep.
 constexpr double kFloatFromPyTorch = 0x1p-16;
 
 void compare(const std::vector<double>& found, const fs::path& expected_path, const fs::path& official_path) {
@@ -95,8 +97,8 @@ void compare(const std::vector<double>& found, const fs::path& expected_path, co
     return;
   }
   const std::vector<double> official = numbers_at(official_path);
-  // In many layers of random weights a step moves more steps, and the official runtime ends a tenth from PyTorch (in float16 all wrong): we may be no
-  // further away.
+  // In many layers of random weights one step causes others. The official runtime is off from PyTorch by a
+  // tenth (in float16 completely); our error must not be larger.
   if (kIsFullSize) {
     EXPECT_LE(from_pytorch, 1.5 * difference(official, expected) + kFromOfficial);
     return;

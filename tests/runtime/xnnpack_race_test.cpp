@@ -1,6 +1,6 @@
-// Delegates that are made, run with other numbers of rows each time, and destroyed by several threads at once, on the host's threads and with
-// one folder of packed weights. Under the tsan preset it looks for races of the plugin and of the host's threads; XNNPACK and pthreadpool
-// are built without it.
+// Tests delegates that several threads create, run with varying numbers of rows, and destroy at once. They
+// use the host's threads and one folder of packed weights. With the tsan preset this test finds races of the
+// plugin and of the host's threads; XNNPACK and pthreadpool are built without tsan.
 #include <filesystem>
 
 #include "host/services/thread_pool.hpp"
@@ -16,7 +16,7 @@ constexpr int64_t kMostRows = 64;
 
 class XnnpackRace : public XnnpackCompile {
  protected:
-  // Two layers with a relu between them, and what they give for all rows.
+  // Two layers with a relu between them, and their expected results for all rows.
   struct Program {
     int64_t width = 0;
     Compiled compiled;
@@ -29,7 +29,7 @@ class XnnpackRace : public XnnpackCompile {
     XnnpackCompile::TearDown();
   }
 
-  // The host's threads come before the plugin does.
+  // The host's threads are created before the plugin.
   void SetUp() override {}
   void start(const etb_parallel_service* parallel) {
     host_.ctx = const_cast<etb_parallel_service*>(parallel);
@@ -67,7 +67,7 @@ class XnnpackRace : public XnnpackCompile {
     return table_->delegate->create(plugin_, &given.args, out, &error);
   }
 
-  // By one context, one run for each of `row_counts`; nothing where one fails.
+  // Runs once for each of `row_counts` in one context. Returns an empty list if one fails.
   std::vector<std::vector<float>> run(const Program& program, etb_delegate* delegate,
                                       const std::vector<int64_t>& row_counts) const {
     etb_error error = ETB_ERROR_INIT;
@@ -95,7 +95,7 @@ class XnnpackRace : public XnnpackCompile {
     return results;
   }
 
-  // Rows do not depend on how many others there are.
+  // True if each run's rows are right. Rows do not depend on the number of other rows.
   bool is_right(const Program& program, etb_delegate* delegate,
                 const std::vector<int64_t>& row_counts) const {
     const auto results = run(program, delegate, row_counts);
@@ -150,14 +150,14 @@ TEST_F(XnnpackRace, OnThePoolOfTheHost) {
   race(10);
 }
 
-// Where the pool is one caller's at a time, these are everybody's.
+// A pool may serve one caller at a time; these threads serve all callers.
 TEST_F(XnnpackRace, OnThreadsOfEachCall) {
   Workers workers;
   workers.count = 3;
   start(&workers.service);
   race(8);
   EXPECT_GT(workers.call_count, 0);
-  // Of the delegates that looked in the folder many packed at the same time.
+  // Many of the delegates that searched the folder packed at the same time.
   size_t file_count = 0;
   for (const auto& item : fs::directory_iterator(folder_)) {
     EXPECT_THAT(item.path().filename().string(),

@@ -1,4 +1,4 @@
-# Fails unless LIBRARY exports etb_plugin_query and nothing else (ABI-SYM-01), and does not need a library of the host.
+# Fails unless LIBRARY exports only etb_plugin_query (ABI-SYM-01) and needs no library of the host.
 #
 # cmake -DLIBRARY=my_npu.so -DNM=nm -DREADELF=readelf -P EtbCheckPluginSymbols.cmake
 cmake_minimum_required(VERSION 3.25)

@@ -1,12 +1,13 @@
-# etb_embed_files(out.inc <macro> lang path file ...): out.inc gets one line <macro>("lang", "path", R"(text)") a triple, so that a
-# program carries the files and needs no path at run time. Changing a file makes CMake run again.
+# etb_embed_files(out.inc <macro> lang path file ...): writes one line <macro>("lang", "path", R"(text)") for
+# each triple to out.inc. So a program contains the files and needs no path at run time. If a file changes,
+# CMake runs again.
 function(etb_embed_files out macro)
   set(text "// Made by etb_embed_files.\n")
   set(triples ${ARGN})
   while(triples)
     list(POP_FRONT triples lang path file)
     set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${file})
-    # As bytes: a semicolon or bracket in the file must not become a list separator.
+    # Read as bytes: a semicolon or bracket in the file must not become a list separator.
     file(READ ${file} content)
     if(content MATCHES "\\)etb_file\"")
       message(FATAL_ERROR "${file}: has the end mark )etb_file\" in it")

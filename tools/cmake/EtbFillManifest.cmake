@@ -3,8 +3,9 @@
 # cmake -DMANIFEST=in.json -DLIBRARY=my_npu.so -DOUT=my_npu.json -DOS=linux -DARCH=x86_64 -DLIBC=glibc
 #       [-DCPU=avx2;fma] [-DRANK=0] -P EtbFillManifest.cmake
 #
-# A manifest without `libraries` gets the list with this one entry. In a manifest that has the list, the entry whose path
-# is the library's file name gets sha256 and size (and os, arch, libc, cpu, rank where it does not say them); other entries stay.
+# If the manifest has no `libraries`, this adds the list with one entry. If it has the list, the entry whose
+# path is the library's file name gets sha256 and size. It also gets os, arch, libc, cpu and rank where these
+# are missing. Other entries stay unchanged.
 cmake_minimum_required(VERSION 3.25)
 
 file(READ ${MANIFEST} text)
@@ -23,7 +24,7 @@ set(entry "{${platform}, \"path\": \"${path}\", \"sha256\": \"${sha256}\", \"siz
 
 string(JSON count ERROR_VARIABLE missing LENGTH "${text}" libraries)
 if(missing)
-  # Put in as text, before the closing brace: string(JSON SET) would sort the author's keys.
+  # Inserted as text before the closing brace: string(JSON SET) would sort the author's keys.
   string(FIND "${text}" "}" end REVERSE)
   string(SUBSTRING "${text}" 0 ${end} head)
   string(STRIP "${head}" head)

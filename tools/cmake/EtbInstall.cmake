@@ -1,6 +1,7 @@
-# cmake --install: headers, static libraries, the program, plugins, schemas, the CMake package and pkg-config files.
+# cmake --install: headers, static libraries, the program, plugins, schemas, the CMake package and pkg-config
+# files.
 #
-#   include/etb/                            the C ABI and its C++ comfort           etbackend::api
+#   include/etb/                            the C ABI and its C++ wrappers          etbackend::api
 #   include/etbackend/host/...              headers of the libraries, included as in this repository
 #   lib/libetb_*.a                          etb_add_library's targets               etbackend::<name>
 #   lib/cmake/etbackend/                    find_package(etbackend), etb_add_plugin()
@@ -9,9 +10,10 @@
 #   share/etbackend/schema/                 FlatBuffers schemas
 #   bin/etbackend
 #
-# A library belongs to the component named after its top folder: formats (api/), host, partitioner_sdk, conformance. There
-# is no list of libraries to keep: every static or interface library etb_* of those folders is in, unless it was made with
-# TEST_SUPPORT. What a library links from outside must be in the table of etb_external_dependency.
+# A library belongs to the component of its top folder: formats (api/), host, partitioner_sdk, conformance.
+# There is no list of libraries: every static or interface library etb_* of those folders is installed, unless
+# it was added with TEST_SUPPORT. External dependencies of a library must be in the table of
+# etb_external_dependency.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 set(ETB_PACKAGE_DIR ${CMAKE_INSTALL_LIBDIR}/cmake/etbackend)
@@ -36,8 +38,9 @@ function(etb_install_package)
   etb_install_pkg_config()
 endfunction()
 
-# Libraries and headers of one top folder. Sets ETB_<component>_LIBRARIES (targets in link order, dependents first),
-# _FIND (find_package lines for the package), _PC_REQUIRES and _PC_LIBS (for pkg-config) for the caller.
+# Installs libraries and headers of one top folder. Sets in the caller's scope: ETB_<component>_LIBRARIES
+# (targets in link order, dependents first), _FIND (find_package lines for the package), _PC_REQUIRES and
+# _PC_LIBS (for pkg-config).
 function(etb_install_component component folder)
   etb_libraries_below(${PROJECT_SOURCE_DIR}/${folder} libraries)
   set(find "")
@@ -58,7 +61,8 @@ function(etb_install_component component folder)
   endforeach()
   if(libraries)
     install(EXPORT etbackend-${component} NAMESPACE etbackend:: DESTINATION ${ETB_PACKAGE_DIR})
-    # The same include paths as here ("host/registry/registry.hpp"), but not in the top folder of everyone's include path.
+    # Headers keep their include paths ("host/registry/registry.hpp"), but not at the top of the system's
+    # include path.
     install(DIRECTORY ${folder} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/etbackend FILES_MATCHING
       PATTERN "*.hpp" PATTERN "*.h" PATTERN "*.def" PATTERN "*_test.hpp" EXCLUDE PATTERN "include" EXCLUDE)
   endif()
@@ -90,10 +94,11 @@ function(etb_libraries_below directory out)
   set(${out} "${libraries}" PARENT_SCOPE)
 endfunction()
 
-# What a linked item from outside this repository means to those who link our static libraries: a find_dependency line, a
-# module of pkg-config or a linker flag. Appends to the three lists.
+# Maps an external link item to the needs of users of our static libraries: a find_dependency line, a
+# pkg-config module or a linker flag. Appends to the three lists.
 function(etb_external_dependency library item find_list requires_list libs_list)
-  # target; find_package arguments, or pkg:<PREFIX>:<module> for pkg_check_modules; pkg-config module; linker flags
+  # target; find_package arguments, or pkg:<PREFIX>:<module> for pkg_check_modules; pkg-config module; linker
+  # flags
   set(table
     "Threads::Threads|Threads||-pthread"
     "fmt::fmt|fmt|fmt|"
@@ -101,7 +106,7 @@ function(etb_external_dependency library item find_list requires_list libs_list)
     "tl::expected|tl-expected||"
     "flatbuffers::flatbuffers|Flatbuffers|flatbuffers|"
     "dl|||-ldl" "m|||-lm" "rt|||-lrt")
-  # What pkg_check_modules(<prefix> IMPORTED_TARGET <module>) made: prefix, module.
+  # Targets of pkg_check_modules(<prefix> IMPORTED_TARGET <module>): prefix, module.
   foreach(pair "sodium libsodium" "libsodium libsodium" "libzip libzip" "zip libzip")
     string(REPLACE " " ";" pair "${pair}")
     list(POP_FRONT pair prefix module)
@@ -113,7 +118,7 @@ function(etb_external_dependency library item find_list requires_list libs_list)
   if(item MATCHES "^(etb::|etb_|\\$<BUILD_INTERFACE:)" OR item STREQUAL "")
     return()
   endif()
-  # A private dependency on what only the build needs, wrapped twice.
+  # A private dependency that only the build needs, wrapped twice.
   if(item MATCHES "^\\$<")
     message(FATAL_ERROR "${library}: etb_install cannot tell what '${item}' means to a user of the installed library")
   endif()
@@ -141,7 +146,8 @@ endfunction()
 
 function(etb_install_cmake_package)
   install(EXPORT etbackend-api NAMESPACE etbackend:: DESTINATION ${ETB_PACKAGE_DIR})
-  # One find_package line a component; each in a macro of its own, so that an unwanted component's are not looked for.
+  # One find_package line per component, each in its own macro, so that packages of unwanted components are
+  # not searched.
   set(ETB_COMPONENT_RULES "")
   foreach(component ${ETB_COMPONENTS})
     if(ETB_${component}_LIBRARIES)
@@ -162,7 +168,7 @@ function(etb_install_cmake_package)
 endfunction()
 
 function(etb_install_pkg_config)
-  # From lib/pkgconfig back to the prefix, so that the installed tree can be moved.
+  # Path from lib/pkgconfig to the prefix, so that the installed tree can be moved.
   cmake_path(RELATIVE_PATH CMAKE_INSTALL_PREFIX BASE_DIRECTORY ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig
     OUTPUT_VARIABLE ETB_PC_PREFIX)
   set(ETB_PC_ARCHIVES "")

@@ -1,5 +1,6 @@
-# etb_add_kernels(target relu softmax ...): adds relu.cpp ... of this folder to the target and writes kernel_table.inc with a line
-# ETB_KERNELS(relu) for each, from which one array is built: no static initialisers, no whole-archive linking.
+# etb_add_kernels(target relu softmax ...): adds relu.cpp ... of this folder to the target. Writes
+# kernel_table.inc with a line ETB_KERNELS(relu) for each. One array is built from it: no static initialisers,
+# no whole-archive linking.
 function(etb_add_kernels target)
   set(lines "")
   foreach(name ${ARGN})
@@ -12,14 +13,14 @@ function(etb_add_kernels target)
   target_include_directories(${target} PRIVATE ${dir})
 endfunction()
 
-# etb_add_vector_sources(target a.cpp ...): compiles each file once for the baseline of the target and once more for each
-# instruction set that pays, in a namespace of its own (ETB_VARIANT).
+# etb_add_vector_sources(target a.cpp ...): compiles each file for the target's baseline, and again for each
+# worthwhile instruction set. Each variant has its own namespace (ETB_VARIANT).
 function(etb_add_vector_sources target)
   include(CheckCXXCompilerFlag)
-  # Contraction to fused multiply-add and calls without errno change no result that a test allows to matter; NaN, infinity and
-  # signed zero keep their meaning (no -ffast-math).
+  # Fused multiply-add and calls without errno change results only within the tests' tolerance. NaN, infinity
+  # and signed zero keep their meaning (no -ffast-math).
   set(common -O3 -fno-math-errno -fno-trapping-math -ffp-contract=fast -fno-exceptions -fno-rtti
-    $<$<CXX_COMPILER_ID:Clang>:-Wno-pass-failed>)  # most formulas vectorise, those that call libm do not
+    $<$<CXX_COMPILER_ID:Clang>:-Wno-pass-failed>)  # formulas that call libm do not vectorise
   set(variants baseline)
   set(flags_baseline "")
   if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64|amd64")

@@ -1,5 +1,5 @@
-# Decides which of the plugins that need an SDK are built: ETB_PLUGIN_<NAME>=AUTO builds it when its SDK is there, ON fails
-# without, OFF does not look. Sets ETB_WITH_<NAME>; one line at the end of configure says what came out.
+# Selects the plugins that need an SDK. ETB_PLUGIN_<NAME>=AUTO builds it if its SDK is found, ON fails
+# without, OFF does not search. Sets ETB_WITH_<NAME>; one line at the end of configure reports the result.
 include(EtbXnnpack)
 
 # etb_optional_plugin(NAME found detail hint)

@@ -1,18 +1,20 @@
-# etb_add_plugin: one plugin, made the same way in this repository and in a vendor's project (find_package(etbackend)).
+# etb_add_plugin: adds a plugin, in this repository and in a vendor's project (find_package(etbackend)).
 #
 #   etb_add_plugin(my_npu SOURCES my_npu.cpp ... MANIFEST manifest.json
 #                  [DEPS targets] [CPU avx2 fma ...] [RANK 10] [OUTPUT_DIRECTORY dir] [NO_INSTALL])
 #
-# makes two targets from the same sources:
-#   etb_plugin_my_npu         the shared library my_npu.so. It exports etb_plugin_query and nothing else, has no undefined
-#                             symbols, binds at load, and finds libraries it brings along beside itself. It is hardened (EtbHardening.cmake).
-#   etb_plugin_my_npu_static  the same plugin for linking into a program (see etb/static_plugins.h); built only if used.
+# adds two targets from the same sources:
+#   etb_plugin_my_npu         the shared library my_npu.so. It exports only etb_plugin_query, has no undefined
+#                             symbols, binds at load, and finds its own libraries beside itself. It is hardened
+#                             (EtbHardening.cmake).
+#   etb_plugin_my_npu_static  the same plugin for linking into a program (see etb/static_plugins.h); built only
+#                             if used.
 #
-# The library and its manifest my_npu.json lie together in OUTPUT_DIRECTORY, <build>/plugins.d unless told otherwise, so
-# that a build tree can be searched for plugins like an installed one. MANIFEST is written by hand but for the entry of
-# `libraries` that describes this file (os, arch, libc, path, sha256, size, cpu, rank): that one is filled in after each link. A
-# MANIFEST that ends in .in goes through configure_file(@ONLY) first. CPU names the CPU features the library must have,
-# RANK orders variants that all fit (higher wins); both go into the manifest.
+# The library and its manifest my_npu.json are written to OUTPUT_DIRECTORY, by default <build>/plugins.d. So a
+# build tree can be searched for plugins like an installed one. The author writes MANIFEST, except the entry
+# of `libraries` for this file (os, arch, libc, path, sha256, size, cpu, rank): each link fills that in. A
+# MANIFEST that ends in .in is first passed through configure_file(@ONLY). CPU lists the CPU features that the
+# library requires. RANK orders variants that all fit (higher wins). Both are written to the manifest.
 include_guard(GLOBAL)
 include(GNUInstallDirs)
 include(${CMAKE_CURRENT_LIST_DIR}/EtbHardening.cmake)
@@ -41,7 +43,7 @@ function(etb_add_plugin name)
   foreach(kind ${target} ${target}_static)
     set_target_properties(${kind} PROPERTIES POSITION_INDEPENDENT_CODE ON C_VISIBILITY_PRESET hidden
       CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
-    if(NOT CMAKE_CXX_STANDARD)   # what the headers need; a project may ask for more
+    if(NOT CMAKE_CXX_STANDARD)   # the headers' minimum; a project may set a newer one
       set_target_properties(${kind} PROPERTIES CXX_STANDARD 20 CXX_STANDARD_REQUIRED ON)
     endif()
     if(NOT CMAKE_C_STANDARD)
@@ -57,13 +59,13 @@ function(etb_add_plugin name)
     etb_harden(${kind})
   endforeach()
 
-  # The library is installed as it was linked, byte for byte: the manifest holds its digest. So its run path must already
-  # be the final one.
+  # The library is installed byte for byte as linked, because the manifest holds its digest. So its run path
+  # must already be final.
   set_target_properties(${target} PROPERTIES PREFIX "" OUTPUT_NAME ${name}
     LIBRARY_OUTPUT_DIRECTORY ${arg_OUTPUT_DIRECTORY} BUILD_WITH_INSTALL_RPATH ON INSTALL_RPATH "$ORIGIN")
   etb_plugin_link_options(${target})
   etb_plugin_fill_manifest(${target} ${name} "${arg_MANIFEST}" "${arg_OUTPUT_DIRECTORY}" "${arg_CPU}" ${arg_RANK})
-  if(NOT TARGET etb::api)   # this repository has a test over all its plugins; a vendor's project gets one here
+  if(NOT TARGET etb::api)   # a test for a vendor's project; this repository has one for all plugins
     add_test(NAME plugin_symbols_${name} COMMAND ${CMAKE_COMMAND} -DLIBRARY=$<TARGET_FILE:${target}>
       -DNM=${CMAKE_NM} -DREADELF=${CMAKE_READELF} -P ${ETB_PLUGIN_MODULE_DIR}/EtbCheckPluginSymbols.cmake)
   endif()
@@ -78,12 +80,12 @@ function(etb_plugin_link_options target)
   if(APPLE OR WIN32)
     return()
   endif()
-  # Hidden visibility alone is not enough: the C++ library marks its templates visible, and a unique symbol that leaks
-  # keeps the plugin from ever being unloaded.
+  # Hidden visibility alone is not enough: the C++ library marks its templates visible. An exported unique
+  # symbol prevents unloading of the plugin.
   set(exports ${ETB_PLUGIN_MODULE_DIR}/plugin_exports.map)
   target_link_options(${target} PRIVATE LINKER:--version-script=${exports} LINKER:--exclude-libs,ALL)
   set_property(TARGET ${target} APPEND PROPERTY LINK_DEPENDS ${exports})
-  # Clang leaves a sanitizer's runtime to the program, so a sanitized plugin has undefined symbols there.
+  # Clang leaves a sanitizer's runtime to the program, so a sanitized plugin has undefined symbols.
   if(NOT (ETB_SANITIZE AND CMAKE_CXX_COMPILER_ID MATCHES "Clang"))
     target_link_options(${target} PRIVATE LINKER:-z,defs)
   endif()
@@ -100,7 +102,7 @@ function(etb_plugin_fill_manifest target name manifest directory cpu rank)
   string(TOLOWER "${CMAKE_SYSTEM_PROCESSOR}" arch)
   etb_plugin_libc(libc)
   set(script ${ETB_PLUGIN_MODULE_DIR}/EtbFillManifest.cmake)
-  # After each link; and a changed manifest makes a new link.
+  # Runs after each link; a changed manifest causes a new link.
   set_property(TARGET ${target} APPEND PROPERTY LINK_DEPENDS ${manifest} ${script})
   add_custom_command(TARGET ${target} POST_BUILD VERBATIM BYPRODUCTS ${directory}/${name}.json
     COMMAND ${CMAKE_COMMAND} -DMANIFEST=${manifest} -DLIBRARY=$<TARGET_FILE:${target}> -DOUT=${directory}/${name}.json

@@ -1,4 +1,4 @@
-# How targets are made: one function a kind, so that every target gets the same warnings, visibility and sanitizers.
+# Functions that add targets, one per kind: every target gets the same warnings, visibility and sanitizers.
 set(CMAKE_CXX_STANDARD 20)
 set(CMAKE_CXX_STANDARD_REQUIRED ON)
 set(CMAKE_CXX_EXTENSIONS OFF)
@@ -20,7 +20,7 @@ if(ETB_CCACHE)
   set(CMAKE_CXX_COMPILER_LAUNCHER ${ETB_CCACHE})
 endif()
 find_package(Threads REQUIRED)
-# Without it CMake compiles programs for -pie and leaves linking to the compiler's default.
+# Without it CMake compiles programs for -pie but leaves linking to the compiler's default.
 include(CheckPIESupported)
 check_pie_supported()
 include(EtbHardening)
@@ -28,7 +28,7 @@ include(EtbHardening)
 add_library(etb_warnings INTERFACE)
 target_compile_options(etb_warnings INTERFACE -Wall -Wextra -Wpedantic -Wshadow
   $<$<COMPILE_LANGUAGE:CXX>:-Wnon-virtual-dtor> $<$<BOOL:${ETB_WARNINGS_AS_ERRORS}>:-Werror>)
-# GCC 12 sees overlapping copies in "text" + std::string where there are none (GCC bug 105651).
+# GCC 12 wrongly reports overlapping copies in "text" + std::string (GCC bug 105651).
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
   target_compile_options(etb_warnings INTERFACE -Wno-restrict)
 endif()
@@ -39,7 +39,7 @@ if(ETB_SANITIZE)
   target_link_options(etb_sanitizers INTERFACE -fsanitize=${ETB_SANITIZE})
 endif()
 
-# GCC's instrumentation makes it see uninitialised reads in the standard library (regex, optional) that are not there.
+# With sanitizers, GCC wrongly reports uninitialised reads in the standard library (regex, optional).
 if(ETB_SANITIZE AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   target_compile_options(etb_sanitizers INTERFACE -Wno-maybe-uninitialized)
 endif()
@@ -49,8 +49,8 @@ if(ETB_BUILD_FUZZERS)
   target_compile_options(etb_sanitizers INTERFACE -fsanitize=fuzzer-no-link)
 endif()
 
-# etb_add_library(name SOURCES a.cpp ... [DEPS targets] [PRIVATE_DEPS targets] [TEST_SUPPORT]): a static library etb_<name>,
-# alias etb::<name>. It is installed and exported (EtbInstall), unless it only supports tests.
+# etb_add_library(name SOURCES a.cpp ... [DEPS targets] [PRIVATE_DEPS targets] [TEST_SUPPORT]): a static
+# library etb_<name>, alias etb::<name>. It is installed and exported (EtbInstall), except with TEST_SUPPORT.
 # Sources include each other from the repository root: #include "host/registry/manifest.hpp".
 function(etb_add_library name)
   cmake_parse_arguments(arg "TEST_SUPPORT" "" "SOURCES;DEPS;PRIVATE_DEPS" ${ARGN})
@@ -72,8 +72,8 @@ function(etb_add_executable name)
   etb_harden(${name})
 endfunction()
 
-# etb_add_test(name SOURCES a_test.cpp ... [DEPS targets] [LABELS unit ...] [TIMEOUT seconds]): one GoogleTest program, one
-# ctest entry. Tests lie beside the code they test.
+# etb_add_test(name SOURCES a_test.cpp ... [DEPS targets] [LABELS unit ...] [TIMEOUT seconds]): one GoogleTest
+# program, one ctest entry. Tests are stored beside the code they test.
 function(etb_add_test name)
   if(NOT ETB_BUILD_TESTS)
     return()
@@ -92,7 +92,8 @@ function(etb_add_test name)
   set_tests_properties(${name} PROPERTIES LABELS "${arg_LABELS}" TIMEOUT ${arg_TIMEOUT})
 endfunction()
 
-# etb_add_script_test(name COMMAND ... [LABELS arch ...] [TIMEOUT seconds] [ENVIRONMENT ...]): a test that is a command.
+# etb_add_script_test(name COMMAND ... [LABELS arch ...] [TIMEOUT seconds] [ENVIRONMENT ...]): a test that is
+# a command.
 function(etb_add_script_test name)
   if(NOT ETB_BUILD_TESTS)
     return()
@@ -116,8 +117,9 @@ function(etb_add_benchmark name)
   etb_add_executable(${name} SOURCES ${arg_SOURCES} DEPS ${arg_DEPS} benchmark::benchmark benchmark::benchmark_main)
 endfunction()
 
-# etb_add_fuzzer(name SOURCES a_fuzz.cpp CORPUS dir [MUTATOR a_mutator.cpp] [DEPS targets]): always an ordinary test that replays the committed
-# corpus (every file of CORPUS goes through LLVMFuzzerTestOneInput once); under the fuzz preset also a libFuzzer program.
+# etb_add_fuzzer(name SOURCES a_fuzz.cpp CORPUS dir [MUTATOR a_mutator.cpp] [DEPS targets]): a test that
+# replays the committed corpus (each file of CORPUS goes through LLVMFuzzerTestOneInput once). The fuzz preset
+# also builds a libFuzzer program.
 function(etb_add_fuzzer name)
   cmake_parse_arguments(arg "" "CORPUS;MUTATOR" "SOURCES;DEPS" ${ARGN})
   if(ETB_BUILD_FUZZERS)
@@ -125,7 +127,7 @@ function(etb_add_fuzzer name)
     target_compile_options(${name} PRIVATE -fsanitize=fuzzer)
     target_link_options(${name} PRIVATE -fsanitize=fuzzer)
     cmake_path(ABSOLUTE_PATH arg_CORPUS)
-    # What tools/test.sh --fuzz runs: one line a fuzzer, its name and its corpus.
+    # Read by tools/test.sh --fuzz: one line per fuzzer, its name and its corpus.
     file(APPEND ${PROJECT_BINARY_DIR}/fuzzers.txt "${name} ${arg_CORPUS}\n")
   endif()
   if(ETB_BUILD_TESTS)
@@ -135,7 +137,8 @@ function(etb_add_fuzzer name)
   endif()
 endfunction()
 
-# etb_flatbuffers(target schema.fbs ...): generated headers as "etb_schema/<name>_generated.h", private to the target.
+# etb_flatbuffers(target schema.fbs ...): generates headers "etb_schema/<name>_generated.h", private to the
+# target.
 find_program(ETB_FLATC flatc REQUIRED)
 function(etb_flatbuffers target)
   set(dir ${PROJECT_BINARY_DIR}/generated/etb_schema)

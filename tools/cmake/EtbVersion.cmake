@@ -1,4 +1,4 @@
-# The one place that states the version is api/include/etb/version.h; this reads it.
+# Reads the version from api/include/etb/version.h, the only file that states it.
 file(STRINGS ${CMAKE_CURRENT_LIST_DIR}/../../api/include/etb/version.h lines REGEX "^#define ETB_(VERSION|ABI)_[A-Z]+ [0-9]+")
 foreach(line IN LISTS lines)
   string(REGEX MATCH "ETB_([A-Z_]+) ([0-9]+)" _ "${line}")

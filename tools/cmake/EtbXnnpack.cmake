@@ -1,13 +1,13 @@
-# Makes etb::xnnpack_sdk (XNNPACK with its pthreadpool) from the first of:
+# Defines etb::xnnpack_sdk (XNNPACK with its pthreadpool) from the first of:
 #   ETB_XNNPACK_SOURCE_DIR   an XNNPACK checkout, built now; see `tools/xnnpack/provide.sh --source`
 #   ETB_XNNPACK_ROOT         a folder with include/ and lib/libetb_xnnpack.a, e.g. for another target
-#   the system's XNNPACK if it is new enough, else what tools/setup.sh has built; see tools/xnnpack/provide.sh. With AddressSanitizer one that
-#   was built with it, too, where `provide.sh --sanitize address` has made one (tools/test.sh does)
-# Configuring never fetches anything unless ETB_XNNPACK_SOURCE_DIR is set and lacks its dependencies.
+#   the system's XNNPACK if it is new enough, else the build by tools/setup.sh; see tools/xnnpack/provide.sh.
+#   With AddressSanitizer, uses a build with it if `provide.sh --sanitize address` made one (tools/test.sh does)
+# Configuring downloads nothing unless ETB_XNNPACK_SOURCE_DIR is set and lacks its dependencies.
 set(ETB_XNNPACK_SOURCE_DIR "" CACHE PATH "An XNNPACK checkout to build the xnnpack plugin with")
 set(ETB_XNNPACK_ROOT "" CACHE PATH "A built XNNPACK SDK: include/ and lib/libetb_xnnpack.a")
 
-# Sets out_found, and out_detail to what was found or why nothing was.
+# Sets out_found, and out_detail to the result or to the reason why none was found.
 function(etb_find_xnnpack out_found out_detail)
   set(${out_found} FALSE PARENT_SCOPE)
   set(arguments --find)
@@ -35,7 +35,7 @@ function(etb_find_xnnpack out_found out_detail)
     endif()
     if(NOT result EQUAL 0)
       string(REGEX REPLACE "\n$" "" why "${why}")
-      if(ETB_XNNPACK_SOURCE_DIR)   # asked for by name: never replaced by silence
+      if(ETB_XNNPACK_SOURCE_DIR)   # requested explicitly: a failure must be visible
         message(FATAL_ERROR "XNNPACK from ${ETB_XNNPACK_SOURCE_DIR}:\n${why}")
       endif()
       string(REGEX REPLACE "(^|.*\n)xnnpack: " "" why "${why}")
@@ -60,13 +60,13 @@ function(etb_find_xnnpack out_found out_detail)
   if(root)
     target_include_directories(etb_xnnpack_sdk SYSTEM INTERFACE ${root}/include)
     target_link_libraries(etb_xnnpack_sdk INTERFACE ${root}/lib/libetb_xnnpack.a stdc++)
-    # A thousand microkernels, of which a plugin names few.
+    # Drops unused microkernels: there are about a thousand, and a plugin uses few.
     target_link_options(etb_xnnpack_sdk INTERFACE LINKER:--gc-sections)
   else()
     target_link_libraries(etb_xnnpack_sdk INTERFACE XNNPACK pthreadpool)
   endif()
   target_link_libraries(etb_xnnpack_sdk INTERFACE Threads::Threads m)
-  # Newer releases have no node for attention.
+  # Newer releases have no attention node.
   find_file(header xnnpack.h HINTS ${root}/include NO_CACHE)
   file(STRINGS ${header} attention_lines REGEX "xnn_define_scaled_dot_product_attention")
   if(attention_lines)

@@ -1,4 +1,4 @@
-// The plugins that -b names, ready to compile for.
+// The plugins that -b names, opened for compilation.
 #pragma once
 
 #include <chrono>
@@ -14,21 +14,22 @@ namespace etb::tools {
 struct BackendRequest {
   std::vector<std::string> names;                          // in order: ids, delegate ids or aliases
   std::vector<std::pair<std::string, std::string>> specs;  // compile specs
-  bool isolate = false;                                    // each plugin works in a child process
+  bool isolate = false;                                    // runs each plugin in a child process
   std::chrono::milliseconds deadline{600000};              // for one call of such a plugin
 };
 
-// Keeps the plugins as long as it lives. Members in order of life.
+// Owns the plugins. Members in order of life.
 struct Backends {
-  std::vector<std::shared_ptr<const host::PluginContext>> plugins;  // none when they are isolated
-  std::vector<std::unique_ptr<partition::Compiler>> compilers;      // one a name
-  std::vector<const host::PluginEntry*> entries;                    // of the registry's, by compiler
+  std::vector<std::shared_ptr<const host::PluginContext>> plugins;  // none if they are isolated
+  std::vector<std::unique_ptr<partition::Compiler>> compilers;      // one per name
+  std::vector<const host::PluginEntry*> entries;                    // entries of the registry, by compiler
 };
 
-// The error says what is wrong with which name: not found, refused, without an ahead-of-time half.
+// Errors name the plugin and the cause: not found, rejected, or without an ahead-of-time half.
 [[nodiscard]] Result<Backends> open_backends(host::Registry& registry, const BackendRequest& request);
 
-// The delegate id that a program calls the plugin by: `name` itself when the plugin provides it, else the first it provides.
+// Returns the delegate id for the program: `name` itself if the plugin provides it, else the first that it
+// provides.
 [[nodiscard]] Result<std::string> delegate_id_of(const host::PluginEntry& entry, std::string_view name);
 
 }  // namespace etb::tools

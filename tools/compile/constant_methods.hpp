@@ -1,4 +1,4 @@
-// `--constant NAME=VALUE`: methods that take nothing and give what is known now.
+// `--constant NAME=VALUE`: methods without inputs that return constants.
 #pragma once
 
 #include <string>
@@ -8,7 +8,8 @@
 
 namespace etb::tools {
 
-// NAME=VALUE, or NAME=[VALUE,VALUE] for a method of several outputs. A value is true, false, a number or else text.
+// Parses NAME=VALUE, or NAME=[VALUE,VALUE] for a method of several outputs. A value is true, false, a number
+// or else text.
 [[nodiscard]] Result<std::vector<emit::ConstantMethod>> parse_constant_methods(
     const std::vector<std::string>& texts);
 

@@ -59,7 +59,7 @@ void add_plugin_options(CLI::App& command, BackendRequest& request) {
       ->allow_extra_args(false);
 }
 
-// Reasons are a plugin's own words: nothing in them reaches the terminal as a command.
+// Reasons are text from a plugin: escaped, so that they cannot control the terminal.
 void print_lines(const std::string& text, std::ostream& out) {
   for (size_t begin = 0; begin < text.size();) {
     const size_t end = std::min(text.find('\n', begin), text.size());
@@ -134,13 +134,14 @@ Status Delegation::write_reports(std::span<const ir::Module> modules, std::ostre
 Status Delegation::run(std::span<ir::Module> modules, const passes::PipelineOptions& pipeline,
                        std::ostream& out) {
   if (options_->backends.names.empty()) return {};
-  // Plugins are shown dense row-major tensors; the caller's own order ends at a copy, which a plugin may take too.
+  // Plugins see dense row-major tensors. The caller's own dim order ends at a copy, which a plugin may also
+  // claim.
   for (ir::Module& module : modules) ETB_TRY(passes::make_row_major(module));
   ETB_ASSIGN(partition_, partition::partition(modules, backends_.compilers, options_->partition, keys_));
   partition_.faults.insert(partition_.faults.begin(), faults_.begin(), faults_.end());
   ETB_TRY(write_reports(modules, out));
   ETB_TRY(partition::lower(modules, partition_));
-  // Rules were applied before; those for what is left come after this.
+  // Rewrite rules were applied before; those for remaining nodes come later.
   passes::PipelineOptions once_more = pipeline;
   once_more.rules = {};
   for (ir::Module& module : modules)

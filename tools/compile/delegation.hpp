@@ -1,4 +1,5 @@
-// What `etbackend compile` does with plugins: opens those that -b names, gives them what they take, reports.
+// Delegation in `etbackend compile`: opens the plugins that -b names, partitions for them, and writes
+// reports.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -25,7 +26,7 @@ struct DelegationOptions {
 
 void add_delegation_options(CLI::App& command, DelegationOptions& options);
 
-// What the emitter is told of regions.
+// Regions and their data, for the emitter.
 struct DelegateData {
   std::vector<emit::Delegate> delegates;
   std::vector<emit::NamedBytes> named_data;
@@ -35,25 +36,25 @@ class Delegation {
  public:
   using PreservedOps = std::set<std::string, std::less<>>;
 
-  // Opens the plugins, adds what their manifests add to the compiler and asks which ops they want whole; one that cannot even do
-  // that takes no part. `options` and the registry outlive it.
+  // Opens the plugins, adds their manifests' extensions to the compiler, and reads the ops that they want
+  // preserved. A plugin that fails here is skipped. `options` and the registry must outlive the result.
   [[nodiscard]] static Result<Delegation> open(host::Registry& registry, const DelegationOptions& options,
                                                Extensions& extensions);
 
   const PreservedOps& preserved_ops() const { return preserved_ops_; }
 
-  // Gives plugins what they take of graphs in the edge dialect, then takes apart what was kept whole for them and they did not
-  // take. Reports go where the options say.
+  // Partitions graphs in the edge dialect, then decomposes preserved ops that no plugin claimed. Writes
+  // reports as the options request.
   [[nodiscard]] Status run(std::span<ir::Module> modules, const passes::PipelineOptions& pipeline,
                            std::ostream& out);
 
-  // A fault that showed while plugins' rules were applied.
+  // Records an error of a plugin's rewrite rules.
   void note_fault(const std::string& plugin, const Error& error);
 
-  // Views of this.
+  // The result borrows from this object.
   DelegateData data() const;
 
-  // Names the plugins that took no part; NEGATIVE when there are some.
+  // Prints the names of skipped plugins. Returns NEGATIVE if there are any.
   ExitCode finish(std::ostream& err) const;
 
  private:
@@ -63,8 +64,8 @@ class Delegation {
   const DelegationOptions* options_;
   Backends backends_;
   PreservedOps preserved_ops_;
-  std::vector<partition::PluginFault> faults_;       // before anything was partitioned
-  std::vector<partition::PluginFault> rule_faults_;  // of plugins that take part all the same
+  std::vector<partition::PluginFault> faults_;       // before partitioning
+  std::vector<partition::PluginFault> rule_faults_;  // faults of plugins that still take part
   partition::ConstantKeys keys_;
   partition::Partition partition_;
 };

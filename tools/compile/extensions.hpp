@@ -1,4 +1,4 @@
-// What the user and the plugins that -b names add to the compiler: ops of their own, and rewrite rules.
+// Extensions of the compiler from the user and from the plugins that -b names: custom ops and rewrite rules.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -16,7 +16,7 @@ namespace etb::tools {
 struct ExtensionOptions {
   std::vector<std::string> custom_ops;                       // declarations
   std::vector<std::string> rule_files;                       // paths
-  std::map<std::string, std::string, std::less<>> formulas;  // how the user takes ops apart
+  std::map<std::string, std::string, std::less<>> formulas;  // the user's decompositions
 };
 
 void add_extension_options(CLI::App& command, ExtensionOptions& options);
@@ -24,7 +24,7 @@ void add_extension_options(CLI::App& command, ExtensionOptions& options);
 class Extensions {
  public:
   [[nodiscard]] static Result<Extensions> open(const ExtensionOptions& options);
-  // What the plugin's manifest names. On error nothing of it is added but ops that were declared before.
+  // Adds the extensions in the plugin's manifest. On error, adds only ops declared before the faulty one.
   [[nodiscard]] Status add_plugin(const std::string& name, const host::PluginEntry& entry,
                                   const host::LoadOptions& options);
 

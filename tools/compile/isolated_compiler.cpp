@@ -16,7 +16,7 @@ namespace etb::tools {
 
 namespace {
 
-// Last byte of what a child wrote: it is there only when everything before is.
+// The child's last byte: present only if all earlier bytes are.
 constexpr std::byte kDone{0x21}, kFailed{0x3f};
 
 bool write_all(int fd, std::span<const std::byte> bytes) {
@@ -29,7 +29,7 @@ bool write_all(int fd, std::span<const std::byte> bytes) {
   return true;
 }
 
-// Everything in the file, wherever the child left its position.
+// Reads the whole file, independent of the child's file position.
 Result<std::vector<std::byte>> read_all(int fd) {
   struct stat info {};
   if (::fstat(fd, &info) != 0 || info.st_size < 0)
@@ -66,7 +66,7 @@ Result<std::unique_ptr<partition::Compiler>> IsolatedCompiler::open() const {
 
 template <class Job>
 Result<std::vector<std::byte>> IsolatedCompiler::run(const char* doing, Job job) {
-  // A file in memory: payloads are too large for a pipe that is only read up to a limit.
+  // A memory file: payloads are too large for a pipe that is read up to a limit.
   const host::FileDescriptor file(::memfd_create("etbackend-plugin", MFD_CLOEXEC));
   if (file.get() < 0)
     return make_error(Code::OUT_OF_RESOURCES, "no file in memory: " + std::generic_category().message(errno));

@@ -1,4 +1,4 @@
-// A plugin that partitions and compiles in a child process: a crash, a hang or an exit in it is an error here.
+// Runs a plugin that partitions and compiles in a child process: its crash, hang or exit becomes an error.
 #pragma once
 
 #include <chrono>
@@ -10,8 +10,8 @@ namespace etb::tools {
 
 class IsolatedCompiler final : public partition::Compiler {
  public:
-  // Nothing of the plugin is loaded in this process. The registry must not have loaded it either, outlives this, and every call
-  // forks (host/registry/child_process.hpp).
+  // Loads no code of the plugin in this process. The registry must not have loaded it either, and must
+  // outlive this object. Every call forks (host/registry/child_process.hpp).
   IsolatedCompiler(std::string name, std::string backend_id, host::Registry& registry,
                    const host::PluginEntry& entry, std::vector<std::pair<std::string, std::string>> specs,
                    std::chrono::milliseconds deadline)
@@ -27,7 +27,7 @@ class IsolatedCompiler final : public partition::Compiler {
                                       const partition::ConstantKeys& constants) override;
 
  private:
-  // Runs `job` on the plugin in a child and gives what it made. `doing` says in errors where the plugin was.
+  // Runs `job` on the plugin in a child and returns its bytes. `doing` names the step for errors.
   template <class Job>
   Result<std::vector<std::byte>> run(const char* doing, Job job);
   Result<std::unique_ptr<partition::Compiler>> open() const;
@@ -36,7 +36,7 @@ class IsolatedCompiler final : public partition::Compiler {
   const host::PluginEntry& entry_;
   std::vector<std::pair<std::string, std::string>> specs_;
   std::chrono::milliseconds deadline_;
-  std::shared_ptr<const host::PluginContext> plugin_;  // in the child alone
+  std::shared_ptr<const host::PluginContext> plugin_;  // in the child only
 };
 
 }  // namespace etb::tools

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# What a CI job runs: a clean build with warnings as errors, then all tests. Needs CMake, a compiler and the etbackend SDK
-# (in CMAKE_PREFIX_PATH when it is not installed in the system).
+# For CI jobs: a clean build with warnings as errors, then all tests. Needs CMake, a compiler and the
+# etbackend SDK (in CMAKE_PREFIX_PATH if it is not installed in the system).
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
 cmake -S . -B build/ci -DCMAKE_COMPILE_WARNING_AS_ERROR=ON \

@@ -1,4 +1,4 @@
-// When each planned tensor of a method is in use: from the instruction that first names it to the one that last does.
+// Lifetimes of a method's planned tensors: from the first instruction that names one to the last.
 #pragma once
 
 #include <vector>
@@ -13,7 +13,7 @@ struct TensorLife {
   uint64_t offset = 0;
   uint64_t nbytes = 0;
   uint32_t first = 0;  // instruction, counted over all chains
-  uint32_t last = 0;   // the same; inputs begin at the first, outputs and initialised state reach the last
+  uint32_t last = 0;   // as `first`; inputs begin at the first, outputs and initialised state end at the last
   bool is_io = false;
 };
 
@@ -22,7 +22,8 @@ struct MemoryTimeline {
   std::vector<TensorLife> lives;
 };
 
-// Tensors that no instruction, input or output names are left out. A loop keeps what it uses alive from its start to its end.
+// Omits tensors that no instruction, input or output names. Tensors that a loop uses live from its start to
+// its end.
 MemoryTimeline trace_memory(const format::MethodView& method);
 
 }  // namespace etb::tools

@@ -1,4 +1,4 @@
-// The page of `etbackend info FILE.pte --html`: each arena as a drawing, time to the right, addresses upwards.
+// The page of `etbackend info FILE.pte --html`: draws each arena, time to the right, addresses upwards.
 #include <fmt/format.h>
 
 #include "api/format/page_text.hpp"
@@ -16,7 +16,7 @@ namespace {
 constexpr double kWidth = 1000;
 constexpr double kHeight = 320;
 
-// Neighbours get unlike hues.
+// Neighbours get different hues.
 std::string color_of(const TensorLife& life) {
   const uint32_t hue = life.value_index * 47 % 360;
   return fmt::format("hsl({},{}%,{}%)", hue, life.is_io ? 75 : 45, life.is_io ? 55 : 70);

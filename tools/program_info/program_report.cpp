@@ -75,7 +75,7 @@ std::string operator_name(const format::OperatorView& op) {
   return op.overload.empty() ? name : name + "." + std::string(op.overload);
 }
 
-// Most used first.
+// Sorted by use, most used first.
 Json report_operators(const format::MethodView& method, std::map<std::string, uint64_t>& kinds) {
   std::map<std::string, uint64_t> calls;
   for (uint32_t c = 0; c < method.chain_count(); ++c) {
@@ -129,7 +129,7 @@ Json report_delegates(const format::ProgramView& program, const format::MethodVi
   return list;
 }
 
-// Each constant once, however many values name it.
+// Each constant once, for any number of values that name it.
 Json report_constants(const format::MethodView& method) {
   std::map<uint32_t, Json> constants;
   uint64_t nbytes = 0;
@@ -171,10 +171,10 @@ Json report_method(const format::ProgramView& program, const format::MethodView&
           {"constants", report_constants(method)}};
 }
 
-// A text of the file, on one line and without anything that drives a terminal.
+// Returns text of the file on one line, without terminal control characters.
 std::string shown(const Json& text) { return format::made_printable(text.get_ref<const std::string&>()); }
 
-// "float32 [2, 3]", with what is special about it.
+// Returns "float32 [2, 3]" with the value's special properties.
 std::string format_value(const Json& value) {
   if (value["kind"] != "tensor") {
     const std::string kind = value["kind"].get<std::string>();
@@ -190,7 +190,7 @@ std::string format_value(const Json& value) {
   return text;
 }
 
-// "7: 6 kernel, 1 delegate"
+// Returns "7: 6 kernel, 1 delegate".
 std::string format_counts(const Json& instructions) {
   std::string text = instructions["total"].dump();
   const char* separator = ": ";

@@ -1,4 +1,4 @@
-// What is in a program file (.pte): as JSON, as text, and as a page that draws its memory over time.
+// The contents of a program file (.pte): as JSON, as text, and as a page that draws its memory over time.
 #pragma once
 
 #include <memory>
@@ -23,13 +23,14 @@ struct ProgramFile {
 
 [[nodiscard]] Result<ProgramFile> read_program_file(const std::string& path);
 
-// Methods with inputs, outputs, operators, delegates and memory plan; segments, constants and named data.
+// Returns methods with inputs, outputs, operators, delegates and memory plan; segments, constants and named
+// data.
 nlohmann::ordered_json report_program(const ProgramFile& file);
 
-// The report for a person.
+// Returns the report as text.
 std::string format_report(const nlohmann::ordered_json& report);
 
-// One self-contained page: the report, and for each method its arenas over time.
+// Returns one self-contained page: the report, and each method's arenas over time.
 std::string format_html(const ProgramFile& file, const nlohmann::ordered_json& report);
 
 }  // namespace etb::tools

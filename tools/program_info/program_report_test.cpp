@@ -65,7 +65,7 @@ TEST(MemoryTimeline, NeverOverlapsInAddressAndTime) {
         const bool in_space = lives[a].memory_id == lives[b].memory_id &&
                               lives[a].offset < lives[b].offset + lives[b].nbytes &&
                               lives[b].offset < lives[a].offset + lives[a].nbytes;
-        // Two values may be one tensor: a view that was planned away.
+        // Two values may share one tensor: a view that the plan removed.
         const bool is_same = lives[a].offset == lives[b].offset && lives[a].nbytes == lives[b].nbytes;
         EXPECT_FALSE(in_time && in_space && !is_same)
             << name << ": values " << lives[a].value_index << " and " << lives[b].value_index;

@@ -1,4 +1,4 @@
-// Array: a value on its way between a file and a method - a tensor with its bytes, or a number.
+// Array: a value between a file and a method. It is a tensor with its bytes, or a number.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace etb::tools {
 
-// Elements dense in dim order (row-major when empty).
+// Elements dense in dim order (row-major if empty).
 struct Array {
   host::Dtype dtype = host::Dtype::FLOAT32;
   std::vector<int64_t> sizes;
@@ -17,20 +17,20 @@ struct Array {
   std::vector<std::byte> bytes;
 };
 
-// Bytes that the sizes need, or an error when they are no sizes.
+// Returns the bytes that the sizes need, or an error for invalid sizes.
 [[nodiscard]] Result<uint64_t> count_bytes(host::Dtype dtype, const std::vector<int64_t>& sizes);
 
-// The same elements in another order of dimensions.
+// Returns the same elements in another dim order.
 Array reorder(const Array& from, const std::vector<uint8_t>& dim_order);
 std::vector<uint8_t> row_major(size_t rank);
 
-// A copy of a method's tensor, in row-major order.
+// Copies a method's tensor into row-major order.
 Array to_row_major(const host::Tensor& tensor);
 
-// "float32", "bfloat16", ... to the dtype.
+// Parses "float32", "bfloat16", ...
 [[nodiscard]] Result<host::Dtype> parse_dtype(std::string_view text);
 
-// "float32 [2, 3]"
+// Returns "float32 [2, 3]".
 std::string format_shape(host::Dtype dtype, std::span<const int64_t> sizes);
 
 }  // namespace etb::tools

@@ -1,4 +1,4 @@
-// Outputs as a person wants to see them.
+// Prints outputs for the user.
 #pragma once
 
 #include <string>
@@ -7,8 +7,8 @@
 
 namespace etb::tools {
 
-// "float32 [2, 3]: 0.1, 0.2, ... (min 0.1, max 0.6, mean 0.35)", or the number itself; with `shows_all`
-// every element.
+// Returns "float32 [2, 3]: 0.1, 0.2, ... (min 0.1, max 0.6, mean 0.35)", or the number itself. With
+// `shows_all`, returns every element.
 std::string describe_value(const host::EValue& value, bool shows_all = false);
 
 }  // namespace etb::tools

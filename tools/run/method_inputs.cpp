@@ -26,7 +26,7 @@ std::vector<uint8_t> order_of(const format::TensorRecord& record) {
   return {record.dim_order.begin(), record.dim_order.end()};
 }
 
-// NumPy has no bfloat16, so float32 is taken for it.
+// NumPy has no bfloat16, so float32 is accepted for it.
 Array round_to_bfloat16(const Array& from) {
   Array to{Dtype::BFLOAT16, from.sizes, from.dim_order, std::vector<std::byte>(from.bytes.size() / 2)};
   for (size_t i = 0; i < to.bytes.size() / 2; ++i) {
@@ -54,7 +54,7 @@ std::optional<EValue> parse_number(const std::string& text) {
   return std::nullopt;
 }
 
-// Towards zero, and the nearest number there is when it is too large; 0 for NaN.
+// Rounds towards zero, clamps to int64, and returns 0 for NaN.
 int64_t to_whole(double real) {
   if (std::isnan(real)) return 0;
   if (real >= 0x1p63) return INT64_MAX;
@@ -66,7 +66,7 @@ void put(std::span<std::byte> bytes, size_t index, T value) {
   std::memcpy(bytes.data() + index * sizeof(T), &value, sizeof(T));
 }
 
-// Writes `real` (for floats) or `whole` (for the rest) as element `index`.
+// Writes `real` (for floats) or `whole` (for other dtypes) as element `index`.
 void put_element(std::span<std::byte> bytes, Dtype dtype, size_t index, double real, int64_t whole) {
   switch (dtype) {
     case Dtype::FLOAT16:
@@ -141,7 +141,7 @@ Status MethodInputs::set_shapes(const std::string& text) {
   return {};
 }
 
-// With the sizes asked for and no bytes yet.
+// Returns an array of the requested sizes, without bytes.
 Array MethodInputs::make_array(uint32_t index) const {
   const auto record = meta_.input(index).as_tensor();
   const bool is_shaped = !shapes_.empty() && shapes_[index];
@@ -155,8 +155,8 @@ Status MethodInputs::check_index(uint32_t index) const {
                     fmt::format("input {}: the method has {} inputs", index, count()));
 }
 
-// Twice the input's own bytes, as float32 is taken for bfloat16, and some more: a file that is a little too large gets a message with
-// its sizes.
+// Returns twice the input's own bytes, as float32 is accepted for bfloat16, plus some. A file that is
+// slightly too large then gets a message with its sizes.
 uint64_t MethodInputs::max_file_nbytes(uint32_t index) const {
   constexpr uint64_t kForAnyInput = uint64_t{1} << 20;
   if (index >= count() || meta_.input(index).kind() != ValueKind::kTensor) return kForAnyInput;
@@ -227,7 +227,7 @@ Status MethodInputs::set_array(uint32_t index, Array array) {
 
 Status MethodInputs::set_number(uint32_t index, const EValue& number) {
   ETB_TRY(check_index(index));
-  // A tensor of rank 0 is given as a number too.
+  // A tensor of rank 0 may be given as a number, too.
   if (const auto spec = meta_.input(index);
       spec.kind() == ValueKind::kTensor && spec.as_tensor().sizes.empty()) {
     const auto dtype = static_cast<Dtype>(spec.as_tensor().dtype);

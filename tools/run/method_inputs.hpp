@@ -1,4 +1,4 @@
-// MethodInputs: what a method is given, made from files, numbers or a seed, in the dtype and order that it wants.
+// MethodInputs: a method's inputs, from files, numbers or a seed, in its own dtypes and orders.
 #pragma once
 
 #include <memory>
@@ -11,7 +11,7 @@
 
 namespace etb::tools {
 
-// "a,,b" into "a", "", "b".
+// Splits "a,,b" into "a", "", "b".
 std::vector<std::string> split_commas(const std::string& text);
 
 class MethodInputs {
@@ -20,22 +20,23 @@ class MethodInputs {
 
   uint32_t count() const { return static_cast<uint32_t>(values_.size()); }
   std::span<const host::EValue> values() const { return values_; }
-  // What was changed on the way in, for a person: "input 0: float32 rounded to bfloat16".
+  // Messages about conversions: "input 0: float32 rounded to bfloat16".
   const std::vector<std::string>& notes() const { return notes_; }
 
-  // Sizes for tensors that the program leaves open within bounds: one entry an input, "1x98,,2x3", empty for the largest. Before
-  // the values.
+  // Sets sizes of dynamic tensors within bounds: one entry per input, "1x98,,2x3", empty for the largest.
+  // Call it before setting values.
   [[nodiscard]] Status set_shapes(const std::string& text);
 
   // Upper bound for the bytes of a file for this input.
   uint64_t max_file_nbytes(uint32_t index) const;
 
-  // From a command line: x.npy, x.bin (raw little-endian, sizes of the spec), a number, true or false.
+  // Reads a command line value: x.npy, x.bin (raw little-endian, sizes of the spec), a number, true or false.
   [[nodiscard]] Status set_text(uint32_t index, const std::string& text);
   [[nodiscard]] Status set_array(uint32_t index, Array array);
   [[nodiscard]] Status set_number(uint32_t index, const host::EValue& number);
 
-  // Uniform in [0, 1) for floats, small non-negative integers, random bools; numbers and bools become 1.
+  // Uniform in [0, 1) for floats, small non-negative integers, random bools; scalar numbers and bools become
+  // 1.
   [[nodiscard]] Status fill_random(uint64_t seed);
   [[nodiscard]] Status fill_ones();
 

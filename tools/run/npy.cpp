@@ -32,7 +32,7 @@ constexpr TypeRow kTypes[] = {{Dtype::BOOL, "b1"},     {Dtype::UINT8, "u1"},    
                               {Dtype::FLOAT16, "f2"},  {Dtype::FLOAT32, "f4"},   {Dtype::FLOAT64, "f8"},
                               {Dtype::BFLOAT16, "V2"}, {Dtype::COMPLEX64, "c8"}, {Dtype::COMPLEX128, "c16"}};
 
-// The text behind `key` in the header, a Python dict on one line.
+// Returns the text after `key` in the header, a Python dict on one line.
 Result<std::string_view> find_field(std::string_view header, std::string_view key) {
   const size_t at = header.find(fmt::format("'{}':", key));
   if (at == std::string_view::npos)
@@ -42,7 +42,7 @@ Result<std::string_view> find_field(std::string_view header, std::string_view ke
   return rest;
 }
 
-// The text behind the opening quote at the front of `field`, up to the closing one.
+// Returns the text between the quotes at the start of `field`.
 Result<std::string_view> parse_quoted(std::string_view field) {
   const size_t end = field.empty() || field[0] != '\'' ? std::string_view::npos : field.find('\'', 1);
   if (end == std::string_view::npos)
@@ -100,7 +100,7 @@ Result<std::string_view> find_header(std::string_view file, size_t* out_data_off
   return file.substr(start, length);
 }
 
-// Everything of the header but the bytes; out_data_offset is the place of those.
+// Parses the header. `out_data_offset` receives the offset of the elements.
 Result<Array> parse_header(std::string_view file, size_t* out_data_offset) {
   ETB_ASSIGN(const std::string_view header, find_header(file, out_data_offset));
   Array array;
@@ -136,7 +136,7 @@ Result<Array> parse_npy(const format::InputFile& file, uint64_t max_data_nbytes)
   return array;
 }
 
-// Elements as NumPy can name them.
+// Converts elements to a type that NumPy knows.
 Array to_known(Array array) {
   if (array.dtype == Dtype::BFLOAT16) {
     const size_t count = array.bytes.size() / 2;

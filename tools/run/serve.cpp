@@ -18,7 +18,7 @@ namespace etb::tools {
 
 namespace {
 
-// Requests: keys are found without a look at all others, whatever their number.
+// Requests use a map: lookup by key does not search all members.
 using Request = nlohmann::json;
 using Reply = nlohmann::ordered_json;
 using host::Dtype;
@@ -51,7 +51,7 @@ Result<std::vector<std::byte>> read_part(const std::string& path, uint64_t offse
   return bytes;
 }
 
-// {"file", "offset", "dtype", "shape", "dim_order"}; without dtype and shape, those of the method.
+// Reads {"file", "offset", "dtype", "shape", "dim_order"}. Missing dtype and shape are the method's.
 Result<Array> parse_raw(const Request& input, const MethodInputs& inputs, const host::MethodMeta& meta,
                         uint32_t index) {
   if (!input.contains("file") || !input["file"].is_string()) return bad_request("an input without 'file'");
@@ -121,7 +121,7 @@ Result<Reply> write_output(const EValue& value, size_t index, const std::string&
                {"dim_order", row_major(array.sizes.size())}};
 }
 
-// The folder that a request asks for, made when it is not there; before the run, which may take long or change state.
+// Creates the requested folder if it is missing. Done before the run, which may be long or change state.
 Result<std::string> make_output_folder(const Request& request) {
   const Request folder = request.value("output_dir", Request("."));
   if (!folder.is_string()) return bad_request("'output_dir' is no string");
@@ -171,10 +171,11 @@ Result<Reply> answer(host::Module& module, const std::string& method, uint64_t t
 
 enum class Line : uint8_t { kRead, kTooLong, kEndless, kNone };
 
-// So much of a line that is too long is passed over; an input with more than that is no list of requests.
+// Limit for skipping the rest of a line that is too long. An input beyond it is no list of requests.
 constexpr size_t kMaxLineNbytes = size_t{64} << 20;
 
-// Reads to the line's end, but keeps no more than a request may have: an input without line ends must not fill memory.
+// Reads to the line's end but keeps only the bytes that a request may have: input without line ends must not
+// fill memory.
 Line read_line(std::istream& in, std::string& out) {
   out.clear();
   std::streambuf& bytes = *in.rdbuf();
@@ -213,7 +214,7 @@ Status serve(host::Module& module, const std::string& method, uint64_t timeout_m
     const Reply json =
         reply ? *reply
               : Reply{{"error", {{"code", to_text(reply.error().code)}, {"message", reply.error().message}}}};
-    // Doubles that are not finite are null in JSON; text from files may not be UTF-8.
+    // Infinite doubles and NaN become null in JSON. Text from files may not be UTF-8.
     out << json.dump(-1, ' ', true, Reply::error_handler_t::replace) << std::endl;
   }
   return {};

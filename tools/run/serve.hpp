@@ -1,4 +1,5 @@
-// `etbackend run --serve`: one JSON request a line in, one JSON answer a line out; the method stays loaded between them.
+// `etbackend run --serve`: reads one JSON request per line and writes one JSON answer per line. The method
+// stays loaded.
 #pragma once
 
 #include <istream>
@@ -9,8 +10,8 @@
 
 namespace etb::tools {
 
-// Until the input ends. A request that fails, or runs longer than timeout_ms (0: as long as it likes), is answered with
-// {"error": ...} and the next one is read.
+// Serves until the input ends. If a request fails, or runs longer than timeout_ms (0: no limit), answers
+// {"error": ...} and reads the next one.
 [[nodiscard]] Status serve(host::Module& module, const std::string& method, uint64_t timeout_ms,
                            std::istream& in, std::ostream& out);
 

@@ -1,4 +1,4 @@
-// What `etbackend run` measures, and how long it may take.
+// Times that `etbackend run` measures, and its time limit.
 #pragma once
 
 #include <algorithm>
@@ -22,7 +22,7 @@ class Stopwatch {
   Clock::time_point begin_ = Clock::now();
 };
 
-// A run may take that long from now; 0: as long as it likes.
+// Returns limits that end `timeout_ms` from now; 0: no limit.
 inline host::RunLimits limits_from_now(uint64_t timeout_ms) {
   host::RunLimits limits;
   const auto& platform = host::kDefaultPlatformHooks;
@@ -30,7 +30,7 @@ inline host::RunLimits limits_from_now(uint64_t timeout_ms) {
   return limits;
 }
 
-// The value below which `fraction` of the samples lie; 0 without samples.
+// Returns the value below which `fraction` of the samples are; 0 without samples.
 inline double percentile(std::vector<double> samples, double fraction) {
   if (samples.empty()) return 0;
   const auto at = static_cast<ptrdiff_t>(fraction * static_cast<double>(samples.size() - 1) + 0.5);
@@ -38,7 +38,7 @@ inline double percentile(std::vector<double> samples, double fraction) {
   return samples[static_cast<size_t>(at)];
 }
 
-// Of this program: getrusage would also count what its parent had before exec.
+// Peak of this program only: getrusage would include its parent's peak before exec.
 inline int64_t peak_rss_kb() {
   std::ifstream status("/proc/self/status");
   for (std::string line; std::getline(status, line);) {

@@ -1,4 +1,4 @@
-// Takes outcomes where they go: file, terminal, memory.
+// Sends outcomes to the file, the terminal and memory.
 #pragma once
 
 #include <map>
@@ -17,20 +17,20 @@ class Collector {
  public:
   Collector(conformance::Header header, std::vector<conformance::Waiver> waivers, Session& session);
 
-  // Outcomes of an earlier run that was interrupted stay as they are. Without a file outcomes are only in memory.
+  // Keeps `kept`, the outcomes of an earlier interrupted run. Without a file, outcomes are only in memory.
   [[nodiscard]] Status open_file(const std::string& path, std::vector<conformance::Outcome> kept);
 
   void add(conformance::Outcome outcome);
-  // A failure again, with what a closer look found.
+  // Replaces the outcome of a failure that was examined again.
   void refine(conformance::Outcome outcome);
-  // Whether all outcomes reached the file, where there is one.
+  // Returns an error if outcomes could not be written to the file.
   Status file_status() const { return writer_ ? writer_->status() : Status(); }
   conformance::Results take();
 
  private:
   std::vector<conformance::Waiver> waivers_;
   conformance::Results results_;
-  std::map<std::string, size_t> failures_;  // where they are
+  std::map<std::string, size_t> failures_;  // index by name
   conformance::Terminal terminal_;
   std::optional<conformance::ResultsWriter> writer_;
 };

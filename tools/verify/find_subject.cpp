@@ -17,7 +17,7 @@ bool looks_like_path(const std::string& target) {
   return target.find('/') != std::string::npos || target.ends_with(".so") || target.ends_with(".json");
 }
 
-// What a file is, that nothing in its folder calls a plugin.
+// Checks a library file that no manifest describes.
 Status expect_plugin_library(const std::string& path) {
   const auto no_plugin = [&](const std::string& why) {
     return make_error(Code::INVALID_DATA, "'" + path + "': no plugin: " + why);

@@ -1,4 +1,4 @@
-// From what was typed to the plugin to test, without running any of its code.
+// Finds the plugin to test from the command line, without running its code.
 #pragma once
 
 #include <string>
@@ -8,12 +8,13 @@
 
 namespace etb::tools {
 
-// `target`: "portable", a path of a manifest or library, or a name that the registry resolves. `backend`: one of its delegate ids, "" for the first.
+// `target`: "portable", a path of a manifest or library, or a name that the registry resolves. `backend`: one
+// of its delegate ids, or "" for the first.
 [[nodiscard]] Result<conformance::SubjectSpec> find_subject(const std::string& target,
                                                             const std::string& backend,
                                                             const Session& session);
 
-// Of the library as the manifest says it, in hex; "" when it says none.
+// Returns the library's digest from the manifest, in hex; "" if it has none.
 std::string digest_of(const host::PluginEntry& entry);
 
 }  // namespace etb::tools

@@ -1,4 +1,4 @@
-// Ctrl-C and SIGTERM end a run, not the program: what is done is kept.
+// Ctrl-C and SIGTERM end a run, not the program: finished results are kept.
 #pragma once
 
 #include <signal.h>
@@ -7,7 +7,7 @@
 
 namespace etb::tools {
 
-// Becomes true when a signal came since an Interruptible was made.
+// Becomes true after a signal during the life of an Interruptible.
 const std::atomic<bool>& was_interrupted();
 
 class Interruptible {

@@ -1,4 +1,4 @@
-// What `etbackend verify` can be told.
+// Options of `etbackend verify`.
 #pragma once
 
 #include <CLI/CLI.hpp>

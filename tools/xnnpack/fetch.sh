@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
-# Fetches the sources that sources.txt names into DIR/<name>, and keeps their tarballs in DOWNLOADS.
+# Downloads the sources listed in sources.txt into DIR/<name>, and keeps their tarballs in DOWNLOADS.
 # usage: fetch.sh DIR DOWNLOADS
 #
-# Debian's archive is reached through the mirror this machine already uses, but with apt's configuration, lists and cache
-# in a folder of our own: the system's apt sources and lists are neither read beyond the mirror's address nor changed, and
-# no root is needed. Only upstream tarballs are taken ("--tar-only"): mirrors often lack the packaging part of a source.
+# Uses the Debian mirror of this machine, but with apt's configuration, lists and cache in a separate folder.
+# So the system's apt sources and lists are not changed, and only the mirror's address is read from them. Root
+# is not needed. Only upstream tarballs are downloaded ("--tar-only"): mirrors often lack the packaging part
+# of a source.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 dir=$1 downloads=$2
@@ -14,15 +15,15 @@ keyring=/usr/share/keyrings/debian-archive-keyring.gpg
 
 say() { echo "xnnpack: $*" >&2; }
 
-# The mirror of the machine's own release; suites with a suffix (-updates, -security) may live elsewhere.
+# The mirror of the machine's own release; suites with a suffix (-updates, -security) may use another.
 mirror_uri() {
   if [ -n "${ETB_DEBIAN_MIRROR:-}" ]; then echo "$ETB_DEBIAN_MIRROR"; return; fi
   apt-get indextargets --format '$(RELEASE) $(REPO_URI)' 'Created-By: Packages' 2>/dev/null |
     awk '$1 !~ /[-\/]/ { print $2; exit }'
 }
 
-# apt-get with the state of one suite. How old the index is does not matter (a mirror may lag, a clock may be wrong): its
-# signature is checked, and what it leads to must have the digest that sources.txt names.
+# Runs apt-get with the state of one suite. The index may be old (a mirror may lag, a clock may be wrong): its
+# signature is checked, and downloads must have the digest in sources.txt.
 apt_in_suite() {
   local suite=$1 root=$apt_root/$1
   shift
@@ -39,7 +40,7 @@ open_suite() {
   printf 'Types: deb-src\nURIs: %s\nSuites: %s\nComponents: main\nSigned-By: %s\n' "$uri" "$suite" "$keyring" \
     >"$root/suite.sources"
   say "loading the index of Debian $suite's sources (into a folder of our own)"
-  # apt reports an index it could not fetch as a warning: only a usable list counts.
+  # apt reports a failed index download as a warning: only a usable list counts.
   if apt_in_suite "$suite" update >"$root/log" 2>&1 && ls "$root"/lists/*Sources* >/dev/null 2>&1; then
     touch "$root/ready"
   else
@@ -49,7 +50,7 @@ open_suite() {
   fi
 }
 
-# fetch_one NAME VERSION SUITES SHA256: the tarball lands in DOWNLOADS under its digest.
+# fetch_one NAME VERSION SUITES SHA256: stores the tarball in DOWNLOADS under its digest.
 fetch_one() {
   local name=$1 version=$2 suites=$3 sha256=$4 suite tarball
   local kept=$downloads/$name-${version//[^A-Za-z0-9.]/_}.orig.tar

@@ -1,21 +1,22 @@
 #!/usr/bin/env bash
-# Finds an XNNPACK that the xnnpack plugin can be built with, or makes one, and describes it on standard output:
+# Finds or builds an XNNPACK for the xnnpack plugin, and describes it on standard output:
 #
-#   origin=system|cache|source    installed packages; built earlier or now from Debian's sources; built from --source
-#   root=DIR                      include/ and lib/libetb_xnnpack.a lie here; empty for origin=system
-#   xnnpack=... pthreadpool=...   versions, where they are known
-#   executor=0|1                  whether pthreadpool can run on threads the host supplies
+#   origin=system|cache|source    installed packages; built from Debian's sources; built from --source
+#   root=DIR                      the folder of include/ and lib/libetb_xnnpack.a; empty for origin=system
+#   xnnpack=... pthreadpool=...   versions, if known
+#   executor=0|1                  1: pthreadpool can run on threads of the host
 #
 # usage: provide.sh [--find] [--source DIR] [--sanitize NAMES]
-#   --find         only look (system, then cache): fetch and build nothing
-#   --source DIR   build this XNNPACK checkout; dependencies are taken from DIR/../{cpuinfo,pthreadpool,fxdiv} where
+#   --find         only search (system, then cache): download and build nothing
+#   --source DIR   build this XNNPACK checkout; dependencies come from DIR/../{cpuinfo,pthreadpool,fxdiv} if
 #                  they exist, else from Debian's sources
-#   --sanitize NAMES   of the compiler's -fsanitize=, e.g. address: XNNPACK's own reads and writes are watched, too
-# exit status: 0 found or made; 3 there is none (and why, on standard error); anything else: a build failed
+#   --sanitize NAMES   of the compiler's -fsanitize=, e.g. address: also checks XNNPACK's own reads and writes
+# exit status: 0 found or built; 3 not available (reason on standard error); other values: a build failed
 #
-# Results lie in ${ETBACKEND_CACHE:-${XDG_CACHE_HOME:-~/.cache}/etbackend}/xnnpack-KEY. Deleting that folder is safe.
+# Results are stored in ${ETBACKEND_CACHE:-${XDG_CACHE_HOME:-~/.cache}/etbackend}/xnnpack-KEY. Deleting that
+# folder is safe.
 set -euo pipefail
-export PATH=/usr/bin:/bin:$PATH   # Debian's own cmake, ninja and compiler, whatever else is installed
+export PATH=/usr/bin:/bin:$PATH   # Debian's own cmake, ninja and compiler, before other installations
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 cache=${ETBACKEND_CACHE:-${XDG_CACHE_HOME:-${HOME:-/nonexistent}/.cache}/etbackend}
 cc=${ETB_XNNPACK_CC:-cc}
@@ -38,7 +39,7 @@ while [ $# -gt 0 ]; do
 done
 command -v "$cc" >/dev/null || none "no C compiler"
 
-# probe NAME FLAGS...: does probe.c compile, link and run?
+# probe FLAGS...: returns 0 if probe.c compiles, links and runs with these flags.
 probe() {
   local out rc=0
   out=$(mktemp)
@@ -62,7 +63,7 @@ find_in_system() {
   printf 'origin=system\nroot=\nexecutor=%d\n' "$(has_executor "$(dirname "$header")/pthreadpool.h" && echo 1 || echo 0)"
 }
 
-# Everything the result depends on: the sources' versions, the recipe, the compiler.
+# Hash of everything that the result depends on: versions of the sources, the recipe, the compiler.
 recipe_key() {
   {
     cat "$here/sources.txt" "$here/CMakeLists.txt" "$here"/*.c "$here"/*.cc "$here/upstream/CMakeLists.txt" "$here/../cmake/EtbHardening.cmake"
@@ -94,7 +95,7 @@ build() {
     esac
   fi
   say "building with $("$cc" --version | head -n 1) (a minute or two; XNNPACK's own CMake takes several; log: $cache/xnnpack-$key.log)"
-  # Compiler flags of the caller's are for the caller's code.
+  # The caller's compiler flags are meant for the caller's own code.
   if ! {
     env -u CFLAGS -u CXXFLAGS -u LDFLAGS CC="$cc" CXX="$cxx" cmake -S "$recipe" -B "$work/build" -G Ninja \
       -DCMAKE_BUILD_TYPE=Release -DETB_SANITIZE="$sanitize" -DCMAKE_INSTALL_PREFIX="$target" -DCMAKE_INSTALL_LIBDIR=lib "${arguments[@]}" &&
@@ -156,7 +157,7 @@ for tool in cmake ninja flock sha256sum tar xz "$cxx"; do
   command -v "$tool" >/dev/null || none "no $tool to build it with"
 done
 exec 9>"$cache/xnnpack-$key.lock"
-flock 9   # another process may be building the same thing: its result will do
+flock 9   # another process may be building the same thing: then its result is used
 if [ ! -e "$final/sdk.txt" ]; then
   work=$(mktemp -d "$cache/work-XXXXXX")
   trap 'rm -rf "$work"' EXIT

@@ -1,5 +1,5 @@
-/* A plugin for etbackend in plain C: takes aten.add.Tensor, ahead of time and at run time. Everything that crosses the boundary is
-   here, by hand; the header of each table says what its functions promise. Change the parts marked 1 to 4. */
+/* A plugin for etbackend in plain C. It supports aten.add.Tensor, ahead of time and at run time. This file has all calls
+   of the ABI; the header of each table defines what its functions must do. Change the parts marked 1 to 4. */
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 
 #include "etb/all.h"
 
-/* The identity: once in the note section of the library, where the host reads it without running code, and in my_npu_c.json. */
+/* The identity. The host reads it from the library's note section without running code. my_npu_c.json repeats it. */
 ETB_DEFINE_PLUGIN_NOTE(note, "com.example.my-npu-c", "Example Inc.", "0.1.0", "",
                        ETB_PROFILE_RUNTIME | ETB_PROFILE_AOT, 0);
 
@@ -23,12 +23,12 @@ static etb_status fail(etb_error* error, etb_status code, const char* text) {
   return code;
 }
 
-/* A struct from the host may be longer than this file knows, never shorter than version 1.0 had it (ABI-SIZE-02), and has no flag
-   that this file does not know (ABI-TYPE-02). */
+/* A struct from the host may be longer than here, but not shorter than in version 1.0 (ABI-SIZE-02). It must have no
+   unknown flag (ABI-TYPE-02). */
 #define ACCEPTABLE(type, ptr, last_field) \
   ((ptr) != NULL && ETB_HAS_FIELD(type, ptr, last_field) && (ptr)->flags == 0)
 
-/* ---- 1. The payload: what compile writes and create reads. Little-endian. ---- */
+/* ---- 1. The payload: compile writes it and create reads it. Little-endian. ---- */
 
 #define MAGIC 0x504e594du /* "MYNP" */
 #define VERSION 1u
@@ -37,14 +37,14 @@ typedef struct payload {
   uint32_t magic;
   uint32_t version;
   uint32_t input_count;
-  uint32_t left; /* which inputs are added */
+  uint32_t left; /* the inputs to add */
   uint32_t right;
 } payload;
 
-/* ---- The objects behind the handles. Each counts what was made from it, because an early destroy answers ETB_BUSY. ---- */
+/* ---- The objects of the handles. Each counts its children, because an early destroy returns ETB_BUSY. ---- */
 
 struct etb_plugin {
-  const etb_clock_service* clock; /* NULL when the host has none */
+  const etb_clock_service* clock; /* NULL if the host has none */
   atomic_uint children;
 };
 
@@ -84,7 +84,7 @@ static const etb_option_schema limit_schema = {
     NULL,
     NULL};
 
-/* Reads the options of one call. Unknown keys are refused unless they start with "x-" (ABI-OPT-01). */
+/* Reads the options of one call. Rejects unknown keys unless they start with "x-" (ABI-OPT-01). */
 static etb_status read_options(const etb_option* options, uint64_t count, uint32_t scope, double* out_limit,
                                etb_error* error) {
   char text[160];
@@ -136,7 +136,7 @@ static etb_status ETB_CALL option_schema(etb_plugin* plugin, const etb_option_sc
   return sink->put(sink->ctx, &limit_schema);
 }
 
-/* ---- Devices: the processor that runs this ---- */
+/* ---- Devices: the processor that runs this code ---- */
 
 static const etb_device_info this_processor = {ETB_INIT_SIZE(etb_device_info),
                                                0,
@@ -205,7 +205,7 @@ static etb_status ETB_CALL check_payload(etb_plugin* plugin, const etb_payload_c
   return ETB_OK;
 }
 
-/* Any bytes may come as a payload: every number is checked before it is used. */
+/* A payload may hold any bytes: check every number before use. */
 static etb_status parse(const etb_payload_view* view, payload* out, etb_error* error) {
   if (!ACCEPTABLE(etb_payload_view, view, release))
     return fail(error, ETB_INVALID_ARGUMENT, "a payload view that is too short or has flags");
@@ -240,7 +240,7 @@ static etb_status ETB_CALL create(etb_plugin* plugin, const etb_delegate_args* a
   atomic_fetch_add(delegate->siblings, 1);
   *out = delegate;
   if (args->payload->release != NULL)
-    args->payload->release(args->payload->release_ctx); /* copied: not needed any more */
+    args->payload->release(args->payload->release_ctx); /* copied: no longer needed */
   return ETB_OK;
 }
 
@@ -301,7 +301,7 @@ static etb_status ETB_CALL context_destroy(etb_context* context, etb_error* erro
   return ETB_OK;
 }
 
-/* Whether this plugin can read or write the tensor: float32, contiguous, in host memory. Never misread (ABI-TENSOR-01). */
+/* True if this plugin can read or write the tensor: float32, contiguous, in host memory (ABI-TENSOR-01). */
 static etb_status check_tensor(const etb_tensor* tensor, etb_error* error) {
   int64_t expected = 1;
   uint64_t nbytes = sizeof(float);
@@ -442,7 +442,7 @@ static etb_status ETB_CALL op_table(etb_plugin* plugin, const etb_op_sink* sink,
   return sink->put(sink->ctx, &add_row);
 }
 
-/* Whether both have equal sizes in every run: equal numbers, and for dynamic dimensions the same formula. */
+/* True if both have equal sizes in every run: equal numbers, and for dynamic dimensions the same formula. */
 static int have_equal_sizes(const etb_graph_spec* a, const etb_graph_spec* b) {
   uint32_t i;
   if (a->rank != b->rank || a->dynamic_dims != b->dynamic_dims) return 0;
@@ -461,7 +461,7 @@ static int is_contiguous(const etb_graph_spec* spec) {
   return 1;
 }
 
-/* Why a node is refused; reason is NULL when it is taken. */
+/* The answer for a node: reason is NULL for a claim, else the cause of the rejection. */
 typedef struct refusal {
   const char* reason;
   const char* text;

@@ -1,4 +1,5 @@
-// A plugin for etbackend: takes aten.add.Tensor, ahead of time and at run time. Change the three parts marked 1, 2 and 3.
+// A plugin for etbackend. It supports aten.add.Tensor, ahead of time and at run time. Change the three parts
+// marked 1, 2 and 3.
 #include <algorithm>
 
 #include "etb/cpp/bytes.hpp"
@@ -6,16 +7,18 @@
 
 namespace {
 
-// 1. The payload: what compile writes and the delegate reads. Five u32: magic, version, number of inputs, and which inputs are added.
+// 1. The payload: compile writes it and the delegate reads it. Five u32: magic, version, number of inputs,
+// and the two inputs to add.
 constexpr uint32_t kMagic = 0x504e594d;  // "MYNP"
 constexpr uint32_t kVersion = 1;
 
 struct MyNpu;
 
-// 2. Run time: one payload, made ready. Its runs keep no state, so any number of contexts share it.
+// 2. Run time: one payload, ready to run. Runs keep no state, so any number of contexts may share the
+// delegate.
 class MyNpuDelegate {
  public:
-  // Any bytes may come as a payload: every number is checked before it is used.
+  // A payload may hold any bytes: check every number before use.
   static etb::Result<MyNpuDelegate> make(const MyNpu&, etb::CreateArgs& args) {
     etb::ByteReader payload(args.payload.bytes());
     if (payload.read<uint32_t>() != kMagic)
@@ -62,7 +65,7 @@ class MyNpuDelegate {
   float limit_ = 0;
 };
 
-// 3. The plugin: its options, the ops it takes, and compilation.
+// 3. The plugin: its options, the supported ops, and compilation.
 struct MyNpu {
   using Delegate = MyNpuDelegate;
 
@@ -75,7 +78,8 @@ struct MyNpu {
        .dynamic_sizes = true,
        .constraint = "Both operands have the same sizes and are no constants; alpha is 1."}};
 
-  // What the row above cannot say. The base has checked dtype, rank, layout and quantisation already.
+  // Checks that the row above cannot express. The base has already checked dtype, rank, layout and
+  // quantisation.
   etb::Claim claim(const etb::Node& node) const {
     const auto operands = node.operands();
     if (operands.size() != 2 || !operands[0].has_sizes_of(operands[1]))
@@ -86,10 +90,10 @@ struct MyNpu {
                             "a constant or state operand, expected run-time values");
     if (const auto alpha = node.find_arg("alpha"); alpha && alpha->as_int() != 1 && alpha->as_float() != 1)
       return etb::Claim::no("attribute", "alpha, expected 1");
-    return etb::Claim::alone();  // each sum is a payload of its own
+    return etb::Claim::alone();  // each sum is a separate payload
   }
 
-  // A region holds only nodes that claim() took: here, one.
+  // A region holds only nodes that claim() accepted: here, one.
   etb::Result<etb::Artifact> compile(const etb::Region& region) const {
     const etb::Graph& graph = region.graph();
     if (graph.node_count() != 1 || graph.output_count() != 1)
@@ -102,7 +106,7 @@ struct MyNpu {
     return etb::Artifact{.payload = payload.take(), .format_version = kVersion};
   }
 
-  // From the first bytes alone, before anything is made.
+  // Reads only the first bytes, before a delegate is created.
   etb::Verdict check_payload(const etb_payload_check& check) const {
     etb::ByteReader prefix(etb::to_span(check.prefix));
     if (prefix.read<uint32_t>() != kMagic)

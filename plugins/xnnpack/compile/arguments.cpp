@@ -1,4 +1,4 @@
-// The arguments of the node at hand.
+// Reads the arguments of the current node.
 #include <algorithm>
 
 #include "plugins/xnnpack/compile/lowering.hpp"

@@ -1,4 +1,4 @@
-// Whether the plugin takes a node: a lowering of it alone says, into a draft that is thrown away.
+// Claims or rejects a node: lowers it alone into a payload that is discarded.
 #include <algorithm>
 
 #include "plugins/xnnpack/compile/lowering.hpp"
@@ -28,13 +28,13 @@ Claim claim_one(const Graph& graph, const GraphFacts& facts, const Node& node) {
   return Claim::no("attribute", error.message);
 }
 
-// A linear layer whose input is quantised at run time: nodes that are worth nothing apart.
+// A linear layer with a dynamically quantised input: its nodes are useful only together.
 struct DynamicChain {
-  std::vector<uint32_t> nodes;  // positions
-  bool is_whole = true;         // all that reads it is of it
+  std::vector<uint32_t> nodes;  // node indices
+  bool is_whole = true;         // the chain contains all readers of its values
 };
 
-// Collects what reads the results of `position`, down to linear layers.
+// Collects the readers of the results of node `position`, down to linear layers.
 void follow(const Graph& graph, const std::vector<std::vector<uint32_t>>& readers, uint32_t position,
             DynamicChain& chain) {
   if (std::find(chain.nodes.begin(), chain.nodes.end(), position) != chain.nodes.end()) return;

@@ -20,7 +20,7 @@ float half_to_float(uint16_t bits) {
   return (bits & 0x8000) != 0 ? -size : size;
 }
 
-// To the nearest half, ties to even; too large becomes infinite.
+// Rounds to the nearest float16, ties to even. Returns infinity for values that are too large.
 uint16_t float_to_half(float value) {
   uint32_t bits;
   std::memcpy(&bits, &value, sizeof bits);
@@ -110,7 +110,8 @@ void gather_elements(const Bytes& from, std::vector<std::byte>& to, std::span<co
   }
 }
 
-// Copies elements so that element `at` of the result is element source(at) of `from`; walks the result in order.
+// Copies elements so that element `at` of the result is element source(at) of `from`. Walks the result in
+// order.
 Result<Bytes> gather(const Bytes& from, size_t nbytes, std::span<const int64_t> sizes,
                      std::span<const int64_t> steps) {
   const int64_t count = numel_of(sizes);
@@ -157,7 +158,7 @@ int64_t numel_of(std::span<const int64_t> sizes) {
 }
 
 Result<std::vector<float>> read_floats(const Constant& constant) {
-  const size_t nbytes = element_nbytes(constant.dtype);  // 0 of dtypes that are less than a byte
+  const size_t nbytes = element_nbytes(constant.dtype);  // 0 for dtypes smaller than a byte
   if (nbytes == 0 || !is_readable(constant.dtype))
     return make_error(Code::NOT_SUPPORTED, "constant of " + std::string(dtype_text(constant.dtype)));
   ETB_ASSIGN(const Bytes bytes, constant.read());

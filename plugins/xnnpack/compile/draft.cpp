@@ -11,7 +11,8 @@ namespace etb::xnnpack {
 
 namespace {
 
-// The named data of a payload. A runtime shares packed weights between programs by these names, so they say what the bytes are.
+// Returns the constant as named data. Runtimes share packed weights between programs by name, so names
+// identify the bytes.
 Result<Artifact::NamedBlob> make_blob(const Constant& constant) {
   Artifact::NamedBlob blob;
   blob.alignment = 16;
@@ -34,7 +35,7 @@ Artifact::NamedBlob make_blob(const std::vector<uint16_t>& numbers) {
   return blob;
 }
 
-// Whether the dimensions that are not 1 keep their order.
+// True if the dimensions other than 1 keep their order.
 bool moves_only_units(const std::vector<uint32_t>& sizes, uint32_t dynamic_dims, const Permutation& order) {
   uint32_t last = 0;
   for (const uint32_t dim : order) {
@@ -155,7 +156,8 @@ uint32_t Draft::add_transpose(uint32_t id, const Permutation& order) {
   return out;
 }
 
-// A view of a view is one of what that sees, and a view back is that itself; the nodes passed over are dropped if nobody else reads them.
+// Collapses reshape chains: reshape(reshape(x)) reads x, and a reshape back to x's sizes is x. Skipped nodes
+// without other readers are dropped.
 uint32_t Draft::behind_views(uint32_t id, const Extents& extents, std::vector<uint32_t>& sources) const {
   while (producers_[id] != kXnnNoValue && nodes_[producers_[id]].op == XnnOperator::kStaticReshape) {
     const auto& of_view = sources_[producers_[id]];
@@ -183,7 +185,7 @@ Result<uint32_t> Draft::add_reshape(uint32_t id, Extents extents) {
   if (extents.sizes != values_[from].sizes || extents.dynamic_dims != dynamic_dims_[from]) {
     std::vector<uint32_t> sizes = extents.sizes;
     for (size_t d = 0; d < sizes.size(); ++d) {
-      if ((extents.dynamic_dims >> d & 1) != 0) sizes[d] = 0;  // whatever is left
+      if ((extents.dynamic_dims >> d & 1) != 0) sizes[d] = 0;  // 0: inferred from the other sizes
     }
     out = add_like(from, std::move(extents));
     add_node(XnnOperator::kStaticReshape, {from}, {out}).first = std::move(sizes);
@@ -256,7 +258,7 @@ Result<Artifact> Draft::finish() {
     ETB_ASSIGN(Artifact::NamedBlob blob, make_blob(*constants_[value.id]));
     value.constant_index = add_blob(std::move(blob));
     if (value.scales_bf16.empty()) continue;
-    // The official run time takes scales of groups from named data only.
+    // The official runtime reads scales of groups from named data only.
     value.scale_count = static_cast<uint32_t>(value.scales_bf16.size());
     value.scale_constant_index = add_blob(make_blob(value.scales_bf16));
     value.scales_bf16.clear();
@@ -272,7 +274,7 @@ Result<Artifact> Draft::finish() {
     artifact.debug_map.push_back({.name = event_name(nodes_[i], i), .handles = sources_[i]});
   artifact.payload = format::write_xnnpack_payload(payload);
   ETB_TRY(
-      format::read_xnnpack_payload(artifact.payload));  // nothing leaves that our own run side would refuse
+      format::read_xnnpack_payload(artifact.payload));  // checks that our own delegate accepts the payload
   return artifact;
 }
 

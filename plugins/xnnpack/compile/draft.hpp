@@ -1,5 +1,5 @@
-// A payload in the making. Dimensions of a tensor may lie in any order (Permutation), so transposes cost nothing until somebody insists on an
-// order; what nobody uses in the end is left out.
+// Builds a payload. Dimensions of a tensor may be stored in any order (Permutation), so a transpose costs
+// nothing until an op needs a fixed order. Values and nodes without a reader are left out of the payload.
 #pragma once
 
 #include <map>
@@ -19,7 +19,7 @@ using format::XnnOperator;
 using format::XnnQuantisation;
 using format::XnnValue;
 
-// Where the dimensions of a tensor lie: dimension i of the tensor is dimension perm[i] of the payload's value.
+// Storage order of a tensor: dimension i of the tensor is dimension perm[i] of the payload's value.
 using Permutation = std::vector<uint32_t>;
 
 Permutation identity(size_t rank);
@@ -29,41 +29,42 @@ inline const Permutation kChannelsLast = {0, 3, 1, 2};
 
 class Draft {
  public:
-  // Extents of a value: upper bounds, and which of them change from run to run.
+  // Extents of a value: upper bounds, and a mask of the dimensions that change between runs.
   struct Extents {
     std::vector<uint32_t> sizes;
     uint32_t dynamic_dims = 0;
   };
 
   uint32_t add_value(XnnDatatype datatype, Extents extents);
-  // A value like `id`, of other extents.
+  // Adds a value with the properties of `id` but other extents.
   uint32_t add_like(uint32_t id, Extents extents);
   uint32_t add_constant(const ConstantPtr& constant, XnnDatatype datatype);
   uint32_t add_input(XnnDatatype datatype, Extents extents);
-  // Makes `id` the next output; copies it when it is an input, a constant or an output already.
+  // Makes `id` the next output. Copies it if it is an input, a constant or already an output.
   void add_output(uint32_t id);
 
   XnnNode& add_node(XnnOperator op, const std::vector<uint32_t>& inputs,
                     const std::vector<uint32_t>& outputs);
-  // A transpose; none when `order` is the identity or moves only dimensions of size 1. Equal ones are made once.
+  // Adds a transpose. Adds none if `order` is the identity or moves only dimensions of size 1. Equal
+  // transposes share one node.
   uint32_t add_transpose(uint32_t id, const Permutation& order);
-  // Errors: NOT_SUPPORTED when more than one dimension is dynamic.
+  // Errors: NOT_SUPPORTED if more than one dimension is dynamic.
   [[nodiscard]] Result<uint32_t> add_reshape(uint32_t id, Extents extents);
 
   XnnValue& value(uint32_t id) { return values_[id]; }
   const XnnValue& value(uint32_t id) const { return values_[id]; }
   size_t value_count() const { return values_.size(); }
   Extents extents(uint32_t id) const { return {values_[id].sizes, dynamic_dims_[id]}; }
-  // The constant behind a value, NULL for others.
+  // Returns the constant of a value, NULL if it has none.
   const ConstantPtr& constant(uint32_t id) const { return constants_[id]; }
-  // The node that makes a value, NULL when none does. Valid until the next node is added.
+  // Returns the node that computes a value, NULL if there is none. Valid until the next node is added.
   XnnNode* producer(uint32_t id);
-  // From now on nodes name this as their source.
+  // Sets the debug handle of the nodes added from here on.
   void set_debug_handle(uint32_t handle) { debug_handle_ = handle; }
-  // The node that makes `id` also does what the source at hand says.
+  // Adds the current debug handle to the node that computes `id`.
   void add_source(uint32_t id) { add_source(id, debug_handle_); }
 
-  // The payload and its named data. Reads the constants.
+  // Returns the payload and its named data. Reads the constants.
   [[nodiscard]] Result<Artifact> finish();
 
  private:
@@ -75,7 +76,7 @@ class Draft {
   std::vector<XnnValue> values_;
   std::vector<uint32_t> dynamic_dims_;
   std::vector<ConstantPtr> constants_;  // by value
-  std::vector<uint32_t> producers_;     // by value: node, kXnnNoValue
+  std::vector<uint32_t> producers_;     // by value: index of a node, kXnnNoValue
   std::vector<XnnNode> nodes_;
   std::vector<std::vector<uint32_t>> sources_;  // by node: debug handles
   std::vector<uint32_t> inputs_, outputs_;

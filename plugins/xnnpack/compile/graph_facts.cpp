@@ -8,7 +8,7 @@ GraphFacts::GraphFacts(const Graph& graph)
       readers(graph.value_count(), kXnnNoValue) {
   for (uint32_t i = 0; i < graph.node_count(); ++i) {
     const Node node = graph.node(i);
-    if (node.gives_numbers()) continue;  // sizes that XNNPACK takes from the tensors
+    if (node.gives_numbers()) continue;  // sizes, which XNNPACK reads from the tensors
     for (const Value& operand : node.operands()) {
       ++use_counts[operand.id()];
       readers[operand.id()] = i;

@@ -9,12 +9,12 @@ namespace etb::xnnpack {
 
 using format::kXnnNoValue;
 
-// What is asked of every node of a graph, found once.
+// Facts about the nodes of a graph, computed once.
 struct GraphFacts {
   explicit GraphFacts(const Graph& graph);
-  std::vector<uint32_t> use_counts;  // by value: reads by nodes and the graph's outputs
-  std::vector<uint32_t> producers;   // by value: position of the node, kXnnNoValue for an input
-  std::vector<uint32_t> readers;     // by value: position of one that reads it, kXnnNoValue when none does
+  std::vector<uint32_t> use_counts;  // by value: number of reads by nodes and the graph's outputs
+  std::vector<uint32_t> producers;   // by value: index of the node, kXnnNoValue for an input
+  std::vector<uint32_t> readers;     // by value: index of one reader, kXnnNoValue if there is none
 };
 
 }  // namespace etb::xnnpack

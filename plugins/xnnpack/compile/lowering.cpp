@@ -8,7 +8,7 @@ namespace etb::xnnpack {
 
 namespace {
 
-// The permutation that the dim order of a tensor in memory says.
+// Returns the permutation for the dim order of a tensor in memory.
 Permutation perm_of(const etb_graph_spec& spec) {
   Permutation perm(spec.rank);
   for (uint32_t i = 0; i < spec.rank; ++i) perm[spec.dim_order[i]] = i;
@@ -64,7 +64,7 @@ ConstantPtr Lowering::image_constant(uint32_t value) const {
   auto made = std::make_shared<Constant>();
   made->dtype = static_cast<etb_dtype>(spec.dtype);
   for (uint32_t i = 0; i < spec.rank; ++i)
-    made->sizes.push_back(spec.sizes[spec.dim_order[i]]);  // as the bytes lie
+    made->sizes.push_back(spec.sizes[spec.dim_order[i]]);  // the storage order of the bytes
   made->image_key = found.key;
   made->read = [region = region_, key = made->image_key, data = static_cast<const std::byte*>(found.data),
                 nbytes = found.nbytes]() -> Result<Bytes> {
@@ -80,7 +80,7 @@ ConstantPtr Lowering::image_constant(uint32_t value) const {
   return made;
 }
 
-// A value that no lowered node made: an input or a constant of the graph; for a claim, anything.
+// Adds a value without a lowered producer: an input or constant of the graph, or for a claim any value.
 Result<Form> Lowering::enter(uint32_t value) {
   const Value entered = graph_.value(value);
   if (!entered.is_tensor()) return refuse("dtype", "'", entered.name(), "': no tensor");
@@ -91,7 +91,7 @@ Result<Form> Lowering::enter(uint32_t value) {
   if (ConstantPtr found = image_constant(value)) {
     if (found->dtype != ETB_DTYPE_FLOAT32 && found->dtype != ETB_DTYPE_FLOAT16 &&
         found->dtype != ETB_DTYPE_INT8)
-      found = converted(found, ETB_DTYPE_FLOAT32);  // numbers that the exporter lifted
+      found = converted(found, ETB_DTYPE_FLOAT32);  // scalars that the exporter lifted
     const auto datatype = datatype_of(found->dtype);
     return Form{draft_.add_constant(found, datatype.value_or(XnnDatatype::kQint8)), perm};
   }
@@ -119,11 +119,11 @@ bool Lowering::is_made_of_constants(uint32_t value) const {
   return true;
 }
 
-// A claim looks at one node; what constants are made into before it is looked at with it.
+// A claim lowers one node, so constant operands are folded here on demand.
 void Lowering::fold(uint32_t value) {
   const Node* const asked = node_;
   const Node node = graph_.node(facts_.producers[value]);
-  (void)lower(node);  // when it fails, the value counts as one known at run time
+  (void)lower(node);  // on failure, the value counts as known only at run time
   node_ = asked;
 }
 
@@ -163,7 +163,7 @@ Result<ConstantPtr> Lowering::constant(uint32_t value, const char* what) {
 void Lowering::define(uint32_t value, Form form) {
   const auto [known, is_new] = id_use_counts_.emplace(form.id, 0);
   known->second += static_cast<int64_t>(use_count(value)) -
-                   (is_new ? 0 : 1);  // the node between two names of one thing reads nothing
+                   (is_new ? 0 : 1);  // an aliasing node does not count as a reader
   const auto dtype = static_cast<etb_dtype>(spec(value).dtype);
   const XnnDatatype datatype = draft_.value(form.id).datatype;
   const bool has_integers = datatype == XnnDatatype::kQint8 || datatype == XnnDatatype::kQcint8;
@@ -199,7 +199,8 @@ uint32_t Lowering::add_floats(std::vector<int64_t> sizes, std::vector<float> val
 
 namespace {
 
-// What every op asks of the tensors around it. XNNPACK has no tensors without elements, and arithmetic on sizes need not think of them.
+// Checks the sizes of an operand or result, for every op. XNNPACK has no empty tensors, and later arithmetic
+// on sizes relies on it.
 Status check_sizes(const Value& value) {
   const etb_graph_spec spec = value.spec();
   for (uint32_t i = 0; i < spec.rank; ++i) {
@@ -213,7 +214,8 @@ Status check_sizes(const Value& value) {
 
 }  // namespace
 
-// Takes back what an attempt on integers defined; the draft's values behind `first_new` are its own, and dropped with its nodes.
+// Undoes the definitions of a failed attempt on integers. Values from `first_new` on are new and dropped with
+// their nodes.
 void Lowering::forget_results(size_t first_new) {
   for (const Value& made : node_->results()) {
     const auto found = integers_.find(made.id());
@@ -241,17 +243,17 @@ Status Lowering::lower(const Node& node) {
     if (operand.is_tensor()) ETB_TRY(check_sizes(operand));
   }
   if (node.output_count() == 0) return refuse("op", "no result");
-  // Ops of one rank look at sizes of the result before they make it.
+  // Ops of one rank read sizes of the result before they create it.
   if (op->min_rank == op->max_rank && rank(result()) != op->min_rank)
     return refuse("rank", "result of rank ", rank(result()), ", expected ", op->min_rank);
   is_quantised_ = choose_quantised(node, op->quantised);
   const size_t value_count = draft_.value_count();
   if (!is_quantised_ || !op->lower(*this)) {
     if (is_quantised_) forget_results(value_count);
-    is_quantised_ = false;  // what XNNPACK does not do on integers, it does on floats in between
+    is_quantised_ = false;  // on floats if XNNPACK has no integer version
     ETB_TRY(op->lower(*this));
   }
-  // What became part of another node has that node's events.
+  // Nodes fused into another node share its events.
   for (const Value& made : node.results()) {
     for (const auto* forms : {&forms_, &integers_}) {
       const auto found = forms->find(made.id());

@@ -1,5 +1,5 @@
-// From the nodes of a graph to a draft of a payload. A claim is a lowering of one node into a draft that is thrown away: what is claimed
-// compiles, because both are the same code.
+// Lowers the nodes of a graph into a payload. A claim lowers one node into a payload that is discarded.
+// Claimed nodes compile because both use the same code.
 #pragma once
 
 #include <initializer_list>
@@ -15,13 +15,14 @@
 
 namespace etb::xnnpack {
 
-// A graph value in the draft.
+// A lowered graph value.
 struct Form {
   uint32_t id = kXnnNoValue;
   Permutation perm;
 };
 
-// A mask of attention in the draft: what is added to scores, and by row 0 where all of it is hidden, else 1; kXnnNoValue: none, or no such row.
+// A lowered attention mask. `added` is added to scores. `open_rows` holds 0 for a row that is fully masked,
+// else 1. kXnnNoValue: no mask, or no such row.
 struct AttentionMask {
   uint32_t added = kXnnNoValue;
   uint32_t open_rows = kXnnNoValue;
@@ -34,36 +35,36 @@ struct QuantParams {
 };
 
 [[nodiscard]] Result<XnnDatatype> datatype_of(etb_dtype dtype);
-// Of floats; what is computed with integers is floats too.
+// Returns the float dtype. Integer datatypes map to float32.
 etb_dtype to_dtype(XnnDatatype datatype);
 
 class Lowering {
  public:
-  // Without a region constants have no bytes, which claims never look at.
+  // Without a region (claims), constants have no bytes.
   Lowering(const Graph& graph, const GraphFacts& facts, const Region* region)
       : graph_(graph), facts_(facts), region_(region) {}
 
-  // Lowers one node; the error's reason is a word of etb_reject.
+  // Lowers one node. On error, the reason is a word of etb_reject.
   [[nodiscard]] Status lower(const Node& node);
-  // Inputs that are no constants become the payload's, in order.
+  // Adds the non-constant inputs as the payload's inputs, in order.
   [[nodiscard]] Status add_inputs();
   [[nodiscard]] Status add_outputs();
   Draft& draft() { return draft_; }
 
   // ---- For the functions that lower an op (ops/)
 
-  // The node's arguments. Numbers that the schema has a default for take it as `otherwise`.
+  // Arguments of the node. Missing numbers with a default in the schema return `otherwise`.
   bool has(const char* name) const;
-  // Value `name`; `refuse`s when there is none.
+  // Returns value `name`, or rejects the node if it has none.
   [[nodiscard]] Result<uint32_t> value(const char* name) const;
   [[nodiscard]] Result<std::vector<uint32_t>> values(const char* name) const;
   [[nodiscard]] Result<int64_t> integer(const char* name, int64_t otherwise) const;
   [[nodiscard]] Result<double> number(const char* name, double otherwise) const;
   [[nodiscard]] Result<bool> flag(const char* name, bool otherwise) const;
   [[nodiscard]] Result<std::vector<int64_t>> integers(const char* name, std::vector<int64_t> otherwise) const;
-  // Empty when there are none.
+  // Returns an empty list if the argument is missing.
   std::vector<double> numbers(const char* name) const;
-  // A dimension of a tensor of `rank`, counted from the front.
+  // Returns a dimension of a tensor of `rank`, counted from the front.
   [[nodiscard]] Result<uint32_t> dim(const char* name, int64_t otherwise, size_t rank) const;
   std::string_view text(const char* name) const;
 
@@ -73,65 +74,67 @@ class Lowering {
   Draft::Extents extents(uint32_t value) const;
   uint32_t result(uint32_t index = 0) const { return node_->first_output() + index; }
   uint32_t result_count() const { return node_->output_count(); }
-  // How often nodes read a value, and the graph's outputs.
+  // Number of reads of a value by nodes and the graph's outputs.
   uint32_t use_count(uint32_t value) const { return facts_.use_counts[value]; }
 
-  // The value where it is, in whatever order its dimensions lie.
+  // Returns the value in its current dimension order.
   [[nodiscard]] Result<Form> form(uint32_t value);
-  // The value in a given order; `natural` is 0, 1, 2, ...
+  // Returns the value in a given dimension order; `natural` is 0, 1, 2, ...
   [[nodiscard]] Result<uint32_t> arranged(uint32_t value, const Permutation& perm);
   [[nodiscard]] Result<uint32_t> natural(uint32_t value) { return arranged(value, identity(rank(value))); }
   [[nodiscard]] Result<ConstantPtr> constant(uint32_t value, const char* what);
   bool is_constant(uint32_t value);
 
-  // Says where the result of a node is.
+  // Defines the result of a node.
   void define(uint32_t value, Form form);
-  // A new value for result `index`, its dimensions in this order.
+  // Adds a value for result `index` with dimensions in this order.
   [[nodiscard]] Result<uint32_t> add_result(uint32_t index, const Permutation& perm);
   [[nodiscard]] Result<uint32_t> add_result(uint32_t index = 0) {
     return add_result(index, identity(rank(result(index))));
   }
-  // The node that makes `form`, when only this node reads what it makes: then its result may be changed.
+  // Returns the producer of a value if this node is its only reader. The caller may then change its result.
   XnnNode* only_producer(uint32_t value);
-  // A constant with the datatype of `like`.
+  // Adds a constant with the datatype of `like`.
   uint32_t add_floats(std::vector<int64_t> sizes, std::vector<float> values, uint32_t like);
   etb_dtype dtype_of(uint32_t id) const { return to_dtype(draft_.value(id).datatype); }
 
-  // ---- Quantisation. A graph has it as pairs: quantize, then dequantize in front of an op on floats. When all that an op reads was
-  // dequantised and the one reader of its result quantises again, the op is lowered to XNNPACK's own on integers, and form() gives those.
+  // ---- Quantisation. Graphs express it as pairs: quantize, then dequantize before an op on floats. If all
+  // inputs of an op are dequantised and the one reader of its result quantises again, the op is lowered to
+  // XNNPACK's integer operator. form() then returns the integers.
 
   bool is_quantised() const { return is_quantised_; }
   QuantParams params_of(uint32_t id) const { return {draft_.value(id).scale, draft_.value(id).zero_point}; }
   void set_params(uint32_t id, QuantParams params);
-  // The result's scale, for a value that lowering made by add_like.
+  // Sets the result's scale on a value that lowering created with add_like.
   void adopt_result_params(uint32_t id) {
     if (is_quantised_) set_params(id, result_params_);
   }
-  // The integers behind a float value, if there are any.
+  // Returns the integers that a float value was dequantised from, if any.
   std::optional<Form> integers_of(uint32_t value);
-  // A filter made of `weight`; `channel_dim` is where its outputs lie.
+  // Adds a filter from constant `weight`; `channel_dim` is the dimension of its outputs.
   [[nodiscard]] Result<uint32_t> add_filter(const ConstantPtr& filter, uint32_t weight, uint32_t channel_dim,
                                             XnnDatatype datatype);
-  // The same for a layer whose input is quantised at run time: int8 with a scale an output.
+  // As add_filter, for a layer with a dynamically quantised input: int8 with one scale per output.
   [[nodiscard]] Result<uint32_t> add_dynamic_filter(const ConstantPtr& filter, uint32_t weight,
                                                     size_t outputs);
-  // A bias beside it, in steps of input times weight when the node works on integers.
+  // Adds the bias. On integers, its step is input scale times weight scale.
   [[nodiscard]] Result<uint32_t> add_bias(const ConstantPtr& bias, uint32_t input, uint32_t filter);
-  // The tensor behind values that stand for its quantisation at run time.
+  // Returns the tensor that the nodes of a dynamic quantisation represent.
   std::optional<uint32_t> dynamic_source(uint32_t value) const;
   void define_dynamic(uint32_t value, uint32_t source) { dynamic_[value] = source; }
-  // Constant integers that hold four bits each, one a byte as yet.
+  // Marks constant integers as 4-bit values, still stored one a byte.
   void mark_four_bits(uint32_t id) { four_bits_.insert(id); }
   bool has_four_bits(uint32_t id) const { return four_bits_.count(id) != 0; }
-  // A value quantised at run time, a scale for each stretch of its last dimensions. Made once.
+  // Quantises a value at run time, with one scale for each block of its last dimensions. Equal requests share
+  // one value.
   uint32_t quantised_at_run_time(uint32_t id, uint32_t nonbatch_dim_count);
-  // What was made of a mask, for the layers that read the same one.
+  // Lowered masks, shared by the layers that read the same mask.
   std::map<uint32_t, AttentionMask>& attention_masks() { return attention_masks_; }
   bool is_claiming() const { return region_ == nullptr; }
-  // The node that reads a value, and the one that makes it; none for other positions.
+  // Returns a reader of a value, and its producer; none if there is no such node.
   std::optional<Node> reader(uint32_t value) const;
 
-  // "dtype", "rank", "layout", "dynamic", "quant", "attribute", "constant", "empty"
+  // Reasons: "dtype", "rank", "layout", "dynamic", "quant", "attribute", "constant", "empty".
   template <class... T>
   static tl::unexpected<Error> refuse(const char* reason, const T&... parts) {
     Error error{Code::NOT_SUPPORTED, {}, reason, 0};
@@ -164,20 +167,20 @@ class Lowering {
   const Node* node_ = nullptr;
   Draft draft_;
   std::map<uint32_t, Form> forms_;
-  std::map<uint32_t, Form> integers_;     // of float values
+  std::map<uint32_t, Form> integers_;     // for float values
   std::map<uint32_t, uint32_t> dynamic_;  // see define_dynamic
   std::map<std::pair<uint32_t, uint32_t>, uint32_t> quantised_at_run_time_;
   std::map<uint32_t, AttentionMask> attention_masks_;
   std::set<uint32_t> four_bits_;
-  bool is_quantised_ = false;  // of the node at hand
+  bool is_quantised_ = false;  // for the current node
   QuantParams result_params_;
-  std::map<uint32_t, int64_t> id_use_counts_;  // of a draft's value, over all graph values that are it
+  std::map<uint32_t, int64_t> id_use_counts_;  // by payload value: reads of all graph values that alias it
 };
 
-// Scale and zero point of a quantize or dequantize node of int8 with numbers.
+// Reads scale and zero point of an int8 quantize or dequantize node with constant numbers.
 std::optional<QuantParams> read_params(const std::optional<Node>& node);
 
-// Claims or rejects every node of a graph. Whether it takes one, a lowering of it alone says.
+// Claims or rejects every node of a graph: lowers each one alone.
 [[nodiscard]] Status claim_nodes(const Graph& graph, const PartitionSink& sink);
 [[nodiscard]] Result<Artifact> compile_region(const Region& region);
 

@@ -1,4 +1,5 @@
-// An op that the plugin takes: one row, beside the function that lowers it (ops/). Claims, the op table and compilation read the rows and nothing else.
+// An op that the plugin supports: one row, beside the function that lowers it (ops/). Claims, the op table
+// and compilation read only these rows.
 #pragma once
 
 #include <span>
@@ -11,7 +12,8 @@ namespace etb::xnnpack {
 class Lowering;
 using LowerFunction = Status (*)(Lowering&);
 
-// What an op does with tensors of int8: nothing; hands them on with the scale they have; computes with a scale of its own for the result.
+// Behaviour of an op on int8 tensors: none, moves values at their scale, or computes a result with its own
+// scale.
 enum class QuantKind { kFloatOnly, kMoves, kComputes };
 
 inline constexpr etb_dtype kFloats[] = {ETB_DTYPE_FLOAT32, ETB_DTYPE_FLOAT16};
@@ -20,35 +22,35 @@ inline constexpr etb_dtype kInt8Only[] = {ETB_DTYPE_INT8};
 inline constexpr uint32_t kMaxRank = 6;  // XNN_MAX_TENSOR_DIMS
 
 enum Trait : uint32_t {
-  kFolds = 1,           // of constants it makes a constant, without a node
-  kMovesConstants = 2,  // of int8 constants, too
-  kClamps = 4,          // may become part of the node before it, so the scale of a result may come after it
-  kPreserved = 8,       // the compiler shall not decompose it: whole it is one node here, taken apart many
+  kFolds = 1,           // folds constants into a constant, without a node
+  kMovesConstants = 2,  // int8 constants, too
+  kClamps = 4,          // may be fused into the node before it, which then may compute at its scale
+  kPreserved = 8,       // tells the compiler not to decompose: one node here, many when decomposed
   kStartsChain =
-      16,  // of a linear layer whose input is quantised at run time: nodes that are worth nothing apart
+      16,  // part of a linear layer with a dynamically quantised input: its nodes are useful only together
   kInChain = 32,
   kEndsChain = 64,
 };
 
 struct Op {
   const char* name;
-  LowerFunction lower;  // or refuses, with a reason; says what the row cannot
+  LowerFunction lower;  // or rejects with a reason; checks what the row cannot express
   QuantKind quantised = QuantKind::kFloatOnly;
   std::span<const etb_dtype> dtypes = kFloats;
   uint32_t min_rank = 0;
   uint32_t max_rank = kMaxRank;
-  const char* constraint = "";  // for readers: what `lower` demands beyond the row, in sentences
+  const char* constraint = "";  // for the docs: demands of `lower` beyond the row, in sentences
   uint32_t traits = 0;
 };
 
-// The rows of one file of ops/, by the name of the file: `extern const OpList softmax_ops = kRows;`.
+// The rows of one file of ops/, named after the file: `extern const OpList softmax_ops = kRows;`.
 using OpList = std::span<const Op>;
 
-// NULL for an op that the plugin does not take.
+// Returns NULL for an unsupported op.
 const Op* find_op(std::string_view name);
 bool has_trait(std::string_view name, uint32_t traits);
 
-// For the plugin base; the rows in the order of the build list, and the names of those that are preserved.
+// For the plugin base: the rows in the order of the build list, and the names of preserved ops.
 std::span<const OpRow> op_rows();
 std::span<const char* const> preserved_ops();
 

@@ -1,4 +1,4 @@
-// Where a graph quantises, and on what scale its nodes compute (lowering.hpp says how graphs have it).
+// Finds the quantisation of a graph and the scales that its nodes compute with (pattern: see lowering.hpp).
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -7,7 +7,7 @@
 
 namespace etb::xnnpack {
 
-// Scale and zero point of a quantize or dequantize node with numbers.
+// Reads scale and zero point of a quantize or dequantize node with constant numbers.
 std::optional<QuantParams> read_params(const std::optional<Node>& node) {
   if (!node) return std::nullopt;
   const std::string_view op = node->op_name();
@@ -57,7 +57,7 @@ uint32_t Lowering::quantised_at_run_time(uint32_t id, uint32_t nonbatch_dim_coun
   return known->second = made;
 }
 
-// A float value that the draft has as integers, for an op that wants floats.
+// Dequantises a float value that was lowered as integers, for an op on floats.
 Result<Form> Lowering::to_floats(uint32_t value) {
   const Form form = integers_.at(value);
   if (const ConstantPtr& constant = draft_.constant(form.id)) {
@@ -84,7 +84,7 @@ Result<Form> Lowering::to_floats(uint32_t value) {
   return forms_[value] = {id, form.perm};
 }
 
-// The scale with which the one reader of a value quantises it, behind clamps that can be part of the node.
+// Returns the scale that the one reader of a value quantises it with, after clamps that XNNPACK can fuse.
 std::optional<QuantParams> Lowering::find_result_params(uint32_t value) const {
   while (facts_.use_counts[value] == 1) {
     const std::optional<Node> next = reader(value);

@@ -1,11 +1,11 @@
-// A region as a payload.
+// Compiles a region into a payload.
 #include "plugins/xnnpack/compile/lowering.hpp"
 
 namespace etb::xnnpack {
 
 namespace {
 
-// What a claim refuses by the op's row compilation refuses too.
+// Rejects by the op's row, as a claim does, then lowers.
 Status check_and_lower(Lowering& lowering, const Node& node) {
   if (const OpRow* row = detail::find_row(op_rows(), node.op_name())) {
     if (const Claim claim = detail::check_row(node, *row); !claim.is_claimed)

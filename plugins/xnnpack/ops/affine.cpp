@@ -1,4 +1,5 @@
-// Quantisation as torchao writes it (8da4w and its like): rows of int8 at run time times constant weights of int8 or 4 bits, by rows or groups.
+// Quantisation as torchao writes it (8da4w and similar): int8 rows at run time times constant weights of int8
+// or 4 bits, scaled by row or group.
 #include "plugins/xnnpack/ops/ops.hpp"
 
 namespace etb::xnnpack {
@@ -17,7 +18,7 @@ Result<Range> read_range(const Lowering& l) {
   return Range{low, high};
 }
 
-// A block that spans the last dimension and nothing else: a scale a row.
+// Checks for a block that spans the last dimension only: one scale per row.
 Status check_rows(const Lowering& l, uint32_t value) {
   ETB_ASSIGN(const std::vector<int64_t> block, l.integers("block_size", {}));
   const std::vector<int64_t> sizes = l.sizes(value);
@@ -38,7 +39,7 @@ Status pass_on(Lowering& l, uint32_t source) {
   return {};
 }
 
-// The scales of a constant; ones for a claim, which sees no bytes.
+// Reads the scales of a constant. Returns ones for a claim, which has no bytes.
 Result<std::vector<float>> read_scales(Lowering& l, size_t count) {
   ETB_ASSIGN(const uint32_t scales, l.value("scale"));
   ETB_ASSIGN(const ConstantPtr steps, l.constant(scales, "scale"));
@@ -56,9 +57,9 @@ Result<std::vector<float>> read_scales(Lowering& l, size_t count) {
   return read_floats(*steps);
 }
 
-// A weight [outputs, inputs] with a scale for each group of inputs.
+// Lowers a weight [outputs, inputs] with one scale for each group of inputs.
 Status lower_weight(Lowering& l, uint32_t input) {
-  constexpr int64_t kGroupUnit = 32;  // of XNNPACK
+  constexpr int64_t kGroupUnit = 32;  // XNNPACK's unit
   ETB_ASSIGN(const ConstantPtr constant, l.constant(input, "input"));
   ETB_ASSIGN(const std::vector<int64_t> block, l.integers("block_size", {}));
   ETB_ASSIGN(const Range range, read_range(l));

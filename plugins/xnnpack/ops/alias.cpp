@@ -1,4 +1,4 @@
-// Copies, which are none here.
+// Copies. They lower to no node.
 #include "plugins/xnnpack/ops/ops.hpp"
 
 namespace etb::xnnpack {

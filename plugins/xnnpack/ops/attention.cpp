@@ -9,7 +9,7 @@ namespace etb::xnnpack {
 
 namespace {
 
-// 0 where a query may look at a key, else what softmax makes nothing of.
+// 0 where attention is allowed, else a value that softmax maps to 0.
 ConstantPtr causal_mask(int64_t queries, int64_t keys, etb_dtype dtype) {
   auto made = std::make_shared<Constant>();
   made->dtype = dtype;
@@ -25,7 +25,8 @@ ConstantPtr causal_mask(int64_t queries, int64_t keys, etb_dtype dtype) {
   return made;
 }
 
-// The least number that a mask may add: -inf in a whole row would make softmax divide by 0. Scores that it is added to stay finite.
+// The lowest value that a mask may add. A whole row of -inf would make softmax divide by 0. Scores must stay
+// finite after the addition.
 float lowest(etb_dtype dtype) {
   return dtype == ETB_DTYPE_FLOAT16 ? -60000.0f : -std::numeric_limits<float>::max();
 }
@@ -36,7 +37,8 @@ void clamp_result(XnnNode& node, float min, float max) {
   node.clamp_max = max;
 }
 
-// Means over the last dimension of a value of any rank, whose result has it as 1. With one dynamic dimension it is reshaped, with two of rank 4 turned.
+// Adds means over the last dimension of a value of any rank; the result keeps it as 1. A value with one
+// dynamic dimension is reshaped, one of rank 4 with two is transposed.
 Result<uint32_t> add_row_means(Draft& draft, uint32_t id) {
   const Draft::Extents extents = draft.extents(id);
   const size_t last = extents.sizes.size() - 1;
@@ -58,12 +60,13 @@ Result<uint32_t> add_row_means(Draft& draft, uint32_t id) {
   return draft.add_reshape(add_mean(draft, columns), std::move(rows));
 }
 
-// By row of a mask: 0 when it hides all of it (-inf everywhere), else 1. Products with the factor bring -inf below -8 and every finite number above -7.
+// Adds a factor for each row of a mask: 0 if the row is fully masked (-inf everywhere), else 1. The products
+// map -inf to less than -8 and every finite number to more than -7.
 Result<uint32_t> add_open_rows(Lowering& l, uint32_t mask) {
   Draft& draft = l.draft();
   Draft::Extents extents = draft.extents(mask);
   const size_t missing = extents.sizes.size() < 4 ? 4 - extents.sizes.size() : 0;
-  extents.sizes.insert(extents.sizes.begin(), missing, 1);  // the factor's rank makes it the product's
+  extents.sizes.insert(extents.sizes.begin(), missing, 1);  // the product gets the factor's rank
   extents.dynamic_dims <<= missing;
   const float factor = l.dtype_of(mask) == ETB_DTYPE_FLOAT16 ? 1e-4f : 2e-38f;
   const uint32_t scaled =
@@ -72,7 +75,7 @@ Result<uint32_t> add_open_rows(Lowering& l, uint32_t mask) {
   const uint32_t is_open =
       add_binary(draft, XnnOperator::kAdd, scaled, l.add_floats({1}, {8}, mask), extents);
   clamp_result(*draft.producer(is_open), 0, 1);
-  ETB_ASSIGN(const uint32_t share, add_row_means(draft, is_open));  // one open column of K makes it 1 / K
+  ETB_ASSIGN(const uint32_t share, add_row_means(draft, is_open));  // 1 / K for one unmasked column of K
   const float enough = 2 * static_cast<float>(extents.sizes.back());
   const uint32_t open = add_binary(draft, XnnOperator::kMultiply, share, l.add_floats({1}, {enough}, mask),
                                    draft.extents(share));
@@ -80,7 +83,7 @@ Result<uint32_t> add_open_rows(Lowering& l, uint32_t mask) {
   return open;
 }
 
-// A constant mask, which mostly hides no row; claims, which do not see its bytes, take it as one that does not.
+// Lowers a constant mask. Most masks hide no full row. A claim, which has no bytes, assumes one without.
 Result<AttentionMask> constant_mask(Lowering& l, uint32_t mask) {
   const ConstantPtr constant = l.draft().constant(mask);
   if (l.is_claiming()) return AttentionMask{mask, kXnnNoValue};
@@ -134,12 +137,13 @@ Result<AttentionMask> mask_of(Lowering& l, uint32_t query, uint32_t key, uint32_
   return made;
 }
 
-// Sizes of the factors: [..., heads, rows, depth], where `group` heads of the query share one of key and value.
+// Sizes of the operands: [..., heads, rows, depth]. `group` heads of the query share one head of key and
+// value.
 struct Heads {
   size_t rank = 0;
   uint32_t group = 1;
 
-  // [..., heads, rows, n] seen as [..., heads / group, group * rows, n]
+  // Returns [..., heads, rows, n] regrouped as [..., heads / group, group * rows, n].
   Draft::Extents grouped(Draft::Extents extents) const {
     if (group == 1) return extents;
     extents.sizes[rank - 3] /= group;
@@ -168,7 +172,7 @@ Result<Heads> heads_of(Lowering& l, uint32_t query, uint32_t key, uint32_t value
   return heads;
 }
 
-// The query times the scale, its heads in groups.
+// Returns the query times the scale, with its heads in groups.
 Result<uint32_t> scaled_query(Lowering& l, uint32_t query, const Heads& heads) {
   Draft& draft = l.draft();
   const std::vector<int64_t> sizes = l.sizes(query);
@@ -182,8 +186,9 @@ Result<uint32_t> scaled_query(Lowering& l, uint32_t query, const Heads& heads) {
   return draft.add_reshape(rows, heads.grouped(draft.extents(rows)));
 }
 
-// softmax(query key^T scale + mask) value, taken apart here and not earlier: the exporter's version has 25 nodes, most of them to guard rows
-// that a mask hides completely. Here those are 5 for a mask, whatever number of layers read it, and one for an attention.
+// Decomposes softmax(query key^T scale + mask) value here, not earlier. The exporter's version has 25 nodes,
+// most of them for rows that are fully masked. Here these cost 5 nodes per mask, shared by all layers that
+// read it, and one per attention.
 Status lower_attention(Lowering& l) {
   Draft& draft = l.draft();
   ETB_ASSIGN(const uint32_t query, l.value("query"));

@@ -1,4 +1,4 @@
-// Batch normalisation, which disappears into the layer before it.
+// Batch normalisation, folded into the layer before it.
 #include <cmath>
 
 #include "plugins/xnnpack/ops/ops.hpp"
@@ -51,7 +51,7 @@ Result<Affine> read_batch_norm(Lowering& l, int64_t channels) {
   return affine;
 }
 
-// Changes the weights of the node that makes the input, when it may.
+// Folds into the weights of the input's producer. Returns false if it cannot.
 bool fold_into(Lowering& l, XnnNode* node, const Affine& affine, int64_t channels) {
   if (node == nullptr || node->is_clamped) return false;
   const bool is_depthwise = node->op == XnnOperator::kDepthwiseConv2d;
@@ -63,7 +63,7 @@ bool fold_into(Lowering& l, XnnNode* node, const Affine& affine, int64_t channel
   const ConstantPtr filter = draft.constant(node->inputs[1]);
   const XnnDatatype datatype = draft.value(node->inputs[1]).datatype;
   if (!filter || (datatype != XnnDatatype::kFloat32 && datatype != XnnDatatype::kFloat16)) return false;
-  const bool is_last = is_depthwise || (is_linear && (node->flags & 1) != 0);  // where the outputs lie
+  const bool is_last = is_depthwise || (is_linear && (node->flags & 1) != 0);  // position of the outputs
   if ((is_last ? filter->sizes.back() : filter->sizes.front()) != channels) return false;
   const auto outputs = static_cast<size_t>(channels);
   const ConstantPtr scaled = computed({filter, affine.scale}, filter->sizes, filter->dtype,

@@ -1,4 +1,4 @@
-// Ops of two tensors, or of a tensor and a number, element by element.
+// Elementwise ops of two tensors, or of a tensor and a number.
 #include <algorithm>
 
 #include "plugins/xnnpack/ops/ops.hpp"
@@ -7,7 +7,7 @@ namespace etb::xnnpack {
 
 namespace {
 
-// One side of a binary op: a tensor, or a number.
+// One operand: a tensor, or a number.
 struct Side {
   std::optional<uint32_t> value;
   double number = 0;
@@ -19,7 +19,7 @@ Result<Side> side(const Lowering& l, const char* name) {
   return Side{std::nullopt, number};
 }
 
-// The order of dimensions that costs the fewest transposes: that of an operand as large as the result.
+// Chooses the dimension order with the fewest transposes: that of an operand as large as the result.
 Result<Permutation> choose_order(Lowering& l, std::initializer_list<const Side*> sides) {
   const size_t rank = l.rank(l.result());
   Permutation chosen = identity(rank);
@@ -33,7 +33,8 @@ Result<Permutation> choose_order(Lowering& l, std::initializer_list<const Side*>
   return chosen;
 }
 
-// The draft's value of a side with dimensions in that order; lower ranks are broadcast, so ones go in front.
+// Returns an operand in the given dimension order. Lower ranks are broadcast: leading dimensions of size 1
+// are added.
 Result<uint32_t> operand(Lowering& l, const Side& side, const Permutation& order, XnnDatatype datatype) {
   const etb_dtype dtype = datatype == XnnDatatype::kFloat16 ? ETB_DTYPE_FLOAT16 : ETB_DTYPE_FLOAT32;
   if (datatype == XnnDatatype::kQint8 && !side.value)
@@ -44,7 +45,7 @@ Result<uint32_t> operand(Lowering& l, const Side& side, const Permutation& order
   uint32_t id = kXnnNoValue;
   if (is_identity(order) && l.rank(*side.value) <= order.size()) {
     ETB_ASSIGN(id, l.natural(*side.value));
-    if (l.rank(*side.value) == 0) {  // XNNPACK broadcasts, but not tensors without dimensions
+    if (l.rank(*side.value) == 0) {  // XNNPACK broadcasts, but not tensors of rank 0
       ETB_ASSIGN(id, l.draft().add_reshape(id, {{1}, 0}));
     }
   } else if (l.rank(*side.value) == order.size()) {
@@ -68,7 +69,7 @@ Result<uint32_t> operand(Lowering& l, const Side& side, const Permutation& order
   return id;
 }
 
-// XNNPACK's limits on the ratio of scales.
+// Checks XNNPACK's limits on the ratio of scales.
 Status check_scales(const Lowering& l, XnnOperator op, uint32_t a, uint32_t b, uint32_t out) {
   if (!l.is_quantised()) return {};
   const float left = l.params_of(a).scale, right = l.params_of(b).scale, made = l.params_of(out).scale;

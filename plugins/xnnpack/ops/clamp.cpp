@@ -1,4 +1,4 @@
-// Ranges, which become part of the node that makes the tensor where XNNPACK can do that.
+// Clamps. They are fused into the input's producer where XNNPACK can do that.
 #include <limits>
 
 #include "plugins/xnnpack/ops/ops.hpp"
@@ -9,7 +9,7 @@ namespace {
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
-// Operators whose result XNNPACK clamps on the way out.
+// True if XNNPACK can clamp the operator's result.
 bool can_clamp(XnnOperator op) {
   switch (op) {
     case XnnOperator::kFullyConnected:

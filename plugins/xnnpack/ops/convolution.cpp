@@ -12,7 +12,7 @@ struct Convolution {
   uint32_t spatial_rank = 2;
 };
 
-// Numbers of a 1-d convolution become those of a 2-d one over height 1.
+// Reads the numbers of a convolution. Those of a 1-d convolution get height 1.
 Result<std::vector<int64_t>> pair_of(const Lowering& l, const char* name, int64_t otherwise,
                                      uint32_t spatial_rank) {
   ETB_ASSIGN(std::vector<int64_t> found, l.integers(name, {}));
@@ -39,21 +39,22 @@ Result<Convolution> read(Lowering& l, uint32_t rank) {
   return c;
 }
 
-// The filter as XNNPACK wants it: [outputs, height, width, inputs of a group], depthwise [1, height, width, outputs].
+// The filter in XNNPACK's layout: [outputs, height, width, inputs of a group], depthwise [1, height, width,
+// outputs].
 struct Filter {
   ConstantPtr constant;
   int64_t outputs = 0, group_inputs = 0, height = 1, width = 1;
   bool is_depthwise = false;
 };
 
-// The weight as it is in the graph; int8 as it is, too, when the node computes with it.
+// Reads the weight as stored in the graph; as int8 if the node computes with int8.
 Result<ConstantPtr> read_weight(Lowering& l, uint32_t weight, const Convolution& c, bool is_dynamic) {
   if (!is_dynamic && !l.is_quantised()) return l.constant(weight, "weight");
   const auto form = l.integers_of(weight);
   if (!form || !l.draft().constant(form->id) || !is_identity(form->perm))
     return Lowering::refuse("quant", "weight: no int8 constant");
   const XnnValue& value = l.draft().value(form->id);
-  // Of a transposed convolution dimension 1 has the outputs, but only those of one group.
+  // Dimension 1 of a transposed convolution has the outputs of one group only.
   if (value.quantisation == XnnQuantisation::kPerChannel &&
       (value.channel_dim != (c.is_transposed ? 1 : 0) || (c.is_transposed && c.groups != 1)))
     return Lowering::refuse("quant", "weight, expected a scale an output");
@@ -90,7 +91,7 @@ Result<Filter> read_filter(ConstantPtr found, const Convolution& c) {
   return filter;
 }
 
-// The input as [N, height, width, channels].
+// Returns the input as [N, height, width, channels].
 Result<uint32_t> channels_last(Lowering& l, uint32_t value) {
   if (l.rank(value) == 4) return l.arranged(value, kChannelsLast);
   ETB_ASSIGN(const uint32_t id, l.arranged(value, {0, 2, 1}));
@@ -100,7 +101,7 @@ Result<uint32_t> channels_last(Lowering& l, uint32_t value) {
   return l.draft().add_reshape(id, std::move(wide));
 }
 
-// The result [N, height, width, channels]; of a 1-d convolution with height 1.
+// Adds the result [N, height, width, channels]; height is 1 for a 1-d convolution.
 Result<uint32_t> add_output(Lowering& l) {
   if (l.rank(l.result()) == 4) return l.add_result(0, kChannelsLast);
   const Draft::Extents made = l.extents(l.result());
@@ -147,7 +148,7 @@ Status lower_convolution(Lowering& l) {
     ETB_ASSIGN(kernel, l.add_dynamic_filter(filter.constant, weight, static_cast<size_t>(filter.outputs)));
     in = l.quantised_at_run_time(in, 3);
   } else {
-    // XNNPACK rounds weights to halfs by itself when it packs them.
+    // XNNPACK converts weights to float16 when it packs them.
     ETB_ASSIGN(kernel,
                l.add_filter(filter.constant, weight, filter.is_depthwise ? 3 : 0, XnnDatatype::kFloat32));
   }

@@ -1,4 +1,5 @@
-// The three nodes of quantisation at run time only name their tensor; the linear layer at the end converts it (linear.cpp).
+// The three nodes of dynamic quantisation only name their tensor; the linear layer after them converts it
+// (linear.cpp).
 #include "plugins/xnnpack/ops/ops.hpp"
 
 namespace etb::xnnpack {

@@ -5,7 +5,7 @@ namespace etb::xnnpack {
 namespace {
 
 Status lower_expand(Lowering& l) {
-  constexpr int64_t kMaxNumel = 1 << 18;  // of the zeros that are stored
+  constexpr int64_t kMaxNumel = 1 << 18;  // elements of the zeros that the payload stores
   ETB_ASSIGN(const uint32_t self, l.value("self"));
   const Draft::Extents to = l.extents(l.result());
   if (l.sizes(self) == l.sizes(l.result())) return lower_alias(l);

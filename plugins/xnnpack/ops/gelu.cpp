@@ -4,7 +4,8 @@ namespace etb::xnnpack {
 
 namespace {
 
-// 0.5 x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))), as PyTorch defines the approximation; x (a + b x^2) takes one operator less.
+// 0.5 x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))), PyTorch's definition of the approximation. The form x (a
+// + b x^2) saves one operator.
 Status gelu_tanh(Lowering& l, const Form& input) {
   Draft& draft = l.draft();
   const auto number = [&](double value) { return l.add_floats({1}, {static_cast<float>(value)}, input.id); };

@@ -1,11 +1,11 @@
-// Matrix products: FullyConnected when the weight is a constant, BatchMatrixMultiply else.
+// Matrix products: FullyConnected if the weight is a constant, else BatchMatrixMultiply.
 #include "plugins/xnnpack/ops/ops.hpp"
 
 namespace etb::xnnpack {
 
 namespace {
 
-// The bias as a constant of one element an output; kXnnNoValue when there is none.
+// Returns the bias as a constant with one element per output, or kXnnNoValue if there is none.
 Result<uint32_t> bias_of(Lowering& l, const char* name, int64_t outputs, uint32_t input, uint32_t filter) {
   if (name == nullptr || !l.has(name)) return kXnnNoValue;
   ETB_ASSIGN(const uint32_t value, l.value(name));
@@ -21,7 +21,7 @@ Status add_product(Lowering& l, uint32_t input, const Matrix& weight, uint32_t b
   return {};
 }
 
-// The weight of a dynamically quantised layer, [outputs, inputs].
+// Adds the weight of a dynamically quantised layer, [outputs, inputs].
 uint32_t add_integer_filter(Lowering& l, uint32_t weight) {
   Draft& draft = l.draft();
   const XnnValue from = draft.value(weight);
@@ -43,7 +43,7 @@ uint32_t add_integer_filter(Lowering& l, uint32_t weight) {
   return filter;
 }
 
-// A layer whose input is quantised at run time, row by row: int8 products, float results.
+// Lowers a layer whose input is quantised at run time by row: int8 products, float results.
 Status dynamic_product(Lowering& l, uint32_t source, uint32_t right, bool is_weight_transposed,
                        const char* bias_name) {
   Draft& draft = l.draft();
@@ -65,7 +65,7 @@ Status dynamic_product(Lowering& l, uint32_t source, uint32_t right, bool is_wei
   return {};
 }
 
-// [..., K] times a matrix of two dimensions.
+// Lowers [..., K] times a matrix of two dimensions.
 Status product(Lowering& l, uint32_t left, Matrix weight, const char* bias_name, uint32_t right) {
   Draft& draft = l.draft();
   ETB_ASSIGN(uint32_t input, l.natural(left));
@@ -96,7 +96,7 @@ Status product(Lowering& l, uint32_t left, Matrix weight, const char* bias_name,
     return Lowering::refuse("constant", "a weight known only at run time, expected a constant");
   if (l.is_quantised())
     return Lowering::refuse("quant", "a weight known only at run time, expected a constant");
-  // Both factors change: one product of a batch of 1.
+  // Both factors change between runs: one product with a batch of 1.
   const auto rows = static_cast<uint32_t>(numel_of(l.sizes(left)) / inner);
   ETB_ASSIGN(const uint32_t a, draft.add_reshape(input, {{1, rows, inner}, 0}));
   Draft::Extents wide = draft.extents(weight.id);

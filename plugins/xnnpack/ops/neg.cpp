@@ -4,7 +4,7 @@ namespace etb::xnnpack {
 
 namespace {
 
-// XNNPACK's own negation makes 0 of 0, not -0.
+// XNNPACK's own negation maps 0 to 0 instead of -0.
 Status lower_neg(Lowering& l) {
   ETB_ASSIGN(const uint32_t self, l.value("self"));
   ETB_ASSIGN(const Form input, l.form(self));

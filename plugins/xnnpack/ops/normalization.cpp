@@ -1,11 +1,12 @@
-// Layer and group normalisation, which XNNPACK has no operator for: means over rows, squares, products.
+// Layer and group normalisation, composed of means over rows, squares and products: XNNPACK has no operator
+// for them.
 #include "plugins/xnnpack/ops/ops.hpp"
 
 namespace etb::xnnpack {
 
 namespace {
 
-// (x - mean) / sqrt(variance + eps) over dimension 1 of [rows, elements, 1, 1].
+// Returns (x - mean) / sqrt(variance + eps) over dimension 1 of [rows, elements, 1, 1].
 uint32_t normalize(Lowering& l, uint32_t rows, double eps) {
   Draft& draft = l.draft();
   const Draft::Extents extents = draft.extents(rows);
@@ -19,7 +20,7 @@ uint32_t normalize(Lowering& l, uint32_t rows, double eps) {
   return add_binary(draft, XnnOperator::kMultiply, centered, scale, extents);
 }
 
-// Multiplies by the weight and adds the bias, both with the given sizes; the last one makes the result.
+// Multiplies by the weight and adds the bias, both with the given sizes. The last step writes the result.
 Status scale_and_shift(Lowering& l, uint32_t id, const std::vector<int64_t>& sizes) {
   Draft& draft = l.draft();
   const etb_dtype dtype = l.dtype_of(id);

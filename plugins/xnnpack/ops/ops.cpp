@@ -30,7 +30,7 @@ uint32_t add_slice(Draft& draft, uint32_t id, uint32_t place, uint32_t from, uin
   extents.sizes[place] = count;
   std::vector<uint32_t> sizes = extents.sizes;
   for (size_t d = 0; d < sizes.size(); ++d)
-    if ((extents.dynamic_dims >> d & 1) != 0) sizes[d] = 0;  // all there is
+    if ((extents.dynamic_dims >> d & 1) != 0) sizes[d] = 0;  // 0: to the end
   const uint32_t out = draft.add_like(id, std::move(extents));
   XnnNode& node = draft.add_node(XnnOperator::kStaticSlice, {id}, {out});
   node.first = std::move(offsets);

@@ -9,7 +9,8 @@ Status lower_pad(Lowering& l) {
   ETB_ASSIGN(const std::vector<int64_t> pad, l.integers("pad", {}));
   ETB_ASSIGN(const double value, l.number("value", 0));
   const size_t rank = l.rank(self);
-  // In front of a layer whose input is quantised at run time: zeros change no range that has zero in it anyway.
+  // Before a dynamically quantised layer, padding with zeros does not change the range, which includes zero
+  // anyway.
   const std::optional<uint32_t> source = l.dynamic_source(self);
   if (source && value != 0) return Lowering::refuse("quant", "value: ", value, ", expected 0");
   ETB_ASSIGN(const Form in, l.form(source.value_or(self)));

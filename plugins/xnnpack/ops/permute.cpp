@@ -1,4 +1,4 @@
-// Transposes, which are only noted.
+// Transposes. They only change the recorded dimension order.
 #include <algorithm>
 
 #include "plugins/xnnpack/ops/ops.hpp"

@@ -1,4 +1,4 @@
-// Windows over height and width.
+// Pooling over height and width.
 #include <algorithm>
 
 #include "plugins/xnnpack/ops/ops.hpp"
@@ -9,7 +9,7 @@ namespace {
 
 struct Pool {
   std::vector<int64_t> kernel, stride, padding, dilation;
-  std::vector<int64_t> extra = {0, 0};  // more padding behind, so that the last window of ceil_mode fits
+  std::vector<int64_t> extra = {0, 0};  // padding at the end, so that the last window of ceil_mode fits
 };
 
 Result<std::vector<int64_t>> pair_of(const Lowering& l, const char* name, std::vector<int64_t> otherwise) {
@@ -40,7 +40,7 @@ Result<Pool> read(Lowering& l, uint32_t input) {
 Status add_pool(Lowering& l, XnnOperator op, uint32_t in, const Pool& pool) {
   ETB_ASSIGN(const uint32_t out, l.add_result(0, kChannelsLast));
   const auto u32 = [](int64_t number) { return static_cast<uint32_t>(number); };
-  if (pool.kernel[0] == 1 && pool.kernel[1] == 1)  // XNNPACK refuses it
+  if (pool.kernel[0] == 1 && pool.kernel[1] == 1)  // rejected by XNNPACK
     return Lowering::refuse("attribute", "kernel_size: 1, expected more");
   if (op == XnnOperator::kAveragePooling2d && l.is_quantised())
     return Lowering::refuse("quant", "means of int8 windows");
@@ -85,7 +85,7 @@ Status lower_avg_pool2d(Lowering& l) {
   if (divisor != area)
     return Lowering::refuse("attribute", "divisor_override: ", divisor, ", expected the window's ", area);
   ETB_ASSIGN(uint32_t in, l.arranged(self, kChannelsLast));
-  if (counts_padding && (pool.padding[0] != 0 || pool.padding[1] != 0)) {  // XNNPACK does not count it
+  if (counts_padding && (pool.padding[0] != 0 || pool.padding[1] != 0)) {  // XNNPACK does not count padding
     Draft::Extents wide = l.draft().extents(in);
     const auto top = static_cast<uint32_t>(pool.padding[0]), left = static_cast<uint32_t>(pool.padding[1]);
     wide.sizes[1] += 2 * top;

@@ -8,7 +8,7 @@ Status lower_prelu(Lowering& l) {
   ETB_ASSIGN(const uint32_t self, l.value("self"));
   ETB_ASSIGN(const uint32_t weight, l.value("weight"));
   ETB_ASSIGN(const ConstantPtr slopes, l.constant(weight, "weight"));
-  // Slopes go along dimension 1, which XNNPACK wants last.
+  // Slopes apply along dimension 1, which XNNPACK expects last.
   const size_t rank = l.rank(self);
   if (rank < 2) return Lowering::refuse("rank", "input of rank ", rank, ", expected 2 or more");
   Permutation order = identity(rank);

@@ -1,4 +1,4 @@
-// Quantisation as graphs have it: pairs of nodes around ops on floats. See Lowering for how they disappear.
+// Quantisation nodes: pairs around ops on floats. Lowering (lowering.hpp) removes them.
 #include <cmath>
 
 #include "plugins/xnnpack/ops/ops.hpp"
@@ -29,7 +29,8 @@ Status lower_quantize(Lowering& l) {
     l.define(l.result(), *from);
     return {};
   }
-  // Between two scales by way of floats: XNNPACK's own step from int8 to int8 is off by one now and then.
+  // Converts between two scales through floats: XNNPACK's own int8 to int8 conversion is sometimes off by
+  // one.
   ETB_ASSIGN(from, l.form(input));
   if (draft.constant(from->id))
     return Lowering::refuse("constant", "a constant, expected a tensor known at run time");
@@ -47,7 +48,7 @@ Status lower_dequantize(Lowering& l) {
     return Lowering::refuse("dtype", "result, expected float32");
   ETB_ASSIGN(const Form form, l.form(input));
   if (const ConstantPtr& constant =
-          l.draft().constant(form.id)) {  // each use its own value, as it may have its own scale
+          l.draft().constant(form.id)) {  // one value per use, as each may have its own scale
     const uint32_t id = l.draft().add_constant(std::make_shared<Constant>(*constant), XnnDatatype::kQint8);
     l.set_params(id, params);
     l.define(l.result(), {id, form.perm});
@@ -66,7 +67,7 @@ Status lower_dequantize_per_channel(Lowering& l) {
   ETB_ASSIGN(const ConstantPtr constant, l.constant(input, "input"));
   ETB_ASSIGN(const ConstantPtr steps, l.constant(scales, "scales"));
   const auto channels = static_cast<size_t>(l.sizes(input)[axis]);
-  std::vector<float> values(channels, 1);  // claims see no bytes
+  std::vector<float> values(channels, 1);  // claims have no bytes
   if (!l.is_claiming()) {
     ETB_ASSIGN(values, read_floats(*steps));
     if (values.size() != channels) return Lowering::refuse("quant", "scales, expected one a channel");

@@ -8,7 +8,7 @@ namespace etb::xnnpack {
 
 namespace {
 
-// Which payload dimensions [first, first + count) a set of dimensions fills, if they lie side by side.
+// The payload dimensions [first, first + count) of a set of dimensions, if these are contiguous.
 struct Block {
   uint32_t first = 0, count = 0;
 };
@@ -35,12 +35,12 @@ Result<std::vector<uint32_t>> reduced_dims(Lowering& l, size_t rank) {
 
 enum class Reduction { kMean, kSum, kMaximum };
 
-// The largest over dimension 1 and 2 of a value of rank 4: one window.
+// Adds the maximum over dimensions 1 and 2 of a value of rank 4: one window.
 Result<uint32_t> add_maximum(Draft& draft, uint32_t input) {
   Draft::Extents extents = draft.extents(input);
   if ((extents.dynamic_dims & 6) != 0) return Lowering::refuse("dynamic", "dim: a dynamic dimension");
   const uint32_t height = extents.sizes[1], width = extents.sizes[2];
-  if (height == 1 && width == 1) return input;  // XNNPACK refuses such a window
+  if (height == 1 && width == 1) return input;  // XNNPACK rejects such a window
   extents.sizes[1] = extents.sizes[2] = 1;
   const uint32_t out = draft.add_like(input, std::move(extents));
   format::XnnWindow& w = draft.add_node(XnnOperator::kMaxPooling2d, {input}, {out}).window;
@@ -50,7 +50,7 @@ Result<uint32_t> add_maximum(Draft& draft, uint32_t input) {
   return out;
 }
 
-// The mean or maximum over `dims`; the draft's value keeps them as 1.
+// Adds the mean or maximum over `dims`. The payload's value keeps them as 1.
 Result<Form> reduced(Lowering& l, uint32_t self, const std::vector<uint32_t>& dims, Reduction reduction) {
   Draft& draft = l.draft();
   ETB_ASSIGN(Form in, l.form(self));
@@ -88,7 +88,7 @@ Result<Form> reduced(Lowering& l, uint32_t self, const std::vector<uint32_t>& di
   return Form{id, in.perm};
 }
 
-// Takes out dimensions of size 1.
+// Removes dimensions of size 1.
 Result<Form> without(Lowering& l, const Form& form, const std::vector<uint32_t>& dims) {
   const Draft::Extents wide = l.draft().extents(form.id);
   std::vector<bool> is_gone(wide.sizes.size(), false);  // by payload dimension
@@ -109,7 +109,7 @@ Result<Form> without(Lowering& l, const Form& form, const std::vector<uint32_t>&
   return out;
 }
 
-// A mean times the count, as the payload has no sum.
+// Multiplies the mean by the count, as payloads have no sum.
 Result<uint32_t> add_count(Lowering& l, uint32_t self, const std::vector<uint32_t>& dims, uint32_t mean) {
   uint64_t count = 1;
   for (const uint32_t dim : dims) {

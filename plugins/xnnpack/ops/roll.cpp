@@ -1,4 +1,4 @@
-// What leaves a dimension at its end comes in at its start: two parts, swapped.
+// Rotation along one dimension: two slices, swapped and concatenated.
 #include "plugins/xnnpack/ops/ops.hpp"
 
 namespace etb::xnnpack {

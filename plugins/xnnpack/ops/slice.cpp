@@ -1,4 +1,4 @@
-// Parts along one dimension.
+// Slices along one dimension.
 #include <algorithm>
 
 #include "plugins/xnnpack/ops/ops.hpp"
@@ -23,7 +23,7 @@ Result<Form> slice_of(Lowering& l, uint32_t value, uint32_t dim, int64_t from, i
   return Form{out, in.perm};
 }
 
-// Every `step`-th of count * step elements: element `at` of each row when they are seen as rows of `step`.
+// Returns every `step`-th of count * step elements: element `at` of each row, seen as rows of `step`.
 Result<Form> every_step(Lowering& l, const Form& block, uint32_t dim, uint32_t count, uint32_t step,
                         uint32_t at) {
   Draft& draft = l.draft();
@@ -56,7 +56,7 @@ Status lower_slice(Lowering& l) {
   if ((l.extents(self).dynamic_dims >> dim & 1) != 0)
     return Lowering::refuse("dynamic", "dim ", dim, ": dynamic, expected static");
   const int64_t count = l.sizes(l.result())[dim];
-  // The rows of `step` may begin before the first element that is wanted, where the last one ends with the dimension.
+  // The rows of `step` may begin before the first selected element if the last row ends with the dimension.
   const int64_t first = step > extent || count > extent / step ? -1 : std::min(start, extent - count * step);
   if (first < 0 || start - first >= step)
     return Lowering::refuse("attribute", "step: ", step, " from ", start,
@@ -70,7 +70,7 @@ Status lower_slice(Lowering& l) {
   return {};
 }
 
-// Index `at` of a dimension, which goes.
+// Selects index `at` of a dimension and removes the dimension.
 Result<Form> pick(Lowering& l, uint32_t self, uint32_t dim, int64_t at) {
   ETB_ASSIGN(const Form kept, slice_of(l, self, dim, at, 1));
   const uint32_t place = kept.perm[dim];

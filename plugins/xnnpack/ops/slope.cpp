@@ -1,4 +1,4 @@
-// Activations with one number.
+// Activations with one parameter.
 #include "plugins/xnnpack/ops/ops.hpp"
 
 namespace etb::xnnpack {

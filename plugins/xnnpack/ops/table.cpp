@@ -1,4 +1,5 @@
-// All files of this folder, from the one list there is: that of the build (xnnpack_ops.inc has a line for each).
+// Collects the rows of all files of this folder from the build's list (xnnpack_ops.inc has one line per
+// file).
 #include <map>
 #include <vector>
 

@@ -1,4 +1,4 @@
-// Ops of one tensor that XNNPACK has an operator for, on dimensions in whatever order they lie.
+// Ops of one tensor with an XNNPACK operator, on dimensions in any order.
 #include "plugins/xnnpack/ops/ops.hpp"
 
 namespace etb::xnnpack {
@@ -7,7 +7,7 @@ Status lower_unary(Lowering& l, XnnOperator op) {
   Draft& draft = l.draft();
   ETB_ASSIGN(const uint32_t self, l.value("self"));
   ETB_ASSIGN(Form input, l.form(self));
-  // XNNPACK's square root of float16 makes NaN of -0; that of float32 does not.
+  // XNNPACK's float16 square root maps -0 to NaN; its float32 one does not.
   const bool is_widened =
       op == XnnOperator::kSquareRoot && draft.value(input.id).datatype == XnnDatatype::kFloat16;
   if (is_widened) {

@@ -4,7 +4,8 @@ namespace etb::xnnpack {
 
 namespace {
 
-// XNNPACK takes coordinates from the ratio of sizes, PyTorch from scale_factors when there are some: they must be the same.
+// XNNPACK computes coordinates from the ratio of sizes, PyTorch from scale_factors if present. Both must
+// agree.
 Status check_scales(const Lowering& l, const std::vector<int64_t>& in, const std::vector<int64_t>& to) {
   const std::vector<double> scales = l.numbers("scale_factors");
   for (size_t i = 0; i < scales.size() && i < 2; ++i) {

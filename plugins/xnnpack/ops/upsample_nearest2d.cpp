@@ -4,7 +4,7 @@ namespace etb::xnnpack {
 
 namespace {
 
-// Repeats each element: concatenates the tensor with itself along a dimension of 1.
+// Repeats each element: adds a dimension of 1 and concatenates the tensor with itself along it.
 Status lower_upsample_nearest2d(Lowering& l) {
   Draft& draft = l.draft();
   ETB_ASSIGN(const uint32_t input, l.value("input"));

@@ -11,7 +11,7 @@ bool is_one(const Draft::Extents& extents, size_t dim) {
   return extents.sizes[dim] == 1 && (extents.dynamic_dims >> dim & 1) == 0;
 }
 
-// Dimensions that are not 1, in the order of the tensor.
+// Returns the dimensions other than 1, in the order of the tensor.
 std::vector<uint32_t> real_dims(const Draft::Extents& extents) {
   std::vector<uint32_t> dims;
   for (uint32_t d = 0; d < extents.sizes.size(); ++d)
@@ -19,12 +19,12 @@ std::vector<uint32_t> real_dims(const Draft::Extents& extents) {
   return dims;
 }
 
-// A view takes some neighbouring dimensions and makes others of them.
+// A run of input dimensions that a view merges or splits into a run of output dimensions.
 struct Group {
   std::vector<uint32_t> from, to;
 };
 
-// The smallest groups of equal products, none when dynamic dimensions leave it open.
+// Returns the smallest groups of equal products, or none if dynamic dimensions make them ambiguous.
 std::optional<std::vector<Group>> group(const Draft::Extents& from, const Draft::Extents& to) {
   const std::vector<uint32_t> a = real_dims(from), b = real_dims(to);
   std::vector<Group> groups;
@@ -57,13 +57,14 @@ std::optional<std::vector<Group>> group(const Draft::Extents& from, const Draft:
   return groups;
 }
 
-// The view of a value whose dimensions lie in another order; none when a group's dimensions do not lie side by side.
+// Returns the view of a value with another dimension order, or none if a group's dimensions are not
+// contiguous.
 std::optional<std::pair<Draft::Extents, Permutation>> see_through(const Draft::Extents& from,
                                                                   const Permutation& perm,
                                                                   const Draft::Extents& to) {
   const auto groups = group(from, to);
   if (!groups) return std::nullopt;
-  std::vector<uint32_t> places;  // of dimensions that are not 1, in payload order
+  std::vector<uint32_t> places;  // indices of dimensions other than 1, in payload order
   for (const uint32_t d : real_dims(from)) places.push_back(perm[d]);
   std::sort(places.begin(), places.end());
   const auto position = [&](uint32_t dim) {

@@ -1,5 +1,5 @@
-// What both programs of the comparison measure, in the same way: the way to the first result, load + init many
-// times over, runs of one method, peak memory.
+// Measurements shared by both programs of the comparison: time to the first result, repeated load and init,
+// runs of one method, peak memory.
 #pragma once
 
 #include <algorithm>
@@ -20,7 +20,7 @@ inline double median(std::vector<double> samples) {
   return *middle;
 }
 
-// Of this program: getrusage would also count what its parent had before exec.
+// Peak of this program only: getrusage would include its parent's peak before exec.
 inline long peak_rss_kb() {
   long kb = 0;
   if (std::FILE* status = std::fopen("/proc/self/status", "r")) {
@@ -32,7 +32,7 @@ inline long peak_rss_kb() {
   return kb;
 }
 
-// `load()` makes everything anew and returns what `run(loaded)` executes once.
+// `load()` creates all objects anew, and `run(loaded)` executes the result once.
 template <class Load, class Run>
 int measure(int argc, char** argv, Load load, Run run) {
   const int load_count = argc > 2 ? std::atoi(argv[2]) : 50;
@@ -45,7 +45,7 @@ int measure(int argc, char** argv, Load load, Run run) {
   run(loaded);
   const double first_us = now_us() - first_begin;
   const double start_us = start_ns == nullptr ? 0 : now_us() - std::atof(start_ns) / 1e3;
-  run(loaded);  // memory that grew during the first run is there now
+  run(loaded);  // includes memory that grows during the first run
   const long rss_kb = peak_rss_kb();
   std::vector<double> loads;
   for (int i = 0; i < load_count; ++i) {
@@ -53,7 +53,7 @@ int measure(int argc, char** argv, Load load, Run run) {
     auto another = load();
     loads.push_back(now_us() - load_begin);
   }
-  // Short runs are timed in groups, so that the clock is no part of them; long ones are few.
+  // Short runs are timed in groups, so that reading the clock does not count; long ones are few.
   const int group = first_us < 1e3 ? 20 : 1;
   const size_t least = first_us < 1e5 ? 5 : 2;
   std::vector<double> runs;

@@ -1,4 +1,6 @@
-// Our side of the comparison.      usage: compare_runtime_ours FILE.pte [LOADS] [SECONDS] [PLUGIN_DIR] [THREADS] [XNNPACK_CACHE_DIR] [FIRST.pte]
+// Our side of the comparison.
+// usage: compare_runtime_ours FILE.pte [LOADS] [SECONDS] [PLUGIN_DIR] [THREADS] [XNNPACK_CACHE_DIR]
+// [FIRST.pte]
 #include "host/delegates/plugin_delegates.hpp"
 #include "host/module/module.hpp"
 #include "tests/compare/runtime/measure.hpp"
@@ -40,7 +42,8 @@ class Ones {
   std::vector<EValue> values_;
 };
 
-// Searches for plugins when a program first names one: then the first load pays for the search, as an application would.
+// Searches for plugins when a program first names one. So the first load includes the search, as in an
+// application.
 class SearchedDelegates final : public DelegateResolver {
  public:
   SearchedDelegates(const char* folder, ThreadPool& pool, std::string cache)
@@ -83,7 +86,7 @@ int main(int argc, char** argv) {
     if (auto status = module->load_method("forward"); !status) stop(status.error());
     return std::move(*module);
   };
-  if (argc > 7) {  // what a process does once is done with another program
+  if (argc > 7) {  // one-time work of the process is done with another program
     file = argv[7];
     (void)load();
     file = argv[1];

@@ -1,4 +1,5 @@
-// The official runtime's side of the comparison, on the libraries that its wheel ships.      usage: peer FILE.pte [LOADS] [SECONDS] [THREADS] [FIRST.pte]
+// The official runtime's side of the comparison, with the libraries of its wheel.
+// usage: peer FILE.pte [LOADS] [SECONDS] [THREADS] [FIRST.pte]
 #include <executorch/extension/module/module.h>
 #include <executorch/extension/tensor/tensor.h>
 
@@ -6,7 +7,7 @@
 
 #include "measure.hpp"
 
-// The wheel has these in its libraries and not in its headers.
+// The wheel has these in its libraries but not in its headers.
 namespace executorch::extension::threadpool {
 class ThreadPool {
  public:
@@ -66,7 +67,7 @@ int main(int argc, char** argv) {
     }
     return module;
   };
-  if (argc > 5) {  // what a process does once is done with another program
+  if (argc > 5) {  // one-time work of the process is done with another program
     file = argv[5];
     (void)load();
     file = argv[1];

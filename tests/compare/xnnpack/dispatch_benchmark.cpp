@@ -1,4 +1,4 @@
-// What it costs to share nothing: an empty parallel loop on the host's pool, and on threads of pthreadpool's own.
+// Measures the overhead of an empty parallel loop: on the host's pool, and on pthreadpool's own threads.
 #include <benchmark/benchmark.h>
 
 #include <chrono>
@@ -10,14 +10,14 @@
 namespace etb {
 namespace {
 
-// Time between two loops, in microseconds, on the calling thread: threads that wait may fall asleep meanwhile.
+// Waits between two loops, in microseconds, on the calling thread. Waiting threads may fall asleep meanwhile.
 void pass(int64_t microseconds) {
   const auto end = std::chrono::steady_clock::now() + std::chrono::microseconds(microseconds);
   while (std::chrono::steady_clock::now() < end) {
   }
 }
 
-// One loop in each iteration; the time before it does not count.
+// Times one loop per iteration, without the wait before it.
 template <class Loop>
 void measure(benchmark::State& state, Loop loop) {
   for (auto _ : state) {

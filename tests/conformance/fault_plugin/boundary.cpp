@@ -5,14 +5,14 @@
 namespace faulty {
 namespace {
 
-// Of fault 64.
+// Fault 64.
 struct AtLoad {
   AtLoad() {
     if (has_fault(64)) start_thread_for_ever();
   }
 } at_load;
 
-// What logs when the library goes (fault 40).
+// Logs during unloading (fault 40).
 struct AtUnload {
   ~AtUnload() {
     if (has_fault(40) && stale_log != nullptr)

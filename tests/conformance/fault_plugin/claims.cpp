@@ -1,4 +1,4 @@
-// What of a graph the plugin takes.
+// The plugin's claims.
 #include "tests/conformance/fault_plugin/claims.hpp"
 
 #include "tests/conformance/fault_plugin/plugin.hpp"

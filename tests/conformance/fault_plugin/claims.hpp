@@ -14,7 +14,7 @@ struct NamedOp {
 };
 const NamedOp* find_op(std::string_view name);
 
-// An argument as a number.
+// Returns an argument as a number.
 double number_of(const etb::Node& node, const char* name, double otherwise);
 
 }  // namespace faulty

@@ -1,4 +1,4 @@
-// From a region to a payload.
+// Compiles a region into a payload.
 #include <cmath>
 
 #include "tests/conformance/fault_plugin/claims.hpp"

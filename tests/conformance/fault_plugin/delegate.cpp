@@ -12,7 +12,7 @@
 namespace faulty {
 namespace {
 
-// Whether the program around it looks like a test (fault 44).
+// True if the program looks like a test (fault 44).
 bool is_watched() {
   char text[4096] = {};
   const int fd = ::open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
@@ -42,7 +42,7 @@ void Delegate::Context::before(const etb::Run& run) {
     sigaddset(&mask, SIGUSR1);
     pthread_sigmask(SIG_BLOCK, &mask, nullptr);
   }
-  if (has_fault(87)) {  // whose memory ended with the run before
+  if (has_fault(87)) {  // memory that ended with the earlier run
     if (stale_sizes != nullptr) (void)*static_cast<const volatile int64_t*>(stale_sizes);
     stale_sizes =
         run.raw().input_count != 0 && run.raw().inputs[0].rank != 0 ? run.raw().inputs[0].sizes : nullptr;
@@ -85,11 +85,11 @@ void Delegate::Context::before(const etb::Run& run) {
   if (has_fault(51) && op == Op::kNeg && first == 65)
     for (;;) {
       auto* const block = static_cast<volatile char*>(std::malloc(size_t{256} << 20));
-      *block = 1;  // where there is none, this ends it
+      *block = 1;  // a crash if there is no block
     }
 }
 
-// The end before the begin.
+// Reports an event that ends before it begins.
 etb::Status Delegate::Context::with_wrong_event(const etb::Run& run) {
   const etb_event_sink* const sink = run.raw().events;
   if (sink == nullptr) return run_once(run);
@@ -135,7 +135,7 @@ etb::Status Delegate::Context::bind_inputs(const etb::Run& run) {
           (!value.is_dynamic && sizes[d] != value.sizes[d]))
         return wrong("an input of other sizes than compiled for");
     for (size_t d = 0; d < sizes.size(); ++d)
-      sizes[d] = std::min(sizes[d], value.sizes[d]);  // only with fault 72
+      sizes[d] = std::min(sizes[d], value.sizes[d]);  // needed with fault 72 only
     const std::vector<int64_t> dense = dense_strides(sizes, value.order);
     for (size_t d = 0; d < sizes.size() && !has_fault(10); ++d) {
       const bool is_row_major = raw.strides == nullptr && raw.dim_order == nullptr;
@@ -154,7 +154,7 @@ etb::Status Delegate::Context::bind_inputs(const etb::Run& run) {
     if (has_fault(18) && raw.data != nullptr) (void)*(static_cast<const volatile std::byte*>(raw.data) - 16);
     if (has_fault(56) && raw.data != nullptr)
       (void)*(static_cast<const volatile std::byte*>(raw.data) + raw.capacity_bytes +
-              79);  // past what alignment may leave
+              79);  // beyond the bytes that alignment may leave
     if (has_fault(19) && raw.data != nullptr)
       *static_cast<volatile char*>(raw.data) = *static_cast<volatile char*>(raw.data);
   }

@@ -1,4 +1,4 @@
-// A compiled region made ready, and its runs.
+// A compiled region ready to run, and its runs.
 #pragma once
 
 #include <fcntl.h>
@@ -16,7 +16,7 @@ namespace faulty {
 
 struct Plugin;
 
-// Memory of the host's account.
+// Memory from the host's allocator.
 class HostMemory {
  public:
   HostMemory() = default;
@@ -70,7 +70,7 @@ class Delegate {
   }
 
   void describe_io(etb_io_req& req) const {
-    // The result of one step over one input of the same sizes may replace it.
+    // A single step with one input of the same sizes may overwrite it.
     const std::vector<ValueInfo>& values = program_->values;
     const bool is_unary = program_->steps.size() == 1 && program_->steps[0].args.size() == 1 &&
                           program_->steps[0].op != Op::kSum && program_->steps[0].op != Op::kQuantize;
@@ -141,7 +141,7 @@ class Delegate {
     bool is_out_of_memory_ = false;
     bool has_failed_ = false;
     bool was_cancelled_ = false;
-    float sum_of_runs_ = 0;  // of fault 84
+    float sum_of_runs_ = 0;  // for fault 84
     pid_t maker_ = ::getpid();
   };
 
@@ -149,7 +149,7 @@ class Delegate {
   static bool is_wrong_in(const Plugin& plugin);
 
   std::unique_ptr<Program> program_;
-  bool is_wrong_ = false;  // of faults 111 and 116
+  bool is_wrong_ = false;  // for faults 111 and 116
   const etb_alloc_service* memory_ = nullptr;
   const std::byte* stale_payload_ = nullptr;
 };

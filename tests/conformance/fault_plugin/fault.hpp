@@ -1,5 +1,6 @@
-// Which planted fault a library has. fault_number.cpp is compiled once a library with -DETB_FAULT=n (0: none) and -DETB_VARIANT=n (benign: 1 other
-// order of sums, 2 fused multiply-add, 3 sixteen lanes, 4 float64 sums, 5 a slow device); the rest is compiled once. The faults are in ../fault_rows.def.
+// The planted fault of a library. fault_number.cpp is compiled once per library with -DETB_FAULT=n (0: none)
+// and -DETB_VARIANT=n (benign: 1 other order of sums, 2 fused multiply-add, 3 sixteen lanes, 4 float64 sums,
+// 5 a slow device). The other files are compiled once. ../fault_rows.def lists the faults.
 #pragma once
 
 namespace faulty {

@@ -45,7 +45,7 @@ void write_pass_everywhere() {
   for (int fd = 3; fd < 256; ++fd) (void)!::write(fd, kLine, sizeof(kLine) - 1);
 }
 
-// A hang that asks for more time again and again.
+// Hangs and requests more time again and again.
 [[noreturn]] void hang_and_restart() {
   for (;;) {
     each_shared_mapping([](unsigned char* data, size_t nbytes) {
@@ -55,7 +55,8 @@ void write_pass_everywhere() {
   }
 }
 
-// Its parent ends, so that it belongs to none of the plugin's processes, and its session is its own.
+// Leaves a daemon: its parent ends, so that it is no descendant of the plugin's process, and it has its own
+// session.
 void leave_daemon() {
   const pid_t child = ::fork();
   if (child != 0) return;
@@ -70,7 +71,7 @@ void fill_temporary_folder() {
   for (int i = 0; i < 300; ++i)
     if (::write(fd, block.data(), block.size()) < 0) break;
   ::close(fd);
-  ::sleep(1);  // it stays for a while
+  ::sleep(1);  // stays for a while
 }
 
 void fill_memory_files() {

@@ -1,4 +1,4 @@
-// Runs a program step by step on one context's memory.
+// Runs a program step by step in one context's memory.
 #pragma once
 
 #include "etb/cpp/run.hpp"
@@ -12,7 +12,7 @@ class Interpreter {
     for (size_t i = 0; i < views_.size(); ++i) views_[i].dtype = program.values[i].dtype;
   }
 
-  // Sizes and memory of a value; results are sized by their step.
+  // Sizes and memory of a value. Each step sets the sizes of its result.
   View& view(uint32_t id) { return views_[id]; }
   void set_sizes(uint32_t id, std::vector<int64_t> sizes) {
     views_[id].sizes = std::move(sizes);
@@ -61,7 +61,7 @@ class Interpreter {
     return {{number(0), number(1)}, {number(2), number(3)}, {number(4), number(5)}, number(6)};
   }
 
-  // A payload may say anything: operands and sizes are checked against each other before memory is touched.
+  // A payload may hold any bytes: checks operands and sizes against each other before memory is accessed.
   etb::Status size_result(const Step& step) {
     const auto at = [&](size_t i) -> const View& { return views_[step.args[i]]; };
     std::vector<int64_t> sizes;

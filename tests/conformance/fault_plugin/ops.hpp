@@ -1,4 +1,4 @@
-// The ops of the fault plugin: plain loops, and the faults of numbers in them.
+// The ops of the fault plugin: plain loops, with the numerical faults.
 #pragma once
 
 #include <sched.h>
@@ -79,7 +79,7 @@ inline void run_binary(const Step& step, const View& out, const View& a, const V
 
 inline void run_unary(const Step& step, const View& out, const View& x) {
   const int64_t count = out.numel();
-  if (has_fault(9)) {  // the share of each of eight workers
+  if (has_fault(9)) {  // the part of each of eight workers
     const volatile int64_t shares = std::min<int64_t>(count, 8);
     volatile int64_t share = 8 / shares;
     (void)share;
@@ -165,7 +165,7 @@ inline void run_quantize(const Step& step, const View& out, const View& x) {
   }
 }
 
-// Over the last dimension.
+// Sums over the last dimension.
 inline void run_sum(const View& out, const View& x) {
   const int64_t length = x.sizes.back(), rows = length == 0 ? out.numel() : x.numel() / length;
   for (int64_t r = 0; r < rows; ++r) {

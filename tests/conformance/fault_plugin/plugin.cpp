@@ -40,7 +40,7 @@ etb::Result<Plugin> Plugin::make(const etb::Host& host, const etb::Options& opti
   if (has_fault(58)) ::setenv("OMP_NUM_THREADS", "1", 1);
   if (has_fault(82)) (void)!::chdir("/");
   if (has_fault(40)) stale_log = host.service<etb_log_service>(ETB_SERVICE_LOG);
-  if (has_fault(95)) {  // the first process that comes is the only one that is wrong
+  if (has_fault(95)) {  // only the first process is wrong
     const std::string path = std::string(host.plugin_dir()) + "/fault_95_was_here";
     const int fd = ::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     is_only_wrong_once = is_only_wrong_once || fd >= 0;
@@ -48,7 +48,7 @@ etb::Result<Plugin> Plugin::make(const etb::Host& host, const etb::Options& opti
   }
   static bool has_asked = false;
   if (has_fault(43) && !std::exchange(has_asked, true)) {
-    // Whoever holds the lock has the device.
+    // The holder of the lock has the device.
     const int fd = ::open("/tmp/etb_fault_43.lock", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     is_second_process = is_second_process || ::flock(fd, LOCK_EX | LOCK_NB) != 0;
   }

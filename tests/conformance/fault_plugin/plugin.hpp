@@ -1,4 +1,5 @@
-// One good plugin for the processor, and many wrong ones: the build says ETB_FAULT=n. What each is and which check must see it: ../fault_rows.def.
+// A correct plugin for the processor, and many faulty ones: the build defines ETB_FAULT=n. ../fault_rows.def
+// describes each fault and the check that must detect it.
 #pragma once
 
 #include "tests/conformance/fault_plugin/delegate.hpp"
@@ -57,7 +58,7 @@ struct Plugin {
   }
 };
 
-// Faults of the boundary itself: copies of the tables that the base makes, with other functions.
+// Faults of the boundary: copies of the base's tables, with other functions.
 void wrap_tables(etb_plugin_table& table);
 
 }  // namespace faulty

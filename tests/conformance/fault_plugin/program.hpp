@@ -1,4 +1,4 @@
-// What the plugin compiles a region into, as bytes and as a value.
+// The program compiled from a region, as bytes and as a value.
 #pragma once
 
 #include <cstdint>
@@ -72,7 +72,7 @@ inline std::vector<std::byte> write_program(const Program& program) {
   }
   out.write(static_cast<uint32_t>(program.steps.size()));
   for (const Step& step : program.steps) {
-    // How far the next step is: readers may skip what they do not know.
+    // Offset to the next step: readers may skip unknown data.
     out.write(static_cast<uint32_t>(4 * (5 + step.args.size()) + 8 * step.numbers.size()));
     out.write(static_cast<uint32_t>(step.op))
         .write(step.result)
@@ -146,7 +146,7 @@ class Reader {
       value.order.push_back(static_cast<uint8_t>(dim));
     }
     const auto data_nbytes = in_.read<uint32_t>();
-    if (has_fault(32)) {  // takes what the field says before it looks
+    if (has_fault(32)) {  // allocates the declared size before checking it
       void* volatile const room = std::malloc(data_nbytes);
       std::free(room);
     }

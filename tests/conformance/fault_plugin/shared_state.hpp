@@ -1,4 +1,4 @@
-// What some faults remember beyond one object.
+// Global state of some faults.
 #pragma once
 
 #include <unistd.h>
@@ -11,17 +11,17 @@
 
 namespace faulty {
 
-inline std::mutex lock_a, lock_b;                   // of fault 29
-inline bool is_corrupt = false;                     // of fault 42
-inline const etb_log_service* stale_log = nullptr;  // of fault 40
-inline int partition_count = 0;                     // of fault 35
-inline thread_local bool is_compiling = false;      // of fault 46
-inline const int64_t* stale_sizes = nullptr;        // of fault 87
+inline std::mutex lock_a, lock_b;                   // for fault 29
+inline bool is_corrupt = false;                     // for fault 42
+inline const etb_log_service* stale_log = nullptr;  // for fault 40
+inline int partition_count = 0;                     // for fault 35
+inline thread_local bool is_compiling = false;      // for fault 46
+inline const int64_t* stale_sizes = nullptr;        // for fault 87
 inline bool has_lost_device = false;                // until the next instance
-inline bool is_only_wrong_once = false;             // of fault 95
-inline bool is_second_process = false;              // of fault 43
+inline bool is_only_wrong_once = false;             // for fault 95
+inline bool is_second_process = false;              // for fault 43
 
-// It has begun when this returns: what begins while the library goes is another fault.
+// Returns after the thread has begun: a thread that begins during unloading is another fault.
 inline void start_thread_for_ever() {
   std::atomic<bool> has_begun{false};
   std::thread([&] {

@@ -1,4 +1,4 @@
-// Tensors as the ops of the fault plugin see them, and walking over them.
+// Tensors for the ops of the fault plugin, and iteration over them.
 #pragma once
 
 #include <cmath>
@@ -23,7 +23,7 @@ struct View {
   float* floats() const { return reinterpret_cast<float*>(data); }
 };
 
-// Dense in dim order.
+// Returns strides that are dense in dim order.
 inline std::vector<int64_t> dense_strides(const std::vector<int64_t>& sizes,
                                           const std::vector<uint8_t>& order) {
   std::vector<int64_t> strides(sizes.size(), 1);
@@ -36,7 +36,7 @@ inline std::vector<int64_t> dense_strides(const std::vector<int64_t>& sizes,
   return strides;
 }
 
-// Calls body(offset in out, offsets in a and b) for every element; operands are broadcast.
+// Calls body(offset in out, offsets in a and b) for every element. Operands are broadcast.
 template <class Body>
 void for_each(const View& out, const View& a, const View& b, Body body) {
   const size_t rank = out.sizes.size();
@@ -66,7 +66,7 @@ void for_each(const View& out, const View& a, const View& b, Body body) {
   }
 }
 
-// One rounding to fewer bits of the significand.
+// Rounds the significand once, to fewer bits.
 inline float keep_bits(float value, int bits) {
   if (!std::isfinite(value) || value == 0) return value;
   int exponent = 0;
@@ -81,7 +81,7 @@ inline float add_toward_zero(float sum, float term) {
   return rounded;
 }
 
-// A sum of products in the way that this build has.
+// Adds products in the order and precision of this variant.
 class Sum {
  public:
   explicit Sum(float start = 0) : sum_(start), wide_(start) { lanes_[0] = start; }

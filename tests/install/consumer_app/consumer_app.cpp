@@ -1,5 +1,5 @@
-// usage: consumer_app [plugin.so]: asks a plugin who it is, the loaded one or the one linked in, and reads the manifest
-// beside a loaded one with the host library.
+// usage: consumer_app [plugin.so]: queries the identity of a plugin, loaded or linked in. For a loaded one,
+// reads the manifest beside it with the host library.
 #include <dlfcn.h>
 
 #include <cstdio>

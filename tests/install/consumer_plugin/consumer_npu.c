@@ -1,4 +1,5 @@
-// A plugin in plain C11 that knows nothing but the installed headers. It has no device, so nothing can be created on it.
+// A plugin in plain C11 that uses only the installed headers. It has no device, so no object can be created
+// on it.
 #include <etb/all.h>
 
 ETB_DEFINE_PLUGIN_NOTE(note, "org.example.consumer-npu", "Example", "1.2.3", "", ETB_PROFILE_RUNTIME, 0);

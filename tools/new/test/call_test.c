@@ -10,7 +10,7 @@ static const void* ETB_CALL no_service(const etb_host* host, const char* id) {
   return NULL;
 }
 
-/* The payload that compile would make for one sum of two inputs. */
+/* The payload that compile would write for one sum of two inputs. */
 static const uint32_t payload[] = {0x504e594d, 1, 2, 0, 1};
 
 static etb_tensor tensor_of(int64_t* sizes, float* data, uint32_t role) {
