@@ -1,6 +1,7 @@
 // aten::avg_pool2d/3d and max_pool2d/3d_with_indices. Two spatial dims are treated as three.
 #include <algorithm>
 #include <limits>
+#include <type_traits>
 
 #include "host/kernels/kernel.hpp"
 #include "host/kernels/rows.hpp"
@@ -233,6 +234,22 @@ struct Divisor {
   }
 };
 
+// Integers wrap, as they do in PyTorch.
+template <class T>
+T add(T a, T b) {
+  if constexpr (std::is_integral_v<T>)
+    return static_cast<T>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
+  else
+    return a + b;
+}
+template <class T>
+T divide(T a, T b) {
+  if constexpr (std::is_integral_v<T>) {
+    if (b == -1) return static_cast<T>(-static_cast<uint64_t>(a));
+  }
+  return a / b;
+}
+
 // One row of outputs. Small windows are counted by the caller; a large one, however a file describes it, asks row by row.
 template <bool is_large, class T>
 void avg_pool_row(KernelContext& context, const Window& window, const Divisor& divisor, const T* x, T* y,
@@ -248,13 +265,12 @@ void avg_pool_row(KernelContext& context, const Window& window, const Divisor& d
           if (context.should_stop(1 + std::max<int64_t>(0, columns.end - columns.first))) return;
         }
         const T* values = x + (i * window.in[1] + j) * window.in[2];
-        for (int64_t k = columns.first; k < columns.end; ++k) sum += values[k];
+        for (int64_t k = columns.first; k < columns.end; ++k) sum = add(sum, values[k]);
       }
     }
     const int64_t inside =
         (depths.end - depths.first) * (rows.end - rows.first) * (columns.end - columns.first);
-    y[index[2]] =
-        inside <= 0 ? T(0) : static_cast<T>(sum / static_cast<T>(divisor.value(window, index, inside)));
+    y[index[2]] = inside <= 0 ? T(0) : divide(sum, static_cast<T>(divisor.value(window, index, inside)));
   }
 }
 
