@@ -25,8 +25,7 @@ def special_values(emit):
         required = [str(a.type) for a in functional._schema.arguments if not a.has_default_value()]
         for dtype in REALS:
             values = torch.tensor(SPECIAL, dtype=dtype)
-            if functional._schema.name == "aten::gelu":  # for inf: NaN or inf in PyTorch, depending on the
-                                                         # element's index
+            if functional._schema.name == "aten::gelu":  # PyTorch returns NaN or inf for inf
                 values = values[values.isfinite()]
             if required == ["Tensor"]:
                 emit(functional, [values], {}, "special values")

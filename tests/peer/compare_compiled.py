@@ -59,8 +59,7 @@ def run_here(command, folder, name, count, out):
 
 def as_tensors(inputs, name):
     tensors = [torch.from_numpy(x) for x in inputs]
-    if "channels_last" in name:  # a .npy file is row-major, and the official runtime copies bytes in storage
-                                 # order
+    if "channels_last" in name:  # .npy is row-major; the official runtime copies bytes
         tensors = [x.contiguous(memory_format=torch.channels_last) for x in tensors]
     return tensors
 

@@ -152,9 +152,7 @@ class Comparison:
             theirs, fault = lower_officially(archive, precision, official)
             if theirs is not None:
                 there = self.there(official, inputs, wanted)
-                if not isinstance(there, float) or there > TOLERANCES.get(precision, 0.1):  # they delegated
-                                                                                            # it but did not
-                                                                                            # compute it
+                if not isinstance(there, float) or there > TOLERANCES.get(precision, 0.1):  # delegated but not computed
                     theirs, fault = None, f"other numbers: {there if not isinstance(there, float) else format(there, '.2g')}"
         try:
             left, reasons, here, there = self.ours(archive, inputs, wanted)
