@@ -35,8 +35,7 @@ using Magnitude = std::function<std::vector<double>(const std::vector<TensorData
 
 struct Judgement {
   Rule rule = Rule::kExact;
-  double ulps = 0.5;                 // error limit of the result, in the contract's computing type; 0.5 is
-                                     // correctly rounded
+  double ulps = 0.5;                 // error limit in the computing type; 0.5 is correctly rounded
   double steps = 0;                  // roundings of intermediates as large as the magnitude
   int64_t length = 1;                // length of a contraction
   int64_t zero_point = 0;            // zero point of quantized codes: reals are rounded before it is added

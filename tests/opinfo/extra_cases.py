@@ -17,7 +17,7 @@ def functional_overloads():
         for overload in packet.overloads():
             functional = getattr(packet, overload)
             if name != "_pdist_forward" and not functional._schema.is_mutable and not any(a.is_out for a in functional._schema.arguments):
-                yield functional  # _pdist_forward takes rank 2 alone, unchecked
+                yield functional  # _pdist_forward accepts rank 2 only, unchecked
 
 
 def special_values(emit):
@@ -25,7 +25,7 @@ def special_values(emit):
         required = [str(a.type) for a in functional._schema.arguments if not a.has_default_value()]
         for dtype in REALS:
             values = torch.tensor(SPECIAL, dtype=dtype)
-            if functional._schema.name == "aten::gelu":  # of inf: NaN or inf in PyTorch, depending on the element's position
+            if functional._schema.name == "aten::gelu":  # PyTorch returns NaN or inf for inf
                 values = values[values.isfinite()]
             if required == ["Tensor"]:
                 emit(functional, [values], {}, "special values")

@@ -111,7 +111,7 @@ def zero_sizes(emit):
                 continue
             required = [str(a.type) for a in functional._schema.arguments if not a.has_default_value()]
             for dtype in EVERY:
-                if required == ["Tensor"] and name != "_pdist_forward":  # takes rank 2 alone
+                if required == ["Tensor"] and name != "_pdist_forward":  # accepts rank 2 only
                     emit(functional, [torch.zeros(2, 0, 3, dtype=dtype)], {}, "zero size")
                     emit(functional, [torch.ones((), dtype=dtype)], {}, "rank 0")
                 elif required == ["Tensor", "Tensor"]:

@@ -26,13 +26,13 @@ CODES = {torch.uint8: 0, torch.int8: 1, torch.int16: 2, torch.int32: 3, torch.in
          torch.float64: 7, torch.complex32: 8, torch.complex64: 9, torch.complex128: 10, torch.bool: 11, torch.bfloat16: 15, torch.uint16: 27, torch.uint32: 28, torch.uint64: 29}
 DTYPES = [torch.float32, torch.float64, torch.float16, torch.bfloat16, torch.int64, torch.int32, torch.int16, torch.int8,
           torch.uint8, torch.bool]
-# Functional overloads whose out variant is not found by comparing schemas.
+# Functional overloads whose out variant cannot be found by comparing schemas.
 RENAMED = {"aten::mean": "aten::mean.dtype_out", "aten::prod": "aten::prod.out", "aten::max": "aten::max.unary_out",
            "aten::min": "aten::min.unary_out"}
-# Results that PyTorch leaves open (memory contents, random numbers): only sizes are compared.
+# Results that PyTorch leaves unspecified (memory contents, random numbers): only sizes are compared.
 OPEN_RESULT = {"aten::empty.out", "aten::rand.out", "aten::randn.out", "aten::randperm.out", "aten::empty_strided.out",
                "dim_order_ops::_empty_dim_order.out"}
-# Ops that take complex tensors here.
+# Ops with complex tensors in the cases.
 COMPLEX = {"aten::view_as_real_copy.out"}
 # Ops that add up many terms: the error is measured against the sum of the terms' magnitudes.
 ACCUMULATES = re.compile(r"aten::(mm|bmm|addmm|convolution|convolution_backward|sum|mean|cumsum|var|var_mean|_cdist_forward|"
@@ -41,8 +41,8 @@ ACCUMULATES = re.compile(r"aten::(mm|bmm|addmm|convolution|convolution_backward|
                          r"_embedding_bag|std|sub|add|rsub|remainder|fmod|logit|gelu|expm1|log1p|glu|elu|max_pool2d_with_indices_b)")
 
 
-# Error floors where PyTorch's own value is that far from the true one. erf: its vectorised erf has an absolute error near 1e-7,
-# which shows for small arguments (bfloat16 of -1e-6 comes out 6 % off).
+# Minimum error scale for ops where PyTorch's own value is that far from the exact one. The vectorised erf has
+# an absolute error near 1e-7, which is visible for small arguments (bfloat16 of -1e-6 is 6 % off).
 FIXED_SCALE = {"aten::erf.out": 0.05}
 
 
@@ -344,7 +344,7 @@ def pack_case(functional, out, args, kwargs, source):
     if any(t.dtype not in CODES or t.is_complex() for t in tensors_in([bound, result])) and name not in COMPLEX:
         raise Unusable("complex")
     results = list(result) if isinstance(result, (tuple, list)) else [result]
-    if name == "aten::convolution_backward.out":  # what is not asked for is sometimes there all the same
+    if name == "aten::convolution_backward.out":  # unrequested results are sometimes present
         results = [r if wanted else None for r, wanted in zip(results, bound[10])]
     packed, outs, inputs = [], iter(results), iter(before)
     for a in schema.arguments:
@@ -386,7 +386,7 @@ class Cases:
             self.skipped.setdefault(str(why), 0)
             self.skipped[str(why)] += 1
             return
-        except Exception:  # PyTorch refuses: no result to compare with
+        except Exception:  # PyTorch rejects it: no result to compare with
             return
         if len(packed) > self.options.max_bytes:
             return

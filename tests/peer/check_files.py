@@ -80,7 +80,7 @@ def main():
                 external = check_external(etbackend, folder, name, pathlib.Path(temporary), inputs, wanted)
                 delegated = check_external(etbackend, folder, name, pathlib.Path(temporary), inputs, wanted, "-b", "xnnpack")
                 print(f"{name}: record: {record}; {external}; {delegated}", flush=True)
-            except Exception as error:  # noqa: BLE001  (the next model is checked whatever the fault)
+            except Exception as error:  # noqa: BLE001  (check the next model after any error)
                 failed += 1
                 print(f"{name}: {type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}", flush=True)
     print(f"{len(names) - failed} of {len(names)} right, {joined} records joined with events")

@@ -30,7 +30,7 @@ def check(etbackend, folder, name, temporary):
     if not program.exists():
         try:
             lower(folder / f"{name}.pt2", program)
-        except Exception as error:  # noqa: BLE001  (theirs, of any kind)
+        except Exception as error:  # noqa: BLE001  (any error of the official side)
             return None, f"not lowered by the official exporter: {type(error).__name__}"
     calls = program.read_bytes().count(b"XnnpackBackend")
     if calls == 0:
@@ -44,7 +44,7 @@ def check(etbackend, folder, name, temporary):
     fault = difference(found, load_arrays(folder, name, "out"), tolerance(name))
     if fault is None:
         return True, "equal"
-    # The exporter itself may have changed the numbers, e.g. it takes one GELU for another.
+    # The exporter itself may have changed the results, e.g. it replaces one GELU by another.
     if difference(found, run_there(program, load_arrays(folder, name, "in"), name), tolerance(name)) is None:
         return True, f"equal to the official runtime, which is not PyTorch's equal: {fault}"
     return False, fault

@@ -30,7 +30,8 @@ except ImportError:
     Runtime = None
 
 TOLERANCE = 2e-5
-# PyTorch computes a quantised graph in floats between its roundings; on integers a sum can fall on the other side of a half. One step of int8.
+# PyTorch computes a quantised graph in floats between its roundings. With integers a sum can round the other
+# way: one step of int8.
 QUANTIZED_TOLERANCE = 1e-2
 
 
@@ -58,7 +59,7 @@ def run_here(command, folder, name, count, out):
 
 def as_tensors(inputs, name):
     tensors = [torch.from_numpy(x) for x in inputs]
-    if "channels_last" in name:  # a .npy file is row-major, and the official runtime copies bytes as they lie
+    if "channels_last" in name:  # .npy is row-major; the official runtime copies bytes
         tensors = [x.contiguous(memory_format=torch.channels_last) for x in tensors]
     return tensors
 
@@ -148,7 +149,7 @@ class Comparison:
                 record = lower_officially(archive, program, self.backend)
                 if Runtime is not None:
                     record["there"] = attempt(lambda: run_there(program, inputs, name), wanted, tolerance(name))
-            except Exception as error:  # noqa: BLE001  (whatever it is, it is theirs)
+            except Exception as error:  # noqa: BLE001  (any error of the official side)
                 record = {"compiled": f"{type(error).__name__}: {first_line(error)}"}
             known.write_text(json.dumps(record))
         names, left = record.pop("names", None), record.pop("left_names", None)

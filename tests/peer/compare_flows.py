@@ -66,7 +66,7 @@ def measure_ours(etbackend, archive, program, backend):
     best = None
     for _ in range(5):
         if os.path.exists(program):
-            os.remove(program)  # or freeing the old file's memory would be counted
+            os.remove(program)  # otherwise the time to free the old file would count
         more = ["-b", backend] if backend else []
         status, text, seconds, wall, peak = run_and_count([etbackend, "compile", archive, "-o", program, *more])
         if status != 0:

@@ -11,7 +11,7 @@ def judge(record):
     if "here" in official and official.get("there") is None:
         verdicts["the official program here"] = official["here"]
     if "source_left" in ours and "source_left" in official:
-        # Of the exported program's nodes, which are the same for both.
+        # Counts nodes of the exported program, which are the same for both.
         fewer = ours["source_left"] <= official["source_left"]
         verdicts["at least as much delegated"] = None if fewer else f"{ours['source_left']} nodes left, officially {official['source_left']}"
     elif record["backend"] and "left" in ours and "left" in official:

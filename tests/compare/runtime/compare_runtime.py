@@ -189,7 +189,7 @@ def main():
         has_xnnpack = any(plugins_of(options.build).glob("*xnnpack*"))
         jobs = [(p, options.pairs) for p in make_small_programs(folder, has_xnnpack) + options.programs]
         jobs += [(p, options.model_pairs) for p in make_models(folder)] if options.models else []
-        os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})  # of this process and what it starts
+        os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})  # this process and its children
         for program, pairs in jobs:
             rows.append(compare(program, ours, peer, options, pairs))
             lines += lines_of(rows[-1])

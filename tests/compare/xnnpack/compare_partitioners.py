@@ -31,7 +31,8 @@ PRECISIONS = {
     "float32": cases.FLOAT, "float16": cases.FLOAT, "int8": cases.STATIC, "int8 per channel": cases.STATIC, "dynamic int8": cases.DYNAMIC,
     "4 bits": cases.FOUR_BITS, "float32, dynamic sizes": cases.dynamic,
 }
-# Beside rounding: half of the largest step of int8 that these tensors have, once for each quantisation of a chain.
+# Allowance beside rounding: half of the largest int8 step of these tensors, once for each quantisation of a
+# chain.
 TOLERANCES = {"float32": 1e-5, "float32, dynamic sizes": 1e-5, "float16": 4e-3}
 
 
@@ -41,7 +42,7 @@ def quantised(module, inputs, precision):
         from torchao.quantization.granularity import PerGroup
         from torchao.utils import unwrap_tensor_subclass
 
-        module = torch.nn.Sequential(module)  # a layer is replaced in what holds it
+        module = torch.nn.Sequential(module)  # a layer is replaced in its parent
         quantize_(module, Int8DynamicActivationIntxWeightConfig(weight_dtype=torch.int4, weight_granularity=PerGroup(32)))
         return unwrap_tensor_subclass(module)
     from executorch.backends.xnnpack.quantizer.xnnpack_quantizer import XNNPACKQuantizer, get_symmetric_quantization_config
@@ -83,7 +84,7 @@ def lower_officially(archive, precision, program):
         calls = [str(node.target) for node in edge.exported_program().graph.nodes if node.op == "call_function"]
         left = [op for op in calls if not any(word in op for word in ("executorch_call_delegate", "getitem", "sym_size", "_operator."))]
         program.write_bytes(edge.to_executorch().buffer)
-    except Exception as error:  # noqa: BLE001  (theirs, of any kind)
+    except Exception as error:  # noqa: BLE001  (any error of the official side)
         return None, f"{type(error).__name__}: {(str(error).strip() or '-').splitlines()[0][:80]}"
     return left, None
 
@@ -151,7 +152,7 @@ class Comparison:
             theirs, fault = lower_officially(archive, precision, official)
             if theirs is not None:
                 there = self.there(official, inputs, wanted)
-                if not isinstance(there, float) or there > TOLERANCES.get(precision, 0.1):  # what they take they do not compute
+                if not isinstance(there, float) or there > TOLERANCES.get(precision, 0.1):  # delegated but not computed
                     theirs, fault = None, f"other numbers: {there if not isinstance(there, float) else format(there, '.2g')}"
         try:
             left, reasons, here, there = self.ours(archive, inputs, wanted)

@@ -82,7 +82,7 @@ def lower_officially(archive, folder):
             program = edge.to_executorch()
         with open(folder / "official.pte", "wb") as file:
             program.write_to_file(file)
-    except Exception as error:  # noqa: BLE001  (theirs, of any kind)
+    except Exception as error:  # noqa: BLE001  (any error of the official side)
         return {"fault": f"{type(error).__name__}: {(str(error).strip() or '-').splitlines()[0][:80]}"}
     return {**figures_of(folder / "official.pte", folder), "graph": left}
 
@@ -127,7 +127,8 @@ def main():
             row = row_of(archive.stem, ours, theirs)
             print(row, end="", flush=True)
             table += row
-            # A region more that leaves fewer nodes outside is none the worse, nor are moves of nodes that the other side left outside.
+            # One more region that leaves fewer nodes outside is not worse. Moves of nodes that the other side
+            # left outside are not either.
             calls = [side.get("regions", 0) + side.get("outside", 0) for side in (ours, theirs)]
             is_more = "fault" not in theirs and (calls[0] > calls[1] or (ours["outside"] == theirs["outside"] and ours["moves"] > theirs["moves"]))
             if "fault" in ours or is_more:
