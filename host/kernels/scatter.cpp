@@ -26,12 +26,11 @@ etb_status scatter(KernelContext& context, const Tensor& self, const EValue& dim
   const bool has_ranks = std::max(rank, 1) == std::max(self.rank(), 1) &&
                          (src == nullptr || std::max(src->rank(), 1) == std::max(rank, 1));
   if (!has_ranks) return context.fail(ETB_INVALID_ARGUMENT, "self, index and source differ in rank");
-  for (int i = 0; i < rank; ++i) {
-    const int64_t self_size = self.rank() == 0 ? 1 : self.size(i), src_size = src == nullptr ? index.size(i)
-                                                                              : src->rank() == 0
-                                                                                  ? 1
-                                                                                  : src->size(i);
-    if ((i != dim && index.size(i) > self_size) || index.size(i) > src_size) {
+  // A tensor of rank 0 counts as one of rank 1 with one element.
+  const auto size_of = [](const Tensor& tensor, int i) { return tensor.rank() == 0 ? 1 : tensor.size(i); };
+  for (int i = 0; i < std::max(rank, 1); ++i) {
+    const int64_t wanted = size_of(index, i);
+    if ((i != dim && wanted > size_of(self, i)) || (src != nullptr && wanted > size_of(*src, i))) {
       return context.fail(ETB_INVALID_ARGUMENT, "index %s for self %s", SizesText(index.sizes()).text,
                           SizesText(self.sizes()).text);
     }

@@ -1,5 +1,5 @@
-// Runs every kernel on numbers that no sample has: the smallest and largest of each dtype, infinities, NaN, and
-// arguments of these kinds. A kernel returns a status and leaves its inputs alone. The sanitizer builds also
+// Runs every kernel on numbers and shapes that no sample has: the smallest and largest of each dtype, infinities,
+// NaN, arguments of these kinds, and tensors of other sizes, without elements, of rank 0. A kernel returns a status and leaves its inputs alone. The sanitizer builds also
 // detect overflow of integers and conversions of numbers that the target type lacks.
 #include <gtest/gtest.h>
 
@@ -9,6 +9,7 @@
 #include <ctime>
 #include <filesystem>
 #include <limits>
+#include <memory>
 #include <random>
 
 #include "host/kernels/portable.hpp"
@@ -127,6 +128,45 @@ void run(const host::KernelRegistry& registry, const std::string& op, Case& one)
   for (size_t i = 0; i < before.size(); ++i) EXPECT_EQ(before[i], one.inputs[i]->bytes()) << "input " << i;
 }
 
+// A tensor without elements has no memory.
+class ShapedTensor {
+ public:
+  ShapedTensor(host::Dtype dtype, const std::vector<int64_t>& sizes, std::mt19937_64& random) {
+    size_t nbytes = element_nbytes(dtype);
+    for (const int64_t size : sizes) nbytes *= static_cast<size_t>(size);
+    if (nbytes != 0) memory_ = std::make_unique<uint8_t[]>(nbytes);
+    tensor_ = storage_.make(dtype, sizes, memory_.get(), nbytes, {}, host::Dynamism::kStatic);
+    // The low byte of integers is 0 or 1, so that indices are often in range.
+    for (size_t i = 0; i < nbytes; i += element_nbytes(dtype)) memory_[i] = random() % 2;
+  }
+  host::Tensor& tensor() { return tensor_; }
+
+ private:
+  host::TensorStorage storage_;
+  std::unique_ptr<uint8_t[]> memory_;
+  host::Tensor tensor_;
+};
+
+std::vector<int64_t> other_sizes(const host::Tensor& tensor, std::mt19937_64& random) {
+  std::vector<int64_t> sizes(tensor.sizes().begin(), tensor.sizes().end());
+  switch (random() % 4) {
+    case 0:
+      sizes.clear();
+      break;
+    case 1:
+      if (sizes.size() < 4) sizes.insert(sizes.begin(), static_cast<int64_t>(random() % 3));
+      break;
+    case 2:
+      if (!sizes.empty()) sizes.pop_back();
+      break;
+    default:
+      break;
+  }
+  for (int64_t& size : sizes)
+    if (random() % 3 == 0) size = static_cast<int64_t>(random() % 3);
+  return sizes;
+}
+
 class ExtremeValues : public testing::TestWithParam<std::string> {};
 
 TEST_P(ExtremeValues, LeaveInputsAlone) {
@@ -142,6 +182,31 @@ TEST_P(ExtremeValues, LeaveInputsAlone) {
       Extremes extremes(kSeed + static_cast<uint64_t>(round) * 1000 + i);
       for (const OwnedTensor* input : one.inputs) extremes.change(const_cast<OwnedTensor*>(input)->tensor());
       for (const auto& value : one.values) extremes.change(*value);
+      run(registry, file->op, one);
+    }
+  }
+}
+
+TEST_P(ExtremeValues, OtherShapesAreRejectedOrComputed) {
+  host::KernelRegistry registry;
+  ASSERT_EQ(host::add_portable_kernels(registry), ETB_OK);
+  for (int round = 0; round < kRounds; ++round) {
+    auto file = read_case_file(std::string(ETB_CASES) + "/" + GetParam());
+    ASSERT_TRUE(file) << file.error().message;
+    for (size_t i = 0; i < file->cases.size(); ++i) {
+      Case& one = file->cases[i];
+      SCOPED_TRACE(file->op + " case " + std::to_string(i) + " of round " + std::to_string(round) +
+                   ", seed " + std::to_string(kSeed));
+      std::mt19937_64 random(kSeed + static_cast<uint64_t>(round) * 1000 + i);
+      std::vector<std::unique_ptr<ShapedTensor>> shaped;
+      for (const auto& value : one.values) {
+        const auto is_same = [&](const OwnedTensor* input) { return &input->tensor() == &value->tensor(); };
+        if (!value->is_tensor() || std::none_of(one.inputs.begin(), one.inputs.end(), is_same)) continue;
+        if (random() % 2 == 0) continue;
+        const host::Tensor& tensor = value->tensor();
+        shaped.push_back(std::make_unique<ShapedTensor>(tensor.dtype(), other_sizes(tensor, random), random));
+        *value = host::EValue(&shaped.back()->tensor());
+      }
       run(registry, file->op, one);
     }
   }
