@@ -34,7 +34,7 @@ struct Fence {
 };
 const std::vector<Fence>& fences() {
   static const std::vector<Fence> list = {
-      {"(flatbuffers/.*|etb_schema/.*)", {"api/format"}},
+      {"(flatbuffers/.*|etb_schema/.*)", {"api/format", "plugins/xnnpack"}},
       {"CLI/.*", {"tools"}},
       {"zip\\.h", {"partitioner_sdk/import", "host/devtools"}},
       {"sodium(/.*|\\.h)", {"api/format"}},

@@ -3,9 +3,9 @@
 // their datatype. So with mixed datatypes it could access memory outside its buffers.
 #pragma once
 
-#include "api/format/xnnpack_payload.hpp"
+#include "plugins/xnnpack/payload/payload.hpp"
 
-namespace etb::format {
+namespace etb::xnnpack {
 
 // Checks that a value is quantised as its datatype requires: as a whole, by channel, by group, at
 // run time or not at all. Errors: NOT_SUPPORTED for datatypes that are packed for one kind of
@@ -17,4 +17,4 @@ namespace etb::format {
 // flags, INVALID_DATA for datatypes.
 [[nodiscard]] Status verify_xnnpack_datatypes(const XnnPayload& payload, const XnnNode& node);
 
-}  // namespace etb::format
+}  // namespace etb::xnnpack

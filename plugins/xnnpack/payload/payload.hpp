@@ -19,7 +19,7 @@
 
 #include "etb/cpp/result.hpp"
 
-namespace etb::format {
+namespace etb::xnnpack {
 
 // Element types by their number in the file. XNNPACK's own numbers differ from 10 on.
 enum class XnnDatatype : int16_t {
@@ -46,7 +46,7 @@ const char* to_text(XnnDatatype datatype);
 enum class XnnOperator : uint8_t {
   kNone = 0,
 #define ETB_XNN_OPERATOR(name, body, datatypes, flags, run) k##name,
-#include "api/format/xnnpack_operators.def"
+#include "plugins/xnnpack/payload/operators.def"
 #undef ETB_XNN_OPERATOR
 };
 inline constexpr uint8_t kXnnOperatorCount = static_cast<uint8_t>(XnnOperator::kCos);
@@ -147,4 +147,4 @@ uint16_t to_bfloat16(float value);
 // Bytes of `count` elements of a type in a constant. 4-bit types have two in a byte.
 std::optional<uint64_t> xnn_nbytes(XnnDatatype datatype, std::span<const uint32_t> sizes);
 
-}  // namespace etb::format
+}  // namespace etb::xnnpack

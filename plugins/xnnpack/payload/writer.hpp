@@ -4,13 +4,13 @@
 
 #include <vector>
 
-#include "api/format/xnnpack_payload.hpp"
+#include "plugins/xnnpack/payload/payload.hpp"
 
-namespace etb::format {
+namespace etb::xnnpack {
 
 // Returns the payload of `graph`. Constants must be named data (XnnConstant::key), as in all writers
 // since 0.6; entry 0 is the placeholder. Verifies nothing: read_xnnpack_payload() on the result
 // reports errors of the graph.
 std::vector<std::byte> write_xnnpack_payload(const XnnPayload& graph);
 
-}  // namespace etb::format
+}  // namespace etb::xnnpack

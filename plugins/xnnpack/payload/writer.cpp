@@ -1,11 +1,11 @@
-#include "api/format/xnnpack_writer.hpp"
+#include "plugins/xnnpack/payload/writer.hpp"
 
 #include <cstring>
 #include <limits>
 
 #include "etb_schema/xnnpack_graph_generated.h"
 
-namespace etb::format {
+namespace etb::xnnpack {
 
 namespace fb = xnnpack_schema;
 
@@ -105,7 +105,7 @@ class Writer {
   case XnnOperator::k##name:                                   \
     body = write_body(node, static_cast<fb::Table*>(nullptr)); \
     break;
-#include "api/format/xnnpack_operators.def"
+#include "plugins/xnnpack/payload/operators.def"
 #undef ETB_XNN_OPERATOR
       case XnnOperator::kNone:
         break;
@@ -201,4 +201,4 @@ class Writer {
 
 std::vector<std::byte> write_xnnpack_payload(const XnnPayload& graph) { return Writer(graph).write(); }
 
-}  // namespace etb::format
+}  // namespace etb::xnnpack

@@ -1,17 +1,17 @@
-#include "api/format/xnnpack_payload.hpp"
+#include "plugins/xnnpack/payload/payload.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>
 
-#include "api/format/xnnpack_datatypes.hpp"
-#include "api/format/xnnpack_reader.hpp"
-#include "api/format/xnnpack_shapes.hpp"
-#include "api/format/xnnpack_weights.hpp"
 #include "etb_schema/xnnpack_graph_generated.h"
+#include "plugins/xnnpack/payload/datatypes.hpp"
+#include "plugins/xnnpack/payload/reader.hpp"
+#include "plugins/xnnpack/payload/shapes.hpp"
+#include "plugins/xnnpack/payload/weights.hpp"
 
-namespace etb::format {
+namespace etb::xnnpack {
 
 namespace fb = xnnpack_schema;
 
@@ -373,7 +373,7 @@ const char* to_text(XnnOperator op) {
 #define ETB_XNN_OPERATOR(name, body, datatypes, flags, run) \
   case XnnOperator::k##name:                                \
     return #name;
-#include "api/format/xnnpack_operators.def"
+#include "plugins/xnnpack/payload/operators.def"
 #undef ETB_XNN_OPERATOR
   }
   return "?";
@@ -450,4 +450,4 @@ Result<XnnPayload> read_xnnpack_payload(std::span<const std::byte> payload) {
   return Reader(sections).read(*flatbuffers::GetRoot<fb::Graph>(sections.graph.data()));
 }
 
-}  // namespace etb::format
+}  // namespace etb::xnnpack

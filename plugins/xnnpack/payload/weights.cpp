@@ -1,10 +1,10 @@
-#include "api/format/xnnpack_weights.hpp"
+#include "plugins/xnnpack/payload/weights.hpp"
 
 #include <algorithm>
 
-#include "api/format/xnnpack_reader.hpp"
+#include "plugins/xnnpack/payload/reader.hpp"
 
-namespace etb::format {
+namespace etb::xnnpack {
 
 namespace {
 
@@ -103,4 +103,4 @@ Status verify_xnnpack_weights(const XnnPayload& payload, const XnnNode& node) {
   }
 }
 
-}  // namespace etb::format
+}  // namespace etb::xnnpack

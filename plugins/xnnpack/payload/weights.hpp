@@ -2,12 +2,12 @@
 // alone, so with wrong ones it would read past the weights' end.
 #pragma once
 
-#include "api/format/xnnpack_payload.hpp"
+#include "plugins/xnnpack/payload/payload.hpp"
 
-namespace etb::format {
+namespace etb::xnnpack {
 
 // For convolutions, FullyConnected and BatchMatrixMultiply with inferred sizes (xnnpack_shapes.hpp). Succeeds
 // for every other node. Errors: INVALID_DATA, with found and expected values.
 [[nodiscard]] Status verify_xnnpack_weights(const XnnPayload& payload, const XnnNode& node);
 
-}  // namespace etb::format
+}  // namespace etb::xnnpack

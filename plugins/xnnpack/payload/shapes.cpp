@@ -1,8 +1,8 @@
-#include "api/format/xnnpack_shapes.hpp"
+#include "plugins/xnnpack/payload/shapes.hpp"
 
-#include "api/format/xnnpack_reader.hpp"
+#include "plugins/xnnpack/payload/reader.hpp"
 
-namespace etb::format {
+namespace etb::xnnpack {
 
 namespace {
 
@@ -432,4 +432,4 @@ Result<std::vector<XnnShape>> infer_xnnpack_shapes(const XnnPayload& payload,
   return shapes;
 }
 
-}  // namespace etb::format
+}  // namespace etb::xnnpack

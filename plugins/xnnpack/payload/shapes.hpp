@@ -9,9 +9,9 @@
 #include <span>
 #include <vector>
 
-#include "api/format/xnnpack_payload.hpp"
+#include "plugins/xnnpack/payload/payload.hpp"
 
-namespace etb::format {
+namespace etb::xnnpack {
 
 struct XnnShape {
   uint32_t rank = 0;
@@ -38,4 +38,4 @@ XnnShape xnnpack_shape(const XnnValue& value);
 [[nodiscard]] Result<std::vector<XnnShape>> infer_xnnpack_shapes(const XnnPayload& payload,
                                                                  std::span<const XnnShape> inputs);
 
-}  // namespace etb::format
+}  // namespace etb::xnnpack

@@ -1,10 +1,10 @@
-#include "api/format/xnnpack_datatypes.hpp"
+#include "plugins/xnnpack/payload/datatypes.hpp"
 
 #include <algorithm>
 
-#include "api/format/xnnpack_reader.hpp"
+#include "plugins/xnnpack/payload/reader.hpp"
 
-namespace etb::format {
+namespace etb::xnnpack {
 
 namespace {
 
@@ -22,7 +22,7 @@ Expected expected_of(XnnOperator op) {
 #define ETB_XNN_OPERATOR(name, body, datatypes, flags, run) \
   case XnnOperator::k##name:                                \
     return {Rule::k##datatypes, flags};
-#include "api/format/xnnpack_operators.def"
+#include "plugins/xnnpack/payload/operators.def"
 #undef ETB_XNN_OPERATOR
     case XnnOperator::kNone:
       break;
@@ -180,4 +180,4 @@ Status verify_xnnpack_datatypes(const XnnPayload& payload, const XnnNode& node) 
   return Verifier(payload, node).verify();
 }
 
-}  // namespace etb::format
+}  // namespace etb::xnnpack

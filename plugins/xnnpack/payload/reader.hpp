@@ -1,10 +1,10 @@
 // Shared parts of the payload reader; not for users of xnnpack_payload.hpp.
 #pragma once
 
-#include "api/format/xnnpack_payload.hpp"
 #include "etb_schema/xnnpack_graph_generated.h"
+#include "plugins/xnnpack/payload/payload.hpp"
 
-namespace etb::format {
+namespace etb::xnnpack {
 
 inline constexpr uint32_t kXnnMaxRank = 6;  // XNN_MAX_TENSOR_DIMS
 // FullyConnected: the filter is transposed. BatchMatrixMultiply: the second factor is.
@@ -34,4 +34,4 @@ std::string xnnpack_node_name(uint32_t node, XnnOperator op);
 // Reads the nodes. Constants, values and externals of `out` must be read before.
 [[nodiscard]] Status read_xnnpack_nodes(const xnnpack_schema::Graph& graph, XnnPayload& out);
 
-}  // namespace etb::format
+}  // namespace etb::xnnpack

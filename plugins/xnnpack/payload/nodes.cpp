@@ -1,10 +1,10 @@
 #include <algorithm>
 #include <cmath>
 
-#include "api/format/xnnpack_datatypes.hpp"
-#include "api/format/xnnpack_reader.hpp"
+#include "plugins/xnnpack/payload/datatypes.hpp"
+#include "plugins/xnnpack/payload/reader.hpp"
 
-namespace etb::format {
+namespace etb::xnnpack {
 
 namespace fb = xnnpack_schema;
 
@@ -57,7 +57,7 @@ class NodeReader {
   case XnnOperator::k##name:                                                 \
     ETB_TRY(read_body(*static_cast<const fb::Table*>(source.body()), node)); \
     break;
-#include "api/format/xnnpack_operators.def"
+#include "plugins/xnnpack/payload/operators.def"
 #undef ETB_XNN_OPERATOR
       case XnnOperator::kNone:
         return bad("no operator");
@@ -292,4 +292,4 @@ Status read_xnnpack_nodes(const fb::Graph& graph, XnnPayload& out) {
   return NodeReader(graph, out).read_nodes();
 }
 
-}  // namespace etb::format
+}  // namespace etb::xnnpack
