@@ -8,6 +8,9 @@
 #include <thread>
 
 #include "api/format/input_file.hpp"
+#include "conformance/process/confinement.hpp"
+#include "conformance/process/in_process.hpp"
+#include "conformance/process/replay.hpp"
 #include "conformance/report/html.hpp"
 #include "conformance/report/junit.hpp"
 #include "conformance/report/precision_rows.hpp"
@@ -15,9 +18,6 @@
 #include "conformance/report/sarif.hpp"
 #include "conformance/report/terminal.hpp"
 #include "conformance/report/waivers.hpp"
-#include "conformance/runner/child_body.hpp"
-#include "conformance/runner/confinement.hpp"
-#include "conformance/runner/replay.hpp"
 #include "conformance/runner/runner.hpp"
 #include "conformance/runner/selection.hpp"
 #include "conformance/runner/soak.hpp"

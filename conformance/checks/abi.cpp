@@ -5,8 +5,8 @@
 #include <optional>
 
 #include "conformance/checks/groups.hpp"
-#include "conformance/checks/process_facts.hpp"
-#include "conformance/runner/child_body.hpp"
+#include "conformance/subject/monotonic_clock.hpp"
+#include "conformance/subject/process_facts.hpp"
 #include "host/registry/elf_dynamic.hpp"
 #include "host/registry/library_file.hpp"
 

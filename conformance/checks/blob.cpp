@@ -8,8 +8,8 @@
 
 #include "conformance/cases/values.hpp"
 #include "conformance/checks/groups.hpp"
-#include "conformance/checks/process_facts.hpp"
-#include "conformance/runner/child_body.hpp"
+#include "conformance/outcome/outcome.hpp"
+#include "conformance/subject/process_facts.hpp"
 
 namespace etb::conformance {
 namespace {

@@ -5,9 +5,9 @@
 #include <span>
 #include <string>
 
-#include "conformance/runner/case_flow.hpp"
-#include "conformance/runner/latency.hpp"
-#include "conformance/runner/session.hpp"
+#include "conformance/subject/case_flow.hpp"
+#include "conformance/subject/latency.hpp"
+#include "conformance/subject/session.hpp"
 
 namespace etb::conformance {
 

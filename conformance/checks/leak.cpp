@@ -3,7 +3,7 @@
 #include <unistd.h>
 
 #include "conformance/checks/groups.hpp"
-#include "conformance/checks/process_facts.hpp"
+#include "conformance/subject/process_facts.hpp"
 
 namespace etb::conformance {
 namespace {

@@ -3,7 +3,7 @@
 
 #include "conformance/checks/groups.hpp"
 #include "conformance/judge/reference.hpp"
-#include "conformance/runner/child_body.hpp"
+#include "conformance/subject/monotonic_clock.hpp"
 #include "host/portable_backend/graph_executor.hpp"
 
 namespace etb::conformance {

@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "conformance/checks/groups.hpp"
-#include "conformance/runner/child_body.hpp"
+#include "conformance/subject/monotonic_clock.hpp"
 
 namespace etb::conformance {
 namespace {

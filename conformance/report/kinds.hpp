@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "conformance/runner/outcome.hpp"
+#include "conformance/outcome/outcome.hpp"
 
 namespace etb::conformance {
 

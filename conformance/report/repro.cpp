@@ -3,7 +3,7 @@
 #include <filesystem>
 #include <sstream>
 
-#include "conformance/report/small_case_json.hpp"
+#include "conformance/outcome/small_case_json.hpp"
 
 namespace etb::conformance {
 namespace {

@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "conformance/outcome/small_case.hpp"
 #include "conformance/report/kinds.hpp"
 #include "conformance/report/results.hpp"
-#include "conformance/runner/small_case.hpp"
 
 namespace etb::conformance {
 

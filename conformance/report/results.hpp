@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "api/format/output_file.hpp"
-#include "conformance/report/outcome_json.hpp"
+#include "conformance/outcome/outcome_json.hpp"
 #include "etb/cpp/result.hpp"
 
 namespace etb::conformance {

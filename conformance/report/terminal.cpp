@@ -6,7 +6,7 @@
 #include <map>
 #include <utility>
 
-#include "conformance/runner/child_body.hpp"
+#include "conformance/subject/monotonic_clock.hpp"
 
 namespace etb::conformance {
 namespace {

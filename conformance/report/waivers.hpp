@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "conformance/runner/outcome.hpp"
+#include "conformance/outcome/outcome.hpp"
 #include "etb/cpp/result.hpp"
 
 namespace etb::conformance {

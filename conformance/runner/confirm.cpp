@@ -3,16 +3,14 @@
 #include <algorithm>
 #include <set>
 
-#include "conformance/runner/child_body.hpp"
-#include "conformance/runner/minimise.hpp"
-#include "conformance/runner/replay.hpp"
+#include "conformance/process/in_process.hpp"
+#include "conformance/process/minimise.hpp"
+#include "conformance/process/replay.hpp"
 
 namespace etb::conformance {
 namespace {
 
 constexpr size_t kMaxReplays = 60;
-
-bool is_late(const Plan& plan) { return plan.deadline_ns != 0 && monotonic_ns() >= plan.deadline_ns; }
 
 class Confirmation {
  public:
@@ -26,7 +24,7 @@ class Confirmation {
   }
 
   bool run() {
-    if (is_late(plan_)) return false;
+    if (plan_.is_late()) return false;
     if (plan_.items[item_].check != nullptr) return confirm_check();
     if (fails_after({})) return make_smaller();
     if (!find_sequence()) return false;
@@ -95,7 +93,7 @@ class Confirmation {
     }
     shorten();
     if (std::find(known_.begin(), known_.end(), sequence_) == known_.end()) known_.push_back(sequence_);
-    return sequence_.size() < prefix_.size() || !is_late(plan_);
+    return sequence_.size() < prefix_.size() || !plan_.is_late();
   }
 
   bool is_in_prefix(const std::vector<uint32_t>& sequence) const {
@@ -107,7 +105,7 @@ class Confirmation {
   // ddmin: leaves out one of an increasing number of pieces.
   void shorten() {
     for (size_t pieces = 2; sequence_.size() > 1 && pieces <= sequence_.size() &&
-                            replay_count_ < kMaxReplays && !is_late(plan_);) {
+                            replay_count_ < kMaxReplays && !plan_.is_late();) {
       if (leave_out_one(pieces)) {
         pieces = std::max<size_t>(pieces - 1, 2);
       } else {

@@ -9,10 +9,10 @@
 #include <algorithm>
 #include <map>
 
-#include "conformance/report/outcome_json.hpp"
-#include "conformance/report/small_case_json.hpp"
-#include "conformance/runner/child_body.hpp"
-#include "conformance/runner/keeper.hpp"
+#include "conformance/outcome/outcome_json.hpp"
+#include "conformance/outcome/small_case_json.hpp"
+#include "conformance/process/in_process.hpp"
+#include "conformance/process/keeper.hpp"
 
 namespace etb::conformance {
 namespace {

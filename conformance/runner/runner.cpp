@@ -8,12 +8,13 @@
 #include <deque>
 #include <memory>
 
-#include "conformance/runner/child.hpp"
-#include "conformance/runner/child_body.hpp"
-#include "conformance/runner/keeper.hpp"
+#include "conformance/process/child.hpp"
+#include "conformance/process/in_process.hpp"
+#include "conformance/process/keeper.hpp"
+#include "conformance/process/measure_latency.hpp"
+#include "conformance/process/replay.hpp"
+#include "conformance/process/trusted_subject.hpp"
 #include "conformance/runner/refine.hpp"
-#include "conformance/runner/replay.hpp"
-#include "conformance/runner/trusted_subject.hpp"
 
 namespace etb::conformance {
 namespace {
@@ -52,7 +53,7 @@ class PlanRun {
     const Undumpable undumpable;
     if (has_checks()) plan_.latency = measure_latency(plan_);
     cut_batches();
-    while (!stop_.load() && !is_late() && (!jobs_.empty() || !children_.empty())) {
+    while (!stop_.load() && !plan_.is_late() && (!jobs_.empty() || !children_.empty())) {
       ETB_TRY(start_children());
       wait();
       step();
@@ -68,8 +69,6 @@ class PlanRun {
     return std::any_of(plan_.items.begin(), plan_.items.end(),
                        [](const Item& item) { return item.check != nullptr; });
   }
-
-  bool is_late() const { return plan_.deadline_ns != 0 && monotonic_ns() >= plan_.deadline_ns; }
 
   struct Job {
     std::vector<uint32_t> items;

@@ -4,7 +4,7 @@
 #include <atomic>
 #include <functional>
 
-#include "conformance/runner/plan.hpp"
+#include "conformance/process/plan.hpp"
 
 namespace etb::conformance {
 

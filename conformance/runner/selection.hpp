@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "conformance/runner/plan.hpp"
+#include "conformance/process/plan.hpp"
 
 namespace etb::conformance {
 

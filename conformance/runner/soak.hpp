@@ -1,7 +1,7 @@
 // Soak: repeats the items with other random numbers, in other orders, until the time is over.
 #pragma once
 
-#include "conformance/runner/plan.hpp"
+#include "conformance/process/plan.hpp"
 
 namespace etb::conformance {
 

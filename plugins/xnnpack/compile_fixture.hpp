@@ -10,10 +10,10 @@
 #include <random>
 
 #include "api/format/graph_builder.hpp"
-#include "api/format/xnnpack_payload.hpp"
 #include "etb/cpp/graph_view.hpp"
 #include "etb/host.h"
 #include "etb/static_plugins.h"
+#include "plugins/xnnpack/payload/payload.hpp"
 #include "plugins/xnnpack/payload_arguments.hpp"
 
 extern "C" {
@@ -22,7 +22,6 @@ ETB_DECLARE_STATIC_PLUGIN(xnnpack);
 
 namespace etb {
 
-using format::XnnOperator;
 using graph::ArgumentDraft;
 using graph::Builder;
 using graph::GraphBuilder;
@@ -225,9 +224,9 @@ class XnnpackCompile : public testing::Test {
     Compiled made;
     EXPECT_EQ(compile(model.image(), made), ETB_OK) << error_.text;
     std::vector<XnnOperator> found;
-    const auto payload = format::read_xnnpack_payload(made.payload);
+    const auto payload = read_xnnpack_payload(made.payload);
     if (!payload) return found;
-    for (const format::XnnNode& node : payload->nodes) found.push_back(node.op);
+    for (const XnnNode& node : payload->nodes) found.push_back(node.op);
     return found;
   }
 

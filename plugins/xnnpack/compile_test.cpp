@@ -1,6 +1,6 @@
 // Tests the ahead-of-time half: claims with reasons, and payloads whose results must equal plain loops.
-#include "api/format/xnnpack_writer.hpp"
 #include "plugins/xnnpack/compile_fixture.hpp"
+#include "plugins/xnnpack/payload/writer.hpp"
 #include "plugins/xnnpack/payload_fixture.hpp"
 
 namespace etb {
@@ -407,7 +407,7 @@ TEST_F(XnnpackCompile, EveryRefusalHasItsReason) {
 
 // XNNPACK aborts on a node whose only reader it removed.
 TEST_F(XnnpackCompile, APayloadMayHaveNodesThatNobodyNeeds) {
-  format::XnnPayload payload;
+  XnnPayload payload;
   payload.constants.emplace_back();
   for (uint32_t id = 0; id < 4; ++id) payload.values.push_back(value_of(id, {4}));
   payload.values[0].is_input = payload.values[3].is_output = true;
@@ -417,7 +417,7 @@ TEST_F(XnnpackCompile, APayloadMayHaveNodesThatNobodyNeeds) {
                    node_of(XnnOperator::kSquare, {0}, 3)};
   payload.input_ids = {0};
   payload.output_ids = {3};
-  const auto bytes = format::write_xnnpack_payload(payload);
+  const auto bytes = write_xnnpack_payload(payload);
   const PayloadArguments given(bytes);
   etb_delegate* delegate = nullptr;
   ASSERT_EQ(table_->delegate->create(plugin_, &given.args, &delegate, &error_), ETB_OK) << error_.text;

@@ -6,9 +6,9 @@
 
 namespace etb::xnnpack {
 
-Result<std::span<const std::byte>> Constants::find(const format::XnnPayload& payload, uint32_t index,
-                                                   uint64_t nbytes, const NamedData& named_data) {
-  const format::XnnConstant& constant = payload.constants[index];
+Result<std::span<const std::byte>> Constants::find(const XnnPayload& payload, uint32_t index, uint64_t nbytes,
+                                                   const NamedData& named_data) {
+  const XnnConstant& constant = payload.constants[index];
   std::span<const std::byte> bytes = constant.bytes;
   if (!constant.key.empty()) {
     auto known = named_.find(constant.key);

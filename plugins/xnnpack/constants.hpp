@@ -7,8 +7,8 @@
 #include <unordered_set>
 #include <vector>
 
-#include "api/format/xnnpack_payload.hpp"
 #include "etb/cpp/payload.hpp"
+#include "plugins/xnnpack/payload/payload.hpp"
 #include "plugins/xnnpack/xnn_handles.hpp"
 
 namespace etb::xnnpack {
@@ -18,7 +18,7 @@ namespace etb::xnnpack {
 class Constants {
  public:
   // Returns the first `nbytes` of constant `index` of the payload. Errors if the constant has fewer.
-  [[nodiscard]] Result<std::span<const std::byte>> find(const format::XnnPayload& payload, uint32_t index,
+  [[nodiscard]] Result<std::span<const std::byte>> find(const XnnPayload& payload, uint32_t index,
                                                         uint64_t nbytes, const NamedData& named_data);
 
   // Bytes to copy, and the pointer to update.

@@ -9,10 +9,6 @@
 namespace etb::xnnpack {
 namespace {
 
-using format::XnnPayload;
-using format::XnnQuantisation;
-using format::XnnValue;
-
 const std::byte* bytes_of(const void* data) { return static_cast<const std::byte*>(data); }
 
 TEST(XnnpackConstants, CopiesKeepTheirContentsAndHaveRoomBehindThem) {
@@ -133,7 +129,7 @@ TEST(XnnpackConstants, BadScalesInConstantsAreRefusedWithTheirValue) {
     payload.values[2].is_output = true;
     XnnValue& filter = payload.values[1];
     const bool is_group = quantisation == XnnQuantisation::kPerChannelGroup;
-    filter.datatype = is_group ? format::XnnDatatype::kQbint4 : format::XnnDatatype::kQcint8;
+    filter.datatype = is_group ? XnnDatatype::kQbint4 : XnnDatatype::kQcint8;
     filter.quantisation = quantisation;
     filter.constant_index = 1;
     filter.scale_constant_index = 2;

@@ -5,19 +5,16 @@
 
 namespace etb::xnnpack {
 
-using format::XnnNode;
-using format::XnnOperator;
-
 namespace {
 
 struct Definer {
   xnn_subgraph_t subgraph;
-  const format::XnnPayload& payload;
+  const XnnPayload& payload;
   const XnnNode& node;
   const std::vector<uint32_t>& id_of;
 
   uint32_t input(uint32_t i) const {
-    return node.inputs[i] == format::kXnnNoValue ? XNN_INVALID_VALUE_ID : id_of[node.inputs[i]];
+    return node.inputs[i] == kXnnNoValue ? XNN_INVALID_VALUE_ID : id_of[node.inputs[i]];
   }
   uint32_t output(uint32_t i = 0) const { return id_of[node.outputs[i]]; }
   size_t input_rank() const { return payload.value(node.inputs[0]).sizes.size(); }
@@ -189,7 +186,7 @@ struct Definer {
     std::vector<size_t> sizes(queries.sizes.begin(), queries.sizes.end());
     const auto between = [&](uint32_t& id) {
       return xnn_define_tensor_value(
-          subgraph, queries.datatype == format::XnnDatatype::kFloat16 ? xnn_datatype_fp16 : xnn_datatype_fp32,
+          subgraph, queries.datatype == XnnDatatype::kFloat16 ? xnn_datatype_fp16 : xnn_datatype_fp32,
           sizes.size(), sizes.data(), nullptr, XNN_INVALID_VALUE_ID, 0, &id);
     };
     uint32_t scaled = 0, scores = 0, masked = 0, weights = 0;
@@ -215,7 +212,7 @@ struct Definer {
 #define ETB_XNN_OPERATOR(name, body, datatypes, flags, run) \
   case XnnOperator::k##name:                                \
     return run;
-#include "api/format/xnnpack_operators.def"
+#include "plugins/xnnpack/payload/operators.def"
 #undef ETB_XNN_OPERATOR
       case XnnOperator::kNone:
         return xnn_status_invalid_parameter;
@@ -226,7 +223,7 @@ struct Definer {
 
 }  // namespace
 
-Status define_node(xnn_subgraph_t subgraph, const format::XnnPayload& payload, const XnnNode& node,
+Status define_node(xnn_subgraph_t subgraph, const XnnPayload& payload, const XnnNode& node,
                    const std::vector<uint32_t>& id_of) {
   if (node.op == XnnOperator::kDepthwiseConv2d &&
       node.window.group_output_channels % node.window.group_input_channels != 0) {
@@ -234,14 +231,14 @@ Status define_node(xnn_subgraph_t subgraph, const format::XnnPayload& payload, c
   }
 #if defined(__x86_64__) && XNN_EXTRA_QUANTIZATION_PARAMS < 13
   if (node.op == XnnOperator::kFullyConnected) {
-    const format::XnnDatatype filter = payload.value(node.inputs[1]).datatype;
-    if (filter == format::XnnDatatype::kQcint4 || filter == format::XnnDatatype::kQbint4)
+    const XnnDatatype filter = payload.value(node.inputs[1]).datatype;
+    if (filter == XnnDatatype::kQcint4 || filter == XnnDatatype::kQbint4)
       return make_error(
           Code::NOT_SUPPORTED,
           "FullyConnected: 4-bit weights, which this release of XNNPACK gets wrong in small batches");
   }
 #endif
-  return from_xnn(Definer{subgraph, payload, node, id_of}.define(), format::to_text(node.op));
+  return from_xnn(Definer{subgraph, payload, node, id_of}.define(), to_text(node.op));
 }
 
 }  // namespace etb::xnnpack

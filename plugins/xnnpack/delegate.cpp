@@ -14,16 +14,16 @@ std::string digest_of(std::span<const std::byte> bytes) {
 
 // True if a run ends before another thread would wake up. Estimated by multiplications, or by elements if
 // there are none.
-bool is_small(const format::XnnPayload& payload) {
+bool is_small(const XnnPayload& payload) {
   constexpr double kLeast = 300000;  // some 10 microseconds
   double work = 0;
-  for (const format::XnnNode& node : payload.nodes) {
+  for (const XnnNode& node : payload.nodes) {
     double each = 1;
     for (const uint32_t size : payload.value(node.outputs[0]).sizes) each *= size;
-    const bool has_filter =
-        node.op == format::XnnOperator::kFullyConnected || node.op == format::XnnOperator::kConv2d ||
-        node.op == format::XnnOperator::kDepthwiseConv2d || node.op == format::XnnOperator::kConvTranspose2d;
-    if (has_filter || node.op == format::XnnOperator::kBatchMatrixMultiply) {
+    const bool has_filter = node.op == XnnOperator::kFullyConnected || node.op == XnnOperator::kConv2d ||
+                            node.op == XnnOperator::kDepthwiseConv2d ||
+                            node.op == XnnOperator::kConvTranspose2d;
+    if (has_filter || node.op == XnnOperator::kBatchMatrixMultiply) {
       const auto& filter = payload.value(node.inputs[1]).sizes;
       for (size_t d = has_filter ? 1 : filter.size() - 1; d < filter.size(); ++d) each *= filter[d];
     }
@@ -34,13 +34,13 @@ bool is_small(const format::XnnPayload& payload) {
 
 // By output: true if the payload reads the result again, in later nodes or in softmax, which has two steps.
 // XNNPACK reads past the end of its inputs.
-std::vector<bool> reread_outputs(const format::XnnPayload& payload) {
+std::vector<bool> reread_outputs(const XnnPayload& payload) {
   std::vector<bool> is_read(payload.value_of_id.size()), is_reread;  // by id; by output
-  for (const format::XnnNode& node : payload.nodes) {
+  for (const XnnNode& node : payload.nodes) {
     for (uint32_t i = 0; i < node.input_count; ++i) {
-      if (node.inputs[i] != format::kXnnNoValue) is_read[node.inputs[i]] = true;
+      if (node.inputs[i] != kXnnNoValue) is_read[node.inputs[i]] = true;
     }
-    if (node.op == format::XnnOperator::kSoftmax) is_read[node.outputs[0]] = true;
+    if (node.op == XnnOperator::kSoftmax) is_read[node.outputs[0]] = true;
   }
   for (const uint32_t id : payload.output_ids) is_reread.push_back(is_read[id]);
   return is_reread;
@@ -60,7 +60,7 @@ Result<XnnpackDelegate> XnnpackDelegate::make(const XnnpackPlugin& plugin, Creat
   delegate.parts_ = std::make_unique<Parts>(plugin, std::move(args.payload), args.named_data,
                                             args.options.get_bool("weight_cache_enabled"));
   Parts& parts = *delegate.parts_;
-  ETB_ASSIGN(const format::XnnPayload payload, format::read_xnnpack_payload(parts.bytes.bytes()));
+  ETB_ASSIGN(const XnnPayload payload, read_xnnpack_payload(parts.bytes.bytes()));
   parts.is_small = is_small(payload);
   parts.input_count = static_cast<uint32_t>(payload.input_ids.size());
   parts.output_count = static_cast<uint32_t>(payload.output_ids.size());
@@ -86,7 +86,7 @@ Result<XnnpackDelegate> XnnpackDelegate::make(const XnnpackPlugin& plugin, Creat
   return delegate;
 }
 
-Result<std::unique_ptr<Engine>> XnnpackDelegate::Parts::make_engine(const format::XnnPayload& payload,
+Result<std::unique_ptr<Engine>> XnnpackDelegate::Parts::make_engine(const XnnPayload& payload,
                                                                     std::shared_ptr<Arena> arena,
                                                                     uint32_t flags) {
   const Ingredients ingredients = {payload,
@@ -102,7 +102,7 @@ Result<std::unique_ptr<Engine>> XnnpackDelegate::Parts::make_engine(const format
 Result<std::unique_ptr<Engine>> XnnpackDelegate::Parts::make_engine(std::shared_ptr<Arena> arena,
                                                                     uint32_t flags) {
   const std::lock_guard lock(mutex);
-  ETB_ASSIGN(const format::XnnPayload payload, format::read_xnnpack_payload(bytes.bytes()));
+  ETB_ASSIGN(const XnnPayload payload, read_xnnpack_payload(bytes.bytes()));
   return make_engine(payload, std::move(arena), flags);
 }
 

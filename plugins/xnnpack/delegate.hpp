@@ -39,7 +39,7 @@ class XnnpackDelegate {
 
     // Creates one more engine for the same payload.
     [[nodiscard]] Result<std::unique_ptr<Engine>> make_engine(std::shared_ptr<Arena> arena, uint32_t flags);
-    [[nodiscard]] Result<std::unique_ptr<Engine>> make_engine(const format::XnnPayload& payload,
+    [[nodiscard]] Result<std::unique_ptr<Engine>> make_engine(const XnnPayload& payload,
                                                               std::shared_ptr<Arena> arena, uint32_t flags);
     [[nodiscard]] Result<std::shared_ptr<Arena>> find_arena() const;
 

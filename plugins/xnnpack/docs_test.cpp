@@ -7,8 +7,8 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "api/format/xnnpack_payload.hpp"
 #include "plugins/xnnpack/compile/lowering.hpp"
+#include "plugins/xnnpack/payload/payload.hpp"
 #include "plugins/xnnpack/plugin.hpp"
 
 namespace etb::xnnpack {
@@ -59,15 +59,15 @@ std::string op_table() {
 // a payload of each.
 std::string kind_table() {
   std::string table = "| number | kind | XNNPACK is told |\n|---|---|---|\n";
-  for (uint8_t number = 1; number <= format::kXnnOperatorCount; ++number) {
-    const auto op = static_cast<format::XnnOperator>(number);
+  for (uint8_t number = 1; number <= kXnnOperatorCount; ++number) {
+    const auto op = static_cast<XnnOperator>(number);
     const char* told =
-        op == format::XnnOperator::kGlobalAveragePooling2d ? "a mean over height and width"
-        : op == format::XnnOperator::kScaledDotProductAttention
+        op == XnnOperator::kGlobalAveragePooling2d ? "a mean over height and width"
+        : op == XnnOperator::kScaledDotProductAttention
             ? "itself; releases since 2025, which lack it: multiply, batch matrix multiply, add, "
               "softmax, batch matrix multiply"
             : "itself";
-    table += "| " + std::to_string(number) + " | " + format::to_text(op) + " | " + told + " |\n";
+    table += "| " + std::to_string(number) + " | " + to_text(op) + " | " + told + " |\n";
   }
   return table;
 }

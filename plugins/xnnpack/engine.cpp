@@ -4,9 +4,6 @@
 
 namespace etb::xnnpack {
 
-using format::XnnDatatype;
-using format::XnnValue;
-
 namespace {
 
 // Returns the dtype of an external tensor, or -1 for a datatype that cannot be external.
@@ -107,20 +104,19 @@ void pack_ahead(SubgraphBuilder& builder, const Ingredients& ingredients) {
 // Rejects size changes for which XNNPACK accesses memory out of bounds. It sizes the padding of dynamically
 // quantised images by the next run's number of images. An argmax pooling keeps its output sizes. The release
 // built by tools/xnnpack is patched.
-Status check_changes([[maybe_unused]] const format::XnnPayload& payload,
-                     [[maybe_unused]] const std::vector<format::XnnShape>& shapes) {
+Status check_changes([[maybe_unused]] const XnnPayload& payload,
+                     [[maybe_unused]] const std::vector<XnnShape>& shapes) {
 #ifndef ETB_XNNPACK_SIZES_MAY_CHANGE
   for (size_t i = 0; i < payload.nodes.size(); ++i) {
-    const format::XnnNode& node = payload.nodes[i];
+    const XnnNode& node = payload.nodes[i];
     const XnnValue& input = payload.value(node.inputs[0]);
-    const format::XnnShape declared = format::xnnpack_shape(input);
-    const bool is_convolution =
-        node.op == format::XnnOperator::kConv2d || node.op == format::XnnOperator::kConvTranspose2d;
-    const bool keeps_batch = is_convolution && input.datatype == format::XnnDatatype::kQdint8 &&
+    const XnnShape declared = xnnpack_shape(input);
+    const bool is_convolution = node.op == XnnOperator::kConv2d || node.op == XnnOperator::kConvTranspose2d;
+    const bool keeps_batch = is_convolution && input.datatype == XnnDatatype::kQdint8 &&
                              shapes[input.id].sizes[0] != declared.sizes[0];
-    if (keeps_batch || (node.op == format::XnnOperator::kArgMaxPooling2d && shapes[input.id] != declared))
+    if (keeps_batch || (node.op == XnnOperator::kArgMaxPooling2d && shapes[input.id] != declared))
       return make_error(Code::NOT_SUPPORTED,
-                        "node " + std::to_string(i) + " (" + format::to_text(node.op) +
+                        "node " + std::to_string(i) + " (" + to_text(node.op) +
                             "): other sizes than the declared ones, which this XNNPACK cannot change");
   }
 #endif
@@ -129,7 +125,7 @@ Status check_changes([[maybe_unused]] const format::XnnPayload& payload,
 
 }  // namespace
 
-Result<Ports> Ports::make(const format::XnnPayload& payload) {
+Result<Ports> Ports::make(const XnnPayload& payload) {
   Ports made;
   const auto add = [&](const std::vector<uint32_t>& ids, std::vector<Port>& ports) -> Status {
     for (const uint32_t id : ids) {
@@ -139,7 +135,7 @@ Result<Ports> Ports::make(const format::XnnPayload& payload) {
         return make_error(Code::NOT_SUPPORTED, "value " + std::to_string(id) + ": datatype " +
                                                    std::to_string(static_cast<int>(value.datatype)) +
                                                    " cannot cross the delegate's border");
-      ports.push_back({*value.external_id, dtype, format::xnnpack_shape(value)});
+      ports.push_back({*value.external_id, dtype, xnnpack_shape(value)});
     }
     return {};
   };
@@ -148,7 +144,7 @@ Result<Ports> Ports::make(const format::XnnPayload& payload) {
   return made;
 }
 
-void Ports::take(const format::XnnPayload& payload, const std::vector<format::XnnShape>& shapes) {
+void Ports::take(const XnnPayload& payload, const std::vector<XnnShape>& shapes) {
   for (size_t i = 0; i < inputs.size(); ++i) inputs[i].shape = shapes[payload.input_ids[i]];
   for (size_t i = 0; i < outputs.size(); ++i) outputs[i].shape = shapes[payload.output_ids[i]];
 }
@@ -252,7 +248,7 @@ Result<bool> Engine::read_input_shapes(const Run& run) {
     if (!is_dense(input))
       return refuse("input ", std::to_string(i), ": strides, expected those of the dim order");
     // XNNPACK sees a channels-last tensor as one of sizes [N, H, W, C].
-    format::XnnShape& wanted = wanted_[i];
+    XnnShape& wanted = wanted_[i];
     wanted = {input.rank(), {}};
     for (uint32_t d = 0; d < input.rank(); ++d)
       wanted.sizes[d] = static_cast<uint64_t>(input.sizes()[dim_at(input, d)]);
@@ -263,8 +259,8 @@ Result<bool> Engine::read_input_shapes(const Run& run) {
 
 // Reads the payload again: a stored copy would be most of the memory of a delegate without weights.
 Status Engine::infer_shapes() {
-  ETB_ASSIGN(const format::XnnPayload payload, format::read_xnnpack_payload(payload_bytes_));
-  ETB_ASSIGN(const auto shapes, format::infer_xnnpack_shapes(payload, wanted_));
+  ETB_ASSIGN(const XnnPayload payload, read_xnnpack_payload(payload_bytes_));
+  ETB_ASSIGN(const auto shapes, infer_xnnpack_shapes(payload, wanted_));
   ETB_TRY(check_changes(payload, shapes));
   ports_.take(payload, shapes);
   is_planned_ = false;
@@ -275,7 +271,7 @@ Status Engine::infer_shapes() {
 Status Engine::plan() {
   weights_.trim_memory();  // programs run after all their delegates are loaded
   for (uint32_t i = 0; i < ports_.inputs.size(); ++i) {
-    const format::XnnShape& shape = ports_.inputs[i].shape;
+    const XnnShape& shape = ports_.inputs[i].shape;
     const std::vector<size_t> sizes(shape.sizes.begin(), shape.sizes.begin() + shape.rank);
     ETB_TRY(from_xnn(xnn_reshape_external_value(runtime_.get(), externals_[i].id, sizes.size(), sizes.data()),
                      "input " + std::to_string(i)));

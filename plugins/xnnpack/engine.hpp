@@ -6,11 +6,11 @@
 #include <span>
 #include <vector>
 
-#include "api/format/xnnpack_shapes.hpp"
 #include "etb/cpp/plugin.hpp"
 #include "plugins/xnnpack/arena.hpp"
 #include "plugins/xnnpack/crew.hpp"
 #include "plugins/xnnpack/operator_events.hpp"
+#include "plugins/xnnpack/payload/shapes.hpp"
 #include "plugins/xnnpack/subgraph.hpp"
 
 namespace etb::xnnpack {
@@ -19,23 +19,23 @@ namespace etb::xnnpack {
 struct Port {
   uint32_t external_id;
   etb_dtype dtype;
-  format::XnnShape shape;  // currently planned; at first the payload's own sizes
+  XnnShape shape;  // currently planned; at first the payload's own sizes
 };
 
 struct Ports {
   // Errors: NOT_SUPPORTED for an element type that tensors do not have.
-  [[nodiscard]] static Result<Ports> make(const format::XnnPayload& payload);
+  [[nodiscard]] static Result<Ports> make(const XnnPayload& payload);
   std::vector<Port> inputs, outputs;
 
   // True if no output has elements.
   bool is_empty() const;
   // Copies the sizes of inputs, and the output sizes that follow from them.
-  void take(const format::XnnPayload& payload, const std::vector<format::XnnShape>& shapes);
+  void take(const XnnPayload& payload, const std::vector<XnnShape>& shapes);
 };
 
 // Inputs of Engine::make. They outlive the engine, except where noted.
 struct Ingredients {
-  const format::XnnPayload& payload;         // used by make() only
+  const XnnPayload& payload;                 // used by make() only
   std::span<const std::byte> payload_bytes;  // source of `payload`
   const NamedData& named_data;
   PackedWeights& weights;
@@ -80,7 +80,7 @@ class Engine {
   Runtime runtime_;             // destroyed before the members it reads
   std::optional<OperatorEvents> events_;
   Ports ports_;
-  std::vector<format::XnnShape> wanted_;  // shapes of this run's inputs
+  std::vector<XnnShape> wanted_;  // shapes of this run's inputs
   std::vector<xnn_external_value> externals_;
   bool is_planned_ = false;  // memory in the arena is planned for the sizes of `ports_`
   bool is_set_up_ = false;   // true once the addresses of `externals_` are set, too

@@ -1,20 +1,13 @@
 // Tests invalid payloads, one kind of defect a test. Each is rejected with the name of the node or value.
 // payload_fuzz.cpp searches for other defects; xnnpack_test.cpp truncates official payloads and flips their
 // bits.
-#include "api/format/xnnpack_writer.hpp"
 #include "etb_schema/xnnpack_graph_generated.h"
 #include "plugins/xnnpack/compile_fixture.hpp"
+#include "plugins/xnnpack/payload/writer.hpp"
 #include "plugins/xnnpack/payload_fixture.hpp"
 
 namespace etb {
 namespace {
-
-using format::kXnnNoValue;
-using format::XnnDatatype;
-using format::XnnNode;
-using format::XnnPayload;
-using format::XnnQuantisation;
-using format::XnnValue;
 
 // abs(input 0 [2, 4] times filter 1 [3, 4]) = 3, with value 2 between.
 XnnPayload honest() {
@@ -51,13 +44,13 @@ class XnnpackHostile : public XnnpackCompile {
     EXPECT_EQ(table_->delegate->destroy(delegate, &error_), ETB_OK);
     return "";
   }
-  std::string create(const XnnPayload& payload) { return create(format::write_xnnpack_payload(payload)); }
+  std::string create(const XnnPayload& payload) { return create(write_xnnpack_payload(payload)); }
 };
 
 TEST_F(XnnpackHostile, TheHonestOneIsTaken) { EXPECT_EQ(create(honest()), ""); }
 
 TEST_F(XnnpackHostile, TruncatedPayloadsSayWhatIsMissing) {
-  const auto bytes = format::write_xnnpack_payload(honest());
+  const auto bytes = write_xnnpack_payload(honest());
   EXPECT_THAT(create(std::span(bytes).first(bytes.size() / 2)), HasSubstr("payload header: graph at"));
   EXPECT_THAT(create(std::span(bytes).first(20)), HasSubstr("identifier"));
 }
@@ -149,7 +142,7 @@ TEST_F(XnnpackHostile, WrongQuantisationIsNamedWithItsValue) {
 TEST_F(XnnpackHostile, NodesOfLaterReleasesAreRefusedByThePayloadCheck) {
   XnnPayload payload = honest();
   payload.nodes[1].op = XnnOperator::kCos;  // the last kind in the schema
-  auto bytes = format::write_xnnpack_payload(payload);
+  auto bytes = write_xnnpack_payload(payload);
   const auto check = [&] {
     etb_payload_check asked{};
     asked.struct_size = ETB_INIT_SIZE(etb_payload_check);
@@ -164,8 +157,8 @@ TEST_F(XnnpackHostile, NodesOfLaterReleasesAreRefusedByThePayloadCheck) {
   EXPECT_NE(check().kind, ETB_VERDICT_UNSUPPORTED);
   size_t found_count = 0;
   for (std::byte& byte : bytes) {  // one of the bytes is the node's kind
-    if (byte != std::byte{format::kXnnOperatorCount}) continue;
-    byte = std::byte{format::kXnnOperatorCount + 1};
+    if (byte != std::byte{kXnnOperatorCount}) continue;
+    byte = std::byte{kXnnOperatorCount + 1};
     const std::string expected = "node 1 (?): operator number 48, this reader knows 1 to 47";
     if (create(bytes).find(expected) != std::string::npos) {
       ++found_count;
@@ -173,7 +166,7 @@ TEST_F(XnnpackHostile, NodesOfLaterReleasesAreRefusedByThePayloadCheck) {
       EXPECT_EQ(verdict.kind, ETB_VERDICT_UNSUPPORTED);
       EXPECT_THAT(verdict.text, HasSubstr(expected));
     }
-    byte = std::byte{format::kXnnOperatorCount};
+    byte = std::byte{kXnnOperatorCount};
   }
   EXPECT_EQ(found_count, 1u);
 }
@@ -201,7 +194,7 @@ TEST_F(XnnpackHostile, WrongArgumentsAreNamedWithTheirNode) {
 
 // A graph may repeat one reference at four bytes each.
 TEST_F(XnnpackHostile, ManyValuesOfTheSameScalesAreNotCopiedForEach) {
-  namespace fb = format::xnnpack_schema;
+  namespace fb = xnnpack_schema;
   flatbuffers::FlatBufferBuilder builder;
   constexpr uint32_t kChannels = 10000;
   const auto sizes = builder.CreateVector(std::vector<uint32_t>{kChannels, 1});
@@ -317,7 +310,7 @@ TEST_F(XnnpackHostile, OnlyAConversionMayHaveAnOutputOfOtherElements) {
     EXPECT_EQ(create(payload), "");
     payload.values[1].datatype = XnnDatatype::kFloat16;
     EXPECT_THAT(create(payload),
-                HasSubstr(std::string("node 0 (") + format::to_text(op) +
+                HasSubstr(std::string("node 0 (") + to_text(op) +
                           "): inputs of datatype float32, outputs float16: no kernel is for these"));
   }
   XnnPayload payload = one_node(XnnOperator::kConvert, {1, 4, 4, 2});

@@ -5,16 +5,11 @@
 #include <functional>
 #include <numeric>
 
-#include "api/format/xnnpack_writer.hpp"
 #include "plugins/xnnpack/compile_fixture.hpp"
+#include "plugins/xnnpack/payload/writer.hpp"
 
 namespace etb {
 namespace {
-
-using format::XnnDatatype;
-using format::XnnNode;
-using format::XnnPayload;
-using format::XnnValue;
 
 using Sizes = std::vector<int64_t>;
 using Floats = std::vector<float>;
@@ -402,7 +397,7 @@ class Payload {
     if (kind.op == XnnOperator::kConvert) {
       XnnValue& integers = add(kind.output);
       integers.datatype = XnnDatatype::kQint8;
-      integers.quantisation = format::XnnQuantisation::kPerTensor;
+      integers.quantisation = XnnQuantisation::kPerTensor;
       integers.scale = 1.0f / 16;
       node_.outputs[node_.output_count++] = integers.id;
       graph_.nodes.push_back(node_);
@@ -413,7 +408,7 @@ class Payload {
     if (kind.op == XnnOperator::kArgMaxPooling2d) add_result(kind.output, XnnDatatype::kInt32);
     graph_.nodes.push_back(node_);
   }
-  std::vector<std::byte> bytes() const { return format::write_xnnpack_payload(graph_); }
+  std::vector<std::byte> bytes() const { return write_xnnpack_payload(graph_); }
 
   Blobs blobs;
 
@@ -443,7 +438,7 @@ class Payload {
 };
 
 // For failure messages.
-void PrintTo(const Kind& kind, std::ostream* out) { *out << format::to_text(kind.op); }
+void PrintTo(const Kind& kind, std::ostream* out) { *out << to_text(kind.op); }
 
 class XnnpackKinds : public XnnpackCompile, public testing::WithParamInterface<Kind> {};
 
@@ -483,14 +478,14 @@ TEST_P(XnnpackKinds, RunsAsAPlainLoopSays) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Schema, XnnpackKinds, testing::ValuesIn(all_kinds()),
-                         [](const auto& test) { return std::string(format::to_text(test.param.op)); });
+                         [](const auto& test) { return std::string(to_text(test.param.op)); });
 
 TEST(XnnpackKindsOfTheSchema, EachHasItsPayloadHere) {
   std::vector<XnnOperator> found;
   for (const Kind& kind : all_kinds()) found.push_back(kind.op);
   std::sort(found.begin(), found.end());
   std::vector<XnnOperator> expected;
-  for (uint8_t number = 1; number <= format::kXnnOperatorCount; ++number)
+  for (uint8_t number = 1; number <= kXnnOperatorCount; ++number)
     expected.push_back(static_cast<XnnOperator>(number));
   EXPECT_EQ(found, expected);
 }

@@ -8,9 +8,6 @@
 
 namespace etb::xnnpack {
 
-using format::XnnNode;
-using format::XnnOperator;
-
 namespace {
 
 // Returns the prefix of XNNPACK's operator name for a node. Kinds not listed are unary operators.
@@ -81,7 +78,7 @@ std::string letters_of(std::string_view text) {
 // True if the operator has the payload's name. Newer releases name elementwise operators so: "Square Root
 // (NC)", "Add (ND)".
 bool is_named_after(XnnOperator op, std::string_view kind) {
-  const std::string name = letters_of(format::to_text(op));
+  const std::string name = letters_of(to_text(op));
   return letters_of(kind).compare(0, name.size(), name) == 0;
 }
 
@@ -126,7 +123,7 @@ bool is_zero_padding(const XnnNode& node) {
 
 // Returns steps in XNNPACK's order. Unary operators share one name, so the list must be exact: nodes that no
 // output needs create no operator. With `fuses`, nodes that XNNPACK fuses into their neighbours are left out.
-std::vector<Step> steps_of(const format::XnnPayload& payload, bool fuses) {
+std::vector<Step> steps_of(const XnnPayload& payload, bool fuses) {
   const std::vector<bool> is_live = find_live(payload);
   std::vector<uint32_t> reader_count(payload.value_of_id.size(), 0);              // by id
   std::vector<const XnnNode*> maker(payload.value_of_id.size()), reader = maker;  // the last reader
@@ -135,7 +132,7 @@ std::vector<Step> steps_of(const format::XnnPayload& payload, bool fuses) {
     if (!is_live[i]) continue;
     for (uint32_t o = 0; o < node.output_count; ++o) maker[node.outputs[o]] = &node;
     for (uint32_t n = 0; n < node.input_count; ++n) {
-      if (node.inputs[n] == format::kXnnNoValue) continue;
+      if (node.inputs[n] == kXnnNoValue) continue;
       ++reader_count[node.inputs[n]];
       reader[node.inputs[n]] = &node;
     }
@@ -205,10 +202,10 @@ Status read(xnn_runtime_t runtime, xnn_profile_info what, std::vector<T>& out) {
 }  // namespace
 
 std::string event_name(const XnnNode& node, size_t position) {
-  return std::string(format::to_text(node.op)) + " #" + std::to_string(position);
+  return std::string(to_text(node.op)) + " #" + std::to_string(position);
 }
 
-Result<OperatorEvents> OperatorEvents::make(xnn_runtime_t runtime, const format::XnnPayload& payload) {
+Result<OperatorEvents> OperatorEvents::make(xnn_runtime_t runtime, const XnnPayload& payload) {
   std::vector<char> text;
   ETB_TRY(read(runtime, xnn_profile_info_operator_name, text));
   std::vector<std::string> kinds;

@@ -1,14 +1,10 @@
 // Tests the match from XNNPACK's operators to payload nodes where names are ambiguous: all unary operators
 // have one name.
-#include "api/format/xnnpack_writer.hpp"
 #include "plugins/xnnpack/compile_fixture.hpp"
+#include "plugins/xnnpack/payload/writer.hpp"
 
 namespace etb {
 namespace {
-
-using format::XnnNode;
-using format::XnnPayload;
-using format::XnnValue;
 
 class XnnpackOperatorEvents : public XnnpackCompile {
  protected:
@@ -26,7 +22,7 @@ class XnnpackOperatorEvents : public XnnpackCompile {
   uint32_t value(std::vector<uint32_t> sizes) {
     XnnValue made;
     made.id = static_cast<uint32_t>(payload_.values.size());
-    made.datatype = format::XnnDatatype::kFloat32;
+    made.datatype = XnnDatatype::kFloat32;
     made.sizes = std::move(sizes);
     payload_.values.push_back(made);
     return made.id;
@@ -71,7 +67,7 @@ class XnnpackOperatorEvents : public XnnpackCompile {
     events_ = &sink;
     TestTensor input{{kSizes, kSizes}, {1, 2, 3, 4}};
     const etb_tensor raw_input = to_c(input);
-    run(format::write_xnnpack_payload(payload_), blobs_, {&raw_input, 1}, raw);
+    run(write_xnnpack_payload(payload_), blobs_, {&raw_input, 1}, raw);
     events_ = nullptr;
     return names;
   }
@@ -87,14 +83,14 @@ TEST_F(XnnpackOperatorEvents, NodesThatNoOutputNeedsAreNotTakenForOthers) {
 
 TEST_F(XnnpackOperatorEvents, AClampThatItsProducerDoesIsNotTakenForTheNextUnary) {
   const uint32_t product =
-      node(XnnOperator::kFullyConnected, {0, constant({kSizes, kSizes}, 4), format::kXnnNoValue});
+      node(XnnOperator::kFullyConnected, {0, constant({kSizes, kSizes}, 4), kXnnNoValue});
   const uint32_t clamped = node(XnnOperator::kClamp, {product});
   EXPECT_THAT(events({node(XnnOperator::kAbs, {clamped})}), ElementsAre("FullyConnected #0", "Abs #2"));
 }
 
 TEST_F(XnnpackOperatorEvents, AClampThatRunsAloneHasItsEvent) {
   const uint32_t product =
-      node(XnnOperator::kFullyConnected, {0, constant({kSizes, kSizes}, 4), format::kXnnNoValue});
+      node(XnnOperator::kFullyConnected, {0, constant({kSizes, kSizes}, 4), kXnnNoValue});
   const uint32_t clamped = node(XnnOperator::kClamp, {product});
   const uint32_t absolute = node(XnnOperator::kAbs, {clamped});
   EXPECT_THAT(events({node(XnnOperator::kAdd, {absolute, product})}),

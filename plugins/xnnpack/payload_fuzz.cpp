@@ -7,8 +7,8 @@
 #include <optional>
 #include <vector>
 
-#include "api/format/xnnpack_shapes.hpp"
 #include "plugins/xnnpack/fuzz_plugin.hpp"
+#include "plugins/xnnpack/payload/shapes.hpp"
 #include "plugins/xnnpack/payload_arguments.hpp"
 
 namespace {
@@ -19,11 +19,6 @@ etb_status ETB_CALL get(void*, const char*, etb_payload_view* out, etb_error*) {
   etb::point_at(*out, std::as_bytes(std::span(kWeights)));
   return ETB_OK;
 }
-
-using etb::format::XnnDatatype;
-using etb::format::XnnPayload;
-using etb::format::XnnShape;
-using etb::format::XnnValue;
 
 constexpr uint64_t kMostNbytes = 128 << 10;  // limit for all values: large enough for runs on several workers
 constexpr std::byte kGuard{0xa5};            // fills the bytes after arguments
@@ -38,7 +33,7 @@ struct Argument {
       : sizes(shape.span().begin(), shape.span().end()) {
     const auto datatype = payload.value(id).datatype;
     const std::vector<uint32_t> narrow(shape.span().begin(), shape.span().end());
-    const uint64_t nbytes = *etb::format::xnn_nbytes(datatype, narrow);
+    const uint64_t nbytes = *etb::xnnpack::xnn_nbytes(datatype, narrow);
     bytes.resize(nbytes);
     bytes.resize(nbytes + 128, kGuard);  // XNN_EXTRA_BYTES
     raw.struct_size = ETB_INIT_SIZE(etb_tensor);
@@ -66,7 +61,7 @@ struct Argument {
 __attribute__((section("__libfuzzer_extra_counters"))) uint8_t ran[1 << 16];
 
 void count(const XnnPayload& payload, const std::vector<XnnShape>& shapes) {
-  for (const etb::format::XnnNode& node : payload.nodes) {
+  for (const etb::xnnpack::XnnNode& node : payload.nodes) {
     uint64_t numel = 1;
     for (const uint64_t size : shapes[node.outputs[0]].span()) numel *= size;
     uint32_t hash = static_cast<uint32_t>(node.op) * 16 +
@@ -82,9 +77,9 @@ void count(const XnnPayload& payload, const std::vector<XnnShape>& shapes) {
 
 void run(const etb_delegate_table& table, etb_context* context, const XnnPayload& payload,
          const std::vector<XnnShape>& inputs) {
-  const auto shapes = etb::format::infer_xnnpack_shapes(payload, inputs);
+  const auto shapes = etb::xnnpack::infer_xnnpack_shapes(payload, inputs);
   const auto shape_of = [&](const XnnValue& value) {
-    return shapes ? (*shapes)[value.id] : etb::format::xnnpack_shape(value);
+    return shapes ? (*shapes)[value.id] : etb::xnnpack::xnnpack_shape(value);
   };
   uint64_t total = 0;
   const auto is_small = [&](const XnnShape& shape) {
@@ -123,12 +118,12 @@ void run(const etb_delegate_table& table, etb_context* context, const XnnPayload
 }
 
 void run(const etb_delegate_table& table, etb_delegate* delegate, std::span<const std::byte> bytes) {
-  const auto payload = etb::format::read_xnnpack_payload(bytes);
+  const auto payload = etb::xnnpack::read_xnnpack_payload(bytes);
   if (!payload) __builtin_trap();
   std::vector<XnnShape> own, other, grown;
   std::optional<uint64_t> dynamic;  // a size of the first input, and of all with the same size
   for (const uint32_t id : payload->input_ids) {
-    own.push_back(etb::format::xnnpack_shape(payload->value(id)));
+    own.push_back(etb::xnnpack::xnnpack_shape(payload->value(id)));
     XnnShape& changed = other.emplace_back(own.back());
     XnnShape& wide = grown.emplace_back(own.back());
     if (changed.rank == 0) continue;

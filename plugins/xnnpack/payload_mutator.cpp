@@ -5,21 +5,11 @@
 #include <limits>
 #include <random>
 
-#include "api/format/xnnpack_writer.hpp"
+#include "plugins/xnnpack/payload/writer.hpp"
 
 extern "C" size_t LLVMFuzzerMutate(uint8_t* data, size_t size, size_t max_size);
 
 namespace {
-
-using etb::format::kXnnNoValue;
-using etb::format::kXnnOperatorCount;
-using etb::format::XnnDatatype;
-using etb::format::XnnNode;
-using etb::format::XnnOperator;
-using etb::format::XnnPayload;
-using etb::format::XnnQuantisation;
-using etb::format::XnnValue;
-using etb::format::XnnWindow;
 
 // Maximum number of inputs by node body; concatenations have more.
 enum : uint32_t {
@@ -174,7 +164,7 @@ class Mutator {
 #define ETB_XNN_OPERATOR(name, body, datatypes, flags, run) \
   case XnnOperator::k##name:                                \
     return k##body;
-#include "api/format/xnnpack_operators.def"
+#include "plugins/xnnpack/payload/operators.def"
 #undef ETB_XNN_OPERATOR
       case XnnOperator::kNone:
         break;
@@ -318,14 +308,14 @@ extern "C" size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t max
   Mutator mutator(seed);
   const std::vector<std::byte> bytes(reinterpret_cast<std::byte*>(data),
                                      reinterpret_cast<std::byte*>(data) + size);
-  const auto payload = etb::format::read_xnnpack_payload(bytes);
+  const auto payload = etb::xnnpack::read_xnnpack_payload(bytes);
   if (!payload || mutator.below(8) == 0) return LLVMFuzzerMutate(data, size, max_size);
   std::vector<std::byte> written;
   for (int i = 0; i < kTries; ++i) {
     XnnPayload changed = *payload;
     for (uint32_t edits = 1 + mutator.below(3); edits > 0; --edits) mutator.mutate(changed);
-    written = etb::format::write_xnnpack_payload(changed);
-    if (written.size() <= max_size && etb::format::read_xnnpack_payload(written)) break;
+    written = etb::xnnpack::write_xnnpack_payload(changed);
+    if (written.size() <= max_size && etb::xnnpack::read_xnnpack_payload(written)) break;
   }
   if (written.size() > max_size) return LLVMFuzzerMutate(data, size, max_size);
   std::memcpy(data, written.data(), written.size());

@@ -29,11 +29,11 @@ void XnnpackPlugin::warn(const std::string& text) const {
 Verdict XnnpackPlugin::check_payload(const etb_payload_check& check) const {
   const auto prefix =
       std::span(static_cast<const std::byte*>(check.prefix.data), static_cast<size_t>(check.prefix.nbytes));
-  if (!format::is_xnnpack_payload(prefix)) {
+  if (!is_xnnpack_payload(prefix)) {
     return {ETB_VERDICT_UNSUPPORTED, ETB_REASON_FORMAT, "neither a header XH00 nor a graph XN00 or XN01"};
   }
   // A graph longer than this prefix is rejected by name when a delegate is created.
-  if (const Status known = format::check_xnnpack_operators(prefix); !known)
+  if (const Status known = check_xnnpack_operators(prefix); !known)
     return {ETB_VERDICT_UNSUPPORTED, ETB_REASON_FORMAT, known.error().message};
   return {};
 }

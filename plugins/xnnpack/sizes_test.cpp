@@ -4,14 +4,12 @@
 
 #include <utility>
 
-#include "api/format/xnnpack_writer.hpp"
 #include "plugins/xnnpack/compile_fixture.hpp"
+#include "plugins/xnnpack/payload/writer.hpp"
 #include "plugins/xnnpack/payload_fixture.hpp"
 
 namespace etb {
 namespace {
-
-using format::XnnPayload;
 
 #ifdef ETB_XNNPACK_SIZES_MAY_CHANGE
 constexpr bool kMayChange = true;
@@ -33,9 +31,9 @@ XnnPayload sum(bool is_multiplied) {
     (id == last ? payload.values[id].is_output : payload.values[id].is_input) = true;
   }
   payload.values[3].constant_index = 1;
-  payload.nodes = {node_of(format::XnnOperator::kAdd, {0, 1}, 2)};
+  payload.nodes = {node_of(XnnOperator::kAdd, {0, 1}, 2)};
   if (is_multiplied) {
-    payload.nodes.push_back(node_of(format::XnnOperator::kFullyConnected, {2, 3, format::kXnnNoValue}, 4));
+    payload.nodes.push_back(node_of(XnnOperator::kFullyConnected, {2, 3, kXnnNoValue}, 4));
   }
   payload.input_ids = {0, 1};
   payload.output_ids = {last};
@@ -44,7 +42,7 @@ XnnPayload sum(bool is_multiplied) {
 
 // input 0 [1, 5, 6, 4], quantised per image, through a 3 x 3 filter for 3 channels with the bytes of
 // `constants`.
-XnnPayload dynamic_convolution(format::XnnOperator op) {
+XnnPayload dynamic_convolution(XnnOperator op) {
   XnnPayload payload;
   payload.constants.emplace_back();
   payload.constants.push_back({"ones", {}});
@@ -52,18 +50,17 @@ XnnPayload dynamic_convolution(format::XnnOperator op) {
                     value_of(3, {1, 5, 6, 3})};
   payload.values[0].external_id = 0;
   payload.values[0].is_input = true;
-  payload.values[1].datatype = format::XnnDatatype::kQdint8;
-  payload.values[1].quantisation = format::XnnQuantisation::kPerToken;
+  payload.values[1].datatype = XnnDatatype::kQdint8;
+  payload.values[1].quantisation = XnnQuantisation::kPerToken;
   payload.values[1].nonbatch_dim_count = 3;
-  payload.values[2].datatype = format::XnnDatatype::kQcint8;
-  payload.values[2].quantisation = format::XnnQuantisation::kPerChannel;
+  payload.values[2].datatype = XnnDatatype::kQcint8;
+  payload.values[2].quantisation = XnnQuantisation::kPerChannel;
   payload.values[2].scales = {0.5f, 0.25f, 2.0f};
   payload.values[2].constant_index = 1;
   payload.values[3].external_id = 1;
   payload.values[3].is_output = true;
-  payload.nodes = {node_of(format::XnnOperator::kConvert, {0}, 1),
-                   node_of(op, {1, 2, format::kXnnNoValue}, 3)};
-  format::XnnWindow& window = payload.nodes[1].window;
+  payload.nodes = {node_of(XnnOperator::kConvert, {0}, 1), node_of(op, {1, 2, kXnnNoValue}, 3)};
+  XnnWindow& window = payload.nodes[1].window;
   window.padding_top = window.padding_right = window.padding_bottom = window.padding_left = 1;
   window.kernel_height = window.kernel_width = 3;
   window.group_input_channels = 4;
@@ -76,7 +73,7 @@ XnnPayload dynamic_convolution(format::XnnOperator op) {
 class XnnpackSizes : public XnnpackCompile {
  protected:
   void make(const XnnPayload& payload) {
-    payload_ = format::write_xnnpack_payload(payload);
+    payload_ = write_xnnpack_payload(payload);
     given_.emplace(payload_, &named_);
     ASSERT_EQ(table_->delegate->create(plugin_, &given_->args, &delegate_, &error_), ETB_OK) << error_.text;
     ASSERT_EQ(table_->delegate->context_create(delegate_, nullptr, 0, &context_, &error_), ETB_OK);
@@ -194,7 +191,7 @@ TEST_F(XnnpackSizes, WithinARowAreThoseOfTheFilter) {
 
 // XNNPACK stores a row of padding for each image, and counts them wrongly if the number of images grows.
 TEST_F(XnnpackSizes, OfBatchesOfImagesQuantisedAtRunTimeMayGrow) {
-  for (const auto op : {format::XnnOperator::kConv2d, format::XnnOperator::kConvTranspose2d}) {
+  for (const auto op : {XnnOperator::kConv2d, XnnOperator::kConvTranspose2d}) {
     make(dynamic_convolution(op));
     for (const int64_t count :
          {0, 1, 3, 2, 0, 5, 1, 4}) {  // for 0 images XNNPACK builds no indirection table and needs one later
@@ -227,15 +224,15 @@ XnnPayload largest(bool is_place) {
   payload.constants.emplace_back();
   payload.values = {value_of(0, {1, 2, 4, 1}), value_of(1, {1, 1, 2, 1}), value_of(2, {1, 1, 2, 1}),
                     value_of(3, {1, 1, 2, 1})};
-  payload.values[2].datatype = format::XnnDatatype::kInt32;
+  payload.values[2].datatype = XnnDatatype::kInt32;
   const uint32_t last = is_place ? 3 : 1;
   payload.values[0].is_input = payload.values[last].is_output = true;
   payload.values[0].external_id = 0;
   payload.values[last].external_id = 1;
-  payload.nodes = {node_of(format::XnnOperator::kArgMaxPooling2d, {0}, 1)};
+  payload.nodes = {node_of(XnnOperator::kArgMaxPooling2d, {0}, 1)};
   payload.nodes[0].outputs[payload.nodes[0].output_count++] = 2;
   payload.nodes[0].window.kernel_height = payload.nodes[0].window.kernel_width = 2;
-  if (is_place) payload.nodes.push_back(node_of(format::XnnOperator::kConvert, {2}, 3));
+  if (is_place) payload.nodes.push_back(node_of(XnnOperator::kConvert, {2}, 3));
   payload.input_ids = {0};
   payload.output_ids = {last};
   return payload;

@@ -5,13 +5,6 @@
 
 namespace etb::xnnpack {
 
-using format::XnnDatatype;
-using format::XnnNode;
-using format::XnnOperator;
-using format::XnnPayload;
-using format::XnnQuantisation;
-using format::XnnValue;
-
 namespace {
 
 xnn_datatype to_xnn(XnnDatatype datatype) {
@@ -76,7 +69,7 @@ std::vector<bool> find_unread(const XnnPayload& payload, const std::vector<bool>
   for (size_t i = 0; i < payload.nodes.size(); ++i) {
     const XnnNode& node = payload.nodes[i];
     for (uint32_t n = 0; is_live[i] && n < node.input_count; ++n)
-      if (node.inputs[n] != format::kXnnNoValue) is_unread[node.inputs[n]] = false;
+      if (node.inputs[n] != kXnnNoValue) is_unread[node.inputs[n]] = false;
   }
   return is_unread;
 }
@@ -85,7 +78,7 @@ std::vector<bool> find_unread(const XnnPayload& payload, const std::vector<bool>
 
 // Remove dead nodes here: XNNPACK's own removal leaves stale consumer counts and aborts.
 std::vector<bool> find_live(const XnnPayload& payload) {
-  std::vector<uint32_t> producer(payload.value_of_id.size(), format::kXnnNoValue);
+  std::vector<uint32_t> producer(payload.value_of_id.size(), kXnnNoValue);
   for (uint32_t i = 0; i < payload.nodes.size(); ++i) {
     const XnnNode& node = payload.nodes[i];
     for (uint32_t o = 0; o < node.output_count; ++o) producer[node.outputs[o]] = i;
@@ -95,11 +88,11 @@ std::vector<bool> find_live(const XnnPayload& payload) {
   while (!wanted.empty()) {
     const uint32_t made_by = producer[wanted.back()];
     wanted.pop_back();
-    if (made_by == format::kXnnNoValue || is_live[made_by]) continue;
+    if (made_by == kXnnNoValue || is_live[made_by]) continue;
     is_live[made_by] = true;
     const XnnNode& node = payload.nodes[made_by];
     for (uint32_t n = 0; n < node.input_count; ++n)
-      if (node.inputs[n] != format::kXnnNoValue) wanted.push_back(node.inputs[n]);
+      if (node.inputs[n] != kXnnNoValue) wanted.push_back(node.inputs[n]);
   }
   return is_live;
 }
@@ -145,8 +138,8 @@ std::vector<SubgraphBuilder::Packer> SubgraphBuilder::packers() const {
     const XnnValue& filter = payload_.value(node.inputs[1]);
     const uint32_t bias = node.inputs[2];
     if (data_of_[filter.id] != nullptr && packed_.has_name(data_of_[filter.id]) &&
-        (bias == format::kXnnNoValue || packed_.has_name(data_of_[bias])))
-      found.push_back({i, *format::xnn_nbytes(filter.datatype, filter.sizes)});
+        (bias == kXnnNoValue || packed_.has_name(data_of_[bias])))
+      found.push_back({i, *xnn_nbytes(filter.datatype, filter.sizes)});
   }
   return found;
 }
@@ -157,7 +150,7 @@ Result<Subgraph> SubgraphBuilder::build_packers(std::span<const Packer> packers)
     const XnnNode& node = payload_.nodes[packer.node];
     is_made[node.outputs[0]] = is_used[node.outputs[0]] = true;
     for (uint32_t n = 0; n < node.input_count; ++n)
-      if (node.inputs[n] != format::kXnnNoValue) is_used[node.inputs[n]] = true;
+      if (node.inputs[n] != kXnnNoValue) is_used[node.inputs[n]] = true;
   }
   xnn_subgraph_t raw = nullptr;
   ETB_TRY(from_xnn(xnn_create_subgraph(static_cast<uint32_t>(payload_.values.size()), 0, &raw), "subgraph"));
@@ -180,7 +173,7 @@ void SubgraphBuilder::find_padded() {
   padded_.assign(payload_.value_of_id.size(), false);
   for (const XnnNode& node : payload_.nodes) {
     for (uint32_t i = 0; i < node.input_count; ++i) {
-      if (node.inputs[i] != format::kXnnNoValue && !is_packed_by(node, i)) padded_[node.inputs[i]] = true;
+      if (node.inputs[i] != kXnnNoValue && !is_packed_by(node, i)) padded_[node.inputs[i]] = true;
     }
   }
 }
@@ -203,7 +196,7 @@ Status SubgraphBuilder::find_constants() {
 
 Status SubgraphBuilder::find_data(const XnnValue& value, std::vector<Constants::Move>& moves) {
   if (value.constant_index == 0) return {};
-  const uint64_t nbytes = *format::xnn_nbytes(value.datatype, value.sizes);
+  const uint64_t nbytes = *xnn_nbytes(value.datatype, value.sizes);
   ETB_ASSIGN(const auto bytes, constants_.find(payload_, value.constant_index, nbytes, named_data_));
   data_of_[value.id] = bytes.data();
   if (padded_[value.id]) moves.push_back({bytes, &data_of_[value.id]});
@@ -224,7 +217,7 @@ Status SubgraphBuilder::find_scales(const XnnValue& value, std::vector<Constants
     if (reinterpret_cast<uintptr_t>(place) % each_nbytes != 0) moves.push_back({bytes, &place});
   } else if (is_bfloat16 && value.scales_bf16.empty()) {
     std::vector<uint16_t> rounded;
-    for (const float scale : value.scales) rounded.push_back(format::to_bfloat16(scale));
+    for (const float scale : value.scales) rounded.push_back(to_bfloat16(scale));
     place = constants_.keep(std::as_bytes(std::span(rounded)));
   } else if (is_bfloat16) {
     place = constants_.keep(std::as_bytes(std::span(value.scales_bf16)));
@@ -286,7 +279,7 @@ void SubgraphBuilder::name_weights(const XnnNode& node) {
         w.adjustment_width, w.groups, w.group_input_channels, w.group_output_channels})
     numbers.write(number);
   for (const uint32_t id : {node.inputs[0], node.inputs[1], node.inputs[2], node.outputs[0]}) {
-    if (id == format::kXnnNoValue) continue;
+    if (id == kXnnNoValue) continue;
     const XnnValue& value = payload_.value(id);
     numbers.write(static_cast<int16_t>(value.datatype)).write(value.scale).write(value.zero_point);
     numbers.write(value.channel_dim).write(value.group_size);
@@ -303,7 +296,7 @@ void SubgraphBuilder::name_weights(const XnnNode& node) {
   const std::string suffix(reinterpret_cast<const char*>(digest.data()), digest.size());
   for (const uint32_t i : {1u, 2u}) {
     const uint32_t id = node.inputs[i];
-    if (id == format::kXnnNoValue || data_of_[id] == nullptr) continue;
+    if (id == kXnnNoValue || data_of_[id] == nullptr) continue;
     const std::string& key = payload_.constants[payload_.value(id).constant_index].key;
     packed_.name(data_of_[id], key.empty() ? key : i == 1 ? key + suffix : key);
   }

@@ -4,21 +4,21 @@
 #include <span>
 #include <vector>
 
-#include "api/format/xnnpack_payload.hpp"
 #include "etb/cpp/payload.hpp"
 #include "plugins/xnnpack/constants.hpp"
 #include "plugins/xnnpack/packed_weights.hpp"
+#include "plugins/xnnpack/payload/payload.hpp"
 #include "plugins/xnnpack/xnn_handles.hpp"
 
 namespace etb::xnnpack {
 
 // By node of a payload: true if an output needs it.
-std::vector<bool> find_live(const format::XnnPayload& payload);
+std::vector<bool> find_live(const XnnPayload& payload);
 
 // Builds subgraphs. All constructor arguments must outlive it. Names the weights in `packed`.
 class SubgraphBuilder {
  public:
-  SubgraphBuilder(const format::XnnPayload& payload, const NamedData& named_data, Constants& constants,
+  SubgraphBuilder(const XnnPayload& payload, const NamedData& named_data, Constants& constants,
                   PackedWeights& packed)
       : payload_(payload), named_data_(named_data), constants_(constants), packed_(packed) {}
 
@@ -37,13 +37,12 @@ class SubgraphBuilder {
  private:
   void find_padded();
   Status find_constants();
-  Status define_value(xnn_subgraph_t subgraph, const format::XnnValue& value, uint32_t external_id,
-                      uint32_t flags);
-  Status find_data(const format::XnnValue& value, std::vector<Constants::Move>& moves);
-  Status find_scales(const format::XnnValue& value, std::vector<Constants::Move>& moves);
-  void name_weights(const format::XnnNode& node);
+  Status define_value(xnn_subgraph_t subgraph, const XnnValue& value, uint32_t external_id, uint32_t flags);
+  Status find_data(const XnnValue& value, std::vector<Constants::Move>& moves);
+  Status find_scales(const XnnValue& value, std::vector<Constants::Move>& moves);
+  void name_weights(const XnnNode& node);
 
-  const format::XnnPayload& payload_;
+  const XnnPayload& payload_;
   const NamedData& named_data_;
   Constants& constants_;
   PackedWeights& packed_;
@@ -55,7 +54,7 @@ class SubgraphBuilder {
 };
 
 // Adds one node. `id_of` maps the payload's ids to the subgraph's.
-[[nodiscard]] Status define_node(xnn_subgraph_t subgraph, const format::XnnPayload& payload,
-                                 const format::XnnNode& node, const std::vector<uint32_t>& id_of);
+[[nodiscard]] Status define_node(xnn_subgraph_t subgraph, const XnnPayload& payload, const XnnNode& node,
+                                 const std::vector<uint32_t>& id_of);
 
 }  // namespace etb::xnnpack

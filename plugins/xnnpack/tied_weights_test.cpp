@@ -6,8 +6,6 @@
 namespace etb::xnnpack {
 namespace {
 
-using format::XnnPayload;
-
 constexpr uint32_t kWidth = 32;
 
 // A weights cache that forwards XNNPACK's calls and counts packings.
@@ -65,8 +63,7 @@ XnnPayload layers(uint32_t layer_count) {
     const uint32_t filter = add_value({kWidth, kWidth});  // a separate value, as exporters write them
     payload.values[filter].constant_index = 1;
     const uint32_t product = add_value({1, kWidth});
-    payload.nodes.push_back(
-        node_of(XnnOperator::kFullyConnected, {last, filter, format::kXnnNoValue}, product));
+    payload.nodes.push_back(node_of(XnnOperator::kFullyConnected, {last, filter, kXnnNoValue}, product));
     last = product;
   }
   payload.values[last].external_id = 1;

@@ -2,6 +2,7 @@
 // it may use.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -34,7 +35,7 @@ struct Fence {
 };
 const std::vector<Fence>& fences() {
   static const std::vector<Fence> list = {
-      {"(flatbuffers/.*|etb_schema/.*)", {"api/format"}},
+      {"(flatbuffers/.*|etb_schema/.*)", {"api/format", "plugins/xnnpack"}},
       {"CLI/.*", {"tools"}},
       {"zip\\.h", {"partitioner_sdk/import", "host/devtools"}},
       {"sodium(/.*|\\.h)", {"api/format"}},
@@ -125,6 +126,25 @@ TEST(Architecture, FoldersIncludeOnlyWhatTheArrowsAllow) {
   }
 }
 
+// The suite's folders form layers.
+TEST(Architecture, FoldersOfTheSuiteIncludeOnlyThoseBefore) {
+  const std::vector<std::string> layers = {"cases",  "judge",   "outcome", "subject",
+                                           "checks", "process", "runner",  "report"};
+  const auto layer_of = [&](const fs::path& path) {
+    const std::string folder = *std::next(path.begin());
+    return std::find(layers.begin(), layers.end(), folder) - layers.begin();
+  };
+  size_t count = 0;
+  for (const Include& include : all_includes()) {
+    if (*include.file.begin() != "conformance" || include.header.rfind("conformance/", 0) != 0) continue;
+    EXPECT_LT(layer_of(include.file), static_cast<ptrdiff_t>(layers.size())) << include.file;
+    EXPECT_LE(layer_of(include.header), layer_of(include.file))
+        << include.file << " includes " << include.header;
+    ++count;
+  }
+  EXPECT_GT(count, 100u) << "the scan found almost nothing";
+}
+
 // The linker treats two classes of one name in one namespace as one: it keeps the members of either.
 TEST(Architecture, ATypeIsDefinedInOneFile) {
   const std::vector<Definition> types = all_types();
@@ -192,7 +212,7 @@ TEST(Architecture, FilesAreOpenedForWritingInOnePlace) {
   const std::set<std::string> allowed = {
       "api/format/output_file.cpp",          // the one place
       "api/ops/make_schema_tables.cpp",      // runs while the product is built
-      "conformance/runner/keeper.cpp",       // a lock without content
+      "conformance/process/keeper.cpp",      // a lock without content
       "host/registry/digest_records.cpp",    // a cache, written beneath a folder's descriptor
       "plugins/xnnpack/packed_folder.cpp",   // a cache whose partial files are locked while they are written
       "host/registry/scratch_dir.hpp",       // test support

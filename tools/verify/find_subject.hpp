@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "conformance/runner/subject.hpp"
+#include "conformance/subject/subject.hpp"
 #include "tools/command.hpp"
 
 namespace etb::tools {

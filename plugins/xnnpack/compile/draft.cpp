@@ -4,8 +4,8 @@
 #include <bit>
 
 #include "api/format/content_name.hpp"
-#include "api/format/xnnpack_writer.hpp"
 #include "plugins/xnnpack/operator_events.hpp"
+#include "plugins/xnnpack/payload/writer.hpp"
 
 namespace etb::xnnpack {
 
@@ -242,7 +242,7 @@ void Draft::drop_unused() {
 Result<Artifact> Draft::finish() {
   drop_unused();
   Artifact artifact;
-  format::XnnPayload payload;
+  XnnPayload payload;
   payload.constants.emplace_back();
   std::map<std::string, uint32_t> index_of_key;
   const auto add_blob = [&](Artifact::NamedBlob blob) -> uint32_t {
@@ -272,9 +272,8 @@ Result<Artifact> Draft::finish() {
   payload.output_ids = outputs_;
   for (size_t i = 0; i < nodes_.size(); ++i)
     artifact.debug_map.push_back({.name = event_name(nodes_[i], i), .handles = sources_[i]});
-  artifact.payload = format::write_xnnpack_payload(payload);
-  ETB_TRY(
-      format::read_xnnpack_payload(artifact.payload));  // checks that our own delegate accepts the payload
+  artifact.payload = write_xnnpack_payload(payload);
+  ETB_TRY(read_xnnpack_payload(artifact.payload));  // checks that our own delegate accepts the payload
   return artifact;
 }
 

@@ -6,18 +6,11 @@
 #include <optional>
 #include <vector>
 
-#include "api/format/xnnpack_payload.hpp"
 #include "etb/cpp/compile.hpp"
 #include "plugins/xnnpack/compile/constant.hpp"
+#include "plugins/xnnpack/payload/payload.hpp"
 
 namespace etb::xnnpack {
-
-using format::kXnnNoValue;
-using format::XnnDatatype;
-using format::XnnNode;
-using format::XnnOperator;
-using format::XnnQuantisation;
-using format::XnnValue;
 
 // Storage order of a tensor: dimension i of the tensor is dimension perm[i] of the payload's value.
 using Permutation = std::vector<uint32_t>;

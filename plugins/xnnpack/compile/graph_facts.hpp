@@ -2,12 +2,10 @@
 
 #include <vector>
 
-#include "api/format/xnnpack_payload.hpp"
 #include "etb/cpp/compile.hpp"
+#include "plugins/xnnpack/payload/payload.hpp"
 
 namespace etb::xnnpack {
-
-using format::kXnnNoValue;
 
 // Facts about the nodes of a graph, computed once.
 struct GraphFacts {

@@ -166,7 +166,7 @@ Status lower_convolution(Lowering& l) {
                                                            : XnnOperator::kConv2d,
                                      {in, kernel, bias}, {out});
   const auto u32 = [](int64_t number) { return static_cast<uint32_t>(number); };
-  format::XnnWindow& w = node.window;
+  XnnWindow& w = node.window;
   w.padding_top = w.padding_bottom = u32(c.padding[0]);
   w.padding_left = w.padding_right = u32(c.padding[1]);
   w.kernel_height = u32(filter.height);

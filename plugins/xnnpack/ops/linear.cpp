@@ -36,7 +36,7 @@ uint32_t add_integer_filter(Lowering& l, uint32_t weight) {
   made.quantisation = is_by_group ? from.quantisation : XnnQuantisation::kPerChannel;
   if (is_by_group) {
     made.group_size = from.group_size;
-    for (const float scale : from.scales) made.scales_bf16.push_back(format::to_bfloat16(scale));
+    for (const float scale : from.scales) made.scales_bf16.push_back(to_bfloat16(scale));
   } else {
     made.scales = from.scales.empty() ? std::vector<float>(from.sizes[0], from.scale) : from.scales;
   }

@@ -46,7 +46,7 @@ Status add_pool(Lowering& l, XnnOperator op, uint32_t in, const Pool& pool) {
     return Lowering::refuse("quant", "means of int8 windows");
   XnnNode& node = l.draft().add_node(op, {in}, {out});
   node.flags = kFlagKeepDims;
-  format::XnnWindow& w = node.window;
+  XnnWindow& w = node.window;
   w.padding_top = u32(pool.padding[0]);
   w.padding_left = u32(pool.padding[1]);
   w.padding_bottom = u32(pool.padding[0] + pool.extra[0]);

@@ -43,7 +43,7 @@ Result<uint32_t> add_maximum(Draft& draft, uint32_t input) {
   if (height == 1 && width == 1) return input;  // XNNPACK rejects such a window
   extents.sizes[1] = extents.sizes[2] = 1;
   const uint32_t out = draft.add_like(input, std::move(extents));
-  format::XnnWindow& w = draft.add_node(XnnOperator::kMaxPooling2d, {input}, {out}).window;
+  XnnWindow& w = draft.add_node(XnnOperator::kMaxPooling2d, {input}, {out}).window;
   w.kernel_height = w.stride_height = height;
   w.kernel_width = w.stride_width = width;
   w.dilation_height = w.dilation_width = 1;

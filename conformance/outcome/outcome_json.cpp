@@ -1,0 +1,72 @@
+#include "conformance/outcome/outcome_json.hpp"
+
+namespace etb::conformance {
+namespace {
+
+using nlohmann::json;
+using nlohmann::ordered_json;
+
+std::string text_in(const json& object, const char* key) {
+  const auto it = object.find(key);
+  return it != object.end() && it->is_string() ? it->get<std::string>() : "";
+}
+bool flag_in(const json& object, const char* key) {
+  const auto it = object.find(key);
+  return it != object.end() && it->is_boolean() && it->get<bool>();
+}
+double number_in(const json& object, const char* key) {
+  const auto it = object.find(key);
+  return it != object.end() && it->is_number() ? it->get<double>() : 0;
+}
+
+}  // namespace
+
+ordered_json to_json(const Outcome& outcome) {
+  ordered_json out = {{"name", outcome.name}, {"state", to_text(outcome.state)}};
+  if (!outcome.op.empty()) out["op"] = outcome.op;
+  if (!outcome.dtype.empty()) out["dtype"] = outcome.dtype;
+  out["claimed"] = outcome.is_claimed;
+  out["executed"] = outcome.is_executed;
+  if (outcome.margin > 0 && outcome.margin < 1e300) out["margin"] = outcome.margin;
+  if (!outcome.reason.empty()) out["reason"] = outcome.reason;
+  for (const Finding& finding : outcome.findings) {
+    ordered_json item = {{"check", finding.check}, {"text", finding.text}};
+    if (!finding.rule.empty()) item["rule"] = finding.rule;
+    out["findings"].push_back(item);
+  }
+  if (!outcome.smallest.empty()) out["smallest"] = outcome.smallest;
+  if (!outcome.sequence.empty()) out["sequence"] = outcome.sequence;
+  for (const auto& [what, value] : outcome.measured) out["measured"][what] = value;
+  out["us"] = outcome.duration_us;
+  return out;
+}
+
+std::optional<Outcome> outcome_from_json(const json& object) {
+  if (!object.is_object()) return std::nullopt;
+  Outcome out;
+  out.name = text_in(object, "name");
+  if (out.name.empty() || !from_text(text_in(object, "state"), out.state)) return std::nullopt;
+  out.op = text_in(object, "op");
+  out.dtype = text_in(object, "dtype");
+  out.is_claimed = flag_in(object, "claimed");
+  out.is_executed = flag_in(object, "executed");
+  out.margin = number_in(object, "margin");
+  out.reason = text_in(object, "reason");
+  out.smallest = text_in(object, "smallest");
+  out.sequence = text_in(object, "sequence");
+  out.duration_us = static_cast<uint64_t>(std::max(0.0, number_in(object, "us")));
+  if (const auto list = object.find("measured"); list != object.end() && list->is_object())
+    for (const auto& [what, value] : list->items())
+      if (value.is_number()) out.measured.emplace_back(what, value.get<double>());
+  if (const auto list = object.find("findings"); list != object.end() && list->is_array())
+    for (const json& item : *list)
+      if (item.is_object())
+        out.findings.push_back({text_in(item, "check"), text_in(item, "text"), text_in(item, "rule")});
+  return out;
+}
+
+std::string dump_line(const ordered_json& object) {
+  return object.dump(-1, ' ', true, ordered_json::error_handler_t::replace) + '\n';
+}
+
+}  // namespace etb::conformance

@@ -1,0 +1,158 @@
+#include "conformance/subject/aot_calls.hpp"
+
+#include <cstring>
+
+#include "etb/cpp/graph_view.hpp"
+
+namespace etb::conformance {
+namespace {
+
+etb_partition_args partition_args(const Subject& subject, const etb_graph_image& image) {
+  etb_partition_args args{};
+  args.struct_size = ETB_INIT_SIZE(etb_partition_args);
+  args.graph = &image;
+  args.backend_id = subject.backend_id().c_str();
+  return args;
+}
+
+etb_status ETB_CALL take_claim(void* ctx, const etb_claim* claim) {
+  auto& answers = *static_cast<Answers*>(ctx);
+  answers.has_own_regions = answers.has_own_regions || (claim->flags & ETB_CLAIM_OWN_REGION) != 0;
+  for (uint32_t i = 0; i < claim->node_count; ++i) answers.claims[claim->node_ids[i]] = claim->group;
+  return ETB_OK;
+}
+
+etb_status ETB_CALL take_reject(void* ctx, const etb_reject* reject) {
+  auto& answers = *static_cast<Answers*>(ctx);
+  for (uint32_t i = 0; i < reject->node_count; ++i)
+    answers.reasons[reject->node_ids[i]] = std::string(reject->reason) + ": " + reject->text;
+  return ETB_OK;
+}
+
+// Collects one payload. Reads constants from the image.
+class Sink {
+ public:
+  Sink(const graph::ImageBytes& image, Payload& out) : view_(graph::View::open(image.span())), out_(out) {
+    writer_ = {ETB_INIT_SIZE(etb_blob_writer), 0, this, &write};
+    sink_ = {ETB_INIT_SIZE(etb_artifact_sink), 0, this, &begin_payload, &named_blob, &end_payload};
+    reader_ = {ETB_INIT_SIZE(etb_constant_reader), 0, this, &read_constant};
+  }
+  Sink(const Sink&) = delete;
+  Sink& operator=(const Sink&) = delete;
+
+  const etb_artifact_sink* sink() const { return &sink_; }
+  const etb_constant_reader* reader() const { return &reader_; }
+
+ private:
+  static etb_status ETB_CALL begin_payload(void* ctx, uint32_t, const etb_blob_writer** out) {
+    *out = &static_cast<Sink*>(ctx)->writer_;
+    return ETB_OK;
+  }
+  static etb_status ETB_CALL write(void* ctx, uint64_t offset, const void* data, uint64_t nbytes) {
+    constexpr uint64_t kMaxPayloadBytes = uint64_t{1} << 30;
+    std::vector<std::byte>& bytes = static_cast<Sink*>(ctx)->out_.bytes;
+    if (offset > kMaxPayloadBytes || nbytes > kMaxPayloadBytes) return ETB_OUT_OF_RESOURCES;
+    if (bytes.size() < offset + nbytes) bytes.resize(offset + nbytes);
+    if (nbytes != 0) std::memcpy(bytes.data() + offset, data, nbytes);
+    return ETB_OK;
+  }
+  static etb_status ETB_CALL named_blob(void* ctx, const etb_named_blob* blob) {
+    auto& self = *static_cast<Sink*>(ctx);
+    std::vector<std::byte>& bytes = self.out_.named[blob->key];
+    const auto* data = static_cast<const std::byte*>(blob->value.data);
+    uint64_t nbytes = blob->value.nbytes;
+    if (blob->constant_key != nullptr && !self.find(blob->constant_key, data, nbytes)) return ETB_NOT_FOUND;
+    bytes.assign(data, data + nbytes);
+    return ETB_OK;
+  }
+  static etb_status ETB_CALL end_payload(void* ctx, const etb_artifact* artifact) {
+    Payload& out = static_cast<Sink*>(ctx)->out_;
+    for (uint64_t i = 0; i < artifact->spec_count; ++i) {
+      const etb_compile_spec& spec = *ETB_AT(etb_compile_spec, artifact->specs, i);
+      const auto* data = static_cast<const std::byte*>(spec.value.data);
+      out.specs.emplace_back(spec.key, std::vector<std::byte>(data, data + spec.value.nbytes));
+    }
+    for (uint64_t i = 0; i < artifact->debug_entry_count; ++i) {
+      const etb_debug_entry& entry = *ETB_AT(etb_debug_entry, artifact->debug_map, i);
+      out.debug_ids.push_back(entry.debug_id);
+      out.debug_handles.insert(out.debug_handles.end(), entry.handles, entry.handles + entry.handle_count);
+    }
+    return ETB_OK;
+  }
+  static etb_status ETB_CALL read_constant(void* ctx, const char* key, etb_payload_view* out, etb_error*) {
+    const std::byte* data = nullptr;
+    uint64_t nbytes = 0;
+    if (!static_cast<Sink*>(ctx)->find(key, data, nbytes)) return ETB_NOT_FOUND;
+    out->data = data;
+    out->nbytes = nbytes;
+    out->alignment = 16;
+    out->fd = -1;
+    return ETB_OK;
+  }
+  bool find(const char* key, const std::byte*& data, uint64_t& nbytes) const {
+    if (!view_) return false;
+    for (uint32_t i = 0; i < view_->c().constants.count; ++i) {
+      const etb_graph_constant constant = view_->constant(i);
+      if (std::strcmp(constant.key, key) != 0) continue;
+      data = static_cast<const std::byte*>(constant.data);
+      nbytes = constant.nbytes;
+      return data != nullptr || nbytes == 0;
+    }
+    return false;
+  }
+
+  Result<graph::View> view_;
+  Payload& out_;
+  etb_blob_writer writer_{};
+  etb_artifact_sink sink_{};
+  etb_constant_reader reader_{};
+};
+
+}  // namespace
+
+Answers partition(Subject& subject, const graph::ImageBytes& image) {
+  Answers answers;
+  const etb_graph_image raw = image.to_c();
+  const etb_partition_args args = partition_args(subject, raw);
+  const etb_partition_sink sink = {ETB_INIT_SIZE(etb_partition_sink), 0, &answers, take_claim, take_reject};
+  etb_error error = ETB_ERROR_INIT;
+  answers.status = subject.table().aot->partition(subject.handle(), &args, &sink, &error);
+  if (answers.status != ETB_OK) answers.error = error.text;
+  if (const auto view = graph::View::open(image.span()))
+    for (uint32_t i = 0; i < view->graph_count(); ++i) answers.node_count += view->graph(i).nodes().size();
+  return answers;
+}
+
+etb_status dry_check(Subject& subject, const graph::ImageBytes& image, std::string& out_error) {
+  const etb_graph_image raw = image.to_c();
+  const etb_partition_args args = partition_args(subject, raw);
+  etb_error error = ETB_ERROR_INIT;
+  const etb_status status = subject.table().aot->dry_check(subject.handle(), &args, &error);
+  if (status != ETB_OK) out_error = error.text;
+  return status;
+}
+
+Compiled compile(Subject& subject, const graph::ImageBytes& image, const CompileOptions& options) {
+  Compiled out;
+  Sink sink(image, out.payload);
+  const etb_graph_image raw = image.to_c();
+  std::vector<etb_compile_spec> specs;
+  for (const auto& [key, value] : options.specs)
+    specs.push_back({ETB_INIT_SIZE(etb_compile_spec), 0, key.c_str(), {value.data(), value.size()}});
+  etb_compile_args args{};
+  args.struct_size = ETB_INIT_SIZE(etb_compile_args);
+  args.backend_id = subject.backend_id().c_str();
+  args.graphs = &raw;
+  args.graph_count = 1;
+  args.specs = specs.data();
+  args.spec_count = specs.size();
+  args.constants = sink.reader();
+  args.sink = sink.sink();
+  args.cancel = options.cancel;
+  etb_error error = ETB_ERROR_INIT;
+  out.status = subject.table().aot->compile(subject.handle(), &args, &error);
+  if (out.status != ETB_OK) out.error = error.text;
+  return out;
+}
+
+}  // namespace etb::conformance

@@ -1,0 +1,59 @@
+// Ahead-of-time calls with all their arguments; they return answers as values.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "api/format/graph_builder.hpp"
+#include "conformance/subject/subject.hpp"
+
+namespace etb::conformance {
+
+struct Answers {
+  etb_status status = ETB_OK;
+  std::string error;
+  std::map<uint32_t, std::string> reasons;  // by rejected node: "dtype: text"
+  std::map<uint32_t, uint32_t> claims;      // by claimed node: its group
+  uint32_t node_count = 0;
+  bool has_own_regions = false;  // some claim requests a separate payload
+
+  // True if the graph may be compiled as one region.
+  bool is_whole_claim() const {
+    return status == ETB_OK && reasons.empty() && claims.size() == node_count &&
+           (!has_own_regions || node_count == 1);
+  }
+  friend bool operator==(const Answers& a, const Answers& b) {
+    return a.status == b.status && a.reasons == b.reasons && a.claims == b.claims;
+  }
+};
+Answers partition(Subject& subject, const graph::ImageBytes& image);
+
+// Calls the plugin's dry check. Returns NOT_IMPLEMENTED if it has none.
+etb_status dry_check(Subject& subject, const graph::ImageBytes& image, std::string& out_error);
+
+struct Payload {
+  std::vector<std::byte> bytes;
+  std::map<std::string, std::vector<std::byte>> named;
+  std::vector<std::pair<std::string, std::vector<std::byte>>> specs;
+  std::vector<uint32_t> debug_handles;
+  std::vector<int64_t> debug_ids;
+  friend bool operator==(const Payload& a, const Payload& b) {
+    return a.bytes == b.bytes && a.named == b.named && a.specs == b.specs;
+  }
+};
+
+struct CompileOptions {
+  std::vector<std::pair<std::string, std::string>> specs;
+  const etb_cancel_token* cancel = nullptr;
+};
+
+// Result of compiling one region into one payload.
+struct Compiled {
+  etb_status status = ETB_OK;
+  std::string error;
+  Payload payload;
+};
+Compiled compile(Subject& subject, const graph::ImageBytes& image, const CompileOptions& options = {});
+
+}  // namespace etb::conformance

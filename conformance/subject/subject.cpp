@@ -1,0 +1,65 @@
+#include "conformance/subject/subject.hpp"
+
+#include <cstring>
+
+#include "etb/status.h"
+
+namespace etb::conformance {
+
+Result<std::unique_ptr<Subject>> Subject::open(const SubjectSpec& spec, const SubjectOptions& options) {
+  std::unique_ptr<Subject> subject(new Subject(spec.backend_id));
+  if (options.bare_host != nullptr) {
+    host::LoadOptions load_options = spec.load_options;
+    load_options.host = options.bare_host;
+    ETB_ASSIGN(subject->library_, host::LoadedPlugin::load(spec.entry, load_options));
+    ETB_ASSIGN(host::PluginContext context,
+               host::PluginContext::make(subject->library_, subject->library_->table(),
+                                         subject->library_->host(), options.init_options));
+    subject->context_ = std::make_unique<host::PluginContext>(std::move(context));
+    return subject;
+  }
+  if (options.is_validated) {
+    host::ValidateOptions validate;
+    validate.memory = options.has_guard_pages ? host::ValidateOptions::Memory::GUARD_PAGES
+                                              : host::ValidateOptions::Memory::CANARIES;
+    validate.whole_process = options.whole_process;
+    subject->validation_ = std::make_unique<host::Validation>(validate);
+  }
+  subject->pool_ = std::make_unique<host::ThreadPool>(options.worker_count);
+  subject->log_ = std::make_unique<host::LogSink>(ETB_LOG_WARNING, [](const host::LogLine&) {});
+  ETB_ASSIGN(subject->library_, host::LoadedPlugin::load(spec.entry, spec.load_options));
+  std::vector<host::Layer> layers;
+  if (subject->validation_) layers.push_back(subject->validation_->layer());
+  host::StartArgs args;
+  args.layers = layers;
+  args.services = {subject->log_.get(), subject->pool_.get(), nullptr};
+  args.memory_cap_bytes = options.memory_cap_bytes;
+  args.plugin_dir = spec.entry.directory;
+  args.options = options.init_options;
+  ETB_ASSIGN(host::PluginContext context,
+             host::start_plugin(subject->library_, subject->library_->table(), args));
+  subject->context_ = std::make_unique<host::PluginContext>(std::move(context));
+  return subject;
+}
+
+void Subject::close() {
+  context_.reset();
+  library_.reset();
+}
+
+const std::set<std::string>& Subject::claimed_rows() {
+  if (has_rows_ || table().aot == nullptr) return claimed_rows_;
+  has_rows_ = true;
+  const etb_op_sink sink = {
+      ETB_INIT_SIZE(etb_op_sink), 0, &claimed_rows_, [](void* ctx, const etb_op_capability* op) {
+        for (uint32_t i = 0; i < op->dtype_count; ++i)
+          static_cast<std::set<std::string>*>(ctx)->insert(std::string(op->op) + " " +
+                                                           std::to_string(op->dtypes[i]));
+        return etb_status{ETB_OK};
+      }};
+  etb_error error = ETB_ERROR_INIT;
+  if (table().aot->op_table(handle(), &sink, &error) != ETB_OK) op_table_error_ = error.text;
+  return claimed_rows_;
+}
+
+}  // namespace etb::conformance
