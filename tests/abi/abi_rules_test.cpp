@@ -1,5 +1,5 @@
-// Which rule of the ABI is proved by which test. A test says so in a comment, "proves: ABI-SIZE-01 ABI-SIZE-02"; the rules are
-// the rows of rules.def. docs/abi_rules.md is generated from both (ETB_REBASE=1 rewrites it).
+// Each rule of the ABI is proved by a test. A test cites its rules in a comment, "proves: ABI-SIZE-01 ABI-SIZE-02"; the rules
+// are the rows of rules.def. docs/abi_rules.md is generated from both (ETB_REBASE=1 rewrites it).
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -82,7 +82,7 @@ TEST(AbiRules, IdsAreUniqueAndWellFormed) {
   std::set<std::string> seen;
   for (const Rule& rule : rules()) {
     EXPECT_TRUE(std::regex_match(rule.id, std::regex("ABI-[A-Z]+-[0-9]{2}"))) << rule.id;
-    EXPECT_TRUE(seen.insert(rule.id).second) << rule.id << " stands twice";
+    EXPECT_TRUE(seen.insert(rule.id).second) << rule.id << " occurs twice";
   }
 }
 
@@ -114,30 +114,6 @@ TEST(AbiRules, PageIsUpToDate) {
   const fs::path path = fs::path(ETB_SOURCE_DIR) / "docs/abi_rules.md";
   if (std::getenv("ETB_REBASE") != nullptr) std::ofstream(path) << rules_page();
   EXPECT_EQ(read_text(path), rules_page()) << "rewrite it with ETB_REBASE=1 ctest -R abi_rules";
-}
-
-// The closed set of thread tags: each function of a table or sink has one, in the comment right above it.
-TEST(AbiHeaders, EveryFunctionHasAThreadTag) {
-  const std::regex function("\\(ETB_CALL\\* ?([a-z_]+)\\)"),
-      tag("// threads +\\[(any|init|serial:[a-z]+)\\]");
-  size_t count = 0;
-  for (const auto& entry : fs::directory_iterator(fs::path(ETB_SOURCE_DIR) / "api/include/etb")) {
-    if (entry.path().extension() != ".h") continue;
-    std::ifstream in(entry.path());
-    bool is_tagged = false;
-    std::smatch match;
-    for (std::string line; std::getline(in, line);) {
-      if (line.find_first_not_of(' ') == std::string::npos) is_tagged = false;
-      if (std::regex_search(line, tag)) is_tagged = true;
-      const bool is_comment = line.find("//") == line.find_first_not_of(' ');
-      if (is_comment || !std::regex_search(line, match, function)) continue;
-      if (match[1] == "task") continue;  // parallel_for's argument, described with it
-      EXPECT_TRUE(is_tagged) << entry.path().filename() << ": " << match[1];
-      is_tagged = false;
-      ++count;
-    }
-  }
-  EXPECT_GT(count, 50u);
 }
 
 // ---- Rules about layout, proved over the golden file, which abi_layout compares with the headers
