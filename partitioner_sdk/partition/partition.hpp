@@ -1,8 +1,8 @@
-// Chooses what plugins take of the methods of a program, and has it compiled.
+// Assigns nodes of a program's methods to plugins, and has the plugins compile them.
 //
-//   ETB_ASSIGN(partition::Partition done, partition::partition(modules, compilers, options));
-//   partition::lower(modules, done);      // regions become calls of delegates
-//   emit(modules, with done.delegates() ...)
+//   ConstantKeys keys;
+//   ETB_ASSIGN(Partition done, partition(modules, compilers, PartitionOptions{}, keys));
+//   ETB_TRY(lower(modules, done));  // regions become calls of delegates; region i is delegate i
 #pragma once
 
 #include <memory>
