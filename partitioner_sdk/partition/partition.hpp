@@ -1,8 +1,8 @@
-// Chooses the nodes of a program's methods for plugins, and compiles them.
+// Assigns nodes of a program's methods to plugins, and has the plugins compile them.
 //
-//   ETB_ASSIGN(partition::Partition done, partition::partition(modules, compilers, options, keys));
-//   ETB_TRY(partition::lower(modules, done));      // regions become calls of delegates
-//   // emit::emit(modules, options with done.regions as delegates)
+//   ConstantKeys keys;
+//   ETB_ASSIGN(Partition done, partition(modules, compilers, PartitionOptions{}, keys));
+//   ETB_TRY(lower(modules, done));  // regions become calls of delegates; region i is delegate i
 #pragma once
 
 #include <memory>

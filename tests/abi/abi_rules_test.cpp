@@ -83,7 +83,7 @@ TEST(AbiRules, IdsAreUniqueAndWellFormed) {
   std::set<std::string> seen;
   for (const Rule& rule : rules()) {
     EXPECT_TRUE(std::regex_match(rule.id, std::regex("ABI-[A-Z]+-[0-9]{2}"))) << rule.id;
-    EXPECT_TRUE(seen.insert(rule.id).second) << rule.id << " stands twice";
+    EXPECT_TRUE(seen.insert(rule.id).second) << rule.id << " occurs twice";
   }
 }
 
@@ -117,31 +117,7 @@ TEST(AbiRules, PageIsUpToDate) {
   EXPECT_EQ(read_text(path), rules_page()) << "rewrite it with ETB_REBASE=1 ctest -R abi_rules";
 }
 
-// Thread tags are a closed set. Each function of a table or sink has one in the comment directly above it.
-TEST(AbiHeaders, EveryFunctionHasAThreadTag) {
-  const std::regex function("\\(ETB_CALL\\* ?([a-z_]+)\\)"),
-      tag("// threads +\\[(any|init|serial:[a-z]+)\\]");
-  size_t count = 0;
-  for (const auto& entry : fs::directory_iterator(fs::path(ETB_SOURCE_DIR) / "api/include/etb")) {
-    if (entry.path().extension() != ".h") continue;
-    std::ifstream in(entry.path());
-    bool is_tagged = false;
-    std::smatch match;
-    for (std::string line; std::getline(in, line);) {
-      if (line.find_first_not_of(' ') == std::string::npos) is_tagged = false;
-      if (std::regex_search(line, tag)) is_tagged = true;
-      const bool is_comment = line.find("//") == line.find_first_not_of(' ');
-      if (is_comment || !std::regex_search(line, match, function)) continue;
-      if (match[1] == "task") continue;  // parallel_for's argument, described with it
-      EXPECT_TRUE(is_tagged) << entry.path().filename() << ": " << match[1];
-      is_tagged = false;
-      ++count;
-    }
-  }
-  EXPECT_GT(count, 50u);
-}
-
-// ---- Rules about layout, proved on the golden file, which abi_layout compares with the headers
+// ---- Rules about layout, proved over the golden file, which abi_layout compares with the headers
 
 struct Field {
   std::string owner;

@@ -82,7 +82,7 @@ def summary(models):
 def main():
     models = load(sys.argv[1])
     text = "\n".join([f"{len(models)} models; two words in a cell are portable kernels and XNNPACK.", "", *summary(models), *left_in_all(models), "", *rows(models), "",
-                      "What the official side does not do, in its own words:", "", *reasons(models)])
+                      "Failures of the official side, in its own words:", "", *reasons(models)])
     if len(sys.argv) < 3:
         print(text)
         return 0

@@ -1,4 +1,15 @@
-// Devices: what hardware there is, and opening it.
+// SPDX-License-Identifier: Apache-2.0
+//
+// Devices: the hardware that a plugin finds, and the functions that open it.
+//
+// A device is a piece of hardware that a delegate can run on: a processor, a GPU, an NPU. The host lists
+// devices to let people and policies choose, opens the chosen one by its uuid, and passes the handle to
+// delegate creation:
+//
+//   table->device->enumerate(plugin, &sink, &error);              // one sink.put per device
+//   table->device->open(plugin, info.uuid, NULL, 0, &device, &error);
+//   ... delegates on the device ...
+//   table->device->close(device, &error);
 #ifndef ETB_DEVICE_H_
 #define ETB_DEVICE_H_
 
@@ -12,77 +23,101 @@ extern "C" {
 
 #define ETB_FINGERPRINT_NBYTES 32u
 
-// One device, as it is now.
+// One device in its present state.
 typedef struct etb_device_info {
   uint32_t struct_size;
-  uint32_t flags;                               // must be zero
-  uint8_t uuid[16];                             // the same after every boot on this machine
-  uint8_t fingerprint[ETB_FINGERPRINT_NBYTES];  // equal fingerprints run each other's payloads at the same
-                                                // verdict
-  uint32_t vendor_number;                       // PCI id or the like, 0 when there is none
-  uint32_t device_number;
-  uint64_t memory_total_bytes;  // 0: unknown
-  uint64_t memory_free_bytes;
+  uint32_t flags;     // must be zero
+  uint8_t uuid[16];   // the same after every boot on this machine
+
+  // Devices with equal fingerprints run each other's payloads at the same verdict.
+  uint8_t fingerprint[ETB_FINGERPRINT_NBYTES];
+
+  uint32_t vendor_number;        // PCI id or the like, 0 when there is none
+  uint32_t device_number;        // the same
+  uint64_t memory_total_bytes;   // 0: unknown
+  uint64_t memory_free_bytes;    // 0: unknown
   const char* kind;              // string id: "cpu", "gpu", "npu", "dsp", or reverse DNS
   const char* name;              // for people
   const char* driver_version;    // "" when there is none
-  const etb_option* attributes;  // attribute_count of them, ABI-SIZE-04
+  const etb_option* attributes;  // attribute_count of them (ABI-SIZE-04), e.g. clock and throttling
   uint64_t attribute_count;
 } etb_device_info;
 
-// Takes devices; rules of sinks as in option.h. The info is borrowed-for-call.
+// Sink of devices. The rules of all sinks are in base.h.
 typedef struct etb_device_sink {
   uint32_t struct_size;
   uint32_t flags;  // must be zero
   void* ctx;
 
-  // Takes one item [borrowed-for-call], on the thread of the call that was given the sink, before it returns (ABI-SINK-01).
-  // threads  [serial:sink]   since 1.0
+  // Receives one device.
+  //
+  // info     [borrowed-for-call]
+  // returns  ETB_OK; any other status ends the call that was given the sink (ABI-SINK-02).
+  // presence required
+  // threads  [serial:sink]
+  // since    1.0
   etb_status(ETB_CALL* put)(void* ctx, const etb_device_info* info);
 } etb_device_sink;
 
-// What to compile for. It can come from a file: no device is needed to compile (ABI-AOT-03).
+// Target of a compilation. It can come from a file: compiling needs no device (ABI-AOT-03).
 typedef struct etb_target {
   uint32_t struct_size;
   uint32_t flags;                               // must be zero
   const char* kind;                             // as etb_device_info.kind; "" for the plugin's default
   const char* name;                             // the vendor's name of a device family, "" for the default
   uint8_t fingerprint[ETB_FINGERPRINT_NBYTES];  // all zero: any
-  const etb_option* attributes;                 // attribute_count of them, ABI-SIZE-04
+  const etb_option* attributes;                 // attribute_count of them (ABI-SIZE-04)
   uint64_t attribute_count;
 } etb_target;
 
+// The device table. A plugin with ETB_PROFILE_RUNTIME has one.
 typedef struct etb_device_table {
   uint32_t struct_size;
   uint32_t flags;  // must be zero
 
-  // Names every device. Cheap: opens no context, starts no driver thread. No device is no error: nothing is
-  // put (ABI-DEV-01).
+  // Lists every device. The call is cheap: it opens no context and starts no driver thread. A machine without
+  // the plugin's hardware is not an error: the sink then receives nothing (ABI-DEV-01).
   //
+  // plugin   from init.
+  // sink     [borrowed-for-call] receives one item per device.
   // returns  ETB_OK; the sink's status when it stopped.
-  // threads  [any]   since 1.0   required
+  // presence required
+  // threads  [any]
+  // since    1.0
   etb_status(ETB_CALL* enumerate)(etb_plugin* plugin, const etb_device_sink* sink, etb_error* error);
 
-  // Opens the device of a uuid that enumerate gave.
+  // Opens a device by the uuid that enumerate reported.
   //
+  // plugin   from init.
   // uuid     [borrowed-for-call] 16 bytes.
-  // options  [borrowed-for-call] scope ETB_OBJECT_DEVICE.
+  // options  [borrowed-for-call] option_count of them, scope ETB_OBJECT_DEVICE.
   // out      [transferred-handle] ended by close.
-  // returns  ETB_OK; ETB_NOT_FOUND (no such uuid now); ETB_UNAVAILABLE (in use, lost, no rights).
-  // threads  [any]   since 1.0   required
+  // returns  ETB_OK; ETB_NOT_FOUND (no device has this uuid now); ETB_UNAVAILABLE (in use, lost, no rights);
+  //          ETB_INVALID_ARGUMENT (option).
+  // presence required
+  // threads  [any]   may block: yes
+  // since    1.0
   etb_status(ETB_CALL* open)(etb_plugin* plugin, const uint8_t* uuid, const etb_option* options,
                              uint64_t option_count, etb_device** out, etb_error* error);
 
-  // Ends a device. Its delegates must be destroyed before: else ETB_BUSY and nothing has changed
-  // (ABI-LIFE-01).
+  // Ends a device. Its delegates must be destroyed before.
   //
-  // threads  [serial:device]   since 1.0   required
+  // device   from open; consumed on success.
+  // returns  ETB_OK; ETB_BUSY while a delegate of the device is alive, and then nothing has changed
+  //          (ABI-LIFE-01).
+  // presence required
+  // threads  [serial:device]
+  // since    1.0
   etb_status(ETB_CALL* close)(etb_device* device, etb_error* error);
 
-  // The device as it is now: free memory, attributes such as clock and throttling.
+  // Reports the present state of a device: free memory, attributes such as clock and throttling.
   //
-  // sink     gets one item.
-  // threads  [any]   since 1.0   required
+  // device   from open.
+  // sink     [borrowed-for-call] receives exactly one item.
+  // returns  ETB_OK; ETB_UNAVAILABLE (the device was lost); the sink's status when it stopped.
+  // presence required
+  // threads  [any]
+  // since    1.0
   etb_status(ETB_CALL* query)(etb_device* device, const etb_device_sink* sink, etb_error* error);
 } etb_device_table;
 

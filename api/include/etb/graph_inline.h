@@ -1,11 +1,17 @@
-// How etb/graph.h reads an image; include that header, not this one. Every load checks that it stays inside
+// SPDX-License-Identifier: Apache-2.0
+//
+// Implementation of etb/graph.h; include that header, not this one. Every load checks that it stays inside
 // the image, so the functions are total (ABI-GRAPH-03); on a verified image the checks always pass. Names
 // that end in _ are private.
 //
-// FlatBuffers in three lines: the u32 at byte 0 is the position of the root table; a table begins with an
-// i32, the distance back to its vtable: u16 nbytes of the vtable, u16 nbytes of the table, then per field a
-// u16 offset in the table (0: absent); strings, vectors and tables are reached by a u32 offset from where it
-// stands, and a vector begins with its u32 count.
+// FlatBuffers in short:
+//
+//   root     the u32 at byte 0 is the position of the root table
+//   table    begins with an i32, the distance back to its vtable
+//   vtable   u16 nbytes of the vtable, u16 nbytes of the table, then one u16 per field: its offset in the
+//            table, 0: absent
+//   offset   strings, vectors and tables are reached by a u32 that counts from its own position
+//   vector   begins with its u32 count
 #ifndef ETB_GRAPH_INLINE_H_
 #define ETB_GRAPH_INLINE_H_
 

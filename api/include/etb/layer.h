@@ -1,22 +1,33 @@
-// Layers: plugins with ETB_PROFILE_LAYER that stand between the host and another plugin and have the plugin's
-// own interface.
+// SPDX-License-Identifier: Apache-2.0
 //
-// A layer is asked by the same query function and gives the same tables. It is switched on by the application
-// or the command line, never by being found (ABI-LAYER-01). The host makes a chain: it calls init of the
-// outermost layer with a host struct whose layer_link names the next table; that layer makes its context,
-// copies the host struct, advances the copy's layer_link to `rest`, calls init of the next with it, and from
-// then on wraps every handle that it passes on.
+// Layers: plugins with ETB_PROFILE_LAYER that sit between the host and another plugin and have a plugin's
+// interface.
 //
-// How the host makes a layer's table complete (ABI-LAYER-02):
-//   - A layer that gives `init` wraps handles: it gives every required function. An optional function is
-//     offered when both the layer and the next table offer it; a whole table (device, delegate, aot) too.
-//   - A layer that leaves `init` NULL wraps nothing: every function that it leaves NULL is the next one's.
-//   - The identity is the plugin's, whatever stands in front of it.
-//
-// Functions of an extension take handles too, so a layer that wraps handles answers get_extension with NULL for
-// every extension that it does not wrap itself.
+// A layer is queried by the same function and returns the same tables. The application or the command line
+// switches it on; a layer is never active because it was found (ABI-LAYER-01). The host makes a chain:
 //
 //   host -> trace (link: validate) -> validate (link: plugin) -> plugin (link: NULL)
+//
+//   1. The host calls init of the outermost layer. The layer_link of its host struct names the next table.
+//   2. The layer makes its context, copies the host struct, and sets layer_link of the copy to `rest`.
+//   3. The layer calls init of the next table with the copy.
+//   4. From then on the layer wraps every handle that it passes on.
+//
+// In C, the init of a layer:
+//
+//   etb_host inner = *host;   // [borrowed-until-destroy]: keep the copy in the context
+//   inner.layer_link = host->layer_link->rest;
+//   status = host->layer_link->next->init(&inner, options, option_count, &context->plugin, error);
+//
+// How the host completes the table of a layer (ABI-LAYER-02):
+//
+//   - A layer with `init` wraps handles: it has every required function. An optional function is offered when
+//     both the layer and the next table offer it; the same holds for a whole table (device, delegate, aot).
+//   - A layer whose `init` is NULL wraps nothing: the host fills every NULL function with the next table's.
+//   - The identity is the plugin's, whatever number of layers precedes it.
+//
+// Functions of an extension receive handles too. A layer that wraps handles returns NULL from get_extension
+// for every extension that it does not wrap itself.
 #ifndef ETB_LAYER_H_
 #define ETB_LAYER_H_
 
@@ -30,10 +41,13 @@ extern "C" {
 // One step of the chain. [borrowed-until-destroy] of the layer's context.
 typedef struct etb_layer_link {
   uint32_t struct_size;
-  uint32_t flags;                // must be zero
-  const etb_plugin_table* next;  // complete: the host has replaced absent functions by stubs (ABI-CALL-01)
-  const struct etb_layer_link*
-      rest;  // layer_link for the next one's init; NULL when next is the plugin itself
+  uint32_t flags;  // must be zero
+
+  // The next table. It is complete: the host has replaced absent functions by stubs (ABI-CALL-01).
+  const etb_plugin_table* next;
+
+  // The layer_link for init of the next table; NULL when `next` is the plugin itself.
+  const struct etb_layer_link* rest;
 } etb_layer_link;
 
 #ifdef __cplusplus

@@ -1,8 +1,18 @@
-// Options: typed key-value pairs that can change at run time, with a schema; and compile specs: key-bytes
-// pairs fixed ahead of time.
+// SPDX-License-Identifier: Apache-2.0
 //
-// Scopes: plugin (init), device (device_open), delegate (create), run (execute). An unknown key is an error
-// unless it starts with "x-", which a plugin that does not know it ignores (ABI-OPT-01).
+// Options and compile specs. Options are typed key-value pairs that may change at run time and have a schema.
+// Compile specs are pairs of key and bytes that are fixed ahead of time.
+//
+// The function that receives an option decides its scope: init (plugin), open (device), create (delegate),
+// context_create (context), execute (run).
+// An unknown key is an error unless it starts with "x-"; a plugin ignores an "x-" key that it does not know
+// (ABI-OPT-01).
+//
+//   etb_option threads = {.struct_size = ETB_INIT_SIZE(etb_option)};
+//   threads.key = "threads";
+//   threads.type = ETB_OPTION_I64;
+//   threads.i64 = 4;
+//   table->init(&host, &threads, 1, &plugin, &error);
 #ifndef ETB_OPTION_H_
 #define ETB_OPTION_H_
 
@@ -13,6 +23,7 @@
 extern "C" {
 #endif
 
+// Type of an option; it names the field of etb_option that holds the value.
 typedef uint32_t etb_option_type;
 #define ETB_OPTION_BOOL 1u   // i64, 0 or 1
 #define ETB_OPTION_I64 2u    // i64
@@ -21,7 +32,7 @@ typedef uint32_t etb_option_type;
 #define ETB_OPTION_BYTES 5u  // bytes
 #define ETB_OPTION_LIST 6u   // items, each of a type that is not LIST
 
-// The object that an option belongs to or an extension is asked of.
+// Kind of the object that an option belongs to, or that an extension is requested for.
 #define ETB_OBJECT_PLUGIN 1u
 #define ETB_OBJECT_DEVICE 2u
 #define ETB_OBJECT_DELEGATE 4u
@@ -39,68 +50,85 @@ typedef struct etb_option {
   double f64;
   const char* text;
   etb_bytes bytes;
-  const struct etb_option* items;  // item_count of them, walked as ABI-SIZE-04 says
+  const struct etb_option* items;  // item_count of them (ABI-SIZE-04)
   const void* reserved_pointer;    // must be NULL
 } etb_option;
 
-// When an option may change after its object was made.
+// Moment at which an option may change after its object was made.
 #define ETB_OPTION_FIXED 0u     // never
 #define ETB_OPTION_BETWEEN 1u   // between runs
 #define ETB_OPTION_ANY_TIME 2u  // also during a run
 
-// What an option is. `minimum` and `maximum` bound I64 and F64 options, inclusive, when minimum < maximum; otherwise (both 0,
-// or infinite) there is no bound. `choices` lists the values of a TEXT option that has few.
+// Description of one option that a plugin knows.
 typedef struct etb_option_schema {
   uint32_t struct_size;
   uint32_t flags;  // must be zero
   const char* key;
   const char* doc;  // one sentence for `etbackend info`
   etb_option_type type;
-  uint32_t scopes;        // ETB_OBJECT_* bits
-  uint32_t mutable_when;  // ETB_OPTION_FIXED, _BETWEEN, _ANY_TIME
-  uint32_t choice_count;
-  const etb_option* default_value;  // NULL: it has none, and must be given
+  uint32_t scopes;                  // ETB_OBJECT_* bits
+  uint32_t mutable_when;            // ETB_OPTION_FIXED, _BETWEEN, _ANY_TIME
+  uint32_t choice_count;            // of choices, 0: any value of the type
+  const etb_option* default_value;  // NULL: it has none, and the caller must pass the option
+
+  // Inclusive bounds of an I64 or F64 option. They apply when minimum < maximum; otherwise (both 0, or
+  // infinite) there is no bound.
   double minimum;
   double maximum;
-  const char* const* choices;
+
+  const char* const* choices;    // choice_count values that a TEXT option may have
   const void* reserved_pointer;  // must be NULL
 } etb_option_schema;
 
-// A sink takes items of unknown number. The callee calls `put` on the calling thread before it returns; the
-// item is borrowed-for-call. If put answers anything but ETB_OK the callee stops and returns that status
-// (ABI-SINK-01, ABI-SINK-02).
+// Sink of options. The rules of all sinks are in base.h.
 typedef struct etb_option_sink {
   uint32_t struct_size;
   uint32_t flags;  // must be zero
   void* ctx;
 
-  // Takes one item [borrowed-for-call], on the thread of the call that was given the sink, before it returns (ABI-SINK-01).
-  // threads  [serial:sink]   since 1.0
+  // Receives one option.
+  //
+  // option   [borrowed-for-call]
+  // returns  ETB_OK; any other status ends the call that was given the sink (ABI-SINK-02).
+  // presence required
+  // threads  [serial:sink]
+  // since    1.0
   etb_status(ETB_CALL* put)(void* ctx, const etb_option* option);
 } etb_option_sink;
 
+// Sink of option schemas.
 typedef struct etb_option_schema_sink {
   uint32_t struct_size;
   uint32_t flags;  // must be zero
   void* ctx;
 
-  // Takes one item [borrowed-for-call], on the thread of the call that was given the sink, before it returns (ABI-SINK-01).
-  // threads  [serial:sink]   since 1.0
+  // Receives the schema of one option.
+  //
+  // schema   [borrowed-for-call]
+  // returns  ETB_OK; any other status ends the call that was given the sink (ABI-SINK-02).
+  // presence required
+  // threads  [serial:sink]
+  // since    1.0
   etb_status(ETB_CALL* put)(void* ctx, const etb_option_schema* schema);
 } etb_option_schema_sink;
 
-// A sink of texts, e.g. op names.
+// Sink of texts, e.g. op names.
 typedef struct etb_text_sink {
   uint32_t struct_size;
   uint32_t flags;  // must be zero
   void* ctx;
 
-  // Takes one item [borrowed-for-call], on the thread of the call that was given the sink, before it returns (ABI-SINK-01).
-  // threads  [serial:sink]   since 1.0
+  // Receives one text.
+  //
+  // text     [borrowed-for-call] UTF-8, NUL-terminated.
+  // returns  ETB_OK; any other status ends the call that was given the sink (ABI-SINK-02).
+  // presence required
+  // threads  [serial:sink]
+  // since    1.0
   etb_status(ETB_CALL* put)(void* ctx, const char* text);
 } etb_text_sink;
 
-// One compile spec, carried byte for byte from compilation through the .pte to delegate creation
+// One compile spec. It is carried byte for byte from compilation through the .pte to delegate creation
 // (ABI-SPEC-01).
 typedef struct etb_compile_spec {
   uint32_t struct_size;

@@ -25,12 +25,14 @@ HERE = Path(__file__).resolve().parent
 METRICS = {"load_us": "load + init, us", "start_us": "process start to first result, us", "run_us": "one run, us", "peak_rss_kb": "peak memory, KB"}
 SECTION = """## Run time
 
-Against the official C++ runtime of the executorch {version} wheel (its libraries, built by its makers): the same file, one core, one
-thread, processes in alternating order, medians of {pairs} pairs ({model_pairs} of the networks). A ratio above 1 means that we are ahead.
-`load + init` is repeated in one process; the first load of a process, with the search for plugins and all that a program does before
-main, is part of "process start to first result"; on that way our side finds the plugin, checks the digest of its library and opens it, where the
-official program is linked with its backend. `chain_200` is 200 additions of one-element tensors, `xnnpack_add_8` one delegate call on 8 floats, the networks run on
-portable kernels. Both sides are release builds; {cpu}, {cores} cores.
+The table compares with the official C++ runtime of the executorch {version} wheel (its own libraries): the same file, one core, one
+thread, processes in alternating order, medians of {pairs} pairs ({model_pairs} of the networks). A ratio above 1 means that ours is faster or smaller. Both
+sides are release builds; {cpu}, {cores} cores.
+
+- `load + init` is repeated in one process. "Process start to first result" includes the first load of a process, with the search for
+  plugins and everything before main. Our side finds the plugin, checks the digest of its library and opens it; the official program
+  is linked with its backend.
+- `chain_200` is 200 additions of one-element tensors, `xnnpack_add_8` one delegate call on 8 floats; the networks run on portable kernels.
 
 ```
 cmake --preset release

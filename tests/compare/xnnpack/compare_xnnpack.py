@@ -32,12 +32,18 @@ import compare_runtime  # noqa: E402
 
 SECTION = """## XNNPACK
 
-Against the official C++ runtime of the executorch {version} wheel and its XNNPACK delegate (the wheel's libraries): {pairs} pairs of processes a row,
-in alternating order, behind one that does not count. Before each process another takes and touches as much memory as it will: a virtual machine that gives free memory back lets whoever is
-first wait for it, which says nothing of either side. Times are medians; a ratio is the median of the pairs' own, ours / official, so below 1 we are ahead. `official` is the official exporter's file on both runtimes, `ours` the file
-of our compiler on our runtime against the official file on the official runtime. `load` opens the file and makes the method ready, in a process that has
-loaded a small program for XNNPACK before; `cached` is that with weights that an earlier process packed (`packed_cache_path`). Our plugin is stripped; both sides' libraries
-and the models are read from the disk again beforehand, whole and in order: what was just written, or came page by page as somebody mapped it, is mapped otherwise. Our side is the build `{build}`; {cpu}, {cores} cores.
+The table compares with the official C++ runtime of the executorch {version} wheel and its XNNPACK delegate (the wheel's libraries). Each row is {pairs}
+pairs of processes in alternating order, after one pair that is not counted. Times are medians; a ratio is the median of the pairs' ratios, ours /
+official, so below 1 ours is faster or smaller. Our side is the build `{build}`, with a stripped plugin; {cpu}, {cores} cores.
+
+- `official` is the official exporter's file on both runtimes. `ours` is our compiler's file on our runtime against the official file on the
+  official runtime.
+- `load` opens the file and makes the method ready, in a process that has loaded a small program for XNNPACK before. `cached` is `load` with weights
+  that an earlier process packed (`packed_cache_path`).
+- Before each process another one allocates and touches as much memory. Otherwise, on a virtual machine that returns free memory to its host, the
+  first process to allocate waits for it.
+- Libraries and models of both sides are read from the disk again beforehand, whole and in order. The kernel maps a file differently when it was
+  just written, or was read page by page.
 
 ```
 python tests/compare/xnnpack/compare_xnnpack.py --build {build} --models DIR {flags}

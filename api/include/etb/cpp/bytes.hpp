@@ -1,4 +1,7 @@
-// Payload bytes in and out: a writer, and a reader that never reads past the end. Little-endian, unaligned, no padding.
+// SPDX-License-Identifier: Apache-2.0
+//
+// Payload bytes in and out: a writer, and a reader that never reads past the end. Little-endian, unaligned,
+// no padding.
 #pragma once
 
 #include <cstddef>
@@ -35,8 +38,9 @@ class ByteWriter {
   std::vector<std::byte> bytes_;
 };
 
-// Takes numbers and bytes from the front. Once something was not there, every later read gives zeros and finish() an error,
-// so a parser may check once at its end; a count that decides how much memory to take is checked with fits() first.
+// Reads numbers and bytes from the front. After a read past the end every later read returns zeros, and
+// finish() an error, so a parser may check once at its end. Check a count with fits() before it decides how
+// much memory to allocate.
 class ByteReader {
  public:
   explicit ByteReader(std::span<const std::byte> bytes) : rest_(bytes), nbytes_(bytes.size()) {}
@@ -61,13 +65,13 @@ class ByteReader {
     return bytes;
   }
 
-  // Whether count items of item_nbytes each are still there.
+  // True if count items of item_nbytes each are left.
   bool fits(uint64_t count, uint64_t item_nbytes) const {
     return !failed_ && (item_nbytes == 0 || count <= rest_.size() / item_nbytes);
   }
   uint64_t position() const { return failed_ ? failed_at_ : nbytes_ - rest_.size(); }
 
-  // ETB_INVALID_DATA unless everything was there and nothing is left.
+  // Returns ETB_INVALID_DATA unless every read succeeded and no byte is left.
   Status finish() const {
     if (failed_)
       return make_error(Code::INVALID_DATA, "ends at byte " + std::to_string(nbytes_) +

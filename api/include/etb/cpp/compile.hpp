@@ -1,4 +1,7 @@
-// The ahead-of-time half of the plugin base: op rows, claims, regions and what compiling one gives. etb/cpp/plugin.hpp calls it.
+// SPDX-License-Identifier: Apache-2.0
+//
+// The ahead-of-time half of the plugin base: op rows, claims, regions and artifacts. etb/cpp/plugin.hpp calls
+// it.
 #pragma once
 
 #include <cstddef>
@@ -17,8 +20,9 @@ namespace etb {
 
 inline constexpr etb_dtype kFloat32Only[] = {ETB_DTYPE_FLOAT32};
 
-// One op that a plugin takes. The base tests every node against its row before the plugin's own claim() sees it, and the
-// same rows are the op table that the host lists: so the table cannot promise what partitioning refuses.
+// One op that a plugin accepts. The base tests every node against its row before the plugin's own claim()
+// sees it. The same rows are the op table that the host lists, so the table cannot promise a node that
+// partitioning rejects.
 struct OpRow {
   const char* op;                                    // "aten.add.Tensor"
   std::span<const etb_dtype> dtypes = kFloat32Only;  // of the first tensor operand
@@ -26,13 +30,13 @@ struct OpRow {
   uint32_t max_rank = ETB_MAX_RANK;
   uint32_t layouts = ETB_LAYOUT_CONTIGUOUS;
   bool dynamic_sizes = false;
-  const char* constraint = "";  // what claim() demands beyond the row, one sentence
+  const char* constraint = "";  // the condition that claim() checks beyond the row, one sentence
 };
 
-// The answer for one node. Reasons are the words of etb_reject: "attribute", "quant", ... or reverse DNS of one's own.
+// The answer for one node. Reasons are the words of etb_reject: "attribute", "quant", ... or reverse DNS.
 struct Claim {
   static Claim yes(double cost_ns = 0) { return {true, 0, cost_ns, "", ""}; }
-  // Takes the node, as a region of its own: no other node comes into its payload.
+  // Claims the node as a region of its own: no other node comes into its payload.
   static Claim alone(double cost_ns = 0) { return {true, ETB_CLAIM_OWN_REGION, cost_ns, "", ""}; }
   static Claim no(const char* reason, std::string text) { return {false, 0, 0, reason, std::move(text)}; }
 
@@ -43,12 +47,13 @@ struct Claim {
   std::string text;
 };
 
-// Takes claims and rejections from a plugin that partitions by itself (P::partition): patterns of several nodes, costs of groups.
+// Sink of claims and rejections for a plugin that partitions by itself (P::partition): patterns of several
+// nodes, costs of groups.
 class PartitionSink {
  public:
   explicit PartitionSink(const etb_partition_sink& raw) : raw_(&raw) {}
 
-  // Nodes of one group belong together; 0: each node by itself. `claim` says the flags and the cost.
+  // Nodes of one group belong together; 0: each node by itself. `claim` has the flags and the cost.
   Status claim(std::span<const uint32_t> node_ids, const Claim& claim, uint32_t group = 0) const {
     const etb_claim item{ETB_INIT_SIZE(etb_claim),
                          claim.flags,
@@ -73,7 +78,7 @@ class PartitionSink {
   const etb_partition_sink* raw_;
 };
 
-// What compiling a region gives.
+// Result of compiling one region.
 struct Artifact {
   struct NamedBlob {
     std::string key;
@@ -81,16 +86,16 @@ struct Artifact {
     std::string constant_key = {};  // not empty: the bytes are this constant's, and value stays empty
     uint64_t alignment = 0;         // a power of two, 0: the host's choice
   };
-  // What an event's name or id stands for: debug handles of the graph's nodes.
+  // Maps the name or id of an event to debug handles of the graph's nodes.
   struct DebugEntry {
-    std::string name;       // "": the id counts
-    int64_t debug_id = -1;  // -1: the name counts
+    std::string name;       // "": debug_id is the id
+    int64_t debug_id = -1;  // -1: name is the id
     std::vector<uint32_t> handles = {};
   };
 
   std::vector<std::byte> payload = {};
   uint32_t format_version = 1;
-  std::vector<NamedBlob> named_blobs = {};  // the payload's named data, stored once a key
+  std::vector<NamedBlob> named_blobs = {};  // the payload's named data, stored once per key
   std::vector<std::pair<std::string, std::string>> specs = {};
   std::vector<DebugEntry> debug_map = {};
   uint64_t scratch_bytes = 0;
@@ -109,7 +114,7 @@ class Region {
   std::string_view backend_id() const { return args_->backend_id != nullptr ? args_->backend_id : ""; }
   const etb_target* target() const { return args_->target; }  // NULL: the plugin's default
 
-  // The bytes of a constant by its key in the image, valid until compile returns.
+  // Returns the bytes of a constant by its key in the image, valid until compile returns.
   Result<Payload> read_constant(const char* key) const {
     const etb_constant_reader* reader = args_->constants;
     if (reader == nullptr)
@@ -154,7 +159,7 @@ inline Claim check_value(const Value& value, const OpRow& row) {
   return Claim::yes();
 }
 
-// What the row alone says about a node of its op.
+// Judges a node of the row's op by the row alone.
 inline Claim check_row(const Node& node, const OpRow& row) {
   bool is_first = true;
   for (const Value& value : node.operands()) {
@@ -175,7 +180,7 @@ inline Claim check_row(const Node& node, const OpRow& row) {
   return Claim::yes();
 }
 
-// The row of an op, NULL when the plugin does not take it.
+// Returns the row of an op, NULL when the plugin does not accept the op.
 inline const OpRow* find_row(std::span<const OpRow> rows, std::string_view op) {
   for (const OpRow& row : rows)
     if (op == row.op) return &row;
@@ -184,7 +189,7 @@ inline const OpRow* find_row(std::span<const OpRow> rows, std::string_view op) {
 
 }  // namespace detail
 
-// The claim of plugin type P for one node: its op row first, then P::claim when P has one.
+// Returns the claim of plugin type P for one node: its op row first, then P::claim when P has one.
 template <class P>
 Claim claim_node(const P& plugin, const Node& node) {
   const OpRow* row = detail::find_row(P::kOps, node.op_name());
@@ -196,7 +201,7 @@ Claim claim_node(const P& plugin, const Node& node) {
     return Claim::yes();
 }
 
-// Puts the op table.
+// Passes the op table to the sink.
 inline Status put_op_rows(std::span<const OpRow> rows, const etb_op_sink* sink) {
   ETB_TRY(ETB_ACCEPT(etb_op_sink, sink, put));
   for (const OpRow& row : rows) {
@@ -215,7 +220,7 @@ inline Status put_op_rows(std::span<const OpRow> rows, const etb_op_sink* sink) 
   return {};
 }
 
-// Puts the ops that the exporter must not decompose.
+// Passes the ops that the exporter must not decompose to the sink.
 inline Status put_texts(std::span<const char* const> texts, const etb_text_sink* sink) {
   ETB_TRY(ETB_ACCEPT(etb_text_sink, sink, put));
   for (const char* text : texts) ETB_TRY(from_host(sink->put(sink->ctx, text), "text sink"));
@@ -249,7 +254,7 @@ Status partition_graph(const P& plugin, const etb_graph_image* image, const etb_
   return {};
 }
 
-// Gives one artifact to the host.
+// Passes one artifact to the host.
 inline Status put_artifact(const Artifact& artifact, uint32_t graph_index, const etb_artifact_sink& sink) {
   std::vector<const char*> keys;
   for (const Artifact::NamedBlob& blob : artifact.named_blobs) {
@@ -291,7 +296,8 @@ inline Status put_artifact(const Artifact& artifact, uint32_t graph_index, const
   return from_host(sink.end_payload(sink.ctx, &item), "artifact sink");
 }
 
-// That every node of a region is one that the plugin claims, or one that the host added to compute a number. A plugin that partitions by itself checks that in its compile.
+// Checks that every node of a region is claimed by the plugin, or added by the host to compute a number. A
+// plugin that partitions by itself checks that in its compile.
 template <class P>
 Status check_claimed(const P& plugin, const Graph& graph) {
   if constexpr (!PartitionsByItself<P>) {

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // The functions of a delegate table over a delegate class and its context class. Part of etb/cpp/plugin.hpp.
 #pragma once
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // The functions of a device table over a plugin class. Part of etb/cpp/plugin.hpp.
 #pragma once
 
@@ -8,7 +10,7 @@
 
 namespace etb::detail {
 
-// Without P::enumerate: the processor that runs the plugin, the same on every machine.
+// Devices of a plugin without P::enumerate: the processor that runs it, the same on every machine.
 template <class P>
 Status enumerate_devices(const PluginObject<P>& plugin, const DeviceSink& sink) {
   if constexpr (requires { plugin.impl.enumerate(sink); }) {
@@ -34,7 +36,8 @@ etb_status enumerate(etb_plugin* plugin, const etb_device_sink* sink, etb_error*
   });
 }
 
-// Enumerates again and passes on only the device of one uuid: to find out whether it is there, and what it is now.
+// Enumerates again and passes on only the device of one uuid: to find out whether it is present, and its
+// state.
 struct OneDevice {
   const uint8_t* uuid;
   const etb_device_sink* sink;  // may be NULL

@@ -1,5 +1,7 @@
-// Errors without a heap: writes what went wrong into the caller's etb_error and returns the code. For code that must not
-// allocate (the run time core, readers used by it); everyone else uses Result.
+// SPDX-License-Identifier: Apache-2.0
+//
+// Errors without a heap: writes the error into the caller's etb_error and returns the code. For code that
+// must not allocate (the run time core, readers that it uses); all other code uses Result.
 #pragma once
 
 #include <cstdarg>
@@ -31,7 +33,7 @@ inline bool can_write(const etb_error* error) noexcept {
 
 }  // namespace detail
 
-// Fills `error` when the caller gave one; the text is lower case and says what was found, what was expected, and where.
+// Fills `error` when the caller passed one. The text is lower case: what was found, what was expected, where.
 #if defined(__GNUC__)
 __attribute__((format(printf, 3, 4), cold))
 #endif
@@ -50,7 +52,8 @@ fail(etb_error* error, etb_status code, const char* format, ...) noexcept {
   return code;
 }
 
-// Puts where it happened in front of the text of `error`: "method 'forward': " + text. Returns the code it was given.
+// Prefixes the text of `error` with the location: "method 'forward': " + text. Returns the code that it
+// received.
 #if defined(__GNUC__)
 __attribute__((format(printf, 3, 4), cold))
 #endif
@@ -73,7 +76,7 @@ fail_in(etb_error* error, etb_status code, const char* format, ...) noexcept {
   return code;
 }
 
-// For "%.*s": text from an untrusted file, at most 128 bytes of it.
+// Arguments for "%.*s": text from an untrusted file, at most 128 bytes of it.
 inline int shown(std::string_view text) noexcept {
   return text.size() < 128 ? static_cast<int>(text.size()) : 128;
 }

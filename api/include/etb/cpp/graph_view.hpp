@@ -1,5 +1,7 @@
-// The graph image in C++: ranges, string_view and optional over the functions of etb/graph.h; header-only,
-// nothing to link. Views and what they return live as long as the image's bytes.
+// SPDX-License-Identifier: Apache-2.0
+//
+// The graph image in C++: ranges, string_view and optional over the functions of etb/graph.h. Header-only,
+// nothing to link. Views and the objects they return are valid as long as the image's bytes.
 //
 //   ETB_ASSIGN(const graph::View view, graph::View::open(image));
 //   for (const graph::Node node : view.method().nodes())
@@ -21,7 +23,7 @@ namespace etb::graph {
 
 inline constexpr uint32_t kNone = ETB_GRAPH_NONE;
 
-// What get(i) gives for i in [0, count): a range without storage.
+// The values get(i) for i in [0, count): a range without storage.
 template <class Getter>
 class Range {
  public:
@@ -97,13 +99,13 @@ class Argument {
   std::optional<uint32_t> as_graph() const {
     return when(ETB_GRAPH_ARGUMENT_GRAPH, static_cast<uint32_t>(c_.as_int));
   }
-  // Of a STRING or DEVICE.
+  // Text of a STRING or DEVICE.
   std::string_view as_string() const { return c_.as_string; }
-  // Empty unless the kind has them (etb_graph_argument).
+  // Lists, empty unless the kind has them (etb_graph_argument).
   auto values() const { return to_u32s(c_.values); }
   auto ints() const { return to_i64s(c_.ints); }
   auto floats() const { return to_f64s(c_.floats); }
-  // Text `index` of STRINGS.
+  // Returns text `index` of STRINGS.
   std::string_view string(uint32_t index) const {
     return etb_graph_string(view_, static_cast<uint32_t>(etb_graph_i64_at(c_.ints, index)));
   }
@@ -175,7 +177,7 @@ class Graph {
   etb_graph_output output(uint32_t index) const { return etb_graph_get_output(view_, &c_, index); }
   etb_graph_value value(uint32_t index) const { return etb_graph_get_value(view_, &c_, index); }
   Node node(uint32_t index) const { return {view_, c_, index}; }
-  // The spec of a TENSOR value.
+  // Returns the spec of a TENSOR value.
   etb_graph_spec spec_of(uint32_t value_index) const {
     return etb_graph_get_spec(view_, value(value_index).spec);
   }
@@ -197,10 +199,10 @@ class Graph {
   etb_graph_body c_;
 };
 
-// An opened image. Graphs and nodes made from it point at it: keep it where it is while they live.
+// An opened image. Graphs and nodes made from it point to it, so it must not move while they are alive.
 class View {
  public:
-  // Trusts the bytes (ABI-GRAPH-01). Whoever cannot trust them runs the verifier first.
+  // Trusts the bytes (ABI-GRAPH-01). For bytes from elsewhere run the verifier first.
   [[nodiscard]] static Result<View> open(const etb_graph_image& image) {
     View view;
     if (const etb_status status = etb_graph_open(&image, &view.c_); status != ETB_OK) {

@@ -1,5 +1,7 @@
-// The two sides of the boundary in C++: guard() turns a Result or an exception into a status and the caller's error; accept()
-// distrusts the structs that come across.
+// SPDX-License-Identifier: Apache-2.0
+//
+// The two sides of the boundary in C++: guard() turns a Result or an exception into a status and the caller's
+// error; accept() checks the structs of the other side.
 #pragma once
 
 #include <cstring>
@@ -12,7 +14,7 @@
 
 namespace etb {
 
-// Fills `out` when the caller gave one, without allocating, and returns the code.
+// Fills `out` when the caller passed one, without allocating, and returns the code.
 inline etb_status write_error(Code code, std::string_view text, etb_error* out) noexcept {
   const auto status = static_cast<etb_status>(code);
   if (out == nullptr || !ETB_HAS_FIELD(etb_error, out, text)) return status;
@@ -23,7 +25,7 @@ inline etb_status write_error(Code code, std::string_view text, etb_error* out) 
   return status;
 }
 
-// Runs `body`, which returns a Status. No exception leaves (rule ABI-CALL-03); works with -fno-exceptions too.
+// Runs `body`, which returns a Status. No exception leaves it (ABI-CALL-03); works with -fno-exceptions too.
 template <class Body>
 etb_status guard(etb_error* out_error, Body&& body) noexcept {
 #if defined(__cpp_exceptions)
@@ -42,15 +44,16 @@ etb_status guard(etb_error* out_error, Body&& body) noexcept {
 #endif
 }
 
-// A status that a sink or a service of the host answered, as a Status (rule ABI-SINK-02: it is passed on as it is).
+// Turns the status of a sink or a host service into a Status (ABI-SINK-02: it is passed on unchanged).
 inline Status from_host(etb_status status, const char* who) {
   if (status == ETB_OK) return {};
   const auto code = static_cast<Code>(status);
   return make_error(code, std::string(who) + ": " + to_text(code));
 }
 
-// Whether a struct from the other side can be read: not NULL, not smaller than version 1.0 had it (rule ABI-SIZE-02), no flag
-// that these headers do not know (rule ABI-TYPE-02). `last_field` is the last field that version 1.0 has.
+// Returns true if a struct of the other side can be read: not NULL, not smaller than in version 1.0
+// (ABI-SIZE-02), no flag unknown to these headers (ABI-TYPE-02). `last_field` is the last field of version
+// 1.0.
 #define ETB_ACCEPT(type, ptr, last_field) \
   ::etb::accept_struct((ptr), ETB_SIZE_THROUGH(type, last_field), 0u, #type)
 
@@ -67,7 +70,8 @@ Status accept_struct(const T* ptr, uint32_t min_nbytes, uint32_t known_flags, co
   return {};
 }
 
-// A struct of the other side in this side's size: its tail is left out, what it lacks is zero (ABI-SIZE-02).
+// Copies a struct of the other side into this side's size: a longer tail is left out, missing fields are zero
+// (ABI-SIZE-02).
 template <class T>
 T copy_struct(const T& raw) noexcept {
   T copy{};

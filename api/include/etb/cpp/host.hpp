@@ -1,5 +1,7 @@
-// The host and its services in C++. A service that the host lacks is no error: logging is dropped, parallel_for runs on the
-// calling thread, the clock is the system's (rule ABI-HOST-01).
+// SPDX-License-Identifier: Apache-2.0
+//
+// The host and its services in C++. A service that the host lacks is no error (ABI-HOST-01): logging is
+// dropped, parallel_for runs on the calling thread, the clock is the system's.
 #pragma once
 
 #include <chrono>
@@ -19,7 +21,7 @@ class Host {
         parallel_(service<etb_parallel_service>(ETB_SERVICE_PARALLEL)),
         clock_(service<etb_clock_service>(ETB_SERVICE_CLOCK)) {}
 
-  // A service by id, NULL when the host lacks it or has an older, smaller one.
+  // Returns a service by id; NULL when the host lacks it or has an older, smaller one.
   template <class T>
   const T* service(const char* id) const {
     if (raw_ == nullptr || raw_->get_service == nullptr) return nullptr;
@@ -34,7 +36,7 @@ class Host {
     if (log_ != nullptr && level >= log_->min_level) log_->write(log_->ctx, level, text, nullptr, 0);
   }
 
-  // Nanoseconds on the clock of events and deadlines.
+  // Returns nanoseconds on the clock of events and deadlines.
   uint64_t now_ns() const {
     if (clock_ != nullptr) return clock_->now_ns(clock_->ctx);
     return static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(

@@ -1,5 +1,7 @@
-// What a plugin looks at when it claims and compiles: nodes with their operands and results. On top of etb/cpp/graph_view.hpp, which shows
-// everything that an image has.
+// SPDX-License-Identifier: Apache-2.0
+//
+// Graphs as a plugin claims and compiles them: nodes with their operands and results. Built on
+// etb/cpp/graph_view.hpp, which shows everything that an image has.
 #pragma once
 
 #include <cstdint>
@@ -24,12 +26,12 @@ class Value {
   bool is_quantized() const { return c_.quant != ETB_GRAPH_NONE; }
   etb_graph_spec spec() const { return etb_graph_get_spec(view_, c_.spec); }
 
-  // Whether the bytes are fixed ahead of time or kept in a buffer, so that no caller hands them in at run time.
+  // True if the bytes are fixed ahead of time or kept in a buffer, so that no caller passes them at run time.
   bool is_constant_or_state() const {
     return id_ < body_->inputs.count && etb_graph_get_input(view_, body_, id_).kind != ETB_GRAPH_INPUT_USER;
   }
 
-  // Whether both have equal sizes in every run: equal numbers, and for dynamic dimensions the same formula.
+  // True if both have equal sizes in every run: equal numbers, and for dynamic dimensions the same formula.
   bool has_sizes_of(const Value& other) const {
     const etb_graph_spec mine = spec(), theirs = other.spec();
     if (mine.rank != theirs.rank || mine.dynamic_dims != theirs.dynamic_dims) return false;
@@ -54,7 +56,7 @@ class Node : public graph::Node {
   Node(const etb_graph_view& view, const etb_graph_body& body, uint32_t index)
       : graph::Node(&view, body, index), view_(&view), body_(&body) {}
 
-  // The values among the arguments in their order, those in lists included.
+  // Returns the values among the arguments in their order, values in lists included.
   std::vector<Value> operands() const {
     std::vector<Value> found;
     for (const graph::Argument& arg : args()) {
@@ -64,8 +66,8 @@ class Node : public graph::Node {
     }
     return found;
   }
-  // Whether it only computes numbers. The host adds such nodes to a region where others need a size as an argument; a plugin
-  // need not have claimed them, and may pass over them when it takes sizes from the tensors themselves.
+  // True if the node only computes numbers. The host adds such nodes to a region where others need a size as
+  // an argument. A plugin need not have claimed them, and may skip them when it reads sizes from the tensors.
   bool gives_numbers() const {
     for (uint32_t i = 0; i < output_count(); ++i)
       if (Value(*view_, *body_, first_output() + i).is_tensor()) return false;
@@ -82,8 +84,8 @@ class Node : public graph::Node {
   const etb_graph_body* body_;
 };
 
-// One graph of an image: the method, a branch or a loop body; in compilation, the region. Its nodes and values point at it: it
-// stays where it is.
+// One graph of an image: the method, a branch or a loop body; in compilation, the region. Its nodes and
+// values point to it, so it must not move.
 class Graph {
  public:
   Graph(const etb_graph_view& view, uint32_t index) : view_(view), c_(etb_graph_get_body(&view, index)) {}

@@ -1,4 +1,7 @@
-// Options and compile specs in C++: look up what the other side gave, and describe what this side knows.
+// SPDX-License-Identifier: Apache-2.0
+//
+// Options and compile specs in C++: look up the values that the other side passed, and describe the options
+// of this side.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +23,7 @@ constexpr const char* option_type_text(etb_option_type type) noexcept {
   return type <= ETB_OPTION_LIST ? kTexts[type] : "unknown type";
 }
 
-// What one option is: one row serves the schema, the check of what the host gives, and the default.
+// Description of one option. One row serves the schema, the check of values from the host, and the default.
 struct OptionRow {
   const char* key;
   const char* doc;  // one sentence
@@ -95,7 +98,8 @@ class Options {
  public:
   Options() = default;
 
-  // Checks every option against `rows` for this scope: unknown keys are refused unless they start with "x-" (rule ABI-OPT-01).
+  // Checks every option against `rows` for this scope. Rejects unknown keys unless they start with "x-"
+  // (ABI-OPT-01).
   static Result<Options> make(const etb_option* options, uint64_t count, std::span<const OptionRow> rows,
                               uint32_t scope) {
     Options result;
@@ -115,7 +119,7 @@ class Options {
   double get_f64(std::string_view key) const { return get(key).f64; }
   std::string_view get_text(std::string_view key) const { return get(key).text; }
 
-  // What was given under the key; the last one counts. NULL when nothing was.
+  // Returns the option with the key, the last one when there are several; NULL when there is none.
   const etb_option* find(std::string_view key) const {
     for (uint64_t i = count_; i-- > 0;)
       if (const etb_option* option = ETB_AT(etb_option, options_, i); key == option->key) return option;
@@ -123,7 +127,7 @@ class Options {
   }
 
  private:
-  // What was given, else the row's default; zeros for a key without a row.
+  // Returns the value passed, else the row's default; zero for a key without a row.
   etb_option get(std::string_view key) const {
     if (const etb_option* option = find(key)) return copy_struct(*option);
     for (const OptionRow& row : rows_)
@@ -159,7 +163,7 @@ class Options {
     return {};
   }
 
-  // Those of an I64 have no fraction, and its range where they lie beyond.
+  // Bounds of an I64: without a fraction, and limited to its range.
   static std::string limit_text(const OptionRow& row, double limit) {
     using Range = std::numeric_limits<int64_t>;
     if (row.type != ETB_OPTION_I64) return std::to_string(limit);

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // Payload bytes, named data and verdicts in C++.
 #pragma once
 
@@ -11,8 +13,8 @@
 
 namespace etb {
 
-// Bytes that the host lends until release(). Release early what was copied or packed; a Payload that is simply dropped
-// releases too (rule ABI-OWN-03). To keep reading until the delegate is destroyed, keep the Payload in the delegate.
+// Bytes that the host lends until release(). Release early after copying or packing; the destructor releases
+// too (ABI-OWN-03). To read until the delegate is destroyed, keep the Payload in the delegate.
 class Payload {
  public:
   Payload() = default;
@@ -64,7 +66,7 @@ class NamedData {
   const etb_named_data* raw_;
 };
 
-// Whether a payload suits.
+// Verdict about a payload.
 struct Verdict {
   etb_verdict_kind kind = ETB_VERDICT_UNKNOWN;
   uint32_t reasons = 0;  // ETB_REASON_*

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // The plugin base: from two plain classes to a whole plugin. ETB_DEFINE_PLUGIN makes the tables, the note section and the query
 // function; which optional functions a class has decides the capability bits.
 //
@@ -12,7 +14,7 @@
 //     etb::Status get_option(std::string_view key, etb_option& out) const;         // optional, likewise: `out` has the default
 //     const void* get_extension(uint32_t object_kind, std::string_view id) const;  // optional
 //     static constexpr etb::OpRow kOps[] = {...};                                  // these three make the ahead-of-time part
-//     etb::Claim claim(const etb::Node&) const;                                    //   optional: what the rows cannot say
+//     etb::Claim claim(const etb::Node&) const;                                    //   optional: conditions beyond the rows
 //     etb::Result<etb::Artifact> compile(const etb::Region&) const;
 //     etb::Status partition(const etb::Graph&, const etb::PartitionSink&) const;   // optional: in place of claim, for patterns
 //     static constexpr const char* kPreserveOps[] = {...};                         // optional: ATen ops not to decompose
@@ -32,9 +34,9 @@
 //   };
 //   ETB_DEFINE_PLUGIN(MyNpu, "com.example.my-npu", "Example Inc.", "0.1.0")
 //
-// The base keeps these rules for the plugin: CALL-01, CALL-03, SIZE-02 to 04, TYPE-02, OPT-01 and 02, LIFE-01, ERR-01 and 02, SINK-02,
-// VER-02, AOT-01, DEV-01, PROF-02. Extended functions that it does not wrap (execute_async, estimate, ...) are reached
-// by changing the table: see `etb::plugin_table`.
+// The base keeps these rules for the plugin: CALL-01, CALL-03, SIZE-02 to 04, TYPE-02, OPT-01 and 02,
+// LIFE-01, ERR-01 and 02, SINK-02, VER-02, AOT-01, DEV-01, PROF-02. To offer functions that it does not wrap
+// (execute_async, estimate, ...), change the table: see `etb::plugin_table`.
 #pragma once
 
 #include <array>
@@ -163,7 +165,7 @@ constexpr etb_plugin_table plugin_table(const etb_plugin_ident* ident, uint32_t 
   return table;
 }
 
-// The newest version that both sides speak, 0 when there is none (rule ABI-VER-02).
+// Returns the newest version that both sides speak, 0 when there is none (ABI-VER-02).
 constexpr uint32_t choose_abi_version(uint32_t host_min, uint32_t host_max) {
   constexpr uint32_t kOldest = ETB_ABI_MAKE(ETB_ABI_MAJOR, 0);
   const uint32_t newest = host_max < ETB_ABI_VERSION ? host_max : ETB_ABI_VERSION;

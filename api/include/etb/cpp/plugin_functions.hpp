@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // The functions of a plugin table over a plugin class: init, deinit, options, extensions. Part of etb/cpp/plugin.hpp.
 #pragma once
 
@@ -67,7 +69,7 @@ Result<const OptionRow*> find_option_row(const char* key, uint32_t object_kind) 
   return make_error(Code::NOT_FOUND, "option '" + std::string(key != nullptr ? key : "") + "': unknown key");
 }
 
-// Checks the new value against its row first, so that a refused one changes nothing (rule ABI-OPT-02).
+// Checks the new value against its row first, so that a rejected one changes nothing (ABI-OPT-02).
 template <class P>
 etb_status set_option(etb_plugin* plugin, uint32_t object_kind, void* object, const etb_option* option,
                       etb_error* error) {

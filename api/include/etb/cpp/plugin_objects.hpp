@@ -1,4 +1,7 @@
-// What the classes of a plugin are given, and what stands behind the handles that the host gets. Part of etb/cpp/plugin.hpp.
+// SPDX-License-Identifier: Apache-2.0
+//
+// The arguments that the classes of a plugin receive, and the objects that the host's handles name. Part of
+// etb/cpp/plugin.hpp.
 #pragma once
 
 #include <array>
@@ -16,9 +19,9 @@
 
 namespace etb {
 
-// What a delegate is given when it is made.
+// Arguments for making a delegate.
 struct CreateArgs {
-  Payload payload;  // take it (std::move) to keep the bytes; what is left here is released when make returns
+  Payload payload;  // move it to keep the bytes; else they are released when make returns
   NamedData named_data;
   CompileSpecs specs;
   Options options;  // scope delegate
@@ -32,12 +35,12 @@ struct DelegateInfo {
   uint32_t output_count = 0;
   uint64_t resident_bytes = 0;
   uint64_t context_bytes = 0;
-  uint64_t scratch_bytes = 0;  // Run::scratch() then has so many
+  uint64_t scratch_bytes = 0;  // size of Run::scratch()
   uint64_t scratch_alignment = 64;
   uint32_t max_contexts = ETB_UNLIMITED;
 };
 
-// Takes the devices of the machine.
+// Sink of the devices of the machine.
 class DeviceSink {
  public:
   explicit DeviceSink(const etb_device_sink* raw) : raw_(raw) {}
@@ -95,7 +98,8 @@ struct ContextOf<D> {
   using Type = typename D::Context;
 };
 
-// What stands behind the handles. Each counts what was made from it, because an early destroy answers ETB_BUSY (ABI-LIFE-01).
+// The objects that handles name. Each counts the objects made from it, because an early destroy returns
+// ETB_BUSY (ABI-LIFE-01).
 template <class P>
 struct PluginObject {
   Host host;
@@ -122,7 +126,7 @@ struct ContextObject {
   typename ContextOf<typename P::Delegate>::Type impl;
 };
 
-// Deletes an object that nothing was made from and takes it off its parent's count.
+// Deletes an object without children and subtracts it from its parent's count.
 template <class T>
 Status end_object(T* object, std::atomic<uint32_t>* siblings, const char* name) {
   if (object == nullptr) return make_error(Code::INVALID_HANDLE, std::string(name) + ": found NULL");
@@ -136,7 +140,7 @@ Status end_object(T* object, std::atomic<uint32_t>* siblings, const char* name) 
   return {};
 }
 
-// A made thing by value, from a static `make` or a default constructor.
+// Makes an object by value, with a static `make` or a default constructor.
 template <class P>
 Result<P> make_plugin(const Host& host, const Options& options) {
   if constexpr (requires { P::make(host, options); })
@@ -145,7 +149,7 @@ Result<P> make_plugin(const Host& host, const Options& options) {
     return P{};
 }
 
-// 64 bits of an id, for the default device's uuid and fingerprint (FNV-1a).
+// Hashes an id to 64 bits, for the default device's uuid and fingerprint (FNV-1a).
 constexpr uint64_t hash_text(std::string_view text) {
   uint64_t hash = 0xcbf29ce484222325u;
   for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3u;

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // Errors in C++: Result<T> is a value or an Error; two macros pass an Error on. Needs tl::expected.
 #pragma once
 
@@ -30,8 +32,7 @@ constexpr const char* to_text(Code code) noexcept {
   return "unknown status";
 }
 
-// What went wrong. `message` is lower case without full stop and says what was found, what was expected, and
-// where.
+// An error. `message` is lower case without full stop: what was found, what was expected, where.
 struct Error {
   Code code = Code::INTERNAL;
   std::string message;
@@ -47,7 +48,7 @@ inline tl::unexpected<Error> make_error(Code code, std::string message) {
   return tl::make_unexpected(Error{code, std::move(message), {}, 0});
 }
 
-// Adds where it happened in front of the message: "manifest 'x.json': " + message.
+// Prefixes the message with the location: "manifest 'x.json': " + message.
 inline Error with_context(Error error, std::string_view where) {
   error.message.insert(0, std::string(where) + ": ");
   return error;
@@ -63,7 +64,7 @@ void copy_text(char (&out)[N], std::string_view text) noexcept {
   out[count] = '\0';
 }
 
-// An Error for the C side: fills `out` when the caller gave one and returns the code.
+// Turns an Error into its C form: fills `out` when the caller passed one and returns the code.
 inline etb_status to_c(const Error& error, etb_error* out) noexcept {
   const auto code = static_cast<etb_status>(error.code);
   if (out != nullptr && ETB_HAS_FIELD(etb_error, out, text)) {
@@ -75,8 +76,8 @@ inline etb_status to_c(const Error& error, etb_error* out) noexcept {
   return code;
 }
 
-// A status from the C side as a Status; the text comes from `error`, or from the code when the callee wrote
-// none.
+// Turns a status from the C side into a Status. The text comes from `error`, or from the code when the callee
+// wrote none.
 inline Status check(etb_status status, const etb_error& error) {
   if (status == ETB_OK) return {};
   const auto code = static_cast<Code>(status);

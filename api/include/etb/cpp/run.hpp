@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // One execute in C++: its tensors, options, cancellation and profiling events.
 #pragma once
 
@@ -27,12 +29,12 @@ class Run {
   const Host& host() const { return *host_; }
   const etb_exec_args& raw() const { return *args_; }
 
-  // The memory that DelegateInfo asked for; undefined content.
+  // Returns the memory that DelegateInfo requested; its content is undefined.
   std::span<std::byte> scratch() const {
     return {static_cast<std::byte*>(args_->scratch), static_cast<size_t>(args_->scratch_nbytes)};
   }
 
-  // ETB_CANCELLED or ETB_DEADLINE_EXCEEDED when the run should stop: ask now and then in a long run.
+  // Returns ETB_CANCELLED or ETB_DEADLINE_EXCEEDED when the run should stop. Poll it during a long run.
   Status keep_going() const {
     if (args_->cancel != nullptr && args_->cancel->is_cancelled(args_->cancel->ctx) != 0)
       return make_error(Code::CANCELLED, "the host cancelled the run");
@@ -41,8 +43,8 @@ class Run {
     return {};
   }
 
-  // Calls `body` (which returns a Status) and tells the host how long it took. Without an event sink only the call is made
-  // (rule ABI-PROF-02).
+  // Calls `body` (which returns a Status) and reports its duration to the host. Without an event sink it only
+  // calls `body` (ABI-PROF-02).
   template <class Body>
   Status timed(const char* name, Body&& body) const {
     if (args_->events == nullptr) return body();

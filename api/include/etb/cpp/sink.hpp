@@ -1,5 +1,8 @@
-// Sinks from C++ callables: `etb_device_sink sink = etb::sink_to<etb_device_sink>(put)`, where `put` takes the item by
-// reference and answers an etb_status. `put` outlives the sink, and the call is [borrowed-for-call] as every sink is.
+// SPDX-License-Identifier: Apache-2.0
+//
+// Sinks from C++ callables: `etb_device_sink sink = etb::sink_to<etb_device_sink>(put)`. `put` receives the
+// item by reference and returns an etb_status. `put` outlives the sink; items are [borrowed-for-call], as for
+// every sink.
 #pragma once
 
 #include "etb/status.h"

@@ -1,4 +1,6 @@
-// Tensors of one call, as C++ sees them: sizes as spans, data by element type. Views: valid for the call.
+// SPDX-License-Identifier: Apache-2.0
+//
+// Tensors of one call in C++: sizes as spans, data by element type. All are views, valid for the call.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +12,7 @@
 
 namespace etb {
 
-// Bits of one element, 0 for a code that dtype.def does not have.
+// Returns the bits of one element, 0 for a code that dtype.def does not have.
 constexpr uint32_t dtype_bits(etb_dtype dtype) noexcept {
   switch (dtype) {
 #define ETB_DTYPE(name, value, bits, text) \
@@ -22,7 +24,7 @@ constexpr uint32_t dtype_bits(etb_dtype dtype) noexcept {
   return 0;
 }
 
-// "float32", or "unknown dtype".
+// Returns "float32" and the like, or "unknown dtype".
 constexpr const char* dtype_text(etb_dtype dtype) noexcept {
   switch (dtype) {
 #define ETB_DTYPE(name, value, bits, text) \
@@ -82,7 +84,8 @@ class Tensor {
     return true;
   }
 
-  // Whether the elements lie without gaps in the order of the dimensions. Strides of dimensions of size 1 do not matter.
+  // True if the elements are stored without gaps in the order of the dimensions. Strides of dimensions of
+  // size 1 do not matter.
   bool is_contiguous() const {
     int64_t expected = 1;
     for (uint32_t i = rank(); i-- > 0;) {
@@ -93,8 +96,8 @@ class Tensor {
     return true;
   }
 
-  // The elements of a contiguous tensor of this type in host memory; anything else is ETB_INVALID_ARGUMENT, never misread
-  // (rule ABI-TENSOR-01).
+  // Returns the elements of a contiguous tensor of this type in host memory. Any other tensor is
+  // ETB_INVALID_ARGUMENT; it is never read as contiguous (ABI-TENSOR-01).
   template <class T>
   Result<std::span<const T>> data() const {
     static_assert(kDtypeOf<T> >= 0, "no dtype has this C++ type");
@@ -124,12 +127,13 @@ class Tensor {
   const etb_tensor* raw_;
 };
 
-// An output: set its sizes, then take its data.
+// An output: set its sizes, then use its data.
 class OutputTensor : public Tensor {
  public:
   explicit OutputTensor(etb_tensor& raw) : Tensor(raw), raw_(&raw) {}
 
-  // Writes the final sizes, each at most the upper bound (rule ABI-TENSOR-02). A static output only accepts what it has.
+  // Writes the final sizes, each at most the upper bound (ABI-TENSOR-02). A static output accepts only its
+  // own sizes.
   Status resize(std::span<const int64_t> sizes) {
     const int64_t* upper = raw_->upper_sizes != nullptr ? raw_->upper_sizes : raw_->sizes;
     bool fits = sizes.size() == rank();

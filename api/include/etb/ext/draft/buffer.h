@@ -1,5 +1,11 @@
-// DRAFT. Device memory shared without copies: import, export, allocate. No plugin of ours needs it yet; it
-// may change.
+// SPDX-License-Identifier: Apache-2.0
+//
+// DRAFT, may change; no plugin of this repository uses it yet. Device memory shared without copies: import,
+// export, allocate.
+//
+//   const etb_buffer_table* buffers =
+//       (const etb_buffer_table*)table->get_extension(plugin, ETB_OBJECT_DEVICE, device, ETB_EXT_BUFFER);
+//   if (buffers != NULL) buffers->import_buffer(device, &desc, &buffer, &error);
 #ifndef ETB_EXT_DRAFT_BUFFER_H_
 #define ETB_EXT_DRAFT_BUFFER_H_
 
@@ -11,33 +17,61 @@
 extern "C" {
 #endif
 
+// Id of the extension; request it with ETB_OBJECT_DEVICE.
 #define ETB_EXT_BUFFER "buffer/1"
 
-typedef struct etb_buffer etb_buffer;  // memory known to one device
+// Memory that one device knows; made by import_buffer or allocate, ended by free.
+typedef struct etb_buffer etb_buffer;
 
-// Asked with ETB_OBJECT_DEVICE.
+// The table of the extension.
 typedef struct etb_buffer_table {
   uint32_t struct_size;
   uint32_t flags;  // must be zero
 
-  // Makes the memory of `desc` known to the device; desc->release is called once, when the buffer is freed.
+  // Makes existing memory known to a device.
+  //
+  // desc     [borrowed-for-call] the device calls desc->release once, when the buffer is freed.
+  // out      [transferred-handle] ended by free; unchanged on error.
+  // returns  ETB_OK; ETB_NOT_SUPPORTED (kind); ETB_INVALID_ARGUMENT (size or alignment).
+  // presence required
   // threads  [any]
   etb_status(ETB_CALL* import_buffer)(etb_device* device, const etb_buffer_desc* desc, etb_buffer** out,
                                       etb_error* error);
 
-  // Describes a buffer as another kind, e.g. "dma-buf", for another device.
+  // Describes a buffer as another kind, for another device.
+  //
+  // buffer   from import_buffer or allocate.
+  // kind     [borrowed-for-call] e.g. "dma-buf".
+  // out      the caller sets struct_size; filled by the callee.
+  // returns  ETB_OK; ETB_NOT_SUPPORTED (kind).
+  // presence required
   // threads  [any]
   etb_status(ETB_CALL* export_buffer)(etb_buffer* buffer, const char* kind, etb_buffer_desc* out,
                                       etb_error* error);
 
+  // Allocates device memory.
+  //
+  // kind     [borrowed-for-call] of the memory.
+  // nbytes   of the memory.
+  // out      [transferred-handle] ended by free; unchanged on error.
+  // returns  ETB_OK; ETB_NOT_SUPPORTED (kind); ETB_OUT_OF_MEMORY.
+  // presence required
   // threads  [any]
   etb_status(ETB_CALL* allocate)(etb_device* device, const char* kind, uint64_t nbytes, etb_buffer** out,
                                  etb_error* error);
 
-  // Makes writes of one side visible to the other. access: 1 before the host reads, 2 after the host wrote.
-  // threads  [serial:buffer]
+  // Makes writes of one side visible to the other.
+  //
+  // access   1 before the host reads, 2 after the host wrote.
+  // returns  ETB_OK; ETB_UNAVAILABLE (device lost).
+  // presence required
+  // threads  [serial:buffer]   may block: yes
   etb_status(ETB_CALL* sync)(etb_buffer* buffer, uint32_t access, etb_error* error);
 
+  // Ends a buffer.
+  //
+  // buffer   consumed.
+  // presence required
   // threads  [serial:buffer]
   void(ETB_CALL* free)(etb_buffer* buffer);
 } etb_buffer_table;

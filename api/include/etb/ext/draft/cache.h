@@ -1,5 +1,10 @@
-// DRAFT. Host-kept caches on disk for things that a plugin can make again: packed weights, compiled kernels.
-// It may change.
+// SPDX-License-Identifier: Apache-2.0
+//
+// DRAFT, may change. Caches on disk, kept by the host, for data that a plugin can make again: packed weights,
+// compiled kernels.
+//
+//   const etb_cache_service* cache = (const etb_cache_service*)host->get_service(host, ETB_SERVICE_CACHE);
+//   if (cache == NULL || cache->get(cache->ctx, key, &packed, NULL) != ETB_OK) pack(&packed);
 #ifndef ETB_EXT_DRAFT_CACHE_H_
 #define ETB_EXT_DRAFT_CACHE_H_
 
@@ -11,23 +16,32 @@
 extern "C" {
 #endif
 
+// Id of the service.
 #define ETB_SERVICE_CACHE "cache/1"
 
-// The host chooses the place, prefixes keys with the plugin's id and version, verifies what it reads, writes
-// atomically and keeps a quota. A miss is normal.
+// The cache. The host chooses the folder, prefixes keys with the plugin's id and version, verifies the bytes
+// it reads, writes atomically and enforces a quota.
 typedef struct etb_cache_service {
   uint32_t struct_size;
   uint32_t flags;  // must be zero
   void* ctx;
 
-  // out      caller sets struct_size; mapped read-only, [host-releases-on-callback].
+  // Reads an entry.
+  //
+  // key      [borrowed-for-call]
+  // out      the caller sets struct_size; mapped read-only, [host-releases-on-callback].
   // returns  ETB_OK; ETB_NOT_FOUND.
-  // threads  [any]
+  // presence required
+  // threads  [any]   may block: yes
   etb_status(ETB_CALL* get)(void* ctx, etb_bytes key, etb_payload_view* out, etb_error* error);
 
+  // Writes an entry, replacing an older one.
+  //
+  // key      [borrowed-for-call]
   // value    [borrowed-for-call]
   // returns  ETB_OK; ETB_OUT_OF_RESOURCES (quota); ETB_PERMISSION_DENIED.
-  // threads  [any]
+  // presence required
+  // threads  [any]   may block: yes
   etb_status(ETB_CALL* put)(void* ctx, etb_bytes key, etb_bytes value, etb_error* error);
 } etb_cache_service;
 
