@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests the choice of a plugin for a program's delegates, the application's options, and the error if no
 // plugin can run one.
 #include <gmock/gmock.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests `etbackend compile` with plugins that partition or compile badly: it names the plugin and continues
 // without it.
 #include <gmock/gmock.h>

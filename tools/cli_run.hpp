@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // For tests: one run of the program inside this process, with its output.
 #pragma once
 

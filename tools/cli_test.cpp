@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests rules of the whole program: exit codes, usage errors, shared options.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A command is a file tools/<verb>_command.cpp with one function `register_<verb>`, and its name in the one
 // list in tools/CMakeLists.txt.
 //

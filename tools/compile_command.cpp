@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `etbackend compile MODEL.pt2 -o PROGRAM.pte`: compiles a torch.export archive to a program and delegates
 // parts to plugins.
 #include <fmt/format.h>

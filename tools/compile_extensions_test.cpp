@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests custom ops and rewrite rules of users and plugins: from an archive that PyTorch wrote to PyTorch's
 // results.
 #include <gmock/gmock.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests every model of tests/fixtures/zoo and archives: compiles and runs it, and compares with PyTorch's own
 // results.
 #include <gtest/gtest.h>

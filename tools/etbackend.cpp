@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The main function of etbackend. cli.cpp has the rest, which tests can call, too.
 #include <unistd.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Runs a part of a graph without inputs on the portable kernels of this build. The compiler folds constants
 // with it.
 #pragma once

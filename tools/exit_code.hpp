@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The exit codes of exit_code.def, and their mapping from status codes of the API.
 #pragma once
 

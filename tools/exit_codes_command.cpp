@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `etbackend exit-codes`: the exit codes of all commands; --markdown is docs/exit_codes.md.
 #include <fmt/format.h>
 

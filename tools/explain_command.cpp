@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `etbackend explain NAME`: prints the plugin that a name resolves to here, the deciding rule, and why others
 // are not used.
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests every command on every file that it cannot use: it must print a message and exit with a code, without
 // a signal, a hang or a defect.
 #include <gmock/gmock.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `etbackend info NAME`: prints a plugin's manifest and its state on this machine. Runs no code of the
 // plugin. `etbackend info FILE.pte`: prints the contents of a program.
 #include <fmt/format.h>

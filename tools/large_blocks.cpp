@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Asks for huge pages for large blocks. Weights pass through blocks of some megabytes each, and a system
 // provides fresh memory in pages of four kilobytes: page faults were half of the time to compile a ResNet.
 // This file replaces the language's allocation functions for the program and for the plugins that it loads;

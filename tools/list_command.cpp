@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `etbackend list`: prints every plugin found, and why it would not load. Runs no plugin's code, except with
 // --devices, which tries each plugin in a child process.
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests that sorts, medians and remainders lowered to other ops equal their own kernels, ties and NaNs
 // included.
 #include <gmock/gmock.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests the files that `etbackend new` writes, and the arguments that it rejects. The vendor guide's test
 // builds, loads and runs the projects.
 #include <gmock/gmock.h>

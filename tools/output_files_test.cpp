@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests the files and the standard output of every command that writes, after a failure, a signal, or on a
 // full disk.
 #include <gmock/gmock.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests list, info and explain in small environments of plugins.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

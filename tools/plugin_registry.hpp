@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The registry of every command: --plugin-path, the environment, and the program's own plugin folders.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Compiles a torch.export archive for portable kernels only, so that `etbackend run` can run it like a
 // program.
 #pragma once

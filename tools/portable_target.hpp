@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The portable kernels of this build for the compiler: it folds constants with them, and reads which ops
 // exist.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Prepares the process of the program: its reaction to signals, and its standard streams.
 #pragma once
 

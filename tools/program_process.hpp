@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // For tests: runs the program in a separate process, as a shell does, and records its output and exit status.
 #pragma once
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # From a bare Debian 12 to a first result: sets the machine up (tools/setup.sh), builds the program and the
 # plugins in build/quickstart (Release, no tests), and runs the main job. A second run does only the missing
 # steps. Runs as root, or as a user with sudo.

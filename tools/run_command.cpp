@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `etbackend run FILE`: loads a program, runs a method, prints and stores its outputs. Compiles an archive
 // first.
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests `etbackend run` and `info FILE.pte` as users and scripts call them.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Streams between commands and a terminal, file or pipe. Text of a file or plugin cannot control the
 // terminal, and failed writes are reported.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests `etbackend run --serve` as a long-lived process, with invalid requests and changing files.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The layers that --layer requested, and their findings.
 #pragma once
 

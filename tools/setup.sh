@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Prepares this machine to build etbackend: Debian packages (tools/debian_packages.txt) and an XNNPACK new
 # enough for the xnnpack plugin (tools/xnnpack). Installs only missing parts; if none is missing, it ends in
 # well under a second. It never edits apt's sources. Runs as root, or as a user with sudo.

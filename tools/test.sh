@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Runs the tests: sets the machine up for a contributor (tools/setup.sh), configures, builds, runs ctest.
 # Repeats no finished step: if nothing has changed since the last run, only the tests run.
 #
@@ -29,7 +30,7 @@ while [ $# -gt 0 ]; do
       shift
       ;;
     --) shift; ctest_arguments=("$@"); break ;;
-    -h | --help) sed -n '2,/^set/{/^set/!s/^# \{0,1\}//p}' "${BASH_SOURCE[0]}"; exit ;;
+    -h | --help) sed -n '3,/^set/{/^set/!s/^# \{0,1\}//p}' "${BASH_SOURCE[0]}"; exit ;;
     *) say "unknown argument $1 (--help lists them)"; exit 2 ;;
   esac
   shift

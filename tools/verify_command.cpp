@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `etbackend verify PLUGIN`: runs the conformance suite on one plugin.
 #include <fmt/format.h>
 #include <signal.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests `etbackend verify` as a whole: verdicts, reports, bad input.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The ahead-of-time part of the plugin base that the template plugin does not use: patterns of several nodes,
 // named blobs, debug maps, compile specs, constants, ops to preserve.
 #include <gmock/gmock.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "etb/cpp/guard.hpp"
 
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The parts of the plugin base that the template plugin does not use: contexts with state, reserve, cancel,
 // extensions, own devices, kept payloads, named data, failures of every kind.
 #include "etb/cpp/plugin.hpp"

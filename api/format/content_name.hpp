@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // content_name(): names contents by their bytes: equal bytes have equal names, unequal bytes different ones.
 // Weights are most of every compiled file, so this is several times faster than SHA-256.
 #pragma once

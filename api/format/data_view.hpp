@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // DataView: a verified data file (.ptd): tensors and blobs by name, read in place.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Writes data files (.ptd): named tensors, each in its own segment, streamed.
 #pragma once
 

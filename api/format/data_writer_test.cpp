@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The reader of data files returns what the writer wrote, for tables of any length.
 #include "api/format/data_writer.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // SHA-256 of bytes, which identifies constants and files.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Internal to the digest: adds blocks of 64 bytes to the words a to h, in portable code or
 // with processor instructions.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // SHA-256 with the processor's instructions (Intel SHA extensions): four times as fast as portable code,
 // which matters for half a gigabyte of weights.
 #include "api/format/digest_blocks.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // build/release/bin/graph_benchmark: measures graph images by number of nodes.
 #include <benchmark/benchmark.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Verifies graphs: values, nodes and their arguments, inputs, outputs, and references between graphs.
 #include <optional>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Builder: builds a graph image. Items may be added in any order; the bytes depend only on the items. Tables
 // are numbered by first use, unused specs and texts are dropped, so equal graphs have equal bytes.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Generates random graph images for tests, fuzz corpora and benchmarks. The verifier accepts every one, and
 // together they use every field of the format.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Fuzzes bytes as a graph image: the C reader accepts any bytes without a fault, and images that the
 // verifier accepts are consistent.
 #include <cstdio>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Internal to the text parser: the lexer of the text form of graph images: words, numbers, names and signs.
 #pragma once
 

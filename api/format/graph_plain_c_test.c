@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A C11 program with api headers only, linked with nothing but graph_walk.c: reads a committed image
 // and checks its contents.
 #include <stdio.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Internal to the graph verifier: shared parts of the checks of the image and of its graphs.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The text form of a graph image: for reading, golden tests and handwritten cases. One node a line:
 //
 //   etg 1

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Fuzzes any text as a graph image's text form: the parser rejects it, or its image prints, parses and
 // prints again to the same text.
 #include <cstdio>

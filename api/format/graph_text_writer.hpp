@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Internal to the printer of graph images: literals, names and lists of the text form.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Internal to the text parser: one token of lookahead, and the steps that all rules use.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "api/format/graph_type_parser.hpp"
 
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Internal to the text parser: types of values, with their formulas and quantisation. One function for each
 // rule of docs/graph_image.md.
 #pragma once

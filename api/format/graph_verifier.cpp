@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Verifies the whole image: header, structure, texts, symbols, specs, constants, ops. graph_body_verifier.cpp
 // verifies graphs and nodes.
 #include "api/format/graph_verifier.hpp"

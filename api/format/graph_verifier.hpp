@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Verifies that bytes are a graph image: FlatBuffers' structure and every rule of api/schema/graph.fbs.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "api/format/graph_verifier.hpp"
 
 #include <gmock/gmock.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Compares the C reader and the C++ view with the reader that flatc generates from the same schema.
 #include "etb/cpp/graph_view.hpp"
 

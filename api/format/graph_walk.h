@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // For tests: reads everything in an image, in C11 and with etb/graph.h alone, like a plugin.
 #ifndef ETB_API_FORMAT_GRAPH_WALK_H_
 #define ETB_API_FORMAT_GRAPH_WALK_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Internal to printer and parser: converts the words of the closed lists (etb/graph_kinds.def,
 // etb/dtype.def), both ways.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Internal to the graph builder: writes the contents of a Builder as a FlatBuffer, numbered by first use.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Converts bytes to lower-case hexadecimal text and back.
 #pragma once
 

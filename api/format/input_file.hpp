@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // InputFile: reads files that a user names: plain files of limited size. A folder, pipe or device is an
 // error, so no read blocks or is endless.
 #pragma once

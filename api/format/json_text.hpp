@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Finds faults in a JSON text that a parser ignores.
 #pragma once
 

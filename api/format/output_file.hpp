@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // OutputFile: writes files, whole or not at all, under the caller's name. All commands and
 // libraries write with it.
 #pragma once

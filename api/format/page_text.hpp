@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Escapes text of a file for an HTML page.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Escapes text from files and plugins for output: the only escaping function for messages, terminals and
 // logs.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Makes small valid and invalid programs in memory, for tests, fuzz corpora and benchmarks.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Fuzzes any bytes as a program or data file: rejected, or read through all accessors.
 #include <vector>
 

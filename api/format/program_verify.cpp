@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Verifies a program except its methods: identifier, tables, segments, constants, named data.
 #include "api/format/program_verify.hpp"
 

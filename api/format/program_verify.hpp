@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Internal to the program verifier: shared parts of its two halves (program, method).
 #pragma once
 

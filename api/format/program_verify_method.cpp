@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Verifies methods: values, memory plan, operators, delegates, instructions.
 #include <cinttypes>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "api/format/program_view.hpp"
 
 #include "api/format/tensor_layout.hpp"

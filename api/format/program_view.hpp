@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // ProgramView: a verified program file (.pte), read in place: views into the bytes, no copies,
 // no heap, nothing to free.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The program reader on valid files, old and new, and on every kind of invalid file with its message.
 #include "api/format/program_view.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Writes programs (.pte): the flatbuffer from a spec, then the segments as a stream, so that
 // weights are never copied.
 #pragma once

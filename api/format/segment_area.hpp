@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // FileExtent: the parts around the flatbuffer of a program (.pte) or data file (.ptd): identifier,
 // extended header, segment area.
 #pragma once

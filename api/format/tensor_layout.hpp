@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Computes sizes of tensors from untrusted files, with every product checked.
 #pragma once
 

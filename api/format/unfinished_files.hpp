@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // UnfinishedFile: the present temporary names, readable by a signal handler.
 #pragma once
 

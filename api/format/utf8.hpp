@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Checks UTF-8.
 #pragma once
 

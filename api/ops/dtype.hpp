@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Dtype: element types as an enum: the codes of etb/dtype.def, which cross the ABI, and the complex ones,
 // which only files and the runtime use. Sizes, names, classes and promotion.
 #pragma once

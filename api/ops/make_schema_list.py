@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Writes schemas.txt, the list of operators with their signatures, from the registries of PyTorch and ExecuTorch.
 
 usage: make_schema_list.py OUT.txt

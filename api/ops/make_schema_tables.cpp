@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Build-time tool: reads schemas.txt and prints the constant tables that schema.cpp includes.
 #include <cstdio>
 #include <cstdlib>

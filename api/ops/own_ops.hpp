@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // OwnOps: custom ops of a vendor or an application, declared in the notation of torch.library.
 //
 //   my::scale(Tensor x, float factor=2.0) -> Tensor

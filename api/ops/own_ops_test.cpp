@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "api/ops/own_ops.hpp"
 
 #include <gmock/gmock.h>

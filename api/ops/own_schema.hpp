@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // OwnSchema: the signature of a custom op. own_ops.cpp creates it, schema.cpp reads it.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "api/ops/schema.hpp"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Schema: the arguments and results of operators, one row an overload, from schemas.txt,
 // compiled into constant tables.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A case: a graph image with the inputs of its runs, and the rule that judges its outputs. A case is a pure
 // function of its name and of the suite version, so the name alone reproduces it.
 //

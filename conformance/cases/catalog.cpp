@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // All cases, by name.
 #include <algorithm>
 #include <charconv>

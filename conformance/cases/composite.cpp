@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Ops that plugins support whole and the portable kernels only in parts: a second graph, the decomposition,
 // is the reference. Also ops with constant parameters, as compilers pass them.
 #include <cmath>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sums of products: matrices and convolutions. Exact probes allow no error; statistical values have an error
 // bound.
 #include "conformance/cases/generators.hpp"

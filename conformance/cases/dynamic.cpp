@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Dynamic sizes: one compilation, then runs of several sizes on one context: the bound, one, the bound minus
 // one, smaller, larger again.
 #include "conformance/cases/generators.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Shared by elementwise generators: accepted inputs, sizes, names, the rule.
 #pragma once
 

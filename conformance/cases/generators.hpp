@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The generators, one per family of ops. Each adds all its cases.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The graph of a case in a form that can be changed and written again: to remove nodes, and to simplify sizes
 // and attributes. Supports one graph without state whose dynamic sizes are plain symbols; read_draft rejects
 // any other.

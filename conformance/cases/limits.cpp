@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Bounds and slopes: clamp, hardtanh, leaky_relu, elu, gelu.
 #include <cmath>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Builds a case: inputs, nodes, outputs, and the values of one run.
 #pragma once
 

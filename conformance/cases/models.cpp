@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Small graphs of several nodes. With integer values every step is exact, so fused kernels must be exact,
 // too. With spread values the bound follows from the sum of all lengths and from the graph's own results on
 // absolute inputs.

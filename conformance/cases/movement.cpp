@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Ops that move elements without changing them: compared bit for bit.
 #include "conformance/cases/generators.hpp"
 #include "conformance/cases/maker.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Softmax and norms. Their bounds add the roundings of each step: sums of `length` terms, and the magnitudes
 // of the intermediates.
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Pooling over images: maximum and mean.
 #include "conformance/cases/generators.hpp"
 #include "conformance/cases/maker.hpp"

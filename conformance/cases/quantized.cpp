@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Quantised arithmetic: codes are integers, so results are exact. Scales are powers of two, or values are far
 // from ties. Then every correct implementation rounds the same real number.
 #include <cmath>

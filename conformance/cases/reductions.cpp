@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Ops that reduce elements to one.
 #include <cmath>
 

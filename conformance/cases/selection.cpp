@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Cases of where, which selects elements of one tensor or the other.
 #include "conformance/cases/elementwise.hpp"
 #include "conformance/cases/generators.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tensors that a case owns: bytes with a dtype, sizes and a dim order. Also single elements as doubles.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Elementwise ops of one tensor: one row per op.
 #include "conformance/cases/elementwise.hpp"
 #include "conformance/cases/generators.hpp"

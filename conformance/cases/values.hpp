@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Value sets for inputs.
 #pragma once
 

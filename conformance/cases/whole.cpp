@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Ops that plugins support whole, and the portable kernels under another name or in parts. Also ops with
 // constant parameters and with only the result that most models read, as compilers pass them.
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // abi: the library file and its tables, as far as the loader has not checked them already.
 #include <elf.h>
 #include <fmt/format.h>

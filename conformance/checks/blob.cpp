@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // blob: damaged payloads. Each row applies a few damages of one kind in a separate process, so that a crash
 // costs one row.
 #include <fmt/format.h>

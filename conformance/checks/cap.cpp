@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // cap: capabilities that the plugin declares. Most of these checks run on every case (case_flow.cpp).
 #include <fcntl.h>
 #include <sys/prctl.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A check: one statement about a plugin that is not about one op. To add one, add a row in its group's file.
 #pragma once
 

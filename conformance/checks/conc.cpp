@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // conc: concurrent use.
 #include <fmt/format.h>
 #include <signal.h>

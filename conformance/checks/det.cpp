@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // det: determinism.
 #include <fcntl.h>
 #include <sys/wait.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // dyn: sizes beyond their bounds. Sizes within bounds are cases.
 #include <fmt/format.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // err: errors of the environment.
 #include <fmt/format.h>
 

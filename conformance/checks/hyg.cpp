@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // hyg: the process around the plugin stays unchanged.
 #include <sys/resource.h>
 #include <sys/stat.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // leak: resources that remain. Counts start after a warm-up, so that caches may fill once.
 #include <fmt/format.h>
 #include <unistd.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // life: objects, and the order of their destruction.
 #include <fmt/format.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // mem: ownership of memory. Every case uses guard pages, read-only inputs and garbage in outputs.
 #include "conformance/checks/groups.hpp"
 

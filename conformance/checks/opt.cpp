@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // opt: options.
 #include <fmt/format.h>
 

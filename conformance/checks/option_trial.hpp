@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sets an option at its scope: at init, when a delegate is created, or for one run.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // perf: warnings only. Times depend on the machine, so they fail no check.
 #include <fmt/format.h>
 

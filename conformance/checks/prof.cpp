@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // prof: events.
 #include <fmt/format.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // ver: hosts of other versions.
 #include <fmt/format.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests every case: its name, its image, its reference.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

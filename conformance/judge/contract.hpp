@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The precision contract: the precision that a plugin declares. Error bounds follow from it. The suite checks
 // it.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Decides if a result is right. No tolerance is a constant: each follows from the op's rule, the length of
 // its sums and the plugin's precision contract. With r the reference in float64, B the magnitude, u one
 // rounding of the computing type:

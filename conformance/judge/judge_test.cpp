@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests the judge on values with a known verdict.
 #include "conformance/judge/judge.hpp"
 

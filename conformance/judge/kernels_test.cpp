@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Runs the cases of the suite on the portable kernels with this processor's loops: no plugin, no isolation.
 #include <gtest/gtest.h>
 

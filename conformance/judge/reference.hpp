@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reference results of a case: its graph in float64, from the stored inputs.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One outcome as one line of JSON: children send it to their parent, and results.jsonl stores it.
 // docs/verify_schema.json is the schema.
 #pragma once

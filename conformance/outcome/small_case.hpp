@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A case without a reproducing name, so its graph and inputs are stored. Minimising creates them, and replay
 // files store them.
 #pragma once

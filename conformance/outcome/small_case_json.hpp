@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Small cases as JSON: in replay files, and in messages from a child process. Bytes are hexadecimal text.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The system call filter of a process that holds a plugin.
 #include <linux/audit.h>
 #include <linux/filter.h>

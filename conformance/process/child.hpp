@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A child process that judges some items of a plan (judge_process.hpp): its messages and progress. It runs no
 // code of the plugin.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Confines the process that holds a plugin: namespaces if the system allows them, no privileges, no system
 // calls that reach other processes.
 #pragma once

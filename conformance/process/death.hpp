@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Maps the end of the plugin's process to findings.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The process between the judge and the plugin. It runs no code of the plugin. It starts the plugin's
 // process, watches the resources of that process and its descendants, ends them all, and reports their
 // remains. In a namespace it is process 1; elsewhere it adopts the plugin's orphans.

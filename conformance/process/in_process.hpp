@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Runs items without isolation, and helpers shared by the processes of a run.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The process that judges some items of a plan. It runs no code of the plugin. It starts the plugin's
 // process, sends it the items in turn, enforces time limits, and turns answers into outcomes.
 #pragma once

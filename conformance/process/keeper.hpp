@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Cleans up after a run: the process groups of its children, and its temporary folder. A separate process
 // waits for the end of the run, however it ends, so a killed run leaves nothing, too.
 #pragma once

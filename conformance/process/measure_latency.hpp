@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Measures a plugin's own latency in another process: a correct device may be slow.
 #pragma once
 

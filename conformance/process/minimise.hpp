@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Searches a smaller case that fails in the same way. Candidates run in one child in turn. Crashes, hangs,
 // and failures that need a fresh process use one child each.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Inputs of a run: the plugin, the items, the limits.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Repeats items in a new child, to examine failures.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Removes parts of a failing case: runs, nodes, sizes, dim orders, attributes. The caller runs the
 // candidates.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The judge's connection to the plugin's process: starts it under its guardian, sends requests, reads
 // answers, enforces time limits. It does not trust the process: an answer counts only with its request's
 // nonce, in order, without bytes before or after it.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The process that holds the plugin. It answers requests of the judge in turn: facts of cases, findings of
 // checks. The judge decides the order.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Checks that the files of a plugin may be loaded, before any process of a run begins: inside a user
 // namespace file owners cannot be distinguished.
 #pragma once

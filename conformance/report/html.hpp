@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Writes one self-contained HTML file: verdict, groups, a grid of ops by dtypes, margins, failures with their
 // repro commands.
 #pragma once

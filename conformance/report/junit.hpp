@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Writes JUnit XML, as CI servers read it.
 #pragma once
 

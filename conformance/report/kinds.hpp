@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Groups failures by kind (one check, one op) and writes the command that repeats one.
 #pragma once
 

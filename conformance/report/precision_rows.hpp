@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reads "precision" of a manifest: ops that the plugin computes less exactly than float32.
 #pragma once
 

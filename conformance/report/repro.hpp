@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A failure saved in two files: NAME.json, which `verify --replay` repeats, and NAME.etg, the graph, which
 // `etbackend graph` prints.
 #pragma once

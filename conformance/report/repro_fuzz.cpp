@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Fuzzes replay files: any text is rejected, or parsed and written back the same.
 #include <cstdlib>
 

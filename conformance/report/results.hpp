@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Results of a run: header, outcomes and totals. results.jsonl has the header and one line per outcome. A
 // failure that was examined again has a second line; the last line of a name counts.
 #pragma once

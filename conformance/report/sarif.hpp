@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Writes failures as SARIF 2.1.0, which code hosts display beside a change.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Terminal output: a live progress line, failures as they occur, and the summary.
 #pragma once
 

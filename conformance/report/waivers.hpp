@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Waivers: failures accepted by an owner until a date. A JSON array with one waiver per line:
 //   {"pattern": "op.exp.*", "plugin": "com.example.my-npu", "reason": "hardware", "tracker": "https://...",
 //    "owner": "who", "expires": "2027-01-31"}

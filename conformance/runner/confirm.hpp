@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Examines one failure: does it occur alone, after which items, how small can it be, is it flaky?
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Examines all failures of a run, over several processes and for a limited time: one of each kind first, then
 // the next of each.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Runs a plan in child processes: batches of cases, and one child per check. A death costs one item.
 #pragma once
 

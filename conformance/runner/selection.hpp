@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Selects the items of a run: profile, patterns, shard.
 #pragma once
 

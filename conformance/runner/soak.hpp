@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Soak: repeats the items with other random numbers, in other orders, until the time is over.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Ahead-of-time calls with all their arguments; they return answers as values.
 #pragma once
 

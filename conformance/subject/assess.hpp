@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Judges the plugin's answers in one case: compares each promise with later answers, and outputs with the
 // reference. Runs in a process without code of the plugin, and does not trust the facts.
 #pragma once

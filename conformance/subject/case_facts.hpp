@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The plugin's answers in one case: statuses, texts, bytes of outputs. The process that holds the plugin
 // collects them (observe.hpp). The judging process, which runs no code of the plugin, turns them into an
 // outcome (assess.hpp).

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests facts from a hostile process: damaged facts are rejected, and impossible ones fail the case.
 #include "conformance/subject/case_facts.hpp"
 

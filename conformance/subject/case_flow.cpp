@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "conformance/subject/case_flow.hpp"
 
 #include "conformance/subject/observe.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Runs one case in this process without isolation: observes and judges it. For a debugger, and for checks.
 #pragma once
 

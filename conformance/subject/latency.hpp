@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The plugin's own latency: a correct device may be slow. Deadlines of checks grow with it, and checks repeat
 // runs less often.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "conformance/subject/observe.hpp"
 
 #include "conformance/subject/session.hpp"

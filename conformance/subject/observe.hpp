@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Calls the plugin for one case, from claim to result, and records every answer. It does not judge: it runs
 // in the process that holds the plugin.
 //

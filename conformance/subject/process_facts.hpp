@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Current resources of a process: descriptors, threads, mappings, heap.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The current call of the plugin's process, in a page shared with the judge: messages about a crash or a hang
 // can name the call. The plugin can write into the page, so no decision uses it: the judge measures time
 // itself, and the rest of the page must not change.

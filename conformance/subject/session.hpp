@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A compiled case ready to run: delegate, context, and runs on it.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The plugin under test, opened in this process: loaded, wrapped by the validate layer, initialised.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Resources that processes use together: count, memory, and files that no folder shows.
 #pragma once
 

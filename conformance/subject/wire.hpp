@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Numbers, texts and bytes in one buffer, for messages between the judge and the plugin's process. The reader
 // does not trust lengths: after the first one that does not fit, all later values are empty and is_ok()
 // returns false.

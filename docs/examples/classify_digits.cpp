@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Classifies the shipped test set (docs/examples/digits/digits.bin) and says how many it got right, and what ran the program's
 // delegates.      usage: classify_digits PROGRAM.pte TESTSET.bin
 #include <algorithm>

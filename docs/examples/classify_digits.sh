@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Compiles the shipped digit classifier and runs it over its test set; PyTorch gets 356 of the 360 right.
 # usage: classify_digits.sh ETBACKEND CLASSIFY_DIGITS DIGITS_DIR [compile arguments...]
 set -euo pipefail

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Finds a plugin by name, loads it, and runs one call through it.
 //
 // usage: load_by_name NAME [FOLDER ...]      NAME is a plugin id, a delegate id of a .pte file, or an alias: my_npu

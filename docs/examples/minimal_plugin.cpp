@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The smallest whole plugin: claims, compiles and runs aten.neg.default on float32 tensors.
 #include "etb/cpp/bytes.hpp"
 #include "etb/cpp/plugin.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The smallest whole plugin works, and is small.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

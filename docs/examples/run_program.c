@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* Runs method `forward` of x + y on two matrices [2, 3].      usage: run_program_c MODEL.pte */
 #include <stdio.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // ArgumentMemory: provides a delegate's arguments with the alignment and padding that its plugin asked for in
 // query_io. Copies arguments that lack them (a caller's pointer, a constant in the file, the end of an
 // arena). The memory for copies is allocated when the delegate is created. Bytes after an output in an arena

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // CopyMemory: memory for copies of arguments that do not meet a plugin's alignment or padding. The delegates
 // of a method share it, because one runs at a time and copies last for one run.
 #pragma once

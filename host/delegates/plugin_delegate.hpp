@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // PluginDelegate: one delegate of one method, over the C ABI.
 #pragma once
 

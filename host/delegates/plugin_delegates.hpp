@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // PluginDelegates: runs a program's delegates on plugins, found by name in a registry, over the C ABI.
 //
 //   Registry registry(options);

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Runs a method's delegates on a plugin over the C ABI, chosen by name from a table of linked plugins.
 #include "host/delegates/plugin_delegates.hpp"
 

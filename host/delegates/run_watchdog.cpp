@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "host/delegates/run_watchdog.hpp"
 
 #include <csignal>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // RunWatchdog: asks plugins to stop a run after its deadline or when it is cancelled, from its own thread.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Activations and other formulas of one tensor with parameters.
 #include <limits>
 

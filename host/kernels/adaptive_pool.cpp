@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // aten::_adaptive_avg_pool2d/3d, their backward, avg_pool2d_backward and max_pool2d_with_indices_backward.
 #include <algorithm>
 #include <cstring>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Kernels that are one formula of two inputs: the loops are rows in vector/binary.def, the ops and their overloads rows here.
 #include "host/kernels/kernel.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // aten::cat and aten::stack: tensors one behind another.
 #include <algorithm>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Kernels that read an input twice, on inputs that change in between: they stop, and write nothing outside their output.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // aten::convolution in one to three dims, grouped, dilated, transposed, for every arithmetic dtype and layout.
 //
 // A band of output rows is computed at a time. The input rows it needs are copied into scratch: converted to the computing type, with

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The geometry of a convolution, shared by the forward and the backward kernel. One to three spatial dims are treated as three.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // aten::convolution_backward: gradients of input, weight and bias, in one to three dims, grouped, dilated, transposed.
 //
 // The input's gradient is a convolution again (Convolution::backward). The weight's is, for each position of the kernel, a matrix

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The geometry of a convolution, read from its arguments.
 #include "host/kernels/convolution.hpp"
 

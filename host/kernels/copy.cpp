@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Kernels that copy a tensor as a whole: other dtype, other dim order, broadcast.
 #include "host/kernels/dims.hpp"
 #include "host/kernels/kernel.hpp"

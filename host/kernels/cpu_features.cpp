@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Choosing among the variants that this build holds (ETB_HAS_AVX2 and ETB_HAS_AVX512 come from CMake).
 #include "host/kernels/cpu_features.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the processor can do, and which hot loops suit it.
 #pragma once
 

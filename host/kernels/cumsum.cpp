@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // aten::cumsum: running sums along a dim.
 #include "host/kernels/kernel.hpp"
 #include "host/kernels/rows.hpp"

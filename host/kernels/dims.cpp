@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Wrapping dims and copying between layouts.
 #include "host/kernels/dims.hpp"
 

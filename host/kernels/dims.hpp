@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Dims of tensors: wrapping negative ones, sets of them, and copying between layouts.
 #pragma once
 

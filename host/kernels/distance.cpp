@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // aten::_cdist_forward and _pdist_forward: p-norms of differences of rows.
 #include <cmath>
 

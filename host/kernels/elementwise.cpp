@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Promotion, broadcasting and blocked execution of element-wise loops.
 #include "host/kernels/elementwise.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Element-wise kernels: dtype rules, broadcasting, and the driver that feeds any dtypes and layouts to dense loops.
 //
 // A loop (vector/unary.def ...) knows only three computing types and dense elements. The driver walks the output in memory order,

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // aten::_embedding_bag: rows of a table summed, averaged or their largest taken, one bag of indices at a time.
 #include <algorithm>
 #include <cstring>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // aten::expand_copy: sizes of 1 repeated.
 #include "host/kernels/dims.hpp"
 #include "host/kernels/kernel.hpp"

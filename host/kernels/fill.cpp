@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Kernels whose output does not depend on an input's elements: arange, full, zeros, ones, fill, rand, dropout and alike.
 #include <cmath>
 #include <numeric>

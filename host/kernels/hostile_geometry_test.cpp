@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Windows and steps that only a hostile program has: answered at once, refused or computed, never a touch outside.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // aten::index and index_put: elements picked by several index tensors, which broadcast together.
 //
 // Indexed dims that follow each other are replaced where they are; if others lie between them, the broadcast dims come first. A mask

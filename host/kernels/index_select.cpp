@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // aten::embedding, index_select and gather: elements picked by one index tensor.
 #include <algorithm>
 

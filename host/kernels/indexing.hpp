@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reading index tensors, whose values a program controls: every one is checked before it is used.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a kernel file includes, and how it publishes its rows.
 #pragma once
 

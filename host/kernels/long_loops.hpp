@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Loops over much memory, cut where the run may have to stop. Where nothing watches the run they are one piece.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sorting and selecting in long rows, in steps between which the run may stop. `Less` is a total order without ties, so every way of
 // sorting gives the same result; where nothing watches the run, or the row is short, the standard library does it at once.
 //

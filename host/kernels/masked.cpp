@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // aten::nonzero, masked_select, masked_scatter and repeat_interleave: results whose size or source depends on values.
 #include <algorithm>
 

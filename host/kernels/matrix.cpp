@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // aten::mm, bmm, addmm and linear.
 #include "host/kernels/matrix.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Running matrix products within a kernel's scratch.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Products on several threads give what one thread gives, bit for bit, and take scratch for each.
 #include "host/kernels/matrix.hpp"
 

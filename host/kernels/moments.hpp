@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Mean and variance of one dense row, however long.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // aten::native_layer_norm, native_group_norm and the batch norms.
 //
 // Statistics are taken in float blocks added in double (float64: all in double), the result is rounded once. 16-bit floats are

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // aten::constant_pad_nd, reflection_pad and replication_pad in one to three dims.
 #include <algorithm>
 

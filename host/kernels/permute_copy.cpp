@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // aten::permute_copy, transpose_copy and t_copy: reordered dims.
 #include "host/kernels/dims.hpp"
 #include "host/kernels/kernel.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // aten::avg_pool2d/3d and max_pool2d/3d_with_indices. Two spatial dims are treated as three.
 #include <algorithm>
 #include <limits>

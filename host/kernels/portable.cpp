@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The generated list of kernel files as one table.
 #include "host/kernels/portable.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Every operator of the official registries is here: tests/golden/official_ops.txt.
 #include "host/kernels/portable.hpp"
 

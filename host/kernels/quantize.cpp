@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // quantized_decomposed: quantize, dequantize and choose_qparams, per tensor, channel and token, and add.
 //
 // Numbers are computed in float, in double where scales are double, as PyTorch's reference does: x / scale is x times the reciprocal,

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // quantized_decomposed: mixed_mm, mixed_linear and the byte, 4-bit and 2-bit embeddings - float activations, integer weights.
 #include "host/kernels/indexing.hpp"
 #include "host/kernels/kernel.hpp"

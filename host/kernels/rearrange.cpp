@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Kernels that copy elements to other places in a regular pattern: flip, repeat, roll, diagonal, unfold, as_strided, tril,
 // pixel_shuffle.
 #include <algorithm>

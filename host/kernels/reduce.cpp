@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // aten::sum, mean, prod, any, amax, amin, max, min, argmax, argmin, var and var_mean.
 //
 // Sums of floats are added in blocks of float and on in double, so their error does not grow with the length; the result is rounded

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // aten::upsample_nearest2d, upsample_bilinear2d, _upsample_bilinear2d_aa and grid_sampler_2d. Computed in float (float64: double);
 // uint8 images are interpolated in float and rounded.
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Rows of a tensor along any dims.
 #include "host/kernels/rows.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Walking a tensor row by row for ops that reduce or normalise along dims: a row holds all elements that belong to one result.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // aten::scatter, scatter_add and scatter_reduce: elements stored where an index tensor says.
 #include <algorithm>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // aten::slice_copy, narrow_copy and select_copy: part of a tensor along one dim.
 #include <algorithm>
 

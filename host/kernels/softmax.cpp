@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // aten::_softmax and aten::_log_softmax.
 #include "host/kernels/kernel.hpp"
 #include "host/kernels/rows.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // aten::sort, topk and median: order along a dim. NaN counts as larger than anything.
 #include <algorithm>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // aten::split_copy, split_with_sizes_copy, unbind_copy, select_scatter and slice_scatter: slices of a tensor, out of it or into it.
 #include <algorithm>
 

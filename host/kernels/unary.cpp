@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Kernels that are one formula of one input: each is a row in vector/unary.def.
 #include "host/kernels/kernel.hpp"
 

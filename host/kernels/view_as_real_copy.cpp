@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // aten::view_as_real_copy: complex numbers as pairs of reals in one more dim.
 #include "host/kernels/dims.hpp"
 #include "host/kernels/kernel.hpp"

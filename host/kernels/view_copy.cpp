@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // aten::view_copy, unsqueeze_copy and squeeze_copy: the same elements, in row-major order, with other sizes.
 #include <cstring>
 

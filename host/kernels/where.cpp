@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // aten::where and aten::masked_fill: choosing between two values by a condition.
 #include "host/kernels/kernel.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Chain: a plugin with layers before it: completed tables and the links between them.
 #pragma once
 

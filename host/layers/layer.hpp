@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Layer: a table with the plugin's own interface, and the service object that its functions use.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Measures a call through a plugin's table with 0, 1 and 2 layers before it:
 //   cmake --preset release && cmake --build build/release --target layers_benchmark && build/release/bin/layers_benchmark
 #include <benchmark/benchmark.h>

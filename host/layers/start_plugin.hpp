@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Starts a plugin from its table: services, layers, init.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A toy plugin with layers before it, and all that a host needs to use it: for tests and benchmarks.
 //
 //   World world({.memory = GUARD_PAGES});

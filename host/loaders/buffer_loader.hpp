@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // BufferLoader: reads a file that is in memory already (linked in, read by the caller, flash).
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // FileLoader: reads parts of a file into memory on request.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // FileRange: an open file, or a part of one.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // File and memory-map loaders on a file in a temporary folder.
 #include <fcntl.h>
 #include <gmock/gmock.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // MmapLoader: maps a file once. The system reads its pages at first use.
 #pragma once
 

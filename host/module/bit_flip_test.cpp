@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Every single-bit flip of small real programs is rejected or runs without a crash, leak or hang (the
 // asan preset checks memory).
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // KernelLibrary: kernels of an application's own operators, from a shared library loaded at run time.
 //
 // The library is C++ and built against the same headers as the host. This is not a C ABI; plugins have one:

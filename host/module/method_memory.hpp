@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Memory of methods, owned and counted. The system provides zero pages at their first use.
 #pragma once
 

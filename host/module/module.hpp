@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Module: a program with all that it needs. It owns what the core borrows: file, kernels, memory, threads.
 //
 //   ETB_ASSIGN(auto module, etb::host::Module::open("model.pte"));

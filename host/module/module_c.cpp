@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The C API of Module (etb/module.h): checks its arguments and converts errors and exceptions to a status.
 #include <array>
 #include <exception>

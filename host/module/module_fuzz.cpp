@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Fuzzes arbitrary bytes as a program: the host rejects it, or loads and runs it with the
 // portable kernels within limits.
 #include <cstddef>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // libFuzzer's custom mutator: changes bytes in one of eight calls, else the structure of the decoded program.
 #include <cstring>
 

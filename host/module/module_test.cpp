@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The application's API in C++ and C, on programs of the official exporter and on built programs.
 #include "host/module/module.hpp"
 

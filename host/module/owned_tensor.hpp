@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // OwnedTensor: a tensor together with its memory, for inputs that an application makes.
 #pragma once
 

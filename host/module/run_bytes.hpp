@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // For fuzz targets and bit-flip tests: reads any bytes as a program and runs all its
 // methods, within small limits.
 #pragma once

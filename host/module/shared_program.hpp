@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // SharedProgram: a loader and its loaded program, kept alive by all modules that use it.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A shared library with one custom operator, for kernel_library_test.cpp: out = self * factor.
 #include "host/module/kernel_library.hpp"
 

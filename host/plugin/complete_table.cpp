@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "host/plugin/complete_table.hpp"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // CompleteTable: a plugin's tables, checked and copied into the sizes that this host knows. A stub replaces
 // every absent optional function, so that callers, layers included, never test for NULL.
 #pragma once

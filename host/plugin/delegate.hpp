@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Delegate and Context. A context keeps its delegate alive, a delegate its device and plugin.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "host/plugin/device.hpp"
 
 #include "etb/cpp/sink.hpp"

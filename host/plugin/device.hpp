@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Device: an opened device of a plugin.
 #pragma once
 

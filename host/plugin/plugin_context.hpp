@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // PluginContext: an initialised plugin. Destroying the last object made from it calls deinit.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A small correct plugin for tests and benchmarks. Its delegate reads one tensor of floats and adds `gain` to
 // every element. A test makes a wrong plugin by replacing functions of the tables:
 //

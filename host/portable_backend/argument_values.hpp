@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // ArgumentValues: the arguments of one kernel call, with their storage.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "host/portable_backend/graph_executor.hpp"
 
 #include <cmath>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // GraphExecutor: runs the method of a graph image node by node on kernels, without any plugin.
 //
 // It is the executor of the portable backend (portable_backend.cpp) and, with Precision::kFloat64, the

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #define ETB_PLUGIN_STATIC_NAME portable
 #include "host/portable_backend/portable_backend.hpp"
 

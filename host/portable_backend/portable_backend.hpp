@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The portable kernels as a backend with the C table. It claims every node that one of its kernels can run,
 // and its payload is the graph image itself. So the reference is tested like every other plugin, and
 // fallback is no special path.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests the executor and its plugin. The conformance suite tests the rest (tests/conformance).
 #include "host/portable_backend/portable_backend.hpp"
 

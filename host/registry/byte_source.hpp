@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // ByteSource: bytes that are read piece by piece, from a file of any size or from memory in tests. The file
 // is read, not mapped: a mapped file that another process truncates ends this process.
 #pragma once

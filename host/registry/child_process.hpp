@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Runs a function in a child process with a deadline. Returns a crash, a hang or an exit in it as a value.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // CodeFile: a file with code, opened by descriptor and checked without running it. The same file is loaded
 // later.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Detects the features that the processor has and the system supports. Asks the processor itself, because
 // compilers know different lists.
 #include <algorithm>

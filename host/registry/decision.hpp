@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Decision: the plugin that a name resolves to, and all candidates with the reasons for the choice.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Writes a decision as JSON, for `explain --json` and for applications that log it.
 #include <nlohmann/json.hpp>
 

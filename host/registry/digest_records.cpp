@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "host/registry/digest_records.hpp"
 
 #include <fcntl.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Records of digests that earlier processes of the same user computed, so that an unchanged library is hashed once a boot.
 //
 // A record is believed as long as the file's device, inode, size, times of modification and change, and the boot are those of

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A record replaces the digest of a file only while nothing shows a change. To see that a record was read, the tests put a
 // digest into it that the file does not have.
 #include "host/registry/digest_records.hpp"

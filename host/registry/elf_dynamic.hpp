@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reads how the dynamic loader will handle a library: the libraries it needs and the symbols it exports. The
 // loader reads memory by addresses, this code reads the file. It rejects files in which the two could differ:
 // a dynamic section whose address and offset disagree, a second one, one without an end, or a repeated entry.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reads the header of an ELF file: kind of library and segments, verified so that loading it cannot fault.
 #pragma once
 

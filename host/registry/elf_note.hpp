@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reads a plugin's identity from a note of its file, without running its code (rule ABI-LOAD-01).
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Fuzzes arbitrary bytes as a library file: header, identity note and dynamic section are read or rejected.
 #include <cstdint>
 #include <cstdlib>

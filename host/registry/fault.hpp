@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Fault: a mistake in a file of a vendor or an administrator, and escaping of text from such files.
 #pragma once
 

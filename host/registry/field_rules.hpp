@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Rules for text in a manifest: each has a predicate and an "expected ..." phrase.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reads JSON from untrusted files: limits size and depth, checks UTF-8, rejects duplicate keys, reports
 // each fault with its path.
 #pragma once

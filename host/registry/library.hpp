@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Library: a shared library in this process. The only user of the dynamic loader: no other code of
 // this program may open code.
 #pragma once

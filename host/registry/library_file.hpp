@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // LibraryFile: a library's file, opened to be read when there is no manifest. Code to be loaded is
 // opened by open_library.hpp.
 #pragma once

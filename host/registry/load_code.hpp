@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Loads code into this process: the only way for plugins, layers, kernel libraries and their bundled
 // libraries.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // LoadedPlugin: a plugin whose code is in this process: loaded, queried and checked, with complete tables.
 // Not yet initialised; pass it to PluginContext::make for that.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Manifest: a vendor's description of a plugin, in the JSON file beside it. docs/manifest.md specifies the
 // format.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Fuzzes arbitrary bytes as a manifest and as an overlay: parsing returns a value or faults, and a value is
 // equal after writing and parsing.
 #include <cstdint>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Writes a manifest as JSON: the counterpart of manifest.cpp.
 #include <nlohmann/json.hpp>
 

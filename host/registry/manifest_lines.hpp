@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Writes a manifest as lines of text: "libraries[0].path: my_npu.so".
 #pragma once
 

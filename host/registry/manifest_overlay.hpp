@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // ManifestOverlay (`<id>.local.json`): an administrator's settings for a plugin, without a change of
 // the vendor's file. It can only disable, re-prioritise or pin a plugin, so it never makes a plugin
 // load something different.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Finds the names that differ least from a name that was not found ("did you mean").
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // NeededLibraries: loads the libraries that code needs before the code itself, so that the loader finds each
 // by its SONAME. Bundled libraries are loaded through descriptors, those of the system by absolute paths.
 #pragma once

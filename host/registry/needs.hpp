@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Checks a manifest's `needs` against this machine, as far as possible without loading anything.
 #pragma once
 

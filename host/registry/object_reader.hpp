@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // ObjectReader: reads and checks the fields of one JSON object, and collects every fault with its path. Keys
 // that were not read are reported as unknown.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "host/registry/open_library.hpp"
 
 #include "host/registry/elf_note.hpp"

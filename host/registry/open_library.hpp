@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Opens a plugin's library by file descriptor, and checks it against its manifest without running its code.
 // The returned file is the one that is loaded later.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The host opens no file outside the search tiers, for any contents of a manifest. The test sees every open
 // of a child process with ptrace, at the system call, so that no code in this program can hide one.
 #include <fcntl.h>

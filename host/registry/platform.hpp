@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Platform: this machine in the terms of a manifest's `libraries`, and the choice of a library for it.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // PluginEntry: one plugin that the search found, with all that is known without running its code,
 // and why it would not load.
 #pragma once

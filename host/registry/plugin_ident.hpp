@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // PluginIdent: a plugin's identity, checked field by field, from the note of its file or from its table.
 #pragma once
 

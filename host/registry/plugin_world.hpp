@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // For tests: folders with plugins, and options for a registry that sees nothing else.
 //
 //   PluginWorld world;

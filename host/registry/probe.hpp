@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tries a plugin in a child process: load, query, init, enumerate devices. A crash, a hang or
 // an exit becomes an error.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Lists all objects that the dynamic loader has in this process.
 #pragma once
 

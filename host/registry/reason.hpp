@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reason: why a plugin is not used, as a value for programs and an Error for users.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Registry: finds plugins by name. It searches once, when it is created, and then serves any thread. It has
 // no global state; a program may have several.
 #pragma once

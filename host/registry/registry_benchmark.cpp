@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Measures finding, choosing and loading plugins. The plugins are copies of the template
 // plugin, each with its own id.
 #include <benchmark/benchmark.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Writes the contents of a registry as JSON for `list --json`.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Searches the tiers for manifests. For each plugin, reads its identity and checks if it would load,
 // without running its code.
 #pragma once

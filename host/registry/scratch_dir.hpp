@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // For tests: a new folder that is removed at the end.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // SearchPath: the folders to search for plugins, in order, and the ids that the environment allows.
 #pragma once
 

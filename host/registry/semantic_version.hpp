@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Semantic versions (semver.org 2.0.0): validity and order.
 #pragma once
 

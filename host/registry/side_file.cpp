@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "host/registry/side_file.hpp"
 
 #include "host/registry/digest.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reads a file that belongs to a plugin's manifest, with the same checks as the library.
 #pragma once
 

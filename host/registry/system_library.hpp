@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Finds libraries of the system without the loader: ignores LD_LIBRARY_PATH and the loader's cache.
 #pragma once
 

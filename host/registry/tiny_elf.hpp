@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // For tests: the smallest shared library with an identity note, needed libraries and
 // exports, as bytes to modify.
 #pragma once

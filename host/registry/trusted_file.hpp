@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Opens files that only root and the user could have written. Uses file descriptors throughout, so that the
 // checked file is the one that is used.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // BumpAllocator: allocates from the caller's memory, front to back, and frees nothing.
 #pragma once
 

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # Checks that the core needs no heap, exceptions, RTTI or iostream, by the undefined symbols of its archives.
 #   check_core.sh NM ARCHIVE...
 nm=$1

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Measures the core (code and constants) in a program built for size with link-time
 # optimisation, less an empty program.
 # `cmake --build ... --target core_size` prints the size, a test limits it. Includes the core's own ops and

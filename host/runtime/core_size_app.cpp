@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The smallest firmware: reaches everything that the core offers, so that the linker keeps it and drops the
 // rest.
 #include "host/loaders/buffer_loader.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // DataLoader: reads the bytes of a program or data file. host/loaders has ready ones; an application derives
 // its own (a ROM, an archive).
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // DelegateResolver: creates the delegates that a program names. The core uses delegates only through the two
 // small classes here. The registry implements them over the C ABI, a firmware over a static table.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Promotion of element types.
 #include "host/runtime/dtype.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Element types of tensors; see api/ops/dtype.hpp.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // EValue: one value of a method - a tensor, a number, a string, a list, or nothing.
 #pragma once
 

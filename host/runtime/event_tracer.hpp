@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // EventTracer: receives what a method does while it loads and runs, for profiles and for
 // dumps of intermediate values.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Half and BFloat16: 16-bit floats for storage. Arithmetic uses float. The conversions have no branches, so
 // that loops over them vectorise.
 #pragma once

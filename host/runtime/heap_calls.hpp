@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // For tests that must not use the heap: counts every call of the allocator in this process. One test
 // program includes it in one source file. Where ETB_COUNTS_HEAP is 0 the allocator belongs to a
 // sanitizer and nothing is counted.

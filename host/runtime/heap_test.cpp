@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The core uses no heap: malloc is counted while a program loads and runs.
 #include <gtest/gtest.h>
 

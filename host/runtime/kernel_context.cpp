@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Scratch, error text and random numbers for kernels.
 #include "host/runtime/kernel_context.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // KernelContext: the services of the runtime for a kernel - scratch memory, an error to fill, threads, random
 // numbers, and the check for a stop.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Finds kernels and checks calls against their signatures.
 #include "host/runtime/kernel_registry.hpp"
 

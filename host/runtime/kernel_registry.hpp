@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Kernel and KernelRegistry: which function carries out which op, optionally only for some dtypes and dim
 // orders.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // LoadLimits: resources that a program may use. Programs are not trusted, so every limit has a default, far
 // above honest programs. Error messages name a limit by its member name.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Running a method: inputs, outputs, and the loop over instructions.
 #include "host/runtime/method.hpp"
 

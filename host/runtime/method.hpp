@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Method: one callable of a program, made ready to run in memory that the caller provides.
 #pragma once
 

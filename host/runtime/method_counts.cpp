@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Computes the state memory of a method: the count of objects of each kind, and their bytes.
 #include <cstddef>
 

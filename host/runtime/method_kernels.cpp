@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Selects the kernel of each call, and finds the arguments that need no check during a run.
 #include <algorithm>
 #include <cstdarg>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Limits, deadlines and cancel flags end a run or reject a program that is otherwise correct.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Loads a method: memory, values with their initial contents, instructions, delegates.
 #include <algorithm>
 #include <cstring>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Internal to Method: the structures that load builds and execute reads. All are stored in
 // the caller's state memory.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Methods: inputs, runs, control flow, state, dynamic sizes, delegates, and error messages.
 #include "host/runtime/method.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // For tests and benchmarks of the core: a program in memory, its method, and all memory it needs, in three
 // lines.
 #pragma once

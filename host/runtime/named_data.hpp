@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // NamedDataMap: finds bytes by name for a method and its delegates, in the program and in external data
 // files.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Checks the operands of one instruction: memory that a kernel or delegate writes belongs to no other
 // operand.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Operands that share memory: rejected calls, the time of the check, error messages; and accepted calls.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // PlatformHooks: a clock and a log, all that the core needs from the system. The caller passes an object, so
 // a firmware replaces it without a global. There is no abort hook, because the core never aborts.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The core's own ops: arithmetic on sizes and numbers, sizes of tensors, and views that share memory.
 // Programs use them between kernels. Each result is a value and replaces the last argument.
 #include <cinttypes>

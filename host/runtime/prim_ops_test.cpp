@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The core's own ops: numbers as in Python, views that share memory, errors.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

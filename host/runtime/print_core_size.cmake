@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Prints the text size of APP less that of EMPTY, and fails above LIMIT bytes. Prints the C library symbols
 # that APP needs. Fails when these are more than strings, numbers, and the clock and log of
 # kDefaultPlatformHooks: no heap, no abort, no exceptions.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Program: a loaded and verified .pte file, shared by the methods made from it.
 #pragma once
 

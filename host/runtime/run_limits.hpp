@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // RunLimits: conditions that stop a run before the program ends.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "host/runtime/stop_check.hpp"
 
 namespace etb::host {

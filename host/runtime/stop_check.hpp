@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // StopCheck: checks in a loop, at the price of a subtraction, if the run has to stop.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sizes, strides and resizing of tensors.
 #include "host/runtime/tensor.hpp"
 

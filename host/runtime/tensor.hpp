@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tensor: a view of elements in memory that it does not own.
 #pragma once
 

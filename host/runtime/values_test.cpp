@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tensor, EValue, dtypes, 16-bit floats, kernel context and registry.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // AccountedAllocator (alloc/1): host memory counted for one plugin, limited, and reported when it leaks.
 #pragma once
 

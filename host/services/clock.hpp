@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // clock/1: nanoseconds of the monotonic clock.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // For tests that a function does not use the heap: link counting_new.cpp, compare
 // new_count() before and after.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // DiagCollector (diag/1): stores facts that plugins report for programs, until take().
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "host/services/diag_collector.hpp"
 
 #include <gtest/gtest.h>

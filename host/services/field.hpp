@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Formats fields of log and diag messages as text.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // LogSink (log/1): passes log lines to a function of the application.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // PluginServices: the services of one plugin: its own accounted memory, and the host's log,
 // threads, clock and diagnostics.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // ServiceTable and HostRecord: services by id for get_service, and the host struct with them.
 #pragma once
 

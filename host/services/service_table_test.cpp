@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "host/services/service_table.hpp"
 
 #include <gtest/gtest.h>

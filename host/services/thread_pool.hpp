@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // ThreadPool (parallel/1): one pool of threads that all plugins of a process share.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Fuzzes the whole compiler: any bytes as an archive are rejected, or become a program.
 #include <cstdint>
 #include <cstdlib>

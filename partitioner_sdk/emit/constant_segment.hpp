@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Stores the constants of a program in one segment, without duplicates.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Emits branches and loops of a method: their graphs are written inline, between jumps.
 #include <algorithm>
 

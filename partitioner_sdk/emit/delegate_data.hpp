@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Stores the payloads of the methods' delegates, and their named data.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Emits a program file from edge graphs: methods, instructions, planned memory, constants.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The record of a compilation (.etrecord) for a program: the edge graph of each method, and the source node
 // of each instruction. The official Inspector joins it with the events of a run.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Constants and named data of delegates outside the program: in a data file (.ptd).
 #pragma once
 

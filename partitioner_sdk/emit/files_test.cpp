@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests shared state of methods, constant methods, external data, records.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

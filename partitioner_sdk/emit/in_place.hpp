@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Finds nodes that may write the state that they update instead of a copy.
 #pragma once
 

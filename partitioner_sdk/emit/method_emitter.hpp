@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Emits one method of a program: values, instructions and the memory offsets of its tensors.
 #pragma once
 

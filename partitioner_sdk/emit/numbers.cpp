@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Emits numbers that a program computes at run time: dynamic sizes, and formulas of them.
 #include "partitioner_sdk/emit/method_emitter.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Mutable buffers that several methods share by name: a cache that prefill fills and decode reads. They get
 // their own arena, with equal offsets in every method. An application that loads the methods on shared arenas
 // has one state.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Writes a zip file of uncompressed records in memory.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // torch.autocast: ops inside its block compute in a lower precision. Archives only mark the block. The
 // affected ops and their casts are PyTorch's (aten/src/ATen/autocast_mode.h, the lists for CPU).
 #pragma once

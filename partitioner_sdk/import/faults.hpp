@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Collects all errors of an archive, so that one message lists every offender.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reads the graph part of a model's JSON: nodes, values and nested graphs.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A JSON text as a compact tree: all nodes in one array, in the order of the text. Limits depth. Rejects
 // duplicate keys, which two readers could interpret differently.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Maps a file's bytes without reading them: read-only, shared by all owners.
 #pragma once
 

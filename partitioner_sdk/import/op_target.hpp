@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Names of ops in an archive.
 #pragma once
 

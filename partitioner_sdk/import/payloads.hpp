@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Weights and constants of a model in an archive: views of the stored bytes, each checked against its record.
 #pragma once
 

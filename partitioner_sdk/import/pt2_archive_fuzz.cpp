@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Fuzzes archives: any bytes are rejected, or become a graph that the verifier accepts and that its own text
 // form reads back.
 #include <cstdint>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reads tensors by name from a torch.save file (a pickle and its storages in a zip). Archives of torch 2.8
 // and before store weights this way. No code of the pickle is executed; only dicts of tensors are supported.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reads a node's location in the user's Python from the metadata that the exporter kept.
 #pragma once
 

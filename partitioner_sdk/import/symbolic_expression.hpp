@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Parses symbolic sizes of an archive: sympy's srepr ("Add(Symbol('s0', positive=True), Integer(1))") and, in
 // old files, plain text ("2*s0 + 1").
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reads tensor descriptions and enumerations of the archive's JSON.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "partitioner_sdk/import/zip_archive.hpp"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The stored records of a zip file, in place. Opening checks everything: no record reaches outside the file
 // or overlaps another. Compressed and encrypted records are rejected, so nothing can expand.
 #pragma once

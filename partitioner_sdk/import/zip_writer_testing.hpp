@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Writes small zip files for tests, valid and invalid ones.
 #pragma once
 

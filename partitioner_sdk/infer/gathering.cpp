@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tensors made of numbers, or of pieces of others.
 #include <algorithm>
 #include <array>

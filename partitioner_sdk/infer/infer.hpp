@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What an op's results are, from its arguments: dtype, sizes and strides. One row an op in the tables
 // of this folder; passes that make nodes rely on it.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Ops that go element by element.
 #include <algorithm>
 #include <array>

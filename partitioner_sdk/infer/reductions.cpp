@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reductions, and products of matrices.
 #include <algorithm>
 #include <array>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Views and the ops that copy instead of viewing.
 #include <algorithm>
 

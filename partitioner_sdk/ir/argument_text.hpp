@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reads arguments of nodes from the text form.
 #pragma once
 

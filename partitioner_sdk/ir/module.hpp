@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The compiler's graph. A module holds a method and the subgraphs of its control flow. Nodes are in execution
 // order and use and define values in SSA form.
 #pragma once

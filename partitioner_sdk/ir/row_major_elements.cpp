@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Copies the elements of a strided constant in row-major order. Weights of linear layers are stored
 // transposed, so this reads most bytes of a language model for portable kernels.
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Numbers that are known only at run time: symbols with ranges, and formulas over them in a normal form.
 // Equal formulas are one number (4*s0 + 4 is (s0 + 1)*4).
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A tensor's properties that are known ahead of time: dtype, sizes, strides.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Writes and reads the text form of a module. Golden tests and --dump-after use it.
 //
 //   module "forward"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reads tokens from the front of a text. Errors name the line.
 #pragma once
 

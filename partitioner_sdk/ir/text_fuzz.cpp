@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Fuzzes the text form: any text is rejected, or is a module that prints. A valid module is read back from
 // its print.
 #include <cstdio>

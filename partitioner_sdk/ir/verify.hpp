@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Checks a module against the rules that passes rely on: a table of rules, run between passes in debug
 // builds.
 #pragma once

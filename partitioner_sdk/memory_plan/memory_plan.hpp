@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Plans offsets of tensors in one arena, so that tensors that live at the same time do not overlap.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A plugin's answers about the nodes of a method, and their validation.
 #pragma once
 

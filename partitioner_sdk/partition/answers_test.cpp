@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "partitioner_sdk/partition/answers.hpp"
 
 #include <gmock/gmock.h>

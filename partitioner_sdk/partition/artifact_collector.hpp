@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Collects a plugin's compiled artifacts. Checks the call order that aot.h requires, and names violations.
 #pragma once
 

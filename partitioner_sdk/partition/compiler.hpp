@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The partitioner's interface to a plugin, which may run in this process or in another one.
 #pragma once
 

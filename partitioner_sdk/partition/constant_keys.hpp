@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Names constants in graph images: one key per content, over all methods of a program. So plugins and files
 // store each constant once.
 #pragma once

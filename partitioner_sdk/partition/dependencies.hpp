@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Dependencies between nodes of a graph: by tensors, and by the symbols in formulas.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A compiler for tests: claims the ops listed, and returns payloads that describe their contents.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Filters for the nodes that plugins may claim.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Writes graphs of the compiler into a graph image. Used for whole methods and for regions.
 #pragma once
 

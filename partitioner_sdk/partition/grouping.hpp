@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Groups the nodes of a graph into regions. Regions are convex, so that each can run as one call, and their
 // number is minimal.
 //

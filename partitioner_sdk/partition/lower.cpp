@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Replaces regions by calls of delegates.
 #include <algorithm>
 #include <map>

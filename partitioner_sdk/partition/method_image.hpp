@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Graph images of the compiler's graphs: a whole method for partitioning, and one region for compilation.
 #pragma once
 

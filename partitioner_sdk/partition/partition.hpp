@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Assigns nodes of a program's methods to plugins, and has the plugins compile them.
 //
 //   ConstantKeys keys;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A plugin of this process as a Compiler: calls its AOT table and does not trust the results.
 #pragma once
 

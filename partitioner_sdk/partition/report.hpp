@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reports the placement of nodes and its reasons: as text, as a page, and as JSON.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The report as one page. Boxes are nodes in layers, in the order of execution from top to bottom. Lines come
 // from the nodes that a box needs.
 #include <algorithm>

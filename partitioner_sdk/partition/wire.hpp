@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Encodes answers and artifacts, for a plugin that runs in another process. The reader does not trust the
 // bytes: the plugin's code ran in the process that wrote them.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Fuzzes the bytes that a plugin in a child process may write.
 #include "partitioner_sdk/partition/wire.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Attention's masks as what is added to the scores.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Writes a graph's nodes anew: what a pass keeps, makes and replaces. Time is linear in the nodes.
 #pragma once
 

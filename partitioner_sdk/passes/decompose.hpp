@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // ATen to Core ATen: takes apart every op that the core set lacks and that the caller does not want preserved.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Activations, and arithmetic that the core set writes otherwise.
 #include <cmath>
 #include <limits>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Einstein sums: operands are brought to common dimensions, then multiplied pair by pair as batches of matrices.
 #include <algorithm>
 #include <map>

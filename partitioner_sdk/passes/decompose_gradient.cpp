@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // torch.gradient: differences of neighbours along dimensions, in the middle over both sides, at the edges over one.
 #include "partitioner_sdk/passes/decomposition.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Writing and reading by index, and its many spellings.
 #include "partitioner_sdk/passes/decomposition.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Lists of tensors: splits, joins, and what is made of several at once.
 #include <algorithm>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Losses that pick classes; the others are formulas. As PyTorch's, term by term.
 #include "partitioner_sdk/passes/decomposition.hpp"
 

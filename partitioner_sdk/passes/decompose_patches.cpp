@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Patches of images as columns, columns as images again, and pooled elements back where they came from.
 #include "partitioner_sdk/passes/decomposition.hpp"
 

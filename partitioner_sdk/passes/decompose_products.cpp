@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Products of tensors over chosen dimensions.
 #include <algorithm>
 #include <limits>

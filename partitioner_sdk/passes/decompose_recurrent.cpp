@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // LSTM, GRU and plain networks, unrolled over time: a step of a kernel each, as the official lowering has it.
 #include <algorithm>
 

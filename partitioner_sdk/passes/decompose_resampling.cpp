@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Resampling whose weights are known now: along each axis a product with a matrix of them, which any matrix kernel or plugin
 // runs; and the grids that say where to read.
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Views, copies and their many spellings.
 #include <algorithm>
 #include <numeric>

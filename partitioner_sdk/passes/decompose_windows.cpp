@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Convolutions, pools, padding and normalisation.
 #include "partitioner_sdk/passes/decomposition.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A decomposition: how an op is written in simpler ones, with PyTorch's and ExecuTorch's result.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The oracle: each row of decompositions.txt is a small module, what torch.export makes of it and what the official lowering
 // makes of that. Ours must be the same ops in the same order.
 #include <gtest/gtest.h>

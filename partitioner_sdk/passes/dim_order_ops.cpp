@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "partitioner_sdk/passes/dim_order_ops.hpp"
 
 namespace etb::passes {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Batch norm behind a convolution with a constant weight: scale and shift go into weight and bias. fold_constants computes them.
 #pragma once
 

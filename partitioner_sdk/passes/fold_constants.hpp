@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Computes ahead of time what follows from constants alone, and puts the results in their place.
 #pragma once
 

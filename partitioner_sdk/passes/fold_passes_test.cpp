@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Passes that make the graph smaller: constants, views of constants, batch norms, equal nodes.
 #include "partitioner_sdk/passes/decompose.hpp"
 #include "partitioner_sdk/passes/fold_batch_norm.hpp"

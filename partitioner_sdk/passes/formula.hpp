@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Decompositions written as formulas, for those that need no thought:
 //
 //   {"aten.addcmul.default", "add(self, mul(mul(tensor1, tensor2), value))"}

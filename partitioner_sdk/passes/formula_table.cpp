@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The decompositions that are formulas. They follow torch/_decomp and torch/_refs, whose order of steps decides rounding.
 #include "partitioner_sdk/passes/formula.hpp"
 

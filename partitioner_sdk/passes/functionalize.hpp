@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Takes in-place ops out of a graph as torch.export writes it: each becomes its functional form, views of what it wrote are
 // taken again from the new value, and new contents of buffers and inputs become outputs.
 #pragma once

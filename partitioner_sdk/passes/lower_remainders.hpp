@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Remainders of integers by ops that every run time computes alike.
 #pragma once
 

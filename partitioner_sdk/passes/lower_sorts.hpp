@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sorting and medians in ops that every run time has a kernel for. The official one has none for aten.sort and aten.median.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Common subexpressions: of nodes with the same op and arguments one stays. Device, layout and a dtype that is the result's anyway count as
 // equal to none: exporters write them out, decompositions do not.
 #pragma once

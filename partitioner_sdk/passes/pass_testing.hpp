@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Runs one pass over a module given as text, and gives the text after it.
 #pragma once
 

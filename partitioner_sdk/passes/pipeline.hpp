@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The passes in order: from an imported graph to the edge dialect.
 #pragma once
 

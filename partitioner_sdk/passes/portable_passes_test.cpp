@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // row_major, lower_affine: what is done for portable kernels, each on the text of a small graph.
 #include <gmock/gmock.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Whether a node may be computed once for all, ahead of time, or not at all.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Removes nodes that no output needs, then parameters, buffers and constants that nothing uses, then constants without input.
 // User inputs stay: callers pass them by position.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Rows that index_put writes, in the rank of what they are written to.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Rewrite rules as data: what a user or a plugin adds to the compiler without code in it.
 //
 //   # comments

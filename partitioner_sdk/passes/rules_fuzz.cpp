@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A file of rules from anywhere: refused, or applied so that the graph stays one.
 #include <cstdlib>
 

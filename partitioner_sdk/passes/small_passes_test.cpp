@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // additive_masks, row_updates, views_to_copies, scalars_to_tensors, dim_order_ops, remove_dead_code, decompose: each on the text of a small graph.
 #include <gmock/gmock.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "partitioner_sdk/passes/views_to_copies.hpp"
 
 #include "partitioner_sdk/infer/infer.hpp"

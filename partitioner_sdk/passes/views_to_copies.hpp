@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Replaces every view by the op that copies, as the edge dialect wants: permute by permute_copy. From then on all tensors are
 // dense, and strides are computed anew.
 #pragma once

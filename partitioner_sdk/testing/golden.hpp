@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Compares text with a file under tests/golden. With ETB_REBASE=1 in the environment, writes the file
 // instead.
 #pragma once

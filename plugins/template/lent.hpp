@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // For tests of a plugin's tables: payloads and tensors that record the plugin's use of them.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests the ahead-of-time half of both templates: claims with reasons for a graph image, and payloads of
 // compiled regions, which then run.
 #include <gmock/gmock.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests both template plugins through their tables only: a vendor's starting point must keep the rules of the
 // ABI. The plugins are linked in (etb/static_plugins.h), so no host code is involved.
 #include <gmock/gmock.h>

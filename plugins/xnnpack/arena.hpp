@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // XNNPACK workspaces: memory for intermediate values, shared by runtimes that do not run at the same time.
 #pragma once
 

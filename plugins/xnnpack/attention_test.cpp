@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests attention in payloads: masks, fully masked rows and grouped heads, against plain loops.
 #include "plugins/xnnpack/compile_fixture.hpp"
 

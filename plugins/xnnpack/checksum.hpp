@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A checksum that runs at the speed of memory.
 #pragma once
 

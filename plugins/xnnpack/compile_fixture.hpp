@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // For tests: builds graphs by hand, compiles and runs them through the plugin's own table.
 #pragma once
 

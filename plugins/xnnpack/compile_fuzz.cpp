@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Fuzzes compilation with graphs as text that the verifier accepts. Each rejection must have a reason;
 // compiling must succeed or fail with a reason. Other tests check the payload's contents.
 

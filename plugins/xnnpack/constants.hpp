@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The constants of a payload, and copies of those that need padding or alignment.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests overlapping constants, a thousand in one payload: the bytes copied depend on the underlying bytes,
 // not on the number of constants.
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Lends the host's threads (parallel/1) to one XNNPACK runtime for the time of a run.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests runs on the host's threads, and the events of a run.
 #include <optional>
 

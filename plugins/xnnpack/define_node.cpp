@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Adds nodes to an XNNPACK subgraph: one function per kind, selected by the table of operators.
 #include <limits>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // An XNNPACK delegate, and a context that runs it.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests that the tables of docs/xnnpack.md match the plugin (ETB_REBASE=1 rewrites them), and so do the
 // options of the manifest.
 #include <gtest/gtest.h>

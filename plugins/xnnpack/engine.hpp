@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // An XNNPACK runtime: created from a payload, run with the tensors of a call.
 #pragma once
 

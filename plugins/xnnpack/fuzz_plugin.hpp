@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The plugin for fuzz targets: linked in, on a host whose workers are one thread, so that runs are
 // reproducible.
 #pragma once

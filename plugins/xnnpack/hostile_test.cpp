@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests invalid payloads, one kind of defect a test. Each is rejected with the name of the node or value.
 // payload_fuzz.cpp searches for other defects; xnnpack_test.cpp truncates official payloads and flips their
 // bits.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests the shared library with both halves, opened by a program that has only the ABI's headers. It compiles
 // payloads that the static plugin runs, and runs payloads that the static plugin compiled. (tests/runtime
 // loads it in a host without compiler.)

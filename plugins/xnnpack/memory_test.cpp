@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests the memory that delegates share: arenas, packed weights, the checksum of their file.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Runs a handmade payload for each node kind of the official schema and compares it with a plain loop.
 // Includes kinds that no current exporter writes (1.5.1 still has the pass for ScaledDotProductAttention, but
 // no code that writes the node).

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reports one profiling event for each operator that XNNPACK ran.
 #pragma once
 

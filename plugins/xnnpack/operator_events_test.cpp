@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests the match from XNNPACK's operators to payload nodes where names are ambiguous: all unary operators
 // have one name.
 #include "plugins/xnnpack/compile_fixture.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The file of packed weights of one payload: PackedWeights stores it between processes. Little-endian:
 //
 //     0  "ETBXPW02"

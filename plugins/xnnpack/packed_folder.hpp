@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The folder of packed weights, shared by several processes: file names, atomic writes, and removal.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests the folder of packed weights: killed writers, live writers, foreign files.
 #include "plugins/xnnpack/packed_folder.hpp"
 

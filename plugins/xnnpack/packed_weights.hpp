@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Packed weights: packed once, shared by the delegates of the plugin, stored in a file between processes.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // For tests and fuzz targets: the host's arguments for a delegate of a payload in memory.
 #pragma once
 

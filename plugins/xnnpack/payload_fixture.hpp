@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // For tests: parts of handmade payloads.
 #pragma once
 

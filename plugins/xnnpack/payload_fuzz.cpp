@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Fuzzes payloads through the plugin's own table: check_payload and delegate_create must reject the bytes or
 // create a delegate. Small delegates also run: with inputs of the declared sizes, of others, and of the
 // declared sizes again.

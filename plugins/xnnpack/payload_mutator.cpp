@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Mutates payloads as graphs, for libFuzzer: random bytes rarely form a valid graph, and only valid ones
 // reach XNNPACK.
 #include <algorithm>

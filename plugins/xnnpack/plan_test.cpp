@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests the memory between the nodes of a runtime (tools/xnnpack/plan_memory.c).
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The XNNPACK plugin: initialises XNNPACK once and owns the state that its delegates share.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests the "precision" rows of the manifest on this processor: compares each function over floats of all
 // magnitudes with double precision. ETB_PRECISION_STRIDE=1 checks all 2^32 floats (minutes). docs/xnnpack.md
 // has the reason for each row.

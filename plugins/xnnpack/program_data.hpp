@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // For tests: a program's data for its delegates, read in place, as a host passes it.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests how rows and pixels are split over threads (tools/xnnpack/tile_rows.c, or this XNNPACK's way):
 // results must not depend on the number of threads.
 #include <gtest/gtest.h>

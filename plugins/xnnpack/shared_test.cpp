@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests the state that delegates share: packed weights, a workspace, a file between processes. Several
 // threads create, run and destroy delegates at once.
 #include <gmock/gmock.h>

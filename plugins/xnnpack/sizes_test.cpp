@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests changing input sizes in one context: sizes that do not fit are rejected with their node before
 // anything changes, and the next run is right.
 #include <xnnpack.h>

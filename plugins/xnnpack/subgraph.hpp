@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Builds an XNNPACK subgraph from a payload: values, then nodes.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests weights that several nodes and delegates read: they are packed once.
 #include "plugins/xnnpack/compile_fixture.hpp"
 #include "plugins/xnnpack/payload_fixture.hpp"

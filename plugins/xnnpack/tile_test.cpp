@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests how products are split into tiles (tools/xnnpack/tile_gemm.c, or this XNNPACK's way): results must
 // not depend on the number of threads.
 #include <gtest/gtest.h>

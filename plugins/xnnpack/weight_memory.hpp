@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Memory for packed weights: pieces in sequence, so that a network uses a few large regions instead of a
 // thousand small ones.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests depthwise filters in the weights cache (tools/xnnpack/weight_space.cc, or this XNNPACK's way).
 #include <gtest/gtest.h>
 

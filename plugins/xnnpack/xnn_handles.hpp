@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One owning type per XNNPACK handle.
 #pragma once
 

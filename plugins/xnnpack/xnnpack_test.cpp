@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests whole programs that the official exporter lowered to XnnpackBackend. They run through the plugin's
 // own tables, without a host, on payloads directly from the file. Results are compared with PyTorch's.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A library whose debug information includes every type of the ABI. abidiff compares it with the committed
 // dump.
 #include "etb/all.h"

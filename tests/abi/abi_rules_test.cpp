@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Maps rules of the ABI to the tests that prove them. A test declares this in a comment, "proves: ABI-SIZE-01
 // ABI-SIZE-02"; the rules are the rows of rules.def. docs/abi_rules.md is generated from both (ETB_REBASE=1
 // rewrites it).

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Compares the types of the ABI, as abidiff sees them in a compiled probe, with the committed dump
 # etb_abi_1_0.abi. With --rebase, writes the dump. An added type or appended field fails, too: the ABI changes
 # only on purpose.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The comments of the contract headers have the form that base.h defines: parts in order, closed sets of words, prose.
 #include <gtest/gtest.h>
 

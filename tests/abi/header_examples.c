@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* Runs the examples of the contract headers together: relu_aot.c claims and compiles a graph, host.c runs the payload on the
    plugin relu.c. Exit code 0 when every value is the expected one.      usage: header_examples GRAPH.etg */
 #include <stdio.h>

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Extracts the examples of the contract headers, compiles each as C11 with warnings as errors, and runs them together
 # (header_examples.c). An example is a comment "// Example NAME.c: ..." followed by lines that begin with "//   ".
 # usage: header_examples.sh CC

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Prints the memory layout of every ABI struct, from clang's record dump, for two 64-bit and two 32-bit
 # targets. Compares it with layout.golden beside this file; with --rebase, writes that file. Needs no compiler
 # runtime for the targets.

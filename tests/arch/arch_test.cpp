@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests forbidden dependencies: the folders that each folder may include, and the third-party libraries that
 // it may use.
 #include <gtest/gtest.h>

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Checks that every compile command has the protections of tools/cmake/EtbHardening.cmake, including those
 # that leave no trace in a file.
 # usage: hardening_flags.sh COMPILE_COMMANDS.json [REGEX]      commands that match REGEX are left out

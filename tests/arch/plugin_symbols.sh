@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Checks that every built plugin exports one symbol and does not need the host's libraries.
 # proves: ABI-SYM-01
 # usage: plugin_symbols.sh PLUGIN_DIR

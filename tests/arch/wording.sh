@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Refuses words of wording_rules.txt in comments and docs. Offences from before the check are counted per file in
 # wording_baseline.txt, and a count may only shrink: one more offence in a file fails and lists them; a new file may have none.
 #

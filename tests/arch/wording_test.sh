@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Tests wording.sh on a small tree: it finds offences in each kind of file, and counts may shrink but not grow.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A plugin whose ahead-of-time half has one defect at a time. The environment variable ETB_BROKEN_AOT selects
 // the defect, so that one library serves all rows of the table in tools/broken_aot_test.cpp. Its payloads run
 // nothing.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A plugin with one defect at a time: the build defines ETB_BROKEN_<WAY>. Without a definition it is a
 // correct plugin with one device that runs nothing. The table in broken_plugins_test.cpp has the registry's
 // expected answer to each defect.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests the registry's answer to every broken plugin: one table. A built library that the table does not list
 // fails the test, and so does a row without a library.
 #include <elf.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* A library that a plugin ships beside itself. */
 #ifndef ANSWER
 #define ANSWER 42

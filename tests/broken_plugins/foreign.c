@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* Code that no plugin may load into a process: it creates a file in the current folder. */
 #include <fcntl.h>
 #include <unistd.h>

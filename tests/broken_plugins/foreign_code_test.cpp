@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests ways to load code that no manifest names into a process. Each succeeded before the host checked what
 // the dynamic loader would find. The library foreign.so leaves a file in the current folder when it is
 // loaded.

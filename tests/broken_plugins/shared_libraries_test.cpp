@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests libraries that plugins share with the process: conflicts of names, and descriptors, which must not
 // leak.
 #include <gmock/gmock.h>

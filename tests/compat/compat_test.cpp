@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests that today's host finds, loads and runs plugins built against the headers of ABI 1.0, and compiles
 // with them.
 #include <gmock/gmock.h>

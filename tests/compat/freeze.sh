@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Freezes the C++ and C template plugins with the headers that they need: tests/compat/template_1_0. After the
 # release of ABI 1.0 these files never change, and every later host must load and run the plugins built from
 # them. Before it, a deliberate change of layout (docs/decisions.md) is frozen again in the same commit.

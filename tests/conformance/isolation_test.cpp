@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests `etbackend verify` as an ordinary user, with and without namespaces: a correct plugin passes, and
 // plugins that attack the suite fail.
 #include <gmock/gmock.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests that every planted fault is caught by its own check, and that the correct plugin, its benign variants
 // and the portable backend pass. Writes docs/conformance_kill_matrix.md:
 //

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Every relative link of README.md, SECURITY.md and docs/ leads to a file, and its anchor to a heading.
 # usage: links.sh ROOT
 set -euo pipefail

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Runs every command block of a guide, in order, in one shell: blocks that begin with ```sh, and for one
 # template those that begin with ```sh <flavour>. HOME is an empty folder with the SDK in it. A block that
 # fails ends the test and is printed.

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Runs every ```sh block of a page, in order, in one shell, in a folder with the models that the page names.
 # usage: run_page.sh PAGE.md BUILD_DIR FIXTURES
 set -euo pipefail

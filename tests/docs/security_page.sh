@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Checks that the promises of SECURITY.md name existing tests, that the page's examples run, and that
 # README.md links it.
 # usage: security_page.sh SECURITY.md BUILD_DIR CTEST      tests of the xnnpack plugin may be missing: it is

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Writes hostile torch.export archives, one a trick, from two good ones: what the archive reader's fuzz corpus begins with.
 
 usage: make_pt2_archives.py FIXTURES_DIR OUT_DIR

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Runs every file of the given corpus folders (or the given files) once through a fuzz target. So committed
 // findings are ordinary tests with any compiler.
 #include <cstdint>

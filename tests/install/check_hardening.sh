@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Prints one line for each protection that an ELF file or a static archive lacks: FILE: PROPERTY: finding.
 # FILE is the name without folder. Properties of programs and shared libraries: relro bind-now pie exec-stack
 # writable-code text-relocations separate-code stack-protector fortify cet bti. Properties of static archives,

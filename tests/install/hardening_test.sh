@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Checks that every file of `cmake --install` has the protections of tools/cmake/EtbHardening.cmake. So must a
 # vendor's plugin built against the installed tree. First builds one file without each protection:
 # check_hardening.sh must find each.

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Installs the build tree into a prefix, moves the prefix, and uses it as an outside project would.
 # usage: install_test.sh BUILD_DIR SOURCE_DIR      environment: CMAKE CC CXX SANITIZE
 set -euo pipefail

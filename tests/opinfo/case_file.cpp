@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reads case files.
 #include "tests/opinfo/case_file.hpp"
 

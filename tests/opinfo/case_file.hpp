@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Case files: calls of kernels with PyTorch's results, written by make_cases.py.
 //
 // Little-endian. "ETBCASE1", u32 case count, u32 name length, name of the op, cases. A case: u32 length of the

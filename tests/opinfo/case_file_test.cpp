@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests that the case runner detects wrong values.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The error model: the allowed difference between a kernel's result and PyTorch's.
 //
 // Integers and bools: equal, except resampled uint8 images, which may be off by one: PyTorch weights their

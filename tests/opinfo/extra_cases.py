@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Cases that PyTorch's samples lack: special values, and calls that no OpInfo makes. Each family is a function that calls
 emit(functional overload, args, kwargs, source); ops that are not wanted are dropped by the caller."""
 import torch

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Ops that make or move tensors without computing: no OpInfo calls them through a form that programs have."""
 import torch
 

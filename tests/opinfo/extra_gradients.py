@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Backward ops, batch norm with running statistics, embedding bags, resampling by scale, and dtypes that the samples of an op leave out."""
 import torch
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Convolutions, products and norms that PyTorch's samples lack: grouped, depthwise, strided, dilated, wide enough for whole tiles."""
 import torch
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Cases of quantized_decomposed: results from PyTorch's own decompositions where they exist, else from the formula of the op."""
 import torch
 import torch.ao.quantization.fx._decomposed  # noqa: F401  (registers the ops)

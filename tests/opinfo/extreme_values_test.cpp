@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Runs every kernel on numbers and shapes that no sample has: the smallest and largest of each dtype, infinities,
 // NaN, arguments of these kinds, and tensors of other sizes, without elements, of rank 0. A kernel returns a status and leaves its inputs alone. The sanitizer builds also
 // detect overflow of integers and conversions of numbers that the target type lacks.

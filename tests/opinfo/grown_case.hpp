@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Grows a case until the kernel runs long: the same call with larger tensors.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Runs case files through the portable kernels, once for each CPU feature level that this CPU supports, and
 // compares with PyTorch's results.
 //

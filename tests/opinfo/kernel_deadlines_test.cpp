@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests that every kernel of the table checks the clock during long runs. Calls of PyTorch's samples are
 // grown to millions of elements and run against a deadline. Time is the CPU time of this thread, so load on
 // the machine does not count.

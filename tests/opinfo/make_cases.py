@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Turns PyTorch's own operator samples (OpInfo) into case files for the portable kernels.
 
   make_cases.py OUT_DIR [--ops REGEX] [--per-dtype N] [--max-numel N] [--seed S] [--all]

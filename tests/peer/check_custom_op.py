@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Runs a program of ours that calls a custom op on the official run time, with a kernel built against the installed wheel.
 
 usage: check_custom_op.py ETBACKEND

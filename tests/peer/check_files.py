@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Opens what `etbackend compile` writes beside a program with the official tools.
 
 usage: check_files.py ETBACKEND ARCHIVE_DIR [NAME ...]

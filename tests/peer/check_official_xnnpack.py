@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Lowers archives to XNNPACK with the official exporter and runs the programs here.
 
 usage: check_official_xnnpack.py ETBACKEND ARCHIVE_DIR [NAME ...]

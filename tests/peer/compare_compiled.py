@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Compiles archives with etbackend and runs the programs here and on the official runtime.
 
 usage: compare_compiled.py ETBACKEND ARCHIVE_DIR [--backend=PLUGIN] [--official] [--cache=DIR] [--records=FILE] [NAME ...]

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Compares etbackend's compiler with the official flow on the same archives: portable kernels on both sides, or XNNPACK.
 
 usage: compare_flows.py ETBACKEND ARCHIVE_DIR [--backend=xnnpack] [NAME ...]

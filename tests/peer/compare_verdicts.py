@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What must be true of a record that compare_compiled.py makes; in a file of its own for scripts that only read records."""
 
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Exports models of torchvision and transformers, from their own configurations with random weights, as make_zoo.py does.
 
 usage: make_library_models.py OUT_DIR [NAME ...]

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Writes archives of N nodes for N given: a chain of adds, muls and products with a few weights, as torch.export.save would.
 
 usage: make_long_graph.py OUT_DIR N [N ...]

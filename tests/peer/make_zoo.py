@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Exports the models of tests/fixtures/zoo_models.py, as users would, with an example each.
 
 usage: make_zoo.py OUT_DIR [--full] [NAME ...]

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Makes the list of models of docs/compiling.md from what compare_compiled.py recorded.
 
 usage: model_table.py RECORDS [DOCUMENT]

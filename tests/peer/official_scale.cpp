@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The kernel of tests/fixtures/custom_op for the official runtime: registers itself when the library is
 // loaded. check_custom_op.py builds it with the headers of the installed wheel.
 #include <executorch/extension/kernel_util/make_boxed_from_unboxed_functor.h>

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Which nodes of an exported program a side leaves to portable kernels: a count that is the same on both sides.
 
 One node of the exported program is several edge nodes on one side and one on the other, so neither side's own count of delegated

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests whole programs that the official exporter lowered to XnnpackBackend: the host finds the plugin in the
 // build tree by the id in the file, loads it, and runs its delegates.
 #include <set>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests that the official exporter's programs load and run on the portable kernels without heap calls.
 #include <gtest/gtest.h>
 

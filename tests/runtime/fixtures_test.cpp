@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests that the official exporter's programs compute PyTorch's results: every call recorded under
 // tests/fixtures/programs.
 #include "tests/runtime/recorded_calls.hpp"

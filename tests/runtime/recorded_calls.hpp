@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Calls recorded beside a program fixture, with PyTorch's results: NAME.METHOD.CALL.in.I.npy and
 // NAME.METHOD.CALL.out.I.npy.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests small whole models that the official exporter lowered to XnnpackBackend
 // (tests/fixtures/make_xnnpack_models.py), in the plugin: every family in float, and quantised in every way
 // that the exporter supports. The validate layer must report no violation.

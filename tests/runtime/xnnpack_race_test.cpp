@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests delegates that several threads create, run with varying numbers of rows, and destroy at once. They
 // use the host's threads and one folder of packed weights. With the tsan preset this test finds races of the
 // plugin and of the host's threads; XNNPACK and pthreadpool are built without tsan.

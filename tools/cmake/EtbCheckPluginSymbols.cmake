@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Fails unless LIBRARY exports only etb_plugin_query (ABI-SYM-01) and needs no library of the host.
 #
 # cmake -DLIBRARY=my_npu.so -DNM=nm -DREADELF=readelf -P EtbCheckPluginSymbols.cmake

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # etb_embed_files(out.inc <macro> lang path file ...): writes one line <macro>("lang", "path", R"(text)") for
 # each triple to out.inc. So a program contains the files and needs no path at run time. If a file changes,
 # CMake runs again.

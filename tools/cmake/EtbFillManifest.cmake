@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Writes OUT: MANIFEST with the entry of `libraries` that describes LIBRARY filled in.
 #
 # cmake -DMANIFEST=in.json -DLIBRARY=my_npu.so -DOUT=my_npu.json -DOS=linux -DARCH=x86_64 -DLIBC=glibc

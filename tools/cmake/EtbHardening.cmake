@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # etb_harden(target): compiles and links a target so that an error in memory is harder to use for an attack. Every library and program of this
 # repository goes through it, and so does each vendor's plugin (etb_add_plugin).
 #

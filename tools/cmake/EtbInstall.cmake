@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # cmake --install: headers, static libraries, the program, plugins, schemas, the CMake package and pkg-config
 # files.
 #

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # etb_add_kernels(target relu softmax ...): adds relu.cpp ... of this folder to the target. Writes
 # kernel_table.inc with a line ETB_KERNELS(relu) for each. One array is built from it: no static initialisers,
 # no whole-archive linking.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Selects the plugins that need an SDK. ETB_PLUGIN_<NAME>=AUTO builds it if its SDK is found, ON fails
 # without, OFF does not search. Sets ETB_WITH_<NAME>; one line at the end of configure reports the result.
 include(EtbXnnpack)

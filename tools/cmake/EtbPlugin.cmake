@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # etb_add_plugin: adds a plugin, in this repository and in a vendor's project (find_package(etbackend)).
 #
 #   etb_add_plugin(my_npu SOURCES my_npu.cpp ... MANIFEST manifest.json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Reads the version from api/include/etb/version.h, the only file that states it.
 file(STRINGS ${CMAKE_CURRENT_LIST_DIR}/../../api/include/etb/version.h lines REGEX "^#define ETB_(VERSION|ABI)_[A-Z]+ [0-9]+")
 foreach(line IN LISTS lines)

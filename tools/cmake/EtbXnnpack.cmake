@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Defines etb::xnnpack_sdk (XNNPACK with its pthreadpool) from the first of:
 #   ETB_XNNPACK_SOURCE_DIR   an XNNPACK checkout, built now; see `tools/xnnpack/provide.sh --source`
 #   ETB_XNNPACK_ROOT         a folder with include/ and lib/libetb_xnnpack.a, e.g. for another target

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "tools/compile/backends.hpp"
 
 #include "partitioner_sdk/partition/plugin_compiler.hpp"

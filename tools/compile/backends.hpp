@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The plugins that -b names, opened for compilation.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `--constant NAME=VALUE`: methods without inputs that return constants.
 #pragma once
 

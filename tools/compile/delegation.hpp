@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Delegation in `etbackend compile`: opens the plugins that -b names, partitions for them, and writes
 // reports.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "tools/compile/extensions.hpp"
 
 #include "api/format/input_file.hpp"

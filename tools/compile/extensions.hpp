@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Extensions of the compiler from the user and from the plugins that -b names: custom ops and rewrite rules.
 #pragma once
 

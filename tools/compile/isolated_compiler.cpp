@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "tools/compile/isolated_compiler.hpp"
 
 #include <sys/mman.h>

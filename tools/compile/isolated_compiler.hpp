@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Runs a plugin that partitions and compiles in a child process: its crash, hang or exit becomes an error.
 #pragma once
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # For CI jobs: a clean build with warnings as errors, then all tests. Needs CMake, a compiler and the
 # etbackend SDK (in CMAKE_PREFIX_PATH if it is not installed in the system).
 set -euo pipefail

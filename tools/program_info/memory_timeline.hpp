@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Lifetimes of a method's planned tensors: from the first instruction that names one to the last.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The page of `etbackend info FILE.pte --html`: draws each arena, time to the right, addresses upwards.
 #include <fmt/format.h>
 

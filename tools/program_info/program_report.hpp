@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The contents of a program file (.pte): as JSON, as text, and as a page that draws its memory over time.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Array: a value between a file and a method. It is a tensor with its bytes, or a number.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Prints outputs for the user.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "tools/run/method_inputs.hpp"
 
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // MethodInputs: a method's inputs, from files, numbers or a seed, in its own dtypes and orders.
 #pragma once
 

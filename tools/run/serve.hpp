@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `etbackend run --serve`: reads one JSON request per line and writes one JSON answer per line. The method
 // stays loaded.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Times that `etbackend run` measures, and its time limit.
 #pragma once
 

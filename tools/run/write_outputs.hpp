@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Writes outputs of a method to files.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sends outcomes to the file, the terminal and memory.
 #pragma once
 

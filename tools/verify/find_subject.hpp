@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Finds the plugin to test from the command line, without running its code.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Ctrl-C and SIGTERM end a run, not the program: finished results are kept.
 #pragma once
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Downloads the sources listed in sources.txt into DIR/<name>, and keeps their tarballs in DOWNLOADS.
 # usage: fetch.sh DIR DOWNLOADS
 #

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Places what lies between a runtime's nodes in less memory, where there is less to be had.
 //
 // This release places the largest values first. A U-Net's largest are not alive together with what decides how much memory it takes, and lie

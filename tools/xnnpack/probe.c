@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Compiles, links and runs only against an XNNPACK new enough for the xnnpack plugin: it names what the plugin needs most
 // recently added, since XNNPACK has no version number. Also says whether pthreadpool can run on threads of the host.
 #include <stdio.h>

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Finds or builds an XNNPACK for the xnnpack plugin, and describes it on standard output:
 #
 #   origin=system|cache|source    installed packages; built from Debian's sources; built from --source

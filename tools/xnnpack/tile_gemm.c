@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Cuts the products of a run (convolutions as matrix products among them) into tiles whose weights stay in the second-level cache.
 //
 // This release takes as many rows of the result as a kernel computes at once and goes through all weights for them; with more threads it cuts

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Hands rows and pixels to threads many at a time. With more than one thread this release gives them out one by one where the rows of an elementwise
 // operator lie apart, as in a concatenation along channels, and by tens in bilinear resizing: then threads mostly wait for the counter of
 // what is left. 16 tiles a thread are enough that none waits long for the last.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Memory for packed weights that is written once. This release clears what a weights cache hands out before it packs into it, although the
 // plugin's cache hands out zeros; and it packs depthwise filters before it asks the cache for them, so that a network whose packed weights
 // come from a file had these packed again, and the filters read.

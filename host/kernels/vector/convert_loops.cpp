@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reading and writing every dtype as a computing type.
 #include "host/kernels/vector/math.hpp"
 #include "host/kernels/vector/table.hpp"

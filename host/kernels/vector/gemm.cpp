@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Matrix multiplication in blocks: B is packed into panels of a few vector registers' width, A is read where it lies (or packed when
 // its rows are not dense or of another dtype), and a tile of C stays in registers over the whole of k. Splitting k would save cache
 // misses for k in the thousands and cost a pass over C; at these sizes a panel still fits into the L2 cache.

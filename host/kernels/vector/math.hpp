@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Mathematics for loops: float versions without branches and calls, so that compilers vectorise them; double versions from libm.
 //
 // The float polynomials are our own fits (iterated weighted least squares on Chebyshev nodes, rounded to float); their error

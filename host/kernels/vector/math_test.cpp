@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The float mathematics of the hot loops against libm in double, over the whole range, for every variant that this CPU runs.
 #include <gtest/gtest.h>
 

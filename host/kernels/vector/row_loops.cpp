@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reductions and normalisations of one row.
 #include "host/kernels/vector/math.hpp"
 #include "host/kernels/vector/table.hpp"

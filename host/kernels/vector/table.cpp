@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The table of one variant.
 #include "host/kernels/vector/table.hpp"
 

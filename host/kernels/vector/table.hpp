@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // VectorTable: the hot loops, compiled once for each kind of CPU from the same source. A kernel asks its context for the table
 // and never cares which one it is.
 #pragma once

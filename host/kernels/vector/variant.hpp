@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What every file compiled once per kind of CPU includes: its namespace and loop hints.
 //
 // Such a file may define functions only inside ETB_VARIANT (or force them inline): a function with one name in two variants

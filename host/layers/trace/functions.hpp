@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The trace layer's functions in one table.
 #pragma once
 

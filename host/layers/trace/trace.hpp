@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The trace layer: reports every call into a plugin with its object, status and duration.
 //
 //   Trace trace([](const TracedCall& call) { std::cerr << format_traced_call(call) << '\n'; });

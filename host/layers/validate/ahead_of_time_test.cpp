@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Plugins and hosts that break the rules of partition and compilation are reported.
 #include <gtest/gtest.h>
 

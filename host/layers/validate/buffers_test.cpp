@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Plugins that write outside their buffers are reported.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Call: one call through the layer, with its violations so far, its objects and its result.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Test against false alarms: a correct plugin and a correct host cause no report, in every call path and
 // mode.
 #include <gtest/gtest.h>

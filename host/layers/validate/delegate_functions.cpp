@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "host/layers/validate/functions.hpp"
 #include "host/layers/validate/payloads.hpp"
 #include "host/layers/validate/sinks.hpp"

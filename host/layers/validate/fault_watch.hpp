@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // WatchedPages: protected pages. An access is recorded and then allowed, so that the program continues and
 // the report can name the call.
 #pragma once

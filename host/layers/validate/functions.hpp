@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The layer's functions, one for each function of the plugin's tables. validate_table()
 // returns them as a table.
 #pragma once

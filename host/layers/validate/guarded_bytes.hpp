@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // GuardedBytes: a copy of bytes for the other side, so that the layer can detect wrong accesses.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Handles that the host receives instead of the plugin's. They are kept for a while after their end, so that
 // a late use finds a dead handle and not freed memory.
 #pragma once

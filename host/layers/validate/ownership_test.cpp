@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Handles and bytes that are used after their end are reported.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // PagePool: mapped pages between two guard pages, reused because mapping and unmapping cost more than all
 // the rest of a guarded call.
 #pragma once

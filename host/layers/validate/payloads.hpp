@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Bytes that a delegate borrows until it releases them or is destroyed: read-only, released at most once, not
 // accessed afterwards (ABI-OWN-02, ABI-OWN-03, ABI-OWN-05).
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // ProcessState: process state that a call must not change (ABI-HYG-01, ABI-HYG-02).
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Plugins that change the state of the process are reported.
 #include <gtest/gtest.h>
 #include <signal.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Matches a Violation by rule, side and a part of its text.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Rule: the id of a rule, checked against rules.def at compile time.
 #pragma once
 

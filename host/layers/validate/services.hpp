@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The host's services for the plugin: not used after deinit, all memory freed once.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Plugins that misuse the host's services are reported.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sinks for the plugin: called on the caller's thread, before the call returns, not after an error
 // (ABI-SINK-01, ABI-SINK-02), with items that keep the rules.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Plugins that call back at the wrong time, on the wrong thread, or with wrong items are reported.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // State: the internals of a Validation: the reports, and objects that must outlive their use so
 // that a late use is detected.
 #pragma once

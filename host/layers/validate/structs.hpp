@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Checks structs: their size, flags and reserved fields (ABI-SIZE-01, -02, -04, ABI-TYPE-02), and
 // the ranges that the headers define (ABI-TYPE-03, ABI-CALL-04). The functions return true if the
 // struct may be read further.

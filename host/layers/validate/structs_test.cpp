@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Structs of host and plugin that break a rule are reported.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // GuardedTensors: copies of a run's tensors for the plugin: inputs that it must not change, and outputs
 // outside of which it must not write (ABI-TENSOR-02, ABI-TENSOR-03).
 #pragma once

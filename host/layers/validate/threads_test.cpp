@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Hosts that call at the wrong time are reported.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Validation, the validate layer: checks both sides of a plugin's tables and reports
 // violations of the C ABI's rules.
 //

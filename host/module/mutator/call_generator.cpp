@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "host/module/mutator/call_generator.hpp"
 
 #include <algorithm>

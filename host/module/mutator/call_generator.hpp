@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Generates kernel calls with arguments of the right kinds, so that many of them run: for fuzzing and tests.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Decodes a program file into the spec that writes it: for test tools that change programs.
 #pragma once
 

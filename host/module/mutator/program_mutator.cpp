@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "host/module/mutator/program_mutator.hpp"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // ProgramMutator: changes a program by its structure. Random changes of bytes seldom result in a program that
 // loads and reaches kernels.
 #pragma once

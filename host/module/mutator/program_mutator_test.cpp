@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests the tools of the module fuzzer: they write back what they decode, and generated calls
 // reach nearly every kernel.
 #include "host/module/mutator/program_mutator.hpp"

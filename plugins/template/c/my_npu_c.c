@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* A plugin for etbackend in plain C. It supports aten.add.Tensor, ahead of time and at run time. This file has all calls
    of the ABI; the header of each table defines what its functions must do. Change the parts marked 1 to 4. */
 #include <stdatomic.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A plugin for etbackend. It supports aten.add.Tensor, ahead of time and at run time. Change the three parts
 // marked 1, 2 and 3.
 #include <algorithm>

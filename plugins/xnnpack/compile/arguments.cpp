@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reads the arguments of the current node.
 #include <algorithm>
 

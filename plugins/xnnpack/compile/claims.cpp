@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Claims or rejects a node: lowers it alone into a payload that is discarded.
 #include <algorithm>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Constants of a region and the constants computed from them. Bytes are read only when the payload is
 // written. So claims, which have no bytes, run the same lowering code as compilation.
 #pragma once

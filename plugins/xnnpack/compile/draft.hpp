@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Builds a payload. Dimensions of a tensor may be stored in any order (Permutation), so a transpose costs
 // nothing until an op needs a fixed order. Values and nodes without a reader are left out of the payload.
 #pragma once

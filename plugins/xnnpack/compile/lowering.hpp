@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Lowers the nodes of a graph into a payload. A claim lowers one node into a payload that is discarded.
 // Claimed nodes compile because both use the same code.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // An op that the plugin supports: one row, beside the function that lowers it (ops/). Claims, the op table
 // and compilation read only these rows.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Finds the quantisation of a graph and the scales that its nodes compute with (pattern: see lowering.hpp).
 #include <algorithm>
 #include <cmath>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Quantisation as torchao writes it (8da4w and similar): int8 rows at run time times constant weights of int8
 // or 4 bits, scaled by row or group.
 #include "plugins/xnnpack/ops/ops.hpp"

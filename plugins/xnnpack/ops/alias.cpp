@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Copies. They lower to no node.
 #include "plugins/xnnpack/ops/ops.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Batch normalisation, folded into the layer before it.
 #include <cmath>
 

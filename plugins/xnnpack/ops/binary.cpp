@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Elementwise ops of two tensors, or of a tensor and a number.
 #include <algorithm>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Clamps. They are fused into the input's producer where XNNPACK can do that.
 #include <limits>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Convolutions over one or two dimensions.
 #include "plugins/xnnpack/ops/ops.hpp"
 

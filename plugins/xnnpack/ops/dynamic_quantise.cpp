@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The three nodes of dynamic quantisation only name their tensor; the linear layer after them converts it
 // (linear.cpp).
 #include "plugins/xnnpack/ops/ops.hpp"

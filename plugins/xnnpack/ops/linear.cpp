@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Matrix products: FullyConnected if the weight is a constant, else BatchMatrixMultiply.
 #include "plugins/xnnpack/ops/ops.hpp"
 

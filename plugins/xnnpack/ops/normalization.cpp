@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Layer and group normalisation, composed of means over rows, squares and products: XNNPACK has no operator
 // for them.
 #include "plugins/xnnpack/ops/ops.hpp"

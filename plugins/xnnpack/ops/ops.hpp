@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Functions shared by the files of this folder. A file lowers one op, or ops under one rule, and ends with
 // its rows (compile/op.hpp).
 #pragma once

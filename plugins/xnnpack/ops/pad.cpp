@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "plugins/xnnpack/ops/ops.hpp"
 
 namespace etb::xnnpack {

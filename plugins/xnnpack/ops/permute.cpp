@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Transposes. They only change the recorded dimension order.
 #include <algorithm>
 

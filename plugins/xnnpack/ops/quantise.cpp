@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Quantisation nodes: pairs around ops on floats. Lowering (lowering.hpp) removes them.
 #include <cmath>
 

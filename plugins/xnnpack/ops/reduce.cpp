@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Means, sums and maxima over dimensions.
 #include <algorithm>
 #include <bit>

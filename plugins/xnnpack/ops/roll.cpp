@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Rotation along one dimension: two slices, swapped and concatenated.
 #include "plugins/xnnpack/ops/ops.hpp"
 

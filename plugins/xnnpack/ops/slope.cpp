@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Activations with one parameter.
 #include "plugins/xnnpack/ops/ops.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Collects the rows of all files of this folder from the build's list (xnnpack_ops.inc has one line per
 // file).
 #include <map>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Ops of one tensor with an XNNPACK operator, on dimensions in any order.
 #include "plugins/xnnpack/ops/ops.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Checks the combination of datatypes at a node. XNNPACK chooses some kernels by one value's datatype alone,
 // and they then read or write elements of that size in all values. It also packs weights by a flag, not by
 // their datatype. So with mixed datatypes it could access memory outside its buffers.

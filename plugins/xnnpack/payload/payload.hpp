@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The XnnpackBackend payload, read and verified into plain structs. The layout of the bytes:
 //
 //    0  u32   0

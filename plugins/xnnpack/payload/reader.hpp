@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Shared parts of the payload reader; not for users of xnnpack_payload.hpp.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "plugins/xnnpack/payload/shapes.hpp"
 
 #include "plugins/xnnpack/payload/reader.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Infers the sizes of all values of a payload as XNNPACK does, before XNNPACK runs. XNNPACK multiplies
 // without overflow checks, accepts any rows of any width for a matrix product, and fills tables with as many
 // pixels as the padding declares.

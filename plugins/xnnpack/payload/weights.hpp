@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Checks that a node's weights have the sizes of its parameters. XNNPACK packs weights by the parameters
 // alone, so with wrong ones it would read past the weights' end.
 #pragma once

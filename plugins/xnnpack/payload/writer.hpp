@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Writes XnnpackBackend payloads: the counterpart of xnnpack_payload.hpp, so that a payload can
 // be read and written again.
 #pragma once

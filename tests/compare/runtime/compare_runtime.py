@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Compares our runtime with the official C++ runtime: same files, same processor core, runs in pairs.
 
     python tests/compare/runtime/compare_runtime.py --build build/release [--models] [--pairs 9] [--json FILE] [--docs FILE] [MODEL.pte ...]

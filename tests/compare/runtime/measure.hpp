@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Measurements shared by both programs of the comparison: time to the first result, repeated load and init,
 // runs of one method, peak memory.
 #pragma once

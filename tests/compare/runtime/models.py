@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The networks of the comparison, in the sizes that people use, written out so that nothing but torch is needed. Weights are random
 from a fixed seed: only times matter here."""
 import torch

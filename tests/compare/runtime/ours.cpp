@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Our side of the comparison.
 // usage: compare_runtime_ours FILE.pte [LOADS] [SECONDS] [PLUGIN_DIR] [THREADS] [XNNPACK_CACHE_DIR]
 // [FIRST.pte]

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The official runtime's side of the comparison, with the libraries of its wheel.
 // usage: peer FILE.pte [LOADS] [SECONDS] [THREADS] [FIRST.pte]
 #include <executorch/extension/module/module.h>

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Compares operators of our XNNPACK plugin with the official delegate's: one program an operator and shape, run on both runtimes.
 
     python tests/compare/xnnpack/compare_operators.py --build build/release [--pairs 5] [--page docs/xnnpack.md] [--only TEXT]

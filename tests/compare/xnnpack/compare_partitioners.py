@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Compares what the official XNNPACK partitioner takes with what our plugin takes, op by op and precision by precision.
 
     python tests/compare/xnnpack/compare_partitioners.py ETBACKEND [--only PATTERN] [--verbose]

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Counts, model by model, what the official partitioner and our plugin leave outside XNNPACK and what their payloads move around.
 
     python tests/compare/xnnpack/compare_regions.py ETBACKEND DIR... [--official FILE] [--page docs/xnnpack.md] [--only PATTERN]

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Compares our XNNPACK plugin with the official runtime and its XNNPACK delegate: same files, same machine, runs in pairs.
 
     python tests/compare/xnnpack/compare_xnnpack.py --build build/release --models DIR [--threads 1 2] [--pairs 5] [--docs FILE] [--json FILE] [NAME ...]

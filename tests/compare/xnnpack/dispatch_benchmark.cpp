@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Measures the overhead of an empty parallel loop: on the host's pool, and on pthreadpool's own threads.
 #include <benchmark/benchmark.h>
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """One small module for each op that the official XNNPACK partitioner takes, at the edges of its constraints, in each precision it has for the op.
 
 A case is (name, module, inputs, dynamic_shapes). `FLOAT` cases run in float32 and float16, `STATIC` also in int8 (PT2E, per tensor and per channel),

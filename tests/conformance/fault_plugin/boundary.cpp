@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Faults of loading, unloading and of the tables.
 #include "etb/cpp/fail.hpp"
 #include "tests/conformance/fault_plugin/plugin.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The plugin's claims.
 #include "tests/conformance/fault_plugin/claims.hpp"
 

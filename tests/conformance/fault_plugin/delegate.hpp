@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A compiled region ready to run, and its runs.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The planted fault of a library. fault_number.cpp is compiled once per library with -DETB_FAULT=n (0: none)
 // and -DETB_VARIANT=n (benign: 1 other order of sums, 2 fused multiply-add, 3 sixteen lanes, 4 float64 sums,
 // 5 a slow device). The other files are compiled once. ../fault_rows.def lists the faults.

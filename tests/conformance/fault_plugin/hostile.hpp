@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Faults of a plugin that attacks the suite.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Runs a program step by step in one context's memory.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The ops of the fault plugin: plain loops, with the numerical faults.
 #pragma once
 

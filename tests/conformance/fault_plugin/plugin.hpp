@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A correct plugin for the processor, and many faulty ones: the build defines ETB_FAULT=n. ../fault_rows.def
 // describes each fault and the check that must detect it.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The program compiled from a region, as bytes and as a value.
 #pragma once
 

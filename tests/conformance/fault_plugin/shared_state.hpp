@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Global state of some faults.
 #pragma once
 

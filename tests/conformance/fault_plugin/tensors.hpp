@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tensors for the ops of the fault plugin, and iteration over them.
 #pragma once
 

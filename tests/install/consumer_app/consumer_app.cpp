@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // usage: consumer_app [plugin.so]: queries the identity of a plugin, loaded or linked in. For a loaded one,
 // reads the manifest beside it with the host library.
 #include <dlfcn.h>

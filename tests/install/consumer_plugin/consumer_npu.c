@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A plugin in plain C11 that uses only the installed headers. It has no device, so no object can be created
 // on it.
 #include <etb/all.h>

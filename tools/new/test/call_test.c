@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* Loads the plugin as a host does and runs one sum. usage: call_test my_npu.so */
 #include <dlfcn.h>
 #include <stdio.h>
