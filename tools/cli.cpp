@@ -1,3 +1,4 @@
+// The whole program: commands, shared options, help, exit codes.
 #include <fmt/format.h>
 
 #include <algorithm>

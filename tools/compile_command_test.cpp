@@ -1,3 +1,4 @@
+// Tests `etbackend compile` on example archives: results, reports, options, errors.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>

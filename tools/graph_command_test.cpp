@@ -1,3 +1,4 @@
+// Tests `etbackend graph`: images to text and back, stages of the compiler.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>

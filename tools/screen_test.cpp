@@ -1,3 +1,4 @@
+// Tests output streams: escaping, progress lines, write errors.
 #include "tools/screen.hpp"
 
 #include <fcntl.h>

@@ -1,3 +1,4 @@
+// Tests --layer: none by default, order, unknown names.
 #include "tools/session_layers.hpp"
 
 #include <gmock/gmock.h>

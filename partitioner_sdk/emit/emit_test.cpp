@@ -1,3 +1,4 @@
+// Tests emitted programs: bytes, instructions, shared constants, updates in place, copies from files.
 #include "partitioner_sdk/emit/emit.hpp"
 
 #include <gmock/gmock.h>

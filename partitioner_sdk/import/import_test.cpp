@@ -1,3 +1,4 @@
+// Tests the import of archives: goldens, older layouts, invalid and hostile files.
 #include "partitioner_sdk/import/import.hpp"
 
 #include <gmock/gmock.h>

@@ -1,3 +1,4 @@
+// Tests the JSON tree: values, limits, duplicate keys.
 #include "partitioner_sdk/import/json_document.hpp"
 
 #include <gmock/gmock.h>

@@ -1,3 +1,4 @@
+// Tests the pickle reader: accepted instructions, and limits on hostile files.
 #include "partitioner_sdk/import/saved_tensors.hpp"
 
 #include <gmock/gmock.h>

@@ -1,3 +1,4 @@
+// Tests the parser of symbolic sizes.
 #include "partitioner_sdk/import/symbolic_expression.hpp"
 
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// Tests the zip reader on valid and damaged files.
 #include "partitioner_sdk/import/zip_archive.hpp"
 
 #include <gmock/gmock.h>

@@ -1,3 +1,4 @@
+// Reads the text form of a module (text.hpp).
 #include <algorithm>
 #include <cstring>
 #include <unordered_map>

@@ -1,3 +1,4 @@
+// Writes the text form of a module (text.hpp).
 #include <algorithm>
 #include <charconv>
 #include <cmath>

@@ -1,3 +1,4 @@
+// Tests reordering constants to row-major order against a plain loop.
 #include <gtest/gtest.h>
 
 #include <cstring>

@@ -1,3 +1,4 @@
+// Tests symbolic numbers: normal form, bounds, division, text, limits.
 #include "partitioner_sdk/ir/symbols.hpp"
 
 #include <gtest/gtest.h>

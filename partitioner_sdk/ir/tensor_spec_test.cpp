@@ -1,3 +1,4 @@
+// Tests strides and dim orders of tensor specs.
 #include "partitioner_sdk/ir/tensor_spec.hpp"
 
 #include <gtest/gtest.h>

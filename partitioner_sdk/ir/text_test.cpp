@@ -1,3 +1,4 @@
+// Tests the text form: print, parse, and errors.
 #include "partitioner_sdk/ir/text.hpp"
 
 #include <gmock/gmock.h>

@@ -1,3 +1,4 @@
+// Tests that the verifier reports each broken rule.
 #include "partitioner_sdk/ir/verify.hpp"
 
 #include <gmock/gmock.h>

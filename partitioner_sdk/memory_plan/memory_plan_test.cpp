@@ -1,3 +1,4 @@
+// Tests memory plans: validity, and sizes near the lower bound.
 #include "partitioner_sdk/memory_plan/memory_plan.hpp"
 
 #include <gmock/gmock.h>

@@ -1,3 +1,4 @@
+// Tests the validation of a plugin's answers.
 #include "partitioner_sdk/partition/answers.hpp"
 
 #include <gmock/gmock.h>

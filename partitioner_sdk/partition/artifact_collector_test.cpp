@@ -1,3 +1,4 @@
+// Tests named blobs of artifacts: constants by name, and one content per key.
 #include "partitioner_sdk/partition/artifact_collector.hpp"
 
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// Tests patterns and filters for nodes.
 #include "partitioner_sdk/partition/filters.hpp"
 
 #include <gtest/gtest.h>

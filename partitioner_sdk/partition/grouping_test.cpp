@@ -1,3 +1,4 @@
+// Tests grouping into regions: small graphs, random graphs against the definition, and linear time.
 #include "partitioner_sdk/partition/grouping.hpp"
 
 #include <gmock/gmock.h>

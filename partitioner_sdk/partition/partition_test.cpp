@@ -1,3 +1,4 @@
+// Tests partitioning with fake compilers: claims, groups, symbolic sizes, faults, lowering, reports.
 #include "partitioner_sdk/partition/partition.hpp"
 
 #include <gmock/gmock.h>

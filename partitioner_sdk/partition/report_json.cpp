@@ -1,3 +1,4 @@
+// The report as JSON (docs/compiling.md).
 #include <nlohmann/json.hpp>
 
 #include "partitioner_sdk/partition/report.hpp"

@@ -1,3 +1,4 @@
+// Tests the encoding of answers and artifacts, with damaged bytes.
 #include "partitioner_sdk/partition/wire.hpp"
 
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// Tests the report of a program file and its memory timeline.
 #include "tools/program_info/program_report.hpp"
 
 #include <gmock/gmock.h>

@@ -1,3 +1,4 @@
+// Scaled dot product attention, with masks and grouped heads.
 #include <algorithm>
 #include <bit>
 #include <cmath>

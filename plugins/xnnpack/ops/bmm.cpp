@@ -1,3 +1,4 @@
+// Batched matrix products.
 #include "plugins/xnnpack/ops/ops.hpp"
 
 namespace etb::xnnpack {

@@ -1,3 +1,4 @@
+// Concatenation, in nodes of up to five inputs.
 #include <algorithm>
 
 #include "plugins/xnnpack/ops/ops.hpp"

@@ -1,3 +1,4 @@
+// Expansion to larger sizes: a view where no element repeats, else an addition of zeros.
 #include "plugins/xnnpack/ops/ops.hpp"
 
 namespace etb::xnnpack {

@@ -1,3 +1,4 @@
+// GELU, exact or with the tanh approximation.
 #include "plugins/xnnpack/ops/ops.hpp"
 
 namespace etb::xnnpack {

@@ -1,3 +1,4 @@
+// Negation, as a product with -1.
 #include "plugins/xnnpack/ops/ops.hpp"
 
 namespace etb::xnnpack {

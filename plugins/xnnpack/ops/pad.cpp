@@ -1,3 +1,4 @@
+// Padding with a constant.
 #include "plugins/xnnpack/ops/ops.hpp"
 
 namespace etb::xnnpack {

@@ -1,3 +1,4 @@
+// Pixel shuffle: two reshapes around a transpose.
 #include "plugins/xnnpack/ops/ops.hpp"
 
 namespace etb::xnnpack {

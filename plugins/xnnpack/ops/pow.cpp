@@ -1,3 +1,4 @@
+// Powers with a few constant exponents.
 #include "plugins/xnnpack/ops/ops.hpp"
 
 namespace etb::xnnpack {

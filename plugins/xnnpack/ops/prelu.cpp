@@ -1,3 +1,4 @@
+// PReLU with constant slopes.
 #include "plugins/xnnpack/ops/ops.hpp"
 
 namespace etb::xnnpack {

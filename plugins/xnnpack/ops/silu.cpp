@@ -1,3 +1,4 @@
+// SiLU: x * sigmoid(x).
 #include "plugins/xnnpack/ops/ops.hpp"
 
 namespace etb::xnnpack {

@@ -1,3 +1,4 @@
+// Softmax over one dimension, which XNNPACK expects last.
 #include "plugins/xnnpack/ops/ops.hpp"
 
 namespace etb::xnnpack {

@@ -1,3 +1,4 @@
+// Conversions between float32 and float16, and of constants.
 #include "plugins/xnnpack/ops/ops.hpp"
 
 namespace etb::xnnpack {

@@ -1,3 +1,4 @@
+// Bilinear upsampling.
 #include "plugins/xnnpack/ops/ops.hpp"
 
 namespace etb::xnnpack {

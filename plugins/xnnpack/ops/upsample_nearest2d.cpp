@@ -1,3 +1,4 @@
+// Nearest upsampling by whole factors, with concatenations.
 #include "plugins/xnnpack/ops/ops.hpp"
 
 namespace etb::xnnpack {

@@ -1,3 +1,4 @@
+// Compiled once per library: defines the number of its fault and of its variant.
 #include "tests/conformance/fault_plugin/fault.hpp"
 
 #ifndef ETB_FAULT
