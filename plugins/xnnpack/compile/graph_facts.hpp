@@ -1,4 +1,3 @@
-// Facts about the nodes of a graph, computed once for all lowerings.
 #pragma once
 
 #include <vector>
@@ -10,6 +9,7 @@ namespace etb::xnnpack {
 
 using format::kXnnNoValue;
 
+// Facts about the nodes of a graph, computed once.
 struct GraphFacts {
   explicit GraphFacts(const Graph& graph);
   std::vector<uint32_t> use_counts;  // by value: number of reads by nodes and the graph's outputs
