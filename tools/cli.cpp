@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The whole program: commands, shared options, help, exit codes.
 #include <fmt/format.h>
 
 #include <algorithm>

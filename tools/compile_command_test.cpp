@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Tests `etbackend compile` on example archives: results, reports, options, errors.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>

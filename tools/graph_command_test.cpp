@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Tests `etbackend graph`: images to text and back, stages of the compiler.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>

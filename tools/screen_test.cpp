@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Tests output streams: escaping, progress lines, write errors.
 #include "tools/screen.hpp"
 
 #include <fcntl.h>

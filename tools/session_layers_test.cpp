@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Tests --layer: none by default, order, unknown names.
 #include "tools/session_layers.hpp"
 
 #include <gmock/gmock.h>

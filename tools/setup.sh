@@ -5,7 +5,7 @@
 # well under a second. It never edits apt's sources. Runs as root, or as a user with sudo.
 #
 # usage: setup.sh [--contributor]      --contributor: also the tools for tests and checks
-# environment: ETB_REQUIRE_XNNPACK=1   fail if XNNPACK is not available, instead of going on without the plugin
+# environment: ETB_REQUIRE_XNNPACK=1   fail if XNNPACK is not available, instead of skipping the plugin
 #              ETBACKEND_CACHE=DIR     cache for the built XNNPACK (default ~/.cache/etbackend)
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)

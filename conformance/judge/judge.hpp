@@ -4,11 +4,12 @@
 // rounding of the computing type:
 //
 //   exact         y == r rounded to the output's dtype, bit for bit
-//   rounded       |y - r| <= ulps * ulp(r) + steps * u * B, plus half an ulp of the output where that is coarser.
-//                 ulps is the op's, or more if the contract declares more.
-//   contraction   exact probes: y == r. Else |y - r| <= 4 sqrt(K) u B + 2 u_inputs B + ulp_out(r) / 2 + tiny, at
-//                 most K u / (1 - K u) * B; and over the tensor with e = (y - r) / (u B): |sum e| <= 2 sqrt(K T)
-//                 and sum e^2 <= 0.4 K T, which detects errors that no single element shows
+//   rounded       |y - r| <= ulps * ulp(r) + steps * u * B, plus half an ulp of the output where that is
+//                 coarser. ulps is the op's, or more if the contract declares more.
+//   contraction   exact probes: y == r. Else |y - r| <= 4 sqrt(K) u B + 2 u_inputs B + ulp_out(r) / 2 + tiny,
+//                 at most K u / (1 - K u) * B; and over the tensor with e = (y - r) / (u B):
+//                 |sum e| <= 2 sqrt(K T) and sum e^2 <= 0.4 K T, which detects errors that no single element
+//                 shows
 //   quantized     equal codes; one off where the real value is within 2^-10 of a tie
 //
 // For K roundings of random directions, the largest error of 1,005 correct products was 1.59 sqrt(K) u B. One

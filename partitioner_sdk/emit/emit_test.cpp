@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Tests emitted programs: bytes, instructions, shared constants, updates in place, copies from files.
 #include "partitioner_sdk/emit/emit.hpp"
 
 #include <gmock/gmock.h>

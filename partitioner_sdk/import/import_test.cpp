@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Tests the import of archives: goldens, older layouts, invalid and hostile files.
 #include "partitioner_sdk/import/import.hpp"
 
 #include <gmock/gmock.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Tests the JSON tree: values, limits, duplicate keys.
 #include "partitioner_sdk/import/json_document.hpp"
 
 #include <gmock/gmock.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Tests the pickle reader: accepted instructions, and limits on hostile files.
 #include "partitioner_sdk/import/saved_tensors.hpp"
 
 #include <gmock/gmock.h>

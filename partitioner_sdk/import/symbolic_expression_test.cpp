@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Tests the parser of symbolic sizes.
 #include "partitioner_sdk/import/symbolic_expression.hpp"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Tests the zip reader on valid and damaged files.
 #include "partitioner_sdk/import/zip_archive.hpp"
 
 #include <gmock/gmock.h>

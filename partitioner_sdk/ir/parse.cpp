@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Reads the text form of a module (text.hpp).
 #include <algorithm>
 #include <cstring>
 #include <unordered_map>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Writes the text form of a module (text.hpp).
 #include <algorithm>
 #include <charconv>
 #include <cmath>

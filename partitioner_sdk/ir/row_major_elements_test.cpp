@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Tests reordering constants to row-major order against a plain loop.
 #include <gtest/gtest.h>
 
 #include <cstring>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Tests symbolic numbers: normal form, bounds, division, text, limits.
 #include "partitioner_sdk/ir/symbols.hpp"
 
 #include <gtest/gtest.h>

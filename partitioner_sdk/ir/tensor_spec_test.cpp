@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Tests strides and dim orders of tensor specs.
 #include "partitioner_sdk/ir/tensor_spec.hpp"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Tests the text form: print, parse, and errors.
 #include "partitioner_sdk/ir/text.hpp"
 
 #include <gmock/gmock.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Tests that the verifier reports each broken rule.
 #include "partitioner_sdk/ir/verify.hpp"
 
 #include <gmock/gmock.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Tests memory plans: validity, and sizes near the lower bound.
 #include "partitioner_sdk/memory_plan/memory_plan.hpp"
 
 #include <gmock/gmock.h>

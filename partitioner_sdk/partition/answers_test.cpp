@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Tests the validation of a plugin's answers.
 #include "partitioner_sdk/partition/answers.hpp"
 
 #include <gmock/gmock.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Tests named blobs of artifacts: constants by name, and one content per key.
 #include "partitioner_sdk/partition/artifact_collector.hpp"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Tests patterns and filters for nodes.
 #include "partitioner_sdk/partition/filters.hpp"
 
 #include <gtest/gtest.h>

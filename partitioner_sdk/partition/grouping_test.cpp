@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Tests grouping into regions: small graphs, random graphs against the definition, and linear time.
 #include "partitioner_sdk/partition/grouping.hpp"
 
 #include <gmock/gmock.h>

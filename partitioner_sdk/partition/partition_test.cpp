@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Tests partitioning with fake compilers: claims, groups, symbolic sizes, faults, lowering, reports.
 #include "partitioner_sdk/partition/partition.hpp"
 
 #include <gmock/gmock.h>

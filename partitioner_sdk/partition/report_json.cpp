@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The report as JSON (docs/compiling.md).
 #include <nlohmann/json.hpp>
 
 #include "partitioner_sdk/partition/report.hpp"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Tests the encoding of answers and artifacts, with damaged bytes.
 #include "partitioner_sdk/partition/wire.hpp"
 
 #include <gtest/gtest.h>

@@ -10,7 +10,7 @@
 
 namespace etb::xnnpack {
 
-// One workspace. If a runtime needs more memory than it has, XNNPACK moves the memory of all its runtimes.
+// One workspace. If a runtime needs more memory than the workspace has, XNNPACK moves the memory of all.
 struct Arena {
   Workspace workspace;
   std::mutex running;  // locked by the run that uses the memory: from its reshape to its last result

@@ -5,7 +5,7 @@
 # writable-code text-relocations separate-code stack-protector fortify cet bti. Properties of static archives,
 # for each object: cet bti exec-stack.
 #
-# usage: check_hardening.sh [--cet] [--linked-cet] [--bti] [--exceptions TABLE] FILE...     ignores other files
+# usage: check_hardening.sh [--cet] [--linked-cet] [--bti] [--exceptions TABLE] FILE...    ignores other files
 #   --cet, --bti        the compiler marks objects for CET (x86), for BTI (AArch64)
 #   --linked-cet        the C library's start files are marked for CET, too; else no linked file can be
 #   --exceptions TABLE  lines `NAME PROPERTY REASON`: accepted findings. A line without a finding is a failure

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Case files: calls of kernels with PyTorch's results, written by make_cases.py.
 //
-// Little-endian. "ETBCASE1", u32 case count, u32 name length, name of the op, cases. A case: u32 length of the
-// rest, f64 scale (reference for the error of an accumulating op, else 0), u16 argument count, source, arguments.
-// The source is u16 length and text. An argument is a kind byte and its content:
+// Little-endian. "ETBCASE1", u32 case count, u32 name length, name of the op, cases. A case: u32 length of
+// the rest, f64 scale (reference for the error of an accumulating op, else 0), u16 argument count, source,
+// arguments. The source is u16 length and text. An argument is a kind byte and its content:
 //    0 none   1 tensor   2 int i64   3 double f64   4 bool u8   5 string (u32 length, bytes)
 //    6 int list, 7 double list, 8 bool list (u32 count, items)
 //    9 tensor list, 10 optional tensor list (u32 count, u8 present, tensor)

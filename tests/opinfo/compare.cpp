@@ -5,10 +5,10 @@
 // pixels with fixed-point numbers of few bits. Reals, for an expected value e:
 // |actual - e| <= U * eps(dtype) * |e| + A * eps(computing) * S + tiny
 //   U   ulps of the result. 4 for float32 and float64, because both sides use approximations of up to 2 ulps
-//       (Sleef documents 1.0, math_test.cpp measures ours). 1 for the 16-bit floats, which both sides compute in
-//       float32 and round once: they can only differ by one neighbour.
-//   S   the case's scale: for ops that add many terms, the sum of the terms' magnitudes; the order of adding is
-//       not specified.
+//       (Sleef documents 1.0, math_test.cpp measures ours). 1 for the 16-bit floats, which both sides compute
+//       in float32 and round once: they can only differ by one neighbour.
+//   S   the case's scale: for ops that add many terms, the sum of the terms' magnitudes; the order of adding
+//       is not specified.
 //   A   32: both sides add with relative error of at most sqrt(terms) * eps for the lengths in the samples,
 //       times a safety factor of two.
 //   tiny  the smallest normal number of the computing type: PyTorch's vector functions flush results below it

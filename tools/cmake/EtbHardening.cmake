@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-# etb_harden(target): compiles and links a target so that an error in memory is harder to use for an attack. Every library and program of this
-# repository goes through it, and so does each vendor's plugin (etb_add_plugin).
+# etb_harden(target): compiles and links a target so that memory errors are harder to exploit. All libraries
+# and programs of this repository use it, and so does each vendor's plugin (etb_add_plugin).
 #
-#   compiler   -fstack-protector-strong, -fstack-clash-protection, -fcf-protection=full (x86) or -mbranch-protection=standard (AArch64),
-#              _FORTIFY_SOURCE=3 (2 where the C library knows no 3), the last with optimisation and without sanitizers only
+#   compiler   -fstack-protector-strong, -fstack-clash-protection, -fcf-protection=full (x86) or
+#              -mbranch-protection=standard (AArch64), _FORTIFY_SOURCE=3 (2 if the C library does not support 3),
+#              the last with optimisation and without sanitizers only
 #   linker     full RELRO (-z relro -z now), -z noexecstack, -z separate-code
 #
-# Flags that the compiler or the linker rejects are left out. Platforms without ELF get none. tests/install/check_hardening.sh reads the
-# result from the files. ETB_HARDENING=OFF leaves out everything, to measure the price.
+# Flags that the compiler or the linker rejects are omitted. Platforms without ELF get none.
+# tests/install/check_hardening.sh reads the result from the files. ETB_HARDENING=OFF disables all of it, to
+# measure the cost.
 include_guard(GLOBAL)
 include(CheckCompilerFlag)
 include(CheckLinkerFlag)
@@ -60,7 +62,8 @@ function(etb_hardening_flags language out_compile out_link)
   set(${out_link} "${link}" PARENT_SCOPE)
 endfunction()
 
-# The C library checks sizes only in optimised code, and warns elsewhere. Sanitizers replace its functions with checks of their own.
+# The C library checks sizes only in optimised code, and warns elsewhere. Sanitizers replace its functions
+# with their own checks.
 function(etb_fortify_flags language out)
   set(configurations ${CMAKE_CONFIGURATION_TYPES})
   if(NOT configurations)

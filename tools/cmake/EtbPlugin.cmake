@@ -6,10 +6,10 @@
 #
 # adds two targets from the same sources:
 #   etb_plugin_my_npu         the shared library my_npu.so. It exports only etb_plugin_query, has no undefined
-#                             symbols, binds at load, and finds its own libraries beside itself. It is hardened
-#                             (EtbHardening.cmake).
-#   etb_plugin_my_npu_static  the same plugin for linking into a program (see etb/static_plugins.h); built only
-#                             if used.
+#                             symbols, binds at load, and finds its own libraries beside itself. It is
+#                             hardened (EtbHardening.cmake).
+#   etb_plugin_my_npu_static  the same plugin for linking into a program (see etb/static_plugins.h); built
+#                             only if used.
 #
 # The library and its manifest my_npu.json are written to OUTPUT_DIRECTORY, by default <build>/plugins.d. So a
 # build tree can be searched for plugins like an installed one. The author writes MANIFEST, except the entry

@@ -3,7 +3,7 @@
 #   ETB_XNNPACK_SOURCE_DIR   an XNNPACK checkout, built now; see `tools/xnnpack/provide.sh --source`
 #   ETB_XNNPACK_ROOT         a folder with include/ and lib/libetb_xnnpack.a, e.g. for another target
 #   the system's XNNPACK if it is new enough, else the build by tools/setup.sh; see tools/xnnpack/provide.sh.
-#   With AddressSanitizer, uses a build with it if `provide.sh --sanitize address` made one (tools/test.sh does)
+#   With AddressSanitizer, uses a build by `provide.sh --sanitize address`, if any (tools/test.sh makes one)
 # Configuring downloads nothing unless ETB_XNNPACK_SOURCE_DIR is set and lacks its dependencies.
 set(ETB_XNNPACK_SOURCE_DIR "" CACHE PATH "An XNNPACK checkout to build the xnnpack plugin with")
 set(ETB_XNNPACK_ROOT "" CACHE PATH "A built XNNPACK SDK: include/ and lib/libetb_xnnpack.a")

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Tests the report of a program file and its memory timeline.
 #include "tools/program_info/program_report.hpp"
 
 #include <gmock/gmock.h>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Packs the filter of a float convolution as what it is, a matrix of one row for each output channel, with XNNPACK's vectorised kernel for
-// such matrices. This release does it element by element, which is most of the time to load a network like ResNet; the bytes are the same.
+// Packs the filter of a float convolution as a matrix with one row per output channel, with XNNPACK's
+// vectorised kernel for such matrices. This release packs it element by element, which is most of the time to
+// load a network like ResNet. The bytes are the same.
 #include <stddef.h>
 
 #include "xnnpack/config.h"

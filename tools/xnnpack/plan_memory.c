@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Places what lies between a runtime's nodes in less memory, where there is less to be had.
+// Plans less memory for a runtime's intermediate values, where that is possible.
 //
-// This release places the largest values first. A U-Net's largest are not alive together with what decides how much memory it takes, and lie
-// in the way: 4/3 of what it needs. So where its plan takes more than all values of some node together, which is the least possible, another is tried: nodes in the
-// order of what is alive at them, the most first, and at each node its largest values first. The smaller plan counts.
+// This release places the largest values first. In a U-Net the largest values are not alive at the node that
+// determines the memory, but they block its offsets: the plan needs 4/3 of the minimum. The minimum is the
+// size of all values alive at one node. If the release's plan exceeds it, this file tries another one. It
+// places nodes by their live bytes, most first, and the largest values of each node first. The smaller plan
+// is used.
 //
-// Takes the place of XNNPACK's function (CMakeLists.txt gives that another name).
+// Replaces XNNPACK's function, which CMakeLists.txt renames.
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -35,14 +37,14 @@ static bool live_together(const struct xnn_usage_record* a, const struct xnn_usa
   return a->first_node <= b->last_node && b->first_node <= a->last_node;
 }
 
-// Most memory first; equal ones in the order of the graph, so that a plan is the same each time.
+// Sorts by memory, most first. Ties keep the order of the graph, so that plans are deterministic.
 static int compare_nodes(const void* a, const void* b) {
   const struct node *x = a, *y = b;
   if (x->live_nbytes != y->live_nbytes) return x->live_nbytes < y->live_nbytes ? 1 : -1;
   return x->index < y->index ? -1 : x->index > y->index;
 }
 
-// `placed` is sorted by offset. The smallest gap that fits, or behind all.
+// `placed` is sorted by offset. Returns the smallest gap that fits, or the end of all.
 static size_t find_gap(const struct placed* placed, size_t count, const struct xnn_usage_record* wanted) {
   size_t best = SIZE_MAX, best_nbytes = SIZE_MAX, end = 0;
   for (size_t i = 0; i < count; ++i) {
@@ -67,7 +69,7 @@ static void insert(struct placed* placed, size_t count, struct xnn_usage_record*
   placed[i].offset = offset;
 }
 
-// The largest value alive at a node that is not among the placed ones.
+// Returns the largest value alive at a node that is not placed yet.
 static struct xnn_usage_record* find_next(struct xnn_usage_record* const* values, size_t value_count,
                                           const bool* is_placed, uint32_t node, size_t* out_index) {
   struct xnn_usage_record* found = NULL;
@@ -115,7 +117,7 @@ void xnn_plan_value_allocation_tracker(struct xnn_value_allocation_tracker* trac
   bool* const is_placed = calloc(most, sizeof(*is_placed));
   struct node* nodes = NULL;
   size_t value_count = 0, node_count = 0;
-  if (values == NULL || placed == NULL || is_placed == NULL) goto done;  // the plan that there is will do
+  if (values == NULL || placed == NULL || is_placed == NULL) goto done;  // keeps the existing plan
   for (size_t i = tracker->min_value_id; i <= tracker->max_value_id; ++i) {
     struct xnn_usage_record* const record = &tracker->usage[i];
     if (record->tensor_size == 0) continue;

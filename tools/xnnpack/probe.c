@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compiles, links and runs only against an XNNPACK new enough for the xnnpack plugin: it names what the plugin needs most
-// recently added, since XNNPACK has no version number. Also says whether pthreadpool can run on threads of the host.
+// Compiles, links and runs only with an XNNPACK new enough for the xnnpack plugin. XNNPACK has no version
+// number, so this file names the newest functions that the plugin needs.
 #include <stdio.h>
 
 #include <pthreadpool.h>

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Cuts the products of a run (convolutions as matrix products among them) into tiles whose weights stay in the second-level cache.
+// Splits the products of a run (including convolutions as matrix products) into tiles whose weights stay in
+// the second-level cache.
 //
-// This release takes as many rows of the result as a kernel computes at once and goes through all weights for them; with more threads it cuts
-// columns too, but the order is the same. Weights that are larger than the cache then come from the third level, or from memory, as often
-// as there are such groups of rows, and each thread reads all of them. Here columns come first: as many at a time as have weights that
-// fit, and all rows for them. Of thin products a thread takes several groups of rows at once: to share them costs more than to compute one.
-// Each element of the result is computed as before, so the numbers are the same.
+// This release computes as many rows as a kernel handles at once, and reads all weights for them. With more
+// threads it also splits columns, but in the same order. Weights larger than the cache are then read again
+// from the third level or from memory for each group of rows, by each thread. This file computes columns
+// first: as many at a time as have weights that fit, and all rows for them. In products with few columns a
+// thread computes several groups of rows at once: scheduling one costs more than computing it. Each element
+// is computed as before, so the results are the same.
 //
-// Takes the place of pthreadpool's function of that shape where operators are run (CMakeLists.txt renames it there).
+// Replaces pthreadpool's function of that shape for operators (CMakeLists.txt renames it there).
 #include <cpuinfo.h>
 #include <pthreadpool.h>
 #include <stddef.h>
@@ -20,7 +22,7 @@ struct product {
   void* context;
   size_t mr, nr;         // rows and columns that a kernel computes at once
   size_t column_nbytes;  // of packed weights
-  size_t row_nbytes;     // of the input, about
+  size_t row_nbytes;     // of the input, approximately
 };
 
 static int describe_gemm(const struct gemm_context* context, struct product* out) {
@@ -37,7 +39,7 @@ static int describe_igemm(const struct igemm_context* context, struct product* o
   return out->nr != 0;
 }
 
-// False for what is no product.
+// Returns false if the task is no product.
 static int describe(struct product* out) {
   if (out->task == (pthreadpool_task_2d_tile_2d_t)xnn_compute_gemm ||
       out->task == (pthreadpool_task_2d_tile_2d_t)xnn_compute_dqgemm)
@@ -48,7 +50,7 @@ static int describe(struct product* out) {
   return 0;
 }
 
-// pthreadpool counts its second range fastest: so here that is rows.
+// pthreadpool counts its second range fastest, so rows are the second range here.
 static void compute_by_columns(const struct product* product, size_t column, size_t row, size_t columns,
                                size_t rows) {
   for (size_t done = 0; done < rows; done += product->mr) {
@@ -68,7 +70,7 @@ void etb_parallelize_2d_tile_2d(pthreadpool_t pool, pthreadpool_task_2d_tile_2d_
                                 size_t rows, size_t columns, size_t tile_rows, size_t tile_columns,
                                 uint32_t flags) {
   enum {
-    kLeastTiles = 5,  // a thread, so that none waits long for the last
+    kLeastTiles = 5,  // per thread, to limit the wait for the last
     kMostTiles = 32,
     kLeastNbytes = 64 << 10,  // of weights that a tile reads, one or more times: some microseconds
   };
@@ -83,7 +85,7 @@ void etb_parallelize_2d_tile_2d(pthreadpool_t pool, pthreadpool_task_2d_tile_2d_
   const size_t panel_nbytes = product.column_nbytes * product.nr;
   size_t panels_at_once = panels;
   if (panels * panel_nbytes > cache) panels_at_once = panel_nbytes < cache ? cache / panel_nbytes : 1;
-  // Input that does not fit either is read again for each of these: then the shorter way counts.
+  // Input that does not fit either is read again for each pass. Then the variant that reads less is used.
   const size_t input_nbytes = rows * product.row_nbytes;
   const size_t passes = divide_up(panels, panels_at_once);
   if (passes > 1 && input_nbytes > cache && passes * input_nbytes > groups * panels * panel_nbytes) {

@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// Hands rows and pixels to threads many at a time. With more than one thread this release gives them out one by one where the rows of an elementwise
-// operator lie apart, as in a concatenation along channels, and by tens in bilinear resizing: then threads mostly wait for the counter of
-// what is left. 16 tiles a thread are enough that none waits long for the last.
+// Assigns rows and pixels to threads in larger tiles. With more than one thread this release assigns rows one
+// by one if an elementwise operator's rows are not contiguous, as in a concatenation along channels. In
+// bilinear resizing it assigns pixels by tens. Threads then mostly wait for the counter of remaining work. 16
+// tiles per thread keep the wait for the last one short.
 //
-// Takes the place of pthreadpool's functions of those shapes where operators are run (CMakeLists.txt renames them there). Other operators keep
-// their tiles: what they compute at once may be no more than that.
+// Replaces pthreadpool's functions of those shapes for operators (CMakeLists.txt renames them there). Other
+// operators keep their tiles: those are the maximum that they can compute at once.
 #include <pthreadpool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "xnnpack/compute.h"
 
-// A multiple of `tile`.
+// Returns a multiple of `tile`.
 static size_t larger_tile(pthreadpool_t pool, size_t range, size_t tile) {
   enum { kMostTiles = 16 };
   const size_t pieces = range / tile, most = pthreadpool_get_threads_count(pool) * kMostTiles;

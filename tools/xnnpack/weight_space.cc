@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory for packed weights that is written once. This release clears what a weights cache hands out before it packs into it, although the
-// plugin's cache hands out zeros; and it packs depthwise filters before it asks the cache for them, so that a network whose packed weights
-// come from a file had these packed again, and the filters read.
+// Writes memory for packed weights only once. This release clears memory from a weights cache before it packs
+// into it, although the plugin's cache returns zeros. It also packs depthwise filters before it looks them
+// up. So a network whose packed weights come from a file had these packed again, and their filters read.
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -15,7 +15,8 @@ extern "C" {
 
 namespace {
 
-// Whom the operator in the making asks. XNNPACK makes an operator on one thread: it takes memory, packs, and offers what it packed.
+// The cache of the operator being created. XNNPACK creates an operator on one thread: it reserves memory,
+// packs, and looks up or inserts.
 thread_local xnn_weights_cache_t current_cache = nullptr;
 
 bool is_known(size_t seed, const void* filter, const void* bias) {
@@ -29,8 +30,8 @@ bool is_known(size_t seed, const void* filter, const void* bias) {
 
 }  // namespace
 
-// What convolutions are made with instead of the function of the same type (CMakeLists.txt renames it there). The seed is that under
-// which they offer the result afterwards; were it another one, nothing would be known.
+// Replaces the packing function of each type for convolutions (CMakeLists.txt renames it there). The seed
+// must equal the seed of the later lookup; with any other, no entry would be found.
 #define ETB_PACK_UNLESS_KNOWN(type, Filter, Bias, Scale, Packed, Params)                                    \
   extern "C" XNN_INTERNAL void etb_pack_##type##_dwconv_hwg_w(                                              \
       size_t primary_tile, size_t middle_tile, size_t last_tile, size_t height, size_t width,               \
@@ -51,7 +52,7 @@ ETB_PACK_UNLESS_KNOWN(f32_to_f16, float, float, void, xnn_float16, void)
 ETB_PACK_UNLESS_KNOWN(qs8, int8_t, int32_t, float, void, xnn_qs8_packing_params)
 ETB_PACK_UNLESS_KNOWN(qu8, uint8_t, int32_t, void, void, xnn_qu8_packing_params)
 
-// The release's is compiled under another name.
+// The release's function is compiled under another name.
 extern "C" XNN_INTERNAL void* xnn_get_pointer_to_write_weights(xnn_operator_t op, size_t nbytes,
                                                                int padding_byte) {
   current_cache = op->weights_cache;

@@ -26,7 +26,7 @@ enum Trait : uint32_t {
   kFolds = 1,           // folds constants into a constant, without a node
   kMovesConstants = 2,  // int8 constants, too
   kClamps = 4,          // may be fused into the node before it, which then may compute at its scale
-  kPreserved = 8,       // tells the compiler not to decompose: one node here, many when decomposed
+  kPreserved = 8,       // asks the compiler not to decompose: one node here, many when decomposed
   kStartsChain =
       16,  // part of a linear layer with a dynamically quantised input: its nodes are useful only together
   kInChain = 32,

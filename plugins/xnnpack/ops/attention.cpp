@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Scaled dot product attention, with masks and grouped heads.
 #include <algorithm>
 #include <bit>
 #include <cmath>

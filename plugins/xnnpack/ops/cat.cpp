@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Concatenation, in nodes of up to five inputs.
 #include <algorithm>
 
 #include "plugins/xnnpack/ops/ops.hpp"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Expansion to larger sizes: a view where no element repeats, else an addition of zeros.
 #include "plugins/xnnpack/ops/ops.hpp"
 
 namespace etb::xnnpack {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// GELU, exact or with the tanh approximation.
 #include "plugins/xnnpack/ops/ops.hpp"
 
 namespace etb::xnnpack {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Negation, as a product with -1.
 #include "plugins/xnnpack/ops/ops.hpp"
 
 namespace etb::xnnpack {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Pixel shuffle: two reshapes around a transpose.
 #include "plugins/xnnpack/ops/ops.hpp"
 
 namespace etb::xnnpack {

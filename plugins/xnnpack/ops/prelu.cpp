@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// PReLU with constant slopes.
 #include "plugins/xnnpack/ops/ops.hpp"
 
 namespace etb::xnnpack {

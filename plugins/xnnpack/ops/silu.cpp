@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// SiLU: x * sigmoid(x).
 #include "plugins/xnnpack/ops/ops.hpp"
 
 namespace etb::xnnpack {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Softmax over one dimension, which XNNPACK expects last.
 #include "plugins/xnnpack/ops/ops.hpp"
 
 namespace etb::xnnpack {

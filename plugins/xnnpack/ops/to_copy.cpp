@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Conversions between float32 and float16, and of constants.
 #include "plugins/xnnpack/ops/ops.hpp"
 
 namespace etb::xnnpack {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Nearest upsampling by whole factors, with concatenations.
 #include "plugins/xnnpack/ops/ops.hpp"
 
 namespace etb::xnnpack {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Compiled once per library: defines the number of its fault and of its variant.
 #include "tests/conformance/fault_plugin/fault.hpp"
 
 #ifndef ETB_FAULT
