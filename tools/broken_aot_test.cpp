@@ -30,7 +30,6 @@ constexpr Row kRows[] = {
     {"unanswered", "neither claims nor rejects node "},
     {"no_reason", "without a reason"},
     {"cyclic_region", "in one region that would have to run before itself: "},
-    {"nondeterministic_answer", "answers the same question differently (ABI-AOT-02)"},
     {"fail_in_partition", "no idea"},
     {"refuse_in_compile", "changed its mind"},
     {"throw_in_compile", "unknown type"},

@@ -151,7 +151,7 @@ Result<std::vector<std::string>> PluginCompiler::preserved_ops() {
   return ops;
 }
 
-Result<Answers> PluginCompiler::ask(const graph::ImageBytes& method) {
+Result<Answers> PluginCompiler::partition(const graph::ImageBytes& method) {
   const etb_graph_image image = method.to_c();
   etb_partition_args args{};
   args.struct_size = ETB_INIT_SIZE(etb_partition_args);
@@ -164,13 +164,6 @@ Result<Answers> PluginCompiler::ask(const graph::ImageBytes& method) {
   ETB_ASSIGN(Answers got, answers.finish());
   ETB_TRY(asked);
   return got;
-}
-
-Result<Answers> PluginCompiler::partition(const graph::ImageBytes& method) {
-  ETB_ASSIGN(Answers first, ask(method));
-  ETB_ASSIGN(const Answers second, ask(method));
-  if (first == second) return first;
-  return make_error(Code::INVALID_DATA, "answers the same question differently (ABI-AOT-02)");
 }
 
 Status PluginCompiler::check_before(std::span<const graph::ImageBytes* const> regions) {

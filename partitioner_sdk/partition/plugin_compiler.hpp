@@ -23,7 +23,7 @@ class PluginCompiler final : public Compiler {
                                                                     PluginCompilerOptions options = {});
 
   Result<std::vector<std::string>> preserved_ops() override;
-  // Asks twice: an answer that changes is invalid (ABI-AOT-02).
+  // Asks once. The check `cap.same-answer-twice` of the suite proves that answers do not change.
   Result<Answers> partition(const graph::ImageBytes& method) override;
   // Runs the dry check and compiles every region. If the plugin has a runtime half, it then checks its own
   // payloads.
@@ -38,7 +38,6 @@ class PluginCompiler final : public Compiler {
         plugin_(plugin),
         options_(std::move(options)) {}
 
-  Result<Answers> ask(const graph::ImageBytes& method);
   Status check_before(std::span<const graph::ImageBytes* const> regions);
   Status check_payloads(const Compiled& compiled);
 

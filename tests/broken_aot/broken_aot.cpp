@@ -4,7 +4,6 @@
 // nothing.
 #include <unistd.h>
 
-#include <atomic>
 #include <csignal>
 #include <cstdlib>
 #include <numeric>
@@ -41,7 +40,6 @@ struct Broken {
     const uint32_t first = graph.c().first_node_id, count = graph.node_count();
     std::vector<uint32_t> ids(count);
     std::iota(ids.begin(), ids.end(), first);
-    const etb::Claim no = etb::Claim::no("op", "not today");
     if (way() == "crash_in_partition") std::raise(SIGSEGV);
     if (way() == "exit_in_partition") std::exit(0);
     if (way() == "hang_in_partition")
@@ -52,10 +50,6 @@ struct Broken {
     if (way() == "unanswered") ids.pop_back();
     if (way() == "no_reason") return sink.reject(ids, etb::Claim::no("", ""));
     if (way() == "cyclic_region") return claim_both_ends(ids, sink);
-    if (way() == "nondeterministic_answer") {
-      static std::atomic<int> calls = 0;
-      return calls++ % 2 == 0 ? sink.claim(ids, etb::Claim::yes()) : sink.reject(ids, no);
-    }
     return sink.claim(ids, etb::Claim::yes());
   }
 
