@@ -37,7 +37,8 @@ if "$here/wording.sh" >"$work/output.txt"; then fail "a third offence in a file 
 grep -q '^  old.cpp:3: .somebody.*instead: ' "$work/output.txt" || fail "the report does not name line 3: $(cat "$work/output.txt")"
 if "$here/wording.sh" --rebase >/dev/null; then fail "--rebase raised a count"; fi
 printf '// nobody\n' >"$work/tree/old.cpp"
-"$here/wording.sh" | grep -q '^1 files have fewer' || fail "an improved file is not mentioned"
+"$here/wording.sh" >"$work/output.txt"
+grep -q '^1 files have fewer' "$work/output.txt" || fail "an improved file is not mentioned: $(cat "$work/output.txt")"
 "$here/wording.sh" --rebase >/dev/null
 printf '// nobody\n// whoever\n' >"$work/tree/old.cpp"
 if "$here/wording.sh" >/dev/null; then fail "a count grew after --rebase"; fi
