@@ -5,6 +5,7 @@
 // Then a convolution is a matrix product whose B has rows at known offsets of that copy (GemmTask::b_offsets), without a single bounds
 // check inside, and a convolution with one input channel a group is a filter over one plane. Outputs come with a few columns
 // too many a row (GemmTask::c_pitch), which are not stored. A 1x1 convolution needs no copy at all.
+#include "etb/cpp/fail.hpp"
 #include "host/kernels/convolution.hpp"
 
 #include <algorithm>
@@ -412,12 +413,9 @@ etb_status convolution_out(KernelContext& context, EValue** args) {
   const Tensor* bias = args[2]->is_none() ? nullptr : &args[2]->tensor();
   Tensor& out = args[9]->tensor();
   Convolution shape;
-  if (const etb_status status =
-          shape.read(context, input, weight, args[3]->ints(), args[4]->ints(), args[5]->ints(),
-                     args[6]->to_bool(), args[7]->ints(), args[8]->to_int());
-      status != ETB_OK) {
-    return status;
-  }
+  ETB_CHECK(shape.read(context, input, weight,
+                       {args[3]->ints(), args[4]->ints(), args[5]->ints(), args[6]->to_bool(),
+                        args[7]->ints(), args[8]->to_int()}));
   const bool has_dtypes = is_arithmetic(input.dtype()) && weight.dtype() == input.dtype() &&
                           can_store(input.dtype(), out.dtype()) && is_arithmetic(out.dtype());
   if (!has_dtypes) {

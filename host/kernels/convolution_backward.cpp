@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "etb/cpp/fail.hpp"
 #include "host/kernels/convolution.hpp"
 #include "host/kernels/indexing.hpp"
 #include "host/kernels/kernel.hpp"
@@ -192,12 +193,9 @@ etb_status convolution_backward_out(KernelContext& context, EValue** args) {
   const Tensor &grad = args[0]->tensor(), &input = args[1]->tensor(), &weight = args[2]->tensor();
   const auto mask = args[10]->bools();
   Convolution shape;
-  if (const etb_status status =
-          shape.read(context, input, weight, args[4]->ints(), args[5]->ints(), args[6]->ints(),
-                     args[7]->to_bool(), args[8]->ints(), args[9]->to_int());
-      status != ETB_OK) {
-    return status;
-  }
+  ETB_CHECK(shape.read(context, input, weight,
+                       {args[4]->ints(), args[5]->ints(), args[6]->ints(), args[7]->to_bool(),
+                        args[8]->ints(), args[9]->to_int()}));
   if (const etb_status status = expect_gradient(context, shape, grad, input); status != ETB_OK) return status;
   if (mask.size() != 3)
     return context.fail(ETB_INVALID_ARGUMENT, "an output mask of %zu items, expected 3", mask.size());

@@ -2,6 +2,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "api/ops/sizes/arithmetic.hpp"
+#include "api/ops/sizes/window.hpp"
 #include "host/kernels/kernel.hpp"
 #include "host/kernels/rows.hpp"
 
@@ -21,40 +23,43 @@ struct Window {
                           rank + 1, rank + 2);
     }
     for (int dim = 0; dim < 3; ++dim) {
-      const int own = dim - (3 - rank);
-      in[dim] = own < 0 ? 1 : self.size(self.rank() - rank + own);
-      kernel[dim] = stride[dim] = dilation[dim] = 1;
+      in[dim] = out[dim] = kernel[dim] = stride[dim] = dilation[dim] = 1;
       padding[dim] = 0;
-      constexpr int64_t kLargest = int64_t{1} << 31;  // so that no product below overflows
-      if (own >= 0) {
-        const bool fits = item(kernels, own, &kernel[dim]) &&
-                          item(strides.empty() ? kernels : strides, own, &stride[dim]) &&
-                          item(paddings, own, &padding[dim]) &&
-                          (dilations == nullptr || item(*dilations, own, &dilation[dim]));
-        if (!fits || kernel[dim] < 1 || stride[dim] < 1 || dilation[dim] < 1 || padding[dim] < 0 ||
-            padding[dim] > kernel[dim] / 2 || kernel[dim] >= kLargest || stride[dim] >= kLargest ||
-            dilation[dim] >= kLargest || in[dim] >= kLargest) {
-          return context.fail(ETB_INVALID_ARGUMENT,
-                              "kernel, stride, padding or dilation of spatial dim %d is out of range", own);
-        }
+    }
+    for (int own = 0; own < rank; ++own) {
+      const int dim = own + 3 - rank;
+      in[dim] = self.size(self.rank() - rank + own);
+      const bool fits = read_item(kernels, own, &kernel[dim]) &&
+                        read_item(strides.empty() ? kernels : strides, own, &stride[dim]) &&
+                        read_item(paddings, own, &padding[dim]) &&
+                        (dilations == nullptr || read_item(*dilations, own, &dilation[dim]));
+      if (!fits || !is_in_range(dim)) {
+        return context.fail(ETB_INVALID_ARGUMENT,
+                            "kernel, stride, padding or dilation of spatial dim %d is out of range", own);
       }
-      const int64_t room = in[dim] + 2 * padding[dim] - dilation[dim] * (kernel[dim] - 1) - 1;
-      if (room < 0 && !(ceil_mode && room + stride[dim] > 0)) {
+      ops::Numbers sizes;
+      const ops::WindowError error = ops::count_positions(
+          sizes, in[dim], {kernel[dim], stride[dim], dilation[dim], padding[dim], padding[dim]},
+          ceil_mode ? ops::WindowRounding::kUp : ops::WindowRounding::kDown, &out[dim]);
+      if (error != ops::WindowError::kNone) {
         return context.fail(ETB_INVALID_ARGUMENT, "a window of %lld does not fit into %lld",
                             static_cast<long long>(kernel[dim]), static_cast<long long>(in[dim]));
       }
-      out[dim] = (room + (ceil_mode ? stride[dim] - 1 : 0)) / stride[dim] + 1;
-      if (ceil_mode && (out[dim] - 1) * stride[dim] >= in[dim] + padding[dim])
-        --out[dim];  // a window must start inside
     }
     return ETB_OK;
   }
 
-  static bool item(const IntList& list, int dim, int64_t* out_value) {
-    if (list.empty()) return false;
-    if (list.size() > 1 && static_cast<size_t>(dim) >= list.size()) return false;
-    *out_value = list.size() == 1 ? list[0] : list[static_cast<size_t>(dim)];
-    return true;
+  static bool read_item(const IntList& list, int dim, int64_t* out_value) {
+    const auto item = ops::item_of(list, static_cast<size_t>(dim));
+    *out_value = item.value_or(0);
+    return item.has_value();
+  }
+
+  bool is_in_range(int dim) const {
+    constexpr int64_t kLargest = int64_t{1} << 31;  // so that no product overflows
+    return kernel[dim] >= 1 && stride[dim] >= 1 && dilation[dim] >= 1 && padding[dim] >= 0 &&
+           padding[dim] <= kernel[dim] / 2 && kernel[dim] < kLargest && stride[dim] < kLargest &&
+           dilation[dim] < kLargest && in[dim] < kLargest;
   }
 
   etb_status resize(KernelContext& context, const Tensor& self, Tensor& result) const {

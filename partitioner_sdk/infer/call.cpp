@@ -1,5 +1,8 @@
 #include <algorithm>
 
+#include "api/ops/sizes/axis.hpp"
+#include "api/ops/sizes/broadcast.hpp"
+#include "partitioner_sdk/infer/formulas.hpp"
 #include "partitioner_sdk/infer/infer.hpp"
 
 namespace etb::infer {
@@ -69,13 +72,9 @@ std::optional<ir::MemoryFormat> Call::memory_format(size_t index) const {
 }
 
 size_t Call::axis(int64_t wanted, size_t rank) const {
-  // A 0-d tensor takes 0 and -1, as in PyTorch.
-  const auto count = static_cast<int64_t>(std::max<size_t>(rank, 1));
-  if (wanted < -count || wanted >= count) {
-    fail("dimension " + std::to_string(wanted) + " of a tensor of rank " + std::to_string(rank));
-    return 0;
-  }
-  return static_cast<size_t>(wanted < 0 ? wanted + count : wanted);
+  const std::optional<size_t> axis = ops::wrap_axis(wanted, rank);
+  if (!axis) fail("dimension " + std::to_string(wanted) + " of a tensor of rank " + std::to_string(rank));
+  return axis.value_or(0);
 }
 
 std::vector<bool> Call::axes(size_t index, size_t rank) const {
@@ -90,17 +89,17 @@ std::vector<bool> Call::axes(size_t index, size_t rank) const {
 }
 
 Dims broadcast(const Call& call, const Dims& a, const Dims& b) {
+  const Formulas formulas(call.symbols());
   Dims out(std::max(a.size(), b.size()), Dim(1));
   for (size_t i = 0; i < out.size(); ++i) {
     const Dim x = i < a.size() ? a[a.size() - 1 - i] : Dim(1);
     const Dim y = i < b.size() ? b[b.size() - 1 - i] : Dim(1);
-    Dim& size = out[out.size() - 1 - i];
-    // Of a symbolic and a known size the known one counts: the exporter checked that they agree.
-    size = x.is(1) ? y : y.is(1) || x == y ? x : x.is_static() ? x : y;
-    if (x.is_static() && y.is_static() && !x.is(1) && !y.is(1) && x != y) {
+    const std::optional<Dim> size = ops::broadcast_size(formulas, x, y);
+    if (!size) {
       call.fail("sizes " + std::to_string(x.value()) + " and " + std::to_string(y.value()) +
                 " do not broadcast");
     }
+    out[out.size() - 1 - i] = size.value_or(x);
   }
   return out;
 }

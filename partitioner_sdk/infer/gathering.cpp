@@ -2,6 +2,8 @@
 #include <algorithm>
 #include <array>
 
+#include "api/ops/sizes/view.hpp"
+#include "partitioner_sdk/infer/formulas.hpp"
 #include "partitioner_sdk/infer/infer.hpp"
 
 namespace etb::infer {
@@ -51,17 +53,17 @@ Specs to_copy(const Call& call) {
 }
 Specs cat(const Call& call) {
   const auto parts = call.tensors(0);
+  const Formulas formulas(call.symbols());
   TensorSpec out;
   bool is_first = true;
   size_t axis = 0;
   for (const TensorSpec* part : parts) {
-    // PyTorch skips legacy empty tensors of sizes [0].
-    if (part == nullptr || (part->rank() == 1 && part->sizes[0].is(0))) continue;
+    if (part == nullptr || ops::is_skipped_by_cat(formulas, part->sizes)) continue;
     if (is_first) {
       out = *part;
       axis = call.axis(call.integer(1), out.rank());
-    } else if (part->rank() != out.rank()) {
-      call.fail("cat of tensors of different rank");
+    } else if (!ops::can_join(formulas, out.sizes, part->sizes, axis)) {
+      call.fail("cat of tensors of different " + std::string(part->rank() != out.rank() ? "rank" : "sizes"));
     } else {
       out.sizes[axis] = call.symbols().add(out.sizes[axis], part->sizes[axis]);
       out.dtype = ops::promote(out.dtype, part->dtype).value_or(out.dtype);

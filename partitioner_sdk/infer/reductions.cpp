@@ -2,6 +2,8 @@
 #include <algorithm>
 #include <array>
 
+#include "api/ops/sizes/reduction.hpp"
+#include "partitioner_sdk/infer/formulas.hpp"
 #include "partitioner_sdk/infer/infer.hpp"
 
 namespace etb::infer {
@@ -16,13 +18,9 @@ using ir::TensorSpec;
 TensorSpec reduced(const Call& call, const std::vector<bool>& axes, bool keeps_dims) {
   const TensorSpec& in = call.tensor(0);
   TensorSpec out{in.dtype, {}, {}};
-  for (size_t i = 0; i < in.rank(); ++i) {
-    if (!axes[i]) {
-      out.sizes.push_back(in.sizes[i]);
-    } else if (keeps_dims) {
-      out.sizes.push_back(Dim(1));
-    }
-  }
+  ops::reduce_sizes(
+      Formulas(call.symbols()), in.sizes, [&](size_t i) { return axes[i]; }, keeps_dims,
+      [&](Dim size) { out.sizes.push_back(size); });
   return out;
 }
 

@@ -1,6 +1,8 @@
 // Views and the ops that copy instead of viewing.
 #include <algorithm>
 
+#include "api/ops/sizes/view.hpp"
+#include "partitioner_sdk/infer/formulas.hpp"
 #include "partitioner_sdk/infer/infer.hpp"
 
 namespace etb::infer {
@@ -14,18 +16,24 @@ using ir::TensorSpec;
 Specs permute(const Call& call) {
   const TensorSpec& in = call.tensor(0);
   TensorSpec out{in.dtype, {}, {}};
-  std::vector<bool> is_used(in.rank() + 1, false);
-  for (const Dim wanted : call.dims(1)) {
-    const size_t axis = call.axis(wanted.value(), in.rank());
-    if (axis >= in.rank() || is_used[axis]) {
-      call.fail("not a permutation");
+  std::vector<int64_t> dims;
+  for (const Dim wanted : call.dims(1)) dims.push_back(wanted.value());
+  std::vector<size_t> order(dims.size());
+  size_t index = 0;
+  switch (ops::read_permutation(dims, in.rank(), order.data(), &index)) {
+    case ops::PermutationError::kNone:
+      break;
+    case ops::PermutationError::kAxis:
+      static_cast<void>(call.axis(dims[index], in.rank()));  // names the dimension
       return {in};
-    }
-    is_used[axis] = true;
+    default:
+      call.fail("dimensions that are not a permutation of " + std::to_string(in.rank()));
+      return {in};
+  }
+  for (const size_t axis : order) {
     out.sizes.push_back(in.sizes[axis]);
     out.strides.push_back(in.strides[axis]);
   }
-  if (out.rank() != in.rank()) call.fail("not a permutation");
   return {out};
 }
 
@@ -50,12 +58,17 @@ Specs expand(const Call& call) {
     return {in};
   }
   TensorSpec out{in.dtype, sizes, Dims(sizes.size(), Dim(0))};
+  const Formulas formulas(call.symbols());
   const size_t added = sizes.size() - in.rank();
-  for (size_t i = added; i < sizes.size(); ++i) {
-    const Dim from = in.sizes[i - added];
-    const bool is_kept = sizes[i].is(-1) || sizes[i] == from || !from.is(1);
-    if (sizes[i].is(-1)) out.sizes[i] = from;
-    if (is_kept) out.strides[i] = in.strides[i - added];
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    const auto expanded = i < added ? ops::expand_new_size(formulas, sizes[i])
+                                    : ops::expand_size(formulas, in.sizes[i - added], sizes[i]);
+    if (!expanded) {
+      call.fail("expand of dimension " + std::to_string(i) + " to size " + std::to_string(sizes[i].value()));
+      return {in};
+    }
+    out.sizes[i] = expanded->size;
+    if (expanded->is_kept) out.strides[i] = in.strides[i - added];
   }
   return {out};
 }
@@ -69,10 +82,11 @@ Specs unsqueeze(const Call& call) {
   return {out};
 }
 
-Specs drop_axes(const TensorSpec& in, const std::vector<bool>& is_dropped) {
+Specs drop_axes(const Call& call, const TensorSpec& in, const std::vector<bool>& is_named) {
+  const Formulas formulas(call.symbols());
   TensorSpec out{in.dtype, {}, {}};
   for (size_t i = 0; i < in.rank(); ++i) {
-    if (is_dropped[i] && in.sizes[i].is(1)) continue;
+    if (ops::is_squeezed(formulas, in.sizes[i], is_named[i])) continue;
     out.sizes.push_back(in.sizes[i]);
     out.strides.push_back(in.strides[i]);
   }
@@ -80,22 +94,12 @@ Specs drop_axes(const TensorSpec& in, const std::vector<bool>& is_dropped) {
 }
 Specs squeeze(const Call& call) {
   const TensorSpec& in = call.tensor(0);
-  return drop_axes(in, std::vector<bool>(in.rank(), true));
+  return drop_axes(call, in, std::vector<bool>(in.rank(), true));
 }
 Specs squeeze_dims(const Call& call) {
   const TensorSpec& in = call.tensor(0);
   if (call.dims(1).empty()) return {in};
-  return drop_axes(in, call.axes(1, in.rank()));
-}
-
-// Where a slice begins or ends: negative counts from the end, both are held inside [0, size].
-Dim slice_end(const Call& call, size_t index, Dim size, Dim missing) {
-  if (!call.has(index)) return missing;
-  ir::SymbolTable& symbols = call.symbols();
-  Dim at = call.dim(index);
-  if (symbols.range(at).max < 0) at = symbols.add(at, size);
-  if (at.is_static() && at.value() >= symbols.range(size).max) return size;
-  return symbols.min(symbols.max(at, 0), size);
+  return drop_axes(call, in, call.axes(1, in.rank()));
 }
 
 Specs slice(const Call& call) {
@@ -105,16 +109,17 @@ Specs slice(const Call& call) {
     return {out};
   }
   ir::SymbolTable& symbols = call.symbols();
+  Formulas formulas(symbols);
   const size_t axis = call.axis(call.integer(1), out.rank());
   const Dim size = out.sizes[axis];
-  const Dim start = slice_end(call, 2, size, 0);
-  const Dim end = symbols.max(slice_end(call, 3, size, size), start);
+  const Dim start = call.has(2) ? ops::slice_bound(formulas, size, call.dim(2)) : Dim(0);
+  const Dim end = symbols.max(call.has(3) ? ops::slice_bound(formulas, size, call.dim(3)) : size, start);
   const int64_t step = call.integer(4);
   if (step <= 0) {
     call.fail("slice with a step below 1");
     return {out};
   }
-  out.sizes[axis] = symbols.floor_div(symbols.add(symbols.sub(end, start), step - 1), step);
+  out.sizes[axis] = ops::slice_count(formulas, start, end, step);
   out.strides[axis] = symbols.mul(out.strides[axis], step);
   return {out};
 }
@@ -183,20 +188,23 @@ Specs same(const Call& call) { return {call.tensor(0)}; }
 Dims view_sizes(const Call& call, const TensorSpec& in) {
   ir::SymbolTable& symbols = call.symbols();
   Dims sizes = call.dims(1);
-  Dim known = 1;
-  std::optional<size_t> open;
-  for (size_t i = 0; i < sizes.size(); ++i) {
-    if (sizes[i].is(-1)) {
-      open = i;
-    } else {
-      known = symbols.mul(known, sizes[i]);
-    }
-  }
   const Dim all = ir::numel(symbols, in.sizes);
-  if (open) {
-    sizes[*open] = known.is(0) ? Dim(0) : symbols.floor_div(all, known);
-  } else if (all.is_static() && known.is_static() && all != known) {
-    call.fail("view of " + symbols.format(all) + " elements as " + symbols.format(known));
+  Formulas formulas(symbols);
+  size_t index = 0;
+  switch (ops::fill_open_size(formulas, all, sizes, &index)) {
+    case ops::ReshapeError::kNone:
+      break;
+    case ops::ReshapeError::kSize:
+      call.fail("view with a size of " + symbols.format(sizes[index]));
+      break;
+    case ops::ReshapeError::kDoesNotDivide:
+      call.fail("view of " + symbols.format(all) + " elements that do not fill size " +
+                std::to_string(index));
+      break;
+    case ops::ReshapeError::kDiffers:
+      call.fail("view of " + symbols.format(all) + " elements as " +
+                symbols.format(ir::numel(symbols, sizes)));
+      break;
   }
   return sizes;
 }

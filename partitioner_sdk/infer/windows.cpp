@@ -2,6 +2,9 @@
 #include <algorithm>
 #include <array>
 
+#include "api/ops/sizes/view.hpp"
+#include "api/ops/sizes/window.hpp"
+#include "partitioner_sdk/infer/formulas.hpp"
 #include "partitioner_sdk/infer/infer.hpp"
 
 namespace etb::infer {
@@ -13,29 +16,18 @@ using ir::Dims;
 using ir::Dtype;
 using ir::TensorSpec;
 
-// An item of a list of one or `count` numbers.
-int64_t item(const Call& call, const Dims& list, size_t i) {
-  if (list.empty()) return 0;
-  const Dim value = list.size() == 1 ? list[0] : list[std::min(i, list.size() - 1)];
-  if (!value.is_static()) call.fail("symbolic window");
+// Item `i` of a list with one number a dimension or one for all; `absent` where the list has none.
+int64_t item(const Call& call, const Dims& list, size_t i, int64_t absent) {
+  const Dim value = ops::item_of(list, i).value_or(Dim(absent));
+  if (!value.is_static()) call.fail("window, stride, padding or dilation that is known only at run time");
   return value.is_static() ? value.value() : 1;
 }
 
-Dim window_count(const Call& call, Dim size, int64_t kernel, int64_t stride, int64_t padding,
-                 int64_t dilation, bool rounds_up) {
-  ir::SymbolTable& symbols = call.symbols();
-  if (stride <= 0) {
-    call.fail("stride below 1");
-    return 1;
-  }
-  const Dim room = symbols.add(size, 2 * padding - dilation * (kernel - 1) - 1);
-  Dim count = symbols.add(symbols.floor_div(symbols.add(room, rounds_up ? stride - 1 : 0), stride), 1);
-  // A window that would begin in the padding on the right is left out.
-  if (rounds_up && count.is_static() && size.is_static() &&
-      (count.value() - 1) * stride >= size.value() + padding) {
-    count = count.value() - 1;
-  }
-  return count;
+// Turns the reason of a size rule into the error of the call.
+void check(const Call& call, ops::WindowError error, const ops::Window& window) {
+  if (error == ops::WindowError::kStride) call.fail("stride below 1");
+  if (error == ops::WindowError::kDoesNotFit)
+    call.fail("window of " + std::to_string(window.kernel) + " does not fit into its padded input");
 }
 
 Specs convolution(const Call& call) {
@@ -45,24 +37,25 @@ Specs convolution(const Call& call) {
               std::to_string(weight.rank()));
     return {in};
   }
-  ir::SymbolTable& symbols = call.symbols();
+  Formulas formulas(call.symbols());
   const Dims stride = call.dims(3), padding = call.dims(4), dilation = call.dims(5),
              output_padding = call.dims(7);
   const bool is_transposed = call.flag(6);
-  TensorSpec out{in.dtype, {in.sizes[0], weight.sizes[0]}, {}};
-  if (is_transposed) out.sizes[1] = symbols.mul(weight.sizes[1], call.dim(8));
+  const Dim channels = ops::convolution_channels(formulas, weight.sizes[0], weight.sizes[1], is_transposed,
+                                                 is_transposed ? call.dim(8) : Dim(1));
+  TensorSpec out{in.dtype, {in.sizes[0], channels}, {}};
   for (size_t i = 0; i + 2 < in.rank(); ++i) {
-    if (!weight.sizes[i + 2].is_static()) call.fail("symbolic kernel size");
-    const int64_t kernel = weight.sizes[i + 2].value();
-    const int64_t step = item(call, stride, i), pad = item(call, padding, i),
-                  spread = item(call, dilation, i);
-    if (is_transposed) {
-      const Dim inner = symbols.mul(symbols.sub(in.sizes[i + 2], 1), step);
-      out.sizes.push_back(
-          symbols.add(inner, spread * (kernel - 1) - 2 * pad + item(call, output_padding, i) + 1));
-    } else {
-      out.sizes.push_back(window_count(call, in.sizes[i + 2], kernel, step, pad, spread, false));
-    }
+    if (!weight.sizes[i + 2].is_static()) call.fail("kernel sizes that are known only at run time");
+    ops::Window window{weight.sizes[i + 2].value(), item(call, stride, i, 1), item(call, dilation, i, 1)};
+    window.set_padding(item(call, padding, i, 0));
+    Dim size = 1;
+    check(
+        call,
+        is_transposed
+            ? ops::transposed_size(formulas, in.sizes[i + 2], window, item(call, output_padding, i, 0), &size)
+            : ops::count_positions(formulas, in.sizes[i + 2], window, ops::WindowRounding::kDown, &size),
+        window);
+    out.sizes.push_back(size);
   }
   return {out};
 }
@@ -77,11 +70,15 @@ TensorSpec pool2d(const Call& call, bool has_dilation) {
   }
   const Dims kernel = call.dims(1), padding = call.dims(3);
   const Dims stride = call.dims(2).empty() ? kernel : call.dims(2);
-  const Dims dilation = has_dilation ? call.dims(4) : Dims{Dim(1)};
+  const Dims dilation = has_dilation ? call.dims(4) : Dims{};
+  const ops::WindowRounding rounding =
+      call.flag(has_dilation ? 5 : 4) ? ops::WindowRounding::kUp : ops::WindowRounding::kDown;
+  Formulas formulas(call.symbols());
   for (size_t i = 0; i < 2; ++i) {
     Dim& size = out.sizes[out.rank() - 2 + i];
-    size = window_count(call, size, item(call, kernel, i), item(call, stride, i), item(call, padding, i),
-                        item(call, dilation, i), call.flag(has_dilation ? 5 : 4));
+    ops::Window window{item(call, kernel, i, 1), item(call, stride, i, 1), item(call, dilation, i, 1)};
+    window.set_padding(item(call, padding, i, 0));
+    check(call, ops::count_positions(formulas, size, window, rounding, &size), window);
   }
   return out;
 }
@@ -109,9 +106,10 @@ Specs constant_pad(const Call& call) {
     call.fail("padding for more dimensions than there are");
     return {out};
   }
+  Formulas formulas(call.symbols());
   for (size_t i = 0; i < pad.size() / 2; ++i) {
     Dim& size = out.sizes[out.rank() - 1 - i];
-    size = call.symbols().add(size, call.symbols().add(pad[2 * i], pad[2 * i + 1]));
+    size = ops::padded_size(formulas, size, pad[2 * i], pad[2 * i + 1]);
   }
   return {out};
 }

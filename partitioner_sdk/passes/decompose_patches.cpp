@@ -1,4 +1,6 @@
 // Patches of images as columns, columns as images again, and pooled elements back where they came from.
+#include "api/ops/sizes/arithmetic.hpp"
+#include "api/ops/sizes/window.hpp"
 #include "partitioner_sdk/passes/decomposition.hpp"
 
 namespace etb::passes {
@@ -23,9 +25,11 @@ bool read_windows(const Arguments& a, size_t first, const Dims& image, Window (&
     Window& window = windows[i];
     if (image.size() != 2 || !image[i].is_static() || window.stride <= 0) return false;
     window.image = image[i].value();
-    window.steps =
-        (window.image + 2 * window.padding - window.dilation * (window.size - 1) - 1) / window.stride + 1;
-    if (window.size <= 0 || window.steps <= 0) return false;
+    ops::Numbers sizes;
+    const auto error = ops::count_positions(
+        sizes, window.image, {window.size, window.stride, window.dilation, window.padding, window.padding},
+        ops::WindowRounding::kDown, &window.steps);
+    if (error != ops::WindowError::kNone || sizes.has_overflowed() || window.size <= 0) return false;
   }
   return true;
 }
