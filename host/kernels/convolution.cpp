@@ -5,13 +5,13 @@
 // Then a convolution is a matrix product whose B has rows at known offsets of that copy (GemmTask::b_offsets), without a single bounds
 // check inside, and a convolution with one input channel a group is a filter over one plane. Outputs come with a few columns
 // too many a row (GemmTask::c_pitch), which are not stored. A 1x1 convolution needs no copy at all.
-#include "etb/cpp/fail.hpp"
 #include "host/kernels/convolution.hpp"
 
 #include <algorithm>
 #include <cstring>
 #include <numeric>
 
+#include "etb/cpp/fail.hpp"
 #include "host/kernels/kernel.hpp"
 #include "host/kernels/matrix.hpp"
 
