@@ -3,6 +3,8 @@
 
 #include "host/kernels/dims.hpp"
 #include "host/kernels/kernel.hpp"
+#include "ops/cat.hpp"
+#include "ops/stack.hpp"
 
 namespace etb::host {
 namespace {
@@ -66,10 +68,9 @@ etb_status expect_storable(KernelContext& context, std::span<EValue* const> list
   return ETB_OK;
 }
 
-// cat(tensors, dim, out)
-etb_status cat_out(KernelContext& context, EValue** args) {
-  const std::span<EValue* const> list = args[0]->values();
-  Tensor& out = args[2]->tensor();
+etb_status cat_out(KernelContext& context, ops::cat_out<KernelArguments> args) {
+  const std::span<EValue* const> list = args.tensors();
+  Tensor& out = args.out();
   const Tensor* first = nullptr;
   for (const EValue* item : list) {
     if (first == nullptr && !is_skipped(item->tensor())) first = &item->tensor();
@@ -79,12 +80,11 @@ etb_status cat_out(KernelContext& context, EValue** args) {
     return list.empty() ? context.fail(ETB_INVALID_ARGUMENT, "no tensors")
                         : resize_output(context, out, {&none, 1});
   }
-  if (const etb_status status = expect_storable(context, list, out); status != ETB_OK) return status;
+  ETB_CHECK(expect_storable(context, list, out));
   int dim = 0;
   if (first->rank() == 0)
     return context.fail(ETB_INVALID_ARGUMENT, "a tensor has rank 0, expected at least 1");
-  if (const etb_status status = wrap_dim(context, args[1]->to_int(), first->rank(), &dim); status != ETB_OK)
-    return status;
+  ETB_CHECK(wrap_dim(context, args.dim(), first->rank(), &dim));
   int64_t sizes[kMaxRank];
   std::copy(first->sizes().begin(), first->sizes().end(), sizes);
   sizes[dim] = 0;
@@ -98,33 +98,27 @@ etb_status cat_out(KernelContext& context, EValue** args) {
                           SizesText(first->sizes()).text, SizesText(tensor.sizes()).text, dim);
     }
   }
-  if (const etb_status status = resize_output(context, out, {sizes, static_cast<size_t>(first->rank())});
-      status != ETB_OK)
-    return status;
+  ETB_CHECK(resize_output(context, out, {sizes, static_cast<size_t>(first->rank())}));
   int64_t at = 0;
   for (const EValue* item : list) {
     const Tensor& tensor = item->tensor();
     if (is_skipped(tensor) || tensor.numel() == 0) continue;
-    if (const etb_status status = copy_part(context, tensor, tensor.sizes(), at, dim, out); status != ETB_OK)
-      return status;
+    ETB_CHECK(copy_part(context, tensor, tensor.sizes(), at, dim, out));
     at += tensor.size(dim);
   }
   return ETB_OK;
 }
 
-// stack(tensors, dim, out)
-etb_status stack_out(KernelContext& context, EValue** args) {
-  const std::span<EValue* const> list = args[0]->values();
-  Tensor& out = args[2]->tensor();
+etb_status stack_out(KernelContext& context, ops::stack_out<KernelArguments> args) {
+  const std::span<EValue* const> list = args.tensors();
+  Tensor& out = args.out();
   if (list.empty()) return context.fail(ETB_INVALID_ARGUMENT, "no tensors");
-  if (const etb_status status = expect_storable(context, list, out); status != ETB_OK) return status;
+  ETB_CHECK(expect_storable(context, list, out));
   const Tensor& first = list[0]->tensor();
   int dim = 0;
   if (first.rank() == kMaxRank)
     return context.fail(ETB_NOT_SUPPORTED, "the result has more than %d dims", kMaxRank);
-  if (const etb_status status = wrap_dim(context, args[1]->to_int(), first.rank() + 1, &dim);
-      status != ETB_OK)
-    return status;
+  ETB_CHECK(wrap_dim(context, args.dim(), first.rank() + 1, &dim));
   int64_t sizes[kMaxRank];
   const size_t rank = static_cast<size_t>(first.rank()) + 1;
   for (int i = 0; i <= first.rank(); ++i) {
@@ -138,19 +132,17 @@ etb_status stack_out(KernelContext& context, EValue** args) {
                           SizesText(first.sizes()).text, SizesText(tensor.sizes()).text);
     }
   }
-  if (const etb_status status = resize_output(context, out, {sizes, rank}); status != ETB_OK) return status;
+  ETB_CHECK(resize_output(context, out, {sizes, rank}));
   if (out.numel() == 0) return ETB_OK;
   sizes[dim] = 1;
   int64_t at = 0;
   for (const EValue* item : list) {
-    if (const etb_status status = copy_part(context, item->tensor(), {sizes, rank}, at++, dim, out);
-        status != ETB_OK)
-      return status;
+    ETB_CHECK(copy_part(context, item->tensor(), {sizes, rank}, at++, dim, out));
   }
   return ETB_OK;
 }
 
-constexpr Kernel kRows[] = {{"aten::cat.out", "LiT!", cat_out}, {"aten::stack.out", "LiT!", stack_out}};
+constexpr Kernel kRows[] = {kernel_row<ops::cat_out, cat_out>(), kernel_row<ops::stack_out, stack_out>()};
 
 }  // namespace
 

@@ -1,6 +1,15 @@
 // Kernels that copy a tensor as a whole: other dtype, other dim order, broadcast.
+#include "ops/copy.hpp"
 #include "host/kernels/dims.hpp"
 #include "host/kernels/kernel.hpp"
+#include "ops/_conj_physical.hpp"
+#include "ops/_to_copy.hpp"
+#include "ops/alias_copy.hpp"
+#include "ops/clone.hpp"
+#include "ops/detach_copy.hpp"
+#include "ops/dim_order_ops/_clone_dim_order.hpp"
+#include "ops/dim_order_ops/_to_dim_order_copy.hpp"
+#include "ops/lift_fresh_copy.hpp"
 
 namespace etb::host {
 namespace {
@@ -18,23 +27,20 @@ etb_status convert(KernelContext& context, const Tensor& from, Tensor& out) {
 }
 
 etb_status copy_all(KernelContext& context, const Tensor& from, Tensor& out) {
-  if (const etb_status status = resize_output(context, out, from.sizes()); status != ETB_OK) return status;
+  ETB_CHECK(resize_output(context, out, from.sizes()));
   return convert(context, from, out);
 }
 
-// clone(self, memory_format, out) and alike: the output's dim order says what is wanted.
-etb_status first_to_last_of_2(KernelContext& context, EValue** args) {
-  return copy_all(context, args[0]->tensor(), args[1]->tensor());
+// The copy of self as a whole: the output's dim order says what is wanted.
+template <class Arguments>
+etb_status copy_self(KernelContext& context, Arguments args) {
+  return copy_all(context, args.self(), args.out());
 }
-etb_status first_to_last_of_3(KernelContext& context, EValue** args) {
-  return copy_all(context, args[0]->tensor(), args[2]->tensor());
-}
-etb_status first_to_last_of_4(KernelContext& context, EValue** args) {
-  return copy_all(context, args[0]->tensor(), args[3]->tensor());
-}
+using SelfAndOut = ops::alias_copy_out<KernelArguments>;
+using SelfAndDimOrder = ops::dim_order_ops::_clone_dim_order_out<KernelArguments>;
 
 etb_status expand_into(KernelContext& context, const Tensor& self, const Tensor& source, Tensor& out) {
-  if (const etb_status status = resize_output(context, out, self.sizes()); status != ETB_OK) return status;
+  ETB_CHECK(resize_output(context, out, self.sizes()));
   const Operand input(source);
   const bool is_same_size = source.rank() == out.rank() &&
                             std::equal(source.sizes().begin(), source.sizes().end(), out.sizes().begin());
@@ -59,27 +65,28 @@ etb_status expand_into(KernelContext& context, const Tensor& self, const Tensor&
 }
 
 // copy(self, src, non_blocking, out): src broadcast to self's sizes.
-etb_status copy_out(KernelContext& context, EValue** args) {
-  return expand_into(context, args[0]->tensor(), args[1]->tensor(), args[3]->tensor());
+etb_status copy_out(KernelContext& context, ops::copy_out<KernelArguments> args) {
+  return expand_into(context, args.self(), args.src(), args.out());
 }
 
-etb_status copy_in_place(KernelContext& context, EValue** args) {
-  return expand_into(context, args[0]->tensor(), args[1]->tensor(), args[0]->tensor());
+etb_status copy_in_place(KernelContext& context, ops::copy_in_place_default<KernelArguments> args) {
+  return expand_into(context, args.self(), args.src(), args.self());
 }
 
 constexpr Kernel kRows[] = {
-    {"aten::alias_copy.out", "TT!", first_to_last_of_2},
-    {"aten::detach_copy.out", "TT!", first_to_last_of_2},
-    {"aten::lift_fresh_copy.out", "TT!", first_to_last_of_2},
-    {"aten::_conj_physical.out", "TT!", first_to_last_of_2},  // of reals
-    {"aten::clone.out", "TnT!", first_to_last_of_3},
-    {"aten::_to_copy.out", "TbnT!", first_to_last_of_4},
-    {"aten::copy.out", "TTbT!", copy_out},
-    {"aten::copy_", "T!T=b", copy_in_place},
-    {"dim_order_ops::_to_dim_order_copy.out", "TbjT!", first_to_last_of_4},
-    {"dim_order_ops::_clone_dim_order.out", "TbjT!", first_to_last_of_4},
-    {"et_copy::_h2d_copy.out", "TT!", first_to_last_of_2},
-    {"et_copy::_d2h_copy.out", "TT!", first_to_last_of_2},
+    kernel_row<ops::alias_copy_out, copy_self<SelfAndOut>>(),
+    kernel_row<ops::detach_copy_out, copy_self<SelfAndOut>>(),
+    kernel_row<ops::lift_fresh_copy_out, copy_self<SelfAndOut>>(),
+    kernel_row<ops::_conj_physical_out, copy_self<SelfAndOut>>(),  // of reals
+    kernel_row<ops::clone_out, copy_self<ops::clone_out<KernelArguments>>>(),
+    kernel_row<ops::_to_copy_out, copy_self<ops::_to_copy_out<KernelArguments>>>(),
+    kernel_row<ops::copy_out, copy_out>(),
+    kernel_row<ops::copy_in_place_default, copy_in_place>(Overlap::kExact),
+    kernel_row<ops::dim_order_ops::_to_dim_order_copy_out, copy_self<SelfAndDimOrder>>(),
+    kernel_row<ops::dim_order_ops::_clone_dim_order_out, copy_self<SelfAndDimOrder>>(),
+    // ExecuTorch's own, not in schemas.txt.
+    {"et_copy::_h2d_copy.out", "TT!", run_kernel<copy_self<SelfAndOut>>},
+    {"et_copy::_d2h_copy.out", "TT!", run_kernel<copy_self<SelfAndOut>>},
 };
 
 }  // namespace

@@ -1,4 +1,5 @@
 // aten::cumsum: running sums along a dim.
+#include "ops/cumsum.hpp"
 #include "host/kernels/kernel.hpp"
 #include "host/kernels/rows.hpp"
 
@@ -6,13 +7,12 @@ namespace etb::host {
 namespace {
 
 // cumsum(self, dim, dtype, out): floats are added in double, integers in 64 bits.
-etb_status cumsum_out(KernelContext& context, EValue** args) {
-  const Tensor& self = args[0]->tensor();
-  Tensor& out = args[3]->tensor();
+etb_status cumsum_out(KernelContext& context, ops::cumsum_out<KernelArguments> args) {
+  const Tensor& self = args.self();
+  Tensor& out = args.out();
   int dim = 0;
-  if (const etb_status status = wrap_dim(context, args[1]->to_int(), self.rank(), &dim); status != ETB_OK)
-    return status;
-  if (const etb_status status = resize_output(context, out, self.sizes()); status != ETB_OK) return status;
+  ETB_CHECK(wrap_dim(context, args.dim(), self.rank(), &dim));
+  ETB_CHECK(resize_output(context, out, self.sizes()));
   if (!is_arithmetic(self.dtype()) || !is_arithmetic(out.dtype())) {
     return context.fail(ETB_INVALID_TYPE, "%s into %s", to_text(self.dtype()), to_text(out.dtype()));
   }
@@ -46,7 +46,7 @@ etb_status cumsum_out(KernelContext& context, EValue** args) {
   return ETB_OK;
 }
 
-constexpr Kernel kRows[] = {{"aten::cumsum.out", "TinT!", cumsum_out}};
+constexpr Kernel kRows[] = {kernel_row<ops::cumsum_out, cumsum_out>()};
 
 }  // namespace
 

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "etb/cpp/fail.hpp"
 #include "host/kernels/long_loops.hpp"
 
 namespace etb::host {
@@ -115,8 +116,7 @@ etb_status copy_planes(KernelContext& context, void* to_data, const void* from_d
   const T* from = static_cast<const T*>(from_data);
   int64_t indices[kMaxRank] = {};
   while (true) {
-    if (const etb_status status = copy_plane_in_parts(context, to, from, dims[1], dims[0]); status != ETB_OK)
-      return status;
+    ETB_CHECK(copy_plane_in_parts(context, to, from, dims[1], dims[0]));
     int dim = 2;
     for (; dim < rank; ++dim) {
       to += dims[dim].to;
@@ -167,17 +167,15 @@ etb_status wrap_dim(KernelContext& context, int64_t dim, int rank, int* out_dim)
   return ETB_OK;
 }
 
-etb_status wrap_dims(KernelContext& context, const EValue& dims, int rank, DimSet* out_dims) noexcept {
+etb_status wrap_dims(KernelContext& context, IntList list, int rank, DimSet* out_dims) noexcept {
   out_dims->reset();
-  const bool has_list = !dims.is_none() && !dims.ints().empty();
-  if (!has_list) {
+  if (list.empty()) {
     for (int dim = 0; dim < rank; ++dim) out_dims->set(static_cast<size_t>(dim));
     return ETB_OK;
   }
-  const IntList list = dims.ints();
   for (size_t i = 0; i < list.size(); ++i) {
     int dim = 0;
-    if (const etb_status status = wrap_dim(context, list[i], rank, &dim); status != ETB_OK) return status;
+    ETB_CHECK(wrap_dim(context, list[i], rank, &dim));
     if (out_dims->test(static_cast<size_t>(dim)))
       return context.fail(ETB_INVALID_ARGUMENT, "dim %d appears twice", dim);
     out_dims->set(static_cast<size_t>(dim));

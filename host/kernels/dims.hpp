@@ -15,8 +15,8 @@ using DimSet = std::bitset<kMaxRank>;
 // Turns a dim counted from the end into one from the start. A rank-0 tensor has the dims 0 and -1. Fails with ETB_INVALID_ARGUMENT.
 etb_status wrap_dim(KernelContext& context, int64_t dim, int rank, int* out_dim) noexcept;
 
-// The dims in a list, each at most once; an absent or empty list means all of them.
-etb_status wrap_dims(KernelContext& context, const EValue& dims, int rank, DimSet* out_dims) noexcept;
+// The dims in a list, each at most once; an empty list means all of them.
+etb_status wrap_dims(KernelContext& context, IntList dims, int rank, DimSet* out_dims) noexcept;
 
 // A walk over one box of elements in two layouts. Strides are in elements and may be 0 (repeat) or negative (reverse).
 struct StridedCopy {

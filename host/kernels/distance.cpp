@@ -3,6 +3,8 @@
 
 #include "host/kernels/indexing.hpp"
 #include "host/kernels/kernel.hpp"
+#include "ops/_cdist_forward.hpp"
+#include "ops/_pdist_forward.hpp"
 
 namespace etb::host {
 namespace {
@@ -32,18 +34,18 @@ double distance(KernelContext& context, const ConvertLoops& loops, const Tensor&
 }
 
 // _cdist_forward(x1 [.., P, M], x2 [.., R, M], p, compute_mode, out [.., P, R])
-etb_status cdist_out(KernelContext& context, EValue** args) {
-  const Tensor &a = args[0]->tensor(), &b = args[1]->tensor();
-  Tensor& out = args[4]->tensor();
-  const double p = args[2]->to_double();
+etb_status cdist_out(KernelContext& context, ops::_cdist_forward_out<KernelArguments> args) {
+  const Tensor &a = args.x1(), &b = args.x2();
+  Tensor& out = args.out();
+  const double p = args.p();
   if (a.rank() < 2 || b.rank() < 2 || a.size(a.rank() - 1) != b.size(b.rank() - 1) || !(p >= 0.0)) {
     return context.fail(ETB_INVALID_ARGUMENT, "rows of %s and %s, p %g", SizesText(a.sizes()).text,
                         SizesText(b.sizes()).text, p);
   }
   if (!is_floating(a.dtype()))
     return context.fail(ETB_INVALID_TYPE, "x1 is %s, expected a float", to_text(a.dtype()));
-  if (const etb_status status = expect_same_dtype(context, a, b); status != ETB_OK) return status;
-  if (const etb_status status = expect_same_dtype(context, a, out); status != ETB_OK) return status;
+  ETB_CHECK(expect_same_dtype(context, a, b));
+  ETB_CHECK(expect_same_dtype(context, a, out));
   const int rank = std::max(a.rank(), b.rank());
   int64_t sizes[kMaxRank];
   for (int dim = 0; dim < rank - 2; ++dim) {
@@ -57,9 +59,7 @@ etb_status cdist_out(KernelContext& context, EValue** args) {
   }
   sizes[rank - 2] = a.size(a.rank() - 2);
   sizes[rank - 1] = b.size(b.rank() - 2);
-  if (const etb_status status = resize_output(context, out, {sizes, static_cast<size_t>(rank)});
-      status != ETB_OK)
-    return status;
+  ETB_CHECK(resize_output(context, out, {sizes, static_cast<size_t>(rank)}));
   const ConvertLoops& loops = *vector_table(context).conversions;
   const auto batch_offset = [&](const Tensor& tensor, int64_t batch) {
     int64_t offset = 0;
@@ -83,21 +83,21 @@ etb_status cdist_out(KernelContext& context, EValue** args) {
 }
 
 // _pdist_forward(self [N, M], p, out [N (N - 1) / 2])
-etb_status pdist_out(KernelContext& context, EValue** args) {
-  const Tensor& self = args[0]->tensor();
-  Tensor& out = args[2]->tensor();
-  const double p = args[1]->to_double();
+etb_status pdist_out(KernelContext& context, ops::_pdist_forward_out<KernelArguments> args) {
+  const Tensor& self = args.self();
+  Tensor& out = args.out();
+  const double p = args.p();
   if (self.rank() != 2 || !(p >= 0.0))
     return context.fail(ETB_INVALID_ARGUMENT, "rows of %s, p %g", SizesText(self.sizes()).text, p);
   if (!is_floating(self.dtype()))
     return context.fail(ETB_INVALID_TYPE, "the input is %s, expected a float", to_text(self.dtype()));
-  if (const etb_status status = expect_same_dtype(context, self, out); status != ETB_OK) return status;
+  ETB_CHECK(expect_same_dtype(context, self, out));
   int64_t count = 0;
   if (self.size(0) >= 2 && __builtin_mul_overflow(self.size(0), self.size(0) - 1, &count)) {
     return context.fail(ETB_INVALID_ARGUMENT, "pairs of %lld rows", static_cast<long long>(self.size(0)));
   }
   count /= 2;
-  if (const etb_status status = resize_output(context, out, {&count, 1}); status != ETB_OK) return status;
+  ETB_CHECK(resize_output(context, out, {&count, 1}));
   const ConvertLoops& loops = *vector_table(context).conversions;
   int64_t at = 0;
   for (int64_t i = 0; i < self.size(0); ++i) {
@@ -112,8 +112,8 @@ etb_status pdist_out(KernelContext& context, EValue** args) {
 }
 
 constexpr Kernel kRows[] = {
-    {"aten::_cdist_forward.out", "TTdnT!", cdist_out},
-    {"aten::_pdist_forward.out", "TdT!", pdist_out},
+    kernel_row<ops::_cdist_forward_out, cdist_out>(),
+    kernel_row<ops::_pdist_forward_out, pdist_out>(),
 };
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "etb/cpp/fail.hpp"
 #include "host/kernels/cpu_features.hpp"
 #include "host/kernels/long_loops.hpp"
 
@@ -383,7 +384,7 @@ etb_status run_elements(KernelContext& context, const ElementOp& op, std::span<c
     return context.fail(ETB_INVALID_TYPE, "the result is %s, the output %s", to_text(op.result),
                         to_text(out.dtype()));
   }
-  if (const etb_status status = resize_to_broadcast(context, inputs, out); status != ETB_OK) return status;
+  ETB_CHECK(resize_to_broadcast(context, inputs, out));
   if (out.numel() == 0) return ETB_OK;
   const Compute compute = compute_of(op.common);
   const ElementLoop loop = op.loops[static_cast<int>(compute)];

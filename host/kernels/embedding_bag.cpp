@@ -4,6 +4,7 @@
 
 #include "host/kernels/indexing.hpp"
 #include "host/kernels/kernel.hpp"
+#include "ops/_embedding_bag.hpp"
 
 namespace etb::host {
 namespace {
@@ -12,23 +13,23 @@ enum Mode : int64_t { kSum, kMean, kMax };
 
 class EmbeddingBag {
  public:
-  EmbeddingBag(KernelContext& context, EValue** args)
+  EmbeddingBag(KernelContext& context, ops::_embedding_bag_out<KernelArguments> args)
       : context_(context),
-        weight_(args[0]->tensor()),
-        indices_(args[1]->tensor()),
-        offsets_(args[2]->tensor()),
-        mode_(args[4]->to_int()),
-        scales_(args[6]->is_none() ? nullptr : &args[6]->tensor()),
-        has_last_offset_(args[7]->to_bool()),
-        padding_index_(args[8]->to_int()),
-        out_(args[9]->tensor()),
-        bag_of_index_(args[10]->tensor()),
-        bag_size_(args[11]->tensor()),
-        largest_(args[12]->tensor()) {}
+        weight_(args.weight()),
+        indices_(args.indices()),
+        offsets_(args.offsets()),
+        mode_(args.mode()),
+        scales_(args.per_sample_weights()),
+        has_last_offset_(args.include_last_offset()),
+        padding_index_(args.padding_idx()),
+        out_(args.out0()),
+        bag_of_index_(args.out1()),
+        bag_size_(args.out2()),
+        largest_(args.out3()) {}
 
   etb_status run() {
-    if (const etb_status status = check(); status != ETB_OK) return status;
-    if (const etb_status status = resize(); status != ETB_OK) return status;
+    ETB_CHECK(check());
+    ETB_CHECK(resize());
     return with_compute(weight_.dtype(), [&](auto zero) { return add_bags(zero); });
   }
 
@@ -43,12 +44,12 @@ class EmbeddingBag {
     if (!is_floating(weight_.dtype()))
       return context_.fail(ETB_INVALID_TYPE, "the weights are %s, expected a float",
                            to_text(weight_.dtype()));
-    if (const etb_status status = expect_same_dtype(context_, weight_, out_); status != ETB_OK) return status;
+    ETB_CHECK(expect_same_dtype(context_, weight_, out_));
     for (const Tensor* tensor : {&indices_, &offsets_}) {
-      if (const etb_status status = expect_index(context_, *tensor); status != ETB_OK) return status;
+      ETB_CHECK(expect_index(context_, *tensor));
     }
     for (const Tensor* tensor : {&bag_of_index_, &bag_size_, &largest_}) {
-      if (const etb_status status = expect_index(context_, *tensor); status != ETB_OK) return status;
+      ETB_CHECK(expect_index(context_, *tensor));
     }
     bag_count_ = offsets_.size(0) - (has_last_offset_ ? 1 : 0);
     if (bag_count_ < 0)
@@ -81,11 +82,8 @@ class EmbeddingBag {
                         {bag_size_, bags},
                         {largest_, mode_ == kMax ? both : bags}};
     for (const Row& row : rows) {
-      if (const etb_status status = resize_output(context_, row.tensor, row.sizes); status != ETB_OK)
-        return status;
-      if (const etb_status status = clear_bytes(context_, row.tensor.data(), row.tensor.nbytes());
-          status != ETB_OK)
-        return status;
+      ETB_CHECK(resize_output(context_, row.tensor, row.sizes));
+      ETB_CHECK(clear_bytes(context_, row.tensor.data(), row.tensor.nbytes()));
     }
     return ETB_OK;
   }
@@ -107,15 +105,15 @@ class EmbeddingBag {
       return context_.fail_scratch(static_cast<uint64_t>(width) * 2 * sizeof(T) + 128);
     int64_t begin = 0, end = 0;
     if (offsets_.size(0) != 0) {
-      if (const etb_status status = read_offset(0, 0, 0, &begin); status != ETB_OK) return status;
+      ETB_CHECK(read_offset(0, 0, 0, &begin));
     }
     for (int64_t bag = 0; bag < bag_count_; ++bag, begin = end) {
       if (context_.should_stop(width + 1)) return context_.stopped();
       end = indices_.size(0);
       if (bag + 1 < offsets_.size(0)) {
-        if (const etb_status status = read_offset(bag + 1, begin, end, &end); status != ETB_OK) return status;
+        ETB_CHECK(read_offset(bag + 1, begin, end, &end));
       }
-      if (const etb_status status = add_bag(bag, begin, end, sums, row); status != ETB_OK) return status;
+      ETB_CHECK(add_bag(bag, begin, end, sums, row));
     }
     return ETB_OK;
   }
@@ -181,13 +179,11 @@ class EmbeddingBag {
   int64_t bag_count_ = 0;
 };
 
-// _embedding_bag(weight, indices, offsets, scale_grad_by_freq, mode, sparse, per_sample_weights, include_last_offset, padding_idx,
-// output, offset2bag, bag_size, max_indices)
-etb_status embedding_bag_out(KernelContext& context, EValue** args) {
+etb_status embedding_bag_out(KernelContext& context, ops::_embedding_bag_out<KernelArguments> args) {
   return EmbeddingBag(context, args).run();
 }
 
-constexpr Kernel kRows[] = {{"aten::_embedding_bag.out", "TTTbibtbiT!T!T!T!", embedding_bag_out}};
+constexpr Kernel kRows[] = {kernel_row<ops::_embedding_bag_out, embedding_bag_out>()};
 
 }  // namespace
 

@@ -1,4 +1,5 @@
 // aten::expand_copy: sizes of 1 repeated.
+#include "ops/expand_copy.hpp"
 #include "host/kernels/dims.hpp"
 #include "host/kernels/kernel.hpp"
 
@@ -6,10 +7,10 @@ namespace etb::host {
 namespace {
 
 // expand_copy(self, size, implicit, out): -1 keeps a size.
-etb_status expand_copy_out(KernelContext& context, EValue** args) {
-  const Tensor& self = args[0]->tensor();
-  const IntList wanted = args[1]->ints();
-  Tensor& out = args[3]->tensor();
+etb_status expand_copy_out(KernelContext& context, ops::expand_copy_out<KernelArguments> args) {
+  const Tensor& self = args.self();
+  const IntList wanted = args.size();
+  Tensor& out = args.out();
   const int rank = static_cast<int>(wanted.size()), added = rank - self.rank();
   if (wanted.size() > kMaxRank || added < 0) {
     return context.fail(ETB_INVALID_ARGUMENT, "%zu sizes for a tensor of rank %d", wanted.size(),
@@ -30,9 +31,7 @@ etb_status expand_copy_out(KernelContext& context, EValue** args) {
     copy.sizes[dim] = keeps ? self.size(own) : size;
     copy.from_strides[dim] = keeps ? self.stride(own) : 0;
   }
-  if (const etb_status status = resize_output(context, out, {copy.sizes, static_cast<size_t>(rank)});
-      status != ETB_OK)
-    return status;
+  ETB_CHECK(resize_output(context, out, {copy.sizes, static_cast<size_t>(rank)}));
   if (self.dtype() != out.dtype()) {
     return context.fail(ETB_INVALID_TYPE, "the output is %s, expected %s", to_text(out.dtype()),
                         to_text(self.dtype()));
@@ -42,7 +41,7 @@ etb_status expand_copy_out(KernelContext& context, EValue** args) {
   return copy.run(context);
 }
 
-constexpr Kernel kRows[] = {{"aten::expand_copy.out", "TIbT!", expand_copy_out}};
+constexpr Kernel kRows[] = {kernel_row<ops::expand_copy_out, expand_copy_out>()};
 
 }  // namespace
 

@@ -4,6 +4,21 @@
 
 #include "host/kernels/dims.hpp"
 #include "host/kernels/kernel.hpp"
+#include "ops/arange.hpp"
+#include "ops/dim_order_ops/_empty_dim_order.hpp"
+#include "ops/empty.hpp"
+#include "ops/empty_strided.hpp"
+#include "ops/fill.hpp"
+#include "ops/full.hpp"
+#include "ops/full_like.hpp"
+#include "ops/native_dropout.hpp"
+#include "ops/ones.hpp"
+#include "ops/rand.hpp"
+#include "ops/randn.hpp"
+#include "ops/randperm.hpp"
+#include "ops/resize.hpp"
+#include "ops/scalar_tensor.hpp"
+#include "ops/zeros.hpp"
 
 namespace etb::host {
 namespace {
@@ -24,7 +39,7 @@ etb_status expect_arithmetic(KernelContext& context, const Tensor& out) {
 
 // Sets every element to a number, converted to the output's dtype.
 etb_status fill(KernelContext& context, const EValue& number, Tensor& out) {
-  if (const etb_status status = expect_arithmetic(context, out); status != ETB_OK) return status;
+  ETB_CHECK(expect_arithmetic(context, out));
   const Operand operand(number);
   const ConvertLoops& loops = *vector_table(context).conversions;
   const Compute compute = compute_of(operand.dtype());
@@ -43,52 +58,40 @@ etb_status fill(KernelContext& context, const EValue& number, Tensor& out) {
   return copy.run(context);
 }
 
-// full(size, fill_value, out)
-etb_status full_out(KernelContext& context, EValue** args) {
-  if (const etb_status status = resize_to_list(context, args[0]->ints(), args[2]->tensor()); status != ETB_OK)
-    return status;
-  return fill(context, *args[1], args[2]->tensor());
+etb_status full_out(KernelContext& context, ops::full_out<KernelArguments> args) {
+  ETB_CHECK(resize_to_list(context, args.size(), args.out()));
+  return fill(context, args.fill_value(), args.out());
 }
 
-// full_like(self, fill_value, memory_format, out)
-etb_status full_like_out(KernelContext& context, EValue** args) {
-  if (const etb_status status = resize_output(context, args[3]->tensor(), args[0]->tensor().sizes());
-      status != ETB_OK)
-    return status;
-  return fill(context, *args[1], args[3]->tensor());
+etb_status full_like_out(KernelContext& context, ops::full_like_out<KernelArguments> args) {
+  ETB_CHECK(resize_output(context, args.out(), args.self().sizes()));
+  return fill(context, args.fill_value(), args.out());
 }
 
 template <int value>
-etb_status constant_out(KernelContext& context, EValue** args) {
-  if (const etb_status status = resize_to_list(context, args[0]->ints(), args[1]->tensor()); status != ETB_OK)
-    return status;
-  return fill(context, EValue(int64_t{value}), args[1]->tensor());
+etb_status constant_out(KernelContext& context, ops::zeros_out<KernelArguments> args) {
+  ETB_CHECK(resize_to_list(context, args.size(), args.out()));
+  return fill(context, EValue(int64_t{value}), args.out());
 }
 
-// scalar_tensor(s, out)
-etb_status scalar_tensor_out(KernelContext& context, EValue** args) {
-  if (const etb_status status = resize_output(context, args[1]->tensor(), {}); status != ETB_OK)
-    return status;
-  return fill(context, *args[0], args[1]->tensor());
+etb_status scalar_tensor_out(KernelContext& context, ops::scalar_tensor_out<KernelArguments> args) {
+  ETB_CHECK(resize_output(context, args.out(), {}));
+  return fill(context, args.s(), args.out());
 }
 
-// fill(self, value, out)
-etb_status fill_scalar_out(KernelContext& context, EValue** args) {
-  if (const etb_status status = resize_output(context, args[2]->tensor(), args[0]->tensor().sizes());
-      status != ETB_OK)
-    return status;
-  return fill(context, *args[1], args[2]->tensor());
+etb_status fill_scalar_out(KernelContext& context, ops::fill_Scalar_out<KernelArguments> args) {
+  ETB_CHECK(resize_output(context, args.out(), args.self().sizes()));
+  return fill(context, args.value(), args.out());
 }
 
-// fill(self, value tensor of one element, out)
-etb_status fill_tensor_out(KernelContext& context, EValue** args) {
-  const Tensor &self = args[0]->tensor(), &value = args[1]->tensor();
-  Tensor& out = args[2]->tensor();
+etb_status fill_tensor_out(KernelContext& context, ops::fill_Tensor_out<KernelArguments> args) {
+  const Tensor &self = args.self(), &value = args.value();
+  Tensor& out = args.out();
   if (value.rank() != 0)
     return context.fail(ETB_INVALID_ARGUMENT, "the value has rank %d, expected 0", value.rank());
-  if (const etb_status status = resize_output(context, out, self.sizes()); status != ETB_OK) return status;
-  if (const etb_status status = expect_arithmetic(context, out); status != ETB_OK) return status;
-  if (const etb_status status = expect_arithmetic(context, value); status != ETB_OK) return status;
+  ETB_CHECK(resize_output(context, out, self.sizes()));
+  ETB_CHECK(expect_arithmetic(context, out));
+  ETB_CHECK(expect_arithmetic(context, value));
   double real = 0.0;
   int64_t integer = 0;
   const ConvertLoops& loops = *vector_table(context).conversions;
@@ -103,14 +106,13 @@ etb_status fill_tensor_out(KernelContext& context, EValue** args) {
 }
 
 // empty(size, ..., out): whatever was there stays.
-template <int out_index>
-etb_status empty_out(KernelContext& context, EValue** args) {
-  return resize_to_list(context, args[0]->ints(), args[out_index]->tensor());
+template <class Arguments>
+etb_status empty_out(KernelContext& context, Arguments args) {
+  return resize_to_list(context, args.size(), args.out());
 }
 
-// resize_(self, size, memory_format)
-etb_status resize_in_place(KernelContext& context, EValue** args) {
-  return resize_to_list(context, args[1]->ints(), args[0]->tensor());
+etb_status resize_in_place(KernelContext& context, ops::resize_in_place_default<KernelArguments> args) {
+  return resize_to_list(context, args.size(), args.self());
 }
 
 // A number as an integer that wraps; what no int64 holds becomes 0.
@@ -122,7 +124,7 @@ uint64_t to_wrapping(const EValue& number) {
 
 etb_status arange(KernelContext& context, const EValue& start, const EValue& end, const EValue& step,
                   Tensor& out) {
-  if (const etb_status status = expect_arithmetic(context, out); status != ETB_OK) return status;
+  ETB_CHECK(expect_arithmetic(context, out));
   const bool is_integer_range = !start.is_double() && !end.is_double() && !step.is_double();
   const double first = start.to_double(), last = end.to_double(), by = step.to_double();
   const bool is_valid =
@@ -132,7 +134,7 @@ etb_status arange(KernelContext& context, const EValue& start, const EValue& end
   const double wanted = std::ceil((last - first) / by);
   if (!(wanted < 0x1.0p48)) return context.fail(ETB_INVALID_ARGUMENT, "a range of %g elements", wanted);
   const auto count = static_cast<int64_t>(wanted);
-  if (const etb_status status = resize_output(context, out, {&count, 1}); status != ETB_OK) return status;
+  ETB_CHECK(resize_output(context, out, {&count, 1}));
   const ConvertLoops& loops = *vector_table(context).conversions;
   const bool is_integer_out = !is_floating(out.dtype());
   const auto nbytes = static_cast<int64_t>(element_nbytes(out.dtype()));
@@ -156,14 +158,12 @@ etb_status arange(KernelContext& context, const EValue& start, const EValue& end
   return ETB_OK;
 }
 
-// arange(end, out)
-etb_status arange_out(KernelContext& context, EValue** args) {
-  return arange(context, EValue(int64_t{0}), *args[0], EValue(int64_t{1}), args[1]->tensor());
+etb_status arange_out(KernelContext& context, ops::arange_out<KernelArguments> args) {
+  return arange(context, EValue(int64_t{0}), args.end(), EValue(int64_t{1}), args.out());
 }
 
-// arange(start, end, step, out)
-etb_status arange_start_out(KernelContext& context, EValue** args) {
-  return arange(context, *args[0], *args[1], *args[2], args[3]->tensor());
+etb_status arange_start_out(KernelContext& context, ops::arange_start_out<KernelArguments> args) {
+  return arange(context, args.start(), args.end(), args.step(), args.out());
 }
 
 // Stores next() for each element.
@@ -192,30 +192,26 @@ double uniform_of(RandomNumbers& random, Dtype dtype) {
   return std::ldexp(static_cast<double>(random.next() >> (64 - bits)), -bits);
 }
 
-// rand(size, out)
-etb_status rand_out(KernelContext& context, EValue** args) {
-  Tensor& out = args[1]->tensor();
-  if (const etb_status status = resize_to_list(context, args[0]->ints(), out); status != ETB_OK)
-    return status;
+etb_status rand_out(KernelContext& context, ops::rand_out<KernelArguments> args) {
+  Tensor& out = args.out();
+  ETB_CHECK(resize_to_list(context, args.size(), out));
   return fill_random(context, out, [&] { return uniform_of(context.random(), out.dtype()); });
 }
 
-// randn(size, out)
-etb_status randn_out(KernelContext& context, EValue** args) {
-  Tensor& out = args[1]->tensor();
-  if (const etb_status status = resize_to_list(context, args[0]->ints(), out); status != ETB_OK)
-    return status;
+etb_status randn_out(KernelContext& context, ops::randn_out<KernelArguments> args) {
+  Tensor& out = args.out();
+  ETB_CHECK(resize_to_list(context, args.size(), out));
   return fill_random(context, out, [&] { return context.random().next_gaussian(); });
 }
 
 // randperm(n, out): Fisher and Yates in scratch.
-etb_status randperm_out(KernelContext& context, EValue** args) {
-  const int64_t count = args[0]->to_int();
-  Tensor& out = args[1]->tensor();
+etb_status randperm_out(KernelContext& context, ops::randperm_out<KernelArguments> args) {
+  const int64_t count = args.n();
+  Tensor& out = args.out();
   if (count < 0)
     return context.fail(ETB_INVALID_ARGUMENT, "a permutation of %lld", static_cast<long long>(count));
-  if (const etb_status status = resize_output(context, out, {&count, 1}); status != ETB_OK) return status;
-  if (const etb_status status = expect_arithmetic(context, out); status != ETB_OK) return status;
+  ETB_CHECK(resize_output(context, out, {&count, 1}));
+  ETB_CHECK(expect_arithmetic(context, out));
   int64_t* values = context.allocate_array<int64_t>(count);
   if (values == nullptr) return context.fail_scratch(static_cast<uint64_t>(count) * 8);
   const etb_status numbered = for_each_piece(context, count, [&](int64_t begin, int64_t length) {
@@ -236,12 +232,11 @@ etb_status randperm_out(KernelContext& context, EValue** args) {
   });
 }
 
-// native_dropout(input, p, train, out, mask)
-etb_status native_dropout_out(KernelContext& context, EValue** args) {
-  const Tensor& input = args[0]->tensor();
-  const double p = args[1]->to_double();
-  Tensor &out = args[3]->tensor(), &mask = args[4]->tensor();
-  const bool is_training = args[2]->is_none() || args[2]->to_bool();
+etb_status native_dropout_out(KernelContext& context, ops::native_dropout_out<KernelArguments> args) {
+  const Tensor& input = args.input();
+  const double p = args.p();
+  Tensor &out = args.out0(), &mask = args.out1();
+  const bool is_training = args.train().value_or(true);
   if (!(p >= 0.0 && p <= 1.0))
     return context.fail(ETB_INVALID_ARGUMENT, "probability %g, expected 0 to 1", p);
   const bool has_mask =
@@ -250,8 +245,8 @@ etb_status native_dropout_out(KernelContext& context, EValue** args) {
     return context.fail(ETB_INVALID_TYPE, "%s into %s with a mask of %s", to_text(input.dtype()),
                         to_text(out.dtype()), to_text(mask.dtype()));
   }
-  if (const etb_status status = resize_output(context, out, input.sizes()); status != ETB_OK) return status;
-  if (const etb_status status = resize_output(context, mask, input.sizes()); status != ETB_OK) return status;
+  ETB_CHECK(resize_output(context, out, input.sizes()));
+  ETB_CHECK(resize_output(context, mask, input.sizes()));
   if (input.numel() == 0) return ETB_OK;
   auto* keeps = mask.data_as<uint8_t>();
   const etb_status chosen = for_each_piece(context, mask.numel(), [&](int64_t begin, int64_t length) {
@@ -274,23 +269,24 @@ etb_status native_dropout_out(KernelContext& context, EValue** args) {
 }
 
 constexpr Kernel kRows[] = {
-    {"aten::full.out", "IST!", full_out},
-    {"aten::full_like.out", "TSnT!", full_like_out},
-    {"aten::zeros.out", "IT!", constant_out<0>},
-    {"aten::ones.out", "IT!", constant_out<1>},
-    {"aten::scalar_tensor.out", "ST!", scalar_tensor_out},
-    {"aten::fill.Scalar_out", "TST!", fill_scalar_out},
-    {"aten::fill.Tensor_out", "TTT!", fill_tensor_out},
-    {"aten::empty.out", "InT!", empty_out<2>},
-    {"aten::empty_strided.out", "IIT!", empty_out<2>},
-    {"dim_order_ops::_empty_dim_order.out", "IjT!", empty_out<2>},
-    {"aten::resize_", "T!In", resize_in_place},
-    {"aten::arange.out", "ST!", arange_out},
-    {"aten::arange.start_out", "SSST!", arange_start_out},
-    {"aten::rand.out", "IT!", rand_out},
-    {"aten::randn.out", "IT!", randn_out},
-    {"aten::randperm.out", "iT!", randperm_out},
-    {"aten::native_dropout.out", "TdcT!T!", native_dropout_out},
+    kernel_row<ops::full_out, full_out>(),
+    kernel_row<ops::full_like_out, full_like_out>(),
+    kernel_row<ops::zeros_out, constant_out<0>>(),
+    kernel_row<ops::ones_out, constant_out<1>>(),
+    kernel_row<ops::scalar_tensor_out, scalar_tensor_out>(),
+    kernel_row<ops::fill_Scalar_out, fill_scalar_out>(),
+    kernel_row<ops::fill_Tensor_out, fill_tensor_out>(),
+    kernel_row<ops::empty_out, empty_out<ops::empty_out<KernelArguments>>>(),
+    kernel_row<ops::empty_strided_out, empty_out<ops::empty_strided_out<KernelArguments>>>(),
+    kernel_row<ops::dim_order_ops::_empty_dim_order_out,
+               empty_out<ops::dim_order_ops::_empty_dim_order_out<KernelArguments>>>(),
+    kernel_row<ops::resize_in_place_default, resize_in_place>(),
+    kernel_row<ops::arange_out, arange_out>(),
+    kernel_row<ops::arange_start_out, arange_start_out>(),
+    kernel_row<ops::rand_out, rand_out>(),
+    kernel_row<ops::randn_out, randn_out>(),
+    kernel_row<ops::randperm_out, randperm_out>(),
+    kernel_row<ops::native_dropout_out, native_dropout_out>(),
 };
 
 }  // namespace

@@ -6,6 +6,8 @@
 
 #include "host/kernels/indexing.hpp"
 #include "host/kernels/kernel.hpp"
+#include "ops/index.hpp"
+#include "ops/index_put.hpp"
 
 namespace etb::host {
 namespace {
@@ -19,13 +21,13 @@ class Indexing {
       const Tensor* tensor = item == nullptr || item->is_none() ? nullptr : &item->tensor();
       const bool is_mask = tensor != nullptr && (is_bool(tensor->dtype()) || tensor->dtype() == Dtype::UINT8);
       if (is_mask) {
-        if (const etb_status status = add_mask(context, *tensor); status != ETB_OK) return status;
+        ETB_CHECK(add_mask(context, *tensor));
         continue;
       }
       if (count_ == self.rank())
         return context.fail(ETB_INVALID_ARGUMENT, "more indices than the %d dims of self", self.rank());
       if (tensor != nullptr) {
-        if (const etb_status status = expect_index(context, *tensor); status != ETB_OK) return status;
+        ETB_CHECK(expect_index(context, *tensor));
         columns_[count_] = {tensor, nullptr};
       }
       ++count_;
@@ -64,7 +66,7 @@ class Indexing {
     for (int64_t position = 0; position < count; ++position) {
       if (context.should_stop(1)) return context.stopped();
       int64_t offset = 0;
-      if (const etb_status status = locate(context, indices, &offset); status != ETB_OK) return status;
+      ETB_CHECK(locate(context, indices, &offset));
       visit(offset, position);
       for (int i = rank - 1; i >= 0 && ++indices[i] == sizes[i]; --i) indices[i] = 0;
     }
@@ -219,27 +221,25 @@ class Indexing {
   bool has_extra_ = false;
 };
 
-// index(self, indices, out)
-etb_status index_out(KernelContext& context, EValue** args) {
-  const Tensor& self = args[0]->tensor();
-  Tensor& out = args[2]->tensor();
+etb_status index_out(KernelContext& context, ops::index_Tensor_out<KernelArguments> args) {
+  const Tensor& self = args.self();
+  Tensor& out = args.out();
   Indexing indexing;
-  if (const etb_status status = indexing.read(context, self, args[1]->values()); status != ETB_OK)
-    return status;
+  ETB_CHECK(indexing.read(context, self, args.indices()));
   int64_t sizes[kMaxRank];
   const size_t rank = indexing.fill_sizes(sizes);
-  if (const etb_status status = resize_output(context, out, {sizes, rank}); status != ETB_OK) return status;
-  if (const etb_status status = expect_same_dtype(context, self, out); status != ETB_OK) return status;
+  ETB_CHECK(resize_output(context, out, {sizes, rank}));
+  ETB_CHECK(expect_same_dtype(context, self, out));
   return indexing.for_each(context, [&](int64_t offset, int64_t position) {
     copy_element(self, offset, out, row_major_offset(out, position));
   });
 }
 
-etb_status put(KernelContext& context, const EValue& list, const Tensor& values, bool accumulates,
+etb_status put(KernelContext& context, std::span<EValue* const> list, const Tensor& values, bool accumulates,
                Tensor& out) {
   Indexing indexing;
-  if (const etb_status status = indexing.read(context, out, list.values()); status != ETB_OK) return status;
-  if (const etb_status status = expect_same_dtype(context, values, out); status != ETB_OK) return status;
+  ETB_CHECK(indexing.read(context, out, list));
+  ETB_CHECK(expect_same_dtype(context, values, out));
   int64_t sizes[kMaxRank];
   const auto rank = static_cast<int>(indexing.fill_sizes(sizes));
   bool fits = values.rank() <= rank;
@@ -260,8 +260,7 @@ etb_status put(KernelContext& context, const EValue& list, const Tensor& values,
     return offset;
   };
   // Indices are checked before anything changes, so that an error leaves an in-place target whole.
-  if (const etb_status status = indexing.for_each(context, [](int64_t, int64_t) {}); status != ETB_OK)
-    return status;
+  ETB_CHECK(indexing.for_each(context, [](int64_t, int64_t) {}));
   if (!accumulates) {
     return indexing.for_each(context, [&](int64_t offset, int64_t position) {
       copy_element(values, value_offset(position), out, offset);
@@ -285,25 +284,23 @@ etb_status put(KernelContext& context, const EValue& list, const Tensor& values,
   });
 }
 
-// index_put(self, indices, values, accumulate, out)
-etb_status index_put_out(KernelContext& context, EValue** args) {
-  const Tensor& self = args[0]->tensor();
-  Tensor& out = args[4]->tensor();
-  if (const etb_status status = resize_output(context, out, self.sizes()); status != ETB_OK) return status;
-  if (const etb_status status = expect_same_dtype(context, self, out); status != ETB_OK) return status;
-  if (const etb_status status = copy_tensor(context, self, out); status != ETB_OK) return status;
-  return put(context, *args[1], args[2]->tensor(), args[3]->to_bool(), out);
+etb_status index_put_out(KernelContext& context, ops::index_put_out<KernelArguments> args) {
+  const Tensor& self = args.self();
+  Tensor& out = args.out();
+  ETB_CHECK(resize_output(context, out, self.sizes()));
+  ETB_CHECK(expect_same_dtype(context, self, out));
+  ETB_CHECK(copy_tensor(context, self, out));
+  return put(context, args.indices(), args.values(), args.accumulate(), out);
 }
 
-// index_put_(self, indices, values, accumulate)
-etb_status index_put_in_place(KernelContext& context, EValue** args) {
-  return put(context, *args[1], args[2]->tensor(), args[3]->to_bool(), args[0]->tensor());
+etb_status index_put_in_place(KernelContext& context, ops::index_put_in_place_default<KernelArguments> args) {
+  return put(context, args.indices(), args.values(), args.accumulate(), args.self());
 }
 
 constexpr Kernel kRows[] = {
-    {"aten::index.Tensor_out", "TMT!", index_out},
-    {"aten::index_put.out", "TMTbT!", index_put_out},
-    {"aten::index_put_", "T!MTb", index_put_in_place},
+    kernel_row<ops::index_Tensor_out, index_out>(),
+    kernel_row<ops::index_put_out, index_put_out>(),
+    kernel_row<ops::index_put_in_place_default, index_put_in_place>(),
 };
 
 }  // namespace

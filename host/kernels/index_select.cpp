@@ -3,6 +3,9 @@
 
 #include "host/kernels/indexing.hpp"
 #include "host/kernels/kernel.hpp"
+#include "ops/embedding.hpp"
+#include "ops/gather.hpp"
+#include "ops/index_select.hpp"
 
 namespace etb::host {
 namespace {
@@ -29,21 +32,19 @@ etb_status copy_slice(KernelContext& context, const Tensor& from, int from_dim, 
 }
 
 // embedding(weight [n, d], indices, padding_idx, scale_grad_by_freq, sparse, out [..., d])
-etb_status embedding_out(KernelContext& context, EValue** args) {
-  const Tensor &weight = args[0]->tensor(), &indices = args[1]->tensor();
-  Tensor& out = args[5]->tensor();
+etb_status embedding_out(KernelContext& context, ops::embedding_out<KernelArguments> args) {
+  const Tensor &weight = args.weight(), &indices = args.indices();
+  Tensor& out = args.out();
   if (weight.rank() != 2 || indices.rank() == kMaxRank) {
     return context.fail(ETB_INVALID_ARGUMENT, "weight of rank %d with indices of rank %d", weight.rank(),
                         indices.rank());
   }
-  if (const etb_status status = expect_index(context, indices); status != ETB_OK) return status;
-  if (const etb_status status = expect_same_dtype(context, weight, out); status != ETB_OK) return status;
+  ETB_CHECK(expect_index(context, indices));
+  ETB_CHECK(expect_same_dtype(context, weight, out));
   int64_t sizes[kMaxRank];
   std::copy(indices.sizes().begin(), indices.sizes().end(), sizes);
   sizes[indices.rank()] = weight.size(1);
-  if (const etb_status status = resize_output(context, out, {sizes, static_cast<size_t>(indices.rank()) + 1});
-      status != ETB_OK)
-    return status;
+  ETB_CHECK(resize_output(context, out, {sizes, static_cast<size_t>(indices.rank()) + 1}));
   if (out.numel() == 0) return ETB_OK;
   const int last = out.rank() - 1;
   RowWalk to(out, DimSet().set(static_cast<size_t>(last)));
@@ -58,52 +59,46 @@ etb_status embedding_out(KernelContext& context, EValue** args) {
     if (index < 0 || index >= weight.size(0)) return fail_index(context, index, weight.size(0));
     copy.from = element_at(weight, index * weight.stride(0));
     copy.to = element_at(out, to.offset());
-    if (const etb_status status = copy.run(context); status != ETB_OK) return status;
+    ETB_CHECK(copy.run(context));
     to.advance();
     return static_cast<etb_status>(ETB_OK);
   });
 }
 
-// index_select(self, dim, index, out)
-etb_status index_select_out(KernelContext& context, EValue** args) {
-  const Tensor &self = args[0]->tensor(), &index = args[2]->tensor();
-  Tensor& out = args[3]->tensor();
+etb_status index_select_out(KernelContext& context, ops::index_select_out<KernelArguments> args) {
+  const Tensor &self = args.self(), &index = args.index();
+  Tensor& out = args.out();
   int dim = 0;
-  if (const etb_status status = wrap_dim(context, args[1]->to_int(), self.rank(), &dim); status != ETB_OK)
-    return status;
-  if (const etb_status status = expect_index(context, index); status != ETB_OK) return status;
-  if (const etb_status status = expect_same_dtype(context, self, out); status != ETB_OK) return status;
+  ETB_CHECK(wrap_dim(context, args.dim(), self.rank(), &dim));
+  ETB_CHECK(expect_index(context, index));
+  ETB_CHECK(expect_same_dtype(context, self, out));
   if (index.rank() > 1)
     return context.fail(ETB_INVALID_ARGUMENT, "the index has rank %d, expected at most 1", index.rank());
   int64_t sizes[kMaxRank];
   std::copy(self.sizes().begin(), self.sizes().end(), sizes);
   if (self.rank() > 0) sizes[dim] = index.numel();
-  if (const etb_status status = resize_output(context, out, {sizes, static_cast<size_t>(self.rank())});
-      status != ETB_OK)
-    return status;
+  ETB_CHECK(resize_output(context, out, {sizes, static_cast<size_t>(self.rank())}));
   const int64_t size = self.rank() == 0 ? 1 : self.size(dim);
   for (int64_t i = 0; i < index.numel(); ++i) {
     const int64_t at = index_at(index, i);
     if (at < 0 || at >= size) return fail_index(context, at, size);
     if (context.should_stop(1)) return context.stopped();
     if (out.numel() == 0) continue;
-    if (const etb_status status = copy_slice(context, self, dim, at, out, dim, i); status != ETB_OK)
-      return status;
+    ETB_CHECK(copy_slice(context, self, dim, at, out, dim, i));
   }
   return ETB_OK;
 }
 
 // gather(self, dim, index, sparse_grad, out): out[i][j] = self[index[i][j]][j] for dim 0.
-etb_status gather_out(KernelContext& context, EValue** args) {
-  const Tensor &self = args[0]->tensor(), &index = args[2]->tensor();
-  Tensor& out = args[4]->tensor();
+etb_status gather_out(KernelContext& context, ops::gather_out<KernelArguments> args) {
+  const Tensor &self = args.self(), &index = args.index();
+  Tensor& out = args.out();
   int dim = 0;
-  if (const etb_status status = wrap_dim(context, args[1]->to_int(), self.rank(), &dim); status != ETB_OK)
-    return status;
-  if (const etb_status status = resize_output(context, out, index.sizes()); status != ETB_OK) return status;
+  ETB_CHECK(wrap_dim(context, args.dim(), self.rank(), &dim));
+  ETB_CHECK(resize_output(context, out, index.sizes()));
   if (index.numel() == 0) return ETB_OK;
-  if (const etb_status status = expect_index(context, index); status != ETB_OK) return status;
-  if (const etb_status status = expect_same_dtype(context, self, out); status != ETB_OK) return status;
+  ETB_CHECK(expect_index(context, index));
+  ETB_CHECK(expect_same_dtype(context, self, out));
   const int rank = index.rank();
   if (rank != self.rank() && rank > 0 && self.rank() > 0) {
     return context.fail(ETB_INVALID_ARGUMENT, "the index has rank %d, expected %d", rank, self.rank());
@@ -132,9 +127,9 @@ etb_status gather_out(KernelContext& context, EValue** args) {
 }
 
 constexpr Kernel kRows[] = {
-    {"aten::embedding.out", "TTibbT!", embedding_out},
-    {"aten::index_select.out", "TiTT!", index_select_out},
-    {"aten::gather.out", "TiTbT!", gather_out},
+    kernel_row<ops::embedding_out, embedding_out>(),
+    kernel_row<ops::index_select_out, index_select_out>(),
+    kernel_row<ops::gather_out, gather_out>(),
 };
 
 }  // namespace

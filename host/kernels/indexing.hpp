@@ -3,6 +3,7 @@
 
 #include <cstring>
 
+#include "etb/cpp/fail.hpp"
 #include "host/kernels/rows.hpp"
 
 namespace etb::host {
@@ -23,7 +24,7 @@ etb_status for_each_element(KernelContext& context, const Tensor& tensor, Visit 
   for (int64_t i = 0; i < tensor.numel(); ++i) {
     constexpr int64_t kElements = 256;
     if (i % kElements == 0 && context.should_stop(kElements)) return context.stopped();
-    if (const etb_status status = visit(i, offset); status != ETB_OK) return status;
+    ETB_CHECK(visit(i, offset));
     for (int dim = tensor.rank() - 1; dim >= 0; --dim) {
       offset += tensor.stride(dim);
       if (++indices[dim] < tensor.size(dim)) break;

@@ -1,7 +1,9 @@
 // What a kernel file includes, and how it publishes its rows.
 #pragma once
 
+#include "etb/cpp/fail.hpp"
 #include "host/kernels/elementwise.hpp"
+#include "host/kernels/kernel_arguments.hpp"
 #include "host/kernels/long_loops.hpp"
 #include "host/runtime/kernel_registry.hpp"
 

@@ -3,6 +3,10 @@
 
 #include "host/kernels/indexing.hpp"
 #include "host/kernels/kernel.hpp"
+#include "ops/masked_scatter.hpp"
+#include "ops/masked_select.hpp"
+#include "ops/nonzero.hpp"
+#include "ops/repeat_interleave.hpp"
 
 namespace etb::host {
 namespace {
@@ -23,9 +27,9 @@ bool is_nonzero(const ConvertLoops& loops, const Tensor& tensor, int64_t offset)
 }
 
 // nonzero(self, out [count, rank])
-etb_status nonzero_out(KernelContext& context, EValue** args) {
-  const Tensor& self = args[0]->tensor();
-  Tensor& out = args[1]->tensor();
+etb_status nonzero_out(KernelContext& context, ops::nonzero_out<KernelArguments> args) {
+  const Tensor& self = args.self();
+  Tensor& out = args.out();
   if (!is_arithmetic(self.dtype()) || out.dtype() != Dtype::INT64) {
     return context.fail(ETB_INVALID_TYPE, "%s into %s, expected int64", to_text(self.dtype()),
                         to_text(out.dtype()));
@@ -36,7 +40,7 @@ etb_status nonzero_out(KernelContext& context, EValue** args) {
     if (context.should_stop(1)) return context.stopped();
     sizes[0] += is_nonzero(loops, self, i) ? 1 : 0;
   }
-  if (const etb_status status = resize_output(context, out, sizes); status != ETB_OK) return status;
+  ETB_CHECK(resize_output(context, out, sizes));
   int64_t row = 0;
   return for_each_element(context, self, [&](int64_t position, int64_t offset) {
     if (!is_nonzero(loops, self, offset)) return static_cast<etb_status>(ETB_OK);
@@ -87,14 +91,13 @@ etb_status expect_mask(KernelContext& context, const Tensor& mask) {
   return context.fail(ETB_INVALID_TYPE, "the mask is %s, expected bool", to_text(mask.dtype()));
 }
 
-// masked_select(self, mask, out)
-etb_status masked_select_out(KernelContext& context, EValue** args) {
-  const Tensor &self = args[0]->tensor(), &mask = args[1]->tensor();
-  Tensor& out = args[2]->tensor();
+etb_status masked_select_out(KernelContext& context, ops::masked_select_out<KernelArguments> args) {
+  const Tensor &self = args.self(), &mask = args.mask();
+  Tensor& out = args.out();
   Broadcast shape;
-  if (const etb_status status = expect_mask(context, mask); status != ETB_OK) return status;
-  if (const etb_status status = expect_same_dtype(context, self, out); status != ETB_OK) return status;
-  if (const etb_status status = shape.read(context, self, mask); status != ETB_OK) return status;
+  ETB_CHECK(expect_mask(context, mask));
+  ETB_CHECK(expect_same_dtype(context, self, out));
+  ETB_CHECK(shape.read(context, self, mask));
   const auto is_picked = [&](int64_t position) {
     return mask.data_as<uint8_t>()[shape.offset(mask, position)] != 0;
   };
@@ -103,7 +106,7 @@ etb_status masked_select_out(KernelContext& context, EValue** args) {
     if (context.should_stop(1)) return context.stopped();
     count += is_picked(i) ? 1 : 0;
   }
-  if (const etb_status status = resize_output(context, out, {&count, 1}); status != ETB_OK) return status;
+  ETB_CHECK(resize_output(context, out, {&count, 1}));
   int64_t at = 0;
   for (int64_t i = 0; i < shape.numel; ++i) {
     if (context.should_stop(1)) return context.stopped();
@@ -115,17 +118,15 @@ etb_status masked_select_out(KernelContext& context, EValue** args) {
 }
 
 // masked_scatter(self, mask, source, out): the source's elements in order where the mask is true.
-etb_status masked_scatter_out(KernelContext& context, EValue** args) {
-  const Tensor &self = args[0]->tensor(), &mask = args[1]->tensor(), &source = args[2]->tensor();
-  Tensor& out = args[3]->tensor();
+etb_status masked_scatter_out(KernelContext& context, ops::masked_scatter_out<KernelArguments> args) {
+  const Tensor &self = args.self(), &mask = args.mask(), &source = args.source();
+  Tensor& out = args.out();
   Broadcast shape;
-  if (const etb_status status = expect_mask(context, mask); status != ETB_OK) return status;
-  if (const etb_status status = expect_same_dtype(context, self, out); status != ETB_OK) return status;
-  if (const etb_status status = expect_same_dtype(context, self, source); status != ETB_OK) return status;
-  if (const etb_status status = shape.read(context, self, mask); status != ETB_OK) return status;
-  if (const etb_status status = resize_output(context, out, {shape.sizes, static_cast<size_t>(shape.rank)});
-      status != ETB_OK)
-    return status;
+  ETB_CHECK(expect_mask(context, mask));
+  ETB_CHECK(expect_same_dtype(context, self, out));
+  ETB_CHECK(expect_same_dtype(context, self, source));
+  ETB_CHECK(shape.read(context, self, mask));
+  ETB_CHECK(resize_output(context, out, {shape.sizes, static_cast<size_t>(shape.rank)}));
   int64_t at = 0;
   for (int64_t i = 0; i < shape.numel; ++i) {
     if (context.should_stop(1)) return context.stopped();
@@ -143,13 +144,14 @@ etb_status masked_scatter_out(KernelContext& context, EValue** args) {
 }
 
 // repeat_interleave(repeats, output_size, out): index i repeats[i] times.
-etb_status repeat_interleave_out(KernelContext& context, EValue** args) {
-  const Tensor& repeats = args[0]->tensor();
-  Tensor& out = args[2]->tensor();
+etb_status repeat_interleave_out(KernelContext& context,
+                                 ops::repeat_interleave_Tensor_out<KernelArguments> args) {
+  const Tensor& repeats = args.repeats();
+  Tensor& out = args.out();
   if (repeats.rank() != 1)
     return context.fail(ETB_INVALID_ARGUMENT, "repeats have rank %d, expected 1", repeats.rank());
-  if (const etb_status status = expect_index(context, repeats); status != ETB_OK) return status;
-  if (const etb_status status = expect_index(context, out); status != ETB_OK) return status;
+  ETB_CHECK(expect_index(context, repeats));
+  ETB_CHECK(expect_index(context, out));
   int64_t count = 0;
   for (int64_t i = 0; i < repeats.numel(); ++i) {
     if (context.should_stop(1)) return context.stopped();
@@ -159,11 +161,11 @@ etb_status repeat_interleave_out(KernelContext& context, EValue** args) {
                           static_cast<long long>(one));
     }
   }
-  if (!args[1]->is_none() && args[1]->to_int() != count) {
+  if (args.output_size().has_value() && *args.output_size() != count) {
     return context.fail(ETB_INVALID_ARGUMENT, "output_size is %lld, the repeats add up to %lld",
-                        static_cast<long long>(args[1]->to_int()), static_cast<long long>(count));
+                        static_cast<long long>(*args.output_size()), static_cast<long long>(count));
   }
-  if (const etb_status status = resize_output(context, out, {&count, 1}); status != ETB_OK) return status;
+  ETB_CHECK(resize_output(context, out, {&count, 1}));
   int64_t at = 0;
   for (int64_t i = 0; i < repeats.numel(); ++i) {
     if (context.should_stop(1)) return context.stopped();
@@ -178,10 +180,10 @@ etb_status repeat_interleave_out(KernelContext& context, EValue** args) {
 }
 
 constexpr Kernel kRows[] = {
-    {"aten::nonzero.out", "TT!", nonzero_out},
-    {"aten::masked_select.out", "TTT!", masked_select_out},
-    {"aten::masked_scatter.out", "TTTT!", masked_scatter_out},
-    {"aten::repeat_interleave.Tensor_out", "TnT!", repeat_interleave_out},
+    kernel_row<ops::nonzero_out, nonzero_out>(),
+    kernel_row<ops::masked_select_out, masked_select_out>(),
+    kernel_row<ops::masked_scatter_out, masked_scatter_out>(),
+    kernel_row<ops::repeat_interleave_Tensor_out, repeat_interleave_out>(),
 };
 
 }  // namespace

@@ -5,6 +5,10 @@
 #include <atomic>
 
 #include "host/kernels/kernel.hpp"
+#include "ops/addmm.hpp"
+#include "ops/bmm.hpp"
+#include "ops/linear.hpp"
+#include "ops/mm.hpp"
 
 namespace etb::host {
 namespace {
@@ -60,33 +64,31 @@ etb_status multiply(KernelContext& context, const Tensor& a, const Tensor& b, Te
   return resize_output(context, out, sizes);
 }
 
-// mm(self, mat2, out)
-etb_status mm_out(KernelContext& context, EValue** args) {
-  const Tensor &a = args[0]->tensor(), &b = args[1]->tensor();
-  Tensor& out = args[2]->tensor();
-  if (const etb_status status = expect_rank(context, "self", a, 2); status != ETB_OK) return status;
-  if (const etb_status status = expect_rank(context, "mat2", b, 2); status != ETB_OK) return status;
-  if (const etb_status status = expect_dtypes(context, a, b, out); status != ETB_OK) return status;
-  if (const etb_status status = multiply(context, a, b, out); status != ETB_OK) return status;
+etb_status mm_out(KernelContext& context, ops::mm_out<KernelArguments> args) {
+  const Tensor &a = args.self(), &b = args.mat2();
+  Tensor& out = args.out();
+  ETB_CHECK(expect_rank(context, "self", a, 2));
+  ETB_CHECK(expect_rank(context, "mat2", b, 2));
+  ETB_CHECK(expect_dtypes(context, a, b, out));
+  ETB_CHECK(multiply(context, a, b, out));
   GemmTask task = make_task(a, b, out);
   return run_task(context, task);
 }
 
-// addmm(self, mat1, mat2, beta, alpha, out)
-etb_status addmm_out(KernelContext& context, EValue** args) {
-  const Tensor &self = args[0]->tensor(), &a = args[1]->tensor(), &b = args[2]->tensor();
-  Tensor& out = args[5]->tensor();
-  if (const etb_status status = expect_rank(context, "mat1", a, 2); status != ETB_OK) return status;
-  if (const etb_status status = expect_rank(context, "mat2", b, 2); status != ETB_OK) return status;
-  if (const etb_status status = expect_dtypes(context, a, b, out); status != ETB_OK) return status;
+etb_status addmm_out(KernelContext& context, ops::addmm_out<KernelArguments> args) {
+  const Tensor &self = args.self(), &a = args.mat1(), &b = args.mat2();
+  Tensor& out = args.out();
+  ETB_CHECK(expect_rank(context, "mat1", a, 2));
+  ETB_CHECK(expect_rank(context, "mat2", b, 2));
+  ETB_CHECK(expect_dtypes(context, a, b, out));
   if (self.dtype() != a.dtype()) {
     return context.fail(ETB_INVALID_TYPE, "self is %s, expected %s", to_text(self.dtype()),
                         to_text(a.dtype()));
   }
-  if (const etb_status status = multiply(context, a, b, out); status != ETB_OK) return status;
+  ETB_CHECK(multiply(context, a, b, out));
   GemmTask task = make_task(a, b, out);
-  task.alpha = args[4]->to_double();
-  task.beta = args[3]->to_double();
+  task.alpha = args.alpha().to_double();
+  task.beta = args.beta().to_double();
   if (self.rank() > 2)
     return context.fail(ETB_INVALID_ARGUMENT, "self has rank %d, expected at most 2", self.rank());
   for (int dim = 0; dim < self.rank(); ++dim) {
@@ -105,19 +107,18 @@ etb_status addmm_out(KernelContext& context, EValue** args) {
   return run_task(context, task);
 }
 
-// bmm(self, mat2, out)
-etb_status bmm_out(KernelContext& context, EValue** args) {
-  const Tensor &a = args[0]->tensor(), &b = args[1]->tensor();
-  Tensor& out = args[2]->tensor();
-  if (const etb_status status = expect_rank(context, "self", a, 3); status != ETB_OK) return status;
-  if (const etb_status status = expect_rank(context, "mat2", b, 3); status != ETB_OK) return status;
-  if (const etb_status status = expect_dtypes(context, a, b, out); status != ETB_OK) return status;
+etb_status bmm_out(KernelContext& context, ops::bmm_out<KernelArguments> args) {
+  const Tensor &a = args.self(), &b = args.mat2();
+  Tensor& out = args.out();
+  ETB_CHECK(expect_rank(context, "self", a, 3));
+  ETB_CHECK(expect_rank(context, "mat2", b, 3));
+  ETB_CHECK(expect_dtypes(context, a, b, out));
   if (a.size(0) != b.size(0) || a.size(2) != b.size(1)) {
     return context.fail(ETB_INVALID_ARGUMENT, "%s times %s", SizesText(a.sizes()).text,
                         SizesText(b.sizes()).text);
   }
   const int64_t sizes[3] = {a.size(0), a.size(1), b.size(2)};
-  if (const etb_status status = resize_output(context, out, sizes); status != ETB_OK) return status;
+  ETB_CHECK(resize_output(context, out, sizes));
   if (out.numel() == 0) return ETB_OK;
   for (int64_t batch = 0; batch < a.size(0); ++batch) {
     GemmTask task = make_task(a, b, out);
@@ -129,17 +130,17 @@ etb_status bmm_out(KernelContext& context, EValue** args) {
     if (b.numel() != 0) task.b = skip(b);
     if (out.numel() != 0) task.c = skip(out);
     KernelContext::Mark mark(context);
-    if (const etb_status status = run_task(context, task); status != ETB_OK) return status;
+    ETB_CHECK(run_task(context, task));
   }
   return ETB_OK;
 }
 
 // linear(input, weight [n, k] or [k], bias, out [..., n] or [...])
-etb_status linear_out(KernelContext& context, EValue** args) {
-  const Tensor &input = args[0]->tensor(), &weight = args[1]->tensor();
-  Tensor& out = args[3]->tensor();
+etb_status linear_out(KernelContext& context, ops::linear_out<KernelArguments> args) {
+  const Tensor &input = args.input(), &weight = args.weight();
+  Tensor& out = args.out();
   const int rank = input.rank(), weight_rank = weight.rank();
-  if (const etb_status status = expect_dtypes(context, input, weight, out); status != ETB_OK) return status;
+  ETB_CHECK(expect_dtypes(context, input, weight, out));
   if (rank == 0 || weight_rank < 1 || weight_rank > 2 ||
       input.size(rank - 1) != weight.size(weight_rank - 1)) {
     return context.fail(ETB_INVALID_ARGUMENT, "%s times the transpose of %s", SizesText(input.sizes()).text,
@@ -149,8 +150,7 @@ etb_status linear_out(KernelContext& context, EValue** args) {
   std::copy(input.sizes().begin(), input.sizes().end(), sizes);
   sizes[rank - 1] = weight_rank == 2 ? weight.size(0) : 1;
   const size_t out_rank = static_cast<size_t>(weight_rank == 2 ? rank : rank - 1);
-  if (const etb_status status = resize_output(context, out, {sizes, out_rank}); status != ETB_OK)
-    return status;
+  ETB_CHECK(resize_output(context, out, {sizes, out_rank}));
   if (!input.is_contiguous() || !out.is_contiguous()) {
     return context.fail(ETB_NOT_SUPPORTED, "input and output must be contiguous");
   }
@@ -172,8 +172,8 @@ etb_status linear_out(KernelContext& context, EValue** args) {
   task.c_column_stride = 1;
   task.c_run = task.c_pitch = task.n > 0 ? task.n : 1;
   task.alpha = task.beta = 1.0;
-  if (!args[2]->is_none()) {
-    const Tensor& bias = args[2]->tensor();
+  if (args.bias() != nullptr) {
+    const Tensor& bias = *args.bias();
     if (bias.numel() != task.n || bias.rank() > 1 || !is_arithmetic(bias.dtype())) {
       return context.fail(ETB_INVALID_ARGUMENT, "bias has sizes %s, expected [%lld]",
                           SizesText(bias.sizes()).text, static_cast<long long>(task.n));
@@ -186,10 +186,10 @@ etb_status linear_out(KernelContext& context, EValue** args) {
 }
 
 constexpr Kernel kRows[] = {
-    {"aten::mm.out", "TTT!", mm_out},
-    {"aten::addmm.out", "TTTSST!", addmm_out},
-    {"aten::bmm.out", "TTT!", bmm_out},
-    {"aten::linear.out", "TTtT!", linear_out},
+    kernel_row<ops::mm_out, mm_out>(),
+    kernel_row<ops::addmm_out, addmm_out>(),
+    kernel_row<ops::bmm_out, bmm_out>(),
+    kernel_row<ops::linear_out, linear_out>(),
 };
 
 }  // namespace

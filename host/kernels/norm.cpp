@@ -7,6 +7,10 @@
 #include "host/kernels/kernel.hpp"
 #include "host/kernels/moments.hpp"
 #include "host/kernels/rows.hpp"
+#include "ops/_native_batch_norm_legit.hpp"
+#include "ops/_native_batch_norm_legit_no_training.hpp"
+#include "ops/native_group_norm.hpp"
+#include "ops/native_layer_norm.hpp"
 
 namespace etb::host {
 namespace {
@@ -36,15 +40,13 @@ class Channels {
   const T* values_ = nullptr;
 };
 
-const Tensor* tensor_or_null(const EValue& value) { return value.is_none() ? nullptr : &value.tensor(); }
-
 etb_status expect_floating(KernelContext& context, const char* what, const Tensor* tensor) {
   if (tensor == nullptr || is_floating(tensor->dtype())) return ETB_OK;
   return context.fail(ETB_INVALID_TYPE, "%s is %s, expected a float", what, to_text(tensor->dtype()));
 }
 
 etb_status expect_channels(KernelContext& context, const char* what, const Tensor* tensor, int64_t count) {
-  if (const etb_status status = expect_floating(context, what, tensor); status != ETB_OK) return status;
+  ETB_CHECK(expect_floating(context, what, tensor));
   if (tensor == nullptr || tensor->numel() == count) return ETB_OK;
   return context.fail(ETB_INVALID_ARGUMENT, "%s has sizes %s, expected %lld elements", what,
                       SizesText(tensor->sizes()).text, static_cast<long long>(count));
@@ -96,12 +98,11 @@ etb_status layer_norm_rows(KernelContext& context, const Tensor& input, const Di
   return ETB_OK;
 }
 
-// native_layer_norm(input, normalized_shape, weight, bias, eps, out, mean, rstd)
-etb_status layer_norm_out(KernelContext& context, EValue** args) {
-  const Tensor& input = args[0]->tensor();
-  const IntList shape = args[1]->ints();
-  const Tensor *weight = tensor_or_null(*args[2]), *bias = tensor_or_null(*args[3]);
-  Tensor& out = args[5]->tensor();
+etb_status layer_norm_out(KernelContext& context, ops::native_layer_norm_out<KernelArguments> args) {
+  const Tensor& input = args.input();
+  const IntList shape = args.normalized_shape();
+  const Tensor *weight = args.weight(), *bias = args.bias();
+  Tensor& out = args.out0();
   const int rank = input.rank(), first = rank - static_cast<int>(shape.size());
   if (shape.empty() || first < 0)
     return context.fail(ETB_INVALID_ARGUMENT, "%zu normalized dims of rank %d", shape.size(), rank);
@@ -118,29 +119,22 @@ etb_status layer_norm_out(KernelContext& context, EValue** args) {
     dims.set(static_cast<size_t>(dim));
     count *= input.size(dim);
   }
-  if (const etb_status status = expect_floating(context, "input", &input); status != ETB_OK) return status;
-  if (const etb_status status = expect_floating(context, "output", &out); status != ETB_OK) return status;
-  if (const etb_status status = expect_channels(context, "weight", weight, count); status != ETB_OK)
-    return status;
-  if (const etb_status status = expect_channels(context, "bias", bias, count); status != ETB_OK)
-    return status;
-  if (const etb_status status = resize_output(context, out, input.sizes()); status != ETB_OK) return status;
-  for (int i = 6; i < 8; ++i) {
+  ETB_CHECK(expect_floating(context, "input", &input));
+  ETB_CHECK(expect_floating(context, "output", &out));
+  ETB_CHECK(expect_channels(context, "weight", weight, count));
+  ETB_CHECK(expect_channels(context, "bias", bias, count));
+  ETB_CHECK(resize_output(context, out, input.sizes()));
+  for (Tensor* statistics : {&args.out1(), &args.out2()}) {
     const std::span<const int64_t> sizes(stat_sizes, static_cast<size_t>(rank));
-    if (const etb_status status = expect_floating(context, "statistics", &args[i]->tensor());
-        status != ETB_OK)
-      return status;
-    if (const etb_status status = resize_output(context, args[i]->tensor(), sizes); status != ETB_OK)
-      return status;
+    ETB_CHECK(expect_floating(context, "statistics", statistics));
+    ETB_CHECK(resize_output(context, *statistics, sizes));
   }
   if (input.numel() == 0 && count == 0) return ETB_OK;
-  const double eps = args[4]->to_double();
+  const double eps = args.eps();
   if (input.dtype() == Dtype::FLOAT64) {
-    return layer_norm_rows<double>(context, input, dims, weight, bias, eps, out, args[6]->tensor(),
-                                   args[7]->tensor());
+    return layer_norm_rows<double>(context, input, dims, weight, bias, eps, out, args.out1(), args.out2());
   }
-  return layer_norm_rows<float>(context, input, dims, weight, bias, eps, out, args[6]->tensor(),
-                                args[7]->tensor());
+  return layer_norm_rows<float>(context, input, dims, weight, bias, eps, out, args.out1(), args.out2());
 }
 
 // --- one scale and shift a channel --------------------------------------------------------------------------------------------
@@ -226,12 +220,10 @@ etb_status check_batch_norm(KernelContext& context, const Tensor& input, const T
                             const Tensor* bias, Tensor& out) {
   if (input.rank() < 2)
     return context.fail(ETB_INVALID_ARGUMENT, "the input has rank %d, expected at least 2", input.rank());
-  if (const etb_status status = expect_floating(context, "input", &input); status != ETB_OK) return status;
-  if (const etb_status status = expect_floating(context, "output", &out); status != ETB_OK) return status;
-  if (const etb_status status = expect_channels(context, "weight", weight, input.size(1)); status != ETB_OK)
-    return status;
-  if (const etb_status status = expect_channels(context, "bias", bias, input.size(1)); status != ETB_OK)
-    return status;
+  ETB_CHECK(expect_floating(context, "input", &input));
+  ETB_CHECK(expect_floating(context, "output", &out));
+  ETB_CHECK(expect_channels(context, "weight", weight, input.size(1)));
+  ETB_CHECK(expect_channels(context, "bias", bias, input.size(1)));
   return resize_output(context, out, input.sizes());
 }
 
@@ -316,54 +308,47 @@ etb_status batch_norm_train(KernelContext& context, const Tensor& input, const T
   return normalize_channels<T>(context, input, out, weights, biases, means, rstds);
 }
 
-// (input, weight, bias, running_mean, running_var, momentum, eps, out, save_mean, save_invstd); the statistics outputs are empty.
-etb_status batch_norm_no_training_out(KernelContext& context, EValue** args) {
-  const Tensor& input = args[0]->tensor();
-  const Tensor *weight = tensor_or_null(*args[1]), *bias = tensor_or_null(*args[2]);
-  Tensor& out = args[7]->tensor();
-  if (const etb_status status = check_batch_norm(context, input, weight, bias, out); status != ETB_OK)
-    return status;
-  const Tensor &mean = args[3]->tensor(), &var = args[4]->tensor();
-  if (const etb_status status = expect_channels(context, "running_mean", &mean, input.size(1));
-      status != ETB_OK)
-    return status;
-  if (const etb_status status = expect_channels(context, "running_var", &var, input.size(1));
-      status != ETB_OK)
-    return status;
+// The statistics outputs are empty.
+etb_status batch_norm_no_training_out(KernelContext& context,
+                                      ops::_native_batch_norm_legit_no_training_out<KernelArguments> args) {
+  const Tensor& input = args.input();
+  const Tensor *weight = args.weight(), *bias = args.bias();
+  Tensor& out = args.out0();
+  ETB_CHECK(check_batch_norm(context, input, weight, bias, out));
+  const Tensor &mean = args.running_mean(), &var = args.running_var();
+  ETB_CHECK(expect_channels(context, "running_mean", &mean, input.size(1)));
+  ETB_CHECK(expect_channels(context, "running_var", &var, input.size(1)));
   const int64_t none = 0;
-  for (int i = 8; i < 10; ++i) {
-    if (const etb_status status = resize_output(context, args[i]->tensor(), {&none, 1}); status != ETB_OK)
-      return status;
+  for (Tensor* statistics : {&args.out1(), &args.out2()}) {
+    ETB_CHECK(resize_output(context, *statistics, {&none, 1}));
   }
   if (input.numel() == 0) return ETB_OK;
-  const double eps = args[6]->to_double();
+  const double eps = args.eps();
   if (input.dtype() == Dtype::FLOAT64)
     return batch_norm_eval<double>(context, input, weight, bias, mean, var, eps, out);
   return batch_norm_eval<float>(context, input, weight, bias, mean, var, eps, out);
 }
 
-etb_status batch_norm_legit(KernelContext& context, EValue** args, Tensor* running_mean, Tensor* running_var,
-                            EValue** rest) {
-  const Tensor& input = args[0]->tensor();
-  const Tensor *weight = tensor_or_null(*args[1]), *bias = tensor_or_null(*args[2]);
-  const bool is_training = rest[0]->to_bool() || running_mean == nullptr;
-  const double momentum = rest[1]->to_double(), eps = rest[2]->to_double();
-  Tensor &out = rest[3]->tensor(), &save_mean = rest[4]->tensor(), &save_invstd = rest[5]->tensor();
-  if (const etb_status status = check_batch_norm(context, input, weight, bias, out); status != ETB_OK)
-    return status;
+// The arguments of both overloads. Running statistics are null for no_stats_out.
+struct BatchNorm {
+  const Tensor &input, *weight, *bias;
+  Tensor *running_mean, *running_var;
+  bool is_training;
+  double momentum, eps;
+  Tensor &out, &save_mean, &save_invstd;
+};
+
+etb_status batch_norm_legit(KernelContext& context, const BatchNorm& norm) {
+  const auto& [input, weight, bias, running_mean, running_var, is_training, momentum, eps, out, save_mean,
+               save_invstd] = norm;
+  ETB_CHECK(check_batch_norm(context, input, weight, bias, out));
   const int64_t channels = input.size(1);
-  if (const etb_status status = expect_channels(context, "running_mean", running_mean, channels);
-      status != ETB_OK)
-    return status;
-  if (const etb_status status = expect_channels(context, "running_var", running_var, channels);
-      status != ETB_OK)
-    return status;
+  ETB_CHECK(expect_channels(context, "running_mean", running_mean, channels));
+  ETB_CHECK(expect_channels(context, "running_var", running_var, channels));
   const int64_t stat_size = is_training ? channels : 0;
   for (Tensor* stat : {&save_mean, &save_invstd}) {
-    if (const etb_status status = expect_floating(context, "statistics", stat); status != ETB_OK)
-      return status;
-    if (const etb_status status = resize_output(context, *stat, {&stat_size, 1}); status != ETB_OK)
-      return status;
+    ETB_CHECK(expect_floating(context, "statistics", stat));
+    ETB_CHECK(resize_output(context, *stat, {&stat_size, 1}));
   }
   if (input.numel() == 0) return ETB_OK;
   const bool is_double = input.dtype() == Dtype::FLOAT64;
@@ -378,14 +363,34 @@ etb_status batch_norm_legit(KernelContext& context, EValue** args, Tensor* runni
                                              momentum, eps, out, save_mean, save_invstd);
 }
 
-// (input, weight, bias, running_mean, running_var, training, momentum, eps, out, save_mean, save_invstd)
-etb_status batch_norm_legit_out(KernelContext& context, EValue** args) {
-  return batch_norm_legit(context, args, &args[3]->tensor(), &args[4]->tensor(), args + 5);
+etb_status batch_norm_legit_out(KernelContext& context,
+                                ops::_native_batch_norm_legit_out<KernelArguments> args) {
+  return batch_norm_legit(context, {.input = args.input(),
+                                    .weight = args.weight(),
+                                    .bias = args.bias(),
+                                    .running_mean = &args.running_mean(),
+                                    .running_var = &args.running_var(),
+                                    .is_training = args.training(),
+                                    .momentum = args.momentum(),
+                                    .eps = args.eps(),
+                                    .out = args.out(),
+                                    .save_mean = args.save_mean(),
+                                    .save_invstd = args.save_invstd()});
 }
 
-// (input, weight, bias, training, momentum, eps, out, save_mean, save_invstd)
-etb_status batch_norm_no_stats_out(KernelContext& context, EValue** args) {
-  return batch_norm_legit(context, args, nullptr, nullptr, args + 3);
+etb_status batch_norm_no_stats_out(KernelContext& context,
+                                   ops::_native_batch_norm_legit_no_stats_out<KernelArguments> args) {
+  return batch_norm_legit(context, {.input = args.input(),
+                                    .weight = args.weight(),
+                                    .bias = args.bias(),
+                                    .running_mean = nullptr,
+                                    .running_var = nullptr,
+                                    .is_training = true,
+                                    .momentum = args.momentum(),
+                                    .eps = args.eps(),
+                                    .out = args.out(),
+                                    .save_mean = args.save_mean(),
+                                    .save_invstd = args.save_invstd()});
 }
 
 // --- group norm ---------------------------------------------------------------------------------------------------------------
@@ -443,43 +448,36 @@ etb_status group_norm(KernelContext& context, const Tensor& input, const Tensor*
   });
 }
 
-// native_group_norm(input, weight, bias, N, C, HxW, group, eps, out, mean, rstd)
-etb_status group_norm_out(KernelContext& context, EValue** args) {
-  const Tensor& input = args[0]->tensor();
-  const Tensor *weight = tensor_or_null(*args[1]), *bias = tensor_or_null(*args[2]);
-  Tensor& out = args[8]->tensor();
-  if (const etb_status status = check_batch_norm(context, input, weight, bias, out); status != ETB_OK)
-    return status;
-  const int64_t groups = args[6]->to_int(), batch = args[3]->to_int(), channels = args[4]->to_int();
+etb_status group_norm_out(KernelContext& context, ops::native_group_norm_out<KernelArguments> args) {
+  const Tensor& input = args.input();
+  const Tensor *weight = args.weight(), *bias = args.bias();
+  Tensor& out = args.out0();
+  ETB_CHECK(check_batch_norm(context, input, weight, bias, out));
+  const int64_t groups = args.group(), batch = args.N(), channels = args.C();
   if (batch != input.size(0) || channels != input.size(1) || groups < 1 || channels % groups != 0) {
     return context.fail(ETB_INVALID_ARGUMENT, "input %s as N %lld, C %lld in %lld groups",
                         SizesText(input.sizes()).text, static_cast<long long>(batch),
                         static_cast<long long>(channels), static_cast<long long>(groups));
   }
   const int64_t sizes[2] = {batch, groups};
-  for (int i = 9; i < 11; ++i) {
-    if (const etb_status status = expect_floating(context, "statistics", &args[i]->tensor());
-        status != ETB_OK)
-      return status;
-    if (const etb_status status = resize_output(context, args[i]->tensor(), sizes); status != ETB_OK)
-      return status;
+  for (Tensor* statistics : {&args.out1(), &args.out2()}) {
+    ETB_CHECK(expect_floating(context, "statistics", statistics));
+    ETB_CHECK(resize_output(context, *statistics, sizes));
   }
   if (input.numel() == 0) return ETB_OK;
-  const double eps = args[7]->to_double();
+  const double eps = args.eps();
   if (input.dtype() == Dtype::FLOAT64) {
-    return group_norm<double>(context, input, weight, bias, groups, eps, out, args[9]->tensor(),
-                              args[10]->tensor());
+    return group_norm<double>(context, input, weight, bias, groups, eps, out, args.out1(), args.out2());
   }
-  return group_norm<float>(context, input, weight, bias, groups, eps, out, args[9]->tensor(),
-                           args[10]->tensor());
+  return group_norm<float>(context, input, weight, bias, groups, eps, out, args.out1(), args.out2());
 }
 
 constexpr Kernel kRows[] = {
-    {"aten::native_layer_norm.out", "TIttdT!T!T!", layer_norm_out},
-    {"aten::native_group_norm.out", "TttiiiidT!T!T!", group_norm_out},
-    {"aten::_native_batch_norm_legit_no_training.out", "TttTTddT!T!T!", batch_norm_no_training_out},
-    {"aten::_native_batch_norm_legit.out", "TttT!T!bddT!T!T!", batch_norm_legit_out},
-    {"aten::_native_batch_norm_legit.no_stats_out", "TttbddT!T!T!", batch_norm_no_stats_out},
+    kernel_row<ops::native_layer_norm_out, layer_norm_out>(),
+    kernel_row<ops::native_group_norm_out, group_norm_out>(),
+    kernel_row<ops::_native_batch_norm_legit_no_training_out, batch_norm_no_training_out>(),
+    kernel_row<ops::_native_batch_norm_legit_out, batch_norm_legit_out>(),
+    kernel_row<ops::_native_batch_norm_legit_no_stats_out, batch_norm_no_stats_out>(),
 };
 
 }  // namespace

@@ -3,6 +3,13 @@
 
 #include "host/kernels/indexing.hpp"
 #include "host/kernels/kernel.hpp"
+#include "ops/constant_pad_nd.hpp"
+#include "ops/reflection_pad1d.hpp"
+#include "ops/reflection_pad2d.hpp"
+#include "ops/reflection_pad3d.hpp"
+#include "ops/replication_pad1d.hpp"
+#include "ops/replication_pad2d.hpp"
+#include "ops/replication_pad3d.hpp"
 
 namespace etb::host {
 namespace {
@@ -44,19 +51,19 @@ struct Pads {
 };
 
 // constant_pad_nd(self, pad, value, out): negative pads cut off.
-etb_status constant_pad_out(KernelContext& context, EValue** args) {
-  const Tensor& self = args[0]->tensor();
-  Tensor& out = args[3]->tensor();
+etb_status constant_pad_out(KernelContext& context, ops::constant_pad_nd_out<KernelArguments> args) {
+  const Tensor& self = args.self();
+  Tensor& out = args.out();
   Pads pads;
-  if (const etb_status status = pads.read(context, args[1]->ints(), self); status != ETB_OK) return status;
-  if (const etb_status status = expect_same_dtype(context, self, out); status != ETB_OK) return status;
+  ETB_CHECK(pads.read(context, args.pad(), self));
+  ETB_CHECK(expect_same_dtype(context, self, out));
   if (!is_arithmetic(out.dtype()))
     return context.fail(ETB_INVALID_TYPE, "the output is %s", to_text(out.dtype()));
-  if (const etb_status status = pads.resize(context, self, out); status != ETB_OK) return status;
+  ETB_CHECK(pads.resize(context, self, out));
   if (out.numel() == 0) return ETB_OK;
   const ConvertLoops& loops = *vector_table(context).conversions;
-  args[2]->is_double() ? store_element(loops, out, 0, args[2]->to_double())
-                       : store_element(loops, out, 0, args[2]->to_int());
+  args.value().is_double() ? store_element(loops, out, 0, args.value().to_double())
+                           : store_element(loops, out, 0, args.value().to_int());
   StridedCopy fill;
   fill.element_nbytes = element_nbytes(out.dtype());
   fill.rank = 1;
@@ -65,7 +72,7 @@ etb_status constant_pad_out(KernelContext& context, EValue** args) {
   fill.to_strides[0] = 1;
   fill.from = out.data();
   fill.from_strides[0] = 0;
-  if (const etb_status status = fill.run(context); status != ETB_OK) return status;
+  ETB_CHECK(fill.run(context));
   StridedCopy copy;
   copy.element_nbytes = fill.element_nbytes;
   copy.rank = self.rank();
@@ -94,17 +101,17 @@ int64_t reflected(int64_t index, int64_t size) {
 
 // pad(self, padding, out) over the last `spatial_rank` dims, with one or no dim for the batch.
 template <int spatial_rank, bool reflects>
-etb_status edge_pad_out(KernelContext& context, EValue** args) {
-  const Tensor& self = args[0]->tensor();
-  const IntList list = args[1]->ints();
-  Tensor& out = args[2]->tensor();
+etb_status edge_pad_out(KernelContext& context, ops::reflection_pad1d_out<KernelArguments> args) {
+  const Tensor& self = args.self();
+  const IntList list = args.padding();
+  Tensor& out = args.out();
   if (self.rank() < spatial_rank + 1 || self.rank() > spatial_rank + 2 ||
       list.size() != 2 * static_cast<size_t>(spatial_rank)) {
     return context.fail(ETB_INVALID_ARGUMENT, "%zu pads for a tensor of rank %d", list.size(), self.rank());
   }
   Pads pads;
-  if (const etb_status status = pads.read(context, list, self); status != ETB_OK) return status;
-  if (const etb_status status = expect_same_dtype(context, self, out); status != ETB_OK) return status;
+  ETB_CHECK(pads.read(context, list, self));
+  ETB_CHECK(expect_same_dtype(context, self, out));
   for (int dim = self.rank() - spatial_rank; dim < self.rank(); ++dim) {
     const int64_t size = self.size(dim), most = std::max(pads.before[dim], pads.after[dim]);
     if (size == 0 || (reflects && most >= size)) {
@@ -112,7 +119,7 @@ etb_status edge_pad_out(KernelContext& context, EValue** args) {
                           static_cast<long long>(size), static_cast<long long>(most));
     }
   }
-  if (const etb_status status = pads.resize(context, self, out); status != ETB_OK) return status;
+  ETB_CHECK(pads.resize(context, self, out));
   return for_each_element(context, out, [&](int64_t position, int64_t offset) {
     int64_t from = 0;
     for (int dim = out.rank() - 1; dim >= 0; --dim) {
@@ -128,13 +135,13 @@ etb_status edge_pad_out(KernelContext& context, EValue** args) {
 }
 
 constexpr Kernel kRows[] = {
-    {"aten::constant_pad_nd.out", "TIST!", constant_pad_out},
-    {"aten::reflection_pad1d.out", "TIT!", edge_pad_out<1, true>},
-    {"aten::reflection_pad2d.out", "TIT!", edge_pad_out<2, true>},
-    {"aten::reflection_pad3d.out", "TIT!", edge_pad_out<3, true>},
-    {"aten::replication_pad1d.out", "TIT!", edge_pad_out<1, false>},
-    {"aten::replication_pad2d.out", "TIT!", edge_pad_out<2, false>},
-    {"aten::replication_pad3d.out", "TIT!", edge_pad_out<3, false>},
+    kernel_row<ops::constant_pad_nd_out, constant_pad_out>(),
+    kernel_row<ops::reflection_pad1d_out, edge_pad_out<1, true>>(),
+    kernel_row<ops::reflection_pad2d_out, edge_pad_out<2, true>>(),
+    kernel_row<ops::reflection_pad3d_out, edge_pad_out<3, true>>(),
+    kernel_row<ops::replication_pad1d_out, edge_pad_out<1, false>>(),
+    kernel_row<ops::replication_pad2d_out, edge_pad_out<2, false>>(),
+    kernel_row<ops::replication_pad3d_out, edge_pad_out<3, false>>(),
 };
 
 }  // namespace

@@ -1,6 +1,9 @@
 // aten::permute_copy, transpose_copy and t_copy: reordered dims.
+#include "ops/permute_copy.hpp"
 #include "host/kernels/dims.hpp"
 #include "host/kernels/kernel.hpp"
+#include "ops/t_copy.hpp"
+#include "ops/transpose_copy.hpp"
 
 namespace etb::host {
 namespace {
@@ -10,9 +13,7 @@ etb_status permute(KernelContext& context, const Tensor& self, const int* order,
   int64_t sizes[kMaxRank];
   const int rank = self.rank();
   for (int i = 0; i < rank; ++i) sizes[i] = self.size(order[i]);
-  if (const etb_status status = resize_output(context, out, {sizes, static_cast<size_t>(rank)});
-      status != ETB_OK)
-    return status;
+  ETB_CHECK(resize_output(context, out, {sizes, static_cast<size_t>(rank)}));
   if (self.dtype() != out.dtype()) {
     return context.fail(ETB_INVALID_TYPE, "the output is %s, expected %s", to_text(out.dtype()),
                         to_text(self.dtype()));
@@ -30,48 +31,46 @@ etb_status permute(KernelContext& context, const Tensor& self, const int* order,
   return copy.run(context);
 }
 
-etb_status permute_copy_out(KernelContext& context, EValue** args) {
-  const Tensor& self = args[0]->tensor();
-  const IntList dims = args[1]->ints();
+etb_status permute_copy_out(KernelContext& context, ops::permute_copy_out<KernelArguments> args) {
+  const Tensor& self = args.self();
+  const IntList dims = args.dims();
   if (dims.size() != static_cast<size_t>(self.rank())) {
     return context.fail(ETB_INVALID_ARGUMENT, "%zu dims for a tensor of rank %d", dims.size(), self.rank());
   }
   int order[kMaxRank];
   DimSet seen;
   for (int i = 0; i < self.rank(); ++i) {
-    if (const etb_status status = wrap_dim(context, dims[static_cast<size_t>(i)], self.rank(), &order[i]);
-        status != ETB_OK)
-      return status;
+    ETB_CHECK(wrap_dim(context, dims[static_cast<size_t>(i)], self.rank(), &order[i]));
     if (seen.test(static_cast<size_t>(order[i])))
       return context.fail(ETB_INVALID_ARGUMENT, "dim %d appears twice", order[i]);
     seen.set(static_cast<size_t>(order[i]));
   }
-  return permute(context, self, order, args[2]->tensor());
+  return permute(context, self, order, args.out());
 }
 
 etb_status swap_dims(KernelContext& context, const Tensor& self, int64_t first, int64_t second, Tensor& out) {
   int order[kMaxRank], a = 0, b = 0;
-  if (const etb_status status = wrap_dim(context, first, self.rank(), &a); status != ETB_OK) return status;
-  if (const etb_status status = wrap_dim(context, second, self.rank(), &b); status != ETB_OK) return status;
+  ETB_CHECK(wrap_dim(context, first, self.rank(), &a));
+  ETB_CHECK(wrap_dim(context, second, self.rank(), &b));
   for (int i = 0; i < self.rank(); ++i) order[i] = i == a ? b : i == b ? a : i;
   return permute(context, self, order, out);
 }
 
-etb_status transpose_copy_out(KernelContext& context, EValue** args) {
-  return swap_dims(context, args[0]->tensor(), args[1]->to_int(), args[2]->to_int(), args[3]->tensor());
+etb_status transpose_copy_out(KernelContext& context, ops::transpose_copy_int_out<KernelArguments> args) {
+  return swap_dims(context, args.self(), args.dim0(), args.dim1(), args.out());
 }
 
-etb_status t_copy_out(KernelContext& context, EValue** args) {
-  const Tensor& self = args[0]->tensor();
+etb_status t_copy_out(KernelContext& context, ops::t_copy_out<KernelArguments> args) {
+  const Tensor& self = args.self();
   if (self.rank() > 2)
     return context.fail(ETB_INVALID_ARGUMENT, "the input has rank %d, expected at most 2", self.rank());
-  return swap_dims(context, self, 0, self.rank() < 2 ? 0 : 1, args[1]->tensor());
+  return swap_dims(context, self, 0, self.rank() < 2 ? 0 : 1, args.out());
 }
 
 constexpr Kernel kRows[] = {
-    {"aten::permute_copy.out", "TIT!", permute_copy_out},
-    {"aten::transpose_copy.int_out", "TiiT!", transpose_copy_out},
-    {"aten::t_copy.out", "TT!", t_copy_out},
+    kernel_row<ops::permute_copy_out, permute_copy_out>(),
+    kernel_row<ops::transpose_copy_int_out, transpose_copy_out>(),
+    kernel_row<ops::t_copy_out, t_copy_out>(),
 };
 
 }  // namespace

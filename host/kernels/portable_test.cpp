@@ -1,10 +1,12 @@
 // Every operator of the official registries is here: tests/golden/official_ops.txt.
 #include "host/kernels/portable.hpp"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <fstream>
 #include <string>
+#include <vector>
 
 #include "api/ops/schema.hpp"
 #include "host/runtime/method_state.hpp"
@@ -28,33 +30,31 @@ TEST(PortableKernels, HoldEveryOfficialOperator) {
   EXPECT_GE(count, 209 + 28 + 19 + 12);
 }
 
-// The marks of a row are what keeps programs from letting a kernel's output lie over its input.
+// The marks of a row are what keeps programs from letting a kernel's output lie over its input. A row made from a view has them
+// from the schema; this is for rows written by hand.
 TEST(PortableKernels, MarkWhatTheirSchemasWrite) {
   KernelRegistry registry;
   ASSERT_EQ(add_portable_kernels(registry), ETB_OK);
-  int known_count = 0, unknown_count = 0;
+  std::vector<std::string> without_schema;
   registry.for_each([&](const Kernel& kernel) {
     std::string name = kernel.name;
     name.replace(name.find("::"), 2, ".");
     if (name.find('.', name.find('.') + 1) == std::string::npos) name += ".default";
     const ops::Schema* schema = ops::find_schema(name);
-    EXPECT_NE(std::string(kernel.signature).find('!'), std::string::npos) << kernel.name;
-    EXPECT_EQ(kernel.operands.written & kernel.operands.may_equal_written, 0) << kernel.name;
     if (schema == nullptr) {
-      ++unknown_count;  // ops of quantized_decomposed and the like, where all outputs come last
-      EXPECT_TRUE(kernel.operands.is_written(kernel.argument_count - 1U)) << kernel.name;
+      without_schema.push_back(kernel.name);
+      EXPECT_EQ(kernel.operands.written, 1u << (kernel.argument_count - 1U)) << kernel.name;
       return;
     }
-    ++known_count;
     uint32_t written = 0;
     for (uint32_t i = 0; i < schema->argument_count(); ++i) {
-      if (schema->argument(i).is_out || schema->argument(i).is_write) written |= 1u << i;
+      if (schema->argument(i).is_write) written |= 1u << i;
     }
     EXPECT_EQ(unsigned{kernel.argument_count}, schema->argument_count()) << kernel.name;
     EXPECT_EQ(kernel.operands.written, written) << kernel.name;
   });
-  EXPECT_GE(known_count, 190);
-  EXPECT_LE(unknown_count, 32);
+  EXPECT_THAT(without_schema,
+              testing::UnorderedElementsAre("et_copy::_h2d_copy.out", "et_copy::_d2h_copy.out"));
 }
 
 TEST(PortableKernels, AnUnknownOperatorIsNotThere) {

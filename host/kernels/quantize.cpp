@@ -7,6 +7,15 @@
 
 #include "host/kernels/indexing.hpp"
 #include "host/kernels/kernel.hpp"
+#include "ops/quantized_decomposed/add.hpp"
+#include "ops/quantized_decomposed/choose_qparams.hpp"
+#include "ops/quantized_decomposed/choose_qparams_per_token_asymmetric.hpp"
+#include "ops/quantized_decomposed/dequantize_per_channel.hpp"
+#include "ops/quantized_decomposed/dequantize_per_tensor.hpp"
+#include "ops/quantized_decomposed/dequantize_per_token.hpp"
+#include "ops/quantized_decomposed/quantize_per_channel.hpp"
+#include "ops/quantized_decomposed/quantize_per_tensor.hpp"
+#include "ops/quantized_decomposed/quantize_per_token.hpp"
 
 namespace etb::host {
 namespace {
@@ -43,39 +52,41 @@ DimSet all_dims(const Tensor& tensor) {
   return dims;
 }
 
-etb_status check_quantize(KernelContext& context, const Tensor& input, const EValue& smallest,
-                          const EValue& largest, const EValue& dtype, Tensor& out) {
-  if (!is_floating(input.dtype()) || !is_integer(out.dtype()) ||
-      static_cast<int64_t>(out.dtype()) != dtype.to_int()) {
+// The integers that a quantized element may be.
+struct Range {
+  int64_t smallest, largest;
+};
+
+etb_status check_quantize(KernelContext& context, const Tensor& input, Range range, int64_t dtype,
+                          Tensor& out) {
+  if (!is_floating(input.dtype()) || !is_integer(out.dtype()) || static_cast<int64_t>(out.dtype()) != dtype) {
     return context.fail(ETB_INVALID_TYPE, "%s into %s, dtype %lld", to_text(input.dtype()),
-                        to_text(out.dtype()), static_cast<long long>(dtype.to_int()));
+                        to_text(out.dtype()), static_cast<long long>(dtype));
   }
-  if (smallest.to_int() > largest.to_int()) {
+  if (range.smallest > range.largest) {
     return context.fail(ETB_INVALID_ARGUMENT, "a range from %lld to %lld",
-                        static_cast<long long>(smallest.to_int()), static_cast<long long>(largest.to_int()));
+                        static_cast<long long>(range.smallest), static_cast<long long>(range.largest));
   }
   return resize_output(context, out, input.sizes());
 }
 
-etb_status quantize_per_tensor(KernelContext& context, EValue** args, double scale, double zero_point) {
-  const Tensor& input = args[0]->tensor();
-  Tensor& out = args[6]->tensor();
-  if (const etb_status status = check_quantize(context, input, *args[3], *args[4], *args[5], out);
-      status != ETB_OK)
-    return status;
+etb_status quantize_per_tensor(KernelContext& context, const Tensor& input, double scale, double zero_point,
+                               Range range, int64_t dtype, Tensor& out) {
+  ETB_CHECK(check_quantize(context, input, range, dtype, out));
   LoopParams params;
   params.set(0, 1.0 / scale);
   params.set(1, zero_point);
-  params.set(2, args[3]->to_int());
-  params.set(3, args[4]->to_int());
+  params.set(2, range.smallest);
+  params.set(3, range.largest);
   const Operand operand(input);
   const ElementLoop* loops = vector_table(context).elements->unary[static_cast<int>(UnaryOp::quantize)];
   return run_elements(context, {loops, Dtype::FLOAT32, out.dtype(), params}, {&operand, 1}, out);
 }
 
-// quantize_per_tensor(input, scale, zero_point, quant_min, quant_max, dtype, out)
-etb_status quantize_per_tensor_out(KernelContext& context, EValue** args) {
-  return quantize_per_tensor(context, args, args[1]->to_double(), static_cast<double>(args[2]->to_int()));
+etb_status quantize_per_tensor_out(KernelContext& context,
+                                   ops::quantized_decomposed::quantize_per_tensor_out<KernelArguments> args) {
+  return quantize_per_tensor(context, args.input(), args.scale(), static_cast<double>(args.zero_point()),
+                             {args.quant_min(), args.quant_max()}, args.dtype(), args.out());
 }
 
 // The first element of a scale or zero point tensor.
@@ -88,12 +99,13 @@ etb_status read_one(KernelContext& context, const Tensor& tensor, double* out_va
   return ETB_OK;
 }
 
-etb_status quantize_per_tensor_tensor_out(KernelContext& context, EValue** args) {
+etb_status quantize_per_tensor_tensor_out(
+    KernelContext& context, ops::quantized_decomposed::quantize_per_tensor_Tensor_out<KernelArguments> args) {
   double scale = 0.0, zero_point = 0.0;
-  if (const etb_status status = read_one(context, args[1]->tensor(), &scale); status != ETB_OK) return status;
-  if (const etb_status status = read_one(context, args[2]->tensor(), &zero_point); status != ETB_OK)
-    return status;
-  return quantize_per_tensor(context, args, scale, std::trunc(zero_point));
+  ETB_CHECK(read_one(context, args.scale(), &scale));
+  ETB_CHECK(read_one(context, args.zero_point(), &zero_point));
+  return quantize_per_tensor(context, args.input(), scale, std::trunc(zero_point),
+                             {args.quant_min(), args.quant_max()}, args.dtype(), args.out());
 }
 
 etb_status check_dequantize(KernelContext& context, const Tensor& input, Tensor& out) {
@@ -103,10 +115,9 @@ etb_status check_dequantize(KernelContext& context, const Tensor& input, Tensor&
   return resize_output(context, out, input.sizes());
 }
 
-etb_status dequantize_per_tensor(KernelContext& context, EValue** args, double scale, double zero_point) {
-  const Tensor& input = args[0]->tensor();
-  Tensor& out = args[7]->tensor();
-  if (const etb_status status = check_dequantize(context, input, out); status != ETB_OK) return status;
+etb_status dequantize_per_tensor(KernelContext& context, const Tensor& input, double scale, double zero_point,
+                                 Tensor& out) {
+  ETB_CHECK(check_dequantize(context, input, out));
   LoopParams params;
   params.set(0, scale);
   params.set(1, zero_point);
@@ -116,17 +127,19 @@ etb_status dequantize_per_tensor(KernelContext& context, EValue** args, double s
   return run_elements(context, {loops, computed, out.dtype(), params}, {&operand, 1}, out);
 }
 
-// dequantize_per_tensor(input, scale, zero_point, quant_min, quant_max, dtype, out_dtype, out)
-etb_status dequantize_per_tensor_out(KernelContext& context, EValue** args) {
-  return dequantize_per_tensor(context, args, args[1]->to_double(), static_cast<double>(args[2]->to_int()));
+etb_status dequantize_per_tensor_out(
+    KernelContext& context, ops::quantized_decomposed::dequantize_per_tensor_out<KernelArguments> args) {
+  return dequantize_per_tensor(context, args.input(), args.scale(), static_cast<double>(args.zero_point()),
+                               args.out());
 }
 
-etb_status dequantize_per_tensor_tensor_out(KernelContext& context, EValue** args) {
+etb_status dequantize_per_tensor_tensor_out(
+    KernelContext& context,
+    ops::quantized_decomposed::dequantize_per_tensor_Tensor_out<KernelArguments> args) {
   double scale = 0.0, zero_point = 0.0;
-  if (const etb_status status = read_one(context, args[1]->tensor(), &scale); status != ETB_OK) return status;
-  if (const etb_status status = read_one(context, args[2]->tensor(), &zero_point); status != ETB_OK)
-    return status;
-  return dequantize_per_tensor(context, args, scale, zero_point);
+  ETB_CHECK(read_one(context, args.scale(), &scale));
+  ETB_CHECK(read_one(context, args.zero_point(), &zero_point));
+  return dequantize_per_tensor(context, args.input(), scale, zero_point, args.out());
 }
 
 // Scales and zero points of `count` channels or tokens.
@@ -154,13 +167,11 @@ struct ScaleReader {
 };
 
 // Rows are what follows the axis; the row's channel is its index along the axis.
-etb_status find_axis(KernelContext& context, const Tensor& input, const EValue& axis_value, int* out_axis,
+etb_status find_axis(KernelContext& context, const Tensor& input, int64_t wanted_axis, int* out_axis,
                      DimSet* out_dims) {
   if (input.rank() == 0)
     return context.fail(ETB_INVALID_ARGUMENT, "the input has rank 0, expected at least 1");
-  if (const etb_status status = wrap_dim(context, axis_value.to_int(), input.rank(), out_axis);
-      status != ETB_OK)
-    return status;
+  ETB_CHECK(wrap_dim(context, wanted_axis, input.rank(), out_axis));
   for (int dim = *out_axis + 1; dim < input.rank(); ++dim) out_dims->set(static_cast<size_t>(dim));
   return ETB_OK;
 }
@@ -186,44 +197,36 @@ etb_status dequantize_rows(KernelContext& context, const Tensor& input, const Di
   });
 }
 
-// quantize_per_channel(input, scales, zero_points, axis, quant_min, quant_max, dtype, out)
-etb_status quantize_per_channel_out(KernelContext& context, EValue** args) {
-  const Tensor& input = args[0]->tensor();
-  Tensor& out = args[7]->tensor();
-  if (const etb_status status = check_quantize(context, input, *args[4], *args[5], *args[6], out);
-      status != ETB_OK)
-    return status;
+etb_status quantize_per_channel_out(
+    KernelContext& context, ops::quantized_decomposed::quantize_per_channel_out<KernelArguments> args) {
+  const Tensor& input = args.input();
+  Tensor& out = args.out();
+  ETB_CHECK(check_quantize(context, input, {args.quant_min(), args.quant_max()}, args.dtype(), out));
   int axis = 0;
   DimSet dims;
-  if (const etb_status status = find_axis(context, input, *args[3], &axis, &dims); status != ETB_OK)
-    return status;
-  const ScaleReader reader = {*vector_table(context).conversions, args[1]->tensor(), &args[2]->tensor()};
+  ETB_CHECK(find_axis(context, input, args.axis(), &axis, &dims));
+  const ScaleReader reader = {*vector_table(context).conversions, args.scales(), &args.zero_points()};
   const int64_t channels = input.size(axis);
-  if (const etb_status status = ScaleReader::check(context, reader.scales, reader.zero_points, channels);
-      status != ETB_OK)
-    return status;
-  const double smallest = args[4]->to_double(), largest = args[5]->to_double();
+  ETB_CHECK(ScaleReader::check(context, reader.scales, reader.zero_points, channels));
+  const double smallest = static_cast<double>(args.quant_min()),
+               largest = static_cast<double>(args.quant_max());
   return reader.is_double() ? quantize_rows<double>(context, UnaryOp::quantize, input, dims, reader, channels,
                                                     smallest, largest, out)
                             : quantize_rows<float>(context, UnaryOp::quantize, input, dims, reader, channels,
                                                    smallest, largest, out);
 }
 
-// dequantize_per_channel(input, scales, zero_points, axis, quant_min, quant_max, dtype, out_dtype, out)
-etb_status dequantize_per_channel_out(KernelContext& context, EValue** args) {
-  const Tensor& input = args[0]->tensor();
-  Tensor& out = args[8]->tensor();
-  if (const etb_status status = check_dequantize(context, input, out); status != ETB_OK) return status;
+etb_status dequantize_per_channel_out(
+    KernelContext& context, ops::quantized_decomposed::dequantize_per_channel_out<KernelArguments> args) {
+  const Tensor& input = args.input();
+  Tensor& out = args.out();
+  ETB_CHECK(check_dequantize(context, input, out));
   int axis = 0;
   DimSet dims;
-  if (const etb_status status = find_axis(context, input, *args[3], &axis, &dims); status != ETB_OK)
-    return status;
-  const ScaleReader reader = {*vector_table(context).conversions, args[1]->tensor(),
-                              args[2]->is_none() ? nullptr : &args[2]->tensor()};
+  ETB_CHECK(find_axis(context, input, args.axis(), &axis, &dims));
+  const ScaleReader reader = {*vector_table(context).conversions, args.scales(), args.zero_points()};
   const int64_t channels = input.size(axis);
-  if (const etb_status status = ScaleReader::check(context, reader.scales, reader.zero_points, channels);
-      status != ETB_OK)
-    return status;
+  ETB_CHECK(ScaleReader::check(context, reader.scales, reader.zero_points, channels));
   return reader.is_double() ? dequantize_rows<double>(context, input, dims, reader, channels, out)
                             : dequantize_rows<float>(context, input, dims, reader, channels, out);
 }
@@ -237,40 +240,35 @@ etb_status find_tokens(KernelContext& context, const Tensor& input, DimSet* out_
   return ETB_OK;
 }
 
-// quantize_per_token(input, scales, zero_points, quant_min, quant_max, dtype, out)
-etb_status quantize_per_token_out(KernelContext& context, EValue** args) {
-  const Tensor& input = args[0]->tensor();
-  Tensor& out = args[6]->tensor();
+etb_status quantize_per_token_out(KernelContext& context,
+                                  ops::quantized_decomposed::quantize_per_token_out<KernelArguments> args) {
+  const Tensor& input = args.input();
+  Tensor& out = args.out();
   DimSet dims;
   int64_t count = 0;
-  if (const etb_status status = check_quantize(context, input, *args[3], *args[4], *args[5], out);
-      status != ETB_OK)
-    return status;
-  if (const etb_status status = find_tokens(context, input, &dims, &count); status != ETB_OK) return status;
-  const ScaleReader reader = {*vector_table(context).conversions, args[1]->tensor(), &args[2]->tensor()};
-  if (const etb_status status = ScaleReader::check(context, reader.scales, reader.zero_points, count);
-      status != ETB_OK)
-    return status;
+  ETB_CHECK(check_quantize(context, input, {args.quant_min(), args.quant_max()}, args.dtype(), out));
+  ETB_CHECK(find_tokens(context, input, &dims, &count));
+  const ScaleReader reader = {*vector_table(context).conversions, args.scales(), &args.zero_points()};
+  ETB_CHECK(ScaleReader::check(context, reader.scales, reader.zero_points, count));
   if (count == 0) return ETB_OK;
-  const double smallest = args[3]->to_double(), largest = args[4]->to_double();
+  const double smallest = static_cast<double>(args.quant_min()),
+               largest = static_cast<double>(args.quant_max());
   return reader.is_double() ? quantize_rows<double>(context, UnaryOp::quantize_rounding_last, input, dims,
                                                     reader, count, smallest, largest, out)
                             : quantize_rows<float>(context, UnaryOp::quantize_rounding_last, input, dims,
                                                    reader, count, smallest, largest, out);
 }
 
-// dequantize_per_token(input, scales, zero_points, quant_min, quant_max, dtype, output_dtype, out)
-etb_status dequantize_per_token_out(KernelContext& context, EValue** args) {
-  const Tensor& input = args[0]->tensor();
-  Tensor& out = args[7]->tensor();
+etb_status dequantize_per_token_out(
+    KernelContext& context, ops::quantized_decomposed::dequantize_per_token_out<KernelArguments> args) {
+  const Tensor& input = args.input();
+  Tensor& out = args.out();
   DimSet dims;
   int64_t count = 0;
-  if (const etb_status status = check_dequantize(context, input, out); status != ETB_OK) return status;
-  if (const etb_status status = find_tokens(context, input, &dims, &count); status != ETB_OK) return status;
-  const ScaleReader reader = {*vector_table(context).conversions, args[1]->tensor(), &args[2]->tensor()};
-  if (const etb_status status = ScaleReader::check(context, reader.scales, reader.zero_points, count);
-      status != ETB_OK)
-    return status;
+  ETB_CHECK(check_dequantize(context, input, out));
+  ETB_CHECK(find_tokens(context, input, &dims, &count));
+  const ScaleReader reader = {*vector_table(context).conversions, args.scales(), &args.zero_points()};
+  ETB_CHECK(ScaleReader::check(context, reader.scales, reader.zero_points, count));
   if (count == 0) return ETB_OK;
   return reader.is_double() ? dequantize_rows<double>(context, input, dims, reader, count, out)
                             : dequantize_rows<float>(context, input, dims, reader, count, out);
@@ -294,11 +292,11 @@ Extent extent_of(KernelContext& context, const RowWalk& walk) {
   return extent;
 }
 
-// choose_qparams(input, quant_min, quant_max, eps, dtype, scale_out, zero_point_out)
-etb_status choose_qparams_out(KernelContext& context, EValue** args) {
-  const Tensor& input = args[0]->tensor();
-  Tensor &scale_out = args[5]->tensor(), &zero_point_out = args[6]->tensor();
-  const int64_t smallest = args[1]->to_int(), largest = args[2]->to_int(), one = 1;
+etb_status choose_qparams_out(KernelContext& context,
+                              ops::quantized_decomposed::choose_qparams_Tensor_out<KernelArguments> args) {
+  const Tensor& input = args.input();
+  Tensor &scale_out = args.scale_out(), &zero_point_out = args.zero_point_out();
+  const int64_t smallest = args.quant_min(), largest = args.quant_max(), one = 1;
   if (!is_floating(input.dtype()) || scale_out.dtype() != Dtype::FLOAT64 ||
       zero_point_out.dtype() != Dtype::INT64) {
     return context.fail(ETB_INVALID_TYPE, "%s into %s and %s, expected a float into float64 and int64",
@@ -306,11 +304,10 @@ etb_status choose_qparams_out(KernelContext& context, EValue** args) {
   }
   if (input.numel() == 0 || smallest >= largest)
     return context.fail(ETB_INVALID_ARGUMENT, "no elements, or an empty range");
-  if (const etb_status status = resize_output(context, scale_out, {&one, 1}); status != ETB_OK) return status;
-  if (const etb_status status = resize_output(context, zero_point_out, {&one, 1}); status != ETB_OK)
-    return status;
+  ETB_CHECK(resize_output(context, scale_out, {&one, 1}));
+  ETB_CHECK(resize_output(context, zero_point_out, {&one, 1}));
   const Extent extent = extent_of(context, RowWalk(input, all_dims(input)));
-  const auto eps = static_cast<float>(args[3]->to_double());
+  const auto eps = static_cast<float>(args.eps());
   const auto range = static_cast<float>(static_cast<double>(largest) - static_cast<double>(smallest));
   const float scale = std::max((extent.high - extent.low) / range, eps);
   const double zero_point =
@@ -324,9 +321,11 @@ etb_status choose_qparams_out(KernelContext& context, EValue** args) {
 }
 
 // choose_qparams_per_token_asymmetric(input, dtype, scale_out, zero_point_out): for int8.
-etb_status choose_qparams_per_token_out(KernelContext& context, EValue** args) {
-  const Tensor& input = args[0]->tensor();
-  Tensor &scale_out = args[2]->tensor(), &zero_point_out = args[3]->tensor();
+etb_status choose_qparams_per_token_out(
+    KernelContext& context,
+    ops::quantized_decomposed::choose_qparams_per_token_asymmetric_out<KernelArguments> args) {
+  const Tensor& input = args.input();
+  Tensor &scale_out = args.scale_out(), &zero_point_out = args.zero_point_out();
   DimSet dims;
   int64_t count = 0;
   if (!is_floating(input.dtype()) || scale_out.dtype() != Dtype::FLOAT64 ||
@@ -334,13 +333,11 @@ etb_status choose_qparams_per_token_out(KernelContext& context, EValue** args) {
     return context.fail(ETB_INVALID_TYPE, "%s into %s and %s, expected a float into float64 and int64",
                         to_text(input.dtype()), to_text(scale_out.dtype()), to_text(zero_point_out.dtype()));
   }
-  if (const etb_status status = find_tokens(context, input, &dims, &count); status != ETB_OK) return status;
+  ETB_CHECK(find_tokens(context, input, &dims, &count));
   int64_t sizes[kMaxRank];
   const size_t rank = reduced_sizes(input, dims, true, sizes);
-  if (const etb_status status = resize_output(context, scale_out, {sizes, rank}); status != ETB_OK)
-    return status;
-  if (const etb_status status = resize_output(context, zero_point_out, {sizes, rank}); status != ETB_OK)
-    return status;
+  ETB_CHECK(resize_output(context, scale_out, {sizes, rank}));
+  ETB_CHECK(resize_output(context, zero_point_out, {sizes, rank}));
   if (input.size(input.rank() - 1) == 0) return context.fail(ETB_INVALID_ARGUMENT, "tokens have no elements");
   RowWalk walk(input, dims);
   for (int64_t row = 0; row < count; ++row, walk.advance()) {
@@ -359,10 +356,9 @@ etb_status choose_qparams_per_token_out(KernelContext& context, EValue** args) {
   return ETB_OK;
 }
 
-// add(a, scale, zero_point, quant_min, quant_max, b, .. the same .., out .. the same .., out)
-etb_status add_out(KernelContext& context, EValue** args) {
-  const Tensor &a = args[0]->tensor(), &b = args[5]->tensor();
-  Tensor& out = args[14]->tensor();
+etb_status add_out(KernelContext& context, ops::quantized_decomposed::add_out<KernelArguments> args) {
+  const Tensor &a = args.a(), &b = args.b();
+  Tensor& out = args.out();
   const bool fits = a.rank() == b.rank() && std::equal(a.sizes().begin(), a.sizes().end(), b.sizes().begin());
   if (!fits)
     return context.fail(ETB_INVALID_ARGUMENT, "%s and %s", SizesText(a.sizes()).text,
@@ -371,16 +367,16 @@ etb_status add_out(KernelContext& context, EValue** args) {
     return context.fail(ETB_INVALID_TYPE, "%s and %s into %s", to_text(a.dtype()), to_text(b.dtype()),
                         to_text(out.dtype()));
   }
-  if (const etb_status status = resize_output(context, out, a.sizes()); status != ETB_OK) return status;
+  ETB_CHECK(resize_output(context, out, a.sizes()));
   const VectorTable& table = vector_table(context);
   constexpr int64_t kChunk = 512;
   constexpr int kFloat = static_cast<int>(Compute::kFloat);
   alignas(64) float x[kChunk], y[kChunk];
-  const float x_params[4] = {static_cast<float>(args[1]->to_double()), static_cast<float>(args[2]->to_int())};
-  const float y_params[4] = {static_cast<float>(args[6]->to_double()), static_cast<float>(args[7]->to_int())};
-  const float out_params[4] = {1.0f / static_cast<float>(args[10]->to_double()),
-                               static_cast<float>(args[11]->to_int()), static_cast<float>(args[12]->to_int()),
-                               static_cast<float>(args[13]->to_int())};
+  const float x_params[4] = {static_cast<float>(args.a_scale()), static_cast<float>(args.a_zero_point())};
+  const float y_params[4] = {static_cast<float>(args.b_scale()), static_cast<float>(args.b_zero_point())};
+  const float out_params[4] = {
+      1.0f / static_cast<float>(args.out_scale()), static_cast<float>(args.out_zero_point()),
+      static_cast<float>(args.out_quant_min()), static_cast<float>(args.out_quant_max())};
   const ElementLoop dequantize = table.elements->unary[static_cast<int>(UnaryOp::dequantize)][kFloat];
   RowWalk from_a(a, all_dims(a)), from_b(b, all_dims(b)), to(out, all_dims(out));
   for (int64_t begin = 0; begin < a.numel(); begin += kChunk) {
@@ -399,17 +395,19 @@ etb_status add_out(KernelContext& context, EValue** args) {
 }
 
 constexpr Kernel kRows[] = {
-    {"quantized_decomposed::quantize_per_tensor.out", "TdiiiiT!", quantize_per_tensor_out},
-    {"quantized_decomposed::quantize_per_tensor.Tensor_out", "TTTiiiT!", quantize_per_tensor_tensor_out},
-    {"quantized_decomposed::dequantize_per_tensor.out", "TdiiiinT!", dequantize_per_tensor_out},
-    {"quantized_decomposed::dequantize_per_tensor.Tensor_out", "TTTiiinT!", dequantize_per_tensor_tensor_out},
-    {"quantized_decomposed::quantize_per_channel.out", "TTTiiiiT!", quantize_per_channel_out},
-    {"quantized_decomposed::dequantize_per_channel.out", "TTtiiiinT!", dequantize_per_channel_out},
-    {"quantized_decomposed::quantize_per_token.out", "TTTiiiT!", quantize_per_token_out},
-    {"quantized_decomposed::dequantize_per_token.out", "TTTiiiiT!", dequantize_per_token_out},
-    {"quantized_decomposed::choose_qparams.Tensor_out", "TiidiT!T!", choose_qparams_out},
-    {"quantized_decomposed::choose_qparams_per_token_asymmetric.out", "TiT!T!", choose_qparams_per_token_out},
-    {"quantized_decomposed::add.out", "TdiiiTdiiidiiiT!", add_out},
+    kernel_row<ops::quantized_decomposed::quantize_per_tensor_out, quantize_per_tensor_out>(),
+    kernel_row<ops::quantized_decomposed::quantize_per_tensor_Tensor_out, quantize_per_tensor_tensor_out>(),
+    kernel_row<ops::quantized_decomposed::dequantize_per_tensor_out, dequantize_per_tensor_out>(),
+    kernel_row<ops::quantized_decomposed::dequantize_per_tensor_Tensor_out,
+               dequantize_per_tensor_tensor_out>(),
+    kernel_row<ops::quantized_decomposed::quantize_per_channel_out, quantize_per_channel_out>(),
+    kernel_row<ops::quantized_decomposed::dequantize_per_channel_out, dequantize_per_channel_out>(),
+    kernel_row<ops::quantized_decomposed::quantize_per_token_out, quantize_per_token_out>(),
+    kernel_row<ops::quantized_decomposed::dequantize_per_token_out, dequantize_per_token_out>(),
+    kernel_row<ops::quantized_decomposed::choose_qparams_Tensor_out, choose_qparams_out>(),
+    kernel_row<ops::quantized_decomposed::choose_qparams_per_token_asymmetric_out,
+               choose_qparams_per_token_out>(),
+    kernel_row<ops::quantized_decomposed::add_out, add_out>(),
 };
 
 }  // namespace

@@ -2,12 +2,17 @@
 #include "host/kernels/indexing.hpp"
 #include "host/kernels/kernel.hpp"
 #include "host/kernels/matrix.hpp"
+#include "ops/quantized_decomposed/embedding_2bit.hpp"
+#include "ops/quantized_decomposed/embedding_4bit.hpp"
+#include "ops/quantized_decomposed/embedding_byte.hpp"
+#include "ops/quantized_decomposed/mixed_linear.hpp"
+#include "ops/quantized_decomposed/mixed_mm.hpp"
 
 namespace etb::host {
 namespace {
 
 etb_status check_weights(KernelContext& context, const Tensor& weight, const Tensor& scales,
-                         const EValue& zero_points) {
+                         const Tensor* zero_points) {
   if (weight.rank() != 2 || (weight.dtype() != Dtype::INT8 && weight.dtype() != Dtype::UINT8)) {
     return context.fail(ETB_INVALID_TYPE, "weights are %s %s, expected int8 or uint8 of rank 2",
                         to_text(weight.dtype()), SizesText(weight.sizes()).text);
@@ -18,8 +23,8 @@ etb_status check_weights(KernelContext& context, const Tensor& weight, const Ten
     return context.fail(ETB_INVALID_ARGUMENT, "scales are %s %s for weights %s", to_text(scales.dtype()),
                         SizesText(scales.sizes()).text, SizesText(weight.sizes()).text);
   }
-  if (zero_points.is_none()) return ETB_OK;
-  const Tensor& points = zero_points.tensor();
+  if (zero_points == nullptr) return ETB_OK;
+  const Tensor& points = *zero_points;
   if (points.numel() == scales.numel() && is_arithmetic(points.dtype()) && points.is_contiguous())
     return ETB_OK;
   return context.fail(ETB_INVALID_ARGUMENT, "zero points are %s %s", to_text(points.dtype()),
@@ -62,18 +67,19 @@ etb_status check_activations(KernelContext& context, const Tensor& input, const 
 }
 
 // mixed_mm(input [m, k], weight [k, n], scales [k], zero_points [k], out)
-etb_status mixed_mm_out(KernelContext& context, EValue** args) {
-  const Tensor &input = args[0]->tensor(), &weight = args[1]->tensor(), &scales = args[2]->tensor();
-  Tensor& out = args[4]->tensor();
-  if (const etb_status status = check_weights(context, weight, scales, *args[3]); status != ETB_OK)
-    return status;
+etb_status mixed_mm_out(KernelContext& context,
+                        ops::quantized_decomposed::mixed_mm_out<KernelArguments> args) {
+  const Tensor &input = args.input(), &weight = args.weight(), &scales = args.weight_scales();
+  const Tensor* zero_points = args.weight_zero_points();
+  Tensor& out = args.out();
+  ETB_CHECK(check_weights(context, weight, scales, zero_points));
   if (input.rank() != 2 || input.size(1) != weight.size(0) || scales.numel() != weight.size(0)) {
     return context.fail(ETB_INVALID_ARGUMENT, "%s times %s", SizesText(input.sizes()).text,
                         SizesText(weight.sizes()).text);
   }
   const int64_t m = input.size(0), k = input.size(1), n = weight.size(1), sizes[2] = {m, n};
-  if (const etb_status status = resize_output(context, out, sizes); status != ETB_OK) return status;
-  if (const etb_status status = check_activations(context, input, out); status != ETB_OK) return status;
+  ETB_CHECK(resize_output(context, out, sizes));
+  ETB_CHECK(check_activations(context, input, out));
   const ConvertLoops& loops = *vector_table(context).conversions;
   const int64_t columns = block_columns(k, n);
   float* block = context.allocate_array<float>(k * columns);
@@ -86,24 +92,25 @@ etb_status mixed_mm_out(KernelContext& context, EValue** args) {
       loops.load[static_cast<int>(weight.dtype())][static_cast<int>(Compute::kFloat)](
           row, element_at(weight, l * weight.stride(0) + begin * weight.stride(1)), weight.stride(1), count);
       const auto scale = load_element<float>(loops, scales, l);
-      const float zero = args[3]->is_none() ? 0.0f : load_element<float>(loops, args[3]->tensor(), l);
+      const float zero = zero_points == nullptr ? 0.0f : load_element<float>(loops, *zero_points, l);
       for (int64_t j = 0; j < count; ++j) row[j] = (row[j] - zero) * scale;
     }
     GemmTask task = make_task(input, m, k, block, out, n, begin, count);
     task.b_row_stride = count;
     task.b_column_stride = 1;
     KernelContext::Mark mark(context);
-    if (const etb_status status = run_gemm(context, task, Compute::kFloat); status != ETB_OK) return status;
+    ETB_CHECK(run_gemm(context, task, Compute::kFloat));
   }
   return ETB_OK;
 }
 
 // mixed_linear(input [.., k], weight [n, k], scales [n] or [n, groups], zero_points, dtype, out)
-etb_status mixed_linear_out(KernelContext& context, EValue** args) {
-  const Tensor &input = args[0]->tensor(), &weight = args[1]->tensor(), &scales = args[2]->tensor();
-  Tensor& out = args[5]->tensor();
-  if (const etb_status status = check_weights(context, weight, scales, *args[3]); status != ETB_OK)
-    return status;
+etb_status mixed_linear_out(KernelContext& context,
+                            ops::quantized_decomposed::mixed_linear_out<KernelArguments> args) {
+  const Tensor &input = args.input(), &weight = args.weight(), &scales = args.weight_scales();
+  const Tensor* zero_points = args.weight_zero_points();
+  Tensor& out = args.out();
+  ETB_CHECK(check_weights(context, weight, scales, zero_points));
   const int rank = input.rank();
   const int64_t groups = scales.rank() == 2 ? scales.size(1) : 1;
   if (rank == 0 || input.size(rank - 1) != weight.size(1) || groups < 1 || weight.size(1) % groups != 0) {
@@ -116,10 +123,8 @@ etb_status mixed_linear_out(KernelContext& context, EValue** args) {
   int64_t sizes[kMaxRank];
   std::copy(input.sizes().begin(), input.sizes().end(), sizes);
   sizes[rank - 1] = n;
-  if (const etb_status status = resize_output(context, out, {sizes, static_cast<size_t>(rank)});
-      status != ETB_OK)
-    return status;
-  if (const etb_status status = check_activations(context, input, out); status != ETB_OK) return status;
+  ETB_CHECK(resize_output(context, out, {sizes, static_cast<size_t>(rank)}));
+  ETB_CHECK(check_activations(context, input, out));
   const ConvertLoops& loops = *vector_table(context).conversions;
   const int64_t columns = block_columns(k, n), group_size = k / groups;
   float* block = context.allocate_array<float>(k * columns);
@@ -134,7 +139,7 @@ etb_status mixed_linear_out(KernelContext& context, EValue** args) {
       for (int64_t group = 0; group < groups; ++group) {
         const int64_t index = (begin + j) * groups + group;
         const auto scale = load_element<float>(loops, scales, index);
-        const float zero = args[3]->is_none() ? 0.0f : load_element<float>(loops, args[3]->tensor(), index);
+        const float zero = zero_points == nullptr ? 0.0f : load_element<float>(loops, *zero_points, index);
         for (int64_t l = group * group_size; l < (group + 1) * group_size; ++l)
           row[l] = (row[l] - zero) * scale;
       }
@@ -143,7 +148,7 @@ etb_status mixed_linear_out(KernelContext& context, EValue** args) {
     task.b_row_stride = 1;
     task.b_column_stride = k;
     KernelContext::Mark mark(context);
-    if (const etb_status status = run_gemm(context, task, Compute::kFloat); status != ETB_OK) return status;
+    ETB_CHECK(run_gemm(context, task, Compute::kFloat));
   }
   return ETB_OK;
 }
@@ -168,14 +173,12 @@ float rounded_to(const ConvertLoops& loops, Dtype dtype, float value) {
   return value;
 }
 
-// embedding(weight, scales [n] or [n, groups], zero_points, quant_min, quant_max, indices, out)
-template <int bits, int out_index>
-etb_status embedding_out(KernelContext& context, EValue** args) {
-  const Tensor &weight = args[0]->tensor(), &scales = args[1]->tensor(), &indices = args[5]->tensor();
-  Tensor& out = args[out_index]->tensor();
-  if (const etb_status status = check_weights(context, weight, scales, *args[2]); status != ETB_OK)
-    return status;
-  if (const etb_status status = expect_index(context, indices); status != ETB_OK) return status;
+// Scales are [n] or [n, groups].
+template <int bits>
+etb_status embed(KernelContext& context, const Tensor& weight, const Tensor& scales,
+                 const Tensor* zero_points, const Tensor& indices, Tensor& out) {
+  ETB_CHECK(check_weights(context, weight, scales, zero_points));
+  ETB_CHECK(expect_index(context, indices));
   if (!is_floating(out.dtype()))
     return context.fail(ETB_INVALID_TYPE, "the output is %s, expected a float", to_text(out.dtype()));
   const int64_t width = weight.size(1) * (8 / bits), groups = scales.rank() == 2 ? scales.size(1) : 1;
@@ -186,9 +189,7 @@ etb_status embedding_out(KernelContext& context, EValue** args) {
   int64_t sizes[kMaxRank];
   std::copy(indices.sizes().begin(), indices.sizes().end(), sizes);
   sizes[indices.rank()] = width;
-  if (const etb_status status = resize_output(context, out, {sizes, static_cast<size_t>(indices.rank()) + 1});
-      status != ETB_OK)
-    return status;
+  ETB_CHECK(resize_output(context, out, {sizes, static_cast<size_t>(indices.rank()) + 1}));
   if (out.numel() == 0) return ETB_OK;
   const ConvertLoops& loops = *vector_table(context).conversions;
   RowWalk to(out, DimSet().set(static_cast<size_t>(out.rank() - 1)));
@@ -199,7 +200,7 @@ etb_status embedding_out(KernelContext& context, EValue** args) {
     for (int64_t group = 0; group < groups; ++group) {
       const auto scale = load_element<float>(loops, scales, row * groups + group);
       const float zero =
-          args[2]->is_none() ? 0.0f : load_element<float>(loops, args[2]->tensor(), row * groups + group);
+          zero_points == nullptr ? 0.0f : load_element<float>(loops, *zero_points, row * groups + group);
       for (int64_t i = group * group_size; i < (group + 1) * group_size; ++i) {
         // PyTorch's steps are in the dtype of the scales.
         const float centered =
@@ -214,15 +215,23 @@ etb_status embedding_out(KernelContext& context, EValue** args) {
   });
 }
 
+template <int bits, class Arguments>
+etb_status embedding_out(KernelContext& context, Arguments args) {
+  return embed<bits>(context, args.weight(), args.weight_scales(), args.weight_zero_points(), args.indices(),
+                     args.out());
+}
+using Embedding = ops::quantized_decomposed::embedding_byte_out<KernelArguments>;
+using EmbeddingAs = ops::quantized_decomposed::embedding_byte_dtype_out<KernelArguments>;
+
 constexpr Kernel kRows[] = {
-    {"quantized_decomposed::mixed_mm.out", "TTTtT!", mixed_mm_out},
-    {"quantized_decomposed::mixed_linear.out", "TTTtnT!", mixed_linear_out},
-    {"quantized_decomposed::embedding_byte.out", "TTtiiTT!", embedding_out<8, 6>},
-    {"quantized_decomposed::embedding_byte.dtype_out", "TTtiiTnT!", embedding_out<8, 7>},
-    {"quantized_decomposed::embedding_4bit.out", "TTtiiTT!", embedding_out<4, 6>},
-    {"quantized_decomposed::embedding_4bit.dtype_out", "TTtiiTnT!", embedding_out<4, 7>},
-    {"quantized_decomposed::embedding_2bit.out", "TTtiiTT!", embedding_out<2, 6>},
-    {"quantized_decomposed::embedding_2bit.dtype_out", "TTtiiTnT!", embedding_out<2, 7>},
+    kernel_row<ops::quantized_decomposed::mixed_mm_out, mixed_mm_out>(),
+    kernel_row<ops::quantized_decomposed::mixed_linear_out, mixed_linear_out>(),
+    kernel_row<ops::quantized_decomposed::embedding_byte_out, embedding_out<8, Embedding>>(),
+    kernel_row<ops::quantized_decomposed::embedding_byte_dtype_out, embedding_out<8, EmbeddingAs>>(),
+    kernel_row<ops::quantized_decomposed::embedding_4bit_out, embedding_out<4, Embedding>>(),
+    kernel_row<ops::quantized_decomposed::embedding_4bit_dtype_out, embedding_out<4, EmbeddingAs>>(),
+    kernel_row<ops::quantized_decomposed::embedding_2bit_out, embedding_out<2, Embedding>>(),
+    kernel_row<ops::quantized_decomposed::embedding_2bit_dtype_out, embedding_out<2, EmbeddingAs>>(),
 };
 
 }  // namespace

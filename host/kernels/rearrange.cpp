@@ -5,6 +5,15 @@
 
 #include "host/kernels/kernel.hpp"
 #include "host/kernels/rows.hpp"
+#include "ops/as_strided_copy.hpp"
+#include "ops/diagonal_copy.hpp"
+#include "ops/flip.hpp"
+#include "ops/pixel_shuffle.hpp"
+#include "ops/pixel_unshuffle.hpp"
+#include "ops/repeat.hpp"
+#include "ops/roll.hpp"
+#include "ops/tril.hpp"
+#include "ops/unfold_copy.hpp"
 
 namespace etb::host {
 namespace {
@@ -18,8 +27,8 @@ etb_status expect_same_dtype(KernelContext& context, const Tensor& self, const T
 // Resizes the output and starts a copy into all of it; the caller sets the source's strides.
 etb_status start_copy(KernelContext& context, const Tensor& self, std::span<const int64_t> sizes, Tensor& out,
                       StridedCopy* copy) {
-  if (const etb_status status = resize_output(context, out, sizes); status != ETB_OK) return status;
-  if (const etb_status status = expect_same_dtype(context, self, out); status != ETB_OK) return status;
+  ETB_CHECK(resize_output(context, out, sizes));
+  ETB_CHECK(expect_same_dtype(context, self, out));
   copy->element_nbytes = element_nbytes(self.dtype());
   copy->rank = out.rank();
   copy->to = out.data();
@@ -35,18 +44,14 @@ const char* element_at(const Tensor& tensor, int64_t offset) {
   return tensor.data_as<char>() + offset * static_cast<int64_t>(element_nbytes(tensor.dtype()));
 }
 
-// flip(self, dims, out)
-etb_status flip_out(KernelContext& context, EValue** args) {
-  const Tensor& self = args[0]->tensor();
+etb_status flip_out(KernelContext& context, ops::flip_out<KernelArguments> args) {
+  const Tensor& self = args.self();
   DimSet dims;
-  if (!args[1]->ints().empty()) {
-    if (const etb_status status = wrap_dims(context, *args[1], self.rank(), &dims); status != ETB_OK)
-      return status;
+  if (!args.dims().empty()) {
+    ETB_CHECK(wrap_dims(context, args.dims(), self.rank(), &dims));
   }
   StridedCopy copy;
-  if (const etb_status status = start_copy(context, self, self.sizes(), args[2]->tensor(), &copy);
-      status != ETB_OK)
-    return status;
+  ETB_CHECK(start_copy(context, self, self.sizes(), args.out(), &copy));
   if (self.numel() == 0) return ETB_OK;
   int64_t last = 0;
   for (int dim = 0; dim < self.rank(); ++dim) {
@@ -60,10 +65,10 @@ etb_status flip_out(KernelContext& context, EValue** args) {
 
 // repeat(self, repeats, out): the output as [r0, s0, r1, s1, ...] with step 0 along the r; every pair is one dim of the output, so the
 // copies go one by one over the repeats.
-etb_status repeat_out(KernelContext& context, EValue** args) {
-  const Tensor& self = args[0]->tensor();
-  const IntList repeats = args[1]->ints();
-  Tensor& out = args[2]->tensor();
+etb_status repeat_out(KernelContext& context, ops::repeat_out<KernelArguments> args) {
+  const Tensor& self = args.self();
+  const IntList repeats = args.repeats();
+  Tensor& out = args.out();
   const int rank = static_cast<int>(repeats.size()), added = rank - self.rank();
   if (repeats.size() > kMaxRank || added < 0) {
     return context.fail(ETB_INVALID_ARGUMENT, "%zu repeats for a tensor of rank %d", repeats.size(),
@@ -79,9 +84,7 @@ etb_status repeat_out(KernelContext& context, EValue** args) {
     }
   }
   StridedCopy copy;
-  if (const etb_status status = start_copy(context, self, {sizes, static_cast<size_t>(rank)}, out, &copy);
-      status != ETB_OK)
-    return status;
+  ETB_CHECK(start_copy(context, self, {sizes, static_cast<size_t>(rank)}, out, &copy));
   if (out.numel() == 0) return ETB_OK;
   for (int dim = 0; dim < rank; ++dim) {
     copy.sizes[dim] = dim < added ? 1 : self.size(dim - added);
@@ -92,7 +95,7 @@ etb_status repeat_out(KernelContext& context, EValue** args) {
     int64_t offset = 0;
     for (int dim = 0; dim < rank; ++dim) offset += indices[dim] * copy.sizes[dim] * out.stride(dim);
     copy.to = const_cast<char*>(element_at(out, offset));
-    if (const etb_status status = copy.run(context); status != ETB_OK) return status;
+    ETB_CHECK(copy.run(context));
     int dim = rank - 1;
     while (dim >= 0 && ++indices[dim] == repeats[static_cast<size_t>(dim)]) indices[dim--] = 0;
     if (dim < 0) return ETB_OK;
@@ -100,12 +103,12 @@ etb_status repeat_out(KernelContext& context, EValue** args) {
 }
 
 // roll(self, shifts, dims, out): each rolled dim splits the copy into two parts; without dims the tensor rolls as if it were flat.
-etb_status roll_out(KernelContext& context, EValue** args) {
-  const Tensor& self = args[0]->tensor();
-  const IntList shifts = args[1]->ints(), dims = args[2]->ints();
-  Tensor& out = args[3]->tensor();
-  if (const etb_status status = resize_output(context, out, self.sizes()); status != ETB_OK) return status;
-  if (const etb_status status = expect_same_dtype(context, self, out); status != ETB_OK) return status;
+etb_status roll_out(KernelContext& context, ops::roll_out<KernelArguments> args) {
+  const Tensor& self = args.self();
+  const IntList shifts = args.shifts(), dims = args.dims();
+  Tensor& out = args.out();
+  ETB_CHECK(resize_output(context, out, self.sizes()));
+  ETB_CHECK(expect_same_dtype(context, self, out));
   if (dims.size() != shifts.size() && !(dims.empty() && shifts.size() == 1)) {
     return context.fail(ETB_INVALID_ARGUMENT, "%zu shifts for %zu dims", shifts.size(), dims.size());
   }
@@ -114,8 +117,7 @@ etb_status roll_out(KernelContext& context, EValue** args) {
   int64_t shift[kMaxRank] = {};
   for (size_t i = 0; i < dims.size(); ++i) {
     int dim = 0;
-    if (const etb_status status = wrap_dim(context, dims[i], self.rank(), &dim); status != ETB_OK)
-      return status;
+    ETB_CHECK(wrap_dim(context, dims[i], self.rank(), &dim));
     if (self.rank() > 0)
       shift[dim] = (shift[dim] + shifts[i] % self.size(dim) + self.size(dim)) % self.size(dim);
   }
@@ -148,20 +150,18 @@ etb_status roll_out(KernelContext& context, EValue** args) {
     if (is_empty) continue;
     copy.to = const_cast<char*>(element_at(out, to));
     copy.from = element_at(self, from);
-    if (const etb_status status = copy.run(context); status != ETB_OK) return status;
+    ETB_CHECK(copy.run(context));
   }
   return ETB_OK;
 }
 
 // diagonal_copy(self, offset, dim1, dim2, out): the diagonal becomes the last dim.
-etb_status diagonal_copy_out(KernelContext& context, EValue** args) {
-  const Tensor& self = args[0]->tensor();
-  const int64_t offset = args[1]->to_int();
+etb_status diagonal_copy_out(KernelContext& context, ops::diagonal_copy_out<KernelArguments> args) {
+  const Tensor& self = args.self();
+  const int64_t offset = args.offset();
   int first = 0, second = 0;
-  if (const etb_status status = wrap_dim(context, args[2]->to_int(), self.rank(), &first); status != ETB_OK)
-    return status;
-  if (const etb_status status = wrap_dim(context, args[3]->to_int(), self.rank(), &second); status != ETB_OK)
-    return status;
+  ETB_CHECK(wrap_dim(context, args.dim1(), self.rank(), &first));
+  ETB_CHECK(wrap_dim(context, args.dim2(), self.rank(), &second));
   if (first == second || self.rank() < 2)
     return context.fail(ETB_INVALID_ARGUMENT, "the diagonal of dims %d and %d", first, second);
   const int64_t rows = self.size(first), columns = self.size(second);
@@ -177,10 +177,8 @@ etb_status diagonal_copy_out(KernelContext& context, EValue** args) {
   }
   sizes[rank++] = count;
   StridedCopy copy;
-  if (const etb_status status = start_copy(context, self, {sizes, rank}, args[4]->tensor(), &copy);
-      status != ETB_OK)
-    return status;
-  if (args[4]->tensor().numel() == 0) return ETB_OK;
+  ETB_CHECK(start_copy(context, self, {sizes, rank}, args.out(), &copy));
+  if (args.out().numel() == 0) return ETB_OK;
   strides[rank - 1] = self.stride(first) + self.stride(second);
   std::copy_n(strides, rank, copy.from_strides);
   copy.from = element_at(self, offset >= 0 ? offset * self.stride(second) : -offset * self.stride(first));
@@ -188,12 +186,11 @@ etb_status diagonal_copy_out(KernelContext& context, EValue** args) {
 }
 
 // unfold_copy(self, dimension, size, step, out): windows along a dim; the positions in a window become the last dim.
-etb_status unfold_copy_out(KernelContext& context, EValue** args) {
-  const Tensor& self = args[0]->tensor();
-  const int64_t size = args[2]->to_int(), step = args[3]->to_int();
+etb_status unfold_copy_out(KernelContext& context, ops::unfold_copy_out<KernelArguments> args) {
+  const Tensor& self = args.self();
+  const int64_t size = args.size(), step = args.step();
   int dim = 0;
-  if (const etb_status status = wrap_dim(context, args[1]->to_int(), self.rank(), &dim); status != ETB_OK)
-    return status;
+  ETB_CHECK(wrap_dim(context, args.dimension(), self.rank(), &dim));
   const int64_t own = self.rank() == 0 ? 1 : self.size(dim);
   if (size < 0 || size > own || step < 1 || self.rank() == kMaxRank) {
     return context.fail(ETB_INVALID_ARGUMENT, "windows of %lld in steps of %lld over %lld",
@@ -206,10 +203,8 @@ etb_status unfold_copy_out(KernelContext& context, EValue** args) {
   if (rank > 0) sizes[dim] = (own - size) / step + 1;
   sizes[rank] = size;
   StridedCopy copy;
-  if (const etb_status status = start_copy(context, self, {sizes, rank + 1}, args[4]->tensor(), &copy);
-      status != ETB_OK)
-    return status;
-  if (args[4]->tensor().numel() == 0) return ETB_OK;
+  ETB_CHECK(start_copy(context, self, {sizes, rank + 1}, args.out(), &copy));
+  if (args.out().numel() == 0) return ETB_OK;
   // A single window takes no step, and a step that is longer than the dim may be any number.
   for (int i = 0; i < self.rank(); ++i)
     copy.from_strides[i] = i == dim && sizes[i] > 1 ? self.stride(i) * step : self.stride(i);
@@ -217,11 +212,10 @@ etb_status unfold_copy_out(KernelContext& context, EValue** args) {
   return copy.run(context);
 }
 
-// as_strided_copy(self, size, stride, storage_offset, out)
-etb_status as_strided_copy_out(KernelContext& context, EValue** args) {
-  const Tensor& self = args[0]->tensor();
-  const IntList wanted = args[1]->ints(), strides = args[2]->ints();
-  const int64_t start = args[3]->is_none() ? 0 : args[3]->to_int();
+etb_status as_strided_copy_out(KernelContext& context, ops::as_strided_copy_out<KernelArguments> args) {
+  const Tensor& self = args.self();
+  const IntList wanted = args.size(), strides = args.stride();
+  const int64_t start = args.storage_offset().value_or(0);
   if (wanted.size() != strides.size() || wanted.size() > kMaxRank || start < 0) {
     return context.fail(ETB_INVALID_ARGUMENT, "%zu sizes with %zu strides from %lld on", wanted.size(),
                         strides.size(), static_cast<long long>(start));
@@ -241,27 +235,23 @@ etb_status as_strided_copy_out(KernelContext& context, EValue** args) {
                         static_cast<long long>(last), static_cast<long long>(self.numel()));
   }
   StridedCopy copy;
-  if (const etb_status status = start_copy(context, self, {sizes, wanted.size()}, args[4]->tensor(), &copy);
-      status != ETB_OK)
-    return status;
+  ETB_CHECK(start_copy(context, self, {sizes, wanted.size()}, args.out(), &copy));
   if (is_empty) return ETB_OK;
   for (size_t i = 0; i < wanted.size(); ++i) copy.from_strides[i] = strides[i];
   copy.from = element_at(self, start);
   return copy.run(context);
 }
 
-// tril(self, diagonal, out)
-etb_status tril_out(KernelContext& context, EValue** args) {
-  const Tensor& self = args[0]->tensor();
-  Tensor& out = args[2]->tensor();
-  const int64_t diagonal = args[1]->to_int();
+etb_status tril_out(KernelContext& context, ops::tril_out<KernelArguments> args) {
+  const Tensor& self = args.self();
+  Tensor& out = args.out();
+  const int64_t diagonal = args.diagonal();
   if (self.rank() < 2)
     return context.fail(ETB_INVALID_ARGUMENT, "the input has rank %d, expected at least 2", self.rank());
-  if (const etb_status status = resize_output(context, out, self.sizes()); status != ETB_OK) return status;
-  if (const etb_status status = expect_same_dtype(context, self, out); status != ETB_OK) return status;
+  ETB_CHECK(resize_output(context, out, self.sizes()));
+  ETB_CHECK(expect_same_dtype(context, self, out));
   if (self.numel() == 0) return ETB_OK;
-  if (const etb_status status = clear_bytes(context, out.data(), out.nbytes()); status != ETB_OK)
-    return status;
+  ETB_CHECK(clear_bytes(context, out.data(), out.nbytes()));
   const int row_dim = self.rank() - 2, column_dim = self.rank() - 1;
   DimSet dims;
   dims.set(static_cast<size_t>(row_dim)).set(static_cast<size_t>(column_dim));
@@ -281,18 +271,15 @@ etb_status tril_out(KernelContext& context, EValue** args) {
       copy.from = element_at(self, from.offset() + row * self.stride(row_dim));
       copy.to_strides[0] = out.stride(column_dim);
       copy.from_strides[0] = self.stride(column_dim);
-      if (const etb_status status = copy.run(context); status != ETB_OK) return status;
+      ETB_CHECK(copy.run(context));
     }
   }
   return ETB_OK;
 }
 
-// pixel_shuffle(self, factor, out): [.., C*f*f, H, W] to [.., C, H*f, W*f], or back. Seen as [.., C, f, f, H, W] it is a permutation.
+// [.., C*f*f, H, W] to [.., C, H*f, W*f], or back. Seen as [.., C, f, f, H, W] it is a permutation.
 template <bool is_shuffle>
-etb_status pixel_shuffle_out(KernelContext& context, EValue** args) {
-  const Tensor& self = args[0]->tensor();
-  Tensor& out = args[2]->tensor();
-  const int64_t factor = args[1]->to_int();
+etb_status rearrange_pixels(KernelContext& context, const Tensor& self, int64_t factor, Tensor& out) {
   const int rank = self.rank();
   if (rank < 3 || rank > kMaxRank - 2 || factor < 1 || factor > (1 << 15)) {
     return context.fail(ETB_INVALID_ARGUMENT, "factor %lld on a tensor of rank %d",
@@ -310,9 +297,7 @@ etb_status pixel_shuffle_out(KernelContext& context, EValue** args) {
   height = is_shuffle ? height * factor : height / factor;
   width = is_shuffle ? width * factor : width / factor;
   StridedCopy copy;
-  if (const etb_status status = start_copy(context, self, {sizes, static_cast<size_t>(rank)}, out, &copy);
-      status != ETB_OK)
-    return status;
+  ETB_CHECK(start_copy(context, self, {sizes, static_cast<size_t>(rank)}, out, &copy));
   if (out.numel() == 0) return ETB_OK;
   const Tensor &deep = is_shuffle ? self : out, &flat = is_shuffle ? out : self;
   // Dims: leading, C, row in block, column in block, H, W.
@@ -339,16 +324,24 @@ etb_status pixel_shuffle_out(KernelContext& context, EValue** args) {
   return copy.run(context);
 }
 
+etb_status pixel_shuffle_out(KernelContext& context, ops::pixel_shuffle_out<KernelArguments> args) {
+  return rearrange_pixels<true>(context, args.self(), args.upscale_factor(), args.out());
+}
+
+etb_status pixel_unshuffle_out(KernelContext& context, ops::pixel_unshuffle_out<KernelArguments> args) {
+  return rearrange_pixels<false>(context, args.self(), args.downscale_factor(), args.out());
+}
+
 constexpr Kernel kRows[] = {
-    {"aten::flip.out", "TIT!", flip_out},
-    {"aten::repeat.out", "TIT!", repeat_out},
-    {"aten::roll.out", "TIIT!", roll_out},
-    {"aten::diagonal_copy.out", "TiiiT!", diagonal_copy_out},
-    {"aten::unfold_copy.out", "TiiiT!", unfold_copy_out},
-    {"aten::as_strided_copy.out", "TIInT!", as_strided_copy_out},
-    {"aten::tril.out", "TiT!", tril_out},
-    {"aten::pixel_shuffle.out", "TiT!", pixel_shuffle_out<true>},
-    {"aten::pixel_unshuffle.out", "TiT!", pixel_shuffle_out<false>},
+    kernel_row<ops::flip_out, flip_out>(),
+    kernel_row<ops::repeat_out, repeat_out>(),
+    kernel_row<ops::roll_out, roll_out>(),
+    kernel_row<ops::diagonal_copy_out, diagonal_copy_out>(),
+    kernel_row<ops::unfold_copy_out, unfold_copy_out>(),
+    kernel_row<ops::as_strided_copy_out, as_strided_copy_out>(),
+    kernel_row<ops::tril_out, tril_out>(),
+    kernel_row<ops::pixel_shuffle_out, pixel_shuffle_out>(),
+    kernel_row<ops::pixel_unshuffle_out, pixel_unshuffle_out>(),
 };
 
 }  // namespace

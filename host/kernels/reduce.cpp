@@ -7,6 +7,18 @@
 
 #include "host/kernels/kernel.hpp"
 #include "host/kernels/rows.hpp"
+#include "ops/amax.hpp"
+#include "ops/amin.hpp"
+#include "ops/any.hpp"
+#include "ops/argmax.hpp"
+#include "ops/argmin.hpp"
+#include "ops/max.hpp"
+#include "ops/mean.hpp"
+#include "ops/min.hpp"
+#include "ops/prod.hpp"
+#include "ops/sum.hpp"
+#include "ops/var.hpp"
+#include "ops/var_mean.hpp"
 
 namespace etb::host {
 namespace {
@@ -159,8 +171,8 @@ struct ArgExtreme {
 };
 
 // The dtype that a sum is computed as and, when no output says otherwise, stored as.
-Dtype sum_dtype(const Tensor& self, const EValue& dtype) {
-  if (!dtype.is_none() && is_known(dtype.to_int())) return static_cast<Dtype>(dtype.to_int());
+Dtype sum_dtype(const Tensor& self, std::optional<int64_t> dtype) {
+  if (dtype.has_value() && is_known(*dtype)) return static_cast<Dtype>(*dtype);
   return is_floating(self.dtype()) ? self.dtype() : Dtype::INT64;
 }
 
@@ -171,23 +183,19 @@ Dtype computing_dtype(const Tensor& self, Dtype result) {
                                                              : promote_any(self.dtype(), result);
 }
 
-// sum(self, dim, keepdim, dtype, out)
-etb_status sum_out(KernelContext& context, EValue** args) {
-  const Tensor& self = args[0]->tensor();
-  Tensor& out = args[4]->tensor();
+etb_status sum_out(KernelContext& context, ops::sum_IntList_out<KernelArguments> args) {
+  const Tensor& self = args.self();
+  Tensor& out = args.out();
   DimSet dims;
-  if (const etb_status status = wrap_dims(context, *args[1], self.rank(), &dims); status != ETB_OK)
-    return status;
-  if (const etb_status status = prepare(context, self, dims, args[2]->to_bool(), out); status != ETB_OK)
-    return status;
-  return reduce_rows(context, self, dims, computing_dtype(self, sum_dtype(self, *args[3])), out, Sum());
+  ETB_CHECK(wrap_dims(context, args.dim().value_or(IntList()), self.rank(), &dims));
+  ETB_CHECK(prepare(context, self, dims, args.keepdim(), out));
+  return reduce_rows(context, self, dims, computing_dtype(self, sum_dtype(self, args.dtype())), out, Sum());
 }
 
 etb_status mean(KernelContext& context, const Tensor& self, const DimSet& dims, bool keeps_dims,
-                const EValue& dtype, Tensor& out) {
-  if (const etb_status status = prepare(context, self, dims, keeps_dims, out); status != ETB_OK)
-    return status;
-  const Dtype result = dtype.is_none() ? out.dtype() : sum_dtype(self, dtype);
+                std::optional<int64_t> dtype, Tensor& out) {
+  ETB_CHECK(prepare(context, self, dims, keeps_dims, out));
+  const Dtype result = dtype.has_value() ? sum_dtype(self, dtype) : out.dtype();
   if (!is_floating(result) || !is_floating(out.dtype())) {
     return context.fail(ETB_INVALID_TYPE, "a mean of %s as %s, expected a float", to_text(self.dtype()),
                         to_text(result));
@@ -195,13 +203,10 @@ etb_status mean(KernelContext& context, const Tensor& self, const DimSet& dims, 
   return reduce_rows(context, self, dims, computing_dtype(self, result), out, Mean());
 }
 
-// mean(self, dim, keepdim, dtype, out)
-etb_status mean_out(KernelContext& context, EValue** args) {
+etb_status mean_out(KernelContext& context, ops::mean_out<KernelArguments> args) {
   DimSet dims;
-  if (const etb_status status = wrap_dims(context, *args[1], args[0]->tensor().rank(), &dims);
-      status != ETB_OK)
-    return status;
-  return mean(context, args[0]->tensor(), dims, args[2]->to_bool(), *args[3], args[4]->tensor());
+  ETB_CHECK(wrap_dims(context, args.dim().value_or(IntList()), args.self().rank(), &dims));
+  return mean(context, args.self(), dims, args.keepdim(), args.dtype(), args.out());
 }
 
 DimSet all_dims(const Tensor& self) {
@@ -210,68 +215,56 @@ DimSet all_dims(const Tensor& self) {
   return dims;
 }
 
-// mean(self, dtype, out)
-etb_status mean_dtype_out(KernelContext& context, EValue** args) {
-  return mean(context, args[0]->tensor(), all_dims(args[0]->tensor()), false, *args[1], args[2]->tensor());
+etb_status mean_dtype_out(KernelContext& context, ops::mean_dtype_out<KernelArguments> args) {
+  return mean(context, args.self(), all_dims(args.self()), false, args.dtype(), args.out());
 }
 
-etb_status one_dim(KernelContext& context, const EValue& dim, const Tensor& self, DimSet* out_dims) {
+etb_status one_dim(KernelContext& context, int64_t dim, const Tensor& self, DimSet* out_dims) {
   int wrapped = 0;
-  if (const etb_status status = wrap_dim(context, dim.to_int(), self.rank(), &wrapped); status != ETB_OK)
-    return status;
+  ETB_CHECK(wrap_dim(context, dim, self.rank(), &wrapped));
   out_dims->reset();
   if (self.rank() > 0) out_dims->set(static_cast<size_t>(wrapped));
   return ETB_OK;
 }
 
 etb_status product(KernelContext& context, const Tensor& self, const DimSet& dims, bool keeps_dims,
-                   const EValue& dtype, Tensor& out) {
-  if (const etb_status status = prepare(context, self, dims, keeps_dims, out); status != ETB_OK)
-    return status;
+                   std::optional<int64_t> dtype, Tensor& out) {
+  ETB_CHECK(prepare(context, self, dims, keeps_dims, out));
   return reduce_rows(context, self, dims, computing_dtype(self, sum_dtype(self, dtype)), out, Product());
 }
 
-// prod(self, dtype, out)
-etb_status prod_out(KernelContext& context, EValue** args) {
-  return product(context, args[0]->tensor(), all_dims(args[0]->tensor()), false, *args[1], args[2]->tensor());
+etb_status prod_out(KernelContext& context, ops::prod_out<KernelArguments> args) {
+  return product(context, args.self(), all_dims(args.self()), false, args.dtype(), args.out());
 }
 
-// prod(self, dim, keepdim, dtype, out)
-etb_status prod_int_out(KernelContext& context, EValue** args) {
+etb_status prod_int_out(KernelContext& context, ops::prod_int_out<KernelArguments> args) {
   DimSet dims;
-  if (const etb_status status = one_dim(context, *args[1], args[0]->tensor(), &dims); status != ETB_OK)
-    return status;
-  return product(context, args[0]->tensor(), dims, args[2]->to_bool(), *args[3], args[4]->tensor());
+  ETB_CHECK(one_dim(context, args.dim(), args.self(), &dims));
+  return product(context, args.self(), dims, args.keepdim(), args.dtype(), args.out());
 }
 
 etb_status any(KernelContext& context, const Tensor& self, const DimSet& dims, bool keeps_dims, Tensor& out) {
-  if (const etb_status status = prepare(context, self, dims, keeps_dims, out); status != ETB_OK)
-    return status;
+  ETB_CHECK(prepare(context, self, dims, keeps_dims, out));
   return reduce_rows(context, self, dims, self.dtype(), out, Any());
 }
 
-// any(self, out)
-etb_status any_all_out(KernelContext& context, EValue** args) {
-  return any(context, args[0]->tensor(), all_dims(args[0]->tensor()), false, args[1]->tensor());
+etb_status any_all_out(KernelContext& context, ops::any_all_out<KernelArguments> args) {
+  return any(context, args.self(), all_dims(args.self()), false, args.out());
 }
 
-// any(self, dim, keepdim, out)
-etb_status any_out(KernelContext& context, EValue** args) {
+etb_status any_out(KernelContext& context, ops::any_out<KernelArguments> args) {
   DimSet dims;
-  if (const etb_status status = one_dim(context, *args[1], args[0]->tensor(), &dims); status != ETB_OK)
-    return status;
-  return any(context, args[0]->tensor(), dims, args[2]->to_bool(), args[3]->tensor());
+  ETB_CHECK(one_dim(context, args.dim(), args.self(), &dims));
+  return any(context, args.self(), dims, args.keepdim(), args.out());
 }
 
 // any(self, dims, keepdim, out): an empty list means no dim.
-etb_status any_dims_out(KernelContext& context, EValue** args) {
+etb_status any_dims_out(KernelContext& context, ops::any_dims_out<KernelArguments> args) {
   DimSet dims;
-  if (args[1]->is_none() || !args[1]->ints().empty()) {
-    if (const etb_status status = wrap_dims(context, *args[1], args[0]->tensor().rank(), &dims);
-        status != ETB_OK)
-      return status;
+  if (!args.dim().has_value() || !args.dim()->empty()) {
+    ETB_CHECK(wrap_dims(context, args.dim().value_or(IntList()), args.self().rank(), &dims));
   }
-  return any(context, args[0]->tensor(), dims, args[2]->to_bool(), args[3]->tensor());
+  return any(context, args.self(), dims, args.keepdim(), args.out());
 }
 
 etb_status expect_elements(KernelContext& context, const Tensor& self, const DimSet& dims,
@@ -284,58 +277,56 @@ etb_status expect_elements(KernelContext& context, const Tensor& self, const Dim
 template <bool is_max>
 etb_status extreme(KernelContext& context, const Tensor& self, const DimSet& dims, bool keeps_dims,
                    Tensor& out) {
-  if (const etb_status status = prepare(context, self, dims, keeps_dims, out); status != ETB_OK)
-    return status;
-  if (const etb_status status = expect_elements(context, self, dims, out); status != ETB_OK) return status;
+  ETB_CHECK(prepare(context, self, dims, keeps_dims, out));
+  ETB_CHECK(expect_elements(context, self, dims, out));
   return reduce_rows(context, self, dims, self.dtype(), out, Extreme<is_max>());
 }
 
-// amax(self, dim, keepdim, out)
 template <bool is_max>
-etb_status aextreme_out(KernelContext& context, EValue** args) {
+etb_status aextreme_out(KernelContext& context, ops::amax_out<KernelArguments> args) {
   DimSet dims;
-  if (const etb_status status = wrap_dims(context, *args[1], args[0]->tensor().rank(), &dims);
-      status != ETB_OK)
-    return status;
-  return extreme<is_max>(context, args[0]->tensor(), dims, args[2]->to_bool(), args[3]->tensor());
+  ETB_CHECK(wrap_dims(context, args.dim(), args.self().rank(), &dims));
+  return extreme<is_max>(context, args.self(), dims, args.keepdim(), args.out());
 }
 
-// max(self, out)
 template <bool is_max>
-etb_status extreme_unary_out(KernelContext& context, EValue** args) {
-  return extreme<is_max>(context, args[0]->tensor(), all_dims(args[0]->tensor()), false, args[1]->tensor());
+etb_status extreme_unary_out(KernelContext& context, ops::max_unary_out<KernelArguments> args) {
+  return extreme<is_max>(context, args.self(), all_dims(args.self()), false, args.out());
 }
 
 template <bool is_max>
 etb_status argument(KernelContext& context, const Tensor& self, const DimSet& dims, bool keeps_dims,
                     Tensor& out) {
-  if (const etb_status status = prepare(context, self, dims, keeps_dims, out); status != ETB_OK)
-    return status;
-  if (const etb_status status = expect_elements(context, self, dims, out); status != ETB_OK) return status;
+  ETB_CHECK(prepare(context, self, dims, keeps_dims, out));
+  ETB_CHECK(expect_elements(context, self, dims, out));
   return reduce_rows(context, self, dims, self.dtype(), out, ArgExtreme<is_max>());
 }
 
-// argmax(self, dim, keepdim, out)
 template <bool is_max>
-etb_status argument_out(KernelContext& context, EValue** args) {
-  const Tensor& self = args[0]->tensor();
+etb_status argument_out(KernelContext& context, ops::argmax_out<KernelArguments> args) {
+  const Tensor& self = args.self();
   DimSet dims = all_dims(self);
-  if (!args[1]->is_none()) {
-    if (const etb_status status = one_dim(context, *args[1], self, &dims); status != ETB_OK) return status;
+  if (args.dim().has_value()) {
+    ETB_CHECK(one_dim(context, *args.dim(), self, &dims));
   }
-  return argument<is_max>(context, self, dims, args[2]->to_bool(), args[3]->tensor());
+  return argument<is_max>(context, self, dims, args.keepdim(), args.out());
 }
 
-// max(self, dim, keepdim, values, indices)
 template <bool is_max>
-etb_status extreme_dim_out(KernelContext& context, EValue** args) {
-  const Tensor& self = args[0]->tensor();
+etb_status extreme_dim(KernelContext& context, const Tensor& self, int64_t dim, bool keeps_dims,
+                       Tensor& values, Tensor& indices) {
   DimSet dims;
-  if (const etb_status status = one_dim(context, *args[1], self, &dims); status != ETB_OK) return status;
-  if (const etb_status status = extreme<is_max>(context, self, dims, args[2]->to_bool(), args[3]->tensor());
-      status != ETB_OK)
-    return status;
-  return argument<is_max>(context, self, dims, args[2]->to_bool(), args[4]->tensor());
+  ETB_CHECK(one_dim(context, dim, self, &dims));
+  ETB_CHECK(extreme<is_max>(context, self, dims, keeps_dims, values));
+  return argument<is_max>(context, self, dims, keeps_dims, indices);
+}
+
+etb_status max_dim_out(KernelContext& context, ops::max_dim_max<KernelArguments> args) {
+  return extreme_dim<true>(context, args.self(), args.dim(), args.keepdim(), args.max(), args.max_values());
+}
+
+etb_status min_dim_out(KernelContext& context, ops::min_dim_min<KernelArguments> args) {
+  return extreme_dim<false>(context, args.self(), args.dim(), args.keepdim(), args.min(), args.min_indices());
 }
 
 struct Variance {
@@ -352,67 +343,60 @@ struct Variance {
   }
 };
 
-etb_status variance(KernelContext& context, const Tensor& self, const EValue& dim, double correction,
+etb_status variance(KernelContext& context, const Tensor& self, IntList dim, double correction,
                     bool keeps_dims, Tensor& out, Tensor* mean_out) {
   DimSet dims;
-  if (const etb_status status = wrap_dims(context, dim, self.rank(), &dims); status != ETB_OK) return status;
-  if (const etb_status status = prepare(context, self, dims, keeps_dims, out); status != ETB_OK)
-    return status;
+  ETB_CHECK(wrap_dims(context, dim, self.rank(), &dims));
+  ETB_CHECK(prepare(context, self, dims, keeps_dims, out));
   if (!is_floating(self.dtype()) || !is_floating(out.dtype())) {
     return context.fail(ETB_INVALID_TYPE, "%s into %s, expected floats", to_text(self.dtype()),
                         to_text(out.dtype()));
   }
-  if (const etb_status status = reduce_rows(context, self, dims, self.dtype(), out, Variance{correction});
-      status != ETB_OK)
-    return status;
+  ETB_CHECK(reduce_rows(context, self, dims, self.dtype(), out, Variance{correction}));
   if (mean_out == nullptr) return ETB_OK;
-  if (const etb_status status = prepare(context, self, dims, keeps_dims, *mean_out); status != ETB_OK)
-    return status;
+  ETB_CHECK(prepare(context, self, dims, keeps_dims, *mean_out));
   if (!is_floating(mean_out->dtype()))
     return context.fail(ETB_INVALID_TYPE, "the mean is %s, expected a float", to_text(mean_out->dtype()));
   return reduce_rows(context, self, dims, self.dtype(), *mean_out, Mean());
 }
 
-// var(self, dim, unbiased, keepdim, out)
-etb_status var_out(KernelContext& context, EValue** args) {
-  return variance(context, args[0]->tensor(), *args[1], args[2]->to_bool() ? 1.0 : 0.0, args[3]->to_bool(),
-                  args[4]->tensor(), nullptr);
+etb_status var_out(KernelContext& context, ops::var_out<KernelArguments> args) {
+  return variance(context, args.self(), args.dim().value_or(IntList()), args.unbiased() ? 1.0 : 0.0,
+                  args.keepdim(), args.out(), nullptr);
 }
 
-double correction_of(const EValue& value) { return value.is_none() ? 1.0 : value.to_double(); }
+double correction_of(const EValue* value) { return value == nullptr ? 1.0 : value->to_double(); }
 
-// var(self, dim, correction, keepdim, out)
-etb_status var_correction_out(KernelContext& context, EValue** args) {
-  return variance(context, args[0]->tensor(), *args[1], correction_of(*args[2]), args[3]->to_bool(),
-                  args[4]->tensor(), nullptr);
+etb_status var_correction_out(KernelContext& context, ops::var_correction_out<KernelArguments> args) {
+  return variance(context, args.self(), args.dim().value_or(IntList()), correction_of(args.correction()),
+                  args.keepdim(), args.out(), nullptr);
 }
 
-// var_mean(self, dim, correction, keepdim, var, mean)
-etb_status var_mean_out(KernelContext& context, EValue** args) {
-  return variance(context, args[0]->tensor(), *args[1], correction_of(*args[2]), args[3]->to_bool(),
-                  args[4]->tensor(), &args[5]->tensor());
+etb_status var_mean_out(KernelContext& context, ops::var_mean_correction_out<KernelArguments> args) {
+  return variance(context, args.self(), args.dim().value_or(IntList()), correction_of(args.correction()),
+                  args.keepdim(), args.out0(), &args.out1());
 }
 
 constexpr Kernel kRows[] = {
-    {"aten::sum.IntList_out", "TjbnT!", sum_out},
-    {"aten::mean.out", "TjbnT!", mean_out},
-    {"aten::mean.dtype_out", "TnT!", mean_dtype_out},
-    {"aten::prod.out", "TnT!", prod_out},
-    {"aten::prod.int_out", "TibnT!", prod_int_out},
-    {"aten::any.all_out", "TT!", any_all_out},
-    {"aten::any.out", "TibT!", any_out},
-    {"aten::any.dims_out", "TjbT!", any_dims_out},
-    {"aten::amax.out", "TIbT!", aextreme_out<true>},
-    {"aten::amin.out", "TIbT!", aextreme_out<false>},
-    {"aten::max.unary_out", "TT!", extreme_unary_out<true>},
-    {"aten::min.unary_out", "TT!", extreme_unary_out<false>},
-    {"aten::max.dim_max", "TibT!T!", extreme_dim_out<true>},
-    {"aten::min.dim_min", "TibT!T!", extreme_dim_out<false>},
-    {"aten::argmax.out", "TnbT!", argument_out<true>},
-    {"aten::argmin.out", "TnbT!", argument_out<false>},
-    {"aten::var.out", "TjbbT!", var_out},
-    {"aten::var.correction_out", "TjsbT!", var_correction_out},
-    {"aten::var_mean.correction_out", "TjsbT!T!", var_mean_out},
+    kernel_row<ops::sum_IntList_out, sum_out>(),
+    kernel_row<ops::mean_out, mean_out>(),
+    kernel_row<ops::mean_dtype_out, mean_dtype_out>(),
+    kernel_row<ops::prod_out, prod_out>(),
+    kernel_row<ops::prod_int_out, prod_int_out>(),
+    kernel_row<ops::any_all_out, any_all_out>(),
+    kernel_row<ops::any_out, any_out>(),
+    kernel_row<ops::any_dims_out, any_dims_out>(),
+    kernel_row<ops::amax_out, aextreme_out<true>>(),
+    kernel_row<ops::amin_out, aextreme_out<false>>(),
+    kernel_row<ops::max_unary_out, extreme_unary_out<true>>(),
+    kernel_row<ops::min_unary_out, extreme_unary_out<false>>(),
+    kernel_row<ops::max_dim_max, max_dim_out>(),
+    kernel_row<ops::min_dim_min, min_dim_out>(),
+    kernel_row<ops::argmax_out, argument_out<true>>(),
+    kernel_row<ops::argmin_out, argument_out<false>>(),
+    kernel_row<ops::var_out, var_out>(),
+    kernel_row<ops::var_correction_out, var_correction_out>(),
+    kernel_row<ops::var_mean_correction_out, var_mean_out>(),
 };
 
 }  // namespace

@@ -5,6 +5,10 @@
 
 #include "host/kernels/indexing.hpp"
 #include "host/kernels/kernel.hpp"
+#include "ops/_upsample_bilinear2d_aa.hpp"
+#include "ops/grid_sampler_2d.hpp"
+#include "ops/upsample_bilinear2d.hpp"
+#include "ops/upsample_nearest2d.hpp"
 
 namespace etb::host {
 namespace {
@@ -24,12 +28,13 @@ struct Target {
   int64_t size[2] = {0, 0};
   double scale[2] = {0.0, 0.0};
 
-  etb_status read(KernelContext& context, const Tensor& self, const EValue& sizes, const EValue& scales) {
-    if (!sizes.is_none() && sizes.ints().size() == 2) {
-      for (size_t i = 0; i < 2; ++i) size[i] = sizes.ints()[i];
-    } else if (!scales.is_none() && scales.doubles().size() == 2) {
+  etb_status read(KernelContext& context, const Tensor& self, const std::optional<IntList>& sizes,
+                  const std::optional<std::span<const double>>& scales) {
+    if (sizes.has_value() && sizes->size() == 2) {
+      for (size_t i = 0; i < 2; ++i) size[i] = (*sizes)[i];
+    } else if (scales.has_value() && scales->size() == 2) {
       for (size_t i = 0; i < 2; ++i) {
-        scale[i] = scales.doubles()[i];
+        scale[i] = (*scales)[i];
         const double wanted = std::floor(static_cast<double>(self.size(2 + static_cast<int>(i))) * scale[i]);
         if (!(wanted >= 1.0 && wanted < 0x1.0p31))
           return context.fail(ETB_INVALID_ARGUMENT, "scale %g", scale[i]);
@@ -56,15 +61,13 @@ T step_of(int64_t in, int64_t out, bool align_corners, double scale) {
   return scale > 0.0 ? static_cast<T>(1.0 / scale) : static_cast<T>(in) / static_cast<T>(out);
 }
 
-// upsample_nearest2d(input, output_size, scale_factors, out)
-etb_status nearest_out(KernelContext& context, EValue** args) {
-  const Tensor& self = args[0]->tensor();
-  Tensor& out = args[3]->tensor();
+etb_status nearest_out(KernelContext& context, ops::upsample_nearest2d_vec_out<KernelArguments> args) {
+  const Tensor& self = args.input();
+  Tensor& out = args.out();
   Target target;
-  if (const etb_status status = expect_image(context, self, out); status != ETB_OK) return status;
-  if (const etb_status status = target.read(context, self, *args[1], *args[2]); status != ETB_OK)
-    return status;
-  if (const etb_status status = target.resize(context, self, out); status != ETB_OK) return status;
+  ETB_CHECK(expect_image(context, self, out));
+  ETB_CHECK(target.read(context, self, args.output_size(), args.scale_factors()));
+  ETB_CHECK(target.resize(context, self, out));
   const float steps[2] = {step_of<float>(self.size(2), target.size[0], false, target.scale[0]),
                           step_of<float>(self.size(3), target.size[1], false, target.scale[1])};
   const auto source = [&](int axis, int64_t index) {
@@ -127,17 +130,16 @@ etb_status bilinear(KernelContext& context, const Tensor& self, const Target& ta
   });
 }
 
-// upsample_bilinear2d(input, output_size, align_corners, scale_factors, out)
-etb_status bilinear_out(KernelContext& context, EValue** args) {
-  const Tensor& self = args[0]->tensor();
-  Tensor& out = args[4]->tensor();
+etb_status bilinear_out(KernelContext& context, ops::upsample_bilinear2d_vec_out<KernelArguments> args) {
+  const Tensor& self = args.input();
+  Tensor& out = args.out();
   Target target;
-  if (const etb_status status = expect_image(context, self, out); status != ETB_OK) return status;
-  if (const etb_status status = target.read(context, self, *args[1], *args[3]); status != ETB_OK)
-    return status;
-  if (const etb_status status = target.resize(context, self, out); status != ETB_OK) return status;
-  if (self.dtype() == Dtype::FLOAT64) return bilinear<double>(context, self, target, args[2]->to_bool(), out);
-  return bilinear<float>(context, self, target, args[2]->to_bool(), out);
+  ETB_CHECK(expect_image(context, self, out));
+  ETB_CHECK(target.read(context, self, args.output_size(), args.scale_factors()));
+  ETB_CHECK(target.resize(context, self, out));
+  if (self.dtype() == Dtype::FLOAT64)
+    return bilinear<double>(context, self, target, args.align_corners(), out);
+  return bilinear<float>(context, self, target, args.align_corners(), out);
 }
 
 // Antialiasing: a triangle as wide as the source step, so that every source pixel counts.
@@ -196,19 +198,18 @@ etb_status bilinear_aa(KernelContext& context, const Tensor& self, const Target&
   });
 }
 
-// _upsample_bilinear2d_aa(self, output_size, align_corners, scales_h, scales_w, out)
-etb_status bilinear_aa_out(KernelContext& context, EValue** args) {
-  const Tensor& self = args[0]->tensor();
-  Tensor& out = args[5]->tensor();
+etb_status bilinear_aa_out(KernelContext& context, ops::_upsample_bilinear2d_aa_out<KernelArguments> args) {
+  const Tensor& self = args.self();
+  Tensor& out = args.out();
   Target target;
-  if (const etb_status status = expect_image(context, self, out); status != ETB_OK) return status;
-  if (const etb_status status = target.read(context, self, *args[1], EValue()); status != ETB_OK)
-    return status;
-  for (int i = 0; i < 2; ++i) target.scale[i] = args[3 + i]->is_none() ? 0.0 : args[3 + i]->to_double();
-  if (const etb_status status = target.resize(context, self, out); status != ETB_OK) return status;
+  ETB_CHECK(expect_image(context, self, out));
+  ETB_CHECK(target.read(context, self, args.output_size(), std::nullopt));
+  target.scale[0] = args.scales_h().value_or(0.0);
+  target.scale[1] = args.scales_w().value_or(0.0);
+  ETB_CHECK(target.resize(context, self, out));
   if (self.dtype() == Dtype::FLOAT64)
-    return bilinear_aa<double>(context, self, target, args[2]->to_bool(), out);
-  return bilinear_aa<float>(context, self, target, args[2]->to_bool(), out);
+    return bilinear_aa<double>(context, self, target, args.align_corners(), out);
+  return bilinear_aa<float>(context, self, target, args.align_corners(), out);
 }
 
 enum Interpolation : int64_t { kBilinear = 0, kNearest = 1, kBicubic = 2 };
@@ -334,12 +335,12 @@ etb_status sample_grid(KernelContext& context, const Tensor& input, const Tensor
 }
 
 // grid_sampler_2d(input, grid [N, H, W, 2], interpolation_mode, padding_mode, align_corners, out)
-etb_status grid_sampler_out(KernelContext& context, EValue** args) {
-  const Tensor &input = args[0]->tensor(), &grid = args[1]->tensor();
-  Tensor& out = args[5]->tensor();
-  const int64_t interpolation = args[2]->to_int(), padding = args[3]->to_int();
-  if (const etb_status status = expect_image(context, input, out); status != ETB_OK) return status;
-  if (const etb_status status = expect_same_dtype(context, input, grid); status != ETB_OK) return status;
+etb_status grid_sampler_out(KernelContext& context, ops::grid_sampler_2d_out<KernelArguments> args) {
+  const Tensor &input = args.input(), &grid = args.grid();
+  Tensor& out = args.out();
+  const int64_t interpolation = args.interpolation_mode(), padding = args.padding_mode();
+  ETB_CHECK(expect_image(context, input, out));
+  ETB_CHECK(expect_same_dtype(context, input, grid));
   if (!is_floating(input.dtype()))
     return context.fail(ETB_INVALID_TYPE, "the input is %s, expected a float", to_text(input.dtype()));
   if (grid.rank() != 4 || grid.size(3) != 2 || grid.size(0) != input.size(0) || interpolation < 0 ||
@@ -349,17 +350,17 @@ etb_status grid_sampler_out(KernelContext& context, EValue** args) {
                         static_cast<long long>(interpolation), static_cast<long long>(padding));
   }
   const int64_t sizes[4] = {input.size(0), input.size(1), grid.size(1), grid.size(2)};
-  if (const etb_status status = resize_output(context, out, sizes); status != ETB_OK) return status;
+  ETB_CHECK(resize_output(context, out, sizes));
   if (input.dtype() == Dtype::FLOAT64)
-    return sample_grid<double>(context, input, grid, interpolation, padding, args[4]->to_bool(), out);
-  return sample_grid<float>(context, input, grid, interpolation, padding, args[4]->to_bool(), out);
+    return sample_grid<double>(context, input, grid, interpolation, padding, args.align_corners(), out);
+  return sample_grid<float>(context, input, grid, interpolation, padding, args.align_corners(), out);
 }
 
 constexpr Kernel kRows[] = {
-    {"aten::upsample_nearest2d.vec_out", "TjfT!", nearest_out},
-    {"aten::upsample_bilinear2d.vec_out", "TjbfT!", bilinear_out},
-    {"aten::_upsample_bilinear2d_aa.out", "TIbeeT!", bilinear_aa_out},
-    {"aten::grid_sampler_2d.out", "TTiibT!", grid_sampler_out},
+    kernel_row<ops::upsample_nearest2d_vec_out, nearest_out>(),
+    kernel_row<ops::upsample_bilinear2d_vec_out, bilinear_out>(),
+    kernel_row<ops::_upsample_bilinear2d_aa_out, bilinear_aa_out>(),
+    kernel_row<ops::grid_sampler_2d_out, grid_sampler_out>(),
 };
 
 }  // namespace

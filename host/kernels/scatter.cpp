@@ -3,25 +3,27 @@
 
 #include "host/kernels/indexing.hpp"
 #include "host/kernels/kernel.hpp"
+#include "ops/scatter.hpp"
+#include "ops/scatter_add.hpp"
+#include "ops/scatter_reduce.hpp"
 
 namespace etb::host {
 namespace {
 
 // Copies self to out and calls visit(offset in out, offset in src) for each element of the index. `src` may be null.
 template <class Visit>
-etb_status scatter(KernelContext& context, const Tensor& self, const EValue& dim_value, const Tensor& index,
+etb_status scatter(KernelContext& context, const Tensor& self, int64_t wanted_dim, const Tensor& index,
                    const Tensor* src, Tensor& out, Visit visit) {
   int dim = 0;
-  if (const etb_status status = wrap_dim(context, dim_value.to_int(), self.rank(), &dim); status != ETB_OK)
-    return status;
-  if (const etb_status status = resize_output(context, out, self.sizes()); status != ETB_OK) return status;
-  if (const etb_status status = expect_same_dtype(context, self, out); status != ETB_OK) return status;
+  ETB_CHECK(wrap_dim(context, wanted_dim, self.rank(), &dim));
+  ETB_CHECK(resize_output(context, out, self.sizes()));
+  ETB_CHECK(expect_same_dtype(context, self, out));
   if (src != nullptr) {
-    if (const etb_status status = expect_same_dtype(context, self, *src); status != ETB_OK) return status;
+    ETB_CHECK(expect_same_dtype(context, self, *src));
   }
-  if (const etb_status status = copy_tensor(context, self, out); status != ETB_OK) return status;
+  ETB_CHECK(copy_tensor(context, self, out));
   if (index.numel() == 0) return ETB_OK;
-  if (const etb_status status = expect_index(context, index); status != ETB_OK) return status;
+  ETB_CHECK(expect_index(context, index));
   const int rank = index.rank();
   const bool has_ranks = std::max(rank, 1) == std::max(self.rank(), 1) &&
                          (src == nullptr || std::max(src->rank(), 1) == std::max(rank, 1));
@@ -53,26 +55,23 @@ etb_status scatter(KernelContext& context, const Tensor& self, const EValue& dim
   });
 }
 
-// scatter(self, dim, index, src, out)
-etb_status scatter_src_out(KernelContext& context, EValue** args) {
-  const Tensor& src = args[3]->tensor();
-  Tensor& out = args[4]->tensor();
-  return scatter(context, args[0]->tensor(), *args[1], args[2]->tensor(), &src, out,
+etb_status scatter_src_out(KernelContext& context, ops::scatter_src_out<KernelArguments> args) {
+  const Tensor& src = args.src();
+  Tensor& out = args.out();
+  return scatter(context, args.self(), args.dim(), args.index(), &src, out,
                  [&](int64_t to, int64_t from) { copy_element(src, from, out, to); });
 }
 
-// scatter(self, dim, index, value, out)
-etb_status scatter_value_out(KernelContext& context, EValue** args) {
-  Tensor& out = args[4]->tensor();
+etb_status scatter_value_out(KernelContext& context, ops::scatter_value_out<KernelArguments> args) {
+  Tensor& out = args.out();
   if (!is_arithmetic(out.dtype()))
     return context.fail(ETB_INVALID_TYPE, "the output is %s", to_text(out.dtype()));
   const ConvertLoops& loops = *vector_table(context).conversions;
-  const EValue& number = *args[3];
-  return scatter(context, args[0]->tensor(), *args[1], args[2]->tensor(), nullptr, out,
-                 [&](int64_t to, int64_t) {
-                   number.is_double() ? store_element(loops, out, to, number.to_double())
-                                      : store_element(loops, out, to, number.to_int());
-                 });
+  const EValue& number = args.value();
+  return scatter(context, args.self(), args.dim(), args.index(), nullptr, out, [&](int64_t to, int64_t) {
+    number.is_double() ? store_element(loops, out, to, number.to_double())
+                       : store_element(loops, out, to, number.to_int());
+  });
 }
 
 // What scatter_reduce does with an element that is there and one that comes.
@@ -99,21 +98,19 @@ T combine(Reduction reduction, T a, T b) {
   return a;
 }
 
-// scatter_add(self, dim, index, src, out)
-etb_status scatter_add_out(KernelContext& context, EValue** args) {
-  const Tensor& src = args[3]->tensor();
-  Tensor& out = args[4]->tensor();
+etb_status scatter_add_out(KernelContext& context, ops::scatter_add_out<KernelArguments> args) {
+  const Tensor& src = args.src();
+  Tensor& out = args.out();
   if (!is_arithmetic(out.dtype()))
     return context.fail(ETB_INVALID_TYPE, "the output is %s", to_text(out.dtype()));
   const ConvertLoops& loops = *vector_table(context).conversions;
   return with_compute(out.dtype(), [&](auto type) {
     using T = decltype(type);
-    return scatter(
-        context, args[0]->tensor(), *args[1], args[2]->tensor(), &src, out, [&](int64_t to, int64_t from) {
-          store_element(
-              loops, out, to,
-              combine(Reduction::kSum, load_element<T>(loops, out, to), load_element<T>(loops, src, from)));
-        });
+    return scatter(context, args.self(), args.dim(), args.index(), &src, out, [&](int64_t to, int64_t from) {
+      store_element(
+          loops, out, to,
+          combine(Reduction::kSum, load_element<T>(loops, out, to), load_element<T>(loops, src, from)));
+    });
   });
 }
 
@@ -130,17 +127,17 @@ bool parse_reduction(std::string_view text, Reduction* out_reduction) {
 }
 
 // scatter_reduce(self, dim, index, src, reduce, include_self, out). Counts of contributions per element live in scratch.
-etb_status scatter_reduce_out(KernelContext& context, EValue** args) {
-  const Tensor &self = args[0]->tensor(), &src = args[3]->tensor();
-  Tensor& out = args[6]->tensor();
+etb_status scatter_reduce_out(KernelContext& context, ops::scatter_reduce_two_out<KernelArguments> args) {
+  const Tensor &self = args.self(), &src = args.src();
+  Tensor& out = args.out();
   Reduction reduction;
-  if (!parse_reduction(args[4]->string(), &reduction)) {
-    return context.fail(ETB_INVALID_ARGUMENT, "reduce is '%.*s'", static_cast<int>(args[4]->string().size()),
-                        args[4]->string().data());
+  if (!parse_reduction(args.reduce(), &reduction)) {
+    return context.fail(ETB_INVALID_ARGUMENT, "reduce is '%.*s'", static_cast<int>(args.reduce().size()),
+                        args.reduce().data());
   }
   if (!is_arithmetic(out.dtype()))
     return context.fail(ETB_INVALID_TYPE, "the output is %s", to_text(out.dtype()));
-  const bool includes_self = args[5]->to_bool();
+  const bool includes_self = args.include_self();
   const ConvertLoops& loops = *vector_table(context).conversions;
   int64_t* counts = context.allocate_array<int64_t>(self.numel());
   if (counts == nullptr) return context.fail_scratch(static_cast<uint64_t>(self.numel()) * 8);
@@ -151,7 +148,7 @@ etb_status scatter_reduce_out(KernelContext& context, EValue** args) {
   return with_compute(out.dtype(), [&](auto type) {
     using T = decltype(type);
     const etb_status status =
-        scatter(context, self, *args[1], args[2]->tensor(), &src, out, [&](int64_t to, int64_t from) {
+        scatter(context, self, args.dim(), args.index(), &src, out, [&](int64_t to, int64_t from) {
           const T value = load_element<T>(loops, src, from);
           store_element(
               loops, out, to,
@@ -172,10 +169,10 @@ etb_status scatter_reduce_out(KernelContext& context, EValue** args) {
 }
 
 constexpr Kernel kRows[] = {
-    {"aten::scatter.src_out", "TiTTT!", scatter_src_out},
-    {"aten::scatter.value_out", "TiTST!", scatter_value_out},
-    {"aten::scatter_add.out", "TiTTT!", scatter_add_out},
-    {"aten::scatter_reduce.two_out", "TiTTzbT!", scatter_reduce_out},
+    kernel_row<ops::scatter_src_out, scatter_src_out>(),
+    kernel_row<ops::scatter_value_out, scatter_value_out>(),
+    kernel_row<ops::scatter_add_out, scatter_add_out>(),
+    kernel_row<ops::scatter_reduce_two_out, scatter_reduce_out>(),
 };
 
 }  // namespace

@@ -3,6 +3,9 @@
 
 #include "host/kernels/dims.hpp"
 #include "host/kernels/kernel.hpp"
+#include "ops/narrow_copy.hpp"
+#include "ops/select_copy.hpp"
+#include "ops/slice_copy.hpp"
 
 namespace etb::host {
 namespace {
@@ -16,7 +19,7 @@ etb_status copy_slices(KernelContext& context, const Tensor& self, int dim, int6
     if (i != dim) sizes[rank++] = self.size(i);
     if (i == dim && !drops_dim) sizes[rank++] = count;
   }
-  if (const etb_status status = resize_output(context, out, {sizes, rank}); status != ETB_OK) return status;
+  ETB_CHECK(resize_output(context, out, {sizes, rank}));
   if (self.dtype() != out.dtype()) {
     return context.fail(ETB_INVALID_TYPE, "the output is %s, expected %s", to_text(out.dtype()),
                         to_text(self.dtype()));
@@ -44,63 +47,57 @@ etb_status expect_rank(KernelContext& context, const Tensor& self) {
 }
 
 // slice_copy(self, dim, start, end, step, out): bounds beyond the ends are clamped, as in Python.
-etb_status slice_copy_out(KernelContext& context, EValue** args) {
-  const Tensor& self = args[0]->tensor();
+etb_status slice_copy_out(KernelContext& context, ops::slice_copy_Tensor_out<KernelArguments> args) {
+  const Tensor& self = args.self();
   int dim = 0;
-  if (const etb_status status = expect_rank(context, self); status != ETB_OK) return status;
-  if (const etb_status status = wrap_dim(context, args[1]->to_int(), self.rank(), &dim); status != ETB_OK)
-    return status;
-  const int64_t size = self.size(dim), step = args[4]->to_int();
+  ETB_CHECK(expect_rank(context, self));
+  ETB_CHECK(wrap_dim(context, args.dim(), self.rank(), &dim));
+  const int64_t size = self.size(dim), step = args.step();
   if (step <= 0)
     return context.fail(ETB_INVALID_ARGUMENT, "step is %lld, expected at least 1",
                         static_cast<long long>(step));
-  const auto bound = [size](const EValue& value, int64_t absent) {
-    if (value.is_none()) return absent;
-    const int64_t wanted = value.to_int();
-    return std::clamp<int64_t>(wanted < 0 ? wanted + size : wanted, 0, size);
+  const auto bound = [size](std::optional<int64_t> wanted, int64_t absent) {
+    if (!wanted.has_value()) return absent;
+    return std::clamp<int64_t>(*wanted < 0 ? *wanted + size : *wanted, 0, size);
   };
-  const int64_t start = bound(*args[2], 0), end = std::max(start, bound(*args[3], size));
+  const int64_t start = bound(args.start(), 0), end = std::max(start, bound(args.end(), size));
   const int64_t count = (end - start) / step + ((end - start) % step != 0 ? 1 : 0);
-  return copy_slices(context, self, dim, start, count, step, false, args[5]->tensor());
+  return copy_slices(context, self, dim, start, count, step, false, args.out());
 }
 
-// narrow_copy(self, dim, start, length, out)
-etb_status narrow_copy_out(KernelContext& context, EValue** args) {
-  const Tensor& self = args[0]->tensor();
+etb_status narrow_copy_out(KernelContext& context, ops::narrow_copy_out<KernelArguments> args) {
+  const Tensor& self = args.self();
   int dim = 0;
-  if (const etb_status status = expect_rank(context, self); status != ETB_OK) return status;
-  if (const etb_status status = wrap_dim(context, args[1]->to_int(), self.rank(), &dim); status != ETB_OK)
-    return status;
-  const int64_t size = self.size(dim), length = args[3]->to_int();
-  int64_t start = args[2]->to_int();
+  ETB_CHECK(expect_rank(context, self));
+  ETB_CHECK(wrap_dim(context, args.dim(), self.rank(), &dim));
+  const int64_t size = self.size(dim), length = args.length();
+  int64_t start = args.start();
   if (start >= -size && start < 0) start += size;
   if (start < 0 || start > size || length < 0 || length > size - start) {
     return context.fail(ETB_INVALID_ARGUMENT, "start %lld, length %lld along a dim of size %lld",
                         static_cast<long long>(start), static_cast<long long>(length),
                         static_cast<long long>(size));
   }
-  return copy_slices(context, self, dim, start, length, 1, false, args[4]->tensor());
+  return copy_slices(context, self, dim, start, length, 1, false, args.out());
 }
 
-// select_copy(self, dim, index, out)
-etb_status select_copy_out(KernelContext& context, EValue** args) {
-  const Tensor& self = args[0]->tensor();
+etb_status select_copy_out(KernelContext& context, ops::select_copy_int_out<KernelArguments> args) {
+  const Tensor& self = args.self();
   int dim = 0;
-  if (const etb_status status = expect_rank(context, self); status != ETB_OK) return status;
-  if (const etb_status status = wrap_dim(context, args[1]->to_int(), self.rank(), &dim); status != ETB_OK)
-    return status;
-  const int64_t size = self.size(dim), index = args[2]->to_int();
+  ETB_CHECK(expect_rank(context, self));
+  ETB_CHECK(wrap_dim(context, args.dim(), self.rank(), &dim));
+  const int64_t size = self.size(dim), index = args.index();
   if (index < -size || index >= size) {
     return context.fail(ETB_INVALID_ARGUMENT, "index %lld along a dim of size %lld",
                         static_cast<long long>(index), static_cast<long long>(size));
   }
-  return copy_slices(context, self, dim, index < 0 ? index + size : index, 1, 1, true, args[3]->tensor());
+  return copy_slices(context, self, dim, index < 0 ? index + size : index, 1, 1, true, args.out());
 }
 
 constexpr Kernel kRows[] = {
-    {"aten::slice_copy.Tensor_out", "TinniT!", slice_copy_out},
-    {"aten::narrow_copy.out", "TiiiT!", narrow_copy_out},
-    {"aten::select_copy.int_out", "TiiT!", select_copy_out},
+    kernel_row<ops::slice_copy_Tensor_out, slice_copy_out>(),
+    kernel_row<ops::narrow_copy_out, narrow_copy_out>(),
+    kernel_row<ops::select_copy_int_out, select_copy_out>(),
 };
 
 }  // namespace

@@ -1,6 +1,8 @@
 // aten::_softmax and aten::_log_softmax.
 #include "host/kernels/kernel.hpp"
 #include "host/kernels/rows.hpp"
+#include "ops/_log_softmax.hpp"
+#include "ops/_softmax.hpp"
 
 namespace etb::host {
 namespace {
@@ -29,19 +31,17 @@ etb_status run_rows(KernelContext& context, const Tensor& self, const DimSet& di
   return ETB_OK;
 }
 
-// _softmax(self, dim, half_to_float, out)
 template <bool is_log>
-etb_status softmax_out(KernelContext& context, EValue** args) {
-  const Tensor& self = args[0]->tensor();
-  Tensor& out = args[3]->tensor();
+etb_status softmax_out(KernelContext& context, ops::_softmax_out<KernelArguments> args) {
+  const Tensor& self = args.self();
+  Tensor& out = args.out();
   int dim = 0;
-  if (const etb_status status = wrap_dim(context, args[1]->to_int(), self.rank(), &dim); status != ETB_OK)
-    return status;
+  ETB_CHECK(wrap_dim(context, args.dim(), self.rank(), &dim));
   if (!is_floating(self.dtype()) || !is_floating(out.dtype())) {
     return context.fail(ETB_INVALID_TYPE, "%s into %s, expected floats", to_text(self.dtype()),
                         to_text(out.dtype()));
   }
-  if (const etb_status status = resize_output(context, out, self.sizes()); status != ETB_OK) return status;
+  ETB_CHECK(resize_output(context, out, self.sizes()));
   if (out.numel() == 0) return ETB_OK;
   DimSet dims;
   if (self.rank() > 0) dims.set(static_cast<size_t>(dim));
@@ -50,8 +50,8 @@ etb_status softmax_out(KernelContext& context, EValue** args) {
 }
 
 constexpr Kernel kRows[] = {
-    {"aten::_softmax.out", "TibT!", softmax_out<false>},
-    {"aten::_log_softmax.out", "TibT!", softmax_out<true>},
+    kernel_row<ops::_softmax_out, softmax_out<false>>(),
+    kernel_row<ops::_log_softmax_out, softmax_out<true>>(),
 };
 
 }  // namespace

@@ -4,6 +4,9 @@
 #include "host/kernels/indexing.hpp"
 #include "host/kernels/kernel.hpp"
 #include "host/kernels/long_sort.hpp"
+#include "ops/median.hpp"
+#include "ops/sort.hpp"
+#include "ops/topk.hpp"
 
 namespace etb::host {
 namespace {
@@ -64,7 +67,7 @@ etb_status order_rows(KernelContext& context, const Tensor& self, int dim, int64
       });
       if (numbered != ETB_OK) return numbered;
       const Entry<T>* chosen = entries;
-      if (const etb_status status = order(entries, count, spare, &chosen); status != ETB_OK) return status;
+      ETB_CHECK(order(entries, count, spare, &chosen));
       const etb_status taken = for_each_piece(context, kept, [&](int64_t begin, int64_t length) {
         for (int64_t k = begin; k < begin + length; ++k)
           row[k] = chosen[k].value, row_indices[k] = chosen[k].index;
@@ -81,11 +84,9 @@ etb_status order_rows(KernelContext& context, const Tensor& self, int dim, int64
 etb_status sort(KernelContext& context, const Tensor& self, int64_t wanted_dim, bool is_descending,
                 Tensor& values, Tensor& indices) {
   int dim = 0;
-  if (const etb_status status = wrap_dim(context, wanted_dim, self.rank(), &dim); status != ETB_OK)
-    return status;
-  if (const etb_status status = resize_output(context, values, self.sizes()); status != ETB_OK) return status;
-  if (const etb_status status = resize_output(context, indices, self.sizes()); status != ETB_OK)
-    return status;
+  ETB_CHECK(wrap_dim(context, wanted_dim, self.rank(), &dim));
+  ETB_CHECK(resize_output(context, values, self.sizes()));
+  ETB_CHECK(resize_output(context, indices, self.sizes()));
   const int64_t count = self.rank() == 0 ? 1 : self.size(dim);
   if (self.numel() == 0) return ETB_OK;
   return order_rows(
@@ -96,14 +97,12 @@ etb_status sort(KernelContext& context, const Tensor& self, int64_t wanted_dim, 
       });
 }
 
-// topk(self, k, dim, largest, sorted, values, indices)
-etb_status topk_out(KernelContext& context, EValue** args) {
-  const Tensor& self = args[0]->tensor();
-  Tensor &values = args[5]->tensor(), &indices = args[6]->tensor();
-  const int64_t k = args[1]->to_int();
+etb_status topk_out(KernelContext& context, ops::topk_values<KernelArguments> args) {
+  const Tensor& self = args.self();
+  Tensor &values = args.values(), &indices = args.indices();
+  const int64_t k = args.k();
   int dim = 0;
-  if (const etb_status status = wrap_dim(context, args[2]->to_int(), self.rank(), &dim); status != ETB_OK)
-    return status;
+  ETB_CHECK(wrap_dim(context, args.dim(), self.rank(), &dim));
   const int64_t count = self.rank() == 0 ? 1 : self.size(dim);
   if (k < 0 || k > count)
     return context.fail(ETB_INVALID_ARGUMENT, "the first %lld of %lld", static_cast<long long>(k),
@@ -112,10 +111,10 @@ etb_status topk_out(KernelContext& context, EValue** args) {
   std::copy(self.sizes().begin(), self.sizes().end(), sizes);
   if (self.rank() > 0) sizes[dim] = k;
   const std::span<const int64_t> out_sizes(sizes, static_cast<size_t>(self.rank()));
-  if (const etb_status status = resize_output(context, values, out_sizes); status != ETB_OK) return status;
-  if (const etb_status status = resize_output(context, indices, out_sizes); status != ETB_OK) return status;
+  ETB_CHECK(resize_output(context, values, out_sizes));
+  ETB_CHECK(resize_output(context, indices, out_sizes));
   if (values.numel() == 0) return ETB_OK;
-  const bool is_largest = args[3]->to_bool();
+  const bool is_largest = args.largest();
   return order_rows(
       context, self, dim, k, values, indices,
       [&, k, is_largest]<class T>(Entry<T>* entries, int64_t length, Entry<T>* spare, const Entry<T>**) {
@@ -125,20 +124,17 @@ etb_status topk_out(KernelContext& context, EValue** args) {
 }
 
 // median(self, dim, keepdim, values, indices): the lower of two middle values; the first NaN when there is one.
-etb_status median_dim_out(KernelContext& context, EValue** args) {
-  const Tensor& self = args[0]->tensor();
-  Tensor &values = args[3]->tensor(), &indices = args[4]->tensor();
+etb_status median_dim_out(KernelContext& context, ops::median_dim_values<KernelArguments> args) {
+  const Tensor& self = args.self();
+  Tensor &values = args.values(), &indices = args.indices();
   int dim = 0;
-  if (const etb_status status = wrap_dim(context, args[1]->to_int(), self.rank(), &dim); status != ETB_OK)
-    return status;
+  ETB_CHECK(wrap_dim(context, args.dim(), self.rank(), &dim));
   DimSet dims;
   if (self.rank() > 0) dims.set(static_cast<size_t>(dim));
   int64_t sizes[kMaxRank];
-  const size_t rank = reduced_sizes(self, dims, args[2]->to_bool(), sizes);
-  if (const etb_status status = resize_output(context, values, {sizes, rank}); status != ETB_OK)
-    return status;
-  if (const etb_status status = resize_output(context, indices, {sizes, rank}); status != ETB_OK)
-    return status;
+  const size_t rank = reduced_sizes(self, dims, args.keepdim(), sizes);
+  ETB_CHECK(resize_output(context, values, {sizes, rank}));
+  ETB_CHECK(resize_output(context, indices, {sizes, rank}));
   if (values.numel() == 0) return ETB_OK;
   if (self.numel() == 0)
     return context.fail(ETB_INVALID_ARGUMENT, "%s has no elements to choose from",
@@ -165,23 +161,19 @@ etb_status median_dim_out(KernelContext& context, EValue** args) {
       });
 }
 
-// sort(self, dim, descending, values, indices)
-etb_status sort_out(KernelContext& context, EValue** args) {
-  return sort(context, args[0]->tensor(), args[1]->to_int(), args[2]->to_bool(), args[3]->tensor(),
-              args[4]->tensor());
+etb_status sort_out(KernelContext& context, ops::sort_values<KernelArguments> args) {
+  return sort(context, args.self(), args.dim(), args.descending(), args.values(), args.indices());
 }
 
-// sort(self, stable, dim, descending, values, indices)
-etb_status sort_stable_out(KernelContext& context, EValue** args) {
-  return sort(context, args[0]->tensor(), args[2]->to_int(), args[3]->to_bool(), args[4]->tensor(),
-              args[5]->tensor());
+etb_status sort_stable_out(KernelContext& context, ops::sort_values_stable<KernelArguments> args) {
+  return sort(context, args.self(), args.dim(), args.descending(), args.values(), args.indices());
 }
 
 constexpr Kernel kRows[] = {
-    {"aten::sort.values", "TibT!T!", sort_out},
-    {"aten::sort.values_stable", "TcibT!T!", sort_stable_out},
-    {"aten::topk.values", "TiibbT!T!", topk_out},
-    {"aten::median.dim_values", "TibT!T!", median_dim_out},
+    kernel_row<ops::sort_values, sort_out>(),
+    kernel_row<ops::sort_values_stable, sort_stable_out>(),
+    kernel_row<ops::topk_values, topk_out>(),
+    kernel_row<ops::median_dim_values, median_dim_out>(),
 };
 
 }  // namespace

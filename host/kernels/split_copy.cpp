@@ -3,6 +3,11 @@
 
 #include "host/kernels/dims.hpp"
 #include "host/kernels/kernel.hpp"
+#include "ops/select_scatter.hpp"
+#include "ops/slice_scatter.hpp"
+#include "ops/split_copy.hpp"
+#include "ops/split_with_sizes_copy.hpp"
+#include "ops/unbind_copy.hpp"
 
 namespace etb::host {
 namespace {
@@ -41,14 +46,13 @@ etb_status copy_slices(KernelContext& context, const Tensor& whole, int dim, int
 }
 
 etb_status take_slices(KernelContext& context, const Tensor& self, int dim, int64_t start, int64_t count,
-                       bool drops_dim, const EValue& out_value) {
-  Tensor& out = out_value.tensor();
+                       bool drops_dim, Tensor& out) {
   int64_t sizes[kMaxRank];
   size_t rank = 0;
   for (int i = 0; i < self.rank(); ++i) {
     if (i != dim || !drops_dim) sizes[rank++] = i == dim ? count : self.size(i);
   }
-  if (const etb_status status = resize_output(context, out, {sizes, rank}); status != ETB_OK) return status;
+  ETB_CHECK(resize_output(context, out, {sizes, rank}));
   if (out.dtype() != self.dtype()) {
     return context.fail(ETB_INVALID_TYPE, "an output is %s, expected %s", to_text(out.dtype()),
                         to_text(self.dtype()));
@@ -62,49 +66,42 @@ etb_status expect_count(KernelContext& context, int64_t found, size_t expected) 
                       expected);
 }
 
-// split_copy(self, split_size, dim, outs)
-etb_status split_copy_out(KernelContext& context, EValue** args) {
-  const Tensor& self = args[0]->tensor();
-  const int64_t split = args[1]->to_int();
-  const auto outs = args[3]->values();
+etb_status split_copy_out(KernelContext& context, ops::split_copy_Tensor_out<KernelArguments> args) {
+  const Tensor& self = args.self();
+  const int64_t split = args.split_size();
+  const auto outs = args.out();
   int dim = 0;
-  if (const etb_status status = expect_rank(context, self); status != ETB_OK) return status;
-  if (const etb_status status = wrap_dim(context, args[2]->to_int(), self.rank(), &dim); status != ETB_OK)
-    return status;
+  ETB_CHECK(expect_rank(context, self));
+  ETB_CHECK(wrap_dim(context, args.dim(), self.rank(), &dim));
   const int64_t size = self.size(dim);
   if (split < 0 || (split == 0 && size != 0))
     return context.fail(ETB_INVALID_ARGUMENT, "a split of %lld", static_cast<long long>(split));
   const int64_t count = split == 0 ? 1 : std::max<int64_t>(1, size / split + (size % split != 0 ? 1 : 0));
-  if (const etb_status status = expect_count(context, count, outs.size()); status != ETB_OK) return status;
+  ETB_CHECK(expect_count(context, count, outs.size()));
   for (int64_t i = 0; i < count; ++i) {
     const etb_status status = take_slices(context, self, dim, i * split, std::min(split, size - i * split),
-                                          false, *outs[static_cast<size_t>(i)]);
+                                          false, outs[static_cast<size_t>(i)]->tensor());
     if (status != ETB_OK) return status;
   }
   return ETB_OK;
 }
 
-// split_with_sizes_copy(self, split_sizes, dim, outs)
-etb_status split_with_sizes_copy_out(KernelContext& context, EValue** args) {
-  const Tensor& self = args[0]->tensor();
-  const IntList sizes = args[1]->ints();
-  const auto outs = args[3]->values();
+etb_status split_with_sizes_copy_out(KernelContext& context,
+                                     ops::split_with_sizes_copy_out<KernelArguments> args) {
+  const Tensor& self = args.self();
+  const IntList sizes = args.split_sizes();
+  const auto outs = args.out();
   int dim = 0;
-  if (const etb_status status = expect_rank(context, self); status != ETB_OK) return status;
-  if (const etb_status status = wrap_dim(context, args[2]->to_int(), self.rank(), &dim); status != ETB_OK)
-    return status;
-  if (const etb_status status = expect_count(context, static_cast<int64_t>(sizes.size()), outs.size());
-      status != ETB_OK)
-    return status;
+  ETB_CHECK(expect_rank(context, self));
+  ETB_CHECK(wrap_dim(context, args.dim(), self.rank(), &dim));
+  ETB_CHECK(expect_count(context, static_cast<int64_t>(sizes.size()), outs.size()));
   int64_t start = 0;
   for (size_t i = 0; i < sizes.size(); ++i) {
     if (sizes[i] < 0 || sizes[i] > self.size(dim) - start) {
       return context.fail(ETB_INVALID_ARGUMENT, "part %zu has size %lld", i,
                           static_cast<long long>(sizes[i]));
     }
-    if (const etb_status status = take_slices(context, self, dim, start, sizes[i], false, *outs[i]);
-        status != ETB_OK)
-      return status;
+    ETB_CHECK(take_slices(context, self, dim, start, sizes[i], false, outs[i]->tensor()));
     start += sizes[i];
   }
   if (start != self.size(dim))
@@ -112,27 +109,22 @@ etb_status split_with_sizes_copy_out(KernelContext& context, EValue** args) {
   return ETB_OK;
 }
 
-// unbind_copy(self, dim, outs)
-etb_status unbind_copy_out(KernelContext& context, EValue** args) {
-  const Tensor& self = args[0]->tensor();
-  const auto outs = args[2]->values();
+etb_status unbind_copy_out(KernelContext& context, ops::unbind_copy_int_out<KernelArguments> args) {
+  const Tensor& self = args.self();
+  const auto outs = args.out();
   int dim = 0;
-  if (const etb_status status = expect_rank(context, self); status != ETB_OK) return status;
-  if (const etb_status status = wrap_dim(context, args[1]->to_int(), self.rank(), &dim); status != ETB_OK)
-    return status;
-  if (const etb_status status = expect_count(context, self.size(dim), outs.size()); status != ETB_OK)
-    return status;
+  ETB_CHECK(expect_rank(context, self));
+  ETB_CHECK(wrap_dim(context, args.dim(), self.rank(), &dim));
+  ETB_CHECK(expect_count(context, self.size(dim), outs.size()));
   for (size_t i = 0; i < outs.size(); ++i) {
-    if (const etb_status status = take_slices(context, self, dim, static_cast<int64_t>(i), 1, true, *outs[i]);
-        status != ETB_OK)
-      return status;
+    ETB_CHECK(take_slices(context, self, dim, static_cast<int64_t>(i), 1, true, outs[i]->tensor()));
   }
   return ETB_OK;
 }
 
 // Copies self to out and checks that `src` has the dtype.
 etb_status copy_whole(KernelContext& context, const Tensor& self, const Tensor& src, Tensor& out) {
-  if (const etb_status status = resize_output(context, out, self.sizes()); status != ETB_OK) return status;
+  ETB_CHECK(resize_output(context, out, self.sizes()));
   if (self.dtype() != out.dtype() || src.dtype() != self.dtype()) {
     return context.fail(ETB_INVALID_TYPE, "%s into %s into %s", to_text(src.dtype()), to_text(self.dtype()),
                         to_text(out.dtype()));
@@ -146,15 +138,13 @@ etb_status expect_part(KernelContext& context, const Tensor& src, std::span<cons
                       SizesText(src.sizes()).text, SizesText(sizes).text);
 }
 
-// select_scatter(self, src, dim, index, out)
-etb_status select_scatter_out(KernelContext& context, EValue** args) {
-  const Tensor &self = args[0]->tensor(), &src = args[1]->tensor();
-  Tensor& out = args[4]->tensor();
+etb_status select_scatter_out(KernelContext& context, ops::select_scatter_out<KernelArguments> args) {
+  const Tensor &self = args.self(), &src = args.src();
+  Tensor& out = args.out();
   int dim = 0;
-  if (const etb_status status = expect_rank(context, self); status != ETB_OK) return status;
-  if (const etb_status status = wrap_dim(context, args[2]->to_int(), self.rank(), &dim); status != ETB_OK)
-    return status;
-  const int64_t size = self.size(dim), index = args[3]->to_int();
+  ETB_CHECK(expect_rank(context, self));
+  ETB_CHECK(wrap_dim(context, args.dim(), self.rank(), &dim));
+  const int64_t size = self.size(dim), index = args.index();
   if (index < -size || index >= size) {
     return context.fail(ETB_INVALID_ARGUMENT, "index %lld along a dim of size %lld",
                         static_cast<long long>(index), static_cast<long long>(size));
@@ -164,44 +154,40 @@ etb_status select_scatter_out(KernelContext& context, EValue** args) {
   for (int i = 0; i < self.rank(); ++i) {
     if (i != dim) sizes[rank++] = self.size(i);
   }
-  if (const etb_status status = expect_part(context, src, {sizes, rank}); status != ETB_OK) return status;
-  if (const etb_status status = copy_whole(context, self, src, out); status != ETB_OK) return status;
+  ETB_CHECK(expect_part(context, src, {sizes, rank}));
+  ETB_CHECK(copy_whole(context, self, src, out));
   return copy_slices(context, out, dim, index < 0 ? index + size : index, 1, src, true);
 }
 
-// slice_scatter(self, src, dim, start, end, step, out)
-etb_status slice_scatter_out(KernelContext& context, EValue** args) {
-  const Tensor &self = args[0]->tensor(), &src = args[1]->tensor();
-  Tensor& out = args[6]->tensor();
+etb_status slice_scatter_out(KernelContext& context, ops::slice_scatter_out<KernelArguments> args) {
+  const Tensor &self = args.self(), &src = args.src();
+  Tensor& out = args.out();
   int dim = 0;
-  if (const etb_status status = expect_rank(context, self); status != ETB_OK) return status;
-  if (const etb_status status = wrap_dim(context, args[2]->to_int(), self.rank(), &dim); status != ETB_OK)
-    return status;
-  const int64_t size = self.size(dim), step = args[5]->to_int();
+  ETB_CHECK(expect_rank(context, self));
+  ETB_CHECK(wrap_dim(context, args.dim(), self.rank(), &dim));
+  const int64_t size = self.size(dim), step = args.step();
   if (step <= 0)
     return context.fail(ETB_INVALID_ARGUMENT, "step is %lld, expected at least 1",
                         static_cast<long long>(step));
-  const auto bound = [size](const EValue& value, int64_t absent) {
-    if (value.is_none()) return absent;
-    return std::clamp<int64_t>(value.to_int() < 0 ? value.to_int() + size : value.to_int(), 0, size);
+  const auto bound = [size](std::optional<int64_t> wanted, int64_t absent) {
+    if (!wanted.has_value()) return absent;
+    return std::clamp<int64_t>(*wanted < 0 ? *wanted + size : *wanted, 0, size);
   };
-  const int64_t start = bound(*args[3], 0), end = std::max(start, bound(*args[4], size));
+  const int64_t start = bound(args.start(), 0), end = std::max(start, bound(args.end(), size));
   int64_t sizes[kMaxRank];
   std::copy(self.sizes().begin(), self.sizes().end(), sizes);
   sizes[dim] = (end - start) / step + ((end - start) % step != 0 ? 1 : 0);
-  if (const etb_status status = expect_part(context, src, {sizes, static_cast<size_t>(self.rank())});
-      status != ETB_OK)
-    return status;
-  if (const etb_status status = copy_whole(context, self, src, out); status != ETB_OK) return status;
+  ETB_CHECK(expect_part(context, src, {sizes, static_cast<size_t>(self.rank())}));
+  ETB_CHECK(copy_whole(context, self, src, out));
   return copy_slices(context, out, dim, start, step, src, true);
 }
 
 constexpr Kernel kRows[] = {
-    {"aten::split_copy.Tensor_out", "TiiL!", split_copy_out},
-    {"aten::split_with_sizes_copy.out", "TIiL!", split_with_sizes_copy_out},
-    {"aten::unbind_copy.int_out", "TiL!", unbind_copy_out},
-    {"aten::select_scatter.out", "TTiiT!", select_scatter_out},
-    {"aten::slice_scatter.out", "TTinniT!", slice_scatter_out},
+    kernel_row<ops::split_copy_Tensor_out, split_copy_out>(),
+    kernel_row<ops::split_with_sizes_copy_out, split_with_sizes_copy_out>(),
+    kernel_row<ops::unbind_copy_int_out, unbind_copy_out>(),
+    kernel_row<ops::select_scatter_out, select_scatter_out>(),
+    kernel_row<ops::slice_scatter_out, slice_scatter_out>(),
 };
 
 }  // namespace

@@ -1,14 +1,14 @@
 // aten::view_as_real_copy: complex numbers as pairs of reals in one more dim.
+#include "ops/view_as_real_copy.hpp"
 #include "host/kernels/dims.hpp"
 #include "host/kernels/kernel.hpp"
 
 namespace etb::host {
 namespace {
 
-// view_as_real_copy(self, out)
-etb_status view_as_real_copy_out(KernelContext& context, EValue** args) {
-  const Tensor& self = args[0]->tensor();
-  Tensor& out = args[1]->tensor();
+etb_status view_as_real_copy_out(KernelContext& context, ops::view_as_real_copy_out<KernelArguments> args) {
+  const Tensor& self = args.self();
+  Tensor& out = args.out();
   if (!is_complex(self.dtype()) || out.dtype() != real_part(self.dtype())) {
     return context.fail(ETB_INVALID_TYPE, "%s into %s, expected a complex dtype and its real one",
                         to_text(self.dtype()), to_text(out.dtype()));
@@ -24,9 +24,7 @@ etb_status view_as_real_copy_out(KernelContext& context, EValue** args) {
   }
   sizes[self.rank()] = copy.sizes[self.rank()] = 2;
   copy.from_strides[self.rank()] = 1;
-  if (const etb_status status = resize_output(context, out, {sizes, static_cast<size_t>(self.rank()) + 1});
-      status != ETB_OK)
-    return status;
+  ETB_CHECK(resize_output(context, out, {sizes, static_cast<size_t>(self.rank()) + 1}));
   if (out.numel() == 0) return ETB_OK;
   for (int dim = 0; dim < self.rank(); ++dim) copy.from_strides[dim] = 2 * self.stride(dim);
   for (int dim = 0; dim < out.rank(); ++dim) copy.to_strides[dim] = out.stride(dim);
@@ -35,7 +33,7 @@ etb_status view_as_real_copy_out(KernelContext& context, EValue** args) {
   return copy.run(context);
 }
 
-constexpr Kernel kRows[] = {{"aten::view_as_real_copy.out", "TT!", view_as_real_copy_out}};
+constexpr Kernel kRows[] = {kernel_row<ops::view_as_real_copy_out, view_as_real_copy_out>()};
 
 }  // namespace
 

@@ -3,6 +3,9 @@
 
 #include "host/kernels/dims.hpp"
 #include "host/kernels/kernel.hpp"
+#include "ops/squeeze_copy.hpp"
+#include "ops/unsqueeze_copy.hpp"
+#include "ops/view_copy.hpp"
 
 namespace etb::host {
 namespace {
@@ -28,7 +31,7 @@ class RowMajorWalk {
 };
 
 etb_status copy_as(KernelContext& context, const Tensor& self, std::span<const int64_t> sizes, Tensor& out) {
-  if (const etb_status status = resize_output(context, out, sizes); status != ETB_OK) return status;
+  ETB_CHECK(resize_output(context, out, sizes));
   if (self.dtype() != out.dtype()) {
     return context.fail(ETB_INVALID_TYPE, "the output is %s, expected %s", to_text(out.dtype()),
                         to_text(self.dtype()));
@@ -52,9 +55,9 @@ etb_status copy_as(KernelContext& context, const Tensor& self, std::span<const i
 }
 
 // view_copy(self, size, out): one size may be -1.
-etb_status view_copy_out(KernelContext& context, EValue** args) {
-  const Tensor& self = args[0]->tensor();
-  const IntList wanted = args[1]->ints();
+etb_status view_copy_out(KernelContext& context, ops::view_copy_out<KernelArguments> args) {
+  const Tensor& self = args.self();
+  const IntList wanted = args.size();
   if (wanted.size() > kMaxRank)
     return context.fail(ETB_INVALID_ARGUMENT, "%zu sizes, expected at most %d", wanted.size(), kMaxRank);
   int64_t sizes[kMaxRank], known = 1;
@@ -74,19 +77,18 @@ etb_status view_copy_out(KernelContext& context, EValue** args) {
     }
     sizes[open] = self.numel() / known;
   }
-  return copy_as(context, self, {sizes, wanted.size()}, args[2]->tensor());
+  return copy_as(context, self, {sizes, wanted.size()}, args.out());
 }
 
-etb_status unsqueeze_copy_out(KernelContext& context, EValue** args) {
-  const Tensor& self = args[0]->tensor();
+etb_status unsqueeze_copy_out(KernelContext& context, ops::unsqueeze_copy_out<KernelArguments> args) {
+  const Tensor& self = args.self();
   int dim = 0;
   if (self.rank() == kMaxRank)
     return context.fail(ETB_NOT_SUPPORTED, "the result has more than %d dims", kMaxRank);
-  if (const etb_status status = wrap_dim(context, args[1]->to_int(), self.rank() + 1, &dim); status != ETB_OK)
-    return status;
+  ETB_CHECK(wrap_dim(context, args.dim(), self.rank() + 1, &dim));
   int64_t sizes[kMaxRank];
   for (int i = 0; i <= self.rank(); ++i) sizes[i] = i < dim ? self.size(i) : i == dim ? 1 : self.size(i - 1);
-  return copy_as(context, self, {sizes, static_cast<size_t>(self.rank()) + 1}, args[2]->tensor());
+  return copy_as(context, self, {sizes, static_cast<size_t>(self.rank()) + 1}, args.out());
 }
 
 etb_status squeeze(KernelContext& context, const Tensor& self, const DimSet& dims, Tensor& out) {
@@ -98,30 +100,26 @@ etb_status squeeze(KernelContext& context, const Tensor& self, const DimSet& dim
   return copy_as(context, self, {sizes, count}, out);
 }
 
-etb_status squeeze_copy_dim_out(KernelContext& context, EValue** args) {
+etb_status squeeze_copy_dim_out(KernelContext& context, ops::squeeze_copy_dim_out<KernelArguments> args) {
   int dim = 0;
-  if (const etb_status status = wrap_dim(context, args[1]->to_int(), args[0]->tensor().rank(), &dim);
-      status != ETB_OK)
-    return status;
-  return squeeze(context, args[0]->tensor(), DimSet().set(static_cast<size_t>(dim)), args[2]->tensor());
+  ETB_CHECK(wrap_dim(context, args.dim(), args.self().rank(), &dim));
+  return squeeze(context, args.self(), DimSet().set(static_cast<size_t>(dim)), args.out());
 }
 
 // squeeze_copy(self, dims, out): here an empty list means none.
-etb_status squeeze_copy_dims_out(KernelContext& context, EValue** args) {
+etb_status squeeze_copy_dims_out(KernelContext& context, ops::squeeze_copy_dims_out<KernelArguments> args) {
   DimSet dims;
-  if (!args[1]->ints().empty()) {
-    if (const etb_status status = wrap_dims(context, *args[1], args[0]->tensor().rank(), &dims);
-        status != ETB_OK)
-      return status;
+  if (!args.dim().empty()) {
+    ETB_CHECK(wrap_dims(context, args.dim(), args.self().rank(), &dims));
   }
-  return squeeze(context, args[0]->tensor(), dims, args[2]->tensor());
+  return squeeze(context, args.self(), dims, args.out());
 }
 
 constexpr Kernel kRows[] = {
-    {"aten::view_copy.out", "TIT!", view_copy_out},
-    {"aten::unsqueeze_copy.out", "TiT!", unsqueeze_copy_out},
-    {"aten::squeeze_copy.dim_out", "TiT!", squeeze_copy_dim_out},
-    {"aten::squeeze_copy.dims_out", "TIT!", squeeze_copy_dims_out},
+    kernel_row<ops::view_copy_out, view_copy_out>(),
+    kernel_row<ops::unsqueeze_copy_out, unsqueeze_copy_out>(),
+    kernel_row<ops::squeeze_copy_dim_out, squeeze_copy_dim_out>(),
+    kernel_row<ops::squeeze_copy_dims_out, squeeze_copy_dims_out>(),
 };
 
 }  // namespace

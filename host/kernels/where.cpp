@@ -1,5 +1,7 @@
 // aten::where and aten::masked_fill: choosing between two values by a condition.
+#include "ops/where.hpp"
 #include "host/kernels/kernel.hpp"
+#include "ops/masked_fill.hpp"
 
 namespace etb::host {
 namespace {
@@ -14,24 +16,22 @@ etb_status expect_condition(KernelContext& context, const Tensor& condition) {
   return context.fail(ETB_INVALID_TYPE, "the condition is %s, expected bool", to_text(condition.dtype()));
 }
 
-etb_status where_out(KernelContext& context, EValue** args) {
-  if (const etb_status status = expect_condition(context, args[0]->tensor()); status != ETB_OK) return status;
-  const Operand inputs[] = {Operand(args[0]->tensor()), Operand(args[1]->tensor()),
-                            Operand(args[2]->tensor())};
-  return choose(context, result_dtype({inputs + 1, 2}), inputs, args[3]->tensor());
+etb_status where_out(KernelContext& context, ops::where_self_out<KernelArguments> args) {
+  ETB_CHECK(expect_condition(context, args.condition()));
+  const Operand inputs[] = {Operand(args.condition()), Operand(args.self()), Operand(args.other())};
+  return choose(context, result_dtype({inputs + 1, 2}), inputs, args.out());
 }
 
-// masked_fill(self, mask, value, out)
-etb_status masked_fill_out(KernelContext& context, EValue** args) {
-  if (const etb_status status = expect_condition(context, args[1]->tensor()); status != ETB_OK) return status;
-  const Dtype dtype = args[0]->tensor().dtype();
-  const Operand inputs[] = {Operand(args[1]->tensor()), Operand(*args[2]), Operand(args[0]->tensor())};
-  return choose(context, dtype, inputs, args[3]->tensor());
+etb_status masked_fill_out(KernelContext& context, ops::masked_fill_Scalar_out<KernelArguments> args) {
+  ETB_CHECK(expect_condition(context, args.mask()));
+  const Dtype dtype = args.self().dtype();
+  const Operand inputs[] = {Operand(args.mask()), Operand(args.value()), Operand(args.self())};
+  return choose(context, dtype, inputs, args.out());
 }
 
 constexpr Kernel kRows[] = {
-    {"aten::where.self_out", "T=T=T=T!", where_out},
-    {"aten::masked_fill.Scalar_out", "T=T=ST!", masked_fill_out},
+    kernel_row<ops::where_self_out, where_out>(Overlap::kExact),
+    kernel_row<ops::masked_fill_Scalar_out, masked_fill_out>(Overlap::kExact),
 };
 
 }  // namespace

@@ -48,6 +48,8 @@ struct OperandMarks {
   constexpr bool may_equal(uint32_t argument) const noexcept {
     return argument < 16 && (may_equal_written >> argument & 1) != 0;
   }
+  // As if every argument that is not written had the mark `=`.
+  constexpr void allow_equal() noexcept { may_equal_written = static_cast<uint16_t>(~written); }
 };
 
 constexpr OperandMarks read_operand_marks(const char* signature) noexcept {
