@@ -15,6 +15,16 @@ struct ConvolutionArguments {
   bool transposed;
   IntList output_padding;
   int64_t groups;
+
+  // From a view of the op or of its backward.
+  template <class View>
+  explicit ConvolutionArguments(const View& args)
+      : stride(args.stride()),
+        padding(args.padding()),
+        dilation(args.dilation()),
+        transposed(args.transposed()),
+        output_padding(args.output_padding()),
+        groups(args.groups()) {}
 };
 
 // Entries are depth, height, width.

@@ -4,8 +4,13 @@
 
 #include "api/ops/sizes/arithmetic.hpp"
 #include "api/ops/sizes/window.hpp"
+#include "etb/cpp/fail.hpp"
 #include "host/kernels/kernel.hpp"
 #include "host/kernels/rows.hpp"
+#include "ops/avg_pool2d.hpp"
+#include "ops/avg_pool3d.hpp"
+#include "ops/max_pool2d_with_indices.hpp"
+#include "ops/max_pool3d_with_indices.hpp"
 
 namespace etb::host {
 namespace {
@@ -193,24 +198,20 @@ void max_pool_plane(KernelContext& context, const Window& window, const T* x, T*
   }
 }
 
-// max_pool(self, kernel_size, stride, padding, dilation, ceil_mode, out, indices)
 template <int rank>
-etb_status max_pool_out(KernelContext& context, EValue** args) {
-  const Tensor& self = args[0]->tensor();
-  Tensor &out = args[6]->tensor(), &indices = args[7]->tensor();
+etb_status max_pool_out(KernelContext& context, ops::max_pool2d_with_indices_out<KernelArguments> args) {
+  const Tensor& self = args.self();
+  Tensor &out = args.out(), &indices = args.indices();
   Window window;
-  const IntList dilations = args[4]->ints();
-  if (const etb_status status = window.read(context, self, rank, args[1]->ints(), args[2]->ints(),
-                                            args[3]->ints(), &dilations, args[5]->to_bool());
-      status != ETB_OK) {
-    return status;
-  }
+  const IntList dilations = args.dilation();
+  ETB_CHECK(window.read(context, self, rank, args.kernel_size(), args.stride(), args.padding(), &dilations,
+                        args.ceil_mode()));
   if (out.dtype() != self.dtype() || indices.dtype() != Dtype::INT64 || !is_arithmetic(self.dtype())) {
     return context.fail(ETB_INVALID_TYPE, "%s into %s with indices %s", to_text(self.dtype()),
                         to_text(out.dtype()), to_text(indices.dtype()));
   }
-  if (const etb_status status = window.resize(context, self, out); status != ETB_OK) return status;
-  if (const etb_status status = window.resize(context, self, indices); status != ETB_OK) return status;
+  ETB_CHECK(window.resize(context, self, out));
+  ETB_CHECK(window.resize(context, self, indices));
   if (out.numel() == 0) return ETB_OK;
   return with_compute(self.dtype(), [&](auto type) {
     using T = decltype(type);
@@ -277,24 +278,20 @@ void avg_pool_plane(KernelContext& context, const Window& window, const Divisor&
   }
 }
 
-// avg_pool(self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override, out)
 template <int rank>
-etb_status avg_pool_out(KernelContext& context, EValue** args) {
-  const Tensor& self = args[0]->tensor();
-  Tensor& out = args[7]->tensor();
+etb_status avg_pool_out(KernelContext& context, ops::avg_pool2d_out<KernelArguments> args) {
+  const Tensor& self = args.self();
+  Tensor& out = args.out();
   Window window;
-  if (const etb_status status = window.read(context, self, rank, args[1]->ints(), args[2]->ints(),
-                                            args[3]->ints(), nullptr, args[4]->to_bool());
-      status != ETB_OK) {
-    return status;
-  }
-  const Divisor divisor = {args[5]->to_bool(), args[6]->is_none() ? 0 : args[6]->to_int()};
-  if (!args[6]->is_none() && divisor.given == 0)
+  ETB_CHECK(window.read(context, self, rank, args.kernel_size(), args.stride(), args.padding(), nullptr,
+                        args.ceil_mode()));
+  const Divisor divisor = {args.count_include_pad(), args.divisor_override().value_or(0)};
+  if (args.divisor_override().has_value() && divisor.given == 0)
     return context.fail(ETB_INVALID_ARGUMENT, "the divisor is 0");
   if (out.dtype() != self.dtype() || !is_arithmetic(self.dtype())) {
     return context.fail(ETB_INVALID_TYPE, "%s into %s", to_text(self.dtype()), to_text(out.dtype()));
   }
-  if (const etb_status status = window.resize(context, self, out); status != ETB_OK) return status;
+  ETB_CHECK(window.resize(context, self, out));
   if (out.numel() == 0) return ETB_OK;
   return with_compute(self.dtype(), [&](auto type) {
     using T = decltype(type);
@@ -305,10 +302,10 @@ etb_status avg_pool_out(KernelContext& context, EValue** args) {
 }
 
 constexpr Kernel kRows[] = {
-    {"aten::max_pool2d_with_indices.out", "TIIIIbT!T!", max_pool_out<2>},
-    {"aten::max_pool3d_with_indices.out", "TIIIIbT!T!", max_pool_out<3>},
-    {"aten::avg_pool2d.out", "TIIIbbnT!", avg_pool_out<2>},
-    {"aten::avg_pool3d.out", "TIIIbbnT!", avg_pool_out<3>},
+    kernel_row<ops::max_pool2d_with_indices_out, max_pool_out<2>>(),
+    kernel_row<ops::max_pool3d_with_indices_out, max_pool_out<3>>(),
+    kernel_row<ops::avg_pool2d_out, avg_pool_out<2>>(),
+    kernel_row<ops::avg_pool3d_out, avg_pool_out<3>>(),
 };
 
 }  // namespace
