@@ -3,8 +3,14 @@
 #include <algorithm>
 #include <cstring>
 
+#include "etb/cpp/fail.hpp"
 #include "host/kernels/indexing.hpp"
 #include "host/kernels/kernel.hpp"
+#include "ops/_adaptive_avg_pool2d.hpp"
+#include "ops/_adaptive_avg_pool2d_backward.hpp"
+#include "ops/_adaptive_avg_pool3d.hpp"
+#include "ops/avg_pool2d_backward.hpp"
+#include "ops/max_pool2d_with_indices_backward.hpp"
 
 namespace etb::host {
 namespace {
@@ -47,18 +53,17 @@ void for_each_in(KernelContext& context, const int64_t (&first)[3], const int64_
   }
 }
 
-// _adaptive_avg_pool(self, output_size, out)
 template <int spatial_rank>
-etb_status adaptive_out(KernelContext& context, EValue** args) {
-  const Tensor& self = args[0]->tensor();
-  const IntList wanted = args[1]->ints();
-  Tensor& out = args[2]->tensor();
+etb_status adaptive_out(KernelContext& context, ops::_adaptive_avg_pool2d_out<KernelArguments> args) {
+  const Tensor& self = args.self();
+  const IntList wanted = args.output_size();
+  Tensor& out = args.out();
   if ((self.rank() != spatial_rank + 1 && self.rank() != spatial_rank + 2) || wanted.size() != spatial_rank) {
     return context.fail(ETB_INVALID_ARGUMENT, "%zu output sizes for rank %d", wanted.size(), self.rank());
   }
   if (!is_floating(self.dtype()))
     return context.fail(ETB_INVALID_TYPE, "the input is %s, expected a float", to_text(self.dtype()));
-  if (const etb_status status = expect_same_dtype(context, self, out); status != ETB_OK) return status;
+  ETB_CHECK(expect_same_dtype(context, self, out));
   int64_t sizes[kMaxRank];
   std::copy(self.sizes().begin(), self.sizes().end(), sizes);
   for (size_t i = 0; i < spatial_rank; ++i) {
@@ -69,9 +74,7 @@ etb_status adaptive_out(KernelContext& context, EValue** args) {
     }
     sizes[dim] = wanted[i];
   }
-  if (const etb_status status = resize_output(context, out, {sizes, static_cast<size_t>(self.rank())});
-      status != ETB_OK)
-    return status;
+  ETB_CHECK(resize_output(context, out, {sizes, static_cast<size_t>(self.rank())}));
   if (out.numel() == 0) return ETB_OK;
   const ConvertLoops& loops = *vector_table(context).conversions;
   Planes from(self, spatial_rank), to(out, spatial_rank);
@@ -111,22 +114,22 @@ double rounded(const ConvertLoops& loops, Dtype dtype, double value) {
 etb_status start_gradient(KernelContext& context, const Tensor& grad, const Tensor& self, Tensor& out) {
   if (!is_floating(self.dtype()))
     return context.fail(ETB_INVALID_TYPE, "the input is %s, expected a float", to_text(self.dtype()));
-  if (const etb_status status = expect_same_dtype(context, self, out); status != ETB_OK) return status;
-  if (const etb_status status = expect_same_dtype(context, self, grad); status != ETB_OK) return status;
+  ETB_CHECK(expect_same_dtype(context, self, out));
+  ETB_CHECK(expect_same_dtype(context, self, grad));
   bool fits = grad.rank() == self.rank() && (self.rank() == 3 || self.rank() == 4);
   for (int dim = 0; fits && dim < self.rank() - 2; ++dim) fits = grad.size(dim) == self.size(dim);
   if (!fits)
     return context.fail(ETB_INVALID_ARGUMENT, "a gradient of %s for %s", SizesText(grad.sizes()).text,
                         SizesText(self.sizes()).text);
-  if (const etb_status status = resize_output(context, out, self.sizes()); status != ETB_OK) return status;
+  ETB_CHECK(resize_output(context, out, self.sizes()));
   return clear_bytes(context, out.data(), out.nbytes());
 }
 
-// _adaptive_avg_pool2d_backward(grad_output, self, out)
-etb_status adaptive_backward_out(KernelContext& context, EValue** args) {
-  const Tensor &grad = args[0]->tensor(), &self = args[1]->tensor();
-  Tensor& out = args[2]->tensor();
-  if (const etb_status status = start_gradient(context, grad, self, out); status != ETB_OK) return status;
+etb_status adaptive_backward_out(KernelContext& context,
+                                 ops::_adaptive_avg_pool2d_backward_out<KernelArguments> args) {
+  const Tensor &grad = args.grad_output(), &self = args.self();
+  Tensor& out = args.out();
+  ETB_CHECK(start_gradient(context, grad, self, out));
   if (grad.numel() == 0 || out.numel() == 0) return ETB_OK;
   const ConvertLoops& loops = *vector_table(context).conversions;
   Planes from(grad, 2), to(out, 2);
@@ -154,21 +157,21 @@ bool read_pair(const IntList& list, const IntList& fallback, int64_t (&out_pair)
          out_pair[1] < int64_t{1} << 31;
 }
 
-// avg_pool2d_backward(grad_output, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override, grad_input)
-etb_status avg_pool_backward_out(KernelContext& context, EValue** args) {
-  const Tensor &grad = args[0]->tensor(), &self = args[1]->tensor();
-  Tensor& out = args[8]->tensor();
+etb_status avg_pool_backward_out(KernelContext& context,
+                                 ops::avg_pool2d_backward_grad_input<KernelArguments> args) {
+  const Tensor &grad = args.grad_output(), &self = args.self();
+  Tensor& out = args.grad_input();
   int64_t kernel[2], stride[2], padding[2];
-  const bool is_valid = read_pair(args[2]->ints(), {}, kernel) &&
-                        read_pair(args[3]->ints(), args[2]->ints(), stride) &&
-                        read_pair(args[4]->ints(), {}, padding) && kernel[0] > 0 && kernel[1] > 0 &&
+  const bool is_valid = read_pair(args.kernel_size(), {}, kernel) &&
+                        read_pair(args.stride(), args.kernel_size(), stride) &&
+                        read_pair(args.padding(), {}, padding) && kernel[0] > 0 && kernel[1] > 0 &&
                         stride[0] > 0 && stride[1] > 0;
-  const int64_t given = args[7]->is_none() ? 0 : args[7]->to_int();
-  if (!is_valid || (!args[7]->is_none() && given == 0))
+  const int64_t given = args.divisor_override().value_or(0);
+  if (!is_valid || (args.divisor_override().has_value() && given == 0))
     return context.fail(ETB_INVALID_ARGUMENT, "kernel, stride, padding or divisor is out of range");
-  if (const etb_status status = start_gradient(context, grad, self, out); status != ETB_OK) return status;
+  ETB_CHECK(start_gradient(context, grad, self, out));
   if (grad.numel() == 0 || out.numel() == 0) return ETB_OK;
-  const bool counts_padding = args[6]->to_bool();
+  const bool counts_padding = args.count_include_pad();
   const ConvertLoops& loops = *vector_table(context).conversions;
   Planes from(grad, 2), to(out, 2);
   for (int64_t plane = 0; plane < from.walk.row_count() && !context.should_stop(1);
@@ -197,11 +200,11 @@ etb_status avg_pool_backward_out(KernelContext& context, EValue** args) {
   return ETB_OK;
 }
 
-// max_pool2d_with_indices_backward(grad_output, self, kernel_size, stride, padding, dilation, ceil_mode, indices, grad_input)
-etb_status max_pool_backward_out(KernelContext& context, EValue** args) {
-  const Tensor &grad = args[0]->tensor(), &self = args[1]->tensor(), &indices = args[7]->tensor();
-  Tensor& out = args[8]->tensor();
-  if (const etb_status status = start_gradient(context, grad, self, out); status != ETB_OK) return status;
+etb_status max_pool_backward_out(KernelContext& context,
+                                 ops::max_pool2d_with_indices_backward_grad_input<KernelArguments> args) {
+  const Tensor &grad = args.grad_output(), &self = args.self(), &indices = args.indices();
+  Tensor& out = args.grad_input();
+  ETB_CHECK(start_gradient(context, grad, self, out));
   if (indices.dtype() != Dtype::INT64 || indices.rank() != grad.rank() ||
       !std::equal(indices.sizes().begin(), indices.sizes().end(), grad.sizes().begin())) {
     return context.fail(ETB_INVALID_ARGUMENT, "indices are %s %s", to_text(indices.dtype()),
@@ -228,11 +231,11 @@ etb_status max_pool_backward_out(KernelContext& context, EValue** args) {
 }
 
 constexpr Kernel kRows[] = {
-    {"aten::_adaptive_avg_pool2d.out", "TIT!", adaptive_out<2>},
-    {"aten::_adaptive_avg_pool3d.out", "TIT!", adaptive_out<3>},
-    {"aten::_adaptive_avg_pool2d_backward.out", "TTT!", adaptive_backward_out},
-    {"aten::avg_pool2d_backward.grad_input", "TTIIIbbnT!", avg_pool_backward_out},
-    {"aten::max_pool2d_with_indices_backward.grad_input", "TTIIIIbTT!", max_pool_backward_out},
+    kernel_row<ops::_adaptive_avg_pool2d_out, adaptive_out<2>>(),
+    kernel_row<ops::_adaptive_avg_pool3d_out, adaptive_out<3>>(),
+    kernel_row<ops::_adaptive_avg_pool2d_backward_out, adaptive_backward_out>(),
+    kernel_row<ops::avg_pool2d_backward_grad_input, avg_pool_backward_out>(),
+    kernel_row<ops::max_pool2d_with_indices_backward_grad_input, max_pool_backward_out>(),
 };
 
 }  // namespace

@@ -2,6 +2,8 @@
 // aten::cat and aten::stack: tensors one behind another.
 #include <algorithm>
 
+#include "api/ops/sizes/arithmetic.hpp"
+#include "api/ops/sizes/view.hpp"
 #include "host/kernels/dims.hpp"
 #include "host/kernels/kernel.hpp"
 #include "ops/cat.hpp"
@@ -55,8 +57,7 @@ etb_status copy_part(KernelContext& context, const Tensor& from, std::span<const
   return ETB_OK;
 }
 
-// PyTorch skips tensors of sizes [0], whatever the others look like.
-bool is_skipped(const Tensor& tensor) { return tensor.rank() == 1 && tensor.size(0) == 0; }
+bool is_skipped(const Tensor& tensor) { return ops::is_skipped_by_cat(ops::Numbers(), tensor.sizes()); }
 
 etb_status expect_storable(KernelContext& context, std::span<EValue* const> list, const Tensor& out) {
   for (const EValue* item : list) {
@@ -92,8 +93,7 @@ etb_status cat_out(KernelContext& context, ops::cat_out<KernelArguments> args) {
   for (const EValue* item : list) {
     const Tensor& tensor = item->tensor();
     if (is_skipped(tensor)) continue;
-    bool fits = tensor.rank() == first->rank();
-    for (int i = 0; fits && i < tensor.rank(); ++i) fits = i == dim || tensor.size(i) == first->size(i);
+    const bool fits = ops::can_join(ops::Numbers(), tensor.sizes(), first->sizes(), static_cast<size_t>(dim));
     if (!fits || __builtin_add_overflow(sizes[dim], tensor.size(dim), &sizes[dim])) {
       return context.fail(ETB_INVALID_ARGUMENT, "sizes %s and %s cannot be joined along dim %d",
                           SizesText(first->sizes()).text, SizesText(tensor.sizes()).text, dim);

@@ -12,8 +12,10 @@
 #include <cstring>
 #include <numeric>
 
+#include "etb/cpp/fail.hpp"
 #include "host/kernels/kernel.hpp"
 #include "host/kernels/matrix.hpp"
+#include "ops/convolution.hpp"
 
 namespace etb::host {
 namespace {
@@ -40,7 +42,7 @@ class Forward {
     if (is_plain_product()) return run_plain();
     set_phases();
     is_filter_ = group_in_ == 1;
-    if (const etb_status status = allocate(); status != ETB_OK) return status;
+    ETB_CHECK(allocate());
     for (int64_t image = 0; image < shape_.batch; ++image) {
       for (int64_t group = 0; group < shape_.groups; ++group) {
         for (int64_t depth = 0; depth < shape_.out[0]; ++depth) {
@@ -91,7 +93,7 @@ class Forward {
         set_group(task, group);
         task.b = at(input_, image * input_.stride(0) + group * group_in_ * input_.stride(1));
         task.c = at(out_, image * out_.stride(0) + group * group_out_ * out_.stride(1));
-        if (const etb_status status = run_product(task); status != ETB_OK) return status;
+        ETB_CHECK(run_product(task));
       }
     }
     return ETB_OK;
@@ -408,17 +410,12 @@ class Forward {
   char *band_ = nullptr, *row_ = nullptr;
 };
 
-etb_status convolution_out(KernelContext& context, EValue** args) {
-  const Tensor &input = args[0]->tensor(), &weight = args[1]->tensor();
-  const Tensor* bias = args[2]->is_none() ? nullptr : &args[2]->tensor();
-  Tensor& out = args[9]->tensor();
+etb_status convolution_out(KernelContext& context, ops::convolution_out<KernelArguments> args) {
+  const Tensor &input = args.input(), &weight = args.weight();
+  const Tensor* bias = args.bias();
+  Tensor& out = args.out();
   Convolution shape;
-  if (const etb_status status =
-          shape.read(context, input, weight, args[3]->ints(), args[4]->ints(), args[5]->ints(),
-                     args[6]->to_bool(), args[7]->ints(), args[8]->to_int());
-      status != ETB_OK) {
-    return status;
-  }
+  ETB_CHECK(shape.read(context, input, weight, ConvolutionArguments(args)));
   const bool has_dtypes = is_arithmetic(input.dtype()) && weight.dtype() == input.dtype() &&
                           can_store(input.dtype(), out.dtype()) && is_arithmetic(out.dtype());
   if (!has_dtypes) {
@@ -432,14 +429,12 @@ etb_status convolution_out(KernelContext& context, EValue** args) {
   }
   int64_t sizes[kMaxRank];
   shape.fill_out_sizes(sizes);
-  if (const etb_status status = resize_output(context, out, {sizes, static_cast<size_t>(input.rank())});
-      status != ETB_OK)
-    return status;
+  ETB_CHECK(resize_output(context, out, {sizes, static_cast<size_t>(input.rank())}));
   if (out.numel() == 0) return ETB_OK;
   return run_convolution(context, shape, input, weight, bias, out);
 }
 
-constexpr Kernel kRows[] = {{"aten::convolution.out", "TTtIIIbIiT!", convolution_out}};
+constexpr Kernel kRows[] = {kernel_row<ops::convolution_out, convolution_out>()};
 
 }  // namespace
 

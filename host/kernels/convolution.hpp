@@ -10,6 +10,24 @@
 
 namespace etb::host {
 
+// The arguments that follow input, weight and bias in aten::convolution.
+struct ConvolutionArguments {
+  IntList stride, padding, dilation;
+  bool transposed;
+  IntList output_padding;
+  int64_t groups;
+
+  // From a view of the op or of its backward.
+  template <class View>
+  explicit ConvolutionArguments(const View& args)
+      : stride(args.stride()),
+        padding(args.padding()),
+        dilation(args.dilation()),
+        transposed(args.transposed()),
+        output_padding(args.output_padding()),
+        groups(args.groups()) {}
+};
+
 // Entries are depth, height, width.
 struct Convolution {
   int spatial_rank;
@@ -18,11 +36,9 @@ struct Convolution {
   int64_t batch, in_channels, out_channels;
   int64_t in[3], out[3], kernel[3], stride[3], padding[3], dilation[3];
 
-  // Reads and checks the arguments that follow input and weight in aten::convolution: stride, padding, dilation, transposed,
-  // output_padding, groups.
-  etb_status read(KernelContext& context, const Tensor& input, const Tensor& weight, const IntList& strides,
-                  const IntList& paddings, const IntList& dilations, bool transposed,
-                  const IntList& output_padding, int64_t group_count) noexcept;
+  // Reads and checks the arguments and works out the sizes of the output.
+  etb_status read(KernelContext& context, const Tensor& input, const Tensor& weight,
+                  const ConvolutionArguments& arguments) noexcept;
 
   // The stride of a tensor along spatial dim 0 to 2; 0 for those that it lacks.
   int64_t spatial_stride(const Tensor& tensor, int dim) const noexcept {
@@ -40,6 +56,11 @@ struct Convolution {
   }
   // Sizes of the output, rank entries.
   void fill_out_sizes(int64_t* out_sizes) const noexcept;
+
+ private:
+  etb_status read_channels(KernelContext& context, const Tensor& input, const Tensor& weight) noexcept;
+  // `own` counts the spatial dims that the input has.
+  etb_status read_dim(KernelContext& context, const ConvolutionArguments& arguments, int own) noexcept;
 };
 
 // Computes what `shape` says into `out`, whose sizes are set; dtypes were checked. `bias` may be null.

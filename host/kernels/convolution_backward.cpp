@@ -6,10 +6,12 @@
 #include <algorithm>
 #include <cstring>
 
+#include "etb/cpp/fail.hpp"
 #include "host/kernels/convolution.hpp"
 #include "host/kernels/indexing.hpp"
 #include "host/kernels/kernel.hpp"
 #include "host/kernels/matrix.hpp"
+#include "ops/convolution_backward.hpp"
 
 namespace etb::host {
 namespace {
@@ -47,7 +49,7 @@ class WeightGradient {
             const int64_t position[3] = {d, r, c};
             if (context_.should_stop(1 + rows_ * columns_)) return context_.stopped();
             std::memset(sums_, 0, static_cast<size_t>(rows_ * columns_ * value_nbytes));
-            if (const etb_status status = add_places(group, position); status != ETB_OK) return status;
+            ETB_CHECK(add_places(group, position));
             store_sums(group, position);
           }
         }
@@ -79,7 +81,7 @@ class WeightGradient {
             fixed_offsets_[count_] = offset_of(fixed_, image, d, r, c);
             moved_offsets_[count_] = offset_of(moved_, image, moved_d, moved_r, moved_c);
             if (++count_ < kChunk) continue;
-            if (const etb_status status = add_products(group); status != ETB_OK) return status;
+            ETB_CHECK(add_products(group));
           }
         }
       }
@@ -177,6 +179,8 @@ etb_status bias_gradient(KernelContext& context, const Tensor& grad, Tensor& out
   return ETB_OK;
 }
 
+using Arguments = ops::convolution_backward_out<KernelArguments>;
+
 etb_status expect_gradient(KernelContext& context, const Convolution& shape, const Tensor& grad,
                            const Tensor& input) {
   int64_t sizes[kMaxRank];
@@ -187,19 +191,16 @@ etb_status expect_gradient(KernelContext& context, const Convolution& shape, con
                       SizesText({sizes, static_cast<size_t>(input.rank())}).text);
 }
 
-// convolution_backward(grad_output, input, weight, bias_sizes, stride, padding, dilation, transposed, output_padding, groups,
-// output_mask, grad_input, grad_weight, grad_bias); an output that the mask leaves out stays as it is and may be none.
-etb_status convolution_backward_out(KernelContext& context, EValue** args) {
-  const Tensor &grad = args[0]->tensor(), &input = args[1]->tensor(), &weight = args[2]->tensor();
-  const auto mask = args[10]->bools();
+// An output that the mask leaves out stays as it is and may be none.
+etb_status convolution_backward_out(KernelContext& context, Arguments args) {
+  const Tensor &grad = args.grad_output(), &input = args.input(), &weight = args.weight();
+  const auto mask = args.output_mask();
+  Tensor* const outs[] = {args.find_written_tensor(Arguments::Index::out0),
+                          args.find_written_tensor(Arguments::Index::out1),
+                          args.find_written_tensor(Arguments::Index::out2)};
   Convolution shape;
-  if (const etb_status status =
-          shape.read(context, input, weight, args[4]->ints(), args[5]->ints(), args[6]->ints(),
-                     args[7]->to_bool(), args[8]->ints(), args[9]->to_int());
-      status != ETB_OK) {
-    return status;
-  }
-  if (const etb_status status = expect_gradient(context, shape, grad, input); status != ETB_OK) return status;
+  ETB_CHECK(shape.read(context, input, weight, ConvolutionArguments(args)));
+  ETB_CHECK(expect_gradient(context, shape, grad, input));
   if (mask.size() != 3)
     return context.fail(ETB_INVALID_ARGUMENT, "an output mask of %zu items, expected 3", mask.size());
   const bool has_dtypes =
@@ -212,29 +213,27 @@ etb_status convolution_backward_out(KernelContext& context, EValue** args) {
   const std::span<const int64_t> sizes[] = {input.sizes(), weight.sizes(), channels};
   for (size_t i = 0; i < 3; ++i) {
     if (mask[i] == 0) continue;
-    if (args[11 + i]->is_none())
+    if (outs[i] == nullptr)
       return context.fail(ETB_INVALID_ARGUMENT, "gradient %zu is wanted but its output is none", i);
-    Tensor& out = args[11 + i]->tensor();
-    if (const etb_status status = expect_same_dtype(context, grad, out); status != ETB_OK) return status;
-    if (const etb_status status = resize_output(context, out, sizes[i]); status != ETB_OK) return status;
+    Tensor& out = *outs[i];
+    ETB_CHECK(expect_same_dtype(context, grad, out));
+    ETB_CHECK(resize_output(context, out, sizes[i]));
   }
   if (mask[0] != 0) {
-    if (const etb_status status = input_gradient(context, shape, grad, weight, args[11]->tensor());
-        status != ETB_OK)
-      return status;
+    ETB_CHECK(input_gradient(context, shape, grad, weight, *outs[0]));
   }
   if (mask[1] != 0 && weight.numel() != 0) {
     KernelContext::Mark mark(context);
     const etb_status status = WeightGradient(context, shape, shape.is_transposed ? input : grad,
-                                             shape.is_transposed ? grad : input, args[12]->tensor())
+                                             shape.is_transposed ? grad : input, *outs[1])
                                   .run();
     if (status != ETB_OK) return status;
   }
-  return mask[2] != 0 ? bias_gradient(context, grad, args[13]->tensor()) : ETB_OK;
+  return mask[2] != 0 ? bias_gradient(context, grad, *outs[2]) : ETB_OK;
 }
 
 constexpr Kernel kRows[] = {
-    {"aten::convolution_backward.out", "TTTjIIIbIiBt!t!t!", convolution_backward_out}};
+    {Arguments::kProgramName, "TTTjIIIbIiBt!t!t!", run_kernel<convolution_backward_out>}};
 
 }  // namespace
 

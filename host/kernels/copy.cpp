@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Kernels that copy a tensor as a whole: other dtype, other dim order, broadcast.
 #include "ops/copy.hpp"
+#include "api/ops/sizes/arithmetic.hpp"
+#include "api/ops/sizes/broadcast.hpp"
 #include "host/kernels/dims.hpp"
 #include "host/kernels/kernel.hpp"
 #include "ops/_conj_physical.hpp"
@@ -54,12 +56,9 @@ etb_status expand_into(KernelContext& context, const Tensor& self, const Tensor&
   int64_t no_strides[kMaxRank] = {};
   const Operand inputs[] = {input, Operand::view(source.data(), source.dtype(), self.sizes(),
                                                  {no_strides, static_cast<size_t>(self.rank())})};
-  for (int dim = 0; dim < source.rank(); ++dim) {
-    const int64_t wanted = self.size(self.rank() - source.rank() + dim);
-    if (source.size(dim) != 1 && source.size(dim) != wanted) {
-      return context.fail(ETB_INVALID_ARGUMENT, "sizes %s do not broadcast to %s",
-                          SizesText(source.sizes()).text, SizesText(out.sizes()).text);
-    }
+  if (!ops::broadcasts_to(ops::Numbers(), source.sizes(), self.sizes())) {
+    return context.fail(ETB_INVALID_ARGUMENT, "sizes %s do not broadcast to %s",
+                        SizesText(source.sizes()).text, SizesText(out.sizes()).text);
   }
   const ElementLoop* loops = vector_table(context).elements->unary[static_cast<int>(UnaryOp::copy)];
   return run_elements(context, {loops, source.dtype(), out.dtype(), {}}, inputs, out);

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "api/ops/sizes/axis.hpp"
 #include "etb/cpp/fail.hpp"
 #include "host/kernels/long_loops.hpp"
 
@@ -159,12 +160,13 @@ int simplify(const StridedCopy& copy, Dim* dims) {
 }  // namespace
 
 etb_status wrap_dim(KernelContext& context, int64_t dim, int rank, int* out_dim) noexcept {
-  const int64_t count = std::max(rank, 1);
-  if (dim < -count || dim >= count) {
+  const std::optional<size_t> axis = ops::wrap_axis(dim, static_cast<size_t>(rank));
+  if (!axis) {
+    const int64_t count = std::max(rank, 1);
     return context.fail(ETB_INVALID_ARGUMENT, "dim %lld, expected %lld to %lld", static_cast<long long>(dim),
                         static_cast<long long>(-count), static_cast<long long>(count - 1));
   }
-  *out_dim = static_cast<int>(dim < 0 ? dim + count : dim);
+  *out_dim = static_cast<int>(*axis);
   return ETB_OK;
 }
 

@@ -2,6 +2,8 @@
 // aten::_cdist_forward and _pdist_forward: p-norms of differences of rows.
 #include <cmath>
 
+#include "api/ops/sizes/arithmetic.hpp"
+#include "api/ops/sizes/broadcast.hpp"
 #include "host/kernels/indexing.hpp"
 #include "host/kernels/kernel.hpp"
 #include "ops/_cdist_forward.hpp"
@@ -49,14 +51,13 @@ etb_status cdist_out(KernelContext& context, ops::_cdist_forward_out<KernelArgum
   ETB_CHECK(expect_same_dtype(context, a, out));
   const int rank = std::max(a.rank(), b.rank());
   int64_t sizes[kMaxRank];
-  for (int dim = 0; dim < rank - 2; ++dim) {
-    const int in_a = dim - (rank - a.rank()), in_b = dim - (rank - b.rank());
-    const int64_t x = in_a < 0 ? 1 : a.size(in_a), y = in_b < 0 ? 1 : b.size(in_b);
-    if (x != y && x != 1 && y != 1) {
+  std::fill_n(sizes, rank, 1);
+  for (const Tensor* rows : {&a, &b}) {
+    const auto batch = rows->sizes().first(static_cast<size_t>(rows->rank()) - 2);
+    if (!ops::broadcast_into(ops::Numbers(), batch, sizes, static_cast<size_t>(rank) - 2)) {
       return context.fail(ETB_INVALID_ARGUMENT, "sizes %s and %s do not broadcast", SizesText(a.sizes()).text,
                           SizesText(b.sizes()).text);
     }
-    sizes[dim] = x == 1 ? y : x;
   }
   sizes[rank - 2] = a.size(a.rank() - 2);
   sizes[rank - 1] = b.size(b.rank() - 2);

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "api/ops/sizes/arithmetic.hpp"
+#include "api/ops/sizes/broadcast.hpp"
 #include "etb/cpp/fail.hpp"
 #include "host/kernels/cpu_features.hpp"
 #include "host/kernels/long_loops.hpp"
@@ -256,16 +258,9 @@ etb_status resize_to_broadcast(KernelContext& context, std::span<const Operand> 
   for (const Operand& input : inputs) rank = std::max(rank, input.rank());
   std::fill_n(sizes, rank, 1);
   for (const Operand& input : inputs) {
-    for (int dim = 0; dim < input.rank(); ++dim) {
-      int64_t& size = sizes[rank - input.rank() + dim];
-      const int64_t own = input.sizes()[static_cast<size_t>(dim)];
-      if (own == size || own == 1) continue;
-      if (size != 1) {
-        return context.fail(ETB_INVALID_ARGUMENT, "sizes %s do not broadcast with %s",
-                            SizesText(input.sizes()).text,
-                            SizesText({sizes, static_cast<size_t>(rank)}).text);
-      }
-      size = own;
+    if (!ops::broadcast_into(ops::Numbers(), input.sizes(), sizes, static_cast<size_t>(rank))) {
+      return context.fail(ETB_INVALID_ARGUMENT, "sizes %s do not broadcast with %s",
+                          SizesText(input.sizes()).text, SizesText({sizes, static_cast<size_t>(rank)}).text);
     }
   }
   const std::span<const int64_t> wanted(sizes, static_cast<size_t>(rank));

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // aten::expand_copy: sizes of 1 repeated.
 #include "ops/expand_copy.hpp"
+#include "api/ops/sizes/arithmetic.hpp"
+#include "api/ops/sizes/view.hpp"
 #include "host/kernels/dims.hpp"
 #include "host/kernels/kernel.hpp"
 
@@ -24,13 +26,14 @@ etb_status expand_copy_out(KernelContext& context, ops::expand_copy_out<KernelAr
   for (int dim = 0; dim < rank; ++dim) {
     const int own = dim - added;
     const int64_t size = wanted[static_cast<size_t>(dim)];
-    const bool keeps = own >= 0 && (size == -1 || size == self.size(own));
-    if (!keeps && (size < 0 || (own >= 0 && self.size(own) != 1))) {
+    const auto expanded = own < 0 ? ops::expand_new_size(ops::Numbers(), size)
+                                  : ops::expand_size(ops::Numbers(), self.size(own), size);
+    if (!expanded) {
       return context.fail(ETB_INVALID_ARGUMENT, "dim %d of %s cannot become %lld", dim,
                           SizesText(self.sizes()).text, static_cast<long long>(size));
     }
-    copy.sizes[dim] = keeps ? self.size(own) : size;
-    copy.from_strides[dim] = keeps ? self.stride(own) : 0;
+    copy.sizes[dim] = expanded->size;
+    copy.from_strides[dim] = expanded->is_kept ? self.stride(own) : 0;
   }
   ETB_CHECK(resize_output(context, out, {copy.sizes, static_cast<size_t>(rank)}));
   if (self.dtype() != out.dtype()) {

@@ -5,6 +5,8 @@
 // (bool) stands for one index tensor a dim: the positions of its true elements.
 #include <algorithm>
 
+#include "api/ops/sizes/arithmetic.hpp"
+#include "api/ops/sizes/broadcast.hpp"
 #include "host/kernels/indexing.hpp"
 #include "host/kernels/kernel.hpp"
 #include "ops/index.hpp"
@@ -145,13 +147,7 @@ class Indexing {
         for (int i = rank - 1; i >= 0; --i) broadcast_[i] = i < added ? 1 : broadcast_[i - added];
         broadcast_rank_ = rank;
       }
-      for (int i = 0; i < rank; ++i) {
-        int64_t& size = broadcast_[broadcast_rank_ - rank + i];
-        if (sizes[static_cast<size_t>(i)] == size || sizes[static_cast<size_t>(i)] == 1) continue;
-        if (size != 1) return false;
-        size = sizes[static_cast<size_t>(i)];
-      }
-      return true;
+      return ops::broadcast_into(ops::Numbers(), sizes, broadcast_, static_cast<size_t>(broadcast_rank_));
     };
     bool is_adjacent = true;
     int last = -1;

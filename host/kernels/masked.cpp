@@ -2,6 +2,8 @@
 // aten::nonzero, masked_select, masked_scatter and repeat_interleave: results whose size or source depends on values.
 #include <algorithm>
 
+#include "api/ops/sizes/arithmetic.hpp"
+#include "api/ops/sizes/broadcast.hpp"
 #include "host/kernels/indexing.hpp"
 #include "host/kernels/kernel.hpp"
 #include "ops/masked_scatter.hpp"
@@ -63,14 +65,12 @@ struct Broadcast {
 
   etb_status read(KernelContext& context, const Tensor& a, const Tensor& b) {
     rank = std::max(a.rank(), b.rank());
-    for (int dim = 0; dim < rank; ++dim) {
-      const int in_a = dim - (rank - a.rank()), in_b = dim - (rank - b.rank());
-      const int64_t x = in_a < 0 ? 1 : a.size(in_a), y = in_b < 0 ? 1 : b.size(in_b);
-      if (x != y && x != 1 && y != 1) {
+    std::fill_n(sizes, rank, 1);
+    for (const Tensor* tensor : {&a, &b}) {
+      if (!ops::broadcast_into(ops::Numbers(), tensor->sizes(), sizes, static_cast<size_t>(rank))) {
         return context.fail(ETB_INVALID_ARGUMENT, "sizes %s and %s do not broadcast",
                             SizesText(a.sizes()).text, SizesText(b.sizes()).text);
       }
-      sizes[dim] = x == 1 ? y : x;
     }
     if (count_elements({sizes, static_cast<size_t>(rank)}, &numel)) return ETB_OK;
     return context.fail(ETB_INVALID_ARGUMENT, "sizes %s and %s broadcast to too many elements",

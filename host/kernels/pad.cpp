@@ -2,6 +2,8 @@
 // aten::constant_pad_nd, reflection_pad and replication_pad in one to three dims.
 #include <algorithm>
 
+#include "api/ops/sizes/arithmetic.hpp"
+#include "api/ops/sizes/view.hpp"
 #include "host/kernels/indexing.hpp"
 #include "host/kernels/kernel.hpp"
 #include "ops/constant_pad_nd.hpp"
@@ -39,9 +41,9 @@ struct Pads {
   etb_status resize(KernelContext& context, const Tensor& self, Tensor& out) const {
     int64_t sizes[kMaxRank];
     for (int dim = 0; dim < self.rank(); ++dim) {
-      const bool overflows = __builtin_add_overflow(self.size(dim), before[dim], &sizes[dim]) ||
-                             __builtin_add_overflow(sizes[dim], after[dim], &sizes[dim]);
-      if (overflows || sizes[dim] < 0) {
+      ops::Numbers numbers;
+      sizes[dim] = ops::padded_size(numbers, self.size(dim), before[dim], after[dim]);
+      if (numbers.has_overflowed() || sizes[dim] < 0) {
         return context.fail(ETB_INVALID_ARGUMENT, "dim %d of size %lld padded by %lld and %lld", dim,
                             static_cast<long long>(self.size(dim)), static_cast<long long>(before[dim]),
                             static_cast<long long>(after[dim]));

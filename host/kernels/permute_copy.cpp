@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // aten::permute_copy, transpose_copy and t_copy: reordered dims.
 #include "ops/permute_copy.hpp"
+#include "api/ops/sizes/arithmetic.hpp"
+#include "api/ops/sizes/view.hpp"
 #include "host/kernels/dims.hpp"
 #include "host/kernels/kernel.hpp"
 #include "ops/t_copy.hpp"
@@ -35,18 +37,19 @@ etb_status permute(KernelContext& context, const Tensor& self, const int* order,
 etb_status permute_copy_out(KernelContext& context, ops::permute_copy_out<KernelArguments> args) {
   const Tensor& self = args.self();
   const IntList dims = args.dims();
-  if (dims.size() != static_cast<size_t>(self.rank())) {
-    return context.fail(ETB_INVALID_ARGUMENT, "%zu dims for a tensor of rank %d", dims.size(), self.rank());
-  }
   int order[kMaxRank];
-  DimSet seen;
-  for (int i = 0; i < self.rank(); ++i) {
-    ETB_CHECK(wrap_dim(context, dims[static_cast<size_t>(i)], self.rank(), &order[i]));
-    if (seen.test(static_cast<size_t>(order[i])))
-      return context.fail(ETB_INVALID_ARGUMENT, "dim %d appears twice", order[i]);
-    seen.set(static_cast<size_t>(order[i]));
+  size_t index = 0;
+  switch (ops::read_permutation(dims, static_cast<size_t>(self.rank()), order, &index)) {
+    case ops::PermutationError::kNone:
+      return permute(context, self, order, args.out());
+    case ops::PermutationError::kCount:
+      return context.fail(ETB_INVALID_ARGUMENT, "%zu dims for a tensor of rank %d", dims.size(), self.rank());
+    case ops::PermutationError::kTwice:
+      return context.fail(ETB_INVALID_ARGUMENT, "dim %d appears twice", order[index]);
+    case ops::PermutationError::kAxis:
+      break;
   }
-  return permute(context, self, order, args.out());
+  return wrap_dim(context, dims[index], self.rank(), &order[index]);  // names the dim and what was expected
 }
 
 etb_status swap_dims(KernelContext& context, const Tensor& self, int64_t first, int64_t second, Tensor& out) {

@@ -4,8 +4,15 @@
 #include <limits>
 #include <type_traits>
 
+#include "api/ops/sizes/arithmetic.hpp"
+#include "api/ops/sizes/window.hpp"
+#include "etb/cpp/fail.hpp"
 #include "host/kernels/kernel.hpp"
 #include "host/kernels/rows.hpp"
+#include "ops/avg_pool2d.hpp"
+#include "ops/avg_pool3d.hpp"
+#include "ops/max_pool2d_with_indices.hpp"
+#include "ops/max_pool3d_with_indices.hpp"
 
 namespace etb::host {
 namespace {
@@ -23,40 +30,43 @@ struct Window {
                           rank + 1, rank + 2);
     }
     for (int dim = 0; dim < 3; ++dim) {
-      const int own = dim - (3 - rank);
-      in[dim] = own < 0 ? 1 : self.size(self.rank() - rank + own);
-      kernel[dim] = stride[dim] = dilation[dim] = 1;
+      in[dim] = out[dim] = kernel[dim] = stride[dim] = dilation[dim] = 1;
       padding[dim] = 0;
-      constexpr int64_t kLargest = int64_t{1} << 31;  // so that no product below overflows
-      if (own >= 0) {
-        const bool fits = item(kernels, own, &kernel[dim]) &&
-                          item(strides.empty() ? kernels : strides, own, &stride[dim]) &&
-                          item(paddings, own, &padding[dim]) &&
-                          (dilations == nullptr || item(*dilations, own, &dilation[dim]));
-        if (!fits || kernel[dim] < 1 || stride[dim] < 1 || dilation[dim] < 1 || padding[dim] < 0 ||
-            padding[dim] > kernel[dim] / 2 || kernel[dim] >= kLargest || stride[dim] >= kLargest ||
-            dilation[dim] >= kLargest || in[dim] >= kLargest) {
-          return context.fail(ETB_INVALID_ARGUMENT,
-                              "kernel, stride, padding or dilation of spatial dim %d is out of range", own);
-        }
+    }
+    for (int own = 0; own < rank; ++own) {
+      const int dim = own + 3 - rank;
+      in[dim] = self.size(self.rank() - rank + own);
+      const bool fits = read_item(kernels, own, &kernel[dim]) &&
+                        read_item(strides.empty() ? kernels : strides, own, &stride[dim]) &&
+                        read_item(paddings, own, &padding[dim]) &&
+                        (dilations == nullptr || read_item(*dilations, own, &dilation[dim]));
+      if (!fits || !is_in_range(dim)) {
+        return context.fail(ETB_INVALID_ARGUMENT,
+                            "kernel, stride, padding or dilation of spatial dim %d is out of range", own);
       }
-      const int64_t room = in[dim] + 2 * padding[dim] - dilation[dim] * (kernel[dim] - 1) - 1;
-      if (room < 0 && !(ceil_mode && room + stride[dim] > 0)) {
+      ops::Numbers sizes;
+      const ops::WindowError error = ops::count_positions(
+          sizes, in[dim], {kernel[dim], stride[dim], dilation[dim], padding[dim], padding[dim]},
+          ceil_mode ? ops::WindowRounding::kUp : ops::WindowRounding::kDown, &out[dim]);
+      if (error != ops::WindowError::kNone) {
         return context.fail(ETB_INVALID_ARGUMENT, "a window of %lld does not fit into %lld",
                             static_cast<long long>(kernel[dim]), static_cast<long long>(in[dim]));
       }
-      out[dim] = (room + (ceil_mode ? stride[dim] - 1 : 0)) / stride[dim] + 1;
-      if (ceil_mode && (out[dim] - 1) * stride[dim] >= in[dim] + padding[dim])
-        --out[dim];  // a window must start inside
     }
     return ETB_OK;
   }
 
-  static bool item(const IntList& list, int dim, int64_t* out_value) {
-    if (list.empty()) return false;
-    if (list.size() > 1 && static_cast<size_t>(dim) >= list.size()) return false;
-    *out_value = list.size() == 1 ? list[0] : list[static_cast<size_t>(dim)];
-    return true;
+  static bool read_item(const IntList& list, int dim, int64_t* out_value) {
+    const auto item = ops::item_of(list, static_cast<size_t>(dim));
+    *out_value = item.value_or(0);
+    return item.has_value();
+  }
+
+  bool is_in_range(int dim) const {
+    constexpr int64_t kLargest = int64_t{1} << 31;  // so that no product overflows
+    return kernel[dim] >= 1 && stride[dim] >= 1 && dilation[dim] >= 1 && padding[dim] >= 0 &&
+           padding[dim] <= kernel[dim] / 2 && kernel[dim] < kLargest && stride[dim] < kLargest &&
+           dilation[dim] < kLargest && in[dim] < kLargest;
   }
 
   etb_status resize(KernelContext& context, const Tensor& self, Tensor& result) const {
@@ -190,24 +200,20 @@ void max_pool_plane(KernelContext& context, const Window& window, const T* x, T*
   }
 }
 
-// max_pool(self, kernel_size, stride, padding, dilation, ceil_mode, out, indices)
 template <int rank>
-etb_status max_pool_out(KernelContext& context, EValue** args) {
-  const Tensor& self = args[0]->tensor();
-  Tensor &out = args[6]->tensor(), &indices = args[7]->tensor();
+etb_status max_pool_out(KernelContext& context, ops::max_pool2d_with_indices_out<KernelArguments> args) {
+  const Tensor& self = args.self();
+  Tensor &out = args.out(), &indices = args.indices();
   Window window;
-  const IntList dilations = args[4]->ints();
-  if (const etb_status status = window.read(context, self, rank, args[1]->ints(), args[2]->ints(),
-                                            args[3]->ints(), &dilations, args[5]->to_bool());
-      status != ETB_OK) {
-    return status;
-  }
+  const IntList dilations = args.dilation();
+  ETB_CHECK(window.read(context, self, rank, args.kernel_size(), args.stride(), args.padding(), &dilations,
+                        args.ceil_mode()));
   if (out.dtype() != self.dtype() || indices.dtype() != Dtype::INT64 || !is_arithmetic(self.dtype())) {
     return context.fail(ETB_INVALID_TYPE, "%s into %s with indices %s", to_text(self.dtype()),
                         to_text(out.dtype()), to_text(indices.dtype()));
   }
-  if (const etb_status status = window.resize(context, self, out); status != ETB_OK) return status;
-  if (const etb_status status = window.resize(context, self, indices); status != ETB_OK) return status;
+  ETB_CHECK(window.resize(context, self, out));
+  ETB_CHECK(window.resize(context, self, indices));
   if (out.numel() == 0) return ETB_OK;
   return with_compute(self.dtype(), [&](auto type) {
     using T = decltype(type);
@@ -289,24 +295,20 @@ void avg_pool_plane(KernelContext& context, const Window& window, const Divisor&
   }
 }
 
-// avg_pool(self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override, out)
 template <int rank>
-etb_status avg_pool_out(KernelContext& context, EValue** args) {
-  const Tensor& self = args[0]->tensor();
-  Tensor& out = args[7]->tensor();
+etb_status avg_pool_out(KernelContext& context, ops::avg_pool2d_out<KernelArguments> args) {
+  const Tensor& self = args.self();
+  Tensor& out = args.out();
   Window window;
-  if (const etb_status status = window.read(context, self, rank, args[1]->ints(), args[2]->ints(),
-                                            args[3]->ints(), nullptr, args[4]->to_bool());
-      status != ETB_OK) {
-    return status;
-  }
-  const Divisor divisor = {args[5]->to_bool(), args[6]->is_none() ? 0 : args[6]->to_int()};
-  if (!args[6]->is_none() && divisor.given == 0)
+  ETB_CHECK(window.read(context, self, rank, args.kernel_size(), args.stride(), args.padding(), nullptr,
+                        args.ceil_mode()));
+  const Divisor divisor = {args.count_include_pad(), args.divisor_override().value_or(0)};
+  if (args.divisor_override().has_value() && divisor.given == 0)
     return context.fail(ETB_INVALID_ARGUMENT, "the divisor is 0");
   if (out.dtype() != self.dtype() || !is_arithmetic(self.dtype())) {
     return context.fail(ETB_INVALID_TYPE, "%s into %s", to_text(self.dtype()), to_text(out.dtype()));
   }
-  if (const etb_status status = window.resize(context, self, out); status != ETB_OK) return status;
+  ETB_CHECK(window.resize(context, self, out));
   if (out.numel() == 0) return ETB_OK;
   return with_compute(self.dtype(), [&](auto type) {
     using T = decltype(type);
@@ -317,10 +319,10 @@ etb_status avg_pool_out(KernelContext& context, EValue** args) {
 }
 
 constexpr Kernel kRows[] = {
-    {"aten::max_pool2d_with_indices.out", "TIIIIbT!T!", max_pool_out<2>},
-    {"aten::max_pool3d_with_indices.out", "TIIIIbT!T!", max_pool_out<3>},
-    {"aten::avg_pool2d.out", "TIIIbbnT!", avg_pool_out<2>},
-    {"aten::avg_pool3d.out", "TIIIbbnT!", avg_pool_out<3>},
+    kernel_row<ops::max_pool2d_with_indices_out, max_pool_out<2>>(),
+    kernel_row<ops::max_pool3d_with_indices_out, max_pool_out<3>>(),
+    kernel_row<ops::avg_pool2d_out, avg_pool_out<2>>(),
+    kernel_row<ops::avg_pool3d_out, avg_pool_out<3>>(),
 };
 
 }  // namespace

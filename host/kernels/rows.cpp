@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "api/ops/sizes/arithmetic.hpp"
+#include "api/ops/sizes/reduction.hpp"
 #include "host/kernels/long_loops.hpp"
 
 namespace etb::host {
@@ -95,10 +97,9 @@ void RowWalk::store(KernelContext& context, const ConvertLoops& loops, Compute c
 size_t reduced_sizes(const Tensor& tensor, const DimSet& reduced, bool keeps_dims,
                      int64_t* out_sizes) noexcept {
   size_t count = 0;
-  for (int dim = 0; dim < tensor.rank(); ++dim) {
-    const bool is_reduced = reduced.test(static_cast<size_t>(dim));
-    if (!is_reduced || keeps_dims) out_sizes[count++] = is_reduced ? 1 : tensor.size(dim);
-  }
+  ops::reduce_sizes(
+      ops::Numbers(), tensor.sizes(), [&](size_t dim) { return reduced.test(dim); }, keeps_dims,
+      [&](int64_t size) { out_sizes[count++] = size; });
   return count;
 }
 

@@ -2,6 +2,8 @@
 // aten::slice_copy, narrow_copy and select_copy: part of a tensor along one dim.
 #include <algorithm>
 
+#include "api/ops/sizes/arithmetic.hpp"
+#include "api/ops/sizes/view.hpp"
 #include "host/kernels/dims.hpp"
 #include "host/kernels/kernel.hpp"
 #include "ops/narrow_copy.hpp"
@@ -57,12 +59,12 @@ etb_status slice_copy_out(KernelContext& context, ops::slice_copy_Tensor_out<Ker
   if (step <= 0)
     return context.fail(ETB_INVALID_ARGUMENT, "step is %lld, expected at least 1",
                         static_cast<long long>(step));
-  const auto bound = [size](std::optional<int64_t> wanted, int64_t absent) {
-    if (!wanted.has_value()) return absent;
-    return std::clamp<int64_t>(*wanted < 0 ? *wanted + size : *wanted, 0, size);
+  ops::Numbers numbers;
+  const auto bound = [&](std::optional<int64_t> wanted, int64_t absent) {
+    return wanted ? ops::slice_bound(numbers, size, *wanted) : absent;
   };
   const int64_t start = bound(args.start(), 0), end = std::max(start, bound(args.end(), size));
-  const int64_t count = (end - start) / step + ((end - start) % step != 0 ? 1 : 0);
+  const int64_t count = ops::slice_count(numbers, start, end, step);
   return copy_slices(context, self, dim, start, count, step, false, args.out());
 }
 
@@ -88,11 +90,12 @@ etb_status select_copy_out(KernelContext& context, ops::select_copy_int_out<Kern
   ETB_CHECK(expect_rank(context, self));
   ETB_CHECK(wrap_dim(context, args.dim(), self.rank(), &dim));
   const int64_t size = self.size(dim), index = args.index();
-  if (index < -size || index >= size) {
+  const std::optional<int64_t> offset = ops::wrap_index(index, size);
+  if (!offset) {
     return context.fail(ETB_INVALID_ARGUMENT, "index %lld along a dim of size %lld",
                         static_cast<long long>(index), static_cast<long long>(size));
   }
-  return copy_slices(context, self, dim, index < 0 ? index + size : index, 1, 1, true, args.out());
+  return copy_slices(context, self, dim, *offset, 1, 1, true, args.out());
 }
 
 constexpr Kernel kRows[] = {

@@ -2,6 +2,8 @@
 // aten::split_copy, split_with_sizes_copy, unbind_copy, select_scatter and slice_scatter: slices of a tensor, out of it or into it.
 #include <algorithm>
 
+#include "api/ops/sizes/arithmetic.hpp"
+#include "api/ops/sizes/view.hpp"
 #include "host/kernels/dims.hpp"
 #include "host/kernels/kernel.hpp"
 #include "ops/select_scatter.hpp"
@@ -146,7 +148,8 @@ etb_status select_scatter_out(KernelContext& context, ops::select_scatter_out<Ke
   ETB_CHECK(expect_rank(context, self));
   ETB_CHECK(wrap_dim(context, args.dim(), self.rank(), &dim));
   const int64_t size = self.size(dim), index = args.index();
-  if (index < -size || index >= size) {
+  const std::optional<int64_t> offset = ops::wrap_index(index, size);
+  if (!offset) {
     return context.fail(ETB_INVALID_ARGUMENT, "index %lld along a dim of size %lld",
                         static_cast<long long>(index), static_cast<long long>(size));
   }
@@ -157,7 +160,7 @@ etb_status select_scatter_out(KernelContext& context, ops::select_scatter_out<Ke
   }
   ETB_CHECK(expect_part(context, src, {sizes, rank}));
   ETB_CHECK(copy_whole(context, self, src, out));
-  return copy_slices(context, out, dim, index < 0 ? index + size : index, 1, src, true);
+  return copy_slices(context, out, dim, *offset, 1, src, true);
 }
 
 etb_status slice_scatter_out(KernelContext& context, ops::slice_scatter_out<KernelArguments> args) {
@@ -170,14 +173,14 @@ etb_status slice_scatter_out(KernelContext& context, ops::slice_scatter_out<Kern
   if (step <= 0)
     return context.fail(ETB_INVALID_ARGUMENT, "step is %lld, expected at least 1",
                         static_cast<long long>(step));
-  const auto bound = [size](std::optional<int64_t> wanted, int64_t absent) {
-    if (!wanted.has_value()) return absent;
-    return std::clamp<int64_t>(*wanted < 0 ? *wanted + size : *wanted, 0, size);
+  ops::Numbers numbers;
+  const auto bound = [&](std::optional<int64_t> wanted, int64_t absent) {
+    return wanted ? ops::slice_bound(numbers, size, *wanted) : absent;
   };
   const int64_t start = bound(args.start(), 0), end = std::max(start, bound(args.end(), size));
   int64_t sizes[kMaxRank];
   std::copy(self.sizes().begin(), self.sizes().end(), sizes);
-  sizes[dim] = (end - start) / step + ((end - start) % step != 0 ? 1 : 0);
+  sizes[dim] = ops::slice_count(numbers, start, end, step);
   ETB_CHECK(expect_part(context, src, {sizes, static_cast<size_t>(self.rank())}));
   ETB_CHECK(copy_whole(context, self, src, out));
   return copy_slices(context, out, dim, start, step, src, true);

@@ -2,6 +2,8 @@
 // aten::view_copy, unsqueeze_copy and squeeze_copy: the same elements, in row-major order, with other sizes.
 #include <cstring>
 
+#include "api/ops/sizes/arithmetic.hpp"
+#include "api/ops/sizes/view.hpp"
 #include "host/kernels/dims.hpp"
 #include "host/kernels/kernel.hpp"
 #include "ops/squeeze_copy.hpp"
@@ -61,24 +63,23 @@ etb_status view_copy_out(KernelContext& context, ops::view_copy_out<KernelArgume
   const IntList wanted = args.size();
   if (wanted.size() > kMaxRank)
     return context.fail(ETB_INVALID_ARGUMENT, "%zu sizes, expected at most %d", wanted.size(), kMaxRank);
-  int64_t sizes[kMaxRank], known = 1;
-  int open = -1;
-  for (size_t i = 0; i < wanted.size(); ++i) {
-    sizes[i] = wanted[i];
-    if (sizes[i] == -1 && open < 0) {
-      open = static_cast<int>(i);
-    } else if (sizes[i] < 0 || __builtin_mul_overflow(known, sizes[i], &known)) {
-      return context.fail(ETB_INVALID_ARGUMENT, "size %zu is %lld", i, static_cast<long long>(sizes[i]));
-    }
+  int64_t sizes[kMaxRank];
+  for (size_t i = 0; i < wanted.size(); ++i) sizes[i] = wanted[i];
+  std::span<int64_t> filled(sizes, wanted.size());
+  ops::Numbers numbers;
+  size_t index = 0;
+  switch (ops::fill_open_size(numbers, self.numel(), filled, &index)) {
+    case ops::ReshapeError::kSize:
+      return context.fail(ETB_INVALID_ARGUMENT, "size %zu is %lld", index,
+                          static_cast<long long>(sizes[index]));
+    case ops::ReshapeError::kDoesNotDivide:
+      return context.fail(ETB_INVALID_ARGUMENT, "%lld elements do not fill size %zu",
+                          static_cast<long long>(self.numel()), index);
+    case ops::ReshapeError::kDiffers:  // copy_as reports it
+    case ops::ReshapeError::kNone:
+      break;
   }
-  if (open >= 0) {
-    if (known == 0 || self.numel() % known != 0) {
-      return context.fail(ETB_INVALID_ARGUMENT, "%lld elements do not fill size %d",
-                          static_cast<long long>(self.numel()), open);
-    }
-    sizes[open] = self.numel() / known;
-  }
-  return copy_as(context, self, {sizes, wanted.size()}, args.out());
+  return copy_as(context, self, filled, args.out());
 }
 
 etb_status unsqueeze_copy_out(KernelContext& context, ops::unsqueeze_copy_out<KernelArguments> args) {
@@ -88,15 +89,18 @@ etb_status unsqueeze_copy_out(KernelContext& context, ops::unsqueeze_copy_out<Ke
     return context.fail(ETB_NOT_SUPPORTED, "the result has more than %d dims", kMaxRank);
   ETB_CHECK(wrap_dim(context, args.dim(), self.rank() + 1, &dim));
   int64_t sizes[kMaxRank];
-  for (int i = 0; i <= self.rank(); ++i) sizes[i] = i < dim ? self.size(i) : i == dim ? 1 : self.size(i - 1);
-  return copy_as(context, self, {sizes, static_cast<size_t>(self.rank()) + 1}, args.out());
+  size_t count = 0;
+  ops::insert_size(self.sizes(), static_cast<size_t>(dim), int64_t{1},
+                   [&](int64_t size) { sizes[count++] = size; });
+  return copy_as(context, self, {sizes, count}, args.out());
 }
 
 etb_status squeeze(KernelContext& context, const Tensor& self, const DimSet& dims, Tensor& out) {
   int64_t sizes[kMaxRank];
   size_t count = 0;
   for (int i = 0; i < self.rank(); ++i) {
-    if (!dims.test(static_cast<size_t>(i)) || self.size(i) != 1) sizes[count++] = self.size(i);
+    if (!ops::is_squeezed(ops::Numbers(), self.size(i), dims.test(static_cast<size_t>(i))))
+      sizes[count++] = self.size(i);
   }
   return copy_as(context, self, {sizes, count}, out);
 }

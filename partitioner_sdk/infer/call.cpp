@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
+#include "api/ops/sizes/axis.hpp"
+#include "api/ops/sizes/broadcast.hpp"
+#include "partitioner_sdk/infer/formulas.hpp"
 #include "partitioner_sdk/infer/infer.hpp"
 
 namespace etb::infer {
@@ -9,81 +12,108 @@ using ir::Dim;
 using ir::Dims;
 using ir::TensorSpec;
 
-const TensorSpec* Call::find_tensor(size_t index) const {
-  const auto* ref = index < args_.size() ? ir::get_if<ir::ValueRef>(args_[index]) : nullptr;
-  if (ref == nullptr || graph_.values[ref->id].kind != ir::ValueKind::kTensor) return nullptr;
-  return &graph_.values[ref->id].spec;
+const ir::Argument& AnyArgument::get() const {
+  static const ir::Argument kNone = ir::Nothing{};
+  return index_ < state_->args.size() ? state_->args[index_] : kNone;
 }
 
-const TensorSpec& Call::tensor(size_t index) const {
+void AnyArgument::fail_kind(const char* found) const {
+  const ops::Schema* schema = state_->module.op(state_->op).schema;
+  const std::string name = schema != nullptr && index_ < schema->argument_count()
+                               ? "'" + std::string(schema->argument(static_cast<uint32_t>(index_)).name) + "'"
+                               : std::to_string(index_);
+  state_->fail("argument " + name + " is " + found);
+}
+
+int64_t AnyArgument::known(Dim dim) const {
+  if (!dim.is_static()) fail_kind("known only at run time");
+  return dim.is_static() ? dim.value() : 0;
+}
+
+const TensorSpec* AnyArgument::find_tensor() const {
+  const auto* ref = ir::get_if<ir::ValueRef>(get());
+  if (ref == nullptr || state_->graph.values[ref->id].kind != ir::ValueKind::kTensor) return nullptr;
+  return &state_->graph.values[ref->id].spec;
+}
+
+const TensorSpec& TensorArgument::spec() const {
   static const TensorSpec kNoTensor;
-  const TensorSpec* found = find_tensor(index);
-  if (found == nullptr) fail("argument " + std::to_string(index) + " is no tensor");
+  const TensorSpec* found = find_tensor();
+  if (found == nullptr) fail_kind("no tensor");
   return found == nullptr ? kNoTensor : *found;
 }
 
-std::vector<const TensorSpec*> Call::tensors(size_t index) const {
+ir::ValueId TensorArgument::id() const {
+  const auto* ref = ir::get_if<ir::ValueRef>(get());
+  if (ref == nullptr) fail_kind("no tensor");
+  return ref == nullptr ? 0 : ref->id;
+}
+
+std::vector<ir::ValueId> TensorListArgument::ids() const {
+  const auto* list = ir::get_if<ir::ValueList>(get());
+  if (list == nullptr) fail_kind("no list of tensors");
+  return list == nullptr ? std::vector<ir::ValueId>{} : list->ids;
+}
+
+std::vector<const TensorSpec*> TensorListArgument::specs() const {
   std::vector<const TensorSpec*> out;
-  const auto* list = index < args_.size() ? ir::get_if<ir::ValueList>(args_[index]) : nullptr;
-  if (list == nullptr) {
-    fail("argument " + std::to_string(index) + " is no list of tensors");
-    return out;
-  }
-  for (const ir::ValueId id : list->ids)
-    out.push_back(id == ir::kNoValue ? nullptr : &graph_.values[id].spec);
+  for (const ir::ValueId id : ids())
+    out.push_back(id == ir::kNoValue ? nullptr : &state_->graph.values[id].spec);
   return out;
 }
 
-Dim Call::dim(size_t index) const {
-  const Dim* value = index < args_.size() ? ir::get_if<Dim>(args_[index]) : nullptr;
-  if (value == nullptr) fail("argument " + std::to_string(index) + " is no int");
+Dim AnyArgument::read_dim() const {
+  const Dim* value = ir::get_if<Dim>(get());
+  if (value == nullptr) fail_kind("no int");
   return value == nullptr ? Dim(0) : *value;
 }
 
-int64_t Call::integer(size_t index) const {
-  const Dim value = dim(index);
-  if (!value.is_static()) fail("argument " + std::to_string(index) + " is known only at run time");
-  return value.is_static() ? value.value() : 0;
+int64_t IntArgument::integer() const { return known(dim()); }
+
+Dims IntListArgument::dims() const {
+  if (!has_value()) return {};
+  if (const Dims* list = ir::get_if<Dims>(get())) return *list;
+  const Dim* value = ir::get_if<Dim>(get());
+  if (value == nullptr) fail_kind("no list of ints");
+  return {value == nullptr ? Dim(0) : *value};
 }
 
-Dims Call::dims(size_t index) const {
-  if (!has(index)) return {};
-  if (const Dims* list = ir::get_if<Dims>(args_[index])) return *list;
-  return {dim(index)};
+double NumberArgument::number() const {
+  if (const double* value = ir::get_if<double>(get())) return *value;
+  const Dim* value = ir::get_if<Dim>(get());
+  if (value == nullptr) fail_kind("no number");
+  return value == nullptr ? 0 : static_cast<double>(known(*value));
 }
 
-bool Call::flag(size_t index) const {
-  const bool* value = index < args_.size() ? ir::get_if<bool>(args_[index]) : nullptr;
+BoolArgument::operator bool() const {
+  const bool* value = ir::get_if<bool>(get());
   return value != nullptr && *value;
 }
 
-std::optional<ir::Dtype> Call::dtype(size_t index) const {
-  const auto* value = index < args_.size() ? ir::get_if<ir::Dtype>(args_[index]) : nullptr;
-  if (value == nullptr) return std::nullopt;
-  return *value;
+std::optional<ir::Dtype> DtypeArgument::value() const {
+  const auto* value = ir::get_if<ir::Dtype>(get());
+  return value == nullptr ? std::nullopt : std::optional(*value);
 }
 
-std::optional<ir::MemoryFormat> Call::memory_format(size_t index) const {
-  const auto* value = index < args_.size() ? ir::get_if<ir::MemoryFormat>(args_[index]) : nullptr;
-  if (value == nullptr) return std::nullopt;
-  return *value;
+std::optional<ir::MemoryFormat> MemoryFormatArgument::format() const {
+  const auto* value = ir::get_if<ir::MemoryFormat>(get());
+  return value == nullptr ? std::nullopt : std::optional(*value);
 }
+
+const std::string* StringArgument::find_text() const { return ir::get_if<std::string>(get()); }
+
+const ir::FloatList* FloatListArgument::find_list() const { return ir::get_if<ir::FloatList>(get()); }
 
 size_t Call::axis(int64_t wanted, size_t rank) const {
-  // A 0-d tensor takes 0 and -1, as in PyTorch.
-  const auto count = static_cast<int64_t>(std::max<size_t>(rank, 1));
-  if (wanted < -count || wanted >= count) {
-    fail("dimension " + std::to_string(wanted) + " of a tensor of rank " + std::to_string(rank));
-    return 0;
-  }
-  return static_cast<size_t>(wanted < 0 ? wanted + count : wanted);
+  const std::optional<size_t> axis = ops::wrap_axis(wanted, rank);
+  if (!axis) fail("dimension " + std::to_string(wanted) + " of a tensor of rank " + std::to_string(rank));
+  return axis.value_or(0);
 }
 
-std::vector<bool> Call::axes(size_t index, size_t rank) const {
-  const Dims list = dims(index);
+std::vector<bool> Call::axes(const Dims& list, size_t rank) const {
   std::vector<bool> out(std::max<size_t>(rank, 1), list.empty());
   for (const Dim wanted : list) {
-    if (!wanted.is_static()) fail("symbolic dimension");
+    if (!wanted.is_static()) fail("dimension that is known only at run time");
     out[axis(wanted.value(), rank)] = true;
   }
   out.resize(rank);
@@ -91,17 +121,17 @@ std::vector<bool> Call::axes(size_t index, size_t rank) const {
 }
 
 Dims broadcast(const Call& call, const Dims& a, const Dims& b) {
+  const Formulas formulas(call.symbols());
   Dims out(std::max(a.size(), b.size()), Dim(1));
   for (size_t i = 0; i < out.size(); ++i) {
     const Dim x = i < a.size() ? a[a.size() - 1 - i] : Dim(1);
     const Dim y = i < b.size() ? b[b.size() - 1 - i] : Dim(1);
-    Dim& size = out[out.size() - 1 - i];
-    // Of a symbolic and a known size the known one counts: the exporter checked that they agree.
-    size = x.is(1) ? y : y.is(1) || x == y ? x : x.is_static() ? x : y;
-    if (x.is_static() && y.is_static() && !x.is(1) && !y.is(1) && x != y) {
+    const std::optional<Dim> size = ops::broadcast_size(formulas, x, y);
+    if (!size) {
       call.fail("sizes " + std::to_string(x.value()) + " and " + std::to_string(y.value()) +
                 " do not broadcast");
     }
+    out[out.size() - 1 - i] = size.value_or(x);
   }
   return out;
 }
@@ -118,19 +148,18 @@ std::optional<ir::Dtype> combine(std::optional<ir::Dtype> higher, std::optional<
 
 }  // namespace
 
-std::optional<ir::Dtype> promote_arguments(const Call& call, std::span<const size_t> indices) {
+std::optional<ir::Dtype> promote_arguments(std::span<const AnyArgument> arguments) {
   std::optional<ir::Dtype> by_class[3];  // tensors, 0-d tensors, numbers
-  for (const size_t index : indices) {
-    if (index >= call.argument_count() || !call.has(index)) continue;
+  for (const AnyArgument& argument : arguments) {
+    if (!argument.has_value()) continue;
     ir::Dtype dtype = ir::Dtype::INT64;
     size_t rank_class = 2;
-    if (const TensorSpec* tensor = call.find_tensor(index)) {
+    if (const TensorSpec* tensor = argument.find_tensor()) {
       dtype = tensor->dtype;
       rank_class = tensor->rank() == 0 ? 1 : 0;
-    } else if (ir::get_if<double>(call.argument(index)) != nullptr ||
-               ir::get_if<ir::ValueRef>(call.argument(index)) != nullptr) {
+    } else if (ir::get_if<double>(argument) != nullptr || ir::get_if<ir::ValueRef>(argument) != nullptr) {
       dtype = ir::Dtype::FLOAT32;
-    } else if (ir::get_if<bool>(call.argument(index)) != nullptr) {
+    } else if (ir::get_if<bool>(argument) != nullptr) {
       dtype = ir::Dtype::BOOL;
     }
     std::optional<ir::Dtype>& slot = by_class[rank_class];

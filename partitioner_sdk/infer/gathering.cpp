@@ -3,6 +3,36 @@
 #include <algorithm>
 #include <array>
 
+#include "api/ops/sizes/view.hpp"
+#include "ops/_cdist_forward.hpp"
+#include "ops/_to_copy.hpp"
+#include "ops/arange.hpp"
+#include "ops/cat.hpp"
+#include "ops/clone.hpp"
+#include "ops/copy.hpp"
+#include "ops/dim_order_ops/_clone_dim_order.hpp"
+#include "ops/dim_order_ops/_empty_dim_order.hpp"
+#include "ops/dim_order_ops/_to_dim_order_copy.hpp"
+#include "ops/embedding.hpp"
+#include "ops/empty.hpp"
+#include "ops/flip.hpp"
+#include "ops/full.hpp"
+#include "ops/full_like.hpp"
+#include "ops/gather.hpp"
+#include "ops/grid_sampler_2d.hpp"
+#include "ops/index.hpp"
+#include "ops/index_put.hpp"
+#include "ops/index_select.hpp"
+#include "ops/repeat.hpp"
+#include "ops/scalar_tensor.hpp"
+#include "ops/scatter.hpp"
+#include "ops/select_scatter.hpp"
+#include "ops/slice_scatter.hpp"
+#include "ops/sort.hpp"
+#include "ops/topk.hpp"
+#include "ops/upsample_bilinear2d.hpp"
+#include "ops/upsample_nearest2d.hpp"
+#include "partitioner_sdk/infer/formulas.hpp"
 #include "partitioner_sdk/infer/infer.hpp"
 
 namespace etb::infer {
@@ -14,55 +44,64 @@ using ir::Dims;
 using ir::Dtype;
 using ir::TensorSpec;
 
-Specs full(const Call& call) {
+Specs full(const ops::full_default<Call>& call) {
   // Without a dtype the value's kind decides.
   Dtype dtype = Dtype::FLOAT32;
-  if (ir::get_if<Dim>(call.argument(1)) != nullptr) dtype = Dtype::INT64;
-  if (ir::get_if<bool>(call.argument(1)) != nullptr) dtype = Dtype::BOOL;
-  return {{call.dtype(2).value_or(dtype), call.dims(0), {}}};
+  if (ir::get_if<Dim>(call.fill_value()) != nullptr) dtype = Dtype::INT64;
+  if (ir::get_if<bool>(call.fill_value()) != nullptr) dtype = Dtype::BOOL;
+  return {{call.dtype().value_or(dtype), call.size().dims(), {}}};
 }
-Specs full_like(const Call& call) {
-  TensorSpec out = call.tensor(0);
-  out.dtype = call.dtype(2).value_or(out.dtype);
+Specs full_like(const ops::full_like_default<Call>& call) {
+  TensorSpec out = call.self().spec();
+  out.dtype = call.dtype().value_or(out.dtype);
   return {out};
 }
-Specs scalar_tensor(const Call& call) { return {{call.dtype(1).value_or(Dtype::FLOAT32), {}, {}}}; }
-Specs empty(const Call& call) { return {{call.dtype(1).value_or(Dtype::FLOAT32), call.dims(0), {}}}; }
-Specs arange(const Call& call) {
+Specs scalar_tensor(const ops::scalar_tensor_default<Call>& call) {
+  return {{call.dtype().value_or(Dtype::FLOAT32), {}, {}}};
+}
+template <class C>
+Specs empty(const C& call) {
+  return {{call.dtype().value_or(Dtype::FLOAT32), call.size().dims(), {}}};
+}
+Specs arange(const ops::arange_start_step<Call>& call) {
   ir::SymbolTable& symbols = call.symbols();
-  const bool is_int = ir::get_if<Dim>(call.argument(0)) && ir::get_if<Dim>(call.argument(1)) &&
-                      ir::get_if<Dim>(call.argument(2));
+  const bool is_int =
+      ir::get_if<Dim>(call.start()) && ir::get_if<Dim>(call.end()) && ir::get_if<Dim>(call.step());
   if (!is_int) {
     call.fail("arange of floats");
     return {{}};
   }
-  const Dim step = call.dim(2);
+  const Dim step = call.step().dim();
   if (!step.is_static() || step.value() <= 0) {
     call.fail("arange with a step below 1");
     return {{}};
   }
-  const Dim room = symbols.add(symbols.sub(call.dim(1), call.dim(0)), step.value() - 1);
-  return {{call.dtype(3).value_or(Dtype::INT64), {symbols.max(symbols.floor_div(room, step), 0)}, {}}};
+  const Dim room = symbols.add(symbols.sub(call.end().dim(), call.start().dim()), step.value() - 1);
+  return {{call.dtype().value_or(Dtype::INT64), {symbols.max(symbols.floor_div(room, step), 0)}, {}}};
 }
-Specs clone(const Call& call) { return {call.tensor(0)}; }
-Specs to_copy(const Call& call) {
-  TensorSpec out = call.tensor(0);
-  out.dtype = call.dtype(1).value_or(out.dtype);
+template <class C>
+Specs clone(const C& call) {
+  return {call.self().spec()};
+}
+template <class C>
+Specs to_copy(const C& call) {
+  TensorSpec out = call.self().spec();
+  out.dtype = call.dtype().value_or(out.dtype);
   return {out};
 }
-Specs cat(const Call& call) {
-  const auto parts = call.tensors(0);
+Specs cat(const ops::cat_default<Call>& call) {
+  const auto parts = call.tensors().specs();
+  const Formulas formulas(call.symbols());
   TensorSpec out;
   bool is_first = true;
   size_t axis = 0;
   for (const TensorSpec* part : parts) {
-    // PyTorch skips legacy empty tensors of sizes [0].
-    if (part == nullptr || (part->rank() == 1 && part->sizes[0].is(0))) continue;
+    if (part == nullptr || ops::is_skipped_by_cat(formulas, part->sizes)) continue;
     if (is_first) {
       out = *part;
-      axis = call.axis(call.integer(1), out.rank());
-    } else if (part->rank() != out.rank()) {
-      call.fail("cat of tensors of different rank");
+      axis = call.axis(call.dim().integer(), out.rank());
+    } else if (!ops::can_join(formulas, out.sizes, part->sizes, axis)) {
+      call.fail("cat of tensors of different " + std::string(part->rank() != out.rank() ? "rank" : "sizes"));
     } else {
       out.sizes[axis] = call.symbols().add(out.sizes[axis], part->sizes[axis]);
       out.dtype = ops::promote(out.dtype, part->dtype).value_or(out.dtype);
@@ -72,17 +111,17 @@ Specs cat(const Call& call) {
   if (is_first && !parts.empty() && parts[0] != nullptr) out = *parts[0];
   return {out};
 }
-Specs embedding(const Call& call) {
-  const TensorSpec &weight = call.tensor(0), &indices = call.tensor(1);
+Specs embedding(const ops::embedding_default<Call>& call) {
+  const TensorSpec &weight = call.weight().spec(), &indices = call.indices().spec();
   if (weight.rank() != 2) call.fail("embedding weight of rank " + std::to_string(weight.rank()));
   TensorSpec out{weight.dtype, indices.sizes, {}};
   out.sizes.push_back(weight.rank() == 2 ? weight.sizes[1] : Dim(1));
   return {out};
 }
 // One index tensor takes the place of its dimension; several broadcast, and stand first unless they are neighbours.
-Specs index(const Call& call) {
-  const TensorSpec& in = call.tensor(0);
-  const auto indices = call.tensors(1);
+Specs index(const ops::index_Tensor<Call>& call) {
+  const TensorSpec& in = call.self().spec();
+  const auto indices = call.indices().specs();
   Dims gathered;
   std::vector<size_t> places;
   for (size_t i = 0; i < indices.size() && i < in.rank(); ++i) {
@@ -107,33 +146,38 @@ Specs index(const Call& call) {
   }
   return {out};
 }
-Specs index_select(const Call& call) {
-  TensorSpec out = call.tensor(0);
+Specs index_select(const ops::index_select_default<Call>& call) {
+  TensorSpec out = call.self().spec();
   if (out.rank() == 0) return {out};
-  const TensorSpec& indices = call.tensor(2);
-  out.sizes[call.axis(call.integer(1), out.rank())] = indices.rank() == 0 ? Dim(1) : indices.sizes[0];
+  const TensorSpec& indices = call.index().spec();
+  out.sizes[call.axis(call.dim().integer(), out.rank())] = indices.rank() == 0 ? Dim(1) : indices.sizes[0];
   return {out};
 }
-Specs gather(const Call& call) { return {{call.tensor(0).dtype, call.tensor(2).sizes, {}}}; }
-Specs first(const Call& call) { return {call.tensor(0)}; }
-Specs sort(const Call& call) {
-  Specs out(2, call.tensor(0));
+Specs gather(const ops::gather_default<Call>& call) {
+  return {{call.self().spec().dtype, call.index().spec().sizes, {}}};
+}
+template <class C>
+Specs first(const C& call) {
+  return {call.self().spec()};
+}
+template <class C>
+Specs sort(const C& call) {
+  Specs out(2, call.self().spec());
   out[1].dtype = Dtype::INT64;
   return out;
 }
-Specs topk(const Call& call) {
+Specs topk(const ops::topk_default<Call>& call) {
   Specs out = sort(call);
   if (out[0].rank() == 0) return out;
-  const size_t axis = call.axis(call.integer(2), out[0].rank());
-  out[0].sizes[axis] = out[1].sizes[axis] = call.dim(1);
+  const size_t axis = call.axis(call.dim().integer(), out[0].rank());
+  out[0].sizes[axis] = out[1].sizes[axis] = call.k().dim();
   return out;
 }
-// input, output_size, [align_corners,] scale_factors
-Specs upsample2d(const Call& call, size_t scales_index) {
-  TensorSpec out = call.tensor(0);
-  const auto* scales =
-      call.has(scales_index) ? ir::get_if<ir::FloatList>(call.argument(scales_index)) : nullptr;
-  const Dims sizes = call.dims(1);
+template <class C>
+Specs upsample2d(const C& call) {
+  TensorSpec out = call.input().spec();
+  const ir::FloatList* scales = call.scale_factors().find_list();
+  const Dims sizes = call.output_size().dims();
   for (size_t i = 0; i < 2 && out.rank() >= 3; ++i) {
     Dim& size = out.sizes[out.rank() - 2 + i];
     if (sizes.size() == 2) {
@@ -146,10 +190,10 @@ Specs upsample2d(const Call& call, size_t scales_index) {
   }
   return {out};
 }
-// input, grid [N, height, width, 2]
-Specs grid_sampler_2d(const Call& call) {
-  TensorSpec out = call.tensor(0);
-  const TensorSpec& grid = call.tensor(1);
+// The grid is [N, height, width, 2].
+Specs grid_sampler_2d(const ops::grid_sampler_2d_default<Call>& call) {
+  TensorSpec out = call.input().spec();
+  const TensorSpec& grid = call.grid().spec();
   if (out.rank() != 4 || grid.rank() != 4) {
     call.fail("images and a grid for them expected");
     return {out};
@@ -160,11 +204,9 @@ Specs grid_sampler_2d(const Call& call) {
   return {out};
 }
 
-Specs upsample_nearest2d(const Call& call) { return upsample2d(call, 2); }
-Specs upsample_bilinear2d(const Call& call) { return upsample2d(call, 3); }
-Specs repeat(const Call& call) {
-  const TensorSpec& in = call.tensor(0);
-  Dims sizes = call.dims(1);
+Specs repeat(const ops::repeat_default<Call>& call) {
+  const TensorSpec& in = call.self().spec();
+  Dims sizes = call.repeats().dims();
   if (sizes.size() < in.rank()) {
     call.fail("repeat of fewer dimensions");
     return {in};
@@ -175,8 +217,8 @@ Specs repeat(const Call& call) {
   }
   return {{in.dtype, sizes, {}}};
 }
-Specs cdist(const Call& call) {
-  const TensorSpec &a = call.tensor(0), &b = call.tensor(1);
+Specs cdist(const ops::_cdist_forward_default<Call>& call) {
+  const TensorSpec &a = call.x1().spec(), &b = call.x2().spec();
   if (a.rank() < 2 || b.rank() < 2) {
     call.fail("matrices expected");
     return {a};
@@ -192,36 +234,36 @@ constexpr ResultLayout kPoint = ResultLayout::kPointwise, kDense = ResultLayout:
                        kFirst = ResultLayout::kLikeFirst, kPreserve = ResultLayout::kPreserve;
 
 constexpr Rule kRows[] = {
-    {"aten._cdist_forward.default", cdist, kDense},
-    {"aten._to_copy.default", to_copy, kPreserve},
-    {"aten.arange.start_step", arange, kDense},
-    {"aten.cat.default", cat, kDense},
-    {"aten.clone.default", clone, kPreserve},
-    {"aten.copy.default", first, kPoint},
-    {"aten.embedding.default", embedding, kDense},
-    {"aten.empty.memory_format", empty, kDense},
-    {"aten.flip.default", first, kPreserve},
-    {"aten.full.default", full, kDense},
-    {"aten.full_like.default", full_like, kPreserve},
-    {"aten.gather.default", gather, kDense},
-    {"aten.grid_sampler_2d.default", grid_sampler_2d, kDense},
-    {"aten.index.Tensor", index, kDense},
-    {"aten.index_put.default", first, kPreserve},
-    {"aten.index_select.default", index_select, kDense},
-    {"aten.repeat.default", repeat, kDense},
-    {"aten.scalar_tensor.default", scalar_tensor, kDense},
-    {"aten.scatter.src", first, kPreserve},
-    {"aten.scatter.value", first, kPreserve},
-    {"aten.select_scatter.default", first, kPreserve},
-    {"aten.slice_scatter.default", first, kPreserve},
-    {"aten.sort.default", sort, kPreserve},
-    {"aten.sort.stable", sort, kPreserve},
-    {"aten.topk.default", topk, kDense},
-    {"aten.upsample_bilinear2d.vec", upsample_bilinear2d, kFirst},
-    {"aten.upsample_nearest2d.vec", upsample_nearest2d, kFirst},
-    {"dim_order_ops._clone_dim_order.default", clone, ResultLayout::kDimOrder},
-    {"dim_order_ops._empty_dim_order.default", empty, ResultLayout::kDimOrder},
-    {"dim_order_ops._to_dim_order_copy.default", to_copy, ResultLayout::kDimOrder},
+    row<ops::_cdist_forward_default, cdist>(kDense),
+    row<ops::_to_copy_default, to_copy>(kPreserve),
+    row<ops::arange_start_step, arange>(kDense),
+    row<ops::cat_default, cat>(kDense),
+    row<ops::clone_default, clone>(kPreserve),
+    row<ops::copy_default, first>(kPoint),
+    row<ops::embedding_default, embedding>(kDense),
+    row<ops::empty_memory_format, empty>(kDense),
+    row<ops::flip_default, first>(kPreserve),
+    row<ops::full_default, full>(kDense),
+    row<ops::full_like_default, full_like>(kPreserve),
+    row<ops::gather_default, gather>(kDense),
+    row<ops::grid_sampler_2d_default, grid_sampler_2d>(kDense),
+    row<ops::index_Tensor, index>(kDense),
+    row<ops::index_put_default, first>(kPreserve),
+    row<ops::index_select_default, index_select>(kDense),
+    row<ops::repeat_default, repeat>(kDense),
+    row<ops::scalar_tensor_default, scalar_tensor>(kDense),
+    row<ops::scatter_src, first>(kPreserve),
+    row<ops::scatter_value, first>(kPreserve),
+    row<ops::select_scatter_default, first>(kPreserve),
+    row<ops::slice_scatter_default, first>(kPreserve),
+    row<ops::sort_default, sort>(kPreserve),
+    row<ops::sort_stable, sort>(kPreserve),
+    row<ops::topk_default, topk>(kDense),
+    row<ops::upsample_bilinear2d_vec, upsample2d>(kFirst),
+    row<ops::upsample_nearest2d_vec, upsample2d>(kFirst),
+    row<ops::dim_order_ops::_clone_dim_order_default, clone>(ResultLayout::kDimOrder),
+    row<ops::dim_order_ops::_empty_dim_order_default, empty>(ResultLayout::kDimOrder),
+    row<ops::dim_order_ops::_to_dim_order_copy_default, to_copy>(ResultLayout::kDimOrder),
 };
 
 }  // namespace

@@ -23,7 +23,8 @@ Result<Specs> infer(ir::Module& module, const ir::Graph& graph, ir::OpId op,
   const std::string& name = module.op(op).name;
   const Rule* rule = find_rule(name);
   if (rule == nullptr) return make_error(Code::NOT_IMPLEMENTED, name + ": no rule for its results");
-  const Call call(module, graph, op, args);
+  CallState state(module, graph, op, args);
+  const Call call(state);
   Specs specs = rule->shape(call);
   if (rule->layout != ResultLayout::kOwn && call.error().empty()) {
     for (TensorSpec& spec : specs) spec.strides = result_strides(call, rule->layout, spec);
@@ -39,7 +40,8 @@ void relayout(ir::Module& module, ir::Graph& graph) {
     const Rule* rule = find_rule(module.op(node).name);
     const ResultLayout layout = rule == nullptr ? ResultLayout::kContiguous : rule->layout;
     if (layout == ResultLayout::kOwn) continue;
-    const Call call(module, graph, node.op, node.args);
+    CallState state(module, graph, node.op, node.args);
+    const Call call(state);
     for (const ir::ValueId id : node.outputs) {
       ir::Value& value = graph.values[id];
       if (value.kind == ir::ValueKind::kTensor) value.spec.strides = result_strides(call, layout, value.spec);

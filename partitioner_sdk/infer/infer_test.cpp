@@ -112,6 +112,21 @@ TEST(Infer, WrongArgumentsAreErrors) {
   EXPECT_THAT(inferred("%x: float32[2] = user", "aten.silu.default(%x)"), ::testing::HasSubstr("no rule"));
 }
 
+TEST(Infer, ErrorsNameTheArgument) {
+  EXPECT_THAT(inferred("%x: float32[4] = user", "aten.topk.default(%x, 1, s0)"),
+              ::testing::HasSubstr("argument 'dim' is known only at run time"));
+}
+
+TEST(Infer, SizesThatDoNotFitAreErrors) {
+  const std::string image = "%x: float32[1, 1, 2, 2] = user", line = "%x: float32[5] = user";
+  EXPECT_THAT(inferred(image, "aten.avg_pool2d.default(%x, [3, 3])"),
+              ::testing::HasSubstr("window of 3 does not fit"));
+  EXPECT_THAT(inferred(line, "aten.view.default(%x, [-1, 2])"), ::testing::HasSubstr("do not fill size 0"));
+  EXPECT_THAT(inferred(line, "aten.expand.default(%x, [4])"), ::testing::HasSubstr("to size 4"));
+  EXPECT_THAT(inferred(line + ", %y: float32[2, 5] = user", "aten.cat.default([%x, %y])"),
+              ::testing::HasSubstr("different rank"));
+}
+
 TEST(Infer, TablesAreSorted) {
   for (const auto rows :
        {gathering_rules(), pointwise_rules(), reduction_rules(), view_rules(), window_rules()}) {

@@ -55,8 +55,8 @@ std::vector<uint8_t> pointwise_order(ir::SymbolTable& symbols, const Dims& sizes
 
 std::vector<const TensorSpec*> tensor_operands(const Call& call, size_t rank) {
   std::vector<const TensorSpec*> out;
-  for (size_t i = 0; i < call.argument_count(); ++i) {
-    const TensorSpec* tensor = call.find_tensor(i);
+  for (size_t i = 0; i < call.arguments().size(); ++i) {
+    const TensorSpec* tensor = call.argument(i).find_tensor();
     if (tensor != nullptr && tensor->rank() <= rank) out.push_back(tensor);
   }
   return out;
@@ -77,12 +77,13 @@ Dims pointwise_strides(const Call& call, const TensorSpec& out) {
 Dims preserved_strides(const Call& call, const TensorSpec& out) {
   ir::SymbolTable& symbols = call.symbols();
   const int position = call.op().schema == nullptr ? -1 : call.op().schema->find_argument("memory_format");
-  const auto format = position < 0 ? std::nullopt : call.memory_format(static_cast<size_t>(position));
+  const auto format =
+      position < 0 ? std::nullopt : call.read_memory_format(static_cast<size_t>(position)).format();
   if (format == ir::MemoryFormat::kContiguous) return ir::contiguous_strides(symbols, out.sizes);
   if (format == ir::MemoryFormat::kChannelsLast || format == ir::MemoryFormat::kChannelsLast3d) {
     return ir::strides_in_order(symbols, out.sizes, ir::channels_last_order(out.rank()));
   }
-  const TensorSpec& in = call.tensor(0);
+  const TensorSpec& in = call.read_tensor(0).spec();
   if (in.sizes == out.sizes && ir::find_dim_order(symbols, in)) return in.strides;
   return ir::strides_in_order(symbols, out.sizes, pointwise_order(symbols, out.sizes, {&in}));
 }
@@ -90,8 +91,9 @@ Dims preserved_strides(const Call& call, const TensorSpec& out) {
 Dims dim_order_strides(const Call& call, const TensorSpec& out) {
   const int position = call.op().schema->find_argument("dim_order");
   std::vector<uint8_t> order;
-  if (call.has(static_cast<size_t>(position))) {
-    for (const Dim dim : call.dims(static_cast<size_t>(position))) {
+  const IntListArgument named = call.read_int_list(static_cast<size_t>(position), 0);
+  if (named.has_value()) {
+    for (const Dim dim : named.dims()) {
       order.push_back(static_cast<uint8_t>(call.axis(dim.value(), out.rank())));
     }
     if (order.size() != out.rank()) call.fail("dim_order does not name every dimension");
@@ -113,7 +115,8 @@ Dims result_strides(const Call& call, ResultLayout layout, const TensorSpec& out
       return dim_order_strides(call, out);
     case ResultLayout::kLikeFirst:
       // A tensor that is both (one channel, or one pixel) counts as row-major.
-      if (!ir::is_contiguous(symbols, call.tensor(0)) && ir::is_channels_last(symbols, call.tensor(0))) {
+      if (!ir::is_contiguous(symbols, call.read_tensor(0).spec()) &&
+          ir::is_channels_last(symbols, call.read_tensor(0).spec())) {
         return ir::strides_in_order(symbols, out.sizes, ir::channels_last_order(out.rank()));
       }
       break;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "ops/div.hpp"
+#include "ops/where.hpp"
 #include "partitioner_sdk/infer/infer.hpp"
 
 namespace etb::infer {
@@ -16,13 +18,13 @@ using ir::TensorSpec;
 
 enum class PointwiseDtype { kPromoted, kFloat, kBool, kFirst };
 
-Specs pointwise(const Call& call, std::initializer_list<size_t> operands, PointwiseDtype kind) {
+Specs pointwise(const Call& call, std::span<const AnyArgument> operands, PointwiseDtype kind) {
   TensorSpec out;
-  for (const size_t index : operands) {
-    if (const TensorSpec* tensor = call.find_tensor(index))
+  for (const AnyArgument& operand : operands) {
+    if (const TensorSpec* tensor = operand.find_tensor())
       out.sizes = broadcast(call, out.sizes, tensor->sizes);
   }
-  const std::optional<Dtype> promoted = promote_arguments(call, std::span(operands.begin(), operands.size()));
+  const std::optional<Dtype> promoted = promote_arguments(operands);
   if (!promoted) call.fail("dtypes that PyTorch does not promote");
   const Dtype common = promoted.value_or(Dtype::FLOAT32);
   switch (kind) {
@@ -36,23 +38,35 @@ Specs pointwise(const Call& call, std::initializer_list<size_t> operands, Pointw
       out.dtype = Dtype::BOOL;
       break;
     case PointwiseDtype::kFirst:
-      out.dtype = call.tensor(0).dtype;
+      out.dtype = call.read_tensor(0).spec().dtype;
       break;
   }
   return {out};
 }
 
-Specs unary(const Call& call) { return pointwise(call, {0}, PointwiseDtype::kFirst); }
-Specs unary_float(const Call& call) { return pointwise(call, {0}, PointwiseDtype::kFloat); }
-Specs unary_bool(const Call& call) { return pointwise(call, {0}, PointwiseDtype::kBool); }
-Specs binary(const Call& call) { return pointwise(call, {0, 1}, PointwiseDtype::kPromoted); }
-Specs binary_float(const Call& call) { return pointwise(call, {0, 1}, PointwiseDtype::kFloat); }
-Specs compare(const Call& call) { return pointwise(call, {0, 1}, PointwiseDtype::kBool); }
-Specs clamp(const Call& call) { return pointwise(call, {0, 1, 2}, PointwiseDtype::kPromoted); }
-Specs divide_with_mode(const Call& call) { return call.has(2) ? binary(call) : binary_float(call); }
-Specs where(const Call& call) {
-  Specs out = pointwise(call, {1, 2}, PointwiseDtype::kPromoted);
-  out[0].sizes = broadcast(call, out[0].sizes, call.tensor(0).sizes);
+// For ops whose first `count` arguments are the operands.
+template <size_t count, PointwiseDtype kind>
+Specs operands(const Call& call) {
+  std::vector<AnyArgument> first;
+  for (size_t i = 0; i < count; ++i) first.push_back(call.argument(i));
+  return pointwise(call, first, kind);
+}
+
+constexpr auto unary = operands<1, PointwiseDtype::kFirst>;
+constexpr auto unary_float = operands<1, PointwiseDtype::kFloat>;
+constexpr auto unary_bool = operands<1, PointwiseDtype::kBool>;
+constexpr auto binary = operands<2, PointwiseDtype::kPromoted>;
+constexpr auto binary_float = operands<2, PointwiseDtype::kFloat>;
+constexpr auto compare = operands<2, PointwiseDtype::kBool>;
+constexpr auto clamp = operands<3, PointwiseDtype::kPromoted>;
+template <class C>
+Specs divide_with_mode(const C& call) {
+  return call.rounding_mode().has_value() ? binary(call) : binary_float(call);
+}
+Specs where(const ops::where_self<Call>& call) {
+  const std::array<AnyArgument, 2> branches = {call.self(), call.other()};
+  Specs out = pointwise(call, branches, PointwiseDtype::kPromoted);
+  out[0].sizes = broadcast(call, out[0].sizes, call.condition().spec().sizes);
   return out;
 }
 
@@ -82,9 +96,9 @@ constexpr Rule kRows[] = {
     {"aten.cos.default", unary_float, kPoint},
     {"aten.cosh.default", unary_float, kPoint},
     {"aten.div.Scalar", binary_float, kPoint},
-    {"aten.div.Scalar_mode", divide_with_mode, kPoint},
+    row<ops::div_Scalar_mode, divide_with_mode>(kPoint),
     {"aten.div.Tensor", binary_float, kPoint},
-    {"aten.div.Tensor_mode", divide_with_mode, kPoint},
+    row<ops::div_Tensor_mode, divide_with_mode>(kPoint),
     {"aten.elu.default", unary, kPoint},
     {"aten.eq.Scalar", compare, kPoint},
     {"aten.eq.Tensor", compare, kPoint},
@@ -141,7 +155,7 @@ constexpr Rule kRows[] = {
     {"aten.tan.default", unary_float, kPoint},
     {"aten.tanh.default", unary_float, kPoint},
     {"aten.trunc.default", unary, kPoint},
-    {"aten.where.self", where, kPoint},
+    row<ops::where_self, where>(kPoint),
 };
 
 }  // namespace

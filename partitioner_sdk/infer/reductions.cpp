@@ -3,6 +3,21 @@
 #include <algorithm>
 #include <array>
 
+#include "api/ops/sizes/reduction.hpp"
+#include "ops/_log_softmax.hpp"
+#include "ops/_softmax.hpp"
+#include "ops/addmm.hpp"
+#include "ops/amax.hpp"
+#include "ops/amin.hpp"
+#include "ops/any.hpp"
+#include "ops/bmm.hpp"
+#include "ops/cumsum.hpp"
+#include "ops/linear.hpp"
+#include "ops/mean.hpp"
+#include "ops/mm.hpp"
+#include "ops/sum.hpp"
+#include "ops/var.hpp"
+#include "partitioner_sdk/infer/formulas.hpp"
 #include "partitioner_sdk/infer/infer.hpp"
 
 namespace etb::infer {
@@ -14,65 +29,68 @@ using ir::Dims;
 using ir::Dtype;
 using ir::TensorSpec;
 
-TensorSpec reduced(const Call& call, const std::vector<bool>& axes, bool keeps_dims) {
-  const TensorSpec& in = call.tensor(0);
+TensorSpec reduced(const Call& call, const TensorSpec& in, const std::vector<bool>& axes, bool keeps_dims) {
   TensorSpec out{in.dtype, {}, {}};
-  for (size_t i = 0; i < in.rank(); ++i) {
-    if (!axes[i]) {
-      out.sizes.push_back(in.sizes[i]);
-    } else if (keeps_dims) {
-      out.sizes.push_back(Dim(1));
-    }
-  }
+  ops::reduce_sizes(
+      Formulas(call.symbols()), in.sizes, [&](size_t i) { return axes[i]; }, keeps_dims,
+      [&](Dim size) { out.sizes.push_back(size); });
   return out;
 }
 
-Specs reduce(const Call& call) { return {reduced(call, call.axes(1, call.tensor(0).rank()), call.flag(2))}; }
-Specs mean_dim(const Call& call) {
+template <class C>
+Specs reduce(const C& call) {
+  return {reduced(call, call.self().spec(), call.axes(call.dim().dims(), call.self().spec().rank()),
+                  call.keepdim())};
+}
+Specs mean_dim(const ops::mean_dim<Call>& call) {
   Specs out = reduce(call);
-  out[0].dtype = call.dtype(3).value_or(out[0].dtype);
+  out[0].dtype = call.dtype().value_or(out[0].dtype);
   return out;
 }
-Specs sum_dim(const Call& call) {
+Specs sum_dim(const ops::sum_dim_IntList<Call>& call) {
   Specs out = reduce(call);
   if (!ops::is_floating(out[0].dtype)) out[0].dtype = Dtype::INT64;
-  out[0].dtype = call.dtype(3).value_or(out[0].dtype);
+  out[0].dtype = call.dtype().value_or(out[0].dtype);
   return out;
 }
-Specs any_dim(const Call& call) {
+template <class C>
+Specs any_dim(const C& call) {
   Specs out = reduce(call);
   out[0].dtype = Dtype::BOOL;
   return out;
 }
-Specs var_correction(const Call& call) {
-  return {reduced(call, call.axes(1, call.tensor(0).rank()), call.flag(3))};
+Specs var_correction(const ops::var_correction<Call>& call) {
+  return {reduced(call, call.self().spec(), call.axes(call.dim().dims(), call.self().spec().rank()),
+                  call.keepdim())};
 }
-Specs cumsum(const Call& call) {
-  TensorSpec out = call.tensor(0);
+Specs cumsum(const ops::cumsum_default<Call>& call) {
+  TensorSpec out = call.self().spec();
   if (!ops::is_floating(out.dtype)) out.dtype = Dtype::INT64;
-  out.dtype = call.dtype(2).value_or(out.dtype);
+  out.dtype = call.dtype().value_or(out.dtype);
   return {out};
 }
-Specs softmax(const Call& call) {
-  TensorSpec out = call.tensor(0);
-  if (call.flag(2)) out.dtype = Dtype::FLOAT32;
+template <class C>
+Specs softmax(const C& call) {
+  TensorSpec out = call.self().spec();
+  if (call.half_to_float()) out.dtype = Dtype::FLOAT32;
   return {out};
 }
 
 // ---- Matrices.
 
-Specs mm(const Call& call, size_t a, size_t b) {
-  const TensorSpec &x = call.tensor(a), &y = call.tensor(b);
+Specs product(const Call& call, const TensorSpec& x, const TensorSpec& y) {
   if (x.rank() != 2 || y.rank() != 2) {
     call.fail("matrices expected");
     return {x};
   }
   return {{x.dtype, {x.sizes[0], y.sizes[1]}, {}}};
 }
-Specs mm_two(const Call& call) { return mm(call, 0, 1); }
-Specs addmm(const Call& call) { return mm(call, 1, 2); }
-Specs bmm(const Call& call) {
-  const TensorSpec &x = call.tensor(0), &y = call.tensor(1);
+Specs mm(const ops::mm_default<Call>& call) { return product(call, call.self().spec(), call.mat2().spec()); }
+Specs addmm(const ops::addmm_default<Call>& call) {
+  return product(call, call.mat1().spec(), call.mat2().spec());
+}
+Specs bmm(const ops::bmm_default<Call>& call) {
+  const TensorSpec &x = call.self().spec(), &y = call.mat2().spec();
   if (x.rank() != 3 || y.rank() != 3) {
     call.fail("batches of matrices expected");
     return {x};
@@ -80,8 +98,8 @@ Specs bmm(const Call& call) {
   return {{x.dtype, {x.sizes[0], x.sizes[1], y.sizes[2]}, {}}};
 }
 
-Specs linear(const Call& call) {
-  const TensorSpec &x = call.tensor(0), &weight = call.tensor(1);
+Specs linear(const ops::linear_default<Call>& call) {
+  const TensorSpec &x = call.input().spec(), &weight = call.weight().spec();
   if (x.rank() == 0 || weight.rank() != 2) {
     call.fail("rows and a matrix expected");
     return {x};
@@ -94,20 +112,20 @@ Specs linear(const Call& call) {
 constexpr ResultLayout kPoint = ResultLayout::kPointwise, kDense = ResultLayout::kContiguous;
 
 constexpr Rule kRows[] = {
-    {"aten._log_softmax.default", softmax, kPoint},
-    {"aten._softmax.default", softmax, kPoint},
-    {"aten.addmm.default", addmm, kDense},
-    {"aten.amax.default", reduce, kDense},
-    {"aten.amin.default", reduce, kDense},
-    {"aten.any.dim", any_dim, kDense},
-    {"aten.any.dims", any_dim, kDense},
-    {"aten.bmm.default", bmm, kDense},
-    {"aten.cumsum.default", cumsum, kDense},
-    {"aten.linear.default", linear, kDense},
-    {"aten.mean.dim", mean_dim, kDense},
-    {"aten.mm.default", mm_two, kDense},
-    {"aten.sum.dim_IntList", sum_dim, kDense},
-    {"aten.var.correction", var_correction, kDense},
+    row<ops::_log_softmax_default, softmax>(kPoint),
+    row<ops::_softmax_default, softmax>(kPoint),
+    row<ops::addmm_default, addmm>(kDense),
+    row<ops::amax_default, reduce>(kDense),
+    row<ops::amin_default, reduce>(kDense),
+    row<ops::any_dim, any_dim>(kDense),
+    row<ops::any_dims, any_dim>(kDense),
+    row<ops::bmm_default, bmm>(kDense),
+    row<ops::cumsum_default, cumsum>(kDense),
+    row<ops::linear_default, linear>(kDense),
+    row<ops::mean_dim, mean_dim>(kDense),
+    row<ops::mm_default, mm>(kDense),
+    row<ops::sum_dim_IntList, sum_dim>(kDense),
+    row<ops::var_correction, var_correction>(kDense),
 };
 
 }  // namespace

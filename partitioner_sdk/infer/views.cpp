@@ -2,6 +2,31 @@
 // Views and the ops that copy instead of viewing.
 #include <algorithm>
 
+#include "api/ops/sizes/view.hpp"
+#include "ops/alias.hpp"
+#include "ops/alias_copy.hpp"
+#include "ops/detach.hpp"
+#include "ops/diagonal.hpp"
+#include "ops/diagonal_copy.hpp"
+#include "ops/expand.hpp"
+#include "ops/expand_copy.hpp"
+#include "ops/permute.hpp"
+#include "ops/permute_copy.hpp"
+#include "ops/select.hpp"
+#include "ops/select_copy.hpp"
+#include "ops/slice.hpp"
+#include "ops/slice_copy.hpp"
+#include "ops/split_with_sizes.hpp"
+#include "ops/split_with_sizes_copy.hpp"
+#include "ops/squeeze.hpp"
+#include "ops/squeeze_copy.hpp"
+#include "ops/t.hpp"
+#include "ops/transpose.hpp"
+#include "ops/unsqueeze.hpp"
+#include "ops/unsqueeze_copy.hpp"
+#include "ops/view.hpp"
+#include "ops/view_copy.hpp"
+#include "partitioner_sdk/infer/formulas.hpp"
 #include "partitioner_sdk/infer/infer.hpp"
 
 namespace etb::infer {
@@ -12,136 +37,149 @@ using ir::Dim;
 using ir::Dims;
 using ir::TensorSpec;
 
-Specs permute(const Call& call) {
-  const TensorSpec& in = call.tensor(0);
+template <class C>
+Specs permute(const C& call) {
+  const TensorSpec& in = call.self().spec();
   TensorSpec out{in.dtype, {}, {}};
-  std::vector<bool> is_used(in.rank() + 1, false);
-  for (const Dim wanted : call.dims(1)) {
-    const size_t axis = call.axis(wanted.value(), in.rank());
-    if (axis >= in.rank() || is_used[axis]) {
-      call.fail("not a permutation");
+  std::vector<int64_t> dims;
+  for (const Dim wanted : call.dims().dims()) dims.push_back(wanted.value());
+  std::vector<size_t> order(dims.size());
+  size_t index = 0;
+  switch (ops::read_permutation(dims, in.rank(), order.data(), &index)) {
+    case ops::PermutationError::kNone:
+      break;
+    case ops::PermutationError::kAxis:
+      static_cast<void>(call.axis(dims[index], in.rank()));  // names the dimension
       return {in};
-    }
-    is_used[axis] = true;
+    default:
+      call.fail("dimensions that are not a permutation of " + std::to_string(in.rank()));
+      return {in};
+  }
+  for (const size_t axis : order) {
     out.sizes.push_back(in.sizes[axis]);
     out.strides.push_back(in.strides[axis]);
   }
-  if (out.rank() != in.rank()) call.fail("not a permutation");
   return {out};
 }
 
-Specs swap_axes(const Call& call, int64_t a, int64_t b) {
-  TensorSpec out = call.tensor(0);
+Specs swap_axes(const Call& call, TensorSpec out, int64_t a, int64_t b) {
   if (out.rank() == 0) return {out};
   const size_t first = call.axis(a, out.rank()), second = call.axis(b, out.rank());
   std::swap(out.sizes[first], out.sizes[second]);
   std::swap(out.strides[first], out.strides[second]);
   return {out};
 }
-Specs transpose(const Call& call) { return swap_axes(call, call.integer(1), call.integer(2)); }
-Specs transpose_matrix(const Call& call) {
-  return call.tensor(0).rank() < 2 ? Specs{call.tensor(0)} : swap_axes(call, 0, 1);
+Specs transpose(const ops::transpose_int<Call>& call) {
+  return swap_axes(call, call.self().spec(), call.dim0().integer(), call.dim1().integer());
+}
+Specs transpose_matrix(const ops::t_default<Call>& call) {
+  return call.self().spec().rank() < 2 ? Specs{call.self().spec()}
+                                       : swap_axes(call, call.self().spec(), 0, 1);
 }
 
-Specs expand(const Call& call) {
-  const TensorSpec& in = call.tensor(0);
-  const Dims sizes = call.dims(1);
+template <class C>
+Specs expand(const C& call) {
+  const TensorSpec& in = call.self().spec();
+  const Dims sizes = call.size().dims();
   if (sizes.size() < in.rank()) {
     call.fail("expand to fewer dimensions");
     return {in};
   }
   TensorSpec out{in.dtype, sizes, Dims(sizes.size(), Dim(0))};
+  const Formulas formulas(call.symbols());
   const size_t added = sizes.size() - in.rank();
-  for (size_t i = added; i < sizes.size(); ++i) {
-    const Dim from = in.sizes[i - added];
-    const bool is_kept = sizes[i].is(-1) || sizes[i] == from || !from.is(1);
-    if (sizes[i].is(-1)) out.sizes[i] = from;
-    if (is_kept) out.strides[i] = in.strides[i - added];
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    const auto expanded = i < added ? ops::expand_new_size(formulas, sizes[i])
+                                    : ops::expand_size(formulas, in.sizes[i - added], sizes[i]);
+    if (!expanded) {
+      call.fail("expand of dimension " + std::to_string(i) + " to size " + std::to_string(sizes[i].value()));
+      return {in};
+    }
+    out.sizes[i] = expanded->size;
+    if (expanded->is_kept) out.strides[i] = in.strides[i - added];
   }
   return {out};
 }
 
-Specs unsqueeze(const Call& call) {
-  TensorSpec out = call.tensor(0);
-  const size_t axis = call.axis(call.integer(1), out.rank() + 1);
+template <class C>
+Specs unsqueeze(const C& call) {
+  TensorSpec out = call.self().spec();
+  const size_t axis = call.axis(call.dim().integer(), out.rank() + 1);
   const Dim stride = axis < out.rank() ? call.symbols().mul(out.sizes[axis], out.strides[axis]) : Dim(1);
   out.sizes.insert(out.sizes.begin() + static_cast<std::ptrdiff_t>(axis), Dim(1));
   out.strides.insert(out.strides.begin() + static_cast<std::ptrdiff_t>(axis), stride);
   return {out};
 }
 
-Specs drop_axes(const TensorSpec& in, const std::vector<bool>& is_dropped) {
+Specs drop_axes(const Call& call, const TensorSpec& in, const std::vector<bool>& is_named) {
+  const Formulas formulas(call.symbols());
   TensorSpec out{in.dtype, {}, {}};
   for (size_t i = 0; i < in.rank(); ++i) {
-    if (is_dropped[i] && in.sizes[i].is(1)) continue;
+    if (ops::is_squeezed(formulas, in.sizes[i], is_named[i])) continue;
     out.sizes.push_back(in.sizes[i]);
     out.strides.push_back(in.strides[i]);
   }
   return {out};
 }
-Specs squeeze(const Call& call) {
-  const TensorSpec& in = call.tensor(0);
-  return drop_axes(in, std::vector<bool>(in.rank(), true));
+Specs squeeze(const ops::squeeze_default<Call>& call) {
+  const TensorSpec& in = call.self().spec();
+  return drop_axes(call, in, std::vector<bool>(in.rank(), true));
 }
-Specs squeeze_dims(const Call& call) {
-  const TensorSpec& in = call.tensor(0);
-  if (call.dims(1).empty()) return {in};
-  return drop_axes(in, call.axes(1, in.rank()));
-}
-
-// Where a slice begins or ends: negative counts from the end, both are held inside [0, size].
-Dim slice_end(const Call& call, size_t index, Dim size, Dim missing) {
-  if (!call.has(index)) return missing;
-  ir::SymbolTable& symbols = call.symbols();
-  Dim at = call.dim(index);
-  if (symbols.range(at).max < 0) at = symbols.add(at, size);
-  if (at.is_static() && at.value() >= symbols.range(size).max) return size;
-  return symbols.min(symbols.max(at, 0), size);
+template <class C>
+Specs squeeze_dims(const C& call) {
+  const TensorSpec& in = call.self().spec();
+  if (call.dim().dims().empty()) return {in};
+  return drop_axes(call, in, call.axes(call.dim().dims(), in.rank()));
 }
 
-Specs slice(const Call& call) {
-  TensorSpec out = call.tensor(0);
+template <class C>
+Specs slice(const C& call) {
+  TensorSpec out = call.self().spec();
   if (out.rank() == 0) {
     call.fail("slice of a 0-d tensor");
     return {out};
   }
   ir::SymbolTable& symbols = call.symbols();
-  const size_t axis = call.axis(call.integer(1), out.rank());
+  Formulas formulas(symbols);
+  const size_t axis = call.axis(call.dim().integer(), out.rank());
   const Dim size = out.sizes[axis];
-  const Dim start = slice_end(call, 2, size, 0);
-  const Dim end = symbols.max(slice_end(call, 3, size, size), start);
-  const int64_t step = call.integer(4);
+  const Dim start = call.start().has_value() ? ops::slice_bound(formulas, size, call.start().dim()) : Dim(0);
+  const Dim end =
+      symbols.max(call.end().has_value() ? ops::slice_bound(formulas, size, call.end().dim()) : size, start);
+  const int64_t step = call.step().integer();
   if (step <= 0) {
     call.fail("slice with a step below 1");
     return {out};
   }
-  out.sizes[axis] = symbols.floor_div(symbols.add(symbols.sub(end, start), step - 1), step);
+  out.sizes[axis] = ops::slice_count(formulas, start, end, step);
   out.strides[axis] = symbols.mul(out.strides[axis], step);
   return {out};
 }
 
-Specs select(const Call& call) {
-  TensorSpec out = call.tensor(0);
+template <class C>
+Specs select(const C& call) {
+  TensorSpec out = call.self().spec();
   if (out.rank() == 0) {
     call.fail("select of a 0-d tensor");
     return {out};
   }
-  const auto axis = static_cast<std::ptrdiff_t>(call.axis(call.integer(1), out.rank()));
+  const auto axis = static_cast<std::ptrdiff_t>(call.axis(call.dim().integer(), out.rank()));
   out.sizes.erase(out.sizes.begin() + axis);
   out.strides.erase(out.strides.begin() + axis);
   return {out};
 }
 
-// self, offset, dim1, dim2: the diagonal becomes the last dimension.
-Specs diagonal(const Call& call) {
-  TensorSpec out = call.tensor(0);
+// The diagonal becomes the last dimension.
+template <class C>
+Specs diagonal(const C& call) {
+  TensorSpec out = call.self().spec();
   if (out.rank() < 2) {
     call.fail("diagonal of a tensor of fewer than two dimensions");
     return {out};
   }
-  const int64_t offset = call.integer(1);
-  const size_t rows = call.axis(call.integer(2), out.rank()),
-               columns = call.axis(call.integer(3), out.rank());
+  const int64_t offset = call.offset().integer();
+  const size_t rows = call.axis(call.dim1().integer(), out.rank()),
+               columns = call.axis(call.dim2().integer(), out.rank());
   if (rows == columns) {
     call.fail("diagonal of one dimension");
     return {out};
@@ -159,16 +197,17 @@ Specs diagonal(const Call& call) {
   return {out};
 }
 
-Specs split_with_sizes(const Call& call) {
-  const TensorSpec& in = call.tensor(0);
+template <class C>
+Specs split_with_sizes(const C& call) {
+  const TensorSpec& in = call.self().spec();
   Specs out;
   if (in.rank() == 0) {
     call.fail("split of a 0-d tensor");
     return out;
   }
-  const size_t axis = call.axis(call.integer(2), in.rank());
+  const size_t axis = call.axis(call.dim().integer(), in.rank());
   Dim total = 0;
-  for (const Dim size : call.dims(1)) {
+  for (const Dim size : call.split_sizes().dims()) {
     out.push_back(in);
     out.back().sizes[axis] = size;
     total = call.symbols().add(total, size);
@@ -178,26 +217,31 @@ Specs split_with_sizes(const Call& call) {
   return out;
 }
 
-Specs same(const Call& call) { return {call.tensor(0)}; }
+template <class C>
+Specs same(const C& call) {
+  return {call.self().spec()};
+}
 
 // Sizes with -1 filled in.
-Dims view_sizes(const Call& call, const TensorSpec& in) {
+Dims view_sizes(const Call& call, const TensorSpec& in, Dims sizes) {
   ir::SymbolTable& symbols = call.symbols();
-  Dims sizes = call.dims(1);
-  Dim known = 1;
-  std::optional<size_t> open;
-  for (size_t i = 0; i < sizes.size(); ++i) {
-    if (sizes[i].is(-1)) {
-      open = i;
-    } else {
-      known = symbols.mul(known, sizes[i]);
-    }
-  }
   const Dim all = ir::numel(symbols, in.sizes);
-  if (open) {
-    sizes[*open] = known.is(0) ? Dim(0) : symbols.floor_div(all, known);
-  } else if (all.is_static() && known.is_static() && all != known) {
-    call.fail("view of " + symbols.format(all) + " elements as " + symbols.format(known));
+  Formulas formulas(symbols);
+  size_t index = 0;
+  switch (ops::fill_open_size(formulas, all, sizes, &index)) {
+    case ops::ReshapeError::kNone:
+      break;
+    case ops::ReshapeError::kSize:
+      call.fail("view with a size of " + symbols.format(sizes[index]));
+      break;
+    case ops::ReshapeError::kDoesNotDivide:
+      call.fail("view of " + symbols.format(all) + " elements that do not fill size " +
+                std::to_string(index));
+      break;
+    case ops::ReshapeError::kDiffers:
+      call.fail("view of " + symbols.format(all) + " elements as " +
+                symbols.format(ir::numel(symbols, sizes)));
+      break;
   }
   return sizes;
 }
@@ -232,21 +276,14 @@ std::optional<Dims> view_strides(ir::SymbolTable& symbols, const TensorSpec& in,
   return next == 0 ? std::optional<Dims>(strides) : std::nullopt;
 }
 
-Specs view(const Call& call) {
-  const TensorSpec& in = call.tensor(0);
-  Dims sizes = view_sizes(call, in);
+template <class C>
+Specs view(const C& call) {
+  const TensorSpec& in = call.self().spec();
+  Dims sizes = view_sizes(call, in, call.size().dims());
   auto strides = view_strides(call.symbols(), in, sizes);
   // A graph that holds this view ran, so it is possible; formulas may only be too different to see it.
   if (!strides) strides = ir::contiguous_strides(call.symbols(), sizes);
   return {{in.dtype, std::move(sizes), *std::move(strides)}};
-}
-
-// The copying op has the sizes of its view and is row-major.
-template <Specs (*kView)(const Call&)>
-Specs copy_of(const Call& call) {
-  Specs out = kView(call);
-  for (TensorSpec& spec : out) spec.strides.clear();
-  return out;
 }
 
 }  // namespace
@@ -256,33 +293,34 @@ std::optional<Dims> try_view(ir::SymbolTable& symbols, const TensorSpec& in, con
 }
 
 std::span<const Rule> view_rules() {
+  // The copying op has the sizes of its view and is row-major.
   constexpr ResultLayout kOwn = ResultLayout::kOwn, kDense = ResultLayout::kContiguous;
   static constexpr Rule kRows[] = {
-      {"aten.alias.default", same, kOwn},
-      {"aten.alias_copy.default", copy_of<same>, kDense},
-      {"aten.detach.default", same, kOwn},
-      {"aten.diagonal.default", diagonal, kOwn},
-      {"aten.diagonal_copy.default", copy_of<diagonal>, kDense},
-      {"aten.expand.default", expand, kOwn},
-      {"aten.expand_copy.default", copy_of<expand>, kDense},
-      {"aten.permute.default", permute, kOwn},
-      {"aten.permute_copy.default", copy_of<permute>, kDense},
-      {"aten.select.int", select, kOwn},
-      {"aten.select_copy.int", copy_of<select>, kDense},
-      {"aten.slice.Tensor", slice, kOwn},
-      {"aten.slice_copy.Tensor", copy_of<slice>, kDense},
-      {"aten.split_with_sizes.default", split_with_sizes, kOwn},
-      {"aten.split_with_sizes_copy.default", copy_of<split_with_sizes>, kDense},
-      {"aten.squeeze.default", squeeze, kOwn},
-      {"aten.squeeze.dim", squeeze_dims, kOwn},
-      {"aten.squeeze.dims", squeeze_dims, kOwn},
-      {"aten.squeeze_copy.dims", copy_of<squeeze_dims>, kDense},
-      {"aten.t.default", transpose_matrix, kOwn},
-      {"aten.transpose.int", transpose, kOwn},
-      {"aten.unsqueeze.default", unsqueeze, kOwn},
-      {"aten.unsqueeze_copy.default", copy_of<unsqueeze>, kDense},
-      {"aten.view.default", view, kOwn},
-      {"aten.view_copy.default", copy_of<view>, kDense},
+      row<ops::alias_default, same>(kOwn),
+      row<ops::alias_copy_default, same>(kDense),
+      row<ops::detach_default, same>(kOwn),
+      row<ops::diagonal_default, diagonal>(kOwn),
+      row<ops::diagonal_copy_default, diagonal>(kDense),
+      row<ops::expand_default, expand>(kOwn),
+      row<ops::expand_copy_default, expand>(kDense),
+      row<ops::permute_default, permute>(kOwn),
+      row<ops::permute_copy_default, permute>(kDense),
+      row<ops::select_int, select>(kOwn),
+      row<ops::select_copy_int, select>(kDense),
+      row<ops::slice_Tensor, slice>(kOwn),
+      row<ops::slice_copy_Tensor, slice>(kDense),
+      row<ops::split_with_sizes_default, split_with_sizes>(kOwn),
+      row<ops::split_with_sizes_copy_default, split_with_sizes>(kDense),
+      row<ops::squeeze_default, squeeze>(kOwn),
+      row<ops::squeeze_dim, squeeze_dims>(kOwn),
+      row<ops::squeeze_dims, squeeze_dims>(kOwn),
+      row<ops::squeeze_copy_dims, squeeze_dims>(kDense),
+      row<ops::t_default, transpose_matrix>(kOwn),
+      row<ops::transpose_int, transpose>(kOwn),
+      row<ops::unsqueeze_default, unsqueeze>(kOwn),
+      row<ops::unsqueeze_copy_default, unsqueeze>(kDense),
+      row<ops::view_default, view>(kOwn),
+      row<ops::view_copy_default, view>(kDense),
   };
   return kRows;
 }

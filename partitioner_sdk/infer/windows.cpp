@@ -3,6 +3,21 @@
 #include <algorithm>
 #include <array>
 
+#include "api/ops/sizes/view.hpp"
+#include "api/ops/sizes/window.hpp"
+#include "ops/_adaptive_avg_pool2d.hpp"
+#include "ops/_native_batch_norm_legit.hpp"
+#include "ops/_native_batch_norm_legit_no_training.hpp"
+#include "ops/avg_pool2d.hpp"
+#include "ops/constant_pad_nd.hpp"
+#include "ops/convolution.hpp"
+#include "ops/max_pool2d_with_indices.hpp"
+#include "ops/native_group_norm.hpp"
+#include "ops/native_layer_norm.hpp"
+#include "ops/replication_pad1d.hpp"
+#include "ops/replication_pad2d.hpp"
+#include "ops/replication_pad3d.hpp"
+#include "partitioner_sdk/infer/formulas.hpp"
 #include "partitioner_sdk/infer/infer.hpp"
 
 namespace etb::infer {
@@ -14,87 +29,81 @@ using ir::Dims;
 using ir::Dtype;
 using ir::TensorSpec;
 
-// An item of a list of one or `count` numbers.
-int64_t item(const Call& call, const Dims& list, size_t i) {
-  if (list.empty()) return 0;
-  const Dim value = list.size() == 1 ? list[0] : list[std::min(i, list.size() - 1)];
-  if (!value.is_static()) call.fail("symbolic window");
+// Item `i` of a list with one number a dimension or one for all; `absent` where the list has none.
+int64_t item(const Call& call, const Dims& list, size_t i, int64_t absent) {
+  const Dim value = ops::item_of(list, i).value_or(Dim(absent));
+  if (!value.is_static()) call.fail("window, stride, padding or dilation that is known only at run time");
   return value.is_static() ? value.value() : 1;
 }
 
-Dim window_count(const Call& call, Dim size, int64_t kernel, int64_t stride, int64_t padding,
-                 int64_t dilation, bool rounds_up) {
-  ir::SymbolTable& symbols = call.symbols();
-  if (stride <= 0) {
-    call.fail("stride below 1");
-    return 1;
-  }
-  const Dim room = symbols.add(size, 2 * padding - dilation * (kernel - 1) - 1);
-  Dim count = symbols.add(symbols.floor_div(symbols.add(room, rounds_up ? stride - 1 : 0), stride), 1);
-  // A window that would begin in the padding on the right is left out.
-  if (rounds_up && count.is_static() && size.is_static() &&
-      (count.value() - 1) * stride >= size.value() + padding) {
-    count = count.value() - 1;
-  }
-  return count;
+// Turns the reason of a size rule into the error of the call.
+void check(const Call& call, ops::WindowError error, const ops::Window& window) {
+  if (error == ops::WindowError::kStride) call.fail("stride below 1");
+  if (error == ops::WindowError::kDoesNotFit)
+    call.fail("window of " + std::to_string(window.kernel) + " does not fit into its padded input");
 }
 
-Specs convolution(const Call& call) {
-  const TensorSpec &in = call.tensor(0), &weight = call.tensor(1);
+Specs convolution(const ops::convolution_default<Call>& call) {
+  const TensorSpec &in = call.input().spec(), &weight = call.weight().spec();
   if (in.rank() < 3 || weight.rank() != in.rank()) {
     call.fail("convolution of rank " + std::to_string(in.rank()) + " with a weight of rank " +
               std::to_string(weight.rank()));
     return {in};
   }
-  ir::SymbolTable& symbols = call.symbols();
-  const Dims stride = call.dims(3), padding = call.dims(4), dilation = call.dims(5),
-             output_padding = call.dims(7);
-  const bool is_transposed = call.flag(6);
-  TensorSpec out{in.dtype, {in.sizes[0], weight.sizes[0]}, {}};
-  if (is_transposed) out.sizes[1] = symbols.mul(weight.sizes[1], call.dim(8));
+  Formulas formulas(call.symbols());
+  const Dims stride = call.stride().dims(), padding = call.padding().dims(),
+             dilation = call.dilation().dims(), output_padding = call.output_padding().dims();
+  const bool is_transposed = call.transposed();
+  const Dim channels = ops::convolution_channels(formulas, weight.sizes[0], weight.sizes[1], is_transposed,
+                                                 is_transposed ? call.groups().dim() : Dim(1));
+  TensorSpec out{in.dtype, {in.sizes[0], channels}, {}};
   for (size_t i = 0; i + 2 < in.rank(); ++i) {
-    if (!weight.sizes[i + 2].is_static()) call.fail("symbolic kernel size");
-    const int64_t kernel = weight.sizes[i + 2].value();
-    const int64_t step = item(call, stride, i), pad = item(call, padding, i),
-                  spread = item(call, dilation, i);
-    if (is_transposed) {
-      const Dim inner = symbols.mul(symbols.sub(in.sizes[i + 2], 1), step);
-      out.sizes.push_back(
-          symbols.add(inner, spread * (kernel - 1) - 2 * pad + item(call, output_padding, i) + 1));
-    } else {
-      out.sizes.push_back(window_count(call, in.sizes[i + 2], kernel, step, pad, spread, false));
-    }
+    if (!weight.sizes[i + 2].is_static()) call.fail("kernel sizes that are known only at run time");
+    ops::Window window{weight.sizes[i + 2].value(), item(call, stride, i, 1), item(call, dilation, i, 1)};
+    window.set_padding(item(call, padding, i, 0));
+    Dim size = 1;
+    check(
+        call,
+        is_transposed
+            ? ops::transposed_size(formulas, in.sizes[i + 2], window, item(call, output_padding, i, 0), &size)
+            : ops::count_positions(formulas, in.sizes[i + 2], window, ops::WindowRounding::kDown, &size),
+        window);
+    out.sizes.push_back(size);
   }
   return {out};
 }
 
-// Pools over the last two dimensions; arguments kernel, stride, padding, then dilation or not.
-TensorSpec pool2d(const Call& call, bool has_dilation) {
-  TensorSpec out = call.tensor(0);
+// Pools over the last two dimensions.
+template <class C>
+TensorSpec pool2d(const C& call, const Dims& dilation) {
+  TensorSpec out = call.self().spec();
   out.strides.clear();
   if (out.rank() < 3) {
     call.fail("pooling of rank " + std::to_string(out.rank()));
     return out;
   }
-  const Dims kernel = call.dims(1), padding = call.dims(3);
-  const Dims stride = call.dims(2).empty() ? kernel : call.dims(2);
-  const Dims dilation = has_dilation ? call.dims(4) : Dims{Dim(1)};
+  const Dims kernel = call.kernel_size().dims(), padding = call.padding().dims();
+  const Dims stride = call.stride().dims().empty() ? kernel : call.stride().dims();
+  const ops::WindowRounding rounding =
+      call.ceil_mode() ? ops::WindowRounding::kUp : ops::WindowRounding::kDown;
+  Formulas formulas(call.symbols());
   for (size_t i = 0; i < 2; ++i) {
     Dim& size = out.sizes[out.rank() - 2 + i];
-    size = window_count(call, size, item(call, kernel, i), item(call, stride, i), item(call, padding, i),
-                        item(call, dilation, i), call.flag(has_dilation ? 5 : 4));
+    ops::Window window{item(call, kernel, i, 1), item(call, stride, i, 1), item(call, dilation, i, 1)};
+    window.set_padding(item(call, padding, i, 0));
+    check(call, ops::count_positions(formulas, size, window, rounding, &size), window);
   }
   return out;
 }
-Specs avg_pool2d(const Call& call) { return {pool2d(call, false)}; }
-Specs max_pool2d_with_indices(const Call& call) {
-  Specs out(2, pool2d(call, true));
+Specs avg_pool2d(const ops::avg_pool2d_default<Call>& call) { return {pool2d(call, Dims{})}; }
+Specs max_pool2d_with_indices(const ops::max_pool2d_with_indices_default<Call>& call) {
+  Specs out(2, pool2d(call, call.dilation().dims()));
   out[1].dtype = Dtype::INT64;
   return out;
 }
-Specs adaptive_pool2d(const Call& call) {
-  TensorSpec out = call.tensor(0);
-  const Dims sizes = call.dims(1);
+Specs adaptive_pool2d(const ops::_adaptive_avg_pool2d_default<Call>& call) {
+  TensorSpec out = call.self().spec();
+  const Dims sizes = call.output_size().dims();
   if (out.rank() < 3 || sizes.size() != 2) {
     call.fail("pooling of rank " + std::to_string(out.rank()));
     return {out};
@@ -103,60 +112,67 @@ Specs adaptive_pool2d(const Call& call) {
   out.sizes[out.rank() - 1] = sizes[1];
   return {out};
 }
-Specs constant_pad(const Call& call) {
-  TensorSpec out = call.tensor(0);
-  const Dims pad = call.dims(1);
+Specs padded(const Call& call, TensorSpec out, const Dims& pad) {
   if (pad.size() % 2 != 0 || pad.size() / 2 > out.rank()) {
     call.fail("padding for more dimensions than there are");
     return {out};
   }
+  Formulas formulas(call.symbols());
   for (size_t i = 0; i < pad.size() / 2; ++i) {
     Dim& size = out.sizes[out.rank() - 1 - i];
-    size = call.symbols().add(size, call.symbols().add(pad[2 * i], pad[2 * i + 1]));
+    size = ops::padded_size(formulas, size, pad[2 * i], pad[2 * i + 1]);
   }
   return {out};
 }
 
+Specs constant_pad(const ops::constant_pad_nd_default<Call>& call) {
+  return padded(call, call.self().spec(), call.pad().dims());
+}
+template <class C>
+Specs replication_pad(const C& call) {
+  return padded(call, call.self().spec(), call.padding().dims());
+}
+
 // ---- Normalisation: the result, and statistics that inference drops.
 
-Specs batch_norm_inference(const Call& call) {
-  const TensorSpec& in = call.tensor(0);
+Specs batch_norm_inference(const ops::_native_batch_norm_legit_no_training_default<Call>& call) {
+  const TensorSpec& in = call.input().spec();
   const TensorSpec empty{in.dtype, {0}, {}};
   return {in, empty, empty};
 }
-Specs batch_norm_without_stats(const Call& call) {
-  const TensorSpec& in = call.tensor(0);
+Specs batch_norm_without_stats(const ops::_native_batch_norm_legit_no_stats<Call>& call) {
+  const TensorSpec& in = call.input().spec();
   const TensorSpec channel{in.dtype, {in.rank() > 1 ? in.sizes[1] : Dim(1)}, {}};
   return {in, channel, channel};
 }
-Specs layer_norm(const Call& call) {
-  const TensorSpec& in = call.tensor(0);
+Specs layer_norm(const ops::native_layer_norm_default<Call>& call) {
+  const TensorSpec& in = call.input().spec();
   TensorSpec statistics = in;
-  const size_t count = std::min(call.dims(1).size(), in.rank());
+  const size_t count = std::min(call.normalized_shape().dims().size(), in.rank());
   for (size_t i = in.rank() - count; i < in.rank(); ++i) statistics.sizes[i] = 1;
   return {in, statistics, statistics};
 }
-Specs group_norm(const Call& call) {
-  const TensorSpec& in = call.tensor(0);
-  const TensorSpec statistics{in.dtype, {call.dim(3), call.dim(6)}, {}};
+Specs group_norm(const ops::native_group_norm_default<Call>& call) {
+  const TensorSpec& in = call.input().spec();
+  const TensorSpec statistics{in.dtype, {call.N().dim(), call.group().dim()}, {}};
   return {in, statistics, statistics};
 }
 
 constexpr ResultLayout kDense = ResultLayout::kContiguous, kFirst = ResultLayout::kLikeFirst;
 
 constexpr Rule kRows[] = {
-    {"aten._adaptive_avg_pool2d.default", adaptive_pool2d, kFirst},
-    {"aten._native_batch_norm_legit.no_stats", batch_norm_without_stats, kFirst},
-    {"aten._native_batch_norm_legit_no_training.default", batch_norm_inference, kFirst},
-    {"aten.avg_pool2d.default", avg_pool2d, kFirst},
-    {"aten.constant_pad_nd.default", constant_pad, kFirst},
-    {"aten.convolution.default", convolution, kFirst},
-    {"aten.max_pool2d_with_indices.default", max_pool2d_with_indices, kFirst},
-    {"aten.native_group_norm.default", group_norm, kDense},
-    {"aten.native_layer_norm.default", layer_norm, kDense},
-    {"aten.replication_pad1d.default", constant_pad, kFirst},
-    {"aten.replication_pad2d.default", constant_pad, kFirst},
-    {"aten.replication_pad3d.default", constant_pad, kFirst},
+    row<ops::_adaptive_avg_pool2d_default, adaptive_pool2d>(kFirst),
+    row<ops::_native_batch_norm_legit_no_stats, batch_norm_without_stats>(kFirst),
+    row<ops::_native_batch_norm_legit_no_training_default, batch_norm_inference>(kFirst),
+    row<ops::avg_pool2d_default, avg_pool2d>(kFirst),
+    row<ops::constant_pad_nd_default, constant_pad>(kFirst),
+    row<ops::convolution_default, convolution>(kFirst),
+    row<ops::max_pool2d_with_indices_default, max_pool2d_with_indices>(kFirst),
+    row<ops::native_group_norm_default, group_norm>(kDense),
+    row<ops::native_layer_norm_default, layer_norm>(kDense),
+    row<ops::replication_pad1d_default, replication_pad>(kFirst),
+    row<ops::replication_pad2d_default, replication_pad>(kFirst),
+    row<ops::replication_pad3d_default, replication_pad>(kFirst),
 };
 
 }  // namespace

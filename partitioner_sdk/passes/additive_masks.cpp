@@ -1,23 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "partitioner_sdk/passes/additive_masks.hpp"
 
+#include "ops/scaled_dot_product_attention.hpp"
 #include "partitioner_sdk/passes/decomposition.hpp"
 
 namespace etb::passes {
 
 namespace {
 
-// Arguments of scaled_dot_product_attention.
-constexpr size_t kQuery = 0, kKey = 1, kMask = 3, kIsCausal = 5;
+using Attention = ops::scaled_dot_product_attention_default<Call>;
 
 // Bools for a mask, none when the attention can stay as it is.
-std::optional<ValueId> find_mask(Builder& b, const ir::Node& node) {
-  if (const auto* mask = ir::get_if<ValueRef>(node.args[kMask]))
-    return ops::is_bool(b.spec(mask->id).dtype) ? std::optional(mask->id) : std::nullopt;
-  const bool* is_causal = ir::get_if<bool>(node.args[kIsCausal]);
-  if (is_causal == nullptr || !*is_causal) return std::nullopt;
-  const TensorSpec query = b.spec(ir::get_if<ValueRef>(node.args[kQuery])->id),
-                   key = b.spec(ir::get_if<ValueRef>(node.args[kKey])->id);
+std::optional<ValueId> find_mask(Builder& b, const Attention& attention) {
+  if (const TensorSpec* mask = attention.attn_mask().find_tensor())
+    return ops::is_bool(mask->dtype) ? std::optional(attention.attn_mask().id()) : std::nullopt;
+  if (!attention.is_causal()) return std::nullopt;
+  const TensorSpec query = attention.query().spec(), key = attention.key().spec();
   if (query.rank() < 2 || key.rank() < 2) return std::nullopt;
   const Dim rows = query.sizes[query.rank() - 2], columns = key.sizes[key.rank() - 2];
   if (rows.is_static() && columns.is_static()) return std::nullopt;
@@ -32,10 +30,12 @@ Result<bool> run(ir::Module& module, ir::Graph& graph) {
   for (ir::Node& node : b.take_old_nodes()) {
     if (node.op == attention) {
       b.set_origin(node);
-      if (const std::optional<ValueId> mask = find_mask(b, node)) {
-        const Dtype dtype = b.spec(ir::get_if<ValueRef>(node.args[kQuery])->id).dtype;
-        node.args[kMask] = ValueRef{additive_mask(b, *mask, dtype)};
-        node.args[kIsCausal] = false;
+      infer::CallState state(module, graph, node.op, node.args);
+      const Attention call{Call(state)};
+      if (const std::optional<ValueId> mask = find_mask(b, call)) {
+        const Dtype dtype = call.query().spec().dtype;
+        node.args[Attention::Index::attn_mask] = ValueRef{additive_mask(b, *mask, dtype)};
+        node.args[Attention::Index::is_causal] = false;
         is_changed = true;
       }
     }

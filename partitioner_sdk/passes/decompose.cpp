@@ -108,11 +108,12 @@ class Decomposer final : public Builder {
 
   bool expand_with(const Recipe recipe, ir::OpId op, std::span<const Argument> args, Values& results) {
     if (recipe.function == nullptr && recipe.formula.empty()) return false;
-    const Arguments arguments(module(), graph(), op, args);
-    results = recipe.function != nullptr ? recipe.function->expand(*this, arguments)
-                                         : expand_formula(*this, arguments, recipe.formula);
-    if (!arguments.error().empty()) {
-      fail(Code::NOT_SUPPORTED, module().op(op).name + ": " + arguments.error());
+    infer::CallState state(module(), graph(), op, args);
+    const Call call(state);
+    results = recipe.function != nullptr ? recipe.function->expand(*this, call)
+                                         : expand_formula(*this, call, recipe.formula);
+    if (!state.error.empty()) {
+      fail(Code::NOT_SUPPORTED, module().op(op).name + ": " + state.error);
       return false;
     }
     return !results.empty();

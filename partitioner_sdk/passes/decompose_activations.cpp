@@ -3,6 +3,30 @@
 #include <cmath>
 #include <limits>
 
+#include "ops/__and__.hpp"
+#include "ops/__or__.hpp"
+#include "ops/celu.hpp"
+#include "ops/clamp_max.hpp"
+#include "ops/clamp_min.hpp"
+#include "ops/floor_divide.hpp"
+#include "ops/glu.hpp"
+#include "ops/hardsigmoid.hpp"
+#include "ops/hardswish.hpp"
+#include "ops/log_sigmoid.hpp"
+#include "ops/log_softmax.hpp"
+#include "ops/masked_fill.hpp"
+#include "ops/mish.hpp"
+#include "ops/nan_to_num.hpp"
+#include "ops/negative.hpp"
+#include "ops/prelu.hpp"
+#include "ops/relu6.hpp"
+#include "ops/rsub.hpp"
+#include "ops/selu.hpp"
+#include "ops/silu.hpp"
+#include "ops/softmax.hpp"
+#include "ops/softplus.hpp"
+#include "ops/square.hpp"
+#include "ops/where.hpp"
 #include "partitioner_sdk/passes/decomposition.hpp"
 
 namespace etb::passes {
@@ -11,8 +35,8 @@ namespace {
 
 // The formulas are PyTorch's (torch/_decomp, torch/_refs), step by step, because the order decides rounding and overflow.
 
-Values silu(Builder& b, const Arguments& a) {
-  const ValueId x = a.value(0);
+Values silu(Builder& b, const ops::silu_default<Call>& a) {
+  const ValueId x = a.self();
   return {b.call("aten.mul.Tensor", {ValueRef{x}, ValueRef{b.call("aten.sigmoid.default", {ValueRef{x}})}})};
 }
 
@@ -22,13 +46,13 @@ ValueId clamped_to_six(Builder& b, ValueId x) {
   const ValueId from_zero = b.call("aten.clamp.default", {ValueRef{shifted}, Dim(0)});
   return b.call("aten.clamp.default", {ValueRef{from_zero}, Nothing{}, Dim(6)});
 }
-Values hardswish(Builder& b, const Arguments& a) {
-  const ValueId x = a.value(0);
+Values hardswish(Builder& b, const ops::hardswish_default<Call>& a) {
+  const ValueId x = a.self();
   const ValueId product = b.call("aten.mul.Tensor", {ValueRef{x}, ValueRef{clamped_to_six(b, x)}});
   return {b.call("aten.div.Tensor", {ValueRef{product}, Dim(6)})};
 }
-Values hardsigmoid(Builder& b, const Arguments& a) {
-  return {b.call("aten.div.Tensor", {ValueRef{clamped_to_six(b, a.value(0))}, Dim(6)})};
+Values hardsigmoid(Builder& b, const ops::hardsigmoid_default<Call>& a) {
+  return {b.call("aten.div.Tensor", {ValueRef{clamped_to_six(b, a.self())}, Dim(6)})};
 }
 
 // log1p(exp(x)), and x itself where that is the same to the last bit.
@@ -37,24 +61,24 @@ ValueId plain_softplus(Builder& b, ValueId x, const Argument& threshold) {
   const ValueId is_large = b.call("aten.gt.Scalar", {ValueRef{x}, threshold});
   return b.call("aten.where.self", {ValueRef{is_large}, ValueRef{x}, ValueRef{log}});
 }
-Values softplus(Builder& b, const Arguments& a) {
-  const ValueId x = a.value(0);
-  const ValueId scaled = b.call("aten.mul.Tensor", {ValueRef{x}, a.argument(1)});
+Values softplus(Builder& b, const ops::softplus_default<Call>& a) {
+  const ValueId x = a.self();
+  const ValueId scaled = b.call("aten.mul.Tensor", {ValueRef{x}, a.beta()});
   const ValueId log =
       b.call("aten.log1p.default", {ValueRef{b.call("aten.exp.default", {ValueRef{scaled}})}});
-  const ValueId back = b.call("aten.div.Tensor", {ValueRef{log}, a.argument(1)});
-  const ValueId is_large = b.call("aten.gt.Scalar", {ValueRef{scaled}, a.argument(2)});
+  const ValueId back = b.call("aten.div.Tensor", {ValueRef{log}, a.beta()});
+  const ValueId is_large = b.call("aten.gt.Scalar", {ValueRef{scaled}, a.threshold()});
   return {b.call("aten.where.self", {ValueRef{is_large}, ValueRef{x}, ValueRef{back}})};
 }
-Values mish(Builder& b, const Arguments& a) {
-  const ValueId x = a.value(0);
+Values mish(Builder& b, const ops::mish_default<Call>& a) {
+  const ValueId x = a.self();
   const ValueId gate = b.call("aten.tanh.default", {ValueRef{plain_softplus(b, x, Dim(20))}});
   return {b.call("aten.mul.Tensor", {ValueRef{x}, ValueRef{gate}})};
 }
 
-Values prelu(Builder& b, const Arguments& a) {
-  const ValueId x = a.value(0);
-  ValueId weight = a.value(1);
+Values prelu(Builder& b, const ops::prelu_default<Call>& a) {
+  const ValueId x = a.self();
+  ValueId weight = a.weight();
   // One slope a channel; a tensor of one dimension has none.
   const size_t rank = b.spec(x).rank();
   Dims sizes(rank, Dim(1));
@@ -69,8 +93,8 @@ Values prelu(Builder& b, const Arguments& a) {
   return {b.call("aten.where.self", {ValueRef{is_positive}, ValueRef{x}, ValueRef{scaled}})};
 }
 
-Values log_sigmoid(Builder& b, const Arguments& a) {
-  const ValueId x = a.value(0);
+Values log_sigmoid(Builder& b, const ops::log_sigmoid_default<Call>& a) {
+  const ValueId x = a.self();
   const ValueId zero = b.call("aten.full.default", {Dims{}, Dim(0)},
                               {{"dtype", b.spec(x).dtype},
                                {"layout", ir::Layout::kStrided},
@@ -82,38 +106,41 @@ Values log_sigmoid(Builder& b, const Arguments& a) {
   return {b.call("aten.sub.Tensor", {ValueRef{low}, ValueRef{log}})};
 }
 
-Values celu(Builder& b, const Arguments& a) {
-  const ValueId x = a.value(0);
-  const ValueId scaled = b.call("aten.div.Tensor", {ValueRef{x}, a.argument(1)});
+Values celu(Builder& b, const ops::celu_default<Call>& a) {
+  const ValueId x = a.self();
+  const ValueId scaled = b.call("aten.div.Tensor", {ValueRef{x}, a.alpha()});
   const ValueId grown = b.call("aten.expm1.default", {ValueRef{scaled}});
-  const ValueId negative = b.call("aten.mul.Tensor", {ValueRef{grown}, a.argument(1)});
+  const ValueId negative = b.call("aten.mul.Tensor", {ValueRef{grown}, a.alpha()});
   const ValueId is_positive = b.call("aten.gt.Scalar", {ValueRef{x}, Dim(0)});
   return {b.call("aten.where.self", {ValueRef{is_positive}, ValueRef{x}, ValueRef{negative}})};
 }
 
-Values selu(Builder& b, const Arguments& a) {
+Values selu(Builder& b, const ops::selu_default<Call>& a) {
   // Klambauer et al. 2017, equation 14, with the digits that PyTorch has.
   return {b.call("aten.elu.default",
-                 {a.ref(0), 1.6732632423543772848170429916717, 1.0507009873554804934193349852946})};
+                 {a.self(), 1.6732632423543772848170429916717, 1.0507009873554804934193349852946})};
 }
 
-Values relu6(Builder& b, const Arguments& a) {
-  return {b.call("aten.hardtanh.default", {a.ref(0), Dim(0), Dim(6)})};
+Values relu6(Builder& b, const ops::relu6_default<Call>& a) {
+  return {b.call("aten.hardtanh.default", {a.self(), Dim(0), Dim(6)})};
 }
 
-Values softmax_along(Builder& b, const Arguments& a, std::string_view op) {
-  const Dtype dtype = a.dtype(2).value_or(a.tensor(0).dtype);
-  const ValueId x = to_dtype(b, a.value(0), dtype);
-  return {b.call(op, {ValueRef{x}, a.argument(1), false})};
+template <class A>
+Values softmax_along(Builder& b, const A& a, std::string_view op) {
+  const Dtype dtype = a.dtype().value_or(a.self().spec().dtype);
+  const ValueId x = to_dtype(b, a.self(), dtype);
+  return {b.call(op, {ValueRef{x}, a.dim(), false})};
 }
-Values softmax(Builder& b, const Arguments& a) { return softmax_along(b, a, "aten._softmax.default"); }
-Values log_softmax(Builder& b, const Arguments& a) {
+Values softmax(Builder& b, const ops::softmax_int<Call>& a) {
+  return softmax_along(b, a, "aten._softmax.default");
+}
+Values log_softmax(Builder& b, const ops::log_softmax_int<Call>& a) {
   return softmax_along(b, a, "aten._log_softmax.default");
 }
 
-Values glu(Builder& b, const Arguments& a) {
-  const ValueId x = a.value(0);
-  const int64_t dim = a.integer(1);
+Values glu(Builder& b, const ops::glu_default<Call>& a) {
+  const ValueId x = a.self();
+  const int64_t dim = a.dim().integer();
   const TensorSpec spec = b.spec(x);
   const size_t axis = a.axis(dim, spec.rank());
   if (spec.rank() == 0) return {};
@@ -127,111 +154,116 @@ Values glu(Builder& b, const Arguments& a) {
                  {ValueRef{first}, ValueRef{b.call("aten.sigmoid.default", {ValueRef{second}})}})};
 }
 
-Values rsub(Builder& b, const Arguments& a) {
-  if (!(a.argument(2) == Argument(Dim(1)))) a.fail("alpha other than 1");
-  return {b.call("aten.sub.Tensor", {a.argument(1), a.argument(0)})};
+template <class A>
+Values rsub(Builder& b, const A& a) {
+  if (!(a.alpha().get() == Argument(Dim(1)))) a.fail("alpha other than 1");
+  return {b.call("aten.sub.Tensor", {a.other(), a.self()})};
 }
-Values floor_divide(Builder& b, const Arguments& a) {
-  return {b.call("aten.div.Tensor_mode", {a.argument(0), a.argument(1)},
-                 {{"rounding_mode", std::string("floor")}})};
+template <class A>
+Values floor_divide(Builder& b, const A& a) {
+  return {b.call("aten.div.Tensor_mode", {a.self(), a.other()}, {{"rounding_mode", std::string("floor")}})};
 }
-Values square(Builder& b, const Arguments& a) {
-  return {b.call("aten.pow.Tensor_Scalar", {a.ref(0), Dim(2)})};
+Values square(Builder& b, const ops::square_default<Call>& a) {
+  return {b.call("aten.pow.Tensor_Scalar", {a.self(), Dim(2)})};
 }
-Values negative(Builder& b, const Arguments& a) { return {b.call("aten.neg.default", {a.ref(0)})}; }
-Values clamp_min(Builder& b, const Arguments& a) {
-  return {b.call("aten.clamp.default", {a.ref(0), a.argument(1)})};
+Values negative(Builder& b, const ops::negative_default<Call>& a) {
+  return {b.call("aten.neg.default", {a.self()})};
 }
-Values clamp_max(Builder& b, const Arguments& a) {
-  return {b.call("aten.clamp.default", {a.ref(0), Nothing{}, a.argument(1)})};
+Values clamp_min(Builder& b, const ops::clamp_min_default<Call>& a) {
+  return {b.call("aten.clamp.default", {a.self(), a.min()})};
+}
+Values clamp_max(Builder& b, const ops::clamp_max_default<Call>& a) {
+  return {b.call("aten.clamp.default", {a.self(), Nothing{}, a.max()})};
 }
 
 // A number in a place of where becomes a 0-d tensor; of the other operand's dtype unless that is a number too.
-Values where_with_numbers(Builder& b, const Arguments& a) {
-  const std::array<size_t, 2> branches = {1, 2};
-  const auto dtype = infer::promote_arguments(a, branches);
-  const auto as_tensor = [&](size_t i) -> Argument {
-    if (a.find_tensor(i) != nullptr) return a.argument(i);
-    return ValueRef{b.call("aten.scalar_tensor.default", {a.argument(i)},
+template <class A>
+Values where_with_numbers(Builder& b, const A& a) {
+  const std::array<infer::AnyArgument, 2> branches = {a.self(), a.other()};
+  const auto dtype = infer::promote_arguments(branches);
+  const auto as_tensor = [&](const infer::AnyArgument& branch) -> Argument {
+    if (branch.find_tensor() != nullptr) return branch;
+    return ValueRef{b.call("aten.scalar_tensor.default", {branch},
                            {{"dtype", dtype.value_or(Dtype::FLOAT32)},
                             {"layout", ir::Layout::kStrided},
                             {"device", ir::Device{"cpu"}}})};
   };
-  const Argument first = as_tensor(1), second = as_tensor(2);
-  return {b.call("aten.where.self", {a.ref(0), first, second})};
+  const Argument first = as_tensor(a.self()), second = as_tensor(a.other());
+  return {b.call("aten.where.self", {a.condition(), first, second})};
 }
-Values masked_fill_number(Builder& b, const Arguments& a) {
-  const ValueId value =
-      b.call("aten.scalar_tensor.default", {a.argument(2)},
-             {{"dtype", a.tensor(0).dtype}, {"layout", ir::Layout::kStrided}, {"device", ir::Device{"cpu"}}});
-  return {b.call("aten.where.self", {a.ref(1), ValueRef{value}, a.ref(0)})};
+Values masked_fill_number(Builder& b, const ops::masked_fill_Scalar<Call>& a) {
+  const ValueId value = b.call(
+      "aten.scalar_tensor.default", {a.value()},
+      {{"dtype", a.self().spec().dtype}, {"layout", ir::Layout::kStrided}, {"device", ir::Device{"cpu"}}});
+  return {b.call("aten.where.self", {a.mask(), ValueRef{value}, a.self()})};
 }
-Values masked_fill_tensor(Builder& b, const Arguments& a) {
-  return {
-      b.call("aten.where.self", {a.ref(1), ValueRef{to_dtype(b, a.value(2), a.tensor(0).dtype)}, a.ref(0)})};
+Values masked_fill_tensor(Builder& b, const ops::masked_fill_Tensor<Call>& a) {
+  return {b.call("aten.where.self",
+                 {a.mask(), ValueRef{to_dtype(b, a.value(), a.self().spec().dtype)}, a.self()})};
 }
-// self, nan, posinf, neginf
-Values nan_to_num(Builder& b, const Arguments& a) {
-  const TensorSpec in = a.tensor(0);
-  if (!ops::is_floating(in.dtype)) return {b.call("aten.clone.default", {a.ref(0)})};
+Values nan_to_num(Builder& b, const ops::nan_to_num_default<Call>& a) {
+  const TensorSpec in = a.self().spec();
+  if (!ops::is_floating(in.dtype)) return {b.call("aten.clone.default", {a.self()})};
   const double largest = in.dtype == Dtype::FLOAT64    ? std::numeric_limits<double>::max()
                          : in.dtype == Dtype::FLOAT16  ? 65504.0
                          : in.dtype == Dtype::BFLOAT16 ? 0x1.FEp127
                                                        : std::numeric_limits<float>::max();
-  ValueId x = a.value(0);
+  ValueId x = a.self();
   const auto put = [&](ValueId where, double value) {
     const ValueId number = b.call("aten.scalar_tensor.default", {value}, {{"dtype", in.dtype}});
     x = b.call("aten.where.self", {ValueRef{where}, ValueRef{number}, ValueRef{x}});
   };
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
-  put(b.call("aten.isnan.default", {a.ref(0)}), a.has(1) ? a.number(1) : 0.0);
-  put(b.call("aten.eq.Scalar", {a.ref(0), kInfinity}), a.has(2) ? a.number(2) : largest);
-  put(b.call("aten.eq.Scalar", {a.ref(0), -kInfinity}), a.has(3) ? a.number(3) : -largest);
+  put(b.call("aten.isnan.default", {a.self()}), a.nan().has_value() ? a.nan().number() : 0.0);
+  put(b.call("aten.eq.Scalar", {a.self(), kInfinity}),
+      a.posinf().has_value() ? a.posinf().number() : largest);
+  put(b.call("aten.eq.Scalar", {a.self(), -kInfinity}),
+      a.neginf().has_value() ? a.neginf().number() : -largest);
   return {x};
 }
-Values bitwise(Builder& b, const Arguments& a, std::string_view op) {
-  return {b.call(op, {a.argument(0), a.argument(1)})};
+// The operators of Python, such as __and__, under the name that the core set has.
+template <class A>
+Values bitwise(Builder& b, const A& a) {
+  std::string op = A::kName;  // "aten.__and__.Scalar"
+  op.replace(op.find("__"), 2, "bitwise_").erase(op.rfind("__"), 2);
+  return {b.call(op, {a.self(), a.other()})};
 }
 
 }  // namespace
 
 std::span<const Decomposition> activation_decompositions() {
   static constexpr Decomposition kRows[] = {
-      {"aten.__and__.Scalar",
-       [](Builder& b, const Arguments& a) { return bitwise(b, a, "aten.bitwise_and.Scalar"); }},
-      {"aten.__and__.Tensor",
-       [](Builder& b, const Arguments& a) { return bitwise(b, a, "aten.bitwise_and.Tensor"); }},
-      {"aten.__or__.Scalar",
-       [](Builder& b, const Arguments& a) { return bitwise(b, a, "aten.bitwise_or.Scalar"); }},
-      {"aten.__or__.Tensor",
-       [](Builder& b, const Arguments& a) { return bitwise(b, a, "aten.bitwise_or.Tensor"); }},
-      {"aten.celu.default", celu},
-      {"aten.clamp_max.default", clamp_max},
-      {"aten.clamp_min.default", clamp_min},
-      {"aten.floor_divide.Scalar", floor_divide},
-      {"aten.floor_divide.default", floor_divide},
-      {"aten.glu.default", glu},
-      {"aten.hardsigmoid.default", hardsigmoid},
-      {"aten.hardswish.default", hardswish},
-      {"aten.log_sigmoid.default", log_sigmoid},
-      {"aten.log_softmax.int", log_softmax},
-      {"aten.masked_fill.Scalar", masked_fill_number},
-      {"aten.masked_fill.Tensor", masked_fill_tensor},
-      {"aten.mish.default", mish},
-      {"aten.nan_to_num.default", nan_to_num},
-      {"aten.negative.default", negative},
-      {"aten.prelu.default", prelu},
-      {"aten.relu6.default", relu6},
-      {"aten.rsub.Scalar", rsub},
-      {"aten.rsub.Tensor", rsub},
-      {"aten.selu.default", selu},
-      {"aten.silu.default", silu},
-      {"aten.softmax.int", softmax},
-      {"aten.softplus.default", softplus},
-      {"aten.square.default", square},
-      {"aten.where.Scalar", where_with_numbers},
-      {"aten.where.ScalarOther", where_with_numbers},
-      {"aten.where.ScalarSelf", where_with_numbers},
+      row<ops::_and_Scalar, bitwise>(),
+      row<ops::_and_Tensor, bitwise>(),
+      row<ops::_or_Scalar, bitwise>(),
+      row<ops::_or_Tensor, bitwise>(),
+      row<ops::celu_default, celu>(),
+      row<ops::clamp_max_default, clamp_max>(),
+      row<ops::clamp_min_default, clamp_min>(),
+      row<ops::floor_divide_Scalar, floor_divide>(),
+      row<ops::floor_divide_default, floor_divide>(),
+      row<ops::glu_default, glu>(),
+      row<ops::hardsigmoid_default, hardsigmoid>(),
+      row<ops::hardswish_default, hardswish>(),
+      row<ops::log_sigmoid_default, log_sigmoid>(),
+      row<ops::log_softmax_int, log_softmax>(),
+      row<ops::masked_fill_Scalar, masked_fill_number>(),
+      row<ops::masked_fill_Tensor, masked_fill_tensor>(),
+      row<ops::mish_default, mish>(),
+      row<ops::nan_to_num_default, nan_to_num>(),
+      row<ops::negative_default, negative>(),
+      row<ops::prelu_default, prelu>(),
+      row<ops::relu6_default, relu6>(),
+      row<ops::rsub_Scalar, rsub>(),
+      row<ops::rsub_Tensor, rsub>(),
+      row<ops::selu_default, selu>(),
+      row<ops::silu_default, silu>(),
+      row<ops::softmax_int, softmax>(),
+      row<ops::softplus_default, softplus>(),
+      row<ops::square_default, square>(),
+      row<ops::where_Scalar, where_with_numbers>(),
+      row<ops::where_ScalarOther, where_with_numbers>(),
+      row<ops::where_ScalarSelf, where_with_numbers>(),
   };
   return kRows;
 }

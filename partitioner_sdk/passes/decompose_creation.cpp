@@ -3,6 +3,24 @@
 #include <cmath>
 #include <numbers>
 
+#include "ops/arange.hpp"
+#include "ops/eye.hpp"
+#include "ops/fill.hpp"
+#include "ops/hamming_window.hpp"
+#include "ops/hann_window.hpp"
+#include "ops/linspace.hpp"
+#include "ops/logspace.hpp"
+#include "ops/new_empty.hpp"
+#include "ops/new_full.hpp"
+#include "ops/new_ones.hpp"
+#include "ops/new_zeros.hpp"
+#include "ops/ones.hpp"
+#include "ops/ones_like.hpp"
+#include "ops/tril.hpp"
+#include "ops/triu.hpp"
+#include "ops/zero.hpp"
+#include "ops/zeros.hpp"
+#include "ops/zeros_like.hpp"
 #include "partitioner_sdk/passes/decomposition.hpp"
 
 namespace etb::passes {
@@ -16,33 +34,41 @@ Values filled(Builder& b, Argument sizes, Argument value, std::optional<Dtype> d
                   {"device", ir::Device{"cpu"}},
                   {"pin_memory", false}})};
 }
-Values zeros(Builder& b, const Arguments& a) { return filled(b, a.argument(0), Dim(0), a.dtype(1)); }
-Values ones(Builder& b, const Arguments& a) { return filled(b, a.argument(0), Dim(1), a.dtype(1)); }
-// self, size, dtype, ...
-Values new_zeros(Builder& b, const Arguments& a) {
-  return filled(b, a.argument(1), Dim(0), a.dtype(2).value_or(a.tensor(0).dtype));
+Values zeros(Builder& b, const ops::zeros_default<Call>& a) {
+  return filled(b, a.size(), Dim(0), a.dtype().value());
 }
-Values new_ones(Builder& b, const Arguments& a) {
-  return filled(b, a.argument(1), Dim(1), a.dtype(2).value_or(a.tensor(0).dtype));
+Values ones(Builder& b, const ops::ones_default<Call>& a) {
+  return filled(b, a.size(), Dim(1), a.dtype().value());
 }
-// self, size, fill_value, dtype, ...
-Values new_full(Builder& b, const Arguments& a) {
-  return filled(b, a.argument(1), a.argument(2), a.dtype(3).value_or(a.tensor(0).dtype));
+template <class A>
+Values new_zeros(Builder& b, const A& a) {
+  return filled(b, a.size(), Dim(0), a.dtype().value_or(a.self().spec().dtype));
+}
+Values new_ones(Builder& b, const ops::new_ones_default<Call>& a) {
+  return filled(b, a.size(), Dim(1), a.dtype().value_or(a.self().spec().dtype));
+}
+Values new_full(Builder& b, const ops::new_full_default<Call>& a) {
+  return filled(b, a.size(), a.fill_value(), a.dtype().value_or(a.self().spec().dtype));
 }
 
-// self, dtype, ...
-Values like(Builder& b, const Arguments& a, Argument value, size_t dtype_index) {
-  const auto dtype = a.dtype(dtype_index);
+// A tensor of the sizes of `self`; of its dtype, too, where `dtype` is none.
+Values like(Builder& b, const infer::TensorArgument& self, Argument value, std::optional<Dtype> dtype) {
   std::vector<Builder::Named> named = {{"pin_memory", false}, {"memory_format", ir::MemoryFormat::kPreserve}};
   if (dtype) named.push_back({"dtype", *dtype});
-  return {b.call("aten.full_like.default", {a.argument(0), std::move(value)}, std::move(named))};
+  return {b.call("aten.full_like.default", {self, std::move(value)}, std::move(named))};
 }
-Values zeros_like(Builder& b, const Arguments& a) { return like(b, a, Dim(0), 1); }
-Values ones_like(Builder& b, const Arguments& a) { return like(b, a, Dim(1), 1); }
-Values fill(Builder& b, const Arguments& a) { return like(b, a, a.argument(1), 9); }
-Values zero(Builder& b, const Arguments& a) { return like(b, a, Dim(0), 9); }
+Values zeros_like(Builder& b, const ops::zeros_like_default<Call>& a) {
+  return like(b, a.self(), Dim(0), a.dtype().value());
+}
+Values ones_like(Builder& b, const ops::ones_like_default<Call>& a) {
+  return like(b, a.self(), Dim(1), a.dtype().value());
+}
+Values fill(Builder& b, const ops::fill_Scalar<Call>& a) {
+  return like(b, a.self(), a.value(), std::nullopt);
+}
+Values zero(Builder& b, const ops::zero_default<Call>& a) { return like(b, a.self(), Dim(0), std::nullopt); }
 
-Values arange_of_floats(Builder& b, const Arguments& a, double start, double end, Dtype dtype) {
+Values arange_of_floats(Builder& b, const Call& a, double start, double end, Dtype dtype) {
   constexpr double kMaxLength = 1 << 24;
   const double length = std::ceil(end - start);
   if (!(length >= 0 && length <= kMaxLength)) {
@@ -55,10 +81,10 @@ Values arange_of_floats(Builder& b, const Arguments& a, double start, double end
   return {to_dtype(b, line, dtype)};
 }
 
-Values arange_from(Builder& b, const Arguments& a, Argument start, Argument end, size_t dtype_index) {
+Values arange_from(Builder& b, const Call& a, Argument start, Argument end, std::optional<Dtype> dtype) {
   std::vector<Builder::Named> named = {
       {"layout", ir::Layout::kStrided}, {"device", ir::Device{"cpu"}}, {"pin_memory", false}};
-  if (const auto dtype = a.dtype(dtype_index)) named.push_back({"dtype", *dtype});
+  if (dtype) named.push_back({"dtype", *dtype});
   if (ir::get_if<double>(start) != nullptr || ir::get_if<double>(end) != nullptr) {
     const auto number = [](const Argument& argument) {
       const auto* value = ir::get_if<double>(argument);
@@ -67,20 +93,22 @@ Values arange_from(Builder& b, const Arguments& a, Argument start, Argument end,
              : dim != nullptr && dim->is_static() ? static_cast<double>(dim->value())
                                                   : std::nan("");
     };
-    return arange_of_floats(b, a, number(start), number(end), a.dtype(dtype_index).value_or(Dtype::FLOAT32));
+    return arange_of_floats(b, a, number(start), number(end), dtype.value_or(Dtype::FLOAT32));
   }
   return {b.call("aten.arange.start_step", {std::move(start), std::move(end)}, std::move(named))};
 }
-Values arange(Builder& b, const Arguments& a) { return arange_from(b, a, Dim(0), a.argument(0), 1); }
-Values arange_start(Builder& b, const Arguments& a) {
-  return arange_from(b, a, a.argument(0), a.argument(1), 2);
+Values arange(Builder& b, const ops::arange_default<Call>& a) {
+  return arange_from(b, a, Dim(0), a.end(), a.dtype().value());
+}
+Values arange_start(Builder& b, const ops::arange_start<Call>& a) {
+  return arange_from(b, a, a.start(), a.end(), a.dtype().value());
 }
 
-// start, end, steps, dtype: from both ends, as PyTorch, so that both are met exactly.
-Values linspace(Builder& b, const Arguments& a) {
-  const int64_t steps = a.integer(2);
-  const double start = a.number(0), end = a.number(1);
-  const Dtype dtype = a.dtype(3).value_or(Dtype::FLOAT32);
+// From both ends, as PyTorch, so that both are met exactly.
+Values linspace(Builder& b, const ops::linspace_default<Call>& a) {
+  const int64_t steps = a.steps().integer();
+  const double start = a.start().number(), end = a.end().number();
+  const Dtype dtype = a.dtype().value_or(Dtype::FLOAT32);
   if (steps <= 1 || !ops::is_floating(dtype)) {
     return {b.call("aten.full.default", {Dims{Dim(steps)}, start}, {{"dtype", dtype}})};
   }
@@ -98,12 +126,13 @@ Values linspace(Builder& b, const Arguments& a) {
 }
 
 // One period of alpha - (1 - alpha) cos; a window that is not periodic ends where it began.
-ValueId cosine_window(Builder& b, const Arguments& a, double alpha, bool is_periodic, size_t dtype_index) {
-  const int64_t length = a.integer(0);
+template <class A>
+Values cosine_window(Builder& b, const A& a, double alpha, bool is_periodic) {
+  const int64_t length = a.window_length().integer();
   constexpr int64_t kMaxLength = 1 << 24;
   if (length < 0 || length > kMaxLength) {
     a.fail("a window of " + std::to_string(length) + " elements");
-    return 0;
+    return {};
   }
   std::vector<float> window(static_cast<size_t>(length), 1.0F);
   const double period = static_cast<double>(is_periodic ? length : length - 1);
@@ -112,27 +141,29 @@ ValueId cosine_window(Builder& b, const Arguments& a, double alpha, bool is_peri
     window[i] = static_cast<float>(alpha - (1 - alpha) * std::cos(turn));
   }
   const ValueId out = add_elements(b, Dtype::FLOAT32, {length}, window);
-  return to_dtype(b, out, a.dtype(dtype_index).value_or(Dtype::FLOAT32));
+  return {to_dtype(b, out, a.dtype().value_or(Dtype::FLOAT32))};
 }
-Values hann_window(Builder& b, const Arguments& a) { return {cosine_window(b, a, 0.5, true, 1)}; }
-Values hann_window_periodic(Builder& b, const Arguments& a) {
-  return {cosine_window(b, a, 0.5, a.flag(1), 2)};
+Values hann_window(Builder& b, const ops::hann_window_default<Call>& a) {
+  return cosine_window(b, a, 0.5, true);
 }
-Values hamming_window(Builder& b, const Arguments& a) { return {cosine_window(b, a, 0.54, true, 1)}; }
-Values hamming_window_periodic(Builder& b, const Arguments& a) {
-  return {cosine_window(b, a, 0.54, a.flag(1), 2)};
+Values hann_window_periodic(Builder& b, const ops::hann_window_periodic<Call>& a) {
+  return cosine_window(b, a, 0.5, a.periodic());
+}
+Values hamming_window(Builder& b, const ops::hamming_window_default<Call>& a) {
+  return cosine_window(b, a, 0.54, true);
+}
+Values hamming_window_periodic(Builder& b, const ops::hamming_window_periodic<Call>& a) {
+  return cosine_window(b, a, 0.54, a.periodic());
 }
 
-// start, end, steps, base, dtype
-Values logspace(Builder& b, const Arguments& a) {
-  const Dtype dtype = a.dtype(4).value_or(Dtype::FLOAT32);
+Values logspace(Builder& b, const ops::logspace_default<Call>& a) {
+  const Dtype dtype = a.dtype().value_or(Dtype::FLOAT32);
   if (!ops::is_floating(dtype)) {
     a.fail("whole powers");
     return {};
   }
-  const ValueId powers =
-      b.call("aten.linspace.default", {a.argument(0), a.argument(1), a.argument(2)}, {{"dtype", dtype}});
-  return {b.call("aten.pow.Scalar", {a.argument(3), ValueRef{powers}})};
+  const ValueId powers = b.call("aten.linspace.default", {a.start(), a.end(), a.steps()}, {{"dtype", dtype}});
+  return {b.call("aten.pow.Scalar", {a.base(), ValueRef{powers}})};
 }
 
 ValueId identity_matrix(Builder& b, Dim rows, Dim columns, Dtype dtype) {
@@ -141,16 +172,17 @@ ValueId identity_matrix(Builder& b, Dim rows, Dim columns, Dtype dtype) {
   const ValueId column = b.call("aten.unsqueeze.default", {ValueRef{down}, Dim(-1)});
   return to_dtype(b, b.call("aten.eq.Tensor", {ValueRef{column}, ValueRef{across}}), dtype);
 }
-Values eye(Builder& b, const Arguments& a) {
-  return {identity_matrix(b, a.dim(0), a.dim(0), a.dtype(1).value_or(Dtype::FLOAT32))};
+Values eye(Builder& b, const ops::eye_default<Call>& a) {
+  return {identity_matrix(b, a.n().dim(), a.n().dim(), a.dtype().value_or(Dtype::FLOAT32))};
 }
-Values eye_rectangle(Builder& b, const Arguments& a) {
-  return {identity_matrix(b, a.dim(0), a.dim(1), a.dtype(2).value_or(Dtype::FLOAT32))};
+Values eye_rectangle(Builder& b, const ops::eye_m<Call>& a) {
+  return {identity_matrix(b, a.n().dim(), a.m().dim(), a.dtype().value_or(Dtype::FLOAT32))};
 }
 
 // column - row, compared with the diagonal; what is outside becomes 0.
-Values triangle(Builder& b, const Arguments& a, std::string_view comparison) {
-  const TensorSpec in = a.tensor(0);
+template <class A>
+Values triangle(Builder& b, const A& a, std::string_view comparison) {
+  const TensorSpec in = a.self().spec();
   if (in.rank() < 2) return {};
   const auto line = [&](Dim size, int64_t axis) {
     const ValueId numbers =
@@ -161,41 +193,41 @@ Values triangle(Builder& b, const Arguments& a, std::string_view comparison) {
   const ValueId columns = line(in.sizes[in.rank() - 1], -2);
   const ValueId rows = line(in.sizes[in.rank() - 2], -1);
   const ValueId distance = b.call("aten.sub.Tensor", {ValueRef{columns}, ValueRef{rows}});
-  const ValueId is_kept = b.call(comparison, {ValueRef{distance}, a.argument(1)});
+  const ValueId is_kept = b.call(comparison, {ValueRef{distance}, a.diagonal()});
   const ValueId zero_value =
       b.call("aten.scalar_tensor.default", {Dim(0)},
              {{"dtype", in.dtype}, {"layout", ir::Layout::kStrided}, {"device", ir::Device{"cpu"}}});
-  return {b.call("aten.where.self", {ValueRef{is_kept}, a.ref(0), ValueRef{zero_value}})};
+  return {b.call("aten.where.self", {ValueRef{is_kept}, a.self(), ValueRef{zero_value}})};
 }
-Values tril(Builder& b, const Arguments& a) { return triangle(b, a, "aten.le.Scalar"); }
-Values triu(Builder& b, const Arguments& a) { return triangle(b, a, "aten.ge.Scalar"); }
+Values tril(Builder& b, const ops::tril_default<Call>& a) { return triangle(b, a, "aten.le.Scalar"); }
+Values triu(Builder& b, const ops::triu_default<Call>& a) { return triangle(b, a, "aten.ge.Scalar"); }
 
 }  // namespace
 
 std::span<const Decomposition> creation_decompositions() {
   static constexpr Decomposition kRows[] = {
-      {"aten.arange.default", arange},
-      {"aten.arange.start", arange_start},
-      {"aten.eye.default", eye},
-      {"aten.eye.m", eye_rectangle},
-      {"aten.fill.Scalar", fill},
-      {"aten.hamming_window.default", hamming_window},
-      {"aten.hamming_window.periodic", hamming_window_periodic},
-      {"aten.hann_window.default", hann_window},
-      {"aten.hann_window.periodic", hann_window_periodic},
-      {"aten.linspace.default", linspace},
-      {"aten.logspace.default", logspace},
-      {"aten.new_empty.default", new_zeros},
-      {"aten.new_full.default", new_full},
-      {"aten.new_ones.default", new_ones},
-      {"aten.new_zeros.default", new_zeros},
-      {"aten.ones.default", ones},
-      {"aten.ones_like.default", ones_like},
-      {"aten.tril.default", tril},
-      {"aten.triu.default", triu},
-      {"aten.zero.default", zero},
-      {"aten.zeros.default", zeros},
-      {"aten.zeros_like.default", zeros_like},
+      row<ops::arange_default, arange>(),
+      row<ops::arange_start, arange_start>(),
+      row<ops::eye_default, eye>(),
+      row<ops::eye_m, eye_rectangle>(),
+      row<ops::fill_Scalar, fill>(),
+      row<ops::hamming_window_default, hamming_window>(),
+      row<ops::hamming_window_periodic, hamming_window_periodic>(),
+      row<ops::hann_window_default, hann_window>(),
+      row<ops::hann_window_periodic, hann_window_periodic>(),
+      row<ops::linspace_default, linspace>(),
+      row<ops::logspace_default, logspace>(),
+      row<ops::new_empty_default, new_zeros>(),
+      row<ops::new_full_default, new_full>(),
+      row<ops::new_ones_default, new_ones>(),
+      row<ops::new_zeros_default, new_zeros>(),
+      row<ops::ones_default, ones>(),
+      row<ops::ones_like_default, ones_like>(),
+      row<ops::tril_default, tril>(),
+      row<ops::triu_default, triu>(),
+      row<ops::zero_default, zero>(),
+      row<ops::zeros_default, zeros>(),
+      row<ops::zeros_like_default, zeros_like>(),
   };
   return kRows;
 }

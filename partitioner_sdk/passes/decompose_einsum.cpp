@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "ops/einsum.hpp"
 #include "partitioner_sdk/passes/decomposition.hpp"
 
 namespace etb::passes {
@@ -14,7 +15,7 @@ struct Equation {
   std::string output;
 };
 
-std::optional<Equation> parse_equation(const Arguments& a, std::string text) {
+std::optional<Equation> parse_equation(const Call& a, std::string text) {
   text.erase(std::remove(text.begin(), text.end(), ' '), text.end());
   Equation equation;
   const size_t arrow = text.find("->");
@@ -110,10 +111,9 @@ ValueId sum_of_products(Builder& b, ValueId left, ValueId right, const std::vect
   return reshape(b, turned, std::move(kept));
 }
 
-// equation, tensors, path
-Values einsum(Builder& b, const Arguments& a) {
-  const auto* text = ir::get_if<std::string>(a.argument(0));
-  const std::vector<ValueId> tensors = a.values(1);
+Values einsum(Builder& b, const ops::einsum_default<Call>& a) {
+  const auto* text = ir::get_if<std::string>(a.equation());
+  const std::vector<ValueId> tensors = a.tensors().ids();
   if (text == nullptr) return {};
   const auto equation = parse_equation(a, *text);
   if (!equation) return {};
@@ -163,7 +163,7 @@ Values einsum(Builder& b, const Arguments& a) {
 }  // namespace
 
 std::span<const Decomposition> einsum_decompositions() {
-  static constexpr Decomposition kRows[] = {{"aten.einsum.default", einsum}};
+  static constexpr Decomposition kRows[] = {row<ops::einsum_default, einsum>()};
   return kRows;
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // torch.gradient: differences of neighbours along dimensions, in the middle over both sides, at the edges over one.
+#include "ops/gradient.hpp"
 #include "partitioner_sdk/passes/decomposition.hpp"
 
 namespace etb::passes {
@@ -91,55 +92,59 @@ class Slope {
 };
 
 // The dimensions that an argument names: all when it is none, as in PyTorch.
-std::vector<int64_t> axes_of(const Arguments& a, size_t index) {
-  const size_t rank = a.tensor(0).rank();
+template <class Dimensions>
+std::vector<int64_t> axes_of(const Call& a, const Dimensions& named, size_t rank) {
   std::vector<int64_t> axes;
-  if (!a.has(index)) {
+  if (!named.has_value()) {
     for (size_t i = 0; i < rank; ++i) axes.push_back(static_cast<int64_t>(i));
     return axes;
   }
-  for (const Dim dim : a.dims(index)) {
+  for (const Dim dim : named.dims()) {
     if (dim.is_static()) axes.push_back(static_cast<int64_t>(a.axis(dim.value(), rank)));
   }
   return axes;
 }
 
 // One number for each of `count` dimensions; a single one stands for all.
-std::vector<Argument> spacings(const Arguments& a, size_t index, size_t count) {
-  const Argument& given = a.argument(index);
+std::vector<Argument> spacings(const Call& a, const infer::AnyArgument& spacing, size_t count) {
+  const Argument& given = spacing;
   std::vector<Argument> out;
   if (const auto* numbers = ir::get_if<ir::FloatList>(given)) {
     for (const double number : *numbers) out.emplace_back(number);
   } else if (const auto* dims = ir::get_if<Dims>(given)) {
     for (const Dim dim : *dims) out.emplace_back(dim);
   } else {
-    out.assign(count, a.has(index) ? given : Argument(1.0));
+    out.assign(count, spacing.has_value() ? given : Argument(1.0));
   }
   if (out.size() != count) a.fail("not one spacing for each dimension");
   return out;
 }
 
-Values even_gradient(Builder& b, const Arguments& a, size_t dims_at, bool has_spacing) {
-  const std::vector<int64_t> axes = axes_of(a, dims_at);
-  const std::vector<Argument> steps =
-      has_spacing ? spacings(a, 1, axes.size()) : std::vector<Argument>(axes.size(), 1.0);
+Values even_gradient(Builder& b, ValueId self, const std::vector<int64_t>& axes,
+                     const std::vector<Argument>& steps, int64_t edge_order) {
   Values out;
   for (size_t i = 0; i < axes.size() && i < steps.size(); ++i)
-    out.push_back(Slope(b, a.value(0), axes[i], a.integer(dims_at + 1)).evenly(steps[i]));
+    out.push_back(Slope(b, self, axes[i], edge_order).evenly(steps[i]));
   return out;
 }
 
-// self, dim, edge_order
-Values gradient(Builder& b, const Arguments& a) { return even_gradient(b, a, 1, false); }
-// self, spacing, dim, edge_order
-Values spaced_gradient(Builder& b, const Arguments& a) { return even_gradient(b, a, 2, true); }
-Values placed_gradient(Builder& b, const Arguments& a) {
-  const std::vector<int64_t> axes = axes_of(a, 2);
-  const std::vector<ValueId> places = a.values(1);
+Values gradient(Builder& b, const ops::gradient_array<Call>& a) {
+  const std::vector<int64_t> axes = axes_of(a, a.dim(), a.self().spec().rank());
+  return even_gradient(b, a.self(), axes, std::vector<Argument>(axes.size(), 1.0), a.edge_order().integer());
+}
+template <class A>
+Values spaced_gradient(Builder& b, const A& a) {
+  const std::vector<int64_t> axes = axes_of(a, a.dim(), a.self().spec().rank());
+  return even_gradient(b, a.self(), axes, spacings(a, a.spacing(), axes.size()), a.edge_order().integer());
+}
+template <class A>
+Values placed_gradient(Builder& b, const A& a) {
+  const std::vector<int64_t> axes = axes_of(a, a.dim(), a.self().spec().rank());
+  const std::vector<ValueId> places = a.spacing().ids();
   if (places.size() != axes.size()) a.fail("not one tensor of coordinates for each dimension");
   Values out;
   for (size_t i = 0; i < axes.size() && i < places.size(); ++i)
-    out.push_back(Slope(b, a.value(0), axes[i], a.integer(3)).at(places[i]));
+    out.push_back(Slope(b, a.self(), axes[i], a.edge_order().integer()).at(places[i]));
   return out;
 }
 
@@ -147,13 +152,13 @@ Values placed_gradient(Builder& b, const Arguments& a) {
 
 std::span<const Decomposition> gradient_decompositions() {
   static constexpr Decomposition kRows[] = {
-      {"aten.gradient.array", gradient},
-      {"aten.gradient.scalararray", spaced_gradient},
-      {"aten.gradient.scalarint", spaced_gradient},
-      {"aten.gradient.scalarrayarray", spaced_gradient},
-      {"aten.gradient.scalarrayint", spaced_gradient},
-      {"aten.gradient.tensorarray", placed_gradient},
-      {"aten.gradient.tensorarrayint", placed_gradient},
+      row<ops::gradient_array, gradient>(),
+      row<ops::gradient_scalararray, spaced_gradient>(),
+      row<ops::gradient_scalarint, spaced_gradient>(),
+      row<ops::gradient_scalarrayarray, spaced_gradient>(),
+      row<ops::gradient_scalarrayint, spaced_gradient>(),
+      row<ops::gradient_tensorarray, placed_gradient>(),
+      row<ops::gradient_tensorarrayint, placed_gradient>(),
   };
   return kRows;
 }

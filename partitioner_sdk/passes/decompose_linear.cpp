@@ -3,6 +3,10 @@
 #include <cmath>
 #include <limits>
 
+#include "ops/cdist.hpp"
+#include "ops/linear.hpp"
+#include "ops/matmul.hpp"
+#include "ops/scaled_dot_product_attention.hpp"
 #include "partitioner_sdk/passes/decomposition.hpp"
 
 namespace etb::passes {
@@ -105,31 +109,31 @@ ValueId additive_mask(Builder& b, ValueId mask, Dtype dtype) {
 
 namespace {
 
-Values matmul_op(Builder& b, const Arguments& a) { return {matmul(b, a.value(0), a.value(1))}; }
+Values matmul_op(Builder& b, const ops::matmul_default<Call>& a) { return {matmul(b, a.self(), a.other())}; }
 
-Values linear(Builder& b, const Arguments& a) {
-  const ValueId x = a.value(0), weight = a.value(1);
+Values linear(Builder& b, const ops::linear_default<Call>& a) {
+  const ValueId x = a.input(), weight = a.weight();
   const TensorSpec in = b.spec(x);
   if (b.spec(weight).rank() != 2 || in.rank() == 0) {
     a.fail("weight of rank " + std::to_string(b.spec(weight).rank()));
     return {};
   }
-  const bool has_bias = a.has(2);
+  const bool has_bias = a.bias().has_value();
   if (in.rank() == 2 && has_bias) {
     const ValueId turned = transpose(b, weight, 0, 1);
-    return {b.call("aten.addmm.default", {a.ref(2), ValueRef{x}, ValueRef{turned}})};
+    return {b.call("aten.addmm.default", {a.bias(), ValueRef{x}, ValueRef{turned}})};
   }
   if (in.rank() > 2 && has_bias && ir::is_contiguous(b.symbols(), in)) {
     const Dim rows = product(b.symbols(), in.sizes, in.rank() - 1);
     const ValueId flat = b.call("aten.view.default", {ValueRef{x}, Dims{rows, in.sizes.back()}});
     const ValueId turned = transpose(b, weight, 0, 1);
-    const ValueId out = b.call("aten.addmm.default", {a.ref(2), ValueRef{flat}, ValueRef{turned}});
+    const ValueId out = b.call("aten.addmm.default", {a.bias(), ValueRef{flat}, ValueRef{turned}});
     Dims sizes(in.sizes.begin(), in.sizes.end() - 1);
     sizes.push_back(b.spec(weight).sizes[0]);
     return {b.call("aten.view.default", {ValueRef{out}, std::move(sizes)})};
   }
   const ValueId out = matmul(b, x, transpose(b, weight, 0, 1));
-  return {has_bias ? b.call("aten.add.Tensor", {ValueRef{out}, a.ref(2)}) : out};
+  return {has_bias ? b.call("aten.add.Tensor", {ValueRef{out}, a.bias()}) : out};
 }
 
 // A row all of whose scores are -inf gives zeros instead of NaN.
@@ -146,34 +150,36 @@ ValueId safe_softmax(Builder& b, ValueId scores) {
 }
 
 // Keys or values once for each head that reads them, when fewer heads have them than ask (enable_gqa).
-ValueId shared_by_groups(Builder& b, const Arguments& a, ValueId value) {
-  const TensorSpec q = a.tensor(0), spec = b.spec(value);
-  if (!a.flag(7) || q.rank() < 3 || spec.rank() < 3) return value;
+ValueId shared_by_groups(Builder& b, const ops::scaled_dot_product_attention_default<Call>& a,
+                         ValueId value) {
+  const TensorSpec q = a.query().spec(), spec = b.spec(value);
+  if (!a.enable_gqa() || q.rank() < 3 || spec.rank() < 3) return value;
   const Dim heads = q.sizes[q.rank() - 3], own = spec.sizes[spec.rank() - 3];
   if (heads == own) return value;
   return b.call("aten.repeat_interleave.self_int",
                 {ValueRef{value}, b.symbols().floor_div(heads, own), Dim(-3)});
 }
 
-// query, key, value, attn_mask, dropout_p, is_causal, scale, enable_gqa. The scale is split over both factors, as in PyTorch,
+// The scale is split over both factors, as in PyTorch,
 // so that neither overflows.
-Values scaled_dot_product_attention(Builder& b, const Arguments& a) {
-  const ValueId query = a.value(0);
+Values scaled_dot_product_attention(Builder& b, const ops::scaled_dot_product_attention_default<Call>& a) {
+  const ValueId query = a.query();
   const TensorSpec q = b.spec(query);
-  if (q.rank() < 2 || a.tensor(1).rank() < 2) return {};
-  const ValueId key = shared_by_groups(b, a, a.value(1)), value = shared_by_groups(b, a, a.value(2));
+  if (q.rank() < 2 || a.key().spec().rank() < 2) return {};
+  const ValueId key = shared_by_groups(b, a, a.key()), value = shared_by_groups(b, a, a.value());
   const TensorSpec k = b.spec(key);
   if (!q.sizes.back().is_static()) {
     a.fail("symbolic head size");
     return {};
   }
-  const double whole = a.has(6) ? a.number(6) : 1.0 / std::sqrt(static_cast<double>(q.sizes.back().value()));
+  const double whole = a.scale().has_value() ? a.scale().number()
+                                             : 1.0 / std::sqrt(static_cast<double>(q.sizes.back().value()));
   const double scale = std::sqrt(whole);
   const ValueId scaled_query = b.call("aten.mul.Scalar", {ValueRef{query}, scale});
   std::optional<ValueId> mask;
-  if (a.flag(5))
+  if (a.is_causal())
     mask = additive_mask(b, causal_mask(b, q.sizes[q.rank() - 2], k.sizes[k.rank() - 2]), q.dtype);
-  if (a.has(3)) mask = additive_mask(b, a.value(3), q.dtype);
+  if (a.attn_mask().has_value()) mask = additive_mask(b, a.attn_mask(), q.dtype);
   const ValueId scaled_key = b.call("aten.mul.Scalar", {ValueRef{transpose(b, key, -2, -1)}, scale});
   ValueId scores = matmul(b, scaled_query, scaled_key);
   if (mask) scores = b.call("aten.add.Tensor", {ValueRef{scores}, ValueRef{*mask}});
@@ -186,18 +192,18 @@ Values scaled_dot_product_attention(Builder& b, const Arguments& a) {
   return {b.call("aten.permute.default", {ValueRef{dense}, Dims{1, 2, 0, 3}})};
 }
 
-Values cdist(Builder& b, const Arguments& a) {
-  return {b.call("aten._cdist_forward.default", {a.ref(0), a.ref(1), a.argument(2), a.argument(3)})};
+Values cdist(Builder& b, const ops::cdist_default<Call>& a) {
+  return {b.call("aten._cdist_forward.default", {a.x1(), a.x2(), a.p(), a.compute_mode()})};
 }
 
 }  // namespace
 
 std::span<const Decomposition> linear_decompositions() {
   static constexpr Decomposition kRows[] = {
-      {"aten.cdist.default", cdist},
-      {"aten.linear.default", linear},
-      {"aten.matmul.default", matmul_op},
-      {"aten.scaled_dot_product_attention.default", scaled_dot_product_attention},
+      row<ops::cdist_default, cdist>(),
+      row<ops::linear_default, linear>(),
+      row<ops::matmul_default, matmul_op>(),
+      row<ops::scaled_dot_product_attention_default, scaled_dot_product_attention>(),
   };
   return kRows;
 }

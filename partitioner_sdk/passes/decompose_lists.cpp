@@ -2,13 +2,37 @@
 // Lists of tensors: splits, joins, and what is made of several at once.
 #include <algorithm>
 
+#include "ops/atleast_1d.hpp"
+#include "ops/atleast_2d.hpp"
+#include "ops/atleast_3d.hpp"
+#include "ops/block_diag.hpp"
+#include "ops/broadcast_tensors.hpp"
+#include "ops/cartesian_prod.hpp"
+#include "ops/chunk.hpp"
+#include "ops/column_stack.hpp"
+#include "ops/dsplit.hpp"
+#include "ops/dstack.hpp"
+#include "ops/hsplit.hpp"
+#include "ops/hstack.hpp"
+#include "ops/meshgrid.hpp"
+#include "ops/pad_sequence.hpp"
+#include "ops/split.hpp"
+#include "ops/stack.hpp"
+#include "ops/tensor_split.hpp"
+#include "ops/unbind.hpp"
+#include "ops/unsafe_chunk.hpp"
+#include "ops/unsafe_split.hpp"
+#include "ops/unsafe_split_with_sizes.hpp"
+#include "ops/vsplit.hpp"
+#include "ops/vstack.hpp"
 #include "partitioner_sdk/passes/decomposition.hpp"
 
 namespace etb::passes {
 
 namespace {
 
-Values split_evenly(Builder& b, const Arguments& a, Dim size, Dim part, int64_t dim) {
+template <class A>
+Values split_evenly(Builder& b, const A& a, Dim size, Dim part, int64_t dim) {
   if (!size.is_static() || !part.is_static() || part.value() < 0 ||
       (part.value() == 0 && size.value() != 0)) {
     a.fail("split of a symbolic size");
@@ -19,19 +43,22 @@ Values split_evenly(Builder& b, const Arguments& a, Dim size, Dim part, int64_t 
     sizes.emplace_back(std::min(rest, part.value()));
     if (part.value() == 0) break;
   }
-  return b.call_all("aten.split_with_sizes.default", {a.ref(0), std::move(sizes), Dim(dim)});
+  return b.call_all("aten.split_with_sizes.default", {a.self(), std::move(sizes), Dim(dim)});
 }
-Dim split_size(const Arguments& a, int64_t dim) {
-  const TensorSpec& in = a.tensor(0);
+template <class A>
+Dim split_size(const A& a, int64_t dim) {
+  const TensorSpec& in = a.self().spec();
   const size_t axis = a.axis(dim, in.rank());
   return in.rank() == 0 ? Dim(1) : in.sizes[axis];
 }
-Values split(Builder& b, const Arguments& a) {
-  const int64_t dim = a.integer(2);
-  return split_evenly(b, a, split_size(a, dim), a.dim(1), dim);
+template <class A>
+Values split(Builder& b, const A& a) {
+  const int64_t dim = a.dim().integer();
+  return split_evenly(b, a, split_size(a, dim), a.split_size().dim(), dim);
 }
-Values chunk(Builder& b, const Arguments& a) {
-  const int64_t dim = a.integer(2), count = a.integer(1);
+template <class A>
+Values chunk(Builder& b, const A& a) {
+  const int64_t dim = a.dim().integer(), count = a.chunks().integer();
   const Dim size = split_size(a, dim);
   if (count <= 0) {
     a.fail("chunk into none");
@@ -39,16 +66,16 @@ Values chunk(Builder& b, const Arguments& a) {
   }
   return split_evenly(b, a, size, b.symbols().floor_div(b.symbols().add(size, count - 1), count), dim);
 }
-Values unbind(Builder& b, const Arguments& a) {
-  const int64_t dim = a.integer(1);
+Values unbind(Builder& b, const ops::unbind_int<Call>& a) {
+  const int64_t dim = a.dim().integer();
   const Dim size = split_size(a, dim);
-  if (!size.is_static() || a.tensor(0).rank() == 0) {
+  if (!size.is_static() || a.self().spec().rank() == 0) {
     a.fail("unbind of a symbolic size");
     return {};
   }
   Values slices, out;
   for (int64_t i = 0; i < size.value(); ++i) {
-    slices.push_back(b.call("aten.slice.Tensor", {a.ref(0), Dim(dim), Dim(i), Dim(i + 1)}));
+    slices.push_back(b.call("aten.slice.Tensor", {a.self(), Dim(dim), Dim(i), Dim(i + 1)}));
   }
   for (const ValueId slice : slices) {
     out.push_back(b.call("aten.squeeze.dims", {ValueRef{slice}, Dims{Dim(dim)}}));
@@ -56,18 +83,20 @@ Values unbind(Builder& b, const Arguments& a) {
   return out;
 }
 // Parts that end at the given places of dimension `dim`.
-Values split_at(Builder& b, const Arguments& a, const Dims& places, int64_t dim) {
+template <class A>
+Values split_at(Builder& b, const A& a, const Dims& places, int64_t dim) {
   Values out;
   Dim begin = 0;
   for (size_t i = 0; i <= places.size(); ++i) {
     const Dim end = i < places.size() ? places[i] : split_size(a, dim);
-    out.push_back(b.call("aten.slice.Tensor", {a.ref(0), Dim(dim), begin, end}));
+    out.push_back(b.call("aten.slice.Tensor", {a.self(), Dim(dim), begin, end}));
     begin = end;
   }
   return out;
 }
 // As many parts as asked for, the first ones longer by one element where they cannot be alike.
-Values split_into(Builder& b, const Arguments& a, int64_t count, int64_t dim) {
+template <class A>
+Values split_into(Builder& b, const A& a, int64_t count, int64_t dim) {
   const Dim size = split_size(a, dim);
   if (count <= 0 || !size.is_static()) {
     a.fail("split of a symbolic size, or into none");
@@ -78,29 +107,39 @@ Values split_into(Builder& b, const Arguments& a, int64_t count, int64_t dim) {
   for (int64_t i = 1; i < count; ++i) places.emplace_back(i * part + std::min(i, longer));
   return split_at(b, a, places, dim);
 }
-Values tensor_split(Builder& b, const Arguments& a) { return split_into(b, a, a.integer(1), a.integer(2)); }
-Values tensor_split_at(Builder& b, const Arguments& a) { return split_at(b, a, a.dims(1), a.integer(2)); }
-int64_t horizontal(const Arguments& a) { return a.tensor(0).rank() == 1 ? 0 : 1; }
-Values hsplit(Builder& b, const Arguments& a) { return split_into(b, a, a.integer(1), horizontal(a)); }
-Values hsplit_at(Builder& b, const Arguments& a) { return split_at(b, a, a.dims(1), horizontal(a)); }
-template <int64_t Axis>
-Values split_along(Builder& b, const Arguments& a) {
-  return split_into(b, a, a.integer(1), Axis);
+Values tensor_split(Builder& b, const ops::tensor_split_sections<Call>& a) {
+  return split_into(b, a, a.sections().integer(), a.dim().integer());
 }
-template <int64_t Axis>
-Values split_along_at(Builder& b, const Arguments& a) {
-  return split_at(b, a, a.dims(1), Axis);
+Values tensor_split_at(Builder& b, const ops::tensor_split_indices<Call>& a) {
+  return split_at(b, a, a.indices().dims(), a.dim().integer());
 }
-// self, sizes, dim
-Values split_with_sizes(Builder& b, const Arguments& a) {
-  return b.call_all("aten.split_with_sizes.default", {a.ref(0), a.argument(1), a.argument(2)});
+int64_t horizontal(const TensorSpec& self) { return self.rank() == 1 ? 0 : 1; }
+Values hsplit(Builder& b, const ops::hsplit_int<Call>& a) {
+  return split_into(b, a, a.sections().integer(), horizontal(a.self().spec()));
+}
+Values hsplit_at(Builder& b, const ops::hsplit_array<Call>& a) {
+  return split_at(b, a, a.indices().dims(), horizontal(a.self().spec()));
+}
+template <int64_t Axis, class A>
+Values split_along(Builder& b, const A& a) {
+  return split_into(b, a, a.sections().integer(), Axis);
+}
+template <int64_t Axis, class A>
+Values split_along_at(Builder& b, const A& a) {
+  return split_at(b, a, a.indices().dims(), Axis);
+}
+Values split_sizes(Builder& b, const ops::split_sizes<Call>& a) {
+  return b.call_all("aten.split_with_sizes.default", {a.self(), a.split_size(), a.dim()});
+}
+Values split_with_sizes(Builder& b, const ops::unsafe_split_with_sizes_default<Call>& a) {
+  return b.call_all("aten.split_with_sizes.default", {a.self(), a.split_sizes(), a.dim()});
 }
 
-Values stack(Builder& b, const Arguments& a) {
-  const std::vector<ValueId> parts = a.values(0);
+Values stack(Builder& b, const ops::stack_default<Call>& a) {
+  const std::vector<ValueId> parts = a.tensors().ids();
   if (parts.empty()) return {};
   const TensorSpec first = b.spec(parts[0]);
-  const size_t axis = a.axis(a.integer(1), first.rank() + 1);
+  const size_t axis = a.axis(a.dim().integer(), first.rank() + 1);
   if (axis == first.rank()) {
     ir::ValueList columns;
     for (const ValueId part : parts) {
@@ -116,10 +155,8 @@ Values stack(Builder& b, const Arguments& a) {
 }
 
 // Lines of the tensors' elements, each along its own dimension and as wide as all others.
-Values meshgrid(Builder& b, const Arguments& a) {
-  std::vector<ValueId> parts = a.values(0);
-  const auto* indexing = a.argument_count() > 1 ? ir::get_if<std::string>(a.argument(1)) : nullptr;
-  const bool swaps = indexing != nullptr && *indexing == "xy" && parts.size() >= 2;
+Values mesh(Builder& b, std::vector<ValueId> parts, bool is_xy) {
+  const bool swaps = is_xy && parts.size() >= 2;
   if (swaps) std::swap(parts[0], parts[1]);
   Dims sizes;
   for (const ValueId part : parts) sizes.push_back(ir::numel(b.symbols(), b.spec(part).sizes));
@@ -136,10 +173,19 @@ Values meshgrid(Builder& b, const Arguments& a) {
   return out;
 }
 
+Values meshgrid(Builder& b, const ops::meshgrid_default<Call>& a) {
+  return mesh(b, a.tensors().ids(), false);
+}
+Values meshgrid_indexing(Builder& b, const ops::meshgrid_indexing<Call>& a) {
+  const std::string* indexing = a.indexing().find_text();
+  return mesh(b, a.tensors().ids(), indexing != nullptr && *indexing == "xy");
+}
+
 // Tensors of too few dimensions get leading ones.
-Values stack_along(Builder& b, const Arguments& a, size_t least_rank, int64_t dim) {
+template <class A>
+Values stack_along(Builder& b, const A& a, size_t least_rank, int64_t dim) {
   ir::ValueList parts;
-  for (ValueId part : a.values(0)) {
+  for (ValueId part : a.tensors().ids()) {
     Dims sizes = sizes_of(b, part);
     if (sizes.size() < least_rank) {
       sizes.insert(sizes.begin(), least_rank - sizes.size(), Dim(1));
@@ -150,39 +196,39 @@ Values stack_along(Builder& b, const Arguments& a, size_t least_rank, int64_t di
   if (parts.ids.empty()) return {};
   return {b.call("aten.cat.default", {std::move(parts), Dim(dim)})};
 }
-Values hstack(Builder& b, const Arguments& a) {
-  const std::vector<ValueId> parts = a.values(0);
+Values hstack(Builder& b, const ops::hstack_default<Call>& a) {
+  const std::vector<ValueId> parts = a.tensors().ids();
   const bool are_lines = !parts.empty() && b.spec(parts[0]).rank() <= 1;
   return stack_along(b, a, 1, are_lines ? 0 : 1);
 }
-Values vstack(Builder& b, const Arguments& a) { return stack_along(b, a, 2, 0); }
+Values vstack(Builder& b, const ops::vstack_default<Call>& a) { return stack_along(b, a, 2, 0); }
 
 // A list of tensors, each with at least so many dimensions.
-template <size_t Rank>
-Values at_least_each(Builder& b, const Arguments& a) {
+template <size_t Rank, class A>
+Values at_least_each(Builder& b, const A& a) {
   static constexpr std::string_view kOps[] = {"aten.atleast_1d.default", "aten.atleast_2d.default",
                                               "aten.atleast_3d.default"};
   Values out;
-  for (const ValueId value : a.values(0)) out.push_back(b.call(kOps[Rank - 1], {ValueRef{value}}));
+  for (const ValueId value : a.tensors().ids()) out.push_back(b.call(kOps[Rank - 1], {ValueRef{value}}));
   return out;
 }
-Values dstack(Builder& b, const Arguments& a) {
+Values dstack(Builder& b, const ops::dstack_default<Call>& a) {
   ir::ValueList parts{at_least_each<3>(b, a)};
   return {b.call("aten.cat.default", {std::move(parts), Dim(2)})};
 }
 // Vectors become columns.
-Values column_stack(Builder& b, const Arguments& a) {
+Values column_stack(Builder& b, const ops::column_stack_default<Call>& a) {
   ir::ValueList parts;
-  for (const ValueId value : a.values(0)) {
+  for (const ValueId value : a.tensors().ids()) {
     const size_t rank = b.spec(value).rank();
     parts.ids.push_back(rank > 1 ? value : reshape(b, value, {Dim(-1), Dim(1)}));
   }
   return {b.call("aten.cat.default", {std::move(parts), Dim(1)})};
 }
 
-Values broadcast_tensors(Builder& b, const Arguments& a) {
+Values broadcast_tensors(Builder& b, const ops::broadcast_tensors_default<Call>& a) {
   Dims sizes;
-  const std::vector<ValueId> parts = a.values(0);
+  const std::vector<ValueId> parts = a.tensors().ids();
   for (const ValueId part : parts) sizes = infer::broadcast(a, sizes, sizes_of(b, part));
   Values out;
   for (const ValueId part : parts)
@@ -191,8 +237,8 @@ Values broadcast_tensors(Builder& b, const Arguments& a) {
 }
 
 // One row for each choice of an element of every vector.
-Values cartesian_prod(Builder& b, const Arguments& a) {
-  const std::vector<ValueId> parts = a.values(0);
+Values cartesian_prod(Builder& b, const ops::cartesian_prod_default<Call>& a) {
+  const std::vector<ValueId> parts = a.tensors().ids();
   if (parts.size() == 1) return {parts[0]};
   ir::ValueList columns;
   for (const ValueId grid : b.call_all("aten.meshgrid.indexing", {ir::ValueList{parts}, std::string("ij")}))
@@ -200,10 +246,10 @@ Values cartesian_prod(Builder& b, const Arguments& a) {
   return {b.call("aten.stack.default", {std::move(columns), Dim(1)})};
 }
 
-Values block_diag(Builder& b, const Arguments& a) {
+Values block_diag(Builder& b, const ops::block_diag_default<Call>& a) {
   Dim width = 0;
   std::vector<ValueId> blocks;
-  for (const ValueId part : a.values(0)) {
+  for (const ValueId part : a.tensors().ids()) {
     blocks.push_back(b.call("aten.atleast_2d.default", {ValueRef{part}}));
     width = b.symbols().add(width, sizes_of(b, blocks.back()).at(1));
   }
@@ -218,16 +264,16 @@ Values block_diag(Builder& b, const Arguments& a) {
   return {b.call("aten.cat.default", {std::move(rows), Dim(0)})};
 }
 
-// sequences, batch_first, padding_value, padding_side: sequences of any length as rows of one tensor.
-Values pad_sequence(Builder& b, const Arguments& a) {
-  const std::vector<ValueId> parts = a.values(0);
+// Sequences of any length as rows of one tensor.
+Values pad_sequence(Builder& b, const ops::pad_sequence_default<Call>& a) {
+  const std::vector<ValueId> parts = a.sequences().ids();
   int64_t longest = 0;
   for (const ValueId part : parts) {
     const Dims sizes = sizes_of(b, part);
     if (sizes.empty() || !sizes[0].is_static()) return {};
     longest = std::max(longest, sizes[0].value());
   }
-  const auto* side = a.has(3) ? ir::get_if<std::string>(a.argument(3)) : nullptr;
+  const auto* side = a.padding_side().has_value() ? ir::get_if<std::string>(a.padding_side()) : nullptr;
   const bool is_left = side != nullptr && *side == "left";
   ir::ValueList rows;
   for (const ValueId part : parts) {
@@ -235,44 +281,44 @@ Values pad_sequence(Builder& b, const Arguments& a) {
     Dims pad(2 * sizes.size(), Dim(0));
     pad[pad.size() - (is_left ? 2 : 1)] = Dim(longest - sizes[0].value());
     rows.ids.push_back(
-        b.call("aten.constant_pad_nd.default", {ValueRef{part}, std::move(pad), a.argument(2)}));
+        b.call("aten.constant_pad_nd.default", {ValueRef{part}, std::move(pad), a.padding_value()}));
   }
-  return {b.call("aten.stack.default", {std::move(rows), Dim(a.flag(1) ? 0 : 1)})};
+  return {b.call("aten.stack.default", {std::move(rows), Dim(a.batch_first() ? 0 : 1)})};
 }
 
 }  // namespace
 
 std::span<const Decomposition> list_decompositions() {
   static constexpr Decomposition kRows[] = {
-      {"aten.atleast_1d.Sequence", at_least_each<1>},
-      {"aten.atleast_2d.Sequence", at_least_each<2>},
-      {"aten.atleast_3d.Sequence", at_least_each<3>},
-      {"aten.block_diag.default", block_diag},
-      {"aten.broadcast_tensors.default", broadcast_tensors},
-      {"aten.cartesian_prod.default", cartesian_prod},
-      {"aten.chunk.default", chunk},
-      {"aten.column_stack.default", column_stack},
-      {"aten.dsplit.array", split_along_at<2>},
-      {"aten.dsplit.int", split_along<2>},
-      {"aten.dstack.default", dstack},
-      {"aten.hsplit.array", hsplit_at},
-      {"aten.hsplit.int", hsplit},
-      {"aten.hstack.default", hstack},
-      {"aten.meshgrid.default", meshgrid},
-      {"aten.meshgrid.indexing", meshgrid},
-      {"aten.pad_sequence.default", pad_sequence},
-      {"aten.split.Tensor", split},
-      {"aten.split.sizes", split_with_sizes},
-      {"aten.stack.default", stack},
-      {"aten.tensor_split.indices", tensor_split_at},
-      {"aten.tensor_split.sections", tensor_split},
-      {"aten.unbind.int", unbind},
-      {"aten.unsafe_chunk.default", chunk},
-      {"aten.unsafe_split.Tensor", split},
-      {"aten.unsafe_split_with_sizes.default", split_with_sizes},
-      {"aten.vsplit.array", split_along_at<0>},
-      {"aten.vsplit.int", split_along<0>},
-      {"aten.vstack.default", vstack},
+      row<ops::atleast_1d_Sequence, at_least_each<1>>(),
+      row<ops::atleast_2d_Sequence, at_least_each<2>>(),
+      row<ops::atleast_3d_Sequence, at_least_each<3>>(),
+      row<ops::block_diag_default, block_diag>(),
+      row<ops::broadcast_tensors_default, broadcast_tensors>(),
+      row<ops::cartesian_prod_default, cartesian_prod>(),
+      row<ops::chunk_default, chunk>(),
+      row<ops::column_stack_default, column_stack>(),
+      row<ops::dsplit_array, split_along_at<2>>(),
+      row<ops::dsplit_int, split_along<2>>(),
+      row<ops::dstack_default, dstack>(),
+      row<ops::hsplit_array, hsplit_at>(),
+      row<ops::hsplit_int, hsplit>(),
+      row<ops::hstack_default, hstack>(),
+      row<ops::meshgrid_default, meshgrid>(),
+      row<ops::meshgrid_indexing, meshgrid_indexing>(),
+      row<ops::pad_sequence_default, pad_sequence>(),
+      row<ops::split_Tensor, split>(),
+      row<ops::split_sizes, split_sizes>(),
+      row<ops::stack_default, stack>(),
+      row<ops::tensor_split_indices, tensor_split_at>(),
+      row<ops::tensor_split_sections, tensor_split>(),
+      row<ops::unbind_int, unbind>(),
+      row<ops::unsafe_chunk_default, chunk>(),
+      row<ops::unsafe_split_Tensor, split>(),
+      row<ops::unsafe_split_with_sizes_default, split_with_sizes>(),
+      row<ops::vsplit_array, split_along_at<0>>(),
+      row<ops::vsplit_int, split_along<0>>(),
+      row<ops::vstack_default, vstack>(),
   };
   return kRows;
 }

@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Losses that pick classes; the others are formulas. As PyTorch's, term by term.
+#include "ops/cross_entropy_loss.hpp"
+#include "ops/nll_loss.hpp"
+#include "ops/nll_loss2d.hpp"
+#include "ops/nll_loss_nd.hpp"
 #include "partitioner_sdk/passes/decomposition.hpp"
 
 namespace etb::passes {
@@ -20,34 +24,35 @@ ValueId zero_where_not(Builder& b, ValueId condition, ValueId value) {
 ValueId total(Builder& b, ValueId value) { return b.call("aten.sum.default", {ValueRef{value}}); }
 
 // A tensor with a number for each class, as wide as [C] or [N, C, ...].
-ValueId spread_classes(Builder& b, const TensorSpec& in, const Arguments& a, size_t index) {
+ValueId spread_classes(Builder& b, const TensorSpec& in, const infer::TensorArgument& weight) {
   Dims sizes(in.rank(), Dim(1));
-  sizes[in.rank() < 2 ? 0 : 1] = a.tensor(index).sizes.at(0);
-  return b.call("aten.view.default", {a.ref(index), std::move(sizes)});
+  sizes[in.rank() < 2 ? 0 : 1] = weight.spec().sizes.at(0);
+  return b.call("aten.view.default", {weight, std::move(sizes)});
 }
 
-// self (log-probabilities, [C] or [N, C, ...]), target, weight, reduction, ignore_index
-Values nll_loss(Builder& b, const Arguments& a) {
-  const TensorSpec in = a.tensor(0);
+// `self` holds log-probabilities, [C] or [N, C, ...].
+template <class A>
+Values nll_loss(Builder& b, const A& a) {
+  const TensorSpec in = a.self().spec();
   const Dim channels = in.rank() < 2 ? 0 : 1;
-  const int64_t reduction = a.integer(3);
-  const Argument ignored = a.argument(4);
-  ValueId scores = a.value(0);
-  if (a.has(2)) {
-    const ValueId weight = spread_classes(b, in, a, 2);
+  const int64_t reduction = a.reduction().integer();
+  const Argument ignored = a.ignore_index();
+  ValueId scores = a.self();
+  if (a.weight().has_value()) {
+    const ValueId weight = spread_classes(b, in, a.weight());
     scores = b.call("aten.mul.Tensor", {ValueRef{scores}, ValueRef{weight}});
   }
-  const ValueId counts = b.call("aten.ne.Scalar", {a.ref(1), ignored});
-  const ValueId safe = zero_where_not(b, counts, a.value(1));
+  const ValueId counts = b.call("aten.ne.Scalar", {a.target(), ignored});
+  const ValueId safe = zero_where_not(b, counts, a.target());
   const ValueId index = b.call("aten.unsqueeze.default", {ValueRef{safe}, channels});
   const ValueId picked = b.call("aten.gather.default", {ValueRef{scores}, channels, ValueRef{index}});
   const ValueId line = b.call("aten.squeeze.dim", {ValueRef{picked}, channels});
   const ValueId loss = zero_where_not(b, counts, b.call("aten.neg.default", {ValueRef{line}}));
   if (reduction != 1) return {reduced(b, loss, reduction)};
   ValueId divisor = 0;
-  if (a.has(2)) {
+  if (a.weight().has_value()) {
     const ValueId flat = reshape(b, safe, {Dim(-1)});
-    const ValueId weights = b.call("aten.index_select.default", {a.ref(2), Dim(0), ValueRef{flat}});
+    const ValueId weights = b.call("aten.index_select.default", {a.weight(), Dim(0), ValueRef{flat}});
     divisor = total(b, zero_where_not(b, reshape(b, counts, {Dim(-1)}), weights));
   } else {
     divisor = to_dtype(b, total(b, counts), in.dtype);
@@ -56,25 +61,26 @@ Values nll_loss(Builder& b, const Arguments& a) {
 }
 
 // What a label that is the same for all classes would cost: minus the sum of all log-probabilities, weighted.
-ValueId uniform_loss(Builder& b, const Arguments& a, ValueId scores, Dim channels) {
-  const TensorSpec in = a.tensor(0);
-  const int64_t reduction = a.integer(3);
-  if (a.has(2)) {
-    const ValueId weight = spread_classes(b, in, a, 2);
+ValueId uniform_loss(Builder& b, const ops::cross_entropy_loss_default<Call>& a, ValueId scores,
+                     Dim channels) {
+  const TensorSpec in = a.self().spec();
+  const int64_t reduction = a.reduction().integer();
+  if (a.weight().has_value()) {
+    const ValueId weight = spread_classes(b, in, a.weight());
     scores = b.call("aten.mul.Tensor", {ValueRef{scores}, ValueRef{weight}});
   }
   const ValueId sum = b.call("aten.sum.dim_IntList", {ValueRef{scores}, Dims{channels}});
   const ValueId negative = b.call("aten.neg.default", {ValueRef{sum}});
-  const ValueId ignored = b.call("aten.eq.Scalar", {a.ref(1), a.argument(4)});
+  const ValueId ignored = b.call("aten.eq.Scalar", {a.target(), a.ignore_index()});
   const auto without_ignored = [&](ValueId value, Argument zero) {
     return b.call("aten.masked_fill.Scalar", {ValueRef{value}, ValueRef{ignored}, std::move(zero)});
   };
   const ValueId loss = without_ignored(negative, 0.0);
   if (reduction != 1) return reduced(b, loss, reduction);
   ValueId divisor = 0;
-  if (a.has(2)) {
-    const ValueId flat = reshape(b, without_ignored(a.value(1), Dim(0)), {Dim(-1)});
-    const ValueId weights = b.call("aten.gather.default", {a.ref(2), Dim(0), ValueRef{flat}});
+  if (a.weight().has_value()) {
+    const ValueId flat = reshape(b, without_ignored(a.target(), Dim(0)), {Dim(-1)});
+    const ValueId weights = b.call("aten.gather.default", {a.weight(), Dim(0), ValueRef{flat}});
     const ValueId flat_ignored = reshape(b, ignored, {Dim(-1)});
     divisor = total(b, b.call("aten.masked_fill.Scalar", {ValueRef{weights}, ValueRef{flat_ignored}, 0.0}));
   } else {
@@ -84,21 +90,22 @@ ValueId uniform_loss(Builder& b, const Arguments& a, ValueId scores, Dim channel
 }
 
 // Of labels that are probabilities, with the cost of each class by its weight.
-Values soft_cross_entropy(Builder& b, const Arguments& a, ValueId scores, Dim channels) {
-  const TensorSpec in = a.tensor(0);
+Values soft_cross_entropy(Builder& b, const ops::cross_entropy_loss_default<Call>& a, ValueId scores,
+                          Dim channels) {
+  const TensorSpec in = a.self().spec();
   const Dim classes = in.sizes[channels.is(0) ? 0 : 1];
-  ValueId target = a.value(1);
-  if (const double smoothing = a.number(5); smoothing != 0) {
+  ValueId target = a.target();
+  if (const double smoothing = a.label_smoothing().number(); smoothing != 0) {
     const ValueId sharp = b.call("aten.mul.Scalar", {ValueRef{target}, 1 - smoothing});
     const double rest = smoothing / static_cast<double>(classes.value());
     target = b.call("aten.add.Scalar", {ValueRef{sharp}, rest});
   }
   ValueId products = b.call("aten.mul.Tensor", {ValueRef{scores}, ValueRef{target}});
-  if (a.has(2)) {
-    const ValueId weight = spread_classes(b, in, a, 2);
+  if (a.weight().has_value()) {
+    const ValueId weight = spread_classes(b, in, a.weight());
     products = b.call("aten.mul.Tensor", {ValueRef{products}, ValueRef{weight}});
   }
-  const int64_t reduction = a.integer(3);
+  const int64_t reduction = a.reduction().integer();
   const ValueId sum = reduction == 0 ? b.call("aten.sum.dim_IntList", {ValueRef{products}, Dims{channels}})
                                      : total(b, products);
   const ValueId loss = b.call("aten.neg.default", {ValueRef{sum}});
@@ -108,20 +115,19 @@ Values soft_cross_entropy(Builder& b, const Arguments& a, ValueId scores, Dim ch
   return {b.call("aten.div.Tensor", {ValueRef{loss}, rows})};
 }
 
-// self, target, weight, reduction, ignore_index, label_smoothing
-Values cross_entropy_loss(Builder& b, const Arguments& a) {
-  const TensorSpec in = a.tensor(0);
+Values cross_entropy_loss(Builder& b, const ops::cross_entropy_loss_default<Call>& a) {
+  const TensorSpec in = a.self().spec();
   const Dim channels = in.rank() < 2 ? 0 : 1;
   const Dim classes = in.sizes.at(channels.is(0) ? 0 : 1);
-  const double smoothing = a.number(5);
+  const double smoothing = a.label_smoothing().number();
   if (smoothing != 0 && !classes.is_static()) {
     a.fail("smoothed labels of a symbolic number of classes");
     return {};
   }
-  const ValueId scores = b.call("aten.log_softmax.int", {a.ref(0), channels, Nothing{}});
-  if (ops::is_floating(a.tensor(1).dtype)) return soft_cross_entropy(b, a, scores, channels);
+  const ValueId scores = b.call("aten.log_softmax.int", {a.self(), channels, Nothing{}});
+  if (ops::is_floating(a.target().spec().dtype)) return soft_cross_entropy(b, a, scores, channels);
   const ValueId loss = b.call("aten.nll_loss_nd.default",
-                              {ValueRef{scores}, a.argument(1), a.argument(2), a.argument(3), a.argument(4)});
+                              {ValueRef{scores}, a.target(), a.weight(), a.reduction(), a.ignore_index()});
   if (smoothing == 0) return {loss};
   const ValueId uniform = uniform_loss(b, a, scores, channels);
   const ValueId share =
@@ -134,10 +140,10 @@ Values cross_entropy_loss(Builder& b, const Arguments& a) {
 
 std::span<const Decomposition> loss_decompositions() {
   static constexpr Decomposition kRows[] = {
-      {"aten.cross_entropy_loss.default", cross_entropy_loss},
-      {"aten.nll_loss.default", nll_loss},
-      {"aten.nll_loss2d.default", nll_loss},
-      {"aten.nll_loss_nd.default", nll_loss},
+      row<ops::cross_entropy_loss_default, cross_entropy_loss>(),
+      row<ops::nll_loss_default, nll_loss>(),
+      row<ops::nll_loss2d_default, nll_loss>(),
+      row<ops::nll_loss_nd_default, nll_loss>(),
   };
   return kRows;
 }

@@ -1,5 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Patches of images as columns, columns as images again, and pooled elements back where they came from.
+#include "api/ops/sizes/arithmetic.hpp"
+#include "api/ops/sizes/window.hpp"
+#include "ops/col2im.hpp"
+#include "ops/im2col.hpp"
+#include "ops/max_unpool2d.hpp"
 #include "partitioner_sdk/passes/decomposition.hpp"
 
 namespace etb::passes {
@@ -12,21 +17,29 @@ struct Window {
   int64_t image = 0, steps = 0;  // without padding
 };
 
-// The arguments kernel_size, dilation, padding and stride from position `first` on; false after an error.
-bool read_windows(const Arguments& a, size_t first, const Dims& image, Window (&windows)[2]) {
+// One or two numbers, of which number `i` counts; false after an error.
+bool read_number(const Dims& dims, size_t i, int64_t& out_number) {
+  if (dims.empty() || dims.size() > 2 || !dims.back().is_static()) return false;
+  out_number = (dims.size() == 2 ? dims[i] : dims[0]).value();
+  return true;
+}
+
+template <class A>
+bool read_windows(const A& a, const Dims& image, Window (&windows)[2]) {
   for (size_t i = 0; i < 2; ++i) {
-    int64_t Window::*const fields[] = {&Window::size, &Window::dilation, &Window::padding, &Window::stride};
-    for (size_t field = 0; field < 4; ++field) {
-      const Dims dims = a.dims(first + field);
-      if (dims.empty() || dims.size() > 2 || !dims.back().is_static()) return false;
-      windows[i].*fields[field] = (dims.size() == 2 ? dims[i] : dims[0]).value();
-    }
+    if (!read_number(a.kernel_size().dims(), i, windows[i].size) ||
+        !read_number(a.dilation().dims(), i, windows[i].dilation) ||
+        !read_number(a.padding().dims(), i, windows[i].padding) ||
+        !read_number(a.stride().dims(), i, windows[i].stride))
+      return false;
     Window& window = windows[i];
     if (image.size() != 2 || !image[i].is_static() || window.stride <= 0) return false;
     window.image = image[i].value();
-    window.steps =
-        (window.image + 2 * window.padding - window.dilation * (window.size - 1) - 1) / window.stride + 1;
-    if (window.size <= 0 || window.steps <= 0) return false;
+    ops::Numbers sizes;
+    const auto error = ops::count_positions(
+        sizes, window.image, {window.size, window.stride, window.dilation, window.padding, window.padding},
+        ops::WindowRounding::kDown, &window.steps);
+    if (error != ops::WindowError::kNone || sizes.has_overflowed() || window.size <= 0) return false;
   }
   return true;
 }
@@ -47,17 +60,17 @@ ir::ValueList window_indices(Builder& b, const Window (&windows)[2]) {
   return {{ir::kNoValue, ir::kNoValue, window_index(b, windows[0], 2), window_index(b, windows[1], 0)}};
 }
 
-// self, kernel_size, dilation, padding, stride: [N, C * kernel, steps].
-Values im2col(Builder& b, const Arguments& a) {
-  Dims sizes = a.tensor(0).sizes;
+// [N, C * kernel, steps].
+Values im2col(Builder& b, const ops::im2col_default<Call>& a) {
+  Dims sizes = a.self().spec().sizes;
   const bool is_single = sizes.size() == 3;
   if (is_single) sizes.insert(sizes.begin(), Dim(1));
   Window windows[2];
-  if (sizes.size() != 4 || !read_windows(a, 1, {sizes[2], sizes[3]}, windows)) {
+  if (sizes.size() != 4 || !read_windows(a, {sizes[2], sizes[3]}, windows)) {
     a.fail("an image of static size, and two sizes of each kind, expected");
     return {};
   }
-  ValueId x = is_single ? b.call("aten.unsqueeze.default", {a.ref(0), Dim(0)}) : a.value(0);
+  ValueId x = is_single ? b.call("aten.unsqueeze.default", {a.self(), Dim(0)}) : a.self();
   const Dims pad = {Dim(windows[1].padding), Dim(windows[1].padding), Dim(windows[0].padding),
                     Dim(windows[0].padding)};
   if (windows[0].padding != 0 || windows[1].padding != 0)
@@ -71,18 +84,18 @@ Values im2col(Builder& b, const Arguments& a) {
   return {reshape(b, turned, std::move(out))};
 }
 
-// self, output_size, kernel_size, dilation, padding, stride: what overlaps is summed.
-Values col2im(Builder& b, const Arguments& a) {
-  Dims sizes = a.tensor(0).sizes;
+// What overlaps is summed.
+Values col2im(Builder& b, const ops::col2im_default<Call>& a) {
+  Dims sizes = a.self().spec().sizes;
   const bool is_single = sizes.size() == 2;
   if (is_single) sizes.insert(sizes.begin(), Dim(1));
   Window windows[2];
-  if (sizes.size() != 3 || !read_windows(a, 2, a.dims(1), windows)) {
+  if (sizes.size() != 3 || !read_windows(a, a.output_size().dims(), windows)) {
     a.fail("columns of an image of static size, and two sizes of each kind, expected");
     return {};
   }
   const Dim channels = b.symbols().floor_div(sizes[1], windows[0].size * windows[1].size);
-  const ValueId cut = reshape(b, a.value(0),
+  const ValueId cut = reshape(b, a.self(),
                               {sizes[0], channels, Dim(windows[0].size), Dim(windows[1].size),
                                Dim(windows[0].steps), Dim(windows[1].steps)});
   const ValueId turned =
@@ -90,7 +103,7 @@ Values col2im(Builder& b, const Arguments& a) {
   const Dims image = {sizes[0], channels, Dim(windows[0].image + 2 * windows[0].padding),
                       Dim(windows[1].image + 2 * windows[1].padding)};
   const ValueId empty =
-      b.call("aten.full.default", {Argument(image), Dim(0)}, {{"dtype", a.tensor(0).dtype}});
+      b.call("aten.full.default", {Argument(image), Dim(0)}, {{"dtype", a.self().spec().dtype}});
   ValueId out =
       b.call("aten.index_put.default", {ValueRef{empty}, window_indices(b, windows), ValueRef{turned}, true});
   for (size_t i = 0; i < 2; ++i) {
@@ -102,16 +115,16 @@ Values col2im(Builder& b, const Arguments& a) {
   return {is_single ? b.call("aten.squeeze.dim", {ValueRef{out}, Dim(0)}) : out};
 }
 
-// self, indices, output_size
-Values max_unpool2d(Builder& b, const Arguments& a) {
-  const Dims sizes = a.tensor(0).sizes, image = a.dims(2);
+Values max_unpool2d(Builder& b, const ops::max_unpool2d_default<Call>& a) {
+  const Dims sizes = a.self().spec().sizes, image = a.output_size().dims();
   if (sizes.size() < 3 || image.size() != 2) return {};
   Dims lead(sizes.begin(), sizes.end() - 2), out = lead, line = lead, read = lead;
   out.insert(out.end(), image.begin(), image.end());
   line.push_back(b.symbols().mul(image[0], image[1]));
   read.push_back(b.symbols().mul(sizes[sizes.size() - 2], sizes.back()));
-  const ValueId empty = b.call("aten.full.default", {Argument(line), Dim(0)}, {{"dtype", a.tensor(0).dtype}});
-  const ValueId index = reshape(b, a.value(1), read), values = reshape(b, a.value(0), read);
+  const ValueId empty =
+      b.call("aten.full.default", {Argument(line), Dim(0)}, {{"dtype", a.self().spec().dtype}});
+  const ValueId index = reshape(b, a.indices(), read), values = reshape(b, a.self(), read);
   const ValueId placed =
       b.call("aten.scatter.src", {ValueRef{empty}, Dim(-1), ValueRef{index}, ValueRef{values}});
   return {reshape(b, placed, std::move(out))};
@@ -121,9 +134,9 @@ Values max_unpool2d(Builder& b, const Arguments& a) {
 
 std::span<const Decomposition> patch_decompositions() {
   static constexpr Decomposition kRows[] = {
-      {"aten.col2im.default", col2im},
-      {"aten.im2col.default", im2col},
-      {"aten.max_unpool2d.default", max_unpool2d},
+      row<ops::col2im_default, col2im>(),
+      row<ops::im2col_default, im2col>(),
+      row<ops::max_unpool2d_default, max_unpool2d>(),
   };
   return kRows;
 }

@@ -3,19 +3,30 @@
 #include <algorithm>
 #include <limits>
 
+#include "ops/cross.hpp"
+#include "ops/inner.hpp"
+#include "ops/kron.hpp"
+#include "ops/linalg_cross.hpp"
+#include "ops/linalg_matrix_norm.hpp"
+#include "ops/linalg_multi_dot.hpp"
+#include "ops/matrix_power.hpp"
+#include "ops/outer.hpp"
+#include "ops/pdist.hpp"
+#include "ops/renorm.hpp"
+#include "ops/tensordot.hpp"
 #include "partitioner_sdk/passes/decomposition.hpp"
 
 namespace etb::passes {
 
 namespace {
 
-Values outer(Builder& b, const Arguments& a) {
-  const ValueId column = b.call("aten.view.default", {a.ref(0), Dims{a.tensor(0).sizes.at(0), Dim(1)}});
-  return {b.call("aten.mul.Tensor", {ValueRef{column}, a.ref(1)})};
+Values outer(Builder& b, const ops::outer_default<Call>& a) {
+  const ValueId column = b.call("aten.view.default", {a.self(), Dims{a.self().spec().sizes.at(0), Dim(1)}});
+  return {b.call("aten.mul.Tensor", {ValueRef{column}, a.vec2()})};
 }
 
-// self, other, dims_self, dims_other: summed over pairs of dimensions, as one product of matrices.
-ValueId contract(Builder& b, const Arguments& a, ValueId first, ValueId second, const Dims& first_dims,
+// Summed over pairs of dimensions, as one product of matrices.
+ValueId contract(Builder& b, const Call& a, ValueId first, ValueId second, const Dims& first_dims,
                  const Dims& second_dims) {
   ir::SymbolTable& symbols = b.symbols();
   const Dims first_sizes = sizes_of(b, first), second_sizes = sizes_of(b, second);
@@ -50,25 +61,25 @@ ValueId contract(Builder& b, const Arguments& a, ValueId first, ValueId second, 
   return b.call("aten.view.default", {ValueRef{product}, std::move(sizes)});
 }
 
-Values tensordot(Builder& b, const Arguments& a) {
-  const Dims first = a.dims(2), second = a.dims(3);
+Values tensordot(Builder& b, const ops::tensordot_default<Call>& a) {
+  const Dims first = a.dims_self().dims(), second = a.dims_other().dims();
   if (first.size() != second.size()) {
     a.fail("dimensions of another number on the other side");
     return {};
   }
-  return {contract(b, a, a.value(0), a.value(1), first, second)};
+  return {contract(b, a, a.self(), a.other(), first, second)};
 }
 
 // Over the last dimension of both.
-Values inner(Builder& b, const Arguments& a) {
-  if (a.tensor(0).rank() == 0 || a.tensor(1).rank() == 0)
-    return {b.call("aten.mul.Tensor", {a.ref(0), a.ref(1)})};
-  return {contract(b, a, a.value(0), a.value(1), {Dim(-1)}, {Dim(-1)})};
+Values inner(Builder& b, const ops::inner_default<Call>& a) {
+  if (a.self().spec().rank() == 0 || a.other().spec().rank() == 0)
+    return {b.call("aten.mul.Tensor", {a.self(), a.other()})};
+  return {contract(b, a, a.self(), a.other(), {Dim(-1)}, {Dim(-1)})};
 }
 
 // Every element of the first times the whole second.
-Values kron(Builder& b, const Arguments& a) {
-  Dims first = a.tensor(0).sizes, second = a.tensor(1).sizes;
+Values kron(Builder& b, const ops::kron_default<Call>& a) {
+  Dims first = a.self().spec().sizes, second = a.other().spec().sizes;
   const size_t rank = std::max(first.size(), second.size());
   first.insert(first.begin(), rank - first.size(), Dim(1));
   second.insert(second.begin(), rank - second.size(), Dim(1));
@@ -78,20 +89,20 @@ Values kron(Builder& b, const Arguments& a) {
     second_wide.insert(second_wide.end(), {Dim(1), second[i]});
     sizes.push_back(b.symbols().mul(first[i], second[i]));
   }
-  const ValueId left = reshape(b, a.value(0), std::move(first_wide));
-  const ValueId right = reshape(b, a.value(1), std::move(second_wide));
+  const ValueId left = reshape(b, a.self(), std::move(first_wide));
+  const ValueId right = reshape(b, a.other(), std::move(second_wide));
   return {reshape(b, b.call("aten.mul.Tensor", {ValueRef{left}, ValueRef{right}}), std::move(sizes))};
 }
 
-// self, n: by squares.
-Values matrix_power(Builder& b, const Arguments& a) {
-  int64_t power = a.integer(1);
+// By squares.
+Values matrix_power(Builder& b, const ops::matrix_power_default<Call>& a) {
+  int64_t power = a.n().integer();
   if (power < 1) {
     a.fail("power " + std::to_string(power) + ", expected at least 1");
     return {};
   }
-  if (power == 3) return {matmul(b, matmul(b, a.value(0), a.value(0)), a.value(0))};  // as PyTorch does
-  ValueId square = a.value(0), product = ir::kNoValue;
+  if (power == 3) return {matmul(b, matmul(b, a.self(), a.self()), a.self())};  // as PyTorch does
+  ValueId square = a.self(), product = ir::kNoValue;
   for (; power > 0; power /= 2) {
     if (power % 2 == 1) product = product == ir::kNoValue ? square : matmul(b, product, square);
     if (power > 1) square = matmul(b, square, square);
@@ -129,8 +140,8 @@ ValueId multiply(Builder& b, const Chain& chain, const std::vector<ValueId>& par
   return b.call("aten.mm.default", {ValueRef{left}, ValueRef{right}});
 }
 // Matrices; the first may be a row and the last a column.
-Values multi_dot(Builder& b, const Arguments& a) {
-  std::vector<ValueId> parts = a.values(0);
+Values multi_dot(Builder& b, const ops::linalg_multi_dot_default<Call>& a) {
+  std::vector<ValueId> parts = a.tensors().ids();
   if (parts.size() < 2) return {};
   const bool has_row = sizes_of(b, parts.front()).size() == 1,
              has_column = sizes_of(b, parts.back()).size() == 1;
@@ -165,51 +176,50 @@ ValueId cross_along(Builder& b, ValueId first, ValueId second, int64_t dim) {
   const ValueId minus = product(turned(first, 2), turned(second, 1));
   return b.call("aten.sub.Tensor", {ValueRef{plus}, ValueRef{minus}});
 }
-Values linalg_cross(Builder& b, const Arguments& a) {
-  return {cross_along(b, a.value(0), a.value(1), a.integer(2))};
+template <class A>
+Values linalg_cross(Builder& b, const A& a) {
+  return {cross_along(b, a.self(), a.other(), a.dim().integer())};
 }
-Values cross(Builder& b, const Arguments& a) {
-  if (a.has(2)) return linalg_cross(b, a);
-  const Dims sizes = a.tensor(0).sizes;
+Values cross(Builder& b, const ops::cross_default<Call>& a) {
+  if (a.dim().has_value()) return linalg_cross(b, a);
+  const Dims sizes = a.self().spec().sizes;
   const auto found = std::find_if(sizes.begin(), sizes.end(), [](Dim size) { return size.is(3); });
   if (found == sizes.end()) {
     a.fail("no dimension of three elements");
     return {};
   }
-  return {cross_along(b, a.value(0), a.value(1), found - sizes.begin())};
+  return {cross_along(b, a.self(), a.other(), found - sizes.begin())};
 }
 
-// self, ord, dim, keepdim, dtype
-Values matrix_norm(Builder& b, const Arguments& a) {
-  const auto* order = ir::get_if<std::string>(a.argument(1));
+Values matrix_norm(Builder& b, const ops::linalg_matrix_norm_str_ord<Call>& a) {
+  const auto* order = ir::get_if<std::string>(a.ord());
   if (order == nullptr || *order != "fro") {
     a.fail("a norm other than Frobenius'");
     return {};
   }
-  return {b.call("aten.linalg_vector_norm.default", {a.ref(0), Dim(2), a.argument(2), a.argument(3)},
-                 {{"dtype", a.argument(4)}})};
+  return {b.call("aten.linalg_vector_norm.default", {a.self(), Dim(2), a.dim(), a.keepdim()},
+                 {{"dtype", a.dtype()}})};
 }
 
-// self, p, dim, maxnorm: slices whose norm is larger get that norm.
-Values renorm(Builder& b, const Arguments& a) {
-  const size_t rank = a.tensor(0).rank(), axis = a.axis(a.integer(2), rank);
+// Slices whose norm is larger get that norm.
+Values renorm(Builder& b, const ops::renorm_default<Call>& a) {
+  const size_t rank = a.self().spec().rank(), axis = a.axis(a.dim().integer(), rank);
   Dims others;
   for (size_t i = 0; i < rank; ++i) {
     if (i != axis) others.emplace_back(static_cast<int64_t>(i));
   }
-  const ValueId norm =
-      b.call("aten.linalg_vector_norm.default", {a.ref(0), a.argument(1), std::move(others), true});
-  const ValueId is_larger = b.call("aten.gt.Scalar", {ValueRef{norm}, a.argument(3)});
+  const ValueId norm = b.call("aten.linalg_vector_norm.default", {a.self(), a.p(), std::move(others), true});
+  const ValueId is_larger = b.call("aten.gt.Scalar", {ValueRef{norm}, a.maxnorm()});
   const ValueId shifted = b.call("aten.add.Scalar", {ValueRef{norm}, Argument(1e-7)});
   const ValueId inverse = b.call("aten.reciprocal.default", {ValueRef{shifted}});
-  const ValueId scale = b.call("aten.mul.Scalar", {ValueRef{inverse}, a.argument(3)});
+  const ValueId scale = b.call("aten.mul.Scalar", {ValueRef{inverse}, a.maxnorm()});
   const ValueId factor = b.call("aten.where.ScalarOther", {ValueRef{is_larger}, ValueRef{scale}, Dim(1)});
-  return {b.call("aten.mul.Tensor", {a.ref(0), ValueRef{factor}})};
+  return {b.call("aten.mul.Tensor", {a.self(), ValueRef{factor}})};
 }
 
 // The distance of every pair of rows.
-Values pdist(Builder& b, const Arguments& a) {
-  const Dims sizes = a.tensor(0).sizes;
+Values pdist(Builder& b, const ops::pdist_default<Call>& a) {
+  const Dims sizes = a.self().spec().sizes;
   if (sizes.size() != 2 || !sizes[0].is_static()) return {};
   std::vector<int64_t> first, second;
   for (int64_t i = 0; i < sizes[0].value(); ++i) {
@@ -220,27 +230,27 @@ Values pdist(Builder& b, const Arguments& a) {
   }
   const auto rows = [&](const std::vector<int64_t>& index) {
     const ValueId constant = add_elements(b, Dtype::INT64, {static_cast<int64_t>(index.size())}, index);
-    return b.call("aten.index_select.default", {a.ref(0), Dim(0), ValueRef{constant}});
+    return b.call("aten.index_select.default", {a.self(), Dim(0), ValueRef{constant}});
   };
   const ValueId difference = b.call("aten.sub.Tensor", {ValueRef{rows(first)}, ValueRef{rows(second)}});
-  return {b.call("aten.linalg_vector_norm.default", {ValueRef{difference}, a.argument(1), Dims{Dim(1)}})};
+  return {b.call("aten.linalg_vector_norm.default", {ValueRef{difference}, a.p(), Dims{Dim(1)}})};
 }
 
 }  // namespace
 
 std::span<const Decomposition> product_decompositions() {
   static constexpr Decomposition kRows[] = {
-      {"aten.cross.default", cross},
-      {"aten.inner.default", inner},
-      {"aten.kron.default", kron},
-      {"aten.linalg_cross.default", linalg_cross},
-      {"aten.linalg_matrix_norm.str_ord", matrix_norm},
-      {"aten.linalg_multi_dot.default", multi_dot},
-      {"aten.matrix_power.default", matrix_power},
-      {"aten.outer.default", outer},
-      {"aten.pdist.default", pdist},
-      {"aten.renorm.default", renorm},
-      {"aten.tensordot.default", tensordot},
+      row<ops::cross_default, cross>(),
+      row<ops::inner_default, inner>(),
+      row<ops::kron_default, kron>(),
+      row<ops::linalg_cross_default, linalg_cross>(),
+      row<ops::linalg_matrix_norm_str_ord, matrix_norm>(),
+      row<ops::linalg_multi_dot_default, multi_dot>(),
+      row<ops::matrix_power_default, matrix_power>(),
+      row<ops::outer_default, outer>(),
+      row<ops::pdist_default, pdist>(),
+      row<ops::renorm_default, renorm>(),
+      row<ops::tensordot_default, tensordot>(),
   };
   return kRows;
 }

@@ -2,6 +2,14 @@
 // LSTM, GRU and plain networks, unrolled over time: a step of a kernel each, as the official lowering has it.
 #include <algorithm>
 
+#include "ops/gru.hpp"
+#include "ops/gru_cell.hpp"
+#include "ops/lstm.hpp"
+#include "ops/lstm_cell.hpp"
+#include "ops/rnn_relu.hpp"
+#include "ops/rnn_relu_cell.hpp"
+#include "ops/rnn_tanh.hpp"
+#include "ops/rnn_tanh_cell.hpp"
 #include "partitioner_sdk/passes/decomposition.hpp"
 
 namespace etb::passes {
@@ -22,7 +30,7 @@ struct Sequence {
 };
 
 // The parameters as the modules hand them over: matrices, then biases, for each layer and direction.
-std::optional<std::vector<Weights>> read_weights(const Arguments& a, const std::vector<ValueId>& params,
+std::optional<std::vector<Weights>> read_weights(const Call& a, const std::vector<ValueId>& params,
                                                  bool has_biases, int64_t count) {
   const size_t each = has_biases ? 4 : 2;
   if (count <= 0 || params.size() != each * static_cast<size_t>(count)) {
@@ -171,21 +179,21 @@ Values run_layers(Builder& b, Sequence sequence, const std::vector<Values>& stat
   return out;
 }
 
-// input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first
-std::optional<Sequence> read_sequence(const Arguments& a) {
-  if (a.tensor(0).rank() != 3 || (a.flag(6) && a.number(5) != 0)) {
-    a.fail(a.flag(6) ? "training mode; export the model after .eval()" : "input of another rank than 3");
+template <class A>
+std::optional<Sequence> read_sequence(const A& a) {
+  if (a.input().spec().rank() != 3 || (a.train() && a.dropout().number() != 0)) {
+    a.fail(a.train() ? "training mode; export the model after .eval()" : "input of another rank than 3");
     return std::nullopt;
   }
-  const int64_t layers = a.integer(4);
-  auto weights = read_weights(a, a.values(2), a.flag(3), layers * (a.flag(7) ? 2 : 1));
+  const int64_t layers = a.num_layers().integer();
+  auto weights = read_weights(a, a.params().ids(), a.has_biases(), layers * (a.bidirectional() ? 2 : 1));
   if (!weights) return std::nullopt;
-  return Sequence{a.value(0), *std::move(weights), a.flag(7)};
+  return Sequence{a.input(), *std::move(weights), a.bidirectional()};
 }
 
-Values lstm(Builder& b, const Arguments& a) {
+Values lstm(Builder& b, const ops::lstm_input<Call>& a) {
   const auto sequence = read_sequence(a);
-  const std::vector<ValueId> initial = a.values(1);
+  const std::vector<ValueId> initial = a.hx().ids();
   if (!sequence || initial.size() != 2) return {};
   const Values hidden = b.call_all("aten.unbind.int", {ValueRef{initial[0]}});
   const Values cell = b.call_all("aten.unbind.int", {ValueRef{initial[1]}});
@@ -193,33 +201,38 @@ Values lstm(Builder& b, const Arguments& a) {
     a.fail("as many initial states as layers and directions are needed");
     return {};
   }
-  return run_layers(b, *sequence, {hidden, cell}, a.flag(8), lstm_layer);
+  return run_layers(b, *sequence, {hidden, cell}, a.batch_first(), lstm_layer);
 }
 
-Values one_state(Builder& b, const Arguments& a, Layer layer) {
+template <class A>
+Values one_state(Builder& b, const A& a, Layer layer) {
   const auto sequence = read_sequence(a);
   if (!sequence) return {};
-  const Values hidden = b.call_all("aten.unbind.int", {a.ref(1)});
+  const Values hidden = b.call_all("aten.unbind.int", {a.hx()});
   if (hidden.size() != sequence->weights.size()) {
     a.fail("as many initial states as layers and directions are needed");
     return {};
   }
-  return run_layers(b, *sequence, {hidden}, a.flag(8), layer);
+  return run_layers(b, *sequence, {hidden}, a.batch_first(), layer);
 }
-Values gru(Builder& b, const Arguments& a) { return one_state(b, a, gru_layer); }
-Values rnn_tanh(Builder& b, const Arguments& a) { return one_state(b, a, tanh_layer); }
-Values rnn_relu(Builder& b, const Arguments& a) { return one_state(b, a, relu_layer); }
+Values gru(Builder& b, const ops::gru_input<Call>& a) { return one_state(b, a, gru_layer); }
+Values rnn_tanh(Builder& b, const ops::rnn_tanh_input<Call>& a) { return one_state(b, a, tanh_layer); }
+Values rnn_relu(Builder& b, const ops::rnn_relu_input<Call>& a) { return one_state(b, a, relu_layer); }
 
 // ---- One step, of the modules that users loop over: input, hidden state, weights for both, biases for both.
 
-ValueId projected(Builder& b, const Arguments& a, Argument from, size_t weight) {
-  return b.call("aten.linear.default", {std::move(from), a.argument(weight), a.argument(weight + 2)});
+template <class A>
+ValueId project_input(Builder& b, const A& a) {
+  return b.call("aten.linear.default", {a.input(), a.w_ih(), a.b_ih()});
 }
-Values lstm_cell(Builder& b, const Arguments& a) {
-  const std::vector<ValueId> states = a.values(1);
+template <class A>
+ValueId project_hidden(Builder& b, const A& a, ValueId hidden) {
+  return b.call("aten.linear.default", {ValueRef{hidden}, a.w_hh(), a.b_hh()});
+}
+Values lstm_cell(Builder& b, const ops::lstm_cell_default<Call>& a) {
+  const std::vector<ValueId> states = a.hx().ids();
   if (states.size() != 2) return {};
-  const ValueId gates = binary(b, "aten.add.Tensor", projected(b, a, a.argument(0), 2),
-                               projected(b, a, ValueRef{states[0]}, 3));
+  const ValueId gates = binary(b, "aten.add.Tensor", project_input(b, a), project_hidden(b, a, states[0]));
   const Values parts = b.call_all("aten.chunk.default", {ValueRef{gates}, Dim(4), Dim(1)});
   if (parts.size() != 4) return {};
   const ValueId in = unary(b, "aten.sigmoid.default", parts[0]);
@@ -231,9 +244,8 @@ Values lstm_cell(Builder& b, const Arguments& a) {
   const ValueId hidden = binary(b, "aten.mul.Tensor", out, unary(b, "aten.tanh.default", cell));
   return {hidden, cell};
 }
-Values gru_cell(Builder& b, const Arguments& a) {
-  const ValueId from_input = projected(b, a, a.argument(0), 2),
-                from_hidden = projected(b, a, a.argument(1), 3);
+Values gru_cell(Builder& b, const ops::gru_cell_default<Call>& a) {
+  const ValueId from_input = project_input(b, a), from_hidden = project_hidden(b, a, a.hx());
   const Values x = b.call_all("aten.chunk.default", {ValueRef{from_input}, Dim(3), Dim(1)});
   const Values h = b.call_all("aten.chunk.default", {ValueRef{from_hidden}, Dim(3), Dim(1)});
   if (x.size() != 3 || h.size() != 3) return {};
@@ -241,25 +253,29 @@ Values gru_cell(Builder& b, const Arguments& a) {
   const ValueId update = unary(b, "aten.sigmoid.default", binary(b, "aten.add.Tensor", h[1], x[1]));
   const ValueId gated = binary(b, "aten.mul.Tensor", h[2], reset);
   const ValueId fresh = unary(b, "aten.tanh.default", binary(b, "aten.add.Tensor", x[2], gated));
-  const ValueId difference = binary(b, "aten.sub.Tensor", a.value(1), fresh);
+  const ValueId difference = binary(b, "aten.sub.Tensor", a.hx(), fresh);
   return {binary(b, "aten.add.Tensor", binary(b, "aten.mul.Tensor", difference, update), fresh)};
 }
-Values plain_cell(Builder& b, const Arguments& a, std::string_view activation) {
-  return {unary(
-      b, activation,
-      binary(b, "aten.add.Tensor", projected(b, a, a.argument(0), 2), projected(b, a, a.argument(1), 3)))};
+template <class A>
+Values plain_cell(Builder& b, const A& a, std::string_view activation) {
+  return {
+      unary(b, activation, binary(b, "aten.add.Tensor", project_input(b, a), project_hidden(b, a, a.hx())))};
 }
-Values rnn_tanh_cell(Builder& b, const Arguments& a) { return plain_cell(b, a, "aten.tanh.default"); }
-Values rnn_relu_cell(Builder& b, const Arguments& a) { return plain_cell(b, a, "aten.relu.default"); }
+Values rnn_tanh_cell(Builder& b, const ops::rnn_tanh_cell_default<Call>& a) {
+  return plain_cell(b, a, "aten.tanh.default");
+}
+Values rnn_relu_cell(Builder& b, const ops::rnn_relu_cell_default<Call>& a) {
+  return plain_cell(b, a, "aten.relu.default");
+}
 
 }  // namespace
 
 std::span<const Decomposition> recurrent_decompositions() {
   static constexpr Decomposition kRows[] = {
-      {"aten.gru.input", gru},           {"aten.gru_cell.default", gru_cell},
-      {"aten.lstm.input", lstm},         {"aten.lstm_cell.default", lstm_cell},
-      {"aten.rnn_relu.input", rnn_relu}, {"aten.rnn_relu_cell.default", rnn_relu_cell},
-      {"aten.rnn_tanh.input", rnn_tanh}, {"aten.rnn_tanh_cell.default", rnn_tanh_cell},
+      row<ops::gru_input, gru>(),           row<ops::gru_cell_default, gru_cell>(),
+      row<ops::lstm_input, lstm>(),         row<ops::lstm_cell_default, lstm_cell>(),
+      row<ops::rnn_relu_input, rnn_relu>(), row<ops::rnn_relu_cell_default, rnn_relu_cell>(),
+      row<ops::rnn_tanh_input, rnn_tanh>(), row<ops::rnn_tanh_cell_default, rnn_tanh_cell>(),
   };
   return kRows;
 }

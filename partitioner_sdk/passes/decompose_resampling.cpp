@@ -4,6 +4,13 @@
 #include <algorithm>
 #include <cmath>
 
+#include "ops/_upsample_bicubic2d_aa.hpp"
+#include "ops/_upsample_bilinear2d_aa.hpp"
+#include "ops/affine_grid_generator.hpp"
+#include "ops/grid_sampler.hpp"
+#include "ops/upsample_bicubic2d.hpp"
+#include "ops/upsample_nearest3d.hpp"
+#include "ops/upsample_trilinear3d.hpp"
 #include "partitioner_sdk/passes/decomposition.hpp"
 
 namespace etb::passes {
@@ -79,15 +86,15 @@ std::vector<float> smoothing_weights(const Axis& axis, Filter filter) {
   return weights;
 }
 
-// input, output_size, align_corners, scale_factors: the axis `index` behind batch and channels. Without the third, `factors_at`
-// is 2.
-Axis axis_of(const Arguments& a, size_t index, size_t factors_at = 3) {
+// The axis `index` after batch and channels, of an op with the arguments input, output_size and scale_factors.
+template <class A>
+Axis axis_of(const A& a, size_t index, bool aligns_corners) {
   Axis axis;
-  const TensorSpec& in = a.tensor(0);
+  const TensorSpec& in = a.input().spec();
   const size_t count = in.rank() - 2;
   const Dim size = in.sizes[2 + index];
-  const Dims sizes = a.dims(1);
-  const auto* factors = a.has(factors_at) ? ir::get_if<ir::FloatList>(a.argument(factors_at)) : nullptr;
+  const Dims sizes = a.output_size().dims();
+  const ir::FloatList* factors = a.scale_factors().find_list();
   const bool has_factor = factors != nullptr && factors->size() == count;
   if (!size.is_static() || !(has_factor || (sizes.size() == count && sizes[index].is_static()))) {
     a.fail("a size that is known only at run time");
@@ -96,7 +103,7 @@ Axis axis_of(const Arguments& a, size_t index, size_t factors_at = 3) {
   axis.in = size.value();
   axis.out = sizes.size() == count ? sizes[index].value()
                                    : static_cast<int64_t>(static_cast<double>(axis.in) * (*factors)[index]);
-  axis.aligns_corners = factors_at == 3 && a.flag(2);
+  axis.aligns_corners = aligns_corners;
   constexpr int64_t kMaxSize = 1 << 13;  // a matrix of 256 MiB
   if (axis.in <= 0 || axis.out <= 0 || axis.in > kMaxSize || axis.out > kMaxSize) {
     a.fail("an image of " + std::to_string(axis.in) + " elements made one of " + std::to_string(axis.out));
@@ -115,27 +122,27 @@ ValueId resampled(Builder& b, ValueId x, const Axis& axis, const std::vector<flo
   return matmul(b, x, to_dtype(b, matrix, b.spec(x).dtype));
 }
 
-template <class Weights>
-Values resample(Builder& b, const Arguments& a, Weights weights) {
-  if (a.tensor(0).rank() != 4 || !ops::is_floating(a.tensor(0).dtype)) {
+template <class A, class Weights>
+Values resample(Builder& b, const A& a, Weights weights) {
+  if (a.input().spec().rank() != 4 || !ops::is_floating(a.input().spec().dtype)) {
     a.fail("floating-point images expected");
     return {};
   }
-  const Axis rows = axis_of(a, 0), columns = axis_of(a, 1);
+  const Axis rows = axis_of(a, 0, a.align_corners()), columns = axis_of(a, 1, a.align_corners());
   if (!a.error().empty()) return {};
-  const ValueId wide = resampled(b, a.value(0), columns, weights(columns));
+  const ValueId wide = resampled(b, a.input(), columns, weights(columns));
   return {transpose(b, resampled(b, transpose(b, wide, 2, 3), rows, weights(rows)), 2, 3)};
 }
 
 // One axis after another.
-Values trilinear(Builder& b, const Arguments& a) {
-  if (a.tensor(0).rank() != 5 || !ops::is_floating(a.tensor(0).dtype)) {
+Values trilinear(Builder& b, const ops::upsample_trilinear3d_vec<Call>& a) {
+  if (a.input().spec().rank() != 5 || !ops::is_floating(a.input().spec().dtype)) {
     a.fail("floating-point volumes expected");
     return {};
   }
-  ValueId x = a.value(0);
+  ValueId x = a.input();
   for (size_t i = 0; i < 3; ++i) {
-    const Axis axis = axis_of(a, i);
+    const Axis axis = axis_of(a, i, a.align_corners());
     if (!a.error().empty()) return {};
     const auto dim = static_cast<int64_t>(i) + 2;
     const ValueId line = dim == 4 ? x : transpose(b, x, dim, 4);
@@ -145,12 +152,12 @@ Values trilinear(Builder& b, const Arguments& a) {
   return {x};
 }
 
-// input, output_size, scale_factors: rows of the nearest elements.
-Values nearest3d(Builder& b, const Arguments& a) {
-  if (a.tensor(0).rank() != 5) return {};
-  ValueId x = a.value(0);
+// Rows of the nearest elements.
+Values nearest3d(Builder& b, const ops::upsample_nearest3d_vec<Call>& a) {
+  if (a.input().spec().rank() != 5) return {};
+  ValueId x = a.input();
   for (size_t i = 0; i < 3; ++i) {
-    const Axis axis = axis_of(a, i, 2);
+    const Axis axis = axis_of(a, i, false);
     if (!a.error().empty()) return {};
     std::vector<int64_t> nearest(static_cast<size_t>(axis.out));
     for (size_t o = 0; o < nearest.size(); ++o)
@@ -171,9 +178,9 @@ std::vector<float> places(int64_t count, bool aligns_corners) {
   return out;
 }
 
-// theta [N, d, d + 1], size [N, C, ...], align_corners: where each output element is read, x first.
-Values affine_grid(Builder& b, const Arguments& a) {
-  const Dims sizes = a.dims(1);
+// Where each output element is read, x first. `theta` is [N, d, d + 1], `size` [N, C, ...].
+Values affine_grid(Builder& b, const ops::affine_grid_generator_default<Call>& a) {
+  const Dims sizes = a.size().dims();
   constexpr int64_t kMaxPlaces = 1 << 24;
   int64_t count = 1;
   for (size_t i = 2; i < sizes.size(); ++i) {
@@ -187,7 +194,7 @@ Values affine_grid(Builder& b, const Arguments& a) {
   const size_t spatial = sizes.size() - 2;
   std::vector<std::vector<float>> lines;  // x first
   for (size_t i = 0; i < spatial; ++i)
-    lines.push_back(places(sizes[sizes.size() - 1 - i].value(), a.flag(2)));
+    lines.push_back(places(sizes[sizes.size() - 1 - i].value(), a.align_corners()));
   std::vector<float> grid;
   for (int64_t at = 0; at < count; ++at) {
     int64_t rest = at;
@@ -200,29 +207,30 @@ Values affine_grid(Builder& b, const Arguments& a) {
   }
   const auto width = static_cast<int64_t>(spatial);
   ValueId base = add_elements(b, Dtype::FLOAT32, {count, width + 1}, grid);
-  base = to_dtype(b, base, a.tensor(0).dtype);
-  const ValueId read = matmul(b, base, transpose(b, a.value(0), 1, 2));
+  base = to_dtype(b, base, a.theta().spec().dtype);
+  const ValueId read = matmul(b, base, transpose(b, a.theta(), 1, 2));
   Dims out = {sizes[0]};
   out.insert(out.end(), sizes.begin() + 2, sizes.end());
   out.emplace_back(width);
   return {reshape(b, read, std::move(out))};
 }
 
-// input, grid, interpolation_mode, padding_mode, align_corners
-Values grid_sampler(Builder& b, const Arguments& a) {
-  if (a.tensor(0).rank() != 4) {
+Values grid_sampler(Builder& b, const ops::grid_sampler_default<Call>& a) {
+  if (a.input().spec().rank() != 4) {
     a.fail("volumes, expected images");
     return {};
   }
   return {b.call("aten.grid_sampler_2d.default",
-                 {a.ref(0), a.ref(1), a.argument(2), a.argument(3), a.argument(4)})};
+                 {a.input(), a.grid(), a.interpolation_mode(), a.padding_mode(), a.align_corners()})};
 }
 
-Values bicubic(Builder& b, const Arguments& a) { return resample(b, a, cubic_weights); }
-Values smooth_bicubic(Builder& b, const Arguments& a) {
+Values bicubic(Builder& b, const ops::upsample_bicubic2d_vec<Call>& a) {
+  return resample(b, a, cubic_weights);
+}
+Values smooth_bicubic(Builder& b, const ops::_upsample_bicubic2d_aa_vec<Call>& a) {
   return resample(b, a, [](const Axis& axis) { return smoothing_weights(axis, Filter::kCubic); });
 }
-Values smooth_bilinear(Builder& b, const Arguments& a) {
+Values smooth_bilinear(Builder& b, const ops::_upsample_bilinear2d_aa_vec<Call>& a) {
   return resample(b, a, [](const Axis& axis) { return smoothing_weights(axis, Filter::kLinear); });
 }
 
@@ -230,13 +238,13 @@ Values smooth_bilinear(Builder& b, const Arguments& a) {
 
 std::span<const Decomposition> resampling_decompositions() {
   static constexpr Decomposition kRows[] = {
-      {"aten._upsample_bicubic2d_aa.vec", smooth_bicubic},
-      {"aten._upsample_bilinear2d_aa.vec", smooth_bilinear},
-      {"aten.affine_grid_generator.default", affine_grid},
-      {"aten.grid_sampler.default", grid_sampler},
-      {"aten.upsample_bicubic2d.vec", bicubic},
-      {"aten.upsample_nearest3d.vec", nearest3d},
-      {"aten.upsample_trilinear3d.vec", trilinear},
+      row<ops::_upsample_bicubic2d_aa_vec, smooth_bicubic>(),
+      row<ops::_upsample_bilinear2d_aa_vec, smooth_bilinear>(),
+      row<ops::affine_grid_generator_default, affine_grid>(),
+      row<ops::grid_sampler_default, grid_sampler>(),
+      row<ops::upsample_bicubic2d_vec, bicubic>(),
+      row<ops::upsample_nearest3d_vec, nearest3d>(),
+      row<ops::upsample_trilinear3d_vec, trilinear>(),
   };
   return kRows;
 }

@@ -3,6 +3,43 @@
 #include <algorithm>
 #include <numeric>
 
+#include "ops/_unsafe_view.hpp"
+#include "ops/alias.hpp"
+#include "ops/atleast_1d.hpp"
+#include "ops/atleast_2d.hpp"
+#include "ops/atleast_3d.hpp"
+#include "ops/channel_shuffle.hpp"
+#include "ops/contiguous.hpp"
+#include "ops/detach.hpp"
+#include "ops/diag.hpp"
+#include "ops/diag_embed.hpp"
+#include "ops/diagflat.hpp"
+#include "ops/expand_as.hpp"
+#include "ops/flatten.hpp"
+#include "ops/lift_fresh.hpp"
+#include "ops/lift_fresh_copy.hpp"
+#include "ops/mT.hpp"
+#include "ops/moveaxis.hpp"
+#include "ops/movedim.hpp"
+#include "ops/narrow.hpp"
+#include "ops/native_channel_shuffle.hpp"
+#include "ops/numpy_T.hpp"
+#include "ops/pixel_shuffle.hpp"
+#include "ops/positive.hpp"
+#include "ops/ravel.hpp"
+#include "ops/reshape.hpp"
+#include "ops/reshape_as.hpp"
+#include "ops/rot90.hpp"
+#include "ops/slice.hpp"
+#include "ops/squeeze.hpp"
+#include "ops/sum_to_size.hpp"
+#include "ops/t.hpp"
+#include "ops/tile.hpp"
+#include "ops/to.hpp"
+#include "ops/transpose.hpp"
+#include "ops/type_as.hpp"
+#include "ops/unflatten.hpp"
+#include "ops/view_as.hpp"
 #include "partitioner_sdk/passes/decomposition.hpp"
 
 namespace etb::passes {
@@ -46,44 +83,61 @@ ValueId transpose(Builder& b, ValueId value, int64_t first, int64_t second) {
 
 namespace {
 
-Values identity(Builder&, const Arguments& a) { return {a.value(0)}; }
-Values copied(Builder& b, const Arguments& a) { return {b.call("aten.clone.default", {a.ref(0)})}; }
-
-Values transpose_two(Builder& b, const Arguments& a) {
-  const size_t rank = a.tensor(0).rank();
-  const size_t first = a.axis(a.integer(1), rank), second = a.axis(a.integer(2), rank);
-  return {transpose(b, a.value(0), static_cast<int64_t>(first), static_cast<int64_t>(second))};
+template <class A>
+Values identity(Builder&, const A& a) {
+  return {a.self()};
 }
-Values transpose_matrix(Builder& b, const Arguments& a) {
-  if (a.tensor(0).rank() < 2) return {a.value(0)};
-  return {transpose(b, a.value(0), 0, 1)};
-}
-Values transpose_last_two(Builder& b, const Arguments& a) { return {transpose(b, a.value(0), -2, -1)}; }
-
-Values reshaped(Builder& b, const Arguments& a) { return {reshape(b, a.value(0), a.dims(1))}; }
-Values view_as(Builder& b, const Arguments& a) { return {reshape(b, a.value(0), a.tensor(1).sizes)}; }
-Values expand_as(Builder& b, const Arguments& a) {
-  return {b.call("aten.expand.default", {a.ref(0), Argument(a.tensor(1).sizes)})};
+Values copied(Builder& b, const ops::lift_fresh_copy_default<Call>& a) {
+  return {b.call("aten.clone.default", {a.self()})};
 }
 
-Values flatten(Builder& b, const Arguments& a) {
-  const TensorSpec in = a.tensor(0);
-  if (in.rank() == 0) return {b.call("aten.view.default", {a.ref(0), Dims{1}})};
-  const size_t first = a.axis(a.integer(1), in.rank()), last = a.axis(a.integer(2), in.rank());
-  if (first >= last) return {a.value(0)};
+Values transpose_two(Builder& b, const ops::transpose_int<Call>& a) {
+  const size_t rank = a.self().spec().rank();
+  const size_t first = a.axis(a.dim0().integer(), rank), second = a.axis(a.dim1().integer(), rank);
+  return {transpose(b, a.self(), static_cast<int64_t>(first), static_cast<int64_t>(second))};
+}
+template <class A>
+Values transpose_matrix(Builder& b, const A& a) {
+  if (a.self().spec().rank() < 2) return {a.self()};
+  return {transpose(b, a.self(), 0, 1)};
+}
+Values transpose_last_two(Builder& b, const ops::mT_default<Call>& a) {
+  return {transpose(b, a.self(), -2, -1)};
+}
+
+Values reshaped(Builder& b, const ops::reshape_default<Call>& a) {
+  return {reshape(b, a.self(), a.shape().dims())};
+}
+Values unsafe_view(Builder& b, const ops::_unsafe_view_default<Call>& a) {
+  return {reshape(b, a.self(), a.size().dims())};
+}
+template <class A>
+Values view_as(Builder& b, const A& a) {
+  return {reshape(b, a.self(), a.other().spec().sizes)};
+}
+Values expand_as(Builder& b, const ops::expand_as_default<Call>& a) {
+  return {b.call("aten.expand.default", {a.self(), Argument(a.other().spec().sizes)})};
+}
+
+Values flatten(Builder& b, const ops::flatten_using_ints<Call>& a) {
+  const TensorSpec in = a.self().spec();
+  if (in.rank() == 0) return {b.call("aten.view.default", {a.self(), Dims{1}})};
+  const size_t first = a.axis(a.start_dim().integer(), in.rank()),
+               last = a.axis(a.end_dim().integer(), in.rank());
+  if (first >= last) return {a.self()};
   Dims sizes(in.sizes.begin(), in.sizes.begin() + static_cast<std::ptrdiff_t>(first));
   Dim joined = 1;
   for (size_t i = first; i <= last; ++i) joined = b.symbols().mul(joined, in.sizes[i]);
   sizes.push_back(joined);
   sizes.insert(sizes.end(), in.sizes.begin() + static_cast<std::ptrdiff_t>(last) + 1, in.sizes.end());
-  return {reshape(b, a.value(0), std::move(sizes))};
+  return {reshape(b, a.self(), std::move(sizes))};
 }
 
-Values unflatten(Builder& b, const Arguments& a) {
-  const TensorSpec in = a.tensor(0);
+Values unflatten(Builder& b, const ops::unflatten_int<Call>& a) {
+  const TensorSpec in = a.self().spec();
   if (in.rank() == 0) return {};
-  const size_t axis = a.axis(a.integer(1), in.rank());
-  Dims inner = a.dims(2);
+  const size_t axis = a.axis(a.dim().integer(), in.rank());
+  Dims inner = a.sizes().dims();
   Dim known = 1;
   for (const Dim size : inner) {
     if (!size.is(-1)) known = b.symbols().mul(known, size);
@@ -94,69 +148,73 @@ Values unflatten(Builder& b, const Arguments& a) {
   Dims sizes = in.sizes;
   const auto at = sizes.erase(sizes.begin() + static_cast<std::ptrdiff_t>(axis));
   sizes.insert(at, inner.begin(), inner.end());
-  return {b.call("aten.view.default", {a.ref(0), std::move(sizes)})};
+  return {b.call("aten.view.default", {a.self(), std::move(sizes)})};
 }
 
 // Which dimensions of size 1 fall away; dimensions of another size stay, as in PyTorch.
-Values squeeze_all(Builder& b, const Arguments& a) {
-  const TensorSpec in = a.tensor(0);
+Values squeeze_all(Builder& b, const ops::squeeze_default<Call>& a) {
+  const TensorSpec in = a.self().spec();
   Dims dims;
   for (size_t i = 0; i < in.rank(); ++i) {
     if (in.sizes[i].is(1)) dims.emplace_back(static_cast<int64_t>(i));
   }
-  return {b.call("aten.squeeze.dims", {a.ref(0), std::move(dims)})};
+  return {b.call("aten.squeeze.dims", {a.self(), std::move(dims)})};
 }
-Values squeeze_one(Builder& b, const Arguments& a) {
-  return {b.call("aten.squeeze.dims", {a.ref(0), Dims{a.dim(1)}})};
+Values squeeze_one(Builder& b, const ops::squeeze_dim<Call>& a) {
+  return {b.call("aten.squeeze.dims", {a.self(), Dims{a.dim().dim()}})};
 }
 
 // A slice of everything is nothing.
-Values slice_of_all(Builder& b, const Arguments& a) {
-  const TensorSpec in = a.tensor(0);
+Values slice_of_all(Builder& b, const ops::slice_Tensor<Call>& a) {
+  const TensorSpec in = a.self().spec();
   const auto out = infer::infer(b.module(), b.graph(), b.module().op("aten.slice.Tensor"), a.arguments());
-  if (out && out->front().sizes == in.sizes) return {a.value(0)};
+  if (out && out->front().sizes == in.sizes) return {a.self()};
   return {};
 }
-Values narrow(Builder& b, const Arguments& a) {
-  const Dim end = b.symbols().add(a.dim(2), a.dim(3));
-  return {b.call("aten.slice.Tensor", {a.ref(0), a.argument(1), a.dim(2), end})};
+Values narrow(Builder& b, const ops::narrow_default<Call>& a) {
+  const Dim end = b.symbols().add(a.start().dim(), a.length().dim());
+  return {b.call("aten.slice.Tensor", {a.self(), a.dim(), a.start().dim(), end})};
 }
 
-Values make_contiguous(Builder& b, const Arguments& a) {
-  const TensorSpec in = a.tensor(0);
-  const auto format = a.memory_format(1).value_or(ir::MemoryFormat::kContiguous);
+Values make_contiguous(Builder& b, const ops::contiguous_default<Call>& a) {
+  const TensorSpec in = a.self().spec();
+  const auto format = a.memory_format().format().value_or(ir::MemoryFormat::kContiguous);
   const bool is_so = format == ir::MemoryFormat::kPreserve ||
                      (format == ir::MemoryFormat::kContiguous ? ir::is_contiguous(b.symbols(), in)
                                                               : ir::is_channels_last(b.symbols(), in));
-  if (is_so) return {a.value(0)};
-  return {b.call("aten.clone.default", {a.ref(0)}, {{"memory_format", format}})};
+  if (is_so) return {a.self()};
+  return {b.call("aten.clone.default", {a.self()}, {{"memory_format", format}})};
 }
 
 // All overloads of `to`: nothing when nothing changes, else one copy.
-Values to_any(Builder& b, const Arguments& a, std::optional<Dtype> dtype, size_t copy_index,
-              size_t format_index) {
-  const TensorSpec in = a.tensor(0);
-  const auto format = a.memory_format(format_index);
+template <class A>
+Values to_any(Builder& b, const A& a, std::optional<Dtype> dtype) {
+  const TensorSpec in = a.self().spec();
+  const auto format = a.memory_format().format();
   const bool changes_format =
       (format == ir::MemoryFormat::kContiguous && !ir::is_contiguous(b.symbols(), in)) ||
       ((format == ir::MemoryFormat::kChannelsLast || format == ir::MemoryFormat::kChannelsLast3d) &&
        !ir::is_channels_last(b.symbols(), in));
   const bool changes_dtype = dtype && *dtype != in.dtype;
-  if (!changes_dtype && !changes_format && !a.flag(copy_index)) return {a.value(0)};
+  if (!changes_dtype && !changes_format && !a.copy()) return {a.self()};
   std::vector<Builder::Named> named;
   if (changes_dtype) named.push_back({"dtype", *dtype});
   if (format) named.push_back({"memory_format", *format});
-  return {b.call("aten._to_copy.default", {a.ref(0)}, std::move(named))};
+  return {b.call("aten._to_copy.default", {a.self()}, std::move(named))};
 }
-Values to_dtype_overload(Builder& b, const Arguments& a) { return to_any(b, a, a.dtype(1), 3, 4); }
-Values to_dtype_layout(Builder& b, const Arguments& a) { return to_any(b, a, a.dtype(1), 6, 7); }
-Values to_device(Builder& b, const Arguments& a) { return to_any(b, a, a.dtype(2), 4, 5); }
-Values to_other(Builder& b, const Arguments& a) { return to_any(b, a, a.tensor(1).dtype, 3, 4); }
-Values type_as(Builder& b, const Arguments& a) { return {to_dtype(b, a.value(0), a.tensor(1).dtype)}; }
+Values to_dtype_overload(Builder& b, const ops::to_dtype<Call>& a) { return to_any(b, a, a.dtype().value()); }
+Values to_dtype_layout(Builder& b, const ops::to_dtype_layout<Call>& a) {
+  return to_any(b, a, a.dtype().value());
+}
+Values to_device(Builder& b, const ops::to_device<Call>& a) { return to_any(b, a, a.dtype().value()); }
+Values to_other(Builder& b, const ops::to_other<Call>& a) { return to_any(b, a, a.other().spec().dtype); }
+Values type_as(Builder& b, const ops::type_as_default<Call>& a) {
+  return {to_dtype(b, a.self(), a.other().spec().dtype)};
+}
 
-Values pixel_shuffle(Builder& b, const Arguments& a) {
-  const TensorSpec in = a.tensor(0);
-  const int64_t factor = a.integer(1);
+Values pixel_shuffle(Builder& b, const ops::pixel_shuffle_default<Call>& a) {
+  const TensorSpec in = a.self().spec();
+  const int64_t factor = a.upscale_factor().integer();
   if (in.rank() < 3 || factor <= 0) return {};
   ir::SymbolTable& symbols = b.symbols();
   const auto batch = static_cast<std::ptrdiff_t>(in.rank() - 3);
@@ -168,16 +226,17 @@ Values pixel_shuffle(Builder& b, const Arguments& a) {
   Dims order;
   for (int64_t i = 0; i < batch; ++i) order.emplace_back(i);
   for (const int64_t i : {0, 3, 1, 4, 2}) order.emplace_back(batch + i);
-  const ValueId cut = b.call("aten.view.default", {a.ref(0), std::move(split_sizes)});
+  const ValueId cut = b.call("aten.view.default", {a.self(), std::move(split_sizes)});
   const ValueId turned = b.call("aten.permute.default", {ValueRef{cut}, std::move(order)});
   const ValueId joined = reshape(b, turned, std::move(sizes));
   return {
       b.call("aten.clone.default", {ValueRef{joined}}, {{"memory_format", ir::MemoryFormat::kContiguous}})};
 }
 
-Values move_axes(Builder& b, const Arguments& a) {
-  const auto rank = a.tensor(0).rank();
-  const Dims from = a.dims(1), to = a.dims(2);
+template <class A>
+Values move_axes(Builder& b, const A& a) {
+  const auto rank = a.self().spec().rank();
+  const Dims from = a.source().dims(), to = a.destination().dims();
   std::vector<int64_t> order(rank, -1);
   std::vector<bool> is_moved(rank, false);
   for (size_t i = 0; i < from.size() && i < to.size(); ++i) {
@@ -196,16 +255,16 @@ Values move_axes(Builder& b, const Arguments& a) {
     while (is_moved[next]) ++next;
     dims.emplace_back(static_cast<int64_t>(next++));
   }
-  return {b.call("aten.permute.default", {a.ref(0), std::move(dims)})};
+  return {b.call("aten.permute.default", {a.self(), std::move(dims)})};
 }
 
-Values tile(Builder& b, const Arguments& a) {
-  Dims counts = a.dims(1);
-  while (counts.size() < a.tensor(0).rank()) counts.insert(counts.begin(), Dim(1));
-  return {b.call("aten.repeat.default", {a.ref(0), std::move(counts)})};
+Values tile(Builder& b, const ops::tile_default<Call>& a) {
+  Dims counts = a.dims().dims();
+  while (counts.size() < a.self().spec().rank()) counts.insert(counts.begin(), Dim(1));
+  return {b.call("aten.repeat.default", {a.self(), std::move(counts)})};
 }
 
-Values raveled(Builder& b, const Arguments& a) { return {reshape(b, a.value(0), {Dim(-1)})}; }
+Values raveled(Builder& b, const ops::ravel_default<Call>& a) { return {reshape(b, a.self(), {Dim(-1)})}; }
 
 // Behind one dimension a third is added, as NumPy does.
 ValueId with_rank(Builder& b, ValueId value, size_t least) {
@@ -216,40 +275,40 @@ ValueId with_rank(Builder& b, ValueId value, size_t least) {
   sizes.insert(sizes.begin(), least - sizes.size(), Dim(1));
   return b.call("aten.view.default", {ValueRef{value}, std::move(sizes)});
 }
-template <size_t Rank>
-Values at_least(Builder& b, const Arguments& a) {
-  return {with_rank(b, a.value(0), Rank)};
+template <size_t Rank, class A>
+Values at_least(Builder& b, const A& a) {
+  return {with_rank(b, a.self(), Rank)};
 }
 
-// self, groups
-Values channel_shuffle(Builder& b, const Arguments& a) {
-  const TensorSpec in = a.tensor(0);
-  const int64_t groups = a.integer(1);
+template <class A>
+Values channel_shuffle(Builder& b, const A& a) {
+  const TensorSpec in = a.self().spec();
+  const int64_t groups = a.groups().integer();
   if (in.rank() < 3 || groups <= 0) return {};
   Dims sizes = in.sizes;
   sizes[1] = b.symbols().floor_div(in.sizes[1], groups);
   sizes.insert(sizes.begin() + 1, Dim(groups));
-  const ValueId cut = reshape(b, a.value(0), std::move(sizes));
+  const ValueId cut = reshape(b, a.self(), std::move(sizes));
   return {reshape(b, transpose(b, cut, 1, 2), in.sizes)};
 }
 
-// self, k, dims: quarter turns from the first dimension towards the second.
-Values rotate(Builder& b, const Arguments& a) {
-  const Dims dims = a.dims(2);
+// Quarter turns from the first dimension towards the second.
+Values rotate(Builder& b, const ops::rot90_default<Call>& a) {
+  const Dims dims = a.dims().dims();
   if (dims.size() != 2 || !dims[0].is_static() || !dims[1].is_static()) return {};
-  const int64_t turns = ((a.integer(1) % 4) + 4) % 4, first = dims[0].value(), second = dims[1].value();
+  const int64_t turns = ((a.k().integer() % 4) + 4) % 4, first = dims[0].value(), second = dims[1].value();
   const auto flip = [&](ValueId value, Dims axes) {
     return b.call("aten.flip.default", {ValueRef{value}, std::move(axes)});
   };
   switch (turns) {
     case 0:
-      return {b.call("aten.clone.default", {a.ref(0)})};
+      return {b.call("aten.clone.default", {a.self()})};
     case 1:
-      return {transpose(b, flip(a.value(0), {dims[1]}), first, second)};
+      return {transpose(b, flip(a.self(), {dims[1]}), first, second)};
     case 2:
-      return {flip(a.value(0), dims)};
+      return {flip(a.self(), dims)};
     default:
-      return {flip(transpose(b, a.value(0), first, second), {dims[1]})};
+      return {flip(transpose(b, a.self(), first, second), {dims[1]})};
   }
 }
 
@@ -271,14 +330,13 @@ ValueId lay_diagonal(Builder& b, ValueId value, int64_t offset) {
   return b.call("aten.where.ScalarOther", {ValueRef{is_on}, ValueRef{wide}, Dim(0)});
 }
 
-// self, offset, dim1, dim2
-Values diag_embed(Builder& b, const Arguments& a) {
-  const size_t rank = a.tensor(0).rank() + 1;
+Values diag_embed(Builder& b, const ops::diag_embed_default<Call>& a) {
+  const size_t rank = a.self().spec().rank() + 1;
   if (rank < 2) return {};
-  const size_t first = a.axis(a.integer(2), rank), second = a.axis(a.integer(3), rank);
+  const size_t first = a.axis(a.dim1().integer(), rank), second = a.axis(a.dim2().integer(), rank);
   if (first >= rank || second >= rank || first == second) return {};
-  const int64_t offset = first < second ? a.integer(1) : -a.integer(1);
-  const ValueId laid = lay_diagonal(b, a.value(0), offset);
+  const int64_t offset = first < second ? a.offset().integer() : -a.offset().integer();
+  const ValueId laid = lay_diagonal(b, a.self(), offset);
   const size_t low = std::min(first, second), high = std::max(first, second);
   if (low + 2 == rank) return {laid};
   Dims order;
@@ -290,19 +348,19 @@ Values diag_embed(Builder& b, const Arguments& a) {
   }
   return {b.call("aten.permute.default", {ValueRef{laid}, std::move(order)})};
 }
-// self, diagonal: a vector becomes a matrix, of a matrix the diagonal is taken.
-Values diag(Builder& b, const Arguments& a) {
-  if (a.tensor(0).rank() == 1) return {lay_diagonal(b, a.value(0), a.integer(1))};
-  return {b.call("aten.diagonal.default", {a.ref(0), a.argument(1)})};
+// A vector becomes a matrix, of a matrix the diagonal is taken.
+Values diag(Builder& b, const ops::diag_default<Call>& a) {
+  if (a.self().spec().rank() == 1) return {lay_diagonal(b, a.self(), a.diagonal().integer())};
+  return {b.call("aten.diagonal.default", {a.self(), a.diagonal()})};
 }
-Values diagflat(Builder& b, const Arguments& a) {
-  return {lay_diagonal(b, reshape(b, a.value(0), {Dim(-1)}), a.integer(1))};
+Values diagflat(Builder& b, const ops::diagflat_default<Call>& a) {
+  return {lay_diagonal(b, reshape(b, a.self(), {Dim(-1)}), a.offset().integer())};
 }
 
-// self, size: the opposite of a broadcast.
-Values sum_to_size(Builder& b, const Arguments& a) {
-  const TensorSpec in = a.tensor(0);
-  const Dims sizes = a.dims(1);
+// The opposite of a broadcast.
+Values sum_to_size(Builder& b, const ops::sum_to_size_default<Call>& a) {
+  const TensorSpec in = a.self().spec();
+  const Dims sizes = a.size().dims();
   if (sizes.size() > in.rank()) return {};
   const size_t lead = in.rank() - sizes.size();
   Dims summed;
@@ -310,8 +368,8 @@ Values sum_to_size(Builder& b, const Arguments& a) {
     if (i < lead || (sizes[i - lead].is(1) && !in.sizes[i].is(1)))
       summed.emplace_back(static_cast<int64_t>(i));
   }
-  if (summed.empty()) return {a.value(0)};
-  const ValueId sum = b.call("aten.sum.dim_IntList", {a.ref(0), std::move(summed), true});
+  if (summed.empty()) return {a.self()};
+  const ValueId sum = b.call("aten.sum.dim_IntList", {a.self(), std::move(summed), true});
   return {lead == 0 ? sum : b.call("aten.view.default", {ValueRef{sum}, Argument(sizes)})};
 }
 
@@ -319,50 +377,50 @@ Values sum_to_size(Builder& b, const Arguments& a) {
 
 std::span<const Decomposition> view_decompositions() {
   static constexpr Decomposition kRows[] = {
-      {"aten._unsafe_view.default", reshaped},
-      {"aten.alias.default", identity},
-      {"aten.atleast_1d.default", at_least<1>},
-      {"aten.atleast_2d.default", at_least<2>},
-      {"aten.atleast_3d.default", at_least<3>},
-      {"aten.channel_shuffle.default", channel_shuffle},
-      {"aten.contiguous.default", make_contiguous},
-      {"aten.detach.default", identity},
-      {"aten.detach_.default", identity},
-      {"aten.diag.default", diag},
-      {"aten.diag_embed.default", diag_embed},
-      {"aten.diagflat.default", diagflat},
-      {"aten.expand_as.default", expand_as},
-      {"aten.flatten.using_ints", flatten},
-      {"aten.lift_fresh.default", identity},
-      {"aten.lift_fresh_copy.default", copied},
-      {"aten.mT.default", transpose_last_two},
-      {"aten.moveaxis.int", move_axes},
-      {"aten.moveaxis.intlist", move_axes},
-      {"aten.movedim.int", move_axes},
-      {"aten.movedim.intlist", move_axes},
-      {"aten.narrow.default", narrow},
-      {"aten.native_channel_shuffle.default", channel_shuffle},
-      {"aten.numpy_T.default", transpose_matrix},
-      {"aten.pixel_shuffle.default", pixel_shuffle},
-      {"aten.positive.default", identity},
-      {"aten.ravel.default", raveled},
-      {"aten.reshape.default", reshaped},
-      {"aten.reshape_as.default", view_as},
-      {"aten.rot90.default", rotate},
-      {"aten.slice.Tensor", slice_of_all},
-      {"aten.squeeze.default", squeeze_all},
-      {"aten.squeeze.dim", squeeze_one},
-      {"aten.sum_to_size.default", sum_to_size},
-      {"aten.t.default", transpose_matrix},
-      {"aten.tile.default", tile},
-      {"aten.to.device", to_device},
-      {"aten.to.dtype", to_dtype_overload},
-      {"aten.to.dtype_layout", to_dtype_layout},
-      {"aten.to.other", to_other},
-      {"aten.transpose.int", transpose_two},
-      {"aten.type_as.default", type_as},
-      {"aten.unflatten.int", unflatten},
-      {"aten.view_as.default", view_as},
+      row<ops::_unsafe_view_default, unsafe_view>(),
+      row<ops::alias_default, identity>(),
+      row<ops::atleast_1d_default, at_least<1>>(),
+      row<ops::atleast_2d_default, at_least<2>>(),
+      row<ops::atleast_3d_default, at_least<3>>(),
+      row<ops::channel_shuffle_default, channel_shuffle>(),
+      row<ops::contiguous_default, make_contiguous>(),
+      row<ops::detach_default, identity>(),
+      row<ops::detach_in_place_default, identity>(),
+      row<ops::diag_default, diag>(),
+      row<ops::diag_embed_default, diag_embed>(),
+      row<ops::diagflat_default, diagflat>(),
+      row<ops::expand_as_default, expand_as>(),
+      row<ops::flatten_using_ints, flatten>(),
+      row<ops::lift_fresh_default, identity>(),
+      row<ops::lift_fresh_copy_default, copied>(),
+      row<ops::mT_default, transpose_last_two>(),
+      row<ops::moveaxis_int, move_axes>(),
+      row<ops::moveaxis_intlist, move_axes>(),
+      row<ops::movedim_int, move_axes>(),
+      row<ops::movedim_intlist, move_axes>(),
+      row<ops::narrow_default, narrow>(),
+      row<ops::native_channel_shuffle_default, channel_shuffle>(),
+      row<ops::numpy_T_default, transpose_matrix>(),
+      row<ops::pixel_shuffle_default, pixel_shuffle>(),
+      row<ops::positive_default, identity>(),
+      row<ops::ravel_default, raveled>(),
+      row<ops::reshape_default, reshaped>(),
+      row<ops::reshape_as_default, view_as>(),
+      row<ops::rot90_default, rotate>(),
+      row<ops::slice_Tensor, slice_of_all>(),
+      row<ops::squeeze_default, squeeze_all>(),
+      row<ops::squeeze_dim, squeeze_one>(),
+      row<ops::sum_to_size_default, sum_to_size>(),
+      row<ops::t_default, transpose_matrix>(),
+      row<ops::tile_default, tile>(),
+      row<ops::to_device, to_device>(),
+      row<ops::to_dtype, to_dtype_overload>(),
+      row<ops::to_dtype_layout, to_dtype_layout>(),
+      row<ops::to_other, to_other>(),
+      row<ops::transpose_int, transpose_two>(),
+      row<ops::type_as_default, type_as>(),
+      row<ops::unflatten_int, unflatten>(),
+      row<ops::view_as_default, view_as>(),
   };
   return kRows;
 }

@@ -1,14 +1,38 @@
 // SPDX-License-Identifier: Apache-2.0
 // Convolutions, pools, padding and normalisation.
+#include "ops/adaptive_avg_pool1d.hpp"
+#include "ops/adaptive_avg_pool2d.hpp"
+#include "ops/avg_pool1d.hpp"
+#include "ops/batch_norm.hpp"
+#include "ops/conv1d.hpp"
+#include "ops/conv2d.hpp"
+#include "ops/conv3d.hpp"
+#include "ops/conv_transpose1d.hpp"
+#include "ops/conv_transpose2d.hpp"
+#include "ops/conv_transpose3d.hpp"
+#include "ops/dropout.hpp"
+#include "ops/group_norm.hpp"
+#include "ops/instance_norm.hpp"
+#include "ops/layer_norm.hpp"
+#include "ops/max_pool1d.hpp"
+#include "ops/max_pool1d_with_indices.hpp"
+#include "ops/max_pool2d.hpp"
+#include "ops/pad.hpp"
+#include "ops/reflection_pad1d.hpp"
+#include "ops/reflection_pad2d.hpp"
+#include "ops/rms_norm.hpp"
+#include "ops/upsample_linear1d.hpp"
+#include "ops/upsample_nearest1d.hpp"
 #include "partitioner_sdk/passes/decomposition.hpp"
 
 namespace etb::passes {
 
 namespace {
 
-// `args` are those of aten.convolution behind the input; an image without a batch gets one for as long.
-Values call_convolution(Builder& b, const Arguments& a, ValueId x, std::vector<ir::Argument> args) {
-  const bool has_batch = a.tensor(0).rank() >= a.tensor(1).rank();
+// `args` are those of aten.convolution after the input; an image without a batch gets one for as long.
+Values call_convolution(Builder& b, const TensorSpec& input, const TensorSpec& weight, ValueId x,
+                        std::vector<ir::Argument> args) {
+  const bool has_batch = input.rank() >= weight.rank();
   if (!has_batch) x = b.call("aten.unsqueeze.default", {ValueRef{x}, Dim(0)});
   args.insert(args.begin(), ValueRef{x});
   const ValueId out = b.call("aten.convolution.default", std::move(args));
@@ -16,21 +40,23 @@ Values call_convolution(Builder& b, const Arguments& a, ValueId x, std::vector<i
   return {b.call("aten.squeeze.dims", {ValueRef{out}, Dims{Dim(0)}})};
 }
 
-Values convolution(Builder& b, const Arguments& a) {
-  const size_t spatial = a.tensor(1).rank() - 2;
-  return call_convolution(b, a, a.value(0),
-                          {a.argument(1), a.argument(2), a.argument(3), a.argument(4), a.argument(5), false,
-                           Dims(spatial, Dim(0)), a.argument(6)});
+template <class A>
+Values convolution(Builder& b, const A& a) {
+  const size_t spatial = a.weight().spec().rank() - 2;
+  return call_convolution(b, a.input().spec(), a.weight().spec(), a.input(),
+                          {a.weight(), a.bias(), a.stride(), a.padding(), a.dilation(), false,
+                           Dims(spatial, Dim(0)), a.groups()});
 }
 
 // Padding by name: "valid" is none, "same" keeps the size; an odd rest goes to the right, as in PyTorch.
-Values convolution_with_named_padding(Builder& b, const Arguments& a) {
-  const TensorSpec weight = a.tensor(1);
-  const auto* name = ir::get_if<std::string>(a.argument(4));
+template <class A>
+Values convolution_with_named_padding(Builder& b, const A& a) {
+  const TensorSpec weight = a.weight().spec();
+  const auto* name = ir::get_if<std::string>(a.padding());
   const size_t spatial = weight.rank() - 2;
   Dims padding(spatial, Dim(0));
-  const Dims dilation = a.dims(5);
-  ValueId x = a.value(0);
+  const Dims dilation = a.dilation().dims();
+  ValueId x = a.input();
   if (name != nullptr && *name == "same") {
     Dims rest;
     bool has_rest = false;
@@ -44,82 +70,78 @@ Values convolution_with_named_padding(Builder& b, const Arguments& a) {
     }
     if (has_rest) x = b.call("aten.constant_pad_nd.default", {ValueRef{x}, std::move(rest), Dim(0)});
   }
-  return call_convolution(b, a, x,
-                          {a.argument(1), a.argument(2), a.argument(3), std::move(padding), a.argument(5),
-                           false, Dims(spatial, Dim(0)), a.argument(6)});
+  return call_convolution(b, a.input().spec(), a.weight().spec(), x,
+                          {a.weight(), a.bias(), a.stride(), std::move(padding), a.dilation(), false,
+                           Dims(spatial, Dim(0)), a.groups()});
 }
 
-// input, weight, bias, stride, padding, output_padding, groups, dilation
-Values transposed_convolution(Builder& b, const Arguments& a) {
-  return call_convolution(b, a, a.value(0),
-                          {a.argument(1), a.argument(2), a.argument(3), a.argument(4), a.argument(7), true,
-                           a.argument(5), a.argument(6)});
+template <class A>
+Values transposed_convolution(Builder& b, const A& a) {
+  return call_convolution(
+      b, a.input().spec(), a.weight().spec(), a.input(),
+      {a.weight(), a.bias(), a.stride(), a.padding(), a.dilation(), true, a.output_padding(), a.groups()});
 }
 
-// input, weight, bias, running_mean, running_var, training, momentum, eps, cudnn_enabled
-Values batch_norm(Builder& b, const Arguments& a) {
+Values batch_norm(Builder& b, const ops::batch_norm_default<Call>& a) {
   // Weights that are standardised in every run have no statistics to keep.
-  if (a.flag(5) && !a.has(3) && !a.has(4)) {
+  if (a.training() && !a.running_mean().has_value() && !a.running_var().has_value()) {
     return {b.call("aten._native_batch_norm_legit.no_stats",
-                   {a.argument(0), a.argument(1), a.argument(2), true, a.argument(6), a.argument(7)})};
+                   {a.input(), a.weight(), a.bias(), true, a.momentum(), a.eps()})};
   }
-  if (a.flag(5)) {
+  if (a.training()) {
     a.fail("training mode; export the model after .eval()");
     return {};
   }
-  return {b.call("aten._native_batch_norm_legit_no_training.default",
-                 {a.argument(0), a.argument(1), a.argument(2), a.argument(3), a.argument(4), a.argument(6),
-                  a.argument(7)})};
+  return {
+      b.call("aten._native_batch_norm_legit_no_training.default",
+             {a.input(), a.weight(), a.bias(), a.running_mean(), a.running_var(), a.momentum(), a.eps()})};
 }
 
-// input, normalized_shape, weight, bias, eps, cudnn_enable
-Values layer_norm(Builder& b, const Arguments& a) {
+Values layer_norm(Builder& b, const ops::layer_norm_default<Call>& a) {
   return {b.call("aten.native_layer_norm.default",
-                 {a.argument(0), a.argument(1), a.argument(2), a.argument(3), a.argument(4)})};
+                 {a.input(), a.normalized_shape(), a.weight(), a.bias(), a.eps()})};
 }
 
-// input, num_groups, weight, bias, eps, cudnn_enabled
-Values group_norm(Builder& b, const Arguments& a) {
-  const TensorSpec in = a.tensor(0);
+Values group_norm(Builder& b, const ops::group_norm_default<Call>& a) {
+  const TensorSpec in = a.input().spec();
   if (in.rank() < 2) return {};
   Dim pixels = 1;
   for (size_t i = 2; i < in.rank(); ++i) pixels = b.symbols().mul(pixels, in.sizes[i]);
-  const ValueId x = contiguous(b, a.value(0));
-  return {b.call("aten.native_group_norm.default", {ValueRef{x}, a.argument(2), a.argument(3), in.sizes[0],
-                                                    in.sizes[1], pixels, a.argument(1), a.argument(4)})};
+  const ValueId x = contiguous(b, a.input());
+  return {b.call("aten.native_group_norm.default", {ValueRef{x}, a.weight(), a.bias(), in.sizes[0],
+                                                    in.sizes[1], pixels, a.num_groups(), a.eps()})};
 }
 
-// input, weight, bias, running_mean, running_var, use_input_stats, momentum, eps, cudnn_enabled: each image and channel is
-// one channel of a batch norm.
-Values instance_norm(Builder& b, const Arguments& a) {
-  const TensorSpec in = a.tensor(0);
-  if (in.rank() < 2 || !a.flag(5) || a.has(3)) {
+// Each channel of each image is one channel of a batch norm.
+Values instance_norm(Builder& b, const ops::instance_norm_default<Call>& a) {
+  const TensorSpec in = a.input().spec();
+  if (in.rank() < 2 || !a.use_input_stats() || a.running_mean().has_value()) {
     a.fail("running statistics");
     return {};
   }
   Dims sizes = in.sizes;
   sizes[1] = b.symbols().mul(in.sizes[0], in.sizes[1]);
   sizes[0] = 1;
-  const auto repeated = [&](size_t index) -> Argument {
-    if (!a.has(index)) return Nothing{};
-    return ValueRef{b.call("aten.repeat.default", {a.ref(index), Dims{in.sizes[0]}})};
+  const auto repeated = [&](const infer::TensorArgument& parameter) -> Argument {
+    if (!parameter.has_value()) return Nothing{};
+    return ValueRef{b.call("aten.repeat.default", {parameter, Dims{in.sizes[0]}})};
   };
-  const Argument weight = repeated(1), bias = repeated(2);
-  const ValueId flat = reshape(b, contiguous(b, a.value(0)), std::move(sizes));
+  const Argument weight = repeated(a.weight()), bias = repeated(a.bias());
+  const ValueId flat = reshape(b, contiguous(b, a.input()), std::move(sizes));
   const ValueId out = b.call("aten._native_batch_norm_legit.no_stats",
-                             {ValueRef{flat}, weight, bias, true, a.argument(6), a.argument(7)});
+                             {ValueRef{flat}, weight, bias, true, a.momentum(), a.eps()});
   return {b.call("aten.view.default", {ValueRef{out}, Argument(in.sizes)})};
 }
 
-// input, normalized_shape, weight, eps
-Values rms_norm(Builder& b, const Arguments& a) {
-  const ValueId x = a.value(0);
+Values rms_norm(Builder& b, const ops::rms_norm_default<Call>& a) {
+  const ValueId x = a.input();
   const TensorSpec in = b.spec(x);
   Dims dims;
-  for (size_t i = a.dims(1).size(); i-- > 0;) dims.emplace_back(static_cast<int64_t>(in.rank() - 1 - i));
+  for (size_t i = a.normalized_shape().dims().size(); i-- > 0;)
+    dims.emplace_back(static_cast<int64_t>(in.rank() - 1 - i));
   // Without eps the smallest step of the dtype counts: 2^-23 for float32.
-  const Argument eps = a.has(3) ? a.argument(3) : Argument(0x1p-23);
-  if (!a.has(3) && in.dtype != Dtype::FLOAT32) {
+  const Argument eps = a.eps().has_value() ? a.eps() : Argument(0x1p-23);
+  if (!a.eps().has_value() && in.dtype != Dtype::FLOAT32) {
     a.fail("no eps for this dtype");
     return {};
   }
@@ -128,33 +150,33 @@ Values rms_norm(Builder& b, const Arguments& a) {
   const ValueId shifted = b.call("aten.add.Scalar", {ValueRef{mean}, eps});
   const ValueId scale = b.call("aten.rsqrt.default", {ValueRef{shifted}});
   const ValueId out = b.call("aten.mul.Tensor", {ValueRef{x}, ValueRef{scale}});
-  return {a.has(2) ? b.call("aten.mul.Tensor", {ValueRef{out}, a.ref(2)}) : out};
+  return {a.weight().has_value() ? b.call("aten.mul.Tensor", {ValueRef{out}, a.weight()}) : out};
 }
 
-Values max_pool2d(Builder& b, const Arguments& a) {
+Values max_pool2d(Builder& b, const ops::max_pool2d_default<Call>& a) {
   return {b.call("aten.max_pool2d_with_indices.default",
-                 {a.argument(0), a.argument(1), a.argument(2), a.argument(3), a.argument(4), a.argument(5)})};
+                 {a.self(), a.kernel_size(), a.stride(), a.padding(), a.dilation(), a.ceil_mode()})};
 }
 
-Values adaptive_avg_pool2d(Builder& b, const Arguments& a) {
-  const Dims sizes = a.dims(1);
+Values adaptive_avg_pool2d(Builder& b, const ops::adaptive_avg_pool2d_default<Call>& a) {
+  const Dims sizes = a.output_size().dims();
   if (sizes.size() == 2 && sizes[0].is(1) && sizes[1].is(1)) {
-    return {b.call("aten.mean.dim", {a.ref(0), Dims{-1, -2}, true})};
+    return {b.call("aten.mean.dim", {a.self(), Dims{-1, -2}, true})};
   }
-  return {b.call("aten._adaptive_avg_pool2d.default", {a.ref(0), Argument(sizes)})};
+  return {b.call("aten._adaptive_avg_pool2d.default", {a.self(), Argument(sizes)})};
 }
 
-Values adaptive_avg_pool1d(Builder& b, const Arguments& a) {
-  const Dims sizes = a.dims(1);
-  const ValueId image = b.call("aten.unsqueeze.default", {a.ref(0), Dim(-2)});
+Values adaptive_avg_pool1d(Builder& b, const ops::adaptive_avg_pool1d_default<Call>& a) {
+  const Dims sizes = a.output_size().dims();
+  const ValueId image = b.call("aten.unsqueeze.default", {a.self(), Dim(-2)});
   const ValueId out =
       b.call("aten.adaptive_avg_pool2d.default", {ValueRef{image}, Dims{Dim(1), sizes.at(0)}});
   return {b.call("aten.squeeze.dims", {ValueRef{out}, Dims{-2}})};
 }
 
 // A pool or resampling over one dimension is one over two, the first of size 1.
-ValueId as_image(Builder& b, const Arguments& a) {
-  return b.call("aten.unsqueeze.default", {a.ref(0), Dim(-2)});
+ValueId as_image(Builder& b, ValueId line) {
+  return b.call("aten.unsqueeze.default", {ValueRef{line}, Dim(-2)});
 }
 Values from_image(Builder& b, const Values& images) {
   Values out;
@@ -163,40 +185,36 @@ Values from_image(Builder& b, const Values& images) {
   }
   return out;
 }
-Argument with_row(const Arguments& a, size_t index, int64_t row) {
-  const Dims own = a.dims(index);
+Argument with_row(const infer::IntListArgument& line, int64_t row) {
+  const Dims own = line.dims();
   if (own.empty()) return Dims{};
   return Dims{Dim(row), own[0]};
 }
-// self, kernel, stride, padding, ceil_mode, count_include_pad
-Values avg_pool1d(Builder& b, const Arguments& a) {
+Values avg_pool1d(Builder& b, const ops::avg_pool1d_default<Call>& a) {
   return from_image(
-      b, {b.call("aten.avg_pool2d.default", {ValueRef{as_image(b, a)}, with_row(a, 1, 1), with_row(a, 2, 1),
-                                             with_row(a, 3, 0), a.argument(4), a.argument(5)})});
+      b, {b.call("aten.avg_pool2d.default",
+                 {ValueRef{as_image(b, a.self())}, with_row(a.kernel_size(), 1), with_row(a.stride(), 1),
+                  with_row(a.padding(), 0), a.ceil_mode(), a.count_include_pad()})});
 }
-// self, kernel, stride, padding, dilation, ceil_mode
-Values max_pool1d(Builder& b, const Arguments& a) {
-  return from_image(b, b.call_all("aten.max_pool2d_with_indices.default",
-                                  {ValueRef{as_image(b, a)}, with_row(a, 1, 1), with_row(a, 2, 1),
-                                   with_row(a, 3, 0), with_row(a, 4, 1), a.argument(5)}));
+template <class A>
+Values max_pool1d(Builder& b, const A& a) {
+  return from_image(
+      b, b.call_all("aten.max_pool2d_with_indices.default",
+                    {ValueRef{as_image(b, a.self())}, with_row(a.kernel_size(), 1), with_row(a.stride(), 1),
+                     with_row(a.padding(), 0), with_row(a.dilation(), 1), a.ceil_mode()}));
 }
-// input, output_size, [align_corners,] scale_factors
-Values resample_line(Builder& b, const Arguments& a, std::string_view op, bool has_corners) {
-  const size_t scales = has_corners ? 3 : 2;
-  Argument factors = Nothing{};
-  if (const auto* list = a.has(scales) ? ir::get_if<ir::FloatList>(a.argument(scales)) : nullptr) {
-    factors = ir::FloatList{1.0, list->at(0)};
-  }
-  std::vector<Argument> args = {ValueRef{as_image(b, a)}, a.has(1) ? with_row(a, 1, 1) : Argument(Nothing{})};
-  if (has_corners) args.push_back(a.argument(2));
-  args.push_back(std::move(factors));
-  return from_image(b, {b.call(op, std::move(args))});
+template <class A>
+Values resample_line(Builder& b, const A& a, std::string_view op, std::vector<Builder::Named> named) {
+  if (const ir::FloatList* list = a.scale_factors().find_list())
+    named.push_back({"scale_factors", ir::FloatList{1.0, list->at(0)}});
+  const Argument sizes = a.output_size().has_value() ? with_row(a.output_size(), 1) : Argument(Nothing{});
+  return from_image(b, {b.call(op, {ValueRef{as_image(b, a.input())}, sizes}, std::move(named))});
 }
-Values upsample_nearest1d(Builder& b, const Arguments& a) {
-  return resample_line(b, a, "aten.upsample_nearest2d.vec", false);
+Values upsample_nearest1d(Builder& b, const ops::upsample_nearest1d_vec<Call>& a) {
+  return resample_line(b, a, "aten.upsample_nearest2d.vec", {});
 }
-Values upsample_linear1d(Builder& b, const Arguments& a) {
-  return resample_line(b, a, "aten.upsample_bilinear2d.vec", true);
+Values upsample_linear1d(Builder& b, const ops::upsample_linear1d_vec<Call>& a) {
+  return resample_line(b, a, "aten.upsample_bilinear2d.vec", {{"align_corners", a.align_corners()}});
 }
 
 // Reflection is a gather: index i of the padded line is |..| folded at both ends. One step a dimension, outermost first.
@@ -220,15 +238,16 @@ ValueId reflected(Builder& b, ValueId x, const Dims& pad) {
   }
   return x;
 }
-Values reflection_pad(Builder& b, const Arguments& a) {
-  if (a.dims(1).size() / 2 > a.tensor(0).rank()) return {};
-  return {reflected(b, a.value(0), a.dims(1))};
+template <class A>
+Values reflection_pad(Builder& b, const A& a) {
+  if (a.padding().dims().size() / 2 > a.self().spec().rank()) return {};
+  return {reflected(b, a.self(), a.padding().dims())};
 }
 
 // The end in front of the beginning and the beginning behind the end, one dimension after the other.
-ValueId circular(Builder& b, const Arguments& a, size_t count) {
-  ValueId x = a.value(0);
-  const Dims pad = a.dims(1);
+ValueId circular(Builder& b, const ops::pad_default<Call>& a, size_t count) {
+  ValueId x = a.self();
+  const Dims pad = a.pad().dims();
   ir::SymbolTable& symbols = b.symbols();
   for (size_t i = 0; i < count; ++i) {
     const TensorSpec in = b.spec(x);
@@ -248,17 +267,17 @@ ValueId circular(Builder& b, const Arguments& a, size_t count) {
   return x;
 }
 
-Values pad(Builder& b, const Arguments& a) {
-  const auto* mode = ir::get_if<std::string>(a.argument(2));
-  if (mode == nullptr || a.dims(1).size() / 2 > a.tensor(0).rank()) return {};
+Values pad(Builder& b, const ops::pad_default<Call>& a) {
+  const auto* mode = ir::get_if<std::string>(a.mode());
+  if (mode == nullptr || a.pad().dims().size() / 2 > a.self().spec().rank()) return {};
   if (*mode == "constant") {
-    const Argument value = a.has(3) ? a.argument(3) : Argument(0.0);
-    return {b.call("aten.constant_pad_nd.default", {a.argument(0), a.argument(1), value})};
+    const Argument value = a.value().has_value() ? a.value() : Argument(0.0);
+    return {b.call("aten.constant_pad_nd.default", {a.self(), a.pad(), value})};
   }
-  if (*mode == "reflect") return {reflected(b, a.value(0), a.dims(1))};
-  const size_t count = a.dims(1).size() / 2;
+  if (*mode == "reflect") return {reflected(b, a.self(), a.pad().dims())};
+  const size_t count = a.pad().dims().size() / 2;
   if (*mode == "replicate" && count >= 1 && count <= 3) {
-    return {b.call("aten.replication_pad" + std::to_string(count) + "d.default", {a.ref(0), a.argument(1)})};
+    return {b.call("aten.replication_pad" + std::to_string(count) + "d.default", {a.self(), a.pad()})};
   }
   if (*mode == "circular") return {circular(b, a, count)};
   a.fail("padding mode '" + *mode + "'");
@@ -266,44 +285,44 @@ Values pad(Builder& b, const Arguments& a) {
 }
 
 // A mode that only training has an effect in.
-Values dropout(Builder& b, const Arguments& a) {
-  if (a.flag(2)) {
+Values dropout(Builder& b, const ops::dropout_default<Call>& a) {
+  if (a.train()) {
     a.fail("training mode; export the model after .eval()");
     return {};
   }
-  return {b.call("aten.clone.default", {a.ref(0)})};
+  return {b.call("aten.clone.default", {a.input()})};
 }
 
 }  // namespace
 
 std::span<const Decomposition> window_decompositions() {
   static constexpr Decomposition kRows[] = {
-      {"aten.adaptive_avg_pool1d.default", adaptive_avg_pool1d},
-      {"aten.adaptive_avg_pool2d.default", adaptive_avg_pool2d},
-      {"aten.avg_pool1d.default", avg_pool1d},
-      {"aten.batch_norm.default", batch_norm},
-      {"aten.conv1d.default", convolution},
-      {"aten.conv1d.padding", convolution_with_named_padding},
-      {"aten.conv2d.default", convolution},
-      {"aten.conv2d.padding", convolution_with_named_padding},
-      {"aten.conv3d.default", convolution},
-      {"aten.conv3d.padding", convolution_with_named_padding},
-      {"aten.conv_transpose1d.default", transposed_convolution},
-      {"aten.conv_transpose2d.input", transposed_convolution},
-      {"aten.conv_transpose3d.input", transposed_convolution},
-      {"aten.dropout.default", dropout},
-      {"aten.group_norm.default", group_norm},
-      {"aten.instance_norm.default", instance_norm},
-      {"aten.layer_norm.default", layer_norm},
-      {"aten.max_pool1d.default", max_pool1d},
-      {"aten.max_pool1d_with_indices.default", max_pool1d},
-      {"aten.max_pool2d.default", max_pool2d},
-      {"aten.pad.default", pad},
-      {"aten.reflection_pad1d.default", reflection_pad},
-      {"aten.reflection_pad2d.default", reflection_pad},
-      {"aten.rms_norm.default", rms_norm},
-      {"aten.upsample_linear1d.vec", upsample_linear1d},
-      {"aten.upsample_nearest1d.vec", upsample_nearest1d},
+      row<ops::adaptive_avg_pool1d_default, adaptive_avg_pool1d>(),
+      row<ops::adaptive_avg_pool2d_default, adaptive_avg_pool2d>(),
+      row<ops::avg_pool1d_default, avg_pool1d>(),
+      row<ops::batch_norm_default, batch_norm>(),
+      row<ops::conv1d_default, convolution>(),
+      row<ops::conv1d_padding, convolution_with_named_padding>(),
+      row<ops::conv2d_default, convolution>(),
+      row<ops::conv2d_padding, convolution_with_named_padding>(),
+      row<ops::conv3d_default, convolution>(),
+      row<ops::conv3d_padding, convolution_with_named_padding>(),
+      row<ops::conv_transpose1d_default, transposed_convolution>(),
+      row<ops::conv_transpose2d_input, transposed_convolution>(),
+      row<ops::conv_transpose3d_input, transposed_convolution>(),
+      row<ops::dropout_default, dropout>(),
+      row<ops::group_norm_default, group_norm>(),
+      row<ops::instance_norm_default, instance_norm>(),
+      row<ops::layer_norm_default, layer_norm>(),
+      row<ops::max_pool1d_default, max_pool1d>(),
+      row<ops::max_pool1d_with_indices_default, max_pool1d>(),
+      row<ops::max_pool2d_default, max_pool2d>(),
+      row<ops::pad_default, pad>(),
+      row<ops::reflection_pad1d_default, reflection_pad>(),
+      row<ops::reflection_pad2d_default, reflection_pad>(),
+      row<ops::rms_norm_default, rms_norm>(),
+      row<ops::upsample_linear1d_vec, upsample_linear1d>(),
+      row<ops::upsample_nearest1d_vec, upsample_nearest1d>(),
   };
   return kRows;
 }

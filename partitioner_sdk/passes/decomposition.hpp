@@ -8,33 +8,19 @@ namespace etb::passes {
 
 using Values = std::vector<ValueId>;
 
-// The arguments of the op that is being taken apart.
-class Arguments : public infer::Call {
- public:
-  using infer::Call::Call;
-  // A tensor argument.
-  ValueId value(size_t index) const {
-    const auto* ref = ir::get_if<ValueRef>(argument(index));
-    if (ref == nullptr) fail("argument " + std::to_string(index) + " is no tensor");
-    return ref == nullptr ? 0 : ref->id;
-  }
-  ValueRef ref(size_t index) const { return {value(index)}; }
-  std::vector<ValueId> values(size_t index) const {
-    const auto* list = ir::get_if<ir::ValueList>(argument(index));
-    if (list == nullptr) fail("argument " + std::to_string(index) + " is no list of tensors");
-    return list == nullptr ? std::vector<ValueId>{} : list->ids;
-  }
-  double number(size_t index) const {
-    if (const double* value = ir::get_if<double>(argument(index))) return *value;
-    return static_cast<double>(integer(index));
-  }
-};
+using infer::Call;
 
 struct Decomposition {
   std::string_view op;
   // Adds nodes and returns the results. An empty list leaves the op as it is.
-  Values (*expand)(Builder& b, const Arguments& a);
+  Values (*expand)(Builder& b, const Call& call);
 };
+
+// The row of the op whose arguments `View` names (api/ops/argument_reader.hpp).
+template <template <class> class View, Values (*kExpand)(Builder&, const View<Call>&)>
+constexpr Decomposition row() {
+  return {View<Call>::kName, [](Builder& b, const Call& call) { return kExpand(b, View<Call>(call)); }};
+}
 
 // The tables, each sorted by op; decompose.cpp searches them all.
 std::span<const Decomposition> activation_decompositions();

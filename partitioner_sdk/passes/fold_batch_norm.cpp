@@ -3,11 +3,17 @@
 
 #include <algorithm>
 
+#include "ops/_native_batch_norm_legit_no_training.hpp"
+#include "ops/convolution.hpp"
 #include "partitioner_sdk/passes/builder.hpp"
 
 namespace etb::passes {
 
 namespace {
+
+using infer::Call;
+using Convolution = ops::convolution_default<Call>;
+using Norm = ops::_native_batch_norm_legit_no_training_default<Call>;
 
 class Folder {
  public:
@@ -61,51 +67,50 @@ class Folder {
   }
   uint32_t uses_of(ValueId id) const { return id < uses_.size() ? uses_[id] : 0; }
 
-  // input, weight, bias, running_mean, running_var, momentum, eps; of a convolution that nothing else reads. Its own node stays
-  // behind without a reader.
-  bool fold(const ir::Node& norm) {
-    const auto* x = ir::get_if<ValueRef>(norm.args[0]);
+  // Folds the norm into a convolution that nothing else reads. The node of the convolution stays without a reader.
+  bool fold(const ir::Node& node) {
+    infer::CallState state(module_, graph_, node.op, node.args);
+    const Norm norm{Call(state)};
+    const auto* x = ir::get_if<ValueRef>(norm.input());
     const auto found = x == nullptr ? convolutions_.end() : convolutions_.find(x->id);
     if (found == convolutions_.end() || uses_of(x->id) != 1) return false;
-    const ir::Node& conv = found->second;
-    const bool is_transposed = conv.args[6] == Argument(true);
-    const auto* weight = ir::get_if<ValueRef>(conv.args[1]);
-    const double* eps = ir::get_if<double>(norm.args[6]);
-    if (eps == nullptr || weight == nullptr || uses_of(weight->id) != 1 || !is_constant(conv.args[1]) ||
-        !is_constant(conv.args[2]) || uses_of(norm.outputs[1]) + uses_of(norm.outputs[2]) != 0 ||
-        (is_transposed && !(conv.args[8] == Argument(Dim(1)))) ||
-        !ops::is_floating(b_.spec(weight->id).dtype)) {
-      return false;
-    }
-    for (size_t i = 1; i <= 4; ++i) {
-      if (!is_constant(norm.args[i])) return false;
-    }
-    if (ir::get_if<Nothing>(norm.args[3]) || ir::get_if<Nothing>(norm.args[4])) return false;
-    rewrite(norm, conv, *weight, *eps, is_transposed);
+    infer::CallState own_state(module_, graph_, found->second.op, found->second.args);
+    const Convolution conv{Call(own_state)};
+    const auto* weight = ir::get_if<ValueRef>(conv.weight());
+    const bool is_fit = ir::get_if<double>(norm.eps()) != nullptr && weight != nullptr &&
+                        uses_of(weight->id) == 1 && is_constant(conv.weight()) && is_constant(conv.bias()) &&
+                        uses_of(node.outputs[1]) + uses_of(node.outputs[2]) == 0 &&
+                        (!conv.transposed() || conv.groups().get() == Argument(Dim(1))) &&
+                        ops::is_floating(b_.spec(weight->id).dtype) && is_constant(norm.weight()) &&
+                        is_constant(norm.bias()) && is_constant(norm.running_mean()) &&
+                        is_constant(norm.running_var()) && norm.running_mean().has_value() &&
+                        norm.running_var().has_value();
+    if (!is_fit) return false;
+    b_.replace(node.outputs[0], rewrite(norm, conv, *weight));
     return true;
   }
 
   // w' = w s, b' = (b - mean) s + shift, with s = gamma / sqrt(var + eps) for each channel.
-  void rewrite(const ir::Node& norm, const ir::Node& conv, ValueRef weight, double eps, bool is_transposed) {
+  ValueId rewrite(const Norm& norm, const Convolution& conv, ValueRef weight) {
     const auto binary = [&](const char* op, Argument left, Argument right) {
       return ValueRef{b_.call(op, {std::move(left), std::move(right)})};
     };
-    const ValueRef shifted = binary("aten.add.Scalar", norm.args[4], eps);
+    const ValueRef shifted = binary("aten.add.Scalar", norm.running_var(), norm.eps());
     ValueRef scale{b_.call("aten.rsqrt.default", {shifted})};
-    if (!ir::get_if<Nothing>(norm.args[1])) scale = binary("aten.mul.Tensor", scale, norm.args[1]);
+    if (norm.weight().has_value()) scale = binary("aten.mul.Tensor", scale, norm.weight());
     const TensorSpec spec = b_.spec(weight.id);
     Dims sizes(spec.rank(), Dim(1));
-    sizes[is_transposed ? 1 : 0] = b_.spec(scale.id).sizes[0];
+    sizes[conv.transposed() ? 1 : 0] = b_.spec(scale.id).sizes[0];
     const ValueRef wide{b_.call("aten.view_copy.default", {scale, std::move(sizes)})};
     const ValueRef new_weight = binary("aten.mul.Tensor", weight, wide);
-    ValueRef bias = ir::get_if<Nothing>(conv.args[2]) ? ValueRef{b_.call("aten.neg.default", {norm.args[3]})}
-                                                      : binary("aten.sub.Tensor", conv.args[2], norm.args[3]);
+    ValueRef bias = conv.bias().has_value() ? binary("aten.sub.Tensor", conv.bias(), norm.running_mean())
+                                            : ValueRef{b_.call("aten.neg.default", {norm.running_mean()})};
     bias = binary("aten.mul.Tensor", bias, scale);
-    if (!ir::get_if<Nothing>(norm.args[2])) bias = binary("aten.add.Tensor", bias, norm.args[2]);
-    std::vector<Argument> args = conv.args;
-    args[1] = new_weight;
-    args[2] = bias;
-    b_.replace(norm.outputs[0], b_.call("aten.convolution.default", std::move(args)));
+    if (norm.bias().has_value()) bias = binary("aten.add.Tensor", bias, norm.bias());
+    std::vector<Argument> args(conv.arguments().begin(), conv.arguments().end());
+    args[Convolution::Index::weight] = new_weight;
+    args[Convolution::Index::bias] = bias;
+    return b_.call("aten.convolution.default", std::move(args));
   }
 
   ir::Module& module_;

@@ -5,18 +5,23 @@
 #include <optional>
 #include <set>
 
+#include "ops/addmm.hpp"
+#include "ops/mm.hpp"
+#include "ops/permute_copy.hpp"
 #include "partitioner_sdk/passes/builder.hpp"
 
 namespace etb::passes {
 
 namespace {
 
+using Permute = ops::permute_copy_default<infer::Call>;
+
 // The same elements seen as the op sees them; nullopt when that needs other bytes.
 std::optional<ir::Constant> view_constant(const ir::Constant& from, std::string_view op, const ir::Node& node,
                                           const TensorSpec& result) {
   ir::Constant out = from;
   if (op == "aten.permute_copy.default") {
-    const auto* order = ir::get_if<Dims>(node.args[1]);
+    const auto* order = ir::get_if<Dims>(node.args[Permute::Index::dims]);
     if (order == nullptr || order->size() != from.sizes.size()) return std::nullopt;
     const auto rank = static_cast<int64_t>(order->size());
     for (size_t i = 0; i < order->size(); ++i) {
@@ -124,20 +129,24 @@ class Folder {
 
   // x W^T with a W that cannot be stored transposed: (W x^T)^T turns the few rows of x instead of the weight.
   void keep_product(ir::Node& node) {
-    const bool has_bias = node.args.size() > 2;
-    const auto *x = ir::get_if<ValueRef>(node.args[has_bias ? 1 : 0]),
-               *y = ir::get_if<ValueRef>(node.args[has_bias ? 2 : 1]);
+    using Mm = ops::mm_default<infer::Call>::Index;
+    using Addmm = ops::addmm_default<infer::Call>::Index;
+    const bool has_bias = module_.op(node).name == "aten.addmm.default";
+    const auto *x = ir::get_if<ValueRef>(node.args[has_bias ? Addmm::mat1 : Mm::self]),
+               *y = ir::get_if<ValueRef>(node.args[has_bias ? Addmm::mat2 : Mm::mat2]);
     const auto permute = y == nullptr ? permutes_.end() : permutes_.find(y->id);
     if (x == nullptr || permute == permutes_.end() || !is_worth_turning(x->id, y->id) ||
-        (has_bias && !(node.args[3] == Argument(Dim(1)) && node.args[4] == Argument(Dim(1))))) {
+        (has_bias &&
+         !(node.args[Addmm::beta] == Argument(Dim(1)) && node.args[Addmm::alpha] == Argument(Dim(1))))) {
       return b_.keep(std::move(node));
     }
     is_changed_ = true;
     const Argument order = Dims{1, 0};
     const ValueId turned = b_.call("aten.permute_copy.default", {*x, order});
-    const ValueId product = b_.call("aten.mm.default", {permute->second.args[0], ValueRef{turned}});
+    const ValueId product =
+        b_.call("aten.mm.default", {permute->second.args[Permute::Index::self], ValueRef{turned}});
     ValueId out = b_.call("aten.permute_copy.default", {ValueRef{product}, order});
-    if (has_bias) out = b_.call("aten.add.Tensor", {ValueRef{out}, node.args[0]});
+    if (has_bias) out = b_.call("aten.add.Tensor", {ValueRef{out}, node.args[Addmm::self]});
     b_.replace(node.outputs[0], out);
   }
 

@@ -21,7 +21,7 @@ std::string op_name(std::string_view text) {
 
 class Interpreter {
  public:
-  Interpreter(Builder& b, const Arguments& a, std::string_view text) : b_(b), a_(a), text_(text) {}
+  Interpreter(Builder& b, const Call& a, std::string_view text) : b_(b), a_(a), text_(text) {}
 
   Values run() {
     Values results;
@@ -200,7 +200,7 @@ class Interpreter {
   }
 
   Builder& b_;
-  const Arguments& a_;
+  const Call& a_;
   std::string_view text_;
   size_t at_ = 0;
   int skipped_ = 0;  // choices around here whose side is not taken
@@ -209,7 +209,7 @@ class Interpreter {
 
 }  // namespace
 
-Values expand_formula(Builder& b, const Arguments& a, std::string_view text) {
+Values expand_formula(Builder& b, const Call& a, std::string_view text) {
   return Interpreter(b, a, text).run();
 }
 

@@ -24,6 +24,6 @@ struct Formula {
 std::span<const Formula> formula_table();
 
 // The results; an error of the formula fails the arguments.
-Values expand_formula(Builder& b, const Arguments& a, std::string_view text);
+Values expand_formula(Builder& b, const Call& a, std::string_view text);
 
 }  // namespace etb::passes

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "partitioner_sdk/passes/builder.hpp"
+#include "partitioner_sdk/passes/view_inverses.hpp"
 
 namespace etb::passes {
 
@@ -202,57 +203,15 @@ class Functionalizer {
   // The contents of a view's parent after the view was overwritten by `value`.
   ValueId scatter(const ir::Node& node, const ir::Node& view, ValueId written, ValueId parent,
                   ValueId value) {
-    const std::string_view name = module_.op(view).schema->base_name();
-    const TensorSpec whole = graph_.values[parent].spec;
-    const auto arg = [&](size_t i) { return view.args[i]; };
-    if (name == "alias" || name == "detach" || name == "contiguous" || name == "to" || name == "type_as")
-      return value;
-    if (name == "view" || name == "reshape" || name == "flatten" || name == "unflatten" ||
-        name == "squeeze" || name == "unsqueeze" || name == "view_as" || name == "reshape_as" ||
-        name == "_unsafe_view") {
-      return b_.call("aten.view.default", {ValueRef{value}, Argument(whole.sizes)});
+    const ViewInverse* inverse = find_view_inverse(module_.op(view).name);
+    infer::CallState state(module_, graph_, view.op, view.args);
+    if (inverse == nullptr) {
+      fault(node, "writes through a view made by " + module_.op(view).name);
+      return parent;
     }
-    if (name == "select")
-      return b_.call("aten.select_scatter.default", {ValueRef{parent}, ValueRef{value}, arg(1), arg(2)});
-    if (name == "slice") {
-      return b_.call("aten.slice_scatter.default",
-                     {ValueRef{parent}, ValueRef{value}, arg(1), arg(2), arg(3), arg(4)});
-    }
-    if (name == "transpose") return b_.call("aten.transpose.int", {ValueRef{value}, arg(1), arg(2)});
-    if (name == "t") return b_.call("aten.t.default", {ValueRef{value}});
-    if (name == "permute") return unpermute(view, value);
-    if (name == "split_with_sizes" || name == "split" || name == "chunk")
-      return scatter_part(view, written, parent, value);
-    fault(node, "writes through a view made by " + module_.op(view).name);
-    return parent;
-  }
-
-  ValueId unpermute(const ir::Node& view, ValueId value) {
-    const Dims& order = *ir::get_if<Dims>(view.args[1]);
-    Dims inverse(order.size(), Dim(0));
-    const auto rank = static_cast<int64_t>(order.size());
-    for (int64_t i = 0; i < rank; ++i) {
-      const int64_t from = order[static_cast<size_t>(i)].value();
-      inverse[static_cast<size_t>(from < 0 ? from + rank : from)] = i;
-    }
-    return b_.call("aten.permute.default", {ValueRef{value}, std::move(inverse)});
-  }
-
-  // A part of a split begins where the parts before it end.
-  ValueId scatter_part(const ir::Node& view, ValueId written, ValueId parent, ValueId value) {
-    const int64_t dim = ir::get_if<Dim>(view.args[2])->value();
-    Dim start = 0;
-    for (const ValueId part : view.outputs) {
-      const TensorSpec& spec = graph_.values[part].spec;
-      const auto rank = static_cast<int64_t>(spec.rank());
-      const Dim end = module_.symbols.add(start, spec.sizes[static_cast<size_t>(dim < 0 ? dim + rank : dim)]);
-      if (part == written) {
-        return b_.call("aten.slice_scatter.default",
-                       {ValueRef{parent}, ValueRef{value}, Dim(dim), start, end});
-      }
-      start = end;
-    }
-    return parent;
+    const ValueId whole = inverse->scatter(b_, Call(state), {parent, value, written, view.outputs});
+    if (!state.error.empty()) fault(node, "writes through a view: " + state.error);
+    return whole;
   }
 
   void rewrite_outputs() {

@@ -3,6 +3,9 @@
 
 #include <limits>
 
+#include "ops/torchao/choose_qparams_affine.hpp"
+#include "ops/torchao/dequantize_affine.hpp"
+#include "ops/torchao/quantize_affine.hpp"
 #include "partitioner_sdk/passes/decomposition.hpp"
 #include "partitioner_sdk/passes/dim_order_ops.hpp"
 #include "partitioner_sdk/passes/scalars_to_tensors.hpp"
@@ -20,7 +23,7 @@ struct Blocks {
 };
 
 // As torchao/quantization/quant_primitives.py, _get_reduction_params.
-std::optional<Blocks> cut(const Arguments& a, const TensorSpec& in, const Dims& block) {
+std::optional<Blocks> cut(const Call& a, const TensorSpec& in, const Dims& block) {
   Blocks out;
   if (block.size() != in.rank()) {
     a.fail("as many block sizes as dimensions are needed");
@@ -44,12 +47,13 @@ struct Limits {
   double low, high;
 };
 // Of a quantised dtype, unless the arguments say others.
-Limits limits_of(const Arguments& a, Dtype dtype, size_t low_index) {
+template <class A>
+Limits limits_of(const A& a, Dtype dtype) {
   Limits limits{0, 255};
   if (dtype == Dtype::INT8) limits = {-128, 127};
   if (dtype == Dtype::INT16) limits = {-32768, 32767};
-  if (a.has(low_index)) limits.low = a.number(low_index);
-  if (a.has(low_index + 1)) limits.high = a.number(low_index + 1);
+  if (a.quant_min().has_value()) limits.low = a.quant_min().number();
+  if (a.quant_max().has_value()) limits.high = a.quant_max().number();
   return limits;
 }
 
@@ -61,26 +65,25 @@ ValueId clamped(Builder& b, ValueId x, Limits limits) {
   return b.call("aten.clamp.default", {ValueRef{x}, limits.low, limits.high});
 }
 
-// input, mapping_type, block_size, target_dtype, quant_min, quant_max, eps, scale_dtype, zero_point_dtype, keepdim
-Values choose_qparams(Builder& b, const Arguments& a) {
-  const TensorSpec in = a.tensor(0);
-  const auto* mapping = ir::get_if<std::string>(a.argument(1));
-  const auto blocks = cut(a, in, a.dims(2));
+Values choose_qparams(Builder& b, const ops::torchao::choose_qparams_affine_default<Call>& a) {
+  const TensorSpec in = a.input().spec();
+  const auto* mapping = ir::get_if<std::string>(a.mapping_type());
+  const auto blocks = cut(a, in, a.block_size().dims());
   if (mapping == nullptr || !blocks) return {};
-  const Limits limits = limits_of(a, a.dtype(3).value_or(Dtype::INT8), 4);
-  const double eps = a.has(6) ? a.number(6) : double{std::numeric_limits<float>::epsilon()};
-  const bool keeps_dims = a.flag(9);
-  const ValueId x = b.call("aten.view.default", {a.ref(0), Argument(blocks->sizes)});
+  const Limits limits = limits_of(a, a.target_dtype().value_or(Dtype::INT8));
+  const double eps = a.eps().has_value() ? a.eps().number() : double{std::numeric_limits<float>::epsilon()};
+  const bool keeps_dims = a.keepdim();
+  const ValueId x = b.call("aten.view.default", {a.input(), Argument(blocks->sizes)});
   const auto extreme = [&](const char* op) {
     return b.call(op, {ValueRef{x}, Argument(blocks->inside), keeps_dims});
   };
   const ValueId low =
       b.call("aten.clamp.default", {ValueRef{extreme("aten.amin.default")}, Nothing{}, Dim(0)});
   const ValueId high = b.call("aten.clamp.default", {ValueRef{extreme("aten.amax.default")}, Dim(0)});
-  const Dtype zero_dtype = a.dtype(8).value_or(Dtype::INT32);
+  const Dtype zero_dtype = a.zero_point_dtype().value_or(Dtype::INT32);
   const auto at_least_eps = [&](ValueId scale) {
     const ValueId safe = b.call("aten.clamp.default", {ValueRef{scale}, eps});
-    return to_dtype(b, safe, a.dtype(7).value_or(in.dtype));
+    return to_dtype(b, safe, a.scale_dtype().value_or(in.dtype));
   };
   if (*mapping == "ASYMMETRIC") {
     const ValueId span = two(b, "aten.sub.Tensor", high, ValueRef{low});
@@ -99,35 +102,33 @@ Values choose_qparams(Builder& b, const Arguments& a) {
   return {};
 }
 
-// input, block_size, scale, zero_point, output_dtype, quant_min, quant_max
-Values quantize(Builder& b, const Arguments& a) {
-  const TensorSpec in = a.tensor(0);
-  const auto blocks = cut(a, in, a.dims(1));
-  const auto dtype = a.dtype(4);
+Values quantize(Builder& b, const ops::torchao::quantize_affine_default<Call>& a) {
+  const TensorSpec in = a.input().spec();
+  const auto blocks = cut(a, in, a.block_size().dims());
+  const auto dtype = a.output_dtype().value();
   if (!blocks || !dtype) return {};
-  const ValueId x = b.call("aten.view.default", {a.ref(0), Argument(blocks->sizes)});
-  const ValueId scale = b.call("aten.view.default", {a.ref(2), Argument(blocks->scale_sizes)});
+  const ValueId x = b.call("aten.view.default", {a.input(), Argument(blocks->sizes)});
+  const ValueId scale = b.call("aten.view.default", {a.scale(), Argument(blocks->scale_sizes)});
   const ValueId inverse = one(b, "aten.reciprocal.default", scale);
   ValueId q = one(b, "aten.round.default", two(b, "aten.mul.Tensor", x, ValueRef{inverse}));
-  if (a.has(3)) {
-    const ValueId zero = b.call("aten.view.default", {a.ref(3), Argument(blocks->scale_sizes)});
+  if (a.zero_point().has_value()) {
+    const ValueId zero = b.call("aten.view.default", {a.zero_point(), Argument(blocks->scale_sizes)});
     q = two(b, "aten.add.Tensor", q, ValueRef{to_dtype(b, zero, in.dtype)});
   }
-  q = to_dtype(b, clamped(b, q, limits_of(a, *dtype, 5)), *dtype);
+  q = to_dtype(b, clamped(b, q, limits_of(a, *dtype)), *dtype);
   return {b.call("aten.view.default", {ValueRef{q}, Argument(in.sizes)})};
 }
 
-// input, block_size, scale, zero_point, input_dtype, quant_min, quant_max, output_dtype
-Values dequantize(Builder& b, const Arguments& a) {
-  const TensorSpec in = a.tensor(0);
-  const auto blocks = cut(a, in, a.dims(1));
+Values dequantize(Builder& b, const ops::torchao::dequantize_affine_default<Call>& a) {
+  const TensorSpec in = a.input().spec();
+  const auto blocks = cut(a, in, a.block_size().dims());
   if (!blocks) return {};
-  const Dtype dtype = a.dtype(7).value_or(Dtype::FLOAT32);
-  const ValueId q = b.call("aten.view.default", {a.ref(0), Argument(blocks->sizes)});
-  const ValueId scale = b.call("aten.view.default", {a.ref(2), Argument(blocks->scale_sizes)});
+  const Dtype dtype = a.output_dtype().value_or(Dtype::FLOAT32);
+  const ValueId q = b.call("aten.view.default", {a.input(), Argument(blocks->sizes)});
+  const ValueId scale = b.call("aten.view.default", {a.scale(), Argument(blocks->scale_sizes)});
   ValueId x = to_dtype(b, q, dtype);
-  if (a.has(3)) {
-    const ValueId zero = b.call("aten.view.default", {a.ref(3), Argument(blocks->scale_sizes)});
+  if (a.zero_point().has_value()) {
+    const ValueId zero = b.call("aten.view.default", {a.zero_point(), Argument(blocks->scale_sizes)});
     x = two(b, "aten.sub.Tensor", x, ValueRef{to_dtype(b, zero, dtype)});
   }
   x = two(b, "aten.mul.Tensor", x, ValueRef{to_dtype(b, scale, dtype)});
@@ -135,9 +136,9 @@ Values dequantize(Builder& b, const Arguments& a) {
 }
 
 constexpr Decomposition kRows[] = {
-    {"torchao.choose_qparams_affine.default", choose_qparams},
-    {"torchao.dequantize_affine.default", dequantize},
-    {"torchao.quantize_affine.default", quantize},
+    row<ops::torchao::choose_qparams_affine_default, choose_qparams>(),
+    row<ops::torchao::dequantize_affine_default, dequantize>(),
+    row<ops::torchao::quantize_affine_default, quantize>(),
 };
 
 const Decomposition* find_row(std::string_view op) {
@@ -158,10 +159,9 @@ Result<bool> lower(ir::Module& module, ir::Graph& graph) {
       b.keep(std::move(node));
       continue;
     }
-    const Arguments arguments(module, graph, node.op, node.args);
-    const Values results = row->expand(b, arguments);
-    if (!arguments.error().empty())
-      b.fail(Code::NOT_SUPPORTED, std::string(row->op) + ": " + arguments.error());
+    infer::CallState state(module, graph, node.op, node.args);
+    const Values results = row->expand(b, Call(state));
+    if (!state.error.empty()) b.fail(Code::NOT_SUPPORTED, std::string(row->op) + ": " + state.error);
     for (size_t i = 0; i < results.size() && i < node.outputs.size(); ++i)
       b.replace(node.outputs[i], results[i]);
     is_changed = true;

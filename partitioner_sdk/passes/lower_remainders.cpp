@@ -3,11 +3,14 @@
 
 #include <cstring>
 
+#include "ops/remainder.hpp"
 #include "partitioner_sdk/passes/builder.hpp"
 
 namespace etb::passes {
 
 namespace {
+
+using Index = ops::remainder_Tensor<infer::Call>::Index;  // as that of remainder.Scalar
 
 bool is_signed_integer(Dtype dtype) {
   return dtype == Dtype::INT8 || dtype == Dtype::INT16 || dtype == Dtype::INT32 || dtype == Dtype::INT64;
@@ -35,17 +38,17 @@ Result<bool> lower(ir::Module& module, ir::Graph& graph) {
     const bool is_remainder = node.op == by_tensor || node.op == by_number;
     const Dtype dtype = is_remainder ? b.spec(node.outputs[0]).dtype : Dtype::FLOAT32;
     const bool has_divisor =
-        is_remainder && (node.op == by_tensor || ir::get_if<Dim>(node.args[1]) != nullptr);
+        is_remainder && (node.op == by_tensor || ir::get_if<Dim>(node.args[Index::other]) != nullptr);
     if (!has_divisor || !is_signed_integer(dtype)) {
       b.keep(std::move(node));
       continue;
     }
-    const Argument by =
-        node.op == by_tensor ? node.args[1] : Argument(ValueRef{divisor(b, node.args[1], dtype)});
+    const Argument self = node.args[Index::self], other = node.args[Index::other];
+    const Argument by = node.op == by_tensor ? other : Argument(ValueRef{divisor(b, other, dtype)});
     const ValueId quotient =
-        b.call("aten.div.Tensor_mode", {node.args[0], by}, {{"rounding_mode", std::string("floor")}});
+        b.call("aten.div.Tensor_mode", {self, by}, {{"rounding_mode", std::string("floor")}});
     const ValueId whole = b.call("aten.mul.Tensor", {ValueRef{quotient}, by});
-    b.replace(node.outputs[0], b.call("aten.sub.Tensor", {node.args[0], ValueRef{whole}}));
+    b.replace(node.outputs[0], b.call("aten.sub.Tensor", {self, ValueRef{whole}}));
     is_changed = true;
   }
   ETB_TRY(b.finish());

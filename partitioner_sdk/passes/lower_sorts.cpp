@@ -3,6 +3,8 @@
 
 #include <cstring>
 
+#include "ops/median.hpp"
+#include "ops/sort.hpp"
 #include "partitioner_sdk/passes/decomposition.hpp"
 
 namespace etb::passes {
@@ -56,18 +58,26 @@ class SortLowerer final : public Builder {
     if (!is_stable && name != "aten.sort.default" && name != "aten.median.dim" &&
         name != "aten.median.default")
       return {};
-    const Arguments a(module(), graph(), node.op, node.args);
-    const TensorSpec in = a.tensor(0);
+    infer::CallState state(module(), graph(), node.op, node.args);
+    const Call call(state);
+    const ValueId self = call.read_tensor(0);
+    const TensorSpec in = spec(self);
     const bool has_elements = std::all_of(in.sizes.begin(), in.sizes.end(),
                                           [&](Dim size) { return symbols().range(size).min >= 1; });
     if (in.rank() == 0 || !has_elements) return {};
-    if (name == "aten.median.default") return {median_of_all(a.value(0))};
-    if (name == "aten.median.dim")
-      return median(a.value(0), a.axis(a.integer(1), in.rank()), a.flag(2), node);
-    // self, dim, descending; or self, stable, dim, descending
-    const size_t first = is_stable ? 2 : 1;
-    const Sorted sorted =
-        sort(a.value(0), a.axis(a.integer(first), in.rank()), a.flag(first + 1), is_used_[node.outputs[1]]);
+    if (name == "aten.median.default") return {median_of_all(self)};
+    if (name == "aten.median.dim") {
+      const ops::median_dim<Call> a(call);
+      return median(self, a.axis(a.dim().integer(), in.rank()), a.keepdim(), node);
+    }
+    return is_stable ? lower_sort(ops::sort_stable<Call>(call), node)
+                     : lower_sort(ops::sort_default<Call>(call), node);
+  }
+
+  template <class A>
+  Values lower_sort(const A& a, const ir::Node& node) {
+    const size_t axis = a.axis(a.dim().integer(), a.self().spec().rank());
+    const Sorted sorted = sort(a.self(), axis, a.descending(), is_used_[node.outputs[1]]);
     return {sorted.values, sorted.indices};
   }
 

@@ -3,16 +3,19 @@
 
 #include <algorithm>
 
+#include "ops/index_put.hpp"
 #include "partitioner_sdk/passes/builder.hpp"
 
 namespace etb::passes {
 
 namespace {
 
+using Index = ops::index_put_default<infer::Call>::Index;
+
 // The sizes of the rows that one index of rank 1 chooses.
 std::optional<Dims> row_sizes(const Builder& b, const ir::Node& node) {
-  const auto* self = ir::get_if<ValueRef>(node.args[0]);
-  const auto* indices = ir::get_if<ir::ValueList>(node.args[1]);
+  const auto* self = ir::get_if<ValueRef>(node.args[Index::self]);
+  const auto* indices = ir::get_if<ir::ValueList>(node.args[Index::indices]);
   if (self == nullptr || indices == nullptr) return std::nullopt;
   std::optional<Dims> sizes;
   for (size_t d = 0; d < indices->ids.size(); ++d) {
@@ -33,7 +36,7 @@ Result<bool> run(ir::Module& module, ir::Graph& graph) {
   bool is_changed = false;
   for (ir::Node& node : b.take_old_nodes()) {
     const std::optional<Dims> rows = node.op == *index_put ? row_sizes(b, node) : std::nullopt;
-    const auto* values = rows ? ir::get_if<ValueRef>(node.args[2]) : nullptr;
+    const auto* values = rows ? ir::get_if<ValueRef>(node.args[Index::values]) : nullptr;
     if (values != nullptr) {
       const TensorSpec spec = b.spec(values->id);
       const size_t missing = rows->size() - std::min(rows->size(), spec.rank());
@@ -41,7 +44,7 @@ Result<bool> run(ir::Module& module, ir::Graph& graph) {
       if (missing != 0 && std::all_of(rows->begin(), split, [](Dim size) { return size == Dim(1); }) &&
           std::equal(split, rows->end(), spec.sizes.begin(), spec.sizes.end())) {
         b.set_origin(node);
-        node.args[2] = ValueRef{b.call("aten.view.default", {*values, *rows})};
+        node.args[Index::values] = ValueRef{b.call("aten.view.default", {*values, *rows})};
         is_changed = true;
       }
     }

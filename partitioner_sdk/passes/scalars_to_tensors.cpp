@@ -5,11 +5,14 @@
 #include <array>
 #include <cstring>
 
+#include "ops/div.hpp"
 #include "partitioner_sdk/passes/builder.hpp"
 
 namespace etb::passes {
 
 namespace {
+
+using DivMode = ops::div_Tensor_mode<infer::Call>;
 
 // The ops whose operands the official lowering casts to one dtype; kernels of the others take mixed ones.
 constexpr std::string_view kPromoted[] = {"aten.add.Tensor",      "aten.div.Tensor", "aten.div.Tensor_mode",
@@ -45,7 +48,8 @@ std::optional<Dtype> operand_dtype(const ir::Module& module, const ir::Node& nod
   if (!common || std::find(std::begin(kPromoted), std::end(kPromoted), name) == std::end(kPromoted))
     return std::nullopt;
   const bool gives_float =
-      name == "aten.div.Tensor" || (name == "aten.div.Tensor_mode" && node.args[2] == Argument(Nothing{}));
+      name == "aten.div.Tensor" ||
+      (name == "aten.div.Tensor_mode" && node.args[DivMode::Index::rounding_mode] == Argument(Nothing{}));
   return gives_float && !ops::is_floating(*common) ? Dtype::FLOAT32 : *common;
 }
 
@@ -79,10 +83,12 @@ Result<bool> run(ir::Module& module, ir::Graph& graph) {
   for (ir::Node& node : b.take_old_nodes()) {
     b.set_origin(node);
     // Numbers count less than tensors, so the dtype is found before they become tensors.
-    constexpr std::array<size_t, 2> kOperands = {0, 1};
     std::optional<Dtype> common;
     if (node.args.size() >= 2) {
-      common = infer::promote_arguments(infer::Call(module, graph, node.op, node.args), kOperands);
+      infer::CallState state(module, graph, node.op, node.args);
+      const std::array<infer::AnyArgument, 2> operands = {infer::AnyArgument(state, 0),
+                                                          infer::AnyArgument(state, 1)};
+      common = infer::promote_arguments(operands);
     }
     const std::optional<Dtype> wanted = operand_dtype(module, node, common);
     is_changed |= convert_numbers(b, node, wanted);

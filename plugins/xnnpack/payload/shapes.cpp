@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plugins/xnnpack/payload/shapes.hpp"
 
+#include "api/ops/sizes/arithmetic.hpp"
+#include "api/ops/sizes/broadcast.hpp"
+#include "api/ops/sizes/view.hpp"
+#include "api/ops/sizes/window.hpp"
 #include "plugins/xnnpack/payload/reader.hpp"
 
 namespace etb::xnnpack {
@@ -147,17 +151,15 @@ class Inference {
   }
 
   static Status broadcast(const XnnShape& from, XnnShape& to) {
-    XnnShape wide;
-    wide.rank = std::max(from.rank, to.rank);
-    const auto size_of = [&](const XnnShape& shape, uint32_t d) {
-      return d + shape.rank < wide.rank ? 1 : shape.sizes[d + shape.rank - wide.rank];
-    };
-    for (uint32_t d = 0; d < wide.rank; ++d) {
-      const uint64_t a = size_of(from, d), b = size_of(to, d);
-      if (a != b && a != 1 && b != 1) return bad("inputs of sizes ", text_of(to), " and ", text_of(from));
-      wide.sizes[d] = a == 1 ? b : a;
-    }
-    to = wide;
+    const ops::Numbers numbers;
+    int64_t wide[6] = {1, 1, 1, 1, 1, 1};
+    const uint32_t rank = std::max(from.rank, to.rank);
+    if (!ops::broadcast_into(numbers, to.span(), wide, rank) ||
+        !ops::broadcast_into(numbers, from.span(), wide, rank))
+      return bad("inputs of sizes ", text_of(to), " and ", text_of(from));
+    to.rank = rank;
+    std::transform(wide, wide + rank, to.sizes.begin(),
+                   [](int64_t size) { return static_cast<uint64_t>(size); });
     return {};
   }
 
@@ -188,23 +190,37 @@ class Inference {
                channels == 0 ? std::string() : ", with " + std::to_string(channels) + " channels last");
   }
 
-  // How often a window fits along one dimension.
-  static Status count_positions(uint64_t size, uint64_t padding, uint64_t kernel, uint64_t dilation,
-                                uint64_t stride, uint64_t& count) {
-    const uint64_t padded = size + padding, reach = (kernel - 1) * dilation + 1;
-    if (padded > kMostSize || stride > kMostSize || padded < reach)
-      return bad("a window that reaches over ", reach, " pixels in steps of ", stride, " of ", padded);
-    count = (padded - reach) / stride + 1;
+  static ops::Window rows_of(const XnnWindow& w) {
+    return {w.kernel_height, w.stride_height, w.dilation_height, w.padding_top, w.padding_bottom};
+  }
+  static ops::Window columns_of(const XnnWindow& w) {
+    return {w.kernel_width, w.stride_width, w.dilation_width, w.padding_left, w.padding_right};
+  }
+  static uint64_t reach_of(const ops::Window& w) {
+    return static_cast<uint64_t>(w.kernel - 1) * static_cast<uint64_t>(w.dilation) + 1;
+  }
+  static uint64_t padding_of(const ops::Window& w) {
+    return static_cast<uint64_t>(w.padding_before) + static_cast<uint64_t>(w.padding_after);
+  }
+
+  // Replaces a size by the number of positions of the window.
+  static Status count_positions(const ops::Window& w, uint64_t& size) {
+    const uint64_t padded = size + padding_of(w), reach = reach_of(w);
+    ops::Numbers numbers;
+    int64_t count = 0;
+    // No overflow is left once the padded size and with it the reach are small.
+    if (padded > kMostSize || static_cast<uint64_t>(w.stride) > kMostSize || padded < reach ||
+        ops::count_positions(numbers, static_cast<int64_t>(size), w, ops::WindowRounding::kDown, &count) !=
+            ops::WindowError::kNone)
+      return bad("a window that reaches over ", reach, " pixels in steps of ", w.stride, " of ", padded);
+    size = static_cast<uint64_t>(count);
     return {};
   }
 
   Status window(const XnnWindow& w, uint64_t channels) {
-    const XnnShape& in = input();
-    XnnShape out = in;
-    ETB_TRY(count_positions(in.sizes[1], uint64_t{w.padding_top} + w.padding_bottom, w.kernel_height,
-                            w.dilation_height, w.stride_height, out.sizes[1]));
-    ETB_TRY(count_positions(in.sizes[2], uint64_t{w.padding_left} + w.padding_right, w.kernel_width,
-                            w.dilation_width, w.stride_width, out.sizes[2]));
+    XnnShape out = input();
+    ETB_TRY(count_positions(rows_of(w), out.sizes[1]));
+    ETB_TRY(count_positions(columns_of(w), out.sizes[2]));
     out.sizes[3] = channels;
     return put_image(out, product({w.kernel_height, w.kernel_width, sizeof(void*)}));
   }
@@ -232,23 +248,27 @@ class Inference {
     const XnnWindow& w = node_->window;
     ETB_TRY(expect_image(product({w.groups, w.group_input_channels})));
     XnnShape out = input();
-    const auto spread = [](uint64_t& size, uint64_t kernel, uint64_t dilation, uint64_t stride,
-                           uint64_t adjustment, uint64_t padding) -> Status {
-      const uint64_t reach = (kernel - 1) * dilation + 1;
-      const uint64_t all = size == 0 ? 0 : product({stride, size - 1});
-      if (size == 0 || all > kMostSize || reach > kMostSize || adjustment >= std::max(stride, dilation) ||
-          padding >= all + adjustment + reach)
-        return bad("a window that spreads ", size, " pixels over ", reach, " each in steps of ", stride,
-                   " without ", padding, " and with ", adjustment);
-      size = all + adjustment + reach - padding;
-      return {};
-    };
-    ETB_TRY(spread(out.sizes[1], w.kernel_height, w.dilation_height, w.stride_height, w.adjustment_height,
-                   uint64_t{w.padding_top} + w.padding_bottom));
-    ETB_TRY(spread(out.sizes[2], w.kernel_width, w.dilation_width, w.stride_width, w.adjustment_width,
-                   uint64_t{w.padding_left} + w.padding_right));
+    ETB_TRY(spread(rows_of(w), w.adjustment_height, out.sizes[1]));
+    ETB_TRY(spread(columns_of(w), w.adjustment_width, out.sizes[2]));
     out.sizes[3] = product({w.groups, w.group_output_channels});
     return put_image(out, product({w.kernel_height, w.kernel_width, sizeof(void*)}));
+  }
+
+  // Replaces a size by that of the image that a transposed convolution makes.
+  static Status spread(const ops::Window& w, uint32_t adjustment, uint64_t& size) {
+    const uint64_t reach = reach_of(w), padding = padding_of(w);
+    ops::Numbers numbers;
+    int64_t out = 0;
+    const bool fits = size != 0 && product({static_cast<uint64_t>(w.stride), size - 1}) <= kMostSize &&
+                      reach <= kMostSize && adjustment < std::max(w.stride, w.dilation) &&
+                      ops::transposed_size(numbers, static_cast<int64_t>(size), w, adjustment, &out) ==
+                          ops::WindowError::kNone &&
+                      out > 0;
+    if (!fits)
+      return bad("a window that spreads ", size, " pixels over ", reach, " each in steps of ", w.stride,
+                 " without ", padding, " and with ", adjustment);
+    size = static_cast<uint64_t>(out);
+    return {};
   }
 
   Status pooling(const XnnWindow& w) {
@@ -256,17 +276,17 @@ class Inference {
     ETB_TRY(window(w, input().sizes[3]));
     const XnnShape &in = input(), &out = shapes_[node_->outputs[0]];
     const bool is_dilated = w.dilation_height > 1 || w.dilation_width > 1;
-    ETB_TRY(expect_pixels(in.sizes[1], w.padding_top, w.padding_bottom, w.kernel_height, w.dilation_height,
-                          w.stride_height, out.sizes[1], is_dilated));
-    return expect_pixels(in.sizes[2], w.padding_left, w.padding_right, w.kernel_width, w.dilation_width,
-                         w.stride_width, out.sizes[2], is_dilated);
+    ETB_TRY(expect_pixels(rows_of(w), in.sizes[1], out.sizes[1], is_dilated));
+    return expect_pixels(columns_of(w), in.sizes[2], out.sizes[2], is_dilated);
   }
 
   // A window in padding alone has no result. With a dilation XNNPACK takes another pixel for each one in padding, which must exist: that at
   // the window's place, moved by the rest of the padding.
-  static Status expect_pixels(uint64_t size, uint64_t before, uint64_t after, uint64_t kernel,
-                              uint64_t dilation, uint64_t stride, uint64_t count, bool is_dilated) {
-    const uint64_t reach = (kernel - 1) * dilation + 1, rest = before % dilation;
+  static Status expect_pixels(const ops::Window& w, uint64_t size, uint64_t count, bool is_dilated) {
+    const auto before = static_cast<uint64_t>(w.padding_before),
+               after = static_cast<uint64_t>(w.padding_after), dilation = static_cast<uint64_t>(w.dilation),
+               stride = static_cast<uint64_t>(w.stride);
+    const uint64_t reach = reach_of(w), rest = before % dilation;
     bool fits = before < reach && after < reach;
     const auto stand_in = [&](uint64_t position) {
       const uint64_t place = position * stride;
@@ -343,21 +363,18 @@ class Inference {
   // A size of 0 is inferred from the others.
   Status reshape() {
     XnnShape out{static_cast<uint32_t>(node_->first.size()), {}};
-    uint64_t known = 1, all = 1;
-    uint32_t open_count = 0, open = 0;
-    for (uint32_t d = 0; d < out.rank; ++d) {
-      out.sizes[d] = node_->first[d];
-      if (out.sizes[d] == 0) {
-        ++open_count;
-        open = d;
-      } else {
-        known = product({known, out.sizes[d]});
-      }
-    }
+    std::copy(node_->first.begin(), node_->first.end(), out.sizes.begin());
+    std::vector<int64_t> sizes;
+    for (const uint32_t size : node_->first) sizes.push_back(size == 0 ? -1 : int64_t{size});
+    uint64_t all = 1;
     for (const uint64_t size : input().span()) all = product({all, size});
-    if (open_count == 1 && known <= all && all % known == 0) out.sizes[open] = all / known;
-    if (open_count > 1 || (open_count == 0 && known != all) || (open_count == 1 && all % known != 0))
+    ops::Numbers numbers;
+    size_t index = 0;
+    if (all > INT64_MAX ||
+        ops::fill_open_size(numbers, static_cast<int64_t>(all), sizes, &index) != ops::ReshapeError::kNone)
       return bad("input of sizes ", text_of(input()), " as ", text_of(out));
+    std::transform(sizes.begin(), sizes.end(), out.sizes.begin(),
+                   [](int64_t size) { return static_cast<uint64_t>(size); });
     return put(out);
   }
 
@@ -383,16 +400,12 @@ class Inference {
 
   Status concatenate() {
     XnnShape out = input();
-    const int64_t axis = node_->axis < 0 ? int64_t{node_->axis} + out.rank : node_->axis;
-    if (axis < 0 || axis >= out.rank) return bad("dimension ", node_->axis, " of ", out.rank);
-    const auto along = static_cast<uint32_t>(axis);
+    const std::optional<size_t> axis = ops::wrap_axis(node_->axis, out.rank);
+    if (!axis || out.rank == 0) return bad("dimension ", node_->axis, " of ", out.rank);
     for (uint32_t i = 1; i < node_->input_count; ++i) {
-      XnnShape other = input(i);
-      const uint64_t size = other.sizes[along];
-      other.sizes[along] = out.sizes[along];
-      if (other != out)
-        return bad("inputs of sizes ", text_of(input()), " and ", text_of(input(i)), " along ", along);
-      out.sizes[along] += size;
+      if (!ops::can_join(ops::Numbers(), input(i).span(), out.span(), *axis))
+        return bad("inputs of sizes ", text_of(input()), " and ", text_of(input(i)), " along ", *axis);
+      out.sizes[*axis] += input(i).sizes[*axis];
     }
     return put(out);
   }
