@@ -47,7 +47,7 @@
 //                  the values it needs as inputs.
 //
 //   Arguments      In schema order. Values (tensors, symbolic numbers) and attributes share one list; `kind`
-//                  tells them apart. An argument that equals the schema's default may be missing, so find
+//                  distinguishes them. An argument that equals the schema's default may be missing, so find
 //                  arguments by name rather than by position. An int where the schema says Scalar stays an
 //                  int: the kind decides type promotion.
 //
@@ -74,8 +74,8 @@
 //   ABI-GRAPH-02   image.data is aligned to ETB_GRAPH_ALIGNMENT bytes; inline data of constants is then
 //                  aligned to it too.
 //   ABI-GRAPH-03   The functions below are total. On bytes that no verifier checked, and for an index out of
-//                  range, they return zeros, "" and empty lists; they never read outside the image. What they
-//                  return then has no meaning.
+//                  range, they return zeros, "" and empty lists; they never read outside the image. Such
+//                  results have no meaning.
 //
 // All functions: threads [any], state none, may block: no, may allocate: no, since 1.0. Every pointer and
 // list that they return points into the image and is valid as long as its bytes; the view itself may be

@@ -195,7 +195,7 @@ typedef struct etb_cancel_token {
   uint32_t flags;  // must be zero
   void* ctx;
 
-  // Tells whether the caller wants the call to stop. The function is cheap.
+  // Returns 1 if the caller wants the call to stop. The function is cheap.
   //
   // returns  1: stop and return ETB_CANCELLED; 0: go on.
   // presence required

@@ -24,7 +24,7 @@
 //   - A layer with `init` wraps handles: it has every required function. An optional function is offered when
 //     both the layer and the next table offer it; the same holds for a whole table (device, delegate, aot).
 //   - A layer whose `init` is NULL wraps nothing: the host fills every NULL function with the next table's.
-//   - The identity is the plugin's, whatever number of layers precedes it.
+//   - The identity is the plugin's, for any number of layers before it.
 //
 // Functions of an extension receive handles too. A layer that wraps handles returns NULL from get_extension
 // for every extension that it does not wrap itself.

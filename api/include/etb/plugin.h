@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A plugin: its identity, its one exported symbol, and the table of functions behind that symbol.
+// A plugin: its identity, its one exported symbol, and the table of functions that it returns.
 //
 // A plugin is a shared library that exports exactly one symbol, etb_plugin_query (ABI-SYM-01). It carries its
 // identity twice: as a note section, which the host reads without running code, and in the JSON manifest
