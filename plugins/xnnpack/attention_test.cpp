@@ -3,6 +3,8 @@
 #include "plugins/xnnpack/compile_fixture.hpp"
 
 namespace etb {
+
+using xnnpack::XnnOperator;
 namespace {
 
 constexpr float kHidden = -std::numeric_limits<float>::infinity();

@@ -23,6 +23,10 @@ ETB_DECLARE_STATIC_PLUGIN(xnnpack);
 
 namespace etb {
 
+using xnnpack::read_xnnpack_payload;
+using xnnpack::XnnNode;
+using xnnpack::XnnOperator;
+
 using graph::ArgumentDraft;
 using graph::Builder;
 using graph::GraphBuilder;

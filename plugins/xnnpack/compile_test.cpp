@@ -5,6 +5,10 @@
 #include "plugins/xnnpack/payload_fixture.hpp"
 
 namespace etb {
+
+using xnnpack::write_xnnpack_payload;
+using xnnpack::XnnOperator;
+using xnnpack::XnnPayload;
 namespace {
 
 // A 3x3 convolution with padding 1 over 4 channels, [1, 4, 6, 5] to [1, 8, 6, 5].

@@ -10,6 +10,15 @@
 #include "plugins/xnnpack/payload/writer.hpp"
 
 namespace etb {
+
+using xnnpack::kXnnOperatorCount;
+using xnnpack::write_xnnpack_payload;
+using xnnpack::XnnDatatype;
+using xnnpack::XnnNode;
+using xnnpack::XnnOperator;
+using xnnpack::XnnPayload;
+using xnnpack::XnnQuantisation;
+using xnnpack::XnnValue;
 namespace {
 
 using Sizes = std::vector<int64_t>;

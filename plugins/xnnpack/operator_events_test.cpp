@@ -5,6 +5,14 @@
 #include "plugins/xnnpack/payload/writer.hpp"
 
 namespace etb {
+
+using xnnpack::kXnnNoValue;
+using xnnpack::write_xnnpack_payload;
+using xnnpack::XnnDatatype;
+using xnnpack::XnnNode;
+using xnnpack::XnnOperator;
+using xnnpack::XnnPayload;
+using xnnpack::XnnValue;
 namespace {
 
 class XnnpackOperatorEvents : public XnnpackCompile {

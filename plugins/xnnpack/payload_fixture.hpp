@@ -10,6 +10,11 @@
 
 namespace etb {
 
+using xnnpack::XnnDatatype;
+using xnnpack::XnnNode;
+using xnnpack::XnnOperator;
+using xnnpack::XnnValue;
+
 // Returns a float32 value, neither external nor constant.
 inline XnnValue value_of(uint32_t id, std::vector<uint32_t> sizes) {
   XnnValue value;

@@ -14,6 +14,11 @@
 
 namespace {
 
+using etb::xnnpack::XnnDatatype;
+using etb::xnnpack::XnnPayload;
+using etb::xnnpack::XnnShape;
+using etb::xnnpack::XnnValue;
+
 // All keys name the same bytes, so that payloads reach the packing of weights.
 alignas(16) constexpr std::array<uint8_t, 64 << 10> kWeights = {};
 etb_status ETB_CALL get(void*, const char*, etb_payload_view* out, etb_error*) {

@@ -12,6 +12,16 @@ extern "C" size_t LLVMFuzzerMutate(uint8_t* data, size_t size, size_t max_size);
 
 namespace {
 
+using etb::xnnpack::kXnnNoValue;
+using etb::xnnpack::kXnnOperatorCount;
+using etb::xnnpack::XnnDatatype;
+using etb::xnnpack::XnnNode;
+using etb::xnnpack::XnnOperator;
+using etb::xnnpack::XnnPayload;
+using etb::xnnpack::XnnQuantisation;
+using etb::xnnpack::XnnValue;
+using etb::xnnpack::XnnWindow;
+
 // Maximum number of inputs by node body; concatenations have more.
 enum : uint32_t {
   kUnary = 1,

@@ -4,6 +4,8 @@
 #include "plugins/xnnpack/compile_fixture.hpp"
 
 namespace etb {
+
+using xnnpack::XnnOperator;
 namespace {
 
 // Adds the nodes of quantisation.

@@ -10,6 +10,14 @@
 #include "plugins/xnnpack/payload_fixture.hpp"
 
 namespace etb {
+
+using xnnpack::kXnnNoValue;
+using xnnpack::write_xnnpack_payload;
+using xnnpack::XnnDatatype;
+using xnnpack::XnnOperator;
+using xnnpack::XnnPayload;
+using xnnpack::XnnQuantisation;
+using xnnpack::XnnWindow;
 namespace {
 
 #ifdef ETB_XNNPACK_SIZES_MAY_CHANGE

@@ -221,8 +221,8 @@ std::vector<std::string> case_files() {
   return out;
 }
 
-INSTANTIATE_TEST_SUITE_P(Ops, ExtremeValues, testing::ValuesIn(case_files()), [](const auto& info) {
-  std::string name = info.param;
+INSTANTIATE_TEST_SUITE_P(Ops, ExtremeValues, testing::ValuesIn(case_files()), [](const auto& test) {
+  std::string name = test.param;
   for (char& letter : name)
     if (!isalnum(static_cast<unsigned char>(letter))) letter = '_';
   return name;
