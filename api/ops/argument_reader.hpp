@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The interface between an operator's arguments by name and the place that they are read from.
+// Interface between the named arguments of an operator and the code that reads their values.
 //
 // Each row of schemas.txt becomes a class template of the same name in a header made while the product is built:
 // "ops/add.hpp" holds every overload of aten.add and aten.add_, "ops/quantized_decomposed/add.hpp" those of
@@ -12,7 +12,7 @@
 //   aten.__and__.Scalar        ops::_and_Scalar
 //   quantized_decomposed.add.out   ops::quantized_decomposed::add_out
 //
-// Such a view derives from the class that it is given, the reader, and takes its constructors:
+// Such a view derives from its template argument, the reader, and inherits its constructors:
 //
 //   #include "ops/slice_copy.hpp"
 //   ops::slice_copy_Tensor_out<KernelArguments> args(values);
@@ -36,10 +36,10 @@
 //   bool, bool?            read_bool(index), read_optional_bool(index)
 //   string, string?        read_string(index), read_optional_string(index)
 //   complex                read_complex(index)
-//   dtype, dtype?          read_dtype(index), read_optional_dtype(index); as well layout, memory_format, device, generator
+//   dtype, dtype?          read_dtype(index), read_optional_dtype(index); the same for layout, memory_format, device, generator
 //   int[], int[2]          read_int_list(index, list_size)     list_size: 2; 0 where no number may stand for the list
 //   int[]?, int[1]?        read_optional_int_list(index, list_size)
-//   float[], float[]?      read_float_list(index), read_optional_float_list(index); as well bool[] and scalar[]
+//   float[], float[]?      read_float_list(index), read_optional_float_list(index); the same for bool[] and scalar[]
 //
 // A view also has, as constants:
 //

@@ -34,7 +34,7 @@ namespace {
 // How the result's dtype follows from the promoted one.
 enum class Rule : uint8_t { kSame, kReal, kBool, kInteger };
 
-// An op's arguments where self and other may each be a tensor or a number, so that one function serves all overloads.
+// Arguments of an op whose self and other may each be a tensor or a number. One function serves all overloads.
 template <template <class> class View>
 struct Mixed : View<KernelArguments> {
   using Base = View<KernelArguments>;

@@ -12,8 +12,8 @@
 
 namespace etb::host {
 
-// One pointer, passed in a register. check_arguments has compared tags with the view's letters before a kernel runs. Ints are
-// what the program holds: a dtype, a dim or an index is not checked yet.
+// One pointer, passed in a register. check_arguments has compared tags with the view's letters before a kernel runs. Ints come
+// from the program unchecked, as do dtypes, dims and indices.
 class KernelArguments {
  public:
   constexpr explicit KernelArguments(EValue** values) noexcept : values_(values) {}
@@ -82,18 +82,18 @@ class KernelArguments {
 };
 static_assert(ops::ArgumentReader<KernelArguments> && sizeof(KernelArguments) == sizeof(void*));
 
-// What a kernel function takes besides its context.
+// Type of a kernel function's second parameter.
 template <class Arguments>
 Arguments arguments_of(etb_status (*)(KernelContext&, Arguments));
 
-// The kernel function as a row of a table holds it.
+// A kernel function in the form that a row of a kernel table stores.
 template <auto kFunction>
 etb_status run_kernel(KernelContext& context, EValue** values) {
   return kFunction(context, decltype(arguments_of(kFunction))(values));
 }
 
-// True when a kernel function that takes `Arguments` may carry out `Op`: both are views of arguments with the same names and
-// types. A class whose kLetters is null reads every type.
+// True if a kernel function for `Arguments` may carry out `Op`: both views have the same argument names and types. A class whose
+// kLetters is null reads every type.
 template <class Op, class Arguments>
 constexpr bool takes_arguments_of() {
   const bool has_names = std::string_view(Op::kArgumentNames) == Arguments::kArgumentNames;
