@@ -155,6 +155,15 @@ TEST_F(CompileCommand, ReportsAndFilters) {
   EXPECT_THAT(with({"--min-region", "2"}).out, HasSubstr("host.small"));
 }
 
+TEST_F(CompileCommand, AReportNeedsAPlugin) {
+  for (const char* option : {"--report-json", "--report-html"}) {
+    const CliRun run = cli({"compile", archive("add.pt2"), "-o", dir_ / "m.pte", option, dir_ / "report"});
+    EXPECT_EQ(run.exit, static_cast<int>(ExitCode::USAGE)) << option;
+    EXPECT_THAT(run.err, HasSubstr(std::string(option) + " requires --backend"));
+    EXPECT_FALSE(fs::exists(dir_ / "m.pte"));
+  }
+}
+
 TEST_F(CompileCommand, UnknownPluginsAreAnErrorAndLeaveNoFile) {
   const CliRun run = cli({"compile", archive("add.pt2"), "-b", "nobody", "-o", dir_ / "m.pte"});
   EXPECT_EQ(run.exit, static_cast<int>(ExitCode::NOT_FOUND));

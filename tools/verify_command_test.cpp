@@ -88,6 +88,12 @@ TEST(VerifyCommand, WritesReportsAndResumesAndMerges) {
 
 // A shard without cases for the plugin, or an empty one, is no failure. All shards together without cases are
 // one.
+TEST(VerifyCommand, TooManyWorkersAreAnError) {
+  const CliRun run = cli({"verify", "portable", "--workers", "1000000"});
+  EXPECT_EQ(run.exit, static_cast<int>(ExitCode::USAGE));
+  EXPECT_THAT(run.err, HasSubstr("--workers"));
+}
+
 TEST(VerifyCommand, AShardIsJudgedByItsOwnPart) {
   const host::ScratchDir dir;
   const auto run_shards = [&](const std::string& plugin, const std::vector<std::string>& patterns,

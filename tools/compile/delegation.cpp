@@ -79,18 +79,25 @@ bool has_op_of(const ir::Module& module, const Delegation::PreservedOps& names) 
 }  // namespace
 
 void add_delegation_options(CLI::App& command, DelegationOptions& options) {
-  command
-      .add_option("-b,--backend", options.backends.names,
-                  "Plugin to compile for, by name; may be repeated, each takes what those before left")
-      ->type_name("PLUGIN")
-      ->allow_extra_args(false);
+  CLI::Option* const backend =
+      command
+          .add_option("-b,--backend", options.backends.names,
+                      "Plugin to delegate nodes to, by name; repeatable, tried in order")
+          ->type_name("PLUGIN")
+          ->allow_extra_args(false);
   add_filter_options(command, options.partition);
   add_plugin_options(command, options.backends);
-  command.add_flag("--report", options.prints_report, "Print what went where, and why the rest did not");
-  command.add_option("--report-json", options.report_json, "Write the report as JSON")->type_name("FILE");
+  // Without a plugin there is nothing to report, and a file that a script expects would be missing.
+  command
+      .add_flag("--report", options.prints_report, "Print the regions, and the reason of each node outside")
+      ->needs(backend);
+  command.add_option("--report-json", options.report_json, "Write the report as JSON")
+      ->type_name("FILE")
+      ->needs(backend);
   command
       .add_option("--report-html", options.report_html, "Write the report as one page with the graph drawn")
-      ->type_name("FILE");
+      ->type_name("FILE")
+      ->needs(backend);
 }
 
 Result<Delegation> Delegation::open(host::Registry& registry, const DelegationOptions& options,

@@ -5,6 +5,12 @@
 
 namespace etb::tools {
 
+namespace {
+
+constexpr uint32_t kMaxWorkers = 1024;  // each has a few processes and descriptors
+
+}  // namespace
+
 void add_verify_options(CLI::App& command, VerifyOptions& options) {
   command.add_option("PLUGIN", options.target,
                      "A plugin's name, id, manifest or library; 'portable' is the reference backend itself");
@@ -23,7 +29,8 @@ void add_verify_options(CLI::App& command, VerifyOptions& options) {
       ->capture_default_str();
   command
       .add_option("--workers", options.workers,
-                  "Child processes at once; 0: one a processor. Results do not depend on it")
+                  "Child processes at once; 0: one per processor. Results do not depend on it")
+      ->check(CLI::Range(0u, kMaxWorkers).description(""))
       ->capture_default_str();
   command.add_option("--case-timeout-ms", options.case_timeout_ms, "How long one case may take")
       ->capture_default_str();
