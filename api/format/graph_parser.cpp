@@ -50,8 +50,8 @@ class Parser : TypeParser {
 
   std::string_view text_;
   std::unordered_map<std::string, uint32_t> graphs_;
-  std::unordered_map<std::string, Defined> values_;  // of the current graph
-  uint32_t value_count_ = 0;                         // of the current graph, so far
+  std::unordered_map<std::string, Defined> values_;  // values of the current graph
+  uint32_t value_count_ = 0;                         // values of the current graph so far
 };
 
 Result<ImageBytes> Parser::parse() {

@@ -36,7 +36,7 @@ class TypeParser : protected TokenCursor {
   Result<uint32_t> parse_call(uint32_t kind);
   Status parse_quant_field(QuantDraft& quant, const std::string& field);
 
-  uint32_t expr_term_count_ = 0;  // of the current formula
+  uint32_t expr_term_count_ = 0;  // terms of the current formula
 };
 
 }  // namespace etb::graph

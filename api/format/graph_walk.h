@@ -13,7 +13,7 @@ typedef struct etb_graph_walk_result {
   uint64_t node_count;
   uint64_t value_count;
   uint64_t argument_count;
-  uint64_t hash;  // of every byte and number read
+  uint64_t hash;  // hash of every byte and number read
 } etb_graph_walk_result;
 
 // Stops after `max_steps` items, because the lists of an unverified image may overlap.

@@ -23,7 +23,7 @@ enum class Visibility : uint8_t {
 
 struct OutputOptions {
   Visibility visibility = Visibility::kWhenWhole;
-  mode_t mode = 0666;          // of a new file, less the umask
+  mode_t mode = 0666;          // mode of a new file, less the umask
   bool must_be_new = false;    // an existing name is an error (ALREADY_EXISTS)
   bool keeps_content = false;  // kAtOnce: appends to the present bytes
 };

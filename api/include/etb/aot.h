@@ -282,11 +282,11 @@ typedef struct etb_compile_args {
 typedef struct etb_estimate {
   uint32_t struct_size;
   uint32_t flags;        // must be zero
-  double latency_ns;     // of one run
+  double latency_ns;     // latency of one run
   double confidence;     // 0 to 1
   uint64_t moved_bytes;  // read and written by one run
   uint64_t peak_bytes;   // memory of one run
-  double energy_nj;      // of one run
+  double energy_nj;      // energy of one run
 } etb_estimate;
 
 // ---- The table ----------------------------------------------------------------------------------
