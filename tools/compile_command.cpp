@@ -95,7 +95,7 @@ struct Job {
     made.decompose.formulas = options.extensions.formulas;
     made.rules = extensions.rules();
     made.on_rule_fault = [this](const std::string& owner, const Error& error) {
-      delegation->note_fault(owner, error);
+      delegation->add_rule_error(owner, error);
     };
     made.after_pass = [this](std::string_view pass, ir::Module& module) {
       watch.lap(std::string(pass));
@@ -109,7 +109,7 @@ struct Job {
 Result<ir::Module> compile_method(Job& job, const std::string& name, const std::string& path,
                                   emit::RecordedMethod& record) {
   const Options& options = job.options;
-  ETB_ASSIGN(ir::Module module, pt2::import_archive(path, {options.model, job.extensions.own_ops()}));
+  ETB_ASSIGN(ir::Module module, pt2::import_archive(path, {options.model, job.extensions.custom_ops()}));
   module.name = name;
   job.watch.lap("import");
   job.dump("import", module);

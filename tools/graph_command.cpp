@@ -79,7 +79,7 @@ struct Stages {
 // Runs the passes that `compile` runs without plugins. "image" is the image that plugins would see.
 Result<ExitCode> run_archive(const GraphOptions& options, std::ostream& out) {
   ETB_ASSIGN(const Extensions extensions, Extensions::open(options.extensions));
-  ETB_ASSIGN(ir::Module module, pt2::import_archive(options.file, {options.model, extensions.own_ops()}));
+  ETB_ASSIGN(ir::Module module, pt2::import_archive(options.file, {options.model, extensions.custom_ops()}));
   Stages stages{options.after.empty() ? "import" : options.after, {}, {}};
   stages.take("import", module);
   passes::PipelineOptions pipeline = portable_pipeline();

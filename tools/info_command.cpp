@@ -55,7 +55,7 @@ void print(const PluginEntry& entry, std::ostream& out) {
                         : "would load")
       << '\n';
   for (const std::string& warning : entry.warnings) out << "warning: " << shown(warning) << '\n';
-  for (const host::Fault& fault : entry.faults) out << "fault: " << shown(to_text(fault)) << '\n';
+  for (const host::Diagnostic& fault : entry.diagnostics) out << "fault: " << shown(to_text(fault)) << '\n';
   print_library(entry, out);
   if (!entry.overlay_path.empty()) out << "overlay: " << shown(entry.overlay_path) << '\n';
   out << "certificate: " << to_text(entry.certificate) << '\n';

@@ -83,7 +83,7 @@ void print_table(const host::Registry& registry, const host::ProbeResults& probe
   if (registry.plugins().empty()) out << "no plugins found\n";
   if (!registry.plugins().empty() && !options.places) return;
   out << "searched:\n";
-  for (const host::PlaceReport& report : registry.places()) out << "    " << shown(to_text(report)) << '\n';
+  for (const host::FolderReport& report : registry.places()) out << "    " << shown(to_text(report)) << '\n';
 }
 
 Result<ExitCode> run(const Options& options, Session& session) {
@@ -99,8 +99,8 @@ Result<ExitCode> run(const Options& options, Session& session) {
   print_table(registry, probes, options, session.out);
   for (const std::string& warning : registry.warnings()) session.err << "warning: " << shown(warning) << '\n';
   // A rejected folder may hide plugins, so the user must see a warning.
-  for (const host::PlaceReport& report : registry.places())
-    if (report.state == host::PlaceState::kRefused)
+  for (const host::FolderReport& report : registry.places())
+    if (report.state == host::FolderState::kRefused)
       session.err << "warning: " << shown(to_text(report)) << '\n';
   return ExitCode::OK;
 }

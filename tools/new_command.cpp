@@ -13,7 +13,7 @@
 #include <utility>
 
 #include "api/format/output_file.hpp"
-#include "host/registry/fault.hpp"
+#include "host/registry/diagnostic.hpp"
 #include "host/registry/field_rules.hpp"
 #include "tools/command.hpp"
 

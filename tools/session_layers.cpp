@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include "host/registry/fault.hpp"
+#include "host/registry/diagnostic.hpp"
 
 namespace etb::tools {
 namespace {

@@ -57,7 +57,7 @@ std::string_view to_text(BaseType type) noexcept {
 }
 
 std::string_view Schema::name() const noexcept {
-  if (is_own()) return OwnSchema::of(*this).text_name;
+  if (is_own()) return CustomSchema::of(*this).text_name;
   return {SchemaTables::kText + name_offset_,
           size_t{namespace_nbytes_} + base_nbytes_ + overload_nbytes_ + 2};
 }
@@ -71,12 +71,12 @@ std::string_view Schema::overload_name() const noexcept {
 
 uint32_t Schema::argument_count() const noexcept { return argument_count_; }
 Argument Schema::argument(uint32_t index) const noexcept {
-  if (is_own()) return OwnSchema::of(*this).arguments[index].row();
+  if (is_own()) return CustomSchema::of(*this).arguments[index].row();
   return SchemaTables::argument(first_ + index);
 }
 uint32_t Schema::result_count() const noexcept { return result_count_; }
 Argument Schema::result(uint32_t index) const noexcept {
-  if (is_own()) return OwnSchema::of(*this).results[index].row();
+  if (is_own()) return CustomSchema::of(*this).results[index].row();
   return SchemaTables::argument(uint32_t{first_} + argument_count_ + index);
 }
 
@@ -109,7 +109,7 @@ bool Schema::is_in_place() const noexcept {
 }
 
 const Schema* Schema::out_variant() const noexcept {
-  return is_own() ? OwnSchema::of(*this).out : SchemaTables::related(out_);
+  return is_own() ? CustomSchema::of(*this).out : SchemaTables::related(out_);
 }
 const Schema* Schema::copy_variant() const noexcept {
   return is_own() ? nullptr : SchemaTables::related(copy_);

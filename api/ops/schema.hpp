@@ -73,12 +73,13 @@ class Schema {
   const Schema* copy_variant() const noexcept;        // of a view: the op that copies instead
   const Schema* functional_variant() const noexcept;  // of an in-place op: the op that does not write
 
-  // True for a schema of OwnOps, which is not in the tables.
+  // True for a schema of CustomOps, which is not in the tables.
   bool is_own() const noexcept { return name_offset_ == kOwn; }
 
  private:
   friend struct SchemaTables;
-  friend struct OwnSchema;  // own_ops.cpp: the object itself has the data that the offsets refer to otherwise
+  friend struct
+      CustomSchema;  // custom_ops.cpp: the object itself has the data that the offsets refer to otherwise
   static constexpr uint32_t kOwn = UINT32_MAX;
   Schema(uint16_t namespace_nbytes, uint16_t base_nbytes, uint8_t argument_count,
          uint8_t result_count) noexcept

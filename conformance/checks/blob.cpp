@@ -41,7 +41,8 @@ void offer(CheckContext& context, Subject& subject, const ClaimedCase& item, std
   payload.bytes = std::move(bytes);
   context.progress().at(damage.c_str());
   context.progress().restart();
-  const Result<std::unique_ptr<Session>> session = Session::make(subject, item.built, std::move(payload));
+  const Result<std::unique_ptr<CaseSession>> session =
+      CaseSession::make(subject, item.built, std::move(payload));
   if (session) (void)(*session)->run(item.built.runs[0]);
   const size_t most = session ? kMaxAllocationOfATaken : kMaxAllocation;
   if (const size_t grown = peak_address_bytes() - before; kCountsMemory && grown > most)
@@ -122,7 +123,7 @@ void foreign(CheckContext& context) {
 }
 
 // Returns the verdict of check_payload on the first bytes of `payload`.
-uint32_t verdict_of(Ready& ready, std::span<const std::byte> payload) {
+uint32_t verdict_of(ReadyCase& ready, std::span<const std::byte> payload) {
   etb_verdict verdict{};
   verdict.struct_size = sizeof(verdict);
   etb_payload_check check{};
@@ -161,7 +162,7 @@ void other_versions(CheckContext& context) {
     for (const host::ProvidedId& provided : entry.manifest->provides)
       if (provided.id == context.spec().backend_id) versions = provided.payload_versions;
   if (!versions || versions->second > 8) return context.skip("the manifest names no few payload_versions");
-  context.each_session(bare(), 1, [&](Ready& ready) {
+  context.each_session(bare(), 1, [&](ReadyCase& ready) {
     const std::vector<std::byte>& good = ready.item.payload.bytes;
     size_t incompatible_count = 0, taken_count = 0, older_count = 0;
     for (const size_t at : version_bytes(good, *versions)) {
@@ -171,8 +172,8 @@ void other_versions(CheckContext& context) {
         payload.bytes[at] = static_cast<std::byte>(base + version);
         context.progress().at(fmt::format("byte {} is {:#x}", at, base + version).c_str());
         context.progress().restart();
-        const Result<std::unique_ptr<Session>> made =
-            Session::make(ready.subject, ready.item.built, std::move(payload));
+        const Result<std::unique_ptr<CaseSession>> made =
+            CaseSession::make(ready.subject, ready.item.built, std::move(payload));
         return made ? Code::OK : made.error().code;
       };
       const Code newer = answer(versions->second + 1);
@@ -194,14 +195,14 @@ void other_versions(CheckContext& context) {
 }
 
 void own_payload(CheckContext& context) {
-  context.each_session({}, 8, [&](Ready& ready) {
+  context.each_session({}, 8, [&](ReadyCase& ready) {
     if (verdict_of(ready, ready.item.payload.bytes) == ETB_VERDICT_UNSUPPORTED)
       context.fail(ready.name() + ": check_payload says that the payload, which runs, is unsupported");
   });
 }
 
 void noise_is_no_payload(CheckContext& context) {
-  context.each_session({}, 1, [&](Ready& ready) {
+  context.each_session({}, 1, [&](ReadyCase& ready) {
     Random random("noise");
     for (int i = 0; i < 20; ++i) {
       std::vector<std::byte> noise(static_cast<size_t>(random.between(64, 600)));

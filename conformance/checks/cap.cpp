@@ -10,7 +10,7 @@
 #include <set>
 #include <thread>
 
-#include "conformance/cases/maker.hpp"
+#include "conformance/cases/case_builder.hpp"
 #include "conformance/checks/groups.hpp"
 
 namespace etb::conformance {
@@ -94,7 +94,7 @@ void disguise() {
 
 uint64_t hash_of_runs(CheckContext& context, bool is_watched) {
   uint64_t hash = 1;
-  context.each_session({.is_validated = is_watched}, 24, [&](Ready& ready) {
+  context.each_session({.is_validated = is_watched}, 24, [&](ReadyCase& ready) {
     for (const TensorData& output : ready.run().outputs)
       hash = hash * 31 + hash_text({reinterpret_cast<const char*>(output.bytes.data()), output.bytes.size()});
   });
@@ -130,12 +130,12 @@ std::vector<graph::ImageBytes> foreign_graphs() {
   std::vector<graph::ImageBytes> out;
   const auto add = [&](const char* op, etb_dtype dtype, std::vector<int64_t> sizes,
                        std::vector<graph::ArgumentDraft> more) {
-    Maker maker(op);
+    CaseBuilder builder(op);
     const Shape shape{dtype, std::move(sizes), {}};
-    const uint32_t x = maker.input(shape, Values::kStatistical);
+    const uint32_t x = builder.input(shape, Values::kStatistical);
     more.insert(more.begin(), graph::value_arg(x, "self"));
-    maker.output(maker.node(op, std::move(more), shape));
-    if (Result<BuiltCase> built = maker.finish({})) out.push_back(std::move(built->image));
+    builder.output(builder.node(op, std::move(more), shape));
+    if (Result<BuiltCase> built = builder.finish({})) out.push_back(std::move(built->image));
   };
   for (const etb_dtype dtype : {ETB_DTYPE_FLOAT32, ETB_DTYPE_INT8, ETB_DTYPE_INT64})
     for (const char* op : {"aten.nobody_has_this.default", "aten.add.nobody", "vendor.add.Tensor",

@@ -60,7 +60,7 @@ void run_on_threads(CheckContext& context, uint32_t count, int runs, const std::
 }
 
 void contexts(CheckContext& context) {
-  context.each_session(bare(), kOneOfEachOp, [&](Ready& ready) {
+  context.each_session(bare(), kOneOfEachOp, [&](ReadyCase& ready) {
     const etb_delegate_table& table = *ready.subject.table().delegate;
     for (const uint32_t wanted : kThreadCounts) {
       const uint32_t count = std::min(wanted, ready.session.info().max_contexts);
@@ -84,7 +84,7 @@ void delegates(CheckContext& context) {
   const auto subject = context.open(bare());
   if (!subject) return;
   for (const ClaimedCase& item : context.claimed(*subject, kOneOfEachOp)) {
-    std::vector<std::unique_ptr<Session>> sessions;
+    std::vector<std::unique_ptr<CaseSession>> sessions;
     for (uint32_t i = 0; i < kThreads; ++i) {
       sessions.push_back(context.make_session(*subject, item));
       if (!sessions.back()) return;
@@ -100,7 +100,7 @@ void different_delegates(CheckContext& context) {
   const auto subject = context.open(bare());
   if (!subject) return;
   const std::vector<ClaimedCase> items = context.claimed(*subject, kThreads);
-  std::vector<std::unique_ptr<Session>> sessions;
+  std::vector<std::unique_ptr<CaseSession>> sessions;
   std::vector<std::vector<TensorData>> expected;
   for (const ClaimedCase& item : items) {
     sessions.push_back(context.make_session(*subject, item));
@@ -124,7 +124,7 @@ void different_delegates(CheckContext& context) {
 }
 
 void create_while_running(CheckContext& context) {
-  context.each_session(bare(), 1, [&](Ready& ready) {
+  context.each_session(bare(), 1, [&](ReadyCase& ready) {
     std::atomic<bool> is_done{false};
     std::atomic<int> failed{0};
     context.progress().at("create while another thread runs");
@@ -132,8 +132,8 @@ void create_while_running(CheckContext& context) {
       while (!is_done) failed += ready.run().status != ETB_OK ? 1 : 0;
     });
     for (int i = 0; i < kRuns; ++i)
-      if (const Result<std::unique_ptr<Session>> made =
-              Session::make(ready.subject, ready.item.built, ready.item.payload);
+      if (const Result<std::unique_ptr<CaseSession>> made =
+              CaseSession::make(ready.subject, ready.item.built, ready.item.payload);
           !made)
         ++failed;
     is_done = true;
@@ -144,7 +144,7 @@ void create_while_running(CheckContext& context) {
 
 // Uses a token that requests a stop from the start, and one that requests it during the runs.
 void cancelled_runs(CheckContext& context) {
-  context.each_session(bare(), 3, [&](Ready& ready) {
+  context.each_session(bare(), 3, [&](ReadyCase& ready) {
     const std::vector<TensorData> expected = ready.run().outputs;
     std::atomic<uint32_t> stops{1};
     const etb_cancel_token token = {ETB_INIT_SIZE(etb_cancel_token), 0, &stops, [](void* ctx) {
@@ -175,7 +175,7 @@ void cancelled_runs(CheckContext& context) {
 // After a fork, the child must get an error or the right result: no hang, no crash.
 void after_a_fork(CheckContext& context) {
   constexpr std::chrono::seconds kMost{5};
-  context.each_session(bare(), 1, [&](Ready& ready) {
+  context.each_session(bare(), 1, [&](ReadyCase& ready) {
     const std::vector<TensorData> expected = ready.run().outputs;
     const pid_t child = ::fork();
     if (child == 0) {

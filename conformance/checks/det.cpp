@@ -17,7 +17,7 @@ uint64_t hash_outputs(const std::vector<TensorData>& outputs) {
 }
 
 void twenty_runs(CheckContext& context) {
-  context.each_session(bare(), 24, [&](Ready& ready) {
+  context.each_session(bare(), 24, [&](ReadyCase& ready) {
     const uint64_t first = hash_outputs(ready.run().outputs);
     for (int i = 1; i < 20; ++i)
       if (hash_outputs(ready.run({.fill = static_cast<uint8_t>(i * 13)}).outputs) != first)
@@ -59,7 +59,7 @@ void compile_is_pure(CheckContext& context) {
 // Returns a hash of the sample's results in this process. Keeps its instance open until the parent signals.
 uint64_t hash_here(CheckContext& context) {
   uint64_t hash = 3;
-  context.each_session(bare(), 8, [&](Ready& ready) {
+  context.each_session(bare(), 8, [&](ReadyCase& ready) {
     const std::vector<std::byte>& payload = ready.item.payload.bytes;
     hash = hash * 31 + hash_outputs(ready.run().outputs);
     hash = hash * 31 + hash_text({reinterpret_cast<const char*>(payload.data()), payload.size()});

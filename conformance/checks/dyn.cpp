@@ -22,7 +22,7 @@ void above_bound_is_refused(CheckContext& context) {
   const auto subject = context.open(bare());
   if (!subject) return;
   const std::vector<ClaimedCase> items = context.claimed_like(*subject, "dyn.*.stat", 12);
-  context.each_session(*subject, items, [&](Ready& ready) {
+  context.each_session(*subject, items, [&](ReadyCase& ready) {
     if (!is_all_dynamic(ready.item)) return;
     context.progress().at("sizes above the bound");
     const RunResult result = ready.session.run_damaged(ready.inputs(), Damage::kSize);

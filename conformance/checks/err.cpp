@@ -19,7 +19,8 @@ void out_of_memory(CheckContext& context) {
     Result<std::unique_ptr<Subject>> subject = Subject::open(context.spec(), {.memory_cap_bytes = cap});
     if (!subject) continue;
     for (const ClaimedCase& item : context.find_claimed(**subject, 4)) {
-      const Result<std::unique_ptr<Session>> session = Session::make(**subject, item.built, item.payload);
+      const Result<std::unique_ptr<CaseSession>> session =
+          CaseSession::make(**subject, item.built, item.payload);
       if (!session) continue;
       const RunResult result = (*session)->run(item.built.runs[0]);
       if (result.status == ETB_OK && !context.is_right(item, result))
@@ -73,7 +74,8 @@ void each_allocation_fails(CheckContext& context) {
     const Result<std::unique_ptr<Subject>> subject = Subject::open(context.spec(), options);
     if (subject)
       for (const ClaimedCase& item : context.find_claimed(**subject, 2)) {
-        const Result<std::unique_ptr<Session>> session = Session::make(**subject, item.built, item.payload);
+        const Result<std::unique_ptr<CaseSession>> session =
+            CaseSession::make(**subject, item.built, item.payload);
         if (!session) continue;
         const RunResult result = (*session)->run(item.built.runs[0]);
         if (result.status == ETB_OK && !context.is_right(item, result))
@@ -90,7 +92,7 @@ void each_allocation_fails(CheckContext& context) {
 
 // Invalid arguments of execute. Runs without the validate layer, which would reject them first.
 void wrong_arguments(CheckContext& context) {
-  context.each_session(bare(), 3, [&](Ready& ready) {
+  context.each_session(bare(), 3, [&](ReadyCase& ready) {
     const auto expect_refusal = [&](const char* what, etb_exec_args args) {
       etb_error error = ETB_ERROR_INIT;
       context.progress().at(what);
@@ -135,7 +137,8 @@ void missing_named_data(CheckContext& context) {
   for (ClaimedCase& item : context.claimed_like(*subject, "op.linear.*.constant.*", 2)) {
     if (item.payload.named.empty()) continue;
     item.payload.named.clear();
-    const Result<std::unique_ptr<Session>> session = Session::make(*subject, item.built, item.payload);
+    const Result<std::unique_ptr<CaseSession>> session =
+        CaseSession::make(*subject, item.built, item.payload);
     if (session) context.fail("create succeeds although the named data of the payload is missing");
   }
   context.take_violations(*subject);
@@ -190,7 +193,7 @@ void errors_are_said(CheckContext& context) {
 
 // Calls every function, in valid and invalid order, with a NULL error pointer.
 void nobody_wants_the_error(CheckContext& context) {
-  context.each_session(bare(), 1, [&](Ready& ready) {
+  context.each_session(bare(), 1, [&](ReadyCase& ready) {
     Subject& subject = ready.subject;
     const etb_plugin_table& table = subject.table();
     const etb_delegate_table& delegates = *table.delegate;
@@ -245,7 +248,7 @@ void lost_device(CheckContext& context) {
   if (!can_lose) return context.skip(fmt::format("its schema has no option {} of a run", kLoseDevice));
   etb_option lose = make_option(kLoseDevice, ETB_OPTION_BOOL);
   lose.i64 = 1;
-  context.each_session(bare(), 3, [&](Ready& ready) {
+  context.each_session(bare(), 3, [&](ReadyCase& ready) {
     const RunResult lost = ready.run({.options = {lose}});
     if (lost.status != ETB_UNAVAILABLE)
       return context.fail(
@@ -265,7 +268,7 @@ void lost_device(CheckContext& context) {
   const auto again = context.open(bare());
   if (!again) return;
   for (const ClaimedCase& item : context.claimed(*again, 1)) {
-    const Result<std::unique_ptr<Session>> session = Session::make(*again, item.built, item.payload);
+    const Result<std::unique_ptr<CaseSession>> session = CaseSession::make(*again, item.built, item.payload);
     if (!session && session.error().code != Code::UNAVAILABLE)
       context.fail("a new instance after the loss: create answers: " + session.error().message);
     if (!session) continue;

@@ -13,7 +13,7 @@ namespace {
 void process_stays_as_it_was(CheckContext& context) {
   const auto subject = context.open({.whole_process = true});
   if (!subject) return;
-  context.each_session(*subject, context.claimed(*subject, 3), [](Ready& ready) { (void)ready.run(); });
+  context.each_session(*subject, context.claimed(*subject, 3), [](ReadyCase& ready) { (void)ready.run(); });
   subject->close();
   context.take_violations(*subject);
 }
@@ -26,7 +26,7 @@ mode_t current_umask() {
 
 // A timer that the program did not set can end it by a signal.
 void no_timers(CheckContext& context) {
-  context.each_session({}, 1, [](Ready& ready) { (void)ready.run(); });
+  context.each_session({}, 1, [](ReadyCase& ready) { (void)ready.run(); });
   for (const auto which : {ITIMER_REAL, ITIMER_VIRTUAL, ITIMER_PROF}) {
     itimerval timer{};
     ::getitimer(which, &timer);
@@ -39,7 +39,7 @@ void limits_stay(CheckContext& context) {
   const mode_t mask = current_umask();
   rlimit before{}, after{};
   ::getrlimit(RLIMIT_NOFILE, &before);
-  context.each_session({}, 1, [](Ready& ready) { (void)ready.run(); });
+  context.each_session({}, 1, [](ReadyCase& ready) { (void)ready.run(); });
   ::getrlimit(RLIMIT_NOFILE, &after);
   if (current_umask() != mask) context.fail("the umask was changed");
   if (before.rlim_cur != after.rlim_cur || before.rlim_max != after.rlim_max)

@@ -44,7 +44,7 @@ void mappings(CheckContext& context) { per_delegate(context, mapping_count, 0.1,
 void heap_of_delegates(CheckContext& context) { per_delegate(context, heap_bytes, 8, "bytes of the heap"); }
 
 void heap_of_runs(CheckContext& context) {
-  context.each_session(bare(), 1, [&](Ready& ready) {
+  context.each_session(bare(), 1, [&](ReadyCase& ready) {
     const double grown = growth(heap_bytes, [&] { (void)ready.run(); });
     if (grown > 8) context.fail(fmt::format("{:.1f} bytes of the heap more for each run", grown));
   });
@@ -54,14 +54,14 @@ void heap_of_runs(CheckContext& context) {
 void host_memory(CheckContext& context) {
   const auto subject = context.open();
   if (!subject) return;
-  context.each_session(*subject, context.claimed(*subject, 4), [](Ready& ready) { (void)ready.run(); });
+  context.each_session(*subject, context.claimed(*subject, 4), [](ReadyCase& ready) { (void)ready.run(); });
   subject->close();
   context.take_violations(*subject);
 }
 
 void threads_after_deinit(CheckContext& context) {
   const size_t before = thread_count();
-  context.each_session(bare(), 1, [](Ready& ready) { (void)ready.run(); });
+  context.each_session(bare(), 1, [](ReadyCase& ready) { (void)ready.run(); });
   // A thread that is ending may need a moment.
   for (int i = 0; i < 200 && thread_count() > before; ++i) ::usleep(10000);
   if (const size_t after = thread_count(); after > before)

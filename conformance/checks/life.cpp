@@ -8,7 +8,7 @@ namespace etb::conformance {
 namespace {
 
 void early_destroy_is_busy(CheckContext& context) {
-  context.each_session(bare(), 1, [&](Ready& ready) {
+  context.each_session(bare(), 1, [&](ReadyCase& ready) {
     etb_error error = ETB_ERROR_INIT;
     context.progress().at("destroy while a context lives");
     const etb_status destroyed =
@@ -50,7 +50,7 @@ void several_delegates(CheckContext& context) {
   const auto subject = context.open();
   if (!subject) return;
   const std::vector<ClaimedCase> items = context.claimed(*subject, 4);
-  std::vector<std::unique_ptr<Session>> sessions;
+  std::vector<std::unique_ptr<CaseSession>> sessions;
   for (const ClaimedCase& item : items) {
     sessions.push_back(context.make_session(*subject, item));
     if (!sessions.back()) return;

@@ -7,7 +7,7 @@ namespace {
 
 // The validate layer protects the payload's pages after the release, so later reads are detected.
 void payload_after_release(CheckContext& context) {
-  context.each_session({}, 4, [&](Ready& ready) {
+  context.each_session({}, 4, [&](ReadyCase& ready) {
     for (int i = 0; i < 3; ++i)
       if (const RunResult result = ready.run(); result.status != ETB_OK) context.fail(result.error.text);
   });
@@ -15,7 +15,7 @@ void payload_after_release(CheckContext& context) {
 
 // The plugin must write every output byte, for any previous contents.
 void outputs_are_written(CheckContext& context) {
-  context.each_session(bare(), 16, [&](Ready& ready) {
+  context.each_session(bare(), 16, [&](ReadyCase& ready) {
     std::vector<TensorData> first;
     for (const uint8_t fill : {0x00, 0xff, 0x7f, 0x80}) {
       const RunResult result = ready.run({.fill = fill});
@@ -29,7 +29,7 @@ void outputs_are_written(CheckContext& context) {
 
 // The alignment that query_io requested must be enough.
 void least_alignment(CheckContext& context) {
-  context.each_session(bare(), 16, [&](Ready& ready) {
+  context.each_session(bare(), 16, [&](ReadyCase& ready) {
     const RunResult expected = ready.run();
     const RunResult result = ready.run({.has_least_alignment = true});
     if (result.status != ETB_OK)
@@ -44,7 +44,7 @@ void least_alignment(CheckContext& context) {
 // An output that shares memory with an input must have the same result as elsewhere.
 void shared_memory(CheckContext& context) {
   size_t count = 0;
-  context.each_session(bare(), 40, [&](Ready& ready) {
+  context.each_session(bare(), 40, [&](ReadyCase& ready) {
     if (!ready.session.may_share_memory()) return;
     ++count;
     const RunResult expected = ready.run();

@@ -33,7 +33,7 @@ void unknown_key(CheckContext& context) {
 }
 
 void unknown_key_of_a_run(CheckContext& context) {
-  context.each_session({}, 1, [&](Ready& ready) {
+  context.each_session({}, 1, [&](ReadyCase& ready) {
     if (ready.run({.options = {make_option("no-plugin-has-this-option", ETB_OPTION_I64)}}).status == ETB_OK)
       context.fail("execute took an option that nobody knows");
     if (const RunResult result = ready.run({.options = {make_option("x-vendor-hint", ETB_OPTION_I64)}});
@@ -108,7 +108,7 @@ void one_thread_is_one(CheckContext& context) {
     const auto subject = context.open(options);
     if (!subject) return;
     for (const ClaimedCase& item : context.claimed(*subject, 4)) {
-      const Result<std::unique_ptr<Session>> session = Session::make(
+      const Result<std::unique_ptr<CaseSession>> session = CaseSession::make(
           *subject, item.built, item.payload,
           facts.has(ETB_OBJECT_PLUGIN) ? std::vector<etb_option>{} : std::vector<etb_option>{one});
       if (!session) return context.fail(item.item->name + ": create answers: " + session.error().message);

@@ -52,7 +52,7 @@ etb_status ETB_CALL take_event(void* ctx, const etb_event* event) {
 
 void events_make_sense(CheckContext& context) {
   bool has_events = false;
-  context.each_session({}, 6, [&](Ready& ready) {
+  context.each_session({}, 6, [&](ReadyCase& ready) {
     Collected collected;
     const etb_event_sink sink = {ETB_INIT_SIZE(etb_event_sink), 0, &collected, take_event};
     const RunResult with = ready.run({.events = &sink});
@@ -73,7 +73,7 @@ void events_make_sense(CheckContext& context) {
 
 // The sink of an earlier run must get no events.
 void off_means_none(CheckContext& context) {
-  context.each_session({}, 1, [&](Ready& ready) {
+  context.each_session({}, 1, [&](ReadyCase& ready) {
     Collected collected;
     const etb_event_sink sink = {ETB_INIT_SIZE(etb_event_sink), 0, &collected, take_event};
     (void)ready.run({.events = &sink});
@@ -86,7 +86,7 @@ void off_means_none(CheckContext& context) {
 
 // Events refer to handles that the artifact announced, and these to existing nodes.
 void ids_are_announced(CheckContext& context) {
-  context.each_session({}, 6, [&](Ready& ready) {
+  context.each_session({}, 6, [&](ReadyCase& ready) {
     for (const uint32_t handle : ready.item.payload.debug_handles)
       if (handle != 1)  // cases of one node have this one
         return context.fail(
@@ -106,7 +106,7 @@ void ids_are_announced(CheckContext& context) {
 // No event may be longer than its run. The host has one thread here. So events on the host's clock nest for a
 // plugin without own threads, and their sum must not exceed the run.
 void times_add_up(CheckContext& context) {
-  context.each_session({}, 6, [&](Ready& ready) {
+  context.each_session({}, 6, [&](ReadyCase& ready) {
     const bool has_one_lane = (ready.subject.library().ident().flags & ETB_PLUGIN_OWN_THREADS) == 0;
     Collected collected;
     const etb_event_sink sink = {ETB_INIT_SIZE(etb_event_sink), 0, &collected, take_event};

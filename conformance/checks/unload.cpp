@@ -26,7 +26,7 @@ void twenty_times(CheckContext& context) {
     const auto subject = context.open(bare());
     if (!subject) return;
     may_unload = (subject->library().ident().flags & ETB_PLUGIN_UNLOADABLE) != 0;
-    context.each_session(*subject, context.claimed(*subject), [](Ready& ready) { (void)ready.run(); });
+    context.each_session(*subject, context.claimed(*subject), [](ReadyCase& ready) { (void)ready.run(); });
     subject->close();
   }
   if (may_unload && !path.empty() && is_mapped(path))
@@ -100,7 +100,7 @@ void threads_end_later(CheckContext& context) {
   if (!subject) return;
   std::promise<void> has_run, is_unloaded;
   std::thread user([&] {
-    context.each_session(*subject, context.claimed(*subject, 4), [](Ready& ready) { (void)ready.run(); });
+    context.each_session(*subject, context.claimed(*subject, 4), [](ReadyCase& ready) { (void)ready.run(); });
     has_run.set_value();
     is_unloaded.get_future().wait();
   });

@@ -60,7 +60,7 @@ struct WithCanary {
 };
 
 void writes_no_further_than_asked(CheckContext& context) {
-  context.each_session(bare(), 1, [&](Ready& ready) {
+  context.each_session(bare(), 1, [&](ReadyCase& ready) {
     WithCanary<etb_delegate_info> info;
     WithCanary<etb_error> error;
     (void)ready.subject.table().delegate->query(ready.session.delegate(), &info.value, &error.value);
@@ -81,7 +81,7 @@ void writes_no_further_than_asked(CheckContext& context) {
 
 // A newer host has longer structs. The plugin must not touch the tail.
 void ignores_longer_structs(CheckContext& context) {
-  context.each_session(bare(), 1, [&](Ready& ready) {
+  context.each_session(bare(), 1, [&](ReadyCase& ready) {
     WithCanary<etb_delegate_info> info;
     info.value.struct_size = sizeof(info);
     etb_error error = ETB_ERROR_INIT;
@@ -94,7 +94,7 @@ void ignores_longer_structs(CheckContext& context) {
 
 // A struct that is too small for version 1.0 must be rejected, or filled up to its size.
 void smaller_struct_is_not_overrun(CheckContext& context) {
-  context.each_session(bare(), 1, [&](Ready& ready) {
+  context.each_session(bare(), 1, [&](ReadyCase& ready) {
     for (const uint32_t size : {uint32_t{8}, uint32_t{16}, uint32_t{sizeof(etb_delegate_info) - 8}}) {
       alignas(8) uint8_t room[sizeof(etb_delegate_info)];
       std::memset(room, 0xc5, sizeof(room));
@@ -120,7 +120,7 @@ void works_without_services(CheckContext& context) {
   host.version = "1.0.0";
   host.plugin_dir = "";
   host.get_service = [](const etb_host*, const char*) -> const void* { return nullptr; };
-  context.each_session({.bare_host = &host}, 4, [&](Ready& ready) {
+  context.each_session({.bare_host = &host}, 4, [&](ReadyCase& ready) {
     if (const RunResult result = ready.run(); result.status != ETB_OK)
       context.fail(ready.name() + ": without services execute answers: " + result.error.text);
   });

@@ -145,7 +145,7 @@ class Search {
   }
 
   bool is_meaningful(const SmallCase& small) const {
-    const BuiltCase built = with_judgement(small, built_);
+    const BuiltCase built = with_error_model(small, built_);
     for (size_t run = 0; run < built.runs.size(); ++run)
       if (!make_reference(built, run)) return false;
     return true;

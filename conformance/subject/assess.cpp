@@ -185,15 +185,16 @@ class Assessment {
   }
 
   // A plugin that flushes subnormals may also read them as zeros.
-  Opinion judge_output(const PrecisionContract& contract, size_t run, uint32_t index, const TensorData& found,
-                       const ReferenceTensor& given) const {
+  Comparison judge_output(const PrecisionContract& contract, size_t run, uint32_t index,
+                          const TensorData& found, const ReferenceTensor& given) const {
     const ReferenceTensor reference =
         contract.largest < HUGE_VAL ? within_range(contract, run, found, given) : given;
-    Opinion opinion = judge(built_.judgement, contract, found.shape.dtype, reference, found.bytes.data());
-    if (opinion.is_right || !contract.flushes_subnormals) return opinion;
+    Comparison comparison =
+        judge(built_.error_model, contract, found.shape.dtype, reference, found.bytes.data());
+    if (comparison.is_right || !contract.flushes_subnormals) return comparison;
     const auto flushed = make_reference(with_flushed_inputs(built_, run), run);
-    if (!flushed) return opinion;
-    return judge(built_.judgement, contract, found.shape.dtype,
+    if (!flushed) return comparison;
+    return judge(built_.error_model, contract, found.shape.dtype,
                  within_range(contract, run, found, (*flushed)[index]), found.bytes.data());
   }
 
@@ -214,16 +215,16 @@ class Assessment {
         return tampering(
             fmt::format("output {} has {} bytes, expected {}", i, found.bytes.size(), nbytes_of(found)));
       if (!compare_runs(i, found, second.outputs[i])) return;
-      const Opinion opinion = judge_output(contract, run, i, found, reference);
-      if (opinion.is_right) {
-        out_.margin = std::max(out_.margin, opinion.margin);
+      const Comparison comparison = judge_output(contract, run, i, found, reference);
+      if (comparison.is_right) {
+        out_.margin = std::max(out_.margin, comparison.margin);
         continue;
       }
-      const std::string check = group_of(out_.name) + "." + opinion.check;
+      const std::string check = group_of(out_.name) + "." + comparison.check;
       return out_.findings.push_back(
           {check,
            fmt::format("output {}{}: {}", i, built_.runs.size() > 1 ? fmt::format(" of run {}", run) : "",
-                       opinion.text),
+                       comparison.text),
            ""});
     }
   }

@@ -170,12 +170,12 @@ void MethodEmitter::drop_block(ValueIndex index) {
 
 void MethodEmitter::bind_symbols(const ir::TensorSpec& spec, ValueIndex tensor) {
   for (size_t i = 0; i < spec.rank(); ++i) {
-    const auto telling = ir::find_telling(module_.symbols, spec.sizes[i]);
-    if (!telling) continue;
-    const Binder binder{tensor, static_cast<int64_t>(i), *telling};
-    const auto [known, is_new] = binders_.emplace(telling->symbol, binder);
+    const auto binding = ir::find_binding(module_.symbols, spec.sizes[i]);
+    if (!binding) continue;
+    const Binder binder{tensor, static_cast<int64_t>(i), *binding};
+    const auto [known, is_new] = binders_.emplace(binding->symbol, binder);
     // A multiple of a symbol determines it, too, but needs a division.
-    if (!is_new && telling->is_plain() && !known->second.telling.is_plain()) known->second = binder;
+    if (!is_new && binding->is_plain() && !known->second.binding.is_plain()) known->second = binder;
   }
 }
 

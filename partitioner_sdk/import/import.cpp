@@ -2,7 +2,7 @@
 #include "partitioner_sdk/import/import.hpp"
 
 #include "api/format/printable_text.hpp"
-#include "partitioner_sdk/import/faults.hpp"
+#include "partitioner_sdk/import/diagnostics.hpp"
 #include "partitioner_sdk/import/graph_reader.hpp"
 #include "partitioner_sdk/import/json_document.hpp"
 #include "partitioner_sdk/import/payloads.hpp"
@@ -86,9 +86,9 @@ void read_range_constraints(Json constraints, ir::SymbolTable& symbols) {
 class ModelReader {
  public:
   ModelReader(const ZipArchive& zip, std::string root, std::shared_ptr<const MappedFile> file,
-              std::shared_ptr<const ops::OwnOps> own_ops)
+              std::shared_ptr<const ops::CustomOps> custom_ops)
       : zip_(zip), root_(root), file_(file), payloads_(zip, std::move(root), std::move(file)) {
-    module_.own_ops = std::move(own_ops);
+    module_.custom_ops = std::move(custom_ops);
     if (file_ != nullptr && file_->descriptor() >= 0)
       module_.files.push_back({file_->bytes(), file_->descriptor(), file_});
   }
@@ -114,7 +114,7 @@ class ModelReader {
     }
     read_range_constraints(root["range_constraints"], module_.symbols);
     const Json graph_module = root["graph_module"];
-    GraphReader reader(module_, faults_);
+    GraphReader reader(module_, diagnostics_);
     Scope scope;
     reader.read_method(graph_module["graph"], scope);
     const Json signature = graph_module["signature"];
@@ -125,7 +125,7 @@ class ModelReader {
       module_.input_tree = entry["signature"]["in_spec"].as_string().value_or("");
       module_.output_tree = entry["signature"]["out_spec"].as_string().value_or("");
     }
-    ETB_TRY(faults_.status());
+    ETB_TRY(diagnostics_.status());
     // Finds remaining errors of the archive: kinds of arguments, numbers of results, constants that do not
     // match their inputs.
     if (Status verified = ir::verify(module_); !verified) {
@@ -135,7 +135,7 @@ class ModelReader {
   }
 
  private:
-  void refuse(const std::string& why) { faults_.add(Code::INVALID_DATA, "signature: " + why); }
+  void refuse(const std::string& why) { diagnostics_.add(Code::INVALID_DATA, "signature: " + why); }
 
   // Returns the input that a spec's {"arg": {"name": ...}} refers to.
   ir::Input* find_input(Json arg, const Scope& scope) {
@@ -152,7 +152,7 @@ class ModelReader {
     for (uint32_t i = 0; i < module_.main().inputs.size(); ++i)
       input_of_value_[module_.main().inputs[i].value] = i;
     for (const Json entry : specs) {
-      if (faults_.is_full()) return;
+      if (diagnostics_.is_full()) return;
       const Json spec = entry.size() == 1 ? *entry.begin() : Json();
       const std::string_view kind = spec.key();
       if (kind == "user_input" || kind == "constant_input") continue;
@@ -166,7 +166,7 @@ class ModelReader {
       const auto* row =
           std::find_if(std::begin(kRows), std::end(kRows), [&](const auto& r) { return r.kind == kind; });
       if (row == std::end(kRows)) {
-        faults_.add(Code::NOT_SUPPORTED, "signature: input of kind '" + std::string(kind) + "'");
+        diagnostics_.add(Code::NOT_SUPPORTED, "signature: input of kind '" + std::string(kind) + "'");
         continue;
       }
       ir::Input* input = find_input(spec["arg"], scope);
@@ -181,14 +181,14 @@ class ModelReader {
       if (constant) {
         input->constant = *constant;
       } else {
-        faults_.add(std::move(constant).error());
+        diagnostics_.add(std::move(constant).error());
       }
     }
   }
 
   void read_output_specs(Json specs, const Scope& scope, GraphReader& reader) {
     for (const Json entry : specs) {
-      if (faults_.is_full()) return;
+      if (diagnostics_.is_full()) return;
       const Json spec = entry.size() == 1 ? *entry.begin() : Json();
       const std::string_view kind = spec.key();
       static constexpr struct {
@@ -202,7 +202,7 @@ class ModelReader {
       const auto* row =
           std::find_if(std::begin(kRows), std::end(kRows), [&](const auto& r) { return r.kind == kind; });
       if (row == std::end(kRows)) {
-        faults_.add(Code::NOT_SUPPORTED, "signature: output of kind '" + std::string(kind) + "'");
+        diagnostics_.add(Code::NOT_SUPPORTED, "signature: output of kind '" + std::string(kind) + "'");
         continue;
       }
       ir::Output output;
@@ -228,7 +228,7 @@ class ModelReader {
   std::shared_ptr<const MappedFile> file_;
   Payloads payloads_;
   ir::Module module_;
-  Faults faults_;
+  Diagnostics diagnostics_;
   std::vector<uint32_t> input_of_value_;
 };
 
@@ -244,7 +244,7 @@ Result<ir::Module> import_archive(std::shared_ptr<const MappedFile> file, const 
   ETB_ASSIGN(const ZipArchive zip, ZipArchive::open(file->bytes()));
   ETB_ASSIGN(const std::string root, read_root(zip));
   ETB_ASSIGN(const std::string model, choose_model(model_names(zip, root), options.model));
-  return ModelReader(zip, root, std::move(file), options.own_ops).run(model);
+  return ModelReader(zip, root, std::move(file), options.custom_ops).run(model);
 }
 
 Result<ir::Module> import_archive(const std::string& path, const ImportOptions& options) {

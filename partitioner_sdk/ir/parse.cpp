@@ -37,7 +37,7 @@ class Parser {
       if (in_.take_word("symbol")) {
         ETB_TRY(parse_symbol());
       } else if (in_.take_word("op")) {
-        ETB_TRY(parse_own_op());
+        ETB_TRY(parse_custom_op());
       } else if (in_.take_word("constant")) {
         ETB_TRY(parse_constant());
       } else if (in_.take_word("graph")) {
@@ -53,10 +53,10 @@ class Parser {
   }
 
  private:
-  Status parse_own_op() {
-    if (own_ops_ == nullptr) module_.own_ops = own_ops_ = std::make_shared<ops::OwnOps>();
+  Status parse_custom_op() {
+    if (custom_ops_ == nullptr) module_.custom_ops = custom_ops_ = std::make_shared<ops::CustomOps>();
     ETB_ASSIGN(const std::string declaration, in_.text());
-    if (Status made = own_ops_->declare(declaration); !made) return in_.fail(made.error().message);
+    if (Status made = custom_ops_->declare(declaration); !made) return in_.fail(made.error().message);
     return {};
   }
 
@@ -335,7 +335,7 @@ class Parser {
 
   Cursor in_;
   Module module_;
-  std::shared_ptr<ops::OwnOps> own_ops_;
+  std::shared_ptr<ops::CustomOps> custom_ops_;
   ArgumentReader arguments_;
   Graph* graph_ = nullptr;
   std::unordered_map<std::string, ValueId> value_ids_;

@@ -101,7 +101,7 @@ class Printer {
   std::string run() {
     out_ += "module " + quoted(module_.name) + "\n";
     for (uint32_t i = 0; i < module_.symbols.symbol_count(); ++i) print_symbol(module_.symbols.symbol(i));
-    print_own_ops();
+    print_custom_ops();
     for (const Constant& constant : module_.constants) print_constant(constant);
     for (const Graph& graph : module_.graphs) print_graph(graph);
     return std::move(out_);
@@ -134,14 +134,14 @@ class Printer {
   }
 
   // Prints the custom ops that nodes use, once each.
-  void print_own_ops() {
+  void print_custom_ops() {
     std::vector<bool> is_printed(module_.op_count(), false);
     for (const Graph& graph : module_.graphs) {
       for (const Node& node : graph.nodes) {
         const ops::Schema* schema = module_.op(node).schema;
         if (schema == nullptr || !schema->is_own() || is_printed[node.op]) continue;
         is_printed[node.op] = true;
-        out_ += "op " + quoted(ops::OwnOps::text(*schema)) + "\n";
+        out_ += "op " + quoted(ops::CustomOps::text(*schema)) + "\n";
       }
     }
   }

@@ -386,13 +386,13 @@ Result<Dim> SymbolTable::parse_atom(std::string_view& text, int level) {
   return make_error(Code::INVALID_ARGUMENT, "unknown symbol '" + std::string(word) + "' in a formula");
 }
 
-std::optional<SymbolTelling> find_telling(const SymbolTable& symbols, Dim size) {
+std::optional<SymbolBinding> find_binding(const SymbolTable& symbols, Dim size) {
   if (size.is_static()) return std::nullopt;
-  SymbolTelling telling;
+  SymbolBinding binding;
   bool has_symbol = false;
   for (const SymbolTable::Term& term : symbols.terms(size)) {
     if (term.atoms.empty()) {
-      telling.offset = term.factor;
+      binding.offset = term.factor;
       continue;
     }
     const SymbolTable::Atom& atom = symbols.atom(term.atoms.front());
@@ -400,10 +400,10 @@ std::optional<SymbolTelling> find_telling(const SymbolTable& symbols, Dim size) 
         term.factor == 0)
       return std::nullopt;
     has_symbol = true;
-    telling.symbol = atom.symbol;
-    telling.factor = term.factor;
+    binding.symbol = atom.symbol;
+    binding.factor = term.factor;
   }
-  return has_symbol ? std::optional(telling) : std::nullopt;
+  return has_symbol ? std::optional(binding) : std::nullopt;
 }
 
 }  // namespace etb::ir

@@ -137,12 +137,12 @@ class SymbolTable {
 };
 
 // A size factor * symbol + offset that determines the symbol's value.
-struct SymbolTelling {
+struct SymbolBinding {
   uint32_t symbol = 0;
   int64_t factor = 1;
   int64_t offset = 0;
   bool is_plain() const { return factor == 1 && offset == 0; }
 };
-std::optional<SymbolTelling> find_telling(const SymbolTable& symbols, Dim size);
+std::optional<SymbolBinding> find_binding(const SymbolTable& symbols, Dim size);
 
 }  // namespace etb::ir

@@ -12,7 +12,7 @@
 //     return %y
 //   }
 //
-// `op` declares an op that PyTorch lacks (api/ops/own_ops.hpp). {...} after sizes are strides, omitted if the
+// `op` declares an op that PyTorch lacks (api/ops/custom_ops.hpp). {...} after sizes are strides, omitted if the
 // tensor is dense and row-major. Small constants show their elements in {...}. "..." replaces the elements of
 // others and reads as zeros. Arguments equal to the schema's default are omitted; those after the first
 // omitted one are named. Text from # to the end of a line is a comment.

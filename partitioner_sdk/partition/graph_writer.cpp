@@ -106,11 +106,11 @@ void GraphWriter::define(ir::ValueId id, uint32_t place) {
   if (value.kind == ir::ValueKind::kInt) numbers_.emplace(value.dim, place);
   if (value.kind != ir::ValueKind::kTensor) return;
   for (size_t i = 0; i < value.spec.rank(); ++i) {
-    const auto telling = ir::find_telling(tables_.module().symbols, value.spec.sizes[i]);
-    if (!telling) continue;
-    const Binder binder{place, static_cast<int64_t>(i), *telling};
-    const auto [known, is_new] = binders_.emplace(telling->symbol, binder);
-    if (!is_new && telling->is_plain() && !known->second.telling.is_plain()) known->second = binder;
+    const auto binding = ir::find_binding(tables_.module().symbols, value.spec.sizes[i]);
+    if (!binding) continue;
+    const Binder binder{place, static_cast<int64_t>(i), *binding};
+    const auto [known, is_new] = binders_.emplace(binding->symbol, binder);
+    if (!is_new && binding->is_plain() && !known->second.binding.is_plain()) known->second = binder;
   }
 }
 
@@ -341,20 +341,20 @@ Result<uint32_t> GraphWriter::symbol(uint32_t symbol) {
   if (found == binders_.end())
     return make_error(Code::NOT_SUPPORTED, "nothing tells the value of " + symbols.symbol(symbol).name);
   const Binder binder = found->second;
-  const ir::SymbolTelling& telling = binder.telling;
-  const ir::Dim size = symbols.add(symbols.mul(dim, telling.factor), telling.offset);
+  const ir::SymbolBinding& binding = binder.binding;
+  const ir::Dim size = symbols.add(symbols.mul(dim, binding.factor), binding.offset);
   graph::NodeDraft node;
   node.op = "aten.sym_size.int";
   node.args = {graph::value_arg(binder.tensor, "self"), graph::int_arg(binder.dim, "dim")};
   node.outputs = {tables_.number(size, fresh_name())};
   nodes_.push_back(ir::kNone);
   graph::ArgumentDraft value = graph::value_arg(out_.add_node(std::move(node)));
-  if (telling.offset != 0) {
+  if (binding.offset != 0) {
     ETB_ASSIGN(value,
-               compute("sub", symbols.mul(dim, telling.factor), value, graph::int_arg(telling.offset)));
+               compute("sub", symbols.mul(dim, binding.factor), value, graph::int_arg(binding.offset)));
   }
-  if (telling.factor != 1) {
-    ETB_ASSIGN(value, compute("floordiv", dim, value, graph::int_arg(telling.factor)));
+  if (binding.factor != 1) {
+    ETB_ASSIGN(value, compute("floordiv", dim, value, graph::int_arg(binding.factor)));
   }
   numbers_.emplace(dim, value.value);
   return value.value;

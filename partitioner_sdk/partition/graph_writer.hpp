@@ -84,7 +84,7 @@ class GraphWriter {
   struct Binder {  // a size that determines the symbol's value
     uint32_t tensor = 0;
     int64_t dim = 0;
-    ir::SymbolTelling telling;
+    ir::SymbolBinding binding;
   };
 
   ImageTables& tables_;

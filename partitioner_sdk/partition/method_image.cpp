@@ -22,12 +22,6 @@ std::vector<uint32_t> constants_of_subgraphs(const ir::Module& module) {
   return {found.begin(), found.end()};
 }
 
-bool has_subgraphs(const ir::Node& node) {
-  return std::any_of(node.args.begin(), node.args.end(), [](const ir::Argument& argument) {
-    return ir::get_if<ir::GraphRef>(argument) != nullptr;
-  });
-}
-
 // Writes the graphs of a method.
 class MethodWriter {
  public:
@@ -133,6 +127,12 @@ void note_symbols(const ir::Module& module, const ir::Argument& argument, std::s
 
 }  // namespace
 
+bool has_subgraphs(const ir::Node& node) {
+  return std::any_of(node.args.begin(), node.args.end(), [](const ir::Argument& argument) {
+    return ir::get_if<ir::GraphRef>(argument) != nullptr;
+  });
+}
+
 GraphFacts::GraphFacts(const ir::Module& module, uint32_t graph_index)
     : index(graph_index),
       names(ir::value_names(module.graphs[graph_index])),
@@ -151,13 +151,13 @@ GraphFacts::GraphFacts(const ir::Module& module, uint32_t graph_index)
     for (const ir::ValueId id : graph.nodes[i].outputs) definer[id] = i;
 }
 
-std::vector<uint32_t> find_untold_nodes(const ir::Module& module, const GraphFacts& facts,
-                                        const std::vector<uint32_t>& nodes) {
+std::vector<uint32_t> find_undetermined_nodes(const ir::Module& module, const GraphFacts& facts,
+                                              const std::vector<uint32_t>& nodes) {
   const ir::Graph& graph = module.graphs[facts.index];
   std::set<uint32_t> told;
   const auto tell = [&](ir::ValueId id) {
     for (const ir::Dim size : graph.values[id].spec.sizes)
-      if (const auto telling = ir::find_telling(module.symbols, size)) told.insert(telling->symbol);
+      if (const auto binding = ir::find_binding(module.symbols, size)) told.insert(binding->symbol);
   };
   std::vector<uint32_t> untold;
   for (const uint32_t index : nodes) {

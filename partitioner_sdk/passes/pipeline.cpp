@@ -28,7 +28,7 @@ class Runner {
 
   Status run(std::string_view name, Result<bool> changed) {
     ETB_TRY(take(name, std::move(changed)));
-    for (const OwnPass& own : options_.own_passes)
+    for (const CustomPass& own : options_.custom_passes)
       if (own.after == name) ETB_TRY(take(own.name, own.run(module_)));
     return {};
   }

@@ -14,7 +14,7 @@
 namespace etb::passes {
 
 // A pass of the caller's. It runs whenever the built-in pass called `after` has run, and is verified as that one is.
-struct OwnPass {
+struct CustomPass {
   std::string after;
   std::string name;
   std::function<Result<bool>(ir::Module& module)> run;  // true when something changed
@@ -26,7 +26,7 @@ struct PipelineOptions {
   Evaluate evaluate;
   // What `simplify` does with constants behind a dequantisation.
   QuantizedConstants quantized_constants = QuantizedConstants::kFold;
-  std::vector<OwnPass> own_passes;
+  std::vector<CustomPass> custom_passes;
   // Rewrite rules of the user and of plugins, applied in this order at the stages that they name.
   std::span<const RuleSet> rules = {};
   RuleFault on_rule_fault = {};  // without it a bad rule of a plugin is an error, as one of the user is

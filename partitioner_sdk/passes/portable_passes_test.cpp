@@ -102,25 +102,25 @@ graph @forward(
   PipelineOptions options;
   options.after_pass = [&](std::string_view name, ir::Module&) { seen.emplace_back(name); };
   size_t count_before = 0, count_after = 0;
-  options.own_passes = {{"functionalize", "count",
-                         [&](ir::Module& m) -> Result<bool> {
-                           count_before = m.main().nodes.size();
-                           return false;
-                         }},
-                        {"decompose", "relu_for_sigmoid", [&](ir::Module& m) -> Result<bool> {
-                           count_after = m.main().nodes.size();
-                           m.main().nodes[0].op = m.op("aten.relu.default");
-                           return true;
-                         }}};
+  options.custom_passes = {{"functionalize", "count",
+                            [&](ir::Module& m) -> Result<bool> {
+                              count_before = m.main().nodes.size();
+                              return false;
+                            }},
+                           {"decompose", "relu_for_sigmoid", [&](ir::Module& m) -> Result<bool> {
+                              count_after = m.main().nodes.size();
+                              m.main().nodes[0].op = m.op("aten.relu.default");
+                              return true;
+                            }}};
   ASSERT_TRUE(to_edge(*module, options));
   EXPECT_EQ(count_before, 1u);
   EXPECT_EQ(count_after, 2u);
   EXPECT_EQ(module->op(module->main().nodes[0]).name, "aten.relu.default");
   EXPECT_EQ(seen[0], "functionalize");
   EXPECT_EQ(seen[1], "count");
-  options.own_passes = {{"decompose", "refuses", [](ir::Module&) -> Result<bool> {
-                           return make_error(Code::NOT_SUPPORTED, "not today");
-                         }}};
+  options.custom_passes = {{"decompose", "refuses", [](ir::Module&) -> Result<bool> {
+                              return make_error(Code::NOT_SUPPORTED, "not today");
+                            }}};
   const Status refused = to_edge(*module, options);
   ASSERT_FALSE(refused);
   EXPECT_THAT(refused.error().message, ::testing::HasSubstr("refuses: not today"));

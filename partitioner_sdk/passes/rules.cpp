@@ -17,8 +17,8 @@ constexpr size_t kMaxTextBytes = size_t{1} << 20, kMaxRules = 1024, kMaxNodes = 
 
 class Reader {
  public:
-  Reader(std::string_view text, const std::string& file, ops::OwnOps& own_ops)
-      : in_(text), file_(file), own_ops_(own_ops), literals_(in_, symbols_, names()) {}
+  Reader(std::string_view text, const std::string& file, ops::CustomOps& custom_ops)
+      : in_(text), file_(file), custom_ops_(custom_ops), literals_(in_, symbols_, names()) {}
 
   Result<std::vector<Rule>> run() {
     while (!in_.is_at_end()) {
@@ -45,7 +45,7 @@ class Reader {
     line = line.substr(0, line.find('#'));
     line.remove_prefix(std::min(line.find_first_not_of(" \t"), line.size()));
     line = line.substr(0, line.find_last_not_of(" \t\r") + 1);
-    if (Status made = own_ops_.declare(line); !made) return in_.fail(made.error().message);
+    if (Status made = custom_ops_.declare(line); !made) return in_.fail(made.error().message);
     return {};
   }
 
@@ -154,7 +154,7 @@ class Reader {
   Status read_call(RuleNode& node) {
     node.op = in_.word();
     const ops::Schema* schema = ops::find_schema(node.op);
-    if (schema == nullptr) schema = own_ops_.find(node.op);
+    if (schema == nullptr) schema = custom_ops_.find(node.op);
     if (schema == nullptr) return in_.fail("no op '" + node.op + "'");
     const bool writes = schema->is_in_place() || has_out_arguments(*schema);
     if (writes || node.op.rfind("higher_order.", 0) == 0)
@@ -285,7 +285,7 @@ class Reader {
 
   ir::Cursor in_;
   std::string file_;
-  ops::OwnOps& own_ops_;
+  ops::CustomOps& custom_ops_;
   ir::SymbolTable symbols_;  // sizes in rules are known numbers
   ir::ArgumentReader literals_;
   std::vector<Rule> rules_;
@@ -302,13 +302,13 @@ std::string_view to_text(RuleStage stage) {
   return kNames[static_cast<size_t>(stage)];
 }
 
-Result<RuleSet> RuleSet::parse(std::string_view text, const std::string& file, ops::OwnOps& own_ops) {
+Result<RuleSet> RuleSet::parse(std::string_view text, const std::string& file, ops::CustomOps& custom_ops) {
   if (text.size() > kMaxTextBytes)
     return make_error(Code::OUT_OF_RESOURCES, file + ": " + std::to_string(text.size()) + " bytes, at most " +
                                                   std::to_string(kMaxTextBytes) + " expected");
   if (const char* mark = format::find_byte_order_mark(text))
     return make_error(Code::INVALID_DATA, file + ": " + mark);
-  auto rules = Reader(text, file, own_ops).run();
+  auto rules = Reader(text, file, custom_ops).run();
   if (!rules) return make_error(Code::INVALID_DATA, file + ": " + rules.error().message);
   RuleSet out;
   out.rules_ = *std::move(rules);

@@ -2,7 +2,7 @@
 // Rewrite rules as data: what a user or a plugin adds to the compiler without code in it.
 //
 //   # comments
-//   op my::swish(Tensor x, float beta=1.0) -> Tensor      an op of one's own (api/ops/own_ops.hpp)
+//   op my::swish(Tensor x, float beta=1.0) -> Tensor      an op of one's own (api/ops/custom_ops.hpp)
 //
 //   rule fuse_swish edge {                                name, and when it is applied
 //     %s = aten.sigmoid.default(%x)                       the pattern: nodes as in the text form (ir/text.hpp), without types
@@ -72,9 +72,9 @@ struct Rule {
 
 class RuleSet {
  public:
-  // `file` names the text in errors. Ops that it declares are added to `own_ops`; those of its nodes may come from there.
+  // `file` names the text in errors. Ops that it declares are added to `custom_ops`; those of its nodes may come from there.
   [[nodiscard]] static Result<RuleSet> parse(std::string_view text, const std::string& file,
-                                             ops::OwnOps& own_ops);
+                                             ops::CustomOps& custom_ops);
 
   std::span<const Rule> rules() const { return rules_; }
 

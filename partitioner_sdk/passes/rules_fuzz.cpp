@@ -29,12 +29,13 @@ graph @forward(
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace etb;
-  auto own_ops = std::make_shared<ops::OwnOps>();
-  const auto rules = passes::RuleSet::parse({reinterpret_cast<const char*>(data), size}, "rules", *own_ops);
+  auto custom_ops = std::make_shared<ops::CustomOps>();
+  const auto rules =
+      passes::RuleSet::parse({reinterpret_cast<const char*>(data), size}, "rules", *custom_ops);
   if (!rules) return 0;
   auto module = ir::parse(kModel);
   if (!module) std::abort();
-  module->own_ops = own_ops;
+  module->custom_ops = custom_ops;
   for (const auto stage : {passes::RuleStage::kAten, passes::RuleStage::kEdge, passes::RuleStage::kRest}) {
     if (!passes::apply_rules(*module, {&*rules, 1}, stage)) return 0;
     // A rule can give an op arguments of the wrong kind, which the verifier finds; printing must hold all the same.

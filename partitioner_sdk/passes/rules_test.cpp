@@ -36,12 +36,12 @@ struct Applied {
 };
 
 Applied rewrite(const std::string& rules, const std::string& graph, RuleStage stage = RuleStage::kEdge) {
-  auto own_ops = std::make_shared<ops::OwnOps>();
-  auto set = RuleSet::parse(rules, "r.txt", *own_ops);
+  auto custom_ops = std::make_shared<ops::CustomOps>();
+  auto set = RuleSet::parse(rules, "r.txt", *custom_ops);
   if (!set) return {set.error().message};
   auto module = ir::parse("module \"m\"\nsymbol s0 [2, 9]\ngraph @forward(\n" + graph);
   if (!module) return {"parse: " + module.error().message};
-  module->own_ops = own_ops;
+  module->custom_ops = custom_ops;
   const auto changed = apply_rules(*module, {&*set, 1}, stage);
   if (!changed) return {changed.error().message};
   if (const Status verified = ir::verify(*module); !verified) return {verified.error().message};
@@ -207,13 +207,13 @@ TEST(Rules, NewResultsMustBeWhatTheOldOnesWere) {
 }
 
 TEST(Rules, AFaultyRuleOfAPluginIsToldAndLeavesTheGraph) {
-  ops::OwnOps own_ops;
+  ops::CustomOps custom_ops;
   auto set = RuleSet::parse(R"(
 rule bad edge { %a = aten.neg.default(%x)
   %y = aten.relu.default(%a) } to { %y = aten.sum.dim_IntList(%x, [0]) }
 rule worse edge { %y = aten.add.Tensor(%a, %b, alpha=$k) } to { %y = aten.transpose.int(%a, $k, $k) }
 rule good edge { %y = aten.sigmoid.default(%x) } to { %y = aten.tanh.default(%x) })",
-                            "npu.rules", own_ops);
+                            "npu.rules", custom_ops);
   ASSERT_TRUE(set) << set.error().message;
   set->owner = "npu";
   const std::string text = R"(module "m"
@@ -288,27 +288,27 @@ TEST(Rules, SayWhatIsWrongWithAFile) {
        "known only where it is a result of the rule"},
   };
   for (const auto& [text, wanted] : kRows) {
-    ops::OwnOps own_ops;
-    const auto set = RuleSet::parse(text, "r.txt", own_ops);
+    ops::CustomOps custom_ops;
+    const auto set = RuleSet::parse(text, "r.txt", custom_ops);
     ASSERT_FALSE(set) << text;
     EXPECT_THAT(set.error().message, HasSubstr(wanted)) << text;
   }
-  ops::OwnOps own_ops;
-  EXPECT_FALSE(RuleSet::parse(std::string(2 << 20, ' '), "r.txt", own_ops));
+  ops::CustomOps custom_ops;
+  EXPECT_FALSE(RuleSet::parse(std::string(2 << 20, ' '), "r.txt", custom_ops));
 }
 
 TEST(Rules, ATruncatedFileIsRefusedOrWhole) {
   const std::string_view all(kSwish);
   for (size_t length = 0; length < all.size(); ++length) {
-    ops::OwnOps own_ops;
-    const auto set = RuleSet::parse(all.substr(0, length), "r.txt", own_ops);
+    ops::CustomOps custom_ops;
+    const auto set = RuleSet::parse(all.substr(0, length), "r.txt", custom_ops);
     EXPECT_TRUE(!set || set->rules().size() <= 2u) << length;
   }
 }
 
 TEST(Rules, AreAppliedAtTheirStagesOfThePipeline) {
-  auto own_ops = std::make_shared<ops::OwnOps>();
-  const auto set = RuleSet::parse(kSwish, "r.txt", *own_ops);
+  auto custom_ops = std::make_shared<ops::CustomOps>();
+  const auto set = RuleSet::parse(kSwish, "r.txt", *custom_ops);
   ASSERT_TRUE(set) << set.error().message;
   auto module = ir::parse(R"(module "m"
 graph @forward(
@@ -319,7 +319,7 @@ graph @forward(
 }
 )");
   ASSERT_TRUE(module);
-  module->own_ops = own_ops;
+  module->custom_ops = custom_ops;
   PipelineOptions options;
   options.rules = {&*set, 1};
   std::vector<std::string> passes;

@@ -211,14 +211,14 @@ TEST(Architecture, OneFileCallsTheDynamicLoader) {
 // Other ways to write a file may leave it incomplete, replace a device or follow a link.
 TEST(Architecture, FilesAreOpenedForWritingInOnePlace) {
   const std::set<std::string> allowed = {
-      "api/format/output_file.cpp",          // the one place
-      "api/ops/make_argument_views.cpp",     // runs while the product is built
-      "api/ops/make_schema_tables.cpp",      // runs while the product is built
-      "conformance/process/keeper.cpp",      // a lock without content
-      "host/registry/digest_records.cpp",    // a cache, written beneath a folder's descriptor
+      "api/format/output_file.cpp",               // the one place
+      "api/ops/make_argument_views.cpp",          // runs while the product is built
+      "api/ops/make_schema_tables.cpp",           // runs while the product is built
+      "conformance/process/cleanup_process.cpp",  // a lock without content
+      "host/registry/digest_records.cpp",         // a cache, written beneath a folder's descriptor
       "plugins/xnnpack/packed_folder.cpp",   // a cache whose partial files are locked while they are written
       "host/registry/scratch_dir.hpp",       // test support
-      "host/registry/plugin_world.hpp",      // test support
+      "host/registry/plugin_fixture.hpp",    // test support
       "tools/program_process.hpp",           // test support
       "partitioner_sdk/testing/golden.hpp",  // test support
   };

@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "api/format/output_file.hpp"
-#include "host/registry/fault.hpp"
+#include "host/registry/diagnostic.hpp"
 #include "partitioner_sdk/partition/report.hpp"
 #include "partitioner_sdk/passes/row_major.hpp"
 
@@ -114,7 +114,7 @@ Result<Delegation> Delegation::open(host::Registry& registry, const DelegationOp
       return {};
     };
     if (const Status prepared = prepare(); !prepared) {
-      out.faults_.push_back({name, prepared.error().message});
+      out.plugin_errors_.push_back({name, prepared.error().message});
       continue;
     }
     out.backends_.compilers.push_back(std::move(found.compilers[i]));
@@ -123,8 +123,8 @@ Result<Delegation> Delegation::open(host::Registry& registry, const DelegationOp
   return out;
 }
 
-void Delegation::note_fault(const std::string& plugin, const Error& error) {
-  rule_faults_.push_back({plugin, error.message});
+void Delegation::add_rule_error(const std::string& plugin, const Error& error) {
+  rule_errors_.push_back({plugin, error.message});
 }
 
 Status Delegation::write_reports(std::span<const ir::Module> modules, std::ostream& out) const {
@@ -146,7 +146,8 @@ Status Delegation::run(std::span<ir::Module> modules, const passes::PipelineOpti
   // claim.
   for (ir::Module& module : modules) ETB_TRY(passes::make_row_major(module));
   ETB_ASSIGN(partition_, partition::partition(modules, backends_.compilers, options_->partition, keys_));
-  partition_.faults.insert(partition_.faults.begin(), faults_.begin(), faults_.end());
+  partition_.plugin_errors.insert(partition_.plugin_errors.begin(), plugin_errors_.begin(),
+                                  plugin_errors_.end());
   ETB_TRY(write_reports(modules, out));
   ETB_TRY(partition::lower(modules, partition_));
   // Rewrite rules were applied before; those for remaining nodes come later.
@@ -179,13 +180,13 @@ DelegateData Delegation::data() const {
 }
 
 ExitCode Delegation::finish(std::ostream& err) const {
-  for (const partition::PluginFault& fault : partition_.faults)
+  for (const partition::PluginError& error : partition_.plugin_errors)
     err << fmt::format("etbackend compile: plugin '{}' takes no part: {}\n",
-                       host::made_printable(fault.plugin), host::made_printable(fault.text));
-  for (const partition::PluginFault& fault : rule_faults_)
+                       host::made_printable(error.plugin), host::made_printable(error.text));
+  for (const partition::PluginError& error : rule_errors_)
     err << fmt::format("etbackend compile: a rule of plugin '{}' is left out: {}\n",
-                       host::made_printable(fault.plugin), host::made_printable(fault.text));
-  return partition_.faults.empty() && rule_faults_.empty() ? ExitCode::OK : ExitCode::NEGATIVE;
+                       host::made_printable(error.plugin), host::made_printable(error.text));
+  return partition_.plugin_errors.empty() && rule_errors_.empty() ? ExitCode::OK : ExitCode::NEGATIVE;
 }
 
 }  // namespace etb::tools

@@ -42,10 +42,10 @@ void add_extension_options(CLI::App& command, ExtensionOptions& options) {
 
 Result<Extensions> Extensions::open(const ExtensionOptions& options) {
   Extensions out;
-  for (const std::string& text : options.custom_ops) ETB_TRY(out.own_ops_->declare(text));
+  for (const std::string& text : options.custom_ops) ETB_TRY(out.custom_ops_->declare(text));
   for (const std::string& path : options.rule_files) {
     ETB_ASSIGN(const std::string text, format::read_file_text(path, kMaxRulesBytes));
-    ETB_ASSIGN(passes::RuleSet rules, passes::RuleSet::parse(text, path, *out.own_ops_));
+    ETB_ASSIGN(passes::RuleSet rules, passes::RuleSet::parse(text, path, *out.custom_ops_));
     out.rules_.push_back(std::move(rules));
   }
   return out;
@@ -54,11 +54,11 @@ Result<Extensions> Extensions::open(const ExtensionOptions& options) {
 Status Extensions::add_plugin(const std::string& name, const host::PluginEntry& entry,
                               const host::LoadOptions& options) {
   if (!entry.manifest) return {};
-  for (const std::string& text : entry.manifest->custom_ops) ETB_TRY(own_ops_->declare(text));
+  for (const std::string& text : entry.manifest->custom_ops) ETB_TRY(custom_ops_->declare(text));
   if (!entry.manifest->rules) return {};
   ETB_ASSIGN(const std::string text,
              host::read_side_file(entry, *entry.manifest->rules, options, kMaxRulesBytes));
-  ETB_ASSIGN(passes::RuleSet rules, passes::RuleSet::parse(text, entry.manifest->rules->path, *own_ops_));
+  ETB_ASSIGN(passes::RuleSet rules, passes::RuleSet::parse(text, entry.manifest->rules->path, *custom_ops_));
   rules.owner = name;
   rules_.push_back(std::move(rules));
   return {};

@@ -137,7 +137,8 @@ Result<std::string> make_output_folder(const Request& request) {
 
 Result<Request> parse_request(const std::string& line) {
   host::JsonDocument document = host::read_json(line);
-  if (!document.faults.empty()) return bad_request("the line is no request: " + to_text(document.faults));
+  if (!document.diagnostics.empty())
+    return bad_request("the line is no request: " + to_text(document.diagnostics));
   if (!document.root || !document.root->is_object()) return bad_request("the line is no JSON object");
   return *std::move(document.root);
 }

@@ -2,9 +2,9 @@
 // Plugins that write outside their buffers are reported.
 #include <gtest/gtest.h>
 
+#include "host/layers/test_fixture.hpp"
 #include "host/layers/validate/guarded_bytes.hpp"
 #include "host/layers/validate/report_matcher.hpp"
-#include "host/layers/world.hpp"
 
 namespace etb::host {
 namespace {
@@ -19,14 +19,14 @@ using Execute = etb_status (*)(etb_context*, const etb_exec_args*, etb_error*);
 class ValidateBuffers : public ::testing::TestWithParam<ValidateOptions::Memory> {
  protected:
   void run(Execute execute, int64_t count = 3) {
-    World world(with_memory(GetParam()));
-    world.toy.delegate.execute = execute;
-    ASSERT_EQ(world.start(), ETB_OK);
+    TestFixture fixture(with_memory(GetParam()));
+    fixture.toy.delegate.execute = execute;
+    ASSERT_EQ(fixture.start(), ETB_OK);
     ToyRun run(count);
-    status_ = world.delegates().execute(world.context(), &run.args, world.fresh_error());
+    status_ = fixture.delegates().execute(fixture.context(), &run.args, fixture.fresh_error());
     in_ = run.in;
     out_ = run.out;
-    found_ = world.found();
+    found_ = fixture.found();
   }
 
   static etb_status right(etb_context* context, const etb_exec_args* args, etb_error* error) {
@@ -134,17 +134,17 @@ TEST_P(ValidateBuffers, ReportsAWriteIntoTheArguments) {
 }
 
 TEST_P(ValidateBuffers, ReportsAWriteBehindTheScratch) {
-  World world(with_memory(GetParam()));
-  world.toy.delegate.execute = [](etb_context* context, const etb_exec_args* args, etb_error* error) {
+  TestFixture fixture(with_memory(GetParam()));
+  fixture.toy.delegate.execute = [](etb_context* context, const etb_exec_args* args, etb_error* error) {
     static_cast<char*>(args->scratch)[args->scratch_nbytes] = 1;
     return right(context, args, error);
   };
-  ASSERT_EQ(world.start(), ETB_OK);
+  ASSERT_EQ(fixture.start(), ETB_OK);
   alignas(64) char scratch[64];
-  world.run.args.scratch = scratch;
-  world.run.args.scratch_nbytes = sizeof(scratch);
-  EXPECT_EQ(world.execute(), ETB_OK);
-  EXPECT_THAT(world.found(),
+  fixture.run.args.scratch = scratch;
+  fixture.run.args.scratch_nbytes = sizeof(scratch);
+  EXPECT_EQ(fixture.execute(), ETB_OK);
+  EXPECT_THAT(fixture.found(),
               ElementsAre(Report("ABI-EXEC-04", Side::PLUGIN, "scratch: write 0 bytes behind")));
 }
 

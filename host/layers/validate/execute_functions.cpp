@@ -122,9 +122,9 @@ etb_status run_guarded(Call& call, ContextHandle& context, const etb_exec_args& 
   const Instance& instance = *context.handle.instance;
   // Alternates the guard page: every other run detects reads before a tensor, the rest detects reads after
   // it.
-  const Place place = context.run_count.fetch_add(1) % 2 == 0 ? Place::kAtEnd : Place::kAtBegin;
-  GuardedTensors inputs(call, args.inputs, args.input_count, "inputs", false, true, place);
-  GuardedTensors outputs(call, args.outputs, args.output_count, "outputs", true, true, place);
+  const GuardSide side = context.run_count.fetch_add(1) % 2 == 0 ? GuardSide::kAtEnd : GuardSide::kAtBegin;
+  GuardedTensors inputs(call, args.inputs, args.input_count, "inputs", false, true, side);
+  GuardedTensors outputs(call, args.outputs, args.output_count, "outputs", true, true, side);
   std::unique_ptr<GuardedBytes> scratch;
   if (args.scratch_nbytes != 0) {
     const auto address = reinterpret_cast<uintptr_t>(args.scratch);

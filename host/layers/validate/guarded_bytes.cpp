@@ -37,14 +37,14 @@ uint64_t hash_bytes(const void* data, uint64_t nbytes) noexcept {
 }
 
 GuardedBytes::GuardedBytes(ValidateOptions::Memory memory, uint64_t nbytes, uint64_t alignment, Access access,
-                           Place place)
+                           GuardSide side)
     : nbytes_(nbytes) {
   alignment = std::max<uint64_t>(alignment, 16);
   if (memory == ValidateOptions::Memory::GUARD_PAGES && alignment <= 4096) {
     pages_ = std::make_unique<WatchedPages>(std::max<uint64_t>(nbytes, 1), access);
     if (pages_->is_valid()) {
       const uint64_t room = static_cast<uint64_t>(pages_->end() - pages_->begin());
-      front_nbytes_ = place == Place::kAtEnd ? room - round_up(nbytes, alignment) : 0;
+      front_nbytes_ = side == GuardSide::kAtEnd ? room - round_up(nbytes, alignment) : 0;
       back_nbytes_ = room - front_nbytes_ - nbytes;
       data_ = pages_->begin() + front_nbytes_;
       inside_offset_ = pages_->inside() - pages_->begin();

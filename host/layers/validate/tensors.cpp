@@ -98,14 +98,14 @@ bool check_tensor(Call& call, const etb_tensor& tensor, const IoNeed* need, cons
 }
 
 GuardedTensors::GuardedTensors(Call& call, const etb_tensor* real, uint32_t count, const char* name,
-                               bool is_output, bool has_data, Place place)
+                               bool is_output, bool has_data, GuardSide side)
     : call_(call),
       real_(real),
       count_(count),
       name_(name),
       is_output_(is_output),
       access_(is_output ? Access::kWrites : Access::kReads),
-      place_(place),
+      place_(side),
       given_(count),
       ones_(count) {
   structs_ =

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "api/ops/own_ops.hpp"
+#include "api/ops/custom_ops.hpp"
 
 #include <algorithm>
 #include <array>
@@ -41,7 +41,7 @@ class Parser {
  public:
   explicit Parser(std::string_view text) : all_(text), rest_(text) {}
 
-  Result<std::unique_ptr<OwnSchema>> run() {
+  Result<std::unique_ptr<CustomSchema>> run() {
     ETB_TRY(read_name());
     ETB_TRY(read_arguments());
     ETB_TRY(expect("->"));
@@ -50,7 +50,7 @@ class Parser {
     if (!rest_.empty()) return fail("text behind the end");
     ETB_TRY(check());
     const size_t dot = name_.find('.');
-    auto made = std::make_unique<OwnSchema>(
+    auto made = std::make_unique<CustomSchema>(
         static_cast<uint16_t>(dot), static_cast<uint16_t>(name_.find('.', dot + 1) - dot - 1),
         static_cast<uint8_t>(arguments_.size()), static_cast<uint8_t>(results_.size()));
     made->text = all_;
@@ -116,12 +116,12 @@ class Parser {
         is_keyword = true;
         continue;
       }
-      OwnArgument made;
+      CustomArgument made;
       ETB_TRY(read_type(made.fields));
       made.fields.is_keyword = is_keyword;
       ETB_ASSIGN(made.name, name("an argument"));
       if (take("=")) ETB_TRY(read_default(made));
-      for (const OwnArgument& other : arguments_)
+      for (const CustomArgument& other : arguments_)
         if (other.name == made.name) return fail("a second argument '" + made.name + "'");
       arguments_.push_back(std::move(made));
       if (arguments_.size() > kMaxArguments) return fail("too many arguments");
@@ -163,7 +163,7 @@ class Parser {
   }
 
   // Converts the default to the notation of schemas.txt.
-  Status read_default(OwnArgument& out) {
+  Status read_default(CustomArgument& out) {
     out.fields.has_default = true;
     const Type& type = out.fields.type;
     if (take("None")) {
@@ -257,7 +257,7 @@ class Parser {
     return {};
   }
   Status read_result() {
-    OwnArgument made;
+    CustomArgument made;
     ETB_TRY(read_type(made.fields));
     results_.push_back(std::move(made));
     return {};
@@ -269,7 +269,7 @@ class Parser {
         find_schema(name_) != nullptr)
       return fail("the name is taken");
     size_t out_count = 0;
-    for (OwnArgument& argument : arguments_) {
+    for (CustomArgument& argument : arguments_) {
       Argument& row = argument.fields;
       if (row.is_write && !row.is_keyword)
         return fail("'" + argument.name + "' is written: declare an op that returns what is new");
@@ -279,7 +279,7 @@ class Parser {
       if (row.is_out && row.type.base != BaseType::kTensor) return fail("only a tensor can be written");
     }
     if (results_.empty()) return fail("an op needs a result");
-    for (const OwnArgument& result : results_) {
+    for (const CustomArgument& result : results_) {
       const Type& type = result.fields.type;
       const bool is_result = type.base == BaseType::kTensor && !type.is_optional &&
                              !type.has_optional_items && (!type.is_list || results_.size() == 1);
@@ -294,30 +294,30 @@ class Parser {
 
   std::string_view all_, rest_;
   std::string name_;
-  std::vector<OwnArgument> arguments_, results_;
+  std::vector<CustomArgument> arguments_, results_;
 };
 
-bool is_out_variant(const OwnSchema& schema) {
+bool is_out_variant(const CustomSchema& schema) {
   return std::any_of(schema.arguments.begin(), schema.arguments.end(),
-                     [](const OwnArgument& row) { return row.fields.is_out; });
+                     [](const CustomArgument& row) { return row.fields.is_out; });
 }
 
 // True if `out` is `op` with out arguments for its results.
-bool are_related(const OwnSchema& op, const OwnSchema& out) {
+bool are_related(const CustomSchema& op, const CustomSchema& out) {
   if (op.op_namespace() != out.op_namespace() || op.base_name() != out.base_name()) return false;
   size_t next = 0;
-  for (const OwnArgument& row : out.arguments) {
+  for (const CustomArgument& row : out.arguments) {
     if (row.fields.is_out) continue;
     if (next == op.arguments.size()) return false;
-    const OwnArgument& same = op.arguments[next++];
+    const CustomArgument& same = op.arguments[next++];
     if (same.name != row.name || same.fields.type != row.fields.type) return false;
   }
   return next == op.arguments.size() && out.results.size() == op.results.size();
 }
 
-std::unique_ptr<OwnSchema> make_out_variant(const OwnSchema& op) {
+std::unique_ptr<CustomSchema> make_out_variant(const CustomSchema& op) {
   const std::string overload(op.overload_name());
-  auto made = std::make_unique<OwnSchema>(
+  auto made = std::make_unique<CustomSchema>(
       static_cast<uint16_t>(op.op_namespace().size()), static_cast<uint16_t>(op.base_name().size()),
       static_cast<uint8_t>(op.arguments.size() + op.results.size()), static_cast<uint8_t>(op.results.size()));
   made->text_name = op.text_name.substr(0, op.text_name.size() - overload.size()) +
@@ -325,7 +325,7 @@ std::unique_ptr<OwnSchema> make_out_variant(const OwnSchema& op) {
   made->arguments = op.arguments;
   made->results = op.results;
   for (size_t i = 0; i < op.results.size(); ++i) {
-    OwnArgument place = op.results[i];
+    CustomArgument place = op.results[i];
     place.name = op.results.size() == 1 ? "out" : "out" + std::to_string(i);
     place.fields.is_keyword = place.fields.is_out = place.fields.is_write = true;
     place.fields.alias_set = made->results[i].fields.alias_set = static_cast<char>('a' + i % 26);
@@ -344,18 +344,18 @@ std::string dotted_name(std::string_view text) {
   return out;
 }
 
-OwnOps::OwnOps() = default;
-OwnOps::~OwnOps() = default;
+CustomOps::CustomOps() = default;
+CustomOps::~CustomOps() = default;
 
-const Schema& OwnOps::as_schema(const OwnSchema& own) noexcept { return own; }
-std::string_view OwnOps::text(const Schema& own) noexcept { return OwnSchema::of(own).text; }
+const Schema& CustomOps::as_schema(const CustomSchema& own) noexcept { return own; }
+std::string_view CustomOps::text(const Schema& own) noexcept { return CustomSchema::of(own).text; }
 
-const Schema* OwnOps::find(std::string_view name) const noexcept {
+const Schema* CustomOps::find(std::string_view name) const noexcept {
   const auto found = schemas_.find(name);
   return found == schemas_.end() ? nullptr : found->second.get();
 }
 
-Status OwnOps::declare(std::string_view text) {
+Status CustomOps::declare(std::string_view text) {
   if (text.size() > kMaxTextBytes || schemas_.size() >= kMaxOps)
     return make_error(Code::OUT_OF_RESOURCES, "too many ops, or a line too long");
   ETB_ASSIGN(auto made, Parser(text).run());
@@ -366,9 +366,9 @@ Status OwnOps::declare(std::string_view text) {
                     "op '" + std::string(text) + "' is declared otherwise: '" + found->second->text + "'");
 }
 
-Status OwnOps::add(std::unique_ptr<OwnSchema> made) {
-  OwnSchema& schema = *made;
-  std::unique_ptr<OwnSchema>& place = schemas_[schema.text_name];
+Status CustomOps::add(std::unique_ptr<CustomSchema> made) {
+  CustomSchema& schema = *made;
+  std::unique_ptr<CustomSchema>& place = schemas_[schema.text_name];
   // A declaration may replace a generated out variant only if it is a variant of the same op. Otherwise
   // that op would have none.
   if (place != nullptr) {
@@ -380,13 +380,13 @@ Status OwnOps::add(std::unique_ptr<OwnSchema> made) {
                                                     "' gets: declare that one as well");
     }
   }
-  std::unique_ptr<OwnSchema> old = std::exchange(place, std::move(made));
+  std::unique_ptr<CustomSchema> old = std::exchange(place, std::move(made));
   link(schema);
   return {};
 }
 
 // Links an op to its declared out variant, or generates one.
-void OwnOps::link(OwnSchema& schema) {
+void CustomOps::link(CustomSchema& schema) {
   if (is_out_variant(schema)) {
     for (const auto& [name, op] : schemas_)
       if (!is_out_variant(*op) && are_related(*op, schema)) op->out = &schema;
@@ -395,8 +395,8 @@ void OwnOps::link(OwnSchema& schema) {
   for (const auto& [name, other] : schemas_)
     if (is_out_variant(*other) && are_related(schema, *other)) schema.out = other.get();
   if (schema.out != nullptr) return;
-  std::unique_ptr<OwnSchema> variant = make_out_variant(schema);
-  std::unique_ptr<OwnSchema>& place = schemas_[variant->text_name];
+  std::unique_ptr<CustomSchema> variant = make_out_variant(schema);
+  std::unique_ptr<CustomSchema>& place = schemas_[variant->text_name];
   if (place == nullptr) {
     schema.out = variant.get();
     place = std::move(variant);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "host/delegates/copy_memory.hpp"
+#include "host/delegates/staging_memory.hpp"
 
 #include <algorithm>
 #include <string>
 
 namespace etb::host {
 
-Status CopyMemory::reserve(size_t index, uint64_t nbytes, uint64_t alignment) {
+Status StagingMemory::reserve(size_t index, uint64_t nbytes, uint64_t alignment) {
   if (index >= blocks_.size()) blocks_.resize(index + 1);
   Block& block = blocks_[index];
   if (block.memory != nullptr && block.nbytes >= nbytes && block.alignment >= alignment) return {};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// CopyMemory: memory for copies of arguments that do not meet a plugin's alignment or padding. The delegates
+// StagingMemory: memory for copies of arguments that do not meet a plugin's alignment or padding. The delegates
 // of a method share it, because one runs at a time and copies last for one run.
 #pragma once
 
@@ -13,8 +13,8 @@
 
 namespace etb::host {
 
-// [serial:copy_memory] while the method loads; afterwards any thread may call block().
-class CopyMemory {
+// [serial:staging_memory] while the method loads; afterwards any thread may call block().
+class StagingMemory {
  public:
   // Makes block `index` at least this large and aligned. Blocks are made in order. The block may
   // move and loses its contents.

@@ -14,11 +14,11 @@
 
 namespace etb::host {
 
-struct MethodWorld {
-  explicit MethodWorld(std::vector<std::byte> bytes) : file(std::move(bytes)), loader(file) {}
-  explicit MethodWorld(const format::ProgramSpec& spec) : MethodWorld(format::build_program(spec)) {}
-  MethodWorld(const MethodWorld&) = delete;
-  MethodWorld& operator=(const MethodWorld&) = delete;
+struct MethodFixture {
+  explicit MethodFixture(std::vector<std::byte> bytes) : file(std::move(bytes)), loader(file) {}
+  explicit MethodFixture(const format::ProgramSpec& spec) : MethodFixture(format::build_program(spec)) {}
+  MethodFixture(const MethodFixture&) = delete;
+  MethodFixture& operator=(const MethodFixture&) = delete;
 
   etb_status load_program() { return program.load(loader, &error); }
 
@@ -97,10 +97,10 @@ inline etb_status add_floats(KernelContext& context, EValue** args) {
 inline constexpr Kernel kAddRows[] = {Kernel("aten::add.out", "T=T=ST!", &add_floats)};
 inline const KernelRows kAddTable(kAddRows);
 
-// A MethodWorld whose registry has only that kernel.
-struct AddWorld : MethodWorld {
+// A MethodFixture whose registry has only that kernel.
+struct AddFixture : MethodFixture {
   template <class From>
-  explicit AddWorld(const From& from) : MethodWorld(from) {
+  explicit AddFixture(const From& from) : MethodFixture(from) {
     if (registry.add(kAddTable) != ETB_OK) std::abort();
     options.kernels = &registry;
   }

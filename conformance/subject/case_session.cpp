@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "conformance/subject/session.hpp"
+#include "conformance/subject/case_session.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -53,16 +53,17 @@ void damage_tensor(Damage damage, std::vector<int64_t>& sizes, etb_tensor& tenso
 
 }  // namespace
 
-Result<std::unique_ptr<Session>> Session::make(Subject& subject, const BuiltCase& built, Payload payload,
-                                               const std::vector<etb_option>& options) {
-  std::unique_ptr<Session> session(new Session(subject, std::move(payload)));
+Result<std::unique_ptr<CaseSession>> CaseSession::make(Subject& subject, const BuiltCase& built,
+                                                       Payload payload,
+                                                       const std::vector<etb_option>& options) {
+  std::unique_ptr<CaseSession> session(new CaseSession(subject, std::move(payload)));
   ETB_TRY(session->open(built, options));
   return session;
 }
 
-Session::~Session() { (void)end(); }
+CaseSession::~CaseSession() { (void)end(); }
 
-Status Session::end() {
+Status CaseSession::end() {
   etb_error error = ETB_ERROR_INIT;
   Status out;
   if (etb_context* const context = std::exchange(context_, nullptr); context != nullptr)
@@ -73,8 +74,8 @@ Status Session::end() {
   return out;
 }
 
-etb_status Session::get_named(void* ctx, const char* key, etb_payload_view* out, etb_error* error) {
-  const auto& named = static_cast<Session*>(ctx)->payload_.named;
+etb_status CaseSession::get_named(void* ctx, const char* key, etb_payload_view* out, etb_error* error) {
+  const auto& named = static_cast<CaseSession*>(ctx)->payload_.named;
   const auto found = named.find(key);
   if (found == named.end())
     return fail(error, ETB_NOT_FOUND, "named data '%s': the payload brought none", key);
@@ -85,11 +86,11 @@ etb_status Session::get_named(void* ctx, const char* key, etb_payload_view* out,
   return ETB_OK;
 }
 
-bool Session::may_share_memory() const {
+bool CaseSession::may_share_memory() const {
   return std::any_of(shared_inputs_.begin(), shared_inputs_.end(), [](uint32_t input) { return input != 0; });
 }
 
-Status Session::open(const BuiltCase& built, const std::vector<etb_option>& options) {
+Status CaseSession::open(const BuiltCase& built, const std::vector<etb_option>& options) {
   ETB_ASSIGN(const graph::View view, graph::View::open(built.image.span()));
   const graph::Graph method = view.method();
   for (uint32_t i = 0; i < method.inputs().size(); ++i)
@@ -132,7 +133,7 @@ Status Session::open(const BuiltCase& built, const std::vector<etb_option>& opti
   shared_inputs_.assign(output_specs_.size(), 0);
   const etb_io_req_sink sink = {
       ETB_INIT_SIZE(etb_io_req_sink), 0, this, [](void* ctx, const etb_io_req* req) {
-        auto& self = *static_cast<Session*>(ctx);
+        auto& self = *static_cast<CaseSession*>(ctx);
         const size_t at = req->index + ((req->role & ETB_ROLE_OUTPUT) != 0 ? self.input_specs_.size() : 0);
         if (at >= self.alignments_.size()) return etb_status{ETB_INVALID_ARGUMENT};
         self.alignments_[at] = std::max(self.alignments_[at], req->alignment);
@@ -145,8 +146,8 @@ Status Session::open(const BuiltCase& built, const std::vector<etb_option>& opti
   return check(table.context_create(delegate_, nullptr, 0, &context_, &error), error);
 }
 
-void Session::fill_slot(TensorSlot& slot, const etb_graph_spec& spec, const std::vector<int64_t>& sizes,
-                        uint32_t role) const {
+void CaseSession::fill_slot(TensorSlot& slot, const etb_graph_spec& spec, const std::vector<int64_t>& sizes,
+                            uint32_t role) const {
   const bool is_dynamic = spec.dynamic_dims != 0;
   slot.sizes = sizes;
   slot.upper_sizes.assign(spec.sizes, spec.sizes + spec.rank);
@@ -169,7 +170,7 @@ void Session::fill_slot(TensorSlot& slot, const etb_graph_spec& spec, const std:
   tensor.strides = slot.strides.data();
 }
 
-RunResult Session::run(const std::vector<TensorData>& inputs, const RunOptions& options) {
+RunResult CaseSession::run(const std::vector<TensorData>& inputs, const RunOptions& options) {
   return run_on(context_, inputs, options);
 }
 
@@ -179,12 +180,12 @@ const char* to_text(Damage damage) {
   return kTexts[static_cast<size_t>(damage)];
 }
 
-RunResult Session::run_damaged(const std::vector<TensorData>& inputs, Damage damage) {
+RunResult CaseSession::run_damaged(const std::vector<TensorData>& inputs, Damage damage) {
   return run_on(context_, inputs, {}, damage);
 }
 
-RunResult Session::run_on(etb_context* context, const std::vector<TensorData>& inputs,
-                          const RunOptions& options, Damage damage) {
+RunResult CaseSession::run_on(etb_context* context, const std::vector<TensorData>& inputs,
+                              const RunOptions& options, Damage damage) {
   std::vector<TensorSlot> slots(input_specs_.size() + output_specs_.size());
   std::vector<etb_tensor> tensors(slots.size());
   for (size_t i = 0; i < slots.size(); ++i) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// OwnOps: custom ops of a vendor or an application, declared in the notation of torch.library.
+// CustomOps: custom ops of a vendor or an application, declared in the notation of torch.library.
 //
 //   my::scale(Tensor x, float factor=2.0) -> Tensor
 //   my::split.sizes(Tensor x, int[] sizes, *, bool reverse=False) -> (Tensor, Tensor)
@@ -21,14 +21,14 @@
 
 namespace etb::ops {
 
-struct OwnSchema;
+struct CustomSchema;
 
-class OwnOps {
+class CustomOps {
  public:
-  OwnOps();
-  ~OwnOps();
-  OwnOps(const OwnOps&) = delete;
-  OwnOps& operator=(const OwnOps&) = delete;
+  CustomOps();
+  ~CustomOps();
+  CustomOps(const CustomOps&) = delete;
+  CustomOps& operator=(const CustomOps&) = delete;
 
   static constexpr size_t kMaxTextBytes = 4096;
   static constexpr size_t kMaxOps = 4096;
@@ -50,11 +50,11 @@ class OwnOps {
   }
 
  private:
-  static const Schema& as_schema(const OwnSchema& own) noexcept;
-  Status add(std::unique_ptr<OwnSchema> schema);
-  void link(OwnSchema& schema);
+  static const Schema& as_schema(const CustomSchema& own) noexcept;
+  Status add(std::unique_ptr<CustomSchema> schema);
+  void link(CustomSchema& schema);
 
-  std::map<std::string, std::unique_ptr<OwnSchema>, std::less<>> schemas_;
+  std::map<std::string, std::unique_ptr<CustomSchema>, std::less<>> schemas_;
 };
 
 // Returns "my.scale.default" for "my::scale", "my.split.sizes" for "my::split.sizes".

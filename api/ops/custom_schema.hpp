@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// OwnSchema: the signature of a custom op. own_ops.cpp creates it, schema.cpp reads it.
+// CustomSchema: the signature of a custom op. custom_ops.cpp creates it, schema.cpp reads it.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace etb::ops {
 
-struct OwnArgument {
+struct CustomArgument {
   std::string name;
   std::string default_text;
   Argument fields;  // all except the texts
@@ -22,14 +22,16 @@ struct OwnArgument {
   }
 };
 
-struct OwnSchema final : Schema {
-  OwnSchema(uint16_t namespace_nbytes, uint16_t base_nbytes, uint8_t argument_count, uint8_t result_count)
+struct CustomSchema final : Schema {
+  CustomSchema(uint16_t namespace_nbytes, uint16_t base_nbytes, uint8_t argument_count, uint8_t result_count)
       : Schema(namespace_nbytes, base_nbytes, argument_count, result_count) {}
-  static const OwnSchema& of(const Schema& schema) noexcept { return static_cast<const OwnSchema&>(schema); }
+  static const CustomSchema& of(const Schema& schema) noexcept {
+    return static_cast<const CustomSchema&>(schema);
+  }
 
   std::string text;       // the declaration
   std::string text_name;  // "my.scale.default"
-  std::vector<OwnArgument> arguments, results;
+  std::vector<CustomArgument> arguments, results;
   const Schema* out = nullptr;
 };
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "conformance/cases/maker.hpp"
+#include "conformance/cases/case_builder.hpp"
 
 #include <cctype>
 
 namespace etb::conformance {
 
-uint32_t Maker::spec(const Shape& shape) {
+uint32_t CaseBuilder::spec(const Shape& shape) {
   graph::SpecDraft draft;
   draft.dtype = shape.dtype;
   draft.sizes = shape.sizes;
@@ -13,7 +13,7 @@ uint32_t Maker::spec(const Shape& shape) {
   return builder_.add_spec(draft);
 }
 
-uint32_t Maker::input(TensorData data) {
+uint32_t CaseBuilder::input(TensorData data) {
   graph::InputDraft draft;
   draft.value = graph::tensor("x" + std::to_string(input_count_++), spec(data.shape));
   inputs_.push_back(std::move(data));
@@ -21,11 +21,11 @@ uint32_t Maker::input(TensorData data) {
   return graph_->add_input(draft);
 }
 
-uint32_t Maker::input(const Shape& shape, Values values, const Domain& domain) {
+uint32_t CaseBuilder::input(const Shape& shape, Values values, const Domain& domain) {
   return input(make_values(shape, values, domain, input_count_ + constant_count_, random_));
 }
 
-uint32_t Maker::constant(const TensorData& data) {
+uint32_t CaseBuilder::constant(const TensorData& data) {
   const std::string key = "w" + std::to_string(constant_count_++);
   graph::ConstantDraft constant;
   constant.key = key;
@@ -40,12 +40,13 @@ uint32_t Maker::constant(const TensorData& data) {
   return graph_->add_input(draft);
 }
 
-uint32_t Maker::node(const std::string& op, std::vector<graph::ArgumentDraft> args, const Shape& result) {
+uint32_t CaseBuilder::node(const std::string& op, std::vector<graph::ArgumentDraft> args,
+                           const Shape& result) {
   return node(op, std::move(args), std::vector<Shape>{result});
 }
 
-uint32_t Maker::node(const std::string& op, std::vector<graph::ArgumentDraft> args,
-                     const std::vector<Shape>& results, std::vector<int32_t> result_lengths) {
+uint32_t CaseBuilder::node(const std::string& op, std::vector<graph::ArgumentDraft> args,
+                           const std::vector<Shape>& results, std::vector<int32_t> result_lengths) {
   graph::NodeDraft draft;
   draft.op = op;
   draft.args = std::move(args);
@@ -56,11 +57,11 @@ uint32_t Maker::node(const std::string& op, std::vector<graph::ArgumentDraft> ar
   return graph_->add_node(draft);
 }
 
-Result<BuiltCase> Maker::finish(Judgement judgement) {
+Result<BuiltCase> CaseBuilder::finish(ErrorModel error_model) {
   BuiltCase built;
   ETB_ASSIGN(built.image, builder_.finish());
   built.runs.push_back(std::move(inputs_));
-  built.judgement = std::move(judgement);
+  built.error_model = std::move(error_model);
   return built;
 }
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // For tests: folders with plugins, and options for a registry that sees nothing else.
 //
-//   PluginWorld world;
-//   world.add("a", library_file);                        // folder a: library and manifest
-//   world.add("b", library_file, {{"priority", 5}});     // the manifest changed by an RFC 7386 merge patch
-//   Registry registry(world.options({"a", "b"}));
+//   PluginFixture fixture;
+//   fixture.add("a", library_file);                        // folder a: library and manifest
+//   fixture.add("b", library_file, {{"priority", 5}});     // the manifest changed by an RFC 7386 merge patch
+//   Registry registry(fixture.options({"a", "b"}));
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -18,7 +18,7 @@
 
 namespace etb::host {
 
-class PluginWorld {
+class PluginFixture {
  public:
   std::string path(std::string_view name = "") const { return dir_.path(name); }
   const ScratchDir& dir() const { return dir_; }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "host/layers/world.hpp"
+#include "host/layers/test_fixture.hpp"
 
 #include <cstdio>
 #include <cstdlib>
@@ -40,7 +40,8 @@ ToyRun::ToyRun(int64_t count)
   args.priority = 500;
 }
 
-World::World(const ValidateOptions& options) : validation_(std::make_unique<Validation>(options)) {
+TestFixture::TestFixture(const ValidateOptions& options)
+    : validation_(std::make_unique<Validation>(options)) {
   layers_.push_back(validation_->layer());
   payload.struct_size = sizeof(payload);
   payload.data = kPayload;
@@ -53,11 +54,13 @@ World::World(const ValidateOptions& options) : validation_(std::make_unique<Vali
   delegate_args.payload = &payload;
 }
 
-World::World(std::vector<Layer> layers) : World(ValidateOptions{}) { layers_ = std::move(layers); }
+TestFixture::TestFixture(std::vector<Layer> layers) : TestFixture(ValidateOptions{}) {
+  layers_ = std::move(layers);
+}
 
-World::~World() { stop(); }
+TestFixture::~TestFixture() { stop(); }
 
-etb_status World::start(std::span<const etb_option> options) {
+etb_status TestFixture::start(std::span<const etb_option> options) {
   Result<Chain> chain = Chain::make(toy.plugin, layers_);
   if (!chain) {
     std::fprintf(stderr, "%s\n", chain.error().message.c_str());
@@ -71,30 +74,30 @@ etb_status World::start(std::span<const etb_option> options) {
   return table().init(&record_->host(), options.data(), options.size(), &plugin, fresh_error());
 }
 
-etb_delegate* World::delegate() {
+etb_delegate* TestFixture::delegate() {
   if (delegate_ == nullptr) create(&delegate_);
   return delegate_;
 }
 
-etb_context* World::context() {
+etb_context* TestFixture::context() {
   if (context_ == nullptr) delegates().context_create(delegate(), nullptr, 0, &context_, fresh_error());
   return context_;
 }
 
-void World::end_delegate() {
+void TestFixture::end_delegate() {
   if (context_ != nullptr) delegates().context_destroy(context_, nullptr);
   if (delegate_ != nullptr) delegates().destroy(delegate_, nullptr);
   context_ = nullptr;
   delegate_ = nullptr;
 }
 
-etb_status World::stop() {
+etb_status TestFixture::stop() {
   end_delegate();
   if (plugin == nullptr) return ETB_OK;
   return table().deinit(std::exchange(plugin, nullptr), fresh_error());
 }
 
-const graph::ImageBytes& World::image() {
+const graph::ImageBytes& TestFixture::image() {
   if (image_) return *image_;
   graph::Builder builder("forward");
   const uint32_t spec = builder.add_spec({ETB_DTYPE_FLOAT32, {3}, {}, {}});
@@ -117,7 +120,7 @@ const graph::ImageBytes& World::image() {
   return image_.emplace(*std::move(image));
 }
 
-etb_error* World::fresh_error() {
+etb_error* TestFixture::fresh_error() {
   error = ETB_ERROR_INIT;
   return &error;
 }

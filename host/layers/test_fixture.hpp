@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // A toy plugin with layers before it, and all that a host needs to use it: for tests and benchmarks.
 //
-//   World world({.memory = GUARD_PAGES});
-//   world.toy.delegate.execute = [](...) { ... };   // a wrong plugin
-//   world.start();
-//   world.execute();                                // or a wrong host: world.delegates().query(nullptr, ...)
-//   EXPECT_THAT(world.found(), ElementsAre(Report("ABI-TENSOR-02", Side::PLUGIN, "behind its end")));
+//   TestFixture fixture({.memory = GUARD_PAGES});
+//   fixture.toy.delegate.execute = [](...) { ... };   // a wrong plugin
+//   fixture.start();
+//   fixture.execute();                                // or a wrong host: fixture.delegates().query(nullptr, ...)
+//   EXPECT_THAT(fixture.found(), ElementsAre(Report("ABI-TENSOR-02", Side::PLUGIN, "behind its end")));
 #pragma once
 
 #include <optional>
@@ -36,13 +36,13 @@ struct ToyRun {
   etb_exec_args args{};
 };
 
-class World {
+class TestFixture {
  public:
-  explicit World(const ValidateOptions& options = {});
-  explicit World(std::vector<Layer> layers);
-  World(const World&) = delete;
-  World& operator=(const World&) = delete;
-  ~World();
+  explicit TestFixture(const ValidateOptions& options = {});
+  explicit TestFixture(std::vector<Layer> layers);
+  TestFixture(const TestFixture&) = delete;
+  TestFixture& operator=(const TestFixture&) = delete;
+  ~TestFixture();
 
   ToyPlugin toy;
   etb_payload_view payload{};
@@ -63,7 +63,7 @@ class World {
     return delegates().create(plugin, &delegate_args, out, fresh_error());
   }
 
-  // A delegate and its context, created at the first use and destroyed with the world.
+  // A delegate and its context, created at the first use and destroyed with the fixture.
   etb_delegate* delegate();
   etb_context* context();
   etb_status execute() { return delegates().execute(context(), &run.args, fresh_error()); }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "conformance/process/keeper.hpp"
+#include "conformance/process/cleanup_process.hpp"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -69,7 +69,7 @@ void close_descriptors_but(int kept) {
 }  // namespace
 
 // Atomics only: several processes write it.
-struct Keeper::Groups {
+struct CleanupProcess::Groups {
   std::atomic<pid_t> pids[256] = {};
 
   void add(pid_t pid) {
@@ -86,8 +86,8 @@ struct Keeper::Groups {
   }
 };
 
-Result<std::unique_ptr<Keeper>> Keeper::start() {
-  std::unique_ptr<Keeper> keeper(new Keeper);
+Result<std::unique_ptr<CleanupProcess>> CleanupProcess::start() {
+  std::unique_ptr<CleanupProcess> cleanup(new CleanupProcess);
   std::error_code failed;
   const fs::path where = fs::temp_directory_path(failed);
   if (failed) return make_error(Code::ACCESS_FAILED, "no folder for temporary files: " + failed.message());
@@ -95,36 +95,37 @@ Result<std::unique_ptr<Keeper>> Keeper::start() {
   std::string folder = (where / (std::string(kPrefix) + "XXXXXX")).string();
   if (::mkdtemp(folder.data()) == nullptr)
     return make_error(Code::ACCESS_FAILED, "cannot make a folder in '" + where.string() + "'");
-  keeper->folder_ = folder;
-  keeper->lock_fd_ = ::open((folder + "/" + kLockName).c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+  cleanup->folder_ = folder;
+  cleanup->lock_fd_ = ::open((folder + "/" + kLockName).c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
   void* const page =
       ::mmap(nullptr, sizeof(Groups), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   int ends[2];
-  if (keeper->lock_fd_ < 0 || ::flock(keeper->lock_fd_, LOCK_EX | LOCK_NB) != 0 || page == MAP_FAILED ||
+  if (cleanup->lock_fd_ < 0 || ::flock(cleanup->lock_fd_, LOCK_EX | LOCK_NB) != 0 || page == MAP_FAILED ||
       ::pipe2(ends, O_CLOEXEC) != 0)
-    return make_error(Code::OUT_OF_RESOURCES, "no lock, page or pipe for the run's keeper");
-  keeper->groups_ = new (page) Groups;
-  keeper->watch_fd_ = ends[0];
-  keeper->pipe_fd_ = ends[1];
-  keeper->pid_ = ::fork();
-  if (keeper->pid_ == 0) keeper->watch();
-  ::close(std::exchange(keeper->watch_fd_, -1));
-  if (keeper->pid_ < 0) return make_error(Code::OUT_OF_RESOURCES, "no process for the run's keeper");
-  return keeper;
+    return make_error(Code::OUT_OF_RESOURCES, "no lock, page or pipe for the run's cleanup process");
+  cleanup->groups_ = new (page) Groups;
+  cleanup->watch_fd_ = ends[0];
+  cleanup->pipe_fd_ = ends[1];
+  cleanup->pid_ = ::fork();
+  if (cleanup->pid_ == 0) cleanup->watch();
+  ::close(std::exchange(cleanup->watch_fd_, -1));
+  if (cleanup->pid_ < 0)
+    return make_error(Code::OUT_OF_RESOURCES, "no process for the run's cleanup process");
+  return cleanup;
 }
 
-Keeper::~Keeper() {
+CleanupProcess::~CleanupProcess() {
   if (pipe_fd_ >= 0) ::close(pipe_fd_);
   if (pid_ > 0) ::waitpid(pid_, nullptr, 0);
-  clear();  // if there was no keeper, or it was killed
+  clear();  // if there was no cleanup process, or it was killed
   if (lock_fd_ >= 0) ::close(lock_fd_);
   if (groups_ != nullptr) ::munmap(groups_, sizeof(Groups));
 }
 
-void Keeper::watch() {
+void CleanupProcess::watch() {
   ::setsid();  // no longer gets the terminal's signals
   for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE}) ::signal(signal, SIG_IGN);
-  ::prctl(PR_SET_NAME, "verify-keeper");
+  ::prctl(PR_SET_NAME, "verify-cleanup");
   close_descriptors_but(watch_fd_);
   char byte;
   while (::read(watch_fd_, &byte, 1) < 0 && errno == EINTR) {
@@ -133,14 +134,14 @@ void Keeper::watch() {
   ::_exit(0);
 }
 
-void Keeper::clear() {
+void CleanupProcess::clear() {
   if (groups_ != nullptr)
     for (std::atomic<pid_t>& slot : groups_->pids)
       if (const pid_t pid = slot.exchange(0); pid > 0) ::kill(-pid, SIGKILL);
   if (!folder_.empty()) remove_run(folder_);
 }
 
-void Keeper::take_child(pid_t parent) {
+void CleanupProcess::take_child(pid_t parent) {
   ::setpgid(0, 0);
   groups_->add(::getpid());
   take_helper(parent);
@@ -149,18 +150,18 @@ void Keeper::take_child(pid_t parent) {
     ::munmap(groups, sizeof(Groups));
 }
 
-void Keeper::take_helper(pid_t parent) {
+void CleanupProcess::take_helper(pid_t parent) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != parent) ::_exit(1);
   if (pipe_fd_ >= 0) ::close(std::exchange(pipe_fd_, -1));
 }
 
-void Keeper::end_group(pid_t pid) {
+void CleanupProcess::end_group(pid_t pid) {
   ::kill(-pid, SIGKILL);
   groups_->remove(pid);
 }
 
-Result<std::string> Keeper::make_folder() {
+Result<std::string> CleanupProcess::make_folder() {
   const fs::path own(folder_);
   // Records the folder before it exists: a run killed in between leaves a record without folder, not a folder
   // without record.
@@ -177,7 +178,7 @@ Result<std::string> Keeper::make_folder() {
   return make_error(Code::ACCESS_FAILED, "cannot make a folder in '" + own.parent_path().string() + "'");
 }
 
-void Keeper::remove_folder(const std::string& folder) {
+void CleanupProcess::remove_folder(const std::string& folder) {
   std::error_code failed;
   fs::remove_all(folder, failed);
   if (!failed) fs::remove(fs::path(folder_) / fs::path(folder).filename(), failed);

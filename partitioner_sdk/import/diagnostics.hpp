@@ -9,7 +9,7 @@
 
 namespace etb::pt2 {
 
-class Faults {
+class Diagnostics {
  public:
   void add(Code code, std::string message) {
     if (count_++ == 0) code_ = code;
@@ -17,7 +17,7 @@ class Faults {
   }
   // True if further reading would only repeat errors: in a hostile archive, each error can cost as much as
   // all of its bytes.
-  bool is_full() const { return count_ >= kMaxFaults; }
+  bool is_full() const { return count_ >= kMaxDiagnostics; }
   void add(Error error) { add(error.code, std::move(error.message)); }
   bool is_empty() const { return count_ == 0; }
   // Returns success, or the first error's code with one line per error.
@@ -34,7 +34,7 @@ class Faults {
 
  private:
   static constexpr size_t kMaxLines = 100;
-  static constexpr size_t kMaxFaults = 1000;
+  static constexpr size_t kMaxDiagnostics = 1000;
   Code code_ = Code::INVALID_DATA;
   size_t count_ = 0;
   std::vector<std::string> lines_;

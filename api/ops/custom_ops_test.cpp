@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "api/ops/own_ops.hpp"
+#include "api/ops/custom_ops.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,8 +9,8 @@ namespace {
 
 using testing::HasSubstr;
 
-TEST(OwnOps, KnowsArgumentsTypesAndDefaults) {
-  OwnOps own;
+TEST(CustomOps, KnowsArgumentsTypesAndDefaults) {
+  CustomOps own;
   const char* text =
       "my::mix.sizes(Tensor x, Tensor? y, SymInt[2] sizes=1, *, float s=2, str mode='a b', bool b=True, "
       "ScalarType? dtype=None, Tensor?[] rest) -> (Tensor, Tensor out)";
@@ -37,11 +37,11 @@ TEST(OwnOps, KnowsArgumentsTypesAndDefaults) {
   EXPECT_EQ(op->result_count(), 2u);
   EXPECT_EQ(op->find_argument("mode"), 4);
   EXPECT_FALSE(op->is_view() || op->is_in_place() || op->is_core());
-  EXPECT_EQ(OwnOps::text(*op), text);
+  EXPECT_EQ(CustomOps::text(*op), text);
 }
 
-TEST(OwnOps, GiveAnOpTheOutVariantOfTheConventions) {
-  OwnOps own;
+TEST(CustomOps, GiveAnOpTheOutVariantOfTheConventions) {
+  CustomOps own;
   ASSERT_TRUE(own.declare("my::scale(Tensor x, float s=2.0) -> Tensor"));
   ASSERT_TRUE(own.declare("my::halves.dim(Tensor x) -> (Tensor, Tensor)"));
   const Schema* out = own.find("my.scale.default")->out_variant();
@@ -55,23 +55,23 @@ TEST(OwnOps, GiveAnOpTheOutVariantOfTheConventions) {
   EXPECT_EQ(halves->argument(2).name, "out1");
 }
 
-TEST(OwnOps, TakeTheOutVariantThatWasDeclaredBeforeOrAfter) {
+TEST(CustomOps, TakeTheOutVariantThatWasDeclaredBeforeOrAfter) {
   const char* functional = "my::scale(Tensor x) -> Tensor";
   const char* out = "my::scale.into(Tensor x, *, Tensor(a!) y) -> Tensor(a!)";
   for (const bool out_first : {true, false}) {
-    OwnOps own;
+    CustomOps own;
     ASSERT_TRUE(own.declare(out_first ? out : functional));
     ASSERT_TRUE(own.declare(out_first ? functional : out));
     EXPECT_EQ(own.find("my.scale.default")->out_variant()->name(), "my.scale.into");
   }
-  OwnOps own;  // replaces the generated variant
+  CustomOps own;  // replaces the generated variant
   ASSERT_TRUE(own.declare(functional));
   ASSERT_TRUE(own.declare("my::scale.out(Tensor x, *, Tensor(a!) y) -> Tensor(a!)"));
   EXPECT_EQ(own.find("my.scale.default")->out_variant()->argument(1).name, "y");
 }
 
-TEST(OwnOps, TakeOneLineTwiceButNotTwoForOneName) {
-  OwnOps own;
+TEST(CustomOps, TakeOneLineTwiceButNotTwoForOneName) {
+  CustomOps own;
   ASSERT_TRUE(own.declare("my::f(Tensor x) -> Tensor"));
   EXPECT_TRUE(own.declare("my::f(Tensor x) -> Tensor"));
   const Status other = own.declare("my::f(Tensor x, int i) -> Tensor");
@@ -79,15 +79,15 @@ TEST(OwnOps, TakeOneLineTwiceButNotTwoForOneName) {
   EXPECT_THAT(other.error().message, HasSubstr("declared otherwise: 'my::f(Tensor x) -> Tensor'"));
 }
 
-TEST(OwnOps, RefuseAnotherOpUnderTheNameOfAVariant) {
-  OwnOps own;
+TEST(CustomOps, RefuseAnotherOpUnderTheNameOfAVariant) {
+  CustomOps own;
   ASSERT_TRUE(own.declare("my::f(Tensor x) -> Tensor"));
   EXPECT_FALSE(own.declare("my::f.out(Tensor x) -> Tensor"));
   EXPECT_FALSE(own.declare("my::f.out(int i, *, Tensor(a!) out) -> Tensor(a!)"));
   EXPECT_EQ(own.find("my.f.default")->out_variant()->argument(0).name, "x");
 }
 
-TEST(OwnOps, SayWhatIsWrongWithALine) {
+TEST(CustomOps, SayWhatIsWrongWithALine) {
   const std::pair<const char*, const char*> kRows[] = {
       {"f(Tensor x) -> Tensor", "expected '::'"},
       {"aten::f(Tensor x) -> Tensor", "the name is taken"},
@@ -108,14 +108,14 @@ TEST(OwnOps, SayWhatIsWrongWithALine) {
       {"my::f(Tensor x, *, Tensor(a!) a, Tensor(b!) b) -> Tensor(a!)", "as many 'out' arguments"},
   };
   for (const auto& [text, wanted] : kRows) {
-    OwnOps own;
+    CustomOps own;
     const Status status = own.declare(text);
     ASSERT_FALSE(status) << text;
     EXPECT_THAT(status.error().message, HasSubstr(wanted)) << text;
     EXPECT_TRUE(own.is_empty());
   }
-  OwnOps own;
-  EXPECT_FALSE(own.declare("my::f(" + std::string(OwnOps::kMaxTextBytes, 'x') + ") -> Tensor"));
+  CustomOps own;
+  EXPECT_FALSE(own.declare("my::f(" + std::string(CustomOps::kMaxTextBytes, 'x') + ") -> Tensor"));
 }
 
 }  // namespace

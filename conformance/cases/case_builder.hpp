@@ -11,9 +11,9 @@
 
 namespace etb::conformance {
 
-class Maker {
+class CaseBuilder {
  public:
-  explicit Maker(std::string_view name)
+  explicit CaseBuilder(std::string_view name)
       : random_(name), builder_("forward", "conformance"), graph_(&builder_.add_graph("forward")) {}
 
   // Adds a user input with its values. Returns the value number.
@@ -34,7 +34,7 @@ class Maker {
   uint32_t spec(const Shape& shape);
   std::vector<TensorData>& inputs() { return inputs_; }
 
-  [[nodiscard]] Result<BuiltCase> finish(Judgement judgement);
+  [[nodiscard]] Result<BuiltCase> finish(ErrorModel error_model);
 
  private:
   Random random_;

@@ -12,16 +12,16 @@
 
 namespace etb::conformance {
 
-class Keeper {
+class CleanupProcess {
  public:
-  // Also removes folders of runs whose keeper was killed. Call it only while this process has one thread.
-  [[nodiscard]] static Result<std::unique_ptr<Keeper>> start();
-  ~Keeper();  // cleans up and waits for the keeper
-  Keeper(const Keeper&) = delete;
-  Keeper& operator=(const Keeper&) = delete;
+  // Also removes folders of runs whose cleanup process was killed. Call it only while this process has one thread.
+  [[nodiscard]] static Result<std::unique_ptr<CleanupProcess>> start();
+  ~CleanupProcess();  // cleans up and waits for the cleanup process
+  CleanupProcess(const CleanupProcess&) = delete;
+  CleanupProcess& operator=(const CleanupProcess&) = delete;
 
   // First call in a child of the run: creates its process group, and ends it with its parent. Unmaps memory
-  // shared with the keeper from it and its descendants.
+  // shared with the cleanup process from it and its descendants.
   void take_child(pid_t parent);
   // Call in a helper of the run, which starts such children: it ends with its parent.
   void take_helper(pid_t parent);
@@ -35,14 +35,14 @@ class Keeper {
 
  private:
   struct Groups;
-  Keeper() = default;
+  CleanupProcess() = default;
   [[noreturn]] void watch();
   void clear();
 
   std::string folder_;  // holds the lock, and one empty file for each folder created
   int lock_fd_ = -1;
   int pipe_fd_ = -1;   // never written; closed when this process ends
-  int watch_fd_ = -1;  // the keeper's end
+  int watch_fd_ = -1;  // the end of the cleanup process
   pid_t pid_ = -1;
   Groups* groups_ = nullptr;  // shared memory
 };

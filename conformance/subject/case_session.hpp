@@ -44,15 +44,15 @@ struct RunResult {
   std::vector<TensorData> outputs;  // with the sizes that the plugin wrote
 };
 
-class Session {
+class CaseSession {
  public:
   // Keeps a copy of the payload. The case must outlive it. `options` are the delegate's.
-  [[nodiscard]] static Result<std::unique_ptr<Session>> make(Subject& subject, const BuiltCase& built,
-                                                             Payload payload,
-                                                             const std::vector<etb_option>& options = {});
-  ~Session();
-  Session(const Session&) = delete;
-  Session& operator=(const Session&) = delete;
+  [[nodiscard]] static Result<std::unique_ptr<CaseSession>> make(Subject& subject, const BuiltCase& built,
+                                                                 Payload payload,
+                                                                 const std::vector<etb_option>& options = {});
+  ~CaseSession();
+  CaseSession(const CaseSession&) = delete;
+  CaseSession& operator=(const CaseSession&) = delete;
 
   RunResult run(const std::vector<TensorData>& inputs, const RunOptions& options = {});
   // Runs with invalid tensors. Needs a subject without layers, which would reject them.
@@ -73,7 +73,7 @@ class Session {
   Status end();
 
  private:
-  Session(Subject& subject, Payload payload) : subject_(subject), payload_(std::move(payload)) {}
+  CaseSession(Subject& subject, Payload payload) : subject_(subject), payload_(std::move(payload)) {}
   Status open(const BuiltCase& built, const std::vector<etb_option>& options);
   void fill_slot(TensorSlot& slot, const etb_graph_spec& spec, const std::vector<int64_t>& sizes,
                  uint32_t role) const;

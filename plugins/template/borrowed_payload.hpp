@@ -9,15 +9,15 @@
 #include "etb/plugin.h"
 
 // A payload in aligned memory that counts its releases.
-struct LentPayload {
-  explicit LentPayload(std::vector<uint32_t> words_in) : words(std::move(words_in)) {
+struct BorrowedPayload {
+  explicit BorrowedPayload(std::vector<uint32_t> words_in) : words(std::move(words_in)) {
     view.struct_size = ETB_INIT_SIZE(etb_payload_view);
     view.data = words.data();
     view.nbytes = words.size() * sizeof(uint32_t);
     view.alignment = 16;
     view.fd = -1;
     view.release_ctx = this;
-    view.release = [](void* ctx) { ++static_cast<LentPayload*>(ctx)->release_count; };
+    view.release = [](void* ctx) { ++static_cast<BorrowedPayload*>(ctx)->release_count; };
   }
   std::vector<uint32_t> words;
   etb_payload_view view{};
