@@ -7,8 +7,8 @@
 
 #include <filesystem>
 
-#include "partitioner_sdk/import/zip_writer_testing.hpp"
-#include "tools/program_process.hpp"
+#include "partitioner_sdk/testing/zip_writer.hpp"
+#include "tools/testing/program_process.hpp"
 
 namespace etb::tools {
 namespace {

@@ -5,8 +5,8 @@
 
 #include <cstdlib>
 
-#include "host/registry/plugin_fixture.hpp"
-#include "tools/cli_run.hpp"
+#include "host/testing/plugin_fixture.hpp"
+#include "tools/testing/cli_run.hpp"
 
 namespace etb::tools {
 namespace {

@@ -13,11 +13,11 @@
 
 #include "api/format/input_file.hpp"
 #include "api/format/output_file.hpp"
-#include "api/format/program_builder.hpp"
-#include "host/registry/scratch_dir.hpp"
-#include "tools/cli_run.hpp"
+#include "api/testing/program_builder.hpp"
+#include "host/testing/scratch_dir.hpp"
 #include "tools/run/npy.hpp"
 #include "tools/run/serve.hpp"
+#include "tools/testing/cli_run.hpp"
 
 namespace etb::tools {
 namespace {

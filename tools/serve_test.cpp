@@ -8,7 +8,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "tools/program_process.hpp"
+#include "tools/testing/program_process.hpp"
 
 namespace etb::tools {
 namespace {

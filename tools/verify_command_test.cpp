@@ -13,8 +13,8 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "host/registry/scratch_dir.hpp"
-#include "tools/cli_run.hpp"
+#include "host/testing/scratch_dir.hpp"
+#include "tools/testing/cli_run.hpp"
 
 namespace etb::tools {
 namespace {

@@ -10,7 +10,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "api/format/graph_generator.hpp"
+#include "api/testing/graph_generator.hpp"
 
 namespace etb::graph {
 namespace {

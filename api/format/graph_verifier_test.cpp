@@ -9,9 +9,9 @@
 #include <cstring>
 #include <functional>
 
-#include "api/format/graph_generator.hpp"
 #include "api/format/graph_text.hpp"
-#include "api/format/graph_walk.h"
+#include "api/testing/graph_generator.hpp"
+#include "api/testing/graph_walk.h"
 #include "etb/cpp/graph_view.hpp"
 #include "etb_schema/graph_generated.h"
 

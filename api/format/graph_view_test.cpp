@@ -6,10 +6,10 @@
 
 #include <cstring>
 
-#include "api/format/graph_generator.hpp"
 #include "api/format/graph_rules.hpp"
 #include "api/format/graph_verifier.hpp"
-#include "api/format/graph_walk.h"
+#include "api/testing/graph_generator.hpp"
+#include "api/testing/graph_walk.h"
 
 namespace etb::graph {
 namespace {

@@ -7,7 +7,7 @@
 #include <charconv>
 #include <optional>
 
-#include "api/ops/own_schema.hpp"
+#include "api/ops/custom_schema.hpp"
 
 namespace etb::ops {
 

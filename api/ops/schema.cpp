@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <iterator>
 
-#include "api/ops/own_schema.hpp"
+#include "api/ops/custom_schema.hpp"
 
 namespace etb::ops {
 

@@ -11,8 +11,8 @@
 
 #include "host/layers/trace/trace.hpp"
 #include "host/layers/validate/validation.hpp"
-#include "host/plugin/toy_plugin.hpp"
-#include "host/runtime/method_fixture.hpp"
+#include "host/testing/method_fixture.hpp"
+#include "host/testing/toy_plugin.hpp"
 
 namespace etb::host {
 namespace {

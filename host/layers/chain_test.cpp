@@ -5,8 +5,8 @@
 #include <gtest/gtest.h>
 
 #include "host/layers/start_plugin.hpp"
-#include "host/layers/test_fixture.hpp"
 #include "host/plugin/delegate.hpp"
+#include "host/testing/layer_fixture.hpp"
 
 namespace etb::host {
 namespace {
@@ -52,7 +52,7 @@ TEST(Chain, ALayerWithoutInitIsNotAskedWhereItStands) {
   etb_delegate_table delegate;
   const etb_plugin_table query_only = query_only_layer(delegate);
   const Layer layer{"query", &query_only, nullptr, nullptr};
-  TestFixture fixture(std::vector<Layer>{layer});
+  LayerFixture fixture(std::vector<Layer>{layer});
   ASSERT_EQ(fixture.start(), ETB_OK) << fixture.error.text;
   etb_delegate_info info{};
   info.struct_size = sizeof(info);
@@ -62,7 +62,7 @@ TEST(Chain, ALayerWithoutInitIsNotAskedWhereItStands) {
 
   // A layer with init still finds its link when a layer without init is between it and the host.
   Validation validation;
-  TestFixture both(std::vector<Layer>{layer, validation.layer()});
+  LayerFixture both(std::vector<Layer>{layer, validation.layer()});
   ASSERT_EQ(both.start(), ETB_OK) << both.error.text;
   EXPECT_EQ(both.execute(), ETB_OK);
   EXPECT_EQ(both.stop(), ETB_OK);
@@ -102,7 +102,7 @@ TEST(StartPlugin, RunsThePluginBehindTwoLayersOfOneKind) {
     ASSERT_TRUE(plugin->each_device([&](const etb_device_info& info) { std::copy_n(info.uuid, 16, uuid); }));
     Result<Device> device = plugin->open_device(uuid);
     ASSERT_TRUE(device) << device.error().message;
-    TestFixture fixture;  // used only for its arguments
+    LayerFixture fixture;  // used only for its arguments
     Result<Delegate> delegate = plugin->create_delegate(fixture.delegate_args, &*device);
     ASSERT_TRUE(delegate) << delegate.error().message;
     Result<Context> context = delegate->create_context();

@@ -3,8 +3,8 @@
 //   cmake --preset release && cmake --build build/release --target layers_benchmark && build/release/bin/layers_benchmark
 #include <benchmark/benchmark.h>
 
-#include "host/layers/test_fixture.hpp"
 #include "host/layers/trace/trace.hpp"
+#include "host/testing/layer_fixture.hpp"
 
 namespace etb::host {
 namespace {
@@ -37,7 +37,7 @@ struct Layered {
   uint64_t call_count = 0;
   Trace trace;
   Validation validation;
-  std::optional<TestFixture> fixture;
+  std::optional<LayerFixture> fixture;
   etb_context* context = nullptr;
 };
 

@@ -9,7 +9,7 @@
 #include "host/registry/elf_dynamic.hpp"
 #include "host/registry/elf_note.hpp"
 #include "host/registry/open_library.hpp"
-#include "host/registry/tiny_elf.hpp"
+#include "host/testing/tiny_elf.hpp"
 
 namespace etb::host {
 namespace {

@@ -12,7 +12,7 @@
 #include <csignal>
 #include <functional>
 
-#include "host/registry/plugin_fixture.hpp"
+#include "host/testing/plugin_fixture.hpp"
 
 namespace etb::host {
 namespace {

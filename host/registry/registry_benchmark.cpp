@@ -5,8 +5,8 @@
 
 #include <cstdlib>
 
-#include "host/registry/plugin_fixture.hpp"
 #include "host/registry/registry_json.hpp"
+#include "host/testing/plugin_fixture.hpp"
 
 namespace etb::host {
 namespace {

@@ -10,10 +10,10 @@
 #include <chrono>
 #include <thread>
 
-#include "host/plugin/toy_plugin.hpp"
 #include "host/registry/digest_records.hpp"
-#include "host/registry/plugin_fixture.hpp"
 #include "host/registry/registry_json.hpp"
+#include "host/testing/plugin_fixture.hpp"
+#include "host/testing/toy_plugin.hpp"
 
 namespace etb::host {
 namespace {

@@ -4,8 +4,8 @@
 
 #include <cstdlib>
 
-#include "host/runtime/heap_calls.hpp"
-#include "host/runtime/method_fixture.hpp"
+#include "host/testing/heap_calls.hpp"
+#include "host/testing/method_fixture.hpp"
 
 #if ETB_COUNTS_HEAP
 namespace etb::host {

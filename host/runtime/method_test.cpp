@@ -7,7 +7,7 @@
 
 #include <functional>
 
-#include "host/runtime/method_fixture.hpp"
+#include "host/testing/method_fixture.hpp"
 
 namespace etb::host {
 namespace {

@@ -5,7 +5,7 @@
 
 #include <limits>
 
-#include "host/runtime/method_fixture.hpp"
+#include "host/testing/method_fixture.hpp"
 
 namespace etb::host {
 namespace {

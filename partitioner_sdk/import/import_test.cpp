@@ -7,10 +7,10 @@
 
 #include <chrono>
 
-#include "partitioner_sdk/import/zip_writer_testing.hpp"
 #include "partitioner_sdk/ir/text.hpp"
 #include "partitioner_sdk/ir/verify.hpp"
 #include "partitioner_sdk/testing/golden.hpp"
+#include "partitioner_sdk/testing/zip_writer.hpp"
 
 namespace etb::pt2 {
 namespace {

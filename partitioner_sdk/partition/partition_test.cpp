@@ -7,8 +7,8 @@
 
 #include "partitioner_sdk/ir/text.hpp"
 #include "partitioner_sdk/ir/verify.hpp"
-#include "partitioner_sdk/partition/fake_compiler.hpp"
 #include "partitioner_sdk/partition/report.hpp"
+#include "partitioner_sdk/testing/fake_compiler.hpp"
 
 namespace etb::partition {
 namespace {

@@ -6,7 +6,7 @@
 #include "partitioner_sdk/passes/fold_constants.hpp"
 #include "partitioner_sdk/passes/formula.hpp"
 #include "partitioner_sdk/passes/merge_equal_nodes.hpp"
-#include "partitioner_sdk/passes/pass_testing.hpp"
+#include "partitioner_sdk/testing/run_pass.hpp"
 
 namespace etb::passes {
 namespace {

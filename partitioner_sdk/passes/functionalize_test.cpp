@@ -3,7 +3,7 @@
 
 #include <gmock/gmock.h>
 
-#include "partitioner_sdk/passes/pass_testing.hpp"
+#include "partitioner_sdk/testing/run_pass.hpp"
 
 namespace etb::passes {
 namespace {

@@ -3,9 +3,9 @@
 #include <gmock/gmock.h>
 
 #include "partitioner_sdk/passes/lower_affine.hpp"
-#include "partitioner_sdk/passes/pass_testing.hpp"
 #include "partitioner_sdk/passes/pipeline.hpp"
 #include "partitioner_sdk/passes/row_major.hpp"
+#include "partitioner_sdk/testing/run_pass.hpp"
 
 namespace etb::passes {
 namespace {

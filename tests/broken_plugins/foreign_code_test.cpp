@@ -14,8 +14,8 @@
 #include <functional>
 #include <thread>
 
-#include "host/registry/plugin_fixture.hpp"
 #include "host/registry/probe.hpp"
+#include "host/testing/plugin_fixture.hpp"
 
 namespace etb::host {
 namespace {

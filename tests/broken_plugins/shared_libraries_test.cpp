@@ -8,8 +8,8 @@
 #include <cstdlib>
 #include <functional>
 
-#include "host/registry/plugin_fixture.hpp"
 #include "host/registry/probe.hpp"
+#include "host/testing/plugin_fixture.hpp"
 
 namespace etb::host {
 namespace {

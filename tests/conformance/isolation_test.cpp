@@ -21,8 +21,8 @@
 #include <sstream>
 
 #include "conformance/report/results.hpp"
-#include "host/registry/scratch_dir.hpp"
-#include "tools/cli_run.hpp"
+#include "host/testing/scratch_dir.hpp"
+#include "tools/testing/cli_run.hpp"
 
 namespace etb::tools {
 namespace {

@@ -20,8 +20,8 @@
 #include "conformance/report/junit.hpp"
 #include "conformance/report/kinds.hpp"
 #include "conformance/report/results.hpp"
-#include "host/registry/scratch_dir.hpp"
-#include "tools/cli_run.hpp"
+#include "host/testing/scratch_dir.hpp"
+#include "tools/testing/cli_run.hpp"
 
 namespace etb::tools {
 namespace {

@@ -10,8 +10,8 @@
 
 #include "host/kernels/portable.hpp"
 #include "host/module/owned_tensor.hpp"
-#include "host/runtime/heap_calls.hpp"
-#include "host/runtime/method_fixture.hpp"
+#include "host/testing/heap_calls.hpp"
+#include "host/testing/method_fixture.hpp"
 
 #if ETB_COUNTS_HEAP
 namespace etb::host {

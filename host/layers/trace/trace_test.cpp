@@ -7,7 +7,7 @@
 #include <algorithm>
 
 #include "etb/cpp/sink.hpp"
-#include "host/layers/test_fixture.hpp"
+#include "host/testing/layer_fixture.hpp"
 
 namespace etb::host {
 namespace {
@@ -23,7 +23,7 @@ std::string without_duration(const TracedCall& call) {
 TEST(Trace, WritesEachCallWithItsObjectAndAnswer) {
   std::vector<std::string> lines;
   Trace trace([&](const TracedCall& call) { lines.push_back(without_duration(call)); });
-  TestFixture fixture(std::vector<Layer>{trace.layer()});
+  LayerFixture fixture(std::vector<Layer>{trace.layer()});
   ASSERT_EQ(fixture.start(), ETB_OK) << fixture.error.text;
   ASSERT_EQ(fixture.execute(), ETB_OK);
   fixture.run.input.dtype = ETB_DTYPE_INT32;
@@ -43,7 +43,7 @@ TEST(Trace, WritesEachCallWithItsObjectAndAnswer) {
 TEST(Trace, MeasuresTheCall) {
   uint64_t longest_ns = 0;
   Trace trace([&](const TracedCall& call) { longest_ns = std::max(longest_ns, call.duration_ns); });
-  TestFixture fixture(std::vector<Layer>{trace.layer()});
+  LayerFixture fixture(std::vector<Layer>{trace.layer()});
   fixture.toy.delegate.execute = [](etb_context*, const etb_exec_args*, etb_error*) -> etb_status {
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
     return ETB_OK;
@@ -75,7 +75,7 @@ TEST(Trace, PassesEveryFunctionOn) {
     Validation validation(options);
     std::vector<Layer> layers{trace.layer(), validation.layer()};
     if (!trace_is_outside) std::swap(layers[0], layers[1]);
-    TestFixture fixture(layers);
+    LayerFixture fixture(layers);
     ASSERT_EQ(fixture.start(), ETB_OK) << fixture.error.text;
     const etb_plugin_table& table = fixture.table();
 

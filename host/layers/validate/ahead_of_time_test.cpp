@@ -4,8 +4,8 @@
 
 #include <cmath>
 
-#include "host/layers/test_fixture.hpp"
-#include "host/layers/validate/report_matcher.hpp"
+#include "host/testing/layer_fixture.hpp"
+#include "host/testing/report_matcher.hpp"
 
 namespace etb::host {
 namespace {
@@ -83,7 +83,7 @@ class ValidateAot : public ::testing::Test {
     return result;
   }
 
-  TestFixture fixture_;
+  LayerFixture fixture_;
   etb_graph_image image_{};
   etb_partition_args args_{};
 };

@@ -2,9 +2,9 @@
 // Plugins that write outside their buffers are reported.
 #include <gtest/gtest.h>
 
-#include "host/layers/test_fixture.hpp"
 #include "host/layers/validate/guarded_bytes.hpp"
-#include "host/layers/validate/report_matcher.hpp"
+#include "host/testing/layer_fixture.hpp"
+#include "host/testing/report_matcher.hpp"
 
 namespace etb::host {
 namespace {
@@ -19,7 +19,7 @@ using Execute = etb_status (*)(etb_context*, const etb_exec_args*, etb_error*);
 class ValidateBuffers : public ::testing::TestWithParam<ValidateOptions::Memory> {
  protected:
   void run(Execute execute, int64_t count = 3) {
-    TestFixture fixture(with_memory(GetParam()));
+    LayerFixture fixture(with_memory(GetParam()));
     fixture.toy.delegate.execute = execute;
     ASSERT_EQ(fixture.start(), ETB_OK);
     ToyRun run(count);
@@ -134,7 +134,7 @@ TEST_P(ValidateBuffers, ReportsAWriteIntoTheArguments) {
 }
 
 TEST_P(ValidateBuffers, ReportsAWriteBehindTheScratch) {
-  TestFixture fixture(with_memory(GetParam()));
+  LayerFixture fixture(with_memory(GetParam()));
   fixture.toy.delegate.execute = [](etb_context* context, const etb_exec_args* args, etb_error* error) {
     static_cast<char*>(args->scratch)[args->scratch_nbytes] = 1;
     return right(context, args, error);

@@ -8,8 +8,8 @@
 #include <thread>
 
 #include "etb/cpp/sink.hpp"
-#include "host/layers/test_fixture.hpp"
-#include "host/layers/validate/report_matcher.hpp"
+#include "host/testing/layer_fixture.hpp"
+#include "host/testing/report_matcher.hpp"
 
 namespace etb::host {
 namespace {
@@ -27,7 +27,7 @@ class CleanPlugin : public ::testing::TestWithParam<std::tuple<bool, ValidateOpt
     for (const Violation& violation : fixture_.found()) ADD_FAILURE() << format_violation(violation);
   }
 
-  TestFixture fixture_{options()};
+  LayerFixture fixture_{options()};
 };
 
 template <class Sink>

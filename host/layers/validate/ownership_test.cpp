@@ -2,9 +2,9 @@
 // Handles and bytes that are used after their end are reported.
 #include <gtest/gtest.h>
 
-#include "host/layers/test_fixture.hpp"
 #include "host/layers/validate/handle.hpp"
-#include "host/layers/validate/report_matcher.hpp"
+#include "host/testing/layer_fixture.hpp"
+#include "host/testing/report_matcher.hpp"
 
 namespace etb::host {
 namespace {
@@ -20,7 +20,7 @@ ToyDelegateState* toy_behind(etb_delegate* delegate) { return toy(validate::unwr
 // Destroys a context and its delegate in the toy itself, for a wrong toy that does not.
 class EndBehind {
  public:
-  explicit EndBehind(TestFixture& fixture)
+  explicit EndBehind(LayerFixture& fixture)
       : context_(validate::unwrap(fixture.context())->next),
         delegate_(validate::unwrap(fixture.delegate())->next) {}
   EndBehind(const EndBehind&) = delete;
@@ -37,7 +37,7 @@ class EndBehind {
 
 // proves: ABI-OWN-04
 TEST(ValidateOwnership, ReportsAUseAfterDestroy) {
-  TestFixture fixture;
+  LayerFixture fixture;
   ASSERT_EQ(fixture.start(), ETB_OK);
   etb_delegate* delegate = nullptr;
   ASSERT_EQ(fixture.create(&delegate), ETB_OK);
@@ -53,7 +53,7 @@ TEST(ValidateOwnership, ReportsAUseAfterDestroy) {
 
 // proves: ABI-OWN-04
 TEST(ValidateOwnership, ReportsAUseAfterDeinit) {
-  TestFixture fixture;
+  LayerFixture fixture;
   ASSERT_EQ(fixture.start(), ETB_OK);
   etb_plugin* const plugin = fixture.plugin;
   ASSERT_EQ(fixture.stop(), ETB_OK);
@@ -63,7 +63,7 @@ TEST(ValidateOwnership, ReportsAUseAfterDeinit) {
 
 // proves: ABI-OWN-04
 TEST(ValidateOwnership, RefusesAHandleOfAnotherKindOrNone) {
-  TestFixture fixture;
+  LayerFixture fixture;
   ASSERT_EQ(fixture.start(), ETB_OK);
   auto* const wrong = reinterpret_cast<etb_context*>(fixture.delegate());
   EXPECT_EQ(fixture.delegates().execute(wrong, &fixture.run.args, nullptr), ETB_INVALID_HANDLE);
@@ -76,7 +76,7 @@ TEST(ValidateOwnership, RefusesAHandleOfAnotherKindOrNone) {
 
 // proves: ABI-LIFE-01
 TEST(ValidateOwnership, ReportsAnEndBeforeTheChildrensEnd) {
-  TestFixture fixture(strict());
+  LayerFixture fixture(strict());
   ASSERT_EQ(fixture.start(), ETB_OK);
   fixture.context();
   EXPECT_EQ(fixture.delegates().destroy(fixture.delegate(), nullptr), ETB_BUSY);
@@ -89,7 +89,7 @@ TEST(ValidateOwnership, ReportsAnEndBeforeTheChildrensEnd) {
 
 // proves: ABI-LIFE-01
 TEST(ValidateOwnership, ReportsAPluginThatEndsWhatIsInUse) {
-  TestFixture fixture;
+  LayerFixture fixture;
   fixture.toy.delegate.destroy = [](etb_delegate*, etb_error*) -> etb_status { return ETB_OK; };
   ASSERT_EQ(fixture.start(), ETB_OK);
   etb_context* const context = fixture.context();
@@ -103,7 +103,7 @@ TEST(ValidateOwnership, ReportsAPluginThatEndsWhatIsInUse) {
 
 // proves: ABI-LIFE-01
 TEST(ValidateOwnership, ReportsBusyWithoutAReason) {
-  TestFixture fixture;
+  LayerFixture fixture;
   static bool is_busy;
   is_busy = true;
   fixture.toy.delegate.context_destroy = [](etb_context* context, etb_error* error) -> etb_status {
@@ -121,7 +121,7 @@ TEST(ValidateOwnership, ReportsBusyWithoutAReason) {
 
 // proves: ABI-OWN-04
 TEST(ValidateOwnership, ReportsASuccessWithoutAnObjectAndAFailureWithOne) {
-  TestFixture fixture;
+  LayerFixture fixture;
   fixture.toy.delegate.create = [](etb_plugin*, const etb_delegate_args*, etb_delegate**,
                                    etb_error*) -> etb_status { return ETB_OK; };
   fixture.toy.delegate.context_create = [](etb_delegate*, const etb_option*, uint64_t, etb_context** out,
@@ -137,7 +137,7 @@ TEST(ValidateOwnership, ReportsASuccessWithoutAnObjectAndAFailureWithOne) {
   EXPECT_THAT(fixture.error.text, HasSubstr("made nothing"));
   EXPECT_THAT(fixture.found(), ElementsAre(Report("ABI-OWN-04", Side::PLUGIN, "made nothing")));
 
-  TestFixture other;
+  LayerFixture other;
   other.toy.delegate.context_create = fixture.toy.delegate.context_create;
   ASSERT_EQ(other.start(), ETB_OK);
   etb_context* context = nullptr;
@@ -159,7 +159,7 @@ class ValidatePayload : public ::testing::TestWithParam<ValidateOptions::Memory>
 
   alignas(16) char bytes_[16] = "TOY1 of a test.";
   int release_count_ = 0;
-  TestFixture fixture_;
+  LayerFixture fixture_;
 };
 
 // proves: ABI-OWN-03
@@ -243,7 +243,7 @@ INSTANTIATE_TEST_SUITE_P(Memory, ValidatePayload, ::testing::Values(kCanaries, k
 
 // proves: ABI-OWN-01
 TEST(ValidateOwnership, ReportsATouchOfArgumentsAfterTheCall) {
-  TestFixture fixture(with_memory(kGuardPages));
+  LayerFixture fixture(with_memory(kGuardPages));
   static const etb_exec_args* kept;
   fixture.toy.delegate.execute = [](etb_context* context, const etb_exec_args* args, etb_error* error) {
     kept = args;
@@ -259,7 +259,7 @@ TEST(ValidateOwnership, ReportsATouchOfArgumentsAfterTheCall) {
 
 // proves: ABI-OWN-01
 TEST(ValidateOwnership, ReportsATouchOfTensorBytesAfterTheCall) {
-  TestFixture fixture(with_memory(kGuardPages));
+  LayerFixture fixture(with_memory(kGuardPages));
   static float* kept;
   fixture.toy.delegate.execute = [](etb_context* context, const etb_exec_args* args, etb_error* error) {
     kept = static_cast<float*>(args->outputs[0].data);

@@ -9,8 +9,8 @@
 #include <stdexcept>
 #include <thread>
 
-#include "host/layers/test_fixture.hpp"
-#include "host/layers/validate/report_matcher.hpp"
+#include "host/testing/layer_fixture.hpp"
+#include "host/testing/report_matcher.hpp"
 
 namespace etb::host {
 namespace {
@@ -23,7 +23,7 @@ using Query = etb_status (*)(etb_delegate*, etb_delegate_info*, etb_error*);
 std::vector<Violation> query(Query wrong, bool whole_process, uint32_t ident_flags = 0) {
   ValidateOptions options;
   options.whole_process = whole_process;
-  TestFixture fixture(options);
+  LayerFixture fixture(options);
   fixture.toy.ident.flags = ident_flags;
   fixture.toy.delegate.query = wrong;
   if (fixture.start() != ETB_OK) return {};

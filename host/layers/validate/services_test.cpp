@@ -2,8 +2,8 @@
 // Plugins that misuse the host's services are reported.
 #include <gtest/gtest.h>
 
-#include "host/layers/test_fixture.hpp"
-#include "host/layers/validate/report_matcher.hpp"
+#include "host/testing/layer_fixture.hpp"
+#include "host/testing/report_matcher.hpp"
 
 namespace etb::host {
 namespace {
@@ -15,7 +15,7 @@ const etb_alloc_service& memory_of(etb_context* context) { return *toy(context)-
 
 // proves: ABI-HYG-03
 TEST(ValidateServices, ReportsMemoryThatIsHeldAfterDeinit) {
-  TestFixture fixture;
+  LayerFixture fixture;
   fixture.toy.delegate.execute = [](etb_context* context, const etb_exec_args*, etb_error*) -> etb_status {
     const etb_alloc_service& memory = memory_of(context);
     memory.allocate(memory.ctx, 100, 16, "kept");
@@ -32,7 +32,7 @@ TEST(ValidateServices, ReportsMemoryThatIsHeldAfterDeinit) {
 
 // proves: ABI-OWN-04
 TEST(ValidateServices, ReportsMemoryThatIsGivenBackTwice) {
-  TestFixture fixture;
+  LayerFixture fixture;
   fixture.toy.delegate.execute = [](etb_context* context, const etb_exec_args*, etb_error*) -> etb_status {
     const etb_alloc_service& memory = memory_of(context);
     void* const ptr = memory.allocate(memory.ctx, 100, 16, nullptr);
@@ -47,7 +47,7 @@ TEST(ValidateServices, ReportsMemoryThatIsGivenBackTwice) {
 
 // proves: ABI-EXEC-02
 TEST(ValidateServices, ReportsMemoryTakenInAReservedRun) {
-  TestFixture fixture;
+  LayerFixture fixture;
   fixture.toy.delegate.execute = [](etb_context* context, const etb_exec_args*, etb_error*) -> etb_status {
     const etb_alloc_service& memory = memory_of(context);
     memory.free(memory.ctx, memory.allocate(memory.ctx, 64, 16, "scratch"));
@@ -68,7 +68,7 @@ TEST(ValidateServices, ReportsMemoryTakenInAReservedRun) {
 
 // proves: ABI-OWN-02
 TEST(ValidateServices, ReportsAServiceAskedAfterDeinit) {
-  TestFixture fixture;
+  LayerFixture fixture;
   static const etb_host* kept;
   static const etb_alloc_service* memory;
   fixture.toy.plugin.init = [](const etb_host* host, const etb_option* options, uint64_t count,
@@ -88,7 +88,7 @@ TEST(ValidateServices, ReportsAServiceAskedAfterDeinit) {
 
 // proves: ABI-HOST-01
 TEST(ValidateServices, DoesNotStandInForAServiceThatTheHostLacks) {
-  TestFixture fixture;
+  LayerFixture fixture;
   fixture.services().table().add(ETB_SERVICE_ALLOC, nullptr);
   fixture.services().table().add(ETB_SERVICE_CLOCK, nullptr);
   ASSERT_EQ(fixture.start(), ETB_OK);

@@ -5,8 +5,8 @@
 #include <thread>
 
 #include "etb/cpp/sink.hpp"
-#include "host/layers/test_fixture.hpp"
-#include "host/layers/validate/report_matcher.hpp"
+#include "host/testing/layer_fixture.hpp"
+#include "host/testing/report_matcher.hpp"
 
 namespace etb::host {
 namespace {
@@ -37,7 +37,7 @@ class ValidateSinks : public ::testing::Test {
     return result;
   }
 
-  TestFixture fixture_;
+  LayerFixture fixture_;
   int put_count_ = 0;
   etb_status answer_ = ETB_OK;
 };
@@ -112,7 +112,7 @@ TEST_F(ValidateSinks, ReportsItemsThatCannotBe) {
   });
   EXPECT_THAT(fixture_.found(),
               ElementsAre(Report("ABI-SINK-03", Side::PLUGIN, "req.index is 5, expected 0")));
-  TestFixture other;
+  LayerFixture other;
   other.toy.device.enumerate = [](etb_plugin*, const etb_device_sink* sink, etb_error*) -> etb_status {
     etb_device_info info{};
     info.struct_size = sizeof(info);

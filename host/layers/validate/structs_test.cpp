@@ -6,8 +6,8 @@
 #include <cstring>
 
 #include "etb/cpp/sink.hpp"
-#include "host/layers/test_fixture.hpp"
-#include "host/layers/validate/report_matcher.hpp"
+#include "host/testing/layer_fixture.hpp"
+#include "host/testing/report_matcher.hpp"
 
 namespace etb::host {
 namespace {
@@ -21,14 +21,14 @@ struct WrongRun {
   const char* what;
   const char* rule;
   const char* text;
-  void (*spoil)(TestFixture&);
+  void (*spoil)(LayerFixture&);
 };
 
 class ValidateRunArguments : public ::testing::TestWithParam<WrongRun> {};
 
 // proves: ABI-SIZE-01 ABI-SIZE-02 ABI-SIZE-04 ABI-TYPE-02 ABI-TYPE-03 ABI-CALL-04 ABI-TENSOR-02 ABI-EXEC-04
 TEST_P(ValidateRunArguments, AreReportedAndRefused) {
-  TestFixture fixture(strict());
+  LayerFixture fixture(strict());
   ASSERT_EQ(fixture.start(), ETB_OK);
   etb_delegate_info info{};
   info.struct_size = sizeof(info);
@@ -51,45 +51,47 @@ etb_tensor g_two[2];
 
 constexpr WrongRun kWrongRuns[] = {
     {"SizeTooSmall", "ABI-SIZE-02", "args.struct_size is 40",
-     [](TestFixture& w) { w.run.args.struct_size = 40; }},
+     [](LayerFixture& w) { w.run.args.struct_size = 40; }},
     {"SizeAbsurd", "ABI-SIZE-01", "args.struct_size is 1000000",
-     [](TestFixture& w) { w.run.args.struct_size = 1000000; }},
-    {"UnknownFlag", "ABI-TYPE-02", "args.flags", [](TestFixture& w) { w.run.args.flags = 1; }},
-    {"Reserved", "ABI-TYPE-02", "args.reserved", [](TestFixture& w) { w.run.args.reserved = 1; }},
+     [](LayerFixture& w) { w.run.args.struct_size = 1000000; }},
+    {"UnknownFlag", "ABI-TYPE-02", "args.flags", [](LayerFixture& w) { w.run.args.flags = 1; }},
+    {"Reserved", "ABI-TYPE-02", "args.reserved", [](LayerFixture& w) { w.run.args.reserved = 1; }},
     {"TensorTooSmall", "ABI-SIZE-02", "inputs[0].struct_size",
-     [](TestFixture& w) { w.run.input.struct_size = 8; }},
-    {"TensorFlag", "ABI-TYPE-02", "outputs[0].flags", [](TestFixture& w) { w.run.output.flags = 1; }},
-    {"TensorReserved", "ABI-TYPE-02", "inputs[0].reserved", [](TestFixture& w) { w.run.input.reserved = 9; }},
+     [](LayerFixture& w) { w.run.input.struct_size = 8; }},
+    {"TensorFlag", "ABI-TYPE-02", "outputs[0].flags", [](LayerFixture& w) { w.run.output.flags = 1; }},
+    {"TensorReserved", "ABI-TYPE-02", "inputs[0].reserved",
+     [](LayerFixture& w) { w.run.input.reserved = 9; }},
     {"Stride", "ABI-SIZE-04", "of the first",
-     [](TestFixture& w) {
+     [](LayerFixture& w) {
        g_two[0] = g_two[1] = w.run.input;
        g_two[1].struct_size += 8;
        w.run.args.inputs = g_two;
        w.run.args.input_count = 2;
      }},
-    {"NoInputs", "ABI-CALL-04", "inputs is NULL", [](TestFixture& w) { w.run.args.inputs = nullptr; }},
-    {"Dtype", "ABI-TYPE-03", "inputs[0].dtype is 77", [](TestFixture& w) { w.run.input.dtype = 77; }},
-    {"Rank", "ABI-TYPE-03", "inputs[0].rank is 17", [](TestFixture& w) { w.run.input.rank = 17; }},
-    {"Role", "ABI-TYPE-03", "inputs[0].role", [](TestFixture& w) { w.run.input.role = 0x100; }},
-    {"Priority", "ABI-TYPE-03", "priority", [](TestFixture& w) { w.run.args.priority = 1001; }},
-    {"DimOrder", "ABI-TYPE-03", "dim_order", [](TestFixture& w) { w.run.input.dim_order = g_dim_order; }},
+    {"NoInputs", "ABI-CALL-04", "inputs is NULL", [](LayerFixture& w) { w.run.args.inputs = nullptr; }},
+    {"Dtype", "ABI-TYPE-03", "inputs[0].dtype is 77", [](LayerFixture& w) { w.run.input.dtype = 77; }},
+    {"Rank", "ABI-TYPE-03", "inputs[0].rank is 17", [](LayerFixture& w) { w.run.input.rank = 17; }},
+    {"Role", "ABI-TYPE-03", "inputs[0].role", [](LayerFixture& w) { w.run.input.role = 0x100; }},
+    {"Priority", "ABI-TYPE-03", "priority", [](LayerFixture& w) { w.run.args.priority = 1001; }},
+    {"DimOrder", "ABI-TYPE-03", "dim_order", [](LayerFixture& w) { w.run.input.dim_order = g_dim_order; }},
     {"NoSizes", "ABI-CALL-04", "inputs[0].sizes is NULL",
-     [](TestFixture& w) { w.run.input.sizes = nullptr; }},
-    {"NoData", "ABI-CALL-04", "outputs[0].data is NULL", [](TestFixture& w) { w.run.output.data = nullptr; }},
+     [](LayerFixture& w) { w.run.input.sizes = nullptr; }},
+    {"NoData", "ABI-CALL-04", "outputs[0].data is NULL",
+     [](LayerFixture& w) { w.run.output.data = nullptr; }},
     {"NegativeSize", "ABI-TENSOR-02", "inputs[0].sizes[0] is -1",
-     [](TestFixture& w) { w.run.input.sizes = g_negative; }},
-    {"AboveUpper", "ABI-TENSOR-02", "its upper bound 3", [](TestFixture& w) { w.run.out_sizes[0] = 4; }},
+     [](LayerFixture& w) { w.run.input.sizes = g_negative; }},
+    {"AboveUpper", "ABI-TENSOR-02", "its upper bound 3", [](LayerFixture& w) { w.run.out_sizes[0] = 4; }},
     {"CapacityBelowUpper", "ABI-TENSOR-02", "capacity_bytes is 4",
-     [](TestFixture& w) { w.run.output.capacity_bytes = 4; }},
+     [](LayerFixture& w) { w.run.output.capacity_bytes = 4; }},
     {"InputCount", "ABI-EXEC-04", "0 inputs and 1 outputs",
-     [](TestFixture& w) { w.run.args.input_count = 0; }},
-    {"ScratchNull", "ABI-CALL-04", "scratch is NULL", [](TestFixture& w) { w.run.args.scratch_nbytes = 8; }},
+     [](LayerFixture& w) { w.run.args.input_count = 0; }},
+    {"ScratchNull", "ABI-CALL-04", "scratch is NULL", [](LayerFixture& w) { w.run.args.scratch_nbytes = 8; }},
     {"OptionType", "ABI-TYPE-03", "args.options[0].type is 99",
-     [](TestFixture& w) { w.run.args.options = &g_unknown_type, w.run.args.option_count = 1; }},
+     [](LayerFixture& w) { w.run.args.options = &g_unknown_type, w.run.args.option_count = 1; }},
     {"OptionNaN", "ABI-TYPE-03", "NaN",
-     [](TestFixture& w) { w.run.args.options = &g_nan, w.run.args.option_count = 1; }},
+     [](LayerFixture& w) { w.run.args.options = &g_nan, w.run.args.option_count = 1; }},
     {"OptionKey", "ABI-CALL-04", "args.options[0].key",
-     [](TestFixture& w) { w.run.args.options = &g_no_key, w.run.args.option_count = 1; }},
+     [](LayerFixture& w) { w.run.args.options = &g_no_key, w.run.args.option_count = 1; }},
 };
 
 INSTANTIATE_TEST_SUITE_P(Wrong, ValidateRunArguments, ::testing::ValuesIn(kWrongRuns),
@@ -97,7 +99,7 @@ INSTANTIATE_TEST_SUITE_P(Wrong, ValidateRunArguments, ::testing::ValuesIn(kWrong
 
 // proves: ABI-EXEC-04
 TEST(ValidateStructs, HoldsTheHostToWhatTheDelegateAskedFor) {
-  TestFixture fixture(strict());
+  LayerFixture fixture(strict());
   fixture.toy.delegate.query = [](etb_delegate*, etb_delegate_info* info, etb_error*) -> etb_status {
     info->input_count = info->output_count = info->max_contexts = 1;
     info->scratch_bytes = 64;
@@ -126,7 +128,7 @@ TEST(ValidateStructs, HoldsTheHostToWhatTheDelegateAskedFor) {
 
 // proves: ABI-CALL-04
 TEST(ValidateStructs, ReportsPointersThatAreNull) {
-  TestFixture fixture;
+  LayerFixture fixture;
   ASSERT_EQ(fixture.start(), ETB_OK);
   EXPECT_EQ(fixture.delegates().query(fixture.delegate(), nullptr, nullptr), ETB_INVALID_ARGUMENT);
   EXPECT_EQ(fixture.delegates().execute(fixture.context(), nullptr, nullptr), ETB_INVALID_ARGUMENT);
@@ -139,7 +141,7 @@ TEST(ValidateStructs, ReportsPointersThatAreNull) {
 
 // proves: ABI-SIZE-02
 TEST(ValidateStructs, TakesAStructOfANewerHost) {
-  TestFixture fixture(strict());
+  LayerFixture fixture(strict());
   ASSERT_EQ(fixture.start(), ETB_OK);
   struct {
     etb_delegate_info known;
@@ -156,7 +158,7 @@ TEST(ValidateStructs, TakesAStructOfANewerHost) {
 // proves: ABI-SIZE-03
 TEST(ValidateStructs, ReportsAWriteBehindAStruct) {
   for (const auto memory : {kCanaries, kGuardPages}) {
-    TestFixture fixture(with_memory(memory));
+    LayerFixture fixture(with_memory(memory));
     fixture.toy.delegate.query = [](etb_delegate*, etb_delegate_info* info, etb_error*) -> etb_status {
       info->input_count = info->output_count = info->max_contexts = 1;
       std::memset(static_cast<void*>(info + 1), 1, 8);  // writes past the end of the struct
@@ -173,7 +175,7 @@ TEST(ValidateStructs, ReportsAWriteBehindAStruct) {
 
 // proves: ABI-SIZE-03
 TEST(ValidateStructs, ReportsAChangedStructSize) {
-  TestFixture fixture;
+  LayerFixture fixture;
   fixture.toy.delegate.query = [](etb_delegate*, etb_delegate_info* info, etb_error*) -> etb_status {
     info->max_contexts = 1;
     info->struct_size = 8;
@@ -189,7 +191,7 @@ TEST(ValidateStructs, ReportsAChangedStructSize) {
 
 // proves: ABI-TYPE-03
 TEST(ValidateStructs, ReportsAnswersOutsideTheirLists) {
-  TestFixture fixture;
+  LayerFixture fixture;
   fixture.toy.delegate.check_payload = [](etb_plugin*, const etb_payload_check*, etb_verdict* verdict,
                                           etb_error*) -> etb_status {
     verdict->kind = 9;
@@ -221,7 +223,7 @@ TEST(ValidateStructs, ReportsAnswersOutsideTheirLists) {
 
 // proves: ABI-ERR-01
 TEST(ValidateErrors, AreFilledWithTheirCodeAndAText) {
-  TestFixture fixture;
+  LayerFixture fixture;
   fixture.toy.delegate.query = [](etb_delegate*, etb_delegate_info*, etb_error*) -> etb_status {
     return ETB_UNAVAILABLE;
   };
@@ -251,7 +253,7 @@ TEST(ValidateErrors, AreFilledWithTheirCodeAndAText) {
 
 // proves: ABI-ERR-02
 TEST(ValidateErrors, EndInTheirArrayAndAreUtf8) {
-  TestFixture fixture;
+  LayerFixture fixture;
   fixture.toy.delegate.query = [](etb_delegate*, etb_delegate_info*, etb_error* error) -> etb_status {
     error->code = ETB_UNAVAILABLE;
     std::memset(error->text, 'x', sizeof(error->text));
@@ -274,7 +276,7 @@ TEST(ValidateErrors, EndInTheirArrayAndAreUtf8) {
 
 // proves: ABI-ERR-01
 TEST(ValidateStructs, StrictModeAnswersForThePlugin) {
-  TestFixture fixture(strict());
+  LayerFixture fixture(strict());
   fixture.toy.delegate.query = [](etb_delegate*, etb_delegate_info* info, etb_error*) -> etb_status {
     info->max_contexts = 0;
     return ETB_OK;
@@ -288,7 +290,7 @@ TEST(ValidateStructs, StrictModeAnswersForThePlugin) {
 
 // proves: ABI-EXT-01
 TEST(ValidateStructs, ReportsAnAnswerToAnIdThatDoesNotExist) {
-  TestFixture fixture;
+  LayerFixture fixture;
   fixture.toy.plugin.get_extension = [](etb_plugin*, uint32_t, void*, const char*) -> const void* {
     return &toy_tables();
   };
@@ -302,7 +304,7 @@ TEST(ValidateStructs, ReportsAnAnswerToAnIdThatDoesNotExist) {
 TEST(Validation, CountsWhatItDoesNotKeep) {
   ValidateOptions options;
   options.max_violations = 2;
-  TestFixture fixture(options);
+  LayerFixture fixture(options);
   ASSERT_EQ(fixture.start(), ETB_OK);
   for (int i = 0; i < 5; ++i) fixture.create(nullptr);
   EXPECT_EQ(fixture.found().size(), 2u);

@@ -5,8 +5,8 @@
 #include <atomic>
 #include <thread>
 
-#include "host/layers/test_fixture.hpp"
-#include "host/layers/validate/report_matcher.hpp"
+#include "host/testing/layer_fixture.hpp"
+#include "host/testing/report_matcher.hpp"
 
 namespace etb::host {
 namespace {
@@ -38,7 +38,7 @@ class ValidateThreads : public ::testing::Test {
 
 // proves: ABI-THREAD-02
 TEST_F(ValidateThreads, ReportsTwoRunsOfOneContextAtOnce) {
-  TestFixture fixture(strict());
+  LayerFixture fixture(strict());
   fixture.toy.delegate.execute = [](etb_context* context, const etb_exec_args* args, etb_error* error) {
     wait_inside();
     return toy_tables().delegate.execute(context, args, error);
@@ -61,7 +61,7 @@ TEST_F(ValidateThreads, ReportsTwoRunsOfOneContextAtOnce) {
 
 // proves: ABI-THREAD-03
 TEST_F(ValidateThreads, ReportsTwoInitsAtOnce) {
-  TestFixture fixture(strict());
+  LayerFixture fixture(strict());
   fixture.toy.plugin.init = [](const etb_host* host, const etb_option* options, uint64_t count,
                                etb_plugin** out, etb_error* error) {
     if (entered == 0) wait_inside();
@@ -80,7 +80,7 @@ TEST_F(ValidateThreads, ReportsTwoInitsAtOnce) {
 
 // proves: ABI-EXEC-03
 TEST_F(ValidateThreads, ReportsMoreContextsAtOnceThanTheDelegateRuns) {
-  TestFixture fixture(strict());
+  LayerFixture fixture(strict());
   fixture.toy.delegate.query = [](etb_delegate*, etb_delegate_info* info, etb_error*) -> etb_status {
     info->input_count = info->output_count = info->max_contexts = 1;
     return ETB_OK;
@@ -108,7 +108,7 @@ TEST_F(ValidateThreads, ReportsMoreContextsAtOnceThanTheDelegateRuns) {
 
 // proves: ABI-EXEC-05 ABI-THREAD-02
 TEST_F(ValidateThreads, CountsAnAsynchronousRunUntilItIsSignalled) {
-  TestFixture fixture(strict());
+  LayerFixture fixture(strict());
   static const etb_fence* pending;
   fixture.toy.delegate.execute_async = [](etb_context*, const etb_exec_args* args, etb_error*) -> etb_status {
     pending = args->signal;
@@ -136,7 +136,7 @@ TEST_F(ValidateThreads, CountsAnAsynchronousRunUntilItIsSignalled) {
 
 // proves: ABI-EXEC-05
 TEST_F(ValidateThreads, ReportsASignalOfARunThatFailed) {
-  TestFixture fixture;
+  LayerFixture fixture;
   fixture.toy.delegate.execute_async = [](etb_context*, const etb_exec_args* args,
                                           etb_error* error) -> etb_status {
     args->signal->signal(args->signal->handle, ETB_OK);

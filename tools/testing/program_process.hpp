@@ -16,7 +16,7 @@
 #include <thread>
 #include <vector>
 
-#include "host/registry/scratch_dir.hpp"
+#include "host/testing/scratch_dir.hpp"
 
 namespace etb::tools {
 

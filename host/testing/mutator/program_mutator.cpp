@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "host/module/mutator/program_mutator.hpp"
+#include "host/testing/mutator/program_mutator.hpp"
 
 #include <algorithm>
 #include <variant>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "api/format/graph_generator.hpp"
+#include "api/testing/graph_generator.hpp"
 
 #include <algorithm>
 #include <cmath>

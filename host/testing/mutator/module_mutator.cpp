@@ -2,8 +2,8 @@
 // libFuzzer's custom mutator: changes bytes in one of eight calls, else the structure of the decoded program.
 #include <cstring>
 
-#include "host/module/mutator/program_decoder.hpp"
-#include "host/module/mutator/program_mutator.hpp"
+#include "host/testing/mutator/program_decoder.hpp"
+#include "host/testing/mutator/program_mutator.hpp"
 
 extern "C" size_t LLVMFuzzerMutate(uint8_t* data, size_t size, size_t max_size);
 

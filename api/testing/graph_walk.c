@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "api/format/graph_walk.h"
+#include "api/testing/graph_walk.h"
 
 typedef struct walk {
   etb_graph_walk_result result;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "api/format/program_builder.hpp"
+#include "api/testing/program_builder.hpp"
 
 #include <cassert>
 

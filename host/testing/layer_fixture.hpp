@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A toy plugin with layers before it, and all that a host needs to use it: for tests and benchmarks.
 //
-//   TestFixture fixture({.memory = GUARD_PAGES});
+//   LayerFixture fixture({.memory = GUARD_PAGES});
 //   fixture.toy.delegate.execute = [](...) { ... };   // a wrong plugin
 //   fixture.start();
 //   fixture.execute();                                // or a wrong host: fixture.delegates().query(nullptr, ...)
@@ -16,7 +16,7 @@
 #include "host/layers/chain.hpp"
 #include "host/layers/start_plugin.hpp"
 #include "host/layers/validate/validation.hpp"
-#include "host/plugin/toy_plugin.hpp"
+#include "host/testing/toy_plugin.hpp"
 
 namespace etb::host {
 
@@ -36,13 +36,13 @@ struct ToyRun {
   etb_exec_args args{};
 };
 
-class TestFixture {
+class LayerFixture {
  public:
-  explicit TestFixture(const ValidateOptions& options = {});
-  explicit TestFixture(std::vector<Layer> layers);
-  TestFixture(const TestFixture&) = delete;
-  TestFixture& operator=(const TestFixture&) = delete;
-  ~TestFixture();
+  explicit LayerFixture(const ValidateOptions& options = {});
+  explicit LayerFixture(std::vector<Layer> layers);
+  LayerFixture(const LayerFixture&) = delete;
+  LayerFixture& operator=(const LayerFixture&) = delete;
+  ~LayerFixture();
 
   ToyPlugin toy;
   etb_payload_view payload{};

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "api/format/program_builder.hpp"
+#include "api/testing/program_builder.hpp"
 #include "host/loaders/buffer_loader.hpp"
 #include "host/runtime/method.hpp"
 

@@ -14,7 +14,7 @@
 #include "api/format/hex.hpp"
 #include "host/registry/digest.hpp"
 #include "host/registry/registry.hpp"
-#include "host/registry/scratch_dir.hpp"
+#include "host/testing/scratch_dir.hpp"
 
 namespace etb::host {
 

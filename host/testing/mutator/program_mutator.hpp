@@ -5,7 +5,7 @@
 
 #include <vector>
 
-#include "host/module/mutator/call_generator.hpp"
+#include "host/testing/mutator/call_generator.hpp"
 
 namespace etb::host {
 

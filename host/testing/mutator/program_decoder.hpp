@@ -5,7 +5,7 @@
 #include <optional>
 #include <span>
 
-#include "api/format/program_builder.hpp"
+#include "api/testing/program_builder.hpp"
 
 namespace etb::host {
 

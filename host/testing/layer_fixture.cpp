@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "host/layers/test_fixture.hpp"
+#include "host/testing/layer_fixture.hpp"
 
 #include <cstdio>
 #include <cstdlib>
@@ -40,7 +40,7 @@ ToyRun::ToyRun(int64_t count)
   args.priority = 500;
 }
 
-TestFixture::TestFixture(const ValidateOptions& options)
+LayerFixture::LayerFixture(const ValidateOptions& options)
     : validation_(std::make_unique<Validation>(options)) {
   layers_.push_back(validation_->layer());
   payload.struct_size = sizeof(payload);
@@ -54,13 +54,13 @@ TestFixture::TestFixture(const ValidateOptions& options)
   delegate_args.payload = &payload;
 }
 
-TestFixture::TestFixture(std::vector<Layer> layers) : TestFixture(ValidateOptions{}) {
+LayerFixture::LayerFixture(std::vector<Layer> layers) : LayerFixture(ValidateOptions{}) {
   layers_ = std::move(layers);
 }
 
-TestFixture::~TestFixture() { stop(); }
+LayerFixture::~LayerFixture() { stop(); }
 
-etb_status TestFixture::start(std::span<const etb_option> options) {
+etb_status LayerFixture::start(std::span<const etb_option> options) {
   Result<Chain> chain = Chain::make(toy.plugin, layers_);
   if (!chain) {
     std::fprintf(stderr, "%s\n", chain.error().message.c_str());
@@ -74,30 +74,30 @@ etb_status TestFixture::start(std::span<const etb_option> options) {
   return table().init(&record_->host(), options.data(), options.size(), &plugin, fresh_error());
 }
 
-etb_delegate* TestFixture::delegate() {
+etb_delegate* LayerFixture::delegate() {
   if (delegate_ == nullptr) create(&delegate_);
   return delegate_;
 }
 
-etb_context* TestFixture::context() {
+etb_context* LayerFixture::context() {
   if (context_ == nullptr) delegates().context_create(delegate(), nullptr, 0, &context_, fresh_error());
   return context_;
 }
 
-void TestFixture::end_delegate() {
+void LayerFixture::end_delegate() {
   if (context_ != nullptr) delegates().context_destroy(context_, nullptr);
   if (delegate_ != nullptr) delegates().destroy(delegate_, nullptr);
   context_ = nullptr;
   delegate_ = nullptr;
 }
 
-etb_status TestFixture::stop() {
+etb_status LayerFixture::stop() {
   end_delegate();
   if (plugin == nullptr) return ETB_OK;
   return table().deinit(std::exchange(plugin, nullptr), fresh_error());
 }
 
-const graph::ImageBytes& TestFixture::image() {
+const graph::ImageBytes& LayerFixture::image() {
   if (image_) return *image_;
   graph::Builder builder("forward");
   const uint32_t spec = builder.add_spec({ETB_DTYPE_FLOAT32, {3}, {}, {}});
@@ -120,7 +120,7 @@ const graph::ImageBytes& TestFixture::image() {
   return image_.emplace(*std::move(image));
 }
 
-etb_error* TestFixture::fresh_error() {
+etb_error* LayerFixture::fresh_error() {
   error = ETB_ERROR_INIT;
   return &error;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "host/plugin/toy_plugin.hpp"
+#include "host/testing/toy_plugin.hpp"
 
 #include <cstring>
 

@@ -4,7 +4,7 @@
 
 #include <random>
 
-#include "api/format/program_builder.hpp"
+#include "api/testing/program_builder.hpp"
 #include "host/runtime/kernel_registry.hpp"
 
 namespace etb::host {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "host/module/mutator/program_decoder.hpp"
+#include "host/testing/mutator/program_decoder.hpp"
 
 #include <algorithm>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests the tools of the module fuzzer: they write back what they decode, and generated calls
 // reach nearly every kernel.
-#include "host/module/mutator/program_mutator.hpp"
+#include "host/testing/mutator/program_mutator.hpp"
 
 #include <gtest/gtest.h>
 
@@ -10,8 +10,8 @@
 #include <set>
 
 #include "host/kernels/portable.hpp"
-#include "host/module/mutator/program_decoder.hpp"
-#include "host/module/run_bytes.hpp"
+#include "host/testing/mutator/program_decoder.hpp"
+#include "host/testing/run_bytes.hpp"
 
 namespace etb::host {
 namespace {

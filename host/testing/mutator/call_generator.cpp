@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "host/module/mutator/call_generator.hpp"
+#include "host/testing/mutator/call_generator.hpp"
 
 #include <algorithm>
 #include <limits>
