@@ -25,6 +25,12 @@ constexpr uint8_t kOptional = 1, kList = 2, kOptionalItems = 4, kKeyword = 8, kO
                   kDefault = 64;
 constexpr uint16_t kNoSchema = 0xFFFF;
 
+// Result rules, sorted by the index of the schema.
+struct ResultRuleRow {
+  uint16_t schema;
+  ResultRule rule;
+};
+
 }  // namespace
 
 struct SchemaTables {
@@ -106,6 +112,15 @@ bool Schema::is_in_place() const noexcept {
     if (row.is_write && !row.is_out) return true;
   }
   return false;
+}
+
+const ResultRule* Schema::result_rule() const noexcept {
+  if (is_own()) return nullptr;
+  const auto index = static_cast<uint16_t>(this - SchemaTables::kSchemas);
+  const auto* const found =
+      std::lower_bound(std::begin(SchemaTables::kResultRules), std::end(SchemaTables::kResultRules), index,
+                       [](const ResultRuleRow& row, uint16_t key) { return row.schema < key; });
+  return found != std::end(SchemaTables::kResultRules) && found->schema == index ? &found->rule : nullptr;
 }
 
 const Schema* Schema::out_variant() const noexcept {

@@ -44,24 +44,17 @@ using ir::Dims;
 using ir::Dtype;
 using ir::TensorSpec;
 
-Specs full(const ops::full_default<Call>& call) {
-  // Without a dtype the value's kind decides.
-  Dtype dtype = Dtype::FLOAT32;
-  if (ir::get_if<Dim>(call.fill_value()) != nullptr) dtype = Dtype::INT64;
-  if (ir::get_if<bool>(call.fill_value()) != nullptr) dtype = Dtype::BOOL;
-  return {{call.dtype().value_or(dtype), call.size().dims(), {}}};
-}
-Specs full_like(const ops::full_like_default<Call>& call) {
-  TensorSpec out = call.self().spec();
-  out.dtype = call.dtype().value_or(out.dtype);
-  return {out};
-}
-Specs scalar_tensor(const ops::scalar_tensor_default<Call>& call) {
-  return {{call.dtype().value_or(Dtype::FLOAT32), {}, {}}};
-}
+// Dtypes are set by the row in schemas.txt.
+constexpr Dtype kNoDtype = Dtype::FLOAT32;
+
 template <class C>
-Specs empty(const C& call) {
-  return {{call.dtype().value_or(Dtype::FLOAT32), call.size().dims(), {}}};
+Specs created(const C& call) {
+  return {{kNoDtype, call.size().dims(), {}}};
+}
+Specs scalar_tensor(const ops::scalar_tensor_default<Call>&) { return {{}}; }
+template <class C>
+Specs same(const C& call) {
+  return {call.self().spec()};
 }
 Specs arange(const ops::arange_start_step<Call>& call) {
   ir::SymbolTable& symbols = call.symbols();
@@ -77,17 +70,7 @@ Specs arange(const ops::arange_start_step<Call>& call) {
     return {{}};
   }
   const Dim room = symbols.add(symbols.sub(call.end().dim(), call.start().dim()), step.value() - 1);
-  return {{call.dtype().value_or(Dtype::INT64), {symbols.max(symbols.floor_div(room, step), 0)}, {}}};
-}
-template <class C>
-Specs clone(const C& call) {
-  return {call.self().spec()};
-}
-template <class C>
-Specs to_copy(const C& call) {
-  TensorSpec out = call.self().spec();
-  out.dtype = call.dtype().value_or(out.dtype);
-  return {out};
+  return {{kNoDtype, {symbols.max(symbols.floor_div(room, step), 0)}, {}}};
 }
 Specs cat(const ops::cat_default<Call>& call) {
   const auto parts = call.tensors().specs();
@@ -104,7 +87,6 @@ Specs cat(const ops::cat_default<Call>& call) {
       call.fail("cat of tensors of different " + std::string(part->rank() != out.rank() ? "rank" : "sizes"));
     } else {
       out.sizes[axis] = call.symbols().add(out.sizes[axis], part->sizes[axis]);
-      out.dtype = ops::promote(out.dtype, part->dtype).value_or(out.dtype);
     }
     is_first = false;
   }
@@ -157,14 +139,8 @@ Specs gather(const ops::gather_default<Call>& call) {
   return {{call.self().spec().dtype, call.index().spec().sizes, {}}};
 }
 template <class C>
-Specs first(const C& call) {
-  return {call.self().spec()};
-}
-template <class C>
 Specs sort(const C& call) {
-  Specs out(2, call.self().spec());
-  out[1].dtype = Dtype::INT64;
-  return out;
+  return Specs(2, call.self().spec());
 }
 Specs topk(const ops::topk_default<Call>& call) {
   Specs out = sort(call);
@@ -235,35 +211,35 @@ constexpr ResultLayout kPoint = ResultLayout::kPointwise, kDense = ResultLayout:
 
 constexpr Rule kRows[] = {
     row<ops::_cdist_forward_default, cdist>(kDense),
-    row<ops::_to_copy_default, to_copy>(kPreserve),
+    row<ops::_to_copy_default, same>(kPreserve),
     row<ops::arange_start_step, arange>(kDense),
     row<ops::cat_default, cat>(kDense),
-    row<ops::clone_default, clone>(kPreserve),
-    row<ops::copy_default, first>(kPoint),
+    row<ops::clone_default, same>(kPreserve),
+    row<ops::copy_default, same>(kPoint),
     row<ops::embedding_default, embedding>(kDense),
-    row<ops::empty_memory_format, empty>(kDense),
-    row<ops::flip_default, first>(kPreserve),
-    row<ops::full_default, full>(kDense),
-    row<ops::full_like_default, full_like>(kPreserve),
+    row<ops::empty_memory_format, created>(kDense),
+    row<ops::flip_default, same>(kPreserve),
+    row<ops::full_default, created>(kDense),
+    row<ops::full_like_default, same>(kPreserve),
     row<ops::gather_default, gather>(kDense),
     row<ops::grid_sampler_2d_default, grid_sampler_2d>(kDense),
     row<ops::index_Tensor, index>(kDense),
-    row<ops::index_put_default, first>(kPreserve),
+    row<ops::index_put_default, same>(kPreserve),
     row<ops::index_select_default, index_select>(kDense),
     row<ops::repeat_default, repeat>(kDense),
     row<ops::scalar_tensor_default, scalar_tensor>(kDense),
-    row<ops::scatter_src, first>(kPreserve),
-    row<ops::scatter_value, first>(kPreserve),
-    row<ops::select_scatter_default, first>(kPreserve),
-    row<ops::slice_scatter_default, first>(kPreserve),
+    row<ops::scatter_src, same>(kPreserve),
+    row<ops::scatter_value, same>(kPreserve),
+    row<ops::select_scatter_default, same>(kPreserve),
+    row<ops::slice_scatter_default, same>(kPreserve),
     row<ops::sort_default, sort>(kPreserve),
     row<ops::sort_stable, sort>(kPreserve),
     row<ops::topk_default, topk>(kDense),
     row<ops::upsample_bilinear2d_vec, upsample2d>(kFirst),
     row<ops::upsample_nearest2d_vec, upsample2d>(kFirst),
-    row<ops::dim_order_ops::_clone_dim_order_default, clone>(ResultLayout::kDimOrder),
-    row<ops::dim_order_ops::_empty_dim_order_default, empty>(ResultLayout::kDimOrder),
-    row<ops::dim_order_ops::_to_dim_order_copy_default, to_copy>(ResultLayout::kDimOrder),
+    row<ops::dim_order_ops::_clone_dim_order_default, same>(ResultLayout::kDimOrder),
+    row<ops::dim_order_ops::_empty_dim_order_default, created>(ResultLayout::kDimOrder),
+    row<ops::dim_order_ops::_to_dim_order_copy_default, same>(ResultLayout::kDimOrder),
 };
 
 }  // namespace

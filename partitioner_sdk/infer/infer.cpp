@@ -15,7 +15,9 @@ const Rule* find_rule(std::string_view op_name) {
                          [](const Rule& row, std::string_view name) { return row.name < name; });
     if (found != rows.end() && found->name == op_name) return &*found;
   }
-  return nullptr;
+  const ops::Schema* schema = ops::find_schema(op_name);
+  const ops::ResultRule* rule = schema == nullptr ? nullptr : schema->result_rule();
+  return rule != nullptr && rule->broadcast.bits != 0 ? &kElementwiseRule : nullptr;
 }
 
 Result<Specs> infer(ir::Module& module, const ir::Graph& graph, ir::OpId op,
@@ -26,6 +28,7 @@ Result<Specs> infer(ir::Module& module, const ir::Graph& graph, ir::OpId op,
   CallState state(module, graph, op, args);
   const Call call(state);
   Specs specs = rule->shape(call);
+  set_dtypes(call, *call.op().schema->result_rule(), specs);
   if (rule->layout != ResultLayout::kOwn && call.error().empty()) {
     for (TensorSpec& spec : specs) spec.strides = result_strides(call, rule->layout, spec);
   }

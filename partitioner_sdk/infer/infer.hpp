@@ -24,9 +24,10 @@ enum class ResultLayout : uint8_t {
 
 using Specs = std::vector<ir::TensorSpec>;
 
+// Sizes and layout of an op's results. Their dtypes follow from the op's row in schemas.txt.
 struct Rule {
-  std::string_view name;
-  Specs (*shape)(const Call& call);  // strides may be left empty unless kOwn
+  std::string_view name;             // "" for the rule that all elementwise ops share
+  Specs (*shape)(const Call& call);  // strides may be left empty unless kOwn; dtypes are replaced
   ResultLayout layout;
 };
 
@@ -36,8 +37,16 @@ constexpr Rule row(ResultLayout layout) {
   return {View<Call>::kName, [](const Call& call) { return kShape(View<Call>(call)); }, layout};
 }
 
-// The row for an op, null when there is none.
+// Returns the rule for an op: its row, or the elementwise rule if its row in schemas.txt has sizes=broadcast(...).
+// Null if it has neither.
 const Rule* find_rule(std::string_view op_name);
+
+// The rule of elementwise ops.
+extern const Rule kElementwiseRule;
+
+// Replaces the dtypes of the results by those of the op's row in schemas.txt. Fails the call if PyTorch does not
+// promote the operands.
+void set_dtypes(const Call& call, const ops::ResultRule& rule, Specs& results);
 
 // Specs of a node's results. NOT_IMPLEMENTED when the op has no row; INVALID_DATA when its arguments do not fit.
 [[nodiscard]] Result<Specs> infer(ir::Module& module, const ir::Graph& graph, ir::OpId op,

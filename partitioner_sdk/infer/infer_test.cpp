@@ -127,6 +127,26 @@ TEST(Infer, SizesThatDoNotFitAreErrors) {
               ::testing::HasSubstr("different rank"));
 }
 
+// An op has a rule for its sizes if, and only if, its row in schemas.txt has one for its dtypes.
+TEST(Infer, SizesAndDtypesHaveRulesForTheSameOps) {
+  size_t count = 0;
+  for (uint32_t i = 0; i < ops::schema_count(); ++i) {
+    const ops::Schema& schema = ops::get_schema(i);
+    EXPECT_EQ(find_rule(schema.name()) != nullptr, schema.result_rule() != nullptr) << schema.name();
+    count += schema.result_rule() != nullptr;
+  }
+  EXPECT_GE(count, 164u);
+}
+
+TEST(Infer, DtypesOfListsArePromoted) {
+  EXPECT_EQ(inferred("%x: int8[2] = user, %y: float16[2] = user", "aten.cat.default([%x, %y])"),
+            "%0: float16[4]");
+  EXPECT_EQ(inferred("%x: float32[0] = user, %y: int64[3] = user", "aten.cat.default([%x, %y])"),
+            "%0: float32[3]");
+  EXPECT_THAT(inferred("%x: uint16[2] = user, %y: int8[2] = user", "aten.cat.default([%x, %y])"),
+              ::testing::HasSubstr("does not promote"));
+}
+
 TEST(Infer, TablesAreSorted) {
   for (const auto rows :
        {gathering_rules(), pointwise_rules(), reduction_rules(), view_rules(), window_rules()}) {

@@ -26,7 +26,6 @@ namespace {
 
 using ir::Dim;
 using ir::Dims;
-using ir::Dtype;
 using ir::TensorSpec;
 
 TensorSpec reduced(const Call& call, const TensorSpec& in, const std::vector<bool>& axes, bool keeps_dims) {
@@ -42,38 +41,9 @@ Specs reduce(const C& call) {
   return {reduced(call, call.self().spec(), call.axes(call.dim().dims(), call.self().spec().rank()),
                   call.keepdim())};
 }
-Specs mean_dim(const ops::mean_dim<Call>& call) {
-  Specs out = reduce(call);
-  out[0].dtype = call.dtype().value_or(out[0].dtype);
-  return out;
-}
-Specs sum_dim(const ops::sum_dim_IntList<Call>& call) {
-  Specs out = reduce(call);
-  if (!ops::is_floating(out[0].dtype)) out[0].dtype = Dtype::INT64;
-  out[0].dtype = call.dtype().value_or(out[0].dtype);
-  return out;
-}
 template <class C>
-Specs any_dim(const C& call) {
-  Specs out = reduce(call);
-  out[0].dtype = Dtype::BOOL;
-  return out;
-}
-Specs var_correction(const ops::var_correction<Call>& call) {
-  return {reduced(call, call.self().spec(), call.axes(call.dim().dims(), call.self().spec().rank()),
-                  call.keepdim())};
-}
-Specs cumsum(const ops::cumsum_default<Call>& call) {
-  TensorSpec out = call.self().spec();
-  if (!ops::is_floating(out.dtype)) out.dtype = Dtype::INT64;
-  out.dtype = call.dtype().value_or(out.dtype);
-  return {out};
-}
-template <class C>
-Specs softmax(const C& call) {
-  TensorSpec out = call.self().spec();
-  if (call.half_to_float()) out.dtype = Dtype::FLOAT32;
-  return {out};
+Specs same(const C& call) {
+  return {call.self().spec()};
 }
 
 // ---- Matrices.
@@ -112,20 +82,13 @@ Specs linear(const ops::linear_default<Call>& call) {
 constexpr ResultLayout kPoint = ResultLayout::kPointwise, kDense = ResultLayout::kContiguous;
 
 constexpr Rule kRows[] = {
-    row<ops::_log_softmax_default, softmax>(kPoint),
-    row<ops::_softmax_default, softmax>(kPoint),
-    row<ops::addmm_default, addmm>(kDense),
-    row<ops::amax_default, reduce>(kDense),
-    row<ops::amin_default, reduce>(kDense),
-    row<ops::any_dim, any_dim>(kDense),
-    row<ops::any_dims, any_dim>(kDense),
-    row<ops::bmm_default, bmm>(kDense),
-    row<ops::cumsum_default, cumsum>(kDense),
-    row<ops::linear_default, linear>(kDense),
-    row<ops::mean_dim, mean_dim>(kDense),
-    row<ops::mm_default, mm>(kDense),
-    row<ops::sum_dim_IntList, sum_dim>(kDense),
-    row<ops::var_correction, var_correction>(kDense),
+    row<ops::_log_softmax_default, same>(kPoint), row<ops::_softmax_default, same>(kPoint),
+    row<ops::addmm_default, addmm>(kDense),       row<ops::amax_default, reduce>(kDense),
+    row<ops::amin_default, reduce>(kDense),       row<ops::any_dim, reduce>(kDense),
+    row<ops::any_dims, reduce>(kDense),           row<ops::bmm_default, bmm>(kDense),
+    row<ops::cumsum_default, same>(kDense),       row<ops::linear_default, linear>(kDense),
+    row<ops::mean_dim, reduce>(kDense),           row<ops::mm_default, mm>(kDense),
+    row<ops::sum_dim_IntList, reduce>(kDense),    row<ops::var_correction, reduce>(kDense),
 };
 
 }  // namespace

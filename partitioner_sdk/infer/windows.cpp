@@ -26,7 +26,6 @@ namespace {
 
 using ir::Dim;
 using ir::Dims;
-using ir::Dtype;
 using ir::TensorSpec;
 
 // Item `i` of a list with one number a dimension or one for all; `absent` where the list has none.
@@ -97,9 +96,7 @@ TensorSpec pool2d(const C& call, const Dims& dilation) {
 }
 Specs avg_pool2d(const ops::avg_pool2d_default<Call>& call) { return {pool2d(call, Dims{})}; }
 Specs max_pool2d_with_indices(const ops::max_pool2d_with_indices_default<Call>& call) {
-  Specs out(2, pool2d(call, call.dilation().dims()));
-  out[1].dtype = Dtype::INT64;
-  return out;
+  return Specs(2, pool2d(call, call.dilation().dims()));
 }
 Specs adaptive_pool2d(const ops::_adaptive_avg_pool2d_default<Call>& call) {
   TensorSpec out = call.self().spec();
