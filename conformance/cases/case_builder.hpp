@@ -29,7 +29,7 @@ class CaseBuilder {
   void output(uint32_t value) { graph_->add_output(value); }
 
   Random& random() { return random_; }
-  graph::Builder& builder() { return builder_; }
+  graph::Builder& image_builder() { return builder_; }
   graph::GraphBuilder& graph() { return *graph_; }
   uint32_t spec(const Shape& shape);
   std::vector<TensorData>& inputs() { return inputs_; }

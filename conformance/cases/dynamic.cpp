@@ -20,7 +20,7 @@ uint32_t dynamic_spec(CaseBuilder& builder, uint32_t expr, etb_dtype dtype,
   draft.sizes = {kBound};
   draft.sizes.insert(draft.sizes.end(), rest.begin(), rest.end());
   draft.dynamic_dims = {{0, 1, expr}};
-  return builder.builder().add_spec(draft);
+  return builder.image_builder().add_spec(draft);
 }
 
 struct Row {
@@ -83,8 +83,8 @@ void add_row(CaseList& out, const Row& row, etb_dtype dtype, Values values) {
   out.add(
       {name, row.op, dtype, [=, &row](std::string_view full_name) {
          CaseBuilder builder(full_name);
-         const uint32_t symbol = builder.builder().add_symbol({"s0", 1, kBound, {}});
-         const uint32_t expr = builder.builder().add_symbol_expr(symbol);
+         const uint32_t symbol = builder.image_builder().add_symbol({"s0", 1, kBound, {}});
+         const uint32_t expr = builder.image_builder().add_symbol_expr(symbol);
          std::vector<graph::ArgumentDraft> args;
          std::vector<Shape> shapes;
          size_t count = 0;
