@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tensors made of numbers, or of pieces of others.
+// Tensors that are built from numbers or from pieces of other tensors.
 #include <algorithm>
 #include <array>
 
@@ -45,7 +45,7 @@ using ir::Dtype;
 using ir::TensorSpec;
 
 Specs full(const ops::full_default<Call>& call) {
-  // Without a dtype the value's kind decides.
+  // Without a dtype, the kind of the value decides.
   Dtype dtype = Dtype::FLOAT32;
   if (ir::get_if<Dim>(call.fill_value()) != nullptr) dtype = Dtype::INT64;
   if (ir::get_if<bool>(call.fill_value()) != nullptr) dtype = Dtype::BOOL;
@@ -118,7 +118,8 @@ Specs embedding(const ops::embedding_default<Call>& call) {
   out.sizes.push_back(weight.rank() == 2 ? weight.sizes[1] : Dim(1));
   return {out};
 }
-// One index tensor takes the place of its dimension; several broadcast, and stand first unless they are neighbours.
+// The result of one index tensor replaces its dimension. Several index tensors are broadcast; their
+// dimensions come first unless they are neighbours.
 Specs index(const ops::index_Tensor<Call>& call) {
   const TensorSpec& in = call.self().spec();
   const auto indices = call.indices().specs();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ops that go element by element.
+// Element-wise ops.
 #include <algorithm>
 #include <array>
 

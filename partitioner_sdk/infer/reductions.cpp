@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reductions, and products of matrices.
+// Reductions and matrix products.
 #include <algorithm>
 #include <array>
 
@@ -76,7 +76,7 @@ Specs softmax(const C& call) {
   return {out};
 }
 
-// ---- Matrices.
+// ---- Matrix products.
 
 Specs product(const Call& call, const TensorSpec& x, const TensorSpec& y) {
   if (x.rank() != 2 || y.rank() != 2) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Views and the ops that copy instead of viewing.
+// Views, and the ops that copy instead.
 #include <algorithm>
 
 #include "api/ops/sizes/view.hpp"
@@ -49,7 +49,7 @@ Specs permute(const C& call) {
     case ops::PermutationError::kNone:
       break;
     case ops::PermutationError::kAxis:
-      static_cast<void>(call.axis(dims[index], in.rank()));  // names the dimension
+      static_cast<void>(call.axis(dims[index], in.rank()));  // reports the dimension that is out of range
       return {in};
     default:
       call.fail("dimensions that are not a permutation of " + std::to_string(in.rank()));
@@ -222,7 +222,7 @@ Specs same(const C& call) {
   return {call.self().spec()};
 }
 
-// Sizes with -1 filled in.
+// Returns the sizes with -1 replaced by the size that fills the view.
 Dims view_sizes(const Call& call, const TensorSpec& in, Dims sizes) {
   ir::SymbolTable& symbols = call.symbols();
   const Dim all = ir::numel(symbols, in.sizes);
@@ -246,8 +246,8 @@ Dims view_sizes(const Call& call, const TensorSpec& in, Dims sizes) {
   return sizes;
 }
 
-// PyTorch's rule for views: runs of dimensions that lie behind each other in memory can be cut anew. nullopt when a copy is
-// needed. (ATen/TensorUtils.cpp, computeStride)
+// PyTorch's rule for views: consecutive dimensions that are contiguous in memory can be split differently.
+// Returns nullopt when a copy is needed. (ATen/TensorUtils.cpp, computeStride)
 std::optional<Dims> view_strides(ir::SymbolTable& symbols, const TensorSpec& in, const Dims& sizes) {
   if (ir::is_contiguous(symbols, in)) return ir::contiguous_strides(symbols, sizes);
   Dims strides(sizes.size(), Dim(1));
@@ -267,7 +267,7 @@ std::optional<Dims> view_strides(ir::SymbolTable& symbols, const TensorSpec& in,
       strides[next] = stride;
       stride = symbols.mul(stride, sizes[next]);
       taken = symbols.mul(taken, sizes[next]);
-      // Known numbers that overshoot never meet again.
+      // Known numbers that exceed each other never become equal again.
       if (taken.is_static() && have.is_static() && taken.value() > have.value()) return std::nullopt;
     }
     if (taken != have) return std::nullopt;
@@ -281,7 +281,8 @@ Specs view(const C& call) {
   const TensorSpec& in = call.self().spec();
   Dims sizes = view_sizes(call, in, call.size().dims());
   auto strides = view_strides(call.symbols(), in, sizes);
-  // A graph that holds this view ran, so it is possible; formulas may only be too different to see it.
+  // A graph with this view has run, so the view is possible; the formulas may only differ too much to prove
+  // it.
   if (!strides) strides = ir::contiguous_strides(call.symbols(), sizes);
   return {{in.dtype, std::move(sizes), *std::move(strides)}};
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Windows over images, and normalisation.
+// Convolutions, pools and normalisation.
 #include <algorithm>
 #include <array>
 
@@ -29,14 +29,14 @@ using ir::Dims;
 using ir::Dtype;
 using ir::TensorSpec;
 
-// Item `i` of a list with one number a dimension or one for all; `absent` where the list has none.
+// Item `i` of a list that has one number per dimension or one for all; `absent` where the list has none.
 int64_t item(const Call& call, const Dims& list, size_t i, int64_t absent) {
   const Dim value = ops::item_of(list, i).value_or(Dim(absent));
   if (!value.is_static()) call.fail("window, stride, padding or dilation that is known only at run time");
   return value.is_static() ? value.value() : 1;
 }
 
-// Turns the reason of a size rule into the error of the call.
+// Reports the failure of a size rule as the error of the call.
 void check(const Call& call, ops::WindowError error, const ops::Window& window) {
   if (error == ops::WindowError::kStride) call.fail("stride below 1");
   if (error == ops::WindowError::kDoesNotFit)
@@ -133,7 +133,7 @@ Specs replication_pad(const C& call) {
   return padded(call, call.self().spec(), call.padding().dims());
 }
 
-// ---- Normalisation: the result, and statistics that inference drops.
+// ---- Normalisation: the result, and statistics that inference does not use.
 
 Specs batch_norm_inference(const ops::_native_batch_norm_legit_no_training_default<Call>& call) {
   const TensorSpec& in = call.input().spec();

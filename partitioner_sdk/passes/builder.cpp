@@ -57,7 +57,7 @@ std::vector<ValueId> Builder::add(ir::OpId op, std::vector<Argument> args) {
       node.outputs.push_back(graph_.add_value({{}, ir::ValueKind::kTensor, std::move(spec), {}}));
     }
   }
-  // Callers take the first result without asking.
+  // Callers read the first result without checking for an error.
   if (node.outputs.empty()) node.outputs.push_back(graph_.add_value({}));
   nodes_.push_back(node);
   return node.outputs;

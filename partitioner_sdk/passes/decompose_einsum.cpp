@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Einstein sums: operands are brought to common dimensions, then multiplied pair by pair as batches of matrices.
+// Einstein sums: aligns the operands to common dimensions, then multiplies them pair by pair as batches of
+// matrices.
 #include <algorithm>
 #include <map>
 
@@ -11,7 +12,7 @@ namespace etb::passes {
 namespace {
 
 struct Equation {
-  std::vector<std::string> operands;  // one letter a dimension
+  std::vector<std::string> operands;  // one letter per dimension
   std::string output;
 };
 
@@ -48,7 +49,7 @@ std::optional<Equation> parse_equation(const Call& a, std::string text) {
   return equation;
 }
 
-// The operand with one dimension for each of `letters`, of size 1 where it has none.
+// Returns the operand with one dimension for each of `letters`, of size 1 where it has none.
 ValueId align(Builder& b, ValueId value, const std::string& own, const std::string& letters) {
   std::string have = own;
   for (const char letter : letters) {
@@ -61,8 +62,9 @@ ValueId align(Builder& b, ValueId value, const std::string& own, const std::stri
   return b.call("aten.permute.default", {ValueRef{value}, std::move(order)});
 }
 
-// Product of two aligned operands, summed over the dimensions `is_summed`, which vanish: a batch of matrix products, with the
-// dimensions that both have as the batch. (ATen/native/Linear.cpp, sumproduct_pair)
+// Multiplies two aligned operands and sums over the dimensions `is_summed`, which are removed. The product is
+// a batch of matrix products; dimensions that both operands have are the batch. (ATen/native/Linear.cpp,
+// sumproduct_pair)
 ValueId sum_of_products(Builder& b, ValueId left, ValueId right, const std::vector<bool>& is_summed) {
   const Dims x = sizes_of(b, left), y = sizes_of(b, right);
   Dims both, only_left, only_right, summed;
@@ -146,7 +148,7 @@ Values einsum(Builder& b, const ops::einsum_default<Call>& a) {
     for (size_t i = kept; i < letters.size(); ++i) dims.emplace_back(static_cast<int64_t>(i));
     return {sum_away(aligned[0], dims, false)};
   }
-  // A letter that only one operand has is summed before the product.
+  // A letter of only one operand is summed before the product.
   std::vector<bool> is_summed(letters.size(), false);
   Dims only[2];
   for (size_t i = kept; i < letters.size(); ++i) {

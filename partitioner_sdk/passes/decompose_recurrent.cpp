@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// LSTM, GRU and plain networks, unrolled over time: a step of a kernel each, as the official lowering has it.
+// LSTM, GRU and plain networks, unrolled over time: one group of nodes per step, as in the official lowering.
 #include <algorithm>
 
 #include "ops/gru.hpp"
@@ -18,18 +18,18 @@ namespace {
 
 // The weights of one layer in one direction.
 struct Weights {
-  Argument input, hidden;  // matrices
+  Argument input, hidden;  // both are matrices
   Argument input_bias = Nothing{}, hidden_bias = Nothing{};
 };
 
-// What the two ops have in common.
+// Arguments that both ops have.
 struct Sequence {
   ValueId input;
   std::vector<Weights> weights;  // by layer, then direction
   bool is_bidirectional;
 };
 
-// The parameters as the modules hand them over: matrices, then biases, for each layer and direction.
+// The parameters in the order of the modules: matrices, then biases, for each layer and direction.
 std::optional<std::vector<Weights>> read_weights(const Call& a, const std::vector<ValueId>& params,
                                                  bool has_biases, int64_t count) {
   const size_t each = has_biases ? 4 : 2;
@@ -54,7 +54,8 @@ ValueId binary(Builder& b, std::string_view op, ValueId x, ValueId y) {
   return b.call(op, {ValueRef{x}, ValueRef{y}});
 }
 
-// The input's part of all gates of all steps at once, then one value a step; backwards in time when `is_reverse`.
+// The input's part of all gates of all steps at once, then one value per step; backwards in time when
+// `is_reverse`.
 ValueId project_input(Builder& b, ValueId input, const Weights& weights) {
   return b.call("aten.linear.default", {ValueRef{input}, weights.input, weights.input_bias});
 }
@@ -154,7 +155,8 @@ LayerResult relu_layer(Builder& b, ValueId input, const Values& states, const We
 using Layer = LayerResult (*)(Builder& b, ValueId input, const Values& states, const Weights& weights,
                               bool is_reverse);
 
-// Runs the layers; states[k] has one value a layer and direction. Gives the output, then the final states stacked.
+// Runs the layers; states[k] has one value per layer and direction. Returns the output, then the stacked
+// final states.
 Values run_layers(Builder& b, Sequence sequence, const std::vector<Values>& states, bool is_batch_first,
                   Layer layer) {
   ValueId x = sequence.input;
@@ -219,7 +221,8 @@ Values gru(Builder& b, const ops::gru_input<Call>& a) { return one_state(b, a, g
 Values rnn_tanh(Builder& b, const ops::rnn_tanh_input<Call>& a) { return one_state(b, a, tanh_layer); }
 Values rnn_relu(Builder& b, const ops::rnn_relu_input<Call>& a) { return one_state(b, a, relu_layer); }
 
-// ---- One step, of the modules that users loop over: input, hidden state, weights for both, biases for both.
+// ---- One step, for modules in a loop of the user's model: input, hidden state, weights for both, biases for
+// both.
 
 template <class A>
 ValueId project_input(Builder& b, const A& a) {

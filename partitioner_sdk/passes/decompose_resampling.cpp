@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Resampling whose weights are known now: along each axis a product with a matrix of them, which any matrix kernel or plugin
-// runs; and the grids that say where to read.
+// Resampling with weights that are known at compile time: one product with a weight matrix per axis, which
+// every matrix kernel and plugin runs. Also the grids of sampling positions.
 #include <algorithm>
 #include <cmath>
 
@@ -19,23 +19,23 @@ namespace {
 
 enum class Filter { kLinear, kCubic };
 
-// How one axis is resampled.
+// The resampling of one axis.
 struct Axis {
   int64_t in = 0, out = 0;
-  double step = 0;  // input elements an output element
+  double step = 0;  // input elements per output element
   bool aligns_corners = false;
 };
 
 double linear_filter(double x) { return std::max(0.0, 1.0 - std::abs(x)); }
 
-// Keys' cubic; PyTorch takes -0.75 for `a`, and -0.5 where it smooths.
+// Keys' cubic kernel; PyTorch uses -0.75 for `a`, and -0.5 with antialiasing.
 double cubic_filter(double x, double a) {
   x = std::abs(x);
   if (x < 1) return ((a + 2) * x - (a + 3)) * x * x + 1;
   return x < 2 ? (((x - 5) * x + 8) * x - 4) * a : 0;
 }
 
-// Column o holds what each input element gives to output element o: [in, out].
+// Column o holds the weight of each input element in output element o: [in, out].
 std::vector<float> linear_weights(const Axis& axis) {
   std::vector<float> weights(static_cast<size_t>(axis.in * axis.out));
   for (int64_t o = 0; o < axis.out; ++o) {
@@ -65,7 +65,7 @@ std::vector<float> cubic_weights(const Axis& axis) {
   return weights;
 }
 
-// The same with the filter made as wide as the step, so that shrinking averages.
+// The same with a filter as wide as the step, so that a smaller result averages its input.
 std::vector<float> smoothing_weights(const Axis& axis, Filter filter) {
   const auto value = [&](double x) {
     return filter == Filter::kLinear ? linear_filter(x) : cubic_filter(x, -0.5);
@@ -86,7 +86,8 @@ std::vector<float> smoothing_weights(const Axis& axis, Filter filter) {
   return weights;
 }
 
-// The axis `index` after batch and channels, of an op with the arguments input, output_size and scale_factors.
+// The axis `index` after batch and channels, of an op with the arguments input, output_size and
+// scale_factors.
 template <class A>
 Axis axis_of(const A& a, size_t index, bool aligns_corners) {
   Axis axis;
@@ -116,7 +117,7 @@ Axis axis_of(const A& a, size_t index, bool aligns_corners) {
   return axis;
 }
 
-// Along the last axis.
+// Resamples the last axis.
 ValueId resampled(Builder& b, ValueId x, const Axis& axis, const std::vector<float>& weights) {
   ValueId matrix = add_elements(b, Dtype::FLOAT32, {axis.in, axis.out}, weights);
   return matmul(b, x, to_dtype(b, matrix, b.spec(x).dtype));
@@ -134,7 +135,7 @@ Values resample(Builder& b, const A& a, Weights weights) {
   return {transpose(b, resampled(b, transpose(b, wide, 2, 3), rows, weights(rows)), 2, 3)};
 }
 
-// One axis after another.
+// Resamples one axis after another.
 Values trilinear(Builder& b, const ops::upsample_trilinear3d_vec<Call>& a) {
   if (a.input().spec().rank() != 5 || !ops::is_floating(a.input().spec().dtype)) {
     a.fail("floating-point volumes expected");
@@ -152,7 +153,7 @@ Values trilinear(Builder& b, const ops::upsample_trilinear3d_vec<Call>& a) {
   return {x};
 }
 
-// Rows of the nearest elements.
+// Gathers the nearest elements.
 Values nearest3d(Builder& b, const ops::upsample_nearest3d_vec<Call>& a) {
   if (a.input().spec().rank() != 5) return {};
   ValueId x = a.input();
@@ -168,7 +169,7 @@ Values nearest3d(Builder& b, const ops::upsample_nearest3d_vec<Call>& a) {
   return {x};
 }
 
-// Places from -1 to 1: at the ends with aligned corners, else in the middles of so many equal parts.
+// Coordinates from -1 to 1: the ends with align_corners, else the centres of equal parts.
 std::vector<float> places(int64_t count, bool aligns_corners) {
   std::vector<float> out(static_cast<size_t>(count));
   const double end =
@@ -178,7 +179,7 @@ std::vector<float> places(int64_t count, bool aligns_corners) {
   return out;
 }
 
-// Where each output element is read, x first. `theta` is [N, d, d + 1], `size` [N, C, ...].
+// The coordinates that each output element reads, x first. `theta` is [N, d, d + 1], `size` [N, C, ...].
 Values affine_grid(Builder& b, const ops::affine_grid_generator_default<Call>& a) {
   const Dims sizes = a.size().dims();
   constexpr int64_t kMaxPlaces = 1 << 24;

@@ -29,7 +29,8 @@ namespace etb::passes {
 
 namespace {
 
-// `args` are those of aten.convolution after the input; an image without a batch gets one for as long.
+// `args` are the arguments of aten.convolution after the input. An image without a batch gets a batch of 1
+// for the call.
 Values call_convolution(Builder& b, const TensorSpec& input, const TensorSpec& weight, ValueId x,
                         std::vector<ir::Argument> args) {
   const bool has_batch = input.rank() >= weight.rank();
@@ -48,7 +49,8 @@ Values convolution(Builder& b, const A& a) {
                            Dims(spatial, Dim(0)), a.groups()});
 }
 
-// Padding by name: "valid" is none, "same" keeps the size; an odd rest goes to the right, as in PyTorch.
+// Padding by name: "valid" adds none, "same" keeps the size. An odd remainder goes to the right, as in
+// PyTorch.
 template <class A>
 Values convolution_with_named_padding(Builder& b, const A& a) {
   const TensorSpec weight = a.weight().spec();
@@ -83,7 +85,7 @@ Values transposed_convolution(Builder& b, const A& a) {
 }
 
 Values batch_norm(Builder& b, const ops::batch_norm_default<Call>& a) {
-  // Weights that are standardised in every run have no statistics to keep.
+  // Weights that are standardised in every run have no running statistics.
   if (a.training() && !a.running_mean().has_value() && !a.running_var().has_value()) {
     return {b.call("aten._native_batch_norm_legit.no_stats",
                    {a.input(), a.weight(), a.bias(), true, a.momentum(), a.eps()})};
@@ -112,7 +114,7 @@ Values group_norm(Builder& b, const ops::group_norm_default<Call>& a) {
                                                     in.sizes[1], pixels, a.num_groups(), a.eps()})};
 }
 
-// Each channel of each image is one channel of a batch norm.
+// Each channel of each image becomes one channel of a batch norm.
 Values instance_norm(Builder& b, const ops::instance_norm_default<Call>& a) {
   const TensorSpec in = a.input().spec();
   if (in.rank() < 2 || !a.use_input_stats() || a.running_mean().has_value()) {
@@ -139,7 +141,7 @@ Values rms_norm(Builder& b, const ops::rms_norm_default<Call>& a) {
   Dims dims;
   for (size_t i = a.normalized_shape().dims().size(); i-- > 0;)
     dims.emplace_back(static_cast<int64_t>(in.rank() - 1 - i));
-  // Without eps the smallest step of the dtype counts: 2^-23 for float32.
+  // The default eps is the smallest step of the dtype: 2^-23 for float32.
   const Argument eps = a.eps().has_value() ? a.eps() : Argument(0x1p-23);
   if (!a.eps().has_value() && in.dtype != Dtype::FLOAT32) {
     a.fail("no eps for this dtype");
@@ -174,7 +176,7 @@ Values adaptive_avg_pool1d(Builder& b, const ops::adaptive_avg_pool1d_default<Ca
   return {b.call("aten.squeeze.dims", {ValueRef{out}, Dims{-2}})};
 }
 
-// A pool or resampling over one dimension is one over two, the first of size 1.
+// A pool or resampling over one dimension becomes one over two, the first of size 1.
 ValueId as_image(Builder& b, ValueId line) {
   return b.call("aten.unsqueeze.default", {ValueRef{line}, Dim(-2)});
 }
@@ -217,7 +219,8 @@ Values upsample_linear1d(Builder& b, const ops::upsample_linear1d_vec<Call>& a) 
   return resample_line(b, a, "aten.upsample_bilinear2d.vec", {{"align_corners", a.align_corners()}});
 }
 
-// Reflection is a gather: index i of the padded line is |..| folded at both ends. One step a dimension, outermost first.
+// Reflection is a gather: index i of the padded line is |..| folded at both ends. One step per dimension,
+// outermost first.
 ValueId reflected(Builder& b, ValueId x, const Dims& pad) {
   const TensorSpec in = b.spec(x);
   const size_t count = pad.size() / 2;
@@ -244,7 +247,7 @@ Values reflection_pad(Builder& b, const A& a) {
   return {reflected(b, a.self(), a.padding().dims())};
 }
 
-// The end in front of the beginning and the beginning behind the end, one dimension after the other.
+// Prepends the end and appends the beginning, one dimension after the other.
 ValueId circular(Builder& b, const ops::pad_default<Call>& a, size_t count) {
   ValueId x = a.self();
   const Dims pad = a.pad().dims();
@@ -284,7 +287,7 @@ Values pad(Builder& b, const ops::pad_default<Call>& a) {
   return {};
 }
 
-// A mode that only training has an effect in.
+// Ops that change values only in training.
 Values dropout(Builder& b, const ops::dropout_default<Call>& a) {
   if (a.train()) {
     a.fail("training mode; export the model after .eval()");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Passes that make the graph smaller: constants, views of constants, batch norms, equal nodes.
+// Passes that shrink the graph: constants, views of constants, batch norms, equal nodes.
 #include "partitioner_sdk/passes/decompose.hpp"
 #include "partitioner_sdk/passes/fold_batch_norm.hpp"
 #include "partitioner_sdk/passes/fold_constant_views.hpp"
@@ -74,7 +74,7 @@ graph @forward() {
             "unchanged");
 }
 
-// Stands for kernels: every result is filled with 7.
+// Replaces the kernels: fills every result with 7.
 Result<std::vector<ir::OwnedBytes>> sevens(ir::Module& module) {
   std::vector<ir::OwnedBytes> out;
   for (const ir::Output& output : module.main().outputs) {
@@ -123,7 +123,7 @@ TEST(FoldConstants, WhatCannotBeComputedStays) {
 }
 
 TEST(FoldConstants, AFileDoesNotGrow) {
-  // 4 MB out of nothing; and a buffer that changes is no constant.
+  // The result would be 4 MB without an input; a buffer that changes is not a constant.
   EXPECT_EQ(after_pass(R"(module "m"
 constant "b" float32[] = {1}
 graph @forward(

@@ -10,7 +10,7 @@ namespace etb::passes {
 
 namespace {
 
-// "aten.mul.Tensor" from "mul".
+// Returns "aten.mul.Tensor" for "mul".
 std::string op_name(std::string_view text) {
   const auto dots = std::count(text.begin(), text.end(), '.');
   if (dots >= 2) return std::string(text);
@@ -131,7 +131,7 @@ class Interpreter {
     return number;
   }
 
-  // if(c, x, y), behind its parenthesis. The side not taken is read, but makes nothing.
+  // if(c, x, y), after its parenthesis. The side that is not chosen is parsed, but adds no nodes.
   Argument read_choice() {
     const Argument condition = read_expression();
     const bool* flag = ir::get_if<bool>(condition);
@@ -203,7 +203,7 @@ class Interpreter {
   const Call& a_;
   std::string_view text_;
   size_t at_ = 0;
-  int skipped_ = 0;  // choices around here whose side is not taken
+  int skipped_ = 0;  // number of enclosing if() whose side is not chosen
   std::map<std::string_view, Argument> named_;
 };
 

@@ -15,11 +15,12 @@ namespace etb::passes {
 
 namespace {
 
-// The tensor cut into blocks: a dimension of several blocks becomes two, and scales have size 1 where a block lies.
+// The tensor split into blocks: a dimension of several blocks becomes two, and scales have size 1 inside a
+// block.
 struct Blocks {
-  Dims sizes;        // of the cut tensor
+  Dims sizes;        // of the split tensor
   Dims scale_sizes;  // the same with 1 inside blocks
-  Dims inside;       // dimensions that lie inside a block
+  Dims inside;       // dimensions inside a block
 };
 
 // As torchao/quantization/quant_primitives.py, _get_reduction_params.
@@ -46,7 +47,7 @@ std::optional<Blocks> cut(const Call& a, const TensorSpec& in, const Dims& block
 struct Limits {
   double low, high;
 };
-// Of a quantised dtype, unless the arguments say others.
+// The range of a quantised dtype, unless the arguments name another.
 template <class A>
 Limits limits_of(const A& a, Dtype dtype) {
   Limits limits{0, 255};
@@ -179,7 +180,7 @@ Result<bool> lower_affine(ir::Module& module) {
     is_changed |= here;
   }
   if (!is_changed) return false;
-  // The new nodes are ATen's; bring them to the edge dialect as the rest is.
+  // The new nodes are ATen's; converts them to the edge dialect.
   ETB_TRY(views_to_copies(module));
   ETB_TRY(scalars_to_tensors(module));
   ETB_TRY(use_dim_order_ops(module));

@@ -12,7 +12,7 @@ namespace etb::passes {
 
 namespace {
 
-// Limits of a file that may come from anywhere.
+// Limits for a file from an untrusted source.
 constexpr size_t kMaxTextBytes = size_t{1} << 20, kMaxRules = 1024, kMaxNodes = 64;
 
 class Reader {
@@ -86,7 +86,7 @@ class Reader {
     return in_.fail("found '" + word + "', expected aten, edge or rest");
   }
 
-  // ---- Names. A value is defined by a node, or else comes from outside the pattern.
+  // ---- Names. A value is defined by a node of the pattern, or is an input of the pattern.
 
   struct Name {
     RuleValue value = 0;
@@ -214,7 +214,7 @@ class Reader {
     return {};
   }
 
-  // Everything must be found by going back from the last node.
+  // Every node must be reachable from the last one.
   Status check_pattern() {
     std::vector<bool> is_used(rule_.value_count, false);
     for (size_t i = rule_.pattern.size(); i-- > 0;) {
@@ -231,11 +231,11 @@ class Reader {
     return {};
   }
 
-  // ---- What comes in its place.
+  // ---- The replacement.
 
   Status read_replacement() {
     is_pattern_ = false;
-    // The root's results get new meanings below, and are no values of the replacement before.
+    // The replacement must define the root's results before it can read them.
     std::map<std::string, size_t, std::less<>> wanted;
     const std::vector<RuleValue>& old_results = rule_.pattern.back().results;
     rule_.results.assign(old_results.size(), ir::kNoValue);
@@ -268,7 +268,7 @@ class Reader {
     return read_node(rule_.replacement);
   }
 
-  // Of an op without a rule for its results only those are known that it takes the place of.
+  // Results of an op without a rule can be described only if they replace results of the pattern.
   Status check_results() {
     for (const RuleNode& node : rule_.replacement) {
       if (infer::find_rule(node.op) != nullptr) continue;
@@ -286,7 +286,7 @@ class Reader {
   ir::Cursor in_;
   std::string file_;
   ops::OwnOps& own_ops_;
-  ir::SymbolTable symbols_;  // sizes in rules are known numbers
+  ir::SymbolTable symbols_;  // empty: sizes in rules are known numbers
   ir::ArgumentReader literals_;
   std::vector<Rule> rules_;
   Rule rule_;

@@ -238,7 +238,7 @@ graph @forward(
                   HasSubstr("npu: npu.rules:2: rule 'bad' at 'aten.relu.default': gives float32[3] for"),
                   HasSubstr("rule 'worse' at 'aten.add.Tensor': argument 'dim0' of 'aten.transpose.int' "
                             "would be float")));
-  ASSERT_TRUE(remove_dead_code(*module));  // what was made for a replacement before it failed
+  ASSERT_TRUE(remove_dead_code(*module));  // nodes added for a replacement before it failed
   const size_t at = text.find("aten.sigmoid");
   EXPECT_EQ(ir::print(*module), std::string(text).replace(at, 12, "aten.tanh"));
   EXPECT_FALSE(apply_rules(*module, {&*set, 1}, RuleStage::kEdge))
@@ -326,7 +326,7 @@ graph @forward(
   options.after_pass = [&](std::string_view pass, ir::Module&) { passes.emplace_back(pass); };
   ASSERT_TRUE(to_edge(*module, options));
   EXPECT_THAT(ir::print(*module), HasSubstr("%y: float32[2, 3] = my.swish.default(%x)\n"));
-  // What nobody took is taken apart, down to what kernels take: the number became a tensor.
+  // Nodes that no plugin claimed are decomposed into ops with kernels: the number became a tensor.
   const Status done = to_portable(*module, options);
   ASSERT_TRUE(done) << done.error().message;
   EXPECT_THAT(ir::print(*module), ::testing::Not(HasSubstr("my.swish")));

@@ -284,7 +284,8 @@ TEST(Decompose, PreservedOpsStay) {
             "unchanged");
 }
 
-// A plugin that wants linear whole gets it out of a recurrent layer, too; an op whose results nobody can tell is taken apart there.
+// A plugin that claims whole linear ops also gets those of a recurrent layer; an op whose results cannot be
+// inferred is decomposed there.
 TEST(Decompose, WhatADecompositionMakesIsPreservedWhereItsResultsAreKnown) {
   const char* text = R"(module "m"
 graph @forward(
