@@ -11,8 +11,8 @@
 namespace etb::passes {
 
 struct DecomposeOptions {
-  std::set<std::string, std::less<>> preserved =
-      {};  // ops that a backend claims whole: "aten.linear.default"
+  // Ops that a backend claims whole: "aten.linear.default".
+  std::set<std::string, std::less<>> preserved = {};
   // Decompositions of the caller, in the notation of formula.hpp. They override those of this pass and may
   // decompose custom ops.
   std::map<std::string, std::string, std::less<>> formulas = {};
