@@ -96,7 +96,9 @@ Dims dim_order_strides(const Call& call, const TensorSpec& out) {
     for (const Dim dim : named.dims()) {
       order.push_back(static_cast<uint8_t>(call.axis(dim.value(), out.rank())));
     }
-    if (order.size() != out.rank()) call.fail("dim_order does not name every dimension");
+    if (order.size() != out.rank())
+      call.fail("dim_order names " + std::to_string(order.size()) + " dimensions of a tensor of rank " +
+                std::to_string(out.rank()));
     return ir::strides_in_order(call.symbols(), out.sizes, order);
   }
   return ir::contiguous_strides(call.symbols(), out.sizes);

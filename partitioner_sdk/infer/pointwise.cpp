@@ -25,7 +25,7 @@ Specs pointwise(const Call& call, std::span<const AnyArgument> operands, Pointwi
       out.sizes = broadcast(call, out.sizes, tensor->sizes);
   }
   const std::optional<Dtype> promoted = promote_arguments(operands);
-  if (!promoted) call.fail("dtypes that PyTorch does not promote");
+  if (!promoted) call.fail("PyTorch promotes the dtypes of the operands to no common dtype");
   const Dtype common = promoted.value_or(Dtype::FLOAT32);
   switch (kind) {
     case PointwiseDtype::kPromoted:

@@ -52,7 +52,7 @@ Specs permute(const C& call) {
       static_cast<void>(call.axis(dims[index], in.rank()));  // reports the dimension that is out of range
       return {in};
     default:
-      call.fail("dimensions that are not a permutation of " + std::to_string(in.rank()));
+      call.fail("argument 'dims' is not a permutation of the " + std::to_string(in.rank()) + " dimensions");
       return {in};
   }
   for (const size_t axis : order) {
@@ -82,7 +82,8 @@ Specs expand(const C& call) {
   const TensorSpec& in = call.self().spec();
   const Dims sizes = call.size().dims();
   if (sizes.size() < in.rank()) {
-    call.fail("expand to fewer dimensions");
+    call.fail("cannot expand a tensor of rank " + std::to_string(in.rank()) + " to " +
+              std::to_string(sizes.size()) + " sizes, expected at least one per dimension");
     return {in};
   }
   TensorSpec out{in.dtype, sizes, Dims(sizes.size(), Dim(0))};
@@ -92,7 +93,8 @@ Specs expand(const C& call) {
     const auto expanded = i < added ? ops::expand_new_size(formulas, sizes[i])
                                     : ops::expand_size(formulas, in.sizes[i - added], sizes[i]);
     if (!expanded) {
-      call.fail("expand of dimension " + std::to_string(i) + " to size " + std::to_string(sizes[i].value()));
+      call.fail("cannot expand dimension " + std::to_string(i) + " to size " +
+                std::to_string(sizes[i].value()) + ", expected its present size unless that is 1");
       return {in};
     }
     out.sizes[i] = expanded->size;
@@ -136,7 +138,7 @@ template <class C>
 Specs slice(const C& call) {
   TensorSpec out = call.self().spec();
   if (out.rank() == 0) {
-    call.fail("slice of a 0-d tensor");
+    call.fail("cannot slice a 0-d tensor");
     return {out};
   }
   ir::SymbolTable& symbols = call.symbols();
@@ -148,7 +150,7 @@ Specs slice(const C& call) {
       symbols.max(call.end().has_value() ? ops::slice_bound(formulas, size, call.end().dim()) : size, start);
   const int64_t step = call.step().integer();
   if (step <= 0) {
-    call.fail("slice with a step below 1");
+    call.fail("step " + std::to_string(step) + ", expected at least 1");
     return {out};
   }
   out.sizes[axis] = ops::slice_count(formulas, start, end, step);
@@ -160,7 +162,7 @@ template <class C>
 Specs select(const C& call) {
   TensorSpec out = call.self().spec();
   if (out.rank() == 0) {
-    call.fail("select of a 0-d tensor");
+    call.fail("cannot select from a 0-d tensor");
     return {out};
   }
   const auto axis = static_cast<std::ptrdiff_t>(call.axis(call.dim().integer(), out.rank()));
@@ -174,14 +176,14 @@ template <class C>
 Specs diagonal(const C& call) {
   TensorSpec out = call.self().spec();
   if (out.rank() < 2) {
-    call.fail("diagonal of a tensor of fewer than two dimensions");
+    call.fail("tensor of rank " + std::to_string(out.rank()) + ", expected at least 2");
     return {out};
   }
   const int64_t offset = call.offset().integer();
   const size_t rows = call.axis(call.dim1().integer(), out.rank()),
                columns = call.axis(call.dim2().integer(), out.rank());
   if (rows == columns) {
-    call.fail("diagonal of one dimension");
+    call.fail("dim1 and dim2 name the same dimension, expected two different ones");
     return {out};
   }
   ir::SymbolTable& symbols = call.symbols();
@@ -202,7 +204,7 @@ Specs split_with_sizes(const C& call) {
   const TensorSpec& in = call.self().spec();
   Specs out;
   if (in.rank() == 0) {
-    call.fail("split of a 0-d tensor");
+    call.fail("cannot split a 0-d tensor");
     return out;
   }
   const size_t axis = call.axis(call.dim().integer(), in.rank());
@@ -213,7 +215,8 @@ Specs split_with_sizes(const C& call) {
     total = call.symbols().add(total, size);
   }
   if (total.is_static() && in.sizes[axis].is_static() && total != in.sizes[axis])
-    call.fail("split sizes do not add up");
+    call.fail("split sizes add up to " + std::to_string(total.value()) + ", the dimension has size " +
+              std::to_string(in.sizes[axis].value()));
   return out;
 }
 
@@ -232,14 +235,15 @@ Dims view_sizes(const Call& call, const TensorSpec& in, Dims sizes) {
     case ops::ReshapeError::kNone:
       break;
     case ops::ReshapeError::kSize:
-      call.fail("view with a size of " + symbols.format(sizes[index]));
+      call.fail("view with size " + symbols.format(sizes[index]) + " at " + std::to_string(index) +
+                ", expected -1 once and otherwise at least 0");
       break;
     case ops::ReshapeError::kDoesNotDivide:
-      call.fail("view of " + symbols.format(all) + " elements that do not fill size " +
-                std::to_string(index));
+      call.fail("cannot view " + symbols.format(all) + " elements: they do not fill size " +
+                std::to_string(index) + " (-1) evenly");
       break;
     case ops::ReshapeError::kDiffers:
-      call.fail("view of " + symbols.format(all) + " elements as " +
+      call.fail("cannot view " + symbols.format(all) + " elements as " +
                 symbols.format(ir::numel(symbols, sizes)));
       break;
   }

@@ -264,7 +264,8 @@ class Rewriter {
       if (b_.has_failed()) return tl::make_unexpected(b_.take_error());
       if (made.size() < wanted.results.size())
         return make_error(Code::INVALID_ARGUMENT,
-                          "'" + wanted.op + "' gives " + std::to_string(made.size()) + " results");
+                          "'" + wanted.op + "' returns " + std::to_string(made.size()) +
+                              " results, the rule names " + std::to_string(wanted.results.size()));
       for (size_t i = 0; i < wanted.results.size(); ++i)
         if (wanted.results[i] != ir::kNoValue) match.values[wanted.results[i]] = made[i];
     }
@@ -308,7 +309,7 @@ class Rewriter {
     for (size_t i = 0; is_same && i < was.rank(); ++i)
       is_same = !was.sizes[i].is_static() || !is.sizes[i].is_static() || was.sizes[i] == is.sizes[i];
     if (is_same) return {};
-    return make_error(Code::INVALID_ARGUMENT, "gives " + describe(is) + " for " + describe(was));
+    return make_error(Code::INVALID_ARGUMENT, "replaces " + describe(was) + " by " + describe(is));
   }
   std::string describe(const TensorSpec& spec) const {
     std::string text(ops::to_text(spec.dtype));

@@ -82,7 +82,10 @@ class Decomposer final : public Builder {
       ETB_TRY(take_results(node, results));
     }
     ETB_TRY(finish());
-    if (!faults_.message.empty()) return tl::make_unexpected(faults_);
+    if (!faults_.message.empty()) {
+      for (const std::string& hint : hints_) faults_.message += hint;
+      return tl::make_unexpected(faults_);
+    }
     return is_changed;
   }
 
@@ -96,10 +99,13 @@ class Decomposer final : public Builder {
     Recipe exported, made;  // for nodes of the exporter, and for nodes that decompositions add
   };
 
-  // Collects errors into one, which has the code of the first.
+  // Collects errors into one, which has the code of the first. Hints are kept aside: each is printed once, at the end.
   void note(Error error) {
     constexpr size_t kMaxFaults = 100;
     if (++fault_count_ > kMaxFaults) return;
+    const size_t hint = std::min(error.message.find("\nhint: "), error.message.size());
+    hints_.insert(error.message.substr(hint));
+    error.message.resize(hint);
     if (faults_.message.empty()) {
       faults_ = std::move(error);
     } else {
@@ -138,15 +144,17 @@ class Decomposer final : public Builder {
   Status take_results(const ir::Node& node, const Values& results) {
     const std::string& name = module().op(node).name;
     if (has_failed()) return {};
-    if (results.size() < node.outputs.size()) return make_error(Code::INTERNAL, name + ": too few results");
+    if (results.size() < node.outputs.size())
+      return make_error(Code::INTERNAL, name + ": decomposed to " + std::to_string(results.size()) +
+                                            " results, expected " + std::to_string(node.outputs.size()));
     for (size_t i = 0; i < node.outputs.size(); ++i) {
       const ir::Value& old = graph().values[node.outputs[i]];
       if (old.kind == ir::ValueKind::kTensor) {
         const TensorSpec made = spec(results[i]);
         if (made.dtype != old.spec.dtype || made.sizes.size() != old.spec.sizes.size() ||
             !have_equal_sizes(made, old.spec)) {
-          return make_error(Code::INVALID_DATA, name + " was taken apart to " + describe(made) +
-                                                    ", the exporter says " + describe(old.spec) + " (" +
+          return make_error(Code::INVALID_DATA, name + " was decomposed to " + describe(made) +
+                                                    ", the exporter declares " + describe(old.spec) + " (" +
                                                     ir::format_source(module(), node.source) + ")");
         }
       }
@@ -171,6 +179,7 @@ class Decomposer final : public Builder {
   const DecomposeOptions& options_;
   std::vector<Recipes> recipes_;
   Error faults_;
+  std::set<std::string> hints_;
   size_t fault_count_ = 0;
 };
 

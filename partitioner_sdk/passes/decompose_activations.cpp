@@ -157,7 +157,7 @@ Values glu(Builder& b, const ops::glu_default<Call>& a) {
 
 template <class A>
 Values rsub(Builder& b, const A& a) {
-  if (!(a.alpha().get() == Argument(Dim(1)))) a.fail("alpha other than 1");
+  if (!(a.alpha().get() == Argument(Dim(1)))) a.fail("argument 'alpha' is not 1, the only supported value");
   return {b.call("aten.sub.Tensor", {a.other(), a.self()})};
 }
 template <class A>

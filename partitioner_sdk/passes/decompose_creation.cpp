@@ -72,7 +72,8 @@ Values arange_of_floats(Builder& b, const Call& a, double start, double end, Dty
   constexpr double kMaxLength = 1 << 24;
   const double length = std::ceil(end - start);
   if (!(length >= 0 && length <= kMaxLength)) {
-    a.fail("arange of more than " + std::to_string(static_cast<int64_t>(kMaxLength)) + " floats");
+    a.fail("the range has a negative length, or more than " +
+           std::to_string(static_cast<int64_t>(kMaxLength)) + " elements");
     return {};
   }
   std::vector<double> numbers;
@@ -131,7 +132,7 @@ Values cosine_window(Builder& b, const A& a, double alpha, bool is_periodic) {
   const int64_t length = a.window_length().integer();
   constexpr int64_t kMaxLength = 1 << 24;
   if (length < 0 || length > kMaxLength) {
-    a.fail("a window of " + std::to_string(length) + " elements");
+    a.fail("window_length is " + std::to_string(length) + ", expected 0 to " + std::to_string(kMaxLength));
     return {};
   }
   std::vector<float> window(static_cast<size_t>(length), 1.0F);
@@ -159,7 +160,7 @@ Values hamming_window_periodic(Builder& b, const ops::hamming_window_periodic<Ca
 Values logspace(Builder& b, const ops::logspace_default<Call>& a) {
   const Dtype dtype = a.dtype().value_or(Dtype::FLOAT32);
   if (!ops::is_floating(dtype)) {
-    a.fail("whole powers");
+    a.fail("the dtype of the result is " + std::string(ops::to_text(dtype)) + ", expected a float");
     return {};
   }
   const ValueId powers = b.call("aten.linspace.default", {a.start(), a.end(), a.steps()}, {{"dtype", dtype}});

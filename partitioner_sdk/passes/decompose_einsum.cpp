@@ -30,11 +30,11 @@ std::optional<Equation> parse_equation(const Call& a, std::string text) {
   for (const std::string& operand : equation.operands) {
     for (const char c : operand) {
       if (std::isalpha(static_cast<unsigned char>(c)) == 0) {
-        a.fail("'" + text + "' has something else than letters");
+        a.fail("equation '" + text + "' contains '" + c + "', expected letters only");
         return std::nullopt;
       }
       if (++counts[c] > 1 && std::count(operand.begin(), operand.end(), c) > 1) {
-        a.fail("'" + text + "' takes a diagonal");
+        a.fail("equation '" + text + "' repeats '" + c + "' in one operand; diagonals are not supported");
         return std::nullopt;
       }
     }
@@ -120,7 +120,9 @@ Values einsum(Builder& b, const ops::einsum_default<Call>& a) {
   const auto equation = parse_equation(a, *text);
   if (!equation) return {};
   if (equation->operands.size() != tensors.size() || tensors.empty() || tensors.size() > 2) {
-    a.fail("'" + *text + "' has " + std::to_string(tensors.size()) + " operands, expected 1 or 2");
+    a.fail("equation '" + *text + "' has " + std::to_string(equation->operands.size()) + " operands for " +
+           std::to_string(tensors.size()) +
+           " tensors, expected 1 or 2\nhint: split a longer einsum into steps of two operands");
     return {};
   }
   std::string letters = equation->output, rest;
@@ -134,7 +136,9 @@ Values einsum(Builder& b, const ops::einsum_default<Call>& a) {
   Values aligned;
   for (size_t i = 0; i < tensors.size(); ++i) {
     if (b.spec(tensors[i]).rank() != equation->operands[i].size()) {
-      a.fail("'" + *text + "' does not fit the operands' ranks");
+      a.fail("equation '" + *text + "' has " + std::to_string(equation->operands[i].size()) +
+             " letters for operand " + std::to_string(i) + " of rank " +
+             std::to_string(b.spec(tensors[i]).rank()));
       return {};
     }
     aligned.push_back(align(b, tensors[i], equation->operands[i], letters));

@@ -116,7 +116,9 @@ std::vector<Argument> spacings(const Call& a, const infer::AnyArgument& spacing,
   } else {
     out.assign(count, spacing.has_value() ? given : Argument(1.0));
   }
-  if (out.size() != count) a.fail("not one spacing for each dimension");
+  if (out.size() != count)
+    a.fail(std::to_string(out.size()) + " spacings for " + std::to_string(count) +
+           " dimensions, expected one each");
   return out;
 }
 
@@ -141,7 +143,9 @@ template <class A>
 Values placed_gradient(Builder& b, const A& a) {
   const std::vector<int64_t> axes = axes_of(a, a.dim(), a.self().spec().rank());
   const std::vector<ValueId> places = a.spacing().ids();
-  if (places.size() != axes.size()) a.fail("not one tensor of coordinates for each dimension");
+  if (places.size() != axes.size())
+    a.fail(std::to_string(places.size()) + " tensors of coordinates for " + std::to_string(axes.size()) +
+           " dimensions, expected one each");
   Values out;
   for (size_t i = 0; i < axes.size() && i < places.size(); ++i)
     out.push_back(Slope(b, a.self(), axes[i], a.edge_order().integer()).at(places[i]));

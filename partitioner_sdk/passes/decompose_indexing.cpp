@@ -67,7 +67,7 @@ Values repeat_interleave(Builder& b, const ops::repeat_interleave_self_int<Call>
 Values one_hot(Builder& b, const ops::one_hot_default<Call>& a) {
   const Dim count = a.num_classes().dim();
   if (count.is(-1)) {
-    a.fail("a number of classes that depends on the data");
+    a.fail("num_classes is -1, so the number of classes depends on the data\nhint: pass num_classes");
     return {};
   }
   const ValueId column = b.call("aten.unsqueeze.default", {a.self(), Dim(-1)});

@@ -72,7 +72,7 @@ ValueId batched(Builder& b, ValueId x, ValueId y) {
 ValueId matmul(Builder& b, ValueId x, ValueId y) {
   const size_t left = b.spec(x).rank(), right = b.spec(y).rank();
   if (left == 0 || right == 0) {
-    b.fail(Code::INVALID_DATA, "matmul of a 0-d tensor");
+    b.fail(Code::INVALID_DATA, "matmul has a 0-d operand, expected at least one dimension");
     return x;
   }
   if (left == 1) {
@@ -116,7 +116,8 @@ Values linear(Builder& b, const ops::linear_default<Call>& a) {
   const ValueId x = a.input(), weight = a.weight();
   const TensorSpec in = b.spec(x);
   if (b.spec(weight).rank() != 2 || in.rank() == 0) {
-    a.fail("weight of rank " + std::to_string(b.spec(weight).rank()));
+    a.fail("input of rank " + std::to_string(in.rank()) + " with a weight of rank " +
+           std::to_string(b.spec(weight).rank()) + ", expected at least 1 and exactly 2");
     return {};
   }
   const bool has_bias = a.bias().has_value();
@@ -170,7 +171,9 @@ Values scaled_dot_product_attention(Builder& b, const ops::scaled_dot_product_at
   const ValueId key = shared_by_groups(b, a, a.key()), value = shared_by_groups(b, a, a.value());
   const TensorSpec k = b.spec(key);
   if (!q.sizes.back().is_static()) {
-    a.fail("symbolic head size");
+    a.fail(
+        "the head size, the last dimension of query, is known only at run time\n"
+        "hint: export the model with a static head size");
     return {};
   }
   const double whole = a.scale().has_value() ? a.scale().number()

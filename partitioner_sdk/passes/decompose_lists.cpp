@@ -35,7 +35,7 @@ template <class A>
 Values split_evenly(Builder& b, const A& a, Dim size, Dim part, int64_t dim) {
   if (!size.is_static() || !part.is_static() || part.value() < 0 ||
       (part.value() == 0 && size.value() != 0)) {
-    a.fail("split of a symbolic size");
+    a.fail("the dimension to split and the split size must be known at compile time, the latter at least 1");
     return {};
   }
   Dims sizes;
@@ -61,7 +61,7 @@ Values chunk(Builder& b, const A& a) {
   const int64_t dim = a.dim().integer(), count = a.chunks().integer();
   const Dim size = split_size(a, dim);
   if (count <= 0) {
-    a.fail("chunk into none");
+    a.fail("chunks is " + std::to_string(count) + ", expected at least 1");
     return {};
   }
   return split_evenly(b, a, size, b.symbols().floor_div(b.symbols().add(size, count - 1), count), dim);
@@ -70,7 +70,7 @@ Values unbind(Builder& b, const ops::unbind_int<Call>& a) {
   const int64_t dim = a.dim().integer();
   const Dim size = split_size(a, dim);
   if (!size.is_static() || a.self().spec().rank() == 0) {
-    a.fail("unbind of a symbolic size");
+    a.fail("the tensor is 0-d, or the size of the dimension to unbind is known only at run time");
     return {};
   }
   Values slices, out;
@@ -99,7 +99,8 @@ template <class A>
 Values split_into(Builder& b, const A& a, int64_t count, int64_t dim) {
   const Dim size = split_size(a, dim);
   if (count <= 0 || !size.is_static()) {
-    a.fail("split of a symbolic size, or into none");
+    a.fail(count <= 0 ? std::to_string(count) + " parts requested, expected at least 1"
+                      : "the size of the dimension to split is known only at run time");
     return {};
   }
   Dims places;

@@ -121,7 +121,7 @@ Values cross_entropy_loss(Builder& b, const ops::cross_entropy_loss_default<Call
   const Dim classes = in.sizes.at(channels.is(0) ? 0 : 1);
   const double smoothing = a.label_smoothing().number();
   if (smoothing != 0 && !classes.is_static()) {
-    a.fail("smoothed labels of a symbolic number of classes");
+    a.fail("label_smoothing is set, but the number of classes is known only at run time");
     return {};
   }
   const ValueId scores = b.call("aten.log_softmax.int", {a.self(), channels, Nothing{}});

@@ -69,7 +69,10 @@ Values im2col(Builder& b, const ops::im2col_default<Call>& a) {
   if (is_single) sizes.insert(sizes.begin(), Dim(1));
   Window windows[2];
   if (sizes.size() != 4 || !read_windows(a, {sizes[2], sizes[3]}, windows)) {
-    a.fail("an image of static size, and two sizes of each kind, expected");
+    a.fail(
+        "the input is no image of static size, or kernel_size, dilation, padding and stride are not one or "
+        "two "
+        "constants each");
     return {};
   }
   ValueId x = is_single ? b.call("aten.unsqueeze.default", {a.self(), Dim(0)}) : a.self();
@@ -93,7 +96,10 @@ Values col2im(Builder& b, const ops::col2im_default<Call>& a) {
   if (is_single) sizes.insert(sizes.begin(), Dim(1));
   Window windows[2];
   if (sizes.size() != 3 || !read_windows(a, a.output_size().dims(), windows)) {
-    a.fail("columns of an image of static size, and two sizes of each kind, expected");
+    a.fail(
+        "the input has no columns of an image of static size, or kernel_size, dilation, padding and stride "
+        "are "
+        "not one or two constants each");
     return {};
   }
   const Dim channels = b.symbols().floor_div(sizes[1], windows[0].size * windows[1].size);

@@ -64,7 +64,8 @@ ValueId contract(Builder& b, const Call& a, ValueId first, ValueId second, const
 Values tensordot(Builder& b, const ops::tensordot_default<Call>& a) {
   const Dims first = a.dims_self().dims(), second = a.dims_other().dims();
   if (first.size() != second.size()) {
-    a.fail("dimensions of another number on the other side");
+    a.fail(std::to_string(first.size()) + " dimensions of self against " + std::to_string(second.size()) +
+           " of other, expected equally many");
     return {};
   }
   return {contract(b, a, a.self(), a.other(), first, second)};
@@ -185,7 +186,7 @@ Values cross(Builder& b, const ops::cross_default<Call>& a) {
   const Dims sizes = a.self().spec().sizes;
   const auto found = std::find_if(sizes.begin(), sizes.end(), [](Dim size) { return size.is(3); });
   if (found == sizes.end()) {
-    a.fail("no dimension of three elements");
+    a.fail("no dimension has 3 elements");
     return {};
   }
   return {cross_along(b, a.self(), a.other(), found - sizes.begin())};
@@ -194,7 +195,7 @@ Values cross(Builder& b, const ops::cross_default<Call>& a) {
 Values matrix_norm(Builder& b, const ops::linalg_matrix_norm_str_ord<Call>& a) {
   const auto* order = ir::get_if<std::string>(a.ord());
   if (order == nullptr || *order != "fro") {
-    a.fail("a norm other than Frobenius'");
+    a.fail("the order of the norm is not 'fro', the only supported one");
     return {};
   }
   return {b.call("aten.linalg_vector_norm.default", {a.self(), Dim(2), a.dim(), a.keepdim()},

@@ -34,7 +34,9 @@ std::optional<std::vector<Weights>> read_weights(const Call& a, const std::vecto
                                                  bool has_biases, int64_t count) {
   const size_t each = has_biases ? 4 : 2;
   if (count <= 0 || params.size() != each * static_cast<size_t>(count)) {
-    a.fail("projections");
+    a.fail("weights: " + std::to_string(params.size()) + " tensors, expected " +
+           std::to_string(each * static_cast<size_t>(std::max<int64_t>(count, 0))) +
+           "\nhint: LSTM projections (proj_size) are not supported");
     return std::nullopt;
   }
   std::vector<Weights> out;
@@ -184,7 +186,9 @@ Values run_layers(Builder& b, Sequence sequence, const std::vector<Values>& stat
 template <class A>
 std::optional<Sequence> read_sequence(const A& a) {
   if (a.input().spec().rank() != 3 || (a.train() && a.dropout().number() != 0)) {
-    a.fail(a.train() ? "training mode; export the model after .eval()" : "input of another rank than 3");
+    a.fail(a.input().spec().rank() != 3
+               ? "input of rank " + std::to_string(a.input().spec().rank()) + ", expected 3"
+               : std::string(kTrainingMode));
     return std::nullopt;
   }
   const int64_t layers = a.num_layers().integer();
@@ -200,7 +204,8 @@ Values lstm(Builder& b, const ops::lstm_input<Call>& a) {
   const Values hidden = b.call_all("aten.unbind.int", {ValueRef{initial[0]}});
   const Values cell = b.call_all("aten.unbind.int", {ValueRef{initial[1]}});
   if (hidden.size() != sequence->weights.size() || cell.size() != hidden.size()) {
-    a.fail("as many initial states as layers and directions are needed");
+    a.fail(std::to_string(hidden.size()) + " initial states for " + std::to_string(sequence->weights.size()) +
+           " layers and directions, expected one each");
     return {};
   }
   return run_layers(b, *sequence, {hidden, cell}, a.batch_first(), lstm_layer);
@@ -212,7 +217,8 @@ Values one_state(Builder& b, const A& a, Layer layer) {
   if (!sequence) return {};
   const Values hidden = b.call_all("aten.unbind.int", {a.hx()});
   if (hidden.size() != sequence->weights.size()) {
-    a.fail("as many initial states as layers and directions are needed");
+    a.fail(std::to_string(hidden.size()) + " initial states for " + std::to_string(sequence->weights.size()) +
+           " layers and directions, expected one each");
     return {};
   }
   return run_layers(b, *sequence, {hidden}, a.batch_first(), layer);

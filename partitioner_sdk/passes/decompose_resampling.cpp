@@ -98,7 +98,9 @@ Axis axis_of(const A& a, size_t index, bool aligns_corners) {
   const ir::FloatList* factors = a.scale_factors().find_list();
   const bool has_factor = factors != nullptr && factors->size() == count;
   if (!size.is_static() || !(has_factor || (sizes.size() == count && sizes[index].is_static()))) {
-    a.fail("a size that is known only at run time");
+    a.fail(
+        "the size of the input or of the output is known only at run time\n"
+        "hint: export the model with static image sizes");
     return axis;
   }
   axis.in = size.value();
@@ -107,7 +109,8 @@ Axis axis_of(const A& a, size_t index, bool aligns_corners) {
   axis.aligns_corners = aligns_corners;
   constexpr int64_t kMaxSize = 1 << 13;  // a matrix of 256 MiB
   if (axis.in <= 0 || axis.out <= 0 || axis.in > kMaxSize || axis.out > kMaxSize) {
-    a.fail("an image of " + std::to_string(axis.in) + " elements made one of " + std::to_string(axis.out));
+    a.fail("cannot resample an axis of " + std::to_string(axis.in) + " elements to " +
+           std::to_string(axis.out) + ", expected 1 to " + std::to_string(kMaxSize) + " each");
   } else if (axis.aligns_corners) {
     axis.step = axis.out > 1 ? static_cast<double>(axis.in - 1) / static_cast<double>(axis.out - 1) : 0;
   } else {
@@ -126,7 +129,8 @@ ValueId resampled(Builder& b, ValueId x, const Axis& axis, const std::vector<flo
 template <class A, class Weights>
 Values resample(Builder& b, const A& a, Weights weights) {
   if (a.input().spec().rank() != 4 || !ops::is_floating(a.input().spec().dtype)) {
-    a.fail("floating-point images expected");
+    a.fail("input of rank " + std::to_string(a.input().spec().rank()) + " and dtype " +
+           std::string(ops::to_text(a.input().spec().dtype)) + ", expected images of floats (rank 4)");
     return {};
   }
   const Axis rows = axis_of(a, 0, a.align_corners()), columns = axis_of(a, 1, a.align_corners());
@@ -138,7 +142,8 @@ Values resample(Builder& b, const A& a, Weights weights) {
 // Resamples one axis after another.
 Values trilinear(Builder& b, const ops::upsample_trilinear3d_vec<Call>& a) {
   if (a.input().spec().rank() != 5 || !ops::is_floating(a.input().spec().dtype)) {
-    a.fail("floating-point volumes expected");
+    a.fail("input of rank " + std::to_string(a.input().spec().rank()) + " and dtype " +
+           std::string(ops::to_text(a.input().spec().dtype)) + ", expected volumes of floats (rank 5)");
     return {};
   }
   ValueId x = a.input();
@@ -186,8 +191,8 @@ Values affine_grid(Builder& b, const ops::affine_grid_generator_default<Call>& a
   int64_t count = 1;
   for (size_t i = 2; i < sizes.size(); ++i) {
     if (!sizes[i].is_static() || sizes[i].value() > kMaxPlaces || (count *= sizes[i].value()) > kMaxPlaces) {
-      a.fail("a grid whose size is known only at run time, or of more than " + std::to_string(kMaxPlaces) +
-             " places");
+      a.fail("the size of the grid is known only at run time, or exceeds " + std::to_string(kMaxPlaces) +
+             " positions");
       return {};
     }
   }
@@ -218,7 +223,7 @@ Values affine_grid(Builder& b, const ops::affine_grid_generator_default<Call>& a
 
 Values grid_sampler(Builder& b, const ops::grid_sampler_default<Call>& a) {
   if (a.input().spec().rank() != 4) {
-    a.fail("volumes, expected images");
+    a.fail("input of rank " + std::to_string(a.input().spec().rank()) + ", expected images (rank 4)");
     return {};
   }
   return {b.call("aten.grid_sampler_2d.default",

@@ -91,7 +91,7 @@ Values batch_norm(Builder& b, const ops::batch_norm_default<Call>& a) {
                    {a.input(), a.weight(), a.bias(), true, a.momentum(), a.eps()})};
   }
   if (a.training()) {
-    a.fail("training mode; export the model after .eval()");
+    a.fail(kTrainingMode);
     return {};
   }
   return {
@@ -118,7 +118,7 @@ Values group_norm(Builder& b, const ops::group_norm_default<Call>& a) {
 Values instance_norm(Builder& b, const ops::instance_norm_default<Call>& a) {
   const TensorSpec in = a.input().spec();
   if (in.rank() < 2 || !a.use_input_stats() || a.running_mean().has_value()) {
-    a.fail("running statistics");
+    a.fail("running statistics, or an input of rank below 2; only statistics of the input are supported");
     return {};
   }
   Dims sizes = in.sizes;
@@ -144,7 +144,8 @@ Values rms_norm(Builder& b, const ops::rms_norm_default<Call>& a) {
   // The default eps is the smallest step of the dtype: 2^-23 for float32.
   const Argument eps = a.eps().has_value() ? a.eps() : Argument(0x1p-23);
   if (!a.eps().has_value() && in.dtype != Dtype::FLOAT32) {
-    a.fail("no eps for this dtype");
+    a.fail("eps is none, and dtype " + std::string(ops::to_text(in.dtype)) +
+           " has no default\nhint: pass eps, or compute in float32");
     return {};
   }
   const ValueId square = b.call("aten.pow.Tensor_Scalar", {ValueRef{x}, Dim(2)});
@@ -283,14 +284,14 @@ Values pad(Builder& b, const ops::pad_default<Call>& a) {
     return {b.call("aten.replication_pad" + std::to_string(count) + "d.default", {a.self(), a.pad()})};
   }
   if (*mode == "circular") return {circular(b, a, count)};
-  a.fail("padding mode '" + *mode + "'");
+  a.fail("padding mode '" + *mode + "' is not supported for " + std::to_string(count) + " dimensions");
   return {};
 }
 
 // Ops that change values only in training.
 Values dropout(Builder& b, const ops::dropout_default<Call>& a) {
   if (a.train()) {
-    a.fail("training mode; export the model after .eval()");
+    a.fail(kTrainingMode);
     return {};
   }
   return {b.call("aten.clone.default", {a.input()})};

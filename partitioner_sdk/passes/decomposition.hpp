@@ -39,6 +39,10 @@ std::span<const Decomposition> resampling_decompositions();
 std::span<const Decomposition> view_decompositions();
 std::span<const Decomposition> window_decompositions();
 
+// The error of ops that behave differently in training.
+inline constexpr const char* kTrainingMode =
+    "the op is in training mode\nhint: export the model after .eval()";
+
 // ---- Steps that several decompositions share.
 
 // Sizes of a tensor, by value: added nodes move the graph's own.

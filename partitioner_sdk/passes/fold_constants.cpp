@@ -59,7 +59,9 @@ class Folder {
       ETB_TRY(make_row_major(part));
       auto made = evaluate(part);
       if (!made) return tl::make_unexpected(std::move(made).error());
-      if (made->size() != batch.size()) return make_error(Code::INTERNAL, "not one value a result");
+      if (made->size() != batch.size())
+        return make_error(Code::INTERNAL, "the evaluator returned " + std::to_string(made->size()) +
+                                              " values, expected " + std::to_string(batch.size()));
       for (ir::OwnedBytes& value : *made) values.push_back(std::move(value));
       first = last;
     }

@@ -263,13 +263,14 @@ graph @forward(
 
 TEST(Formula, SaysWhatIsWrong) {
   EXPECT_EQ(after_formula("mul(self, y)"),
-            "error: aten.relu.default: formula, character 11: no argument 'y'");
+            "error: aten.relu.default: formula, character 11: 'y' is neither an argument of the op nor "
+            "defined before");
   EXPECT_EQ(after_formula("no_such_op(self)"),
-            "error: aten.relu.default: formula, character 16: no op 'aten.no_such_op.default'");
+            "error: aten.relu.default: formula, character 16: unknown op 'aten.no_such_op.default'");
   EXPECT_EQ(after_formula("neg(self"),
-            "error: aten.relu.default: formula, character 8: an expression was expected");
+            "error: aten.relu.default: formula, character 8: expected an expression");
   EXPECT_EQ(after_formula("neg(self) x"),
-            "error: aten.relu.default: formula, character 10: text behind the end");
+            "error: aten.relu.default: formula, character 10: unexpected text after the last expression");
 }
 
 TEST(Formula, EveryRowOfTheTableCanBeRead) {

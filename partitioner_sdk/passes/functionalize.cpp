@@ -158,12 +158,12 @@ class Functionalizer {
       }
     };
     if (operand == ir::kNoValue || node.outputs.size() > 1)
-      return fault(node, "writes something else than one tensor");
+      return fault(node, "does not write exactly one tensor, which is not supported");
     if (op.schema->base_name() == "detach_") return alias_results();
     const ops::Schema* functional = find_functional(*op.schema);
     if (functional == nullptr) {
       for (const ValueId output : node.outputs) define_root(output);
-      return fault(node, "has no functional form");
+      return fault(node, "is an in-place op without a functional variant");
     }
     const TensorSpec spec = graph_.values[operand].spec;
     node.op = module_.op(functional->name());
@@ -209,7 +209,7 @@ class Functionalizer {
     const ViewInverse* inverse = find_view_inverse(module_.op(view).name);
     infer::CallState state(module_, graph_, view.op, view.args);
     if (inverse == nullptr) {
-      fault(node, "writes through a view made by " + module_.op(view).name);
+      fault(node, "writes through a view created by " + module_.op(view).name + ", which is not supported");
       return parent;
     }
     const ValueId whole = inverse->scatter(b_, Call(state), {parent, value, written, view.outputs});
@@ -226,7 +226,9 @@ class Functionalizer {
       const State& state = states_[input.value];
       if (state.generation == 0) continue;
       if (!is_method_) {
-        faults_ += (faults_.empty() ? "" : "\n") + ("graph '" + graph_.name + "' writes its input");
+        faults_ +=
+            (faults_.empty() ? "" : "\n") +
+            ("subgraph '" + graph_.name + "' writes to its input; only a method may write to its inputs");
         continue;
       }
       const bool is_user = input.kind == ir::InputKind::kUser;

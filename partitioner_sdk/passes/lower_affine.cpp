@@ -27,7 +27,8 @@ struct Blocks {
 std::optional<Blocks> cut(const Call& a, const TensorSpec& in, const Dims& block) {
   Blocks out;
   if (block.size() != in.rank()) {
-    a.fail("as many block sizes as dimensions are needed");
+    a.fail(std::to_string(block.size()) + " block sizes for a tensor of rank " + std::to_string(in.rank()) +
+           ", expected one per dimension");
     return std::nullopt;
   }
   ir::SymbolTable& symbols = a.symbols();
@@ -99,7 +100,7 @@ Values choose_qparams(Builder& b, const ops::torchao::choose_qparams_affine_defa
     const auto middle = static_cast<int64_t>((limits.high + limits.low + 1) / 2);
     return {scale, b.call("aten.full_like.default", {ValueRef{scale}, Dim(middle)}, {{"dtype", zero_dtype}})};
   }
-  a.fail("mapping '" + *mapping + "'");
+  a.fail("mapping '" + *mapping + "' is not supported, expected ASYMMETRIC or SYMMETRIC");
   return {};
 }
 

@@ -38,7 +38,8 @@ class Runner {
     if (!changed) return tl::make_unexpected(with_context(std::move(changed).error(), name));
     // Passes derive strides and sizes from those of the file, which may be absurd.
     if (module_.symbols.is_beyond_limits())
-      return make_error(Code::INVALID_DATA, std::string(name) + ": sizes or formulas beyond limits");
+      return make_error(Code::INVALID_DATA,
+                        std::string(name) + ": a size or its formula exceeds the limits of the compiler");
 #ifndef NDEBUG
     if (Status verified = ir::verify(module_); !verified) {
       return tl::make_unexpected(with_context(std::move(verified).error(), "after " + std::string(name)));
