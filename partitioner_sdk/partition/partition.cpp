@@ -20,15 +20,15 @@ bool holds_subgraphs(const ir::Node& node) {
 
 // Returns why the host keeps a node that a plugin claims, or NULL.
 const char* find_host_objection(const ir::Graph& graph, const ir::Node& node) {
-  if (holds_subgraphs(node)) return "control flow stays with the host";
+  if (holds_subgraphs(node)) return "the host runs control flow";
   if (node.outputs.empty()) return "has no result";
   for (const ir::ValueId id : node.outputs)
-    if (graph.values[id].kind != ir::ValueKind::kTensor) return "gives a number; numbers stay with the host";
+    if (graph.values[id].kind != ir::ValueKind::kTensor) return "returns a number; the host computes numbers";
   bool takes_number = false;
   for (const ir::Argument& argument : node.args)
     ir::for_each_value(
         argument, [&](ir::ValueId id) { takes_number |= graph.values[id].kind != ir::ValueKind::kTensor; });
-  return takes_number ? "takes a number that is known only at run time" : nullptr;
+  return takes_number ? "an argument is a number that is known only at run time" : nullptr;
 }
 
 // State of one graph during partitioning.
@@ -159,7 +159,8 @@ class Partitioner {
         has_some = true;
         share.taken.unit[node] = Taken::kNot;
         share.refusals.emplace_back(
-            node, Refusal{c, "host.number", "needs a number that no tensor of its region tells"});
+            node,
+            Refusal{c, "host.number", "needs a symbolic size that none of the region's inputs determine"});
       }
     }
     return has_some;
@@ -174,8 +175,8 @@ class Partitioner {
       if (++count <= 3) nodes += (nodes.empty() ? "" : ", ") + describe(module, g, i);
     }
     return Error{Code::INVALID_DATA,
-                 "wants " + std::to_string(count) +
-                     " nodes in one region that would have to run before itself: " + nodes +
+                 "claims " + std::to_string(count) +
+                     " nodes as one region, which would have to run before itself: " + nodes +
                      (count > 3 ? ", ..." : ""),
                  "", 0};
   }
@@ -250,7 +251,7 @@ class Partitioner {
       shares[place.graph].refusals.emplace_back(
           place.node,
           Refusal{c, "host.group",
-                  "other nodes of its group " + std::to_string(claim.group) + " cannot be taken"});
+                  "other nodes of its group " + std::to_string(claim.group) + " cannot be delegated"});
     }
   }
 
@@ -259,7 +260,7 @@ class Partitioner {
     const ir::Module& module = methods_[m];
     const ir::Graph& graph = module.graphs[place.graph];
     const ir::Node& node = graph.nodes[place.node];
-    if (state.fixed[place.node] != kNoRegion) return Refusal{c, "host.taken", "a plugin before took it"};
+    if (state.fixed[place.node] != kNoRegion) return Refusal{c, "host.taken", "an earlier plugin claimed it"};
     if (const char* why = find_host_objection(graph, node)) return Refusal{c, "host.kept", why};
     if (options_.filters.is_empty()) return std::nullopt;
     FilteredNode row;
@@ -361,8 +362,9 @@ class Partitioner {
     for (NamedBlob& other : out.blobs) {
       if (other.key != blob.key) continue;
       if (other.bytes != blob.bytes || other.constant_key != blob.constant_key)
-        return make_error(Code::INVALID_DATA,
-                          "named blob '" + blob.key + "' has other bytes than that of another plugin");
+        return make_error(
+            Code::INVALID_DATA,
+            "named blob '" + blob.key + "' differs from the blob of another plugin with the same key");
       other.alignment = std::max(other.alignment, blob.alignment);
       return {};
     }

@@ -107,7 +107,7 @@ TEST(Partition, PluginsAreAskedInOrderAndGetWhatIsLeft) {
   EXPECT_THAT(world.done.regions, testing::SizeIs(2));
   EXPECT_EQ(world.done.regions[0].compiler, 0u);
   EXPECT_THAT(world.done.regions[1].nodes, ElementsAre(1, 3));
-  EXPECT_EQ(world.refusal(0), "host.taken: a plugin before took it");
+  EXPECT_EQ(world.refusal(0), "host.taken: an earlier plugin claimed it");
   EXPECT_EQ(world.done.backend_ids[world.done.regions[1].compiler], "secondBackend");
 }
 
@@ -133,7 +133,7 @@ TEST(Partition, OwnRegionsAndWholeGroups) {
   whole.run();
   ASSERT_EQ(whole.done.faults.size(), 1u);
   EXPECT_THAT(whole.done.faults[0].text,
-              HasSubstr("wants 3 nodes in one region that would have to run before itself: "
+              HasSubstr("claims 3 nodes as one region, which would have to run before itself: "
                         "aten.add.Tensor (node 0)"));
   EXPECT_TRUE(whole.done.regions.empty());
   World torn;
@@ -141,7 +141,7 @@ TEST(Partition, OwnRegionsAndWholeGroups) {
   torn.options.filters.skip_nodes = {"b"};
   torn.run();
   EXPECT_TRUE(torn.done.regions.empty());
-  EXPECT_EQ(torn.refusal(0), "host.group: other nodes of its group 5 cannot be taken");
+  EXPECT_EQ(torn.refusal(0), "host.group: other nodes of its group 5 cannot be delegated");
 }
 
 TEST(Partition, FiltersAndSmallRegionsLeaveNodesToTheHost) {
@@ -254,7 +254,8 @@ graph @forward(
       .plugin("npu", {"aten.view_copy.default"});
   world.run();
   ASSERT_EQ(world.done.regions.size(), 1u);
-  EXPECT_EQ(world.refusal(2), "host.number: needs a number that no tensor of its region tells");
+  EXPECT_EQ(world.refusal(2),
+            "host.number: needs a symbolic size that none of the region's inputs determine");
 }
 
 TEST(Partition, NodesInsideBranchesAreTakenAndConstantsThereReachPayloads) {
@@ -285,7 +286,7 @@ graph @no(
   ASSERT_EQ(world.done.regions.size(), 2u);
   EXPECT_EQ(world.payload(0), "in constant w aten.add.Tensor out1");
   EXPECT_EQ(world.payload(1), "in aten.add.Tensor out1");
-  EXPECT_EQ(world.refusal(0), "host.kept: control flow stays with the host");
+  EXPECT_EQ(world.refusal(0), "host.kept: the host runs control flow");
   EXPECT_THAT(world.lowered(), HasSubstr("higher_order.cond.default(%p, @yes, @no, [%x])"));
 }
 

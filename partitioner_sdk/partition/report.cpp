@@ -148,7 +148,7 @@ std::string to_text(const Report& report) {
   if (!report.regions.empty()) out += "\n" + region_lines(report);
   if (report.other_count != 0) out += "\nNot delegated, and why:\n" + refusal_lines(report);
   for (const PluginFault& fault : report.faults)
-    out += "\nplugin '" + fault.plugin + "' takes no part: " + fault.text + "\n";
+    out += "\nskipped plugin '" + fault.plugin + "': " + fault.text + "\n";
   return out;
 }
 
