@@ -345,7 +345,7 @@ class Forward {
     return run_product(task);
   }
 
-  // Each band's product takes its scratch anew.
+  // Each band's product releases its scratch at the end.
   etb_status run_product(GemmTask& task) {
     KernelContext::Mark mark(context_);
     return run_gemm(context_, task, compute_);

@@ -5,7 +5,7 @@
 //   world.toy.delegate.execute = [](...) { ... };   // a wrong plugin
 //   world.start();
 //   world.execute();                                // or a wrong host: world.delegates().query(nullptr, ...)
-//   EXPECT_THAT(world.found(), ElementsAre(Report("ABI-TENSOR-02", Side::PLUGIN, "behind its end")));
+//   EXPECT_THAT(world.found(), ElementsAre(Report("ABI-TENSOR-02", Side::PLUGIN, "after its end")));
 #pragma once
 
 #include <optional>

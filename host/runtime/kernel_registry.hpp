@@ -28,7 +28,7 @@ constexpr bool is_mark(char character) noexcept { return character == '!' || cha
 
 constexpr uint32_t kManyArguments = 31;
 
-// How many arguments a signature has, at most kManyArguments, which stands for more, too.
+// Number of arguments of a signature. kManyArguments means that many or more.
 constexpr uint32_t count_arguments(const char* signature) noexcept {
   uint32_t count = 0;
   for (; *signature != '\0'; ++signature) count += is_mark(*signature) || count == kManyArguments ? 0 : 1;
@@ -79,8 +79,8 @@ constexpr OperandMarks read_operand_marks(const char* signature) noexcept {
 //              T tensor (t optional)   S scalar (s optional)   I int list (j optional)   L tensor list
 //              i int (n optional)      d double (e optional)   D double list (f optional)  M optional tensor
 //              list b bool (c optional)     z string (y optional)   B bool list                x any value
-//            An int also stands for a dtype, layout or memory format. Ints are taken where a double is asked
-//            for.
+//            An int is also the kind of a dtype, layout or memory format. Ints are accepted where a double
+//            is expected.
 //            A mark may follow a letter of tensors:
 //              !  the kernel writes this argument. It shares no byte with another argument of a call.
 //              =  the kernel reads this argument and stays right when it is exactly a written one: each element

@@ -132,8 +132,8 @@ TEST(ValidateOwnership, ReportsASuccessWithoutAnObjectAndAFailureWithOne) {
   ASSERT_EQ(world.start(), ETB_OK);
   etb_delegate* delegate = nullptr;
   EXPECT_NE(world.create(&delegate), ETB_OK) << "the host is not given a success without an object";
-  EXPECT_THAT(world.error.text, HasSubstr("made nothing"));
-  EXPECT_THAT(world.found(), ElementsAre(Report("ABI-OWN-04", Side::PLUGIN, "made nothing")));
+  EXPECT_THAT(world.error.text, HasSubstr("returned no object"));
+  EXPECT_THAT(world.found(), ElementsAre(Report("ABI-OWN-04", Side::PLUGIN, "returned no object")));
 
   World other;
   other.toy.delegate.context_create = world.toy.delegate.context_create;
@@ -233,7 +233,7 @@ TEST_P(ValidatePayload, ReportsNamedDataAskedAfterDestroy) {
   EXPECT_THAT(world_.found(), IsEmpty());
   world_.stop();
   EXPECT_EQ(kept.get(kept.ctx, "weight", &view, nullptr), ETB_INVALID_STATE);
-  EXPECT_THAT(world_.found(), ElementsAre(Report("ABI-OWN-02", Side::PLUGIN, "asked after its end")));
+  EXPECT_THAT(world_.found(), ElementsAre(Report("ABI-OWN-02", Side::PLUGIN, "called after its end")));
 }
 
 INSTANTIATE_TEST_SUITE_P(Memory, ValidatePayload, ::testing::Values(kCanaries, kGuardPages),

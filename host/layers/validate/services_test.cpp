@@ -42,7 +42,7 @@ TEST(ValidateServices, ReportsMemoryThatIsGivenBackTwice) {
   };
   ASSERT_EQ(world.start(), ETB_OK);
   ASSERT_EQ(world.execute(), ETB_OK);
-  EXPECT_THAT(world.found(), ElementsAre(Report("ABI-OWN-04", Side::PLUGIN, "got back before")));
+  EXPECT_THAT(world.found(), ElementsAre(Report("ABI-OWN-04", Side::PLUGIN, "had freed before")));
 }
 
 // proves: ABI-EXEC-02

@@ -43,8 +43,10 @@ TEST_P(ValidateRunArguments, AreReportedAndRefused) {
 int64_t g_negative[1] = {-1};
 uint8_t g_dim_order[1] = {3};
 const etb_option g_unknown_type{sizeof(etb_option), 0, "x-a", 99, 0, 0, 0, nullptr, {}, nullptr, nullptr};
-const etb_option g_nan{sizeof(etb_option), 0, "x-a", ETB_OPTION_F64, 0, 0, NAN, nullptr, {}, nullptr, nullptr};
-const etb_option g_no_key{sizeof(etb_option), 0, nullptr, ETB_OPTION_I64, 0, 0, 0, nullptr, {}, nullptr, nullptr};
+const etb_option g_nan{
+    sizeof(etb_option), 0, "x-a", ETB_OPTION_F64, 0, 0, NAN, nullptr, {}, nullptr, nullptr};
+const etb_option g_no_key{
+    sizeof(etb_option), 0, nullptr, ETB_OPTION_I64, 0, 0, 0, nullptr, {}, nullptr, nullptr};
 etb_tensor g_two[2];
 
 constexpr WrongRun kWrongRuns[] = {
@@ -161,7 +163,7 @@ TEST(ValidateStructs, ReportsAWriteBehindAStruct) {
     info.struct_size = sizeof(info);
     EXPECT_EQ(world.delegates().query(world.delegate(), &info, nullptr), ETB_OK);
     EXPECT_THAT(world.found(),
-                ElementsAre(Report("ABI-SIZE-03", Side::PLUGIN, "info: write 0 bytes behind its end")));
+                ElementsAre(Report("ABI-SIZE-03", Side::PLUGIN, "info: write 0 bytes after its end")));
   }
 }
 
@@ -277,7 +279,7 @@ TEST(ValidateStructs, StrictModeAnswersForThePlugin) {
   etb_delegate_info info{};
   info.struct_size = sizeof(info);
   EXPECT_EQ(world.delegates().query(world.delegate(), &info, world.fresh_error()), ETB_INTERNAL);
-  EXPECT_THAT(world.error.text, HasSubstr("refused by the validate layer: ABI-TYPE-03"));
+  EXPECT_THAT(world.error.text, HasSubstr("rejected by the validate layer: ABI-TYPE-03"));
 }
 
 // proves: ABI-EXT-01
