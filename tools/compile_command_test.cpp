@@ -90,7 +90,7 @@ TEST_P(CompiledExample, GivesPyTorchsNumbersWithAPlugin) {
   expect_pytorchs_numbers(GetParam(), {"--plugin-path", ETB_PLUGIN_DIR, "-b", "my_npu"}, dir_, &text);
   const std::string_view name = GetParam().name;
   if (name == "add" || name == "counter") {
-    EXPECT_THAT(text, HasSubstr(" 1 of them calls of plugins"));
+    EXPECT_THAT(text, HasSubstr(" 1 of them delegate calls"));
   }
 }
 
@@ -114,7 +114,7 @@ TEST_P(CompiledExample, GivesPyTorchsNumbersWithXnnpack) {
   std::string text;
   expect_pytorchs_numbers(GetParam(), {"--plugin-path", ETB_PLUGIN_DIR, "-b", "xnnpack", "--isolate"}, dir_,
                           &text);
-  EXPECT_THAT(text, testing::Not(HasSubstr(" 0 of them calls of plugins")));
+  EXPECT_THAT(text, testing::Not(HasSubstr(" 0 of them delegate calls")));
 }
 
 // Compiles once in this process and once in children: the bytes must be equal, twice.

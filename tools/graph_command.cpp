@@ -96,8 +96,8 @@ Result<ExitCode> run_archive(const GraphOptions& options, std::ostream& out) {
   }
   ETB_TRY(passes::to_portable(module, pipeline));
   if (stages.text.empty())
-    return make_error(Code::INVALID_ARGUMENT,
-                      "no pass '" + stages.wanted + "'; there are" + stages.names + " and image");
+    return make_error(Code::INVALID_ARGUMENT, "--after: unknown pass '" + stages.wanted +
+                                                  "', expected one of" + stages.names + " or image");
   ETB_TRY(write_text(options, stages.text, out));
   return ExitCode::OK;
 }
@@ -116,24 +116,21 @@ Result<ExitCode> run_graph(const GraphOptions& options, std::ostream& out) {
 void register_graph(CLI::App& app, Session& session) {
   auto options = std::make_shared<GraphOptions>();
   CLI::App* command = app.add_subcommand(
-      "graph", "Prints a graph image (.etg), or an archive (.pt2) at any stage of its compilation");
-  command
-      ->add_option("FILE", options->file,
-                   "An image, its text form, or an archive; which of them is seen from its bytes")
+      "graph", "Print a graph image (.etg), or an archive (.pt2) at any stage of its compilation");
+  command->add_option("FILE", options->file, "Image, text form of an image, or archive; the bytes decide")
       ->required();
   command
       ->add_option("-o,--output", options->output,
-                   "Write here: an image when the name ends in .etg, else text")
+                   "Write to this file: an image if the name ends in .etg, else text")
       ->type_name("FILE");
-  command->add_option("--max-data", options->max_data_bytes,
-                      "Leave out inline data of more than so many bytes");
+  command->add_option("--max-data", options->max_data_bytes, "Omit inline data of more than this many bytes");
   command->add_option(
       "--after", options->after,
-      "Of an archive: after this pass (import when none is given, decompose, ...), or image: what "
-      "plugins are shown");
-  command->add_option("--model", options->model, "Which model of an archive that holds several");
+      "Print an archive after this pass (default: import; decompose, ...), or the image that plugins "
+      "receive (image)");
+  command->add_option("--model", options->model, "Name of the model in an archive with several");
   add_extension_options(*command, options->extensions);
-  command->add_flag("--digests", options->checks_digests, "Check the data inside against the digests");
+  command->add_flag("--digests", options->checks_digests, "Check inline data against its digests");
   run_as(command, session, [options, &session] { return run_graph(*options, session.out); });
 }
 

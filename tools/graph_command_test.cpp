@@ -36,7 +36,7 @@ TEST_F(GraphCommand, ShowsAnArchiveAtEveryStage) {
   EXPECT_THAT(cli({"graph", archive, "--after", "lower_sorts"}).out, HasSubstr("module \"forward\""));
   const CliRun nowhere = cli({"graph", archive, "--after", "nowhere"});
   EXPECT_NE(nowhere.exit, 0);
-  EXPECT_THAT(nowhere.err, HasSubstr("no pass 'nowhere'; there are import, functionalize,"));
+  EXPECT_THAT(nowhere.err, HasSubstr("unknown pass 'nowhere', expected one of import, functionalize,"));
   const std::string image = dir_ / "m.etg";
   ASSERT_EQ(cli({"graph", archive, "--after", "image", "-o", image}).exit, 0);
   EXPECT_EQ(read(image).substr(4, 4), "ETG1");

@@ -264,7 +264,7 @@ const Exact kExact[] = {
        write(path, bytes);
      },
      4,
-     "the exporter says float32[2, 6]"},
+     "the exporter declares float32[2, 6]"},
     {"ProgramIsNoGraph", {"graph", program_fixture("add.pte")}, nullptr, 4, "graph"},
     {"ArchiveHasNoInfo", {"info", archive_fixture("activations.pt2")}, nullptr, 4, "etbackend graph"},
     {"RulesThatArePipes",

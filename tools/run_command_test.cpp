@@ -101,8 +101,10 @@ TEST(RunCommand, TakesExternalWeights) {
 TEST(RunCommand, SaysWhatIsWrong) {
   const auto few = cli({"run", fixture("add.pte"), "--input", "1"});
   EXPECT_NE(few.exit, 0);
-  EXPECT_THAT(few.err,
-              HasSubstr("1 --input given, method 'forward' expects 2; or use --random SEED or --ones"));
+  EXPECT_THAT(
+      few.err,
+      HasSubstr(
+          "1 --input given, method 'forward' expects 2\n  hint: --random SEED or --ones fills every input"));
   const auto sizes = cli({"run", fixture("add.pte"), "--input", fixture("linear.forward.0.out.0.npy"),
                           "--input", fixture("add.forward.0.in.1.npy")});
   EXPECT_THAT(sizes.err, HasSubstr("input 0: sizes: found float32 [2, 4], expected float32 [2, 3]"));

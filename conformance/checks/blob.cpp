@@ -46,8 +46,8 @@ void offer(CheckContext& context, Subject& subject, const ClaimedCase& item, std
   if (session) (void)(*session)->run(item.built.runs[0]);
   const size_t most = session ? kMaxAllocationOfATaken : kMaxAllocation;
   if (const size_t grown = peak_address_bytes() - before; kCountsMemory && grown > most)
-    context.fail(fmt::format("{}: {} and took {} MiB more address space, expected at most {}", damage,
-                             session ? "taken" : "refused", grown >> 20, most >> 20));
+    context.fail(fmt::format("{}: create {} it and used {} MiB more address space, expected at most {}",
+                             damage, session ? "accepts" : "rejects", grown >> 20, most >> 20));
   context.take_violations(subject);
 }
 
@@ -161,7 +161,8 @@ void other_versions(CheckContext& context) {
   if (entry.manifest)
     for (const host::ProvidedId& provided : entry.manifest->provides)
       if (provided.id == context.spec().backend_id) versions = provided.payload_versions;
-  if (!versions || versions->second > 8) return context.skip("the manifest names no few payload_versions");
+  if (!versions || versions->second > 8)
+    return context.skip("the manifest names no payload_versions, or too many to test");
   context.each_session(bare(), 1, [&](ReadyCase& ready) {
     const std::vector<std::byte>& good = ready.item.payload.bytes;
     size_t incompatible_count = 0, taken_count = 0, older_count = 0;
@@ -189,7 +190,7 @@ void other_versions(CheckContext& context) {
                       "refused as ETB_INCOMPATIBLE",
                       versions->second, versions->second + 1));
     if (incompatible_count != 0 && older_count == 0)
-      context.fail(fmt::format("payload_versions begin at {}, and a payload of version {} is taken",
+      context.fail(fmt::format("payload_versions begin at {}, and a payload of version {} is accepted",
                                versions->first, versions->first - 1));
   });
 }
@@ -197,7 +198,7 @@ void other_versions(CheckContext& context) {
 void own_payload(CheckContext& context) {
   context.each_session({}, 8, [&](ReadyCase& ready) {
     if (verdict_of(ready, ready.item.payload.bytes) == ETB_VERDICT_UNSUPPORTED)
-      context.fail(ready.name() + ": check_payload says that the payload, which runs, is unsupported");
+      context.fail(ready.name() + ": check_payload reports the payload as unsupported, although it runs");
   });
 }
 
@@ -209,7 +210,7 @@ void noise_is_no_payload(CheckContext& context) {
       for (std::byte& byte : noise) byte = static_cast<std::byte>(random.next());
       const uint32_t verdict = verdict_of(ready, noise);
       if (verdict == ETB_VERDICT_OPTIMAL || verdict == ETB_VERDICT_PREFER_RECOMPILE)
-        return context.fail("check_payload says that noise runs");
+        return context.fail("check_payload accepts noise");
     }
   });
 }
@@ -222,17 +223,18 @@ std::vector<Check> make_rows() {
       rows.push_back(
           {names.emplace_back(fmt::format("blob.{}.{:02}", kind, i)).c_str(), sentence, "ABI-BLOB-01", run});
   };
-  add("truncated", "A payload that is cut off is refused.", truncated);
-  add("bits-flipped", "A payload with a flipped bit is refused or runs.", bits_flipped);
-  add("words-replaced", "A payload with a wrong offset, length or count is refused or runs.", words_replaced);
-  rows.push_back({"blob.foreign", "Bytes that are no payload are refused.", "ABI-BLOB-01", foreign});
+  add("truncated", "A truncated payload is rejected.", truncated);
+  add("bits-flipped", "A payload with a flipped bit is rejected or runs.", bits_flipped);
+  add("words-replaced", "A payload with a wrong offset, length or count is rejected or runs.",
+      words_replaced);
+  rows.push_back({"blob.foreign", "Bytes that are not a payload are rejected.", "ABI-BLOB-01", foreign});
   rows.push_back({"blob.other-versions-are-refused",
-                  "Payloads of newer and older versions than the manifest names are refused.", "ABI-BLOB-01",
+                  "Payloads of newer and older versions than the manifest names are rejected.", "ABI-BLOB-01",
                   other_versions});
   rows.push_back({"blob.own-payload-is-supported",
-                  "check_payload does not turn down what compile made and create takes.", "", own_payload});
-  rows.push_back({"blob.noise-is-no-payload", "check_payload does not call noise a payload.", "ABI-BLOB-01",
-                  noise_is_no_payload});
+                  "check_payload accepts payloads that compile wrote and create accepts.", "", own_payload});
+  rows.push_back(
+      {"blob.noise-is-no-payload", "check_payload rejects noise.", "ABI-BLOB-01", noise_is_no_payload});
   return rows;
 }
 

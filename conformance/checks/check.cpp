@@ -50,7 +50,7 @@ std::vector<ClaimedCase> CheckContext::find_claimed_like(Subject& subject, const
 std::vector<ClaimedCase> CheckContext::claimed(Subject& subject, size_t count) {
   std::vector<ClaimedCase> out = find_claimed(subject, count);
   if (subject.table().aot == nullptr)
-    skip("the plugin has no ahead-of-time part, so nothing can be compiled for it");
+    skip("the plugin has no ahead-of-time functions, so nothing can be compiled for it");
   else if (out.empty())
     skip("the plugin claims none of the sample cases");
   return out;
@@ -66,7 +66,7 @@ std::unique_ptr<CaseSession> CheckContext::make_session(Subject& subject, const 
   progress_.at("create");
   Result<std::unique_ptr<CaseSession>> session = CaseSession::make(subject, item.built, item.payload);
   if (session) return std::move(*session);
-  fail(item.item->name + ": create answers: " + session.error().message);
+  fail(item.item->name + ": create fails: " + session.error().message);
   return nullptr;
 }
 

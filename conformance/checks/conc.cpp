@@ -55,8 +55,8 @@ void run_on_threads(CheckContext& context, uint32_t count, int runs, const std::
       }
     });
   for (std::thread& thread : threads) thread.join();
-  if (failed != 0) context.fail("a run at the same time as others answered an error");
-  if (wrong != 0) context.fail("a run at the same time as others gave another result than alone");
+  if (failed != 0) context.fail("a run that was concurrent with others failed");
+  if (wrong != 0) context.fail("a run that was concurrent with others returned another result than alone");
 }
 
 void contexts(CheckContext& context) {
@@ -160,7 +160,7 @@ void cancelled_runs(CheckContext& context) {
     for (int i = 0; i < kRuns; ++i) {
       const RunResult result = ready.run({.cancel = &token});
       if (result.status != ETB_OK && result.status != ETB_CANCELLED)
-        context.fail(fmt::format("{}: a cancelled run answers {}, expected ETB_CANCELLED or ETB_OK",
+        context.fail(fmt::format("{}: a cancelled run returns {}, expected ETB_CANCELLED or ETB_OK",
                                  ready.name(), result.status));
       if (!context.outcome().findings.empty()) break;
     }
@@ -198,24 +198,24 @@ void after_a_fork(CheckContext& context) {
       ::waitpid(child, &status, 0);
       context.fail("a run in a forked process hangs, expected an error or the result");
     } else if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
-      context.fail(WIFEXITED(status) ? "a run in a forked process gives a wrong result"
-                                     : "a run in a forked process dies, expected an error or the result");
+      context.fail(WIFEXITED(status) ? "a run in a forked process returns a wrong result"
+                                     : "a run in a forked process crashes, expected an error or the result");
     }
   });
 }
 
 constexpr Check kChecks[] = {
-    {"conc.contexts", "Contexts of one delegate run at the same time, as many as max_contexts says.",
-     "ABI-EXEC-03", contexts},
+    {"conc.contexts", "As many contexts of one delegate as max_contexts run at the same time.", "ABI-EXEC-03",
+     contexts},
     {"conc.delegates", "Delegates of one payload run at the same time.", "ABI-THREAD-01", delegates},
     {"conc.different-delegates", "Delegates of different payloads run at the same time.", "ABI-THREAD-01",
      different_delegates},
-    {"conc.create-while-running", "Delegates are made and ended while others run.", "ABI-THREAD-01",
+    {"conc.create-while-running", "Delegates are created and destroyed while others run.", "ABI-THREAD-01",
      create_while_running},
     {"conc.cancelled-runs",
-     "A run that is cancelled ends with ETB_CANCELLED or its result, and the context goes on.", "ABI-EXEC-01",
+     "A cancelled run returns ETB_CANCELLED or its result, and the context stays usable.", "ABI-EXEC-01",
      cancelled_runs},
-    {"conc.after-a-fork", "In a forked process a run gives an error or the result.", "", after_a_fork},
+    {"conc.after-a-fork", "In a forked process a run returns an error or the result.", "", after_a_fork},
 };
 
 }  // namespace

@@ -27,19 +27,19 @@ void above_bound_is_refused(CheckContext& context) {
     context.progress().at("sizes above the bound");
     const RunResult result = ready.session.run_damaged(ready.inputs(), Damage::kSize);
     if (result.status == ETB_OK)
-      return context.fail(ready.name() + ": sizes above the bound ran without an error");
-    if (result.error.text[0] == '\0') context.fail(ready.name() + ": refused without a text");
+      return context.fail(ready.name() + ": sizes above the bound run without an error");
+    if (result.error.text[0] == '\0') context.fail(ready.name() + ": rejected with an empty error text");
     for (const TensorData& output : result.outputs)
       if (std::any_of(output.bytes.begin(), output.bytes.end(),
                       [](std::byte b) { return b != std::byte{0xa5}; }))
-        return context.fail(ready.name() + ": refused, and wrote into the output all the same");
+        return context.fail(ready.name() + ": rejected, but the output was written");
     if (const RunResult after = ready.run(); after.status != ETB_OK)
-      context.fail(ready.name() + ": after a refused run the context does not run any more");
+      context.fail(ready.name() + ": after a rejected run the context does not run any more");
   });
 }
 
 constexpr Check kChecks[] = {
-    {"dyn.above-bound-is-refused", "Sizes above their bound are an error, and outputs stay untouched.",
+    {"dyn.above-bound-is-refused", "Sizes above their bound are an error, and outputs are not written.",
      "ABI-EXEC-01", above_bound_is_refused},
 };
 

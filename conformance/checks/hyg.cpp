@@ -31,7 +31,7 @@ void no_timers(CheckContext& context) {
     itimerval timer{};
     ::getitimer(which, &timer);
     if (timer.it_value.tv_sec != 0 || timer.it_value.tv_usec != 0)
-      return context.fail("a timer of the process was set");
+      return context.fail("the plugin set a timer of the process");
   }
 }
 
@@ -41,9 +41,9 @@ void limits_stay(CheckContext& context) {
   ::getrlimit(RLIMIT_NOFILE, &before);
   context.each_session({}, 1, [](ReadyCase& ready) { (void)ready.run(); });
   ::getrlimit(RLIMIT_NOFILE, &after);
-  if (current_umask() != mask) context.fail("the umask was changed");
+  if (current_umask() != mask) context.fail("the plugin changed the umask");
   if (before.rlim_cur != after.rlim_cur || before.rlim_max != after.rlim_max)
-    context.fail("the limit of open files was changed");
+    context.fail("the plugin changed the limit of open files");
 }
 
 constexpr Check kChecks[] = {

@@ -29,7 +29,7 @@ std::vector<OptionFacts> options_of(Subject& subject, CheckContext& context) {
              schema.maximum, {}};
     for (uint32_t i = 0; i < schema.choice_count; ++i) facts.choices.emplace_back(schema.choices[i]);
     if (schema.doc == nullptr || *schema.doc == '\0')
-      context.fail(fmt::format("option '{}' has no sentence about itself", schema.key));
+      context.fail(fmt::format("option '{}' has no description", schema.key));
     if (schema.default_value != nullptr && schema.default_value->type != schema.type)
       context.fail(fmt::format("the default of '{}' has another type than the option", schema.key));
   });

@@ -63,7 +63,7 @@ void not_absurdly_slow(CheckContext& context) {
 
 constexpr Check kChecks[] = {
     {"perf.not-absurdly-slow",
-     "Cases take less than twenty times what the portable kernels take; a warning otherwise. First "
+     "Cases take less than twenty times as long as the portable kernels; a warning otherwise. First "
      "run, later runs and the "
      "portable kernels are recorded.",
      "", not_absurdly_slow},

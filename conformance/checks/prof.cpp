@@ -57,7 +57,7 @@ void events_make_sense(CheckContext& context) {
     const etb_event_sink sink = {ETB_INIT_SIZE(etb_event_sink), 0, &collected, take_event};
     const RunResult with = ready.run({.events = &sink});
     const RunResult without = ready.run();
-    if (with.status != ETB_OK) context.fail(ready.name() + ": runs only without events: " + with.error.text);
+    if (with.status != ETB_OK) context.fail(ready.name() + ": fails with an event sink: " + with.error.text);
     for (const auto& [begin, end] : collected.times)
       if (begin > end)
         return context.fail(
@@ -68,7 +68,7 @@ void events_make_sense(CheckContext& context) {
     has_events = has_events || !collected.times.empty();
   });
   if (!has_events && context.outcome().findings.empty() && context.outcome().state == State::kNotRun)
-    context.skip("makes no events");
+    context.skip("the plugin reports no events");
 }
 
 // The sink of an earlier run must get no events.
@@ -80,7 +80,7 @@ void off_means_none(CheckContext& context) {
     const size_t before = collected.times.size();
     (void)ready.run();
     if (collected.times.size() != before)
-      context.fail("a run without an event sink put events into the sink of the run before");
+      context.fail("a run without an event sink wrote events to the sink of the previous run");
   });
 }
 
@@ -97,8 +97,8 @@ void ids_are_announced(CheckContext& context) {
     for (const int64_t id : collected.ids) {
       const auto& known = ready.item.payload.debug_ids;
       if (id != -1 && std::find(known.begin(), known.end(), id) == known.end())
-        return context.fail(fmt::format("{}: an event with debug id {}, which the artifact does not announce",
-                                        ready.name(), id));
+        return context.fail(
+            fmt::format("{}: an event has debug id {}, which the artifact does not list", ready.name(), id));
     }
   });
 }
@@ -115,11 +115,11 @@ void times_add_up(CheckContext& context) {
     const uint64_t wall = monotonic_ns() - begin;
     for (size_t i = 0; i < collected.times.size(); ++i)
       if (collected.host_ns[i] > wall)
-        return context.fail(
-            fmt::format("{}: an event of {} ns in a run of {} ns", ready.name(), collected.host_ns[i], wall));
+        return context.fail(fmt::format("{}: an event of {} ns is longer than its run of {} ns", ready.name(),
+                                        collected.host_ns[i], wall));
     if (const auto* const event = has_one_lane ? overlapping(collected.on_host) : nullptr; event != nullptr)
       return context.fail(
-          fmt::format("{}: the event from {} to {} overlaps another, and neither lies in the other",
+          fmt::format("{}: the event from {} to {} overlaps another, and neither contains the other",
                       ready.name(), event->first, event->second));
   });
 }
@@ -132,7 +132,7 @@ constexpr Check kChecks[] = {
     {"prof.times-add-up",
      "No event is longer than its run, by its own ticks and their length; events of one thread nest.",
      "ABI-PROF-01", times_add_up},
-    {"prof.off-means-none", "Without an event sink no event is made.", "ABI-PROF-02", off_means_none},
+    {"prof.off-means-none", "Without an event sink no event is reported.", "ABI-PROF-02", off_means_none},
 };
 
 }  // namespace

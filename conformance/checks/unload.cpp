@@ -30,7 +30,7 @@ void twenty_times(CheckContext& context) {
     subject->close();
   }
   if (may_unload && !path.empty() && is_mapped(path))
-    context.fail("claims ETB_PLUGIN_UNLOADABLE and is still mapped after deinit and unloading");
+    context.fail("the plugin declares ETB_PLUGIN_UNLOADABLE, but stays mapped after deinit and unloading");
 }
 
 // A host whose log counts calls after the plugin's end.
@@ -117,9 +117,9 @@ void threads_end_later(CheckContext& context) {
 
 constexpr Check kChecks[] = {
     {"unload.twenty-times",
-     "Loaded, used and unloaded twenty times; an unloadable library is gone afterwards.", "ABI-LOAD-05",
-     twenty_times},
-    {"unload.no-calls-after-deinit", "No host service is called after deinit, nor while the library goes.",
+     "The library is loaded, used and unloaded twenty times; an unloadable one is then unmapped.",
+     "ABI-LOAD-05", twenty_times},
+    {"unload.no-calls-after-deinit", "No host service is called after deinit or during unloading.",
      "ABI-SYM-02", no_calls_after_deinit},
     {"unload.threads-end-later", "A thread that ran the plugin may end after deinit and unloading.",
      "ABI-LOAD-05", threads_end_later},

@@ -14,17 +14,7 @@
 
 #include "conformance/process/confinement.hpp"
 
-// A sanitizer traces its own process, which the filter would end.
-#if (defined(__x86_64__) || defined(__aarch64__)) && !defined(__SANITIZE_ADDRESS__) && \
-    !defined(__SANITIZE_THREAD__)
-#define ETB_HAS_CALL_FILTER 1
-#else
-#define ETB_HAS_CALL_FILTER 0
-#endif
-
 namespace etb::conformance {
-
-#if ETB_HAS_CALL_FILTER
 namespace {
 
 #if defined(__x86_64__)
@@ -48,6 +38,7 @@ sock_filter jump(uint16_t test, uint32_t k, size_t if_true) {
   return {static_cast<uint16_t>(BPF_JMP | test | BPF_K), static_cast<uint8_t>(if_true), 0, k};
 }
 
+#if defined(__x86_64__) || defined(__aarch64__)
 std::vector<sock_filter> make_filter(std::span<const pid_t> pids) {
   constexpr uint16_t kLoad = BPF_LD | BPF_W | BPF_ABS, kReturn = BPF_RET | BPF_K;
   const sock_filter allow = statement(kReturn, SECCOMP_RET_ALLOW);
@@ -80,12 +71,13 @@ std::vector<sock_filter> make_filter(std::span<const pid_t> pids) {
   out.push_back(allow);
   return out;
 }
-
-}  // namespace
 #endif
 
+}  // namespace
+
 Status forbid_reaching_others([[maybe_unused]] std::span<const pid_t> pids) {
-#if ETB_HAS_CALL_FILTER
+#if (defined(__x86_64__) || defined(__aarch64__)) && !defined(__SANITIZE_ADDRESS__) && \
+    !defined(__SANITIZE_THREAD__)  // sanitizers trace their own process
   std::vector<sock_filter> filter = make_filter(pids);
   const sock_fprog program{static_cast<unsigned short>(filter.size()), filter.data()};
   // Without the flag, older kernels enable a slow mitigation of attacks that plugins do not need.

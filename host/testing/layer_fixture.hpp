@@ -5,7 +5,7 @@
 //   fixture.toy.delegate.execute = [](...) { ... };   // a wrong plugin
 //   fixture.start();
 //   fixture.execute();                                // or a wrong host: fixture.delegates().query(nullptr, ...)
-//   EXPECT_THAT(fixture.found(), ElementsAre(Report("ABI-TENSOR-02", Side::PLUGIN, "behind its end")));
+//   EXPECT_THAT(fixture.found(), ElementsAre(Report("ABI-TENSOR-02", Side::PLUGIN, "after its end")));
 #pragma once
 
 #include <optional>

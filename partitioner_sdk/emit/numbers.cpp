@@ -48,7 +48,7 @@ MethodEmitter::ValueIndex MethodEmitter::atom(const ir::SymbolTable::Atom& atom)
   const auto binder = binders_.find(atom.symbol);
   if (binder == binders_.end()) {
     faults_ += (faults_.empty() ? "" : "\n") +
-               ("nothing at run time tells the value of " + module_.symbols.symbol(atom.symbol).name);
+               ("no input at run time determines the value of " + module_.symbols.symbol(atom.symbol).name);
     return 0;
   }
   const ir::SymbolBinding& binding = binder->second.binding;

@@ -114,8 +114,9 @@ void GraphReader::read_node(Json node, uint32_t index, Scope& scope) {
     out.op = module_.op(target.name);
     read_schema_arguments(node, out, scope, where);
     if (autocast_ && !apply_autocast(module_, index, out, *autocast_))
-      diagnostics_.add(Code::NOT_SUPPORTED,
-                       where + ": runs in float32 under autocast; cast its operands yourself");
+      diagnostics_.add(
+          Code::NOT_SUPPORTED,
+          where + ": runs in float32 under autocast, which is not supported; cast its operands in the model");
   }
   // Defines the results even so; otherwise every later use would be one more error.
   read_results(node, out, index, scope, where);
@@ -197,7 +198,7 @@ Result<std::optional<ir::Dtype>> GraphReader::read_autocast(Json node) const {
     return make_error(Code::NOT_SUPPORTED, "autocast for '" + std::string(device) +
                                                "' chooses other ops than for 'cpu'; export without it");
   if (dtype != ir::Dtype::BFLOAT16 && dtype != ir::Dtype::FLOAT16)
-    return make_error(Code::INVALID_DATA, "autocast to a dtype that is neither bfloat16 nor float16");
+    return make_error(Code::INVALID_DATA, "autocast to an unsupported dtype, expected bfloat16 or float16");
   return dtype;
 }
 
@@ -230,7 +231,8 @@ void GraphReader::inline_graph(Json node, bool is_autocast, uint32_t index, Scop
     }
   }
   if (!body || depth_ >= kMaxDepth) {
-    diagnostics_.add(Code::NOT_SUPPORTED, where + (body ? ": graphs nest too deeply" : ": no graph inside"));
+    diagnostics_.add(Code::NOT_SUPPORTED,
+                     where + (body ? ": graphs nest too deeply" : ": the argument contains no graph"));
     autocast_ = outer_autocast;
     return forget_results(node, scope);
   }
@@ -269,8 +271,9 @@ std::optional<ir::Value> GraphReader::read_value(std::string_view kind, std::str
   };
   if (kind == "as_tensor") {
     const Json meta = find(tables.tensors);
-    auto spec = meta ? read_tensor_meta(meta, module_.symbols)
-                     : Result<ir::TensorSpec>(make_error(Code::INVALID_DATA, "no description"));
+    auto spec =
+        meta ? read_tensor_meta(meta, module_.symbols)
+             : Result<ir::TensorSpec>(make_error(Code::INVALID_DATA, "the archive does not describe it"));
     if (!spec) {
       diagnostics_.add(with_context(std::move(spec).error(), where + ": tensor '" + std::string(name) + "'"));
       return std::nullopt;
@@ -299,7 +302,8 @@ std::optional<ir::Value> GraphReader::read_value(std::string_view kind, std::str
     value.kind = kind == "as_sym_float" ? ir::ValueKind::kFloat : ir::ValueKind::kBool;
     return value;
   }
-  diagnostics_.add(Code::NOT_SUPPORTED, where + ": a value of kind '" + std::string(kind) + "'");
+  diagnostics_.add(Code::NOT_SUPPORTED,
+                   where + ": values of kind '" + std::string(kind) + "' are not supported");
   return std::nullopt;
 }
 
@@ -314,7 +318,8 @@ std::optional<ValueId> GraphReader::define(Json result, uint32_t index, Scope& s
   }
   const auto name = (member["name"] ? member["name"] : member["as_name"]).as_string();
   if (!name) {
-    diagnostics_.add(Code::NOT_SUPPORTED, where + ": a result of kind '" + std::string(kind) + "'");
+    diagnostics_.add(Code::NOT_SUPPORTED,
+                     where + ": results of kind '" + std::string(kind) + "' are not supported");
     return std::nullopt;
   }
   // Checked before the description is read: many names may share one description with many sizes.
@@ -339,7 +344,7 @@ std::optional<Argument> GraphReader::look_up(std::string_view name, const Scope&
   const auto found = scope.find(name);
   if (found == scope.end()) {
     diagnostics_.add(Code::INVALID_DATA,
-                     where + ": uses '" + std::string(name) + "', which nothing defines before");
+                     where + ": uses '" + std::string(name) + "', which is not defined before");
     return std::nullopt;
   }
   // The definition's error was reported already.
@@ -352,7 +357,7 @@ std::optional<ValueId> GraphReader::read_tensor(Json item, const Scope& scope, c
   if (!value) return std::nullopt;
   const auto* ref = ir::get_if<ir::ValueRef>(*value);
   if (ref == nullptr) {
-    diagnostics_.add(Code::INVALID_DATA, where + ": a tensor was expected");
+    diagnostics_.add(Code::INVALID_DATA, where + ": expected a tensor");
     return std::nullopt;
   }
   return ref->id;
@@ -365,7 +370,7 @@ std::optional<Argument> GraphReader::read_list(Json list, const std::string& whe
     const auto item = read(entry);
     if (!item) {
       diagnostics_.add(Code::INVALID_DATA,
-                       where + ": an item of '" + std::string(list.key()) + "' has another kind");
+                       where + ": an item of '" + std::string(list.key()) + "' has the wrong kind");
       return std::nullopt;
     }
     items.push_back(Item(*item));
@@ -399,7 +404,7 @@ std::optional<Argument> GraphReader::read_dims(Json list, const Scope& scope, co
     const auto value = look_up(item["as_name"].as_string().value_or(""), scope, where);
     const Dim* dim = value ? ir::get_if<Dim>(*value) : nullptr;
     if (dim == nullptr) {
-      if (value) diagnostics_.add(Code::INVALID_DATA, where + ": a symbolic int was expected");
+      if (value) diagnostics_.add(Code::INVALID_DATA, where + ": expected a symbolic int");
       return std::nullopt;
     }
     dims.push_back(*dim);
@@ -416,7 +421,7 @@ std::optional<Argument> GraphReader::read_argument(Json argument, const Scope& s
     return std::nullopt;
   };
   const auto or_refuse = [&](auto value) -> std::optional<Argument> {
-    if (!value) return refuse("argument of kind '" + std::string(kind) + "' has another content");
+    if (!value) return refuse("the content of an argument of kind '" + std::string(kind) + "' is malformed");
     return Argument(*value);
   };
   if (kind == "as_none") return Argument(ir::Nothing{});
@@ -435,7 +440,7 @@ std::optional<Argument> GraphReader::read_argument(Json argument, const Scope& s
   if (kind == "as_bool") return or_refuse(member.as_bool());
   if (kind == "as_string") {
     const auto value = member.as_string();
-    return value ? std::optional<Argument>(std::string(*value)) : refuse("string argument without text");
+    return value ? std::optional<Argument>(std::string(*value)) : refuse("a string argument has no text");
   }
   if (kind == "as_ints") return read_list<Dim>(member, where, [](Json item) { return item.as_int(); });
   if (kind == "as_floats") return read_list<double>(member, where, [](Json item) { return item.as_float(); });
@@ -458,12 +463,12 @@ std::optional<Argument> GraphReader::read_argument(Json argument, const Scope& s
   if (kind == "as_scalar_type") {
     const auto dtype = find_dtype(member.as_int().value_or(-1));
     return dtype ? std::optional<Argument>(*dtype)
-                 : refuse("dtype number " + std::to_string(member.as_int().value_or(-1)));
+                 : refuse("unknown dtype number " + std::to_string(member.as_int().value_or(-1)));
   }
   if (kind == "as_memory_format") return or_refuse(find_memory_format(member.as_int().value_or(-1)));
   if (kind == "as_layout") {
     if (member.as_int() == kStridedLayout) return Argument(ir::Layout::kStrided);
-    return refuse("layout number " + std::to_string(member.as_int().value_or(-1)));
+    return refuse("unknown layout number " + std::to_string(member.as_int().value_or(-1)));
   }
   if (kind == "as_device")
     return Argument(ir::Device{std::string(member["type"].as_string().value_or("cpu"))});
@@ -473,7 +478,7 @@ std::optional<Argument> GraphReader::read_argument(Json argument, const Scope& s
         read_subgraph(member["graph"], std::string(member["name"].as_string().value_or("graph")) + "_" +
                                            std::to_string(module_.graphs.size()))});
   }
-  return refuse("argument of kind '" + std::string(kind) + "'");
+  return refuse("arguments of kind '" + std::string(kind) + "' are not supported");
 }
 
 }  // namespace etb::pt2

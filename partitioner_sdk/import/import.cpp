@@ -64,10 +64,10 @@ Result<std::string> choose_model(const std::vector<std::string>& names, const st
     all += (all.empty() ? "" : ", ") + name;
   }
   if (wanted.empty() && names.size() == 1) return names[0];
-  if (names.empty()) return make_error(Code::INVALID_DATA, "no model in the archive");
-  return make_error(Code::NOT_FOUND,
-                    (wanted.empty() ? "the archive holds several models" : "no model '" + wanted + "'") +
-                        std::string(", choose one of: ") + all);
+  if (names.empty()) return make_error(Code::INVALID_DATA, "the archive contains no model");
+  return make_error(Code::NOT_FOUND, (wanted.empty() ? "the archive contains several models"
+                                                     : "the archive contains no model '" + wanted + "'") +
+                                         std::string(", choose one of: ") + all);
 }
 
 // {"s77": {"min_val": 2, "max_val": 10}}. Keys that are formulas follow from their symbols.
@@ -100,10 +100,10 @@ class ModelReader {
     ETB_ASSIGN(const auto document, JsonDocument::parse(as_text(*text)));
     const Json root = document->root();
     const int64_t major = root["schema_version"]["major"].as_int().value_or(-1);
-    if (major < 0) return make_error(Code::INVALID_DATA, "the model's JSON says no schema version");
+    if (major < 0) return make_error(Code::INVALID_DATA, "the JSON of the model has no schema version");
     if (major != kSchemaMajor) {
-      return make_error(Code::INCOMPATIBLE, "schema version " + std::to_string(major) + ", this reads " +
-                                                std::to_string(kSchemaMajor));
+      return make_error(Code::INCOMPATIBLE, "schema version " + std::to_string(major) +
+                                                ", the compiler reads " + std::to_string(kSchemaMajor));
     }
     if (is_old) {
       ETB_TRY(payloads_.read_saved("serialized_state_dict.pt"));
@@ -166,13 +166,14 @@ class ModelReader {
       const auto* row =
           std::find_if(std::begin(kRows), std::end(kRows), [&](const auto& r) { return r.kind == kind; });
       if (row == std::end(kRows)) {
-        diagnostics_.add(Code::NOT_SUPPORTED, "signature: input of kind '" + std::string(kind) + "'");
+        diagnostics_.add(Code::NOT_SUPPORTED,
+                         "signature: inputs of kind '" + std::string(kind) + "' are not supported");
         continue;
       }
       ir::Input* input = find_input(spec["arg"], scope);
       const std::string target(spec[row->name_key].as_string().value_or(""));
       if (input == nullptr) {
-        refuse("'" + target + "' is no input of the graph");
+        refuse("'" + target + "' is not an input of the graph");
         continue;
       }
       input->kind = row->input;
@@ -202,7 +203,8 @@ class ModelReader {
       const auto* row =
           std::find_if(std::begin(kRows), std::end(kRows), [&](const auto& r) { return r.kind == kind; });
       if (row == std::end(kRows)) {
-        diagnostics_.add(Code::NOT_SUPPORTED, "signature: output of kind '" + std::string(kind) + "'");
+        diagnostics_.add(Code::NOT_SUPPORTED,
+                         "signature: outputs of kind '" + std::string(kind) + "' are not supported");
         continue;
       }
       ir::Output output;
@@ -215,7 +217,7 @@ class ModelReader {
                  found != scope.end()) {
         value = found->second;
       } else {
-        refuse("new contents of '" + output.target + "' are not in the graph");
+        refuse("the graph does not compute the new contents of '" + output.target + "'");
       }
       if (!value) continue;
       output.value = *std::move(value);

@@ -34,8 +34,8 @@ TEST(SymbolicExpression, ReadsPlainTextOfOldFiles) {
 }
 
 TEST(SymbolicExpression, OtherFunctionsAreNamed) {
-  EXPECT_EQ(read("ToFloat(Symbol('s0'))"), "error: symbolic expression: function 'ToFloat'");
-  EXPECT_EQ(read("Float('1.5', precision=53)"), "error: symbolic expression: function 'Float'");
+  EXPECT_EQ(read("ToFloat(Symbol('s0'))"), "error: symbolic expression: unknown function 'ToFloat'");
+  EXPECT_EQ(read("Float('1.5', precision=53)"), "error: symbolic expression: unknown function 'Float'");
 }
 
 TEST(SymbolicExpression, RefusesHostileText) {

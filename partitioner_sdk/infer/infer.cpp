@@ -24,7 +24,8 @@ Result<Specs> infer(ir::Module& module, const ir::Graph& graph, ir::OpId op,
                     std::span<const ir::Argument> args) {
   const std::string& name = module.op(op).name;
   const Rule* rule = find_rule(name);
-  if (rule == nullptr) return make_error(Code::NOT_IMPLEMENTED, name + ": no rule for its results");
+  if (rule == nullptr)
+    return make_error(Code::NOT_IMPLEMENTED, name + ": no rule infers the results of this op");
   CallState state(module, graph, op, args);
   const Call call(state);
   Specs specs = rule->shape(call);
@@ -34,7 +35,8 @@ Result<Specs> infer(ir::Module& module, const ir::Graph& graph, ir::OpId op,
   }
   if (!call.error().empty()) return make_error(Code::INVALID_DATA, name + ": " + call.error());
   if (module.symbols.is_beyond_limits())
-    return make_error(Code::INVALID_DATA, name + ": sizes beyond limits");
+    return make_error(Code::INVALID_DATA,
+                      name + ": a size or its formula exceeds the limits of the compiler");
   return specs;
 }
 

@@ -9,7 +9,7 @@
 namespace etb::infer {
 namespace {
 
-// A module whose results are inferred from its arguments; the types in the text are not looked at.
+// A module whose results are inferred from its arguments; the types in the text are ignored.
 std::string inferred(const std::string& inputs, const std::string& call) {
   auto module = ir::parse("module \"m\"\nsymbol s0 [2, 9] hint 4\ngraph @g(" + inputs +
                           ") {\n %r: float32[] = " + call + "\n return }");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ops that go element by element.
+// Elementwise ops.
 #include "ops/where.hpp"
 #include "partitioner_sdk/infer/infer.hpp"
 

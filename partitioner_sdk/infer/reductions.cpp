@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reductions, and products of matrices.
+// Reductions and matrix products.
 #include <algorithm>
 #include <array>
 
@@ -46,11 +46,12 @@ Specs same(const C& call) {
   return {call.self().spec()};
 }
 
-// ---- Matrices.
+// ---- Matrix products.
 
 Specs product(const Call& call, const TensorSpec& x, const TensorSpec& y) {
   if (x.rank() != 2 || y.rank() != 2) {
-    call.fail("matrices expected");
+    call.fail("operands of rank " + std::to_string(x.rank()) + " and " + std::to_string(y.rank()) +
+              ", expected matrices (rank 2)");
     return {x};
   }
   return {{x.dtype, {x.sizes[0], y.sizes[1]}, {}}};
@@ -62,7 +63,8 @@ Specs addmm(const ops::addmm_default<Call>& call) {
 Specs bmm(const ops::bmm_default<Call>& call) {
   const TensorSpec &x = call.self().spec(), &y = call.mat2().spec();
   if (x.rank() != 3 || y.rank() != 3) {
-    call.fail("batches of matrices expected");
+    call.fail("operands of rank " + std::to_string(x.rank()) + " and " + std::to_string(y.rank()) +
+              ", expected batches of matrices (rank 3)");
     return {x};
   }
   return {{x.dtype, {x.sizes[0], x.sizes[1], y.sizes[2]}, {}}};
@@ -71,7 +73,8 @@ Specs bmm(const ops::bmm_default<Call>& call) {
 Specs linear(const ops::linear_default<Call>& call) {
   const TensorSpec &x = call.input().spec(), &weight = call.weight().spec();
   if (x.rank() == 0 || weight.rank() != 2) {
-    call.fail("rows and a matrix expected");
+    call.fail("input of rank " + std::to_string(x.rank()) + " and weight of rank " +
+              std::to_string(weight.rank()) + ", expected at least 1 and exactly 2");
     return {x};
   }
   Dims sizes(x.sizes.begin(), x.sizes.end() - 1);

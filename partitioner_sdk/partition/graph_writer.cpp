@@ -186,7 +186,8 @@ Status GraphWriter::add_node(const ir::Node& node, const std::vector<uint32_t>& 
   if (!extra.empty()) {
     const auto list = std::find_if(draft.args.rbegin(), draft.args.rend(),
                                    [](const auto& arg) { return arg.kind == ETB_GRAPH_ARGUMENT_VALUES; });
-    if (list == draft.args.rend()) return make_error(Code::NOT_SUPPORTED, op.name + ": no list of operands");
+    if (list == draft.args.rend())
+      return make_error(Code::NOT_SUPPORTED, op.name + ": expected a list of operands");
     list->values.insert(list->values.end(), extra.begin(), extra.end());
   }
   for (const ir::ValueId id : node.outputs)
@@ -210,7 +211,9 @@ Result<graph::ArgumentDraft> GraphWriter::argument(const ir::Argument& item, con
       values.push_back(id == ir::kNoValue ? ETB_GRAPH_NONE : place(id));
       has_numbers |= id != ir::kNoValue && source_.values[id].kind != ir::ValueKind::kTensor;
     }
-    if (has_numbers) return make_error(Code::NOT_SUPPORTED, "a list of tensors and numbers");
+    if (has_numbers)
+      return make_error(Code::NOT_SUPPORTED,
+                        "a list mixes tensors and numbers, which a graph image cannot express");
     return graph::values_arg(std::move(values), name);
   }
   if (const auto* dim = ir::get_if<ir::Dim>(item)) {
@@ -339,7 +342,7 @@ Result<uint32_t> GraphWriter::symbol(uint32_t symbol) {
   if (const auto found = numbers_.find(dim); found != numbers_.end()) return found->second;
   const auto found = binders_.find(symbol);
   if (found == binders_.end())
-    return make_error(Code::NOT_SUPPORTED, "nothing tells the value of " + symbols.symbol(symbol).name);
+    return make_error(Code::NOT_SUPPORTED, "no input determines the value of " + symbols.symbol(symbol).name);
   const Binder binder = found->second;
   const ir::SymbolBinding& binding = binder.binding;
   const ir::Dim size = symbols.add(symbols.mul(dim, binding.factor), binding.offset);

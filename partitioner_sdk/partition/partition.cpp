@@ -12,16 +12,15 @@ namespace {
 
 // Returns why the host keeps a node that a plugin claims, or NULL.
 const char* find_host_objection(const ir::Graph& graph, const ir::Node& node) {
-  if (has_subgraphs(node)) return "control flow stays with the host";
-  if (node.outputs.empty()) return "has no results";
+  if (has_subgraphs(node)) return "the host runs control flow";
+  if (node.outputs.empty()) return "has no result";
   for (const ir::ValueId id : node.outputs)
-    if (graph.values[id].kind != ir::ValueKind::kTensor)
-      return "returns a number; numbers stay with the host";
+    if (graph.values[id].kind != ir::ValueKind::kTensor) return "returns a number; the host computes numbers";
   bool reads_number = false;
   for (const ir::Argument& argument : node.args)
     ir::for_each_value(
         argument, [&](ir::ValueId id) { reads_number |= graph.values[id].kind != ir::ValueKind::kTensor; });
-  return reads_number ? "reads a number that is known only at run time" : nullptr;
+  return reads_number ? "an argument is a number that is known only at run time" : nullptr;
 }
 
 // State of one graph during partitioning.
@@ -149,7 +148,7 @@ class Partitioner {
         part.claims.unit[node] = ClaimSet::kNot;
         part.rejections.emplace_back(
             node, Rejection{compiler, "host.number",
-                            "needs a symbolic size that no input of its region determines"});
+                            "needs a symbolic size that none of the region's inputs determine"});
       }
     }
     return has_some;
@@ -164,8 +163,8 @@ class Partitioner {
       if (++count <= 3) nodes += (nodes.empty() ? "" : ", ") + describe(module, graph_index, i);
     }
     return Error{Code::INVALID_DATA,
-                 "requires " + std::to_string(count) +
-                     " nodes in one region, which would have to run before itself: " + nodes +
+                 "claims " + std::to_string(count) +
+                     " nodes as one region, which would have to run before itself: " + nodes +
                      (count > 3 ? ", ..." : ""),
                  "", 0};
   }
@@ -285,8 +284,9 @@ class Partitioner {
     for (NamedBlob& other : out.blobs) {
       if (other.key != blob.key) continue;
       if (other.bytes != blob.bytes || other.constant_key != blob.constant_key)
-        return make_error(Code::INVALID_DATA,
-                          "named blob '" + blob.key + "' has other bytes than that of another plugin");
+        return make_error(
+            Code::INVALID_DATA,
+            "named blob '" + blob.key + "' differs from the blob of another plugin with the same key");
       other.alignment = std::max(other.alignment, blob.alignment);
       return {};
     }

@@ -133,7 +133,7 @@ TEST(Partition, OwnRegionsAndWholeGroups) {
   whole.run();
   ASSERT_EQ(whole.done.plugin_errors.size(), 1u);
   EXPECT_THAT(whole.done.plugin_errors[0].text,
-              HasSubstr("requires 3 nodes in one region, which would have to run before itself: "
+              HasSubstr("claims 3 nodes as one region, which would have to run before itself: "
                         "aten.add.Tensor (node 0)"));
   EXPECT_TRUE(whole.done.regions.empty());
   TestFixture torn;
@@ -141,7 +141,7 @@ TEST(Partition, OwnRegionsAndWholeGroups) {
   torn.options.filters.skip_nodes = {"b"};
   torn.run();
   EXPECT_TRUE(torn.done.regions.empty());
-  EXPECT_EQ(torn.rejection(0), "host.group: other nodes of its group 5 stay with the host or another plugin");
+  EXPECT_EQ(torn.rejection(0), "host.group: other nodes of its group 5 cannot be delegated");
 }
 
 TEST(Partition, FiltersAndSmallRegionsLeaveNodesToTheHost) {
@@ -256,7 +256,7 @@ graph @forward(
   fixture.run();
   ASSERT_EQ(fixture.done.regions.size(), 1u);
   EXPECT_EQ(fixture.rejection(2),
-            "host.number: needs a symbolic size that no input of its region determines");
+            "host.number: needs a symbolic size that none of the region's inputs determine");
 }
 
 TEST(Partition, NodesInsideBranchesAreTakenAndConstantsThereReachPayloads) {
@@ -287,7 +287,7 @@ graph @no(
   ASSERT_EQ(fixture.done.regions.size(), 2u);
   EXPECT_EQ(fixture.payload(0), "in constant w aten.add.Tensor out1");
   EXPECT_EQ(fixture.payload(1), "in aten.add.Tensor out1");
-  EXPECT_EQ(fixture.rejection(0), "host.kept: control flow stays with the host");
+  EXPECT_EQ(fixture.rejection(0), "host.kept: the host runs control flow");
   EXPECT_THAT(fixture.lowered(), HasSubstr("higher_order.cond.default(%p, @yes, @no, [%x])"));
 }
 

@@ -83,8 +83,7 @@ class PartBuilder {
       if (broken_groups_.count(group) == 0 || unit == ClaimSet::kNot) continue;
       unit = ClaimSet::kNot;
       add_rejection(location, {compiler_, "host.group",
-                               "other nodes of its group " + std::to_string(group) +
-                                   " stay with the host or another plugin"});
+                               "other nodes of its group " + std::to_string(group) + " cannot be delegated"});
     }
   }
 

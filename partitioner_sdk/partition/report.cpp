@@ -149,7 +149,7 @@ std::string to_text(const Report& report) {
   if (!report.regions.empty()) out += "\n" + region_lines(report);
   if (report.other_count != 0) out += "\nNot delegated, and why:\n" + refusal_lines(report);
   for (const PluginError& error : report.plugin_errors)
-    out += "\nplugin '" + error.plugin + "' takes no part: " + error.text + "\n";
+    out += "\nskipped plugin '" + error.plugin + "': " + error.text + "\n";
   return out;
 }
 

@@ -186,8 +186,8 @@ std::string to_html(const Report& report) {
          std::to_string(report.delegated_count) + " delegated nodes, " + std::to_string(report.other_count) +
          " others</p>\n";
   for (const PluginError& error : report.plugin_errors)
-    out += "<p class=\"fault\">plugin '" + escape_page_text(error.plugin) +
-           "' takes no part: " + escape_page_text(error.text) + "</p>\n";
+    out += "<p class=\"fault\">skipped plugin '" + escape_page_text(error.plugin) +
+           "': " + escape_page_text(error.text) + "</p>\n";
   out += region_table(report);
   for (const ReportGraph& graph : report.graphs) {
     out += "<h2>" + escape_page_text(graph.method) +

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Passes that make the graph smaller: constants, views of constants, batch norms, equal nodes.
+// Passes that shrink the graph: constants, views of constants, batch norms, equal nodes.
 #include "partitioner_sdk/passes/decompose.hpp"
 #include "partitioner_sdk/passes/fold_batch_norm.hpp"
 #include "partitioner_sdk/passes/fold_constant_views.hpp"
@@ -74,7 +74,7 @@ graph @forward() {
             "unchanged");
 }
 
-// Stands for kernels: every result is filled with 7.
+// Replaces the kernels: fills every result with 7.
 Result<std::vector<ir::OwnedBytes>> sevens(ir::Module& module) {
   std::vector<ir::OwnedBytes> out;
   for (const ir::Output& output : module.main().outputs) {
@@ -123,7 +123,7 @@ TEST(FoldConstants, WhatCannotBeComputedStays) {
 }
 
 TEST(FoldConstants, AFileDoesNotGrow) {
-  // 4 MB out of nothing; and a buffer that changes is no constant.
+  // The result would be 4 MB without an input; a buffer that changes is not a constant.
   EXPECT_EQ(after_pass(R"(module "m"
 constant "b" float32[] = {1}
 graph @forward(
@@ -263,13 +263,14 @@ graph @forward(
 
 TEST(Formula, SaysWhatIsWrong) {
   EXPECT_EQ(after_formula("mul(self, y)"),
-            "error: aten.relu.default: formula, character 11: no argument 'y'");
+            "error: aten.relu.default: formula, character 11: 'y' is neither an argument of the op nor "
+            "defined before");
   EXPECT_EQ(after_formula("no_such_op(self)"),
-            "error: aten.relu.default: formula, character 16: no op 'aten.no_such_op.default'");
+            "error: aten.relu.default: formula, character 16: unknown op 'aten.no_such_op.default'");
   EXPECT_EQ(after_formula("neg(self"),
-            "error: aten.relu.default: formula, character 8: an expression was expected");
+            "error: aten.relu.default: formula, character 8: expected an expression");
   EXPECT_EQ(after_formula("neg(self) x"),
-            "error: aten.relu.default: formula, character 10: text behind the end");
+            "error: aten.relu.default: formula, character 10: unexpected text after the last expression");
 }
 
 TEST(Formula, EveryRowOfTheTableCanBeRead) {

@@ -101,7 +101,7 @@ graph @forward(
 )"));
 }
 
-// An attribute that nobody registered as a buffer: the exporter calls it a constant although the model writes to it.
+// An attribute without register_buffer: the exporter calls it a constant although the model writes to it.
 TEST(Functionalize, AConstantThatIsWrittenIsABuffer) {
   EXPECT_THAT(functional(R"(module "m"
 constant "count" int64[] = {0}

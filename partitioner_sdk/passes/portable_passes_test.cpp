@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// row_major, lower_affine: what is done for portable kernels, each on the text of a small graph.
+// Passes for the portable kernels (row_major, lower_affine), each on the text of a small graph.
 #include <gmock/gmock.h>
 
 #include "partitioner_sdk/passes/lower_affine.hpp"
@@ -12,7 +12,7 @@ namespace {
 
 using testing::after_pass;
 
-// The caller's tensor keeps the order that was exported; a weight is described anew.
+// The caller's tensor keeps its exported order; a weight gets new strides.
 TEST(RowMajor, TheCallersTensorIsCopied) {
   EXPECT_EQ(after_pass(R"(module "m"
 graph @forward(

@@ -12,7 +12,7 @@ namespace etb::passes {
 
 namespace {
 
-// Limits of a file that may come from anywhere.
+// Limits for a file from an untrusted source.
 constexpr size_t kMaxTextBytes = size_t{1} << 20, kMaxRules = 1024, kMaxNodes = 64;
 
 class Reader {
@@ -27,9 +27,9 @@ class Reader {
       } else if (in_.take_word("rule")) {
         ETB_TRY(read_rule());
       } else {
-        return in_.fail("expected op or rule");
+        return in_.fail("expected 'op' or 'rule'");
       }
-      if (rules_.size() > kMaxRules) return in_.fail("too many rules");
+      if (rules_.size() > kMaxRules) return in_.fail("more than " + std::to_string(kMaxRules) + " rules");
     }
     return std::move(rules_);
   }
@@ -37,7 +37,9 @@ class Reader {
  private:
   ir::ArgumentReader::Names names() {
     return {[this](std::string_view name) { return use_value(name); },
-            [this](std::string_view) -> Result<ir::GraphRef> { return in_.fail("a rule has no graphs"); }};
+            [this](std::string_view) -> Result<ir::GraphRef> {
+              return in_.fail("a rule cannot refer to graphs");
+            }};
   }
 
   Status read_op() {
@@ -86,7 +88,7 @@ class Reader {
     return in_.fail("found '" + word + "', expected aten, edge or rest");
   }
 
-  // ---- Names. A value is defined by a node, or else comes from outside the pattern.
+  // ---- Names. A value is defined by a node of the pattern, or is an input of the pattern.
 
   struct Name {
     RuleValue value = 0;
@@ -97,7 +99,7 @@ class Reader {
     if (name.empty()) return in_.fail("a value needs a name");
     const auto found = values_.find(name);
     if (found != values_.end()) return found->second.value;
-    if (!is_pattern_) return in_.fail("the pattern has no %" + std::string(name));
+    if (!is_pattern_) return in_.fail("%" + std::string(name) + " does not occur in the pattern");
     return add_value(name, false);
   }
 
@@ -112,7 +114,7 @@ class Reader {
     if (name.empty()) return in_.fail("a variable needs a name");
     const auto found = variables_.find(name);
     if (found != variables_.end()) return RuleVariable{found->second};
-    if (!is_pattern_) return in_.fail("the pattern has no $" + std::string(name));
+    if (!is_pattern_) return in_.fail("$" + std::string(name) + " does not occur in the pattern");
     const auto index = static_cast<uint32_t>(variables_.size());
     variables_.emplace(name, index);
     return RuleVariable{index};
@@ -124,7 +126,7 @@ class Reader {
       return RuleArgument(variable);
     }
     if (in_.peek_word() == "_") {
-      if (!is_pattern_) return in_.fail("_ stands in patterns only");
+      if (!is_pattern_) return in_.fail("_ is allowed in patterns only");
       in_.word();
       return RuleArgument(Anything{});
     }
@@ -155,10 +157,11 @@ class Reader {
     node.op = in_.word();
     const ops::Schema* schema = ops::find_schema(node.op);
     if (schema == nullptr) schema = custom_ops_.find(node.op);
-    if (schema == nullptr) return in_.fail("no op '" + node.op + "'");
+    if (schema == nullptr) return in_.fail("unknown op '" + node.op + "'");
     const bool writes = schema->is_in_place() || has_out_arguments(*schema);
     if (writes || node.op.rfind("higher_order.", 0) == 0)
-      return in_.fail("'" + node.op + "' writes its arguments");
+      return in_.fail("'" + node.op +
+                      "' writes to its arguments or runs graphs, which a rule cannot express");
     for (uint32_t i = 0; i < schema->argument_count(); ++i)
       node.args.emplace_back(ir::parse_default(schema->argument(i)));
     return ir::read_arguments(in_, schema, [&](size_t index, const ops::Argument* row) -> Status {
@@ -181,11 +184,12 @@ class Reader {
         node.results.push_back(ir::kNoValue);
         continue;
       }
-      if (values_.count(name) != 0) return in_.fail("%" + name + " is defined twice, or used before");
+      if (values_.count(name) != 0)
+        return in_.fail("%" + name + " is defined twice, or used before its definition");
       node.results.push_back(add_value(name, true));
     }
     nodes.push_back(std::move(node));
-    if (nodes.size() > kMaxNodes) return in_.fail("too many nodes");
+    if (nodes.size() > kMaxNodes) return in_.fail("more than " + std::to_string(kMaxNodes) + " nodes");
     return {};
   }
 
@@ -194,7 +198,7 @@ class Reader {
     ETB_TRY(in_.expect("%"));
     const std::string name(in_.word());
     const auto found = values_.find(name);
-    if (found == values_.end()) return in_.fail("the pattern has no %" + name);
+    if (found == values_.end()) return in_.fail("%" + name + " does not occur in the pattern");
     type.value = found->second.value;
     ETB_TRY(in_.expect(":"));
     const std::string word(in_.word());
@@ -214,7 +218,7 @@ class Reader {
     return {};
   }
 
-  // Everything must be found by going back from the last node.
+  // Every node must be reachable from the last one.
   Status check_pattern() {
     std::vector<bool> is_used(rule_.value_count, false);
     for (size_t i = rule_.pattern.size(); i-- > 0;) {
@@ -223,7 +227,7 @@ class Reader {
                               std::any_of(node.results.begin(), node.results.end(), [&](RuleValue value) {
                                 return value != ir::kNoValue && is_used[value];
                               });
-      if (!is_reached) return in_.fail("the last node does not need '" + node.op + "'");
+      if (!is_reached) return in_.fail("the last node of the pattern does not depend on '" + node.op + "'");
       for (const RuleArgument& argument : node.args)
         if (const auto* literal = std::get_if<ir::Argument>(&argument))
           ir::for_each_value(*literal, [&](RuleValue value) { is_used[value] = true; });
@@ -231,11 +235,11 @@ class Reader {
     return {};
   }
 
-  // ---- What comes in its place.
+  // ---- The replacement.
 
   Status read_replacement() {
     is_pattern_ = false;
-    // The root's results get new meanings below, and are no values of the replacement before.
+    // The replacement must define the root's results before it can read them.
     std::map<std::string, size_t, std::less<>> wanted;
     const std::vector<RuleValue>& old_results = rule_.pattern.back().results;
     rule_.results.assign(old_results.size(), ir::kNoValue);
@@ -249,7 +253,7 @@ class Reader {
     while (!in_.take("}")) ETB_TRY(read_new_node());
     for (const auto& [name, index] : wanted) {
       const auto found = values_.find(name);
-      if (found == values_.end()) return in_.fail("nothing gives %" + name);
+      if (found == values_.end()) return in_.fail("no node of the replacement defines %" + name);
       rule_.results[index] = found->second.value;
     }
     return check_results();
@@ -268,16 +272,15 @@ class Reader {
     return read_node(rule_.replacement);
   }
 
-  // Of an op without a rule for its results only those are known that it takes the place of.
+  // Results of an op without a rule can be described only if they replace results of the pattern.
   Status check_results() {
     for (const RuleNode& node : rule_.replacement) {
       if (infer::find_rule(node.op) != nullptr) continue;
       for (const RuleValue value : node.results) {
         if (value == ir::kNoValue ||
             std::find(rule_.results.begin(), rule_.results.end(), value) == rule_.results.end())
-          return in_.fail(
-              "what '" + node.op +
-              "' gives is known only where it is a result of the rule, so all of its results must be");
+          return in_.fail("the results of '" + node.op +
+                          "' cannot be inferred, so each of them must replace a result of the pattern");
       }
     }
     return {};
@@ -286,7 +289,7 @@ class Reader {
   ir::Cursor in_;
   std::string file_;
   ops::CustomOps& custom_ops_;
-  ir::SymbolTable symbols_;  // sizes in rules are known numbers
+  ir::SymbolTable symbols_;  // empty: sizes in rules are known numbers
   ir::ArgumentReader literals_;
   std::vector<Rule> rules_;
   Rule rule_;

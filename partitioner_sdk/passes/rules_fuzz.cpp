@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A file of rules from anywhere: refused, or applied so that the graph stays one.
+// Parses a rule file from any source. It is rejected, or applied so that the graph stays well formed.
 #include <cstdlib>
 
 #include "partitioner_sdk/ir/text.hpp"
@@ -38,7 +38,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   module->custom_ops = custom_ops;
   for (const auto stage : {passes::RuleStage::kAten, passes::RuleStage::kEdge, passes::RuleStage::kRest}) {
     if (!passes::apply_rules(*module, {&*rules, 1}, stage)) return 0;
-    // A rule can give an op arguments of the wrong kind, which the verifier finds; printing must hold all the same.
+    // A rule can pass arguments of the wrong kind to an op. The verifier finds them; printing must work all
+    // the same.
     (void)ir::verify(*module);
     (void)ir::print(*module);
   }

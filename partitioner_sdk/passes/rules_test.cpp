@@ -203,7 +203,7 @@ TEST(Rules, NewResultsMustBeWhatTheOldOnesWere) {
 }
 )")
                 .text,
-            "r.txt:2: rule 'r' at 'aten.relu.default': gives float32[3] for float32[2, 3]");
+            "r.txt:2: rule 'r' at 'aten.relu.default': replaces float32[2, 3] by float32[3]");
 }
 
 TEST(Rules, AFaultyRuleOfAPluginIsToldAndLeavesTheGraph) {
@@ -235,10 +235,10 @@ graph @forward(
   ASSERT_TRUE(changed && *changed);
   EXPECT_THAT(faults,
               ::testing::ElementsAre(
-                  HasSubstr("npu: npu.rules:2: rule 'bad' at 'aten.relu.default': gives float32[3] for"),
+                  HasSubstr("npu: npu.rules:2: rule 'bad' at 'aten.relu.default': replaces float32["),
                   HasSubstr("rule 'worse' at 'aten.add.Tensor': argument 'dim0' of 'aten.transpose.int' "
                             "would be float")));
-  ASSERT_TRUE(remove_dead_code(*module));  // what was made for a replacement before it failed
+  ASSERT_TRUE(remove_dead_code(*module));  // nodes added for a replacement before it failed
   const size_t at = text.find("aten.sigmoid");
   EXPECT_EQ(ir::print(*module), std::string(text).replace(at, 12, "aten.tanh"));
   EXPECT_FALSE(apply_rules(*module, {&*set, 1}, RuleStage::kEdge))
@@ -259,33 +259,34 @@ TEST(Rules, DoNotGrowAGraphWithoutEnd) {
 
 TEST(Rules, SayWhatIsWrongWithAFile) {
   const std::pair<const char*, const char*> kRows[] = {
-      {"nonsense", "r.txt: line 1: expected op or rule"},
+      {"nonsense", "r.txt: line 1: expected 'op' or 'rule'"},
       {"op my::f(Tensr x) -> Tensor", "line 1: op 'my::f(Tensr x) -> Tensor', character 11: no type 'Tensr'"},
       {"rule r late {", "found 'late', expected aten, edge or rest"},
       {"rule r edge { } to { }", "a pattern needs a node"},
-      {"rule r edge {\n %y = aten.nope.default(%x) }", "line 2: no op 'aten.nope.default'"},
+      {"rule r edge {\n %y = aten.nope.default(%x) }", "line 2: unknown op 'aten.nope.default'"},
       {"rule r edge { %y = aten.relu.default() }", "aten.relu.default needs 'self'"},
-      {"rule r edge { %y = aten.add_.Tensor(%x, %x) }", "writes its arguments"},
-      {"rule r edge { %y = aten.relu.out(%x, out=%x) }", "writes its arguments"},
-      {"rule r edge { %y = higher_order.cond.default(%x) }", "no op"},
+      {"rule r edge { %y = aten.add_.Tensor(%x, %x) }", "writes to its arguments"},
+      {"rule r edge { %y = aten.relu.out(%x, out=%x) }", "writes to its arguments"},
+      {"rule r edge { %y = higher_order.cond.default(%x) }", "unknown op"},
       {"rule r edge { %a = aten.relu.default(%x)\n %y = aten.relu.default(%x) } to",
-       "does not need 'aten.relu"},
+       "does not depend on 'aten.relu"},
       {"rule r edge { %x = aten.relu.default(%x) }", "used before"},
-      {"rule r edge { %y = aten.relu.default(%x) } to { }", "nothing gives %y"},
+      {"rule r edge { %y = aten.relu.default(%x) } to { }", "no node of the replacement defines %y"},
       {"rule r edge { %y = aten.relu.default(%x) } to { %y = aten.relu.default(%z) }",
-       "the pattern has no %z"},
+       "%z does not occur in the pattern"},
       {"rule r edge { %y = aten.relu.default(%x) } to { %y = aten.relu.default(%y) }",
-       "the pattern has no %y"},
+       "%y does not occur in the pattern"},
       {"rule r edge { %y = aten.relu.default(%x) } to { %y = aten.mul.Scalar(%x, $k) }",
-       "the pattern has no $k"},
+       "$k does not occur in the pattern"},
       {"rule r edge { %y = aten.relu.default(%x) } to { %y = aten.mul.Scalar(%x, _) }",
-       "_ stands in patterns only"},
-      {"rule r edge { %y = aten.relu.default(%x)\n where %q: float32[] }", "the pattern has no %q"},
+       "_ is allowed in patterns only"},
+      {"rule r edge { %y = aten.relu.default(%x)\n where %q: float32[] }",
+       "%q does not occur in the pattern"},
       {"rule r edge { %y = aten.relu.default(%x)\n where %y: flot[] }", "unknown type 'flot'"},
       {"op my::f(Tensor x) -> Tensor\nrule r edge { %y = aten.relu.default(%x) } to { %a = "
        "my.f.default(%x)\n %y = "
        "aten.relu.default(%a) }",
-       "known only where it is a result of the rule"},
+       "'my.f.default' cannot be inferred"},
   };
   for (const auto& [text, wanted] : kRows) {
     ops::CustomOps custom_ops;
@@ -326,7 +327,7 @@ graph @forward(
   options.after_pass = [&](std::string_view pass, ir::Module&) { passes.emplace_back(pass); };
   ASSERT_TRUE(to_edge(*module, options));
   EXPECT_THAT(ir::print(*module), HasSubstr("%y: float32[2, 3] = my.swish.default(%x)\n"));
-  // What nobody took is taken apart, down to what kernels take: the number became a tensor.
+  // Nodes that no plugin claimed are decomposed into ops with kernels: the number became a tensor.
   const Status done = to_portable(*module, options);
   ASSERT_TRUE(done) << done.error().message;
   EXPECT_THAT(ir::print(*module), ::testing::Not(HasSubstr("my.swish")));

@@ -284,7 +284,8 @@ TEST(Decompose, PreservedOpsStay) {
             "unchanged");
 }
 
-// A plugin that wants linear whole gets it out of a recurrent layer, too; an op whose results nobody can tell is taken apart there.
+// A plugin that claims whole linear ops also gets those of a recurrent layer; an op whose results cannot be
+// inferred is decomposed there.
 TEST(Decompose, WhatADecompositionMakesIsPreservedWhereItsResultsAreKnown) {
   const char* text = R"(module "m"
 graph @forward(
@@ -326,23 +327,23 @@ TEST(Decompose, ResultsMustBeWhatTheExporterSaid) {
   std::string text = kLinear;
   text.replace(text.find("%y: float32[s0, 5, 3]"), 21, "%y: float32[s0, 5, 7]");
   EXPECT_THAT(after_pass(text, [](ir::Module& m) { return decompose(m); }),
-              HasSubstr("taken apart to float32[s0, 5, 3], the exporter says float32[s0, 5, 7]"));
+              HasSubstr("decomposed to float32[s0, 5, 3], the exporter declares float32[s0, 5, 7]"));
 }
 
 TEST(Decompose, TrainingModeIsRefusedWithItsSource) {
-  EXPECT_THAT(
-      after_pass(R"(module "m"
+  EXPECT_THAT(after_pass(R"(module "m"
 graph @forward(
   %x: float32[2] = user) {
   %y: float32[2] = aten.dropout.default(%x, 0.5, true)
   return %y
 }
 )",
-                 [](ir::Module& m) {
-                   m.main().nodes[0].source = m.add_source({"net.py", 9, "forward", "", ""});
-                   return decompose(m);
-                 }),
-      HasSubstr("aten.dropout.default: training mode; export the model after .eval() (net.py:9 in forward)"));
+                         [](ir::Module& m) {
+                           m.main().nodes[0].source = m.add_source({"net.py", 9, "forward", "", ""});
+                           return decompose(m);
+                         }),
+              HasSubstr("aten.dropout.default: the op is in training mode (net.py:9 in forward)\nhint: "
+                        "export the model after .eval()"));
 }
 
 }  // namespace

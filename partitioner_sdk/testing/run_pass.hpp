@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs one pass over a module given as text, and gives the text after it.
+// Runs one pass over a module given as text, and returns the text of the result.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -11,7 +11,7 @@
 
 namespace etb::testing {
 
-// "unchanged" when the pass says so; then the text must be as it was.
+// Returns "unchanged" when the pass reports no change; the text must then be equal.
 template <class Pass>
 std::string after_pass(const std::string& text, Pass pass) {
   auto module = ir::parse(text);

@@ -141,7 +141,7 @@ TEST_P(Isolation, AGoodPluginPassesForAnOrdinaryUser) {
       GetParam());
   EXPECT_EQ(run.exit, 0) << run.text;
   EXPECT_GT(run.results.outcomes.size(), 40u);
-  const bool says_closed = run.text.find("have no namespaces of their own") != std::string::npos;
+  const bool says_closed = run.text.find("share namespaces with this process") != std::string::npos;
   EXPECT_TRUE(says_closed || GetParam() == Namespaces::kOpen) << run.text;
 }
 

@@ -20,29 +20,30 @@ void add_filter_options(CLI::App& command, partition::PartitionOptions& options)
     command.add_option(name, list, text)->type_name("PATTERN")->allow_extra_args(false);
   };
   add_patterns("--only-op", filters.only_ops,
-               "Plugins may take only ops like this: aten.add*; may be repeated");
-  add_patterns("--skip-op", filters.skip_ops, "Plugins may not take ops like this");
+               "Delegate only ops that match this pattern, such as aten.add*; repeatable");
+  add_patterns("--skip-op", filters.skip_ops, "Do not delegate ops that match this pattern; repeatable");
   add_patterns("--only-module", filters.only_modules,
-               "Plugins may take only what comes from this module or one inside: layers.1; may be repeated");
-  add_patterns("--skip-module", filters.skip_modules, "Plugins may not take what comes from this module");
+               "Delegate only nodes of this module and of modules inside it, such as layers.1; repeatable");
+  add_patterns("--skip-module", filters.skip_modules,
+               "Do not delegate nodes of this module and of modules inside it; repeatable");
   add_patterns("--only-node", filters.only_nodes,
-               "Plugins may take only nodes with this name in --dump-after; may be repeated");
-  add_patterns("--skip-node", filters.skip_nodes, "Plugins may not take nodes with this name");
+               "Delegate only nodes with this name, as printed by --dump-after; repeatable");
+  add_patterns("--skip-node", filters.skip_nodes, "Do not delegate nodes with this name; repeatable");
   command
       .add_option("--min-region", options.min_region_nodes,
-                  "Regions of fewer nodes stay with the portable kernels")
+                  "Leave regions with fewer nodes to the portable kernels")
       ->type_name("NODES");
 }
 
 void add_plugin_options(CLI::App& command, BackendRequest& request) {
   command.add_flag(
       "--isolate", request.isolate,
-      "Plugins partition and compile in a child process: one that crashes or hangs is named and left out");
+      "Partition and compile in a child process; a plugin that crashes or hangs is reported and skipped");
   command
       .add_option_function<uint64_t>(
           "--plugin-timeout-ms",
           [&request](const uint64_t& ms) { request.deadline = std::chrono::milliseconds(ms); },
-          "How long one call of an isolated plugin may take; 600000 by default")
+          "Time limit of one call of an isolated plugin (default: 600000)")
       ->type_name("MS");
   command
       .add_option_function<std::vector<std::string>>(
@@ -55,7 +56,7 @@ void add_plugin_options(CLI::App& command, BackendRequest& request) {
               request.specs.emplace_back(text.substr(0, equals), text.substr(equals + 1));
             }
           },
-          "Passed to the plugins as it is; may be repeated")
+          "Compile spec, passed to every plugin unchanged; repeatable")
       ->type_name("KEY=VALUE")
       ->allow_extra_args(false);
 }
@@ -89,13 +90,15 @@ void add_delegation_options(CLI::App& command, DelegationOptions& options) {
   add_plugin_options(command, options.backends);
   // Without a plugin there is nothing to report, and a file that a script expects would be missing.
   command
-      .add_flag("--report", options.prints_report, "Print the regions, and the reason of each node outside")
+      .add_flag("--report", options.prints_report,
+                "Print the regions, and why each other node was not delegated")
       ->needs(backend);
   command.add_option("--report-json", options.report_json, "Write the report as JSON")
       ->type_name("FILE")
       ->needs(backend);
   command
-      .add_option("--report-html", options.report_html, "Write the report as one page with the graph drawn")
+      .add_option("--report-html", options.report_html,
+                  "Write the report as an HTML page with a drawing of the graph")
       ->type_name("FILE")
       ->needs(backend);
 }
@@ -181,10 +184,10 @@ DelegateData Delegation::data() const {
 
 ExitCode Delegation::finish(std::ostream& err) const {
   for (const partition::PluginError& error : partition_.plugin_errors)
-    err << fmt::format("etbackend compile: plugin '{}' takes no part: {}\n",
-                       host::made_printable(error.plugin), host::made_printable(error.text));
+    err << fmt::format("etbackend compile: skipped plugin '{}': {}\n", host::made_printable(error.plugin),
+                       host::made_printable(error.text));
   for (const partition::PluginError& error : rule_errors_)
-    err << fmt::format("etbackend compile: a rule of plugin '{}' is left out: {}\n",
+    err << fmt::format("etbackend compile: skipped a rule of plugin '{}': {}\n",
                        host::made_printable(error.plugin), host::made_printable(error.text));
   return partition_.plugin_errors.empty() && rule_errors_.empty() ? ExitCode::OK : ExitCode::NEGATIVE;
 }

@@ -15,12 +15,10 @@ constexpr uint64_t kMaxRulesBytes = uint64_t{1} << 20;
 void add_extension_options(CLI::App& command, ExtensionOptions& options) {
   command
       .add_option("--custom-op", options.custom_ops,
-                  "Declares an op of your own: 'my::scale(Tensor x, float s=2.0) -> Tensor'; may be repeated")
+                  "Declare a custom op, such as 'my::scale(Tensor x, float s=2.0) -> Tensor'; repeatable")
       ->type_name("OP")
       ->allow_extra_args(false);
-  command
-      .add_option("--rules", options.rule_files,
-                  "File with rewrite rules and ops of your own; may be repeated")
+  command.add_option("--rules", options.rule_files, "File with rewrite rules and custom ops; repeatable")
       ->type_name("FILE")
       ->allow_extra_args(false);
   command
@@ -34,8 +32,8 @@ void add_extension_options(CLI::App& command, ExtensionOptions& options) {
               options.formulas[text.substr(0, equals)] = text.substr(equals + 1);
             }
           },
-          "OP=FORMULA: how to take an op apart, before what is built in: 'aten.silu.default=mul(self, "
-          "sigmoid(self))'; may be repeated")
+          "Decompose an op by this formula instead of the built-in way, such as 'aten.silu.default=mul(self, "
+          "sigmoid(self))'; repeatable")
       ->type_name("OP=FORMULA")
       ->allow_extra_args(false);
 }

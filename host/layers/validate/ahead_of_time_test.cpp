@@ -217,7 +217,7 @@ TEST_F(ValidateAot, ReportsNamedKeysThatWereNotPut) {
     return args->sink->end_payload(args->sink->ctx, &item);
   });
   EXPECT_THAT(fixture_.found(),
-              ElementsAre(Report("ABI-AOT-05", Side::PLUGIN, "names a blob that was not put")));
+              ElementsAre(Report("ABI-AOT-05", Side::PLUGIN, "names a blob that was not added")));
 }
 
 // proves: ABI-OWN-01 ABI-SINK-01

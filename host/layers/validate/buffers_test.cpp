@@ -48,7 +48,7 @@ TEST_P(ValidateBuffers, ReportsAWriteBehindAnOutput) {
       },
       4);
   EXPECT_THAT(found_, ElementsAre(Report("ABI-TENSOR-02", Side::PLUGIN, "outputs[0].data: write")));
-  EXPECT_THAT(found_, ElementsAre(Report("ABI-TENSOR-02", Side::PLUGIN, "bytes behind its end")));
+  EXPECT_THAT(found_, ElementsAre(Report("ABI-TENSOR-02", Side::PLUGIN, "bytes after its end")));
   EXPECT_THAT(out_, Each(2.0f)) << "what it wrote inside reaches the host";
 }
 
@@ -58,7 +58,8 @@ TEST_P(ValidateBuffers, ReportsAWriteBeforeAnOutput) {
     static_cast<float*>(args->outputs[0].data)[-1] = 7;
     return right(context, args, error);
   });
-  EXPECT_THAT(found_, ElementsAre(Report("ABI-TENSOR-02", Side::PLUGIN, "write 4 bytes before its begin")));
+  EXPECT_THAT(found_,
+              ElementsAre(Report("ABI-TENSOR-02", Side::PLUGIN, "write 4 bytes before its beginning")));
 }
 
 // proves: ABI-TENSOR-03
@@ -85,7 +86,7 @@ TEST_P(ValidateBuffers, SeesAReadBehindAnInputOnGuardPages) {
       },
       16);
   if (GetParam() == kGuardPages) {
-    EXPECT_THAT(found_, ElementsAre(Report("ABI-TENSOR-03", Side::PLUGIN, "read 0 bytes behind its end")));
+    EXPECT_THAT(found_, ElementsAre(Report("ABI-TENSOR-03", Side::PLUGIN, "read 0 bytes after its end")));
   }
   EXPECT_EQ(status_, ETB_OK) << "the run goes on";
 }
@@ -145,7 +146,7 @@ TEST_P(ValidateBuffers, ReportsAWriteBehindTheScratch) {
   fixture.run.args.scratch_nbytes = sizeof(scratch);
   EXPECT_EQ(fixture.execute(), ETB_OK);
   EXPECT_THAT(fixture.found(),
-              ElementsAre(Report("ABI-EXEC-04", Side::PLUGIN, "scratch: write 0 bytes behind")));
+              ElementsAre(Report("ABI-EXEC-04", Side::PLUGIN, "scratch: write 0 bytes after")));
 }
 
 INSTANTIATE_TEST_SUITE_P(Memory, ValidateBuffers, ::testing::Values(kCanaries, kGuardPages),
@@ -162,7 +163,7 @@ TEST(GuardedBytes, AreAlignedAndEndAtTheirGuard) {
         bytes.data()[nbytes] = 0;
         const auto damage = bytes.take_damage();
         ASSERT_TRUE(damage) << nbytes << " bytes aligned to " << alignment;
-        EXPECT_EQ(*damage, "write 0 bytes behind its end");
+        EXPECT_EQ(*damage, "write 0 bytes after its end");
         EXPECT_FALSE(bytes.take_damage()) << "told once";
       }
 }

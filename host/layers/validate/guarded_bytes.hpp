@@ -39,7 +39,7 @@ class GuardedBytes {
   // Makes any later access a violation. Without guard pages it is not detected.
   void close() noexcept;
 
-  // Returns a violation as the end of a sentence: "write 4 bytes behind its end". Returns each
+  // Returns a violation as the end of a sentence: "write 4 bytes after its end". Returns each
   // once.
   std::optional<std::string> take_damage();
 

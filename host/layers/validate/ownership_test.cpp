@@ -134,8 +134,8 @@ TEST(ValidateOwnership, ReportsASuccessWithoutAnObjectAndAFailureWithOne) {
   ASSERT_EQ(fixture.start(), ETB_OK);
   etb_delegate* delegate = nullptr;
   EXPECT_NE(fixture.create(&delegate), ETB_OK) << "the host is not given a success without an object";
-  EXPECT_THAT(fixture.error.text, HasSubstr("made nothing"));
-  EXPECT_THAT(fixture.found(), ElementsAre(Report("ABI-OWN-04", Side::PLUGIN, "made nothing")));
+  EXPECT_THAT(fixture.error.text, HasSubstr("returned no object"));
+  EXPECT_THAT(fixture.found(), ElementsAre(Report("ABI-OWN-04", Side::PLUGIN, "returned no object")));
 
   LayerFixture other;
   other.toy.delegate.context_create = fixture.toy.delegate.context_create;
@@ -235,7 +235,7 @@ TEST_P(ValidatePayload, ReportsNamedDataAskedAfterDestroy) {
   EXPECT_THAT(fixture_.found(), IsEmpty());
   fixture_.stop();
   EXPECT_EQ(kept.get(kept.ctx, "weight", &view, nullptr), ETB_INVALID_STATE);
-  EXPECT_THAT(fixture_.found(), ElementsAre(Report("ABI-OWN-02", Side::PLUGIN, "asked after its end")));
+  EXPECT_THAT(fixture_.found(), ElementsAre(Report("ABI-OWN-02", Side::PLUGIN, "called after its end")));
 }
 
 INSTANTIATE_TEST_SUITE_P(Memory, ValidatePayload, ::testing::Values(kCanaries, kGuardPages),

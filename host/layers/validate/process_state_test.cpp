@@ -140,7 +140,7 @@ TEST(ValidateProcess, ReportsThreadsThatWereNotDeclared) {
   auto found = query(&start_thread, true);
   g_stop = true;
   g_thread.join();
-  EXPECT_THAT(found, ElementsAre(Report("ABI-HYG-02", Side::PLUGIN, "made 1 threads")));
+  EXPECT_THAT(found, ElementsAre(Report("ABI-HYG-02", Side::PLUGIN, "started 1 threads")));
   found = query(&start_thread, true, ETB_PLUGIN_OWN_THREADS);
   g_stop = true;
   g_thread.join();

@@ -42,7 +42,7 @@ TEST(ValidateServices, ReportsMemoryThatIsGivenBackTwice) {
   };
   ASSERT_EQ(fixture.start(), ETB_OK);
   ASSERT_EQ(fixture.execute(), ETB_OK);
-  EXPECT_THAT(fixture.found(), ElementsAre(Report("ABI-OWN-04", Side::PLUGIN, "got back before")));
+  EXPECT_THAT(fixture.found(), ElementsAre(Report("ABI-OWN-04", Side::PLUGIN, "had freed before")));
 }
 
 // proves: ABI-EXEC-02

@@ -79,7 +79,7 @@ TEST_F(ValidateSinks, ReportsItemsAfterAStop) {
             ETB_CANCELLED);
   EXPECT_EQ(put_count_, 1);
   EXPECT_THAT(fixture_.found(),
-              ElementsAre(Report("ABI-SINK-02", Side::PLUGIN, "again after it had answered 64")));
+              ElementsAre(Report("ABI-SINK-02", Side::PLUGIN, "again after it had returned 64")));
 }
 
 // proves: ABI-SINK-02
@@ -90,7 +90,7 @@ TEST_F(ValidateSinks, ReportsAnotherStatusThanTheSinks) {
     sink->put(sink->ctx, &item);
     return ETB_OK;
   });
-  EXPECT_THAT(fixture_.found(), ElementsAre(Report("ABI-SINK-02", Side::PLUGIN, "answered 64, the call 0")));
+  EXPECT_THAT(fixture_.found(), ElementsAre(Report("ABI-SINK-02", Side::PLUGIN, "returned 64, the call 0")));
 }
 
 // proves: ABI-SINK-03

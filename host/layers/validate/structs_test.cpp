@@ -169,7 +169,7 @@ TEST(ValidateStructs, ReportsAWriteBehindAStruct) {
     info.struct_size = sizeof(info);
     EXPECT_EQ(fixture.delegates().query(fixture.delegate(), &info, nullptr), ETB_OK);
     EXPECT_THAT(fixture.found(),
-                ElementsAre(Report("ABI-SIZE-03", Side::PLUGIN, "info: write 0 bytes behind its end")));
+                ElementsAre(Report("ABI-SIZE-03", Side::PLUGIN, "info: write 0 bytes after its end")));
   }
 }
 
@@ -285,7 +285,7 @@ TEST(ValidateStructs, StrictModeAnswersForThePlugin) {
   etb_delegate_info info{};
   info.struct_size = sizeof(info);
   EXPECT_EQ(fixture.delegates().query(fixture.delegate(), &info, fixture.fresh_error()), ETB_INTERNAL);
-  EXPECT_THAT(fixture.error.text, HasSubstr("refused by the validate layer: ABI-TYPE-03"));
+  EXPECT_THAT(fixture.error.text, HasSubstr("rejected by the validate layer: ABI-TYPE-03"));
 }
 
 // proves: ABI-EXT-01
