@@ -31,7 +31,7 @@ void query_is_stable(CheckContext& context) {
       return context.fail("the second query returns another table than the first");
 }
 
-void tables_are_whole(CheckContext& context) {
+void tables_are_complete(CheckContext& context) {
   const auto subject = context.open();
   if (!subject) return;
   const etb_plugin_table& raw = subject->library().raw_table();
@@ -157,8 +157,8 @@ constexpr Check kChecks[] = {
      loads_quickly},
     {"abi.query-is-stable", "Query returns the same pointer for the same range, a hundred times.",
      "ABI-SYM-02", query_is_stable},
-    {"abi.tables-are-whole", "Tables have no unknown bits, and are those that the profiles promise.",
-     "ABI-TYPE-02", tables_are_whole},
+    {"abi.tables-are-complete", "Tables have no unknown bits, and are those that the profiles promise.",
+     "ABI-TYPE-02", tables_are_complete},
     {"abi.devices-are-described", "Devices are described completely, and equal at every enumeration.",
      "ABI-DEV-01", devices_are_described},
 };

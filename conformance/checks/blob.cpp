@@ -202,7 +202,7 @@ void own_payload(CheckContext& context) {
   });
 }
 
-void noise_is_no_payload(CheckContext& context) {
+void random_bytes_are_rejected(CheckContext& context) {
   context.each_session({}, 1, [&](ReadyCase& ready) {
     Random random("noise");
     for (int i = 0; i < 20; ++i) {
@@ -228,13 +228,13 @@ std::vector<Check> make_rows() {
   add("words-replaced", "A payload with a wrong offset, length or count is rejected or runs.",
       words_replaced);
   rows.push_back({"blob.foreign", "Bytes that are not a payload are rejected.", "ABI-BLOB-01", foreign});
-  rows.push_back({"blob.other-versions-are-refused",
+  rows.push_back({"blob.other-versions-are-rejected",
                   "Payloads of newer and older versions than the manifest names are rejected.", "ABI-BLOB-01",
                   other_versions});
   rows.push_back({"blob.own-payload-is-supported",
                   "check_payload accepts payloads that compile wrote and create accepts.", "", own_payload});
-  rows.push_back(
-      {"blob.noise-is-no-payload", "check_payload rejects noise.", "ABI-BLOB-01", noise_is_no_payload});
+  rows.push_back({"blob.random-bytes-are-rejected", "check_payload rejects noise.", "ABI-BLOB-01",
+                  random_bytes_are_rejected});
   return rows;
 }
 

@@ -101,7 +101,7 @@ uint64_t hash_of_runs(CheckContext& context, bool is_watched) {
   return hash;
 }
 
-void same_when_nobody_watches(CheckContext& context) {
+void same_outside_of_tests(CheckContext& context) {
   // An orphan in disguise, without layers: it has no trace of a test.
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) return context.fail("the suite cannot create a pipe");
@@ -191,8 +191,8 @@ constexpr Check kChecks[] = {
     {"cap.same-answer-in-any-order",
      "Claims depend on the image alone, not on the thread, the instance or earlier calls.", "ABI-AOT-02",
      same_answer_in_any_order},
-    {"cap.same-when-nobody-watches", "Results are the same in a process that does not look like a test.",
-     "ABI-AOT-02", same_when_nobody_watches},
+    {"cap.same-outside-of-tests", "Results are the same in a process that does not look like a test.",
+     "ABI-AOT-02", same_outside_of_tests},
 };
 
 }  // namespace

@@ -18,7 +18,7 @@ bool is_all_dynamic(const ClaimedCase& item) {
 }
 
 // Runs without layers: they would reject the sizes first.
-void above_bound_is_refused(CheckContext& context) {
+void above_bound_is_rejected(CheckContext& context) {
   const auto subject = context.open(bare());
   if (!subject) return;
   const std::vector<ClaimedCase> items = context.claimed_like(*subject, "dyn.*.stat", 12);
@@ -39,8 +39,8 @@ void above_bound_is_refused(CheckContext& context) {
 }
 
 constexpr Check kChecks[] = {
-    {"dyn.above-bound-is-refused", "Sizes above their bound are an error, and outputs are not written.",
-     "ABI-EXEC-01", above_bound_is_refused},
+    {"dyn.above-bound-is-rejected", "Sizes above their bound are an error, and outputs are not written.",
+     "ABI-EXEC-01", above_bound_is_rejected},
 };
 
 }  // namespace

@@ -119,7 +119,7 @@ void wrong_arguments(CheckContext& context) {
       expect_refusal("tensors of another dtype", args);
     for (const Damage damage : {Damage::kRank, Damage::kSize, Damage::kCapacity}) {
       const RunResult result = ready.session.run_damaged(ready.inputs(), damage);
-      // A plugin that repeats its plan in each run may accept larger tensors; dyn.above-bound-is-refused checks
+      // A plugin that repeats its plan in each run may accept larger tensors; dyn.above-bound-is-rejected checks
       // bounds.
       if (result.status == ETB_OK && damage != Damage::kSize)
         context.fail(fmt::format("{}: {} ran without an error", ready.name(), to_text(damage)));
@@ -168,7 +168,7 @@ struct Noise {
 };
 
 // A failing call must fill the caller's error with its own code and a text.
-void errors_are_said(CheckContext& context) {
+void errors_have_a_text(CheckContext& context) {
   const auto subject = context.open();
   if (!subject) return;
   const std::vector<ClaimedCase> items = context.claimed(*subject);
@@ -191,7 +191,7 @@ void errors_are_said(CheckContext& context) {
 }
 
 // Calls every function, in valid and invalid order, with a NULL error pointer.
-void nobody_wants_the_error(CheckContext& context) {
+void error_may_be_null(CheckContext& context) {
   context.each_session(bare(), 1, [&](ReadyCase& ready) {
     Subject& subject = ready.subject;
     const etb_plugin_table& table = subject.table();
@@ -288,10 +288,9 @@ constexpr Check kChecks[] = {
     {"err.wrong-arguments", "Tensors that do not match are rejected, and the context stays usable.",
      "ABI-EXEC-01", wrong_arguments},
     {"err.missing-named-data", "Create reports missing named data.", "ABI-ERR-01", missing_named_data},
-    {"err.errors-are-said", "A failing call fills the error with its code and a text.", "ABI-ERR-01",
-     errors_are_said},
-    {"err.nobody-wants-the-error", "The error of any call may be NULL.", "ABI-CALL-04",
-     nobody_wants_the_error},
+    {"err.errors-have-a-text", "A failing call fills the error with its code and a text.", "ABI-ERR-01",
+     errors_have_a_text},
+    {"err.error-may-be-null", "The error of any call may be NULL.", "ABI-CALL-04", error_may_be_null},
     {"err.unknown-device", "An unknown device is not opened.", "ABI-DEV-01", unknown_device},
     {"err.lost-device",
      "A run that loses its device returns ETB_UNAVAILABLE; objects on it can be destroyed, and a new "

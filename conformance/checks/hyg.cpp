@@ -10,7 +10,7 @@ namespace etb::conformance {
 namespace {
 
 // The validate layer compares the whole process before and after every call.
-void process_stays_as_it_was(CheckContext& context) {
+void process_state_is_unchanged(CheckContext& context) {
   const auto subject = context.open({.whole_process = true});
   if (!subject) return;
   context.each_session(*subject, context.claimed(*subject, 3), [](ReadyCase& ready) { (void)ready.run(); });
@@ -35,7 +35,7 @@ void no_timers(CheckContext& context) {
   }
 }
 
-void limits_stay(CheckContext& context) {
+void limits_are_unchanged(CheckContext& context) {
   const mode_t mask = current_umask();
   rlimit before{}, after{};
   ::getrlimit(RLIMIT_NOFILE, &before);
@@ -47,11 +47,12 @@ void limits_stay(CheckContext& context) {
 }
 
 constexpr Check kChecks[] = {
-    {"hyg.process-stays-as-it-was",
+    {"hyg.process-state-is-unchanged",
      "Floating-point control, signal mask and handlers, locale, directory, environment and threads are as "
      "before each call.",
-     "ABI-HYG-01", process_stays_as_it_was},
-    {"hyg.limits-stay", "The umask and the limits of the process are as before.", "ABI-HYG-01", limits_stay},
+     "ABI-HYG-01", process_state_is_unchanged},
+    {"hyg.limits-are-unchanged", "The umask and the limits of the process are as before.", "ABI-HYG-01",
+     limits_are_unchanged},
     {"hyg.no-timers", "No timer of the process runs afterwards.", "ABI-HYG-01", no_timers},
 };
 

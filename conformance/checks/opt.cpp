@@ -66,7 +66,7 @@ void schema_is_kept(CheckContext& context) {
 
 // Sets each option to both ends of its range, to each choice, on and off. Each must be accepted and results
 // must stay right.
-void every_value_gives_right_results(CheckContext& context) {
+void every_value_is_correct(CheckContext& context) {
   const auto subject = context.open(bare());
   if (!subject) return;
   size_t count = 0;
@@ -153,11 +153,11 @@ void each_readable(CheckContext& context, Body body) {
   if (count == 0) context.skip("the plugin has no numeric option that can be read");
 }
 
-void what_is_set_is_read_back(CheckContext& context) {
+void set_value_is_read_back(CheckContext& context) {
   each_readable(context, [&](Subject&, const OptionFacts& facts, int64_t) {
     for (const etb_option& option : ordinary_values(facts)) {
       const auto set = Subject::open(context.spec(), {.is_validated = false, .init_options = {option}});
-      if (!set) continue;  // opt.every-value-gives-right-results reports it
+      if (!set) continue;  // opt.every-value-is-correct reports it
       if (const std::optional<int64_t> value = read_back(**set, facts.key); value != option.i64)
         context.fail(fmt::format("option '{}' was set to {} and reads {}", facts.key, option.i64,
                                  value ? std::to_string(*value) : "nothing"));
@@ -165,7 +165,7 @@ void what_is_set_is_read_back(CheckContext& context) {
   });
 }
 
-void refused_leaves_the_old_value(CheckContext& context) {
+void rejected_value_changes_nothing(CheckContext& context) {
   each_readable(context, [&](Subject& subject, const OptionFacts& facts, int64_t before) {
     etb_option above = make_option(facts.key.c_str(), facts.type);
     above.i64 = static_cast<int64_t>(facts.maximum) + 1;
@@ -179,22 +179,21 @@ void refused_leaves_the_old_value(CheckContext& context) {
 }
 
 constexpr Check kChecks[] = {
-    {"opt.unknown-key-is-refused",
+    {"opt.unknown-key-is-rejected",
      "Init and create reject an unknown option, and ignore unknown ones that start with x-.", "ABI-OPT-01",
      unknown_key},
-    {"opt.unknown-key-of-a-run-is-refused", "Execute does the same, and the context stays usable.",
-     "ABI-OPT-01", unknown_key_of_a_run},
+    {"opt.unknown-run-key-is-rejected", "Execute does the same, and the context stays usable.", "ABI-OPT-01",
+     unknown_key_of_a_run},
     {"opt.schema-is-kept", "Options are described, and their types and ranges are enforced.", "ABI-OPT-02",
      schema_is_kept},
-    {"opt.every-value-gives-right-results",
+    {"opt.every-value-is-correct",
      "An option is accepted at both bounds and at each choice, and results stay right.", "",
-     every_value_gives_right_results},
+     every_value_is_correct},
     {"opt.one-thread-is-one", "With an option that counts threads set to 1, no thread starts.", "ABI-HYG-02",
      one_thread_is_one},
-    {"opt.what-is-set-is-read-back", "An option reads as the value that was set.", "",
-     what_is_set_is_read_back},
-    {"opt.refused-leaves-the-old-value", "A rejected change of an option keeps its value.", "ABI-OPT-02",
-     refused_leaves_the_old_value},
+    {"opt.set-value-is-read-back", "An option reads as the value that was set.", "", set_value_is_read_back},
+    {"opt.rejected-value-changes-nothing", "A rejected change of an option keeps its value.", "ABI-OPT-02",
+     rejected_value_changes_nothing},
 };
 
 }  // namespace

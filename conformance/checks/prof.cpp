@@ -50,7 +50,7 @@ etb_status ETB_CALL take_event(void* ctx, const etb_event* event) {
   return ETB_OK;
 }
 
-void events_make_sense(CheckContext& context) {
+void events_are_consistent(CheckContext& context) {
   bool has_events = false;
   context.each_session({}, 6, [&](ReadyCase& ready) {
     Collected collected;
@@ -125,8 +125,8 @@ void times_add_up(CheckContext& context) {
 }
 
 constexpr Check kChecks[] = {
-    {"prof.events-make-sense", "Events begin before they end, inside their run, and change no result.",
-     "ABI-PROF-01", events_make_sense},
+    {"prof.events-are-consistent", "Events begin before they end, inside their run, and change no result.",
+     "ABI-PROF-01", events_are_consistent},
     {"prof.ids-are-announced", "Debug ids of events and handles of artifacts are those of the graph.", "",
      ids_are_announced},
     {"prof.times-add-up",

@@ -9,7 +9,7 @@
 namespace etb::conformance {
 namespace {
 
-void refuses_other_majors(CheckContext& context) {
+void rejects_other_majors(CheckContext& context) {
   const auto subject = context.open();
   if (!subject) return;
   const etb_plugin_query_fn query = subject->library().query_function();
@@ -20,7 +20,7 @@ void refuses_other_majors(CheckContext& context) {
       context.fail(fmt::format("query returns a table for major {}", low >> 16));
 }
 
-void speaks_with_newer_minors(CheckContext& context) {
+void accepts_newer_minors(CheckContext& context) {
   const auto subject = context.open();
   if (!subject) return;
   etb_host newer = subject->library().host();
@@ -128,11 +128,11 @@ void works_without_services(CheckContext& context) {
 }
 
 constexpr Check kChecks[] = {
-    {"ver.refuses-other-majors", "Query returns NULL for majors that the plugin does not support.",
-     "ABI-VER-02", refuses_other_majors},
-    {"ver.speaks-with-newer-minors",
+    {"ver.rejects-other-majors", "Query returns NULL for majors that the plugin does not support.",
+     "ABI-VER-02", rejects_other_majors},
+    {"ver.accepts-newer-minors",
      "A host of a later minor version receives a table of a version that both support.", "ABI-VER-03",
-     speaks_with_newer_minors},
+     accepts_newer_minors},
     {"ver.unknown-extension-is-null", "An unknown extension id returns NULL.", "ABI-EXT-01",
      unknown_extension_is_null},
     {"ver.writes-no-further-than-asked", "No result is written beyond the struct_size that the host set.",
