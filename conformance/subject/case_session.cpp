@@ -170,24 +170,9 @@ void CaseSession::fill_slot(TensorSlot& slot, const etb_graph_spec& spec, const 
   tensor.strides = slot.strides.data();
 }
 
-RunResult CaseSession::run(const std::vector<TensorData>& inputs, const RunOptions& options) {
-  return run_on(context_, inputs, options);
-}
-
-const char* to_text(Damage damage) {
-  constexpr const char* kTexts[] = {"no damage", "an input of another rank", "an input larger than its bound",
-                                    "an output with too few bytes"};
-  return kTexts[static_cast<size_t>(damage)];
-}
-
-RunResult CaseSession::run_damaged(const std::vector<TensorData>& inputs, Damage damage) {
-  return run_on(context_, inputs, {}, damage);
-}
-
-RunResult CaseSession::run_on(etb_context* context, const std::vector<TensorData>& inputs,
-                              const RunOptions& options, Damage damage) {
+std::vector<TensorSlot> CaseSession::make_slots(const std::vector<TensorData>& inputs,
+                                                const RunOptions& options, bool has_spare_memory) const {
   std::vector<TensorSlot> slots(input_specs_.size() + output_specs_.size());
-  std::vector<etb_tensor> tensors(slots.size());
   for (size_t i = 0; i < slots.size(); ++i) {
     const bool is_input = i < input_specs_.size();
     const etb_graph_spec& spec = is_input ? input_specs_[i] : output_specs_[i - input_specs_.size()];
@@ -195,12 +180,11 @@ RunResult CaseSession::run_on(etb_context* context, const std::vector<TensorData
         is_input ? inputs[i].shape.sizes : std::vector<int64_t>(spec.sizes, spec.sizes + spec.rank);
     TensorSlot& slot = slots[i];
     fill_slot(slot, spec, sizes, is_input ? ETB_ROLE_INPUT : ETB_ROLE_OUTPUT);
-    const uint64_t bound = static_cast<uint64_t>(numel_of(spec.sizes, spec.rank)) *
-                           element_nbytes(static_cast<etb_dtype>(spec.dtype));
-    const uint64_t capacity = bound + (bound != 0 ? paddings_[i] : 0);
-    // Damaged sizes promise more than the host has. A plugin that trusts them still reads allocated memory.
-    const uint64_t room = damage == Damage::kSize ? 2 * capacity + 4096 : capacity;
-    slot.memory.assign(room + 3 * alignments_[i], std::byte{options.fill});
+    slot.bound_nbytes = static_cast<uint64_t>(numel_of(spec.sizes, spec.rank)) *
+                        element_nbytes(static_cast<etb_dtype>(spec.dtype));
+    const uint64_t capacity = slot.bound_nbytes + (slot.bound_nbytes != 0 ? paddings_[i] : 0);
+    slot.room_nbytes = has_spare_memory ? 2 * capacity + 4096 : capacity;
+    slot.memory.assign(slot.room_nbytes + 3 * alignments_[i], std::byte{options.fill});
     slot.data = options.has_least_alignment ? align_no_better(slot.memory, alignments_[i])
                                             : align(slot.memory, alignments_[i]);
     if (is_input && !inputs[i].bytes.empty())
@@ -209,13 +193,51 @@ RunResult CaseSession::run_on(etb_context* context, const std::vector<TensorData
     if (shared != 0 && slots[shared - 1].tensor.capacity_bytes >= capacity)
       slot.data = slots[shared - 1].data;
     slot.tensor.data = capacity != 0 ? slot.data : nullptr;
-    slot.tensor.capacity_bytes = is_input && damage == Damage::kSize ? room : capacity;
-    // Too small for the elements, for any padding that the plugin requested.
-    if (!is_input && damage == Damage::kCapacity) slot.tensor.capacity_bytes = bound;
-    if (damage != Damage::kNone && is_input == (damage != Damage::kCapacity))
-      damage_tensor(damage, slot.sizes, slot.tensor);
-    tensors[i] = slot.tensor;
+    slot.tensor.capacity_bytes = capacity;
   }
+  return slots;
+}
+
+void CaseSession::damage_slots(Damage damage, std::vector<TensorSlot>& slots) const {
+  for (size_t i = 0; i < slots.size(); ++i) {
+    const bool is_input = i < input_specs_.size();
+    if (is_input == (damage == Damage::kCapacity)) continue;
+    TensorSlot& slot = slots[i];
+    if (damage == Damage::kSize) slot.tensor.capacity_bytes = slot.room_nbytes;
+    // Too small for the elements, for any padding that the plugin requested.
+    if (damage == Damage::kCapacity) slot.tensor.capacity_bytes = slot.bound_nbytes;
+    damage_tensor(damage, slot.sizes, slot.tensor);
+  }
+}
+
+RunResult CaseSession::run(const std::vector<TensorData>& inputs, const RunOptions& options) {
+  return run_on(context_, inputs, options);
+}
+
+RunResult CaseSession::run_on(etb_context* context, const std::vector<TensorData>& inputs,
+                              const RunOptions& options) {
+  std::vector<TensorSlot> slots = make_slots(inputs, options, false);
+  return execute(context, slots, options);
+}
+
+const char* to_text(Damage damage) {
+  constexpr const char* kTexts[] = {"an input of another rank", "an input larger than its bound",
+                                    "an output with too few bytes"};
+  return kTexts[static_cast<size_t>(damage)];
+}
+
+// Damaged sizes state more elements than the host has. A plugin that uses them without a check still reads
+// allocated memory.
+RunResult CaseSession::run_damaged(const std::vector<TensorData>& inputs, Damage damage) {
+  std::vector<TensorSlot> slots = make_slots(inputs, {}, damage == Damage::kSize);
+  damage_slots(damage, slots);
+  return execute(context_, slots, {});
+}
+
+RunResult CaseSession::execute(etb_context* context, std::vector<TensorSlot>& slots,
+                               const RunOptions& options) {
+  std::vector<etb_tensor> tensors;
+  for (const TensorSlot& slot : slots) tensors.push_back(slot.tensor);
   std::vector<std::byte> scratch(info_.scratch_bytes + std::max<uint64_t>(info_.scratch_alignment, 1));
   etb_exec_args args{};
   args.struct_size = ETB_INIT_SIZE(etb_exec_args);

@@ -18,11 +18,12 @@ struct TensorSlot {
   std::vector<uint8_t> dim_order;
   std::vector<std::byte> memory;
   std::byte* data = nullptr;
+  uint64_t bound_nbytes = 0;  // of the largest sizes, without padding
+  uint64_t room_nbytes = 0;   // that are allocated
 };
 
 // Deliberate defects in the tensors of a run.
 enum class Damage {
-  kNone,
   kRank,      // an input with one dimension more
   kSize,      // an input one larger than its bound in the first dimension
   kCapacity,  // an output with one byte less than it needs
@@ -59,7 +60,7 @@ class CaseSession {
   RunResult run_damaged(const std::vector<TensorData>& inputs, Damage damage);
   // As run(), on a context of the caller's.
   RunResult run_on(etb_context* context, const std::vector<TensorData>& inputs,
-                   const RunOptions& options = {}, Damage damage = Damage::kNone);
+                   const RunOptions& options = {});
 
   etb_delegate* delegate() const { return delegate_; }
   etb_context* context() const { return context_; }
@@ -77,6 +78,11 @@ class CaseSession {
   Status open(const BuiltCase& built, const std::vector<etb_option>& options);
   void fill_slot(TensorSlot& slot, const etb_graph_spec& spec, const std::vector<int64_t>& sizes,
                  uint32_t role) const;
+  // Returns valid tensors, inputs first. `has_spare_memory`: their memory is larger than their capacity.
+  std::vector<TensorSlot> make_slots(const std::vector<TensorData>& inputs, const RunOptions& options,
+                                     bool has_spare_memory) const;
+  void damage_slots(Damage damage, std::vector<TensorSlot>& slots) const;
+  RunResult execute(etb_context* context, std::vector<TensorSlot>& slots, const RunOptions& options);
   static etb_status ETB_CALL get_named(void* ctx, const char* key, etb_payload_view* out, etb_error* error);
 
   Subject& subject_;
