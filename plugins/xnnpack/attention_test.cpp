@@ -2,9 +2,7 @@
 // Tests attention in payloads: masks, fully masked rows and grouped heads, against plain loops.
 #include "plugins/xnnpack/compile_fixture.hpp"
 
-namespace etb {
-
-using xnnpack::XnnOperator;
+namespace etb::xnnpack {
 namespace {
 
 constexpr float kHidden = -std::numeric_limits<float>::infinity();
@@ -136,4 +134,4 @@ TEST_F(XnnpackAttention, FactorsThatDoNotFitAreRefused) {
 }
 
 }  // namespace
-}  // namespace etb
+}  // namespace etb::xnnpack

@@ -21,11 +21,7 @@ extern "C" {
 ETB_DECLARE_STATIC_PLUGIN(xnnpack);
 }
 
-namespace etb {
-
-using xnnpack::read_xnnpack_payload;
-using xnnpack::XnnNode;
-using xnnpack::XnnOperator;
+namespace etb::xnnpack {
 
 using graph::ArgumentDraft;
 using graph::Builder;
@@ -312,4 +308,4 @@ inline void expect_near(const TestTensor& found, const TestTensor& expected, flo
     ASSERT_NEAR(found.data[i], expected.data[i], tolerance) << "element " << i << ", seed " << kSeed;
 }
 
-}  // namespace etb
+}  // namespace etb::xnnpack

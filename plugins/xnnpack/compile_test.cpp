@@ -4,11 +4,7 @@
 #include "plugins/xnnpack/payload/writer.hpp"
 #include "plugins/xnnpack/payload_fixture.hpp"
 
-namespace etb {
-
-using xnnpack::write_xnnpack_payload;
-using xnnpack::XnnOperator;
-using xnnpack::XnnPayload;
+namespace etb::xnnpack {
 namespace {
 
 // A 3x3 convolution with padding 1 over 4 channels, [1, 4, 6, 5] to [1, 8, 6, 5].
@@ -470,4 +466,4 @@ TEST_F(XnnpackCompile, DynamicSizesRunAtEverySize) {
 }
 
 }  // namespace
-}  // namespace etb
+}  // namespace etb::xnnpack

@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "plugins/xnnpack/compile/lowering.hpp"
+#include "plugins/xnnpack/compile/op.hpp"
 #include "plugins/xnnpack/payload/payload.hpp"
 #include "plugins/xnnpack/plugin.hpp"
 

@@ -3,9 +3,7 @@
 // transposes. compile_test.cpp covers batch norm, biases and transposed weights.
 #include "plugins/xnnpack/compile_fixture.hpp"
 
-namespace etb {
-
-using xnnpack::XnnOperator;
+namespace etb::xnnpack {
 namespace {
 
 class XnnpackFusion : public XnnpackCompile {
@@ -132,4 +130,4 @@ TEST_F(XnnpackFusion, ARollIsTwoPartsSwapped) {
 }
 
 }  // namespace
-}  // namespace etb
+}  // namespace etb::xnnpack

@@ -6,7 +6,7 @@
 
 #include "plugins/xnnpack/compile_fixture.hpp"
 
-namespace etb {
+namespace etb::xnnpack {
 namespace {
 
 class XnnpackLibrary : public XnnpackCompile {
@@ -64,4 +64,4 @@ TEST_F(XnnpackLibrary, MakesTheSamePayloadAsTheStaticPluginAndRunsIt) {
 }
 
 }  // namespace
-}  // namespace etb
+}  // namespace etb::xnnpack

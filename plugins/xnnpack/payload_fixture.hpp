@@ -8,12 +8,7 @@
 
 #include "plugins/xnnpack/payload/payload.hpp"
 
-namespace etb {
-
-using xnnpack::XnnDatatype;
-using xnnpack::XnnNode;
-using xnnpack::XnnOperator;
-using xnnpack::XnnValue;
+namespace etb::xnnpack {
 
 // Returns a float32 value, neither external nor constant.
 inline XnnValue value_of(uint32_t id, std::vector<uint32_t> sizes) {
@@ -33,4 +28,4 @@ inline XnnNode node_of(XnnOperator op, std::initializer_list<uint32_t> inputs, u
   return node;
 }
 
-}  // namespace etb
+}  // namespace etb::xnnpack

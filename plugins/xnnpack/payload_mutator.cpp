@@ -10,17 +10,8 @@
 
 extern "C" size_t LLVMFuzzerMutate(uint8_t* data, size_t size, size_t max_size);
 
+namespace etb::xnnpack {
 namespace {
-
-using etb::xnnpack::kXnnNoValue;
-using etb::xnnpack::kXnnOperatorCount;
-using etb::xnnpack::XnnDatatype;
-using etb::xnnpack::XnnNode;
-using etb::xnnpack::XnnOperator;
-using etb::xnnpack::XnnPayload;
-using etb::xnnpack::XnnQuantisation;
-using etb::xnnpack::XnnValue;
-using etb::xnnpack::XnnWindow;
 
 // Maximum number of inputs by node body; concatenations have more.
 enum : uint32_t {
@@ -172,8 +163,8 @@ class Mutator {
 
   static uint32_t input_count(XnnOperator op) {
     switch (op) {
-#define ETB_XNN_OPERATOR(name, body, datatypes, flags, run) \
-  case XnnOperator::k##name:                                \
+#define ETB_XNN_OPERATOR(name, body, ...) \
+  case XnnOperator::k##name:              \
     return k##body;
 #include "plugins/xnnpack/payload/operators.def"
 #undef ETB_XNN_OPERATOR
@@ -319,16 +310,18 @@ extern "C" size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t max
   Mutator mutator(seed);
   const std::vector<std::byte> bytes(reinterpret_cast<std::byte*>(data),
                                      reinterpret_cast<std::byte*>(data) + size);
-  const auto payload = etb::xnnpack::read_xnnpack_payload(bytes);
+  const auto payload = read_xnnpack_payload(bytes);
   if (!payload || mutator.below(8) == 0) return LLVMFuzzerMutate(data, size, max_size);
   std::vector<std::byte> written;
   for (int i = 0; i < kTries; ++i) {
     XnnPayload changed = *payload;
     for (uint32_t edits = 1 + mutator.below(3); edits > 0; --edits) mutator.mutate(changed);
-    written = etb::xnnpack::write_xnnpack_payload(changed);
-    if (written.size() <= max_size && etb::xnnpack::read_xnnpack_payload(written)) break;
+    written = write_xnnpack_payload(changed);
+    if (written.size() <= max_size && read_xnnpack_payload(written)) break;
   }
   if (written.size() > max_size) return LLVMFuzzerMutate(data, size, max_size);
   std::memcpy(data, written.data(), written.size());
   return written.size();
 }
+
+}  // namespace etb::xnnpack

@@ -3,9 +3,7 @@
 // quantised inputs.
 #include "plugins/xnnpack/compile_fixture.hpp"
 
-namespace etb {
-
-using xnnpack::XnnOperator;
+namespace etb::xnnpack {
 namespace {
 
 // Adds the nodes of quantisation.
@@ -88,6 +86,20 @@ TEST_F(XnnpackQuantised, ScalesTooFarApartAreAddedAsFloats) {
   expect_near(found, input, 1.0f / 64);
 }
 
+// A node that moves values may be the last of a region. It hands integers on, but its result crosses the border as
+// floats.
+TEST_F(XnnpackQuantised, AResultThatIsMovedAsIntegersLeavesAsFloats) {
+  QuantisedModel model;
+  const uint32_t x = model.input({2, 6});
+  model.output(model.node(
+      "aten.view_copy.default",
+      {arg(model.through_int8(x, {2, 6}, 1.0 / 128, 0), "self"), graph::ints_arg({3, 4}, "size")}, {3, 4}));
+  const TestTensor input = random_tensor({2, 6});
+  TestTensor expected{{3, 4}, input.data}, found = expected;
+  run(model, {input}, found);
+  expect_near(found, expected, 1.0f / 128);
+}
+
 TEST_F(XnnpackQuantised, AConvolutionTakesAnInputQuantisedAtRunTime) {
   constexpr size_t kSize = 6, kInputs = 3, kOutputs = 4;
   QuantisedModel model;
@@ -139,4 +151,4 @@ TEST_F(XnnpackQuantised, WhatIsQuantisedAtRunTimeForNobodyIsRejected) {
 }
 
 }  // namespace
-}  // namespace etb
+}  // namespace etb::xnnpack

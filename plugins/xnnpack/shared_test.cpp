@@ -24,7 +24,7 @@ extern "C" {
 ETB_DECLARE_STATIC_PLUGIN(xnnpack);
 }
 
-namespace etb {
+namespace etb::xnnpack {
 namespace {
 
 namespace fs = std::filesystem;
@@ -364,4 +364,4 @@ TEST_F(XnnpackShared, WeightsThatAreNotKeptAreLoggedOnce) {
 }
 
 }  // namespace
-}  // namespace etb
+}  // namespace etb::xnnpack

@@ -21,7 +21,7 @@ extern "C" {
 ETB_DECLARE_STATIC_PLUGIN(xnnpack);
 }
 
-namespace etb {
+namespace etb::xnnpack {
 namespace {
 
 namespace fs = std::filesystem;
@@ -251,4 +251,4 @@ TEST_P(XnnpackPrograms, DamagedPayloadIsRefusedOrRuns) {
 }
 
 }  // namespace
-}  // namespace etb
+}  // namespace etb::xnnpack

@@ -8,7 +8,7 @@
 #include "plugins/xnnpack/compile_fixture.hpp"
 #include "plugins/xnnpack/workers_fixture.hpp"
 
-namespace etb {
+namespace etb::xnnpack {
 namespace {
 
 namespace fs = std::filesystem;
@@ -169,4 +169,4 @@ TEST_F(XnnpackRace, OnThreadsOfEachCall) {
 }
 
 }  // namespace
-}  // namespace etb
+}  // namespace etb::xnnpack

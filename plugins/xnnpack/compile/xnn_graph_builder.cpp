@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "plugins/xnnpack/compile/draft.hpp"
+#include "plugins/xnnpack/compile/xnn_graph_builder.hpp"
 
 #include <algorithm>
 #include <bit>
 
 #include "api/format/content_name.hpp"
+#include "plugins/xnnpack/compile/reject.hpp"
 #include "plugins/xnnpack/operator_events.hpp"
 #include "plugins/xnnpack/payload/writer.hpp"
 
@@ -57,7 +58,37 @@ Permutation identity(size_t rank) {
 
 bool is_identity(const Permutation& perm) { return perm == identity(perm.size()); }
 
-uint32_t Draft::add_value(XnnDatatype datatype, Extents extents) {
+Permutation order_between(const Permutation& from, const Permutation& to) {
+  Permutation order(to.size());
+  for (size_t i = 0; i < to.size(); ++i) order[to[i]] = from[i];
+  return order;
+}
+
+Extents arrange(const Extents& extents, const Permutation& perm) {
+  Extents out{std::vector<uint32_t>(perm.size()), 0};
+  for (size_t i = 0; i < perm.size(); ++i) {
+    out.sizes[perm[i]] = extents.sizes[i];
+    out.dynamic_dims |= uint32_t{extents.is_dynamic(i)} << perm[i];
+  }
+  return out;
+}
+
+etb_dtype to_dtype(XnnDatatype datatype) {
+  return datatype == XnnDatatype::kFloat16 ? ETB_DTYPE_FLOAT16 : ETB_DTYPE_FLOAT32;
+}
+
+Result<XnnDatatype> datatype_of(etb_dtype dtype) {
+  switch (dtype) {
+    case ETB_DTYPE_FLOAT32:
+      return XnnDatatype::kFloat32;
+    case ETB_DTYPE_FLOAT16:
+      return XnnDatatype::kFloat16;
+    default:
+      return reject("dtype", dtype_text(dtype), ", expected float32 or float16");
+  }
+}
+
+uint32_t XnnGraphBuilder::add_value(XnnDatatype datatype, Extents extents) {
   XnnValue value;
   value.id = static_cast<uint32_t>(values_.size());
   value.datatype = datatype;
@@ -69,7 +100,7 @@ uint32_t Draft::add_value(XnnDatatype datatype, Extents extents) {
   return values_.back().id;
 }
 
-void Draft::copy_scale(uint32_t from, uint32_t to) {
+void XnnGraphBuilder::copy_scale(uint32_t from, uint32_t to) {
   const XnnValue& like = values_[from];
   if (like.quantisation != XnnQuantisation::kPerTensor) return;
   values_[to].quantisation = like.quantisation;
@@ -77,13 +108,13 @@ void Draft::copy_scale(uint32_t from, uint32_t to) {
   values_[to].zero_point = like.zero_point;
 }
 
-uint32_t Draft::add_like(uint32_t id, Extents extents) {
+uint32_t XnnGraphBuilder::add_like(uint32_t id, Extents extents) {
   const uint32_t made = add_value(values_[id].datatype, std::move(extents));
   copy_scale(id, made);
   return made;
 }
 
-uint32_t Draft::add_constant(const ConstantPtr& constant, XnnDatatype datatype) {
+uint32_t XnnGraphBuilder::add_constant(const ConstantPtr& constant, XnnDatatype datatype) {
   const auto known = constant_ids_.find({constant.get(), datatype});
   if (known != constant_ids_.end()) return known->second;
   const uint32_t id = add_value(datatype, {{constant->sizes.begin(), constant->sizes.end()}});
@@ -92,14 +123,19 @@ uint32_t Draft::add_constant(const ConstantPtr& constant, XnnDatatype datatype) 
   return id;
 }
 
-uint32_t Draft::add_input(XnnDatatype datatype, Extents extents) {
+uint32_t XnnGraphBuilder::add_floats(std::vector<int64_t> sizes, std::vector<float> values, uint32_t like) {
+  return add_constant(make_floats(std::move(sizes), std::move(values), dtype(like)),
+                      *datatype_of(dtype(like)));
+}
+
+uint32_t XnnGraphBuilder::add_input(XnnDatatype datatype, Extents extents) {
   const uint32_t id = add_value(datatype, std::move(extents));
   values_[id].is_input = true;
   inputs_.push_back(id);
   return id;
 }
 
-void Draft::add_output(uint32_t id) {
+void XnnGraphBuilder::add_output(uint32_t id) {
   if (producers_[id] == kXnnNoValue || values_[id].is_output) {
     const uint32_t copy = add_like(id, extents(id));
     add_node(XnnOperator::kCopy, {id}, {copy});
@@ -109,8 +145,8 @@ void Draft::add_output(uint32_t id) {
   outputs_.push_back(id);
 }
 
-XnnNode& Draft::add_node(XnnOperator op, const std::vector<uint32_t>& inputs,
-                         const std::vector<uint32_t>& outputs) {
+XnnNode& XnnGraphBuilder::add_node(XnnOperator op, const std::vector<uint32_t>& inputs,
+                                   const std::vector<uint32_t>& outputs) {
   XnnNode& node = nodes_.emplace_back();
   node.op = op;
   node.debug_handle = debug_handle_;
@@ -123,18 +159,18 @@ XnnNode& Draft::add_node(XnnOperator op, const std::vector<uint32_t>& inputs,
   return node;
 }
 
-void Draft::add_source(uint32_t id, uint32_t debug_handle) {
+void XnnGraphBuilder::add_source(uint32_t id, uint32_t debug_handle) {
   if (producers_[id] == kXnnNoValue) return;
   auto& sources = sources_[producers_[id]];
   if (std::find(sources.begin(), sources.end(), debug_handle) == sources.end())
     sources.push_back(debug_handle);
 }
 
-XnnNode* Draft::producer(uint32_t id) {
+XnnNode* XnnGraphBuilder::producer(uint32_t id) {
   return producers_[id] == kXnnNoValue ? nullptr : &nodes_[producers_[id]];
 }
 
-uint32_t Draft::add_transpose(uint32_t id, const Permutation& order) {
+uint32_t XnnGraphBuilder::add_transpose(uint32_t id, const Permutation& order) {
   if (is_identity(order)) return id;
   if (const auto known = transposes_.find({id, order}); known != transposes_.end()) return known->second;
   Extents made;
@@ -157,19 +193,33 @@ uint32_t Draft::add_transpose(uint32_t id, const Permutation& order) {
   return out;
 }
 
-// Collapses reshape chains: reshape(reshape(x)) reads x, and a reshape back to x's sizes is x. Skipped nodes
-// without other readers are dropped.
-uint32_t Draft::behind_views(uint32_t id, const Extents& extents, std::vector<uint32_t>& sources) const {
+uint32_t XnnGraphBuilder::add_runtime_quantised(uint32_t id, uint32_t nonbatch_dim_count) {
+  const auto [known, is_new] = runtime_quantised_.emplace(std::pair(id, nonbatch_dim_count), 0);
+  if (!is_new) return known->second;
+  const uint32_t made = add_value(XnnDatatype::kQdint8, extents(id));
+  values_[made].quantisation = XnnQuantisation::kPerToken;
+  values_[made].nonbatch_dim_count = nonbatch_dim_count;
+  add_node(XnnOperator::kConvert, {id}, {made});
+  return known->second = made;
+}
+
+// Collapses chains of reshapes: reshape(reshape(x)) reads x, and a reshape back to the sizes of x is x. Returns x, and
+// adds the debug handles of the skipped nodes to `sources`. They are dropped if nothing else reads them.
+uint32_t XnnGraphBuilder::skip_reshapes(uint32_t id, const Extents& to,
+                                        std::vector<uint32_t>& sources) const {
+  const auto has_extents = [&](uint32_t other) {
+    return values_[other].sizes == to.sizes && dynamic_dims_[other] == to.dynamic_dims;
+  };
   while (producers_[id] != kXnnNoValue && nodes_[producers_[id]].op == XnnOperator::kStaticReshape) {
-    const auto& of_view = sources_[producers_[id]];
-    sources.insert(sources.end(), of_view.begin(), of_view.end());
-    id = nodes_[producers_[id]].inputs[0];
-    if (extents.sizes == values_[id].sizes && extents.dynamic_dims == dynamic_dims_[id]) break;
+    const uint32_t reshape = producers_[id];
+    sources.insert(sources.end(), sources_[reshape].begin(), sources_[reshape].end());
+    id = nodes_[reshape].inputs[0];
+    if (has_extents(id)) break;
   }
   return id;
 }
 
-Result<uint32_t> Draft::add_reshape(uint32_t id, Extents extents) {
+Result<uint32_t> XnnGraphBuilder::add_reshape(uint32_t id, Extents extents) {
   if (extents.sizes == values_[id].sizes) return id;
   if (constants_[id]) {
     const uint32_t out = add_constant(reshaped(constants_[id], {extents.sizes.begin(), extents.sizes.end()}),
@@ -181,7 +231,7 @@ Result<uint32_t> Draft::add_reshape(uint32_t id, Extents extents) {
     return make_error(Code::NOT_SUPPORTED, "reshape to sizes of which more than one is dynamic");
   }
   std::vector<uint32_t> sources;
-  const uint32_t from = behind_views(id, extents, sources);
+  const uint32_t from = skip_reshapes(id, extents, sources);
   uint32_t out = from;
   if (extents.sizes != values_[from].sizes || extents.dynamic_dims != dynamic_dims_[from]) {
     std::vector<uint32_t> sizes = extents.sizes;
@@ -195,10 +245,8 @@ Result<uint32_t> Draft::add_reshape(uint32_t id, Extents extents) {
   return out;
 }
 
-void Draft::drop_unused() {
-  std::vector<bool> is_used(values_.size(), false);
-  for (const uint32_t id : inputs_) is_used[id] = true;
-  for (const uint32_t id : outputs_) is_used[id] = true;
+// Drops the nodes whose results nothing needs. Marks the values that are used.
+void XnnGraphBuilder::drop_unused_nodes(std::vector<bool>& is_used) {
   std::vector<XnnNode> kept;
   std::vector<std::vector<uint32_t>> kept_sources;
   for (size_t i = nodes_.size(); i-- > 0;) {
@@ -216,7 +264,26 @@ void Draft::drop_unused() {
   std::reverse(kept_sources.begin(), kept_sources.end());
   nodes_ = std::move(kept);
   sources_ = std::move(kept_sources);
+}
 
+void XnnGraphBuilder::renumber(const std::vector<uint32_t>& id_of) {
+  const auto change = [&](uint32_t& id) {
+    if (id != kXnnNoValue) id = id_of[id];
+  };
+  for (XnnNode& node : nodes_) {
+    for (uint32_t n = 0; n < node.input_count; ++n) change(node.inputs[n]);
+    for (uint32_t o = 0; o < node.output_count; ++o) change(node.outputs[o]);
+  }
+  for (uint32_t& id : inputs_) change(id);
+  for (uint32_t& id : outputs_) change(id);
+}
+
+// Drops unused nodes and values, and numbers the others from 0.
+void XnnGraphBuilder::drop_unused() {
+  std::vector<bool> is_used(values_.size(), false);
+  for (const uint32_t id : inputs_) is_used[id] = true;
+  for (const uint32_t id : outputs_) is_used[id] = true;
+  drop_unused_nodes(is_used);
   std::vector<uint32_t> id_of(values_.size(), kXnnNoValue);
   std::vector<XnnValue> values;
   std::vector<ConstantPtr> constants;
@@ -229,18 +296,10 @@ void Draft::drop_unused() {
   }
   values_ = std::move(values);
   constants_ = std::move(constants);
-  const auto renumber = [&](uint32_t& id) {
-    if (id != kXnnNoValue) id = id_of[id];
-  };
-  for (XnnNode& node : nodes_) {
-    for (uint32_t n = 0; n < node.input_count; ++n) renumber(node.inputs[n]);
-    for (uint32_t o = 0; o < node.output_count; ++o) renumber(node.outputs[o]);
-  }
-  for (uint32_t& id : inputs_) renumber(id);
-  for (uint32_t& id : outputs_) renumber(id);
+  renumber(id_of);
 }
 
-Result<Artifact> Draft::finish() {
+Result<Artifact> XnnGraphBuilder::finish() {
   drop_unused();
   Artifact artifact;
   XnnPayload payload;

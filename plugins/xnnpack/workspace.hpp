@@ -11,32 +11,32 @@
 namespace etb::xnnpack {
 
 // One workspace. If a runtime needs more memory than the workspace has, XNNPACK moves the memory of all.
-struct Arena {
-  Workspace workspace;
+struct Workspace {
+  WorkspaceHandle handle;
   std::mutex running;  // locked by the run that uses the memory: from its reshape to its last result
   std::mutex users;    // locked while a runtime joins, leaves or moves the others; locked after `running`
 };
 
-// An arena locked for one run.
-struct HeldArena {
-  std::shared_ptr<Arena> arena;
+// A workspace locked for one run.
+struct LockedWorkspace {
+  std::shared_ptr<Workspace> workspace;
   std::unique_lock<std::mutex> running;
 };
 
-// The arenas of a plugin. Grows to the maximum number of concurrent runs. An arena is freed with its last
+// The workspaces of a plugin. Grows to the maximum number of concurrent runs. A workspace is freed with its last
 // runtime. [any] thread.
-class ArenaPool {
+class WorkspacePool {
  public:
-  [[nodiscard]] static Result<std::shared_ptr<Arena>> make_arena();
+  [[nodiscard]] static Result<std::shared_ptr<Workspace>> make_workspace();
 
-  // Returns the first arena. All runs use it unless they overlap.
-  [[nodiscard]] Result<std::shared_ptr<Arena>> first();
-  // Returns the first arena without a run, locked.
-  [[nodiscard]] Result<HeldArena> hold_free();
+  // Returns the first workspace. All runs use it unless they overlap.
+  [[nodiscard]] Result<std::shared_ptr<Workspace>> first();
+  // Returns the first workspace that no run uses, locked for the caller.
+  [[nodiscard]] Result<LockedWorkspace> lock_free();
 
  private:
   std::mutex mutex_;
-  std::vector<std::weak_ptr<Arena>> arenas_;
+  std::vector<std::weak_ptr<Workspace>> workspaces_;
 };
 
 }  // namespace etb::xnnpack

@@ -5,10 +5,10 @@
 #include "plugins/xnnpack/compile_fixture.hpp"
 #include "plugins/xnnpack/workers_fixture.hpp"
 
-namespace etb {
+namespace etb::xnnpack {
 namespace {
 
-class XnnpackCrew : public XnnpackCompile {
+class XnnpackThreadPoolAdapter : public XnnpackCompile {
  protected:
   void SetUp() override {
     host_.ctx = &workers_.service;
@@ -43,7 +43,7 @@ class XnnpackCrew : public XnnpackCompile {
   TestTensor input_, output_;
 };
 
-TEST_F(XnnpackCrew, GivesTheSameWhateverTheHostDoesWithItsThreads) {
+TEST_F(XnnpackThreadPoolAdapter, GivesTheSameWhateverTheHostDoesWithItsThreads) {
 #if !ETB_PTHREADPOOL_HAS_EXECUTOR
   GTEST_SKIP() << "this pthreadpool runs on threads of its own";
 #endif
@@ -55,7 +55,7 @@ TEST_F(XnnpackCrew, GivesTheSameWhateverTheHostDoesWithItsThreads) {
   EXPECT_EQ(workers_.call_count, 52);
 }
 
-TEST_F(XnnpackCrew, OneWorkerOrLittleWorkNeedsNoThread) {
+TEST_F(XnnpackThreadPoolAdapter, OneWorkerOrLittleWorkNeedsNoThread) {
   make(16);
   run_with(Workers::Temper::kThreads);
   EXPECT_EQ(workers_.call_count, 0) << "for little work";
@@ -65,7 +65,7 @@ TEST_F(XnnpackCrew, OneWorkerOrLittleWorkNeedsNoThread) {
   EXPECT_EQ(workers_.call_count, 0) << "with one worker";
 }
 
-TEST_F(XnnpackCrew, LargeWeightsArePackedOnAllThreads) {
+TEST_F(XnnpackThreadPoolAdapter, LargeWeightsArePackedOnAllThreads) {
   make(768);
   workers_.count = 1;
   const auto alone = run_with(Workers::Temper::kThreads);
@@ -85,7 +85,7 @@ TEST_F(XnnpackCrew, LargeWeightsArePackedOnAllThreads) {
 #endif
 }
 
-TEST_F(XnnpackCrew, EveryOperatorHasAnEventThatLeadsToItsSources) {
+TEST_F(XnnpackThreadPoolAdapter, EveryOperatorHasAnEventThatLeadsToItsSources) {
   make(128);
   Compiled made;
   ASSERT_EQ(compile(model_->image(), made), ETB_OK) << error_.text;
@@ -112,4 +112,4 @@ TEST_F(XnnpackCrew, EveryOperatorHasAnEventThatLeadsToItsSources) {
 }
 
 }  // namespace
-}  // namespace etb
+}  // namespace etb::xnnpack
