@@ -96,7 +96,9 @@ TEST_F(CompileExtensions, AnOpThatNobodyDeclaredIsNamedWithItsLine) {
 TEST_F(CompileExtensions, ADeclaredOpRunsWithTheApplicationsKernel) {
   const CliRun run = compile({"--", "--custom-op", kScale, "--etrecord", (dir_ / "m.etrecord").string()});
   ASSERT_EQ(run.exit, 0) << run.err;
-  EXPECT_THAT(run.out, HasSubstr("forward: calls my::scale.out, which the application must register\n"));
+  EXPECT_THAT(
+      run.out,
+      HasSubstr("forward: calls the custom kernel my::scale.out, which the application must register\n"));
   expect_pytorchs_numbers({"--kernels", ETB_TEST_KERNEL_LIBRARY});
   EXPECT_THAT(cli({"run", dir_ / "m.pte", "--ones"}).err, HasSubstr("my::scale.out"));
   EXPECT_THAT(read_file(dir_ / "m.etrecord"), HasSubstr("my.scale.default"));
@@ -129,7 +131,7 @@ TEST_F(CompileExtensions, FaultyRulesOfTheUserAreErrorsWithTheirPlace) {
   const CliRun unreadable =
       compile({"--", "--rules", write("bad.rules", "rule r edge {\n %y = aten.nope(%x) }")});
   EXPECT_EQ(unreadable.exit, static_cast<int>(ExitCode::INVALID_INPUT));
-  EXPECT_THAT(unreadable.err, HasSubstr("bad.rules: line 2: no op 'aten.nope'"));
+  EXPECT_THAT(unreadable.err, HasSubstr("bad.rules: line 2: unknown op 'aten.nope'"));
   const CliRun wrong = compile(
       {"--", "--custom-op", kScale, "--rules",
        write("wrong.rules",

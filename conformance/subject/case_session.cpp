@@ -124,7 +124,7 @@ Status CaseSession::open(const BuiltCase& built, const std::vector<etb_option>& 
   info_.struct_size = ETB_INIT_SIZE(etb_delegate_info);
   ETB_TRY(check(table.query(delegate_, &info_, &error), error));
   if (info_.input_count != input_specs_.size() || info_.output_count != output_specs_.size())
-    return make_error(Code::INTERNAL, "query says " + std::to_string(info_.input_count) + " inputs and " +
+    return make_error(Code::INTERNAL, "query reports " + std::to_string(info_.input_count) + " inputs and " +
                                           std::to_string(info_.output_count) + " outputs, the region has " +
                                           std::to_string(input_specs_.size()) + " and " +
                                           std::to_string(output_specs_.size()));

@@ -184,7 +184,7 @@ INSTANTIATE_TEST_SUITE_P(
                 },
                 "DT_STRTAB is given twice"},
         Spoiled{"StringsInNoSegment", [](TinyElf& e) { e.segments[0].p_filesz = TinyElf::kStringsAt; },
-                "lies in no segment"}),
+                "is in no segment"}),
     [](const testing::TestParamInfo<Spoiled>& one) { return std::string(one.param.name); });
 
 TEST(Elf, EveryTruncationIsRefused) {

@@ -53,7 +53,7 @@ void read_abi(ObjectReader& in, Manifest& out) {
   if (profiles.empty())
     in.report("profiles", "names none, expected at least one of 'runtime', 'aot', 'layer'");
   if ((out.profiles & ETB_PROFILE_LAYER) != 0 && profiles.size() > 1)
-    in.report("profiles", "'layer' stands alone: an interposer is no backend");
+    in.report("profiles", "'layer' excludes other profiles: an interposer is not a backend");
 }
 
 ProvidedId read_provided_id(ObjectReader& in) {

@@ -180,7 +180,7 @@ INSTANTIATE_TEST_SUITE_P(
         BadField{"/abi/min", "\"1.3\"", "abi.max: smaller than min"},
         BadField{"/abi/min", "1.0", "abi.min: found the number 1.0"},
         BadField{"/abi/profiles/0", "\"all\"", "abi.profiles[0]: "},
-        BadField{"/abi/profiles/0", "\"layer\"", "abi.profiles: 'layer' stands alone"},
+        BadField{"/abi/profiles/0", "\"layer\"", "abi.profiles: 'layer' excludes other profiles"},
         BadField{"/libraries/0/path", "\"../npu.so\"",
                  "libraries[0].path: found '../npu.so', expected a relative path"},
         BadField{"/libraries/0/path", "\"/usr/lib/npu.so\"", "libraries[0].path: "},

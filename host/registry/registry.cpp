@@ -160,8 +160,7 @@ Result<std::shared_ptr<const PluginContext>> Registry::initialise(const PluginEn
   if (slot.context) return slot.context;
   ETB_ASSIGN(const std::shared_ptr<LoadedPlugin> plugin, load_locked(entry, slot));
   if (plugin->is_layer())
-    return make_error(Code::INVALID_ARGUMENT,
-                      entry.id + ": a layer, which stands in front of a plugin and is none");
+    return make_error(Code::INVALID_ARGUMENT, entry.id + ": a layer, which wraps plugins and is not one");
   StartArgs args;
   args.layers = layers_;
   args.services = services_;

@@ -195,7 +195,7 @@ TEST(Import, FaultsOfTheModelAreNamed) {
       {R"({"schema_version": {"major": 9}})", "schema version 9"},
       {"{", "json"},
       {model_json("", R"({"parameter": {"arg": {"name": "x"}, "parameter_name": "w"}})"), "no data for 'w'"},
-      {model_json("", R"({"token": {"arg": {"name": "x"}}})"), "input of kind 'token'"},
+      {model_json("", R"({"token": {"arg": {"name": "x"}}})"), "inputs of kind 'token'"},
   };
   for (const auto& [json, message] : cases) {
     const auto module = import_json(json);

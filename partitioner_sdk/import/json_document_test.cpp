@@ -40,7 +40,7 @@ TEST(JsonDocument, NamesWhatTheParserWouldPassOver) {
   };
   EXPECT_NE(message("\xef\xbb\xbf{}").find("byte order mark (EF BB BF)"), std::string::npos);
   EXPECT_NE(message(std::string_view("{}\0{", 4)).find("NUL byte"), std::string::npos);
-  EXPECT_NE(message(R"({"a\u0000b": 1})").find("a key has a NUL"), std::string::npos);
+  EXPECT_NE(message(R"({"a\u0000b": 1})").find("a key contains a NUL"), std::string::npos);
   EXPECT_NE(message(R"(["a\u0000b"])").find("a text contains a NUL"), std::string::npos);
 }
 

@@ -71,7 +71,7 @@ std::optional<uint64_t> find_end(const Bytes& file) {
 
 Result<Directory> find_directory(const Bytes& file) {
   const auto end = find_end(file);
-  if (!end) return fail("the file has no end of central directory, so it is no zip archive or truncated");
+  if (!end) return fail("no end of central directory: the file is truncated, or not a zip archive");
   Directory directory{file.at<uint32_t>(*end + 16), file.at<uint32_t>(*end + 12),
                       file.at<uint16_t>(*end + 10)};
   const bool has_one_disk = file.at<uint16_t>(*end + 4) == 0 && file.at<uint16_t>(*end + 6) == 0;

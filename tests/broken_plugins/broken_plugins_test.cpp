@@ -66,7 +66,7 @@ const std::vector<Row>& rows() {
       // proves: ABI-VER-03 ABI-SIZE-02
       {"future_minor", Seen::kNever, "", "", abi("1.0", "1.900")},
       {"extra_symbol", Seen::kNever, "", ""},
-      {"bundle_missing", Seen::kByLoad, "library.needed", "needs bundled.so, which lies neither beside it",
+      {"bundle_missing", Seen::kByLoad, "library.needed", "needs bundled.so, which is neither beside it",
        nullptr, "with_bundle"},
       {"bundle_writable_by_all", Seen::kByLoad, "library.untrusted",
        "needs bundled.so: writable by everybody", nullptr, "with_bundle",
@@ -98,7 +98,7 @@ const std::vector<Row>& rows() {
       {"other_soname", Seen::kBySearch, "library.soname",
        "other_soname.so: SONAME 'libhelper.so.1', expected 'other_soname.so'"},
       {"needs_nothing_there", Seen::kByLoad, "library.needed",
-       "needs etb_absent.so, which lies neither beside it nor in the system's folders"},
+       "needs etb_absent.so, which is neither beside it nor in a system folder"},
       // proves: ABI-VER-01
       {"wrong_major", Seen::kBySearch, "abi.version", "speaks abi 2.0 to 2.0, the host 1.0 to 1.0",
        abi("2.0", "2.0")},
@@ -172,8 +172,8 @@ const std::vector<Row>& rows() {
        "needs absent.so beside the library",
        {{"needs", {{"libraries", {{{"name", "absent.so"}, {"where", "bundle"}}}}}}},
        "good"},
-      {"wrong_architecture", Seen::kBySearch, "library.arch", "good.so: for machine-22, the manifest says",
-       without_digest(), "good",
+      {"wrong_architecture", Seen::kBySearch, "library.arch",
+       "good.so: for machine-22, the manifest declares", without_digest(), "good",
        [](const PluginFixture& fixture, const std::string& folder) {
          patch_byte(fixture, folder + "/good.so", offsetof(Elf64_Ehdr, e_machine), EM_S390);
          patch_byte(fixture, folder + "/good.so", offsetof(Elf64_Ehdr, e_machine) + 1, 0);
@@ -198,7 +198,7 @@ const std::vector<Row>& rows() {
        [](const PluginFixture& fixture, const std::string& folder) {
          fixture.dir().write(folder + "/good.so", "INPUT(other.so) and more text");
        }},
-      {"size_mismatch", Seen::kBySearch, "library.size", "bytes, the manifest says", nullptr, "good",
+      {"size_mismatch", Seen::kBySearch, "library.size", "bytes, the manifest declares", nullptr, "good",
        [](const PluginFixture& fixture, const std::string& folder) {
          std::ofstream(fixture.path(folder + "/good.so"), std::ios::app) << "tail";
        }},
