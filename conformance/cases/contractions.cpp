@@ -93,7 +93,7 @@ void add_matrix_cases(CaseList& out, etb_dtype dtype, const MatrixSizes& s, Valu
                const uint32_t w = is_constant
                                       ? maker.constant(make_values(weight, values, domain, 1, maker.random()))
                                       : maker.input(weight, values, domain);
-               std::vector<graph::ArgumentDraft> args = {value_arg(x, "input"), value_arg(w, "weight")};
+               std::vector<graph::ArgumentDesc> args = {value_arg(x, "input"), value_arg(w, "weight")};
                if (!is_constant) args.push_back(value_arg(maker.input(bias, values, domain), "bias"));
                maker.output(maker.node("aten.linear.default", args, result));
                return maker.finish(contraction(length + 1, values));

@@ -11,7 +11,7 @@ namespace {
 
 struct Limits {
   const char* word;
-  std::vector<graph::ArgumentDraft> args;
+  std::vector<graph::ArgumentDesc> args;
 };
 
 void add_case(CaseList& out, const char* op, const Limits& limits, const Shape& shape, Values values,
@@ -21,7 +21,7 @@ void add_case(CaseList& out, const char* op, const Limits& limits, const Shape& 
            shape.dtype, [=](std::string_view name) {
              Maker maker(name);
              const uint32_t x = maker.input(shape, values);
-             std::vector<graph::ArgumentDraft> args = {graph::value_arg(x, "self")};
+             std::vector<graph::ArgumentDesc> args = {graph::value_arg(x, "self")};
              args.insert(args.end(), limits.args.begin(), limits.args.end());
              maker.output(maker.node(op, args, shape));
              Judgement judgement = judgement_of(rule, ulps, steps);

@@ -29,8 +29,8 @@ std::string scale_text(double scale) {
   return "0p05";
 }
 
-std::vector<graph::ArgumentDraft> quant_args(uint32_t x, double scale, int64_t zero_point,
-                                             const Codes& codes) {
+std::vector<graph::ArgumentDesc> quant_args(uint32_t x, double scale, int64_t zero_point,
+                                            const Codes& codes) {
   return {value_arg(x, "input"),
           float_arg(scale, "scale"),
           int_arg(zero_point, "zero_point"),
@@ -138,7 +138,7 @@ uint32_t between_codes(Maker& maker, const std::string& op, const Pattern& p, co
   second_real.dtype = ETB_DTYPE_FLOAT32;
   const uint32_t a = maker.input(code, Values::kStatistical, {-128, 127});
   const uint32_t b = is_unary ? a : maker.input(second, Values::kStatistical, {-128, 127});
-  std::vector<graph::ArgumentDraft> args = {value_arg(to_reals(maker, a, p.scale_a, p.zero_a, real), "self")};
+  std::vector<graph::ArgumentDesc> args = {value_arg(to_reals(maker, a, p.scale_a, p.zero_a, real), "self")};
   if (!is_unary)
     args.push_back(
         value_arg(to_reals(maker, b, p.scale_b, p.zero_b, second_real), is_product ? "mat2" : "other"));

@@ -129,7 +129,7 @@ void same_when_nobody_watches(CheckContext& context) {
 std::vector<graph::ImageBytes> foreign_graphs() {
   std::vector<graph::ImageBytes> out;
   const auto add = [&](const char* op, etb_dtype dtype, std::vector<int64_t> sizes,
-                       std::vector<graph::ArgumentDraft> more) {
+                       std::vector<graph::ArgumentDesc> more) {
     Maker maker(op);
     const Shape shape{dtype, std::move(sizes), {}};
     const uint32_t x = maker.input(shape, Values::kStatistical);
