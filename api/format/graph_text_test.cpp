@@ -39,8 +39,8 @@ TEST(GraphText, RoundTripsRandomGraphs) {
 TEST(GraphText, BytesDoNotDependOnTheOrderOfAdding) {
   const auto build = [](bool swapped) {
     Builder builder("forward");
-    const SpecDraft small = {ETB_DTYPE_FLOAT32, {2}, {}, {}};
-    const SpecDraft large = {ETB_DTYPE_FLOAT32, {3}, {0}, {}};
+    const SpecDesc small = {ETB_DTYPE_FLOAT32, {2}, {}, {}};
+    const SpecDesc large = {ETB_DTYPE_FLOAT32, {3}, {0}, {}};
     if (swapped) builder.add_spec({ETB_DTYPE_INT8, {}, {}, {}});  // unused
     const uint32_t first = builder.add_spec(swapped ? large : small);
     const uint32_t second = builder.add_spec(swapped ? small : large);

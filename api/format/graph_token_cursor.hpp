@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Internal to the text parser: one token of lookahead, and the steps that all rules use.
+// Parses graph texts token by token: one token of lookahead, and the steps that all rules of the grammar use.
 #pragma once
 
 #include <cstdint>
@@ -16,6 +16,10 @@ class TokenCursor {
   explicit TokenCursor(std::string_view text) : lexer_(text) {}
 
   Status advance();
+  // True if the token after the current one begins with this character.
+  bool is_followed_by(char c) const { return lexer_.is_before(c); }
+  // Consumes the current token and the rest of its line. Returns the rest, without comment.
+  Result<std::string> take_rest_of_line();
   // Consumes the expected sign, or fails with the token found.
   Status expect(std::string_view sign);
   Status expect_word(std::string_view word);
@@ -35,6 +39,14 @@ class TokenCursor {
     return text_error(token_.line, token_.column, message);
   }
   tl::unexpected<Error> unexpected(const std::string& expected) const;
+  // Adds the position of a token to the error of something that knows no positions.
+  template <class T>
+  static Result<T> at(const Token& token, Result<T> result) {
+    if (result) return result;
+    auto located = text_error(token.line, token.column, result.error().message);
+    located.value().code = result.error().code;
+    return located;
+  }
 
   Token token_;
 

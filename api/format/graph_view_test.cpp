@@ -147,11 +147,11 @@ class Comparison {
       EXPECT_EQ(found.input(i).updated_by, or_none(input.updated_by()));
     }
     for (uint32_t i = 0; i < count(expected.outputs()); ++i) {
-      EXPECT_EQ(found.output(i).value, expected.outputs()->Get(i)->value());
-      EXPECT_EQ(found.output(i).updates, or_none(expected.outputs()->Get(i)->updates()));
+      EXPECT_EQ(found.outputs()[i].value, expected.outputs()->Get(i)->value());
+      EXPECT_EQ(found.outputs()[i].updates, or_none(expected.outputs()->Get(i)->updates()));
     }
     for (uint32_t i = 0; i < count(expected.values()); ++i)
-      compare_value(found.value(i), *expected.values()->Get(i));
+      compare_value(found.value(i).c(), *expected.values()->Get(i));
     for (uint32_t i = 0; i < count(expected.nodes()); ++i)
       compare_node(found.node(i), *expected.nodes()->Get(i));
   }
@@ -251,7 +251,7 @@ TEST(GraphView, IsTotalOnIndicesOutOfRange) {
     EXPECT_EQ(view.constant(index).data, nullptr);
     EXPECT_EQ(view.graph(index).nodes().size(), 0u);
     EXPECT_EQ(view.method().node(index).args().size(), 0u);
-    EXPECT_EQ(view.method().value(index).name, std::string_view());
+    EXPECT_EQ(view.method().value(index).name(), std::string_view());
   }
 }
 

@@ -68,7 +68,7 @@ class Generator {
   void add_symbols() {
     const uint32_t symbol_count = random_.below(4);
     for (uint32_t i = 0; i < symbol_count; ++i) {
-      SymbolDraft symbol;
+      SymbolDesc symbol;
       symbol.name = "s" + std::to_string(i);
       symbol.min = random_.chance(20) ? INT64_MIN : random_.between(0, 4);
       symbol.max = random_.chance(30) ? ETB_GRAPH_UNBOUNDED : random_.between(4, 100);
@@ -112,13 +112,13 @@ class Generator {
   }
 
   uint32_t any_spec() {
-    SpecDraft spec;
+    SpecDesc spec;
     spec.dtype = dtype();
     const uint32_t rank = random_.below(random_.chance(5) ? ETB_MAX_RANK + 1 : 5);
     for (uint32_t dim = 0; dim < rank; ++dim) {
       spec.sizes.push_back(random_.between(random_.chance(5) ? 0 : 1, 7));
       if (!random_.chance(20)) continue;
-      DynamicDimDraft dynamic;
+      DynamicDimDesc dynamic;
       dynamic.dim = dim;
       if (random_.chance(20)) {
         spec.sizes[dim] = -1;
@@ -137,7 +137,7 @@ class Generator {
   }
 
   uint32_t add_constant(std::vector<int64_t> sizes, int32_t type, uint32_t element_nbytes) {
-    ConstantDraft constant;
+    ConstantDesc constant;
     constant.key = text("weight" + std::to_string(constants_.size()));
     size_t nbytes = element_nbytes;
     for (const int64_t size : sizes) nbytes *= static_cast<size_t>(size);
@@ -160,30 +160,30 @@ class Generator {
     }
     const int64_t channels = random_.between(1, 4);
     quantised_spec_ = static_spec(ETB_DTYPE_INT8, {channels, 6});
-    QuantDraft per_tensor;
+    QuantDesc per_tensor;
     per_tensor.quant_min = -128;
     per_tensor.quant_max = 127;
     per_tensor.scale = 0.1 * static_cast<double>(random_.between(1, 9));
     per_tensor.zero_point = random_.between(-5, 5);
     quants_.push_back(builder_.add_quant(per_tensor));
-    QuantDraft dynamic = per_tensor;
+    QuantDesc dynamic = per_tensor;
     dynamic.scheme =
         random_.chance(50) ? ETB_GRAPH_QUANT_PER_TENSOR_DYNAMIC : ETB_GRAPH_QUANT_PER_TOKEN_DYNAMIC;
     dynamic.scale = 0;
     dynamic.zero_point = 0;
     dynamic.expressed_dtype = ETB_DTYPE_FLOAT16;
     quants_.push_back(builder_.add_quant(dynamic));
-    QuantDraft per_channel = dynamic;
+    QuantDesc per_channel = dynamic;
     per_channel.scheme = ETB_GRAPH_QUANT_PER_CHANNEL;
     per_channel.scales = add_constant({channels}, ETB_DTYPE_FLOAT32, 4);
     if (random_.chance(50)) per_channel.zero_points = add_constant({channels}, ETB_DTYPE_INT32, 4);
     quants_.push_back(builder_.add_quant(per_channel));
-    QuantDraft per_group = dynamic;
+    QuantDesc per_group = dynamic;
     per_group.scheme = ETB_GRAPH_QUANT_PER_GROUP;
     per_group.block_sizes = {1, 3};
     per_group.scales = add_constant({channels, 2}, ETB_DTYPE_FLOAT16, 2);
     quants_.push_back(builder_.add_quant(per_group));
-    QuantDraft opaque;
+    QuantDesc opaque;
     opaque.scheme = ETB_GRAPH_QUANT_OPAQUE;
     opaque.codec = "org.example.codec/1";
     opaque.codec_data = {1, 2, 0xff};
@@ -191,8 +191,8 @@ class Generator {
     quants_.push_back(builder_.add_quant(opaque));
   }
 
-  ValueDraft value(const std::string& name) {
-    ValueDraft value;
+  ValueDesc value(const std::string& name) {
+    ValueDesc value;
     value.name = text(name);
     const uint32_t roll = random_.below(100);
     if (roll < 75) {
@@ -212,7 +212,7 @@ class Generator {
     return value;
   }
 
-  void know(uint32_t index, const ValueDraft& value) {
+  void know(uint32_t index, const ValueDesc& value) {
     if (value.kind != ETB_GRAPH_VALUE_NONE) known_.push_back({index, value.kind, value.spec});
   }
 
@@ -239,7 +239,7 @@ class Generator {
   void add_inputs(GraphBuilder& graph) {
     const uint32_t input_count = 1 + random_.below(5);
     for (uint32_t i = 0; i < input_count; ++i) {
-      InputDraft input;
+      InputDesc input;
       input.value = value("x" + std::to_string(i));
       if (graph.index() == 0 && input.value.kind == ETB_GRAPH_VALUE_TENSOR && random_.chance(60)) {
         input.kind = ETB_GRAPH_INPUT_PARAMETER + random_.below(3);
@@ -251,7 +251,7 @@ class Generator {
         }
       }
       const bool is_updatable = graph.index() == 0 && input.kind != ETB_GRAPH_INPUT_CONSTANT;
-      const ValueDraft defined = input.value;
+      const ValueDesc defined = input.value;
       if (is_updatable) updatable_inputs_.push_back({value_count_, defined.kind, defined.spec});
       know(graph.add_input(std::move(input)), defined);
       ++value_count_;
@@ -265,7 +265,7 @@ class Generator {
                                                   "quantized_decomposed.quantize_per_tensor.default",
                                                   "executorch_prim.mul.Scalar",
                                                   "my_ns._op.out"};
-    NodeDraft node;
+    NodeDesc node;
     node.op = random_.pick(kOps);
     if (number + 1 == node_count_ && index + 1 < graph_count) {
       node.op = "higher_order.cond.default";
@@ -274,7 +274,7 @@ class Generator {
     }
     const uint32_t arg_count = random_.below(7);
     for (uint32_t i = 0; i < arg_count; ++i) {
-      ArgumentDraft arg = argument();
+      ArgumentDesc arg = argument();
       if (random_.chance(60)) arg.name = text("arg" + std::to_string(i));
       node.args.push_back(std::move(arg));
     }
@@ -282,15 +282,15 @@ class Generator {
     if (random_.chance(50)) node.debug_handle = static_cast<uint32_t>(random_.next());
     if (random_.chance(70)) {
       node.source =
-          SourceDraft{random_.chance(70) ? text("model.py") : "", random_.below(3),
-                      random_.chance(50) ? text("forward") : "", random_.chance(50) ? text("layer1.0") : ""};
+          SourceDesc{random_.chance(70) ? text("model.py") : "", random_.below(3),
+                     random_.chance(50) ? text("forward") : "", random_.chance(50) ? text("layer1.0") : ""};
     }
-    const std::vector<ValueDraft> outputs = node.outputs;
+    const std::vector<ValueDesc> outputs = node.outputs;
     uint32_t value_index = graph.add_node(std::move(node));
-    for (const ValueDraft& output : outputs) know(value_index++, output);
+    for (const ValueDesc& output : outputs) know(value_index++, output);
     value_count_ = value_index;
     // An overwritten value must not be used again.
-    for (const ValueDraft& output : outputs) {
+    for (const ValueDesc& output : outputs) {
       if (output.alias != ETB_GRAPH_ALIAS_UPDATE) continue;
       known_.erase(std::remove_if(known_.begin(), known_.end(),
                                   [&](const Known& known) { return known.index == output.alias_of; }),
@@ -298,14 +298,14 @@ class Generator {
     }
   }
 
-  void add_results(NodeDraft& node, uint32_t number) {
+  void add_results(NodeDesc& node, uint32_t number) {
     const uint32_t result_count = random_.chance(80) ? 1 : random_.below(4);
     bool has_update = false;
     for (uint32_t result = 0; result < result_count; ++result) {
       const int32_t length = random_.chance(85) ? -1 : static_cast<int32_t>(random_.below(4));
       node.result_lengths.push_back(length);
       for (int32_t i = 0; i < std::abs(length); ++i) {
-        ValueDraft output = value("v" + std::to_string(number) + "_" + std::to_string(node.outputs.size()));
+        ValueDesc output = value("v" + std::to_string(number) + "_" + std::to_string(node.outputs.size()));
         if (random_.chance(5)) {
           output = {};
           output.name = "unused" + std::to_string(number) + "_" + std::to_string(node.outputs.size());
@@ -346,7 +346,7 @@ class Generator {
     return random_.chance(80) ? random_.between(-9, 9) : static_cast<int64_t>(random_.next());
   }
 
-  ArgumentDraft argument() {
+  ArgumentDesc argument() {
     const uint32_t kind = random_.below(ETB_GRAPH_ARGUMENT_GRAPH);
     const auto repeat = [&](auto make) {
       std::vector<decltype(make())> items(random_.below(4));
@@ -419,7 +419,7 @@ class Generator {
   Random random_;
   uint32_t node_count_;
   Builder builder_;
-  std::vector<SymbolDraft> symbols_;
+  std::vector<SymbolDesc> symbols_;
   std::vector<uint32_t> constants_;  // their specs
   std::vector<uint32_t> quants_;
   uint32_t quantised_spec_ = 0;
@@ -442,10 +442,10 @@ Builder chain_graph(uint32_t node_count) {
   std::vector<uint32_t> weights;
   for (uint32_t i = 0; i < weight_count; ++i) {
     const std::string name = "layers." + std::to_string(i) + ".weight";
-    ConstantDraft constant;
+    ConstantDesc constant;
     constant.key = name;
     constant.spec = weight;
-    InputDraft input;
+    InputDesc input;
     input.kind = ETB_GRAPH_INPUT_PARAMETER;
     input.value = tensor("p_" + std::to_string(i), weight);
     input.target = name;
@@ -454,10 +454,10 @@ Builder chain_graph(uint32_t node_count) {
   }
   uint32_t before = last;
   for (uint32_t i = 0; i < node_count; ++i) {
-    NodeDraft node;
+    NodeDesc node;
     node.outputs = {tensor("v" + std::to_string(i), activation)};
     node.debug_handle = i + 1;
-    node.source = SourceDraft{"model.py", 1 + i % 3, "forward", "layers." + std::to_string(i / 3)};
+    node.source = SourceDesc{"model.py", 1 + i % 3, "forward", "layers." + std::to_string(i / 3)};
     if (i % 3 == 0) {
       node.op = "aten.convolution.default";
       node.args = {

@@ -65,11 +65,11 @@ void restrict_second(TensorData& data, Second second, Random& random) {
   }
 }
 
-std::vector<graph::ArgumentDraft> binary_args(const BinaryRow& row, uint32_t a, uint32_t b, etb_dtype dtype,
-                                              double alpha) {
+std::vector<graph::ArgumentDesc> binary_args(const BinaryRow& row, uint32_t a, uint32_t b, etb_dtype dtype,
+                                             double alpha) {
   const bool is_pow = std::string_view(row.op).find("pow") != std::string_view::npos;
-  std::vector<graph::ArgumentDraft> args = {graph::value_arg(a, "self"),
-                                            graph::value_arg(b, is_pow ? "exponent" : "other")};
+  std::vector<graph::ArgumentDesc> args = {graph::value_arg(a, "self"),
+                                           graph::value_arg(b, is_pow ? "exponent" : "other")};
   if (alpha != 0)
     args.push_back(is_floating(dtype) && alpha != std::floor(alpha)
                        ? graph::float_arg(alpha, "alpha")

@@ -6,19 +6,19 @@
 namespace etb::conformance {
 
 uint32_t CaseBuilder::spec(const Shape& shape) {
-  graph::SpecDraft draft;
-  draft.dtype = shape.dtype;
-  draft.sizes = shape.sizes;
-  draft.dim_order = shape.dim_order;
-  return builder_.add_spec(draft);
+  graph::SpecDesc desc;
+  desc.dtype = shape.dtype;
+  desc.sizes = shape.sizes;
+  desc.dim_order = shape.dim_order;
+  return builder_.add_spec(desc);
 }
 
 uint32_t CaseBuilder::input(TensorData data) {
-  graph::InputDraft draft;
-  draft.value = graph::tensor("x" + std::to_string(input_count_++), spec(data.shape));
+  graph::InputDesc desc;
+  desc.value = graph::tensor("x" + std::to_string(input_count_++), spec(data.shape));
   inputs_.push_back(std::move(data));
   ++value_count_;
-  return graph_->add_input(draft);
+  return graph_->add_input(desc);
 }
 
 uint32_t CaseBuilder::input(const Shape& shape, Values values, const Domain& domain) {
@@ -27,34 +27,34 @@ uint32_t CaseBuilder::input(const Shape& shape, Values values, const Domain& dom
 
 uint32_t CaseBuilder::constant(const TensorData& data) {
   const std::string key = "w" + std::to_string(constant_count_++);
-  graph::ConstantDraft constant;
+  graph::ConstantDesc constant;
   constant.key = key;
   constant.spec = spec(data.shape);
   const auto* bytes = reinterpret_cast<const uint8_t*>(data.bytes.data());
   constant.data = std::vector<uint8_t>(bytes, bytes + data.bytes.size());
-  graph::InputDraft draft;
-  draft.kind = ETB_GRAPH_INPUT_PARAMETER;
-  draft.value = graph::tensor(key, constant.spec);
-  draft.target = key;
-  draft.constant = builder_.add_constant(constant);
-  return graph_->add_input(draft);
+  graph::InputDesc desc;
+  desc.kind = ETB_GRAPH_INPUT_PARAMETER;
+  desc.value = graph::tensor(key, constant.spec);
+  desc.target = key;
+  desc.constant = builder_.add_constant(constant);
+  return graph_->add_input(desc);
 }
 
-uint32_t CaseBuilder::node(const std::string& op, std::vector<graph::ArgumentDraft> args,
+uint32_t CaseBuilder::node(const std::string& op, std::vector<graph::ArgumentDesc> args,
                            const Shape& result) {
   return node(op, std::move(args), std::vector<Shape>{result});
 }
 
-uint32_t CaseBuilder::node(const std::string& op, std::vector<graph::ArgumentDraft> args,
+uint32_t CaseBuilder::node(const std::string& op, std::vector<graph::ArgumentDesc> args,
                            const std::vector<Shape>& results, std::vector<int32_t> result_lengths) {
-  graph::NodeDraft draft;
-  draft.op = op;
-  draft.args = std::move(args);
-  draft.result_lengths = std::move(result_lengths);
-  draft.debug_handle = ++node_count_;
+  graph::NodeDesc desc;
+  desc.op = op;
+  desc.args = std::move(args);
+  desc.result_lengths = std::move(result_lengths);
+  desc.debug_handle = ++node_count_;
   for (const Shape& result : results)
-    draft.outputs.push_back(graph::tensor("y" + std::to_string(value_count_++), spec(result)));
-  return graph_->add_node(draft);
+    desc.outputs.push_back(graph::tensor("y" + std::to_string(value_count_++), spec(result)));
+  return graph_->add_node(desc);
 }
 
 Result<BuiltCase> CaseBuilder::finish(ErrorModel error_model) {

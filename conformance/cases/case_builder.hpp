@@ -22,9 +22,9 @@ class CaseBuilder {
   // Adds a parameter, whose bytes are stored in the image.
   uint32_t constant(const TensorData& data);
   // Adds a node with one result.
-  uint32_t node(const std::string& op, std::vector<graph::ArgumentDraft> args, const Shape& result);
+  uint32_t node(const std::string& op, std::vector<graph::ArgumentDesc> args, const Shape& result);
   // Adds a node with several results, each one value.
-  uint32_t node(const std::string& op, std::vector<graph::ArgumentDraft> args,
+  uint32_t node(const std::string& op, std::vector<graph::ArgumentDesc> args,
                 const std::vector<Shape>& results, std::vector<int32_t> result_lengths = {});
   void output(uint32_t value) { graph_->add_output(value); }
 

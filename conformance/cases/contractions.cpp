@@ -94,7 +94,7 @@ void add_matrix_cases(CaseList& out, etb_dtype dtype, const MatrixSizes& s, Valu
                const uint32_t w =
                    is_constant ? builder.constant(make_values(weight, values, domain, 1, builder.random()))
                                : builder.input(weight, values, domain);
-               std::vector<graph::ArgumentDraft> args = {value_arg(x, "input"), value_arg(w, "weight")};
+               std::vector<graph::ArgumentDesc> args = {value_arg(x, "input"), value_arg(w, "weight")};
                if (!is_constant) args.push_back(value_arg(builder.input(bias, values, domain), "bias"));
                builder.output(builder.node("aten.linear.default", args, result));
                return builder.finish(contraction(length + 1, values));

@@ -15,12 +15,12 @@ const int64_t kSizes[] = {kBound, 1, kBound - 1, 3, 7, kBound};
 // Adds a spec whose first dimension is dynamic.
 uint32_t dynamic_spec(CaseBuilder& builder, uint32_t expr, etb_dtype dtype,
                       const std::vector<int64_t>& rest) {
-  graph::SpecDraft draft;
-  draft.dtype = dtype;
-  draft.sizes = {kBound};
-  draft.sizes.insert(draft.sizes.end(), rest.begin(), rest.end());
-  draft.dynamic_dims = {{0, 1, expr}};
-  return builder.image_builder().add_spec(draft);
+  graph::SpecDesc desc;
+  desc.dtype = dtype;
+  desc.sizes = {kBound};
+  desc.sizes.insert(desc.sizes.end(), rest.begin(), rest.end());
+  desc.dynamic_dims = {{0, 1, expr}};
+  return builder.image_builder().add_spec(desc);
 }
 
 struct Row {
@@ -85,21 +85,20 @@ void add_row(CaseList& out, const Row& row, etb_dtype dtype, Values values) {
          CaseBuilder builder(full_name);
          const uint32_t symbol = builder.image_builder().add_symbol({"s0", 1, kBound, {}});
          const uint32_t expr = builder.image_builder().add_symbol_expr(symbol);
-         std::vector<graph::ArgumentDraft> args;
+         std::vector<graph::ArgumentDesc> args;
          std::vector<Shape> shapes;
          size_t count = 0;
          for (const auto& input : row.dynamic_inputs) {
-           graph::InputDraft draft;
-           draft.value =
-               graph::tensor("x" + std::to_string(count), dynamic_spec(builder, expr, dtype, input));
-           args.push_back(value_arg(builder.graph().add_input(draft), row.names[count++]));
+           graph::InputDesc desc;
+           desc.value = graph::tensor("x" + std::to_string(count), dynamic_spec(builder, expr, dtype, input));
+           args.push_back(value_arg(builder.graph().add_input(desc), row.names[count++]));
          }
          for (const auto& input : row.static_inputs) {
-           graph::InputDraft draft;
-           draft.value = graph::tensor("x" + std::to_string(count), builder.spec({dtype, input, {}}));
-           args.push_back(value_arg(builder.graph().add_input(draft), row.names[count++]));
+           graph::InputDesc desc;
+           desc.value = graph::tensor("x" + std::to_string(count), builder.spec({dtype, input, {}}));
+           args.push_back(value_arg(builder.graph().add_input(desc), row.names[count++]));
          }
-         graph::NodeDraft node;
+         graph::NodeDesc node;
          node.op = row.op;
          node.args = args;
          node.debug_handle = 1;

@@ -11,7 +11,7 @@ namespace {
 
 struct Limits {
   const char* word;
-  std::vector<graph::ArgumentDraft> args;
+  std::vector<graph::ArgumentDesc> args;
 };
 
 void add_case(CaseList& out, const char* op, const Limits& limits, const Shape& shape, Values values,
@@ -21,7 +21,7 @@ void add_case(CaseList& out, const char* op, const Limits& limits, const Shape& 
            shape.dtype, [=](std::string_view name) {
              CaseBuilder builder(name);
              const uint32_t x = builder.input(shape, values);
-             std::vector<graph::ArgumentDraft> args = {graph::value_arg(x, "self")};
+             std::vector<graph::ArgumentDesc> args = {graph::value_arg(x, "self")};
              args.insert(args.end(), limits.args.begin(), limits.args.end());
              builder.output(builder.node(op, args, shape));
              ErrorModel error_model = error_model_of(rule, ulps, steps);

@@ -6,7 +6,7 @@
 
 #include "conformance/cases/case_builder.hpp"
 #include "conformance/cases/generators.hpp"
-#include "conformance/cases/graph_draft.hpp"
+#include "conformance/cases/mutable_graph.hpp"
 
 namespace etb::conformance {
 namespace {
@@ -349,17 +349,17 @@ Result<BuiltCase> build_model(const Model& model, Values values, std::string_vie
 Result<BuiltCase> build_piece(const Model& model, Values values, size_t first, size_t last,
                               std::string_view name) {
   ETB_ASSIGN(const BuiltCase whole, build_model(model, values, name));
-  ETB_ASSIGN(const GraphDraft draft, read_draft(whole.image));
+  ETB_ASSIGN(const MutableGraph graph, read_mutable_graph(whole.image));
   std::vector<uint32_t> taken;
-  const GraphDraft piece = slice(draft, first, std::min(last, draft.nodes.size()), taken);
+  const MutableGraph piece = slice(graph, first, std::min(last, graph.nodes.size()), taken);
   BuiltCase out;
-  ETB_ASSIGN(out.image, write_draft(piece));
+  ETB_ASSIGN(out.image, write_image(piece));
   out.error_model = whole.error_model;
   Random random(name);
   std::vector<TensorData>& inputs = out.runs.emplace_back();
   for (uint32_t i = 0; i < piece.inputs.size(); ++i) {
     if (piece.inputs[i].constant) continue;
-    const graph::SpecDraft& spec = piece.inputs[i].spec;
+    const graph::SpecDesc& spec = piece.inputs[i].spec;
     const Values held = model.has_halves && values != Values::kExact ? Values::kTies : values;
     inputs.push_back(make_values({static_cast<etb_dtype>(spec.dtype), spec.sizes, spec.dim_order}, held,
                                  domain(), i, random));
@@ -370,16 +370,16 @@ Result<BuiltCase> build_piece(const Model& model, Values values, size_t first, s
 // Adds two cases for each position where the model can be split, and one for each node.
 void add_pieces(CaseList& out, const Model& model, Values values, const std::string& name) {
   const Result<BuiltCase> whole = build_model(model, values, name);
-  const Result<GraphDraft> draft =
-      whole ? read_draft(whole->image) : Result<GraphDraft>(tl::make_unexpected(whole.error()));
-  if (!draft) return;
+  const Result<MutableGraph> graph =
+      whole ? read_mutable_graph(whole->image) : Result<MutableGraph>(tl::make_unexpected(whole.error()));
+  if (!graph) return;
   const auto add = [&](const std::string& piece_name, size_t first, size_t last) {
     out.add(
         {piece_name, "model", ETB_DTYPE_FLOAT32, [&model, values, first, last](std::string_view full_name) {
            return build_piece(model, values, first, last, full_name);
          }});
   };
-  const size_t count = draft->nodes.size();
+  const size_t count = graph->nodes.size();
   for (size_t at = 1; at < count; ++at) {
     add(name + ".head" + std::to_string(at), 0, at);
     add(name + ".tail" + std::to_string(at), at, count);

@@ -14,7 +14,7 @@ struct Move {
   const char* op;
   const char* word;  // names the operation in case names
   std::vector<int64_t> input;
-  std::vector<graph::ArgumentDraft> args;  // after self
+  std::vector<graph::ArgumentDesc> args;  // after self
   std::vector<int64_t> result;
   size_t result_count = 0;  // length of a list; 0: one tensor
 };
@@ -113,7 +113,7 @@ void add_move(CaseList& out, const Move& move, etb_dtype dtype, Values values, b
                            is_last ? channels_last(move.input.size()) : std::vector<uint8_t>{}};
          const Shape result{dtype, move.result, {}};
          const uint32_t x = builder.input(input, values, is_floating(dtype) ? Domain{} : Domain{-100, 100});
-         std::vector<graph::ArgumentDraft> args = {value_arg(x, "self")};
+         std::vector<graph::ArgumentDesc> args = {value_arg(x, "self")};
          args.insert(args.end(), move.args.begin(), move.args.end());
          if (move.result_count == 0) {
            builder.output(builder.node(move.op, args, result));

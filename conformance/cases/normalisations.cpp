@@ -85,8 +85,8 @@ void add_layer_norm(CaseList& out, etb_dtype dtype) {
                  Shape mean = shape;
                  mean.sizes.back() = 1;
                  const uint32_t x = builder.input(shape, Values::kStatistical);
-                 std::vector<graph::ArgumentDraft> args = {
-                     value_arg(x, "input"), graph::ints_arg({norm.length}, "normalized_shape")};
+                 std::vector<graph::ArgumentDesc> args = {value_arg(x, "input"),
+                                                          graph::ints_arg({norm.length}, "normalized_shape")};
                  args.push_back(has_weight
                                     ? value_arg(builder.input(row, Values::kStatistical, {0.5, 2}), "weight")
                                     : graph::none_arg("weight"));

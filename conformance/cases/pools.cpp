@@ -38,7 +38,7 @@ void add_window(CaseList& out, const Window& w, etb_dtype dtype, bool is_max, bo
              CaseBuilder builder(full_name);
              const uint32_t x = builder.input(input, Values::kStatistical,
                                               is_floating(dtype) ? Domain{} : Domain{-100, 100});
-             std::vector<graph::ArgumentDraft> args = {
+             std::vector<graph::ArgumentDesc> args = {
                  value_arg(x, "self"), ints_arg({w.kernel, w.kernel}, "kernel_size"),
                  ints_arg({w.stride, w.stride}, "stride"), ints_arg({w.padding, w.padding}, "padding")};
              if (is_max) {

@@ -29,8 +29,8 @@ std::string scale_text(double scale) {
   return "0p05";
 }
 
-std::vector<graph::ArgumentDraft> quant_args(uint32_t x, double scale, int64_t zero_point,
-                                             const Codes& codes) {
+std::vector<graph::ArgumentDesc> quant_args(uint32_t x, double scale, int64_t zero_point,
+                                            const Codes& codes) {
   return {value_arg(x, "input"),
           float_arg(scale, "scale"),
           int_arg(zero_point, "zero_point"),
@@ -138,7 +138,7 @@ uint32_t between_codes(CaseBuilder& builder, const std::string& op, const Patter
   second_real.dtype = ETB_DTYPE_FLOAT32;
   const uint32_t a = builder.input(code, Values::kStatistical, {-128, 127});
   const uint32_t b = is_unary ? a : builder.input(second, Values::kStatistical, {-128, 127});
-  std::vector<graph::ArgumentDraft> args = {
+  std::vector<graph::ArgumentDesc> args = {
       value_arg(to_reals(builder, a, p.scale_a, p.zero_a, real), "self")};
   if (!is_unary)
     args.push_back(

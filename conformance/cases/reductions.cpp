@@ -93,7 +93,7 @@ void add_reduction(CaseList& out, const Row& row, const Reduction& r, etb_dtype 
          if (is_arg || (row.gives_int64 && !is_floating(dtype))) result.dtype = ETB_DTYPE_INT64;
          const uint32_t x =
              builder.input(input, values, is_floating(dtype) ? Domain{-4, 4} : Domain{-40, 40});
-         std::vector<graph::ArgumentDraft> args = {
+         std::vector<graph::ArgumentDesc> args = {
              value_arg(x, "self"),
              row.has_dim_list ? graph::ints_arg(r.dims, "dim") : graph::int_arg(r.dims[0], "dim"),
              graph::bool_arg(r.keeps_dim, "keepdim")};

@@ -182,9 +182,9 @@ void add_max_pool(CaseList& out, etb_dtype dtype) {
       indices{ETB_DTYPE_INT64, {1, 3, 3, 3}, {}};
   const char* op = "aten.max_pool2d.default";
   const auto args = [](uint32_t x) {
-    return std::vector<graph::ArgumentDraft>{value_arg(x, "self"),         ints_arg({2, 2}, "kernel_size"),
-                                             ints_arg({2, 2}, "stride"),   ints_arg({0, 0}, "padding"),
-                                             ints_arg({1, 1}, "dilation"), bool_arg(false, "ceil_mode")};
+    return std::vector<graph::ArgumentDesc>{value_arg(x, "self"),         ints_arg({2, 2}, "kernel_size"),
+                                            ints_arg({2, 2}, "stride"),   ints_arg({0, 0}, "padding"),
+                                            ints_arg({1, 1}, "dilation"), bool_arg(false, "ceil_mode")};
   };
   add(out, {word(op, dtype, input, ".k2"), op, dtype, moved(),
             [=](CaseBuilder& builder) {
@@ -211,7 +211,7 @@ void add_resizing(CaseList& out, etb_dtype dtype) {
     const Shape result{dtype, {1, 3, 8, 18}, {}};
     const auto resize = [=](CaseBuilder& builder, const char* op, bool is_bilinear, bool aligns) {
       const uint32_t x = builder.input(input, Values::kStatistical);
-      std::vector<graph::ArgumentDraft> args = {value_arg(x, "input")};
+      std::vector<graph::ArgumentDesc> args = {value_arg(x, "input")};
       args.push_back(has_scales ? graph::none_arg("output_size") : ints_arg({8, 18}, "output_size"));
       if (is_bilinear) args.push_back(bool_arg(aligns, "align_corners"));
       args.push_back(has_scales ? graph::floats_arg({2, 3}, "scale_factors")
@@ -366,9 +366,9 @@ const Shape kFloatRows{ETB_DTYPE_FLOAT32, {kRows, kInputs}, {}},
     kCodeRows{ETB_DTYPE_INT8, {kRows, kInputs}, {}};
 const Shape kFloatWeights{ETB_DTYPE_FLOAT32, {kOutputs, kInputs}, {}};
 
-std::vector<graph::ArgumentDraft> with_range(std::vector<graph::ArgumentDraft> args, int64_t low,
-                                             int64_t high, const char* dtype_name) {
-  graph::ArgumentDraft dtype = graph::code_arg(ETB_GRAPH_ARGUMENT_DTYPE, ETB_DTYPE_INT8, dtype_name);
+std::vector<graph::ArgumentDesc> with_range(std::vector<graph::ArgumentDesc> args, int64_t low, int64_t high,
+                                            const char* dtype_name) {
+  graph::ArgumentDesc dtype = graph::code_arg(ETB_GRAPH_ARGUMENT_DTYPE, ETB_DTYPE_INT8, dtype_name);
   const bool is_last = std::string_view(dtype_name) == "dtype";
   if (!is_last) args.push_back(dtype);
   args.push_back(int_arg(low, "quant_min"));

@@ -129,7 +129,7 @@ void same_outside_of_tests(CheckContext& context) {
 std::vector<graph::ImageBytes> foreign_graphs() {
   std::vector<graph::ImageBytes> out;
   const auto add = [&](const char* op, etb_dtype dtype, std::vector<int64_t> sizes,
-                       std::vector<graph::ArgumentDraft> more) {
+                       std::vector<graph::ArgumentDesc> more) {
     CaseBuilder builder(op);
     const Shape shape{dtype, std::move(sizes), {}};
     const uint32_t x = builder.input(shape, Values::kStatistical);

@@ -55,8 +55,7 @@ Status check_run(const graph::Graph& method, const std::vector<TensorData>& inpu
   for (uint32_t i = 0; i < method.inputs().size(); ++i) {
     if (method.input(i).constant != graph::kNone) continue;
     const std::string where = "input " + std::to_string(number);
-    if (method.value(i).kind != ETB_GRAPH_VALUE_TENSOR)
-      return make_error(Code::INVALID_DATA, where + ": no tensor");
+    if (!method.value(i).is_tensor()) return make_error(Code::INVALID_DATA, where + ": no tensor");
     if (number >= inputs.size()) return make_error(Code::INVALID_DATA, where + ": missing");
     const etb_graph_spec spec = method.spec_of(i);
     const TensorData& data = inputs[number++];

@@ -133,7 +133,7 @@ class Assessment {
     }
     for (uint32_t i = 0; i < facts.outputs.size(); ++i)
       if (static_cast<uint32_t>(facts.outputs[i].shape.dtype) !=
-          static_cast<uint32_t>(method.spec_of(method.output(i).value).dtype)) {
+          static_cast<uint32_t>(method.output(i).spec().dtype)) {
         tampering(fmt::format("output {} has another dtype than the graph", i));
         return false;
       }
@@ -146,9 +146,8 @@ class Assessment {
     std::set<etb_dtype> dtypes;
     const graph::Graph method = view_->method();
     for (const graph::Node& node : method.nodes()) ops.emplace_back(node.op_name());
-    for (uint32_t i = 0; i < method.values().size(); ++i)
-      if (method.value(i).kind == ETB_GRAPH_VALUE_TENSOR)
-        dtypes.insert(static_cast<etb_dtype>(method.spec_of(i).dtype));
+    for (const graph::Value& value : method.values())
+      if (value.is_tensor()) dtypes.insert(static_cast<etb_dtype>(value.spec().dtype));
     PrecisionContract out = contract_;
     out.rows.clear();
     for (const etb_dtype dtype : dtypes) {

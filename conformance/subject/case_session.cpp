@@ -95,8 +95,7 @@ Status CaseSession::open(const BuiltCase& built, const std::vector<etb_option>& 
   const graph::Graph method = view.method();
   for (uint32_t i = 0; i < method.inputs().size(); ++i)
     if (method.input(i).constant == graph::kNone) input_specs_.push_back(method.spec_of(i));
-  for (uint32_t i = 0; i < method.outputs().size(); ++i)
-    output_specs_.push_back(method.spec_of(method.output(i).value));
+  for (uint32_t i = 0; i < method.outputs().size(); ++i) output_specs_.push_back(method.output(i).spec());
 
   view_.struct_size = ETB_INIT_SIZE(etb_payload_view);
   view_.data = payload_.bytes.empty() ? nullptr : payload_.bytes.data();

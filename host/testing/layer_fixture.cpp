@@ -104,11 +104,11 @@ const graph::ImageBytes& LayerFixture::image() {
   graph::GraphBuilder& body = builder.add_graph("forward");
   const uint32_t x = body.add_input({ETB_GRAPH_INPUT_USER, graph::tensor("x", spec), "", {}});
   const auto node = [&](const char* op, const char* name) {
-    graph::NodeDraft draft;
-    draft.op = op;
-    draft.args = {graph::value_arg(x, "self"), graph::value_arg(x, "other")};
-    draft.outputs = {graph::tensor(name, spec)};
-    return body.add_node(draft);
+    graph::NodeDesc desc;
+    desc.op = op;
+    desc.args = {graph::value_arg(x, "self"), graph::value_arg(x, "other")};
+    desc.outputs = {graph::tensor(name, spec)};
+    return body.add_node(desc);
   };
   node("aten.add.Tensor", "sum");
   body.add_output(node("aten.mul.Tensor", "product"));

@@ -39,7 +39,7 @@ class XnnpackAttention : public XnnpackCompile {
   TestTensor query_ = random_tensor({1, 4, kRows, kDepth}), key_ = random_tensor({1, 4, kColumns, kDepth}),
              value_ = random_tensor({1, 4, kColumns, kDepth}), mask_ = random_tensor({kRows, kColumns});
 
-  uint32_t add_to(Model& model, uint32_t q, uint32_t k, uint32_t v, ArgumentDraft mask,
+  uint32_t add_to(Model& model, uint32_t q, uint32_t k, uint32_t v, ArgumentDesc mask,
                   bool shares_heads = false) {
     return model.node("aten.scaled_dot_product_attention.default",
                       {arg(q, "query"), arg(k, "key"), arg(v, "value"), std::move(mask),

@@ -23,7 +23,7 @@ ETB_DECLARE_STATIC_PLUGIN(xnnpack);
 
 namespace etb::xnnpack {
 
-using graph::ArgumentDraft;
+using graph::ArgumentDesc;
 using graph::Builder;
 using graph::GraphBuilder;
 using graph::ImageBytes;
@@ -81,9 +81,9 @@ class Model {
                              .target = key,
                              .constant = made});
   }
-  uint32_t node(const std::string& op, std::vector<ArgumentDraft> args, const std::vector<int64_t>& sizes,
+  uint32_t node(const std::string& op, std::vector<ArgumentDesc> args, const std::vector<int64_t>& sizes,
                 const std::vector<std::vector<int64_t>>& more = {}) {
-    std::vector<graph::ValueDraft> outputs = {graph::tensor("v" + std::to_string(++count_), spec(sizes))};
+    std::vector<graph::ValueDesc> outputs = {graph::tensor("v" + std::to_string(++count_), spec(sizes))};
     for (const auto& each : more)
       outputs.push_back(graph::tensor("v" + std::to_string(++count_), spec(each)));
     return graph_.add_node(
@@ -103,7 +103,7 @@ class Model {
   uint32_t count_ = 0, handle_ = 0;
 };
 
-inline ArgumentDraft arg(uint32_t value, const char* name) { return graph::value_arg(value, name); }
+inline ArgumentDesc arg(uint32_t value, const char* name) { return graph::value_arg(value, name); }
 
 using Blobs = std::map<std::string, std::vector<std::byte>>;  // named data
 

@@ -8,7 +8,7 @@ namespace {
 
 class XnnpackFusion : public XnnpackCompile {
  protected:
-  uint32_t view(Model& model, const char* op, uint32_t from, ArgumentDraft how,
+  uint32_t view(Model& model, const char* op, uint32_t from, ArgumentDesc how,
                 const std::vector<int64_t>& sizes) {
     return model.node(op, {arg(from, "self"), std::move(how)}, sizes);
   }

@@ -15,9 +15,9 @@ namespace {
 template <template <class> class View>
 class OneNode {
  public:
-  explicit OneNode(std::vector<ArgumentDraft> args) {
+  explicit OneNode(std::vector<ArgumentDesc> args) {
     x_ = model_.input({4, 5});
-    for (ArgumentDraft& arg : args) args_.push_back(std::move(arg));
+    for (ArgumentDesc& arg : args) args_.push_back(std::move(arg));
     model_.output(model_.node(View<NodeArguments>::kName, args_, {4, 5}));
     image_ = model_.image();
     const etb_graph_image raw = image_.to_c();
@@ -29,7 +29,7 @@ class OneNode {
  private:
   Model model_;
   uint32_t x_ = 0;
-  std::vector<ArgumentDraft> args_;
+  std::vector<ArgumentDesc> args_;
   ImageBytes image_;
   std::optional<Graph> graph_;
   std::optional<Node> node_;

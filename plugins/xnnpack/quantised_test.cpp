@@ -35,7 +35,7 @@ class QuantisedModel : public Model {
 
  private:
   GraphBuilder& graph() { return builder().graph(0); }
-  static ArgumentDraft dtype() { return graph::code_arg(ETB_GRAPH_ARGUMENT_DTYPE, ETB_DTYPE_INT8, "dtype"); }
+  static ArgumentDesc dtype() { return graph::code_arg(ETB_GRAPH_ARGUMENT_DTYPE, ETB_DTYPE_INT8, "dtype"); }
   uint32_t convert(const std::string& op, uint32_t from, double scale, int64_t zero_point, uint32_t of) {
     return graph().add_node(
         {.op = "quantized_decomposed." + op + "_per_tensor.default",
