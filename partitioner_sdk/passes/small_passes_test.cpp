@@ -18,18 +18,22 @@ using testing::after_pass;
 using ::testing::HasSubstr;
 
 TEST(ViewsToCopies, ViewsBecomeCopiesAndStridesFollow) {
-  EXPECT_EQ(after_pass(R"(module "m"
-graph @forward(
-  %x: float32[2, 3] = user) {
-  %p: float32[3, 2]{1, 3} = aten.permute.default(%x, [1, 0])
-  %r: float32[3, 2]{1, 3} = aten.relu.default(%p)
+  EXPECT_EQ(after_pass(R"(etg 1
+module "m"
+
+graph @forward {
+  user %x: float32[2, 3]
+  %p: float32[3, 2] order(1, 0) = aten.permute.default(%x, [1, 0])
+  %r: float32[3, 2] order(1, 0) = aten.relu.default(%p)
   return %r
 }
 )",
                        views_to_copies),
-            R"(module "m"
-graph @forward(
-  %x: float32[2, 3] = user) {
+            R"(etg 1
+module "m"
+
+graph @forward {
+  user %x: float32[2, 3]
   %p: float32[3, 2] = aten.permute_copy.default(%x, [1, 0])
   %r: float32[3, 2] = aten.relu.default(%p)
   return %r
@@ -38,9 +42,11 @@ graph @forward(
 }
 
 TEST(ViewsToCopies, ChannelsLastIsKept) {
-  EXPECT_THAT(after_pass(R"(module "m"
-graph @forward(
-  %x: float32[1, 3, 2, 2]{12, 1, 6, 3} = user) {
+  EXPECT_THAT(after_pass(R"(etg 1
+module "m"
+
+graph @forward {
+  user %x: float32[1, 3, 2, 2] order(0, 2, 3, 1)
   %r: float32[1, 3, 2, 2] = aten.relu.default(%x)
   %p: float32[1, 3, 1, 1] = aten.max_pool2d_with_indices.default(%r, [2, 2])
   return %r
@@ -52,15 +58,17 @@ graph @forward(
                            m.main().nodes.pop_back();
                            return changed;
                          }),
-              HasSubstr("%r: float32[1, 3, 2, 2]{12, 1, 6, 3} = aten.relu.default(%x)"));
+              HasSubstr("%r: float32[1, 3, 2, 2] order(0, 2, 3, 1) = aten.relu.default(%x)"));
 }
 
 TEST(AdditiveMasks, BoolsBecomeWhatIsAddedToScores) {
-  EXPECT_EQ(after_pass(R"(module "m"
-graph @forward(
-  %q: float32[1, 2, 3] = user,
-  %m: bool[3, 3] = user,
-  %f: float32[3, 3] = user) {
+  EXPECT_EQ(after_pass(R"(etg 1
+module "m"
+
+graph @forward {
+  user %q: float32[1, 2, 3]
+  user %m: bool[3, 3]
+  user %f: float32[3, 3]
   %a: float32[1, 2, 3] = aten.scaled_dot_product_attention.default(%q, %q, %q, %m)
   %b: float32[1, 2, 3] = aten.scaled_dot_product_attention.default(%a, %a, %a, %f)
   %c: float32[1, 2, 3] = aten.scaled_dot_product_attention.default(%b, %b, %b, none, 0.0, true)
@@ -68,13 +76,15 @@ graph @forward(
 }
 )",
                        make_masks_additive),
-            R"(module "m"
-graph @forward(
-  %q: float32[1, 2, 3] = user,
-  %m: bool[3, 3] = user,
-  %f: float32[3, 3] = user) {
-  %0: float32[] = aten.scalar_tensor.default(-inf, dtype=float32, layout=strided, device=device("cpu"))
-  %1: float32[] = aten.scalar_tensor.default(0.0, dtype=float32, layout=strided, device=device("cpu"))
+            R"(etg 1
+module "m"
+
+graph @forward {
+  user %q: float32[1, 2, 3]
+  user %m: bool[3, 3]
+  user %f: float32[3, 3]
+  %0: float32[] = aten.scalar_tensor.default(-inf, dtype=float32, layout=layout(strided), device=device("cpu"))
+  %1: float32[] = aten.scalar_tensor.default(0.0, dtype=float32, layout=layout(strided), device=device("cpu"))
   %2: float32[3, 3] = aten.where.self(%m, %1, %0)
   %a: float32[1, 2, 3] = aten.scaled_dot_product_attention.default(%q, %q, %q, %2)
   %b: float32[1, 2, 3] = aten.scaled_dot_product_attention.default(%a, %a, %a, %f)
@@ -85,10 +95,12 @@ graph @forward(
 }
 
 TEST(AdditiveMasks, CausalOverSizesThatChangeIsAMask) {
-  const std::string text = after_pass(R"(module "m"
-symbol s0 [2, 16]
-graph @forward(
-  %q: float32[1, s0, 3] = user) {
+  const std::string text = after_pass(R"(etg 1
+module "m"
+symbol s0 {2..16}
+
+graph @forward {
+  user %q: float32[1, s0, 3]
   %a: float32[1, s0, 3] = aten.scaled_dot_product_attention.default(%q, %q, %q, none, 0.0, true)
   return %a
 }
@@ -100,13 +112,15 @@ graph @forward(
 }
 
 TEST(RowUpdates, ValuesGetTheRankOfWhatTheyAreWrittenTo) {
-  EXPECT_EQ(after_pass(R"(module "m"
-graph @forward(
-  %c: float32[1, 2, 8, 4] = user,
-  %i: int64[3] = user,
-  %v: float32[2, 3, 4] = user,
-  %s: float32[] = user,
-  %w: float32[1, 2, 3, 4] = user) {
+  EXPECT_EQ(after_pass(R"(etg 1
+module "m"
+
+graph @forward {
+  user %c: float32[1, 2, 8, 4]
+  user %i: int64[3]
+  user %v: float32[2, 3, 4]
+  user %s: float32[]
+  user %w: float32[1, 2, 3, 4]
   %a: float32[1, 2, 8, 4] = aten.index_put.default(%c, [none, none, %i], %v)
   %b: float32[1, 2, 8, 4] = aten.index_put.default(%a, [none, none, %i], %s)
   %d: float32[1, 2, 8, 4] = aten.index_put.default(%b, [none, none, %i], %w)
@@ -114,13 +128,15 @@ graph @forward(
 }
 )",
                        complete_row_updates),
-            R"(module "m"
-graph @forward(
-  %c: float32[1, 2, 8, 4] = user,
-  %i: int64[3] = user,
-  %v: float32[2, 3, 4] = user,
-  %s: float32[] = user,
-  %w: float32[1, 2, 3, 4] = user) {
+            R"(etg 1
+module "m"
+
+graph @forward {
+  user %c: float32[1, 2, 8, 4]
+  user %i: int64[3]
+  user %v: float32[2, 3, 4]
+  user %s: float32[]
+  user %w: float32[1, 2, 3, 4]
   %0: float32[1, 2, 3, 4] = aten.view.default(%v, [1, 2, 3, 4])
   %a: float32[1, 2, 8, 4] = aten.index_put.default(%c, [none, none, %i], %0)
   %b: float32[1, 2, 8, 4] = aten.index_put.default(%a, [none, none, %i], %s)
@@ -131,10 +147,12 @@ graph @forward(
 }
 
 TEST(ScalarsToTensors, NumbersBecomeConstantsOfTheirOwnKindAndAreCast) {
-  EXPECT_EQ(after_pass(R"(module "m"
-graph @forward(
-  %x: float32[2] = user,
-  %i: int64[2] = user) {
+  EXPECT_EQ(after_pass(R"(etg 1
+module "m"
+
+graph @forward {
+  user %x: float32[2]
+  user %i: int64[2]
   %a: float32[2] = aten.add.Tensor(%x, 1)
   %b: float32[2] = aten.mul.Tensor(%a, 0.5)
   %c: float32[2] = aten.div.Tensor(%i, 2)
@@ -143,18 +161,20 @@ graph @forward(
 }
 )",
                        scalars_to_tensors),
-            R"(module "m"
-constant "_lifted_tensor_constant0" int64[] = {1}
-constant "_lifted_tensor_constant1" float32[] = {0.5}
-constant "_lifted_tensor_constant2" int64[] = {2}
-constant "_lifted_tensor_constant3" bool[] = {1}
-graph @forward(
-  %x: float32[2] = user,
-  %i: int64[2] = user,
-  %_lifted_tensor_constant0: int64[] = constant "_lifted_tensor_constant0" constant 0,
-  %_lifted_tensor_constant1: float32[] = constant "_lifted_tensor_constant1" constant 1,
-  %_lifted_tensor_constant2: int64[] = constant "_lifted_tensor_constant2" constant 2,
-  %_lifted_tensor_constant3: bool[] = constant "_lifted_tensor_constant3" constant 3) {
+            R"(etg 1
+module "m"
+constant "_lifted_tensor_constant0": int64[] = [1]
+constant "_lifted_tensor_constant1": float32[] = [0.5]
+constant "_lifted_tensor_constant2": int64[] = [2]
+constant "_lifted_tensor_constant3": bool[] = [1]
+
+graph @forward {
+  user %x: float32[2]
+  user %i: int64[2]
+  constant %_lifted_tensor_constant0: int64[] = "_lifted_tensor_constant0" as "_lifted_tensor_constant0"
+  constant %_lifted_tensor_constant1: float32[] = "_lifted_tensor_constant1" as "_lifted_tensor_constant1"
+  constant %_lifted_tensor_constant2: int64[] = "_lifted_tensor_constant2" as "_lifted_tensor_constant2"
+  constant %_lifted_tensor_constant3: bool[] = "_lifted_tensor_constant3" as "_lifted_tensor_constant3"
   %0: float32[] = aten._to_copy.default(%_lifted_tensor_constant0, dtype=float32)
   %a: float32[2] = aten.add.Tensor(%x, %0)
   %b: float32[2] = aten.mul.Tensor(%a, %_lifted_tensor_constant1)
@@ -168,11 +188,13 @@ graph @forward(
 }
 
 TEST(ScalarsToTensors, SymbolicNumbersAreMadeOfTheFloatsThatTheyAreCastTo) {
-  EXPECT_EQ(after_pass(R"(module "m"
-symbol s0 [2, 16]
-graph @forward(
-  %x: float32[s0] = user,
-  %i: int64[s0] = user) {
+  EXPECT_EQ(after_pass(R"(etg 1
+module "m"
+symbol s0 {2..16}
+
+graph @forward {
+  user %x: float32[s0]
+  user %i: int64[s0]
   %a: float32[s0] = aten.div.Tensor(%x, s0)
   %b: int64[s0] = aten.add.Tensor(%i, s0)
   %c: float32[s0] = aten.div.Tensor(%i, s0)
@@ -180,11 +202,13 @@ graph @forward(
 }
 )",
                        scalars_to_tensors),
-            R"(module "m"
-symbol s0 [2, 16]
-graph @forward(
-  %x: float32[s0] = user,
-  %i: int64[s0] = user) {
+            R"(etg 1
+module "m"
+symbol s0 {2..16}
+
+graph @forward {
+  user %x: float32[s0]
+  user %i: int64[s0]
   %0: float32[] = aten.scalar_tensor.default(s0, dtype=float32)
   %a: float32[s0] = aten.div.Tensor(%x, %0)
   %1: int64[] = aten.scalar_tensor.default(s0, dtype=int64)
@@ -198,38 +222,44 @@ graph @forward(
 }
 
 TEST(DimOrderOps, CopiesNameTheirOrder) {
-  EXPECT_EQ(after_pass(R"(module "m"
-graph @forward(
-  %x: float32[1, 3, 2, 2] = user) {
-  %c: float32[1, 3, 2, 2]{12, 1, 6, 3} = aten.clone.default(%x, memory_format=channels_last)
-  %h: float16[1, 3, 2, 2]{12, 1, 6, 3} = aten._to_copy.default(%c, dtype=float16)
+  EXPECT_EQ(after_pass(R"(etg 1
+module "m"
+
+graph @forward {
+  user %x: float32[1, 3, 2, 2]
+  %c: float32[1, 3, 2, 2] order(0, 2, 3, 1) = aten.clone.default(%x, memory_format=memory_format(channels_last))
+  %h: float16[1, 3, 2, 2] order(0, 2, 3, 1) = aten._to_copy.default(%c, dtype=float16)
   return %h
 }
 )",
                        use_dim_order_ops),
-            R"(module "m"
-graph @forward(
-  %x: float32[1, 3, 2, 2] = user) {
-  %c: float32[1, 3, 2, 2]{12, 1, 6, 3} = dim_order_ops._clone_dim_order.default(%x, dim_order=[0, 2, 3, 1])
-  %h: float16[1, 3, 2, 2]{12, 1, 6, 3} = dim_order_ops._to_dim_order_copy.default(%c, dtype=float16, dim_order=[0, 2, 3, 1])
+            R"(etg 1
+module "m"
+
+graph @forward {
+  user %x: float32[1, 3, 2, 2]
+  %c: float32[1, 3, 2, 2] order(0, 2, 3, 1) = dim_order_ops._clone_dim_order.default(%x, dim_order=[0, 2, 3, 1])
+  %h: float16[1, 3, 2, 2] order(0, 2, 3, 1) = dim_order_ops._to_dim_order_copy.default(%c, dtype=float16, dim_order=[0, 2, 3, 1])
   return %h
 }
 )");
 }
 
 TEST(RemoveDeadCode, NodesParametersAndConstantsGo) {
-  EXPECT_EQ(after_pass(R"(module "m"
-symbol s0 [2, 9]
-symbol u0 [0, 9]
-constant "dead" float32[1] = {1}
-constant "live" float32[1] = {2}
-graph @forward(
-  %d: float32[1] = parameter "dead" constant 0,
-  %l: float32[1] = parameter "live" constant 1,
-  %x: int64[s0] = user,
-  %unused: float32[1] = user) {
-  %n: int(s0) = aten.sym_size.int(%x, 0)
-  %item: int(u0) = aten.item.default(%x)
+  EXPECT_EQ(after_pass(R"(etg 1
+module "m"
+symbol s0 {2..9}
+symbol u0 {0..9}
+constant "dead": float32[1] = [1]
+constant "live": float32[1] = [2]
+
+graph @forward {
+  parameter %d: float32[1] = "dead" as "dead"
+  parameter %l: float32[1] = "live" as "live"
+  user %x: int64[s0]
+  user %unused: float32[1]
+  %n: sym_int(s0) = aten.sym_size.int(%x, 0)
+  %item: sym_int(u0) = aten.item.default(%x)
   %a: float32[1] = aten.neg.default(%d)
   %b: float32[1] = aten.neg.default(%a)
   %full: float32[u0] = aten.full.default([u0], 0)
@@ -238,15 +268,17 @@ graph @forward(
 }
 )",
                        remove_dead_code),
-            R"(module "m"
-symbol s0 [2, 9]
-symbol u0 [0, 9]
-constant "live" float32[1] = {2}
-graph @forward(
-  %l: float32[1] = parameter "live" constant 0,
-  %x: int64[s0] = user,
-  %unused: float32[1] = user) {
-  %item: int(u0) = aten.item.default(%x)
+            R"(etg 1
+module "m"
+symbol s0 {2..9}
+symbol u0 {0..9}
+constant "live": float32[1] = [2]
+
+graph @forward {
+  parameter %l: float32[1] = "live" as "live"
+  user %x: int64[s0]
+  user %unused: float32[1]
+  %item: sym_int(u0) = aten.item.default(%x)
   %full: float32[u0] = aten.full.default([u0], 0)
   %y: float32[1] = aten.neg.default(%l)
   return %y, %full
@@ -254,23 +286,27 @@ graph @forward(
 )");
 }
 
-constexpr const char* kLinear = R"(module "m"
-symbol s0 [2, 9]
-graph @forward(
-  %x: float32[s0, 5, 4] = user,
-  %w: float32[3, 4] = user) {
+constexpr const char* kLinear = R"(etg 1
+module "m"
+symbol s0 {2..9}
+
+graph @forward {
+  user %x: float32[s0, 5, 4]
+  user %w: float32[3, 4]
   %y: float32[s0, 5, 3] = aten.linear.default(%x, %w)
   return %y
 }
 )";
 
 TEST(Decompose, SymbolicSizesStayFormulas) {
-  EXPECT_EQ(after_pass(kLinear, [](ir::Module& m) { return decompose(m); }), R"(module "m"
-symbol s0 [2, 9]
-graph @forward(
-  %x: float32[s0, 5, 4] = user,
-  %w: float32[3, 4] = user) {
-  %0: float32[4, 3]{1, 4} = aten.permute.default(%w, [1, 0])
+  EXPECT_EQ(after_pass(kLinear, [](ir::Module& m) { return decompose(m); }), R"(etg 1
+module "m"
+symbol s0 {2..9}
+
+graph @forward {
+  user %x: float32[s0, 5, 4]
+  user %w: float32[3, 4]
+  %0: float32[4, 3] order(1, 0) = aten.permute.default(%w, [1, 0])
   %1: float32[5*s0, 4] = aten.view.default(%x, [5*s0, 4])
   %2: float32[5*s0, 3] = aten.mm.default(%1, %0)
   %y: float32[s0, 5, 3] = aten.view.default(%2, [s0, 5, 3])
@@ -286,12 +322,14 @@ TEST(Decompose, PreservedOpsStay) {
 
 // A plugin that wants linear whole gets it out of a recurrent layer, too; an op whose results nobody can tell is taken apart there.
 TEST(Decompose, WhatADecompositionMakesIsPreservedWhereItsResultsAreKnown) {
-  const char* text = R"(module "m"
-graph @forward(
-  %x: float32[2, 3] = user,
-  %h: float32[2, 4] = user,
-  %a: float32[4, 3] = user,
-  %b: float32[4, 4] = user) {
+  const char* text = R"(etg 1
+module "m"
+
+graph @forward {
+  user %x: float32[2, 3]
+  user %h: float32[2, 4]
+  user %a: float32[4, 3]
+  user %b: float32[4, 4]
   %y: float32[2, 4] = aten.rnn_tanh_cell.default(%x, %h, %a, %b)
   return %y
 }
@@ -304,9 +342,11 @@ graph @forward(
 
 TEST(Decompose, OneErrorNamesEveryOpThatCannotBeTakenApart) {
   const std::string error =
-      after_pass(R"(module "m"
-graph @forward(
-  %x: float32[2] = user) {
+      after_pass(R"(etg 1
+module "m"
+
+graph @forward {
+  user %x: float32[2]
   %y: float32[2] = aten.dropout.default(%x, 0.5, true)
   %z: float32[2] = aten.silu.default(%y)
   %u: float32[2] = aten.dropout.default(%z, 0.25, true)
@@ -331,9 +371,11 @@ TEST(Decompose, ResultsMustBeWhatTheExporterSaid) {
 
 TEST(Decompose, TrainingModeIsRefusedWithItsSource) {
   EXPECT_THAT(
-      after_pass(R"(module "m"
-graph @forward(
-  %x: float32[2] = user) {
+      after_pass(R"(etg 1
+module "m"
+
+graph @forward {
+  user %x: float32[2]
   %y: float32[2] = aten.dropout.default(%x, 0.5, true)
   return %y
 }
