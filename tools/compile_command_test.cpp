@@ -273,7 +273,7 @@ TEST_F(CompileCommand, ARecordIsWritten) {
 TEST_F(CompileCommand, ShowsTheGraphAfterAPass) {
   const CliRun run = cli({"compile", archive("mlp.pt2"), "-o", dir_ / "m.pte", "--dump-after", "decompose"});
   EXPECT_EQ(run.exit, 0) << run.err;
-  EXPECT_THAT(run.out, HasSubstr("# after decompose\nmodule \"forward\""));
+  EXPECT_THAT(run.out, HasSubstr("# after decompose\netg 1\nmodule \"forward\""));
   EXPECT_THAT(run.out, HasSubstr("aten.addmm.default("));
 }
 

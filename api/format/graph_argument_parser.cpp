@@ -11,7 +11,7 @@ namespace etb::graph {
 // A name that is not a word is quoted, so only the '=' after it decides.
 Result<std::string> ArgumentParser::parse_argument_name() {
   const bool can_be_name = token_.kind == TokenKind::kWord || token_.kind == TokenKind::kString;
-  if (!can_be_name || !is_followed_by('=')) return std::string();
+  if (!can_be_name || following_char() != '=') return std::string();
   ETB_ASSIGN(std::string name, take(token_.kind, "a name"));
   ETB_TRY(expect("="));
   return name;

@@ -40,10 +40,10 @@ void Lexer::skip_space() {
   }
 }
 
-bool Lexer::is_before(char c) const {
+char Lexer::next_char() const {
   Lexer ahead = *this;
   ahead.skip_space();
-  return ahead.peek() == c;
+  return ahead.peek();
 }
 
 std::string_view Lexer::take_line() {

@@ -30,8 +30,8 @@ class Lexer {
  public:
   explicit Lexer(std::string_view text) : text_(text) {}
   [[nodiscard]] Result<Token> next();
-  // True if the next token begins with this character. Consumes nothing.
-  bool is_before(char c) const;
+  // Returns the first character of the next token, '\0' at the end. Consumes nothing.
+  char next_char() const;
   // Consumes the rest of the line. Returns it without its comment and the blanks around it.
   std::string_view take_line();
 
@@ -48,6 +48,14 @@ class Lexer {
   size_t at_ = 0;
   uint32_t line_ = 1;
   size_t line_start_ = 0;
+};
+
+// Where a token begins.
+struct TextPosition {
+  TextPosition(const Token& token)
+      : line(token.line), column(token.column) {}  // NOLINT(google-explicit-constructor)
+  uint32_t line;
+  uint32_t column;
 };
 
 // Returns "line 3 column 5: message".

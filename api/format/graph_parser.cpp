@@ -94,6 +94,7 @@ uint32_t ImageSink::spec(const TypeText& type) {
   SpecDesc spec;
   spec.dtype = type.dtype;
   spec.dim_order = type.order;
+  spec.sizes.reserve(type.dims.size());
   for (const DimText& dim : type.dims) {
     if (dim.size) {
       spec.sizes.push_back(*dim.size);

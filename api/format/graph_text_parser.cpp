@@ -85,7 +85,7 @@ Status TextParser::parse_header() {
 
 Status TextParser::parse_symbol() {
   ETB_TRY(advance());
-  const Token first = token_;
+  const TextPosition first = token_;
   SymbolDesc symbol;
   ETB_ASSIGN(symbol.name, take(TokenKind::kWord, "the name of a symbol"));
   ETB_ASSIGN(std::tie(symbol.min, symbol.max), parse_range());
@@ -98,14 +98,14 @@ Status TextParser::parse_symbol() {
 
 Status TextParser::parse_op() {
   ETB_TRY(advance());
-  const Token first = token_;
+  const TextPosition first = token_;
   ETB_ASSIGN(const std::string declaration, take(TokenKind::kString, "the declaration of an op"));
   return at(first, sink_.declare_op(declaration));
 }
 
 Status TextParser::parse_constant() {
   ETB_TRY(advance());
-  const Token first = token_;
+  const TextPosition first = token_;
   ConstantText constant;
   ETB_ASSIGN(constant.key, take(TokenKind::kString, "the key of a constant"));
   ETB_TRY(expect(":"));
@@ -186,7 +186,7 @@ Result<bool> TextParser::parse_input() {
   auto kind = token_.kind == TokenKind::kWord ? find_code(kInputKindWords, token_.text) : std::nullopt;
   if (is_module_ && token_.is_word("token")) kind = kTokenInput;
   if (!kind) return false;
-  const Token first = token_;
+  const TextPosition first = token_;
   ETB_TRY(advance());
   ETB_TRY(parse_definition());
   std::optional<uint32_t> constant;
@@ -206,7 +206,7 @@ Result<bool> TextParser::parse_input() {
 Status TextParser::parse_node() {
   NodeDesc node;
   ETB_TRY(parse_results(node));
-  const Token first = token_;
+  const TextPosition first = token_;
   ETB_ASSIGN(node.op, take(TokenKind::kWord, "the name of an op"));
   ETB_TRY(parse_arguments([&](std::string name) -> Status {
     ETB_ASSIGN(ArgumentDesc argument, parse_argument());
@@ -266,7 +266,7 @@ Status TextParser::parse_source(NodeDesc& node) {
 Status TextParser::parse_return() {
   ETB_TRY(expect_word("return"));
   while (!token_.is("}")) {
-    const Token first = token_;
+    const TextPosition first = token_;
     ETB_ASSIGN(OutputText output, parse_output());
     ETB_TRY(at(first, sink_.add_output(std::move(output))));
     if (!token_.is("}")) ETB_TRY(expect(","));
@@ -308,7 +308,7 @@ Status TextParser::parse_update(OutputText& output) {
 }
 
 Status TextParser::parse_definition() {
-  const Token first = token_;
+  const TextPosition first = token_;
   ValueText value;
   ETB_ASSIGN(value.name, take(TokenKind::kValueName, "%name of a value"));
   ETB_TRY(expect(":"));

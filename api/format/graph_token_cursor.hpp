@@ -16,8 +16,8 @@ class TokenCursor {
   explicit TokenCursor(std::string_view text) : lexer_(text) {}
 
   Status advance();
-  // True if the token after the current one begins with this character.
-  bool is_followed_by(char c) const { return lexer_.is_before(c); }
+  // Returns the first character of the token after the current one.
+  char following_char() const { return lexer_.next_char(); }
   // Consumes the current token and the rest of its line. Returns the rest, without comment.
   Result<std::string> take_rest_of_line();
   // Consumes the expected sign, or fails with the token found.
@@ -41,9 +41,9 @@ class TokenCursor {
   tl::unexpected<Error> unexpected(const std::string& expected) const;
   // Adds the position of a token to the error of something that knows no positions.
   template <class T>
-  static Result<T> at(const Token& token, Result<T> result) {
+  static Result<T> at(TextPosition position, Result<T> result) {
     if (result) return result;
-    auto located = text_error(token.line, token.column, result.error().message);
+    auto located = text_error(position.line, position.column, result.error().message);
     located.value().code = result.error().code;
     return located;
   }

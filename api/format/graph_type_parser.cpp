@@ -42,6 +42,7 @@ Result<TypeText> TypeParser::parse_type() {
 
 Result<std::vector<DimText>> TypeParser::parse_dims(std::string_view close) {
   std::vector<DimText> dims;
+  dims.reserve(4);  // most tensors have fewer dimensions or as many
   while (!token_.is(close)) {
     if (!dims.empty()) ETB_TRY(expect(","));
     if (dims.size() == ETB_MAX_RANK) return fail(fmt::format("more than {} dimensions", ETB_MAX_RANK));
@@ -57,7 +58,7 @@ Result<DimText> TypeParser::parse_dim() {
   DimText dim;
   ETB_ASSIGN(const bool is_anonymous, accept("?"));
   if (!is_anonymous) {
-    if (token_.kind == TokenKind::kInt && !is_at_formula() && !is_followed_by('{')) {
+    if (token_.kind == TokenKind::kInt && !is_at_formula() && following_char() != '{') {
       ETB_ASSIGN(dim.size, take_int());
       return dim;
     }
@@ -97,11 +98,12 @@ Result<NumberRange> TypeParser::parse_range() {
 
 bool TypeParser::is_at_formula() const {
   if (token_.is("(")) return true;
-  const bool is_operand =
-      token_.kind == TokenKind::kInt || (token_.kind == TokenKind::kWord && names_.find_symbol(token_.text));
-  const bool has_operator = is_followed_by('+') || is_followed_by('*') || is_followed_by('/');
-  if (is_operand) return has_operator || token_.kind == TokenKind::kWord;
-  return token_.kind == TokenKind::kWord && function_of(token_.text) && is_followed_by('(');
+  if (token_.kind == TokenKind::kInt) {
+    const char next = following_char();
+    return next == '+' || next == '*' || next == '/';
+  }
+  if (token_.kind != TokenKind::kWord) return false;
+  return names_.find_symbol(token_.text) || (function_of(token_.text) && following_char() == '(');
 }
 
 Result<uint32_t> TypeParser::parse_formula() {

@@ -29,6 +29,11 @@ struct MethodImage {
 // becomes an operand of the nodes that hold subgraphs.
 [[nodiscard]] Result<MethodImage> make_method_image(ir::Module& module, ConstantKeys& keys);
 
+// Rejects a module that an image cannot describe fully: a tensor that is no dense tensor in some order, a token,
+// an output that is a literal. Before views_to_copies tensors may be views with gaps. The error names the
+// node.
+[[nodiscard]] Status check_expressible(ir::Module& module);
+
 // One region as a separate graph. Inputs are the operands, then the constants.
 struct RegionImage {
   graph::ImageBytes image;

@@ -62,11 +62,13 @@ struct TestFixture {
   }
 };
 
-constexpr const char* kDiamond = R"(module "forward"
-constant "w" float32[2] = {1, 2}
-graph @forward(
-  %w: float32[2] = parameter "w" constant 0,
-  %x: float32[2] = user) {
+constexpr const char* kDiamond = R"(etg 1
+module "forward"
+constant "w": float32[2] = [1, 2]
+
+graph @forward {
+  parameter %w: float32[2] = "w" as "w"
+  user %x: float32[2]
   %a: float32[2] = aten.add.Tensor(%x, %w)
   %r: float32[2] = aten.relu.default(%a)
   %b: float32[2] = aten.add.Tensor(%a, %w)
@@ -87,9 +89,11 @@ TEST(Partition, RegionsBecomeCalls) {
   EXPECT_EQ(fixture.payload(1), "in in aten.mul.Tensor out1");
   EXPECT_EQ(fixture.rejection(1), "op: aten.relu.default");
   // The weight moved into the payload and is no longer an input of the method.
-  EXPECT_EQ(fixture.lowered(), R"(module "forward"
-graph @forward(
-  %x: float32[2] = user) {
+  EXPECT_EQ(fixture.lowered(), R"(etg 1
+module "forward"
+
+graph @forward {
+  user %x: float32[2]
   %a: float32[2], %b: float32[2] = higher_order.executorch_call_delegate.default(0, [%x])
   %r: float32[2] = aten.relu.default(%a)
   %c: float32[2] = higher_order.executorch_call_delegate.default(1, [%r, %b])
@@ -160,11 +164,13 @@ TEST(Partition, FiltersAndSmallRegionsLeaveNodesToTheHost) {
 
 TEST(Partition, AConstantOfSeveralRegionsAndMethodsHasOneKeyAndOneBlob) {
   TestFixture fixture;
-  const std::string text = R"(module "forward"
-constant "w" float32[2] = {1, 2}
-graph @forward(
-  %w: float32[2] = parameter "w" constant 0,
-  %x: float32[2] = user) {
+  const std::string text = R"(etg 1
+module "forward"
+constant "w": float32[2] = [1, 2]
+
+graph @forward {
+  parameter %w: float32[2] = "w" as "w"
+  user %x: float32[2]
   %a: float32[2] = aten.add.Tensor(%x, %w)
   %r: float32[2] = aten.relu.default(%a)
   %b: float32[2] = aten.add.Tensor(%r, %w)
@@ -181,10 +187,12 @@ graph @forward(
 TEST(Partition, NamesThatMeetAreToldApart) {
   TestFixture fixture;
   for (const char* value : {"1", "3"})
-    fixture.method(std::string("module \"m") + value + "\"\nconstant \"w\" float32[1] = {" + value + R"(}
-graph @forward(
-  %w: float32[1] = parameter "w" constant 0,
-  %x: float32[1] = user) {
+    fixture.method(std::string("etg 1\nmodule \"m") + value + "\"\nconstant \"w\": float32[1] = [" + value +
+                   R"(]
+
+graph @forward {
+  parameter %w: float32[1] = "w" as "w"
+  user %x: float32[1]
   %a: float32[1] = aten.add.Tensor(%x, %w)
   return %a
 }
@@ -199,13 +207,15 @@ graph @forward(
 TEST(Partition, StateIsAnOperand) {
   TestFixture fixture;
   fixture
-      .method(R"(module "forward"
-constant "count" float32[1] = {4}
-graph @forward(
-  %count: float32[1] = buffer "count" constant 0,
-  %x: float32[1] = user) {
+      .method(R"(etg 1
+module "forward"
+constant "count": float32[1] = [4]
+
+graph @forward {
+  buffer %count: float32[1] = "count" as "count"
+  user %x: float32[1]
   %next: float32[1] = aten.add.Tensor(%count, %x)
-  return buffer "count" = %next, %next
+  return %next updates %count, %next
 }
 )")
       .plugin("npu", {kAdd});
@@ -217,10 +227,12 @@ graph @forward(
 TEST(Partition, NumbersComeFromTheRegionsOwnTensorsWhereTheyCan) {
   TestFixture fixture;
   fixture
-      .method(R"(module "forward"
-symbol s0 [2, 8]
-graph @forward(
-  %x: float32[s0, 3] = user) {
+      .method(R"(etg 1
+module "forward"
+symbol s0 {2..8}
+
+graph @forward {
+  user %x: float32[s0, 3]
   %a: float32[3*s0] = aten.view_copy.default(%x, [3*s0])
   %r: float32[3*s0] = aten.relu.default(%a)
   %b: float32[s0, 3] = aten.view_copy.default(%r, [s0, 3])
@@ -241,11 +253,13 @@ graph @forward(
 TEST(Partition, NodesWhoseNumbersNothingTellsStayWithTheHost) {
   TestFixture fixture;
   fixture
-      .method(R"(module "forward"
-symbol s0 [2, 8]
-symbol s1 [2, 8]
-graph @forward(
-  %x: float32[s0, s1] = user) {
+      .method(R"(etg 1
+module "forward"
+symbol s0 {2..8}
+symbol s1 {2..8}
+
+graph @forward {
+  user %x: float32[s0, s1]
   %a: float32[s0*s1] = aten.view_copy.default(%x, [s0*s1])
   %r: float32[s0*s1] = aten.relu.default(%a)
   %b: float32[s0, s1] = aten.view_copy.default(%r, [s0, s1])
@@ -262,22 +276,26 @@ graph @forward(
 TEST(Partition, NodesInsideBranchesAreTakenAndConstantsThereReachPayloads) {
   TestFixture fixture;
   fixture
-      .method(R"(module "forward"
-constant "w" float32[1] = {4}
-graph @forward(
-  %p: bool[] = user,
-  %x: float32[1] = user) {
+      .method(R"(etg 1
+module "forward"
+constant "w": float32[1] = [4]
+
+graph @forward {
+  user %p: bool[]
+  user %x: float32[1]
   %y: float32[1] = higher_order.cond.default(%p, @yes, @no, [%x])
   return %y
 }
-graph @yes(
-  %x: float32[1] = user,
-  %w: float32[1] = constant "w" constant 0) {
+
+graph @yes {
+  user %x: float32[1]
+  constant %w: float32[1] = "w" as "w"
   %a: float32[1] = aten.add.Tensor(%x, %w)
   return %a
 }
-graph @no(
-  %x: float32[1] = user) {
+
+graph @no {
+  user %x: float32[1]
   %b: float32[1] = aten.add.Tensor(%x, %x)
   return %b
 }
@@ -310,7 +328,7 @@ TEST(Partition, EqualInputsGiveEqualAnswers) {
 // regions. If any step were quadratic in nodes or regions, the test would exceed its time limit.
 TEST(Partition, AHundredThousandNodes) {
   constexpr int kCount = 100000;
-  std::string text = "module \"forward\"\ngraph @forward(\n  %x: float32[2] = user) {\n";
+  std::string text = "etg 1\nmodule \"forward\"\ngraph @forward {\n  user %x: float32[2]\n";
   text += "  %v0: float32[2] = aten.add.Tensor(%x, %x)\n  %v1: float32[2] = aten.mul.Tensor(%v0, %x)\n";
   for (int i = 2; i < kCount; ++i)
     text += "  %v" + std::to_string(i) + ": float32[2] = " + (i % 2 == 0 ? kAdd : kMul) + "(%v" +

@@ -8,11 +8,13 @@
 
 namespace {
 
-constexpr const char* kModel = R"(module "forward"
-symbol s0 [2, 10]
-graph @forward(
-  %x: float32[s0, 3] = user,
-  %w: float32[3, 3] = user) {
+constexpr const char* kModel = R"(etg 1
+module "forward"
+symbol s0 {2..10}
+
+graph @forward {
+  user %x: float32[s0, 3]
+  user %w: float32[3, 3]
   %s: float32[s0, 3] = aten.sigmoid.default(%x)
   %m: float32[s0, 3] = aten.mul.Tensor(%x, %s)
   %v: float32[s0, 2], %i: int64[s0, 2] = aten.topk.default(%m, 2, largest=false)
