@@ -51,10 +51,10 @@ Status GraphLowering::lower(const Node& node) {
 void GraphLowering::fold_operands(const Node& node) {
   for (const Value& operand : node.operands()) {
     const uint32_t value = operand.id();
-    if (state_.values.find_floats(value) != nullptr || state_.values.find_integers(value) != nullptr)
-      continue;
-    const std::optional<Node> producer = state_.graph.find_producer(value);
-    if (producer && state_.graph.is_made_of_constants(value)) (void)lower(*producer);
+    const bool is_lowered =
+        state_.values.find_floats(value) != nullptr || state_.values.find_integers(value) != nullptr;
+    if (is_lowered || state_.graph.is_input(value) || !state_.graph.is_made_of_constants(value)) continue;
+    if (const std::optional<Node> producer = state_.graph.find_producer(value)) (void)lower(*producer);
   }
 }
 

@@ -20,6 +20,7 @@ class SourceGraph {
   // True if the payload is discarded.
   bool is_claiming() const { return region_ == nullptr; }
 
+  bool is_input(uint32_t value) const { return value < graph_.input_count(); }
   etb_graph_spec spec(uint32_t value) const { return graph_.value(value).spec(); }
   etb_dtype dtype(uint32_t value) const { return static_cast<etb_dtype>(spec(value).dtype); }
   size_t rank(uint32_t value) const { return spec(value).rank; }

@@ -12,7 +12,7 @@ namespace {
 Status gelu_tanh(LoweringContext& context, const LoweredValue& input) {
   XnnGraphBuilder& builder = context.builder();
   const auto number = [&](double value) {
-    return context.builder().add_floats({1}, {static_cast<float>(value)}, input.id);
+    return builder.add_floats({1}, {static_cast<float>(value)}, input.id);
   };
   const Extents extents = builder.extents(input.id);
   const auto binary = [&](XnnOperator op, uint32_t a, uint32_t b) {

@@ -36,13 +36,12 @@ uint32_t add_integer_filter(LoweringContext& context, uint32_t weight) {
   XnnGraphBuilder& builder = context.builder();
   const XnnValue from = builder.value(weight);
   const bool is_by_group = from.quantisation == XnnQuantisation::kPerChannelGroup;
-  const XnnDatatype datatype = !context.builder().has_four_bits(weight) ? XnnDatatype::kQcint8
-                               : is_by_group                            ? XnnDatatype::kQbint4
-                                                                        : XnnDatatype::kQcint4;
+  const XnnDatatype datatype = !builder.has_four_bits(weight) ? XnnDatatype::kQcint8
+                               : is_by_group                  ? XnnDatatype::kQbint4
+                                                              : XnnDatatype::kQcint4;
   const ConstantPtr& bytes = builder.constant(weight);
   const uint32_t filter = builder.add_constant(
-      context.builder().has_four_bits(weight) ? packed_four_bits(bytes) : std::make_shared<Constant>(*bytes),
-      datatype);
+      builder.has_four_bits(weight) ? packed_four_bits(bytes) : std::make_shared<Constant>(*bytes), datatype);
   XnnValue& made = builder.value(filter);
   made.quantisation = is_by_group ? from.quantisation : XnnQuantisation::kPerChannel;
   if (is_by_group) {
@@ -69,7 +68,7 @@ Status dynamic_product(LoweringContext& context, uint32_t source, uint32_t right
     return reject("quant", "weight with zero point ", from.zero_point, ", expected 0");
   const uint32_t filter = add_integer_filter(context, weight->id);
   ETB_ASSIGN(const uint32_t floats, context.natural(source));
-  const uint32_t input = context.builder().add_runtime_quantised(floats, 1);
+  const uint32_t input = builder.add_runtime_quantised(floats, 1);
   ETB_ASSIGN(const uint32_t bias, bias_of(context, bias_argument, from.sizes[0], input, filter));
   ETB_ASSIGN(const uint32_t out, context.add_result());
   builder.add_node(XnnOperator::kFullyConnected, {input, filter, bias}, {out});

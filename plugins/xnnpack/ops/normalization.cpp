@@ -16,9 +16,9 @@ uint32_t normalize(LoweringContext& context, uint32_t rows, double eps) {
   const uint32_t mean = add_mean(builder, rows);
   const uint32_t centered = add_binary(builder, XnnOperator::kSubtract, rows, mean, extents);
   const uint32_t variance = add_mean(builder, add_unary(builder, XnnOperator::kSquare, centered));
-  const uint32_t shifted = add_binary(builder, XnnOperator::kAdd, variance,
-                                      context.builder().add_floats({1}, {static_cast<float>(eps)}, rows),
-                                      builder.extents(variance));
+  const uint32_t shifted =
+      add_binary(builder, XnnOperator::kAdd, variance,
+                 builder.add_floats({1}, {static_cast<float>(eps)}, rows), builder.extents(variance));
   const uint32_t scale = add_unary(builder, XnnOperator::kReciprocalSquareRoot, shifted);
   return add_binary(builder, XnnOperator::kMultiply, centered, scale, extents);
 }
@@ -27,7 +27,7 @@ uint32_t normalize(LoweringContext& context, uint32_t rows, double eps) {
 Status scale_and_shift(LoweringContext& context, const NodeArguments::Tensor& weight,
                        const NodeArguments::Tensor& bias, uint32_t id, const std::vector<int64_t>& sizes) {
   XnnGraphBuilder& builder = context.builder();
-  const etb_dtype dtype = context.builder().dtype(id);
+  const etb_dtype dtype = builder.dtype(id);
   for (const auto& [argument, op] :
        {std::pair{weight, XnnOperator::kMultiply}, std::pair{bias, XnnOperator::kAdd}}) {
     if (!argument.has_value()) continue;

@@ -12,8 +12,8 @@ namespace etb::xnnpack {
 
 inline constexpr uint32_t kFlagKeepDims = 0x40;       // reduced dimensions stay as 1
 inline constexpr uint32_t kFlagTransposeWeights = 1;  // FullyConnected: the filter is [inputs, outputs]
-inline constexpr uint32_t kFlagTransposeB =
-    1;  // BatchMatrixMultiply: the second factor is [..., columns, rows]
+// BatchMatrixMultiply: the second factor is [..., columns, rows].
+inline constexpr uint32_t kFlagTransposeB = 1;
 
 // ---- Rows
 
@@ -27,6 +27,7 @@ Status run_lowering(LoweringContext& context) {
   using OwnArguments = View<NodeArguments>;
   if constexpr (requires { Arguments::kArgumentNames; }) {
     static_assert(std::string_view(Arguments::kArgumentNames) == OwnArguments::kArgumentNames);
+    static_assert(std::string_view(Arguments::kLetters) == OwnArguments::kLetters);  // their types
   }
   return kFunction(context, Arguments(OwnArguments(context.node(), OwnArguments::kArgumentNames)));
 }
