@@ -21,7 +21,7 @@ struct SchemaField {
   bool is_out = false;
   bool is_write = false;
   bool has_default = false;
-  unsigned list_size = 0;  // of a list that one number may stand for
+  unsigned list_size = 0;  // of a list that one number may replace
   char alias_set = 0;      // letter behind @ or !
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests attention in payloads: masks, fully masked rows and grouped heads, against plain loops.
-#include "plugins/xnnpack/compile_fixture.hpp"
+#include "plugins/xnnpack/testing/compile_fixture.hpp"
 
 namespace etb::xnnpack {
 namespace {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests the ahead-of-time half: claims with reasons, and payloads whose results must equal plain loops.
-#include "plugins/xnnpack/compile_fixture.hpp"
 #include "plugins/xnnpack/payload/writer.hpp"
-#include "plugins/xnnpack/payload_fixture.hpp"
+#include "plugins/xnnpack/testing/compile_fixture.hpp"
+#include "plugins/xnnpack/testing/payload_fixture.hpp"
 
 namespace etb::xnnpack {
 namespace {

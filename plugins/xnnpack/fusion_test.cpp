@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests fusions that save nodes: clamps after layers, chains of views, transposes between products, equal
 // transposes. compile_test.cpp covers batch norm, biases and transposed weights.
-#include "plugins/xnnpack/compile_fixture.hpp"
+#include "plugins/xnnpack/testing/compile_fixture.hpp"
 
 namespace etb::xnnpack {
 namespace {

@@ -3,9 +3,9 @@
 // payload_fuzz.cpp searches for other defects; xnnpack_test.cpp truncates official payloads and flips their
 // bits.
 #include "etb_schema/xnnpack_graph_generated.h"
-#include "plugins/xnnpack/compile_fixture.hpp"
 #include "plugins/xnnpack/payload/writer.hpp"
-#include "plugins/xnnpack/payload_fixture.hpp"
+#include "plugins/xnnpack/testing/compile_fixture.hpp"
+#include "plugins/xnnpack/testing/payload_fixture.hpp"
 
 namespace etb::xnnpack {
 namespace {

@@ -4,7 +4,7 @@
 // loads it in a host without compiler.)
 #include <dlfcn.h>
 
-#include "plugins/xnnpack/compile_fixture.hpp"
+#include "plugins/xnnpack/testing/compile_fixture.hpp"
 
 namespace etb::xnnpack {
 namespace {

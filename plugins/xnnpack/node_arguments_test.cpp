@@ -6,7 +6,7 @@
 #include "ops/cat.hpp"
 #include "ops/gelu.hpp"
 #include "ops/slice_copy.hpp"
-#include "plugins/xnnpack/compile_fixture.hpp"
+#include "plugins/xnnpack/testing/compile_fixture.hpp"
 
 namespace etb::xnnpack {
 namespace {

@@ -6,8 +6,8 @@
 #include <functional>
 #include <numeric>
 
-#include "plugins/xnnpack/compile_fixture.hpp"
 #include "plugins/xnnpack/payload/writer.hpp"
+#include "plugins/xnnpack/testing/compile_fixture.hpp"
 
 namespace etb::xnnpack {
 namespace {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests the match from XNNPACK's operators to payload nodes where names are ambiguous: all unary operators
 // have one name.
-#include "plugins/xnnpack/compile_fixture.hpp"
 #include "plugins/xnnpack/payload/writer.hpp"
+#include "plugins/xnnpack/testing/compile_fixture.hpp"
 
 namespace etb::xnnpack {
 namespace {

@@ -8,9 +8,9 @@
 #include <optional>
 #include <vector>
 
-#include "plugins/xnnpack/fuzz_plugin.hpp"
 #include "plugins/xnnpack/payload/shapes.hpp"
 #include "plugins/xnnpack/payload_arguments.hpp"
+#include "plugins/xnnpack/testing/fuzz_plugin.hpp"
 
 namespace etb::xnnpack {
 namespace {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests int8 graphs beyond plain layers: numbers beside tensors, scales that XNNPACK rejects, dynamically
 // quantised inputs.
-#include "plugins/xnnpack/compile_fixture.hpp"
+#include "plugins/xnnpack/testing/compile_fixture.hpp"
 
 namespace etb::xnnpack {
 namespace {

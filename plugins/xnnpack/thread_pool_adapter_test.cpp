@@ -2,8 +2,8 @@
 // Tests runs on the host's threads, and the events of a run.
 #include <optional>
 
-#include "plugins/xnnpack/compile_fixture.hpp"
-#include "plugins/xnnpack/workers_fixture.hpp"
+#include "plugins/xnnpack/testing/compile_fixture.hpp"
+#include "plugins/xnnpack/testing/workers_fixture.hpp"
 
 namespace etb::xnnpack {
 namespace {

@@ -15,7 +15,7 @@
 #include "api/format/program_view.hpp"
 #include "etb/cpp/tensor.hpp"
 #include "etb/static_plugins.h"
-#include "plugins/xnnpack/program_data.hpp"
+#include "plugins/xnnpack/testing/program_data.hpp"
 
 extern "C" {
 ETB_DECLARE_STATIC_PLUGIN(xnnpack);

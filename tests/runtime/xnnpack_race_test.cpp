@@ -5,8 +5,8 @@
 #include <filesystem>
 
 #include "host/services/thread_pool.hpp"
-#include "plugins/xnnpack/compile_fixture.hpp"
-#include "plugins/xnnpack/workers_fixture.hpp"
+#include "plugins/xnnpack/testing/compile_fixture.hpp"
+#include "plugins/xnnpack/testing/workers_fixture.hpp"
 
 namespace etb::xnnpack {
 namespace {

@@ -9,7 +9,7 @@
 
 namespace etb::host {
 
-// Returns nullopt for bytes that the reader rejects. Of a method with several chains it keeps the first.
+// Returns nullopt for bytes that the reader rejects. A method with several chains keeps the first.
 std::optional<format::ProgramSpec> decode_program(std::span<const std::byte> file);
 
 }  // namespace etb::host
