@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <set>
 
 #include "api/format/graph_rules.hpp"
 #include "api/format/graph_verifier.hpp"
@@ -212,6 +213,35 @@ TEST(GraphView, ReadsWhatTheGeneratedReaderReads) {
     Comparison(view, *fb::GetImage(image.span().data())).compare();
     if (HasFailure()) return;
   }
+}
+
+// copy_argument visits an argument of every kind. Its copy has the fields of the kind.
+TEST(GraphView, VisitsArgumentsOfEveryKind) {
+  std::set<uint32_t> kinds;
+  for (uint64_t seed = 0; seed < 100; ++seed) {
+    const ImageBytes image = random_graph(seed, 12).finish_unverified();
+    const View view = *View::open(image.span());
+    for (uint32_t g = 0; g < view.graph_count(); ++g) {
+      for (const Node& node : view.graph(g).nodes()) {
+        for (const Argument& argument : node.args()) {
+          const ArgumentDesc copy = copy_argument(argument);
+          kinds.insert(argument.kind());
+          EXPECT_EQ(copy.kind, argument.kind());
+          EXPECT_EQ(copy.name, argument.name());
+          EXPECT_EQ(copy.value, argument.c().value);
+          const bool is_text =
+              argument.kind() == ETB_GRAPH_ARGUMENT_STRING || argument.kind() == ETB_GRAPH_ARGUMENT_DEVICE;
+          EXPECT_TRUE(is_text || copy.as_int == argument.c().as_int);
+          EXPECT_EQ(std::memcmp(&copy.as_float, &argument.c().as_float, sizeof(double)), 0);
+          EXPECT_EQ(copy.text, argument.as_string());
+          EXPECT_EQ(copy.values.size(), argument.values().size());
+          EXPECT_EQ(copy.ints.size() + copy.strings.size(), argument.ints().size());
+          EXPECT_EQ(copy.floats.size(), argument.floats().size());
+        }
+      }
+    }
+  }
+  EXPECT_EQ(kinds.size(), ETB_GRAPH_ARGUMENT_GRAPH + 1u) << "a kind did not occur";
 }
 
 TEST(GraphView, WalksInPlainC) {

@@ -219,7 +219,7 @@ class Printer : graph::TextWriter {
     constexpr const char* kKinds[] = {"user", "parameter", "buffer", "constant", "token"};
     put("  {} ", kKinds[static_cast<size_t>(input.kind)]);
     put_definition(graph, input.value);
-    if (input.constant != kNone) {
+    if (input.constant < keys_.size()) {
       out_ += " = ";
       put_string(keys_[input.constant]);
     }
