@@ -139,11 +139,11 @@ TEST(Infer, SizesAndDtypesHaveRulesForTheSameOps) {
 }
 
 TEST(Infer, DtypesOfListsArePromoted) {
-  EXPECT_EQ(inferred("%x: int8[2] = user, %y: float16[2] = user", "aten.cat.default([%x, %y])"),
+  EXPECT_EQ(inferred("user %x: int8[2] user %y: float16[2]", "aten.cat.default([%x, %y])"),
             "%0: float16[4]");
-  EXPECT_EQ(inferred("%x: float32[0] = user, %y: int64[3] = user", "aten.cat.default([%x, %y])"),
+  EXPECT_EQ(inferred("user %x: float32[0] user %y: int64[3]", "aten.cat.default([%x, %y])"),
             "%0: float32[3]");
-  EXPECT_THAT(inferred("%x: uint16[2] = user, %y: int8[2] = user", "aten.cat.default([%x, %y])"),
+  EXPECT_THAT(inferred("user %x: uint16[2] user %y: int8[2]", "aten.cat.default([%x, %y])"),
               ::testing::HasSubstr("does not promote"));
 }
 
