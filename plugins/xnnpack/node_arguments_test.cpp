@@ -2,7 +2,7 @@
 // Tests that lowering reads the arguments of a node by name.
 #include "plugins/xnnpack/compile/node_arguments.hpp"
 
-#include "etb/cpp/node.hpp"
+#include "etb/cpp/compile.hpp"
 #include "ops/cat.hpp"
 #include "ops/gelu.hpp"
 #include "ops/slice_copy.hpp"
@@ -20,8 +20,8 @@ class OneNode {
     for (ArgumentDesc& arg : args) args_.push_back(std::move(arg));
     model_.output(model_.node(View<NodeArguments>::kName, args_, {4, 5}));
     image_ = model_.image();
-    const etb_graph_image raw = image_.to_c();
-    graph_.emplace(*open_graph(&raw), 0);
+    view_.emplace(*graph::View::open(image_.span()));
+    graph_.emplace(view_->method());
     node_.emplace(graph_->node(0));
   }
   View<NodeArguments> args() const { return {*node_, View<NodeArguments>::kArgumentNames}; }
@@ -31,6 +31,7 @@ class OneNode {
   uint32_t x_ = 0;
   std::vector<ArgumentDesc> args_;
   ImageBytes image_;
+  std::optional<graph::View> view_;
   std::optional<Graph> graph_;
   std::optional<Node> node_;
 };

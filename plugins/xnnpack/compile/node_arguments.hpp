@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "api/ops/argument_reader.hpp"
-#include "etb/cpp/node.hpp"
+#include "etb/cpp/compile.hpp"
 #include "etb/cpp/result.hpp"
 
 namespace etb::xnnpack {
