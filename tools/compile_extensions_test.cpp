@@ -122,7 +122,7 @@ rule scale_apart aten {
 )");
   const CliRun run = compile({"--", "--rules", rules, "--dump-after", "rules_aten"});
   ASSERT_EQ(run.exit, 0) << run.err;
-  EXPECT_THAT(run.out, HasSubstr("# after rules_aten\nmodule"));
+  EXPECT_THAT(run.out, HasSubstr("# after rules_aten\netg 1\nmodule"));
   EXPECT_THAT(run.out, HasSubstr("= aten.mul.Scalar(%add, 0.5)"));
   expect_pytorchs_numbers({});
 }
@@ -131,7 +131,7 @@ TEST_F(CompileExtensions, FaultyRulesOfTheUserAreErrorsWithTheirPlace) {
   const CliRun unreadable =
       compile({"--", "--rules", write("bad.rules", "rule r edge {\n %y = aten.nope(%x) }")});
   EXPECT_EQ(unreadable.exit, static_cast<int>(ExitCode::INVALID_INPUT));
-  EXPECT_THAT(unreadable.err, HasSubstr("bad.rules: line 2: unknown op 'aten.nope'"));
+  EXPECT_THAT(unreadable.err, HasSubstr("bad.rules: line 2 column 7: unknown op 'aten.nope'"));
   const CliRun wrong = compile(
       {"--", "--custom-op", kScale, "--rules",
        write("wrong.rules",
@@ -175,7 +175,7 @@ TEST_F(CompileExtensions, FaultyRulesOfAPluginAreNamedAndLeftOut) {
                                      "my.scale.default=mul.Scalar(x, factor)"});
   EXPECT_EQ(unreadable.exit, static_cast<int>(ExitCode::NEGATIVE)) << unreadable.err;
   EXPECT_THAT(unreadable.err,
-              HasSubstr("skipped plugin 'my_npu': npu.rules: line 1: expected 'op' or 'rule'"));
+              HasSubstr("skipped plugin 'my_npu': npu.rules: line 1 column 1: expected op or rule"));
   expect_pytorchs_numbers({});
 }
 

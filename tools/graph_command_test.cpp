@@ -58,7 +58,8 @@ TEST_F(GraphCommand, TurnsTextIntoAnImageAndBack) {
 
 // The names of all stages, from the message for one that does not exist.
 std::vector<std::string> stages_of(const std::string& archive) {
-  std::istringstream words(cli({"graph", archive, "--after", "nowhere"}).err);
+  const std::string message = cli({"graph", archive, "--after", "nowhere"}).err;
+  std::istringstream words(message.substr(message.find("one of ")));
   std::vector<std::string> stages;
   for (std::string word; words >> word;)
     if (word.back() == ',') stages.push_back(word.substr(0, word.size() - 1));
