@@ -10,7 +10,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "tools/cli_run.hpp"
+#include "tools/testing/cli_run.hpp"
 
 namespace etb::tools {
 namespace {
@@ -29,19 +29,19 @@ constexpr Row kRows[] = {
     {"overlap", "claims node 0, which it claims already"},
     {"unanswered", "neither claims nor rejects node "},
     {"no_reason", "without a reason"},
-    {"cyclic_region", "in one region that would have to run before itself: "},
+    {"cyclic_region", "as one region, which would have to run before itself: "},
     {"fail_in_partition", "no idea"},
     {"refuse_in_compile", "changed its mind"},
     {"throw_in_compile", "unknown type"},
     {"other_bytes_of_a_key", "different bytes (ABI-AOT-04)"},
-    {"unknown_constant", "no constant 'nobody's'"},
+    {"unknown_constant", "unknown constant 'nobody's'"},
     {"odd_alignment", "alignment 3"},
-    {"wrong_payload", "refuses the payload that it made of region 0: not of this plugin"},
+    {"wrong_payload", "rejects its own payload of region 0: not of this plugin"},
     {"crash_in_partition", "in partition: killed by signal 11", true},
-    {"exit_in_partition", "in partition: ended its process without an answer", true},
+    {"exit_in_partition", "in partition: the process ended without an answer", true},
     {"hang_in_partition", "in partition: no answer within 300 ms", true},
     {"crash_in_compile", "in compile: killed by signal 6", true},
-    {"exit_in_compile", "in compile: ended its process without an answer", true},
+    {"exit_in_compile", "in compile: the process ended without an answer", true},
     {"hang_in_compile", "in compile: no answer within 300 ms", true},
 };
 
@@ -74,7 +74,7 @@ class BrokenAot : public testing::TestWithParam<Row> {
     const fs::path with = dir_ / "with.pte", without = dir_ / "without.pte";
     const CliRun run = compile(row.way, with, more);
     EXPECT_EQ(run.exit, static_cast<int>(ExitCode::NEGATIVE)) << run.err;
-    EXPECT_THAT(run.err, HasSubstr("plugin 'broken_aot' takes no part: "));
+    EXPECT_THAT(run.err, HasSubstr("skipped plugin 'broken_aot': "));
     EXPECT_THAT(run.err, HasSubstr(row.text));
     ASSERT_EQ(cli({"compile", archive("mlp.pt2"), "-o", without.string()}).exit, 0);
     EXPECT_EQ(read_file(with), read_file(without));
@@ -109,7 +109,7 @@ TEST_F(BrokenAot, WithoutAFaultItTakesPart) {
     const CliRun run = compile("", dir_ / "good.pte", more);
     EXPECT_EQ(run.exit, 0) << run.err;
     EXPECT_EQ(run.err, "");
-    EXPECT_THAT(run.out, HasSubstr("1 instructions, 1 of them calls of plugins"));
+    EXPECT_THAT(run.out, HasSubstr("1 instructions, 1 of them delegate calls"));
   }
 }
 
@@ -119,7 +119,7 @@ TEST_F(BrokenAot, AnotherPluginGetsWhatABrokenOneWouldHaveTaken) {
                           archive("add.pt2"), "-b", "broken_aot", "-b", "my_npu", "--isolate", "-o",
                           (dir_ / "add.pte").string()});
   EXPECT_EQ(run.exit, static_cast<int>(ExitCode::NEGATIVE)) << run.err;
-  EXPECT_THAT(run.out, HasSubstr("1 of them calls of plugins"));
+  EXPECT_THAT(run.out, HasSubstr("1 of them delegate calls"));
   const CliRun ran = cli({"--plugin-path", ETB_PLUGIN_DIR, "run", (dir_ / "add.pte").string(), "--ones"});
   EXPECT_EQ(ran.exit, 0) << ran.err;
 }

@@ -74,7 +74,7 @@ Result<ExitCode> without_exceptions(const std::function<Result<ExitCode>()>& run
   } catch (const std::bad_alloc&) {
     return make_error(Code::OUT_OF_MEMORY, "out of memory");
   } catch (const std::length_error&) {
-    return make_error(Code::OUT_OF_MEMORY, "out of memory: more was asked for than any machine has");
+    return make_error(Code::OUT_OF_MEMORY, "out of memory: a request exceeds the address space");
   } catch (const std::system_error& error) {
     return make_error(Code::OUT_OF_RESOURCES, error.what());
   } catch (const std::exception& error) {
@@ -110,12 +110,12 @@ int parse_and_run(int argc, const char* const* argv, Session& session) {
   app.set_version_flag("--version", version_text());
   app.footer(exit_code_footer());
   app.require_subcommand(1);
-  app.add_option("--plugin-path", session.plugin_paths,
-                 "Search this folder for manifests first (may be repeated)")
+  app.add_option("--plugin-path", session.plugin_paths, "Search this folder for manifests first; repeatable")
       ->type_name("DIR")
       ->allow_extra_args(false);
-  app.add_flag("--secure", session.secure,
-               "Trust only root's files; no environment, no user folders, no library without a digest");
+  app.add_flag(
+      "--secure", session.secure,
+      "Trust only files of root; ignore the environment and user folders; require digests of libraries");
 #define ETB_COMMAND(name) register_##name(app, session);
 #include "command_list.inc"
 #undef ETB_COMMAND

@@ -71,7 +71,8 @@ Result<std::vector<std::pair<std::string, std::string>>> list_methods(const Opti
     out.emplace_back(text.substr(0, equals), text.substr(equals + 1));
   }
   if (out.empty())
-    return make_error(Code::INVALID_ARGUMENT, "no model: give MODEL.pt2 or --method NAME=FILE.pt2");
+    return make_error(Code::INVALID_ARGUMENT,
+                      "no model is named\nhint: give MODEL.pt2 or --method NAME=FILE.pt2");
   return out;
 }
 
@@ -95,7 +96,7 @@ struct Job {
     made.decompose.formulas = options.extensions.formulas;
     made.rules = extensions.rules();
     made.on_rule_fault = [this](const std::string& owner, const Error& error) {
-      delegation->note_fault(owner, error);
+      delegation->add_rule_error(owner, error);
     };
     made.after_pass = [this](std::string_view pass, ir::Module& module) {
       watch.lap(std::string(pass));
@@ -109,7 +110,7 @@ struct Job {
 Result<ir::Module> compile_method(Job& job, const std::string& name, const std::string& path,
                                   emit::RecordedMethod& record) {
   const Options& options = job.options;
-  ETB_ASSIGN(ir::Module module, pt2::import_archive(path, {options.model, job.extensions.own_ops()}));
+  ETB_ASSIGN(ir::Module module, pt2::import_archive(path, {options.model, job.extensions.custom_ops()}));
   module.name = name;
   job.watch.lap("import");
   job.dump("import", module);
@@ -175,10 +176,10 @@ Status write_program(const Options& options, Parts& parts, const std::string& ou
   watch.lap("write");
   for (const emit::MethodReport& method : program.methods) {
     for (const std::string& kernel : method.own_kernels)
-      out << fmt::format("{}: calls {}, which the application must register\n",
+      out << fmt::format("{}: calls the custom kernel {}, which the application must register\n",
                          format::made_printable(method.name), format::made_printable(kernel));
     out << fmt::format(
-        "{}: {} instructions, {} of them calls of plugins, arena {} bytes (no plan needs less than {})\n",
+        "{}: {} instructions, {} of them delegate calls, arena {} bytes (no plan needs less than {})\n",
         format::made_printable(method.name), method.instruction_count, method.delegate_calls.size(),
         method.arena_nbytes, method.arena_lower_bound_nbytes);
   }
@@ -229,20 +230,19 @@ void register_compile(CLI::App& app, Session& session) {
   auto options = std::make_shared<Options>();
   CLI::App* command =
       app.add_subcommand("compile", "Make a program (.pte) from a torch.export archive (.pt2)");
-  command->add_option("MODEL", options->input,
-                      "Archive that torch.export.save wrote; becomes method 'forward'");
-  command->add_option("-o,--output", options->output, "Program to write; by default MODEL with .pte");
-  command->add_option("--method", options->methods,
-                      "One method of several, from an archive of its own; may be repeated");
+  command->add_option("MODEL", options->input, "Archive of torch.export.save; becomes method 'forward'");
+  command->add_option("-o,--output", options->output,
+                      "Program to write (default: MODEL with the ending .pte)");
+  command->add_option("--method", options->methods, "Add a method from an archive of its own; repeatable");
   command->add_option("--constant", options->constants,
-                      "A method that only gives a number, text or [list]; may be repeated");
+                      "Add a method that returns this number, text or [list]; repeatable");
   command->add_option("--external-data", options->external_data,
-                      "Data file (.ptd) for the weights, which the program then finds by name");
+                      "Write the weights to this data file (.ptd); the program reads them by name");
   command->add_option("--etrecord", options->record,
-                      "Record (.etrecord) that joins profiles with the graph and its Python source");
-  command->add_option("--model", options->model, "Which model of an archive that holds several");
+                      "Write an .etrecord, which relates profiles to the graph and its Python source");
+  command->add_option("--model", options->model, "Name of the model in an archive with several");
   command->add_option("--dump-after", options->dump_after,
-                      "Print the graph after a pass: import, functionalize, decompose, ..., or all");
+                      "Print the graph after this pass: import, functionalize, decompose, ..., or all");
   name_values(*command, {{"--output", "FILE"},
                          {"--method", "NAME=FILE"},
                          {"--constant", "NAME=VALUE"},
@@ -253,12 +253,12 @@ void register_compile(CLI::App& app, Session& session) {
   add_extension_options(*command, options->extensions);
   add_delegation_options(*command, options->delegation);
   command->add_flag("--allow-missing-kernels", options->ignores_missing_kernels,
-                    "Write ops that this build has no kernel for; another run time may");
+                    "Accept ops without a kernel in this build, for another runtime that has one");
   command->add_flag("--unplanned-inputs", options->leaves_inputs,
-                    "Plan no memory for inputs: the application lends its own");
+                    "Plan no memory for inputs; the application passes its own");
   command->add_flag("--unplanned-outputs", options->leaves_outputs,
-                    "Plan no memory for outputs: the application says where they go");
-  command->add_flag("--times", options->times, "Print what each step took");
+                    "Plan no memory for outputs; the application passes its own");
+  command->add_flag("--times", options->times, "Print the time of each step");
   run_as(command, session, [options, &session]() -> Result<ExitCode> { return run(*options, session); });
 }
 

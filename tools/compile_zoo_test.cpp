@@ -10,8 +10,8 @@
 #include <cstring>
 #include <filesystem>
 
-#include "tools/cli_run.hpp"
 #include "tools/run/npy.hpp"
+#include "tools/testing/cli_run.hpp"
 
 namespace etb::tools {
 namespace {

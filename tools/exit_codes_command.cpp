@@ -24,7 +24,7 @@ signal, and none gives code 7.
 
 | found | code |
 |---|---|
-| an option or number that is not understood or out of range: `--threads 999999`, `--repeat 0` | 2 |
+| an option or number that is unknown or out of range: `--threads 999999`, `--repeat 0` | 2 |
 | no such file, plugin or method; no such folder for a file to write | 3 |
 | an input that is empty, cut off or damaged, of another kind (`.pte` for `.pt2`, a zip file without a model) or larger than it may be | 4 |
 | an input that is a folder, a named pipe or a device: only plain files are read | 4 |
@@ -35,7 +35,7 @@ signal, and none gives code 7.
 | a full disk, a pipe whose reader has gone (also on standard output), no memory left | 6 |
 
 When the reader of standard output has gone (`etbackend list | head -1`) the command ends with 6 and without a message. Any other failure of
-standard output is a message, whatever else the command did.
+standard output is a message, even when the rest of the command succeeded.
 )";
 
 }  // namespace

@@ -32,7 +32,7 @@ std::string verdict_of(const Decision& decision, size_t index) {
   if (candidate.refusal)
     return fmt::format("refused, {}{}{}", candidate.refusal->reason,
                        candidate.refusal->reason.empty() ? "" : ": ", shown(candidate.refusal->message));
-  return index == 0 ? "chosen, " + decision.rule : "could be used, but comes later";
+  return index == 0 ? "chosen, " + decision.rule : "usable, but ranked lower";
 }
 
 void print(const Decision& decision, std::ostream& out) {
@@ -83,18 +83,15 @@ Result<ExitCode> run(const Options& options, Session& session) {
 void register_explain(CLI::App& app, Session& session) {
   auto options = std::make_shared<Options>();
   CLI::App* command =
-      app.add_subcommand("explain", "Say which plugin a name means here, by which rule, and why not another");
+      app.add_subcommand("explain", "Explain which plugin a name selects on this machine, and why");
   command->add_option("NAME", options->name, "Plugin id, delegate id of a program, or alias")->required();
-  command->add_option("--pin", options->pin, "Prefer the plugin of this id")->type_name("ID");
-  command->add_option("--payload-version", options->payload_version, "Format version of the payload to run");
-  command->add_flag("--no-alias", options->no_alias,
-                    "Do not match aliases, as for a name that comes from a program");
-  command->add_flag("--json", options->json, "The decision record as JSON");
-  command->add_flag(
-      "--load", options->load,
-      "Also load the chosen plugin in a child process and print every library that came with it");
-  command->add_option("--deadline-ms", options->deadline_ms, "How long loading may take")
-      ->capture_default_str();
+  command->add_option("--pin", options->pin, "Prefer the plugin with this id")->type_name("ID");
+  command->add_option("--payload-version", options->payload_version, "Version of the payload to run");
+  command->add_flag("--no-alias", options->no_alias, "Do not match aliases, as for a name in a program");
+  command->add_flag("--json", options->json, "Print the decision as JSON");
+  command->add_flag("--load", options->load,
+                    "Also load the chosen plugin in a child process and print every library loaded with it");
+  command->add_option("--deadline-ms", options->deadline_ms, "Time limit for loading")->capture_default_str();
   run_as(command, session, [options, &session] { return run(*options, session); });
 }
 

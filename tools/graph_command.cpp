@@ -2,6 +2,7 @@
 // `etbackend graph FILE`: converts a graph image to text and back, or prints a torch.export archive at any
 // stage of the compiler.
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -43,6 +44,11 @@ Result<graph::ImageBytes> to_image(std::string_view bytes) {
   return image;
 }
 
+bool wants_image(const GraphOptions& options) {
+  const std::string_view name = options.output;
+  return name.size() >= 4 && name.substr(name.size() - 4) == ".etg";
+}
+
 Status write_text(const GraphOptions& options, const std::string& text, std::ostream& out) {
   if (options.output.empty()) {
     out << text;
@@ -52,8 +58,7 @@ Status write_text(const GraphOptions& options, const std::string& text, std::ost
 }
 
 Result<ExitCode> write_image(const GraphOptions& options, const graph::ImageBytes& image, std::ostream& out) {
-  const std::string_view name = options.output;
-  if (name.size() >= 4 && name.substr(name.size() - 4) == ".etg") {
+  if (wants_image(options)) {
     const auto* bytes = reinterpret_cast<const char*>(image.span().data());
     ETB_TRY(write_text(options, std::string(bytes, image.span().size()), out));
     return ExitCode::OK;
@@ -66,21 +71,37 @@ Result<ExitCode> write_image(const GraphOptions& options, const graph::ImageByte
   return ExitCode::OK;
 }
 
-// Records the names of the stages in order, and the text after the last run of the requested pass.
+Result<graph::ImageBytes> to_image(ir::Module& module) {
+  ETB_TRY(partition::check_expressible(module));
+  partition::ConstantKeys keys(partition::ConstantDigests::kSha256);
+  ETB_ASSIGN(partition::MethodImage method, partition::make_method_image(module, keys));
+  return std::move(method.image);
+}
+
+// Records the names of the stages in order, and the image or text after the last run of the requested pass.
 struct Stages {
-  std::string wanted, names, text;
+  std::string wanted;
+  bool wants_image = false;
+  std::string names = {}, text = {};
+  std::optional<Result<graph::ImageBytes>> image = {};
+
   void take(std::string_view pass, ir::Module& module) {
     if (names.find(" " + std::string(pass) + ",") == std::string::npos)
       names += " " + std::string(pass) + ",";
-    if (pass == wanted) text = ir::print(module, {.has_sources = true});
+    if (pass != wanted) return;
+    if (wants_image) {
+      image = to_image(module);
+    } else {
+      text = ir::print(module, {.has_sources = true});
+    }
   }
 };
 
 // Runs the passes that `compile` runs without plugins. "image" is the image that plugins would see.
 Result<ExitCode> run_archive(const GraphOptions& options, std::ostream& out) {
   ETB_ASSIGN(const Extensions extensions, Extensions::open(options.extensions));
-  ETB_ASSIGN(ir::Module module, pt2::import_archive(options.file, {options.model, extensions.own_ops()}));
-  Stages stages{options.after.empty() ? "import" : options.after, {}, {}};
+  ETB_ASSIGN(ir::Module module, pt2::import_archive(options.file, {options.model, extensions.custom_ops()}));
+  Stages stages{options.after.empty() ? "import" : options.after, wants_image(options)};
   stages.take("import", module);
   passes::PipelineOptions pipeline = portable_pipeline();
   pipeline.decompose.formulas = options.extensions.formulas;
@@ -95,16 +116,34 @@ Result<ExitCode> run_archive(const GraphOptions& options, std::ostream& out) {
     return write_image(options, method.image, out);
   }
   ETB_TRY(passes::to_portable(module, pipeline));
-  if (stages.text.empty())
-    return make_error(Code::INVALID_ARGUMENT,
-                      "no pass '" + stages.wanted + "'; there are" + stages.names + " and image");
+  if (stages.text.empty() && !stages.image)
+    return make_error(Code::INVALID_ARGUMENT, "--after: unknown pass '" + stages.wanted +
+                                                  "', expected one of" + stages.names + " or image");
+  if (stages.image) {
+    if (!*stages.image)
+      return tl::make_unexpected(with_context(stages.image->error(), "no image after " + stages.wanted));
+    return write_image(options, **stages.image, out);
+  }
   ETB_TRY(write_text(options, stages.text, out));
+  return ExitCode::OK;
+}
+
+// A module's text, which `--after` writes.
+Result<ExitCode> run_module_text(const GraphOptions& options, std::string_view text, std::ostream& out) {
+  auto module = ir::parse(text, {.needs_data = wants_image(options)});
+  if (!module) return tl::make_unexpected(with_context(std::move(module).error(), options.file));
+  if (wants_image(options)) {
+    ETB_ASSIGN(const graph::ImageBytes image, to_image(*module));
+    return write_image(options, image, out);
+  }
+  ETB_TRY(write_text(options, ir::print(*module, {.has_sources = true}), out));
   return ExitCode::OK;
 }
 
 Result<ExitCode> run_graph(const GraphOptions& options, std::ostream& out) {
   if (is_archive(options.file)) return run_archive(options, out);
   ETB_ASSIGN(const std::string bytes, format::read_file_text(options.file, kMaxGraphNbytes));
+  if (ir::is_module_text(bytes)) return run_module_text(options, bytes, out);
   auto image = to_image(bytes);
   if (!image) return tl::make_unexpected(with_context(std::move(image).error(), options.file));
   if (options.checks_digests) ETB_TRY(graph::verify_constant_digests(image->span()));
@@ -116,24 +155,22 @@ Result<ExitCode> run_graph(const GraphOptions& options, std::ostream& out) {
 void register_graph(CLI::App& app, Session& session) {
   auto options = std::make_shared<GraphOptions>();
   CLI::App* command = app.add_subcommand(
-      "graph", "Prints a graph image (.etg), or an archive (.pt2) at any stage of its compilation");
+      "graph", "Print a graph image (.etg), or an archive (.pt2) at any stage of its compilation");
   command
       ->add_option("FILE", options->file,
-                   "An image, its text form, or an archive; which of them is seen from its bytes")
+                   "Image, text of an image or of a stage, or archive; the bytes decide")
       ->required();
   command
       ->add_option("-o,--output", options->output,
-                   "Write here: an image when the name ends in .etg, else text")
+                   "Write to this file: an image if the name ends in .etg, else text")
       ->type_name("FILE");
-  command->add_option("--max-data", options->max_data_bytes,
-                      "Leave out inline data of more than so many bytes");
-  command->add_option(
-      "--after", options->after,
-      "Of an archive: after this pass (import when none is given, decompose, ...), or image: what "
-      "plugins are shown");
-  command->add_option("--model", options->model, "Which model of an archive that holds several");
+  command->add_option("--max-data", options->max_data_bytes, "Omit inline data of more than this many bytes");
+  command->add_option("--after", options->after,
+                      "Print an archive after this pass (default: import; decompose, ...), or the image that "
+                      "plugins receive (image)");
+  command->add_option("--model", options->model, "Name of the model in an archive with several");
   add_extension_options(*command, options->extensions);
-  command->add_flag("--digests", options->checks_digests, "Check the data inside against the digests");
+  command->add_flag("--digests", options->checks_digests, "Check inline data against its digests");
   run_as(command, session, [options, &session] { return run_graph(*options, session.out); });
 }
 

@@ -7,8 +7,8 @@
 
 #include <filesystem>
 
-#include "partitioner_sdk/import/zip_writer_testing.hpp"
-#include "tools/program_process.hpp"
+#include "partitioner_sdk/testing/zip_writer.hpp"
+#include "tools/testing/program_process.hpp"
 
 namespace etb::tools {
 namespace {
@@ -264,7 +264,7 @@ const Exact kExact[] = {
        write(path, bytes);
      },
      4,
-     "the exporter says float32[2, 6]"},
+     "the exporter declares float32[2, 6]"},
     {"ProgramIsNoGraph", {"graph", program_fixture("add.pte")}, nullptr, 4, "graph"},
     {"ArchiveHasNoInfo", {"info", archive_fixture("activations.pt2")}, nullptr, 4, "etbackend graph"},
     {"RulesThatArePipes",

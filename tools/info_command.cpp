@@ -55,7 +55,7 @@ void print(const PluginEntry& entry, std::ostream& out) {
                         : "would load")
       << '\n';
   for (const std::string& warning : entry.warnings) out << "warning: " << shown(warning) << '\n';
-  for (const host::Fault& fault : entry.faults) out << "fault: " << shown(to_text(fault)) << '\n';
+  for (const host::Diagnostic& fault : entry.diagnostics) out << "fault: " << shown(to_text(fault)) << '\n';
   print_library(entry, out);
   if (!entry.overlay_path.empty()) out << "overlay: " << shown(entry.overlay_path) << '\n';
   out << "certificate: " << to_text(entry.certificate) << '\n';
@@ -86,7 +86,7 @@ Result<ExitCode> run(const Options& options, Session& session) {
   if (options.name.ends_with(".pte")) return show_program(options, session);
   if (!options.html_path.empty())
     return make_error(Code::INVALID_ARGUMENT,
-                      "--html draws a program (.pte), '" + options.name + "' is none");
+                      "--html draws a program (.pte), '" + options.name + "' is not a program");
   host::RegistryOptions registry_opts = registry_options(session);
   registry_opts.check_digests = true;
   const host::Registry registry(registry_opts);
@@ -105,15 +105,15 @@ Result<ExitCode> run(const Options& options, Session& session) {
 void register_info(CLI::App& app, Session& session) {
   auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand(
-      "info", "Print all of a plugin's manifest and what this machine makes of it, or what is in a program");
+      "info", "Print a plugin's manifest and state on this machine, or the contents of a program");
   command
       ->add_option("NAME", options->name,
-                   "Plugin id, delegate id, alias, path of a manifest found; or a program (.pte)")
+                   "Plugin id, delegate id, alias or manifest of a plugin; or a program (.pte)")
       ->required();
-  command->add_flag("--json", options->json, "The manifest, or the report on a program, as JSON");
+  command->add_flag("--json", options->json, "Print the manifest, or the report on a program, as JSON");
   command
       ->add_option("--html", options->html_path,
-                   "Also write a page that draws the program's memory over time")
+                   "Also write an HTML page with the program's memory over time")
       ->type_name("FILE");
   run_as(command, session, [options, &session] { return run(*options, session); });
 }

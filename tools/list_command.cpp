@@ -83,7 +83,7 @@ void print_table(const host::Registry& registry, const host::ProbeResults& probe
   if (registry.plugins().empty()) out << "no plugins found\n";
   if (!registry.plugins().empty() && !options.places) return;
   out << "searched:\n";
-  for (const host::PlaceReport& report : registry.places()) out << "    " << shown(to_text(report)) << '\n';
+  for (const host::FolderReport& report : registry.places()) out << "    " << shown(to_text(report)) << '\n';
 }
 
 Result<ExitCode> run(const Options& options, Session& session) {
@@ -99,8 +99,8 @@ Result<ExitCode> run(const Options& options, Session& session) {
   print_table(registry, probes, options, session.out);
   for (const std::string& warning : registry.warnings()) session.err << "warning: " << shown(warning) << '\n';
   // A rejected folder may hide plugins, so the user must see a warning.
-  for (const host::PlaceReport& report : registry.places())
-    if (report.state == host::PlaceState::kRefused)
+  for (const host::FolderReport& report : registry.places())
+    if (report.state == host::FolderState::kRefused)
       session.err << "warning: " << shown(to_text(report)) << '\n';
   return ExitCode::OK;
 }
@@ -110,13 +110,13 @@ Result<ExitCode> run(const Options& options, Session& session) {
 void register_list(CLI::App& app, Session& session) {
   auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand(
-      "list", "List every plugin found, and why one would not load. Runs no plugin's code");
-  command->add_flag("--json", options->json, "As JSON");
+      "list", "List every plugin found, and why a plugin would not load; runs no plugin code");
+  command->add_flag("--json", options->json, "Print JSON");
   command->add_flag("--devices", options->devices,
                     "Load each plugin in a child process and list its devices");
-  command->add_flag("--digests", options->digests, "Hash every library now instead of before it is loaded");
-  command->add_flag("--places", options->places, "Also print every place searched");
-  command->add_option("--deadline-ms", options->deadline_ms, "How long a plugin may take with --devices")
+  command->add_flag("--digests", options->digests, "Hash every library now instead of at load time");
+  command->add_flag("--places", options->places, "Also print every folder searched");
+  command->add_option("--deadline-ms", options->deadline_ms, "Time limit of one plugin with --devices")
       ->capture_default_str();
   run_as(command, session, [options, &session] { return run(*options, session); });
 }

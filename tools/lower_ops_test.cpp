@@ -39,8 +39,8 @@ std::string elements(const std::string& dtype, uint32_t seed) {
 std::string model(const std::string& dtype, const std::string& node, const std::string& results,
                   uint32_t seed) {
   const std::string spec = dtype + "[" + std::to_string(kRows) + ", " + std::to_string(kColumns) + "]";
-  return "module \"forward\"\nconstant \"x\" " + spec + " = {" + elements(dtype, seed) +
-         "}\ngraph @forward(\n  %x: " + spec + " = constant \"x\" constant 0) {\n" + node + "\n  return " +
+  return "etg 1\nmodule \"forward\"\nconstant \"x\": " + spec + " = [" + elements(dtype, seed) +
+         "]\ngraph @forward {\n  constant %x: " + spec + " = \"x\" as \"x\"\n" + node + "\n  return " +
          results + "\n}\n";
 }
 
@@ -138,11 +138,13 @@ TEST(LowerMedian, ItsIndexHoldsItsValue) {
 
 // Inputs that may be empty, or have rank 0, keep their op.
 TEST(LowerSort, LeavesWhatMayBeEmpty) {
-  auto module = ir::parse(R"(module "forward"
-symbol s0 [0, 9]
-graph @forward(
-  %x: float32[s0] = user,
-  %y: float32[] = user) {
+  auto module = ir::parse(R"(etg 1
+module "forward"
+symbol s0 {0..9}
+
+graph @forward {
+  user %x: float32[s0]
+  user %y: float32[]
   %v: float32[s0], %i: int64[s0] = aten.sort.default(%x)
   %w: float32[], %k: int64[] = aten.sort.default(%y)
   return %v, %w

@@ -13,7 +13,7 @@
 #include <utility>
 
 #include "api/format/output_file.hpp"
-#include "host/registry/fault.hpp"
+#include "host/registry/diagnostic.hpp"
 #include "host/registry/field_rules.hpp"
 #include "tools/command.hpp"
 
@@ -188,7 +188,7 @@ Result<ExitCode> run(NewOptions options, Session& session) {
     session.out << file.path.string() << '\n';
   }
   session.out << fmt::format(
-      "\n{} takes aten.add.Tensor and runs it. Next:\n"
+      "\n{} claims aten.add.Tensor and runs it. Next steps:\n"
       "  cd {}\n"
       "  cmake -S . -B build && cmake --build build\n"
       "  ctest --test-dir build\n"
@@ -201,14 +201,14 @@ Result<ExitCode> run(NewOptions options, Session& session) {
 
 void register_new(CLI::App& app, Session& session) {
   auto options = std::make_shared<NewOptions>();
-  CLI::App* command =
-      app.add_subcommand("new", "Write a vendor's plugin project that builds, loads and runs");
+  CLI::App* command = app.add_subcommand("new", "Write a plugin project that builds, loads and runs");
   command->add_option("NAME", options->name, "Name of the plugin, such as my_npu")->required();
   command->add_option("--lang", options->lang, "Language of the plugin: cpp or c")
       ->check(CLI::IsMember({"cpp", "c"}))
       ->capture_default_str();
   command->add_option("--dir", options->dir, "Folder to write into (default: NAME)")->type_name("DIR");
-  command->add_option("--vendor", options->vendor, "Who makes the plugin, for people")->capture_default_str();
+  command->add_option("--vendor", options->vendor, "Vendor of the plugin, for display")
+      ->capture_default_str();
   command->add_option("--id", options->id, "Id of the plugin, reverse DNS (default: com.example.NAME)")
       ->type_name("ID");
   run_as(command, session, [options, &session] { return run(*options, session); });

@@ -10,7 +10,7 @@
 #include <iterator>
 #include <map>
 
-#include "tools/cli_run.hpp"
+#include "tools/testing/cli_run.hpp"
 
 namespace etb::tools {
 namespace {

@@ -9,7 +9,7 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "tools/program_process.hpp"
+#include "tools/testing/program_process.hpp"
 
 namespace etb::tools {
 namespace {

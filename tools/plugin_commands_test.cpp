@@ -5,13 +5,13 @@
 
 #include <cstdlib>
 
-#include "host/registry/plugin_world.hpp"
-#include "tools/cli_run.hpp"
+#include "host/testing/plugin_fixture.hpp"
+#include "tools/testing/cli_run.hpp"
 
 namespace etb::tools {
 namespace {
 
-using host::PluginWorld;
+using host::PluginFixture;
 using nlohmann::json;
 using testing::AllOf;
 using testing::HasSubstr;
@@ -28,34 +28,35 @@ json own_plugin(const std::string& text, const std::string& id = "com.example.br
 }
 
 TEST(ListCommand, ShowsWhatWouldLoadAndWhatWouldNot) {
-  PluginWorld world;
-  world.add("a", library("good"));
-  world.add("b", library("good"), {{"id", "com.example.other"}});
-  const CliRun run = cli({"list", "--plugin-path", world.path("a"), "--plugin-path", world.path("b")});
+  PluginFixture fixture;
+  fixture.add("a", library("good"));
+  fixture.add("b", library("good"), {{"id", "com.example.other"}});
+  const CliRun run = cli({"list", "--plugin-path", fixture.path("a"), "--plugin-path", fixture.path("b")});
   EXPECT_EQ(run.exit, 0) << run.err;
   EXPECT_THAT(
       run.out,
-      AllOf(HasSubstr("com.example.broken"), HasSubstr("unchecked"), HasSubstr(world.path("a/plugin.json")),
+      AllOf(HasSubstr("com.example.broken"), HasSubstr("unchecked"), HasSubstr(fixture.path("a/plugin.json")),
             HasSubstr("REFUSED"),
             HasSubstr("    ident.manifest: id 'com.example.broken' in the library, 'com.example.other'")));
 }
 
 TEST(ListCommand, RunsNoPluginCode) {
-  PluginWorld world;
-  world.add("a", library("crashes_in_query"));
-  EXPECT_EQ(own_plugin(cli({"list", "--json", "--plugin-path", world.path("a")}).out)["usable"], true);
+  PluginFixture fixture;
+  fixture.add("a", library("crashes_in_query"));
+  EXPECT_EQ(own_plugin(cli({"list", "--json", "--plugin-path", fixture.path("a")}).out)["usable"], true);
 }
 
 TEST(ListCommand, DevicesTriesEachInAChild) {
-  PluginWorld world;
-  world.add("a", library("good"));
-  const json plugin = own_plugin(cli({"list", "--devices", "--json", "--plugin-path", world.path("a")}).out);
+  PluginFixture fixture;
+  fixture.add("a", library("good"));
+  const json plugin =
+      own_plugin(cli({"list", "--devices", "--json", "--plugin-path", fixture.path("a")}).out);
   EXPECT_EQ(plugin["devices"][0]["kind"], "npu");
   EXPECT_EQ(plugin["devices"][0]["name"], "Broken One");
 }
 
 TEST(ListCommand, DevicesSurvivesCrashAndHang) {
-  PluginWorld crash, hang;
+  PluginFixture crash, hang;
   crash.add("a", library("crashes_in_query"));
   hang.add("a", library("hangs_at_load"));
   const json crashed = own_plugin(cli({"list", "--devices", "--json", "--plugin-path", crash.path("a")}).out);
@@ -66,94 +67,96 @@ TEST(ListCommand, DevicesSurvivesCrashAndHang) {
 }
 
 TEST(ListCommand, DigestsAreCheckedOnRequest) {
-  PluginWorld world;
-  world.add("a", library("good"));
-  EXPECT_EQ(own_plugin(cli({"list", "--digests", "--json", "--plugin-path", world.path("a")}).out)["digest"],
-            "matches");
+  PluginFixture fixture;
+  fixture.add("a", library("good"));
+  EXPECT_EQ(
+      own_plugin(cli({"list", "--digests", "--json", "--plugin-path", fixture.path("a")}).out)["digest"],
+      "matches");
 }
 
 TEST(ListCommand, WarnsOfARefusedFolder) {
-  PluginWorld world;
-  world.add("a", library("good"));
-  ::chmod(world.path("a").c_str(), 0777);
-  const CliRun run = cli({"list", "--plugin-path", world.path("a")});
+  PluginFixture fixture;
+  fixture.add("a", library("good"));
+  ::chmod(fixture.path("a").c_str(), 0777);
+  const CliRun run = cli({"list", "--plugin-path", fixture.path("a")});
   EXPECT_EQ(run.exit, 0);
-  EXPECT_THAT(run.err, AllOf(HasSubstr("warning: application " + world.path("a")),
+  EXPECT_THAT(run.err, AllOf(HasSubstr("warning: application " + fixture.path("a")),
                              HasSubstr("writable by everybody")));
 }
 
 TEST(ListCommand, FollowsTheEnvironmentButNotInSecureMode) {
-  PluginWorld world;
-  world.add("a", library("good"));
-  ::setenv("ETBACKEND_PATH", world.path("a").c_str(), 1);
+  PluginFixture fixture;
+  fixture.add("a", library("good"));
+  ::setenv("ETBACKEND_PATH", fixture.path("a").c_str(), 1);
   EXPECT_EQ(own_plugin(cli({"list", "--json"}).out)["tier"], "environment");
   EXPECT_EQ(own_plugin(cli({"list", "--json", "--secure"}).out), nullptr);
   ::unsetenv("ETBACKEND_PATH");
 }
 
 TEST(InfoCommand, PrintsAllOfAManifest) {
-  PluginWorld world;
-  world.add("a", library("good"), {{"description", "Does nothing."}, {"x_unknown", 1}});
-  const CliRun run = cli({"info", "broken", "--plugin-path", world.path("a")});
+  PluginFixture fixture;
+  fixture.add("a", library("good"), {{"description", "Does nothing."}, {"x_unknown", 1}});
+  const CliRun run = cli({"info", "broken", "--plugin-path", fixture.path("a")});
   EXPECT_EQ(run.exit, 0) << run.err;
   EXPECT_THAT(run.out,
               AllOf(HasSubstr("state: would load"), HasSubstr("digest: matches"),
                     HasSubstr("description: Does nothing."), HasSubstr("provides[0].payload_versions: [1,3]"),
                     HasSubstr("warning: manifest: unknown key x_unknown")));
-  const json manifest = json::parse(cli({"info", "broken", "--json", "--plugin-path", world.path("a")}).out);
+  const json manifest =
+      json::parse(cli({"info", "broken", "--json", "--plugin-path", fixture.path("a")}).out);
   EXPECT_EQ(manifest["id"], "com.example.broken");
 }
 
 TEST(InfoCommand, NamesEveryFaultOfAnInvalidManifest) {
-  PluginWorld world;
-  world.add("a", library("good"), {{"version", "1"}, {"vendor", ""}});
-  const CliRun run = cli({"info", "com.example.broken", "--plugin-path", world.path("a")});
+  PluginFixture fixture;
+  fixture.add("a", library("good"), {{"version", "1"}, {"vendor", ""}});
+  const CliRun run = cli({"info", "com.example.broken", "--plugin-path", fixture.path("a")});
   EXPECT_EQ(run.exit, static_cast<int>(ExitCode::INVALID_INPUT));
   EXPECT_THAT(run.out, AllOf(HasSubstr("fault: version: found '1'"), HasSubstr("fault: vendor: found ''")));
 }
 
 TEST(InfoCommand, UnknownNameIsNotFound) {
-  PluginWorld world;
-  world.add("a", library("good"));
-  const CliRun run = cli({"info", "BrokenBackedn", "--plugin-path", world.path("a")});
+  PluginFixture fixture;
+  fixture.add("a", library("good"));
+  const CliRun run = cli({"info", "BrokenBackedn", "--plugin-path", fixture.path("a")});
   EXPECT_EQ(run.exit, static_cast<int>(ExitCode::NOT_FOUND));
   EXPECT_THAT(run.err, AllOf(HasSubstr("nearest: BrokenBackend"),
-                             HasSubstr("searched: application " + world.path("a") + ": 1 manifest")));
+                             HasSubstr("searched: application " + fixture.path("a") + ": 1 manifest")));
 }
 
 TEST(ExplainCommand, NamesTheRuleAndTheOthers) {
-  PluginWorld world;
-  world.add("a", library("good"));
-  world.add("b", library("good"));
-  const CliRun run =
-      cli({"explain", "BrokenBackend", "--plugin-path", world.path("a"), "--plugin-path", world.path("b")});
+  PluginFixture fixture;
+  fixture.add("a", library("good"));
+  fixture.add("b", library("good"));
+  const CliRun run = cli(
+      {"explain", "BrokenBackend", "--plugin-path", fixture.path("a"), "--plugin-path", fixture.path("b")});
   EXPECT_EQ(run.exit, 0) << run.err;
   EXPECT_THAT(run.out,
               AllOf(HasSubstr("BrokenBackend: matched by provides"), HasSubstr("chosen, only candidate"),
-                    HasSubstr("refused, policy.shadowed: shadowed by " + world.path("a/plugin.json"))));
+                    HasSubstr("refused, policy.shadowed: shadowed by " + fixture.path("a/plugin.json"))));
 }
 
 TEST(ExplainCommand, LoadShowsWhatCameWithThePlugin) {
-  PluginWorld world;
-  world.add("a", library("good"));
-  EXPECT_THAT(cli({"explain", "broken", "--load", "--plugin-path", world.path("a")}).out,
-              HasSubstr("loads:\n    " + world.path("a/good.so")));
+  PluginFixture fixture;
+  fixture.add("a", library("good"));
+  EXPECT_THAT(cli({"explain", "broken", "--load", "--plugin-path", fixture.path("a")}).out,
+              HasSubstr("loads:\n    " + fixture.path("a/good.so")));
 }
 
 TEST(ExplainCommand, JsonIsTheRecordEvenWithoutAWinner) {
-  PluginWorld world;
-  world.add("a", library("good"));
-  const CliRun run =
-      cli({"explain", "BrokenBackend", "--json", "--payload-version", "9", "--plugin-path", world.path("a")});
+  PluginFixture fixture;
+  fixture.add("a", library("good"));
+  const CliRun run = cli(
+      {"explain", "BrokenBackend", "--json", "--payload-version", "9", "--plugin-path", fixture.path("a")});
   EXPECT_EQ(run.exit, static_cast<int>(ExitCode::REFUSED));
   EXPECT_EQ(json::parse(run.out)["candidates"][0]["refusal"]["reason"], "payload.unsupported");
 }
 
 TEST(ExplainCommand, NoAliasIsForNamesFromPrograms) {
-  PluginWorld world;
-  world.add("a", library("good"));
-  EXPECT_EQ(cli({"explain", "broken", "--plugin-path", world.path("a")}).exit, 0);
-  EXPECT_EQ(cli({"explain", "broken", "--no-alias", "--plugin-path", world.path("a")}).exit,
+  PluginFixture fixture;
+  fixture.add("a", library("good"));
+  EXPECT_EQ(cli({"explain", "broken", "--plugin-path", fixture.path("a")}).exit, 0);
+  EXPECT_EQ(cli({"explain", "broken", "--no-alias", "--plugin-path", fixture.path("a")}).exit,
             static_cast<int>(ExitCode::NOT_FOUND));
 }
 

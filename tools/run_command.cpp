@@ -81,9 +81,11 @@ Status fill_inputs(const Options& options, MethodInputs& inputs) {
   if (!options.input_list.empty()) texts = split_commas(options.input_list);
   if (options.ones || texts.empty()) return inputs.fill_ones();
   if (texts.size() != inputs.count()) {
-    return make_error(Code::INVALID_ARGUMENT,
-                      fmt::format("{} --input given, method '{}' expects {}; or use --random SEED or --ones",
-                                  texts.size(), options.method, inputs.count()));
+    return make_error(
+        Code::INVALID_ARGUMENT,
+        fmt::format(
+            "{} --input given, method '{}' expects {}\nhint: --random SEED or --ones fills every input",
+            texts.size(), options.method, inputs.count()));
   }
   for (uint32_t i = 0; i < inputs.count(); ++i) ETB_TRY(inputs.set_text(i, texts[i]));
   return {};
@@ -314,105 +316,105 @@ void register_run(CLI::App& app, Session& session) {
   CLI::App* command = app.add_subcommand(
       "run", "Run a method of a program (.pte), or the graph of an archive (.pt2) on portable kernels");
   command
-      ->add_option(
-          "FILE,--model_path", options->file,
-          "The program, or a torch.export archive: its graph then runs node by node, without plugins")
+      ->add_option("FILE,--model_path", options->file,
+                   "Program, or archive of torch.export, whose graph runs node by node without plugins")
       ->required();
   command
       ->add_option("--method,--method_name", options->method,
-                   "Which method (default: forward, or the first when there is none)")
+                   "Name of the method (default: forward, or the first if there is none)")
       ->type_name("NAME");
   auto* inputs =
       command
           ->add_option(
               "--input", options->inputs,
-              "One per input, in order: x.npy, x.bin (raw, the method's own shape), a number, true or false")
+              "One per input, in order: x.npy, x.bin (raw, the sizes of the method), a number, true or false")
           ->type_name("FILE")
           ->allow_extra_args(false);
-  auto* random = command->add_option("--random", options->random_seed, "Random inputs from this seed")
-                     ->type_name("SEED");
-  auto* ones =
-      command->add_flag("--ones", options->ones, "All inputs are one; so are they when none is given");
-  auto* list = command->add_option("--inputs", options->input_list, "The same separated by commas")
-                   ->type_name("FILE,...");
+  auto* random =
+      command
+          ->add_option("--random", options->random_seed, "Fill all inputs with random numbers from this seed")
+          ->type_name("SEED");
+  auto* ones = command->add_flag("--ones", options->ones, "Fill all inputs with ones (default)");
+  auto* list =
+      command->add_option("--inputs", options->input_list, "The inputs as one list, separated by commas")
+          ->type_name("FILE,...");
   random->excludes(inputs)->excludes(ones)->excludes(list);
   ones->excludes(inputs)->excludes(list);
   list->excludes(inputs);
   command
       ->add_option("--input-shapes,--input_shapes", options->input_shapes,
-                   "Sizes of inputs that the program leaves open, one entry an input, empty for its largest: "
+                   "Sizes of dynamic inputs, one entry per input, empty for the largest sizes, such as "
                    "1x98,,2x3")
       ->type_name("SHAPE,...");
-  command->add_option("--output-dir", options->output_dir, "Write 0.npy, 1.npy, ... here")->type_name("DIR");
+  command
+      ->add_option("--output-dir", options->output_dir, "Write outputs to 0.npy, 1.npy, ... in this folder")
+      ->type_name("DIR");
   command
       ->add_option("--output-file,--output_file", options->output_file,
-                   "Write raw BASE-0.bin, BASE-1.bin, ...")
+                   "Write raw outputs to BASE-0.bin, BASE-1.bin, ...")
       ->type_name("BASE");
   command
-      ->add_option("--print-output,--print_output", options->print_output, "How much of the outputs to show")
+      ->add_option("--print-output,--print_output", options->print_output, "Amount of output data to print")
       ->transform(
           CLI::CheckedTransformer(std::map<std::string, PrintOutput>{{"none", PrintOutput::kNone},
                                                                      {"summary", PrintOutput::kSummary},
                                                                      {"all", PrintOutput::kAll}})
               .description("{none,summary,all}"));
-  command->add_option("--data,--data_path", options->data_files, "External weights (.ptd), may be repeated")
+  command->add_option("--data,--data_path", options->data_files, "External weights (.ptd); repeatable")
       ->type_name("FILE")
       ->allow_extra_args(false);
-  command->add_option("--repeat,--num_executions", options->repeat, "Timed runs")
+  command->add_option("--repeat,--num_executions", options->repeat, "Number of timed runs")
       ->check(CLI::Range(1u, kMaxRuns).description(""))
       ->capture_default_str();
-  command->add_option("--warmup", options->warmup, "Runs before them")
+  command->add_option("--warmup", options->warmup, "Number of runs before the timed ones")
       ->check(CLI::Range(0u, kMaxRuns).description(""))
       ->capture_default_str();
   command
       ->add_option("--threads,--cpu_threads", options->threads,
-                   "Threads for kernels; 0, or -1 as the official runner has it: all of the machine")
+                   "Threads for kernels; 0, or -1 as in the official runner: all processors")
       ->check(CLI::Range(-1, static_cast<int32_t>(host::ThreadPool::kMaxWorkers)).description(""))
       ->capture_default_str();
   command
       ->add_option("--kernels", options->kernel_libraries,
-                   "Shared library with kernels of your own, LIB or LIB@sha256:HEX, may be repeated")
+                   "Shared library with custom kernels, LIB or LIB@sha256:HEX; repeatable")
       ->type_name("LIB")
       ->allow_extra_args(false);
   command
-      ->add_option("--backend-pin", options->backend_pins,
-                   "Use this plugin for this delegate id, may be repeated")
+      ->add_option("--backend-pin", options->backend_pins, "Use this plugin for this delegate id; repeatable")
       ->type_name("ID=PLUGIN")
       ->allow_extra_args(false);
   command
       ->add_option(
           "--backend-option", options->backend_options,
-          "Set an option of the delegates made for this delegate id, may be repeated; `etbackend info ID` "
-          "lists them")
+          "Set an option of the delegates with this id, as listed by `etbackend info ID`; repeatable")
       ->type_name("ID:KEY=VALUE")
       ->allow_extra_args(false);
   add_layer_option(*command, options->layers);
   command
       ->add_option(
           "--load-mode", options->load_mode,
-          "How the file comes into memory: mapped (mmap, the default), mapped and locked (mlock), or read "
-          "(file, the default with --serve: the file may then change)")
+          "Map the file (mmap, the default), map and lock it (mlock), or read it (file, the default with "
+          "--serve, where the file may change)")
       ->check(CLI::IsMember({"mmap", "file", "mlock"}));
   command
       ->add_option("--timeout-ms", options->timeout_ms,
-                   "Stop a run after this time, and fail one that took longer, 0: never")
+                   "Stop a run after this time and report an error; 0: no limit")
       ->capture_default_str();
   command
       ->add_option("--max-memory", options->limits.max_memory_bytes,
-                   "Refuse a program that asks for more memory, such as 512MiB or 8GiB (default: 16 GiB, or "
-                   "the memory of "
-                   "the machine where that is less)")
+                   "Reject a program that needs more memory, such as 512MiB or 8GiB (default: 16 GiB, or "
+                   "the memory of the machine if less)")
       ->transform(CLI::AsSizeValue(false))
       ->type_name("SIZE");
   command
       ->add_option("--max-instructions", options->limits.max_run_instructions,
-                   "End a run that executes more instructions in loops")
+                   "Stop a run that executes more instructions in loops")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
   command->add_flag("--json", options->json, "Print one JSON object");
   command->add_flag(
       "--serve", options->serve,
-      R"(Answer one JSON line {"inputs": [...], "output_dir": DIR} after another from standard input)");
+      R"(Answer requests on standard input, one JSON line each: {"inputs": [...], "output_dir": DIR})");
   run_as(command, session, [options, &session] { return run(*options, session); });
 }
 

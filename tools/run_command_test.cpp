@@ -13,11 +13,11 @@
 
 #include "api/format/input_file.hpp"
 #include "api/format/output_file.hpp"
-#include "api/format/program_builder.hpp"
-#include "host/registry/scratch_dir.hpp"
-#include "tools/cli_run.hpp"
+#include "api/testing/program_builder.hpp"
+#include "host/testing/scratch_dir.hpp"
 #include "tools/run/npy.hpp"
 #include "tools/run/serve.hpp"
+#include "tools/testing/cli_run.hpp"
 
 namespace etb::tools {
 namespace {
@@ -101,8 +101,10 @@ TEST(RunCommand, TakesExternalWeights) {
 TEST(RunCommand, SaysWhatIsWrong) {
   const auto few = cli({"run", fixture("add.pte"), "--input", "1"});
   EXPECT_NE(few.exit, 0);
-  EXPECT_THAT(few.err,
-              HasSubstr("1 --input given, method 'forward' expects 2; or use --random SEED or --ones"));
+  EXPECT_THAT(
+      few.err,
+      HasSubstr(
+          "1 --input given, method 'forward' expects 2\n  hint: --random SEED or --ones fills every input"));
   const auto sizes = cli({"run", fixture("add.pte"), "--input", fixture("linear.forward.0.out.0.npy"),
                           "--input", fixture("add.forward.0.in.1.npy")});
   EXPECT_THAT(sizes.err, HasSubstr("input 0: sizes: found float32 [2, 4], expected float32 [2, 3]"));

@@ -9,7 +9,7 @@
 #include <cerrno>
 #include <sstream>
 
-#include "tools/cli_run.hpp"
+#include "tools/testing/cli_run.hpp"
 
 namespace etb::tools {
 namespace {

@@ -8,7 +8,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "tools/program_process.hpp"
+#include "tools/testing/program_process.hpp"
 
 namespace etb::tools {
 namespace {
@@ -71,7 +71,7 @@ TEST_F(Serve, ManyKeysTakeLinearTime) {
 }
 
 TEST_F(Serve, RequestsHaveALimitThatIsNamed) {
-  EXPECT_THAT(refusal_of(std::string(3 << 20, ' ')), HasSubstr("a line of more than 1048576 bytes"));
+  EXPECT_THAT(refusal_of(std::string(3 << 20, ' ')), HasSubstr("the line has more than 1048576 bytes"));
   EXPECT_THAT(refusal_of(std::string(1000, '[')), HasSubstr("nested deeper than 16 levels"));
 }
 
@@ -84,7 +84,7 @@ TEST_F(Serve, WrongRequestsAreAnswered) {
   EXPECT_THAT(refusal_of("\xef\xbb\xbf" + std::string(kRight)), HasSubstr("byte order mark"));
   EXPECT_THAT(refusal_of(std::string("{}\0{}", 5)), HasSubstr("NUL"));
   EXPECT_THAT(refusal_of(R"({"inputs": [], "inputs": []})"), HasSubstr("there twice"));
-  EXPECT_THAT(refusal_of("[]"), HasSubstr("no JSON object"));
+  EXPECT_THAT(refusal_of("[]"), HasSubstr("not a JSON object"));
   EXPECT_THAT(refusal_of(R"({"inputs": ["@/in.bin\u0000.npy"]})"), HasSubstr("NUL"));
   EXPECT_THAT(refusal_of(R"({"inputs": [{"file": "@"}]})"), HasSubstr("found a folder"));
   EXPECT_THAT(refusal_of(R"({"inputs": [{"file": "/dev/zero"}]})"), HasSubstr("found a device"));

@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include "host/registry/fault.hpp"
+#include "host/registry/diagnostic.hpp"
 
 namespace etb::tools {
 namespace {
@@ -38,7 +38,7 @@ void add_layer_option(CLI::App& command, std::vector<std::string>& out_layers) {
   command
       .add_option(
           "--layer", out_layers,
-          "Put a layer in front of every plugin: trace, or validate[:strict][:guard-pages]; may be repeated, "
+          "Insert a layer between host and plugins: trace, or validate[:strict][:guard-pages]; repeatable, "
           "outermost first")
       ->type_name("LAYER")
       ->allow_extra_args(false);

@@ -7,7 +7,7 @@
 
 #include <sstream>
 
-#include "tools/cli_run.hpp"
+#include "tools/testing/cli_run.hpp"
 
 namespace etb::tools {
 namespace {

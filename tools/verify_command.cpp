@@ -151,12 +151,13 @@ Result<std::vector<Outcome>> take_up(const VerifyOptions& options, Plan& plan, c
   std::vector<Outcome> kept;
   if (!options.resume) return kept;
   if (options.results_file.empty())
-    return make_error(Code::INVALID_ARGUMENT, "--resume needs --results FILE of the run to go on with");
+    return make_error(Code::INVALID_ARGUMENT,
+                      "--resume needs --results FILE, the file of the run to continue");
   ETB_ASSIGN(Results before, read_results(options.results_file));
   if (before.header.plugin_id != header.plugin_id || before.header.library_sha256 != header.library_sha256 ||
       before.header.suite_version != header.suite_version || before.header.contract != header.contract)
     return make_error(Code::INCOMPATIBLE, "--resume: '" + options.results_file +
-                                              "' is of another plugin, build, suite or contract");
+                                              "' belongs to another plugin, build, suite or contract");
   std::set<std::string> done;
   // A failure that was not examined runs again for that.
   for (Outcome& outcome : before.outcomes) {
@@ -177,9 +178,9 @@ Status run_isolated(const VerifyOptions& options, Plan plan, uint32_t round, Col
   std::string why_not;
   plan.confinement = find_confinement(options.has_network, why_not);
   if (!plan.confinement.has_namespaces)
-    session.out << "note: the plugin's processes have no namespaces of their own: " << why_not << '\n';
+    session.out << "note: the plugin's processes share namespaces with this process: " << why_not << '\n';
   if (!plan.confinement.has_network_cut && !options.has_network)
-    session.out << "note: the plugin keeps the network: " << why_not << '\n';
+    session.out << "note: the plugin has access to the network: " << why_not << '\n';
   session.out.flush();  // so that a child does not write it again
   const Interruptible guard;
   const std::vector<Item> items = plan.items;
@@ -201,7 +202,7 @@ Status run_isolated(const VerifyOptions& options, Plan plan, uint32_t round, Col
   }
   if (deadline_ns != 0)
     session.out << "soak: round " << round << ", " << repeated
-                << " cases and checks more than those below, with other numbers\n";
+                << " further cases and checks, with other numbers\n";
   return {};
 }
 
@@ -289,10 +290,11 @@ Result<ExitCode> run(VerifyOptions options, Session& session) {
   // A shard may be empty, but not all shards together.
   if (plan.items.empty() && (shard.count == 1 || select_items(profile, options.patterns, {}).empty()))
     return make_error(Code::NOT_FOUND,
-                      "no case or check fits; `etbackend verify --list --case PATTERN` shows what there is");
+                      "no case or check matches\nhint: `etbackend verify --list --case PATTERN` lists them");
   if (options.list) return run_list(plan.items, session);
   if (options.target.empty())
-    return make_error(Code::INVALID_ARGUMENT, "which plugin? Give a name, a manifest or a library");
+    return make_error(Code::INVALID_ARGUMENT,
+                      "no plugin is named\nhint: give a name, a manifest or a library");
   ETB_ASSIGN(plan.subject, find_subject(options.target, options.backend, session));
   ETB_ASSIGN(plan.contract, parse_contract(options.contract));
   ETB_ASSIGN(plan.contract.rows, read_precision_rows(plan.subject.entry.manifest_path));
@@ -304,9 +306,9 @@ Result<ExitCode> run(VerifyOptions options, Session& session) {
   ETB_ASSIGN(const uint32_t minimise_seconds, parse_duration(options.minimise_time));
   plan.minimise_ms = std::min(minimise_seconds, 1000000u) * 1000;
   if (profile != Profile::kSoak && !options.soak_time.empty())
-    return make_error(Code::INVALID_ARGUMENT, "--time is for --profile soak");
+    return make_error(Code::INVALID_ARGUMENT, "--time needs --profile soak");
   if (profile == Profile::kSoak && options.in_process)
-    return make_error(Code::INVALID_ARGUMENT, "--profile soak does not run --in-process");
+    return make_error(Code::INVALID_ARGUMENT, "--profile soak excludes --in-process");
   if (profile == Profile::kSoak) {
     ETB_ASSIGN(const uint32_t seconds, parse_duration(options.soak_time.empty() ? "10m" : options.soak_time));
     plan.deadline_ns = monotonic_ns() + uint64_t{seconds} * 1000000000u;

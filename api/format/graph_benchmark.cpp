@@ -2,10 +2,10 @@
 // build/release/bin/graph_benchmark: measures graph images by number of nodes.
 #include <benchmark/benchmark.h>
 
-#include "api/format/graph_generator.hpp"
 #include "api/format/graph_text.hpp"
 #include "api/format/graph_verifier.hpp"
-#include "api/format/graph_walk.h"
+#include "api/testing/graph_generator.hpp"
+#include "api/testing/graph_walk.h"
 
 namespace etb::graph {
 namespace {

@@ -28,6 +28,8 @@
 
 namespace etb::graph {
 
+class Argument;
+
 // Bytes of an image, aligned as ABI-GRAPH-02 requires.
 class ImageBytes {
  public:
@@ -46,7 +48,7 @@ class ImageBytes {
 
 using Digest = std::array<uint8_t, ETB_GRAPH_DIGEST_NBYTES>;
 
-struct SymbolDraft {
+struct SymbolDesc {
   std::string name;
   int64_t min = 0;
   int64_t max = ETB_GRAPH_UNBOUNDED;
@@ -54,23 +56,23 @@ struct SymbolDraft {
 };
 
 // A dynamic dimension. Its upper bound is in `sizes`.
-struct DynamicDimDraft {
+struct DynamicDimDesc {
   uint32_t dim = 0;
   int64_t min = 0;
   std::optional<uint32_t> expr;  // from add_expr
-  auto operator<=>(const DynamicDimDraft&) const = default;
+  auto operator<=>(const DynamicDimDesc&) const = default;
 };
 
-struct SpecDraft {
+struct SpecDesc {
   int32_t dtype = 0;
   std::vector<int64_t> sizes = {};
   std::vector<uint8_t> dim_order = {};  // empty: 0, 1, 2, ...
-  std::vector<DynamicDimDraft> dynamic_dims = {};
-  auto operator<=>(const SpecDraft&) const = default;
+  std::vector<DynamicDimDesc> dynamic_dims = {};
+  auto operator<=>(const SpecDesc&) const = default;
 };
 
 // Reads only the fields of the scheme (etb_graph_quant).
-struct QuantDraft {
+struct QuantDesc {
   uint32_t scheme = ETB_GRAPH_QUANT_PER_TENSOR;
   int32_t expressed_dtype = ETB_DTYPE_FLOAT32;
   int64_t quant_min = 0;
@@ -85,7 +87,7 @@ struct QuantDraft {
   std::vector<uint8_t> codec_data;
 };
 
-struct ConstantDraft {
+struct ConstantDesc {
   std::string key;
   uint32_t spec = 0;
   std::optional<Digest> digest;              // absent: computed from the data
@@ -93,15 +95,15 @@ struct ConstantDraft {
   std::optional<uint64_t> nbytes;            // absent: size of the spec
 };
 
-struct SourceDraft {
+struct SourceDesc {
   std::string file;
   uint32_t line = 0;
   std::string function;
   std::string module;
-  auto operator<=>(const SourceDraft&) const = default;
+  auto operator<=>(const SourceDesc&) const = default;
 };
 
-struct ValueDraft {
+struct ValueDesc {
   std::string name;
   uint32_t kind = ETB_GRAPH_VALUE_TENSOR;
   uint32_t spec = 0;
@@ -114,7 +116,7 @@ struct ValueDraft {
 };
 
 // Reads only the fields of the kind (etb_graph_argument).
-struct ArgumentDraft {
+struct ArgumentDesc {
   uint32_t kind = ETB_GRAPH_ARGUMENT_NONE;
   std::string name;
   uint32_t value = 0;
@@ -127,51 +129,61 @@ struct ArgumentDraft {
   std::vector<std::string> strings;
 };
 
-struct NodeDraft {
+struct NodeDesc {
   std::string op;
-  std::vector<ArgumentDraft> args;
-  std::vector<ValueDraft> outputs;
+  std::vector<ArgumentDesc> args;
+  std::vector<ValueDesc> outputs;
   std::vector<int32_t> result_lengths;
   uint32_t debug_handle = 0;
-  std::optional<SourceDraft> source;
+  std::optional<SourceDesc> source;
 };
 
-struct InputDraft {
+struct InputDesc {
   uint32_t kind = ETB_GRAPH_INPUT_USER;
-  ValueDraft value;
+  ValueDesc value;
   std::string target;
   std::optional<uint32_t> constant;
 };
 
-ValueDraft tensor(std::string name, uint32_t spec);
-ValueDraft sym_int(std::string name, std::optional<uint32_t> expr = {});
+ValueDesc tensor(std::string name, uint32_t spec);
+ValueDesc sym_int(std::string name, std::optional<uint32_t> expr = {});
 
-ArgumentDraft none_arg(std::string name = {});
-ArgumentDraft value_arg(uint32_t value, std::string name = {});
-ArgumentDraft values_arg(std::vector<uint32_t> values, std::string name = {});
-ArgumentDraft int_arg(int64_t value, std::string name = {});
-ArgumentDraft float_arg(double value, std::string name = {});
-ArgumentDraft bool_arg(bool value, std::string name = {});
-ArgumentDraft string_arg(std::string text, std::string name = {});
-ArgumentDraft device_arg(std::string text, std::string name = {});
-ArgumentDraft code_arg(uint32_t kind, int64_t code, std::string name = {});  // DTYPE, LAYOUT, MEMORY_FORMAT
-ArgumentDraft ints_arg(std::vector<int64_t> ints, std::string name = {});
-ArgumentDraft floats_arg(std::vector<double> floats, std::string name = {});
-ArgumentDraft bools_arg(std::vector<int64_t> bools, std::string name = {});
-ArgumentDraft strings_arg(std::vector<std::string> strings, std::string name = {});
+ArgumentDesc none_arg(std::string name = {});
+ArgumentDesc value_arg(uint32_t value, std::string name = {});
+ArgumentDesc values_arg(std::vector<uint32_t> values, std::string name = {});
+ArgumentDesc int_arg(int64_t value, std::string name = {});
+ArgumentDesc float_arg(double value, std::string name = {});
+ArgumentDesc bool_arg(bool value, std::string name = {});
+ArgumentDesc string_arg(std::string text, std::string name = {});
+ArgumentDesc device_arg(std::string text, std::string name = {});
+ArgumentDesc code_arg(uint32_t kind, int64_t code, std::string name = {});  // DTYPE, LAYOUT, MEMORY_FORMAT
+ArgumentDesc ints_arg(std::vector<int64_t> ints, std::string name = {});
+ArgumentDesc floats_arg(std::vector<double> floats, std::string name = {});
+ArgumentDesc bools_arg(std::vector<int64_t> bools, std::string name = {});
+ArgumentDesc strings_arg(std::vector<std::string> strings, std::string name = {});
 // Uses ints[i] where values[i] == ETB_GRAPH_NONE. The kind is INTS when all are.
-ArgumentDraft sym_ints_arg(std::vector<uint32_t> values, std::vector<int64_t> ints, std::string name = {});
-ArgumentDraft complex_arg(double real, double imaginary, std::string name = {});
-ArgumentDraft graph_arg(uint32_t graph, std::string name = {});
+ArgumentDesc sym_ints_arg(std::vector<uint32_t> values, std::vector<int64_t> ints, std::string name = {});
+ArgumentDesc complex_arg(double real, double imaginary, std::string name = {});
+ArgumentDesc graph_arg(uint32_t graph, std::string name = {});
+// Copies an argument of an image. Values and graphs keep the image's numbers.
+ArgumentDesc copy_argument(const Argument& argument);
+
+// Calls visit(uint32_t&) for every value that an argument names.
+template <class Visit>
+void for_each_value(ArgumentDesc& argument, Visit visit) {
+  if (argument.kind == ETB_GRAPH_ARGUMENT_VALUE) visit(argument.value);
+  for (uint32_t& value : argument.values)
+    if (value != ETB_GRAPH_NONE) visit(value);
+}
 
 // One graph under construction.
 class GraphBuilder {
  public:
   uint32_t index() const { return index_; }
   // Add all inputs before the first node. Returns the value's index.
-  uint32_t add_input(InputDraft input);
+  uint32_t add_input(InputDesc input);
   // Returns the index of the first value that the node defines.
-  uint32_t add_node(NodeDraft node);
+  uint32_t add_node(NodeDesc node);
   // With `updates`, the value becomes the new contents of that input.
   void add_output(uint32_t value, std::optional<uint32_t> updates = {});
 
@@ -187,8 +199,8 @@ class GraphBuilder {
   uint32_t index_;
   std::string name_;
   uint32_t value_count_ = 0;
-  std::vector<InputDraft> inputs_;
-  std::vector<NodeDraft> nodes_;
+  std::vector<InputDesc> inputs_;
+  std::vector<NodeDesc> nodes_;
   std::vector<Output> outputs_;
 };
 
@@ -198,13 +210,13 @@ class Builder {
   void require_feature(std::string feature) { features_.push_back(std::move(feature)); }
 
   // Each returns the item's number. Equal specs and terms have equal numbers.
-  uint32_t add_symbol(SymbolDraft symbol);
-  uint32_t add_spec(SpecDraft spec);
-  uint32_t add_quant(QuantDraft quant);
+  uint32_t add_symbol(SymbolDesc symbol);
+  uint32_t add_spec(SpecDesc spec);
+  uint32_t add_quant(QuantDesc quant);
   uint32_t add_int_expr(int64_t value);
   uint32_t add_symbol_expr(uint32_t symbol);
   uint32_t add_expr(uint32_t kind, uint32_t left, uint32_t right);
-  uint32_t add_constant(ConstantDraft constant);
+  uint32_t add_constant(ConstantDesc constant);
 
   // Graph 0 is the method. Add a graph before the graphs that it refers to. The returned reference stays
   // valid.
@@ -230,13 +242,13 @@ class Builder {
   std::string name_;
   std::string producer_;
   std::vector<std::string> features_;
-  std::vector<SymbolDraft> symbols_;
+  std::vector<SymbolDesc> symbols_;
   std::vector<Expr> exprs_;
   std::map<Expr, uint32_t> expr_numbers_;
-  std::vector<SpecDraft> specs_;
-  std::map<SpecDraft, uint32_t> spec_numbers_;
-  std::vector<QuantDraft> quants_;
-  std::vector<ConstantDraft> constants_;
+  std::vector<SpecDesc> specs_;
+  std::map<SpecDesc, uint32_t> spec_numbers_;
+  std::vector<QuantDesc> quants_;
+  std::vector<ConstantDesc> constants_;
   std::vector<std::unique_ptr<GraphBuilder>> graphs_;
 };
 

@@ -6,7 +6,7 @@
 
 #include "api/format/graph_text.hpp"
 #include "api/format/graph_verifier.hpp"
-#include "api/format/graph_walk.h"
+#include "api/testing/graph_walk.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace etb::graph;

@@ -21,8 +21,7 @@ int hex_value(char c) { return is_digit(c) ? c - '0' : c - 'a' + 10; }
 }  // namespace
 
 tl::unexpected<Error> text_error(uint32_t line, uint32_t column, const std::string& message) {
-  return make_error(Code::INVALID_DATA,
-                    fmt::format("graph text: line {} column {}: {}", line, column, message));
+  return make_error(Code::INVALID_DATA, fmt::format("line {} column {}: {}", line, column, message));
 }
 
 tl::unexpected<Error> Lexer::fail(const std::string& message) const {
@@ -39,6 +38,20 @@ void Lexer::skip_space() {
       return;
     }
   }
+}
+
+char Lexer::next_char() const {
+  Lexer ahead = *this;
+  ahead.skip_space();
+  return ahead.peek();
+}
+
+std::string_view Lexer::take_line() {
+  const size_t end = std::min(text_.find_first_of("#\n", at_), text_.size());
+  std::string_view line = text_.substr(at_, end - at_);
+  at_ = end;
+  line.remove_prefix(std::min(line.find_first_not_of(" \t"), line.size()));
+  return line.substr(0, line.find_last_not_of(" \t\r") + 1);
 }
 
 Result<Token> Lexer::next() {
@@ -65,7 +78,7 @@ Result<Token> Lexer::next() {
   } else {
     token.kind = TokenKind::kSign;
     const bool is_pair = (c == '.' || c == '/') && peek(1) == c;
-    at_ += is_pair ? 2 : 1;
+    at_ += text_.substr(at_, 3) == "..." ? 3 : is_pair ? 2 : 1;
   }
   if (token.kind != TokenKind::kHex) token.text = text_.substr(start, at_ - start);
   return token;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Internal to the text parser: the lexer of the text form of graph images: words, numbers, names and signs.
+// The lexer of graph texts (graph_text.hpp): words, numbers, names and signs. Graph images, the compiler's
+// modules and rewrite rules share it.
 #pragma once
 
 #include <cstdint>
@@ -29,6 +30,10 @@ class Lexer {
  public:
   explicit Lexer(std::string_view text) : text_(text) {}
   [[nodiscard]] Result<Token> next();
+  // Returns the first character of the next token, '\0' at the end. Consumes nothing.
+  char next_char() const;
+  // Consumes the rest of the line. Returns it without its comment and the blanks around it.
+  std::string_view take_line();
 
  private:
   void skip_space();
@@ -45,6 +50,15 @@ class Lexer {
   size_t line_start_ = 0;
 };
 
+// Where a token begins.
+struct TextPosition {
+  TextPosition(const Token& token)
+      : line(token.line), column(token.column) {}  // NOLINT(google-explicit-constructor)
+  uint32_t line;
+  uint32_t column;
+};
+
+// Returns "line 3 column 5: message".
 tl::unexpected<Error> text_error(uint32_t line, uint32_t column, const std::string& message);
 
 }  // namespace etb::graph

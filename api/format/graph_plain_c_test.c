@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/format/graph_walk.h"
+#include "api/testing/graph_walk.h"
 
 static void* read_file(const char* path, uint64_t* out_nbytes) {
   FILE* file = fopen(path, "rb");

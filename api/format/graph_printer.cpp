@@ -31,15 +31,12 @@ class Printer : private TextWriter {
   void print_node(const Node& node);
   void print_outputs(const Node& node);
   void print_return();
-  void print_source(const etb_graph_source& source);
-  void put_value(uint32_t value) { put_name('%', graph_->value(value).name); }
+  void put_value(uint32_t value) { put_name('%', graph_->value(value).name()); }
   void put_definition(uint32_t value);
   void put_spec(const etb_graph_spec& spec);
   void put_expr(uint32_t index, int precedence);
   void put_quant(const etb_graph_quant& quant);
-  void put_argument(const Argument& arg);
-  void put_values(const Argument& arg);
-  void put_sym_ints(const Argument& arg);
+  void put_argument(const Argument& argument);
 
   const View& view_;
   const PrintOptions& options_;
@@ -57,10 +54,8 @@ void Printer::print_header() {
   }
   for (uint32_t i = 0; i < view_.c().symbols.count; ++i) {
     const etb_graph_symbol symbol = view_.symbol(i);
-    put("symbol {} ", symbol.name);
-    put_range(symbol.min, symbol.max);
-    if (symbol.has_hint != 0) put(" hint {}", symbol.hint);
-    out_ += '\n';
+    put_symbol(symbol.name, symbol.min, symbol.max,
+               symbol.has_hint != 0 ? std::optional(symbol.hint) : std::nullopt);
   }
   for (uint32_t i = 0; i < view_.c().constants.count; ++i) print_constant(i);
 }
@@ -124,8 +119,9 @@ void Printer::print_node(const Node& node) {
     put_argument(arg);
   });
   out_ += ')';
-  if (node.debug_handle() != 0) put(" !{}", node.debug_handle());
-  if (const auto source = node.source()) print_source(*source);
+  put_handle(node.debug_handle());
+  if (const auto source = node.source())
+    put_source(source->file, source->line, source->function, source->module);
   out_ += '\n';
 }
 
@@ -151,22 +147,6 @@ void Printer::print_outputs(const Node& node) {
   out_ += " = ";
 }
 
-void Printer::print_source(const etb_graph_source& source) {
-  if (source.file[0] != '\0' || source.line != 0) {
-    out_ += " at ";
-    put_string(source.file);
-    if (source.line != 0) put(":{}", source.line);
-  }
-  if (source.function[0] != '\0') {
-    out_ += " in ";
-    put_string(source.function);
-  }
-  if (source.module[0] != '\0') {
-    out_ += " of ";
-    put_string(source.module);
-  }
-}
-
 void Printer::print_return() {
   out_ += graph_->outputs().empty() ? "  return" : "  return ";
   put_list(graph_->outputs(), [this](const etb_graph_output& output) {
@@ -179,7 +159,7 @@ void Printer::print_return() {
 }
 
 void Printer::put_definition(uint32_t index) {
-  const etb_graph_value value = graph_->value(index);
+  const etb_graph_value value = graph_->value(index).c();
   put_name('%', value.name);
   out_ += ": ";
   switch (value.kind) {
@@ -223,10 +203,7 @@ void Printer::put_spec(const etb_graph_spec& spec) {
     put_range(spec.min_sizes[dim], spec.sizes[dim] < 0 ? ETB_GRAPH_UNBOUNDED : spec.sizes[dim]);
   }
   out_ += ']';
-  if (is_identity) return;
-  out_ += " order(";
-  put_list(std::span(spec.dim_order, spec.rank), [this](uint8_t dim) { put("{}", dim); });
-  out_ += ')';
+  if (!is_identity) put_order({spec.dim_order, spec.rank});
 }
 
 // Precedence: 0 anything, 1 right operand of + or operand of *, 2 right operand of * and //.
@@ -311,75 +288,50 @@ void Printer::put_quant(const etb_graph_quant& quant) {
   put("real={})", text_of(kDtypeWords, quant.expressed_dtype));
 }
 
-void Printer::put_argument(const Argument& arg) {
-  switch (arg.kind()) {
-    case ETB_GRAPH_ARGUMENT_VALUE:
-      return put_value(arg.c().value);
-    case ETB_GRAPH_ARGUMENT_VALUES:
-      return put_values(arg);
-    case ETB_GRAPH_ARGUMENT_INT:
-      return put("{}", arg.c().as_int);
-    case ETB_GRAPH_ARGUMENT_FLOAT:
-      return put_float(arg.c().as_float);
-    case ETB_GRAPH_ARGUMENT_BOOL:
-      return put("{}", arg.c().as_int != 0);
-    case ETB_GRAPH_ARGUMENT_STRING:
-      return put_string(arg.as_string());
-    case ETB_GRAPH_ARGUMENT_DTYPE:
-      return put("{}", text_of(kDtypeWords, arg.c().as_int));
-    case ETB_GRAPH_ARGUMENT_LAYOUT:
-      return put("layout({})", text_of(kLayoutWords, arg.c().as_int));
-    case ETB_GRAPH_ARGUMENT_MEMORY_FORMAT:
-      return put("memory_format({})", text_of(kMemoryFormatWords, arg.c().as_int));
-    case ETB_GRAPH_ARGUMENT_DEVICE:
-      out_ += "device(";
-      put_string(arg.as_string());
-      out_ += ')';
-      return;
-    case ETB_GRAPH_ARGUMENT_INTS:
-      return put_brackets("ints", arg.ints(), [this](int64_t value) { put("{}", value); });
-    case ETB_GRAPH_ARGUMENT_FLOATS:
-      return put_brackets("floats", arg.floats(), [this](double value) { put_float(value); });
-    case ETB_GRAPH_ARGUMENT_BOOLS:
-      return put_brackets("bools", arg.ints(), [this](int64_t value) { put("{}", value != 0); });
-    case ETB_GRAPH_ARGUMENT_STRINGS:
-      return put_brackets("strings", arg.ints(),
-                          [this](int64_t text) { put_string(view_.string(static_cast<uint32_t>(text))); });
-    case ETB_GRAPH_ARGUMENT_SYM_INTS:
-      return put_sym_ints(arg);
-    case ETB_GRAPH_ARGUMENT_COMPLEX:
-      out_ += "complex(";
-      put_list(arg.floats(), [this](double value) { put_float(value); });
-      out_ += ')';
-      return;
-    case ETB_GRAPH_ARGUMENT_GRAPH:
-      return put_name('@', view_.graph(static_cast<uint32_t>(arg.c().as_int)).name());
-    default:
-      out_ += "none";
-  }
-}
-
-void Printer::put_values(const Argument& arg) {
-  put_brackets("values", arg.values(), [this](uint32_t value) {
-    if (value == kNone) {
-      out_ += "none";
-    } else {
-      put_value(value);
-    }
-  });
-}
-
-void Printer::put_sym_ints(const Argument& arg) {
-  out_ += '[';
-  for (uint32_t i = 0; i < arg.values().size(); ++i) {
-    if (i != 0) out_ += ", ";
-    if (arg.values()[i] == kNone) {
-      put("{}", arg.ints()[i]);
-    } else {
-      put_value(arg.values()[i]);
-    }
-  }
-  out_ += ']';
+void Printer::put_argument(const Argument& argument) {
+  argument.visit(Overloaded{
+      [&](arg::None) { put_none(); }, [&](arg::Value value) { put_value(value.index); },
+      [&](const arg::Values& values) {
+        put_brackets("values", values, [this](uint32_t value) {
+          if (value == kNone) {
+            put_none();
+          } else {
+            put_value(value);
+          }
+        });
+      },
+      [&](int64_t value) { put_int(value); }, [&](double value) { put_float(value); },
+      [&](bool value) { put_bool(value); }, [&](std::string_view text) { put_string(text); },
+      [&](arg::Dtype dtype) { put_dtype(dtype.code); }, [&](arg::Layout layout) { put_layout(layout.code); },
+      [&](arg::MemoryFormat format) { put_memory_format(format.code); },
+      [&](arg::Device device) { put_device(device.name); },
+      [&](const arg::Ints& ints) { put_brackets("ints", ints, [this](int64_t value) { put_int(value); }); },
+      [&](const arg::Floats& floats) {
+        put_brackets("floats", floats, [this](double value) { put_float(value); });
+      },
+      [&](const arg::Bools& bools) { put_brackets("bools", bools, [this](bool value) { put_bool(value); }); },
+      [&](const arg::Strings& texts) {
+        put_brackets("strings", texts, [this](std::string_view text) { put_string(text); });
+      },
+      [&](const arg::SymInts& items) {
+        uint32_t i = 0;
+        put_brackets("", items.values, [&](uint32_t value) {
+          const uint32_t index = i++;
+          if (value == kNone) {
+            put("{}", items.ints[index]);
+          } else {
+            put_value(value);
+          }
+        });
+      },
+      [&](arg::Complex number) {
+        out_ += "complex(";
+        put_float(number.real);
+        out_ += ", ";
+        put_float(number.imaginary);
+        out_ += ')';
+      },
+      [&](arg::Graph graph) { put_name('@', view_.graph(graph.index).name()); }});
 }
 
 }  // namespace

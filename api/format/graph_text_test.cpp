@@ -10,7 +10,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "api/format/graph_generator.hpp"
+#include "api/testing/graph_generator.hpp"
 
 namespace etb::graph {
 namespace {
@@ -39,8 +39,8 @@ TEST(GraphText, RoundTripsRandomGraphs) {
 TEST(GraphText, BytesDoNotDependOnTheOrderOfAdding) {
   const auto build = [](bool swapped) {
     Builder builder("forward");
-    const SpecDraft small = {ETB_DTYPE_FLOAT32, {2}, {}, {}};
-    const SpecDraft large = {ETB_DTYPE_FLOAT32, {3}, {0}, {}};
+    const SpecDesc small = {ETB_DTYPE_FLOAT32, {2}, {}, {}};
+    const SpecDesc large = {ETB_DTYPE_FLOAT32, {3}, {0}, {}};
     if (swapped) builder.add_spec({ETB_DTYPE_INT8, {}, {}, {}});  // unused
     const uint32_t first = builder.add_spec(swapped ? large : small);
     const uint32_t second = builder.add_spec(swapped ? small : large);
@@ -71,6 +71,45 @@ TEST(GraphText, RefusesDeepAndLongFormulas) {
   for (int i = 0; i < 100000; ++i) sum += "+s";
   EXPECT_THAT(parse_graph_text(head + sum + tail).error().message,
               ::testing::HasSubstr("a formula of more than 256 terms"));
+}
+
+TEST(GraphText, ConstantsMayBeWrittenAsElements) {
+  const auto image_of = [](const std::string& type, const std::string& data) {
+    return parse_graph_text("etg 1\nname \"f\"\nconstant \"w\": " + type + " = " + data +
+                            "\n\ngraph @f {\n  constant %w: " + type + " = \"w\"\n  return %w\n}\n");
+  };
+  const std::pair<const char*, std::pair<const char*, const char*>> rows[] = {
+      {"float32[2]", {"[1, -2.5]", "0x0000803f000020c0"}},
+      {"float64[1]", {"[inf]", "0x000000000000f07f"}},
+      {"int16[2]", {"[-2, 258]", "0xfeff0201"}},
+      {"bool[3]", {"[1, 0, 1]", "0x010001"}},
+      {"float16[1]", {"[15360]", "0x003c"}}};
+  for (const auto& [type, data] : rows) {
+    const auto elements = image_of(type, data.first), bytes = image_of(type, data.second);
+    ASSERT_TRUE(elements && bytes) << type << (elements ? "" : elements.error().message);
+    EXPECT_EQ(print(*elements), print(*bytes));
+  }
+  EXPECT_FALSE(image_of("float32[2]", "[1]")) << "one element is missing";
+  EXPECT_THAT(image_of("float32[1]", "...").error().message, ::testing::HasSubstr("line 3 column 28: "));
+}
+
+// Clauses of the compiler's modules are none of an image.
+TEST(GraphText, RefusesTheClausesOfModules) {
+  const std::pair<const char*, const char*> rows[] = {
+      {"etg 1\nmodule \"f\"\n", "line 2 column 1: expected 'name', found 'module'"},
+      {"etg 1\nname \"f\"\nop \"my::f(Tensor x) -> Tensor\"\n",
+       "line 3 column 1: expected 'graph', found 'op'"},
+      {"etg 1\nname \"f\"\ngraph @f {\n user %x: float32[2] strides(1)\n return\n}",
+       "name 'strides', expected namespace.name.overload"},
+      {"etg 1\nname \"f\"\nsymbol s {1..}\ngraph @f {\n user %x: float32[s]\n return\n}",
+       "expected '{', found ']'"},
+      {"etg 1\nname \"f\"\ngraph @f {\n return 3\n}", "expected %name of a value, found '3'"},
+      {"etg 1\nname \"f\"\nsymbol s {1..}\ngraph @f {\n aten.f.default(s)\n return\n}",
+       "unknown argument 's'"},
+      {"etg 1\nname \"f\"\ngraph @f {\n aten.f.default([])\n return\n}",
+       "expected an item of a list, found ']'"}};
+  for (const auto& [text, message] : rows)
+    EXPECT_THAT(parse_graph_text(text).error().message, ::testing::HasSubstr(message)) << text;
 }
 
 TEST(GraphText, LeavesOutLargeDataOnRequest) {

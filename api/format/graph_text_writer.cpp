@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "api/format/graph_words.hpp"
 #include "api/format/hex.hpp"
 #include "etb/graph.h"
 
@@ -76,5 +77,54 @@ void TextWriter::put_float(double value) {
 }
 
 void TextWriter::put_hex(std::span<const uint8_t> bytes) { out_ += format::to_hex(bytes); }
+
+void TextWriter::put_dtype(int64_t code) { out_ += text_of(kDtypeWords, code); }
+
+void TextWriter::put_layout(int64_t code) { put("layout({})", text_of(kLayoutWords, code)); }
+
+void TextWriter::put_memory_format(int64_t code) {
+  put("memory_format({})", text_of(kMemoryFormatWords, code));
+}
+
+void TextWriter::put_device(std::string_view name) {
+  out_ += "device(";
+  put_string(name);
+  out_ += ')';
+}
+
+void TextWriter::put_order(std::span<const uint8_t> order) {
+  out_ += " order(";
+  put_list(order, [this](uint8_t dim) { put("{}", dim); });
+  out_ += ')';
+}
+
+void TextWriter::put_symbol(std::string_view name, int64_t min, int64_t max,
+                            const std::optional<int64_t>& hint) {
+  put("symbol {} ", name);
+  put_range(min, max);
+  if (hint) put(" hint {}", *hint);
+  out_ += '\n';
+}
+
+void TextWriter::put_handle(uint32_t debug_handle) {
+  if (debug_handle != 0) put(" !{}", debug_handle);
+}
+
+void TextWriter::put_source(std::string_view file, uint32_t line, std::string_view function,
+                            std::string_view module) {
+  if (!file.empty() || line != 0) {
+    out_ += " at ";
+    put_string(file);
+    if (line != 0) put(":{}", line);
+  }
+  if (!function.empty()) {
+    out_ += " in ";
+    put_string(function);
+  }
+  if (!module.empty()) {
+    out_ += " of ";
+    put_string(module);
+  }
+}
 
 }  // namespace etb::graph

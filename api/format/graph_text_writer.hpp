@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Internal to the printer of graph images: literals, names and lists of the text form.
+// Writes the parts that all graph texts share: literals, names, lists, clauses. Printers of images and of the
+// compiler's modules derive from it.
 #pragma once
 
 #include <fmt/format.h>
 
+#include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -25,7 +28,7 @@ class TextWriter {
   template <class Items, class Put>
   void put_list(const Items& items, Put put_item) {
     bool is_first = true;
-    for (const auto item : items) {
+    for (auto&& item : items) {
       if (!is_first) out_ += ", ";
       is_first = false;
       put_item(item);
@@ -41,8 +44,8 @@ class TextWriter {
   }
 
   void put_string(std::string_view text);
-  // Writes %name, or %"any text" when the name has other characters than letters, digits, dots and
-  // underscores.
+  // Writes %name for the sigil '%', or %"any text" when the name has other characters than letters, digits,
+  // dots and underscores.
   void put_name(char sigil, std::string_view name);
   // Leaves out an unbounded end.
   void put_range(int64_t min, int64_t max);
@@ -50,6 +53,20 @@ class TextWriter {
   // word, so that it is no int.
   void put_float(double value);
   void put_hex(std::span<const uint8_t> bytes);
+  void put_none() { out_ += "none"; }
+  void put_bool(bool value) { out_ += value ? "true" : "false"; }
+  void put_int(int64_t value) { put("{}", value); }
+  void put_dtype(int64_t code);
+  void put_layout(int64_t code);
+  void put_memory_format(int64_t code);
+  void put_device(std::string_view name);
+  // Writes " order(0, 2, 3, 1)".
+  void put_order(std::span<const uint8_t> order);
+  // Writes a line of the header.
+  void put_symbol(std::string_view name, int64_t min, int64_t max, const std::optional<int64_t>& hint);
+  // Writes the clauses after a node: " !7 at "model.py":14 in "forward" of "fc"". Leaves out unknown parts.
+  void put_handle(uint32_t debug_handle);
+  void put_source(std::string_view file, uint32_t line, std::string_view function, std::string_view module);
 
   std::string out_;
 

@@ -25,6 +25,12 @@ Status TokenCursor::advance() {
   return {};
 }
 
+Result<std::string> TokenCursor::take_rest_of_line() {
+  std::string line(lexer_.take_line());
+  ETB_TRY(advance());
+  return line;
+}
+
 tl::unexpected<Error> TokenCursor::unexpected(const std::string& expected) const {
   const bool is_end = token_.kind == TokenKind::kEnd;
   return fail(fmt::format("expected {}, found {}", expected,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Internal to the text parser: one token of lookahead, and the steps that all rules use.
+// Parses graph texts token by token: one token of lookahead, and the steps that all rules of the grammar use.
 #pragma once
 
 #include <cstdint>
@@ -16,6 +16,10 @@ class TokenCursor {
   explicit TokenCursor(std::string_view text) : lexer_(text) {}
 
   Status advance();
+  // Returns the first character of the token after the current one.
+  char following_char() const { return lexer_.next_char(); }
+  // Consumes the current token and the rest of its line. Returns the rest, without comment.
+  Result<std::string> take_rest_of_line();
   // Consumes the expected sign, or fails with the token found.
   Status expect(std::string_view sign);
   Status expect_word(std::string_view word);
@@ -35,6 +39,14 @@ class TokenCursor {
     return text_error(token_.line, token_.column, message);
   }
   tl::unexpected<Error> unexpected(const std::string& expected) const;
+  // Adds the position of a token to the error of something that knows no positions.
+  template <class T>
+  static Result<T> at(TextPosition position, Result<T> result) {
+    if (result) return result;
+    auto located = text_error(position.line, position.column, result.error().message);
+    located.value().code = result.error().code;
+    return located;
+  }
 
   Token token_;
 

@@ -3,66 +3,87 @@
 
 #include <fmt/format.h>
 
-#include <tuple>
-
 #include "api/format/graph_rules.hpp"
 #include "api/format/graph_words.hpp"
 
 namespace etb::graph {
+namespace {
 
-Result<uint32_t> TypeParser::parse_spec() {
-  const auto dtype = token_.kind == TokenKind::kWord ? find_code(kDtypeWords, token_.text) : std::nullopt;
+std::optional<uint32_t> function_of(std::string_view word) {
+  if (word == "mod") return ETB_GRAPH_EXPR_MOD;
+  if (word == "min") return ETB_GRAPH_EXPR_MINIMUM;
+  if (word == "max") return ETB_GRAPH_EXPR_MAXIMUM;
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<int64_t> TypeParser::dtype_of_token() const {
+  return token_.kind == TokenKind::kWord ? find_code(kDtypeWords, token_.text) : std::nullopt;
+}
+
+Result<TypeText> TypeParser::parse_type() {
+  const auto dtype = dtype_of_token();
   if (!dtype) return unexpected("a type");
   ETB_TRY(advance());
-  SpecDraft spec;
-  spec.dtype = *dtype;
+  TypeText type;
+  type.dtype = static_cast<int32_t>(*dtype);
   ETB_TRY(expect("["));
-  while (!token_.is("]")) {
-    if (!spec.sizes.empty()) ETB_TRY(expect(","));
-    if (spec.sizes.size() == ETB_MAX_RANK) return fail(fmt::format("more than {} dimensions", ETB_MAX_RANK));
-    ETB_TRY(parse_dim(spec));
+  ETB_ASSIGN(type.dims, parse_dims("]"));
+  ETB_ASSIGN(const bool has_order, accept_word("order"));
+  if (has_order) ETB_TRY(parse_order(type));
+  if (is_module_ && token_.is_word("strides")) {
+    ETB_TRY(advance());
+    ETB_TRY(expect("("));
+    ETB_ASSIGN(type.strides, parse_dims(")"));
+  }
+  return type;
+}
+
+Result<std::vector<DimText>> TypeParser::parse_dims(std::string_view close) {
+  std::vector<DimText> dims;
+  dims.reserve(4);  // most tensors have fewer dimensions or as many
+  while (!token_.is(close)) {
+    if (!dims.empty()) ETB_TRY(expect(","));
+    if (dims.size() == ETB_MAX_RANK) return fail(fmt::format("more than {} dimensions", ETB_MAX_RANK));
+    ETB_ASSIGN(const DimText dim, parse_dim());
+    dims.push_back(dim);
   }
   ETB_TRY(advance());
-  ETB_ASSIGN(const bool has_order, accept_word("order"));
-  if (has_order) ETB_TRY(parse_order(spec));
-  return builder_.add_spec(std::move(spec));
+  return dims;
 }
 
-// Parses "10", or a formula or "?" and its range: "4*s0{8..40}".
-Status TypeParser::parse_dim(SpecDraft& spec) {
-  DynamicDimDraft dim;
-  dim.dim = static_cast<uint32_t>(spec.sizes.size());
+// Parses "10", or a formula or "?" and its range: "4*s0{8..40}". In a module the symbols have the ranges.
+Result<DimText> TypeParser::parse_dim() {
+  DimText dim;
   ETB_ASSIGN(const bool is_anonymous, accept("?"));
-  int64_t size = 0;
   if (!is_anonymous) {
-    size = token_.as_int;
-    const bool is_int = token_.kind == TokenKind::kInt;
-    ETB_ASSIGN(dim.expr, parse_expr());
-    if (is_int && expr_term_count_ == 1 && !token_.is("{")) {
-      spec.sizes.push_back(size);
-      return {};
+    if (token_.kind == TokenKind::kInt && !is_at_formula() && following_char() != '{') {
+      ETB_ASSIGN(dim.size, take_int());
+      return dim;
     }
+    ETB_ASSIGN(dim.formula, parse_formula());
   }
-  ETB_ASSIGN(std::tie(dim.min, size), parse_range());
-  spec.sizes.push_back(size == ETB_GRAPH_UNBOUNDED ? -1 : size);
-  spec.dynamic_dims.push_back(dim);
-  return {};
+  if (is_anonymous || !is_module_ || token_.is("{")) {
+    ETB_ASSIGN(dim.range, parse_range());
+  }
+  return dim;
 }
 
-Status TypeParser::parse_order(SpecDraft& spec) {
+Status TypeParser::parse_order(TypeText& type) {
   ETB_TRY(expect("("));
   while (!token_.is(")")) {
-    if (!spec.dim_order.empty()) ETB_TRY(expect(","));
+    if (!type.order.empty()) ETB_TRY(expect(","));
     ETB_ASSIGN(const uint32_t dim, take_u32());
-    if (dim >= spec.sizes.size()) return fail(fmt::format("dimension {} of {}", dim, spec.sizes.size()));
-    spec.dim_order.push_back(static_cast<uint8_t>(dim));
+    if (dim >= type.dims.size()) return fail(fmt::format("dimension {} of {}", dim, type.dims.size()));
+    type.order.push_back(static_cast<uint8_t>(dim));
   }
   return advance();
 }
 
 // Parses "{2..10}". Either end may be missing.
-Result<std::pair<int64_t, int64_t>> TypeParser::parse_range() {
-  std::pair<int64_t, int64_t> range(INT64_MIN, ETB_GRAPH_UNBOUNDED);
+Result<NumberRange> TypeParser::parse_range() {
+  NumberRange range(INT64_MIN, ETB_GRAPH_UNBOUNDED);
   ETB_TRY(expect("{"));
   if (!token_.is("..")) {
     ETB_ASSIGN(range.first, take_int());
@@ -75,8 +96,18 @@ Result<std::pair<int64_t, int64_t>> TypeParser::parse_range() {
   return range;
 }
 
-Result<uint32_t> TypeParser::parse_expr() {
-  expr_term_count_ = 0;
+bool TypeParser::is_at_formula() const {
+  if (token_.is("(")) return true;
+  if (token_.kind == TokenKind::kInt) {
+    const char next = following_char();
+    return next == '+' || next == '*' || next == '/';
+  }
+  if (token_.kind != TokenKind::kWord) return false;
+  return names_.find_symbol(token_.text) || (function_of(token_.text) && following_char() == '(');
+}
+
+Result<uint32_t> TypeParser::parse_formula() {
+  term_count_ = 0;
   return parse_sum();
 }
 
@@ -85,7 +116,7 @@ Result<uint32_t> TypeParser::parse_sum() {
   while (token_.is("+")) {
     ETB_TRY(advance());
     ETB_ASSIGN(const uint32_t right, parse_product());
-    sum = builder_.add_expr(ETB_GRAPH_EXPR_ADD, sum, right);
+    sum = names_.add_term(ETB_GRAPH_EXPR_ADD, sum, right);
   }
   return sum;
 }
@@ -96,19 +127,19 @@ Result<uint32_t> TypeParser::parse_product() {
     const uint32_t kind = token_.is("*") ? ETB_GRAPH_EXPR_MUL : ETB_GRAPH_EXPR_FLOOR_DIV;
     ETB_TRY(advance());
     ETB_ASSIGN(const uint32_t right, parse_operand());
-    product = builder_.add_expr(kind, product, right);
+    product = names_.add_term(kind, product, right);
   }
   return product;
 }
 
 // The limit of terms also limits the depth of this recursion and of every other one over the formula.
 Result<uint32_t> TypeParser::parse_operand() {
-  if (++expr_term_count_ > ETB_GRAPH_MAX_EXPR_TERMS) {
+  if (++term_count_ > ETB_GRAPH_MAX_EXPR_TERMS) {
     return fail(fmt::format("a formula of more than {} terms", ETB_GRAPH_MAX_EXPR_TERMS));
   }
   if (token_.kind == TokenKind::kInt) {
     ETB_ASSIGN(const int64_t value, take_int());
-    return builder_.add_int_expr(value);
+    return names_.add_number(value);
   }
   if (token_.is("(")) {
     ETB_TRY(advance());
@@ -116,13 +147,12 @@ Result<uint32_t> TypeParser::parse_operand() {
     ETB_TRY(expect(")"));
     return inner;
   }
-  if (token_.is_word("mod")) return parse_call(ETB_GRAPH_EXPR_MOD);
-  if (token_.is_word("min")) return parse_call(ETB_GRAPH_EXPR_MINIMUM);
-  if (token_.is_word("max")) return parse_call(ETB_GRAPH_EXPR_MAXIMUM);
-  const auto symbol = symbols_.find(std::string(token_.text));
-  if (token_.kind != TokenKind::kWord || symbol == symbols_.end()) return unexpected("a number or a symbol");
+  if (token_.kind != TokenKind::kWord) return unexpected("a number or a symbol");
+  if (const auto function = function_of(token_.text)) return parse_call(*function);
+  const auto symbol = names_.find_symbol(token_.text);
+  if (!symbol) return unexpected("a number or a symbol");
   ETB_TRY(advance());
-  return builder_.add_symbol_expr(symbol->second);
+  return *symbol;
 }
 
 Result<uint32_t> TypeParser::parse_call(uint32_t kind) {
@@ -132,67 +162,7 @@ Result<uint32_t> TypeParser::parse_call(uint32_t kind) {
   ETB_TRY(expect(","));
   ETB_ASSIGN(const uint32_t right, parse_sum());
   ETB_TRY(expect(")"));
-  return builder_.add_expr(kind, left, right);
-}
-
-Result<QuantDraft> TypeParser::parse_quant(uint32_t scheme) {
-  QuantDraft quant;
-  quant.scheme = scheme;
-  ETB_TRY(expect("("));
-  for (bool is_first = true; !token_.is(")"); is_first = false) {
-    if (!is_first) ETB_TRY(expect(","));
-    ETB_ASSIGN(const std::string field, take(TokenKind::kWord, "a field of the quantisation"));
-    ETB_TRY(expect("="));
-    ETB_TRY(parse_quant_field(quant, field));
-  }
-  ETB_TRY(advance());
-  return quant;
-}
-
-Status TypeParser::parse_quant_field(QuantDraft& quant, const std::string& field) {
-  if (field == "scale") {
-    ETB_ASSIGN(quant.scale, take_float());
-  } else if (field == "zero_point") {
-    ETB_ASSIGN(quant.zero_point, take_int());
-  } else if (field == "min") {
-    ETB_ASSIGN(quant.quant_min, take_int());
-  } else if (field == "max") {
-    ETB_ASSIGN(quant.quant_max, take_int());
-  } else if (field == "axis") {
-    ETB_ASSIGN(quant.axis, take_u32());
-  } else if (field == "scales") {
-    ETB_ASSIGN(quant.scales, take_constant());
-  } else if (field == "zero_points") {
-    ETB_ASSIGN(quant.zero_points, take_constant());
-  } else if (field == "codec") {
-    ETB_ASSIGN(quant.codec, take(TokenKind::kString, "a string"));
-  } else if (field == "data") {
-    ETB_ASSIGN(quant.codec_data, take_hex());
-  } else if (field == "real") {
-    const auto dtype = token_.kind == TokenKind::kWord ? find_code(kDtypeWords, token_.text) : std::nullopt;
-    if (!dtype) return unexpected("a dtype");
-    quant.expressed_dtype = *dtype;
-    return advance();
-  } else if (field == "blocks") {
-    ETB_TRY(expect("["));
-    while (!token_.is("]")) {
-      if (!quant.block_sizes.empty()) ETB_TRY(expect(","));
-      ETB_ASSIGN(const int64_t size, take_int());
-      quant.block_sizes.push_back(size);
-    }
-    return advance();
-  } else {
-    return fail(fmt::format("unknown field '{}' of the quantisation", field));
-  }
-  return {};
-}
-
-Result<uint32_t> TypeParser::take_constant() {
-  const auto constant = constants_.find(token_.name);
-  if (token_.kind != TokenKind::kString) return unexpected("the key of a constant");
-  if (constant == constants_.end()) return fail(fmt::format("no constant '{}'", printable(token_.name)));
-  ETB_TRY(advance());
-  return constant->second;
+  return names_.add_term(kind, left, right);
 }
 
 }  // namespace etb::graph

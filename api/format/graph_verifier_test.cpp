@@ -9,9 +9,9 @@
 #include <cstring>
 #include <functional>
 
-#include "api/format/graph_generator.hpp"
 #include "api/format/graph_text.hpp"
-#include "api/format/graph_walk.h"
+#include "api/testing/graph_generator.hpp"
+#include "api/testing/graph_walk.h"
 #include "etb/cpp/graph_view.hpp"
 #include "etb_schema/graph_generated.h"
 
@@ -40,8 +40,8 @@ struct Small {
   GraphBuilder& graph = builder.add_graph("forward");
   uint32_t x = graph.add_input({ETB_GRAPH_INPUT_USER, tensor("x", spec), "", {}});
 
-  uint32_t relu(std::vector<ArgumentDraft> args, ValueDraft output) {
-    NodeDraft node;
+  uint32_t relu(std::vector<ArgumentDesc> args, ValueDesc output) {
+    NodeDesc node;
     node.op = "aten.relu.default";
     node.args = std::move(args);
     node.outputs = {std::move(output)};
@@ -172,7 +172,7 @@ TEST(GraphVerifier, RefusesTwoValuesOfOneName) {
 
 TEST(GraphVerifier, RefusesUseOfWhatWasOverwritten) {
   Small small;
-  ValueDraft update = tensor("y", small.spec);
+  ValueDesc update = tensor("y", small.spec);
   update.alias = ETB_GRAPH_ALIAS_UPDATE;
   update.alias_of = small.x;
   small.relu({value_arg(small.x)}, update);
@@ -186,7 +186,7 @@ TEST(GraphVerifier, RefusesBadOpNames) {
   for (const char* name :
        {"aten::add.Tensor", "aten.add", "aten..Tensor", "a.b.c.d", "", "aten.add.Ten sor"}) {
     Small small;
-    NodeDraft node;
+    NodeDesc node;
     node.op = name;
     small.graph.add_node(std::move(node));
     EXPECT_THAT(small.error(), HasSubstr("expected namespace.name.overload")) << name;
@@ -194,7 +194,7 @@ TEST(GraphVerifier, RefusesBadOpNames) {
 }
 
 TEST(GraphVerifier, RefusesBadSpecs) {
-  const auto error_of_spec = [](SpecDraft spec) {
+  const auto error_of_spec = [](SpecDesc spec) {
     Small small;
     small.graph.add_input(
         {ETB_GRAPH_INPUT_USER, tensor("z", small.builder.add_spec(std::move(spec))), "", {}});
@@ -269,7 +269,7 @@ TEST(GraphVerifier, RefusesBadSymbolsAndFormulas) {
 }
 
 TEST(GraphVerifier, RefusesBadConstants) {
-  const auto error_of_constant = [](ConstantDraft constant) {
+  const auto error_of_constant = [](ConstantDesc constant) {
     Small small;
     constant.spec = small.spec;
     small.builder.add_constant(std::move(constant));
@@ -283,7 +283,7 @@ TEST(GraphVerifier, RefusesBadConstants) {
 
 TEST(GraphVerifier, FindsDataThatHasNotItsDigest) {
   Small small;
-  ConstantDraft constant;
+  ConstantDesc constant;
   constant.key = "w";
   constant.spec = small.spec;
   constant.data = std::vector<uint8_t>(24, 0x5a);
@@ -311,52 +311,52 @@ TEST(GraphVerifier, AlignsInlineData) {
 }
 
 TEST(GraphVerifier, RefusesBadQuantisation) {
-  const auto error_of_quant = [](const std::function<void(Builder&, QuantDraft&)>& change) {
+  const auto error_of_quant = [](const std::function<void(Builder&, QuantDesc&)>& change) {
     Small small;
-    QuantDraft quant;
+    QuantDesc quant;
     quant.quant_min = -128;
     quant.quant_max = 127;
     quant.scale = 0.5;
     change(small.builder, quant);
-    ValueDraft value = tensor("q", small.builder.add_spec({ETB_DTYPE_INT8, {2, 6}, {}, {}}));
+    ValueDesc value = tensor("q", small.builder.add_spec({ETB_DTYPE_INT8, {2, 6}, {}, {}}));
     value.quant = small.builder.add_quant(std::move(quant));
     small.graph.add_input({ETB_GRAPH_INPUT_USER, std::move(value), "", {}});
     return small.error();
   };
   const auto scales_of = [](Builder& builder, int64_t count) {
-    ConstantDraft constant;
+    ConstantDesc constant;
     constant.key = "scales";
     constant.spec = builder.add_spec({ETB_DTYPE_FLOAT32, {count}, {}, {}});
     return builder.add_constant(std::move(constant));
   };
-  EXPECT_EQ(error_of_quant([](Builder&, QuantDraft&) {}), "accepted");
-  EXPECT_THAT(error_of_quant([](Builder&, QuantDraft& q) { q.scale = std::nan(""); }),
+  EXPECT_EQ(error_of_quant([](Builder&, QuantDesc&) {}), "accepted");
+  EXPECT_THAT(error_of_quant([](Builder&, QuantDesc& q) { q.scale = std::nan(""); }),
               HasSubstr("quant 0: scale nan"));
-  EXPECT_THAT(error_of_quant([](Builder&, QuantDraft& q) { q.zero_point = 128; }),
+  EXPECT_THAT(error_of_quant([](Builder&, QuantDesc& q) { q.zero_point = 128; }),
               HasSubstr("zero_point 128 is outside"));
-  EXPECT_THAT(error_of_quant([](Builder&, QuantDraft& q) { q.quant_max = -128; }), HasSubstr("is empty"));
-  EXPECT_THAT(error_of_quant([](Builder&, QuantDraft& q) { q.axis = 1; }), HasSubstr("axis without use"));
-  EXPECT_THAT(error_of_quant([&](Builder& builder, QuantDraft& q) {
+  EXPECT_THAT(error_of_quant([](Builder&, QuantDesc& q) { q.quant_max = -128; }), HasSubstr("is empty"));
+  EXPECT_THAT(error_of_quant([](Builder&, QuantDesc& q) { q.axis = 1; }), HasSubstr("axis without use"));
+  EXPECT_THAT(error_of_quant([&](Builder& builder, QuantDesc& q) {
                 q.scheme = ETB_GRAPH_QUANT_PER_CHANNEL;
                 q.scale = 0;
                 q.axis = 2;
                 q.scales = scales_of(builder, 2);
               }),
               HasSubstr("quant axis 2 of a tensor of rank 2"));
-  EXPECT_THAT(error_of_quant([&](Builder& builder, QuantDraft& q) {
+  EXPECT_THAT(error_of_quant([&](Builder& builder, QuantDesc& q) {
                 q.scheme = ETB_GRAPH_QUANT_PER_CHANNEL;
                 q.scale = 0;
                 q.scales = scales_of(builder, 3);
               }),
               HasSubstr("constant 0 has 3 elements for 2 channels"));
-  EXPECT_THAT(error_of_quant([&](Builder& builder, QuantDraft& q) {
+  EXPECT_THAT(error_of_quant([&](Builder& builder, QuantDesc& q) {
                 q.scheme = ETB_GRAPH_QUANT_PER_GROUP;
                 q.scale = 0;
                 q.block_sizes = {1, 4};
                 q.scales = scales_of(builder, 2);
               }),
               HasSubstr("quant block of 4 does not divide size 6 of dimension 1"));
-  EXPECT_THAT(error_of_quant([](Builder&, QuantDraft& q) {
+  EXPECT_THAT(error_of_quant([](Builder&, QuantDesc& q) {
                 q = {};
                 q.scheme = ETB_GRAPH_QUANT_OPAQUE;
               }),
@@ -364,15 +364,15 @@ TEST(GraphVerifier, RefusesBadQuantisation) {
 }
 
 TEST(GraphVerifier, RefusesBadArguments) {
-  const auto error_of_arg = [](ArgumentDraft arg) {
+  const auto error_of_arg = [](ArgumentDesc arg) {
     Small small;
     small.relu({std::move(arg)}, tensor("y", small.spec));
     return small.error();
   };
-  ArgumentDraft unknown;
+  ArgumentDesc unknown;
   unknown.kind = 18;
   EXPECT_THAT(error_of_arg(unknown), HasSubstr("argument 0 '': kind 18 is unknown"));
-  ArgumentDraft stowaway = int_arg(1);
+  ArgumentDesc stowaway = int_arg(1);
   stowaway.floats = {1.0};
   EXPECT_THAT(error_of_arg(stowaway), HasSubstr("has a field that kind 3 does not have"));
   EXPECT_THAT(error_of_arg(bools_arg({2})), HasSubstr("ints[0] is 2"));
@@ -388,7 +388,7 @@ TEST(GraphVerifier, RefusesSubgraphsThatAreDeepUnusedOrNotForward) {
     Builder builder("forward");
     for (uint32_t i = 0; i < graph_count; ++i) builder.add_graph("g" + std::to_string(i));
     for (uint32_t i = 0; i + 1 < graph_count; ++i) {
-      NodeDraft node;
+      NodeDesc node;
       node.op = "higher_order.cond.default";
       node.args = {graph_arg(i + 1)};
       builder.graph(i).add_node(std::move(node));

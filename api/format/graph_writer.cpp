@@ -17,7 +17,7 @@ void append_key(std::string& key, const T& value) {
 }
 
 // Two quantisations with equal keys are equal, bit by bit.
-std::string to_key(const QuantDraft& quant) {
+std::string to_key(const QuantDesc& quant) {
   std::string key;
   append_key(key, quant.scheme);
   append_key(key, quant.expressed_dtype);
@@ -94,12 +94,12 @@ uint32_t ImageWriter::op(std::string_view name) {
   return row->second;
 }
 
-uint32_t ImageWriter::spec(uint32_t draft) {
-  if (draft >= spec_numbers_.size()) return draft;  // an error of the caller, which the verifier reports
-  if (spec_numbers_[draft] != ETB_GRAPH_NONE) return spec_numbers_[draft];
-  const SpecDraft& spec = builder_.specs_[draft];
+uint32_t ImageWriter::spec(uint32_t desc) {
+  if (desc >= spec_numbers_.size()) return desc;  // an error of the caller, which the verifier reports
+  if (spec_numbers_[desc] != ETB_GRAPH_NONE) return spec_numbers_[desc];
+  const SpecDesc& spec = builder_.specs_[desc];
   std::vector<Offset<fb::DynamicDim>> dims;
-  for (const DynamicDimDraft& dim : spec.dynamic_dims) {
+  for (const DynamicDimDesc& dim : spec.dynamic_dims) {
     const std::optional<uint32_t> dim_expr = dim.expr ? std::optional(expr(*dim.expr)) : std::nullopt;
     dims.push_back(fb::CreateDynamicDim(fbb_, dim.dim, dim.min, to_fb(dim_expr)));
   }
@@ -108,24 +108,24 @@ uint32_t ImageWriter::spec(uint32_t draft) {
   const auto dynamic_dims = dims.empty() ? 0 : fbb_.CreateVector(dims);
   specs_.push_back(
       fb::CreateTensorSpec(fbb_, static_cast<uint8_t>(spec.dtype), sizes, dim_order, dynamic_dims));
-  return spec_numbers_[draft] = static_cast<uint32_t>(specs_.size() - 1);
+  return spec_numbers_[desc] = static_cast<uint32_t>(specs_.size() - 1);
 }
 
-uint32_t ImageWriter::expr(uint32_t draft) {
-  if (draft >= expr_numbers_.size()) return draft;
-  if (expr_numbers_[draft] != ETB_GRAPH_NONE) return expr_numbers_[draft];
-  const Builder::Expr& term = builder_.exprs_[draft];
+uint32_t ImageWriter::expr(uint32_t desc) {
+  if (desc >= expr_numbers_.size()) return desc;
+  if (expr_numbers_[desc] != ETB_GRAPH_NONE) return expr_numbers_[desc];
+  const Builder::Expr& term = builder_.exprs_[desc];
   const bool is_leaf = term.kind == ETB_GRAPH_EXPR_INT || term.kind == ETB_GRAPH_EXPR_SYMBOL;
   // Terms are added before the terms that use them. So a forward reference is an error and stays unchanged.
-  const uint32_t left = is_leaf || term.left >= draft ? term.left : expr(term.left);
-  const uint32_t right = is_leaf || term.right >= draft ? term.right : expr(term.right);
+  const uint32_t left = is_leaf || term.left >= desc ? term.left : expr(term.left);
+  const uint32_t right = is_leaf || term.right >= desc ? term.right : expr(term.right);
   exprs_.push_back(fb::CreateExpr(fbb_, static_cast<fb::ExprKind>(term.kind), term.value, left, right));
-  return expr_numbers_[draft] = static_cast<uint32_t>(exprs_.size() - 1);
+  return expr_numbers_[desc] = static_cast<uint32_t>(exprs_.size() - 1);
 }
 
-uint32_t ImageWriter::quant(uint32_t draft) {
-  if (draft >= builder_.quants_.size()) return draft;
-  const QuantDraft& quant = builder_.quants_[draft];
+uint32_t ImageWriter::quant(uint32_t desc) {
+  if (desc >= builder_.quants_.size()) return desc;
+  const QuantDesc& quant = builder_.quants_[desc];
   const auto [row, is_new] = quant_numbers_.try_emplace(to_key(quant), static_cast<uint32_t>(quants_.size()));
   if (!is_new) return row->second;
   const auto blocks = quant.block_sizes.empty() ? 0 : fbb_.CreateVector(quant.block_sizes);
@@ -137,23 +137,23 @@ uint32_t ImageWriter::quant(uint32_t draft) {
   return row->second;
 }
 
-uint32_t ImageWriter::source(const SourceDraft& draft) {
-  const std::array<uint32_t, 4> key = {string(draft.file), draft.line, string(draft.function),
-                                       string(draft.module)};
+uint32_t ImageWriter::source(const SourceDesc& desc) {
+  const std::array<uint32_t, 4> key = {string(desc.file), desc.line, string(desc.function),
+                                       string(desc.module)};
   const auto [row, is_new] = source_numbers_.try_emplace(key, static_cast<uint32_t>(sources_.size()));
   if (is_new) sources_.push_back(fb::CreateSource(fbb_, key[0], key[1], key[2], key[3]));
   return row->second;
 }
 
 void ImageWriter::write_symbols() {
-  for (const SymbolDraft& symbol : builder_.symbols_) {
+  for (const SymbolDesc& symbol : builder_.symbols_) {
     symbols_.push_back(
         fb::CreateSymbol(fbb_, string(symbol.name), symbol.min, symbol.max, to_fb(symbol.hint)));
   }
 }
 
 void ImageWriter::write_constants() {
-  for (const ConstantDraft& constant : builder_.constants_) {
+  for (const ConstantDesc& constant : builder_.constants_) {
     const uint32_t key = string(constant.key);
     const uint32_t constant_spec = spec(constant.spec);
     const auto digest = fbb_.CreateVector(constant.digest->data(), constant.digest->size());
@@ -176,15 +176,15 @@ void ImageWriter::write_graph(const GraphBuilder& graph, uint32_t first_node_id)
     if (updates && *updates < updated_by.size()) updated_by[*updates] = static_cast<uint32_t>(i);
   }
   for (size_t i = 0; i < graph.inputs_.size(); ++i) {
-    const InputDraft& input = graph.inputs_[i];
+    const InputDesc& input = graph.inputs_[i];
     values.push_back(write_value(input.value));
     inputs.push_back(fb::CreateInput(fbb_, static_cast<fb::InputKind>(input.kind), string(input.target),
                                      to_fb(input.constant), updated_by[i]));
   }
   std::vector<Offset<fb::Node>> nodes;
-  for (const NodeDraft& node : graph.nodes_) {
+  for (const NodeDesc& node : graph.nodes_) {
     nodes.push_back(write_node(node, static_cast<uint32_t>(values.size())));
-    for (const ValueDraft& value : node.outputs) values.push_back(write_value(value));
+    for (const ValueDesc& value : node.outputs) values.push_back(write_value(value));
   }
   std::vector<Offset<fb::Output>> outputs;
   for (const auto& output : graph.outputs_) {
@@ -197,11 +197,11 @@ void ImageWriter::write_graph(const GraphBuilder& graph, uint32_t first_node_id)
   graphs_.push_back(fb::CreateGraph(fbb_, name, first_node_id, fb_inputs, fb_outputs, fb_values, fb_nodes));
 }
 
-flatbuffers::Offset<fb::Node> ImageWriter::write_node(const NodeDraft& node, uint32_t first_output) {
+flatbuffers::Offset<fb::Node> ImageWriter::write_node(const NodeDesc& node, uint32_t first_output) {
   const uint32_t op_number = op(node.op);
   std::vector<Offset<fb::Argument>> args;
   args.reserve(node.args.size());
-  for (const ArgumentDraft& arg : node.args) args.push_back(write_argument(arg));
+  for (const ArgumentDesc& arg : node.args) args.push_back(write_argument(arg));
   const auto fb_args = args.empty() ? 0 : fbb_.CreateVector(args);
   const auto lengths = node.result_lengths.empty() ? 0 : fbb_.CreateVector(node.result_lengths);
   flatbuffers::Optional<uint32_t> node_source = flatbuffers::nullopt;
@@ -210,7 +210,7 @@ flatbuffers::Offset<fb::Node> ImageWriter::write_node(const NodeDraft& node, uin
                         lengths, node.debug_handle, node_source);
 }
 
-flatbuffers::Offset<fb::Argument> ImageWriter::write_argument(const ArgumentDraft& arg) {
+flatbuffers::Offset<fb::Argument> ImageWriter::write_argument(const ArgumentDesc& arg) {
   const uint32_t name = string(arg.name);
   const bool is_text = arg.kind == ETB_GRAPH_ARGUMENT_STRING || arg.kind == ETB_GRAPH_ARGUMENT_DEVICE;
   const int64_t as_int = is_text ? string(arg.text) : arg.as_int;
@@ -236,7 +236,7 @@ flatbuffers::Offset<fb::Argument> ImageWriter::write_argument(const ArgumentDraf
   return table.Finish();
 }
 
-flatbuffers::Offset<fb::Value> ImageWriter::write_value(const ValueDraft& value) {
+flatbuffers::Offset<fb::Value> ImageWriter::write_value(const ValueDesc& value) {
   const uint32_t name = string(value.name);
   const bool is_tensor = value.kind == ETB_GRAPH_VALUE_TENSOR;
   const uint32_t value_spec = is_tensor ? spec(value.spec) : 0;

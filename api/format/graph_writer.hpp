@@ -26,17 +26,17 @@ class ImageWriter {
   // Returns the number of an item shared by index, assigned at its first use.
   uint32_t string(std::string_view text);
   uint32_t op(std::string_view name);
-  uint32_t spec(uint32_t draft);
-  uint32_t expr(uint32_t draft);
-  uint32_t quant(uint32_t draft);
-  uint32_t source(const SourceDraft& draft);
+  uint32_t spec(uint32_t desc);
+  uint32_t expr(uint32_t desc);
+  uint32_t quant(uint32_t desc);
+  uint32_t source(const SourceDesc& desc);
 
   void write_symbols();
   void write_constants();
   void write_graph(const GraphBuilder& graph, uint32_t first_node_id);
-  Offset<fb::Node> write_node(const NodeDraft& node, uint32_t first_output);
-  Offset<fb::Argument> write_argument(const ArgumentDraft& arg);
-  Offset<fb::Value> write_value(const ValueDraft& value);
+  Offset<fb::Node> write_node(const NodeDesc& node, uint32_t first_output);
+  Offset<fb::Argument> write_argument(const ArgumentDesc& arg);
+  Offset<fb::Value> write_value(const ValueDesc& value);
 
   const Builder& builder_;
   flatbuffers::FlatBufferBuilder fbb_;

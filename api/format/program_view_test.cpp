@@ -9,7 +9,7 @@
 #include <fstream>
 #include <functional>
 
-#include "api/format/program_builder.hpp"
+#include "api/testing/program_builder.hpp"
 #include "etb_schema/program_generated.h"
 
 namespace etb::format {

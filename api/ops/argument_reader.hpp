@@ -37,7 +37,7 @@
 //   string, string?        read_string(index), read_optional_string(index)
 //   complex                read_complex(index)
 //   dtype, dtype?          read_dtype(index), read_optional_dtype(index); the same for layout, memory_format, device, generator
-//   int[], int[2]          read_int_list(index, list_size)     list_size: 2; 0 where no number may stand for the list
+//   int[], int[2]          read_int_list(index, list_size)     list_size: 2; 0 where no number is accepted for the list
 //   int[]?, int[1]?        read_optional_int_list(index, list_size)
 //   float[], float[]?      read_float_list(index), read_optional_float_list(index); the same for bool[] and scalar[]
 //

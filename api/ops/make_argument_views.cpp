@@ -80,7 +80,7 @@ std::string read_call(const SchemaField& field, size_t index) {
 
 // A kernel's letter for an argument; 'x', which takes any value, for what no kernel of this product reads.
 char letter_of(const SchemaField& field) {
-  // Of a base type: required, optional, list, optional list.
+  // Readers of a base type: required, optional, list, optional list.
   static const std::map<std::string, std::string> letters = {
       {"tensor", "TtLx"}, {"scalar", "Ssxx"}, {"int", "inIj"},    {"float", "deDf"},        {"bool", "bcBx"},
       {"string", "zyxx"}, {"dtype", "inxx"},  {"layout", "inxx"}, {"memory_format", "inxx"}};

@@ -4,9 +4,12 @@
 
 usage: make_schema_list.py OUT.txt
 
+Keeps the rules of results (dtype=, sizes=) that OUT.txt has.
+
 Signatures are facts; the notation is ours and explained at the top of the file that this writes. Needs torch, executorch and
 torchao; only maintainers run it, when a new release of these is to be supported.
 """
+import os
 import re
 import sys
 
@@ -26,6 +29,20 @@ HEADER = """\
 # device generator; `?` optional, `[]` list, `[2]` list that one number stands for. `@a` shares storage set a with what else
 # carries it, `!a` also writes it. Relations: core (in the Core ATen set); out=OP (the variant that writes its results into given
 # tensors); copy=OP (of a view: the op that copies instead); functional=OP (of an op that writes: the one that does not).
+#
+# Rules of results, written by hand and kept by make_schema_list.py: `dtype=RULE` or `dtype=RULE,RULE` (the first result, the
+# others), and `sizes=broadcast(argument,...)` for elementwise ops. Sizes of other ops: partitioner_sdk/infer. Dtype rules:
+#
+#   like(x)            the dtype of x
+#   promoted(x,...)    PyTorch's promotion of tensors and numbers (torch.result_type)
+#   float(x,...)       as promoted, but float32 for integers and bool
+#   division(x,...)    as float without the argument rounding_mode, else as promoted
+#   half_to_float(x)   float32 if the argument half_to_float is set, else like x
+#   given(x)           the argument dtype, else like x
+#   sum(x)             the argument dtype, else int64 for integers and bool, else like x
+#   value(n,...)       the argument dtype, else by the kind of the numbers: float32, int64 or bool
+#   created            the argument dtype, else float32
+#   bool, int64        that dtype
 """
 
 WANTED_NAMESPACES = {"aten", "quantized_decomposed", "dim_order_ops", "executorch_prim", "torchao"}
@@ -173,8 +190,19 @@ def relations(schema, by_base):
     return found
 
 
+def read_result_rules(path):
+    """Returns the words dtype= and sizes= of each op of an existing list."""
+    rules = {}
+    if os.path.exists(path):
+        for line in open(path):
+            words = line.rstrip("\n").rpartition(" | ")[2].split(" ")
+            rules[line.split("(")[0]] = [word for word in words if word.startswith(("dtype=", "sizes="))]
+    return rules
+
+
 def main():
     schemas = {}
+    result_rules = read_result_rules(sys.argv[1])
     every = [s for s in _jit_get_all_schemas() if s.name.split("::")[0] in WANTED_NAMESPACES]
     core_names = {s.name for s in every if is_core(s)}
     for schema in every:
@@ -203,7 +231,7 @@ def main():
         if not ok or not is_wanted or any(kind is None for kind, _ in results):
             continue
         line = f"{name}({', '.join(parts)}) -> {', '.join(k + a for k, a in results) or 'nothing'}"
-        related = relations(schema, by_base)
+        related = relations(schema, by_base) + result_rules.get(name, [])
         lines.append(line + (" | " + " ".join(related) if related else ""))
     with open(sys.argv[1], "w") as out:
         out.write(HEADER + "\n".join(lines) + "\n")

@@ -40,6 +40,41 @@ std::string enumerator(const std::string& base, const std::string& line) {
   return found->second;
 }
 
+std::string dtype_rule(const RuleText& rule, const std::string& line) {
+  static const std::map<std::string, std::string> names = {
+      {"like", "kLike"},      {"promoted", "kPromoted"},
+      {"float", "kFloat"},    {"division", "kDivision"},
+      {"bool", "kBool"},      {"int64", "kInt64"},
+      {"sum", "kSum"},        {"half_to_float", "kHalfToFloat"},
+      {"given", "kGiven"},    {"value", "kValue"},
+      {"created", "kCreated"}};
+  const auto found = names.find(rule.rule);
+  if (found == names.end()) refuse_schema(line, "unknown dtype rule");
+  return "DtypeRule::" + found->second;
+}
+
+// The bits of an ArgumentSet.
+std::string argument_set(const std::vector<size_t>& positions, const std::string& line) {
+  unsigned bits = 0;
+  for (const size_t position : positions) {
+    if (position >= 8) refuse_schema(line, "a rule reads the first eight arguments only");
+    bits |= 1u << position;
+  }
+  return "{" + std::to_string(bits) + "}";
+}
+
+// The ResultRule of an op that has one.
+std::string result_rule(const SchemaLine& line) {
+  if (line.dtypes.size() > 2 || line.dtypes.empty())
+    refuse_schema(line.name, "one or two dtype rules expected");
+  if (!line.sizes.empty() && (line.sizes.size() != 1 || line.sizes[0].rule != "broadcast"))
+    refuse_schema(line.name, "sizes=broadcast(...) expected");
+  const RuleText &first = line.dtypes.front(), &others = line.dtypes.back();
+  return "{" + dtype_rule(first, line.name) + ", " + argument_set(first.operands, line.name) + ", " +
+         dtype_rule(others, line.name) + ", " + argument_set(others.operands, line.name) + ", " +
+         (line.sizes.empty() ? "{0}" : argument_set(line.sizes[0].operands, line.name)) + "}";
+}
+
 class Tables {
  public:
   uint32_t text(const std::string& value) {
@@ -54,6 +89,8 @@ class Tables {
       index[lines[i].name] = i;
     }
     for (const SchemaLine& line : lines) {
+      if (!line.dtypes.empty() || !line.sizes.empty())
+        result_rules_ += "{" + std::to_string(index.at(line.name)) + ", " + result_rule(line) + "},\n";
       const size_t first = numbers_.size();
       for (const auto* rows : {&line.arguments, &line.results}) {
         for (const SchemaField& row : *rows) numbers_.push_back(number(row, line.name));
@@ -87,6 +124,7 @@ class Tables {
     for (size_t i = 0; i < numbers_.size(); ++i)
       std::fprintf(out, "%zu,%s", numbers_[i], i % 20 == 19 ? "\n" : "");
     std::fprintf(out, "};\nstatic constexpr Schema kSchemas[] = {\n%s};\n", schemas_.c_str());
+    std::fprintf(out, "static constexpr ResultRuleRow kResultRules[] = {\n%s};\n", result_rules_.c_str());
   }
 
  private:
@@ -105,7 +143,7 @@ class Tables {
   std::string text_ = " ";
   std::map<std::string, uint32_t> offsets_;
   std::map<decltype(key_of({})), size_t> row_numbers_;
-  std::string rows_, schemas_;
+  std::string rows_, schemas_, result_rules_;
   std::vector<size_t> numbers_;
 };
 

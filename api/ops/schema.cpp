@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <iterator>
 
-#include "api/ops/own_schema.hpp"
+#include "api/ops/custom_schema.hpp"
 
 namespace etb::ops {
 
@@ -24,6 +24,12 @@ struct ArgumentRow {
 constexpr uint8_t kOptional = 1, kList = 2, kOptionalItems = 4, kKeyword = 8, kOut = 16, kWrite = 32,
                   kDefault = 64;
 constexpr uint16_t kNoSchema = 0xFFFF;
+
+// Result rules, sorted by the index of the schema.
+struct ResultRuleRow {
+  uint16_t schema;
+  ResultRule rule;
+};
 
 }  // namespace
 
@@ -57,7 +63,7 @@ std::string_view to_text(BaseType type) noexcept {
 }
 
 std::string_view Schema::name() const noexcept {
-  if (is_own()) return OwnSchema::of(*this).text_name;
+  if (is_own()) return CustomSchema::of(*this).text_name;
   return {SchemaTables::kText + name_offset_,
           size_t{namespace_nbytes_} + base_nbytes_ + overload_nbytes_ + 2};
 }
@@ -71,12 +77,12 @@ std::string_view Schema::overload_name() const noexcept {
 
 uint32_t Schema::argument_count() const noexcept { return argument_count_; }
 Argument Schema::argument(uint32_t index) const noexcept {
-  if (is_own()) return OwnSchema::of(*this).arguments[index].row();
+  if (is_own()) return CustomSchema::of(*this).arguments[index].row();
   return SchemaTables::argument(first_ + index);
 }
 uint32_t Schema::result_count() const noexcept { return result_count_; }
 Argument Schema::result(uint32_t index) const noexcept {
-  if (is_own()) return OwnSchema::of(*this).results[index].row();
+  if (is_own()) return CustomSchema::of(*this).results[index].row();
   return SchemaTables::argument(uint32_t{first_} + argument_count_ + index);
 }
 
@@ -108,8 +114,17 @@ bool Schema::is_in_place() const noexcept {
   return false;
 }
 
+const ResultRule* Schema::result_rule() const noexcept {
+  if (is_own()) return nullptr;
+  const auto index = static_cast<uint16_t>(this - SchemaTables::kSchemas);
+  const auto* const found =
+      std::lower_bound(std::begin(SchemaTables::kResultRules), std::end(SchemaTables::kResultRules), index,
+                       [](const ResultRuleRow& row, uint16_t key) { return row.schema < key; });
+  return found != std::end(SchemaTables::kResultRules) && found->schema == index ? &found->rule : nullptr;
+}
+
 const Schema* Schema::out_variant() const noexcept {
-  return is_own() ? OwnSchema::of(*this).out : SchemaTables::related(out_);
+  return is_own() ? CustomSchema::of(*this).out : SchemaTables::related(out_);
 }
 const Schema* Schema::copy_variant() const noexcept {
   return is_own() ? nullptr : SchemaTables::related(copy_);

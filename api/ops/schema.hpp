@@ -49,6 +49,37 @@ struct Argument {
   std::string_view default_text;  // none, true, 1, 0.5, "text", [0, 1], int64 or contiguous
 };
 
+// How the dtype of a result follows from the arguments. schemas.txt describes each.
+enum class DtypeRule : uint8_t {
+  kLike,
+  kPromoted,
+  kFloat,
+  kDivision,
+  kHalfToFloat,
+  kGiven,
+  kSum,
+  kValue,
+  kCreated,
+  kBool,
+  kInt64
+};
+
+// Positions of arguments. Iterate with `for (size_t i = 0; i < kCount; ++i) if (has(i))`.
+struct ArgumentSet {
+  uint8_t bits = 0;
+  static constexpr size_t kCount = 8;
+  constexpr bool has(size_t index) const noexcept { return (bits >> index & 1) != 0; }
+};
+
+// Rules of an op's results.
+struct ResultRule {
+  DtypeRule first_dtype = DtypeRule::kLike;
+  ArgumentSet first_operands;
+  DtypeRule other_dtype = DtypeRule::kLike;  // of all results but the first
+  ArgumentSet other_operands;
+  ArgumentSet broadcast;  // of an elementwise op: the arguments whose sizes are broadcast; else empty
+};
+
 // One overload. A cheap handle into the tables.
 class Schema {
  public:
@@ -68,17 +99,21 @@ class Schema {
   bool is_view() const noexcept;      // a result shares the storage of an argument, nothing is written
   bool is_in_place() const noexcept;  // writes an argument that is not an out argument
 
+  // Null if schemas.txt has no rules for the results.
+  const ResultRule* result_rule() const noexcept;
+
   // Related overloads; null when there is none.
   const Schema* out_variant() const noexcept;         // the same op with results in the caller's tensors
   const Schema* copy_variant() const noexcept;        // of a view: the op that copies instead
   const Schema* functional_variant() const noexcept;  // of an in-place op: the op that does not write
 
-  // True for a schema of OwnOps, which is not in the tables.
+  // True for a schema of CustomOps, which is not in the tables.
   bool is_own() const noexcept { return name_offset_ == kOwn; }
 
  private:
   friend struct SchemaTables;
-  friend struct OwnSchema;  // own_ops.cpp: the object itself has the data that the offsets refer to otherwise
+  friend struct
+      CustomSchema;  // custom_ops.cpp: the object itself has the data that the offsets refer to otherwise
   static constexpr uint32_t kOwn = UINT32_MAX;
   Schema(uint16_t namespace_nbytes, uint16_t base_nbytes, uint8_t argument_count,
          uint8_t result_count) noexcept

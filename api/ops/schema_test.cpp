@@ -42,6 +42,21 @@ TEST(Schema, KnowsOptionalItemsOfLists) {
   EXPECT_FALSE(indices.type.is_optional);
 }
 
+TEST(Schema, ReadsTheRulesOfResults) {
+  const ResultRule* add = find_schema("aten.add.Tensor")->result_rule();
+  ASSERT_NE(add, nullptr);
+  EXPECT_EQ(add->first_dtype, DtypeRule::kPromoted);
+  EXPECT_EQ(add->first_operands.bits, 3);
+  EXPECT_EQ(add->broadcast.bits, 3);
+  const ResultRule* sort = find_schema("aten.sort.default")->result_rule();
+  ASSERT_NE(sort, nullptr);
+  EXPECT_EQ(sort->first_dtype, DtypeRule::kLike);
+  EXPECT_EQ(sort->other_dtype, DtypeRule::kInt64);
+  EXPECT_EQ(sort->broadcast.bits, 0);
+  EXPECT_TRUE(find_schema("aten.addmm.default")->result_rule()->first_operands.has(1));
+  EXPECT_EQ(find_schema("aten.add.out")->result_rule(), nullptr);
+}
+
 TEST(Schema, RelatesVariants) {
   const auto out_of = [](const char* name) {
     const Schema* schema = find_schema(name);

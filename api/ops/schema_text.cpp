@@ -9,6 +9,35 @@
 namespace etb::ops {
 namespace {
 
+// Reads "like(self)" or "promoted(self,other),int64".
+std::vector<RuleText> parse_rules(const std::string& line, std::string_view text, const SchemaLine& op) {
+  std::vector<RuleText> out;
+  while (!text.empty()) {
+    RuleText& rule = out.emplace_back();
+    const size_t end = std::min(text.find_first_of("(,"), text.size());
+    rule.rule = text.substr(0, end);
+    text.remove_prefix(end);
+    if (!text.empty() && text[0] == '(') {
+      const size_t close = text.find(')');
+      if (close == std::string_view::npos) refuse_schema(line, "rule without )");
+      std::string_view names = text.substr(1, close - 1);
+      while (!names.empty()) {
+        const size_t comma = std::min(names.find(','), names.size());
+        const auto found =
+            std::find_if(op.arguments.begin(), op.arguments.end(),
+                         [&](const SchemaField& field) { return field.name == names.substr(0, comma); });
+        if (found == op.arguments.end()) refuse_schema(line, "rule names no argument of the op");
+        rule.operands.push_back(static_cast<size_t>(found - op.arguments.begin()));
+        names.remove_prefix(std::min(comma + 1, names.size()));
+      }
+      text.remove_prefix(close + 1);
+    }
+    if (!text.empty() && text[0] != ',') refuse_schema(line, "rule with text after it");
+    text.remove_prefix(std::min<size_t>(1, text.size()));
+  }
+  return out;
+}
+
 // Splits at ", " outside brackets and quotes.
 std::vector<std::string> split_list(std::string_view text) {
   std::vector<std::string> items;
@@ -83,6 +112,10 @@ void parse_relations(const std::string& line, const std::string& text, SchemaLin
       out.is_core = true;
     } else if (equals == std::string::npos) {
       refuse_schema(line, "unknown relation");
+    } else if (word.rfind("dtype=", 0) == 0) {
+      out.dtypes = parse_rules(line, std::string_view(word).substr(equals + 1), out);
+    } else if (word.rfind("sizes=", 0) == 0) {
+      out.sizes = parse_rules(line, std::string_view(word).substr(equals + 1), out);
     } else {
       out.related[word.substr(0, equals)] = word.substr(equals + 1);
     }

@@ -21,8 +21,14 @@ struct SchemaField {
   bool is_out = false;
   bool is_write = false;
   bool has_default = false;
-  unsigned list_size = 0;  // of a list that one number may stand for
+  unsigned list_size = 0;  // of a list that one number may replace
   char alias_set = 0;      // letter behind @ or !
+};
+
+// How the dtype or the sizes of a result follow from arguments: "like(self)" has rule "like" and operand 0.
+struct RuleText {
+  std::string rule;
+  std::vector<size_t> operands;  // positions of arguments
 };
 
 // One overload.
@@ -32,6 +38,8 @@ struct SchemaLine {
   std::vector<SchemaField> arguments, results;
   bool is_core = false;
   std::map<std::string, std::string> related;  // "out", "copy", "functional" -> name of the overload
+  std::vector<RuleText> dtypes;                // of the first result, and of the others
+  std::vector<RuleText> sizes;                 // none or one
 
   // The parts of the name.
   std::string op_namespace() const;

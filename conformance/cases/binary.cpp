@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "conformance/cases/case_builder.hpp"
 #include "conformance/cases/elementwise.hpp"
 #include "conformance/cases/generators.hpp"
-#include "conformance/cases/maker.hpp"
 
 namespace etb::conformance {
 namespace {
@@ -65,11 +65,11 @@ void restrict_second(TensorData& data, Second second, Random& random) {
   }
 }
 
-std::vector<graph::ArgumentDraft> binary_args(const BinaryRow& row, uint32_t a, uint32_t b, etb_dtype dtype,
-                                              double alpha) {
+std::vector<graph::ArgumentDesc> binary_args(const BinaryRow& row, uint32_t a, uint32_t b, etb_dtype dtype,
+                                             double alpha) {
   const bool is_pow = std::string_view(row.op).find("pow") != std::string_view::npos;
-  std::vector<graph::ArgumentDraft> args = {graph::value_arg(a, "self"),
-                                            graph::value_arg(b, is_pow ? "exponent" : "other")};
+  std::vector<graph::ArgumentDesc> args = {graph::value_arg(a, "self"),
+                                           graph::value_arg(b, is_pow ? "exponent" : "other")};
   if (alpha != 0)
     args.push_back(is_floating(dtype) && alpha != std::floor(alpha)
                        ? graph::float_arg(alpha, "alpha")
@@ -96,17 +96,17 @@ void add_case(CaseList& out, const BinaryRow& row, const ShapePair& pair, etb_dt
   if (alpha != 0) sizes += alpha == 2 ? ".alpha2" : ".alpha0p5";
   out.add({name_of(row.op, dtype, sizes, values, values == Values::kSpecial || is_edge_shape(result)), row.op,
            dtype, [&row, a, b, result, values, alpha](std::string_view name) {
-             Maker maker(name);
+             CaseBuilder builder(name);
              const bool is_pow = row.second == Second::kPositive;
              const Domain first = is_pow ? Domain{0.25, 4} : Domain{};
-             const uint32_t x = maker.input(a, values, first);
-             TensorData second = make_values(b, values, {}, 1, maker.random());
-             restrict_second(second, row.second, maker.random());
-             const uint32_t y = maker.input(std::move(second));
-             maker.output(maker.node(row.op, binary_args(row, x, y, a.dtype, alpha), result));
-             Judgement judgement = judgement_of(row.rule, row.ulps, alpha != 0 && alpha != 2 ? 1 : 0);
-             if (alpha != 0) judgement.magnitude = sum_of_absolutes;
-             Result<BuiltCase> built = maker.finish(std::move(judgement));
+             const uint32_t x = builder.input(a, values, first);
+             TensorData second = make_values(b, values, {}, 1, builder.random());
+             restrict_second(second, row.second, builder.random());
+             const uint32_t y = builder.input(std::move(second));
+             builder.output(builder.node(row.op, binary_args(row, x, y, a.dtype, alpha), result));
+             ErrorModel error_model = error_model_of(row.rule, row.ulps, alpha != 0 && alpha != 2 ? 1 : 0);
+             if (alpha != 0) error_model.magnitude = sum_of_absolutes;
+             Result<BuiltCase> built = builder.finish(std::move(error_model));
              if (built) built->widen_integers = row.gives == Gives::kReal;
              return built;
            }});
@@ -164,15 +164,16 @@ void add_scalar_rows(CaseList& out) {
         const std::string name =
             name_of(row.op, dtype, shape_text(shape), Values::kStatistical, is_edge_shape(shape));
         out.add({name, row.op, dtype, [&row, shape](std::string_view full_name) {
-                   Maker maker(full_name);
+                   CaseBuilder builder(full_name);
                    Shape result = shape;
                    result.dtype = result_dtype(row.gives, shape.dtype);
-                   const uint32_t x = maker.input(shape, Values::kStatistical);
-                   maker.output(maker.node(row.op,
-                                           {graph::value_arg(x, "self"),
-                                            graph::int_arg(static_cast<int64_t>(row.value), row.argument)},
-                                           result));
-                   Result<BuiltCase> built = maker.finish(judgement_of(row.rule, kHalf));
+                   const uint32_t x = builder.input(shape, Values::kStatistical);
+                   builder.output(
+                       builder.node(row.op,
+                                    {graph::value_arg(x, "self"),
+                                     graph::int_arg(static_cast<int64_t>(row.value), row.argument)},
+                                    result));
+                   Result<BuiltCase> built = builder.finish(error_model_of(row.rule, kHalf));
                    if (built) built->widen_integers = row.gives == Gives::kReal;
                    return built;
                  }});

@@ -34,7 +34,7 @@ enum class Rule : uint8_t {
 // Magnitude of the intermediates of an op: the second scale of an error bound, besides the result itself.
 using Magnitude = std::function<std::vector<double>(const std::vector<TensorData>& inputs)>;
 
-struct Judgement {
+struct ErrorModel {
   Rule rule = Rule::kExact;
   double ulps = 0.5;                 // error limit in the computing type; 0.5 is correctly rounded
   double steps = 0;                  // roundings of intermediates as large as the magnitude
@@ -50,7 +50,7 @@ struct BuiltCase {
   graph::ImageBytes
       reference_image;  // for ops that the portable kernels have only in parts: same inputs and outputs
   std::vector<std::vector<TensorData>> runs;  // inputs of each run, on one context in order
-  Judgement judgement;
+  ErrorModel error_model;
   bool widen_integers = false;  // the reference computes in float64 even for integer inputs
 };
 

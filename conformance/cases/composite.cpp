@@ -4,15 +4,15 @@
 #include <cmath>
 #include <functional>
 
+#include "conformance/cases/case_builder.hpp"
 #include "conformance/cases/generators.hpp"
-#include "conformance/cases/maker.hpp"
 
 namespace etb::conformance {
 namespace {
 
 using graph::value_arg;
 
-using Nodes = std::function<void(Maker&, const Shape&, uint32_t x)>;
+using Nodes = std::function<void(CaseBuilder&, const Shape&, uint32_t x)>;
 
 struct CompositeRow {
   const char* op;
@@ -22,51 +22,58 @@ struct CompositeRow {
   Nodes whole, parts;
 };
 
-uint32_t unary(Maker& maker, const char* op, uint32_t x, const Shape& shape) {
-  return maker.node(op, {value_arg(x, "self")}, shape);
+uint32_t unary(CaseBuilder& builder, const char* op, uint32_t x, const Shape& shape) {
+  return builder.node(op, {value_arg(x, "self")}, shape);
 }
-uint32_t scalar(Maker& maker, const char* op, uint32_t x, double value, const Shape& shape) {
-  return maker.node(op, {value_arg(x, "self"), graph::float_arg(value, "other")}, shape);
+uint32_t scalar(CaseBuilder& builder, const char* op, uint32_t x, double value, const Shape& shape) {
+  return builder.node(op, {value_arg(x, "self"), graph::float_arg(value, "other")}, shape);
 }
-uint32_t times(Maker& maker, uint32_t a, uint32_t b, const Shape& shape) {
-  return maker.node("aten.mul.Tensor", {value_arg(a, "self"), value_arg(b, "other")}, shape);
+uint32_t times(CaseBuilder& builder, uint32_t a, uint32_t b, const Shape& shape) {
+  return builder.node("aten.mul.Tensor", {value_arg(a, "self"), value_arg(b, "other")}, shape);
 }
-uint32_t clamped(Maker& maker, uint32_t x, double low, double high, const Shape& shape) {
-  return maker.node("aten.clamp.default",
-                    {value_arg(x, "self"), graph::float_arg(low, "min"), graph::float_arg(high, "max")},
-                    shape);
+uint32_t clamped(CaseBuilder& builder, uint32_t x, double low, double high, const Shape& shape) {
+  return builder.node("aten.clamp.default",
+                      {value_arg(x, "self"), graph::float_arg(low, "min"), graph::float_arg(high, "max")},
+                      shape);
 }
 Nodes one(const char* op) {
-  return [op](Maker& maker, const Shape& shape, uint32_t x) { maker.output(unary(maker, op, x, shape)); };
+  return [op](CaseBuilder& builder, const Shape& shape, uint32_t x) {
+    builder.output(unary(builder, op, x, shape));
+  };
 }
 
 const CompositeRow kRows[] = {
     {"aten.silu.default", Rule::kRounded, 8, 2, one("aten.silu.default"),
-     [](Maker& maker, const Shape& shape, uint32_t x) {
-       maker.output(times(maker, x, unary(maker, "aten.sigmoid.default", x, shape), shape));
+     [](CaseBuilder& builder, const Shape& shape, uint32_t x) {
+       builder.output(times(builder, x, unary(builder, "aten.sigmoid.default", x, shape), shape));
      }},
     // x * min(max(x + 3, 0), 6) / 6: near -3 the sum cancels.
     {"aten.hardswish.default", Rule::kRounded, 4, 4, one("aten.hardswish.default"),
-     [](Maker& maker, const Shape& shape, uint32_t x) {
-       const uint32_t sum = scalar(maker, "aten.add.Scalar", x, 3, shape);
-       const uint32_t part = times(maker, x, clamped(maker, sum, 0, 6, shape), shape);
-       maker.output(scalar(maker, "aten.div.Scalar", part, 6, shape));
+     [](CaseBuilder& builder, const Shape& shape, uint32_t x) {
+       const uint32_t sum = scalar(builder, "aten.add.Scalar", x, 3, shape);
+       const uint32_t part = times(builder, x, clamped(builder, sum, 0, 6, shape), shape);
+       builder.output(scalar(builder, "aten.div.Scalar", part, 6, shape));
      }},
     {"aten.hardsigmoid.default", Rule::kRounded, 4, 4, one("aten.hardsigmoid.default"),
-     [](Maker& maker, const Shape& shape, uint32_t x) {
-       const uint32_t sum = scalar(maker, "aten.add.Scalar", x, 3, shape);
-       maker.output(scalar(maker, "aten.div.Scalar", clamped(maker, sum, 0, 6, shape), 6, shape));
+     [](CaseBuilder& builder, const Shape& shape, uint32_t x) {
+       const uint32_t sum = scalar(builder, "aten.add.Scalar", x, 3, shape);
+       builder.output(scalar(builder, "aten.div.Scalar", clamped(builder, sum, 0, 6, shape), 6, shape));
      }},
     {"aten.relu6.default", Rule::kExactValue, 0, 0, one("aten.relu6.default"),
-     [](Maker& maker, const Shape& shape, uint32_t x) { maker.output(clamped(maker, x, 0, 6, shape)); }},
+     [](CaseBuilder& builder, const Shape& shape, uint32_t x) {
+       builder.output(clamped(builder, x, 0, 6, shape));
+     }},
     {"aten.square.default", Rule::kRounded, 0.5, 0, one("aten.square.default"),
-     [](Maker& maker, const Shape& shape, uint32_t x) { maker.output(times(maker, x, x, shape)); }},
+     [](CaseBuilder& builder, const Shape& shape, uint32_t x) {
+       builder.output(times(builder, x, x, shape));
+     }},
     {"aten.softmax.int", Rule::kRounded, 4, 24,
-     [](Maker& maker, const Shape& shape, uint32_t x) {
-       maker.output(maker.node("aten.softmax.int", {value_arg(x, "self"), graph::int_arg(-1, "dim")}, shape));
+     [](CaseBuilder& builder, const Shape& shape, uint32_t x) {
+       builder.output(
+           builder.node("aten.softmax.int", {value_arg(x, "self"), graph::int_arg(-1, "dim")}, shape));
      },
-     [](Maker& maker, const Shape& shape, uint32_t x) {
-       maker.output(maker.node(
+     [](CaseBuilder& builder, const Shape& shape, uint32_t x) {
+       builder.output(builder.node(
            "aten._softmax.default",
            {value_arg(x, "self"), graph::int_arg(-1, "dim"), graph::bool_arg(false, "half_to_float")},
            shape));
@@ -82,16 +89,16 @@ std::vector<double> absolutes(const std::vector<TensorData>& inputs) {
 }
 
 Result<BuiltCase> build_composite(const CompositeRow& row, const Shape& shape, std::string_view name) {
-  Maker maker(name), parts(name);
-  const uint32_t x = maker.input(shape, Values::kStatistical), y = parts.input(shape, Values::kStatistical);
-  row.whole(maker, shape, x);
+  CaseBuilder builder(name), parts(name);
+  const uint32_t x = builder.input(shape, Values::kStatistical), y = parts.input(shape, Values::kStatistical);
+  row.whole(builder, shape, x);
   row.parts(parts, shape, y);
-  Judgement judgement;
-  judgement.rule = row.rule;
-  judgement.ulps = row.ulps;
-  judgement.steps = row.steps;
-  judgement.magnitude = row.steps > 0 ? Magnitude(absolutes) : nullptr;
-  ETB_ASSIGN(BuiltCase out, maker.finish(std::move(judgement)));
+  ErrorModel error_model;
+  error_model.rule = row.rule;
+  error_model.ulps = row.ulps;
+  error_model.steps = row.steps;
+  error_model.magnitude = row.steps > 0 ? Magnitude(absolutes) : nullptr;
+  ETB_ASSIGN(BuiltCase out, builder.finish(std::move(error_model)));
   ETB_ASSIGN(BuiltCase reference, parts.finish({}));
   out.reference_image = std::move(reference.image);
   return out;
@@ -122,22 +129,22 @@ void add_constant_products(CaseList& out, etb_dtype dtype, Values values) {
                              std::to_string(s[1]) + "__" + std::to_string(s[1]) + "x" + std::to_string(s[2]) +
                              ".constant." + to_text(values);
     out.add({name, "aten.addmm.default", dtype, [=](std::string_view full_name) {
-               Maker maker(full_name);
+               CaseBuilder builder(full_name);
                const Domain domain{-1, 1};
-               const uint32_t x = maker.input({dtype, {s[0], s[1]}, {}}, values, domain);
-               const uint32_t w = maker.constant(
-                                  make_values({dtype, {s[1], s[2]}, {}}, values, domain, 1, maker.random())),
-                              b = maker.constant(
-                                  make_values({dtype, {s[2]}, {}}, values, domain, 1, maker.random()));
-               maker.output(maker.node("aten.addmm.default",
-                                       {value_arg(b, "self"), value_arg(x, "mat1"), value_arg(w, "mat2")},
-                                       Shape{dtype, {s[0], s[2]}, {}}));
-               Judgement judgement;
-               judgement.rule = Rule::kContraction;
-               judgement.length = length;
-               judgement.is_exact_probe = values == Values::kExact;
-               judgement.has_input_magnitude = true;
-               return maker.finish(std::move(judgement));
+               const uint32_t x = builder.input({dtype, {s[0], s[1]}, {}}, values, domain);
+               const uint32_t w = builder.constant(make_values({dtype, {s[1], s[2]}, {}}, values, domain, 1,
+                                                               builder.random())),
+                              b = builder.constant(
+                                  make_values({dtype, {s[2]}, {}}, values, domain, 1, builder.random()));
+               builder.output(builder.node("aten.addmm.default",
+                                           {value_arg(b, "self"), value_arg(x, "mat1"), value_arg(w, "mat2")},
+                                           Shape{dtype, {s[0], s[2]}, {}}));
+               ErrorModel error_model;
+               error_model.rule = Rule::kContraction;
+               error_model.length = length;
+               error_model.is_exact_probe = values == Values::kExact;
+               error_model.has_input_magnitude = true;
+               return builder.finish(std::move(error_model));
              }});
   }
 }

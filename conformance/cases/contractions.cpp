@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sums of products: matrices and convolutions. Exact probes allow no error; statistical values have an error
 // bound.
+#include "conformance/cases/case_builder.hpp"
 #include "conformance/cases/generators.hpp"
-#include "conformance/cases/maker.hpp"
 
 namespace etb::conformance {
 namespace {
 
 using graph::value_arg;
 
-Judgement contraction(int64_t length, Values values) {
-  Judgement out;
+ErrorModel contraction(int64_t length, Values values) {
+  ErrorModel out;
   out.rule = Rule::kContraction;
   out.length = length;
   out.is_exact_probe = values == Values::kExact || values == Values::kSparse;
@@ -55,48 +55,49 @@ void add_matrix_cases(CaseList& out, etb_dtype dtype, const MatrixSizes& s, Valu
   const Shape a{dtype, {s.m, s.k}, {}}, b{dtype, {s.k, s.n}, {}}, result{dtype, {s.m, s.n}, {}};
   const Domain domain = domain_of(dtype);
   const int64_t length = std::max<int64_t>(s.k, 1);
-  out.add(
-      {matrix_name("mm", dtype, s, values), "aten.mm.default", dtype, [=](std::string_view name) {
-         Maker maker(name);
-         const uint32_t x = maker.input(a, values, domain), y = maker.input(b, values, domain);
-         maker.output(maker.node("aten.mm.default", {value_arg(x, "self"), value_arg(y, "mat2")}, result));
-         return maker.finish(contraction(length, values));
-       }});
+  out.add({matrix_name("mm", dtype, s, values), "aten.mm.default", dtype, [=](std::string_view name) {
+             CaseBuilder builder(name);
+             const uint32_t x = builder.input(a, values, domain), y = builder.input(b, values, domain);
+             builder.output(
+                 builder.node("aten.mm.default", {value_arg(x, "self"), value_arg(y, "mat2")}, result));
+             return builder.finish(contraction(length, values));
+           }});
   out.add(
       {matrix_name("bmm", dtype, s, values, ".b3"), "aten.bmm.default", dtype, [=](std::string_view name) {
-         Maker maker(name);
+         CaseBuilder builder(name);
          const Shape batch_a{dtype, {3, s.m, s.k}, {}}, batch_b{dtype, {3, s.k, s.n}, {}};
-         const uint32_t x = maker.input(batch_a, values, domain), y = maker.input(batch_b, values, domain);
-         maker.output(maker.node("aten.bmm.default", {value_arg(x, "self"), value_arg(y, "mat2")},
-                                 Shape{dtype, {3, s.m, s.n}, {}}));
-         return maker.finish(contraction(length, values));
+         const uint32_t x = builder.input(batch_a, values, domain),
+                        y = builder.input(batch_b, values, domain);
+         builder.output(builder.node("aten.bmm.default", {value_arg(x, "self"), value_arg(y, "mat2")},
+                                     Shape{dtype, {3, s.m, s.n}, {}}));
+         return builder.finish(contraction(length, values));
        }});
   for (const bool is_full : {true, false})
     out.add({matrix_name("addmm", dtype, s, values, is_full ? ".full" : ".row"), "aten.addmm.default", dtype,
              [=](std::string_view name) {
-               Maker maker(name);
+               CaseBuilder builder(name);
                const Shape bias{dtype, is_full ? result.sizes : std::vector<int64_t>{s.n}, {}};
                // The bias of sparse probes is sparse too: operand 1.
-               const uint32_t x = maker.input(a, values, domain), y = maker.input(b, values, domain),
-                              z = maker.input(bias, values, domain);
-               maker.output(maker.node("aten.addmm.default",
-                                       {value_arg(z, "self"), value_arg(x, "mat1"), value_arg(y, "mat2")},
-                                       result));
-               return maker.finish(contraction(length + 1, values));
+               const uint32_t x = builder.input(a, values, domain), y = builder.input(b, values, domain),
+                              z = builder.input(bias, values, domain);
+               builder.output(builder.node("aten.addmm.default",
+                                           {value_arg(z, "self"), value_arg(x, "mat1"), value_arg(y, "mat2")},
+                                           result));
+               return builder.finish(contraction(length + 1, values));
              }});
   for (const bool is_constant : {true, false})
     out.add({matrix_name("linear", dtype, s, values, is_constant ? ".constant" : ".bias"),
              "aten.linear.default", dtype, [=](std::string_view name) {
-               Maker maker(name);
+               CaseBuilder builder(name);
                const Shape weight{dtype, {s.n, s.k}, {}}, bias{dtype, {s.n}, {}};
-               const uint32_t x = maker.input(a, values, domain);
-               const uint32_t w = is_constant
-                                      ? maker.constant(make_values(weight, values, domain, 1, maker.random()))
-                                      : maker.input(weight, values, domain);
-               std::vector<graph::ArgumentDraft> args = {value_arg(x, "input"), value_arg(w, "weight")};
-               if (!is_constant) args.push_back(value_arg(maker.input(bias, values, domain), "bias"));
-               maker.output(maker.node("aten.linear.default", args, result));
-               return maker.finish(contraction(length + 1, values));
+               const uint32_t x = builder.input(a, values, domain);
+               const uint32_t w =
+                   is_constant ? builder.constant(make_values(weight, values, domain, 1, builder.random()))
+                               : builder.input(weight, values, domain);
+               std::vector<graph::ArgumentDesc> args = {value_arg(x, "input"), value_arg(w, "weight")};
+               if (!is_constant) args.push_back(value_arg(builder.input(bias, values, domain), "bias"));
+               builder.output(builder.node("aten.linear.default", args, result));
+               return builder.finish(contraction(length + 1, values));
              }});
 }
 
@@ -166,16 +167,16 @@ void add_convolution(CaseList& out, const Convolution& c, etb_dtype dtype, Value
   const std::string name = std::string("op.convolution.") + short_name(dtype) + "." + shape_text(input) +
                            "." + c.word + (is_constant ? ".constant" : "") + "." + to_text(values);
   out.add({name, "aten.convolution.default", dtype, [=, &c](std::string_view full_name) {
-             Maker maker(full_name);
+             CaseBuilder builder(full_name);
              const Domain domain = domain_of(dtype);
-             const uint32_t x = maker.input(input, values, domain);
+             const uint32_t x = builder.input(input, values, domain);
              const auto parameter = [&](const Shape& shape) {
-               return is_constant ? maker.constant(make_values(shape, values, domain, 1, maker.random()))
-                                  : maker.input(shape, values, domain);
+               return is_constant ? builder.constant(make_values(shape, values, domain, 1, builder.random()))
+                                  : builder.input(shape, values, domain);
              };
              const uint32_t w = parameter(weight);
              const Shape bias{dtype, {result.sizes[1]}, {}};
-             maker.output(maker.node(
+             builder.output(builder.node(
                  "aten.convolution.default",
                  {value_arg(x, "input"), value_arg(w, "weight"),
                   c.has_bias ? value_arg(parameter(bias), "bias") : graph::none_arg("bias"),
@@ -184,7 +185,7 @@ void add_convolution(CaseList& out, const Convolution& c, etb_dtype dtype, Value
                   graph::bool_arg(c.is_transposed, "transposed"),
                   graph::ints_arg(c.per_direction(0), "output_padding"), graph::int_arg(c.groups, "groups")},
                  result));
-             return maker.finish(contraction(length + 1, values));
+             return builder.finish(contraction(length + 1, values));
            }});
 }
 

@@ -2,9 +2,9 @@
 // Conversions between element types.
 #include <cmath>
 
+#include "conformance/cases/case_builder.hpp"
 #include "conformance/cases/elementwise.hpp"
 #include "conformance/cases/generators.hpp"
-#include "conformance/cases/maker.hpp"
 
 namespace etb::conformance {
 void add_conversions(CaseList& out) {
@@ -18,24 +18,24 @@ void add_conversions(CaseList& out) {
           const Shape shape{from, sizes, {}};
           const std::string name = name_of("aten._to_copy.default", from,
                                            shape_text(shape) + ".to_" + short_name(to), values, false);
-          out.add(
-              {name, "aten._to_copy.default", from, [=](std::string_view full_name) {
-                 Maker maker(full_name);
-                 TensorData data =
-                     make_values(shape, values, is_unsigned ? Domain{0, 4} : Domain{}, 0, maker.random());
-                 if (is_unsigned)
-                   for (int64_t i = 0; i < data.shape.numel(); ++i)
-                     store_element(from, data.bytes.data(), i,
-                                   std::abs(load_element(from, data.bytes.data(), i)));
-                 const uint32_t x = maker.input(std::move(data));
-                 Shape result = shape;
-                 result.dtype = to;
-                 maker.output(maker.node(
-                     "aten._to_copy.default",
-                     {graph::value_arg(x, "self"), graph::code_arg(ETB_GRAPH_ARGUMENT_DTYPE, to, "dtype")},
-                     result));
-                 return maker.finish(judgement_of(is_floating(to) ? Rule::kRounded : Rule::kExact, kHalf));
-               }});
+          out.add({name, "aten._to_copy.default", from, [=](std::string_view full_name) {
+                     CaseBuilder builder(full_name);
+                     TensorData data = make_values(shape, values, is_unsigned ? Domain{0, 4} : Domain{}, 0,
+                                                   builder.random());
+                     if (is_unsigned)
+                       for (int64_t i = 0; i < data.shape.numel(); ++i)
+                         store_element(from, data.bytes.data(), i,
+                                       std::abs(load_element(from, data.bytes.data(), i)));
+                     const uint32_t x = builder.input(std::move(data));
+                     Shape result = shape;
+                     result.dtype = to;
+                     builder.output(builder.node("aten._to_copy.default",
+                                                 {graph::value_arg(x, "self"),
+                                                  graph::code_arg(ETB_GRAPH_ARGUMENT_DTYPE, to, "dtype")},
+                                                 result));
+                     return builder.finish(
+                         error_model_of(is_floating(to) ? Rule::kRounded : Rule::kExact, kHalf));
+                   }});
         }
       }
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Dynamic sizes: one compilation, then runs of several sizes on one context: the bound, one, the bound minus
 // one, smaller, larger again.
+#include "conformance/cases/case_builder.hpp"
 #include "conformance/cases/generators.hpp"
-#include "conformance/cases/maker.hpp"
 
 namespace etb::conformance {
 namespace {
@@ -13,13 +13,14 @@ constexpr int64_t kBound = 12;
 const int64_t kSizes[] = {kBound, 1, kBound - 1, 3, 7, kBound};
 
 // Adds a spec whose first dimension is dynamic.
-uint32_t dynamic_spec(Maker& maker, uint32_t expr, etb_dtype dtype, const std::vector<int64_t>& rest) {
-  graph::SpecDraft draft;
-  draft.dtype = dtype;
-  draft.sizes = {kBound};
-  draft.sizes.insert(draft.sizes.end(), rest.begin(), rest.end());
-  draft.dynamic_dims = {{0, 1, expr}};
-  return maker.builder().add_spec(draft);
+uint32_t dynamic_spec(CaseBuilder& builder, uint32_t expr, etb_dtype dtype,
+                      const std::vector<int64_t>& rest) {
+  graph::SpecDesc desc;
+  desc.dtype = dtype;
+  desc.sizes = {kBound};
+  desc.sizes.insert(desc.sizes.end(), rest.begin(), rest.end());
+  desc.dynamic_dims = {{0, 1, expr}};
+  return builder.image_builder().add_spec(desc);
 }
 
 struct Row {
@@ -81,35 +82,35 @@ void add_row(CaseList& out, const Row& row, etb_dtype dtype, Values values) {
       "dyn" + op_word(row.op).substr(2) + "." + short_name(dtype) + "." + sizes + "." + to_text(values);
   out.add(
       {name, row.op, dtype, [=, &row](std::string_view full_name) {
-         Maker maker(full_name);
-         const uint32_t symbol = maker.builder().add_symbol({"s0", 1, kBound, {}});
-         const uint32_t expr = maker.builder().add_symbol_expr(symbol);
-         std::vector<graph::ArgumentDraft> args;
+         CaseBuilder builder(full_name);
+         const uint32_t symbol = builder.image_builder().add_symbol({"s0", 1, kBound, {}});
+         const uint32_t expr = builder.image_builder().add_symbol_expr(symbol);
+         std::vector<graph::ArgumentDesc> args;
          std::vector<Shape> shapes;
          size_t count = 0;
          for (const auto& input : row.dynamic_inputs) {
-           graph::InputDraft draft;
-           draft.value = graph::tensor("x" + std::to_string(count), dynamic_spec(maker, expr, dtype, input));
-           args.push_back(value_arg(maker.graph().add_input(draft), row.names[count++]));
+           graph::InputDesc desc;
+           desc.value = graph::tensor("x" + std::to_string(count), dynamic_spec(builder, expr, dtype, input));
+           args.push_back(value_arg(builder.graph().add_input(desc), row.names[count++]));
          }
          for (const auto& input : row.static_inputs) {
-           graph::InputDraft draft;
-           draft.value = graph::tensor("x" + std::to_string(count), maker.spec({dtype, input, {}}));
-           args.push_back(value_arg(maker.graph().add_input(draft), row.names[count++]));
+           graph::InputDesc desc;
+           desc.value = graph::tensor("x" + std::to_string(count), builder.spec({dtype, input, {}}));
+           args.push_back(value_arg(builder.graph().add_input(desc), row.names[count++]));
          }
-         graph::NodeDraft node;
+         graph::NodeDesc node;
          node.op = row.op;
          node.args = args;
          node.debug_handle = 1;
-         node.outputs = {graph::tensor("y", dynamic_spec(maker, expr, dtype, row.result))};
-         maker.output(maker.graph().add_node(node));
-         Judgement judgement;
-         judgement.rule = row.rule;
-         judgement.length = row.length;
-         judgement.ulps = row.ulps;
-         judgement.has_input_magnitude = row.rule == Rule::kContraction;
-         judgement.is_exact_probe = row.rule == Rule::kContraction && values == Values::kExact;
-         Result<BuiltCase> built = maker.finish(std::move(judgement));
+         node.outputs = {graph::tensor("y", dynamic_spec(builder, expr, dtype, row.result))};
+         builder.output(builder.graph().add_node(node));
+         ErrorModel error_model;
+         error_model.rule = row.rule;
+         error_model.length = row.length;
+         error_model.ulps = row.ulps;
+         error_model.has_input_magnitude = row.rule == Rule::kContraction;
+         error_model.is_exact_probe = row.rule == Rule::kContraction && values == Values::kExact;
+         Result<BuiltCase> built = builder.finish(std::move(error_model));
          if (!built) return built;
          built->runs.clear();
          for (const int64_t size : kSizes) {
@@ -118,10 +119,10 @@ void add_row(CaseList& out, const Row& row, etb_dtype dtype, Values values) {
            for (const auto& input : row.dynamic_inputs) {
              Shape shape{dtype, {size}, {}};
              shape.sizes.insert(shape.sizes.end(), input.begin(), input.end());
-             inputs.push_back(make_values(shape, values, {-2, 2}, operand++, maker.random()));
+             inputs.push_back(make_values(shape, values, {-2, 2}, operand++, builder.random()));
            }
            for (const auto& input : row.static_inputs)
-             inputs.push_back(make_values({dtype, input, {}}, values, {-2, 2}, operand++, maker.random()));
+             inputs.push_back(make_values({dtype, input, {}}, values, {-2, 2}, operand++, builder.random()));
          }
          return built;
        }});

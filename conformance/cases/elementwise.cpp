@@ -85,8 +85,8 @@ std::string name_of(const char* op, etb_dtype dtype, const std::string& sizes, V
 
 bool is_edge_shape(const Shape& shape) { return shape.numel() == 0 || shape.sizes.empty(); }
 
-Judgement judgement_of(Rule rule, double ulps, double steps) {
-  Judgement out;
+ErrorModel error_model_of(Rule rule, double ulps, double steps) {
+  ErrorModel out;
   out.rule = rule;
   out.ulps = ulps;
   out.steps = steps;

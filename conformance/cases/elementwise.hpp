@@ -6,14 +6,14 @@
 #include <vector>
 
 #include "conformance/cases/case.hpp"
-#include "conformance/cases/maker.hpp"
+#include "conformance/cases/case_builder.hpp"
 
 namespace etb::conformance {
 
 enum class Gives { kSame, kReal, kBool };
 
 // Inputs that an op accepts.
-enum Takes : unsigned {
+enum AcceptedTypes : unsigned {
   kTakesFloat = 1,
   kTakesInteger = 2,
   kTakesBool = 4,
@@ -43,6 +43,6 @@ Shape shaped(etb_dtype dtype, const std::vector<int64_t>& sizes, bool is_last);
 std::string name_of(const char* op, etb_dtype dtype, const std::string& sizes, Values values, bool is_edge);
 bool is_edge_shape(const Shape& shape);
 
-Judgement judgement_of(Rule rule, double ulps, double steps = 0);
+ErrorModel error_model_of(Rule rule, double ulps, double steps = 0);
 
 }  // namespace etb::conformance

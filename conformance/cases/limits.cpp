@@ -2,16 +2,16 @@
 // Bounds and slopes: clamp, hardtanh, leaky_relu, elu, gelu.
 #include <cmath>
 
+#include "conformance/cases/case_builder.hpp"
 #include "conformance/cases/elementwise.hpp"
 #include "conformance/cases/generators.hpp"
-#include "conformance/cases/maker.hpp"
 
 namespace etb::conformance {
 namespace {
 
 struct Limits {
   const char* word;
-  std::vector<graph::ArgumentDraft> args;
+  std::vector<graph::ArgumentDesc> args;
 };
 
 void add_case(CaseList& out, const char* op, const Limits& limits, const Shape& shape, Values values,
@@ -19,14 +19,14 @@ void add_case(CaseList& out, const char* op, const Limits& limits, const Shape& 
   const std::string sizes = shape_text(shape) + "." + limits.word;
   out.add({name_of(op, shape.dtype, sizes, values, values == Values::kSpecial || is_edge_shape(shape)), op,
            shape.dtype, [=](std::string_view name) {
-             Maker maker(name);
-             const uint32_t x = maker.input(shape, values);
-             std::vector<graph::ArgumentDraft> args = {graph::value_arg(x, "self")};
+             CaseBuilder builder(name);
+             const uint32_t x = builder.input(shape, values);
+             std::vector<graph::ArgumentDesc> args = {graph::value_arg(x, "self")};
              args.insert(args.end(), limits.args.begin(), limits.args.end());
-             maker.output(maker.node(op, args, shape));
-             Judgement judgement = judgement_of(rule, ulps, steps);
-             judgement.magnitude = magnitude;
-             return maker.finish(std::move(judgement));
+             builder.output(builder.node(op, args, shape));
+             ErrorModel error_model = error_model_of(rule, ulps, steps);
+             error_model.magnitude = magnitude;
+             return builder.finish(std::move(error_model));
            }});
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Ops that move elements without changing them: compared bit for bit.
+#include "conformance/cases/case_builder.hpp"
 #include "conformance/cases/generators.hpp"
-#include "conformance/cases/maker.hpp"
 
 namespace etb::conformance {
 namespace {
@@ -14,7 +14,7 @@ struct Move {
   const char* op;
   const char* word;  // names the operation in case names
   std::vector<int64_t> input;
-  std::vector<graph::ArgumentDraft> args;  // after self
+  std::vector<graph::ArgumentDesc> args;  // after self
   std::vector<int64_t> result;
   size_t result_count = 0;  // length of a list; 0: one tensor
 };
@@ -106,23 +106,24 @@ std::string name_of(const Move& move, etb_dtype dtype, Values values, bool is_la
 }
 
 void add_move(CaseList& out, const Move& move, etb_dtype dtype, Values values, bool is_last) {
-  out.add({name_of(move, dtype, values, is_last), move.op, dtype, [=](std::string_view name) {
-             Maker maker(name);
-             const Shape input{dtype, move.input,
-                               is_last ? channels_last(move.input.size()) : std::vector<uint8_t>{}};
-             const Shape result{dtype, move.result, {}};
-             const uint32_t x = maker.input(input, values, is_floating(dtype) ? Domain{} : Domain{-100, 100});
-             std::vector<graph::ArgumentDraft> args = {value_arg(x, "self")};
-             args.insert(args.end(), move.args.begin(), move.args.end());
-             if (move.result_count == 0) {
-               maker.output(maker.node(move.op, args, result));
-             } else {
-               const uint32_t first = maker.node(move.op, args, std::vector<Shape>(move.result_count, result),
-                                                 {static_cast<int32_t>(move.result_count)});
-               for (uint32_t i = 0; i < move.result_count; ++i) maker.output(first + i);
-             }
-             return maker.finish({});
-           }});
+  out.add(
+      {name_of(move, dtype, values, is_last), move.op, dtype, [=](std::string_view name) {
+         CaseBuilder builder(name);
+         const Shape input{dtype, move.input,
+                           is_last ? channels_last(move.input.size()) : std::vector<uint8_t>{}};
+         const Shape result{dtype, move.result, {}};
+         const uint32_t x = builder.input(input, values, is_floating(dtype) ? Domain{} : Domain{-100, 100});
+         std::vector<graph::ArgumentDesc> args = {value_arg(x, "self")};
+         args.insert(args.end(), move.args.begin(), move.args.end());
+         if (move.result_count == 0) {
+           builder.output(builder.node(move.op, args, result));
+         } else {
+           const uint32_t first = builder.node(move.op, args, std::vector<Shape>(move.result_count, result),
+                                               {static_cast<int32_t>(move.result_count)});
+           for (uint32_t i = 0; i < move.result_count; ++i) builder.output(first + i);
+         }
+         return builder.finish({});
+       }});
 }
 
 struct Joined {
@@ -145,14 +146,14 @@ void add_joined(CaseList& out, const Joined& joined, etb_dtype dtype) {
   const std::string name = op_word(joined.op) + "." + short_name(dtype) + "." + sizes + ".d" +
                            (joined.dim < 0 ? "m1" : std::to_string(joined.dim)) + ".stat";
   out.add({name, joined.op, dtype, [=, &joined](std::string_view full_name) {
-             Maker maker(full_name);
+             CaseBuilder builder(full_name);
              std::vector<uint32_t> values;
              for (const auto& input : joined.inputs)
-               values.push_back(maker.input({dtype, input, {}}, Values::kStatistical));
-             maker.output(maker.node(joined.op,
-                                     {graph::values_arg(values, "tensors"), int_arg(joined.dim, "dim")},
-                                     Shape{dtype, joined.result, {}}));
-             return maker.finish({});
+               values.push_back(builder.input({dtype, input, {}}, Values::kStatistical));
+             builder.output(builder.node(joined.op,
+                                         {graph::values_arg(values, "tensors"), int_arg(joined.dim, "dim")},
+                                         Shape{dtype, joined.result, {}}));
+             return builder.finish({});
            }});
 }
 
@@ -168,35 +169,36 @@ void add_indexed(CaseList& out, etb_dtype dtype) {
   for (const int64_t dim : {int64_t{0}, int64_t{1}}) {
     out.add({"op.index_select" + word + "5x4.d" + std::to_string(dim) + ".stat", "aten.index_select.default",
              dtype, [=](std::string_view name) {
-               Maker maker(name);
-               const uint32_t x = maker.input({dtype, {5, 4}, {}}, Values::kStatistical);
-               const uint32_t i = maker.input(indices({ETB_DTYPE_INT64, {3}, {}}, 4, maker.random()));
-               maker.output(maker.node(
+               CaseBuilder builder(name);
+               const uint32_t x = builder.input({dtype, {5, 4}, {}}, Values::kStatistical);
+               const uint32_t i = builder.input(indices({ETB_DTYPE_INT64, {3}, {}}, 4, builder.random()));
+               builder.output(builder.node(
                    "aten.index_select.default",
                    {value_arg(x, "self"), int_arg(dim, "dim"), value_arg(i, "index")},
                    Shape{dtype, dim == 0 ? std::vector<int64_t>{3, 4} : std::vector<int64_t>{5, 3}, {}}));
-               return maker.finish({});
+               return builder.finish({});
              }});
     out.add({"op.gather" + word + "5x4.d" + std::to_string(dim) + ".stat", "aten.gather.default", dtype,
              [=](std::string_view name) {
-               Maker maker(name);
-               const uint32_t x = maker.input({dtype, {5, 4}, {}}, Values::kStatistical);
-               const uint32_t i = maker.input(indices({ETB_DTYPE_INT64, {3, 2}, {}}, 4, maker.random()));
-               maker.output(maker.node("aten.gather.default",
-                                       {value_arg(x, "self"), int_arg(dim, "dim"), value_arg(i, "index")},
-                                       Shape{dtype, {3, 2}, {}}));
-               return maker.finish({});
+               CaseBuilder builder(name);
+               const uint32_t x = builder.input({dtype, {5, 4}, {}}, Values::kStatistical);
+               const uint32_t i = builder.input(indices({ETB_DTYPE_INT64, {3, 2}, {}}, 4, builder.random()));
+               builder.output(builder.node("aten.gather.default",
+                                           {value_arg(x, "self"), int_arg(dim, "dim"), value_arg(i, "index")},
+                                           Shape{dtype, {3, 2}, {}}));
+               return builder.finish({});
              }});
   }
   if (!is_floating(dtype)) return;
   out.add(
       {"op.embedding" + word + "9x5__2x3.stat", "aten.embedding.default", dtype, [=](std::string_view name) {
-         Maker maker(name);
-         const uint32_t x = maker.input({dtype, {9, 5}, {}}, Values::kStatistical);
-         const uint32_t i = maker.input(indices({ETB_DTYPE_INT64, {2, 3}, {}}, 9, maker.random()));
-         maker.output(maker.node("aten.embedding.default", {value_arg(x, "weight"), value_arg(i, "indices")},
-                                 Shape{dtype, {2, 3, 5}, {}}));
-         return maker.finish({});
+         CaseBuilder builder(name);
+         const uint32_t x = builder.input({dtype, {9, 5}, {}}, Values::kStatistical);
+         const uint32_t i = builder.input(indices({ETB_DTYPE_INT64, {2, 3}, {}}, 9, builder.random()));
+         builder.output(builder.node("aten.embedding.default",
+                                     {value_arg(x, "weight"), value_arg(i, "indices")},
+                                     Shape{dtype, {2, 3, 5}, {}}));
+         return builder.finish({});
        }});
 }
 

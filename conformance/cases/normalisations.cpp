@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "conformance/cases/case_builder.hpp"
 #include "conformance/cases/generators.hpp"
-#include "conformance/cases/maker.hpp"
 
 namespace etb::conformance {
 namespace {
@@ -30,24 +30,24 @@ void add_softmax(CaseList& out, etb_dtype dtype, bool is_log) {
         const std::string name = op_word(op) + "." + short_name(dtype) + "." + shape_text(shape) + ".d" +
                                  (dim < 0 ? "m1" : "0") + (reach > 10 ? ".wide" : "") + ".stat";
         out.add({name, op, dtype, [=](std::string_view full_name) {
-                   Maker maker(full_name);
-                   const uint32_t x = maker.input(shape, Values::kStatistical, {-reach, reach});
-                   maker.output(maker.node(
+                   CaseBuilder builder(full_name);
+                   const uint32_t x = builder.input(shape, Values::kStatistical, {-reach, reach});
+                   builder.output(builder.node(
                        op,
                        {value_arg(x, "self"), int_arg(dim, "dim"), graph::bool_arg(false, "half_to_float")},
                        shape));
                    const double length = static_cast<double>(dim < 0 ? sizes.back() : sizes.front());
-                   Judgement judgement;
-                   judgement.rule = Rule::kRounded;
-                   judgement.ulps = 4;
+                   ErrorModel error_model;
+                   error_model.rule = Rule::kRounded;
+                   error_model.ulps = 4;
                    // exp(x - max): the difference is rounded once, an error of |x| u in the exponent. Then
                    // comes the sum.
-                   judgement.steps = 4 * std::sqrt(length) + (is_log ? 4 : 2 * reach + 4);
+                   error_model.steps = 4 * std::sqrt(length) + (is_log ? 4 : 2 * reach + 4);
                    if (is_log)
-                     judgement.magnitude = [length](const std::vector<TensorData>& inputs) {
+                     error_model.magnitude = [length](const std::vector<TensorData>& inputs) {
                        return std::vector<double>{2 * largest(inputs[0]) + std::log(length) + 1};
                      };
-                   return maker.finish(std::move(judgement));
+                   return builder.finish(std::move(error_model));
                  }});
       }
 }
@@ -58,19 +58,19 @@ struct Norm {
 };
 
 // Outputs are the normalised tensor, means and 1 / standard deviations: one magnitude covers all three.
-Judgement norm_judgement(int64_t length) {
-  Judgement judgement;
-  judgement.rule = Rule::kRounded;
-  judgement.ulps = 4;
-  judgement.steps = 4 * std::sqrt(static_cast<double>(length)) + 8;
-  judgement.magnitude = [](const std::vector<TensorData>& inputs) {
+ErrorModel norm_error_model(int64_t length) {
+  ErrorModel error_model;
+  error_model.rule = Rule::kRounded;
+  error_model.ulps = 4;
+  error_model.steps = 4 * std::sqrt(static_cast<double>(length)) + 8;
+  error_model.magnitude = [](const std::vector<TensorData>& inputs) {
     // Values are spread over [-4, 4]: their deviation is above 1 for every length in the cases. Constant
     // parameters of the graph come from [0.5, 2] and [-1, 1].
     const double x = largest(inputs[0]), w = inputs.size() > 1 ? largest(inputs[1]) : 2,
                  b = inputs.size() > 2 ? largest(inputs[2]) : 1;
     return std::vector<double>{(x + 1) * (w + 1) * (1 + x) + b};
   };
-  return judgement;
+  return error_model;
 }
 
 void add_layer_norm(CaseList& out, etb_dtype dtype) {
@@ -79,32 +79,33 @@ void add_layer_norm(CaseList& out, etb_dtype dtype) {
       const Shape shape{dtype, norm.sizes, {}};
       const std::string name = std::string("op.native_layer_norm.") + short_name(dtype) + "." +
                                shape_text(shape) + (has_weight ? ".weight" : ".plain") + ".stat";
-      out.add(
-          {name, "aten.native_layer_norm.default", dtype, [=](std::string_view full_name) {
-             Maker maker(full_name);
-             const Shape row{dtype, {norm.length}, {}};
-             Shape mean = shape;
-             mean.sizes.back() = 1;
-             const uint32_t x = maker.input(shape, Values::kStatistical);
-             std::vector<graph::ArgumentDraft> args = {value_arg(x, "input"),
-                                                       graph::ints_arg({norm.length}, "normalized_shape")};
-             args.push_back(has_weight ? value_arg(maker.input(row, Values::kStatistical, {0.5, 2}), "weight")
-                                       : graph::none_arg("weight"));
-             args.push_back(has_weight ? value_arg(maker.input(row, Values::kStatistical, {-1, 1}), "bias")
-                                       : graph::none_arg("bias"));
-             args.push_back(graph::float_arg(1e-5, "eps"));
-             // Some plugins keep statistics in float32 at least, others in the input's dtype. So 16-bit cases
-             // compare the result only.
-             const bool is_half = dtype == ETB_DTYPE_FLOAT16 || dtype == ETB_DTYPE_BFLOAT16;
-             const uint32_t first =
-                 maker.node("aten.native_layer_norm.default", args, std::vector<Shape>{shape, mean, mean});
-             maker.output(first);
-             if (!is_half) {
-               maker.output(first + 1);
-               maker.output(first + 2);
-             }
-             return maker.finish(norm_judgement(norm.length));
-           }});
+      out.add({name, "aten.native_layer_norm.default", dtype, [=](std::string_view full_name) {
+                 CaseBuilder builder(full_name);
+                 const Shape row{dtype, {norm.length}, {}};
+                 Shape mean = shape;
+                 mean.sizes.back() = 1;
+                 const uint32_t x = builder.input(shape, Values::kStatistical);
+                 std::vector<graph::ArgumentDesc> args = {value_arg(x, "input"),
+                                                          graph::ints_arg({norm.length}, "normalized_shape")};
+                 args.push_back(has_weight
+                                    ? value_arg(builder.input(row, Values::kStatistical, {0.5, 2}), "weight")
+                                    : graph::none_arg("weight"));
+                 args.push_back(has_weight
+                                    ? value_arg(builder.input(row, Values::kStatistical, {-1, 1}), "bias")
+                                    : graph::none_arg("bias"));
+                 args.push_back(graph::float_arg(1e-5, "eps"));
+                 // Some plugins keep statistics in float32 at least, others in the input's dtype. So 16-bit cases
+                 // compare the result only.
+                 const bool is_half = dtype == ETB_DTYPE_FLOAT16 || dtype == ETB_DTYPE_BFLOAT16;
+                 const uint32_t first = builder.node("aten.native_layer_norm.default", args,
+                                                     std::vector<Shape>{shape, mean, mean});
+                 builder.output(first);
+                 if (!is_half) {
+                   builder.output(first + 1);
+                   builder.output(first + 2);
+                 }
+                 return builder.finish(norm_error_model(norm.length));
+               }});
     }
 }
 
@@ -116,27 +117,27 @@ void add_batch_norm(CaseList& out, etb_dtype dtype) {
         const Shape shape{dtype, sizes, is_last ? channels_last(4) : std::vector<uint8_t>{}};
         const std::string name = std::string("op.batch_norm_no_training.") + short_name(dtype) + "." +
                                  shape_text(shape) + (is_constant ? ".constant" : "") + ".stat";
-        out.add(
-            {name, "aten._native_batch_norm_legit_no_training.default", dtype,
-             [=](std::string_view full_name) {
-               Maker maker(full_name);
-               const Shape row{dtype, {sizes[1]}, {}};
-               const uint32_t x = maker.input(shape, Values::kStatistical);
-               const auto parameter = [&](const Domain& domain) {
-                 return is_constant ? maker.constant(
-                                          make_values(row, Values::kStatistical, domain, 1, maker.random()))
-                                    : maker.input(row, Values::kStatistical, domain);
-               };
-               const uint32_t w = parameter({0.5, 2}), b = parameter({-1, 1});
-               const uint32_t mean = parameter({-1, 1}), variance = parameter({0.5, 2});
-               const Shape empty{dtype, {0}, {}};
-               maker.output(maker.node("aten._native_batch_norm_legit_no_training.default",
-                                       {value_arg(x, "input"), value_arg(w, "weight"), value_arg(b, "bias"),
-                                        value_arg(mean, "running_mean"), value_arg(variance, "running_var"),
-                                        graph::float_arg(0.1, "momentum"), graph::float_arg(1e-5, "eps")},
-                                       std::vector<Shape>{shape, empty, empty}));
-               return maker.finish(norm_judgement(4));
-             }});
+        out.add({name, "aten._native_batch_norm_legit_no_training.default", dtype,
+                 [=](std::string_view full_name) {
+                   CaseBuilder builder(full_name);
+                   const Shape row{dtype, {sizes[1]}, {}};
+                   const uint32_t x = builder.input(shape, Values::kStatistical);
+                   const auto parameter = [&](const Domain& domain) {
+                     return is_constant ? builder.constant(make_values(row, Values::kStatistical, domain, 1,
+                                                                       builder.random()))
+                                        : builder.input(row, Values::kStatistical, domain);
+                   };
+                   const uint32_t w = parameter({0.5, 2}), b = parameter({-1, 1});
+                   const uint32_t mean = parameter({-1, 1}), variance = parameter({0.5, 2});
+                   const Shape empty{dtype, {0}, {}};
+                   builder.output(
+                       builder.node("aten._native_batch_norm_legit_no_training.default",
+                                    {value_arg(x, "input"), value_arg(w, "weight"), value_arg(b, "bias"),
+                                     value_arg(mean, "running_mean"), value_arg(variance, "running_var"),
+                                     graph::float_arg(0.1, "momentum"), graph::float_arg(1e-5, "eps")},
+                                    std::vector<Shape>{shape, empty, empty}));
+                   return builder.finish(norm_error_model(4));
+                 }});
       }
 }
 

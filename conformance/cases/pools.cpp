@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Pooling over images: maximum and mean.
+#include "conformance/cases/case_builder.hpp"
 #include "conformance/cases/generators.hpp"
-#include "conformance/cases/maker.hpp"
 
 namespace etb::conformance {
 namespace {
@@ -35,10 +35,10 @@ void add_window(CaseList& out, const Window& w, etb_dtype dtype, bool is_max, bo
   const std::string name =
       op_word(op) + "." + short_name(dtype) + "." + shape_text(input) + "." + w.word + ".stat";
   out.add({name, op, dtype, [=, &w](std::string_view full_name) {
-             Maker maker(full_name);
-             const uint32_t x =
-                 maker.input(input, Values::kStatistical, is_floating(dtype) ? Domain{} : Domain{-100, 100});
-             std::vector<graph::ArgumentDraft> args = {
+             CaseBuilder builder(full_name);
+             const uint32_t x = builder.input(input, Values::kStatistical,
+                                              is_floating(dtype) ? Domain{} : Domain{-100, 100});
+             std::vector<graph::ArgumentDesc> args = {
                  value_arg(x, "self"), ints_arg({w.kernel, w.kernel}, "kernel_size"),
                  ints_arg({w.stride, w.stride}, "stride"), ints_arg({w.padding, w.padding}, "padding")};
              if (is_max) {
@@ -46,17 +46,17 @@ void add_window(CaseList& out, const Window& w, etb_dtype dtype, bool is_max, bo
                args.push_back(bool_arg(w.is_ceil, "ceil_mode"));
                Shape indices = result;
                indices.dtype = ETB_DTYPE_INT64;
-               maker.output(maker.node(op, args, std::vector<Shape>{result, indices}));
-               return maker.finish({});
+               builder.output(builder.node(op, args, std::vector<Shape>{result, indices}));
+               return builder.finish({});
              }
              args.push_back(bool_arg(w.is_ceil, "ceil_mode"));
              args.push_back(bool_arg(w.counts_padding, "count_include_pad"));
-             maker.output(maker.node(op, args, result));
-             Judgement judgement;
-             judgement.rule = Rule::kContraction;
-             judgement.length = w.kernel * w.kernel + 1;
-             judgement.has_input_magnitude = true;
-             return maker.finish(std::move(judgement));
+             builder.output(builder.node(op, args, result));
+             ErrorModel error_model;
+             error_model.rule = Rule::kContraction;
+             error_model.length = w.kernel * w.kernel + 1;
+             error_model.has_input_magnitude = true;
+             return builder.finish(std::move(error_model));
            }});
 }
 
@@ -66,16 +66,16 @@ void add_adaptive(CaseList& out, etb_dtype dtype) {
     const std::string name = std::string("op.adaptive_avg_pool2d.") + short_name(dtype) + ".1x3x6x7.o" +
                              std::to_string(size) + ".stat";
     out.add({name, "aten._adaptive_avg_pool2d.default", dtype, [=](std::string_view full_name) {
-               Maker maker(full_name);
-               const uint32_t x = maker.input(input, Values::kStatistical);
-               maker.output(maker.node("aten._adaptive_avg_pool2d.default",
-                                       {value_arg(x, "self"), ints_arg({size, size}, "output_size")},
-                                       result));
-               Judgement judgement;
-               judgement.rule = Rule::kContraction;
-               judgement.length = 43;
-               judgement.has_input_magnitude = true;
-               return maker.finish(std::move(judgement));
+               CaseBuilder builder(full_name);
+               const uint32_t x = builder.input(input, Values::kStatistical);
+               builder.output(builder.node("aten._adaptive_avg_pool2d.default",
+                                           {value_arg(x, "self"), ints_arg({size, size}, "output_size")},
+                                           result));
+               ErrorModel error_model;
+               error_model.rule = Rule::kContraction;
+               error_model.length = 43;
+               error_model.has_input_magnitude = true;
+               return builder.finish(std::move(error_model));
              }});
   }
 }

@@ -3,8 +3,8 @@
 // from ties. Then every correct implementation rounds the same real number.
 #include <cmath>
 
+#include "conformance/cases/case_builder.hpp"
 #include "conformance/cases/generators.hpp"
-#include "conformance/cases/maker.hpp"
 
 namespace etb::conformance {
 namespace {
@@ -29,8 +29,8 @@ std::string scale_text(double scale) {
   return "0p05";
 }
 
-std::vector<graph::ArgumentDraft> quant_args(uint32_t x, double scale, int64_t zero_point,
-                                             const Codes& codes) {
+std::vector<graph::ArgumentDesc> quant_args(uint32_t x, double scale, int64_t zero_point,
+                                            const Codes& codes) {
   return {value_arg(x, "input"),
           float_arg(scale, "scale"),
           int_arg(zero_point, "zero_point"),
@@ -61,24 +61,24 @@ void add_quantize(CaseList& out, const Codes& codes, double scale, int64_t zero_
   out.add({"quant.quantize_per_tensor" + word + (is_power ? ".ties" : ".between"),
            "quantized_decomposed.quantize_per_tensor.default", ETB_DTYPE_FLOAT32,
            [=, &codes](std::string_view name) {
-             Maker maker(name);
-             const uint32_t x = maker.input(reals(real, scale, is_power, maker.random()));
-             maker.output(maker.node("quantized_decomposed.quantize_per_tensor.default",
-                                     quant_args(x, scale, zero_point, codes), code));
-             return maker.finish({});
+             CaseBuilder builder(name);
+             const uint32_t x = builder.input(reals(real, scale, is_power, builder.random()));
+             builder.output(builder.node("quantized_decomposed.quantize_per_tensor.default",
+                                         quant_args(x, scale, zero_point, codes), code));
+             return builder.finish({});
            }});
   out.add(
       {"quant.dequantize_per_tensor" + word + ".stat", "quantized_decomposed.dequantize_per_tensor.default",
        codes.dtype, [=, &codes](std::string_view name) {
-         Maker maker(name);
-         const uint32_t x = maker.input(code, Values::kStatistical,
-                                        {static_cast<double>(codes.low), static_cast<double>(codes.high)});
-         maker.output(maker.node("quantized_decomposed.dequantize_per_tensor.default",
-                                 quant_args(x, scale, zero_point, codes), real));
-         Judgement judgement;
-         judgement.rule = Rule::kRounded;
-         judgement.ulps = is_power ? 0.5 : 1.5;  // the scale itself is rounded to float32
-         return maker.finish(std::move(judgement));
+         CaseBuilder builder(name);
+         const uint32_t x = builder.input(code, Values::kStatistical,
+                                          {static_cast<double>(codes.low), static_cast<double>(codes.high)});
+         builder.output(builder.node("quantized_decomposed.dequantize_per_tensor.default",
+                                     quant_args(x, scale, zero_point, codes), real));
+         ErrorModel error_model;
+         error_model.rule = Rule::kRounded;
+         error_model.ulps = is_power ? 0.5 : 1.5;  // the scale itself is rounded to float32
+         return builder.finish(std::move(error_model));
        }});
 }
 
@@ -90,18 +90,18 @@ void add_saturating_sums(CaseList& out) {
         const std::string name = std::string("quant.sum_dim_intlist.") + short_name(dtype) + ".2x" +
                                  std::to_string(length) + (is_high ? ".high" : ".low");
         out.add({name, "aten.sum.dim_IntList", dtype, [=](std::string_view full_name) {
-                   Maker maker(full_name);
+                   CaseBuilder builder(full_name);
                    const Shape shape{dtype, {2, length}, {}};
                    TensorData data{shape, std::vector<std::byte>(static_cast<size_t>(shape.numel()) *
                                                                  element_nbytes(dtype))};
                    for (int64_t i = 0; i < shape.numel(); ++i)
                      store_element(dtype, data.bytes.data(), i, is_high ? 1e9 : -1e9);
-                   const uint32_t x = maker.input(std::move(data));
-                   maker.output(maker.node(
+                   const uint32_t x = builder.input(std::move(data));
+                   builder.output(builder.node(
                        "aten.sum.dim_IntList",
                        {value_arg(x, "self"), graph::ints_arg({1}, "dim"), graph::bool_arg(false, "keepdim")},
                        Shape{ETB_DTYPE_INT64, {2}, {}}));
-                   return maker.finish({});
+                   return builder.finish({});
                  }});
       }
 }
@@ -120,14 +120,14 @@ const Pattern kPatterns[] = {
     {"saturates", 0x1p0, 0x1p0, 0x1p-3, 0, 0, 0}, {"coarse", 0x1p-6, 0x1p-6, 0x1p2, 0, 0, 0},
 };
 
-uint32_t to_reals(Maker& maker, uint32_t x, double scale, int64_t zero, const Shape& real) {
-  return maker.node("quantized_decomposed.dequantize_per_tensor.default",
-                    quant_args(x, scale, zero, kCodes[0]), real);
+uint32_t to_reals(CaseBuilder& builder, uint32_t x, double scale, int64_t zero, const Shape& real) {
+  return builder.node("quantized_decomposed.dequantize_per_tensor.default",
+                      quant_args(x, scale, zero, kCodes[0]), real);
 }
 
 // Adds the nodes of a case. With `is_reference` the codes stay reals, so that the judge knows how near to a
 // tie each was.
-uint32_t between_codes(Maker& maker, const std::string& op, const Pattern& p, const Shape& code,
+uint32_t between_codes(CaseBuilder& builder, const std::string& op, const Pattern& p, const Shape& code,
                        const Shape& result, bool is_reference) {
   Shape real = code, real_result = result;
   real.dtype = real_result.dtype = ETB_DTYPE_FLOAT32;
@@ -136,23 +136,24 @@ uint32_t between_codes(Maker& maker, const std::string& op, const Pattern& p, co
   if (is_product) second.sizes = {code.sizes[1], result.sizes[1]};
   Shape second_real = second;
   second_real.dtype = ETB_DTYPE_FLOAT32;
-  const uint32_t a = maker.input(code, Values::kStatistical, {-128, 127});
-  const uint32_t b = is_unary ? a : maker.input(second, Values::kStatistical, {-128, 127});
-  std::vector<graph::ArgumentDraft> args = {value_arg(to_reals(maker, a, p.scale_a, p.zero_a, real), "self")};
+  const uint32_t a = builder.input(code, Values::kStatistical, {-128, 127});
+  const uint32_t b = is_unary ? a : builder.input(second, Values::kStatistical, {-128, 127});
+  std::vector<graph::ArgumentDesc> args = {
+      value_arg(to_reals(builder, a, p.scale_a, p.zero_a, real), "self")};
   if (!is_unary)
     args.push_back(
-        value_arg(to_reals(maker, b, p.scale_b, p.zero_b, second_real), is_product ? "mat2" : "other"));
-  const uint32_t y = maker.node(op, args, real_result);
+        value_arg(to_reals(builder, b, p.scale_b, p.zero_b, second_real), is_product ? "mat2" : "other"));
+  const uint32_t y = builder.node(op, args, real_result);
   const double scale = is_product ? p.scale_out * 32 : p.scale_out;
   if (!is_reference)
-    return maker.node("quantized_decomposed.quantize_per_tensor.default",
-                      quant_args(y, scale, p.zero_out, kCodes[0]), result);
+    return builder.node("quantized_decomposed.quantize_per_tensor.default",
+                        quant_args(y, scale, p.zero_out, kCodes[0]), result);
   const uint32_t scaled =
-      maker.node("aten.div.Scalar", {value_arg(y, "self"), float_arg(scale, "other")}, real_result);
+      builder.node("aten.div.Scalar", {value_arg(y, "self"), float_arg(scale, "other")}, real_result);
   const uint32_t moved =
-      maker.node("aten.add.Scalar", {value_arg(scaled, "self"), int_arg(p.zero_out, "other")}, real_result);
-  return maker.node("aten.clamp.default",
-                    {value_arg(moved, "self"), int_arg(-128, "min"), int_arg(127, "max")}, real_result);
+      builder.node("aten.add.Scalar", {value_arg(scaled, "self"), int_arg(p.zero_out, "other")}, real_result);
+  return builder.node("aten.clamp.default",
+                      {value_arg(moved, "self"), int_arg(-128, "min"), int_arg(127, "max")}, real_result);
 }
 
 void add_patterns(CaseList& out) {
@@ -168,13 +169,13 @@ void add_patterns(CaseList& out) {
         const std::string name = "quant" + op_word(op).substr(2) + ".i8." + shape_text(code) +
                                  ".between_codes." + p.word + ".stat";
         out.add({name, op, ETB_DTYPE_INT8, [=, &p](std::string_view full_name) -> Result<BuiltCase> {
-                   Maker maker(full_name), parts(full_name);
-                   maker.output(between_codes(maker, op, p, code, result, false));
+                   CaseBuilder builder(full_name), parts(full_name);
+                   builder.output(between_codes(builder, op, p, code, result, false));
                    parts.output(between_codes(parts, op, p, code, result, true));
-                   Judgement judgement;
-                   judgement.rule = Rule::kQuantized;
-                   judgement.zero_point = p.zero_out;
-                   ETB_ASSIGN(BuiltCase built, maker.finish(std::move(judgement)));
+                   ErrorModel error_model;
+                   error_model.rule = Rule::kQuantized;
+                   error_model.zero_point = p.zero_out;
+                   ETB_ASSIGN(BuiltCase built, builder.finish(std::move(error_model)));
                    ETB_ASSIGN(BuiltCase reference, parts.finish({}));
                    built.reference_image = std::move(reference.image);
                    return built;
@@ -192,7 +193,7 @@ void add_per_channel(CaseList& out) {
       out.add(
           {name, "quantized_decomposed.dequantize_per_channel.default", ETB_DTYPE_INT8,
            [=](std::string_view full_name) {
-             Maker maker(full_name);
+             CaseBuilder builder(full_name);
              const int64_t count = code.sizes[static_cast<size_t>(axis)];
              TensorData scales{{ETB_DTYPE_FLOAT32, {count}, {}},
                                std::vector<std::byte>(static_cast<size_t>(count) * 4)},
@@ -203,21 +204,21 @@ void add_per_channel(CaseList& out) {
                              std::ldexp(1.0, static_cast<int>(i) - 6));
                store_element(ETB_DTYPE_INT64, zeros.bytes.data(), i, i == 1 ? -128.0 : i == 2 ? 127.0 : 0.0);
              }
-             TensorData data = make_values(code, Values::kStatistical, {-128, 127}, 0, maker.random());
+             TensorData data = make_values(code, Values::kStatistical, {-128, 127}, 0, builder.random());
              if (has_dead_channel)  // all codes of one channel equal its zero point
                for (int64_t i = 0; i < code.numel(); ++i)
                  if ((axis == 0 ? i / 6 : i % 6) == 0) store_element(ETB_DTYPE_INT8, data.bytes.data(), i, 0);
-             const uint32_t x = maker.input(std::move(data)), s = maker.constant(scales),
-                            z = maker.constant(zeros);
-             maker.output(
-                 maker.node("quantized_decomposed.dequantize_per_channel.default",
-                            {value_arg(x, "input"), value_arg(s, "scales"), value_arg(z, "zero_points"),
-                             int_arg(axis, "axis"), int_arg(-128, "quant_min"), int_arg(127, "quant_max"),
-                             graph::code_arg(ETB_GRAPH_ARGUMENT_DTYPE, ETB_DTYPE_INT8, "dtype")},
-                            Shape{ETB_DTYPE_FLOAT32, code.sizes, {}}));
-             Judgement judgement;
-             judgement.rule = Rule::kRounded;
-             return maker.finish(std::move(judgement));
+             const uint32_t x = builder.input(std::move(data)), s = builder.constant(scales),
+                            z = builder.constant(zeros);
+             builder.output(
+                 builder.node("quantized_decomposed.dequantize_per_channel.default",
+                              {value_arg(x, "input"), value_arg(s, "scales"), value_arg(z, "zero_points"),
+                               int_arg(axis, "axis"), int_arg(-128, "quant_min"), int_arg(127, "quant_max"),
+                               graph::code_arg(ETB_GRAPH_ARGUMENT_DTYPE, ETB_DTYPE_INT8, "dtype")},
+                              Shape{ETB_DTYPE_FLOAT32, code.sizes, {}}));
+             ErrorModel error_model;
+             error_model.rule = Rule::kRounded;
+             return builder.finish(std::move(error_model));
            }});
     }
 }

@@ -2,8 +2,8 @@
 // Ops that reduce elements to one.
 #include <cmath>
 
+#include "conformance/cases/case_builder.hpp"
 #include "conformance/cases/generators.hpp"
-#include "conformance/cases/maker.hpp"
 
 namespace etb::conformance {
 namespace {
@@ -86,23 +86,24 @@ void add_reduction(CaseList& out, const Row& row, const Reduction& r, etb_dtype 
   if (values == Values::kExact && (!is_sum || !holds_sum(dtype, length))) return;
   out.add(
       {name_of(row.op, dtype, r, values, is_last), row.op, dtype, [=, &row, &r](std::string_view name) {
-         Maker maker(name);
+         CaseBuilder builder(name);
          const Shape input{dtype, r.sizes, is_last ? channels_last(r.sizes.size()) : std::vector<uint8_t>{}};
          Shape result{dtype, result_sizes(r), {}};
          if (is_any) result.dtype = ETB_DTYPE_BOOL;
          if (is_arg || (row.gives_int64 && !is_floating(dtype))) result.dtype = ETB_DTYPE_INT64;
-         const uint32_t x = maker.input(input, values, is_floating(dtype) ? Domain{-4, 4} : Domain{-40, 40});
-         std::vector<graph::ArgumentDraft> args = {
+         const uint32_t x =
+             builder.input(input, values, is_floating(dtype) ? Domain{-4, 4} : Domain{-40, 40});
+         std::vector<graph::ArgumentDesc> args = {
              value_arg(x, "self"),
              row.has_dim_list ? graph::ints_arg(r.dims, "dim") : graph::int_arg(r.dims[0], "dim"),
              graph::bool_arg(r.keeps_dim, "keepdim")};
-         maker.output(maker.node(row.op, args, result));
-         Judgement judgement;
-         judgement.rule = row.rule;
-         judgement.length = std::max<int64_t>(length, 1) + 1;
-         judgement.has_input_magnitude = row.rule == Rule::kContraction;
-         judgement.is_exact_probe = values == Values::kExact;
-         return maker.finish(std::move(judgement));
+         builder.output(builder.node(row.op, args, result));
+         ErrorModel error_model;
+         error_model.rule = row.rule;
+         error_model.length = std::max<int64_t>(length, 1) + 1;
+         error_model.has_input_magnitude = row.rule == Rule::kContraction;
+         error_model.is_exact_probe = values == Values::kExact;
+         return builder.finish(std::move(error_model));
        }});
 }
 
@@ -115,18 +116,18 @@ void add_cumsum(CaseList& out, etb_dtype dtype, Values values) {
     const std::string name =
         std::string("op.cumsum.") + short_name(dtype) + "." + shape_text(shape) + "." + to_text(values);
     out.add({name, "aten.cumsum.default", dtype, [=](std::string_view full_name) {
-               Maker maker(full_name);
+               CaseBuilder builder(full_name);
                Shape result = shape;
                if (!is_floating(dtype)) result.dtype = ETB_DTYPE_INT64;
-               const uint32_t x = maker.input(shape, values);
-               maker.output(maker.node("aten.cumsum.default",
-                                       {value_arg(x, "self"), graph::int_arg(dim, "dim")}, result));
-               Judgement judgement;
-               judgement.rule = Rule::kContraction;
-               judgement.length = shape.sizes.back() + 1;
-               judgement.has_input_magnitude = true;
-               judgement.is_exact_probe = values == Values::kExact;
-               return maker.finish(std::move(judgement));
+               const uint32_t x = builder.input(shape, values);
+               builder.output(builder.node("aten.cumsum.default",
+                                           {value_arg(x, "self"), graph::int_arg(dim, "dim")}, result));
+               ErrorModel error_model;
+               error_model.rule = Rule::kContraction;
+               error_model.length = shape.sizes.back() + 1;
+               error_model.has_input_magnitude = true;
+               error_model.is_exact_probe = values == Values::kExact;
+               return builder.finish(std::move(error_model));
              }});
   }
 }
@@ -136,22 +137,22 @@ void add_extremes(CaseList& out, etb_dtype dtype) {
     for (const Reduction& r : kReductions) {
       if (r.dims.size() != 1 || length_of(r) == 0) continue;
       out.add({name_of(op, dtype, r, Values::kStatistical, false), op, dtype, [=, &r](std::string_view name) {
-                 Maker maker(name);
+                 CaseBuilder builder(name);
                  const Shape input{dtype, r.sizes, {}}, values{dtype, result_sizes(r), {}};
                  Shape indices = values;
                  indices.dtype = ETB_DTYPE_INT64;
                  // All elements differ, so that the index has one right value.
-                 TensorData data = make_values(input, Values::kStatistical, {-4, 4}, 0, maker.random());
+                 TensorData data = make_values(input, Values::kStatistical, {-4, 4}, 0, builder.random());
                  for (int64_t i = 0; i < input.numel(); ++i)
                    store_element(dtype, data.bytes.data(), i, static_cast<double>((i * 37) % 127 - 60));
-                 const uint32_t x = maker.input(std::move(data));
-                 const uint32_t first = maker.node(op,
-                                                   {value_arg(x, "self"), graph::int_arg(r.dims[0], "dim"),
-                                                    graph::bool_arg(r.keeps_dim, "keepdim")},
-                                                   std::vector<Shape>{values, indices});
-                 maker.output(first);
-                 if (r.sizes.back() < 127) maker.output(first + 1);
-                 return maker.finish({});
+                 const uint32_t x = builder.input(std::move(data));
+                 const uint32_t first = builder.node(op,
+                                                     {value_arg(x, "self"), graph::int_arg(r.dims[0], "dim"),
+                                                      graph::bool_arg(r.keeps_dim, "keepdim")},
+                                                     std::vector<Shape>{values, indices});
+                 builder.output(first);
+                 if (r.sizes.back() < 127) builder.output(first + 1);
+                 return builder.finish({});
                }});
     }
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Cases of where, which selects elements of one tensor or the other.
+#include "conformance/cases/case_builder.hpp"
 #include "conformance/cases/elementwise.hpp"
 #include "conformance/cases/generators.hpp"
-#include "conformance/cases/maker.hpp"
 
 namespace etb::conformance {
 void add_selection(CaseList& out) {
@@ -13,17 +13,17 @@ void add_selection(CaseList& out) {
       const std::string sizes = shape_text(a) + "__" + shape_text(b);
       out.add({name_of("aten.where.self", dtype, sizes, Values::kStatistical, is_edge_shape(result)),
                "aten.where.self", dtype, [a, b, result](std::string_view name) {
-                 Maker maker(name);
+                 CaseBuilder builder(name);
                  Shape condition = a;
                  condition.dtype = ETB_DTYPE_BOOL;
-                 const uint32_t c = maker.input(condition, Values::kExact),
-                                x = maker.input(a, Values::kStatistical),
-                                y = maker.input(b, Values::kStatistical);
-                 maker.output(maker.node("aten.where.self",
-                                         {graph::value_arg(c, "condition"), graph::value_arg(x, "self"),
-                                          graph::value_arg(y, "other")},
-                                         result));
-                 return maker.finish(judgement_of(Rule::kExact, 0));
+                 const uint32_t c = builder.input(condition, Values::kExact),
+                                x = builder.input(a, Values::kStatistical),
+                                y = builder.input(b, Values::kStatistical);
+                 builder.output(builder.node("aten.where.self",
+                                             {graph::value_arg(c, "condition"), graph::value_arg(x, "self"),
+                                              graph::value_arg(y, "other")},
+                                             result));
+                 return builder.finish(error_model_of(Rule::kExact, 0));
                }});
     }
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Elementwise ops of one tensor: one row per op.
+#include "conformance/cases/case_builder.hpp"
 #include "conformance/cases/elementwise.hpp"
 #include "conformance/cases/generators.hpp"
-#include "conformance/cases/maker.hpp"
 
 namespace etb::conformance {
 namespace {
@@ -64,12 +64,12 @@ void add_case(CaseList& out, const UnaryRow& row, const Shape& shape, Values val
   const bool is_edge = values == Values::kSpecial || is_edge_shape(shape);
   out.add({name_of(row.op, dtype, shape_text(shape), values, is_edge), row.op, dtype,
            [&row, shape, values](std::string_view name) {
-             Maker maker(name);
+             CaseBuilder builder(name);
              Shape result = shape;
              result.dtype = result_dtype(row.gives, shape.dtype);
-             const uint32_t x = maker.input(shape, values, row.domain);
-             maker.output(maker.node(row.op, {graph::value_arg(x, "self")}, result));
-             Result<BuiltCase> built = maker.finish(judgement_of(row.rule, row.ulps));
+             const uint32_t x = builder.input(shape, values, row.domain);
+             builder.output(builder.node(row.op, {graph::value_arg(x, "self")}, result));
+             Result<BuiltCase> built = builder.finish(error_model_of(row.rule, row.ulps));
              if (built) built->widen_integers = row.gives == Gives::kReal;
              return built;
            }});

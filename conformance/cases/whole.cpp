@@ -5,8 +5,8 @@
 #include <cmath>
 #include <functional>
 
+#include "conformance/cases/case_builder.hpp"
 #include "conformance/cases/generators.hpp"
-#include "conformance/cases/maker.hpp"
 
 namespace etb::conformance {
 namespace {
@@ -17,13 +17,13 @@ using graph::int_arg;
 using graph::ints_arg;
 using graph::value_arg;
 
-using Nodes = std::function<void(Maker&)>;
+using Nodes = std::function<void(CaseBuilder&)>;
 
 struct Whole {
   std::string name;  // after "op."; of a graph that quantises after "quant."
   const char* op;
   etb_dtype dtype;
-  Judgement judgement;
+  ErrorModel error_model;
   Nodes whole;
   Nodes parts = nullptr;  // the reference on the same inputs; none: the op itself
 };
@@ -34,11 +34,11 @@ void add(CaseList& out, Whole item) {
   const std::string name = (is_quantised ? "quant." : "op.") + item.name;
   const etb_dtype dtype = item.dtype;
   out.add({name, op, dtype, [item = std::move(item)](std::string_view full_name) -> Result<BuiltCase> {
-             Maker maker(full_name);
-             item.whole(maker);
-             ETB_ASSIGN(BuiltCase made, maker.finish(item.judgement));
+             CaseBuilder builder(full_name);
+             item.whole(builder);
+             ETB_ASSIGN(BuiltCase made, builder.finish(item.error_model));
              if (!item.parts) return made;
-             Maker parts(full_name);
+             CaseBuilder parts(full_name);
              item.parts(parts);
              ETB_ASSIGN(BuiltCase reference, parts.finish({}));
              made.reference_image = std::move(reference.image);
@@ -50,14 +50,14 @@ std::string word(const char* op, etb_dtype dtype, const Shape& shape, const std:
   return op_word(op).substr(3) + "." + short_name(dtype) + "." + shape_text(shape) + rest + ".stat";
 }
 
-Judgement moved() {
-  Judgement out;
+ErrorModel moved() {
+  ErrorModel out;
   out.rule = Rule::kExact;
   return out;
 }
 // Judges results within a few roundings of numbers as large as `largest`.
-Judgement rounded(double ulps, double steps, double largest) {
-  Judgement out;
+ErrorModel rounded(double ulps, double steps, double largest) {
+  ErrorModel out;
   out.rule = Rule::kRounded;
   out.ulps = ulps;
   out.steps = steps;
@@ -66,8 +66,8 @@ Judgement rounded(double ulps, double steps, double largest) {
   return out;
 }
 
-uint32_t parameter(Maker& maker, const Shape& shape, const Domain& domain) {
-  return maker.constant(make_values(shape, Values::kStatistical, domain, 1, maker.random()));
+uint32_t parameter(CaseBuilder& builder, const Shape& shape, const Domain& domain) {
+  return builder.constant(make_values(shape, Values::kStatistical, domain, 1, builder.random()));
 }
 
 // ---- powers, slopes
@@ -79,10 +79,11 @@ void add_powers(CaseList& out, etb_dtype dtype) {
     std::replace(text.begin(), text.end(), '.', 'p');
     std::replace(text.begin(), text.end(), '-', 'm');
     const char* op = "aten.pow.Tensor_Scalar";
-    add(out, {word(op, dtype, shape, ".e" + text), op, dtype, rounded(16, 0, 0), [=](Maker& maker) {
-                const uint32_t x = maker.input(shape, Values::kStatistical, {0.125, 4});
-                maker.output(maker.node(op, {value_arg(x, "self"), float_arg(exponent, "exponent")}, shape));
-              }});
+    add(out,
+        {word(op, dtype, shape, ".e" + text), op, dtype, rounded(16, 0, 0), [=](CaseBuilder& builder) {
+           const uint32_t x = builder.input(shape, Values::kStatistical, {0.125, 4});
+           builder.output(builder.node(op, {value_arg(x, "self"), float_arg(exponent, "exponent")}, shape));
+         }});
   }
 }
 
@@ -94,25 +95,25 @@ void add_prelu(CaseList& out, etb_dtype dtype) {
       along[1] = slopes;
       const Shape wide{dtype, along, {}};
       const char* op = "aten.prelu.default";
-      const auto inputs = [=](Maker& maker) {
-        const uint32_t x = maker.input(shape, Values::kStatistical);
-        return std::pair(x, parameter(maker, weight, {-1, 1}));
+      const auto inputs = [=](CaseBuilder& builder) {
+        const uint32_t x = builder.input(shape, Values::kStatistical);
+        return std::pair(x, parameter(builder, weight, {-1, 1}));
       };
       add(out, {word(op, dtype, shape, ".w" + std::to_string(slopes)), op, dtype, rounded(0.5, 0, 0),
-                [=](Maker& maker) {
-                  const auto [x, w] = inputs(maker);
-                  maker.output(maker.node(op, {value_arg(x, "self"), value_arg(w, "weight")}, shape));
+                [=](CaseBuilder& builder) {
+                  const auto [x, w] = inputs(builder);
+                  builder.output(builder.node(op, {value_arg(x, "self"), value_arg(w, "weight")}, shape));
                 },
-                [=](Maker& maker) {
-                  const auto [x, w] = inputs(maker);
+                [=](CaseBuilder& builder) {
+                  const auto [x, w] = inputs(builder);
                   const auto binary = [&](const char* name, uint32_t a, uint32_t b) {
-                    return maker.node(name, {value_arg(a, "self"), value_arg(b, "other")}, shape);
+                    return builder.node(name, {value_arg(a, "self"), value_arg(b, "other")}, shape);
                   };
-                  const uint32_t slope = maker.node("aten.view_copy.default",
-                                                    {value_arg(w, "self"), ints_arg(along, "size")}, wide);
-                  const uint32_t up = maker.node("aten.relu.default", {value_arg(x, "self")}, shape);
+                  const uint32_t slope = builder.node("aten.view_copy.default",
+                                                      {value_arg(w, "self"), ints_arg(along, "size")}, wide);
+                  const uint32_t up = builder.node("aten.relu.default", {value_arg(x, "self")}, shape);
                   const uint32_t down = binary("aten.sub.Tensor", x, up);
-                  maker.output(binary("aten.add.Tensor", up, binary("aten.mul.Tensor", down, slope)));
+                  builder.output(binary("aten.add.Tensor", up, binary("aten.mul.Tensor", down, slope)));
                 }});
     }
 }
@@ -137,37 +138,38 @@ void add_attention(CaseList& out, etb_dtype dtype) {
     const double head = static_cast<double>(h.query.back());
     add(out,
         {word(op, dtype, {dtype, h.query, {}}, ""), op, dtype, rounded(8, 64 * head, 4),
-         [=](Maker& maker) {
-           const uint32_t q = maker.input({dtype, h.query, {}}, Values::kStatistical, {-1, 1}),
-                          k = maker.input({dtype, h.key, {}}, Values::kStatistical, {-1, 1}),
-                          v = maker.input({dtype, h.value, {}}, Values::kStatistical);
-           maker.output(maker.node(op, {value_arg(q, "query"), value_arg(k, "key"), value_arg(v, "value")},
-                                   Shape{dtype, result, {}}));
+         [=](CaseBuilder& builder) {
+           const uint32_t q = builder.input({dtype, h.query, {}}, Values::kStatistical, {-1, 1}),
+                          k = builder.input({dtype, h.key, {}}, Values::kStatistical, {-1, 1}),
+                          v = builder.input({dtype, h.value, {}}, Values::kStatistical);
+           builder.output(builder.node(op,
+                                       {value_arg(q, "query"), value_arg(k, "key"), value_arg(v, "value")},
+                                       Shape{dtype, result, {}}));
          },
-         [=](Maker& maker) {
+         [=](CaseBuilder& builder) {
            const auto view = [&](uint32_t x, const std::vector<int64_t>& sizes) {
-             return maker.node("aten.view_copy.default", {value_arg(x, "self"), ints_arg(sizes, "size")},
-                               Shape{dtype, sizes, {}});
+             return builder.node("aten.view_copy.default", {value_arg(x, "self"), ints_arg(sizes, "size")},
+                                 Shape{dtype, sizes, {}});
            };
            const std::vector<int64_t> a = flat(h.query), b = flat(h.key), c = flat(h.value);
            const Shape scores{dtype, {a[0], a[1], b[1]}, {}};
-           const uint32_t x = maker.input({dtype, h.query, {}}, Values::kStatistical, {-1, 1}),
-                          y = maker.input({dtype, h.key, {}}, Values::kStatistical, {-1, 1}),
-                          z = maker.input({dtype, h.value, {}}, Values::kStatistical);
+           const uint32_t x = builder.input({dtype, h.query, {}}, Values::kStatistical, {-1, 1}),
+                          y = builder.input({dtype, h.key, {}}, Values::kStatistical, {-1, 1}),
+                          z = builder.input({dtype, h.value, {}}, Values::kStatistical);
            const uint32_t q = view(x, a), k = view(y, b), v = view(z, c);
            const uint32_t t =
-               maker.node("aten.permute_copy.default", {value_arg(k, "self"), ints_arg({0, 2, 1}, "dims")},
-                          Shape{dtype, {b[0], b[2], b[1]}, {}});
+               builder.node("aten.permute_copy.default", {value_arg(k, "self"), ints_arg({0, 2, 1}, "dims")},
+                            Shape{dtype, {b[0], b[2], b[1]}, {}});
            const uint32_t dots =
-               maker.node("aten.bmm.default", {value_arg(q, "self"), value_arg(t, "mat2")}, scores);
-           const uint32_t scaled = maker.node(
+               builder.node("aten.bmm.default", {value_arg(q, "self"), value_arg(t, "mat2")}, scores);
+           const uint32_t scaled = builder.node(
                "aten.mul.Scalar", {value_arg(dots, "self"), float_arg(1 / std::sqrt(head), "other")}, scores);
-           const uint32_t weights = maker.node(
+           const uint32_t weights = builder.node(
                "aten._softmax.default",
                {value_arg(scaled, "self"), int_arg(-1, "dim"), bool_arg(false, "half_to_float")}, scores);
-           maker.output(
-               view(maker.node("aten.bmm.default", {value_arg(weights, "self"), value_arg(v, "mat2")},
-                               Shape{dtype, {a[0], a[1], c[2]}, {}}),
+           builder.output(
+               view(builder.node("aten.bmm.default", {value_arg(weights, "self"), value_arg(v, "mat2")},
+                                 Shape{dtype, {a[0], a[1], c[2]}, {}}),
                     result));
          }});
   }
@@ -180,23 +182,23 @@ void add_max_pool(CaseList& out, etb_dtype dtype) {
       indices{ETB_DTYPE_INT64, {1, 3, 3, 3}, {}};
   const char* op = "aten.max_pool2d.default";
   const auto args = [](uint32_t x) {
-    return std::vector<graph::ArgumentDraft>{value_arg(x, "self"),         ints_arg({2, 2}, "kernel_size"),
-                                             ints_arg({2, 2}, "stride"),   ints_arg({0, 0}, "padding"),
-                                             ints_arg({1, 1}, "dilation"), bool_arg(false, "ceil_mode")};
+    return std::vector<graph::ArgumentDesc>{value_arg(x, "self"),         ints_arg({2, 2}, "kernel_size"),
+                                            ints_arg({2, 2}, "stride"),   ints_arg({0, 0}, "padding"),
+                                            ints_arg({1, 1}, "dilation"), bool_arg(false, "ceil_mode")};
   };
   add(out, {word(op, dtype, input, ".k2"), op, dtype, moved(),
-            [=](Maker& maker) {
-              maker.output(maker.node(op, args(maker.input(input, Values::kStatistical)), result));
+            [=](CaseBuilder& builder) {
+              builder.output(builder.node(op, args(builder.input(input, Values::kStatistical)), result));
             },
-            [=](Maker& maker) {
-              maker.output(maker.node("aten.max_pool2d_with_indices.default",
-                                      args(maker.input(input, Values::kStatistical)),
-                                      std::vector<Shape>{result, indices}));
+            [=](CaseBuilder& builder) {
+              builder.output(builder.node("aten.max_pool2d_with_indices.default",
+                                          args(builder.input(input, Values::kStatistical)),
+                                          std::vector<Shape>{result, indices}));
             }});
   const char* largest = "aten.max.dim";
-  add(out, {word(largest, dtype, input, ".values"), largest, dtype, moved(), [=](Maker& maker) {
-              const uint32_t x = maker.input(input, Values::kStatistical);
-              maker.output(maker.node(
+  add(out, {word(largest, dtype, input, ".values"), largest, dtype, moved(), [=](CaseBuilder& builder) {
+              const uint32_t x = builder.input(input, Values::kStatistical);
+              builder.output(builder.node(
                   largest, {value_arg(x, "self"), int_arg(2, "dim"), bool_arg(true, "keepdim")},
                   std::vector<Shape>{{dtype, {1, 3, 1, 7}, {}}, {ETB_DTYPE_INT64, {1, 3, 1, 7}, {}}}));
             }});
@@ -207,23 +209,23 @@ void add_resizing(CaseList& out, etb_dtype dtype) {
   for (const bool has_scales : {false, true}) {
     const std::string how = has_scales ? ".scales" : ".sizes";
     const Shape result{dtype, {1, 3, 8, 18}, {}};
-    const auto resize = [=](Maker& maker, const char* op, bool is_bilinear, bool aligns) {
-      const uint32_t x = maker.input(input, Values::kStatistical);
-      std::vector<graph::ArgumentDraft> args = {value_arg(x, "input")};
+    const auto resize = [=](CaseBuilder& builder, const char* op, bool is_bilinear, bool aligns) {
+      const uint32_t x = builder.input(input, Values::kStatistical);
+      std::vector<graph::ArgumentDesc> args = {value_arg(x, "input")};
       args.push_back(has_scales ? graph::none_arg("output_size") : ints_arg({8, 18}, "output_size"));
       if (is_bilinear) args.push_back(bool_arg(aligns, "align_corners"));
       args.push_back(has_scales ? graph::floats_arg({2, 3}, "scale_factors")
                                 : graph::none_arg("scale_factors"));
-      maker.output(maker.node(op, args, result));
+      builder.output(builder.node(op, args, result));
     };
     const char* nearest = "aten.upsample_nearest2d.vec";
     add(out, {word(nearest, dtype, input, how), nearest, dtype, moved(),
-              [=](Maker& maker) { resize(maker, nearest, false, false); }});
+              [=](CaseBuilder& builder) { resize(builder, nearest, false, false); }});
     for (const bool aligns : {false, true}) {
       // Coordinates up to 6 are rounded, too, and neighbours differ by up to 8.
       const char* op = "aten.upsample_bilinear2d.vec";
       add(out, {word(op, dtype, input, how + (aligns ? ".corners" : "")), op, dtype, rounded(4, 16, 8 * 6),
-                [=](Maker& maker) { resize(maker, op, true, aligns); }});
+                [=](CaseBuilder& builder) { resize(builder, op, true, aligns); }});
     }
   }
 }
@@ -236,21 +238,22 @@ void add_norms(CaseList& out, etb_dtype dtype) {
     return rounded(4, 4 * std::sqrt(static_cast<double>(length)) + 8, 5 * 3 * 5 + 1);
   };
   const char* layer = "aten.native_layer_norm.default";
-  add(out, {word(layer, dtype, shape, ".constant"), layer, dtype, judge(15), [=](Maker& maker) {
-              const Shape row{dtype, {3, 5}, {}}, mean{dtype, {2, 4, 1, 1}, {}};
-              const uint32_t x = maker.input(shape, Values::kStatistical);
-              const uint32_t w = parameter(maker, row, {0.5, 2}), b = parameter(maker, row, {-1, 1});
-              maker.output(maker.node(layer,
-                                      {value_arg(x, "input"), ints_arg({3, 5}, "normalized_shape"),
-                                       value_arg(w, "weight"), value_arg(b, "bias"), float_arg(1e-5, "eps")},
-                                      std::vector<Shape>{shape, mean, mean}));
-            }});
+  add(out,
+      {word(layer, dtype, shape, ".constant"), layer, dtype, judge(15), [=](CaseBuilder& builder) {
+         const Shape row{dtype, {3, 5}, {}}, mean{dtype, {2, 4, 1, 1}, {}};
+         const uint32_t x = builder.input(shape, Values::kStatistical);
+         const uint32_t w = parameter(builder, row, {0.5, 2}), b = parameter(builder, row, {-1, 1});
+         builder.output(builder.node(layer,
+                                     {value_arg(x, "input"), ints_arg({3, 5}, "normalized_shape"),
+                                      value_arg(w, "weight"), value_arg(b, "bias"), float_arg(1e-5, "eps")},
+                                     std::vector<Shape>{shape, mean, mean}));
+       }});
   const char* group = "aten.native_group_norm.default";
-  add(out, {word(group, dtype, shape, ".constant"), group, dtype, judge(30), [=](Maker& maker) {
+  add(out, {word(group, dtype, shape, ".constant"), group, dtype, judge(30), [=](CaseBuilder& builder) {
               const Shape row{dtype, {4}, {}}, mean{dtype, {2, 2}, {}};
-              const uint32_t x = maker.input(shape, Values::kStatistical);
-              const uint32_t w = parameter(maker, row, {0.5, 2}), b = parameter(maker, row, {-1, 1});
-              maker.output(maker.node(
+              const uint32_t x = builder.input(shape, Values::kStatistical);
+              const uint32_t w = parameter(builder, row, {0.5, 2}), b = parameter(builder, row, {-1, 1});
+              builder.output(builder.node(
                   group,
                   {value_arg(x, "input"), value_arg(w, "weight"), value_arg(b, "bias"), int_arg(2, "N"),
                    int_arg(4, "C"), int_arg(15, "HxW"), int_arg(2, "group"), float_arg(1e-5, "eps")},
@@ -263,43 +266,43 @@ void add_norms(CaseList& out, etb_dtype dtype) {
 void add_moves(CaseList& out, etb_dtype dtype) {
   const Shape shape{dtype, {2, 6, 3}, {}}, narrow{dtype, {2, 1, 3}, {}}, image{dtype, {1, 2, 3, 4}, {}};
   const char* split = "aten.split_with_sizes_copy.default";
-  add(out, {word(split, dtype, shape, ""), split, dtype, moved(), [=](Maker& maker) {
-              const uint32_t x = maker.input(shape, Values::kStatistical);
+  add(out, {word(split, dtype, shape, ""), split, dtype, moved(), [=](CaseBuilder& builder) {
+              const uint32_t x = builder.input(shape, Values::kStatistical);
               const std::vector<Shape> parts = {
                   {dtype, {2, 1, 3}, {}}, {dtype, {2, 3, 3}, {}}, {dtype, {2, 2, 3}, {}}};
-              const uint32_t first = maker.node(
+              const uint32_t first = builder.node(
                   split, {value_arg(x, "self"), ints_arg({1, 3, 2}, "split_sizes"), int_arg(1, "dim")}, parts,
                   {3});
-              for (uint32_t i = 0; i < 3; ++i) maker.output(first + i);
+              for (uint32_t i = 0; i < 3; ++i) builder.output(first + i);
             }});
   const char* squeeze = "aten.squeeze_copy.dim";
-  add(out, {word(squeeze, dtype, narrow, ""), squeeze, dtype, moved(), [=](Maker& maker) {
-              const uint32_t x = maker.input(narrow, Values::kStatistical);
-              maker.output(
-                  maker.node(squeeze, {value_arg(x, "self"), int_arg(1, "dim")}, Shape{dtype, {2, 3}, {}}));
+  add(out, {word(squeeze, dtype, narrow, ""), squeeze, dtype, moved(), [=](CaseBuilder& builder) {
+              const uint32_t x = builder.input(narrow, Values::kStatistical);
+              builder.output(
+                  builder.node(squeeze, {value_arg(x, "self"), int_arg(1, "dim")}, Shape{dtype, {2, 3}, {}}));
             }});
   const char* clone = "dim_order_ops._clone_dim_order.default";
   Shape last = image;
   last.dim_order = channels_last(4);
-  add(out, {word(clone, dtype, image, ".cl"), clone, dtype, moved(), [=](Maker& maker) {
-              const uint32_t x = maker.input(image, Values::kStatistical);
-              maker.output(maker.node(clone,
-                                      {value_arg(x, "self"), bool_arg(false, "non_blocking"),
-                                       ints_arg({0, 2, 3, 1}, "dim_order")},
-                                      last));
+  add(out, {word(clone, dtype, image, ".cl"), clone, dtype, moved(), [=](CaseBuilder& builder) {
+              const uint32_t x = builder.input(image, Values::kStatistical);
+              builder.output(builder.node(clone,
+                                          {value_arg(x, "self"), bool_arg(false, "non_blocking"),
+                                           ints_arg({0, 2, 3, 1}, "dim_order")},
+                                          last));
             }});
   const char* copy = "dim_order_ops._to_dim_order_copy.default";
   for (const etb_dtype to : {ETB_DTYPE_FLOAT32, ETB_DTYPE_FLOAT16}) {
     Shape made = shape;
     made.dtype = to;
     add(out, {word(copy, dtype, shape, std::string(".") + short_name(to)), copy, dtype, rounded(0.5, 0, 0),
-              [=](Maker& maker) {
-                const uint32_t x = maker.input(shape, Values::kStatistical);
-                maker.output(
-                    maker.node(copy,
-                               {value_arg(x, "self"), graph::code_arg(ETB_GRAPH_ARGUMENT_DTYPE, to, "dtype"),
-                                bool_arg(false, "non_blocking"), ints_arg({0, 1, 2}, "dim_order")},
-                               made));
+              [=](CaseBuilder& builder) {
+                const uint32_t x = builder.input(shape, Values::kStatistical);
+                builder.output(builder.node(
+                    copy,
+                    {value_arg(x, "self"), graph::code_arg(ETB_GRAPH_ARGUMENT_DTYPE, to, "dtype"),
+                     bool_arg(false, "non_blocking"), ints_arg({0, 1, 2}, "dim_order")},
+                    made));
               }});
   }
 }
@@ -346,15 +349,16 @@ struct Weights {
 
 void add_dynamic_layer(CaseList& out, const char* op, const std::string& rest, const Weights& weights,
                        Nodes whole) {
-  Judgement judgement;
-  judgement.rule = Rule::kContraction;
-  judgement.length = kInputs + 2;  // products and two scales
-  judgement.has_input_magnitude = true;
+  ErrorModel error_model;
+  error_model.rule = Rule::kContraction;
+  error_model.length = kInputs + 2;  // products and two scales
+  error_model.has_input_magnitude = true;
   add(out,
-      {"linear.f32.3x64" + rest, op, ETB_DTYPE_FLOAT32, judgement, std::move(whole), [weights](Maker& maker) {
-         const uint32_t x = maker.input(rows()), w = maker.constant(weights.floats());
-         maker.output(maker.node("aten.linear.default", {value_arg(x, "input"), value_arg(w, "weight")},
-                                 Shape{ETB_DTYPE_FLOAT32, {kRows, kOutputs}, {}}));
+      {"linear.f32.3x64" + rest, op, ETB_DTYPE_FLOAT32, error_model, std::move(whole),
+       [weights](CaseBuilder& builder) {
+         const uint32_t x = builder.input(rows()), w = builder.constant(weights.floats());
+         builder.output(builder.node("aten.linear.default", {value_arg(x, "input"), value_arg(w, "weight")},
+                                     Shape{ETB_DTYPE_FLOAT32, {kRows, kOutputs}, {}}));
        }});
 }
 
@@ -362,9 +366,9 @@ const Shape kFloatRows{ETB_DTYPE_FLOAT32, {kRows, kInputs}, {}},
     kCodeRows{ETB_DTYPE_INT8, {kRows, kInputs}, {}};
 const Shape kFloatWeights{ETB_DTYPE_FLOAT32, {kOutputs, kInputs}, {}};
 
-std::vector<graph::ArgumentDraft> with_range(std::vector<graph::ArgumentDraft> args, int64_t low,
-                                             int64_t high, const char* dtype_name) {
-  graph::ArgumentDraft dtype = graph::code_arg(ETB_GRAPH_ARGUMENT_DTYPE, ETB_DTYPE_INT8, dtype_name);
+std::vector<graph::ArgumentDesc> with_range(std::vector<graph::ArgumentDesc> args, int64_t low, int64_t high,
+                                            const char* dtype_name) {
+  graph::ArgumentDesc dtype = graph::code_arg(ETB_GRAPH_ARGUMENT_DTYPE, ETB_DTYPE_INT8, dtype_name);
   const bool is_last = std::string_view(dtype_name) == "dtype";
   if (!is_last) args.push_back(dtype);
   args.push_back(int_arg(low, "quant_min"));
@@ -377,32 +381,34 @@ std::vector<graph::ArgumentDraft> with_range(std::vector<graph::ArgumentDraft> a
 void add_pt2e_layer(CaseList& out) {
   const Weights weights{127, kInputs};
   const char* op = "quantized_decomposed.choose_qparams.tensor";
-  add_dynamic_layer(out, op, ".dynamic_int8", weights, [=](Maker& maker) {
+  add_dynamic_layer(out, op, ".dynamic_int8", weights, [=](CaseBuilder& builder) {
     const Shape one{ETB_DTYPE_FLOAT32, {1}, {}}, zero{ETB_DTYPE_INT64, {1}, {}};
-    const uint32_t x = maker.input(rows()), w = maker.constant(weights.codes()),
-                   s = maker.constant(weights.scales()),
-                   z = maker.constant(filled({ETB_DTYPE_INT64, {kOutputs}, {}}, [](int64_t) { return 0.0; }));
-    const uint32_t chosen = maker.node(
+    const uint32_t x = builder.input(rows()), w = builder.constant(weights.codes()),
+                   s = builder.constant(weights.scales()),
+                   z = builder.constant(
+                       filled({ETB_DTYPE_INT64, {kOutputs}, {}}, [](int64_t) { return 0.0; }));
+    const uint32_t chosen = builder.node(
         op,
         {value_arg(x, "input"), int_arg(-128, "quant_min"), int_arg(127, "quant_max"), float_arg(1e-7, "eps"),
          graph::code_arg(ETB_GRAPH_ARGUMENT_DTYPE, ETB_DTYPE_INT8, "dtype")},
         std::vector<Shape>{one, zero});
     const auto convert = [&](const char* name, uint32_t from, const Shape& to) {
-      return maker.node(name,
-                        with_range({value_arg(from, "input"), value_arg(chosen, "scale"),
-                                    value_arg(chosen + 1, "zero_point")},
-                                   -128, 127, "dtype"),
-                        to);
+      return builder.node(name,
+                          with_range({value_arg(from, "input"), value_arg(chosen, "scale"),
+                                      value_arg(chosen + 1, "zero_point")},
+                                     -128, 127, "dtype"),
+                          to);
     };
     const uint32_t codes = convert("quantized_decomposed.quantize_per_tensor.tensor", x, kCodeRows);
     const uint32_t reals = convert("quantized_decomposed.dequantize_per_tensor.tensor", codes, kFloatRows);
-    const uint32_t weight = maker.node("quantized_decomposed.dequantize_per_channel.default",
-                                       with_range({value_arg(w, "input"), value_arg(s, "scales"),
-                                                   value_arg(z, "zero_points"), int_arg(0, "axis")},
-                                                  -127, 127, "dtype"),
-                                       kFloatWeights);
-    maker.output(maker.node("aten.linear.default", {value_arg(reals, "input"), value_arg(weight, "weight")},
-                            Shape{ETB_DTYPE_FLOAT32, {kRows, kOutputs}, {}}));
+    const uint32_t weight = builder.node("quantized_decomposed.dequantize_per_channel.default",
+                                         with_range({value_arg(w, "input"), value_arg(s, "scales"),
+                                                     value_arg(z, "zero_points"), int_arg(0, "axis")},
+                                                    -127, 127, "dtype"),
+                                         kFloatWeights);
+    builder.output(builder.node("aten.linear.default",
+                                {value_arg(reals, "input"), value_arg(weight, "weight")},
+                                Shape{ETB_DTYPE_FLOAT32, {kRows, kOutputs}, {}}));
   });
 }
 
@@ -410,26 +416,27 @@ void add_pt2e_layer(CaseList& out) {
 void add_torchao_layer(CaseList& out, int64_t group) {
   const Weights weights{8, group};
   const char* op = "torchao.choose_qparams_affine.default";
-  add_dynamic_layer(out, op, ".8da4w.g" + std::to_string(group), weights, [=](Maker& maker) {
+  add_dynamic_layer(out, op, ".8da4w.g" + std::to_string(group), weights, [=](CaseBuilder& builder) {
     const Shape scale_row{ETB_DTYPE_FLOAT32, {kRows}, {}}, zero_row{ETB_DTYPE_INT8, {kRows}, {}};
     TensorData scales = weights.scales();
     scales.shape.sizes = {kOutputs, kInputs / group};
-    const uint32_t x = maker.input(rows()), w = maker.constant(weights.codes()), s = maker.constant(scales),
-                   z = maker.constant(
+    const uint32_t x = builder.input(rows()), w = builder.constant(weights.codes()),
+                   s = builder.constant(scales),
+                   z = builder.constant(
                        filled({ETB_DTYPE_INT8, scales.shape.sizes, {}}, [](int64_t) { return 0.0; }));
     const uint32_t chosen =
-        maker.node(op,
-                   with_range({value_arg(x, "input"), graph::string_arg("ASYMMETRIC", "mapping_type"),
-                               ints_arg({1, kInputs}, "block_size")},
-                              -128, 127, "target_dtype"),
-                   std::vector<Shape>{scale_row, zero_row});
+        builder.node(op,
+                     with_range({value_arg(x, "input"), graph::string_arg("ASYMMETRIC", "mapping_type"),
+                                 ints_arg({1, kInputs}, "block_size")},
+                                -128, 127, "target_dtype"),
+                     std::vector<Shape>{scale_row, zero_row});
     const auto convert = [&](const char* name, uint32_t from, int64_t block, uint32_t scale, uint32_t zero,
                              int64_t limit, const char* dtype_name, const Shape& to) {
-      return maker.node(name,
-                        with_range({value_arg(from, "input"), ints_arg({1, block}, "block_size"),
-                                    value_arg(scale, "scale"), value_arg(zero, "zero_point")},
-                                   -limit, limit - 1, dtype_name),
-                        to);
+      return builder.node(name,
+                          with_range({value_arg(from, "input"), ints_arg({1, block}, "block_size"),
+                                      value_arg(scale, "scale"), value_arg(zero, "zero_point")},
+                                     -limit, limit - 1, dtype_name),
+                          to);
     };
     const uint32_t codes = convert("torchao.quantize_affine.default", x, kInputs, chosen, chosen + 1, 128,
                                    "output_dtype", kCodeRows);
@@ -437,8 +444,9 @@ void add_torchao_layer(CaseList& out, int64_t group) {
                                    128, "input_dtype", kFloatRows);
     const uint32_t weight =
         convert("torchao.dequantize_affine.default", w, group, s, z, 8, "input_dtype", kFloatWeights);
-    maker.output(maker.node("aten.linear.default", {value_arg(reals, "input"), value_arg(weight, "weight")},
-                            Shape{ETB_DTYPE_FLOAT32, {kRows, kOutputs}, {}}));
+    builder.output(builder.node("aten.linear.default",
+                                {value_arg(reals, "input"), value_arg(weight, "weight")},
+                                Shape{ETB_DTYPE_FLOAT32, {kRows, kOutputs}, {}}));
   });
 }
 

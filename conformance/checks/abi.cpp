@@ -28,10 +28,10 @@ void query_is_stable(CheckContext& context) {
   const auto* const first = query(&host, ETB_ABI_MAKE(1, 0), ETB_ABI_VERSION);
   for (int i = 0; i < 100; ++i)
     if (query(&host, ETB_ABI_MAKE(1, 0), ETB_ABI_VERSION) != first)
-      return context.fail("query gave another table the second time");
+      return context.fail("the second query returns another table than the first");
 }
 
-void tables_are_whole(CheckContext& context) {
+void tables_are_complete(CheckContext& context) {
   const auto subject = context.open();
   if (!subject) return;
   const etb_plugin_table& raw = subject->library().raw_table();
@@ -40,9 +40,9 @@ void tables_are_whole(CheckContext& context) {
     context.fail(fmt::format("plugin table: unknown capability bits {:#x} without a larger table", raw.caps));
   const uint32_t profiles = raw.ident->profiles;
   if ((profiles & ETB_PROFILE_RUNTIME) == 0 && raw.delegate != nullptr)
-    context.fail("a delegate table without ETB_PROFILE_RUNTIME");
+    context.fail("the plugin has a delegate table, but not ETB_PROFILE_RUNTIME");
   if ((profiles & ETB_PROFILE_AOT) == 0 && raw.aot != nullptr)
-    context.fail("an aot table without ETB_PROFILE_AOT");
+    context.fail("the plugin has an aot table, but not ETB_PROFILE_AOT");
 }
 
 void devices_are_described(CheckContext& context) {
@@ -57,7 +57,7 @@ void devices_are_described(CheckContext& context) {
   };
   const Status one = collect(first), two = collect(second);
   if (!one || !two) return context.fail("enumerate: " + (!one ? one : two).error().message);
-  if (first != second) context.fail("enumerate gave other devices the second time");
+  if (first != second) context.fail("the second enumerate reports other devices than the first");
   context.take_violations(*subject);
 }
 
@@ -65,12 +65,12 @@ void devices_are_described(CheckContext& context) {
 std::optional<host::LibraryFile> open_library_file(CheckContext& context) {
   const std::string& path = context.spec().entry.library_path;
   if (path.empty()) {
-    context.skip("linked into the program");
+    context.skip("the plugin is linked into the program");
     return std::nullopt;
   }
   Result<host::LibraryFile> library = host::LibraryFile::open(path);
   if (library) return std::move(*library);
-  context.skip("no ELF library: " + library.error().message);
+  context.skip("not an ELF library: " + library.error().message);
   return std::nullopt;
 }
 
@@ -82,7 +82,7 @@ void library_file(CheckContext& context) {
   const Result<host::ElfDynamic> dynamic = host::read_elf_dynamic(source, library->elf);
   if (!dynamic) return context.fail(dynamic.error().message);
   if (!dynamic->has_query || dynamic->export_count != 1)
-    context.fail(fmt::format("exports {} symbols ({}), expected etb_plugin_query alone",
+    context.fail(fmt::format("the library exports {} symbols ({}), expected only etb_plugin_query",
                              dynamic->export_count, fmt::join(dynamic->exports, ", ")));
   if (!library->elf.is_64_bit) return;
   const Result<Elf64_Ehdr> head = source.read_struct<Elf64_Ehdr>(0);
@@ -91,13 +91,13 @@ void library_file(CheckContext& context) {
         source.read_struct<Elf64_Phdr>(head->e_phoff + uint64_t{i} * head->e_phentsize);
     if (!segment) return;
     if (segment->p_type == PT_GNU_STACK && (segment->p_flags & PF_X) != 0)
-      context.fail("asks for an executable stack");
+      context.fail("the library requires an executable stack");
     for (uint64_t at = 0; segment->p_type == PT_DYNAMIC && at + sizeof(Elf64_Dyn) <= segment->p_filesz;
          at += sizeof(Elf64_Dyn)) {
       const Result<Elf64_Dyn> entry = source.read_struct<Elf64_Dyn>(segment->p_offset + at);
       if (!entry || entry->d_tag == DT_NULL) break;
       if (entry->d_tag == DT_TEXTREL || (entry->d_tag == DT_FLAGS && (entry->d_un.d_val & DF_TEXTREL) != 0))
-        context.fail("has relocations in its code (TEXTREL)");
+        context.fail("the library has relocations in its code (TEXTREL)");
     }
   }
 }
@@ -116,8 +116,9 @@ void names_what_it_needs(CheckContext& context) {
   for (const std::string& name : *imports)
     if (subject->library().find_symbol(name.c_str()) == nullptr) missing.push_back(name);
   if (!missing.empty())
-    context.fail(fmt::format("needs {}, which the program around it has and no library that it names",
-                             fmt::join(missing, ", ")));
+    context.fail(
+        fmt::format("the library needs {}, which no library that it names provides, only the program",
+                    fmt::join(missing, ", ")));
 }
 
 void loading_starts_nothing(CheckContext& context) {
@@ -126,10 +127,10 @@ void loading_starts_nothing(CheckContext& context) {
       host::LoadedPlugin::load(context.spec().entry, context.spec().load_options);
   if (!loaded) return context.fail(loaded.error().message);
   if (const size_t now = thread_count(); now > threads)
-    context.fail(fmt::format("{} threads more after loading alone", now - threads));
+    context.fail(fmt::format("loading the library starts {} threads, expected none", now - threads));
   // The loader itself may keep the library's file open.
   if (const size_t now = open_descriptor_count(); now > files + 1)
-    context.fail(fmt::format("{} open files more after loading alone", now - files));
+    context.fail(fmt::format("loading the library opens {} files, expected none", now - files));
 }
 
 void loads_quickly(CheckContext& context) {
@@ -143,23 +144,22 @@ void loads_quickly(CheckContext& context) {
 }
 
 constexpr Check kChecks[] = {
-    {"abi.loads", "The library loads, and what query shows agrees with note and manifest.", "ABI-LOAD-02",
-     loads},
+    {"abi.loads", "The library loads, and its query agrees with note and manifest.", "ABI-LOAD-02", loads},
     {"abi.library-file",
      "The library exports etb_plugin_query and nothing else, its code needs no relocation, its stack no "
      "execution.",
      "ABI-SYM-01", library_file},
-    {"abi.names-what-it-needs", "Each symbol that it needs is in a library that it names.", "ABI-SYM-01",
-     names_what_it_needs},
+    {"abi.names-what-it-needs", "Each symbol that the library needs is in a library that it names.",
+     "ABI-SYM-01", names_what_it_needs},
     {"abi.loading-starts-nothing", "Loading the library starts no thread and opens no file.", "ABI-SYM-02",
      loading_starts_nothing},
     {"abi.loads-quickly", "Load, init and enumerate take at most 100 ms; a warning otherwise.", "",
      loads_quickly},
-    {"abi.query-is-stable", "Query answers the same pointer for the same range, a hundred times.",
+    {"abi.query-is-stable", "Query returns the same pointer for the same range, a hundred times.",
      "ABI-SYM-02", query_is_stable},
-    {"abi.tables-are-whole", "Tables carry no unknown bits and only what the profiles promise.",
-     "ABI-TYPE-02", tables_are_whole},
-    {"abi.devices-are-described", "Devices are named completely, and the same at every enumeration.",
+    {"abi.tables-are-complete", "Tables have no unknown bits, and are those that the profiles promise.",
+     "ABI-TYPE-02", tables_are_complete},
+    {"abi.devices-are-described", "Devices are described completely, and equal at every enumeration.",
      "ABI-DEV-01", devices_are_described},
 };
 

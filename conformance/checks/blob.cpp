@@ -41,12 +41,13 @@ void offer(CheckContext& context, Subject& subject, const ClaimedCase& item, std
   payload.bytes = std::move(bytes);
   context.progress().at(damage.c_str());
   context.progress().restart();
-  const Result<std::unique_ptr<Session>> session = Session::make(subject, item.built, std::move(payload));
+  const Result<std::unique_ptr<CaseSession>> session =
+      CaseSession::make(subject, item.built, std::move(payload));
   if (session) (void)(*session)->run(item.built.runs[0]);
   const size_t most = session ? kMaxAllocationOfATaken : kMaxAllocation;
   if (const size_t grown = peak_address_bytes() - before; kCountsMemory && grown > most)
-    context.fail(fmt::format("{}: {} and took {} MiB more address space, expected at most {}", damage,
-                             session ? "taken" : "refused", grown >> 20, most >> 20));
+    context.fail(fmt::format("{}: create {} it and used {} MiB more address space, expected at most {}",
+                             damage, session ? "accepts" : "rejects", grown >> 20, most >> 20));
   context.take_violations(subject);
 }
 
@@ -122,7 +123,7 @@ void foreign(CheckContext& context) {
 }
 
 // Returns the verdict of check_payload on the first bytes of `payload`.
-uint32_t verdict_of(Ready& ready, std::span<const std::byte> payload) {
+uint32_t verdict_of(ReadyCase& ready, std::span<const std::byte> payload) {
   etb_verdict verdict{};
   verdict.struct_size = sizeof(verdict);
   etb_payload_check check{};
@@ -160,8 +161,9 @@ void other_versions(CheckContext& context) {
   if (entry.manifest)
     for (const host::ProvidedId& provided : entry.manifest->provides)
       if (provided.id == context.spec().backend_id) versions = provided.payload_versions;
-  if (!versions || versions->second > 8) return context.skip("the manifest names no few payload_versions");
-  context.each_session(bare(), 1, [&](Ready& ready) {
+  if (!versions || versions->second > 8)
+    return context.skip("the manifest names no payload_versions, or too many to test");
+  context.each_session(bare(), 1, [&](ReadyCase& ready) {
     const std::vector<std::byte>& good = ready.item.payload.bytes;
     size_t incompatible_count = 0, taken_count = 0, older_count = 0;
     for (const size_t at : version_bytes(good, *versions)) {
@@ -171,8 +173,8 @@ void other_versions(CheckContext& context) {
         payload.bytes[at] = static_cast<std::byte>(base + version);
         context.progress().at(fmt::format("byte {} is {:#x}", at, base + version).c_str());
         context.progress().restart();
-        const Result<std::unique_ptr<Session>> made =
-            Session::make(ready.subject, ready.item.built, std::move(payload));
+        const Result<std::unique_ptr<CaseSession>> made =
+            CaseSession::make(ready.subject, ready.item.built, std::move(payload));
         return made ? Code::OK : made.error().code;
       };
       const Code newer = answer(versions->second + 1);
@@ -188,27 +190,27 @@ void other_versions(CheckContext& context) {
                       "refused as ETB_INCOMPATIBLE",
                       versions->second, versions->second + 1));
     if (incompatible_count != 0 && older_count == 0)
-      context.fail(fmt::format("payload_versions begin at {}, and a payload of version {} is taken",
+      context.fail(fmt::format("payload_versions begin at {}, and a payload of version {} is accepted",
                                versions->first, versions->first - 1));
   });
 }
 
 void own_payload(CheckContext& context) {
-  context.each_session({}, 8, [&](Ready& ready) {
+  context.each_session({}, 8, [&](ReadyCase& ready) {
     if (verdict_of(ready, ready.item.payload.bytes) == ETB_VERDICT_UNSUPPORTED)
-      context.fail(ready.name() + ": check_payload says that the payload, which runs, is unsupported");
+      context.fail(ready.name() + ": check_payload reports the payload as unsupported, although it runs");
   });
 }
 
-void noise_is_no_payload(CheckContext& context) {
-  context.each_session({}, 1, [&](Ready& ready) {
+void random_bytes_are_rejected(CheckContext& context) {
+  context.each_session({}, 1, [&](ReadyCase& ready) {
     Random random("noise");
     for (int i = 0; i < 20; ++i) {
       std::vector<std::byte> noise(static_cast<size_t>(random.between(64, 600)));
       for (std::byte& byte : noise) byte = static_cast<std::byte>(random.next());
       const uint32_t verdict = verdict_of(ready, noise);
       if (verdict == ETB_VERDICT_OPTIMAL || verdict == ETB_VERDICT_PREFER_RECOMPILE)
-        return context.fail("check_payload says that noise runs");
+        return context.fail("check_payload accepts noise");
     }
   });
 }
@@ -221,17 +223,18 @@ std::vector<Check> make_rows() {
       rows.push_back(
           {names.emplace_back(fmt::format("blob.{}.{:02}", kind, i)).c_str(), sentence, "ABI-BLOB-01", run});
   };
-  add("truncated", "A payload that is cut off is refused.", truncated);
-  add("bits-flipped", "A payload with a flipped bit is refused or runs.", bits_flipped);
-  add("words-replaced", "A payload with a wrong offset, length or count is refused or runs.", words_replaced);
-  rows.push_back({"blob.foreign", "Bytes that are no payload are refused.", "ABI-BLOB-01", foreign});
-  rows.push_back({"blob.other-versions-are-refused",
-                  "Payloads of newer and older versions than the manifest names are refused.", "ABI-BLOB-01",
+  add("truncated", "A truncated payload is rejected.", truncated);
+  add("bits-flipped", "A payload with a flipped bit is rejected or runs.", bits_flipped);
+  add("words-replaced", "A payload with a wrong offset, length or count is rejected or runs.",
+      words_replaced);
+  rows.push_back({"blob.foreign", "Bytes that are not a payload are rejected.", "ABI-BLOB-01", foreign});
+  rows.push_back({"blob.other-versions-are-rejected",
+                  "Payloads of newer and older versions than the manifest names are rejected.", "ABI-BLOB-01",
                   other_versions});
   rows.push_back({"blob.own-payload-is-supported",
-                  "check_payload does not turn down what compile made and create takes.", "", own_payload});
-  rows.push_back({"blob.noise-is-no-payload", "check_payload does not call noise a payload.", "ABI-BLOB-01",
-                  noise_is_no_payload});
+                  "check_payload accepts payloads that compile wrote and create accepts.", "", own_payload});
+  rows.push_back({"blob.random-bytes-are-rejected", "check_payload rejects noise.", "ABI-BLOB-01",
+                  random_bytes_are_rejected});
   return rows;
 }
 

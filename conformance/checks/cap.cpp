@@ -10,7 +10,7 @@
 #include <set>
 #include <thread>
 
-#include "conformance/cases/maker.hpp"
+#include "conformance/cases/case_builder.hpp"
 #include "conformance/checks/groups.hpp"
 
 namespace etb::conformance {
@@ -19,7 +19,7 @@ namespace {
 void op_table_is_stable(CheckContext& context) {
   const auto subject = context.open();
   if (!subject) return;
-  if (subject->table().aot == nullptr) return context.skip("no ahead-of-time part");
+  if (subject->table().aot == nullptr) return context.skip("the plugin has no ahead-of-time functions");
   const auto collect = [&] {
     std::vector<std::string> rows;
     const etb_op_sink sink = {
@@ -33,17 +33,17 @@ void op_table_is_stable(CheckContext& context) {
       context.fail(std::string("op_table: ") + error.text);
     return rows;
   };
-  if (collect() != collect()) context.fail("the op table has other rows the second time");
-  if (collect().empty()) context.fail("the op table is empty: a plugin that can do nothing");
+  if (collect() != collect()) context.fail("the second call of op_table returns other rows than the first");
+  if (collect().empty()) context.fail("the op table is empty, so the plugin can run nothing");
   context.take_violations(*subject);
 }
 
 void claims_something(CheckContext& context) {
   const auto subject = context.open();
   if (!subject) return;
-  if (subject->table().aot == nullptr) return context.skip("no ahead-of-time part");
+  if (subject->table().aot == nullptr) return context.skip("the plugin has no ahead-of-time functions");
   if (context.find_claimed(*subject).empty())
-    context.fail("none of the sample cases is claimed: nothing of the plugin would be tested");
+    context.fail("the plugin claims none of the sample cases, so nothing of it would be tested");
 }
 
 std::vector<Answers> answers_of_samples(Subject& subject, size_t step) {
@@ -58,14 +58,14 @@ std::vector<Answers> answers_of_samples(Subject& subject, size_t step) {
 void same_answer_in_any_order(CheckContext& context) {
   const auto subject = context.open(bare());
   if (!subject) return;
-  if (subject->table().aot == nullptr) return context.skip("no ahead-of-time part");
+  if (subject->table().aot == nullptr) return context.skip("the plugin has no ahead-of-time functions");
   const std::vector<Answers> first = answers_of_samples(*subject, 101);
   std::vector<Answers> other;
   std::thread([&] { other = answers_of_samples(*subject, 101); }).join();
-  if (!(first == other)) context.fail("another thread gets other claims");
+  if (!(first == other)) context.fail("the claims on another thread differ");
   const auto fresh = context.open(bare());
   if (fresh && !(answers_of_samples(*fresh, 101) == first))
-    context.fail("a second instance gets other claims");
+    context.fail("the claims of a second instance differ");
 }
 
 // Hides the signs of a test run: the names of the program and its parent, and the environment. They become
@@ -94,17 +94,17 @@ void disguise() {
 
 uint64_t hash_of_runs(CheckContext& context, bool is_watched) {
   uint64_t hash = 1;
-  context.each_session({.is_validated = is_watched}, 24, [&](Ready& ready) {
+  context.each_session({.is_validated = is_watched}, 24, [&](ReadyCase& ready) {
     for (const TensorData& output : ready.run().outputs)
       hash = hash * 31 + hash_text({reinterpret_cast<const char*>(output.bytes.data()), output.bytes.size()});
   });
   return hash;
 }
 
-void same_when_nobody_watches(CheckContext& context) {
+void same_outside_of_tests(CheckContext& context) {
   // An orphan in disguise, without layers: it has no trace of a test.
   int ends[2];
-  if (::pipe2(ends, O_CLOEXEC) != 0) return context.fail("no pipe");
+  if (::pipe2(ends, O_CLOEXEC) != 0) return context.fail("the suite cannot create a pipe");
   const pid_t child = ::fork();
   if (child == 0) {
     if (::fork() == 0) {
@@ -119,23 +119,23 @@ void same_when_nobody_watches(CheckContext& context) {
   uint64_t unwatched = 0;
   const bool has_answer = ::read(ends[0], &unwatched, sizeof(unwatched)) == sizeof(unwatched);
   ::close(ends[0]);
-  if (!has_answer) return context.fail("no answer from the process in disguise");
+  if (!has_answer) return context.fail("the process that does not look like a test returned no result");
   const uint64_t watched = hash_of_runs(context, true);
   if (context.outcome().state == State::kUnsupported) return;
-  if (watched != unwatched) context.fail("other results in a process that does not look like a test");
+  if (watched != unwatched) context.fail("the results differ in a process that does not look like a test");
 }
 
 // Graphs with unknown contents: invented ops, other namespaces, unknown arguments.
 std::vector<graph::ImageBytes> foreign_graphs() {
   std::vector<graph::ImageBytes> out;
   const auto add = [&](const char* op, etb_dtype dtype, std::vector<int64_t> sizes,
-                       std::vector<graph::ArgumentDraft> more) {
-    Maker maker(op);
+                       std::vector<graph::ArgumentDesc> more) {
+    CaseBuilder builder(op);
     const Shape shape{dtype, std::move(sizes), {}};
-    const uint32_t x = maker.input(shape, Values::kStatistical);
+    const uint32_t x = builder.input(shape, Values::kStatistical);
     more.insert(more.begin(), graph::value_arg(x, "self"));
-    maker.output(maker.node(op, std::move(more), shape));
-    if (Result<BuiltCase> built = maker.finish({})) out.push_back(std::move(built->image));
+    builder.output(builder.node(op, std::move(more), shape));
+    if (Result<BuiltCase> built = builder.finish({})) out.push_back(std::move(built->image));
   };
   for (const etb_dtype dtype : {ETB_DTYPE_FLOAT32, ETB_DTYPE_INT8, ETB_DTYPE_INT64})
     for (const char* op : {"aten.nobody_has_this.default", "aten.add.nobody", "vendor.add.Tensor",
@@ -148,13 +148,12 @@ std::vector<graph::ImageBytes> foreign_graphs() {
 void foreign_nodes_are_rejected(CheckContext& context) {
   const auto subject = context.open();
   if (!subject) return;
-  if (subject->table().aot == nullptr) return context.skip("no ahead-of-time part");
+  if (subject->table().aot == nullptr) return context.skip("the plugin has no ahead-of-time functions");
   for (const graph::ImageBytes& image : foreign_graphs()) {
     const Answers answers = partition(*subject, image);
     if (answers.status != ETB_OK) return context.fail("partition fails: " + answers.error);
-    if (!answers.claims.empty()) return context.fail("a node with an op that nobody has is claimed");
-    if (compile(*subject, image).status == ETB_OK)
-      return context.fail("a node with an op that nobody has is compiled");
+    if (!answers.claims.empty()) return context.fail("claims a node with an unknown op");
+    if (compile(*subject, image).status == ETB_OK) return context.fail("compiles a node with an unknown op");
   }
   context.take_violations(*subject);
 }
@@ -163,7 +162,7 @@ void foreign_nodes_are_rejected(CheckContext& context) {
 void claims_are_tested(CheckContext& context) {
   const auto subject = context.open(bare());
   if (!subject) return;
-  if (subject->table().aot == nullptr) return context.skip("no ahead-of-time part");
+  if (subject->table().aot == nullptr) return context.skip("the plugin has no ahead-of-time functions");
   std::set<std::string> rows = subject->claimed_rows();
   for (const Case& item : all_cases()) {
     const auto row = rows.find(item.op + " " + std::to_string(item.dtype));
@@ -178,24 +177,22 @@ void claims_are_tested(CheckContext& context) {
     text += (text.empty() ? "" : ", ") + row.substr(0, space) + " " +
             short_name(static_cast<etb_dtype>(std::atoi(row.c_str() + space + 1)));
   }
-  context.warn(std::to_string(rows.size()) + " rows of the op table that no case reaches: " + text);
+  context.warn(std::to_string(rows.size()) + " rows of the op table are reached by no case: " + text);
 }
 
 constexpr Check kChecks[] = {
-    {"cap.op-table-is-stable", "The op table has rows, and the same ones at every call.", "ABI-AOT-02",
+    {"cap.op-table-is-stable", "The op table is not empty, and equal at every call.", "ABI-AOT-02",
      op_table_is_stable},
-    {"cap.claims-something", "Something of the suite is claimed.", "", claims_something},
-    {"cap.foreign-nodes-are-rejected",
-     "Ops that nobody has are rejected, and refused when compiled all the same.", "ABI-AOT-01",
+    {"cap.claims-something", "The plugin claims at least one case of the suite.", "", claims_something},
+    {"cap.foreign-nodes-are-rejected", "Unknown ops are rejected by partition, and by compile.", "ABI-AOT-01",
      foreign_nodes_are_rejected},
-    {"cap.claims-are-tested",
-     "Each row of the op table has a case that is claimed; a warning lists the others.", "",
+    {"cap.claims-are-tested", "Each row of the op table has a claimed case; a warning lists the others.", "",
      claims_are_tested},
     {"cap.same-answer-in-any-order",
-     "Claims depend on the image alone: not on the thread, the instance or what was asked before.",
-     "ABI-AOT-02", same_answer_in_any_order},
-    {"cap.same-when-nobody-watches", "Results are the same in a process that does not look like a test.",
-     "ABI-AOT-02", same_when_nobody_watches},
+     "Claims depend on the image alone, not on the thread, the instance or earlier calls.", "ABI-AOT-02",
+     same_answer_in_any_order},
+    {"cap.same-outside-of-tests", "Results are the same in a process that does not look like a test.",
+     "ABI-AOT-02", same_outside_of_tests},
 };
 
 }  // namespace

@@ -50,7 +50,7 @@ std::vector<ClaimedCase> CheckContext::find_claimed_like(Subject& subject, const
 std::vector<ClaimedCase> CheckContext::claimed(Subject& subject, size_t count) {
   std::vector<ClaimedCase> out = find_claimed(subject, count);
   if (subject.table().aot == nullptr)
-    skip("the plugin has no ahead-of-time part, so nothing can be compiled for it");
+    skip("the plugin has no ahead-of-time functions, so nothing can be compiled for it");
   else if (out.empty())
     skip("the plugin claims none of the sample cases");
   return out;
@@ -62,25 +62,25 @@ std::vector<ClaimedCase> CheckContext::claimed_like(Subject& subject, const char
   return out;
 }
 
-std::unique_ptr<Session> CheckContext::make_session(Subject& subject, const ClaimedCase& item) {
+std::unique_ptr<CaseSession> CheckContext::make_session(Subject& subject, const ClaimedCase& item) {
   progress_.at("create");
-  Result<std::unique_ptr<Session>> session = Session::make(subject, item.built, item.payload);
+  Result<std::unique_ptr<CaseSession>> session = CaseSession::make(subject, item.built, item.payload);
   if (session) return std::move(*session);
-  fail(item.item->name + ": create answers: " + session.error().message);
+  fail(item.item->name + ": create fails: " + session.error().message);
   return nullptr;
 }
 
 void CheckContext::each_session(const SubjectOptions& options, size_t count,
-                                const std::function<void(Ready&)>& body) {
+                                const std::function<void(ReadyCase&)>& body) {
   if (const auto subject = open(options)) each_session(*subject, claimed(*subject, count), body);
 }
 
 void CheckContext::each_session(Subject& subject, const std::vector<ClaimedCase>& items,
-                                const std::function<void(Ready&)>& body) {
+                                const std::function<void(ReadyCase&)>& body) {
   for (const ClaimedCase& item : items) {
     const auto session = make_session(subject, item);
     if (!session) break;
-    Ready ready{subject, item, *session};
+    ReadyCase ready{subject, item, *session};
     body(ready);
     if (!out_.findings.empty()) break;
   }
@@ -94,7 +94,7 @@ bool CheckContext::is_right(const ClaimedCase& item, const RunResult& result) co
   for (size_t i = 0; i < references->size(); ++i) {
     const TensorData& found = result.outputs[i];
     if (found.shape.sizes != (*references)[i].sizes ||
-        !judge(item.built.judgement, contract, found.shape.dtype, (*references)[i], found.bytes.data())
+        !judge(item.built.error_model, contract, found.shape.dtype, (*references)[i], found.bytes.data())
              .is_right)
       return false;
   }

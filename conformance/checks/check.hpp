@@ -7,8 +7,8 @@
 #include <string>
 
 #include "conformance/subject/case_flow.hpp"
+#include "conformance/subject/case_session.hpp"
 #include "conformance/subject/latency.hpp"
-#include "conformance/subject/session.hpp"
 
 namespace etb::conformance {
 
@@ -20,10 +20,10 @@ struct ClaimedCase {
 };
 
 // A claimed case with a session.
-struct Ready {
+struct ReadyCase {
   Subject& subject;
   const ClaimedCase& item;
-  Session& session;
+  CaseSession& session;
 
   const std::string& name() const { return item.item->name; }
   const std::vector<TensorData>& inputs() const { return item.built.runs[0]; }
@@ -54,13 +54,13 @@ class CheckContext {
   std::vector<ClaimedCase> claimed(Subject& subject, size_t count = 1);
   std::vector<ClaimedCase> claimed_like(Subject& subject, const char* pattern, size_t count = 1);
   // Creates a session of a claimed case. On failure, adds a finding and returns null.
-  std::unique_ptr<Session> make_session(Subject& subject, const ClaimedCase& item);
+  std::unique_ptr<CaseSession> make_session(Subject& subject, const ClaimedCase& item);
 
   // Opens the plugin, creates a session for up to `count` claimed cases in turn and calls `body` for each,
   // until one has a finding. Then adds the violations that the validate layer saw, if it is enabled.
-  void each_session(const SubjectOptions& options, size_t count, const std::function<void(Ready&)>& body);
+  void each_session(const SubjectOptions& options, size_t count, const std::function<void(ReadyCase&)>& body);
   void each_session(Subject& subject, const std::vector<ClaimedCase>& items,
-                    const std::function<void(Ready&)>& body);
+                    const std::function<void(ReadyCase&)>& body);
 
   // Returns how often a check repeats a run: `wanted`, or fewer times on a slow device, at least 4. The limit
   // keeps `others` times as many sequential runs within about half a minute.

@@ -55,12 +55,12 @@ void run_on_threads(CheckContext& context, uint32_t count, int runs, const std::
       }
     });
   for (std::thread& thread : threads) thread.join();
-  if (failed != 0) context.fail("a run at the same time as others answered an error");
-  if (wrong != 0) context.fail("a run at the same time as others gave another result than alone");
+  if (failed != 0) context.fail("a run that was concurrent with others failed");
+  if (wrong != 0) context.fail("a run that was concurrent with others returned another result than alone");
 }
 
 void contexts(CheckContext& context) {
-  context.each_session(bare(), kOneOfEachOp, [&](Ready& ready) {
+  context.each_session(bare(), kOneOfEachOp, [&](ReadyCase& ready) {
     const etb_delegate_table& table = *ready.subject.table().delegate;
     for (const uint32_t wanted : kThreadCounts) {
       const uint32_t count = std::min(wanted, ready.session.info().max_contexts);
@@ -84,7 +84,7 @@ void delegates(CheckContext& context) {
   const auto subject = context.open(bare());
   if (!subject) return;
   for (const ClaimedCase& item : context.claimed(*subject, kOneOfEachOp)) {
-    std::vector<std::unique_ptr<Session>> sessions;
+    std::vector<std::unique_ptr<CaseSession>> sessions;
     for (uint32_t i = 0; i < kThreads; ++i) {
       sessions.push_back(context.make_session(*subject, item));
       if (!sessions.back()) return;
@@ -100,7 +100,7 @@ void different_delegates(CheckContext& context) {
   const auto subject = context.open(bare());
   if (!subject) return;
   const std::vector<ClaimedCase> items = context.claimed(*subject, kThreads);
-  std::vector<std::unique_ptr<Session>> sessions;
+  std::vector<std::unique_ptr<CaseSession>> sessions;
   std::vector<std::vector<TensorData>> expected;
   for (const ClaimedCase& item : items) {
     sessions.push_back(context.make_session(*subject, item));
@@ -124,7 +124,7 @@ void different_delegates(CheckContext& context) {
 }
 
 void create_while_running(CheckContext& context) {
-  context.each_session(bare(), 1, [&](Ready& ready) {
+  context.each_session(bare(), 1, [&](ReadyCase& ready) {
     std::atomic<bool> is_done{false};
     std::atomic<int> failed{0};
     context.progress().at("create while another thread runs");
@@ -132,8 +132,8 @@ void create_while_running(CheckContext& context) {
       while (!is_done) failed += ready.run().status != ETB_OK ? 1 : 0;
     });
     for (int i = 0; i < kRuns; ++i)
-      if (const Result<std::unique_ptr<Session>> made =
-              Session::make(ready.subject, ready.item.built, ready.item.payload);
+      if (const Result<std::unique_ptr<CaseSession>> made =
+              CaseSession::make(ready.subject, ready.item.built, ready.item.payload);
           !made)
         ++failed;
     is_done = true;
@@ -144,7 +144,7 @@ void create_while_running(CheckContext& context) {
 
 // Uses a token that requests a stop from the start, and one that requests it during the runs.
 void cancelled_runs(CheckContext& context) {
-  context.each_session(bare(), 3, [&](Ready& ready) {
+  context.each_session(bare(), 3, [&](ReadyCase& ready) {
     const std::vector<TensorData> expected = ready.run().outputs;
     std::atomic<uint32_t> stops{1};
     const etb_cancel_token token = {ETB_INIT_SIZE(etb_cancel_token), 0, &stops, [](void* ctx) {
@@ -160,7 +160,7 @@ void cancelled_runs(CheckContext& context) {
     for (int i = 0; i < kRuns; ++i) {
       const RunResult result = ready.run({.cancel = &token});
       if (result.status != ETB_OK && result.status != ETB_CANCELLED)
-        context.fail(fmt::format("{}: a cancelled run answers {}, expected ETB_CANCELLED or ETB_OK",
+        context.fail(fmt::format("{}: a cancelled run returns {}, expected ETB_CANCELLED or ETB_OK",
                                  ready.name(), result.status));
       if (!context.outcome().findings.empty()) break;
     }
@@ -175,7 +175,7 @@ void cancelled_runs(CheckContext& context) {
 // After a fork, the child must get an error or the right result: no hang, no crash.
 void after_a_fork(CheckContext& context) {
   constexpr std::chrono::seconds kMost{5};
-  context.each_session(bare(), 1, [&](Ready& ready) {
+  context.each_session(bare(), 1, [&](ReadyCase& ready) {
     const std::vector<TensorData> expected = ready.run().outputs;
     const pid_t child = ::fork();
     if (child == 0) {
@@ -198,24 +198,24 @@ void after_a_fork(CheckContext& context) {
       ::waitpid(child, &status, 0);
       context.fail("a run in a forked process hangs, expected an error or the result");
     } else if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
-      context.fail(WIFEXITED(status) ? "a run in a forked process gives a wrong result"
-                                     : "a run in a forked process dies, expected an error or the result");
+      context.fail(WIFEXITED(status) ? "a run in a forked process returns a wrong result"
+                                     : "a run in a forked process crashes, expected an error or the result");
     }
   });
 }
 
 constexpr Check kChecks[] = {
-    {"conc.contexts", "Contexts of one delegate run at the same time, as many as max_contexts says.",
-     "ABI-EXEC-03", contexts},
+    {"conc.contexts", "As many contexts of one delegate as max_contexts run at the same time.", "ABI-EXEC-03",
+     contexts},
     {"conc.delegates", "Delegates of one payload run at the same time.", "ABI-THREAD-01", delegates},
     {"conc.different-delegates", "Delegates of different payloads run at the same time.", "ABI-THREAD-01",
      different_delegates},
-    {"conc.create-while-running", "Delegates are made and ended while others run.", "ABI-THREAD-01",
+    {"conc.create-while-running", "Delegates are created and destroyed while others run.", "ABI-THREAD-01",
      create_while_running},
     {"conc.cancelled-runs",
-     "A run that is cancelled ends with ETB_CANCELLED or its result, and the context goes on.", "ABI-EXEC-01",
+     "A cancelled run returns ETB_CANCELLED or its result, and the context stays usable.", "ABI-EXEC-01",
      cancelled_runs},
-    {"conc.after-a-fork", "In a forked process a run gives an error or the result.", "", after_a_fork},
+    {"conc.after-a-fork", "In a forked process a run returns an error or the result.", "", after_a_fork},
 };
 
 }  // namespace

@@ -17,11 +17,11 @@ uint64_t hash_outputs(const std::vector<TensorData>& outputs) {
 }
 
 void twenty_runs(CheckContext& context) {
-  context.each_session(bare(), 24, [&](Ready& ready) {
+  context.each_session(bare(), 24, [&](ReadyCase& ready) {
     const uint64_t first = hash_outputs(ready.run().outputs);
     for (int i = 1; i < 20; ++i)
       if (hash_outputs(ready.run({.fill = static_cast<uint8_t>(i * 13)}).outputs) != first)
-        return context.fail(ready.name() + ": a run gave another result than the one before");
+        return context.fail(ready.name() + ": a run returns another result than the previous run");
   });
 }
 
@@ -37,9 +37,9 @@ void other_instance(CheckContext& context) {
     const std::vector<TensorData>& inputs = item.built.runs[0];
     const uint64_t expected = hash_outputs(first->run(inputs).outputs);
     if (hash_outputs(second->run(inputs).outputs) != expected)
-      return context.fail(item.item->name + ": a second delegate gives another result");
+      return context.fail(item.item->name + ": a second delegate returns another result");
     if (hash_outputs(third->run(inputs).outputs) != expected)
-      return context.fail(item.item->name + ": a delegate of another instance gives another result");
+      return context.fail(item.item->name + ": a delegate of another instance returns another result");
   }
 }
 
@@ -50,16 +50,16 @@ void compile_is_pure(CheckContext& context) {
   for (const ClaimedCase& item : context.claimed(*subject, 24)) {
     const Compiled again = compile(*subject, item.built.image), elsewhere = compile(*other, item.built.image);
     if (!(again.payload == item.payload))
-      return context.fail(item.item->name + ": compiling again gives other bytes");
+      return context.fail(item.item->name + ": a second compilation returns other bytes");
     if (!(elsewhere.payload == item.payload))
-      return context.fail(item.item->name + ": another instance compiles other bytes");
+      return context.fail(item.item->name + ": another instance compiles to other bytes");
   }
 }
 
 // Returns a hash of the sample's results in this process. Keeps its instance open until the parent signals.
 uint64_t hash_here(CheckContext& context) {
   uint64_t hash = 3;
-  context.each_session(bare(), 8, [&](Ready& ready) {
+  context.each_session(bare(), 8, [&](ReadyCase& ready) {
     const std::vector<std::byte>& payload = ready.item.payload.bytes;
     hash = hash * 31 + hash_outputs(ready.run().outputs);
     hash = hash * 31 + hash_text({reinterpret_cast<const char*>(payload.data()), payload.size()});
@@ -70,7 +70,8 @@ uint64_t hash_here(CheckContext& context) {
 void second_process(CheckContext& context) {
   // The other process opens the plugin first and keeps it open, so that both use the device at the same time.
   int answer[2], go[2];
-  if (::pipe2(answer, O_CLOEXEC) != 0 || ::pipe2(go, O_CLOEXEC) != 0) return context.fail("no pipe");
+  if (::pipe2(answer, O_CLOEXEC) != 0 || ::pipe2(go, O_CLOEXEC) != 0)
+    return context.fail("the suite cannot create a pipe");
   const pid_t child = ::fork();
   if (child == 0) {
     ::close(go[1]);
@@ -89,19 +90,20 @@ void second_process(CheckContext& context) {
   ::close(go[1]);
   ::close(answer[0]);
   ::waitpid(child, nullptr, 0);
-  if (!has_answer) return context.fail("the other process died");
+  if (!has_answer) return context.fail("the other process ended without a result");
   if (context.outcome().state == State::kUnsupported) return;
-  if (ours != theirs) context.fail("a second process on the same device gets other results or payloads");
+  if (ours != theirs) context.fail("a second process on the same device computes other results or payloads");
 }
 
 constexpr Check kChecks[] = {
-    {"det.twenty-runs", "The same inputs give the same bytes, twenty times, whatever the outputs held.", "",
+    {"det.twenty-runs",
+     "Equal inputs return equal bytes, twenty times, with any previous contents of the outputs.", "",
      twenty_runs},
-    {"det.other-instance", "Other delegates and other instances give the same bytes.", "", other_instance},
-    {"det.compile-is-pure", "Compiling again, here or in another instance, gives the same bytes.",
+    {"det.other-instance", "Other delegates and other instances return equal bytes.", "", other_instance},
+    {"det.compile-is-pure", "A second compilation, in this or another instance, returns equal bytes.",
      "ABI-AOT-02", compile_is_pure},
     {"det.second-process",
-     "Two processes that use the device at the same time get the same results and payloads.", "ABI-AOT-02",
+     "Two processes that use the device at the same time compute equal results and payloads.", "ABI-AOT-02",
      second_process},
 };
 

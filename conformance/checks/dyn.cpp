@@ -18,29 +18,29 @@ bool is_all_dynamic(const ClaimedCase& item) {
 }
 
 // Runs without layers: they would reject the sizes first.
-void above_bound_is_refused(CheckContext& context) {
+void above_bound_is_rejected(CheckContext& context) {
   const auto subject = context.open(bare());
   if (!subject) return;
   const std::vector<ClaimedCase> items = context.claimed_like(*subject, "dyn.*.stat", 12);
-  context.each_session(*subject, items, [&](Ready& ready) {
+  context.each_session(*subject, items, [&](ReadyCase& ready) {
     if (!is_all_dynamic(ready.item)) return;
     context.progress().at("sizes above the bound");
     const RunResult result = ready.session.run_damaged(ready.inputs(), Damage::kSize);
     if (result.status == ETB_OK)
-      return context.fail(ready.name() + ": sizes above the bound ran without an error");
-    if (result.error.text[0] == '\0') context.fail(ready.name() + ": refused without a text");
+      return context.fail(ready.name() + ": sizes above the bound run without an error");
+    if (result.error.text[0] == '\0') context.fail(ready.name() + ": rejected with an empty error text");
     for (const TensorData& output : result.outputs)
       if (std::any_of(output.bytes.begin(), output.bytes.end(),
                       [](std::byte b) { return b != std::byte{0xa5}; }))
-        return context.fail(ready.name() + ": refused, and wrote into the output all the same");
+        return context.fail(ready.name() + ": rejected, but the output was written");
     if (const RunResult after = ready.run(); after.status != ETB_OK)
-      context.fail(ready.name() + ": after a refused run the context does not run any more");
+      context.fail(ready.name() + ": after a rejected run the context does not run any more");
   });
 }
 
 constexpr Check kChecks[] = {
-    {"dyn.above-bound-is-refused", "Sizes above their bound are an error, and outputs stay untouched.",
-     "ABI-EXEC-01", above_bound_is_refused},
+    {"dyn.above-bound-is-rejected", "Sizes above their bound are an error, and outputs are not written.",
+     "ABI-EXEC-01", above_bound_is_rejected},
 };
 
 }  // namespace

@@ -19,13 +19,13 @@ void out_of_memory(CheckContext& context) {
     Result<std::unique_ptr<Subject>> subject = Subject::open(context.spec(), {.memory_cap_bytes = cap});
     if (!subject) continue;
     for (const ClaimedCase& item : context.find_claimed(**subject, 4)) {
-      const Result<std::unique_ptr<Session>> session = Session::make(**subject, item.built, item.payload);
+      const Result<std::unique_ptr<CaseSession>> session =
+          CaseSession::make(**subject, item.built, item.payload);
       if (!session) continue;
       const RunResult result = (*session)->run(item.built.runs[0]);
       if (result.status == ETB_OK && !context.is_right(item, result))
         return context.fail(fmt::format(
-            "{}: with {} bytes of alloc/1 execute says that it succeeded, and its result is wrong",
-            item.item->name, cap));
+            "{}: with {} bytes of alloc/1 execute returns ETB_OK and a wrong result", item.item->name, cap));
     }
     context.take_violations(**subject);
   }
@@ -73,16 +73,17 @@ void each_allocation_fails(CheckContext& context) {
     const Result<std::unique_ptr<Subject>> subject = Subject::open(context.spec(), options);
     if (subject)
       for (const ClaimedCase& item : context.find_claimed(**subject, 2)) {
-        const Result<std::unique_ptr<Session>> session = Session::make(**subject, item.built, item.payload);
+        const Result<std::unique_ptr<CaseSession>> session =
+            CaseSession::make(**subject, item.built, item.payload);
         if (!session) continue;
         const RunResult result = (*session)->run(item.built.runs[0]);
         if (result.status == ETB_OK && !context.is_right(item, result))
-          return context.fail(fmt::format(
-              "{}: request {} for memory failed, execute says that it succeeded, and its result is wrong",
-              item.item->name, n));
+          return context.fail(
+              fmt::format("{}: memory request {} failed, and execute returns ETB_OK and a wrong result",
+                          item.item->name, n));
       }
     if (memory.count < n) {
-      if (n == 1) context.skip("takes no memory from the host");
+      if (n == 1) context.skip("the plugin requests no memory from the host");
       return;
     }
   }
@@ -90,7 +91,7 @@ void each_allocation_fails(CheckContext& context) {
 
 // Invalid arguments of execute. Runs without the validate layer, which would reject them first.
 void wrong_arguments(CheckContext& context) {
-  context.each_session(bare(), 3, [&](Ready& ready) {
+  context.each_session(bare(), 3, [&](ReadyCase& ready) {
     const auto expect_refusal = [&](const char* what, etb_exec_args args) {
       etb_error error = ETB_ERROR_INIT;
       context.progress().at(what);
@@ -118,7 +119,7 @@ void wrong_arguments(CheckContext& context) {
       expect_refusal("tensors of another dtype", args);
     for (const Damage damage : {Damage::kRank, Damage::kSize, Damage::kCapacity}) {
       const RunResult result = ready.session.run_damaged(ready.inputs(), damage);
-      // A plugin that plans anew for each run may accept larger tensors; dyn.above-bound-is-refused checks
+      // A plugin that repeats its plan in each run may accept larger tensors; dyn.above-bound-is-rejected checks
       // bounds.
       if (result.status == ETB_OK && damage != Damage::kSize)
         context.fail(fmt::format("{}: {} ran without an error", ready.name(), to_text(damage)));
@@ -135,8 +136,9 @@ void missing_named_data(CheckContext& context) {
   for (ClaimedCase& item : context.claimed_like(*subject, "op.linear.*.constant.*", 2)) {
     if (item.payload.named.empty()) continue;
     item.payload.named.clear();
-    const Result<std::unique_ptr<Session>> session = Session::make(*subject, item.built, item.payload);
-    if (session) context.fail("create succeeds although the named data of the payload is missing");
+    const Result<std::unique_ptr<CaseSession>> session =
+        CaseSession::make(*subject, item.built, item.payload);
+    if (session) context.fail("create succeeds although named data of the payload is missing");
   }
   context.take_violations(*subject);
 }
@@ -166,7 +168,7 @@ struct Noise {
 };
 
 // A failing call must fill the caller's error with its own code and a text.
-void errors_are_said(CheckContext& context) {
+void errors_have_a_text(CheckContext& context) {
   const auto subject = context.open();
   if (!subject) return;
   const std::vector<ClaimedCase> items = context.claimed(*subject);
@@ -178,19 +180,19 @@ void errors_are_said(CheckContext& context) {
   const etb_status status = subject->table().delegate->create(subject->handle(), &args, &made, &error);
   if (status == ETB_OK) {
     (void)subject->table().delegate->destroy(made, &error);
-    return context.fail("create takes bytes that are no payload");
+    return context.fail("create accepts bytes that are not a payload");
   }
   if (error.code != status)
-    context.fail(fmt::format("create answers {}, its error says {}", status, error.code));
-  if (error.text[0] == '\0') context.fail("create fails without a text");
+    context.fail(fmt::format("create returns {}, its error holds {}", status, error.code));
+  if (error.text[0] == '\0') context.fail("create fails with an empty error text");
   if (subject->table().delegate->create(subject->handle(), &args, &made, nullptr) == ETB_OK)
-    context.fail("create takes other bytes when nobody wants the error");
+    context.fail("create accepts other bytes when the error is NULL");
   context.take_violations(*subject);
 }
 
 // Calls every function, in valid and invalid order, with a NULL error pointer.
-void nobody_wants_the_error(CheckContext& context) {
-  context.each_session(bare(), 1, [&](Ready& ready) {
+void error_may_be_null(CheckContext& context) {
+  context.each_session(bare(), 1, [&](ReadyCase& ready) {
     Subject& subject = ready.subject;
     const etb_plugin_table& table = subject.table();
     const etb_delegate_table& delegates = *table.delegate;
@@ -230,9 +232,9 @@ void unknown_device(CheckContext& context) {
   etb_device* opened = nullptr;
   etb_error error = ETB_ERROR_INIT;
   if (devices.open(subject->handle(), kNobody, nullptr, 0, &opened, &error) == ETB_OK)
-    context.fail("a device is opened by a uuid that enumerate did not give");
+    context.fail("a device opens by a uuid that enumerate did not report");
   else if (error.text[0] == '\0')
-    context.fail("opening an unknown device fails without a text");
+    context.fail("opening an unknown device fails with an empty error text");
   context.take_violations(*subject);
 }
 
@@ -242,56 +244,56 @@ void lost_device(CheckContext& context) {
   bool can_lose = false;
   for (const OptionFacts& facts : options_of(*described, context))
     can_lose = can_lose || (facts.key == kLoseDevice && facts.has(ETB_OBJECT_RUN));
-  if (!can_lose) return context.skip(fmt::format("its schema has no option {} of a run", kLoseDevice));
+  if (!can_lose) return context.skip(fmt::format("the schema has no run option {}", kLoseDevice));
   etb_option lose = make_option(kLoseDevice, ETB_OPTION_BOOL);
   lose.i64 = 1;
-  context.each_session(bare(), 3, [&](Ready& ready) {
+  context.each_session(bare(), 3, [&](ReadyCase& ready) {
     const RunResult lost = ready.run({.options = {lose}});
     if (lost.status != ETB_UNAVAILABLE)
       return context.fail(
-          fmt::format("{}: the run that loses its device answers {}, expected ETB_UNAVAILABLE", ready.name(),
+          fmt::format("{}: the run that loses its device returns {}, expected ETB_UNAVAILABLE", ready.name(),
                       lost.status));
-    if (lost.error.text[0] == '\0') context.fail(ready.name() + ": the device is lost without a text");
+    if (lost.error.text[0] == '\0')
+      context.fail(ready.name() + ": the loss of the device has an empty error text");
     const RunResult after = ready.run();
     if (after.status != ETB_UNAVAILABLE && (after.status != ETB_OK || !context.is_right(ready.item, after)))
       context.fail(
-          fmt::format("{}: after the loss a run answers {}, expected ETB_UNAVAILABLE or the right result",
+          fmt::format("{}: after the loss a run returns {}, expected ETB_UNAVAILABLE or the right result",
                       ready.name(), after.status));
     if (const Status ended = ready.session.end(); !ended)
       context.fail(ready.name() +
-                   ": what was on a lost device cannot be destroyed: " + ended.error().message);
+                   ": an object of a lost device cannot be destroyed: " + ended.error().message);
   });
   // The host falls back, and may retry with a new instance.
   const auto again = context.open(bare());
   if (!again) return;
   for (const ClaimedCase& item : context.claimed(*again, 1)) {
-    const Result<std::unique_ptr<Session>> session = Session::make(*again, item.built, item.payload);
+    const Result<std::unique_ptr<CaseSession>> session = CaseSession::make(*again, item.built, item.payload);
     if (!session && session.error().code != Code::UNAVAILABLE)
-      context.fail("a new instance after the loss: create answers: " + session.error().message);
+      context.fail("a new instance after the loss: create fails: " + session.error().message);
     if (!session) continue;
     const RunResult result = (*session)->run(item.built.runs[0]);
     if (result.status == ETB_OK && !context.is_right(item, result))
-      context.fail("a new instance after the loss gives a wrong result");
+      context.fail("a new instance after the loss returns a wrong result");
   }
 }
 
 constexpr Check kChecks[] = {
     {"err.out-of-memory",
-     "When the host's memory ends there is an error or the right result, never a wrong one.", "ABI-ERR-01",
-     out_of_memory},
+     "When the host is out of memory, execute returns an error or the right result, never a wrong one.",
+     "ABI-ERR-01", out_of_memory},
     {"err.each-allocation-fails",
-     "Whichever request for memory fails: an error or the right result, no crash.", "ABI-ERR-01",
+     "When any memory request fails, execute returns an error or the right result.", "ABI-ERR-01",
      each_allocation_fails},
-    {"err.wrong-arguments", "Tensors that do not fit are refused, and the context goes on.", "ABI-EXEC-01",
-     wrong_arguments},
-    {"err.missing-named-data", "Missing named data is an error of create.", "ABI-ERR-01", missing_named_data},
-    {"err.errors-are-said", "A failing call fills the error with its code and a text.", "ABI-ERR-01",
-     errors_are_said},
-    {"err.nobody-wants-the-error", "The error of any call may be NULL.", "ABI-CALL-04",
-     nobody_wants_the_error},
-    {"err.unknown-device", "A device that is not there is not opened.", "ABI-DEV-01", unknown_device},
+    {"err.wrong-arguments", "Tensors that do not match are rejected, and the context stays usable.",
+     "ABI-EXEC-01", wrong_arguments},
+    {"err.missing-named-data", "Create reports missing named data.", "ABI-ERR-01", missing_named_data},
+    {"err.errors-have-a-text", "A failing call fills the error with its code and a text.", "ABI-ERR-01",
+     errors_have_a_text},
+    {"err.error-may-be-null", "The error of any call may be NULL.", "ABI-CALL-04", error_may_be_null},
+    {"err.unknown-device", "An unknown device is not opened.", "ABI-DEV-01", unknown_device},
     {"err.lost-device",
-     "A run that loses its device answers ETB_UNAVAILABLE; what was on it can be destroyed, and a new "
+     "A run that loses its device returns ETB_UNAVAILABLE; objects on it can be destroyed, and a new "
      "instance works.",
      "ABI-ERR-01", lost_device},
 };

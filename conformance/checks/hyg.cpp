@@ -10,10 +10,10 @@ namespace etb::conformance {
 namespace {
 
 // The validate layer compares the whole process before and after every call.
-void process_stays_as_it_was(CheckContext& context) {
+void process_state_is_unchanged(CheckContext& context) {
   const auto subject = context.open({.whole_process = true});
   if (!subject) return;
-  context.each_session(*subject, context.claimed(*subject, 3), [](Ready& ready) { (void)ready.run(); });
+  context.each_session(*subject, context.claimed(*subject, 3), [](ReadyCase& ready) { (void)ready.run(); });
   subject->close();
   context.take_violations(*subject);
 }
@@ -26,32 +26,33 @@ mode_t current_umask() {
 
 // A timer that the program did not set can end it by a signal.
 void no_timers(CheckContext& context) {
-  context.each_session({}, 1, [](Ready& ready) { (void)ready.run(); });
+  context.each_session({}, 1, [](ReadyCase& ready) { (void)ready.run(); });
   for (const auto which : {ITIMER_REAL, ITIMER_VIRTUAL, ITIMER_PROF}) {
     itimerval timer{};
     ::getitimer(which, &timer);
     if (timer.it_value.tv_sec != 0 || timer.it_value.tv_usec != 0)
-      return context.fail("a timer of the process was set");
+      return context.fail("the plugin set a timer of the process");
   }
 }
 
-void limits_stay(CheckContext& context) {
+void limits_are_unchanged(CheckContext& context) {
   const mode_t mask = current_umask();
   rlimit before{}, after{};
   ::getrlimit(RLIMIT_NOFILE, &before);
-  context.each_session({}, 1, [](Ready& ready) { (void)ready.run(); });
+  context.each_session({}, 1, [](ReadyCase& ready) { (void)ready.run(); });
   ::getrlimit(RLIMIT_NOFILE, &after);
-  if (current_umask() != mask) context.fail("the umask was changed");
+  if (current_umask() != mask) context.fail("the plugin changed the umask");
   if (before.rlim_cur != after.rlim_cur || before.rlim_max != after.rlim_max)
-    context.fail("the limit of open files was changed");
+    context.fail("the plugin changed the limit of open files");
 }
 
 constexpr Check kChecks[] = {
-    {"hyg.process-stays-as-it-was",
+    {"hyg.process-state-is-unchanged",
      "Floating-point control, signal mask and handlers, locale, directory, environment and threads are as "
      "before each call.",
-     "ABI-HYG-01", process_stays_as_it_was},
-    {"hyg.limits-stay", "The umask and the limits of the process are as before.", "ABI-HYG-01", limits_stay},
+     "ABI-HYG-01", process_state_is_unchanged},
+    {"hyg.limits-are-unchanged", "The umask and the limits of the process are as before.", "ABI-HYG-01",
+     limits_are_unchanged},
     {"hyg.no-timers", "No timer of the process runs afterwards.", "ABI-HYG-01", no_timers},
 };
 

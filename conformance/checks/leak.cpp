@@ -32,7 +32,7 @@ void per_delegate(CheckContext& context, size_t (*count)(), double most, const c
     });
     if (grown > most)
       context.fail(
-          fmt::format("{:.2f} {} more for each delegate that was made, run and destroyed", grown, what));
+          fmt::format("{:.2f} {} more for each delegate that was created, run and destroyed", grown, what));
   }
 }
 
@@ -41,12 +41,12 @@ void descriptors(CheckContext& context) {
 }
 void threads(CheckContext& context) { per_delegate(context, thread_count, 0.05, "threads"); }
 void mappings(CheckContext& context) { per_delegate(context, mapping_count, 0.1, "mappings"); }
-void heap_of_delegates(CheckContext& context) { per_delegate(context, heap_bytes, 8, "bytes of the heap"); }
+void heap_of_delegates(CheckContext& context) { per_delegate(context, heap_bytes, 8, "heap bytes"); }
 
 void heap_of_runs(CheckContext& context) {
-  context.each_session(bare(), 1, [&](Ready& ready) {
+  context.each_session(bare(), 1, [&](ReadyCase& ready) {
     const double grown = growth(heap_bytes, [&] { (void)ready.run(); });
-    if (grown > 8) context.fail(fmt::format("{:.1f} bytes of the heap more for each run", grown));
+    if (grown > 8) context.fail(fmt::format("{:.1f} more heap bytes for each run", grown));
   });
 }
 
@@ -54,29 +54,30 @@ void heap_of_runs(CheckContext& context) {
 void host_memory(CheckContext& context) {
   const auto subject = context.open();
   if (!subject) return;
-  context.each_session(*subject, context.claimed(*subject, 4), [](Ready& ready) { (void)ready.run(); });
+  context.each_session(*subject, context.claimed(*subject, 4), [](ReadyCase& ready) { (void)ready.run(); });
   subject->close();
   context.take_violations(*subject);
 }
 
 void threads_after_deinit(CheckContext& context) {
   const size_t before = thread_count();
-  context.each_session(bare(), 1, [](Ready& ready) { (void)ready.run(); });
+  context.each_session(bare(), 1, [](ReadyCase& ready) { (void)ready.run(); });
   // A thread that is ending may need a moment.
   for (int i = 0; i < 200 && thread_count() > before; ++i) ::usleep(10000);
   if (const size_t after = thread_count(); after > before)
-    context.fail(fmt::format("{} threads are left after deinit", after - before));
+    context.fail(fmt::format("{} threads still run after deinit", after - before));
 }
 
 constexpr Check kChecks[] = {
-    {"leak.descriptors", "Making, running and destroying delegates opens no descriptor for good.", "",
+    {"leak.descriptors", "Creating, running and destroying delegates leaves no open descriptor.", "",
      descriptors},
-    {"leak.threads", "Nor does it leave threads.", "ABI-HYG-02", threads},
-    {"leak.mappings", "Nor mappings.", "", mappings},
-    {"leak.heap-of-delegates", "Nor memory of the heap.", "", heap_of_delegates},
-    {"leak.heap-of-runs", "Running again and again takes no more memory.", "", heap_of_runs},
-    {"leak.host-memory", "After deinit nothing taken from alloc/1 is held.", "ABI-HYG-03", host_memory},
-    {"leak.threads-after-deinit", "After deinit no thread is left.", "ABI-HYG-02", threads_after_deinit},
+    {"leak.threads", "Creating, running and destroying delegates leaves no thread.", "ABI-HYG-02", threads},
+    {"leak.mappings", "Creating, running and destroying delegates leaves no mapping.", "", mappings},
+    {"leak.heap-of-delegates", "Creating, running and destroying delegates leaves no heap memory.", "",
+     heap_of_delegates},
+    {"leak.heap-of-runs", "Repeated runs use no additional memory.", "", heap_of_runs},
+    {"leak.host-memory", "After deinit all memory of alloc/1 is released.", "ABI-HYG-03", host_memory},
+    {"leak.threads-after-deinit", "After deinit no thread runs.", "ABI-HYG-02", threads_after_deinit},
 };
 
 }  // namespace

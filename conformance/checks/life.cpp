@@ -8,7 +8,7 @@ namespace etb::conformance {
 namespace {
 
 void early_destroy_is_busy(CheckContext& context) {
-  context.each_session(bare(), 1, [&](Ready& ready) {
+  context.each_session(bare(), 1, [&](ReadyCase& ready) {
     etb_error error = ETB_ERROR_INIT;
     context.progress().at("destroy while a context lives");
     const etb_status destroyed =
@@ -17,10 +17,10 @@ void early_destroy_is_busy(CheckContext& context) {
             : ETB_BUSY;
     if (destroyed != ETB_BUSY)
       return context.fail(
-          fmt::format("destroy of a delegate whose context lives answers {}, expected ETB_BUSY", destroyed));
+          fmt::format("destroy of a delegate with a live context returns {}, expected ETB_BUSY", destroyed));
     const RunResult result = ready.run();
     if (result.status != ETB_OK)
-      context.fail(std::string("after the refused destroy execute answers: ") + result.error.text);
+      context.fail(std::string("after the rejected destroy execute fails: ") + result.error.text);
   });
 }
 
@@ -50,7 +50,7 @@ void several_delegates(CheckContext& context) {
   const auto subject = context.open();
   if (!subject) return;
   const std::vector<ClaimedCase> items = context.claimed(*subject, 4);
-  std::vector<std::unique_ptr<Session>> sessions;
+  std::vector<std::unique_ptr<CaseSession>> sessions;
   for (const ClaimedCase& item : items) {
     sessions.push_back(context.make_session(*subject, item));
     if (!sessions.back()) return;
@@ -61,7 +61,7 @@ void several_delegates(CheckContext& context) {
     const std::vector<TensorData> again = sessions[i]->run(items[i].built.runs[0]).outputs;
     for (size_t k = 0; k < again.size(); ++k)
       if (again[k].bytes != first[i][k].bytes)
-        context.fail(items[i].item->name + ": another result when other delegates live");
+        context.fail(items[i].item->name + ": another result while other delegates exist");
     sessions[i].reset();
   }
   context.take_violations(*subject);
@@ -79,24 +79,25 @@ void early_deinit_is_busy(CheckContext& context) {
     if (status == ETB_OK) {  // the plugin must not read it afterwards
       (void)session.release();
       (void)subject.release();
-      return context.fail("deinit succeeds although a delegate and a context live, expected ETB_BUSY");
+      return context.fail("deinit succeeds although a delegate and a context exist, expected ETB_BUSY");
     }
-    if (status != ETB_BUSY) context.fail(fmt::format("deinit answers {}, expected ETB_BUSY", status));
+    if (status != ETB_BUSY) context.fail(fmt::format("deinit returns {}, expected ETB_BUSY", status));
     if (const RunResult result = session->run(item.built.runs[0]); result.status != ETB_OK)
-      context.fail(std::string("after the refused deinit execute answers: ") + result.error.text);
+      context.fail(std::string("after the rejected deinit execute fails: ") + result.error.text);
   }
 }
 
 constexpr Check kChecks[] = {
     {"life.early-destroy-is-busy",
-     "A delegate whose context lives is not destroyed: ETB_BUSY, and everything goes on.", "ABI-LIFE-01",
-     early_destroy_is_busy},
+     "Destroying a delegate with a live context returns ETB_BUSY, and everything stays usable.",
+     "ABI-LIFE-01", early_destroy_is_busy},
     {"life.early-deinit-is-busy",
-     "A plugin whose delegates live is not deinitialised: ETB_BUSY, and everything goes on.", "ABI-LIFE-01",
+     "Deinit of a plugin with live delegates returns ETB_BUSY, and everything stays usable.", "ABI-LIFE-01",
      early_deinit_is_busy},
-    {"life.many-times", "1,000 times created and destroyed.", "ABI-LIFE-01", many_times},
-    {"life.init-again", "Init and deinit twenty times in one process.", "ABI-LIFE-01", init_again},
-    {"life.several-delegates", "Delegates of several payloads live side by side.", "ABI-OWN-02",
+    {"life.many-times", "A delegate is created and destroyed 1,000 times.", "ABI-LIFE-01", many_times},
+    {"life.init-again", "The plugin is initialised and deinitialised twenty times in one process.",
+     "ABI-LIFE-01", init_again},
+    {"life.several-delegates", "Delegates of several payloads exist at the same time.", "ABI-OWN-02",
      several_delegates},
 };
 

@@ -25,22 +25,22 @@ void unknown_key(CheckContext& context) {
     // Without a claim there is no delegate to reject the option.
     if (scope == ETB_OBJECT_DELEGATE && context.find_claimed(*subject).empty()) return;
     if (try_option(context, scope, make_option(kUnknown, ETB_OPTION_I64)).is_taken)
-      context.fail(fmt::format("{} took an option that nobody knows", call));
+      context.fail(fmt::format("{} accepts an unknown option", call));
     if (const OptionTrial hint = try_option(context, scope, make_option("x-vendor-hint", ETB_OPTION_I64));
         !hint.is_taken)
-      context.fail(fmt::format("{} refused an option that starts with x-: {}", call, hint.error));
+      context.fail(fmt::format("{} rejects an option that starts with x-: {}", call, hint.error));
   }
 }
 
 void unknown_key_of_a_run(CheckContext& context) {
-  context.each_session({}, 1, [&](Ready& ready) {
+  context.each_session({}, 1, [&](ReadyCase& ready) {
     if (ready.run({.options = {make_option("no-plugin-has-this-option", ETB_OPTION_I64)}}).status == ETB_OK)
-      context.fail("execute took an option that nobody knows");
+      context.fail("execute accepts an unknown option");
     if (const RunResult result = ready.run({.options = {make_option("x-vendor-hint", ETB_OPTION_I64)}});
         result.status != ETB_OK)
-      context.fail(std::string("execute refused an option that starts with x-: ") + result.error.text);
+      context.fail(std::string("execute rejects an option that starts with x-: ") + result.error.text);
     if (const RunResult result = ready.run(); result.status != ETB_OK)
-      context.fail("after a refused option the context does not run");
+      context.fail("after a rejected option the context does not run");
   });
 }
 
@@ -48,25 +48,25 @@ void schema_is_kept(CheckContext& context) {
   const auto subject = context.open();
   if (!subject) return;
   const std::vector<OptionFacts> options = options_of(*subject, context);
-  if (options.empty()) return context.skip("no options");
+  if (options.empty()) return context.skip("the plugin has no options");
   for (const OptionFacts& facts : options) {
     if (!facts.has(kTried)) continue;
     const etb_option_type other = facts.type == ETB_OPTION_TEXT ? ETB_OPTION_I64 : ETB_OPTION_TEXT;
     if (try_option(context, facts.scopes, make_option(facts.key.c_str(), other)).is_taken)
-      context.fail(fmt::format("option '{}' was taken with another type than the schema says", facts.key));
+      context.fail(fmt::format("option '{}' is accepted with another type than the schema's", facts.key));
     if (!facts.has_range()) continue;
     etb_option above = make_option(facts.key.c_str(), facts.type);
     above.f64 = facts.maximum + std::max(1.0, std::abs(facts.maximum));
     above.i64 = static_cast<int64_t>(facts.maximum) + 1;
     if (try_option(context, facts.scopes, above).is_taken)
-      context.fail(fmt::format("option '{}' was taken above its maximum", facts.key));
+      context.fail(fmt::format("option '{}' is accepted above its maximum", facts.key));
   }
   context.take_violations(*subject);
 }
 
 // Sets each option to both ends of its range, to each choice, on and off. Each must be accepted and results
 // must stay right.
-void every_value_gives_right_results(CheckContext& context) {
+void every_value_is_correct(CheckContext& context) {
   const auto subject = context.open(bare());
   if (!subject) return;
   size_t count = 0;
@@ -79,12 +79,12 @@ void every_value_gives_right_results(CheckContext& context) {
       const OptionTrial trial = try_option(context, facts.scopes, option);
       if (!trial.is_taken)
         context.fail(
-            fmt::format("{} is in the range of the schema and refused: {}", to_text(option), trial.error));
+            fmt::format("{} is in the range of the schema, but rejected: {}", to_text(option), trial.error));
       else if (!trial.wrong.empty())
         context.fail(fmt::format("{}: with {} the result is wrong", trial.wrong, to_text(option)));
     }
   }
-  if (count == 0) context.skip("no options with ends or choices");
+  if (count == 0) context.skip("the plugin has no options with bounds or choices");
 }
 
 // True if the option counts threads, by its name.
@@ -108,17 +108,17 @@ void one_thread_is_one(CheckContext& context) {
     const auto subject = context.open(options);
     if (!subject) return;
     for (const ClaimedCase& item : context.claimed(*subject, 4)) {
-      const Result<std::unique_ptr<Session>> session = Session::make(
+      const Result<std::unique_ptr<CaseSession>> session = CaseSession::make(
           *subject, item.built, item.payload,
           facts.has(ETB_OBJECT_PLUGIN) ? std::vector<etb_option>{} : std::vector<etb_option>{one});
-      if (!session) return context.fail(item.item->name + ": create answers: " + session.error().message);
+      if (!session) return context.fail(item.item->name + ": create fails: " + session.error().message);
       (void)(*session)->run(item.built.runs[0]);
       if (const size_t now = thread_count(); now > before)
-        return context.fail(fmt::format("{}: with {} there are {} threads more", item.item->name,
+        return context.fail(fmt::format("{}: {} starts {} threads, expected none", item.item->name,
                                         to_text(one), now - before));
     }
   }
-  if (count == 0) context.skip("no option that counts threads");
+  if (count == 0) context.skip("the plugin has no option that counts threads");
 }
 
 // Reads an option of the plugin. Returns nothing if the plugin does not report it.
@@ -150,14 +150,14 @@ void each_readable(CheckContext& context, Body body) {
     ++count;
     body(*subject, facts, *before);
   }
-  if (count == 0) context.skip("no number that can be read back");
+  if (count == 0) context.skip("the plugin has no numeric option that can be read");
 }
 
-void what_is_set_is_read_back(CheckContext& context) {
+void set_value_is_read_back(CheckContext& context) {
   each_readable(context, [&](Subject&, const OptionFacts& facts, int64_t) {
     for (const etb_option& option : ordinary_values(facts)) {
       const auto set = Subject::open(context.spec(), {.is_validated = false, .init_options = {option}});
-      if (!set) continue;  // opt.every-value-gives-right-results reports it
+      if (!set) continue;  // opt.every-value-is-correct reports it
       if (const std::optional<int64_t> value = read_back(**set, facts.key); value != option.i64)
         context.fail(fmt::format("option '{}' was set to {} and reads {}", facts.key, option.i64,
                                  value ? std::to_string(*value) : "nothing"));
@@ -165,36 +165,35 @@ void what_is_set_is_read_back(CheckContext& context) {
   });
 }
 
-void refused_leaves_the_old_value(CheckContext& context) {
+void rejected_value_changes_nothing(CheckContext& context) {
   each_readable(context, [&](Subject& subject, const OptionFacts& facts, int64_t before) {
     etb_option above = make_option(facts.key.c_str(), facts.type);
     above.i64 = static_cast<int64_t>(facts.maximum) + 1;
     etb_error error = ETB_ERROR_INIT;
     if (subject.table().set_option(subject.handle(), ETB_OBJECT_PLUGIN, subject.handle(), &above, &error) ==
         ETB_OK)
-      context.fail(fmt::format("option '{}' was set above its maximum", facts.key));
+      context.fail(fmt::format("option '{}' can be set above its maximum", facts.key));
     if (read_back(subject, facts.key) != before)
-      context.fail(fmt::format("option '{}' has another value after a refused change", facts.key));
+      context.fail(fmt::format("option '{}' has another value after a rejected change", facts.key));
   });
 }
 
 constexpr Check kChecks[] = {
-    {"opt.unknown-key-is-refused",
-     "Init and create refuse an unknown option, and ignore unknown ones that start with x-.", "ABI-OPT-01",
+    {"opt.unknown-key-is-rejected",
+     "Init and create reject an unknown option, and ignore unknown ones that start with x-.", "ABI-OPT-01",
      unknown_key},
-    {"opt.unknown-key-of-a-run-is-refused", "So does execute, and goes on.", "ABI-OPT-01",
+    {"opt.unknown-run-key-is-rejected", "Execute does the same, and the context stays usable.", "ABI-OPT-01",
      unknown_key_of_a_run},
-    {"opt.schema-is-kept", "Options are described, and types and ranges are those of the description.",
-     "ABI-OPT-02", schema_is_kept},
-    {"opt.every-value-gives-right-results",
-     "An option is taken at both ends of its range and at each choice, and results stay right.", "",
-     every_value_gives_right_results},
-    {"opt.one-thread-is-one", "With an option that counts threads at 1 there is no thread more.",
-     "ABI-HYG-02", one_thread_is_one},
-    {"opt.what-is-set-is-read-back", "What an option was set to is what it reads.", "",
-     what_is_set_is_read_back},
-    {"opt.refused-leaves-the-old-value", "A refused change of an option leaves its value.", "ABI-OPT-02",
-     refused_leaves_the_old_value},
+    {"opt.schema-is-kept", "Options are described, and their types and ranges are enforced.", "ABI-OPT-02",
+     schema_is_kept},
+    {"opt.every-value-is-correct",
+     "An option is accepted at both bounds and at each choice, and results stay right.", "",
+     every_value_is_correct},
+    {"opt.one-thread-is-one", "With an option that counts threads set to 1, no thread starts.", "ABI-HYG-02",
+     one_thread_is_one},
+    {"opt.set-value-is-read-back", "An option reads as the value that was set.", "", set_value_is_read_back},
+    {"opt.rejected-value-changes-nothing", "A rejected change of an option keeps its value.", "ABI-OPT-02",
+     rejected_value_changes_nothing},
 };
 
 }  // namespace

@@ -8,8 +8,8 @@ namespace {
 
 constexpr size_t kTrialCases = 3;
 
-void run_trial(CheckContext& context, const ClaimedCase& item, Session& session, const RunOptions& options,
-               OptionTrial& out) {
+void run_trial(CheckContext& context, const ClaimedCase& item, CaseSession& session,
+               const RunOptions& options, OptionTrial& out) {
   const RunResult result = session.run(item.built.runs[0], options);
   if (result.status != ETB_OK) {
     out.is_taken = false;
@@ -29,7 +29,7 @@ std::vector<OptionFacts> options_of(Subject& subject, CheckContext& context) {
              schema.maximum, {}};
     for (uint32_t i = 0; i < schema.choice_count; ++i) facts.choices.emplace_back(schema.choices[i]);
     if (schema.doc == nullptr || *schema.doc == '\0')
-      context.fail(fmt::format("option '{}' has no sentence about itself", schema.key));
+      context.fail(fmt::format("option '{}' has no description", schema.key));
     if (schema.default_value != nullptr && schema.default_value->type != schema.type)
       context.fail(fmt::format("the default of '{}' has another type than the option", schema.key));
   });
@@ -82,8 +82,8 @@ OptionTrial try_option(CheckContext& context, uint32_t scopes, const etb_option&
     delegate_options = {option};
   if (scopes == ETB_OBJECT_RUN) run_options.options = {option};
   for (const ClaimedCase& item : context.find_claimed(**subject, kTrialCases)) {
-    const Result<std::unique_ptr<Session>> session =
-        Session::make(**subject, item.built, item.payload, delegate_options);
+    const Result<std::unique_ptr<CaseSession>> session =
+        CaseSession::make(**subject, item.built, item.payload, delegate_options);
     if (!session) {
       out.is_taken = false;
       out.error = session.error().message;

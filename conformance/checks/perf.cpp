@@ -32,7 +32,7 @@ std::vector<ClaimedCase> timed_cases(CheckContext& context, Subject& subject) {
   return out.empty() ? context.claimed(subject, 3) : std::move(out);
 }
 
-void not_absurdly_slow(CheckContext& context) {
+void slowdown_is_limited(CheckContext& context) {
   const auto subject = context.open(bare());
   if (!subject) return;
   for (const ClaimedCase& item : timed_cases(context, *subject)) {
@@ -62,11 +62,11 @@ void not_absurdly_slow(CheckContext& context) {
 }
 
 constexpr Check kChecks[] = {
-    {"perf.not-absurdly-slow",
-     "Cases take less than twenty times what the portable kernels take; a warning otherwise. First "
+    {"perf.slowdown-is-limited",
+     "Cases take less than twenty times as long as the portable kernels; a warning otherwise. First "
      "run, later runs and the "
      "portable kernels are recorded.",
-     "", not_absurdly_slow},
+     "", slowdown_is_limited},
 };
 
 }  // namespace

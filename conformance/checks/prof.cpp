@@ -50,14 +50,14 @@ etb_status ETB_CALL take_event(void* ctx, const etb_event* event) {
   return ETB_OK;
 }
 
-void events_make_sense(CheckContext& context) {
+void events_are_consistent(CheckContext& context) {
   bool has_events = false;
-  context.each_session({}, 6, [&](Ready& ready) {
+  context.each_session({}, 6, [&](ReadyCase& ready) {
     Collected collected;
     const etb_event_sink sink = {ETB_INIT_SIZE(etb_event_sink), 0, &collected, take_event};
     const RunResult with = ready.run({.events = &sink});
     const RunResult without = ready.run();
-    if (with.status != ETB_OK) context.fail(ready.name() + ": runs only without events: " + with.error.text);
+    if (with.status != ETB_OK) context.fail(ready.name() + ": fails with an event sink: " + with.error.text);
     for (const auto& [begin, end] : collected.times)
       if (begin > end)
         return context.fail(
@@ -68,25 +68,25 @@ void events_make_sense(CheckContext& context) {
     has_events = has_events || !collected.times.empty();
   });
   if (!has_events && context.outcome().findings.empty() && context.outcome().state == State::kNotRun)
-    context.skip("makes no events");
+    context.skip("the plugin reports no events");
 }
 
 // The sink of an earlier run must get no events.
 void off_means_none(CheckContext& context) {
-  context.each_session({}, 1, [&](Ready& ready) {
+  context.each_session({}, 1, [&](ReadyCase& ready) {
     Collected collected;
     const etb_event_sink sink = {ETB_INIT_SIZE(etb_event_sink), 0, &collected, take_event};
     (void)ready.run({.events = &sink});
     const size_t before = collected.times.size();
     (void)ready.run();
     if (collected.times.size() != before)
-      context.fail("a run without an event sink put events into the sink of the run before");
+      context.fail("a run without an event sink wrote events to the sink of the previous run");
   });
 }
 
 // Events refer to handles that the artifact announced, and these to existing nodes.
 void ids_are_announced(CheckContext& context) {
-  context.each_session({}, 6, [&](Ready& ready) {
+  context.each_session({}, 6, [&](ReadyCase& ready) {
     for (const uint32_t handle : ready.item.payload.debug_handles)
       if (handle != 1)  // cases of one node have this one
         return context.fail(
@@ -97,8 +97,8 @@ void ids_are_announced(CheckContext& context) {
     for (const int64_t id : collected.ids) {
       const auto& known = ready.item.payload.debug_ids;
       if (id != -1 && std::find(known.begin(), known.end(), id) == known.end())
-        return context.fail(fmt::format("{}: an event with debug id {}, which the artifact does not announce",
-                                        ready.name(), id));
+        return context.fail(
+            fmt::format("{}: an event has debug id {}, which the artifact does not list", ready.name(), id));
     }
   });
 }
@@ -106,7 +106,7 @@ void ids_are_announced(CheckContext& context) {
 // No event may be longer than its run. The host has one thread here. So events on the host's clock nest for a
 // plugin without own threads, and their sum must not exceed the run.
 void times_add_up(CheckContext& context) {
-  context.each_session({}, 6, [&](Ready& ready) {
+  context.each_session({}, 6, [&](ReadyCase& ready) {
     const bool has_one_lane = (ready.subject.library().ident().flags & ETB_PLUGIN_OWN_THREADS) == 0;
     Collected collected;
     const etb_event_sink sink = {ETB_INIT_SIZE(etb_event_sink), 0, &collected, take_event};
@@ -115,24 +115,24 @@ void times_add_up(CheckContext& context) {
     const uint64_t wall = monotonic_ns() - begin;
     for (size_t i = 0; i < collected.times.size(); ++i)
       if (collected.host_ns[i] > wall)
-        return context.fail(
-            fmt::format("{}: an event of {} ns in a run of {} ns", ready.name(), collected.host_ns[i], wall));
+        return context.fail(fmt::format("{}: an event of {} ns is longer than its run of {} ns", ready.name(),
+                                        collected.host_ns[i], wall));
     if (const auto* const event = has_one_lane ? overlapping(collected.on_host) : nullptr; event != nullptr)
       return context.fail(
-          fmt::format("{}: the event from {} to {} overlaps another, and neither lies in the other",
+          fmt::format("{}: the event from {} to {} overlaps another, and neither contains the other",
                       ready.name(), event->first, event->second));
   });
 }
 
 constexpr Check kChecks[] = {
-    {"prof.events-make-sense", "Events begin before they end, inside their run, and change no result.",
-     "ABI-PROF-01", events_make_sense},
+    {"prof.events-are-consistent", "Events begin before they end, inside their run, and change no result.",
+     "ABI-PROF-01", events_are_consistent},
     {"prof.ids-are-announced", "Debug ids of events and handles of artifacts are those of the graph.", "",
      ids_are_announced},
     {"prof.times-add-up",
      "No event is longer than its run, by its own ticks and their length; events of one thread nest.",
      "ABI-PROF-01", times_add_up},
-    {"prof.off-means-none", "Without an event sink no event is made.", "ABI-PROF-02", off_means_none},
+    {"prof.off-means-none", "Without an event sink no event is reported.", "ABI-PROF-02", off_means_none},
 };
 
 }  // namespace

@@ -26,11 +26,11 @@ void twenty_times(CheckContext& context) {
     const auto subject = context.open(bare());
     if (!subject) return;
     may_unload = (subject->library().ident().flags & ETB_PLUGIN_UNLOADABLE) != 0;
-    context.each_session(*subject, context.claimed(*subject), [](Ready& ready) { (void)ready.run(); });
+    context.each_session(*subject, context.claimed(*subject), [](ReadyCase& ready) { (void)ready.run(); });
     subject->close();
   }
   if (may_unload && !path.empty() && is_mapped(path))
-    context.fail("claims ETB_PLUGIN_UNLOADABLE and is still mapped after deinit and unloading");
+    context.fail("the plugin declares ETB_PLUGIN_UNLOADABLE, but stays mapped after deinit and unloading");
 }
 
 // A host whose log counts calls after the plugin's end.
@@ -100,7 +100,7 @@ void threads_end_later(CheckContext& context) {
   if (!subject) return;
   std::promise<void> has_run, is_unloaded;
   std::thread user([&] {
-    context.each_session(*subject, context.claimed(*subject, 4), [](Ready& ready) { (void)ready.run(); });
+    context.each_session(*subject, context.claimed(*subject, 4), [](ReadyCase& ready) { (void)ready.run(); });
     has_run.set_value();
     is_unloaded.get_future().wait();
   });
@@ -117,9 +117,9 @@ void threads_end_later(CheckContext& context) {
 
 constexpr Check kChecks[] = {
     {"unload.twenty-times",
-     "Loaded, used and unloaded twenty times; an unloadable library is gone afterwards.", "ABI-LOAD-05",
-     twenty_times},
-    {"unload.no-calls-after-deinit", "No host service is called after deinit, nor while the library goes.",
+     "The library is loaded, used and unloaded twenty times; an unloadable one is then unmapped.",
+     "ABI-LOAD-05", twenty_times},
+    {"unload.no-calls-after-deinit", "No host service is called after deinit or during unloading.",
      "ABI-SYM-02", no_calls_after_deinit},
     {"unload.threads-end-later", "A thread that ran the plugin may end after deinit and unloading.",
      "ABI-LOAD-05", threads_end_later},

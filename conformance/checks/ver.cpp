@@ -9,7 +9,7 @@
 namespace etb::conformance {
 namespace {
 
-void refuses_other_majors(CheckContext& context) {
+void rejects_other_majors(CheckContext& context) {
   const auto subject = context.open();
   if (!subject) return;
   const etb_plugin_query_fn query = subject->library().query_function();
@@ -17,10 +17,10 @@ void refuses_other_majors(CheckContext& context) {
        {std::pair{ETB_ABI_MAKE(2, 0), ETB_ABI_MAKE(2, 9)}, std::pair{ETB_ABI_MAKE(0, 1), ETB_ABI_MAKE(0, 9)},
         std::pair{ETB_ABI_MAKE(77, 0), ETB_ABI_MAKE(78, 0)}})
     if (query(&subject->library().host(), low, high) != nullptr)
-      context.fail(fmt::format("query gave a table for major {}", low >> 16));
+      context.fail(fmt::format("query returns a table for major {}", low >> 16));
 }
 
-void speaks_with_newer_minors(CheckContext& context) {
+void accepts_newer_minors(CheckContext& context) {
   const auto subject = context.open();
   if (!subject) return;
   etb_host newer = subject->library().host();
@@ -28,19 +28,20 @@ void speaks_with_newer_minors(CheckContext& context) {
   const etb_plugin_table* const table =
       subject->library().query_function()(&newer, ETB_ABI_MAKE(1, 0), ETB_ABI_MAKE(1, 900));
   if (table == nullptr)
-    return context.fail("query gave no table to a host of minor 900 that also speaks 1.0");
+    return context.fail("query returns no table to a host of minor 900 that also supports 1.0");
   if (table->abi_version < ETB_ABI_MAKE(1, 0) || table->abi_version > ETB_ABI_MAKE(1, 900))
-    context.fail("the table follows a version outside the range that was asked for");
+    context.fail("the version of the table is outside the requested range");
 }
 
 void unknown_extension_is_null(CheckContext& context) {
   const auto subject = context.open(bare());
   if (!subject) return;
   const etb_plugin_table& table = subject->library().table();
-  if (table.get_extension == nullptr) return context.skip("no extensions");
+  if (table.get_extension == nullptr) return context.skip("the plugin has no extensions");
   for (const char* id : {"org.example.nobody-has-this/1", "", "etb.future/99"})
     if (table.get_extension(subject->handle(), ETB_OBJECT_PLUGIN, subject->handle(), id) != nullptr)
-      context.fail(fmt::format("an answer for the unknown extension '{}', expected NULL", id));
+      context.fail(
+          fmt::format("get_extension returns a table for the unknown extension '{}', expected NULL", id));
 }
 
 // A struct of the host with a canary after its declared size.
@@ -60,7 +61,7 @@ struct WithCanary {
 };
 
 void writes_no_further_than_asked(CheckContext& context) {
-  context.each_session(bare(), 1, [&](Ready& ready) {
+  context.each_session(bare(), 1, [&](ReadyCase& ready) {
     WithCanary<etb_delegate_info> info;
     WithCanary<etb_error> error;
     (void)ready.subject.table().delegate->query(ready.session.delegate(), &info.value, &error.value);
@@ -73,28 +74,28 @@ void writes_no_further_than_asked(CheckContext& context) {
     check.payload_nbytes = ready.item.payload.bytes.size();
     (void)ready.subject.table().delegate->check_payload(ready.subject.handle(), &check, &verdict.value,
                                                         &error.value);
-    if (!info.is_intact()) context.fail("query wrote behind the struct_size of etb_delegate_info");
-    if (!verdict.is_intact()) context.fail("check_payload wrote behind the struct_size of etb_verdict");
-    if (!error.is_intact()) context.fail("wrote behind the struct_size of etb_error");
+    if (!info.is_intact()) context.fail("query wrote beyond the struct_size of etb_delegate_info");
+    if (!verdict.is_intact()) context.fail("check_payload wrote beyond the struct_size of etb_verdict");
+    if (!error.is_intact()) context.fail("a call wrote beyond the struct_size of etb_error");
   });
 }
 
 // A newer host has longer structs. The plugin must not touch the tail.
 void ignores_longer_structs(CheckContext& context) {
-  context.each_session(bare(), 1, [&](Ready& ready) {
+  context.each_session(bare(), 1, [&](ReadyCase& ready) {
     WithCanary<etb_delegate_info> info;
     info.value.struct_size = sizeof(info);
     etb_error error = ETB_ERROR_INIT;
     if (ready.subject.table().delegate->query(ready.session.delegate(), &info.value, &error) != ETB_OK)
-      return context.fail(std::string("query refuses a longer etb_delegate_info: ") + error.text);
+      return context.fail(std::string("query rejects a longer etb_delegate_info: ") + error.text);
     if (info.value.input_count != ready.session.info().input_count)
-      context.fail("query answers otherwise into a longer struct");
+      context.fail("query writes other values to a longer struct");
   });
 }
 
 // A struct that is too small for version 1.0 must be rejected, or filled up to its size.
 void smaller_struct_is_not_overrun(CheckContext& context) {
-  context.each_session(bare(), 1, [&](Ready& ready) {
+  context.each_session(bare(), 1, [&](ReadyCase& ready) {
     for (const uint32_t size : {uint32_t{8}, uint32_t{16}, uint32_t{sizeof(etb_delegate_info) - 8}}) {
       alignas(8) uint8_t room[sizeof(etb_delegate_info)];
       std::memset(room, 0xc5, sizeof(room));
@@ -120,27 +121,28 @@ void works_without_services(CheckContext& context) {
   host.version = "1.0.0";
   host.plugin_dir = "";
   host.get_service = [](const etb_host*, const char*) -> const void* { return nullptr; };
-  context.each_session({.bare_host = &host}, 4, [&](Ready& ready) {
+  context.each_session({.bare_host = &host}, 4, [&](ReadyCase& ready) {
     if (const RunResult result = ready.run(); result.status != ETB_OK)
-      context.fail(ready.name() + ": without services execute answers: " + result.error.text);
+      context.fail(ready.name() + ": without services execute fails: " + result.error.text);
   });
 }
 
 constexpr Check kChecks[] = {
-    {"ver.refuses-other-majors", "Query answers NULL for majors that the plugin does not speak.",
-     "ABI-VER-02", refuses_other_majors},
-    {"ver.speaks-with-newer-minors", "A host of a later minor version gets a table of one that both speak.",
-     "ABI-VER-03", speaks_with_newer_minors},
-    {"ver.unknown-extension-is-null", "An extension id that nobody has answers NULL.", "ABI-EXT-01",
+    {"ver.rejects-other-majors", "Query returns NULL for majors that the plugin does not support.",
+     "ABI-VER-02", rejects_other_majors},
+    {"ver.accepts-newer-minors",
+     "A host of a later minor version receives a table of a version that both support.", "ABI-VER-03",
+     accepts_newer_minors},
+    {"ver.unknown-extension-is-null", "An unknown extension id returns NULL.", "ABI-EXT-01",
      unknown_extension_is_null},
-    {"ver.writes-no-further-than-asked", "No answer is written beyond the struct_size that the host set.",
+    {"ver.writes-no-further-than-asked", "No result is written beyond the struct_size that the host set.",
      "ABI-SIZE-03", writes_no_further_than_asked},
     {"ver.smaller-struct-is-not-overrun",
-     "A struct smaller than version 1.0 is refused or filled as far as it goes.", "ABI-SIZE-03",
+     "A struct smaller than version 1.0 is rejected, or filled up to its size.", "ABI-SIZE-03",
      smaller_struct_is_not_overrun},
-    {"ver.works-without-services", "The plugin works on a host that has no services at all.", "ABI-HOST-01",
+    {"ver.works-without-services", "The plugin works on a host without services.", "ABI-HOST-01",
      works_without_services},
-    {"ver.ignores-longer-structs", "A longer struct of a newer host is taken, its tail ignored.",
+    {"ver.ignores-longer-structs", "A longer struct of a newer host is accepted, and its tail ignored.",
      "ABI-SIZE-02", ignores_longer_structs},
 };
 

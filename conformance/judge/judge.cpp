@@ -9,9 +9,9 @@
 namespace etb::conformance {
 namespace {
 
-// One comparison of an output with its reference.
-struct Comparison {
-  const Judgement& judgement;
+// One input of an output with its reference.
+struct JudgeInput {
+  const ErrorModel& error_model;
   const PrecisionContract& contract;
   etb_dtype dtype;
   const ReferenceTensor& reference;
@@ -23,7 +23,7 @@ struct Comparison {
     if (reference.magnitude.empty()) return std::abs(expected(index));
     return reference.magnitude[reference.magnitude.size() == reference.values.size() ? index : 0];
   }
-  Opinion wrong(size_t index, const char* check, double bound) const {
+  Comparison wrong(size_t index, const char* check, double bound) const {
     return {false, HUGE_VAL, check,
             fmt::format("element {} is {:.9g}, expected {:.9g}{}", index, found(index), expected(index),
                         bound > 0 ? fmt::format(" within {:.3g} (error {:.3g})", bound,
@@ -32,7 +32,7 @@ struct Comparison {
   }
 };
 
-bool is_equal(const Comparison& c, size_t index, bool with_sign_of_zero) {
+bool is_equal(const JudgeInput& c, size_t index, bool with_sign_of_zero) {
   double expected = c.expected(index);
   if (is_floating(c.dtype)) expected = float_format(c.dtype).round(expected);
   const double found = c.found(index);
@@ -43,7 +43,7 @@ bool is_equal(const Comparison& c, size_t index, bool with_sign_of_zero) {
          std::signbit(found) == std::signbit(expected);
 }
 
-Opinion judge_exact(const Comparison& c, const char* check) {
+Comparison judge_exact(const JudgeInput& c, const char* check) {
   if (!c.reference.exact_bytes.empty()) {
     if (std::memcmp(c.reference.exact_bytes.data(), c.data, c.reference.exact_bytes.size()) == 0) return {};
     const size_t step = element_nbytes(c.dtype);
@@ -52,7 +52,7 @@ Opinion judge_exact(const Comparison& c, const char* check) {
                       static_cast<const std::byte*>(c.data) + i * step, step) != 0)
         return c.wrong(i, check, 0);
   }
-  const bool with_sign = c.judgement.rule == Rule::kExact && is_floating(c.dtype);
+  const bool with_sign = c.error_model.rule == Rule::kExact && is_floating(c.dtype);
   for (size_t i = 0; i < c.reference.values.size(); ++i)
     if (!is_equal(c, i, with_sign))
       return c.wrong(i, std::isnan(c.expected(i)) ? "nan" : c.expected(i) == 0 ? "zero" : check, 0);
@@ -60,7 +60,7 @@ Opinion judge_exact(const Comparison& c, const char* check) {
 }
 
 // Handles NaN, infinities, and reals that the output cannot hold. Nullopt: compare by bound.
-std::optional<bool> judge_special(const Comparison& c, size_t index, double bound) {
+std::optional<bool> judge_special(const JudgeInput& c, size_t index, double bound) {
   const double expected = c.expected(index), found = c.found(index);
   if (c.contract.is_finite_only && !std::isfinite(expected)) return true;
   if (std::isnan(expected)) return std::isnan(found);
@@ -75,8 +75,8 @@ std::optional<bool> judge_special(const Comparison& c, size_t index, double boun
 }
 
 template <class Bound>
-Opinion judge_by_bound(const Comparison& c, const char* check, Bound bound_of) {
-  Opinion out;
+Comparison judge_by_bound(const JudgeInput& c, const char* check, Bound bound_of) {
+  Comparison out;
   for (size_t i = 0; i < c.reference.values.size(); ++i) {
     const double bound = bound_of(i);
     const std::optional<bool> special = judge_special(c, i, bound);
@@ -97,21 +97,21 @@ Opinion judge_by_bound(const Comparison& c, const char* check, Bound bound_of) {
 }
 
 // Error of flushing: the smallest normal number, for result and operands.
-double flush_allowance(const Comparison& c) {
+double flush_allowance(const JudgeInput& c) {
   return c.contract.flushes_subnormals ? std::ldexp(1.0, float_format(c.dtype).min_exponent - 1) : 0;
 }
 
-Opinion judge_rounded(const Comparison& c) {
+Comparison judge_rounded(const JudgeInput& c) {
   const FloatFormat& compute = float_format(c.contract.accumulator_of(c.dtype));
   const FloatFormat& output = float_format(c.dtype);
   const bool is_coarser = output.significand_bits < compute.significand_bits;
   // In float64 the reference has rounding errors, too.
-  const double widening = c.dtype == ETB_DTYPE_FLOAT64 && c.judgement.ulps > 0.5 ? 2 : 1;
+  const double widening = c.dtype == ETB_DTYPE_FLOAT64 && c.error_model.ulps > 0.5 ? 2 : 1;
   return judge_by_bound(c, "element-bound", [&](size_t i) {
     const double r = c.expected(i);
-    double bound = std::max(c.judgement.ulps * widening, c.contract.ulps) * compute.ulp(r) +
+    double bound = std::max(c.error_model.ulps * widening, c.contract.ulps) * compute.ulp(r) +
                    c.contract.ulps_of_one * compute.unit() * 2 +
-                   c.judgement.steps * compute.unit() * c.magnitude(i) + flush_allowance(c);
+                   c.error_model.steps * compute.unit() * c.magnitude(i) + flush_allowance(c);
     if (is_coarser || compute.significand_bits < output.significand_bits) bound += 0.5 * output.ulp(r);
     // Neighbours of a subnormal are further apart than those of the computing type.
     return std::max(bound, 0.5 * output.ulp(r));
@@ -122,23 +122,23 @@ struct Totals {
   double sum = 0, sum_of_squares = 0, count = 0;
 };
 
-Opinion judge_contraction(const Comparison& c) {
-  if (c.judgement.is_exact_probe && c.contract.inputs_of(c.dtype) == c.dtype)
+Comparison judge_contraction(const JudgeInput& c) {
+  if (c.error_model.is_exact_probe && c.contract.inputs_of(c.dtype) == c.dtype)
     return judge_exact(c, "exact-probe");
   if (!is_floating(c.dtype)) return judge_exact(c, "element");
   const FloatFormat& accumulator = float_format(c.contract.accumulator_of(c.dtype));
   const etb_dtype inputs = c.contract.inputs_of(c.dtype);
   const FloatFormat& output = float_format(c.dtype);
-  const double u = accumulator.unit(), length = static_cast<double>(c.judgement.length);
+  const double u = accumulator.unit(), length = static_cast<double>(c.error_model.length);
   const double u_inputs = inputs == c.dtype ? 0 : float_format(inputs).unit();
   const double worst = length * u < 1 ? length * u / (1 - length * u) : HUGE_VAL;
-  Opinion opinion = judge_by_bound(c, "element-bound", [&](size_t i) {
+  Comparison comparison = judge_by_bound(c, "element-bound", [&](size_t i) {
     const double b = c.magnitude(i);
     const double sums = std::min(4 * std::sqrt(length) * u, worst) * b;
     return sums + 2 * u_inputs * b + 0.5 * output.ulp(c.expected(i)) + flush_allowance(c);
   });
-  if (!opinion.is_right || u_inputs != 0 || output.significand_bits != accumulator.significand_bits)
-    return opinion;
+  if (!comparison.is_right || u_inputs != 0 || output.significand_bits != accumulator.significand_bits)
+    return comparison;
   Totals totals;
   for (size_t i = 0; i < c.reference.values.size(); ++i) {
     const double scale = u * c.magnitude(i);
@@ -148,7 +148,7 @@ Opinion judge_contraction(const Comparison& c) {
     totals.sum_of_squares += e * e;
     totals.count += 1;
   }
-  if (totals.count < 24) return opinion;
+  if (totals.count < 24) return comparison;
   const double bias = 2 * std::sqrt(length * totals.count), variance = 0.4 * length * totals.count;
   if (std::abs(totals.sum) > bias)
     return {false, std::abs(totals.sum) / bias, "bias",
@@ -158,14 +158,14 @@ Opinion judge_contraction(const Comparison& c) {
     return {false, totals.sum_of_squares / variance, "variance",
             fmt::format("squared errors add up to {:.4g}, expected at most {:.4g}", totals.sum_of_squares,
                         variance)};
-  return opinion;
+  return comparison;
 }
 
 // Reference values are the real codes before rounding.
-Opinion judge_quantized(const Comparison& c) {
+Comparison judge_quantized(const JudgeInput& c) {
   size_t off_count = 0;
   for (size_t i = 0; i < c.reference.values.size(); ++i) {
-    const auto zero = static_cast<double>(c.judgement.zero_point);
+    const auto zero = static_cast<double>(c.error_model.zero_point);
     const double real = c.expected(i) - zero, found = c.found(i) - zero;
     const double down = std::floor(real);
     // Only quantize, whose cases are exact, defines how ties round. Between codes the rounding of a scale
@@ -186,19 +186,19 @@ Opinion judge_quantized(const Comparison& c) {
 
 }  // namespace
 
-Opinion judge(const Judgement& judgement, const PrecisionContract& contract, etb_dtype dtype,
-              const ReferenceTensor& reference, const void* data) {
-  const Comparison comparison{judgement, contract, dtype, reference, data};
-  switch (judgement.rule) {
+Comparison judge(const ErrorModel& error_model, const PrecisionContract& contract, etb_dtype dtype,
+                 const ReferenceTensor& reference, const void* data) {
+  const JudgeInput input{error_model, contract, dtype, reference, data};
+  switch (error_model.rule) {
     case Rule::kExact:
     case Rule::kExactValue:
-      return judge_exact(comparison, "element");
+      return judge_exact(input, "element");
     case Rule::kContraction:
-      return judge_contraction(comparison);
+      return judge_contraction(input);
     case Rule::kQuantized:
-      return judge_quantized(comparison);
+      return judge_quantized(input);
     case Rule::kRounded:
-      return is_floating(dtype) ? judge_rounded(comparison) : judge_exact(comparison, "element");
+      return is_floating(dtype) ? judge_rounded(input) : judge_exact(input, "element");
   }
   return {};
 }

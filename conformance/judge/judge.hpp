@@ -23,7 +23,7 @@
 
 namespace etb::conformance {
 
-struct Opinion {
+struct Comparison {
   bool is_right = true;
   double margin = 0;  // largest error / bound; 1 is the limit
   std::string check;  // if wrong: the part of the rule, "element-bound"
@@ -32,7 +32,7 @@ struct Opinion {
 
 // `data` is the output as the plugin wrote it, dense in the spec's dim order. The caller has already compared
 // sizes.
-Opinion judge(const Judgement& judgement, const PrecisionContract& contract, etb_dtype dtype,
-              const ReferenceTensor& reference, const void* data);
+Comparison judge(const ErrorModel& error_model, const PrecisionContract& contract, etb_dtype dtype,
+                 const ReferenceTensor& reference, const void* data);
 
 }  // namespace etb::conformance

@@ -10,14 +10,14 @@
 namespace etb::conformance {
 namespace {
 
-Opinion judge_float(Rule rule, double expected, float found, double ulps = 0.5) {
-  Judgement judgement;
-  judgement.rule = rule;
-  judgement.ulps = ulps;
+Comparison judge_float(Rule rule, double expected, float found, double ulps = 0.5) {
+  ErrorModel error_model;
+  error_model.rule = rule;
+  error_model.ulps = ulps;
   ReferenceTensor reference;
   reference.sizes = {1};
   reference.values = {expected};
-  return judge(judgement, {}, ETB_DTYPE_FLOAT32, reference, &found);
+  return judge(error_model, {}, ETB_DTYPE_FLOAT32, reference, &found);
 }
 
 TEST(Judge, ExactMeansTheSignOfZeroAndAnyNaN) {
@@ -42,33 +42,33 @@ TEST(Judge, OneRoundingIsHalfAnUlp) {
 }
 
 TEST(Judge, ErrorsOfOneDirectionAreBias) {
-  Judgement judgement;
-  judgement.rule = Rule::kContraction;
-  judgement.length = 512;
+  ErrorModel error_model;
+  error_model.rule = Rule::kContraction;
+  error_model.length = 512;
   const size_t count = 400;
   ReferenceTensor reference;
   reference.values.assign(count, 100.0);
   reference.magnitude.assign(count, 100.0);
   std::vector<float> found(count, 100.0f);
-  EXPECT_TRUE(judge(judgement, {}, ETB_DTYPE_FLOAT32, reference, found.data()).is_right);
+  EXPECT_TRUE(judge(error_model, {}, ETB_DTYPE_FLOAT32, reference, found.data()).is_right);
   // Each error is well inside the bound of an element. Together they have a bias.
   for (float& value : found) value = static_cast<float>(100.0 + 20 * 0x1p-24 * 100);
-  const Opinion opinion = judge(judgement, {}, ETB_DTYPE_FLOAT32, reference, found.data());
-  EXPECT_FALSE(opinion.is_right);
-  EXPECT_EQ(opinion.check, "bias");
+  const Comparison comparison = judge(error_model, {}, ETB_DTYPE_FLOAT32, reference, found.data());
+  EXPECT_FALSE(comparison.is_right);
+  EXPECT_EQ(comparison.check, "bias");
 }
 
 // Reals that are codes, two of them beside a tie: one may round the other way, a whole tensor may not.
 TEST(Judge, CodesAreOneOffOnlyBesideATieAndSeldom) {
-  Judgement judgement;
-  judgement.rule = Rule::kQuantized;
+  ErrorModel error_model;
+  error_model.rule = Rule::kQuantized;
   const auto verdict = [&](double real, size_t wrong_count) {
     ReferenceTensor reference;
     reference.sizes = {200};
     reference.values.assign(200, real);
     std::vector<int8_t> found(200, static_cast<int8_t>(std::nearbyint(real)));
     for (size_t i = 0; i < wrong_count; ++i) found[i] = static_cast<int8_t>(found[i] + 1);
-    return judge(judgement, {}, ETB_DTYPE_INT8, reference, found.data());
+    return judge(error_model, {}, ETB_DTYPE_INT8, reference, found.data());
   };
   EXPECT_TRUE(verdict(3.4997, 0).is_right);
   EXPECT_TRUE(verdict(3.4997, 2).is_right);
@@ -78,18 +78,18 @@ TEST(Judge, CodesAreOneOffOnlyBesideATieAndSeldom) {
 }
 
 TEST(Judge, AContractOfFloat16AllowsWhatFloat16Loses) {
-  Judgement judgement;
-  judgement.rule = Rule::kContraction;
-  judgement.length = 16;
-  judgement.is_exact_probe = true;
+  ErrorModel error_model;
+  error_model.rule = Rule::kContraction;
+  error_model.length = 16;
+  error_model.is_exact_probe = true;
   ReferenceTensor reference;
   reference.values = {4097};
   reference.magnitude = {4097};
   const float found = 4096;
-  EXPECT_FALSE(judge(judgement, {}, ETB_DTYPE_FLOAT32, reference, &found).is_right);
+  EXPECT_FALSE(judge(error_model, {}, ETB_DTYPE_FLOAT32, reference, &found).is_right);
   const auto contract = parse_contract("f16:f32");
   ASSERT_TRUE(contract);
-  EXPECT_TRUE(judge(judgement, *contract, ETB_DTYPE_FLOAT32, reference, &found).is_right);
+  EXPECT_TRUE(judge(error_model, *contract, ETB_DTYPE_FLOAT32, reference, &found).is_right);
   EXPECT_EQ(to_text(*parse_contract("bf16:f32:ftz")), "bf16:f32:ftz");
   EXPECT_FALSE(parse_contract("f8"));
 }

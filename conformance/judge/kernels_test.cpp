@@ -33,9 +33,9 @@ std::string run(const Case& item, const host::KernelRegistry& kernels, size_t& e
     if (!references) return references.error().message;
     for (uint32_t i = 0; i < executor->output_count(); ++i) {
       const host::Tensor& output = executor->output(i);
-      const Opinion opinion = judge(built->judgement, {}, static_cast<etb_dtype>(output.dtype()),
-                                    (*references)[i], bytes_of(output).data());
-      if (!opinion.is_right) return opinion.check + ": " + opinion.text;
+      const Comparison comparison = judge(built->error_model, {}, static_cast<etb_dtype>(output.dtype()),
+                                          (*references)[i], bytes_of(output).data());
+      if (!comparison.is_right) return comparison.check + ": " + comparison.text;
     }
     ++executed;
   }

@@ -76,9 +76,9 @@ Result<std::vector<ReferenceTensor>> make_reference(const BuiltCase& built, size
       made.exact_bytes.assign(bytes, bytes + tensor.nbytes());
     }
   }
-  if (built.judgement.magnitude) {
-    for (ReferenceTensor& made : out) made.magnitude = built.judgement.magnitude(inputs);
-  } else if (built.judgement.has_input_magnitude) {
+  if (built.error_model.magnitude) {
+    for (ReferenceTensor& made : out) made.magnitude = built.error_model.magnitude(inputs);
+  } else if (built.error_model.has_input_magnitude) {
     ETB_ASSIGN(const GraphExecutor magnitudes, run_graph(built, inputs, Precision::kAllFloat64, true));
     for (uint32_t i = 0; i < magnitudes.output_count(); ++i)
       for (const double value : values_of(magnitudes.output(i))) out[i].magnitude.push_back(std::abs(value));

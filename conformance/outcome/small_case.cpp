@@ -16,11 +16,11 @@ std::string text_of(const Shape& shape) {
 
 }  // namespace
 
-BuiltCase with_judgement(const SmallCase& small, const BuiltCase& of) {
+BuiltCase with_error_model(const SmallCase& small, const BuiltCase& of) {
   BuiltCase out;
   out.image = small.image;
   out.runs = small.runs;
-  out.judgement = of.judgement;
+  out.error_model = of.error_model;
   out.widen_integers = of.widen_integers;
   return out;
 }
@@ -30,7 +30,7 @@ std::shared_ptr<const Case> make_case(const Case& of, SmallCase small) {
       Case{of.name, of.op, of.dtype,
            [build = of.build, small = std::move(small)](std::string_view name) -> Result<BuiltCase> {
              ETB_ASSIGN(const BuiltCase built, build(name));
-             return with_judgement(small, built);
+             return with_error_model(small, built);
            }});
 }
 
@@ -55,8 +55,7 @@ Status check_run(const graph::Graph& method, const std::vector<TensorData>& inpu
   for (uint32_t i = 0; i < method.inputs().size(); ++i) {
     if (method.input(i).constant != graph::kNone) continue;
     const std::string where = "input " + std::to_string(number);
-    if (method.value(i).kind != ETB_GRAPH_VALUE_TENSOR)
-      return make_error(Code::INVALID_DATA, where + ": no tensor");
+    if (!method.value(i).is_tensor()) return make_error(Code::INVALID_DATA, where + ": no tensor");
     if (number >= inputs.size()) return make_error(Code::INVALID_DATA, where + ": missing");
     const etb_graph_spec spec = method.spec_of(i);
     const TensorData& data = inputs[number++];

@@ -17,7 +17,7 @@ struct SmallCase {
 };
 
 // Adds the rule of the original case.
-BuiltCase with_judgement(const SmallCase& small, const BuiltCase& of);
+BuiltCase with_error_model(const SmallCase& small, const BuiltCase& of);
 
 // Returns a case that runs it under the name of the original.
 std::shared_ptr<const Case> make_case(const Case& of, SmallCase small);

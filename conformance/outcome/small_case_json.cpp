@@ -5,7 +5,7 @@
 
 #include "api/format/graph_verifier.hpp"
 #include "api/format/hex.hpp"
-#include "conformance/cases/maker.hpp"
+#include "conformance/cases/case_builder.hpp"
 
 namespace etb::conformance {
 namespace {

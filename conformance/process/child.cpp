@@ -10,8 +10,8 @@
 
 #include "conformance/outcome/outcome_json.hpp"
 #include "conformance/outcome/small_case_json.hpp"
+#include "conformance/process/cleanup_process.hpp"
 #include "conformance/process/judge_process.hpp"
-#include "conformance/process/keeper.hpp"
 #include "conformance/process/replay.hpp"
 
 namespace etb::conformance {
@@ -35,7 +35,7 @@ Result<std::unique_ptr<Child>> Child::start(const Plan& plan, std::vector<uint32
   const pid_t parent = ::getpid();
   child->pid_ = ::fork();
   if (child->pid_ == 0) {
-    plan.keeper->take_child(parent);
+    plan.cleanup->take_child(parent);
     ::signal(SIGINT, SIG_DFL);
     ::signal(SIGTERM, SIG_DFL);
     ::close(ends[0]);
@@ -54,7 +54,7 @@ Child::~Child() {
   if (pid_ > 0) {
     ::kill(pid_, SIGKILL);
     ::waitpid(pid_, nullptr, 0);
-    plan_->keeper->end_group(pid_);
+    plan_->cleanup->end_group(pid_);
   }
   if (fd_ >= 0) ::close(fd_);
 }
@@ -99,7 +99,7 @@ bool Child::step(const std::function<void(Outcome)>& on_outcome) {
   }
   take_lines(on_outcome);
   if (death_.empty()) death_ = text_of_end(status);
-  plan_->keeper->end_group(pid_);
+  plan_->cleanup->end_group(pid_);
   pid_ = -1;
   return false;
 }

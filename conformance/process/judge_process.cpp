@@ -43,7 +43,7 @@ uint64_t most_answer_bytes(const BuiltCase& built) {
   const graph::Graph method = view->method();
   uint64_t nbytes = 0;
   for (uint32_t i = 0; i < method.outputs().size(); ++i) {
-    const etb_graph_spec spec = method.spec_of(method.output(i).value);
+    const etb_graph_spec spec = method.output(i).spec();
     uint64_t one = element_nbytes(static_cast<etb_dtype>(spec.dtype));
     for (uint32_t d = 0; d < spec.rank; ++d)
       if (spec.sizes[d] >= 0) one *= static_cast<uint64_t>(spec.sizes[d]);

@@ -86,7 +86,7 @@ std::optional<SmallCase> minimise_by(const BuiltCase& built, const Outcome& fail
   size_t tries = 0;
   return search_smaller(built, [&](const SmallCase& small) {
     if (++tries > kMaxTriesHere) return false;
-    const std::optional<Outcome> seen = try_one(with_judgement(small, built));
+    const std::optional<Outcome> seen = try_one(with_error_model(small, built));
     return seen && is_same_failure(failure, *seen);
   });
 }

@@ -20,7 +20,7 @@ struct Item {
   const Outcome* to_minimise = nullptr;  // the failure for which the child searches a smaller case
 };
 
-class Keeper;
+class CleanupProcess;
 
 // Factor for time limits under a sanitizer, which slows down the suite and the plugins in it.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
@@ -37,15 +37,15 @@ struct Plan {
   uint32_t batch_size = 1000;  // cases per child; each check has its own child
   uint32_t case_timeout_ms = 10000;
   uint32_t check_timeout_ms = 60000;
-  UsageLimits limits;             // for the processes of one child
-  uint64_t deadline_ns = 0;       // on the monotonic clock; later items are not run. 0: none
-  bool has_network = false;       // children keep the network, even if they could be cut off
-  Confinement confinement;        // for the processes that hold the plugin
-  Latency latency;                // the plugin's latency, as measured before the first check
-  pid_t main_pid = 0;             // process that the user started
-  bool confirms = true;           // repeats and minimises failures
-  uint32_t minimise_ms = 120000;  // limit for all of that
-  Keeper* keeper = nullptr;       // for this run's processes and temporary files
+  UsageLimits limits;                 // for the processes of one child
+  uint64_t deadline_ns = 0;           // on the monotonic clock; later items are not run. 0: none
+  bool has_network = false;           // children keep the network, even if they could be cut off
+  Confinement confinement;            // for the processes that hold the plugin
+  Latency latency;                    // the plugin's latency, as measured before the first check
+  pid_t main_pid = 0;                 // process that the user started
+  bool confirms = true;               // repeats and minimises failures
+  uint32_t minimise_ms = 120000;      // limit for all of that
+  CleanupProcess* cleanup = nullptr;  // for this run's processes and temporary files
 
   // True after the deadline.
   bool is_late() const { return deadline_ns != 0 && monotonic_ns() >= deadline_ns; }

@@ -5,19 +5,19 @@
 #include <cstring>
 #include <set>
 
-#include "conformance/cases/graph_draft.hpp"
+#include "conformance/cases/mutable_graph.hpp"
 #include "conformance/judge/reference.hpp"
 #include "host/portable_backend/graph_executor.hpp"
 
 namespace etb::conformance {
 namespace {
 
-using graph::ArgumentDraft;
+using graph::ArgumentDesc;
 using Runs = std::vector<std::vector<TensorData>>;
 
 // A case in editable form, with the inputs of its runs.
 struct Candidate {
-  GraphDraft draft;
+  MutableGraph graph;
   Runs runs;
 };
 
@@ -26,8 +26,8 @@ struct Dim {
   size_t input, dim;
 };
 
-bool is_dynamic(const graph::SpecDraft& spec, size_t dim) {
-  for (const graph::DynamicDimDraft& one : spec.dynamic_dims)
+bool is_dynamic(const graph::SpecDesc& spec, size_t dim) {
+  for (const graph::DynamicDimDesc& one : spec.dynamic_dims)
     if (one.dim == dim) return true;
   return false;
 }
@@ -66,12 +66,12 @@ void crop_tensor(TensorData& data, const std::vector<uint8_t>& order, const std:
 
 // Computes every value of the graph with the portable kernels. Results may be smaller than their specs, never
 // larger.
-Result<std::vector<TensorData>> values_of(const GraphDraft& draft, const std::vector<TensorData>& inputs) {
-  GraphDraft all = draft;
+Result<std::vector<TensorData>> values_of(const MutableGraph& graph, const std::vector<TensorData>& inputs) {
+  MutableGraph all = graph;
   all.outputs.clear();
   const auto first = static_cast<uint32_t>(all.inputs.size());
   for (uint32_t i = first; i < all.value_count(); ++i) all.outputs.push_back(i);
-  ETB_ASSIGN(const graph::ImageBytes image, write_draft(all));
+  ETB_ASSIGN(const graph::ImageBytes image, write_image(all));
   ETB_ASSIGN(host::GraphExecutor executor, host::GraphExecutor::make(image.span(), reference_kernels()));
   for (uint32_t i = 0; i < executor.input_count(); ++i)
     ETB_TRY(executor.set_input(i, inputs[i].shape.sizes, inputs[i].bytes.data(), inputs[i].bytes.size()));
@@ -93,7 +93,7 @@ Result<std::vector<TensorData>> values_of(const GraphDraft& draft, const std::ve
 std::vector<TensorData> inputs_at_bounds(const Candidate& candidate) {
   std::vector<TensorData> out = candidate.runs[0];
   size_t number = 0;
-  for (const GraphDraft::Input& input : candidate.draft.inputs) {
+  for (const MutableGraph::Input& input : candidate.graph.inputs) {
     if (input.constant) continue;
     TensorData& data = out[number++];
     if (input.spec.dynamic_dims.empty()) continue;
@@ -106,11 +106,11 @@ std::vector<TensorData> inputs_at_bounds(const Candidate& candidate) {
 
 // Updates the specs of results by the portable kernels. Returns false if the graph is no longer valid.
 bool fit_results(Candidate& candidate) {
-  const Result<std::vector<TensorData>> values = values_of(candidate.draft, inputs_at_bounds(candidate));
+  const Result<std::vector<TensorData>> values = values_of(candidate.graph, inputs_at_bounds(candidate));
   if (!values) return false;
   size_t at = 0;
-  for (GraphDraft::Node& node : candidate.draft.nodes)
-    for (graph::SpecDraft& spec : node.results) spec.sizes = (*values)[at++].shape.sizes;
+  for (MutableGraph::Node& node : candidate.graph.nodes)
+    for (graph::SpecDesc& spec : node.results) spec.sizes = (*values)[at++].shape.sizes;
   return true;
 }
 
@@ -120,9 +120,9 @@ class Search {
 
   std::optional<SmallCase> run() {
     if (built_.runs.empty()) return std::nullopt;
-    Result<GraphDraft> draft = read_draft(built_.image);
-    if (!draft) return fewer_runs_only();
-    best_ = {std::move(*draft), built_.runs};
+    Result<MutableGraph> graph = read_mutable_graph(built_.image);
+    if (!graph) return fewer_runs_only();
+    best_ = {std::move(*graph), built_.runs};
     fewer_runs();
     fewer_nodes();
     smaller_sizes();
@@ -136,7 +136,7 @@ class Search {
 
  private:
   std::optional<SmallCase> to_case(const Candidate& candidate) const {
-    Result<graph::ImageBytes> image = write_draft(candidate.draft);
+    Result<graph::ImageBytes> image = write_image(candidate.graph);
     if (!image) return std::nullopt;
     SmallCase out;
     out.image = std::move(*image);
@@ -145,7 +145,7 @@ class Search {
   }
 
   bool is_meaningful(const SmallCase& small) const {
-    const BuiltCase built = with_judgement(small, built_);
+    const BuiltCase built = with_error_model(small, built_);
     for (size_t run = 0; run < built.runs.size(); ++run)
       if (!make_reference(built, run)) return false;
     return true;
@@ -188,27 +188,27 @@ class Search {
 
   // Tries each node alone, on inputs from the portable kernels, then shorter prefixes.
   void fewer_nodes() {
-    if (best_.draft.nodes.size() < 2 || best_.runs.size() != 1) return;
+    if (best_.graph.nodes.size() < 2 || best_.runs.size() != 1) return;
     const Candidate whole = best_;
-    for (size_t i = 0; i < whole.draft.nodes.size(); ++i)
+    for (size_t i = 0; i < whole.graph.nodes.size(); ++i)
       if (accept_slice(whole, i, i + 1)) return;
-    for (size_t last = 2; last < whole.draft.nodes.size(); ++last)
+    for (size_t last = 2; last < whole.graph.nodes.size(); ++last)
       if (accept_slice(whole, 0, last)) return;
   }
 
   bool accept_slice(const Candidate& whole, size_t first, size_t last) {
-    const Result<std::vector<TensorData>> values = values_of(whole.draft, whole.runs[0]);
+    const Result<std::vector<TensorData>> values = values_of(whole.graph, whole.runs[0]);
     if (!values) return false;
     std::vector<uint32_t> taken;
-    Candidate candidate{slice(whole.draft, first, last, taken), {{}}};
+    Candidate candidate{slice(whole.graph, first, last, taken), {{}}};
     for (size_t i = 0; i < taken.size(); ++i) {
-      if (candidate.draft.inputs[i].constant) continue;
-      if (taken[i] >= whole.draft.inputs.size()) {
-        candidate.runs[0].push_back((*values)[taken[i] - whole.draft.inputs.size()]);
+      if (candidate.graph.inputs[i].constant) continue;
+      if (taken[i] >= whole.graph.inputs.size()) {
+        candidate.runs[0].push_back((*values)[taken[i] - whole.graph.inputs.size()]);
         continue;
       }
       size_t number = 0;  // index among the run's inputs
-      for (uint32_t k = 0; k < taken[i]; ++k) number += whole.draft.inputs[k].constant ? 0 : 1;
+      for (uint32_t k = 0; k < taken[i]; ++k) number += whole.graph.inputs[k].constant ? 0 : 1;
       candidate.runs[0].push_back(whole.runs[0][number]);
     }
     return accept(std::move(candidate));
@@ -217,7 +217,7 @@ class Search {
   // Static dimensions of one size shrink together, as if they were one quantity.
   void smaller_sizes() {
     std::set<int64_t, std::greater<>> sizes;
-    for (const GraphDraft::Input& input : best_.draft.inputs)
+    for (const MutableGraph::Input& input : best_.graph.inputs)
       for (size_t d = 0; d < input.spec.sizes.size(); ++d)
         if (input.spec.sizes[d] > 1 && !is_dynamic(input.spec, d)) sizes.insert(input.spec.sizes[d]);
     for (const int64_t size : sizes)
@@ -227,10 +227,10 @@ class Search {
   // Then each alone, and each with one other: two sizes may be equal by chance.
   void smaller_dims() {
     std::vector<Dim> dims;
-    for (size_t i = 0; i < best_.draft.inputs.size(); ++i)
-      for (size_t d = 0; d < best_.draft.inputs[i].spec.sizes.size(); ++d)
-        if (!is_dynamic(best_.draft.inputs[i].spec, d)) dims.push_back({i, d});
-    const auto size_of = [&](const Dim& at) { return best_.draft.inputs[at.input].spec.sizes[at.dim]; };
+    for (size_t i = 0; i < best_.graph.inputs.size(); ++i)
+      for (size_t d = 0; d < best_.graph.inputs[i].spec.sizes.size(); ++d)
+        if (!is_dynamic(best_.graph.inputs[i].spec, d)) dims.push_back({i, d});
+    const auto size_of = [&](const Dim& at) { return best_.graph.inputs[at.input].spec.sizes[at.dim]; };
     for (size_t a = 0; a < dims.size(); ++a)
       for (size_t b = a; b < dims.size(); ++b)
         if (size_of(dims[a]) > 1 && size_of(dims[a]) == size_of(dims[b]))
@@ -242,25 +242,25 @@ class Search {
   // Shrinks the dynamic dimensions of each run.
   void smaller_runs() {
     for (size_t run = 0; run < best_.runs.size(); ++run)
-      for (uint32_t symbol = 0; symbol < best_.draft.symbols.size(); ++symbol)
+      for (uint32_t symbol = 0; symbol < best_.graph.symbols.size(); ++symbol)
         shrink_number(size_in_run(best_, run, symbol),
                       [&](int64_t, int64_t to) { return accept_run(run, symbol, to); });
   }
 
   // Lowers each bound to the size of the largest run.
   void lower_bounds() {
-    for (uint32_t symbol = 0; symbol < best_.draft.symbols.size(); ++symbol) {
-      int64_t largest = best_.draft.symbols[symbol].min;
+    for (uint32_t symbol = 0; symbol < best_.graph.symbols.size(); ++symbol) {
+      int64_t largest = best_.graph.symbols[symbol].min;
       for (size_t run = 0; run < best_.runs.size(); ++run)
         largest = std::max(largest, size_in_run(best_, run, symbol));
       Candidate candidate = best_;
-      candidate.draft.symbols[symbol].max = largest;
-      candidate.draft.symbols[symbol].hint.reset();
-      const auto lower = [&](graph::SpecDraft& spec) {
-        for (const graph::DynamicDimDraft& dim : spec.dynamic_dims)
+      candidate.graph.symbols[symbol].max = largest;
+      candidate.graph.symbols[symbol].hint.reset();
+      const auto lower = [&](graph::SpecDesc& spec) {
+        for (const graph::DynamicDimDesc& dim : spec.dynamic_dims)
           if (dim.expr == symbol) spec.sizes[dim.dim] = largest;
       };
-      for (GraphDraft::Input& input : candidate.draft.inputs) lower(input.spec);
+      for (MutableGraph::Input& input : candidate.graph.inputs) lower(input.spec);
       if (fit_results(candidate)) accept(std::move(candidate));
     }
   }
@@ -273,9 +273,9 @@ class Search {
       has_order = has_order || !order.empty();
       order.clear();
     };
-    for (GraphDraft::Input& input : candidate.draft.inputs) plain(input.spec.dim_order);
-    for (GraphDraft::Node& node : candidate.draft.nodes)
-      for (graph::SpecDraft& spec : node.results) plain(spec.dim_order);
+    for (MutableGraph::Input& input : candidate.graph.inputs) plain(input.spec.dim_order);
+    for (MutableGraph::Node& node : candidate.graph.nodes)
+      for (graph::SpecDesc& spec : node.results) plain(spec.dim_order);
     for (std::vector<TensorData>& inputs : candidate.runs)
       for (TensorData& data : inputs) plain(data.shape.dim_order);
     if (has_order && fit_results(candidate)) accept(std::move(candidate));
@@ -296,24 +296,24 @@ class Search {
 
   static int64_t size_in_run(const Candidate& candidate, size_t run, uint32_t symbol) {
     size_t number = 0;
-    for (const GraphDraft::Input& input : candidate.draft.inputs) {
+    for (const MutableGraph::Input& input : candidate.graph.inputs) {
       if (input.constant) continue;
       const TensorData& data = candidate.runs[run][number++];
-      for (const graph::DynamicDimDraft& dim : input.spec.dynamic_dims)
+      for (const graph::DynamicDimDesc& dim : input.spec.dynamic_dims)
         if (dim.expr == symbol) return data.shape.sizes[dim.dim];
     }
     return 0;
   }
 
   bool accept_run(size_t run, uint32_t symbol, int64_t to) {
-    if (to < best_.draft.symbols[symbol].min) return false;
+    if (to < best_.graph.symbols[symbol].min) return false;
     Candidate candidate = best_;
     size_t number = 0;
-    for (const GraphDraft::Input& input : candidate.draft.inputs) {
+    for (const MutableGraph::Input& input : candidate.graph.inputs) {
       if (input.constant) continue;
       TensorData& data = candidate.runs[run][number++];
       std::vector<int64_t> sizes = data.shape.sizes;
-      for (const graph::DynamicDimDraft& dim : input.spec.dynamic_dims)
+      for (const graph::DynamicDimDesc& dim : input.spec.dynamic_dims)
         if (dim.expr == symbol) sizes[dim.dim] = to;
       if (sizes != data.shape.sizes) crop_tensor(data, input.spec.dim_order, sizes);
     }
@@ -322,9 +322,9 @@ class Search {
 
   std::vector<Dim> dims_of(int64_t size) const {
     std::vector<Dim> out;
-    for (size_t i = 0; i < best_.draft.inputs.size(); ++i)
-      for (size_t d = 0; d < best_.draft.inputs[i].spec.sizes.size(); ++d)
-        if (best_.draft.inputs[i].spec.sizes[d] == size && !is_dynamic(best_.draft.inputs[i].spec, d))
+    for (size_t i = 0; i < best_.graph.inputs.size(); ++i)
+      for (size_t d = 0; d < best_.graph.inputs[i].spec.sizes.size(); ++d)
+        if (best_.graph.inputs[i].spec.sizes[d] == size && !is_dynamic(best_.graph.inputs[i].spec, d))
           out.push_back({i, d});
     return out;
   }
@@ -334,10 +334,10 @@ class Search {
   bool accept_sizes(const std::vector<Dim>& dims, int64_t to, int64_t from) {
     Candidate candidate = best_;
     std::vector<size_t> numbers;  // indices among the runs' inputs
-    for (size_t i = 0, number = 0; i < candidate.draft.inputs.size(); ++i)
-      numbers.push_back(candidate.draft.inputs[i].constant ? SIZE_MAX : number++);
+    for (size_t i = 0, number = 0; i < candidate.graph.inputs.size(); ++i)
+      numbers.push_back(candidate.graph.inputs[i].constant ? SIZE_MAX : number++);
     for (const Dim& at : dims) {
-      GraphDraft::Input& input = candidate.draft.inputs[at.input];
+      MutableGraph::Input& input = candidate.graph.inputs[at.input];
       std::vector<int64_t> sizes = input.spec.sizes;
       sizes[at.dim] = to;
       if (input.constant)
@@ -352,14 +352,14 @@ class Search {
         }
       input.spec.sizes = sizes;
     }
-    for (GraphDraft::Node& node : candidate.draft.nodes)
-      for (ArgumentDraft& arg : node.args)
+    for (MutableGraph::Node& node : candidate.graph.nodes)
+      for (ArgumentDesc& arg : node.args)
         if (arg.name == "size") std::replace(arg.ints.begin(), arg.ints.end(), from, to);
     return fit_results(candidate) && accept(std::move(candidate));
   }
 
-  static std::vector<ArgumentDraft> plainer_than(const ArgumentDraft& arg) {
-    std::vector<ArgumentDraft> out;
+  static std::vector<ArgumentDesc> plainer_than(const ArgumentDesc& arg) {
+    std::vector<ArgumentDesc> out;
     if (arg.kind == ETB_GRAPH_ARGUMENT_INT)
       for (const int64_t value : {0, 1}) out.push_back(graph::int_arg(value, arg.name));
     if (arg.kind == ETB_GRAPH_ARGUMENT_FLOAT) out.push_back(graph::float_arg(1, arg.name));
@@ -373,13 +373,13 @@ class Search {
 
   // Changes each number to 0 or 1.
   void plainer_attributes() {
-    for (size_t n = 0; n < best_.draft.nodes.size(); ++n)
-      for (size_t a = 0; a < best_.draft.nodes[n].args.size(); ++a) {
-        const ArgumentDraft arg = best_.draft.nodes[n].args[a];
-        for (const ArgumentDraft& next : plainer_than(arg)) {
+    for (size_t n = 0; n < best_.graph.nodes.size(); ++n)
+      for (size_t a = 0; a < best_.graph.nodes[n].args.size(); ++a) {
+        const ArgumentDesc arg = best_.graph.nodes[n].args[a];
+        for (const ArgumentDesc& next : plainer_than(arg)) {
           if (next.as_int == arg.as_int && next.as_float == arg.as_float && next.ints == arg.ints) break;
           Candidate candidate = best_;
-          candidate.draft.nodes[n].args[a] = next;
+          candidate.graph.nodes[n].args[a] = next;
           if (fit_results(candidate) && accept(std::move(candidate))) break;
         }
       }

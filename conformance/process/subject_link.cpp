@@ -15,7 +15,7 @@
 #include <cstring>
 #include <new>
 
-#include "conformance/process/keeper.hpp"
+#include "conformance/process/cleanup_process.hpp"
 
 namespace etb::conformance {
 namespace {
@@ -67,7 +67,7 @@ Status SubjectLink::open() {
   std::memset(page_->pattern, kPattern, sizeof(page_->pattern));
   stacks_fd_ = above_streams(::memfd_create("stacks", MFD_CLOEXEC));
   streams_fd_ = above_streams(::memfd_create("streams", MFD_CLOEXEC));
-  ETB_ASSIGN(folder_, plan_.keeper->make_folder());
+  ETB_ASSIGN(folder_, plan_.cleanup->make_folder());
   GuardianArgs args;
   args.confinement = plan_.confinement;
   args.limits = plan_.limits;
@@ -93,7 +93,7 @@ SubjectLink::~SubjectLink() {
   for (const int fd : {channel_fd_, control_fd_, stacks_fd_, streams_fd_})
     if (fd >= 0) ::close(fd);
   if (page_ != nullptr) ::munmap(page_, sizeof(ProgressPage));
-  if (!folder_.empty()) plan_.keeper->remove_folder(folder_);
+  if (!folder_.empty()) plan_.cleanup->remove_folder(folder_);
 }
 
 void SubjectLink::send(RequestKind kind, std::vector<std::byte> body) {

@@ -66,7 +66,7 @@ void apply_waivers(const std::vector<Waiver>& waivers, const std::string& plugin
       outcome.state = State::kXpass;
       outcome.findings.push_back({"suite.waiver",
                                   "passes, although the waiver of " + waiver.owner + " (" + waiver.tracker +
-                                      ") says that it fails: remove or narrow it",
+                                      ") expects it to fail: remove or narrow the waiver",
                                   ""});
     } else if (is_failure(outcome.state) && outcome.state != State::kDishonest) {
       outcome.state = State::kWaived;

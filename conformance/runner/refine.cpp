@@ -12,8 +12,8 @@
 
 #include "conformance/outcome/outcome_json.hpp"
 #include "conformance/outcome/small_case_json.hpp"
+#include "conformance/process/cleanup_process.hpp"
 #include "conformance/process/in_process.hpp"
-#include "conformance/process/keeper.hpp"
 
 namespace etb::conformance {
 namespace {
@@ -45,7 +45,7 @@ class Helper {
     const pid_t parent = ::getpid();
     pid_ = ::fork();
     if (pid_ == 0) {
-      plan.keeper->take_helper(parent);
+      plan.cleanup->take_helper(parent);
       ::signal(SIGINT, SIG_IGN);  // its parent ends it
       ::signal(SIGTERM, SIG_IGN);
       ::signal(SIGPIPE, SIG_IGN);

@@ -10,8 +10,8 @@
 #include <memory>
 
 #include "conformance/process/child.hpp"
+#include "conformance/process/cleanup_process.hpp"
 #include "conformance/process/in_process.hpp"
-#include "conformance/process/keeper.hpp"
 #include "conformance/process/measure_latency.hpp"
 #include "conformance/process/replay.hpp"
 #include "conformance/process/trusted_subject.hpp"
@@ -44,8 +44,8 @@ class PlanRun {
 
   Status run() {
     ETB_TRY(expect_trusted(plan_.subject));
-    ETB_ASSIGN(keeper_, Keeper::start());
-    plan_.keeper = keeper_.get();
+    ETB_ASSIGN(cleanup_, CleanupProcess::start());
+    plan_.cleanup = cleanup_.get();
     plan_.main_pid = ::getpid();
     // Inside a user namespace that maps one user, root's files have this owner. Ownership was checked before,
     // outside.
@@ -167,7 +167,7 @@ class PlanRun {
   const OnOutcome& on_outcome_;
   const OnOutcome& on_refined_;
   const std::atomic<bool>& stop_;
-  std::unique_ptr<Keeper> keeper_;  // outlives the children
+  std::unique_ptr<CleanupProcess> cleanup_;  // outlives the children
   std::deque<Job> jobs_;
   std::vector<Running> children_;
   std::vector<Failure> failures_;

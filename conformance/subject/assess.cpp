@@ -51,7 +51,8 @@ class Assessment {
     Answers answers = facts_.first;
     answers.node_count = node_count();
     if (!(facts_.second == answers))
-      return find("cap.same-answer-twice", "the same image got other claims the second time", "ABI-AOT-02");
+      return find("cap.same-answer-twice", "a second partition of the same image returns other claims",
+                  "ABI-AOT-02");
     if (answers.status != ETB_OK)
       return find("cap.partition-answers", "partition failed: " + answers.error, "ABI-AOT-01");
     if (answers.reasons.size() + answers.claims.size() != answers.node_count)
@@ -62,14 +63,14 @@ class Assessment {
     if (!answers.is_whole_claim() &&
         answers.reasons.empty()) {  // a compiler would split it; the pieces are cases, too
       out_.state = State::kUnsupported;
-      out_.reason = "each claim is for a region of its own";
+      out_.reason = "each claim is a separate region";
       return;
     }
-    if (!facts_.has_compiled) return tampering("nothing about compile");
+    if (!facts_.has_compiled) return tampering("no fact about compile");
     if (!answers.is_whole_claim()) return expect_refusal(answers);
     out_.is_claimed = true;
     for (const std::string& op : facts_.unlisted_ops)
-      find("cap.op-table-has-claims", "'" + op + "' is claimed and not in the op table");
+      find("cap.op-table-has-claims", "'" + op + "' is claimed, but not in the op table");
     expect_runs();
   }
 
@@ -93,19 +94,19 @@ class Assessment {
     out_.state = State::kUnsupported;
     if (!answers.reasons.empty()) out_.reason = answers.reasons.begin()->second;
     if (facts_.dry_status == ETB_OK)
-      find("cap.dry-check-agrees", "partition rejects (" + out_.reason + "), dry check accepts");
+      find("cap.dry-check-agrees", "partition rejects (" + out_.reason + "), but dry check accepts");
     if (facts_.compile_status == ETB_OK)
       find("cap.rejected-is-refused",
-           "partition rejects (" + out_.reason + "), compile makes a payload of it all the same");
+           "partition rejects (" + out_.reason + "), but compile returns a payload");
   }
 
   void expect_runs() {
     if (facts_.dry_status != ETB_OK && facts_.dry_status != ETB_NOT_IMPLEMENTED)
-      find("cap.dry-check-agrees", "partition claims, dry check refuses: " + facts_.dry_error);
+      find("cap.dry-check-agrees", "partition claims, but dry check rejects: " + facts_.dry_error);
     if (facts_.compile_status != ETB_OK)
-      return find("cap.claimed-compiles", "partition claims, compile answers: " + facts_.compile_error);
+      return find("cap.claimed-compiles", "partition claims, but compile fails: " + facts_.compile_error);
     if (!facts_.create_error.empty())
-      return find("cap.compiled-is-created", "compile succeeds, create answers: " + facts_.create_error);
+      return find("cap.compiled-is-created", "compile succeeds, but create fails: " + facts_.create_error);
     if (facts_.runs.size() != built_.runs.size())
       return tampering(fmt::format("{} runs, expected {}", facts_.runs.size(), built_.runs.size()));
     for (size_t run = 0; run < built_.runs.size(); ++run) expect_run(run);
@@ -116,7 +117,7 @@ class Assessment {
     for (size_t i = 0; i < 2; ++i)
       if (facts_.runs[run][i].status != ETB_OK)
         return find("cap.claimed-executes",
-                    fmt::format("claimed and compiled, execute{} answers: {}",
+                    fmt::format("claimed and compiled, but execute{} fails: {}",
                                 i == 0 ? "" : " the second time", facts_.runs[run][i].error));
     if (!expect_outputs(facts_.runs[run][0]) || !expect_outputs(facts_.runs[run][1])) return;
     out_.is_executed = true;
@@ -132,7 +133,7 @@ class Assessment {
     }
     for (uint32_t i = 0; i < facts.outputs.size(); ++i)
       if (static_cast<uint32_t>(facts.outputs[i].shape.dtype) !=
-          static_cast<uint32_t>(method.spec_of(method.output(i).value).dtype)) {
+          static_cast<uint32_t>(method.output(i).spec().dtype)) {
         tampering(fmt::format("output {} has another dtype than the graph", i));
         return false;
       }
@@ -145,9 +146,8 @@ class Assessment {
     std::set<etb_dtype> dtypes;
     const graph::Graph method = view_->method();
     for (const graph::Node& node : method.nodes()) ops.emplace_back(node.op_name());
-    for (uint32_t i = 0; i < method.values().size(); ++i)
-      if (method.value(i).kind == ETB_GRAPH_VALUE_TENSOR)
-        dtypes.insert(static_cast<etb_dtype>(method.spec_of(i).dtype));
+    for (const graph::Value& value : method.values())
+      if (value.is_tensor()) dtypes.insert(static_cast<etb_dtype>(value.spec().dtype));
     PrecisionContract out = contract_;
     out.rows.clear();
     for (const etb_dtype dtype : dtypes) {
@@ -185,15 +185,16 @@ class Assessment {
   }
 
   // A plugin that flushes subnormals may also read them as zeros.
-  Opinion judge_output(const PrecisionContract& contract, size_t run, uint32_t index, const TensorData& found,
-                       const ReferenceTensor& given) const {
+  Comparison judge_output(const PrecisionContract& contract, size_t run, uint32_t index,
+                          const TensorData& found, const ReferenceTensor& given) const {
     const ReferenceTensor reference =
         contract.largest < HUGE_VAL ? within_range(contract, run, found, given) : given;
-    Opinion opinion = judge(built_.judgement, contract, found.shape.dtype, reference, found.bytes.data());
-    if (opinion.is_right || !contract.flushes_subnormals) return opinion;
+    Comparison comparison =
+        judge(built_.error_model, contract, found.shape.dtype, reference, found.bytes.data());
+    if (comparison.is_right || !contract.flushes_subnormals) return comparison;
     const auto flushed = make_reference(with_flushed_inputs(built_, run), run);
-    if (!flushed) return opinion;
-    return judge(built_.judgement, contract, found.shape.dtype,
+    if (!flushed) return comparison;
+    return judge(built_.error_model, contract, found.shape.dtype,
                  within_range(contract, run, found, (*flushed)[index]), found.bytes.data());
   }
 
@@ -214,16 +215,16 @@ class Assessment {
         return tampering(
             fmt::format("output {} has {} bytes, expected {}", i, found.bytes.size(), nbytes_of(found)));
       if (!compare_runs(i, found, second.outputs[i])) return;
-      const Opinion opinion = judge_output(contract, run, i, found, reference);
-      if (opinion.is_right) {
-        out_.margin = std::max(out_.margin, opinion.margin);
+      const Comparison comparison = judge_output(contract, run, i, found, reference);
+      if (comparison.is_right) {
+        out_.margin = std::max(out_.margin, comparison.margin);
         continue;
       }
-      const std::string check = group_of(out_.name) + "." + opinion.check;
+      const std::string check = group_of(out_.name) + "." + comparison.check;
       return out_.findings.push_back(
           {check,
            fmt::format("output {}{}: {}", i, built_.runs.size() > 1 ? fmt::format(" of run {}", run) : "",
-                       opinion.text),
+                       comparison.text),
            ""});
     }
   }
@@ -239,7 +240,7 @@ class Assessment {
     if (first.bytes == second.bytes && first.shape.sizes == second.shape.sizes) return true;
     if (first.bytes.size() != second.bytes.size() || first.shape.sizes != second.shape.sizes) {
       find("det.same-input-same-output",
-           fmt::format("output {}: two runs of the same inputs give other sizes", index));
+           fmt::format("output {}: two runs of the same inputs return different sizes", index));
       return false;
     }
     for (size_t at = 0; at < first.bytes.size(); ++at) {
@@ -248,7 +249,8 @@ class Assessment {
           first.bytes[at] == std::byte{kFills[0]} && second.bytes[at] == std::byte{kFills[1]};
       if (is_unwritten)
         find("mem.unwritten-output",
-             fmt::format("output {}: byte {} still holds what the host put there", index, at),
+             fmt::format("output {}: byte {} still has the value that the host stored before the run", index,
+                         at),
              "ABI-TENSOR-02");
       else
         find("det.same-input-same-output",

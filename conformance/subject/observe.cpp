@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "conformance/subject/observe.hpp"
 
-#include "conformance/subject/session.hpp"
+#include "conformance/subject/case_session.hpp"
 #include "etb/cpp/graph_view.hpp"
 
 namespace etb::conformance {
@@ -31,7 +31,7 @@ void observe_compile(Subject& subject, const BuiltCase& built, CaseFacts& facts,
   out_payload = std::move(compiled.payload);
 }
 
-void observe_run(Session& session, const std::vector<TensorData>& inputs, Progress& progress,
+void observe_run(CaseSession& session, const std::vector<TensorData>& inputs, Progress& progress,
                  std::array<RunFacts, 2>& out) {
   for (size_t i = 0; i < 2; ++i) {
     progress.at(i == 0 ? "execute" : "execute again");
@@ -51,7 +51,7 @@ void observe_run(Session& session, const std::vector<TensorData>& inputs, Progre
 void observe_runs(Subject& subject, const BuiltCase& built, Payload payload, Progress& progress,
                   CaseFacts& facts) {
   progress.at("create");
-  Result<std::unique_ptr<Session>> session = Session::make(subject, built, std::move(payload));
+  Result<std::unique_ptr<CaseSession>> session = CaseSession::make(subject, built, std::move(payload));
   if (!session) {
     facts.create_error = session.error().message.empty() ? "no text" : session.error().message;
     return;

@@ -10,7 +10,7 @@ namespace etb::conformance {
 size_t open_descriptor_count();
 size_t thread_count();
 size_t mapping_count();
-// Bytes that malloc has handed out and not got back.
+// Bytes that malloc allocated and that are not freed.
 size_t heap_bytes();
 // Largest address space so far.
 size_t peak_address_bytes();

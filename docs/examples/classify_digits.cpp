@@ -18,7 +18,7 @@ constexpr size_t kPixelCount = 64;
 constexpr size_t kRecordNbytes = 1 + kPixelCount;  // a label, then the pixels, 0 to 16
 constexpr size_t kClassCount = 10;
 
-// What the model takes the image for.
+// Returns the digit that the model recognises in an image.
 etb::Result<int64_t> classify(etb::host::Module& module, const uint8_t* pixels) {
   etb::host::OwnedTensor image(etb::host::Dtype::FLOAT32, std::vector<int64_t>{1, 1, 8, 8});
   std::transform(pixels, pixels + kPixelCount, image.tensor().data_as<float>(),

@@ -9,7 +9,7 @@
 
 namespace {
 
-// What the template plugin's compilation makes of a + b; a program takes such bytes from a .pte file.
+// The template plugin's payload for a + b; a program reads such bytes from a .pte file.
 alignas(16) constexpr uint32_t kPayload[] = {0x504e594d, 1, 2, 0, 1};
 
 etb_tensor tensor_of(int64_t* sizes, float* data) {

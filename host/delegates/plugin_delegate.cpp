@@ -43,9 +43,9 @@ DataBlock to_aligned(DataBlock block) {
 
 }  // namespace
 
-// ---- LentBytes
+// ---- BorrowedData
 
-etb_payload_view LentBytes::payload_view() {
+etb_payload_view BorrowedData::payload_view() {
   etb_payload_view view{};
   view.struct_size = ETB_INIT_SIZE(etb_payload_view);
   view.data = payload_.bytes().data();
@@ -57,18 +57,18 @@ etb_payload_view LentBytes::payload_view() {
   return view;
 }
 
-etb_named_data LentBytes::named_data() { return {ETB_INIT_SIZE(etb_named_data), 0, this, &get_named}; }
+etb_named_data BorrowedData::named_data() { return {ETB_INIT_SIZE(etb_named_data), 0, this, &get_named}; }
 
-void LentBytes::release_payload(void* ctx) {
-  auto& self = *static_cast<LentBytes*>(ctx);
+void BorrowedData::release_payload(void* ctx) {
+  auto& self = *static_cast<BorrowedData*>(ctx);
   const std::lock_guard lock(self.mutex_);
   self.payload_.reset();
 }
 
-void LentBytes::release_named(void* ctx) { static_cast<DataBlock*>(ctx)->reset(); }
+void BorrowedData::release_named(void* ctx) { static_cast<DataBlock*>(ctx)->reset(); }
 
-etb_status LentBytes::get_named(void* ctx, const char* key, etb_payload_view* out, etb_error* error) {
-  auto& self = *static_cast<LentBytes*>(ctx);
+etb_status BorrowedData::get_named(void* ctx, const char* key, etb_payload_view* out, etb_error* error) {
+  auto& self = *static_cast<BorrowedData*>(ctx);
   return guard(error, [&]() -> Status {
     auto block = std::make_unique<DataBlock>();
     etb_error why = ETB_ERROR_INIT;
@@ -96,12 +96,12 @@ PluginDelegate::PluginDelegate(std::shared_ptr<const PluginContext> plugin, cons
     : plugin_(std::move(plugin)),
       platform_(*request.platform),
       watchdog_(watchdog),
-      lent_(to_aligned(std::move(*request.payload)), request.named_data),
-      named_data_(lent_.named_data()) {}
+      borrowed_(to_aligned(std::move(*request.payload)), request.named_data),
+      named_data_(borrowed_.named_data()) {}
 
 Result<MethodDelegate*> PluginDelegate::make(std::shared_ptr<const PluginContext> plugin,
                                              const DelegateRequest& request, RunWatchdog& watchdog,
-                                             std::shared_ptr<CopyMemory> copies,
+                                             std::shared_ptr<StagingMemory> copies,
                                              std::span<const etb_compile_spec> specs,
                                              std::span<const etb_option> options) {
   const auto destroy = [](PluginDelegate* made) { made->destroy(); };
@@ -114,10 +114,10 @@ Result<MethodDelegate*> PluginDelegate::make(std::shared_ptr<const PluginContext
   return delegate.release();
 }
 
-Status PluginDelegate::set_up(const DelegateRequest& request, std::shared_ptr<CopyMemory> copies,
+Status PluginDelegate::set_up(const DelegateRequest& request, std::shared_ptr<StagingMemory> copies,
                               std::span<const etb_compile_spec> specs, std::span<const etb_option> options) {
   const std::string id(request.id), method(request.method_name);
-  const etb_payload_view payload = lent_.payload_view();
+  const etb_payload_view payload = borrowed_.payload_view();
   etb_delegate_args args{};
   args.struct_size = ETB_INIT_SIZE(etb_delegate_args);
   args.backend_id = id.c_str();
@@ -140,13 +140,13 @@ Status PluginDelegate::set_up(const DelegateRequest& request, std::shared_ptr<Co
   input_count_ = info.input_count;
   slots_.resize(info.input_count + info.output_count);
   tensors_.resize(slots_.size());
-  ETB_TRY(note_arguments(request, std::move(copies)));
+  ETB_TRY(prepare_arguments(request, std::move(copies)));
   if (info.scratch_bytes == 0) return {};
   const uint64_t alignment = std::max<uint64_t>(info.scratch_alignment, 1);
   if (info.scratch_bytes > request.max_scratch_bytes || alignment > 4096 ||
       (alignment & (alignment - 1)) != 0) {
     return make_error(Code::OUT_OF_RESOURCES,
-                      "the plugin asks for " + std::to_string(info.scratch_bytes) +
+                      "the plugin requests " + std::to_string(info.scratch_bytes) +
                           " bytes of scratch aligned to " + std::to_string(alignment) +
                           ", expected at most " + std::to_string(request.max_scratch_bytes) +
                           " (the limit max_scratch_bytes) aligned to a power of two up to 4096");
@@ -159,24 +159,25 @@ Status PluginDelegate::set_up(const DelegateRequest& request, std::shared_ptr<Co
 }
 
 // Called while a method loads, when its tensors still have their largest sizes.
-Status PluginDelegate::note_arguments(const DelegateRequest& request, std::shared_ptr<CopyMemory> copies) {
+Status PluginDelegate::prepare_arguments(const DelegateRequest& request,
+                                         std::shared_ptr<StagingMemory> copies) {
   const std::span<EValue* const> arguments = request.arguments;
-  memory_.emplace(request.arenas, std::move(copies), input_count_, slots_.size());
+  staging_.emplace(request.arenas, std::move(copies), input_count_, slots_.size());
   Status met;
   shared_inputs_.resize(slots_.size() - input_count_);
   ETB_TRY(delegate_->query_io([&](const etb_io_req& req) {
-    if (met) met = memory_->require(req);
+    if (met) met = staging_->require(req);
     if (met && (req.role & ETB_ROLE_INPUT) == 0) shared_inputs_[req.index] = req.may_alias_input;
   }));
   ETB_TRY(std::move(met));
   if (arguments.empty()) return {};  // the program never calls this delegate
   if (arguments.size() != slots_.size()) {
-    return make_error(Code::INCOMPATIBLE, "the program gives it " + std::to_string(arguments.size()) +
-                                              " arguments, the plugin takes " + std::to_string(input_count_) +
-                                              " inputs and " + std::to_string(slots_.size() - input_count_) +
-                                              " outputs");
+    return make_error(Code::INCOMPATIBLE, "the program passes " + std::to_string(arguments.size()) +
+                                              " arguments, the plugin expects " +
+                                              std::to_string(input_count_) + " inputs and " +
+                                              std::to_string(slots_.size() - input_count_) + " outputs");
   }
-  ETB_TRY(memory_->reserve(arguments, request.may_move));
+  ETB_TRY(staging_->reserve(arguments, request.may_move));
   for (size_t i = 0; i < arguments.size(); ++i) {
     if (!arguments[i]->is_tensor() || arguments[i]->tensor().dynamism() == Dynamism::kStatic) continue;
     const auto sizes = arguments[i]->tensor().sizes();
@@ -188,16 +189,16 @@ Status PluginDelegate::note_arguments(const DelegateRequest& request, std::share
 
 etb_status PluginDelegate::bind_memory(uint32_t argument, void* data, uint64_t nbytes,
                                        uint64_t capacity_bytes, etb_error* error) noexcept {
-  const ArgumentMemory::Lent lent = memory_->lend(argument, data, nbytes, capacity_bytes);
-  if (lent.data == nullptr && (data != nullptr || nbytes != 0)) {
-    return fail(
-        error, ETB_NOT_SUPPORTED,
-        "delegate argument %u: %llu bytes at %p do not lie as the plugin asked, and this is not the call "
-        "that memory was taken for",
-        argument, static_cast<unsigned long long>(nbytes), data);
+  const ArgumentStaging::StagedArgument staged = staging_->stage(argument, data, nbytes, capacity_bytes);
+  if (staged.data == nullptr && (data != nullptr || nbytes != 0)) {
+    return fail(error, ETB_NOT_SUPPORTED,
+                "delegate argument %u: %llu bytes at %p do not meet the plugin's alignment or padding, and "
+                "the method "
+                "reserved no staging memory for this call",
+                argument, static_cast<unsigned long long>(nbytes), data);
   }
-  tensors_[argument].data = lent.data;
-  tensors_[argument].capacity_bytes = lent.capacity_bytes;
+  tensors_[argument].data = staged.data;
+  tensors_[argument].capacity_bytes = staged.capacity_bytes;
   return ETB_OK;
 }
 
@@ -213,8 +214,8 @@ etb_status PluginDelegate::bind(const EValue& value, uint32_t argument, etb_erro
                   argument);
     }
     if (!is_abi_dtype(value.tensor().dtype())) {
-      return fail(error, ETB_NOT_SUPPORTED, "delegate argument %u is %s, which plugins do not know", argument,
-                  to_text(value.tensor().dtype()));
+      return fail(error, ETB_NOT_SUPPORTED, "delegate argument %u is %s, a dtype that the C ABI lacks",
+                  argument, to_text(value.tensor().dtype()));
     }
     const Tensor& from = value.tensor();
     // A program may free a tensor and use it afterwards.
@@ -266,10 +267,10 @@ etb_status PluginDelegate::execute(const DelegateRun& run) noexcept {
   for (uint32_t i = 0; i < tensors_.size(); ++i) {
     if (const etb_status status = bind(*run.arguments[i], i, run.error); status != ETB_OK) return status;
   }
-  if (!memory_->keep_what_is_behind(tensors_)) {
-    return fail(
-        run.error, ETB_NOT_SUPPORTED,
-        "an argument lies in the padding of an output, and this is not the call that memory was taken for");
+  if (!staging_->save_padding(tensors_)) {
+    return fail(run.error, ETB_NOT_SUPPORTED,
+                "an argument overlaps the padding of an output, and the method reserved no staging memory "
+                "for this call");
   }
   StopFlag flag{run.limits, platform_};
   const etb_cancel_token cancel = {ETB_INIT_SIZE(etb_cancel_token), 0, &flag, &StopFlag::is_set};
@@ -287,20 +288,20 @@ etb_status PluginDelegate::execute(const DelegateRun& run) noexcept {
   args.events = run.events;
   args.priority = 500;
   const Status status = has_end ? run_watched(args, run.limits) : context_->execute(args);
-  memory_->put_back();
+  staging_->restore_padding();
   if (!status) return to_c(status.error(), run.error);
   for (uint32_t i = input_count_; i < tensors_.size(); ++i) {
-    ETB_CHECK(take_output(i, run.arguments[i]->tensor(), run.error));
+    ETB_CHECK(update_output(i, run.arguments[i]->tensor(), run.error));
   }
   return ETB_OK;
 }
 
 // Copies the plugin's sizes to the output, and the elements when the plugin wrote them to a copy.
-etb_status PluginDelegate::take_output(uint32_t argument, Tensor& output, etb_error* error) noexcept {
+etb_status PluginDelegate::update_output(uint32_t argument, Tensor& output, etb_error* error) noexcept {
   const etb_status status =
       output.resize({slots_[argument].sizes.data(), static_cast<size_t>(output.rank())});
   if (status != ETB_OK) {
-    return fail(error, status, "delegate output %u: the plugin gave sizes that do not fit",
+    return fail(error, status, "delegate output %u: the plugin returned sizes that do not fit",
                 argument - input_count_);
   }
   if (tensors_[argument].data != output.data() && output.nbytes() != 0)

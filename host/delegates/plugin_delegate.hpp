@@ -8,7 +8,7 @@
 #include <optional>
 #include <vector>
 
-#include "host/delegates/argument_memory.hpp"
+#include "host/delegates/argument_staging.hpp"
 #include "host/delegates/run_watchdog.hpp"
 #include "host/plugin/delegate.hpp"
 #include "host/runtime/delegate_resolver.hpp"
@@ -16,12 +16,12 @@
 namespace etb::host {
 
 // Bytes that a delegate borrows until it is destroyed: its payload, and the named data that it requested.
-class LentBytes {
+class BorrowedData {
  public:
-  LentBytes(DataBlock payload, const NamedDataMap* named_data)
+  BorrowedData(DataBlock payload, const NamedDataMap* named_data)
       : payload_(std::move(payload)), named_data_(named_data) {}
-  LentBytes(const LentBytes&) = delete;
-  LentBytes& operator=(const LentBytes&) = delete;
+  BorrowedData(const BorrowedData&) = delete;
+  BorrowedData& operator=(const BorrowedData&) = delete;
 
   etb_payload_view payload_view();
   etb_named_data named_data();
@@ -44,7 +44,7 @@ class PluginDelegate final : public MethodDelegate {
   // share `copies`. End the result with destroy().
   static Result<MethodDelegate*> make(std::shared_ptr<const PluginContext> plugin,
                                       const DelegateRequest& request, RunWatchdog& watchdog,
-                                      std::shared_ptr<CopyMemory> copies,
+                                      std::shared_ptr<StagingMemory> copies,
                                       std::span<const etb_compile_spec> specs,
                                       std::span<const etb_option> options = {});
 
@@ -65,26 +65,26 @@ class PluginDelegate final : public MethodDelegate {
                  RunWatchdog& watchdog);
   ~PluginDelegate() = default;
 
-  Status set_up(const DelegateRequest& request, std::shared_ptr<CopyMemory> copies,
+  Status set_up(const DelegateRequest& request, std::shared_ptr<StagingMemory> copies,
                 std::span<const etb_compile_spec> specs, std::span<const etb_option> options);
-  Status note_arguments(const DelegateRequest& request, std::shared_ptr<CopyMemory> copies);
+  Status prepare_arguments(const DelegateRequest& request, std::shared_ptr<StagingMemory> copies);
   etb_status bind(const EValue& value, uint32_t argument, etb_error* error) noexcept;
   etb_status bind_memory(uint32_t argument, void* data, uint64_t nbytes, uint64_t capacity_bytes,
                          etb_error* error) noexcept;
   Status run_watched(const etb_exec_args& args, const RunLimits& limits);
-  etb_status take_output(uint32_t argument, Tensor& output, etb_error* error) noexcept;
+  etb_status update_output(uint32_t argument, Tensor& output, etb_error* error) noexcept;
 
   // Declared in order of life.
   std::shared_ptr<const PluginContext> plugin_;
   const PlatformHooks& platform_;
   RunWatchdog& watchdog_;
-  LentBytes lent_;
+  BorrowedData borrowed_;
   etb_named_data named_data_{};
   std::optional<Delegate> delegate_;
   std::optional<Context> context_;
   std::vector<Slot> slots_;          // inputs, then outputs
   std::vector<etb_tensor> tensors_;  // the same
-  std::optional<ArgumentMemory> memory_;
+  std::optional<ArgumentStaging> staging_;
   uint32_t input_count_ = 0;
   std::vector<uint32_t> shared_inputs_;  // etb_io_req.may_alias_input, by output
   std::vector<std::byte> scratch_;

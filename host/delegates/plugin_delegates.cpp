@@ -134,20 +134,20 @@ etb_status PluginDelegates::create(const DelegateRequest& request, MethodDelegat
     if (const auto given = options_.find(std::string(request.id)); given != options_.end()) {
       ETB_ASSIGN(options, to_options(*selection.plugin, given->second));
     }
-    ETB_ASSIGN(*out, PluginDelegate::make(selection.plugin, request, watchdog_, copies_of(request.named_data),
-                                          specs, options));
+    ETB_ASSIGN(*out, PluginDelegate::make(selection.plugin, request, watchdog_,
+                                          staging_memory_of(request.named_data), specs, options));
     return {};
   });
 }
 
 // Finds the copies of a method by the address of its named data, which is unique during the method's life.
-std::shared_ptr<CopyMemory> PluginDelegates::copies_of(const NamedDataMap* method) {
+std::shared_ptr<StagingMemory> PluginDelegates::staging_memory_of(const NamedDataMap* method) {
   const std::lock_guard lock(mutex_);
   if (const auto known = copies_.find(method); known != copies_.end()) {
     if (auto copies = known->second.lock()) return copies;
   }
   std::erase_if(copies_, [](const auto& item) { return item.second.expired(); });
-  auto copies = std::make_shared<CopyMemory>();
+  auto copies = std::make_shared<StagingMemory>();
   copies_[method] = copies;
   return copies;
 }

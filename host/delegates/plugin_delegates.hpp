@@ -13,8 +13,8 @@
 #include <string>
 #include <vector>
 
-#include "host/delegates/copy_memory.hpp"
 #include "host/delegates/run_watchdog.hpp"
+#include "host/delegates/staging_memory.hpp"
 #include "host/registry/registry.hpp"
 #include "host/runtime/delegate_resolver.hpp"
 
@@ -46,14 +46,14 @@ class PluginDelegates final : public DelegateResolver {
 
  private:
   Result<Selection> select(const DelegateRequest& request);
-  std::shared_ptr<CopyMemory> copies_of(const NamedDataMap* method);
+  std::shared_ptr<StagingMemory> staging_memory_of(const NamedDataMap* method);
 
   Registry& registry_;
   std::map<std::string, std::string> pins_;
   std::map<std::string, std::map<std::string, std::string>> options_;  // by delegate id and key
   mutable std::mutex mutex_;
   std::deque<std::shared_ptr<const Decision>> decisions_;
-  std::map<const NamedDataMap*, std::weak_ptr<CopyMemory>> copies_;
+  std::map<const NamedDataMap*, std::weak_ptr<StagingMemory>> copies_;
   RunWatchdog watchdog_;
 };
 

@@ -11,8 +11,8 @@
 
 #include "host/layers/trace/trace.hpp"
 #include "host/layers/validate/validation.hpp"
-#include "host/plugin/toy_plugin.hpp"
-#include "host/runtime/method_world.hpp"
+#include "host/testing/method_fixture.hpp"
+#include "host/testing/toy_plugin.hpp"
 
 namespace etb::host {
 namespace {
@@ -53,13 +53,13 @@ format::ProgramSpec program_with(const std::string& id, const std::string& paylo
 TEST(PluginDelegates, RunTheNamedPlugin) {
   Registry registry(linked_only());
   PluginDelegates delegates(registry);
-  MethodWorld world(program_with(kToyBackend, kToyPayload, false));
-  world.options.delegates = &delegates;
-  ASSERT_EQ(world.load(), ETB_OK) << world.error.text;
+  MethodFixture fixture(program_with(kToyBackend, kToyPayload, false));
+  fixture.options.delegates = &delegates;
+  ASSERT_EQ(fixture.load(), ETB_OK) << fixture.error.text;
   FloatVector x({1, 2, 3, 4});
-  ASSERT_EQ(world.method.set_input(0, x.value(), &world.error), ETB_OK) << world.error.text;
-  ASSERT_EQ(world.method.execute(&world.error), ETB_OK) << world.error.text;
-  EXPECT_THAT(floats(world.method.output(0)), ElementsAre(2, 3, 4, 5));
+  ASSERT_EQ(fixture.method.set_input(0, x.value(), &fixture.error), ETB_OK) << fixture.error.text;
+  ASSERT_EQ(fixture.method.execute(&fixture.error), ETB_OK) << fixture.error.text;
+  EXPECT_THAT(floats(fixture.method.output(0)), ElementsAre(2, 3, 4, 5));
   ASSERT_EQ(delegates.decisions().size(), 1U);
   EXPECT_EQ(delegates.decisions()[0]->name, kToyBackend);
   EXPECT_NE(delegates.decisions()[0]->winner(), nullptr);
@@ -68,14 +68,14 @@ TEST(PluginDelegates, RunTheNamedPlugin) {
 TEST(PluginDelegates, CarrySizesThatChange) {
   Registry registry(linked_only());
   PluginDelegates delegates(registry);
-  MethodWorld world(program_with(kToyBackend, kToyPayload, true));
-  world.options.delegates = &delegates;
-  ASSERT_EQ(world.load(), ETB_OK) << world.error.text;
+  MethodFixture fixture(program_with(kToyBackend, kToyPayload, true));
+  fixture.options.delegates = &delegates;
+  ASSERT_EQ(fixture.load(), ETB_OK) << fixture.error.text;
   for (const size_t count : {2U, 4U, 1U}) {
     FloatVector x(std::vector<float>(count, 1));
-    ASSERT_EQ(world.method.set_input(0, x.value(), &world.error), ETB_OK) << world.error.text;
-    ASSERT_EQ(world.method.execute(&world.error), ETB_OK) << world.error.text;
-    EXPECT_EQ(floats(world.method.output(0)), std::vector<float>(count, 2));
+    ASSERT_EQ(fixture.method.set_input(0, x.value(), &fixture.error), ETB_OK) << fixture.error.text;
+    ASSERT_EQ(fixture.method.execute(&fixture.error), ETB_OK) << fixture.error.text;
+    EXPECT_EQ(floats(fixture.method.output(0)), std::vector<float>(count, 2));
   }
 }
 
@@ -136,8 +136,8 @@ const etb_plugin_table* ETB_CALL query_polling(const etb_host*, uint32_t, uint32
   return &toy.plugin;
 }
 
-struct SlowWorld {
-  explicit SlowWorld(etb_plugin_query_fn query)
+struct SlowFixture {
+  explicit SlowFixture(etb_plugin_query_fn query)
       : plugins{{ETB_INIT_SIZE(etb_static_plugin), 0, query, kToyBackend}},
         registry([this] {
           RegistryOptions options = linked_only();
@@ -145,17 +145,17 @@ struct SlowWorld {
           return options;
         }()),
         delegates(registry),
-        world(program_with(kToyBackend, kToyPayload, false)),
+        fixture(program_with(kToyBackend, kToyPayload, false)),
         x({1, 2, 3, 4}) {
-    world.options.delegates = &delegates;
-    EXPECT_EQ(world.load(), ETB_OK) << world.error.text;
-    EXPECT_EQ(world.method.set_input(0, x.value(), &world.error), ETB_OK) << world.error.text;
+    fixture.options.delegates = &delegates;
+    EXPECT_EQ(fixture.load(), ETB_OK) << fixture.error.text;
+    EXPECT_EQ(fixture.method.set_input(0, x.value(), &fixture.error), ETB_OK) << fixture.error.text;
   }
 
   etb_static_plugin plugins[1];
   Registry registry;
   PluginDelegates delegates;
-  MethodWorld world;
+  MethodFixture fixture;
   FloatVector x;
 };
 
@@ -166,21 +166,21 @@ RunLimits deadline_in(std::chrono::nanoseconds time) {
 }
 
 TEST(PluginDelegates, ACallThatOutlivesTheDeadlineFails) {
-  SlowWorld slow(query_deaf);
-  EXPECT_EQ(slow.world.method.execute(&slow.world.error, deadline_in(std::chrono::milliseconds(20))),
+  SlowFixture slow(query_deaf);
+  EXPECT_EQ(slow.fixture.method.execute(&slow.fixture.error, deadline_in(std::chrono::milliseconds(20))),
             ETB_DEADLINE_EXCEEDED);
-  EXPECT_THAT(slow.world.error.text, HasSubstr("deadline passed after 1 instructions"));
-  EXPECT_EQ(slow.world.method.execute(&slow.world.error, deadline_in(kLongest)), ETB_OK)
-      << slow.world.error.text;
-  EXPECT_THAT(floats(slow.world.method.output(0)), ElementsAre(2, 3, 4, 5));
+  EXPECT_THAT(slow.fixture.error.text, HasSubstr("deadline passed after 1 instructions"));
+  EXPECT_EQ(slow.fixture.method.execute(&slow.fixture.error, deadline_in(kLongest)), ETB_OK)
+      << slow.fixture.error.text;
+  EXPECT_THAT(floats(slow.fixture.method.output(0)), ElementsAre(2, 3, 4, 5));
 }
 
 TEST(PluginDelegates, APluginThatCanCancelIsAskedToAtTheDeadline) {
-  SlowWorld slow(query_cancellable);
+  SlowFixture slow(query_cancellable);
   const auto begin = std::chrono::steady_clock::now();
   for (int i = 1; i <= 3; ++i) {
     ask_count = 0;
-    EXPECT_EQ(slow.world.method.execute(&slow.world.error, deadline_in(std::chrono::milliseconds(20))),
+    EXPECT_EQ(slow.fixture.method.execute(&slow.fixture.error, deadline_in(std::chrono::milliseconds(20))),
               ETB_DEADLINE_EXCEEDED);
     EXPECT_GE(ask_count, 1);
   }
@@ -193,15 +193,15 @@ TEST(PluginDelegates, APluginThatCanCancelIsAskedToAtTheDeadline) {
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
     cancel = true;
   });
-  EXPECT_EQ(slow.world.method.execute(&slow.world.error, limits), ETB_CANCELLED);
+  EXPECT_EQ(slow.fixture.method.execute(&slow.fixture.error, limits), ETB_CANCELLED);
   other.join();
   EXPECT_LT(std::chrono::steady_clock::now() - begin, kLongest / 2);
 }
 
 TEST(PluginDelegates, TheCancelTokenSaysWhenTheDeadlineHasPassed) {
-  SlowWorld slow(query_polling);
+  SlowFixture slow(query_polling);
   const auto begin = std::chrono::steady_clock::now();
-  EXPECT_EQ(slow.world.method.execute(&slow.world.error, deadline_in(std::chrono::milliseconds(20))),
+  EXPECT_EQ(slow.fixture.method.execute(&slow.fixture.error, deadline_in(std::chrono::milliseconds(20))),
             ETB_DEADLINE_EXCEEDED);
   EXPECT_LT(std::chrono::steady_clock::now() - begin, kLongest / 2);
 }
@@ -220,14 +220,14 @@ TEST(PluginDelegates, RunBehindLayersWithoutAReport) {
       options.layers = {trace.layer(), validation.layer()};
       Registry registry(options);
       PluginDelegates delegates(registry);
-      MethodWorld world(program_with(kToyBackend, kToyPayload, true));
-      world.options.delegates = &delegates;
-      ASSERT_EQ(world.load(), ETB_OK) << world.error.text;
+      MethodFixture fixture(program_with(kToyBackend, kToyPayload, true));
+      fixture.options.delegates = &delegates;
+      ASSERT_EQ(fixture.load(), ETB_OK) << fixture.error.text;
       for (const size_t count : {2U, 4U, 1U}) {
         FloatVector x(std::vector<float>(count, 1));
-        ASSERT_EQ(world.method.set_input(0, x.value(), &world.error), ETB_OK) << world.error.text;
-        ASSERT_EQ(world.method.execute(&world.error), ETB_OK) << world.error.text;
-        EXPECT_EQ(floats(world.method.output(0)), std::vector<float>(count, 2));
+        ASSERT_EQ(fixture.method.set_input(0, x.value(), &fixture.error), ETB_OK) << fixture.error.text;
+        ASSERT_EQ(fixture.method.execute(&fixture.error), ETB_OK) << fixture.error.text;
+        EXPECT_EQ(floats(fixture.method.output(0)), std::vector<float>(count, 2));
       }
     }
     EXPECT_THAT(calls, Contains("delegate.execute"));
@@ -271,19 +271,19 @@ TEST(PluginDelegates, GiveMemoryAsThePluginAsked) {
       auto& input = std::get<format::TensorSpec>(program.methods[0].values[0]);
       input.memory_offset = 32;  // the last of the arena
       if (!is_planned) input.memory_id = 0;
-      MethodWorld world(program);
-      world.options.delegates = &delegates;
-      ASSERT_EQ(world.load(), ETB_OK) << world.error.text;
+      MethodFixture fixture(program);
+      fixture.options.delegates = &delegates;
+      ASSERT_EQ(fixture.load(), ETB_OK) << fixture.error.text;
       alignas(64) float memory[5] = {0, 1, 2, 3, 4};
       for (const int64_t count : {2, 0, 4, 1}) {  // an output has its full size again after an empty one
         TensorStorage storage;
         Tensor x = storage.make(Dtype::FLOAT32, std::span(&count, 1), memory + 1,
                                 static_cast<uint64_t>(count) * sizeof(float));
-        ASSERT_EQ(world.method.set_input(0, EValue(&x), &world.error), ETB_OK) << world.error.text;
-        ASSERT_EQ(world.method.execute(&world.error), ETB_OK) << world.error.text;
+        ASSERT_EQ(fixture.method.set_input(0, EValue(&x), &fixture.error), ETB_OK) << fixture.error.text;
+        ASSERT_EQ(fixture.method.execute(&fixture.error), ETB_OK) << fixture.error.text;
         std::vector<float> expected(memory + 1, memory + 1 + count);
         for (float& number : expected) number += 1;
-        EXPECT_EQ(floats(world.method.output(0)), expected) << is_planned;
+        EXPECT_EQ(floats(fixture.method.output(0)), expected) << is_planned;
       }
     }
     for (const Violation& violation : validation.take()) ADD_FAILURE() << format_violation(violation);
@@ -328,16 +328,16 @@ TEST(PluginDelegates, KeepWhatStandsBehindAnOutput) {
     method.arena_sizes = {0, 128};
     std::get<format::TensorSpec>(method.values[0]).memory_offset = static_cast<uint64_t>(input_offset);
     std::get<format::TensorSpec>(method.values[1]).memory_offset = 0;
-    MethodWorld world(program);
-    world.options.delegates = &delegates;
-    ASSERT_EQ(world.load(), ETB_OK) << world.error.text;
-    const std::span<std::byte> arena = world.arenas[0];
+    MethodFixture fixture(program);
+    fixture.options.delegates = &delegates;
+    ASSERT_EQ(fixture.load(), ETB_OK) << fixture.error.text;
+    const std::span<std::byte> arena = fixture.arenas[0];
     FloatVector x({1, 2, 3, 4});
-    ASSERT_EQ(world.method.set_input(0, x.value(), &world.error), ETB_OK) << world.error.text;
+    ASSERT_EQ(fixture.method.set_input(0, x.value(), &fixture.error), ETB_OK) << fixture.error.text;
     for (size_t i = 16; i < 28; ++i) arena[i] = std::byte{0xAB};
     const std::vector<std::byte> before(arena.begin() + 16, arena.end());
-    ASSERT_EQ(world.method.execute(&world.error), ETB_OK) << world.error.text;
-    EXPECT_THAT(floats(world.method.output(0)), ElementsAre(2, 3, 4, 5)) << input_offset;
+    ASSERT_EQ(fixture.method.execute(&fixture.error), ETB_OK) << fixture.error.text;
+    EXPECT_THAT(floats(fixture.method.output(0)), ElementsAre(2, 3, 4, 5)) << input_offset;
     EXPECT_EQ(scribbled_behind == arena.data(), input_offset == 64) << input_offset;
     EXPECT_EQ(std::vector<std::byte>(arena.begin() + 16, arena.end()), before) << input_offset;
   }
@@ -361,10 +361,10 @@ TEST(PluginDelegates, RefuseWhatNoHostCouldGive) {
   options.static_plugins = plugins;
   Registry registry(options);
   PluginDelegates delegates(registry);
-  MethodWorld world(program_with(kToyBackend, kToyPayload, false));
-  world.options.delegates = &delegates;
-  EXPECT_EQ(world.load(), ETB_NOT_SUPPORTED);
-  EXPECT_THAT(world.error.text, HasSubstr("output 0: alignment 1048576 and 0 bytes of padding wanted"));
+  MethodFixture fixture(program_with(kToyBackend, kToyPayload, false));
+  fixture.options.delegates = &delegates;
+  EXPECT_EQ(fixture.load(), ETB_NOT_SUPPORTED);
+  EXPECT_THAT(fixture.error.text, HasSubstr("output 0: alignment 1048576 and 0 bytes of padding requested"));
 }
 
 // Compile specs that the plugin below received in create.
@@ -396,9 +396,9 @@ TEST(PluginDelegates, PassCompileSpecsOnByteForByte) {
   const std::string binary("\0\xff zero and all\0", 16);
   format::ProgramSpec program = program_with(kToyBackend, kToyPayload, false);
   program.methods[0].delegates[0].compile_specs = {{"level", "3"}, {"binary", binary}, {"empty", ""}};
-  MethodWorld world(program);
-  world.options.delegates = &delegates;
-  ASSERT_EQ(world.load(), ETB_OK) << world.error.text;
+  MethodFixture fixture(program);
+  fixture.options.delegates = &delegates;
+  ASSERT_EQ(fixture.load(), ETB_OK) << fixture.error.text;
   EXPECT_THAT(created_with, ElementsAre(std::pair<std::string, std::string>("level", "3"),
                                         std::pair<std::string, std::string>("binary", binary),
                                         std::pair<std::string, std::string>("empty", "")));
@@ -407,19 +407,19 @@ TEST(PluginDelegates, PassCompileSpecsOnByteForByte) {
 TEST(PluginDelegates, NameAnIdThatNobodyServes) {
   Registry registry(linked_only());
   PluginDelegates delegates(registry);
-  MethodWorld world(program_with("NobodysBackend", kToyPayload, false));
-  world.options.delegates = &delegates;
-  EXPECT_EQ(world.load(), ETB_NOT_FOUND);
-  EXPECT_THAT(world.error.text, HasSubstr("delegate 0 'NobodysBackend'"));
+  MethodFixture fixture(program_with("NobodysBackend", kToyPayload, false));
+  fixture.options.delegates = &delegates;
+  EXPECT_EQ(fixture.load(), ETB_NOT_FOUND);
+  EXPECT_THAT(fixture.error.text, HasSubstr("delegate 0 'NobodysBackend'"));
 }
 
 TEST(PluginDelegates, RefuseAPayloadThatThePluginRefuses) {
   Registry registry(linked_only());
   PluginDelegates delegates(registry);
-  MethodWorld world(program_with(kToyBackend, "no toy", false));
-  world.options.delegates = &delegates;
-  EXPECT_NE(world.load(), ETB_OK);
-  EXPECT_THAT(world.error.text, HasSubstr(kToyBackend));
+  MethodFixture fixture(program_with(kToyBackend, "no toy", false));
+  fixture.options.delegates = &delegates;
+  EXPECT_NE(fixture.load(), ETB_OK);
+  EXPECT_THAT(fixture.error.text, HasSubstr(kToyBackend));
 }
 
 TEST(PluginDelegates, CountTheArgumentsOfTheProgram) {
@@ -427,11 +427,11 @@ TEST(PluginDelegates, CountTheArgumentsOfTheProgram) {
   PluginDelegates delegates(registry);
   auto program = program_with(kToyBackend, kToyPayload, false);
   program.methods[0].instructions[0].args = {0, 1, 2};
-  MethodWorld world(program);
-  world.options.delegates = &delegates;
-  EXPECT_EQ(world.load(), ETB_INCOMPATIBLE);
-  EXPECT_THAT(world.error.text,
-              HasSubstr("the program gives it 3 arguments, the plugin takes 1 inputs and 1 outputs"));
+  MethodFixture fixture(program);
+  fixture.options.delegates = &delegates;
+  EXPECT_EQ(fixture.load(), ETB_INCOMPATIBLE);
+  EXPECT_THAT(fixture.error.text,
+              HasSubstr("the program passes 3 arguments, the plugin expects 1 inputs and 1 outputs"));
 }
 
 }  // namespace

@@ -182,7 +182,7 @@ etb_status avg_pool_backward_out(KernelContext& context,
       for (int i = 0; i < 2; ++i) {
         const int64_t begin = index[i] * stride[i] - padding[i],
                       stop = std::min(begin + kernel[i], to.size[i + 1] + padding[i]);
-        // Windows of a gradient that is larger than it should be lie outside.
+        // Windows of a gradient that is larger than it should be are outside.
         padded *= std::max<int64_t>(stop - begin, 0);
         first[i + 1] = std::max<int64_t>(begin, 0);
         end[i + 1] = std::min(stop, to.size[i + 1]);

@@ -12,7 +12,7 @@
 namespace etb::host {
 namespace {
 
-// Arguments in one block of memory, overlapping as the test places them. What lies behind the block must stay.
+// Arguments in one block of memory, overlapping as the test arranges them. Bytes after the block must not change.
 class Overlapping {
  public:
   static constexpr size_t kNbytes = 256;

@@ -65,7 +65,7 @@ class Forward {
     return dtype == Dtype::FLOAT32 || dtype == Dtype::FLOAT64 || dtype == Dtype::INT64;
   }
 
-  // Whether the input itself is matrix B: kernel 1, stride 1, no padding, positions dense.
+  // True if the input itself is matrix B: kernel 1, stride 1, no padding, positions dense.
   bool is_plain_product() const {
     int64_t dense = 1;
     for (int dim = 2; dim >= 0; --dim) {
@@ -99,7 +99,7 @@ class Forward {
     return ETB_OK;
   }
 
-  // What A, C's rows and the bias are in every product.
+  // Sets A, C's rows and the bias, which every product shares.
   void set_weights(GemmTask& task) const {
     task.m = group_out_;
     task.k = group_in_ * kernel_numel_;
@@ -217,13 +217,13 @@ class Forward {
     return context_.stopped();
   }
 
-  // Whether consecutive output rows do not follow each other in memory.
+  // True if consecutive output rows are not adjacent in memory.
   bool out_breaks_rows() const {
     return shape_.out[1] > 1 &&
            shape_.spatial_stride(out_, 1) != shape_.out[2] * shape_.spatial_stride(out_, 2);
   }
 
-  // Where the values under the first output lie in the band, and where the weights lie, in the order channel, depth, row, column.
+  // Offsets of the first output's input values in the band, and of the weights, in the order channel, depth, row, column.
   void fill_offsets() {
     int64_t index = 0;
     const int64_t plane = plane_numel(band_rows_), phase_numel = (band_rows_ + reach_[0]) * pitch_;
@@ -306,7 +306,7 @@ class Forward {
       }
       return;
     }
-    // Positions x * step + phase - border that lie within [0, in).
+    // Positions x * step + phase - border that are within [0, in).
     const int64_t first_missing = border(2) - phase;
     const int64_t begin = std::min(pitch_, first_missing <= 0 ? 0 : (first_missing + step(2) - 1) / step(2));
     const int64_t last = shape_.in[2] - 1 + border(2) - phase;
@@ -345,7 +345,7 @@ class Forward {
     return run_product(task);
   }
 
-  // Each band's product takes its scratch anew.
+  // Each band's product releases its scratch at the end.
   etb_status run_product(GemmTask& task) {
     KernelContext::Mark mark(context_);
     return run_gemm(context_, task, compute_);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the processor can do, and which hot loops suit it.
+// Features of the processor, and the choice of hot loops for it.
 #pragma once
 
 #include "host/kernels/vector/table.hpp"

@@ -29,7 +29,7 @@ struct StridedCopy {
   const void* from;
   int64_t from_strides[kMaxRank];
 
-  // Copies; nothing happens when a size is 0. The box must lie within both memories. Returns why the run has to stop, else ETB_OK.
+  // Copies; does nothing when a size is 0. The box must fit into both memories. Returns the reason for a stop, else ETB_OK.
   etb_status run(KernelContext& context) const noexcept;
 };
 

@@ -131,7 +131,7 @@ struct alignas(64) Buffers {
   char bytes[1 + kMaxInputs][kBlock * sizeof(double)];
 };
 
-// Whether a block of `row_count` rows can be used where it lies.
+// True if a block of `row_count` rows can be used in place.
 bool is_dense(const Walk& walk, const Lane& lane, int64_t row_count) {
   return lane.strides[0] == 1 && (row_count == 1 || lane.strides[1] == walk.sizes[0]);
 }
@@ -181,7 +181,7 @@ void run_block(const Walk& walk, Buffers& buffers, char* const* pointers, int64_
   }
 }
 
-// Whether every lane is used in place, so that rows need not be cut into blocks.
+// True if every lane is used in place, so that rows need not be cut into blocks.
 bool needs_no_buffer(const Walk& walk) {
   for (int i = 0; i < walk.lane_count; ++i) {
     if (!walk.lanes[i].is_natural || walk.lanes[i].strides[0] != 1) return false;

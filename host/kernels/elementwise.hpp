@@ -2,7 +2,7 @@
 // Element-wise kernels: dtype rules, broadcasting, and the driver that feeds any dtypes and layouts to dense loops.
 //
 // A loop (vector/unary.def ...) knows only three computing types and dense elements. The driver walks the output in memory order,
-// merges dims that lie behind each other, and hands a loop either the tensors' own memory or blocks converted into small buffers.
+// merges dims that are contiguous, and passes a loop either the tensors' own memory or blocks converted into small buffers.
 // So a formula costs three loops, not one for each combination of dtypes.
 #pragma once
 
@@ -50,7 +50,7 @@ class Operand {
   bool is_number_ = false;
 };
 
-// What a formula's p[0..3] are, in every computing type.
+// The values p[0..3] of a formula, in every computing type.
 class LoopParams {
  public:
   void set(int index, double real) noexcept;
@@ -82,7 +82,7 @@ constexpr int64_t significant_bits(Dtype dtype) noexcept {
   return dtype == Dtype::FLOAT16 ? 11 : dtype == Dtype::BFLOAT16 ? 8 : 0;
 }
 
-// Whether PyTorch stores a result of one dtype into an output of another: not float into integer, not number into bool.
+// True if PyTorch stores a result of one dtype into an output of another: not float into integer, not number into bool.
 constexpr bool can_store(Dtype result, Dtype out) noexcept {
   if (is_floating(result) && !is_floating(out)) return false;
   return is_bool(result) || !is_bool(out);

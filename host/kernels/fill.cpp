@@ -106,7 +106,7 @@ etb_status fill_tensor_out(KernelContext& context, ops::fill_Tensor_out<KernelAr
   return fill(context, EValue(integer), out);
 }
 
-// empty(size, ..., out): whatever was there stays.
+// empty(size, ..., out): the elements keep their values.
 template <class Arguments>
 etb_status empty_out(KernelContext& context, Arguments args) {
   return resize_to_list(context, args.size(), args.out());

@@ -34,7 +34,7 @@ class Call {
   }
   Call& add(EValue value) { return args_.push_back(make(value)), *this; }
 
-  // Runs within a second whatever the answer.
+  // Runs within a second, with any status.
   etb_status run(const char* name, const char* overload) {
     KernelRegistry registry;
     EXPECT_EQ(add_portable_kernels(registry), ETB_OK);

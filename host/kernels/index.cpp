@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // aten::index and index_put: elements picked by several index tensors, which broadcast together.
 //
-// Indexed dims that follow each other are replaced where they are; if others lie between them, the broadcast dims come first. A mask
-// (bool) stands for one index tensor a dim: the positions of its true elements.
+// Adjacent indexed dims are replaced where they are; if other dims are between them, the broadcast dims come first. A mask
+// (bool) is one index tensor a dim: the positions of its true elements.
 #include <algorithm>
 
 #include "api/ops/sizes/arithmetic.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a kernel file includes, and how it publishes its rows.
+// The include of every kernel file, and the macro that publishes its rows.
 #pragma once
 
 #include "etb/cpp/fail.hpp"

@@ -306,7 +306,7 @@ bool run_parts(KernelContext& context, const GemmTask& task, Compute compute, et
 
 etb_status run_gemm(KernelContext& context, GemmTask& task, Compute compute) noexcept {
   if (task.m == 0 || task.n == 0) return ETB_OK;
-  // Of the smallest product, and of one that does not ask by itself.
+  // The work of the smallest product, and of a product that does not check for a stop itself.
   const double work = static_cast<double>(task.m) * static_cast<double>(task.n) * static_cast<double>(task.k);
   if (context.should_stop(32 + static_cast<int64_t>(std::min(work, 1.0 * (1 << 18)) / 32)))
     return context.stopped();

@@ -86,7 +86,7 @@ struct Window {
   int64_t out_numel() const { return out[0] * out[1] * out[2]; }
 };
 
-// The part of a window along one dim that lies within the input: positions first, first + dilation, ... below end.
+// The part of a window along one dim that is within the input: positions first, first + dilation, ... below end.
 struct Range {
   int64_t first, end;
 };
@@ -133,7 +133,7 @@ Range outputs_inside(const Window& window, int64_t offset) {
   return {begin, last < 0 ? begin : std::max(begin, std::min(window.out[2], last / step + 1))};
 }
 
-// What a maximum starts from where a window holds nothing, as a dilated one may.
+// The start value of a maximum, and its result where a dilated window contains no element.
 template <class T>
 T lowest() {
   if constexpr (static_cast<T>(0.5) != T(0)) return -std::numeric_limits<T>::infinity();

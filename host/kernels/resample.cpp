@@ -234,7 +234,7 @@ class GridSampler {
     if (padding_ == kReflection)
       at = align_corners_ ? reflect(at, T(0), static_cast<T>(size - 1))
                           : reflect(at, T(-0.5), static_cast<T>(size) - T(0.5));
-    // A NaN becomes 0, as max and min of PyTorch's clip make of it.
+    // A NaN becomes 0, as in max and min of PyTorch's clip.
     return std::min(static_cast<T>(size - 1), std::max(at, T(0)));
   }
 

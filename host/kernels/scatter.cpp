@@ -74,7 +74,7 @@ etb_status scatter_value_out(KernelContext& context, ops::scatter_value_out<Kern
   });
 }
 
-// What scatter_reduce does with an element that is there and one that comes.
+// The reductions of scatter_reduce, which combine the stored element with the new one.
 enum class Reduction { kSum, kProduct, kMean, kMaximum, kMinimum };
 
 template <class T>

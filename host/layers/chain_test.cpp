@@ -5,8 +5,8 @@
 #include <gtest/gtest.h>
 
 #include "host/layers/start_plugin.hpp"
-#include "host/layers/world.hpp"
 #include "host/plugin/delegate.hpp"
+#include "host/testing/layer_fixture.hpp"
 
 namespace etb::host {
 namespace {
@@ -52,17 +52,17 @@ TEST(Chain, ALayerWithoutInitIsNotAskedWhereItStands) {
   etb_delegate_table delegate;
   const etb_plugin_table query_only = query_only_layer(delegate);
   const Layer layer{"query", &query_only, nullptr, nullptr};
-  World world(std::vector<Layer>{layer});
-  ASSERT_EQ(world.start(), ETB_OK) << world.error.text;
+  LayerFixture fixture(std::vector<Layer>{layer});
+  ASSERT_EQ(fixture.start(), ETB_OK) << fixture.error.text;
   etb_delegate_info info{};
   info.struct_size = sizeof(info);
-  ASSERT_EQ(world.delegates().query(world.delegate(), &info, nullptr), ETB_OK);
+  ASSERT_EQ(fixture.delegates().query(fixture.delegate(), &info, nullptr), ETB_OK);
   EXPECT_EQ(info.max_contexts, 7u);
-  EXPECT_EQ(world.execute(), ETB_OK);
+  EXPECT_EQ(fixture.execute(), ETB_OK);
 
   // A layer with init still finds its link when a layer without init is between it and the host.
   Validation validation;
-  World both(std::vector<Layer>{layer, validation.layer()});
+  LayerFixture both(std::vector<Layer>{layer, validation.layer()});
   ASSERT_EQ(both.start(), ETB_OK) << both.error.text;
   EXPECT_EQ(both.execute(), ETB_OK);
   EXPECT_EQ(both.stop(), ETB_OK);
@@ -102,13 +102,13 @@ TEST(StartPlugin, RunsThePluginBehindTwoLayersOfOneKind) {
     ASSERT_TRUE(plugin->each_device([&](const etb_device_info& info) { std::copy_n(info.uuid, 16, uuid); }));
     Result<Device> device = plugin->open_device(uuid);
     ASSERT_TRUE(device) << device.error().message;
-    World world;  // used only for its arguments
-    Result<Delegate> delegate = plugin->create_delegate(world.delegate_args, &*device);
+    LayerFixture fixture;  // used only for its arguments
+    Result<Delegate> delegate = plugin->create_delegate(fixture.delegate_args, &*device);
     ASSERT_TRUE(delegate) << delegate.error().message;
     Result<Context> context = delegate->create_context();
     ASSERT_TRUE(context);
-    ASSERT_TRUE(context->execute(world.run.args));
-    EXPECT_THAT(world.run.out, ::testing::Each(2.0f));
+    ASSERT_TRUE(context->execute(fixture.run.args));
+    EXPECT_THAT(fixture.run.out, ::testing::Each(2.0f));
   }
   for (const Violation& violation : outer.take()) ADD_FAILURE() << format_violation(violation);
   for (const Violation& violation : inner.take()) ADD_FAILURE() << format_violation(violation);

@@ -4,7 +4,7 @@
 #include <benchmark/benchmark.h>
 
 #include "host/layers/trace/trace.hpp"
-#include "host/layers/world.hpp"
+#include "host/testing/layer_fixture.hpp"
 
 namespace etb::host {
 namespace {
@@ -25,26 +25,26 @@ struct Layered {
     if (stack == TRACE_TWICE) layers.push_back(trace.layer());
     if (stack == VALIDATE || stack == TRACE_AND_VALIDATE || stack == GUARD_PAGES)
       layers.push_back(validation.layer());
-    world.emplace(std::move(layers));
+    fixture.emplace(std::move(layers));
     // Returns at once, because the benchmark measures the table and the layers.
-    world->toy.delegate.execute = [](etb_context*, const etb_exec_args*, etb_error*) -> etb_status {
+    fixture->toy.delegate.execute = [](etb_context*, const etb_exec_args*, etb_error*) -> etb_status {
       return ETB_OK;
     };
-    world->start();
-    context = world->context();
+    fixture->start();
+    context = fixture->context();
   }
 
   uint64_t call_count = 0;
   Trace trace;
   Validation validation;
-  std::optional<World> world;
+  std::optional<LayerFixture> fixture;
   etb_context* context = nullptr;
 };
 
 void execute(benchmark::State& state, Stack stack) {
   Layered layered(stack);
-  const etb_delegate_table& table = layered.world->delegates();
-  const etb_exec_args& args = layered.world->run.args;
+  const etb_delegate_table& table = layered.fixture->delegates();
+  const etb_exec_args& args = layered.fixture->run.args;
   etb_error error = ETB_ERROR_INIT;
   for (auto _ : state) benchmark::DoNotOptimize(table.execute(layered.context, &args, &error));
   if (layered.validation.violation_count() != 0)
@@ -53,8 +53,8 @@ void execute(benchmark::State& state, Stack stack) {
 
 void query(benchmark::State& state, Stack stack) {
   Layered layered(stack);
-  const etb_delegate_table& table = layered.world->delegates();
-  etb_delegate* const delegate = layered.world->delegate();
+  const etb_delegate_table& table = layered.fixture->delegates();
+  etb_delegate* const delegate = layered.fixture->delegate();
   etb_delegate_info info{};
   info.struct_size = sizeof(info);
   etb_error error = ETB_ERROR_INIT;

@@ -5,7 +5,7 @@
 
 #include <fstream>
 
-#include "host/module/run_bytes.hpp"
+#include "host/testing/run_bytes.hpp"
 
 namespace etb::host {
 namespace {

@@ -6,9 +6,9 @@
 
 #include "api/format/digest.hpp"
 #include "api/format/hex.hpp"
-#include "api/format/program_builder.hpp"
+#include "api/testing/program_builder.hpp"
 #include "host/module/module.hpp"
-#include "host/registry/scratch_dir.hpp"
+#include "host/testing/scratch_dir.hpp"
 
 namespace etb::host {
 namespace {

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "host/module/run_bytes.hpp"
+#include "host/testing/run_bytes.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const auto* first = reinterpret_cast<const std::byte*>(data);

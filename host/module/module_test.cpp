@@ -9,7 +9,7 @@
 
 #include <fstream>
 
-#include "api/format/program_builder.hpp"
+#include "api/testing/program_builder.hpp"
 #include "etb/module.h"
 
 namespace etb::host {

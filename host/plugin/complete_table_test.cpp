@@ -6,7 +6,7 @@
 
 #include <cstring>
 
-#include "host/plugin/toy_plugin.hpp"
+#include "host/testing/toy_plugin.hpp"
 
 namespace etb::host {
 namespace {

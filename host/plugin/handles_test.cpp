@@ -6,7 +6,7 @@
 
 #include "host/plugin/complete_table.hpp"
 #include "host/plugin/delegate.hpp"
-#include "host/plugin/toy_plugin.hpp"
+#include "host/testing/toy_plugin.hpp"
 
 namespace etb::host {
 namespace {

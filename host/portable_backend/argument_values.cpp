@@ -54,73 +54,50 @@ int64_t ArgumentValues::widened_dtype(int64_t code) const {
 }
 
 Status ArgumentValues::add(const graph::Argument& argument, const ops::Type& type, const FindValue& find) {
-  const auto unsupported = [&] {
+  const auto put = [this](EValue value) -> Status {
+    pointers_.push_back(keep(value));
+    return {};
+  };
+  const auto unsupported = [&]() -> Status {
     return make_error(Code::NOT_SUPPORTED, "argument '" + std::string(argument.name()) + "' of kind " +
                                                std::to_string(argument.kind()));
   };
-  switch (argument.kind()) {
-    case ETB_GRAPH_ARGUMENT_NONE:
-      pointers_.push_back(keep(EValue()));
-      return {};
-    case ETB_GRAPH_ARGUMENT_VALUE: {
-      EValue* const value = find(*argument.value());
-      if (value == nullptr) return unsupported();
-      pointers_.push_back(value);
-      return {};
-    }
-    case ETB_GRAPH_ARGUMENT_VALUES: {
-      std::vector<EValue*>& items = lists_.emplace_back();
-      for (const uint32_t id : argument.values()) {
-        items.push_back(id == graph::kNone ? keep(EValue()) : find(id));
-        if (items.back() == nullptr) return unsupported();
-      }
-      pointers_.push_back(
-          keep(type.has_optional_items ? EValue::optional_tensor_list(items) : EValue::tensor_list(items)));
-      return {};
-    }
-    case ETB_GRAPH_ARGUMENT_INT:
-      if (type.is_list) return add_ints({*argument.as_int()});
-      pointers_.push_back(keep(type.base == ops::BaseType::kFloat
-                                   ? EValue(static_cast<double>(*argument.as_int()))
-                                   : EValue(*argument.as_int())));
-      return {};
-    case ETB_GRAPH_ARGUMENT_FLOAT:
-      pointers_.push_back(keep(EValue(*argument.as_float())));
-      return {};
-    case ETB_GRAPH_ARGUMENT_BOOL:
-      pointers_.push_back(keep(EValue(*argument.as_bool())));
-      return {};
-    case ETB_GRAPH_ARGUMENT_STRING:
-      texts_.emplace_back(argument.as_string());
-      pointers_.push_back(keep(EValue(std::string_view(texts_.back()))));
-      return {};
-    case ETB_GRAPH_ARGUMENT_DTYPE:
-      pointers_.push_back(keep(EValue(widened_dtype(argument.c().as_int))));
-      return {};
-    case ETB_GRAPH_ARGUMENT_LAYOUT:
-    case ETB_GRAPH_ARGUMENT_MEMORY_FORMAT:
-      pointers_.push_back(keep(EValue(argument.c().as_int)));
-      return {};
-    case ETB_GRAPH_ARGUMENT_INTS: {
-      std::vector<int64_t> ints;
-      for (const int64_t item : argument.ints()) ints.push_back(item);
-      return add_ints(ints);
-    }
-    case ETB_GRAPH_ARGUMENT_FLOATS: {
-      std::vector<double>& items = doubles_.emplace_back();
-      for (const double item : argument.floats()) items.push_back(item);
-      pointers_.push_back(keep(EValue::double_list(items)));
-      return {};
-    }
-    case ETB_GRAPH_ARGUMENT_BOOLS: {
-      std::vector<uint8_t>& items = bools_.emplace_back();
-      for (const int64_t item : argument.ints()) items.push_back(item != 0);
-      pointers_.push_back(keep(EValue::bool_list(items)));
-      return {};
-    }
-    default:
-      return unsupported();
-  }
+  return argument.visit(graph::Overloaded{
+      [&](graph::arg::None) { return put(EValue()); },
+      [&](graph::arg::Value used) -> Status {
+        EValue* const value = find(used.index);
+        if (value == nullptr) return unsupported();
+        pointers_.push_back(value);
+        return {};
+      },
+      [&](const graph::arg::Values& ids) -> Status {
+        std::vector<EValue*>& items = lists_.emplace_back();
+        for (const uint32_t id : ids) {
+          items.push_back(id == graph::kNone ? keep(EValue()) : find(id));
+          if (items.back() == nullptr) return unsupported();
+        }
+        return put(type.has_optional_items ? EValue::optional_tensor_list(items)
+                                           : EValue::tensor_list(items));
+      },
+      [&](int64_t value) {
+        if (type.is_list) return add_ints({value});
+        return put(type.base == ops::BaseType::kFloat ? EValue(static_cast<double>(value)) : EValue(value));
+      },
+      [&](double value) { return put(EValue(value)); }, [&](bool value) { return put(EValue(value)); },
+      [&](std::string_view text) { return put(EValue(std::string_view(texts_.emplace_back(text)))); },
+      [&](graph::arg::Dtype dtype) { return put(EValue(widened_dtype(dtype.code))); },
+      [&](graph::arg::Layout layout) { return put(EValue(layout.code)); },
+      [&](graph::arg::MemoryFormat format) { return put(EValue(format.code)); },
+      [&](const graph::arg::Ints& ints) {
+        return add_ints({ints.begin(), ints.end()});
+      },
+      [&](const graph::arg::Floats& floats) {
+        return put(EValue::double_list(doubles_.emplace_back(floats.begin(), floats.end())));
+      },
+      [&](const graph::arg::Bools& bools) {
+        return put(EValue::bool_list(bools_.emplace_back(bools.begin(), bools.end())));
+      },
+      [&](const auto&) { return unsupported(); }});
 }
 
 Status ArgumentValues::add_default(std::string_view text, const ops::Type& type) {

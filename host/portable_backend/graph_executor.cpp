@@ -112,12 +112,11 @@ struct GraphExecutor::Impl {
 
 Status GraphExecutor::Impl::make_value(uint32_t id, bool has_memory) {
   const graph::Graph method = view.method();
-  const etb_graph_value described = method.value(id);
-  const std::string name = described.name;
-  if (described.kind != ETB_GRAPH_VALUE_TENSOR)
-    return make_error(Code::NOT_SUPPORTED, "value '" + name + "': no tensor");
+  const graph::Value described = method.value(id);
+  const std::string name(described.name());
+  if (!described.is_tensor()) return make_error(Code::NOT_SUPPORTED, "value '" + name + "': no tensor");
   Value& value = values.emplace_back();
-  value.spec = view.spec(described.spec);
+  value.spec = described.spec();
   const Dtype dtype = dtype_of(value.spec);
   int64_t nbytes = static_cast<int64_t>(element_nbytes(dtype));
   for (uint32_t i = 0; i < value.spec.rank; ++i)
@@ -262,8 +261,7 @@ Result<GraphExecutor> GraphExecutor::make(std::span<const uint8_t> image, const 
   ETB_TRY(impl->read_inputs(options.read_constant));
   const graph::Graph method = impl->view.method();
   for (const graph::Node& node : method.nodes()) ETB_TRY(impl->add_step(node));
-  for (uint32_t i = 0; i < method.outputs().size(); ++i) {
-    const etb_graph_output output = method.output(i);
+  for (const etb_graph_output& output : method.outputs()) {
     if (output.updates != graph::kNone)
       return make_error(Code::NOT_SUPPORTED, "state: not run by this executor");
     impl->outputs.push_back(output.value);

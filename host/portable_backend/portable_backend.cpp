@@ -198,7 +198,7 @@ struct Portable {
       const Claim claim = row == by_name.end()
                               ? Claim::no("op", std::string(node.op_name()) + ": no portable kernel")
                           : !is_method ? Claim::no("op", "inside control flow")
-                                       : try_node(graph, node, *row->second);
+                                       : try_node(node, *row->second);
       ETB_TRY(claim.is_claimed ? sink.claim({&id, 1}, claim) : sink.reject({&id, 1}, claim));
     }
     return {};
@@ -209,8 +209,7 @@ struct Portable {
     for (uint32_t i = 0; i < graph.node_count(); ++i) {
       const Node node = graph.node(i);
       const OpRow* const row = detail::find_row(kOps, node.op_name());
-      const Claim claim =
-          row == nullptr ? Claim::no("op", "no portable kernel") : try_node(graph, node, *row);
+      const Claim claim = row == nullptr ? Claim::no("op", "no portable kernel") : try_node(node, *row);
       if (!claim.is_claimed)
         return make_error(Code::NOT_SUPPORTED, "node " + std::to_string(node.id()) + " (" +
                                                    std::string(node.op_name()) + "): " + claim.text);
@@ -250,9 +249,9 @@ struct Portable {
   // Only the kernel knows if it can run a node. So a claim runs it, on tensors with the sizes of the
   // image. First on ones, which every formula accepts. If that fails, on zeros, because an index of
   // one may be out of range.
-  static Claim try_node(const Graph& graph, const Node& node, const OpRow& row) {
+  static Claim try_node(const Node& node, const OpRow& row) {
     if (Claim claim = detail::check_row(node, row); !claim.is_claimed) return claim;
-    const Result<graph::ImageBytes> single = cut_out(graph, node);
+    const Result<graph::ImageBytes> single = cut_out(node);
     if (!single) return Claim::no("attribute", single.error().message);
     Result<GraphExecutor> executor = GraphExecutor::make(single->span(), portable_kernels());
     if (!executor) return Claim::no("op", executor.error().message);
@@ -261,60 +260,19 @@ struct Portable {
     return ran ? Claim::yes() : Claim::no("attribute", ran.error().message);
   }
 
-  static Result<graph::ImageBytes> cut_out(const Graph& graph, const Node& node);
+  static Result<graph::ImageBytes> cut_out(const Node& node);
   static Status run_on(GraphExecutor& executor, int value);
 };
 
-// Copies an argument for another image.
-graph::ArgumentDraft copy_argument(const etb_graph_view& view, const graph::Argument& argument,
-                                   const std::map<uint32_t, uint32_t>& numbers) {
-  graph::ArgumentDraft draft;
-  draft.kind = argument.kind();
-  draft.name = argument.name();
-  const etb_graph_argument& c = argument.c();
-  if (c.kind == ETB_GRAPH_ARGUMENT_VALUE) draft.values = {numbers.at(c.value)};
-  for (const uint32_t id : argument.values())
-    draft.values.push_back(id == graph::kNone ? id : numbers.at(id));
-  switch (c.kind) {
-    case ETB_GRAPH_ARGUMENT_VALUE:
-      return graph::value_arg(numbers.at(c.value), draft.name);
-    case ETB_GRAPH_ARGUMENT_VALUES:
-      return graph::values_arg(draft.values, draft.name);
-    case ETB_GRAPH_ARGUMENT_INT:
-      return graph::int_arg(c.as_int, draft.name);
-    case ETB_GRAPH_ARGUMENT_FLOAT:
-      return graph::float_arg(c.as_float, draft.name);
-    case ETB_GRAPH_ARGUMENT_BOOL:
-      return graph::bool_arg(c.as_int != 0, draft.name);
-    case ETB_GRAPH_ARGUMENT_STRING:
-      return graph::string_arg(c.as_string, draft.name);
-    case ETB_GRAPH_ARGUMENT_DEVICE:
-      return graph::device_arg(c.as_string, draft.name);
-    case ETB_GRAPH_ARGUMENT_DTYPE:
-    case ETB_GRAPH_ARGUMENT_LAYOUT:
-    case ETB_GRAPH_ARGUMENT_MEMORY_FORMAT:
-      return graph::code_arg(c.kind, c.as_int, draft.name);
-    default:
-      break;
-  }
-  for (const int64_t item : argument.ints()) draft.ints.push_back(item);
-  for (const double item : argument.floats()) draft.floats.push_back(item);
-  if (c.kind == ETB_GRAPH_ARGUMENT_INTS) return graph::ints_arg(draft.ints, draft.name);
-  if (c.kind == ETB_GRAPH_ARGUMENT_FLOATS) return graph::floats_arg(draft.floats, draft.name);
-  if (c.kind == ETB_GRAPH_ARGUMENT_BOOLS) return graph::bools_arg(draft.ints, draft.name);
-  (void)view;
-  return graph::none_arg(draft.name);
+graph::SpecDesc copy_spec(const etb_graph_spec& spec) {
+  graph::SpecDesc desc;
+  desc.dtype = static_cast<int32_t>(spec.dtype);
+  desc.sizes.assign(spec.sizes, spec.sizes + spec.rank);
+  desc.dim_order.assign(spec.dim_order, spec.dim_order + spec.rank);
+  return desc;
 }
 
-graph::SpecDraft copy_spec(const etb_graph_spec& spec) {
-  graph::SpecDraft draft;
-  draft.dtype = static_cast<int32_t>(spec.dtype);
-  draft.sizes.assign(spec.sizes, spec.sizes + spec.rank);
-  draft.dim_order.assign(spec.dim_order, spec.dim_order + spec.rank);
-  return draft;
-}
-
-Result<graph::ImageBytes> Portable::cut_out(const Graph& graph, const Node& node) {
+Result<graph::ImageBytes> Portable::cut_out(const Node& node) {
   graph::Builder builder("trial");
   graph::GraphBuilder& body = builder.add_graph("trial");
   std::map<uint32_t, uint32_t> numbers;
@@ -332,23 +290,24 @@ Result<graph::ImageBytes> Portable::cut_out(const Graph& graph, const Node& node
          .target = {},
          .constant = {}});
   }
-  graph::NodeDraft draft;
-  draft.op = node.op_name();
+  graph::NodeDesc desc;
+  desc.op = node.op_name();
   for (const graph::Argument& argument : node.args()) {
     if (argument.kind() == ETB_GRAPH_ARGUMENT_SYM_INTS || argument.kind() == ETB_GRAPH_ARGUMENT_GRAPH)
       return make_error(Code::NOT_SUPPORTED,
                         "argument '" + std::string(argument.name()) + "': symbolic, or a graph");
-    draft.args.push_back(copy_argument(graph.view(), argument, numbers));
+    graph::for_each_value(desc.args.emplace_back(graph::copy_argument(argument)),
+                          [&](uint32_t& value) { value = numbers.at(value); });
   }
-  for (const int32_t length : node.result_lengths()) draft.result_lengths.push_back(length);
+  for (const int32_t length : node.result_lengths()) desc.result_lengths.push_back(length);
   uint32_t count = 0;
   for (const Value& value : node.results()) {
     if (!value.is_tensor())
       return make_error(Code::NOT_SUPPORTED, "'" + std::string(value.name()) + "': no tensor");
-    draft.outputs.push_back(
+    desc.outputs.push_back(
         graph::tensor("r" + std::to_string(count++), builder.add_spec(copy_spec(value.spec()))));
   }
-  const uint32_t first = body.add_node(draft);
+  const uint32_t first = body.add_node(desc);
   for (uint32_t i = 0; i < count; ++i) body.add_output(first + i);
   return builder.finish();
 }

@@ -13,7 +13,7 @@
 
 #include "api/format/digest.hpp"
 #include "api/format/hex.hpp"
-#include "host/registry/scratch_dir.hpp"
+#include "host/testing/scratch_dir.hpp"
 
 namespace etb::host {
 namespace {

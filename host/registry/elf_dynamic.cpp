@@ -175,8 +175,7 @@ class DynamicReader {
   Result<std::string> name(uint64_t at, uint64_t max_nbytes = kMaxNameBytes) const {
     const uint64_t table = strings_address_.value_or(0), table_nbytes = strings_nbytes_.value_or(0);
     if (at >= table_nbytes || table > UINT64_MAX - at)
-      return make_error(Code::INVALID_DATA,
-                        "name at " + std::to_string(at) + " lies outside the string table");
+      return make_error(Code::INVALID_DATA, "name at " + std::to_string(at) + " is outside the string table");
     ETB_ASSIGN(const ElfFile::Range range, file_.to_range(table + at));
     std::string text(std::min({table_nbytes - at, max_nbytes, range.nbytes}), '\0');
     ETB_TRY(source_.read(range.offset, {reinterpret_cast<uint8_t*>(text.data()), text.size()}));

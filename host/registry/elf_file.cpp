@@ -119,7 +119,7 @@ Result<ElfFile::Range> ElfFile::to_range(uint64_t address) const {
     if (segment.type == PT_LOAD && address >= segment.address && skipped < segment.file_nbytes)
       return Range{segment.offset + skipped, segment.file_nbytes - skipped};
   }
-  return make_error(Code::INVALID_DATA, "address " + std::to_string(address) + " lies in no segment");
+  return make_error(Code::INVALID_DATA, "address " + std::to_string(address) + " is in no segment");
 }
 
 Result<uint64_t> ElfFile::to_offset(uint64_t address) const {

@@ -9,7 +9,7 @@
 #include "host/registry/elf_dynamic.hpp"
 #include "host/registry/elf_note.hpp"
 #include "host/registry/open_library.hpp"
-#include "host/registry/tiny_elf.hpp"
+#include "host/testing/tiny_elf.hpp"
 
 namespace etb::host {
 namespace {
@@ -184,7 +184,7 @@ INSTANTIATE_TEST_SUITE_P(
                 },
                 "DT_STRTAB is given twice"},
         Spoiled{"StringsInNoSegment", [](TinyElf& e) { e.segments[0].p_filesz = TinyElf::kStringsAt; },
-                "lies in no segment"}),
+                "is in no segment"}),
     [](const testing::TestParamInfo<Spoiled>& one) { return std::string(one.param.name); });
 
 TEST(Elf, EveryTruncationIsRefused) {

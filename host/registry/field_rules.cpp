@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "host/registry/fault.hpp"
+#include "host/registry/diagnostic.hpp"
 #include "host/registry/semantic_version.hpp"
 
 namespace etb::host {

@@ -14,7 +14,7 @@ using nlohmann::json;
 // keys.
 class Builder : public nlohmann::json_sax<json> {
  public:
-  explicit Builder(std::vector<Fault>& faults) : faults_(faults) {}
+  explicit Builder(std::vector<Diagnostic>& diagnostics) : diagnostics_(diagnostics) {}
 
   bool null() override { return add(json()); }
   bool boolean(bool value) override { return add(value); }
@@ -72,7 +72,7 @@ class Builder : public nlohmann::json_sax<json> {
   }
 
   void report(std::string where, std::string message) {
-    if (faults_.size() < kMaxFaults) faults_.push_back({std::move(where), std::move(message)});
+    if (diagnostics_.size() < kMaxDiagnostics) diagnostics_.push_back({std::move(where), std::move(message)});
   }
 
   // Returns the destination of a value. The second of two equal keys is written to a value that is discarded.
@@ -112,7 +112,7 @@ class Builder : public nlohmann::json_sax<json> {
     return true;
   }
 
-  std::vector<Fault>& faults_;
+  std::vector<Diagnostic>& diagnostics_;
   json root_;
   std::list<json> thrown_away_;  // list: items must not move
   std::vector<Level> levels_;
@@ -124,15 +124,15 @@ class Builder : public nlohmann::json_sax<json> {
 JsonDocument read_json(std::string_view text) {
   JsonDocument document;
   if (text.size() > kJsonMaxBytes) {
-    document.faults.push_back({"$", "found " + std::to_string(text.size()) + " bytes, expected at most " +
-                                        std::to_string(kJsonMaxBytes)});
+    document.diagnostics.push_back({"$", "found " + std::to_string(text.size()) +
+                                             " bytes, expected at most " + std::to_string(kJsonMaxBytes)});
     return document;
   }
-  if (const char* fault = format::find_silent_json_fault(text)) {
-    document.faults.push_back({"$", fault});
+  if (const char* diagnostic = format::find_silent_json_fault(text)) {
+    document.diagnostics.push_back({"$", diagnostic});
     return document;
   }
-  Builder builder(document.faults);
+  Builder builder(document.diagnostics);
   if (json::sax_parse(text, &builder)) document.root = builder.take();
   return document;
 }

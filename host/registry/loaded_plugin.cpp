@@ -67,7 +67,7 @@ Result<std::shared_ptr<LoadedPlugin>> LoadedPlugin::load(const PluginEntry& entr
   plugin->make_host(options, entry.directory);
   ETB_TRY(plugin->ask(query));
   if (plugin->ident_.bytes != file.ident.bytes)
-    return refuse(Reason::kIdentQuery, "query gives another identity than the note: id '" +
+    return refuse(Reason::kIdentQuery, "query reports another identity than the note: id '" +
                                            plugin->ident_.id + "', version '" + plugin->ident_.version + "'");
   return plugin;
 }

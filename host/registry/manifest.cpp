@@ -5,7 +5,7 @@
 #include <set>
 
 #include "api/format/hex.hpp"
-#include "api/ops/own_ops.hpp"
+#include "api/ops/custom_ops.hpp"
 #include "etb/plugin.h"
 #include "host/registry/json_document.hpp"
 #include "host/registry/object_reader.hpp"
@@ -53,7 +53,7 @@ void read_abi(ObjectReader& in, Manifest& out) {
   if (profiles.empty())
     in.report("profiles", "names none, expected at least one of 'runtime', 'aot', 'layer'");
   if ((out.profiles & ETB_PROFILE_LAYER) != 0 && profiles.size() > 1)
-    in.report("profiles", "'layer' stands alone: an interposer is no backend");
+    in.report("profiles", "'layer' excludes other profiles: an interposer is not a backend");
 }
 
 ProvidedId read_provided_id(ObjectReader& in) {
@@ -132,7 +132,7 @@ std::optional<SideFile> read_side_file(ObjectReader& in, const char* key) {
 
 void read_custom_ops(ObjectReader& in, Manifest& out) {
   out.custom_ops = in.texts("custom_ops", Need::kOptional, kTextRule, kMaxItems);
-  ops::OwnOps declared;
+  ops::CustomOps declared;
   for (const std::string& text : out.custom_ops)
     if (Status status = declared.declare(text); !status) in.report("custom_ops", status.error().message);
 }
@@ -247,13 +247,13 @@ Manifest read_manifest(ObjectReader& in) {
   return out;
 }
 
-// True if this host can check the rest of the document. The faults of a newer format would mislead.
-bool is_known_format(ObjectReader& in, const std::vector<Fault>& faults) {
+// True if this host can check the rest of the document. The diagnostics of a newer format would mislead.
+bool is_known_format(ObjectReader& in, const std::vector<Diagnostic>& diagnostics) {
   in.integer("manifest_version", Need::kRequired, kManifestVersion, kManifestVersion, 0);
   for (const std::string& feature : in.texts("requires_manifest_features", Need::kOptional, kTokenRule, 64))
     if (std::find(kKnownFeatures.begin(), kKnownFeatures.end(), feature) == kKnownFeatures.end())
       in.report("requires_manifest_features", "this host does not know the feature " + in_quotes(feature));
-  return faults.empty();
+  return diagnostics.empty();
 }
 
 }  // namespace
@@ -261,19 +261,20 @@ bool is_known_format(ObjectReader& in, const std::vector<Fault>& faults) {
 ManifestReading parse_manifest(std::string_view text) {
   ManifestReading reading;
   JsonDocument document = read_json(text);
-  reading.faults = std::move(document.faults);
+  reading.diagnostics = std::move(document.diagnostics);
   if (!document.root) return reading;
   if (!document.root->is_object()) {
-    reading.faults.push_back({"$", "found " + describe(*document.root) + ", expected an object"});
+    reading.diagnostics.push_back({"$", "found " + describe(*document.root) + ", expected an object"});
     return reading;
   }
   if (const auto id = document.root->find("id"); id != document.root->end() && id->is_string())
     if (kPluginIdRule.accepts(id->get_ref<const std::string&>())) reading.id = id->get<std::string>();
-  ObjectReader in(*document.root, "", reading.faults);
-  std::vector<Fault> format_faults;
-  ObjectReader format(*document.root, "", format_faults);
-  if (!is_known_format(format, format_faults)) {
-    reading.faults.insert(reading.faults.end(), format_faults.begin(), format_faults.end());
+  ObjectReader in(*document.root, "", reading.diagnostics);
+  std::vector<Diagnostic> format_diagnostics;
+  ObjectReader format(*document.root, "", format_diagnostics);
+  if (!is_known_format(format, format_diagnostics)) {
+    reading.diagnostics.insert(reading.diagnostics.end(), format_diagnostics.begin(),
+                               format_diagnostics.end());
     return reading;
   }
   in.value("manifest_version", Need::kOptional);
@@ -281,7 +282,7 @@ ManifestReading parse_manifest(std::string_view text) {
   in.value("precision", Need::kOptional);  // for `etbackend verify`, which reads it itself
   Manifest manifest = read_manifest(in);
   in.note_unknown(manifest.unknown_keys);
-  if (reading.faults.empty()) reading.manifest = std::move(manifest);
+  if (reading.diagnostics.empty()) reading.manifest = std::move(manifest);
   return reading;
 }
 

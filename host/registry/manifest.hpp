@@ -12,8 +12,8 @@
 #include <variant>
 #include <vector>
 
+#include "host/registry/diagnostic.hpp"
 #include "host/registry/digest.hpp"
-#include "host/registry/fault.hpp"
 
 namespace etb::host {
 
@@ -118,7 +118,7 @@ struct Manifest {
   Needs needs;
   std::vector<DeviceFamily> devices;
   std::optional<SideFile> ops;
-  std::vector<std::string> custom_ops;  // declarations (api/ops/own_ops.hpp)
+  std::vector<std::string> custom_ops;  // declarations (api/ops/custom_ops.hpp)
   std::optional<SideFile> rules;        // rewrite rules for the compiler
   std::vector<OptionEntry> options;
   ManifestFlags flags;
@@ -128,11 +128,11 @@ struct Manifest {
   std::vector<std::string> unknown_keys;  // paths of the keys that this host does not know and ignores
 };
 
-// A parsed manifest, or all its faults. `id` is set even then, if the file contains one.
+// A parsed manifest, or all its diagnostics. `id` is set even then, if the file contains one.
 struct ManifestReading {
   std::optional<Manifest> manifest;
   std::string id;
-  std::vector<Fault> faults;
+  std::vector<Diagnostic> diagnostics;
 };
 
 ManifestReading parse_manifest(std::string_view text);

@@ -9,13 +9,13 @@ namespace etb::host {
 OverlayReading parse_overlay(std::string_view text) {
   OverlayReading reading;
   JsonDocument document = read_json(text);
-  reading.faults = std::move(document.faults);
+  reading.diagnostics = std::move(document.diagnostics);
   if (!document.root) return reading;
   if (!document.root->is_object()) {
-    reading.faults.push_back({"$", "found " + describe(*document.root) + ", expected an object"});
+    reading.diagnostics.push_back({"$", "found " + describe(*document.root) + ", expected an object"});
     return reading;
   }
-  ObjectReader in(*document.root, "", reading.faults);
+  ObjectReader in(*document.root, "", reading.diagnostics);
   ManifestOverlay overlay;
   in.integer("manifest_version", Need::kRequired, 1, 1);
   overlay.disable = in.boolean("disable", false);
@@ -28,8 +28,9 @@ OverlayReading parse_overlay(std::string_view text) {
   std::vector<std::string> unknown;
   in.note_unknown(unknown);
   for (std::string& key : unknown)
-    reading.faults.push_back({std::move(key), "an overlay may only say 'disable', 'priority' and 'pin'"});
-  if (reading.faults.empty()) reading.overlay = std::move(overlay);
+    reading.diagnostics.push_back(
+        {std::move(key), "an overlay may only say 'disable', 'priority' and 'pin'"});
+  if (reading.diagnostics.empty()) reading.overlay = std::move(overlay);
   return reading;
 }
 

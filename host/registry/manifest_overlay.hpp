@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "host/registry/fault.hpp"
+#include "host/registry/diagnostic.hpp"
 
 namespace etb::host {
 
@@ -23,7 +23,7 @@ struct ManifestOverlay {
 
 struct OverlayReading {
   std::optional<ManifestOverlay> overlay;
-  std::vector<Fault> faults;
+  std::vector<Diagnostic> diagnostics;
 };
 
 OverlayReading parse_overlay(std::string_view text);

@@ -50,7 +50,8 @@ json full_manifest() {
 
 std::vector<std::string> faults_of(const json& document) {
   std::vector<std::string> texts;
-  for (const Fault& fault : parse_manifest(document.dump()).faults) texts.push_back(to_text(fault));
+  for (const Diagnostic& diagnostic : parse_manifest(document.dump()).diagnostics)
+    texts.push_back(to_text(diagnostic));
   return texts;
 }
 
@@ -58,7 +59,7 @@ TEST(Manifest, ReadsEveryField) {
   json document = full_manifest();
   document["libraries"][0]["sha256"] = kSha;
   const ManifestReading reading = parse_manifest(document.dump());
-  ASSERT_THAT(reading.faults, IsEmpty()) << to_text(reading.faults);
+  ASSERT_THAT(reading.diagnostics, IsEmpty()) << to_text(reading.diagnostics);
   const Manifest& manifest = *reading.manifest;
   EXPECT_EQ(manifest.id, "com.example.my-npu");
   EXPECT_EQ(manifest.abi.min, ETB_ABI_MAKE(1, 0));
@@ -102,7 +103,7 @@ TEST(Manifest, KeepsUnknownKeysAndGoesOn) {
   document["abi"]["later"] = 2;
   document["libraries"][1]["numa"] = true;
   const ManifestReading reading = parse_manifest(document.dump());
-  ASSERT_TRUE(reading.manifest) << to_text(reading.faults);
+  ASSERT_TRUE(reading.manifest) << to_text(reading.diagnostics);
   EXPECT_THAT(reading.manifest->unknown_keys,
               testing::UnorderedElementsAre("x_new", "abi.later", "libraries[1].numa"));
 }
@@ -129,19 +130,19 @@ TEST(Manifest, IdIsKnownEvenWhenTheRestIsNot) {
 }
 
 TEST(Manifest, NamesAllFaultsNotOnlyTheFirst) {
-  const auto faults =
+  const auto diagnostics =
       faults_of(json::parse(R"({"manifest_version": 1, "id": "NoDots", "version": "1", "libraries": []})"));
-  EXPECT_THAT(faults, Contains(HasSubstr("id: found 'NoDots', expected a lower-case reverse-DNS id")));
-  EXPECT_THAT(faults, Contains(HasSubstr("version: found '1'")));
-  EXPECT_THAT(faults, Contains("vendor: missing, but required"));
-  EXPECT_THAT(faults, Contains("abi: missing, but required"));
-  EXPECT_THAT(faults, Contains("libraries: names none, expected at least one"));
+  EXPECT_THAT(diagnostics, Contains(HasSubstr("id: found 'NoDots', expected a lower-case reverse-DNS id")));
+  EXPECT_THAT(diagnostics, Contains(HasSubstr("version: found '1'")));
+  EXPECT_THAT(diagnostics, Contains("vendor: missing, but required"));
+  EXPECT_THAT(diagnostics, Contains("abi: missing, but required"));
+  EXPECT_THAT(diagnostics, Contains("libraries: names none, expected at least one"));
 }
 
 struct BadField {
-  const char* pointer;  // JSON pointer of the value
-  const char* value;    // JSON
-  const char* fault;    // first words of the only fault
+  const char* pointer;     // JSON pointer of the value
+  const char* value;       // JSON
+  const char* diagnostic;  // first words of the only diagnostic
 };
 
 class ManifestField : public testing::TestWithParam<BadField> {};
@@ -149,9 +150,10 @@ class ManifestField : public testing::TestWithParam<BadField> {};
 TEST_P(ManifestField, BadValueIsNamedWithItsPath) {
   json document = full_manifest();
   document[json::json_pointer(GetParam().pointer)] = json::parse(GetParam().value);
-  const std::vector<std::string> faults = faults_of(document);
-  ASSERT_THAT(faults, SizeIs(1)) << testing::PrintToString(faults);
-  EXPECT_EQ(faults[0].substr(0, std::string(GetParam().fault).size()), GetParam().fault) << faults[0];
+  const std::vector<std::string> diagnostics = faults_of(document);
+  ASSERT_THAT(diagnostics, SizeIs(1)) << testing::PrintToString(diagnostics);
+  EXPECT_EQ(diagnostics[0].substr(0, std::string(GetParam().diagnostic).size()), GetParam().diagnostic)
+      << diagnostics[0];
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -178,7 +180,7 @@ INSTANTIATE_TEST_SUITE_P(
         BadField{"/abi/min", "\"1.3\"", "abi.max: smaller than min"},
         BadField{"/abi/min", "1.0", "abi.min: found the number 1.0"},
         BadField{"/abi/profiles/0", "\"all\"", "abi.profiles[0]: "},
-        BadField{"/abi/profiles/0", "\"layer\"", "abi.profiles: 'layer' stands alone"},
+        BadField{"/abi/profiles/0", "\"layer\"", "abi.profiles: 'layer' excludes other profiles"},
         BadField{"/libraries/0/path", "\"../npu.so\"",
                  "libraries[0].path: found '../npu.so', expected a relative path"},
         BadField{"/libraries/0/path", "\"/usr/lib/npu.so\"", "libraries[0].path: "},
@@ -216,8 +218,8 @@ INSTANTIATE_TEST_SUITE_P(
 TEST(Manifest, RefusesWhatIsNoDocument) {
   const auto only_fault = [](std::string_view text) {
     const ManifestReading reading = parse_manifest(text);
-    return reading.faults.size() == 1 ? to_text(reading.faults[0])
-                                      : "faults: " + std::to_string(reading.faults.size());
+    return reading.diagnostics.size() == 1 ? to_text(reading.diagnostics[0])
+                                           : "faults: " + std::to_string(reading.diagnostics.size());
   };
   EXPECT_THAT(only_fault(""), HasSubstr("$: parse error"));
   EXPECT_THAT(only_fault("{\"id\": \"com.example"), HasSubstr("$: parse error"));
@@ -231,23 +233,23 @@ TEST(Manifest, RefusesWhatIsNoDocument) {
 TEST(Manifest, RefusesDuplicateKeysWithTheirPath) {
   std::string text = full_manifest().dump();
   text.insert(1, "\"id\": \"com.example.first\", ");
-  EXPECT_THAT(to_text(parse_manifest(text).faults), HasSubstr("id: this key is there twice"));
+  EXPECT_THAT(to_text(parse_manifest(text).diagnostics), HasSubstr("id: this key is there twice"));
   const ManifestReading nested =
       parse_manifest(R"({"manifest_version": 1, "libraries": [{"a": [0]}, {"path": "a", "path": "b"}]})");
-  EXPECT_THAT(to_text(nested.faults), HasSubstr("libraries[1].path: this key is there twice"));
+  EXPECT_THAT(to_text(nested.diagnostics), HasSubstr("libraries[1].path: this key is there twice"));
 }
 
 TEST(Manifest, BoundsTheNumberOfFaults) {
   json document = full_manifest();
   document["aliases"] = json::array();
   for (int i = 0; i < 200; ++i) document["aliases"].push_back("BAD");
-  EXPECT_THAT(faults_of(document), SizeIs(kMaxFaults));
+  EXPECT_THAT(faults_of(document), SizeIs(kMaxDiagnostics));
 }
 
 TEST(Overlay, MayDisableReprioritiseAndPin) {
   const OverlayReading reading =
       parse_overlay(R"({"manifest_version": 1, "disable": true, "priority": 7, "pin": ["X"]})");
-  ASSERT_TRUE(reading.overlay) << to_text(reading.faults);
+  ASSERT_TRUE(reading.overlay) << to_text(reading.diagnostics);
   EXPECT_TRUE(reading.overlay->disable);
   EXPECT_EQ(reading.overlay->priority, 7);
   EXPECT_THAT(reading.overlay->pin, ElementsAre("X"));
@@ -257,7 +259,7 @@ TEST(Overlay, MayNothingElse) {
   const OverlayReading reading =
       parse_overlay(R"({"manifest_version": 1, "libraries": [{"path": "evil.so"}], "disabled": true})");
   EXPECT_FALSE(reading.overlay);
-  EXPECT_THAT(to_text(reading.faults),
+  EXPECT_THAT(to_text(reading.diagnostics),
               AllOf(HasSubstr("libraries: an overlay may only"), HasSubstr("disabled: an overlay may only")));
 }
 

@@ -13,8 +13,7 @@ namespace {
 constexpr size_t kMaxLibraries = 256;
 constexpr int kMaxDepth = 32;
 
-constexpr const char* kConflictHint =
-    "; hint: give a library that is brought along a name of its own, or link it statically";
+constexpr const char* kConflictHint = "; hint: give a bundled library a unique name, or link it statically";
 
 // Returns the first object that the loader would choose for a needed name.
 std::optional<ProcessObject> find_object(const std::string& name) {
@@ -149,7 +148,7 @@ Status NeededLibraries::load_system(const std::string& name, const Requester& fr
   if (!found && found.error().code == Code::NOT_FOUND)
     return refuse(Reason::kLibraryNeeded,
                   from.name + ": needs " + name +
-                      ", which lies neither beside it nor in the system's folders; hint: put it beside the "
+                      ", which is neither beside it nor in a system folder; hint: put it beside the "
                       "library, or its folder into /etc/ld.so.conf");
   if (!found) return with_needs(std::move(found).error());
   ETB_TRY(bind_all({name, found->dynamic.needed, true, run_path_folders(*found), from.depth + 1}));

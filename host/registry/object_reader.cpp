@@ -28,7 +28,7 @@ std::string describe(const json& value) {
 }
 
 void ObjectReader::report_at(std::string where, std::string message) {
-  if (faults_.size() < kMaxFaults) faults_.push_back({std::move(where), std::move(message)});
+  if (diagnostics_.size() < kMaxDiagnostics) diagnostics_.push_back({std::move(where), std::move(message)});
 }
 
 void ObjectReader::report_type(const char* key, const json& value, std::string_view expected) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// ObjectReader: reads and checks the fields of one JSON object, and collects every fault with its path. Keys
+// ObjectReader: reads and checks the fields of one JSON object, and collects every diagnostic with its path. Keys
 // that were not read are reported as unknown.
 #pragma once
 
@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "host/registry/fault.hpp"
+#include "host/registry/diagnostic.hpp"
 #include "host/registry/field_rules.hpp"
 
 namespace etb::host {
@@ -23,8 +23,8 @@ std::string describe(const nlohmann::json& value);
 class ObjectReader {
  public:
   // `object` must be a JSON object. `path` is "" for the document itself.
-  ObjectReader(const nlohmann::json& object, std::string path, std::vector<Fault>& faults)
-      : object_(object), path_(std::move(path)), faults_(faults) {}
+  ObjectReader(const nlohmann::json& object, std::string path, std::vector<Diagnostic>& diagnostics)
+      : object_(object), path_(std::move(path)), diagnostics_(diagnostics) {}
 
   std::string text(const char* key, Need need, const TextRule& rule);
   std::string one_of(const char* key, Need need, std::initializer_list<const char*> choices);
@@ -34,14 +34,14 @@ class ObjectReader {
   // Reads an array of texts without repetition.
   std::vector<std::string> texts(const char* key, Need need, const TextRule& rule, size_t max_count);
 
-  // Returns the value unchecked. NULL when it is absent (a fault if it is required).
+  // Returns the value unchecked. NULL when it is absent (a diagnostic if it is required).
   const nlohmann::json* value(const char* key, Need need);
   // Calls read(reader) for a nested object.
   template <class Read>
   void nested(const char* key, Need need, Read read) {
     const nlohmann::json* found = object(key, need);
     if (found == nullptr) return;
-    ObjectReader reader(*found, path(key), faults_);
+    ObjectReader reader(*found, path(key), diagnostics_);
     read(reader);
     reader.note_unknown(unknown_);
   }
@@ -58,7 +58,7 @@ class ObjectReader {
         report_at(where, "found " + describe(item) + ", expected an object");
         continue;
       }
-      ObjectReader reader(item, where, faults_);
+      ObjectReader reader(item, where, diagnostics_);
       each(reader, i);
       reader.note_unknown(unknown_);
     }
@@ -80,7 +80,7 @@ class ObjectReader {
 
   const nlohmann::json& object_;
   std::string path_;
-  std::vector<Fault>& faults_;
+  std::vector<Diagnostic>& diagnostics_;
   std::vector<std::string_view> asked_;
   std::vector<std::string> unknown_;
 };

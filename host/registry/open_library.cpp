@@ -38,10 +38,11 @@ Result<OpenLibrary> open_library(int folder, const Manifest& manifest, const Lib
   ETB_ASSIGN(out.code, open_code_file(folder, library.path, trust, seal));
   if (library.nbytes && *library.nbytes != out.code.nbytes)
     return refuse(Reason::kLibrarySize, library.path + ": " + std::to_string(out.code.nbytes) +
-                                            " bytes, the manifest says " + std::to_string(*library.nbytes));
+                                            " bytes, the manifest declares " +
+                                            std::to_string(*library.nbytes));
   if (out.code.elf.arch != normalise_arch(library.arch))
     return refuse(Reason::kLibraryArch,
-                  library.path + ": for " + out.code.elf.arch + ", the manifest says " + library.arch);
+                  library.path + ": for " + out.code.elf.arch + ", the manifest declares " + library.arch);
   Result<PluginIdent> ident = read_elf_note(out.code.bytes(), out.code.elf);
   if (!ident) return refuse(Reason::kNote, library.path + ": " + ident.error().message);
   out.ident = std::move(*ident);

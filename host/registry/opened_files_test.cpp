@@ -12,7 +12,7 @@
 #include <csignal>
 #include <functional>
 
-#include "host/registry/plugin_world.hpp"
+#include "host/testing/plugin_fixture.hpp"
 
 namespace etb::host {
 namespace {
@@ -103,15 +103,15 @@ bool is_beneath(const std::string& path, const std::string& folder) {
   return path == folder || path.rfind(folder + '/', 0) == 0;
 }
 
-struct HostileWorld {
-  PluginWorld world;
+struct HostileFixture {
+  PluginFixture fixture;
   ScratchDir outside;
   RegistryOptions options;
 
-  HostileWorld() {
-    outside.write("canary.so", PluginWorld::read_file(std::string(ETB_BROKEN_DIR) + "/good.so"));
+  HostileFixture() {
+    outside.write("canary.so", PluginFixture::read_file(std::string(ETB_BROKEN_DIR) + "/good.so"));
     outside.write("canary.json", "{}");
-    world.add("plugins", std::string(ETB_BROKEN_DIR) + "/good.so");
+    fixture.add("plugins", std::string(ETB_BROKEN_DIR) + "/good.so");
     const std::string escape =
         "../../" + std::filesystem::path(outside.path()).filename().string() + "/canary.so";
     const char* folder = "plugins";
@@ -120,24 +120,24 @@ struct HostileWorld {
     add_library_path("hidden.json", "a/../" + escape);
     add_library_path("link.json", "linked.so");
     add_library_path("through.json", "elsewhere/canary.so");
-    std::filesystem::create_symlink(outside.path("canary.so"), world.path("plugins/linked.so"));
-    std::filesystem::create_directory_symlink(outside.path(), world.path("plugins/elsewhere"));
-    std::filesystem::create_symlink(outside.path("canary.json"), world.path("plugins/linked.json"));
+    std::filesystem::create_symlink(outside.path("canary.so"), fixture.path("plugins/linked.so"));
+    std::filesystem::create_directory_symlink(outside.path(), fixture.path("plugins/elsewhere"));
+    std::filesystem::create_symlink(outside.path("canary.json"), fixture.path("plugins/linked.json"));
     std::filesystem::create_symlink(outside.path("canary.json"),
-                                    world.path("plugins/com.example.broken2.local.json"));
+                                    fixture.path("plugins/com.example.broken2.local.json"));
     json side = {{"id", "com.example.broken3"},
                  {"ops", {{"path", "../canary.json"}}},
                  {"certificate", "../canary.json"}};
-    world.add(folder, std::string(ETB_BROKEN_DIR) + "/good.so", side, "side.json");
-    options = world.options({"plugins", "not-there"});
+    fixture.add(folder, std::string(ETB_BROKEN_DIR) + "/good.so", side, "side.json");
+    options = fixture.options({"plugins", "not-there"});
     options.check_digests = true;
   }
 
   void add_library_path(const std::string& manifest, const std::string& path) {
-    json document = PluginWorld::manifest("x", "x");
+    json document = PluginFixture::manifest("x", "x");
     document["id"] = "com.example.broken2";
     document["libraries"][0]["path"] = path;
-    world.dir().write("plugins/" + manifest, document.dump());
+    fixture.dir().write("plugins/" + manifest, document.dump());
   }
 
   // Files opened for reading, or opened at all without being a parent of the searched folder.
@@ -145,48 +145,48 @@ struct HostileWorld {
     std::vector<std::string> out;
     for (const Opened& one : opened) {
       const bool is_parent =
-          one.is_path_only && (one.path == "/" || is_beneath(world.path("plugins"), one.path) ||
-                               is_beneath(world.path("bundle"), one.path));
-      if (!is_parent && !is_beneath(one.path, world.path())) out.push_back(one.path);
+          one.is_path_only && (one.path == "/" || is_beneath(fixture.path("plugins"), one.path) ||
+                               is_beneath(fixture.path("bundle"), one.path));
+      if (!is_parent && !is_beneath(one.path, fixture.path())) out.push_back(one.path);
     }
     return out;
   }
 };
 
 TEST(OpenedFiles, TheTracerSeesAnOpen) {
-  const HostileWorld world;
+  const HostileFixture fixture;
   const auto opened =
-      trace_opens([&] { ::close(::open(world.outside.path("canary.so").c_str(), O_RDONLY)); });
+      trace_opens([&] { ::close(::open(fixture.outside.path("canary.so").c_str(), O_RDONLY)); });
   if (!opened) GTEST_SKIP() << "this machine forbids ptrace";
-  EXPECT_THAT(world.strangers(*opened), testing::ElementsAre(world.outside.path("canary.so")));
+  EXPECT_THAT(fixture.strangers(*opened), testing::ElementsAre(fixture.outside.path("canary.so")));
 }
 
 TEST(OpenedFiles, SearchStaysWithinItsTiers) {
-  const HostileWorld world;
-  const auto opened = trace_opens([&] { Registry registry(world.options); });
+  const HostileFixture fixture;
+  const auto opened = trace_opens([&] { Registry registry(fixture.options); });
   if (!opened) GTEST_SKIP() << "this machine forbids ptrace";
   EXPECT_GT(opened->size(), 10u);
-  EXPECT_THAT(world.strangers(*opened), testing::IsEmpty());
+  EXPECT_THAT(fixture.strangers(*opened), testing::IsEmpty());
 }
 
 // proves: ABI-LOAD-04
 TEST(OpenedFiles, LoadingOpensTheLibraryThroughItsDescriptorOnly) {
-  HostileWorld world;
-  world.world.add("bundle", std::string(ETB_BROKEN_DIR) + "/with_bundle.so",
-                  {{"id", "com.example.broken"}, {"provides", {{{"id", "WithBundle"}}}}});
-  world.world.dir().write("bundle/bundled.so", PluginWorld::read_file(ETB_BUNDLED));
+  HostileFixture fixture;
+  fixture.fixture.add("bundle", std::string(ETB_BROKEN_DIR) + "/with_bundle.so",
+                      {{"id", "com.example.broken"}, {"provides", {{{"id", "WithBundle"}}}}});
+  fixture.fixture.dir().write("bundle/bundled.so", PluginFixture::read_file(ETB_BUNDLED));
   const auto opened = trace_opens([&] {
-    Registry registry(world.options);
+    Registry registry(fixture.options);
     if (!registry.open("BrokenBackend")) ::_exit(1);
-    Registry with_bundle(world.world.options({"bundle"}));
+    Registry with_bundle(fixture.fixture.options({"bundle"}));
     if (!with_bundle.open("WithBundle")) ::_exit(1);
   });
   if (!opened) GTEST_SKIP() << "this machine forbids ptrace";
   // The dynamic loader opens the descriptor and searches nothing: no cache, no folder of
   // LD_LIBRARY_PATH or of the system.
-  EXPECT_THAT(world.strangers(*opened), testing::Each(testing::MatchesRegex("/proc/[0-9]+/fd/[0-9]+")));
-  EXPECT_FALSE(world.strangers(*opened).empty());
-  for (const Opened& one : *opened) EXPECT_FALSE(is_beneath(one.path, world.outside.path())) << one.path;
+  EXPECT_THAT(fixture.strangers(*opened), testing::Each(testing::MatchesRegex("/proc/[0-9]+/fd/[0-9]+")));
+  EXPECT_FALSE(fixture.strangers(*opened).empty());
+  for (const Opened& one : *opened) EXPECT_FALSE(is_beneath(one.path, fixture.outside.path())) << one.path;
 }
 
 }  // namespace

@@ -5,7 +5,7 @@
 #include <cstdio>
 #include <cstring>
 
-#include "host/registry/fault.hpp"
+#include "host/registry/diagnostic.hpp"
 #include "host/registry/field_rules.hpp"
 
 namespace etb::host {

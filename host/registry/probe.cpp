@@ -10,7 +10,7 @@
 
 #include "api/format/hex.hpp"
 #include "host/registry/child_process.hpp"
-#include "host/registry/fault.hpp"
+#include "host/registry/diagnostic.hpp"
 #include "host/registry/process_objects.hpp"
 
 namespace etb::host {

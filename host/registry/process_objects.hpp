@@ -13,7 +13,7 @@ struct ProcessObject {
   const void* dynamic = nullptr;  // its dynamic section, which identifies it
 };
 
-// Returns them in the loader's order. Of two objects with one SONAME, libraries that need
+// Returns them in the loader's order. When two objects have one SONAME, libraries that need
 // that name use the first.
 std::vector<ProcessObject> process_objects();
 

@@ -79,7 +79,7 @@ Registry::Registry(const RegistryOptions& options)
   entries_ = std::move(found.entries);
   places_ = std::move(found.places);
   warnings_ = std::move(found.warnings);
-  for (const PlaceReport& report : places_) place_texts_.push_back(to_text(report));
+  for (const FolderReport& report : places_) place_texts_.push_back(to_text(report));
   for (size_t i = 0; i < entries_.size(); ++i) slots_.push_back(std::make_unique<Slot>());
   for (size_t i = 0; i < options.static_plugins.size(); ++i)
     add_static(*ETB_AT(etb_static_plugin, options.static_plugins.data(), i));
@@ -160,8 +160,7 @@ Result<std::shared_ptr<const PluginContext>> Registry::initialise(const PluginEn
   if (slot.context) return slot.context;
   ETB_ASSIGN(const std::shared_ptr<LoadedPlugin> plugin, load_locked(entry, slot));
   if (plugin->is_layer())
-    return make_error(Code::INVALID_ARGUMENT,
-                      entry.id + ": a layer, which stands in front of a plugin and is none");
+    return make_error(Code::INVALID_ARGUMENT, entry.id + ": a layer, which wraps plugins and is not one");
   StartArgs args;
   args.layers = layers_;
   args.services = services_;

@@ -58,7 +58,7 @@ class Registry {
 
   // All plugins found, usable or not, in search order.
   const std::vector<PluginEntry>& plugins() const noexcept { return entries_; }
-  const std::vector<PlaceReport>& places() const noexcept { return places_; }
+  const std::vector<FolderReport>& places() const noexcept { return places_; }
   const std::vector<std::string>& warnings() const noexcept { return warnings_; }
 
   // Resolves a name. Always returns a decision; without a winner to_error() explains it. Keeps decisions
@@ -95,7 +95,7 @@ class Registry {
   uint64_t memory_cap_bytes_;
   std::vector<Layer> layers_;
   std::vector<PluginEntry> entries_;
-  std::vector<PlaceReport> places_;
+  std::vector<FolderReport> places_;
   std::vector<std::string> warnings_;
   std::vector<std::string> place_texts_;
   std::vector<std::unique_ptr<Slot>> slots_;

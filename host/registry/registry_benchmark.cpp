@@ -5,8 +5,8 @@
 
 #include <cstdlib>
 
-#include "host/registry/plugin_world.hpp"
 #include "host/registry/registry_json.hpp"
+#include "host/testing/plugin_fixture.hpp"
 
 namespace etb::host {
 namespace {
@@ -20,8 +20,9 @@ constexpr char kId[] = "com.example.my-npu";
 class ManyPlugins {
  public:
   explicit ManyPlugins(int count) {
-    const json manifest = json::parse(PluginWorld::read_file(std::string(ETB_PLUGINS_DIR) + "/my_npu.json"));
-    const std::string original = PluginWorld::read_file(std::string(ETB_PLUGINS_DIR) + "/my_npu.so");
+    const json manifest =
+        json::parse(PluginFixture::read_file(std::string(ETB_PLUGINS_DIR) + "/my_npu.json"));
+    const std::string original = PluginFixture::read_file(std::string(ETB_PLUGINS_DIR) + "/my_npu.so");
     for (int i = 0; i < count; ++i) {
       char id[32];
       std::snprintf(id, sizeof(id), "com.example.n%05d", i % 100000);
@@ -29,7 +30,7 @@ class ManyPlugins {
     }
   }
 
-  RegistryOptions options() const { return world_.options(); }
+  RegistryOptions options() const { return fixture_.options(); }
 
  private:
   void add(json manifest, std::string library, const std::string& id, int index) {
@@ -43,12 +44,12 @@ class ManyPlugins {
     manifest["aliases"] = {"alias" + std::to_string(index)};
     manifest["flags"]["unloadable"] = true;
     manifest["libraries"][0]["path"] = name + ".so";
-    manifest["libraries"][0]["sha256"] = PluginWorld::manifest(library, "x")["libraries"][0]["sha256"];
-    world_.dir().write("plugins/" + name + ".so", library);
-    world_.dir().write("plugins/" + name + ".json", manifest.dump());
+    manifest["libraries"][0]["sha256"] = PluginFixture::manifest(library, "x")["libraries"][0]["sha256"];
+    fixture_.dir().write("plugins/" + name + ".so", library);
+    fixture_.dir().write("plugins/" + name + ".json", manifest.dump());
   }
 
-  PluginWorld world_;
+  PluginFixture fixture_;
 };
 
 void require(bool is_true, benchmark::State& state, const char* what) {

@@ -10,9 +10,10 @@ using json = nlohmann::ordered_json;
 
 json from_error(const Error& error) { return {{"reason", error.reason}, {"text", error.message}}; }
 
-json from_faults(const std::vector<Fault>& faults) {
+json from_faults(const std::vector<Diagnostic>& diagnostics) {
   json out = json::array();
-  for (const Fault& fault : faults) out.push_back({{"path", fault.path}, {"message", fault.message}});
+  for (const Diagnostic& diagnostic : diagnostics)
+    out.push_back({{"path", diagnostic.path}, {"message", diagnostic.message}});
   return out;
 }
 
@@ -35,7 +36,7 @@ json from_entry(const PluginEntry& entry) {
            {"priority", entry.priority},
            {"usable", entry.is_usable()}};
   if (entry.problem) out["problem"] = from_error(*entry.problem);
-  if (!entry.faults.empty()) out["faults"] = from_faults(entry.faults);
+  if (!entry.diagnostics.empty()) out["faults"] = from_faults(entry.diagnostics);
   if (!entry.warnings.empty()) out["warnings"] = entry.warnings;
   out["provides"] = json::array();
   if (entry.manifest)
@@ -63,7 +64,7 @@ std::string to_json(const Registry& registry, const ProbeResults& probes) {
     if (const auto probe = probes.find(i); probe != probes.end()) add_probe(entry, probe->second);
     out["plugins"].push_back(std::move(entry));
   }
-  for (const PlaceReport& report : registry.places()) {
+  for (const FolderReport& report : registry.places()) {
     json place{{"tier", to_text(report.place.tier)},
                {"path", report.place.path},
                {"state", to_text(report.state)},

@@ -10,10 +10,10 @@
 #include <chrono>
 #include <thread>
 
-#include "host/plugin/toy_plugin.hpp"
 #include "host/registry/digest_records.hpp"
-#include "host/registry/plugin_world.hpp"
 #include "host/registry/registry_json.hpp"
+#include "host/testing/plugin_fixture.hpp"
+#include "host/testing/toy_plugin.hpp"
 
 namespace etb::host {
 namespace {
@@ -42,40 +42,40 @@ bool is_mapped(const std::string& name) {
 
 // proves: ABI-LOAD-01
 TEST(Registry, ListsWithoutLoading) {
-  PluginWorld world;
-  world.add("plugins", library("good"));
-  const Registry registry(world.options());
+  PluginFixture fixture;
+  fixture.add("plugins", library("good"));
+  const Registry registry(fixture.options());
   ASSERT_TRUE(registry.plugins()[0].is_usable());
   EXPECT_EQ(registry.plugins()[0].digest, DigestState::kUnchecked);
-  EXPECT_FALSE(is_mapped(world.path("plugins/good.so")));
+  EXPECT_FALSE(is_mapped(fixture.path("plugins/good.so")));
 }
 
 TEST(Registry, OpensByEveryKindOfName) {
-  PluginWorld world;
-  world.add("plugins", library("good"));
-  Registry registry(world.options());
+  PluginFixture fixture;
+  fixture.add("plugins", library("good"));
+  Registry registry(fixture.options());
   for (const char* name : {"com.example.broken", "BrokenBackend", "broken"}) {
     const Result<Selection> selection = registry.open(name);
     ASSERT_TRUE(selection) << selection.error().message;
     EXPECT_NE(selection->plugin->handle(), nullptr);
     EXPECT_EQ(selection->plugin, registry.open("broken")->plugin) << "one context, whatever it was called";
   }
-  EXPECT_TRUE(is_mapped(world.path("plugins/good.so")));
+  EXPECT_TRUE(is_mapped(fixture.path("plugins/good.so")));
 }
 
 // proves: ABI-LOAD-04
 TEST(Registry, SymbolsOfAPluginAreOfferedToNobody) {
-  PluginWorld world;
-  world.add("plugins", library("good"));
-  Registry registry(world.options());
+  PluginFixture fixture;
+  fixture.add("plugins", library("good"));
+  Registry registry(fixture.options());
   ASSERT_TRUE(registry.open("BrokenBackend"));
   EXPECT_EQ(::dlsym(RTLD_DEFAULT, ETB_PLUGIN_QUERY_SYMBOL), nullptr);
 }
 
 TEST(Registry, FunctionsThatAPluginLacksAnswerNotImplemented) {
-  PluginWorld world;
-  world.add("plugins", library("good"));
-  Registry registry(world.options());
+  PluginFixture fixture;
+  fixture.add("plugins", library("good"));
+  Registry registry(fixture.options());
   const auto plugin = registry.load(registry.plugins()[0]);
   ASSERT_TRUE(plugin);
   const etb_delegate_table& delegate = *(*plugin)->table().delegate;
@@ -85,32 +85,32 @@ TEST(Registry, FunctionsThatAPluginLacksAnswerNotImplemented) {
 }
 
 TEST(Registry, ChecksDigestsDuringTheSearchWhenAsked) {
-  PluginWorld world;
-  world.add("plugins", library("good"));
-  RegistryOptions options = world.options();
+  PluginFixture fixture;
+  fixture.add("plugins", library("good"));
+  RegistryOptions options = fixture.options();
   options.check_digests = true;
   EXPECT_EQ(Registry(options).plugins()[0].digest, DigestState::kMatches);
-  std::string content = PluginWorld::read_file(world.path("plugins/good.so"));
+  std::string content = PluginFixture::read_file(fixture.path("plugins/good.so"));
   content.back() = static_cast<char>(content.back() ^ 1);
-  world.dir().write("plugins/good.so", content);
+  fixture.dir().write("plugins/good.so", content);
   const Registry registry(options);
   EXPECT_EQ(registry.plugins()[0].digest, DigestState::kDiffers);
   EXPECT_EQ(registry.plugins()[0].problem->reason, "library.digest");
 }
 
 TEST(Registry, TriesTheNextCandidateWhenTheBestFails) {
-  PluginWorld world;
-  world.add("a", library("init_fails"));
+  PluginFixture fixture;
+  fixture.add("a", library("init_fails"));
   json other = {{"id", "com.example.second"}};
-  world.add("b", library("null_table"));
-  Registry first(world.options({"a"}));
+  fixture.add("b", library("null_table"));
+  Registry first(fixture.options({"a"}));
   EXPECT_FALSE(first.open("BrokenBackend"));
   // A plugin with another id, linked into the program, provides the same backend.
   static const ToyPlugin& toy = toy_tables();
   const etb_static_plugin plugins[] = {{sizeof(etb_static_plugin), 0,
                                         [](const etb_host*, uint32_t, uint32_t) { return &toy.plugin; },
                                         "BrokenBackend"}};
-  RegistryOptions options = world.options({"a"});
+  RegistryOptions options = fixture.options({"a"});
   options.static_plugins = plugins;
   Registry registry(options);
   const Result<Selection> selection = registry.open("BrokenBackend");
@@ -137,8 +137,8 @@ TEST(Registry, StaticPluginsGoTheSameWay) {
        "ToyBackend"},
       {sizeof(etb_static_plugin), 0, nullptr, "ToyBackend"},
       {sizeof(etb_static_plugin), 1, [](const etb_host*, uint32_t, uint32_t) { return &toy.plugin; }, ""}};
-  PluginWorld world;
-  RegistryOptions options = world.options({});
+  PluginFixture fixture;
+  RegistryOptions options = fixture.options({});
   options.static_plugins = plugins;
   Registry registry(options);
   ASSERT_EQ(registry.plugins().size(), 6u);
@@ -154,48 +154,48 @@ TEST(Registry, StaticPluginsGoTheSameWay) {
 }
 
 TEST(Registry, OverlayOfAnEarlierFolderSteersALaterOne) {
-  PluginWorld world;
-  world.dir().write("admin/com.example.broken.local.json",
-                    R"({"manifest_version": 1, "priority": 7, "pin": ["BrokenBackend"]})");
-  world.add("dist", library("good"));
-  const Registry registry(world.options({"admin", "dist"}));
+  PluginFixture fixture;
+  fixture.dir().write("admin/com.example.broken.local.json",
+                      R"({"manifest_version": 1, "priority": 7, "pin": ["BrokenBackend"]})");
+  fixture.add("dist", library("good"));
+  const Registry registry(fixture.options({"admin", "dist"}));
   ASSERT_TRUE(registry.plugins()[0].is_usable()) << registry.plugins()[0].problem->message;
   EXPECT_EQ(registry.plugins()[0].priority, 7);
-  EXPECT_EQ(registry.plugins()[0].overlay_path, world.path("admin/com.example.broken.local.json"));
+  EXPECT_EQ(registry.plugins()[0].overlay_path, fixture.path("admin/com.example.broken.local.json"));
   EXPECT_EQ(registry.resolve("BrokenBackend")->winner()->pinned_by, "overlay");
 }
 
 TEST(Registry, OverlayOfALaterFolderDoesNotSteerAnEarlierOne) {
-  PluginWorld world;
-  world.add("a", library("good"));
-  world.dir().write("b/com.example.broken.local.json", R"({"manifest_version": 1, "disable": true})");
-  const Registry registry(world.options({"a", "b"}));
+  PluginFixture fixture;
+  fixture.add("a", library("good"));
+  fixture.dir().write("b/com.example.broken.local.json", R"({"manifest_version": 1, "disable": true})");
+  const Registry registry(fixture.options({"a", "b"}));
   EXPECT_TRUE(registry.plugins()[0].is_usable());
   EXPECT_THAT(registry.warnings(),
               ElementsAre(HasSubstr("there is no plugin of this id in its folder or after it")));
 }
 
 TEST(Registry, AnyOverlayMaySwitchAPluginOff) {
-  PluginWorld world;
-  world.dir().write("a/com.example.broken.local.json",
-                    R"({"manifest_version": 1, "disable": false, "priority": 3})");
-  world.dir().write("b/com.example.broken.local.json", R"({"manifest_version": 1, "disable": true})");
-  world.add("c", library("good"));
-  const Registry registry(world.options({"a", "b", "c"}));
+  PluginFixture fixture;
+  fixture.dir().write("a/com.example.broken.local.json",
+                      R"({"manifest_version": 1, "disable": false, "priority": 3})");
+  fixture.dir().write("b/com.example.broken.local.json", R"({"manifest_version": 1, "disable": true})");
+  fixture.add("c", library("good"));
+  const Registry registry(fixture.options({"a", "b", "c"}));
   ASSERT_EQ(registry.plugins().size(), 1u);
   ASSERT_TRUE(registry.plugins()[0].problem);
   EXPECT_EQ(registry.plugins()[0].problem->reason, "policy.disabled");
-  EXPECT_EQ(registry.plugins()[0].overlay_path, world.path("b/com.example.broken.local.json"));
+  EXPECT_EQ(registry.plugins()[0].overlay_path, fixture.path("b/com.example.broken.local.json"));
 }
 
 TEST(Registry, AUsersOverlayDoesNotPromoteAPluginOfTheSystem) {
-  PluginWorld world;
-  world.dir().write("user/com.example.broken.local.json",
-                    R"({"manifest_version": 1, "priority": 40, "pin": ["BrokenBackend"]})");
-  world.add("admin", library("good"));
-  world.dir().write("admin/com.example.broken.local.json", R"({"manifest_version": 1, "priority": 7})");
-  RegistryOptions options = world.options({"user"});
-  options.admin_path = world.path("admin");
+  PluginFixture fixture;
+  fixture.dir().write("user/com.example.broken.local.json",
+                      R"({"manifest_version": 1, "priority": 40, "pin": ["BrokenBackend"]})");
+  fixture.add("admin", library("good"));
+  fixture.dir().write("admin/com.example.broken.local.json", R"({"manifest_version": 1, "priority": 7})");
+  RegistryOptions options = fixture.options({"user"});
+  options.admin_path = fixture.path("admin");
   const Registry registry(options);
   ASSERT_TRUE(registry.plugins()[0].is_usable());
   EXPECT_EQ(registry.plugins()[0].priority, 7) << "the administrator's own overlay still counts";
@@ -204,20 +204,20 @@ TEST(Registry, AUsersOverlayDoesNotPromoteAPluginOfTheSystem) {
 }
 
 TEST(Registry, HighPriorityCountsInSystemFoldersOnly) {
-  PluginWorld world;
-  world.add("plugins", library("good"), {{"priority", 90}});
-  EXPECT_EQ(Registry(world.options()).plugins()[0].priority, 50);
-  RegistryOptions options = world.options({});
-  options.admin_path = world.path("plugins");
+  PluginFixture fixture;
+  fixture.add("plugins", library("good"), {{"priority", 90}});
+  EXPECT_EQ(Registry(fixture.options()).plugins()[0].priority, 50);
+  RegistryOptions options = fixture.options({});
+  options.admin_path = fixture.path("plugins");
   EXPECT_EQ(Registry(options).plugins()[0].priority, 90);
 }
 
 TEST(Registry, EnvironmentNarrowsAndAddsFolders) {
-  PluginWorld world;
-  world.add("plugins", library("good"));
-  RegistryOptions options = world.options({});
+  PluginFixture fixture;
+  fixture.add("plugins", library("good"));
+  RegistryOptions options = fixture.options({});
   options.environment = [&](const char* name) -> std::optional<std::string> {
-    if (std::string_view(name) == "ETBACKEND_PATH") return world.path("plugins");
+    if (std::string_view(name) == "ETBACKEND_PATH") return fixture.path("plugins");
     if (std::string_view(name) == "ETBACKEND_DISABLE") return "com.example.*";
     return std::nullopt;
   };
@@ -232,12 +232,12 @@ TEST(Registry, SecureModeWantsADigestAndIgnoresTheEnvironment) {
   // Secure mode rejects folders beneath one with the sticky bit.
   ASSERT_EQ(::mkdir("/run/etb-registry-test", 0755) != 0 && errno != EEXIST, false);
   const std::string folder = "/run/etb-registry-test";
-  const std::string content = PluginWorld::read_file(library("good"));
+  const std::string content = PluginFixture::read_file(library("good"));
   std::ofstream(folder + "/good.so", std::ios::binary) << content;
-  json document = PluginWorld::manifest(content, "good.so");
+  json document = PluginFixture::manifest(content, "good.so");
   std::ofstream(folder + "/plugin.json") << document.dump();
-  PluginWorld world;
-  RegistryOptions options = world.options({});
+  PluginFixture fixture;
+  RegistryOptions options = fixture.options({});
   options.application_paths = {folder};
   options.secure = true;
   options.environment = [](const char*) -> std::optional<std::string> {
@@ -257,19 +257,19 @@ TEST(Registry, SecureModeWantsADigestAndIgnoresTheEnvironment) {
 
 // The record is given a digest that the library does not have: only a registry that reads it refuses the plugin.
 TEST(Registry, DigestOfAnEarlierProcessIsReadUnlessTheApplicationOrSecureModeForbidsIt) {
-  PluginWorld world;
-  world.add("plugins", library("good"));
-  RegistryOptions options = world.options();
+  PluginFixture fixture;
+  fixture.add("plugins", library("good"));
+  RegistryOptions options = fixture.options();
   options.environment = [&](const char* name) -> std::optional<std::string> {
     if (std::string_view(name) != "XDG_CACHE_HOME") return std::nullopt;
-    return world.path("cache");
+    return fixture.path("cache");
   };
   std::this_thread::sleep_for(std::chrono::nanoseconds(DigestRecords::kMinAgeNs));
   ASSERT_TRUE(Registry(options).open("BrokenBackend"));
   std::error_code failed;
-  const std::filesystem::directory_iterator record(world.path("cache/etbackend/digests"), failed);
-  if (failed) GTEST_SKIP() << "no records on the file system of " << world.path();
-  std::string text = PluginWorld::read_file(record->path());
+  const std::filesystem::directory_iterator record(fixture.path("cache/etbackend/digests"), failed);
+  if (failed) GTEST_SKIP() << "no records on the file system of " << fixture.path();
+  std::string text = PluginFixture::read_file(record->path());
   text[text.size() - 2] = text[text.size() - 2] == '0' ? '1' : '0';
   std::ofstream(record->path(), std::ios::trunc) << text;
 
@@ -284,11 +284,11 @@ TEST(Registry, DigestOfAnEarlierProcessIsReadUnlessTheApplicationOrSecureModeFor
 }
 
 TEST(Registry, CertifiedSystemPluginMayNotBeShadowedWhenPolicySaysSo) {
-  PluginWorld world;
-  world.add("user", library("good"), {{"certificate", "c.json"}});
-  world.add("system", library("good"), {{"certificate", "c.json"}});
-  RegistryOptions options = world.options({"user"});
-  options.admin_path = world.path("system");
+  PluginFixture fixture;
+  fixture.add("user", library("good"), {{"certificate", "c.json"}});
+  fixture.add("system", library("good"), {{"certificate", "c.json"}});
+  RegistryOptions options = fixture.options({"user"});
+  options.admin_path = fixture.path("system");
   options.judge_certificate = [](const PluginEntry&) { return CertificateState::kHeld; };
   EXPECT_EQ(Registry(options).plugins()[1].problem->reason, "policy.shadowed");
   options.no_shadow = true;
@@ -299,62 +299,62 @@ TEST(Registry, CertifiedSystemPluginMayNotBeShadowedWhenPolicySaysSo) {
 
 // The first plugin of an id wins. A warning reports that it hides a usable one.
 TEST(Registry, ABrokenPluginThatHidesAGoodOneIsAWarning) {
-  PluginWorld world;
-  world.add("a", library("good"));
-  world.add("b", library("good"));
-  ::chmod(world.path("a/good.so").c_str(), 0666);
-  const Registry registry(world.options({"a", "b"}));
+  PluginFixture fixture;
+  fixture.add("a", library("good"));
+  fixture.add("b", library("good"));
+  ::chmod(fixture.path("a/good.so").c_str(), 0666);
+  const Registry registry(fixture.options({"a", "b"}));
   EXPECT_EQ(registry.plugins()[0].problem->reason, "library.untrusted");
   EXPECT_EQ(registry.plugins()[1].problem->message,
-            "shadowed by " + world.path("a/plugin.json") + ", which is refused itself: library.untrusted");
+            "shadowed by " + fixture.path("a/plugin.json") + ", which is refused itself: library.untrusted");
   EXPECT_THAT(
       registry.warnings(),
-      ElementsAre(AllOf(HasSubstr(world.path("a/plugin.json") + ": hides " + world.path("b/plugin.json")),
+      ElementsAre(AllOf(HasSubstr(fixture.path("a/plugin.json") + ": hides " + fixture.path("b/plugin.json")),
                         HasSubstr("writable by everybody"))));
-  ::chmod(world.path("a/good.so").c_str(), 0644);
-  EXPECT_THAT(Registry(world.options({"a", "b"})).warnings(), IsEmpty()) << "a good one may shadow";
+  ::chmod(fixture.path("a/good.so").c_str(), 0644);
+  EXPECT_THAT(Registry(fixture.options({"a", "b"})).warnings(), IsEmpty()) << "a good one may shadow";
 }
 
 TEST(Registry, FolderSearchedTwiceIsReadOnce) {
-  PluginWorld world;
-  world.add("plugins", library("good"));
-  std::filesystem::create_directory_symlink(world.path("plugins"), world.path("again"));
-  const Registry registry(world.options({"plugins", "again"}));
+  PluginFixture fixture;
+  fixture.add("plugins", library("good"));
+  std::filesystem::create_directory_symlink(fixture.path("plugins"), fixture.path("again"));
+  const Registry registry(fixture.options({"plugins", "again"}));
   EXPECT_EQ(registry.plugins().size(), 1u);
-  EXPECT_THAT(to_text(registry.places()[1]), HasSubstr("the same folder as " + world.path("plugins")));
+  EXPECT_THAT(to_text(registry.places()[1]), HasSubstr("the same folder as " + fixture.path("plugins")));
 }
 
 // proves: ABI-LOAD-05
 TEST(Registry, KeepsLibrariesUnlessTheyClaimUnloadable) {
-  PluginWorld world;
-  world.add("kept", library("good"));
-  world.add("let_go", library("unloadable"));
-  { EXPECT_TRUE(Registry(world.options({"kept"})).open("BrokenBackend")); }
-  { EXPECT_TRUE(Registry(world.options({"let_go"})).open("BrokenBackend")); }
-  EXPECT_TRUE(is_mapped(world.path("kept/good.so")));
-  EXPECT_FALSE(is_mapped(world.path("let_go/unloadable.so")));
+  PluginFixture fixture;
+  fixture.add("kept", library("good"));
+  fixture.add("let_go", library("unloadable"));
+  { EXPECT_TRUE(Registry(fixture.options({"kept"})).open("BrokenBackend")); }
+  { EXPECT_TRUE(Registry(fixture.options({"let_go"})).open("BrokenBackend")); }
+  EXPECT_TRUE(is_mapped(fixture.path("kept/good.so")));
+  EXPECT_FALSE(is_mapped(fixture.path("let_go/unloadable.so")));
 }
 
 TEST(Registry, SelectionOutlivesTheRegistry) {
-  PluginWorld world;
-  world.add("plugins", library("unloadable"));
+  PluginFixture fixture;
+  fixture.add("plugins", library("unloadable"));
   std::shared_ptr<const PluginContext> plugin;
-  { plugin = Registry(world.options()).open("BrokenBackend")->plugin; }
+  { plugin = Registry(fixture.options()).open("BrokenBackend")->plugin; }
   int count = 0;
   EXPECT_TRUE(plugin->each_device([&](const etb_device_info&) { ++count; }));
   EXPECT_EQ(count, 1);
   plugin.reset();
-  EXPECT_FALSE(is_mapped(world.path("plugins/unloadable.so")));
+  EXPECT_FALSE(is_mapped(fixture.path("plugins/unloadable.so")));
 }
 
 TEST(Registry, LoadsASealedCopyWhenAsked) {
-  PluginWorld world;
-  world.add("plugins", library("unloadable"));
-  RegistryOptions options = world.options();
+  PluginFixture fixture;
+  fixture.add("plugins", library("unloadable"));
+  RegistryOptions options = fixture.options();
   options.seal = SealPolicy::kAlways;
   Registry registry(options);
   ASSERT_TRUE(registry.open("BrokenBackend"));
-  EXPECT_FALSE(is_mapped(world.path("plugins/unloadable.so")));
+  EXPECT_FALSE(is_mapped(fixture.path("plugins/unloadable.so")));
   EXPECT_TRUE(is_mapped("memfd:etb-plugin"));
 }
 
@@ -371,9 +371,9 @@ TEST(SealedCopy, CannotBeChanged) {
 }
 
 TEST(Registry, AnswersFromManyThreads) {
-  PluginWorld world;
-  world.add("plugins", library("good"));
-  Registry registry(world.options());
+  PluginFixture fixture;
+  fixture.add("plugins", library("good"));
+  Registry registry(fixture.options());
   std::atomic<int> failures{0};
   std::vector<std::thread> threads;
   for (int t = 0; t < 8; ++t)
@@ -390,9 +390,9 @@ TEST(Registry, AnswersFromManyThreads) {
 }
 
 TEST(Registry, JsonListsPluginsPlacesAndReasons) {
-  PluginWorld world;
-  world.add("plugins", library("good"), {{"version", "9.9.9"}});
-  const auto document = json::parse(to_json(Registry(world.options({"plugins", "none"}))));
+  PluginFixture fixture;
+  fixture.add("plugins", library("good"), {{"version", "9.9.9"}});
+  const auto document = json::parse(to_json(Registry(fixture.options({"plugins", "none"}))));
   EXPECT_EQ(document["plugins"][0]["usable"], false);
   EXPECT_EQ(document["plugins"][0]["problem"]["reason"], "ident.manifest");
   EXPECT_EQ(document["places"][0]["state"], "searched");

@@ -19,7 +19,7 @@ struct FoundOverlay {
   std::string path;
   Tier tier = Tier::kApplication;
   std::optional<ManifestOverlay> overlay;  // nullopt: invalid
-  std::vector<Fault> faults;
+  std::vector<Diagnostic> diagnostics;
   bool is_used = false;
 };
 
@@ -34,7 +34,7 @@ class Scan {
   ScanResult run() {
     const SearchPath path = make_search_path(options_.search);
     out_.warnings = path.ignored;
-    for (const SearchPlace& place : path.places) search(place);
+    for (const SearchFolder& place : path.places) search(place);
     note_shadows();
     for (const auto& [id, overlays] : overlays_)
       for (const FoundOverlay& overlay : overlays)
@@ -44,16 +44,16 @@ class Scan {
   }
 
  private:
-  void search(const SearchPlace& place) {
-    PlaceReport& report = out_.places.emplace_back();
+  void search(const SearchFolder& place) {
+    FolderReport& report = out_.places.emplace_back();
     report.place = place;
     const Result<FileDescriptor> folder = open_trusted_directory(place.path, options_.trust);
     const Result<std::vector<std::string>> names =
         folder ? list_directory(folder->get(), ".json", kMaxManifestsPerFolder)
                : tl::make_unexpected(folder.error());
     if (!names) {
-      report.state = names.error().code == Code::NOT_FOUND ? PlaceState::kMissing : PlaceState::kRefused;
-      if (report.state == PlaceState::kRefused) report.reason = names.error().message;
+      report.state = names.error().code == Code::NOT_FOUND ? FolderState::kMissing : FolderState::kRefused;
+      if (report.state == FolderState::kRefused) report.reason = names.error().message;
       return;
     }
     if (is_repeated(folder->get(), report)) return;
@@ -68,29 +68,29 @@ class Scan {
   }
 
   // A folder that was searched under another name would only shadow its own plugins.
-  bool is_repeated(int folder, PlaceReport& report) {
+  bool is_repeated(int folder, FolderReport& report) {
     const Result<FileState> state = file_state(folder);
     if (!state) return false;
     const auto [it, is_new] = folders_.emplace(std::pair(state->device, state->inode), report.place.path);
     if (is_new) return false;
-    report.state = PlaceState::kRepeated;
+    report.state = FolderState::kRepeated;
     report.reason = "the same folder as " + it->second;
     return true;
   }
 
-  void read_overlay(int folder, const SearchPlace& place, const std::string& name) {
+  void read_overlay(int folder, const SearchFolder& place, const std::string& name) {
     const std::string id = name.substr(0, name.size() - kOverlaySuffix.size());
     FoundOverlay& found = overlays_[id].emplace_back();
     found.path = place.path + '/' + name;
     found.tier = place.tier;
     const Result<std::string> text = read_file(folder, name);
     if (!text) {
-      found.faults.push_back({"$", text.error().message});
+      found.diagnostics.push_back({"$", text.error().message});
       return;
     }
     OverlayReading reading = parse_overlay(*text);
     found.overlay = std::move(reading.overlay);
-    found.faults = std::move(reading.faults);
+    found.diagnostics = std::move(reading.diagnostics);
   }
 
   Result<std::string> read_file(int folder, const std::string& name) const {
@@ -98,7 +98,7 @@ class Scan {
     return read_text_file(fd.get(), kJsonMaxBytes);
   }
 
-  PluginEntry read_entry(int folder, const SearchPlace& place, const std::string& name) {
+  PluginEntry read_entry(int folder, const SearchFolder& place, const std::string& name) {
     PluginEntry entry;
     entry.tier = place.tier;
     entry.directory = place.path;
@@ -126,17 +126,17 @@ class Scan {
     }
     ManifestReading reading = parse_manifest(*text);
     entry.id = std::move(reading.id);
-    entry.faults = std::move(reading.faults);
-    if (!reading.manifest) return refuse(Reason::kManifestInvalid, first_of(entry.faults));
+    entry.diagnostics = std::move(reading.diagnostics);
+    if (!reading.manifest) return refuse(Reason::kManifestInvalid, first_of(entry.diagnostics));
     entry.manifest = std::move(reading.manifest);
     for (const std::string& key : entry.manifest->unknown_keys)
       entry.warnings.push_back("manifest: unknown key " + key);
     return {};
   }
 
-  static std::string first_of(const std::vector<Fault>& faults) {
-    const size_t more = faults.size() - 1;
-    return to_text(faults[0]) + (more == 0 ? "" : " (and " + std::to_string(more) + " more)");
+  static std::string first_of(const std::vector<Diagnostic>& diagnostics) {
+    const size_t more = diagnostics.size() - 1;
+    return to_text(diagnostics[0]) + (more == 0 ? "" : " (and " + std::to_string(more) + " more)");
   }
 
   // Every overlay may disable the plugin, so that no overlay hides the `disable` of another.
@@ -161,8 +161,8 @@ class Scan {
     if (entry.overlay_path.empty()) entry.overlay_path = found.path;
     if (!found.overlay) {
       entry.overlay_path = found.path;
-      entry.faults = found.faults;
-      return refuse(Reason::kOverlayInvalid, found.path + ": " + first_of(found.faults));
+      entry.diagnostics = found.diagnostics;
+      return refuse(Reason::kOverlayInvalid, found.path + ": " + first_of(found.diagnostics));
     }
     if (found.overlay->disable) {
       entry.overlay_path = found.path;
@@ -276,31 +276,31 @@ class Scan {
 
 }  // namespace
 
-const char* to_text(PlaceState state) {
+const char* to_text(FolderState state) {
   switch (state) {
-    case PlaceState::kSearched:
+    case FolderState::kSearched:
       return "searched";
-    case PlaceState::kMissing:
+    case FolderState::kMissing:
       return "missing";
-    case PlaceState::kRefused:
+    case FolderState::kRefused:
       return "refused";
-    case PlaceState::kRepeated:
+    case FolderState::kRepeated:
       return "repeated";
   }
   return "unknown";
 }
 
-std::string to_text(const PlaceReport& report) {
+std::string to_text(const FolderReport& report) {
   std::string where = std::string(to_text(report.place.tier)) + ' ' + report.place.path;
   switch (report.state) {
-    case PlaceState::kSearched:
+    case FolderState::kSearched:
       return where + ": " + std::to_string(report.manifest_count) +
              (report.manifest_count == 1 ? " manifest" : " manifests");
-    case PlaceState::kMissing:
+    case FolderState::kMissing:
       return where + ": not there";
-    case PlaceState::kRefused:
+    case FolderState::kRefused:
       return where + ": refused, " + report.reason;
-    case PlaceState::kRepeated:
+    case FolderState::kRepeated:
       return where + ": " + report.reason;
   }
   return where;

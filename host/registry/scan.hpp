@@ -23,22 +23,22 @@ struct ScanOptions {
   std::function<CertificateState(const PluginEntry& entry)> judge_certificate;
 };
 
-enum class PlaceState { kSearched, kMissing, kRefused, kRepeated };
-const char* to_text(PlaceState state);
+enum class FolderState { kSearched, kMissing, kRefused, kRepeated };
+const char* to_text(FolderState state);
 
-struct PlaceReport {
-  SearchPlace place;
-  PlaceState state = PlaceState::kSearched;
+struct FolderReport {
+  SearchFolder place;
+  FolderState state = FolderState::kSearched;
   std::string reason;  // for kRefused and kRepeated
   size_t manifest_count = 0;
 };
 
 // "environment /opt/x: refused, ..."
-std::string to_text(const PlaceReport& report);
+std::string to_text(const FolderReport& report);
 
 struct ScanResult {
   std::vector<PluginEntry> entries;   // in search order
-  std::vector<PlaceReport> places;    // in search order
+  std::vector<FolderReport> places;   // in search order
   std::vector<std::string> warnings;  // about the environment and about overlays without a plugin
 };
 

@@ -4,12 +4,12 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "host/registry/fault.hpp"
+#include "host/registry/diagnostic.hpp"
 
 namespace etb::host {
 namespace {
 
-constexpr size_t kMaxPlaces = 64;
+constexpr size_t kMaxFolders = 64;
 
 std::vector<std::string> split(std::string_view text, char separator) {
   std::vector<std::string> parts;
@@ -30,9 +30,9 @@ void add_environment(const SearchOptions& options, SearchPath& out) {
   for (std::string& path : split(variable(options, "ETBACKEND_PATH").value_or(""), ':')) {
     if (path[0] != '/')
       out.ignored.push_back("ETBACKEND_PATH: " + in_quotes(path) + " is not absolute");
-    else if (out.places.size() >= kMaxPlaces)
+    else if (out.places.size() >= kMaxFolders)
       out.ignored.push_back("ETBACKEND_PATH: " + in_quotes(path) + " is beyond the first " +
-                            std::to_string(kMaxPlaces));
+                            std::to_string(kMaxFolders));
     else
       out.places.push_back({Tier::kEnvironment, std::move(path)});
   }

@@ -19,7 +19,7 @@ const char* to_text(Tier tier);
 // plugins under no_shadow.
 constexpr bool is_system_tier(Tier tier) { return tier == Tier::kAdmin || tier == Tier::kDistribution; }
 
-struct SearchPlace {
+struct SearchFolder {
   Tier tier = Tier::kApplication;
   std::string path;
 };
@@ -34,7 +34,7 @@ struct SearchOptions {
 };
 
 struct SearchPath {
-  std::vector<SearchPlace> places;
+  std::vector<SearchFolder> places;
   std::vector<std::string> ignored;  // ignored entries of the environment, with the reason
 };
 

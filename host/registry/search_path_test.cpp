@@ -26,7 +26,7 @@ SearchOptions with_environment(std::map<std::string, std::string> variables) {
 
 std::vector<std::string> texts(const SearchPath& path) {
   std::vector<std::string> out;
-  for (const SearchPlace& place : path.places)
+  for (const SearchFolder& place : path.places)
     out.push_back(std::string(to_text(place.tier)) + " " + place.path);
   return out;
 }

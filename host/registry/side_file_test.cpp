@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 
 #include "host/registry/digest.hpp"
-#include "host/registry/scratch_dir.hpp"
+#include "host/testing/scratch_dir.hpp"
 
 namespace etb::host {
 namespace {

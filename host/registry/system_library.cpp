@@ -7,7 +7,7 @@
 #include <sstream>
 
 #include "host/registry/code_file.hpp"
-#include "host/registry/fault.hpp"
+#include "host/registry/diagnostic.hpp"
 #include "host/registry/reason.hpp"
 
 namespace etb::host {

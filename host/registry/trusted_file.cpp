@@ -11,7 +11,7 @@
 #include <memory>
 #include <system_error>
 
-#include "host/registry/fault.hpp"
+#include "host/registry/diagnostic.hpp"
 
 namespace etb::host {
 namespace {

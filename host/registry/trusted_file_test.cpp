@@ -7,8 +7,8 @@
 
 #include "api/format/hex.hpp"
 #include "host/registry/digest.hpp"
-#include "host/registry/scratch_dir.hpp"
 #include "host/registry/system_library.hpp"
+#include "host/testing/scratch_dir.hpp"
 
 namespace etb::host {
 namespace {

@@ -4,8 +4,8 @@
 
 #include <cstdlib>
 
-#include "host/runtime/heap_calls.hpp"
-#include "host/runtime/method_world.hpp"
+#include "host/testing/heap_calls.hpp"
+#include "host/testing/method_fixture.hpp"
 
 #if ETB_COUNTS_HEAP
 namespace etb::host {
@@ -23,48 +23,48 @@ TEST(Heap, IsCounted) {
 }
 
 TEST(Heap, IsUntouchedByLoadingAndRunning) {
-  MethodWorld world(format::add_program(64));
+  MethodFixture fixture(format::add_program(64));
   KernelRegistry registry;
   ASSERT_EQ(registry.add(kTable), ETB_OK);
-  world.options.kernels = &registry;
+  fixture.options.kernels = &registry;
   FloatVector x(std::vector<float>(64, 1));
 
   int before = heap_calls;
-  ASSERT_EQ(world.load_program(), ETB_OK);
+  ASSERT_EQ(fixture.load_program(), ETB_OK);
   EXPECT_EQ(heap_calls, before) << "Program::load";
 
   MethodMeta meta;
-  ASSERT_EQ(world.program.find_method("forward", &meta, nullptr), ETB_OK);
-  world.make_memory(meta);
+  ASSERT_EQ(fixture.program.find_method("forward", &meta, nullptr), ETB_OK);
+  fixture.make_memory(meta);
   before = heap_calls;
-  ASSERT_EQ(world.method.load(world.program, "forward", {&world.state, world.arenas, world.scratch},
-                              world.options, nullptr),
+  ASSERT_EQ(fixture.method.load(fixture.program, "forward", {&fixture.state, fixture.arenas, fixture.scratch},
+                                fixture.options, nullptr),
             ETB_OK);
   EXPECT_EQ(heap_calls, before) << "Method::load";
 
   before = heap_calls;
-  ASSERT_EQ(world.method.set_input(0, x.value(), nullptr), ETB_OK);
-  for (int i = 0; i < 100; ++i) ASSERT_EQ(world.method.execute(nullptr), ETB_OK);
-  while (world.method.step(nullptr) == ETB_OK) {
+  ASSERT_EQ(fixture.method.set_input(0, x.value(), nullptr), ETB_OK);
+  for (int i = 0; i < 100; ++i) ASSERT_EQ(fixture.method.execute(nullptr), ETB_OK);
+  while (fixture.method.step(nullptr) == ETB_OK) {
   }
-  world.method.unload();
+  fixture.method.unload();
   EXPECT_EQ(heap_calls, before) << "execute, step, unload";
 }
 
 TEST(Heap, IsUntouchedByARefusal) {
   format::ProgramSpec spec = format::add_program(4);
   spec.methods[0].operators[0].name = "aten::absent";
-  MethodWorld world(spec);
+  MethodFixture fixture(spec);
   PlatformHooks quiet = kDefaultPlatformHooks;
   quiet.log = nullptr;
-  world.options.platform = &quiet;
+  fixture.options.platform = &quiet;
   MethodMeta meta;
-  ASSERT_EQ(world.load_program(), ETB_OK);
-  ASSERT_EQ(world.program.find_method("forward", &meta, nullptr), ETB_OK);
-  world.make_memory(meta);
+  ASSERT_EQ(fixture.load_program(), ETB_OK);
+  ASSERT_EQ(fixture.program.find_method("forward", &meta, nullptr), ETB_OK);
+  fixture.make_memory(meta);
   const int before = heap_calls;
-  EXPECT_EQ(world.method.load(world.program, "forward", {&world.state, world.arenas, {}}, world.options,
-                              &world.error),
+  EXPECT_EQ(fixture.method.load(fixture.program, "forward", {&fixture.state, fixture.arenas, {}},
+                                fixture.options, &fixture.error),
             ETB_OPERATOR_MISSING);
   EXPECT_EQ(heap_calls, before);
 }

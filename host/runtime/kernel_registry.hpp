@@ -14,8 +14,8 @@
 
 namespace etb::host {
 
-// Carries out an op. `args` holds every argument of the op's schema in order, outputs included; a call from a
-// program has the returned values behind them, which a kernel does not need. Tags and data pointers were
+// Carries out an op. `args` holds every argument of the op's schema in order, outputs included. A call from a
+// program has the returned values after them, which a kernel does not need. Tags and data pointers were
 // checked against the signature. On error outputs hold unspecified bytes.
 using KernelFunction = etb_status (*)(KernelContext& context, EValue** args);
 
@@ -28,7 +28,7 @@ constexpr bool is_mark(char character) noexcept { return character == '!' || cha
 
 constexpr uint32_t kManyArguments = 31;
 
-// How many arguments a signature has, at most kManyArguments, which stands for more, too.
+// Number of arguments of a signature. kManyArguments means that many or more.
 constexpr uint32_t count_arguments(const char* signature) noexcept {
   uint32_t count = 0;
   for (; *signature != '\0'; ++signature) count += is_mark(*signature) || count == kManyArguments ? 0 : 1;
@@ -38,7 +38,7 @@ constexpr uint32_t count_arguments(const char* signature) noexcept {
 // As much of a hash as a row keeps.
 constexpr uint32_t short_hash(uint32_t hash) noexcept { return hash & ((uint32_t{1} << 27) - 1); }
 
-// What a signature says about its first 16 arguments, one bit each; all others count as written. No op has that many.
+// Marks of a signature's first 16 arguments, one bit each; all others count as written. No op has that many.
 struct OperandMarks {
   uint16_t written = 0;
   uint16_t may_equal_written = 0;
@@ -79,8 +79,8 @@ constexpr OperandMarks read_operand_marks(const char* signature) noexcept {
 //              T tensor (t optional)   S scalar (s optional)   I int list (j optional)   L tensor list
 //              i int (n optional)      d double (e optional)   D double list (f optional)  M optional tensor
 //              list b bool (c optional)     z string (y optional)   B bool list                x any value
-//            An int also stands for a dtype, layout or memory format. Ints are taken where a double is asked
-//            for.
+//            An int is also the kind of a dtype, layout or memory format. Ints are accepted where a double
+//            is expected.
 //            A mark may follow a letter of tensors:
 //              !  the kernel writes this argument. It shares no byte with another argument of a call.
 //              =  the kernel reads this argument and stays right when it is exactly a written one: each element
@@ -127,7 +127,7 @@ inline etb_status call_kernel(KernelContext& context, const Kernel& kernel, EVal
   return context.stop_check().is_stopped() ? context.stopped() : answer;
 }
 
-// Kernel tables by name. An object someone makes: several can exist. Tables stay with their owners (static
+// Kernel tables by name. An ordinary object: several can exist. Tables stay with their owners (static
 // arrays, or a shared library that outlives the registry). Filling is not thread-safe, finding is.
 class KernelRegistry {
  public:
@@ -148,10 +148,10 @@ class KernelRegistry {
   const Kernel* find(std::string_view name, std::string_view overload, EValue* const* args = nullptr,
                      size_t count = 0) const noexcept;
 
-  // Whether the op has any row, for telling a missing op from a missing dtype.
+  // True if the op has any row; distinguishes a missing op from a missing dtype.
   bool has_op(std::string_view name, std::string_view overload) const noexcept;
 
-  // Whether some rows of the op have a key, so that the kernel depends on the arguments.
+  // True if some rows of the op have a key, so that the kernel depends on the arguments.
   bool has_keyed(std::string_view name, std::string_view overload) const noexcept;
 
   // The hot loops that kernels called through this registry should use; see host/kernels/portable.hpp.

@@ -31,9 +31,10 @@ etb_status wrong_input(uint32_t index, const char* what, const EValue& found, co
 
 // Records the new memory of an input or output, and detaches views of the old memory, which the caller may
 // free now. Inputs and outputs keep theirs, because the caller may have set it for two of them.
-void replace_lent(MethodState& state, LentMemory& lent, const void* data, uint64_t nbytes) noexcept {
-  const LentMemory old = lent;
-  lent = {data, nbytes};
+void replace_caller_memory(MethodState& state, CallerMemory& caller_memory, const void* data,
+                           uint64_t nbytes) noexcept {
+  const CallerMemory old = caller_memory;
+  caller_memory = {data, nbytes};
   if (!state.has_views || old.data == nullptr || old.data == data) return;
   const auto begin = reinterpret_cast<uintptr_t>(old.data);
   for (EValue& value : state.values) {
@@ -357,7 +358,8 @@ etb_status Method::set_input(uint32_t index, const EValue& value, etb_error* err
     const bool is_planned = record.storage != format::Storage::kCaller;
     ETB_CHECK(set_tensor(index, value, input, is_planned, record.nbytes, error));
     const Tensor& given = value.tensor();
-    if (!is_planned) replace_lent(*state_, state_->lent[index], given.data(), given.nbytes());
+    if (!is_planned)
+      replace_caller_memory(*state_, state_->caller_memory[index], given.data(), given.nbytes());
     return ETB_OK;
   }
   const bool is_number = input.is_double() && value.is_int();
@@ -396,7 +398,7 @@ etb_status Method::set_output_memory(uint32_t index, std::span<std::byte> memory
                 static_cast<void*>(memory.data()));
   }
   tensor.set_data(memory.data(), tensor.dynamism() == Dynamism::kStatic ? nbytes : memory.size());
-  replace_lent(*state_, state_->lent[input_count() + index], memory.data(), memory.size());
+  replace_caller_memory(*state_, state_->caller_memory[input_count() + index], memory.data(), memory.size());
   return ETB_OK;
 }
 

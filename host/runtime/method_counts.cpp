@@ -15,7 +15,7 @@ static constexpr uint64_t kPlacementSlack = alignof(std::max_align_t);
 MethodCounts::MethodCounts(const format::MethodView& method) noexcept {
   values = method.value_count();
   references = method.inputs().size() + method.outputs().size();
-  lent = references;
+  caller_memory = references;
   operators = method.operator_count();
   delegates = method.delegate_count();
   chains = method.chain_count();
@@ -52,8 +52,8 @@ uint64_t MethodCounts::state_nbytes() const noexcept {
   return sizeof(MethodState) + values * (sizeof(EValue) + sizeof(bool)) + tensors * sizeof(Tensor) +
          dims * 2 * sizeof(int64_t) + references * sizeof(EValue*) + instructions * sizeof(Instruction) +
          chains * sizeof(ChainStart) + operators * sizeof(OperatorKernel) +
-         delegates * sizeof(MethodDelegate*) + lent * sizeof(LentMemory) + external * sizeof(DataBlock) +
-         kArrayCount * kPlacementSlack;
+         delegates * sizeof(MethodDelegate*) + caller_memory * sizeof(CallerMemory) +
+         external * sizeof(DataBlock) + kArrayCount * kPlacementSlack;
 }
 
 uint64_t MethodMeta::state_nbytes() const noexcept { return MethodCounts(view_).state_nbytes(); }

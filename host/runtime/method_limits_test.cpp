@@ -7,7 +7,7 @@
 #include <string>
 #include <utility>
 
-#include "host/runtime/method_world.hpp"
+#include "host/testing/method_fixture.hpp"
 
 namespace etb::host {
 namespace {
@@ -15,7 +15,7 @@ namespace {
 using format::MethodSpec;
 using format::ProgramSpec;
 using testing::HasSubstr;
-using World = AddWorld;
+using TestFixture = AddFixture;
 
 constexpr uint8_t kMove = 3, kJumpFalse = 4, kFree = 5;
 
@@ -30,45 +30,45 @@ ProgramSpec endless_program() {
 }
 
 TEST(MethodLimits, StopsAnEndlessProgram) {
-  World world(endless_program());
-  ASSERT_EQ(world.load(), ETB_OK);
+  TestFixture fixture(endless_program());
+  ASSERT_EQ(fixture.load(), ETB_OK);
   RunLimits limits;
   limits.max_instructions = 1000;
-  EXPECT_EQ(world.method.execute(&world.error, limits), ETB_OUT_OF_RESOURCES);
-  EXPECT_THAT(world.error.text,
+  EXPECT_EQ(fixture.method.execute(&fixture.error, limits), ETB_OUT_OF_RESOURCES);
+  EXPECT_THAT(fixture.error.text,
               HasSubstr("chain 0, instruction 0: 1000 instructions executed, the run's limit"));
 
   limits = {};
   limits.deadline_ns = kDefaultPlatformHooks.now_ns(nullptr) + 1000000;
-  EXPECT_EQ(world.method.execute(&world.error, limits), ETB_DEADLINE_EXCEEDED);
+  EXPECT_EQ(fixture.method.execute(&fixture.error, limits), ETB_DEADLINE_EXCEEDED);
 
   std::atomic<bool> cancel = true;
   limits = {};
   limits.cancel = &cancel;
-  EXPECT_EQ(world.method.execute(&world.error, limits), ETB_CANCELLED);
+  EXPECT_EQ(fixture.method.execute(&fixture.error, limits), ETB_CANCELLED);
 }
 
 TEST(MethodLimits, StopsAnEndlessProgramWithoutBeingAsked) {
-  World world(endless_program());
-  EXPECT_EQ(world.options.limits.max_run_instructions, uint64_t{1} << 32);
-  world.options.limits.max_run_instructions = 1000;
-  ASSERT_EQ(world.load(), ETB_OK);
-  EXPECT_EQ(world.method.execute(&world.error), ETB_OUT_OF_RESOURCES);
+  TestFixture fixture(endless_program());
+  EXPECT_EQ(fixture.options.limits.max_run_instructions, uint64_t{1} << 32);
+  fixture.options.limits.max_run_instructions = 1000;
+  ASSERT_EQ(fixture.load(), ETB_OK);
+  EXPECT_EQ(fixture.method.execute(&fixture.error), ETB_OUT_OF_RESOURCES);
   EXPECT_THAT(
-      world.error.text,
+      fixture.error.text,
       HasSubstr(
           "about 1002 instructions executed in loops, more than the limit max_run_instructions of 1000"));
-  EXPECT_THAT(world.error.text, HasSubstr("\nhint: "));
+  EXPECT_THAT(fixture.error.text, HasSubstr("\nhint: "));
 
   // A run without its own instruction limit keeps the default, and the count restarts with each run.
   std::atomic<bool> cancel = false;
   RunLimits limits;
   limits.cancel = &cancel;
-  EXPECT_EQ(world.method.execute(&world.error, limits), ETB_OUT_OF_RESOURCES);
+  EXPECT_EQ(fixture.method.execute(&fixture.error, limits), ETB_OUT_OF_RESOURCES);
   limits = {};
   limits.max_instructions = 5000;
-  EXPECT_EQ(world.method.execute(&world.error, limits), ETB_OUT_OF_RESOURCES);
-  EXPECT_THAT(world.error.text, HasSubstr("5000 instructions executed, the run's limit"));
+  EXPECT_EQ(fixture.method.execute(&fixture.error, limits), ETB_OUT_OF_RESOURCES);
+  EXPECT_THAT(fixture.error.text, HasSubstr("5000 instructions executed, the run's limit"));
 }
 
 TEST(MethodLimits, RefusesToRepeatWhatChangesNothing) {
@@ -79,10 +79,11 @@ TEST(MethodLimits, RefusesToRepeatWhatChangesNothing) {
     method.instructions.push_back({kJumpFalse, 0, 0, {}});
     ProgramSpec program;
     program.methods = {method};
-    World world(program);
-    ASSERT_EQ(world.load(), ETB_OK) << world.error.text;
-    EXPECT_EQ(world.method.execute(&world.error), ETB_INVALID_PROGRAM);
-    EXPECT_THAT(world.error.text, HasSubstr("jumps back to itself over nothing that changes its condition"));
+    TestFixture fixture(program);
+    ASSERT_EQ(fixture.load(), ETB_OK) << fixture.error.text;
+    EXPECT_EQ(fixture.method.execute(&fixture.error), ETB_INVALID_PROGRAM);
+    EXPECT_THAT(fixture.error.text,
+                HasSubstr("jumps back to itself over nothing that changes its condition"));
   }
 }
 
@@ -93,20 +94,20 @@ TEST(MethodLimits, LoadsWithinItsLimitsOnly) {
       {&LoadLimits::max_instructions, "max_instructions"},
   };
   for (const auto& [limit, name] : limits) {
-    World world(format::add_program(3));
-    world.options.limits.*limit = 0;
-    EXPECT_EQ(world.load(), ETB_OUT_OF_RESOURCES) << name;
-    EXPECT_THAT(world.error.text,
+    TestFixture fixture(format::add_program(3));
+    fixture.options.limits.*limit = 0;
+    EXPECT_EQ(fixture.load(), ETB_OUT_OF_RESOURCES) << name;
+    EXPECT_THAT(fixture.error.text,
                 HasSubstr(std::string("more than the limit ") + name + " of 0\nhint: raise it"));
   }
   ProgramSpec spec = format::add_program(3);
   spec.methods[0].delegates = {{"any", 1, 0, {}}, {"any", 1, 0, {}}};
   spec.segments = {std::string(100, 'x')};
-  World world(spec);
-  world.options.limits.max_payload_bytes = 199;  // both delegates name the same bytes
-  EXPECT_EQ(world.load(), ETB_OUT_OF_RESOURCES);
-  EXPECT_THAT(world.error.text, HasSubstr("200, more than the limit max_payload_bytes of 199"));
-  World crowded(spec);
+  TestFixture fixture(spec);
+  fixture.options.limits.max_payload_bytes = 199;  // both delegates name the same bytes
+  EXPECT_EQ(fixture.load(), ETB_OUT_OF_RESOURCES);
+  EXPECT_THAT(fixture.error.text, HasSubstr("200, more than the limit max_payload_bytes of 199"));
+  TestFixture crowded(spec);
   crowded.options.limits.max_delegates = 1;
   EXPECT_EQ(crowded.load(), ETB_OUT_OF_RESOURCES);
   EXPECT_THAT(crowded.error.text, HasSubstr("2, more than the limit max_delegates of 1"));
@@ -147,19 +148,19 @@ TEST(MethodLimits, StopsInsideAKernel) {
   const PlatformHooks hooks = clock.hooks();
   KernelRegistry registry;
   ASSERT_EQ(registry.add(kLongTable), ETB_OK);
-  MethodWorld world(format::add_program(3));
-  world.options.kernels = &registry;
-  world.options.platform = &hooks;
-  ASSERT_EQ(world.load(), ETB_OK) << world.error.text;
+  MethodFixture fixture(format::add_program(3));
+  fixture.options.kernels = &registry;
+  fixture.options.platform = &hooks;
+  ASSERT_EQ(fixture.load(), ETB_OK) << fixture.error.text;
 
   // The run reads the clock once before the instruction, then after every second piece. The third
   // read is past the deadline.
   RunLimits limits;
   clock.step_ns = 10;
   limits.deadline_ns = clock.now_ns + 25;
-  EXPECT_EQ(world.method.execute(&world.error, limits), ETB_DEADLINE_EXCEEDED);
+  EXPECT_EQ(fixture.method.execute(&fixture.error, limits), ETB_DEADLINE_EXCEEDED);
   EXPECT_STREQ(
-      world.error.text,
+      fixture.error.text,
       "method 'forward', chain 0, instruction 0: deadline passed inside aten::add.out, after 0 instructions");
   EXPECT_LE(pieces_done * KernelContext::kPiece, 3 * StopCheck::kPeriod);
 
@@ -175,7 +176,7 @@ TEST(MethodLimits, StopsInsideAKernel) {
                                    return uint64_t{1};
                                  },
                                  nullptr};
-  MethodWorld cancelled(format::add_program(3));
+  MethodFixture cancelled(format::add_program(3));
   cancelled.options.kernels = &registry;
   cancelled.options.platform = &cancelling;
   ASSERT_EQ(cancelled.load(), ETB_OK);
@@ -185,22 +186,22 @@ TEST(MethodLimits, StopsInsideAKernel) {
   EXPECT_THAT(cancelled.error.text, HasSubstr("cancelled inside aten::add.out"));
 
   // The method can run again, and ends without limits.
-  EXPECT_EQ(world.method.execute(&world.error), ETB_OK) << world.error.text;
-  EXPECT_EQ(floats(world.method.output(0))[0], 7);
+  EXPECT_EQ(fixture.method.execute(&fixture.error), ETB_OK) << fixture.error.text;
+  EXPECT_EQ(floats(fixture.method.output(0))[0], 7);
 }
 
 // The work is done, but after the deadline.
 TEST(MethodLimits, ARunThatEndsAfterItsDeadlineFails) {
   SlowClock clock;
   const PlatformHooks hooks = clock.hooks();
-  AddWorld world(format::add_program(3));
-  world.options.platform = &hooks;
-  ASSERT_EQ(world.load(), ETB_OK);
+  AddFixture fixture(format::add_program(3));
+  fixture.options.platform = &hooks;
+  ASSERT_EQ(fixture.load(), ETB_OK);
   clock.step_ns = 10;
   RunLimits limits;
   limits.deadline_ns = clock.now_ns + 15;  // not reached before the instruction, passed after it
-  EXPECT_EQ(world.method.execute(&world.error, limits), ETB_DEADLINE_EXCEEDED);
-  EXPECT_THAT(world.error.text, HasSubstr("deadline passed after 1 instructions"));
+  EXPECT_EQ(fixture.method.execute(&fixture.error, limits), ETB_DEADLINE_EXCEEDED);
+  EXPECT_THAT(fixture.error.text, HasSubstr("deadline passed after 1 instructions"));
 }
 
 }  // namespace

@@ -107,7 +107,7 @@ class MethodLoader {
                       place(dims_, counts_.dims * 2) && place(references, counts_.references) &&
                       place(state_.instructions, counts_.instructions) &&
                       place(state_.chains, counts_.chains) && place(kernels_, counts_.operators) &&
-                      place(changes_, counts_.values) && place(state_.lent, counts_.lent) &&
+                      place(changes_, counts_.values) && place(state_.caller_memory, counts_.caller_memory) &&
                       place(state_.delegates, counts_.delegates) && place_external();
     if (!fits) {
       return fail(error_, ETB_OUT_OF_MEMORY, "state memory of %llu bytes, expected %llu",

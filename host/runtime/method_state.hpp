@@ -32,7 +32,7 @@ struct ChainStart {
 };
 
 // Memory that the caller set for an input or output.
-struct LentMemory {
+struct CallerMemory {
   const void* data;
   uint64_t nbytes;
 };
@@ -45,7 +45,7 @@ struct MethodState {
   std::span<EValue> values;
   std::span<EValue*> inputs;
   std::span<EValue*> outputs;
-  std::span<LentMemory> lent;  // of inputs, then outputs
+  std::span<CallerMemory> caller_memory;  // of inputs, then outputs
   std::span<Instruction> instructions;
   std::span<ChainStart> chains;
   std::span<MethodDelegate*> delegates;
@@ -72,8 +72,8 @@ struct MethodCounts {
   uint64_t chains = 0;
   uint64_t operators = 0;
   uint64_t delegates = 0;
-  uint64_t external = 0;  // constants in data files
-  uint64_t lent = 0;      // inputs and outputs
+  uint64_t external = 0;       // constants in data files
+  uint64_t caller_memory = 0;  // inputs and outputs
 
   explicit MethodCounts(const format::MethodView& method) noexcept;
   uint64_t state_nbytes() const noexcept;

@@ -7,7 +7,7 @@
 
 #include <functional>
 
-#include "host/runtime/method_world.hpp"
+#include "host/testing/method_fixture.hpp"
 
 namespace etb::host {
 namespace {
@@ -19,34 +19,34 @@ using format::ProgramSpec;
 using format::TensorSpec;
 using testing::ElementsAre;
 using testing::HasSubstr;
-using World = AddWorld;
+using TestFixture = AddFixture;
 
 constexpr uint8_t kKernel = 1, kDelegate = 2, kMove = 3, kJumpFalse = 4, kFree = 5;
 
 TEST(Method, AddsTwoVectors) {
-  World world(format::add_program(3));
-  ASSERT_EQ(world.load(), ETB_OK) << world.error.text;
+  TestFixture fixture(format::add_program(3));
+  ASSERT_EQ(fixture.load(), ETB_OK) << fixture.error.text;
   FloatVector x({1, 2, 3});
   FloatVector y({10, 20, 30});
-  ASSERT_EQ(world.method.set_input(0, x.value(), &world.error), ETB_OK) << world.error.text;
-  ASSERT_EQ(world.method.set_input(1, y.value(), &world.error), ETB_OK) << world.error.text;
-  ASSERT_EQ(world.method.execute(&world.error), ETB_OK) << world.error.text;
-  EXPECT_THAT(floats(world.method.output(0)), ElementsAre(11, 22, 33));
+  ASSERT_EQ(fixture.method.set_input(0, x.value(), &fixture.error), ETB_OK) << fixture.error.text;
+  ASSERT_EQ(fixture.method.set_input(1, y.value(), &fixture.error), ETB_OK) << fixture.error.text;
+  ASSERT_EQ(fixture.method.execute(&fixture.error), ETB_OK) << fixture.error.text;
+  EXPECT_THAT(floats(fixture.method.output(0)), ElementsAre(11, 22, 33));
 }
 
 TEST(Method, TakesNoMoreStateThanItsMetaSays) {
-  World world(format::add_program(3));
-  ASSERT_EQ(world.load(), ETB_OK);
-  EXPECT_LE(world.state.used_bytes(), world.method.meta().state_nbytes());
-  EXPECT_GT(world.state.used_bytes() + 512, world.method.meta().state_nbytes());
+  TestFixture fixture(format::add_program(3));
+  ASSERT_EQ(fixture.load(), ETB_OK);
+  EXPECT_LE(fixture.state.used_bytes(), fixture.method.meta().state_nbytes());
+  EXPECT_GT(fixture.state.used_bytes() + 512, fixture.method.meta().state_nbytes());
 }
 
 TEST(Method, NamesWhatIsWrongWithAnInput) {
-  World world(format::add_program(3));
-  ASSERT_EQ(world.load(), ETB_OK);
+  TestFixture fixture(format::add_program(3));
+  ASSERT_EQ(fixture.load(), ETB_OK);
   const auto refusal = [&](uint32_t index, const EValue& value) {
-    EXPECT_EQ(world.method.set_input(index, value, &world.error), ETB_INVALID_ARGUMENT);
-    return std::string(world.error.text);
+    EXPECT_EQ(fixture.method.set_input(index, value, &fixture.error), ETB_INVALID_ARGUMENT);
+    return std::string(fixture.error.text);
   };
   FloatVector four({1, 2, 3, 4});
   EXPECT_EQ(refusal(1, four.value()), "input 1: sizes: found float32 [4], expected float32 [3]");
@@ -75,16 +75,16 @@ TEST(Method, ListsAllMissingKernelsAtLoad) {
   spec.methods[0].instructions.push_back({kKernel, 1, 0, {0, 2}});
   spec.methods[0].instructions.push_back({kKernel, 2, 0, {3}});
   spec.methods[0].instructions.push_back({kKernel, 1, 0, {1, 2}});
-  World world(spec);
+  TestFixture fixture(spec);
   PlatformHooks quiet = kDefaultPlatformHooks;
   static std::string logged;
   logged.clear();
   quiet.log = [](void*, LogLevel, const char* text) { logged += std::string(text) + "\n"; };
-  world.options.platform = &quiet;
-  ASSERT_EQ(world.load_program(), ETB_OK);
-  EXPECT_EQ(world.load_method(), ETB_OPERATOR_MISSING);
+  fixture.options.platform = &quiet;
+  ASSERT_EQ(fixture.load_program(), ETB_OK);
+  EXPECT_EQ(fixture.load_method(), ETB_OPERATOR_MISSING);
   EXPECT_STREQ(
-      world.error.text,
+      fixture.error.text,
       "method 'forward': no kernel for 2 of 3 operators: aten::sort.values(float32 float32), my::op()");
   EXPECT_EQ(logged, "no kernel for aten::sort.values(float32 float32)\nno kernel for my::op()\n");
 }
@@ -98,54 +98,54 @@ TEST(Method, RunsTheKernelMadeForItsTensors) {
                                      },
                                      "6;0|6;0|6;0"}};
   const KernelRows table(kSpecial);
-  World world(format::add_program(1));
-  ASSERT_EQ(world.registry.add(table), ETB_OK);
-  ASSERT_EQ(world.load(), ETB_OK) << world.error.text;
-  ASSERT_EQ(world.method.execute(&world.error), ETB_OK);
-  EXPECT_THAT(floats(world.method.output(0)), ElementsAre(77));
+  TestFixture fixture(format::add_program(1));
+  ASSERT_EQ(fixture.registry.add(table), ETB_OK);
+  ASSERT_EQ(fixture.load(), ETB_OK) << fixture.error.text;
+  ASSERT_EQ(fixture.method.execute(&fixture.error), ETB_OK);
+  EXPECT_THAT(floats(fixture.method.output(0)), ElementsAre(77));
 }
 
 TEST(Method, NamesTheDtypesThatNoKernelWasMadeFor) {
   static const Kernel kDouble[] = {{"aten::add.out", "T=T=ST!", &add_floats, "7;0|7;0|7;0"}};
   const KernelRows table(kDouble);
-  World world(format::add_program(1));
+  TestFixture fixture(format::add_program(1));
   PlatformHooks quiet = kDefaultPlatformHooks;
   quiet.log = nullptr;
-  world.options.platform = &quiet;
+  fixture.options.platform = &quiet;
   KernelRegistry registry;
   ASSERT_EQ(registry.add(table), ETB_OK);
-  world.options.kernels = &registry;
-  ASSERT_EQ(world.load_program(), ETB_OK);
-  EXPECT_EQ(world.load_method(), ETB_OPERATOR_MISSING);
-  EXPECT_THAT(world.error.text, HasSubstr("aten::add.out(float32 float32"));
+  fixture.options.kernels = &registry;
+  ASSERT_EQ(fixture.load_program(), ETB_OK);
+  EXPECT_EQ(fixture.load_method(), ETB_OPERATOR_MISSING);
+  EXPECT_THAT(fixture.error.text, HasSubstr("aten::add.out(float32 float32"));
 }
 
 TEST(Method, NamesTheMethodsThereAre) {
   ProgramSpec spec = format::add_program(3);
   spec.methods.push_back(spec.methods[0]);
   spec.methods[1].name = "encode";
-  World world(spec);
-  ASSERT_EQ(world.load_program(), ETB_OK);
-  EXPECT_EQ(world.load_method("decode"), ETB_NOT_FOUND);
-  EXPECT_STREQ(world.error.text, "no method 'decode'; the program has 2: forward, encode");
+  TestFixture fixture(spec);
+  ASSERT_EQ(fixture.load_program(), ETB_OK);
+  EXPECT_EQ(fixture.load_method("decode"), ETB_NOT_FOUND);
+  EXPECT_STREQ(fixture.error.text, "no method 'decode'; the program has 2: forward, encode");
 }
 
 TEST(Method, RefusesTooLittleMemory) {
-  World world(format::add_program(3));
-  ASSERT_EQ(world.load_program(), ETB_OK);
+  TestFixture fixture(format::add_program(3));
+  ASSERT_EQ(fixture.load_program(), ETB_OK);
   MethodMeta meta;
-  ASSERT_EQ(world.program.find_method("forward", &meta, nullptr), ETB_OK);
-  world.make_memory(meta);
-  BumpAllocator small(std::span(world.state_memory).first(meta.state_nbytes() / 2));
-  EXPECT_EQ(
-      world.method.load(world.program, "forward", {&small, world.arenas, {}}, world.options, &world.error),
-      ETB_OUT_OF_MEMORY);
-  EXPECT_THAT(world.error.text, HasSubstr("expected " + std::to_string(meta.state_nbytes())));
-  world.arenas[0] = world.arenas[0].first(47);
-  EXPECT_EQ(world.method.load(world.program, "forward", {&world.state, world.arenas, {}}, world.options,
-                              &world.error),
+  ASSERT_EQ(fixture.program.find_method("forward", &meta, nullptr), ETB_OK);
+  fixture.make_memory(meta);
+  BumpAllocator small(std::span(fixture.state_memory).first(meta.state_nbytes() / 2));
+  EXPECT_EQ(fixture.method.load(fixture.program, "forward", {&small, fixture.arenas, {}}, fixture.options,
+                                &fixture.error),
             ETB_OUT_OF_MEMORY);
-  EXPECT_STREQ(world.error.text, "method 'forward': arena 0 of 47 bytes, expected 48");
+  EXPECT_THAT(fixture.error.text, HasSubstr("expected " + std::to_string(meta.state_nbytes())));
+  fixture.arenas[0] = fixture.arenas[0].first(47);
+  EXPECT_EQ(fixture.method.load(fixture.program, "forward", {&fixture.state, fixture.arenas, {}},
+                                fixture.options, &fixture.error),
+            ETB_OUT_OF_MEMORY);
+  EXPECT_STREQ(fixture.error.text, "method 'forward': arena 0 of 47 bytes, expected 48");
 }
 
 // ---- Control flow
@@ -166,27 +166,27 @@ ProgramSpec loop_program() {
 }
 
 TEST(Method, LoopsUntilTheConditionHolds) {
-  World world(loop_program());
-  world.options.kernels = nullptr;  // the core has these ops itself
-  ASSERT_EQ(world.load(), ETB_OK) << world.error.text;
-  ASSERT_EQ(world.method.execute(&world.error), ETB_OK) << world.error.text;
-  EXPECT_EQ(world.method.output(0).to_int(), 45);
+  TestFixture fixture(loop_program());
+  fixture.options.kernels = nullptr;  // the core has these ops itself
+  ASSERT_EQ(fixture.load(), ETB_OK) << fixture.error.text;
+  ASSERT_EQ(fixture.method.execute(&fixture.error), ETB_OK) << fixture.error.text;
+  EXPECT_EQ(fixture.method.output(0).to_int(), 45);
 }
 
 TEST(Method, StepsOneInstructionAtATime) {
-  World world(loop_program());
-  ASSERT_EQ(world.load(), ETB_OK);
+  TestFixture fixture(loop_program());
+  ASSERT_EQ(fixture.load(), ETB_OK);
   int count = 0;
   etb_status status;
-  while ((status = world.method.step(&world.error)) == ETB_OK) ++count;
+  while ((status = fixture.method.step(&fixture.error)) == ETB_OK) ++count;
   EXPECT_EQ(status, ETB_END_OF_METHOD);
   EXPECT_EQ(count, 40);
-  EXPECT_EQ(world.method.step(&world.error), ETB_OK);  // and over again
+  EXPECT_EQ(fixture.method.step(&fixture.error), ETB_OK);  // and over again
 }
 
 TEST(Method, InterleavesWithAnother) {
-  World first(loop_program());
-  World second(loop_program());
+  TestFixture first(loop_program());
+  TestFixture second(loop_program());
   ASSERT_EQ(first.load(), ETB_OK);
   ASSERT_EQ(second.load(), ETB_OK);
   int turns = 0;
@@ -213,14 +213,14 @@ TEST(Method, JumpsOnABoolTensorWithAnyFalse) {
   ProgramSpec program;
   program.methods = {method};
   for (const bool last : {true, false}) {
-    World world(program);
-    ASSERT_EQ(world.load(), ETB_OK);
+    TestFixture fixture(program);
+    ASSERT_EQ(fixture.load(), ETB_OK);
     bool elements[3] = {true, true, last};
     TensorStorage storage;
     Tensor tensor = storage.make(Dtype::BOOL, std::array<int64_t, 1>{3}, elements, 3);
-    ASSERT_EQ(world.method.set_input(0, EValue(&tensor), &world.error), ETB_OK) << world.error.text;
-    ASSERT_EQ(world.method.execute(&world.error), ETB_OK) << world.error.text;
-    EXPECT_EQ(world.method.output(0).to_int(), last ? 2 : 1);
+    ASSERT_EQ(fixture.method.set_input(0, EValue(&tensor), &fixture.error), ETB_OK) << fixture.error.text;
+    ASSERT_EQ(fixture.method.execute(&fixture.error), ETB_OK) << fixture.error.text;
+    EXPECT_EQ(fixture.method.output(0).to_int(), last ? 2 : 1);
   }
 }
 
@@ -230,30 +230,32 @@ TEST(Method, BorrowsWhatTheProgramDidNotPlan) {
   ProgramSpec spec = format::add_program(3);
   for (size_t i : {0U, 1U, 2U}) std::get<TensorSpec>(spec.methods[0].values[i]).memory_id = 0;
   spec.methods[0].arena_sizes = {0};
-  World world(spec);
-  ASSERT_EQ(world.load(), ETB_OK) << world.error.text;
-  EXPECT_EQ(world.method.execute(&world.error), ETB_INVALID_ARGUMENT);
-  EXPECT_THAT(world.error.text, HasSubstr("argument 0: the tensor has no memory"));
+  TestFixture fixture(spec);
+  ASSERT_EQ(fixture.load(), ETB_OK) << fixture.error.text;
+  EXPECT_EQ(fixture.method.execute(&fixture.error), ETB_INVALID_ARGUMENT);
+  EXPECT_THAT(fixture.error.text, HasSubstr("argument 0: the tensor has no memory"));
   FloatVector x({1, 2, 3});
   FloatVector y({10, 20, 30});
   std::array<float, 3> out{};
-  ASSERT_EQ(world.method.set_input(0, x.value(), &world.error), ETB_OK) << world.error.text;
-  ASSERT_EQ(world.method.set_input(1, y.value(), &world.error), ETB_OK);
-  EXPECT_EQ(world.method.set_output_memory(0, std::as_writable_bytes(std::span(out)).first(8), &world.error),
-            ETB_INVALID_ARGUMENT);
-  EXPECT_STREQ(world.error.text, "output 0: 8 bytes given, expected 12");
-  ASSERT_EQ(world.method.set_output_memory(0, std::as_writable_bytes(std::span(out)), &world.error), ETB_OK);
-  ASSERT_EQ(world.method.execute(&world.error), ETB_OK) << world.error.text;
+  ASSERT_EQ(fixture.method.set_input(0, x.value(), &fixture.error), ETB_OK) << fixture.error.text;
+  ASSERT_EQ(fixture.method.set_input(1, y.value(), &fixture.error), ETB_OK);
+  EXPECT_EQ(
+      fixture.method.set_output_memory(0, std::as_writable_bytes(std::span(out)).first(8), &fixture.error),
+      ETB_INVALID_ARGUMENT);
+  EXPECT_STREQ(fixture.error.text, "output 0: 8 bytes given, expected 12");
+  ASSERT_EQ(fixture.method.set_output_memory(0, std::as_writable_bytes(std::span(out)), &fixture.error),
+            ETB_OK);
+  ASSERT_EQ(fixture.method.execute(&fixture.error), ETB_OK) << fixture.error.text;
   EXPECT_THAT(out, ElementsAre(11, 22, 33));
 }
 
 TEST(Method, RefusesMemoryForAPlannedOutput) {
-  World world(format::add_program(3));
-  ASSERT_EQ(world.load(), ETB_OK);
+  TestFixture fixture(format::add_program(3));
+  ASSERT_EQ(fixture.load(), ETB_OK);
   std::array<float, 3> out{};
-  EXPECT_EQ(world.method.set_output_memory(0, std::as_writable_bytes(std::span(out)), &world.error),
+  EXPECT_EQ(fixture.method.set_output_memory(0, std::as_writable_bytes(std::span(out)), &fixture.error),
             ETB_INVALID_ARGUMENT);
-  EXPECT_THAT(world.error.text, HasSubstr("the program planned its memory"));
+  EXPECT_THAT(fixture.error.text, HasSubstr("the program planned its memory"));
 }
 
 TEST(Method, KeepsStateBetweenRunsFromItsInitialValue) {
@@ -265,14 +267,14 @@ TEST(Method, KeepsStateBetweenRunsFromItsInitialValue) {
   spec.methods[0].inputs = {0};
   spec.methods[0].outputs = {1};
   spec.methods[0].instructions[0].args = {0, 1, 3, 1, 1};
-  World world(spec);
-  ASSERT_EQ(world.load(), ETB_OK) << world.error.text;
+  TestFixture fixture(spec);
+  ASSERT_EQ(fixture.load(), ETB_OK) << fixture.error.text;
   FloatVector x({1, 10});
-  ASSERT_EQ(world.method.set_input(0, x.value(), &world.error), ETB_OK);
-  ASSERT_EQ(world.method.execute(&world.error), ETB_OK);
-  EXPECT_THAT(floats(world.method.output(0)), ElementsAre(6, 16));
-  ASSERT_EQ(world.method.execute(&world.error), ETB_OK);
-  EXPECT_THAT(floats(world.method.output(0)), ElementsAre(7, 26));
+  ASSERT_EQ(fixture.method.set_input(0, x.value(), &fixture.error), ETB_OK);
+  ASSERT_EQ(fixture.method.execute(&fixture.error), ETB_OK);
+  EXPECT_THAT(floats(fixture.method.output(0)), ElementsAre(6, 16));
+  ASSERT_EQ(fixture.method.execute(&fixture.error), ETB_OK);
+  EXPECT_THAT(floats(fixture.method.output(0)), ElementsAre(7, 26));
 }
 
 TEST(Method, NeverWritesAConstant) {
@@ -282,13 +284,13 @@ TEST(Method, NeverWritesAConstant) {
   auto& out = std::get<TensorSpec>(spec.methods[0].values[2]);
   out.memory_id = 0;
   out.data_index = 1;
-  World world(spec);
-  ASSERT_EQ(world.load(), ETB_OK) << world.error.text;
+  TestFixture fixture(spec);
+  ASSERT_EQ(fixture.load(), ETB_OK) << fixture.error.text;
   FloatVector x({1, 10});
-  ASSERT_EQ(world.method.set_input(0, x.value(), &world.error), ETB_OK);
-  ASSERT_EQ(world.method.set_input(1, x.value(), &world.error), ETB_OK);
-  EXPECT_EQ(world.method.execute(&world.error), ETB_INVALID_ARGUMENT);
-  EXPECT_THAT(world.error.text, HasSubstr("out does not fit"));
+  ASSERT_EQ(fixture.method.set_input(0, x.value(), &fixture.error), ETB_OK);
+  ASSERT_EQ(fixture.method.set_input(1, x.value(), &fixture.error), ETB_OK);
+  EXPECT_EQ(fixture.method.execute(&fixture.error), ETB_INVALID_ARGUMENT);
+  EXPECT_THAT(fixture.error.text, HasSubstr("out does not fit"));
 }
 
 TEST(Method, TakesSizesWithinTheBoundAndRefusesMore) {
@@ -299,19 +301,19 @@ TEST(Method, TakesSizesWithinTheBoundAndRefusesMore) {
       tensor.dynamism = 1;
       if (!is_planned && i < 2) tensor.memory_id = 0;
     }
-    World world(spec);
-    ASSERT_EQ(world.load(), ETB_OK);
+    TestFixture fixture(spec);
+    ASSERT_EQ(fixture.load(), ETB_OK);
     for (const size_t count : {3U, 1U, 4U}) {
       FloatVector x(std::vector<float>(count, 1));
       FloatVector y(std::vector<float>(count, 2));
-      ASSERT_EQ(world.method.set_input(0, x.value(), &world.error), ETB_OK) << world.error.text;
-      ASSERT_EQ(world.method.set_input(1, y.value(), &world.error), ETB_OK) << world.error.text;
-      ASSERT_EQ(world.method.execute(&world.error), ETB_OK) << world.error.text;
-      EXPECT_EQ(floats(world.method.output(0)), std::vector<float>(count, 3));
+      ASSERT_EQ(fixture.method.set_input(0, x.value(), &fixture.error), ETB_OK) << fixture.error.text;
+      ASSERT_EQ(fixture.method.set_input(1, y.value(), &fixture.error), ETB_OK) << fixture.error.text;
+      ASSERT_EQ(fixture.method.execute(&fixture.error), ETB_OK) << fixture.error.text;
+      EXPECT_EQ(floats(fixture.method.output(0)), std::vector<float>(count, 3));
     }
     FloatVector five({1, 2, 3, 4, 5});
-    EXPECT_EQ(world.method.set_input(0, five.value(), &world.error), ETB_INVALID_ARGUMENT);
-    EXPECT_STREQ(world.error.text,
+    EXPECT_EQ(fixture.method.set_input(0, five.value(), &fixture.error), ETB_INVALID_ARGUMENT);
+    EXPECT_STREQ(fixture.error.text,
                  "input 0: sizes beyond the upper bound: found float32 [5], expected float32 [4]");
   }
 }
@@ -319,21 +321,21 @@ TEST(Method, TakesSizesWithinTheBoundAndRefusesMore) {
 TEST(Method, RefusesUnboundedTensors) {
   ProgramSpec spec = format::add_program(4);
   std::get<TensorSpec>(spec.methods[0].values[2]).dynamism = 2;
-  World world(spec);
-  EXPECT_EQ(world.load(), ETB_NOT_SUPPORTED);
-  EXPECT_THAT(world.error.text, HasSubstr("value 2: tensor of unbounded size"));
+  TestFixture fixture(spec);
+  EXPECT_EQ(fixture.load(), ETB_NOT_SUPPORTED);
+  EXPECT_THAT(fixture.error.text, HasSubstr("value 2: tensor of unbounded size"));
 }
 
 TEST(Method, SurvivesAFreedInputTensor) {
   ProgramSpec spec = format::add_program(4);
   spec.methods[0].instructions.push_back({kFree, 0, 0, {}});
-  World world(spec);
-  ASSERT_EQ(world.load(), ETB_OK);
-  ASSERT_EQ(world.method.execute(&world.error), ETB_OK);
-  EXPECT_EQ(world.method.execute(&world.error), ETB_INVALID_ARGUMENT);
-  EXPECT_THAT(world.error.text, HasSubstr("no memory"));
+  TestFixture fixture(spec);
+  ASSERT_EQ(fixture.load(), ETB_OK);
+  ASSERT_EQ(fixture.method.execute(&fixture.error), ETB_OK);
+  EXPECT_EQ(fixture.method.execute(&fixture.error), ETB_INVALID_ARGUMENT);
+  EXPECT_THAT(fixture.error.text, HasSubstr("no memory"));
   FloatVector x({1, 2, 3, 4});
-  EXPECT_EQ(world.method.set_input(0, x.value(), &world.error), ETB_INVALID_PROGRAM);
+  EXPECT_EQ(fixture.method.set_input(0, x.value(), &fixture.error), ETB_INVALID_PROGRAM);
 }
 
 // ---- Delegates and tracing
@@ -399,30 +401,30 @@ TEST(Method, SearchesOfNamedDataAreBounded) {
   constexpr uint64_t kKeys = 4096;
   program.named_data.clear();
   for (uint64_t i = 0; i < kKeys; ++i) program.named_data.push_back({"key" + std::to_string(i), 1});
-  World world(program);
-  world.options.delegates = &asks;
-  EXPECT_EQ(world.load(), ETB_OUT_OF_RESOURCES);
-  EXPECT_THAT(world.error.text, HasSubstr("'none': 4096 entries in the program"));
+  TestFixture fixture(program);
+  fixture.options.delegates = &asks;
+  EXPECT_EQ(fixture.load(), ETB_OUT_OF_RESOURCES);
+  EXPECT_THAT(fixture.error.text, HasSubstr("'none': 4096 entries in the program"));
   EXPECT_EQ(asks.count, NamedDataMap::kMaxComparisons / kKeys + 1);
 }
 
 TEST(Method, RunsADelegateByName) {
   Negate negate;
   {
-    World world(delegate_program("Negate"));
-    world.options.delegates = &negate;
-    ASSERT_EQ(world.load(), ETB_OK) << world.error.text;
+    TestFixture fixture(delegate_program("Negate"));
+    fixture.options.delegates = &negate;
+    ASSERT_EQ(fixture.load(), ETB_OK) << fixture.error.text;
     EXPECT_EQ(negate.payload, "the payload");
     EXPECT_EQ(negate.spec, "level");
     EXPECT_EQ(negate.weights.bytes().size(), 11U);
     FloatVector x({1, 2});
-    ASSERT_EQ(world.method.set_input(0, x.value(), &world.error), ETB_OK);
-    ASSERT_EQ(world.method.execute(&world.error), ETB_OK) << world.error.text;
-    EXPECT_THAT(floats(world.method.output(0)), ElementsAre(-1, -2));
+    ASSERT_EQ(fixture.method.set_input(0, x.value(), &fixture.error), ETB_OK);
+    ASSERT_EQ(fixture.method.execute(&fixture.error), ETB_OK) << fixture.error.text;
+    EXPECT_THAT(floats(fixture.method.output(0)), ElementsAre(-1, -2));
     FloatVector zero({0, 0});
-    ASSERT_EQ(world.method.set_input(0, zero.value(), &world.error), ETB_OK);
-    EXPECT_EQ(world.method.execute(&world.error), ETB_UNAVAILABLE);
-    EXPECT_STREQ(world.error.text,
+    ASSERT_EQ(fixture.method.set_input(0, zero.value(), &fixture.error), ETB_OK);
+    EXPECT_EQ(fixture.method.execute(&fixture.error), ETB_UNAVAILABLE);
+    EXPECT_STREQ(fixture.error.text,
                  "method 'forward', chain 0, instruction 0: delegate 'Negate': device lost");
   }
   EXPECT_EQ(negate.destroyed_count, 1);
@@ -430,10 +432,10 @@ TEST(Method, RunsADelegateByName) {
 
 TEST(Method, NamesADelegateThatNobodyServes) {
   Negate negate;
-  World world(delegate_program("Unknown"));
-  world.options.delegates = &negate;
-  EXPECT_EQ(world.load(), ETB_NOT_FOUND);
-  EXPECT_STREQ(world.error.text, "method 'forward': delegate 0 'Unknown': nobody serves it");
+  TestFixture fixture(delegate_program("Unknown"));
+  fixture.options.delegates = &negate;
+  EXPECT_EQ(fixture.load(), ETB_NOT_FOUND);
+  EXPECT_STREQ(fixture.error.text, "method 'forward': delegate 0 'Unknown': nobody serves it");
   EXPECT_EQ(negate.destroyed_count, 0);
 }
 
@@ -452,10 +454,10 @@ struct Recorder final : EventTracer {
 
 TEST(Method, ReportsItsEvents) {
   Recorder recorder;
-  World world(format::add_program(3));
-  world.options.tracer = &recorder;
-  ASSERT_EQ(world.load(), ETB_OK);
-  ASSERT_EQ(world.method.execute(&world.error), ETB_OK) << world.error.text;
+  TestFixture fixture(format::add_program(3));
+  fixture.options.tracer = &recorder;
+  ASSERT_EQ(fixture.load(), ETB_OK);
+  ASSERT_EQ(fixture.method.execute(&fixture.error), ETB_OK) << fixture.error.text;
   EXPECT_THAT(recorder.names, ElementsAre("load_method@-1", "aten::add.out@0", "execute@-1"));
   EXPECT_THAT(recorder.argument_counts, ElementsAre(5));
 }

@@ -5,7 +5,7 @@
 
 #include <array>
 
-#include "host/runtime/method_world.hpp"
+#include "host/testing/method_fixture.hpp"
 
 namespace etb::host {
 namespace {
@@ -29,8 +29,8 @@ constexpr Kernel kTestRows[] = {
 };
 const KernelRows kTestTable(kTestRows);
 
-struct World : AddWorld {
-  explicit World(const ProgramSpec& spec) : AddWorld(spec) {
+struct TestFixture : AddFixture {
+  explicit TestFixture(const ProgramSpec& spec) : AddFixture(spec) {
     if (registry.add(kTestTable) != ETB_OK) std::abort();
   }
   // Error text of the load, "" when it succeeds.
@@ -52,15 +52,15 @@ ProgramSpec call_of(const char* name, std::vector<TensorSpec> tensors, std::vect
   return program;
 }
 
-std::string refusal_of(const ProgramSpec& spec) { return World(spec).refusal(); }
+std::string refusal_of(const ProgramSpec& spec) { return TestFixture(spec).refusal(); }
 
 TEST(OperandOverlap, NamesInstructionOperatorValuesAndRanges) {
   ProgramSpec spec = format::add_program(4);
   std::get<TensorSpec>(spec.methods[0].values[2]).memory_offset = 24;
-  World world(spec);
-  EXPECT_EQ(world.load(), ETB_INVALID_PROGRAM);
+  TestFixture fixture(spec);
+  EXPECT_EQ(fixture.load(), ETB_INVALID_PROGRAM);
   EXPECT_STREQ(
-      world.error.text,
+      fixture.error.text,
       "method 'forward': chain 0, instruction 0: aten::add.out writes argument 3 (value 2: 16 bytes at 24 in "
       "arena 1), which shares memory with argument 1 (value 1: 16 bytes at 16 in arena 1)");
 }
@@ -165,9 +165,9 @@ TEST(OperandOverlap, BoundsTheWorkForLists) {
     list.items.push_back(i);
   }
   spec.methods[0].values.emplace_back(list);
-  World world(spec);
-  EXPECT_EQ(world.load(), ETB_OUT_OF_RESOURCES);
-  EXPECT_THAT(world.error.text, HasSubstr("chain 0, instruction 0: too many pairs of operands to compare"));
+  TestFixture fixture(spec);
+  EXPECT_EQ(fixture.load(), ETB_OUT_OF_RESOURCES);
+  EXPECT_THAT(fixture.error.text, HasSubstr("chain 0, instruction 0: too many pairs of operands to compare"));
 }
 
 // Compares upper bounds, because tensors may grow to them.
@@ -185,14 +185,14 @@ TEST(OperandOverlap, SeesWhereAMovedValueLies) {
   spec.methods[0].values.emplace_back(vector_spec(4, 0));  // 4
   spec.methods[0].instructions = {
       {kMove, 2, 4, {}}, {kKernel, 0, 0, {0, 1, 3, 4, 4}}, {kKernel, 0, 0, {0, 4, 3, 2, 2}}};
-  World fine(spec);
+  TestFixture fine(spec);
   ASSERT_EQ(fine.refusal(), "");
   EXPECT_EQ(fine.run_refusal(), "");  // value 4 is value 2 after the move, and out = x + out is correct
   spec.methods[0].operators.push_back({"test::two", "out"});
   spec.methods[0].instructions.push_back({kKernel, 1, 0, {0, 2, 4}});
-  World world(spec);
-  ASSERT_EQ(world.refusal(), "");
-  const std::string refusal = world.run_refusal();
+  TestFixture fixture(spec);
+  ASSERT_EQ(fixture.refusal(), "");
+  const std::string refusal = fixture.run_refusal();
   EXPECT_THAT(refusal,
               HasSubstr("chain 0, instruction 3: test::two.out writes argument 1 (value 2: 16 bytes at "));
   EXPECT_THAT(refusal, HasSubstr("which shares memory with argument 2 (value 4: 16 bytes at "));
@@ -206,35 +206,35 @@ TEST(OperandOverlap, SeesThatAViewSharesMemory) {
                                 {int64_t{2}, IntListSpec{{4, 4}}, view});  // 4, 5, 6
   spec.methods[0].operators = {{"executorch_prim::et_view", "default"}, {"test::two", "out"}};
   spec.methods[0].instructions = {{kKernel, 0, 0, {0, 5, 6, 6}}, {kKernel, 1, 0, {1, 2, 6}}};
-  World fine(spec);
+  TestFixture fine(spec);
   ASSERT_EQ(fine.refusal(), "");
   EXPECT_EQ(fine.run_refusal(), "");
   spec.methods[0].instructions[1].args = {1, 0, 6};  // x and its view
-  World world(spec);
-  ASSERT_EQ(world.refusal(), "");
-  EXPECT_THAT(world.run_refusal(), HasSubstr("test::two.out writes argument 1 (value 0"));
+  TestFixture fixture(spec);
+  ASSERT_EQ(fixture.refusal(), "");
+  EXPECT_THAT(fixture.run_refusal(), HasSubstr("test::two.out writes argument 1 (value 0"));
 }
 
 TEST(OperandOverlap, SeesWhereTheCallersMemoryLies) {
   ProgramSpec spec = format::add_program(4);
   for (size_t i : {0U, 2U}) std::get<TensorSpec>(spec.methods[0].values[i]).memory_id = 0;
-  World world(spec);
-  ASSERT_EQ(world.refusal(), "");
+  TestFixture fixture(spec);
+  ASSERT_EQ(fixture.refusal(), "");
   FloatVector y({1, 2, 3, 4});
-  ASSERT_EQ(world.method.set_input(1, y.value(), &world.error), ETB_OK);
+  ASSERT_EQ(fixture.method.set_input(1, y.value(), &fixture.error), ETB_OK);
   std::vector<float> memory = {1, 2, 3, 4, 5, 6, 7, 8};
   const int64_t sizes[] = {4};
   TensorStorage storage;
   Tensor x = storage.make(Dtype::FLOAT32, sizes, memory.data(), 16);
   const auto bytes = std::as_writable_bytes(std::span(memory));
-  ASSERT_EQ(world.method.set_input(0, EValue(&x), &world.error), ETB_OK) << world.error.text;
-  ASSERT_EQ(world.method.set_output_memory(0, bytes.subspan(8, 16), &world.error), ETB_OK);
-  EXPECT_THAT(world.run_refusal(), HasSubstr("aten::add.out writes argument 3 (value 2"));
+  ASSERT_EQ(fixture.method.set_input(0, EValue(&x), &fixture.error), ETB_OK) << fixture.error.text;
+  ASSERT_EQ(fixture.method.set_output_memory(0, bytes.subspan(8, 16), &fixture.error), ETB_OK);
+  EXPECT_THAT(fixture.run_refusal(), HasSubstr("aten::add.out writes argument 3 (value 2"));
   EXPECT_EQ(memory[2], 3);
-  ASSERT_EQ(world.method.set_output_memory(0, bytes.subspan(16, 16), &world.error), ETB_OK);
-  EXPECT_EQ(world.run_refusal(), "");
-  ASSERT_EQ(world.method.set_output_memory(0, bytes.first(16), &world.error), ETB_OK);
-  EXPECT_EQ(world.run_refusal(), "");  // exactly x's memory
+  ASSERT_EQ(fixture.method.set_output_memory(0, bytes.subspan(16, 16), &fixture.error), ETB_OK);
+  EXPECT_EQ(fixture.run_refusal(), "");
+  ASSERT_EQ(fixture.method.set_output_memory(0, bytes.first(16), &fixture.error), ETB_OK);
+  EXPECT_EQ(fixture.run_refusal(), "");  // exactly x's memory
   EXPECT_THAT(memory, ElementsAre(2, 4, 6, 8, 2, 4, 6, 8));
 }
 
@@ -243,28 +243,28 @@ TEST(OperandOverlap, SeesThatTheSourceOfAMoveWasFreedThroughItsTarget) {
   ProgramSpec spec = format::add_program(4);
   spec.methods[0].values.emplace_back(vector_spec(4, 0));
   spec.methods[0].instructions = {{kMove, 0, 4, {}}, {kFree, 4, 0, {}}, {kKernel, 0, 0, {0, 1, 3, 2, 2}}};
-  World world(spec);
-  ASSERT_EQ(world.refusal(), "");
-  EXPECT_THAT(world.run_refusal(), HasSubstr("argument 0: the tensor has no memory"));
+  TestFixture fixture(spec);
+  ASSERT_EQ(fixture.refusal(), "");
+  EXPECT_THAT(fixture.run_refusal(), HasSubstr("argument 0: the tensor has no memory"));
 }
 
 TEST(OperandOverlap, TakesInputsFromTheMethodsOwnMemory) {
   ProgramSpec spec = format::add_program(4);
-  World world(spec);
-  ASSERT_EQ(world.refusal(), "");
+  TestFixture fixture(spec);
+  ASSERT_EQ(fixture.refusal(), "");
   std::vector<float> whole = {1, 2, 3, 4, 5, 6, 7, 8};
-  std::memcpy(world.arenas[0].data(), whole.data(), 32);  // x and y
+  std::memcpy(fixture.arenas[0].data(), whole.data(), 32);  // x and y
   const int64_t sizes[] = {4};
   TensorStorage storage;
-  Tensor part = storage.make(Dtype::FLOAT32, sizes, world.arenas[0].data() + 8, 16);
-  ASSERT_EQ(world.method.set_input(0, EValue(&part), &world.error), ETB_OK);
-  EXPECT_THAT(floats(world.method.input(0)), ElementsAre(3, 4, 5, 6));
+  Tensor part = storage.make(Dtype::FLOAT32, sizes, fixture.arenas[0].data() + 8, 16);
+  ASSERT_EQ(fixture.method.set_input(0, EValue(&part), &fixture.error), ETB_OK);
+  EXPECT_THAT(floats(fixture.method.input(0)), ElementsAre(3, 4, 5, 6));
 }
 
 // ---- Memory that the caller replaces
 
 // A view of an input keeps the old address when the caller sets other memory. The first run ends at the jump.
-TEST(LentMemory, IsForgottenByViewsWhenTheCallerBringsOther) {
+TEST(CallerMemory, IsForgottenByViewsWhenTheCallerBringsOther) {
   ProgramSpec spec = format::add_program(4);
   std::get<TensorSpec>(spec.methods[0].values[0]).memory_id = 0;
   TensorSpec view;
@@ -277,54 +277,54 @@ TEST(LentMemory, IsForgottenByViewsWhenTheCallerBringsOther) {
                                   {kKernel, 0, 0, {6, 1, 3, 2, 2}},
                                   {kKernel, 1, 0, {0, 5, 6, 6}},
                                   {kMove, 8, 7, {}}};
-  World world(spec);
-  ASSERT_EQ(world.refusal(), "");
+  TestFixture fixture(spec);
+  ASSERT_EQ(fixture.refusal(), "");
   FloatVector y({1, 2, 3, 4});
-  ASSERT_EQ(world.method.set_input(1, y.value(), &world.error), ETB_OK);
+  ASSERT_EQ(fixture.method.set_input(1, y.value(), &fixture.error), ETB_OK);
   auto first = std::make_unique<FloatVector>(std::vector<float>{1, 1, 1, 1});
-  ASSERT_EQ(world.method.set_input(0, first->value(), &world.error), ETB_OK);
-  ASSERT_EQ(world.run_refusal(), "");
+  ASSERT_EQ(fixture.method.set_input(0, first->value(), &fixture.error), ETB_OK);
+  ASSERT_EQ(fixture.run_refusal(), "");
   FloatVector second({2, 2, 2, 2});
-  ASSERT_EQ(world.method.set_input(0, second.value(), &world.error), ETB_OK);
+  ASSERT_EQ(fixture.method.set_input(0, second.value(), &fixture.error), ETB_OK);
   first.reset();  // the method must not read it again
-  EXPECT_THAT(world.run_refusal(), HasSubstr("argument 0: the tensor has no memory"));
+  EXPECT_THAT(fixture.run_refusal(), HasSubstr("argument 0: the tensor has no memory"));
 }
 
-TEST(LentMemory, HoldsWhatAProgramMovedToTheOutput) {
+TEST(CallerMemory, HoldsWhatAProgramMovedToTheOutput) {
   ProgramSpec spec = format::add_program(4);
   TensorSpec out;
   out.sizes = {2};
   spec.methods[0].values.emplace_back(out);  // 4
   spec.methods[0].outputs = {4};
   spec.methods[0].instructions.push_back({kMove, 2, 4, {}});
-  World world(spec);
-  ASSERT_EQ(world.refusal(), "");
+  TestFixture fixture(spec);
+  ASSERT_EQ(fixture.refusal(), "");
   std::array<float, 8> memory{};
   const auto bytes = std::as_writable_bytes(std::span(memory));
-  ASSERT_EQ(world.method.set_output_memory(0, bytes.first(8), &world.error), ETB_OK);
-  ASSERT_EQ(world.run_refusal(), "");
-  EXPECT_EQ(world.method.set_output_memory(0, bytes.first(8), &world.error), ETB_INVALID_ARGUMENT);
-  EXPECT_STREQ(world.error.text, "output 0: 8 bytes given, expected 16");
-  EXPECT_EQ(world.method.set_output_memory(0, bytes.first(16), &world.error), ETB_OK);
+  ASSERT_EQ(fixture.method.set_output_memory(0, bytes.first(8), &fixture.error), ETB_OK);
+  ASSERT_EQ(fixture.run_refusal(), "");
+  EXPECT_EQ(fixture.method.set_output_memory(0, bytes.first(8), &fixture.error), ETB_INVALID_ARGUMENT);
+  EXPECT_STREQ(fixture.error.text, "output 0: 8 bytes given, expected 16");
+  EXPECT_EQ(fixture.method.set_output_memory(0, bytes.first(16), &fixture.error), ETB_OK);
 }
 
-TEST(LentMemory, KeepsItsSizesWhenOtherMemoryIsRefused) {
+TEST(CallerMemory, KeepsItsSizesWhenOtherMemoryIsRefused) {
   ProgramSpec spec = format::add_program(4);
   auto& x = std::get<TensorSpec>(spec.methods[0].values[0]);
   x.memory_id = 0;
   x.dynamism = 1;
-  World world(spec);
-  ASSERT_EQ(world.refusal(), "");
+  TestFixture fixture(spec);
+  ASSERT_EQ(fixture.refusal(), "");
   FloatVector two({1, 2});
-  ASSERT_EQ(world.method.set_input(0, two.value(), &world.error), ETB_OK);
+  ASSERT_EQ(fixture.method.set_input(0, two.value(), &fixture.error), ETB_OK);
   int64_t sizes[] = {4}, strides[] = {0};
   const uint8_t order[] = {0};
   std::array<float, 8> memory{};
   Tensor sparse(Dtype::FLOAT32, 1, sizes, order, strides, memory.data(), sizeof(memory));
   strides[0] = 2;
-  EXPECT_EQ(world.method.set_input(0, EValue(&sparse), &world.error), ETB_INVALID_ARGUMENT);
-  EXPECT_THAT(floats(world.method.input(0)), ElementsAre(1, 2));
-  EXPECT_EQ(world.method.input(0).tensor().size(0), 2);
+  EXPECT_EQ(fixture.method.set_input(0, EValue(&sparse), &fixture.error), ETB_INVALID_ARGUMENT);
+  EXPECT_THAT(floats(fixture.method.input(0)), ElementsAre(1, 2));
+  EXPECT_EQ(fixture.method.input(0).tensor().size(0), 2);
 }
 
 // ---- Delegates
@@ -353,9 +353,9 @@ ProgramSpec delegate_of(std::vector<TensorSpec> tensors, std::vector<int32_t> ar
 std::string delegate_refusal(const ProgramSpec& spec, const DelegateOperands& operands) {
   Scribe scribe;
   scribe.declared = operands;
-  World world(spec);
-  world.options.delegates = &scribe;
-  return world.refusal();
+  TestFixture fixture(spec);
+  fixture.options.delegates = &scribe;
+  return fixture.refusal();
 }
 
 TEST(OperandOverlap, HoldsADelegateToItsOutputs) {
@@ -389,10 +389,10 @@ TEST(OperandOverlap, ChecksAMovedArgumentOfADelegateBeforeItRuns) {
   spec.methods[0].instructions.insert(spec.methods[0].instructions.begin(), {kMove, 1, 2, {}});
   Scribe scribe;
   scribe.declared = {2, {}};
-  World world(spec);
-  world.options.delegates = &scribe;
-  ASSERT_EQ(world.refusal(), "");
-  EXPECT_THAT(world.run_refusal(), HasSubstr("Scribe writes argument 2 (value 2"));
+  TestFixture fixture(spec);
+  fixture.options.delegates = &scribe;
+  ASSERT_EQ(fixture.refusal(), "");
+  EXPECT_THAT(fixture.run_refusal(), HasSubstr("Scribe writes argument 2 (value 2"));
   EXPECT_EQ(scribe.run_count, 0);
 }
 

@@ -5,7 +5,7 @@
 
 #include <limits>
 
-#include "host/runtime/method_world.hpp"
+#include "host/testing/method_fixture.hpp"
 
 namespace etb::host {
 namespace {
@@ -16,7 +16,7 @@ using format::ProgramSpec;
 using format::TensorSpec;
 using testing::ElementsAre;
 using testing::HasSubstr;
-using World = AddWorld;
+using TestFixture = AddFixture;
 
 constexpr uint8_t kKernel = 1;
 
@@ -30,14 +30,14 @@ TEST(PrimOps, ShareMemoryUnderOtherSizes) {
   method.operators.push_back({"executorch_prim::et_view", "default"});
   method.instructions.push_back({kKernel, 1, 0, {2, 7, 4}});
   method.outputs = {4};
-  World world(spec);
-  ASSERT_EQ(world.load(), ETB_OK) << world.error.text;
+  TestFixture fixture(spec);
+  ASSERT_EQ(fixture.load(), ETB_OK) << fixture.error.text;
   FloatVector x({1, 2, 3, 4});
-  ASSERT_EQ(world.method.set_input(0, x.value(), &world.error), ETB_OK);
-  ASSERT_EQ(world.method.set_input(1, x.value(), &world.error), ETB_OK);
-  ASSERT_EQ(world.method.execute(&world.error), ETB_OK) << world.error.text;
-  EXPECT_THAT(floats(world.method.output(0)), ElementsAre(2, 4, 6, 8));
-  EXPECT_THAT(world.method.output(0).tensor().sizes(), ElementsAre(2, 2));
+  ASSERT_EQ(fixture.method.set_input(0, x.value(), &fixture.error), ETB_OK);
+  ASSERT_EQ(fixture.method.set_input(1, x.value(), &fixture.error), ETB_OK);
+  ASSERT_EQ(fixture.method.execute(&fixture.error), ETB_OK) << fixture.error.text;
+  EXPECT_THAT(floats(fixture.method.output(0)), ElementsAre(2, 4, 6, 8));
+  EXPECT_THAT(fixture.method.output(0).tensor().sizes(), ElementsAre(2, 2));
 }
 
 struct NumberCase {
@@ -61,10 +61,10 @@ TEST_P(PrimNumbers, GiveWhatPythonGives) {
   method.outputs = {call.args.back()};
   ProgramSpec program;
   program.methods = {method};
-  World world(program);
-  ASSERT_EQ(world.load(), ETB_OK) << world.error.text;
-  ASSERT_EQ(world.method.execute(&world.error), ETB_OK) << world.error.text;
-  const EValue& result = world.method.output(0);
+  TestFixture fixture(program);
+  ASSERT_EQ(fixture.load(), ETB_OK) << fixture.error.text;
+  ASSERT_EQ(fixture.method.execute(&fixture.error), ETB_OK) << fixture.error.text;
+  const EValue& result = fixture.method.output(0);
   if (const auto* number = std::get_if<int64_t>(&param.result)) {
     ASSERT_TRUE(result.is_int());
     EXPECT_EQ(result.to_int(), *number);
@@ -117,10 +117,10 @@ TEST(PrimOps, RefuseWhatHasNoAnswer) {
     method.instructions = {{kKernel, 0, 0, {0, 1, 2}}};
     ProgramSpec program;
     program.methods = {method};
-    World world(program);
-    ASSERT_EQ(world.load(), ETB_OK);
-    EXPECT_EQ(world.method.execute(&world.error), ETB_INVALID_ARGUMENT);
-    EXPECT_THAT(world.error.text, HasSubstr("zero"));
+    TestFixture fixture(program);
+    ASSERT_EQ(fixture.load(), ETB_OK);
+    EXPECT_EQ(fixture.method.execute(&fixture.error), ETB_INVALID_ARGUMENT);
+    EXPECT_THAT(fixture.error.text, HasSubstr("zero"));
   }
 }
 

@@ -24,10 +24,11 @@ void MethodEmitter::emit_control_flow(Frame& frame, const ir::Node& node) {
   if (name == "higher_order.map_impl.default") return emit_scan(frame, node, 0);
   if (name == "higher_order.scan.default") {
     const auto* initial = node.args.size() == 4 ? ir::get_if<ir::ValueList>(node.args[1]) : nullptr;
-    if (initial == nullptr) return fault(node, "scan with unusual arguments");
+    if (initial == nullptr)
+      return fault(node, "expected a graph, initial values, lists and operands as arguments");
     return emit_scan(frame, node, initial->ids.size());
   }
-  fault(node, "no such control flow");
+  fault(node, "this control flow is not supported, expected cond, while_loop, map or scan");
 }
 
 // Returns the values of the lists from an argument on, concatenated.
@@ -65,7 +66,7 @@ std::vector<MethodEmitter::ValueIndex> MethodEmitter::emit_subgraph(const ir::No
         known_[value.dim] = inner.indices[input.value];
       }
     } else {
-      fault(node, "a graph takes more operands than it is given");
+      fault(node, "a subgraph has more inputs than operands were passed to it");
       break;
     }
   }
@@ -84,7 +85,7 @@ std::vector<MethodEmitter::ValueIndex> MethodEmitter::emit_subgraph(const ir::No
 void MethodEmitter::emit_cond(Frame& frame, const ir::Node& node) {
   const auto *taken = find_graph(node, 1), *other = find_graph(node, 2);
   if (node.args.size() != 4 || taken == nullptr || other == nullptr)
-    return fault(node, "cond with unusual arguments");
+    return fault(node, "expected a condition, two graphs and operands as arguments");
   std::vector<ValueIndex> results;
   for (const ir::ValueId id : node.outputs) results.push_back(define(frame, id));
   const ValueIndex condition = argument(frame, node.args[0], nullptr);
@@ -134,7 +135,7 @@ std::vector<MethodEmitter::ValueIndex> MethodEmitter::copy_initial(Frame& frame,
   std::vector<ValueIndex> carried;
   for (size_t i = 0; i < count && i < node.outputs.size() && i < from.size(); ++i) {
     if (frame.graph->values[node.outputs[i]].kind != ir::ValueKind::kTensor) {
-      fault(node, "carries a number; carry a 0-d tensor instead");
+      fault(node, "a carried value is a number, expected a tensor; carry a 0-d tensor instead");
       return {};
     }
     carried.push_back(define(frame, node.outputs[i]));
@@ -172,13 +173,14 @@ void MethodEmitter::emit_while_loop(Frame& frame, const ir::Node& node) {
   const auto *condition = find_graph(node, 0), *body = find_graph(node, 1);
   const auto* initial = node.args.size() == 4 ? ir::get_if<ir::ValueList>(node.args[2]) : nullptr;
   if (condition == nullptr || body == nullptr || initial == nullptr)
-    return fault(node, "while_loop with unusual arguments");
+    return fault(node, "expected two graphs, initial values and operands as arguments");
   std::vector<ValueIndex> operands = operands_of(frame, node, 2);
   const std::vector<ValueIndex> carried = copy_initial(frame, node, initial->ids.size(), operands);
   std::copy(carried.begin(), carried.end(), operands.begin());
   const size_t start = method_.instructions.size();
   const std::vector<ValueIndex> goes_on = emit_subgraph(node, condition->index, operands);
-  if (goes_on.size() != 1) return fault(node, "its condition gives no single value");
+  if (goes_on.size() != 1)
+    return fault(node, "its condition returns " + std::to_string(goes_on.size()) + " values, expected 1");
   use(goes_on[0]);
   const size_t jump = method_.instructions.size();
   add_instruction(kJumpFalse, goes_on[0], 0, {});
@@ -196,7 +198,8 @@ void MethodEmitter::emit_scan(Frame& frame, const ir::Node& node, size_t carry_c
   const auto* body = find_graph(node, 0);
   const auto* lists =
       lists_argument < node.args.size() ? ir::get_if<ir::ValueList>(node.args[lists_argument]) : nullptr;
-  if (body == nullptr || lists == nullptr || lists->ids.empty()) return fault(node, "no lists to go through");
+  if (body == nullptr || lists == nullptr || lists->ids.empty())
+    return fault(node, "expected a graph and at least one list to iterate over");
   const std::vector<ValueIndex> given = operands_of(frame, node, 1);
   const std::vector<ValueIndex> carried = copy_initial(frame, node, carry_count, given);
   std::vector<ValueIndex> stacked;
@@ -206,7 +209,7 @@ void MethodEmitter::emit_scan(Frame& frame, const ir::Node& node, size_t carry_c
     std::get<format::TensorSpec>(method_.values[static_cast<size_t>(stacked.back())]).dynamism = 1;
   }
   const ir::TensorSpec& first = frame.graph->values[lists->ids[0]].spec;
-  if (first.rank() == 0) return fault(node, "goes through a 0-d tensor");
+  if (first.rank() == 0) return fault(node, "iterates over a 0-d tensor, expected at least one dimension");
   const ValueIndex count = number(first.sizes[0]);
   const ValueIndex index = add_value(int64_t{0}), one = add_value(int64_t{1}), is_done = add_value(false);
   // The counter keeps its value from the last run, so it is reset.
@@ -217,7 +220,8 @@ void MethodEmitter::emit_scan(Frame& frame, const ir::Node& node, size_t carry_c
   const ValueIndex axis = add_value(int64_t{0});
   std::vector<ValueIndex> operands = carried;
   for (size_t i = 0; i < lists->ids.size(); ++i) {
-    if (carry_count + i >= graph.inputs.size()) return fault(node, "its body takes fewer operands");
+    if (carry_count + i >= graph.inputs.size())
+      return fault(node, "its body has fewer inputs than values are passed to it");
     const ir::Value& slice = graph.values[graph.inputs[carry_count + i].value];
     operands.push_back(add_tensor(slice.spec, "'" + slice.name + "'"));
     call("aten::select_copy", "int_out",

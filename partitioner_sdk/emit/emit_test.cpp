@@ -66,12 +66,14 @@ Result<Program> emit_text(const std::string& text, ir::Module& keep, const EmitO
   return emit({&keep, 1}, options);
 }
 
-constexpr const char* kTwoOps = R"(module "twice"
-constant "w" float32[2] = {1, 2}
-graph @forward(
-  %w: float32[2] = parameter "w" constant 0,
-  %w2: float32[2] = parameter "w2" constant 0,
-  %x: float32[2] = user) {
+constexpr const char* kTwoOps = R"(etg 1
+module "twice"
+constant "w": float32[2] = [1, 2]
+
+graph @forward {
+  parameter %w: float32[2] = "w" as "w"
+  parameter %w2: float32[2] = "w" as "w2"
+  user %x: float32[2]
   %a: float32[2] = aten.add.Tensor(%x, %w)
   %b: float32[2] = aten.mul.Tensor(%a, %w2)
   return %b
@@ -90,11 +92,13 @@ TEST(Emit, SharedConstantsAreStoredOnce) {
 // A tied weight: the embedding's constant and the named data of a plugin's last layer share bytes of the
 // file.
 TEST(Emit, APluginsDataThatIsAConstantIsStoredOnce) {
-  auto module = ir::parse(R"(module "m"
-constant "w" float32[2] = {1, 2}
-graph @forward(
-  %w: float32[1024] = parameter "w" constant 0,
-  %x: float32[1024] = user) {
+  auto module = ir::parse(R"(etg 1
+module "m"
+constant "w": float32[2] = [1, 2]
+
+graph @forward {
+  parameter %w: float32[1024] = "w" as "w"
+  user %x: float32[1024]
   %a: float32[1024] = aten.add.Tensor(%x, %w)
   return %a
 }
@@ -132,10 +136,12 @@ TEST(Emit, MissingKernelsAreAllNamed) {
 
 TEST(Emit, UnboundedSizesAreNamed) {
   ir::Module module;
-  const auto program = emit_text(R"(module "m"
-symbol s0 [0, inf]
-graph @forward(
-  %x: float32[s0] = user) {
+  const auto program = emit_text(R"(etg 1
+module "m"
+symbol s0 {0..}
+
+graph @forward {
+  user %x: float32[s0]
   %y: float32[s0] = aten.relu.default(%x)
   return %y
 }
@@ -147,10 +153,12 @@ graph @forward(
 
 TEST(Emit, FormulasAreComputedOnceAPath) {
   ir::Module module;
-  const auto program = emit_text(R"(module "m"
-symbol s0 [2, 8]
-graph @forward(
-  %x: float32[s0, 3] = user) {
+  const auto program = emit_text(R"(etg 1
+module "m"
+symbol s0 {2..8}
+
+graph @forward {
+  user %x: float32[s0, 3]
   %a: float32[3*s0] = aten.view_copy.default(%x, [3*s0])
   %b: float32[3*s0] = aten.view_copy.default(%a, [3*s0])
   return %b
@@ -175,12 +183,14 @@ std::vector<std::string> kernels_of(const Program& program) {
 
 // A cache whose rows at %at are new. `later` comes after the update.
 std::string cache_update(const std::string& later, const std::string& results) {
-  return R"(module "m"
-constant "cache" float32[4, 2] = {1, 2, 3, 4, 5, 6, 7, 8}
-graph @forward(
-  %cache: float32[4, 2] = buffer "cache" constant 0,
-  %at: int64[1] = user,
-  %rows: float32[1, 2] = user) {
+  return R"(etg 1
+module "m"
+constant "cache": float32[4, 2] = [1, 2, 3, 4, 5, 6, 7, 8]
+
+graph @forward {
+  buffer %cache: float32[4, 2] = "cache" as "cache"
+  user %at: int64[1]
+  user %rows: float32[1, 2]
   %old: float32[4, 2] = aten.relu.default(%cache)
   %new: float32[4, 2] = aten.index_put.default(%cache, [%at], %rows)
 )" + later +
@@ -196,13 +206,13 @@ TEST(Emit, StateThatNobodyReadsAnyMoreIsUpdatedInPlace) {
   };
   using ::testing::ElementsAre;
   EXPECT_THAT(kernels(cache_update("  %sum: float32[4, 2] = aten.add.Tensor(%old, %new)\n",
-                                   "buffer \"cache\" = %new, %sum")),
+                                   "%new updates %cache, %sum")),
               ElementsAre("aten::relu", "aten::index_put_", "aten::add"));
   // The old rows are read again, or the new ones are also a result of the method.
   EXPECT_THAT(kernels(cache_update("  %sum: float32[4, 2] = aten.add.Tensor(%cache, %new)\n",
-                                   "buffer \"cache\" = %new, %sum")),
+                                   "%new updates %cache, %sum")),
               ElementsAre("aten::relu", "aten::index_put", "aten::add", "aten::copy_"));
-  EXPECT_THAT(kernels(cache_update("", "buffer \"cache\" = %new, %new, %old")),
+  EXPECT_THAT(kernels(cache_update("", "%new updates %cache, %new, %old")),
               ElementsAre("aten::relu", "aten::index_put", "aten::copy_"));
 }
 

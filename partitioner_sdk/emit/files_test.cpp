@@ -26,18 +26,18 @@ ir::Module parsed(const std::string& text) {
 }
 
 std::string counter(const std::string& method, const std::string& op, const std::string& elements) {
-  return "module \"" + method + "\"\nconstant \"count\" float32[2] = " + elements + R"(
-constant "own" float32[3] = {0, 0, 0}
-graph @forward(
-  %c: float32[2] = buffer "count" constant 0,
-  %o: float32[3] = buffer "own )" +
-         method + R"(" constant 1,
-  %x: float32[2] = user) {
+  return "etg 1\nmodule \"" + method + "\"\nconstant \"count\": float32[2] = " + elements + R"(
+constant "own": float32[3] = [0, 0, 0]
+
+graph @forward {
+  buffer %c: float32[2] = "count" as "count"
+  buffer %o: float32[3] = "own" as "own )" +
+         method + R"("
+  user %x: float32[2]
   %n: float32[2] = aten.)" +
          op + R"(.Tensor(%c, %x)
   %m: float32[3] = aten.add.Tensor(%o, %o)
-  return buffer "count" = %n, buffer "own )" +
-         method + R"(" = %m, %n
+  return %n updates %c, %m updates %o, %n
 }
 )";
 }
@@ -53,8 +53,8 @@ const format::TensorSpec* find_tensor(const format::MethodSpec& method, std::str
 
 TEST(SharedState, ABufferOfTwoMethodsHasOnePlaceInBoth) {
   std::vector<ir::Module> methods;
-  methods.push_back(parsed(counter("prefill", "add", "{1, 2}")));
-  methods.push_back(parsed(counter("decode", "mul", "{1, 2}")));
+  methods.push_back(parsed(counter("prefill", "add", "[1, 2]")));
+  methods.push_back(parsed(counter("decode", "mul", "[1, 2]")));
   const auto program = emit(methods);
   ASSERT_TRUE(program) << program.error().message;
   std::vector<uint64_t> places;
@@ -75,28 +75,32 @@ TEST(SharedState, ABufferOfTwoMethodsHasOnePlaceInBoth) {
 
 TEST(SharedState, OneNameWithTwoShapesIsRefused) {
   std::vector<ir::Module> methods;
-  methods.push_back(parsed(counter("prefill", "add", "{1, 2}")));
-  methods.push_back(parsed(R"(module "decode"
-constant "count" float32[1] = {1}
-graph @forward(
-  %c: float32[1] = buffer "count" constant 0) {
+  methods.push_back(parsed(counter("prefill", "add", "[1, 2]")));
+  methods.push_back(parsed(R"(etg 1
+module "decode"
+constant "count": float32[1] = [1]
+
+graph @forward {
+  buffer %c: float32[1] = "count" as "count"
   return %c
 }
 )"));
   for (int order = 0; order < 2; ++order) {
     const auto program = emit(methods);
     ASSERT_FALSE(program);
-    EXPECT_THAT(program.error().message, HasSubstr("buffer 'count' has another shape"));
+    EXPECT_THAT(program.error().message, HasSubstr("buffer 'count' has other sizes or another dtype"));
     std::swap(methods[0], methods[1]);
   }
 }
 
-constexpr const char* kScale = R"(module "forward"
-constant "w" float32[2] = {1, 2}
-graph @forward(
-  %w: float32[2] = parameter "w" constant 0,
-  %v: float32[2] = parameter "v" constant 0,
-  %x: float32[2] = user) {
+constexpr const char* kScale = R"(etg 1
+module "forward"
+constant "w": float32[2] = [1, 2]
+
+graph @forward {
+  parameter %w: float32[2] = "w" as "w"
+  parameter %v: float32[2] = "w" as "v"
+  user %x: float32[2]
   %a: float32[2] = aten.mul.Tensor(%x, %w)
   %b: float32[2] = aten.add.Tensor(%a, %v)
   return %b

@@ -170,12 +170,12 @@ void MethodEmitter::drop_block(ValueIndex index) {
 
 void MethodEmitter::bind_symbols(const ir::TensorSpec& spec, ValueIndex tensor) {
   for (size_t i = 0; i < spec.rank(); ++i) {
-    const auto telling = ir::find_telling(module_.symbols, spec.sizes[i]);
-    if (!telling) continue;
-    const Binder binder{tensor, static_cast<int64_t>(i), *telling};
-    const auto [known, is_new] = binders_.emplace(telling->symbol, binder);
+    const auto binding = ir::find_binding(module_.symbols, spec.sizes[i]);
+    if (!binding) continue;
+    const Binder binder{tensor, static_cast<int64_t>(i), *binding};
+    const auto [known, is_new] = binders_.emplace(binding->symbol, binder);
     // A multiple of a symbol determines it, too, but needs a division.
-    if (!is_new && telling->is_plain() && !known->second.telling.is_plain()) known->second = binder;
+    if (!is_new && binding->is_plain() && !known->second.binding.is_plain()) known->second = binder;
   }
 }
 
@@ -224,7 +224,7 @@ void MethodEmitter::emit_node(Frame& frame, const ir::Node& node) {
   }
   if (in_place_.count(&node) != 0) return emit_in_place(frame, node);
   const ops::Schema* out = op.schema->out_variant();
-  if (out == nullptr) return fault(node, "no variant that writes into given tensors");
+  if (out == nullptr) return fault(node, "this op has no out variant, so no kernel can run it");
   emit_kernel(frame, node, *out);
 }
 
@@ -234,7 +234,7 @@ void MethodEmitter::emit_delegate_call(Frame& frame, const ir::Node& node) {
   const auto* operands = node.args.size() == 2 ? ir::get_if<ir::ValueList>(node.args[1]) : nullptr;
   if (number == nullptr || operands == nullptr || !number->is_static() || number->value() < 0 ||
       static_cast<uint64_t>(number->value()) >= data_.delegates.size()) {
-    return fault(node, "calls a delegate that is not there");
+    return fault(node, "calls a delegate that does not exist");
   }
   const auto delegate = static_cast<uint32_t>(number->value());
   std::vector<ValueIndex> args;
@@ -275,11 +275,14 @@ void MethodEmitter::emit_kernel(Frame& frame, const ir::Node& node, const ops::S
     if (row.is_out && row.type.is_list) {
       args.push_back(add_value(format::TensorListSpec{results}));
     } else if (row.is_out) {
-      if (next_result == results.size()) return fault(node, "fewer results than its out variant");
+      if (next_result == results.size())
+        return fault(node, "has fewer results than its out variant has out arguments");
       args.push_back(results[next_result++]);
     } else {
       const int position = schema.find_argument(row.name);
-      if (position < 0) return fault(node, "its out variant needs '" + std::string(row.name) + "'");
+      if (position < 0)
+        return fault(node,
+                     "its out variant has the argument '" + std::string(row.name) + "', which the op lacks");
       args.push_back(argument(frame, node.args[static_cast<size_t>(position)], &row.type));
     }
   }
@@ -402,7 +405,7 @@ void MethodEmitter::emit_state_updates(Frame& frame) {
     const auto* value = ir::get_if<ir::ValueRef>(output.value);
     if (input == frame.graph->inputs.end() || value == nullptr) {
       faults_ +=
-          (faults_.empty() ? "" : "\n") + ("new contents of '" + output.target + "' have no place to go");
+          (faults_.empty() ? "" : "\n") + ("no input stores the new contents of '" + output.target + "'");
       continue;
     }
     const ValueIndex to = frame.indices[input->value], from = frame.indices[value->id];

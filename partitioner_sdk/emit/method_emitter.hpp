@@ -81,7 +81,7 @@ class MethodEmitter {
   struct Binder {  // a size of a tensor from which a symbol can be read
     ValueIndex tensor;
     int64_t dim;
-    ir::SymbolTelling telling;
+    ir::SymbolBinding binding;
   };
 
   void fault(const ir::Node& node, const std::string& why);

@@ -48,15 +48,15 @@ MethodEmitter::ValueIndex MethodEmitter::atom(const ir::SymbolTable::Atom& atom)
   const auto binder = binders_.find(atom.symbol);
   if (binder == binders_.end()) {
     faults_ += (faults_.empty() ? "" : "\n") +
-               ("nothing at run time tells the value of " + module_.symbols.symbol(atom.symbol).name);
+               ("no input at run time determines the value of " + module_.symbols.symbol(atom.symbol).name);
     return 0;
   }
-  const ir::SymbolTelling& telling = binder->second.telling;
+  const ir::SymbolBinding& binding = binder->second.binding;
   ValueIndex result = add_value(int64_t{0});
   const ValueIndex axis = literal(binder->second.dim);
   call("aten::sym_size", "int", {binder->second.tensor, axis, result});
-  if (telling.offset != 0) result = prim("add", {result, literal(-telling.offset)});
-  if (telling.factor != 1) result = prim("floordiv", {result, literal(telling.factor)});
+  if (binding.offset != 0) result = prim("add", {result, literal(-binding.offset)});
+  if (binding.factor != 1) result = prim("floordiv", {result, literal(binding.factor)});
   known_.emplace(symbol, result);
   return result;
 }

@@ -28,8 +28,9 @@ Result<SharedState> SharedState::find(std::span<const ir::Module> methods) {
       ++buffer.method_count;
       if (buffer.first->dtype != constant.dtype || buffer.first->sizes != constant.sizes) {
         if (written.count(input.target) == 0) continue;
-        return make_error(Code::INVALID_ARGUMENT,
-                          "buffer '" + input.target + "' has another shape in method '" + method.name + "'");
+        return make_error(Code::INVALID_ARGUMENT, "buffer '" + input.target +
+                                                      "' has other sizes or another dtype in method '" +
+                                                      method.name + "' than in an earlier method");
       }
     }
   }

@@ -58,7 +58,7 @@ uint32_t GraphReader::read_subgraph(Json graph, std::string name) {
   const auto index = static_cast<uint32_t>(module_.graphs.size());
   module_.graphs.emplace_back().name = std::move(name);
   if (++depth_ > kMaxDepth) {
-    faults_.add(Code::NOT_SUPPORTED, "graphs nest deeper than " + std::to_string(kMaxDepth));
+    diagnostics_.add(Code::NOT_SUPPORTED, "graphs nest deeper than " + std::to_string(kMaxDepth));
   } else {
     Scope scope;
     index_tables(graph);
@@ -66,7 +66,7 @@ uint32_t GraphReader::read_subgraph(Json graph, std::string name) {
     read_nodes(graph, index, scope);
     const std::string where = "outputs of graph '" + shown(module_.graphs[index].name) + "'";
     for (const Json output : graph["outputs"]) {
-      if (faults_.is_full()) break;
+      if (diagnostics_.is_full()) break;
       auto value = read_argument(output, scope, where);
       if (value) module_.graphs[index].outputs.push_back({*std::move(value), ir::OutputKind::kUser, {}});
     }
@@ -78,7 +78,7 @@ uint32_t GraphReader::read_subgraph(Json graph, std::string name) {
 
 void GraphReader::read_inputs(Json graph, uint32_t index, Scope& scope) {
   for (const Json input : graph["inputs"]) {
-    if (faults_.is_full()) return;
+    if (diagnostics_.is_full()) return;
     const Json member = union_member(input);
     // A literal is a Python argument that was specialised. The nodes contain its value already.
     const bool is_value =
@@ -92,7 +92,7 @@ void GraphReader::read_inputs(Json graph, uint32_t index, Scope& scope) {
 
 void GraphReader::read_nodes(Json graph, uint32_t index, Scope& scope) {
   for (const Json node : graph["nodes"]) {
-    if (faults_.is_full()) return;
+    if (diagnostics_.is_full()) return;
     read_node(node, index, scope);
   }
 }
@@ -109,13 +109,14 @@ void GraphReader::read_node(Json node, uint32_t index, Scope& scope) {
   const OpTarget target = read_target(module_, text);
   if (target.is_inlined) return inline_graph(node, target.name == "wrap_with_autocast", index, scope, where);
   if (target.name.empty()) {
-    faults_.add(Code::NOT_SUPPORTED, where + ": unknown op" + advice_for(text));
+    diagnostics_.add(Code::NOT_SUPPORTED, where + ": unknown op" + advice_for(text));
   } else {
     out.op = module_.op(target.name);
     read_schema_arguments(node, out, scope, where);
     if (autocast_ && !apply_autocast(module_, index, out, *autocast_))
-      faults_.add(Code::NOT_SUPPORTED,
-                  where + ": runs in float32 under autocast; cast its operands yourself");
+      diagnostics_.add(
+          Code::NOT_SUPPORTED,
+          where + ": runs in float32 under autocast, which is not supported; cast its operands in the model");
   }
   // Defines the results even so; otherwise every later use would be one more error.
   read_results(node, out, index, scope, where);
@@ -127,7 +128,7 @@ void GraphReader::read_schema_arguments(Json node, ir::Node& out, const Scope& s
   const ops::Schema* schema = module_.op(out).schema;
   if (schema == nullptr) {
     for (const Json input : node["inputs"]) {
-      if (faults_.is_full()) return;
+      if (diagnostics_.is_full()) return;
       if (auto value = read_argument(input["arg"], scope, where)) out.args.push_back(*std::move(value));
     }
     return;
@@ -135,12 +136,12 @@ void GraphReader::read_schema_arguments(Json node, ir::Node& out, const Scope& s
   out.args = module_.op(out).defaults;
   std::vector<bool> is_given(out.args.size(), false);
   for (const Json input : node["inputs"]) {
-    if (faults_.is_full()) return;
+    if (diagnostics_.is_full()) return;
     const std::string_view name = input["name"].as_string().value_or("");
     const int position = schema->find_argument(name);
     if (position < 0) {
-      faults_.add(Code::NOT_SUPPORTED, where + ": " + std::string(schema->name()) + " has no argument '" +
-                                           std::string(name) + "'");
+      diagnostics_.add(Code::NOT_SUPPORTED, where + ": " + std::string(schema->name()) +
+                                                " has no argument '" + std::string(name) + "'");
       continue;
     }
     const auto at = static_cast<size_t>(position);
@@ -159,7 +160,7 @@ void GraphReader::read_schema_arguments(Json node, ir::Node& out, const Scope& s
   for (uint32_t i = 0; i < schema->argument_count(); ++i) {
     const ops::Argument row = schema->argument(i);
     if (!is_given[i] && !row.has_default) {
-      faults_.add(Code::INVALID_DATA, where + ": argument '" + std::string(row.name) + "' is missing");
+      diagnostics_.add(Code::INVALID_DATA, where + ": argument '" + std::string(row.name) + "' is missing");
     }
   }
 }
@@ -167,11 +168,11 @@ void GraphReader::read_schema_arguments(Json node, ir::Node& out, const Scope& s
 void GraphReader::read_results(Json node, ir::Node& out, uint32_t index, Scope& scope,
                                const std::string& where) {
   for (const Json output : node["outputs"]) {
-    if (faults_.is_full()) return;
+    if (diagnostics_.is_full()) return;
     const Json member = union_member(output);
     if (member.key() == "as_tensors") {
       for (const Json item : member) {
-        if (faults_.is_full()) return;
+        if (diagnostics_.is_full()) return;
         if (const auto id = define(item, index, scope, where)) out.outputs.push_back(*id);
       }
     } else if (const auto id = define(output, index, scope, where)) {
@@ -197,7 +198,7 @@ Result<std::optional<ir::Dtype>> GraphReader::read_autocast(Json node) const {
     return make_error(Code::NOT_SUPPORTED, "autocast for '" + std::string(device) +
                                                "' chooses other ops than for 'cpu'; export without it");
   if (dtype != ir::Dtype::BFLOAT16 && dtype != ir::Dtype::FLOAT16)
-    return make_error(Code::INVALID_DATA, "autocast to a dtype that is neither bfloat16 nor float16");
+    return make_error(Code::INVALID_DATA, "autocast to an unsupported dtype, expected bfloat16 or float16");
   return dtype;
 }
 
@@ -214,7 +215,7 @@ void GraphReader::inline_graph(Json node, bool is_autocast, uint32_t index, Scop
   if (is_autocast) {
     auto autocast = read_autocast(node);
     if (!autocast) {
-      faults_.add(autocast.error().code, where + ": " + autocast.error().message);
+      diagnostics_.add(autocast.error().code, where + ": " + autocast.error().message);
       return forget_results(node, scope);
     }
     autocast_ = *autocast;
@@ -230,7 +231,8 @@ void GraphReader::inline_graph(Json node, bool is_autocast, uint32_t index, Scop
     }
   }
   if (!body || depth_ >= kMaxDepth) {
-    faults_.add(Code::NOT_SUPPORTED, where + (body ? ": graphs nest too deeply" : ": no graph inside"));
+    diagnostics_.add(Code::NOT_SUPPORTED,
+                     where + (body ? ": graphs nest too deeply" : ": the argument contains no graph"));
     autocast_ = outer_autocast;
     return forget_results(node, scope);
   }
@@ -269,10 +271,11 @@ std::optional<ir::Value> GraphReader::read_value(std::string_view kind, std::str
   };
   if (kind == "as_tensor") {
     const Json meta = find(tables.tensors);
-    auto spec = meta ? read_tensor_meta(meta, module_.symbols)
-                     : Result<ir::TensorSpec>(make_error(Code::INVALID_DATA, "no description"));
+    auto spec =
+        meta ? read_tensor_meta(meta, module_.symbols)
+             : Result<ir::TensorSpec>(make_error(Code::INVALID_DATA, "the archive does not describe it"));
     if (!spec) {
-      faults_.add(with_context(std::move(spec).error(), where + ": tensor '" + std::string(name) + "'"));
+      diagnostics_.add(with_context(std::move(spec).error(), where + ": tensor '" + std::string(name) + "'"));
       return std::nullopt;
     }
     value.spec = *std::move(spec);
@@ -290,7 +293,7 @@ std::optional<ir::Value> GraphReader::read_value(std::string_view kind, std::str
       value.dim = module_.symbols.add_symbol({"opaque_" + std::to_string(next_opaque_symbol_++), INT64_MIN,
                                               ir::kUnbounded, row["as_expr"]["hint"]["as_int"].as_int()});
     } else {
-      faults_.add(with_context(std::move(dim).error(), where + ": '" + std::string(name) + "'"));
+      diagnostics_.add(with_context(std::move(dim).error(), where + ": '" + std::string(name) + "'"));
       return std::nullopt;
     }
     return value;
@@ -299,7 +302,8 @@ std::optional<ir::Value> GraphReader::read_value(std::string_view kind, std::str
     value.kind = kind == "as_sym_float" ? ir::ValueKind::kFloat : ir::ValueKind::kBool;
     return value;
   }
-  faults_.add(Code::NOT_SUPPORTED, where + ": a value of kind '" + std::string(kind) + "'");
+  diagnostics_.add(Code::NOT_SUPPORTED,
+                   where + ": values of kind '" + std::string(kind) + "' are not supported");
   return std::nullopt;
 }
 
@@ -314,12 +318,13 @@ std::optional<ValueId> GraphReader::define(Json result, uint32_t index, Scope& s
   }
   const auto name = (member["name"] ? member["name"] : member["as_name"]).as_string();
   if (!name) {
-    faults_.add(Code::NOT_SUPPORTED, where + ": a result of kind '" + std::string(kind) + "'");
+    diagnostics_.add(Code::NOT_SUPPORTED,
+                     where + ": results of kind '" + std::string(kind) + "' are not supported");
     return std::nullopt;
   }
   // Checked before the description is read: many names may share one description with many sizes.
   if (scope.find(*name) != scope.end()) {
-    faults_.add(Code::INVALID_DATA, where + ": '" + std::string(*name) + "' is defined twice");
+    diagnostics_.add(Code::INVALID_DATA, where + ": '" + std::string(*name) + "' is defined twice");
     return std::nullopt;
   }
   auto value = read_value(kind, *name, where);
@@ -338,8 +343,8 @@ std::optional<Argument> GraphReader::look_up(std::string_view name, const Scope&
                                              const std::string& where) {
   const auto found = scope.find(name);
   if (found == scope.end()) {
-    faults_.add(Code::INVALID_DATA,
-                where + ": uses '" + std::string(name) + "', which nothing defines before");
+    diagnostics_.add(Code::INVALID_DATA,
+                     where + ": uses '" + std::string(name) + "', which is not defined before");
     return std::nullopt;
   }
   // The definition's error was reported already.
@@ -352,7 +357,7 @@ std::optional<ValueId> GraphReader::read_tensor(Json item, const Scope& scope, c
   if (!value) return std::nullopt;
   const auto* ref = ir::get_if<ir::ValueRef>(*value);
   if (ref == nullptr) {
-    faults_.add(Code::INVALID_DATA, where + ": a tensor was expected");
+    diagnostics_.add(Code::INVALID_DATA, where + ": expected a tensor");
     return std::nullopt;
   }
   return ref->id;
@@ -364,8 +369,8 @@ std::optional<Argument> GraphReader::read_list(Json list, const std::string& whe
   for (const Json entry : list) {
     const auto item = read(entry);
     if (!item) {
-      faults_.add(Code::INVALID_DATA,
-                  where + ": an item of '" + std::string(list.key()) + "' has another kind");
+      diagnostics_.add(Code::INVALID_DATA,
+                       where + ": an item of '" + std::string(list.key()) + "' has the wrong kind");
       return std::nullopt;
     }
     items.push_back(Item(*item));
@@ -399,7 +404,7 @@ std::optional<Argument> GraphReader::read_dims(Json list, const Scope& scope, co
     const auto value = look_up(item["as_name"].as_string().value_or(""), scope, where);
     const Dim* dim = value ? ir::get_if<Dim>(*value) : nullptr;
     if (dim == nullptr) {
-      if (value) faults_.add(Code::INVALID_DATA, where + ": a symbolic int was expected");
+      if (value) diagnostics_.add(Code::INVALID_DATA, where + ": expected a symbolic int");
       return std::nullopt;
     }
     dims.push_back(*dim);
@@ -412,11 +417,11 @@ std::optional<Argument> GraphReader::read_argument(Json argument, const Scope& s
   const Json member = union_member(argument);
   const std::string_view kind = member.key();
   const auto refuse = [&](const std::string& what) -> std::optional<Argument> {
-    faults_.add(Code::NOT_SUPPORTED, where + ": " + what);
+    diagnostics_.add(Code::NOT_SUPPORTED, where + ": " + what);
     return std::nullopt;
   };
   const auto or_refuse = [&](auto value) -> std::optional<Argument> {
-    if (!value) return refuse("argument of kind '" + std::string(kind) + "' has another content");
+    if (!value) return refuse("the content of an argument of kind '" + std::string(kind) + "' is malformed");
     return Argument(*value);
   };
   if (kind == "as_none") return Argument(ir::Nothing{});
@@ -435,7 +440,7 @@ std::optional<Argument> GraphReader::read_argument(Json argument, const Scope& s
   if (kind == "as_bool") return or_refuse(member.as_bool());
   if (kind == "as_string") {
     const auto value = member.as_string();
-    return value ? std::optional<Argument>(std::string(*value)) : refuse("string argument without text");
+    return value ? std::optional<Argument>(std::string(*value)) : refuse("a string argument has no text");
   }
   if (kind == "as_ints") return read_list<Dim>(member, where, [](Json item) { return item.as_int(); });
   if (kind == "as_floats") return read_list<double>(member, where, [](Json item) { return item.as_float(); });
@@ -458,12 +463,12 @@ std::optional<Argument> GraphReader::read_argument(Json argument, const Scope& s
   if (kind == "as_scalar_type") {
     const auto dtype = find_dtype(member.as_int().value_or(-1));
     return dtype ? std::optional<Argument>(*dtype)
-                 : refuse("dtype number " + std::to_string(member.as_int().value_or(-1)));
+                 : refuse("unknown dtype number " + std::to_string(member.as_int().value_or(-1)));
   }
   if (kind == "as_memory_format") return or_refuse(find_memory_format(member.as_int().value_or(-1)));
   if (kind == "as_layout") {
     if (member.as_int() == kStridedLayout) return Argument(ir::Layout::kStrided);
-    return refuse("layout number " + std::to_string(member.as_int().value_or(-1)));
+    return refuse("unknown layout number " + std::to_string(member.as_int().value_or(-1)));
   }
   if (kind == "as_device")
     return Argument(ir::Device{std::string(member["type"].as_string().value_or("cpu"))});
@@ -473,7 +478,7 @@ std::optional<Argument> GraphReader::read_argument(Json argument, const Scope& s
         read_subgraph(member["graph"], std::string(member["name"].as_string().value_or("graph")) + "_" +
                                            std::to_string(module_.graphs.size()))});
   }
-  return refuse("argument of kind '" + std::string(kind) + "'");
+  return refuse("arguments of kind '" + std::string(kind) + "' are not supported");
 }
 
 }  // namespace etb::pt2

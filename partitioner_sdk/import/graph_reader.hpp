@@ -5,7 +5,7 @@
 #include <string>
 #include <unordered_map>
 
-#include "partitioner_sdk/import/faults.hpp"
+#include "partitioner_sdk/import/diagnostics.hpp"
 #include "partitioner_sdk/import/json_document.hpp"
 #include "partitioner_sdk/ir/module.hpp"
 
@@ -16,7 +16,7 @@ using Scope = std::unordered_map<std::string_view, ir::Argument>;
 
 class GraphReader {
  public:
-  GraphReader(ir::Module& module, Faults& faults) : module_(module), faults_(faults) {}
+  GraphReader(ir::Module& module, Diagnostics& diagnostics) : module_(module), diagnostics_(diagnostics) {}
 
   // Builds the method: inputs in the order of the JSON (without literals), nodes, no outputs yet. `out_scope`
   // receives the value of each name. Errors are collected; the graph is valid only without errors.
@@ -47,7 +47,7 @@ class GraphReader {
   void index_tables(Json graph);
 
   ir::Module& module_;
-  Faults& faults_;
+  Diagnostics& diagnostics_;
   uint32_t next_debug_handle_ = 1;
   uint32_t next_opaque_symbol_ = 0;
   uint32_t depth_ = 0;

@@ -2,7 +2,7 @@
 #include "partitioner_sdk/import/import.hpp"
 
 #include "api/format/printable_text.hpp"
-#include "partitioner_sdk/import/faults.hpp"
+#include "partitioner_sdk/import/diagnostics.hpp"
 #include "partitioner_sdk/import/graph_reader.hpp"
 #include "partitioner_sdk/import/json_document.hpp"
 #include "partitioner_sdk/import/payloads.hpp"
@@ -64,10 +64,10 @@ Result<std::string> choose_model(const std::vector<std::string>& names, const st
     all += (all.empty() ? "" : ", ") + name;
   }
   if (wanted.empty() && names.size() == 1) return names[0];
-  if (names.empty()) return make_error(Code::INVALID_DATA, "no model in the archive");
-  return make_error(Code::NOT_FOUND,
-                    (wanted.empty() ? "the archive holds several models" : "no model '" + wanted + "'") +
-                        std::string(", choose one of: ") + all);
+  if (names.empty()) return make_error(Code::INVALID_DATA, "the archive contains no model");
+  return make_error(Code::NOT_FOUND, (wanted.empty() ? "the archive contains several models"
+                                                     : "the archive contains no model '" + wanted + "'") +
+                                         std::string(", choose one of: ") + all);
 }
 
 // {"s77": {"min_val": 2, "max_val": 10}}. Keys that are formulas follow from their symbols.
@@ -86,9 +86,9 @@ void read_range_constraints(Json constraints, ir::SymbolTable& symbols) {
 class ModelReader {
  public:
   ModelReader(const ZipArchive& zip, std::string root, std::shared_ptr<const MappedFile> file,
-              std::shared_ptr<const ops::OwnOps> own_ops)
+              std::shared_ptr<const ops::CustomOps> custom_ops)
       : zip_(zip), root_(root), file_(file), payloads_(zip, std::move(root), std::move(file)) {
-    module_.own_ops = std::move(own_ops);
+    module_.custom_ops = std::move(custom_ops);
     if (file_ != nullptr && file_->descriptor() >= 0)
       module_.files.push_back({file_->bytes(), file_->descriptor(), file_});
   }
@@ -100,10 +100,10 @@ class ModelReader {
     ETB_ASSIGN(const auto document, JsonDocument::parse(as_text(*text)));
     const Json root = document->root();
     const int64_t major = root["schema_version"]["major"].as_int().value_or(-1);
-    if (major < 0) return make_error(Code::INVALID_DATA, "the model's JSON says no schema version");
+    if (major < 0) return make_error(Code::INVALID_DATA, "the JSON of the model has no schema version");
     if (major != kSchemaMajor) {
-      return make_error(Code::INCOMPATIBLE, "schema version " + std::to_string(major) + ", this reads " +
-                                                std::to_string(kSchemaMajor));
+      return make_error(Code::INCOMPATIBLE, "schema version " + std::to_string(major) +
+                                                ", the compiler reads " + std::to_string(kSchemaMajor));
     }
     if (is_old) {
       ETB_TRY(payloads_.read_saved("serialized_state_dict.pt"));
@@ -114,7 +114,7 @@ class ModelReader {
     }
     read_range_constraints(root["range_constraints"], module_.symbols);
     const Json graph_module = root["graph_module"];
-    GraphReader reader(module_, faults_);
+    GraphReader reader(module_, diagnostics_);
     Scope scope;
     reader.read_method(graph_module["graph"], scope);
     const Json signature = graph_module["signature"];
@@ -125,7 +125,7 @@ class ModelReader {
       module_.input_tree = entry["signature"]["in_spec"].as_string().value_or("");
       module_.output_tree = entry["signature"]["out_spec"].as_string().value_or("");
     }
-    ETB_TRY(faults_.status());
+    ETB_TRY(diagnostics_.status());
     // Finds remaining errors of the archive: kinds of arguments, numbers of results, constants that do not
     // match their inputs.
     if (Status verified = ir::verify(module_); !verified) {
@@ -135,7 +135,7 @@ class ModelReader {
   }
 
  private:
-  void refuse(const std::string& why) { faults_.add(Code::INVALID_DATA, "signature: " + why); }
+  void refuse(const std::string& why) { diagnostics_.add(Code::INVALID_DATA, "signature: " + why); }
 
   // Returns the input that a spec's {"arg": {"name": ...}} refers to.
   ir::Input* find_input(Json arg, const Scope& scope) {
@@ -152,7 +152,7 @@ class ModelReader {
     for (uint32_t i = 0; i < module_.main().inputs.size(); ++i)
       input_of_value_[module_.main().inputs[i].value] = i;
     for (const Json entry : specs) {
-      if (faults_.is_full()) return;
+      if (diagnostics_.is_full()) return;
       const Json spec = entry.size() == 1 ? *entry.begin() : Json();
       const std::string_view kind = spec.key();
       if (kind == "user_input" || kind == "constant_input") continue;
@@ -166,13 +166,14 @@ class ModelReader {
       const auto* row =
           std::find_if(std::begin(kRows), std::end(kRows), [&](const auto& r) { return r.kind == kind; });
       if (row == std::end(kRows)) {
-        faults_.add(Code::NOT_SUPPORTED, "signature: input of kind '" + std::string(kind) + "'");
+        diagnostics_.add(Code::NOT_SUPPORTED,
+                         "signature: inputs of kind '" + std::string(kind) + "' are not supported");
         continue;
       }
       ir::Input* input = find_input(spec["arg"], scope);
       const std::string target(spec[row->name_key].as_string().value_or(""));
       if (input == nullptr) {
-        refuse("'" + target + "' is no input of the graph");
+        refuse("'" + target + "' is not an input of the graph");
         continue;
       }
       input->kind = row->input;
@@ -181,14 +182,14 @@ class ModelReader {
       if (constant) {
         input->constant = *constant;
       } else {
-        faults_.add(std::move(constant).error());
+        diagnostics_.add(std::move(constant).error());
       }
     }
   }
 
   void read_output_specs(Json specs, const Scope& scope, GraphReader& reader) {
     for (const Json entry : specs) {
-      if (faults_.is_full()) return;
+      if (diagnostics_.is_full()) return;
       const Json spec = entry.size() == 1 ? *entry.begin() : Json();
       const std::string_view kind = spec.key();
       static constexpr struct {
@@ -202,7 +203,8 @@ class ModelReader {
       const auto* row =
           std::find_if(std::begin(kRows), std::end(kRows), [&](const auto& r) { return r.kind == kind; });
       if (row == std::end(kRows)) {
-        faults_.add(Code::NOT_SUPPORTED, "signature: output of kind '" + std::string(kind) + "'");
+        diagnostics_.add(Code::NOT_SUPPORTED,
+                         "signature: outputs of kind '" + std::string(kind) + "' are not supported");
         continue;
       }
       ir::Output output;
@@ -215,7 +217,7 @@ class ModelReader {
                  found != scope.end()) {
         value = found->second;
       } else {
-        refuse("new contents of '" + output.target + "' are not in the graph");
+        refuse("the graph does not compute the new contents of '" + output.target + "'");
       }
       if (!value) continue;
       output.value = *std::move(value);
@@ -228,7 +230,7 @@ class ModelReader {
   std::shared_ptr<const MappedFile> file_;
   Payloads payloads_;
   ir::Module module_;
-  Faults faults_;
+  Diagnostics diagnostics_;
   std::vector<uint32_t> input_of_value_;
 };
 
@@ -244,7 +246,7 @@ Result<ir::Module> import_archive(std::shared_ptr<const MappedFile> file, const 
   ETB_ASSIGN(const ZipArchive zip, ZipArchive::open(file->bytes()));
   ETB_ASSIGN(const std::string root, read_root(zip));
   ETB_ASSIGN(const std::string model, choose_model(model_names(zip, root), options.model));
-  return ModelReader(zip, root, std::move(file), options.own_ops).run(model);
+  return ModelReader(zip, root, std::move(file), options.custom_ops).run(model);
 }
 
 Result<ir::Module> import_archive(const std::string& path, const ImportOptions& options) {

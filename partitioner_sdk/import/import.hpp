@@ -13,8 +13,8 @@
 namespace etb::pt2 {
 
 struct ImportOptions {
-  std::string model;                                // name, if there are several; may be empty for one
-  std::shared_ptr<const ops::OwnOps> own_ops = {};  // custom ops of the model; may be null
+  std::string model;                                      // name, if there are several; may be empty for one
+  std::shared_ptr<const ops::CustomOps> custom_ops = {};  // custom ops of the model; may be null
 };
 
 [[nodiscard]] Result<ir::Module> import_archive(const std::string& path, const ImportOptions& options = {});

@@ -28,7 +28,7 @@ class JsonBuilder {
   }
   bool number_unsigned(uint64_t value) {
     if (value > static_cast<uint64_t>(std::numeric_limits<int64_t>::max()))
-      return stop("integer beyond int64");
+      return stop("an integer exceeds int64");
     return number_integer(static_cast<int64_t>(value));
   }
   bool number_float(double value, const std::string&) {
@@ -37,16 +37,16 @@ class JsonBuilder {
     return node != nullptr;
   }
   bool string(std::string& value) {
-    if (value.find('\0') != std::string::npos) return stop("a text has a NUL (\\u0000) inside");
+    if (value.find('\0') != std::string::npos) return stop("a text contains a NUL (\\u0000)");
     JsonDocument::Node* node = add(JsonKind::kString);
     if (node != nullptr) node->text = out_.texts_.emplace_back(std::move(value));
     return node != nullptr;
   }
-  bool binary(nlohmann::json::binary_t&) { return stop("binary value"); }
+  bool binary(nlohmann::json::binary_t&) { return stop("binary values are not supported"); }
   bool start_object(size_t) { return start(JsonKind::kObject); }
   bool start_array(size_t) { return start(JsonKind::kArray); }
   bool key(std::string& value) {
-    if (value.find('\0') != std::string::npos) return stop("a key has a NUL (\\u0000) inside");
+    if (value.find('\0') != std::string::npos) return stop("a key contains a NUL (\\u0000)");
     key_ = *out_.keys_.emplace(std::move(value)).first;
     return true;
   }
@@ -67,7 +67,7 @@ class JsonBuilder {
   }
   JsonDocument::Node* add(JsonKind kind) {
     if (out_.nodes_.size() >= std::numeric_limits<uint32_t>::max() - 1) {
-      stop("too many values");
+      stop("more than 4294967294 values");
       return nullptr;
     }
     if (!open_.empty()) ++out_.nodes_[open_.back()].size;
@@ -78,7 +78,8 @@ class JsonBuilder {
     return &node;
   }
   bool start(JsonKind kind) {
-    if (open_.size() >= JsonDocument::kMaxDepth) return stop("nested too deeply");
+    if (open_.size() >= JsonDocument::kMaxDepth)
+      return stop("nested deeper than " + std::to_string(JsonDocument::kMaxDepth) + " levels");
     if (add(kind) == nullptr) return false;
     open_.push_back(static_cast<uint32_t>(out_.nodes_.size() - 1));
     return true;

@@ -40,8 +40,8 @@ TEST(JsonDocument, NamesWhatTheParserWouldPassOver) {
   };
   EXPECT_NE(message("\xef\xbb\xbf{}").find("byte order mark (EF BB BF)"), std::string::npos);
   EXPECT_NE(message(std::string_view("{}\0{", 4)).find("NUL byte"), std::string::npos);
-  EXPECT_NE(message(R"({"a\u0000b": 1})").find("a key has a NUL"), std::string::npos);
-  EXPECT_NE(message(R"(["a\u0000b"])").find("a text has a NUL"), std::string::npos);
+  EXPECT_NE(message(R"({"a\u0000b": 1})").find("a key contains a NUL"), std::string::npos);
+  EXPECT_NE(message(R"(["a\u0000b"])").find("a text contains a NUL"), std::string::npos);
 }
 
 TEST(JsonDocument, RefusesFaults) {
@@ -50,8 +50,8 @@ TEST(JsonDocument, RefusesFaults) {
   const std::pair<std::string, const char*> cases[] = {
       {"", "syntax"},
       {"{\"a\": 1, \"a\": 2}", "occurs twice"},
-      {"[18446744073709551615]", "beyond int64"},
-      {deep, "too deeply"},
+      {"[18446744073709551615]", "exceeds int64"},
+      {deep, "nested deeper"},
       {"[1, 2", "syntax"},
       {"[NaN]", "syntax"},
       {"[\"\xff\"]", "syntax"},

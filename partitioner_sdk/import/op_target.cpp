@@ -60,11 +60,11 @@ OpTarget read_target(const ir::Module& module, std::string_view text) {
 
 const char* advice_for(std::string_view target) {
   if (target == "torch.ops.export.access_subclass_inner_tensor.default") {
-    return ": a weight is an object of Python's, which only Python reads; call "
+    return ": a weight is a Python object, which only Python can read; call "
            "torchao.utils.unwrap_tensor_subclass on the "
            "module before exporting it";
   }
-  return target.substr(0, 10) == "torch.ops." ? "; if it is yours, declare it" : "";
+  return target.substr(0, 10) == "torch.ops." ? "; declare it if it is a custom op" : "";
 }
 
 }  // namespace etb::pt2

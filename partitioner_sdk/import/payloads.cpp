@@ -65,7 +65,8 @@ Status check_extent(const ir::Constant& constant, std::span<const std::byte> sto
   }
   const auto dense = dense_nbytes(constant);
   if (!dense || (*dense > storage.size() && *dense > kMaxRepeatedNbytes))
-    return invalid("repeats its elements beyond reason");
+    return invalid("its strides repeat elements to more than " + std::to_string(kMaxRepeatedNbytes) +
+                   " bytes");
   return {};
 }
 
@@ -96,7 +97,7 @@ Result<ir::Constant> Payloads::find_constant(const std::string& name) const {
   if (const auto row = rows_.find(name); row != rows_.end()) return read_constant(name, row->second);
   const auto saved = saved_.find(name);
   if (saved == saved_.end())
-    return make_error(Code::INVALID_DATA, "no data for '" + name + "' in the archive");
+    return make_error(Code::INVALID_DATA, "the archive has no data for '" + name + "'");
   ir::Constant constant = saved->second;
   constant.name = name;
   ETB_TRY(check_extent(constant, constant.storage, "its storage"));
@@ -121,14 +122,14 @@ Result<ir::Constant> Payloads::read_constant(const std::string& name, const Row&
   constant.offset = meta["storage_offset"]["as_int"].as_int().value_or(0);
   for (size_t i = 0; i < spec->rank(); ++i) {
     if (!spec->sizes[i].is_static() || !spec->strides[i].is_static())
-      return invalid("symbolic size of stored data");
+      return invalid("stored data has a symbolic size, expected constants");
     constant.sizes.push_back(spec->sizes[i].value());
     constant.strides.push_back(spec->strides[i].value());
   }
   const std::string path =
       root_ + "/data/" + row.folder + "/" + std::string(row.json["path_name"].as_string().value_or(""));
   const auto record = zip_.find(path);
-  if (!record) return invalid("no record '" + path + "'");
+  if (!record) return invalid("the archive has no record '" + path + "'");
   ETB_TRY(check_extent(constant, *record, "record '" + path + "'"));
   constant.storage = *record;
   return constant;

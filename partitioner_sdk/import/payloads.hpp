@@ -8,7 +8,7 @@
 #include <tuple>
 #include <vector>
 
-#include "partitioner_sdk/import/faults.hpp"
+#include "partitioner_sdk/import/diagnostics.hpp"
 #include "partitioner_sdk/import/json_document.hpp"
 #include "partitioner_sdk/import/mapped_file.hpp"
 #include "partitioner_sdk/import/zip_archive.hpp"

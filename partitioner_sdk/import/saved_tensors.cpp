@@ -70,13 +70,17 @@ class Reader {
       : zip_(zip), root_(std::move(root)), pickle_(pickle) {}
 
   Result<std::map<std::string, ir::Constant, std::less<>>> run() {
-    if (pickle_.size() > kMaxPickleNbytes) return make_error(Code::NOT_SUPPORTED, "pickle: too large");
+    if (pickle_.size() > kMaxPickleNbytes)
+      return make_error(Code::NOT_SUPPORTED, "pickle: " + std::to_string(pickle_.size()) +
+                                                 " bytes, expected at most " +
+                                                 std::to_string(kMaxPickleNbytes));
     bool is_done = false;
     while (!is_done && error_.empty()) is_done = step();
     if (!error_.empty()) return make_error(Code::INVALID_DATA, "pickle: " + error_);
     std::map<std::string, ir::Constant, std::less<>> out;
     const Object& top = objects_[pop()];
-    if (top.kind != Kind::kDict) return make_error(Code::INVALID_DATA, "pickle: no dict of tensors");
+    if (top.kind != Kind::kDict)
+      return make_error(Code::INVALID_DATA, "pickle: the top object is not a dict of tensors");
     for (size_t i = 0; i + 1 < top.items.size(); i += 2) {
       const Object &key = objects_[top.items[i]], &value = objects_[top.items[i + 1]];
       if (key.kind != Kind::kText || value.kind != Kind::kTensor) continue;
@@ -132,13 +136,13 @@ class Reader {
       stack_.pop_back();
       return id;
     }
-    fail("takes from an empty stack");
+    fail("pops from an empty stack");
     objects_.emplace_back();
     return static_cast<Id>(objects_.size() - 1);
   }
   std::vector<Id> pop_to_mark() {
     if (marks_.empty()) {
-      fail("no mark");
+      fail("the stack has no mark");
       return {};
     }
     const auto first = stack_.begin() + static_cast<std::ptrdiff_t>(marks_.back());
@@ -193,7 +197,7 @@ class Reader {
         break;
       default:
         if (!step_literal(code) && !step_container(code))
-          fail("instruction " + std::to_string(code) + " at byte " + std::to_string(at_ - 1));
+          fail("unsupported instruction " + std::to_string(code) + " at byte " + std::to_string(at_ - 1));
     }
     return false;
   }
@@ -223,7 +227,7 @@ class Reader {
         return true;
       case 0x8a: {
         const uint64_t count = take_number(1);
-        if (count > 8) fail("an integer beyond 64 bits");
+        if (count > 8) fail("an integer exceeds 64 bits");
         const uint64_t number = count > 8 ? 0 : take_number(count);
         // The highest bit present is the sign.
         const unsigned shift = count == 0 || count > 8 ? 0 : static_cast<unsigned>(64 - 8 * count);
@@ -278,25 +282,25 @@ class Reader {
 
   // Appends to the list or dict on top of the stack.
   void extend(std::vector<Id> items) {
-    if (stack_.empty()) return fail("takes from an empty stack");
+    if (stack_.empty()) return fail("pops from an empty stack");
     std::vector<Id>& to = objects_[stack_.back()].items;
     to.insert(to.end(), items.begin(), items.end());
   }
 
   void remember(uint64_t key) {
-    if (stack_.empty()) return fail("takes from an empty stack");
+    if (stack_.empty()) return fail("pops from an empty stack");
     memo_[key] = stack_.back();
   }
   void recall(uint64_t key) {
     const auto found = memo_.find(key);
-    if (found == memo_.end()) return fail("recalls what it never stored");
+    if (found == memo_.end()) return fail("reads a memo entry that was never written");
     stack_.push_back(found->second);
   }
 
   const Object* item(const Object& tuple, size_t index, Kind kind) {
     if (tuple.kind == Kind::kTuple && index < tuple.items.size() && objects_[tuple.items[index]].kind == kind)
       return &objects_[tuple.items[index]];
-    fail("arguments that no tensor has");
+    fail("the arguments of a tensor are malformed");
     return nullptr;
   }
 
@@ -326,7 +330,7 @@ class Reader {
       if (type != nullptr) push_tensor(given, dtype_of(type->text));
       return;
     }
-    fail("'" + std::string(name.substr(0, 80)) + "', which is no plain tensor");
+    fail("'" + std::string(name.substr(0, 80)) + "' is not a plain tensor");
   }
 
   // storage, offset, sizes, strides, ...
@@ -335,9 +339,11 @@ class Reader {
     const Object *sizes = item(given, 2, Kind::kTuple), *strides = item(given, 3, Kind::kTuple);
     if (!error_.empty()) return;
     if (!dtype) dtype = dtype_of(objects_[storage->items[0]].text);
-    if (!dtype) return fail("elements of '" + std::string(objects_[storage->items[0]].text) + "'");
+    if (!dtype)
+      return fail("unsupported elements of '" + std::string(objects_[storage->items[0]].text) + "'");
     if (sizes->items.size() > kMaxRank || strides->items.size() > kMaxRank)
-      return fail("a tensor of rank " + std::to_string(sizes->items.size()));
+      return fail("a tensor of rank " + std::to_string(sizes->items.size()) + ", expected at most " +
+                  std::to_string(kMaxRank));
     ir::Constant constant;
     constant.dtype = *dtype;
     constant.offset = offset->number;
@@ -345,7 +351,7 @@ class Reader {
       for (const Id id : from->items) to->push_back(objects_[id].number);
     }
     const auto record = zip_.find(root_ + "/data/" + std::string(storage->text));
-    if (!record) return fail("no storage '" + std::string(storage->text.substr(0, 80)) + "'");
+    if (!record) return fail("the file has no storage '" + std::string(storage->text.substr(0, 80)) + "'");
     constant.storage = *record;
     tensors_.push_back(std::move(constant));
     push({Kind::kTensor, static_cast<int64_t>(tensors_.size() - 1), {}, {}});
@@ -370,10 +376,11 @@ Result<std::map<std::string, ir::Constant, std::less<>>> read_saved_tensors(std:
   ETB_ASSIGN(const ZipArchive zip, ZipArchive::open(file));
   const std::string root = zip.first_name().substr(0, zip.first_name().find('/'));
   const auto pickle = zip.find(root + "/data.pkl");
-  if (!pickle) return make_error(Code::INVALID_DATA, "no data.pkl in what torch.save wrote");
+  if (!pickle)
+    return make_error(Code::INVALID_DATA, "the file has no data.pkl; expected a file of torch.save");
   const auto order = zip.find(root + "/byteorder");
   if (order && std::string_view(reinterpret_cast<const char*>(order->data()), order->size()) != "little")
-    return make_error(Code::NOT_SUPPORTED, "saved on a machine of the other byte order");
+    return make_error(Code::NOT_SUPPORTED, "saved in big-endian byte order, expected little-endian");
   return Reader(zip, root, *pickle).run();
 }
 

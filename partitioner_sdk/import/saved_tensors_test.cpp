@@ -5,7 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "partitioner_sdk/import/zip_writer_testing.hpp"
+#include "partitioner_sdk/testing/zip_writer.hpp"
 
 namespace etb::pt2 {
 namespace {

@@ -52,7 +52,7 @@ class Reader {
   }
 
   Result<Dim> sum(int level) {
-    if (level > kMaxDepth) return fail("nested too deeply");
+    if (level > kMaxDepth) return fail("nested deeper than " + std::to_string(kMaxDepth) + " levels");
     ETB_ASSIGN(Dim total, product(level));
     for (;;) {
       const bool is_plus = take("+");
@@ -86,7 +86,9 @@ class Reader {
 
   Result<Dim> raise(Dim base, Dim exponent) {
     if (!exponent.is_static() || exponent.value() < 0 || exponent.value() > kMaxPower) {
-      return make_error(Code::NOT_SUPPORTED, "symbolic expression: power");
+      return make_error(Code::NOT_SUPPORTED,
+                        "symbolic expression: unsupported power, expected a constant exponent of 0 to " +
+                            std::to_string(kMaxPower));
     }
     Dim total = 1;
     for (int64_t i = 0; i < exponent.value(); ++i) total = symbols_.mul(total, base);
@@ -94,7 +96,7 @@ class Reader {
   }
 
   Result<Dim> atom(int level) {
-    if (level > kMaxDepth) return fail("nested too deeply");
+    if (level > kMaxDepth) return fail("nested deeper than " + std::to_string(kMaxDepth) + " levels");
     if (take("(")) {
       ETB_ASSIGN(const Dim inner, sum(level + 1));
       return take(")") ? Result<Dim>(inner) : fail("expected ')'");
@@ -114,10 +116,10 @@ class Reader {
   Result<Dim> integer() {
     int64_t value = 0;
     const auto [end, error] = std::from_chars(rest_.data(), rest_.data() + rest_.size(), value);
-    if (error != std::errc()) return fail("integer beyond int64");
+    if (error != std::errc()) return fail("an integer exceeds int64");
     rest_.remove_prefix(static_cast<size_t>(end - rest_.data()));
     if (!rest_.empty() && rest_[0] == '.')
-      return make_error(Code::NOT_SUPPORTED, "symbolic expression: float");
+      return make_error(Code::NOT_SUPPORTED, "symbolic expression: floats are not supported");
     return Dim(value);
   }
 
@@ -126,7 +128,8 @@ class Reader {
         name[0] >= 'a' && name[0] <= 'z' && std::all_of(name.begin(), name.end(), [](char c) {
           return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_';
         });
-    if (!is_plain || name.size() > 64) return fail("unusual symbol name");
+    if (!is_plain || name.size() > 64)
+      return fail("invalid symbol name '" + std::string(name.substr(0, 64)) + "'");
     return symbols_.add_symbol({std::string(name), INT64_MIN, ir::kUnbounded, {}});
   }
 
@@ -167,7 +170,7 @@ class Reader {
     const bool is_power = name == "Pow";
     if (row == std::end(kRows) && !is_wrapper && !is_power) {
       return make_error(Code::NOT_SUPPORTED,
-                        "symbolic expression: function '" + std::string(name.substr(0, 40)) + "'");
+                        "symbolic expression: unknown function '" + std::string(name.substr(0, 40)) + "'");
     }
     ETB_ASSIGN(Dim total, sum(level));
     size_t count = 1;
@@ -194,11 +197,14 @@ class Reader {
 }  // namespace
 
 Result<Dim> parse_expression(std::string_view text, SymbolTable& symbols) {
-  if (text.size() > kMaxNbytes) return make_error(Code::INVALID_DATA, "symbolic expression: too long");
+  if (text.size() > kMaxNbytes)
+    return make_error(Code::INVALID_DATA, "symbolic expression: " + std::to_string(text.size()) +
+                                              " bytes, expected at most " + std::to_string(kMaxNbytes));
   // Once a formula exceeds the limits, the archive is rejected, so the rest is not computed.
   Result<Dim> dim = symbols.is_beyond_limits() ? Dim(0) : Reader(text, symbols).run();
   if (dim && symbols.is_beyond_limits())
-    return make_error(Code::INVALID_DATA, "symbolic expression: beyond limits");
+    return make_error(Code::INVALID_DATA,
+                      "symbolic expression: the formula exceeds the limits of the compiler");
   return dim;
 }
 

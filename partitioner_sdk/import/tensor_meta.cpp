@@ -78,13 +78,13 @@ Result<ir::Dim> read_sym_int(Json json, ir::SymbolTable& symbols) {
 Result<ir::TensorSpec> read_tensor_meta(Json meta, ir::SymbolTable& symbols) {
   ir::TensorSpec spec;
   const auto code = meta["dtype"].as_int();
-  if (!code) return make_error(Code::INVALID_DATA, "tensor without dtype");
+  if (!code) return make_error(Code::INVALID_DATA, "the tensor has no dtype");
   const auto dtype = find_dtype(*code);
   if (!dtype) {
     const bool is_complex = *code >= 9 && *code <= 11;  // complex32, complex64, complex128
     return make_error(Code::NOT_SUPPORTED, is_complex ? "dtype complex" + std::to_string(32 << (*code - 9)) +
                                                             ", which has no kernels"
-                                                      : "dtype number " + std::to_string(*code));
+                                                      : "unknown dtype number " + std::to_string(*code));
   }
   spec.dtype = *dtype;
   const auto layout = meta["layout"].as_int();
@@ -93,7 +93,8 @@ Result<ir::TensorSpec> read_tensor_meta(Json meta, ir::SymbolTable& symbols) {
   }
   for (const Json size : meta["sizes"]) {
     ETB_ASSIGN(const ir::Dim dim, read_sym_int(size, symbols));
-    if (dim.is_static() && dim.value() < 0) return make_error(Code::INVALID_DATA, "negative size");
+    if (dim.is_static() && dim.value() < 0)
+      return make_error(Code::INVALID_DATA, "negative size " + std::to_string(dim.value()));
     spec.sizes.push_back(dim);
   }
   for (const Json stride : meta["strides"]) {
@@ -101,11 +102,13 @@ Result<ir::TensorSpec> read_tensor_meta(Json meta, ir::SymbolTable& symbols) {
     spec.strides.push_back(dim);
   }
   if (spec.sizes.size() != spec.strides.size()) {
-    return make_error(Code::INVALID_DATA, std::to_string(spec.sizes.size()) + " sizes, " +
-                                              std::to_string(spec.strides.size()) + " strides");
+    return make_error(Code::INVALID_DATA, std::to_string(spec.sizes.size()) + " sizes and " +
+                                              std::to_string(spec.strides.size()) +
+                                              " strides, expected equally many");
   }
   if (spec.rank() > 64)
-    return make_error(Code::NOT_SUPPORTED, "tensor of rank " + std::to_string(spec.rank()));
+    return make_error(Code::NOT_SUPPORTED,
+                      "tensor of rank " + std::to_string(spec.rank()) + ", expected at most 64");
   return spec;
 }
 

@@ -71,18 +71,18 @@ std::optional<uint64_t> find_end(const Bytes& file) {
 
 Result<Directory> find_directory(const Bytes& file) {
   const auto end = find_end(file);
-  if (!end) return fail("no end of central directory");
+  if (!end) return fail("no end of central directory: the file is truncated, or not a zip archive");
   Directory directory{file.at<uint32_t>(*end + 16), file.at<uint32_t>(*end + 12),
                       file.at<uint16_t>(*end + 10)};
   const bool has_one_disk = file.at<uint16_t>(*end + 4) == 0 && file.at<uint16_t>(*end + 6) == 0;
   if (!has_one_disk || file.at<uint16_t>(*end + 8) != directory.count)
-    return fail("split over several files");
+    return fail("the archive is split over several files");
   uint64_t limit = *end;
   if (*end >= kLocatorNbytes && file.at<uint32_t>(*end - kLocatorNbytes) == kLocatorSignature) {
     const uint64_t at = file.at<uint64_t>(*end - kLocatorNbytes + 8);
     if (!file.has(at, kEnd64Nbytes) || at + kEnd64Nbytes > *end - kLocatorNbytes ||
         file.at<uint32_t>(at) != kEnd64Signature) {
-      return fail("zip64 locator points at no zip64 end");
+      return fail("the zip64 locator does not point at a zip64 end");
     }
     const Directory wide{file.at<uint64_t>(at + 48), file.at<uint64_t>(at + 40), file.at<uint64_t>(at + 32)};
     // Unless the narrow field means "see zip64", both must agree, so that readers of either see the same
@@ -143,15 +143,15 @@ bool is_safe_name(std::string_view name) {
 Result<Entry> read_entry(const Bytes& file, const Directory& directory, uint64_t& at) {
   const uint64_t end = directory.offset + directory.nbytes;
   if (end - at < kCentralNbytes || file.at<uint32_t>(at) != kCentralSignature)
-    return fail("broken central directory");
+    return fail("the central directory is malformed");
   const size_t name_nbytes = file.at<uint16_t>(at + 28);
   const size_t extra_nbytes = file.at<uint16_t>(at + 30);
   const size_t comment_nbytes = file.at<uint16_t>(at + 32);
   if (end - at - kCentralNbytes < name_nbytes + extra_nbytes + comment_nbytes)
-    return fail("broken central directory");
+    return fail("the central directory is malformed");
   Entry entry;
   entry.name = file.text(at + kCentralNbytes, name_nbytes);
-  if (!is_safe_name(entry.name)) return fail("unsafe record name");
+  if (!is_safe_name(entry.name)) return fail("a record has an unsafe name");
   const auto flags = file.at<uint16_t>(at + 8);
   if ((flags & (1u | 1u << 6 | 1u << 13)) != 0) return fail("record '" + entry.name + "' is encrypted");
   if (file.at<uint16_t>(at + 10) != 0)
@@ -160,7 +160,8 @@ Result<Entry> read_entry(const Bytes& file, const Directory& directory, uint64_t
   entry.nbytes = file.at<uint32_t>(at + 24);
   entry.header_offset = file.at<uint32_t>(at + 42);
   ETB_TRY(widen(file, at + kCentralNbytes + name_nbytes, extra_nbytes, entry, stored_nbytes));
-  if (stored_nbytes != entry.nbytes) return fail("record '" + entry.name + "' has two sizes");
+  if (stored_nbytes != entry.nbytes)
+    return fail("record '" + entry.name + "' is stored, but its two sizes differ");
   at += kCentralNbytes + name_nbytes + extra_nbytes + comment_nbytes;
   return entry;
 }
@@ -210,13 +211,13 @@ Result<ZipArchive> ZipArchive::open(std::span<const std::byte> bytes) {
     entries.push_back(std::move(entry));
   }
   if (at != directory.offset + directory.nbytes)
-    return fail("central directory has bytes behind its records");
+    return fail("the central directory has bytes after its records");
   ETB_TRY(check_overlaps(entries));
   ZipArchive archive;
   archive.nbytes_ = bytes.size();
   for (const Entry& entry : entries) {
     if (!archive.records_.emplace(entry.name, file.span(entry.data_offset, entry.nbytes)).second) {
-      return fail("two records '" + entry.name + "'");
+      return fail("two records are named '" + entry.name + "'");
     }
   }
   if (!entries.empty()) archive.first_name_ = entries.front().name;

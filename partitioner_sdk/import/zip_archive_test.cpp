@@ -7,8 +7,8 @@
 
 #include <fstream>
 
-#include "partitioner_sdk/import/zip_writer_testing.hpp"
 #include "partitioner_sdk/testing/golden.hpp"
+#include "partitioner_sdk/testing/zip_writer.hpp"
 
 namespace etb::pt2 {
 namespace {

@@ -26,7 +26,7 @@ void AnyArgument::fail_kind(const char* found) const {
 }
 
 int64_t AnyArgument::known(Dim dim) const {
-  if (!dim.is_static()) fail_kind("known only at run time");
+  if (!dim.is_static()) fail_kind("known only at run time, expected a constant");
   return dim.is_static() ? dim.value() : 0;
 }
 
@@ -39,19 +39,19 @@ const TensorSpec* AnyArgument::find_tensor() const {
 const TensorSpec& TensorArgument::spec() const {
   static const TensorSpec kNoTensor;
   const TensorSpec* found = find_tensor();
-  if (found == nullptr) fail_kind("no tensor");
+  if (found == nullptr) fail_kind("not a tensor");
   return found == nullptr ? kNoTensor : *found;
 }
 
 ir::ValueId TensorArgument::id() const {
   const auto* ref = ir::get_if<ir::ValueRef>(get());
-  if (ref == nullptr) fail_kind("no tensor");
+  if (ref == nullptr) fail_kind("not a tensor");
   return ref == nullptr ? 0 : ref->id;
 }
 
 std::vector<ir::ValueId> TensorListArgument::ids() const {
   const auto* list = ir::get_if<ir::ValueList>(get());
-  if (list == nullptr) fail_kind("no list of tensors");
+  if (list == nullptr) fail_kind("not a list of tensors");
   return list == nullptr ? std::vector<ir::ValueId>{} : list->ids;
 }
 
@@ -64,7 +64,7 @@ std::vector<const TensorSpec*> TensorListArgument::specs() const {
 
 Dim AnyArgument::read_dim() const {
   const Dim* value = ir::get_if<Dim>(get());
-  if (value == nullptr) fail_kind("no int");
+  if (value == nullptr) fail_kind("not an int");
   return value == nullptr ? Dim(0) : *value;
 }
 
@@ -74,14 +74,14 @@ Dims IntListArgument::dims() const {
   if (!has_value()) return {};
   if (const Dims* list = ir::get_if<Dims>(get())) return *list;
   const Dim* value = ir::get_if<Dim>(get());
-  if (value == nullptr) fail_kind("no list of ints");
+  if (value == nullptr) fail_kind("not a list of ints");
   return {value == nullptr ? Dim(0) : *value};
 }
 
 double NumberArgument::number() const {
   if (const double* value = ir::get_if<double>(get())) return *value;
   const Dim* value = ir::get_if<Dim>(get());
-  if (value == nullptr) fail_kind("no number");
+  if (value == nullptr) fail_kind("neither a float nor an int");
   return value == nullptr ? 0 : static_cast<double>(known(*value));
 }
 
@@ -106,14 +106,16 @@ const ir::FloatList* FloatListArgument::find_list() const { return ir::get_if<ir
 
 size_t Call::axis(int64_t wanted, size_t rank) const {
   const std::optional<size_t> axis = ops::wrap_axis(wanted, rank);
-  if (!axis) fail("dimension " + std::to_string(wanted) + " of a tensor of rank " + std::to_string(rank));
+  if (!axis)
+    fail("dimension " + std::to_string(wanted) + " is out of range for a tensor of rank " +
+         std::to_string(rank));
   return axis.value_or(0);
 }
 
 std::vector<bool> Call::axes(const Dims& list, size_t rank) const {
   std::vector<bool> out(std::max<size_t>(rank, 1), list.empty());
   for (const Dim wanted : list) {
-    if (!wanted.is_static()) fail("dimension that is known only at run time");
+    if (!wanted.is_static()) fail("a dimension index is known only at run time, expected a constant");
     out[axis(wanted.value(), rank)] = true;
   }
   out.resize(rank);
@@ -129,7 +131,7 @@ Dims broadcast(const Call& call, const Dims& a, const Dims& b) {
     const std::optional<Dim> size = ops::broadcast_size(formulas, x, y);
     if (!size) {
       call.fail("sizes " + std::to_string(x.value()) + " and " + std::to_string(y.value()) +
-                " do not broadcast");
+                " do not broadcast, expected equal sizes or 1");
     }
     out[out.size() - 1 - i] = size.value_or(x);
   }

@@ -3,7 +3,7 @@
 //
 //   Specs convolution(const ops::convolution_default<Call>& call) { ... call.stride().dims() ... }
 //
-// Accessors never fail: an argument of another kind is recorded, and the caller asks for error() once at the end.
+// Accessors never fail: they record an argument of another kind, and the caller checks error() once at the end.
 #pragma once
 
 #include <optional>
@@ -20,7 +20,7 @@ struct CallState {
   const ir::Graph& graph;
   ir::OpId op;
   std::span<const ir::Argument> args;
-  std::string error;  // the first one
+  std::string error;  // the first failure
 
   CallState(ir::Module& m, const ir::Graph& g, ir::OpId id, std::span<const ir::Argument> a)
       : module(m), graph(g), op(id), args(a) {}
@@ -29,7 +29,8 @@ struct CallState {
   }
 };
 
-// One argument of a call. Converts to the argument itself, so that a decomposition hands it on to another op as it is.
+// One argument of a call. Converts to the argument itself, so that a decomposition can pass it to another op
+// unchanged.
 class AnyArgument {
  public:
   AnyArgument(CallState& state, size_t index) : state_(&state), index_(index) {}
@@ -68,15 +69,15 @@ class IntArgument : public AnyArgument {
  public:
   using AnyArgument::AnyArgument;
   ir::Dim dim() const { return read_dim(); }
-  int64_t integer() const;  // a number that is known now
-  // A list of this one, for overloads of an op that differ in it; empty for none.
+  int64_t integer() const;  // a number known at compile time
+  // A list of this one dimension, for overloads of an op that differ in it; empty for none.
   ir::Dims dims() const { return has_value() ? ir::Dims{dim()} : ir::Dims{}; }
 };
 
 class IntListArgument : public AnyArgument {
  public:
   using AnyArgument::AnyArgument;
-  ir::Dims dims() const;  // one number stands for a list of one; none for an empty list
+  ir::Dims dims() const;  // a single number is a list of one; none is an empty list
 };
 
 // A float, or a scalar of any kind.
@@ -118,7 +119,7 @@ class FloatListArgument : public AnyArgument {
   const ir::FloatList* find_list() const;  // null for none
 };
 
-// What rules know of a call besides the arguments, and the reader (api/ops/argument_reader.hpp) below the views. A handle:
+// A call as rules see it, and the reader (api/ops/argument_reader.hpp) below the schemas' views. A handle:
 // copies share the state.
 class Call {
  public:
@@ -129,9 +130,9 @@ class Call {
   std::span<const ir::Argument> arguments() const { return state_->args; }
   AnyArgument argument(size_t index) const { return {*state_, index}; }
 
-  // A dimension, counted from the end when negative, of `rank` ones.
+  // Index of one of `rank` dimensions; a negative `dim` counts from the end.
   size_t axis(int64_t dim, size_t rank) const;
-  // True for the dimensions that `list` names; for all when it is empty.
+  // True for the dimensions that `list` names; all true when it is empty.
   std::vector<bool> axes(const ir::Dims& list, size_t rank) const;
 
   void fail(std::string why) const { state_->fail(std::move(why)); }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sizes as formulas: the arithmetic (api/ops/sizes/arithmetic.hpp) with which the compiler uses the rules of the operators.
+// Sizes as formulas: the arithmetic (api/ops/sizes/arithmetic.hpp) that the compiler passes to the operators'
+// size rules.
 #pragma once
 
 #include <optional>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rules over formulas agree with the same rules over numbers: a formula, evaluated at a size, is the number of that size.
+// Rules over formulas agree with the same rules over numbers: a formula, evaluated at a size, equals the
+// number for that size.
 #include "partitioner_sdk/infer/formulas.hpp"
 
 #include <gtest/gtest.h>
@@ -25,7 +26,7 @@ class FormulasTest : public ::testing::Test {
   int64_t pick(int64_t least, int64_t most) {
     return std::uniform_int_distribution<int64_t>(least, most)(random_);
   }
-  // A formula over a symbol of values from `least` on, which is `value` now.
+  // A formula over a symbol with values from `least` up; its present value is `value`.
   Dim formula(int64_t least, int64_t value) {
     const Dim dim =
         symbols_.add_symbol({"s" + std::to_string(symbols_.symbol_count()), least, ir::kUnbounded, value});
@@ -66,7 +67,7 @@ TEST_F(FormulasTest, WindowsAgreeWithNumbers) {
   EXPECT_FALSE(numbers_.has_overflowed() || formulas_.has_overflowed());
 }
 
-// A formula keeps the position that numbers leave out because it would begin in the padding.
+// A formula keeps the position that numbers drop because it would begin in the padding.
 TEST_F(FormulasTest, CeilingWindowsAreUpperBounds) {
   int equal = 0, above = 0;
   for (int round = 0; round < kRounds; ++round) {

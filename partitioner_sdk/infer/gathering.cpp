@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tensors made of numbers, or of pieces of others.
+// Tensors that are built from numbers or from pieces of other tensors.
 #include <algorithm>
 #include <array>
 
@@ -44,50 +44,33 @@ using ir::Dims;
 using ir::Dtype;
 using ir::TensorSpec;
 
-Specs full(const ops::full_default<Call>& call) {
-  // Without a dtype the value's kind decides.
-  Dtype dtype = Dtype::FLOAT32;
-  if (ir::get_if<Dim>(call.fill_value()) != nullptr) dtype = Dtype::INT64;
-  if (ir::get_if<bool>(call.fill_value()) != nullptr) dtype = Dtype::BOOL;
-  return {{call.dtype().value_or(dtype), call.size().dims(), {}}};
-}
-Specs full_like(const ops::full_like_default<Call>& call) {
-  TensorSpec out = call.self().spec();
-  out.dtype = call.dtype().value_or(out.dtype);
-  return {out};
-}
-Specs scalar_tensor(const ops::scalar_tensor_default<Call>& call) {
-  return {{call.dtype().value_or(Dtype::FLOAT32), {}, {}}};
-}
+// Dtypes are set by the row in schemas.txt.
+constexpr Dtype kNoDtype = Dtype::FLOAT32;
+
 template <class C>
-Specs empty(const C& call) {
-  return {{call.dtype().value_or(Dtype::FLOAT32), call.size().dims(), {}}};
+Specs created(const C& call) {
+  return {{kNoDtype, call.size().dims(), {}}};
+}
+Specs scalar_tensor(const ops::scalar_tensor_default<Call>&) { return {{}}; }
+template <class C>
+Specs same(const C& call) {
+  return {call.self().spec()};
 }
 Specs arange(const ops::arange_start_step<Call>& call) {
   ir::SymbolTable& symbols = call.symbols();
   const bool is_int =
       ir::get_if<Dim>(call.start()) && ir::get_if<Dim>(call.end()) && ir::get_if<Dim>(call.step());
   if (!is_int) {
-    call.fail("arange of floats");
+    call.fail("start, end or step is a float, so the size of the range is unknown; expected ints");
     return {{}};
   }
   const Dim step = call.step().dim();
   if (!step.is_static() || step.value() <= 0) {
-    call.fail("arange with a step below 1");
+    call.fail("the step is not a constant of at least 1");
     return {{}};
   }
   const Dim room = symbols.add(symbols.sub(call.end().dim(), call.start().dim()), step.value() - 1);
-  return {{call.dtype().value_or(Dtype::INT64), {symbols.max(symbols.floor_div(room, step), 0)}, {}}};
-}
-template <class C>
-Specs clone(const C& call) {
-  return {call.self().spec()};
-}
-template <class C>
-Specs to_copy(const C& call) {
-  TensorSpec out = call.self().spec();
-  out.dtype = call.dtype().value_or(out.dtype);
-  return {out};
+  return {{kNoDtype, {symbols.max(symbols.floor_div(room, step), 0)}, {}}};
 }
 Specs cat(const ops::cat_default<Call>& call) {
   const auto parts = call.tensors().specs();
@@ -101,10 +84,10 @@ Specs cat(const ops::cat_default<Call>& call) {
       out = *part;
       axis = call.axis(call.dim().integer(), out.rank());
     } else if (!ops::can_join(formulas, out.sizes, part->sizes, axis)) {
-      call.fail("cat of tensors of different " + std::string(part->rank() != out.rank() ? "rank" : "sizes"));
+      call.fail("cannot concatenate tensors of different " +
+                std::string(part->rank() != out.rank() ? "rank" : "sizes"));
     } else {
       out.sizes[axis] = call.symbols().add(out.sizes[axis], part->sizes[axis]);
-      out.dtype = ops::promote(out.dtype, part->dtype).value_or(out.dtype);
     }
     is_first = false;
   }
@@ -113,12 +96,13 @@ Specs cat(const ops::cat_default<Call>& call) {
 }
 Specs embedding(const ops::embedding_default<Call>& call) {
   const TensorSpec &weight = call.weight().spec(), &indices = call.indices().spec();
-  if (weight.rank() != 2) call.fail("embedding weight of rank " + std::to_string(weight.rank()));
+  if (weight.rank() != 2) call.fail("weight of rank " + std::to_string(weight.rank()) + ", expected 2");
   TensorSpec out{weight.dtype, indices.sizes, {}};
   out.sizes.push_back(weight.rank() == 2 ? weight.sizes[1] : Dim(1));
   return {out};
 }
-// One index tensor takes the place of its dimension; several broadcast, and stand first unless they are neighbours.
+// The result of one index tensor replaces its dimension. Several index tensors are broadcast; their
+// dimensions come first unless they are neighbours.
 Specs index(const ops::index_Tensor<Call>& call) {
   const TensorSpec& in = call.self().spec();
   const auto indices = call.indices().specs();
@@ -126,11 +110,16 @@ Specs index(const ops::index_Tensor<Call>& call) {
   std::vector<size_t> places;
   for (size_t i = 0; i < indices.size() && i < in.rank(); ++i) {
     if (indices[i] == nullptr) continue;
-    if (ops::is_bool(indices[i]->dtype)) call.fail("index by a mask");
+    if (ops::is_bool(indices[i]->dtype))
+      call.fail(
+          "argument 'indices' has a mask of bools, so the result's sizes depend on data; expected ints");
     gathered = broadcast(call, gathered, indices[i]->sizes);
     places.push_back(i);
   }
-  if (indices.size() > in.rank() || places.empty()) call.fail("more indices than dimensions, or none");
+  if (indices.size() > in.rank() || places.empty())
+    call.fail(std::to_string(places.size()) + " of " + std::to_string(indices.size()) +
+              " indices are tensors, expected at least 1 and at most the rank of " +
+              std::to_string(in.rank()));
   if (!call.error().empty()) return {in};
   const bool are_neighbours = places.back() - places.front() + 1 == places.size();
   const size_t at = are_neighbours ? places.front() : 0;
@@ -157,14 +146,8 @@ Specs gather(const ops::gather_default<Call>& call) {
   return {{call.self().spec().dtype, call.index().spec().sizes, {}}};
 }
 template <class C>
-Specs first(const C& call) {
-  return {call.self().spec()};
-}
-template <class C>
 Specs sort(const C& call) {
-  Specs out(2, call.self().spec());
-  out[1].dtype = Dtype::INT64;
-  return out;
+  return Specs(2, call.self().spec());
 }
 Specs topk(const ops::topk_default<Call>& call) {
   Specs out = sort(call);
@@ -185,7 +168,7 @@ Specs upsample2d(const C& call) {
     } else if (scales != nullptr && scales->size() == 2 && size.is_static()) {
       size = static_cast<int64_t>(static_cast<double>(size.value()) * (*scales)[i]);
     } else {
-      call.fail("a size that is known only at run time");
+      call.fail("the output size is known only at run time, expected constants");
     }
   }
   return {out};
@@ -195,7 +178,8 @@ Specs grid_sampler_2d(const ops::grid_sampler_2d_default<Call>& call) {
   TensorSpec out = call.input().spec();
   const TensorSpec& grid = call.grid().spec();
   if (out.rank() != 4 || grid.rank() != 4) {
-    call.fail("images and a grid for them expected");
+    call.fail("input of rank " + std::to_string(out.rank()) + " and grid of rank " +
+              std::to_string(grid.rank()) + ", expected 4 and 4");
     return {out};
   }
   out.sizes[2] = grid.sizes[1];
@@ -208,7 +192,8 @@ Specs repeat(const ops::repeat_default<Call>& call) {
   const TensorSpec& in = call.self().spec();
   Dims sizes = call.repeats().dims();
   if (sizes.size() < in.rank()) {
-    call.fail("repeat of fewer dimensions");
+    call.fail(std::to_string(sizes.size()) + " repeats for a tensor of rank " + std::to_string(in.rank()) +
+              ", expected at least one per dimension");
     return {in};
   }
   for (size_t i = 0; i < in.rank(); ++i) {
@@ -220,7 +205,8 @@ Specs repeat(const ops::repeat_default<Call>& call) {
 Specs cdist(const ops::_cdist_forward_default<Call>& call) {
   const TensorSpec &a = call.x1().spec(), &b = call.x2().spec();
   if (a.rank() < 2 || b.rank() < 2) {
-    call.fail("matrices expected");
+    call.fail("operands of rank " + std::to_string(a.rank()) + " and " + std::to_string(b.rank()) +
+              ", expected at least 2");
     return {a};
   }
   Dims sizes =
@@ -235,35 +221,35 @@ constexpr ResultLayout kPoint = ResultLayout::kPointwise, kDense = ResultLayout:
 
 constexpr Rule kRows[] = {
     row<ops::_cdist_forward_default, cdist>(kDense),
-    row<ops::_to_copy_default, to_copy>(kPreserve),
+    row<ops::_to_copy_default, same>(kPreserve),
     row<ops::arange_start_step, arange>(kDense),
     row<ops::cat_default, cat>(kDense),
-    row<ops::clone_default, clone>(kPreserve),
-    row<ops::copy_default, first>(kPoint),
+    row<ops::clone_default, same>(kPreserve),
+    row<ops::copy_default, same>(kPoint),
     row<ops::embedding_default, embedding>(kDense),
-    row<ops::empty_memory_format, empty>(kDense),
-    row<ops::flip_default, first>(kPreserve),
-    row<ops::full_default, full>(kDense),
-    row<ops::full_like_default, full_like>(kPreserve),
+    row<ops::empty_memory_format, created>(kDense),
+    row<ops::flip_default, same>(kPreserve),
+    row<ops::full_default, created>(kDense),
+    row<ops::full_like_default, same>(kPreserve),
     row<ops::gather_default, gather>(kDense),
     row<ops::grid_sampler_2d_default, grid_sampler_2d>(kDense),
     row<ops::index_Tensor, index>(kDense),
-    row<ops::index_put_default, first>(kPreserve),
+    row<ops::index_put_default, same>(kPreserve),
     row<ops::index_select_default, index_select>(kDense),
     row<ops::repeat_default, repeat>(kDense),
     row<ops::scalar_tensor_default, scalar_tensor>(kDense),
-    row<ops::scatter_src, first>(kPreserve),
-    row<ops::scatter_value, first>(kPreserve),
-    row<ops::select_scatter_default, first>(kPreserve),
-    row<ops::slice_scatter_default, first>(kPreserve),
+    row<ops::scatter_src, same>(kPreserve),
+    row<ops::scatter_value, same>(kPreserve),
+    row<ops::select_scatter_default, same>(kPreserve),
+    row<ops::slice_scatter_default, same>(kPreserve),
     row<ops::sort_default, sort>(kPreserve),
     row<ops::sort_stable, sort>(kPreserve),
     row<ops::topk_default, topk>(kDense),
     row<ops::upsample_bilinear2d_vec, upsample2d>(kFirst),
     row<ops::upsample_nearest2d_vec, upsample2d>(kFirst),
-    row<ops::dim_order_ops::_clone_dim_order_default, clone>(ResultLayout::kDimOrder),
-    row<ops::dim_order_ops::_empty_dim_order_default, empty>(ResultLayout::kDimOrder),
-    row<ops::dim_order_ops::_to_dim_order_copy_default, to_copy>(ResultLayout::kDimOrder),
+    row<ops::dim_order_ops::_clone_dim_order_default, same>(ResultLayout::kDimOrder),
+    row<ops::dim_order_ops::_empty_dim_order_default, created>(ResultLayout::kDimOrder),
+    row<ops::dim_order_ops::_to_dim_order_copy_default, same>(ResultLayout::kDimOrder),
 };
 
 }  // namespace

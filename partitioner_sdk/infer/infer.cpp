@@ -15,23 +15,28 @@ const Rule* find_rule(std::string_view op_name) {
                          [](const Rule& row, std::string_view name) { return row.name < name; });
     if (found != rows.end() && found->name == op_name) return &*found;
   }
-  return nullptr;
+  const ops::Schema* schema = ops::find_schema(op_name);
+  const ops::ResultRule* rule = schema == nullptr ? nullptr : schema->result_rule();
+  return rule != nullptr && rule->broadcast.bits != 0 ? &kElementwiseRule : nullptr;
 }
 
 Result<Specs> infer(ir::Module& module, const ir::Graph& graph, ir::OpId op,
                     std::span<const ir::Argument> args) {
   const std::string& name = module.op(op).name;
   const Rule* rule = find_rule(name);
-  if (rule == nullptr) return make_error(Code::NOT_IMPLEMENTED, name + ": no rule for its results");
+  if (rule == nullptr)
+    return make_error(Code::NOT_IMPLEMENTED, name + ": no rule infers the results of this op");
   CallState state(module, graph, op, args);
   const Call call(state);
   Specs specs = rule->shape(call);
+  set_dtypes(call, *call.op().schema->result_rule(), specs);
   if (rule->layout != ResultLayout::kOwn && call.error().empty()) {
     for (TensorSpec& spec : specs) spec.strides = result_strides(call, rule->layout, spec);
   }
   if (!call.error().empty()) return make_error(Code::INVALID_DATA, name + ": " + call.error());
   if (module.symbols.is_beyond_limits())
-    return make_error(Code::INVALID_DATA, name + ": sizes beyond limits");
+    return make_error(Code::INVALID_DATA,
+                      name + ": a size or its formula exceeds the limits of the compiler");
   return specs;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The strides of results.
+// Strides of results.
 #include <algorithm>
 
 #include "partitioner_sdk/infer/infer.hpp"
@@ -12,8 +12,8 @@ using ir::Dim;
 using ir::Dims;
 using ir::TensorSpec;
 
-// The order in which TensorIterator walks the dimensions, innermost last, for operands of the result's rank; dimensions on
-// which the operands say nothing keep their place. (ATen/native/TensorIterator, reorder_dimensions)
+// The order in which TensorIterator visits the dimensions, innermost last, for operands of the result's rank.
+// Dimensions that no operand orders keep their position. (ATen/native/TensorIterator, reorder_dimensions)
 std::vector<uint8_t> pointwise_order(ir::SymbolTable& symbols, const Dims& sizes,
                                      const std::vector<const TensorSpec*>& operands) {
   const size_t rank = sizes.size();
@@ -23,7 +23,7 @@ std::vector<uint8_t> pointwise_order(ir::SymbolTable& symbols, const Dims& sizes
     const Dim stride = spec.strides[dim - missing];
     return symbols.hint(stride).value_or(symbols.range(stride).max);
   };
-  // 1: dimension a moves inside b; -1: it stays outside; 0: nothing known.
+  // 1: dimension a moves inside b; -1: it stays outside; 0: not known.
   const auto compare = [&](size_t a, size_t b) {
     for (const TensorSpec* spec : operands) {
       const int64_t x = stride_of(*spec, a), y = stride_of(*spec, b);
@@ -65,7 +65,7 @@ std::vector<const TensorSpec*> tensor_operands(const Call& call, size_t rank) {
 Dims pointwise_strides(const Call& call, const TensorSpec& out) {
   ir::SymbolTable& symbols = call.symbols();
   const auto operands = tensor_operands(call, out.rank());
-  // Operands of one shape and one dense layout hand it on as it is.
+  // Operands with equal sizes and one dense layout pass that layout on unchanged.
   const bool are_alike =
       !operands.empty() && std::all_of(operands.begin(), operands.end(), [&](const TensorSpec* spec) {
         return spec->sizes == out.sizes && spec->strides == operands[0]->strides;
@@ -96,7 +96,9 @@ Dims dim_order_strides(const Call& call, const TensorSpec& out) {
     for (const Dim dim : named.dims()) {
       order.push_back(static_cast<uint8_t>(call.axis(dim.value(), out.rank())));
     }
-    if (order.size() != out.rank()) call.fail("dim_order does not name every dimension");
+    if (order.size() != out.rank())
+      call.fail("dim_order names " + std::to_string(order.size()) + " dimensions of a tensor of rank " +
+                std::to_string(out.rank()));
     return ir::strides_in_order(call.symbols(), out.sizes, order);
   }
   return ir::contiguous_strides(call.symbols(), out.sizes);
@@ -114,7 +116,7 @@ Dims result_strides(const Call& call, ResultLayout layout, const TensorSpec& out
     case ResultLayout::kDimOrder:
       return dim_order_strides(call, out);
     case ResultLayout::kLikeFirst:
-      // A tensor that is both (one channel, or one pixel) counts as row-major.
+      // A tensor that is both row-major and channels-last (one channel, or one pixel) counts as row-major.
       if (!ir::is_contiguous(symbols, call.read_tensor(0).spec()) &&
           ir::is_channels_last(symbols, call.read_tensor(0).spec())) {
         return ir::strides_in_order(symbols, out.sizes, ir::channels_last_order(out.rank()));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reductions, and products of matrices.
+// Reductions and matrix products.
 #include <algorithm>
 #include <array>
 
@@ -26,7 +26,6 @@ namespace {
 
 using ir::Dim;
 using ir::Dims;
-using ir::Dtype;
 using ir::TensorSpec;
 
 TensorSpec reduced(const Call& call, const TensorSpec& in, const std::vector<bool>& axes, bool keeps_dims) {
@@ -42,45 +41,17 @@ Specs reduce(const C& call) {
   return {reduced(call, call.self().spec(), call.axes(call.dim().dims(), call.self().spec().rank()),
                   call.keepdim())};
 }
-Specs mean_dim(const ops::mean_dim<Call>& call) {
-  Specs out = reduce(call);
-  out[0].dtype = call.dtype().value_or(out[0].dtype);
-  return out;
-}
-Specs sum_dim(const ops::sum_dim_IntList<Call>& call) {
-  Specs out = reduce(call);
-  if (!ops::is_floating(out[0].dtype)) out[0].dtype = Dtype::INT64;
-  out[0].dtype = call.dtype().value_or(out[0].dtype);
-  return out;
-}
 template <class C>
-Specs any_dim(const C& call) {
-  Specs out = reduce(call);
-  out[0].dtype = Dtype::BOOL;
-  return out;
-}
-Specs var_correction(const ops::var_correction<Call>& call) {
-  return {reduced(call, call.self().spec(), call.axes(call.dim().dims(), call.self().spec().rank()),
-                  call.keepdim())};
-}
-Specs cumsum(const ops::cumsum_default<Call>& call) {
-  TensorSpec out = call.self().spec();
-  if (!ops::is_floating(out.dtype)) out.dtype = Dtype::INT64;
-  out.dtype = call.dtype().value_or(out.dtype);
-  return {out};
-}
-template <class C>
-Specs softmax(const C& call) {
-  TensorSpec out = call.self().spec();
-  if (call.half_to_float()) out.dtype = Dtype::FLOAT32;
-  return {out};
+Specs same(const C& call) {
+  return {call.self().spec()};
 }
 
-// ---- Matrices.
+// ---- Matrix products.
 
 Specs product(const Call& call, const TensorSpec& x, const TensorSpec& y) {
   if (x.rank() != 2 || y.rank() != 2) {
-    call.fail("matrices expected");
+    call.fail("operands of rank " + std::to_string(x.rank()) + " and " + std::to_string(y.rank()) +
+              ", expected matrices (rank 2)");
     return {x};
   }
   return {{x.dtype, {x.sizes[0], y.sizes[1]}, {}}};
@@ -92,7 +63,8 @@ Specs addmm(const ops::addmm_default<Call>& call) {
 Specs bmm(const ops::bmm_default<Call>& call) {
   const TensorSpec &x = call.self().spec(), &y = call.mat2().spec();
   if (x.rank() != 3 || y.rank() != 3) {
-    call.fail("batches of matrices expected");
+    call.fail("operands of rank " + std::to_string(x.rank()) + " and " + std::to_string(y.rank()) +
+              ", expected batches of matrices (rank 3)");
     return {x};
   }
   return {{x.dtype, {x.sizes[0], x.sizes[1], y.sizes[2]}, {}}};
@@ -101,7 +73,8 @@ Specs bmm(const ops::bmm_default<Call>& call) {
 Specs linear(const ops::linear_default<Call>& call) {
   const TensorSpec &x = call.input().spec(), &weight = call.weight().spec();
   if (x.rank() == 0 || weight.rank() != 2) {
-    call.fail("rows and a matrix expected");
+    call.fail("input of rank " + std::to_string(x.rank()) + " and weight of rank " +
+              std::to_string(weight.rank()) + ", expected at least 1 and exactly 2");
     return {x};
   }
   Dims sizes(x.sizes.begin(), x.sizes.end() - 1);
@@ -112,20 +85,13 @@ Specs linear(const ops::linear_default<Call>& call) {
 constexpr ResultLayout kPoint = ResultLayout::kPointwise, kDense = ResultLayout::kContiguous;
 
 constexpr Rule kRows[] = {
-    row<ops::_log_softmax_default, softmax>(kPoint),
-    row<ops::_softmax_default, softmax>(kPoint),
-    row<ops::addmm_default, addmm>(kDense),
-    row<ops::amax_default, reduce>(kDense),
-    row<ops::amin_default, reduce>(kDense),
-    row<ops::any_dim, any_dim>(kDense),
-    row<ops::any_dims, any_dim>(kDense),
-    row<ops::bmm_default, bmm>(kDense),
-    row<ops::cumsum_default, cumsum>(kDense),
-    row<ops::linear_default, linear>(kDense),
-    row<ops::mean_dim, mean_dim>(kDense),
-    row<ops::mm_default, mm>(kDense),
-    row<ops::sum_dim_IntList, sum_dim>(kDense),
-    row<ops::var_correction, var_correction>(kDense),
+    row<ops::_log_softmax_default, same>(kPoint), row<ops::_softmax_default, same>(kPoint),
+    row<ops::addmm_default, addmm>(kDense),       row<ops::amax_default, reduce>(kDense),
+    row<ops::amin_default, reduce>(kDense),       row<ops::any_dim, reduce>(kDense),
+    row<ops::any_dims, reduce>(kDense),           row<ops::bmm_default, bmm>(kDense),
+    row<ops::cumsum_default, same>(kDense),       row<ops::linear_default, linear>(kDense),
+    row<ops::mean_dim, reduce>(kDense),           row<ops::mm_default, mm>(kDense),
+    row<ops::sum_dim_IntList, reduce>(kDense),    row<ops::var_correction, reduce>(kDense),
 };
 
 }  // namespace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Views and the ops that copy instead of viewing.
+// Views, and the ops that copy instead.
 #include <algorithm>
 
 #include "api/ops/sizes/view.hpp"
@@ -49,10 +49,10 @@ Specs permute(const C& call) {
     case ops::PermutationError::kNone:
       break;
     case ops::PermutationError::kAxis:
-      static_cast<void>(call.axis(dims[index], in.rank()));  // names the dimension
+      static_cast<void>(call.axis(dims[index], in.rank()));  // reports the dimension that is out of range
       return {in};
     default:
-      call.fail("dimensions that are not a permutation of " + std::to_string(in.rank()));
+      call.fail("argument 'dims' is not a permutation of the " + std::to_string(in.rank()) + " dimensions");
       return {in};
   }
   for (const size_t axis : order) {
@@ -82,7 +82,8 @@ Specs expand(const C& call) {
   const TensorSpec& in = call.self().spec();
   const Dims sizes = call.size().dims();
   if (sizes.size() < in.rank()) {
-    call.fail("expand to fewer dimensions");
+    call.fail("cannot expand a tensor of rank " + std::to_string(in.rank()) + " to " +
+              std::to_string(sizes.size()) + " sizes, expected at least one per dimension");
     return {in};
   }
   TensorSpec out{in.dtype, sizes, Dims(sizes.size(), Dim(0))};
@@ -92,7 +93,8 @@ Specs expand(const C& call) {
     const auto expanded = i < added ? ops::expand_new_size(formulas, sizes[i])
                                     : ops::expand_size(formulas, in.sizes[i - added], sizes[i]);
     if (!expanded) {
-      call.fail("expand of dimension " + std::to_string(i) + " to size " + std::to_string(sizes[i].value()));
+      call.fail("cannot expand dimension " + std::to_string(i) + " to size " +
+                std::to_string(sizes[i].value()) + ", expected its present size unless that is 1");
       return {in};
     }
     out.sizes[i] = expanded->size;
@@ -136,7 +138,7 @@ template <class C>
 Specs slice(const C& call) {
   TensorSpec out = call.self().spec();
   if (out.rank() == 0) {
-    call.fail("slice of a 0-d tensor");
+    call.fail("cannot slice a 0-d tensor");
     return {out};
   }
   ir::SymbolTable& symbols = call.symbols();
@@ -148,7 +150,7 @@ Specs slice(const C& call) {
       symbols.max(call.end().has_value() ? ops::slice_bound(formulas, size, call.end().dim()) : size, start);
   const int64_t step = call.step().integer();
   if (step <= 0) {
-    call.fail("slice with a step below 1");
+    call.fail("step " + std::to_string(step) + ", expected at least 1");
     return {out};
   }
   out.sizes[axis] = ops::slice_count(formulas, start, end, step);
@@ -160,7 +162,7 @@ template <class C>
 Specs select(const C& call) {
   TensorSpec out = call.self().spec();
   if (out.rank() == 0) {
-    call.fail("select of a 0-d tensor");
+    call.fail("cannot select from a 0-d tensor");
     return {out};
   }
   const auto axis = static_cast<std::ptrdiff_t>(call.axis(call.dim().integer(), out.rank()));
@@ -174,14 +176,14 @@ template <class C>
 Specs diagonal(const C& call) {
   TensorSpec out = call.self().spec();
   if (out.rank() < 2) {
-    call.fail("diagonal of a tensor of fewer than two dimensions");
+    call.fail("tensor of rank " + std::to_string(out.rank()) + ", expected at least 2");
     return {out};
   }
   const int64_t offset = call.offset().integer();
   const size_t rows = call.axis(call.dim1().integer(), out.rank()),
                columns = call.axis(call.dim2().integer(), out.rank());
   if (rows == columns) {
-    call.fail("diagonal of one dimension");
+    call.fail("dim1 and dim2 name the same dimension, expected two different ones");
     return {out};
   }
   ir::SymbolTable& symbols = call.symbols();
@@ -202,7 +204,7 @@ Specs split_with_sizes(const C& call) {
   const TensorSpec& in = call.self().spec();
   Specs out;
   if (in.rank() == 0) {
-    call.fail("split of a 0-d tensor");
+    call.fail("cannot split a 0-d tensor");
     return out;
   }
   const size_t axis = call.axis(call.dim().integer(), in.rank());
@@ -213,7 +215,8 @@ Specs split_with_sizes(const C& call) {
     total = call.symbols().add(total, size);
   }
   if (total.is_static() && in.sizes[axis].is_static() && total != in.sizes[axis])
-    call.fail("split sizes do not add up");
+    call.fail("split sizes add up to " + std::to_string(total.value()) + ", the dimension has size " +
+              std::to_string(in.sizes[axis].value()));
   return out;
 }
 
@@ -222,7 +225,7 @@ Specs same(const C& call) {
   return {call.self().spec()};
 }
 
-// Sizes with -1 filled in.
+// Returns the sizes with -1 replaced by the size that fills the view.
 Dims view_sizes(const Call& call, const TensorSpec& in, Dims sizes) {
   ir::SymbolTable& symbols = call.symbols();
   const Dim all = ir::numel(symbols, in.sizes);
@@ -232,22 +235,23 @@ Dims view_sizes(const Call& call, const TensorSpec& in, Dims sizes) {
     case ops::ReshapeError::kNone:
       break;
     case ops::ReshapeError::kSize:
-      call.fail("view with a size of " + symbols.format(sizes[index]));
+      call.fail("view with size " + symbols.format(sizes[index]) + " at " + std::to_string(index) +
+                ", expected -1 once and otherwise at least 0");
       break;
     case ops::ReshapeError::kDoesNotDivide:
-      call.fail("view of " + symbols.format(all) + " elements that do not fill size " +
-                std::to_string(index));
+      call.fail("cannot view " + symbols.format(all) + " elements: they do not fill size " +
+                std::to_string(index) + " (-1) evenly");
       break;
     case ops::ReshapeError::kDiffers:
-      call.fail("view of " + symbols.format(all) + " elements as " +
+      call.fail("cannot view " + symbols.format(all) + " elements as " +
                 symbols.format(ir::numel(symbols, sizes)));
       break;
   }
   return sizes;
 }
 
-// PyTorch's rule for views: runs of dimensions that lie behind each other in memory can be cut anew. nullopt when a copy is
-// needed. (ATen/TensorUtils.cpp, computeStride)
+// PyTorch's rule for views: consecutive dimensions that are contiguous in memory can be split differently.
+// Returns nullopt when a copy is needed. (ATen/TensorUtils.cpp, computeStride)
 std::optional<Dims> view_strides(ir::SymbolTable& symbols, const TensorSpec& in, const Dims& sizes) {
   if (ir::is_contiguous(symbols, in)) return ir::contiguous_strides(symbols, sizes);
   Dims strides(sizes.size(), Dim(1));
@@ -267,7 +271,7 @@ std::optional<Dims> view_strides(ir::SymbolTable& symbols, const TensorSpec& in,
       strides[next] = stride;
       stride = symbols.mul(stride, sizes[next]);
       taken = symbols.mul(taken, sizes[next]);
-      // Known numbers that overshoot never meet again.
+      // Known numbers that exceed each other never become equal again.
       if (taken.is_static() && have.is_static() && taken.value() > have.value()) return std::nullopt;
     }
     if (taken != have) return std::nullopt;
@@ -281,7 +285,8 @@ Specs view(const C& call) {
   const TensorSpec& in = call.self().spec();
   Dims sizes = view_sizes(call, in, call.size().dims());
   auto strides = view_strides(call.symbols(), in, sizes);
-  // A graph that holds this view ran, so it is possible; formulas may only be too different to see it.
+  // A graph with this view has run, so the view is possible; the formulas may only differ too much to prove
+  // it.
   if (!strides) strides = ir::contiguous_strides(call.symbols(), sizes);
   return {{in.dtype, std::move(sizes), *std::move(strides)}};
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Windows over images, and normalisation.
+// Convolutions, pools and normalisation.
 #include <algorithm>
 #include <array>
 
@@ -26,28 +26,29 @@ namespace {
 
 using ir::Dim;
 using ir::Dims;
-using ir::Dtype;
 using ir::TensorSpec;
 
-// Item `i` of a list with one number a dimension or one for all; `absent` where the list has none.
+// Item `i` of a list that has one number per dimension or one for all; `absent` where the list has none.
 int64_t item(const Call& call, const Dims& list, size_t i, int64_t absent) {
   const Dim value = ops::item_of(list, i).value_or(Dim(absent));
-  if (!value.is_static()) call.fail("window, stride, padding or dilation that is known only at run time");
+  if (!value.is_static())
+    call.fail("a kernel size, stride, padding or dilation is known only at run time, expected constants");
   return value.is_static() ? value.value() : 1;
 }
 
-// Turns the reason of a size rule into the error of the call.
+// Reports the failure of a size rule as the error of the call.
 void check(const Call& call, ops::WindowError error, const ops::Window& window) {
-  if (error == ops::WindowError::kStride) call.fail("stride below 1");
+  if (error == ops::WindowError::kStride)
+    call.fail("stride " + std::to_string(window.stride) + ", expected at least 1");
   if (error == ops::WindowError::kDoesNotFit)
-    call.fail("window of " + std::to_string(window.kernel) + " does not fit into its padded input");
+    call.fail("a window of " + std::to_string(window.kernel) + " does not fit into its padded input");
 }
 
 Specs convolution(const ops::convolution_default<Call>& call) {
   const TensorSpec &in = call.input().spec(), &weight = call.weight().spec();
   if (in.rank() < 3 || weight.rank() != in.rank()) {
-    call.fail("convolution of rank " + std::to_string(in.rank()) + " with a weight of rank " +
-              std::to_string(weight.rank()));
+    call.fail("input of rank " + std::to_string(in.rank()) + " with a weight of rank " +
+              std::to_string(weight.rank()) + ", expected equal ranks of at least 3");
     return {in};
   }
   Formulas formulas(call.symbols());
@@ -58,7 +59,8 @@ Specs convolution(const ops::convolution_default<Call>& call) {
                                                  is_transposed ? call.groups().dim() : Dim(1));
   TensorSpec out{in.dtype, {in.sizes[0], channels}, {}};
   for (size_t i = 0; i + 2 < in.rank(); ++i) {
-    if (!weight.sizes[i + 2].is_static()) call.fail("kernel sizes that are known only at run time");
+    if (!weight.sizes[i + 2].is_static())
+      call.fail("the kernel sizes of the weight are known only at run time, expected constants");
     ops::Window window{weight.sizes[i + 2].value(), item(call, stride, i, 1), item(call, dilation, i, 1)};
     window.set_padding(item(call, padding, i, 0));
     Dim size = 1;
@@ -79,7 +81,7 @@ TensorSpec pool2d(const C& call, const Dims& dilation) {
   TensorSpec out = call.self().spec();
   out.strides.clear();
   if (out.rank() < 3) {
-    call.fail("pooling of rank " + std::to_string(out.rank()));
+    call.fail("input of rank " + std::to_string(out.rank()) + ", expected at least 3");
     return out;
   }
   const Dims kernel = call.kernel_size().dims(), padding = call.padding().dims();
@@ -97,15 +99,14 @@ TensorSpec pool2d(const C& call, const Dims& dilation) {
 }
 Specs avg_pool2d(const ops::avg_pool2d_default<Call>& call) { return {pool2d(call, Dims{})}; }
 Specs max_pool2d_with_indices(const ops::max_pool2d_with_indices_default<Call>& call) {
-  Specs out(2, pool2d(call, call.dilation().dims()));
-  out[1].dtype = Dtype::INT64;
-  return out;
+  return Specs(2, pool2d(call, call.dilation().dims()));
 }
 Specs adaptive_pool2d(const ops::_adaptive_avg_pool2d_default<Call>& call) {
   TensorSpec out = call.self().spec();
   const Dims sizes = call.output_size().dims();
   if (out.rank() < 3 || sizes.size() != 2) {
-    call.fail("pooling of rank " + std::to_string(out.rank()));
+    call.fail("input of rank " + std::to_string(out.rank()) + " with " + std::to_string(sizes.size()) +
+              " output sizes, expected a rank of at least 3 and 2 sizes");
     return {out};
   }
   out.sizes[out.rank() - 2] = sizes[0];
@@ -114,7 +115,8 @@ Specs adaptive_pool2d(const ops::_adaptive_avg_pool2d_default<Call>& call) {
 }
 Specs padded(const Call& call, TensorSpec out, const Dims& pad) {
   if (pad.size() % 2 != 0 || pad.size() / 2 > out.rank()) {
-    call.fail("padding for more dimensions than there are");
+    call.fail(std::to_string(pad.size()) + " padding numbers for a tensor of rank " +
+              std::to_string(out.rank()) + ", expected two for each of at most that many dimensions");
     return {out};
   }
   Formulas formulas(call.symbols());
@@ -133,7 +135,7 @@ Specs replication_pad(const C& call) {
   return padded(call, call.self().spec(), call.padding().dims());
 }
 
-// ---- Normalisation: the result, and statistics that inference drops.
+// ---- Normalisation: the result, and statistics that inference does not use.
 
 Specs batch_norm_inference(const ops::_native_batch_norm_legit_no_training_default<Call>& call) {
   const TensorSpec& in = call.input().spec();

@@ -1,166 +1,172 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "partitioner_sdk/ir/argument_text.hpp"
 
-#include <algorithm>
-#include <cctype>
-
 namespace etb::ir {
 
 namespace {
 
-constexpr int kMaxListDepth = 8;
-
-template <class T>
-std::vector<T> collect(const std::vector<Argument>& items) {
-  std::vector<T> list;
-  for (const Argument& item : items) list.push_back(*get_if<T>(item));
-  return list;
-}
-
-// Returns a list of items of one kind; nullopt if kinds differ.
-std::optional<Argument> make_list(const std::vector<Argument>& items) {
-  const auto all_are = [&](auto is_kind) { return std::all_of(items.begin(), items.end(), is_kind); };
-  if (all_are([](const Argument& a) { return get_if<Dim>(a) != nullptr; })) return collect<Dim>(items);
-  if (all_are([](const Argument& a) { return get_if<double>(a) != nullptr; })) return collect<double>(items);
-  if (all_are([](const Argument& a) { return get_if<bool>(a) != nullptr; })) return collect<bool>(items);
-  if (all_are([](const Argument& a) { return get_if<std::string>(a) != nullptr; }))
-    return StringList{collect<std::string>(items)};
-  ValueList values;
-  for (const Argument& item : items) {
-    if (const auto* ref = get_if<ValueRef>(item)) {
-      values.ids.push_back(ref->id);
-    } else if (get_if<Nothing>(item) != nullptr) {
-      values.ids.push_back(kNoValue);
-    } else {
-      return std::nullopt;
-    }
+class FormulaNames : public graph::TextNames {
+ public:
+  explicit FormulaNames(SymbolTable& symbols) : terms(symbols) {}
+  Result<Value> find_value(std::string_view) override {
+    return make_error(Code::INVALID_DATA, "a formula has no values");
   }
-  return values;
+  std::optional<uint32_t> find_symbol(std::string_view name) override { return terms.find_symbol(name); }
+  uint32_t add_number(int64_t number) override { return terms.add_number(number); }
+  uint32_t add_term(uint32_t kind, uint32_t left, uint32_t right) override {
+    return terms.add_term(kind, left, right);
+  }
+
+  Terms terms;
+};
+
+class FormulaReader : graph::TypeParser {
+ public:
+  FormulaReader(std::string_view text, FormulaNames& names)
+      : TypeParser(text, graph::Dialect::kModule, names) {}
+  Result<uint32_t> read() {
+    ETB_TRY(advance());
+    ETB_ASSIGN(const uint32_t term, parse_formula());
+    if (token_.kind != graph::TokenKind::kEnd) return unexpected("the end of the formula");
+    return term;
+  }
+};
+
+Argument empty_list(const ops::Argument* row) {
+  const ops::BaseType base = row == nullptr ? ops::BaseType::kTensor : row->type.base;
+  if (base == ops::BaseType::kFloat) return FloatList{};
+  if (base == ops::BaseType::kBool) return BoolList{};
+  if (base == ops::BaseType::kString) return StringList{};
+  if (base != ops::BaseType::kTensor) return Dims{};
+  return ValueList{};
 }
 
 }  // namespace
 
-Result<Dim> ArgumentReader::read_dim() {
-  auto parsed = symbols_.parse(in_.rest());
-  if (!parsed) return in_.fail(parsed.error().message);
-  return *parsed;
+std::optional<uint32_t> Terms::find_symbol(std::string_view name) {
+  const std::optional<Dim> found = symbols_.find_symbol(name);
+  if (!found) return std::nullopt;
+  return add_number(*found);
 }
 
-Result<Argument> ArgumentReader::read(const ops::Argument* row) {
-  if (in_.take("[")) return read_list(row);
-  if (in_.take("%")) {
-    ETB_ASSIGN(const ValueId id, names_.value(in_.word()));
-    return Argument(ValueRef{id});
-  }
-  if (in_.peek("\"")) {
-    ETB_ASSIGN(std::string text, in_.text());
-    return Argument(std::move(text));
-  }
-  if (in_.take("@")) {
-    ETB_ASSIGN(const GraphRef graph, names_.graph(in_.word()));
-    return Argument(graph);
-  }
-  return read_word();
+uint32_t Terms::add_number(Dim number) {
+  dims_.push_back(number);
+  return static_cast<uint32_t>(dims_.size() - 1);
 }
 
-Result<Argument> ArgumentReader::read_word() {
-  const std::string_view before = in_.rest();
-  const std::string_view word = in_.word();
-  if (word == "none") return Argument(Nothing{});
-  if (word == "true" || word == "false") return Argument(word == "true");
-  if (word == "strided") return Argument(Layout::kStrided);
-  if (const auto dtype = ops::find_dtype(word)) return Argument(*dtype);
-  for (const auto& [name, format] :
-       {std::pair{"contiguous", MemoryFormat::kContiguous}, std::pair{"preserve", MemoryFormat::kPreserve},
-        std::pair{"channels_last", MemoryFormat::kChannelsLast},
-        std::pair{"channels_last_3d", MemoryFormat::kChannelsLast3d}}) {
-    if (word == name) return Argument(format);
+uint32_t Terms::add_term(uint32_t kind, uint32_t left, uint32_t right) {
+  const Dim a = dims_[left], b = dims_[right];
+  switch (kind) {
+    case ETB_GRAPH_EXPR_ADD:
+      return add_number(symbols_.add(a, b));
+    case ETB_GRAPH_EXPR_MUL:
+      return add_number(symbols_.mul(a, b));
+    case ETB_GRAPH_EXPR_FLOOR_DIV:
+      return add_number(symbols_.floor_div(a, b));
+    case ETB_GRAPH_EXPR_MOD:
+      return add_number(symbols_.mod(a, b));
+    case ETB_GRAPH_EXPR_MINIMUM:
+      return add_number(symbols_.min(a, b));
+    default:
+      return add_number(symbols_.max(a, b));
   }
-  if (word == "device") {
-    ETB_TRY(in_.expect("("));
-    ETB_ASSIGN(std::string name, in_.text());
-    ETB_TRY(in_.expect(")"));
-    return Argument(Device{std::move(name)});
-  }
-  in_.rest() = before;
-  return read_number();
 }
 
-// A float has a point, an exponent, inf or nan. Any other number is a formula.
-Result<Argument> ArgumentReader::read_number() {
-  in_.skip_blank();
-  const std::string_view rest = in_.rest();
-  size_t length = 0;
-  while (length < rest.size() &&
-         (std::isalnum(static_cast<unsigned char>(rest[length])) != 0 || rest[length] == '.' ||
-          rest[length] == '-' || (rest[length] == '+' && length > 0 && rest[length - 1] == 'e'))) {
-    ++length;
-  }
-  const std::string_view token = rest.substr(0, length);
-  const bool starts_as_number =
-      !token.empty() && (std::isdigit(static_cast<unsigned char>(token[0])) != 0 || token[0] == '-');
-  if (token == "inf" || token == "nan" || token == "-inf" ||
-      (starts_as_number && token.find_first_of(".e") != std::string_view::npos)) {
-    ETB_ASSIGN(const double value, in_.number<double>());
-    return Argument(value);
-  }
-  ETB_ASSIGN(const Dim dim, read_dim());
-  return Argument(dim);
+std::optional<Dim> Terms::find(const graph::DimText& dim) const {
+  if (dim.size) return Dim(*dim.size);
+  if (dim.formula) return dims_[*dim.formula];
+  return std::nullopt;
 }
 
-// The items decide the kind. An empty list has the schema's kind, or is a list of values.
-Result<Argument> ArgumentReader::read_list(const ops::Argument* row) {
-  if (depth_ == kMaxListDepth) return in_.fail("lists nest too deeply");
-  std::vector<Argument> items;
-  ++depth_;
-  while (!in_.take("]")) {
-    if (!items.empty()) ETB_TRY(in_.expect(","));
-    ETB_ASSIGN(Argument item, read(nullptr));
-    items.push_back(std::move(item));
-  }
-  --depth_;
-  if (items.empty()) {
-    const ops::BaseType base = row == nullptr ? ops::BaseType::kTensor : row->type.base;
-    if (base == ops::BaseType::kFloat) return Argument(FloatList{});
-    if (base == ops::BaseType::kBool) return Argument(BoolList{});
-    if (base != ops::BaseType::kTensor) return Argument(Dims{});
-    return Argument(ValueList{});
-  }
-  std::optional<Argument> list = make_list(items);
-  if (!list) return in_.fail("items of a list differ in kind");
-  return *std::move(list);
+Result<Dim> parse_formula(std::string_view text, SymbolTable& symbols) {
+  FormulaNames names(symbols);
+  ETB_ASSIGN(const uint32_t term, FormulaReader(text, names).read());
+  return names.terms[term];
 }
 
-Status read_arguments(Cursor& in, const ops::Schema* schema,
-                      const std::function<Status(size_t index, const ops::Argument* row)>& take) {
-  std::vector<bool> is_given(schema == nullptr ? 0 : schema->argument_count(), false);
-  ETB_TRY(in.expect("("));
-  for (size_t position = 0; !in.take(")"); ++position) {
-    if (position > 0) ETB_TRY(in.expect(","));
-    if (schema == nullptr) {
-      ETB_TRY(take(position, nullptr));
-      continue;
+Result<Argument> to_argument(const graph::ArgumentDesc& text, const Terms& terms, const ops::Argument* row) {
+  const auto dim_at = [&](size_t i) {
+    return text.values.empty() || text.values[i] == ETB_GRAPH_NONE ? Dim(text.ints[i])
+                                                                   : terms[text.values[i]];
+  };
+  switch (text.kind) {
+    case ETB_GRAPH_ARGUMENT_NONE:
+      return Argument(Nothing{});
+    case ETB_GRAPH_ARGUMENT_VALUE:
+      return Argument(ValueRef{text.value});
+    case ETB_GRAPH_ARGUMENT_VALUES:
+      return Argument(ValueList{text.values});
+    case ETB_GRAPH_ARGUMENT_INT:
+      return Argument(Dim(text.as_int));
+    case graph::kTermArgument:
+      return Argument(terms[text.value]);
+    case ETB_GRAPH_ARGUMENT_FLOAT:
+      return Argument(text.as_float);
+    case ETB_GRAPH_ARGUMENT_BOOL:
+      return Argument(text.as_int != 0);
+    case ETB_GRAPH_ARGUMENT_STRING:
+      return Argument(text.text);
+    case ETB_GRAPH_ARGUMENT_DTYPE:
+      return Argument(static_cast<Dtype>(text.as_int));
+    case ETB_GRAPH_ARGUMENT_LAYOUT:
+      if (text.as_int != ETB_GRAPH_LAYOUT_STRIDED) break;
+      return Argument(Layout::kStrided);
+    case ETB_GRAPH_ARGUMENT_MEMORY_FORMAT:
+      return Argument(static_cast<MemoryFormat>(text.as_int));
+    case ETB_GRAPH_ARGUMENT_DEVICE:
+      return Argument(Device{text.text});
+    case ETB_GRAPH_ARGUMENT_INTS:
+    case ETB_GRAPH_ARGUMENT_SYM_INTS: {
+      Dims dims;
+      for (size_t i = 0; i < text.ints.size(); ++i) dims.push_back(dim_at(i));
+      return Argument(std::move(dims));
     }
-    size_t index = position;
-    const std::string_view before = in.rest();
-    const std::string_view word = in.word();
-    if (!word.empty() && in.take("=")) {
-      const int found = schema->find_argument(word);
-      if (found < 0)
-        return in.fail(std::string(schema->name()) + " has no argument '" + std::string(word) + "'");
-      index = static_cast<size_t>(found);
-    } else {
-      in.rest() = before;
-    }
-    if (index >= is_given.size()) return in.fail("too many arguments for " + std::string(schema->name()));
-    const ops::Argument row = schema->argument(static_cast<uint32_t>(index));
-    ETB_TRY(take(index, &row));
-    is_given[index] = true;
+    case ETB_GRAPH_ARGUMENT_FLOATS:
+      return Argument(text.floats);
+    case ETB_GRAPH_ARGUMENT_BOOLS:
+      return Argument(BoolList(text.ints.begin(), text.ints.end()));
+    case ETB_GRAPH_ARGUMENT_STRINGS:
+      return Argument(StringList{text.strings});
+    case ETB_GRAPH_ARGUMENT_GRAPH:
+      return Argument(GraphRef{static_cast<uint32_t>(text.as_int)});
+    case graph::kEmptyListArgument:
+      return empty_list(row);
+    default:
+      break;
   }
-  for (size_t i = 0; i < is_given.size(); ++i) {
-    const ops::Argument row = schema->argument(static_cast<uint32_t>(i));
-    if (!is_given[i] && !row.has_default)
-      return in.fail(std::string(schema->name()) + " needs '" + std::string(row.name) + "'");
+  return make_error(Code::NOT_SUPPORTED, "an argument that the compiler's graph does not have");
+}
+
+ArgumentSlots::ArgumentSlots(const ops::Schema* schema)
+    : schema_(schema), is_given_(schema == nullptr ? 0 : schema->argument_count(), false) {}
+
+Result<size_t> ArgumentSlots::place(std::string_view name) {
+  size_t index = position_++;
+  if (schema_ == nullptr) return index;
+  if (!name.empty()) {
+    const int found = schema_->find_argument(name);
+    if (found < 0)
+      return make_error(Code::INVALID_DATA,
+                        std::string(schema_->name()) + " has no argument '" + std::string(name) + "'");
+    index = static_cast<size_t>(found);
+  }
+  if (index >= is_given_.size())
+    return make_error(Code::INVALID_DATA, "too many arguments for " + std::string(schema_->name()));
+  is_given_[index] = true;
+  return index;
+}
+
+std::optional<ops::Argument> ArgumentSlots::row(size_t index) const {
+  if (schema_ == nullptr) return std::nullopt;
+  return schema_->argument(static_cast<uint32_t>(index));
+}
+
+Status ArgumentSlots::check_complete() const {
+  for (size_t i = 0; i < is_given_.size(); ++i) {
+    const ops::Argument argument = schema_->argument(static_cast<uint32_t>(i));
+    if (!is_given_[i] && !argument.has_default)
+      return make_error(Code::INVALID_DATA,
+                        std::string(schema_->name()) + " needs '" + std::string(argument.name) + "'");
   }
   return {};
 }

@@ -1,46 +1,51 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads arguments of nodes from the text form.
+// Converts what graph texts say (api/format/graph_text_parser.hpp) into numbers and arguments of the compiler's
+// graph. Modules and rewrite rules share it.
 #pragma once
 
-#include <functional>
-
+#include "api/format/graph_argument_parser.hpp"
 #include "partitioner_sdk/ir/module.hpp"
-#include "partitioner_sdk/ir/text_cursor.hpp"
 
 namespace etb::ir {
 
-class ArgumentReader {
+// Terms of the formulas of a text.
+class Terms {
  public:
-  // Resolve %name and @name; names are passed without their sign.
-  struct Names {
-    std::function<Result<ValueId>(std::string_view name)> value;
-    std::function<Result<GraphRef>(std::string_view name)> graph;
-  };
-  ArgumentReader(Cursor& in, SymbolTable& symbols, Names names)
-      : in_(in), symbols_(symbols), names_(std::move(names)) {}
-  ArgumentReader(const ArgumentReader&) = delete;
-  ArgumentReader& operator=(const ArgumentReader&) = delete;
-
-  // `row`, which may be null, determines the kind of an empty list.
-  [[nodiscard]] Result<Argument> read(const ops::Argument* row);
-  [[nodiscard]] Result<Dim> read_dim();
+  explicit Terms(SymbolTable& symbols) : symbols_(symbols) {}
+  std::optional<uint32_t> find_symbol(std::string_view name);
+  uint32_t add_number(Dim number);
+  uint32_t add_term(uint32_t kind, uint32_t left, uint32_t right);  // ETB_GRAPH_EXPR_*
+  Dim operator[](uint32_t term) const { return dims_[term]; }
+  // Returns nullopt for "?".
+  std::optional<Dim> find(const graph::DimText& dim) const;
 
  private:
-  Result<Argument> read_word();
-  Result<Argument> read_number();
-  Result<Argument> read_list(const ops::Argument* row);
-
-  Cursor& in_;
   SymbolTable& symbols_;
-  Names names_;
-  int depth_ = 0;  // depth of lists; a hostile text could otherwise exhaust the stack
+  std::vector<Dim> dims_;
 };
 
-// Reads "(argument, name=argument, ...)" and calls take(index, row) at each argument, with its index in the
-// schema. Without a schema, indices count up and the row is null. A missing argument without default is an
-// error.
-[[nodiscard]] Status read_arguments(
-    Cursor& in, const ops::Schema* schema,
-    const std::function<Status(size_t index, const ops::Argument* row)>& take);
+// Parses a formula, the whole text. Symbols must exist.
+[[nodiscard]] Result<Dim> parse_formula(std::string_view text, SymbolTable& symbols);
+
+// `row`, which may be null, determines the kind of an empty list.
+[[nodiscard]] Result<Argument> to_argument(const graph::ArgumentDesc& text, const Terms& terms,
+                                           const ops::Argument* row);
+
+// Assigns the arguments of a call in a text to those of a schema. A null schema has any number of arguments.
+class ArgumentSlots {
+ public:
+  explicit ArgumentSlots(const ops::Schema* schema);
+  // Returns the index of the next argument; "" is an argument without a name.
+  [[nodiscard]] Result<size_t> place(std::string_view name);
+  // Returns the schema's argument, nullopt without a schema.
+  std::optional<ops::Argument> row(size_t index) const;
+  // Rejects a missing argument that has no default.
+  [[nodiscard]] Status check_complete() const;
+
+ private:
+  const ops::Schema* schema_;
+  std::vector<bool> is_given_;
+  size_t position_ = 0;
+};
 
 }  // namespace etb::ir

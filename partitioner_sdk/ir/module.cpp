@@ -32,7 +32,7 @@ std::span<const std::byte> Constant::bytes() const {
 
 const ops::Schema* Module::find_schema(std::string_view op_name) const {
   if (const ops::Schema* known = ops::find_schema(op_name)) return known;
-  return own_ops == nullptr ? nullptr : own_ops->find(op_name);
+  return custom_ops == nullptr ? nullptr : custom_ops->find(op_name);
 }
 
 OpId Module::op(std::string_view op_name) {

@@ -17,7 +17,7 @@
 #include <variant>
 #include <vector>
 
-#include "api/ops/own_ops.hpp"
+#include "api/ops/custom_ops.hpp"
 #include "partitioner_sdk/ir/symbols.hpp"
 #include "partitioner_sdk/ir/tensor_spec.hpp"
 
@@ -196,12 +196,12 @@ class Module {
   std::vector<Constant> constants;
   std::vector<FileBytes> files;  // files with constants
   std::vector<Source> sources;
-  std::shared_ptr<const ops::OwnOps> own_ops;  // ops outside the tables; may be null
+  std::shared_ptr<const ops::CustomOps> custom_ops;  // ops outside the tables; may be null
 
   Graph& main() { return graphs.front(); }
   const Graph& main() const { return graphs.front(); }
 
-  // Returns the signature in the tables or in own_ops, null if there is none.
+  // Returns the signature in the tables or in custom_ops, null if there is none.
   const ops::Schema* find_schema(std::string_view op_name) const;
   // Returns the op called `name`, adding it on first use. Its schema is null if find_schema's is.
   OpId op(std::string_view name);

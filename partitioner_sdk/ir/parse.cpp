@@ -2,9 +2,8 @@
 // Reads the text form of a module (text.hpp).
 #include <algorithm>
 #include <cstring>
-#include <unordered_map>
 
-#include "api/format/json_text.hpp"
+#include "api/format/graph_text_parser.hpp"
 #include "partitioner_sdk/ir/argument_text.hpp"
 #include "partitioner_sdk/ir/text.hpp"
 
@@ -14,339 +13,267 @@ namespace {
 
 constexpr int64_t kMaxConstantNbytes = int64_t{1} << 28;
 
-template <class T>
-void store(std::byte* at, T value) {
-  std::memcpy(at, &value, sizeof(value));
+tl::unexpected<Error> invalid(std::string message) {
+  return make_error(Code::INVALID_DATA, std::move(message));
 }
 
-class Parser {
+// Builds the module that a text describes.
+class ModuleSink : public graph::TextSink {
  public:
-  explicit Parser(std::string_view text)
-      : in_(text),
-        arguments_(in_, module_.symbols,
-                   {[this](std::string_view name) { return find_value(name); },
-                    [this](std::string_view name) -> Result<GraphRef> {
-                      graph_references_.emplace_back(name);
-                      return GraphRef{static_cast<uint32_t>(graph_references_.size() - 1)};
-                    }}) {}
+  explicit ModuleSink(const ParseOptions& options) : options_(options) {}
 
-  Result<Module> run() {
-    ETB_TRY(in_.expect("module"));
-    ETB_ASSIGN(module_.name, in_.text());
-    while (!in_.is_at_end()) {
-      if (in_.take_word("symbol")) {
-        ETB_TRY(parse_symbol());
-      } else if (in_.take_word("op")) {
-        ETB_TRY(parse_own_op());
-      } else if (in_.take_word("constant")) {
-        ETB_TRY(parse_constant());
-      } else if (in_.take_word("graph")) {
-        ETB_TRY(parse_graph());
-      } else {
-        return in_.fail("expected symbol, op, constant or graph");
-      }
-    }
-    ETB_TRY(link_graphs());
-    if (module_.graphs.empty()) return in_.fail("a module needs a graph");
-    if (module_.symbols.is_beyond_limits()) return in_.fail("a formula is beyond limits");
+  Result<Module> finish() {
+    if (module_.graphs.empty()) return invalid("a module needs a graph");
+    if (module_.symbols.is_beyond_limits()) return invalid("a formula is beyond limits");
     return std::move(module_);
   }
 
- private:
-  Status parse_own_op() {
-    if (own_ops_ == nullptr) module_.own_ops = own_ops_ = std::make_shared<ops::OwnOps>();
-    ETB_ASSIGN(const std::string declaration, in_.text());
-    if (Status made = own_ops_->declare(declaration); !made) return in_.fail(made.error().message);
+  Status begin(std::string name, std::string) override {
+    module_.name = std::move(name);
     return {};
   }
 
-  Status parse_symbol() {
-    Symbol symbol;
-    symbol.name = in_.word();
-    ETB_TRY(in_.expect("["));
-    ETB_ASSIGN(symbol.min, in_.number<int64_t>());
-    ETB_TRY(in_.expect(","));
-    if (!in_.take_word("inf")) {
-      ETB_ASSIGN(symbol.max, in_.number<int64_t>());
-    }
-    ETB_TRY(in_.expect("]"));
-    if (in_.take_word("hint")) {
-      ETB_ASSIGN(symbol.hint, in_.number<int64_t>());
-    }
-    module_.symbols.add_symbol(std::move(symbol));
+  Status add_symbol(graph::SymbolDesc symbol) override {
+    module_.symbols.add_symbol({std::move(symbol.name), symbol.min, symbol.max, symbol.hint});
     return {};
   }
 
-  Result<Dims> parse_dims(std::string_view open, std::string_view close) {
-    Dims out;
-    ETB_TRY(in_.expect(open));
-    while (!in_.take(close)) {
-      if (!out.empty()) ETB_TRY(in_.expect(","));
-      ETB_ASSIGN(const Dim dim, arguments_.read_dim());
-      out.push_back(dim);
-    }
-    return out;
+  Status declare_op(const std::string& declaration) override {
+    if (custom_ops_ == nullptr) module_.custom_ops = custom_ops_ = std::make_shared<ops::CustomOps>();
+    return custom_ops_->declare(declaration);
   }
 
-  Result<TensorSpec> parse_spec() {
-    TensorSpec spec;
-    const std::string word(in_.word());
-    const auto dtype = ops::find_dtype(word);
-    if (!dtype) return in_.fail("unknown type '" + word + "'");
-    spec.dtype = *dtype;
-    ETB_ASSIGN(spec.sizes, parse_dims("[", "]"));
-    if (in_.peek("{")) {
-      ETB_ASSIGN(spec.strides, parse_dims("{", "}"));
-      if (spec.strides.size() != spec.sizes.size()) return in_.fail("as many strides as sizes are needed");
-    } else {
-      spec.strides = contiguous_strides(module_.symbols, spec.sizes);
-    }
-    return spec;
-  }
-
-  Result<Value> parse_type() {
-    Value value;
-    const std::string_view word = in_.peek_word();
-    if (word == "float" || word == "bool") {
-      in_.word();
-      // A tensor of bools is bool[...], even without sizes; a symbolic bool has no bracket.
-      if (word == "bool" && in_.peek("[")) {
-        value.spec.dtype = Dtype::BOOL;
-        ETB_ASSIGN(value.spec.sizes, parse_dims("[", "]"));
-        value.spec.strides = contiguous_strides(module_.symbols, value.spec.sizes);
-        if (in_.peek("{")) {
-          ETB_ASSIGN(value.spec.strides, parse_dims("{", "}"));
-          if (value.spec.strides.size() != value.spec.sizes.size()) {
-            return in_.fail("as many strides as sizes are needed");
-          }
-        }
-        return value;
-      }
-      value.kind = word == "float" ? ValueKind::kFloat : ValueKind::kBool;
-      return value;
-    }
-    if (word == "int") {
-      in_.word();
-      value.kind = ValueKind::kInt;
-      ETB_TRY(in_.expect("("));
-      ETB_ASSIGN(value.dim, arguments_.read_dim());
-      ETB_TRY(in_.expect(")"));
-      return value;
-    }
-    ETB_ASSIGN(value.spec, parse_spec());
-    return value;
-  }
-
-  Status parse_constant() {
-    Constant constant;
-    ETB_ASSIGN(constant.name, in_.text());
-    ETB_ASSIGN(const TensorSpec spec, parse_spec());
-    constant.dtype = spec.dtype;
-    const auto item = static_cast<int64_t>(ops::element_nbytes(spec.dtype));
-    Int128 last = 0, count = 1;
-    for (size_t i = 0; i < spec.rank(); ++i) {
-      if (!spec.sizes[i].is_static() || !spec.strides[i].is_static() || spec.sizes[i].value() < 0 ||
-          spec.strides[i].value() < 0) {
-        return in_.fail("a constant has sizes and strides that are known and not negative");
-      }
-      constant.sizes.push_back(spec.sizes[i].value());
-      constant.strides.push_back(spec.strides[i].value());
-      count *= spec.sizes[i].value();
-      last += static_cast<Int128>(std::max<int64_t>(spec.sizes[i].value() - 1, 0)) * spec.strides[i].value();
-      if (last * item > kMaxConstantNbytes || count > kMaxConstantNbytes)
-        return in_.fail("constant too large");
-    }
-    auto data =
-        std::make_shared<std::vector<std::byte>>(count == 0 ? 0 : static_cast<size_t>((last + 1) * item));
-    ETB_TRY(in_.expect("="));
-    if (!in_.take("...")) ETB_TRY(parse_elements(constant, static_cast<int64_t>(count), *data));
-    constant.storage = *data;
-    constant.owner = data;
+  Status add_constant(graph::ConstantText text) override {
+    if (!text.data && options_.needs_data)
+      return invalid("the data of constant '" + text.key + "' is left out");
+    ETB_ASSIGN(const TensorSpec spec, to_spec(text.type));
+    ETB_ASSIGN(Constant constant, make_constant(spec, text.data));
+    constant.name = text.key;
+    if (!constants_.emplace(std::move(text.key), module_.constants.size()).second)
+      return invalid("constant '" + constant.name + "' is defined twice");
     module_.constants.push_back(std::move(constant));
     return {};
   }
 
-  Status parse_elements(const Constant& constant, int64_t count, std::vector<std::byte>& data) {
-    ETB_TRY(in_.expect("{"));
+  std::optional<uint32_t> find_constant(std::string_view key) override {
+    const auto found = constants_.find(key);
+    return found == constants_.end() ? std::nullopt : std::optional(found->second);
+  }
+
+  void begin_graph(std::string name) override {
+    graph_ = &module_.graphs.emplace_back();
+    graph_->name = std::move(name);
+    values_.clear();
+    first_defined_ = 0;
+  }
+
+  Status define(graph::ValueText text) override {
+    if (text.name.empty()) return invalid("a value needs a name");
+    if (text.quant || text.alias != ETB_GRAPH_ALIAS_NONE)
+      return invalid("%" + text.name + ": quantised or an alias, which values of a module are not");
+    Value value;
+    switch (text.kind) {
+      case ETB_GRAPH_VALUE_TENSOR: {
+        ETB_ASSIGN(value.spec, to_spec(text.type));
+        break;
+      }
+      case ETB_GRAPH_VALUE_SYM_INT:
+        value.kind = ValueKind::kInt;
+        if (!text.formula) return invalid("%" + text.name + ": a sym_int of a module needs a formula");
+        value.dim = terms_[*text.formula];
+        break;
+      case ETB_GRAPH_VALUE_SYM_FLOAT:
+        value.kind = ValueKind::kFloat;
+        break;
+      case ETB_GRAPH_VALUE_SYM_BOOL:
+        value.kind = ValueKind::kBool;
+        break;
+      default:
+        return invalid("%" + text.name + ": a kind of value that modules do not have");
+    }
+    if (text.name[0] < '0' || text.name[0] > '9') value.name = text.name;
+    const ValueId id = graph_->add_value(std::move(value));
+    if (values_.emplace(text.name, id).second) return {};
+    return invalid("%" + text.name + " is defined twice");
+  }
+
+  Status add_input(uint32_t kind, std::optional<uint32_t> constant, std::string target) override {
+    Input input;
+    input.value = static_cast<ValueId>(graph_->values.size() - 1);
+    input.kind = kind == ETB_GRAPH_INPUT_USER        ? InputKind::kUser
+                 : kind == ETB_GRAPH_INPUT_PARAMETER ? InputKind::kParameter
+                 : kind == ETB_GRAPH_INPUT_BUFFER    ? InputKind::kBuffer
+                 : kind == ETB_GRAPH_INPUT_CONSTANT  ? InputKind::kConstant
+                                                     : InputKind::kToken;
+    input.target = std::move(target);
+    input.constant = constant.value_or(kNone);
+    graph_->inputs.push_back(std::move(input));
+    first_defined_ = static_cast<ValueId>(graph_->values.size());
+    return {};
+  }
+
+  Status add_node(graph::NodeDesc text) override {
+    Node node;
+    node.op = module_.op(text.op);
+    node.debug_handle = text.debug_handle;
+    if (text.source && *text.source != graph::SourceDesc{})
+      node.source = module_.add_source(
+          {text.source->file, text.source->line, text.source->function, text.source->module, ""});
+    ETB_TRY(add_arguments(node, text));
+    for (; first_defined_ < graph_->values.size(); ++first_defined_) node.outputs.push_back(first_defined_);
+    graph_->nodes.push_back(std::move(node));
+    return {};
+  }
+
+  Status add_output(graph::OutputText text) override {
+    using Kind = graph::OutputText::Kind;
+    Output output;
+    ETB_ASSIGN(output.value, to_argument(text.value, terms_, nullptr));
+    output.target = std::move(text.target);
+    if (text.kind == Kind::kBufferUpdate) output.kind = OutputKind::kBufferMutation;
+    if (text.kind == Kind::kInputUpdate) output.kind = OutputKind::kInputMutation;
+    if (text.kind == Kind::kToken) output.kind = OutputKind::kToken;
+    if (text.kind == Kind::kUpdate) {
+      if (text.updates >= graph_->inputs.size()) return invalid("only inputs are updated");
+      const Input& input = graph_->inputs[text.updates];
+      const bool is_buffer = input.kind != InputKind::kUser;
+      output.kind = is_buffer ? OutputKind::kBufferMutation : OutputKind::kInputMutation;
+      output.target = is_buffer ? input.target : graph_->values[input.value].name;
+    }
+    graph_->outputs.push_back(std::move(output));
+    return {};
+  }
+
+  Result<TextNames::Value> find_value(std::string_view name) override {
+    const auto found = values_.find(name);
+    if (found == values_.end()) return invalid("unknown value %" + std::string(name));
+    return TextNames::Value{found->second};
+  }
+  std::optional<uint32_t> find_symbol(std::string_view name) override { return terms_.find_symbol(name); }
+  uint32_t add_number(int64_t number) override { return terms_.add_number(number); }
+  uint32_t add_term(uint32_t kind, uint32_t left, uint32_t right) override {
+    return terms_.add_term(kind, left, right);
+  }
+
+ private:
+  using Value = ir::Value;
+
+  Result<Dims> to_dims(const std::vector<graph::DimText>& texts) const {
+    Dims dims;
+    for (const graph::DimText& text : texts) {
+      const std::optional<Dim> dim = terms_.find(text);
+      if (!dim) return invalid("a size of a module is a number or a formula, found '?'");
+      dims.push_back(*dim);
+    }
+    return dims;
+  }
+
+  Result<TensorSpec> to_spec(const graph::TypeText& type) {
+    TensorSpec spec;
+    spec.dtype = static_cast<Dtype>(type.dtype);
+    ETB_ASSIGN(spec.sizes, to_dims(type.dims));
+    if (type.strides) {
+      ETB_ASSIGN(spec.strides, to_dims(*type.strides));
+      if (spec.strides.size() != spec.sizes.size()) return invalid("as many strides as sizes are needed");
+    } else if (type.order.empty()) {
+      spec.strides = contiguous_strides(module_.symbols, spec.sizes);
+    } else {
+      std::vector<uint8_t> sorted = type.order;
+      std::sort(sorted.begin(), sorted.end());
+      for (size_t i = 0; i < sorted.size(); ++i)
+        if (sorted.size() != spec.sizes.size() || sorted[i] != i)
+          return invalid("an order names each dimension once");
+      spec.strides = strides_in_order(module_.symbols, spec.sizes, type.order);
+    }
+    return spec;
+  }
+
+  // Stores the elements, which are in row-major order, by the strides. Without data they are zero.
+  static Result<Constant> make_constant(const TensorSpec& spec,
+                                        const std::optional<std::vector<uint8_t>>& data) {
+    Constant constant;
+    constant.dtype = spec.dtype;
+    const auto item = static_cast<int64_t>(ops::element_nbytes(spec.dtype));
+    Int128 last = 0, count = 1;
+    for (size_t i = 0; i < spec.rank(); ++i) {
+      const Dim size = spec.sizes[i], stride = spec.strides[i];
+      if (!size.is_static() || !stride.is_static() || size.value() < 0 || stride.value() < 0)
+        return invalid("a constant has sizes and strides that are known and not negative");
+      constant.sizes.push_back(size.value());
+      constant.strides.push_back(stride.value());
+      count *= size.value();
+      last += static_cast<Int128>(std::max<int64_t>(size.value() - 1, 0)) * stride.value();
+      if (last * item > kMaxConstantNbytes || count > kMaxConstantNbytes)
+        return invalid("constant too large");
+    }
+    auto stored =
+        std::make_shared<std::vector<std::byte>>(count == 0 ? 0 : static_cast<size_t>((last + 1) * item));
+    if (data && static_cast<Int128>(data->size()) != count * item)
+      return invalid("a constant of " + std::to_string(static_cast<int64_t>(count)) + " elements with " +
+                     std::to_string(data->size()) + " bytes");
+    if (data) scatter(constant, *data, *stored);
+    constant.storage = *stored;
+    constant.owner = std::move(stored);
+    return constant;
+  }
+
+  static void scatter(const Constant& constant, const std::vector<uint8_t>& data,
+                      std::vector<std::byte>& stored) {
     std::vector<int64_t> index(constant.sizes.size(), 0);
     const size_t item = ops::element_nbytes(constant.dtype);
-    for (int64_t i = 0; i < count; ++i) {
-      if (i > 0) ETB_TRY(in_.expect(","));
+    for (size_t from = 0; from < data.size(); from += item) {
       int64_t at = 0;
       for (size_t d = 0; d < index.size(); ++d) at += index[d] * constant.strides[d];
-      ETB_TRY(parse_element(constant.dtype, data.data() + static_cast<size_t>(at) * item));
+      std::memcpy(stored.data() + static_cast<size_t>(at) * item, data.data() + from, item);
       for (size_t d = index.size(); d-- > 0;) {
         if (++index[d] < constant.sizes[d]) break;
         index[d] = 0;
       }
     }
-    return in_.expect("}");
   }
 
-  Status parse_element(Dtype dtype, std::byte* at) {
-    if (dtype == Dtype::FLOAT32 || dtype == Dtype::FLOAT64) {
-      ETB_ASSIGN(const double value, in_.number<double>());
-      dtype == Dtype::FLOAT32 ? store(at, static_cast<float>(value)) : store(at, value);
-      return {};
-    }
-    ETB_ASSIGN(const int64_t value, in_.number<int64_t>());
-    std::memcpy(at, &value, ops::element_nbytes(dtype));  // the low bytes, little-endian
-    return {};
-  }
-
-  Result<ValueId> find_value(std::string_view name) const {
-    const auto found = value_ids_.find(std::string(name));
-    if (found == value_ids_.end()) return in_.fail("unknown value %" + std::string(name));
-    return found->second;
-  }
-
-  Result<ValueId> define_value() {
-    ETB_TRY(in_.expect("%"));
-    const std::string name(in_.word());
-    ETB_TRY(in_.expect(":"));
-    ETB_ASSIGN(Value value, parse_type());
-    if (name.empty()) return in_.fail("a value needs a name");
-    if (name[0] < '0' || name[0] > '9') value.name = name;
-    const ValueId id = graph_->add_value(std::move(value));
-    if (!value_ids_.emplace(name, id).second) return in_.fail("%" + name + " is defined twice");
-    return id;
-  }
-
-  Status parse_input() {
-    static constexpr std::pair<std::string_view, InputKind> kKinds[] = {{"user", InputKind::kUser},
-                                                                        {"parameter", InputKind::kParameter},
-                                                                        {"buffer", InputKind::kBuffer},
-                                                                        {"constant", InputKind::kConstant},
-                                                                        {"token", InputKind::kToken}};
-    Input input;
-    ETB_ASSIGN(input.value, define_value());
-    ETB_TRY(in_.expect("="));
-    const std::string word(in_.word());
-    const auto* found =
-        std::find_if(std::begin(kKinds), std::end(kKinds), [&](auto row) { return row.first == word; });
-    if (found == std::end(kKinds)) return in_.fail("unknown kind of input '" + word + "'");
-    input.kind = found->second;
-    if (in_.peek("\"")) {
-      ETB_ASSIGN(input.target, in_.text());
-    }
-    if (in_.take_word("constant")) {
-      ETB_ASSIGN(input.constant, in_.number<uint32_t>());
-    }
-    graph_->inputs.push_back(std::move(input));
-    return {};
-  }
-
-  Status parse_graph() {
-    ETB_TRY(in_.expect("@"));
-    graph_ = &module_.graphs.emplace_back();
-    graph_->name = in_.word();
-    value_ids_.clear();
-    ETB_TRY(in_.expect("("));
-    while (!in_.take(")")) {
-      if (!graph_->inputs.empty()) ETB_TRY(in_.expect(","));
-      ETB_TRY(parse_input());
-    }
-    ETB_TRY(in_.expect("{"));
-    while (in_.peek_word() != "return") ETB_TRY(parse_node());
-    in_.word();
-    while (!in_.take("}")) {
-      if (!graph_->outputs.empty()) ETB_TRY(in_.expect(","));
-      ETB_TRY(parse_output());
-    }
-    return {};
-  }
-
-  Status parse_output() {
-    Output output;
-    const std::string_view word = in_.peek_word();
-    for (const auto& [name, kind] :
-         {std::pair{"buffer", OutputKind::kBufferMutation}, std::pair{"input", OutputKind::kInputMutation},
-          std::pair{"token", OutputKind::kToken}}) {
-      if (word != name) continue;
-      in_.word();
-      output.kind = kind;
-      ETB_ASSIGN(output.target, in_.text());
-      ETB_TRY(in_.expect("="));
-      break;
-    }
-    ETB_ASSIGN(output.value, arguments_.read(nullptr));
-    graph_->outputs.push_back(std::move(output));
-    return {};
-  }
-
-  Status parse_node() {
-    Node node;
-    std::vector<std::pair<std::string, Value>> defined;
-    const bool has_results = in_.peek("%");
-    if (has_results) {
-      // Results are visible to later nodes only, so they are entered after the arguments.
-      do {
-        ETB_TRY(in_.expect("%"));
-        std::string name(in_.word());
-        ETB_TRY(in_.expect(":"));
-        ETB_ASSIGN(Value value, parse_type());
-        defined.emplace_back(std::move(name), std::move(value));
-      } while (in_.take(","));
-      ETB_TRY(in_.expect("="));
-    }
-    const std::string name(in_.word());
-    if (name.empty()) return in_.fail("expected an op");
-    node.op = module_.op(name);
-    ETB_TRY(parse_arguments(node));
-    for (auto& [value_name, value] : defined) {
-      if (value_name.empty()) return in_.fail("a value needs a name");
-      if (value_name[0] < '0' || value_name[0] > '9') value.name = value_name;
-      const ValueId id = graph_->add_value(std::move(value));
-      if (!value_ids_.emplace(value_name, id).second) return in_.fail("%" + value_name + " is defined twice");
-      node.outputs.push_back(id);
-    }
-    graph_->nodes.push_back(std::move(node));
-    return {};
-  }
-
-  Status parse_arguments(Node& node) {
-    const ops::Schema* schema = module_.op(node).schema;
-    if (schema != nullptr) node.args = module_.op(node).defaults;
-    return read_arguments(in_, schema, [&](size_t index, const ops::Argument* row) -> Status {
-      ETB_ASSIGN(Argument argument, arguments_.read(row));
+  Status add_arguments(Node& node, const graph::NodeDesc& text) {
+    const Op& op = module_.op(node);
+    ArgumentSlots slots(op.schema);
+    if (op.schema != nullptr) node.args = op.defaults;
+    for (const graph::ArgumentDesc& given : text.args) {
+      ETB_ASSIGN(const size_t index, slots.place(given.name));
+      const std::optional<ops::Argument> row = slots.row(index);
+      ETB_ASSIGN(Argument argument, to_argument(given, terms_, row ? &*row : nullptr));
+      bool is_own_result = false;
+      for_each_value(argument, [&](ValueId id) { is_own_result |= id >= first_defined_; });
+      if (is_own_result) return invalid(text.op + " uses its own result");
       if (index >= node.args.size()) node.args.resize(index + 1);
       node.args[index] = std::move(argument);
-      return {};
-    });
-  }
-
-  // Graphs may be referenced before their definition: until now GraphRef held the index of the reference.
-  Status link_graphs() {
-    for (Graph& graph : module_.graphs) {
-      for (Node& node : graph.nodes) {
-        for (Argument& argument : node.args) {
-          auto* reference = std::get_if<GraphRef>(&argument);
-          if (reference == nullptr) continue;
-          const std::string& name = graph_references_[reference->index];
-          const auto found = std::find_if(module_.graphs.begin(), module_.graphs.end(),
-                                          [&](const Graph& g) { return g.name == name; });
-          if (found == module_.graphs.end()) return in_.fail("unknown graph @" + name);
-          reference->index = static_cast<uint32_t>(found - module_.graphs.begin());
-        }
-      }
     }
-    return {};
+    return slots.check_complete();
   }
 
-  Cursor in_;
+  const ParseOptions& options_;
   Module module_;
-  std::shared_ptr<ops::OwnOps> own_ops_;
-  ArgumentReader arguments_;
+  Terms terms_{module_.symbols};
+  std::shared_ptr<ops::CustomOps> custom_ops_;
+  graph::NameMap<uint32_t> constants_;
   Graph* graph_ = nullptr;
-  std::unordered_map<std::string, ValueId> value_ids_;
-  std::vector<std::string> graph_references_;  // names, in the order of their use
+  graph::NameMap<ValueId> values_;  // of the current graph
+  ValueId first_defined_ = 0;       // since the last input or node
 };
 
 }  // namespace
 
-Result<Module> parse(std::string_view text) {
-  if (const char* mark = format::find_byte_order_mark(text)) return make_error(Code::INVALID_DATA, mark);
-  return Parser(text).run();
+Result<Module> parse(std::string_view text, const ParseOptions& options) {
+  ModuleSink sink(options);
+  ETB_TRY(graph::TextParser(text, graph::Dialect::kModule, sink).parse());
+  return sink.finish();
+}
+
+bool is_module_text(std::string_view text) {
+  graph::Lexer lexer(text);
+  for (const std::string_view wanted : {"etg", "1", "module"}) {
+    const Result<graph::Token> token = lexer.next();
+    if (!token || token->text != wanted) return false;
+  }
+  return true;
 }
 
 }  // namespace etb::ir

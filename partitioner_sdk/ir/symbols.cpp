@@ -2,7 +2,6 @@
 #include "partitioner_sdk/ir/symbols.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <set>
 
 namespace etb::ir {
@@ -37,19 +36,6 @@ Range sum(Range a, Range b) {
     return x == limit || y == limit ? limit : saturated(static_cast<Int128>(x) + y);
   };
   return {end(a.min, b.min, INT64_MIN), end(a.max, b.max, INT64_MAX)};
-}
-
-constexpr int kMaxParseDepth = 64;
-
-bool is_word(char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_'; }
-void skip_spaces(std::string_view& text) {
-  while (!text.empty() && text[0] == ' ') text.remove_prefix(1);
-}
-bool take(std::string_view& text, std::string_view token) {
-  skip_spaces(text);
-  if (text.substr(0, token.size()) != token) return false;
-  text.remove_prefix(token.size());
-  return true;
 }
 
 }  // namespace
@@ -302,97 +288,62 @@ std::vector<uint32_t> SymbolTable::symbols_in(Dim dim) const {
   return {found.begin(), found.end()};
 }
 
-std::string SymbolTable::format_atom(uint32_t index) const {
-  const Atom& atom = atoms_[index];
-  switch (atom.kind) {
-    case AtomKind::kSymbol:
-      return symbols_[atom.symbol].name;
-    case AtomKind::kFloorDiv:
-      return "floordiv(" + format(atom.a) + ", " + format(atom.b) + ")";
-    case AtomKind::kMod:
-      return "mod(" + format(atom.a) + ", " + format(atom.b) + ")";
-    case AtomKind::kMin:
-      return "min(" + format(atom.a) + ", " + format(atom.b) + ")";
-    case AtomKind::kMax:
-      return "max(" + format(atom.a) + ", " + format(atom.b) + ")";
-  }
-  return {};
-}
+namespace {
 
-// The constant term comes first in the normal form and is written last.
-std::string SymbolTable::format(Dim dim) const {
-  if (dim.is_static()) return std::to_string(dim.value_);
-  std::vector<Term> all = terms(dim);
-  std::stable_partition(all.begin(), all.end(), [](const Term& term) { return !term.atoms.empty(); });
-  std::string out;
-  for (const Term& term : all) {
-    if (!out.empty()) out += " + ";
-    if (term.factor != 1 || term.atoms.empty()) out += std::to_string(term.factor);
-    for (size_t i = 0; i < term.atoms.size(); ++i) {
-      if (i > 0 || term.factor != 1) out += "*";
-      out += format_atom(term.atoms[i]);
+// Writes formulas. Precedence: 0 anything, 1 right operand of + or operand of *, 2 right operand of * and //.
+class FormulaText {
+ public:
+  explicit FormulaText(const SymbolTable& symbols) : symbols_(symbols) {}
+
+  // The constant term comes first in the normal form and is written last.
+  std::string formula(Dim dim, int precedence) const {
+    if (dim.is_static()) return std::to_string(dim.value());
+    std::vector<SymbolTable::Term> all = symbols_.terms(dim);
+    std::stable_partition(all.begin(), all.end(), [](const auto& term) { return !term.atoms.empty(); });
+    if (all.size() == 1) return product(all[0], precedence);
+    std::string out;
+    for (const SymbolTable::Term& term : all) out += (out.empty() ? "" : "+") + product(term, 0);
+    return precedence > 0 ? "(" + out + ")" : out;
+  }
+
+ private:
+  std::string product(const SymbolTable::Term& term, int precedence) const {
+    const bool has_factor = term.factor != 1 || term.atoms.empty();
+    const size_t count = term.atoms.size() + (has_factor ? 1 : 0);
+    std::string out = has_factor ? std::to_string(term.factor) : "";
+    for (const uint32_t index : term.atoms) {
+      const bool is_first = out.empty();
+      if (!is_first) out += "*";
+      out += atom(symbols_.atom(index), !is_first || (count == 1 && precedence == 2) ? 2 : 1);
     }
+    return precedence == 2 && count > 1 ? "(" + out + ")" : out;
   }
-  return out;
-}
 
-Result<Dim> SymbolTable::parse(std::string_view& text) { return parse_sum(text, 0); }
-
-Result<Dim> SymbolTable::parse_sum(std::string_view& text, int level) {
-  if (level > kMaxParseDepth) return make_error(Code::INVALID_ARGUMENT, "formula nested too deeply");
-  ETB_ASSIGN(Dim total, parse_product(text, level));
-  while (take(text, "+")) {
-    ETB_ASSIGN(const Dim next, parse_product(text, level));
-    total = add(total, next);
+  std::string atom(const SymbolTable::Atom& atom, int precedence) const {
+    using Kind = SymbolTable::AtomKind;
+    if (atom.kind == Kind::kSymbol) return symbols_.symbol(atom.symbol).name;
+    if (atom.kind == Kind::kFloorDiv) {
+      const std::string quotient = formula(atom.a, 1) + "//" + formula(atom.b, 2);
+      return precedence == 2 ? "(" + quotient + ")" : quotient;
+    }
+    const char* name = atom.kind == Kind::kMod ? "mod" : atom.kind == Kind::kMin ? "min" : "max";
+    return name + ("(" + formula(atom.a, 0) + ", " + formula(atom.b, 0) + ")");
   }
-  return total;
-}
 
-Result<Dim> SymbolTable::parse_product(std::string_view& text, int level) {
-  ETB_ASSIGN(Dim total, parse_atom(text, level));
-  while (take(text, "*")) {
-    ETB_ASSIGN(const Dim next, parse_atom(text, level));
-    total = mul(total, next);
-  }
-  return total;
-}
+  const SymbolTable& symbols_;
+};
 
-Result<Dim> SymbolTable::parse_atom(std::string_view& text, int level) {
-  skip_spaces(text);
-  int64_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error == std::errc()) {
-    text.remove_prefix(static_cast<size_t>(end - text.data()));
-    return Dim(number);
-  }
-  size_t length = 0;
-  while (length < text.size() && is_word(text[length])) ++length;
-  const std::string_view word = text.substr(0, length);
-  text.remove_prefix(length);
-  if (const auto found = find_symbol(word)) return *found;
-  constexpr std::pair<std::string_view, Dim (SymbolTable::*)(Dim, Dim)> kFunctions[] = {
-      {"floordiv", &SymbolTable::floor_div},
-      {"mod", &SymbolTable::mod},
-      {"min", &SymbolTable::min},
-      {"max", &SymbolTable::max}};
-  for (const auto& [name, function] : kFunctions) {
-    if (word != name || !take(text, "(")) continue;
-    ETB_ASSIGN(const Dim a, parse_sum(text, level + 1));
-    if (!take(text, ",")) return make_error(Code::INVALID_ARGUMENT, "expected ',' in a formula");
-    ETB_ASSIGN(const Dim b, parse_sum(text, level + 1));
-    if (!take(text, ")")) return make_error(Code::INVALID_ARGUMENT, "expected ')' in a formula");
-    return (this->*function)(a, b);
-  }
-  return make_error(Code::INVALID_ARGUMENT, "unknown symbol '" + std::string(word) + "' in a formula");
-}
+}  // namespace
 
-std::optional<SymbolTelling> find_telling(const SymbolTable& symbols, Dim size) {
+std::string SymbolTable::format(Dim dim) const { return FormulaText(*this).formula(dim, 0); }
+
+std::optional<SymbolBinding> find_binding(const SymbolTable& symbols, Dim size) {
   if (size.is_static()) return std::nullopt;
-  SymbolTelling telling;
+  SymbolBinding binding;
   bool has_symbol = false;
   for (const SymbolTable::Term& term : symbols.terms(size)) {
     if (term.atoms.empty()) {
-      telling.offset = term.factor;
+      binding.offset = term.factor;
       continue;
     }
     const SymbolTable::Atom& atom = symbols.atom(term.atoms.front());
@@ -400,10 +351,10 @@ std::optional<SymbolTelling> find_telling(const SymbolTable& symbols, Dim size) 
         term.factor == 0)
       return std::nullopt;
     has_symbol = true;
-    telling.symbol = atom.symbol;
-    telling.factor = term.factor;
+    binding.symbol = atom.symbol;
+    binding.factor = term.factor;
   }
-  return has_symbol ? std::optional(telling) : std::nullopt;
+  return has_symbol ? std::optional(binding) : std::nullopt;
 }
 
 }  // namespace etb::ir

@@ -100,10 +100,8 @@ class SymbolTable {
   const std::vector<Term>& terms(Dim dim) const { return formulas_[dim.formula_]; }
   const Atom& atom(uint32_t index) const { return atoms_[index]; }
 
-  // Returns text such as "4*s0 + 1", "s0//2", "mod(s0, 3)", "min(s0, 8)".
+  // Returns text such as "4*s0+1", "s0//2", "mod(s0, 3)", "min(s0, 8)". parse_formula (argument_text.hpp) reads it.
   std::string format(Dim dim) const;
-  // Parses the output of format. Symbols must exist. Removes the parsed part from the front of `text`.
-  [[nodiscard]] Result<Dim> parse(std::string_view& text);
 
   // True once a number overflowed int64 or a formula exceeded kMaxLeaves: later results are invalid. The
   // limit is the graph image's. It also stops hostile files with formulas that take too long to walk.
@@ -117,13 +115,9 @@ class SymbolTable {
   Dim atom_dim(AtomKind kind, Dim a, Dim b);
   Dim beyond_limits();
   std::optional<Dim> exact_quotient(Dim a, Dim b);
-  std::string format_atom(uint32_t index) const;
   Range atom_range(const Atom& atom) const;
   size_t leaf_count(Dim dim) const { return dim.is_static() ? 1 : leaf_counts_[dim.formula_]; }
   size_t leaf_count(const Terms& terms) const;
-  Result<Dim> parse_sum(std::string_view& text, int level);
-  Result<Dim> parse_product(std::string_view& text, int level);
-  Result<Dim> parse_atom(std::string_view& text, int level);
 
   std::vector<Symbol> symbols_;
   std::vector<Dim> symbol_dims_;
@@ -137,12 +131,12 @@ class SymbolTable {
 };
 
 // A size factor * symbol + offset that determines the symbol's value.
-struct SymbolTelling {
+struct SymbolBinding {
   uint32_t symbol = 0;
   int64_t factor = 1;
   int64_t offset = 0;
   bool is_plain() const { return factor == 1 && offset == 0; }
 };
-std::optional<SymbolTelling> find_telling(const SymbolTable& symbols, Dim size);
+std::optional<SymbolBinding> find_binding(const SymbolTable& symbols, Dim size);
 
 }  // namespace etb::ir

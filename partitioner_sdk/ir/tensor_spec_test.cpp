@@ -34,7 +34,7 @@ TEST(TensorSpec, SymbolicStridesAreCompared) {
   SymbolTable symbols;
   const Dim s = symbols.add_symbol({"s0", 2, 9, 4});
   const TensorSpec spec = contiguous_spec(symbols, Dtype::FLOAT32, {s, 3, symbols.add(s, 1)});
-  EXPECT_EQ(symbols.format(spec.strides[0]), "3*s0 + 3");
+  EXPECT_EQ(symbols.format(spec.strides[0]), "3*s0+3");
   EXPECT_TRUE(is_contiguous(symbols, spec));
   EXPECT_EQ(find_dim_order(symbols, {Dtype::FLOAT32, {s, 3}, {1, s}}), (Order{1, 0}));
 }

@@ -12,19 +12,21 @@ namespace {
 
 using ::testing::HasSubstr;
 
-constexpr const char* kEverything = R"(module "forward"
-symbol s77 [2, 10] hint 7
-symbol u0 [0, inf]
+constexpr const char* kEverything = R"(etg 1
+module "forward"
+symbol s77 {2..10} hint 7
+symbol u0 {0..}
 op "my::scale(Tensor x, float s=2.0, *, str mode=\"a\") -> Tensor"
-constant "fc.weight" float32[2, 3]{1, 2} = {1, 2.5, -3, 4, 5, 6}
-constant "big" int64[5, 5] = ...
-constant "half" float16[1] = {15360}
-graph @forward(
-  %w: float32[2, 3]{1, 2} = parameter "fc.weight" constant 0,
-  %b: int64[5, 5] = buffer "big" constant 1,
-  %x: float32[s77, 3] = user,
-  %n: int(u0) = user,
-  %flag: bool[] = user) {
+constant "fc.weight": float32[2, 3] order(1, 0) = [1, 2.5, -3, 4, 5, 6]
+constant "big": int64[5, 5] = ...
+constant "half": float16[1] = [15360]
+
+graph @forward {
+  parameter %w: float32[2, 3] order(1, 0) = "fc.weight" as "fc.weight"
+  buffer %b: int64[5, 5] = "big" as "big"
+  user %x: float32[s77, 3]
+  user %n: sym_int(u0)
+  user %flag: bool[]
   %linear: float32[s77, 2] = aten.linear.default(%x, %w)
   %add: float32[s77, 2] = aten.add.Tensor(%linear, 1, alpha=2)
   %0: float32[s77, 2] = aten.mul.Scalar(%add, 1e-05)
@@ -32,20 +34,22 @@ graph @forward(
   %view: float32[2*s77] = aten.view.default(%0, [2*s77])
   %values: float32[3], %indices: int64[3] = aten.topk.default(%view, 3, largest=false)
   %picked: float32[3, 2] = aten.index.Tensor(%0, [none, %indices])
-  %clone: float32[s77, 2] = aten.clone.default(%0, memory_format=contiguous)
-  %to: float32[s77, 2] = aten.to.dtype_layout(%clone, dtype=float32, layout=strided, device=device("cpu"))
+  %clone: float32[s77, 2] = aten.clone.default(%0, memory_format=memory_format(contiguous))
+  %to: float32[s77, 2] = aten.to.dtype_layout(%clone, dtype=float32, layout=layout(strided), device=device("cpu"))
   %full: float32[2] = aten.full.default([2], -inf)
-  aten._assert_scalar.default(true, "say \"hi\"\x0a")
+  aten._assert_scalar.default(true, "say \"hi\"\n")
   %own: float32[s77, 2] = my.scale.default(%to, mode="b")
   %branch: float32[2] = higher_order.cond.default(%flag, @yes, @no, [%sum])
-  return %branch, buffer "big" = %b, none, 3
+  return %branch, %b updates %b, none, 3
 }
-graph @yes(
-  %a: float32[2] = user) {
+
+graph @yes {
+  user %a: float32[2]
   return %a
 }
-graph @no(
-  %a: float32[2] = user) {
+
+graph @no {
+  user %a: float32[2]
   %neg: float32[2] = aten.neg.default(%a)
   return %neg
 }
@@ -60,9 +64,11 @@ TEST(Text, WhatIsReadIsWrittenAgain) {
 }
 
 TEST(Text, DefaultsAreFilledIn) {
-  auto module = parse(R"(module "m"
-graph @forward(
-  %x: float32[2] = user) {
+  auto module = parse(R"(etg 1
+module "m"
+
+graph @forward {
+  user %x: float32[2]
   %y: float32[2] = aten.add.Tensor(%x, %x)
   return %y
 }
@@ -84,9 +90,11 @@ TEST(Text, StridedElementsOfConstantsAreInLogicalOrder) {
 }
 
 TEST(Text, ValuesOfOneNameAreToldApart) {
-  auto module = parse(R"(module "m"
-graph @forward(
-  %x: float32[2] = user) {
+  auto module = parse(R"(etg 1
+module "m"
+
+graph @forward {
+  user %x: float32[2]
   %y: float32[2] = aten.neg.default(%x)
   return %y
 }
@@ -96,34 +104,48 @@ graph @forward(
   EXPECT_THAT(print(*module), HasSubstr("%x.1: float32[2] = aten.neg.default(%x)"));
 }
 
-TEST(Text, SourcesAreComments) {
+TEST(Text, SourcesAreWrittenAndRead) {
   auto module = parse(kEverything);
   ASSERT_TRUE(module);
   module->main().nodes[0].source = module->add_source({"model.py", 12, "forward", "fc", "Linear"});
+  module->main().nodes[0].debug_handle = 7;
   const std::string text = print(*module, {.has_sources = true});
-  EXPECT_THAT(text, HasSubstr("aten.linear.default(%x, %w)  # model.py:12 in forward, module fc\n"));
-  EXPECT_TRUE(parse(text));
+  EXPECT_THAT(text,
+              HasSubstr("aten.linear.default(%x, %w) !7 at \"model.py\":12 in \"forward\" of \"fc\"\n"));
+  auto again = parse(text);
+  ASSERT_TRUE(again) << again.error().message;
+  EXPECT_EQ(print(*again, {.has_sources = true}), text);
 }
 
 TEST(Text, FaultsAreNamedWithTheirLine) {
   const std::pair<const char*, const char*> cases[] = {
-      {"", "line 1"},
-      {"module \"m\"\n", "needs a graph"},
-      {"module \"m\"\nnonsense", "line 2: expected symbol, op, constant or graph"},
-      {"module \"m\"\ngraph @g(%x: float33[2] = user) { return }", "unknown type 'float33'"},
-      {"module \"m\"\ngraph @g() {\n return %y }", "line 3: unknown value %y"},
-      {"module \"m\"\ngraph @g(%x: float32[] = user) {\n %x: float32[] = aten.neg.default(%x)\n return }",
+      {"", "line 1 column 1: expected 'etg', found the end"},
+      {"etg 1\nmodule \"m\"\n", "needs a graph"},
+      {"etg 1\nmodule \"m\"\nnonsense", "line 3 column 1: expected 'graph', found 'nonsense'"},
+      {"etg 1\nmodule \"m\"\ngraph @g {\n user %x: float33[2]\n return }",
+       "line 4 column 11: expected a type, found 'float33'"},
+      {"etg 1\nmodule \"m\"\ngraph @g {\n return %y }", "line 4 column 9: unknown value %y"},
+      {"etg 1\nmodule \"m\"\ngraph @g {\n user %x: float32[]\n %x: float32[] = aten.neg.default(%x)\n return "
+       "}",
        "defined twice"},
-      {"module \"m\"\ngraph @g(%x: float32[] = user) {\n %y: float32[] = aten.add.Tensor(%x)\n return }",
-       "needs 'other'"},
-      {"module \"m\"\ngraph @g(%x: float32[] = user) {\n %y: float32[] = aten.neg.default(%x, 1)\n return }",
+      {"etg 1\nmodule \"m\"\ngraph @g {\n user %x: float32[]\n %y: float32[] = aten.add.Tensor(%x)\n return "
+       "}",
+       "line 5 column 18: aten.add.Tensor needs 'other'"},
+      {"etg 1\nmodule \"m\"\ngraph @g {\n user %x: float32[]\n %y: float32[] = aten.neg.default(%x, 1)\n "
+       "return }",
        "too many"},
-      {"module \"m\"\ngraph @g() {\n higher_order.cond.default(@no)\n return }", "unknown graph @no"},
-      {"module \"m\"\nconstant \"c\" float32[99999999999999] = ...", "too large"},
-      {"module \"m\"\nconstant \"c\" float32[2]{1, 1} = ...", "as many strides"},
-      {"module \"m\"\nop \"my::f(Tensr x) -> Tensor\"",
-       "line 2: op 'my::f(Tensr x) -> Tensor', character 11"},
-      {"module \"m\"\ngraph @g(%x: float32[q] = user) { return }", "unknown symbol 'q'"},
+      {"etg 1\nmodule \"m\"\ngraph @g {\n %y: float32[] = aten.neg.default(%y)\n return }",
+       "uses its own result"},
+      {"etg 1\nmodule \"m\"\ngraph @g {\n higher_order.cond.default(@no)\n return }", "no graph 'no'"},
+      {"etg 1\nmodule \"m\"\nconstant \"c\": float32[99999999999999] = ...", "too large"},
+      {"etg 1\nmodule \"m\"\nconstant \"c\": float32[2] strides(1, 1) = ...", "as many strides"},
+      {"etg 1\nmodule \"m\"\nconstant \"c\": float32[2, 2] order(1, 1) = ...", "names each dimension once"},
+      {"etg 1\nmodule \"m\"\nconstant \"c\": float32[3] = [1, 2]", "3 elements with 8 bytes"},
+      {"etg 1\nmodule \"m\"\nop \"my::f(Tensr x) -> Tensor\"",
+       "line 3 column 4: op 'my::f(Tensr x) -> Tensor', character 11"},
+      {"etg 1\nmodule \"m\"\ngraph @g {\n user %x: float32[q]\n return }",
+       "expected a number or a symbol, found 'q'"},
+      {"etg 1\nmodule \"m\"\ngraph @g {\n user %x: float32[?{1..2}]\n return }", "a number or a formula"},
   };
   for (const auto& [text, message] : cases) {
     const auto module = parse(text);
@@ -161,6 +183,68 @@ TEST(Text, ManyNodesTakeLinearTime) {
   auto again = parse(print(module));
   ASSERT_TRUE(again) << again.error().message;
   EXPECT_EQ(again->main().nodes.size(), 100000u);
+}
+
+// The one notation: what an image prints is the text of a module, too.
+TEST(Text, TheTextOfAnImageIsAModule) {
+  auto module = parse(R"(etg 1
+name "forward"
+producer "etbackend compile"
+symbol s0 {2..8}
+constant "fc.weight": float32[1, 2] sha256 0x0000000000000000000000000000000000000000000000000000000000000000 = 0x0000803f00000040
+constant "outside": float32[1] sha256 0x0000000000000000000000000000000000000000000000000000000000000001
+
+graph @forward {
+  user %x: float32[s0{2..8}, 2]
+  parameter %w: float32[1, 2] = "fc.weight" as "fc.weight"
+  %n: sym_int(s0){2..8} = aten.sym_size.int(self=%x, dim=0)
+  %y: float32[s0{2..8}, 1] = aten.linear.default(input=%x, weight=%w, bias=none) !3 at "m.py":2
+  return %y
+}
+)");
+  ASSERT_TRUE(module) << module.error().message;
+  EXPECT_EQ(print(*module, {.has_sources = true}), R"(etg 1
+module "forward"
+symbol s0 {2..8}
+constant "fc.weight": float32[1, 2] = [1, 2]
+constant "outside": float32[1] = [0]
+
+graph @forward {
+  user %x: float32[s0, 2]
+  parameter %w: float32[1, 2] = "fc.weight" as "fc.weight"
+  %n: sym_int(s0) = aten.sym_size.int(%x, 0)
+  %y: float32[s0, 1] = aten.linear.default(%x, %w) !3 at "m.py":2
+  return %y
+}
+)");
+  EXPECT_TRUE(is_module_text(print(*module)));
+}
+
+TEST(Text, ElementsThatAreLeftOutCanBeRejected) {
+  EXPECT_FALSE(parse(kEverything, {.needs_data = true}));
+  EXPECT_THAT(parse(kEverything, {.needs_data = true}).error().message,
+              HasSubstr("the data of constant 'big' is left out"));
+}
+
+// Formulas with the operators of the notation keep their meaning.
+TEST(Text, FormulasAreReadAsTheyAreWritten) {
+  for (const char* size : {"s0//2", "(s0+1)//2", "2*(s0//3)", "s0//3*s0", "(2*s0)//3*s1", "s1//(2*s0)",
+                           "s1//(s0//2)", "mod(s0+1, 3)", "min(s0, 2*s1)+-1", "-1*s0+max(s0, s1)"}) {
+    const std::string text =
+        std::string("etg 1\nmodule \"m\"\nsymbol s0 {2..9}\nsymbol s1 {1..}\n\ngraph @g {\n") +
+        "  user %n: sym_int(" + size + ")\n  return\n}\n";
+    auto module = parse(text);
+    ASSERT_TRUE(module) << size << ": " << module.error().message;
+    auto again = parse(print(*module));
+    ASSERT_TRUE(again) << print(*module) << again.error().message;
+    EXPECT_EQ(print(*again), print(*module)) << size;
+    for (const auto hint : {2, 3, 7}) {
+      module->symbols.set_hint(0, hint), again->symbols.set_hint(0, hint);
+      module->symbols.set_hint(1, 5), again->symbols.set_hint(1, 5);
+      EXPECT_EQ(module->symbols.hint(module->main().values[0].dim),
+                again->symbols.hint(again->main().values[0].dim));
+    }
+  }
 }
 
 }  // namespace

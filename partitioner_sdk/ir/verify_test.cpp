@@ -14,11 +14,13 @@ namespace {
 
 using ::testing::HasSubstr;
 
-constexpr const char* kGood = R"(module "m"
-constant "w" float32[2] = {1, 2}
-graph @forward(
-  %w: float32[2] = parameter "w" constant 0,
-  %x: float32[2] = user) {
+constexpr const char* kGood = R"(etg 1
+module "m"
+constant "w": float32[2] = [1, 2]
+
+graph @forward {
+  parameter %w: float32[2] = "w" as "w"
+  user %x: float32[2]
   %y: float32[2] = aten.add.Tensor(%x, %w)
   %z: float32[2] = aten.neg.default(%y)
   return %z

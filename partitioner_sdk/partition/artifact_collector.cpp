@@ -39,8 +39,9 @@ ArtifactCollector::ArtifactCollector(size_t region_count, const ConstantKeys& co
   sink_.struct_size = ETB_INIT_SIZE(etb_artifact_sink);
   sink_.ctx = this;
   sink_.begin_payload = [](void* ctx, uint32_t graph_index, const etb_blob_writer** out) -> etb_status {
-    const Status begun = out == nullptr ? Status(bad_artifact("begins a payload without asking for a writer"))
-                                        : self(ctx).begin(graph_index);
+    const Status begun = out == nullptr
+                             ? Status(bad_artifact("begins a payload with a NULL writer parameter"))
+                             : self(ctx).begin(graph_index);
     if (begun) *out = &self(ctx).writer_;
     return self(ctx).note(begun);
   };
@@ -62,7 +63,7 @@ Status ArtifactCollector::begin(uint32_t graph_index) {
   const size_t expected = compiled_.artifacts.size();
   if (is_open_)
     return bad_artifact("begins the payload of region " + std::to_string(graph_index) +
-                        " before it ended the one before");
+                        " before it ended the previous one");
   if (graph_index != expected || expected >= region_count_)
     return bad_artifact("begins the payload of region " + std::to_string(graph_index) + ", expected " +
                         (expected < region_count_ ? std::to_string(expected) : std::string("no more")));
@@ -72,7 +73,7 @@ Status ArtifactCollector::begin(uint32_t graph_index) {
 }
 
 Status ArtifactCollector::write(uint64_t offset_bytes, const void* data, uint64_t nbytes) {
-  if (!is_open_) return bad_artifact("writes outside of a payload");
+  if (!is_open_) return bad_artifact("writes before begin_payload or after end_payload");
   ETB_TRY(check_bytes({data, nbytes}, "payload"));
   if (offset_bytes > kMaxPayloadBytes || nbytes > kMaxPayloadBytes - offset_bytes)
     return bad_artifact("writes " + std::to_string(nbytes) + " bytes at " + std::to_string(offset_bytes) +
@@ -94,15 +95,16 @@ Status ArtifactCollector::add_blob(const etb_named_blob* blob) {
     return bad_artifact(who + ": alignment " + std::to_string(made.alignment));
   if (blob->constant_key != nullptr) {
     made.constant_key = blob->constant_key;
-    if (blob->value.nbytes != 0) return bad_artifact(who + ": has bytes of its own and a constant's");
+    if (blob->value.nbytes != 0) return bad_artifact(who + ": has both bytes and a constant key");
     if (constants_.find(made.constant_key) == nullptr)
-      return bad_artifact(who + ": no constant '" + made.constant_key + "'");
+      return bad_artifact(who + ": unknown constant '" + made.constant_key + "'");
   }
   const auto* data = static_cast<const std::byte*>(blob->value.data);
   made.bytes.assign(data, data + blob->value.nbytes);
   const auto [number, is_new] = blob_numbers_.emplace(made.key, compiled_.blobs.size());
   if (is_new) {
-    if (compiled_.blobs.size() >= kMaxItems) return bad_artifact("too many named blobs");
+    if (compiled_.blobs.size() >= kMaxItems)
+      return bad_artifact("adds more than " + std::to_string(kMaxItems) + " named blobs");
     compiled_.blobs.push_back(std::move(made));
     return {};
   }
@@ -123,7 +125,7 @@ Status ArtifactCollector::add_blob(const etb_named_blob* blob) {
     if (before.constant_key.empty()) before = std::move(made);
     return {};
   }
-  return bad_artifact(who + ": given twice with different bytes (ABI-AOT-04)");
+  return bad_artifact(who + ": added twice with different bytes (ABI-AOT-04)");
 }
 
 Status ArtifactCollector::take_specs(const etb_artifact& from, Artifact& to) {
@@ -155,7 +157,7 @@ Status ArtifactCollector::take_debug_map(const etb_artifact& from, Artifact& to)
 }
 
 Status ArtifactCollector::end(const etb_artifact* artifact) {
-  if (!is_open_) return bad_artifact("ends a payload that it did not begin");
+  if (!is_open_) return bad_artifact("ends a payload that was not begun");
   ETB_TRY(ETB_ACCEPT(etb_artifact, artifact, debug_entry_count));
   if (artifact->graph_index != compiled_.artifacts.size())
     return bad_artifact("ends the payload of region " + std::to_string(artifact->graph_index) + ", began " +
@@ -182,13 +184,13 @@ Status ArtifactCollector::end(const etb_artifact* artifact) {
 Result<Compiled> ArtifactCollector::finish() {
   if (!failure_) return tl::make_unexpected(failure_.error());
   if (is_open_ || compiled_.artifacts.size() != region_count_)
-    return bad_artifact("says that it compiled, but gave " + std::to_string(compiled_.artifacts.size()) +
-                        " payloads of " + std::to_string(region_count_));
+    return bad_artifact("reports success after " + std::to_string(compiled_.artifacts.size()) +
+                        " payloads, expected " + std::to_string(region_count_));
   for (size_t i = 0; i < compiled_.artifacts.size(); ++i)
     for (const std::string& key : compiled_.artifacts[i].named_keys)
       if (blob_numbers_.count(key) == 0)
         return bad_artifact("the payload of region " + std::to_string(i) + " reads named blob '" + key +
-                            "', which it did not give");
+                            "', which it did not add");
   return std::move(compiled_);
 }
 

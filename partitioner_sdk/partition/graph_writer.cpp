@@ -3,28 +3,30 @@
 
 #include <algorithm>
 
+#include "etb/cpp/graph_view.hpp"
+
 namespace etb::partition {
 
 // ---- ImageTables
 
 uint32_t ImageTables::spec(const ir::TensorSpec& spec) {
-  graph::SpecDraft draft;
-  draft.dtype = static_cast<int32_t>(spec.dtype);
+  graph::SpecDesc desc;
+  desc.dtype = static_cast<int32_t>(spec.dtype);
   for (size_t i = 0; i < spec.rank(); ++i) {
     const ir::Dim size = spec.sizes[i];
     if (size.is_static()) {
-      draft.sizes.push_back(size.value());
+      desc.sizes.push_back(size.value());
       continue;
     }
     const ir::Range range = module_.symbols.range(size);
     const int64_t max = std::max<int64_t>(range.max, 0);
-    draft.sizes.push_back(range.max == ir::kUnbounded ? -1 : max);
-    draft.dynamic_dims.push_back(
+    desc.sizes.push_back(range.max == ir::kUnbounded ? -1 : max);
+    desc.dynamic_dims.push_back(
         {static_cast<uint32_t>(i), std::clamp<int64_t>(range.min, 0, max), expr(size)});
   }
   const auto order = ir::find_dim_order(module_.symbols, spec);
-  if (order && !std::is_sorted(order->begin(), order->end())) draft.dim_order = *order;
-  return builder_.add_spec(std::move(draft));
+  if (order && !std::is_sorted(order->begin(), order->end())) desc.dim_order = *order;
+  return builder_.add_spec(std::move(desc));
 }
 
 uint32_t ImageTables::expr(const ir::SymbolTable::Atom& atom) {
@@ -33,9 +35,9 @@ uint32_t ImageTables::expr(const ir::SymbolTable::Atom& atom) {
     auto [place, is_new] = symbols_.emplace(atom.symbol, 0);
     if (is_new) {
       const ir::Symbol& symbol = module_.symbols.symbol(atom.symbol);
-      graph::SymbolDraft draft{symbol.name, symbol.min, symbol.max, symbol.hint};
-      if (draft.hint && (*draft.hint < symbol.min || *draft.hint > symbol.max)) draft.hint.reset();
-      place->second = builder_.add_symbol(std::move(draft));
+      graph::SymbolDesc desc{symbol.name, symbol.min, symbol.max, symbol.hint};
+      if (desc.hint && (*desc.hint < symbol.min || *desc.hint > symbol.max)) desc.hint.reset();
+      place->second = builder_.add_symbol(std::move(desc));
     }
     return builder_.add_symbol_expr(place->second);
   }
@@ -65,37 +67,41 @@ uint32_t ImageTables::expr(ir::Dim dim) {
   return *sum;
 }
 
-uint32_t ImageTables::constant(uint32_t index) {
+uint32_t ImageTables::constant_spec(uint32_t index) {
   const ir::Constant& constant = module_.constants[index];
-  const KeyedConstant& keyed = keys_.of(constant);
-  if (const auto found = constants_.find(keyed.key); found != constants_.end()) return found->second;
-  graph::SpecDraft spec;
+  graph::SpecDesc spec;
   spec.dtype = static_cast<int32_t>(constant.dtype);
   spec.sizes = constant.sizes;
-  graph::ConstantDraft draft;
-  draft.key = keyed.key;
-  draft.spec = builder_.add_spec(std::move(spec));
-  draft.digest = keyed.digest;
-  const uint32_t number = builder_.add_constant(std::move(draft));
+  return builder_.add_spec(std::move(spec));
+}
+
+uint32_t ImageTables::constant(uint32_t index) {
+  const KeyedConstant& keyed = keys_.of(module_.constants[index]);
+  if (const auto found = constants_.find(keyed.key); found != constants_.end()) return found->second;
+  graph::ConstantDesc desc;
+  desc.key = keyed.key;
+  desc.spec = constant_spec(index);
+  desc.digest = keyed.digest;
+  const uint32_t number = builder_.add_constant(std::move(desc));
   constants_.emplace(keyed.key, number);
   return number;
 }
 
-graph::ValueDraft ImageTables::number(ir::Dim dim, std::string name) {
-  graph::ValueDraft draft = graph::sym_int(std::move(name), expr(dim));
+graph::ValueDesc ImageTables::number(ir::Dim dim, std::string name) {
+  graph::ValueDesc desc = graph::sym_int(std::move(name), expr(dim));
   const ir::Range range = module_.symbols.range(dim);
-  draft.min = range.min;
-  draft.max = range.max;
-  return draft;
+  desc.min = range.min;
+  desc.max = range.max;
+  return desc;
 }
 
-graph::ValueDraft ImageTables::value(const ir::Value& value, std::string name) {
+graph::ValueDesc ImageTables::value(const ir::Value& value, std::string name) {
   if (value.kind == ir::ValueKind::kTensor) return graph::tensor(std::move(name), spec(value.spec));
   if (value.kind == ir::ValueKind::kInt) return number(value.dim, std::move(name));
-  graph::ValueDraft draft;
-  draft.name = std::move(name);
-  draft.kind = value.kind == ir::ValueKind::kFloat ? ETB_GRAPH_VALUE_SYM_FLOAT : ETB_GRAPH_VALUE_SYM_BOOL;
-  return draft;
+  graph::ValueDesc desc;
+  desc.name = std::move(name);
+  desc.kind = value.kind == ir::ValueKind::kFloat ? ETB_GRAPH_VALUE_SYM_FLOAT : ETB_GRAPH_VALUE_SYM_BOOL;
+  return desc;
 }
 
 // ---- GraphWriter
@@ -106,143 +112,146 @@ void GraphWriter::define(ir::ValueId id, uint32_t place) {
   if (value.kind == ir::ValueKind::kInt) numbers_.emplace(value.dim, place);
   if (value.kind != ir::ValueKind::kTensor) return;
   for (size_t i = 0; i < value.spec.rank(); ++i) {
-    const auto telling = ir::find_telling(tables_.module().symbols, value.spec.sizes[i]);
-    if (!telling) continue;
-    const Binder binder{place, static_cast<int64_t>(i), *telling};
-    const auto [known, is_new] = binders_.emplace(telling->symbol, binder);
-    if (!is_new && telling->is_plain() && !known->second.telling.is_plain()) known->second = binder;
+    const auto binding = ir::find_binding(tables_.module().symbols, value.spec.sizes[i]);
+    if (!binding) continue;
+    const Binder binder{place, static_cast<int64_t>(i), *binding};
+    const auto [known, is_new] = binders_.emplace(binding->symbol, binder);
+    if (!is_new && binding->is_plain() && !known->second.binding.is_plain()) known->second = binder;
   }
 }
 
 void GraphWriter::add_user_input(ir::ValueId id) {
-  graph::InputDraft draft;
-  draft.value = tables_.value(source_.values[id], names_[id]);
-  define(id, out_.add_input(std::move(draft)));
+  graph::InputDesc desc;
+  desc.value = tables_.value(source_.values[id], names_[id]);
+  define(id, out_.add_input(std::move(desc)));
 }
 
 void GraphWriter::add_method_input(const ir::Input& input) {
   if (input.kind == ir::InputKind::kUser || input.kind == ir::InputKind::kToken)
     return add_user_input(input.value);
   if (input.constant != ir::kNone) return add_constant_input(input.value, input);
-  graph::InputDraft draft;
-  draft.kind = ETB_GRAPH_INPUT_BUFFER;
-  draft.value = tables_.value(source_.values[input.value], names_[input.value]);
-  draft.target = input.target;
-  define(input.value, out_.add_input(std::move(draft)));
+  graph::InputDesc desc;
+  desc.kind = ETB_GRAPH_INPUT_BUFFER;
+  desc.value = tables_.value(source_.values[input.value], names_[input.value]);
+  desc.target = input.target;
+  define(input.value, out_.add_input(std::move(desc)));
 }
 
 void GraphWriter::add_constant_input(ir::ValueId id, const ir::Input& input) {
-  graph::InputDraft draft;
-  draft.kind = input.kind == ir::InputKind::kParameter ? ETB_GRAPH_INPUT_PARAMETER
-               : input.kind == ir::InputKind::kBuffer  ? ETB_GRAPH_INPUT_BUFFER
-                                                       : ETB_GRAPH_INPUT_CONSTANT;
-  draft.value = tables_.value(source_.values[id], names_[id]);
-  draft.target = input.target;
-  draft.constant = tables_.constant(input.constant);
-  define(id, out_.add_input(std::move(draft)));
+  graph::InputDesc desc;
+  desc.kind = input.kind == ir::InputKind::kParameter ? ETB_GRAPH_INPUT_PARAMETER
+              : input.kind == ir::InputKind::kBuffer  ? ETB_GRAPH_INPUT_BUFFER
+                                                      : ETB_GRAPH_INPUT_CONSTANT;
+  desc.value = graph::tensor(names_[id], tables_.constant_spec(input.constant));
+  desc.target = input.target;
+  desc.constant = tables_.constant(input.constant);
+  define(id, out_.add_input(std::move(desc)));
 }
 
 uint32_t GraphWriter::add_lifted_constant(uint32_t constant) {
-  const ir::Constant& data = tables_.module().constants[constant];
-  graph::InputDraft draft;
-  draft.kind = ETB_GRAPH_INPUT_CONSTANT;
-  draft.constant = tables_.constant(constant);
-  graph::SpecDraft spec;
-  spec.dtype = static_cast<int32_t>(data.dtype);
-  spec.sizes = data.sizes;
-  draft.value = graph::tensor(fresh_name(), tables_.builder().add_spec(std::move(spec)));
-  return out_.add_input(std::move(draft));
+  graph::InputDesc desc;
+  desc.kind = ETB_GRAPH_INPUT_CONSTANT;
+  desc.constant = tables_.constant(constant);
+  desc.value = graph::tensor(fresh_name(), tables_.constant_spec(constant));
+  return out_.add_input(std::move(desc));
 }
 
 void GraphWriter::add_lifted_input(ir::ValueId id, uint32_t constant) {
   if (id != ir::kNoValue) return add_user_input(id);
-  const ir::Constant& data = tables_.module().constants[constant];
-  graph::SpecDraft spec;
-  spec.dtype = static_cast<int32_t>(data.dtype);
-  spec.sizes = data.sizes;
-  graph::InputDraft draft;
-  draft.value = graph::tensor(fresh_name(), tables_.builder().add_spec(std::move(spec)));
-  out_.add_input(std::move(draft));
+  graph::InputDesc desc;
+  desc.value = graph::tensor(fresh_name(), tables_.constant_spec(constant));
+  out_.add_input(std::move(desc));
 }
 
 Status GraphWriter::add_node(const ir::Node& node, const std::vector<uint32_t>& extra) {
   const ir::Module& module = tables_.module();
   const ir::Op& op = module.op(node);
-  graph::NodeDraft draft;
-  draft.op = op.name;
-  draft.debug_handle = node.debug_handle;
+  graph::NodeDesc desc;
+  desc.op = op.name;
+  desc.debug_handle = node.debug_handle;
   if (node.source != ir::kNone) {
     const ir::Source& at = module.sources[node.source];
-    draft.source = graph::SourceDraft{at.file, at.line, at.function, at.module_path};
-    if (*draft.source == graph::SourceDraft{}) draft.source.reset();
+    desc.source = graph::SourceDesc{at.file, at.line, at.function, at.module_path};
+    if (*desc.source == graph::SourceDesc{}) desc.source.reset();
   }
   for (uint32_t i = 0; i < node.args.size(); ++i) {
     std::optional<ops::Argument> row;
     if (op.schema != nullptr && i < op.schema->argument_count()) row = op.schema->argument(i);
     auto made = argument(node.args[i], row ? &row->type : nullptr, row ? std::string(row->name) : "");
     if (!made) return tl::make_unexpected(with_context(std::move(made).error(), op.name));
-    draft.args.push_back(*std::move(made));
+    desc.args.push_back(*std::move(made));
   }
   if (!extra.empty()) {
-    const auto list = std::find_if(draft.args.rbegin(), draft.args.rend(),
+    const auto list = std::find_if(desc.args.rbegin(), desc.args.rend(),
                                    [](const auto& arg) { return arg.kind == ETB_GRAPH_ARGUMENT_VALUES; });
-    if (list == draft.args.rend()) return make_error(Code::NOT_SUPPORTED, op.name + ": no list of operands");
+    if (list == desc.args.rend())
+      return make_error(Code::NOT_SUPPORTED, op.name + ": expected a list of operands");
     list->values.insert(list->values.end(), extra.begin(), extra.end());
   }
   for (const ir::ValueId id : node.outputs)
-    draft.outputs.push_back(tables_.value(source_.values[id], names_[id]));
+    desc.outputs.push_back(tables_.value(source_.values[id], names_[id]));
   if (op.schema != nullptr && op.schema->result_count() == 1 && op.schema->result(0).type.is_list)
-    draft.result_lengths = {static_cast<int32_t>(node.outputs.size())};
-  uint32_t place = out_.add_node(std::move(draft));
+    desc.result_lengths = {static_cast<int32_t>(node.outputs.size())};
+  uint32_t place = out_.add_node(std::move(desc));
   for (const ir::ValueId id : node.outputs) define(id, place++);
   nodes_.push_back(next_node_++);
   return {};
 }
 
-Result<graph::ArgumentDraft> GraphWriter::argument(const ir::Argument& item, const ops::Type* type,
-                                                   const std::string& name) {
+Result<graph::ArgumentDesc> GraphWriter::argument(const ir::Argument& item, const ops::Type* type,
+                                                  const std::string& name) {
+  using Made = Result<graph::ArgumentDesc>;
   const bool wants_float = type != nullptr && type->base == ops::BaseType::kFloat;
-  if (const auto* ref = ir::get_if<ir::ValueRef>(item)) return graph::value_arg(place(ref->id), name);
-  if (const auto* list = ir::get_if<ir::ValueList>(item)) {
-    std::vector<uint32_t> values;
-    bool has_numbers = false;
-    for (const ir::ValueId id : list->ids) {
-      values.push_back(id == ir::kNoValue ? ETB_GRAPH_NONE : place(id));
-      has_numbers |= id != ir::kNoValue && source_.values[id].kind != ir::ValueKind::kTensor;
-    }
-    if (has_numbers) return make_error(Code::NOT_SUPPORTED, "a list of tensors and numbers");
-    return graph::values_arg(std::move(values), name);
+  const auto code = [&](uint32_t kind, auto value) -> Made {
+    return graph::code_arg(kind, static_cast<int64_t>(value), name);
+  };
+  return std::visit(
+      graph::Overloaded{
+          [&](ir::Nothing) -> Made { return graph::none_arg(name); },
+          [&](ir::ValueRef ref) -> Made { return graph::value_arg(place(ref.id), name); },
+          [&](const ir::ValueList& list) { return values_argument(list, name); },
+          [&](ir::Dim dim) -> Made {
+            if (dim.is_static() && wants_float)
+              return graph::float_arg(static_cast<double>(dim.value()), name);
+            return number_argument(dim, name);
+          },
+          [&](double value) -> Made { return graph::float_arg(value, name); },
+          [&](bool value) -> Made { return graph::bool_arg(value, name); },
+          [&](const std::string& value) -> Made { return graph::string_arg(value, name); },
+          [&](ir::Dtype dtype) { return code(ETB_GRAPH_ARGUMENT_DTYPE, dtype); },
+          [&](ir::Layout layout) { return code(ETB_GRAPH_ARGUMENT_LAYOUT, layout); },
+          [&](ir::MemoryFormat format) { return code(ETB_GRAPH_ARGUMENT_MEMORY_FORMAT, format); },
+          [&](const ir::Device& device) -> Made { return graph::device_arg(device.name, name); },
+          [&](const ir::Dims& dims) -> Made {
+            if (!wants_float) return numbers_argument(dims, name);
+            std::vector<double> floats;
+            for (const ir::Dim dim : dims) floats.push_back(static_cast<double>(dim.value()));
+            return graph::floats_arg(std::move(floats), name);
+          },
+          [&](const ir::FloatList& list) -> Made { return graph::floats_arg(list, name); },
+          [&](const ir::BoolList& list) -> Made {
+            return graph::bools_arg({list.begin(), list.end()}, name);
+          },
+          [&](const ir::StringList& list) -> Made { return graph::strings_arg(list.items, name); },
+          [&](ir::GraphRef graph) -> Made { return graph::graph_arg(graph.index, name); }},
+      item);
+}
+
+Result<graph::ArgumentDesc> GraphWriter::values_argument(const ir::ValueList& list, const std::string& name) {
+  std::vector<uint32_t> values;
+  for (const ir::ValueId id : list.ids) {
+    if (id != ir::kNoValue && source_.values[id].kind != ir::ValueKind::kTensor)
+      return make_error(Code::NOT_SUPPORTED,
+                        "a list mixes tensors and numbers, which a graph image cannot express");
+    values.push_back(id == ir::kNoValue ? ETB_GRAPH_NONE : place(id));
   }
-  if (const auto* dim = ir::get_if<ir::Dim>(item)) {
-    if (!dim->is_static()) return number_argument(*dim, name);
-    if (wants_float) return graph::float_arg(static_cast<double>(dim->value()), name);
-    return graph::int_arg(dim->value(), name);
-  }
-  if (const auto* value = ir::get_if<double>(item)) return graph::float_arg(*value, name);
-  if (const auto* value = ir::get_if<bool>(item)) return graph::bool_arg(*value, name);
-  if (const auto* value = ir::get_if<std::string>(item)) return graph::string_arg(*value, name);
-  if (const auto* dtype = ir::get_if<ir::Dtype>(item))
-    return graph::code_arg(ETB_GRAPH_ARGUMENT_DTYPE, static_cast<int64_t>(*dtype), name);
-  if (const auto* layout = ir::get_if<ir::Layout>(item))
-    return graph::code_arg(ETB_GRAPH_ARGUMENT_LAYOUT, static_cast<int64_t>(*layout), name);
-  if (const auto* format = ir::get_if<ir::MemoryFormat>(item))
-    return graph::code_arg(ETB_GRAPH_ARGUMENT_MEMORY_FORMAT, static_cast<int64_t>(*format), name);
-  if (const auto* device = ir::get_if<ir::Device>(item)) return graph::device_arg(device->name, name);
-  if (const auto* graph_ref = ir::get_if<ir::GraphRef>(item)) return graph::graph_arg(graph_ref->index, name);
-  if (const auto* floats = ir::get_if<ir::FloatList>(item)) return graph::floats_arg(*floats, name);
-  if (const auto* bools = ir::get_if<ir::BoolList>(item))
-    return graph::bools_arg(std::vector<int64_t>(bools->begin(), bools->end()), name);
-  if (const auto* strings = ir::get_if<ir::StringList>(item)) return graph::strings_arg(strings->items, name);
-  const auto* dims = ir::get_if<ir::Dims>(item);
-  if (dims == nullptr) return graph::none_arg(name);
-  if (wants_float) {
-    std::vector<double> floats;
-    for (const ir::Dim dim : *dims) floats.push_back(static_cast<double>(dim.value()));
-    return graph::floats_arg(std::move(floats), name);
-  }
+  return graph::values_arg(std::move(values), name);
+}
+
+Result<graph::ArgumentDesc> GraphWriter::numbers_argument(const ir::Dims& dims, const std::string& name) {
   std::vector<uint32_t> values;
   std::vector<int64_t> ints;
-  for (const ir::Dim dim : *dims) {
+  for (const ir::Dim dim : dims) {
     values.push_back(ETB_GRAPH_NONE);
     ints.push_back(dim.is_static() ? dim.value() : 0);
     if (!dim.is_static()) {
@@ -252,17 +261,17 @@ Result<graph::ArgumentDraft> GraphWriter::argument(const ir::Argument& item, con
   return graph::sym_ints_arg(std::move(values), std::move(ints), name);
 }
 
-Result<graph::ArgumentDraft> GraphWriter::number_argument(ir::Dim dim, std::string name) {
+Result<graph::ArgumentDesc> GraphWriter::number_argument(ir::Dim dim, std::string name) {
   if (dim.is_static()) return graph::int_arg(dim.value(), std::move(name));
   ETB_ASSIGN(const uint32_t value, number(dim));
   return graph::value_arg(value, std::move(name));
 }
 
-Result<graph::ArgumentDraft> GraphWriter::compute(std::string_view op, ir::Dim dim, graph::ArgumentDraft a,
-                                                  graph::ArgumentDraft b) {
+Result<graph::ArgumentDesc> GraphWriter::compute(std::string_view op, ir::Dim dim, graph::ArgumentDesc a,
+                                                 graph::ArgumentDesc b) {
   a.name = "a";
   b.name = "b";
-  graph::NodeDraft node;
+  graph::NodeDesc node;
   node.op = "executorch_prim." + std::string(op) + ".Scalar";
   node.args = {std::move(a), std::move(b)};
   node.outputs = {tables_.number(dim, fresh_name())};
@@ -273,10 +282,10 @@ Result<graph::ArgumentDraft> GraphWriter::compute(std::string_view op, ir::Dim d
 Result<uint32_t> GraphWriter::number(ir::Dim dim) {
   if (const auto found = numbers_.find(dim); found != numbers_.end()) return found->second;
   ir::SymbolTable& symbols = tables_.module().symbols;
-  std::optional<graph::ArgumentDraft> sum;
+  std::optional<graph::ArgumentDesc> sum;
   ir::Dim sum_so_far;
   for (const ir::SymbolTable::Term& term : std::vector(symbols.terms(dim))) {
-    std::optional<graph::ArgumentDraft> product;
+    std::optional<graph::ArgumentDesc> product;
     ir::Dim so_far = 1;
     if (term.factor != 1 || term.atoms.empty()) {
       product = graph::int_arg(term.factor);
@@ -315,8 +324,8 @@ Result<uint32_t> GraphWriter::atom(const ir::SymbolTable::Atom& atom) {
   using Kind = ir::SymbolTable::AtomKind;
   ir::SymbolTable& symbols = tables_.module().symbols;
   if (atom.kind != Kind::kSymbol) {
-    ETB_ASSIGN(graph::ArgumentDraft a, number_argument(atom.a, ""));
-    ETB_ASSIGN(graph::ArgumentDraft b, number_argument(atom.b, ""));
+    ETB_ASSIGN(graph::ArgumentDesc a, number_argument(atom.a, ""));
+    ETB_ASSIGN(graph::ArgumentDesc b, number_argument(atom.b, ""));
     const ir::Dim whole = atom.kind == Kind::kFloorDiv ? symbols.floor_div(atom.a, atom.b)
                           : atom.kind == Kind::kMod    ? symbols.mod(atom.a, atom.b)
                           : atom.kind == Kind::kMin    ? symbols.min(atom.a, atom.b)
@@ -326,7 +335,7 @@ Result<uint32_t> GraphWriter::atom(const ir::SymbolTable::Atom& atom) {
                                 : atom.kind == Kind::kMod    ? "mod"
                                 : atom.kind == Kind::kMin    ? "sym_min"
                                                              : "sym_max";
-    ETB_ASSIGN(const graph::ArgumentDraft made, compute(op, whole, std::move(a), std::move(b)));
+    ETB_ASSIGN(const graph::ArgumentDesc made, compute(op, whole, std::move(a), std::move(b)));
     numbers_.emplace(whole, made.value);
     return made.value;
   }
@@ -339,22 +348,22 @@ Result<uint32_t> GraphWriter::symbol(uint32_t symbol) {
   if (const auto found = numbers_.find(dim); found != numbers_.end()) return found->second;
   const auto found = binders_.find(symbol);
   if (found == binders_.end())
-    return make_error(Code::NOT_SUPPORTED, "nothing tells the value of " + symbols.symbol(symbol).name);
+    return make_error(Code::NOT_SUPPORTED, "no input determines the value of " + symbols.symbol(symbol).name);
   const Binder binder = found->second;
-  const ir::SymbolTelling& telling = binder.telling;
-  const ir::Dim size = symbols.add(symbols.mul(dim, telling.factor), telling.offset);
-  graph::NodeDraft node;
+  const ir::SymbolBinding& binding = binder.binding;
+  const ir::Dim size = symbols.add(symbols.mul(dim, binding.factor), binding.offset);
+  graph::NodeDesc node;
   node.op = "aten.sym_size.int";
   node.args = {graph::value_arg(binder.tensor, "self"), graph::int_arg(binder.dim, "dim")};
   node.outputs = {tables_.number(size, fresh_name())};
   nodes_.push_back(ir::kNone);
-  graph::ArgumentDraft value = graph::value_arg(out_.add_node(std::move(node)));
-  if (telling.offset != 0) {
+  graph::ArgumentDesc value = graph::value_arg(out_.add_node(std::move(node)));
+  if (binding.offset != 0) {
     ETB_ASSIGN(value,
-               compute("sub", symbols.mul(dim, telling.factor), value, graph::int_arg(telling.offset)));
+               compute("sub", symbols.mul(dim, binding.factor), value, graph::int_arg(binding.offset)));
   }
-  if (telling.factor != 1) {
-    ETB_ASSIGN(value, compute("floordiv", dim, value, graph::int_arg(telling.factor)));
+  if (binding.factor != 1) {
+    ETB_ASSIGN(value, compute("floordiv", dim, value, graph::int_arg(binding.factor)));
   }
   numbers_.emplace(dim, value.value);
   return value.value;

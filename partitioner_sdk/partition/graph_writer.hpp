@@ -26,8 +26,10 @@ class ImageTables {
   uint32_t expr(ir::Dim dim);
   // Returns the constant's index in the image.
   uint32_t constant(uint32_t index);
-  graph::ValueDraft value(const ir::Value& value, std::string name);
-  graph::ValueDraft number(ir::Dim dim, std::string name);
+  // Returns the spec of a constant of the module: row-major, as images hold its data.
+  uint32_t constant_spec(uint32_t index);
+  graph::ValueDesc value(const ir::Value& value, std::string name);
+  graph::ValueDesc number(ir::Dim dim, std::string name);
 
  private:
   uint32_t expr(const ir::SymbolTable::Atom& atom);
@@ -72,19 +74,21 @@ class GraphWriter {
   void define(ir::ValueId id, uint32_t place);
   // Returns a name that ir::value_names never creates.
   std::string fresh_name() { return "number-" + std::to_string(next_fresh_++); }
-  Result<graph::ArgumentDraft> argument(const ir::Argument& item, const ops::Type* type,
-                                        const std::string& name);
-  Result<graph::ArgumentDraft> number_argument(ir::Dim dim, std::string name);
+  Result<graph::ArgumentDesc> argument(const ir::Argument& item, const ops::Type* type,
+                                       const std::string& name);
+  Result<graph::ArgumentDesc> values_argument(const ir::ValueList& list, const std::string& name);
+  Result<graph::ArgumentDesc> numbers_argument(const ir::Dims& dims, const std::string& name);
+  Result<graph::ArgumentDesc> number_argument(ir::Dim dim, std::string name);
   Result<uint32_t> number(ir::Dim dim);
   Result<uint32_t> symbol(uint32_t symbol);
   Result<uint32_t> atom(const ir::SymbolTable::Atom& atom);
-  Result<graph::ArgumentDraft> compute(std::string_view op, ir::Dim dim, graph::ArgumentDraft a,
-                                       graph::ArgumentDraft b);
+  Result<graph::ArgumentDesc> compute(std::string_view op, ir::Dim dim, graph::ArgumentDesc a,
+                                      graph::ArgumentDesc b);
 
   struct Binder {  // a size that determines the symbol's value
     uint32_t tensor = 0;
     int64_t dim = 0;
-    ir::SymbolTelling telling;
+    ir::SymbolBinding binding;
   };
 
   ImageTables& tables_;

@@ -11,21 +11,21 @@ namespace {
 // The graph with each fixed region or unit contracted to one vertex.
 class Contraction {
  public:
-  Contraction(const Dag& dag, const std::vector<uint32_t>& fixed, const Taken& taken)
+  Contraction(const Dag& dag, const std::vector<uint32_t>& fixed, const ClaimSet& claims)
       : vertex_(dag.node_count()) {
     std::unordered_map<uint64_t, uint32_t> shared;  // vertex of a fixed region, or of a unit
     for (uint32_t node = 0; node < dag.node_count(); ++node) {
-      const uint32_t unit = taken.unit[node];
+      const uint32_t unit = claims.unit[node];
       const bool is_fixed = fixed[node] != kNoRegion;
-      if (!is_fixed && unit >= Taken::kFree) {
-        vertex_[node] = add({unit == Taken::kFree, false, std::nullopt});
+      if (!is_fixed && unit >= ClaimSet::kFree) {
+        vertex_[node] = add({unit == ClaimSet::kFree, false, std::nullopt});
         continue;
       }
       const uint64_t key = is_fixed ? fixed[node] : (uint64_t{1} << 32) + unit;
       const auto [place, is_new] = shared.emplace(key, 0);
       if (is_new) {
         place->second =
-            is_fixed ? add({false, false, std::nullopt}) : add({true, taken.is_own_region[unit], unit});
+            is_fixed ? add({false, false, std::nullopt}) : add({true, claims.is_own_region[unit], unit});
       }
       vertex_[node] = place->second;
     }
@@ -151,8 +151,8 @@ class Rounds {
 
 }  // namespace
 
-Grouping group(const Dag& dag, const std::vector<uint32_t>& fixed, const Taken& taken) {
-  const Contraction graph(dag, fixed, taken);
+Grouping group(const Dag& dag, const std::vector<uint32_t>& fixed, const ClaimSet& claims) {
+  const Contraction graph(dag, fixed, claims);
   Rounds rounds(graph);
   rounds.run();
   Grouping out;

@@ -34,7 +34,7 @@ class Dag {
 };
 
 // The claims of one plugin.
-struct Taken {
+struct ClaimSet {
   static constexpr uint32_t kNot = UINT32_MAX;       // not claimed
   static constexpr uint32_t kFree = UINT32_MAX - 1;  // claimed, may be merged with others
   // By node: kNot, kFree, or the index of a unit whose nodes belong to one region.
@@ -54,6 +54,6 @@ struct Grouping {
 
 // `fixed[node]`: index of the vertex that the node already belongs to (a region of an earlier plugin), or
 // kNoRegion.
-Grouping group(const Dag& dag, const std::vector<uint32_t>& fixed, const Taken& taken);
+Grouping group(const Dag& dag, const std::vector<uint32_t>& fixed, const ClaimSet& claims);
 
 }  // namespace etb::partition

@@ -14,25 +14,25 @@ namespace {
 
 using testing::ElementsAre;
 
-constexpr uint32_t kNot = Taken::kNot, kFree = Taken::kFree;
+constexpr uint32_t kNot = ClaimSet::kNot, kFree = ClaimSet::kFree;
 
 struct Example {
   Dag dag{0};
-  Taken taken;
+  ClaimSet claims;
   std::vector<uint32_t> fixed;
 
   explicit Example(std::vector<uint32_t> units) : dag(static_cast<uint32_t>(units.size())) {
     fixed.assign(units.size(), kNoRegion);
     for (const uint32_t unit : units)
       if (unit < kFree)
-        taken.is_own_region.resize(std::max<size_t>(taken.is_own_region.size(), unit + 1), false);
-    taken.unit = std::move(units);
+        claims.is_own_region.resize(std::max<size_t>(claims.is_own_region.size(), unit + 1), false);
+    claims.unit = std::move(units);
   }
   Example& edges(std::vector<std::pair<uint32_t, uint32_t>> list) {
     for (const auto& [from, to] : list) dag.add_edge(from, to);
     return *this;
   }
-  Grouping group() const { return partition::group(dag, fixed, taken); }
+  Grouping group() const { return partition::group(dag, fixed, claims); }
 };
 
 TEST(Grouping, AChainIsOneRegion) {
@@ -65,7 +65,7 @@ TEST(Grouping, InterleavedChainsAreAsFewRegionsAsTheyCanBe) {
 TEST(Grouping, OwnRegionsMergeWithNothing) {
   Example example({0, kFree, 1, kFree});
   example.edges({{0, 1}, {1, 2}, {2, 3}});
-  example.taken.is_own_region = {true, true};
+  example.claims.is_own_region = {true, true};
   const Grouping got = example.group();
   EXPECT_EQ(got.region_count, 4u);
   EXPECT_EQ(std::set<uint32_t>(got.region.begin(), got.region.end()).size(), 4u);

@@ -15,9 +15,9 @@ namespace {
 // Sorts the nodes of one graph into an order of execution, with each region as one unit.
 class GraphLowering {
  public:
-  GraphLowering(ir::Module& module, ir::Graph& graph, const std::vector<NodeFate>& fates,
+  GraphLowering(ir::Module& module, ir::Graph& graph, const std::vector<NodeAssignment>& assignments,
                 const std::vector<Region>& regions)
-      : module_(module), graph_(graph), fates_(fates), regions_(regions) {}
+      : module_(module), graph_(graph), assignments_(assignments), regions_(regions) {}
 
   Status run() {
     make_units();
@@ -39,7 +39,7 @@ class GraphLowering {
     std::map<uint32_t, uint32_t> unit_of_region;
     unit_of_node_.resize(graph_.nodes.size());
     for (uint32_t i = 0; i < graph_.nodes.size(); ++i) {
-      const uint32_t region = fates_[i].region;
+      const uint32_t region = assignments_[i].region;
       uint32_t unit = static_cast<uint32_t>(units_.size());
       if (region != kNoRegion) unit = unit_of_region.emplace(region, unit).first->second;
       if (unit == units_.size()) units_.push_back({i, region, 0, {}});
@@ -89,7 +89,7 @@ class GraphLowering {
 
   ir::Module& module_;
   ir::Graph& graph_;
-  const std::vector<NodeFate>& fates_;
+  const std::vector<NodeAssignment>& assignments_;
   const std::vector<Region>& regions_;
   std::vector<Unit> units_;
   std::vector<uint32_t> unit_of_node_;
@@ -100,7 +100,8 @@ class GraphLowering {
 Status lower(std::span<ir::Module> methods, const Partition& partition) {
   for (size_t m = 0; m < methods.size(); ++m) {
     for (size_t g = 0; g < methods[m].graphs.size(); ++g) {
-      GraphLowering lowering(methods[m], methods[m].graphs[g], partition.fates[m][g], partition.regions);
+      GraphLowering lowering(methods[m], methods[m].graphs[g], partition.assignments[m][g],
+                             partition.regions);
       ETB_TRY(lowering.run());
     }
     // Constants that moved into payloads no longer belong to the method.

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "partitioner_sdk/ir/text.hpp"
+#include "partitioner_sdk/ir/updated_input.hpp"
 
 namespace etb::partition {
 
@@ -20,12 +21,6 @@ std::vector<uint32_t> constants_of_subgraphs(const ir::Module& module) {
       if (input.constant != ir::kNone) found.insert(input.constant);
   }
   return {found.begin(), found.end()};
-}
-
-bool has_subgraphs(const ir::Node& node) {
-  return std::any_of(node.args.begin(), node.args.end(), [](const ir::Argument& argument) {
-    return ir::get_if<ir::GraphRef>(argument) != nullptr;
-  });
 }
 
 // Writes the graphs of a method.
@@ -96,18 +91,7 @@ class MethodWriter {
     for (const ir::Output& output : graph.outputs) {
       const auto* value = ir::get_if<ir::ValueRef>(output.value);
       if (value == nullptr) continue;  // a literal
-      std::optional<uint32_t> updates;
-      if (output.kind == ir::OutputKind::kBufferMutation || output.kind == ir::OutputKind::kInputMutation) {
-        const bool is_buffer = output.kind == ir::OutputKind::kBufferMutation;
-        for (uint32_t i = 0; i < graph.inputs.size() && !updates; ++i) {
-          const ir::Input& input = graph.inputs[i];
-          const bool is_it = is_buffer ? input.kind != ir::InputKind::kUser && input.target == output.target
-                                       : input.kind == ir::InputKind::kUser &&
-                                             graph.values[input.value].name == output.target;
-          if (is_it) updates = i;
-        }
-      }
-      out.add_output(writer.place(value->id), updates);
+      out.add_output(writer.place(value->id), ir::find_updated_input(graph, output));
     }
     return {};
   }
@@ -133,6 +117,12 @@ void note_symbols(const ir::Module& module, const ir::Argument& argument, std::s
 
 }  // namespace
 
+bool has_subgraphs(const ir::Node& node) {
+  return std::any_of(node.args.begin(), node.args.end(), [](const ir::Argument& argument) {
+    return ir::get_if<ir::GraphRef>(argument) != nullptr;
+  });
+}
+
 GraphFacts::GraphFacts(const ir::Module& module, uint32_t graph_index)
     : index(graph_index),
       names(ir::value_names(module.graphs[graph_index])),
@@ -151,13 +141,13 @@ GraphFacts::GraphFacts(const ir::Module& module, uint32_t graph_index)
     for (const ir::ValueId id : graph.nodes[i].outputs) definer[id] = i;
 }
 
-std::vector<uint32_t> find_untold_nodes(const ir::Module& module, const GraphFacts& facts,
-                                        const std::vector<uint32_t>& nodes) {
+std::vector<uint32_t> find_undetermined_nodes(const ir::Module& module, const GraphFacts& facts,
+                                              const std::vector<uint32_t>& nodes) {
   const ir::Graph& graph = module.graphs[facts.index];
   std::set<uint32_t> told;
   const auto tell = [&](ir::ValueId id) {
     for (const ir::Dim size : graph.values[id].spec.sizes)
-      if (const auto telling = ir::find_telling(module.symbols, size)) told.insert(telling->symbol);
+      if (const auto binding = ir::find_binding(module.symbols, size)) told.insert(binding->symbol);
   };
   std::vector<uint32_t> untold;
   for (const uint32_t index : nodes) {
@@ -171,6 +161,42 @@ std::vector<uint32_t> find_untold_nodes(const ir::Module& module, const GraphFac
     for (const ir::ValueId id : node.outputs) tell(id);
   }
   return untold;
+}
+
+Status check_expressible(ir::Module& module) {
+  for (const ir::Graph& graph : module.graphs) {
+    const std::vector<std::string> names = ir::value_names(graph);
+    const auto reject = [&](const std::string& what, const std::string& reason) {
+      return make_error(Code::NOT_SUPPORTED, "@" + graph.name + ": " + what + ": " + reason);
+    };
+    const auto is_dense = [&](ir::ValueId id) {
+      const ir::Value& value = graph.values[id];
+      return value.kind != ir::ValueKind::kTensor || ir::find_dim_order(module.symbols, value.spec);
+    };
+    constexpr const char* kNotDense =
+        "a view whose elements are not dense, which a graph image cannot describe before views_to_copies";
+    for (const ir::Input& input : graph.inputs) {
+      const std::string name = "input %" + names[input.value];
+      if (input.kind == ir::InputKind::kToken)
+        return reject(name, "a token, which a graph image does not have");
+      if (input.constant == ir::kNone && !is_dense(input.value)) return reject(name, kNotDense);
+    }
+    for (const ir::Node& node : graph.nodes) {
+      const std::string at = ir::format_source(module, node.source);
+      const std::string what = module.op(node).name + (at.empty() ? "" : " (" + at + ")");
+      for (const ir::ValueId id : node.outputs)
+        if (!is_dense(id)) return reject(what + ", result %" + names[id], kNotDense);
+    }
+    for (size_t i = 0; i < graph.outputs.size(); ++i) {
+      const ir::Output& output = graph.outputs[i];
+      const std::string what = "output " + std::to_string(i);
+      if (ir::get_if<ir::ValueRef>(output.value) == nullptr)
+        return reject(what, "is " + std::string(ir::kind_name(output.value)) + ", expected a value");
+      if (output.kind != ir::OutputKind::kUser && !ir::find_updated_input(graph, output))
+        return reject(what, "updates '" + output.target + "', which is no input");
+    }
+  }
+  return {};
 }
 
 Result<MethodImage> make_method_image(ir::Module& module, ConstantKeys& keys) {

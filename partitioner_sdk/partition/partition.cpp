@@ -2,33 +2,25 @@
 #include "partitioner_sdk/partition/partition.hpp"
 
 #include <algorithm>
-#include <map>
 #include <set>
 
-#include "etb/aot.h"
 #include "partitioner_sdk/partition/dependencies.hpp"
 
 namespace etb::partition {
 
 namespace {
 
-bool holds_subgraphs(const ir::Node& node) {
-  return std::any_of(node.args.begin(), node.args.end(), [](const ir::Argument& argument) {
-    return ir::get_if<ir::GraphRef>(argument) != nullptr;
-  });
-}
-
 // Returns why the host keeps a node that a plugin claims, or NULL.
 const char* find_host_objection(const ir::Graph& graph, const ir::Node& node) {
-  if (holds_subgraphs(node)) return "control flow stays with the host";
+  if (has_subgraphs(node)) return "the host runs control flow";
   if (node.outputs.empty()) return "has no result";
   for (const ir::ValueId id : node.outputs)
-    if (graph.values[id].kind != ir::ValueKind::kTensor) return "gives a number; numbers stay with the host";
-  bool takes_number = false;
+    if (graph.values[id].kind != ir::ValueKind::kTensor) return "returns a number; the host computes numbers";
+  bool reads_number = false;
   for (const ir::Argument& argument : node.args)
     ir::for_each_value(
-        argument, [&](ir::ValueId id) { takes_number |= graph.values[id].kind != ir::ValueKind::kTensor; });
-  return takes_number ? "takes a number that is known only at run time" : nullptr;
+        argument, [&](ir::ValueId id) { reads_number |= graph.values[id].kind != ir::ValueKind::kTensor; });
+  return reads_number ? "an argument is a number that is known only at run time" : nullptr;
 }
 
 // State of one graph during partitioning.
@@ -37,7 +29,7 @@ struct GraphState {
       : facts(module, index),
         dag(static_cast<uint32_t>(module.graphs[index].nodes.size())),
         fixed(module.graphs[index].nodes.size(), kNoRegion),
-        fates(module.graphs[index].nodes.size()) {
+        assignments(module.graphs[index].nodes.size()) {
     for_each_dependency(module, module.graphs[index],
                         [&](uint32_t from, uint32_t to) { dag.add_edge(from, to); });
   }
@@ -46,20 +38,12 @@ struct GraphState {
   Dag dag;
   std::vector<uint32_t> fixed;  // regions so far, numbered within the graph
   uint32_t fixed_count = 0;
-  std::vector<NodeFate> fates;
+  GraphAssignments assignments;
 };
 
 struct MethodState {
   MethodImage image;
   std::vector<GraphState> graphs;
-};
-
-// A plugin's part of one graph.
-struct Share {
-  Taken taken;
-  std::vector<double> cost_ns;  // by node
-  std::vector<std::pair<uint32_t, Refusal>> refusals;
-  Grouping grouping;
 };
 
 class Partitioner {
@@ -77,10 +61,10 @@ class Partitioner {
     images_ = std::move(images);
     // A plugin that fails late may hold nodes that others could claim. So all are asked again without it.
     for (;;) {
-      const size_t fault_count = faults_.size();
+      const size_t error_count = plugin_errors_.size();
       ETB_ASSIGN(Partition out, attempt());
-      if (faults_.size() == fault_count) {
-        out.faults = std::move(faults_);
+      if (plugin_errors_.size() == error_count) {
+        out.plugin_errors = std::move(plugin_errors_);
         return out;
       }
     }
@@ -89,211 +73,149 @@ class Partitioner {
  private:
   Result<Partition> attempt() {
     methods_state_.clear();
-    for (size_t m = 0; m < methods_.size(); ++m) {
+    for (size_t method = 0; method < methods_.size(); ++method) {
       methods_state_.emplace_back();
-      for (uint32_t g = 0; g < methods_[m].graphs.size(); ++g)
-        methods_state_[m].graphs.emplace_back(methods_[m], g);
+      for (uint32_t graph_index = 0; graph_index < methods_[method].graphs.size(); ++graph_index)
+        methods_state_[method].graphs.emplace_back(methods_[method], graph_index);
     }
     Partition out;
-    for (uint32_t c = 0; c < compilers_.size(); ++c) {
-      out.compilers.push_back(compilers_[c]->name());
-      out.backend_ids.push_back(compilers_[c]->backend_id());
-      if (is_excluded_.count(c) != 0) continue;
-      if (const Status asked = ask(c, out); !asked) exclude(c, asked.error());
+    for (uint32_t compiler = 0; compiler < compilers_.size(); ++compiler) {
+      out.compilers.push_back(compilers_[compiler]->name());
+      out.backend_ids.push_back(compilers_[compiler]->backend_id());
+      if (is_excluded_.count(compiler) != 0) continue;
+      if (const Status asked = ask(compiler, out); !asked) exclude(compiler, asked.error());
     }
     ETB_TRY(make_images(out));
-    for (uint32_t c = 0; c < compilers_.size(); ++c) {
-      if (is_excluded_.count(c) != 0) continue;
-      if (const Status compiled = compile(c, out); !compiled) {
-        exclude(c, compiled.error());
+    for (uint32_t compiler = 0; compiler < compilers_.size(); ++compiler) {
+      if (is_excluded_.count(compiler) != 0) continue;
+      if (const Status compiled = compile(compiler, out); !compiled) {
+        exclude(compiler, compiled.error());
         return out;  // not used
       }
     }
     for (MethodState& method : methods_state_) {
-      out.fates.emplace_back();
-      for (GraphState& graph : method.graphs) out.fates.back().push_back(std::move(graph.fates));
+      out.assignments.emplace_back();
+      for (GraphState& graph : method.graphs) out.assignments.back().push_back(std::move(graph.assignments));
     }
     return out;
   }
 
   void exclude(uint32_t compiler, const Error& error) {
     is_excluded_.insert(compiler);
-    faults_.push_back({compilers_[compiler]->name(), error.message});
+    plugin_errors_.push_back({compilers_[compiler]->name(), error.message});
   }
 
   // Asks one plugin about all methods. Changes nothing unless every answer is valid.
-  Status ask(uint32_t c, Partition& out) {
-    std::vector<std::vector<Share>> shares;
-    for (size_t m = 0; m < methods_.size(); ++m) {
+  Status ask(uint32_t compiler, Partition& out) {
+    std::vector<std::vector<PluginPart>> parts;
+    for (size_t method = 0; method < methods_.size(); ++method) {
       const auto context = [&](Error error) {
-        return tl::make_unexpected(with_context(std::move(error), "method '" + methods_[m].name + "'"));
+        return tl::make_unexpected(with_context(std::move(error), "method '" + methods_[method].name + "'"));
       };
-      auto answers = compilers_[c]->partition(images_[m].image);
+      auto answers = compilers_[compiler]->partition(images_[method].image);
       if (!answers) return context(std::move(answers).error());
-      auto node_answers = verify_answers(*answers, images_[m].nodes.size());
+      auto node_answers = verify_answers(*answers, images_[method].nodes.size());
       if (!node_answers) return context(std::move(node_answers).error());
-      shares.push_back(share_out(c, m, *answers, *node_answers));
-      for (size_t g = 0; g < shares[m].size(); ++g) {
-        GraphState& state = methods_state_[m].graphs[g];
-        Share& share = shares[m][g];
+      parts.push_back(make_plugin_parts(
+          compiler, methods_[method], images_[method], *answers, *node_answers,
+          [&](NodeLocation location) { return find_rejection(compiler, method, location); }));
+      for (size_t graph_index = 0; graph_index < parts[method].size(); ++graph_index) {
+        GraphState& state = methods_state_[method].graphs[graph_index];
+        PluginPart& part = parts[method][graph_index];
         do {
-          share.grouping = group(state.dag, state.fixed, share.taken);
-          if (share.grouping.cyclic_unit) return context(cycle_error(m, g, share));
-        } while (give_back_untold(c, m, state, share));
+          part.grouping = group(state.dag, state.fixed, part.claims);
+          if (part.grouping.cyclic_unit) return context(cycle_error(method, graph_index, part));
+        } while (return_undetermined(compiler, method, state, part));
       }
     }
-    for (size_t m = 0; m < methods_.size(); ++m)
-      for (size_t g = 0; g < shares[m].size(); ++g) commit(c, m, g, shares[m][g], out);
+    for (size_t method = 0; method < methods_.size(); ++method)
+      for (size_t graph_index = 0; graph_index < parts[method].size(); ++graph_index)
+        commit(compiler, method, graph_index, parts[method][graph_index], out);
     return {};
   }
 
   // Returns nodes to the host that need a symbolic size which none of the region's inputs determine. Returns
   // true if there were any.
-  bool give_back_untold(uint32_t c, size_t m, const GraphState& state, Share& share) const {
-    std::vector<std::vector<uint32_t>> regions(share.grouping.region_count);
-    for (uint32_t i = 0; i < share.grouping.region.size(); ++i)
-      if (share.grouping.region[i] != kNoRegion) regions[share.grouping.region[i]].push_back(i);
+  bool return_undetermined(uint32_t compiler, size_t method, const GraphState& state,
+                           PluginPart& part) const {
+    std::vector<std::vector<uint32_t>> regions(part.grouping.region_count);
+    for (uint32_t i = 0; i < part.grouping.region.size(); ++i)
+      if (part.grouping.region[i] != kNoRegion) regions[part.grouping.region[i]].push_back(i);
     bool has_some = false;
     for (const std::vector<uint32_t>& nodes : regions) {
-      for (const uint32_t node : find_untold_nodes(methods_[m], state.facts, nodes)) {
+      for (const uint32_t node : find_undetermined_nodes(methods_[method], state.facts, nodes)) {
         has_some = true;
-        share.taken.unit[node] = Taken::kNot;
-        share.refusals.emplace_back(
-            node, Refusal{c, "host.number", "needs a number that no tensor of its region tells"});
+        part.claims.unit[node] = ClaimSet::kNot;
+        part.rejections.emplace_back(
+            node, Rejection{compiler, "host.number",
+                            "needs a symbolic size that none of the region's inputs determine"});
       }
     }
     return has_some;
   }
 
-  Error cycle_error(size_t m, size_t g, const Share& share) const {
-    const ir::Module& module = methods_[m];
+  Error cycle_error(size_t method, size_t graph_index, const PluginPart& part) const {
+    const ir::Module& module = methods_[method];
     std::string nodes;
     uint32_t count = 0;
-    for (uint32_t i = 0; i < share.taken.unit.size(); ++i) {
-      if (share.taken.unit[i] != *share.grouping.cyclic_unit) continue;
-      if (++count <= 3) nodes += (nodes.empty() ? "" : ", ") + describe(module, g, i);
+    for (uint32_t i = 0; i < part.claims.unit.size(); ++i) {
+      if (part.claims.unit[i] != *part.grouping.cyclic_unit) continue;
+      if (++count <= 3) nodes += (nodes.empty() ? "" : ", ") + describe(module, graph_index, i);
     }
     return Error{Code::INVALID_DATA,
-                 "wants " + std::to_string(count) +
-                     " nodes in one region that would have to run before itself: " + nodes +
+                 "claims " + std::to_string(count) +
+                     " nodes as one region, which would have to run before itself: " + nodes +
                      (count > 3 ? ", ..." : ""),
                  "", 0};
   }
 
-  std::string describe(const ir::Module& module, size_t g, uint32_t node) const {
-    const ir::Node& row = module.graphs[g].nodes[node];
+  std::string describe(const ir::Module& module, size_t graph_index, uint32_t node) const {
+    const ir::Node& row = module.graphs[graph_index].nodes[node];
     return module.op(row).name + " (node " + std::to_string(node) + ")";
   }
 
-  std::vector<Share> share_out(uint32_t c, size_t m, const Answers& answers,
-                               const std::vector<NodeAnswer>& node_answers) {
-    const ir::Module& module = methods_[m];
-    std::vector<Share> shares(module.graphs.size());
-    for (size_t g = 0; g < shares.size(); ++g) {
-      shares[g].taken.unit.assign(module.graphs[g].nodes.size(), Taken::kNot);
-      shares[g].cost_ns.assign(module.graphs[g].nodes.size(), 0);
-    }
-    std::map<std::pair<size_t, uint32_t>, uint32_t> units;  // by graph and group
-    std::set<uint32_t> torn;                                // groups that cannot be kept whole
-    std::map<uint32_t, size_t> graph_of_group;
-    const auto is_whole = [](const ClaimItem& claim) {
-      return claim.group != 0 && (claim.flags & ETB_CLAIM_WHOLE_GROUP) != 0;
-    };
-    for (uint32_t id = 0; id < node_answers.size(); ++id) {
-      const NodePlace place = images_[m].nodes[id];
-      if (place.node == ir::kNone) continue;  // computes a number
-      Share& share = shares[place.graph];
-      if (!node_answers[id].is_claimed) {
-        const RejectItem& reject = answers.rejects[node_answers[id].item];
-        share.refusals.emplace_back(place.node, Refusal{c, reject.reason, reject.text});
-        continue;
-      }
-      const ClaimItem& claim = answers.claims[node_answers[id].item];
-      if (auto refusal = find_refusal(c, m, place, claim)) {
-        share.refusals.emplace_back(place.node, std::move(*refusal));
-        if (is_whole(claim)) torn.insert(claim.group);
-        continue;
-      }
-      if (is_whole(claim) && graph_of_group.emplace(claim.group, place.graph).first->second != place.graph)
-        torn.insert(claim.group);
-      share.cost_ns[place.node] = claim.cost_ns / static_cast<double>(claim.nodes.size());
-      share.taken.unit[place.node] = unit_of(claim, place.graph, units, share.taken);
-    }
-    if (!torn.empty()) drop_groups(c, m, answers, node_answers, torn, shares);
-    return shares;
-  }
-
-  static uint32_t unit_of(const ClaimItem& claim, size_t graph,
-                          std::map<std::pair<size_t, uint32_t>, uint32_t>& units, Taken& taken) {
-    const bool is_own = (claim.flags & ETB_CLAIM_OWN_REGION) != 0;
-    const bool is_unit = is_own || (claim.group != 0 && (claim.flags & ETB_CLAIM_WHOLE_GROUP) != 0);
-    if (!is_unit) return Taken::kFree;
-    const auto next = static_cast<uint32_t>(taken.is_own_region.size());
-    if (claim.group != 0) {
-      const auto [unit, is_new] = units.emplace(std::pair{graph, claim.group}, next);
-      if (!is_new) return unit->second;
-    }
-    taken.is_own_region.push_back(is_own);
-    return next;
-  }
-
-  // Drops incomplete groups whose plugin requires them whole.
-  void drop_groups(uint32_t c, size_t m, const Answers& answers, const std::vector<NodeAnswer>& node_answers,
-                   const std::set<uint32_t>& torn, std::vector<Share>& shares) {
-    for (uint32_t id = 0; id < node_answers.size(); ++id) {
-      const NodePlace place = images_[m].nodes[id];
-      if (place.node == ir::kNone || !node_answers[id].is_claimed) continue;
-      const ClaimItem& claim = answers.claims[node_answers[id].item];
-      uint32_t& unit = shares[place.graph].taken.unit[place.node];
-      if (torn.count(claim.group) == 0 || unit == Taken::kNot) continue;
-      unit = Taken::kNot;
-      shares[place.graph].refusals.emplace_back(
-          place.node,
-          Refusal{c, "host.group",
-                  "other nodes of its group " + std::to_string(claim.group) + " cannot be taken"});
-    }
-  }
-
-  std::optional<Refusal> find_refusal(uint32_t c, size_t m, NodePlace place, const ClaimItem&) const {
-    const GraphState& state = methods_state_[m].graphs[place.graph];
-    const ir::Module& module = methods_[m];
-    const ir::Graph& graph = module.graphs[place.graph];
-    const ir::Node& node = graph.nodes[place.node];
-    if (state.fixed[place.node] != kNoRegion) return Refusal{c, "host.taken", "a plugin before took it"};
-    if (const char* why = find_host_objection(graph, node)) return Refusal{c, "host.kept", why};
+  std::optional<Rejection> find_rejection(uint32_t compiler, size_t method, NodeLocation location) const {
+    const GraphState& state = methods_state_[method].graphs[location.graph];
+    const ir::Module& module = methods_[method];
+    const ir::Graph& graph = module.graphs[location.graph];
+    const ir::Node& node = graph.nodes[location.node];
+    if (state.fixed[location.node] != kNoRegion)
+      return Rejection{compiler, "host.taken", "an earlier plugin claimed it"};
+    if (const char* why = find_host_objection(graph, node)) return Rejection{compiler, "host.kept", why};
     if (options_.filters.is_empty()) return std::nullopt;
     FilteredNode row;
     row.op = module.op(node).name;
     if (node.source != ir::kNone) row.module_path = module.sources[node.source].module_path;
     for (const ir::ValueId id : node.outputs) row.names.push_back(state.facts.names[id]);
-    if (auto why = find_objection(options_.filters, row)) return Refusal{c, "host.filter", *why};
+    if (auto why = find_objection(options_.filters, row)) return Rejection{compiler, "host.filter", *why};
     return std::nullopt;
   }
 
-  void commit(uint32_t c, size_t m, size_t g, Share& share, Partition& out) {
-    GraphState& state = methods_state_[m].graphs[g];
-    std::vector<Region> regions(share.grouping.region_count);
-    for (uint32_t i = 0; i < share.grouping.region.size(); ++i) {
-      if (share.grouping.region[i] == kNoRegion) continue;
-      regions[share.grouping.region[i]].nodes.push_back(i);
-      regions[share.grouping.region[i]].cost_ns += share.cost_ns[i];
+  void commit(uint32_t compiler, size_t method, size_t graph_index, PluginPart& part, Partition& out) {
+    GraphState& state = methods_state_[method].graphs[graph_index];
+    std::vector<Region> regions(part.grouping.region_count);
+    for (uint32_t i = 0; i < part.grouping.region.size(); ++i) {
+      if (part.grouping.region[i] == kNoRegion) continue;
+      regions[part.grouping.region[i]].nodes.push_back(i);
+      regions[part.grouping.region[i]].cost_ns += part.cost_ns[i];
     }
-    for (auto& [node, refusal] : share.refusals) state.fates[node].refusals.push_back(std::move(refusal));
+    for (auto& [node, rejection] : part.rejections)
+      state.assignments[node].rejections.push_back(std::move(rejection));
     for (Region& region : regions) {
       if (region.nodes.size() < options_.min_region_nodes) {
         for (const uint32_t node : region.nodes)
-          state.fates[node].refusals.push_back(
-              {c, "host.small",
+          state.assignments[node].rejections.push_back(
+              {compiler, "host.small",
                "its region would have " + std::to_string(region.nodes.size()) + " nodes, fewer than " +
                    std::to_string(options_.min_region_nodes)});
         continue;
       }
-      region.method = static_cast<uint32_t>(m);
-      region.graph = static_cast<uint32_t>(g);
-      region.compiler = c;
+      region.method = static_cast<uint32_t>(method);
+      region.graph = static_cast<uint32_t>(graph_index);
+      region.compiler = compiler;
       for (const uint32_t node : region.nodes) {
         state.fixed[node] = state.fixed_count;
-        state.fates[node].region = static_cast<uint32_t>(out.regions.size());
+        state.assignments[node].region = static_cast<uint32_t>(out.regions.size());
       }
       ++state.fixed_count;
       out.regions.push_back(std::move(region));
@@ -302,8 +224,9 @@ class Partitioner {
 
   Status make_images(Partition& out) {
     std::vector<std::vector<std::vector<bool>>> outside(methods_.size());
-    for (size_t m = 0; m < methods_.size(); ++m) {
-      for (size_t g = 0; g < methods_[m].graphs.size(); ++g) outside[m].push_back(find_outside_uses(m, g));
+    for (size_t method = 0; method < methods_.size(); ++method) {
+      for (size_t graph_index = 0; graph_index < methods_[method].graphs.size(); ++graph_index)
+        outside[method].push_back(find_outside_uses(method, graph_index));
     }
     for (size_t i = 0; i < out.regions.size(); ++i) {
       Region& region = out.regions[i];
@@ -322,16 +245,16 @@ class Partitioner {
   }
 
   // Returns by value: true if a node outside its region uses it.
-  std::vector<bool> find_outside_uses(size_t m, size_t g) const {
-    const GraphState& state = methods_state_[m].graphs[g];
-    const ir::Graph& graph = methods_[m].graphs[g];
+  std::vector<bool> find_outside_uses(size_t method, size_t graph_index) const {
+    const GraphState& state = methods_state_[method].graphs[graph_index];
+    const ir::Graph& graph = methods_[method].graphs[graph_index];
     std::vector<bool> is_outside(graph.values.size(), false);
     for (uint32_t i = 0; i < graph.nodes.size(); ++i) {
       for (const ir::Argument& argument : graph.nodes[i].args) {
         ir::for_each_value(argument, [&](ir::ValueId id) {
           const uint32_t definer = state.facts.definer[id];
-          const bool is_inside = definer != ir::kNone && state.fates[i].region != kNoRegion &&
-                                 state.fates[definer].region == state.fates[i].region;
+          const bool is_inside = definer != ir::kNone && state.assignments[i].region != kNoRegion &&
+                                 state.assignments[definer].region == state.assignments[i].region;
           if (!is_inside) is_outside[id] = true;
         });
       }
@@ -341,16 +264,16 @@ class Partitioner {
     return is_outside;
   }
 
-  Status compile(uint32_t c, Partition& out) {
+  Status compile(uint32_t compiler, Partition& out) {
     std::vector<const graph::ImageBytes*> images;
     std::vector<Region*> regions;
     for (Region& region : out.regions) {
-      if (region.compiler != c) continue;
+      if (region.compiler != compiler) continue;
       images.push_back(&region.image.image);
       regions.push_back(&region);
     }
     if (regions.empty()) return {};
-    ETB_ASSIGN(Compiled compiled, compilers_[c]->compile(images, keys_));
+    ETB_ASSIGN(Compiled compiled, compilers_[compiler]->compile(images, keys_));
     for (size_t i = 0; i < regions.size(); ++i) regions[i]->artifact = std::move(compiled.artifacts[i]);
     for (NamedBlob& blob : compiled.blobs) ETB_TRY(add_blob(std::move(blob), out));
     return {};
@@ -361,8 +284,9 @@ class Partitioner {
     for (NamedBlob& other : out.blobs) {
       if (other.key != blob.key) continue;
       if (other.bytes != blob.bytes || other.constant_key != blob.constant_key)
-        return make_error(Code::INVALID_DATA,
-                          "named blob '" + blob.key + "' has other bytes than that of another plugin");
+        return make_error(
+            Code::INVALID_DATA,
+            "named blob '" + blob.key + "' differs from the blob of another plugin with the same key");
       other.alignment = std::max(other.alignment, blob.alignment);
       return {};
     }
@@ -377,7 +301,7 @@ class Partitioner {
   std::vector<MethodImage> images_;
   std::vector<MethodState> methods_state_;
   std::set<uint32_t> is_excluded_;
-  std::vector<PluginFault> faults_;
+  std::vector<PluginError> plugin_errors_;
 };
 
 }  // namespace

@@ -14,6 +14,7 @@
 #include "partitioner_sdk/partition/filters.hpp"
 #include "partitioner_sdk/partition/grouping.hpp"
 #include "partitioner_sdk/partition/method_image.hpp"
+#include "partitioner_sdk/partition/plugin_part.hpp"
 
 namespace etb::partition {
 
@@ -33,20 +34,16 @@ struct Region {
   Artifact artifact;
 };
 
-// Reason why a plugin does not run a node.
-struct Refusal {
-  uint32_t compiler = 0;
-  std::string reason;  // from the plugin, or "host.*"
-  std::string text;
+struct NodeAssignment {
+  uint32_t region = kNoRegion;        // index into Partition::regions
+  std::vector<Rejection> rejections;  // in the order in which plugins were asked
 };
 
-struct NodeFate {
-  uint32_t region = kNoRegion;    // index into Partition::regions
-  std::vector<Refusal> refusals;  // in the order in which plugins were asked
-};
+using GraphAssignments = std::vector<NodeAssignment>;     // by node
+using MethodAssignments = std::vector<GraphAssignments>;  // by graph
 
 // An error of a plugin, which is then skipped.
-struct PluginFault {
+struct PluginError {
   std::string plugin;
   std::string text;
 };
@@ -54,14 +51,14 @@ struct PluginFault {
 struct Partition {
   std::vector<Region> regions;  // the delegate with index i runs region i
   std::vector<NamedBlob> blobs;
-  std::vector<std::vector<std::vector<NodeFate>>> fates;  // by method, graph, node
-  std::vector<std::string> compilers;                     // names, in the order in which they were asked
+  std::vector<MethodAssignments> assignments;  // by method
+  std::vector<std::string> compilers;          // names, in the order in which they were asked
   std::vector<std::string> backend_ids;
-  std::vector<PluginFault> faults;
+  std::vector<PluginError> plugin_errors;
 };
 
 // Asks the compilers in order. Each may claim nodes that earlier ones left. A compiler that answers or
-// compiles wrongly is named in `faults`, and the result is as if it had not been asked. Errors: a defect of
+// compiles wrongly is named in `plugin_errors`, and the result is as if it had not been asked. Errors: a defect of
 // this code, or a graph without an image.
 [[nodiscard]] Result<Partition> partition(std::span<ir::Module> methods,
                                           std::span<const std::unique_ptr<Compiler>> compilers,

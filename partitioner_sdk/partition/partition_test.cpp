@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests partitioning with fake compilers: claims, groups, symbolic sizes, faults, lowering, reports.
+// Tests partitioning with fake compilers: claims, groups, symbolic sizes, errors of plugins, lowering, reports.
 #include "partitioner_sdk/partition/partition.hpp"
 
 #include <gmock/gmock.h>
@@ -7,8 +7,8 @@
 
 #include "partitioner_sdk/ir/text.hpp"
 #include "partitioner_sdk/ir/verify.hpp"
-#include "partitioner_sdk/partition/fake_compiler.hpp"
 #include "partitioner_sdk/partition/report.hpp"
+#include "partitioner_sdk/testing/fake_compiler.hpp"
 
 namespace etb::partition {
 namespace {
@@ -21,14 +21,14 @@ constexpr const char* kMul = "aten.mul.Tensor";
 constexpr const char* kRelu = "aten.relu.default";
 
 // A program of methods, and its partition.
-struct World {
+struct TestFixture {
   std::vector<ir::Module> modules;
   std::vector<std::unique_ptr<Compiler>> compilers;
   PartitionOptions options;
   ConstantKeys keys;
   Partition done;
 
-  World& method(const std::string& text) {
+  TestFixture& method(const std::string& text) {
     auto module = ir::parse(text);
     EXPECT_TRUE(module) << module.error().message;
     if (module) modules.push_back(*std::move(module));
@@ -40,7 +40,7 @@ struct World {
     compilers.push_back(std::move(made));
     return plugin;
   }
-  World& run() {
+  TestFixture& run() {
     auto got = partition(modules, compilers, options, keys);
     EXPECT_TRUE(got) << got.error().message;
     if (got) done = *std::move(got);
@@ -56,17 +56,19 @@ struct World {
     const auto& bytes = done.regions[region].artifact.payload;
     return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
   }
-  std::string refusal(uint32_t node, size_t index = 0) const {
-    const auto& refusals = done.fates[0][0][node].refusals;
-    return index < refusals.size() ? refusals[index].reason + ": " + refusals[index].text : "";
+  std::string rejection(uint32_t node, size_t index = 0) const {
+    const auto& rejections = done.assignments[0][0][node].rejections;
+    return index < rejections.size() ? rejections[index].reason + ": " + rejections[index].text : "";
   }
 };
 
-constexpr const char* kDiamond = R"(module "forward"
-constant "w" float32[2] = {1, 2}
-graph @forward(
-  %w: float32[2] = parameter "w" constant 0,
-  %x: float32[2] = user) {
+constexpr const char* kDiamond = R"(etg 1
+module "forward"
+constant "w": float32[2] = [1, 2]
+
+graph @forward {
+  parameter %w: float32[2] = "w" as "w"
+  user %x: float32[2]
   %a: float32[2] = aten.add.Tensor(%x, %w)
   %r: float32[2] = aten.relu.default(%a)
   %b: float32[2] = aten.add.Tensor(%a, %w)
@@ -76,20 +78,22 @@ graph @forward(
 )";
 
 TEST(Partition, RegionsBecomeCalls) {
-  World world;
-  world.method(kDiamond).plugin("npu", {kAdd, kMul});
-  world.run();
-  ASSERT_EQ(world.done.regions.size(), 2u);
-  EXPECT_THAT(world.done.regions[0].nodes, ElementsAre(0, 2));
-  EXPECT_THAT(world.done.regions[1].nodes, ElementsAre(3));
-  EXPECT_EQ(world.done.regions[0].cost_ns, 20);
-  EXPECT_EQ(world.payload(0), "in constant w aten.add.Tensor aten.add.Tensor out2");
-  EXPECT_EQ(world.payload(1), "in in aten.mul.Tensor out1");
-  EXPECT_EQ(world.refusal(1), "op: aten.relu.default");
+  TestFixture fixture;
+  fixture.method(kDiamond).plugin("npu", {kAdd, kMul});
+  fixture.run();
+  ASSERT_EQ(fixture.done.regions.size(), 2u);
+  EXPECT_THAT(fixture.done.regions[0].nodes, ElementsAre(0, 2));
+  EXPECT_THAT(fixture.done.regions[1].nodes, ElementsAre(3));
+  EXPECT_EQ(fixture.done.regions[0].cost_ns, 20);
+  EXPECT_EQ(fixture.payload(0), "in constant w aten.add.Tensor aten.add.Tensor out2");
+  EXPECT_EQ(fixture.payload(1), "in in aten.mul.Tensor out1");
+  EXPECT_EQ(fixture.rejection(1), "op: aten.relu.default");
   // The weight moved into the payload and is no longer an input of the method.
-  EXPECT_EQ(world.lowered(), R"(module "forward"
-graph @forward(
-  %x: float32[2] = user) {
+  EXPECT_EQ(fixture.lowered(), R"(etg 1
+module "forward"
+
+graph @forward {
+  user %x: float32[2]
   %a: float32[2], %b: float32[2] = higher_order.executorch_call_delegate.default(0, [%x])
   %r: float32[2] = aten.relu.default(%a)
   %c: float32[2] = higher_order.executorch_call_delegate.default(1, [%r, %b])
@@ -99,128 +103,136 @@ graph @forward(
 }
 
 TEST(Partition, PluginsAreAskedInOrderAndGetWhatIsLeft) {
-  World world;
-  world.method(kDiamond);
-  world.plugin("first", {kAdd});
-  world.plugin("second", {kAdd, kRelu, kMul});
-  world.run();
-  EXPECT_THAT(world.done.regions, testing::SizeIs(2));
-  EXPECT_EQ(world.done.regions[0].compiler, 0u);
-  EXPECT_THAT(world.done.regions[1].nodes, ElementsAre(1, 3));
-  EXPECT_EQ(world.refusal(0), "host.taken: a plugin before took it");
-  EXPECT_EQ(world.done.backend_ids[world.done.regions[1].compiler], "secondBackend");
+  TestFixture fixture;
+  fixture.method(kDiamond);
+  fixture.plugin("first", {kAdd});
+  fixture.plugin("second", {kAdd, kRelu, kMul});
+  fixture.run();
+  EXPECT_THAT(fixture.done.regions, testing::SizeIs(2));
+  EXPECT_EQ(fixture.done.regions[0].compiler, 0u);
+  EXPECT_THAT(fixture.done.regions[1].nodes, ElementsAre(1, 3));
+  EXPECT_EQ(fixture.rejection(0), "host.taken: an earlier plugin claimed it");
+  EXPECT_EQ(fixture.done.backend_ids[fixture.done.regions[1].compiler], "secondBackend");
 }
 
 TEST(Partition, OneThatCannotCompileIsNamedAndOthersGetItsNodes) {
-  World world;
-  world.method(kDiamond);
-  world.plugin("first", {kAdd}).fails_to_compile = true;
-  world.plugin("second", {kAdd});
-  world.run();
-  ASSERT_EQ(world.done.faults.size(), 1u);
-  EXPECT_EQ(world.done.faults[0].plugin, "first");
-  EXPECT_EQ(world.done.faults[0].text, "no tools");
-  ASSERT_EQ(world.done.regions.size(), 1u);
-  EXPECT_EQ(world.done.regions[0].compiler, 1u);
+  TestFixture fixture;
+  fixture.method(kDiamond);
+  fixture.plugin("first", {kAdd}).fails_to_compile = true;
+  fixture.plugin("second", {kAdd});
+  fixture.run();
+  ASSERT_EQ(fixture.done.plugin_errors.size(), 1u);
+  EXPECT_EQ(fixture.done.plugin_errors[0].plugin, "first");
+  EXPECT_EQ(fixture.done.plugin_errors[0].text, "no tools");
+  ASSERT_EQ(fixture.done.regions.size(), 1u);
+  EXPECT_EQ(fixture.done.regions[0].compiler, 1u);
 }
 
 TEST(Partition, OwnRegionsAndWholeGroups) {
-  World world;
-  world.method(kDiamond).plugin("npu", {kAdd, kMul}, ETB_CLAIM_OWN_REGION);
-  EXPECT_EQ(world.run().done.regions.size(), 3u);
-  World whole;
+  TestFixture fixture;
+  fixture.method(kDiamond).plugin("npu", {kAdd, kMul}, ETB_CLAIM_OWN_REGION);
+  EXPECT_EQ(fixture.run().done.regions.size(), 3u);
+  TestFixture whole;
   whole.method(kDiamond).plugin("npu", {kAdd, kMul}, ETB_CLAIM_WHOLE_GROUP).group = 5;
   whole.run();
-  ASSERT_EQ(whole.done.faults.size(), 1u);
-  EXPECT_THAT(whole.done.faults[0].text,
-              HasSubstr("wants 3 nodes in one region that would have to run before itself: "
+  ASSERT_EQ(whole.done.plugin_errors.size(), 1u);
+  EXPECT_THAT(whole.done.plugin_errors[0].text,
+              HasSubstr("claims 3 nodes as one region, which would have to run before itself: "
                         "aten.add.Tensor (node 0)"));
   EXPECT_TRUE(whole.done.regions.empty());
-  World torn;
+  TestFixture torn;
   torn.method(kDiamond).plugin("npu", {kAdd}, ETB_CLAIM_WHOLE_GROUP).group = 5;
   torn.options.filters.skip_nodes = {"b"};
   torn.run();
   EXPECT_TRUE(torn.done.regions.empty());
-  EXPECT_EQ(torn.refusal(0), "host.group: other nodes of its group 5 cannot be taken");
+  EXPECT_EQ(torn.rejection(0), "host.group: other nodes of its group 5 cannot be delegated");
 }
 
 TEST(Partition, FiltersAndSmallRegionsLeaveNodesToTheHost) {
-  World world;
-  world.method(kDiamond).plugin("npu", {kAdd, kMul});
-  world.options.min_region_nodes = 2;
-  world.run();
-  ASSERT_EQ(world.done.regions.size(), 1u);
-  EXPECT_EQ(world.refusal(3), "host.small: its region would have 1 nodes, fewer than 2");
-  World filtered;
+  TestFixture fixture;
+  fixture.method(kDiamond).plugin("npu", {kAdd, kMul});
+  fixture.options.min_region_nodes = 2;
+  fixture.run();
+  ASSERT_EQ(fixture.done.regions.size(), 1u);
+  EXPECT_EQ(fixture.rejection(3), "host.small: its region would have 1 nodes, fewer than 2");
+  TestFixture filtered;
   filtered.method(kDiamond).plugin("npu", {kAdd, kMul});
   filtered.options.filters.skip_ops = {"aten.mul*"};
   filtered.run();
-  EXPECT_EQ(filtered.refusal(3), "host.filter: --skip-op 'aten.mul*'");
+  EXPECT_EQ(filtered.rejection(3), "host.filter: --skip-op 'aten.mul*'");
 }
 
 TEST(Partition, AConstantOfSeveralRegionsAndMethodsHasOneKeyAndOneBlob) {
-  World world;
-  const std::string text = R"(module "forward"
-constant "w" float32[2] = {1, 2}
-graph @forward(
-  %w: float32[2] = parameter "w" constant 0,
-  %x: float32[2] = user) {
+  TestFixture fixture;
+  const std::string text = R"(etg 1
+module "forward"
+constant "w": float32[2] = [1, 2]
+
+graph @forward {
+  parameter %w: float32[2] = "w" as "w"
+  user %x: float32[2]
   %a: float32[2] = aten.add.Tensor(%x, %w)
   %r: float32[2] = aten.relu.default(%a)
   %b: float32[2] = aten.add.Tensor(%r, %w)
   return %b
 }
 )";
-  world.method(text).method(text).plugin("npu", {kAdd});
-  world.run();
-  EXPECT_EQ(world.done.regions.size(), 4u);
-  ASSERT_EQ(world.done.blobs.size(), 1u);
-  EXPECT_EQ(world.done.blobs[0].constant_key, "w");
+  fixture.method(text).method(text).plugin("npu", {kAdd});
+  fixture.run();
+  EXPECT_EQ(fixture.done.regions.size(), 4u);
+  ASSERT_EQ(fixture.done.blobs.size(), 1u);
+  EXPECT_EQ(fixture.done.blobs[0].constant_key, "w");
 }
 
 TEST(Partition, NamesThatMeetAreToldApart) {
-  World world;
+  TestFixture fixture;
   for (const char* value : {"1", "3"})
-    world.method(std::string("module \"m") + value + "\"\nconstant \"w\" float32[1] = {" + value + R"(}
-graph @forward(
-  %w: float32[1] = parameter "w" constant 0,
-  %x: float32[1] = user) {
+    fixture.method(std::string("etg 1\nmodule \"m") + value + "\"\nconstant \"w\": float32[1] = [" + value +
+                   R"(]
+
+graph @forward {
+  parameter %w: float32[1] = "w" as "w"
+  user %x: float32[1]
   %a: float32[1] = aten.add.Tensor(%x, %w)
   return %a
 }
 )");
-  world.plugin("npu", {kAdd});
-  world.run();
-  ASSERT_EQ(world.done.blobs.size(), 2u);
-  EXPECT_EQ(world.done.blobs[1].key, "w#2");
+  fixture.plugin("npu", {kAdd});
+  fixture.run();
+  ASSERT_EQ(fixture.done.blobs.size(), 2u);
+  EXPECT_EQ(fixture.done.blobs[1].key, "w#2");
 }
 
 // The host owns state: the plugin reads it as an operand and returns its new contents as a result.
 TEST(Partition, StateIsAnOperand) {
-  World world;
-  world
-      .method(R"(module "forward"
-constant "count" float32[1] = {4}
-graph @forward(
-  %count: float32[1] = buffer "count" constant 0,
-  %x: float32[1] = user) {
+  TestFixture fixture;
+  fixture
+      .method(R"(etg 1
+module "forward"
+constant "count": float32[1] = [4]
+
+graph @forward {
+  buffer %count: float32[1] = "count" as "count"
+  user %x: float32[1]
   %next: float32[1] = aten.add.Tensor(%count, %x)
-  return buffer "count" = %next, %next
+  return %next updates %count, %next
 }
 )")
       .plugin("npu", {kAdd});
-  world.run();
-  EXPECT_EQ(world.payload(0), "in in aten.add.Tensor out1");
-  EXPECT_THAT(world.lowered(), HasSubstr("executorch_call_delegate.default(0, [%count, %x])"));
+  fixture.run();
+  EXPECT_EQ(fixture.payload(0), "in in aten.add.Tensor out1");
+  EXPECT_THAT(fixture.lowered(), HasSubstr("executorch_call_delegate.default(0, [%count, %x])"));
 }
 
 TEST(Partition, NumbersComeFromTheRegionsOwnTensorsWhereTheyCan) {
-  World world;
-  world
-      .method(R"(module "forward"
-symbol s0 [2, 8]
-graph @forward(
-  %x: float32[s0, 3] = user) {
+  TestFixture fixture;
+  fixture
+      .method(R"(etg 1
+module "forward"
+symbol s0 {2..8}
+
+graph @forward {
+  user %x: float32[s0, 3]
   %a: float32[3*s0] = aten.view_copy.default(%x, [3*s0])
   %r: float32[3*s0] = aten.relu.default(%a)
   %b: float32[s0, 3] = aten.view_copy.default(%r, [s0, 3])
@@ -228,23 +240,26 @@ graph @forward(
 }
 )")
       .plugin("npu", {"aten.view_copy.default"});
-  world.run();
-  EXPECT_EQ(world.payload(0), "in aten.sym_size.int executorch_prim.mul.Scalar aten.view_copy.default out1");
-  EXPECT_THAT(world.done.regions[0].image.nodes, ElementsAre(ir::kNone, ir::kNone, 0));
+  fixture.run();
+  EXPECT_EQ(fixture.payload(0),
+            "in aten.sym_size.int executorch_prim.mul.Scalar aten.view_copy.default out1");
+  EXPECT_THAT(fixture.done.regions[0].image.nodes, ElementsAre(ir::kNone, ir::kNone, 0));
   // The second region sees only 3*s0, from which s0 follows.
-  EXPECT_EQ(world.payload(1),
+  EXPECT_EQ(fixture.payload(1),
             "in aten.sym_size.int executorch_prim.floordiv.Scalar aten.view_copy.default out1");
-  EXPECT_THAT(world.lowered(), HasSubstr("executorch_call_delegate.default(1, [%r])"));
+  EXPECT_THAT(fixture.lowered(), HasSubstr("executorch_call_delegate.default(1, [%r])"));
 }
 
 TEST(Partition, NodesWhoseNumbersNothingTellsStayWithTheHost) {
-  World world;
-  world
-      .method(R"(module "forward"
-symbol s0 [2, 8]
-symbol s1 [2, 8]
-graph @forward(
-  %x: float32[s0, s1] = user) {
+  TestFixture fixture;
+  fixture
+      .method(R"(etg 1
+module "forward"
+symbol s0 {2..8}
+symbol s1 {2..8}
+
+graph @forward {
+  user %x: float32[s0, s1]
   %a: float32[s0*s1] = aten.view_copy.default(%x, [s0*s1])
   %r: float32[s0*s1] = aten.relu.default(%a)
   %b: float32[s0, s1] = aten.view_copy.default(%r, [s0, s1])
@@ -252,54 +267,59 @@ graph @forward(
 }
 )")
       .plugin("npu", {"aten.view_copy.default"});
-  world.run();
-  ASSERT_EQ(world.done.regions.size(), 1u);
-  EXPECT_EQ(world.refusal(2), "host.number: needs a number that no tensor of its region tells");
+  fixture.run();
+  ASSERT_EQ(fixture.done.regions.size(), 1u);
+  EXPECT_EQ(fixture.rejection(2),
+            "host.number: needs a symbolic size that none of the region's inputs determine");
 }
 
 TEST(Partition, NodesInsideBranchesAreTakenAndConstantsThereReachPayloads) {
-  World world;
-  world
-      .method(R"(module "forward"
-constant "w" float32[1] = {4}
-graph @forward(
-  %p: bool[] = user,
-  %x: float32[1] = user) {
+  TestFixture fixture;
+  fixture
+      .method(R"(etg 1
+module "forward"
+constant "w": float32[1] = [4]
+
+graph @forward {
+  user %p: bool[]
+  user %x: float32[1]
   %y: float32[1] = higher_order.cond.default(%p, @yes, @no, [%x])
   return %y
 }
-graph @yes(
-  %x: float32[1] = user,
-  %w: float32[1] = constant "w" constant 0) {
+
+graph @yes {
+  user %x: float32[1]
+  constant %w: float32[1] = "w" as "w"
   %a: float32[1] = aten.add.Tensor(%x, %w)
   return %a
 }
-graph @no(
-  %x: float32[1] = user) {
+
+graph @no {
+  user %x: float32[1]
   %b: float32[1] = aten.add.Tensor(%x, %x)
   return %b
 }
 )")
       .plugin("npu", {kAdd, "higher_order.cond.default"});
-  world.run();
-  ASSERT_EQ(world.done.regions.size(), 2u);
-  EXPECT_EQ(world.payload(0), "in constant w aten.add.Tensor out1");
-  EXPECT_EQ(world.payload(1), "in aten.add.Tensor out1");
-  EXPECT_EQ(world.refusal(0), "host.kept: control flow stays with the host");
-  EXPECT_THAT(world.lowered(), HasSubstr("higher_order.cond.default(%p, @yes, @no, [%x])"));
+  fixture.run();
+  ASSERT_EQ(fixture.done.regions.size(), 2u);
+  EXPECT_EQ(fixture.payload(0), "in constant w aten.add.Tensor out1");
+  EXPECT_EQ(fixture.payload(1), "in aten.add.Tensor out1");
+  EXPECT_EQ(fixture.rejection(0), "host.kept: the host runs control flow");
+  EXPECT_THAT(fixture.lowered(), HasSubstr("higher_order.cond.default(%p, @yes, @no, [%x])"));
 }
 
 TEST(Partition, EqualInputsGiveEqualAnswers) {
   std::vector<std::string> texts;
   for (int i = 0; i < 2; ++i) {
-    World world;
-    world.method(kDiamond).plugin("npu", {kAdd, kMul});
-    world.run();
-    std::string text = to_json(make_report(world.modules, world.done, world.keys));
-    for (const Region& region : world.done.regions)
+    TestFixture fixture;
+    fixture.method(kDiamond).plugin("npu", {kAdd, kMul});
+    fixture.run();
+    std::string text = to_json(make_report(fixture.modules, fixture.done, fixture.keys));
+    for (const Region& region : fixture.done.regions)
       text += std::string(reinterpret_cast<const char*>(region.image.image.span().data()),
                           region.image.image.span().size());
-    texts.push_back(text + world.lowered());
+    texts.push_back(text + fixture.lowered());
   }
   EXPECT_EQ(texts[0], texts[1]);
 }
@@ -308,31 +328,31 @@ TEST(Partition, EqualInputsGiveEqualAnswers) {
 // regions. If any step were quadratic in nodes or regions, the test would exceed its time limit.
 TEST(Partition, AHundredThousandNodes) {
   constexpr int kCount = 100000;
-  std::string text = "module \"forward\"\ngraph @forward(\n  %x: float32[2] = user) {\n";
+  std::string text = "etg 1\nmodule \"forward\"\ngraph @forward {\n  user %x: float32[2]\n";
   text += "  %v0: float32[2] = aten.add.Tensor(%x, %x)\n  %v1: float32[2] = aten.mul.Tensor(%v0, %x)\n";
   for (int i = 2; i < kCount; ++i)
     text += "  %v" + std::to_string(i) + ": float32[2] = " + (i % 2 == 0 ? kAdd : kMul) + "(%v" +
             std::to_string(i - 1) + ", %v" + std::to_string(i - 2) + ")\n";
   text += "  return %v" + std::to_string(kCount - 1) + "\n}\n";
   for (const uint32_t flags : {0u, ETB_CLAIM_OWN_REGION}) {
-    World world;
-    world.method(text).plugin("npu", {kAdd}, flags);
-    world.run();
-    EXPECT_EQ(world.done.regions.size(), static_cast<size_t>(kCount / 2));
-    const Report report = make_report(world.modules, world.done, world.keys);
+    TestFixture fixture;
+    fixture.method(text).plugin("npu", {kAdd}, flags);
+    fixture.run();
+    EXPECT_EQ(fixture.done.regions.size(), static_cast<size_t>(kCount / 2));
+    const Report report = make_report(fixture.modules, fixture.done, fixture.keys);
     EXPECT_EQ(report.delegated_count, static_cast<uint64_t>(kCount / 2));
     EXPECT_GT(to_html(report).size(), 1000u);
-    EXPECT_TRUE(lower(world.modules, world.done));
+    EXPECT_TRUE(lower(fixture.modules, fixture.done));
   }
 }
 
 // ---- Reports
 
 TEST(Report, TextHasTheSummaryTheTableAndTheReasons) {
-  World world;
-  world.method(kDiamond).plugin("npu", {kAdd});
-  world.run();
-  EXPECT_EQ(to_text(make_report(world.modules, world.done, world.keys)),
+  TestFixture fixture;
+  fixture.method(kDiamond).plugin("npu", {kAdd});
+  fixture.run();
+  EXPECT_EQ(to_text(make_report(fixture.modules, fixture.done, fixture.keys)),
             R"(Total delegated subgraphs: 1
 Number of delegated nodes: 2
 Number of non-delegated nodes: 2
@@ -354,10 +374,10 @@ forward %c = aten.mul.Tensor
 }
 
 TEST(Report, PageEscapesWhatPluginsSay) {
-  World world;
-  world.method(kDiamond).plugin("<script>alert(1)</script>", {kAdd});
-  world.run();
-  const std::string page = to_html(make_report(world.modules, world.done, world.keys));
+  TestFixture fixture;
+  fixture.method(kDiamond).plugin("<script>alert(1)</script>", {kAdd});
+  fixture.run();
+  const std::string page = to_html(make_report(fixture.modules, fixture.done, fixture.keys));
   EXPECT_THAT(page, testing::Not(HasSubstr("<script>")));
   EXPECT_THAT(page, HasSubstr("&lt;script&gt;"));
   EXPECT_THAT(page, HasSubstr("<svg "));

@@ -21,7 +21,8 @@ constexpr size_t kConstantAlignment = 16;
 
 Status refuse_null(const uint32_t* nodes, uint32_t count) {
   if (nodes != nullptr || count == 0) return {};
-  return make_error(Code::INVALID_DATA, "an answer about " + std::to_string(count) + " nodes at NULL");
+  return make_error(Code::INVALID_DATA,
+                    "an answer names " + std::to_string(count) + " nodes, but its list is NULL");
 }
 
 // Collects claims and rejections.
@@ -94,9 +95,11 @@ class ConstantReader {
  private:
   Status read(const char* key, etb_payload_view* out) {
     if (key == nullptr || out == nullptr || !ETB_HAS_FIELD(etb_payload_view, out, release))
-      return make_error(Code::INVALID_ARGUMENT, "constant: no key, or no view of the size of version 1.0");
+      return make_error(Code::INVALID_ARGUMENT,
+                        "constant: key or view is NULL, or the view is smaller than in version 1.0");
     const KeyedConstant* constant = keys_.find(key);
-    if (constant == nullptr) return make_error(Code::NOT_FOUND, "no constant '" + std::string(key) + "'");
+    if (constant == nullptr)
+      return make_error(Code::NOT_FOUND, "unknown constant '" + std::string(key) + "'");
     const std::byte* data = constant->bytes.data();
     if (reinterpret_cast<uintptr_t>(data) % kConstantAlignment != 0) {
       const std::lock_guard lock(mutex_);
@@ -132,7 +135,7 @@ Result<std::unique_ptr<PluginCompiler>> PluginCompiler::make(std::string name, s
                                                              etb_plugin* plugin,
                                                              PluginCompilerOptions options) {
   if (table.aot == nullptr)
-    return make_error(Code::NOT_SUPPORTED, "plugin '" + name + "' has no ahead-of-time half");
+    return make_error(Code::NOT_SUPPORTED, "plugin '" + name + "' implements no ahead-of-time functions");
   return std::unique_ptr<PluginCompiler>(
       new PluginCompiler(std::move(name), std::move(backend_id), table, plugin, std::move(options)));
 }
@@ -205,7 +208,7 @@ Status PluginCompiler::check_payloads(const Compiled& compiled) {
     ETB_TRY(check(table_.delegate->check_payload(plugin_, &check_args, &verdict, &error), error));
     if (verdict.kind != ETB_VERDICT_UNSUPPORTED) continue;
     return make_error(Code::INVALID_DATA,
-                      "refuses the payload that it made of region " + std::to_string(i) + ": " +
+                      "rejects its own payload of region " + std::to_string(i) + ": " +
                           std::string(verdict.text, strnlen(verdict.text, sizeof verdict.text)));
   }
   return {};

@@ -18,7 +18,8 @@ std::string spec_text(const ir::Module& module, const ir::Value& value) {
   return text + "]";
 }
 
-ReportGraph make_graph(const ir::Module& module, uint32_t index, const std::vector<NodeFate>& fates) {
+ReportGraph make_graph(const ir::Module& module, uint32_t index,
+                       const std::vector<NodeAssignment>& assignments) {
   const ir::Graph& graph = module.graphs[index];
   const GraphFacts facts(module, index);
   ReportGraph out;
@@ -34,8 +35,8 @@ ReportGraph make_graph(const ir::Module& module, uint32_t index, const std::vect
     }
     row.source = ir::format_source(module, node.source);
     row.debug_handle = node.debug_handle;
-    row.region = fates[i].region;
-    row.refusals = fates[i].refusals;
+    row.region = assignments[i].region;
+    row.rejections = assignments[i].rejections;
     out.nodes.push_back(std::move(row));
   }
   for_each_dependency(module, graph,
@@ -104,9 +105,9 @@ std::string refusal_lines(const Report& report) {
       if (node.region != kNoRegion) continue;
       out += graph.method + (graph.name == graph.method ? "" : " @" + graph.name) + " %" + node.name + " = " +
              node.op + (node.source.empty() ? "" : "  # " + node.source) + "\n";
-      for (const Refusal& refusal : node.refusals)
-        out += "    " + report.plugins[refusal.compiler] + ": " + refusal.reason +
-               (refusal.text.empty() ? "" : ": " + refusal.text) + "\n";
+      for (const Rejection& rejection : node.rejections)
+        out += "    " + report.plugins[rejection.compiler] + ": " + rejection.reason +
+               (rejection.text.empty() ? "" : ": " + rejection.text) + "\n";
     }
   }
   return out;
@@ -119,12 +120,12 @@ Report make_report(std::span<const ir::Module> methods, const Partition& partiti
   Report out;
   out.plugins = partition.compilers;
   out.backend_ids = partition.backend_ids;
-  out.faults = partition.faults;
+  out.plugin_errors = partition.plugin_errors;
   std::vector<uint32_t> first_graph;
   for (size_t m = 0; m < methods.size(); ++m) {
     first_graph.push_back(static_cast<uint32_t>(out.graphs.size()));
     for (uint32_t g = 0; g < methods[m].graphs.size(); ++g)
-      out.graphs.push_back(make_graph(methods[m], g, partition.fates[m][g]));
+      out.graphs.push_back(make_graph(methods[m], g, partition.assignments[m][g]));
   }
   for (const Region& region : partition.regions)
     out.regions.push_back(
@@ -147,8 +148,8 @@ std::string to_text(const Report& report) {
                     op_table(report);
   if (!report.regions.empty()) out += "\n" + region_lines(report);
   if (report.other_count != 0) out += "\nNot delegated, and why:\n" + refusal_lines(report);
-  for (const PluginFault& fault : report.faults)
-    out += "\nplugin '" + fault.plugin + "' takes no part: " + fault.text + "\n";
+  for (const PluginError& error : report.plugin_errors)
+    out += "\nskipped plugin '" + error.plugin + "': " + error.text + "\n";
   return out;
 }
 

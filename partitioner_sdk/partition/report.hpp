@@ -17,7 +17,7 @@ struct ReportNode {
   std::string source;  // "model.py:12 in forward, module layer1"
   uint32_t debug_handle = 0;
   uint32_t region = kNoRegion;
-  std::vector<Refusal> refusals;
+  std::vector<Rejection> rejections;
   std::vector<uint32_t> needs;  // nodes of the same graph, ascending, each once
 };
 
@@ -45,7 +45,7 @@ struct Report {
   std::vector<std::string> backend_ids;
   std::vector<ReportGraph> graphs;
   std::vector<ReportRegion> regions;
-  std::vector<PluginFault> faults;
+  std::vector<PluginError> plugin_errors;
   uint64_t delegated_count = 0;
   uint64_t other_count = 0;
 

@@ -40,8 +40,8 @@ std::string tooltip_of(const Report& report, const ReportNode& node) {
   if (node.region != kNoRegion)
     text +=
         "\nregion " + std::to_string(node.region) + ", " + report.plugins[report.regions[node.region].plugin];
-  for (const Refusal& refusal : node.refusals)
-    text += "\n" + report.plugins[refusal.compiler] + ": " + refusal.reason + ": " + refusal.text;
+  for (const Rejection& rejection : node.rejections)
+    text += "\n" + report.plugins[rejection.compiler] + ": " + rejection.reason + ": " + rejection.text;
   return text;
 }
 
@@ -161,10 +161,10 @@ std::string refusal_table(const Report& report) {
       if (node.region != kNoRegion) continue;
       const std::string row = "<tr><td>%" + escape_page_text(node.name) + "<td>" + escape_page_text(node.op) +
                               "<td>" + escape_page_text(node.source) + "<td>";
-      if (node.refusals.empty()) out += row + "<td><td></tr>\n";
-      for (const Refusal& refusal : node.refusals)
-        out += row + escape_page_text(report.plugins[refusal.compiler]) + "<td>" +
-               escape_page_text(refusal.reason) + "<td>" + escape_page_text(refusal.text) + "</tr>\n";
+      if (node.rejections.empty()) out += row + "<td><td></tr>\n";
+      for (const Rejection& rejection : node.rejections)
+        out += row + escape_page_text(report.plugins[rejection.compiler]) + "<td>" +
+               escape_page_text(rejection.reason) + "<td>" + escape_page_text(rejection.text) + "</tr>\n";
     }
   }
   return out + "</table>\n";
@@ -185,9 +185,9 @@ std::string to_html(const Report& report) {
   out += "<h1>Delegation</h1><p>" + std::to_string(report.regions.size()) + " delegated subgraphs, " +
          std::to_string(report.delegated_count) + " delegated nodes, " + std::to_string(report.other_count) +
          " others</p>\n";
-  for (const PluginFault& fault : report.faults)
-    out += "<p class=\"fault\">plugin '" + escape_page_text(fault.plugin) +
-           "' takes no part: " + escape_page_text(fault.text) + "</p>\n";
+  for (const PluginError& error : report.plugin_errors)
+    out += "<p class=\"fault\">skipped plugin '" + escape_page_text(error.plugin) +
+           "': " + escape_page_text(error.text) + "</p>\n";
   out += region_table(report);
   for (const ReportGraph& graph : report.graphs) {
     out += "<h2>" + escape_page_text(graph.method) +

@@ -16,11 +16,12 @@ ordered_json to_json(const Report& report, const ReportNode& node) {
   if (node.debug_handle != 0) row["debug_handle"] = node.debug_handle;
   row["needs"] = node.needs;
   row["region"] = node.region == kNoRegion ? ordered_json(nullptr) : ordered_json(node.region);
-  ordered_json refusals = ordered_json::array();
-  for (const Refusal& refusal : node.refusals)
-    refusals.push_back(
-        {{"plugin", report.plugins[refusal.compiler]}, {"reason", refusal.reason}, {"text", refusal.text}});
-  row["refusals"] = std::move(refusals);
+  ordered_json rejections = ordered_json::array();
+  for (const Rejection& rejection : node.rejections)
+    rejections.push_back({{"plugin", report.plugins[rejection.compiler]},
+                          {"reason", rejection.reason},
+                          {"text", rejection.text}});
+  row["refusals"] = std::move(rejections);
   return row;
 }
 
@@ -46,7 +47,7 @@ ordered_json to_json(const Report& report, const ReportRegion& region) {
 
 std::string to_json(const Report& report) {
   ordered_json ops = ordered_json::array(), graphs = ordered_json::array(), regions = ordered_json::array(),
-               faults = ordered_json::array();
+               plugin_errors = ordered_json::array();
   for (const auto& [op, counts] : report.ops)
     ops.push_back({{"op", op}, {"delegated", counts.delegated}, {"not_delegated", counts.other}});
   for (const ReportGraph& graph : report.graphs) {
@@ -55,8 +56,8 @@ std::string to_json(const Report& report) {
     graphs.push_back({{"method", graph.method}, {"name", graph.name}, {"nodes", std::move(nodes)}});
   }
   for (const ReportRegion& region : report.regions) regions.push_back(to_json(report, region));
-  for (const PluginFault& fault : report.faults)
-    faults.push_back({{"plugin", fault.plugin}, {"text", fault.text}});
+  for (const PluginError& error : report.plugin_errors)
+    plugin_errors.push_back({{"plugin", error.plugin}, {"text", error.text}});
   const ordered_json all = {{"report_version", 1},
                             {"delegated_subgraphs", report.regions.size()},
                             {"delegated_nodes", report.delegated_count},
@@ -65,7 +66,7 @@ std::string to_json(const Report& report) {
                             {"ops", std::move(ops)},
                             {"regions", std::move(regions)},
                             {"graphs", std::move(graphs)},
-                            {"faults", std::move(faults)}};
+                            {"faults", std::move(plugin_errors)}};
   // Names and reasons come from files and plugins: for any bytes the text is valid JSON.
   return all.dump(1, ' ', true, ordered_json::error_handler_t::replace) + "\n";
 }

@@ -106,15 +106,16 @@ Status verify_compiled(const Compiled& compiled, size_t region_count, const Cons
   std::set<std::string_view> keys;
   for (const NamedBlob& blob : compiled.blobs) {
     if (blob.key.empty() || !keys.insert(blob.key).second)
-      return fail("named blob '" + blob.key + "' without a key of its own");
+      return fail("named blob '" + blob.key + "': the key is empty or repeated");
     if ((blob.alignment & (blob.alignment - 1)) != 0 || blob.alignment > kMaxAlignment)
       return fail("named blob '" + blob.key + "': alignment " + std::to_string(blob.alignment));
     if (!blob.constant_key.empty() && constants.find(blob.constant_key) == nullptr)
-      return fail("named blob '" + blob.key + "': no constant '" + blob.constant_key + "'");
+      return fail("named blob '" + blob.key + "': unknown constant '" + blob.constant_key + "'");
   }
   for (const Artifact& artifact : compiled.artifacts)
     for (const std::string& key : artifact.named_keys)
-      if (keys.count(key) == 0) return fail("a payload reads named blob '" + key + "', which is not there");
+      if (keys.count(key) == 0)
+        return fail("a payload reads named blob '" + key + "', which the plugin did not add");
   return {};
 }
 

@@ -10,7 +10,7 @@ namespace {
 
 using Attention = ops::scaled_dot_product_attention_default<Call>;
 
-// Bools for a mask, none when the attention can stay as it is.
+// Returns a mask of bools; none when the attention can stay unchanged.
 std::optional<ValueId> find_mask(Builder& b, const Attention& attention) {
   if (const TensorSpec* mask = attention.attn_mask().find_tensor())
     return ops::is_bool(mask->dtype) ? std::optional(attention.attn_mask().id()) : std::nullopt;

@@ -9,17 +9,17 @@ namespace etb::passes {
 
 namespace {
 
-// Rules that make two of one would double the graph again and again.
+// Rules that replace one node by two would double the graph again and again.
 constexpr size_t kMaxGrowth = 16, kGrowthSlack = 4096;
 
-// What a pattern found: the nodes, and what its names stand for.
+// A match of a pattern: its nodes, and the values bound to its names.
 struct Match {
-  std::vector<size_t> nodes;  // ascending; the last one is the root's
+  std::vector<size_t> nodes;  // ascending; the last one is the root
   std::vector<ValueId> values;
   std::vector<Argument> variables;
 };
 
-// Where a value comes from, and how often it is used.
+// The definition of a value, and the number of its uses.
 struct ValueFacts {
   uint32_t node = ir::kNone;
   uint32_t result = 0;
@@ -28,7 +28,7 @@ struct ValueFacts {
 
 bool are_equal(const Argument& wanted, const Argument& found) {
   if (wanted == found) return true;
-  // 1 and 1.0 are written alike by most people.
+  // 1 and 1.0 are equal here: most authors of rules do not distinguish them.
   const Dim* integer = ir::get_if<Dim>(wanted) != nullptr ? ir::get_if<Dim>(wanted) : ir::get_if<Dim>(found);
   const double* number =
       ir::get_if<double>(wanted) != nullptr ? ir::get_if<double>(wanted) : ir::get_if<double>(found);
@@ -36,7 +36,7 @@ bool are_equal(const Argument& wanted, const Argument& found) {
          static_cast<double>(integer->value()) == *number;
 }
 
-// Looks for one rule's pattern in nodes that are not rewritten meanwhile.
+// Matches the pattern of one rule in nodes that do not change meanwhile.
 class Matcher {
  public:
   Matcher(const ir::Module& module, const ir::Graph& graph, std::span<const ir::Node> nodes, const Rule& rule)
@@ -58,7 +58,7 @@ class Matcher {
     for (const ir::Output& output : graph.outputs) count_uses(output.value);
   }
 
-  // With node `index` as the root; `is_taken` nodes belong to other matches.
+  // Matches with node `index` as the root; `is_taken` marks the nodes of other matches.
   std::optional<Match> match(size_t index, const std::vector<bool>& is_taken) {
     if (nodes_[index].op != ops_.back() || is_taken[index]) return std::nullopt;
     match_ = {{}, std::vector<ValueId>(rule_.value_count, ir::kNoValue), {}};
@@ -155,7 +155,7 @@ class Matcher {
     return true;
   }
 
-  // What goes away is needed by nobody else.
+  // True when no node outside the match reads a removed value.
   bool has_only_inner_uses() const {
     const size_t root = match_.nodes.back();
     std::vector<ValueId> used;
@@ -188,13 +188,13 @@ class Matcher {
   std::vector<uint32_t> node_of_;  // by node of the pattern
 };
 
-// Writes the graph anew with what the rule puts in place of its matches.
+// Rewrites the graph: the rule's replacement takes the position of each match.
 class Rewriter {
  public:
   Rewriter(ir::Module& module, ir::Graph& graph, const Rule& rule)
       : module_(module), graph_(graph), rule_(rule), b_(module, graph), nodes_(b_.take_old_nodes()) {}
 
-  // True when something changed. After a fault the matches that are left stay as they are.
+  // True when something changed. After a fault the remaining matches stay unchanged.
   Result<bool> run() {
     const std::vector<std::optional<Match>> matches = find_matches();
     bool is_changed = false;
@@ -264,7 +264,8 @@ class Rewriter {
       if (b_.has_failed()) return tl::make_unexpected(b_.take_error());
       if (made.size() < wanted.results.size())
         return make_error(Code::INVALID_ARGUMENT,
-                          "'" + wanted.op + "' gives " + std::to_string(made.size()) + " results");
+                          "'" + wanted.op + "' returns " + std::to_string(made.size()) +
+                              " results, the rule names " + std::to_string(wanted.results.size()));
       for (size_t i = 0; i < wanted.results.size(); ++i)
         if (wanted.results[i] != ir::kNoValue) match.values[wanted.results[i]] = made[i];
     }
@@ -276,7 +277,7 @@ class Rewriter {
     return {};
   }
 
-  // A variable may hold anything.
+  // A variable may be bound to an argument of any kind.
   Status check_arguments(const RuleNode& wanted, const std::vector<Argument>& args) const {
     const ops::Schema& schema = *module_.find_schema(wanted.op);
     for (uint32_t i = 0; i < schema.argument_count(); ++i) {
@@ -288,7 +289,7 @@ class Rewriter {
     return {};
   }
 
-  // A node of an op without a rule for its results: they are what they take the place of.
+  // Adds a node of an op without a rule for its results: they get the specs of the results that they replace.
   std::vector<ValueId> add_like(const RuleNode& wanted, std::vector<Argument> args, const ir::Node& root) {
     ir::Node node{module_.op(wanted.op), std::move(args), {}, root.source, root.debug_handle};
     for (const RuleValue value : wanted.results) {
@@ -308,7 +309,7 @@ class Rewriter {
     for (size_t i = 0; is_same && i < was.rank(); ++i)
       is_same = !was.sizes[i].is_static() || !is.sizes[i].is_static() || was.sizes[i] == is.sizes[i];
     if (is_same) return {};
-    return make_error(Code::INVALID_ARGUMENT, "gives " + describe(is) + " for " + describe(was));
+    return make_error(Code::INVALID_ARGUMENT, "replaces " + describe(was) + " by " + describe(is));
   }
   std::string describe(const TensorSpec& spec) const {
     std::string text(ops::to_text(spec.dtype));
@@ -326,7 +327,7 @@ class Rewriter {
   std::optional<Error> fault_;
 };
 
-// False when an op of the pattern does not occur.
+// False when an op of the pattern does not occur in the module.
 bool can_match(const ir::Module& module, const Rule& rule) {
   return std::all_of(rule.pattern.begin(), rule.pattern.end(),
                      [&](const RuleNode& node) { return module.find_op(node.op).has_value(); });

@@ -26,14 +26,15 @@ void Builder::replace(ValueId old, ValueId by) {
 void Builder::fail(Code code, std::string why) {
   if (has_failed()) return;
   const std::string at = ir::format_source(module_, source_);
-  error_ = {code, at.empty() ? std::move(why) : std::move(why) + " (" + at + ")", {}, 0};
+  if (!at.empty()) why.insert(std::min(why.find("\nhint: "), why.size()), " (" + at + ")");
+  error_ = {code, std::move(why), {}, 0};
 }
 
 std::vector<Argument> Builder::complete(ir::OpId op, std::vector<Argument> args,
                                         const std::vector<Named>& named) {
   const ir::Op& row = module_.op(op);
   if (row.schema == nullptr) {
-    fail(Code::INTERNAL, "op '" + row.name + "' has no signature");
+    fail(Code::INTERNAL, "op '" + row.name + "' has no schema");
     return args;
   }
   for (size_t i = args.size(); i < row.defaults.size(); ++i) args.push_back(row.defaults[i]);
@@ -57,7 +58,7 @@ std::vector<ValueId> Builder::add(ir::OpId op, std::vector<Argument> args) {
       node.outputs.push_back(graph_.add_value({{}, ir::ValueKind::kTensor, std::move(spec), {}}));
     }
   }
-  // Callers take the first result without asking.
+  // Callers read the first result without checking for an error.
   if (node.outputs.empty()) node.outputs.push_back(graph_.add_value({}));
   nodes_.push_back(node);
   return node.outputs;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes a graph's nodes anew: what a pass keeps, makes and replaces. Time is linear in the nodes.
+// Rewrites the nodes of a graph: a pass keeps, adds and replaces them. Time is linear in the number of nodes.
 #pragma once
 
 #include <initializer_list>
@@ -22,7 +22,7 @@ using ir::TensorSpec;
 using ir::ValueId;
 using ir::ValueRef;
 
-// Runs `run(graph)`, a Result<bool>, on every graph; whether any of them changed.
+// Runs `run(graph)`, a Result<bool>, on every graph; true when any of them changed.
 template <class Run>
 Result<bool> run_on_graphs(ir::Module& module, Run run) {
   bool is_changed = false;
@@ -35,30 +35,30 @@ Result<bool> run_on_graphs(ir::Module& module, Run run) {
 
 class Builder {
  public:
-  // Takes the nodes out of the graph; finish puts the new ones in.
+  // Moves the nodes out of the graph; finish stores the new ones.
   Builder(ir::Module& module, ir::Graph& graph);
 
   std::vector<ir::Node> take_old_nodes() { return std::move(old_nodes_); }
 
-  // The node with replaced values put in.
+  // Replaces the arguments of the node that were replaced so far.
   void substitute(ir::Node& node) const;
   ValueId current(ValueId value) const { return value < replaced_.size() ? replaced_[value] : value; }
   void keep(ir::Node node) { nodes_.push_back(std::move(node)); }
-  // From here on `by` stands for `old`, and takes its name when it has none.
+  // Replaces `old` by `by` in all later nodes; `by` inherits the name when it has none.
   void replace(ValueId old, ValueId by);
-  // New nodes get the source and debug handle of this one.
+  // New nodes get the source and debug handle of this node.
   void set_origin(const ir::Node& node) {
     source_ = node.source;
     debug_handle_ = node.debug_handle;
   }
 
-  // Adds a node; its results are inferred. Arguments may end before trailing defaults. After an error, values are meaningless
-  // and finish returns it.
+  // Adds a node and infers its results. Trailing arguments with defaults may be omitted. After an error,
+  // values are meaningless and finish returns the error.
   ValueId call(std::string_view op, std::vector<Argument> args) {
     return call_all(op, std::move(args)).at(0);
   }
   std::vector<ValueId> call_all(std::string_view op, std::vector<Argument> args);
-  // The same with arguments by name behind the positional ones.
+  // The same, with named arguments after the positional ones.
   struct Named {
     std::string_view name;
     Argument value;
@@ -74,17 +74,18 @@ class Builder {
   ir::Module& module() const { return module_; }
   ir::Graph& graph() const { return graph_; }
 
-  // A new input of the graph: a row-major constant of the given elements; no sizes for a single one.
+  // Adds an input of the graph: a row-major constant with the given elements; `sizes` is empty for a 0-d
+  // tensor.
   ValueId add_constant(Dtype dtype, std::vector<int64_t> sizes, std::vector<std::byte> elements);
 
   void fail(Code code, std::string why);
   bool has_failed() const { return !error_.message.empty(); }
-  // For a pass that goes on after an error in one node: what it made for the node is left to remove_dead_code.
+  // For a pass that continues after an error in one node: remove_dead_code removes the nodes added for it.
   Error take_error() { return std::exchange(error_, Error{}); }
   [[nodiscard]] Status finish();
 
  protected:
-  // Lets a pass expand a call instead of adding it; false adds it.
+  // Lets a pass expand a call instead of adding a node; false adds the node.
   virtual bool expand(ir::OpId, std::span<const Argument>, std::vector<ValueId>&) { return false; }
   ~Builder() = default;
 
@@ -102,7 +103,7 @@ class Builder {
   Error error_;
 };
 
-// A Builder that only adds.
+// A Builder without expansion.
 class PlainBuilder final : public Builder {
  public:
   using Builder::Builder;

@@ -9,7 +9,7 @@ namespace etb::passes {
 
 namespace {
 
-// How an op is taken apart: by a function or by a formula, or not at all.
+// The decomposition of an op: a function, a formula, or none.
 struct Recipe {
   const Decomposition* function = nullptr;
   std::string_view formula;
@@ -29,7 +29,7 @@ const Decomposition* find_function(std::string_view op) {
   return nullptr;
 }
 
-// `is_new`: another decomposition made the call. Such a one is preserved only where its results can be told.
+// `is_new`: a decomposition added the call. Such a call is preserved only when its results can be inferred.
 Recipe find_recipe(std::string_view op, const DecomposeOptions& options, bool is_new) {
   if (options.preserved.count(op) != 0 && (!is_new || infer::find_rule(op) != nullptr)) return {};
   if (const auto own = options.formulas.find(op); own != options.formulas.end())
@@ -43,12 +43,13 @@ Recipe find_recipe(std::string_view op, const DecomposeOptions& options, bool is
   return {};
 }
 
-// Checks at run time that exporters leave behind; nothing uses what they give.
+// Run-time checks that exporters leave in the graph; their results are not used.
 bool is_assertion(std::string_view op) {
   return op.rfind("aten._assert_", 0) == 0 || op.rfind("aten.sym_constrain_", 0) == 0;
 }
 
-// Another name of an op whose sizes only its run tells: the node stays as it is, for nothing can infer a new one's.
+// Renames an op whose result sizes are known only at run time. The node stays, because the sizes of a new one
+// cannot be inferred.
 void use_known_name(ir::Module& module, ir::Node& node) {
   if (module.op(node).name == "aten.argwhere.default") node.op = module.op("aten.nonzero.default");
 }
@@ -81,7 +82,10 @@ class Decomposer final : public Builder {
       ETB_TRY(take_results(node, results));
     }
     ETB_TRY(finish());
-    if (!faults_.message.empty()) return tl::make_unexpected(faults_);
+    if (!faults_.message.empty()) {
+      for (const std::string& hint : hints_) faults_.message += hint;
+      return tl::make_unexpected(faults_);
+    }
     return is_changed;
   }
 
@@ -92,13 +96,16 @@ class Decomposer final : public Builder {
 
  private:
   struct Recipes {
-    Recipe exported, made;  // for nodes of the exporter's, and for those that decompositions make
+    Recipe exported, made;  // for nodes of the exporter, and for nodes that decompositions add
   };
 
-  // One error tells all; it has the first one's code.
+  // Collects errors into one, which has the code of the first. Hints are kept aside: each is printed once, at the end.
   void note(Error error) {
     constexpr size_t kMaxFaults = 100;
     if (++fault_count_ > kMaxFaults) return;
+    const size_t hint = std::min(error.message.find("\nhint: "), error.message.size());
+    hints_.insert(error.message.substr(hint));
+    error.message.resize(hint);
     if (faults_.message.empty()) {
       faults_ = std::move(error);
     } else {
@@ -119,7 +126,7 @@ class Decomposer final : public Builder {
     return !results.empty();
   }
 
-  // The table is searched once an op, not once a node.
+  // The table is searched once per op, not once per node.
   Recipes lookup(ir::OpId op) {
     if (op >= recipes_.size()) {
       const size_t first = recipes_.size();
@@ -132,19 +139,22 @@ class Decomposer final : public Builder {
     return recipes_[op];
   }
 
-  // The new results stand for the old ones, so they must be what the exporter said: a check of every decomposition.
+  // The new results replace the old ones, so their specs must match the exporter's: a check of every
+  // decomposition.
   Status take_results(const ir::Node& node, const Values& results) {
     const std::string& name = module().op(node).name;
     if (has_failed()) return {};
-    if (results.size() < node.outputs.size()) return make_error(Code::INTERNAL, name + ": too few results");
+    if (results.size() < node.outputs.size())
+      return make_error(Code::INTERNAL, name + ": decomposed to " + std::to_string(results.size()) +
+                                            " results, expected " + std::to_string(node.outputs.size()));
     for (size_t i = 0; i < node.outputs.size(); ++i) {
       const ir::Value& old = graph().values[node.outputs[i]];
       if (old.kind == ir::ValueKind::kTensor) {
         const TensorSpec made = spec(results[i]);
         if (made.dtype != old.spec.dtype || made.sizes.size() != old.spec.sizes.size() ||
             !have_equal_sizes(made, old.spec)) {
-          return make_error(Code::INVALID_DATA, name + " was taken apart to " + describe(made) +
-                                                    ", the exporter says " + describe(old.spec) + " (" +
+          return make_error(Code::INVALID_DATA, name + " was decomposed to " + describe(made) +
+                                                    ", the exporter declares " + describe(old.spec) + " (" +
                                                     ir::format_source(module(), node.source) + ")");
         }
       }
@@ -169,6 +179,7 @@ class Decomposer final : public Builder {
   const DecomposeOptions& options_;
   std::vector<Recipes> recipes_;
   Error faults_;
+  std::set<std::string> hints_;
   size_t fault_count_ = 0;
 };
 

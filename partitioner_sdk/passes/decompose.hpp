@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// ATen to Core ATen: takes apart every op that the core set lacks and that the caller does not want preserved.
+// ATen to Core ATen: decomposes every op that is not in the core set and that the caller does not preserve.
 #pragma once
 
 #include <map>
@@ -11,12 +11,15 @@
 namespace etb::passes {
 
 struct DecomposeOptions {
-  std::set<std::string, std::less<>> preserved = {};  // ops that a backend takes whole: "aten.linear.default"
-  // How the caller takes ops apart, in the notation of formula.hpp; goes before what this pass knows. For ops of one's own too.
+  // Ops that a backend claims whole: "aten.linear.default".
+  std::set<std::string, std::less<>> preserved = {};
+  // Decompositions of the caller, in the notation of formula.hpp. They override those of this pass and may
+  // decompose custom ops.
   std::map<std::string, std::string, std::less<>> formulas = {};
 };
 
-// True when something changed. The error lists every op that is neither core nor has a decomposition, with its source.
+// True when something changed. The error lists every op that is neither core nor has a decomposition, with
+// its source.
 [[nodiscard]] Result<bool> decompose(ir::Module& module, const DecomposeOptions& options = {});
 
 }  // namespace etb::passes

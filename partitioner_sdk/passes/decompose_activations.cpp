@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Activations, and arithmetic that the core set writes otherwise.
+// Activations, and arithmetic that the core set expresses with other ops.
 #include <cmath>
 #include <limits>
 
@@ -33,7 +33,8 @@ namespace etb::passes {
 
 namespace {
 
-// The formulas are PyTorch's (torch/_decomp, torch/_refs), step by step, because the order decides rounding and overflow.
+// The formulas are PyTorch's (torch/_decomp, torch/_refs), step by step, because the order determines
+// rounding and overflow.
 
 Values silu(Builder& b, const ops::silu_default<Call>& a) {
   const ValueId x = a.self();
@@ -55,7 +56,7 @@ Values hardsigmoid(Builder& b, const ops::hardsigmoid_default<Call>& a) {
   return {b.call("aten.div.Tensor", {ValueRef{clamped_to_six(b, a.self())}, Dim(6)})};
 }
 
-// log1p(exp(x)), and x itself where that is the same to the last bit.
+// log1p(exp(x)), and x itself where both are equal to the last bit.
 ValueId plain_softplus(Builder& b, ValueId x, const Argument& threshold) {
   const ValueId log = b.call("aten.log1p.default", {ValueRef{b.call("aten.exp.default", {ValueRef{x}})}});
   const ValueId is_large = b.call("aten.gt.Scalar", {ValueRef{x}, threshold});
@@ -79,7 +80,7 @@ Values mish(Builder& b, const ops::mish_default<Call>& a) {
 Values prelu(Builder& b, const ops::prelu_default<Call>& a) {
   const ValueId x = a.self();
   ValueId weight = a.weight();
-  // One slope a channel; a tensor of one dimension has none.
+  // One slope per channel; a 1-d tensor has no channels.
   const size_t rank = b.spec(x).rank();
   Dims sizes(rank, Dim(1));
   if (rank >= 2) {
@@ -116,7 +117,7 @@ Values celu(Builder& b, const ops::celu_default<Call>& a) {
 }
 
 Values selu(Builder& b, const ops::selu_default<Call>& a) {
-  // Klambauer et al. 2017, equation 14, with the digits that PyTorch has.
+  // Klambauer et al. 2017, equation 14, with PyTorch's digits.
   return {b.call("aten.elu.default",
                  {a.self(), 1.6732632423543772848170429916717, 1.0507009873554804934193349852946})};
 }
@@ -156,7 +157,7 @@ Values glu(Builder& b, const ops::glu_default<Call>& a) {
 
 template <class A>
 Values rsub(Builder& b, const A& a) {
-  if (!(a.alpha().get() == Argument(Dim(1)))) a.fail("alpha other than 1");
+  if (!(a.alpha().get() == Argument(Dim(1)))) a.fail("argument 'alpha' is not 1, the only supported value");
   return {b.call("aten.sub.Tensor", {a.other(), a.self()})};
 }
 template <class A>
@@ -176,7 +177,8 @@ Values clamp_max(Builder& b, const ops::clamp_max_default<Call>& a) {
   return {b.call("aten.clamp.default", {a.self(), Nothing{}, a.max()})};
 }
 
-// A number in a place of where becomes a 0-d tensor; of the other operand's dtype unless that is a number too.
+// A number among the operands of where becomes a 0-d tensor. Its dtype is the other operand's, unless that is
+// a number too.
 template <class A>
 Values where_with_numbers(Builder& b, const A& a) {
   const std::array<infer::AnyArgument, 2> branches = {a.self(), a.other()};
@@ -221,7 +223,7 @@ Values nan_to_num(Builder& b, const ops::nan_to_num_default<Call>& a) {
       a.neginf().has_value() ? a.neginf().number() : -largest);
   return {x};
 }
-// The operators of Python, such as __and__, under the name that the core set has.
+// Maps Python's operators, such as __and__, to the names of the core set.
 template <class A>
 Values bitwise(Builder& b, const A& a) {
   std::string op = A::kName;  // "aten.__and__.Scalar"

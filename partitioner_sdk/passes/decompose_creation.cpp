@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tensors out of nothing, and triangles.
+// Ops that create tensors, and triangular parts.
 #include <cmath>
 #include <numbers>
 
@@ -51,7 +51,7 @@ Values new_full(Builder& b, const ops::new_full_default<Call>& a) {
   return filled(b, a.size(), a.fill_value(), a.dtype().value_or(a.self().spec().dtype));
 }
 
-// A tensor of the sizes of `self`; of its dtype, too, where `dtype` is none.
+// A tensor with the sizes of `self`, and its dtype where `dtype` is none.
 Values like(Builder& b, const infer::TensorArgument& self, Argument value, std::optional<Dtype> dtype) {
   std::vector<Builder::Named> named = {{"pin_memory", false}, {"memory_format", ir::MemoryFormat::kPreserve}};
   if (dtype) named.push_back({"dtype", *dtype});
@@ -72,7 +72,8 @@ Values arange_of_floats(Builder& b, const Call& a, double start, double end, Dty
   constexpr double kMaxLength = 1 << 24;
   const double length = std::ceil(end - start);
   if (!(length >= 0 && length <= kMaxLength)) {
-    a.fail("arange of more than " + std::to_string(static_cast<int64_t>(kMaxLength)) + " floats");
+    a.fail("the range has a negative length, or more than " +
+           std::to_string(static_cast<int64_t>(kMaxLength)) + " elements");
     return {};
   }
   std::vector<double> numbers;
@@ -104,7 +105,7 @@ Values arange_start(Builder& b, const ops::arange_start<Call>& a) {
   return arange_from(b, a, a.start(), a.end(), a.dtype().value());
 }
 
-// From both ends, as PyTorch, so that both are met exactly.
+// Computed from both ends, as in PyTorch, so that both end values are exact.
 Values linspace(Builder& b, const ops::linspace_default<Call>& a) {
   const int64_t steps = a.steps().integer();
   const double start = a.start().number(), end = a.end().number();
@@ -125,13 +126,13 @@ Values linspace(Builder& b, const ops::linspace_default<Call>& a) {
   return {b.call("aten.where.self", {ValueRef{is_first_half}, ValueRef{rising}, ValueRef{falling}})};
 }
 
-// One period of alpha - (1 - alpha) cos; a window that is not periodic ends where it began.
+// One period of alpha - (1 - alpha) cos; a window that is not periodic ends with its first value.
 template <class A>
 Values cosine_window(Builder& b, const A& a, double alpha, bool is_periodic) {
   const int64_t length = a.window_length().integer();
   constexpr int64_t kMaxLength = 1 << 24;
   if (length < 0 || length > kMaxLength) {
-    a.fail("a window of " + std::to_string(length) + " elements");
+    a.fail("window_length is " + std::to_string(length) + ", expected 0 to " + std::to_string(kMaxLength));
     return {};
   }
   std::vector<float> window(static_cast<size_t>(length), 1.0F);
@@ -159,7 +160,7 @@ Values hamming_window_periodic(Builder& b, const ops::hamming_window_periodic<Ca
 Values logspace(Builder& b, const ops::logspace_default<Call>& a) {
   const Dtype dtype = a.dtype().value_or(Dtype::FLOAT32);
   if (!ops::is_floating(dtype)) {
-    a.fail("whole powers");
+    a.fail("the dtype of the result is " + std::string(ops::to_text(dtype)) + ", expected a float");
     return {};
   }
   const ValueId powers = b.call("aten.linspace.default", {a.start(), a.end(), a.steps()}, {{"dtype", dtype}});
@@ -179,7 +180,7 @@ Values eye_rectangle(Builder& b, const ops::eye_m<Call>& a) {
   return {identity_matrix(b, a.n().dim(), a.m().dim(), a.dtype().value_or(Dtype::FLOAT32))};
 }
 
-// column - row, compared with the diagonal; what is outside becomes 0.
+// Compares column - row with the diagonal; elements outside become 0.
 template <class A>
 Values triangle(Builder& b, const A& a, std::string_view comparison) {
   const TensorSpec in = a.self().spec();

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Einstein sums: operands are brought to common dimensions, then multiplied pair by pair as batches of matrices.
+// Einstein sums: aligns the operands to common dimensions, then multiplies them pair by pair as batches of
+// matrices.
 #include <algorithm>
 #include <map>
 
@@ -11,7 +12,7 @@ namespace etb::passes {
 namespace {
 
 struct Equation {
-  std::vector<std::string> operands;  // one letter a dimension
+  std::vector<std::string> operands;  // one letter per dimension
   std::string output;
 };
 
@@ -29,11 +30,11 @@ std::optional<Equation> parse_equation(const Call& a, std::string text) {
   for (const std::string& operand : equation.operands) {
     for (const char c : operand) {
       if (std::isalpha(static_cast<unsigned char>(c)) == 0) {
-        a.fail("'" + text + "' has something else than letters");
+        a.fail("equation '" + text + "' contains '" + c + "', expected letters only");
         return std::nullopt;
       }
       if (++counts[c] > 1 && std::count(operand.begin(), operand.end(), c) > 1) {
-        a.fail("'" + text + "' takes a diagonal");
+        a.fail("equation '" + text + "' repeats '" + c + "' in one operand; diagonals are not supported");
         return std::nullopt;
       }
     }
@@ -48,7 +49,7 @@ std::optional<Equation> parse_equation(const Call& a, std::string text) {
   return equation;
 }
 
-// The operand with one dimension for each of `letters`, of size 1 where it has none.
+// Returns the operand with one dimension for each of `letters`, of size 1 where it has none.
 ValueId align(Builder& b, ValueId value, const std::string& own, const std::string& letters) {
   std::string have = own;
   for (const char letter : letters) {
@@ -61,8 +62,9 @@ ValueId align(Builder& b, ValueId value, const std::string& own, const std::stri
   return b.call("aten.permute.default", {ValueRef{value}, std::move(order)});
 }
 
-// Product of two aligned operands, summed over the dimensions `is_summed`, which vanish: a batch of matrix products, with the
-// dimensions that both have as the batch. (ATen/native/Linear.cpp, sumproduct_pair)
+// Multiplies two aligned operands and sums over the dimensions `is_summed`, which are removed. The product is
+// a batch of matrix products; dimensions that both operands have are the batch. (ATen/native/Linear.cpp,
+// sumproduct_pair)
 ValueId sum_of_products(Builder& b, ValueId left, ValueId right, const std::vector<bool>& is_summed) {
   const Dims x = sizes_of(b, left), y = sizes_of(b, right);
   Dims both, only_left, only_right, summed;
@@ -118,7 +120,9 @@ Values einsum(Builder& b, const ops::einsum_default<Call>& a) {
   const auto equation = parse_equation(a, *text);
   if (!equation) return {};
   if (equation->operands.size() != tensors.size() || tensors.empty() || tensors.size() > 2) {
-    a.fail("'" + *text + "' has " + std::to_string(tensors.size()) + " operands, expected 1 or 2");
+    a.fail("equation '" + *text + "' has " + std::to_string(equation->operands.size()) + " operands for " +
+           std::to_string(tensors.size()) +
+           " tensors, expected 1 or 2\nhint: split a longer einsum into steps of two operands");
     return {};
   }
   std::string letters = equation->output, rest;
@@ -132,7 +136,9 @@ Values einsum(Builder& b, const ops::einsum_default<Call>& a) {
   Values aligned;
   for (size_t i = 0; i < tensors.size(); ++i) {
     if (b.spec(tensors[i]).rank() != equation->operands[i].size()) {
-      a.fail("'" + *text + "' does not fit the operands' ranks");
+      a.fail("equation '" + *text + "' has " + std::to_string(equation->operands[i].size()) +
+             " letters for operand " + std::to_string(i) + " of rank " +
+             std::to_string(b.spec(tensors[i]).rank()));
       return {};
     }
     aligned.push_back(align(b, tensors[i], equation->operands[i], letters));
@@ -146,7 +152,7 @@ Values einsum(Builder& b, const ops::einsum_default<Call>& a) {
     for (size_t i = kept; i < letters.size(); ++i) dims.emplace_back(static_cast<int64_t>(i));
     return {sum_away(aligned[0], dims, false)};
   }
-  // A letter that only one operand has is summed before the product.
+  // A letter of only one operand is summed before the product.
   std::vector<bool> is_summed(letters.size(), false);
   Dims only[2];
   for (size_t i = kept; i < letters.size(); ++i) {

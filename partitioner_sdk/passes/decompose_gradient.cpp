@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// torch.gradient: differences of neighbours along dimensions, in the middle over both sides, at the edges over one.
+// torch.gradient: central differences along dimensions, and one-sided differences at the edges.
 #include "ops/gradient.hpp"
 #include "partitioner_sdk/passes/decomposition.hpp"
 
@@ -7,13 +7,13 @@ namespace etb::passes {
 
 namespace {
 
-// Along one dimension of one tensor.
+// The gradient along one dimension of one tensor.
 class Slope {
  public:
   Slope(Builder& b, ValueId in, int64_t dim, int64_t edge_order)
       : b_(b), in_(in), dim_(dim), edge_order_(edge_order) {}
 
-  // Places at equal distance.
+  // Points at equal distances.
   ValueId evenly(const Argument& spacing) {
     const auto over_spacing = [&](ValueId value) {
       return b_.call("aten.div.Scalar", {ValueRef{value}, spacing});
@@ -29,7 +29,7 @@ class Slope {
     return join(first, b_.call("aten.div.Scalar", {ValueRef{middle}, Dim(2)}), last);
   }
 
-  // Places whose coordinates a tensor of one dimension tells. Each slope is that of the parabola through three neighbours.
+  // Points whose coordinates are a 1-d tensor. Each slope is that of the parabola through three neighbours.
   ValueId at(ValueId places) {
     const Dim count = b_.spec(places).sizes.at(0);
     const auto piece = [&](ValueId value, Dim begin, Argument end) {
@@ -54,7 +54,7 @@ class Slope {
   }
   ValueId part(int64_t begin, int64_t end) { return slice(Dim(begin), Dim(end)); }
   ValueId from(int64_t begin) { return slice(Dim(begin), Nothing{}); }
-  // The third neighbour, which an edge of the first order does not need.
+  // The third neighbour; an edge of first order does not need it.
   ValueId far_of(ValueId unused, int64_t begin, int64_t end) {
     return edge_order_ == 1 ? unused : part(begin, end);
   }
@@ -80,7 +80,7 @@ class Slope {
     const ValueId a = div(add(times(h, 2), k), mul(h, both));
     const ValueId b = div(both, mul(h, k));
     const ValueId c = div(h, mul(k, both));
-    // The last edge's parabola is the first one's, seen from the other side.
+    // The parabola at the last edge mirrors the one at the first edge.
     const ValueId slope = add(sub(mul(a, near), mul(b, next)), mul(c, far));
     return is_first ? negative(slope) : slope;
   }
@@ -91,7 +91,7 @@ class Slope {
   int64_t edge_order_;
 };
 
-// The dimensions that an argument names: all when it is none, as in PyTorch.
+// Returns the dimensions that an argument names; all when it is none, as in PyTorch.
 template <class Dimensions>
 std::vector<int64_t> axes_of(const Call& a, const Dimensions& named, size_t rank) {
   std::vector<int64_t> axes;
@@ -105,7 +105,7 @@ std::vector<int64_t> axes_of(const Call& a, const Dimensions& named, size_t rank
   return axes;
 }
 
-// One number for each of `count` dimensions; a single one stands for all.
+// Returns one number for each of `count` dimensions; a single number applies to all.
 std::vector<Argument> spacings(const Call& a, const infer::AnyArgument& spacing, size_t count) {
   const Argument& given = spacing;
   std::vector<Argument> out;
@@ -116,7 +116,9 @@ std::vector<Argument> spacings(const Call& a, const infer::AnyArgument& spacing,
   } else {
     out.assign(count, spacing.has_value() ? given : Argument(1.0));
   }
-  if (out.size() != count) a.fail("not one spacing for each dimension");
+  if (out.size() != count)
+    a.fail(std::to_string(out.size()) + " spacings for " + std::to_string(count) +
+           " dimensions, expected one each");
   return out;
 }
 
@@ -141,7 +143,9 @@ template <class A>
 Values placed_gradient(Builder& b, const A& a) {
   const std::vector<int64_t> axes = axes_of(a, a.dim(), a.self().spec().rank());
   const std::vector<ValueId> places = a.spacing().ids();
-  if (places.size() != axes.size()) a.fail("not one tensor of coordinates for each dimension");
+  if (places.size() != axes.size())
+    a.fail(std::to_string(places.size()) + " tensors of coordinates for " + std::to_string(axes.size()) +
+           " dimensions, expected one each");
   Values out;
   for (size_t i = 0; i < axes.size() && i < places.size(); ++i)
     out.push_back(Slope(b, a.self(), axes[i], a.edge_order().integer()).at(places[i]));

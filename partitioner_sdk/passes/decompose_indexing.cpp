@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writing and reading by index, and its many spellings.
+// Reads and writes by index, in their many spellings.
 #include "ops/diff.hpp"
 #include "ops/index_add.hpp"
 #include "ops/index_copy.hpp"
@@ -15,7 +15,7 @@ namespace etb::passes {
 
 namespace {
 
-// The place of `index` in a list of indices for dimension `dim`.
+// Returns a list of indices with `index` at dimension `dim`.
 ir::ValueList index_for(const Call& a, const TensorSpec& self, int64_t dim, ValueId index) {
   const size_t rank = self.rank();
   ir::ValueList indices{std::vector<ValueId>(a.axis(dim, rank) + 1, ir::kNoValue)};
@@ -44,7 +44,7 @@ Values index_fill_tensor(Builder& b, const ops::index_fill_int_Tensor<Call>& a) 
                  {a.self(), index_for(a, a.self().spec(), a.dim().integer(), a.index()), a.value()})};
 }
 
-// Each element several times in a row.
+// Repeats each element several times in a row.
 Values repeat_interleave(Builder& b, const ops::repeat_interleave_self_int<Call>& a) {
   ValueId x = a.self();
   if (!a.dim().has_value()) {
@@ -67,7 +67,7 @@ Values repeat_interleave(Builder& b, const ops::repeat_interleave_self_int<Call>
 Values one_hot(Builder& b, const ops::one_hot_default<Call>& a) {
   const Dim count = a.num_classes().dim();
   if (count.is(-1)) {
-    a.fail("a number of classes that depends on the data");
+    a.fail("num_classes is -1, so the number of classes depends on the data\nhint: pass num_classes");
     return {};
   }
   const ValueId column = b.call("aten.unsqueeze.default", {a.self(), Dim(-1)});
@@ -83,7 +83,7 @@ Values take_along_dim(Builder& b, const ops::take_along_dim_default<Call>& a) {
     return {b.call("aten.gather.default",
                    {ValueRef{line}, Dim(0), ValueRef{reshape(b, a.indices(), {indices})}})};
   }
-  // Sizes other than the dimension's broadcast.
+  // Sizes that differ from the dimension's are broadcast.
   const size_t axis = a.axis(a.dim().integer(), a.self().spec().rank());
   if (a.indices().spec().rank() != a.self().spec().rank()) return {};
   Dims own = a.self().spec().sizes, wanted = a.indices().spec().sizes;
@@ -97,7 +97,7 @@ Values take_along_dim(Builder& b, const ops::take_along_dim_default<Call>& a) {
   return {b.call("aten.gather.default", {ValueRef{x}, Dim(static_cast<int64_t>(axis)), ValueRef{indices}})};
 }
 
-// Of the elements in a row.
+// Reads from the elements, viewed as one row.
 Values take(Builder& b, const ops::take_default<Call>& a) {
   const ValueId line = reshape(b, a.self(), {Dim(-1)});
   return {b.call("aten.index.Tensor", {ValueRef{line}, ir::ValueList{{a.index()}}})};

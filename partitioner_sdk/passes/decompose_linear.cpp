@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Products of matrices and attention.
+// Matrix products and attention.
 #include <cmath>
 #include <limits>
 
@@ -19,7 +19,7 @@ Dim product(ir::SymbolTable& symbols, const Dims& sizes, size_t count) {
   return total;
 }
 
-// All leading dimensions lie behind each other, so that they can be seen as one.
+// True when the leading dimensions are contiguous, so that they can be viewed as one.
 bool has_foldable_batch(ir::SymbolTable& symbols, const TensorSpec& spec) {
   for (size_t i = 0; i + 2 < spec.rank(); ++i) {
     if (spec.strides[i] != symbols.mul(spec.strides[i + 1], spec.sizes[i + 1])) return false;
@@ -27,7 +27,7 @@ bool has_foldable_batch(ir::SymbolTable& symbols, const TensorSpec& spec) {
   return true;
 }
 
-// [.., n, k] x [k, m] as one product of matrices.
+// [.., n, k] x [k, m] as one matrix product.
 ValueId folded(Builder& b, ValueId x, ValueId y) {
   const TensorSpec left = b.spec(x);
   const Dim rows = product(b.symbols(), left.sizes, left.rank() - 1);
@@ -38,7 +38,7 @@ ValueId folded(Builder& b, ValueId x, ValueId y) {
                 {ValueRef{b.call("aten.mm.default", {ValueRef{flat}, ValueRef{y}})}, std::move(sizes)});
 }
 
-// Both operands expanded to common batch dimensions, which are then seen as one.
+// Expands both operands to common batch dimensions, which are then viewed as one.
 ValueId batched(Builder& b, ValueId x, ValueId y) {
   const TensorSpec left = b.spec(x), right = b.spec(y);
   const Dims left_batch(left.sizes.begin(), left.sizes.end() - 2),
@@ -67,11 +67,12 @@ ValueId batched(Builder& b, ValueId x, ValueId y) {
 
 }  // namespace
 
-// As ATen/native/LinearAlgebra.cpp: vectors become matrices of one row or column, a matrix on the right folds the left side.
+// As ATen/native/LinearAlgebra.cpp: vectors become matrices of one row or column, a matrix on the right folds
+// the left side.
 ValueId matmul(Builder& b, ValueId x, ValueId y) {
   const size_t left = b.spec(x).rank(), right = b.spec(y).rank();
   if (left == 0 || right == 0) {
-    b.fail(Code::INVALID_DATA, "matmul of a 0-d tensor");
+    b.fail(Code::INVALID_DATA, "matmul has a 0-d operand, expected at least one dimension");
     return x;
   }
   if (left == 1) {
@@ -115,7 +116,8 @@ Values linear(Builder& b, const ops::linear_default<Call>& a) {
   const ValueId x = a.input(), weight = a.weight();
   const TensorSpec in = b.spec(x);
   if (b.spec(weight).rank() != 2 || in.rank() == 0) {
-    a.fail("weight of rank " + std::to_string(b.spec(weight).rank()));
+    a.fail("input of rank " + std::to_string(in.rank()) + " with a weight of rank " +
+           std::to_string(b.spec(weight).rank()) + ", expected at least 1 and exactly 2");
     return {};
   }
   const bool has_bias = a.bias().has_value();
@@ -136,7 +138,7 @@ Values linear(Builder& b, const ops::linear_default<Call>& a) {
   return {has_bias ? b.call("aten.add.Tensor", {ValueRef{out}, a.bias()}) : out};
 }
 
-// A row all of whose scores are -inf gives zeros instead of NaN.
+// A row with only -inf scores yields zeros instead of NaN.
 ValueId safe_softmax(Builder& b, ValueId scores) {
   const ValueId weights = b.call("aten._softmax.default", {ValueRef{scores}, Dim(-1), false});
   const ValueId is_masked =
@@ -149,7 +151,8 @@ ValueId safe_softmax(Builder& b, ValueId scores) {
   return b.call("aten.where.self", {ValueRef{is_closed}, ValueRef{zeros}, ValueRef{weights}});
 }
 
-// Keys or values once for each head that reads them, when fewer heads have them than ask (enable_gqa).
+// Repeats keys or values for each query head that reads them, when there are fewer key heads than query heads
+// (enable_gqa).
 ValueId shared_by_groups(Builder& b, const ops::scaled_dot_product_attention_default<Call>& a,
                          ValueId value) {
   const TensorSpec q = a.query().spec(), spec = b.spec(value);
@@ -160,8 +163,7 @@ ValueId shared_by_groups(Builder& b, const ops::scaled_dot_product_attention_def
                 {ValueRef{value}, b.symbols().floor_div(heads, own), Dim(-3)});
 }
 
-// The scale is split over both factors, as in PyTorch,
-// so that neither overflows.
+// Splits the scale over both factors, as in PyTorch, so that neither overflows.
 Values scaled_dot_product_attention(Builder& b, const ops::scaled_dot_product_attention_default<Call>& a) {
   const ValueId query = a.query();
   const TensorSpec q = b.spec(query);
@@ -169,7 +171,9 @@ Values scaled_dot_product_attention(Builder& b, const ops::scaled_dot_product_at
   const ValueId key = shared_by_groups(b, a, a.key()), value = shared_by_groups(b, a, a.value());
   const TensorSpec k = b.spec(key);
   if (!q.sizes.back().is_static()) {
-    a.fail("symbolic head size");
+    a.fail(
+        "the head size, the last dimension of query, is known only at run time\n"
+        "hint: export the model with a static head size");
     return {};
   }
   const double whole = a.scale().has_value() ? a.scale().number()
@@ -185,7 +189,7 @@ Values scaled_dot_product_attention(Builder& b, const ops::scaled_dot_product_at
   if (mask) scores = b.call("aten.add.Tensor", {ValueRef{scores}, ValueRef{*mask}});
   const ValueId out = matmul(b, safe_softmax(b, scores), value);
   if (q.rank() != 4) return {out};
-  // The fused kernel that ran in eager mode leaves [batch, head, row] in the order row, batch, head.
+  // The fused kernel of eager mode stores [batch, head, row] in the order row, batch, head.
   const ValueId turned = b.call("aten.permute.default", {ValueRef{out}, Dims{2, 0, 1, 3}});
   const ValueId dense =
       b.call("aten.clone.default", {ValueRef{turned}}, {{"memory_format", ir::MemoryFormat::kContiguous}});

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lists of tensors: splits, joins, and what is made of several at once.
+// Lists of tensors: splits, joins, and ops over several tensors at once.
 #include <algorithm>
 
 #include "ops/atleast_1d.hpp"
@@ -35,7 +35,7 @@ template <class A>
 Values split_evenly(Builder& b, const A& a, Dim size, Dim part, int64_t dim) {
   if (!size.is_static() || !part.is_static() || part.value() < 0 ||
       (part.value() == 0 && size.value() != 0)) {
-    a.fail("split of a symbolic size");
+    a.fail("the dimension to split and the split size must be known at compile time, the latter at least 1");
     return {};
   }
   Dims sizes;
@@ -61,7 +61,7 @@ Values chunk(Builder& b, const A& a) {
   const int64_t dim = a.dim().integer(), count = a.chunks().integer();
   const Dim size = split_size(a, dim);
   if (count <= 0) {
-    a.fail("chunk into none");
+    a.fail("chunks is " + std::to_string(count) + ", expected at least 1");
     return {};
   }
   return split_evenly(b, a, size, b.symbols().floor_div(b.symbols().add(size, count - 1), count), dim);
@@ -70,7 +70,7 @@ Values unbind(Builder& b, const ops::unbind_int<Call>& a) {
   const int64_t dim = a.dim().integer();
   const Dim size = split_size(a, dim);
   if (!size.is_static() || a.self().spec().rank() == 0) {
-    a.fail("unbind of a symbolic size");
+    a.fail("the tensor is 0-d, or the size of the dimension to unbind is known only at run time");
     return {};
   }
   Values slices, out;
@@ -82,7 +82,7 @@ Values unbind(Builder& b, const ops::unbind_int<Call>& a) {
   }
   return out;
 }
-// Parts that end at the given places of dimension `dim`.
+// Returns the parts of dimension `dim` that end at the given indices.
 template <class A>
 Values split_at(Builder& b, const A& a, const Dims& places, int64_t dim) {
   Values out;
@@ -94,12 +94,13 @@ Values split_at(Builder& b, const A& a, const Dims& places, int64_t dim) {
   }
   return out;
 }
-// As many parts as asked for, the first ones longer by one element where they cannot be alike.
+// Returns as many parts as requested; when they cannot be equal, the first ones are longer by one element.
 template <class A>
 Values split_into(Builder& b, const A& a, int64_t count, int64_t dim) {
   const Dim size = split_size(a, dim);
   if (count <= 0 || !size.is_static()) {
-    a.fail("split of a symbolic size, or into none");
+    a.fail(count <= 0 ? std::to_string(count) + " parts requested, expected at least 1"
+                      : "the size of the dimension to split is known only at run time");
     return {};
   }
   Dims places;
@@ -154,7 +155,7 @@ Values stack(Builder& b, const ops::stack_default<Call>& a) {
   return {b.call("aten.view.default", {ValueRef{joined}, std::move(sizes)})};
 }
 
-// Lines of the tensors' elements, each along its own dimension and as wide as all others.
+// Each tensor's elements along a dimension of its own, expanded to the sizes of all others.
 Values mesh(Builder& b, std::vector<ValueId> parts, bool is_xy) {
   const bool swaps = is_xy && parts.size() >= 2;
   if (swaps) std::swap(parts[0], parts[1]);
@@ -181,7 +182,7 @@ Values meshgrid_indexing(Builder& b, const ops::meshgrid_indexing<Call>& a) {
   return mesh(b, a.tensors().ids(), indexing != nullptr && *indexing == "xy");
 }
 
-// Tensors of too few dimensions get leading ones.
+// Prepends dimensions of size 1 to tensors of lower rank.
 template <class A>
 Values stack_along(Builder& b, const A& a, size_t least_rank, int64_t dim) {
   ir::ValueList parts;
@@ -203,7 +204,7 @@ Values hstack(Builder& b, const ops::hstack_default<Call>& a) {
 }
 Values vstack(Builder& b, const ops::vstack_default<Call>& a) { return stack_along(b, a, 2, 0); }
 
-// A list of tensors, each with at least so many dimensions.
+// A list of tensors, each with at least the given number of dimensions.
 template <size_t Rank, class A>
 Values at_least_each(Builder& b, const A& a) {
   static constexpr std::string_view kOps[] = {"aten.atleast_1d.default", "aten.atleast_2d.default",
@@ -236,7 +237,7 @@ Values broadcast_tensors(Builder& b, const ops::broadcast_tensors_default<Call>&
   return out;
 }
 
-// One row for each choice of an element of every vector.
+// One row for each combination of one element per vector.
 Values cartesian_prod(Builder& b, const ops::cartesian_prod_default<Call>& a) {
   const std::vector<ValueId> parts = a.tensors().ids();
   if (parts.size() == 1) return {parts[0]};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Losses that pick classes; the others are formulas. As PyTorch's, term by term.
+// Losses that select classes; the other losses are formulas. Each term follows PyTorch.
 #include "ops/cross_entropy_loss.hpp"
 #include "ops/nll_loss.hpp"
 #include "ops/nll_loss2d.hpp"
@@ -23,7 +23,7 @@ ValueId zero_where_not(Builder& b, ValueId condition, ValueId value) {
 }
 ValueId total(Builder& b, ValueId value) { return b.call("aten.sum.default", {ValueRef{value}}); }
 
-// A tensor with a number for each class, as wide as [C] or [N, C, ...].
+// Returns a tensor with one number per class, with the rank of [C] or [N, C, ...].
 ValueId spread_classes(Builder& b, const TensorSpec& in, const infer::TensorArgument& weight) {
   Dims sizes(in.rank(), Dim(1));
   sizes[in.rank() < 2 ? 0 : 1] = weight.spec().sizes.at(0);
@@ -60,7 +60,7 @@ Values nll_loss(Builder& b, const A& a) {
   return {b.call("aten.div.Tensor", {ValueRef{total(b, loss)}, ValueRef{divisor}})};
 }
 
-// What a label that is the same for all classes would cost: minus the sum of all log-probabilities, weighted.
+// The loss of a uniform label: minus the weighted sum of all log-probabilities.
 ValueId uniform_loss(Builder& b, const ops::cross_entropy_loss_default<Call>& a, ValueId scores,
                      Dim channels) {
   const TensorSpec in = a.self().spec();
@@ -89,7 +89,7 @@ ValueId uniform_loss(Builder& b, const ops::cross_entropy_loss_default<Call>& a,
   return b.call("aten.div.Tensor", {ValueRef{total(b, loss)}, ValueRef{divisor}});
 }
 
-// Of labels that are probabilities, with the cost of each class by its weight.
+// The loss for labels that are probabilities, with each class's cost scaled by its weight.
 Values soft_cross_entropy(Builder& b, const ops::cross_entropy_loss_default<Call>& a, ValueId scores,
                           Dim channels) {
   const TensorSpec in = a.self().spec();
@@ -110,7 +110,7 @@ Values soft_cross_entropy(Builder& b, const ops::cross_entropy_loss_default<Call
                                      : total(b, products);
   const ValueId loss = b.call("aten.neg.default", {ValueRef{sum}});
   if (reduction != 1) return {loss};
-  // The mean is over all but the classes.
+  // The mean is over all dimensions but the classes.
   const Dim rows = b.symbols().floor_div(ir::numel(b.symbols(), in.sizes), classes);
   return {b.call("aten.div.Tensor", {ValueRef{loss}, rows})};
 }
@@ -121,7 +121,7 @@ Values cross_entropy_loss(Builder& b, const ops::cross_entropy_loss_default<Call
   const Dim classes = in.sizes.at(channels.is(0) ? 0 : 1);
   const double smoothing = a.label_smoothing().number();
   if (smoothing != 0 && !classes.is_static()) {
-    a.fail("smoothed labels of a symbolic number of classes");
+    a.fail("label_smoothing is set, but the number of classes is known only at run time");
     return {};
   }
   const ValueId scores = b.call("aten.log_softmax.int", {a.self(), channels, Nothing{}});

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Patches of images as columns, columns as images again, and pooled elements back where they came from.
+// Image patches to columns (im2col), columns to images (col2im), and pooled elements back to their positions
+// (unpool).
 #include "api/ops/sizes/arithmetic.hpp"
 #include "api/ops/sizes/window.hpp"
 #include "ops/col2im.hpp"
@@ -14,10 +15,10 @@ namespace {
 // One axis of a window that moves over an image.
 struct Window {
   int64_t size = 0, dilation = 0, padding = 0, stride = 0;
-  int64_t image = 0, steps = 0;  // without padding
+  int64_t image = 0, steps = 0;  // `image` excludes the padding
 };
 
-// One or two numbers, of which number `i` counts; false after an error.
+// Reads entry `i` of one or two numbers; false after an error.
 bool read_number(const Dims& dims, size_t i, int64_t& out_number) {
   if (dims.empty() || dims.size() > 2 || !dims.back().is_static()) return false;
   out_number = (dims.size() == 2 ? dims[i] : dims[0]).value();
@@ -44,7 +45,8 @@ bool read_windows(const A& a, const Dims& image, Window (&windows)[2]) {
   return true;
 }
 
-// Which padded row (or column) each element of each window reads: [size, steps], and `trailing` dimensions of one.
+// Returns the padded row (or column) that each element of each window reads: [size, steps], and `trailing`
+// dimensions of size 1.
 ValueId window_index(Builder& b, const Window& window, size_t trailing) {
   std::vector<int64_t> index;
   for (int64_t i = 0; i < window.size; ++i) {
@@ -67,7 +69,10 @@ Values im2col(Builder& b, const ops::im2col_default<Call>& a) {
   if (is_single) sizes.insert(sizes.begin(), Dim(1));
   Window windows[2];
   if (sizes.size() != 4 || !read_windows(a, {sizes[2], sizes[3]}, windows)) {
-    a.fail("an image of static size, and two sizes of each kind, expected");
+    a.fail(
+        "the input is no image of static size, or kernel_size, dilation, padding and stride are not one or "
+        "two "
+        "constants each");
     return {};
   }
   ValueId x = is_single ? b.call("aten.unsqueeze.default", {a.self(), Dim(0)}) : a.self();
@@ -84,14 +89,17 @@ Values im2col(Builder& b, const ops::im2col_default<Call>& a) {
   return {reshape(b, turned, std::move(out))};
 }
 
-// What overlaps is summed.
+// Overlapping elements are summed.
 Values col2im(Builder& b, const ops::col2im_default<Call>& a) {
   Dims sizes = a.self().spec().sizes;
   const bool is_single = sizes.size() == 2;
   if (is_single) sizes.insert(sizes.begin(), Dim(1));
   Window windows[2];
   if (sizes.size() != 3 || !read_windows(a, a.output_size().dims(), windows)) {
-    a.fail("columns of an image of static size, and two sizes of each kind, expected");
+    a.fail(
+        "the input has no columns of an image of static size, or kernel_size, dilation, padding and stride "
+        "are "
+        "not one or two constants each");
     return {};
   }
   const Dim channels = b.symbols().floor_div(sizes[1], windows[0].size * windows[1].size);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Products of tensors over chosen dimensions.
+// Tensor products over chosen dimensions.
 #include <algorithm>
 #include <limits>
 
@@ -25,7 +25,7 @@ Values outer(Builder& b, const ops::outer_default<Call>& a) {
   return {b.call("aten.mul.Tensor", {ValueRef{column}, a.vec2()})};
 }
 
-// Summed over pairs of dimensions, as one product of matrices.
+// Sums over pairs of dimensions by one matrix product.
 ValueId contract(Builder& b, const Call& a, ValueId first, ValueId second, const Dims& first_dims,
                  const Dims& second_dims) {
   ir::SymbolTable& symbols = b.symbols();
@@ -64,20 +64,21 @@ ValueId contract(Builder& b, const Call& a, ValueId first, ValueId second, const
 Values tensordot(Builder& b, const ops::tensordot_default<Call>& a) {
   const Dims first = a.dims_self().dims(), second = a.dims_other().dims();
   if (first.size() != second.size()) {
-    a.fail("dimensions of another number on the other side");
+    a.fail(std::to_string(first.size()) + " dimensions of self against " + std::to_string(second.size()) +
+           " of other, expected equally many");
     return {};
   }
   return {contract(b, a, a.self(), a.other(), first, second)};
 }
 
-// Over the last dimension of both.
+// Sums over the last dimension of both.
 Values inner(Builder& b, const ops::inner_default<Call>& a) {
   if (a.self().spec().rank() == 0 || a.other().spec().rank() == 0)
     return {b.call("aten.mul.Tensor", {a.self(), a.other()})};
   return {contract(b, a, a.self(), a.other(), {Dim(-1)}, {Dim(-1)})};
 }
 
-// Every element of the first times the whole second.
+// Multiplies every element of the first by all of the second.
 Values kron(Builder& b, const ops::kron_default<Call>& a) {
   Dims first = a.self().spec().sizes, second = a.other().spec().sizes;
   const size_t rank = std::max(first.size(), second.size());
@@ -94,14 +95,14 @@ Values kron(Builder& b, const ops::kron_default<Call>& a) {
   return {reshape(b, b.call("aten.mul.Tensor", {ValueRef{left}, ValueRef{right}}), std::move(sizes))};
 }
 
-// By squares.
+// Repeated squaring.
 Values matrix_power(Builder& b, const ops::matrix_power_default<Call>& a) {
   int64_t power = a.n().integer();
   if (power < 1) {
     a.fail("power " + std::to_string(power) + ", expected at least 1");
     return {};
   }
-  if (power == 3) return {matmul(b, matmul(b, a.self(), a.self()), a.self())};  // as PyTorch does
+  if (power == 3) return {matmul(b, matmul(b, a.self(), a.self()), a.self())};  // PyTorch's order
   ValueId square = a.self(), product = ir::kNoValue;
   for (; power > 0; power /= 2) {
     if (power % 2 == 1) product = product == ir::kNoValue ? square : matmul(b, product, square);
@@ -110,7 +111,7 @@ Values matrix_power(Builder& b, const ops::matrix_power_default<Call>& a) {
   return {product};
 }
 
-// The cheapest order of a chain of products: cost[i][j] of matrices i to j, cut behind split[i][j].
+// The cheapest order of a chain of products: cost[i][j] of matrices i to j, divided after split[i][j].
 struct Chain {
   std::vector<std::vector<double>> cost;
   std::vector<std::vector<size_t>> split;
@@ -160,7 +161,7 @@ Values multi_dot(Builder& b, const ops::linalg_multi_dot_default<Call>& a) {
   return {out};
 }
 
-// Vectors of three along `dim`.
+// Vectors of three elements along `dim`.
 ValueId cross_along(Builder& b, ValueId first, ValueId second, int64_t dim) {
   const auto turned = [&](ValueId value, int64_t by) {
     const auto part = [&](int64_t begin, int64_t end) {
@@ -185,7 +186,7 @@ Values cross(Builder& b, const ops::cross_default<Call>& a) {
   const Dims sizes = a.self().spec().sizes;
   const auto found = std::find_if(sizes.begin(), sizes.end(), [](Dim size) { return size.is(3); });
   if (found == sizes.end()) {
-    a.fail("no dimension of three elements");
+    a.fail("no dimension has 3 elements");
     return {};
   }
   return {cross_along(b, a.self(), a.other(), found - sizes.begin())};
@@ -194,14 +195,14 @@ Values cross(Builder& b, const ops::cross_default<Call>& a) {
 Values matrix_norm(Builder& b, const ops::linalg_matrix_norm_str_ord<Call>& a) {
   const auto* order = ir::get_if<std::string>(a.ord());
   if (order == nullptr || *order != "fro") {
-    a.fail("a norm other than Frobenius'");
+    a.fail("the order of the norm is not 'fro', the only supported one");
     return {};
   }
   return {b.call("aten.linalg_vector_norm.default", {a.self(), Dim(2), a.dim(), a.keepdim()},
                  {{"dtype", a.dtype()}})};
 }
 
-// Slices whose norm is larger get that norm.
+// Slices with a larger norm are scaled down to it.
 Values renorm(Builder& b, const ops::renorm_default<Call>& a) {
   const size_t rank = a.self().spec().rank(), axis = a.axis(a.dim().integer(), rank);
   Dims others;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// LSTM, GRU and plain networks, unrolled over time: a step of a kernel each, as the official lowering has it.
+// LSTM, GRU and plain networks, unrolled over time: one group of nodes per step, as in the official lowering.
 #include <algorithm>
 
 #include "ops/gru.hpp"
@@ -18,23 +18,25 @@ namespace {
 
 // The weights of one layer in one direction.
 struct Weights {
-  Argument input, hidden;  // matrices
+  Argument input, hidden;  // both are matrices
   Argument input_bias = Nothing{}, hidden_bias = Nothing{};
 };
 
-// What the two ops have in common.
+// Arguments that both ops have.
 struct Sequence {
   ValueId input;
   std::vector<Weights> weights;  // by layer, then direction
   bool is_bidirectional;
 };
 
-// The parameters as the modules hand them over: matrices, then biases, for each layer and direction.
+// The parameters in the order of the modules: matrices, then biases, for each layer and direction.
 std::optional<std::vector<Weights>> read_weights(const Call& a, const std::vector<ValueId>& params,
                                                  bool has_biases, int64_t count) {
   const size_t each = has_biases ? 4 : 2;
   if (count <= 0 || params.size() != each * static_cast<size_t>(count)) {
-    a.fail("projections");
+    a.fail("weights: " + std::to_string(params.size()) + " tensors, expected " +
+           std::to_string(each * static_cast<size_t>(std::max<int64_t>(count, 0))) +
+           "\nhint: LSTM projections (proj_size) are not supported");
     return std::nullopt;
   }
   std::vector<Weights> out;
@@ -54,7 +56,8 @@ ValueId binary(Builder& b, std::string_view op, ValueId x, ValueId y) {
   return b.call(op, {ValueRef{x}, ValueRef{y}});
 }
 
-// The input's part of all gates of all steps at once, then one value a step; backwards in time when `is_reverse`.
+// The input's part of all gates of all steps at once, then one value per step; backwards in time when
+// `is_reverse`.
 ValueId project_input(Builder& b, ValueId input, const Weights& weights) {
   return b.call("aten.linear.default", {ValueRef{input}, weights.input, weights.input_bias});
 }
@@ -154,7 +157,8 @@ LayerResult relu_layer(Builder& b, ValueId input, const Values& states, const We
 using Layer = LayerResult (*)(Builder& b, ValueId input, const Values& states, const Weights& weights,
                               bool is_reverse);
 
-// Runs the layers; states[k] has one value a layer and direction. Gives the output, then the final states stacked.
+// Runs the layers; states[k] has one value per layer and direction. Returns the output, then the stacked
+// final states.
 Values run_layers(Builder& b, Sequence sequence, const std::vector<Values>& states, bool is_batch_first,
                   Layer layer) {
   ValueId x = sequence.input;
@@ -182,7 +186,9 @@ Values run_layers(Builder& b, Sequence sequence, const std::vector<Values>& stat
 template <class A>
 std::optional<Sequence> read_sequence(const A& a) {
   if (a.input().spec().rank() != 3 || (a.train() && a.dropout().number() != 0)) {
-    a.fail(a.train() ? "training mode; export the model after .eval()" : "input of another rank than 3");
+    a.fail(a.input().spec().rank() != 3
+               ? "input of rank " + std::to_string(a.input().spec().rank()) + ", expected 3"
+               : std::string(kTrainingMode));
     return std::nullopt;
   }
   const int64_t layers = a.num_layers().integer();
@@ -198,7 +204,8 @@ Values lstm(Builder& b, const ops::lstm_input<Call>& a) {
   const Values hidden = b.call_all("aten.unbind.int", {ValueRef{initial[0]}});
   const Values cell = b.call_all("aten.unbind.int", {ValueRef{initial[1]}});
   if (hidden.size() != sequence->weights.size() || cell.size() != hidden.size()) {
-    a.fail("as many initial states as layers and directions are needed");
+    a.fail(std::to_string(hidden.size()) + " initial states for " + std::to_string(sequence->weights.size()) +
+           " layers and directions, expected one each");
     return {};
   }
   return run_layers(b, *sequence, {hidden, cell}, a.batch_first(), lstm_layer);
@@ -210,7 +217,8 @@ Values one_state(Builder& b, const A& a, Layer layer) {
   if (!sequence) return {};
   const Values hidden = b.call_all("aten.unbind.int", {a.hx()});
   if (hidden.size() != sequence->weights.size()) {
-    a.fail("as many initial states as layers and directions are needed");
+    a.fail(std::to_string(hidden.size()) + " initial states for " + std::to_string(sequence->weights.size()) +
+           " layers and directions, expected one each");
     return {};
   }
   return run_layers(b, *sequence, {hidden}, a.batch_first(), layer);
@@ -219,7 +227,8 @@ Values gru(Builder& b, const ops::gru_input<Call>& a) { return one_state(b, a, g
 Values rnn_tanh(Builder& b, const ops::rnn_tanh_input<Call>& a) { return one_state(b, a, tanh_layer); }
 Values rnn_relu(Builder& b, const ops::rnn_relu_input<Call>& a) { return one_state(b, a, relu_layer); }
 
-// ---- One step, of the modules that users loop over: input, hidden state, weights for both, biases for both.
+// ---- One step, for modules in a loop of the user's model: input, hidden state, weights for both, biases for
+// both.
 
 template <class A>
 ValueId project_input(Builder& b, const A& a) {

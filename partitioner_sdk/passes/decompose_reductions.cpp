@@ -54,8 +54,8 @@ Values std_correction(Builder& b, const ops::std_correction<Call>& a) {
   return {b.call("aten.sqrt.default", {ValueRef{variance}})};
 }
 
-// The p-norm over `dims` (none: all): the largest or smallest |x|, a count, or (sum |x|^p)^(1/p). Even orders need no absolute
-// value.
+// The p-norm over `dims` (none: all): the largest or smallest |x|, a count, or (sum |x|^p)^(1/p). Even orders
+// need no absolute value.
 ValueId norm_of(Builder& b, ValueId x, double order, const Argument& dims, bool keeps_dims) {
   const auto magnitude = [&] { return b.call("aten.abs.default", {ValueRef{x}}); };
   if (std::isinf(order)) {
@@ -90,7 +90,7 @@ Values norm_dim_dtype(Builder& b, const ops::norm_ScalarOpt_dim_dtype<Call>& a) 
 Values norm_all(Builder& b, const ops::norm_Scalar<Call>& a) {
   return {norm_of(b, a.self(), a.p().has_value() ? a.p().number() : 2.0, Dims{}, false)};
 }
-// V at length g, measured over all dimensions but `dim`.
+// Scales v to length g; the norm is over all dimensions but `dim`.
 template <class A>
 Values weight_norm(Builder& b, const A& a) {
   const int64_t dim = a.dim().integer();
@@ -136,7 +136,7 @@ Values all_dim(Builder& b, const ops::all_dim<Call>& a) {
   return {b.call("aten.logical_not.default", {ValueRef{some}})};
 }
 
-// max(x) + log(sum(exp(x - max(x)))), with infinite maxima taken as 0.
+// max(x) + log(sum(exp(x - max(x)))), with infinite maxima replaced by 0.
 Values logsumexp(Builder& b, const ops::logsumexp_default<Call>& a) {
   const ValueId top = b.call("aten.amax.default", {a.self(), a.dim(), true});
   const ValueId is_infinite = b.call("aten.eq.Scalar", {ValueRef{b.call("aten.abs.default", {ValueRef{top}})},

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Resampling whose weights are known now: along each axis a product with a matrix of them, which any matrix kernel or plugin
-// runs; and the grids that say where to read.
+// Resampling with weights that are known at compile time: one product with a weight matrix per axis, which
+// every matrix kernel and plugin runs. Also the grids of sampling positions.
 #include <algorithm>
 #include <cmath>
 
@@ -19,23 +19,23 @@ namespace {
 
 enum class Filter { kLinear, kCubic };
 
-// How one axis is resampled.
+// The resampling of one axis.
 struct Axis {
   int64_t in = 0, out = 0;
-  double step = 0;  // input elements an output element
+  double step = 0;  // input elements per output element
   bool aligns_corners = false;
 };
 
 double linear_filter(double x) { return std::max(0.0, 1.0 - std::abs(x)); }
 
-// Keys' cubic; PyTorch takes -0.75 for `a`, and -0.5 where it smooths.
+// Keys' cubic kernel; PyTorch uses -0.75 for `a`, and -0.5 with antialiasing.
 double cubic_filter(double x, double a) {
   x = std::abs(x);
   if (x < 1) return ((a + 2) * x - (a + 3)) * x * x + 1;
   return x < 2 ? (((x - 5) * x + 8) * x - 4) * a : 0;
 }
 
-// Column o holds what each input element gives to output element o: [in, out].
+// Column o holds the weight of each input element in output element o: [in, out].
 std::vector<float> linear_weights(const Axis& axis) {
   std::vector<float> weights(static_cast<size_t>(axis.in * axis.out));
   for (int64_t o = 0; o < axis.out; ++o) {
@@ -65,7 +65,7 @@ std::vector<float> cubic_weights(const Axis& axis) {
   return weights;
 }
 
-// The same with the filter made as wide as the step, so that shrinking averages.
+// The same with a filter as wide as the step, so that a smaller result averages its input.
 std::vector<float> smoothing_weights(const Axis& axis, Filter filter) {
   const auto value = [&](double x) {
     return filter == Filter::kLinear ? linear_filter(x) : cubic_filter(x, -0.5);
@@ -86,7 +86,8 @@ std::vector<float> smoothing_weights(const Axis& axis, Filter filter) {
   return weights;
 }
 
-// The axis `index` after batch and channels, of an op with the arguments input, output_size and scale_factors.
+// The axis `index` after batch and channels, of an op with the arguments input, output_size and
+// scale_factors.
 template <class A>
 Axis axis_of(const A& a, size_t index, bool aligns_corners) {
   Axis axis;
@@ -97,7 +98,9 @@ Axis axis_of(const A& a, size_t index, bool aligns_corners) {
   const ir::FloatList* factors = a.scale_factors().find_list();
   const bool has_factor = factors != nullptr && factors->size() == count;
   if (!size.is_static() || !(has_factor || (sizes.size() == count && sizes[index].is_static()))) {
-    a.fail("a size that is known only at run time");
+    a.fail(
+        "the size of the input or of the output is known only at run time\n"
+        "hint: export the model with static image sizes");
     return axis;
   }
   axis.in = size.value();
@@ -106,7 +109,8 @@ Axis axis_of(const A& a, size_t index, bool aligns_corners) {
   axis.aligns_corners = aligns_corners;
   constexpr int64_t kMaxSize = 1 << 13;  // a matrix of 256 MiB
   if (axis.in <= 0 || axis.out <= 0 || axis.in > kMaxSize || axis.out > kMaxSize) {
-    a.fail("an image of " + std::to_string(axis.in) + " elements made one of " + std::to_string(axis.out));
+    a.fail("cannot resample an axis of " + std::to_string(axis.in) + " elements to " +
+           std::to_string(axis.out) + ", expected 1 to " + std::to_string(kMaxSize) + " each");
   } else if (axis.aligns_corners) {
     axis.step = axis.out > 1 ? static_cast<double>(axis.in - 1) / static_cast<double>(axis.out - 1) : 0;
   } else {
@@ -116,7 +120,7 @@ Axis axis_of(const A& a, size_t index, bool aligns_corners) {
   return axis;
 }
 
-// Along the last axis.
+// Resamples the last axis.
 ValueId resampled(Builder& b, ValueId x, const Axis& axis, const std::vector<float>& weights) {
   ValueId matrix = add_elements(b, Dtype::FLOAT32, {axis.in, axis.out}, weights);
   return matmul(b, x, to_dtype(b, matrix, b.spec(x).dtype));
@@ -125,7 +129,8 @@ ValueId resampled(Builder& b, ValueId x, const Axis& axis, const std::vector<flo
 template <class A, class Weights>
 Values resample(Builder& b, const A& a, Weights weights) {
   if (a.input().spec().rank() != 4 || !ops::is_floating(a.input().spec().dtype)) {
-    a.fail("floating-point images expected");
+    a.fail("input of rank " + std::to_string(a.input().spec().rank()) + " and dtype " +
+           std::string(ops::to_text(a.input().spec().dtype)) + ", expected images of floats (rank 4)");
     return {};
   }
   const Axis rows = axis_of(a, 0, a.align_corners()), columns = axis_of(a, 1, a.align_corners());
@@ -134,10 +139,11 @@ Values resample(Builder& b, const A& a, Weights weights) {
   return {transpose(b, resampled(b, transpose(b, wide, 2, 3), rows, weights(rows)), 2, 3)};
 }
 
-// One axis after another.
+// Resamples one axis after another.
 Values trilinear(Builder& b, const ops::upsample_trilinear3d_vec<Call>& a) {
   if (a.input().spec().rank() != 5 || !ops::is_floating(a.input().spec().dtype)) {
-    a.fail("floating-point volumes expected");
+    a.fail("input of rank " + std::to_string(a.input().spec().rank()) + " and dtype " +
+           std::string(ops::to_text(a.input().spec().dtype)) + ", expected volumes of floats (rank 5)");
     return {};
   }
   ValueId x = a.input();
@@ -152,7 +158,7 @@ Values trilinear(Builder& b, const ops::upsample_trilinear3d_vec<Call>& a) {
   return {x};
 }
 
-// Rows of the nearest elements.
+// Gathers the nearest elements.
 Values nearest3d(Builder& b, const ops::upsample_nearest3d_vec<Call>& a) {
   if (a.input().spec().rank() != 5) return {};
   ValueId x = a.input();
@@ -168,7 +174,7 @@ Values nearest3d(Builder& b, const ops::upsample_nearest3d_vec<Call>& a) {
   return {x};
 }
 
-// Places from -1 to 1: at the ends with aligned corners, else in the middles of so many equal parts.
+// Coordinates from -1 to 1: the ends with align_corners, else the centres of equal parts.
 std::vector<float> places(int64_t count, bool aligns_corners) {
   std::vector<float> out(static_cast<size_t>(count));
   const double end =
@@ -178,15 +184,15 @@ std::vector<float> places(int64_t count, bool aligns_corners) {
   return out;
 }
 
-// Where each output element is read, x first. `theta` is [N, d, d + 1], `size` [N, C, ...].
+// The coordinates that each output element reads, x first. `theta` is [N, d, d + 1], `size` [N, C, ...].
 Values affine_grid(Builder& b, const ops::affine_grid_generator_default<Call>& a) {
   const Dims sizes = a.size().dims();
   constexpr int64_t kMaxPlaces = 1 << 24;
   int64_t count = 1;
   for (size_t i = 2; i < sizes.size(); ++i) {
     if (!sizes[i].is_static() || sizes[i].value() > kMaxPlaces || (count *= sizes[i].value()) > kMaxPlaces) {
-      a.fail("a grid whose size is known only at run time, or of more than " + std::to_string(kMaxPlaces) +
-             " places");
+      a.fail("the size of the grid is known only at run time, or exceeds " + std::to_string(kMaxPlaces) +
+             " positions");
       return {};
     }
   }
@@ -217,7 +223,7 @@ Values affine_grid(Builder& b, const ops::affine_grid_generator_default<Call>& a
 
 Values grid_sampler(Builder& b, const ops::grid_sampler_default<Call>& a) {
   if (a.input().spec().rank() != 4) {
-    a.fail("volumes, expected images");
+    a.fail("input of rank " + std::to_string(a.input().spec().rank()) + ", expected images (rank 4)");
     return {};
   }
   return {b.call("aten.grid_sampler_2d.default",

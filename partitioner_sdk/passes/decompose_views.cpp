@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Views, copies and their many spellings.
+// Views and copies, in their many spellings.
 #include <algorithm>
 #include <numeric>
 
@@ -151,7 +151,7 @@ Values unflatten(Builder& b, const ops::unflatten_int<Call>& a) {
   return {b.call("aten.view.default", {a.self(), std::move(sizes)})};
 }
 
-// Which dimensions of size 1 fall away; dimensions of another size stay, as in PyTorch.
+// Returns the dimensions of size 1 that are removed; others stay, as in PyTorch.
 Values squeeze_all(Builder& b, const ops::squeeze_default<Call>& a) {
   const TensorSpec in = a.self().spec();
   Dims dims;
@@ -164,7 +164,7 @@ Values squeeze_one(Builder& b, const ops::squeeze_dim<Call>& a) {
   return {b.call("aten.squeeze.dims", {a.self(), Dims{a.dim().dim()}})};
 }
 
-// A slice of everything is nothing.
+// A slice of the whole dimension adds no node.
 Values slice_of_all(Builder& b, const ops::slice_Tensor<Call>& a) {
   const TensorSpec in = a.self().spec();
   const auto out = infer::infer(b.module(), b.graph(), b.module().op("aten.slice.Tensor"), a.arguments());
@@ -186,7 +186,7 @@ Values make_contiguous(Builder& b, const ops::contiguous_default<Call>& a) {
   return {b.call("aten.clone.default", {a.self()}, {{"memory_format", format}})};
 }
 
-// All overloads of `to`: nothing when nothing changes, else one copy.
+// All overloads of `to`: no node when nothing changes, else one copy.
 template <class A>
 Values to_any(Builder& b, const A& a, std::optional<Dtype> dtype) {
   const TensorSpec in = a.self().spec();
@@ -266,7 +266,7 @@ Values tile(Builder& b, const ops::tile_default<Call>& a) {
 
 Values raveled(Builder& b, const ops::ravel_default<Call>& a) { return {reshape(b, a.self(), {Dim(-1)})}; }
 
-// Behind one dimension a third is added, as NumPy does.
+// A third dimension is appended, all others are prepended, as in NumPy.
 ValueId with_rank(Builder& b, ValueId value, size_t least) {
   Dims sizes = sizes_of(b, value);
   if (sizes.size() >= least) return value;
@@ -312,7 +312,7 @@ Values rotate(Builder& b, const ops::rot90_default<Call>& a) {
   }
 }
 
-// The last dimension of `value` laid along a diagonal of two new last dimensions.
+// Places the last dimension of `value` on a diagonal of two new last dimensions.
 ValueId lay_diagonal(Builder& b, ValueId value, int64_t offset) {
   const Dim length = sizes_of(b, value).back();
   const Dim side = b.symbols().add(length, std::abs(offset));
@@ -323,7 +323,7 @@ ValueId lay_diagonal(Builder& b, ValueId value, int64_t offset) {
   const ValueId column = b.call("aten.unsqueeze.default", {ValueRef{line()}, Dim(1)});
   const ValueId shifted = b.call("aten.add.Scalar", {ValueRef{column}, Dim(offset)});
   const ValueId is_on = b.call("aten.eq.Tensor", {ValueRef{shifted}, ValueRef{line()}});
-  // Above the main diagonal the element's row counts, below it its column.
+  // Above the main diagonal the row is the index, below it the column.
   const Dims pad = offset >= 0 ? Dims{Dim(0), Dim(offset)} : Dims{Dim(0), Dim(-offset)};
   const ValueId padded = b.call("aten.constant_pad_nd.default", {ValueRef{value}, Argument(pad), Dim(0)});
   const ValueId wide = b.call("aten.unsqueeze.default", {ValueRef{padded}, Dim(offset >= 0 ? -1 : -2)});
@@ -348,7 +348,7 @@ Values diag_embed(Builder& b, const ops::diag_embed_default<Call>& a) {
   }
   return {b.call("aten.permute.default", {ValueRef{laid}, std::move(order)})};
 }
-// A vector becomes a matrix, of a matrix the diagonal is taken.
+// A vector becomes a matrix with that diagonal; a matrix becomes its diagonal.
 Values diag(Builder& b, const ops::diag_default<Call>& a) {
   if (a.self().spec().rank() == 1) return {lay_diagonal(b, a.self(), a.diagonal().integer())};
   return {b.call("aten.diagonal.default", {a.self(), a.diagonal()})};
@@ -357,7 +357,7 @@ Values diagflat(Builder& b, const ops::diagflat_default<Call>& a) {
   return {lay_diagonal(b, reshape(b, a.self(), {Dim(-1)}), a.offset().integer())};
 }
 
-// The opposite of a broadcast.
+// The inverse of a broadcast: a sum.
 Values sum_to_size(Builder& b, const ops::sum_to_size_default<Call>& a) {
   const TensorSpec in = a.self().spec();
   const Dims sizes = a.size().dims();

@@ -29,7 +29,8 @@ namespace etb::passes {
 
 namespace {
 
-// `args` are those of aten.convolution after the input; an image without a batch gets one for as long.
+// `args` are the arguments of aten.convolution after the input. An image without a batch gets a batch of 1
+// for the call.
 Values call_convolution(Builder& b, const TensorSpec& input, const TensorSpec& weight, ValueId x,
                         std::vector<ir::Argument> args) {
   const bool has_batch = input.rank() >= weight.rank();
@@ -48,7 +49,8 @@ Values convolution(Builder& b, const A& a) {
                            Dims(spatial, Dim(0)), a.groups()});
 }
 
-// Padding by name: "valid" is none, "same" keeps the size; an odd rest goes to the right, as in PyTorch.
+// Padding by name: "valid" adds none, "same" keeps the size. An odd remainder goes to the right, as in
+// PyTorch.
 template <class A>
 Values convolution_with_named_padding(Builder& b, const A& a) {
   const TensorSpec weight = a.weight().spec();
@@ -83,13 +85,13 @@ Values transposed_convolution(Builder& b, const A& a) {
 }
 
 Values batch_norm(Builder& b, const ops::batch_norm_default<Call>& a) {
-  // Weights that are standardised in every run have no statistics to keep.
+  // Weights that are standardised in every run have no running statistics.
   if (a.training() && !a.running_mean().has_value() && !a.running_var().has_value()) {
     return {b.call("aten._native_batch_norm_legit.no_stats",
                    {a.input(), a.weight(), a.bias(), true, a.momentum(), a.eps()})};
   }
   if (a.training()) {
-    a.fail("training mode; export the model after .eval()");
+    a.fail(kTrainingMode);
     return {};
   }
   return {
@@ -112,11 +114,11 @@ Values group_norm(Builder& b, const ops::group_norm_default<Call>& a) {
                                                     in.sizes[1], pixels, a.num_groups(), a.eps()})};
 }
 
-// Each channel of each image is one channel of a batch norm.
+// Each channel of each image becomes one channel of a batch norm.
 Values instance_norm(Builder& b, const ops::instance_norm_default<Call>& a) {
   const TensorSpec in = a.input().spec();
   if (in.rank() < 2 || !a.use_input_stats() || a.running_mean().has_value()) {
-    a.fail("running statistics");
+    a.fail("running statistics, or an input of rank below 2; only statistics of the input are supported");
     return {};
   }
   Dims sizes = in.sizes;
@@ -139,10 +141,11 @@ Values rms_norm(Builder& b, const ops::rms_norm_default<Call>& a) {
   Dims dims;
   for (size_t i = a.normalized_shape().dims().size(); i-- > 0;)
     dims.emplace_back(static_cast<int64_t>(in.rank() - 1 - i));
-  // Without eps the smallest step of the dtype counts: 2^-23 for float32.
+  // The default eps is the smallest step of the dtype: 2^-23 for float32.
   const Argument eps = a.eps().has_value() ? a.eps() : Argument(0x1p-23);
   if (!a.eps().has_value() && in.dtype != Dtype::FLOAT32) {
-    a.fail("no eps for this dtype");
+    a.fail("eps is none, and dtype " + std::string(ops::to_text(in.dtype)) +
+           " has no default\nhint: pass eps, or compute in float32");
     return {};
   }
   const ValueId square = b.call("aten.pow.Tensor_Scalar", {ValueRef{x}, Dim(2)});
@@ -174,7 +177,7 @@ Values adaptive_avg_pool1d(Builder& b, const ops::adaptive_avg_pool1d_default<Ca
   return {b.call("aten.squeeze.dims", {ValueRef{out}, Dims{-2}})};
 }
 
-// A pool or resampling over one dimension is one over two, the first of size 1.
+// A pool or resampling over one dimension becomes one over two, the first of size 1.
 ValueId as_image(Builder& b, ValueId line) {
   return b.call("aten.unsqueeze.default", {ValueRef{line}, Dim(-2)});
 }
@@ -217,7 +220,8 @@ Values upsample_linear1d(Builder& b, const ops::upsample_linear1d_vec<Call>& a) 
   return resample_line(b, a, "aten.upsample_bilinear2d.vec", {{"align_corners", a.align_corners()}});
 }
 
-// Reflection is a gather: index i of the padded line is |..| folded at both ends. One step a dimension, outermost first.
+// Reflection is a gather: index i of the padded line is |..| folded at both ends. One step per dimension,
+// outermost first.
 ValueId reflected(Builder& b, ValueId x, const Dims& pad) {
   const TensorSpec in = b.spec(x);
   const size_t count = pad.size() / 2;
@@ -244,7 +248,7 @@ Values reflection_pad(Builder& b, const A& a) {
   return {reflected(b, a.self(), a.padding().dims())};
 }
 
-// The end in front of the beginning and the beginning behind the end, one dimension after the other.
+// Prepends the end and appends the beginning, one dimension after the other.
 ValueId circular(Builder& b, const ops::pad_default<Call>& a, size_t count) {
   ValueId x = a.self();
   const Dims pad = a.pad().dims();
@@ -280,14 +284,14 @@ Values pad(Builder& b, const ops::pad_default<Call>& a) {
     return {b.call("aten.replication_pad" + std::to_string(count) + "d.default", {a.self(), a.pad()})};
   }
   if (*mode == "circular") return {circular(b, a, count)};
-  a.fail("padding mode '" + *mode + "'");
+  a.fail("padding mode '" + *mode + "' is not supported for " + std::to_string(count) + " dimensions");
   return {};
 }
 
-// A mode that only training has an effect in.
+// Ops that change values only in training.
 Values dropout(Builder& b, const ops::dropout_default<Call>& a) {
   if (a.train()) {
-    a.fail("training mode; export the model after .eval()");
+    a.fail(kTrainingMode);
     return {};
   }
   return {b.call("aten.clone.default", {a.input()})};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A decomposition: how an op is written in simpler ones, with PyTorch's and ExecuTorch's result.
+// Decompositions: an op expressed in simpler ops, with the results of PyTorch and ExecuTorch.
 #pragma once
 
 #include "partitioner_sdk/passes/builder.hpp"
@@ -12,7 +12,7 @@ using infer::Call;
 
 struct Decomposition {
   std::string_view op;
-  // Adds nodes and returns the results. An empty list leaves the op as it is.
+  // Adds nodes and returns the results. An empty list keeps the op.
   Values (*expand)(Builder& b, const Call& call);
 };
 
@@ -22,7 +22,7 @@ constexpr Decomposition row() {
   return {View<Call>::kName, [](Builder& b, const Call& call) { return kExpand(b, View<Call>(call)); }};
 }
 
-// The tables, each sorted by op; decompose.cpp searches them all.
+// The tables, each sorted by op; decompose.cpp searches all of them.
 std::span<const Decomposition> activation_decompositions();
 std::span<const Decomposition> creation_decompositions();
 std::span<const Decomposition> einsum_decompositions();
@@ -39,32 +39,37 @@ std::span<const Decomposition> resampling_decompositions();
 std::span<const Decomposition> view_decompositions();
 std::span<const Decomposition> window_decompositions();
 
+// The error of ops that behave differently in training.
+inline constexpr const char* kTrainingMode =
+    "the op is in training mode\nhint: export the model after .eval()";
+
 // ---- Steps that several decompositions share.
 
-// Sizes of a tensor, by value: adding nodes moves the graph's own.
+// Sizes of a tensor, by value: added nodes move the graph's own.
 inline Dims sizes_of(const Builder& b, ValueId value) { return b.spec(value).sizes; }
 
-// A view when strides allow it, else a copy and a view: PyTorch's reshape.
+// PyTorch's reshape: a view when the strides allow it, else a copy and a view.
 ValueId reshape(Builder& b, ValueId value, Dims sizes);
 // PyTorch's matmul for every combination of ranks.
 ValueId matmul(Builder& b, ValueId a, ValueId b_value);
-// Bools, true on and below the diagonal.
+// Bools: true on and below the diagonal.
 ValueId causal_mask(Builder& b, Dim rows, Dim columns);
-// A mask of bools as what is added to scores of `dtype`: 0 where attention is allowed, -inf elsewhere. Others are left.
+// Converts a mask of bools to values that are added to scores of `dtype`: 0 where attention is allowed, -inf
+// elsewhere. Other masks stay.
 ValueId additive_mask(Builder& b, ValueId mask, Dtype dtype);
-// The tensor in another dtype; itself when it has it already.
+// Converts a tensor to another dtype; returns it unchanged when it has that dtype.
 ValueId to_dtype(Builder& b, ValueId value, Dtype dtype);
-// A constant of these elements, row-major.
+// Adds a row-major constant with these elements.
 template <class T>
 ValueId add_elements(Builder& b, Dtype dtype, std::vector<int64_t> sizes, const std::vector<T>& elements) {
   const auto bytes = std::as_bytes(std::span(elements));
   return b.add_constant(dtype, std::move(sizes), {bytes.begin(), bytes.end()});
 }
-// Row-major; itself when it is so already.
+// Converts to row-major; returns a row-major tensor unchanged.
 ValueId contiguous(Builder& b, ValueId value);
-// What losses end with: the loss (0), its mean (1) or its sum (2).
+// The reduction of a loss: none (0), mean (1) or sum (2).
 ValueId reduced(Builder& b, ValueId loss, int64_t reduction);
-// Dimensions a and b swapped.
+// Swaps dimensions a and b.
 ValueId transpose(Builder& b, ValueId value, int64_t first, int64_t second);
 
 }  // namespace etb::passes

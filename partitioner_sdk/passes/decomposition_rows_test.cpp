@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The oracle: each row of decompositions.txt is a small module, what torch.export makes of it and what the official lowering
-// makes of that. Ours must be the same ops in the same order.
+// The oracle: each row of decompositions.txt is a small module, its torch.export graph and its official
+// lowering. Our result must have the same ops in the same order.
 #include <gtest/gtest.h>
 
 #include <iostream>
@@ -34,7 +34,7 @@ std::vector<Row> read_rows() {
   return rows;
 }
 
-// "aten.add.Tensor" as the official list writes it: "add.Tensor", "relu", "dim_order_ops::_clone_dim_order".
+// The official list's spelling of "aten.add.Tensor": "add.Tensor", "relu", "dim_order_ops::_clone_dim_order".
 std::string official_name(std::string name) {
   if (name.rfind("aten.", 0) == 0) name.erase(0, 5);
   if (name.rfind("dim_order_ops.", 0) == 0) name.replace(13, 1, "::");

@@ -17,7 +17,7 @@ Status replace(ir::Module& module, const ir::Graph& graph, ir::Node& node, std::
   const auto order = ir::find_dim_order(module.symbols, graph.values[node.outputs.at(0)].spec);
   if (!order)
     return make_error(Code::INVALID_DATA, module.op(node).name +
-                                              " has a result whose strides are not dense (" +
+                                              ": the strides of the result are not dense (" +
                                               ir::format_source(module, node.source) + ")");
   const ir::OpId id = module.op(op);
   const ops::Schema& from = *module.op(node).schema;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Replaces the ops that take a memory format by those that take a dim order, as the edge dialect has them: clone, _to_copy and
-// empty become dim_order_ops.
+// Replaces ops with a memory format by ops with a dim order, as the edge dialect requires: clone, _to_copy
+// and empty become dim_order_ops.
 #pragma once
 
 #include "partitioner_sdk/ir/module.hpp"

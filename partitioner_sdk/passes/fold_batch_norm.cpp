@@ -67,7 +67,7 @@ class Folder {
   }
   uint32_t uses_of(ValueId id) const { return id < uses_.size() ? uses_[id] : 0; }
 
-  // Folds the norm into a convolution that nothing else reads. The node of the convolution stays without a reader.
+  // Folds the norm into a convolution that no other node reads. The convolution stays without readers.
   bool fold(const ir::Node& node) {
     infer::CallState state(module_, graph_, node.op, node.args);
     const Norm norm{Call(state)};

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Batch norm behind a convolution with a constant weight: scale and shift go into weight and bias. fold_constants computes them.
+// Folds a batch norm after a convolution with a constant weight into weight and bias. fold_constants computes
+// the new constants.
 #pragma once
 
 #include "partitioner_sdk/ir/module.hpp"

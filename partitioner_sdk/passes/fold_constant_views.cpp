@@ -16,7 +16,7 @@ namespace {
 
 using Permute = ops::permute_copy_default<infer::Call>;
 
-// The same elements seen as the op sees them; nullopt when that needs other bytes.
+// Returns the spec of the same elements after the op; nullopt when other bytes are needed.
 std::optional<ir::Constant> view_constant(const ir::Constant& from, std::string_view op, const ir::Node& node,
                                           const TensorSpec& result) {
   ir::Constant out = from;
@@ -75,7 +75,8 @@ class Folder {
     }
   }
 
-  // How many constants' users read them in their own order: a permuted copy of such a weight would be stored beside it.
+  // Counts the users that read each constant in its stored order: a permuted copy of such a weight would be
+  // stored beside it.
   void count_uses() {
     plain_uses_.assign(module_.constants.size(), 0);
     const auto use = [&](const Argument& argument) {
@@ -127,7 +128,8 @@ class Folder {
     b_.replace(node.outputs[0], graph_.inputs.back().value);
   }
 
-  // x W^T with a W that cannot be stored transposed: (W x^T)^T turns the few rows of x instead of the weight.
+  // x W^T with a W that cannot be stored transposed: (W x^T)^T transposes the few rows of x instead of the
+  // weight.
   void keep_product(ir::Node& node) {
     using Mm = ops::mm_default<infer::Call>::Index;
     using Addmm = ops::addmm_default<infer::Call>::Index;
@@ -150,7 +152,7 @@ class Folder {
     b_.replace(node.outputs[0], out);
   }
 
-  // Twice the product's size is less than the weight's.
+  // True when twice the product's size is less than the weight's.
   bool is_worth_turning(ValueId x, ValueId y) const {
     const auto rows = module_.symbols.range(graph_.values[x].spec.sizes[0]).max;
     const auto inner = module_.symbols.range(graph_.values[y].spec.sizes[0]).max;

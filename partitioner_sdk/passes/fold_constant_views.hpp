@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Permutes, reshapes and squeezes of constants: the constant is described anew instead, its bytes stay where they are. A weight
-// that something else also reads in its own order keeps its order: then the product is turned around instead.
+// Permutes, reshapes and squeezes constants: the constant gets new sizes and strides, its bytes do not move.
+// A weight that another node reads in the stored order keeps its order; the product is transposed instead.
 #pragma once
 
 #include "partitioner_sdk/ir/module.hpp"

@@ -46,7 +46,7 @@ class Folder {
     }
     find_results();
     if (results_.empty()) return false;
-    // A few at a time, so that no second copy of all weights is held.
+    // Evaluates a few results at a time, so that no second copy of all weights exists.
     std::vector<ir::OwnedBytes> values;
     for (size_t first = 0; first < results_.size();) {
       size_t last = first;
@@ -55,11 +55,13 @@ class Folder {
       }
       const std::span<const ValueId> batch(results_.data() + first, last - first);
       ir::Module part = extract(batch);
-      // Constants are written row-major, so what computes on them must not name the order in which they lie here.
+      // Constants are written row-major, so nodes that compute with them must not name another order.
       ETB_TRY(make_row_major(part));
       auto made = evaluate(part);
       if (!made) return tl::make_unexpected(std::move(made).error());
-      if (made->size() != batch.size()) return make_error(Code::INTERNAL, "not one value a result");
+      if (made->size() != batch.size())
+        return make_error(Code::INTERNAL, "the evaluator returned " + std::to_string(made->size()) +
+                                              " values, expected " + std::to_string(batch.size()));
       for (ir::OwnedBytes& value : *made) values.push_back(std::move(value));
       first = last;
     }
@@ -68,7 +70,7 @@ class Folder {
   }
 
  private:
-  // The constants that a value is made of; many are as good as unknown.
+  // The constants that a value depends on; more than kMaxSources count as unknown.
   using Sources = std::set<ValueId>;
   static constexpr size_t kMaxSources = 16;
   static constexpr uint64_t kBatchBytes = uint64_t{8} << 20;
@@ -110,8 +112,9 @@ class Folder {
     }
   }
 
-  // From the last node to the first: a result that run time needs is folded if it is not too large, else its node stays and
-  // needs its arguments. True when one stays that did not before: then another may pay no more.
+  // Visits nodes from last to first. A result needed at run time is folded if it is not too large; else its
+  // node stays and needs its arguments. True when a further node stays: then another result may become too
+  // large.
   bool choose() {
     is_needed_.assign(graph_.values.size(), false);
     const auto need = [&](const Argument& argument) {
@@ -147,7 +150,7 @@ class Folder {
   bool pays(const ir::Node& node) const {
     uint64_t made = 0, freed = 0;
     for (const ValueId id : node.outputs) made += is_needed_[id] ? nbytes_of(graph_.values[id].spec) : 0;
-    // The same elements in another order: fold_constant_views does that without touching them.
+    // The same elements in another order: fold_constant_views changes the order without moving them.
     if (is_view_of_input(node)) return made <= kFoldSlackBytes;
     const Sources& sources = sources_[node.outputs[0]];
     if (sources.size() <= kMaxSources) {
@@ -163,7 +166,7 @@ class Folder {
     return name == "aten.permute_copy.default" || name == "aten.view_copy.default";
   }
 
-  // The foldable nodes that results need, as a method that takes nothing.
+  // Returns the foldable nodes that these results need, as a method without inputs.
   ir::Module extract(std::span<const ValueId> wanted) const {
     ir::Module part;
     part.name = "forward";
@@ -200,7 +203,7 @@ class Folder {
     return part;
   }
 
-  // Results become constant inputs; their nodes go.
+  // Results become constant inputs; their nodes are removed.
   void put_in(std::vector<ir::OwnedBytes> values) {
     for (size_t i = 0; i < results_.size(); ++i) {
       ir::Value& value = graph_.values[results_[i]];
@@ -238,7 +241,7 @@ class Folder {
 }  // namespace
 
 Result<bool> fold_constants(ir::Module& module, const Evaluate& evaluate, QuantizedConstants quantized) {
-  // What cannot be computed now is computed at run time; the graph is as good as before.
+  // Values that cannot be computed now are computed at run time; the graph stays valid.
   return Folder(module, quantized).run(evaluate).value_or(false);
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Computes ahead of time what follows from constants alone, and puts the results in their place.
+// Computes values that depend only on constants ahead of time, and replaces them by the results.
 #pragma once
 
 #include <functional>
@@ -9,20 +9,20 @@
 
 namespace etb::passes {
 
-// Runs a method without inputs; gives the bytes of each of its outputs, row-major. The caller brings it, because kernels are no
-// part of the compiler.
+// Runs a method without inputs and returns the bytes of each output, row-major. The caller supplies it,
+// because the compiler has no kernels.
 using Evaluate = std::function<Result<std::vector<ir::OwnedBytes>>(ir::Module& module)>;
 
-// A result is kept for run time when it would make the file grow: it may take as many bytes as the constants that are needed no
-// more, and this much beyond.
+// Limit of a file's growth: a folded result may be this much larger than the constants that it makes
+// unnecessary. A larger one is computed at run time.
 inline constexpr uint64_t kFoldSlackBytes = uint64_t{16} * 1024;
 
 enum class QuantizedConstants : uint8_t {
   kFold,
-  kKeep  // as they are, for a plugin that computes with them
+  kKeep  // kept for a plugin that computes with quantised values
 };
 
-// Folds the main graph. Where `evaluate` fails, everything stays as it was.
+// Folds the main graph. When `evaluate` fails, the graph stays unchanged.
 [[nodiscard]] Result<bool> fold_constants(ir::Module& module, const Evaluate& evaluate,
                                           QuantizedConstants quantized = QuantizedConstants::kFold);
 

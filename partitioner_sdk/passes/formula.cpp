@@ -10,7 +10,7 @@ namespace etb::passes {
 
 namespace {
 
-// "aten.mul.Tensor" from "mul".
+// Returns "aten.mul.Tensor" for "mul".
 std::string op_name(std::string_view text) {
   const auto dots = std::count(text.begin(), text.end(), '.');
   if (dots >= 2) return std::string(text);
@@ -36,7 +36,7 @@ class Interpreter {
         const Argument value = read_expression();
         const auto* ref = ir::get_if<ValueRef>(value);
         if (ref == nullptr) {
-          fail("a result that is no tensor");
+          fail("a result is not a tensor");
         } else {
           results.push_back(ref->id);
         }
@@ -44,7 +44,7 @@ class Interpreter {
       if (!take(';')) break;
     }
     skip_space();
-    if (at_ != text_.size()) fail("text behind the end");
+    if (at_ != text_.size()) fail("unexpected text after the last expression");
     return a_.error().empty() ? results : Values{};
   }
 
@@ -86,7 +86,7 @@ class Interpreter {
     if (const auto found = named_.find(name); found != named_.end()) return found->second;
     const int position = a_.op().schema == nullptr ? -1 : a_.op().schema->find_argument(name);
     if (position >= 0) return a_.argument(static_cast<size_t>(position));
-    fail("no argument '" + std::string(name) + "'");
+    fail("'" + std::string(name) + "' is neither an argument of the op nor defined before");
     return Nothing{};
   }
 
@@ -104,7 +104,7 @@ class Interpreter {
         if (const Dim* dim = ir::get_if<Dim>(item)) {
           items.push_back(*dim);
         } else {
-          fail("an item that is no int");
+          fail("a list item is not an int");
         }
         take(',');
       }
@@ -127,24 +127,24 @@ class Interpreter {
     char* stop = nullptr;
     const std::string copy(digits);
     const double number = std::strtod(copy.c_str(), &stop);
-    if (digits.empty() || *stop != 0) fail("an expression was expected");
+    if (digits.empty() || *stop != 0) fail("expected an expression");
     return number;
   }
 
-  // if(c, x, y), behind its parenthesis. The side not taken is read, but makes nothing.
+  // if(c, x, y), after its parenthesis. The side that is not chosen is parsed, but adds no nodes.
   Argument read_choice() {
     const Argument condition = read_expression();
     const bool* flag = ir::get_if<bool>(condition);
     const bool takes_first = flag != nullptr ? *flag : ir::get_if<Nothing>(condition) == nullptr;
     const auto side = [&](bool is_taken) {
-      if (!take(',')) fail("a comma was expected");
+      if (!take(',')) fail("expected ','");
       skipped_ += is_taken ? 0 : 1;
       Argument value = read_expression();
       skipped_ -= is_taken ? 0 : 1;
       return value;
     };
     Argument first = side(takes_first), second = side(!takes_first);
-    if (!take(')')) fail("the end of a choice was expected");
+    if (!take(')')) fail("expected ')' at the end of if()");
     return takes_first ? std::move(first) : std::move(second);
   }
 
@@ -172,7 +172,7 @@ class Interpreter {
   Argument describe(std::string_view function, const std::vector<Argument>& args) {
     const auto* ref = args.empty() ? nullptr : ir::get_if<ValueRef>(args[0]);
     if (ref == nullptr) {
-      fail("a tensor was expected");
+      fail("expected a tensor");
       return Nothing{};
     }
     const TensorSpec spec = b_.spec(ref->id);
@@ -184,7 +184,7 @@ class Interpreter {
     const auto* loss = args.size() == 2 ? ir::get_if<ValueRef>(args[0]) : nullptr;
     const auto* reduction = args.size() == 2 ? ir::get_if<Dim>(args[1]) : nullptr;
     if (loss == nullptr || reduction == nullptr || !reduction->is_static()) {
-      fail("a tensor and a reduction were expected");
+      fail("expected a tensor and a reduction");
       return Nothing{};
     }
     return ValueRef{reduced(b_, loss->id, reduction->value())};
@@ -193,7 +193,9 @@ class Interpreter {
   Argument call(const std::string& op, std::vector<Argument> args, std::vector<Builder::Named> named) {
     const ops::Schema* schema = b_.module().find_schema(op);
     if (schema == nullptr || args.size() > schema->argument_count()) {
-      fail(schema == nullptr ? "no op '" + op + "'" : "more arguments than " + op + " takes");
+      fail(schema == nullptr ? "unknown op '" + op + "'"
+                             : std::to_string(args.size()) + " arguments, " + op + " accepts " +
+                                   std::to_string(schema->argument_count()));
       return Nothing{};
     }
     return ValueRef{b_.call(op, std::move(args), std::move(named))};
@@ -203,7 +205,7 @@ class Interpreter {
   const Call& a_;
   std::string_view text_;
   size_t at_ = 0;
-  int skipped_ = 0;  // choices around here whose side is not taken
+  int skipped_ = 0;  // number of enclosing if() whose side is not chosen
   std::map<std::string_view, Argument> named_;
 };
 

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Decompositions written as formulas, for those that need no thought:
+// Decompositions written as formulas, for ops that need no code:
 //
 //   {"aten.addcmul.default", "add(self, mul(mul(tensor1, tensor2), value))"}
 //
-// A name is an argument of the op that is taken apart, or what an earlier `name = expression;` gave. A call is an op of aten:
-// `mul` stands for aten.mul.Tensor, or for aten.mul.default where there is no such overload; `pow.Tensor_Scalar` names it;
-// `quantized_decomposed.add.default` has its namespace too. Also none, true, false, inf, numbers, lists of numbers and
-// strings; `name=value` for arguments by name; dtype_of(x); rank_of(x); float64. Expressions behind each other give several
-// results. if(c, x, y) is x unless c is false or none, and makes no node of the other; reduced(x, reduction) is what losses
-// end with: x, its mean or its sum.
+// A name is an argument of the decomposed op or the value of an earlier `name = expression;`. A call is an op
+// of aten: `mul` is aten.mul.Tensor, or aten.mul.default where there is no such overload. `pow.Tensor_Scalar`
+// names the overload, `quantized_decomposed.add.default` the namespace too. Literals: none, true, false, inf,
+// numbers, lists of numbers, strings. `name=value` is a named argument. Also dtype_of(x), rank_of(x) and
+// float64. Several expressions return several results. if(c, x, y) is x unless c is false or none, and adds
+// no nodes for the other. reduced(x, reduction) reduces a loss: x, its mean or its sum.
 #pragma once
 
 #include "partitioner_sdk/passes/decomposition.hpp"
@@ -23,7 +23,7 @@ struct Formula {
 // Sorted by op.
 std::span<const Formula> formula_table();
 
-// The results; an error of the formula fails the arguments.
+// Returns the results; an error in the formula fails the call.
 Values expand_formula(Builder& b, const Call& a, std::string_view text);
 
 }  // namespace etb::passes

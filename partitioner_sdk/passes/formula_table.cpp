@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The decompositions that are formulas. They follow torch/_decomp and torch/_refs, whose order of steps decides rounding.
+// The decompositions that are formulas. They follow torch/_decomp and torch/_refs: the order of steps
+// determines rounding.
 #include "partitioner_sdk/passes/formula.hpp"
 
 namespace etb::passes {

@@ -12,8 +12,8 @@ namespace {
 
 using ir::kNone;
 
-// Whether the first result of a node is the storage of an argument. Ops such as reshape only sometimes are: PyTorch marks them
-// as views, and copies when strides demand it.
+// True if the first result of a node shares the storage of an argument. Ops such as reshape share it only
+// sometimes: PyTorch marks them as views, and copies when strides require it.
 bool shares_storage(ir::Module& module, const ir::Graph& graph, const ir::Node& node) {
   const ir::Op& op = module.op(node);
   if (op.schema == nullptr || !op.schema->is_view()) return false;
@@ -34,7 +34,8 @@ bool shares_storage(ir::Module& module, const ir::Graph& graph, const ir::Node& 
   return true;
 }
 
-// The op that computes what an in-place one writes. PyTorch's registry does not relate a few pairs, such as dropout_ and dropout.
+// Returns the op that computes the value written by an in-place op. PyTorch's registry does not relate a few
+// pairs, such as dropout_ and dropout.
 const ops::Schema* find_functional(const ops::Schema& schema) {
   if (const ops::Schema* related = schema.functional_variant()) return related;
   std::string_view base = schema.base_name();
@@ -46,8 +47,9 @@ const ops::Schema* find_functional(const ops::Schema& schema) {
   return found != nullptr && found->argument_count() == schema.argument_count() ? found : nullptr;
 }
 
-// One graph. Values of the old graph are views of a root (an input or the result of a computing node); a write makes a new
-// contents for the root and counts its generation up, and a view of an older generation is taken anew when it is used next.
+// One graph. Values of the old graph are views of a root (an input or the result of a computing node). A
+// write creates new contents for the root and increments its generation. A view of an older generation is
+// recomputed at its next use.
 class Functionalizer {
  public:
   Functionalizer(ir::Module& module, ir::Graph& graph, bool is_method)
@@ -73,9 +75,9 @@ class Functionalizer {
  private:
   struct State {
     ValueId root = ir::kNoValue;
-    ValueId parent = ir::kNoValue;  // what this is a view of, kNoValue for a root
-    uint32_t view = kNone;          // views_: the node that takes it
-    uint32_t generation = 0;        // of the root when `now` was made
+    ValueId parent = ir::kNoValue;  // the viewed value, kNoValue for a root
+    uint32_t view = kNone;          // index in views_ of the node that creates the view
+    uint32_t generation = 0;        // of the root when `now` was computed
     ValueId now = ir::kNoValue;     // the value in the new graph
   };
 
@@ -87,7 +89,8 @@ class Functionalizer {
                ": " + why;
   }
 
-  // What a value of the old graph is now; takes views anew, from the oldest ancestor that is out of date downwards.
+  // Returns the present value of an old value; recomputes outdated views, starting at the oldest outdated
+  // ancestor.
   ValueId resolve(ValueId id) {
     std::vector<ValueId> stale;
     const uint32_t generation = states_[states_[id].root].generation;
@@ -102,9 +105,9 @@ class Functionalizer {
   // Adds the view's node again, over its parent's present value.
   void retake(ValueId id, uint32_t generation) {
     State& state = states_[id];
-    if (state.generation == generation) return;  // a sibling result of a split was taken before
+    if (state.generation == generation) return;  // already recomputed with a sibling result of a split
     const ValueId parent = states_[state.parent].now;
-    if (state.view == kNone) {  // the result of an in-place op: another name for its operand
+    if (state.view == kNone) {  // the result of an in-place op: an alias of its operand
       state.now = parent;
       state.generation = generation;
       return;
@@ -147,7 +150,7 @@ class Functionalizer {
 
   void write(ir::Node& node, ValueId operand) {
     const ir::Op& op = module_.op(node);
-    // The result of an in-place op is its operand under another name.
+    // The result of an in-place op is an alias of its operand.
     const auto alias_results = [&] {
       for (const ValueId output : node.outputs) {
         states_[output] = {states_[operand].root, operand, kNone, states_[operand].generation,
@@ -155,18 +158,18 @@ class Functionalizer {
       }
     };
     if (operand == ir::kNoValue || node.outputs.size() > 1)
-      return fault(node, "writes something else than one tensor");
+      return fault(node, "does not write exactly one tensor, which is not supported");
     if (op.schema->base_name() == "detach_") return alias_results();
     const ops::Schema* functional = find_functional(*op.schema);
     if (functional == nullptr) {
       for (const ValueId output : node.outputs) define_root(output);
-      return fault(node, "has no functional form");
+      return fault(node, "is an in-place op without a functional variant");
     }
     const TensorSpec spec = graph_.values[operand].spec;
     node.op = module_.op(functional->name());
     ValueId made = graph_.add_value({{}, ir::ValueKind::kTensor, spec, {}});
     const std::vector<ValueId> outputs = std::exchange(node.outputs, {made});
-    // A sum of an int8 tensor and an int64 one is int64, but what is stored stays int8.
+    // The sum of an int8 tensor and an int64 one is int64, but the stored value stays int8.
     const auto results = infer::infer(module_, graph_, node.op, node.args);
     if (results && results->at(0).dtype != spec.dtype) graph_.values[made].spec.dtype = results->at(0).dtype;
     b_.keep(node);
@@ -178,7 +181,7 @@ class Functionalizer {
     alias_results();
   }
 
-  // Makes `value` the contents of `id`, and of everything that it is a view of.
+  // Stores `value` as the contents of `id` and of every value that `id` views.
   void store(const ir::Node& node, ValueId id, ValueId value) {
     const ValueId root = states_[id].root;
     const uint32_t generation = states_[root].generation + 1;
@@ -200,13 +203,13 @@ class Functionalizer {
     if (graph_.values[value].name.empty()) graph_.values[value].name = graph_.values[at].name;
   }
 
-  // The contents of a view's parent after the view was overwritten by `value`.
+  // Returns the contents of a view's parent after `value` overwrote the view.
   ValueId scatter(const ir::Node& node, const ir::Node& view, ValueId written, ValueId parent,
                   ValueId value) {
     const ViewInverse* inverse = find_view_inverse(module_.op(view).name);
     infer::CallState state(module_, graph_, view.op, view.args);
     if (inverse == nullptr) {
-      fault(node, "writes through a view made by " + module_.op(view).name);
+      fault(node, "writes through a view created by " + module_.op(view).name + ", which is not supported");
       return parent;
     }
     const ValueId whole = inverse->scatter(b_, Call(state), {parent, value, written, view.outputs});
@@ -223,11 +226,14 @@ class Functionalizer {
       const State& state = states_[input.value];
       if (state.generation == 0) continue;
       if (!is_method_) {
-        faults_ += (faults_.empty() ? "" : "\n") + ("graph '" + graph_.name + "' writes its input");
+        faults_ +=
+            (faults_.empty() ? "" : "\n") +
+            ("subgraph '" + graph_.name + "' writes to its input; only a method may write to its inputs");
         continue;
       }
       const bool is_user = input.kind == ir::InputKind::kUser;
-      // An attribute that is no registered buffer comes as a constant; written to, it is state like one.
+      // An attribute that is not a registered buffer is imported as a constant; once written to, it is a
+      // buffer.
       if (!is_user) input.kind = ir::InputKind::kBuffer;
       mutations.push_back({ValueRef{state.now},
                            is_user ? ir::OutputKind::kInputMutation : ir::OutputKind::kBufferMutation,

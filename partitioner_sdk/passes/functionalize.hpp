@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Takes in-place ops out of a graph as torch.export writes it: each becomes its functional form, views of what it wrote are
-// taken again from the new value, and new contents of buffers and inputs become outputs.
+// Replaces the in-place ops of a torch.export graph by their functional forms. Views of a written value are
+// recomputed from the new value. New contents of buffers and inputs become outputs.
 #pragma once
 
 #include "partitioner_sdk/ir/module.hpp"

@@ -3,7 +3,7 @@
 
 #include <gmock/gmock.h>
 
-#include "partitioner_sdk/passes/pass_testing.hpp"
+#include "partitioner_sdk/testing/run_pass.hpp"
 
 namespace etb::passes {
 namespace {
@@ -11,85 +11,99 @@ namespace {
 std::string functional(const std::string& text) { return testing::after_pass(text, functionalize); }
 
 TEST(Functionalize, AViewTakenBeforeAWriteSeesIt) {
-  EXPECT_EQ(functional(R"(module "m"
-constant "count" float32[3] = {0, 0, 0}
-graph @forward(
-  %b_count: float32[3] = buffer "count" constant 0,
-  %x: float32[2] = user) {
+  EXPECT_EQ(functional(R"(etg 1
+module "m"
+constant "count": float32[3] = [0, 0, 0]
+
+graph @forward {
+  buffer %b_count: float32[3] = "count" as "count"
+  user %x: float32[2]
   %first: float32[2] = aten.slice.Tensor(%b_count, start=0, end=2)
   %add_: float32[3] = aten.add_.Tensor(%b_count, 1.0)
   %sum: float32[2] = aten.add.Tensor(%first, %x)
   return %sum, %add_
 }
 )"),
-            R"(module "m"
-constant "count" float32[3] = {0, 0, 0}
-graph @forward(
-  %b_count: float32[3] = buffer "count" constant 0,
-  %x: float32[2] = user) {
+            R"(etg 1
+module "m"
+constant "count": float32[3] = [0, 0, 0]
+
+graph @forward {
+  buffer %b_count: float32[3] = "count" as "count"
+  user %x: float32[2]
   %first: float32[2] = aten.slice.Tensor(%b_count, start=0, end=2)
   %b_count.1: float32[3] = aten.add.Tensor(%b_count, 1.0)
   %first.1: float32[2] = aten.slice.Tensor(%b_count.1, start=0, end=2)
   %sum: float32[2] = aten.add.Tensor(%first.1, %x)
-  return buffer "count" = %b_count.1, %sum, %b_count.1
+  return %b_count.1 updates %b_count, %sum, %b_count.1
 }
 )");
 }
 
 TEST(Functionalize, AWriteThroughViewsReachesTheBase) {
-  EXPECT_EQ(functional(R"(module "m"
-constant "table" float32[2, 3] = {0, 1, 2, 3, 4, 5}
-graph @forward(
-  %b: float32[2, 3] = buffer "table" constant 0,
-  %x: float32[2] = user) {
+  EXPECT_EQ(functional(R"(etg 1
+module "m"
+constant "table": float32[2, 3] = [0, 1, 2, 3, 4, 5]
+
+graph @forward {
+  buffer %b: float32[2, 3] = "table" as "table"
+  user %x: float32[2]
   %row: float32[3] = aten.select.int(%b, 0, 1)
-  %part: float32[2]{1} = aten.slice.Tensor(%row, start=1, end=3)
+  %part: float32[2] order(0) = aten.slice.Tensor(%row, start=1, end=3)
   %mul_: float32[2] = aten.mul_.Tensor(%part, %x)
   %total: float32[3] = aten.sum.dim_IntList(%b, [0])
   return %total, %row
 }
 )"),
-            R"(module "m"
-constant "table" float32[2, 3] = {0, 1, 2, 3, 4, 5}
-graph @forward(
-  %b: float32[2, 3] = buffer "table" constant 0,
-  %x: float32[2] = user) {
+            R"(etg 1
+module "m"
+constant "table": float32[2, 3] = [0, 1, 2, 3, 4, 5]
+
+graph @forward {
+  buffer %b: float32[2, 3] = "table" as "table"
+  user %x: float32[2]
   %row: float32[3] = aten.select.int(%b, 0, 1)
   %part: float32[2] = aten.slice.Tensor(%row, start=1, end=3)
   %0: float32[2] = aten.mul.Tensor(%part, %x)
   %1: float32[3] = aten.slice_scatter.default(%row, %0, start=1, end=3)
   %b.1: float32[2, 3] = aten.select_scatter.default(%b, %1, 0, 1)
   %total: float32[3] = aten.sum.dim_IntList(%b.1, [0])
-  return buffer "table" = %b.1, %total, %1
+  return %b.1 updates %b, %total, %1
 }
 )");
 }
 
 TEST(Functionalize, UserInputsThatAreWrittenBecomeOutputs) {
-  EXPECT_EQ(functional(R"(module "m"
-graph @forward(
-  %x: float32[2] = user) {
+  EXPECT_EQ(functional(R"(etg 1
+module "m"
+
+graph @forward {
+  user %x: float32[2]
   %t: float32[2] = aten.view.default(%x, [2])
   %add_: float32[2] = aten.add_.Tensor(%t, 1)
   return %x
 }
 )"),
-            R"(module "m"
-graph @forward(
-  %x: float32[2] = user) {
+            R"(etg 1
+module "m"
+
+graph @forward {
+  user %x: float32[2]
   %t: float32[2] = aten.view.default(%x, [2])
   %0: float32[2] = aten.add.Tensor(%t, 1)
   %x.1: float32[2] = aten.view.default(%0, [2])
-  return input "x" = %x.1, %x.1
+  return %x.1 updates %x, %x.1
 }
 )");
 }
 
 TEST(Functionalize, WhatIsStoredKeepsItsDtype) {
-  EXPECT_THAT(functional(R"(module "m"
-graph @forward(
-  %x: int8[2] = user,
-  %y: int64[2] = user) {
+  EXPECT_THAT(functional(R"(etg 1
+module "m"
+
+graph @forward {
+  user %x: int8[2]
+  user %y: int64[2]
   %c: int8[2] = aten.clone.default(%x)
   %add_: int8[2] = aten.add_.Tensor(%c, %y)
   return %add_
@@ -101,25 +115,29 @@ graph @forward(
 )"));
 }
 
-// An attribute that nobody registered as a buffer: the exporter calls it a constant although the model writes to it.
+// An attribute without register_buffer: the exporter calls it a constant although the model writes to it.
 TEST(Functionalize, AConstantThatIsWrittenIsABuffer) {
-  EXPECT_THAT(functional(R"(module "m"
-constant "count" int64[] = {0}
-graph @forward(
-  %c: int64[] = constant "count" constant 0) {
+  EXPECT_THAT(functional(R"(etg 1
+module "m"
+constant "count": int64[] = [0]
+
+graph @forward {
+  constant %c: int64[] = "count" as "count"
   %n: int64[] = aten.add_.Tensor(%c, 1)
   return %n
 }
 )"),
-              ::testing::HasSubstr(R"(%c: int64[] = buffer "count" constant 0) {
+              ::testing::HasSubstr(R"(buffer %c: int64[] = "count" as "count"
   %c.1: int64[] = aten.add.Tensor(%c, 1)
-  return buffer "count" = %c.1, %c.1)"));
+  return %c.1 updates %c, %c.1)"));
 }
 
 TEST(Functionalize, AFillOfOneElementOfACopyLeavesTheOriginal) {
-  EXPECT_THAT(functional(R"(module "m"
-graph @forward(
-  %x: float32[3] = user) {
+  EXPECT_THAT(functional(R"(etg 1
+module "m"
+
+graph @forward {
+  user %x: float32[3]
   %c: float32[3] = aten.clone.default(%x)
   %e: float32[] = aten.select.int(%c, 0, 0)
   %f: float32[] = aten.fill_.Scalar(%e, 7)
@@ -133,11 +151,13 @@ graph @forward(
 }
 
 TEST(Functionalize, PartsOfASplitAreWrittenBackToTheirPlace) {
-  EXPECT_THAT(functional(R"(module "m"
-graph @forward(
-  %x: float32[5] = user) {
+  EXPECT_THAT(functional(R"(etg 1
+module "m"
+
+graph @forward {
+  user %x: float32[5]
   %c: float32[5] = aten.clone.default(%x)
-  %a: float32[2], %b: float32[3] = aten.split_with_sizes.default(%c, [2, 3])
+  [%a: float32[2], %b: float32[3]] = aten.split_with_sizes.default(%c, [2, 3])
   %r: float32[3] = aten.relu_.default(%b)
   return %c
 }
@@ -149,10 +169,12 @@ graph @forward(
 }
 
 TEST(Functionalize, AReshapeThatCopiesIsNoView) {
-  EXPECT_THAT(functional(R"(module "m"
-graph @forward(
-  %x: float32[2, 3] = user) {
-  %t: float32[3, 2]{1, 3} = aten.permute.default(%x, [1, 0])
+  EXPECT_THAT(functional(R"(etg 1
+module "m"
+
+graph @forward {
+  user %x: float32[2, 3]
+  %t: float32[3, 2] order(1, 0) = aten.permute.default(%x, [1, 0])
   %flat: float32[6] = aten.reshape.default(%t, [6])
   %r: float32[6] = aten.relu_.default(%flat)
   return %x, %r
@@ -162,9 +184,11 @@ graph @forward(
 }
 
 TEST(Functionalize, AFunctionalGraphStaysAsItIs) {
-  EXPECT_EQ(functional(R"(module "m"
-graph @forward(
-  %x: float32[2] = user) {
+  EXPECT_EQ(functional(R"(etg 1
+module "m"
+
+graph @forward {
+  user %x: float32[2]
   %y: float32[2] = aten.relu.default(%x)
   return %y
 }
@@ -174,13 +198,13 @@ graph @forward(
 
 TEST(Functionalize, ManyWritesTakeLinearTime) {
   std::string text =
-      "module \"m\"\nconstant \"c\" float32[2] = {0, 0}\ngraph @forward(\n  %b: float32[2] = buffer \"c\" "
-      "constant 0) {\n";
+      "etg 1\nmodule \"m\"\nconstant \"c\": float32[2] = [0, 0]\ngraph @forward {\n"
+      "  buffer %b: float32[2] = \"c\" as \"c\"\n";
   for (int i = 0; i < 20000; ++i) {
     text += "  %v" + std::to_string(i) + ": float32[2] = aten.view.default(%b, [2])\n";
     text += "  %w" + std::to_string(i) + ": float32[2] = aten.add_.Tensor(%v" + std::to_string(i) + ", 1)\n";
   }
-  EXPECT_THAT(functional(text + "  return %b\n}\n"), ::testing::HasSubstr("return buffer \"c\" = "));
+  EXPECT_THAT(functional(text + "  return %b\n}\n"), ::testing::HasSubstr(" updates %b"));
 }
 
 }  // namespace

@@ -15,18 +15,20 @@ namespace etb::passes {
 
 namespace {
 
-// The tensor cut into blocks: a dimension of several blocks becomes two, and scales have size 1 where a block lies.
+// The tensor split into blocks: a dimension of several blocks becomes two, and scales have size 1 inside a
+// block.
 struct Blocks {
-  Dims sizes;        // of the cut tensor
+  Dims sizes;        // of the split tensor
   Dims scale_sizes;  // the same with 1 inside blocks
-  Dims inside;       // dimensions that lie inside a block
+  Dims inside;       // dimensions inside a block
 };
 
 // As torchao/quantization/quant_primitives.py, _get_reduction_params.
 std::optional<Blocks> cut(const Call& a, const TensorSpec& in, const Dims& block) {
   Blocks out;
   if (block.size() != in.rank()) {
-    a.fail("as many block sizes as dimensions are needed");
+    a.fail(std::to_string(block.size()) + " block sizes for a tensor of rank " + std::to_string(in.rank()) +
+           ", expected one per dimension");
     return std::nullopt;
   }
   ir::SymbolTable& symbols = a.symbols();
@@ -46,7 +48,7 @@ std::optional<Blocks> cut(const Call& a, const TensorSpec& in, const Dims& block
 struct Limits {
   double low, high;
 };
-// Of a quantised dtype, unless the arguments say others.
+// The range of a quantised dtype, unless the arguments name another.
 template <class A>
 Limits limits_of(const A& a, Dtype dtype) {
   Limits limits{0, 255};
@@ -98,7 +100,7 @@ Values choose_qparams(Builder& b, const ops::torchao::choose_qparams_affine_defa
     const auto middle = static_cast<int64_t>((limits.high + limits.low + 1) / 2);
     return {scale, b.call("aten.full_like.default", {ValueRef{scale}, Dim(middle)}, {{"dtype", zero_dtype}})};
   }
-  a.fail("mapping '" + *mapping + "'");
+  a.fail("mapping '" + *mapping + "' is not supported, expected ASYMMETRIC or SYMMETRIC");
   return {};
 }
 
@@ -179,7 +181,7 @@ Result<bool> lower_affine(ir::Module& module) {
     is_changed |= here;
   }
   if (!is_changed) return false;
-  // The new nodes are ATen's; bring them to the edge dialect as the rest is.
+  // The new nodes are ATen's; converts them to the edge dialect.
   ETB_TRY(views_to_copies(module));
   ETB_TRY(scalars_to_tensors(module));
   ETB_TRY(use_dim_order_ops(module));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Takes torchao's block-wise quantisation apart, for regions that no plugin took: choose_qparams_affine, quantize_affine and
-// dequantize_affine become arithmetic on the edge dialect, which portable kernels run.
+// Decomposes torchao's block-wise quantisation in nodes that no plugin claimed: choose_qparams_affine,
+// quantize_affine and dequantize_affine become arithmetic of the edge dialect, which the portable kernels
+// run.
 #pragma once
 
 #include "partitioner_sdk/ir/module.hpp"

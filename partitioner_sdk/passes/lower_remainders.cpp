@@ -10,13 +10,13 @@ namespace etb::passes {
 
 namespace {
 
-using Index = ops::remainder_Tensor<infer::Call>::Index;  // as that of remainder.Scalar
+using Index = ops::remainder_Tensor<infer::Call>::Index;  // also of remainder.Scalar
 
 bool is_signed_integer(Dtype dtype) {
   return dtype == Dtype::INT8 || dtype == Dtype::INT16 || dtype == Dtype::INT32 || dtype == Dtype::INT64;
 }
 
-// In the result's dtype, or a number of another one would count in promotion.
+// In the result's dtype: a number of another dtype would take part in promotion.
 ValueId divisor(Builder& b, const Argument& number, Dtype dtype) {
   const Dim dim = *ir::get_if<Dim>(number);
   if (!dim.is_static()) return b.call("aten.scalar_tensor.default", {dim}, {{"dtype", dtype}});

@@ -11,7 +11,7 @@ namespace etb::passes {
 
 namespace {
 
-// Groups count in steps of this, so that a group and an index are one number.
+// Step between group numbers, so that the sum of a group and an index is one unique number.
 constexpr int64_t kGroupStep = int64_t{1} << 31;
 
 class SortLowerer final : public Builder {
@@ -51,7 +51,7 @@ class SortLowerer final : public Builder {
     for (const ir::Output& output : graph().outputs) mark(output.value);
   }
 
-  // Empty for what stays.
+  // Returns an empty list for a node that stays.
   Values lower(const ir::Node& node) {
     const std::string& name = module().op(node).name;
     const bool is_stable = name == "aten.sort.stable";
@@ -81,7 +81,7 @@ class SortLowerer final : public Builder {
     return {sorted.values, sorted.indices};
   }
 
-  // `needs_order`: of equal elements the first one comes first.
+  // `needs_order`: the first of equal elements comes first.
   Sorted sort(ValueId x, size_t dim, bool is_descending, bool needs_order) {
     const bool is_bool = spec(x).dtype == Dtype::BOOL;
     if (is_bool) x = to_dtype(*this, x, Dtype::UINT8);
@@ -114,7 +114,8 @@ class SortLowerer final : public Builder {
     const ValueId after = slice(sorted.values, dim, 1, count);
     ValueId is_new = call("aten.ne.Tensor", {ValueRef{before}, ValueRef{after}});
     if (ops::is_floating(spec(sorted.values).dtype)) {
-      // NaNs, the greatest, are one group, though none equals another: between two the lesser neighbour is a NaN as well.
+      // NaNs, the greatest, form one group, though no NaN equals another: where the lesser of two neighbours
+      // is a NaN, both are.
       const ValueId is_nan = call("aten.isnan.default", {ValueRef{is_descending ? after : before}});
       is_new = call("aten.logical_and.default",
                     {ValueRef{is_new}, ValueRef{call("aten.logical_not.default", {ValueRef{is_nan}})}});
@@ -145,7 +146,7 @@ class SortLowerer final : public Builder {
     return out;
   }
 
-  // Where in the sorted elements the median lies, with size 1 in `dim`.
+  // The index of the median in the sorted elements, with size 1 in `dim`.
   ValueId middle(ValueId x, size_t dim) {
     const TensorSpec in = spec(x);
     const Dim count = in.sizes[dim];

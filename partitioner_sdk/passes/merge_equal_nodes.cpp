@@ -28,7 +28,8 @@ void append_dim(ir::SymbolTable& symbols, std::string& key, Dim dim) {
   }
 }
 
-// Equal for equal arguments only. An int and a float differ, for they promote differently.
+// The key of an argument, equal only for equal arguments. An int and a float differ, because they promote
+// differently.
 void append_argument(ir::SymbolTable& symbols, std::string& key, const Argument& argument) {
   key += static_cast<char>('A' + argument.index());
   if (const auto* ref = ir::get_if<ValueRef>(argument)) append(key, ref->id);
@@ -56,7 +57,8 @@ void append_argument(ir::SymbolTable& symbols, std::string& key, const Argument&
   }
 }
 
-// Where a tensor is made says nothing that its spec does not: the graph has one device and one layout. A dtype that is left open is the result's.
+// Arguments about a tensor's creation repeat its spec: the graph has one device and one layout, and an absent
+// dtype is the result's.
 bool is_told_by_spec(const ir::Graph& graph, const ir::Node& node, std::string_view name,
                      const Argument& argument) {
   if (name == "layout" || name == "device" || name == "pin_memory") return true;

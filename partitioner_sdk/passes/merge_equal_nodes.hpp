@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Common subexpressions: of nodes with the same op and arguments one stays. Device, layout and a dtype that is the result's anyway count as
-// equal to none: exporters write them out, decompositions do not.
+// Common subexpressions: keeps one of several nodes with the same op and arguments. A device, a layout and a
+// dtype that the result has anyway count as equal to none: exporters write them, decompositions do not.
 #pragma once
 
 #include "partitioner_sdk/ir/module.hpp"

@@ -21,14 +21,14 @@ namespace etb::passes {
 
 namespace {
 
-// Runs passes one after the other, each checked in debug builds and shown to the caller.
+// Runs passes in order. Debug builds verify the module after each one; the caller observes each one.
 class Runner {
  public:
   Runner(ir::Module& module, const PipelineOptions& options) : module_(module), options_(options) {}
 
   Status run(std::string_view name, Result<bool> changed) {
     ETB_TRY(take(name, std::move(changed)));
-    for (const OwnPass& own : options_.own_passes)
+    for (const CustomPass& own : options_.custom_passes)
       if (own.after == name) ETB_TRY(take(own.name, own.run(module_)));
     return {};
   }
@@ -36,9 +36,10 @@ class Runner {
  private:
   Status take(std::string_view name, Result<bool> changed) {
     if (!changed) return tl::make_unexpected(with_context(std::move(changed).error(), name));
-    // Strides and sizes that passes compute follow from the file's, which may be absurd.
+    // Passes derive strides and sizes from those of the file, which may be absurd.
     if (module_.symbols.is_beyond_limits())
-      return make_error(Code::INVALID_DATA, std::string(name) + ": sizes or formulas beyond limits");
+      return make_error(Code::INVALID_DATA,
+                        std::string(name) + ": a size or its formula exceeds the limits of the compiler");
 #ifndef NDEBUG
     if (Status verified = ir::verify(module_); !verified) {
       return tl::make_unexpected(with_context(std::move(verified).error(), "after " + std::string(name)));
@@ -52,7 +53,7 @@ class Runner {
   const PipelineOptions& options_;
 };
 
-// What the decompositions, and the rules before and after them, share.
+// The steps that the decompositions and the rules before and after them share.
 Status lower_to_edge(Runner& runner, ir::Module& module, const PipelineOptions& options) {
   ETB_TRY(runner.run("decompose", decompose(module, options.decompose)));
   ETB_TRY(runner.run("additive_masks", make_masks_additive(module)));
@@ -62,7 +63,7 @@ Status lower_to_edge(Runner& runner, ir::Module& module, const PipelineOptions& 
   return runner.run("dim_order_ops", use_dim_order_ops(module));
 }
 
-// True when a rule of the stage found something. What it made is checked in every build: rules are data from outside.
+// True when a rule of the stage matched. The result is verified in every build: rules are data from outside.
 Result<bool> run_rules(Runner& runner, ir::Module& module, const PipelineOptions& options, RuleStage stage) {
   if (options.rules.empty()) return false;
   auto changed = apply_rules(module, options.rules, stage, options.on_rule_fault);
@@ -108,7 +109,7 @@ Status to_portable(ir::Module& module, const PipelineOptions& options) {
   ETB_TRY(runner.run("lower_sorts", lower_sorts(module)));
   ETB_TRY(runner.run("dim_order_ops", use_dim_order_ops(module)));
   ETB_TRY(runner.run("row_major", make_row_major(module)));
-  // Without somebody to compute the new weights they would be computed in each run.
+  // Without an evaluator the new weights would be computed in each run.
   if (options.evaluate) ETB_TRY(runner.run("fold_batch_norm", fold_batch_norm(module)));
   ETB_TRY(runner.run("remove_dead_code", remove_dead_code(module)));
   if (options.evaluate) ETB_TRY(runner.run("fold_constants", fold_constants(module, options.evaluate)));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The passes in order: from an imported graph to the edge dialect.
+// The order of the passes: from an imported graph to the edge dialect.
 #pragma once
 
 #include <functional>
@@ -13,8 +13,8 @@
 
 namespace etb::passes {
 
-// A pass of the caller's. It runs whenever the built-in pass called `after` has run, and is verified as that one is.
-struct OwnPass {
+// A pass of the caller. It runs after each run of the built-in pass `after`, and is verified like that one.
+struct CustomPass {
   std::string after;
   std::string name;
   std::function<Result<bool>(ir::Module& module)> run;  // true when something changed
@@ -22,23 +22,23 @@ struct OwnPass {
 
 struct PipelineOptions {
   DecomposeOptions decompose;
-  // Computes what follows from constants; without it fold_constants is left out.
+  // Evaluates constant expressions; without it fold_constants is skipped.
   Evaluate evaluate;
-  // What `simplify` does with constants behind a dequantisation.
+  // Rule of `simplify` for constants after a dequantisation.
   QuantizedConstants quantized_constants = QuantizedConstants::kFold;
-  std::vector<OwnPass> own_passes;
+  std::vector<CustomPass> custom_passes;
   // Rewrite rules of the user and of plugins, applied in this order at the stages that they name.
   std::span<const RuleSet> rules = {};
-  RuleFault on_rule_fault = {};  // without it a bad rule of a plugin is an error, as one of the user is
+  RuleFault on_rule_fault = {};  // without it a bad rule of a plugin is an error, like one of the user
   // Called with the name of each pass and the module after it.
   std::function<void(std::string_view pass, ir::Module& module)> after_pass;
 };
 
-// To the edge dialect, as the official lowering has it.
+// Converts to the edge dialect, like the official lowering.
 [[nodiscard]] Status to_edge(ir::Module& module, const PipelineOptions& options = {});
-// The same graph with fewer nodes: for plugins and portable kernels alike.
+// Reduces the number of nodes, for plugins and portable kernels alike.
 [[nodiscard]] Status simplify(ir::Module& module, const PipelineOptions& options = {});
-// From there to what the portable kernels take.
+// Converts the edge dialect to ops and layouts that the portable kernels accept.
 [[nodiscard]] Status to_portable(ir::Module& module, const PipelineOptions& options = {});
 
 }  // namespace etb::passes

@@ -1,31 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
-// row_major, lower_affine: what is done for portable kernels, each on the text of a small graph.
+// Passes for the portable kernels (row_major, lower_affine), each on the text of a small graph.
 #include <gmock/gmock.h>
 
 #include "partitioner_sdk/passes/lower_affine.hpp"
-#include "partitioner_sdk/passes/pass_testing.hpp"
 #include "partitioner_sdk/passes/pipeline.hpp"
 #include "partitioner_sdk/passes/row_major.hpp"
+#include "partitioner_sdk/testing/run_pass.hpp"
 
 namespace etb::passes {
 namespace {
 
 using testing::after_pass;
 
-// The caller's tensor keeps the order that was exported; a weight is described anew.
+// The caller's tensor keeps its exported order; a weight gets new strides.
 TEST(RowMajor, TheCallersTensorIsCopied) {
-  EXPECT_EQ(after_pass(R"(module "m"
-graph @forward(
-  %x: float32[1, 3, 2, 2]{12, 1, 6, 3} = user) {
-  %r: float32[1, 3, 2, 2]{12, 1, 6, 3} = aten.relu.default(%x)
-  %c: float32[1, 3, 2, 2]{12, 1, 6, 3} = dim_order_ops._clone_dim_order.default(%r, dim_order=[0, 2, 3, 1])
+  EXPECT_EQ(after_pass(R"(etg 1
+module "m"
+
+graph @forward {
+  user %x: float32[1, 3, 2, 2] order(0, 2, 3, 1)
+  %r: float32[1, 3, 2, 2] order(0, 2, 3, 1) = aten.relu.default(%x)
+  %c: float32[1, 3, 2, 2] order(0, 2, 3, 1) = dim_order_ops._clone_dim_order.default(%r, dim_order=[0, 2, 3, 1])
   return %c
 }
 )",
                        make_row_major),
-            R"(module "m"
-graph @forward(
-  %x: float32[1, 3, 2, 2]{12, 1, 6, 3} = user) {
+            R"(etg 1
+module "m"
+
+graph @forward {
+  user %x: float32[1, 3, 2, 2] order(0, 2, 3, 1)
   %x.1: float32[1, 3, 2, 2] = dim_order_ops._clone_dim_order.default(%x, dim_order=[0, 1, 2, 3])
   %r: float32[1, 3, 2, 2] = aten.relu.default(%x.1)
   %c: float32[1, 3, 2, 2] = dim_order_ops._clone_dim_order.default(%r, dim_order=[0, 1, 2, 3])
@@ -35,9 +39,11 @@ graph @forward(
 }
 
 TEST(RowMajor, ACopyTakesAnyOrder) {
-  EXPECT_EQ(after_pass(R"(module "m"
-graph @forward(
-  %x: float32[1, 3, 2, 2]{12, 1, 6, 3} = user) {
+  EXPECT_EQ(after_pass(R"(etg 1
+module "m"
+
+graph @forward {
+  user %x: float32[1, 3, 2, 2] order(0, 2, 3, 1)
   %c: float32[1, 3, 2, 2] = dim_order_ops._clone_dim_order.default(%x, dim_order=[0, 1, 2, 3])
   return %c
 }
@@ -47,21 +53,25 @@ graph @forward(
 }
 
 TEST(LowerAffine, DequantisationOfGroupsIsArithmetic) {
-  EXPECT_EQ(after_pass(R"(module "m"
-graph @forward(
-  %q: int8[2, 4] = user,
-  %s: float32[2, 2] = user,
-  %z: int8[2, 2] = user) {
+  EXPECT_EQ(after_pass(R"(etg 1
+module "m"
+
+graph @forward {
+  user %q: int8[2, 4]
+  user %s: float32[2, 2]
+  user %z: int8[2, 2]
   %w: float32[2, 4] = torchao.dequantize_affine.default(%q, [1, 2], %s, %z, int8, -8, 7)
   return %w
 }
 )",
                        lower_affine),
-            R"(module "m"
-graph @forward(
-  %q: int8[2, 4] = user,
-  %s: float32[2, 2] = user,
-  %z: int8[2, 2] = user) {
+            R"(etg 1
+module "m"
+
+graph @forward {
+  user %q: int8[2, 4]
+  user %s: float32[2, 2]
+  user %z: int8[2, 2]
   %0: int8[2, 2, 2] = aten.view_copy.default(%q, [2, 2, 2])
   %1: float32[2, 2, 1] = aten.view_copy.default(%s, [2, 2, 1])
   %2: float32[2, 2, 2] = dim_order_ops._to_dim_order_copy.default(%0, dtype=float32, dim_order=[0, 1, 2])
@@ -76,10 +86,12 @@ graph @forward(
 }
 
 TEST(Pipeline, SizesWhoseProductNoFileHasAreRefused) {
-  auto module = ir::parse(R"(module "m"
-graph @forward(
-  %x: float32[4611686018427387904, 8]{8, 1} = user) {
-  %y: float32[8, 4611686018427387904]{1, 8} = aten.permute.default(%x, [1, 0])
+  auto module = ir::parse(R"(etg 1
+module "m"
+
+graph @forward {
+  user %x: float32[4611686018427387904, 8] strides(8, 1)
+  %y: float32[8, 4611686018427387904] strides(1, 8) = aten.permute.default(%x, [1, 0])
   return %y
 }
 )");
@@ -90,9 +102,11 @@ graph @forward(
 }
 
 TEST(Pipeline, RunsTheCallersPassesWhereTheySay) {
-  auto module = ir::parse(R"(module "m"
-graph @forward(
-  %x: float32[2] = user) {
+  auto module = ir::parse(R"(etg 1
+module "m"
+
+graph @forward {
+  user %x: float32[2]
   %y: float32[2] = aten.silu.default(%x)
   return %y
 }
@@ -102,25 +116,25 @@ graph @forward(
   PipelineOptions options;
   options.after_pass = [&](std::string_view name, ir::Module&) { seen.emplace_back(name); };
   size_t count_before = 0, count_after = 0;
-  options.own_passes = {{"functionalize", "count",
-                         [&](ir::Module& m) -> Result<bool> {
-                           count_before = m.main().nodes.size();
-                           return false;
-                         }},
-                        {"decompose", "relu_for_sigmoid", [&](ir::Module& m) -> Result<bool> {
-                           count_after = m.main().nodes.size();
-                           m.main().nodes[0].op = m.op("aten.relu.default");
-                           return true;
-                         }}};
+  options.custom_passes = {{"functionalize", "count",
+                            [&](ir::Module& m) -> Result<bool> {
+                              count_before = m.main().nodes.size();
+                              return false;
+                            }},
+                           {"decompose", "relu_for_sigmoid", [&](ir::Module& m) -> Result<bool> {
+                              count_after = m.main().nodes.size();
+                              m.main().nodes[0].op = m.op("aten.relu.default");
+                              return true;
+                            }}};
   ASSERT_TRUE(to_edge(*module, options));
   EXPECT_EQ(count_before, 1u);
   EXPECT_EQ(count_after, 2u);
   EXPECT_EQ(module->op(module->main().nodes[0]).name, "aten.relu.default");
   EXPECT_EQ(seen[0], "functionalize");
   EXPECT_EQ(seen[1], "count");
-  options.own_passes = {{"decompose", "refuses", [](ir::Module&) -> Result<bool> {
-                           return make_error(Code::NOT_SUPPORTED, "not today");
-                         }}};
+  options.custom_passes = {{"decompose", "refuses", [](ir::Module&) -> Result<bool> {
+                              return make_error(Code::NOT_SUPPORTED, "not today");
+                            }}};
   const Status refused = to_edge(*module, options);
   ASSERT_FALSE(refused);
   EXPECT_THAT(refused.error().message, ::testing::HasSubstr("refuses: not today"));

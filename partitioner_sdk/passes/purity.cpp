@@ -9,7 +9,7 @@ namespace etb::passes {
 
 bool is_pure(const ir::Module& module, const ir::Graph& graph, const ir::Node& node) {
   const ops::Schema* schema = module.op(node).schema;
-  // Of an op of somebody's own nobody said that it gives the same twice.
+  // Custom ops are not assumed to be deterministic.
   if (schema == nullptr || schema->is_own() || schema->is_in_place() || node.outputs.empty()) return false;
   constexpr std::string_view kImpure[] = {
       "bernoulli", "empty", "_empty_dim_order", "empty_strided", "multinomial", "native_dropout", "nonzero",

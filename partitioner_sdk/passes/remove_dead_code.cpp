@@ -20,10 +20,12 @@ void mark_symbols(const ir::SymbolTable& symbols, const ir::Argument& argument,
   }
 }
 
-// A node that makes a number which symbols stand for is alive while the symbol is used, though no argument names its result.
+// A node whose result defines a symbol is alive while the symbol is used, though no argument names the
+// result.
 bool defines_needed_symbol(const ir::Module& module, const ir::Graph& graph, const ir::Node& node,
                            const std::vector<bool>& is_needed) {
-  // Only numbers and sizes that appear with the node: what follows from an input's size does not need the node.
+  // Only numbers and sizes that the node itself defines: sizes that follow from an input's size do not need
+  // the node.
   return std::any_of(node.outputs.begin(), node.outputs.end(), [&](ir::ValueId id) {
     const ir::Value& value = graph.values[id];
     if (value.kind == ir::ValueKind::kInt) {
@@ -117,7 +119,7 @@ bool remove_constants(ir::Module& module) {
 Result<bool> remove_dead_code(ir::Module& module) {
   bool is_changed = false;
   std::vector<bool> is_symbol_needed(module.symbols.symbol_count(), false);
-  // Subgraphs come after the graphs that use them, and may need numbers that those make.
+  // Subgraphs follow the graphs that use them, and may need numbers that those compute.
   for (size_t i = module.graphs.size(); i-- > 0;)
     is_changed |= remove_nodes(module, module.graphs[i], is_symbol_needed);
   // Inputs of a subgraph are positional.

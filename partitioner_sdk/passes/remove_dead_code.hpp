@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Removes nodes that no output needs, then parameters, buffers and constants that nothing uses, then constants without input.
-// User inputs stay: callers pass them by position.
+// Removes nodes that no output needs, then unused parameters, buffers and constants, then constants without
+// input. User inputs stay: callers pass them by position.
 #pragma once
 
 #include "partitioner_sdk/ir/module.hpp"

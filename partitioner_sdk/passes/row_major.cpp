@@ -7,7 +7,7 @@ namespace etb::passes {
 
 namespace {
 
-// Names row-major order in every op that names one.
+// Replaces the order by row-major in every op that names one.
 bool rewrite_dim_orders(ir::Module& module, ir::Graph& graph) {
   bool is_changed = false;
   for (ir::Node& node : graph.nodes) {
@@ -31,7 +31,8 @@ Dims plain_order(size_t rank) {
   return order;
 }
 
-// Values that something needs which does not take any order: a copy into another order does, and a plugin was shown the order.
+// Finds values with a reader that requires row-major order. Copies into another order accept every order, and a
+// plugin compiled for the order that it was shown.
 std::vector<bool> find_order_bound(const ir::Module& module, const ir::Graph& graph) {
   std::vector<bool> is_bound(graph.values.size(), false);
   for (const ir::Node& node : graph.nodes) {
@@ -73,7 +74,7 @@ Result<bool> make_row_major(ir::Module& module) {
   bool is_changed = false;
   for (size_t i = 0; i < module.graphs.size(); ++i) {
     ir::Graph& graph = module.graphs[i];
-    const std::vector<bool> is_bound = find_order_bound(module, graph);  // the builder takes the nodes
+    const std::vector<bool> is_bound = find_order_bound(module, graph);  // the builder moves the nodes out
     PlainBuilder b(module, graph);
     const bool has_other_inputs = convert_inputs(b, is_bound, i == 0);
     for (ir::Node& node : b.take_old_nodes()) {

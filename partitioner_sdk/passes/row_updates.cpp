@@ -12,7 +12,7 @@ namespace {
 
 using Index = ops::index_put_default<infer::Call>::Index;
 
-// The sizes of the rows that one index of rank 1 chooses.
+// Returns the sizes of the rows that one index of rank 1 selects.
 std::optional<Dims> row_sizes(const Builder& b, const ir::Node& node) {
   const auto* self = ir::get_if<ValueRef>(node.args[Index::self]);
   const auto* indices = ir::get_if<ir::ValueList>(node.args[Index::indices]);

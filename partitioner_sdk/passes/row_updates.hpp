@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rows that index_put writes, in the rank of what they are written to.
+// Completes the rank of the rows that index_put writes.
 #pragma once
 
 #include "partitioner_sdk/ir/module.hpp"
 
 namespace etb::passes {
 
-// index_put by one index of rank 1 whose values lack leading dimensions of size 1 -> the same with a view that has them. torch.export takes
-// them away where a model says cache[:, :, at] = new; the kernel that writes in place (emit/in_place.hpp) asks for them in the official run time.
+// index_put by one index of rank 1 whose values lack leading dimensions of size 1 -> the same with a view
+// that adds them. torch.export removes them for cache[:, :, at] = new. The official runtime's kernel for
+// in-place writes (emit/in_place.hpp) requires them.
 [[nodiscard]] Result<bool> complete_row_updates(ir::Module& module);
 
 }  // namespace etb::passes

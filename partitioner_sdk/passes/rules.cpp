@@ -12,64 +12,64 @@ namespace etb::passes {
 
 namespace {
 
-// Limits of a file that may come from anywhere.
+// Limits for a file from an untrusted source.
 constexpr size_t kMaxTextBytes = size_t{1} << 20, kMaxRules = 1024, kMaxNodes = 64;
 
-class Reader {
+class Reader : graph::TextNames, graph::ArgumentParser {
  public:
-  Reader(std::string_view text, const std::string& file, ops::OwnOps& own_ops)
-      : in_(text), file_(file), own_ops_(own_ops), literals_(in_, symbols_, names()) {}
+  Reader(std::string_view text, const std::string& file, ops::CustomOps& custom_ops)
+      : ArgumentParser(text, graph::Dialect::kModule, *this), file_(file), custom_ops_(custom_ops) {}
 
   Result<std::vector<Rule>> run() {
-    while (!in_.is_at_end()) {
-      if (in_.take_word("op")) {
+    ETB_TRY(advance());
+    while (token_.kind != graph::TokenKind::kEnd) {
+      if (token_.is_word("op")) {
         ETB_TRY(read_op());
-      } else if (in_.take_word("rule")) {
+      } else if (token_.is_word("rule")) {
         ETB_TRY(read_rule());
       } else {
-        return in_.fail("expected op or rule");
+        return unexpected("op or rule");
       }
-      if (rules_.size() > kMaxRules) return in_.fail("too many rules");
+      if (rules_.size() > kMaxRules) return fail("more than " + std::to_string(kMaxRules) + " rules");
     }
     return std::move(rules_);
   }
 
  private:
-  ir::ArgumentReader::Names names() {
-    return {[this](std::string_view name) { return use_value(name); },
-            [this](std::string_view) -> Result<ir::GraphRef> { return in_.fail("a rule has no graphs"); }};
+  using Token = graph::Token;
+  using TokenKind = graph::TokenKind;
+
+  static tl::unexpected<Error> invalid(std::string message) {
+    return make_error(Code::INVALID_DATA, std::move(message));
   }
 
   Status read_op() {
-    std::string_view line = in_.line();
-    line = line.substr(0, line.find('#'));
-    line.remove_prefix(std::min(line.find_first_not_of(" \t"), line.size()));
-    line = line.substr(0, line.find_last_not_of(" \t\r") + 1);
-    if (Status made = own_ops_.declare(line); !made) return in_.fail(made.error().message);
-    return {};
+    const graph::TextPosition first = token_;
+    ETB_ASSIGN(const std::string declaration, take_rest_of_line());
+    return at(first, custom_ops_.declare(declaration));
   }
 
   Status read_rule() {
+    ETB_TRY(advance());
     rule_ = {};
-    values_.clear();
+    found_values_.clear();
     variables_.clear();
-    in_.skip_blank();
-    rule_.where = file_ + ":" + std::to_string(in_.line_number());
-    rule_.name = in_.word();
-    if (rule_.name.empty()) return in_.fail("a rule needs a name");
+    rule_.where = file_ + ":" + std::to_string(token_.line);
+    ETB_ASSIGN(rule_.name, take(TokenKind::kWord, "the name of a rule"));
     ETB_TRY(read_stage());
     is_pattern_ = true;
-    ETB_TRY(in_.expect("{"));
-    while (!in_.take("}")) {
-      if (in_.take_word("where")) {
+    ETB_TRY(expect("{"));
+    while (!token_.is("}")) {
+      if (token_.is_word("where")) {
         ETB_TRY(read_type());
       } else {
         ETB_TRY(read_node(rule_.pattern));
       }
     }
-    if (rule_.pattern.empty()) return in_.fail("a pattern needs a node");
+    if (rule_.pattern.empty()) return fail("a pattern needs a node");
     ETB_TRY(check_pattern());
-    ETB_TRY(in_.expect("to"));
+    ETB_TRY(advance());
+    ETB_TRY(expect_word("to"));
     ETB_TRY(read_replacement());
     rule_.variable_count = static_cast<uint32_t>(variables_.size());
     rules_.push_back(std::move(rule_));
@@ -77,58 +77,67 @@ class Reader {
   }
 
   Status read_stage() {
-    const std::string word(in_.word());
     for (const RuleStage stage : {RuleStage::kAten, RuleStage::kEdge, RuleStage::kRest}) {
-      if (word != to_text(stage)) continue;
+      if (!token_.is_word(to_text(stage))) continue;
       rule_.stage = stage;
-      return {};
+      return advance();
     }
-    return in_.fail("found '" + word + "', expected aten, edge or rest");
+    return fail("found '" + std::string(token_.text) + "', expected aten, edge or rest");
   }
 
-  // ---- Names. A value is defined by a node, or else comes from outside the pattern.
+  // ---- Names. A value is defined by a node of the pattern, or is an input of the pattern.
 
   struct Name {
     RuleValue value = 0;
     bool is_defined = false;  // by a node
   };
 
-  Result<ir::ValueId> use_value(std::string_view name) {
-    if (name.empty()) return in_.fail("a value needs a name");
-    const auto found = values_.find(name);
-    if (found != values_.end()) return found->second.value;
-    if (!is_pattern_) return in_.fail("the pattern has no %" + std::string(name));
-    return add_value(name, false);
+  Result<Value> find_value(std::string_view name) override {
+    if (name.empty()) return invalid("a value needs a name");
+    const auto found = found_values_.find(name);
+    if (found != found_values_.end()) return Value{found->second.value};
+    if (!is_pattern_) return invalid("%" + std::string(name) + " does not occur in the pattern");
+    return Value{add_value(name, false)};
+  }
+  std::optional<uint32_t> find_symbol(std::string_view name) override { return terms_.find_symbol(name); }
+  uint32_t add_number(int64_t number) override { return terms_.add_number(number); }
+  uint32_t add_term(uint32_t kind, uint32_t left, uint32_t right) override {
+    return terms_.add_term(kind, left, right);
   }
 
   RuleValue add_value(std::string_view name, bool is_defined) {
     const RuleValue value = rule_.value_count++;
-    values_.insert_or_assign(std::string(name), Name{value, is_defined});
+    found_values_.insert_or_assign(std::string(name), Name{value, is_defined});
     return value;
   }
 
-  Result<RuleVariable> use_variable() {
-    const std::string_view name = in_.word();
-    if (name.empty()) return in_.fail("a variable needs a name");
+  // "$" has been consumed.
+  Result<RuleVariable> read_variable() {
+    const Token token = token_;
+    ETB_ASSIGN(const std::string name, take(TokenKind::kWord, "the name of a variable"));
     const auto found = variables_.find(name);
     if (found != variables_.end()) return RuleVariable{found->second};
-    if (!is_pattern_) return in_.fail("the pattern has no $" + std::string(name));
+    if (!is_pattern_)
+      return graph::text_error(token.line, token.column, "$" + name + " does not occur in the pattern");
     const auto index = static_cast<uint32_t>(variables_.size());
     variables_.emplace(name, index);
     return RuleVariable{index};
   }
 
   Result<RuleArgument> read_argument(const ops::Argument* row) {
-    if (in_.take("$")) {
-      ETB_ASSIGN(const RuleVariable variable, use_variable());
+    ETB_ASSIGN(const bool is_variable, accept("$"));
+    if (is_variable) {
+      ETB_ASSIGN(const RuleVariable variable, read_variable());
       return RuleArgument(variable);
     }
-    if (in_.peek_word() == "_") {
-      if (!is_pattern_) return in_.fail("_ stands in patterns only");
-      in_.word();
+    if (token_.is_word("_")) {
+      if (!is_pattern_) return fail("_ is allowed in patterns only");
+      ETB_TRY(advance());
       return RuleArgument(Anything{});
     }
-    ETB_ASSIGN(ir::Argument literal, literals_.read(row));
+    const graph::TextPosition first = token_;
+    ETB_ASSIGN(const graph::ArgumentDesc text, parse_argument());
+    ETB_ASSIGN(ir::Argument literal, at(first, ir::to_argument(text, terms_, row)));
     return RuleArgument(std::move(literal));
   }
 
@@ -136,35 +145,43 @@ class Reader {
 
   Result<std::vector<std::string>> read_results() {
     std::vector<std::string> names;
-    do {
-      if (in_.take_word("_")) {
-        names.emplace_back();
-        continue;
+    for (bool has_more = true; has_more;) {
+      std::string name;
+      ETB_ASSIGN(const bool is_ignored, accept_word("_"));
+      if (!is_ignored) {
+        if (std::count(names.begin(), names.end(), token_.name) > 0)
+          return fail("%" + token_.name + " is defined twice");
+        ETB_ASSIGN(name, take(TokenKind::kValueName, "%name of a value"));
+        if (name.empty()) return fail("a value needs a name");
       }
-      ETB_TRY(in_.expect("%"));
-      names.emplace_back(in_.word());
-      if (names.back().empty()) return in_.fail("a value needs a name");
-      if (std::count(names.begin(), names.end(), names.back()) > 1)
-        return in_.fail("%" + names.back() + " is defined twice");
-    } while (in_.take(","));
-    ETB_TRY(in_.expect("="));
+      names.push_back(std::move(name));
+      ETB_ASSIGN(has_more, accept(","));
+    }
+    ETB_TRY(expect("="));
     return names;
   }
 
   Status read_call(RuleNode& node) {
-    node.op = in_.word();
+    const graph::TextPosition first = token_;
+    ETB_ASSIGN(node.op, take(TokenKind::kWord, "the name of an op"));
     const ops::Schema* schema = ops::find_schema(node.op);
-    if (schema == nullptr) schema = own_ops_.find(node.op);
-    if (schema == nullptr) return in_.fail("no op '" + node.op + "'");
+    if (schema == nullptr) schema = custom_ops_.find(node.op);
+    if (schema == nullptr) return graph::text_error(first.line, first.column, "unknown op '" + node.op + "'");
     const bool writes = schema->is_in_place() || has_out_arguments(*schema);
     if (writes || node.op.rfind("higher_order.", 0) == 0)
-      return in_.fail("'" + node.op + "' writes its arguments");
+      return graph::text_error(
+          first.line, first.column,
+          "'" + node.op + "' writes to its arguments or runs graphs, which a rule cannot express");
     for (uint32_t i = 0; i < schema->argument_count(); ++i)
       node.args.emplace_back(ir::parse_default(schema->argument(i)));
-    return ir::read_arguments(in_, schema, [&](size_t index, const ops::Argument* row) -> Status {
-      ETB_ASSIGN(node.args[index], read_argument(row));
+    ir::ArgumentSlots slots(schema);
+    ETB_TRY(parse_arguments([&](const std::string& name) -> Status {
+      ETB_ASSIGN(const size_t index, at(token_, slots.place(name)));
+      const std::optional<ops::Argument> row = slots.row(index);
+      ETB_ASSIGN(node.args[index], read_argument(&*row));
       return {};
-    });
+    }));
+    return at(first, slots.check_complete());
   }
   static bool has_out_arguments(const ops::Schema& schema) {
     for (uint32_t i = 0; i < schema.argument_count(); ++i)
@@ -174,6 +191,10 @@ class Reader {
 
   Status read_node(std::vector<RuleNode>& nodes) {
     ETB_ASSIGN(const std::vector<std::string> names, read_results());
+    return read_node(nodes, names);
+  }
+
+  Status read_node(std::vector<RuleNode>& nodes, const std::vector<std::string>& names) {
     RuleNode node;
     ETB_TRY(read_call(node));
     for (const std::string& name : names) {
@@ -181,40 +202,43 @@ class Reader {
         node.results.push_back(ir::kNoValue);
         continue;
       }
-      if (values_.count(name) != 0) return in_.fail("%" + name + " is defined twice, or used before");
+      if (found_values_.count(name) != 0)
+        return fail("%" + name + " is defined twice, or used before its definition");
       node.results.push_back(add_value(name, true));
     }
     nodes.push_back(std::move(node));
-    if (nodes.size() > kMaxNodes) return in_.fail("too many nodes");
+    if (nodes.size() > kMaxNodes) return fail("more than " + std::to_string(kMaxNodes) + " nodes");
     return {};
   }
 
   Status read_type() {
+    ETB_TRY(advance());
     RuleType type;
-    ETB_TRY(in_.expect("%"));
-    const std::string name(in_.word());
-    const auto found = values_.find(name);
-    if (found == values_.end()) return in_.fail("the pattern has no %" + name);
+    const auto found = found_values_.find(token_.name);
+    if (token_.kind == TokenKind::kValueName && found == found_values_.end())
+      return fail("%" + token_.name + " does not occur in the pattern");
+    ETB_TRY(take(TokenKind::kValueName, "%name of a value"));
     type.value = found->second.value;
-    ETB_TRY(in_.expect(":"));
-    const std::string word(in_.word());
-    if (word != "_") {
-      type.dtype = ops::find_dtype(word);
-      if (!type.dtype) return in_.fail("unknown type '" + word + "'");
+    ETB_TRY(expect(":"));
+    if (!token_.is_word("_")) {
+      const std::optional<int64_t> dtype = dtype_of_token();
+      if (!dtype) return fail("unknown type '" + std::string(token_.text) + "'");
+      type.dtype = static_cast<ir::Dtype>(*dtype);
     }
-    ETB_TRY(in_.expect("["));
-    while (!in_.take("]")) {
-      if (!type.sizes.empty()) ETB_TRY(in_.expect(","));
+    ETB_TRY(advance());
+    ETB_TRY(expect("["));
+    while (!token_.is("]")) {
+      if (!type.sizes.empty()) ETB_TRY(expect(","));
       ETB_ASSIGN(RuleArgument size, read_argument(nullptr));
       const auto* literal = std::get_if<ir::Argument>(&size);
-      if (literal != nullptr && ir::get_if<ir::Dim>(*literal) == nullptr) return in_.fail("expected a size");
+      if (literal != nullptr && ir::get_if<ir::Dim>(*literal) == nullptr) return fail("expected a size");
       type.sizes.push_back(std::move(size));
     }
     rule_.types.push_back(std::move(type));
-    return {};
+    return advance();
   }
 
-  // Everything must be found by going back from the last node.
+  // Every node must be reachable from the last one.
   Status check_pattern() {
     std::vector<bool> is_used(rule_.value_count, false);
     for (size_t i = rule_.pattern.size(); i-- > 0;) {
@@ -223,7 +247,7 @@ class Reader {
                               std::any_of(node.results.begin(), node.results.end(), [&](RuleValue value) {
                                 return value != ir::kNoValue && is_used[value];
                               });
-      if (!is_reached) return in_.fail("the last node does not need '" + node.op + "'");
+      if (!is_reached) return fail("the last node of the pattern does not depend on '" + node.op + "'");
       for (const RuleArgument& argument : node.args)
         if (const auto* literal = std::get_if<ir::Argument>(&argument))
           ir::for_each_value(*literal, [&](RuleValue value) { is_used[value] = true; });
@@ -231,67 +255,63 @@ class Reader {
     return {};
   }
 
-  // ---- What comes in its place.
+  // ---- The replacement.
 
   Status read_replacement() {
     is_pattern_ = false;
-    // The root's results get new meanings below, and are no values of the replacement before.
+    // The replacement must define the root's results before it can read them.
     std::map<std::string, size_t, std::less<>> wanted;
     const std::vector<RuleValue>& old_results = rule_.pattern.back().results;
     rule_.results.assign(old_results.size(), ir::kNoValue);
-    for (auto name = values_.begin(); name != values_.end();) {
+    for (auto name = found_values_.begin(); name != found_values_.end();) {
       const auto found = std::find(old_results.begin(), old_results.end(), name->second.value);
       const bool is_inner = name->second.is_defined;
       if (found != old_results.end()) wanted.emplace(name->first, found - old_results.begin());
-      name = is_inner ? values_.erase(name) : std::next(name);
+      name = is_inner ? found_values_.erase(name) : std::next(name);
     }
-    ETB_TRY(in_.expect("{"));
-    while (!in_.take("}")) ETB_TRY(read_new_node());
+    ETB_TRY(expect("{"));
+    while (!token_.is("}")) ETB_TRY(read_new_node());
     for (const auto& [name, index] : wanted) {
-      const auto found = values_.find(name);
-      if (found == values_.end()) return in_.fail("nothing gives %" + name);
+      const auto found = found_values_.find(name);
+      if (found == found_values_.end()) return fail("no node of the replacement defines %" + name);
       rule_.results[index] = found->second.value;
     }
-    return check_results();
+    ETB_TRY(check_results());
+    return advance();
   }
 
   Status read_new_node() {
-    const std::string_view before = in_.rest();
     ETB_ASSIGN(const std::vector<std::string> names, read_results());
-    if (names.size() == 1 && !names[0].empty() && in_.take("%")) {
-      ETB_ASSIGN(const RuleValue value, use_value(in_.word()));
-      if (values_.count(names[0]) != 0) return in_.fail("%" + names[0] + " is defined twice");
-      values_.emplace(names[0], Name{value, true});
-      return {};
-    }
-    in_.rest() = before;
-    return read_node(rule_.replacement);
+    if (names.size() != 1 || names[0].empty() || token_.kind != TokenKind::kValueName)
+      return read_node(rule_.replacement, names);
+    ETB_ASSIGN(const Value value, take_value());
+    if (found_values_.count(names[0]) != 0) return fail("%" + names[0] + " is defined twice");
+    found_values_.emplace(names[0], Name{value.index, true});
+    return {};
   }
 
-  // Of an op without a rule for its results only those are known that it takes the place of.
+  // Results of an op without a rule can be described only if they replace results of the pattern.
   Status check_results() {
     for (const RuleNode& node : rule_.replacement) {
       if (infer::find_rule(node.op) != nullptr) continue;
       for (const RuleValue value : node.results) {
         if (value == ir::kNoValue ||
             std::find(rule_.results.begin(), rule_.results.end(), value) == rule_.results.end())
-          return in_.fail(
-              "what '" + node.op +
-              "' gives is known only where it is a result of the rule, so all of its results must be");
+          return fail("the results of '" + node.op +
+                      "' cannot be inferred, so each of them must replace a result of the pattern");
       }
     }
     return {};
   }
 
-  ir::Cursor in_;
   std::string file_;
-  ops::OwnOps& own_ops_;
+  ops::CustomOps& custom_ops_;
   ir::SymbolTable symbols_;  // sizes in rules are known numbers
-  ir::ArgumentReader literals_;
+  ir::Terms terms_{symbols_};
   std::vector<Rule> rules_;
   Rule rule_;
   bool is_pattern_ = true;
-  std::map<std::string, Name, std::less<>> values_;
+  std::map<std::string, Name, std::less<>> found_values_;
   std::map<std::string, uint32_t, std::less<>> variables_;
 };
 
@@ -302,13 +322,13 @@ std::string_view to_text(RuleStage stage) {
   return kNames[static_cast<size_t>(stage)];
 }
 
-Result<RuleSet> RuleSet::parse(std::string_view text, const std::string& file, ops::OwnOps& own_ops) {
+Result<RuleSet> RuleSet::parse(std::string_view text, const std::string& file, ops::CustomOps& custom_ops) {
   if (text.size() > kMaxTextBytes)
     return make_error(Code::OUT_OF_RESOURCES, file + ": " + std::to_string(text.size()) + " bytes, at most " +
                                                   std::to_string(kMaxTextBytes) + " expected");
   if (const char* mark = format::find_byte_order_mark(text))
     return make_error(Code::INVALID_DATA, file + ": " + mark);
-  auto rules = Reader(text, file, own_ops).run();
+  auto rules = Reader(text, file, custom_ops).run();
   if (!rules) return make_error(Code::INVALID_DATA, file + ": " + rules.error().message);
   RuleSet out;
   out.rules_ = *std::move(rules);

@@ -1,22 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rewrite rules as data: what a user or a plugin adds to the compiler without code in it.
+// Rewrite rules as data: changes of the graph that a user or a plugin adds to the compiler without code.
 //
 //   # comments
-//   op my::swish(Tensor x, float beta=1.0) -> Tensor      an op of one's own (api/ops/own_ops.hpp)
+//   op my::swish(Tensor x, float beta=1.0) -> Tensor      a custom op (api/ops/custom_ops.hpp)
 //
-//   rule fuse_swish edge {                                name, and when it is applied
+//   rule fuse_swish edge {                                name and stage
 //     %s = aten.sigmoid.default(%x)                       the pattern: nodes as in the text form (ir/text.hpp), without types
 //     %y = aten.mul.Tensor(%x, %s)
-//     where %x: float32[1, _, $h, $w]                     optional: what a value must be
+//     where %x: float32[1, _, $h, $w]                     optional: dtype and sizes of a value
 //   } to {
-//     %y = my.swish.default(%x)                           what stands for the results of the pattern's last node
+//     %y = my.swish.default(%x)                           replaces the results of the pattern's last node
 //   }
 //
-// In a pattern %name is the same value wherever it stands, $name the same argument of any kind, _ anything; an argument left out is
-// the schema's default. Values that the pattern computes, apart from the last node's results, must have no other use. The new
-// results must have the dtypes and sizes of the old ones. `%y = %x` gives a value itself.
+// In a pattern each %name is one value, each $name one argument of any kind, and _ matches anything. An
+// omitted argument is the schema's default. Values that the pattern computes, apart from the last node's
+// results, must have no other use. The new results must have the dtypes and sizes of the old ones. `%y = %x`
+// returns a value itself.
 //
-// Each rule goes once over the graph, in the order of the file, and does not look at what it has made itself.
+// Each rule is applied in one pass over the graph, in the order of the file, and does not match its own
+// results.
 #pragma once
 
 #include <functional>
@@ -32,7 +34,8 @@
 
 namespace etb::passes {
 
-// kAten: functional ATen, before anything is taken apart. kEdge: the edge dialect, before plugins choose. kRest: what no plugin took.
+// kAten: functional ATen, before any decomposition. kEdge: the edge dialect, before plugins claim nodes.
+// kRest: nodes that no plugin claimed.
 enum class RuleStage : uint8_t { kAten, kEdge, kRest };
 std::string_view to_text(RuleStage stage);
 
@@ -42,7 +45,7 @@ struct RuleVariable {
   uint32_t index = 0;  // of a $name
 };
 struct Anything {};
-// In an ir::Argument of a rule, values are RuleValues.
+// Values in an ir::Argument of a rule are RuleValues.
 using RuleArgument = std::variant<ir::Argument, RuleVariable, Anything>;
 
 struct RuleNode {
@@ -51,7 +54,7 @@ struct RuleNode {
   std::vector<RuleValue> results;  // ir::kNoValue for _
 };
 
-// sizes: a known one, a variable, or anything.
+// Each size is a known number, a variable, or anything.
 struct RuleType {
   RuleValue value = 0;
   std::optional<ir::Dtype> dtype;
@@ -66,30 +69,31 @@ struct Rule {
   std::vector<RuleNode> pattern;  // the last one is the root
   std::vector<RuleType> types;
   std::vector<RuleNode> replacement;
-  // By result of the root: the value of the replacement; kNoValue for a result that must be unused.
+  // Per result of the root: the value of the replacement; kNoValue for a result that must be unused.
   std::vector<RuleValue> results;
 };
 
 class RuleSet {
  public:
-  // `file` names the text in errors. Ops that it declares are added to `own_ops`; those of its nodes may come from there.
+  // `file` is the name in errors. Ops that the text declares are added to `custom_ops`; its nodes may use any op
+  // there.
   [[nodiscard]] static Result<RuleSet> parse(std::string_view text, const std::string& file,
-                                             ops::OwnOps& own_ops);
+                                             ops::CustomOps& custom_ops);
 
   std::span<const Rule> rules() const { return rules_; }
 
-  // The plugin that brought them along; "" for the user's own.
+  // The plugin that supplied the rules; "" for rules of the user.
   std::string owner;
 
  private:
   std::vector<Rule> rules_;
 };
 
-// What is wrong with a rule of a plugin's.
+// Receives the error in a rule of a plugin.
 using RuleFault = std::function<void(const std::string& owner, const Error& error)>;
 
-// Applies the rules of one stage. An error names the rule with its place and the user's node. With `on_fault` a rule of a plugin's
-// that goes wrong is told to it instead, and the graph is left as it was there.
+// Applies the rules of one stage. An error names the rule, its location and the user's node. With `on_fault`,
+// errors in rules of a plugin go there instead, and the graph stays unchanged at that node.
 [[nodiscard]] Result<bool> apply_rules(ir::Module& module, std::span<const RuleSet> sets, RuleStage stage,
                                        const RuleFault& on_fault = {});
 

@@ -14,7 +14,7 @@ namespace {
 
 using DivMode = ops::div_Tensor_mode<infer::Call>;
 
-// The ops whose operands the official lowering casts to one dtype; kernels of the others take mixed ones.
+// Ops whose operands the official lowering casts to one dtype; kernels of the others accept mixed ones.
 constexpr std::string_view kPromoted[] = {"aten.add.Tensor",      "aten.div.Tensor", "aten.div.Tensor_mode",
                                           "aten.minimum.default", "aten.mul.Tensor", "aten.sub.Tensor"};
 
@@ -25,7 +25,8 @@ std::vector<std::byte> bytes_of(T value) {
   return out;
 }
 
-// A number known now as a constant input, a symbolic one as a tensor made at run time, of the floats that it is cast to anyway.
+// Converts a known number to a constant input, and a symbolic one to a tensor computed at run time, with the
+// dtype that it is cast to anyway.
 ValueId number_to_tensor(Builder& b, const Argument& number, std::optional<Dtype> wanted) {
   if (const bool* flag = ir::get_if<bool>(number)) return b.add_constant(Dtype::BOOL, {}, {std::byte{*flag}});
   if (const double* value = ir::get_if<double>(number)) {
@@ -41,7 +42,7 @@ bool is_number(const Argument& argument) {
   return ir::get_if<bool>(argument) || ir::get_if<double>(argument) || ir::get_if<Dim>(argument);
 }
 
-// What the official lowering casts both operands to.
+// Returns the dtype that the official lowering casts both operands to.
 std::optional<Dtype> operand_dtype(const ir::Module& module, const ir::Node& node,
                                    std::optional<Dtype> common) {
   const std::string& name = module.op(node).name;
@@ -82,7 +83,7 @@ Result<bool> run(ir::Module& module, ir::Graph& graph) {
   bool is_changed = false;
   for (ir::Node& node : b.take_old_nodes()) {
     b.set_origin(node);
-    // Numbers count less than tensors, so the dtype is found before they become tensors.
+    // Numbers count less than tensors in promotion, so the dtype is computed before they become tensors.
     std::optional<Dtype> common;
     if (node.args.size() >= 2) {
       infer::CallState state(module, graph, node.op, node.args);

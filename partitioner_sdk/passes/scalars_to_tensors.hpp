@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where a signature asks for a tensor and the program has a number, the number becomes a 0-d constant, an input of the graph.
-// Then the operands of arithmetic get one dtype, by casts that run: what the official edge program has.
+// Replaces a number by a 0-d constant, an input of the graph, where the signature requires a tensor. Casts
+// then give the operands of arithmetic one dtype, as in the official edge program.
 #pragma once
 
 #include "partitioner_sdk/ir/module.hpp"

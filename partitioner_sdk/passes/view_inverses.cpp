@@ -30,7 +30,7 @@ namespace etb::passes {
 
 namespace {
 
-// The view is all of its parent, as it is.
+// The view is its parent, unchanged.
 template <class A>
 ValueId same(Builder&, const A&, const ViewWrite& write) {
   return write.value;
@@ -65,7 +65,7 @@ ValueId unpermute(Builder& b, const ops::permute_default<Call>& a, const ViewWri
   return b.call("aten.permute.default", {ValueRef{write.value}, std::move(inverse)});
 }
 
-// A part of a split begins where the parts before it end.
+// A part of a split begins at the end of the previous part.
 template <class A>
 ValueId unsplit(Builder& b, const A& a, const ViewWrite& write) {
   const int64_t dim = a.dim().integer();

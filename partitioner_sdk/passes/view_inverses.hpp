@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes through views: how the contents of a tensor follow from new contents of a view of it.
+// Writes through views: computes the contents of a tensor from new contents of a view of it.
 #pragma once
 
 #include <string_view>
@@ -9,10 +9,10 @@
 namespace etb::passes {
 
 struct ViewWrite {
-  ValueId parent;                    // the tensor that is viewed, before the write
+  ValueId parent;                    // the viewed tensor, before the write
   ValueId value;                     // the new contents of the view
   ValueId written;                   // the view itself: one of `results`
-  std::span<const ValueId> results;  // of the node that takes the view
+  std::span<const ValueId> results;  // of the node that creates the view
 };
 
 struct ViewInverse {
@@ -21,7 +21,7 @@ struct ViewInverse {
   ValueId (*scatter)(Builder& b, const Call& view, const ViewWrite& write);
 };
 
-// The row for an op that takes views, null when there is none.
+// Returns the row of an op that creates views, null when there is none.
 const ViewInverse* find_view_inverse(std::string_view op);
 
 }  // namespace etb::passes

@@ -13,7 +13,7 @@ Result<bool> views_to_copies(ir::Module& module) {
       if (schema == nullptr || !schema->is_view()) continue;
       if (schema->copy_variant() == nullptr) {
         return make_error(Code::NOT_SUPPORTED, std::string(schema->name()) +
-                                                   " is a view without a copying form (" +
+                                                   " is a view op without a copying variant (" +
                                                    ir::format_source(module, node.source) + ")");
       }
       node.op = module.op(schema->copy_variant()->name());

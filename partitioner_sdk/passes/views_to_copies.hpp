@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Replaces every view by the op that copies, as the edge dialect wants: permute by permute_copy. From then on all tensors are
-// dense, and strides are computed anew.
+// Replaces every view by the op that copies, as the edge dialect requires: permute by permute_copy.
+// Afterwards all tensors are dense, and strides are recomputed.
 #pragma once
 
 #include "partitioner_sdk/ir/module.hpp"

@@ -143,25 +143,25 @@ INSTANTIATE_TEST_SUITE_P(Flavours, TemplateAot,
 
 // Adds x + y of the given specs, as one node.
 void add_sum(Builder& builder, uint32_t left, uint32_t right, uint32_t result,
-             const char* op = "aten.add.Tensor", std::vector<etb::graph::ArgumentDraft> more = {}) {
+             const char* op = "aten.add.Tensor", std::vector<etb::graph::ArgumentDesc> more = {}) {
   GraphBuilder& graph = builder.add_graph("forward");
   const uint32_t x = graph.add_input({.value = tensor("x", left)});
   const uint32_t y = graph.add_input({.value = tensor("y", right)});
-  std::vector<etb::graph::ArgumentDraft> args = {value_arg(x, "self"), value_arg(y, "other")};
+  std::vector<etb::graph::ArgumentDesc> args = {value_arg(x, "self"), value_arg(y, "other")};
   args.insert(args.end(), more.begin(), more.end());
   graph.add_output(graph.add_node({.op = op, .args = args, .outputs = {tensor("sum", result)}}));
 }
 
-Builder simple_sum(const char* op = "aten.add.Tensor", std::vector<etb::graph::ArgumentDraft> more = {}) {
+Builder simple_sum(const char* op = "aten.add.Tensor", std::vector<etb::graph::ArgumentDesc> more = {}) {
   Builder builder("forward");
   const uint32_t spec = builder.add_spec({ETB_DTYPE_FLOAT32, {2, 3}});
   add_sum(builder, spec, spec, spec, op, std::move(more));
   return builder;
 }
 
-Builder sum_of(const etb::graph::SpecDraft& draft) {
+Builder sum_of(const etb::graph::SpecDesc& desc) {
   Builder builder("forward");
-  const uint32_t spec = builder.add_spec(draft);
+  const uint32_t spec = builder.add_spec(desc);
   add_sum(builder, spec, spec, spec);
   return builder;
 }
@@ -237,7 +237,7 @@ TEST_P(TemplateAot, EachNodeIsAnsweredOnceAndAStoppedSinkStops) {
   uint32_t value = graph.add_input({.value = tensor("x", spec)});
   for (int i = 0; i < 6; ++i) {
     const bool is_sum = i % 2 == 0;
-    std::vector<etb::graph::ArgumentDraft> args = {value_arg(value)};
+    std::vector<etb::graph::ArgumentDesc> args = {value_arg(value)};
     if (is_sum) args.push_back(value_arg(value));
     value = graph.add_node({.op = is_sum ? "aten.add.Tensor" : "aten.relu.default",
                             .args = args,

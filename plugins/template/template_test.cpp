@@ -15,7 +15,7 @@
 
 #include "etb/cpp/result.hpp"
 #include "etb/static_plugins.h"
-#include "plugins/template/lent.hpp"
+#include "plugins/template/borrowed_payload.hpp"
 
 extern "C" {
 ETB_DECLARE_STATIC_PLUGIN(my_npu);
@@ -73,7 +73,7 @@ class Template : public testing::TestWithParam<Flavour> {
 
   std::vector<uint32_t> good_payload() const { return {GetParam().magic, 1, 2, 0, 1}; }
 
-  etb_status create(LentPayload& payload, const std::vector<etb_option>& options = {}) {
+  etb_status create(BorrowedPayload& payload, const std::vector<etb_option>& options = {}) {
     etb_delegate_args args{};
     args.struct_size = ETB_INIT_SIZE(etb_delegate_args);
     args.backend_id = "MyNpuBackend";
@@ -84,7 +84,7 @@ class Template : public testing::TestWithParam<Flavour> {
     return table_->delegate->create(plugin_, &args, &delegate_, &error_);
   }
   void make_ready(const std::vector<etb_option>& options = {}) {
-    LentPayload payload(good_payload());
+    BorrowedPayload payload(good_payload());
     ASSERT_EQ(create(payload, options), ETB_OK) << error_.text;
     ASSERT_EQ(table_->delegate->context_create(delegate_, nullptr, 0, &context_, &error_), ETB_OK)
         << error_.text;
@@ -282,7 +282,7 @@ TEST_P(Template, EarlyDestroyIsBusyAndChangesNothing) {
 
 // proves: ABI-OWN-03 ABI-OWN-05
 TEST_P(Template, PayloadIsReleasedOnceAndUnchanged) {
-  LentPayload payload(good_payload());
+  BorrowedPayload payload(good_payload());
   ASSERT_EQ(create(payload), ETB_OK) << error_.text;
   EXPECT_EQ(payload.release_count, 1);
   EXPECT_EQ(payload.words, good_payload());
@@ -290,7 +290,7 @@ TEST_P(Template, PayloadIsReleasedOnceAndUnchanged) {
 
 // proves: ABI-OPT-01
 TEST_P(Template, OptionsAreCheckedAndHaveEffect) {
-  LentPayload payload(good_payload());
+  BorrowedPayload payload(good_payload());
   EXPECT_EQ(create(payload, {f64_option("no-such-option", 1)}), ETB_INVALID_ARGUMENT);
   EXPECT_THAT(error_.text, HasSubstr("no-such-option"));
   EXPECT_EQ(create(payload, {f64_option("limit", -1)}), ETB_INVALID_ARGUMENT);
@@ -347,7 +347,7 @@ TEST_P(Template, DeviceIsOpenedByUuidAndCountsItsDelegates) {
   EXPECT_EQ(table_->device->open(plugin_, unknown, nullptr, 0, &device, &error_), ETB_NOT_FOUND);
   ASSERT_EQ(table_->device->open(plugin_, uuid.bytes, nullptr, 0, &device, &error_), ETB_OK);
 
-  LentPayload payload(good_payload());
+  BorrowedPayload payload(good_payload());
   etb_delegate_args args{};
   args.struct_size = ETB_INIT_SIZE(etb_delegate_args);
   args.device = device;
@@ -397,7 +397,7 @@ TEST_P(Template, VerdictComesFromTheFirstBytes) {
 // proves: ABI-BLOB-01
 TEST_P(Template, DamagedPayloadsAreRefused) {
   const auto answer_to = [&](std::vector<uint32_t> words) {
-    LentPayload payload(std::move(words));
+    BorrowedPayload payload(std::move(words));
     const etb_status status = create(payload);
     if (status == ETB_OK) {
       EXPECT_EQ(table_->delegate->destroy(std::exchange(delegate_, nullptr), &error_), ETB_OK);
@@ -440,7 +440,7 @@ TEST_P(Template, DelegatesAndContextsAreMadeAndRunOnManyThreads) {
   const auto work = [&] {
     for (int round = 0; round < 50; ++round) {
       etb_error error = ETB_ERROR_INIT;
-      LentPayload payload(good_payload());
+      BorrowedPayload payload(good_payload());
       etb_delegate_args args{};
       args.struct_size = ETB_INIT_SIZE(etb_delegate_args);
       args.payload = &payload.view;
@@ -475,7 +475,7 @@ TEST_P(Template, DelegatesAndContextsAreMadeAndRunOnManyThreads) {
 // proves: ABI-OWN-01
 TEST_P(Template, NothingBorrowedForACallIsReadLater) {
   {
-    LentPayload payload(good_payload());
+    BorrowedPayload payload(good_payload());
     std::string key = "limit";
     ASSERT_EQ(create(payload, {f64_option(key.c_str(), 25)}), ETB_OK) << error_.text;
     std::fill(payload.words.begin(), payload.words.end(), 0xffffffff);  // released by the plugin

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests attention in payloads: masks, fully masked rows and grouped heads, against plain loops.
-#include "plugins/xnnpack/compile_fixture.hpp"
+#include "plugins/xnnpack/testing/compile_fixture.hpp"
 
-namespace etb {
-
-using xnnpack::XnnOperator;
+namespace etb::xnnpack {
 namespace {
 
 constexpr float kHidden = -std::numeric_limits<float>::infinity();
@@ -41,7 +39,7 @@ class XnnpackAttention : public XnnpackCompile {
   TestTensor query_ = random_tensor({1, 4, kRows, kDepth}), key_ = random_tensor({1, 4, kColumns, kDepth}),
              value_ = random_tensor({1, 4, kColumns, kDepth}), mask_ = random_tensor({kRows, kColumns});
 
-  uint32_t add_to(Model& model, uint32_t q, uint32_t k, uint32_t v, ArgumentDraft mask,
+  uint32_t add_to(Model& model, uint32_t q, uint32_t k, uint32_t v, ArgumentDesc mask,
                   bool shares_heads = false) {
     return model.node("aten.scaled_dot_product_attention.default",
                       {arg(q, "query"), arg(k, "key"), arg(v, "value"), std::move(mask),
@@ -136,4 +134,4 @@ TEST_F(XnnpackAttention, FactorsThatDoNotFitAreRefused) {
 }
 
 }  // namespace
-}  // namespace etb
+}  // namespace etb::xnnpack

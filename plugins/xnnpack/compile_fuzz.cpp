@@ -4,7 +4,7 @@
 
 #include "api/format/graph_text.hpp"
 #include "api/format/graph_verifier.hpp"
-#include "plugins/xnnpack/fuzz_plugin.hpp"
+#include "plugins/xnnpack/testing/fuzz_plugin.hpp"
 
 namespace {
 

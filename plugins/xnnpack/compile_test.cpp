@@ -1,14 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests the ahead-of-time half: claims with reasons, and payloads whose results must equal plain loops.
-#include "plugins/xnnpack/compile_fixture.hpp"
 #include "plugins/xnnpack/payload/writer.hpp"
-#include "plugins/xnnpack/payload_fixture.hpp"
+#include "plugins/xnnpack/testing/compile_fixture.hpp"
+#include "plugins/xnnpack/testing/payload_fixture.hpp"
 
-namespace etb {
-
-using xnnpack::write_xnnpack_payload;
-using xnnpack::XnnOperator;
-using xnnpack::XnnPayload;
+namespace etb::xnnpack {
 namespace {
 
 // A 3x3 convolution with padding 1 over 4 channels, [1, 4, 6, 5] to [1, 8, 6, 5].
@@ -470,4 +466,4 @@ TEST_F(XnnpackCompile, DynamicSizesRunAtEverySize) {
 }
 
 }  // namespace
-}  // namespace etb
+}  // namespace etb::xnnpack

@@ -3,9 +3,9 @@
 // not on the number of constants.
 #include <algorithm>
 
-#include "plugins/xnnpack/compile_fixture.hpp"
-#include "plugins/xnnpack/payload_fixture.hpp"
 #include "plugins/xnnpack/subgraph.hpp"
+#include "plugins/xnnpack/testing/compile_fixture.hpp"
+#include "plugins/xnnpack/testing/payload_fixture.hpp"
 
 namespace etb::xnnpack {
 namespace {

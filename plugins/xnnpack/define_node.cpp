@@ -210,9 +210,9 @@ struct Definer {
 
   xnn_status define() const {
     switch (node.op) {
-#define ETB_XNN_OPERATOR(name, body, datatypes, flags, run) \
-  case XnnOperator::k##name:                                \
-    return run;
+#define ETB_XNN_OPERATOR(name, body, datatypes, flags, sizes, define, ...) \
+  case XnnOperator::k##name:                                               \
+    return define;
 #include "plugins/xnnpack/payload/operators.def"
 #undef ETB_XNN_OPERATOR
       case XnnOperator::kNone:

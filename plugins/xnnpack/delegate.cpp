@@ -49,8 +49,8 @@ std::vector<bool> reread_outputs(const XnnPayload& payload) {
 
 }  // namespace
 
-XnnpackDelegate::Parts::Parts(const XnnpackPlugin& the_plugin, Payload payload, NamedData data,
-                              bool shares_weights)
+XnnpackDelegate::SharedState::SharedState(const XnnpackPlugin& the_plugin, Payload payload, NamedData data,
+                                          bool shares_weights)
     : plugin(the_plugin),
       bytes(std::move(payload)),
       named_data(data),
@@ -58,109 +58,108 @@ XnnpackDelegate::Parts::Parts(const XnnpackPlugin& the_plugin, Payload payload, 
 
 Result<XnnpackDelegate> XnnpackDelegate::make(const XnnpackPlugin& plugin, CreateArgs& args) {
   XnnpackDelegate delegate;
-  delegate.parts_ = std::make_unique<Parts>(plugin, std::move(args.payload), args.named_data,
-                                            args.options.get_bool("weight_cache_enabled"));
-  Parts& parts = *delegate.parts_;
-  ETB_ASSIGN(const XnnPayload payload, read_xnnpack_payload(parts.bytes.bytes()));
-  parts.is_small = is_small(payload);
-  parts.input_count = static_cast<uint32_t>(payload.input_ids.size());
-  parts.output_count = static_cast<uint32_t>(payload.output_ids.size());
-  parts.is_output_reread = reread_outputs(payload);
+  delegate.state_ = std::make_unique<SharedState>(plugin, std::move(args.payload), args.named_data,
+                                                  args.options.get_bool("weight_cache_enabled"));
+  SharedState& state = *delegate.state_;
+  ETB_ASSIGN(const XnnPayload payload, read_xnnpack_payload(state.bytes.bytes()));
+  state.is_small = is_small(payload);
+  state.input_count = static_cast<uint32_t>(payload.input_ids.size());
+  state.output_count = static_cast<uint32_t>(payload.output_ids.size());
+  state.is_output_reread = reread_outputs(payload);
   const std::string_view mode = args.options.get_text("workspace_sharing_mode");
-  parts.sharing = mode == "global"     ? Sharing::kSerial
+  state.sharing = mode == "global"     ? Sharing::kSerial
                   : mode == "disabled" ? Sharing::kNone
                                        : Sharing::kConcurrent;
   const std::string folder(args.options.get_text("packed_cache_path"));
   std::string digest;
   if (!folder.empty()) {
-    digest = digest_of(parts.bytes.bytes());
-    parts.weights.load(folder, digest);
+    digest = digest_of(state.bytes.bytes());
+    state.weights.load(folder, digest);
   }
-  ETB_ASSIGN(auto arena, parts.find_arena());
-  ETB_ASSIGN(parts.first, parts.make_engine(payload, std::move(arena), 0));
+  ETB_ASSIGN(auto workspace, state.find_workspace());
+  ETB_ASSIGN(state.first, state.make_runtime(payload, std::move(workspace), 0));
   if (!folder.empty()) {
     const auto limit = static_cast<uint64_t>(args.options.get_i64("packed_cache_max_bytes"));
     // If saving fails, the next load is slower. The run is not affected.
-    if (const Status saved = parts.weights.save(folder, digest, limit); !saved)
+    if (const Status saved = state.weights.save(folder, digest, limit); !saved)
       plugin.warn(saved.error().message);
   }
   return delegate;
 }
 
-Result<std::unique_ptr<Engine>> XnnpackDelegate::Parts::make_engine(const XnnPayload& payload,
-                                                                    std::shared_ptr<Arena> arena,
-                                                                    uint32_t flags) {
-  const Ingredients ingredients = {payload,
-                                   bytes.bytes(),
-                                   named_data,
-                                   weights,
-                                   is_small ? nullptr : plugin.parallel(),
-                                   is_small ? nullptr : plugin.own_threads()};
-  return Engine::make(ingredients, std::move(arena), flags);
+Result<std::unique_ptr<XnnRuntime>> XnnpackDelegate::SharedState::make_runtime(
+    const XnnPayload& payload, std::shared_ptr<Workspace> workspace, uint32_t flags) {
+  const RuntimeArgs args = {payload,
+                            bytes.bytes(),
+                            named_data,
+                            weights,
+                            is_small ? nullptr : plugin.parallel(),
+                            is_small ? nullptr : plugin.own_threads()};
+  return XnnRuntime::make(args, std::move(workspace), flags);
 }
 
 // Reads the payload again: a stored subgraph would be most of the memory of a delegate without weights.
-Result<std::unique_ptr<Engine>> XnnpackDelegate::Parts::make_engine(std::shared_ptr<Arena> arena,
-                                                                    uint32_t flags) {
+Result<std::unique_ptr<XnnRuntime>> XnnpackDelegate::SharedState::make_runtime(
+    std::shared_ptr<Workspace> workspace, uint32_t flags) {
   const std::lock_guard lock(mutex);
   ETB_ASSIGN(const XnnPayload payload, read_xnnpack_payload(bytes.bytes()));
-  return make_engine(payload, std::move(arena), flags);
+  return make_runtime(payload, std::move(workspace), flags);
 }
 
-Result<std::shared_ptr<Arena>> XnnpackDelegate::Parts::find_arena() const {
-  return sharing == Sharing::kNone ? ArenaPool::make_arena() : plugin.shared().arenas.first();
+Result<std::shared_ptr<Workspace>> XnnpackDelegate::SharedState::find_workspace() const {
+  return sharing == Sharing::kNone ? WorkspacePool::make_workspace() : plugin.shared().workspaces.first();
 }
 
 DelegateInfo XnnpackDelegate::info() const {
   DelegateInfo info;
-  info.input_count = parts_->input_count;
-  info.output_count = parts_->output_count;
-  info.resident_bytes = parts_->weights.nbytes();
+  info.input_count = state_->input_count;
+  info.output_count = state_->output_count;
+  info.resident_bytes = state_->weights.nbytes();
   return info;
 }
 
 void XnnpackDelegate::describe_io(etb_io_req& req) const {
-  const bool is_read = req.role == ETB_ROLE_INPUT || parts_->is_output_reread[req.index];
+  const bool is_read = req.role == ETB_ROLE_INPUT || state_->is_output_reread[req.index];
   req.alignment = 4;
   req.padding_bytes = is_read ? XNN_EXTRA_BYTES : 0;  // outputs are never written past their end
 }
 
-XnnpackContext::XnnpackContext(const XnnpackDelegate& delegate) : parts_(*delegate.parts_) {
-  const std::lock_guard lock(parts_.mutex);
-  if (parts_.first) engines_.push_back(std::move(parts_.first));
+XnnpackContext::XnnpackContext(const XnnpackDelegate& delegate) : state_(*delegate.state_) {
+  const std::lock_guard lock(state_.mutex);
+  if (state_.first) runtimes_.push_back(std::move(state_.first));
 }
 
 Status XnnpackContext::execute(const Run& run) {
-  ETB_ASSIGN(const Held held, hold_engine());
-  std::unique_ptr<Engine>& engine = *held.engine;
-  if (run.raw().events != nullptr && !engine->is_profiled()) {
-    ETB_ASSIGN(engine, parts_.make_engine(engine->shared_arena(), XNN_FLAG_BASIC_PROFILING));
+  ETB_ASSIGN(const LockedRuntime locked, lock_runtime());
+  std::unique_ptr<XnnRuntime>& runtime = *locked.runtime;
+  if (run.raw().events != nullptr && !runtime->is_profiled()) {
+    ETB_ASSIGN(runtime, state_.make_runtime(runtime->workspace(), XNN_FLAG_BASIC_PROFILING));
   }
-  return engine->run(run);
+  return runtime->run(run);
 }
 
-// Returns an engine whose arena is free, locked.
-Result<XnnpackContext::Held> XnnpackContext::hold_engine() {
+// Returns a runtime whose workspace is free, locked.
+Result<XnnpackContext::LockedRuntime> XnnpackContext::lock_runtime() {
   using Sharing = XnnpackDelegate::Sharing;
-  for (std::unique_ptr<Engine>& engine : engines_) {
-    std::unique_lock running(engine->arena().running, std::try_to_lock);
-    if (!running && parts_.sharing == Sharing::kSerial) running.lock();
-    if (running) return Held{&engine, std::move(running)};
+  for (std::unique_ptr<XnnRuntime>& runtime : runtimes_) {
+    std::unique_lock running(runtime->workspace()->running, std::try_to_lock);
+    if (!running && state_.sharing == Sharing::kSerial) running.lock();
+    if (running) return LockedRuntime{&runtime, std::move(running)};
   }
-  return add_engine();
+  return add_runtime();
 }
 
-Result<XnnpackContext::Held> XnnpackContext::add_engine() {
-  HeldArena held;
-  if (parts_.sharing == XnnpackDelegate::Sharing::kConcurrent) {
-    ETB_ASSIGN(held, parts_.plugin.shared().arenas.hold_free());
+Result<XnnpackContext::LockedRuntime> XnnpackContext::add_runtime() {
+  LockedWorkspace locked;
+  if (state_.sharing == XnnpackDelegate::Sharing::kConcurrent) {
+    ETB_ASSIGN(locked, state_.plugin.shared().workspaces.lock_free());
   } else {
-    ETB_ASSIGN(held.arena, parts_.find_arena());
-    held.running = std::unique_lock(held.arena->running);
+    ETB_ASSIGN(locked.workspace, state_.find_workspace());
+    locked.running = std::unique_lock(locked.workspace->running);
   }
-  ETB_ASSIGN(auto engine, parts_.make_engine(held.arena, 0));
-  engines_.push_back(std::move(engine));
-  return Held{&engines_.back(), std::move(held.running)};
+  ETB_ASSIGN(auto runtime, state_.make_runtime(locked.workspace, 0));
+  runtimes_.push_back(std::move(runtime));
+  return LockedRuntime{&runtimes_.back(), std::move(locked.running)};
 }
 
 }  // namespace etb::xnnpack

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "etb/cpp/plugin.hpp"
-#include "plugins/xnnpack/engine.hpp"
+#include "plugins/xnnpack/xnn_runtime.hpp"
 
 namespace etb::xnnpack {
 
@@ -29,20 +29,22 @@ class XnnpackDelegate {
 
   // Sharing of the memory between nodes (the workspace).
   enum class Sharing {
-    kNone,        // each engine has its own
-    kConcurrent,  // shared by engines that do not run at the same time
-    kSerial,      // shared by all engines, which run one at a time
+    kNone,        // each runtime has its own
+    kConcurrent,  // shared by runtimes that do not run at the same time
+    kSerial,      // shared by all runtimes, which run one at a time
   };
 
-  // Stored on the heap, so that a delegate can move while its contexts point to its parts.
-  struct Parts {
-    Parts(const XnnpackPlugin& the_plugin, Payload payload, NamedData data, bool shares_weights);
+  // Stored on the heap, so that a delegate can move while its contexts point to it.
+  struct SharedState {
+    SharedState(const XnnpackPlugin& the_plugin, Payload payload, NamedData data, bool shares_weights);
 
-    // Creates one more engine for the same payload.
-    [[nodiscard]] Result<std::unique_ptr<Engine>> make_engine(std::shared_ptr<Arena> arena, uint32_t flags);
-    [[nodiscard]] Result<std::unique_ptr<Engine>> make_engine(const XnnPayload& payload,
-                                                              std::shared_ptr<Arena> arena, uint32_t flags);
-    [[nodiscard]] Result<std::shared_ptr<Arena>> find_arena() const;
+    // Creates one more runtime for the same payload.
+    [[nodiscard]] Result<std::unique_ptr<XnnRuntime>> make_runtime(std::shared_ptr<Workspace> workspace,
+                                                                   uint32_t flags);
+    [[nodiscard]] Result<std::unique_ptr<XnnRuntime>> make_runtime(const XnnPayload& payload,
+                                                                   std::shared_ptr<Workspace> workspace,
+                                                                   uint32_t flags);
+    [[nodiscard]] Result<std::shared_ptr<Workspace>> find_workspace() const;
 
     const XnnpackPlugin& plugin;
     Payload bytes;  // holds the constants of old payloads
@@ -51,12 +53,12 @@ class XnnpackDelegate {
     Sharing sharing = Sharing::kConcurrent;
     uint32_t input_count = 0, output_count = 0;
     std::vector<bool> is_output_reread;
-    bool is_small = false;          // too small to wake a thread
-    std::mutex mutex;               // locked while an engine is created; guards `first`
-    std::unique_ptr<Engine> first;  // created by make to report errors early; used by the first context
+    bool is_small = false;              // too small to wake a thread
+    std::mutex mutex;                   // locked while a runtime is created; guards `first`
+    std::unique_ptr<XnnRuntime> first;  // created by make to report errors early; used by the first context
   };
 
-  std::unique_ptr<Parts> parts_;
+  std::unique_ptr<SharedState> state_;
 };
 
 class XnnpackContext {
@@ -66,17 +68,17 @@ class XnnpackContext {
   Status execute(const Run& run);
 
  private:
-  struct Held {
-    std::unique_ptr<Engine>* engine;
+  struct LockedRuntime {
+    std::unique_ptr<XnnRuntime>* runtime;
     std::unique_lock<std::mutex> running;
   };
 
-  Result<Held> hold_engine();
-  Result<Held> add_engine();
+  Result<LockedRuntime> lock_runtime();
+  Result<LockedRuntime> add_runtime();
 
-  XnnpackDelegate::Parts& parts_;
+  XnnpackDelegate::SharedState& state_;
   // One at first. Grows if other delegates were using the first one's memory during a run.
-  std::vector<std::unique_ptr<Engine>> engines_;
+  std::vector<std::unique_ptr<XnnRuntime>> runtimes_;
 };
 
 }  // namespace etb::xnnpack

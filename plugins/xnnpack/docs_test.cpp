@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "plugins/xnnpack/compile/lowering.hpp"
+#include "plugins/xnnpack/compile/op.hpp"
 #include "plugins/xnnpack/payload/payload.hpp"
 #include "plugins/xnnpack/plugin.hpp"
 
@@ -59,7 +59,7 @@ std::string op_table() {
 // Lists every node kind of the official schema by number, and XNNPACK's node for it. node_kinds_test.cpp runs
 // a payload of each.
 std::string kind_table() {
-  std::string table = "| number | kind | XNNPACK is told |\n|---|---|---|\n";
+  std::string table = "| number | kind | operator of XNNPACK |\n|---|---|---|\n";
   for (uint8_t number = 1; number <= kXnnOperatorCount; ++number) {
     const auto op = static_cast<XnnOperator>(number);
     const char* told =

@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests fusions that save nodes: clamps after layers, chains of views, transposes between products, equal
 // transposes. compile_test.cpp covers batch norm, biases and transposed weights.
-#include "plugins/xnnpack/compile_fixture.hpp"
+#include "plugins/xnnpack/testing/compile_fixture.hpp"
 
-namespace etb {
-
-using xnnpack::XnnOperator;
+namespace etb::xnnpack {
 namespace {
 
 class XnnpackFusion : public XnnpackCompile {
  protected:
-  uint32_t view(Model& model, const char* op, uint32_t from, ArgumentDraft how,
+  uint32_t view(Model& model, const char* op, uint32_t from, ArgumentDesc how,
                 const std::vector<int64_t>& sizes) {
     return model.node(op, {arg(from, "self"), std::move(how)}, sizes);
   }
@@ -132,4 +130,4 @@ TEST_F(XnnpackFusion, ARollIsTwoPartsSwapped) {
 }
 
 }  // namespace
-}  // namespace etb
+}  // namespace etb::xnnpack

@@ -3,21 +3,11 @@
 // payload_fuzz.cpp searches for other defects; xnnpack_test.cpp truncates official payloads and flips their
 // bits.
 #include "etb_schema/xnnpack_graph_generated.h"
-#include "plugins/xnnpack/compile_fixture.hpp"
 #include "plugins/xnnpack/payload/writer.hpp"
-#include "plugins/xnnpack/payload_fixture.hpp"
+#include "plugins/xnnpack/testing/compile_fixture.hpp"
+#include "plugins/xnnpack/testing/payload_fixture.hpp"
 
-namespace etb {
-
-using xnnpack::kXnnNoValue;
-using xnnpack::kXnnOperatorCount;
-using xnnpack::write_xnnpack_payload;
-using xnnpack::XnnDatatype;
-using xnnpack::XnnNode;
-using xnnpack::XnnOperator;
-using xnnpack::XnnPayload;
-using xnnpack::XnnQuantisation;
-using xnnpack::XnnValue;
+namespace etb::xnnpack {
 namespace {
 
 // abs(input 0 [2, 4] times filter 1 [3, 4]) = 3, with value 2 between.
@@ -205,7 +195,7 @@ TEST_F(XnnpackHostile, WrongArgumentsAreNamedWithTheirNode) {
 
 // A graph may repeat one reference at four bytes each.
 TEST_F(XnnpackHostile, ManyValuesOfTheSameScalesAreNotCopiedForEach) {
-  namespace fb = xnnpack::xnnpack_schema;
+  namespace fb = xnnpack_schema;
   flatbuffers::FlatBufferBuilder builder;
   constexpr uint32_t kChannels = 10000;
   const auto sizes = builder.CreateVector(std::vector<uint32_t>{kChannels, 1});
@@ -428,4 +418,4 @@ TEST_F(XnnpackHostile, InputsThatDoNotFitTogetherAreNamedWithTheirNode) {
 }
 
 }  // namespace
-}  // namespace etb
+}  // namespace etb::xnnpack

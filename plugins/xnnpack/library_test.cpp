@@ -4,9 +4,9 @@
 // loads it in a host without compiler.)
 #include <dlfcn.h>
 
-#include "plugins/xnnpack/compile_fixture.hpp"
+#include "plugins/xnnpack/testing/compile_fixture.hpp"
 
-namespace etb {
+namespace etb::xnnpack {
 namespace {
 
 class XnnpackLibrary : public XnnpackCompile {
@@ -64,4 +64,4 @@ TEST_F(XnnpackLibrary, MakesTheSamePayloadAsTheStaticPluginAndRunsIt) {
 }
 
 }  // namespace
-}  // namespace etb
+}  // namespace etb::xnnpack

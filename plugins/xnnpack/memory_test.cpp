@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests the memory that delegates share: arenas, packed weights, the checksum of their file.
+// Tests the memory that delegates share: workspaces, packed weights, the checksum of their file.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -10,36 +10,36 @@
 #include <random>
 #include <string>
 
-#include "plugins/xnnpack/arena.hpp"
 #include "plugins/xnnpack/checksum.hpp"
 #include "plugins/xnnpack/packed_weights.hpp"
 #include "plugins/xnnpack/weight_memory.hpp"
+#include "plugins/xnnpack/workspace.hpp"
 
 namespace etb::xnnpack {
 namespace {
 
 constexpr uint32_t kSeed = 20261121;
 
-TEST(XnnpackArenas, RunsAtTheSameTimeHaveMemoryOfTheirOwn) {
+TEST(XnnpackWorkspaces, RunsAtTheSameTimeHaveMemoryOfTheirOwn) {
   ASSERT_EQ(xnn_initialize(nullptr), xnn_status_success);
-  ArenaPool pool;
+  WorkspacePool pool;
   const auto first = pool.first();
   ASSERT_TRUE(first);
   {
-    const auto one = pool.hold_free(), two = pool.hold_free();
+    const auto one = pool.lock_free(), two = pool.lock_free();
     ASSERT_TRUE(one && two);
-    EXPECT_EQ(one->arena, *first);
-    EXPECT_NE(two->arena, *first);
+    EXPECT_EQ(one->workspace, *first);
+    EXPECT_NE(two->workspace, *first);
   }
-  const auto later = pool.hold_free();
+  const auto later = pool.lock_free();
   ASSERT_TRUE(later);
-  EXPECT_EQ(later->arena, *first) << "nobody runs, and yet there is a second memory";
+  EXPECT_EQ(later->workspace, *first) << "there is a second memory without a run";
 }
 
-TEST(XnnpackArenas, GoWithTheLastWhoUsesThem) {
+TEST(XnnpackWorkspaces, GoWithTheLastWhoUsesThem) {
   ASSERT_EQ(xnn_initialize(nullptr), xnn_status_success);
-  ArenaPool pool;
-  std::weak_ptr<Arena> gone;
+  WorkspacePool pool;
+  std::weak_ptr<Workspace> gone;
   {
     const auto first = pool.first();
     ASSERT_TRUE(first);

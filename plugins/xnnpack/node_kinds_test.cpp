@@ -6,19 +6,10 @@
 #include <functional>
 #include <numeric>
 
-#include "plugins/xnnpack/compile_fixture.hpp"
 #include "plugins/xnnpack/payload/writer.hpp"
+#include "plugins/xnnpack/testing/compile_fixture.hpp"
 
-namespace etb {
-
-using xnnpack::kXnnOperatorCount;
-using xnnpack::write_xnnpack_payload;
-using xnnpack::XnnDatatype;
-using xnnpack::XnnNode;
-using xnnpack::XnnOperator;
-using xnnpack::XnnPayload;
-using xnnpack::XnnQuantisation;
-using xnnpack::XnnValue;
+namespace etb::xnnpack {
 namespace {
 
 using Sizes = std::vector<int64_t>;
@@ -501,4 +492,4 @@ TEST(XnnpackKindsOfTheSchema, EachHasItsPayloadHere) {
 }
 
 }  // namespace
-}  // namespace etb
+}  // namespace etb::xnnpack

@@ -5,67 +5,12 @@
 #include <cctype>
 #include <string_view>
 
+#include "plugins/xnnpack/payload/operators.hpp"
 #include "plugins/xnnpack/subgraph.hpp"
 
 namespace etb::xnnpack {
 
 namespace {
-
-// Returns the prefix of XNNPACK's operator name for a node. Kinds not listed are unary operators.
-std::string_view kind_of(XnnOperator op) {
-  switch (op) {
-    case XnnOperator::kAdd:
-    case XnnOperator::kSubtract:
-    case XnnOperator::kMultiply:
-    case XnnOperator::kDivide:
-    case XnnOperator::kMinimum:
-    case XnnOperator::kMaximum:
-    case XnnOperator::kPrelu:
-      return "Binary Elementwise";
-    case XnnOperator::kFullyConnected:
-      return "Fully Connected";
-    case XnnOperator::kBatchMatrixMultiply:
-      return "Batch Matrix Multiply";
-    case XnnOperator::kScaledDotProductAttention:
-      return "Scaled Dot-Product Attention";
-    case XnnOperator::kConv2d:
-    case XnnOperator::kDepthwiseConv2d:
-      return "Convolution";
-    case XnnOperator::kConvTranspose2d:
-      return "Deconvolution";
-    case XnnOperator::kAveragePooling2d:
-      return "Average Pooling";
-    case XnnOperator::kMaxPooling2d:
-      return "Max Pooling";
-    case XnnOperator::kArgMaxPooling2d:
-      return "ArgMax Pooling";
-    case XnnOperator::kGlobalAveragePooling2d:
-      return "Mean";
-    case XnnOperator::kSoftmax:
-      return "Softmax";
-    case XnnOperator::kCopy:
-    case XnnOperator::kStaticReshape:
-    case XnnOperator::kConcatenate2:
-    case XnnOperator::kConcatenate3:
-    case XnnOperator::kConcatenate4:
-    case XnnOperator::kConcatenate5:
-      return "Copy";
-    case XnnOperator::kStaticTranspose:
-      return "Transpose";
-    case XnnOperator::kStaticSlice:
-      return "Slice";
-    case XnnOperator::kConstantPad:
-      return "Constant Pad";
-    case XnnOperator::kResizeBilinear2d:
-      return "Resize Bilinear";
-    case XnnOperator::kConvert:
-      return "Convert";
-    case XnnOperator::kReciprocalSquareRoot:
-      return "Reciprocal Square Root";
-    default:
-      return "Unary Elementwise";
-  }
-}
 
 // Returns the letters of `text` in lower case.
 std::string letters_of(std::string_view text) {
@@ -84,12 +29,13 @@ bool is_named_after(XnnOperator op, std::string_view kind) {
 }
 
 bool can_be(XnnOperator op, std::string_view kind) {
+  const std::string_view events = facts_of(op).events;
   const auto begins_with = [&](std::string_view text) { return kind.substr(0, text.size()) == text; };
   if (begins_with("Unary Elementwise"))
-    return kind_of(op) == "Unary Elementwise" || op == XnnOperator::kConvert ||
+    return events == "Unary Elementwise" || op == XnnOperator::kConvert ||
            op == XnnOperator::kReciprocalSquareRoot;
   if (begins_with("Dynamic Fully Connected")) return op == XnnOperator::kFullyConnected;
-  return begins_with(kind_of(op)) || is_named_after(op, kind);
+  return begins_with(events) || is_named_after(op, kind);
 }
 
 // An operator that XNNPACK may create for a node.
@@ -98,69 +44,75 @@ struct Step {
   size_t node;
 };
 
-bool is_binary(XnnOperator op) { return kind_of(op) == "Binary Elementwise" && op != XnnOperator::kPrelu; }
-
-// True if XNNPACK can fuse a following clamp into this node.
-bool takes_clamp(const XnnNode& node) {
-  switch (node.op) {
-    case XnnOperator::kConv2d:
-    case XnnOperator::kDepthwiseConv2d:
-    case XnnOperator::kConvTranspose2d:
-    case XnnOperator::kFullyConnected:
-    case XnnOperator::kAveragePooling2d:
-    case XnnOperator::kMaxPooling2d:
-    case XnnOperator::kClamp:
-      return true;
-    default:
-      return is_binary(node.op) && node.is_clamped;  // by a clamp after it
-  }
-}
-
 // True if the node pads height and width of [N, H, W, C] with zeros.
 bool is_zero_padding(const XnnNode& node) {
   return node.op == XnnOperator::kConstantPad && node.value == 0 && node.first.size() == 4 &&
          (node.first[0] | node.second[0] | node.first[3] | node.second[3]) == 0;
 }
 
-// Returns steps in XNNPACK's order. Unary operators share one name, so the list must be exact: nodes that no
-// output needs create no operator. With `fuses`, nodes that XNNPACK fuses into their neighbours are left out.
-std::vector<Step> steps_of(const XnnPayload& payload, bool fuses) {
-  const std::vector<bool> is_live = find_live(payload);
-  std::vector<uint32_t> reader_count(payload.value_of_id.size(), 0);              // by id
-  std::vector<const XnnNode*> maker(payload.value_of_id.size()), reader = maker;  // the last reader
-  for (size_t i = 0; i < payload.nodes.size(); ++i) {
-    const XnnNode& node = payload.nodes[i];
-    if (!is_live[i]) continue;
-    for (uint32_t o = 0; o < node.output_count; ++o) maker[node.outputs[o]] = &node;
-    for (uint32_t n = 0; n < node.input_count; ++n) {
-      if (node.inputs[n] == kXnnNoValue) continue;
-      ++reader_count[node.inputs[n]];
-      reader[node.inputs[n]] = &node;
-    }
+// The nodes that an output needs, and the nodes around each of their values.
+class LiveNodes {
+ public:
+  explicit LiveNodes(const XnnPayload& payload)
+      : payload_(payload),
+        is_live_(find_live(payload)),
+        reader_counts_(payload.value_of_id.size(), 0),
+        producers_(payload.value_of_id.size(), nullptr),
+        readers_(payload.value_of_id.size(), nullptr) {
+    for (size_t i = 0; i < payload.nodes.size(); ++i)
+      if (is_live_[i]) add(payload.nodes[i]);
   }
-  const auto is_inner = [&](uint32_t id) { return reader_count[id] == 1 && !payload.value(id).is_output; };
-  const auto is_fused = [&](const XnnNode& node) {
+
+  bool is_live(size_t node) const { return is_live_[node]; }
+
+  // True if XNNPACK fuses the node with a neighbour.
+  bool is_fused(const XnnNode& node) const {
     const uint32_t in = node.inputs[0], out = node.outputs[0];
     if (node.op == XnnOperator::kClamp)
-      return is_inner(in) && maker[in] != nullptr && takes_clamp(*maker[in]);
-    return is_zero_padding(node) && is_inner(out) && reader[out]->inputs[0] == out &&
-           (reader[out]->op == XnnOperator::kConv2d || reader[out]->op == XnnOperator::kDepthwiseConv2d);
-  };
+      return is_inner(in) && producers_[in] != nullptr && fuses_clamp(*producers_[in]);
+    if (!is_zero_padding(node) || !is_inner(out) || readers_[out]->inputs[0] != out) return false;
+    return readers_[out]->op == XnnOperator::kConv2d || readers_[out]->op == XnnOperator::kDepthwiseConv2d;
+  }
+
+ private:
+  void add(const XnnNode& node) {
+    for (uint32_t o = 0; o < node.output_count; ++o) producers_[node.outputs[o]] = &node;
+    for (uint32_t n = 0; n < node.input_count; ++n) {
+      const uint32_t id = node.inputs[n];
+      if (id == kXnnNoValue) continue;
+      ++reader_counts_[id];
+      readers_[id] = &node;
+    }
+  }
+  // True if one node reads the value, and no output is it.
+  bool is_inner(uint32_t id) const { return reader_counts_[id] == 1 && !payload_.value(id).is_output; }
+
+  const XnnPayload& payload_;
+  std::vector<bool> is_live_;                        // by node
+  std::vector<uint32_t> reader_counts_;              // by id, as the next ones
+  std::vector<const XnnNode*> producers_, readers_;  // one reader of each value
+};
+
+// Returns the operators that XNNPACK creates for a node.
+std::vector<XnnOperator> operators_of(const XnnNode& node) {
+#ifndef ETB_XNNPACK_HAS_ATTENTION
+  if (node.op == XnnOperator::kScaledDotProductAttention)  // expanded into these; see define_node.cpp
+    return {XnnOperator::kMultiply, XnnOperator::kBatchMatrixMultiply, XnnOperator::kAdd,
+            XnnOperator::kSoftmax, XnnOperator::kBatchMatrixMultiply};
+#endif
+  if (has_clamp_operator(node)) return {node.op, XnnOperator::kClamp};
+  return {node.op};
+}
+
+// Returns steps in XNNPACK's order. Unary operators share one name, so the list must be exact: nodes that no
+// output needs create no operator. With `fuses`, nodes that XNNPACK fuses with their neighbours are left out.
+std::vector<Step> steps_of(const XnnPayload& payload, bool fuses) {
+  const LiveNodes live(payload);
   std::vector<Step> steps;
   for (size_t i = 0; i < payload.nodes.size(); ++i) {
     const XnnNode& node = payload.nodes[i];
-    if (!is_live[i] || (fuses && is_fused(node))) continue;
-#ifndef ETB_XNNPACK_HAS_ATTENTION
-    if (node.op == XnnOperator::kScaledDotProductAttention) {  // expanded into these; see define_node.cpp
-      for (const XnnOperator part :
-           {XnnOperator::kMultiply, XnnOperator::kBatchMatrixMultiply, XnnOperator::kAdd,
-            XnnOperator::kSoftmax, XnnOperator::kBatchMatrixMultiply})
-        steps.push_back({part, i});
-      continue;
-    }
-#endif
-    steps.push_back({node.op, i});
-    if (is_binary(node.op) && node.is_clamped) steps.push_back({XnnOperator::kClamp, i});
+    if (!live.is_live(i) || (fuses && live.is_fused(node))) continue;
+    for (const XnnOperator op : operators_of(node)) steps.push_back({op, i});
   }
   return steps;
 }

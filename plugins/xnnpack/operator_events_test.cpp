@@ -1,18 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests the match from XNNPACK's operators to payload nodes where names are ambiguous: all unary operators
 // have one name.
-#include "plugins/xnnpack/compile_fixture.hpp"
 #include "plugins/xnnpack/payload/writer.hpp"
+#include "plugins/xnnpack/testing/compile_fixture.hpp"
 
-namespace etb {
-
-using xnnpack::kXnnNoValue;
-using xnnpack::write_xnnpack_payload;
-using xnnpack::XnnDatatype;
-using xnnpack::XnnNode;
-using xnnpack::XnnOperator;
-using xnnpack::XnnPayload;
-using xnnpack::XnnValue;
+namespace etb::xnnpack {
 namespace {
 
 class XnnpackOperatorEvents : public XnnpackCompile {
@@ -112,4 +104,4 @@ TEST_F(XnnpackOperatorEvents, TheClampOfASumBelongsToIt) {
 }
 
 }  // namespace
-}  // namespace etb
+}  // namespace etb::xnnpack

@@ -18,10 +18,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <span>
 
 #include "api/format/digest.hpp"
 #include "api/format/hex.hpp"
@@ -133,6 +135,57 @@ void write_note(const fs::path& path, const std::string& note) {
   if (file.write(note.data(), note.size())) (void)file.finish();
 }
 
+// The table of a file, and the offsets of the entries that it lists.
+struct FileLayout {
+  std::vector<std::byte> table;
+  std::vector<uint64_t> offsets;  // by position in the table
+  uint64_t end = 0;               // of the file
+};
+
+// The table contains offsets that depend on its own size: two passes.
+FileLayout lay_out(const PackedMap<size_t>& index_of,
+                   const std::vector<std::shared_ptr<PackedEntry>>& entries) {
+  std::vector<uint64_t> checksums;
+  for (const auto& [key, index] : index_of)
+    checksums.push_back(
+        checksum(static_cast<const std::byte*>(entries[index]->bytes.get()), entries[index]->nbytes));
+  FileLayout layout;
+  layout.offsets.assign(index_of.size(), 0);
+  for (int round = 0; round < 2; ++round) {
+    ByteWriter writer;
+    writer.write(static_cast<uint32_t>(index_of.size()));
+    size_t i = 0;
+    for (const auto& [key, index] : index_of) {
+      writer.write(std::get<0>(key));
+      write_text(writer, std::get<1>(key));
+      write_text(writer, std::get<2>(key));
+      writer.write(layout.offsets[i]).write(uint64_t{entries[index]->nbytes}).write(checksums[i]);
+      ++i;
+    }
+    layout.table = writer.take();
+    layout.end = kTableOffset + layout.table.size();
+    i = 0;
+    for (const auto& [key, index] : index_of) {
+      layout.end = (layout.end + kAlignment - 1) / kAlignment * kAlignment;
+      layout.offsets[i++] = layout.end;
+      layout.end += entries[index]->nbytes + XNN_EXTRA_BYTES;
+    }
+  }
+  return layout;
+}
+
+using Header = std::array<std::byte, kTableOffset>;
+
+Header make_header(std::span<const std::byte> table, const format::Sha256& print) {
+  Header header = {};
+  const uint64_t nbytes = table.size(), sum = checksum(table.data(), table.size());
+  std::memcpy(header.data(), kMagic, 8);
+  std::memcpy(header.data() + 8, print.data(), print.size());
+  std::memcpy(header.data() + 40, &nbytes, 8);
+  std::memcpy(header.data() + 48, &sum, 8);
+  return header;
+}
+
 }  // namespace
 
 void PackedWeights::load(const std::string& folder, const std::string& payload_digest) {
@@ -177,42 +230,15 @@ Status PackedWeights::save(const std::string& folder, const std::string& payload
     if (is_loaded_ && !is_verified_ && loaded_.empty()) write_note(path, note_);  // all entries were read
     return {};
   }
-  // The table contains offsets that depend on its own size: two passes.
-  std::vector<std::byte> table;
-  std::vector<uint64_t> offsets(index_of_.size(), 0);
-  uint64_t end = 0;
-  for (int round = 0; round < 2; ++round) {
-    ByteWriter writer;
-    writer.write(static_cast<uint32_t>(index_of_.size()));
-    size_t i = 0;
-    for (const auto& [key, index] : index_of_) {
-      const PackedEntry& entry = *entries_[index];
-      writer.write(std::get<0>(key));
-      write_text(writer, std::get<1>(key));
-      write_text(writer, std::get<2>(key));
-      writer.write(offsets[i++]).write(uint64_t{entry.nbytes});
-      writer.write(checksum(static_cast<const std::byte*>(entry.bytes.get()), entry.nbytes));
-    }
-    table = writer.take();
-    end = kTableOffset + table.size();
-    i = 0;
-    for (const auto& [key, index] : index_of_) {
-      end = (end + kAlignment - 1) / kAlignment * kAlignment;
-      offsets[i++] = end;
-      end += entries_[index]->nbytes + XNN_EXTRA_BYTES;
-    }
-  }
+  const FileLayout layout = lay_out(index_of_, entries_);
+  const std::vector<std::byte>& table = layout.table;
+  const std::vector<uint64_t>& offsets = layout.offsets;
+  const uint64_t end = layout.end;
   if (end > max_nbytes)
     return make_error(Code::UNAVAILABLE, "packed weights: " + std::to_string(end) +
                                              " bytes are not kept, packed_cache_max_bytes is " +
                                              std::to_string(max_nbytes));
-  std::byte header[kTableOffset] = {};
-  const uint64_t table_nbytes = table.size(), table_checksum = checksum(table.data(), table.size());
-  std::memcpy(header, kMagic, 8);
-  std::memcpy(header + 8, print.data(), print.size());
-  std::memcpy(header + 40, &table_nbytes, 8);
-  std::memcpy(header + 48, &table_checksum, 8);
-
+  const Header header = make_header(table, print);
   std::error_code failed;
   fs::create_directories(folder, failed);
   const auto fail = [&](const std::string& where) {
@@ -222,7 +248,7 @@ Status PackedWeights::save(const std::string& folder, const std::string& payload
   };
   PartialFile file(path);
   if (!file.is_open()) return fail(folder);
-  bool is_written = file.write(header, sizeof header) && file.write(table.data(), table.size());
+  bool is_written = file.write(header.data(), header.size()) && file.write(table.data(), table.size());
   uint64_t position = kTableOffset + table.size();
   static constexpr std::byte kZeros[kAlignment + XNN_EXTRA_BYTES] = {};
   size_t i = 0;

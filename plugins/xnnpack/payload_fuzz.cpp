@@ -8,21 +8,17 @@
 #include <optional>
 #include <vector>
 
-#include "plugins/xnnpack/fuzz_plugin.hpp"
 #include "plugins/xnnpack/payload/shapes.hpp"
 #include "plugins/xnnpack/payload_arguments.hpp"
+#include "plugins/xnnpack/testing/fuzz_plugin.hpp"
 
+namespace etb::xnnpack {
 namespace {
-
-using etb::xnnpack::XnnDatatype;
-using etb::xnnpack::XnnPayload;
-using etb::xnnpack::XnnShape;
-using etb::xnnpack::XnnValue;
 
 // All keys name the same bytes, so that payloads reach the packing of weights.
 alignas(16) constexpr std::array<uint8_t, 64 << 10> kWeights = {};
 etb_status ETB_CALL get(void*, const char*, etb_payload_view* out, etb_error*) {
-  etb::point_at(*out, std::as_bytes(std::span(kWeights)));
+  point_at(*out, std::as_bytes(std::span(kWeights)));
   return ETB_OK;
 }
 
@@ -39,7 +35,7 @@ struct Argument {
       : sizes(shape.span().begin(), shape.span().end()) {
     const auto datatype = payload.value(id).datatype;
     const std::vector<uint32_t> narrow(shape.span().begin(), shape.span().end());
-    const uint64_t nbytes = *etb::xnnpack::xnn_nbytes(datatype, narrow);
+    const uint64_t nbytes = *xnn_nbytes(datatype, narrow);
     bytes.resize(nbytes);
     bytes.resize(nbytes + 128, kGuard);  // XNN_EXTRA_BYTES
     raw.struct_size = ETB_INIT_SIZE(etb_tensor);
@@ -67,7 +63,7 @@ struct Argument {
 __attribute__((section("__libfuzzer_extra_counters"))) uint8_t ran[1 << 16];
 
 void count(const XnnPayload& payload, const std::vector<XnnShape>& shapes) {
-  for (const etb::xnnpack::XnnNode& node : payload.nodes) {
+  for (const XnnNode& node : payload.nodes) {
     uint64_t numel = 1;
     for (const uint64_t size : shapes[node.outputs[0]].span()) numel *= size;
     uint32_t hash = static_cast<uint32_t>(node.op) * 16 +
@@ -83,9 +79,9 @@ void count(const XnnPayload& payload, const std::vector<XnnShape>& shapes) {
 
 void run(const etb_delegate_table& table, etb_context* context, const XnnPayload& payload,
          const std::vector<XnnShape>& inputs) {
-  const auto shapes = etb::xnnpack::infer_xnnpack_shapes(payload, inputs);
+  const auto shapes = infer_xnnpack_shapes(payload, inputs);
   const auto shape_of = [&](const XnnValue& value) {
-    return shapes ? (*shapes)[value.id] : etb::xnnpack::xnnpack_shape(value);
+    return shapes ? (*shapes)[value.id] : xnnpack_shape(value);
   };
   uint64_t total = 0;
   const auto is_small = [&](const XnnShape& shape) {
@@ -124,12 +120,12 @@ void run(const etb_delegate_table& table, etb_context* context, const XnnPayload
 }
 
 void run(const etb_delegate_table& table, etb_delegate* delegate, std::span<const std::byte> bytes) {
-  const auto payload = etb::xnnpack::read_xnnpack_payload(bytes);
+  const auto payload = read_xnnpack_payload(bytes);
   if (!payload) __builtin_trap();
   std::vector<XnnShape> own, other, grown;
   std::optional<uint64_t> dynamic;  // a size of the first input, and of all with the same size
   for (const uint32_t id : payload->input_ids) {
-    own.push_back(etb::xnnpack::xnnpack_shape(payload->value(id)));
+    own.push_back(xnnpack_shape(payload->value(id)));
     XnnShape& changed = other.emplace_back(own.back());
     XnnShape& wide = grown.emplace_back(own.back());
     if (changed.rank == 0) continue;
@@ -149,7 +145,7 @@ void run(const etb_delegate_table& table, etb_delegate* delegate, std::span<cons
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  static const etb::xnnpack::FuzzPlugin kPlugin;
+  static const FuzzPlugin kPlugin;
   const etb_delegate_table& table = *kPlugin.table->delegate;
   etb_error error = ETB_ERROR_INIT;
   etb_payload_check check{};
@@ -162,7 +158,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   (void)table.check_payload(kPlugin.plugin, &check, &verdict, &error);
 
   const etb_named_data named = {ETB_INIT_SIZE(etb_named_data), 0, nullptr, get};
-  const etb::PayloadArguments given(std::as_bytes(std::span(data, size)), &named);
+  const PayloadArguments given(std::as_bytes(std::span(data, size)), &named);
   etb_delegate* made = nullptr;
   if (table.create(kPlugin.plugin, &given.args, &made, &error) != ETB_OK) {
     if (error.text[0] == '\0') __builtin_trap();  // an error needs a text
@@ -172,3 +168,5 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (table.destroy(made, &error) != ETB_OK) __builtin_trap();
   return 0;
 }
+
+}  // namespace etb::xnnpack

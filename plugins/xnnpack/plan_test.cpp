@@ -71,7 +71,7 @@ class Plan : public testing::Test {
   }
 
   Heap heap_;
-  Subgraph graph_;
+  SubgraphHandle graph_;
 };
 
 TEST_F(Plan, TakesNoMoreThanWhatIsAliveAtOnce) {
@@ -89,7 +89,7 @@ TEST_F(Plan, TakesNoMoreThanWhatIsAliveAtOnce) {
 
   xnn_runtime_t made = nullptr;
   ASSERT_EQ(xnn_create_runtime_v2(graph_.get(), nullptr, 0, &made), xnn_status_success);
-  const Runtime runtime(made);
+  const RuntimeHandle runtime(made);
   std::vector<float> x(6 * kMegabyte / sizeof(float) + XNN_EXTRA_BYTES),
       y(2 * kMegabyte / sizeof(float) + XNN_EXTRA_BYTES);
   for (size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(i % 1000003);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plugins/xnnpack/plugin.hpp"
 
-#include "plugins/xnnpack/compile/lowering.hpp"
+#include "plugins/xnnpack/compile/graph_lowering.hpp"
 
 namespace etb::xnnpack {
 

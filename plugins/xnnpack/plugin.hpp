@@ -54,7 +54,7 @@ class XnnpackPlugin {
   // State shared by the delegates.
   struct Shared {
     PackedStore packed;
-    ArenaPool arenas;
+    WorkspacePool workspaces;
     std::mutex log_mutex;
     std::string last_warning;  // guarded by log_mutex
   };
@@ -72,7 +72,7 @@ class XnnpackPlugin {
   std::unique_ptr<Shared> shared_ = std::make_unique<Shared>();
   Host host_;
   const etb_parallel_service* parallel_ = nullptr;
-  ThreadPool own_threads_;
+  ThreadPoolHandle own_threads_;
 };
 
 }  // namespace etb::xnnpack

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests int8 graphs beyond plain layers: numbers beside tensors, scales that XNNPACK rejects, dynamically
 // quantised inputs.
-#include "plugins/xnnpack/compile_fixture.hpp"
+#include "plugins/xnnpack/testing/compile_fixture.hpp"
 
-namespace etb {
-
-using xnnpack::XnnOperator;
+namespace etb::xnnpack {
 namespace {
 
 // Adds the nodes of quantisation.
@@ -37,7 +35,7 @@ class QuantisedModel : public Model {
 
  private:
   GraphBuilder& graph() { return builder().graph(0); }
-  static ArgumentDraft dtype() { return graph::code_arg(ETB_GRAPH_ARGUMENT_DTYPE, ETB_DTYPE_INT8, "dtype"); }
+  static ArgumentDesc dtype() { return graph::code_arg(ETB_GRAPH_ARGUMENT_DTYPE, ETB_DTYPE_INT8, "dtype"); }
   uint32_t convert(const std::string& op, uint32_t from, double scale, int64_t zero_point, uint32_t of) {
     return graph().add_node(
         {.op = "quantized_decomposed." + op + "_per_tensor.default",
@@ -86,6 +84,20 @@ TEST_F(XnnpackQuantised, ScalesTooFarApartAreAddedAsFloats) {
   TestTensor input = random_tensor({4}), small{{4}, {1e-5f, 2e-5f, -1e-5f, 0}}, found = input;
   run(model, {input, small}, found);
   expect_near(found, input, 1.0f / 64);
+}
+
+// A node that moves values may be the last of a region. It hands integers on, but its result crosses the border as
+// floats.
+TEST_F(XnnpackQuantised, AResultThatIsMovedAsIntegersLeavesAsFloats) {
+  QuantisedModel model;
+  const uint32_t x = model.input({2, 6});
+  model.output(model.node(
+      "aten.view_copy.default",
+      {arg(model.through_int8(x, {2, 6}, 1.0 / 128, 0), "self"), graph::ints_arg({3, 4}, "size")}, {3, 4}));
+  const TestTensor input = random_tensor({2, 6});
+  TestTensor expected{{3, 4}, input.data}, found = expected;
+  run(model, {input}, found);
+  expect_near(found, expected, 1.0f / 128);
 }
 
 TEST_F(XnnpackQuantised, AConvolutionTakesAnInputQuantisedAtRunTime) {
@@ -139,4 +151,4 @@ TEST_F(XnnpackQuantised, WhatIsQuantisedAtRunTimeForNobodyIsRejected) {
 }
 
 }  // namespace
-}  // namespace etb
+}  // namespace etb::xnnpack

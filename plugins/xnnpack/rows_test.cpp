@@ -49,7 +49,7 @@ class Rows : public testing::Test {
   std::vector<float> run(const Operator& op, size_t threads) {
     xnn_subgraph_t graph = nullptr;
     EXPECT_EQ(xnn_create_subgraph(static_cast<uint32_t>(op.images.size()), 0, &graph), xnn_status_success);
-    const Subgraph owned(graph);
+    const SubgraphHandle owned(graph);
     std::vector<uint32_t> ids(op.images.size());
     std::vector<xnn_external_value> values;
     std::vector<float> output(op.images.back().numel() + kPadding);
@@ -63,10 +63,10 @@ class Rows : public testing::Test {
       values.push_back({i, is_output ? output.data() : inputs_[i].data()});
     }
     EXPECT_EQ(op.define(graph, ids), xnn_status_success);
-    const ThreadPool pool(threads == 0 ? nullptr : pthreadpool_create(threads));
+    const ThreadPoolHandle pool(threads == 0 ? nullptr : pthreadpool_create(threads));
     xnn_runtime_t made = nullptr;
     EXPECT_EQ(xnn_create_runtime_v2(graph, pool.get(), 0, &made), xnn_status_success);
-    const Runtime runtime(made);
+    const RuntimeHandle runtime(made);
     EXPECT_EQ(xnn_reshape_runtime(made), xnn_status_success);
     EXPECT_EQ(xnn_setup_runtime_v2(made, values.size(), values.data()), xnn_status_success);
     EXPECT_EQ(xnn_invoke_runtime(made), xnn_status_success);

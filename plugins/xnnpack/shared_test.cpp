@@ -18,13 +18,13 @@
 
 #include "api/format/program_view.hpp"
 #include "etb/static_plugins.h"
-#include "plugins/xnnpack/program_data.hpp"
+#include "plugins/xnnpack/testing/program_data.hpp"
 
 extern "C" {
 ETB_DECLARE_STATIC_PLUGIN(xnnpack);
 }
 
-namespace etb {
+namespace etb::xnnpack {
 namespace {
 
 namespace fs = std::filesystem;
@@ -364,4 +364,4 @@ TEST_F(XnnpackShared, WeightsThatAreNotKeptAreLoggedOnce) {
 }
 
 }  // namespace
-}  // namespace etb
+}  // namespace etb::xnnpack

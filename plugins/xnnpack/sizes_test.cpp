@@ -5,19 +5,11 @@
 
 #include <utility>
 
-#include "plugins/xnnpack/compile_fixture.hpp"
 #include "plugins/xnnpack/payload/writer.hpp"
-#include "plugins/xnnpack/payload_fixture.hpp"
+#include "plugins/xnnpack/testing/compile_fixture.hpp"
+#include "plugins/xnnpack/testing/payload_fixture.hpp"
 
-namespace etb {
-
-using xnnpack::kXnnNoValue;
-using xnnpack::write_xnnpack_payload;
-using xnnpack::XnnDatatype;
-using xnnpack::XnnOperator;
-using xnnpack::XnnPayload;
-using xnnpack::XnnQuantisation;
-using xnnpack::XnnWindow;
+namespace etb::xnnpack {
 namespace {
 
 #ifdef ETB_XNNPACK_SIZES_MAY_CHANGE
@@ -275,4 +267,4 @@ TEST_F(XnnpackSizes, OfANodeOfWhichOneOutputIsReadMayChange) {
 }
 
 }  // namespace
-}  // namespace etb
+}  // namespace etb::xnnpack

@@ -98,11 +98,11 @@ std::vector<bool> find_live(const XnnPayload& payload) {
   return is_live;
 }
 
-Result<Subgraph> SubgraphBuilder::build() {
+Result<SubgraphHandle> SubgraphBuilder::build() {
   xnn_subgraph_t raw = nullptr;
   const auto external_count = static_cast<uint32_t>(payload_.input_ids.size() + payload_.output_ids.size());
   ETB_TRY(from_xnn(xnn_create_subgraph(external_count, 0, &raw), "subgraph"));
-  Subgraph subgraph(raw);
+  SubgraphHandle subgraph(raw);
   id_of_.assign(payload_.value_of_id.size(), XNN_INVALID_VALUE_ID);
   ETB_TRY(find_constants());
   is_live_ = find_live(payload_);
@@ -145,7 +145,7 @@ std::vector<SubgraphBuilder::Packer> SubgraphBuilder::packers() const {
   return found;
 }
 
-Result<Subgraph> SubgraphBuilder::build_packers(std::span<const Packer> packers) {
+Result<SubgraphHandle> SubgraphBuilder::build_packers(std::span<const Packer> packers) {
   std::vector<bool> is_made(payload_.value_of_id.size(), false), is_used = is_made;
   for (const Packer& packer : packers) {
     const XnnNode& node = payload_.nodes[packer.node];
@@ -155,7 +155,7 @@ Result<Subgraph> SubgraphBuilder::build_packers(std::span<const Packer> packers)
   }
   xnn_subgraph_t raw = nullptr;
   ETB_TRY(from_xnn(xnn_create_subgraph(static_cast<uint32_t>(payload_.values.size()), 0, &raw), "subgraph"));
-  Subgraph subgraph(raw);
+  SubgraphHandle subgraph(raw);
   uint32_t external_id = 0;
   for (const XnnValue& value : payload_.values) {
     if (!is_used[value.id]) continue;

@@ -24,7 +24,7 @@ class SubgraphBuilder {
       : payload_(payload), named_data_(named_data), constants_(constants), packed_(packed) {}
 
   // Builds the whole subgraph. Errors name the value or node.
-  [[nodiscard]] Result<Subgraph> build();
+  [[nodiscard]] Result<SubgraphHandle> build();
 
   // A live node whose packed weights have names, and the size of its filter. Valid after build().
   struct Packer {
@@ -33,7 +33,7 @@ class SubgraphBuilder {
   };
   [[nodiscard]] std::vector<Packer> packers() const;
   // Builds these nodes alone, side by side. A runtime of them packs the same weights under the same names.
-  [[nodiscard]] Result<Subgraph> build_packers(std::span<const Packer> packers);
+  [[nodiscard]] Result<SubgraphHandle> build_packers(std::span<const Packer> packers);
 
  private:
   void find_padded();

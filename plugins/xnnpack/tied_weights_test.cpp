@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests weights that several nodes and delegates read: they are packed once.
-#include "plugins/xnnpack/compile_fixture.hpp"
-#include "plugins/xnnpack/payload_fixture.hpp"
 #include "plugins/xnnpack/subgraph.hpp"
+#include "plugins/xnnpack/testing/compile_fixture.hpp"
+#include "plugins/xnnpack/testing/payload_fixture.hpp"
 
 namespace etb::xnnpack {
 namespace {

@@ -58,12 +58,12 @@ class Tiles : public testing::TestWithParam<Layer> {
     return id;
   }
 
-  Subgraph define() const {
+  SubgraphHandle define() const {
     const Layer& layer = GetParam();
     const float infinity = std::numeric_limits<float>::infinity();
     xnn_subgraph_t graph = nullptr;
     EXPECT_EQ(xnn_create_subgraph(2, 0, &graph), xnn_status_success);
-    Subgraph owned(graph);
+    SubgraphHandle owned(graph);
     const std::vector<size_t> in = {1, layer.height, layer.width, layer.in}, out_channels = {layer.out};
     const std::vector<size_t> out = {1, layer.out_height(), layer.out_width(), layer.out};
     uint32_t x = 0, y = 0, b = 0;
@@ -93,11 +93,11 @@ class Tiles : public testing::TestWithParam<Layer> {
 
   std::vector<float> run(size_t threads) {
     const Layer& layer = GetParam();
-    const Subgraph graph = define();
-    const ThreadPool pool(threads == 0 ? nullptr : pthreadpool_create(threads));
+    const SubgraphHandle graph = define();
+    const ThreadPoolHandle pool(threads == 0 ? nullptr : pthreadpool_create(threads));
     xnn_runtime_t made = nullptr;
     EXPECT_EQ(xnn_create_runtime_v2(graph.get(), pool.get(), 0, &made), xnn_status_success);
-    const Runtime runtime(made);
+    const RuntimeHandle runtime(made);
     std::vector<float> output(layer.out_height() * layer.out_width() * layer.out +
                               XNN_EXTRA_BYTES / sizeof(float));
     const xnn_external_value values[] = {{0, input_.data()}, {1, output.data()}};

@@ -55,10 +55,10 @@ class DepthwiseWeights : public testing::TestWithParam<bool> {
     return id;
   }
 
-  Runtime make() {
+  RuntimeHandle make() {
     xnn_subgraph_t raw = nullptr;
     EXPECT_EQ(xnn_create_subgraph(2, 0, &raw), xnn_status_success);
-    const Subgraph graph(raw);
+    const SubgraphHandle graph(raw);
     const uint32_t x = define(raw, {1, kSide, kSide, kChannels}, 0, XNN_VALUE_FLAG_EXTERNAL_INPUT);
     const uint32_t y = define(raw, {1, kSide - 2, kSide - 2, kChannels}, 1, XNN_VALUE_FLAG_EXTERNAL_OUTPUT);
     const std::vector<size_t> sizes = {1, 3, 3, kChannels};
@@ -75,7 +75,7 @@ class DepthwiseWeights : public testing::TestWithParam<bool> {
               xnn_status_success);
     xnn_runtime_t made = nullptr;
     EXPECT_EQ(xnn_create_runtime_v3(raw, weights_.provider(), nullptr, 0, &made), xnn_status_success);
-    return Runtime(made);
+    return RuntimeHandle(made);
   }
 
   // Checks the result for an input of ones: sums of nine weights.
@@ -105,13 +105,13 @@ class DepthwiseWeights : public testing::TestWithParam<bool> {
 
 TEST_P(DepthwiseWeights, AreNotReadWhenTheyAreKnown) {
   if (etb_pack_f32_dwconv_hwg_w == nullptr) GTEST_SKIP() << "this XNNPACK packs before it asks";
-  const Runtime first = make();
+  const RuntimeHandle first = make();
   expect_sums(first.get());
   EXPECT_GT(weights_.nbytes(), 0u) << "packed beside the cache";
   const uint64_t nbytes = weights_.nbytes();
   name();
   ASSERT_EQ(::mprotect(memory_, kPageNbytes, PROT_NONE), 0);
-  const Runtime second = make();
+  const RuntimeHandle second = make();
   expect_sums(second.get());
   EXPECT_EQ(weights_.nbytes(), nbytes);
 }

@@ -20,10 +20,10 @@ struct Deleter {
   }
 };
 
-using Subgraph = std::unique_ptr<xnn_subgraph, Deleter<xnn_delete_subgraph>>;
-using Runtime = std::unique_ptr<xnn_runtime, Deleter<xnn_delete_runtime>>;
-using Workspace = std::unique_ptr<xnn_workspace, Deleter<xnn_release_workspace>>;
-using ThreadPool = std::unique_ptr<pthreadpool, Deleter<pthreadpool_destroy>>;
+using SubgraphHandle = std::unique_ptr<xnn_subgraph, Deleter<xnn_delete_subgraph>>;
+using RuntimeHandle = std::unique_ptr<xnn_runtime, Deleter<xnn_delete_runtime>>;
+using WorkspaceHandle = std::unique_ptr<xnn_workspace, Deleter<xnn_release_workspace>>;
+using ThreadPoolHandle = std::unique_ptr<pthreadpool, Deleter<pthreadpool_destroy>>;
 
 // Converts an XNNPACK status. `what` names the object for the error text.
 inline Status from_xnn(xnn_status status, const std::string& what) {

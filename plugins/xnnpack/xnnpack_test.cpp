@@ -15,13 +15,13 @@
 #include "api/format/program_view.hpp"
 #include "etb/cpp/tensor.hpp"
 #include "etb/static_plugins.h"
-#include "plugins/xnnpack/program_data.hpp"
+#include "plugins/xnnpack/testing/program_data.hpp"
 
 extern "C" {
 ETB_DECLARE_STATIC_PLUGIN(xnnpack);
 }
 
-namespace etb {
+namespace etb::xnnpack {
 namespace {
 
 namespace fs = std::filesystem;
@@ -251,4 +251,4 @@ TEST_P(XnnpackPrograms, DamagedPayloadIsRefusedOrRuns) {
 }
 
 }  // namespace
-}  // namespace etb
+}  // namespace etb::xnnpack

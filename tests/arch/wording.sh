@@ -20,6 +20,7 @@ cd "$root"
 # Frozen headers and generated pages keep their text.
 files() {
   find . -name .git -prune -o -name build -prune -o -path ./tests/compat/template_1_0 -prune -o -path ./tests/fuzz/graph_text -prune \
+    -o -path ./docs/conformance_kill_matrix.md -prune \
     -o -type f \( -name '*.c' -o -name '*.cc' -o -name '*.cpp' -o -name '*.h' -o -name '*.hpp' -o -name '*.def' -o -name '*.fbs' \
     -o -name '*.inc' -o -name '*.cmake' -o -name CMakeLists.txt -o -name '*.sh' -o -name '*.md' \) -print | sed 's|^\./||' | LC_ALL=C sort
 }

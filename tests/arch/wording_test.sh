@@ -23,7 +23,9 @@ finds a.cpp 'int x;  // nobody reads it' nobody
 finds a.cpp 'f("// nobody");  // text only'
 finds a.cpp '/* The bytes lie\n   behind the end, whatever they are. */' whatever 'behind the end'
 finds a.cpp '// Quoted words are no offence: "whoever", `nobody`.'
-finds a.cpp '// An understanding of whether it stands for x, and a library that lies: no offence.'
+finds a.cpp '// An understanding of whether it stands, and a library that lies: no offence.'
+finds a.cpp '// Takes an op apart. A number stands for a list, and the list is computed anew.' 'takes an op apart' 'stands for' anew
+finds a.cpp '// A custom op; an op of its own is no offence, an op of your own is.' 'of your own'
 finds a.sh '#!/bin/bash\n# Somebody else tells it.\necho nobody' somebody tells
 finds CMakeLists.txt '# It stands in the list.' 'stands in'
 finds a.md '# What it is\n\n- Whether it runs.\n\n```sh\n# nobody\n```' Whether

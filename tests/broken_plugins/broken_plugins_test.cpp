@@ -8,8 +8,8 @@
 #include <functional>
 #include <set>
 
-#include "host/registry/plugin_world.hpp"
 #include "host/registry/probe.hpp"
+#include "host/testing/plugin_fixture.hpp"
 
 namespace etb::host {
 namespace {
@@ -28,17 +28,18 @@ struct Row {
   const char* message;   // part of the text
   json patch = nullptr;  // change to the manifest
   const char* library = nullptr;
-  std::function<void(const PluginWorld&, const std::string& folder)> spoil =
+  std::function<void(const PluginFixture&, const std::string& folder)> spoil =
       nullptr;  // change to the folder, before the search
-  std::function<void(const PluginWorld&, const std::string& folder)> exchange = nullptr;  // after the search
+  std::function<void(const PluginFixture&, const std::string& folder)> exchange =
+      nullptr;  // after the search
 };
 
 std::string library_file(const std::string& name) { return std::string(ETB_BROKEN_DIR) + "/" + name + ".so"; }
 
-void patch_byte(const PluginWorld& world, const std::string& file, size_t at, char value) {
-  std::string content = PluginWorld::read_file(world.path(file));
+void patch_byte(const PluginFixture& fixture, const std::string& file, size_t at, char value) {
+  std::string content = PluginFixture::read_file(fixture.path(file));
   content[at] = value;
-  world.dir().write(file, content);
+  fixture.dir().write(file, content);
 }
 
 json abi(const char* min, const char* max) { return {{"abi", {{"min", min}, {"max", max}}}}; }
@@ -47,14 +48,14 @@ json without_digest() {
   return {{"libraries", {{{"os", "linux"}, {"arch", detect_platform().arch}, {"path", "good.so"}}}}};
 }
 
-void replace_by_link(const PluginWorld& world, const std::string& folder) {
-  const std::string original = world.path(folder + "/good.so");
-  std::filesystem::rename(original, world.path("moved.so"));
-  std::filesystem::create_symlink(world.path("moved.so"), original);
+void replace_by_link(const PluginFixture& fixture, const std::string& folder) {
+  const std::string original = fixture.path(folder + "/good.so");
+  std::filesystem::rename(original, fixture.path("moved.so"));
+  std::filesystem::create_symlink(fixture.path("moved.so"), original);
 }
 
-void add_bundled(const PluginWorld& world, const std::string& folder) {
-  world.dir().write(folder + "/bundled.so", PluginWorld::read_file(ETB_BUNDLED));
+void add_bundled(const PluginFixture& fixture, const std::string& folder) {
+  fixture.dir().write(folder + "/bundled.so", PluginFixture::read_file(ETB_BUNDLED));
 }
 
 const std::vector<Row>& rows() {
@@ -65,19 +66,19 @@ const std::vector<Row>& rows() {
       // proves: ABI-VER-03 ABI-SIZE-02
       {"future_minor", Seen::kNever, "", "", abi("1.0", "1.900")},
       {"extra_symbol", Seen::kNever, "", ""},
-      {"bundle_missing", Seen::kByLoad, "library.needed", "needs bundled.so, which lies neither beside it",
+      {"bundle_missing", Seen::kByLoad, "library.needed", "needs bundled.so, which is neither beside it",
        nullptr, "with_bundle"},
       {"bundle_writable_by_all", Seen::kByLoad, "library.untrusted",
        "needs bundled.so: writable by everybody", nullptr, "with_bundle",
-       [](const PluginWorld& world, const std::string& folder) {
-         add_bundled(world, folder);
-         ::chmod(world.path(folder + "/bundled.so").c_str(), 0666);
+       [](const PluginFixture& fixture, const std::string& folder) {
+         add_bundled(fixture, folder);
+         ::chmod(fixture.path(folder + "/bundled.so").c_str(), 0666);
        }},
       {"bundle_truncated", Seen::kByLoad, "library.format", "needs bundled.so: segment", nullptr,
        "with_bundle",
-       [](const PluginWorld& world, const std::string& folder) {
-         add_bundled(world, folder);
-         std::filesystem::resize_file(world.path(folder + "/bundled.so"), 4096);
+       [](const PluginFixture& fixture, const std::string& folder) {
+         add_bundled(fixture, folder);
+         std::filesystem::resize_file(fixture.path(folder + "/bundled.so"), 4096);
        }},
       {"crashes_in_deinit", Seen::kInChild, "child.crashed", "in deinit"},
       // Detected in the manifest and the file, without running code.
@@ -97,7 +98,7 @@ const std::vector<Row>& rows() {
       {"other_soname", Seen::kBySearch, "library.soname",
        "other_soname.so: SONAME 'libhelper.so.1', expected 'other_soname.so'"},
       {"needs_nothing_there", Seen::kByLoad, "library.needed",
-       "needs etb_absent.so, which lies neither beside it nor in the system's folders"},
+       "needs etb_absent.so, which is neither beside it nor in a system folder"},
       // proves: ABI-VER-01
       {"wrong_major", Seen::kBySearch, "abi.version", "speaks abi 2.0 to 2.0, the host 1.0 to 1.0",
        abi("2.0", "2.0")},
@@ -171,84 +172,84 @@ const std::vector<Row>& rows() {
        "needs absent.so beside the library",
        {{"needs", {{"libraries", {{{"name", "absent.so"}, {"where", "bundle"}}}}}}},
        "good"},
-      {"wrong_architecture", Seen::kBySearch, "library.arch", "good.so: for machine-22, the manifest says",
-       without_digest(), "good",
-       [](const PluginWorld& world, const std::string& folder) {
-         patch_byte(world, folder + "/good.so", offsetof(Elf64_Ehdr, e_machine), EM_S390);
-         patch_byte(world, folder + "/good.so", offsetof(Elf64_Ehdr, e_machine) + 1, 0);
+      {"wrong_architecture", Seen::kBySearch, "library.arch",
+       "good.so: for machine-22, the manifest declares", without_digest(), "good",
+       [](const PluginFixture& fixture, const std::string& folder) {
+         patch_byte(fixture, folder + "/good.so", offsetof(Elf64_Ehdr, e_machine), EM_S390);
+         patch_byte(fixture, folder + "/good.so", offsetof(Elf64_Ehdr, e_machine) + 1, 0);
        }},
       {"big_endian", Seen::kBySearch, "library.format", "big-endian", without_digest(), "good",
-       [](const PluginWorld& world, const std::string& folder) {
-         patch_byte(world, folder + "/good.so", EI_DATA, ELFDATA2MSB);
+       [](const PluginFixture& fixture, const std::string& folder) {
+         patch_byte(fixture, folder + "/good.so", EI_DATA, ELFDATA2MSB);
        }},
       {"truncated", Seen::kBySearch, "library.format", "truncated", without_digest(), "good",
-       [](const PluginWorld& world, const std::string& folder) {
-         std::filesystem::resize_file(world.path(folder + "/good.so"), 4096);
+       [](const PluginFixture& fixture, const std::string& folder) {
+         std::filesystem::resize_file(fixture.path(folder + "/good.so"), 4096);
        }},
       {"truncated_head", Seen::kBySearch, "library.format", "truncated", without_digest(), "good",
-       [](const PluginWorld& world, const std::string& folder) {
-         std::filesystem::resize_file(world.path(folder + "/good.so"), 40);
+       [](const PluginFixture& fixture, const std::string& folder) {
+         std::filesystem::resize_file(fixture.path(folder + "/good.so"), 40);
        }},
       {"empty", Seen::kBySearch, "library.format", "not an ELF file", without_digest(), "good",
-       [](const PluginWorld& world, const std::string& folder) {
-         world.dir().write(folder + "/good.so", "");
+       [](const PluginFixture& fixture, const std::string& folder) {
+         fixture.dir().write(folder + "/good.so", "");
        }},
       {"text_file", Seen::kBySearch, "library.format", "not an ELF file", without_digest(), "good",
-       [](const PluginWorld& world, const std::string& folder) {
-         world.dir().write(folder + "/good.so", "INPUT(other.so) and more text");
+       [](const PluginFixture& fixture, const std::string& folder) {
+         fixture.dir().write(folder + "/good.so", "INPUT(other.so) and more text");
        }},
-      {"size_mismatch", Seen::kBySearch, "library.size", "bytes, the manifest says", nullptr, "good",
-       [](const PluginWorld& world, const std::string& folder) {
-         std::ofstream(world.path(folder + "/good.so"), std::ios::app) << "tail";
+      {"size_mismatch", Seen::kBySearch, "library.size", "bytes, the manifest declares", nullptr, "good",
+       [](const PluginFixture& fixture, const std::string& folder) {
+         std::ofstream(fixture.path(folder + "/good.so"), std::ios::app) << "tail";
        }},
       {"missing", Seen::kBySearch, "library.missing", "good.so: No such file", nullptr, "good",
-       [](const PluginWorld& world, const std::string& folder) {
-         std::filesystem::remove(world.path(folder + "/good.so"));
+       [](const PluginFixture& fixture, const std::string& folder) {
+         std::filesystem::remove(fixture.path(folder + "/good.so"));
        }},
       {"symlink_swap", Seen::kBySearch, "library.untrusted", "good.so: a symbolic link", nullptr, "good",
        replace_by_link},
       {"library_is_a_fifo", Seen::kBySearch, "library.unreadable", "good.so: not a regular file", nullptr,
        "good",
-       [](const PluginWorld& world, const std::string& folder) {
-         std::filesystem::remove(world.path(folder + "/good.so"));
-         ASSERT_EQ(::mkfifo(world.path(folder + "/good.so").c_str(), 0644), 0);
+       [](const PluginFixture& fixture, const std::string& folder) {
+         std::filesystem::remove(fixture.path(folder + "/good.so"));
+         ASSERT_EQ(::mkfifo(fixture.path(folder + "/good.so").c_str(), 0644), 0);
        }},
       {"library_is_a_folder", Seen::kBySearch, "library.unreadable", "good.so: not a regular file", nullptr,
        "good",
-       [](const PluginWorld& world, const std::string& folder) {
-         std::filesystem::remove(world.path(folder + "/good.so"));
-         std::filesystem::create_directory(world.path(folder + "/good.so"));
+       [](const PluginFixture& fixture, const std::string& folder) {
+         std::filesystem::remove(fixture.path(folder + "/good.so"));
+         std::filesystem::create_directory(fixture.path(folder + "/good.so"));
        }},
       {"library_writable_by_all", Seen::kBySearch, "library.untrusted",
        "good.so: writable by everybody (mode 0666)", nullptr, "good",
-       [](const PluginWorld& world, const std::string& folder) {
-         ::chmod(world.path(folder + "/good.so").c_str(), 0666);
+       [](const PluginFixture& fixture, const std::string& folder) {
+         ::chmod(fixture.path(folder + "/good.so").c_str(), 0666);
        }},
       {"manifest_writable_by_group", Seen::kBySearch, "manifest.untrusted",
        "plugin.json: writable by its group", nullptr, "good",
-       [](const PluginWorld& world, const std::string& folder) {
-         ::chmod(world.path(folder + "/plugin.json").c_str(), 0664);
+       [](const PluginFixture& fixture, const std::string& folder) {
+         ::chmod(fixture.path(folder + "/plugin.json").c_str(), 0664);
        }},
       {"manifest_is_a_folder", Seen::kBySearch, "manifest.unreadable", "plugin.json: not a regular file",
        nullptr, "good",
-       [](const PluginWorld& world, const std::string& folder) {
-         std::filesystem::remove(world.path(folder + "/plugin.json"));
-         std::filesystem::create_directory(world.path(folder + "/plugin.json"));
+       [](const PluginFixture& fixture, const std::string& folder) {
+         std::filesystem::remove(fixture.path(folder + "/plugin.json"));
+         std::filesystem::create_directory(fixture.path(folder + "/plugin.json"));
        }},
       {"manifest_is_a_link", Seen::kBySearch, "manifest.untrusted", "plugin.json: a symbolic link", nullptr,
        "good",
-       [](const PluginWorld& world, const std::string& folder) {
-         std::filesystem::rename(world.path(folder + "/plugin.json"), world.path("moved.json"));
-         std::filesystem::create_symlink(world.path("moved.json"), world.path(folder + "/plugin.json"));
+       [](const PluginFixture& fixture, const std::string& folder) {
+         std::filesystem::rename(fixture.path(folder + "/plugin.json"), fixture.path("moved.json"));
+         std::filesystem::create_symlink(fixture.path("moved.json"), fixture.path(folder + "/plugin.json"));
        }},
       {"manifest_is_no_json", Seen::kBySearch, "manifest.invalid", "$: parse error", nullptr, "good",
-       [](const PluginWorld& world, const std::string& folder) {
-         world.dir().write(folder + "/plugin.json", "{\"id\": ");
+       [](const PluginFixture& fixture, const std::string& folder) {
+         fixture.dir().write(folder + "/plugin.json", "{\"id\": ");
        }},
       {"manifest_too_large", Seen::kBySearch, "manifest.unreadable", "expected at most 1048576", nullptr,
        "good",
-       [](const PluginWorld& world, const std::string& folder) {
-         world.dir().write(folder + "/plugin.json", std::string((1 << 20) + 1, ' '));
+       [](const PluginFixture& fixture, const std::string& folder) {
+         fixture.dir().write(folder + "/plugin.json", std::string((1 << 20) + 1, ' '));
        }},
       {"path_escape",
        Seen::kBySearch,
@@ -262,37 +263,37 @@ const std::vector<Row>& rows() {
        "sub: a symbolic link",
        {{"libraries", {{{"os", "linux"}, {"arch", detect_platform().arch}, {"path", "sub/good.so"}}}}},
        "good",
-       [](const PluginWorld& world, const std::string& folder) {
-         std::filesystem::create_symlink(".", world.path(folder + "/sub"));
+       [](const PluginFixture& fixture, const std::string& folder) {
+         std::filesystem::create_symlink(".", fixture.path(folder + "/sub"));
        }},
       {"overlay_disables", Seen::kBySearch, "policy.disabled", "disabled by", nullptr, "good",
-       [](const PluginWorld& world, const std::string& folder) {
-         world.dir().write(folder + "/com.example.broken.local.json",
-                           R"({"manifest_version": 1, "disable": true})");
+       [](const PluginFixture& fixture, const std::string& folder) {
+         fixture.dir().write(folder + "/com.example.broken.local.json",
+                             R"({"manifest_version": 1, "disable": true})");
        }},
       {"overlay_invalid", Seen::kBySearch, "overlay.invalid", "an overlay may only say", nullptr, "good",
-       [](const PluginWorld& world, const std::string& folder) {
-         world.dir().write(folder + "/com.example.broken.local.json",
-                           R"({"manifest_version": 1, "disabled": true})");
+       [](const PluginFixture& fixture, const std::string& folder) {
+         fixture.dir().write(folder + "/com.example.broken.local.json",
+                             R"({"manifest_version": 1, "disabled": true})");
        }},
       // Detected when it is loaded, without harm to this process.
       {"digest_mismatch", Seen::kByLoad, "library.digest", ", expected ", nullptr, "good",
-       [](const PluginWorld& world, const std::string& folder) {
-         std::string content = PluginWorld::read_file(world.path(folder + "/good.so"));
-         patch_byte(world, folder + "/good.so", content.size() - 1, static_cast<char>(content.back() ^ 1));
+       [](const PluginFixture& fixture, const std::string& folder) {
+         std::string content = PluginFixture::read_file(fixture.path(folder + "/good.so"));
+         patch_byte(fixture, folder + "/good.so", content.size() - 1, static_cast<char>(content.back() ^ 1));
        }},
       // proves: ABI-LOAD-04
       {"exchanged_after_search", Seen::kByLoad, "library.digest", ", expected ", nullptr, "good", nullptr,
-       [](const PluginWorld& world, const std::string& folder) {
-         std::string content = PluginWorld::read_file(world.path(folder + "/good.so"));
-         patch_byte(world, folder + "/good.so", content.size() - 1, static_cast<char>(content.back() ^ 1));
+       [](const PluginFixture& fixture, const std::string& folder) {
+         std::string content = PluginFixture::read_file(fixture.path(folder + "/good.so"));
+         patch_byte(fixture, folder + "/good.so", content.size() - 1, static_cast<char>(content.back() ^ 1));
        }},
       {"linked_after_search", Seen::kByLoad, "library.untrusted", "good.so: a symbolic link", nullptr, "good",
        nullptr, replace_by_link},
       {"opened_up_after_search", Seen::kByLoad, "library.untrusted", "writable by everybody", nullptr, "good",
        nullptr,
-       [](const PluginWorld& world,
-          const std::string& folder) { ::chmod(world.path(folder).c_str(), 0777); }},
+       [](const PluginFixture& fixture,
+          const std::string& folder) { ::chmod(fixture.path(folder).c_str(), 0777); }},
       // proves: ABI-LOAD-04
       {"undefined_symbol", Seen::kByLoad, "library.load", "etb_nobody_defines_this"},
       // proves: ABI-LOAD-02
@@ -346,10 +347,10 @@ void expect_refusal(const Error& error, const Row& row) {
 TEST_P(BrokenPlugin, GetsTheExpectedAnswer) {
   const Row& row = GetParam();
   const std::string library = row.library != nullptr ? row.library : row.name;
-  PluginWorld world;
-  world.add("plugins", library_file(library), row.patch);
-  if (row.spoil) row.spoil(world, "plugins");
-  Registry registry(world.options());
+  PluginFixture fixture;
+  fixture.add("plugins", library_file(library), row.patch);
+  if (row.spoil) row.spoil(fixture, "plugins");
+  Registry registry(fixture.options());
   ASSERT_EQ(registry.plugins().size(), 1u) << "a broken plugin is listed, never not found";
   const PluginEntry& entry = registry.plugins()[0];
   if (row.seen == Seen::kBySearch) {
@@ -360,7 +361,7 @@ TEST_P(BrokenPlugin, GetsTheExpectedAnswer) {
     return;
   }
   ASSERT_FALSE(entry.problem) << entry.problem->message;
-  if (row.exchange) row.exchange(world, "plugins");
+  if (row.exchange) row.exchange(fixture, "plugins");
 
   const auto deadline = std::chrono::milliseconds(std::string(row.reason) == "child.deadline" ? 300 : 20000);
   const Result<ProbeReport> probed = probe_plugin(entry, {}, deadline);
@@ -391,9 +392,9 @@ TEST(BrokenPlugins, EveryLibraryHasARow) {
 }
 
 TEST(BrokenPlugins, HostileDeviceTextDoesNotReachTheCaller) {
-  PluginWorld world;
-  world.add("plugins", library_file("hostile_device_name"));
-  const Registry registry(world.options());
+  PluginFixture fixture;
+  fixture.add("plugins", library_file("hostile_device_name"));
+  const Registry registry(fixture.options());
   const auto probed = probe_plugin(registry.plugins()[0], {}, std::chrono::seconds(20));
   ASSERT_TRUE(probed);
   ASSERT_EQ(probed->devices.size(), 1u);
@@ -402,55 +403,55 @@ TEST(BrokenPlugins, HostileDeviceTextDoesNotReachTheCaller) {
 
 // In a child only: with its library in this process, the loader would find it, and none could be missing.
 TEST(BrokenPlugins, LibrariesBroughtAlongAreLoadedFromBesideThePlugin) {
-  PluginWorld world;
-  world.add("plugins", library_file("with_bundle"));
-  add_bundled(world, "plugins");
-  const Registry registry(world.options());
+  PluginFixture fixture;
+  fixture.add("plugins", library_file("with_bundle"));
+  add_bundled(fixture, "plugins");
+  const Registry registry(fixture.options());
   const auto probed = probe_plugin(registry.plugins()[0], {}, std::chrono::seconds(20));
   ASSERT_TRUE(probed) << probed.error().message;
-  EXPECT_THAT(probed->libraries, testing::Contains(world.path("plugins/bundled.so")));
-  EXPECT_THAT(probed->libraries, testing::Contains(world.path("plugins/with_bundle.so")));
+  EXPECT_THAT(probed->libraries, testing::Contains(fixture.path("plugins/bundled.so")));
+  EXPECT_THAT(probed->libraries, testing::Contains(fixture.path("plugins/with_bundle.so")));
 }
 
 TEST(BrokenPlugins, ExtraSymbolIsAWarning) {
-  PluginWorld world;
-  world.add("plugins", library_file("extra_symbol"));
-  const Registry registry(world.options());
+  PluginFixture fixture;
+  fixture.add("plugins", library_file("extra_symbol"));
+  const Registry registry(fixture.options());
   EXPECT_THAT(registry.plugins()[0].warnings, testing::Contains(HasSubstr("exports 2 symbols")));
 }
 
 TEST(BrokenPlugins, WorldWritableFolderIsReportedAndNotRead) {
-  PluginWorld world;
-  world.add("plugins", library_file("good"));
-  ::chmod(world.path("plugins").c_str(), 0777);
-  Registry registry(world.options());
+  PluginFixture fixture;
+  fixture.add("plugins", library_file("good"));
+  ::chmod(fixture.path("plugins").c_str(), 0777);
+  Registry registry(fixture.options());
   EXPECT_TRUE(registry.plugins().empty());
-  EXPECT_EQ(registry.places()[0].state, PlaceState::kRefused);
+  EXPECT_EQ(registry.places()[0].state, FolderState::kRefused);
   const auto opened = registry.open("BrokenBackend");
   ASSERT_FALSE(opened);
   EXPECT_EQ(opened.error().code, Code::NOT_FOUND);
-  EXPECT_THAT(opened.error().message, HasSubstr("plugins: refused, " + world.path("plugins") +
+  EXPECT_THAT(opened.error().message, HasSubstr("plugins: refused, " + fixture.path("plugins") +
                                                 ": writable by everybody (mode 0777)"));
 }
 
 TEST(BrokenPlugins, SecondOfAnIdIsShadowed) {
-  PluginWorld world;
-  world.add("a", library_file("good"));
-  world.add("b", library_file("good"));
-  const Registry registry(world.options({"a", "b"}));
+  PluginFixture fixture;
+  fixture.add("a", library_file("good"));
+  fixture.add("b", library_file("good"));
+  const Registry registry(fixture.options({"a", "b"}));
   ASSERT_EQ(registry.plugins().size(), 2u);
   EXPECT_TRUE(registry.plugins()[0].is_usable());
   EXPECT_EQ(registry.plugins()[1].problem->reason, "policy.shadowed");
   EXPECT_THAT(registry.plugins()[1].problem->message,
-              HasSubstr("shadowed by " + world.path("a/plugin.json")));
+              HasSubstr("shadowed by " + fixture.path("a/plugin.json")));
 }
 
 TEST(BrokenPlugins, ForeignOwnerIsRefused) {
   if (::geteuid() != 0) GTEST_SKIP() << "only root may give files away";
-  PluginWorld world;
-  world.add("plugins", library_file("good"));
-  ASSERT_EQ(::chown(world.path("plugins/good.so").c_str(), 4711, 0), 0);
-  const Registry registry(world.options());
+  PluginFixture fixture;
+  fixture.add("plugins", library_file("good"));
+  ASSERT_EQ(::chown(fixture.path("plugins/good.so").c_str(), 4711, 0), 0);
+  const Registry registry(fixture.options());
   EXPECT_EQ(registry.plugins()[0].problem->reason, "library.untrusted");
   EXPECT_THAT(registry.plugins()[0].problem->message, HasSubstr("owned by user 4711"));
 }

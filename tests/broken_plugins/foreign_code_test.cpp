@@ -14,8 +14,8 @@
 #include <functional>
 #include <thread>
 
-#include "host/registry/plugin_world.hpp"
 #include "host/registry/probe.hpp"
+#include "host/testing/plugin_fixture.hpp"
 
 namespace etb::host {
 namespace {
@@ -29,7 +29,7 @@ std::string attack(const std::string& name) { return std::string(ETB_ATTACKS_DIR
 // A library of a plugin, changed before its manifest is written.
 class Bytes {
  public:
-  explicit Bytes(const std::string& file) : content_(PluginWorld::read_file(file)) {}
+  explicit Bytes(const std::string& file) : content_(PluginFixture::read_file(file)) {}
 
   Bytes& replace(const std::string& placeholder, const std::string& text) {
     const size_t at = content_.find(placeholder + "xxxx");
@@ -98,26 +98,26 @@ class Bytes {
 };
 
 // A temporary current folder, with plugins in "plugins" and foreign code in "foreign".
-struct AttackedWorld {
-  PluginWorld world;
+struct AttackedFixture {
+  PluginFixture fixture;
   std::filesystem::path home = std::filesystem::current_path();
 
-  AttackedWorld() {
-    std::filesystem::current_path(world.path());
+  AttackedFixture() {
+    std::filesystem::current_path(fixture.path());
     add_foreign("foreign");
   }
-  ~AttackedWorld() { std::filesystem::current_path(home); }
+  ~AttackedFixture() { std::filesystem::current_path(home); }
 
   void add_foreign(const std::string& folder) const {
-    world.dir().write(folder + "/foreign.so", PluginWorld::read_file(attack("foreign")));
+    fixture.dir().write(folder + "/foreign.so", PluginFixture::read_file(attack("foreign")));
   }
   void add_plugin(const Bytes& library, const std::string& folder = "plugins") const {
-    world.dir().write("library.so", library.content());
-    world.add(folder, world.path("library.so"));
+    fixture.dir().write("library.so", library.content());
+    fixture.add(folder, fixture.path("library.so"));
   }
   // Loads the plugin in a child process. Returns the error; its message is empty on success.
   Error try_plugin() const {
-    Registry registry(world.options());
+    Registry registry(fixture.options());
     return try_plugin(registry);
   }
   static Error try_plugin(const Registry& registry) {
@@ -126,23 +126,23 @@ struct AttackedWorld {
     const auto probed = probe_plugin(entry, registry.load_options(), std::chrono::seconds(20));
     return probed ? Error{} : probed.error();
   }
-  bool was_foreign_code_here() const { return std::filesystem::exists(world.path("foreign-was-here")); }
+  bool was_foreign_code_here() const { return std::filesystem::exists(fixture.path("foreign-was-here")); }
 };
 
 // An environment in a folder of root without the sticky bit, as secure mode requires. For root only.
-struct SecureWorld {
+struct SecureFixture {
   const char* const temporary = ::getenv("TMPDIR");
   const std::string before = temporary == nullptr ? "/tmp" : temporary;
   const int moved = ::setenv("TMPDIR", "/run", 1);
-  AttackedWorld world;
-  RegistryOptions options = world.world.options();
+  AttackedFixture fixture;
+  RegistryOptions options = fixture.fixture.options();
 
-  SecureWorld() { options.secure = true; }
-  ~SecureWorld() { ::setenv("TMPDIR", before.c_str(), 1); }
+  SecureFixture() { options.secure = true; }
+  ~SecureFixture() { ::setenv("TMPDIR", before.c_str(), 1); }
 
   std::string reason() const {
     Registry registry(options);
-    const Error error = AttackedWorld::try_plugin(registry);
+    const Error error = AttackedFixture::try_plugin(registry);
     return error.message.empty() ? "ok" : error.reason;
   }
 };
@@ -150,26 +150,26 @@ struct SecureWorld {
 TEST(ForeignCode, SecureModeHoldsTheSameRules) {
   if (::geteuid() != 0) GTEST_SKIP() << "secure mode takes only files of root";
   for (const char* path : {"$ORIGIN/../cwd/foreign", "${ORIGIN}/../cwd/foreign", "/run/$LIB"}) {
-    SecureWorld secure;
-    secure.world.add_plugin(Bytes(attack("needs_foreign")).run_path(path));
+    SecureFixture secure;
+    secure.fixture.add_plugin(Bytes(attack("needs_foreign")).run_path(path));
     EXPECT_EQ(secure.reason(), "library.search") << path;
-    EXPECT_FALSE(secure.world.was_foreign_code_here()) << path;
+    EXPECT_FALSE(secure.fixture.was_foreign_code_here()) << path;
   }
-  SecureWorld secure;
-  const std::string foreign = secure.world.world.path("foreign/foreign.so");
-  secure.world.add_plugin(Bytes(attack("auxiliary")).run_path("$ORIGIN").replace("/name-", foreign));
+  SecureFixture secure;
+  const std::string foreign = secure.fixture.fixture.path("foreign/foreign.so");
+  secure.fixture.add_plugin(Bytes(attack("auxiliary")).run_path("$ORIGIN").replace("/name-", foreign));
   EXPECT_EQ(secure.reason(), "library.filter");
-  EXPECT_FALSE(secure.world.was_foreign_code_here());
+  EXPECT_FALSE(secure.fixture.was_foreign_code_here());
 }
 
 TEST(ForeignCode, SecureModeWantsADigestOfWhatAPluginBringsAlong) {
   if (::geteuid() != 0) GTEST_SKIP() << "secure mode takes only files of root";
-  SecureWorld secure;
-  const PluginWorld& world = secure.world.world;
-  const std::string content = PluginWorld::read_file(ETB_BUNDLED);
+  SecureFixture secure;
+  const PluginFixture& fixture = secure.fixture.fixture;
+  const std::string content = PluginFixture::read_file(ETB_BUNDLED);
   const auto add = [&](const nlohmann::json& patch) {
-    world.add("plugins", std::string(ETB_BROKEN_DIR) + "/with_bundle.so", patch);
-    world.dir().write("plugins/bundled.so", content);
+    fixture.add("plugins", std::string(ETB_BROKEN_DIR) + "/with_bundle.so", patch);
+    fixture.dir().write("plugins/bundled.so", content);
     return secure.reason();
   };
   EXPECT_EQ(add(nullptr), "policy.no-digest");
@@ -178,7 +178,7 @@ TEST(ForeignCode, SecureModeWantsADigestOfWhatAPluginBringsAlong) {
         {"needs", {{"libraries", {{{"name", "bundled.so"}, {"where", "bundle"}, {"sha256", digest}}}}}}};
   };
   EXPECT_EQ(add(needs(std::string(64, '0'))), "library.digest");
-  EXPECT_EQ(add(needs(PluginWorld::manifest(content, "x")["libraries"][0]["sha256"])), "ok");
+  EXPECT_EQ(add(needs(PluginFixture::manifest(content, "x")["libraries"][0]["sha256"])), "ok");
 }
 
 // Repeats one test of this program with a variable of the loader, which reads it at the start of a process
@@ -196,16 +196,16 @@ void run_again(const char* filter, const char* variable, const std::string& valu
 
 // Checks that the foreign library works, so that later tests would detect it.
 TEST(ForeignCode, LeavesAMarkWhenItIsLoaded) {
-  AttackedWorld world;
+  AttackedFixture fixture;
   run_again("--gtest_list_tests", "ETB_NOTHING", "");
-  EXPECT_FALSE(world.was_foreign_code_here());
-  run_again("--gtest_list_tests", "LD_PRELOAD", world.world.path("foreign/foreign.so"));
-  EXPECT_TRUE(world.was_foreign_code_here());
+  EXPECT_FALSE(fixture.was_foreign_code_here());
+  run_again("--gtest_list_tests", "LD_PRELOAD", fixture.fixture.path("foreign/foreign.so"));
+  EXPECT_TRUE(fixture.was_foreign_code_here());
 }
 
 struct RunPath {
   const char* name;
-  std::string (*path)(const PluginWorld&);
+  std::string (*path)(const PluginFixture&);
   std::string folder;  // folder of foreign.so, in the environment
 };
 
@@ -217,45 +217,46 @@ std::string platform() {
 class ForeignRunPath : public testing::TestWithParam<RunPath> {};
 
 TEST_P(ForeignRunPath, IsRefused) {
-  AttackedWorld world;
-  world.add_foreign(GetParam().folder);
-  world.add_plugin(Bytes(attack("needs_foreign")).run_path(GetParam().path(world.world)));
-  const Error error = world.try_plugin();
+  AttackedFixture fixture;
+  fixture.add_foreign(GetParam().folder);
+  fixture.add_plugin(Bytes(attack("needs_foreign")).run_path(GetParam().path(fixture.fixture)));
+  const Error error = fixture.try_plugin();
   EXPECT_EQ(error.reason, "library.search") << error.message;
   EXPECT_THAT(error.message, HasSubstr("expected $ORIGIN alone or none"));
-  EXPECT_FALSE(world.was_foreign_code_here());
+  EXPECT_FALSE(fixture.was_foreign_code_here());
 }
 
 INSTANTIATE_TEST_SUITE_P(
     ForeignCode, ForeignRunPath,
     testing::Values(
-        RunPath{"Parent", [](const PluginWorld&) { return std::string("$ORIGIN/../cwd/foreign"); },
+        RunPath{"Parent", [](const PluginFixture&) { return std::string("$ORIGIN/../cwd/foreign"); },
                 "foreign"},
-        RunPath{"ParentInBraces", [](const PluginWorld&) { return std::string("${ORIGIN}/../cwd/foreign"); },
-                "foreign"},
-        RunPath{"Lib", [](const PluginWorld& world) { return world.path("deep/$LIB"); },
+        RunPath{"ParentInBraces",
+                [](const PluginFixture&) { return std::string("${ORIGIN}/../cwd/foreign"); }, "foreign"},
+        RunPath{"Lib", [](const PluginFixture& fixture) { return fixture.path("deep/$LIB"); },
                 "deep/lib/x86_64-linux-gnu"},
-        RunPath{"Platform", [](const PluginWorld& world) { return world.path("deep/$PLATFORM"); },
+        RunPath{"Platform", [](const PluginFixture& fixture) { return fixture.path("deep/$PLATFORM"); },
                 "deep/" + platform()},
-        RunPath{"Absolute", [](const PluginWorld& world) { return world.path("foreign"); }, "foreign"},
-        RunPath{"Second", [](const PluginWorld& world) { return "$ORIGIN:" + world.path("foreign"); },
+        RunPath{"Absolute", [](const PluginFixture& fixture) { return fixture.path("foreign"); }, "foreign"},
+        RunPath{"Second", [](const PluginFixture& fixture) { return "$ORIGIN:" + fixture.path("foreign"); },
                 "foreign"}),
     [](const testing::TestParamInfo<RunPath>& one) { return std::string(one.param.name); });
 
 TEST(ForeignCode, FilteredLibrariesAreNotLoaded) {
   for (const char* name : {"auxiliary", "filter"}) {
-    AttackedWorld world;
-    world.add_plugin(
-        Bytes(attack(name)).run_path("$ORIGIN").replace("/name-", world.world.path("foreign/foreign.so")));
-    const Error error = world.try_plugin();
+    AttackedFixture fixture;
+    fixture.add_plugin(Bytes(attack(name))
+                           .run_path("$ORIGIN")
+                           .replace("/name-", fixture.fixture.path("foreign/foreign.so")));
+    const Error error = fixture.try_plugin();
     EXPECT_EQ(error.reason, "library.filter") << error.message;
-    EXPECT_FALSE(world.was_foreign_code_here()) << name;
+    EXPECT_FALSE(fixture.was_foreign_code_here()) << name;
   }
 }
 
 // The loader reads the last dynamic section, the registry read the first.
 TEST(ForeignCode, ASecondDynamicSectionIsRefused) {
-  AttackedWorld world;
+  AttackedFixture fixture;
   Bytes bytes(attack("needs_foreign"));
   bytes.run_path("$ORIGIN/../cwd/foreign");
   const Elf64_Phdr harmless = bytes.put_spare(bytes.harmless_dynamic());
@@ -264,31 +265,31 @@ TEST(ForeignCode, ASecondDynamicSectionIsRefused) {
   ASSERT_GT(stack, section);
   *stack = *section;
   *section = harmless;
-  world.add_plugin(bytes);
-  const Error error = world.try_plugin();
+  fixture.add_plugin(bytes);
+  const Error error = fixture.try_plugin();
   EXPECT_EQ(error.reason, "library.format") << error.message;
   EXPECT_THAT(error.message, HasSubstr("two dynamic sections"));
-  EXPECT_FALSE(world.was_foreign_code_here());
+  EXPECT_FALSE(fixture.was_foreign_code_here());
 }
 
 // The loader reads by address, the registry by offset.
 TEST(ForeignCode, ADynamicSectionWhoseOffsetLeadsElsewhereIsRefused) {
-  AttackedWorld world;
+  AttackedFixture fixture;
   Bytes bytes(attack("needs_foreign"));
   bytes.run_path("$ORIGIN/../cwd/foreign");
   const Elf64_Phdr harmless = bytes.put_spare(bytes.harmless_dynamic());
   bytes.segments(PT_DYNAMIC)[0]->p_offset = harmless.p_offset;
   bytes.segments(PT_DYNAMIC)[0]->p_filesz = harmless.p_filesz;
-  world.add_plugin(bytes);
-  const Error error = world.try_plugin();
+  fixture.add_plugin(bytes);
+  const Error error = fixture.try_plugin();
   EXPECT_EQ(error.reason, "library.format") << error.message;
   EXPECT_THAT(error.message, HasSubstr("the dynamic section's address leads to byte"));
-  EXPECT_FALSE(world.was_foreign_code_here());
+  EXPECT_FALSE(fixture.was_foreign_code_here());
 }
 
 // The registry stopped reading at a limit; the loader has none.
 TEST(ForeignCode, EntriesBeyondTheLimitAreRefused) {
-  AttackedWorld world;
+  AttackedFixture fixture;
   Bytes bytes(attack("needs_foreign"));
   bytes.run_path("$ORIGIN/../cwd/foreign");
   std::vector<Elf64_Dyn> entries = bytes.harmless_dynamic();
@@ -298,64 +299,64 @@ TEST(ForeignCode, EntriesBeyondTheLimitAreRefused) {
   for (const Elf64_Dyn& one : bytes.dynamic())
     if (one.d_tag == DT_RUNPATH || bytes.is_foreign(one)) entries.push_back(one);
   *bytes.segments(PT_DYNAMIC)[0] = bytes.put_spare(entries);
-  world.add_plugin(bytes);
-  const Error error = world.try_plugin();
+  fixture.add_plugin(bytes);
+  const Error error = fixture.try_plugin();
   EXPECT_EQ(error.reason, "library.format") << error.message;
   EXPECT_THAT(error.message, HasSubstr("no end of the dynamic section within its first 4096 entries"));
-  EXPECT_FALSE(world.was_foreign_code_here());
+  EXPECT_FALSE(fixture.was_foreign_code_here());
 }
 
 // Loads the plugin in a process that was started with LD_LIBRARY_PATH.
-std::string reason_under_library_path(const AttackedWorld& world) {
-  ::setenv("ETB_ATTACKED_WORLD", world.world.path().c_str(), 1);
+std::string reason_under_library_path(const AttackedFixture& fixture) {
+  ::setenv("ETB_ATTACKED_WORLD", fixture.fixture.path().c_str(), 1);
   run_again("--gtest_filter=ForeignCode.ChildUnderLibraryPath", "LD_LIBRARY_PATH",
-            world.world.path("foreign"));
+            fixture.fixture.path("foreign"));
   ::unsetenv("ETB_ATTACKED_WORLD");
-  return PluginWorld::read_file(world.world.path("reason"));
+  return PluginFixture::read_file(fixture.fixture.path("reason"));
 }
 
 // The child of the tests below; alone it does nothing.
 TEST(ForeignCode, ChildUnderLibraryPath) {
   const char* const folder = std::getenv("ETB_ATTACKED_WORLD");
   if (folder == nullptr) return;
-  const std::string world = folder;
+  const std::string fixture = folder;
   RegistryOptions options;
-  options.application_paths = {world + "/plugins"};
+  options.application_paths = {fixture + "/plugins"};
   options.admin_path = "";
   options.environment = {};
   Registry registry(options);
   const auto loaded = registry.load(registry.plugins()[0]);
-  std::ofstream(world + "/reason") << (loaded ? "loaded" : loaded.error().reason);
+  std::ofstream(fixture + "/reason") << (loaded ? "loaded" : loaded.error().reason);
 }
 
 TEST(ForeignCode, LibraryPathDoesNotReplaceWhatIsMissing) {
-  AttackedWorld world;
-  world.add_plugin(Bytes(attack("needs_foreign")).run_path("$ORIGIN"));
-  EXPECT_EQ(reason_under_library_path(world), "library.needed");
-  EXPECT_FALSE(world.was_foreign_code_here());
+  AttackedFixture fixture;
+  fixture.add_plugin(Bytes(attack("needs_foreign")).run_path("$ORIGIN"));
+  EXPECT_EQ(reason_under_library_path(fixture), "library.needed");
+  EXPECT_FALSE(fixture.was_foreign_code_here());
 }
 
 TEST(ForeignCode, LibraryPathDoesNotReplaceABundledLibraryOfAnotherSoname) {
-  AttackedWorld world;
-  world.world.dir().write("foreign/bundled.so", PluginWorld::read_file(attack("foreign")));
-  world.world.add("plugins", std::string(ETB_BROKEN_DIR) + "/with_bundle.so");
-  world.world.dir().write("plugins/bundled.so", PluginWorld::read_file(attack("bundled_misnamed")));
-  EXPECT_EQ(reason_under_library_path(world), "library.soname");
-  EXPECT_FALSE(world.was_foreign_code_here());
+  AttackedFixture fixture;
+  fixture.fixture.dir().write("foreign/bundled.so", PluginFixture::read_file(attack("foreign")));
+  fixture.fixture.add("plugins", std::string(ETB_BROKEN_DIR) + "/with_bundle.so");
+  fixture.fixture.dir().write("plugins/bundled.so", PluginFixture::read_file(attack("bundled_misnamed")));
+  EXPECT_EQ(reason_under_library_path(fixture), "library.soname");
+  EXPECT_FALSE(fixture.was_foreign_code_here());
 }
 
 TEST(ForeignCode, LibraryPathDoesNotReplaceALibraryOfTheSystem) {
-  AttackedWorld world;
-  world.world.dir().write("foreign/libcrypt.so.1", PluginWorld::read_file(attack("foreign")));
-  world.add_plugin(Bytes(attack("needs_system")).run_path("$ORIGIN"));
-  EXPECT_EQ(reason_under_library_path(world), "loaded");
-  EXPECT_FALSE(world.was_foreign_code_here());
+  AttackedFixture fixture;
+  fixture.fixture.dir().write("foreign/libcrypt.so.1", PluginFixture::read_file(attack("foreign")));
+  fixture.add_plugin(Bytes(attack("needs_system")).run_path("$ORIGIN"));
+  EXPECT_EQ(reason_under_library_path(fixture), "loaded");
+  EXPECT_FALSE(fixture.was_foreign_code_here());
 }
 
 // Loads the plugin in many child processes while a thread renames two folders.
-void load_while_renaming(const AttackedWorld& world, const std::string& one, const std::string& other,
+void load_while_renaming(const AttackedFixture& fixture, const std::string& one, const std::string& other,
                          unsigned flags) {
-  const Registry registry(world.world.options());
+  const Registry registry(fixture.fixture.options());
   const PluginEntry& entry = registry.plugins()[0];
   if (entry.problem) return;  // rejected before any rename
   std::atomic<bool> is_over{false};
@@ -365,7 +366,7 @@ void load_while_renaming(const AttackedWorld& world, const std::string& one, con
       ::syscall(SYS_renameat2, AT_FDCWD, other.c_str(), AT_FDCWD, one.c_str(), flags);
     }
   });
-  for (int i = 0; i < 400 && !world.was_foreign_code_here(); ++i) {
+  for (int i = 0; i < 400 && !fixture.was_foreign_code_here(); ++i) {
     const pid_t child = ::fork();
     if (child == 0) {
       (void)LoadedPlugin::load(entry, registry.load_options());
@@ -379,33 +380,34 @@ void load_while_renaming(const AttackedWorld& world, const std::string& one, con
 
 // A folder that is missing during the check and exists when the loader reads it.
 TEST(ForeignCode, AFolderThatComesLaterIsNoRunPath) {
-  AttackedWorld world;
-  world.add_foreign("hidden");
-  ::chmod(world.world.path("hidden").c_str(), 0777);
-  world.add_plugin(Bytes(attack("needs_foreign")).run_path(world.world.path("later")));
-  load_while_renaming(world, world.world.path("hidden"), world.world.path("later"), 0);
-  EXPECT_EQ(world.try_plugin().reason, "library.search");
-  EXPECT_FALSE(world.was_foreign_code_here());
+  AttackedFixture fixture;
+  fixture.add_foreign("hidden");
+  ::chmod(fixture.fixture.path("hidden").c_str(), 0777);
+  fixture.add_plugin(Bytes(attack("needs_foreign")).run_path(fixture.fixture.path("later")));
+  load_while_renaming(fixture, fixture.fixture.path("hidden"), fixture.fixture.path("later"), 0);
+  EXPECT_EQ(fixture.try_plugin().reason, "library.search");
+  EXPECT_FALSE(fixture.was_foreign_code_here());
 }
 
 // Exchanges the plugin's folder for one that all users may write, repeatedly while the plugin is loaded.
 TEST(ForeignCode, RenamesDuringTheCheckMixNoFolders) {
   constexpr unsigned kExchange = 2;  // RENAME_EXCHANGE of linux/fs.h
-  AttackedWorld world;
+  AttackedFixture fixture;
   const std::string library = std::string(ETB_BROKEN_DIR) + "/with_bundle.so";
-  world.world.add(
+  fixture.fixture.add(
       "plugins", library,
       {{"libraries", {{{"os", "linux"}, {"arch", detect_platform().arch}, {"path", "lib/with_bundle.so"}}}}});
   for (const char* folder : {"plugins/lib", "plugins/open"})
-    world.world.dir().write(std::string(folder) + "/with_bundle.so", PluginWorld::read_file(library));
-  world.world.dir().write("plugins/lib/bundled.so", PluginWorld::read_file(ETB_BUNDLED));
+    fixture.fixture.dir().write(std::string(folder) + "/with_bundle.so", PluginFixture::read_file(library));
+  fixture.fixture.dir().write("plugins/lib/bundled.so", PluginFixture::read_file(ETB_BUNDLED));
   // The file has the right owner. Only the folder's mode shows that other users could replace it.
-  world.world.dir().write("plugins/open/bundled.so", PluginWorld::read_file(attack("foreign")));
-  ::chmod(world.world.path("plugins/open").c_str(), 0777);
-  const Error error = world.try_plugin();
+  fixture.fixture.dir().write("plugins/open/bundled.so", PluginFixture::read_file(attack("foreign")));
+  ::chmod(fixture.fixture.path("plugins/open").c_str(), 0777);
+  const Error error = fixture.try_plugin();
   EXPECT_EQ(error.message, "") << "without renames it loads";
-  load_while_renaming(world, world.world.path("plugins/lib"), world.world.path("plugins/open"), kExchange);
-  EXPECT_FALSE(world.was_foreign_code_here());
+  load_while_renaming(fixture, fixture.fixture.path("plugins/lib"), fixture.fixture.path("plugins/open"),
+                      kExchange);
+  EXPECT_FALSE(fixture.was_foreign_code_here());
 }
 
 }  // namespace

@@ -8,8 +8,8 @@
 #include <cstdlib>
 #include <functional>
 
-#include "host/registry/plugin_world.hpp"
 #include "host/registry/probe.hpp"
+#include "host/testing/plugin_fixture.hpp"
 
 namespace etb::host {
 namespace {
@@ -21,21 +21,21 @@ std::string library(const std::string& name) { return std::string(ETB_BROKEN_DIR
 std::string attack(const std::string& name) { return std::string(ETB_ATTACKS_DIR) + "/" + name + ".so"; }
 
 // Adds a plugin. Plugins of attacks/ get a correct run path.
-void add_plugin(const PluginWorld& world, const std::string& folder, const std::string& plugin) {
-  std::string content = PluginWorld::read_file(plugin);
+void add_plugin(const PluginFixture& fixture, const std::string& folder, const std::string& plugin) {
+  std::string content = PluginFixture::read_file(plugin);
   if (const size_t at = content.find("/run-path-"); at != std::string::npos) {
     const size_t nbytes = content.find('\0', at) - at;
     content.replace(at, nbytes, "$ORIGIN" + std::string(nbytes - 7, '\0'));
   }
   const std::string name = std::filesystem::path(plugin).filename().string();
-  world.dir().write("prepared/" + name, content);
-  world.add(folder, world.path("prepared/" + name));
+  fixture.dir().write("prepared/" + name, content);
+  fixture.add(folder, fixture.path("prepared/" + name));
 }
 
-void add_with_bundle(const PluginWorld& world, const std::string& folder, const std::string& plugin,
+void add_with_bundle(const PluginFixture& fixture, const std::string& folder, const std::string& plugin,
                      const std::string& bundled) {
-  add_plugin(world, folder, plugin);
-  world.dir().write(folder + "/bundled.so", PluginWorld::read_file(bundled));
+  add_plugin(fixture, folder, plugin);
+  fixture.dir().write(folder + "/bundled.so", PluginFixture::read_file(bundled));
 }
 
 // Runs `body` in a separate process, since loaded libraries stay. Returns its text, "" if it did not end
@@ -62,10 +62,10 @@ std::string in_child(const std::function<std::string()>& body) {
 }
 
 // Loads the one plugin of each folder, in order, and keeps it. Returns "ok", or the reason and message.
-std::string load(const PluginWorld& world, const std::vector<std::string>& folders) {
+std::string load(const PluginFixture& fixture, const std::vector<std::string>& folders) {
   std::string out;
   for (const std::string& folder : folders) {
-    Registry registry(world.options({folder}));
+    Registry registry(fixture.options({folder}));
     const auto loaded = registry.load(registry.plugins()[0]);
     out +=
         (out.empty() ? "" : ", ") + (loaded ? "ok" : loaded.error().reason + ": " + loaded.error().message);
@@ -81,71 +81,72 @@ std::string own_library(const std::string& soname) {
 }
 
 TEST(SharedLibraries, TwoPluginsMayBringTheSameLibrary) {
-  PluginWorld world;
-  add_with_bundle(world, "a", library("with_bundle"), ETB_BUNDLED);
-  add_with_bundle(world, "b", library("with_bundle"), ETB_BUNDLED);
-  EXPECT_EQ(in_child([&] { return load(world, {"a", "b"}); }), "ok, ok");
+  PluginFixture fixture;
+  add_with_bundle(fixture, "a", library("with_bundle"), ETB_BUNDLED);
+  add_with_bundle(fixture, "b", library("with_bundle"), ETB_BUNDLED);
+  EXPECT_EQ(in_child([&] { return load(fixture, {"a", "b"}); }), "ok, ok");
 }
 
 TEST(SharedLibraries, ASecondLibraryOfOneSonameIsRefused) {
-  PluginWorld world;
-  add_with_bundle(world, "a", library("with_bundle"), ETB_BUNDLED);
-  add_with_bundle(world, "b", attack("with_other_bundle"), attack("bundled_other"));
-  EXPECT_EQ(in_child([&] { return load(world, {"b"}); }), "ok") << "alone it works";
+  PluginFixture fixture;
+  add_with_bundle(fixture, "a", library("with_bundle"), ETB_BUNDLED);
+  add_with_bundle(fixture, "b", attack("with_other_bundle"), attack("bundled_other"));
+  EXPECT_EQ(in_child([&] { return load(fixture, {"b"}); }), "ok") << "alone it works";
   EXPECT_THAT(in_child([&] {
-                return load(world, {"a", "b"});
+                return load(fixture, {"a", "b"});
               }),
               AllOf(HasSubstr("ok, library.conflict: needs bundled.so from beside with_other_bundle.so"),
-                    HasSubstr("another one, from " + world.path("a/bundled.so"))));
+                    HasSubstr("another one, from " + fixture.path("a/bundled.so"))));
 }
 
 TEST(SharedLibraries, ABundledLibraryDoesNotReplaceTheSystems) {
-  PluginWorld world;
-  add_with_bundle(world, "a", library("with_bundle"), ETB_BUNDLED);
-  world.add("b", library("with_bundle"));  // without its library beside it
+  PluginFixture fixture;
+  add_with_bundle(fixture, "a", library("with_bundle"), ETB_BUNDLED);
+  fixture.add("b", library("with_bundle"));  // without its library beside it
   EXPECT_THAT(in_child([&] {
-                return load(world, {"a", "b"});
+                return load(fixture, {"a", "b"});
               }),
               HasSubstr("ok, library.conflict: needs bundled.so of the system"));
 }
 
 TEST(SharedLibraries, TheProgramsOwnLibraryIsNotBroughtAgain) {
-  PluginWorld world;
-  add_plugin(world, "a", attack("needs_system"));
+  PluginFixture fixture;
+  add_plugin(fixture, "a", attack("needs_system"));
   const std::string libc = own_library("libc.so.6");
-  world.dir().write("a/libc.so.6", PluginWorld::read_file(libc));
-  EXPECT_EQ(in_child([&] { return load(world, {"a"}); }), "ok") << "the same bytes are the same library";
-  std::ofstream(world.path("a/libc.so.6"), std::ios::app) << "tail";
-  EXPECT_THAT(in_child([&] { return load(world, {"a"}); }),
+  fixture.dir().write("a/libc.so.6", PluginFixture::read_file(libc));
+  EXPECT_EQ(in_child([&] { return load(fixture, {"a"}); }), "ok") << "the same bytes are the same library";
+  std::ofstream(fixture.path("a/libc.so.6"), std::ios::app) << "tail";
+  EXPECT_THAT(in_child([&] { return load(fixture, {"a"}); }),
               AllOf(HasSubstr("library.conflict: needs libc.so.6 from beside needs_system.so"),
                     HasSubstr("another one, from " + libc)));
 }
 
 TEST(SharedLibraries, AMissingSonameIsRefused) {
-  PluginWorld world;
-  add_with_bundle(world, "a", library("with_bundle"), attack("bundled_misnamed"));
-  EXPECT_THAT(in_child([&] { return load(world, {"a"}); }),
+  PluginFixture fixture;
+  add_with_bundle(fixture, "a", library("with_bundle"), attack("bundled_misnamed"));
+  EXPECT_THAT(in_child([&] { return load(fixture, {"a"}); }),
               HasSubstr("library.soname: needs bundled.so: SONAME 'elsewhere.so', expected 'bundled.so'"));
 }
 
 TEST(SharedLibraries, ALibraryOfTheSystemIsLoadedByItsPath) {
-  PluginWorld world;
-  add_plugin(world, "a", attack("needs_system"));
-  Registry registry(world.options({"a"}));
+  PluginFixture fixture;
+  add_plugin(fixture, "a", attack("needs_system"));
+  Registry registry(fixture.options({"a"}));
   const auto probed = probe_plugin(registry.plugins()[0], registry.load_options(), std::chrono::seconds(20));
   ASSERT_TRUE(probed) << probed.error().message;
   EXPECT_THAT(probed->libraries, testing::Contains(testing::MatchesRegex("/.*/libcrypt\\.so\\.1.*")));
 }
 
 TEST(SharedLibraries, AFileThatWasChangedInPlaceIsRefused) {
-  PluginWorld world;
-  world.add("a", library("good"));
+  PluginFixture fixture;
+  fixture.add("a", library("good"));
   EXPECT_THAT(in_child([&] {
-                const std::string first = load(world, {"a"});
-                const std::string content = PluginWorld::read_file(world.path("a/good.so"));
-                world.dir().write("a/good.so", content + "tail");  // the same inode
-                world.dir().write("a/plugin.json", PluginWorld::manifest(content + "tail", "good.so").dump());
-                return first + ", " + load(world, {"a"});
+                const std::string first = load(fixture, {"a"});
+                const std::string content = PluginFixture::read_file(fixture.path("a/good.so"));
+                fixture.dir().write("a/good.so", content + "tail");  // the same inode
+                fixture.dir().write("a/plugin.json",
+                                    PluginFixture::manifest(content + "tail", "good.so").dump());
+                return first + ", " + load(fixture, {"a"});
               }),
               HasSubstr("ok, library.changed: good.so: was changed in place"));
 }
@@ -179,10 +180,10 @@ TEST_P(LoadCycles, LeaveNoDescriptorBehind) {
   const char* const wanted = std::getenv("ETB_CYCLES");
   const int count = wanted == nullptr ? 200 : std::atoi(wanted);
   const Cycles& row = GetParam();
-  PluginWorld world;
-  world.add("plugins", row.plugin);
-  if (!row.bundled.empty()) world.dir().write("plugins/bundled.so", PluginWorld::read_file(row.bundled));
-  RegistryOptions options = world.options();
+  PluginFixture fixture;
+  fixture.add("plugins", row.plugin);
+  if (!row.bundled.empty()) fixture.dir().write("plugins/bundled.so", PluginFixture::read_file(row.bundled));
+  RegistryOptions options = fixture.options();
   options.seal = row.seal;
   const auto cycle = [&] {
     Registry registry(options);
@@ -218,10 +219,10 @@ INSTANTIATE_TEST_SUITE_P(
 // open, too: if another file got its number, the loader would confuse the two.
 TEST(SharedLibraries, WhatTheLoaderKeepsKeepsItsDescriptor) {
   const auto text = in_child([&]() -> std::string {
-    const PluginWorld world;
-    world.dir().write("unique.so", PluginWorld::read_file(attack("bundled_unique")));
-    world.dir().write("other.so", PluginWorld::read_file(ETB_BUNDLED));
-    const auto folder = open_trusted_directory(world.path(), {});
+    const PluginFixture fixture;
+    fixture.dir().write("unique.so", PluginFixture::read_file(attack("bundled_unique")));
+    fixture.dir().write("other.so", PluginFixture::read_file(ETB_BUNDLED));
+    const auto folder = open_trusted_directory(fixture.path(), {});
     const auto load_and_close = [&](const char* name) -> std::string {
       auto file = open_code_file(folder->get(), name, {}, SealPolicy::kNever);
       if (!file) return file.error().message;

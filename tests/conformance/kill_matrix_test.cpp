@@ -20,8 +20,8 @@
 #include "conformance/report/junit.hpp"
 #include "conformance/report/kinds.hpp"
 #include "conformance/report/results.hpp"
-#include "host/registry/scratch_dir.hpp"
-#include "tools/cli_run.hpp"
+#include "host/testing/scratch_dir.hpp"
+#include "tools/testing/cli_run.hpp"
 
 namespace etb::tools {
 namespace {
@@ -371,7 +371,7 @@ TEST(KillMatrix, AnInterruptedRunGoesOnAndLeavesNobodyBehind) {
   EXPECT_GE(half->outcomes.size(), 3u);  // the first line is the header
   EXPECT_LT(half->outcomes.size(), 15000u);
   EXPECT_TRUE(std::filesystem::is_empty(dir.path("tmp")));
-  // A plugin that hangs or leaves a process, in a run that is killed: the run's keeper cleans up.
+  // A plugin that hangs or leaves a process, in a run that is killed: the run's cleanup cleans up.
   for (const char* plugin : {"fault_49", "fault_96"}) {
     const std::string hanging = dir.path(std::string(plugin) + ".jsonl");
     const int killed = run_and_signal(
@@ -381,7 +381,7 @@ TEST(KillMatrix, AnInterruptedRunGoesOnAndLeavesNobodyBehind) {
     EXPECT_FALSE(has_strays()) << plugin;
     EXPECT_TRUE(std::filesystem::is_empty(dir.path("tmp"))) << plugin;
   }
-  // If the keeper was killed, too, the next run cleans up.
+  // If the cleanup was killed, too, the next run cleans up.
   const std::string left = dir.path("tmp/etbackend-verify-abcdef");
   std::filesystem::create_directories(left);
   std::ofstream(left + "/lock") << "";

@@ -10,8 +10,8 @@
 
 #include "host/kernels/portable.hpp"
 #include "host/module/owned_tensor.hpp"
-#include "host/runtime/heap_calls.hpp"
-#include "host/runtime/method_world.hpp"
+#include "host/testing/heap_calls.hpp"
+#include "host/testing/method_fixture.hpp"
 
 #if ETB_COUNTS_HEAP
 namespace etb::host {
@@ -65,33 +65,34 @@ TEST_P(FixtureHeap, IsUntouchedByEveryMethod) {
   for (uint32_t index = 0; index < program.method_count(); ++index) {
     const std::string name(program.method_name(index));
     SCOPED_TRACE(name);
-    MethodWorld world(file);
-    world.options.kernels = &registry;
-    world.scratch.resize(1 << 20);
-    ASSERT_EQ(world.load_program(), ETB_OK);
+    MethodFixture fixture(file);
+    fixture.options.kernels = &registry;
+    fixture.scratch.resize(1 << 20);
+    ASSERT_EQ(fixture.load_program(), ETB_OK);
     MethodMeta meta;
-    ASSERT_EQ(world.program.find_method(name, &meta, nullptr), ETB_OK);
-    world.make_memory(meta);
+    ASSERT_EQ(fixture.program.find_method(name, &meta, nullptr), ETB_OK);
+    fixture.make_memory(meta);
     std::vector<OwnedTensor> tensors;
     const std::vector<EValue> inputs = make_ones(meta, tensors);
 
     before = heap_calls;
-    const etb_status loaded = world.method.load(
-        world.program, name, {&world.state, world.arenas, world.scratch}, world.options, &world.error);
+    const etb_status loaded =
+        fixture.method.load(fixture.program, name, {&fixture.state, fixture.arenas, fixture.scratch},
+                            fixture.options, &fixture.error);
     EXPECT_EQ(heap_calls, before) << "Method::load";
-    ASSERT_EQ(loaded, ETB_OK) << world.error.text;
+    ASSERT_EQ(loaded, ETB_OK) << fixture.error.text;
     std::vector<std::vector<std::byte>> output_memory;
-    give_outputs(world.method, output_memory);
+    give_outputs(fixture.method, output_memory);
 
     before = heap_calls;
     etb_status status = ETB_OK;
     for (int run = 0; run < 3 && status == ETB_OK; ++run) {
       for (uint32_t i = 0; i < inputs.size() && status == ETB_OK; ++i)
-        status = world.method.set_input(i, inputs[i], &world.error);
-      if (status == ETB_OK) status = world.method.execute(&world.error);
+        status = fixture.method.set_input(i, inputs[i], &fixture.error);
+      if (status == ETB_OK) status = fixture.method.execute(&fixture.error);
     }
     EXPECT_EQ(heap_calls, before) << "set_input and execute";
-    EXPECT_EQ(status, ETB_OK) << world.error.text;
+    EXPECT_EQ(status, ETB_OK) << fixture.error.text;
   }
 }
 

@@ -5,10 +5,10 @@
 #include <filesystem>
 
 #include "host/services/thread_pool.hpp"
-#include "plugins/xnnpack/compile_fixture.hpp"
-#include "plugins/xnnpack/workers_fixture.hpp"
+#include "plugins/xnnpack/testing/compile_fixture.hpp"
+#include "plugins/xnnpack/testing/workers_fixture.hpp"
 
-namespace etb {
+namespace etb::xnnpack {
 namespace {
 
 namespace fs = std::filesystem;
@@ -169,4 +169,4 @@ TEST_F(XnnpackRace, OnThreadsOfEachCall) {
 }
 
 }  // namespace
-}  // namespace etb
+}  // namespace etb::xnnpack

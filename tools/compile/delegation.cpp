@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "api/format/output_file.hpp"
-#include "host/registry/fault.hpp"
+#include "host/registry/diagnostic.hpp"
 #include "partitioner_sdk/partition/report.hpp"
 #include "partitioner_sdk/passes/row_major.hpp"
 
@@ -20,29 +20,30 @@ void add_filter_options(CLI::App& command, partition::PartitionOptions& options)
     command.add_option(name, list, text)->type_name("PATTERN")->allow_extra_args(false);
   };
   add_patterns("--only-op", filters.only_ops,
-               "Plugins may take only ops like this: aten.add*; may be repeated");
-  add_patterns("--skip-op", filters.skip_ops, "Plugins may not take ops like this");
+               "Delegate only ops that match this pattern, such as aten.add*; repeatable");
+  add_patterns("--skip-op", filters.skip_ops, "Do not delegate ops that match this pattern; repeatable");
   add_patterns("--only-module", filters.only_modules,
-               "Plugins may take only what comes from this module or one inside: layers.1; may be repeated");
-  add_patterns("--skip-module", filters.skip_modules, "Plugins may not take what comes from this module");
+               "Delegate only nodes of this module and of modules inside it, such as layers.1; repeatable");
+  add_patterns("--skip-module", filters.skip_modules,
+               "Do not delegate nodes of this module and of modules inside it; repeatable");
   add_patterns("--only-node", filters.only_nodes,
-               "Plugins may take only nodes with this name in --dump-after; may be repeated");
-  add_patterns("--skip-node", filters.skip_nodes, "Plugins may not take nodes with this name");
+               "Delegate only nodes with this name, as printed by --dump-after; repeatable");
+  add_patterns("--skip-node", filters.skip_nodes, "Do not delegate nodes with this name; repeatable");
   command
       .add_option("--min-region", options.min_region_nodes,
-                  "Regions of fewer nodes stay with the portable kernels")
+                  "Leave regions with fewer nodes to the portable kernels")
       ->type_name("NODES");
 }
 
 void add_plugin_options(CLI::App& command, BackendRequest& request) {
   command.add_flag(
       "--isolate", request.isolate,
-      "Plugins partition and compile in a child process: one that crashes or hangs is named and left out");
+      "Partition and compile in a child process; a plugin that crashes or hangs is reported and skipped");
   command
       .add_option_function<uint64_t>(
           "--plugin-timeout-ms",
           [&request](const uint64_t& ms) { request.deadline = std::chrono::milliseconds(ms); },
-          "How long one call of an isolated plugin may take; 600000 by default")
+          "Time limit of one call of an isolated plugin (default: 600000)")
       ->type_name("MS");
   command
       .add_option_function<std::vector<std::string>>(
@@ -55,7 +56,7 @@ void add_plugin_options(CLI::App& command, BackendRequest& request) {
               request.specs.emplace_back(text.substr(0, equals), text.substr(equals + 1));
             }
           },
-          "Passed to the plugins as it is; may be repeated")
+          "Compile spec, passed to every plugin unchanged; repeatable")
       ->type_name("KEY=VALUE")
       ->allow_extra_args(false);
 }
@@ -89,13 +90,15 @@ void add_delegation_options(CLI::App& command, DelegationOptions& options) {
   add_plugin_options(command, options.backends);
   // Without a plugin there is nothing to report, and a file that a script expects would be missing.
   command
-      .add_flag("--report", options.prints_report, "Print the regions, and the reason of each node outside")
+      .add_flag("--report", options.prints_report,
+                "Print the regions, and why each other node was not delegated")
       ->needs(backend);
   command.add_option("--report-json", options.report_json, "Write the report as JSON")
       ->type_name("FILE")
       ->needs(backend);
   command
-      .add_option("--report-html", options.report_html, "Write the report as one page with the graph drawn")
+      .add_option("--report-html", options.report_html,
+                  "Write the report as an HTML page with a drawing of the graph")
       ->type_name("FILE")
       ->needs(backend);
 }
@@ -114,7 +117,7 @@ Result<Delegation> Delegation::open(host::Registry& registry, const DelegationOp
       return {};
     };
     if (const Status prepared = prepare(); !prepared) {
-      out.faults_.push_back({name, prepared.error().message});
+      out.plugin_errors_.push_back({name, prepared.error().message});
       continue;
     }
     out.backends_.compilers.push_back(std::move(found.compilers[i]));
@@ -123,8 +126,8 @@ Result<Delegation> Delegation::open(host::Registry& registry, const DelegationOp
   return out;
 }
 
-void Delegation::note_fault(const std::string& plugin, const Error& error) {
-  rule_faults_.push_back({plugin, error.message});
+void Delegation::add_rule_error(const std::string& plugin, const Error& error) {
+  rule_errors_.push_back({plugin, error.message});
 }
 
 Status Delegation::write_reports(std::span<const ir::Module> modules, std::ostream& out) const {
@@ -146,7 +149,8 @@ Status Delegation::run(std::span<ir::Module> modules, const passes::PipelineOpti
   // claim.
   for (ir::Module& module : modules) ETB_TRY(passes::make_row_major(module));
   ETB_ASSIGN(partition_, partition::partition(modules, backends_.compilers, options_->partition, keys_));
-  partition_.faults.insert(partition_.faults.begin(), faults_.begin(), faults_.end());
+  partition_.plugin_errors.insert(partition_.plugin_errors.begin(), plugin_errors_.begin(),
+                                  plugin_errors_.end());
   ETB_TRY(write_reports(modules, out));
   ETB_TRY(partition::lower(modules, partition_));
   // Rewrite rules were applied before; those for remaining nodes come later.
@@ -179,13 +183,13 @@ DelegateData Delegation::data() const {
 }
 
 ExitCode Delegation::finish(std::ostream& err) const {
-  for (const partition::PluginFault& fault : partition_.faults)
-    err << fmt::format("etbackend compile: plugin '{}' takes no part: {}\n",
-                       host::made_printable(fault.plugin), host::made_printable(fault.text));
-  for (const partition::PluginFault& fault : rule_faults_)
-    err << fmt::format("etbackend compile: a rule of plugin '{}' is left out: {}\n",
-                       host::made_printable(fault.plugin), host::made_printable(fault.text));
-  return partition_.faults.empty() && rule_faults_.empty() ? ExitCode::OK : ExitCode::NEGATIVE;
+  for (const partition::PluginError& error : partition_.plugin_errors)
+    err << fmt::format("etbackend compile: skipped plugin '{}': {}\n", host::made_printable(error.plugin),
+                       host::made_printable(error.text));
+  for (const partition::PluginError& error : rule_errors_)
+    err << fmt::format("etbackend compile: skipped a rule of plugin '{}': {}\n",
+                       host::made_printable(error.plugin), host::made_printable(error.text));
+  return partition_.plugin_errors.empty() && rule_errors_.empty() ? ExitCode::OK : ExitCode::NEGATIVE;
 }
 
 }  // namespace etb::tools

@@ -50,7 +50,7 @@ class Delegation {
                            std::ostream& out);
 
   // Records an error of a plugin's rewrite rules.
-  void note_fault(const std::string& plugin, const Error& error);
+  void add_rule_error(const std::string& plugin, const Error& error);
 
   // The result borrows from this object.
   DelegateData data() const;
@@ -65,8 +65,8 @@ class Delegation {
   const DelegationOptions* options_;
   Backends backends_;
   PreservedOps preserved_ops_;
-  std::vector<partition::PluginFault> faults_;       // before partitioning
-  std::vector<partition::PluginFault> rule_faults_;  // faults of plugins that still take part
+  std::vector<partition::PluginError> plugin_errors_;  // before partitioning
+  std::vector<partition::PluginError> rule_errors_;    // faults of plugins that still take part
   partition::ConstantKeys keys_;
   partition::Partition partition_;
 };

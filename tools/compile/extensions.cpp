@@ -15,12 +15,10 @@ constexpr uint64_t kMaxRulesBytes = uint64_t{1} << 20;
 void add_extension_options(CLI::App& command, ExtensionOptions& options) {
   command
       .add_option("--custom-op", options.custom_ops,
-                  "Declares an op of your own: 'my::scale(Tensor x, float s=2.0) -> Tensor'; may be repeated")
+                  "Declare a custom op, such as 'my::scale(Tensor x, float s=2.0) -> Tensor'; repeatable")
       ->type_name("OP")
       ->allow_extra_args(false);
-  command
-      .add_option("--rules", options.rule_files,
-                  "File with rewrite rules and ops of your own; may be repeated")
+  command.add_option("--rules", options.rule_files, "File with rewrite rules and custom ops; repeatable")
       ->type_name("FILE")
       ->allow_extra_args(false);
   command
@@ -34,18 +32,18 @@ void add_extension_options(CLI::App& command, ExtensionOptions& options) {
               options.formulas[text.substr(0, equals)] = text.substr(equals + 1);
             }
           },
-          "OP=FORMULA: how to take an op apart, before what is built in: 'aten.silu.default=mul(self, "
-          "sigmoid(self))'; may be repeated")
+          "Decompose an op by this formula instead of the built-in way, such as 'aten.silu.default=mul(self, "
+          "sigmoid(self))'; repeatable")
       ->type_name("OP=FORMULA")
       ->allow_extra_args(false);
 }
 
 Result<Extensions> Extensions::open(const ExtensionOptions& options) {
   Extensions out;
-  for (const std::string& text : options.custom_ops) ETB_TRY(out.own_ops_->declare(text));
+  for (const std::string& text : options.custom_ops) ETB_TRY(out.custom_ops_->declare(text));
   for (const std::string& path : options.rule_files) {
     ETB_ASSIGN(const std::string text, format::read_file_text(path, kMaxRulesBytes));
-    ETB_ASSIGN(passes::RuleSet rules, passes::RuleSet::parse(text, path, *out.own_ops_));
+    ETB_ASSIGN(passes::RuleSet rules, passes::RuleSet::parse(text, path, *out.custom_ops_));
     out.rules_.push_back(std::move(rules));
   }
   return out;
@@ -54,11 +52,11 @@ Result<Extensions> Extensions::open(const ExtensionOptions& options) {
 Status Extensions::add_plugin(const std::string& name, const host::PluginEntry& entry,
                               const host::LoadOptions& options) {
   if (!entry.manifest) return {};
-  for (const std::string& text : entry.manifest->custom_ops) ETB_TRY(own_ops_->declare(text));
+  for (const std::string& text : entry.manifest->custom_ops) ETB_TRY(custom_ops_->declare(text));
   if (!entry.manifest->rules) return {};
   ETB_ASSIGN(const std::string text,
              host::read_side_file(entry, *entry.manifest->rules, options, kMaxRulesBytes));
-  ETB_ASSIGN(passes::RuleSet rules, passes::RuleSet::parse(text, entry.manifest->rules->path, *own_ops_));
+  ETB_ASSIGN(passes::RuleSet rules, passes::RuleSet::parse(text, entry.manifest->rules->path, *custom_ops_));
   rules.owner = name;
   rules_.push_back(std::move(rules));
   return {};

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "api/ops/own_ops.hpp"
+#include "api/ops/custom_ops.hpp"
 #include "host/registry/registry.hpp"
 #include "partitioner_sdk/passes/pipeline.hpp"
 
@@ -29,11 +29,11 @@ class Extensions {
   [[nodiscard]] Status add_plugin(const std::string& name, const host::PluginEntry& entry,
                                   const host::LoadOptions& options);
 
-  std::shared_ptr<const ops::OwnOps> own_ops() const { return own_ops_; }
+  std::shared_ptr<const ops::CustomOps> custom_ops() const { return custom_ops_; }
   std::span<const passes::RuleSet> rules() const { return rules_; }
 
  private:
-  std::shared_ptr<ops::OwnOps> own_ops_ = std::make_shared<ops::OwnOps>();
+  std::shared_ptr<ops::CustomOps> custom_ops_ = std::make_shared<ops::CustomOps>();
   std::vector<passes::RuleSet> rules_;
 };
 

@@ -34,12 +34,12 @@ bool write_all(int fd, std::span<const std::byte> bytes) {
 Result<std::vector<std::byte>> read_all(int fd) {
   struct stat info {};
   if (::fstat(fd, &info) != 0 || info.st_size < 0)
-    return make_error(Code::ACCESS_FAILED, "cannot read what the child wrote");
+    return make_error(Code::ACCESS_FAILED, "cannot read the answer of the child process");
   std::vector<std::byte> out(static_cast<size_t>(info.st_size));
   for (size_t done = 0; done < out.size();) {
     const ssize_t count = ::pread(fd, out.data() + done, out.size() - done, static_cast<off_t>(done));
     if (count < 0 && errno == EINTR) continue;
-    if (count <= 0) return make_error(Code::ACCESS_FAILED, "cannot read what the child wrote");
+    if (count <= 0) return make_error(Code::ACCESS_FAILED, "cannot read the answer of the child process");
     done += static_cast<size_t>(count);
   }
   return out;
@@ -70,7 +70,8 @@ Result<std::vector<std::byte>> IsolatedCompiler::run(const char* doing, Job job)
   // A memory file: payloads are too large for a pipe that is read up to a limit.
   const host::FileDescriptor file(::memfd_create("etbackend-plugin", MFD_CLOEXEC));
   if (file.get() < 0)
-    return make_error(Code::OUT_OF_RESOURCES, "no file in memory: " + std::generic_category().message(errno));
+    return make_error(Code::OUT_OF_RESOURCES,
+                      "cannot create a file in memory: " + std::generic_category().message(errno));
   const auto body = [&](int) {
     const auto work = [&]() -> Result<std::vector<std::byte>> {
       ETB_ASSIGN(const std::unique_ptr<partition::Compiler> compiler, open());
@@ -85,7 +86,7 @@ Result<std::vector<std::byte>> IsolatedCompiler::run(const char* doing, Job job)
   ETB_ASSIGN(std::vector<std::byte> bytes, read_all(file.get()));
   const std::byte last = bytes.empty() ? std::byte{} : bytes.back();
   if (last != kDone && last != kFailed)
-    return make_error(Code::INTERNAL, "in " + std::string(doing) + ": ended its process without an answer");
+    return make_error(Code::INTERNAL, "in " + std::string(doing) + ": the process ended without an answer");
   bytes.pop_back();
   if (last == kDone) return bytes;
   return make_error(Code::INTERNAL, std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size()));

@@ -47,7 +47,7 @@ Result<uint64_t> count_bytes(Dtype dtype, const std::vector<int64_t>& sizes) {
   if (sizes.size() > host::kMaxRank || !host::count_elements(sizes, &numel) ||
       __builtin_mul_overflow(static_cast<uint64_t>(numel), host::element_nbytes(dtype), &nbytes)) {
     return make_error(Code::INVALID_ARGUMENT,
-                      fmt::format("sizes [{}] are no tensor's", fmt::join(sizes, ", ")));
+                      fmt::format("sizes [{}] exceed the limits of a tensor", fmt::join(sizes, ", ")));
   }
   return nbytes;
 }

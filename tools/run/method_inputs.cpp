@@ -119,10 +119,11 @@ std::vector<std::string> split_commas(const std::string& text) {
 Status MethodInputs::set_shapes(const std::string& text) {
   const std::vector<std::string> parts = split_commas(text);
   if (parts.size() != count()) {
-    return make_error(Code::INVALID_ARGUMENT,
-                      fmt::format("{} shapes given, the method has {} inputs; leave an entry empty for the "
-                                  "largest sizes of its input",
-                                  parts.size(), count()));
+    return make_error(
+        Code::INVALID_ARGUMENT,
+        fmt::format("{} shapes given, the method has {} inputs\nhint: leave an entry empty for the "
+                    "largest sizes of its input",
+                    parts.size(), count()));
   }
   shapes_.resize(count());
   for (uint32_t i = 0; i < count(); ++i) {
@@ -276,8 +277,10 @@ Status MethodInputs::fill(Make make) {
         values_[i] = EValue();
         break;
       default:
-        return make_error(Code::NOT_SUPPORTED,
-                          fmt::format("input {} is a {}; give it by hand", i, to_text(spec.kind())));
+        return make_error(
+            Code::NOT_SUPPORTED,
+            fmt::format("input {} is a {}, which --ones and --random cannot fill\nhint: pass it with --input",
+                        i, to_text(spec.kind())));
     }
   }
   return {};

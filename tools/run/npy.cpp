@@ -37,7 +37,7 @@ constexpr TypeRow kTypes[] = {{Dtype::BOOL, "b1"},     {Dtype::UINT8, "u1"},    
 Result<std::string_view> find_field(std::string_view header, std::string_view key) {
   const size_t at = header.find(fmt::format("'{}':", key));
   if (at == std::string_view::npos)
-    return make_error(Code::INVALID_DATA, fmt::format("header without '{}'", key));
+    return make_error(Code::INVALID_DATA, fmt::format("the header has no '{}'", key));
   std::string_view rest = header.substr(at + key.size() + 3);
   rest.remove_prefix(std::min(rest.find_first_not_of(' '), rest.size()));
   return rest;
@@ -48,7 +48,7 @@ Result<std::string_view> parse_quoted(std::string_view field) {
   const size_t end = field.empty() || field[0] != '\'' ? std::string_view::npos : field.find('\'', 1);
   if (end == std::string_view::npos)
     return make_error(Code::INVALID_DATA,
-                      "header with a structured dtype, expected a plain one such as '<f4'");
+                      "the header has a structured dtype, expected a plain one such as '<f4'");
   return field.substr(1, end - 1);
 }
 
@@ -66,7 +66,7 @@ Result<std::vector<int64_t>> parse_sizes(std::string_view field) {
   std::vector<int64_t> sizes;
   const size_t close = field.empty() || field[0] != '(' ? std::string_view::npos : field.find(')');
   if (close == std::string_view::npos)
-    return make_error(Code::INVALID_DATA, "header whose shape is no tuple");
+    return make_error(Code::INVALID_DATA, "the shape in the header is not a tuple");
   const std::string_view tuple = field.substr(1, close - 1);
   const char* at = tuple.data();
   const char* end = at + tuple.size();
@@ -88,15 +88,16 @@ Result<std::vector<int64_t>> parse_sizes(std::string_view field) {
 
 Result<std::string_view> find_header(std::string_view file, size_t* out_data_offset) {
   constexpr std::string_view kMagic = "\x93NUMPY";
-  if (file.size() < 10 || file.substr(0, 6) != kMagic) return make_error(Code::INVALID_DATA, "no .npy file");
+  if (file.size() < 10 || file.substr(0, 6) != kMagic)
+    return make_error(Code::INVALID_DATA, "not a .npy file");
   const bool is_long = file[6] >= 2;
   const size_t start = is_long ? 12 : 10;
-  if (start > file.size()) return make_error(Code::INVALID_DATA, "header is cut off");
+  if (start > file.size()) return make_error(Code::INVALID_DATA, "the header is truncated");
   uint32_t length = 0;
   std::memcpy(&length, file.data() + 8, is_long ? 4 : 2);
   if (length > file.size() - start)
-    return make_error(Code::INVALID_DATA,
-                      "header is cut off, or longer than " + std::to_string(kMaxHeaderNbytes) + " bytes");
+    return make_error(Code::INVALID_DATA, "the header is truncated, or longer than " +
+                                              std::to_string(kMaxHeaderNbytes) + " bytes");
   *out_data_offset = start + length;
   return file.substr(start, length);
 }

@@ -32,10 +32,10 @@ tl::unexpected<Error> bad_request(std::string message) {
 template <class T>
 Result<std::vector<T>> parse_numbers(const Request& list, const char* what) {
   std::vector<T> numbers;
-  if (!list.is_array()) return bad_request(fmt::format("'{}' is no array", what));
+  if (!list.is_array()) return bad_request(fmt::format("'{}' is not an array", what));
   for (const Request& item : list) {
     if (!item.is_number_integer())
-      return bad_request(fmt::format("'{}' holds something else than integers", what));
+      return bad_request(fmt::format("'{}' has an item that is not an integer", what));
     numbers.push_back(item.get<T>());
   }
   return numbers;
@@ -55,7 +55,7 @@ Result<std::vector<std::byte>> read_part(const std::string& path, uint64_t offse
 // Reads {"file", "offset", "dtype", "shape", "dim_order"}. Missing dtype and shape are the method's.
 Result<Array> parse_raw(const Request& input, const MethodInputs& inputs, const host::MethodMeta& meta,
                         uint32_t index) {
-  if (!input.contains("file") || !input["file"].is_string()) return bad_request("an input without 'file'");
+  if (!input.contains("file") || !input["file"].is_string()) return bad_request("an input has no 'file'");
   Array array;
   const bool is_tensor = index < meta.input_count() && meta.input(index).kind() == format::ValueKind::kTensor;
   if (is_tensor) {
@@ -63,10 +63,11 @@ Result<Array> parse_raw(const Request& input, const MethodInputs& inputs, const 
     array.dtype = static_cast<Dtype>(record.dtype);
     array.sizes.assign(record.sizes.begin(), record.sizes.end());
   } else if (!input.contains("dtype") || !input.contains("shape")) {
-    return bad_request("the method's input is no tensor; 'dtype' and 'shape' are needed");
+    return bad_request(
+        "'dtype' and 'shape' are missing, and the method's input is not a tensor that defines them");
   }
   if (input.contains("dtype")) {
-    if (!input["dtype"].is_string()) return bad_request("'dtype' is no string");
+    if (!input["dtype"].is_string()) return bad_request("'dtype' is not a string");
     ETB_ASSIGN(array.dtype, parse_dtype(input["dtype"].get<std::string>()));
   }
   if (input.contains("shape")) {
@@ -77,10 +78,10 @@ Result<Array> parse_raw(const Request& input, const MethodInputs& inputs, const 
     auto sorted = array.dim_order;
     std::sort(sorted.begin(), sorted.end());
     if (sorted != row_major(array.sizes.size()))
-      return bad_request("'dim_order' is no permutation of the dimensions");
+      return bad_request("'dim_order' is not a permutation of the dimensions");
   }
   const Request offset = input.value("offset", Request(uint64_t{0}));
-  if (!offset.is_number_unsigned()) return bad_request("'offset' is no non-negative integer");
+  if (!offset.is_number_unsigned()) return bad_request("'offset' is not an integer of at least 0");
   ETB_ASSIGN(const uint64_t nbytes, count_bytes(array.dtype, array.sizes));
   if (nbytes > inputs.max_file_nbytes(index))
     return bad_request(fmt::format("input {}: found {}, expected at most {} bytes", index,
@@ -125,20 +126,21 @@ Result<Reply> write_output(const EValue& value, size_t index, const std::string&
 // Creates the requested folder if it is missing. Done before the run, which may be long or change state.
 Result<std::string> make_output_folder(const Request& request) {
   const Request folder = request.value("output_dir", Request("."));
-  if (!folder.is_string()) return bad_request("'output_dir' is no string");
+  if (!folder.is_string()) return bad_request("'output_dir' is not a string");
   const auto path = folder.get<std::string>();
   std::error_code failed;
   std::filesystem::create_directories(path, failed);
   if (failed || !std::filesystem::is_directory(path, failed))
-    return make_error(Code::ACCESS_FAILED, fmt::format("output_dir '{}': cannot be made: {}", path,
-                                                       failed ? failed.message() : "the name is taken"));
+    return make_error(Code::ACCESS_FAILED, fmt::format("cannot create output_dir '{}': {}", path,
+                                                       failed ? failed.message() : "a file has this name"));
   return path;
 }
 
 Result<Request> parse_request(const std::string& line) {
   host::JsonDocument document = host::read_json(line);
-  if (!document.faults.empty()) return bad_request("the line is no request: " + to_text(document.faults));
-  if (!document.root || !document.root->is_object()) return bad_request("the line is no JSON object");
+  if (!document.diagnostics.empty())
+    return bad_request("the line is not a request: " + to_text(document.diagnostics));
+  if (!document.root || !document.root->is_object()) return bad_request("the line is not a JSON object");
   return *std::move(document.root);
 }
 
@@ -146,7 +148,7 @@ Result<Reply> answer(host::Module& module, const std::string& method, uint64_t t
                      const std::string& line) {
   ETB_ASSIGN(const Request request, parse_request(line));
   const Request list = request.value("inputs", Request::array());
-  if (!list.is_array()) return bad_request("'inputs' is no array");
+  if (!list.is_array()) return bad_request("'inputs' is not an array");
   ETB_ASSIGN(const host::MethodMeta meta, module.method_meta(method));
   if (list.size() != meta.input_count()) {
     return bad_request(
@@ -210,7 +212,7 @@ Status serve(host::Module& module, const std::string& method, uint64_t timeout_m
     if (line.empty()) continue;
     const auto reply =
         kind == Line::kTooLong
-            ? Result<Reply>(bad_request(fmt::format("a line of more than {} bytes", host::kJsonMaxBytes)))
+            ? Result<Reply>(bad_request(fmt::format("the line has more than {} bytes", host::kJsonMaxBytes)))
             : answer(module, method, timeout_ms, line);
     const Reply json =
         reply ? *reply

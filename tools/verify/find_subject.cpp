@@ -21,7 +21,7 @@ bool looks_like_path(const std::string& target) {
 // Checks a library file that no manifest describes.
 Status expect_plugin_library(const std::string& path) {
   const auto no_plugin = [&](const std::string& why) {
-    return make_error(Code::INVALID_DATA, "'" + path + "': no plugin: " + why);
+    return make_error(Code::INVALID_DATA, "'" + path + "' is not a plugin: " + why);
   };
   const Result<host::LibraryFile> library = host::LibraryFile::open(path);
   if (!library) return no_plugin(library.error().message);
@@ -34,8 +34,7 @@ Result<const host::PluginEntry*> find_by_path(const host::Registry& registry, co
   for (const host::PluginEntry& entry : registry.plugins())
     if (entry.manifest_path == path || entry.library_path == path) return &entry;
   ETB_TRY(expect_plugin_library(path));
-  return make_error(Code::NOT_FOUND,
-                    "'" + path + "': a plugin's library, which no manifest in its folder names");
+  return make_error(Code::NOT_FOUND, "'" + path + "' is a library that no manifest in its folder names");
 }
 
 Result<const host::PluginEntry*> find_by_name(const host::Registry& registry, const std::string& name) {

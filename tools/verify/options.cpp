@@ -13,58 +13,60 @@ constexpr uint32_t kMaxWorkers = 1024;  // each has a few processes and descript
 
 void add_verify_options(CLI::App& command, VerifyOptions& options) {
   command.add_option("PLUGIN", options.target,
-                     "A plugin's name, id, manifest or library; 'portable' is the reference backend itself");
-  command.add_option("--backend", options.backend, "Which of its delegate ids; the first without it");
-  command.add_option("--profile", options.profile, "smoke, ci, cert (everything) or soak")
+                     "Name, id, manifest or library of a plugin; 'portable' is the reference backend");
+  command.add_option("--backend", options.backend, "Delegate id to test (default: the first)");
+  command.add_option("--profile", options.profile, "Amount of testing: smoke, ci, cert (everything) or soak")
       ->capture_default_str();
   command
       .add_option("--case", options.patterns,
-                  "Only these cases and checks, by name or pattern with * and ? (may be repeated)")
+                  "Run only these cases and checks, by name or pattern with * and ?; repeatable")
       ->allow_extra_args(false);
-  command.add_flag("--list", options.list, "List the cases and checks instead of running them");
+  command.add_flag("--list", options.list, "List the cases and checks, and run none");
   command
       .add_option("--contract", options.contract,
-                  "What the plugin computes in: f32, f16, bf16, f16:f32 (inputs:accumulator), with :ftz "
-                  "when it flushes subnormals")
+                  "Arithmetic of the plugin: f32, f16, bf16, f16:f32 (inputs:accumulator), with :ftz "
+                  "if it flushes subnormals")
       ->capture_default_str();
   command
       .add_option("--workers", options.workers,
-                  "Child processes at once; 0: one per processor. Results do not depend on it")
+                  "Number of child processes at once; 0: one per processor. Results do not depend on it")
       ->check(CLI::Range(0u, kMaxWorkers).description(""))
       ->capture_default_str();
-  command.add_option("--case-timeout-ms", options.case_timeout_ms, "How long one case may take")
+  command.add_option("--case-timeout-ms", options.case_timeout_ms, "Time limit of one case")
       ->capture_default_str();
-  command.add_option("--check-timeout-ms", options.check_timeout_ms, "How long one check may take")
+  command.add_option("--check-timeout-ms", options.check_timeout_ms, "Time limit of one check")
       ->capture_default_str();
-  command.add_option("--shard", options.shard,
-                     "Only this part, 2/8; without it GoogleTest's, Slurm's and Kubernetes' variables count");
+  command.add_option(
+      "--shard", options.shard,
+      "Run only this part, such as 2/8 (default: from the variables of GoogleTest, Slurm or Kubernetes)");
   command.add_option("--time", options.soak_time,
-                     "How long a soak run lasts, 90s, 10m or 2h; 10m without it");
+                     "Length of a soak run, such as 90s, 10m or 2h (default: 10m)");
   command.add_flag("--network", options.has_network,
-                   "Leave the plugin the network; without it child processes have none");
-  command.add_option("--results", options.results_file, "Write JSON lines as they happen");
+                   "Give child processes access to the network (default: none)");
+  command.add_option("--results", options.results_file,
+                     "Write each result as a JSON line as soon as it is known");
   command.add_flag("--resume", options.resume,
-                   "Go on with an interrupted run: what --results holds is not run again");
+                   "Continue an interrupted run; results in the --results file are not repeated");
   command.add_option("--junit", options.junit_file, "Write JUnit XML");
   command.add_option("--sarif", options.sarif_file, "Write failures as SARIF");
-  command.add_option("--html", options.html_file, "Write a report of one HTML file");
+  command.add_option("--html", options.html_file, "Write a report as one HTML file");
   command.add_option("--compare", options.compare_file,
-                     "Say what changed since another run's results; worse is an error");
-  command.add_option("--waivers", options.waiver_file, "Failures that somebody answers for, as JSON");
-  command.add_option("--save", options.save_folder, "Save each failure in this folder, for --replay");
+                     "Print changes against the results of another run; a change for the worse is an error");
+  command.add_option("--waivers", options.waiver_file,
+                     "JSON file with failures that are accepted, and who accepts them");
+  command.add_option("--save", options.save_folder, "Save each failure to this folder, for --replay");
   command.add_option("--replay", options.replay_file,
-                     "Run a saved failure again, with what must run before it");
+                     "Run a saved failure again, with the cases that must precede it");
   command
-      .add_option("--merge", options.merge_files,
-                  "Put results of shards together instead of running (may be repeated)")
+      .add_option("--merge", options.merge_files, "Merge the results of shards, and run nothing; repeatable")
       ->allow_extra_args(false);
-  command.add_flag("--in-process", options.in_process, "Without isolation, for a debugger");
+  command.add_flag("--in-process", options.in_process, "Run without isolation, for a debugger");
   command.add_flag("--break", options.break_first,
                    "With --in-process: stop in the debugger before the first case");
-  command.add_flag("--no-confirm", options.no_confirm, "Do not run failures again to make them smaller");
+  command.add_flag("--no-confirm", options.no_confirm, "Do not repeat failures to make them smaller");
   command
       .add_option("--minimise-time", options.minimise_time,
-                  "How long failures may be run again in all, to make them smaller")
+                  "Total time for repeating failures to make them smaller")
       ->capture_default_str();
   name_values(command, {{"--backend", "ID"},
                         {"--profile", "PROFILE"},

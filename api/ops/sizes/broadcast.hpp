@@ -7,7 +7,7 @@
 
 namespace etb::ops {
 
-// Size of the result along one dimension; nullopt if both are known, differ and neither is 1. Of a formula and a number the
+// Size of the result along one dimension; nullopt if both are known, differ and neither is 1. With a formula and a number, the
 // number counts: the exporter checked that they agree.
 template <class Arithmetic>
 [[nodiscard]] std::optional<typename Arithmetic::Size> broadcast_size(const Arithmetic& sizes,

@@ -128,7 +128,7 @@ template <class List, class Order>
   return PermutationError::kNone;
 }
 
-// True for a tensor of sizes [0], which cat skips whatever the others look like, as PyTorch does.
+// True for a tensor of sizes [0], which cat skips for any sizes of the others, as PyTorch does.
 template <class Arithmetic, class List>
 bool is_skipped_by_cat(const Arithmetic& sizes, const List& in) {
   return in.size() == 1 && sizes.is(in[0], 0);

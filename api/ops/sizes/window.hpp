@@ -49,7 +49,7 @@ template <class Arithmetic>
                                           typename Arithmetic::Size* out_count) {
   if (window.stride < 1) return WindowError::kStride;
   const bool rounds_up = rounding == WindowRounding::kUp;
-  // Elements that the first position leaves behind its end.
+  // Elements after the end of the first position.
   const auto rest = sizes.add(
       size, sizes.sub(sizes.add(window.padding_before, window.padding_after), window_reach(sizes, window)));
   const std::optional<int64_t> left = sizes.known(rest);

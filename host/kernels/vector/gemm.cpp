@@ -186,7 +186,7 @@ class Gemm {
     }
   }
 
-  // Whether the columns from j on are used where they lie: one pass over B needs no packing, but only whole panels may be read.
+  // True if the columns from j on are read in place: one pass over B needs no packing, but only whole panels may be read.
   bool reads_panel(int64_t j) const { return reads_b_ && j + kColumns<T> <= task_.n; }
 
   const char* b_row(int64_t l) const {

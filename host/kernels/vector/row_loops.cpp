@@ -83,7 +83,7 @@ T minimum(const T* x, int64_t count) {
 // Elements between two questions whether to stop.
 constexpr int64_t kPiece = 1 << 16;
 
-// What maximum() gives for the whole row.
+// Writes maximum() of the whole row.
 template <class T>
 bool find_maximum(const T* x, int64_t count, const StopHook& stop, T* out) {
   *out = maximum(x, minimum_of(count, kPiece));

@@ -9,7 +9,7 @@
 
 namespace etb::host {
 
-// What elements are computed in.
+// The types that loops compute in.
 enum class Compute : uint8_t { kFloat, kDouble, kInt64 };
 inline constexpr int kComputeCount = 3;
 

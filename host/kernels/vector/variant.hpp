@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// What every file compiled once per kind of CPU includes: its namespace and loop hints.
+// Included by every file that is compiled once per kind of CPU: its namespace and loop hints.
 //
 // Such a file may define functions only inside ETB_VARIANT (or force them inline): a function with one name in two variants
-// would be merged by the linker, and a baseline CPU would run AVX-512 code. That includes templates of the standard library, so
-// these files use none.
+// would be merged by the linker, and a baseline CPU would run AVX-512 code. This holds for templates of the standard library
+// too, so these files use none.
 #pragma once
 
 #ifndef ETB_VARIANT

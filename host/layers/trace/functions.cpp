@@ -106,7 +106,7 @@ etb_status ETB_CALL init(const etb_host* host, const etb_option* options, uint64
   instance->trace = find_trace(*host);
   if (instance->next == nullptr || instance->trace == nullptr)
     return fail(error, ETB_INVALID_STATE,
-                "trace: no chain of layers, or no etb::host::Trace behind the host");
+                "trace: the chain of layers is NULL, or the host has no etb::host::Trace");
   TracedCall call;
   call.function = "plugin.init";
   return traced(*instance, call, error, [&](etb_error* inner) {

@@ -7,7 +7,7 @@
 #include <algorithm>
 
 #include "etb/cpp/sink.hpp"
-#include "host/layers/world.hpp"
+#include "host/testing/layer_fixture.hpp"
 
 namespace etb::host {
 namespace {
@@ -23,13 +23,13 @@ std::string without_duration(const TracedCall& call) {
 TEST(Trace, WritesEachCallWithItsObjectAndAnswer) {
   std::vector<std::string> lines;
   Trace trace([&](const TracedCall& call) { lines.push_back(without_duration(call)); });
-  World world(std::vector<Layer>{trace.layer()});
-  ASSERT_EQ(world.start(), ETB_OK) << world.error.text;
-  ASSERT_EQ(world.execute(), ETB_OK);
-  world.run.input.dtype = ETB_DTYPE_INT32;
-  EXPECT_EQ(world.execute(), ETB_INVALID_ARGUMENT);
-  EXPECT_EQ(world.delegates().execute(world.context(), &world.run.args, nullptr), ETB_INVALID_ARGUMENT);
-  ASSERT_EQ(world.stop(), ETB_OK);
+  LayerFixture fixture(std::vector<Layer>{trace.layer()});
+  ASSERT_EQ(fixture.start(), ETB_OK) << fixture.error.text;
+  ASSERT_EQ(fixture.execute(), ETB_OK);
+  fixture.run.input.dtype = ETB_DTYPE_INT32;
+  EXPECT_EQ(fixture.execute(), ETB_INVALID_ARGUMENT);
+  EXPECT_EQ(fixture.delegates().execute(fixture.context(), &fixture.run.args, nullptr), ETB_INVALID_ARGUMENT);
+  ASSERT_EQ(fixture.stop(), ETB_OK);
   EXPECT_THAT(
       lines,
       ElementsAre("plugin.init() = plugin 1", "delegate.create(plugin 1) = delegate 1",
@@ -43,13 +43,13 @@ TEST(Trace, WritesEachCallWithItsObjectAndAnswer) {
 TEST(Trace, MeasuresTheCall) {
   uint64_t longest_ns = 0;
   Trace trace([&](const TracedCall& call) { longest_ns = std::max(longest_ns, call.duration_ns); });
-  World world(std::vector<Layer>{trace.layer()});
-  world.toy.delegate.execute = [](etb_context*, const etb_exec_args*, etb_error*) -> etb_status {
+  LayerFixture fixture(std::vector<Layer>{trace.layer()});
+  fixture.toy.delegate.execute = [](etb_context*, const etb_exec_args*, etb_error*) -> etb_status {
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
     return ETB_OK;
   };
-  ASSERT_EQ(world.start(), ETB_OK);
-  ASSERT_EQ(world.execute(), ETB_OK);
+  ASSERT_EQ(fixture.start(), ETB_OK);
+  ASSERT_EQ(fixture.execute(), ETB_OK);
   EXPECT_GE(longest_ns, 5'000'000u);
 }
 
@@ -75,29 +75,29 @@ TEST(Trace, PassesEveryFunctionOn) {
     Validation validation(options);
     std::vector<Layer> layers{trace.layer(), validation.layer()};
     if (!trace_is_outside) std::swap(layers[0], layers[1]);
-    World world(layers);
-    ASSERT_EQ(world.start(), ETB_OK) << world.error.text;
-    const etb_plugin_table& table = world.table();
+    LayerFixture fixture(layers);
+    ASSERT_EQ(fixture.start(), ETB_OK) << fixture.error.text;
+    const etb_plugin_table& table = fixture.table();
 
     auto take_schema = [](const etb_option_schema&) -> etb_status { return ETB_OK; };
     const auto schemas = sink_to<etb_option_schema_sink>(take_schema);
-    EXPECT_EQ(table.option_schema(world.plugin, &schemas, nullptr), ETB_OK);
+    EXPECT_EQ(table.option_schema(fixture.plugin, &schemas, nullptr), ETB_OK);
     etb_option option{};
     option.struct_size = sizeof(option);
     option.key = "gain";
     option.type = ETB_OPTION_F64;
     option.f64 = 3;
-    EXPECT_EQ(table.set_option(world.plugin, ETB_OBJECT_PLUGIN, world.plugin, &option, nullptr), ETB_OK);
+    EXPECT_EQ(table.set_option(fixture.plugin, ETB_OBJECT_PLUGIN, fixture.plugin, &option, nullptr), ETB_OK);
     double gain = 0;
     auto take_option = [&](const etb_option& value) -> etb_status {
       gain = value.f64;
       return ETB_OK;
     };
     const auto values = sink_to<etb_option_sink>(take_option);
-    EXPECT_EQ(table.get_option(world.plugin, ETB_OBJECT_PLUGIN, world.plugin, "gain", &values, nullptr),
+    EXPECT_EQ(table.get_option(fixture.plugin, ETB_OBJECT_PLUGIN, fixture.plugin, "gain", &values, nullptr),
               ETB_OK);
     EXPECT_EQ(gain, 3);
-    EXPECT_EQ(table.get_extension(world.plugin, ETB_OBJECT_PLUGIN, world.plugin, "x/1"), nullptr);
+    EXPECT_EQ(table.get_extension(fixture.plugin, ETB_OBJECT_PLUGIN, fixture.plugin, "x/1"), nullptr);
 
     uint8_t uuid[16] = {};
     auto take_device = [&](const etb_device_info& info) -> etb_status {
@@ -105,9 +105,9 @@ TEST(Trace, PassesEveryFunctionOn) {
       return ETB_OK;
     };
     const auto devices = sink_to<etb_device_sink>(take_device);
-    EXPECT_EQ(table.device->enumerate(world.plugin, &devices, nullptr), ETB_OK);
+    EXPECT_EQ(table.device->enumerate(fixture.plugin, &devices, nullptr), ETB_OK);
     etb_device* device = nullptr;
-    ASSERT_EQ(table.device->open(world.plugin, uuid, nullptr, 0, &device, nullptr), ETB_OK);
+    ASSERT_EQ(table.device->open(fixture.plugin, uuid, nullptr, 0, &device, nullptr), ETB_OK);
     EXPECT_EQ(table.device->query(device, &devices, nullptr), ETB_OK);
 
     etb_payload_check check{};
@@ -115,26 +115,26 @@ TEST(Trace, PassesEveryFunctionOn) {
     check.backend_id = kToyBackend;
     etb_verdict verdict{};
     verdict.struct_size = sizeof(verdict);
-    EXPECT_EQ(table.delegate->check_payload(world.plugin, &check, &verdict, nullptr), ETB_OK);
-    world.delegate_args.device = device;
+    EXPECT_EQ(table.delegate->check_payload(fixture.plugin, &check, &verdict, nullptr), ETB_OK);
+    fixture.delegate_args.device = device;
     etb_delegate_info info{};
     info.struct_size = sizeof(info);
-    EXPECT_EQ(table.delegate->query(world.delegate(), &info, nullptr), ETB_OK);
+    EXPECT_EQ(table.delegate->query(fixture.delegate(), &info, nullptr), ETB_OK);
     auto take_req = [](const etb_io_req&) -> etb_status { return ETB_OK; };
     const auto reqs = sink_to<etb_io_req_sink>(take_req);
-    EXPECT_EQ(table.delegate->query_io(world.delegate(), &reqs, nullptr), ETB_OK);
-    EXPECT_EQ(table.delegate->context_reserve(world.context(), &world.run.input, 1, nullptr), ETB_OK);
-    EXPECT_EQ(world.execute(), ETB_OK);
-    EXPECT_EQ(table.delegate->execute_async(world.context(), &world.run.args, nullptr), ETB_OK);
-    EXPECT_EQ(table.delegate->cancel(world.context(), nullptr), ETB_OK);
+    EXPECT_EQ(table.delegate->query_io(fixture.delegate(), &reqs, nullptr), ETB_OK);
+    EXPECT_EQ(table.delegate->context_reserve(fixture.context(), &fixture.run.input, 1, nullptr), ETB_OK);
+    EXPECT_EQ(fixture.execute(), ETB_OK);
+    EXPECT_EQ(table.delegate->execute_async(fixture.context(), &fixture.run.args, nullptr), ETB_OK);
+    EXPECT_EQ(table.delegate->cancel(fixture.context(), nullptr), ETB_OK);
 
     auto take_op = [](const etb_op_capability&) -> etb_status { return ETB_OK; };
     const auto ops = sink_to<etb_op_sink>(take_op);
-    EXPECT_EQ(table.aot->op_table(world.plugin, &ops, nullptr), ETB_OK);
+    EXPECT_EQ(table.aot->op_table(fixture.plugin, &ops, nullptr), ETB_OK);
     auto take_name = [](const char&) -> etb_status { return ETB_OK; };
     const auto names = sink_to<etb_text_sink>(take_name);
-    EXPECT_EQ(table.aot->preserve_ops(world.plugin, &names, nullptr), ETB_OK);
-    const etb_graph_image image = world.image().to_c();
+    EXPECT_EQ(table.aot->preserve_ops(fixture.plugin, &names, nullptr), ETB_OK);
+    const etb_graph_image image = fixture.image().to_c();
     etb_partition_args args{};
     args.struct_size = sizeof(args);
     args.graph = &image;
@@ -142,11 +142,11 @@ TEST(Trace, PassesEveryFunctionOn) {
     const etb_partition_sink answers{sizeof(answers), 0, nullptr,
                                      [](void*, const etb_claim*) -> etb_status { return ETB_OK; },
                                      [](void*, const etb_reject*) -> etb_status { return ETB_OK; }};
-    EXPECT_EQ(table.aot->partition(world.plugin, &args, &answers, nullptr), ETB_OK);
-    EXPECT_EQ(table.aot->dry_check(world.plugin, &args, nullptr), ETB_OK);
+    EXPECT_EQ(table.aot->partition(fixture.plugin, &args, &answers, nullptr), ETB_OK);
+    EXPECT_EQ(table.aot->dry_check(fixture.plugin, &args, nullptr), ETB_OK);
     etb_estimate estimate{};
     estimate.struct_size = sizeof(estimate);
-    EXPECT_EQ(table.aot->estimate(world.plugin, &args, &estimate, nullptr), ETB_OK);
+    EXPECT_EQ(table.aot->estimate(fixture.plugin, &args, &estimate, nullptr), ETB_OK);
     etb_compile_args compile{};
     compile.struct_size = sizeof(compile);
     compile.backend_id = kToyBackend;
@@ -158,11 +158,11 @@ TEST(Trace, PassesEveryFunctionOn) {
         [](void*, const etb_named_blob*) -> etb_status { return ETB_OK; },
         [](void*, const etb_artifact*) -> etb_status { return ETB_OK; }};
     compile.sink = &artifacts;
-    EXPECT_EQ(table.aot->compile(world.plugin, &compile, nullptr), ETB_OK);
+    EXPECT_EQ(table.aot->compile(fixture.plugin, &compile, nullptr), ETB_OK);
 
-    world.end_delegate();
+    fixture.end_delegate();
     EXPECT_EQ(table.device->close(device, nullptr), ETB_OK);
-    EXPECT_EQ(world.stop(), ETB_OK);
+    EXPECT_EQ(fixture.stop(), ETB_OK);
     for (const Violation& violation : validation.take()) ADD_FAILURE() << format_violation(violation);
 #define ETB_REQUIRED(table_name, function) \
   EXPECT_THAT(functions, ::testing::Contains(#table_name "." #function));

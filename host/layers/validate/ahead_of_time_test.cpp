@@ -4,8 +4,8 @@
 
 #include <cmath>
 
-#include "host/layers/validate/report_matcher.hpp"
-#include "host/layers/world.hpp"
+#include "host/testing/layer_fixture.hpp"
+#include "host/testing/report_matcher.hpp"
 
 namespace etb::host {
 namespace {
@@ -21,7 +21,7 @@ class ValidateAot : public ::testing::Test {
   using Compile = etb_status (*)(etb_plugin*, const etb_compile_args*, etb_error*);
 
   ValidateAot() {
-    image_ = world_.image().to_c();
+    image_ = fixture_.image().to_c();
     args_.struct_size = sizeof(args_);
     args_.graph = &image_;
     args_.backend_id = kToyBackend;
@@ -29,12 +29,12 @@ class ValidateAot : public ::testing::Test {
 
   // The image has two nodes: 0 and 1.
   etb_status partition(Partition wrong) {
-    world_.toy.aot.partition = wrong;
-    if (world_.plugin == nullptr && world_.start() != ETB_OK) ADD_FAILURE() << world_.error.text;
+    fixture_.toy.aot.partition = wrong;
+    if (fixture_.plugin == nullptr && fixture_.start() != ETB_OK) ADD_FAILURE() << fixture_.error.text;
     const etb_partition_sink sink{sizeof(sink), 0, nullptr,
                                   [](void*, const etb_claim*) -> etb_status { return ETB_OK; },
                                   [](void*, const etb_reject*) -> etb_status { return ETB_OK; }};
-    return world_.table().aot->partition(world_.plugin, &args_, &sink, world_.fresh_error());
+    return fixture_.table().aot->partition(fixture_.plugin, &args_, &sink, fixture_.fresh_error());
   }
 
   static etb_status claim(const etb_partition_sink* sink, uint32_t node, double cost_ns = 0) {
@@ -48,8 +48,8 @@ class ValidateAot : public ::testing::Test {
   }
 
   etb_status compile(Compile wrong) {
-    world_.toy.aot.compile = wrong;
-    if (world_.plugin == nullptr && world_.start() != ETB_OK) ADD_FAILURE() << world_.error.text;
+    fixture_.toy.aot.compile = wrong;
+    if (fixture_.plugin == nullptr && fixture_.start() != ETB_OK) ADD_FAILURE() << fixture_.error.text;
     static const etb_blob_writer kWriter{
         sizeof(etb_blob_writer), 0, nullptr,
         [](void*, uint64_t, const void*, uint64_t) -> etb_status { return ETB_OK; }};
@@ -74,7 +74,7 @@ class ValidateAot : public ::testing::Test {
     args.sink = &sink;
     args.constants = &constants;
     args.progress = &progress;
-    return world_.table().aot->compile(world_.plugin, &args, world_.fresh_error());
+    return fixture_.table().aot->compile(fixture_.plugin, &args, fixture_.fresh_error());
   }
 
   static etb_artifact artifact() {
@@ -83,7 +83,7 @@ class ValidateAot : public ::testing::Test {
     return result;
   }
 
-  World world_;
+  LayerFixture fixture_;
   etb_graph_image image_{};
   etb_partition_args args_{};
 };
@@ -93,7 +93,7 @@ TEST_F(ValidateAot, ReportsANodeWithoutAnAnswer) {
   partition([](etb_plugin*, const etb_partition_args*, const etb_partition_sink* sink, etb_error*) {
     return claim(sink, 0);
   });
-  EXPECT_THAT(world_.found(), ElementsAre(Report("ABI-AOT-01", Side::PLUGIN, "node 1 of 2 was neither")));
+  EXPECT_THAT(fixture_.found(), ElementsAre(Report("ABI-AOT-01", Side::PLUGIN, "node 1 of 2 was neither")));
 }
 
 // proves: ABI-AOT-01
@@ -103,7 +103,7 @@ TEST_F(ValidateAot, ReportsANodeWithTwoAnswers) {
     claim(sink, 1);
     return reject(sink, 1, "op");
   });
-  EXPECT_THAT(world_.found(),
+  EXPECT_THAT(fixture_.found(),
               ElementsAre(Report("ABI-AOT-01", Side::PLUGIN, "node 1 was rejected and had an answer")));
 }
 
@@ -112,7 +112,7 @@ TEST_F(ValidateAot, ReportsANodeThatDoesNotExist) {
   partition([](etb_plugin*, const etb_partition_args*, const etb_partition_sink* sink, etb_error*) {
     return claim(sink, 2);
   });
-  EXPECT_THAT(world_.found(),
+  EXPECT_THAT(fixture_.found(),
               Contains(Report("ABI-AOT-01", Side::PLUGIN, "node 2 was claimed, the image has 2")));
 }
 
@@ -122,8 +122,8 @@ TEST_F(ValidateAot, ReportsARejectionWithoutAReasonAndACostThatIsNone) {
     reject(sink, 0, "");
     return claim(sink, 1, NAN);
   });
-  EXPECT_THAT(world_.found(), ElementsAre(Report("ABI-AOT-01", Side::PLUGIN, "without reason"),
-                                          Report("ABI-TYPE-03", Side::PLUGIN, "cost_ns is nan")));
+  EXPECT_THAT(fixture_.found(), ElementsAre(Report("ABI-AOT-01", Side::PLUGIN, "without reason"),
+                                            Report("ABI-TYPE-03", Side::PLUGIN, "cost_ns is nan")));
 }
 
 // proves: ABI-GRAPH-01 ABI-GRAPH-02
@@ -133,29 +133,29 @@ TEST_F(ValidateAot, ReportsImagesThatTheHostDidNotVerify) {
   partition([](etb_plugin*, const etb_partition_args*, const etb_partition_sink*, etb_error*) -> etb_status {
     return ETB_OK;
   });
-  EXPECT_THAT(world_.found(), ElementsAre(Report("ABI-GRAPH-01", Side::HOST)));
-  std::vector<uint8_t> moved(world_.image().span().begin(), world_.image().span().end());
+  EXPECT_THAT(fixture_.found(), ElementsAre(Report("ABI-GRAPH-01", Side::HOST)));
+  std::vector<uint8_t> moved(fixture_.image().span().begin(), fixture_.image().span().end());
   moved.insert(moved.begin(), 0);
   image_.image = {moved.data() + 1, moved.size() - 1};
   partition([](etb_plugin*, const etb_partition_args*, const etb_partition_sink*, etb_error*) -> etb_status {
     return ETB_OK;
   });
-  EXPECT_THAT(world_.found(), Contains(Report("ABI-GRAPH-02", Side::HOST)));
+  EXPECT_THAT(fixture_.found(), Contains(Report("ABI-GRAPH-02", Side::HOST)));
 }
 
 // proves: ABI-TYPE-03
 TEST_F(ValidateAot, ReportsEstimatesThatAreNoNumbers) {
-  world_.toy.aot.estimate = [](etb_plugin*, const etb_partition_args*, etb_estimate* estimate,
-                               etb_error*) -> etb_status {
+  fixture_.toy.aot.estimate = [](etb_plugin*, const etb_partition_args*, etb_estimate* estimate,
+                                 etb_error*) -> etb_status {
     estimate->latency_ns = NAN;
     estimate->confidence = 2;
     return ETB_OK;
   };
-  ASSERT_EQ(world_.start(), ETB_OK);
+  ASSERT_EQ(fixture_.start(), ETB_OK);
   etb_estimate estimate{};
   estimate.struct_size = sizeof(estimate);
-  world_.table().aot->estimate(world_.plugin, &args_, &estimate, nullptr);
-  EXPECT_THAT(world_.found(),
+  fixture_.table().aot->estimate(fixture_.plugin, &args_, &estimate, nullptr);
+  EXPECT_THAT(fixture_.found(),
               ElementsAre(Report("ABI-TYPE-03", Side::PLUGIN, "latency_ns is nan"),
                           Report("ABI-TYPE-03", Side::PLUGIN, "confidence is 2, expected 0 to 1")));
 }
@@ -163,7 +163,7 @@ TEST_F(ValidateAot, ReportsEstimatesThatAreNoNumbers) {
 // proves: ABI-AOT-05
 TEST_F(ValidateAot, ReportsAPayloadThatIsMissing) {
   compile([](etb_plugin*, const etb_compile_args*, etb_error*) -> etb_status { return ETB_OK; });
-  EXPECT_THAT(world_.found(),
+  EXPECT_THAT(fixture_.found(),
               ElementsAre(Report("ABI-AOT-05", Side::PLUGIN, "0 payloads were ended, expected one")));
 }
 
@@ -173,7 +173,7 @@ TEST_F(ValidateAot, ReportsPayloadsOutOfOrder) {
     const etb_artifact item = artifact();
     return args->sink->end_payload(args->sink->ctx, &item);
   });
-  EXPECT_THAT(world_.found(),
+  EXPECT_THAT(fixture_.found(),
               Contains(Report("ABI-AOT-05", Side::PLUGIN, "end_payload of graph 0, expected begin_payload")));
 }
 
@@ -187,7 +187,7 @@ TEST_F(ValidateAot, ReportsWritesOutsideAPayload) {
     args->sink->end_payload(args->sink->ctx, &item);
     return writer->write(writer->ctx, 0, "x", 1);
   });
-  EXPECT_THAT(world_.found(), ElementsAre(Report("ABI-AOT-05", Side::PLUGIN, "write outside")));
+  EXPECT_THAT(fixture_.found(), ElementsAre(Report("ABI-AOT-05", Side::PLUGIN, "write outside")));
 }
 
 // proves: ABI-AOT-04
@@ -202,7 +202,7 @@ TEST_F(ValidateAot, ReportsOneKeyWithTwoContents) {
     blob.value = {"abd", 3};
     return args->sink->named_blob(args->sink->ctx, &blob);
   });
-  EXPECT_THAT(world_.found(), ElementsAre(Report("ABI-AOT-04", Side::PLUGIN, "'weights'")));
+  EXPECT_THAT(fixture_.found(), ElementsAre(Report("ABI-AOT-04", Side::PLUGIN, "'weights'")));
 }
 
 // proves: ABI-AOT-05
@@ -216,8 +216,8 @@ TEST_F(ValidateAot, ReportsNamedKeysThatWereNotPut) {
     args->sink->begin_payload(args->sink->ctx, 0, &writer);
     return args->sink->end_payload(args->sink->ctx, &item);
   });
-  EXPECT_THAT(world_.found(),
-              ElementsAre(Report("ABI-AOT-05", Side::PLUGIN, "names a blob that was not put")));
+  EXPECT_THAT(fixture_.found(),
+              ElementsAre(Report("ABI-AOT-05", Side::PLUGIN, "names a blob that was not added")));
 }
 
 // proves: ABI-OWN-01 ABI-SINK-01
@@ -229,7 +229,7 @@ TEST_F(ValidateAot, ReportsWhatIsUsedAfterTheCompilation) {
     args->progress->report(args->progress->ctx, 0.25, "back");
     return toy_tables().aot.compile(plugin, args, error);
   });
-  EXPECT_THAT(world_.found(),
+  EXPECT_THAT(fixture_.found(),
               ElementsAre(Report("ABI-TYPE-03", Side::PLUGIN, "progress is 0.25, expected 0.5 to 1")));
   kept.progress->report(kept.progress->ctx, 1, "late");
   etb_payload_view view{};
@@ -237,9 +237,9 @@ TEST_F(ValidateAot, ReportsWhatIsUsedAfterTheCompilation) {
   EXPECT_NE(kept.constants->read(kept.constants->ctx, "weight", &view, nullptr), ETB_OK);
   const etb_blob_writer* writer = nullptr;
   EXPECT_NE(kept.sink->begin_payload(kept.sink->ctx, 0, &writer), ETB_OK);
-  EXPECT_THAT(world_.found(), ElementsAre(Report("ABI-OWN-01", Side::PLUGIN, "progress was reported after"),
-                                          Report("ABI-OWN-01", Side::PLUGIN, "constant reader"),
-                                          Report("ABI-SINK-01", Side::PLUGIN, "args.sink")));
+  EXPECT_THAT(fixture_.found(), ElementsAre(Report("ABI-OWN-01", Side::PLUGIN, "progress was reported after"),
+                                            Report("ABI-OWN-01", Side::PLUGIN, "constant reader"),
+                                            Report("ABI-SINK-01", Side::PLUGIN, "args.sink")));
 }
 
 }  // namespace

@@ -3,8 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "host/layers/validate/guarded_bytes.hpp"
-#include "host/layers/validate/report_matcher.hpp"
-#include "host/layers/world.hpp"
+#include "host/testing/layer_fixture.hpp"
+#include "host/testing/report_matcher.hpp"
 
 namespace etb::host {
 namespace {
@@ -19,14 +19,14 @@ using Execute = etb_status (*)(etb_context*, const etb_exec_args*, etb_error*);
 class ValidateBuffers : public ::testing::TestWithParam<ValidateOptions::Memory> {
  protected:
   void run(Execute execute, int64_t count = 3) {
-    World world(with_memory(GetParam()));
-    world.toy.delegate.execute = execute;
-    ASSERT_EQ(world.start(), ETB_OK);
+    LayerFixture fixture(with_memory(GetParam()));
+    fixture.toy.delegate.execute = execute;
+    ASSERT_EQ(fixture.start(), ETB_OK);
     ToyRun run(count);
-    status_ = world.delegates().execute(world.context(), &run.args, world.fresh_error());
+    status_ = fixture.delegates().execute(fixture.context(), &run.args, fixture.fresh_error());
     in_ = run.in;
     out_ = run.out;
-    found_ = world.found();
+    found_ = fixture.found();
   }
 
   static etb_status right(etb_context* context, const etb_exec_args* args, etb_error* error) {
@@ -48,7 +48,7 @@ TEST_P(ValidateBuffers, ReportsAWriteBehindAnOutput) {
       },
       4);
   EXPECT_THAT(found_, ElementsAre(Report("ABI-TENSOR-02", Side::PLUGIN, "outputs[0].data: write")));
-  EXPECT_THAT(found_, ElementsAre(Report("ABI-TENSOR-02", Side::PLUGIN, "bytes behind its end")));
+  EXPECT_THAT(found_, ElementsAre(Report("ABI-TENSOR-02", Side::PLUGIN, "bytes after its end")));
   EXPECT_THAT(out_, Each(2.0f)) << "what it wrote inside reaches the host";
 }
 
@@ -58,7 +58,8 @@ TEST_P(ValidateBuffers, ReportsAWriteBeforeAnOutput) {
     static_cast<float*>(args->outputs[0].data)[-1] = 7;
     return right(context, args, error);
   });
-  EXPECT_THAT(found_, ElementsAre(Report("ABI-TENSOR-02", Side::PLUGIN, "write 4 bytes before its begin")));
+  EXPECT_THAT(found_,
+              ElementsAre(Report("ABI-TENSOR-02", Side::PLUGIN, "write 4 bytes before its beginning")));
 }
 
 // proves: ABI-TENSOR-03
@@ -85,7 +86,7 @@ TEST_P(ValidateBuffers, SeesAReadBehindAnInputOnGuardPages) {
       },
       16);
   if (GetParam() == kGuardPages) {
-    EXPECT_THAT(found_, ElementsAre(Report("ABI-TENSOR-03", Side::PLUGIN, "read 0 bytes behind its end")));
+    EXPECT_THAT(found_, ElementsAre(Report("ABI-TENSOR-03", Side::PLUGIN, "read 0 bytes after its end")));
   }
   EXPECT_EQ(status_, ETB_OK) << "the run goes on";
 }
@@ -134,18 +135,18 @@ TEST_P(ValidateBuffers, ReportsAWriteIntoTheArguments) {
 }
 
 TEST_P(ValidateBuffers, ReportsAWriteBehindTheScratch) {
-  World world(with_memory(GetParam()));
-  world.toy.delegate.execute = [](etb_context* context, const etb_exec_args* args, etb_error* error) {
+  LayerFixture fixture(with_memory(GetParam()));
+  fixture.toy.delegate.execute = [](etb_context* context, const etb_exec_args* args, etb_error* error) {
     static_cast<char*>(args->scratch)[args->scratch_nbytes] = 1;
     return right(context, args, error);
   };
-  ASSERT_EQ(world.start(), ETB_OK);
+  ASSERT_EQ(fixture.start(), ETB_OK);
   alignas(64) char scratch[64];
-  world.run.args.scratch = scratch;
-  world.run.args.scratch_nbytes = sizeof(scratch);
-  EXPECT_EQ(world.execute(), ETB_OK);
-  EXPECT_THAT(world.found(),
-              ElementsAre(Report("ABI-EXEC-04", Side::PLUGIN, "scratch: write 0 bytes behind")));
+  fixture.run.args.scratch = scratch;
+  fixture.run.args.scratch_nbytes = sizeof(scratch);
+  EXPECT_EQ(fixture.execute(), ETB_OK);
+  EXPECT_THAT(fixture.found(),
+              ElementsAre(Report("ABI-EXEC-04", Side::PLUGIN, "scratch: write 0 bytes after")));
 }
 
 INSTANTIATE_TEST_SUITE_P(Memory, ValidateBuffers, ::testing::Values(kCanaries, kGuardPages),
@@ -162,7 +163,7 @@ TEST(GuardedBytes, AreAlignedAndEndAtTheirGuard) {
         bytes.data()[nbytes] = 0;
         const auto damage = bytes.take_damage();
         ASSERT_TRUE(damage) << nbytes << " bytes aligned to " << alignment;
-        EXPECT_EQ(*damage, "write 0 bytes behind its end");
+        EXPECT_EQ(*damage, "write 0 bytes after its end");
         EXPECT_FALSE(bytes.take_damage()) << "told once";
       }
 }

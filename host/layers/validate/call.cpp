@@ -47,8 +47,8 @@ bool Call::enter_handle(Handle* handle, Kind kind, Tag tag) {
   const auto address = reinterpret_cast<uintptr_t>(handle);
   if (address == 0 || address % alignof(Handle) != 0 || handle->magic != Handle::kMagic) {
     refused_ = ETB_INVALID_HANDLE;
-    refused_text_ = fmt::format("ABI-OWN-04: {} is {}, expected a {} that this layer gave", fmt::ptr(handle),
-                                address == 0 ? "NULL" : "no handle", to_text(kind));
+    refused_text_ = fmt::format("ABI-OWN-04: {} is {}, expected a {} created through this layer",
+                                fmt::ptr(handle), address == 0 ? "NULL" : "not a handle", to_text(kind));
     return false;
   }
   if (state_ == nullptr) {
@@ -100,7 +100,7 @@ void Call::check_process(const ProcessState& before) {
   const bool may_make_threads =
       instance_ == nullptr || (instance_->next->ident->flags & ETB_PLUGIN_OWN_THREADS) != 0;
   if (const int added = before.added_thread_count(); added != 0 && !may_make_threads)
-    plugin("ABI-HYG-02", "the call made {} threads without ETB_PLUGIN_OWN_THREADS", added);
+    plugin("ABI-HYG-02", "the call started {} threads without ETB_PLUGIN_OWN_THREADS", added);
 }
 
 void Call::check_error(const etb_error& error, etb_status status) {
@@ -113,7 +113,7 @@ void Call::check_error(const etb_error& error, etb_status status) {
     plugin("ABI-SIZE-03", "the call changed struct_size or flags of the error");
   if (status == ETB_OK) {
     if (error.code != ETB_OK || text_nbytes != 0)
-      plugin("ABI-ERR-01", "the call answered ETB_OK and filled the error with code {}", error.code);
+      plugin("ABI-ERR-01", "the call returned ETB_OK and filled the error with code {}", error.code);
     return;
   }
   if (status == passed_on_ && error.code == ETB_OK) return;
@@ -123,9 +123,9 @@ void Call::check_error(const etb_error& error, etb_status status) {
 
 etb_status Call::finish(etb_status status) {
   if (is_refused())
-    return fail(host_error_, refused_, "refused by the validate layer: %s", refused_text_.c_str());
+    return fail(host_error_, refused_, "rejected by the validate layer: %s", refused_text_.c_str());
   if (is_spoiled())
-    return fail(host_error_, ETB_INTERNAL, "refused by the validate layer: %s", plugin_text_.c_str());
+    return fail(host_error_, ETB_INTERNAL, "rejected by the validate layer: %s", plugin_text_.c_str());
   if (is_thrown_) return fail(host_error_, ETB_INTERNAL, "an exception left %s", function_);
   if (status == ETB_OK || !etb::detail::can_write(host_error_)) return status;
   etb_error error;

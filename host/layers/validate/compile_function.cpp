@@ -70,7 +70,7 @@ struct ArtifactSink {
     const auto [known, is_new] = blobs.emplace(blob->key, hash);
     if (!is_new && known->second != hash)
       return refuse(call, "ABI-AOT-04",
-                    fmt::format("the named blob '{}' was put with other bytes before", blob->key));
+                    fmt::format("the named blob '{}' was added before with other bytes", blob->key));
     return real.named_blob(real.ctx, blob);
   }
 
@@ -92,7 +92,7 @@ struct ArtifactSink {
     for (uint64_t i = 0; i < artifact->named_key_count; ++i)
       if (artifact->named_keys == nullptr || artifact->named_keys[i] == nullptr ||
           blobs.find(artifact->named_keys[i]) == blobs.end())
-        return refuse(call, "ABI-AOT-05", "artifact.named_keys names a blob that was not put");
+        return refuse(call, "ABI-AOT-05", "artifact.named_keys names a blob that was not added");
     real_writer = nullptr;
     ++ended_count;
     return real.end_payload(real.ctx, artifact);

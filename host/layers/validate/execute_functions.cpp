@@ -48,10 +48,11 @@ void check_against_info(Call& call, const DelegateHandle& delegate, const etb_ex
   if (!delegate.has_info) return;
   const etb_delegate_info& info = delegate.info;
   if (args.input_count != info.input_count || args.output_count != info.output_count)
-    call.host("ABI-EXEC-04", ETB_INVALID_ARGUMENT, "{} inputs and {} outputs, delegate query said {} and {}",
-              args.input_count, args.output_count, info.input_count, info.output_count);
+    call.host("ABI-EXEC-04", ETB_INVALID_ARGUMENT,
+              "{} inputs and {} outputs, delegate query reported {} and {}", args.input_count,
+              args.output_count, info.input_count, info.output_count);
   if (args.scratch_nbytes < info.scratch_bytes)
-    call.host("ABI-EXEC-04", ETB_INVALID_ARGUMENT, "{} bytes of scratch, delegate query said {}",
+    call.host("ABI-EXEC-04", ETB_INVALID_ARGUMENT, "{} bytes of scratch, delegate query reported {}",
               args.scratch_nbytes, info.scratch_bytes);
   else if (info.scratch_bytes != 0 && reinterpret_cast<uintptr_t>(args.scratch) % info.scratch_alignment != 0)
     call.host("ABI-EXEC-04", ETB_INVALID_ARGUMENT, "the scratch is not aligned to {}",
@@ -122,9 +123,9 @@ etb_status run_guarded(Call& call, ContextHandle& context, const etb_exec_args& 
   const Instance& instance = *context.handle.instance;
   // Alternates the guard page: every other run detects reads before a tensor, the rest detects reads after
   // it.
-  const Place place = context.run_count.fetch_add(1) % 2 == 0 ? Place::kAtEnd : Place::kAtBegin;
-  GuardedTensors inputs(call, args.inputs, args.input_count, "inputs", false, true, place);
-  GuardedTensors outputs(call, args.outputs, args.output_count, "outputs", true, true, place);
+  const GuardSide side = context.run_count.fetch_add(1) % 2 == 0 ? GuardSide::kAtEnd : GuardSide::kAtBegin;
+  GuardedTensors inputs(call, args.inputs, args.input_count, "inputs", false, true, side);
+  GuardedTensors outputs(call, args.outputs, args.output_count, "outputs", true, true, side);
   std::unique_ptr<GuardedBytes> scratch;
   if (args.scratch_nbytes != 0) {
     const auto address = reinterpret_cast<uintptr_t>(args.scratch);
@@ -202,7 +203,7 @@ struct AsyncRun {
                           "a fence was signalled again");
     if (is_failed.load())
       return state.report("ABI-EXEC-05", Side::PLUGIN, "delegate.execute_async",
-                          "a fence was signalled of a run that answered an error");
+                          "a fence was signalled for a run that returned an error");
     if (open_count.fetch_sub(1) == 1) finish();
     fence.real.signal(fence.real.handle, status);
   }
@@ -290,7 +291,7 @@ etb_status ETB_CALL execute_async(etb_context* context, const etb_exec_args* arg
     const int open = run->open_count.load();
     if (open != 0) run->finish();
     if (open != static_cast<int>(args->signal_count))
-      call.plugin("ABI-EXEC-05", "the call answered {} and signalled a fence", status);
+      call.plugin("ABI-EXEC-05", "the call returned {} and signalled a fence", status);
   }
   return call.finish(status);
 }

@@ -31,9 +31,9 @@ struct OutHandle {
   // Reports a status that does not match `handle`. Returns true if an object was created.
   bool check(Call& call, etb_status status) const {
     if (status == ETB_OK && handle == nullptr)
-      call.plugin("ABI-OWN-04", "the call answered ETB_OK and made nothing");
+      call.plugin("ABI-OWN-04", "the call returned ETB_OK, but returned no object");
     if (status != ETB_OK && handle != nullptr)
-      call.plugin("ABI-OWN-04", "the call answered {} and wrote a handle all the same", status);
+      call.plugin("ABI-OWN-04", "the call returned {}, but wrote a handle", status);
     return status == ETB_OK && handle != nullptr;
   }
 };
@@ -53,7 +53,7 @@ etb_status end_object(Call& call, H& object, F&& end) {
   if (call.is_refused()) return status;
   if (children != 0 && status != ETB_BUSY)
     call.plugin("ABI-LIFE-01",
-                "the {} was ended before {} objects made from it and answered {}, expected ETB_BUSY",
+                "the {} was ended before {} objects made from it and returned {}, expected ETB_BUSY",
                 to_text(handle.kind), children, status);
   if (children == 0 && status == ETB_BUSY)
     call.plugin("ABI-LIFE-01", "ETB_BUSY, but nothing made from this {} is alive", to_text(handle.kind));

@@ -37,14 +37,14 @@ uint64_t hash_bytes(const void* data, uint64_t nbytes) noexcept {
 }
 
 GuardedBytes::GuardedBytes(ValidateOptions::Memory memory, uint64_t nbytes, uint64_t alignment, Access access,
-                           Place place)
+                           GuardSide side)
     : nbytes_(nbytes) {
   alignment = std::max<uint64_t>(alignment, 16);
   if (memory == ValidateOptions::Memory::GUARD_PAGES && alignment <= 4096) {
     pages_ = std::make_unique<WatchedPages>(std::max<uint64_t>(nbytes, 1), access);
     if (pages_->is_valid()) {
       const uint64_t room = static_cast<uint64_t>(pages_->end() - pages_->begin());
-      front_nbytes_ = place == Place::kAtEnd ? room - round_up(nbytes, alignment) : 0;
+      front_nbytes_ = side == GuardSide::kAtEnd ? room - round_up(nbytes, alignment) : 0;
       back_nbytes_ = room - front_nbytes_ - nbytes;
       data_ = pages_->begin() + front_nbytes_;
       inside_offset_ = pages_->inside() - pages_->begin();
@@ -88,9 +88,10 @@ std::optional<std::string> GuardedBytes::describe_fault() {
   if (!pages_->take_fault(fault)) return std::nullopt;
   const char* const verb = fault.is_write ? "write" : "read";
   const auto data = reinterpret_cast<uintptr_t>(data_);
-  if (fault.address < data) return fmt::format("{} {} bytes before its begin", verb, data - fault.address);
+  if (fault.address < data)
+    return fmt::format("{} {} bytes before its beginning", verb, data - fault.address);
   if (fault.address >= data + nbytes_)
-    return fmt::format("{} {} bytes behind its end", verb, fault.address - data - nbytes_);
+    return fmt::format("{} {} bytes after its end", verb, fault.address - data - nbytes_);
   return fmt::format("{} at byte {} of {}", verb, fault.address - data, nbytes_);
 }
 
@@ -99,14 +100,14 @@ std::optional<std::string> GuardedBytes::describe_canary() {
   uint8_t* const end = inside() + nbytes_;
   if (!holds_pattern(end, back_nbytes_)) {
     auto text =
-        fmt::format("write {} bytes behind its end", std::find_if(end, end + back_nbytes_, is_damaged) - end);
+        fmt::format("write {} bytes after its end", std::find_if(end, end + back_nbytes_, is_damaged) - end);
     std::memset(end, kCanary, back_nbytes_);
     return text;
   }
   uint8_t* const front = inside() - front_nbytes_;
   if (!holds_pattern(front, front_nbytes_)) {
-    auto text =
-        fmt::format("write {} bytes before its begin", inside() - std::find_if(front, inside(), is_damaged));
+    auto text = fmt::format("write {} bytes before its beginning",
+                            inside() - std::find_if(front, inside(), is_damaged));
     std::memset(front, kCanary, front_nbytes_);
     return text;
   }

@@ -14,7 +14,7 @@
 namespace etb::host::validate {
 
 // Position of a copy between its guard pages.
-enum class Place {
+enum class GuardSide {
   kAtEnd,    // ends at the second guard, but for at most alignment - 1 bytes
   kAtBegin,  // begins at the end of the first guard
 };
@@ -24,7 +24,7 @@ class GuardedBytes {
  public:
   // `access` is the access that the other side has at first.
   GuardedBytes(ValidateOptions::Memory memory, uint64_t nbytes, uint64_t alignment,
-               Access access = Access::kWrites, Place place = Place::kAtEnd);
+               Access access = Access::kWrites, GuardSide side = GuardSide::kAtEnd);
   GuardedBytes(const GuardedBytes&) = delete;
   GuardedBytes& operator=(const GuardedBytes&) = delete;
 
@@ -39,7 +39,7 @@ class GuardedBytes {
   // Makes any later access a violation. Without guard pages it is not detected.
   void close() noexcept;
 
-  // Returns a violation as the end of a sentence: "write 4 bytes behind its end". Returns each
+  // Returns a violation as the end of a sentence: "write 4 bytes after its end". Returns each
   // once.
   std::optional<std::string> take_damage();
 

@@ -3,8 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "host/layers/validate/handle.hpp"
-#include "host/layers/validate/report_matcher.hpp"
-#include "host/layers/world.hpp"
+#include "host/testing/layer_fixture.hpp"
+#include "host/testing/report_matcher.hpp"
 
 namespace etb::host {
 namespace {
@@ -20,9 +20,9 @@ ToyDelegateState* toy_behind(etb_delegate* delegate) { return toy(validate::unwr
 // Destroys a context and its delegate in the toy itself, for a wrong toy that does not.
 class EndBehind {
  public:
-  explicit EndBehind(World& world)
-      : context_(validate::unwrap(world.context())->next),
-        delegate_(validate::unwrap(world.delegate())->next) {}
+  explicit EndBehind(LayerFixture& fixture)
+      : context_(validate::unwrap(fixture.context())->next),
+        delegate_(validate::unwrap(fixture.delegate())->next) {}
   EndBehind(const EndBehind&) = delete;
   EndBehind& operator=(const EndBehind&) = delete;
   ~EndBehind() {
@@ -37,106 +37,108 @@ class EndBehind {
 
 // proves: ABI-OWN-04
 TEST(ValidateOwnership, ReportsAUseAfterDestroy) {
-  World world;
-  ASSERT_EQ(world.start(), ETB_OK);
+  LayerFixture fixture;
+  ASSERT_EQ(fixture.start(), ETB_OK);
   etb_delegate* delegate = nullptr;
-  ASSERT_EQ(world.create(&delegate), ETB_OK);
-  ASSERT_EQ(world.delegates().destroy(delegate, nullptr), ETB_OK);
+  ASSERT_EQ(fixture.create(&delegate), ETB_OK);
+  ASSERT_EQ(fixture.delegates().destroy(delegate, nullptr), ETB_OK);
   etb_delegate_info info{};
   info.struct_size = sizeof(info);
-  EXPECT_EQ(world.delegates().query(delegate, &info, world.fresh_error()), ETB_INVALID_HANDLE);
-  EXPECT_THAT(world.error.text, HasSubstr("ABI-OWN-04: the delegate was ended before"));
-  EXPECT_EQ(world.delegates().destroy(delegate, nullptr), ETB_INVALID_HANDLE) << "twice";
-  EXPECT_THAT(world.found(), ElementsAre(Report("ABI-OWN-04", Side::HOST), Report("ABI-OWN-04", Side::HOST)));
+  EXPECT_EQ(fixture.delegates().query(delegate, &info, fixture.fresh_error()), ETB_INVALID_HANDLE);
+  EXPECT_THAT(fixture.error.text, HasSubstr("ABI-OWN-04: the delegate was ended before"));
+  EXPECT_EQ(fixture.delegates().destroy(delegate, nullptr), ETB_INVALID_HANDLE) << "twice";
+  EXPECT_THAT(fixture.found(),
+              ElementsAre(Report("ABI-OWN-04", Side::HOST), Report("ABI-OWN-04", Side::HOST)));
 }
 
 // proves: ABI-OWN-04
 TEST(ValidateOwnership, ReportsAUseAfterDeinit) {
-  World world;
-  ASSERT_EQ(world.start(), ETB_OK);
-  etb_plugin* const plugin = world.plugin;
-  ASSERT_EQ(world.stop(), ETB_OK);
-  EXPECT_EQ(world.table().deinit(plugin, nullptr), ETB_INVALID_HANDLE);
-  EXPECT_THAT(world.found(), ElementsAre(Report("ABI-OWN-04", Side::HOST, "plugin was ended")));
+  LayerFixture fixture;
+  ASSERT_EQ(fixture.start(), ETB_OK);
+  etb_plugin* const plugin = fixture.plugin;
+  ASSERT_EQ(fixture.stop(), ETB_OK);
+  EXPECT_EQ(fixture.table().deinit(plugin, nullptr), ETB_INVALID_HANDLE);
+  EXPECT_THAT(fixture.found(), ElementsAre(Report("ABI-OWN-04", Side::HOST, "plugin was ended")));
 }
 
 // proves: ABI-OWN-04
 TEST(ValidateOwnership, RefusesAHandleOfAnotherKindOrNone) {
-  World world;
-  ASSERT_EQ(world.start(), ETB_OK);
-  auto* const wrong = reinterpret_cast<etb_context*>(world.delegate());
-  EXPECT_EQ(world.delegates().execute(wrong, &world.run.args, nullptr), ETB_INVALID_HANDLE);
-  EXPECT_THAT(world.found(),
+  LayerFixture fixture;
+  ASSERT_EQ(fixture.start(), ETB_OK);
+  auto* const wrong = reinterpret_cast<etb_context*>(fixture.delegate());
+  EXPECT_EQ(fixture.delegates().execute(wrong, &fixture.run.args, nullptr), ETB_INVALID_HANDLE);
+  EXPECT_THAT(fixture.found(),
               ElementsAre(Report("ABI-OWN-04", Side::HOST, "is a delegate, expected a context")));
-  EXPECT_EQ(world.delegates().execute(nullptr, &world.run.args, world.fresh_error()), ETB_INVALID_HANDLE);
-  EXPECT_THAT(world.error.text, HasSubstr("is NULL, expected a context"));
+  EXPECT_EQ(fixture.delegates().execute(nullptr, &fixture.run.args, fixture.fresh_error()),
+            ETB_INVALID_HANDLE);
+  EXPECT_THAT(fixture.error.text, HasSubstr("is NULL, expected a context"));
 }
 
 // proves: ABI-LIFE-01
 TEST(ValidateOwnership, ReportsAnEndBeforeTheChildrensEnd) {
-  World world(strict());
-  ASSERT_EQ(world.start(), ETB_OK);
-  world.context();
-  EXPECT_EQ(world.delegates().destroy(world.delegate(), nullptr), ETB_BUSY);
-  EXPECT_EQ(world.table().deinit(world.plugin, nullptr), ETB_BUSY);
-  EXPECT_THAT(world.found(),
+  LayerFixture fixture(strict());
+  ASSERT_EQ(fixture.start(), ETB_OK);
+  fixture.context();
+  EXPECT_EQ(fixture.delegates().destroy(fixture.delegate(), nullptr), ETB_BUSY);
+  EXPECT_EQ(fixture.table().deinit(fixture.plugin, nullptr), ETB_BUSY);
+  EXPECT_THAT(fixture.found(),
               ElementsAre(Report("ABI-LIFE-01", Side::HOST, "1 objects made from this delegate"),
                           Report("ABI-LIFE-01", Side::HOST, "1 objects made from this plugin")));
-  EXPECT_EQ(world.execute(), ETB_OK) << "nothing has changed";
+  EXPECT_EQ(fixture.execute(), ETB_OK) << "nothing has changed";
 }
 
 // proves: ABI-LIFE-01
 TEST(ValidateOwnership, ReportsAPluginThatEndsWhatIsInUse) {
-  World world;
-  world.toy.delegate.destroy = [](etb_delegate*, etb_error*) -> etb_status { return ETB_OK; };
-  ASSERT_EQ(world.start(), ETB_OK);
-  etb_context* const context = world.context();
-  const EndBehind cleanup(world);
-  EXPECT_EQ(world.delegates().destroy(world.delegate(), nullptr), ETB_OK);
-  EXPECT_THAT(world.found(), ElementsAre(Report("ABI-LIFE-01", Side::HOST),
-                                         Report("ABI-LIFE-01", Side::PLUGIN, "expected ETB_BUSY")));
-  EXPECT_EQ(world.delegates().execute(context, &world.run.args, nullptr), ETB_INVALID_HANDLE)
+  LayerFixture fixture;
+  fixture.toy.delegate.destroy = [](etb_delegate*, etb_error*) -> etb_status { return ETB_OK; };
+  ASSERT_EQ(fixture.start(), ETB_OK);
+  etb_context* const context = fixture.context();
+  const EndBehind cleanup(fixture);
+  EXPECT_EQ(fixture.delegates().destroy(fixture.delegate(), nullptr), ETB_OK);
+  EXPECT_THAT(fixture.found(), ElementsAre(Report("ABI-LIFE-01", Side::HOST),
+                                           Report("ABI-LIFE-01", Side::PLUGIN, "expected ETB_BUSY")));
+  EXPECT_EQ(fixture.delegates().execute(context, &fixture.run.args, nullptr), ETB_INVALID_HANDLE)
       << "a child of what is gone is gone";
 }
 
 // proves: ABI-LIFE-01
 TEST(ValidateOwnership, ReportsBusyWithoutAReason) {
-  World world;
+  LayerFixture fixture;
   static bool is_busy;
   is_busy = true;
-  world.toy.delegate.context_destroy = [](etb_context* context, etb_error* error) -> etb_status {
+  fixture.toy.delegate.context_destroy = [](etb_context* context, etb_error* error) -> etb_status {
     if (!is_busy) return toy_tables().delegate.context_destroy(context, error);
     error->code = ETB_BUSY;
     error->text[0] = 'x';
     return ETB_BUSY;
   };
-  ASSERT_EQ(world.start(), ETB_OK);
-  EXPECT_EQ(world.delegates().context_destroy(world.context(), nullptr), ETB_BUSY);
-  EXPECT_THAT(world.found(),
+  ASSERT_EQ(fixture.start(), ETB_OK);
+  EXPECT_EQ(fixture.delegates().context_destroy(fixture.context(), nullptr), ETB_BUSY);
+  EXPECT_THAT(fixture.found(),
               ElementsAre(Report("ABI-LIFE-01", Side::PLUGIN, "nothing made from this context")));
   is_busy = false;
 }
 
 // proves: ABI-OWN-04
 TEST(ValidateOwnership, ReportsASuccessWithoutAnObjectAndAFailureWithOne) {
-  World world;
-  world.toy.delegate.create = [](etb_plugin*, const etb_delegate_args*, etb_delegate**,
-                                 etb_error*) -> etb_status { return ETB_OK; };
-  world.toy.delegate.context_create = [](etb_delegate*, const etb_option*, uint64_t, etb_context** out,
-                                         etb_error* error) -> etb_status {
+  LayerFixture fixture;
+  fixture.toy.delegate.create = [](etb_plugin*, const etb_delegate_args*, etb_delegate**,
+                                   etb_error*) -> etb_status { return ETB_OK; };
+  fixture.toy.delegate.context_create = [](etb_delegate*, const etb_option*, uint64_t, etb_context** out,
+                                           etb_error* error) -> etb_status {
     *out = reinterpret_cast<etb_context*>(out);
     error->code = ETB_UNAVAILABLE;
     error->text[0] = 'x';
     return ETB_UNAVAILABLE;
   };
-  ASSERT_EQ(world.start(), ETB_OK);
+  ASSERT_EQ(fixture.start(), ETB_OK);
   etb_delegate* delegate = nullptr;
-  EXPECT_NE(world.create(&delegate), ETB_OK) << "the host is not given a success without an object";
-  EXPECT_THAT(world.error.text, HasSubstr("made nothing"));
-  EXPECT_THAT(world.found(), ElementsAre(Report("ABI-OWN-04", Side::PLUGIN, "made nothing")));
+  EXPECT_NE(fixture.create(&delegate), ETB_OK) << "the host is not given a success without an object";
+  EXPECT_THAT(fixture.error.text, HasSubstr("returned no object"));
+  EXPECT_THAT(fixture.found(), ElementsAre(Report("ABI-OWN-04", Side::PLUGIN, "returned no object")));
 
-  World other;
-  other.toy.delegate.context_create = world.toy.delegate.context_create;
+  LayerFixture other;
+  other.toy.delegate.context_create = fixture.toy.delegate.context_create;
   ASSERT_EQ(other.start(), ETB_OK);
   etb_context* context = nullptr;
   EXPECT_EQ(other.delegates().context_create(other.delegate(), nullptr, 0, &context, nullptr),
@@ -147,74 +149,74 @@ TEST(ValidateOwnership, ReportsASuccessWithoutAnObjectAndAFailureWithOne) {
 
 class ValidatePayload : public ::testing::TestWithParam<ValidateOptions::Memory> {
  protected:
-  ValidatePayload() : world_(with_memory(GetParam())) {
-    world_.payload.release_ctx = &release_count_;
-    world_.payload.release = [](void* ctx) { ++*static_cast<int*>(ctx); };
-    world_.payload.data = bytes_;
+  ValidatePayload() : fixture_(with_memory(GetParam())) {
+    fixture_.payload.release_ctx = &release_count_;
+    fixture_.payload.release = [](void* ctx) { ++*static_cast<int*>(ctx); };
+    fixture_.payload.data = bytes_;
   }
 
   bool has_guard_pages() const { return GetParam() == kGuardPages; }
 
   alignas(16) char bytes_[16] = "TOY1 of a test.";
   int release_count_ = 0;
-  World world_;
+  LayerFixture fixture_;
 };
 
 // proves: ABI-OWN-03
 TEST_P(ValidatePayload, ReportsASecondRelease) {
-  world_.toy.delegate.create = [](etb_plugin* plugin, const etb_delegate_args* args, etb_delegate** out,
-                                  etb_error* error) {
+  fixture_.toy.delegate.create = [](etb_plugin* plugin, const etb_delegate_args* args, etb_delegate** out,
+                                    etb_error* error) {
     args->payload->release(args->payload->release_ctx);
     args->payload->release(args->payload->release_ctx);
     return toy_tables().delegate.create(plugin, args, out, error);
   };
-  ASSERT_EQ(world_.start(), ETB_OK);
-  world_.delegate();
+  ASSERT_EQ(fixture_.start(), ETB_OK);
+  fixture_.delegate();
   EXPECT_EQ(release_count_, 1) << "the host hears of it once";
-  EXPECT_THAT(world_.found(), Contains(Report("ABI-OWN-03", Side::PLUGIN, "called again")));
+  EXPECT_THAT(fixture_.found(), Contains(Report("ABI-OWN-03", Side::PLUGIN, "called again")));
 }
 
 // proves: ABI-OWN-03
 TEST_P(ValidatePayload, ReportsATouchAfterRelease) {
-  world_.toy.delegate.execute = [](etb_context* context, const etb_exec_args* args, etb_error* error) {
+  fixture_.toy.delegate.execute = [](etb_context* context, const etb_exec_args* args, etb_error* error) {
     volatile char first = *static_cast<const char*>(toy(context)->delegate->payload.data);
     (void)first;
     return toy_tables().delegate.execute(context, args, error);
   };
-  ASSERT_EQ(world_.start(), ETB_OK);
-  ASSERT_EQ(world_.execute(), ETB_OK);
-  EXPECT_THAT(world_.found(), IsEmpty()) << "before it is released it may be read";
-  const etb_payload_view& kept = toy_behind(world_.delegate())->payload;
+  ASSERT_EQ(fixture_.start(), ETB_OK);
+  ASSERT_EQ(fixture_.execute(), ETB_OK);
+  EXPECT_THAT(fixture_.found(), IsEmpty()) << "before it is released it may be read";
+  const etb_payload_view& kept = toy_behind(fixture_.delegate())->payload;
   kept.release(kept.release_ctx);
-  ASSERT_EQ(world_.execute(), ETB_OK) << "the run goes on";
+  ASSERT_EQ(fixture_.execute(), ETB_OK) << "the run goes on";
   if (has_guard_pages()) {
-    EXPECT_THAT(world_.found(), ElementsAre(Report("ABI-OWN-03", Side::PLUGIN, "read at byte 0 of 16")));
+    EXPECT_THAT(fixture_.found(), ElementsAre(Report("ABI-OWN-03", Side::PLUGIN, "read at byte 0 of 16")));
   }
 }
 
 // proves: ABI-OWN-05
 TEST_P(ValidatePayload, ReportsAWriteIntoThePayload) {
-  world_.toy.delegate.create = [](etb_plugin* plugin, const etb_delegate_args* args, etb_delegate** out,
-                                  etb_error* error) {
+  fixture_.toy.delegate.create = [](etb_plugin* plugin, const etb_delegate_args* args, etb_delegate** out,
+                                    etb_error* error) {
     const_cast<char*>(static_cast<const char*>(args->payload->data))[5] = 'X';
     return toy_tables().delegate.create(plugin, args, out, error);
   };
-  ASSERT_EQ(world_.start(), ETB_OK);
-  world_.delegate();
-  world_.stop();
-  EXPECT_THAT(world_.found(), ElementsAre(Report("ABI-OWN-05", Side::PLUGIN, "payload")));
+  ASSERT_EQ(fixture_.start(), ETB_OK);
+  fixture_.delegate();
+  fixture_.stop();
+  EXPECT_THAT(fixture_.found(), ElementsAre(Report("ABI-OWN-05", Side::PLUGIN, "payload")));
   EXPECT_EQ(bytes_[5] == 'X', !has_guard_pages()) << "with guard pages the host's bytes are out of reach";
 }
 
 // proves: ABI-OWN-02
 TEST_P(ValidatePayload, ReportsAReleaseAfterDestroy) {
-  ASSERT_EQ(world_.start(), ETB_OK);
-  world_.delegate();
-  const etb_payload_view kept = toy_behind(world_.delegate())->payload;
-  world_.stop();
+  ASSERT_EQ(fixture_.start(), ETB_OK);
+  fixture_.delegate();
+  const etb_payload_view kept = toy_behind(fixture_.delegate())->payload;
+  fixture_.stop();
   kept.release(kept.release_ctx);
   EXPECT_EQ(release_count_, 0);
-  EXPECT_THAT(world_.found(),
+  EXPECT_THAT(fixture_.found(),
               ElementsAre(Report("ABI-OWN-02", Side::PLUGIN, "after the object that borrowed it ended")));
 }
 
@@ -223,17 +225,17 @@ TEST_P(ValidatePayload, ReportsNamedDataAskedAfterDestroy) {
   const etb_named_data named{
       sizeof(named), 0, nullptr,
       [](void*, const char*, etb_payload_view*, etb_error*) -> etb_status { return ETB_OK; }};
-  world_.delegate_args.named_data = &named;
-  ASSERT_EQ(world_.start(), ETB_OK);
-  world_.delegate();
-  const etb_named_data kept = toy_behind(world_.delegate())->named_data[0];
+  fixture_.delegate_args.named_data = &named;
+  ASSERT_EQ(fixture_.start(), ETB_OK);
+  fixture_.delegate();
+  const etb_named_data kept = toy_behind(fixture_.delegate())->named_data[0];
   etb_payload_view view{};
   view.struct_size = sizeof(view);
   EXPECT_EQ(kept.get(kept.ctx, "weight", &view, nullptr), ETB_OK);
-  EXPECT_THAT(world_.found(), IsEmpty());
-  world_.stop();
+  EXPECT_THAT(fixture_.found(), IsEmpty());
+  fixture_.stop();
   EXPECT_EQ(kept.get(kept.ctx, "weight", &view, nullptr), ETB_INVALID_STATE);
-  EXPECT_THAT(world_.found(), ElementsAre(Report("ABI-OWN-02", Side::PLUGIN, "asked after its end")));
+  EXPECT_THAT(fixture_.found(), ElementsAre(Report("ABI-OWN-02", Side::PLUGIN, "called after its end")));
 }
 
 INSTANTIATE_TEST_SUITE_P(Memory, ValidatePayload, ::testing::Values(kCanaries, kGuardPages),
@@ -241,34 +243,34 @@ INSTANTIATE_TEST_SUITE_P(Memory, ValidatePayload, ::testing::Values(kCanaries, k
 
 // proves: ABI-OWN-01
 TEST(ValidateOwnership, ReportsATouchOfArgumentsAfterTheCall) {
-  World world(with_memory(kGuardPages));
+  LayerFixture fixture(with_memory(kGuardPages));
   static const etb_exec_args* kept;
-  world.toy.delegate.execute = [](etb_context* context, const etb_exec_args* args, etb_error* error) {
+  fixture.toy.delegate.execute = [](etb_context* context, const etb_exec_args* args, etb_error* error) {
     kept = args;
     return toy_tables().delegate.execute(context, args, error);
   };
-  ASSERT_EQ(world.start(), ETB_OK);
-  ASSERT_EQ(world.execute(), ETB_OK);
-  EXPECT_THAT(world.found(), IsEmpty());
+  ASSERT_EQ(fixture.start(), ETB_OK);
+  ASSERT_EQ(fixture.execute(), ETB_OK);
+  EXPECT_THAT(fixture.found(), IsEmpty());
   volatile uint64_t late = kept->run_id;
   (void)late;
-  EXPECT_THAT(world.found(), ElementsAre(Report("ABI-OWN-01", Side::PLUGIN, "args after the call: read")));
+  EXPECT_THAT(fixture.found(), ElementsAre(Report("ABI-OWN-01", Side::PLUGIN, "args after the call: read")));
 }
 
 // proves: ABI-OWN-01
 TEST(ValidateOwnership, ReportsATouchOfTensorBytesAfterTheCall) {
-  World world(with_memory(kGuardPages));
+  LayerFixture fixture(with_memory(kGuardPages));
   static float* kept;
-  world.toy.delegate.execute = [](etb_context* context, const etb_exec_args* args, etb_error* error) {
+  fixture.toy.delegate.execute = [](etb_context* context, const etb_exec_args* args, etb_error* error) {
     kept = static_cast<float*>(args->outputs[0].data);
     return toy_tables().delegate.execute(context, args, error);
   };
-  ASSERT_EQ(world.start(), ETB_OK);
-  ASSERT_EQ(world.execute(), ETB_OK);
+  ASSERT_EQ(fixture.start(), ETB_OK);
+  ASSERT_EQ(fixture.execute(), ETB_OK);
   kept[1] = 5;
-  EXPECT_EQ(world.run.out[1], 2.0f);
-  EXPECT_THAT(world.found(), ElementsAre(Report("ABI-OWN-01", Side::PLUGIN,
-                                                "outputs[0].data after the call: write at byte 4 of 12")));
+  EXPECT_EQ(fixture.run.out[1], 2.0f);
+  EXPECT_THAT(fixture.found(), ElementsAre(Report("ABI-OWN-01", Side::PLUGIN,
+                                                  "outputs[0].data after the call: write at byte 4 of 12")));
 }
 
 }  // namespace

@@ -45,8 +45,7 @@ struct PayloadGuard::Body {
     if (copy != nullptr) {
       if (const auto damage = copy->take_damage())
         state.report("ABI-OWN-05", Side::PLUGIN, function, fmt::format("{}: {}", what, *damage));
-      state.watch(std::move(copy), late, Side::PLUGIN, function,
-                  fmt::format("{} after it was given back", what));
+      state.watch(std::move(copy), late, Side::PLUGIN, function, fmt::format("{} after its release", what));
     } else if (hash != 0 && hash_bytes(real.data, real.nbytes) != hash) {
       state.report("ABI-OWN-05", Side::PLUGIN, function,
                    fmt::format("the {} bytes of {} changed while they were borrowed", real.nbytes, what));

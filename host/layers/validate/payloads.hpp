@@ -63,9 +63,9 @@ class SourceGuard {
 
     etb_status give(const char* key, etb_payload_view* out, etb_error* error) {
       const std::lock_guard lock(mutex);
-      if (!is_open) return refuse(late, fmt::format("{} was asked after its end", what), error);
+      if (!is_open) return refuse(late, fmt::format("{} was called after its end", what), error);
       if (key == nullptr || out == nullptr)
-        return refuse("ABI-CALL-04", fmt::format("{} was asked with a NULL", what), error);
+        return refuse("ABI-CALL-04", fmt::format("{} was called with NULL", what), error);
       if (out->struct_size < sizeof(etb_payload_view))
         return refuse("ABI-SIZE-02", fmt::format("{}: out.struct_size is {}", what, out->struct_size), error);
       etb_payload_view view{};

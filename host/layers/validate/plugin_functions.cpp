@@ -42,7 +42,7 @@ void check_host(Call& call, const etb_host& host) {
   check_text(call, Side::HOST, host.plugin_dir, "host.plugin_dir");
   // Checks the answer for an unknown id before the plugin relies on it.
   if (host_service(host, "org.etbackend.no-such-service/1") != nullptr)
-    call.host("ABI-EXT-01", ETB_INVALID_ARGUMENT, "get_service gave a table for an id that does not exist");
+    call.host("ABI-EXT-01", ETB_INVALID_ARGUMENT, "get_service returned a table for an unknown id");
 }
 
 std::shared_ptr<Instance> make_instance(State& state, const etb_plugin_table* next,
@@ -60,8 +60,7 @@ etb_status ETB_CALL init(const etb_host* host, const etb_option* options, uint64
   etb_host next_host{};
   const etb_plugin_table* const next = host != nullptr ? next_table(*host, next_host) : nullptr;
   if (next == nullptr || out == nullptr)
-    return fail(error, ETB_INVALID_ARGUMENT,
-                "validate: no chain of layers, or NULL where a plugin is to be put");
+    return fail(error, ETB_INVALID_ARGUMENT, "validate: the chain of layers or the out parameter is NULL");
   const auto* const service = static_cast<const Service*>(host_service(*host, kService));
   if (service == nullptr)
     return fail(error, ETB_INVALID_STATE, "validate: the host has no service %s, see etb::host::Validation",
@@ -137,8 +136,7 @@ const void* ETB_CALL get_extension(etb_plugin* plugin, uint32_t kind, void* obje
     unknown =
         instance->next->get_extension(instance->plugin, kind, inner, "org.etbackend.no-such-extension/1");
   });
-  if (unknown != nullptr)
-    call.plugin("ABI-EXT-01", "get_extension gave a table for an id that does not exist");
+  if (unknown != nullptr) call.plugin("ABI-EXT-01", "get_extension returned a table for an unknown id");
   // An extension's functions would receive this layer's handles, not the plugin's. So only extensions that a
   // layer knows may pass it. This layer knows none yet.
   return nullptr;
@@ -188,7 +186,7 @@ etb_status ETB_CALL get_option(etb_plugin* plugin, uint32_t kind, void* object, 
   });
   guarded.close(status);
   if (status == ETB_OK && count != 1)
-    call.plugin("ABI-SINK-03", "the sink got {} values, expected one", count);
+    call.plugin("ABI-SINK-03", "the sink received {} values, expected one", count);
   return call.finish(status);
 }
 
@@ -258,7 +256,7 @@ etb_status ETB_CALL query(etb_device* device, const etb_device_sink* sink, etb_e
   });
   guarded.close(status);
   if (status == ETB_OK && count != 1)
-    call.plugin("ABI-SINK-03", "the sink got {} devices, expected one", count);
+    call.plugin("ABI-SINK-03", "the sink received {} devices, expected one", count);
   return call.finish(status);
 }
 

@@ -101,7 +101,7 @@ std::optional<std::string> ProcessState::find_change() const {
   for (int number = 1; number < NSIG; ++number)
     if (sigismember(&mask, number) != sigismember(&signal_mask_, number))
       return fmt::format("the signal mask: signal {} is {} now", number,
-                         sigismember(&mask, number) == 1 ? "blocked" : "let through");
+                         sigismember(&mask, number) == 1 ? "blocked" : "unblocked");
   if (!whole_process_) return std::nullopt;
   if (signal_handlers() != signal_handlers_) return "a signal handler";
   if (environment() != environment_) return "the environment";

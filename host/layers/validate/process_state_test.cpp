@@ -9,8 +9,8 @@
 #include <stdexcept>
 #include <thread>
 
-#include "host/layers/validate/report_matcher.hpp"
-#include "host/layers/world.hpp"
+#include "host/testing/layer_fixture.hpp"
+#include "host/testing/report_matcher.hpp"
 
 namespace etb::host {
 namespace {
@@ -23,15 +23,15 @@ using Query = etb_status (*)(etb_delegate*, etb_delegate_info*, etb_error*);
 std::vector<Violation> query(Query wrong, bool whole_process, uint32_t ident_flags = 0) {
   ValidateOptions options;
   options.whole_process = whole_process;
-  World world(options);
-  world.toy.ident.flags = ident_flags;
-  world.toy.delegate.query = wrong;
-  if (world.start() != ETB_OK) return {};
+  LayerFixture fixture(options);
+  fixture.toy.ident.flags = ident_flags;
+  fixture.toy.delegate.query = wrong;
+  if (fixture.start() != ETB_OK) return {};
   etb_delegate_info info{};
   info.struct_size = sizeof(info);
-  world.delegates().query(world.delegate(), &info, nullptr);
-  world.stop();
-  return world.found();
+  fixture.delegates().query(fixture.delegate(), &info, nullptr);
+  fixture.stop();
+  return fixture.found();
 }
 
 etb_status right(etb_delegate* delegate, etb_delegate_info* info, etb_error* error) {
@@ -140,7 +140,7 @@ TEST(ValidateProcess, ReportsThreadsThatWereNotDeclared) {
   auto found = query(&start_thread, true);
   g_stop = true;
   g_thread.join();
-  EXPECT_THAT(found, ElementsAre(Report("ABI-HYG-02", Side::PLUGIN, "made 1 threads")));
+  EXPECT_THAT(found, ElementsAre(Report("ABI-HYG-02", Side::PLUGIN, "started 1 threads")));
   found = query(&start_thread, true, ETB_PLUGIN_OWN_THREADS);
   g_stop = true;
   g_thread.join();

@@ -29,7 +29,7 @@ WatchedServices::WatchedServices(State& state, etb_host& host) : state_(state), 
 const void* WatchedServices::find(const char* id) {
   if (is_late("get_service")) return nullptr;
   if (id == nullptr) {
-    state_.report("ABI-CALL-04", Side::PLUGIN, function_now(), "get_service was asked for NULL");
+    state_.report("ABI-CALL-04", Side::PLUGIN, function_now(), "get_service was called with NULL");
     return nullptr;
   }
   const void* const table = real_.get_service(&real_, id);
@@ -49,11 +49,12 @@ void* WatchedServices::allocate(uint64_t nbytes, uint64_t alignment, const char*
   if (is_late("alloc/1 allocate")) return nullptr;
   Call* const call = Call::innermost();
   if (call != nullptr && call->is_reserved_run)
-    call->plugin("ABI-EXEC-02", "{} bytes of '{}' were taken from alloc/1 in a run within the reserved sizes",
-                 nbytes, tag != nullptr ? tag : "");
+    call->plugin("ABI-EXEC-02",
+                 "{} bytes of '{}' were allocated from alloc/1 in a run within the reserved sizes", nbytes,
+                 tag != nullptr ? tag : "");
   if (alignment == 0 || (alignment & (alignment - 1)) != 0) {
     state_.report("ABI-TYPE-03", Side::PLUGIN, function_now(),
-                  fmt::format("the alignment asked of alloc/1 is {}, expected a power of two", alignment));
+                  fmt::format("the alignment passed to alloc/1 is {}, expected a power of two", alignment));
     return nullptr;
   }
   void* const ptr = real_alloc_->allocate(real_alloc_->ctx, nbytes, alignment, tag);
@@ -68,9 +69,9 @@ void WatchedServices::free(void* ptr) {
   {
     const std::lock_guard lock(mutex_);
     if (held_.erase(ptr) == 0) {
-      state_.report(
-          "ABI-OWN-04", Side::PLUGIN, function_now(),
-          fmt::format("alloc/1 was given back {}, which it did not give or got back before", fmt::ptr(ptr)));
+      state_.report("ABI-OWN-04", Side::PLUGIN, function_now(),
+                    fmt::format("alloc/1 received {} to free, which it did not allocate or had freed before",
+                                fmt::ptr(ptr)));
       return;
     }
   }

@@ -11,12 +11,12 @@ etb_status SinkGuard::check_call() {
   }
   if (std::this_thread::get_id() != thread_) {
     state_.report("ABI-SINK-01", Side::PLUGIN, function_,
-                  fmt::format("{} was called on another thread than the caller's", name_));
+                  fmt::format("{} was called on another thread than its caller's", name_));
     return ETB_INVALID_STATE;
   }
   if (stopped_with_ != ETB_OK) {
     state_.report("ABI-SINK-02", Side::PLUGIN, function_,
-                  fmt::format("{} was called again after it had answered {}", name_, stopped_with_));
+                  fmt::format("{} was called again after it had returned {}", name_, stopped_with_));
     return stopped_with_;
   }
   return ETB_OK;
@@ -25,7 +25,7 @@ etb_status SinkGuard::check_call() {
 void SinkGuard::close(etb_status status) {
   is_open_.store(false);
   if (stopped_with_ != ETB_OK && status != stopped_with_)
-    call_->plugin("ABI-SINK-02", "{} answered {}, the call {}", name_, stopped_with_, status);
+    call_->plugin("ABI-SINK-02", "{} returned {}, the call {}", name_, stopped_with_, status);
   call_ = nullptr;
 }
 

@@ -5,8 +5,8 @@
 #include <thread>
 
 #include "etb/cpp/sink.hpp"
-#include "host/layers/validate/report_matcher.hpp"
-#include "host/layers/world.hpp"
+#include "host/testing/layer_fixture.hpp"
+#include "host/testing/report_matcher.hpp"
 
 namespace etb::host {
 namespace {
@@ -18,14 +18,14 @@ using ::testing::IsEmpty;
 class ValidateSinks : public ::testing::Test {
  protected:
   etb_status query_io(etb_status (*wrong)(etb_delegate*, const etb_io_req_sink*, etb_error*)) {
-    world_.toy.delegate.query_io = wrong;
-    EXPECT_EQ(world_.start(), ETB_OK);
+    fixture_.toy.delegate.query_io = wrong;
+    EXPECT_EQ(fixture_.start(), ETB_OK);
     auto put = [this](const etb_io_req&) -> etb_status {
       ++put_count_;
       return answer_;
     };
     const auto sink = sink_to<etb_io_req_sink>(put);
-    return world_.delegates().query_io(world_.delegate(), &sink, world_.fresh_error());
+    return fixture_.delegates().query_io(fixture_.delegate(), &sink, fixture_.fresh_error());
   }
 
   static etb_io_req req(uint32_t role = ETB_ROLE_INPUT, uint32_t index = 0) {
@@ -37,7 +37,7 @@ class ValidateSinks : public ::testing::Test {
     return result;
   }
 
-  World world_;
+  LayerFixture fixture_;
   int put_count_ = 0;
   etb_status answer_ = ETB_OK;
 };
@@ -52,7 +52,7 @@ TEST_F(ValidateSinks, ReportsAnItemAfterTheCall) {
   const etb_io_req late = req();
   EXPECT_NE(kept->put(kept->ctx, &late), ETB_OK);
   EXPECT_EQ(put_count_, 0);
-  EXPECT_THAT(world_.found(), ElementsAre(Report("ABI-SINK-01", Side::PLUGIN, "after the call returned")));
+  EXPECT_THAT(fixture_.found(), ElementsAre(Report("ABI-SINK-01", Side::PLUGIN, "after the call returned")));
 }
 
 // proves: ABI-SINK-01
@@ -65,7 +65,7 @@ TEST_F(ValidateSinks, ReportsAnItemFromAnotherThread) {
     return ETB_OK;
   });
   EXPECT_EQ(put_count_, 0);
-  EXPECT_THAT(world_.found(), ElementsAre(Report("ABI-SINK-01", Side::PLUGIN, "another thread")));
+  EXPECT_THAT(fixture_.found(), ElementsAre(Report("ABI-SINK-01", Side::PLUGIN, "another thread")));
 }
 
 // proves: ABI-SINK-02
@@ -78,8 +78,8 @@ TEST_F(ValidateSinks, ReportsItemsAfterAStop) {
             }),
             ETB_CANCELLED);
   EXPECT_EQ(put_count_, 1);
-  EXPECT_THAT(world_.found(),
-              ElementsAre(Report("ABI-SINK-02", Side::PLUGIN, "again after it had answered 64")));
+  EXPECT_THAT(fixture_.found(),
+              ElementsAre(Report("ABI-SINK-02", Side::PLUGIN, "again after it had returned 64")));
 }
 
 // proves: ABI-SINK-02
@@ -90,7 +90,7 @@ TEST_F(ValidateSinks, ReportsAnotherStatusThanTheSinks) {
     sink->put(sink->ctx, &item);
     return ETB_OK;
   });
-  EXPECT_THAT(world_.found(), ElementsAre(Report("ABI-SINK-02", Side::PLUGIN, "answered 64, the call 0")));
+  EXPECT_THAT(fixture_.found(), ElementsAre(Report("ABI-SINK-02", Side::PLUGIN, "returned 64, the call 0")));
 }
 
 // proves: ABI-SINK-03
@@ -100,7 +100,7 @@ TEST_F(ValidateSinks, ReportsItemsInTheWrongOrder) {
     if (const etb_status status = sink->put(sink->ctx, &output); status != ETB_OK) return status;
     return sink->put(sink->ctx, &input);
   });
-  EXPECT_THAT(world_.found(),
+  EXPECT_THAT(fixture_.found(),
               ElementsAre(Report("ABI-SINK-03", Side::PLUGIN, "an input came after an output")));
 }
 
@@ -110,8 +110,9 @@ TEST_F(ValidateSinks, ReportsItemsThatCannotBe) {
     const etb_io_req skipped = req(ETB_ROLE_INPUT, 5);
     return sink->put(sink->ctx, &skipped);
   });
-  EXPECT_THAT(world_.found(), ElementsAre(Report("ABI-SINK-03", Side::PLUGIN, "req.index is 5, expected 0")));
-  World other;
+  EXPECT_THAT(fixture_.found(),
+              ElementsAre(Report("ABI-SINK-03", Side::PLUGIN, "req.index is 5, expected 0")));
+  LayerFixture other;
   other.toy.device.enumerate = [](etb_plugin*, const etb_device_sink* sink, etb_error*) -> etb_status {
     etb_device_info info{};
     info.struct_size = sizeof(info);
@@ -138,13 +139,13 @@ TEST_F(ValidateSinks, ReportsItemsThatCannotBe) {
 
 // proves: ABI-SINK-03
 TEST_F(ValidateSinks, ReportsAnOptionWithoutItsValue) {
-  world_.toy.plugin.get_option = [](etb_plugin*, uint32_t, void*, const char*, const etb_option_sink*,
-                                    etb_error*) -> etb_status { return ETB_OK; };
-  ASSERT_EQ(world_.start(), ETB_OK);
+  fixture_.toy.plugin.get_option = [](etb_plugin*, uint32_t, void*, const char*, const etb_option_sink*,
+                                      etb_error*) -> etb_status { return ETB_OK; };
+  ASSERT_EQ(fixture_.start(), ETB_OK);
   auto put = [](const etb_option&) -> etb_status { return ETB_OK; };
   const auto sink = sink_to<etb_option_sink>(put);
-  world_.table().get_option(world_.plugin, ETB_OBJECT_PLUGIN, world_.plugin, "gain", &sink, nullptr);
-  EXPECT_THAT(world_.found(), ElementsAre(Report("ABI-SINK-03", Side::PLUGIN, "0 values")));
+  fixture_.table().get_option(fixture_.plugin, ETB_OBJECT_PLUGIN, fixture_.plugin, "gain", &sink, nullptr);
+  EXPECT_THAT(fixture_.found(), ElementsAre(Report("ABI-SINK-03", Side::PLUGIN, "0 values")));
 }
 
 etb_event event(uint64_t begin, uint64_t end, const char* timebase = ETB_TIMEBASE_HOST) {
@@ -161,44 +162,44 @@ etb_event event(uint64_t begin, uint64_t end, const char* timebase = ETB_TIMEBAS
 
 // proves: ABI-PROF-01
 TEST_F(ValidateSinks, ReportsEventsOutsideTheirCall) {
-  world_.toy.delegate.execute = [](etb_context*, const etb_exec_args* args, etb_error*) -> etb_status {
+  fixture_.toy.delegate.execute = [](etb_context*, const etb_exec_args* args, etb_error*) -> etb_status {
     const uint64_t now = now_ns();
     for (const etb_event& item : {event(now, now), event(5, 5, "com.example.gpu"), event(now, now - 1),
                                   event(0, now), event(now, now + 1'000'000'000)})
       args->events->put(args->events->ctx, &item);
     return ETB_OK;
   };
-  ASSERT_EQ(world_.start(), ETB_OK);
+  ASSERT_EQ(fixture_.start(), ETB_OK);
   int count = 0;
   auto put = [&](const etb_event&) -> etb_status {
     ++count;
     return ETB_OK;
   };
   const auto sink = sink_to<etb_event_sink>(put);
-  world_.run.args.events = &sink;
-  EXPECT_EQ(world_.execute(), ETB_OK);
+  fixture_.run.args.events = &sink;
+  EXPECT_EQ(fixture_.execute(), ETB_OK);
   EXPECT_EQ(count, 5);
-  EXPECT_THAT(world_.found(), ElementsAre(Report("ABI-PROF-01", Side::PLUGIN, "ends at"),
-                                          Report("ABI-PROF-01", Side::PLUGIN, "lasts from 0"),
-                                          Report("ABI-PROF-01", Side::PLUGIN, "lasts from")));
+  EXPECT_THAT(fixture_.found(), ElementsAre(Report("ABI-PROF-01", Side::PLUGIN, "ends at"),
+                                            Report("ABI-PROF-01", Side::PLUGIN, "lasts from 0"),
+                                            Report("ABI-PROF-01", Side::PLUGIN, "lasts from")));
 }
 
 // proves: ABI-SINK-01
 TEST_F(ValidateSinks, ReportsAnEventAfterTheRun) {
   static const etb_event_sink* kept;
-  world_.toy.delegate.execute = [](etb_context*, const etb_exec_args* args, etb_error*) -> etb_status {
+  fixture_.toy.delegate.execute = [](etb_context*, const etb_exec_args* args, etb_error*) -> etb_status {
     kept = args->events;
     return ETB_OK;
   };
-  ASSERT_EQ(world_.start(), ETB_OK);
+  ASSERT_EQ(fixture_.start(), ETB_OK);
   auto put = [](const etb_event&) -> etb_status { return ETB_OK; };
   const auto sink = sink_to<etb_event_sink>(put);
-  world_.run.args.events = &sink;
-  EXPECT_EQ(world_.execute(), ETB_OK);
-  EXPECT_THAT(world_.found(), IsEmpty());
+  fixture_.run.args.events = &sink;
+  EXPECT_EQ(fixture_.execute(), ETB_OK);
+  EXPECT_THAT(fixture_.found(), IsEmpty());
   const etb_event late = event(1, 2);
   kept->put(kept->ctx, &late);
-  EXPECT_THAT(world_.found(), ElementsAre(Report("ABI-SINK-01", Side::PLUGIN, "args.events")));
+  EXPECT_THAT(fixture_.found(), ElementsAre(Report("ABI-SINK-01", Side::PLUGIN, "args.events")));
 }
 
 }  // namespace

@@ -36,7 +36,7 @@ bool check_head(Call& call, Side side, const void* head, const StructFacts& fact
   }
   if (read.struct_size > kAbsurdNbytes || read.struct_size % 4 != 0) {
     call.report(side, "ABI-SIZE-01",
-                fmt::format("{}.struct_size is {}, no size of an {}", where, read.struct_size, facts.type));
+                fmt::format("{}.struct_size is {}, not a size of {}", where, read.struct_size, facts.type));
     return false;
   }
   if ((read.flags & ~facts.known_flags) != 0) {
@@ -243,7 +243,7 @@ bool check_item(Call& call, const etb_event& event) {
     call.plugin("ABI-PROF-01", "the event '{}' begins at {} and ends at {}", event.name ? event.name : "",
                 event.begin_ticks, event.end_ticks);
   if (event.ns_numerator == 0 || event.ns_denominator == 0)
-    return report_value(call, side, "event", "of ticks that take no time",
+    return report_value(call, side, "event", "with ticks of length 0",
                         "ns_numerator and ns_denominator above 0");
   return true;
 }

@@ -54,7 +54,7 @@ void check_dim_order(Call& call, const etb_tensor& tensor, const std::string& wh
   for (uint32_t i = 0; tensor.dim_order != nullptr && i < tensor.rank; ++i)
     seen |= 1u << (tensor.dim_order[i] % 32);
   if (tensor.dim_order != nullptr && seen != (1u << tensor.rank) - 1)
-    call.host("ABI-TYPE-03", ETB_INVALID_ARGUMENT, "{}.dim_order names not every dimension once", where);
+    call.host("ABI-TYPE-03", ETB_INVALID_ARGUMENT, "{}.dim_order does not name every dimension once", where);
 }
 
 void check_memory(Call& call, const etb_tensor& tensor, const IoNeed* need, const std::string& where) {
@@ -98,14 +98,14 @@ bool check_tensor(Call& call, const etb_tensor& tensor, const IoNeed* need, cons
 }
 
 GuardedTensors::GuardedTensors(Call& call, const etb_tensor* real, uint32_t count, const char* name,
-                               bool is_output, bool has_data, Place place)
+                               bool is_output, bool has_data, GuardSide side)
     : call_(call),
       real_(real),
       count_(count),
       name_(name),
       is_output_(is_output),
       access_(is_output ? Access::kWrites : Access::kReads),
-      place_(place),
+      place_(side),
       given_(count),
       ones_(count) {
   structs_ =

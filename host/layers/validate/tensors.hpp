@@ -18,7 +18,7 @@ class GuardedTensors {
  public:
   // `real` has passed check_tensor. `has_data` false: passes only sizes (context_reserve).
   GuardedTensors(Call& call, const etb_tensor* real, uint32_t count, const char* name, bool is_output,
-                 bool has_data, Place place = Place::kAtEnd);
+                 bool has_data, GuardSide side = GuardSide::kAtEnd);
   GuardedTensors(const GuardedTensors&) = delete;
   GuardedTensors& operator=(const GuardedTensors&) = delete;
 
@@ -43,7 +43,7 @@ class GuardedTensors {
   const char* const name_;
   const bool is_output_;
   const Access access_;
-  const Place place_;
+  const GuardSide place_;
   std::unique_ptr<GuardedBytes> structs_;
   std::vector<etb_tensor> given_;  // original contents of the structs
   std::vector<One> ones_;

@@ -2,7 +2,7 @@
 // Claims or rejects a node: lowers it alone into a payload that is discarded.
 #include <algorithm>
 
-#include "plugins/xnnpack/compile/lowering.hpp"
+#include "plugins/xnnpack/compile/graph_lowering.hpp"
 
 namespace etb::xnnpack {
 
@@ -15,7 +15,7 @@ Claim claim_one(const Graph& graph, const GraphFacts& facts, const Node& node) {
   if (has_trait(node.op_name(), kStartsChain))
     return Claim::no("quant",
                      "what reads it ends not only in layers that take an input quantised at run time");
-  Lowering lowering(graph, facts, nullptr);
+  GraphLowering lowering(graph, facts, nullptr);
   const Status lowered = lowering.lower(node);
   if (lowered) return Claim::yes();
   const Error& error = lowered.error();
@@ -80,7 +80,7 @@ Status claim_nodes(const Graph& graph, const PartitionSink& sink) {
   std::vector<bool> is_answered(graph.node_count(), false);
   uint32_t group = 0;
   for (const DynamicChain& chain : find_dynamic_chains(graph)) {
-    Lowering lowering(graph, facts, nullptr);
+    GraphLowering lowering(graph, facts, nullptr);
     std::vector<uint32_t> positions = chain.nodes, ids;
     std::sort(positions.begin(), positions.end());
     bool is_taken = chain.is_whole;

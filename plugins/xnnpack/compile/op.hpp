@@ -10,8 +10,8 @@
 
 namespace etb::xnnpack {
 
-class Lowering;
-using LowerFunction = Status (*)(Lowering&);
+class LoweringContext;
+using LowerFunction = Status (*)(LoweringContext&);
 
 // Behaviour of an op on int8 tensors: none, moves values at their scale, or computes a result with its own
 // scale.
@@ -33,15 +33,21 @@ enum Trait : uint32_t {
   kEndsChain = 64,
 };
 
-struct Op {
-  const char* name;
-  LowerFunction lower;  // or rejects with a reason; checks what the row cannot express
+// Rules of an op that hold for each of its nodes.
+struct OpRules {
   QuantKind quantised = QuantKind::kFloatOnly;
   std::span<const etb_dtype> dtypes = kFloats;
   uint32_t min_rank = 0;
   uint32_t max_rank = kMaxRank;
   const char* constraint = "";  // for the docs: demands of `lower` beyond the row, in sentences
   uint32_t traits = 0;
+  std::string_view bias = "bias";  // the tensor argument that may be floats when the others are integers
+};
+
+// Made by op_row (ops/ops.hpp).
+struct Op : OpRules {
+  const char* name;
+  LowerFunction lower;  // or rejects with a reason; checks what the row cannot express
 };
 
 // The rows of one file of ops/, named after the file: `extern const OpList softmax_ops = kRows;`.

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Compiles a region into a payload.
-#include "plugins/xnnpack/compile/lowering.hpp"
+#include "plugins/xnnpack/compile/graph_lowering.hpp"
 
 namespace etb::xnnpack {
 
 namespace {
 
 // Rejects by the op's row, as a claim does, then lowers.
-Status check_and_lower(Lowering& lowering, const Node& node) {
+Status check_and_lower(GraphLowering& lowering, const Node& node) {
   if (const OpRow* row = detail::find_row(op_rows(), node.op_name())) {
     if (const Claim claim = detail::check_row(node, *row); !claim.is_claimed)
       return make_error(Code::NOT_SUPPORTED, std::string(claim.reason) + ": " + claim.text);
@@ -19,7 +19,7 @@ Status check_and_lower(Lowering& lowering, const Node& node) {
 
 Result<Artifact> compile_region(const Region& region) {
   const GraphFacts facts(region.graph());
-  Lowering lowering(region.graph(), facts, &region);
+  GraphLowering lowering(region.graph(), facts, &region);
   ETB_TRY(lowering.add_inputs());
   for (uint32_t i = 0; i < region.graph().node_count(); ++i) {
     const Node node = region.graph().node(i);
@@ -31,7 +31,7 @@ Result<Artifact> compile_region(const Region& region) {
     }
   }
   ETB_TRY(lowering.add_outputs());
-  return lowering.draft().finish();
+  return lowering.finish();
 }
 
 }  // namespace etb::xnnpack

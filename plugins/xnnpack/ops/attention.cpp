@@ -4,7 +4,9 @@
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <span>
 
+#include "ops/scaled_dot_product_attention.hpp"
 #include "plugins/xnnpack/ops/ops.hpp"
 
 namespace etb::xnnpack {
@@ -33,109 +35,135 @@ float lowest(etb_dtype dtype) {
   return dtype == ETB_DTYPE_FLOAT16 ? -60000.0f : -std::numeric_limits<float>::max();
 }
 
-void clamp_result(XnnNode& node, float min, float max) {
+// Clamps the result of the node that computes `id`.
+uint32_t clamped(XnnGraphBuilder& builder, uint32_t id, float min, float max) {
+  XnnNode& node = *builder.producer(id);
   node.is_clamped = true;
   node.clamp_min = min;
   node.clamp_max = max;
+  return id;
 }
 
 // Adds means over the last dimension of a value of any rank; the result keeps it as 1. A value with one
 // dynamic dimension is reshaped, one of rank 4 with two is transposed.
-Result<uint32_t> add_row_means(Draft& draft, uint32_t id) {
-  const Draft::Extents extents = draft.extents(id);
+Result<uint32_t> add_row_means(XnnGraphBuilder& builder, uint32_t id) {
+  const Extents extents = builder.extents(id);
   const size_t last = extents.sizes.size() - 1;
   if (std::popcount(extents.dynamic_dims) > 1) {
-    if (last != 3 || extents.sizes[1] != 1 || (extents.dynamic_dims >> 1 & 1) != 0)
-      return Lowering::refuse(
-          "dynamic", "attn_mask with a dynamic number of rows and of columns, and one for each head");
-    return draft.add_transpose(add_mean(draft, draft.add_transpose(id, {0, 3, 1, 2})), {0, 1, 3, 2});
+    if (last != 3 || extents.sizes[1] != 1 || extents.is_dynamic(1))
+      return reject("dynamic",
+                    "attn_mask with a dynamic number of rows and of columns, and one for each head");
+    return builder.add_transpose(add_mean(builder, builder.add_transpose(id, {0, 3, 1, 2})), {0, 1, 3, 2});
   }
-  Draft::Extents flat{{1, extents.sizes[last], 1, 1}, (extents.dynamic_dims >> last & 1) << 1},
-      rows = extents;
+  Extents flat{{1, extents.sizes[last], 1, 1}, (extents.dynamic_dims >> last & 1) << 1}, rows = extents;
   for (size_t d = 0; d < last; ++d) {
     flat.sizes[0] *= extents.sizes[d];
     flat.dynamic_dims |= extents.dynamic_dims >> d & 1;
   }
   rows.sizes[last] = 1;
   rows.dynamic_dims &= ~(1u << last);
-  ETB_ASSIGN(const uint32_t columns, draft.add_reshape(id, std::move(flat)));
-  return draft.add_reshape(add_mean(draft, columns), std::move(rows));
+  ETB_ASSIGN(const uint32_t columns, builder.add_reshape(id, std::move(flat)));
+  return builder.add_reshape(add_mean(builder, columns), std::move(rows));
 }
 
-// Adds a factor for each row of a mask: 0 if the row is fully masked (-inf everywhere), else 1. The products
-// map -inf to less than -8 and every finite number to more than -7.
-Result<uint32_t> add_open_rows(Lowering& l, uint32_t mask) {
-  Draft& draft = l.draft();
-  Draft::Extents extents = draft.extents(mask);
-  const size_t missing = extents.sizes.size() < 4 ? 4 - extents.sizes.size() : 0;
-  extents.sizes.insert(extents.sizes.begin(), missing, 1);  // the product gets the factor's rank
-  extents.dynamic_dims <<= missing;
-  const float factor = l.dtype_of(mask) == ETB_DTYPE_FLOAT16 ? 1e-4f : 2e-38f;
+// Adds a factor for each row of a mask: 0 if the row is fully masked (-inf everywhere), else 1. XNNPACK has no
+// comparison, so clamps do it. For an element m and a row of K elements, where f * max is between 6 and 7:
+//
+//   scaled = clamp(f * m, -8, 0)         -8 for -inf, more than -7 for a finite m
+//   open   = clamp(scaled + 8, 0, 1)     0 for -inf, 1 for a finite m
+//   share  = mean of `open` over a row   0 for a masked row, else at least 1 / K
+//   factor = clamp(2 * K * share, 0, 1)  0 for a masked row, else 1; 2 covers the rounding of the mean
+Result<uint32_t> add_open_rows(XnnGraphBuilder& builder, uint32_t mask) {
+  constexpr float kFloat16Scale = 1e-4f;   // f: the largest number is 65504
+  constexpr float kFloat32Scale = 2e-38f;  // f: the largest number is 3.4e38
+  constexpr float kMasked = 8;             // -inf becomes minus this number
+  const auto number = [&](std::vector<int64_t> sizes, float value) {
+    return builder.add_floats(std::move(sizes), {value}, mask);
+  };
+  Extents extents = builder.extents(mask);
+  if (extents.sizes.size() < 4)
+    extents.widen(4 - extents.sizes.size());  // the product gets the factor's rank
+  const float scale = builder.dtype(mask) == ETB_DTYPE_FLOAT16 ? kFloat16Scale : kFloat32Scale;
   const uint32_t scaled =
-      add_binary(draft, XnnOperator::kMultiply, mask, l.add_floats({1, 1, 1, 1}, {factor}, mask), extents);
-  clamp_result(*draft.producer(scaled), -8, 0);
-  const uint32_t is_open =
-      add_binary(draft, XnnOperator::kAdd, scaled, l.add_floats({1}, {8}, mask), extents);
-  clamp_result(*draft.producer(is_open), 0, 1);
-  ETB_ASSIGN(const uint32_t share, add_row_means(draft, is_open));  // 1 / K for one unmasked column of K
-  const float enough = 2 * static_cast<float>(extents.sizes.back());
-  const uint32_t open = add_binary(draft, XnnOperator::kMultiply, share, l.add_floats({1}, {enough}, mask),
-                                   draft.extents(share));
-  clamp_result(*draft.producer(open), 0, 1);
+      add_binary(builder, XnnOperator::kMultiply, mask, number({1, 1, 1, 1}, scale), extents);
+  clamped(builder, scaled, -kMasked, 0);
+  const uint32_t open = add_binary(builder, XnnOperator::kAdd, scaled, number({1}, kMasked), extents);
+  clamped(builder, open, 0, 1);
+  ETB_ASSIGN(const uint32_t share, add_row_means(builder, open));
+  const float twice_columns = 2 * static_cast<float>(extents.sizes.back());
+  return clamped(
+      builder,
+      add_binary(builder, XnnOperator::kMultiply, share, number({1}, twice_columns), builder.extents(share)),
+      0, 1);
+}
+
+// Returns by row of a constant mask: 0 if it is fully masked, else 1.
+std::vector<float> find_open_rows(const std::vector<float>& mask, size_t columns) {
+  const auto is_masked = [](float value) { return std::isinf(value) && value < 0; };
+  std::vector<float> open;
+  for (size_t first = 0; first < mask.size(); first += columns) {
+    const auto row = std::span(mask).subspan(first, columns);
+    open.push_back(std::all_of(row.begin(), row.end(), is_masked) ? 0.0f : 1.0f);
+  }
   return open;
 }
 
 // Lowers a constant mask. Most masks hide no full row. A claim, which has no bytes, assumes one without.
-Result<AttentionMask> constant_mask(Lowering& l, uint32_t mask) {
-  const ConstantPtr constant = l.draft().constant(mask);
-  if (l.is_claiming()) return AttentionMask{mask, kXnnNoValue};
-  ETB_ASSIGN(const std::vector<float> values, read_floats(*constant));
-  const auto columns = static_cast<size_t>(constant->sizes.back());
-  std::vector<float> open;
-  for (size_t row = 0; row < values.size(); row += columns) {
-    const auto is_hidden = [](float value) { return std::isinf(value) && value < 0; };
-    const auto from = values.begin() + static_cast<std::ptrdiff_t>(row);
-    open.push_back(std::all_of(from, from + static_cast<std::ptrdiff_t>(columns), is_hidden) ? 0.0f : 1.0f);
-  }
+Result<AttentionMask> constant_mask(LoweringContext& context, uint32_t mask) {
+  const ConstantPtr constant = context.builder().constant(mask);
+  if (context.graph().is_claiming()) return AttentionMask{mask, kXnnNoValue};
+  ETB_ASSIGN(std::vector<float> values, read_floats(*constant));
+  std::vector<float> open = find_open_rows(values, static_cast<size_t>(constant->sizes.back()));
   if (std::find(open.begin(), open.end(), 0.0f) == open.end()) return AttentionMask{mask, kXnnNoValue};
   std::vector<int64_t> rows = constant->sizes;
   rows.back() = 1;
-  std::vector<float> finite = values;
-  for (float& value : finite) value = std::max(value, lowest(constant->dtype));
-  return AttentionMask{l.add_floats(constant->sizes, std::move(finite), mask),
-                       l.add_floats(std::move(rows), std::move(open), mask)};
+  for (float& value : values) value = std::max(value, lowest(constant->dtype));
+  AttentionMask made;
+  made.added = context.builder().add_floats(constant->sizes, std::move(values), mask);
+  made.open_rows = context.builder().add_floats(std::move(rows), std::move(open), mask);
+  return made;
 }
 
-Result<AttentionMask> mask_of(Lowering& l, uint32_t query, uint32_t key, uint32_t scores) {
-  Draft& draft = l.draft();
-  ETB_ASSIGN(const bool is_causal, l.flag("is_causal", false));
-  if (is_causal) {
-    if (l.extents(query).dynamic_dims != 0 || l.extents(key).dynamic_dims != 0)
-      return Lowering::refuse("dynamic", "is_causal with dynamic sizes");
-    const std::vector<int64_t> q = l.sizes(query), k = l.sizes(key);
-    const etb_dtype dtype = l.dtype_of(scores);
-    return AttentionMask{draft.add_constant(causal_mask(q[q.size() - 2], k[k.size() - 2], dtype),
-                                            draft.value(scores).datatype),
-                         kXnnNoValue};
-  }
-  if (!l.has("attn_mask")) return AttentionMask{};
-  ETB_ASSIGN(const uint32_t value, l.value("attn_mask"));
-  ETB_ASSIGN(const XnnDatatype datatype, datatype_of(static_cast<etb_dtype>(l.spec(value).dtype)));
-  if (datatype != draft.value(scores).datatype) return Lowering::refuse("dtype", "attn_mask of another type");
-  if (l.rank(value) == 0) return Lowering::refuse("rank", "attn_mask of rank 0");
-  ETB_ASSIGN(const uint32_t mask, l.natural(value));
-  if (const auto known = l.attention_masks().find(mask); known != l.attention_masks().end())
-    return known->second;
+using AttentionArguments = ops::scaled_dot_product_attention_default<NodeArguments>;
+
+// Query, key and value of the graph.
+struct Operands {
+  uint32_t query, key, value;
+};
+
+Result<AttentionMask> add_causal_mask(LoweringContext& context, const Operands& operands, uint32_t scores) {
+  const SourceGraph& graph = context.graph();
+  if (graph.extents(operands.query).dynamic_dims != 0 || graph.extents(operands.key).dynamic_dims != 0)
+    return reject("dynamic", "is_causal with dynamic sizes");
+  const std::vector<int64_t> q = graph.sizes(operands.query), k = graph.sizes(operands.key);
+  XnnGraphBuilder& builder = context.builder();
+  const ConstantPtr mask = causal_mask(q[q.size() - 2], k[k.size() - 2], builder.dtype(scores));
+  return AttentionMask{builder.add_constant(mask, builder.value(scores).datatype), kXnnNoValue};
+}
+
+// Lowers the mask, unless a layer before has lowered the same.
+Result<AttentionMask> mask_of(LoweringContext& context, const AttentionArguments& args,
+                              const Operands& operands, uint32_t scores) {
+  XnnGraphBuilder& builder = context.builder();
+  ETB_ASSIGN(const bool is_causal, args.is_causal().value_or(false));
+  if (is_causal) return add_causal_mask(context, operands, scores);
+  if (!args.attn_mask().has_value()) return AttentionMask{};
+  ETB_ASSIGN(const uint32_t value, args.attn_mask().id());
+  ETB_ASSIGN(const XnnDatatype datatype, datatype_of(context.graph().dtype(value)));
+  if (datatype != builder.value(scores).datatype) return reject("dtype", "attn_mask of another type");
+  if (context.graph().rank(value) == 0) return reject("rank", "attn_mask of rank 0");
+  ETB_ASSIGN(const uint32_t mask, context.natural(value));
+  auto& known_masks = context.attention_masks();
+  if (const auto known = known_masks.find(mask); known != known_masks.end()) return known->second;
   AttentionMask made;
-  if (draft.constant(mask)) {
-    ETB_ASSIGN(made, constant_mask(l, mask));
+  if (builder.constant(mask)) {
+    ETB_ASSIGN(made, constant_mask(context, mask));
   } else {
-    made.added = add_unary(draft, XnnOperator::kClamp, mask);
-    clamp_result(*draft.producer(made.added), lowest(l.dtype_of(mask)),
-                 std::numeric_limits<float>::infinity());
-    ETB_ASSIGN(made.open_rows, add_open_rows(l, mask));
+    made.added = clamped(builder, add_unary(builder, XnnOperator::kClamp, mask), lowest(builder.dtype(mask)),
+                         std::numeric_limits<float>::infinity());
+    ETB_ASSIGN(made.open_rows, add_open_rows(builder, mask));
   }
-  l.attention_masks()[mask] = made;
+  known_masks[mask] = made;
   return made;
 }
 
@@ -146,7 +174,7 @@ struct Heads {
   uint32_t group = 1;
 
   // Returns [..., heads, rows, n] regrouped as [..., heads / group, group * rows, n].
-  Draft::Extents grouped(Draft::Extents extents) const {
+  Extents grouped(Extents extents) const {
     if (group == 1) return extents;
     extents.sizes[rank - 3] /= group;
     extents.sizes[rank - 2] *= group;
@@ -154,92 +182,105 @@ struct Heads {
   }
 };
 
-Result<Heads> heads_of(Lowering& l, uint32_t query, uint32_t key, uint32_t value) {
-  const std::vector<int64_t> q = l.sizes(query), k = l.sizes(key), v = l.sizes(value);
+Result<Heads> heads_of(const SourceGraph& graph, const AttentionArguments& args, const Operands& operands) {
+  const std::vector<int64_t> q = graph.sizes(operands.query), k = graph.sizes(operands.key),
+                             v = graph.sizes(operands.value);
   Heads heads{q.size(), 1};
-  if (heads.rank < 3) return Lowering::refuse("rank", "query of rank ", heads.rank, ", expected 3 or more");
-  if (k.size() != heads.rank || v.size() != heads.rank) return Lowering::refuse("rank", "ranks that differ");
+  if (heads.rank < 3) return reject("rank", "query of rank ", heads.rank, ", expected 3 or more");
+  if (k.size() != heads.rank || v.size() != heads.rank) return reject("rank", "ranks that differ");
   if (k[heads.rank - 1] != q[heads.rank - 1] || v[heads.rank - 2] != k[heads.rank - 2])
-    return Lowering::refuse("attribute", "query, key and value of sizes that do not fit");
-  ETB_ASSIGN(const bool is_grouped, l.flag("enable_gqa", false));
+    return reject("attribute", "query, key and value of sizes that do not fit");
+  ETB_ASSIGN(const bool is_grouped, args.enable_gqa().value_or(false));
   for (size_t d = 0; d + 2 < heads.rank; ++d) {
     if (k[d] == q[d] && v[d] == q[d]) continue;
-    if (!is_grouped || d + 3 != heads.rank || k[d] != v[d] || q[d] % k[d] != 0 ||
-        (l.extents(query).dynamic_dims >> d & 1) != 0)
-      return Lowering::refuse("attribute", "dimension ", d, " of query, key and value is ", q[d], ", ", k[d],
-                              " and ", v[d],
-                              ", expected equal ones, or with enable_gqa whole groups of heads");
+    const bool is_heads = d + 3 == heads.rank;
+    if (!is_grouped || !is_heads || k[d] != v[d] || q[d] % k[d] != 0 ||
+        graph.extents(operands.query).is_dynamic(d))
+      return reject("attribute", "dimension ", d, " of query, key and value is ", q[d], ", ", k[d], " and ",
+                    v[d], ", expected equal ones, or with enable_gqa whole groups of heads");
     heads.group = static_cast<uint32_t>(q[d] / k[d]);
   }
   return heads;
 }
 
 // Returns the query times the scale, with its heads in groups.
-Result<uint32_t> scaled_query(Lowering& l, uint32_t query, const Heads& heads) {
-  Draft& draft = l.draft();
-  const std::vector<int64_t> sizes = l.sizes(query);
-  ETB_ASSIGN(const double scale, l.number("scale", 1 / std::sqrt(static_cast<double>(sizes.back()))));
-  ETB_ASSIGN(const Form q, l.form(query));
-  if (draft.constant(q.id))
-    return Lowering::refuse("constant", "query: a constant, expected a tensor known at run time");
-  const uint32_t factor = l.add_floats({1}, {static_cast<float>(scale)}, q.id);
-  const uint32_t scaled = add_binary(draft, XnnOperator::kMultiply, q.id, factor, draft.extents(q.id));
-  const uint32_t rows = draft.add_transpose(scaled, q.perm);
-  return draft.add_reshape(rows, heads.grouped(draft.extents(rows)));
+Result<uint32_t> scaled_query(LoweringContext& context, const AttentionArguments& args, uint32_t query,
+                              const Heads& heads) {
+  XnnGraphBuilder& builder = context.builder();
+  const std::vector<int64_t> sizes = context.graph().sizes(query);
+  ETB_ASSIGN(const double scale, args.scale().number_or(1 / std::sqrt(static_cast<double>(sizes.back()))));
+  ETB_ASSIGN(const LoweredValue q, context.lowered(query));
+  if (builder.constant(q.id))
+    return reject("constant", "query: a constant, expected a tensor known at run time");
+  const uint32_t factor = builder.add_floats({1}, {static_cast<float>(scale)}, q.id);
+  const uint32_t scaled = add_binary(builder, XnnOperator::kMultiply, q.id, factor, builder.extents(q.id));
+  const uint32_t rows = builder.add_transpose(scaled, q.perm);
+  return builder.add_reshape(rows, heads.grouped(builder.extents(rows)));
+}
+
+// Adds the product of two factors, the second one transposed if it is stored so.
+uint32_t add_matrix_product(XnnGraphBuilder& builder, uint32_t left, const Matrix& right, bool is_transposed,
+                            Extents extents) {
+  const uint32_t out = builder.add_like(left, std::move(extents));
+  builder.add_node(XnnOperator::kBatchMatrixMultiply, {left, right.id}, {out}).flags =
+      is_transposed ? kFlagTransposeB : 0;
+  return out;
 }
 
 // Decomposes softmax(query key^T scale + mask) value here, not earlier. The exporter's version has 25 nodes,
 // most of them for rows that are fully masked. Here these cost 5 nodes per mask, shared by all layers that
 // read it, and one per attention.
-Status lower_attention(Lowering& l) {
-  Draft& draft = l.draft();
-  ETB_ASSIGN(const uint32_t query, l.value("query"));
-  ETB_ASSIGN(const uint32_t key, l.value("key"));
-  ETB_ASSIGN(const uint32_t value, l.value("value"));
-  ETB_ASSIGN(const double dropout, l.number("dropout_p", 0));
-  if (dropout != 0) return Lowering::refuse("attribute", "dropout_p: ", dropout, ", expected 0");
-  ETB_ASSIGN(const Heads heads, heads_of(l, query, key, value));
-  ETB_ASSIGN(const uint32_t a, scaled_query(l, query, heads));
-  ETB_ASSIGN(const Matrix keys, right_factor(l, key));
+Status lower_attention(LoweringContext& context, AttentionArguments args) {
+  const SourceGraph& graph = context.graph();
+  XnnGraphBuilder& builder = context.builder();
+  Operands operands{};
+  ETB_ASSIGN(operands.query, args.query().id());
+  ETB_ASSIGN(operands.key, args.key().id());
+  ETB_ASSIGN(operands.value, args.value().id());
+  ETB_ASSIGN(const double dropout, args.dropout_p().number_or(0));
+  if (dropout != 0) return reject("attribute", "dropout_p: ", dropout, ", expected 0");
+  ETB_ASSIGN(const Heads heads, heads_of(graph, args, operands));
+  ETB_ASSIGN(const uint32_t query, scaled_query(context, args, operands.query, heads));
+  ETB_ASSIGN(const Matrix keys, right_factor(context, operands.key));
 
+  // The scores are query times transposed keys.
   const size_t rank = heads.rank;
-  Draft::Extents score_extents = l.extents(query);
-  const Draft::Extents key_extents = l.extents(key);
+  const Extents key_extents = graph.extents(operands.key);
+  Extents score_extents = graph.extents(operands.query);
   score_extents.sizes[rank - 1] = key_extents.sizes[rank - 2];
-  score_extents.dynamic_dims |= (key_extents.dynamic_dims >> (rank - 2) & 1) << (rank - 1);
-  const uint32_t products = draft.add_like(a, heads.grouped(score_extents));
-  draft.add_node(XnnOperator::kBatchMatrixMultiply, {a, keys.id}, {products}).flags =
-      keys.is_transposed ? 0 : kFlagTransposeB;
-  uint32_t scores = products;
-  ETB_ASSIGN(const AttentionMask mask, mask_of(l, query, key, scores));
+  score_extents.dynamic_dims |= uint32_t{key_extents.is_dynamic(rank - 2)} << (rank - 1);
+  uint32_t scores =
+      add_matrix_product(builder, query, keys, !keys.is_transposed, heads.grouped(score_extents));
+  ETB_ASSIGN(const AttentionMask mask, mask_of(context, args, operands, scores));
   if (mask.added != kXnnNoValue) {
-    ETB_ASSIGN(scores, draft.add_reshape(scores, score_extents));
-    scores = add_binary(draft, XnnOperator::kAdd, scores, mask.added, score_extents);
+    ETB_ASSIGN(scores, builder.add_reshape(scores, score_extents));
+    scores = add_binary(builder, XnnOperator::kAdd, scores, mask.added, score_extents);
   }
-  const uint32_t softmax = add_unary(draft, XnnOperator::kSoftmax, scores);
-  ETB_ASSIGN(const uint32_t weights, draft.add_reshape(softmax, heads.grouped(score_extents)));
-  ETB_ASSIGN(const Matrix values, right_factor(l, value));
-  Draft::Extents made = l.extents(query);
-  made.sizes[rank - 1] = l.extents(value).sizes[rank - 1];
-  if (made.sizes != l.extents(l.result()).sizes || l.spec(l.result()).dtype != l.spec(query).dtype)
-    return Lowering::refuse("attribute", "result of other sizes or another type than query and value make");
-  const uint32_t sums = draft.add_like(a, heads.grouped(made));
-  draft.add_node(XnnOperator::kBatchMatrixMultiply, {weights, values.id}, {sums}).flags =
-      values.is_transposed ? kFlagTransposeB : 0;
-  ETB_ASSIGN(uint32_t out, draft.add_reshape(sums, made));
+  const uint32_t softmax = add_unary(builder, XnnOperator::kSoftmax, scores);
+  ETB_ASSIGN(const uint32_t weights, builder.add_reshape(softmax, heads.grouped(score_extents)));
+
+  ETB_ASSIGN(const Matrix values, right_factor(context, operands.value));
+  Extents made = graph.extents(operands.query);
+  made.sizes[rank - 1] = graph.extents(operands.value).sizes[rank - 1];
+  if (made.sizes != graph.extents(context.result()).sizes ||
+      graph.dtype(context.result()) != graph.dtype(operands.query))
+    return reject("attribute", "result of other sizes or another type than query and value make");
+  const uint32_t sums =
+      add_matrix_product(builder, weights, values, values.is_transposed, heads.grouped(made));
+  ETB_ASSIGN(uint32_t out, builder.add_reshape(sums, made));
   if (mask.open_rows != kXnnNoValue)
-    out = add_binary(draft, XnnOperator::kMultiply, out, mask.open_rows, made);
-  l.define(l.result(), {out, identity(rank)});
+    out = add_binary(builder, XnnOperator::kMultiply, out, mask.open_rows, made);
+  context.define(context.result(), {out, identity(rank)});
   return {};
 }
 
 constexpr Op kRows[] = {
-    {.name = "aten.scaled_dot_product_attention.default",
-     .lower = lower_attention,
-     .min_rank = 2,
-     .constraint = "No dropout; a mask, if any, is of the query's type, or is_causal with static sizes; as "
-                   "many heads in all, or whole groups of them with enable_gqa.",
-     .traits = kPreserved},
+    op_row<ops::scaled_dot_product_attention_default, lower_attention>(
+        {.min_rank = 2,
+         .constraint =
+             "No dropout; a mask, if any, is of the query's type, or is_causal with static sizes; as "
+             "many heads in all, or whole groups of them with enable_gqa.",
+         .traits = kPreserved}),
 };
 
 }  // namespace

@@ -2,7 +2,12 @@
 // Clamps. They are fused into the input's producer where XNNPACK can do that.
 #include <limits>
 
+#include "ops/clamp.hpp"
+#include "ops/hardtanh.hpp"
+#include "ops/relu.hpp"
+#include "ops/relu6.hpp"
 #include "plugins/xnnpack/ops/ops.hpp"
+#include "plugins/xnnpack/payload/operators.hpp"
 
 namespace etb::xnnpack {
 
@@ -10,69 +15,51 @@ namespace {
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
-// True if XNNPACK can clamp the operator's result.
-bool can_clamp(XnnOperator op) {
-  switch (op) {
-    case XnnOperator::kFullyConnected:
-    case XnnOperator::kConv2d:
-    case XnnOperator::kDepthwiseConv2d:
-    case XnnOperator::kConvTranspose2d:
-    case XnnOperator::kAdd:
-    case XnnOperator::kSubtract:
-    case XnnOperator::kMultiply:
-    case XnnOperator::kDivide:
-    case XnnOperator::kAveragePooling2d:
-    case XnnOperator::kMaxPooling2d:
-      return true;
-    default:
-      return false;
-  }
-}
-
-Status clamp(Lowering& l, double low, double high) {
-  if (!(low <= high)) return Lowering::refuse("attribute", "range from ", low, " to ", high);
+Status clamp(LoweringContext& context, const NodeArguments::Tensor& input, double low, double high) {
+  if (!(low <= high)) return reject("attribute", "range from ", low, " to ", high);
   const auto min = static_cast<float>(low), max = static_cast<float>(high);
-  ETB_ASSIGN(const uint32_t self, l.value("self"));
-  ETB_ASSIGN(const Form input, l.form(self));
-  XnnNode* producer = l.only_producer(self);
+  ETB_ASSIGN(const uint32_t value, input.id());
+  ETB_ASSIGN(const LoweredValue in, context.lowered(value));
+  XnnNode* producer = context.find_only_producer(value);
   if (producer != nullptr && can_clamp(producer->op) && !producer->is_clamped) {
     producer->is_clamped = true;
     producer->clamp_min = min;
     producer->clamp_max = max;
-    l.define(l.result(), input);
+    context.define(context.result(), in);
     return {};
   }
-  ETB_ASSIGN(const uint32_t out, l.add_result(0, input.perm));
-  XnnNode& node = l.draft().add_node(XnnOperator::kClamp, {input.id}, {out});
+  ETB_ASSIGN(const uint32_t out, context.add_result(0, in.perm));
+  XnnNode& node = context.builder().add_node(XnnOperator::kClamp, {in.id}, {out});
   node.is_clamped = true;
   node.clamp_min = min;
   node.clamp_max = max;
   return {};
 }
 
-Status lower_relu(Lowering& l) { return clamp(l, 0, kInfinity); }
-Status lower_relu6(Lowering& l) { return clamp(l, 0, 6); }
-
-Status lower_hardtanh(Lowering& l) {
-  ETB_ASSIGN(const double low, l.number("min_val", -1));
-  ETB_ASSIGN(const double high, l.number("max_val", 1));
-  return clamp(l, low, high);
+Status lower_relu(LoweringContext& context, ops::relu_default<NodeArguments> args) {
+  return clamp(context, args.self(), 0, kInfinity);
+}
+Status lower_relu6(LoweringContext& context, ops::relu6_default<NodeArguments> args) {
+  return clamp(context, args.self(), 0, 6);
 }
 
-Status lower_clamp(Lowering& l) {
-  ETB_ASSIGN(const double low, l.number("min", -kInfinity));
-  ETB_ASSIGN(const double high, l.number("max", kInfinity));
-  return clamp(l, low, high);
+Status lower_hardtanh(LoweringContext& context, ops::hardtanh_default<NodeArguments> args) {
+  ETB_ASSIGN(const double low, args.min_val().number_or(-1));
+  ETB_ASSIGN(const double high, args.max_val().number_or(1));
+  return clamp(context, args.self(), low, high);
+}
+
+Status lower_clamp(LoweringContext& context, ops::clamp_default<NodeArguments> args) {
+  ETB_ASSIGN(const double low, args.min().number_or(-kInfinity));
+  ETB_ASSIGN(const double high, args.max().number_or(kInfinity));
+  return clamp(context, args.self(), low, high);
 }
 
 constexpr Op kRows[] = {
-    {.name = "aten.relu.default", .lower = lower_relu, .quantised = QuantKind::kMoves, .traits = kClamps},
-    {.name = "aten.clamp.default", .lower = lower_clamp, .quantised = QuantKind::kMoves, .traits = kClamps},
-    {.name = "aten.hardtanh.default",
-     .lower = lower_hardtanh,
-     .quantised = QuantKind::kMoves,
-     .traits = kClamps},
-    {.name = "aten.relu6.default", .lower = lower_relu6, .quantised = QuantKind::kMoves, .traits = kClamps},
+    op_row<ops::relu_default, lower_relu>({.quantised = QuantKind::kMoves, .traits = kClamps}),
+    op_row<ops::clamp_default, lower_clamp>({.quantised = QuantKind::kMoves, .traits = kClamps}),
+    op_row<ops::hardtanh_default, lower_hardtanh>({.quantised = QuantKind::kMoves, .traits = kClamps}),
+    op_row<ops::relu6_default, lower_relu6>({.quantised = QuantKind::kMoves, .traits = kClamps}),
 };
 
 }  // namespace

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // GELU, exact or with the tanh approximation.
+#include "ops/gelu.hpp"
 #include "plugins/xnnpack/ops/ops.hpp"
 
 namespace etb::xnnpack {
@@ -8,38 +9,40 @@ namespace {
 
 // 0.5 x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))), PyTorch's definition of the approximation. The form x (a
 // + b x^2) saves one operator.
-Status gelu_tanh(Lowering& l, const Form& input) {
-  Draft& draft = l.draft();
-  const auto number = [&](double value) { return l.add_floats({1}, {static_cast<float>(value)}, input.id); };
-  const Draft::Extents extents = draft.extents(input.id);
+Status gelu_tanh(LoweringContext& context, const LoweredValue& input) {
+  XnnGraphBuilder& builder = context.builder();
+  const auto number = [&](double value) {
+    return builder.add_floats({1}, {static_cast<float>(value)}, input.id);
+  };
+  const Extents extents = builder.extents(input.id);
   const auto binary = [&](XnnOperator op, uint32_t a, uint32_t b) {
-    return add_binary(draft, op, a, b, extents);
+    return add_binary(builder, op, a, b, extents);
   };
   constexpr double kRoot = 0.7978845608028654;  // sqrt(2 / pi)
-  uint32_t inner = add_unary(draft, XnnOperator::kSquare, input.id);
+  uint32_t inner = add_unary(builder, XnnOperator::kSquare, input.id);
   inner = binary(XnnOperator::kMultiply, inner, number(kRoot * 0.044715));
   inner = binary(XnnOperator::kAdd, inner, number(kRoot));
   inner = binary(XnnOperator::kMultiply, inner, input.id);
-  inner = add_unary(draft, XnnOperator::kTanh, inner);
+  inner = add_unary(builder, XnnOperator::kTanh, inner);
   inner = binary(XnnOperator::kMultiply, inner, number(0.5));
   inner = binary(XnnOperator::kAdd, inner, number(0.5));
-  ETB_ASSIGN(const uint32_t out, l.add_result(0, input.perm));
-  draft.add_node(XnnOperator::kMultiply, {inner, input.id}, {out});
+  ETB_ASSIGN(const uint32_t out, context.add_result(0, input.perm));
+  builder.add_node(XnnOperator::kMultiply, {inner, input.id}, {out});
   return {};
 }
 
-Status lower_gelu(Lowering& l) {
-  ETB_ASSIGN(const uint32_t self, l.value("self"));
-  ETB_ASSIGN(const Form input, l.form(self));
-  const std::string_view approximate = l.text("approximate");
-  if (approximate == "tanh") return gelu_tanh(l, input);
-  ETB_ASSIGN(const uint32_t out, l.add_result(0, input.perm));
-  l.draft().add_node(XnnOperator::kGelu, {input.id}, {out});
+Status lower_gelu(LoweringContext& context, ops::gelu_default<NodeArguments> args) {
+  ETB_ASSIGN(const uint32_t self, args.self().id());
+  ETB_ASSIGN(const LoweredValue input, context.lowered(self));
+  const std::string_view approximate = args.approximate().text();
+  if (approximate == "tanh") return gelu_tanh(context, input);
+  ETB_ASSIGN(const uint32_t out, context.add_result(0, input.perm));
+  context.builder().add_node(XnnOperator::kGelu, {input.id}, {out});
   return {};
 }
 
 constexpr Op kRows[] = {
-    {.name = "aten.gelu.default", .lower = lower_gelu, .min_rank = 1},
+    op_row<ops::gelu_default, lower_gelu>({.min_rank = 1}),
 };
 
 }  // namespace

@@ -3,55 +3,57 @@
 
 namespace etb::xnnpack {
 
-uint32_t add_unary(Draft& draft, XnnOperator op, uint32_t input) {
-  const uint32_t out = draft.add_like(input, draft.extents(input));
-  draft.add_node(op, {input}, {out});
+uint32_t add_unary(XnnGraphBuilder& builder, XnnOperator op, uint32_t input) {
+  const uint32_t out = builder.add_like(input, builder.extents(input));
+  builder.add_node(op, {input}, {out});
   return out;
 }
 
-uint32_t add_binary(Draft& draft, XnnOperator op, uint32_t left, uint32_t right, Draft::Extents extents) {
-  const uint32_t out = draft.add_like(left, std::move(extents));
-  draft.add_node(op, {left, right}, {out});
+uint32_t add_binary(XnnGraphBuilder& builder, XnnOperator op, uint32_t left, uint32_t right,
+                    Extents extents) {
+  const uint32_t out = builder.add_like(left, std::move(extents));
+  builder.add_node(op, {left, right}, {out});
   return out;
 }
 
-uint32_t add_mean(Draft& draft, uint32_t input) {
-  Draft::Extents extents = draft.extents(input);
+uint32_t add_mean(XnnGraphBuilder& builder, uint32_t input) {
+  Extents extents = builder.extents(input);
   extents.sizes[1] = extents.sizes[2] = 1;
   extents.dynamic_dims &= ~6u;
-  const uint32_t out = draft.add_like(input, std::move(extents));
-  draft.add_node(XnnOperator::kGlobalAveragePooling2d, {input}, {out}).flags = kFlagKeepDims;
+  const uint32_t out = builder.add_like(input, std::move(extents));
+  builder.add_node(XnnOperator::kGlobalAveragePooling2d, {input}, {out}).flags = kFlagKeepDims;
   return out;
 }
 
-uint32_t add_slice(Draft& draft, uint32_t id, uint32_t place, uint32_t from, uint32_t count) {
-  Draft::Extents extents = draft.extents(id);
+uint32_t add_slice(XnnGraphBuilder& builder, uint32_t id, uint32_t axis, uint32_t from, uint32_t count) {
+  Extents extents = builder.extents(id);
   std::vector<uint32_t> offsets(extents.sizes.size(), 0);
-  offsets[place] = from;
-  extents.sizes[place] = count;
+  offsets[axis] = from;
+  extents.sizes[axis] = count;
   std::vector<uint32_t> sizes = extents.sizes;
   for (size_t d = 0; d < sizes.size(); ++d)
-    if ((extents.dynamic_dims >> d & 1) != 0) sizes[d] = 0;  // 0: to the end
-  const uint32_t out = draft.add_like(id, std::move(extents));
-  XnnNode& node = draft.add_node(XnnOperator::kStaticSlice, {id}, {out});
+    if (extents.is_dynamic(d)) sizes[d] = 0;  // 0: to the end
+  const uint32_t out = builder.add_like(id, std::move(extents));
+  XnnNode& node = builder.add_node(XnnOperator::kStaticSlice, {id}, {out});
   node.first = std::move(offsets);
   node.second = std::move(sizes);
   return out;
 }
 
-Result<Matrix> right_factor(Lowering& l, uint32_t value) {
-  ETB_ASSIGN(const Form form, l.form(value));
-  if (form.perm.size() < 2) return Lowering::refuse("rank", "a factor of rank ", form.perm.size());
-  Permutation swapped = identity(form.perm.size());
+Result<Matrix> right_factor(LoweringContext& context, uint32_t value) {
+  ETB_ASSIGN(const LoweredValue factor, context.lowered(value));
+  if (factor.perm.size() < 2) return reject("rank", "a factor of rank ", factor.perm.size());
+  Permutation swapped = identity(factor.perm.size());
   std::swap(swapped[swapped.size() - 1], swapped[swapped.size() - 2]);
-  if (form.perm == swapped) return Matrix{form.id, true};
-  ETB_ASSIGN(const uint32_t id, l.natural(value));
+  if (factor.perm == swapped) return Matrix{factor.id, true};
+  ETB_ASSIGN(const uint32_t id, context.natural(value));
   return Matrix{id, false};
 }
 
-Status check_only_first_result_is_read(const Lowering& l, const char* what) {
-  for (uint32_t i = 1; i < l.result_count(); ++i) {
-    if (l.use_count(l.result(i)) != 0) return Lowering::refuse("attribute", what, " that somebody reads");
+Status check_only_first_result_is_read(const LoweringContext& context, const char* what) {
+  for (uint32_t i = 1; i < context.result_count(); ++i) {
+    if (context.graph().use_count(context.result(i)) != 0)
+      return reject("attribute", what, " that a node reads");
   }
   return {};
 }

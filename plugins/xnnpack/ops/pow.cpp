@@ -1,35 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
 // Powers with a few constant exponents.
+#include "ops/pow.hpp"
 #include "plugins/xnnpack/ops/ops.hpp"
 
 namespace etb::xnnpack {
 
 namespace {
 
-Status lower_pow(Lowering& l) {
-  ETB_ASSIGN(const double exponent, l.number("exponent", 0));
-  if (exponent == 2) return lower_unary(l, XnnOperator::kSquare);
-  if (exponent == 0.5) return lower_unary(l, XnnOperator::kSquareRoot);
-  if (exponent == -0.5) return lower_unary(l, XnnOperator::kReciprocalSquareRoot);
-  if (exponent == -1) return lower_reciprocal(l);
+Status lower_pow(LoweringContext& context, ops::pow_Tensor_Scalar<NodeArguments> args) {
+  ETB_ASSIGN(const double exponent, args.exponent().number_or(0));
+  if (exponent == 2) return lower_unary(context, XnnOperator::kSquare, args.self());
+  if (exponent == 0.5) return lower_unary(context, XnnOperator::kSquareRoot, args.self());
+  if (exponent == -0.5) return lower_unary(context, XnnOperator::kReciprocalSquareRoot, args.self());
+  if (exponent == -1) return lower_reciprocal(context, SelfArgument(args));
   if (exponent != 3 && exponent != 4)
-    return Lowering::refuse("attribute", "exponent: ", exponent, ", expected 2, 3, 4, 0.5, -0.5 or -1");
-  ETB_ASSIGN(const uint32_t self, l.value("self"));
-  ETB_ASSIGN(const Form input, l.form(self));
-  const uint32_t squared = add_unary(l.draft(), XnnOperator::kSquare, input.id);
-  ETB_ASSIGN(const uint32_t out, l.add_result(0, input.perm));
+    return reject("attribute", "exponent: ", exponent, ", expected 2, 3, 4, 0.5, -0.5 or -1");
+  ETB_ASSIGN(const uint32_t self, args.self().id());
+  ETB_ASSIGN(const LoweredValue input, context.lowered(self));
+  const uint32_t squared = add_unary(context.builder(), XnnOperator::kSquare, input.id);
+  ETB_ASSIGN(const uint32_t out, context.add_result(0, input.perm));
   if (exponent == 4) {
-    l.draft().add_node(XnnOperator::kSquare, {squared}, {out});
+    context.builder().add_node(XnnOperator::kSquare, {squared}, {out});
   } else {
-    l.draft().add_node(XnnOperator::kMultiply, {squared, input.id}, {out});
+    context.builder().add_node(XnnOperator::kMultiply, {squared, input.id}, {out});
   }
   return {};
 }
 
 constexpr Op kRows[] = {
-    {.name = "aten.pow.Tensor_Scalar",
-     .lower = lower_pow,
-     .constraint = "The exponent is 2, 3, 4, 0.5, -0.5 or -1."},
+    op_row<ops::pow_Tensor_Scalar, lower_pow>({.constraint = "The exponent is 2, 3, 4, 0.5, -0.5 or -1."}),
 };
 
 }  // namespace

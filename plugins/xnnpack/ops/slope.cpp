@@ -1,38 +1,38 @@
 // SPDX-License-Identifier: Apache-2.0
 // Activations with one parameter.
+#include "ops/elu.hpp"
+#include "ops/leaky_relu.hpp"
 #include "plugins/xnnpack/ops/ops.hpp"
 
 namespace etb::xnnpack {
 
 namespace {
 
-Status lower_elu(Lowering& l) {
-  ETB_ASSIGN(const double alpha, l.number("alpha", 1));
-  ETB_ASSIGN(const double scale, l.number("scale", 1));
-  ETB_ASSIGN(const double input_scale, l.number("input_scale", 1));
-  if (scale != 1 || input_scale != 1) return Lowering::refuse("attribute", "scale, expected 1");
-  ETB_ASSIGN(const uint32_t self, l.value("self"));
-  ETB_ASSIGN(const Form input, l.form(self));
-  ETB_ASSIGN(const uint32_t out, l.add_result(0, input.perm));
-  l.draft().add_node(XnnOperator::kElu, {input.id}, {out}).value = static_cast<float>(alpha);
+Status lower_elu(LoweringContext& context, ops::elu_default<NodeArguments> args) {
+  ETB_ASSIGN(const double alpha, args.alpha().number_or(1));
+  ETB_ASSIGN(const double scale, args.scale().number_or(1));
+  ETB_ASSIGN(const double input_scale, args.input_scale().number_or(1));
+  if (scale != 1 || input_scale != 1) return reject("attribute", "scale, expected 1");
+  ETB_ASSIGN(const uint32_t self, args.self().id());
+  ETB_ASSIGN(const LoweredValue input, context.lowered(self));
+  ETB_ASSIGN(const uint32_t out, context.add_result(0, input.perm));
+  context.builder().add_node(XnnOperator::kElu, {input.id}, {out}).value = static_cast<float>(alpha);
   return {};
 }
 
-Status lower_leaky_relu(Lowering& l) {
-  ETB_ASSIGN(const double slope, l.number("negative_slope", 0.01));
-  ETB_ASSIGN(const uint32_t self, l.value("self"));
-  ETB_ASSIGN(const Form input, l.form(self));
-  ETB_ASSIGN(const uint32_t out, l.add_result(0, input.perm));
-  l.draft().add_node(XnnOperator::kLeakyRelu, {input.id}, {out}).value = static_cast<float>(slope);
+Status lower_leaky_relu(LoweringContext& context, ops::leaky_relu_default<NodeArguments> args) {
+  ETB_ASSIGN(const double slope, args.negative_slope().number_or(0.01));
+  ETB_ASSIGN(const uint32_t self, args.self().id());
+  ETB_ASSIGN(const LoweredValue input, context.lowered(self));
+  ETB_ASSIGN(const uint32_t out, context.add_result(0, input.perm));
+  context.builder().add_node(XnnOperator::kLeakyRelu, {input.id}, {out}).value = static_cast<float>(slope);
   return {};
 }
 
 constexpr Op kRows[] = {
-    {.name = "aten.elu.default",
-     .lower = lower_elu,
-     .quantised = QuantKind::kComputes,
-     .constraint = "scale and input_scale are 1."},
-    {.name = "aten.leaky_relu.default", .lower = lower_leaky_relu, .quantised = QuantKind::kComputes},
+    op_row<ops::elu_default, lower_elu>(
+        {.quantised = QuantKind::kComputes, .constraint = "scale and input_scale are 1."}),
+    op_row<ops::leaky_relu_default, lower_leaky_relu>({.quantised = QuantKind::kComputes}),
 };
 
 }  // namespace

@@ -1,49 +1,60 @@
 // SPDX-License-Identifier: Apache-2.0
 // Ops of one tensor with an XNNPACK operator, on dimensions in any order.
+#include "ops/abs.hpp"
+#include "ops/ceil.hpp"
+#include "ops/cos.hpp"
+#include "ops/exp.hpp"
+#include "ops/floor.hpp"
+#include "ops/hardswish.hpp"
+#include "ops/log.hpp"
+#include "ops/rsqrt.hpp"
+#include "ops/sigmoid.hpp"
+#include "ops/sin.hpp"
+#include "ops/sqrt.hpp"
+#include "ops/square.hpp"
+#include "ops/tanh.hpp"
 #include "plugins/xnnpack/ops/ops.hpp"
 
 namespace etb::xnnpack {
 
-Status lower_unary(Lowering& l, XnnOperator op) {
-  Draft& draft = l.draft();
-  ETB_ASSIGN(const uint32_t self, l.value("self"));
-  ETB_ASSIGN(Form input, l.form(self));
+Status lower_unary(LoweringContext& context, XnnOperator op, const NodeArguments::Tensor& argument) {
+  XnnGraphBuilder& builder = context.builder();
+  ETB_ASSIGN(const uint32_t value, argument.id());
+  ETB_ASSIGN(LoweredValue input, context.lowered(value));
   // XNNPACK's float16 square root maps -0 to NaN; its float32 one does not.
   const bool is_widened =
-      op == XnnOperator::kSquareRoot && draft.value(input.id).datatype == XnnDatatype::kFloat16;
+      op == XnnOperator::kSquareRoot && builder.value(input.id).datatype == XnnDatatype::kFloat16;
   if (is_widened) {
-    const uint32_t wide = draft.add_value(XnnDatatype::kFloat32, draft.extents(input.id));
-    draft.add_node(XnnOperator::kConvert, {input.id}, {wide});
-    input.id = add_unary(draft, op, wide);
+    const uint32_t wide = builder.add_value(XnnDatatype::kFloat32, builder.extents(input.id));
+    builder.add_node(XnnOperator::kConvert, {input.id}, {wide});
+    input.id = add_unary(builder, op, wide);
   }
-  ETB_ASSIGN(const uint32_t out, l.add_result(0, input.perm));
-  draft.add_node(is_widened ? XnnOperator::kConvert : op, {input.id}, {out});
+  ETB_ASSIGN(const uint32_t out, context.add_result(0, input.perm));
+  builder.add_node(is_widened ? XnnOperator::kConvert : op, {input.id}, {out});
   return {};
 }
 
 namespace {
 
 template <XnnOperator op>
-Status lower(Lowering& l) {
-  return lower_unary(l, op);
+Status lower(LoweringContext& context, SelfArgument args) {
+  return lower_unary(context, op, args.self);
 }
 
 constexpr Op kRows[] = {
-    {.name = "aten.abs.default", .lower = lower<XnnOperator::kAbs>},
-    {.name = "aten.ceil.default", .lower = lower<XnnOperator::kCeiling>},
-    {.name = "aten.cos.default", .lower = lower<XnnOperator::kCos>},
-    {.name = "aten.exp.default", .lower = lower<XnnOperator::kExp>},
-    {.name = "aten.floor.default", .lower = lower<XnnOperator::kFloor>},
-    {.name = "aten.log.default", .lower = lower<XnnOperator::kLog>},
-    {.name = "aten.rsqrt.default", .lower = lower<XnnOperator::kReciprocalSquareRoot>},
-    {.name = "aten.sigmoid.default",
-     .lower = lower<XnnOperator::kSigmoid>,
-     .quantised = QuantKind::kComputes},
-    {.name = "aten.sin.default", .lower = lower<XnnOperator::kSin>},
-    {.name = "aten.sqrt.default", .lower = lower<XnnOperator::kSquareRoot>},
-    {.name = "aten.square.default", .lower = lower<XnnOperator::kSquare>},
-    {.name = "aten.tanh.default", .lower = lower<XnnOperator::kTanh>, .quantised = QuantKind::kComputes},
-    {.name = "aten.hardswish.default", .lower = lower<XnnOperator::kHardSwish>, .traits = kPreserved},
+    op_row<ops::abs_default, lower<XnnOperator::kAbs>>(),
+    op_row<ops::ceil_default, lower<XnnOperator::kCeiling>>(),
+    op_row<ops::cos_default, lower<XnnOperator::kCos>>(),
+    op_row<ops::exp_default, lower<XnnOperator::kExp>>(),
+    op_row<ops::floor_default, lower<XnnOperator::kFloor>>(),
+    op_row<ops::log_default, lower<XnnOperator::kLog>>(),
+    op_row<ops::rsqrt_default, lower<XnnOperator::kReciprocalSquareRoot>>(),
+    op_row<ops::sigmoid_default, lower<XnnOperator::kSigmoid>>({.quantised = QuantKind::kComputes}),
+    op_row<ops::sin_default, lower<XnnOperator::kSin>>(),
+    op_row<ops::sqrt_default, lower<XnnOperator::kSquareRoot>>(),
+    op_row<ops::square_default, lower<XnnOperator::kSquare>>(),
+    op_row<ops::tanh_default, lower<XnnOperator::kTanh>>({.quantised = QuantKind::kComputes}),
+    op_row<ops::hardswish_default, lower<XnnOperator::kHardSwish>>({.traits = kPreserved}),
 };
 
 }  // namespace

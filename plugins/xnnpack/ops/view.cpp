@@ -2,18 +2,21 @@
 // Ops that keep the elements in their order.
 #include <algorithm>
 
+#include "ops/squeeze_copy.hpp"
+#include "ops/unsqueeze_copy.hpp"
+#include "ops/view_copy.hpp"
 #include "plugins/xnnpack/ops/ops.hpp"
 
 namespace etb::xnnpack {
 
 namespace {
 
-bool is_one(const Draft::Extents& extents, size_t dim) {
-  return extents.sizes[dim] == 1 && (extents.dynamic_dims >> dim & 1) == 0;
+bool is_one(const Extents& extents, size_t dim) {
+  return extents.sizes[dim] == 1 && !extents.is_dynamic(dim);
 }
 
 // Returns the dimensions other than 1, in the order of the tensor.
-std::vector<uint32_t> real_dims(const Draft::Extents& extents) {
+std::vector<uint32_t> real_dims(const Extents& extents) {
   std::vector<uint32_t> dims;
   for (uint32_t d = 0; d < extents.sizes.size(); ++d)
     if (!is_one(extents, d)) dims.push_back(d);
@@ -26,26 +29,23 @@ struct Group {
 };
 
 // Returns the smallest groups of equal products, or none if dynamic dimensions make them ambiguous.
-std::optional<std::vector<Group>> group(const Draft::Extents& from, const Draft::Extents& to) {
+std::optional<std::vector<Group>> group(const Extents& from, const Extents& to) {
   const std::vector<uint32_t> a = real_dims(from), b = real_dims(to);
   std::vector<Group> groups;
   size_t i = 0, j = 0;
   while (i < a.size() && j < b.size()) {
     Group& next = groups.emplace_back();
-    const auto is_dynamic = [](const Draft::Extents& e, uint32_t d) {
-      return (e.dynamic_dims >> d & 1) != 0;
-    };
     uint64_t left = from.sizes[a[i]], right = to.sizes[b[j]];
-    bool has_dynamic = is_dynamic(from, a[i]) || is_dynamic(to, b[j]);
+    bool has_dynamic = from.is_dynamic(a[i]) || to.is_dynamic(b[j]);
     next.from.push_back(a[i++]);
     next.to.push_back(b[j++]);
     while (left != right) {
       if (left < right && i < a.size()) {
-        has_dynamic = has_dynamic || is_dynamic(from, a[i]);
+        has_dynamic = has_dynamic || from.is_dynamic(a[i]);
         left *= from.sizes[a[i]];
         next.from.push_back(a[i++]);
       } else if (right < left && j < b.size()) {
-        has_dynamic = has_dynamic || is_dynamic(to, b[j]);
+        has_dynamic = has_dynamic || to.is_dynamic(b[j]);
         right *= to.sizes[b[j]];
         next.to.push_back(b[j++]);
       } else {
@@ -60,16 +60,15 @@ std::optional<std::vector<Group>> group(const Draft::Extents& from, const Draft:
 
 // Returns the view of a value with another dimension order, or none if a group's dimensions are not
 // contiguous.
-std::optional<std::pair<Draft::Extents, Permutation>> see_through(const Draft::Extents& from,
-                                                                  const Permutation& perm,
-                                                                  const Draft::Extents& to) {
+std::optional<std::pair<Extents, Permutation>> see_through(const Extents& from, const Permutation& perm,
+                                                           const Extents& to) {
   const auto groups = group(from, to);
   if (!groups) return std::nullopt;
-  std::vector<uint32_t> places;  // indices of dimensions other than 1, in payload order
-  for (const uint32_t d : real_dims(from)) places.push_back(perm[d]);
-  std::sort(places.begin(), places.end());
+  std::vector<uint32_t> axes;  // payload dimensions other than 1
+  for (const uint32_t d : real_dims(from)) axes.push_back(perm[d]);
+  std::sort(axes.begin(), axes.end());
   const auto position = [&](uint32_t dim) {
-    return static_cast<size_t>(std::lower_bound(places.begin(), places.end(), perm[dim]) - places.begin());
+    return static_cast<size_t>(std::lower_bound(axes.begin(), axes.end(), perm[dim]) - axes.begin());
   };
   std::vector<std::pair<size_t, const Group*>> ordered;
   for (const Group& g : *groups) {
@@ -79,7 +78,7 @@ std::optional<std::pair<Draft::Extents, Permutation>> see_through(const Draft::E
   }
   if (std::is_sorted(ordered.begin(), ordered.end())) return std::pair{to, identity(to.sizes.size())};
   std::sort(ordered.begin(), ordered.end());
-  Draft::Extents payload;
+  Extents payload;
   Permutation out(to.sizes.size());
   const auto put = [&](uint32_t d) {
     out[d] = static_cast<uint32_t>(payload.sizes.size());
@@ -95,49 +94,43 @@ std::optional<std::pair<Draft::Extents, Permutation>> see_through(const Draft::E
 
 }  // namespace
 
-Result<Form> view_of(Lowering& l, uint32_t value, const Draft::Extents& to) {
-  ETB_ASSIGN(const Form in, l.form(value));
-  const Draft::Extents from = l.extents(value);
+Result<LoweredValue> view_of(LoweringContext& context, uint32_t value, const Extents& to) {
+  ETB_ASSIGN(const LoweredValue in, context.lowered(value));
+  const Extents from = context.graph().extents(value);
   if (from.sizes == to.sizes) return in;
   if (auto seen = see_through(from, in.perm, to)) {
-    ETB_ASSIGN(const uint32_t id, l.draft().add_reshape(in.id, std::move(seen->first)));
-    return Form{id, std::move(seen->second)};
+    ETB_ASSIGN(const uint32_t id, context.builder().add_reshape(in.id, std::move(seen->first)));
+    return LoweredValue{id, std::move(seen->second)};
   }
-  ETB_ASSIGN(const uint32_t id, l.natural(value));
-  ETB_ASSIGN(const uint32_t made, l.draft().add_reshape(id, to));
-  return Form{made, identity(to.sizes.size())};
+  ETB_ASSIGN(const uint32_t id, context.natural(value));
+  ETB_ASSIGN(const uint32_t made, context.builder().add_reshape(id, to));
+  return LoweredValue{made, identity(to.sizes.size())};
 }
 
 namespace {
 
-Status lower_view(Lowering& l) {
-  ETB_ASSIGN(const uint32_t self, l.value("self"));
-  ETB_ASSIGN(Form made, view_of(l, self, l.extents(l.result())));
-  l.define(l.result(), std::move(made));
+// The sizes of the result say how.
+Status lower_view(LoweringContext& context, SelfArgument args) {
+  ETB_ASSIGN(const uint32_t self, args.self.id());
+  ETB_ASSIGN(LoweredValue made, view_of(context, self, context.graph().extents(context.result())));
+  context.define(context.result(), std::move(made));
   return {};
 }
 
 constexpr Op kRows[] = {
-    {.name = "aten.view_copy.default",
-     .lower = lower_view,
-     .quantised = QuantKind::kMoves,
-     .constraint = "At most one dynamic dimension in the result.",
-     .traits = kFolds},
-    {.name = "aten.squeeze_copy.dim",
-     .lower = lower_view,
-     .quantised = QuantKind::kMoves,
-     .constraint = "At most one dynamic dimension in the result.",
-     .traits = kFolds},
-    {.name = "aten.squeeze_copy.dims",
-     .lower = lower_view,
-     .quantised = QuantKind::kMoves,
-     .constraint = "At most one dynamic dimension in the result.",
-     .traits = kFolds},
-    {.name = "aten.unsqueeze_copy.default",
-     .lower = lower_view,
-     .quantised = QuantKind::kMoves,
-     .constraint = "At most one dynamic dimension in the result.",
-     .traits = kFolds},
+    op_row<ops::view_copy_default, lower_view>({.quantised = QuantKind::kMoves,
+                                                .constraint = "At most one dynamic dimension in the result.",
+                                                .traits = kFolds}),
+    op_row<ops::squeeze_copy_dim, lower_view>({.quantised = QuantKind::kMoves,
+                                               .constraint = "At most one dynamic dimension in the result.",
+                                               .traits = kFolds}),
+    op_row<ops::squeeze_copy_dims, lower_view>({.quantised = QuantKind::kMoves,
+                                                .constraint = "At most one dynamic dimension in the result.",
+                                                .traits = kFolds}),
+    op_row<ops::unsqueeze_copy_default, lower_view>(
+        {.quantised = QuantKind::kMoves,
+         .constraint = "At most one dynamic dimension in the result.",
+         .traits = kFolds}),
 };
 
 }  // namespace

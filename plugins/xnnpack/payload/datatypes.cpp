@@ -20,7 +20,7 @@ struct Expected {
 
 Expected expected_of(XnnOperator op) {
   switch (op) {
-#define ETB_XNN_OPERATOR(name, body, datatypes, flags, run) \
+#define ETB_XNN_OPERATOR(name, body, datatypes, flags, ...) \
   case XnnOperator::k##name:                                \
     return {Rule::k##datatypes, flags};
 #include "plugins/xnnpack/payload/operators.def"

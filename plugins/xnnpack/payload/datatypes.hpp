@@ -14,7 +14,7 @@ namespace etb::xnnpack {
 [[nodiscard]] Status verify_xnnpack_quantisation(const XnnValue& value);
 
 // Checks that a node's flags and the datatypes of its inputs and outputs are allowed for its operator
-// (xnnpack_operators.def). XNNPACK itself reports if it has no kernel for them. Errors: NOT_SUPPORTED for
+// (operators.def). XNNPACK itself reports if it has no kernel for them. Errors: NOT_SUPPORTED for
 // flags, INVALID_DATA for datatypes.
 [[nodiscard]] Status verify_xnnpack_datatypes(const XnnPayload& payload, const XnnNode& node);
 

@@ -54,7 +54,7 @@ class NodeReader {
         return bad("clamp from ", node.clamp_min, " to ", node.clamp_max);
     }
     switch (node.op) {
-#define ETB_XNN_OPERATOR(name, Table, datatypes, flags, run)                 \
+#define ETB_XNN_OPERATOR(name, Table, ...)                                   \
   case XnnOperator::k##name:                                                 \
     ETB_TRY(read_body(*static_cast<const fb::Table*>(source.body()), node)); \
     break;

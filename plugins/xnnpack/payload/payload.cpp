@@ -367,19 +367,6 @@ bool has_identifier(std::span<const std::byte> graph) {
 
 }  // namespace
 
-const char* to_text(XnnOperator op) {
-  switch (op) {
-    case XnnOperator::kNone:
-      return "none";
-#define ETB_XNN_OPERATOR(name, body, datatypes, flags, run) \
-  case XnnOperator::k##name:                                \
-    return #name;
-#include "plugins/xnnpack/payload/operators.def"
-#undef ETB_XNN_OPERATOR
-  }
-  return "?";
-}
-
 uint16_t to_bfloat16(float value) {
   uint32_t bits;
   std::memcpy(&bits, &value, sizeof bits);

@@ -46,11 +46,15 @@ const char* to_text(XnnDatatype datatype);
 
 enum class XnnOperator : uint8_t {
   kNone = 0,
-#define ETB_XNN_OPERATOR(name, body, datatypes, flags, run) k##name,
+#define ETB_XNN_OPERATOR(name, ...) k##name,
 #include "plugins/xnnpack/payload/operators.def"
 #undef ETB_XNN_OPERATOR
 };
-inline constexpr uint8_t kXnnOperatorCount = static_cast<uint8_t>(XnnOperator::kCos);
+inline constexpr uint8_t kXnnOperatorCount = 0
+#define ETB_XNN_OPERATOR(name, ...) +1
+#include "plugins/xnnpack/payload/operators.def"
+#undef ETB_XNN_OPERATOR
+    ;
 
 // Returns "Conv2d", or "?" for an unknown number.
 const char* to_text(XnnOperator op);
@@ -127,7 +131,7 @@ struct XnnPayload {
 };
 
 // Reads a payload of untrusted bytes. Verifies every id, index, flag, datatype, size, window, quantisation
-// parameter and order, and infers sizes node by node (xnnpack_shapes.hpp). The result can be read without
+// parameter and order, and infers sizes node by node (shapes.hpp). The result can be read without
 // further checks, except named data: its size and scales are known only when it is fetched.
 //
 // Errors name node or value: INCOMPATIBLE (unknown identifier or operator number), NOT_SUPPORTED (flags or a

@@ -54,9 +54,10 @@ bool can_be_empty(XnnOperator op) {
   }
 }
 
-class Inference {
+class ShapeInference {
  public:
-  Inference(const XnnPayload& payload, std::vector<XnnShape>& shapes) : payload_(payload), shapes_(shapes) {}
+  ShapeInference(const XnnPayload& payload, std::vector<XnnShape>& shapes)
+      : payload_(payload), shapes_(shapes) {}
 
   Status infer(const XnnNode& node) {
     node_ = &node;
@@ -67,37 +68,15 @@ class Inference {
  private:
   Status infer_outputs() {
     switch (node_->op) {
-      case XnnOperator::kFullyConnected:
-        return fully_connected();
-      case XnnOperator::kConv2d:
-      case XnnOperator::kDepthwiseConv2d:
-        return convolution();
-      case XnnOperator::kConvTranspose2d:
-        return transposed_convolution();
-      case XnnOperator::kAveragePooling2d:
-      case XnnOperator::kMaxPooling2d:
-        return pooling(node_->window);
-      case XnnOperator::kArgMaxPooling2d:
-        return argmax_pooling();
-      case XnnOperator::kGlobalAveragePooling2d:
-        return resize(1, 1, 0);
-      case XnnOperator::kResizeBilinear2d:
-        return resize(node_->first[0], node_->first[1], 4 * sizeof(void*));
-      case XnnOperator::kBatchMatrixMultiply:
-        return multiply_matrices();
-      case XnnOperator::kScaledDotProductAttention:
-        return attention();
-      case XnnOperator::kStaticTranspose:
-        return transpose();
-      case XnnOperator::kStaticReshape:
-        return reshape();
-      case XnnOperator::kConstantPad:
-        return pad();
-      case XnnOperator::kStaticSlice:
-        return slice();
-      default:
-        return is_concatenation() ? concatenate() : elementwise();
+#define ETB_XNN_OPERATOR(name, body, datatypes, flags, sizes, ...) \
+  case XnnOperator::k##name:                                       \
+    return sizes;
+#include "plugins/xnnpack/payload/operators.def"
+#undef ETB_XNN_OPERATOR
+      case XnnOperator::kNone:
+        break;
     }
+    return elementwise();
   }
 
   // XNNPACK skips a node without input elements, so its output would not be written.
@@ -317,6 +296,9 @@ class Inference {
     return put_image(out, pixel_nbytes);
   }
 
+  // Its table has four pointers for a pixel.
+  Status resize_bilinear() { return resize(node_->first[0], node_->first[1], 4 * sizeof(void*)); }
+
   Status multiply_matrices() {
     const XnnShape &a = input(0), &b = input(1);
     const bool is_transposed = (node_->flags & kXnnFlagTransposed) != 0;
@@ -428,7 +410,7 @@ Result<std::vector<XnnShape>> infer_xnnpack_shapes(const XnnPayload& payload,
   std::vector<XnnShape> shapes(payload.value_of_id.size());
   for (const XnnValue& value : payload.values) shapes[value.id] = xnnpack_shape(value);
   for (size_t i = 0; i < inputs.size(); ++i) shapes[payload.input_ids[i]] = inputs[i];
-  Inference inference(payload, shapes);
+  ShapeInference inference(payload, shapes);
   for (uint32_t i = 0; i < payload.nodes.size(); ++i) {
     if (Status status = inference.infer(payload.nodes[i]); !status)
       return tl::make_unexpected(

@@ -102,7 +102,7 @@ class Writer {
   flatbuffers::Offset<fb::Node> write_node(const XnnNode& node) {
     flatbuffers::Offset<void> body;
     switch (node.op) {
-#define ETB_XNN_OPERATOR(name, Table, datatypes, flags, run)   \
+#define ETB_XNN_OPERATOR(name, Table, ...)                     \
   case XnnOperator::k##name:                                   \
     body = write_body(node, static_cast<fb::Table*>(nullptr)); \
     break;

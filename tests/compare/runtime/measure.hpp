@@ -33,7 +33,7 @@ inline long peak_rss_kb() {
   return kb;
 }
 
-// `load()` creates all objects anew, and `run(loaded)` executes the result once.
+// `load()` creates new objects, and `run(loaded)` executes the result once.
 template <class Load, class Run>
 int measure(int argc, char** argv, Load load, Run run) {
   const int load_count = argc > 2 ? std::atoi(argv[2]) : 50;

@@ -69,7 +69,7 @@ void Delegate::Context::before(const etb::Run& run) {
     ::usleep(300);
     const std::lock_guard b(lock_b);
   }
-  if (has_fault(70) && ::getpid() != maker_)
+  if (has_fault(70) && ::getpid() != builder_)
     for (;;) ::pause();
   const Program& program = *delegate_->program_;
   const Op op = program.steps.empty() ? Op::kCount : program.steps[0].op;

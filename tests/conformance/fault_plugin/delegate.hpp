@@ -143,7 +143,7 @@ class Delegate {
     bool has_failed_ = false;
     bool was_cancelled_ = false;
     float sum_of_runs_ = 0;  // for fault 84
-    pid_t maker_ = ::getpid();
+    pid_t builder_ = ::getpid();
   };
 
  private:

@@ -31,7 +31,8 @@ int check_manifest(const std::filesystem::path& file) {
   std::ostringstream text;
   text << std::ifstream(file).rdbuf();
   const etb::host::ManifestReading reading = etb::host::parse_manifest(text.str());
-  for (const etb::host::Fault& fault : reading.faults) std::puts(etb::host::to_text(fault).c_str());
+  for (const etb::host::Diagnostic& diagnostic : reading.diagnostics)
+    std::puts(etb::host::to_text(diagnostic).c_str());
   if (!reading.manifest || !reading.manifest->libraries.at(0).sha256) return 1;
   std::printf("manifest of %s\n", reading.manifest->id.c_str());
   return 0;

@@ -11,12 +11,17 @@
 #include <vector>
 
 #include "etb/aot.h"
-#include "etb/cpp/node.hpp"
+#include "etb/cpp/graph_view.hpp"
+#include "etb/cpp/guard.hpp"
 #include "etb/cpp/option.hpp"
 #include "etb/cpp/payload.hpp"
 #include "etb/cpp/tensor.hpp"
 
 namespace etb {
+
+using graph::Graph;
+using graph::Node;
+using graph::Value;
 
 inline constexpr etb_dtype kFloat32Only[] = {ETB_DTYPE_FLOAT32};
 
@@ -187,6 +192,12 @@ inline const OpRow* find_row(std::span<const OpRow> rows, std::string_view op) {
   return nullptr;
 }
 
+// Opens an image that the host passed.
+inline Result<graph::View> open_graph(const etb_graph_image* image) {
+  ETB_TRY(ETB_ACCEPT(etb_graph_image, image, image));
+  return graph::View::open(*image);
+}
+
 }  // namespace detail
 
 // Returns the claim of plugin type P for one node: its op row first, then P::claim when P has one.
@@ -236,10 +247,10 @@ concept PartitionsByItself = requires(const P plugin, const Graph& graph, const 
 template <class P>
 Status partition_graph(const P& plugin, const etb_graph_image* image, const etb_partition_sink* raw_sink) {
   ETB_TRY(ETB_ACCEPT(etb_partition_sink, raw_sink, reject));
-  ETB_ASSIGN(const etb_graph_view view, open_graph(image));
+  ETB_ASSIGN(const graph::View view, detail::open_graph(image));
   const PartitionSink sink(*raw_sink);
-  for (uint32_t g = 0; g < view.graphs.count; ++g) {
-    const Graph graph(view, g);
+  for (uint32_t g = 0; g < view.graph_count(); ++g) {
+    const Graph graph = view.graph(g);
     if constexpr (PartitionsByItself<P>) {
       ETB_TRY(plugin.partition(graph, sink));
     } else {
@@ -325,8 +336,8 @@ Status compile_regions(const P& plugin, const etb_compile_args* args,
   for (uint64_t i = 0; i < args->graph_count; ++i) {
     if (args->cancel != nullptr && args->cancel->is_cancelled(args->cancel->ctx) != 0)
       return make_error(Code::CANCELLED, "the host cancelled the compilation");
-    ETB_ASSIGN(const etb_graph_view view, open_graph(ETB_AT(etb_graph_image, args->graphs, i)));
-    const Graph graph(view, 0);
+    ETB_ASSIGN(const graph::View view, detail::open_graph(ETB_AT(etb_graph_image, args->graphs, i)));
+    const Graph graph = view.method();
     const auto compile = [&]() -> Result<Artifact> {
       ETB_TRY(check_claimed(plugin, graph));
       return plugin.compile(Region(graph, specs, options, *args));

@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "conformance/subject/case_session.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "etb/cpp/fail.hpp"
+#include "etb/cpp/graph_view.hpp"
+#include "etb/cpp/guard.hpp"
+
+namespace etb::conformance {
+namespace {
+
+constexpr uint64_t kAlignment = 16;
+
+int64_t numel_of(const int64_t* sizes, size_t rank) {
+  int64_t count = 1;
+  for (size_t i = 0; i < rank; ++i) count *= sizes[i];
+  return count;
+}
+
+bool is_row_major(const etb_graph_spec& spec) {
+  for (uint32_t i = 0; i < spec.rank; ++i)
+    if (spec.dim_order[i] != i) return false;
+  return true;
+}
+
+std::byte* align(std::vector<std::byte>& memory, uint64_t alignment) {
+  const auto address = reinterpret_cast<uintptr_t>(memory.data());
+  return memory.data() + (alignment - address % alignment) % alignment;
+}
+
+// Returns an address aligned to this, but not to twice as much. The memory has three times the alignment to
+// spare.
+std::byte* align_no_better(std::vector<std::byte>& memory, uint64_t alignment) {
+  std::byte* const at = align(memory, 2 * alignment);
+  return at + alignment;
+}
+
+// One dimension more, one element more, or one byte less.
+void damage_tensor(Damage damage, std::vector<int64_t>& sizes, etb_tensor& tensor) {
+  if (damage == Damage::kCapacity) tensor.capacity_bytes -= tensor.capacity_bytes != 0 ? 1 : 0;
+  if (damage == Damage::kSize && !sizes.empty()) ++sizes[0];
+  if (damage == Damage::kRank) sizes.insert(sizes.begin(), 1);
+  tensor.rank = static_cast<uint32_t>(sizes.size());
+  tensor.sizes = sizes.data();
+  if (damage == Damage::kRank) {
+    tensor.upper_sizes = nullptr;
+    tensor.dim_order = nullptr;
+    tensor.strides = nullptr;
+  }
+}
+
+}  // namespace
+
+Result<std::unique_ptr<CaseSession>> CaseSession::make(Subject& subject, const BuiltCase& built,
+                                                       Payload payload,
+                                                       const std::vector<etb_option>& options) {
+  std::unique_ptr<CaseSession> session(new CaseSession(subject, std::move(payload)));
+  ETB_TRY(session->open(built, options));
+  return session;
+}
+
+CaseSession::~CaseSession() { (void)end(); }
+
+Status CaseSession::end() {
+  etb_error error = ETB_ERROR_INIT;
+  Status out;
+  if (etb_context* const context = std::exchange(context_, nullptr); context != nullptr)
+    out = check(subject_.table().delegate->context_destroy(context, &error), error);
+  if (etb_delegate* const delegate = std::exchange(delegate_, nullptr); delegate != nullptr)
+    if (const Status status = check(subject_.table().delegate->destroy(delegate, &error), error); out)
+      out = status;
+  return out;
+}
+
+etb_status CaseSession::get_named(void* ctx, const char* key, etb_payload_view* out, etb_error* error) {
+  const auto& named = static_cast<CaseSession*>(ctx)->payload_.named;
+  const auto found = named.find(key);
+  if (found == named.end())
+    return fail(error, ETB_NOT_FOUND, "named data '%s': the payload brought none", key);
+  out->data = found->second.data();
+  out->nbytes = found->second.size();
+  out->alignment = kAlignment;
+  out->fd = -1;
+  return ETB_OK;
+}
+
+bool CaseSession::may_share_memory() const {
+  return std::any_of(shared_inputs_.begin(), shared_inputs_.end(), [](uint32_t input) { return input != 0; });
+}
+
+Status CaseSession::open(const BuiltCase& built, const std::vector<etb_option>& options) {
+  ETB_ASSIGN(const graph::View view, graph::View::open(built.image.span()));
+  const graph::Graph method = view.method();
+  for (uint32_t i = 0; i < method.inputs().size(); ++i)
+    if (method.input(i).constant == graph::kNone) input_specs_.push_back(method.spec_of(i));
+  for (uint32_t i = 0; i < method.outputs().size(); ++i) output_specs_.push_back(method.output(i).spec());
+
+  view_.struct_size = ETB_INIT_SIZE(etb_payload_view);
+  view_.data = payload_.bytes.empty() ? nullptr : payload_.bytes.data();
+  view_.nbytes = payload_.bytes.size();
+  view_.alignment = kAlignment;
+  view_.fd = -1;
+  view_.release = [](void*) {};  // nothing to release, but the validate layer protects released memory
+  named_data_ = {ETB_INIT_SIZE(etb_named_data), 0, this, &get_named};
+  std::vector<etb_compile_spec> specs;
+  for (const auto& [key, value] : payload_.specs)
+    specs.push_back({ETB_INIT_SIZE(etb_compile_spec), 0, key.c_str(), {value.data(), value.size()}});
+  etb_delegate_args args{};
+  args.struct_size = ETB_INIT_SIZE(etb_delegate_args);
+  args.backend_id = subject_.backend_id().c_str();
+  args.method_name = "forward";
+  args.payload = &view_;
+  args.named_data = &named_data_;
+  args.specs = specs.data();
+  args.spec_count = specs.size();
+  args.options = options.data();
+  args.option_count = options.size();
+  etb_error error = ETB_ERROR_INIT;
+  const etb_delegate_table& table = *subject_.table().delegate;
+  ETB_TRY(check(table.create(subject_.handle(), &args, &delegate_, &error), error));
+  info_.struct_size = ETB_INIT_SIZE(etb_delegate_info);
+  ETB_TRY(check(table.query(delegate_, &info_, &error), error));
+  if (info_.input_count != input_specs_.size() || info_.output_count != output_specs_.size())
+    return make_error(Code::INTERNAL, "query reports " + std::to_string(info_.input_count) + " inputs and " +
+                                          std::to_string(info_.output_count) + " outputs, the region has " +
+                                          std::to_string(input_specs_.size()) + " and " +
+                                          std::to_string(output_specs_.size()));
+  alignments_.assign(input_specs_.size() + output_specs_.size(), kAlignment);
+  paddings_.assign(alignments_.size(), 0);
+  shared_inputs_.assign(output_specs_.size(), 0);
+  const etb_io_req_sink sink = {
+      ETB_INIT_SIZE(etb_io_req_sink), 0, this, [](void* ctx, const etb_io_req* req) {
+        auto& self = *static_cast<CaseSession*>(ctx);
+        const size_t at = req->index + ((req->role & ETB_ROLE_OUTPUT) != 0 ? self.input_specs_.size() : 0);
+        if (at >= self.alignments_.size()) return etb_status{ETB_INVALID_ARGUMENT};
+        self.alignments_[at] = std::max(self.alignments_[at], req->alignment);
+        self.paddings_[at] = req->padding_bytes;
+        if ((req->role & ETB_ROLE_OUTPUT) != 0 && req->may_alias_input <= self.input_specs_.size())
+          self.shared_inputs_[req->index] = req->may_alias_input;
+        return etb_status{ETB_OK};
+      }};
+  ETB_TRY(check(table.query_io(delegate_, &sink, &error), error));
+  return check(table.context_create(delegate_, nullptr, 0, &context_, &error), error);
+}
+
+void CaseSession::fill_slot(TensorSlot& slot, const etb_graph_spec& spec, const std::vector<int64_t>& sizes,
+                            uint32_t role) const {
+  const bool is_dynamic = spec.dynamic_dims != 0;
+  slot.sizes = sizes;
+  slot.upper_sizes.assign(spec.sizes, spec.sizes + spec.rank);
+  etb_tensor& tensor = slot.tensor;
+  tensor.struct_size = ETB_INIT_SIZE(etb_tensor);
+  tensor.dtype = static_cast<etb_dtype>(spec.dtype);
+  tensor.rank = spec.rank;
+  tensor.role = role;
+  tensor.sizes = slot.sizes.data();
+  tensor.upper_sizes = is_dynamic ? slot.upper_sizes.data() : nullptr;
+  if (is_row_major(spec)) return;
+  slot.dim_order.assign(spec.dim_order, spec.dim_order + spec.rank);
+  slot.strides.resize(spec.rank);
+  int64_t stride = 1;
+  for (uint32_t i = spec.rank; i-- > 0;) {
+    slot.strides[slot.dim_order[i]] = stride;
+    stride *= std::max<int64_t>(sizes[slot.dim_order[i]], 1);
+  }
+  tensor.dim_order = slot.dim_order.data();
+  tensor.strides = slot.strides.data();
+}
+
+std::vector<TensorSlot> CaseSession::make_slots(const std::vector<TensorData>& inputs,
+                                                const RunOptions& options, bool has_spare_memory) const {
+  std::vector<TensorSlot> slots(input_specs_.size() + output_specs_.size());
+  for (size_t i = 0; i < slots.size(); ++i) {
+    const bool is_input = i < input_specs_.size();
+    const etb_graph_spec& spec = is_input ? input_specs_[i] : output_specs_[i - input_specs_.size()];
+    const std::vector<int64_t> sizes =
+        is_input ? inputs[i].shape.sizes : std::vector<int64_t>(spec.sizes, spec.sizes + spec.rank);
+    TensorSlot& slot = slots[i];
+    fill_slot(slot, spec, sizes, is_input ? ETB_ROLE_INPUT : ETB_ROLE_OUTPUT);
+    slot.bound_nbytes = static_cast<uint64_t>(numel_of(spec.sizes, spec.rank)) *
+                        element_nbytes(static_cast<etb_dtype>(spec.dtype));
+    const uint64_t capacity = slot.bound_nbytes + (slot.bound_nbytes != 0 ? paddings_[i] : 0);
+    slot.room_nbytes = has_spare_memory ? 2 * capacity + 4096 : capacity;
+    slot.memory.assign(slot.room_nbytes + 3 * alignments_[i], std::byte{options.fill});
+    slot.data = options.has_least_alignment ? align_no_better(slot.memory, alignments_[i])
+                                            : align(slot.memory, alignments_[i]);
+    if (is_input && !inputs[i].bytes.empty())
+      std::memcpy(slot.data, inputs[i].bytes.data(), inputs[i].bytes.size());
+    const uint32_t shared = is_input || !options.shares_memory ? 0 : shared_inputs_[i - input_specs_.size()];
+    if (shared != 0 && slots[shared - 1].tensor.capacity_bytes >= capacity)
+      slot.data = slots[shared - 1].data;
+    slot.tensor.data = capacity != 0 ? slot.data : nullptr;
+    slot.tensor.capacity_bytes = capacity;
+  }
+  return slots;
+}
+
+void CaseSession::damage_slots(Damage damage, std::vector<TensorSlot>& slots) const {
+  for (size_t i = 0; i < slots.size(); ++i) {
+    const bool is_input = i < input_specs_.size();
+    if (is_input == (damage == Damage::kCapacity)) continue;
+    TensorSlot& slot = slots[i];
+    if (damage == Damage::kSize) slot.tensor.capacity_bytes = slot.room_nbytes;
+    // Too small for the elements, for any padding that the plugin requested.
+    if (damage == Damage::kCapacity) slot.tensor.capacity_bytes = slot.bound_nbytes;
+    damage_tensor(damage, slot.sizes, slot.tensor);
+  }
+}
+
+RunResult CaseSession::run(const std::vector<TensorData>& inputs, const RunOptions& options) {
+  return run_on(context_, inputs, options);
+}
+
+RunResult CaseSession::run_on(etb_context* context, const std::vector<TensorData>& inputs,
+                              const RunOptions& options) {
+  std::vector<TensorSlot> slots = make_slots(inputs, options, false);
+  return execute(context, slots, options);
+}
+
+const char* to_text(Damage damage) {
+  constexpr const char* kTexts[] = {"an input of another rank", "an input larger than its bound",
+                                    "an output with too few bytes"};
+  return kTexts[static_cast<size_t>(damage)];
+}
+
+// Damaged sizes state more elements than the host has. A plugin that uses them without a check still reads
+// allocated memory.
+RunResult CaseSession::run_damaged(const std::vector<TensorData>& inputs, Damage damage) {
+  std::vector<TensorSlot> slots = make_slots(inputs, {}, damage == Damage::kSize);
+  damage_slots(damage, slots);
+  return execute(context_, slots, {});
+}
+
+RunResult CaseSession::execute(etb_context* context, std::vector<TensorSlot>& slots,
+                               const RunOptions& options) {
+  std::vector<etb_tensor> tensors;
+  for (const TensorSlot& slot : slots) tensors.push_back(slot.tensor);
+  std::vector<std::byte> scratch(info_.scratch_bytes + std::max<uint64_t>(info_.scratch_alignment, 1));
+  etb_exec_args args{};
+  args.struct_size = ETB_INIT_SIZE(etb_exec_args);
+  args.inputs = tensors.data();
+  args.outputs = tensors.data() + input_specs_.size();
+  args.input_count = static_cast<uint32_t>(input_specs_.size());
+  args.output_count = static_cast<uint32_t>(output_specs_.size());
+  args.scratch =
+      info_.scratch_bytes != 0 ? align(scratch, std::max<uint64_t>(info_.scratch_alignment, 1)) : nullptr;
+  args.scratch_nbytes = info_.scratch_bytes;
+  args.events = options.events;
+  args.cancel = options.cancel;
+  args.options = options.options.data();
+  args.option_count = options.options.size();
+  args.priority = 500;
+  RunResult result;
+  result.status = subject_.table().delegate->execute(context, &args, &result.error);
+  for (size_t i = input_specs_.size(); i < slots.size(); ++i) {
+    TensorData& out = result.outputs.emplace_back();
+    out.shape.dtype = slots[i].tensor.dtype;
+    out.shape.sizes = slots[i].sizes;
+    const uint64_t nbytes =
+        static_cast<uint64_t>(std::max<int64_t>(out.shape.numel(), 0)) * element_nbytes(out.shape.dtype);
+    out.bytes.assign(slots[i].data, slots[i].data + std::min(nbytes, slots[i].tensor.capacity_bytes));
+  }
+  return result;
+}
+
+}  // namespace etb::conformance

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+// A compiled case ready to run: delegate, context, and runs on it.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "conformance/cases/case.hpp"
+#include "conformance/subject/aot_calls.hpp"
+
+namespace etb::conformance {
+
+// Memory of one tensor as the ABI requires it.
+struct TensorSlot {
+  etb_tensor tensor{};
+  std::vector<int64_t> sizes, upper_sizes, strides;
+  std::vector<uint8_t> dim_order;
+  std::vector<std::byte> memory;
+  std::byte* data = nullptr;
+  uint64_t bound_nbytes = 0;  // of the largest sizes, without padding
+  uint64_t room_nbytes = 0;   // that are allocated
+};
+
+// Deliberate defects in the tensors of a run.
+enum class Damage {
+  kRank,      // an input with one dimension more
+  kSize,      // an input one larger than its bound in the first dimension
+  kCapacity,  // an output with one byte less than it needs
+};
+const char* to_text(Damage damage);
+
+struct RunOptions {
+  uint8_t fill = 0xa5;               // contents of outputs before the run
+  bool has_least_alignment = false;  // data has exactly the requested alignment
+  bool shares_memory = false;        // outputs share the memory of inputs where the plugin allows it
+  const etb_event_sink* events = nullptr;
+  const etb_cancel_token* cancel = nullptr;
+  std::vector<etb_option> options = {};
+};
+
+struct RunResult {
+  etb_status status = ETB_OK;
+  etb_error error = ETB_ERROR_INIT;
+  std::vector<TensorData> outputs;  // with the sizes that the plugin wrote
+};
+
+class CaseSession {
+ public:
+  // Keeps a copy of the payload. The case must outlive it. `options` are the delegate's.
+  [[nodiscard]] static Result<std::unique_ptr<CaseSession>> make(Subject& subject, const BuiltCase& built,
+                                                                 Payload payload,
+                                                                 const std::vector<etb_option>& options = {});
+  ~CaseSession();
+  CaseSession(const CaseSession&) = delete;
+  CaseSession& operator=(const CaseSession&) = delete;
+
+  RunResult run(const std::vector<TensorData>& inputs, const RunOptions& options = {});
+  // Runs with invalid tensors. Needs a subject without layers, which would reject them.
+  RunResult run_damaged(const std::vector<TensorData>& inputs, Damage damage);
+  // As run(), on a context of the caller's.
+  RunResult run_on(etb_context* context, const std::vector<TensorData>& inputs,
+                   const RunOptions& options = {});
+
+  etb_delegate* delegate() const { return delegate_; }
+  etb_context* context() const { return context_; }
+  const etb_delegate_info& info() const { return info_; }
+  uint32_t output_count() const { return static_cast<uint32_t>(output_specs_.size()); }
+  const etb_graph_spec& output_spec(uint32_t index) const { return output_specs_[index]; }
+  // True if an output may share the memory of an input.
+  bool may_share_memory() const;
+
+  // Destroys context and delegate. Returns their first error.
+  Status end();
+
+ private:
+  CaseSession(Subject& subject, Payload payload) : subject_(subject), payload_(std::move(payload)) {}
+  Status open(const BuiltCase& built, const std::vector<etb_option>& options);
+  void fill_slot(TensorSlot& slot, const etb_graph_spec& spec, const std::vector<int64_t>& sizes,
+                 uint32_t role) const;
+  // Returns valid tensors, inputs first. `has_spare_memory`: their memory is larger than their capacity.
+  std::vector<TensorSlot> make_slots(const std::vector<TensorData>& inputs, const RunOptions& options,
+                                     bool has_spare_memory) const;
+  void damage_slots(Damage damage, std::vector<TensorSlot>& slots) const;
+  RunResult execute(etb_context* context, std::vector<TensorSlot>& slots, const RunOptions& options);
+  static etb_status ETB_CALL get_named(void* ctx, const char* key, etb_payload_view* out, etb_error* error);
+
+  Subject& subject_;
+  Payload payload_;
+  etb_payload_view view_{};
+  etb_named_data named_data_{};
+  etb_delegate* delegate_ = nullptr;
+  etb_context* context_ = nullptr;
+  etb_delegate_info info_{};
+  std::vector<etb_graph_spec> input_specs_, output_specs_;
+  std::vector<uint64_t> alignments_, paddings_;  // inputs, then outputs
+  std::vector<uint32_t> shared_inputs_;          // by output: 1 + the input whose memory it may share, or 0
+};
+
+}  // namespace etb::conformance

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugins/xnnpack/compile/lowering_context.hpp"
+
+namespace etb::xnnpack {
+
+Result<LoweredValue> LoweringContext::lowered(uint32_t value) {
+  if (is_quantised()) {
+    if (const LoweredValue* integers = state_.values.find_integers(value)) return *integers;
+  }
+  return state_.values.get_floats(value);
+}
+
+Result<uint32_t> LoweringContext::arranged(uint32_t value, const Permutation& perm) {
+  ETB_ASSIGN(const LoweredValue now, lowered(value));
+  return state_.builder.add_transpose(now.id, order_between(now.perm, perm));
+}
+
+Result<uint32_t> LoweringContext::natural(uint32_t value) {
+  return arranged(value, identity(graph().rank(value)));
+}
+
+Result<ConstantPtr> LoweringContext::constant(const NodeArguments::Tensor& argument) {
+  ETB_ASSIGN(const uint32_t value, argument.id());
+  ETB_ASSIGN(const uint32_t id, natural(value));
+  if (!state_.builder.constant(id))
+    return reject("constant", argument.name(), ": known only at run time, expected a constant");
+  return state_.builder.constant(id);
+}
+
+Result<XnnDatatype> LoweringContext::result_datatype(uint32_t index) const {
+  ETB_ASSIGN(const XnnDatatype floats, datatype_of(graph().dtype(result(index))));
+  return is_quantised() ? XnnDatatype::kQint8 : floats;
+}
+
+Result<uint32_t> LoweringContext::add_result(uint32_t index, const Permutation& perm) {
+  const uint32_t value = result(index);
+  if (graph().rank(value) != perm.size())
+    return reject("rank", "result of rank ", graph().rank(value), ", this op makes one of ", perm.size());
+  ETB_ASSIGN(const XnnDatatype datatype, result_datatype(index));
+  const uint32_t id = state_.builder.add_value(datatype, arrange(graph().extents(value), perm));
+  adopt_result_params(id);
+  define(value, {id, perm});
+  return id;
+}
+
+void LoweringContext::adopt_result_params(uint32_t id) {
+  if (result_params_) set_params(state_.builder.value(id), *result_params_);
+}
+
+}  // namespace etb::xnnpack
