@@ -85,7 +85,7 @@ class ImageSink : public TextSink {
   GraphBuilder* graph_ = nullptr;
   NameMap<uint32_t> symbols_;
   NameMap<uint32_t> constants_;
-  NameMap<Value> values_;  // of the current graph
+  NameMap<Value> values_;  // values of the current graph
   uint32_t value_count_ = 0;
   std::vector<ValueDesc> defined_;  // since the last input or node
 };

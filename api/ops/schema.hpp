@@ -31,7 +31,7 @@ struct Type {
   BaseType base = BaseType::kTensor;
   bool is_optional = false;
   bool is_list = false;
-  bool has_optional_items = false;  // of a list
+  bool has_optional_items = false;  // items of a list may be none
   uint8_t list_size = 0;            // size of a list that one number may replace, 0 for none
 
   friend bool operator==(const Type&, const Type&) = default;
@@ -68,6 +68,7 @@ enum class DtypeRule : uint8_t {
 struct ArgumentSet {
   uint8_t bits = 0;
   static constexpr size_t kCount = 8;
+  constexpr bool is_empty() const noexcept { return bits == 0; }
   constexpr bool has(size_t index) const noexcept { return (bits >> index & 1) != 0; }
 };
 
@@ -75,9 +76,9 @@ struct ArgumentSet {
 struct ResultRule {
   DtypeRule first_dtype = DtypeRule::kLike;
   ArgumentSet first_operands;
-  DtypeRule other_dtype = DtypeRule::kLike;  // of all results but the first
+  DtypeRule other_dtype = DtypeRule::kLike;  // for all results but the first
   ArgumentSet other_operands;
-  ArgumentSet broadcast;  // of an elementwise op: the arguments whose sizes are broadcast; else empty
+  ArgumentSet broadcast;  // arguments whose sizes are broadcast; empty unless elementwise
 };
 
 // One overload. A cheap handle into the tables.
@@ -104,8 +105,8 @@ class Schema {
 
   // Related overloads; null when there is none.
   const Schema* out_variant() const noexcept;         // the same op with results in the caller's tensors
-  const Schema* copy_variant() const noexcept;        // of a view: the op that copies instead
-  const Schema* functional_variant() const noexcept;  // of an in-place op: the op that does not write
+  const Schema* copy_variant() const noexcept;        // for a view: the op that copies instead
+  const Schema* functional_variant() const noexcept;  // for an in-place op: the op that does not write
 
   // True for a schema of CustomOps, which is not in the tables.
   bool is_own() const noexcept { return name_offset_ == kOwn; }

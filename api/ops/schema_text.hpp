@@ -16,12 +16,12 @@ struct SchemaField {
   std::string default_text;
   bool is_optional = false;
   bool is_list = false;
-  bool has_optional_items = false;  // of a list
+  bool has_optional_items = false;  // items of a list may be none
   bool is_keyword = false;
   bool is_out = false;
   bool is_write = false;
   bool has_default = false;
-  unsigned list_size = 0;  // of a list that one number may replace
+  unsigned list_size = 0;  // size of a list that one number may replace
   char alias_set = 0;      // letter behind @ or !
 };
 
@@ -38,7 +38,7 @@ struct SchemaLine {
   std::vector<SchemaField> arguments, results;
   bool is_core = false;
   std::map<std::string, std::string> related;  // "out", "copy", "functional" -> name of the overload
-  std::vector<RuleText> dtypes;                // of the first result, and of the others
+  std::vector<RuleText> dtypes;                // rules for the first result and for the others
   std::vector<RuleText> sizes;                 // none or one
 
   // The parts of the name.

@@ -18,7 +18,7 @@ struct TensorSlot {
   std::vector<uint8_t> dim_order;
   std::vector<std::byte> memory;
   std::byte* data = nullptr;
-  uint64_t bound_nbytes = 0;  // of the largest sizes, without padding
+  uint64_t bound_nbytes = 0;  // bytes of the largest sizes, without padding
   uint64_t room_nbytes = 0;   // that are allocated
 };
 

@@ -13,7 +13,7 @@ namespace etb::host {
 
 namespace {
 
-constexpr uint64_t kAlignment = 16;  // of payloads and named data
+constexpr uint64_t kAlignment = 16;  // alignment of payloads and named data
 
 // Returns to the plugin's cancel token if the run has to stop.
 struct StopFlag {

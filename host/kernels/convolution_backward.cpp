@@ -141,7 +141,7 @@ class WeightGradient {
   Tensor& out_;
   const Compute compute_;
   const int64_t *places_, *limits_;
-  const int64_t rows_, columns_;  // of one group's gradient at one position of the kernel
+  const int64_t rows_, columns_;  // sizes of one group's gradient at one position of the kernel
   int64_t *fixed_offsets_ = nullptr, *moved_offsets_ = nullptr;
   void* sums_ = nullptr;
   int64_t count_ = 0;

@@ -77,7 +77,7 @@ constexpr Kernel kRows[] = {
     kernel_row<ops::alias_copy_out, copy_self<SelfAndOut>>(),
     kernel_row<ops::detach_copy_out, copy_self<SelfAndOut>>(),
     kernel_row<ops::lift_fresh_copy_out, copy_self<SelfAndOut>>(),
-    kernel_row<ops::_conj_physical_out, copy_self<SelfAndOut>>(),  // of reals
+    kernel_row<ops::_conj_physical_out, copy_self<SelfAndOut>>(),  // reals equal their conjugates
     kernel_row<ops::clone_out, copy_self<ops::clone_out<KernelArguments>>>(),
     kernel_row<ops::_to_copy_out, copy_self<ops::_to_copy_out<KernelArguments>>>(),
     kernel_row<ops::copy_out, copy_out>(),

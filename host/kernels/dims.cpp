@@ -187,7 +187,7 @@ etb_status wrap_dims(KernelContext& context, IntList list, int rank, DimSet* out
 }
 
 etb_status StridedCopy::run(KernelContext& context) const noexcept {
-  constexpr int64_t kWorkOfACall = 4;  // of the smallest copy
+  constexpr int64_t kWorkOfACall = 4;  // elements that the smallest copy counts as
   if (context.should_stop(kWorkOfACall)) return context.stopped();
   for (int i = 0; i < rank; ++i) {
     if (sizes[i] == 0) return ETB_OK;

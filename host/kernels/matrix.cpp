@@ -201,7 +201,7 @@ constexpr Kernel kRows[] = {
 
 uint64_t gemm_scratch_nbytes(const GemmTask& task, Compute compute) noexcept {
   constexpr int64_t kMostRows = 12,
-                    kMostColumns = 32;           // of a tile, in float; wider types have narrower tiles
+                    kMostColumns = 32;           // columns of a tile, in float; wider types have narrower tiles
   constexpr uint64_t kMostPanels = (512 << 10);  // more does not stay in the L2 cache
   const auto value_nbytes = static_cast<uint64_t>(compute == Compute::kFloat ? 4 : 8);
   const uint64_t row_nbytes = static_cast<uint64_t>(task.k) * value_nbytes;

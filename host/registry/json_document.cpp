@@ -52,7 +52,7 @@ class Builder : public nlohmann::json_sax<json> {
  private:
   struct Level {
     json* node;
-    std::string key;  // of the member being read
+    std::string key;  // key of the member being read
     bool is_duplicate = false;
   };
 

@@ -99,7 +99,7 @@ struct Library::Mapping {
   Sha256 sealed_digest{};
   void* handle = nullptr;
   const void* dynamic = nullptr;
-  std::string path;  // of the descriptor, as the loader knows it
+  std::string path;  // path of the descriptor, as the loader knows it
   size_t user_count = 0;
   bool is_kept = false;
 };

@@ -30,7 +30,7 @@ bool is_on_foreign_filesystem(int fd);
 // The file of a library: for messages, and to recognise a file that is loaded again.
 struct LibrarySource {
   std::string name;        // for messages
-  FileState state;         // of the file on disk
+  FileState state;         // state of the file on disk
   bool is_sealed = false;  // the loaded file is a sealed copy of it
 };
 
@@ -85,7 +85,7 @@ class Library {
   Library(void* handle, Mapping* mapping) : handle_(handle), mapping_(mapping) {}
 
   void* handle_ = nullptr;
-  Mapping* mapping_ = nullptr;  // of a library that load() mapped
+  Mapping* mapping_ = nullptr;  // mapping of a library that load() mapped
 };
 
 }  // namespace etb::host

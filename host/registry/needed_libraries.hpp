@@ -47,7 +47,7 @@ class NeededLibraries {
   const CodeFile& code_;
   const CodePolicy& policy_;
   const ExpectedDigests& digests_;
-  std::map<std::string, Origin> origins_;  // of every name seen so far
+  std::map<std::string, Origin> origins_;  // origins of every name seen so far
   std::vector<Library> bundled_;
   std::vector<Library> system_;  // held until the code is loaded
 };

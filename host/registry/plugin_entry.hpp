@@ -27,7 +27,7 @@ struct PluginEntry {
   std::string manifest_path;  // absolute; "" for a static plugin
   std::string id;             // "" when the manifest contains no valid id
   std::optional<Manifest> manifest;
-  std::vector<Diagnostic> diagnostics;  // of the manifest or its overlay
+  std::vector<Diagnostic> diagnostics;  // defects of the manifest or its overlay
 
   int32_t priority = 0;  // after overlay and tier
   std::vector<std::string> pins;

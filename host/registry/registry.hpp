@@ -39,7 +39,7 @@ struct RegistryOptions {
   // The application's own host struct, asked for services first. Outlives every plugin.
   const etb_host* host = nullptr;
   SharedServices services;  // other services that plugins share; outlives every plugin
-  uint64_t memory_cap_bytes = AccountedAllocator::kUnbounded;  // of alloc/1, for each plugin
+  uint64_t memory_cap_bytes = AccountedAllocator::kUnbounded;  // limit of alloc/1, for each plugin
   std::vector<Layer> layers;                                   // before each plugin, outermost first
   std::function<CertificateState(const PluginEntry& entry)> judge_certificate;
 };

@@ -24,7 +24,7 @@ struct DelegateRequest {
   DataBlock* payload;                  // moved from to keep it; else released after this call
   const NamedDataMap* named_data;      // valid during the delegate's life
   const PlatformHooks* platform;       // valid during the delegate's life
-  std::span<EValue* const> arguments;  // of its first call, tensors at their largest; empty without a call
+  std::span<EValue* const> arguments;  // arguments of its first call, tensors at their largest; empty without a call
   std::span<const std::span<std::byte>> arenas;  // the method's readable arenas; borrowed for the call
   bool may_move;  // the program moves values, so a tensor's address may change later
   uint64_t max_scratch_bytes = UINT64_MAX;  // LoadLimits

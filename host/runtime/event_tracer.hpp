@@ -15,7 +15,7 @@ enum class EventKind : uint8_t { kLoadMethod, kExecute, kKernel, kDelegate, kMov
 
 struct Event {
   EventKind kind;
-  const char* name;           // of the kernel or method, or id of the delegate; valid during the call
+  const char* name;           // name of the kernel or method, or id of the delegate; valid during the call
   int32_t chain_index;        // -1 outside of chains
   int32_t instruction_index;  // in its chain; -1 outside
   uint64_t begin_ns;          // on the platform's clock

@@ -45,11 +45,11 @@ struct MethodState {
   std::span<EValue> values;
   std::span<EValue*> inputs;
   std::span<EValue*> outputs;
-  std::span<CallerMemory> caller_memory;  // of inputs, then outputs
+  std::span<CallerMemory> caller_memory;  // memory of inputs, then outputs
   std::span<Instruction> instructions;
   std::span<ChainStart> chains;
   std::span<MethodDelegate*> delegates;
-  std::span<DataBlock> external_data;  // of constants in data files
+  std::span<DataBlock> external_data;  // blocks of constants in data files
   bool has_views = false;              // some instruction makes a view
   uint32_t next = 0;                   // instruction to run
   uint64_t executed_count = 0;         // since the start of this run; counted by runs that have limits
@@ -66,7 +66,7 @@ struct MethodState {
 struct MethodCounts {
   uint64_t values = 0;
   uint64_t tensors = 0;
-  uint64_t dims = 0;        // of all tensors together
+  uint64_t dims = 0;        // dimensions of all tensors together
   uint64_t references = 0;  // pointers to values: list items, arguments, inputs, outputs
   uint64_t instructions = 0;
   uint64_t chains = 0;

@@ -85,7 +85,7 @@ class NumberArgument : public AnyArgument {
  public:
   using AnyArgument::AnyArgument;
   double number() const;
-  ir::Dim dim() const { return read_dim(); }  // of a scalar that is an int
+  ir::Dim dim() const { return read_dim(); }  // value of a scalar that is an int
 };
 
 class BoolArgument : public AnyArgument {

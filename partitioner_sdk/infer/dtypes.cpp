@@ -74,10 +74,9 @@ Dtype dtype_of_numbers(const Call& call, ArgumentSet operands) {
 
 Dtype result_dtype(const Call& call, DtypeRule rule, ArgumentSet operands) {
   const auto given_or = [&](auto other) {
-    const int position = call.op().schema->find_argument("dtype");
-    const auto given =
-        position < 0 ? std::nullopt : call.read_optional_dtype(static_cast<size_t>(position)).value();
-    return given ? *given : other();
+    const auto argument = find_argument(call, "dtype");
+    const Dtype* given = argument ? ir::get_if<Dtype>(argument->get()) : nullptr;
+    return given != nullptr ? *given : other();
   };
   switch (rule) {
     case DtypeRule::kLike:

@@ -7,29 +7,33 @@ namespace etb::infer {
 
 using ir::TensorSpec;
 
-const Rule* find_rule(std::string_view op_name) {
+const Rule* find_rule(const ops::Schema* op) {
+  const ops::ResultRule* results = op == nullptr ? nullptr : op->result_rule();
+  if (results == nullptr) return nullptr;
+  if (!results->broadcast.is_empty()) return &kElementwiseRule;
   for (const std::span<const Rule> rows :
        {gathering_rules(), pointwise_rules(), reduction_rules(), view_rules(), window_rules()}) {
     const auto found =
-        std::lower_bound(rows.begin(), rows.end(), op_name,
+        std::lower_bound(rows.begin(), rows.end(), op->name(),
                          [](const Rule& row, std::string_view name) { return row.name < name; });
-    if (found != rows.end() && found->name == op_name) return &*found;
+    if (found != rows.end() && found->name == op->name()) return &*found;
   }
-  const ops::Schema* schema = ops::find_schema(op_name);
-  const ops::ResultRule* rule = schema == nullptr ? nullptr : schema->result_rule();
-  return rule != nullptr && rule->broadcast.bits != 0 ? &kElementwiseRule : nullptr;
+  return nullptr;
 }
+
+const Rule* find_rule(std::string_view op_name) { return find_rule(ops::find_schema(op_name)); }
 
 Result<Specs> infer(ir::Module& module, const ir::Graph& graph, ir::OpId op,
                     std::span<const ir::Argument> args) {
   const std::string& name = module.op(op).name;
-  const Rule* rule = find_rule(name);
+  const ops::Schema* schema = module.op(op).schema;
+  const Rule* rule = find_rule(schema);
   if (rule == nullptr)
     return make_error(Code::NOT_IMPLEMENTED, name + ": no rule infers the results of this op");
   CallState state(module, graph, op, args);
   const Call call(state);
   Specs specs = rule->shape(call);
-  set_dtypes(call, *call.op().schema->result_rule(), specs);
+  set_dtypes(call, *schema->result_rule(), specs);
   if (rule->layout != ResultLayout::kOwn && call.error().empty()) {
     for (TensorSpec& spec : specs) spec.strides = result_strides(call, rule->layout, spec);
   }
@@ -42,7 +46,7 @@ Result<Specs> infer(ir::Module& module, const ir::Graph& graph, ir::OpId op,
 
 void relayout(ir::Module& module, ir::Graph& graph) {
   for (const ir::Node& node : graph.nodes) {
-    const Rule* rule = find_rule(module.op(node).name);
+    const Rule* rule = find_rule(module.op(node).schema);
     const ResultLayout layout = rule == nullptr ? ResultLayout::kContiguous : rule->layout;
     if (layout == ResultLayout::kOwn) continue;
     CallState state(module, graph, node.op, node.args);

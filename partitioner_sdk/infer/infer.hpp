@@ -38,7 +38,8 @@ constexpr Rule row(ResultLayout layout) {
 }
 
 // Returns the rule for an op: its row, or the elementwise rule if its row in schemas.txt has sizes=broadcast(...).
-// Null if it has neither.
+// Null if it has neither, and for a null `op`.
+const Rule* find_rule(const ops::Schema* op);
 const Rule* find_rule(std::string_view op_name);
 
 // The rule of elementwise ops.

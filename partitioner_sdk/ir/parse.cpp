@@ -255,7 +255,7 @@ class ModuleSink : public graph::TextSink {
   std::shared_ptr<ops::CustomOps> custom_ops_;
   graph::NameMap<uint32_t> constants_;
   Graph* graph_ = nullptr;
-  graph::NameMap<ValueId> values_;  // of the current graph
+  graph::NameMap<ValueId> values_;  // values of the current graph
   ValueId first_defined_ = 0;       // since the last input or node
 };
 

@@ -276,8 +276,8 @@ class Printer : graph::TextWriter {
 
   Module& module_;
   const PrintOptions& options_;
-  std::vector<std::string> keys_;   // of the constants
-  std::vector<std::string> names_;  // of the current graph's values
+  std::vector<std::string> keys_;   // keys of the constants
+  std::vector<std::string> names_;  // names of the current graph's values
 };
 
 bool is_name(std::string_view text) {

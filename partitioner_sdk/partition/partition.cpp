@@ -42,7 +42,6 @@ struct GraphState {
 };
 
 struct MethodState {
-  MethodImage image;
   std::vector<GraphState> graphs;
 };
 

@@ -24,7 +24,7 @@ struct PluginPart {
   ClaimSet claims;
   std::vector<double> cost_ns;                             // by node
   std::vector<std::pair<uint32_t, Rejection>> rejections;  // node and reason
-  Grouping grouping;                                       // of the claims, set by the partitioner
+  Grouping grouping;                                       // grouping of the claims, set by the partitioner
 };
 
 // Returns why the host does not let the plugin run a claimed node, or no value.

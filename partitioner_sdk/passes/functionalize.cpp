@@ -77,7 +77,7 @@ class Functionalizer {
     ValueId root = ir::kNoValue;
     ValueId parent = ir::kNoValue;  // the viewed value, kNoValue for a root
     uint32_t view = kNone;          // index in views_ of the node that creates the view
-    uint32_t generation = 0;        // of the root when `now` was computed
+    uint32_t generation = 0;        // generation of the root when `now` was computed
     ValueId now = ir::kNoValue;     // the value in the new graph
   };
 

@@ -18,7 +18,7 @@ namespace {
 // The tensor split into blocks: a dimension of several blocks becomes two, and scales have size 1 inside a
 // block.
 struct Blocks {
-  Dims sizes;        // of the split tensor
+  Dims sizes;        // sizes of the split tensor
   Dims scale_sizes;  // the same with 1 inside blocks
   Dims inside;       // dimensions inside a block
 };

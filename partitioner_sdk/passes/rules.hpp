@@ -42,7 +42,7 @@ std::string_view to_text(RuleStage stage);
 using RuleValue = uint32_t;  // number of a %name in its rule
 
 struct RuleVariable {
-  uint32_t index = 0;  // of a $name
+  uint32_t index = 0;  // index of a $name
 };
 struct Anything {};
 // Values in an ir::Argument of a rule are RuleValues.

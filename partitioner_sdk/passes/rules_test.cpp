@@ -31,7 +31,7 @@ rule swish_apart rest {
 )";
 
 struct Applied {
-  std::string text;  // of the module, or the error
+  std::string text;  // text of the module, or the error
   bool is_changed = false;
 };
 

@@ -12,7 +12,7 @@ struct ViewWrite {
   ValueId parent;                    // the viewed tensor, before the write
   ValueId value;                     // the new contents of the view
   ValueId written;                   // the view itself: one of `results`
-  std::span<const ValueId> results;  // of the node that creates the view
+  std::span<const ValueId> results;  // results of the node that creates the view
 };
 
 struct ViewInverse {

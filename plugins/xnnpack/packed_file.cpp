@@ -139,7 +139,7 @@ void write_note(const fs::path& path, const std::string& note) {
 struct FileLayout {
   std::vector<std::byte> table;
   std::vector<uint64_t> offsets;  // by position in the table
-  uint64_t end = 0;               // of the file
+  uint64_t end = 0;               // end of the file
 };
 
 // The table contains offsets that depend on its own size: two passes.

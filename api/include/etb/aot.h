@@ -209,7 +209,7 @@ typedef struct etb_artifact {
   uint32_t struct_size;
   uint32_t flags;                 // must be zero
   uint32_t graph_index;           // in etb_compile_args.graphs
-  uint32_t format_version;        // of the payload
+  uint32_t format_version;        // version of the payload
   const char* const* named_keys;  // named_key_count keys of named blobs that the payload reads
   uint64_t named_key_count;
   uint64_t scratch_bytes;         // upper bound of scratch per run, for planning; 0: unknown

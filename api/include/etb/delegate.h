@@ -84,7 +84,7 @@ typedef struct etb_delegate_info {
   uint64_t resident_bytes;     // memory that the delegate holds now
   uint64_t context_bytes;      // upper bound of the memory that one more context will hold
   uint64_t scratch_bytes;      // memory that the host passes to each execute (etb_exec_args.scratch), 0: none
-  uint64_t scratch_alignment;  // of that memory: a power of two
+  uint64_t scratch_alignment;  // alignment of that memory: a power of two
 } etb_delegate_info;
 
 // Requirement of a delegate for one input or output. The host meets it (ABI-EXEC-04), or rejects the delegate
@@ -95,13 +95,13 @@ typedef struct etb_io_req {
   uint32_t flags;      // must be zero
   uint32_t role;       // ETB_ROLE_INPUT, _OUTPUT or _STATE
   uint32_t index;      // position among the inputs or the outputs
-  uint64_t alignment;  // of data, a power of two
+  uint64_t alignment;  // alignment of data, a power of two
 
   // Bytes after the last element that the delegate may read; of an output, write.
   uint64_t padding_bytes;
 
   uint32_t may_alias_input;     // 1 + index of the input whose memory this output may share, 0: none
-  uint32_t kind_count;          // of kinds
+  uint32_t kind_count;          // number of kinds
   const char* const* kinds;     // buffer kinds that the delegate accepts, best first; none: host memory only
   const etb_tensor_spec* spec;  // NULL when the payload does not state it
 } etb_io_req;

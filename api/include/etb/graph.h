@@ -93,8 +93,8 @@
 extern "C" {
 #endif
 
-#define ETB_GRAPH_ALIGNMENT 16u        // of the first byte of an image
-#define ETB_GRAPH_VERSION 1u           // of the image format that these functions read
+#define ETB_GRAPH_ALIGNMENT 16u        // alignment of the first byte of an image
+#define ETB_GRAPH_VERSION 1u           // version of the image format that these functions read
 #define ETB_GRAPH_MAX_DEPTH 32u        // how deep subgraphs may nest; the method has depth 1
 #define ETB_GRAPH_MAX_EXPR_TERMS 256u  // how many leaves and operators one formula may have
 #define ETB_GRAPH_DIGEST_NBYTES 32u    // sha-256
@@ -182,7 +182,7 @@ typedef struct etb_graph_spec {
 // Quantisation of a tensor: real number = (integer - zero_point) * scale.
 typedef struct etb_graph_quant {
   uint32_t scheme;           // ETB_GRAPH_QUANT_*
-  uint32_t expressed_dtype;  // of the real number
+  uint32_t expressed_dtype;  // dtype of the real number
   int64_t quant_min;         // range of the integers, both ends included
   int64_t quant_max;
   double scale;                // PER_TENSOR

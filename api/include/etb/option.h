@@ -68,7 +68,7 @@ typedef struct etb_option_schema {
   etb_option_type type;
   uint32_t scopes;                  // ETB_OBJECT_* bits
   uint32_t mutable_when;            // ETB_OPTION_FIXED, _BETWEEN, _ANY_TIME
-  uint32_t choice_count;            // of choices, 0: any value of the type
+  uint32_t choice_count;            // number of choices, 0: any value of the type
   const etb_option* default_value;  // NULL: it has none, and the caller must pass the option
 
   // Inclusive bounds of an I64 or F64 option. They apply when minimum < maximum; otherwise (both 0, or

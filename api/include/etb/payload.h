@@ -26,7 +26,7 @@ typedef struct etb_payload_view {
   uint32_t flags;       // must be zero
   const void* data;     // NULL when only the file is given, or when nbytes is 0
   uint64_t nbytes;
-  uint64_t alignment;   // of data: a power of two, at least 16 when nbytes > 0
+  uint64_t alignment;   // alignment of data: a power of two, at least 16 when nbytes > 0
   int32_t fd;           // file that holds the same bytes at fd_offset_bytes, borrowed like data; -1: none
   uint32_t reserved;    // must be zero
   uint64_t fd_offset_bytes;

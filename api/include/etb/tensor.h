@@ -48,7 +48,7 @@ typedef struct etb_buffer_desc {
   void* handle;           // the kind's handle, NULL when it has none
   int32_t fd;             // -1 when the kind has none
   uint32_t access;        // 1 read, 2 write
-  uint64_t offset_bytes;  // of the first byte in the memory
+  uint64_t offset_bytes;  // offset of the first byte in the memory
   uint64_t nbytes;
   void* release_ctx;  // first argument of release
 

@@ -27,7 +27,7 @@ class WatchedPages {
   ~WatchedPages();
 
   bool is_valid() const noexcept { return slot_ != nullptr; }
-  uint8_t* begin() const noexcept { return range_.area + page_nbytes(); }  // of the usable pages
+  uint8_t* begin() const noexcept { return range_.area + page_nbytes(); }  // first of the usable pages
   uint8_t* end() const noexcept { return begin() + range_.nbytes; }
   uint8_t* inside() const noexcept { return range_.inside; }  // the layer's own mapping, never protected
 

@@ -54,7 +54,7 @@ struct Instance {
   etb_plugin* plugin = nullptr;
   etb_host next_host{};
   std::unique_ptr<WatchedServices> services;
-  const etb_clock_service* clock = nullptr;  // of the host, for times of events
+  const etb_clock_service* clock = nullptr;  // clock of the host, for times of events
 };
 
 struct DeviceHandle {
@@ -93,7 +93,7 @@ struct ContextHandle {
   Handle handle;
   DelegateHandle* delegate;
   etb_context* next = nullptr;
-  std::vector<std::vector<int64_t>> reserved_sizes;  // of the inputs; empty before context_reserve
+  std::vector<std::vector<int64_t>> reserved_sizes;  // sizes of the inputs; empty before context_reserve
   std::atomic<uint32_t> run_count{0};
 };
 

@@ -9,9 +9,9 @@
 namespace etb::host::validate {
 namespace {
 
-constexpr uint64_t kRestingRanges = 32;                    // of one size, before the first is reused ...
+constexpr uint64_t kRestingRanges = 32;                    // ranges of one size, before the first is reused ...
 constexpr uint64_t kRestingBytes = uint64_t{8} << 20;      // ... or so many bytes of it
-constexpr uint64_t kMaxRestingBytes = uint64_t{64} << 20;  // of all sizes; more are unmapped
+constexpr uint64_t kMaxRestingBytes = uint64_t{64} << 20;  // bytes of all sizes; more are unmapped
 constexpr uint64_t kChunkPages = 32;                       // mapped at once
 
 // Maps `count` ranges, or fewer when the system has no more.

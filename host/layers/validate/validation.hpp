@@ -26,7 +26,7 @@ namespace etb::host {
 enum class Side { HOST, PLUGIN };
 
 struct Violation {
-  std::string rule;      // of api/include/etb/rules.def, "ABI-OWN-03"
+  std::string rule;      // id in api/include/etb/rules.def, "ABI-OWN-03"
   Side side;             // side that broke it
   std::string function;  // function of the call, "delegate.execute"
   std::string text;      // value found and value expected

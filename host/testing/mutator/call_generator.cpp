@@ -41,9 +41,9 @@ struct CallGenerator::Call {
   MethodSpec& method;
   const Kernel& kernel;
   const ops::Schema* schema;
-  int8_t dtype;  // of most tensors
-  size_t rank;   // of most tensors
-  int32_t size;  // of most dims
+  int8_t dtype;  // dtype of most tensors
+  size_t rank;   // rank of most tensors
+  int32_t size;  // size of most dims
   bool has_tensor = false;
 
   std::string_view name(uint32_t index) const {

@@ -42,7 +42,7 @@ class ProgramMutator {
 
   CallGenerator generator_;
   KernelRegistry registry_;
-  std::vector<const Kernel*> kernels_;  // of the portable table and of the core
+  std::vector<const Kernel*> kernels_;  // kernels of the portable table and of the core
 };
 
 }  // namespace etb::host

@@ -231,7 +231,7 @@ class NodeReader {
   // Replaces a maximum over one pixel, which XNNPACK rejects and the official exporter writes,
   // by a copy of each pixel.
   static void replace_window_of_one(XnnNode& node) {
-    constexpr uint32_t kSamePadding = 0x40;  // of such a window: no padding
+    constexpr uint32_t kSamePadding = 0x40;  // flag of such a window: no padding
     const XnnWindow& w = node.window;
     const bool is_one = w.kernel_height == 1 && w.kernel_width == 1 && w.stride_height == 1 &&
                         w.stride_width == 1 &&

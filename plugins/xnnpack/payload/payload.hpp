@@ -73,7 +73,7 @@ struct XnnValue {
   std::vector<uint32_t> sizes;          // for a node's output: inferred from the sizes of its inputs
   uint32_t constant_index = 0;          // into XnnPayload::constants; 0: no constant
   std::optional<uint32_t> external_id;  // position among the delegate's arguments
-  bool is_input = false;                // of the whole graph
+  bool is_input = false;                // an input of the whole graph
   bool is_output = false;
 
   XnnQuantisation quantisation = XnnQuantisation::kNone;

@@ -11,7 +11,7 @@ namespace etb::xnnpack {
 
 namespace {
 
-constexpr uint64_t kMostNbytes = uint64_t{1} << 32;  // of a value
+constexpr uint64_t kMostNbytes = uint64_t{1} << 32;  // bytes of a value
 // Limits of the table of pixels that windows read: 8 bytes for each pixel of each window, more than input and
 // output where there are few channels.
 constexpr uint64_t kLeastTableNbytes = 16 << 20;

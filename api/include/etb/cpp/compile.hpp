@@ -30,7 +30,7 @@ inline constexpr etb_dtype kFloat32Only[] = {ETB_DTYPE_FLOAT32};
 // partitioning rejects.
 struct OpRow {
   const char* op;                                    // "aten.add.Tensor"
-  std::span<const etb_dtype> dtypes = kFloat32Only;  // of the first tensor operand
+  std::span<const etb_dtype> dtypes = kFloat32Only;  // dtypes of the first tensor operand
   uint32_t min_rank = 0;
   uint32_t max_rank = ETB_MAX_RANK;
   uint32_t layouts = ETB_LAYOUT_CONTIGUOUS;

@@ -35,7 +35,7 @@ struct OptionRow {
   double minimum = -std::numeric_limits<double>::infinity();  // both ends included; of I64 and F64
   double maximum = std::numeric_limits<double>::infinity();
   uint32_t mutable_when = ETB_OPTION_FIXED;
-  std::span<const char* const> choices = {};  // of a TEXT option that has few values; empty: any text
+  std::span<const char* const> choices = {};  // values of a TEXT option; empty: any text
 
   etb_option default_option() const {
     return {ETB_INIT_SIZE(etb_option),

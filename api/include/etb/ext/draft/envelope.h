@@ -30,12 +30,12 @@ typedef struct etb_payload_header {
   uint32_t header_nbytes;         // size of this struct as written, at most 4096
   uint32_t flags;                 // must be zero
   char backend_id[64];            // NUL-terminated delegate id
-  uint32_t format_version;        // of the payload
+  uint32_t format_version;        // version of the payload
   uint32_t min_consumer_version;  // oldest format that a reader may know to read it
   uint32_t max_consumer_version;  // newest one
   uint32_t producer_version[3];    // major, minor, patch of the plugin that wrote it
   uint64_t payload_nbytes;         // bytes after the header
-  uint8_t sha256[32];              // of those bytes
+  uint8_t sha256[32];              // digest of those bytes
   uint8_t target_fingerprint[32];  // all zero: any device
   char features[128];              // space-separated ids that a reader must know, NUL-terminated
   uint32_t section_count;
