@@ -95,7 +95,7 @@ class CompileBase : public testing::Test {
     Builder builder("forward");
     const uint32_t spec = builder.add_spec({ETB_DTYPE_FLOAT32, {2, 2}});
     GraphBuilder& graph = builder.add_graph("forward");
-    const uint32_t x = graph.add_input({.value = tensor("x", spec)});
+    const uint32_t x = graph.add_input(tensor("x", spec));
     const auto add = [&](const char* op, const char* name, std::vector<etb::graph::ArgumentDesc> args) {
       return graph.add_node({.op = op, .args = std::move(args), .outputs = {tensor(name, spec)}});
     };

@@ -191,8 +191,9 @@ ArgumentDesc copy_argument(const Argument& argument) {
   return copy;
 }
 
-uint32_t GraphBuilder::add_input(InputDesc input) {
-  inputs_.push_back(std::move(input));
+uint32_t GraphBuilder::add_input(ValueDesc value, uint32_t kind, std::string target,
+                                 std::optional<uint32_t> constant) {
+  inputs_.push_back({std::move(value), kind, std::move(target), constant});
   return value_count_++;
 }
 

@@ -5,7 +5,7 @@
 //   Builder builder("forward");
 //   const uint32_t spec = builder.add_spec({ETB_DTYPE_FLOAT32, {2, 3}});
 //   GraphBuilder& graph = builder.add_graph("forward");
-//   const uint32_t x = graph.add_input({.value = tensor("x", spec)});
+//   const uint32_t x = graph.add_input(tensor("x", spec));
 //   const uint32_t y = graph.add_node({.op = "aten.relu.default", .args = {value_arg(x)}, .outputs = {tensor("y", spec)}});
 //   graph.add_output(y);
 //   ETB_ASSIGN(ImageBytes image, builder.finish());
@@ -55,19 +55,18 @@ struct SymbolDesc {
   std::optional<int64_t> hint;
 };
 
-// A dynamic dimension. Its upper bound is in `sizes`.
-struct DynamicDimDesc {
-  uint32_t dim = 0;
-  int64_t min = 0;
-  std::optional<uint32_t> expr;  // from add_expr
-  auto operator<=>(const DynamicDimDesc&) const = default;
-};
-
 struct SpecDesc {
+  // A dynamic dimension. Its upper bound is in `sizes`.
+  struct DynamicDim {
+    uint32_t dim = 0;
+    int64_t min = 0;
+    std::optional<uint32_t> expr;  // from add_expr
+    auto operator<=>(const DynamicDim&) const = default;
+  };
   int32_t dtype = 0;
   std::vector<int64_t> sizes = {};
   std::vector<uint8_t> dim_order = {};  // empty: 0, 1, 2, ...
-  std::vector<DynamicDimDesc> dynamic_dims = {};
+  std::vector<DynamicDim> dynamic_dims = {};
   auto operator<=>(const SpecDesc&) const = default;
 };
 
@@ -138,13 +137,6 @@ struct NodeDesc {
   std::optional<SourceDesc> source;
 };
 
-struct InputDesc {
-  uint32_t kind = ETB_GRAPH_INPUT_USER;
-  ValueDesc value;
-  std::string target;
-  std::optional<uint32_t> constant;
-};
-
 ValueDesc tensor(std::string name, uint32_t spec);
 ValueDesc sym_int(std::string name, std::optional<uint32_t> expr = {});
 
@@ -180,8 +172,10 @@ void for_each_value(ArgumentDesc& argument, Visit visit) {
 class GraphBuilder {
  public:
   uint32_t index() const { return index_; }
-  // Add all inputs before the first node. Returns the value's index.
-  uint32_t add_input(InputDesc input);
+  // Add all inputs before the first node. `target` is the module's name of a parameter, buffer or constant.
+  // Returns the value's index.
+  uint32_t add_input(ValueDesc value, uint32_t kind = ETB_GRAPH_INPUT_USER, std::string target = {},
+                     std::optional<uint32_t> constant = {});
   // Returns the index of the first value that the node defines.
   uint32_t add_node(NodeDesc node);
   // With `updates`, the value becomes the new contents of that input.
@@ -190,6 +184,12 @@ class GraphBuilder {
  private:
   friend class Builder;
   friend class ImageWriter;
+  struct Input {
+    ValueDesc value;
+    uint32_t kind;
+    std::string target;
+    std::optional<uint32_t> constant;
+  };
   struct Output {
     uint32_t value;
     std::optional<uint32_t> updates;
@@ -199,7 +199,7 @@ class GraphBuilder {
   uint32_t index_;
   std::string name_;
   uint32_t value_count_ = 0;
-  std::vector<InputDesc> inputs_;
+  std::vector<Input> inputs_;
   std::vector<NodeDesc> nodes_;
   std::vector<Output> outputs_;
 };

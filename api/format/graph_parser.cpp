@@ -12,7 +12,7 @@ namespace etb::graph {
 namespace {
 
 // Builds the image that a text describes.
-class ImageSink : public TextSink {
+class ImageSink : public TextSink, TextTerms {
  public:
   Result<ImageBytes> finish() const { return builder_.finish(); }
 
@@ -43,7 +43,7 @@ class ImageSink : public TextSink {
   }
   Status define(ValueText text) override;
   Status add_input(uint32_t kind, std::optional<uint32_t> constant, std::string target) override {
-    graph_->add_input({kind, std::move(defined_.front()), std::move(target), constant});
+    graph_->add_input(std::move(defined_.front()), kind, std::move(target), constant);
     defined_.clear();
     return {};
   }
@@ -68,6 +68,9 @@ class ImageSink : public TextSink {
     const auto found = constants_.find(key);
     return found == constants_.end() ? std::nullopt : std::optional(found->second);
   }
+  TextTerms& terms() override { return *this; }
+
+ private:
   std::optional<uint32_t> find_symbol(std::string_view name) override {
     const auto found = symbols_.find(name);
     if (found == symbols_.end()) return std::nullopt;
@@ -77,8 +80,6 @@ class ImageSink : public TextSink {
   uint32_t add_term(uint32_t kind, uint32_t left, uint32_t right) override {
     return builder_.add_expr(kind, left, right);
   }
-
- private:
   uint32_t spec(const TypeText& type);
 
   Builder builder_{""};

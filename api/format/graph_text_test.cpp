@@ -45,8 +45,8 @@ TEST(GraphText, BytesDoNotDependOnTheOrderOfAdding) {
     const uint32_t first = builder.add_spec(swapped ? large : small);
     const uint32_t second = builder.add_spec(swapped ? small : large);
     GraphBuilder& graph = builder.add_graph("forward");
-    graph.add_input({ETB_GRAPH_INPUT_USER, tensor("x", swapped ? second : first), "", {}});
-    graph.add_input({ETB_GRAPH_INPUT_USER, tensor("y", swapped ? first : second), "", {}});
+    graph.add_input(tensor("x", swapped ? second : first));
+    graph.add_input(tensor("y", swapped ? first : second));
     return builder.finish_unverified();
   };
   EXPECT_TRUE(are_equal(build(false), build(true)));

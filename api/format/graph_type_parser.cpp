@@ -103,7 +103,7 @@ bool TypeParser::is_at_formula() const {
     return next == '+' || next == '*' || next == '/';
   }
   if (token_.kind != TokenKind::kWord) return false;
-  return names_.find_symbol(token_.text) || (function_of(token_.text) && following_char() == '(');
+  return names_.terms().find_symbol(token_.text) || (function_of(token_.text) && following_char() == '(');
 }
 
 Result<uint32_t> TypeParser::parse_formula() {
@@ -116,7 +116,7 @@ Result<uint32_t> TypeParser::parse_sum() {
   while (token_.is("+")) {
     ETB_TRY(advance());
     ETB_ASSIGN(const uint32_t right, parse_product());
-    sum = names_.add_term(ETB_GRAPH_EXPR_ADD, sum, right);
+    sum = names_.terms().add_term(ETB_GRAPH_EXPR_ADD, sum, right);
   }
   return sum;
 }
@@ -127,7 +127,7 @@ Result<uint32_t> TypeParser::parse_product() {
     const uint32_t kind = token_.is("*") ? ETB_GRAPH_EXPR_MUL : ETB_GRAPH_EXPR_FLOOR_DIV;
     ETB_TRY(advance());
     ETB_ASSIGN(const uint32_t right, parse_operand());
-    product = names_.add_term(kind, product, right);
+    product = names_.terms().add_term(kind, product, right);
   }
   return product;
 }
@@ -139,7 +139,7 @@ Result<uint32_t> TypeParser::parse_operand() {
   }
   if (token_.kind == TokenKind::kInt) {
     ETB_ASSIGN(const int64_t value, take_int());
-    return names_.add_number(value);
+    return names_.terms().add_number(value);
   }
   if (token_.is("(")) {
     ETB_TRY(advance());
@@ -149,7 +149,7 @@ Result<uint32_t> TypeParser::parse_operand() {
   }
   if (token_.kind != TokenKind::kWord) return unexpected("a number or a symbol");
   if (const auto function = function_of(token_.text)) return parse_call(*function);
-  const auto symbol = names_.find_symbol(token_.text);
+  const auto symbol = names_.terms().find_symbol(token_.text);
   if (!symbol) return unexpected("a number or a symbol");
   ETB_TRY(advance());
   return *symbol;
@@ -162,7 +162,7 @@ Result<uint32_t> TypeParser::parse_call(uint32_t kind) {
   ETB_TRY(expect(","));
   ETB_ASSIGN(const uint32_t right, parse_sum());
   ETB_TRY(expect(")"));
-  return names_.add_term(kind, left, right);
+  return names_.terms().add_term(kind, left, right);
 }
 
 }  // namespace etb::graph

@@ -22,7 +22,16 @@ struct NameHash {
 template <class T>
 using NameMap = std::unordered_map<std::string, T, NameHash, std::equal_to<>>;
 
-// Gives names and formulas of a text their meaning. A term is a number that only the implementation knows.
+// Stores the formulas of a text. A term is the index of a formula in this store.
+class TextTerms {
+ public:
+  virtual ~TextTerms() = default;
+  virtual std::optional<uint32_t> find_symbol(std::string_view name) = 0;       // returns a term
+  virtual uint32_t add_number(int64_t number) = 0;                              // returns a term
+  virtual uint32_t add_term(uint32_t kind, uint32_t left, uint32_t right) = 0;  // ETB_GRAPH_EXPR_*
+};
+
+// Resolves the names of a text.
 class TextNames {
  public:
   struct Value {
@@ -32,9 +41,7 @@ class TextNames {
   virtual ~TextNames() = default;
   // `name` without its sign.
   virtual Result<Value> find_value(std::string_view name) = 0;
-  virtual std::optional<uint32_t> find_symbol(std::string_view name) = 0;       // returns a term
-  virtual uint32_t add_number(int64_t number) = 0;                              // returns a term
-  virtual uint32_t add_term(uint32_t kind, uint32_t left, uint32_t right) = 0;  // ETB_GRAPH_EXPR_*
+  virtual TextTerms& terms() = 0;
 };
 
 using NumberRange = std::pair<int64_t, int64_t>;  // min, max

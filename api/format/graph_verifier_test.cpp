@@ -38,7 +38,7 @@ struct Small {
   Builder builder{"forward"};
   uint32_t spec = builder.add_spec({ETB_DTYPE_FLOAT32, {2, 3}, {}, {}});
   GraphBuilder& graph = builder.add_graph("forward");
-  uint32_t x = graph.add_input({ETB_GRAPH_INPUT_USER, tensor("x", spec), "", {}});
+  uint32_t x = graph.add_input(tensor("x", spec));
 
   uint32_t relu(std::vector<ArgumentDesc> args, ValueDesc output) {
     NodeDesc node;
@@ -196,8 +196,7 @@ TEST(GraphVerifier, RefusesBadOpNames) {
 TEST(GraphVerifier, RefusesBadSpecs) {
   const auto error_of_spec = [](SpecDesc spec) {
     Small small;
-    small.graph.add_input(
-        {ETB_GRAPH_INPUT_USER, tensor("z", small.builder.add_spec(std::move(spec))), "", {}});
+    small.graph.add_input(tensor("z", small.builder.add_spec(std::move(spec))));
     return small.error();
   };
   EXPECT_THAT(error_of_spec({8, {1}, {}, {}}), HasSubstr("spec 1: dtype 8 is unknown"));
@@ -228,7 +227,7 @@ TEST(GraphVerifier, RefusesADimensionThatLeavesItsSymbol) {
   Small small;
   const uint32_t s = small.builder.add_symbol_expr(small.builder.add_symbol({"s0", 2, 10, {}}));
   const uint32_t spec = small.builder.add_spec({ETB_DTYPE_INT8, {12}, {}, {{0, 2, s}}});
-  small.graph.add_input({ETB_GRAPH_INPUT_USER, tensor("z", spec), "", {}});
+  small.graph.add_input(tensor("z", spec));
   EXPECT_THAT(small.error(), HasSubstr("range 2 to 12 leaves that of symbol 's0', 2 to 10"));
 }
 
@@ -238,9 +237,7 @@ TEST(GraphVerifier, RefusesBadSymbolsAndFormulas) {
     change(small);
     return small.error();
   };
-  const auto use = [](Small& small, uint32_t expr) {
-    small.graph.add_input({ETB_GRAPH_INPUT_USER, sym_int("n", expr), "", {}});
-  };
+  const auto use = [](Small& small, uint32_t expr) { small.graph.add_input(sym_int("n", expr)); };
   EXPECT_THAT(error_after([](Small& s) {
                 s.builder.add_symbol({"max", 0, 1, {}});
               }),
@@ -320,7 +317,7 @@ TEST(GraphVerifier, RefusesBadQuantisation) {
     change(small.builder, quant);
     ValueDesc value = tensor("q", small.builder.add_spec({ETB_DTYPE_INT8, {2, 6}, {}, {}}));
     value.quant = small.builder.add_quant(std::move(quant));
-    small.graph.add_input({ETB_GRAPH_INPUT_USER, std::move(value), "", {}});
+    small.graph.add_input(std::move(value));
     return small.error();
   };
   const auto scales_of = [](Builder& builder, int64_t count) {
@@ -413,7 +410,7 @@ TEST(GraphVerifier, RefusesUpdatesThatDoNotFit) {
 
 TEST(GraphVerifier, RefusesInputsWithoutTheirConstant) {
   Small small;
-  small.graph.add_input({ETB_GRAPH_INPUT_PARAMETER, tensor("w", small.spec), "fc.weight", {}});
+  small.graph.add_input(tensor("w", small.spec), ETB_GRAPH_INPUT_PARAMETER, "fc.weight");
   EXPECT_THAT(small.error(), HasSubstr("input 1: has no constant"));
 }
 

@@ -99,7 +99,7 @@ uint32_t ImageWriter::spec(uint32_t desc) {
   if (spec_numbers_[desc] != ETB_GRAPH_NONE) return spec_numbers_[desc];
   const SpecDesc& spec = builder_.specs_[desc];
   std::vector<Offset<fb::DynamicDim>> dims;
-  for (const DynamicDimDesc& dim : spec.dynamic_dims) {
+  for (const SpecDesc::DynamicDim& dim : spec.dynamic_dims) {
     const std::optional<uint32_t> dim_expr = dim.expr ? std::optional(expr(*dim.expr)) : std::nullopt;
     dims.push_back(fb::CreateDynamicDim(fbb_, dim.dim, dim.min, to_fb(dim_expr)));
   }
@@ -176,7 +176,7 @@ void ImageWriter::write_graph(const GraphBuilder& graph, uint32_t first_node_id)
     if (updates && *updates < updated_by.size()) updated_by[*updates] = static_cast<uint32_t>(i);
   }
   for (size_t i = 0; i < graph.inputs_.size(); ++i) {
-    const InputDesc& input = graph.inputs_[i];
+    const auto& input = graph.inputs_[i];
     values.push_back(write_value(input.value));
     inputs.push_back(fb::CreateInput(fbb_, static_cast<fb::InputKind>(input.kind), string(input.target),
                                      to_fb(input.constant), updated_by[i]));

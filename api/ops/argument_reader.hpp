@@ -53,6 +53,9 @@
 
 namespace etb::ops {
 
+// For code that only needs the constants of a view: View<NoReader>::Index::step.
+struct NoReader {};
+
 // A reader can be read from through a reference to const, because views are passed by value.
 template <class R>
 concept ArgumentReader = requires(const R& reader) {

@@ -118,7 +118,7 @@ class Generator {
     for (uint32_t dim = 0; dim < rank; ++dim) {
       spec.sizes.push_back(random_.between(random_.chance(5) ? 0 : 1, 7));
       if (!random_.chance(20)) continue;
-      DynamicDimDesc dynamic;
+      SpecDesc::DynamicDim dynamic;
       dynamic.dim = dim;
       if (random_.chance(20)) {
         spec.sizes[dim] = -1;
@@ -239,21 +239,22 @@ class Generator {
   void add_inputs(GraphBuilder& graph) {
     const uint32_t input_count = 1 + random_.below(5);
     for (uint32_t i = 0; i < input_count; ++i) {
-      InputDesc input;
-      input.value = value("x" + std::to_string(i));
-      if (graph.index() == 0 && input.value.kind == ETB_GRAPH_VALUE_TENSOR && random_.chance(60)) {
-        input.kind = ETB_GRAPH_INPUT_PARAMETER + random_.below(3);
-        input.target = text("module.weight");
-        if (input.kind != ETB_GRAPH_INPUT_BUFFER || random_.chance(50)) {
-          input.constant = random_.below(constants_.size());
-          input.value.spec = constants_[*input.constant];
-          input.value.quant.reset();
+      ValueDesc defined = value("x" + std::to_string(i));
+      uint32_t kind = ETB_GRAPH_INPUT_USER;
+      std::string target;
+      std::optional<uint32_t> constant;
+      if (graph.index() == 0 && defined.kind == ETB_GRAPH_VALUE_TENSOR && random_.chance(60)) {
+        kind = ETB_GRAPH_INPUT_PARAMETER + random_.below(3);
+        target = text("module.weight");
+        if (kind != ETB_GRAPH_INPUT_BUFFER || random_.chance(50)) {
+          constant = random_.below(constants_.size());
+          defined.spec = constants_[*constant];
+          defined.quant.reset();
         }
       }
-      const bool is_updatable = graph.index() == 0 && input.kind != ETB_GRAPH_INPUT_CONSTANT;
-      const ValueDesc defined = input.value;
+      const bool is_updatable = graph.index() == 0 && kind != ETB_GRAPH_INPUT_CONSTANT;
       if (is_updatable) updatable_inputs_.push_back({value_count_, defined.kind, defined.spec});
-      know(graph.add_input(std::move(input)), defined);
+      know(graph.add_input(defined, kind, std::move(target), constant), defined);
       ++value_count_;
     }
   }
@@ -438,19 +439,16 @@ Builder chain_graph(uint32_t node_count) {
   const uint32_t weight = builder.add_spec({ETB_DTYPE_FLOAT32, {64, 64, 3, 3}, {}, {}});
   const uint32_t weight_count = (node_count + 2) / 3;
   GraphBuilder& graph = builder.add_graph("forward");
-  uint32_t last = graph.add_input({ETB_GRAPH_INPUT_USER, tensor("x", activation), "", {}});
+  uint32_t last = graph.add_input(tensor("x", activation));
   std::vector<uint32_t> weights;
   for (uint32_t i = 0; i < weight_count; ++i) {
     const std::string name = "layers." + std::to_string(i) + ".weight";
     ConstantDesc constant;
     constant.key = name;
     constant.spec = weight;
-    InputDesc input;
-    input.kind = ETB_GRAPH_INPUT_PARAMETER;
-    input.value = tensor("p_" + std::to_string(i), weight);
-    input.target = name;
-    input.constant = builder.add_constant(std::move(constant));
-    weights.push_back(graph.add_input(std::move(input)));
+    const uint32_t stored = builder.add_constant(std::move(constant));
+    weights.push_back(
+        graph.add_input(tensor("p_" + std::to_string(i), weight), ETB_GRAPH_INPUT_PARAMETER, name, stored));
   }
   uint32_t before = last;
   for (uint32_t i = 0; i < node_count; ++i) {

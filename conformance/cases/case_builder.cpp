@@ -14,11 +14,10 @@ uint32_t CaseBuilder::spec(const Shape& shape) {
 }
 
 uint32_t CaseBuilder::input(TensorData data) {
-  graph::InputDesc desc;
-  desc.value = graph::tensor("x" + std::to_string(input_count_++), spec(data.shape));
+  graph::ValueDesc value = graph::tensor("x" + std::to_string(input_count_++), spec(data.shape));
   inputs_.push_back(std::move(data));
   ++value_count_;
-  return graph_->add_input(desc);
+  return graph_->add_input(std::move(value));
 }
 
 uint32_t CaseBuilder::input(const Shape& shape, Values values, const Domain& domain) {
@@ -32,12 +31,8 @@ uint32_t CaseBuilder::constant(const TensorData& data) {
   constant.spec = spec(data.shape);
   const auto* bytes = reinterpret_cast<const uint8_t*>(data.bytes.data());
   constant.data = std::vector<uint8_t>(bytes, bytes + data.bytes.size());
-  graph::InputDesc desc;
-  desc.kind = ETB_GRAPH_INPUT_PARAMETER;
-  desc.value = graph::tensor(key, constant.spec);
-  desc.target = key;
-  desc.constant = builder_.add_constant(constant);
-  return graph_->add_input(desc);
+  return graph_->add_input(graph::tensor(key, constant.spec), ETB_GRAPH_INPUT_PARAMETER, key,
+                           builder_.add_constant(constant));
 }
 
 uint32_t CaseBuilder::node(const std::string& op, std::vector<graph::ArgumentDesc> args,

@@ -89,14 +89,14 @@ void add_row(CaseList& out, const Row& row, etb_dtype dtype, Values values) {
          std::vector<Shape> shapes;
          size_t count = 0;
          for (const auto& input : row.dynamic_inputs) {
-           graph::InputDesc desc;
-           desc.value = graph::tensor("x" + std::to_string(count), dynamic_spec(builder, expr, dtype, input));
-           args.push_back(value_arg(builder.graph().add_input(desc), row.names[count++]));
+           const uint32_t spec = dynamic_spec(builder, expr, dtype, input);
+           const uint32_t x = builder.graph().add_input(graph::tensor("x" + std::to_string(count), spec));
+           args.push_back(value_arg(x, row.names[count++]));
          }
          for (const auto& input : row.static_inputs) {
-           graph::InputDesc desc;
-           desc.value = graph::tensor("x" + std::to_string(count), builder.spec({dtype, input, {}}));
-           args.push_back(value_arg(builder.graph().add_input(desc), row.names[count++]));
+           const uint32_t spec = builder.spec({dtype, input, {}});
+           const uint32_t x = builder.graph().add_input(graph::tensor("x" + std::to_string(count), spec));
+           args.push_back(value_arg(x, row.names[count++]));
          }
          graph::NodeDesc node;
          node.op = row.op;

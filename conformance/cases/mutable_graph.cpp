@@ -111,23 +111,21 @@ Result<graph::ImageBytes> write_image(const MutableGraph& graph) {
   for (const graph::SymbolDesc& symbol : graph.symbols)
     exprs.push_back(builder.add_symbol_expr(builder.add_symbol(symbol)));
   const auto add_spec = [&](SpecDesc spec) {
-    for (graph::DynamicDimDesc& dim : spec.dynamic_dims) dim.expr = exprs.at(dim.expr.value_or(0));
+    for (SpecDesc::DynamicDim& dim : spec.dynamic_dims) dim.expr = exprs.at(dim.expr.value_or(0));
     return builder.add_spec(spec);
   };
   for (size_t i = 0; i < graph.inputs.size(); ++i) {
     const MutableGraph::Input& input = graph.inputs[i];
-    graph::InputDesc made;
-    made.value = graph::tensor(input.name, add_spec(input.spec));
-    if (input.constant) {
-      graph::ConstantDesc constant;
-      constant.key = input.name;
-      constant.spec = made.value.spec;
-      constant.data = *input.constant;
-      made.kind = ETB_GRAPH_INPUT_PARAMETER;
-      made.target = input.name;
-      made.constant = builder.add_constant(constant);
+    const graph::ValueDesc value = graph::tensor(input.name, add_spec(input.spec));
+    if (!input.constant) {
+      target.add_input(value);
+      continue;
     }
-    target.add_input(made);
+    graph::ConstantDesc constant;
+    constant.key = input.name;
+    constant.spec = value.spec;
+    constant.data = *input.constant;
+    target.add_input(value, ETB_GRAPH_INPUT_PARAMETER, input.name, builder.add_constant(constant));
   }
   uint32_t number = static_cast<uint32_t>(graph.inputs.size());
   for (const MutableGraph::Node& node : graph.nodes) {

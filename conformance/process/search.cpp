@@ -27,7 +27,7 @@ struct Dim {
 };
 
 bool is_dynamic(const graph::SpecDesc& spec, size_t dim) {
-  for (const graph::DynamicDimDesc& one : spec.dynamic_dims)
+  for (const graph::SpecDesc::DynamicDim& one : spec.dynamic_dims)
     if (one.dim == dim) return true;
   return false;
 }
@@ -257,7 +257,7 @@ class Search {
       candidate.graph.symbols[symbol].max = largest;
       candidate.graph.symbols[symbol].hint.reset();
       const auto lower = [&](graph::SpecDesc& spec) {
-        for (const graph::DynamicDimDesc& dim : spec.dynamic_dims)
+        for (const graph::SpecDesc::DynamicDim& dim : spec.dynamic_dims)
           if (dim.expr == symbol) spec.sizes[dim.dim] = largest;
       };
       for (MutableGraph::Input& input : candidate.graph.inputs) lower(input.spec);
@@ -299,7 +299,7 @@ class Search {
     for (const MutableGraph::Input& input : candidate.graph.inputs) {
       if (input.constant) continue;
       const TensorData& data = candidate.runs[run][number++];
-      for (const graph::DynamicDimDesc& dim : input.spec.dynamic_dims)
+      for (const graph::SpecDesc::DynamicDim& dim : input.spec.dynamic_dims)
         if (dim.expr == symbol) return data.shape.sizes[dim.dim];
     }
     return 0;
@@ -313,7 +313,7 @@ class Search {
       if (input.constant) continue;
       TensorData& data = candidate.runs[run][number++];
       std::vector<int64_t> sizes = data.shape.sizes;
-      for (const graph::DynamicDimDesc& dim : input.spec.dynamic_dims)
+      for (const graph::SpecDesc::DynamicDim& dim : input.spec.dynamic_dims)
         if (dim.expr == symbol) sizes[dim.dim] = to;
       if (sizes != data.shape.sizes) crop_tensor(data, input.spec.dim_order, sizes);
     }

@@ -4,8 +4,8 @@
 
 #include "etb/cpp/fail.hpp"
 #include "host/kernels/elementwise.hpp"
-#include "host/kernels/kernel_arguments.hpp"
 #include "host/kernels/long_loops.hpp"
+#include "host/runtime/kernel_arguments.hpp"
 #include "host/runtime/kernel_registry.hpp"
 
 // ETB_PUBLISH_KERNELS(relu, kRows) at the end of relu.cpp, inside namespace etb::host: makes the rows known to the table that

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "api/ops/sizes/arithmetic.hpp"
+#include "api/ops/sizes/view.hpp"
 #include "host/kernels/kernel.hpp"
 #include "host/kernels/rows.hpp"
 #include "ops/as_strided_copy.hpp"
@@ -165,10 +167,8 @@ etb_status diagonal_copy_out(KernelContext& context, ops::diagonal_copy_out<Kern
   ETB_CHECK(wrap_dim(context, args.dim2(), self.rank(), &second));
   if (first == second || self.rank() < 2)
     return context.fail(ETB_INVALID_ARGUMENT, "the diagonal of dims %d and %d", first, second);
-  const int64_t rows = self.size(first), columns = self.size(second);
-  const int64_t count = offset >= 0
-                            ? std::max<int64_t>(0, offset >= columns ? 0 : std::min(rows, columns - offset))
-                            : std::max<int64_t>(0, offset <= -rows ? 0 : std::min(rows + offset, columns));
+  ops::Numbers numbers;
+  const int64_t count = ops::diagonal_size(numbers, self.size(first), self.size(second), offset);
   int64_t sizes[kMaxRank], strides[kMaxRank];
   size_t rank = 0;
   for (int dim = 0; dim < self.rank(); ++dim) {

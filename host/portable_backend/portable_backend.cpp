@@ -284,11 +284,8 @@ Result<graph::ImageBytes> Portable::cut_out(const Node& node) {
     for (uint32_t i = 0; i < spec.rank; ++i)
       if (spec.sizes[i] < 0)
         return make_error(Code::NOT_SUPPORTED, "'" + std::string(value.name()) + "': no upper bound");
-    numbers[value.id()] = body.add_input(
-        {.kind = ETB_GRAPH_INPUT_USER,
-         .value = graph::tensor("i" + std::to_string(value.id()), builder.add_spec(copy_spec(spec))),
-         .target = {},
-         .constant = {}});
+    numbers[value.id()] =
+        body.add_input(graph::tensor("i" + std::to_string(value.id()), builder.add_spec(copy_spec(spec))));
   }
   graph::NodeDesc desc;
   desc.op = node.op_name();

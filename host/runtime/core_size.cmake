@@ -21,7 +21,7 @@ foreach(app core_size_app core_size_empty)
   # Measured without the protections of EtbHardening, because a firmware that counts bytes chooses its own.
   # docs/building.md has the size with them.
   set_target_properties(${app} PROPERTIES POSITION_INDEPENDENT_CODE OFF)
-  target_link_libraries(${app} PRIVATE etb::program)
+  target_link_libraries(${app} PRIVATE etb::program operator_views)
   target_compile_options(${app} PRIVATE -Os -g0 -fno-pie -fno-exceptions -fno-rtti -fno-asynchronous-unwind-tables
     -ffunction-sections -fdata-sections -DNDEBUG -flto)
   target_link_options(${app} PRIVATE -no-pie -Os -flto -fno-asynchronous-unwind-tables -fno-exceptions -Wl,--gc-sections)

@@ -7,13 +7,39 @@
 #include <limits>
 #include <type_traits>
 
+#include "api/ops/sizes/arithmetic.hpp"
+#include "api/ops/sizes/axis.hpp"
+#include "api/ops/sizes/view.hpp"
 #include "etb/cpp/fail.hpp"
 #include "host/runtime/float16.hpp"
+#include "host/runtime/kernel_arguments.hpp"
 #include "host/runtime/method_state.hpp"
+#include "ops/executorch_prim/add.hpp"
+#include "ops/executorch_prim/neg.hpp"
+#include "ops/executorch_prim/sym_ite.hpp"
+#include "ops/sym_numel.hpp"
+#include "ops/sym_size.hpp"
 
 namespace etb::host {
 
 namespace {
+
+// The arguments of an op have the names of its row in api/ops/schemas.txt. Ops with equal names share a view.
+using OneNumber = ops::executorch_prim::neg_Scalar<KernelArguments>;
+using TwoNumbers = ops::executorch_prim::add_Scalar<KernelArguments>;
+using Condition = ops::executorch_prim::sym_ite_Scalar<KernelArguments>;
+using OneTensor = ops::sym_numel_default<KernelArguments>;
+using TensorDim = ops::sym_size_int<KernelArguments>;
+
+template <class Arguments>
+Arguments prim_arguments_of(etb_status (*)(KernelContext&, Arguments, EValue&));
+
+// Runs an op that returns a value. Programs store it in the value after the arguments, which may be one of them.
+template <auto kFunction>
+etb_status run_prim(KernelContext& context, EValue** values) {
+  using Arguments = decltype(prim_arguments_of(kFunction));
+  return kFunction(context, Arguments(values), *values[Arguments::kArgumentCount]);
+}
 
 bool is_real(const EValue& a, const EValue& b) noexcept { return a.is_double() || b.is_double(); }
 
@@ -31,15 +57,14 @@ EValue calculate(BinaryOp op, uint64_t a, uint64_t b) noexcept {
 }
 
 // One function for all ops, because the size of the core is limited.
-__attribute__((noinline)) etb_status binary(BinaryOp op, EValue** args) noexcept {
-  const bool is_double = is_real(*args[0], *args[1]);
-  const EValue a = is_double ? EValue(args[0]->to_double()) : EValue(args[0]->to_int());
-  const EValue b = is_double ? EValue(args[1]->to_double()) : EValue(args[1]->to_int());
+__attribute__((noinline)) etb_status binary(BinaryOp op, TwoNumbers args, EValue& out) noexcept {
+  const bool is_double = is_real(args.a(), args.b());
+  const EValue a = is_double ? EValue(args.a().to_double()) : EValue(args.a().to_int());
+  const EValue b = is_double ? EValue(args.b().to_double()) : EValue(args.b().to_int());
   // All three are false for a NaN.
   const bool is_less = is_double ? a.to_double() < b.to_double() : a.to_int() < b.to_int();
   const bool is_greater = is_double ? a.to_double() > b.to_double() : a.to_int() > b.to_int();
   const bool is_equal = is_double ? a.to_double() == b.to_double() : a.to_int() == b.to_int();
-  EValue& out = *args[2];
   if (op <= BinaryOp::kMul) {
     out = is_double ? calculate(op, a.to_double(), b.to_double())
                     : calculate(op, static_cast<uint64_t>(a.to_int()), static_cast<uint64_t>(b.to_int()));
@@ -55,72 +80,72 @@ __attribute__((noinline)) etb_status binary(BinaryOp op, EValue** args) noexcept
 }
 
 template <BinaryOp op>
-etb_status binary(KernelContext&, EValue** args) {
-  return binary(op, args);
+etb_status binary(KernelContext&, TwoNumbers args, EValue& out) {
+  return binary(op, args, out);
 }
 
 int64_t negated(int64_t value) noexcept { return wrap(uint64_t{0} - static_cast<uint64_t>(value)); }
 
 // Python's //: rounds toward minus infinity.
-etb_status floor_divide(KernelContext& context, EValue** args) {
-  const EValue a = *args[0];
-  const EValue b = *args[1];
+etb_status floor_divide(KernelContext& context, TwoNumbers args, EValue& out) {
+  const EValue a = args.a();
+  const EValue b = args.b();
   if (is_real(a, b)) {
-    *args[2] = EValue(std::floor(a.to_double() / b.to_double()));
+    out = EValue(std::floor(a.to_double() / b.to_double()));
     return ETB_OK;
   }
   const int64_t x = a.to_int();
   const int64_t y = b.to_int();
   if (y == 0) return context.fail(ETB_INVALID_ARGUMENT, "division of %" PRId64 " by zero", x);
-  if (y == -1) return *args[2] = EValue(negated(x)), ETB_OK;  // INT64_MIN / -1 does not fit
+  if (y == -1) return out = EValue(negated(x)), ETB_OK;  // INT64_MIN / -1 does not fit
   const int64_t quotient = x / y;
-  *args[2] = EValue(x % y != 0 && (x < 0) != (y < 0) ? quotient - 1 : quotient);
+  out = EValue(x % y != 0 && (x < 0) != (y < 0) ? quotient - 1 : quotient);
   return ETB_OK;
 }
 
 // Python's %: the sign of the divisor.
-etb_status modulo(KernelContext& context, EValue** args) {
-  const EValue a = *args[0];
-  const EValue b = *args[1];
+etb_status modulo(KernelContext& context, TwoNumbers args, EValue& out) {
+  const EValue a = args.a();
+  const EValue b = args.b();
   if (is_real(a, b)) {
     const double y = b.to_double();
     double rest = std::fmod(a.to_double(), y);
     if (rest != 0 && (rest < 0) != (y < 0)) rest += y;
-    *args[2] = EValue(rest);
+    out = EValue(rest);
     return ETB_OK;
   }
   const int64_t x = a.to_int();
   const int64_t y = b.to_int();
   if (y == 0) return context.fail(ETB_INVALID_ARGUMENT, "%" PRId64 " modulo zero", x);
-  if (y == -1) return *args[2] = EValue(int64_t{0}), ETB_OK;
+  if (y == -1) return out = EValue(int64_t{0}), ETB_OK;
   const int64_t rest = x % y;
-  *args[2] = EValue(rest != 0 && (rest < 0) != (y < 0) ? rest + y : rest);
+  out = EValue(rest != 0 && (rest < 0) != (y < 0) ? rest + y : rest);
   return ETB_OK;
 }
 
-etb_status true_divide(KernelContext& context, EValue** args) {
-  const double divisor = args[1]->to_double();
+etb_status true_divide(KernelContext& context, TwoNumbers args, EValue& out) {
+  const double divisor = args.b().to_double();
   if (divisor == 0) return context.fail(ETB_INVALID_ARGUMENT, "division by zero");
-  *args[2] = EValue(args[0]->to_double() / divisor);
+  out = EValue(args.a().to_double() / divisor);
   return ETB_OK;
 }
 
 // ---- One number to one
 
-etb_status negate(KernelContext&, EValue** args) {
-  const EValue a = *args[0];
-  *args[1] = a.is_double() ? EValue(-a.to_double()) : EValue(negated(a.to_int()));
+etb_status negate(KernelContext&, OneNumber args, EValue& out) {
+  const EValue a = args.a();
+  out = a.is_double() ? EValue(-a.to_double()) : EValue(negated(a.to_int()));
   return ETB_OK;
 }
 
-etb_status logical_not(KernelContext&, EValue** args) {
-  const EValue a = *args[0];
-  *args[1] = EValue(a.is_double() ? a.to_double() == 0 : a.to_int() == 0);
+etb_status logical_not(KernelContext&, OneNumber args, EValue& out) {
+  const EValue a = args.a();
+  out = EValue(a.is_double() ? a.to_double() == 0 : a.to_int() == 0);
   return ETB_OK;
 }
 
-etb_status widen(KernelContext&, EValue** args) {
-  *args[1] = EValue(args[0]->to_double());
+etb_status widen(KernelContext&, OneNumber args, EValue& out) {
+  out = EValue(args.a().to_double());
   return ETB_OK;
 }
 
@@ -134,59 +159,57 @@ etb_status put_int(KernelContext& context, double value, EValue& out) {
 }
 
 template <double (*Round)(double)>
-etb_status to_int(KernelContext& context, EValue** args) {
-  const EValue a = *args[0];
-  if (!a.is_double()) return *args[1] = EValue(a.to_int()), ETB_OK;
-  return put_int(context, Round(a.to_double()), *args[1]);
+etb_status to_int(KernelContext& context, OneNumber args, EValue& out) {
+  const EValue a = args.a();
+  if (!a.is_double()) return out = EValue(a.to_int()), ETB_OK;
+  return put_int(context, Round(a.to_double()), out);
 }
 
 double round_up(double value) { return std::ceil(value); }
 double round_to_zero(double value) { return std::trunc(value); }
 double round_half_even(double value) { return std::nearbyint(value); }
 
-// condition ? a : b
-etb_status select(KernelContext&, EValue** args) {
-  const EValue condition = *args[0];
+// b ? t : f
+etb_status select(KernelContext&, Condition args, EValue& out) {
+  const EValue condition = args.b();
   const bool is_true = condition.is_double() ? condition.to_double() != 0 : condition.to_int() != 0;
-  const EValue chosen = is_true ? *args[1] : *args[2];
-  *args[3] = chosen;
+  const EValue chosen = is_true ? args.t() : args.f();
+  out = chosen;
   return ETB_OK;
 }
 
 // ---- Reading tensors
 
-// Returns the dim that argument 1 names, or -1 with an error.
-int find_dim(KernelContext& context, EValue** args) noexcept {
-  const int rank = args[0]->tensor().rank();
-  const int64_t given = args[1]->to_int();
-  const int64_t dim = given < 0 ? given + rank : given;
-  if (dim >= 0 && dim < rank) return static_cast<int>(dim);
-  context.fail(ETB_INVALID_ARGUMENT, "dimension %" PRId64 " of a tensor of rank %d", given, rank);
+// Returns the dim that `dim` names, or -1 with an error.
+int find_dim(KernelContext& context, TensorDim args) noexcept {
+  const int rank = args.self().rank();
+  if (const auto dim = ops::wrap_index(args.dim(), rank)) return static_cast<int>(*dim);
+  context.fail(ETB_INVALID_ARGUMENT, "dimension %" PRId64 " of a tensor of rank %d", args.dim(), rank);
   return -1;
 }
 
-etb_status size_of(KernelContext& context, EValue** args) {
+etb_status size_of(KernelContext& context, TensorDim args, EValue& out) {
   const int dim = find_dim(context, args);
   if (dim < 0) return ETB_INVALID_ARGUMENT;
-  *args[2] = EValue(args[0]->tensor().size(dim));
+  out = EValue(args.self().size(dim));
   return ETB_OK;
 }
 
-etb_status stride_of(KernelContext& context, EValue** args) {
+etb_status stride_of(KernelContext& context, TensorDim args, EValue& out) {
   const int dim = find_dim(context, args);
   if (dim < 0) return ETB_INVALID_ARGUMENT;
-  *args[2] = EValue(args[0]->tensor().stride(dim));
+  out = EValue(args.self().stride(dim));
   return ETB_OK;
 }
 
 // Always 0: tensors of a program start at the start of their memory.
-etb_status storage_offset_of(KernelContext&, EValue** args) {
-  *args[1] = EValue(int64_t{0});
+etb_status storage_offset_of(KernelContext&, OneTensor, EValue& out) {
+  out = EValue(int64_t{0});
   return ETB_OK;
 }
 
-etb_status numel_of(KernelContext&, EValue** args) {
-  *args[1] = EValue(args[0]->tensor().numel());
+etb_status numel_of(KernelContext&, OneTensor args, EValue& out) {
+  out = EValue(args.self().numel());
   return ETB_OK;
 }
 
@@ -211,14 +234,13 @@ uint64_t integer_bits(const Tensor& tensor, size_t nbytes) noexcept {
   }
 }
 
-etb_status item_of(KernelContext& context, EValue** args) {
-  const Tensor& tensor = args[0]->tensor();
+etb_status item_of(KernelContext& context, OneTensor args, EValue& out) {
+  const Tensor& tensor = args.self();
   if (tensor.numel() != 1) {
     return context.fail(ETB_INVALID_ARGUMENT, "a tensor of %" PRId64 " elements, expected one",
                         tensor.numel());
   }
   const Dtype dtype = tensor.dtype();
-  EValue& out = *args[1];
   if (is_bool(dtype)) {
     out = EValue(first_element<uint8_t>(tensor) != 0);
   } else if (is_integer(dtype) && dtype != Dtype::UINT64) {
@@ -242,38 +264,44 @@ etb_status item_of(KernelContext& context, EValue** args) {
 
 // ---- Sharing memory and growing tensors
 
-// Computes the sizes of a view, with at most one -1 inferred.
-etb_status view_sizes(KernelContext& context, const Tensor& self, const IntList& wanted, int64_t* sizes) {
-  int64_t known = 1;
-  size_t inferred = wanted.size();
-  for (size_t i = 0; i < wanted.size(); ++i) {
-    sizes[i] = wanted[i];
-    if (sizes[i] == -1 && inferred == wanted.size()) {
-      inferred = i;
-    } else if (sizes[i] < 0 || __builtin_mul_overflow(known, sizes[i], &known)) {
-      return context.fail(ETB_INVALID_ARGUMENT, "size %" PRId64 " of dimension %zu", sizes[i], i);
-    }
+// The two ops below exist only in programs, so api/ops has no row of them.
+struct ViewArguments : KernelArguments {
+  static constexpr uint32_t kArgumentCount = 2;
+  using KernelArguments::KernelArguments;
+  Tensor& self() const { return read_written_tensor(0); }
+  IntList size() const { return read_int_list(1, 0); }
+};
+struct CopyIndexArguments : KernelArguments {
+  using KernelArguments::KernelArguments;
+  Tensor& copy_to() const { return read_written_tensor(0); }
+  const Tensor& copy_from() const { return read_tensor(1); }
+  int64_t index() const { return read_int(2); }
+};
+
+// Fills the open size of -1.
+etb_status view_sizes(KernelContext& context, int64_t numel, std::span<int64_t> sizes) {
+  ops::Numbers numbers;
+  size_t index = 0;
+  switch (ops::fill_open_size(numbers, numel, sizes, &index)) {
+    case ops::ReshapeError::kSize:
+      return context.fail(ETB_INVALID_ARGUMENT, "size %" PRId64 " of dimension %zu", sizes[index], index);
+    case ops::ReshapeError::kDoesNotDivide:
+      return context.fail(ETB_INVALID_ARGUMENT, "%" PRId64 " elements do not fill dimension %zu", numel,
+                          index);
+    case ops::ReshapeError::kDiffers:
+      return context.fail(ETB_INVALID_ARGUMENT, "a view of other sizes on %" PRId64 " elements", numel);
+    case ops::ReshapeError::kNone:
+      break;
   }
-  if (inferred != wanted.size()) {
-    if (known == 0 || self.numel() % known != 0) {
-      return context.fail(ETB_INVALID_ARGUMENT, "%" PRId64 " elements do not divide into %" PRId64,
-                          self.numel(), known);
-    }
-    sizes[inferred] = self.numel() / known;
-    known = self.numel();
-  }
-  if (known == self.numel()) return ETB_OK;
-  return context.fail(ETB_INVALID_ARGUMENT, "a view of %" PRId64 " elements on %" PRId64, known,
-                      self.numel());
+  return ETB_OK;
 }
 
-// Makes `out` a view of the memory of `self` with other sizes.
-etb_status share_view(KernelContext& context, EValue** args) {
-  Tensor& self = args[0]->tensor();
-  const IntList wanted = args[1]->ints();
-  if (!args[2]->is_tensor())
-    return context.fail(ETB_INVALID_TYPE, "argument 2 is %s, expected tensor", to_text(args[2]->tag()));
-  Tensor& out = args[2]->tensor();
+// Makes `result` a view of the memory of `self` with other sizes.
+etb_status share_view(KernelContext& context, ViewArguments args, EValue& result) {
+  const IntList wanted = args.size();
+  if (!result.is_tensor())
+    return context.fail(ETB_INVALID_TYPE, "argument 2 is %s, expected tensor", to_text(result.tag()));
+  Tensor &self = args.self(), &out = result.tensor();
   if (wanted.size() != static_cast<size_t>(out.rank()) || self.dtype() != out.dtype()) {
     return context.fail(ETB_INVALID_ARGUMENT, "%zu sizes of %s for a view of rank %d and %s", wanted.size(),
                         to_text(self.dtype()), out.rank(), to_text(out.dtype()));
@@ -281,7 +309,8 @@ etb_status share_view(KernelContext& context, EValue** args) {
   if (!self.is_contiguous())
     return context.fail(ETB_NOT_SUPPORTED, "a view of a tensor that is not contiguous");
   int64_t sizes[kMaxRank];
-  ETB_CHECK(view_sizes(context, self, wanted, sizes));
+  for (size_t i = 0; i < wanted.size(); ++i) sizes[i] = wanted[i];
+  ETB_CHECK(view_sizes(context, self.numel(), {sizes, wanted.size()}));
   Tensor changed = out;  // shares the arrays of sizes, but not data
   changed.set_data(self.data(), self.capacity_bytes());
   if (const etb_status status = changed.resize({sizes, wanted.size()}); status != ETB_OK) {
@@ -294,10 +323,10 @@ etb_status share_view(KernelContext& context, EValue** args) {
 
 // Writes `source` at destination[index] and cuts the destination after it. Loops collect their results with
 // it.
-etb_status copy_index(KernelContext& context, EValue** args) {
-  Tensor& destination = args[0]->tensor();
-  const Tensor& source = args[1]->tensor();
-  const int64_t index = args[2]->to_int();
+etb_status copy_index(KernelContext& context, CopyIndexArguments args) {
+  Tensor& destination = args.copy_to();
+  const Tensor& source = args.copy_from();
+  const int64_t index = args.index();
   if (index < 0 || index == std::numeric_limits<int64_t>::max()) {
     return context.fail(ETB_INVALID_ARGUMENT, "index %" PRId64, index);
   }
@@ -328,36 +357,36 @@ etb_status copy_index(KernelContext& context, EValue** args) {
 
 #define ETB_PRIM(name, letters, function) Kernel("executorch_prim::" name, letters, function)
 constexpr Kernel kPrimOps[] = {
-    Kernel("aten::sym_size.int", "Tix", &size_of),
-    Kernel("aten::sym_numel", "Tx", &numel_of),
-    Kernel("aten::sym_stride.int", "Tix", &stride_of),
-    Kernel("aten::sym_storage_offset", "Tx", &storage_offset_of),
-    Kernel("aten::_local_scalar_dense", "Tx", &item_of),
-    ETB_PRIM("add.Scalar", "SSx", &binary<BinaryOp::kAdd>),
-    ETB_PRIM("sub.Scalar", "SSx", &binary<BinaryOp::kSub>),
-    ETB_PRIM("mul.Scalar", "SSx", &binary<BinaryOp::kMul>),
-    ETB_PRIM("floordiv.Scalar", "SSx", &floor_divide),
-    ETB_PRIM("floordiv.int", "SSx", &floor_divide),
-    ETB_PRIM("truediv.Scalar", "SSx", &true_divide),
-    ETB_PRIM("mod.Scalar", "SSx", &modulo),
-    ETB_PRIM("mod.int", "SSx", &modulo),
-    ETB_PRIM("eq.Scalar", "SSx", &binary<BinaryOp::kEq>),
-    ETB_PRIM("gt.Scalar", "SSx", &binary<BinaryOp::kGt>),
-    ETB_PRIM("lt.Scalar", "SSx", &binary<BinaryOp::kLt>),
-    ETB_PRIM("ge.Scalar", "SSx", &binary<BinaryOp::kGe>),
-    ETB_PRIM("le.Scalar", "SSx", &binary<BinaryOp::kLe>),
-    ETB_PRIM("neg.Scalar", "Sx", &negate),
-    ETB_PRIM("sym_max.Scalar", "SSx", &binary<BinaryOp::kMax>),
-    ETB_PRIM("sym_min.Scalar", "SSx", &binary<BinaryOp::kMin>),
-    ETB_PRIM("sym_float.Scalar", "Sx", &widen),
-    ETB_PRIM("sym_int.Scalar", "Sx", &to_int<round_to_zero>),
-    ETB_PRIM("sym_not.Scalar", "Sx", &logical_not),
-    ETB_PRIM("sym_ite.Scalar", "SSSx", &select),
-    ETB_PRIM("ceil.Scalar", "Sx", &to_int<round_up>),
-    ETB_PRIM("round.Scalar", "Sx", &to_int<round_half_even>),
-    ETB_PRIM("trunc.Scalar", "Sx", &to_int<round_to_zero>),
-    ETB_PRIM("et_view.default", "TIx", &share_view),
-    ETB_PRIM("et_copy_index.tensor", "TTi", &copy_index),
+    Kernel("aten::sym_size.int", "Tix", run_prim<size_of>),
+    Kernel("aten::sym_numel", "Tx", run_prim<numel_of>),
+    Kernel("aten::sym_stride.int", "Tix", run_prim<stride_of>),
+    Kernel("aten::sym_storage_offset", "Tx", run_prim<storage_offset_of>),
+    Kernel("aten::_local_scalar_dense", "Tx", run_prim<item_of>),
+    ETB_PRIM("add.Scalar", "SSx", run_prim<binary<BinaryOp::kAdd>>),
+    ETB_PRIM("sub.Scalar", "SSx", run_prim<binary<BinaryOp::kSub>>),
+    ETB_PRIM("mul.Scalar", "SSx", run_prim<binary<BinaryOp::kMul>>),
+    ETB_PRIM("floordiv.Scalar", "SSx", run_prim<floor_divide>),
+    ETB_PRIM("floordiv.int", "SSx", run_prim<floor_divide>),
+    ETB_PRIM("truediv.Scalar", "SSx", run_prim<true_divide>),
+    ETB_PRIM("mod.Scalar", "SSx", run_prim<modulo>),
+    ETB_PRIM("mod.int", "SSx", run_prim<modulo>),
+    ETB_PRIM("eq.Scalar", "SSx", run_prim<binary<BinaryOp::kEq>>),
+    ETB_PRIM("gt.Scalar", "SSx", run_prim<binary<BinaryOp::kGt>>),
+    ETB_PRIM("lt.Scalar", "SSx", run_prim<binary<BinaryOp::kLt>>),
+    ETB_PRIM("ge.Scalar", "SSx", run_prim<binary<BinaryOp::kGe>>),
+    ETB_PRIM("le.Scalar", "SSx", run_prim<binary<BinaryOp::kLe>>),
+    ETB_PRIM("neg.Scalar", "Sx", run_prim<negate>),
+    ETB_PRIM("sym_max.Scalar", "SSx", run_prim<binary<BinaryOp::kMax>>),
+    ETB_PRIM("sym_min.Scalar", "SSx", run_prim<binary<BinaryOp::kMin>>),
+    ETB_PRIM("sym_float.Scalar", "Sx", run_prim<widen>),
+    ETB_PRIM("sym_int.Scalar", "Sx", run_prim<to_int<round_to_zero>>),
+    ETB_PRIM("sym_not.Scalar", "Sx", run_prim<logical_not>),
+    ETB_PRIM("sym_ite.Scalar", "SSSx", run_prim<select>),
+    ETB_PRIM("ceil.Scalar", "Sx", run_prim<to_int<round_up>>),
+    ETB_PRIM("round.Scalar", "Sx", run_prim<to_int<round_half_even>>),
+    ETB_PRIM("trunc.Scalar", "Sx", run_prim<to_int<round_to_zero>>),
+    ETB_PRIM("et_view.default", "TIx", run_prim<share_view>),
+    ETB_PRIM("et_copy_index.tensor", "TTi", run_kernel<copy_index>),
 };
 #undef ETB_PRIM
 
@@ -379,6 +408,6 @@ bool is_prim_op(const Kernel& kernel) noexcept {
   return &kernel >= std::begin(kPrimOps) && &kernel < std::end(kPrimOps);
 }
 
-bool is_view_op(const Kernel& kernel) noexcept { return kernel.function == &share_view; }
+bool is_view_op(const Kernel& kernel) noexcept { return kernel.function == &run_prim<share_view>; }
 
 }  // namespace etb::host

@@ -102,7 +102,7 @@ const graph::ImageBytes& LayerFixture::image() {
   graph::Builder builder("forward");
   const uint32_t spec = builder.add_spec({ETB_DTYPE_FLOAT32, {3}, {}, {}});
   graph::GraphBuilder& body = builder.add_graph("forward");
-  const uint32_t x = body.add_input({ETB_GRAPH_INPUT_USER, graph::tensor("x", spec), "", {}});
+  const uint32_t x = body.add_input(graph::tensor("x", spec));
   const auto node = [&](const char* op, const char* name) {
     graph::NodeDesc desc;
     desc.op = op;

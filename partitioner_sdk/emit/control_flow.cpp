@@ -11,6 +11,20 @@ namespace {
 // Instruction kinds of the file.
 constexpr uint8_t kMove = 3, kJumpFalse = 4;
 
+// Indices of the arguments of higher-order ops, which api/ops has no rows for.
+struct Cond {
+  static constexpr size_t kPredicate = 0, kTrueGraph = 1, kFalseGraph = 2, kOperands = 3, kCount = 4;
+};
+struct WhileLoop {
+  static constexpr size_t kCondition = 0, kBody = 1, kInitial = 2, kCount = 4;
+};
+struct Scan {
+  static constexpr size_t kBody = 0, kInitial = 1, kLists = 2, kCount = 4;
+};
+struct Map {
+  static constexpr size_t kBody = 0, kLists = 1;
+};
+
 const ir::GraphRef* find_graph(const ir::Node& node, size_t argument) {
   return argument < node.args.size() ? ir::get_if<ir::GraphRef>(node.args[argument]) : nullptr;
 }
@@ -23,7 +37,8 @@ void MethodEmitter::emit_control_flow(Frame& frame, const ir::Node& node) {
   if (name == "higher_order.while_loop.default") return emit_while_loop(frame, node);
   if (name == "higher_order.map_impl.default") return emit_scan(frame, node, 0);
   if (name == "higher_order.scan.default") {
-    const auto* initial = node.args.size() == 4 ? ir::get_if<ir::ValueList>(node.args[1]) : nullptr;
+    const auto* initial =
+        node.args.size() == Scan::kCount ? ir::get_if<ir::ValueList>(node.args[Scan::kInitial]) : nullptr;
     if (initial == nullptr)
       return fault(node, "expected a graph, initial values, lists and operands as arguments");
     return emit_scan(frame, node, initial->ids.size());
@@ -83,13 +98,13 @@ std::vector<MethodEmitter::ValueIndex> MethodEmitter::emit_subgraph(const ir::No
 // Emits: jump to the other branch if false; one branch and moves of its results; jump to the end; the other
 // branch.
 void MethodEmitter::emit_cond(Frame& frame, const ir::Node& node) {
-  const auto *taken = find_graph(node, 1), *other = find_graph(node, 2);
-  if (node.args.size() != 4 || taken == nullptr || other == nullptr)
+  const auto *taken = find_graph(node, Cond::kTrueGraph), *other = find_graph(node, Cond::kFalseGraph);
+  if (node.args.size() != Cond::kCount || taken == nullptr || other == nullptr)
     return fault(node, "expected a condition, two graphs and operands as arguments");
   std::vector<ValueIndex> results;
   for (const ir::ValueId id : node.outputs) results.push_back(define(frame, id));
-  const ValueIndex condition = argument(frame, node.args[0], nullptr);
-  const std::vector<ValueIndex> operands = operands_of(frame, node, 3);
+  const ValueIndex condition = argument(frame, node.args[Cond::kPredicate], nullptr);
+  const std::vector<ValueIndex> operands = operands_of(frame, node, Cond::kOperands);
   use(condition);
   const size_t first_jump = method_.instructions.size();
   add_instruction(kJumpFalse, condition, 0, {});
@@ -170,11 +185,13 @@ void MethodEmitter::keep_through_loop(size_t start) {
 
 // carried = initial; while condition(carried): carried = body(carried)
 void MethodEmitter::emit_while_loop(Frame& frame, const ir::Node& node) {
-  const auto *condition = find_graph(node, 0), *body = find_graph(node, 1);
-  const auto* initial = node.args.size() == 4 ? ir::get_if<ir::ValueList>(node.args[2]) : nullptr;
+  const auto *condition = find_graph(node, WhileLoop::kCondition), *body = find_graph(node, WhileLoop::kBody);
+  const auto* initial = node.args.size() == WhileLoop::kCount
+                            ? ir::get_if<ir::ValueList>(node.args[WhileLoop::kInitial])
+                            : nullptr;
   if (condition == nullptr || body == nullptr || initial == nullptr)
     return fault(node, "expected two graphs, initial values and operands as arguments");
-  std::vector<ValueIndex> operands = operands_of(frame, node, 2);
+  std::vector<ValueIndex> operands = operands_of(frame, node, WhileLoop::kInitial);
   const std::vector<ValueIndex> carried = copy_initial(frame, node, initial->ids.size(), operands);
   std::copy(carried.begin(), carried.end(), operands.begin());
   const size_t start = method_.instructions.size();
@@ -194,13 +211,14 @@ void MethodEmitter::emit_while_loop(Frame& frame, const ir::Node& node) {
 // For each slice of the lists along their first dimension: (carried, results) = body(carried, slice). The
 // results are stacked. A map is a scan without carried values.
 void MethodEmitter::emit_scan(Frame& frame, const ir::Node& node, size_t carry_count) {
-  const size_t lists_argument = module_.op(node).name == "higher_order.map_impl.default" ? 1 : 2;
-  const auto* body = find_graph(node, 0);
+  const bool is_map = module_.op(node).name == "higher_order.map_impl.default";
+  const size_t lists_argument = is_map ? Map::kLists : Scan::kLists;
+  const auto* body = find_graph(node, is_map ? Map::kBody : Scan::kBody);
   const auto* lists =
       lists_argument < node.args.size() ? ir::get_if<ir::ValueList>(node.args[lists_argument]) : nullptr;
   if (body == nullptr || lists == nullptr || lists->ids.empty())
     return fault(node, "expected a graph and at least one list to iterate over");
-  const std::vector<ValueIndex> given = operands_of(frame, node, 1);
+  const std::vector<ValueIndex> given = operands_of(frame, node, is_map ? Map::kLists : Scan::kInitial);
   const std::vector<ValueIndex> carried = copy_initial(frame, node, carry_count, given);
   std::vector<ValueIndex> stacked;
   for (size_t i = carry_count; i < node.outputs.size(); ++i) {

@@ -5,11 +5,15 @@
 #include <map>
 #include <vector>
 
+#include "api/ops/argument_reader.hpp"
+#include "ops/index_put.hpp"
+
 namespace etb::emit {
 
 namespace {
 
 using ir::ValueId;
+using IndexPut = ops::index_put_default<ops::NoReader>::Index;
 
 // Returns by value: number of reads by nodes and outputs.
 std::vector<uint32_t> count_reads(const ir::Graph& graph) {
@@ -47,10 +51,10 @@ bool is_returned_once(const ir::Graph& graph, ValueId id) {
 // True for arguments of the official in-place kernel (executorch 1.5.1): one index of rank 1, as many values
 // as it selects, no accumulation.
 bool is_taken_by_kernel(const ir::Graph& graph, const ir::Node& node) {
-  const auto* self = ir::get_if<ir::ValueRef>(node.args[0]);
-  const auto* indices = ir::get_if<ir::ValueList>(node.args[1]);
-  const auto* values = ir::get_if<ir::ValueRef>(node.args[2]);
-  const auto* accumulates = ir::get_if<bool>(node.args[3]);
+  const auto* self = ir::get_if<ir::ValueRef>(node.args[IndexPut::self]);
+  const auto* indices = ir::get_if<ir::ValueList>(node.args[IndexPut::indices]);
+  const auto* values = ir::get_if<ir::ValueRef>(node.args[IndexPut::values]);
+  const auto* accumulates = ir::get_if<bool>(node.args[IndexPut::accumulate]);
   if (self == nullptr || indices == nullptr || values == nullptr || accumulates == nullptr || *accumulates)
     return false;
   const auto is_given = [](ValueId id) { return id != ir::kNoValue; };
@@ -76,7 +80,7 @@ std::set<const ir::Node*> find_in_place_updates(const ir::Module& module) {
     for (const ir::Argument& argument : node.args)
       ir::for_each_value(argument, [&](ValueId id) { --reads_left[id]; });
     if (node.op != *op) continue;
-    const auto* self = ir::get_if<ir::ValueRef>(node.args[0]);
+    const auto* self = ir::get_if<ir::ValueRef>(node.args[IndexPut::self]);
     const auto update = updates.find(node.outputs[0]);
     if (self == nullptr || update == updates.end() || update->second != self->id) continue;
     if (!is_taken_by_kernel(graph, node)) continue;

@@ -3,9 +3,14 @@
 
 #include <algorithm>
 
+#include "api/ops/argument_reader.hpp"
+#include "ops/to.hpp"
+
 namespace etb::pt2 {
 
 namespace {
+
+using To = ops::to_dtype<ops::NoReader>::Index;
 
 bool is_in(std::span<const std::string_view> names, std::string_view op) {
   // All overloads count: a list with "aten.conv2d" includes "aten.conv2d.padding".
@@ -115,8 +120,8 @@ bool apply_autocast(ir::Module& module, uint32_t graph, ir::Node& node, ir::Dtyp
       ir::Node made;
       made.op = cast;
       made.args = module.op(cast).defaults;
-      made.args[0] = ir::ValueRef{id};
-      made.args[1] = dtype;
+      made.args[To::self] = ir::ValueRef{id};
+      made.args[To::dtype] = dtype;
       made.source = node.source;
       made.debug_handle = node.debug_handle;
       id = to.add_value(std::move(value));

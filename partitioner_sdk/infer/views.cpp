@@ -187,14 +187,14 @@ Specs diagonal(const C& call) {
     return {out};
   }
   ir::SymbolTable& symbols = call.symbols();
-  const Dim length = symbols.min(symbols.add(out.sizes[rows], std::min<int64_t>(offset, 0)),
-                                 symbols.sub(out.sizes[columns], std::max<int64_t>(offset, 0)));
+  Formulas formulas(symbols);
+  const Dim length = ops::diagonal_size(formulas, out.sizes[rows], out.sizes[columns], offset);
   const Dim stride = symbols.add(out.strides[rows], out.strides[columns]);
   for (const size_t axis : {std::max(rows, columns), std::min(rows, columns)}) {
     out.sizes.erase(out.sizes.begin() + static_cast<std::ptrdiff_t>(axis));
     out.strides.erase(out.strides.begin() + static_cast<std::ptrdiff_t>(axis));
   }
-  out.sizes.push_back(symbols.max(length, 0));
+  out.sizes.push_back(length);
   out.strides.push_back(stride);
   return {out};
 }

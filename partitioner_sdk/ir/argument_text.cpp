@@ -7,17 +7,14 @@ namespace {
 
 class FormulaNames : public graph::TextNames {
  public:
-  explicit FormulaNames(SymbolTable& symbols) : terms(symbols) {}
+  explicit FormulaNames(Terms& terms) : terms_(terms) {}
   Result<Value> find_value(std::string_view) override {
     return make_error(Code::INVALID_DATA, "a formula has no values");
   }
-  std::optional<uint32_t> find_symbol(std::string_view name) override { return terms.find_symbol(name); }
-  uint32_t add_number(int64_t number) override { return terms.add_number(number); }
-  uint32_t add_term(uint32_t kind, uint32_t left, uint32_t right) override {
-    return terms.add_term(kind, left, right);
-  }
+  graph::TextTerms& terms() override { return terms_; }
 
-  Terms terms;
+ private:
+  Terms& terms_;
 };
 
 class FormulaReader : graph::TypeParser {
@@ -46,11 +43,11 @@ Argument empty_list(const ops::Argument* row) {
 std::optional<uint32_t> Terms::find_symbol(std::string_view name) {
   const std::optional<Dim> found = symbols_.find_symbol(name);
   if (!found) return std::nullopt;
-  return add_number(*found);
+  return add(*found);
 }
 
-uint32_t Terms::add_number(Dim number) {
-  dims_.push_back(number);
+uint32_t Terms::add(Dim dim) {
+  dims_.push_back(dim);
   return static_cast<uint32_t>(dims_.size() - 1);
 }
 
@@ -58,17 +55,17 @@ uint32_t Terms::add_term(uint32_t kind, uint32_t left, uint32_t right) {
   const Dim a = dims_[left], b = dims_[right];
   switch (kind) {
     case ETB_GRAPH_EXPR_ADD:
-      return add_number(symbols_.add(a, b));
+      return add(symbols_.add(a, b));
     case ETB_GRAPH_EXPR_MUL:
-      return add_number(symbols_.mul(a, b));
+      return add(symbols_.mul(a, b));
     case ETB_GRAPH_EXPR_FLOOR_DIV:
-      return add_number(symbols_.floor_div(a, b));
+      return add(symbols_.floor_div(a, b));
     case ETB_GRAPH_EXPR_MOD:
-      return add_number(symbols_.mod(a, b));
+      return add(symbols_.mod(a, b));
     case ETB_GRAPH_EXPR_MINIMUM:
-      return add_number(symbols_.min(a, b));
+      return add(symbols_.min(a, b));
     default:
-      return add_number(symbols_.max(a, b));
+      return add(symbols_.max(a, b));
   }
 }
 
@@ -79,9 +76,10 @@ std::optional<Dim> Terms::find(const graph::DimText& dim) const {
 }
 
 Result<Dim> parse_formula(std::string_view text, SymbolTable& symbols) {
-  FormulaNames names(symbols);
+  Terms terms(symbols);
+  FormulaNames names(terms);
   ETB_ASSIGN(const uint32_t term, FormulaReader(text, names).read());
-  return names.terms[term];
+  return terms[term];
 }
 
 Result<Argument> to_argument(const graph::ArgumentDesc& text, const Terms& terms, const ops::Argument* row) {

@@ -9,17 +9,19 @@
 namespace etb::ir {
 
 // Terms of the formulas of a text.
-class Terms {
+class Terms : public graph::TextTerms {
  public:
   explicit Terms(SymbolTable& symbols) : symbols_(symbols) {}
-  std::optional<uint32_t> find_symbol(std::string_view name);
-  uint32_t add_number(Dim number);
-  uint32_t add_term(uint32_t kind, uint32_t left, uint32_t right);  // ETB_GRAPH_EXPR_*
+  std::optional<uint32_t> find_symbol(std::string_view name) override;
+  uint32_t add_number(int64_t number) override { return add(Dim(number)); }
+  uint32_t add_term(uint32_t kind, uint32_t left, uint32_t right) override;
   Dim operator[](uint32_t term) const { return dims_[term]; }
   // Returns nullopt for "?".
   std::optional<Dim> find(const graph::DimText& dim) const;
 
  private:
+  uint32_t add(Dim dim);
+
   SymbolTable& symbols_;
   std::vector<Dim> dims_;
 };

@@ -149,11 +149,7 @@ class ModuleSink : public graph::TextSink {
     if (found == values_.end()) return invalid("unknown value %" + std::string(name));
     return TextNames::Value{found->second};
   }
-  std::optional<uint32_t> find_symbol(std::string_view name) override { return terms_.find_symbol(name); }
-  uint32_t add_number(int64_t number) override { return terms_.add_number(number); }
-  uint32_t add_term(uint32_t kind, uint32_t left, uint32_t right) override {
-    return terms_.add_term(kind, left, right);
-  }
+  graph::TextTerms& terms() override { return terms_; }
 
  private:
   using Value = ir::Value;

@@ -121,46 +121,34 @@ void GraphWriter::define(ir::ValueId id, uint32_t place) {
 }
 
 void GraphWriter::add_user_input(ir::ValueId id) {
-  graph::InputDesc desc;
-  desc.value = tables_.value(source_.values[id], names_[id]);
-  define(id, out_.add_input(std::move(desc)));
+  define(id, out_.add_input(tables_.value(source_.values[id], names_[id])));
 }
 
 void GraphWriter::add_method_input(const ir::Input& input) {
   if (input.kind == ir::InputKind::kUser || input.kind == ir::InputKind::kToken)
     return add_user_input(input.value);
   if (input.constant != ir::kNone) return add_constant_input(input.value, input);
-  graph::InputDesc desc;
-  desc.kind = ETB_GRAPH_INPUT_BUFFER;
-  desc.value = tables_.value(source_.values[input.value], names_[input.value]);
-  desc.target = input.target;
-  define(input.value, out_.add_input(std::move(desc)));
+  graph::ValueDesc value = tables_.value(source_.values[input.value], names_[input.value]);
+  define(input.value, out_.add_input(std::move(value), ETB_GRAPH_INPUT_BUFFER, input.target));
 }
 
 void GraphWriter::add_constant_input(ir::ValueId id, const ir::Input& input) {
-  graph::InputDesc desc;
-  desc.kind = input.kind == ir::InputKind::kParameter ? ETB_GRAPH_INPUT_PARAMETER
-              : input.kind == ir::InputKind::kBuffer  ? ETB_GRAPH_INPUT_BUFFER
-                                                      : ETB_GRAPH_INPUT_CONSTANT;
-  desc.value = graph::tensor(names_[id], tables_.constant_spec(input.constant));
-  desc.target = input.target;
-  desc.constant = tables_.constant(input.constant);
-  define(id, out_.add_input(std::move(desc)));
+  const uint32_t kind = input.kind == ir::InputKind::kParameter ? ETB_GRAPH_INPUT_PARAMETER
+                        : input.kind == ir::InputKind::kBuffer  ? ETB_GRAPH_INPUT_BUFFER
+                                                                : ETB_GRAPH_INPUT_CONSTANT;
+  graph::ValueDesc value = graph::tensor(names_[id], tables_.constant_spec(input.constant));
+  define(id, out_.add_input(std::move(value), kind, input.target, tables_.constant(input.constant)));
 }
 
 uint32_t GraphWriter::add_lifted_constant(uint32_t constant) {
-  graph::InputDesc desc;
-  desc.kind = ETB_GRAPH_INPUT_CONSTANT;
-  desc.constant = tables_.constant(constant);
-  desc.value = graph::tensor(fresh_name(), tables_.constant_spec(constant));
-  return out_.add_input(std::move(desc));
+  const uint32_t stored = tables_.constant(constant);
+  return out_.add_input(graph::tensor(fresh_name(), tables_.constant_spec(constant)),
+                        ETB_GRAPH_INPUT_CONSTANT, {}, stored);
 }
 
 void GraphWriter::add_lifted_input(ir::ValueId id, uint32_t constant) {
   if (id != ir::kNoValue) return add_user_input(id);
-  graph::InputDesc desc;
-  desc.value = graph::tensor(fresh_name(), tables_.constant_spec(constant));
-  out_.add_input(std::move(desc));
+  out_.add_input(graph::tensor(fresh_name(), tables_.constant_spec(constant)));
 }
 
 Status GraphWriter::add_node(const ir::Node& node, const std::vector<uint32_t>& extra) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "api/ops/sizes/view.hpp"
 #include "ops/_unsafe_view.hpp"
 #include "ops/alias.hpp"
 #include "ops/atleast_1d.hpp"
@@ -40,20 +41,25 @@
 #include "ops/type_as.hpp"
 #include "ops/unflatten.hpp"
 #include "ops/view_as.hpp"
+#include "partitioner_sdk/infer/formulas.hpp"
 #include "partitioner_sdk/passes/decomposition.hpp"
 
 namespace etb::passes {
 
+namespace {
+
+// Sizes that do not fit stay as they are: inference rejects them at the node that gets them.
+void fill_open_size(Builder& b, Dim numel, Dims& sizes) {
+  infer::Formulas formulas(b.symbols());
+  size_t index = 0;
+  static_cast<void>(ops::fill_open_size(formulas, numel, sizes, &index));
+}
+
+}  // namespace
+
 ValueId reshape(Builder& b, ValueId value, Dims sizes) {
   const TensorSpec spec = b.spec(value);
-  Dim known = 1;
-  for (const Dim size : sizes) {
-    if (!size.is(-1)) known = b.symbols().mul(known, size);
-  }
-  for (Dim& size : sizes) {
-    if (size.is(-1))
-      size = known.is(0) ? Dim(0) : b.symbols().floor_div(ir::numel(b.symbols(), spec.sizes), known);
-  }
+  fill_open_size(b, ir::numel(b.symbols(), spec.sizes), sizes);
   if (!infer::try_view(b.symbols(), spec, sizes)) {
     value =
         b.call("aten.clone.default", {ValueRef{value}}, {{"memory_format", ir::MemoryFormat::kContiguous}});
@@ -138,13 +144,7 @@ Values unflatten(Builder& b, const ops::unflatten_int<Call>& a) {
   if (in.rank() == 0) return {};
   const size_t axis = a.axis(a.dim().integer(), in.rank());
   Dims inner = a.sizes().dims();
-  Dim known = 1;
-  for (const Dim size : inner) {
-    if (!size.is(-1)) known = b.symbols().mul(known, size);
-  }
-  for (Dim& size : inner) {
-    if (size.is(-1)) size = b.symbols().floor_div(in.sizes[axis], known);
-  }
+  fill_open_size(b, in.sizes[axis], inner);
   Dims sizes = in.sizes;
   const auto at = sizes.erase(sizes.begin() + static_cast<std::ptrdiff_t>(axis));
   sizes.insert(at, inner.begin(), inner.end());

@@ -12,12 +12,15 @@ namespace {
 
 using ir::kNone;
 
+// Every view op and every in-place op has its tensor as the first argument.
+constexpr size_t kSelf = 0;
+
 // True if the first result of a node shares the storage of an argument. Ops such as reshape share it only
 // sometimes: PyTorch marks them as views, and copies when strides require it.
 bool shares_storage(ir::Module& module, const ir::Graph& graph, const ir::Node& node) {
   const ir::Op& op = module.op(node);
   if (op.schema == nullptr || !op.schema->is_view()) return false;
-  const auto* self = node.args.empty() ? nullptr : ir::get_if<ValueRef>(node.args[0]);
+  const auto* self = node.args.empty() ? nullptr : ir::get_if<ValueRef>(node.args[kSelf]);
   if (self == nullptr || node.outputs.empty()) return false;
   const TensorSpec& in = graph.values[self->id].spec;
   const TensorSpec& out = graph.values[node.outputs[0]].spec;
@@ -113,7 +116,7 @@ class Functionalizer {
       return;
     }
     ir::Node again = views_[state.view];
-    again.args[0] = ValueRef{parent};
+    again.args[kSelf] = ValueRef{parent};
     const std::vector<ValueId> old_outputs = again.outputs;
     for (ValueId& output : again.outputs) {
       ir::Value copy = graph_.values[output];
@@ -130,7 +133,7 @@ class Functionalizer {
     const ir::Op& op = module_.op(node);
     const bool writes = op.schema != nullptr && op.schema->is_in_place();
     const bool is_view = shares_storage(module_, graph_, node);
-    const auto* self = node.args.empty() ? nullptr : ir::get_if<ValueRef>(node.args[0]);
+    const auto* self = node.args.empty() ? nullptr : ir::get_if<ValueRef>(node.args[kSelf]);
     const ValueId operand = self == nullptr ? ir::kNoValue : self->id;
     for (Argument& argument : node.args) {
       ir::for_each_value(argument, [&](ValueId& id) { id = resolve(id); });

@@ -99,11 +99,7 @@ class Reader : graph::TextNames, graph::ArgumentParser {
     if (!is_pattern_) return invalid("%" + std::string(name) + " does not occur in the pattern");
     return Value{add_value(name, false)};
   }
-  std::optional<uint32_t> find_symbol(std::string_view name) override { return terms_.find_symbol(name); }
-  uint32_t add_number(int64_t number) override { return terms_.add_number(number); }
-  uint32_t add_term(uint32_t kind, uint32_t left, uint32_t right) override {
-    return terms_.add_term(kind, left, right);
-  }
+  graph::TextTerms& terms() override { return terms_; }
 
   RuleValue add_value(std::string_view name, bool is_defined) {
     const RuleValue value = rule_.value_count++;

@@ -145,8 +145,8 @@ INSTANTIATE_TEST_SUITE_P(Flavours, TemplateAot,
 void add_sum(Builder& builder, uint32_t left, uint32_t right, uint32_t result,
              const char* op = "aten.add.Tensor", std::vector<etb::graph::ArgumentDesc> more = {}) {
   GraphBuilder& graph = builder.add_graph("forward");
-  const uint32_t x = graph.add_input({.value = tensor("x", left)});
-  const uint32_t y = graph.add_input({.value = tensor("y", right)});
+  const uint32_t x = graph.add_input(tensor("x", left));
+  const uint32_t y = graph.add_input(tensor("y", right));
   std::vector<etb::graph::ArgumentDesc> args = {value_arg(x, "self"), value_arg(y, "other")};
   args.insert(args.end(), more.begin(), more.end());
   graph.add_output(graph.add_node({.op = op, .args = args, .outputs = {tensor("sum", result)}}));
@@ -207,9 +207,8 @@ TEST_P(TemplateAot, EveryRefusalHasItsReason) {
   const uint32_t spec = constant.add_spec({ETB_DTYPE_FLOAT32, {1}});
   const uint32_t weight = constant.add_constant({.key = "w", .spec = spec});
   GraphBuilder& graph = constant.add_graph("forward");
-  const uint32_t x = graph.add_input({.value = tensor("x", spec)});
-  const uint32_t w = graph.add_input(
-      {.kind = ETB_GRAPH_INPUT_PARAMETER, .value = tensor("w", spec), .target = "w", .constant = weight});
+  const uint32_t x = graph.add_input(tensor("x", spec));
+  const uint32_t w = graph.add_input(tensor("w", spec), ETB_GRAPH_INPUT_PARAMETER, "w", weight);
   graph.add_output(graph.add_node(
       {.op = "aten.add.Tensor", .args = {value_arg(x), value_arg(w)}, .outputs = {tensor("sum", spec)}}));
   EXPECT_THAT(reason_for(constant), HasSubstr(".constant: a constant or state operand"));
@@ -234,7 +233,7 @@ TEST_P(TemplateAot, EachNodeIsAnsweredOnceAndAStoppedSinkStops) {
   Builder builder("forward");
   const uint32_t spec = builder.add_spec({ETB_DTYPE_FLOAT32, {4}});
   GraphBuilder& graph = builder.add_graph("forward");
-  uint32_t value = graph.add_input({.value = tensor("x", spec)});
+  uint32_t value = graph.add_input(tensor("x", spec));
   for (int i = 0; i < 6; ++i) {
     const bool is_sum = i % 2 == 0;
     std::vector<etb::graph::ArgumentDesc> args = {value_arg(value)};

@@ -269,10 +269,8 @@ TEST_F(XnnpackCompile, QuantisedLayersComputeOnIntegers) {
   for (uint8_t& weight : weights) weight = static_cast<uint8_t>(generator_());
   const uint32_t weight_spec = builder.add_spec({ETB_DTYPE_INT8, {4, 8}});
   const uint32_t weight_constant = builder.add_constant({.key = "w", .spec = weight_spec, .data = weights});
-  const uint32_t w = builder.graph(0).add_input({.kind = ETB_GRAPH_INPUT_PARAMETER,
-                                                 .value = graph::tensor("w", weight_spec),
-                                                 .target = "w",
-                                                 .constant = weight_constant});
+  const uint32_t w = builder.graph(0).add_input(graph::tensor("w", weight_spec), ETB_GRAPH_INPUT_PARAMETER,
+                                                "w", weight_constant);
   const auto convert = [&](const char* op, uint32_t from, double scale, int64_t zero_point, uint32_t spec) {
     return builder.graph(0).add_node(
         {.op = "quantized_decomposed." + std::string(op) + "_per_tensor.default",
@@ -446,7 +444,7 @@ TEST_F(XnnpackCompile, DynamicSizesRunAtEverySize) {
   const uint32_t in = builder.add_spec({ETB_DTYPE_FLOAT32, {8, 5}, {}, {{0, 1, s}}});
   const uint32_t out = builder.add_spec({ETB_DTYPE_FLOAT32, {8, 7}, {}, {{0, 1, s}}});
   GraphBuilder& graph = builder.graph(0);
-  const uint32_t x = graph.add_input({.value = graph::tensor("x", in)});
+  const uint32_t x = graph.add_input(graph::tensor("x", in));
   const TestTensor weight = random_tensor({7, 5});
   const uint32_t w = model.constant({7, 5}, weight.data);
   graph.add_output(graph.add_node({.op = "aten.linear.default",

@@ -239,6 +239,31 @@ TEST(Architecture, FilesAreOpenedForWritingInOnePlace) {
     EXPECT_TRUE(allowed.count(file)) << file << " writes a file, expected api/format/output_file.hpp";
 }
 
+// A merge once emptied a test file, and no build fails then.
+TEST(Architecture, SourcesBeginWithTheLicenceAndTestFilesHoldTests) {
+  const fs::path root = ETB_SOURCE_DIR;
+  const std::regex is_test("_test\\.(c|cpp)$"), test("^(TEST|TEST_F|TEST_P|TYPED_TEST)\\(|\\bmain\\(");
+  size_t count = 0;
+  for (const char* folder : {"api", "host", "partitioner_sdk", "plugins", "conformance", "tools", "tests"}) {
+    for (const auto& entry : fs::recursive_directory_iterator(root / folder)) {
+      const std::string file = fs::relative(entry.path(), root).string();
+      const std::string ending = entry.path().extension().string();
+      const bool is_frozen = file.starts_with("tests/compat/template_1_0/");  // as released
+      if (!std::set<std::string>{".c", ".cc", ".cpp", ".h", ".hpp"}.count(ending) || is_frozen) continue;
+      ++count;
+      std::ifstream in(entry.path());
+      std::string line;
+      std::getline(in, line);
+      EXPECT_EQ(line, "// SPDX-License-Identifier: Apache-2.0") << file;
+      if (!std::regex_search(file, is_test)) continue;
+      bool has_tests = false;
+      while (!has_tests && std::getline(in, line)) has_tests = std::regex_search(line, test);
+      EXPECT_TRUE(has_tests) << file << " has no test";
+    }
+  }
+  EXPECT_GE(count, 900u) << "the scan found too few files";
+}
+
 TEST(Architecture, TopLevelHoldsOnlyTheDesignedFolders) {
   const std::set<std::string> folders = {"api",         "host",  "plugins", "partitioner_sdk",
                                          "conformance", "tools", "docs",    "tests"};

@@ -40,8 +40,8 @@ etb::Result<etb::graph::ImageBytes> make_sum() {
   etb::graph::Builder builder("forward");
   const uint32_t spec = builder.add_spec({ETB_DTYPE_FLOAT32, {3}});
   etb::graph::GraphBuilder& graph = builder.add_graph("forward");
-  const uint32_t x = graph.add_input({.value = etb::graph::tensor("x", spec)});
-  const uint32_t y = graph.add_input({.value = etb::graph::tensor("y", spec)});
+  const uint32_t x = graph.add_input(etb::graph::tensor("x", spec));
+  const uint32_t y = graph.add_input(etb::graph::tensor("y", spec));
   graph.add_output(graph.add_node({.op = "aten.add.Tensor",
                                    .args = {etb::graph::value_arg(x), etb::graph::value_arg(y)},
                                    .outputs = {etb::graph::tensor("sum", spec)}}));

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Every relative link of README.md, SECURITY.md and docs/ leads to a file, and its anchor to a heading.
+# Every relative link of README.md, SECURITY.md and docs/ leads to a file, and its anchor to a heading. No page is
+# empty, and docs/decisions.md links every record.
 # usage: links.sh ROOT
 set -euo pipefail
 cd "$1"
@@ -56,5 +57,14 @@ while IFS=$'\t' read -r page line target; do
     failed=1
   fi
 done <"$work/links.txt"
+for page in "${pages[@]}"; do
+  if [ ! -s "$page" ]; then echo "$page: empty page"; failed=1; fi
+done
+# Records have a date in their title.
+records=$(sed -n 's|^docs/\(decisions/.*-[0-9]\{4\}-[0-9][0-9]-[0-9][0-9]\)$|\1|p' "$work/anchors.txt")
+[ "$(wc -l <<<"$records")" -ge 50 ] || { echo "FAILED: the scan found too few records in docs/decisions"; exit 1; }
+while read -r record; do
+  if ! grep -qF "($record)" docs/decisions.md; then echo "docs/decisions.md: no link to $record"; failed=1; fi
+done <<<"$records"
 [ "$failed" = 0 ] || { echo "FAILED: links of the docs"; exit 1; }
 echo "$count links lead somewhere"

@@ -2,6 +2,7 @@
 // Sizes of views and of the ops that copy instead: reshape, expand, slice, squeeze, permute, cat and pad.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -92,6 +93,13 @@ Size slice_count(Arithmetic& sizes, Size start, Size end, int64_t step) {
 [[nodiscard]] constexpr std::optional<int64_t> wrap_index(int64_t index, int64_t size) {
   if (index < -size || index >= size) return std::nullopt;
   return index < 0 ? index + size : index;
+}
+
+// Elements of the diagonal of a matrix, `offset` columns to the right of the main diagonal or -offset rows below it.
+template <class Arithmetic, class Size = typename Arithmetic::Size>
+Size diagonal_size(Arithmetic& sizes, Size rows, Size columns, int64_t offset) {
+  const Size below = sizes.add(rows, std::min<int64_t>(offset, 0));
+  return sizes.max(sizes.min(below, sizes.sub(columns, std::max<int64_t>(offset, 0))), 0);
 }
 
 // True if squeeze removes a dimension of `size`: it was named and has one element.

@@ -58,7 +58,7 @@ class Model {
     return builder_.add_spec({ETB_DTYPE_FLOAT32, sizes, dim_order});
   }
   uint32_t input(const std::vector<int64_t>& sizes, const std::vector<uint8_t>& dim_order = {}) {
-    return graph_.add_input({.value = graph::tensor("x" + std::to_string(++count_), spec(sizes, dim_order))});
+    return graph_.add_input(graph::tensor("x" + std::to_string(++count_), spec(sizes, dim_order)));
   }
   uint32_t constant(const std::vector<int64_t>& sizes, const std::vector<float>& data) {
     const std::string key = "c" + std::to_string(++count_);
@@ -66,20 +66,14 @@ class Model {
     std::vector<uint8_t> bytes(first, first + data.size() * sizeof(float));
     const uint32_t of = spec(sizes);
     const uint32_t made = builder_.add_constant({.key = key, .spec = of, .data = std::move(bytes)});
-    return graph_.add_input({.kind = ETB_GRAPH_INPUT_PARAMETER,
-                             .value = graph::tensor(key, of),
-                             .target = key,
-                             .constant = made});
+    return graph_.add_input(graph::tensor(key, of), ETB_GRAPH_INPUT_PARAMETER, key, made);
   }
   uint32_t constant_int8(const std::vector<int64_t>& sizes, const std::vector<int8_t>& data) {
     const std::string key = "c" + std::to_string(++count_);
     const uint32_t of = builder_.add_spec({ETB_DTYPE_INT8, sizes});
     std::vector<uint8_t> bytes(data.begin(), data.end());
     const uint32_t made = builder_.add_constant({.key = key, .spec = of, .data = std::move(bytes)});
-    return graph_.add_input({.kind = ETB_GRAPH_INPUT_PARAMETER,
-                             .value = graph::tensor(key, of),
-                             .target = key,
-                             .constant = made});
+    return graph_.add_input(graph::tensor(key, of), ETB_GRAPH_INPUT_PARAMETER, key, made);
   }
   uint32_t node(const std::string& op, std::vector<ArgumentDesc> args, const std::vector<int64_t>& sizes,
                 const std::vector<std::vector<int64_t>>& more = {}) {

@@ -244,8 +244,8 @@ class Argument {
 // A value of a graph: an input, or a result of a node.
 class Value {
  public:
-  Value(const etb_graph_view* view, const etb_graph_body& body, uint32_t id)
-      : view_(view), body_(body), id_(id), c_(etb_graph_get_value(view, &body, id)) {}
+  Value(const etb_graph_view* view, const etb_graph_body& body, uint32_t graph, uint32_t id)
+      : view_(view), graph_(graph), id_(id), c_(etb_graph_get_value(view, &body, id)) {}
 
   const etb_graph_value& c() const { return c_; }
   uint32_t id() const { return id_; }
@@ -257,7 +257,8 @@ class Value {
 
   // True if the bytes are fixed ahead of time or kept in a buffer, so that no caller passes them at run time.
   bool is_constant_or_state() const {
-    return id_ < body_.inputs.count && etb_graph_get_input(view_, &body_, id_).kind != ETB_GRAPH_INPUT_USER;
+    const etb_graph_body body = etb_graph_get_body(view_, graph_);
+    return id_ < body.inputs.count && etb_graph_get_input(view_, &body, id_).kind != ETB_GRAPH_INPUT_USER;
   }
 
   // True if both have equal sizes in every run: equal numbers, and for dynamic dimensions the same formula.
@@ -274,16 +275,16 @@ class Value {
 
  private:
   const etb_graph_view* view_;
-  etb_graph_body body_;
+  uint32_t graph_;
   uint32_t id_;
   etb_graph_value c_;
 };
 
 class Node {
  public:
-  Node(const etb_graph_view* view, const etb_graph_body& body, uint32_t index)
+  Node(const etb_graph_view* view, const etb_graph_body& body, uint32_t graph, uint32_t index)
       : view_(view),
-        body_(body),
+        graph_(graph),
         id_(body.first_node_id + index),
         c_(etb_graph_get_node(view, &body, index)) {}
   const etb_graph_node& c() const { return c_; }
@@ -308,24 +309,27 @@ class Node {
 
   // Returns the values among the arguments in their order, values in lists included.
   std::vector<Value> operands() const {
+    const etb_graph_body body = etb_graph_get_body(view_, graph_);
     std::vector<Value> found;
     for (const Argument& argument : args()) {
-      if (const auto id = argument.value()) found.emplace_back(view_, body_, *id);
+      if (const auto id = argument.value()) found.emplace_back(view_, body, graph_, *id);
       for (const uint32_t id : argument.values())
-        if (id != kNone) found.emplace_back(view_, body_, id);
+        if (id != kNone) found.emplace_back(view_, body, graph_, id);
     }
     return found;
   }
   std::vector<Value> results() const {
+    const etb_graph_body body = etb_graph_get_body(view_, graph_);
     std::vector<Value> found;
-    for (uint32_t i = 0; i < output_count(); ++i) found.emplace_back(view_, body_, first_output() + i);
+    for (uint32_t i = 0; i < output_count(); ++i) found.emplace_back(view_, body, graph_, first_output() + i);
     return found;
   }
   // True if the node only computes numbers. The host adds such nodes to a region where others need a size as
   // an argument. A plugin need not have claimed them, and may skip them when it reads sizes from the tensors.
   bool gives_numbers() const {
+    const etb_graph_body body = etb_graph_get_body(view_, graph_);
     for (uint32_t i = 0; i < output_count(); ++i)
-      if (etb_graph_get_value(view_, &body_, first_output() + i).kind == ETB_GRAPH_VALUE_TENSOR) return false;
+      if (etb_graph_get_value(view_, &body, first_output() + i).kind == ETB_GRAPH_VALUE_TENSOR) return false;
     return output_count() > 0;
   }
 
@@ -339,7 +343,7 @@ class Node {
   };
 
   const etb_graph_view* view_;
-  etb_graph_body body_;
+  uint32_t graph_;
   uint32_t id_;
   etb_graph_node c_;
 };
@@ -347,7 +351,8 @@ class Node {
 // One graph of an image: the method, or a branch or loop body; in compilation, the region.
 class Graph {
  public:
-  Graph(const etb_graph_view* view, uint32_t index) : view_(view), c_(etb_graph_get_body(view, index)) {}
+  Graph(const etb_graph_view* view, uint32_t index)
+      : view_(view), index_(index), c_(etb_graph_get_body(view, index)) {}
   const etb_graph_body& c() const { return c_; }
   const etb_graph_view& view() const { return *view_; }
   std::string_view name() const { return c_.name; }
@@ -357,16 +362,16 @@ class Graph {
   uint32_t value_count() const { return c_.values.count; }
   etb_graph_input input(uint32_t index) const { return etb_graph_get_input(view_, &c_, index); }
   Value output(uint32_t index) const { return value(etb_graph_get_output(view_, &c_, index).value); }
-  Node node(uint32_t index) const { return {view_, c_, index}; }
-  Value value(uint32_t id) const { return {view_, c_, id}; }
+  Node node(uint32_t index) const { return {view_, c_, index_, index}; }
+  Value value(uint32_t id) const { return {view_, c_, index_, id}; }
   auto inputs() const {
     return Range(Getter<etb_graph_input, etb_graph_get_input>{view_, c_}, c_.inputs.count);
   }
   auto outputs() const {
     return Range(Getter<etb_graph_output, etb_graph_get_output>{view_, c_}, c_.outputs.count);
   }
-  auto nodes() const { return Range(ItemGetter<Node>{view_, c_}, c_.nodes.count); }
-  auto values() const { return Range(ItemGetter<Value>{view_, c_}, c_.values.count); }
+  auto nodes() const { return Range(ItemGetter<Node>{view_, c_, index_}, c_.nodes.count); }
+  auto values() const { return Range(ItemGetter<Value>{view_, c_, index_}, c_.values.count); }
   // Returns the spec of a TENSOR value.
   etb_graph_spec spec_of(uint32_t value_id) const { return value(value_id).spec(); }
 
@@ -381,10 +386,12 @@ class Graph {
   struct ItemGetter {
     const etb_graph_view* view;
     etb_graph_body body;
-    T operator()(uint32_t index) const { return {view, body, index}; }
+    uint32_t graph;
+    T operator()(uint32_t index) const { return {view, body, graph, index}; }
   };
 
   const etb_graph_view* view_;
+  uint32_t index_;
   etb_graph_body c_;
 };
 

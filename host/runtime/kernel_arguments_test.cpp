@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reading a call's values by the names of a schema, and the rows made from it.
-#include "host/kernels/kernel_arguments.hpp"
+#include "host/runtime/kernel_arguments.hpp"
 
 #include <gtest/gtest.h>
 
