@@ -309,6 +309,94 @@ Result<ExitCode> run(const Options& options, Session& session) {
   return code && *code == ExitCode::OK ? found : code;
 }
 
+void add_input_options(CLI::App& command, Options& options) {
+  auto* inputs =
+      command
+          .add_option(
+              "--input", options.inputs,
+              "One per input, in order: x.npy, x.bin (raw, the sizes of the method), a number, true or false")
+          ->type_name("FILE")
+          ->allow_extra_args(false);
+  auto* random =
+      command
+          .add_option("--random", options.random_seed, "Fill all inputs with random numbers from this seed")
+          ->type_name("SEED");
+  auto* ones = command.add_flag("--ones", options.ones, "Fill all inputs with ones (default)");
+  auto* list =
+      command.add_option("--inputs", options.input_list, "The inputs as one list, separated by commas")
+          ->type_name("FILE,...");
+  random->excludes(inputs)->excludes(ones)->excludes(list);
+  ones->excludes(inputs)->excludes(list);
+  list->excludes(inputs);
+  command
+      .add_option("--input-shapes,--input_shapes", options.input_shapes,
+                  "Sizes of dynamic inputs, one entry per input, empty for the largest sizes, such as "
+                  "1x98,,2x3")
+      ->type_name("SHAPE,...");
+}
+
+void add_output_options(CLI::App& command, Options& options) {
+  command.add_option("--output-dir", options.output_dir, "Write outputs to 0.npy, 1.npy, ... in this folder")
+      ->type_name("DIR");
+  command
+      .add_option("--output-file,--output_file", options.output_file,
+                  "Write raw outputs to BASE-0.bin, BASE-1.bin, ...")
+      ->type_name("BASE");
+  command.add_option("--print-output,--print_output", options.print_output, "Amount of output data to print")
+      ->transform(
+          CLI::CheckedTransformer(std::map<std::string, PrintOutput>{{"none", PrintOutput::kNone},
+                                                                     {"summary", PrintOutput::kSummary},
+                                                                     {"all", PrintOutput::kAll}})
+              .description("{none,summary,all}"));
+}
+
+void add_plugin_options(CLI::App& command, Options& options) {
+  command
+      .add_option("--kernels", options.kernel_libraries,
+                  "Shared library with custom kernels, LIB or LIB@sha256:HEX; repeatable")
+      ->type_name("LIB")
+      ->allow_extra_args(false);
+  command
+      .add_option("--backend-pin", options.backend_pins, "Use this plugin for this delegate id; repeatable")
+      ->type_name("ID=PLUGIN")
+      ->allow_extra_args(false);
+  command
+      .add_option("--backend-option", options.backend_options,
+                  "Set an option of the delegates with this id, as listed by `etbackend info ID`; repeatable")
+      ->type_name("ID:KEY=VALUE")
+      ->allow_extra_args(false);
+  add_layer_option(command, options.layers);
+}
+
+void add_limit_options(CLI::App& command, Options& options) {
+  command.add_option("--repeat,--num_executions", options.repeat, "Number of timed runs")
+      ->check(CLI::Range(1u, kMaxRuns).description(""))
+      ->capture_default_str();
+  command.add_option("--warmup", options.warmup, "Number of runs before the timed ones")
+      ->check(CLI::Range(0u, kMaxRuns).description(""))
+      ->capture_default_str();
+  command
+      .add_option("--threads,--cpu_threads", options.threads,
+                  "Threads for kernels; 0, or -1 as in the official runner: all processors")
+      ->check(CLI::Range(-1, static_cast<int32_t>(host::ThreadPool::kMaxWorkers)).description(""))
+      ->capture_default_str();
+  command
+      .add_option("--timeout-ms", options.timeout_ms,
+                  "Stop a run after this time and report an error; 0: no limit")
+      ->capture_default_str();
+  command
+      .add_option("--max-memory", options.limits.max_memory_bytes,
+                  "Reject a program that needs more memory, such as 512MiB or 8GiB (default: 16 GiB, or "
+                  "the memory of the machine if less)")
+      ->transform(CLI::AsSizeValue(false))
+      ->type_name("SIZE");
+  command
+      .add_option("--max-instructions", options.limits.max_run_instructions,
+                  "Stop a run that executes more instructions in loops")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+}
+
 }  // namespace
 
 void register_run(CLI::App& app, Session& session) {
@@ -323,94 +411,19 @@ void register_run(CLI::App& app, Session& session) {
       ->add_option("--method,--method_name", options->method,
                    "Name of the method (default: forward, or the first if there is none)")
       ->type_name("NAME");
-  auto* inputs =
-      command
-          ->add_option(
-              "--input", options->inputs,
-              "One per input, in order: x.npy, x.bin (raw, the sizes of the method), a number, true or false")
-          ->type_name("FILE")
-          ->allow_extra_args(false);
-  auto* random =
-      command
-          ->add_option("--random", options->random_seed, "Fill all inputs with random numbers from this seed")
-          ->type_name("SEED");
-  auto* ones = command->add_flag("--ones", options->ones, "Fill all inputs with ones (default)");
-  auto* list =
-      command->add_option("--inputs", options->input_list, "The inputs as one list, separated by commas")
-          ->type_name("FILE,...");
-  random->excludes(inputs)->excludes(ones)->excludes(list);
-  ones->excludes(inputs)->excludes(list);
-  list->excludes(inputs);
-  command
-      ->add_option("--input-shapes,--input_shapes", options->input_shapes,
-                   "Sizes of dynamic inputs, one entry per input, empty for the largest sizes, such as "
-                   "1x98,,2x3")
-      ->type_name("SHAPE,...");
-  command
-      ->add_option("--output-dir", options->output_dir, "Write outputs to 0.npy, 1.npy, ... in this folder")
-      ->type_name("DIR");
-  command
-      ->add_option("--output-file,--output_file", options->output_file,
-                   "Write raw outputs to BASE-0.bin, BASE-1.bin, ...")
-      ->type_name("BASE");
-  command
-      ->add_option("--print-output,--print_output", options->print_output, "Amount of output data to print")
-      ->transform(
-          CLI::CheckedTransformer(std::map<std::string, PrintOutput>{{"none", PrintOutput::kNone},
-                                                                     {"summary", PrintOutput::kSummary},
-                                                                     {"all", PrintOutput::kAll}})
-              .description("{none,summary,all}"));
+  add_input_options(*command, *options);
+  add_output_options(*command, *options);
   command->add_option("--data,--data_path", options->data_files, "External weights (.ptd); repeatable")
       ->type_name("FILE")
       ->allow_extra_args(false);
-  command->add_option("--repeat,--num_executions", options->repeat, "Number of timed runs")
-      ->check(CLI::Range(1u, kMaxRuns).description(""))
-      ->capture_default_str();
-  command->add_option("--warmup", options->warmup, "Number of runs before the timed ones")
-      ->check(CLI::Range(0u, kMaxRuns).description(""))
-      ->capture_default_str();
-  command
-      ->add_option("--threads,--cpu_threads", options->threads,
-                   "Threads for kernels; 0, or -1 as in the official runner: all processors")
-      ->check(CLI::Range(-1, static_cast<int32_t>(host::ThreadPool::kMaxWorkers)).description(""))
-      ->capture_default_str();
-  command
-      ->add_option("--kernels", options->kernel_libraries,
-                   "Shared library with custom kernels, LIB or LIB@sha256:HEX; repeatable")
-      ->type_name("LIB")
-      ->allow_extra_args(false);
-  command
-      ->add_option("--backend-pin", options->backend_pins, "Use this plugin for this delegate id; repeatable")
-      ->type_name("ID=PLUGIN")
-      ->allow_extra_args(false);
-  command
-      ->add_option(
-          "--backend-option", options->backend_options,
-          "Set an option of the delegates with this id, as listed by `etbackend info ID`; repeatable")
-      ->type_name("ID:KEY=VALUE")
-      ->allow_extra_args(false);
-  add_layer_option(*command, options->layers);
   command
       ->add_option(
           "--load-mode", options->load_mode,
           "Map the file (mmap, the default), map and lock it (mlock), or read it (file, the default with "
           "--serve, where the file may change)")
       ->check(CLI::IsMember({"mmap", "file", "mlock"}));
-  command
-      ->add_option("--timeout-ms", options->timeout_ms,
-                   "Stop a run after this time and report an error; 0: no limit")
-      ->capture_default_str();
-  command
-      ->add_option("--max-memory", options->limits.max_memory_bytes,
-                   "Reject a program that needs more memory, such as 512MiB or 8GiB (default: 16 GiB, or "
-                   "the memory of the machine if less)")
-      ->transform(CLI::AsSizeValue(false))
-      ->type_name("SIZE");
-  command
-      ->add_option("--max-instructions", options->limits.max_run_instructions,
-                   "Stop a run that executes more instructions in loops")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
+  add_plugin_options(*command, *options);
+  add_limit_options(*command, *options);
   command->add_flag("--json", options->json, "Print one JSON object");
   command->add_flag(
       "--serve", options->serve,

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "partitioner_sdk/import/autocast.hpp"
+#include "partitioner_sdk/import/literal.hpp"
 #include "partitioner_sdk/import/op_target.hpp"
 #include "partitioner_sdk/import/source_location.hpp"
 #include "partitioner_sdk/import/tensor_meta.hpp"
@@ -363,21 +364,6 @@ std::optional<ValueId> GraphReader::read_tensor(Json item, const Scope& scope, c
   return ref->id;
 }
 
-template <class Item, class Read>
-std::optional<Argument> GraphReader::read_list(Json list, const std::string& where, Read read) {
-  std::vector<Item> items;
-  for (const Json entry : list) {
-    const auto item = read(entry);
-    if (!item) {
-      diagnostics_.add(Code::INVALID_DATA,
-                       where + ": an item of '" + std::string(list.key()) + "' has the wrong kind");
-      return std::nullopt;
-    }
-    items.push_back(Item(*item));
-  }
-  return Argument(std::move(items));
-}
-
 std::optional<Argument> GraphReader::read_values(Json list, const Scope& scope, const std::string& where,
                                                  bool has_none) {
   ir::ValueList values;
@@ -416,15 +402,12 @@ std::optional<Argument> GraphReader::read_argument(Json argument, const Scope& s
                                                    const std::string& where) {
   const Json member = union_member(argument);
   const std::string_view kind = member.key();
-  const auto refuse = [&](const std::string& what) -> std::optional<Argument> {
-    diagnostics_.add(Code::NOT_SUPPORTED, where + ": " + what);
+  if (const LiteralReader read = find_literal_reader(kind)) {
+    Result<Argument> literal = read(member);
+    if (literal) return *std::move(literal);
+    diagnostics_.add(literal.error().code, where + ": " + literal.error().message);
     return std::nullopt;
-  };
-  const auto or_refuse = [&](auto value) -> std::optional<Argument> {
-    if (!value) return refuse("the content of an argument of kind '" + std::string(kind) + "' is malformed");
-    return Argument(*value);
-  };
-  if (kind == "as_none") return Argument(ir::Nothing{});
+  }
   if (kind == "as_tensor") {
     const auto id = read_tensor(member, scope, where);
     return id ? std::optional<Argument>(ir::ValueRef{*id}) : std::nullopt;
@@ -432,53 +415,20 @@ std::optional<Argument> GraphReader::read_argument(Json argument, const Scope& s
   if (kind == "as_tensors") return read_values(member, scope, where, false);
   if (kind == "as_optional_tensors") return read_values(member, scope, where, true);
   if (kind == "as_optional_tensor") return read_argument(member, scope, where);
-  if (kind == "as_int") {
-    const auto value = member.as_int();
-    return value ? std::optional<Argument>(Dim(*value)) : or_refuse(value);
-  }
-  if (kind == "as_float") return or_refuse(member.as_float());
-  if (kind == "as_bool") return or_refuse(member.as_bool());
-  if (kind == "as_string") {
-    const auto value = member.as_string();
-    return value ? std::optional<Argument>(std::string(*value)) : refuse("a string argument has no text");
-  }
-  if (kind == "as_ints") return read_list<Dim>(member, where, [](Json item) { return item.as_int(); });
-  if (kind == "as_floats") return read_list<double>(member, where, [](Json item) { return item.as_float(); });
-  if (kind == "as_bools") {
-    ir::BoolList list;
-    for (const Json item : member) list.push_back(item.as_bool().value_or(false));
-    return Argument(std::move(list));
-  }
-  if (kind == "as_strings") {
-    ir::StringList list;
-    for (const Json item : member) list.items.emplace_back(item.as_string().value_or(""));
-    return Argument(std::move(list));
-  }
   if (kind == "as_sym_ints") return read_dims(member, scope, where);
   if (kind == "as_sym_int" || kind == "as_sym_float" || kind == "as_sym_bool") {
     const Json value = union_member(member);
     if (value.key() == "as_name") return look_up(value.as_string().value_or(""), scope, where);
     return read_argument(member, scope, where);
   }
-  if (kind == "as_scalar_type") {
-    const auto dtype = find_dtype(member.as_int().value_or(-1));
-    return dtype ? std::optional<Argument>(*dtype)
-                 : refuse("unknown dtype number " + std::to_string(member.as_int().value_or(-1)));
-  }
-  if (kind == "as_memory_format") return or_refuse(find_memory_format(member.as_int().value_or(-1)));
-  if (kind == "as_layout") {
-    if (member.as_int() == kStridedLayout) return Argument(ir::Layout::kStrided);
-    return refuse("unknown layout number " + std::to_string(member.as_int().value_or(-1)));
-  }
-  if (kind == "as_device")
-    return Argument(ir::Device{std::string(member["type"].as_string().value_or("cpu"))});
-  if (kind == "as_operator") return Argument(std::string(member.as_string().value_or("")));
   if (kind == "as_graph") {
-    return Argument(ir::GraphRef{
-        read_subgraph(member["graph"], std::string(member["name"].as_string().value_or("graph")) + "_" +
-                                           std::to_string(module_.graphs.size()))});
+    const std::string name(member["name"].as_string().value_or("graph"));
+    return Argument(
+        ir::GraphRef{read_subgraph(member["graph"], name + "_" + std::to_string(module_.graphs.size()))});
   }
-  return refuse("arguments of kind '" + std::string(kind) + "' are not supported");
+  diagnostics_.add(Code::NOT_SUPPORTED,
+                   where + ": arguments of kind '" + std::string(kind) + "' are not supported");
+  return std::nullopt;
 }
 
 }  // namespace etb::pt2

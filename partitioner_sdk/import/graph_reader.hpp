@@ -38,8 +38,6 @@ class GraphReader {
   std::optional<ir::ValueId> define(Json result, uint32_t index, Scope& scope, const std::string& where);
   std::optional<ir::Value> read_value(std::string_view kind, std::string_view name, const std::string& where);
   std::optional<ir::Argument> look_up(std::string_view name, const Scope& scope, const std::string& where);
-  template <class Item, class Read>
-  std::optional<ir::Argument> read_list(Json list, const std::string& where, Read read);
   std::optional<ir::ValueId> read_tensor(Json item, const Scope& scope, const std::string& where);
   std::optional<ir::Argument> read_values(Json list, const Scope& scope, const std::string& where,
                                           bool has_none);
