@@ -13,7 +13,7 @@
 #include "partitioner_sdk/import/import.hpp"
 #include "partitioner_sdk/ir/text.hpp"
 #include "partitioner_sdk/partition/method_image.hpp"
-#include "partitioner_sdk/passes/row_major.hpp"
+#include "partitioner_sdk/passes/passes.hpp"
 #include "tools/command.hpp"
 #include "tools/compile/extensions.hpp"
 #include "tools/portable_program.hpp"

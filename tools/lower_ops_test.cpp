@@ -8,9 +8,7 @@
 
 #include "partitioner_sdk/ir/text.hpp"
 #include "partitioner_sdk/ir/verify.hpp"
-#include "partitioner_sdk/passes/dim_order_ops.hpp"
-#include "partitioner_sdk/passes/lower_remainders.hpp"
-#include "partitioner_sdk/passes/lower_sorts.hpp"
+#include "partitioner_sdk/passes/passes.hpp"
 #include "tools/evaluate_constants.hpp"
 
 namespace etb::tools {

@@ -53,8 +53,6 @@ class Subject {
 
   // Returns the rows of the op table: "aten.add.Tensor 6" for each op and dtype.
   const std::set<std::string>& claimed_rows();
-  // Returns why the op table could not be read, or "".
-  const std::string& op_table_error() const { return op_table_error_; }
 
  private:
   explicit Subject(std::string backend_id) : backend_id_(std::move(backend_id)) {}
@@ -67,7 +65,6 @@ class Subject {
   std::shared_ptr<host::LoadedPlugin> library_;
   std::unique_ptr<host::PluginContext> context_;
   std::set<std::string> claimed_rows_;
-  std::string op_table_error_;
   bool has_rows_ = false;
 };
 

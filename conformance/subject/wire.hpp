@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Numbers, texts and bytes in one buffer, for messages between the judge and the plugin's process. The reader
-// does not trust lengths: after the first one that does not fit, all later values are empty and is_ok()
-// returns false.
+// does not trust lengths: after the first one that does not fit, all later values are empty and
+// is_complete() returns false.
 #pragma once
 
 #include <cstring>
@@ -44,8 +44,6 @@ class WireReader {
  public:
   explicit WireReader(std::span<const std::byte> data) : data_(data) {}
 
-  // True while every value so far was present.
-  bool is_ok() const { return is_ok_; }
   // True if every value was present and no bytes follow.
   bool is_complete() const { return is_ok_ && data_.empty(); }
 

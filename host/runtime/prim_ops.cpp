@@ -8,7 +8,6 @@
 #include <type_traits>
 
 #include "api/ops/sizes/arithmetic.hpp"
-#include "api/ops/sizes/axis.hpp"
 #include "api/ops/sizes/view.hpp"
 #include "etb/cpp/fail.hpp"
 #include "host/runtime/float16.hpp"
@@ -57,7 +56,9 @@ EValue calculate(BinaryOp op, uint64_t a, uint64_t b) noexcept {
 }
 
 // One function for all ops, because the size of the core is limited.
-__attribute__((noinline)) etb_status binary(BinaryOp op, TwoNumbers args, EValue& out) noexcept {
+__attribute__((noinline)) etb_status binary(BinaryOp op, EValue** values) noexcept {
+  const TwoNumbers args(values);
+  EValue& out = *values[TwoNumbers::kArgumentCount];
   const bool is_double = is_real(args.a(), args.b());
   const EValue a = is_double ? EValue(args.a().to_double()) : EValue(args.a().to_int());
   const EValue b = is_double ? EValue(args.b().to_double()) : EValue(args.b().to_int());
@@ -80,8 +81,8 @@ __attribute__((noinline)) etb_status binary(BinaryOp op, TwoNumbers args, EValue
 }
 
 template <BinaryOp op>
-etb_status binary(KernelContext&, TwoNumbers args, EValue& out) {
-  return binary(op, args, out);
+etb_status run_binary(KernelContext&, EValue** values) {
+  return binary(op, values);
 }
 
 int64_t negated(int64_t value) noexcept { return wrap(uint64_t{0} - static_cast<uint64_t>(value)); }
@@ -183,8 +184,10 @@ etb_status select(KernelContext&, Condition args, EValue& out) {
 // Returns the dim that `dim` names, or -1 with an error.
 int find_dim(KernelContext& context, TensorDim args) noexcept {
   const int rank = args.self().rank();
-  if (const auto dim = ops::wrap_index(args.dim(), rank)) return static_cast<int>(*dim);
-  context.fail(ETB_INVALID_ARGUMENT, "dimension %" PRId64 " of a tensor of rank %d", args.dim(), rank);
+  const int64_t given = args.dim();
+  const int64_t dim = given < 0 ? given + rank : given;
+  if (dim >= 0 && dim < rank) return static_cast<int>(dim);
+  context.fail(ETB_INVALID_ARGUMENT, "dimension %" PRId64 " of a tensor of rank %d", given, rank);
   return -1;
 }
 
@@ -282,18 +285,10 @@ struct CopyIndexArguments : KernelArguments {
 etb_status view_sizes(KernelContext& context, int64_t numel, std::span<int64_t> sizes) {
   ops::Numbers numbers;
   size_t index = 0;
-  switch (ops::fill_open_size(numbers, numel, sizes, &index)) {
-    case ops::ReshapeError::kSize:
-      return context.fail(ETB_INVALID_ARGUMENT, "size %" PRId64 " of dimension %zu", sizes[index], index);
-    case ops::ReshapeError::kDoesNotDivide:
-      return context.fail(ETB_INVALID_ARGUMENT, "%" PRId64 " elements do not fill dimension %zu", numel,
-                          index);
-    case ops::ReshapeError::kDiffers:
-      return context.fail(ETB_INVALID_ARGUMENT, "a view of other sizes on %" PRId64 " elements", numel);
-    case ops::ReshapeError::kNone:
-      break;
-  }
-  return ETB_OK;
+  if (ops::fill_open_size(numbers, numel, sizes, &index) == ops::ReshapeError::kNone) return ETB_OK;
+  return context.fail(ETB_INVALID_ARGUMENT,
+                      "the view's size %zu is %" PRId64 ", which %" PRId64 " elements do not fill", index,
+                      sizes.empty() ? 1 : sizes[index], numel);
 }
 
 // Makes `result` a view of the memory of `self` with other sizes.
@@ -362,22 +357,22 @@ constexpr Kernel kPrimOps[] = {
     Kernel("aten::sym_stride.int", "Tix", run_prim<stride_of>),
     Kernel("aten::sym_storage_offset", "Tx", run_prim<storage_offset_of>),
     Kernel("aten::_local_scalar_dense", "Tx", run_prim<item_of>),
-    ETB_PRIM("add.Scalar", "SSx", run_prim<binary<BinaryOp::kAdd>>),
-    ETB_PRIM("sub.Scalar", "SSx", run_prim<binary<BinaryOp::kSub>>),
-    ETB_PRIM("mul.Scalar", "SSx", run_prim<binary<BinaryOp::kMul>>),
+    ETB_PRIM("add.Scalar", "SSx", run_binary<BinaryOp::kAdd>),
+    ETB_PRIM("sub.Scalar", "SSx", run_binary<BinaryOp::kSub>),
+    ETB_PRIM("mul.Scalar", "SSx", run_binary<BinaryOp::kMul>),
     ETB_PRIM("floordiv.Scalar", "SSx", run_prim<floor_divide>),
     ETB_PRIM("floordiv.int", "SSx", run_prim<floor_divide>),
     ETB_PRIM("truediv.Scalar", "SSx", run_prim<true_divide>),
     ETB_PRIM("mod.Scalar", "SSx", run_prim<modulo>),
     ETB_PRIM("mod.int", "SSx", run_prim<modulo>),
-    ETB_PRIM("eq.Scalar", "SSx", run_prim<binary<BinaryOp::kEq>>),
-    ETB_PRIM("gt.Scalar", "SSx", run_prim<binary<BinaryOp::kGt>>),
-    ETB_PRIM("lt.Scalar", "SSx", run_prim<binary<BinaryOp::kLt>>),
-    ETB_PRIM("ge.Scalar", "SSx", run_prim<binary<BinaryOp::kGe>>),
-    ETB_PRIM("le.Scalar", "SSx", run_prim<binary<BinaryOp::kLe>>),
+    ETB_PRIM("eq.Scalar", "SSx", run_binary<BinaryOp::kEq>),
+    ETB_PRIM("gt.Scalar", "SSx", run_binary<BinaryOp::kGt>),
+    ETB_PRIM("lt.Scalar", "SSx", run_binary<BinaryOp::kLt>),
+    ETB_PRIM("ge.Scalar", "SSx", run_binary<BinaryOp::kGe>),
+    ETB_PRIM("le.Scalar", "SSx", run_binary<BinaryOp::kLe>),
     ETB_PRIM("neg.Scalar", "Sx", run_prim<negate>),
-    ETB_PRIM("sym_max.Scalar", "SSx", run_prim<binary<BinaryOp::kMax>>),
-    ETB_PRIM("sym_min.Scalar", "SSx", run_prim<binary<BinaryOp::kMin>>),
+    ETB_PRIM("sym_max.Scalar", "SSx", run_binary<BinaryOp::kMax>),
+    ETB_PRIM("sym_min.Scalar", "SSx", run_binary<BinaryOp::kMin>),
     ETB_PRIM("sym_float.Scalar", "Sx", run_prim<widen>),
     ETB_PRIM("sym_int.Scalar", "Sx", run_prim<to_int<round_to_zero>>),
     ETB_PRIM("sym_not.Scalar", "Sx", run_prim<logical_not>),

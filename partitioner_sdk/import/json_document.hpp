@@ -25,7 +25,6 @@ class Json {
  public:
   Json() = default;
   JsonKind kind() const;
-  bool is_null() const { return kind() == JsonKind::kNull; }
   bool is_array() const { return kind() == JsonKind::kArray; }
   bool is_object() const { return kind() == JsonKind::kObject; }
   std::optional<int64_t> as_int() const;

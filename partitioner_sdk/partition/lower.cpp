@@ -6,7 +6,7 @@
 
 #include "partitioner_sdk/partition/dependencies.hpp"
 #include "partitioner_sdk/partition/partition.hpp"
-#include "partitioner_sdk/passes/remove_dead_code.hpp"
+#include "partitioner_sdk/passes/passes.hpp"
 
 namespace etb::partition {
 

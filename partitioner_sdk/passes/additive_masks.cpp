@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "partitioner_sdk/passes/additive_masks.hpp"
+#include "partitioner_sdk/passes/passes.hpp"
 
 #include "ops/scaled_dot_product_attention.hpp"
 #include "partitioner_sdk/passes/decomposition.hpp"

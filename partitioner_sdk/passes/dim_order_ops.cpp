@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "partitioner_sdk/passes/dim_order_ops.hpp"
+#include "partitioner_sdk/passes/passes.hpp"
 
 namespace etb::passes {
 

@@ -6,8 +6,8 @@
 #include <span>
 
 #include "partitioner_sdk/passes/builder.hpp"
+#include "partitioner_sdk/passes/passes.hpp"
 #include "partitioner_sdk/passes/purity.hpp"
-#include "partitioner_sdk/passes/row_major.hpp"
 
 namespace etb::passes {
 

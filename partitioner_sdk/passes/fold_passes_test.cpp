@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Passes that shrink the graph: constants, views of constants, batch norms, equal nodes.
 #include "partitioner_sdk/passes/decompose.hpp"
-#include "partitioner_sdk/passes/fold_batch_norm.hpp"
-#include "partitioner_sdk/passes/fold_constant_views.hpp"
 #include "partitioner_sdk/passes/fold_constants.hpp"
 #include "partitioner_sdk/passes/formula.hpp"
-#include "partitioner_sdk/passes/merge_equal_nodes.hpp"
+#include "partitioner_sdk/passes/passes.hpp"
 #include "partitioner_sdk/testing/run_pass.hpp"
 
 namespace etb::passes {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "partitioner_sdk/passes/functionalize.hpp"
+#include "partitioner_sdk/passes/passes.hpp"
 
 #include <algorithm>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "partitioner_sdk/passes/lower_affine.hpp"
+#include "partitioner_sdk/passes/passes.hpp"
 
 #include <limits>
 
@@ -7,9 +7,6 @@
 #include "ops/torchao/dequantize_affine.hpp"
 #include "ops/torchao/quantize_affine.hpp"
 #include "partitioner_sdk/passes/decomposition.hpp"
-#include "partitioner_sdk/passes/dim_order_ops.hpp"
-#include "partitioner_sdk/passes/scalars_to_tensors.hpp"
-#include "partitioner_sdk/passes/views_to_copies.hpp"
 
 namespace etb::passes {
 

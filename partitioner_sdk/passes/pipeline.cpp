@@ -2,20 +2,7 @@
 #include "partitioner_sdk/passes/pipeline.hpp"
 
 #include "partitioner_sdk/ir/verify.hpp"
-#include "partitioner_sdk/passes/additive_masks.hpp"
-#include "partitioner_sdk/passes/dim_order_ops.hpp"
-#include "partitioner_sdk/passes/fold_batch_norm.hpp"
-#include "partitioner_sdk/passes/fold_constant_views.hpp"
-#include "partitioner_sdk/passes/functionalize.hpp"
-#include "partitioner_sdk/passes/lower_affine.hpp"
-#include "partitioner_sdk/passes/lower_remainders.hpp"
-#include "partitioner_sdk/passes/lower_sorts.hpp"
-#include "partitioner_sdk/passes/merge_equal_nodes.hpp"
-#include "partitioner_sdk/passes/remove_dead_code.hpp"
-#include "partitioner_sdk/passes/row_major.hpp"
-#include "partitioner_sdk/passes/row_updates.hpp"
-#include "partitioner_sdk/passes/scalars_to_tensors.hpp"
-#include "partitioner_sdk/passes/views_to_copies.hpp"
+#include "partitioner_sdk/passes/passes.hpp"
 
 namespace etb::passes {
 

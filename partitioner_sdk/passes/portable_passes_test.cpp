@@ -2,9 +2,8 @@
 // Passes for the portable kernels (row_major, lower_affine), each on the text of a small graph.
 #include <gmock/gmock.h>
 
-#include "partitioner_sdk/passes/lower_affine.hpp"
+#include "partitioner_sdk/passes/passes.hpp"
 #include "partitioner_sdk/passes/pipeline.hpp"
-#include "partitioner_sdk/passes/row_major.hpp"
 #include "partitioner_sdk/testing/run_pass.hpp"
 
 namespace etb::passes {

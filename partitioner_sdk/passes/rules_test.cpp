@@ -4,8 +4,8 @@
 #include <gmock/gmock.h>
 
 #include "partitioner_sdk/ir/verify.hpp"
+#include "partitioner_sdk/passes/passes.hpp"
 #include "partitioner_sdk/passes/pipeline.hpp"
-#include "partitioner_sdk/passes/remove_dead_code.hpp"
 #include "partitioner_sdk/testing/run_pass.hpp"
 
 namespace etb::passes {

@@ -2,13 +2,8 @@
 // additive_masks, row_updates, views_to_copies, scalars_to_tensors, dim_order_ops, remove_dead_code, decompose: each on the text of a small graph.
 #include <gmock/gmock.h>
 
-#include "partitioner_sdk/passes/additive_masks.hpp"
 #include "partitioner_sdk/passes/decompose.hpp"
-#include "partitioner_sdk/passes/dim_order_ops.hpp"
-#include "partitioner_sdk/passes/remove_dead_code.hpp"
-#include "partitioner_sdk/passes/row_updates.hpp"
-#include "partitioner_sdk/passes/scalars_to_tensors.hpp"
-#include "partitioner_sdk/passes/views_to_copies.hpp"
+#include "partitioner_sdk/passes/passes.hpp"
 #include "partitioner_sdk/testing/run_pass.hpp"
 
 namespace etb::passes {

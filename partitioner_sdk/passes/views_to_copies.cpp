@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "partitioner_sdk/passes/views_to_copies.hpp"
+#include "partitioner_sdk/passes/passes.hpp"
 
 #include "partitioner_sdk/infer/infer.hpp"
 

@@ -8,7 +8,7 @@
 #include "api/format/output_file.hpp"
 #include "host/registry/diagnostic.hpp"
 #include "partitioner_sdk/partition/report.hpp"
-#include "partitioner_sdk/passes/row_major.hpp"
+#include "partitioner_sdk/passes/passes.hpp"
 
 namespace etb::tools {
 
