@@ -135,6 +135,13 @@ Specs index(const ops::index_Tensor<Call>& call) {
   }
   return {out};
 }
+Specs index_put(const ops::index_put_default<Call>& call) {
+  const TensorSpec& in = call.self().spec();
+  const size_t count = call.indices().specs().size();
+  if (count > in.rank())
+    call.fail(std::to_string(count) + " indices, expected at most the rank of " + std::to_string(in.rank()));
+  return {in};
+}
 Specs index_select(const ops::index_select_default<Call>& call) {
   TensorSpec out = call.self().spec();
   if (out.rank() == 0) return {out};
@@ -234,7 +241,7 @@ constexpr Rule kRows[] = {
     row<ops::gather_default, gather>(kDense),
     row<ops::grid_sampler_2d_default, grid_sampler_2d>(kDense),
     row<ops::index_Tensor, index>(kDense),
-    row<ops::index_put_default, same>(kPreserve),
+    row<ops::index_put_default, index_put>(kPreserve),
     row<ops::index_select_default, index_select>(kDense),
     row<ops::repeat_default, repeat>(kDense),
     row<ops::scalar_tensor_default, scalar_tensor>(kDense),

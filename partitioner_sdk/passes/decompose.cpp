@@ -7,6 +7,15 @@
 
 namespace etb::passes {
 
+std::vector<std::span<const Decomposition>> decomposition_tables() {
+  return {activation_decompositions(), creation_decompositions(),   einsum_decompositions(),
+          gradient_decompositions(),   indexing_decompositions(),   linear_decompositions(),
+          list_decompositions(),       loss_decompositions(),       order_decompositions(),
+          patch_decompositions(),      product_decompositions(),    recurrent_decompositions(),
+          reduction_decompositions(),  resampling_decompositions(), view_decompositions(),
+          window_decompositions()};
+}
+
 namespace {
 
 // The decomposition of an op: a function, a formula, or none.
@@ -16,11 +25,7 @@ struct Recipe {
 };
 
 const Decomposition* find_function(std::string_view op) {
-  for (const auto table : {activation_decompositions(), creation_decompositions(), einsum_decompositions(),
-                           gradient_decompositions(), indexing_decompositions(), linear_decompositions(),
-                           list_decompositions(), loss_decompositions(), patch_decompositions(),
-                           product_decompositions(), recurrent_decompositions(), reduction_decompositions(),
-                           resampling_decompositions(), view_decompositions(), window_decompositions()}) {
+  for (const auto table : decomposition_tables()) {
     const auto found =
         std::lower_bound(table.begin(), table.end(), op,
                          [](const Decomposition& row, std::string_view name) { return row.op < name; });

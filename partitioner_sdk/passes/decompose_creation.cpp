@@ -105,25 +105,83 @@ Values arange_start(Builder& b, const ops::arange_start<Call>& a) {
   return arange_from(b, a, a.start(), a.end(), a.dtype().value());
 }
 
-// Computed from both ends, as in PyTorch, so that both end values are exact.
-Values linspace(Builder& b, const ops::linspace_default<Call>& a) {
+// The elements of linspace as PyTorch computes them: from both ends, so that both are exact. Integers are computed in
+// float64 and truncated.
+template <class A>
+std::vector<double> linear_steps(const A& a, Dtype dtype) {
+  constexpr int64_t kMaxSteps = 1 << 24;
   const int64_t steps = a.steps().integer();
-  const double start = a.start().number(), end = a.end().number();
-  const Dtype dtype = a.dtype().value_or(Dtype::FLOAT32);
-  if (steps <= 1 || !ops::is_floating(dtype)) {
-    return {b.call("aten.full.default", {Dims{Dim(steps)}, start}, {{"dtype", dtype}})};
+  if (steps < 0 || steps > kMaxSteps) {
+    a.fail("steps is " + std::to_string(steps) + ", expected 0 to " + std::to_string(kMaxSteps));
+    return {};
   }
-  const double step = (end - start) / static_cast<double>(steps - 1);
-  const ValueId count = b.call("aten.arange.start_step", {Dim(0), Dim(steps)});
-  const ValueId number = to_dtype(b, count, dtype);
-  const ValueId rest = b.call("aten.sub.Tensor", {Dim(steps - 1), ValueRef{number}});
-  const auto times = [&](ValueId x, double factor) {
-    return b.call("aten.mul.Tensor", {ValueRef{x}, factor});
+  const bool is_integer = !ops::is_floating(dtype);
+  const double start = is_integer ? std::trunc(a.start().number()) : a.start().number();
+  const double end = is_integer ? std::trunc(a.end().number()) : a.end().number();
+  const double step = steps > 1 ? (end - start) / static_cast<double>(steps - 1) : 0;
+  std::vector<double> out(static_cast<size_t>(steps));
+  for (int64_t i = 0; i < steps; ++i)
+    out[static_cast<size_t>(i)] = i < steps / 2 || steps == 1
+                                      ? start + step * static_cast<double>(i)
+                                      : end - step * static_cast<double>(steps - 1 - i);
+  return out;
+}
+
+// A vector constant of `dtype`; integers are truncated.
+ValueId add_numbers(Builder& b, Dtype dtype, const std::vector<double>& numbers) {
+  const std::vector<int64_t> sizes = {static_cast<int64_t>(numbers.size())};
+  if (dtype == Dtype::FLOAT64) return add_elements(b, dtype, sizes, numbers);
+  if (ops::is_floating(dtype))
+    return to_dtype(
+        b, add_elements(b, Dtype::FLOAT32, sizes, std::vector<float>(numbers.begin(), numbers.end())), dtype);
+  constexpr double kLimit = 9223372036854775807.0;
+  std::vector<int64_t> integers;
+  for (const double number : numbers)
+    integers.push_back(std::abs(number) < kLimit ? static_cast<int64_t>(number) : 0);
+  return to_dtype(b, add_elements(b, Dtype::INT64, sizes, integers), dtype);
+}
+
+Values linspace(Builder& b, const ops::linspace_default<Call>& a) {
+  const Dtype dtype = a.dtype().value_or(Dtype::FLOAT32);
+  return {add_numbers(b, dtype, linear_steps(a, dtype))};
+}
+
+// The same with ends that are known at run time: tensors of one element.
+template <class A>
+ValueId linear_steps_between(Builder& b, const A& a, Dtype dtype) {
+  const Dtype computing =
+      dtype == Dtype::FLOAT64 || !ops::is_floating(dtype) ? Dtype::FLOAT64 : Dtype::FLOAT32;
+  const int64_t steps = a.steps().integer();
+  const auto as_tensor = [&](const infer::AnyArgument& end) {
+    ValueId value = end.find_tensor() != nullptr
+                        ? ir::get_if<ValueRef>(end.get())->id
+                        : b.call("aten.scalar_tensor.default", {end}, {{"dtype", computing}});
+    if (!ops::is_floating(dtype)) value = to_dtype(b, value, Dtype::INT64);
+    return to_dtype(b, value, computing);
   };
-  const ValueId rising = b.call("aten.add.Tensor", {ValueRef{times(number, step)}, start});
-  const ValueId falling = b.call("aten.sub.Tensor", {end, ValueRef{times(rest, step)}});
-  const ValueId is_first_half = b.call("aten.lt.Scalar", {ValueRef{count}, Dim(steps / 2)});
-  return {b.call("aten.where.self", {ValueRef{is_first_half}, ValueRef{rising}, ValueRef{falling}})};
+  const ValueId start = as_tensor(a.start()), end = as_tensor(a.end());
+  if (steps <= 1) return b.call("aten.expand.default", {ValueRef{start}, Dims{Dim(steps)}});
+  std::vector<double> up, down, is_first;
+  for (int64_t i = 0; i < steps; ++i) {
+    up.push_back(i < steps / 2 ? static_cast<double>(i) : 0);
+    down.push_back(i < steps / 2 ? 0 : static_cast<double>(steps - 1 - i));
+    is_first.push_back(i < steps / 2 ? 1 : 0);
+  }
+  const ValueId distance = b.call("aten.sub.Tensor", {ValueRef{end}, ValueRef{start}});
+  const ValueId step = b.call("aten.div.Tensor", {ValueRef{distance}, static_cast<double>(steps - 1)});
+  const auto times = [&](const std::vector<double>& counts) {
+    return ValueRef{b.call("aten.mul.Tensor", {ValueRef{add_numbers(b, computing, counts)}, ValueRef{step}})};
+  };
+  const ValueId rising = b.call("aten.add.Tensor", {ValueRef{start}, times(up)});
+  const ValueId falling = b.call("aten.sub.Tensor", {ValueRef{end}, times(down)});
+  const ValueId first = to_dtype(b, add_numbers(b, Dtype::FLOAT32, is_first), Dtype::BOOL);
+  return {
+      to_dtype(b, b.call("aten.where.self", {ValueRef{first}, ValueRef{rising}, ValueRef{falling}}), dtype)};
+}
+template <class A>
+Values linspace_between(Builder& b, const A& a) {
+  const Dtype dtype = a.dtype().value_or(Dtype::FLOAT32);
+  return {to_dtype(b, linear_steps_between(b, a, dtype), dtype)};
 }
 
 // One period of alpha - (1 - alpha) cos; a window that is not periodic ends with its first value.
@@ -159,12 +217,16 @@ Values hamming_window_periodic(Builder& b, const ops::hamming_window_periodic<Ca
 
 Values logspace(Builder& b, const ops::logspace_default<Call>& a) {
   const Dtype dtype = a.dtype().value_or(Dtype::FLOAT32);
-  if (!ops::is_floating(dtype)) {
-    a.fail("the dtype of the result is " + std::string(ops::to_text(dtype)) + ", expected a float");
-    return {};
-  }
-  const ValueId powers = b.call("aten.linspace.default", {a.start(), a.end(), a.steps()}, {{"dtype", dtype}});
-  return {b.call("aten.pow.Scalar", {a.base(), ValueRef{powers}})};
+  std::vector<double> numbers = linear_steps(a, dtype);
+  for (double& number : numbers) number = std::pow(a.base().number(), number);
+  return {add_numbers(b, dtype, numbers)};
+}
+template <class A>
+Values logspace_between(Builder& b, const A& a) {
+  const Dtype dtype = a.dtype().value_or(Dtype::FLOAT32);
+  const ValueId powers = linear_steps_between(b, a, dtype);
+  const ValueId out = b.call("aten.pow.Scalar", {a.base(), ValueRef{powers}});
+  return {to_dtype(b, out, dtype)};
 }
 
 ValueId identity_matrix(Builder& b, Dim rows, Dim columns, Dtype dtype) {
@@ -216,7 +278,13 @@ std::span<const Decomposition> creation_decompositions() {
       row<ops::hamming_window_periodic, hamming_window_periodic>(),
       row<ops::hann_window_default, hann_window>(),
       row<ops::hann_window_periodic, hann_window_periodic>(),
+      row<ops::linspace_Scalar_Tensor, linspace_between>(),
+      row<ops::linspace_Tensor_Scalar, linspace_between>(),
+      row<ops::linspace_Tensor_Tensor, linspace_between>(),
       row<ops::linspace_default, linspace>(),
+      row<ops::logspace_Scalar_Tensor, logspace_between>(),
+      row<ops::logspace_Tensor_Scalar, logspace_between>(),
+      row<ops::logspace_Tensor_Tensor, logspace_between>(),
       row<ops::logspace_default, logspace>(),
       row<ops::new_empty_default, new_zeros>(),
       row<ops::new_full_default, new_full>(),

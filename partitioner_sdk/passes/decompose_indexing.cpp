@@ -1,47 +1,178 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads and writes by index, in their many spellings.
+#include <algorithm>
+
+#include "api/ops/sizes/view.hpp"
+#include "ops/as_strided_scatter.hpp"
+#include "ops/combinations.hpp"
+#include "ops/diagonal_scatter.hpp"
 #include "ops/diff.hpp"
 #include "ops/index_add.hpp"
 #include "ops/index_copy.hpp"
 #include "ops/index_fill.hpp"
 #include "ops/isin.hpp"
+#include "ops/max_unpool2d.hpp"
+#include "ops/max_unpool3d.hpp"
 #include "ops/one_hot.hpp"
 #include "ops/repeat_interleave.hpp"
 #include "ops/take.hpp"
 #include "ops/take_along_dim.hpp"
+#include "partitioner_sdk/infer/formulas.hpp"
 #include "partitioner_sdk/passes/decomposition.hpp"
 
 namespace etb::passes {
 
 namespace {
 
-// Returns a list of indices with `index` at dimension `dim`.
-ir::ValueList index_for(const Call& a, const TensorSpec& self, int64_t dim, ValueId index) {
-  const size_t rank = self.rank();
-  ir::ValueList indices{std::vector<ValueId>(a.axis(dim, rank) + 1, ir::kNoValue)};
-  indices.ids.back() = index;
-  return indices;
+// Writes `source` to the slices of the op's tensor that `index` names along `dim`. PyTorch takes a number for a
+// tensor of one element.
+template <class A>
+Values put_slices(Builder& b, const A& a, ValueId source, bool adds) {
+  const TensorSpec in = a.self().spec();
+  const bool is_number = in.rank() == 0;
+  const ValueId self = is_number ? reshape(b, a.self(), {Dim(1)}) : ValueId(a.self());
+  const TensorSpec from = b.spec(source);
+  if (is_number && from.rank() == 0 && a.index().spec().rank() == 1)
+    source = reshape(b, source, {a.index().spec().sizes[0]});
+  ir::ValueList indices{std::vector<ValueId>(a.axis(a.dim().integer(), in.rank()) + 1, ir::kNoValue)};
+  indices.ids.back() = a.index();
+  const ValueId out =
+      b.call("aten.index_put.default", {ValueRef{self}, std::move(indices), ValueRef{source}, adds});
+  return {is_number ? reshape(b, out, {}) : out};
 }
 
 Values index_copy(Builder& b, const ops::index_copy_default<Call>& a) {
-  return {b.call("aten.index_put.default",
-                 {a.self(), index_for(a, a.self().spec(), a.dim().integer(), a.index()), a.source()})};
+  return put_slices(b, a, a.source(), false);
 }
 Values index_add(Builder& b, const ops::index_add_default<Call>& a) {
   const bool has_factor = !(a.alpha().get() == Argument(Dim(1)));
-  const Argument source =
-      has_factor ? Argument(ValueRef{b.call("aten.mul.Tensor", {a.source(), a.alpha()})}) : a.source();
-  return {b.call("aten.index_put.default",
-                 {a.self(), index_for(a, a.self().spec(), a.dim().integer(), a.index()), source, true})};
+  return put_slices(b, a, has_factor ? b.call("aten.mul.Tensor", {a.source(), a.alpha()}) : a.source(), true);
 }
 Values index_fill_number(Builder& b, const ops::index_fill_int_Scalar<Call>& a) {
   const ValueId value = b.call("aten.scalar_tensor.default", {a.value()}, {{"dtype", a.self().spec().dtype}});
-  return {b.call("aten.index_put.default",
-                 {a.self(), index_for(a, a.self().spec(), a.dim().integer(), a.index()), ValueRef{value}})};
+  return put_slices(b, a, value, false);
 }
 Values index_fill_tensor(Builder& b, const ops::index_fill_int_Tensor<Call>& a) {
-  return {b.call("aten.index_put.default",
-                 {a.self(), index_for(a, a.self().spec(), a.dim().integer(), a.index()), a.value()})};
+  return put_slices(b, a, a.value(), false);
+}
+
+// Overwrites a diagonal, which is the last dimension of `src`.
+Values diagonal_scatter(Builder& b, const ops::diagonal_scatter_default<Call>& a) {
+  const TensorSpec in = a.self().spec();
+  const size_t rank = in.rank();
+  const size_t first = a.axis(a.dim1().integer(), rank), second = a.axis(a.dim2().integer(), rank);
+  if (rank < 2 || first >= rank || second >= rank || first == second) return {};
+  const int64_t offset = a.offset().integer();
+  Dims order = {Dim(static_cast<int64_t>(first)), Dim(static_cast<int64_t>(second))};
+  for (size_t i = 0; i < rank; ++i)
+    if (i != first && i != second) order.emplace_back(static_cast<int64_t>(i));
+  Dims back(rank);
+  for (size_t i = 0; i < rank; ++i)
+    back[static_cast<size_t>(order[i].value())] = Dim(static_cast<int64_t>(i));
+  infer::Formulas formulas(b.symbols());
+  const Dim count = ops::diagonal_size(formulas, in.sizes[first], in.sizes[second], offset);
+  ir::ValueList indices;
+  for (const int64_t begin : {std::max<int64_t>(-offset, 0), std::max<int64_t>(offset, 0)})
+    indices.ids.push_back(b.call("aten.arange.start_step", {Dim(begin), b.symbols().add(count, begin)},
+                                 {{"dtype", Dtype::INT64}}));
+  const ValueId turned = b.call("aten.permute.default", {a.self(), std::move(order)});
+  Dims source_order = {Dim(static_cast<int64_t>(rank) - 2)};
+  for (int64_t i = 0; i + 2 < static_cast<int64_t>(rank); ++i) source_order.emplace_back(i);
+  const ValueId source = b.call("aten.permute.default", {a.src(), std::move(source_order)});
+  const ValueId out =
+      b.call("aten.index_put.default", {ValueRef{turned}, std::move(indices), ValueRef{source}});
+  return {b.call("aten.permute.default", {ValueRef{out}, std::move(back)})};
+}
+
+// Overwrites the elements that as_strided would show.
+Values as_strided_scatter(Builder& b, const ops::as_strided_scatter_default<Call>& a) {
+  const TensorSpec in = a.self().spec();
+  const Dims sizes = a.size().dims(), strides = a.stride().dims();
+  constexpr int64_t kMaxElements = 1 << 24;
+  int64_t count = 1;
+  for (size_t i = 0; i < sizes.size() && i < strides.size(); ++i) {
+    if (!sizes[i].is_static() || !strides[i].is_static() || sizes[i].value() > kMaxElements ||
+        (count *= std::max<int64_t>(sizes[i].value(), 0)) > kMaxElements) {
+      a.fail("sizes or strides are known only at run time, or name more than " +
+             std::to_string(kMaxElements) + " elements");
+      return {};
+    }
+  }
+  if (sizes.size() != strides.size() || !ir::is_contiguous(b.symbols(), in)) {
+    a.fail("the tensor is not contiguous\nhint: call contiguous() before as_strided_scatter");
+    return {};
+  }
+  const int64_t start = a.storage_offset().has_value() ? a.storage_offset().integer() : 0;
+  std::vector<int64_t> elements;
+  for (int64_t i = 0; i < count; ++i) {
+    int64_t at = start, rest = i;
+    for (size_t d = sizes.size(); d-- > 0; rest /= sizes[d].value())
+      at += rest % sizes[d].value() * strides[d].value();
+    elements.push_back(at);
+  }
+  const ValueId index = add_elements(b, Dtype::INT64, {count}, elements);
+  const ValueId flat = reshape(b, a.self(), {Dim(-1)}), source = reshape(b, a.src(), {Dim(count)});
+  const ValueId out =
+      b.call("aten.index_put.default", {ValueRef{flat}, ir::ValueList{{index}}, ValueRef{source}});
+  return {reshape(b, out, in.sizes)};
+}
+
+// One row for each choice of r elements of a vector, in the order of itertools.
+Values combinations(Builder& b, const ops::combinations_default<Call>& a) {
+  const TensorSpec in = a.self().spec();
+  const int64_t r = a.r().integer();
+  constexpr size_t kMaxRows = 1 << 20;
+  if (in.rank() != 1 || !in.sizes[0].is_static() || r < 1) {
+    a.fail("expected a vector of a size known at compile time, and r of at least 1");
+    return {};
+  }
+  const int64_t count = in.sizes[0].value();
+  std::vector<std::vector<int64_t>> columns(static_cast<size_t>(r));
+  std::vector<int64_t> choice(static_cast<size_t>(r));
+  const int64_t step = a.with_replacement() ? 0 : 1;
+  for (int64_t i = 0; i < r; ++i) choice[static_cast<size_t>(i)] = i * step;
+  // The largest element at place i leaves room for the larger ones after it.
+  const auto limit = [&](int64_t i) { return count - 1 - (r - 1 - i) * step; };
+  for (bool goes_on = limit(0) >= 0; goes_on;) {
+    for (size_t i = 0; i < choice.size(); ++i) columns[i].push_back(choice[i]);
+    if (columns[0].size() > kMaxRows) {
+      a.fail("more than " + std::to_string(kMaxRows) + " rows");
+      return {};
+    }
+    int64_t last = r - 1;
+    while (last >= 0 && choice[static_cast<size_t>(last)] == limit(last)) --last;
+    goes_on = last >= 0;
+    for (int64_t i = std::max<int64_t>(last, 0), next = choice[static_cast<size_t>(i)] + 1; goes_on && i < r;
+         ++i)
+      choice[static_cast<size_t>(i)] = next + (i - last) * step;
+  }
+  ir::ValueList parts;
+  for (const std::vector<int64_t>& column : columns) {
+    const ValueId index = add_elements(b, Dtype::INT64, {static_cast<int64_t>(column.size())}, column);
+    parts.ids.push_back(b.call("aten.index_select.default", {a.self(), Dim(0), ValueRef{index}}));
+  }
+  return {b.call("aten.stack.default", {std::move(parts), Dim(1)})};
+}
+
+// Puts each element where max pooling found it; all others are 0.
+template <size_t Axes, class A>
+Values max_unpool(Builder& b, const A& a) {
+  const TensorSpec in = a.self().spec();
+  const Dims wanted = a.output_size().dims();
+  if (in.rank() < Axes || wanted.size() != Axes) return {};
+  Dims lead(in.sizes.begin(), in.sizes.end() - static_cast<std::ptrdiff_t>(Axes)), flat = lead, from = lead;
+  Dim pixels = 1;
+  for (const Dim size : wanted) pixels = b.symbols().mul(pixels, size);
+  Dim own = 1;
+  for (size_t i = lead.size(); i < in.rank(); ++i) own = b.symbols().mul(own, in.sizes[i]);
+  flat.push_back(pixels);
+  from.push_back(own);
+  const ValueId zeros = b.call("aten.full.default", {Argument(flat), Dim(0)}, {{"dtype", in.dtype}});
+  const ValueId indices = reshape(b, a.indices(), from), values = reshape(b, a.self(), from);
+  const ValueId out =
+      b.call("aten.scatter.src", {ValueRef{zeros}, Dim(-1), ValueRef{indices}, ValueRef{values}});
+  lead.insert(lead.end(), wanted.begin(), wanted.end());
+  return {reshape(b, out, std::move(lead))};
 }
 
 // Repeats each element several times in a row.
@@ -140,6 +271,9 @@ Values diff(Builder& b, const ops::diff_default<Call>& a) {
 
 std::span<const Decomposition> indexing_decompositions() {
   static constexpr Decomposition kRows[] = {
+      row<ops::as_strided_scatter_default, as_strided_scatter>(),
+      row<ops::combinations_default, combinations>(),
+      row<ops::diagonal_scatter_default, diagonal_scatter>(),
       row<ops::diff_default, diff>(),
       row<ops::index_add_default, index_add>(),
       row<ops::index_copy_default, index_copy>(),
@@ -147,6 +281,8 @@ std::span<const Decomposition> indexing_decompositions() {
       row<ops::index_fill_int_Tensor, index_fill_tensor>(),
       row<ops::isin_Tensor_Scalar, isin_number>(),
       row<ops::isin_Tensor_Tensor, isin>(),
+      row<ops::max_unpool2d_default, max_unpool<2>>(),
+      row<ops::max_unpool3d_default, max_unpool<3>>(),
       row<ops::one_hot_default, one_hot>(),
       row<ops::repeat_interleave_self_int, repeat_interleave>(),
       row<ops::take_default, take>(),

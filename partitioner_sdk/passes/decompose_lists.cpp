@@ -155,7 +155,8 @@ Values stack(Builder& b, const ops::stack_default<Call>& a) {
   return {b.call("aten.view.default", {ValueRef{joined}, std::move(sizes)})};
 }
 
-// Each tensor's elements along a dimension of its own, expanded to the sizes of all others.
+// Each tensor's elements along a dimension of its own, expanded to the sizes of all others. "xy" lets the second
+// tensor have the first dimension.
 Values mesh(Builder& b, std::vector<ValueId> parts, bool is_xy) {
   const bool swaps = is_xy && parts.size() >= 2;
   if (swaps) std::swap(parts[0], parts[1]);
@@ -166,9 +167,7 @@ Values mesh(Builder& b, std::vector<ValueId> parts, bool is_xy) {
     Dims line(parts.size(), Dim(1));
     line[i] = sizes[i];
     const ValueId own = reshape(b, parts[i], std::move(line));
-    ValueId grid = b.call("aten.expand.default", {ValueRef{own}, Argument(sizes)});
-    if (swaps) grid = transpose(b, grid, 0, 1);
-    out.push_back(grid);
+    out.push_back(b.call("aten.expand.default", {ValueRef{own}, Argument(sizes)}));
   }
   if (swaps) std::swap(out[0], out[1]);
   return out;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "ops/bilinear.hpp"
 #include "ops/cross.hpp"
 #include "ops/inner.hpp"
 #include "ops/kron.hpp"
@@ -23,6 +24,25 @@ namespace {
 Values outer(Builder& b, const ops::outer_default<Call>& a) {
   const ValueId column = b.call("aten.view.default", {a.self(), Dims{a.self().spec().sizes.at(0), Dim(1)}});
   return {b.call("aten.mul.Tensor", {ValueRef{column}, a.vec2()})};
+}
+
+// sum over i, j of input1[i] weight[o, i, j] input2[j], plus bias.
+Values bilinear(Builder& b, const ops::bilinear_default<Call>& a) {
+  const TensorSpec first = a.input1().spec(), weight = a.weight().spec();
+  if (first.rank() == 0 || weight.rank() != 3) return {};
+  const Dim outs = weight.sizes[0], lefts = weight.sizes[1], rights = weight.sizes[2];
+  const ValueId x = reshape(b, a.input1(), {Dim(-1), lefts}),
+                y = reshape(b, a.input2(), {Dim(-1), Dim(1), rights});
+  const ValueId turned = b.call("aten.permute.default", {a.weight(), Dims{Dim(1), Dim(0), Dim(2)}});
+  const ValueId flat = reshape(b, turned, {lefts, b.symbols().mul(outs, rights)});
+  const ValueId half = reshape(b, matmul(b, x, flat), {Dim(-1), outs, rights});
+  const ValueId products = b.call("aten.mul.Tensor", {ValueRef{half}, ValueRef{y}});
+  const ValueId sums = b.call("aten.sum.dim_IntList", {ValueRef{products}, Dims{Dim(-1)}},
+                              {{"dtype", b.spec(products).dtype}});
+  Dims sizes(first.sizes.begin(), first.sizes.end() - 1);
+  sizes.push_back(outs);
+  const ValueId out = reshape(b, sums, std::move(sizes));
+  return {a.bias().has_value() ? b.call("aten.add.Tensor", {ValueRef{out}, a.bias()}) : out};
 }
 
 // Sums over pairs of dimensions by one matrix product.
@@ -241,6 +261,7 @@ Values pdist(Builder& b, const ops::pdist_default<Call>& a) {
 
 std::span<const Decomposition> product_decompositions() {
   static constexpr Decomposition kRows[] = {
+      row<ops::bilinear_default, bilinear>(),
       row<ops::cross_default, cross>(),
       row<ops::inner_default, inner>(),
       row<ops::kron_default, kron>(),

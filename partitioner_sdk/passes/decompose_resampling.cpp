@@ -6,6 +6,9 @@
 
 #include "ops/_upsample_bicubic2d_aa.hpp"
 #include "ops/_upsample_bilinear2d_aa.hpp"
+#include "ops/_upsample_nearest_exact1d.hpp"
+#include "ops/_upsample_nearest_exact2d.hpp"
+#include "ops/_upsample_nearest_exact3d.hpp"
 #include "ops/affine_grid_generator.hpp"
 #include "ops/grid_sampler.hpp"
 #include "ops/upsample_bicubic2d.hpp"
@@ -24,7 +27,13 @@ struct Axis {
   int64_t in = 0, out = 0;
   double step = 0;  // input elements per output element
   bool aligns_corners = false;
+  bool is_double = false;  // PyTorch computes positions in float32 for all other dtypes
 };
+
+// Rounds a weight to the dtype that PyTorch computes weights in.
+double rounded(const Axis& axis, double weight) {
+  return axis.is_double ? weight : static_cast<double>(static_cast<float>(weight));
+}
 
 double linear_filter(double x) { return std::max(0.0, 1.0 - std::abs(x)); }
 
@@ -36,22 +45,22 @@ double cubic_filter(double x, double a) {
 }
 
 // Column o holds the weight of each input element in output element o: [in, out].
-std::vector<float> linear_weights(const Axis& axis) {
-  std::vector<float> weights(static_cast<size_t>(axis.in * axis.out));
+std::vector<double> linear_weights(const Axis& axis) {
+  std::vector<double> weights(static_cast<size_t>(axis.in * axis.out));
   for (int64_t o = 0; o < axis.out; ++o) {
     const double at = axis.aligns_corners ? static_cast<double>(o) * axis.step
                                           : std::max(0.0, (static_cast<double>(o) + 0.5) * axis.step - 0.5);
     const int64_t first = std::min(static_cast<int64_t>(at), axis.in - 1);
-    const auto rest = static_cast<float>(at - static_cast<double>(first));
-    weights[static_cast<size_t>(first * axis.out + o)] += 1 - rest;
+    const double rest = rounded(axis, at - static_cast<double>(first));
+    weights[static_cast<size_t>(first * axis.out + o)] += rounded(axis, 1 - rest);
     weights[static_cast<size_t>(std::min(first + 1, axis.in - 1) * axis.out + o)] += rest;
   }
   return weights;
 }
 
-std::vector<float> cubic_weights(const Axis& axis) {
+std::vector<double> cubic_weights(const Axis& axis) {
   constexpr double kA = -0.75;
-  std::vector<float> weights(static_cast<size_t>(axis.in * axis.out));
+  std::vector<double> weights(static_cast<size_t>(axis.in * axis.out));
   for (int64_t o = 0; o < axis.out; ++o) {
     const double at = axis.aligns_corners ? static_cast<double>(o) * axis.step
                                           : (static_cast<double>(o) + 0.5) * axis.step - 0.5;
@@ -59,19 +68,19 @@ std::vector<float> cubic_weights(const Axis& axis) {
     for (int64_t tap = -1; tap <= 2; ++tap) {
       const int64_t i = std::clamp<int64_t>(static_cast<int64_t>(whole) + tap, 0, axis.in - 1);
       weights[static_cast<size_t>(i * axis.out + o)] +=
-          static_cast<float>(cubic_filter(at - whole - static_cast<double>(tap), kA));
+          rounded(axis, cubic_filter(at - whole - static_cast<double>(tap), kA));
     }
   }
   return weights;
 }
 
 // The same with a filter as wide as the step, so that a smaller result averages its input.
-std::vector<float> smoothing_weights(const Axis& axis, Filter filter) {
+std::vector<double> smoothing_weights(const Axis& axis, Filter filter) {
   const auto value = [&](double x) {
     return filter == Filter::kLinear ? linear_filter(x) : cubic_filter(x, -0.5);
   };
   const double width = std::max(axis.step, 1.0), radius = (filter == Filter::kLinear ? 1.0 : 2.0) * width;
-  std::vector<float> weights(static_cast<size_t>(axis.in * axis.out));
+  std::vector<double> weights(static_cast<size_t>(axis.in * axis.out));
   for (int64_t o = 0; o < axis.out; ++o) {
     const double center = axis.step * (static_cast<double>(o) + 0.5);
     const auto first = std::max<int64_t>(static_cast<int64_t>(center - radius + 0.5), 0);
@@ -80,7 +89,7 @@ std::vector<float> smoothing_weights(const Axis& axis, Filter filter) {
     for (int64_t i = first; i < last; ++i) sum += value((static_cast<double>(i) - center + 0.5) / width);
     for (int64_t i = first; i < last; ++i) {
       const double weight = value((static_cast<double>(i) - center + 0.5) / width);
-      weights[static_cast<size_t>(i * axis.out + o)] = static_cast<float>(weight / sum);
+      weights[static_cast<size_t>(i * axis.out + o)] = weight / sum;
     }
   }
   return weights;
@@ -92,6 +101,7 @@ template <class A>
 Axis axis_of(const A& a, size_t index, bool aligns_corners) {
   Axis axis;
   const TensorSpec& in = a.input().spec();
+  axis.is_double = in.dtype == Dtype::FLOAT64;
   const size_t count = in.rank() - 2;
   const Dim size = in.sizes[2 + index];
   const Dims sizes = a.output_size().dims();
@@ -121,8 +131,10 @@ Axis axis_of(const A& a, size_t index, bool aligns_corners) {
 }
 
 // Resamples the last axis.
-ValueId resampled(Builder& b, ValueId x, const Axis& axis, const std::vector<float>& weights) {
-  ValueId matrix = add_elements(b, Dtype::FLOAT32, {axis.in, axis.out}, weights);
+ValueId resampled(Builder& b, ValueId x, const Axis& axis, const std::vector<double>& weights) {
+  const std::vector<float> floats(weights.begin(), weights.end());
+  const ValueId matrix = axis.is_double ? add_elements(b, Dtype::FLOAT64, {axis.in, axis.out}, weights)
+                                        : add_elements(b, Dtype::FLOAT32, {axis.in, axis.out}, floats);
   return matmul(b, x, to_dtype(b, matrix, b.spec(x).dtype));
 }
 
@@ -158,16 +170,20 @@ Values trilinear(Builder& b, const ops::upsample_trilinear3d_vec<Call>& a) {
   return {x};
 }
 
-// Gathers the nearest elements.
-Values nearest3d(Builder& b, const ops::upsample_nearest3d_vec<Call>& a) {
-  if (a.input().spec().rank() != 5) return {};
+// Gathers the nearest elements: those at the corners of the output's elements, or "exact" at their centres.
+template <size_t Rank, bool IsExact, class A>
+Values nearest(Builder& b, const A& a) {
+  if (a.input().spec().rank() != Rank) return {};
   ValueId x = a.input();
-  for (size_t i = 0; i < 3; ++i) {
+  for (size_t i = 0; i + 2 < Rank; ++i) {
     const Axis axis = axis_of(a, i, false);
     if (!a.error().empty()) return {};
     std::vector<int64_t> nearest(static_cast<size_t>(axis.out));
-    for (size_t o = 0; o < nearest.size(); ++o)
-      nearest[o] = std::min(static_cast<int64_t>(static_cast<double>(o) * axis.step), axis.in - 1);
+    for (size_t o = 0; o < nearest.size(); ++o) {
+      const double at = IsExact ? (static_cast<double>(o) + 0.5) * static_cast<float>(axis.step)
+                                : static_cast<double>(o) * axis.step;
+      nearest[o] = std::min(static_cast<int64_t>(at), axis.in - 1);
+    }
     const ValueId index = add_elements(b, Dtype::INT64, {axis.out}, nearest);
     x = b.call("aten.index_select.default", {ValueRef{x}, Dim(static_cast<int64_t>(i) + 2), ValueRef{index}});
   }
@@ -246,10 +262,13 @@ std::span<const Decomposition> resampling_decompositions() {
   static constexpr Decomposition kRows[] = {
       row<ops::_upsample_bicubic2d_aa_vec, smooth_bicubic>(),
       row<ops::_upsample_bilinear2d_aa_vec, smooth_bilinear>(),
+      row<ops::_upsample_nearest_exact1d_vec, nearest<3, true>>(),
+      row<ops::_upsample_nearest_exact2d_vec, nearest<4, true>>(),
+      row<ops::_upsample_nearest_exact3d_vec, nearest<5, true>>(),
       row<ops::affine_grid_generator_default, affine_grid>(),
       row<ops::grid_sampler_default, grid_sampler>(),
       row<ops::upsample_bicubic2d_vec, bicubic>(),
-      row<ops::upsample_nearest3d_vec, nearest3d>(),
+      row<ops::upsample_nearest3d_vec, nearest<5, false>>(),
       row<ops::upsample_trilinear3d_vec, trilinear>(),
   };
   return kRows;

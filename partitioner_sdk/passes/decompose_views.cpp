@@ -10,6 +10,8 @@
 #include "ops/atleast_2d.hpp"
 #include "ops/atleast_3d.hpp"
 #include "ops/channel_shuffle.hpp"
+#include "ops/conj.hpp"
+#include "ops/conj_physical.hpp"
 #include "ops/contiguous.hpp"
 #include "ops/detach.hpp"
 #include "ops/diag.hpp"
@@ -30,6 +32,8 @@
 #include "ops/ravel.hpp"
 #include "ops/reshape.hpp"
 #include "ops/reshape_as.hpp"
+#include "ops/resolve_conj.hpp"
+#include "ops/resolve_neg.hpp"
 #include "ops/rot90.hpp"
 #include "ops/slice.hpp"
 #include "ops/squeeze.hpp"
@@ -325,9 +329,10 @@ ValueId lay_diagonal(Builder& b, ValueId value, int64_t offset) {
   const ValueId is_on = b.call("aten.eq.Tensor", {ValueRef{shifted}, ValueRef{line()}});
   // Above the main diagonal the row is the index, below it the column.
   const Dims pad = offset >= 0 ? Dims{Dim(0), Dim(offset)} : Dims{Dim(0), Dim(-offset)};
-  const ValueId padded = b.call("aten.constant_pad_nd.default", {ValueRef{value}, Argument(pad), Dim(0)});
+  const Argument zero = ops::is_bool(b.spec(value).dtype) ? Argument(false) : Argument(Dim(0));
+  const ValueId padded = b.call("aten.constant_pad_nd.default", {ValueRef{value}, Argument(pad), zero});
   const ValueId wide = b.call("aten.unsqueeze.default", {ValueRef{padded}, Dim(offset >= 0 ? -1 : -2)});
-  return b.call("aten.where.ScalarOther", {ValueRef{is_on}, ValueRef{wide}, Dim(0)});
+  return b.call("aten.where.ScalarOther", {ValueRef{is_on}, ValueRef{wide}, zero});
 }
 
 Values diag_embed(Builder& b, const ops::diag_embed_default<Call>& a) {
@@ -362,6 +367,7 @@ Values sum_to_size(Builder& b, const ops::sum_to_size_default<Call>& a) {
   const TensorSpec in = a.self().spec();
   const Dims sizes = a.size().dims();
   if (sizes.size() > in.rank()) return {};
+  if (sizes.empty()) return {b.call("aten.sum.default", {a.self()})};  // promotes, even one number
   const size_t lead = in.rank() - sizes.size();
   Dims summed;
   for (size_t i = 0; i < in.rank(); ++i) {
@@ -383,6 +389,8 @@ std::span<const Decomposition> view_decompositions() {
       row<ops::atleast_2d_default, at_least<2>>(),
       row<ops::atleast_3d_default, at_least<3>>(),
       row<ops::channel_shuffle_default, channel_shuffle>(),
+      row<ops::conj_default, identity>(),
+      row<ops::conj_physical_default, identity>(),
       row<ops::contiguous_default, make_contiguous>(),
       row<ops::detach_default, identity>(),
       row<ops::detach_in_place_default, identity>(),
@@ -406,6 +414,8 @@ std::span<const Decomposition> view_decompositions() {
       row<ops::ravel_default, raveled>(),
       row<ops::reshape_default, reshaped>(),
       row<ops::reshape_as_default, view_as>(),
+      row<ops::resolve_conj_default, identity>(),
+      row<ops::resolve_neg_default, identity>(),
       row<ops::rot90_default, rotate>(),
       row<ops::slice_Tensor, slice_of_all>(),
       row<ops::squeeze_default, squeeze_all>(),

@@ -136,24 +136,22 @@ Values instance_norm(Builder& b, const ops::instance_norm_default<Call>& a) {
 }
 
 Values rms_norm(Builder& b, const ops::rms_norm_default<Call>& a) {
-  const ValueId x = a.input();
-  const TensorSpec in = b.spec(x);
+  const TensorSpec in = a.input().spec();
+  // PyTorch computes in float32, because the square of a float16 overflows early. eps is by default the smallest
+  // step of the dtype that it computes in.
+  const bool is_double = in.dtype == Dtype::FLOAT64;
+  const ValueId x = to_dtype(b, a.input(), is_double ? Dtype::FLOAT64 : Dtype::FLOAT32);
   Dims dims;
   for (size_t i = a.normalized_shape().dims().size(); i-- > 0;)
     dims.emplace_back(static_cast<int64_t>(in.rank() - 1 - i));
-  // The default eps is the smallest step of the dtype: 2^-23 for float32.
-  const Argument eps = a.eps().has_value() ? a.eps() : Argument(0x1p-23);
-  if (!a.eps().has_value() && in.dtype != Dtype::FLOAT32) {
-    a.fail("eps is none, and dtype " + std::string(ops::to_text(in.dtype)) +
-           " has no default\nhint: pass eps, or compute in float32");
-    return {};
-  }
+  const Argument eps = a.eps().has_value() ? a.eps() : Argument(is_double ? 0x1p-52 : 0x1p-23);
   const ValueId square = b.call("aten.pow.Tensor_Scalar", {ValueRef{x}, Dim(2)});
   const ValueId mean = b.call("aten.mean.dim", {ValueRef{square}, std::move(dims), true});
   const ValueId shifted = b.call("aten.add.Scalar", {ValueRef{mean}, eps});
   const ValueId scale = b.call("aten.rsqrt.default", {ValueRef{shifted}});
-  const ValueId out = b.call("aten.mul.Tensor", {ValueRef{x}, ValueRef{scale}});
-  return {a.weight().has_value() ? b.call("aten.mul.Tensor", {ValueRef{out}, a.weight()}) : out};
+  ValueId out = b.call("aten.mul.Tensor", {ValueRef{x}, ValueRef{scale}});
+  if (a.weight().has_value()) out = b.call("aten.mul.Tensor", {ValueRef{out}, a.weight()});
+  return {to_dtype(b, out, in.dtype)};
 }
 
 Values max_pool2d(Builder& b, const ops::max_pool2d_default<Call>& a) {

@@ -22,7 +22,8 @@ constexpr Decomposition row() {
   return {View<Call>::kName, [](Builder& b, const Call& call) { return kExpand(b, View<Call>(call)); }};
 }
 
-// The tables, each sorted by op; decompose.cpp searches all of them.
+// All tables, each sorted by op.
+std::vector<std::span<const Decomposition>> decomposition_tables();
 std::span<const Decomposition> activation_decompositions();
 std::span<const Decomposition> creation_decompositions();
 std::span<const Decomposition> einsum_decompositions();
@@ -31,6 +32,7 @@ std::span<const Decomposition> indexing_decompositions();
 std::span<const Decomposition> linear_decompositions();
 std::span<const Decomposition> list_decompositions();
 std::span<const Decomposition> loss_decompositions();
+std::span<const Decomposition> order_decompositions();
 std::span<const Decomposition> patch_decompositions();
 std::span<const Decomposition> product_decompositions();
 std::span<const Decomposition> recurrent_decompositions();

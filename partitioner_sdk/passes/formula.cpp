@@ -81,11 +81,11 @@ class Interpreter {
     if (take('(')) return read_call(name);
     if (name == "none") return Nothing{};
     if (name == "true" || name == "false") return name == "true";
-    if (name == "float64") return Dtype::FLOAT64;
     if (name == "inf") return std::numeric_limits<double>::infinity();
     if (const auto found = named_.find(name); found != named_.end()) return found->second;
     const int position = a_.op().schema == nullptr ? -1 : a_.op().schema->find_argument(name);
     if (position >= 0) return a_.argument(static_cast<size_t>(position));
+    if (const auto dtype = ops::find_dtype(name)) return *dtype;
     fail("'" + std::string(name) + "' is neither an argument of the op nor defined before");
     return Nothing{};
   }
@@ -103,7 +103,7 @@ class Interpreter {
         const Argument item = read_expression();
         if (const Dim* dim = ir::get_if<Dim>(item)) {
           items.push_back(*dim);
-        } else {
+        } else if (skipped_ == 0) {
           fail("a list item is not an int");
         }
         take(',');
@@ -165,19 +165,51 @@ class Interpreter {
     }
     if (!a_.error().empty() || skipped_ != 0) return Nothing{};
     if (function == "reduced") return reduce(args);
-    if (function == "dtype_of" || function == "rank_of") return describe(function, args);
+    if (function == "nonzero") return args.size() == 1 && number_of(args[0]) != 0;
+    if (function == "scaled") return scale(args);
+    if (function == "rank_of" || function == "dtype_of" || function == "float_of")
+      return describe(function, args);
     return call(op_name(function), std::move(args), std::move(named));
   }
 
-  Argument describe(std::string_view function, const std::vector<Argument>& args) {
-    const auto* ref = args.empty() ? nullptr : ir::get_if<ValueRef>(args[0]);
+  // A number, or NaN after an error.
+  double number_of(const Argument& argument) {
+    if (const bool* flag = ir::get_if<bool>(argument)) return *flag ? 1 : 0;
+    if (const double* number = ir::get_if<double>(argument)) return *number;
+    const Dim* dim = ir::get_if<Dim>(argument);
+    if (dim != nullptr && dim->is_static()) return static_cast<double>(dim->value());
+    fail("expected a number");
+    return std::numeric_limits<double>::quiet_NaN();
+  }
+
+  Argument scale(const std::vector<Argument>& args) {
+    const auto* ref = args.size() == 2 ? ir::get_if<ValueRef>(args[0]) : nullptr;
     if (ref == nullptr) {
-      fail("expected a tensor");
+      fail("expected a tensor and a number");
       return Nothing{};
     }
-    const TensorSpec spec = b_.spec(ref->id);
-    if (function == "dtype_of") return spec.dtype;
-    return Dim(static_cast<int64_t>(spec.rank()));
+    const Dtype dtype = b_.spec(ref->id).dtype;
+    double factor = number_of(args[1]);
+    if (ops::is_bool(dtype)) factor = factor != 0 ? 1 : 0;
+    if (factor == 1) return args[0];
+    const Argument number = ops::is_bool(dtype)       ? Argument(factor != 0)
+                            : ops::is_floating(dtype) ? args[1]
+                                                      : Argument(Dim(static_cast<int64_t>(factor)));
+    return call("aten.mul.Tensor", {args[0], number}, {});
+  }
+
+  Argument describe(std::string_view function, const std::vector<Argument>& args) {
+    infer::CallState state(b_.module(), b_.graph(), b_.module().op("aten.add.Tensor"), args);
+    std::vector<infer::AnyArgument> operands;
+    for (size_t i = 0; i < args.size(); ++i) operands.emplace_back(state, i);
+    const auto* ref = args.empty() ? nullptr : ir::get_if<ValueRef>(args[0]);
+    const std::optional<Dtype> dtype = infer::promote_arguments(operands);
+    if (ref == nullptr || !dtype) {
+      fail("expected tensors");
+      return Nothing{};
+    }
+    if (function == "rank_of") return Dim(static_cast<int64_t>(b_.spec(ref->id).rank()));
+    return function == "float_of" && !ops::is_floating(*dtype) ? Dtype::FLOAT32 : *dtype;
   }
 
   Argument reduce(const std::vector<Argument>& args) {

@@ -6,9 +6,10 @@
 // A name is an argument of the decomposed op or the value of an earlier `name = expression;`. A call is an op
 // of aten: `mul` is aten.mul.Tensor, or aten.mul.default where there is no such overload. `pow.Tensor_Scalar`
 // names the overload, `quantized_decomposed.add.default` the namespace too. Literals: none, true, false, inf,
-// numbers, lists of numbers, strings. `name=value` is a named argument. Also dtype_of(x), rank_of(x) and
-// float64. Several expressions return several results. if(c, x, y) is x unless c is false or none, and adds
-// no nodes for the other. reduced(x, reduction) reduces a loss: x, its mean or its sum.
+// numbers, lists of numbers, strings, names of dtypes. `name=value` is a named argument. Also rank_of(x),
+// dtype_of(x, y), which promotes, and float_of(x, y), the same with float32 for integers. Several expressions return several results. if(c, x, y) is x unless c is false or none, and adds
+// no nodes for the other. nonzero(n) is true for a number other than 0. scaled(x, n) is x times a number of x's own
+// dtype, and adds no node for 1. reduced(x, reduction) reduces a loss: x, its mean or its sum.
 #pragma once
 
 #include "partitioner_sdk/passes/decomposition.hpp"

@@ -11,16 +11,26 @@ std::span<const Formula> formula_table() {
       {"aten.__xor__.Tensor", "bitwise_xor(self, other)"},
       {"aten._prelu_kernel.default", "where.self(gt.Scalar(self, 0), self, mul(weight, self))"},
       {"aten._reshape_alias.default", "view(self, size)"},
+      {"aten._safe_softmax.default",
+       "where.ScalarSelf(all.dim(eq.Scalar(self, -inf), dim, true), 0, softmax.int(self, dim, dtype))"},
       {"aten._unsafe_index.Tensor", "index(self, indices)"},
       {"aten._unsafe_index_put.default", "index_put(self, indices, values, accumulate)"},
       {"aten.absolute.default", "abs(self)"},
+      {"aten.addbmm.default",
+       "p = scaled(sum.dim_IntList(bmm(batch1, batch2), [0], dtype=dtype_of(self)), alpha);"
+       "if(nonzero(beta), add(scaled(self, beta), p), p)"},
       {"aten.addcdiv.default", "add(self, mul(div(tensor1, tensor2), value))"},
       {"aten.addcmul.default", "add(self, mul(mul(tensor1, tensor2), value))"},
-      {"aten.addr.default", "add(mul(self, beta), mul(outer.default(vec1, vec2), alpha))"},
+      {"aten.addmv.default",
+       "p = scaled(mv(mat, vec), alpha); if(nonzero(beta), add(scaled(self, beta), p), p)"},
+      {"aten.addr.default",
+       "p = scaled(outer.default(vec1, vec2), alpha); if(nonzero(beta), add(scaled(self, beta), p), p)"},
       {"aten.adjoint.default", "mT.default(self)"},
       {"aten.all.default", "logical_not(any.dims(logical_not(self), none))"},
       {"aten.all.dims", "logical_not(any.dims(logical_not(self), dim, keepdim))"},
       {"aten.alpha_dropout.default", "clone(input)"},
+      {"aten.aminmax.default",
+       "amin(self, if(dim, [dim], []), keepdim); amax(self, if(dim, [dim], []), keepdim)"},
       {"aten.arccos.default", "acos(self)"},
       {"aten.arccosh.default", "acosh(self)"},
       {"aten.arcsin.default", "asin(self)"},
@@ -28,7 +38,8 @@ std::span<const Formula> formula_table() {
       {"aten.arctan.default", "atan(self)"},
       {"aten.arctan2.default", "atan2.default(self, other)"},
       {"aten.arctanh.default", "atanh(self)"},
-      {"aten.baddbmm.default", "add(mul(self, beta), mul(bmm(batch1, batch2), alpha))"},
+      {"aten.baddbmm.default",
+       "p = scaled(bmm(batch1, batch2), alpha); if(nonzero(beta), add(scaled(self, beta), p), p)"},
       {"aten.binary_cross_entropy.default",
        "l = sub(mul(sub(target, 1.0), clamp.default(log1p(neg(self)), -100, none)), mul(target, "
        "clamp.default(log(self), -100, none)));"
@@ -45,6 +56,10 @@ std::span<const Formula> formula_table() {
       {"aten.clip.default", "clamp.default(self, min, max)"},
       {"aten.concat.default", "cat(tensors, dim)"},
       {"aten.concatenate.default", "cat(tensors, dim)"},
+      {"aten.copysign.Scalar", "copysign(self, scalar_tensor.default(other, dtype=float_of(self)))"},
+      {"aten.copysign.Tensor",
+       "m = abs(to.dtype(self, float_of(self, other)));"
+       "where.self(logical_or(lt.Scalar(other, 0), lt.Scalar(reciprocal(other), 0)), neg(m), m)"},
       {"aten.cosine_embedding_loss.default",
        "c = div(sum.dim_IntList(mul(input1, input2), [-1]), sqrt(mul(add(sum.dim_IntList(mul(input1, "
        "input1), [-1]), 1e-12), add(sum.dim_IntList(mul(input2, input2), [-1]), 1e-12))));"
@@ -60,7 +75,7 @@ std::span<const Formula> formula_table() {
       {"aten.divide.Scalar_mode", "div.Scalar_mode(self, other, rounding_mode=rounding_mode)"},
       {"aten.divide.Tensor", "div(self, other)"},
       {"aten.divide.Tensor_mode", "div.Tensor_mode(self, other, rounding_mode=rounding_mode)"},
-      {"aten.dot.default", "sum.dim_IntList(mul(self, tensor), [0])"},
+      {"aten.dot.default", "sum.dim_IntList(mul(self, tensor), [0], dtype=dtype_of(self, tensor))"},
       {"aten.feature_dropout.default", "clone(input)"},
       {"aten.fill.Tensor", "expand_as(to.dtype(value, dtype_of(self)), self)"},
       {"aten.fix.default", "trunc(self)"},
@@ -70,6 +85,12 @@ std::span<const Formula> formula_table() {
       {"aten.float_power.Tensor_Scalar", "pow.Tensor_Scalar(to.dtype(self, float64), exponent)"},
       {"aten.float_power.Tensor_Tensor",
        "pow.Tensor_Tensor(to.dtype(self, float64), to.dtype(exponent, float64))"},
+      {"aten.fmax.default",
+       "x = to.dtype(self, dtype_of(self, other)); y = to.dtype(other, dtype_of(self, other));"
+       "where.self(logical_or(ge(x, y), isnan(y)), x, y)"},
+      {"aten.fmin.default",
+       "x = to.dtype(self, dtype_of(self, other)); y = to.dtype(other, dtype_of(self, other));"
+       "where.self(logical_or(le(x, y), isnan(y)), x, y)"},
       {"aten.frac.default", "sub(self, trunc(self))"},
       {"aten.frobenius_norm.dim", "linalg_vector_norm(self, 2, dim, keepdim)"},
       {"aten.ger.default", "outer.default(self, vec2)"},
@@ -100,6 +121,7 @@ std::span<const Formula> formula_table() {
        "reduced(if(log_target, mul(exp(target), sub(target, self)), sub(xlogy.Tensor(target, target), "
        "mul(target, self))), reduction)"},
       {"aten.l1_loss.default", "reduced(abs(sub(self, target)), reduction)"},
+      {"aten.ldexp.Tensor", "mul(self, pow.Scalar(2.0, other))"},
       {"aten.lerp.Scalar", "add(self, mul(sub(end, self), weight))"},
       {"aten.lerp.Tensor", "add(self, mul(sub(end, self), weight))"},
       {"aten.less.Scalar", "lt.Scalar(self, other)"},
@@ -110,6 +132,10 @@ std::span<const Formula> formula_table() {
       {"aten.logaddexp.default",
        "m = maximum(self, other); d = neg(abs(sub(self, other)));"
        "where.self(logical_and(isinf(m), eq(self, other)), self, add(m, log1p(exp(d))))"},
+      {"aten.logaddexp2.default",
+       "m = maximum(self, other); d = mul(neg(abs(sub(self, other))), 0.6931471805599453);"
+       "where.self(logical_and(isinf(m), eq(self, other)), self, add(m, mul(log1p(exp(d)), "
+       "1.4426950408889634)))"},
       {"aten.mH.default", "mT.default(self)"},
       {"aten.margin_ranking_loss.default",
        "reduced(clamp.default(add(neg(mul(target, sub(input1, input2))), margin), 0, none), reduction)"},
@@ -119,7 +145,7 @@ std::span<const Formula> formula_table() {
       {"aten.mse_loss.default", "reduced(pow.Tensor_Scalar(sub(self, target), 2), reduction)"},
       {"aten.multiply.Scalar", "mul(self, other)"},
       {"aten.multiply.Tensor", "mul(self, other)"},
-      {"aten.mv.default", "sum.dim_IntList(mul(self, vec), [1])"},
+      {"aten.mv.default", "sum.dim_IntList(mul(self, vec), [1], dtype=dtype_of(self, vec))"},
       {"aten.nanmean.default",
        "div(nansum.default(self, dim, keepdim, dtype=dtype), sum.dim_IntList(logical_not(isnan(self)), dim, "
        "keepdim))"},
@@ -162,6 +188,8 @@ std::span<const Formula> formula_table() {
       {"aten.special_xlog1py.default",
        "where.self(isnan(other), other, where.ScalarSelf(eq.Scalar(self, 0), 0, mul(self, log1p(other))))"},
       {"aten.special_xlogy.default", "xlogy.Tensor(self, other)"},
+      {"aten.squeeze_copy.default", "clone(squeeze.default(self))"},
+      {"aten.squeeze_copy.dim", "squeeze_copy.dims(self, [dim])"},
       {"aten.std.default", "sqrt(var.default(self, unbiased))"},
       {"aten.std_mean.correction",
        "sqrt(var.correction(self, dim, correction=correction, keepdim=keepdim)); mean.dim(self, dim, "
@@ -189,7 +217,7 @@ std::span<const Formula> formula_table() {
       {"aten.var_mean.correction",
        "var.correction(self, dim, correction=correction, keepdim=keepdim); mean.dim(self, dim, keepdim)"},
       {"aten.var_mean.dim", "var.dim(self, dim, unbiased, keepdim); mean.dim(self, dim, keepdim)"},
-      {"aten.vdot.default", "sum.dim_IntList(mul(self, other), [0])"},
+      {"aten.vdot.default", "sum.dim_IntList(mul(self, other), [0], dtype=dtype_of(self, other))"},
       {"aten.xlogy.Tensor",
        "where.self(isnan(other), other, where.ScalarSelf(eq.Scalar(self, 0), 0, mul(self, log(other))))"},
   };

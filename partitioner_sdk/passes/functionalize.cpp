@@ -160,8 +160,10 @@ class Functionalizer {
                            states_[operand].now};
       }
     };
-    if (operand == ir::kNoValue || node.outputs.size() > 1)
+    if (operand == ir::kNoValue || node.outputs.size() > 1) {
+      for (const ValueId output : node.outputs) define_root(output);
       return fault(node, "does not write exactly one tensor, which is not supported");
+    }
     if (op.schema->base_name() == "detach_") return alias_results();
     const ops::Schema* functional = find_functional(*op.schema);
     if (functional == nullptr) {

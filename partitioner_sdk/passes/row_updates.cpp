@@ -23,6 +23,7 @@ std::optional<Dims> row_sizes(const Builder& b, const ir::Node& node) {
     const TensorSpec index = b.spec(indices->ids[d]);
     if (sizes || index.rank() != 1 || ops::is_bool(index.dtype)) return std::nullopt;
     const TensorSpec target = b.spec(self->id);
+    if (indices->ids.size() > target.rank()) return std::nullopt;
     sizes.emplace(target.sizes.begin(), target.sizes.end());
     (*sizes)[d] = index.sizes[0];
   }

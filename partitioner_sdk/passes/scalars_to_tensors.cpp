@@ -26,10 +26,13 @@ std::vector<std::byte> bytes_of(T value) {
 }
 
 // Converts a known number to a constant input, and a symbolic one to a tensor computed at run time, with the
-// dtype that it is cast to anyway.
-ValueId number_to_tensor(Builder& b, const Argument& number, std::optional<Dtype> wanted) {
+// dtype that it is cast to anyway. A real number of an op on float64 keeps all of its digits; the official
+// lowering rounds it to float32.
+ValueId number_to_tensor(Builder& b, const Argument& number, std::optional<Dtype> common,
+                         std::optional<Dtype> wanted) {
   if (const bool* flag = ir::get_if<bool>(number)) return b.add_constant(Dtype::BOOL, {}, {std::byte{*flag}});
   if (const double* value = ir::get_if<double>(number)) {
+    if (common == Dtype::FLOAT64) return b.add_constant(Dtype::FLOAT64, {}, bytes_of(*value));
     return b.add_constant(Dtype::FLOAT32, {}, bytes_of(static_cast<float>(*value)));
   }
   const Dim dim = *ir::get_if<Dim>(number);
@@ -54,14 +57,14 @@ std::optional<Dtype> operand_dtype(const ir::Module& module, const ir::Node& nod
   return gives_float && !ops::is_floating(*common) ? Dtype::FLOAT32 : *common;
 }
 
-bool convert_numbers(Builder& b, ir::Node& node, std::optional<Dtype> wanted) {
+bool convert_numbers(Builder& b, ir::Node& node, std::optional<Dtype> common, std::optional<Dtype> wanted) {
   const ops::Schema* schema = b.module().op(node).schema;
   if (schema == nullptr) return false;
   bool is_changed = false;
   for (uint32_t i = 0; i < schema->argument_count(); ++i) {
     const ops::Type type = schema->argument(i).type;
     if (type.base != ops::BaseType::kTensor || type.is_list || !is_number(node.args[i])) continue;
-    node.args[i] = ValueRef{number_to_tensor(b, node.args[i], wanted)};
+    node.args[i] = ValueRef{number_to_tensor(b, node.args[i], common, wanted)};
     is_changed = true;
   }
   return is_changed;
@@ -92,7 +95,7 @@ Result<bool> run(ir::Module& module, ir::Graph& graph) {
       common = infer::promote_arguments(operands);
     }
     const std::optional<Dtype> wanted = operand_dtype(module, node, common);
-    is_changed |= convert_numbers(b, node, wanted);
+    is_changed |= convert_numbers(b, node, common, wanted);
     if (wanted) is_changed |= promote_operands(b, node, *wanted);
     b.keep(std::move(node));
   }

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "partitioner_sdk/passes/decompose.hpp"
+#include "partitioner_sdk/passes/formula.hpp"
 #include "partitioner_sdk/passes/passes.hpp"
 #include "partitioner_sdk/testing/run_pass.hpp"
 
@@ -356,6 +357,17 @@ graph @forward {
                  });
   EXPECT_THAT(error, HasSubstr("(net.py:7 in forward)\naten.dropout"));
   EXPECT_THAT(error, HasSubstr("(net.py:9 in forward)"));
+}
+
+TEST(Decompose, TablesAreSortedByOp) {
+  size_t count = 0;
+  for (const auto table : decomposition_tables()) {
+    for (size_t i = 1; i < table.size(); ++i) EXPECT_LT(table[i - 1].op, table[i].op);
+    count += table.size();
+  }
+  EXPECT_GT(count, 200u);
+  const auto formulas = formula_table();
+  for (size_t i = 1; i < formulas.size(); ++i) EXPECT_LT(formulas[i - 1].op, formulas[i].op);
 }
 
 TEST(Decompose, ResultsMustBeWhatTheExporterSaid) {

@@ -21,6 +21,7 @@
 #include <sstream>
 
 #include "conformance/report/results.hpp"
+#include "etb/plugin.h"
 #include "host/testing/scratch_dir.hpp"
 #include "tools/testing/cli_run.hpp"
 
@@ -148,19 +149,21 @@ TEST_P(Isolation, AGoodPluginPassesForAnOrdinaryUser) {
 struct Attack {
   const char* plugin;
   const char* check;
+  bool needs_call_filter = false;  // sanitizers make calls that the filter would reject
 };
 constexpr Attack kAttacks[] = {
-    {"fault_119", "hyg.leaves-the-suite-alone"},  {"fault_120", "op."},
-    {"fault_121", "hyg.leaves-the-suite-alone"},  {"fault_122", "hyg.leaves-the-suite-alone"},
-    {"fault_123", "hyg.leaves-the-suite-alone"},  {"fault_124", "hyg.leaves-the-suite-alone"},
-    {"fault_125", "hyg.leaves-the-suite-alone"},  {"fault_126", "leak.processes-of-a-batch"},
-    {"fault_127", "hyg.stays-within-its-limits"}, {"fault_128", "hyg.stays-within-its-limits"},
-    {"fault_129", "leak.sockets-of-a-batch"},     {"fault_130", "op.hang"},
+    {"fault_119", "hyg.leaves-the-suite-alone"},       {"fault_120", "op."},
+    {"fault_121", "hyg.leaves-the-suite-alone"},       {"fault_122", "hyg.leaves-the-suite-alone", true},
+    {"fault_123", "hyg.leaves-the-suite-alone"},       {"fault_124", "hyg.leaves-the-suite-alone"},
+    {"fault_125", "hyg.leaves-the-suite-alone", true}, {"fault_126", "leak.processes-of-a-batch"},
+    {"fault_127", "hyg.stays-within-its-limits"},      {"fault_128", "hyg.stays-within-its-limits"},
+    {"fault_129", "leak.sockets-of-a-batch"},          {"fault_130", "op.hang"},
 };
 
 TEST_P(Isolation, APluginThatAttacksTheSuiteFails) {
   Copies copies;
   for (const Attack& attack : kAttacks) {
+    if (attack.needs_call_filter && ETB_SANITIZERS_BUILT != 0) continue;
     const UserRun run = verify_as_user(copies, attack.plugin,
                                        {"--case", "op.neg.f32.7.*", "--case-timeout-ms", "1500"}, GetParam());
     EXPECT_EQ(run.exit, 1) << attack.plugin << ": " << run.text;

@@ -16,7 +16,10 @@ count=$(wc -l <<<"$promises")
 while IFS='|' read -r _ promise tests _; do
   names=$(grep -o '`[a-z0-9_]*`' <<<"$tests" | tr -d '`') || fail "no test shows:$promise"
   for name in $names; do
-    case $name in xnnpack_*) [ -e "$build/plugins.d/xnnpack.so" ] || continue ;; esac
+    case $name in
+      xnnpack_*) [ -e "$build/plugins.d/xnnpack.so" ] || continue ;;
+      hardening_*) if grep -q '^ETB_SANITIZE:STRING=.' "$build/CMakeCache.txt"; then continue; fi ;;  # has other flags
+    esac
     case $known in *" $name "*) ;; *) fail "no test is called $name, which shows:$promise" ;; esac
   done
 done <<<"$promises"

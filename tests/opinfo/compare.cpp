@@ -97,7 +97,8 @@ std::string compare(const std::string& op, const Case& one, const Tensor& actual
   const Precision precision = precision_of(expected.dtype());
   const size_t nbytes = host::element_nbytes(expected.dtype());
   const bool is_resampled =
-      op.find("upsample_bilinear") != std::string::npos && expected.dtype() == Dtype::UINT8;
+      (op.find("upsample_bi") != std::string::npos || op.find("interpolate_bi") != std::string::npos) &&
+      expected.dtype() == Dtype::UINT8;
   int64_t wrong_count = 0, first = -1;
   for (int64_t i = 0; i < expected.numel(); ++i) {
     const auto* bytes = actual.data_as<uint8_t>() + static_cast<size_t>(i) * nbytes;

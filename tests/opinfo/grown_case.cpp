@@ -162,10 +162,11 @@ EValue* GrownCase::grow(const EValue& value) {
 EValue* GrownCase::grow_tensor(const Tensor& from) {
   const bool is_written = is_output(one_, from);
   const std::vector<int64_t> sizes = grown_sizes(from, is_written, growth_, max_rank_, factor_);
-  int64_t numel = 1;
-  for (const int64_t size : sizes) numel *= size;
-  const size_t element = host::element_nbytes(from.dtype());
-  const size_t nbytes = static_cast<size_t>(numel) * element;
+  // Sizes of an output may be beyond any memory: its kernel is stopped, or rejects them.
+  uint64_t nbytes = host::element_nbytes(from.dtype());
+  for (const int64_t size : sizes)
+    if (__builtin_mul_overflow(nbytes, static_cast<uint64_t>(size), &nbytes)) nbytes = kOutputNbytes;
+  if (is_written) nbytes = std::min<uint64_t>(nbytes, kOutputNbytes);
   const LazyMemory& memory =
       *memory_.emplace_back(std::make_unique<LazyMemory>((is_written ? kOutputNbytes : nbytes) + kBehind));
   auto* bytes = memory.bytes().data();

@@ -5,6 +5,6 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
 cmake -S . -B build/ci -DCMAKE_COMPILE_WARNING_AS_ERROR=ON \
-  -DCMAKE_C_FLAGS="-Wall -Wextra" -DCMAKE_CXX_FLAGS="-Wall -Wextra"
+  -DCMAKE_C_FLAGS="-Wall -Wextra ${CFLAGS:-}" -DCMAKE_CXX_FLAGS="-Wall -Wextra ${CXXFLAGS:-}"
 cmake --build build/ci --parallel
 ctest --test-dir build/ci --output-on-failure --no-tests=error
