@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Exports PyTorch's own operator samples (OpInfo) with torch.export, for program_samples.
 
-  export_samples.py OUT_DIR [--ops REGEX] [--dtypes a,b] [--per-dtype N] [--seed S] [--shard I/N] [--all]
+  export_samples.py OUT_DIR [--ops REGEX] [--dtypes a,b] [--per-dtype N] [--seed S] [--shard I/N] [--all] [--list FILE]
 
 Each sample becomes a model whose forward calls the operator: tensors are the inputs, everything else is a constant. The operator is
 called as a function and, where it has one, as a method of its first argument. Two files a sample, in OUT_DIR/<operator>/:
@@ -12,7 +12,8 @@ called as a function and, where it has one, as a method of its first argument. T
 
 OUT_DIR/refused_<shard>.tsv has a line for each sample that torch.export cannot write: operator, dtype, variant, reason. Such samples do not
 count. Without --all a seeded subset of N samples for each operator and dtype is exported. Existing files are kept, so that a stopped run
-goes on where it stopped.
+goes on where it stopped. --list exports only the samples that FILE names, a line each: programs.txt beside this script has those that
+run in CI.
 """
 import argparse
 import random
@@ -112,6 +113,15 @@ def distance_from_exact(call, args, kwargs, results):
     return max(distances)
 
 
+def without_folders(program):
+    """Source locations name files, not where they are on this machine."""
+    for module in program.graph_module.modules():
+        for node in module.graph.nodes if isinstance(module, torch.fx.GraphModule) else []:
+            if node.meta.get("stack_trace"):
+                node.meta["stack_trace"] = re.sub(r'File "(?:[^"]*/site-packages/|[^"]*/)', 'File "', node.meta["stack_trace"])
+    return program
+
+
 def pack_sample(inputs, results, scale, source):
     packed = [b"\1" + pack_tensor(t) for t in inputs] + [b"\x0b" + pack_tensor(t.detach().contiguous()) for t in results]
     text = source.encode()[:200]
@@ -149,7 +159,7 @@ def export(variant, sample, path, source):
             raise Unusable(f"{t.dtype}, {t.layout}")
     program = torch.export.export(Sample(variant.call, args, kwargs).eval(), tuple(inputs), strict=False)
     case = pack_sample(inputs, results, scale_of(variant.call, args, kwargs, results), source)
-    torch.export.save(program, path.with_suffix(".pt2"))
+    torch.export.save(without_folders(program), path.with_suffix(".pt2"))
     path.with_suffix(".case").write_bytes(case)
 
 
@@ -160,7 +170,7 @@ def samples_of(op, dtype, options):
         return []
     numbered = [(i, s) for i, s in enumerate(samples)
                 if sum(t.numel() for t in tensors_in([s.input, s.args, s.kwargs])) <= options.max_numel]
-    if options.all:
+    if options.all or options.list:
         return numbered
     return sorted(random.Random(f"{options.seed}{op.full_name}{dtype}").sample(numbered, min(options.per_dtype, len(numbered))),
                   key=lambda one: one[0])
@@ -179,6 +189,8 @@ def export_operator(op, options, refused):
         for number, sample in samples_of(op, dtype, options):
             for variant in variants_of(op):
                 path = options.out_dir / folder_of(op) / f"{short}_{number}_{variant.name}"
+                if options.list and f"{path.parent.name}/{path.name}" not in options.list:
+                    continue
                 if path.with_suffix(".case").exists():
                     done += 1
                     continue
@@ -202,6 +214,7 @@ def main():
     parser.add_argument("--ops", help="only operators whose name matches")
     parser.add_argument("--dtypes", type=lambda text: text.split(","), help="only these, e.g. float32,int64")
     parser.add_argument("--all", action="store_true", help="every sample instead of a subset")
+    parser.add_argument("--list", type=lambda path: set(Path(path).read_text().split()), help="only the samples that this file names")
     parser.add_argument("--per-dtype", type=int, default=1)
     parser.add_argument("--max-numel", type=int, default=100000, help="largest sum of a sample's elements")
     parser.add_argument("--seed", type=int, default=1)
@@ -213,7 +226,9 @@ def main():
     signal.signal(signal.SIGALRM, on_alarm)
     options.out_dir.mkdir(parents=True, exist_ok=True)
     first, step = map(int, options.shard.split("/"))
-    wanted = [op for op in op_db if not options.ops or re.search(options.ops, op.full_name)][first::step]
+    folders = {name.split("/")[0] for name in options.list or []}
+    wanted = [op for op in op_db if (not options.ops or re.search(options.ops, op.full_name))
+              and (not folders or folder_of(op) in folders)][first::step]
     with open(options.out_dir / f"refused_{first}.tsv", "a", buffering=1) as refused:
         for position, op in enumerate(wanted):
             count = export_operator(op, options, refused)
