@@ -13,7 +13,10 @@
 #include "ops/bmm.hpp"
 #include "ops/cumsum.hpp"
 #include "ops/linear.hpp"
+#include "ops/max.hpp"
 #include "ops/mean.hpp"
+#include "ops/median.hpp"
+#include "ops/min.hpp"
 #include "ops/mm.hpp"
 #include "ops/sum.hpp"
 #include "ops/var.hpp"
@@ -40,6 +43,11 @@ template <class C>
 Specs reduce(const C& call) {
   return {reduced(call, call.self().spec(), call.axes(call.dim().dims(), call.self().spec().rank()),
                   call.keepdim())};
+}
+// Elements and their indices.
+template <class C>
+Specs reduce_pair(const C& call) {
+  return Specs(2, reduce(call).front());
 }
 template <class C>
 Specs same(const C& call) {
@@ -85,13 +93,23 @@ Specs linear(const ops::linear_default<Call>& call) {
 constexpr ResultLayout kPoint = ResultLayout::kPointwise, kDense = ResultLayout::kContiguous;
 
 constexpr Rule kRows[] = {
-    row<ops::_log_softmax_default, same>(kPoint), row<ops::_softmax_default, same>(kPoint),
-    row<ops::addmm_default, addmm>(kDense),       row<ops::amax_default, reduce>(kDense),
-    row<ops::amin_default, reduce>(kDense),       row<ops::any_dim, reduce>(kDense),
-    row<ops::any_dims, reduce>(kDense),           row<ops::bmm_default, bmm>(kDense),
-    row<ops::cumsum_default, same>(kDense),       row<ops::linear_default, linear>(kDense),
-    row<ops::mean_dim, reduce>(kDense),           row<ops::mm_default, mm>(kDense),
-    row<ops::sum_dim_IntList, reduce>(kDense),    row<ops::var_correction, reduce>(kDense),
+    row<ops::_log_softmax_default, same>(kPoint),
+    row<ops::_softmax_default, same>(kPoint),
+    row<ops::addmm_default, addmm>(kDense),
+    row<ops::amax_default, reduce>(kDense),
+    row<ops::amin_default, reduce>(kDense),
+    row<ops::any_dim, reduce>(kDense),
+    row<ops::any_dims, reduce>(kDense),
+    row<ops::bmm_default, bmm>(kDense),
+    row<ops::cumsum_default, same>(kDense),
+    row<ops::linear_default, linear>(kDense),
+    row<ops::max_dim, reduce_pair>(kDense),
+    row<ops::mean_dim, reduce>(kDense),
+    row<ops::median_dim, reduce_pair>(kDense),
+    row<ops::min_dim, reduce_pair>(kDense),
+    row<ops::mm_default, mm>(kDense),
+    row<ops::sum_dim_IntList, reduce>(kDense),
+    row<ops::var_correction, reduce>(kDense),
 };
 
 }  // namespace

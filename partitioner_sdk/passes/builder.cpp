@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "partitioner_sdk/passes/builder.hpp"
 
+#include <algorithm>
 #include <numeric>
 
 namespace etb::passes {
@@ -58,7 +59,10 @@ std::vector<ValueId> Builder::add(ir::OpId op, std::vector<Argument> args) {
       node.outputs.push_back(graph_.add_value({{}, ir::ValueKind::kTensor, std::move(spec), {}}));
     }
   }
-  // Callers read the first result without checking for an error.
+  // Callers read results without checking for an error.
+  const ops::Schema* schema = module_.op(op).schema;
+  const size_t count = std::max<size_t>(schema == nullptr ? 1 : schema->result_count(), 1);
+  while (node.outputs.size() < count && !specs) node.outputs.push_back(graph_.add_value({}));
   if (node.outputs.empty()) node.outputs.push_back(graph_.add_value({}));
   nodes_.push_back(node);
   return node.outputs;

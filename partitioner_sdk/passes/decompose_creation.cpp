@@ -175,8 +175,7 @@ ValueId linear_steps_between(Builder& b, const A& a, Dtype dtype) {
   const ValueId rising = b.call("aten.add.Tensor", {ValueRef{start}, times(up)});
   const ValueId falling = b.call("aten.sub.Tensor", {ValueRef{end}, times(down)});
   const ValueId first = to_dtype(b, add_numbers(b, Dtype::FLOAT32, is_first), Dtype::BOOL);
-  return {
-      to_dtype(b, b.call("aten.where.self", {ValueRef{first}, ValueRef{rising}, ValueRef{falling}}), dtype)};
+  return b.call("aten.where.self", {ValueRef{first}, ValueRef{rising}, ValueRef{falling}});
 }
 template <class A>
 Values linspace_between(Builder& b, const A& a) {

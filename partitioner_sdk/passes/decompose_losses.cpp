@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Losses that select classes; the other losses are formulas. Each term follows PyTorch.
 #include "ops/cross_entropy_loss.hpp"
+#include "ops/multi_margin_loss.hpp"
+#include "ops/multilabel_margin_loss.hpp"
 #include "ops/nll_loss.hpp"
 #include "ops/nll_loss2d.hpp"
 #include "ops/nll_loss_nd.hpp"
@@ -136,11 +138,82 @@ Values cross_entropy_loss(Builder& b, const ops::cross_entropy_loss_default<Call
   return {b.call("aten.add.Tensor", {ValueRef{sharp}, ValueRef{share}})};
 }
 
+// The scores of a margin loss as [N, C], and the classes as [N, T].
+struct Rows {
+  ValueId scores, classes;
+  Dim count;     // C
+  bool is_line;  // the input had no N
+};
+template <class A>
+Rows as_rows(Builder& b, const A& a) {
+  const TensorSpec in = a.self().spec();
+  const bool is_line = in.rank() < 2;
+  const Dims sizes = is_line ? Dims{Dim(1), in.rank() == 0 ? Dim(1) : in.sizes[0]} : in.sizes;
+  return {reshape(b, a.self(), sizes), reshape(b, a.target(), {sizes[0], Dim(-1)}), sizes[1], is_line};
+}
+ValueId class_numbers(Builder& b, const Rows& rows) {
+  return b.call("aten.arange.start_step", {Dim(0), rows.count}, {{"dtype", Dtype::INT64}});
+}
+Values reduced_rows(Builder& b, const Rows& rows, ValueId loss, int64_t reduction) {
+  return {rows.is_line && reduction == 0 ? reshape(b, loss, {}) : reduced(b, loss, reduction)};
+}
+
+// max(0, margin - score of the class + other score)^p, the mean over all classes.
+Values multi_margin_loss(Builder& b, const ops::multi_margin_loss_default<Call>& a) {
+  const Rows rows = as_rows(b, a);
+  const ValueId own = b.call("aten.gather.default", {ValueRef{rows.scores}, Dim(1), ValueRef{rows.classes}});
+  const ValueId distance = b.call("aten.sub.Tensor", {a.margin(), ValueRef{own}});
+  const ValueId sum = b.call("aten.add.Tensor", {ValueRef{distance}, ValueRef{rows.scores}});
+  ValueId cost = b.call("aten.clamp.default", {ValueRef{sum}, Dim(0)});
+  if (a.p().number() == 2) cost = b.call("aten.mul.Tensor", {ValueRef{cost}, ValueRef{cost}});
+  if (a.weight().has_value()) {
+    const ValueId flat = reshape(b, rows.classes, {Dim(-1)});
+    const ValueId weights = b.call("aten.index_select.default", {a.weight(), Dim(0), ValueRef{flat}});
+    cost = b.call("aten.mul.Tensor", {ValueRef{cost}, ValueRef{reshape(b, weights, {Dim(-1), Dim(1)})}});
+  }
+  const ValueId is_other =
+      b.call("aten.ne.Tensor", {ValueRef{class_numbers(b, rows)}, ValueRef{rows.classes}});
+  const ValueId loss = b.call("aten.mean.dim", {ValueRef{zero_where_not(b, is_other, cost)}, Dims{Dim(1)}});
+  return reduced_rows(b, rows, loss, a.reduction().integer());
+}
+
+// Each row names its classes, up to the first -1. Every other class costs max(0, 1 - score of the class + its score).
+Values multilabel_margin_loss(Builder& b, const ops::multilabel_margin_loss_default<Call>& a) {
+  const Rows rows = as_rows(b, a);
+  const ValueId numbers = class_numbers(b, rows);
+  const ValueId is_end = b.call("aten.eq.Scalar", {ValueRef{rows.classes}, Dim(-1)});
+  const ValueId ends = b.call("aten.where.ScalarOther", {ValueRef{is_end}, ValueRef{numbers}, rows.count});
+  const ValueId end = b.call("aten.amin.default", {ValueRef{ends}, Dims{Dim(-1)}, true});
+  const ValueId is_class = b.call("aten.lt.Tensor", {ValueRef{numbers}, ValueRef{end}});
+  const auto classes_or = [&](int64_t number) {
+    return b.call("aten.where.ScalarOther", {ValueRef{is_class}, ValueRef{rows.classes}, Dim(number)});
+  };
+  const auto along = [&](ValueId value, int64_t dim) {
+    return ValueRef{b.call("aten.unsqueeze.default", {ValueRef{value}, Dim(dim)})};
+  };
+  const ValueId own =
+      b.call("aten.gather.default", {ValueRef{rows.scores}, Dim(-1), ValueRef{classes_or(0)}});
+  const ValueId equal = b.call("aten.eq.Tensor", {ValueRef{numbers}, along(classes_or(-1), -1)});
+  const ValueId is_target = b.call("aten.any.dim", {ValueRef{equal}, Dim(1), true});
+  const ValueId distance = b.call("aten.sub.Tensor", {1.0, along(own, -1)});
+  const ValueId sum = b.call("aten.add.Tensor", {ValueRef{distance}, along(rows.scores, 1)});
+  const ValueId cost = b.call("aten.clamp.default", {ValueRef{sum}, Dim(0)});
+  const ValueId is_counted =
+      b.call("aten.logical_and.default",
+             {along(is_class, -1), ValueRef{b.call("aten.logical_not.default", {ValueRef{is_target}})}});
+  const ValueId total_cost =
+      b.call("aten.sum.dim_IntList", {ValueRef{zero_where_not(b, is_counted, cost)}, Dims{Dim(1), Dim(2)}});
+  const ValueId loss = b.call("aten.div.Scalar", {ValueRef{total_cost}, rows.count});
+  return reduced_rows(b, rows, loss, a.reduction().integer());
+}
+
 }  // namespace
 
 std::span<const Decomposition> loss_decompositions() {
   static constexpr Decomposition kRows[] = {
       row<ops::cross_entropy_loss_default, cross_entropy_loss>(),
+      row<ops::multi_margin_loss_default, multi_margin_loss>(),
+      row<ops::multilabel_margin_loss_default, multilabel_margin_loss>(),
       row<ops::nll_loss_default, nll_loss>(),
       row<ops::nll_loss2d_default, nll_loss>(),
       row<ops::nll_loss_nd_default, nll_loss>(),

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Convolutions, pools, padding and normalisation.
+#include "ops/_batch_norm_with_update_functional.hpp"
+#include "ops/_native_batch_norm_legit_functional.hpp"
 #include "ops/adaptive_avg_pool1d.hpp"
 #include "ops/adaptive_avg_pool2d.hpp"
 #include "ops/avg_pool1d.hpp"
@@ -17,6 +19,7 @@
 #include "ops/max_pool1d.hpp"
 #include "ops/max_pool1d_with_indices.hpp"
 #include "ops/max_pool2d.hpp"
+#include "ops/native_batch_norm.hpp"
 #include "ops/pad.hpp"
 #include "ops/reflection_pad1d.hpp"
 #include "ops/reflection_pad2d.hpp"
@@ -99,6 +102,54 @@ Values batch_norm(Builder& b, const ops::batch_norm_default<Call>& a) {
              {a.input(), a.weight(), a.bias(), a.running_mean(), a.running_var(), a.momentum(), a.eps()})};
 }
 
+Values native_batch_norm(Builder& b, const ops::native_batch_norm_default<Call>& a) {
+  if (a.training())
+    return b.call_all("aten._native_batch_norm_legit.no_stats",
+                      {a.input(), a.weight(), a.bias(), true, a.momentum(), a.eps()});
+  return b.call_all(
+      "aten._native_batch_norm_legit_no_training.default",
+      {a.input(), a.weight(), a.bias(), a.running_mean(), a.running_var(), a.momentum(), a.eps()});
+}
+
+// Mean and variance of a batch norm in training, and the statistics that they change.
+template <class A>
+Values trained_batch_norm(Builder& b, const A& a) {
+  Values out = b.call_all("aten._native_batch_norm_legit.no_stats",
+                          {a.input(), a.weight(), a.bias(), true, a.momentum(), a.eps()});
+  Dims axes;
+  for (size_t i = 0; i < a.input().spec().rank(); ++i)
+    if (i != 1) axes.emplace_back(static_cast<int64_t>(i));
+  const double share = a.momentum().number();
+  const auto updated = [&](const infer::TensorArgument& old, ValueId fresh) {
+    const ValueId kept = b.call("aten.mul.Tensor", {old, 1 - share});
+    const ValueId added = b.call("aten.mul.Tensor", {ValueRef{to_dtype(b, fresh, old.spec().dtype)}, share});
+    return b.call("aten.add.Tensor", {ValueRef{added}, ValueRef{kept}});
+  };
+  const ValueId mean = b.call("aten.mean.dim", {a.input(), Argument(axes)});
+  const ValueId variance =
+      b.call("aten.var.correction", {a.input(), Argument(axes)}, {{"correction", Dim(1)}});
+  out.push_back(updated(a.running_mean(), mean));
+  out.push_back(updated(a.running_var(), variance));
+  return out;
+}
+
+Values batch_norm_functional(Builder& b, const ops::_native_batch_norm_legit_functional_default<Call>& a) {
+  if (a.training()) return trained_batch_norm(b, a);
+  Values out =
+      b.call_all("aten._native_batch_norm_legit_no_training.default",
+                 {a.input(), a.weight(), a.bias(), a.running_mean(), a.running_var(), a.momentum(), a.eps()});
+  out.push_back(a.running_mean());
+  out.push_back(a.running_var());
+  return out;
+}
+// The fourth result is memory that only CUDA uses.
+Values batch_norm_with_update(Builder& b, const ops::_batch_norm_with_update_functional_default<Call>& a) {
+  Values out = trained_batch_norm(b, a);
+  const ValueId reserve = b.call("aten.full.default", {Dims{Dim(0)}, Dim(0)}, {{"dtype", Dtype::UINT8}});
+  out.insert(out.begin() + 3, reserve);
+  return out;
+}
+
 Values layer_norm(Builder& b, const ops::layer_norm_default<Call>& a) {
   return {b.call("aten.native_layer_norm.default",
                  {a.input(), a.normalized_shape(), a.weight(), a.bias(), a.eps()})};
@@ -117,10 +168,14 @@ Values group_norm(Builder& b, const ops::group_norm_default<Call>& a) {
 // Each channel of each image becomes one channel of a batch norm.
 Values instance_norm(Builder& b, const ops::instance_norm_default<Call>& a) {
   const TensorSpec in = a.input().spec();
-  if (in.rank() < 2 || !a.use_input_stats() || a.running_mean().has_value()) {
-    a.fail("running statistics, or an input of rank below 2; only statistics of the input are supported");
+  if (in.rank() < 2) {
+    a.fail("input of rank " + std::to_string(in.rank()) + ", expected at least 2");
     return {};
   }
+  if (!a.use_input_stats())
+    return {
+        b.call("aten._native_batch_norm_legit_no_training.default",
+               {a.input(), a.weight(), a.bias(), a.running_mean(), a.running_var(), a.momentum(), a.eps()})};
   Dims sizes = in.sizes;
   sizes[1] = b.symbols().mul(in.sizes[0], in.sizes[1]);
   sizes[0] = 1;
@@ -246,7 +301,7 @@ Values reflection_pad(Builder& b, const A& a) {
   return {reflected(b, a.self(), a.padding().dims())};
 }
 
-// Prepends the end and appends the beginning, one dimension after the other.
+// Prepends the end and appends the beginning, one dimension after the other. A negative number cuts elements off before.
 ValueId circular(Builder& b, const ops::pad_default<Call>& a, size_t count) {
   ValueId x = a.self();
   const Dims pad = a.pad().dims();
@@ -254,16 +309,24 @@ ValueId circular(Builder& b, const ops::pad_default<Call>& a, size_t count) {
   for (size_t i = 0; i < count; ++i) {
     const TensorSpec in = b.spec(x);
     const size_t axis = in.rank() - 1 - i;
-    const Dim dim = static_cast<int64_t>(axis), size = in.sizes[axis];
+    const Dim dim = static_cast<int64_t>(axis);
+    const auto slice = [&](Dim begin, Dim end) {
+      return b.call("aten.slice.Tensor", {ValueRef{x}, dim, begin, end});
+    };
+    Dim before = pad[2 * i], after = pad[2 * i + 1];
+    const auto is_negative = [](Dim number) { return number.is_static() && number.value() < 0; };
+    if (is_negative(before) || is_negative(after)) {
+      const Dim begin = is_negative(before) ? Dim(-before.value()) : Dim(0);
+      const Dim end = is_negative(after) ? symbols.add(in.sizes[axis], after) : in.sizes[axis];
+      x = slice(begin, end);
+      if (is_negative(before)) before = 0;
+      if (is_negative(after)) after = 0;
+    }
+    const Dim size = b.spec(x).sizes[axis];
     ir::ValueList parts;
-    if (!pad[2 * i].is(0)) {
-      parts.ids.push_back(
-          b.call("aten.slice.Tensor", {ValueRef{x}, dim, symbols.sub(size, pad[2 * i]), size}));
-    }
+    if (!before.is(0)) parts.ids.push_back(slice(symbols.sub(size, before), size));
     parts.ids.push_back(x);
-    if (!pad[2 * i + 1].is(0)) {
-      parts.ids.push_back(b.call("aten.slice.Tensor", {ValueRef{x}, dim, Dim(0), pad[2 * i + 1]}));
-    }
+    if (!after.is(0)) parts.ids.push_back(slice(Dim(0), after));
     if (parts.ids.size() > 1) x = b.call("aten.cat.default", {std::move(parts), dim});
   }
   return x;
@@ -299,6 +362,8 @@ Values dropout(Builder& b, const ops::dropout_default<Call>& a) {
 
 std::span<const Decomposition> window_decompositions() {
   static constexpr Decomposition kRows[] = {
+      row<ops::_batch_norm_with_update_functional_default, batch_norm_with_update>(),
+      row<ops::_native_batch_norm_legit_functional_default, batch_norm_functional>(),
       row<ops::adaptive_avg_pool1d_default, adaptive_avg_pool1d>(),
       row<ops::adaptive_avg_pool2d_default, adaptive_avg_pool2d>(),
       row<ops::avg_pool1d_default, avg_pool1d>(),
@@ -319,6 +384,7 @@ std::span<const Decomposition> window_decompositions() {
       row<ops::max_pool1d_default, max_pool1d>(),
       row<ops::max_pool1d_with_indices_default, max_pool1d>(),
       row<ops::max_pool2d_default, max_pool2d>(),
+      row<ops::native_batch_norm_default, native_batch_norm>(),
       row<ops::pad_default, pad>(),
       row<ops::reflection_pad1d_default, reflection_pad>(),
       row<ops::reflection_pad2d_default, reflection_pad>(),

@@ -34,6 +34,7 @@ std::span<const Decomposition> list_decompositions();
 std::span<const Decomposition> loss_decompositions();
 std::span<const Decomposition> order_decompositions();
 std::span<const Decomposition> patch_decompositions();
+std::span<const Decomposition> pool_decompositions();
 std::span<const Decomposition> product_decompositions();
 std::span<const Decomposition> recurrent_decompositions();
 std::span<const Decomposition> reduction_decompositions();

@@ -135,9 +135,11 @@ class Functionalizer {
     const bool is_view = shares_storage(module_, graph_, node);
     const auto* self = node.args.empty() ? nullptr : ir::get_if<ValueRef>(node.args[kSelf]);
     const ValueId operand = self == nullptr ? ir::kNoValue : self->id;
+    const std::vector<ValueId> written = writes ? written_tensors(*op.schema, node) : std::vector<ValueId>();
     for (Argument& argument : node.args) {
       ir::for_each_value(argument, [&](ValueId& id) { id = resolve(id); });
     }
+    if (written.size() > 1) return write_several(node, written);
     if (writes) return write(node, operand);
     for (const ValueId output : node.outputs) define_root(output);
     if (is_view) {
@@ -149,6 +151,38 @@ class Functionalizer {
       }
     }
     b_.keep(std::move(node));
+  }
+
+  static std::vector<ValueId> written_tensors(const ops::Schema& schema, const ir::Node& node) {
+    std::vector<ValueId> written;
+    for (uint32_t i = 0; i < node.args.size() && i < schema.argument_count(); ++i) {
+      const auto* ref = ir::get_if<ValueRef>(node.args[i]);
+      if (ref != nullptr && schema.argument(i).is_write) written.push_back(ref->id);
+    }
+    return written;
+  }
+
+  // Replaces an op by its functional form, aten.x.default by aten.x_functional.default: the last results are the new
+  // contents of the tensors that the op writes.
+  void write_several(ir::Node& node, const std::vector<ValueId>& written) {
+    for (const ValueId output : node.outputs) define_root(output);
+    const ops::Schema& schema = *module_.op(node).schema;
+    const std::string name = std::string(schema.op_namespace()) + "." + std::string(schema.base_name()) +
+                             "_functional." + std::string(schema.overload_name());
+    const ops::Schema* functional = ops::find_schema(name);
+    if (functional == nullptr || functional->argument_count() != schema.argument_count() ||
+        functional->result_count() != node.outputs.size() + written.size())
+      return fault(node, "writes several tensors, and has no functional variant");
+    node.op = module_.op(name);
+    const size_t first = node.outputs.size();
+    for (const ValueId id : written) {
+      ir::Value contents;
+      contents.spec = graph_.values[id].spec;
+      node.outputs.push_back(graph_.add_value(std::move(contents)));
+    }
+    const ir::Node kept = node;
+    b_.keep(std::move(node));
+    for (size_t i = 0; i < written.size(); ++i) store(kept, written[i], kept.outputs[first + i]);
   }
 
   void write(ir::Node& node, ValueId operand) {

@@ -97,7 +97,7 @@ std::string compare(const std::string& op, const Case& one, const Tensor& actual
   const Precision precision = precision_of(expected.dtype());
   const size_t nbytes = host::element_nbytes(expected.dtype());
   const bool is_resampled =
-      (op.find("upsample_bi") != std::string::npos || op.find("interpolate_bi") != std::string::npos) &&
+      (op.find("upsample_bi") != std::string::npos || op.find("interpolate.bi") != std::string::npos) &&
       expected.dtype() == Dtype::UINT8;
   int64_t wrong_count = 0, first = -1;
   for (int64_t i = 0; i < expected.numel(); ++i) {
