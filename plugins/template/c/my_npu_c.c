@@ -345,6 +345,15 @@ static float saturate(float value, float limit) {
   return value > limit ? limit : value < -limit ? -limit : value;
 }
 
+// `sizes` may be NULL for rank 0.
+static int has_sizes_of(const etb_tensor* a, const etb_tensor* b) {
+  uint32_t i;
+  if (a->rank != b->rank) return 0;
+  for (i = 0; i < a->rank; ++i)
+    if (a->sizes[i] != b->sizes[i]) return 0;
+  return 1;
+}
+
 static etb_status add(const etb_delegate* delegate, const etb_exec_args* args, etb_error* error) {
   const etb_tensor* left = ETB_AT(etb_tensor, args->inputs, delegate->program.left);
   const etb_tensor* right = ETB_AT(etb_tensor, args->inputs, delegate->program.right);
@@ -356,7 +365,7 @@ static etb_status add(const etb_delegate* delegate, const etb_exec_args* args, e
   etb_status status = check_tensor(left, error);
   if (status == ETB_OK) status = check_tensor(right, error);
   if (status != ETB_OK) return status;
-  if (left->rank != right->rank || memcmp(left->sizes, right->sizes, left->rank * sizeof(int64_t)) != 0)
+  if (!has_sizes_of(left, right))
     return fail(error, ETB_INVALID_ARGUMENT, "sizes of the operands differ, expected equal ones");
   if (!ACCEPTABLE(etb_tensor, sum, buffer))
     return fail(error, ETB_INVALID_ARGUMENT, "an output that is too short or has flags");
