@@ -25,7 +25,8 @@ struct Recipe {
 };
 
 const Decomposition* find_function(std::string_view op) {
-  for (const auto table : decomposition_tables()) {
+  static const auto kTables = decomposition_tables();
+  for (const auto table : kTables) {
     const auto found =
         std::lower_bound(table.begin(), table.end(), op,
                          [](const Decomposition& row, std::string_view name) { return row.op < name; });

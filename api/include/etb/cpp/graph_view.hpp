@@ -284,6 +284,7 @@ class Node {
  public:
   Node(const etb_graph_view* view, const etb_graph_body& body, uint32_t graph, uint32_t index)
       : view_(view),
+        values_(body.values),
         graph_(graph),
         id_(body.first_node_id + index),
         c_(etb_graph_get_node(view, &body, index)) {}
@@ -309,7 +310,7 @@ class Node {
 
   // Returns the values among the arguments in their order, values in lists included.
   std::vector<Value> operands() const {
-    const etb_graph_body body = etb_graph_get_body(view_, graph_);
+    const etb_graph_body body = body_of_values();
     std::vector<Value> found;
     for (const Argument& argument : args()) {
       if (const auto id = argument.value()) found.emplace_back(view_, body, graph_, *id);
@@ -319,7 +320,7 @@ class Node {
     return found;
   }
   std::vector<Value> results() const {
-    const etb_graph_body body = etb_graph_get_body(view_, graph_);
+    const etb_graph_body body = body_of_values();
     std::vector<Value> found;
     for (uint32_t i = 0; i < output_count(); ++i) found.emplace_back(view_, body, graph_, first_output() + i);
     return found;
@@ -327,7 +328,7 @@ class Node {
   // True if the node only computes numbers. The host adds such nodes to a region where others need a size as
   // an argument. A plugin need not have claimed them, and may skip them when it reads sizes from the tensors.
   bool gives_numbers() const {
-    const etb_graph_body body = etb_graph_get_body(view_, graph_);
+    const etb_graph_body body = body_of_values();
     for (uint32_t i = 0; i < output_count(); ++i)
       if (etb_graph_get_value(view_, &body, first_output() + i).kind == ETB_GRAPH_VALUE_TENSOR) return false;
     return output_count() > 0;
@@ -342,7 +343,15 @@ class Node {
     Argument operator()(uint32_t index) const { return {view, etb_graph_get_argument(view, &node, index)}; }
   };
 
+  // What etb_graph_get_value reads of a body. A node keeps no more: it is copied often.
+  etb_graph_body body_of_values() const {
+    etb_graph_body body{};
+    body.values = values_;
+    return body;
+  }
+
   const etb_graph_view* view_;
+  etb_graph_list values_;
   uint32_t graph_;
   uint32_t id_;
   etb_graph_node c_;
