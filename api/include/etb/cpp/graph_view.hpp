@@ -343,7 +343,7 @@ class Node {
     Argument operator()(uint32_t index) const { return {view, etb_graph_get_argument(view, &node, index)}; }
   };
 
-  // What etb_graph_get_value reads of a body. A node keeps no more: it is copied often.
+  // The part of the body that etb_graph_get_value reads. Nodes are copied often, so they keep no more.
   etb_graph_body body_of_values() const {
     etb_graph_body body{};
     body.values = values_;
