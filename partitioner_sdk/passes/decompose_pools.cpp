@@ -63,22 +63,34 @@ Values max_pool3d(Builder& b, const ops::max_pool3d_default<Call>& a) {
       [&](ValueId x) { return pool(x, size.depth, stride.depth, padding.depth, dilation.depth); });
 }
 
+// Integers are summed and divided once, because a mean of means truncates twice. All windows then have one divisor.
 Values avg_pool3d(Builder& b, const ops::avg_pool3d_default<Call>& a) {
   const Dims kernel = a.kernel_size().dims();
   const Split size = split(kernel, kernel, 1), stride = split(a.stride().dims(), kernel, 1),
               padding = split(a.padding().dims(), Dims(3, Dim(0)), 0);
-  const bool has_divisor = a.divisor_override().has_value();
+  const Dims pads = a.padding().dims();
+  const bool is_integer = !ops::is_floating(a.self().spec().dtype),
+             has_divisor = a.divisor_override().has_value();
+  const bool has_padding = std::any_of(pads.begin(), pads.end(), [](Dim pad) { return !pad.is(0); });
+  if (is_integer && !has_divisor && (a.ceil_mode() || (has_padding && !a.count_include_pad()))) {
+    a.fail("windows of integers with different divisors\nhint: convert the input to float32");
+    return {};
+  }
+  const Argument own = has_divisor || is_integer ? Argument(Dim(1)) : Argument(Nothing{});
+  const Argument first = is_integer ? own : Argument(a.divisor_override());
   const auto pool = [&](ValueId x, const Dims& k, const Dims& s, const Dims& p, const Argument& divisor) {
     return b.call("aten.avg_pool2d.default",
                   {ValueRef{x}, k, s, p, a.ceil_mode(), a.count_include_pad(), divisor});
   };
-  return pool_volume(
-      b, a, a.self(),
-      [&](ValueId x) { return pool(x, size.planes, stride.planes, padding.planes, a.divisor_override()); },
-      [&](ValueId x) {
-        return pool(x, size.depth, stride.depth, padding.depth,
-                    has_divisor ? Argument(Dim(1)) : Argument(Nothing{}));
-      });
+  Values out = pool_volume(
+      b, a, a.self(), [&](ValueId x) { return pool(x, size.planes, stride.planes, padding.planes, first); },
+      [&](ValueId x) { return pool(x, size.depth, stride.depth, padding.depth, own); });
+  if (!is_integer || out.empty()) return out;
+  ir::SymbolTable& symbols = b.symbols();
+  const Dim count = symbols.mul(symbols.mul(size.planes.at(0), size.planes.at(1)), size.depth.at(0));
+  const Dim divisor = has_divisor ? a.divisor_override().dim() : count;
+  return {
+      b.call("aten.div.Tensor_mode", {ValueRef{out[0]}, divisor}, {{"rounding_mode", std::string("trunc")}})};
 }
 
 template <class A>
@@ -115,6 +127,25 @@ Windows adaptive_windows(int64_t in, int64_t out) {
   return windows;
 }
 
+// The index in the image of each element of each window.
+struct WindowTable {
+  std::vector<int64_t> places = {0};  // [outputs, elements]
+  int64_t outputs = 1, elements = 1;
+
+  // Splits each output into the windows of a further axis, and each element into theirs.
+  void add_axis(const Windows& axis, int64_t in) {
+    const int64_t count = static_cast<int64_t>(axis.elements.size()) / axis.length;
+    std::vector<int64_t> finer;
+    for (int64_t o = 0; o < outputs * count; ++o)
+      for (int64_t e = 0; e < elements * axis.length; ++e)
+        finer.push_back(places[static_cast<size_t>(o / count * elements + e / axis.length)] * in +
+                        axis.elements[static_cast<size_t>(o % count * axis.length + e % axis.length)]);
+    places = std::move(finer);
+    outputs *= count;
+    elements *= axis.length;
+  }
+};
+
 // Returns the maxima and the index of each in its image, as PyTorch counts: row-major over the pooled axes.
 template <size_t kAxes, class A>
 Values adaptive_max_pool(Builder& b, const A& a) {
@@ -123,11 +154,10 @@ Values adaptive_max_pool(Builder& b, const A& a) {
   constexpr int64_t kMaxElements = 1 << 24;
   if (in.rank() <= kAxes || wanted.size() != kAxes) return {};
   const size_t lead = in.rank() - kAxes;
+  const Dims lead_sizes(in.sizes.begin(), in.sizes.begin() + static_cast<std::ptrdiff_t>(lead));
   ValueId x = a.self();
-  std::vector<int64_t> places = {0};  // of each element of each window, window by window
-  int64_t outputs = 1, window = 1;
-  Dims split_sizes(in.sizes.begin(), in.sizes.begin() + static_cast<std::ptrdiff_t>(lead)), order,
-      out_sizes = split_sizes;
+  WindowTable table;
+  Dims split_sizes = lead_sizes, out_sizes = lead_sizes, lines = lead_sizes, order;
   for (size_t i = 0; i < kAxes; ++i) {
     const Dim from = in.sizes[lead + i];
     if (!from.is_static() || !wanted[i].is_static() || from.value() < 1 || wanted[i].value() < 1 ||
@@ -135,42 +165,30 @@ Values adaptive_max_pool(Builder& b, const A& a) {
       a.fail("the size of the image or of the result is known only at run time, or 0");
       return {};
     }
-    const int64_t count = wanted[i].value();
-    const Windows axis = adaptive_windows(from.value(), count);
+    const Windows axis = adaptive_windows(from.value(), wanted[i].value());
     const auto elements = static_cast<int64_t>(axis.elements.size());
-    if (outputs * window * elements > kMaxElements) {
+    if (table.outputs * table.elements * elements > kMaxElements) {
       a.fail("windows of more than " + std::to_string(kMaxElements) + " elements together");
       return {};
     }
     const ValueId index = add_elements(b, Dtype::INT64, {elements}, axis.elements);
     x = b.call("aten.index_select.default",
                {ValueRef{x}, Dim(static_cast<int64_t>(lead + i)), ValueRef{index}});
-    // Each output so far splits into `count` ones, each element of its window into `length` ones.
-    std::vector<int64_t> finer;
-    for (int64_t o = 0; o < outputs; ++o)
-      for (int64_t c = 0; c < count; ++c)
-        for (int64_t w = 0; w < window; ++w)
-          for (int64_t l = 0; l < axis.length; ++l)
-            finer.push_back(places[static_cast<size_t>(o * window + w)] * from.value() +
-                            axis.elements[static_cast<size_t>(c * axis.length + l)]);
-    places = std::move(finer);
-    outputs *= count;
-    window *= axis.length;
-    split_sizes.insert(split_sizes.end(), {Dim(count), Dim(axis.length)});
-    out_sizes.emplace_back(count);
+    table.add_axis(axis, from.value());
+    split_sizes.insert(split_sizes.end(), {wanted[i], Dim(axis.length)});
+    out_sizes.push_back(wanted[i]);
   }
   for (size_t i = 0; i < lead; ++i) order.emplace_back(static_cast<int64_t>(i));
   for (const size_t part : {0, 1})
     for (size_t i = 0; i < kAxes; ++i) order.emplace_back(static_cast<int64_t>(lead + 2 * i + part));
   const ValueId cut = reshape(b, x, std::move(split_sizes));
   const ValueId turned = b.call("aten.permute.default", {ValueRef{cut}, std::move(order)});
-  Dims lines(in.sizes.begin(), in.sizes.begin() + static_cast<std::ptrdiff_t>(lead));
-  lines.insert(lines.end(), {Dim(outputs), Dim(window)});
+  lines.insert(lines.end(), {Dim(table.outputs), Dim(table.elements)});
   const std::vector<ValueId> largest =
       b.call_all("aten.max.dim", {ValueRef{reshape(b, turned, lines)}, Dim(-1), true});
-  const ValueId table = add_elements(b, Dtype::INT64, {outputs, window}, places);
-  const ValueId tables = b.call("aten.expand.default", {ValueRef{table}, Argument(lines)});
-  const ValueId found = b.call("aten.gather.default", {ValueRef{tables}, Dim(-1), ValueRef{largest[1]}});
+  const ValueId places = add_elements(b, Dtype::INT64, {table.outputs, table.elements}, table.places);
+  const ValueId spread = b.call("aten.expand.default", {ValueRef{places}, Argument(lines)});
+  const ValueId found = b.call("aten.gather.default", {ValueRef{spread}, Dim(-1), ValueRef{largest[1]}});
   return {reshape(b, largest[0], out_sizes), reshape(b, found, out_sizes)};
 }
 

@@ -167,7 +167,7 @@ class Interpreter {
     if (function == "reduced") return reduce(args);
     if (function == "nonzero") return args.size() == 1 && number_of(args[0]) != 0;
     if (function == "scaled") return scale(args);
-    if (function == "rank_of" || function == "dtype_of" || function == "float_of")
+    if (function == "rank_of" || function == "dtype_of" || function == "float_of" || function == "wide_of")
       return describe(function, args);
     return call(op_name(function), std::move(args), std::move(named));
   }
@@ -209,7 +209,9 @@ class Interpreter {
       return Nothing{};
     }
     if (function == "rank_of") return Dim(static_cast<int64_t>(b_.spec(ref->id).rank()));
-    return function == "float_of" && !ops::is_floating(*dtype) ? Dtype::FLOAT32 : *dtype;
+    if (function == "dtype_of") return *dtype;
+    const bool is_narrow = *dtype == Dtype::FLOAT16 || *dtype == Dtype::BFLOAT16;
+    return !ops::is_floating(*dtype) || (is_narrow && function == "wide_of") ? Dtype::FLOAT32 : *dtype;
   }
 
   Argument reduce(const std::vector<Argument>& args) {

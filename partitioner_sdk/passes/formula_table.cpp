@@ -130,12 +130,15 @@ std::span<const Formula> formula_table() {
       {"aten.less_equal.Tensor", "le(self, other)"},
       {"aten.linalg_vecdot.default", "sum.dim_IntList(mul(x, y), [dim])"},
       {"aten.logaddexp.default",
-       "m = maximum(self, other); d = neg(abs(sub(self, other)));"
-       "where.self(logical_and(isinf(m), eq(self, other)), self, add(m, log1p(exp(d))))"},
+       "x = to.dtype(self, wide_of(self, other)); y = to.dtype(other, wide_of(self, other));"
+       "m = maximum(x, y); d = neg(abs(sub(x, y)));"
+       "to.dtype(where.self(logical_and(isinf(m), eq(x, y)), x, add(m, log1p(exp(d)))), float_of(self, "
+       "other))"},
       {"aten.logaddexp2.default",
-       "m = maximum(self, other); d = mul(neg(abs(sub(self, other))), 0.6931471805599453);"
-       "where.self(logical_and(isinf(m), eq(self, other)), self, add(m, mul(log1p(exp(d)), "
-       "1.4426950408889634)))"},
+       "x = to.dtype(self, wide_of(self, other)); y = to.dtype(other, wide_of(self, other));"
+       "m = maximum(x, y); d = mul(neg(abs(sub(x, y))), 0.6931471805599453);"
+       "to.dtype(where.self(logical_and(isinf(m), eq(x, y)), x, add(m, mul(log1p(exp(d)), "
+       "1.4426950408889634))), float_of(self, other))"},
       {"aten.mH.default", "mT.default(self)"},
       {"aten.margin_ranking_loss.default",
        "reduced(clamp.default(add(neg(mul(target, sub(input1, input2))), margin), 0, none), reduction)"},
