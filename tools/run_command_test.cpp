@@ -118,7 +118,7 @@ std::string raw_file(const std::string& path, const std::vector<float>& values) 
 }
 
 std::vector<float> floats_of(const std::string& path) {
-  const auto bytes = format::read_file_bytes(path, 1 << 20);
+  const auto bytes = format::read_file_text(path, 1 << 20);
   EXPECT_TRUE(bytes) << path;
   std::vector<float> values(bytes->size() / sizeof(float));
   std::memcpy(values.data(), bytes->data(), values.size() * sizeof(float));
@@ -242,7 +242,7 @@ TEST(Serve, KeepsStateBetweenLines) {
   EXPECT_EQ(answers[0]["outputs"][0]["dtype"], "float32");
   EXPECT_EQ(answers[0]["outputs"][0]["shape"], std::vector<int>{3});
   EXPECT_GE(answers[0]["us"].get<double>(), 0);
-  const auto bytes = format::read_file_bytes(answers[1]["outputs"][0]["file"].get<std::string>(), 1 << 20);
+  const auto bytes = format::read_file_text(answers[1]["outputs"][0]["file"].get<std::string>(), 1 << 20);
   ASSERT_TRUE(bytes);
   std::vector<float> values(3);
   std::memcpy(values.data(), bytes->data(), bytes->size());
@@ -264,7 +264,7 @@ TEST(Serve, TakesPartsOfFilesInAnyDimOrder) {
   ASSERT_EQ(answers.size(), 1U);
   ASSERT_TRUE(answers[0].contains("outputs")) << answers[0];
   EXPECT_THAT(answers[0]["notes"][0].get<std::string>(), HasSubstr("converted to the method's dim order"));
-  const auto bytes = format::read_file_bytes(dir + "/0.bin", 1 << 20);
+  const auto bytes = format::read_file_text(dir + "/0.bin", 1 << 20);
   std::vector<float> values(6);
   std::memcpy(values.data(), bytes->data(), bytes->size());
   EXPECT_EQ(values, (std::vector<float>{2, 4, 6, 8, 10, 12}));

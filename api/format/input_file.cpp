@@ -34,19 +34,6 @@ Status expect_plain_file(const struct stat& info, const std::string& path) {
                     quoted(path) + ": found " + describe_kind(info.st_mode) + ", expected a plain file");
 }
 
-// Reads into any type with data() and resize().
-template <class Bytes>
-Result<Bytes> read_all(const std::string& path, uint64_t max_nbytes) {
-  ETB_ASSIGN(const InputFile file, InputFile::open(path));
-  if (file.nbytes() > max_nbytes)
-    return make_error(Code::INVALID_DATA, quoted(path) + ": found " + std::to_string(file.nbytes()) +
-                                              " bytes, expected at most " + std::to_string(max_nbytes));
-  Bytes bytes;
-  bytes.resize(static_cast<size_t>(file.nbytes()));
-  ETB_TRY(file.read(0, {reinterpret_cast<std::byte*>(bytes.data()), bytes.size()}));
-  return bytes;
-}
-
 }  // namespace
 
 Result<InputFile> InputFile::open(const std::string& path) {
@@ -88,12 +75,14 @@ Status InputFile::read(uint64_t offset, std::span<std::byte> out) const {
   return {};
 }
 
-Result<std::vector<std::byte>> read_file_bytes(const std::string& path, uint64_t max_nbytes) {
-  return read_all<std::vector<std::byte>>(path, max_nbytes);
-}
-
 Result<std::string> read_file_text(const std::string& path, uint64_t max_nbytes) {
-  return read_all<std::string>(path, max_nbytes);
+  ETB_ASSIGN(const InputFile file, InputFile::open(path));
+  if (file.nbytes() > max_nbytes)
+    return make_error(Code::INVALID_DATA, quoted(path) + ": found " + std::to_string(file.nbytes()) +
+                                              " bytes, expected at most " + std::to_string(max_nbytes));
+  std::string text(static_cast<size_t>(file.nbytes()), '\0');
+  ETB_TRY(file.read(0, std::as_writable_bytes(std::span(text))));
+  return text;
 }
 
 }  // namespace etb::format

@@ -8,7 +8,6 @@
 #include <span>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "etb/cpp/result.hpp"
 
@@ -44,7 +43,6 @@ class InputFile {
 };
 
 // Reads all bytes of a file. INVALID_DATA when it has more than max_nbytes; no memory is allocated then.
-[[nodiscard]] Result<std::vector<std::byte>> read_file_bytes(const std::string& path, uint64_t max_nbytes);
 [[nodiscard]] Result<std::string> read_file_text(const std::string& path, uint64_t max_nbytes);
 
 }  // namespace etb::format

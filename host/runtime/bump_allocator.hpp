@@ -35,7 +35,6 @@ class BumpAllocator {
     return items;
   }
 
-  uint64_t used_bytes() const noexcept { return used_; }
   uint64_t capacity_bytes() const noexcept { return memory_.size(); }
 
  private:

@@ -109,7 +109,6 @@ class KernelContext {
     used_bytes_ = 0;
     kernel_name_ = name;
   }
-  const char* kernel_name() const noexcept { return kernel_name_; }
 
   const VectorTable* vector_table() const noexcept { return vector_table_; }
   const ParallelFor* parallel() const noexcept { return parallel_; }

@@ -34,11 +34,15 @@ TEST(Method, AddsTwoVectors) {
   EXPECT_THAT(floats(fixture.method.output(0)), ElementsAre(11, 22, 33));
 }
 
-TEST(Method, TakesNoMoreStateThanItsMetaSays) {
+TEST(Method, NeedsTheStateThatItsMetaSays) {
   TestFixture fixture(format::add_program(3));
-  ASSERT_EQ(fixture.load(), ETB_OK);
-  EXPECT_LE(fixture.state.used_bytes(), fixture.method.meta().state_nbytes());
-  EXPECT_GT(fixture.state.used_bytes() + 512, fixture.method.meta().state_nbytes());
+  ASSERT_EQ(fixture.load(), ETB_OK);  // with exactly that many bytes
+  const auto fewer = std::span(fixture.state_memory).first(fixture.state_memory.size() - 512);
+  BumpAllocator state(fewer);
+  Method method;
+  EXPECT_EQ(method.load(fixture.program, "forward", {&state, fixture.arenas, fixture.scratch},
+                        fixture.options, &fixture.error),
+            ETB_OUT_OF_MEMORY);
 }
 
 TEST(Method, NamesWhatIsWrongWithAnInput) {

@@ -286,9 +286,7 @@ etb_status view_sizes(KernelContext& context, int64_t numel, std::span<int64_t> 
   ops::Numbers numbers;
   size_t index = 0;
   if (ops::fill_open_size(numbers, numel, sizes, &index) == ops::ReshapeError::kNone) return ETB_OK;
-  return context.fail(ETB_INVALID_ARGUMENT,
-                      "the view's size %zu is %" PRId64 ", which %" PRId64 " elements do not fill", index,
-                      sizes.empty() ? 1 : sizes[index], numel);
+  return context.fail(ETB_INVALID_ARGUMENT, "%" PRId64 " elements do not fill size %zu", numel, index);
 }
 
 // Makes `result` a view of the memory of `self` with other sizes.
@@ -309,7 +307,7 @@ etb_status share_view(KernelContext& context, ViewArguments args, EValue& result
   Tensor changed = out;  // shares the arrays of sizes, but not data
   changed.set_data(self.data(), self.capacity_bytes());
   if (const etb_status status = changed.resize({sizes, wanted.size()}); status != ETB_OK) {
-    return context.fail(status, "the view's sizes are beyond what was planned");
+    return context.fail(status, "the view is larger than planned");
   }
   if (self.is_read_only()) changed.set_read_only();
   out = changed;

@@ -3,8 +3,6 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <cstring>
-#include <string_view>
 
 namespace etb::host {
 
@@ -14,7 +12,6 @@ struct AccountedAllocator::Block {
   Block* older;
   void* storage;
   uint64_t nbytes;
-  char tag[32];
 };
 
 namespace {
@@ -54,7 +51,7 @@ bool AccountedAllocator::reserve(uint64_t nbytes) {
   return true;
 }
 
-void* ETB_CALL AccountedAllocator::allocate(void* ctx, uint64_t nbytes, uint64_t alignment, const char* tag) {
+void* ETB_CALL AccountedAllocator::allocate(void* ctx, uint64_t nbytes, uint64_t alignment, const char* /*tag*/) {
   auto& self = *static_cast<AccountedAllocator*>(ctx);
   if (!is_power_of_two(alignment) || alignment > kMaxAlignment) return nullptr;
   alignment = std::max<uint64_t>(alignment, alignof(Block));
@@ -75,10 +72,6 @@ void* ETB_CALL AccountedAllocator::allocate(void* ctx, uint64_t nbytes, uint64_t
   block->storage = storage;
   block->nbytes = nbytes;
   block->newer = nullptr;
-  const std::string_view name = tag == nullptr ? "" : tag;
-  const size_t tag_nbytes = std::min(name.size(), sizeof(block->tag) - 1);
-  std::memcpy(block->tag, name.data(), tag_nbytes);
-  block->tag[tag_nbytes] = '\0';
   const std::lock_guard lock(self.mutex_);
   block->older = self.first_;
   if (self.first_ != nullptr) self.first_->newer = block;
@@ -104,21 +97,6 @@ void ETB_CALL AccountedAllocator::free(void* ctx, void* ptr) {
 AccountedAllocator::Usage AccountedAllocator::usage() const {
   const std::lock_guard lock(mutex_);
   return usage_;
-}
-
-std::vector<AccountedAllocator::Leak> AccountedAllocator::live_blocks() const {
-  std::vector<Leak> leaks;
-  const std::lock_guard lock(mutex_);
-  for (const Block* block = first_; block != nullptr; block = block->older) {
-    auto leak =
-        std::find_if(leaks.begin(), leaks.end(), [&](const Leak& known) { return known.tag == block->tag; });
-    if (leak == leaks.end()) leak = leaks.insert(leaks.end(), Leak{block->tag, 0, 0});
-    leak->nbytes += block->nbytes;
-    ++leak->count;
-  }
-  std::stable_sort(leaks.begin(), leaks.end(),
-                   [](const Leak& a, const Leak& b) { return a.nbytes > b.nbytes; });
-  return leaks;
 }
 
 }  // namespace etb::host

@@ -3,8 +3,6 @@
 #pragma once
 
 #include <mutex>
-#include <string>
-#include <vector>
 
 #include "etb/host.h"
 
@@ -32,16 +30,6 @@ class AccountedAllocator {
     uint64_t refused_count = 0;
   };
   Usage usage() const;
-
-  // Live blocks of one tag.
-  struct Leak {
-    std::string tag;
-    uint64_t nbytes = 0;
-    uint64_t count = 0;
-  };
-
-  // Returns the live blocks, most bytes first. After deinit these are leaks (ABI-HYG-03).
-  std::vector<Leak> live_blocks() const;
 
  private:
   struct Block;

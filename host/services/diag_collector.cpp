@@ -27,12 +27,9 @@ void ETB_CALL DiagCollector::report(void* ctx, const char* topic, const etb_opti
 
 std::vector<DiagRecord> DiagCollector::take() {
   const std::lock_guard lock(mutex_);
+  if (const uint64_t count = std::exchange(dropped_count_, 0); count != 0)
+    records_.push_back({"diag.dropped", {{"count", std::to_string(count)}}, std::this_thread::get_id()});
   return std::exchange(records_, {});
-}
-
-uint64_t DiagCollector::dropped_count() const {
-  const std::lock_guard lock(mutex_);
-  return dropped_count_;
 }
 
 }  // namespace etb::host

@@ -27,16 +27,15 @@ class DiagCollector {
 
   const etb_diag_service* service() const noexcept { return &service_; }
 
-  // Returns the records since the last call, in order.
+  // Returns the records since the last call, in order. If records were dropped, a last one states it: topic
+  // "diag.dropped", field "count".
   std::vector<DiagRecord> take();
-
-  uint64_t dropped_count() const;
 
  private:
   static void ETB_CALL report(void* ctx, const char* topic, const etb_option* fields, uint64_t field_count);
 
   const size_t max_records_;
-  mutable std::mutex mutex_;
+  std::mutex mutex_;
   std::vector<DiagRecord> records_;
   uint64_t dropped_count_ = 0;
   etb_diag_service service_{};

@@ -27,8 +27,11 @@ TEST(DiagCollector, HandsOverWhatWasReportedSince) {
 TEST(DiagCollector, CountsWhatItDrops) {
   DiagCollector diag(2);
   for (int i = 0; i < 5; ++i) diag.service()->report(diag.service()->ctx, nullptr, nullptr, 0);
-  EXPECT_EQ(diag.take().size(), 2u);
-  EXPECT_EQ(diag.dropped_count(), 3u);
+  const std::vector<DiagRecord> records = diag.take();
+  ASSERT_EQ(records.size(), 3u);
+  EXPECT_EQ(records[2].topic, "diag.dropped");
+  EXPECT_EQ(records[2].fields, (std::vector<Field>{{"count", "3"}}));
+  EXPECT_TRUE(diag.take().empty());
 }
 
 }  // namespace

@@ -17,8 +17,8 @@ bool is_lowered(Module& module) {
   return etb::passes::to_edge(module) && etb::passes::simplify(module) && etb::passes::to_portable(module);
 }
 
-void compile(const std::shared_ptr<const etb::pt2::MappedFile>& file, const std::string& name) {
-  auto module = etb::pt2::import_archive(file, {name});
+void compile(const std::shared_ptr<const etb::pt2::MappedFile>& file) {
+  auto module = etb::pt2::import_archive(file);
   if (!module || !is_lowered(*module)) return;
   if (!etb::ir::verify(*module)) std::abort();
   const auto program = etb::emit::emit({&*module, 1});
@@ -31,8 +31,6 @@ void compile(const std::shared_ptr<const etb::pt2::MappedFile>& file, const std:
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t nbytes) {
   const auto file = etb::pt2::MappedFile::borrow(std::as_bytes(std::span(data, nbytes)));
-  const auto names = etb::pt2::list_models(*file);
-  if (!names) return 0;
-  for (size_t i = 0; i < names->size() && i < 3; ++i) compile(file, (*names)[i]);
+  compile(file);
   return 0;
 }

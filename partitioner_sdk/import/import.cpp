@@ -236,12 +236,6 @@ class ModelReader {
 
 }  // namespace
 
-Result<std::vector<std::string>> list_models(const MappedFile& file) {
-  ETB_ASSIGN(const ZipArchive zip, ZipArchive::open(file.bytes()));
-  ETB_ASSIGN(const std::string root, read_root(zip));
-  return model_names(zip, root);
-}
-
 Result<ir::Module> import_archive(std::shared_ptr<const MappedFile> file, const ImportOptions& options) {
   ETB_ASSIGN(const ZipArchive zip, ZipArchive::open(file->bytes()));
   ETB_ASSIGN(const std::string root, read_root(zip));

@@ -21,7 +21,4 @@ struct ImportOptions {
 [[nodiscard]] Result<ir::Module> import_archive(std::shared_ptr<const MappedFile> file,
                                                 const ImportOptions& options = {});
 
-// Returns the names of the models in the file.
-[[nodiscard]] Result<std::vector<std::string>> list_models(const MappedFile& file);
-
 }  // namespace etb::pt2

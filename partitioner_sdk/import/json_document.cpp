@@ -47,7 +47,7 @@ class JsonBuilder {
   bool start_array(size_t) { return start(JsonKind::kArray); }
   bool key(std::string& value) {
     if (value.find('\0') != std::string::npos) return stop("a key contains a NUL (\\u0000)");
-    key_ = *out_.keys_.emplace(std::move(value)).first;
+    key_ = *out_.keys_.insert(std::move(value)).first;  // emplace would allocate for known keys, too
     return true;
   }
   bool end_object() {

@@ -40,11 +40,6 @@ Dims contiguous_strides(SymbolTable& symbols, const Dims& sizes) {
   return strides_in_order(symbols, sizes, row_major_order(sizes.size()));
 }
 
-TensorSpec contiguous_spec(SymbolTable& symbols, Dtype dtype, Dims sizes) {
-  Dims strides = contiguous_strides(symbols, sizes);
-  return {dtype, std::move(sizes), std::move(strides)};
-}
-
 bool is_contiguous(SymbolTable& symbols, const TensorSpec& spec) {
   return has_strides(symbols, spec, row_major_order(spec.rank()));
 }

@@ -29,7 +29,6 @@ struct TensorSpec {
 Dims contiguous_strides(SymbolTable& symbols, const Dims& sizes);
 // Returns strides of a dense tensor whose dimensions are stored in `order`, outermost first.
 Dims strides_in_order(SymbolTable& symbols, const Dims& sizes, const std::vector<uint8_t>& order);
-TensorSpec contiguous_spec(SymbolTable& symbols, Dtype dtype, Dims sizes);
 
 bool is_contiguous(SymbolTable& symbols, const TensorSpec& spec);
 // True if dense in the order 0, 2, 3, 1 (rank 4) or 0, 2, 3, 4, 1 (rank 5).

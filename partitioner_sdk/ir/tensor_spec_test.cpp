@@ -11,7 +11,7 @@ using Order = std::vector<uint8_t>;
 
 TEST(TensorSpec, FindsOrderOfDenseTensors) {
   SymbolTable symbols;
-  EXPECT_EQ(find_dim_order(symbols, contiguous_spec(symbols, Dtype::FLOAT32, {2, 3, 4})), (Order{0, 1, 2}));
+  EXPECT_EQ(find_dim_order(symbols, {Dtype::FLOAT32, {2, 3, 4}, {12, 4, 1}}), (Order{0, 1, 2}));
   EXPECT_EQ(find_dim_order(symbols, {Dtype::FLOAT32, {2, 3, 4, 5}, {60, 1, 15, 3}}), (Order{0, 2, 3, 1}));
   EXPECT_EQ(find_dim_order(symbols, {Dtype::FLOAT32, {3, 2}, {1, 3}}), (Order{1, 0}));
   EXPECT_EQ(find_dim_order(symbols, {Dtype::FLOAT32, {}, {}}), Order{});
@@ -33,7 +33,8 @@ TEST(TensorSpec, StridesOfSizeOneDoNotMatter) {
 TEST(TensorSpec, SymbolicStridesAreCompared) {
   SymbolTable symbols;
   const Dim s = symbols.add_symbol({"s0", 2, 9, 4});
-  const TensorSpec spec = contiguous_spec(symbols, Dtype::FLOAT32, {s, 3, symbols.add(s, 1)});
+  const Dims sizes = {s, 3, symbols.add(s, 1)};
+  const TensorSpec spec = {Dtype::FLOAT32, sizes, contiguous_strides(symbols, sizes)};
   EXPECT_EQ(symbols.format(spec.strides[0]), "3*s0+3");
   EXPECT_TRUE(is_contiguous(symbols, spec));
   EXPECT_EQ(find_dim_order(symbols, {Dtype::FLOAT32, {s, 3}, {1, s}}), (Order{1, 0}));

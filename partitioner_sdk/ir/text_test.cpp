@@ -167,7 +167,7 @@ TEST(Text, ManyNodesTakeLinearTime) {
   Module module;
   Graph& graph = module.graphs.emplace_back();
   graph.name = "forward";
-  const TensorSpec spec = contiguous_spec(module.symbols, Dtype::FLOAT32, {2});
+  const TensorSpec spec = {Dtype::FLOAT32, {2}, {1}};
   ValueId last = graph.add_value({"x", ValueKind::kTensor, spec, {}});
   graph.inputs.push_back({last, InputKind::kUser, {}, kNone});
   const OpId neg = module.op("aten.neg.default");

@@ -105,16 +105,21 @@ Values arange_start(Builder& b, const ops::arange_start<Call>& a) {
   return arange_from(b, a, a.start(), a.end(), a.dtype().value());
 }
 
+// Fails for a count that no vector has; its elements become constants.
+template <class A>
+int64_t step_count(const A& a) {
+  constexpr int64_t kMaxSteps = 1 << 24;
+  const int64_t steps = a.steps().integer();
+  if (steps >= 0 && steps <= kMaxSteps) return steps;
+  a.fail("steps is " + std::to_string(steps) + ", expected 0 to " + std::to_string(kMaxSteps));
+  return 0;
+}
+
 // The elements of linspace as PyTorch computes them: from both ends, so that both are exact. Integers are computed in
 // float64 and truncated.
 template <class A>
 std::vector<double> linear_steps(const A& a, Dtype dtype) {
-  constexpr int64_t kMaxSteps = 1 << 24;
-  const int64_t steps = a.steps().integer();
-  if (steps < 0 || steps > kMaxSteps) {
-    a.fail("steps is " + std::to_string(steps) + ", expected 0 to " + std::to_string(kMaxSteps));
-    return {};
-  }
+  const int64_t steps = step_count(a);
   const bool is_integer = !ops::is_floating(dtype);
   const double start = is_integer ? std::trunc(a.start().number()) : a.start().number();
   const double end = is_integer ? std::trunc(a.end().number()) : a.end().number();
@@ -151,7 +156,7 @@ template <class A>
 ValueId linear_steps_between(Builder& b, const A& a, Dtype dtype) {
   const Dtype computing =
       dtype == Dtype::FLOAT64 || !ops::is_floating(dtype) ? Dtype::FLOAT64 : Dtype::FLOAT32;
-  const int64_t steps = a.steps().integer();
+  const int64_t steps = step_count(a);
   const auto as_tensor = [&](const infer::AnyArgument& end) {
     ValueId value = end.find_tensor() != nullptr
                         ? ir::get_if<ValueRef>(end.get())->id

@@ -62,7 +62,7 @@ Values diagonal_scatter(Builder& b, const ops::diagonal_scatter_default<Call>& a
   const size_t rank = in.rank();
   const size_t first = a.axis(a.dim1().integer(), rank), second = a.axis(a.dim2().integer(), rank);
   if (rank < 2 || first >= rank || second >= rank || first == second) return {};
-  const int64_t offset = a.offset().integer();
+  const int64_t offset = diagonal_offset(a, a.offset());
   Dims order = {Dim(static_cast<int64_t>(first)), Dim(static_cast<int64_t>(second))};
   for (size_t i = 0; i < rank; ++i)
     if (i != first && i != second) order.emplace_back(static_cast<int64_t>(i));
@@ -88,7 +88,9 @@ Values diagonal_scatter(Builder& b, const ops::diagonal_scatter_default<Call>& a
 Values as_strided_scatter(Builder& b, const ops::as_strided_scatter_default<Call>& a) {
   const TensorSpec in = a.self().spec();
   const Dims sizes = a.size().dims(), strides = a.stride().dims();
-  constexpr int64_t kMaxElements = 1 << 24;
+  // A stride and an offset of at most 2^31 keep every place below 2^63.
+  constexpr int64_t kMaxElements = 1 << 24, kMaxPlace = int64_t{1} << 31;
+  const int64_t start = a.storage_offset().has_value() ? a.storage_offset().integer() : 0;
   int64_t count = 1;
   for (size_t i = 0; i < sizes.size() && i < strides.size(); ++i) {
     if (!sizes[i].is_static() || !strides[i].is_static() || sizes[i].value() > kMaxElements ||
@@ -97,12 +99,16 @@ Values as_strided_scatter(Builder& b, const ops::as_strided_scatter_default<Call
              std::to_string(kMaxElements) + " elements");
       return {};
     }
+    if (strides[i].value() < 0 || strides[i].value() > kMaxPlace || start < 0 || start > kMaxPlace) {
+      a.fail("stride " + std::to_string(strides[i].value()) + " and storage_offset " + std::to_string(start) +
+             ", expected 0 to " + std::to_string(kMaxPlace));
+      return {};
+    }
   }
   if (sizes.size() != strides.size() || !ir::is_contiguous(b.symbols(), in)) {
     a.fail("the tensor is not contiguous\nhint: call contiguous() before as_strided_scatter");
     return {};
   }
-  const int64_t start = a.storage_offset().has_value() ? a.storage_offset().integer() : 0;
   std::vector<int64_t> elements;
   for (int64_t i = 0; i < count; ++i) {
     int64_t at = start, rest = i;
@@ -122,8 +128,9 @@ Values combinations(Builder& b, const ops::combinations_default<Call>& a) {
   const TensorSpec in = a.self().spec();
   const int64_t r = a.r().integer();
   constexpr size_t kMaxRows = 1 << 20;
-  if (in.rank() != 1 || !in.sizes[0].is_static() || r < 1) {
-    a.fail("expected a vector of a size known at compile time, and r of at least 1");
+  if (in.rank() != 1 || !in.sizes[0].is_static() || r < 1 || r > 64) {
+    a.fail("expected a vector of a size known at compile time, and r from 1 to 64, found r of " +
+           std::to_string(r));
     return {};
   }
   const int64_t count = in.sizes[0].value();

@@ -76,6 +76,14 @@ ValueId to_dtype(Builder& b, ValueId value, Dtype dtype) {
   return b.call("aten._to_copy.default", {ValueRef{value}}, {{"dtype", dtype}});
 }
 
+int64_t diagonal_offset(const Call& a, const infer::IntArgument& offset) {
+  constexpr int64_t kLimit = int64_t{1} << 40;
+  const int64_t number = offset.integer();
+  if (number >= -kLimit && number <= kLimit) return number;
+  a.fail("offset " + std::to_string(number) + " of a diagonal, expected at most 2^40 in magnitude");
+  return 0;
+}
+
 ValueId contiguous(Builder& b, ValueId value) {
   if (ir::is_contiguous(b.symbols(), b.spec(value))) return value;
   return b.call("aten.clone.default", {ValueRef{value}}, {{"memory_format", ir::MemoryFormat::kContiguous}});
@@ -340,7 +348,7 @@ Values diag_embed(Builder& b, const ops::diag_embed_default<Call>& a) {
   if (rank < 2) return {};
   const size_t first = a.axis(a.dim1().integer(), rank), second = a.axis(a.dim2().integer(), rank);
   if (first >= rank || second >= rank || first == second) return {};
-  const int64_t offset = first < second ? a.offset().integer() : -a.offset().integer();
+  const int64_t offset = first < second ? diagonal_offset(a, a.offset()) : -diagonal_offset(a, a.offset());
   const ValueId laid = lay_diagonal(b, a.self(), offset);
   const size_t low = std::min(first, second), high = std::max(first, second);
   if (low + 2 == rank) return {laid};
@@ -355,11 +363,11 @@ Values diag_embed(Builder& b, const ops::diag_embed_default<Call>& a) {
 }
 // A vector becomes a matrix with that diagonal; a matrix becomes its diagonal.
 Values diag(Builder& b, const ops::diag_default<Call>& a) {
-  if (a.self().spec().rank() == 1) return {lay_diagonal(b, a.self(), a.diagonal().integer())};
+  if (a.self().spec().rank() == 1) return {lay_diagonal(b, a.self(), diagonal_offset(a, a.diagonal()))};
   return {b.call("aten.diagonal.default", {a.self(), a.diagonal()})};
 }
 Values diagflat(Builder& b, const ops::diagflat_default<Call>& a) {
-  return {lay_diagonal(b, reshape(b, a.self(), {Dim(-1)}), a.offset().integer())};
+  return {lay_diagonal(b, reshape(b, a.self(), {Dim(-1)}), diagonal_offset(a, a.offset()))};
 }
 
 // The inverse of a broadcast: a sum.

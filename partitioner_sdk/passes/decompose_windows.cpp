@@ -102,10 +102,19 @@ Values batch_norm(Builder& b, const ops::batch_norm_default<Call>& a) {
              {a.input(), a.weight(), a.bias(), a.running_mean(), a.running_var(), a.momentum(), a.eps()})};
 }
 
+// Normalisation by running statistics needs both.
+template <class A>
+bool has_running_statistics(const A& a) {
+  if (a.running_mean().has_value() && a.running_var().has_value()) return true;
+  a.fail("running_mean or running_var is none, but the call normalises by running statistics");
+  return false;
+}
+
 Values native_batch_norm(Builder& b, const ops::native_batch_norm_default<Call>& a) {
   if (a.training())
     return b.call_all("aten._native_batch_norm_legit.no_stats",
                       {a.input(), a.weight(), a.bias(), true, a.momentum(), a.eps()});
+  if (!has_running_statistics(a)) return {};
   return b.call_all(
       "aten._native_batch_norm_legit_no_training.default",
       {a.input(), a.weight(), a.bias(), a.running_mean(), a.running_var(), a.momentum(), a.eps()});
@@ -172,10 +181,12 @@ Values instance_norm(Builder& b, const ops::instance_norm_default<Call>& a) {
     a.fail("input of rank " + std::to_string(in.rank()) + ", expected at least 2");
     return {};
   }
-  if (!a.use_input_stats())
+  if (!a.use_input_stats()) {
+    if (!has_running_statistics(a)) return {};
     return {
         b.call("aten._native_batch_norm_legit_no_training.default",
                {a.input(), a.weight(), a.bias(), a.running_mean(), a.running_var(), a.momentum(), a.eps()})};
+  }
   Dims sizes = in.sizes;
   sizes[1] = b.symbols().mul(in.sizes[0], in.sizes[1]);
   sizes[0] = 1;

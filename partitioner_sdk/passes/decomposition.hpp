@@ -68,6 +68,8 @@ ValueId add_elements(Builder& b, Dtype dtype, std::vector<int64_t> sizes, const 
   const auto bytes = std::as_bytes(std::span(elements));
   return b.add_constant(dtype, std::move(sizes), {bytes.begin(), bytes.end()});
 }
+// Returns the offset of a diagonal. Fails for one that no tensor has, so that its negation fits.
+int64_t diagonal_offset(const Call& a, const infer::IntArgument& offset);
 // Converts to row-major; returns a row-major tensor unchanged.
 ValueId contiguous(Builder& b, ValueId value);
 // The reduction of a loss: none (0), mean (1) or sum (2).

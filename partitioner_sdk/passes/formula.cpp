@@ -3,6 +3,7 @@
 
 #include <cctype>
 #include <charconv>
+#include <cmath>
 #include <limits>
 #include <map>
 
@@ -192,6 +193,11 @@ class Interpreter {
     double factor = number_of(args[1]);
     if (ops::is_bool(dtype)) factor = factor != 0 ? 1 : 0;
     if (factor == 1) return args[0];
+    // Integers up to 2^53 are exact in the double that holds the factor.
+    if (!ops::is_floating(dtype) && !(std::abs(factor) <= 9007199254740992.0)) {
+      fail("a factor of integers beyond 2^53, or not a number");
+      return Nothing{};
+    }
     const Argument number = ops::is_bool(dtype)       ? Argument(factor != 0)
                             : ops::is_floating(dtype) ? args[1]
                                                       : Argument(Dim(static_cast<int64_t>(factor)));
