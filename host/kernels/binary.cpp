@@ -12,8 +12,13 @@
 #include "ops/eq.hpp"
 #include "ops/floor_divide.hpp"
 #include "ops/fmod.hpp"
+#include "ops/gcd.hpp"
 #include "ops/ge.hpp"
 #include "ops/gt.hpp"
+#include "ops/hypot.hpp"
+#include "ops/igamma.hpp"
+#include "ops/igammac.hpp"
+#include "ops/lcm.hpp"
 #include "ops/le.hpp"
 #include "ops/logical_and.hpp"
 #include "ops/logical_or.hpp"
@@ -23,9 +28,11 @@
 #include "ops/minimum.hpp"
 #include "ops/mul.hpp"
 #include "ops/ne.hpp"
+#include "ops/nextafter.hpp"
 #include "ops/pow.hpp"
 #include "ops/remainder.hpp"
 #include "ops/rsub.hpp"
+#include "ops/special_zeta.hpp"
 #include "ops/sub.hpp"
 
 namespace etb::host {
@@ -49,7 +56,7 @@ Operand to_operand(const EValue& value) {
 }
 
 etb_status run_binary(KernelContext& context, BinaryOp op, Rule rule, const EValue& left, const EValue& right,
-                      const LoopParams& params, Tensor& out) {
+                      const LoopParams& params, Tensor& out, int64_t work = 1) {
   const Operand inputs[] = {to_operand(left), to_operand(right)};
   Dtype common = result_dtype(inputs);
   if (rule == Rule::kReal) common = real_dtype(common);
@@ -58,14 +65,14 @@ etb_status run_binary(KernelContext& context, BinaryOp op, Rule rule, const EVal
                         to_text(common));
   }
   const ElementLoop* loops = vector_table(context).elements->binary[static_cast<int>(op)];
-  return run_elements(context, {loops, common, rule == Rule::kBool ? Dtype::BOOL : common, params}, inputs,
-                      out);
+  return run_elements(context, {loops, common, rule == Rule::kBool ? Dtype::BOOL : common, params, work},
+                      inputs, out);
 }
 
 // op(self, other, out), where either may be a tensor or a number.
-template <BinaryOp op, Rule rule>
+template <BinaryOp op, Rule rule, int64_t work = 1>
 etb_status run_plain(KernelContext& context, Mixed<ops::mul_out> args) {
-  return run_binary(context, op, rule, args.self(), args.other(), {}, args.out());
+  return run_binary(context, op, rule, args.self(), args.other(), {}, args.out(), work);
 }
 
 // pow(self, exponent, out), where either may be a tensor or a number.
@@ -161,6 +168,17 @@ etb_status run_shift(KernelContext& context, Mixed<ops::mul_out> args) {
   return run_binary(context, op, Rule::kInteger, args.self(), args.other(), params, args.out());
 }
 
+etb_status nextafter_out(KernelContext& context, Mixed<ops::mul_out> args) {
+  const Operand inputs[] = {to_operand(args.self()), to_operand(args.other())};
+  const Dtype dtype = result_dtype(inputs);
+  if (!is_floating(dtype))
+    return context.fail(ETB_INVALID_TYPE, "the inputs promote to %s, expected floats", to_text(dtype));
+  LoopParams params;
+  if (dtype == Dtype::BFLOAT16) params.set(0, int64_t{16});
+  if (dtype == Dtype::FLOAT16) params.set(0, int64_t{13});
+  return run_binary(context, BinaryOp::nextafter, Rule::kSame, args.self(), args.other(), params, args.out());
+}
+
 constexpr Kernel kRows[] = {
 #define ETB_TENSOR_AND_SCALAR(op, rule)                                                   \
   kernel_row<ops::op##_Tensor_out, run_plain<BinaryOp::op, Rule::rule>>(Overlap::kExact), \
@@ -185,6 +203,15 @@ constexpr Kernel kRows[] = {
     kernel_row<ops::pow_Tensor_Scalar_out, pow_out>(Overlap::kExact),
     kernel_row<ops::pow_Scalar_out, pow_out>(Overlap::kExact),
     kernel_row<ops::atan2_out, run_plain<BinaryOp::atan2, Rule::kReal>>(Overlap::kExact),
+    kernel_row<ops::gcd_out, run_plain<BinaryOp::gcd, Rule::kInteger, kSpecialWork>>(Overlap::kExact),
+    kernel_row<ops::hypot_out, run_plain<BinaryOp::hypot, Rule::kSame>>(Overlap::kExact),
+    kernel_row<ops::igamma_out, run_plain<BinaryOp::igamma, Rule::kReal, 8 * kSpecialWork>>(Overlap::kExact),
+    kernel_row<ops::igammac_out, run_plain<BinaryOp::igammac, Rule::kReal, 8 * kSpecialWork>>(
+        Overlap::kExact),
+    kernel_row<ops::lcm_out, run_plain<BinaryOp::lcm, Rule::kInteger, kSpecialWork>>(Overlap::kExact),
+    kernel_row<ops::nextafter_out, nextafter_out>(Overlap::kExact),
+    kernel_row<ops::special_zeta_out, run_plain<BinaryOp::special_zeta, Rule::kReal, 8 * kSpecialWork>>(
+        Overlap::kExact),
     kernel_row<ops::maximum_out, run_plain<BinaryOp::maximum, Rule::kSame>>(Overlap::kExact),
     kernel_row<ops::minimum_out, run_plain<BinaryOp::minimum, Rule::kSame>>(Overlap::kExact),
     kernel_row<ops::bitwise_left_shift_Tensor_out, run_shift<BinaryOp::left_shift>>(Overlap::kExact),

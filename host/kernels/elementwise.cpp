@@ -70,6 +70,7 @@ struct Walk {
   Compute compute;
   ElementLoop loop;
   ComputeParams params;
+  int64_t work = 1;  // of one element
 };
 
 void set_conversion(Lane& lane, const ConvertLoops& loops, Compute compute, Dtype dtype, bool is_output) {
@@ -195,7 +196,9 @@ etb_status run_walk(KernelContext& context, const Walk& walk) {
   const bool gathers = walk.rank > 1 && inner < kShortRow;
   const int64_t rows_per_block = gathers ? kBlock / inner : 1;
   const int64_t row_total = walk.rank > 1 ? walk.sizes[1] : 1;
-  const int64_t step = needs_no_buffer(walk) && !gathers ? context.piece_of(inner) : std::min(inner, kBlock);
+  const int64_t step = needs_no_buffer(walk) && !gathers
+                           ? context.piece_of(inner, std::max<int64_t>(1, KernelContext::kPiece / walk.work))
+                           : std::min(inner, kBlock);
   int64_t indices[kMaxRank] = {};
   while (true) {
     char* base[1 + kMaxInputs];
@@ -214,7 +217,7 @@ etb_status run_walk(KernelContext& context, const Walk& walk) {
         }
         const int64_t row_count = std::min(rows_per_block, row_total - row),
                       count = std::min(step, inner - start);
-        if (context.should_stop(row_count * count)) return context.stopped();
+        if (context.should_stop(row_count * count * walk.work)) return context.stopped();
         run_block(walk, buffers, pointers, row_count, count);
       }
     }
@@ -390,6 +393,7 @@ etb_status run_elements(KernelContext& context, const ElementOp& op, std::span<c
   walk.compute = compute;
   walk.loop = loop;
   walk.params = to_compute(op.params, compute);
+  walk.work = op.work;
   walk.lane_count = 1 + static_cast<int>(inputs.size());
   walk.lanes[0].data = out.data_as<char>();
   set_conversion(walk.lanes[0], conversions, compute, out.dtype(), true);

@@ -94,7 +94,10 @@ struct ElementOp {
   Dtype common;
   Dtype result;
   LoopParams params;
+  int64_t work = 1;  // of one element, for should_stop: how many elements of an addition take as long
 };
+// The work of an element of a special function.
+inline constexpr int64_t kSpecialWork = 128;
 
 // Broadcasts the inputs, resizes `out` and runs the loop. Fails with ETB_INVALID_ARGUMENT when sizes do not broadcast,
 // ETB_INVALID_TYPE when a dtype has no arithmetic or the result cannot be stored, and ETB_NOT_SUPPORTED when `out` is too small.

@@ -51,7 +51,8 @@ bool AccountedAllocator::reserve(uint64_t nbytes) {
   return true;
 }
 
-void* ETB_CALL AccountedAllocator::allocate(void* ctx, uint64_t nbytes, uint64_t alignment, const char* /*tag*/) {
+void* ETB_CALL AccountedAllocator::allocate(void* ctx, uint64_t nbytes, uint64_t alignment,
+                                            const char* /*tag*/) {
   auto& self = *static_cast<AccountedAllocator*>(ctx);
   if (!is_power_of_two(alignment) || alignment > kMaxAlignment) return nullptr;
   alignment = std::max<uint64_t>(alignment, alignof(Block));

@@ -26,6 +26,8 @@
 #include "ops/repeat.hpp"
 #include "ops/scalar_tensor.hpp"
 #include "ops/scatter.hpp"
+#include "ops/scatter_reduce.hpp"
+#include "ops/searchsorted.hpp"
 #include "ops/select_scatter.hpp"
 #include "ops/slice_scatter.hpp"
 #include "ops/sort.hpp"
@@ -163,6 +165,9 @@ Specs topk(const ops::topk_default<Call>& call) {
   out[0].sizes[axis] = out[1].sizes[axis] = call.k().dim();
   return out;
 }
+Specs searchsorted(const ops::searchsorted_Tensor<Call>& call) {
+  return {{Dtype::INT64, call.self().spec().sizes, {}}};
+}
 template <class C>
 Specs upsample2d(const C& call) {
   TensorSpec out = call.input().spec();
@@ -247,6 +252,8 @@ constexpr Rule kRows[] = {
     row<ops::scalar_tensor_default, scalar_tensor>(kDense),
     row<ops::scatter_src, same>(kPreserve),
     row<ops::scatter_value, same>(kPreserve),
+    row<ops::scatter_reduce_two, same>(kPreserve),
+    row<ops::searchsorted_Tensor, searchsorted>(kDense),
     row<ops::select_scatter_default, same>(kPreserve),
     row<ops::slice_scatter_default, same>(kPreserve),
     row<ops::sort_default, sort>(kPreserve),

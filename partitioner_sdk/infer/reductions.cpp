@@ -11,8 +11,12 @@
 #include "ops/amin.hpp"
 #include "ops/any.hpp"
 #include "ops/bmm.hpp"
+#include "ops/cummax.hpp"
+#include "ops/cummin.hpp"
+#include "ops/cumprod.hpp"
 #include "ops/cumsum.hpp"
 #include "ops/linear.hpp"
+#include "ops/logcumsumexp.hpp"
 #include "ops/max.hpp"
 #include "ops/mean.hpp"
 #include "ops/median.hpp"
@@ -52,6 +56,11 @@ Specs reduce_pair(const C& call) {
 template <class C>
 Specs same(const C& call) {
   return {call.self().spec()};
+}
+
+template <class C>
+Specs same_pair(const C& call) {
+  return Specs(2, call.self().spec());
 }
 
 // ---- Matrix products.
@@ -101,8 +110,12 @@ constexpr Rule kRows[] = {
     row<ops::any_dim, reduce>(kDense),
     row<ops::any_dims, reduce>(kDense),
     row<ops::bmm_default, bmm>(kDense),
+    row<ops::cummax_default, same_pair>(kDense),
+    row<ops::cummin_default, same_pair>(kDense),
+    row<ops::cumprod_default, same>(kDense),
     row<ops::cumsum_default, same>(kDense),
     row<ops::linear_default, linear>(kDense),
+    row<ops::logcumsumexp_default, same>(kDense),
     row<ops::max_dim, reduce_pair>(kDense),
     row<ops::mean_dim, reduce>(kDense),
     row<ops::median_dim, reduce_pair>(kDense),

@@ -20,6 +20,7 @@
 #include "ops/negative.hpp"
 #include "ops/prelu.hpp"
 #include "ops/relu6.hpp"
+#include "ops/round.hpp"
 #include "ops/rsub.hpp"
 #include "ops/selu.hpp"
 #include "ops/silu.hpp"
@@ -63,13 +64,14 @@ ValueId plain_softplus(Builder& b, ValueId x, const Argument& threshold) {
   return b.call("aten.where.self", {ValueRef{is_large}, ValueRef{x}, ValueRef{log}});
 }
 Values softplus(Builder& b, const ops::softplus_default<Call>& a) {
-  const ValueId x = a.self();
+  const Dtype dtype = a.self().spec().dtype;
+  const ValueId x = to_dtype(b, a.self(), dtype == Dtype::FLOAT64 ? dtype : Dtype::FLOAT32);
   const ValueId scaled = b.call("aten.mul.Tensor", {ValueRef{x}, a.beta()});
   const ValueId log =
       b.call("aten.log1p.default", {ValueRef{b.call("aten.exp.default", {ValueRef{scaled}})}});
   const ValueId back = b.call("aten.div.Tensor", {ValueRef{log}, a.beta()});
   const ValueId is_large = b.call("aten.gt.Scalar", {ValueRef{scaled}, a.threshold()});
-  return {b.call("aten.where.self", {ValueRef{is_large}, ValueRef{x}, ValueRef{back}})};
+  return {to_dtype(b, b.call("aten.where.self", {ValueRef{is_large}, ValueRef{x}, ValueRef{back}}), dtype)};
 }
 Values mish(Builder& b, const ops::mish_default<Call>& a) {
   const ValueId x = a.self();
@@ -157,12 +159,24 @@ Values glu(Builder& b, const ops::glu_default<Call>& a) {
 
 template <class A>
 Values rsub(Builder& b, const A& a) {
-  if (!(a.alpha().get() == Argument(Dim(1)))) a.fail("argument 'alpha' is not 1, the only supported value");
-  return {b.call("aten.sub.Tensor", {a.other(), a.self()})};
+  if (a.alpha().get() == Argument(Dim(1))) return {b.call("aten.sub.Tensor", {a.other(), a.self()})};
+  const ValueId scaled = b.call("aten.mul.Tensor", {a.self(), a.alpha()});
+  return {b.call("aten.sub.Tensor", {a.other(), ValueRef{scaled}})};
 }
 template <class A>
 Values floor_divide(Builder& b, const A& a) {
   return {b.call("aten.div.Tensor_mode", {a.self(), a.other()}, {{"rounding_mode", std::string("floor")}})};
+}
+// Rounds after `decimals` digits behind the point; before it for a negative number.
+Values round_decimals(Builder& b, const ops::round_decimals<Call>& a) {
+  const int64_t decimals = a.decimals().integer();
+  if (decimals == 0 || !ops::is_floating(a.self().spec().dtype))
+    return {b.call("aten.round.default", {a.self()})};
+  const double power = std::pow(10.0, static_cast<double>(std::abs(decimals)));
+  const char *before = decimals > 0 ? "aten.mul.Tensor" : "aten.div.Tensor",
+             *after = decimals > 0 ? "aten.div.Tensor" : "aten.mul.Tensor";
+  const ValueId rounded = b.call("aten.round.default", {ValueRef{b.call(before, {a.self(), power})}});
+  return {b.call(after, {ValueRef{rounded}, power})};
 }
 Values square(Builder& b, const ops::square_default<Call>& a) {
   return {b.call("aten.pow.Tensor_Scalar", {a.self(), Dim(2)})};
@@ -256,6 +270,7 @@ std::span<const Decomposition> activation_decompositions() {
       row<ops::negative_default, negative>(),
       row<ops::prelu_default, prelu>(),
       row<ops::relu6_default, relu6>(),
+      row<ops::round_decimals, round_decimals>(),
       row<ops::rsub_Scalar, rsub>(),
       row<ops::rsub_Tensor, rsub>(),
       row<ops::selu_default, selu>(),

@@ -17,7 +17,9 @@
 #include "ops/ones.hpp"
 #include "ops/ones_like.hpp"
 #include "ops/tril.hpp"
+#include "ops/tril_indices.hpp"
 #include "ops/triu.hpp"
+#include "ops/triu_indices.hpp"
 #include "ops/zero.hpp"
 #include "ops/zeros.hpp"
 #include "ops/zeros_like.hpp"
@@ -233,6 +235,29 @@ Values logspace_between(Builder& b, const A& a) {
   return {to_dtype(b, out, dtype)};
 }
 
+// The row and column indices of a triangle of a matrix, row by row: [2, n].
+template <bool is_lower, class A>
+Values triangle_indices(Builder& b, const A& a) {
+  const int64_t rows = a.row().integer(), columns = a.col().integer(), offset = a.offset().integer();
+  constexpr int64_t kMaxElements = 1 << 24;
+  if (rows < 0 || columns < 0 || rows > kMaxElements || columns > kMaxElements ||
+      rows * columns > kMaxElements) {
+    a.fail("a matrix of " + std::to_string(rows) + " by " + std::to_string(columns) +
+           ", expected at most 2^24 elements");
+    return {};
+  }
+  std::vector<int64_t> down, across;
+  for (int64_t i = 0; i < rows; ++i)
+    for (int64_t j = 0; j < columns; ++j)
+      if (is_lower ? j - i <= offset : j - i >= offset) {
+        down.push_back(i);
+        across.push_back(j);
+      }
+  const auto count = static_cast<int64_t>(down.size());
+  down.insert(down.end(), across.begin(), across.end());
+  return {to_dtype(b, add_elements(b, Dtype::INT64, {2, count}, down), a.dtype().value_or(Dtype::INT64))};
+}
+
 ValueId identity_matrix(Builder& b, Dim rows, Dim columns, Dtype dtype) {
   const ValueId down = b.call("aten.arange.start_step", {Dim(0), rows});
   const ValueId across = b.call("aten.arange.start_step", {Dim(0), columns});
@@ -297,7 +322,9 @@ std::span<const Decomposition> creation_decompositions() {
       row<ops::ones_default, ones>(),
       row<ops::ones_like_default, ones_like>(),
       row<ops::tril_default, tril>(),
+      row<ops::tril_indices_default, triangle_indices<true, ops::tril_indices_default<Call>>>(),
       row<ops::triu_default, triu>(),
+      row<ops::triu_indices_default, triangle_indices<false, ops::triu_indices_default<Call>>>(),
       row<ops::zero_default, zero>(),
       row<ops::zeros_default, zeros>(),
       row<ops::zeros_like_default, zeros_like>(),

@@ -11,41 +11,113 @@ namespace etb::passes {
 
 namespace {
 
+// A tensor with one letter for each dimension.
+struct Operand {
+  ValueId value = ir::kNoValue;
+  std::string letters;
+};
+
+// The dimensions that "..." stands in for have digits, the last one the same digit in every operand.
+std::string ellipsis_letters(size_t count, size_t largest) {
+  std::string letters;
+  for (size_t i = largest - count; i < largest; ++i) letters += static_cast<char>('0' + i);
+  return letters;
+}
+
+std::string with_letters_for_ellipsis(std::string text, const std::string& letters) {
+  if (const size_t at = text.find("..."); at != text.npos) text.replace(at, 3, letters);
+  return text;
+}
+
+std::vector<std::string> split_operands(const std::string& left) {
+  std::vector<std::string> parts;
+  for (size_t start = 0; start <= left.size();) {
+    const size_t end = std::min(left.find(',', start), left.size());
+    parts.push_back(left.substr(start, end - start));
+    start = end + 1;
+  }
+  return parts;
+}
+
+// Without "->" the result has the dimensions of "...", then the letters that occur once, in order.
+std::string implied_output(const std::vector<Operand>& operands, const std::string& ellipsis) {
+  std::map<char, int> counts;
+  for (const Operand& operand : operands)
+    for (const char c : operand.letters) ++counts[c];
+  std::string output = ellipsis;
+  for (const auto& [letter, count] : counts)
+    if (count == 1 && std::isalpha(static_cast<unsigned char>(letter)) != 0) output += letter;
+  return output;
+}
+
+// Keeps the diagonal of dimensions with the same letter.
+Operand without_repeated_letters(Builder& b, Operand operand) {
+  for (size_t i = 0; i < operand.letters.size();) {
+    const char letter = operand.letters[i];
+    const size_t again = operand.letters.find(letter, i + 1);
+    if (again == std::string::npos) {
+      ++i;
+      continue;
+    }
+    operand.value = b.call(
+        "aten.diagonal.default",
+        {ValueRef{operand.value}, Dim(0), Dim(static_cast<int64_t>(i)), Dim(static_cast<int64_t>(again))});
+    operand.letters.erase(again, 1);
+    operand.letters.erase(i, 1);
+    operand.letters += letter;  // the diagonal is the last dimension
+  }
+  return operand;
+}
+
 struct Equation {
-  std::vector<std::string> operands;  // one letter per dimension
+  std::vector<Operand> operands;
   std::string output;
 };
 
-std::optional<Equation> parse_equation(const Call& a, std::string text) {
-  text.erase(std::remove(text.begin(), text.end(), ' '), text.end());
-  Equation equation;
+// Returns the operands and the letters of the result; nullopt after a.fail.
+std::optional<Equation> read_equation(Builder& b, const Call& a, std::string text,
+                                      const std::vector<ValueId>& tensors) {
+  std::erase(text, ' ');
   const size_t arrow = text.find("->");
-  std::string left = text.substr(0, arrow);
-  std::map<char, int> counts;
-  for (size_t start = 0; start <= left.size();) {
-    const size_t end = std::min(left.find(',', start), left.size());
-    equation.operands.push_back(left.substr(start, end - start));
-    start = end + 1;
+  const std::vector<std::string> parts = split_operands(text.substr(0, arrow));
+  if (parts.size() != tensors.size() || tensors.empty()) {
+    a.fail("equation '" + text + "' has " + std::to_string(parts.size()) + " operands for " +
+           std::to_string(tensors.size()) + " tensors");
+    return std::nullopt;
   }
-  for (const std::string& operand : equation.operands) {
-    for (const char c : operand) {
-      if (std::isalpha(static_cast<unsigned char>(c)) == 0) {
-        a.fail("equation '" + text + "' contains '" + c + "', expected letters only");
-        return std::nullopt;
-      }
-      if (++counts[c] > 1 && std::count(operand.begin(), operand.end(), c) > 1) {
-        a.fail("equation '" + text + "' repeats '" + c + "' in one operand; diagonals are not supported");
-        return std::nullopt;
-      }
+  // Dimensions of "..." in each operand.
+  std::vector<size_t> counts;
+  for (size_t i = 0; i < parts.size(); ++i) {
+    const bool has_ellipsis = parts[i].find("...") != std::string::npos;
+    const size_t named = parts[i].size() - (has_ellipsis ? 3 : 0), rank = b.spec(tensors[i]).rank();
+    if (has_ellipsis ? rank < named : rank != named) {
+      a.fail("equation '" + text + "' has " + std::to_string(named) + " letters for operand " +
+             std::to_string(i) + " of rank " + std::to_string(rank));
+      return std::nullopt;
     }
+    counts.push_back(rank - named);
   }
-  if (arrow != text.npos) {
-    equation.output = text.substr(arrow + 2);
-  } else {
-    for (const auto& [letter, count] : counts) {
-      if (count == 1) equation.output += letter;
-    }
+  const size_t largest = *std::max_element(counts.begin(), counts.end());
+  Equation equation;
+  for (size_t i = 0; i < parts.size(); ++i)
+    equation.operands.push_back(
+        {tensors[i], with_letters_for_ellipsis(parts[i], ellipsis_letters(counts[i], largest))});
+  const std::string ellipsis = ellipsis_letters(largest, largest);
+  equation.output = arrow == text.npos ? implied_output(equation.operands, ellipsis)
+                                       : with_letters_for_ellipsis(text.substr(arrow + 2), ellipsis);
+  std::string known;
+  for (const Operand& operand : equation.operands) known += operand.letters;
+  for (const char c : known + equation.output) {
+    const bool is_letter =
+        std::isalpha(static_cast<unsigned char>(c)) != 0 || ellipsis.find(c) != ellipsis.npos;
+    if (is_letter && known.find(c) != known.npos &&
+        std::count(equation.output.begin(), equation.output.end(), c) <= 1)
+      continue;
+    a.fail("equation '" + text + "' has '" + c +
+           "' where a letter of an operand is expected, once in the result");
+    return std::nullopt;
   }
+  for (Operand& operand : equation.operands) operand = without_repeated_letters(b, std::move(operand));
   return equation;
 }
 
@@ -113,57 +185,61 @@ ValueId sum_of_products(Builder& b, ValueId left, ValueId right, const std::vect
   return reshape(b, turned, std::move(kept));
 }
 
-Values einsum(Builder& b, const ops::einsum_default<Call>& a) {
-  const auto* text = ir::get_if<std::string>(a.equation());
-  const std::vector<ValueId> tensors = a.tensors().ids();
-  if (text == nullptr) return {};
-  const auto equation = parse_equation(a, *text);
-  if (!equation) return {};
-  if (equation->operands.size() != tensors.size() || tensors.empty() || tensors.size() > 2) {
-    a.fail("equation '" + *text + "' has " + std::to_string(equation->operands.size()) + " operands for " +
-           std::to_string(tensors.size()) +
-           " tensors, expected 1 or 2\nhint: split a longer einsum into steps of two operands");
-    return {};
-  }
-  std::string letters = equation->output, rest;
-  for (const std::string& operand : equation->operands) {
-    for (const char c : operand) {
-      if (letters.find(c) == letters.npos && rest.find(c) == rest.npos) rest += c;
+// Sums over the letters that are not `wanted`.
+ValueId reduce_to(Builder& b, const Operand& operand, const std::string& wanted) {
+  std::string letters = wanted;
+  Dims summed;
+  for (const char c : operand.letters)
+    if (letters.find(c) == letters.npos) {
+      summed.emplace_back(static_cast<int64_t>(letters.size()));
+      letters += c;
     }
-  }
+  const ValueId aligned = align(b, operand.value, operand.letters, letters);
+  return summed.empty() ? aligned
+                        : b.call("aten.sum.dim_IntList", {ValueRef{aligned}, Argument(summed), false});
+}
+
+// The product of two operands, summed over the letters that are not `wanted`.
+ValueId multiply(Builder& b, const Operand& x, const Operand& y, const std::string& wanted) {
+  std::string rest;
+  for (const char c : x.letters + y.letters)
+    if (wanted.find(c) == wanted.npos && rest.find(c) == rest.npos) rest += c;
   std::sort(rest.begin(), rest.end());
-  letters += rest;
-  Values aligned;
-  for (size_t i = 0; i < tensors.size(); ++i) {
-    if (b.spec(tensors[i]).rank() != equation->operands[i].size()) {
-      a.fail("equation '" + *text + "' has " + std::to_string(equation->operands[i].size()) +
-             " letters for operand " + std::to_string(i) + " of rank " +
-             std::to_string(b.spec(tensors[i]).rank()));
-      return {};
-    }
-    aligned.push_back(align(b, tensors[i], equation->operands[i], letters));
-  }
-  const size_t kept = equation->output.size();
-  const auto sum_away = [&](ValueId value, const Dims& dims, bool keeps) {
-    return dims.empty() ? value : b.call("aten.sum.dim_IntList", {ValueRef{value}, Argument(dims), keeps});
-  };
-  if (tensors.size() == 1) {
-    Dims dims;
-    for (size_t i = kept; i < letters.size(); ++i) dims.emplace_back(static_cast<int64_t>(i));
-    return {sum_away(aligned[0], dims, false)};
-  }
+  const std::string letters = wanted + rest;
   // A letter of only one operand is summed before the product.
   std::vector<bool> is_summed(letters.size(), false);
-  Dims only[2];
-  for (size_t i = kept; i < letters.size(); ++i) {
-    const bool in_first = equation->operands[0].find(letters[i]) != std::string::npos;
-    const bool in_second = equation->operands[1].find(letters[i]) != std::string::npos;
+  Dims only_x, only_y;
+  for (size_t i = wanted.size(); i < letters.size(); ++i) {
     is_summed[i] = true;
-    if (!in_second) only[0].emplace_back(static_cast<int64_t>(i));
-    if (!in_first) only[1].emplace_back(static_cast<int64_t>(i));
+    if (y.letters.find(letters[i]) == std::string::npos) only_x.emplace_back(static_cast<int64_t>(i));
+    if (x.letters.find(letters[i]) == std::string::npos) only_y.emplace_back(static_cast<int64_t>(i));
   }
-  const ValueId first = sum_away(aligned[0], only[0], true), second = sum_away(aligned[1], only[1], true);
-  return {sum_of_products(b, first, second, is_summed)};
+  const auto summed_first = [&](const Operand& operand, const Dims& dims) {
+    const ValueId value = align(b, operand.value, operand.letters, letters);
+    return dims.empty() ? value : b.call("aten.sum.dim_IntList", {ValueRef{value}, Argument(dims), true});
+  };
+  const ValueId first = summed_first(x, only_x), second = summed_first(y, only_y);
+  return sum_of_products(b, first, second, is_summed);
+}
+
+// Multiplies from left to right, as PyTorch does. A letter is summed when neither the result nor a later operand has it.
+Values einsum(Builder& b, const ops::einsum_default<Call>& a) {
+  const auto* text = ir::get_if<std::string>(a.equation());
+  if (text == nullptr) return {};
+  auto equation = read_equation(b, a, *text, a.tensors().ids());
+  if (!equation) return {};
+  std::vector<Operand>& operands = equation->operands;
+  Operand product = operands[0];
+  if (operands.size() == 1) return {reduce_to(b, product, equation->output)};
+  for (size_t i = 1; i < operands.size(); ++i) {
+    std::string later = equation->output, wanted;
+    for (size_t k = i + 1; k < operands.size(); ++k) later += operands[k].letters;
+    for (const char c : product.letters + operands[i].letters)
+      if (later.find(c) != later.npos && wanted.find(c) == wanted.npos) wanted += c;
+    if (i + 1 == operands.size()) wanted = equation->output;
+    product = {multiply(b, product, operands[i], wanted), wanted};
+  }
+  return {product.value};
 }
 
 }  // namespace

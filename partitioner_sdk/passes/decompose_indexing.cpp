@@ -10,11 +10,15 @@
 #include "ops/index_add.hpp"
 #include "ops/index_copy.hpp"
 #include "ops/index_fill.hpp"
+#include "ops/index_reduce.hpp"
 #include "ops/isin.hpp"
 #include "ops/max_unpool2d.hpp"
 #include "ops/max_unpool3d.hpp"
 #include "ops/one_hot.hpp"
+#include "ops/put.hpp"
 #include "ops/repeat_interleave.hpp"
+#include "ops/scatter.hpp"
+#include "ops/searchsorted.hpp"
 #include "ops/take.hpp"
 #include "ops/take_along_dim.hpp"
 #include "partitioner_sdk/infer/formulas.hpp"
@@ -213,13 +217,20 @@ Values one_hot(Builder& b, const ops::one_hot_default<Call>& a) {
   return {to_dtype(b, b.call("aten.eq.Tensor", {ValueRef{column}, ValueRef{classes}}), Dtype::INT64)};
 }
 
+// Counts negative indices from the end.
+ValueId wrapped_indices(Builder& b, ValueId indices, Dim size) {
+  const ValueId is_negative = b.call("aten.lt.Scalar", {ValueRef{indices}, Dim(0)});
+  const ValueId wrapped = b.call("aten.add.Scalar", {ValueRef{indices}, size});
+  return b.call("aten.where.self", {ValueRef{is_negative}, ValueRef{wrapped}, ValueRef{indices}});
+}
+
 Values take_along_dim(Builder& b, const ops::take_along_dim_default<Call>& a) {
   if (!a.dim().has_value()) {
     const Dim count = ir::numel(b.symbols(), a.self().spec().sizes);
     const Dim indices = ir::numel(b.symbols(), a.indices().spec().sizes);
     const ValueId line = reshape(b, a.self(), {count});
-    return {b.call("aten.gather.default",
-                   {ValueRef{line}, Dim(0), ValueRef{reshape(b, a.indices(), {indices})}})};
+    const ValueId places = wrapped_indices(b, reshape(b, a.indices(), {indices}), count);
+    return {b.call("aten.gather.default", {ValueRef{line}, Dim(0), ValueRef{places}})};
   }
   // Sizes that differ from the dimension's are broadcast.
   const size_t axis = a.axis(a.dim().integer(), a.self().spec().rank());
@@ -231,8 +242,64 @@ Values take_along_dim(Builder& b, const ops::take_along_dim_default<Call>& a) {
     if (wanted[i].is(1)) wanted[i] = own[i];
   }
   const ValueId x = b.call("aten.expand.default", {a.self(), std::move(own)});
-  const ValueId indices = b.call("aten.expand.default", {a.indices(), std::move(wanted)});
+  const ValueId wrapped = wrapped_indices(b, a.indices(), a.self().spec().sizes[axis]);
+  const ValueId indices = b.call("aten.expand.default", {ValueRef{wrapped}, std::move(wanted)});
   return {b.call("aten.gather.default", {ValueRef{x}, Dim(static_cast<int64_t>(axis)), ValueRef{indices}})};
+}
+
+// Writes to the elements, viewed as one row.
+Values put(Builder& b, const ops::put_default<Call>& a) {
+  const ValueId line = reshape(b, a.self(), {Dim(-1)}), source = reshape(b, a.source(), {Dim(-1)});
+  const ValueId index = reshape(b, a.index(), {Dim(-1)});
+  const ValueId out = b.call("aten.index_put.default",
+                             {ValueRef{line}, ir::ValueList{{index}}, ValueRef{source}, a.accumulate()});
+  return {reshape(b, out, a.self().spec().sizes)};
+}
+
+// scatter with reduce="add" or "multiply": scatter_reduce has its own names for both.
+template <class A>
+Values scatter_with(Builder& b, const A& a, ValueId source) {
+  const std::string* reduce = a.reduce().find_text();
+  if (reduce == nullptr || (*reduce != "add" && *reduce != "multiply")) {
+    a.fail("reduce is neither 'add' nor 'multiply'");
+    return {};
+  }
+  return {b.call("aten.scatter_reduce.two", {a.self(), a.dim(), a.index(), ValueRef{source},
+                                             std::string(*reduce == "add" ? "sum" : "prod"), true})};
+}
+Values scatter_reduce_tensor(Builder& b, const ops::scatter_reduce<Call>& a) {
+  return scatter_with(b, a, a.src());
+}
+Values scatter_reduce_number(Builder& b, const ops::scatter_value_reduce<Call>& a) {
+  const ValueId source = b.call("aten.full.default", {Argument(a.index().spec().sizes), a.value()},
+                                {{"dtype", a.self().spec().dtype}});
+  return scatter_with(b, a, source);
+}
+
+// scatter_reduce with one index for each slice along `dim`.
+Values index_reduce(Builder& b, const ops::index_reduce_default<Call>& a) {
+  const TensorSpec in = a.self().spec(), from = a.source().spec();
+  const bool is_number = in.rank() == 0;
+  const ValueId self = is_number ? reshape(b, a.self(), {Dim(1)}) : ValueId(a.self());
+  const ValueId source = from.rank() == 0 ? reshape(b, a.source(), {Dim(1)}) : ValueId(a.source());
+  Dims wide = sizes_of(b, source), column(wide.size(), Dim(1));
+  const size_t axis = a.axis(a.dim().integer(), wide.size());
+  if (axis >= wide.size()) return {};
+  column[axis] = Dim(-1);
+  const ValueId index =
+      b.call("aten.expand.default", {ValueRef{reshape(b, a.index(), std::move(column))}, Argument(wide)});
+  const ValueId out =
+      b.call("aten.scatter_reduce.two", {ValueRef{self}, Dim(static_cast<int64_t>(axis)), ValueRef{index},
+                                         ValueRef{source}, a.reduce(), a.include_self()});
+  return {is_number ? reshape(b, out, {}) : out};
+}
+
+// An int32 result is converted, so that only the one of int64 needs a rule.
+Values searchsorted(Builder& b, const ops::searchsorted_Tensor<Call>& a) {
+  if (!a.out_int32()) return {};
+  const ValueId places = b.call("aten.searchsorted.Tensor", {a.sorted_sequence(), a.self()},
+                                {{"right", a.right()}, {"side", a.side()}, {"sorter", a.sorter()}});
+  return {to_dtype(b, places, Dtype::INT32)};
 }
 
 // Reads from the elements, viewed as one row.
@@ -286,12 +353,17 @@ std::span<const Decomposition> indexing_decompositions() {
       row<ops::index_copy_default, index_copy>(),
       row<ops::index_fill_int_Scalar, index_fill_number>(),
       row<ops::index_fill_int_Tensor, index_fill_tensor>(),
+      row<ops::index_reduce_default, index_reduce>(),
       row<ops::isin_Tensor_Scalar, isin_number>(),
       row<ops::isin_Tensor_Tensor, isin>(),
       row<ops::max_unpool2d_default, max_unpool<2>>(),
       row<ops::max_unpool3d_default, max_unpool<3>>(),
       row<ops::one_hot_default, one_hot>(),
+      row<ops::put_default, put>(),
       row<ops::repeat_interleave_self_int, repeat_interleave>(),
+      row<ops::scatter_reduce, scatter_reduce_tensor>(),
+      row<ops::scatter_value_reduce, scatter_reduce_number>(),
+      row<ops::searchsorted_Tensor, searchsorted>(),
       row<ops::take_default, take>(),
       row<ops::take_along_dim_default, take_along_dim>(),
   };

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Order statistics: quantiles, and medians that ignore NaN. A sort, then the elements at computed ranks.
+#include "ops/kthvalue.hpp"
 #include "ops/nanmedian.hpp"
 #include "ops/nanquantile.hpp"
 #include "ops/quantile.hpp"
@@ -134,10 +135,24 @@ Values nanmedian_dim(Builder& b, const ops::nanmedian_dim<Call>& a) {
   return {placed(middle.values), placed(middle.indices)};
 }
 
+// The k-th smallest element of each line, and its index.
+Values kthvalue(Builder& b, const ops::kthvalue_default<Call>& a) {
+  const bool is_number = a.self().spec().rank() == 0;
+  const ValueId x = is_number ? reshape(b, a.self(), {Dim(1)}) : ValueId(a.self());
+  const int64_t k = a.k().integer();
+  Values out = b.call_all("aten.sort.default", {ValueRef{x}, a.dim()});
+  for (ValueId& one : out) {
+    one = b.call("aten.slice.Tensor", {ValueRef{one}, a.dim(), Dim(k - 1), Dim(k)});
+    if (is_number || !a.keepdim()) one = b.call("aten.squeeze.dims", {ValueRef{one}, Dims{a.dim().dim()}});
+  }
+  return out;
+}
+
 }  // namespace
 
 std::span<const Decomposition> order_decompositions() {
   static constexpr Decomposition kRows[] = {
+      row<ops::kthvalue_default, kthvalue>(),
       row<ops::nanmedian_default, nanmedian>(),
       row<ops::nanmedian_dim, nanmedian_dim>(),
       row<ops::nanquantile_default, quantile<true>>(),

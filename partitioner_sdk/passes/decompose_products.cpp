@@ -8,8 +8,8 @@
 #include "ops/inner.hpp"
 #include "ops/kron.hpp"
 #include "ops/linalg_cross.hpp"
-#include "ops/linalg_matrix_norm.hpp"
 #include "ops/linalg_multi_dot.hpp"
+#include "ops/linalg_vander.hpp"
 #include "ops/matrix_power.hpp"
 #include "ops/outer.hpp"
 #include "ops/pdist.hpp"
@@ -88,7 +88,17 @@ Values tensordot(Builder& b, const ops::tensordot_default<Call>& a) {
            " of other, expected equally many");
     return {};
   }
-  return {contract(b, a, a.self(), a.other(), first, second)};
+  // A dimension of size 1 against a larger one is broadcast, so the larger one is summed first.
+  ValueId left = a.self(), right = a.other();
+  for (size_t i = 0; i < first.size(); ++i) {
+    const Dim own = b.spec(left).sizes[a.axis(first[i].value(), b.spec(left).rank())];
+    const Dim others = b.spec(right).sizes[a.axis(second[i].value(), b.spec(right).rank())];
+    if (own.is(1) == others.is(1)) continue;
+    ValueId& summed = own.is(1) ? right : left;
+    summed = b.call("aten.sum.dim_IntList", {ValueRef{summed}, Dims{own.is(1) ? second[i] : first[i]}, true},
+                    {{"dtype", b.spec(summed).dtype}});
+  }
+  return {contract(b, a, left, right, first, second)};
 }
 
 // Sums over the last dimension of both.
@@ -113,6 +123,17 @@ Values kron(Builder& b, const ops::kron_default<Call>& a) {
   const ValueId left = reshape(b, a.self(), std::move(first_wide));
   const ValueId right = reshape(b, a.other(), std::move(second_wide));
   return {reshape(b, b.call("aten.mul.Tensor", {ValueRef{left}, ValueRef{right}}), std::move(sizes))};
+}
+
+// A matrix with the powers of each element, from 0 on, in its rows.
+Values vander(Builder& b, const ops::linalg_vander_default<Call>& a) {
+  const TensorSpec in = a.x().spec();
+  if (in.rank() == 0) return {};
+  const Dim count = a.N().has_value() ? a.N().dim() : in.sizes.back();
+  const Dtype dtype = ops::is_floating(in.dtype) ? in.dtype : Dtype::INT64;
+  const ValueId column = b.call("aten.unsqueeze.default", {ValueRef{to_dtype(b, a.x(), dtype)}, Dim(-1)});
+  const ValueId powers = b.call("aten.arange.start_step", {Dim(0), count}, {{"dtype", dtype}});
+  return {b.call("aten.pow.Tensor_Tensor", {ValueRef{column}, ValueRef{powers}})};
 }
 
 // Repeated squaring.
@@ -212,16 +233,6 @@ Values cross(Builder& b, const ops::cross_default<Call>& a) {
   return {cross_along(b, a.self(), a.other(), found - sizes.begin())};
 }
 
-Values matrix_norm(Builder& b, const ops::linalg_matrix_norm_str_ord<Call>& a) {
-  const auto* order = ir::get_if<std::string>(a.ord());
-  if (order == nullptr || *order != "fro") {
-    a.fail("the order of the norm is not 'fro', the only supported one");
-    return {};
-  }
-  return {b.call("aten.linalg_vector_norm.default", {a.self(), Dim(2), a.dim(), a.keepdim()},
-                 {{"dtype", a.dtype()}})};
-}
-
 // Slices with a larger norm are scaled down to it.
 Values renorm(Builder& b, const ops::renorm_default<Call>& a) {
   const size_t rank = a.self().spec().rank(), axis = a.axis(a.dim().integer(), rank);
@@ -266,8 +277,8 @@ std::span<const Decomposition> product_decompositions() {
       row<ops::inner_default, inner>(),
       row<ops::kron_default, kron>(),
       row<ops::linalg_cross_default, linalg_cross>(),
-      row<ops::linalg_matrix_norm_str_ord, matrix_norm>(),
       row<ops::linalg_multi_dot_default, multi_dot>(),
+      row<ops::linalg_vander_default, vander>(),
       row<ops::matrix_power_default, matrix_power>(),
       row<ops::outer_default, outer>(),
       row<ops::pdist_default, pdist>(),

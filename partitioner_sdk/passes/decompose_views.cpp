@@ -18,6 +18,8 @@
 #include "ops/diag_embed.hpp"
 #include "ops/diagflat.hpp"
 #include "ops/expand_as.hpp"
+#include "ops/fft_fftshift.hpp"
+#include "ops/fft_ifftshift.hpp"
 #include "ops/flatten.hpp"
 #include "ops/lift_fresh.hpp"
 #include "ops/lift_fresh_copy.hpp"
@@ -361,6 +363,22 @@ Values diag_embed(Builder& b, const ops::diag_embed_default<Call>& a) {
   }
   return {b.call("aten.permute.default", {ValueRef{laid}, std::move(order)})};
 }
+// Rolls by half of each dimension, so that the middle comes first, or back.
+template <bool is_back, class A>
+Values fft_shift(Builder& b, const A& a) {
+  const TensorSpec in = a.self().spec();
+  Dims dims = a.dim().has_value() ? a.dim().dims() : Dims{}, shifts;
+  if (!a.dim().has_value())
+    for (size_t i = 0; i < in.rank(); ++i) dims.emplace_back(static_cast<int64_t>(i));
+  for (const Dim dim : dims) {
+    const size_t axis = a.axis(dim.value(), in.rank());
+    if (axis >= in.rank()) return {};
+    const Dim size = is_back ? b.symbols().add(in.sizes[axis], 1) : in.sizes[axis];
+    shifts.push_back(b.symbols().floor_div(size, 2));
+  }
+  return {b.call("aten.roll.default", {a.self(), std::move(shifts), std::move(dims)})};
+}
+
 // A vector becomes a matrix with that diagonal; a matrix becomes its diagonal.
 Values diag(Builder& b, const ops::diag_default<Call>& a) {
   if (a.self().spec().rank() == 1) return {lay_diagonal(b, a.self(), diagonal_offset(a, a.diagonal()))};
@@ -406,6 +424,8 @@ std::span<const Decomposition> view_decompositions() {
       row<ops::diag_embed_default, diag_embed>(),
       row<ops::diagflat_default, diagflat>(),
       row<ops::expand_as_default, expand_as>(),
+      row<ops::fft_fftshift_default, fft_shift<false, ops::fft_fftshift_default<Call>>>(),
+      row<ops::fft_ifftshift_default, fft_shift<true, ops::fft_ifftshift_default<Call>>>(),
       row<ops::flatten_using_ints, flatten>(),
       row<ops::lift_fresh_default, identity>(),
       row<ops::lift_fresh_copy_default, copied>(),

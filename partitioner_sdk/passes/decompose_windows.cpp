@@ -4,6 +4,7 @@
 #include "ops/_native_batch_norm_legit_functional.hpp"
 #include "ops/adaptive_avg_pool1d.hpp"
 #include "ops/adaptive_avg_pool2d.hpp"
+#include "ops/alpha_dropout.hpp"
 #include "ops/avg_pool1d.hpp"
 #include "ops/batch_norm.hpp"
 #include "ops/conv1d.hpp"
@@ -13,6 +14,8 @@
 #include "ops/conv_transpose2d.hpp"
 #include "ops/conv_transpose3d.hpp"
 #include "ops/dropout.hpp"
+#include "ops/feature_alpha_dropout.hpp"
+#include "ops/feature_dropout.hpp"
 #include "ops/group_norm.hpp"
 #include "ops/instance_norm.hpp"
 #include "ops/layer_norm.hpp"
@@ -360,13 +363,14 @@ Values pad(Builder& b, const ops::pad_default<Call>& a) {
   return {};
 }
 
-// Ops that change values only in training.
-Values dropout(Builder& b, const ops::dropout_default<Call>& a) {
-  if (a.train()) {
-    a.fail(kTrainingMode);
-    return {};
-  }
-  return {b.call("aten.clone.default", {a.input()})};
+// Ops that change values only in training, where a probability of 0 or 1 leaves nothing to chance.
+template <class A>
+Values dropout(Builder& b, const A& a) {
+  const double p = a.p().number();
+  if (!a.train() || p == 0) return {b.call("aten.clone.default", {a.input()})};
+  if (p == 1) return {b.call("aten.mul.Tensor", {a.input(), Dim(0)})};
+  a.fail(kTrainingMode);
+  return {};
 }
 
 }  // namespace
@@ -377,6 +381,7 @@ std::span<const Decomposition> window_decompositions() {
       row<ops::_native_batch_norm_legit_functional_default, batch_norm_functional>(),
       row<ops::adaptive_avg_pool1d_default, adaptive_avg_pool1d>(),
       row<ops::adaptive_avg_pool2d_default, adaptive_avg_pool2d>(),
+      row<ops::alpha_dropout_default, dropout>(),
       row<ops::avg_pool1d_default, avg_pool1d>(),
       row<ops::batch_norm_default, batch_norm>(),
       row<ops::conv1d_default, convolution>(),
@@ -389,6 +394,8 @@ std::span<const Decomposition> window_decompositions() {
       row<ops::conv_transpose2d_input, transposed_convolution>(),
       row<ops::conv_transpose3d_input, transposed_convolution>(),
       row<ops::dropout_default, dropout>(),
+      row<ops::feature_alpha_dropout_default, dropout>(),
+      row<ops::feature_dropout_default, dropout>(),
       row<ops::group_norm_default, group_norm>(),
       row<ops::instance_norm_default, instance_norm>(),
       row<ops::layer_norm_default, layer_norm>(),

@@ -32,6 +32,7 @@ std::span<const Decomposition> indexing_decompositions();
 std::span<const Decomposition> linear_decompositions();
 std::span<const Decomposition> list_decompositions();
 std::span<const Decomposition> loss_decompositions();
+std::span<const Decomposition> norm_decompositions();
 std::span<const Decomposition> order_decompositions();
 std::span<const Decomposition> patch_decompositions();
 std::span<const Decomposition> pool_decompositions();

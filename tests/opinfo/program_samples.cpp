@@ -230,7 +230,14 @@ std::string make_docs(const Options& options, const std::vector<Sample>& samples
     score.right += is_right, all.right += is_right;
     ++score.total, ++all.total;
   }
-  std::string text = std::to_string(all.right) + " of " + std::to_string(all.total) + " programs of " +
+  const std::string head =
+      "# PyTorch's operator samples through the compiler\n\n"
+      "`program_samples DIR --docs FILE` writes this page after `export_samples.py DIR` "
+      "([contributing.md](contributing.md)). A\n"
+      "cell has the programs of an operator and dtype that compile, run and equal PyTorch's results, of all that "
+      "torch.export wrote.\n"
+      "What torch.export cannot write is not counted, nor are random results and complex numbers.\n\n";
+  std::string text = head + std::to_string(all.right) + " of " + std::to_string(all.total) + " programs of " +
                      std::to_string(scores.size()) + " operators are right, compiled " +
                      (options.backend.empty() ? "for portable kernels" : "for " + options.backend) +
                      ".\n\n| operator |";

@@ -40,11 +40,13 @@ struct Params {
 #define ETB_ELEMENTS [[maybe_unused]] const T x = xs[i];
 #define ETB_UNARY_SAME(op, real, integer) ETB_FORMULA_LOOP(unary, op, ETB_ONE, real, integer)
 #define ETB_UNARY_REAL(op, real) ETB_FORMULA_LOOP(unary, op, ETB_ONE, real, x)
+#define ETB_UNARY_SPECIAL(op, real) ETB_FORMULA_LOOP(unary, op, ETB_ONE, real, x)
 #define ETB_UNARY_BOOL(op, real, integer) ETB_FORMULA_LOOP(unary, op, ETB_ONE, real, integer)
 #define ETB_UNARY_LOOP(op, real, integer) ETB_FORMULA_LOOP(unary, op, ETB_ONE, real, integer)
 #include "host/kernels/vector/unary.def"
 #undef ETB_UNARY_SAME
 #undef ETB_UNARY_REAL
+#undef ETB_UNARY_SPECIAL
 #undef ETB_UNARY_BOOL
 #undef ETB_UNARY_LOOP
 #undef ETB_ELEMENTS
@@ -69,6 +71,7 @@ const ElementLoops kElementLoops = {
     {
 #define ETB_UNARY_SAME(op, real, integer) ETB_ROW(unary, op)
 #define ETB_UNARY_REAL(op, real) ETB_ROW(unary, op)
+#define ETB_UNARY_SPECIAL(op, real) ETB_ROW(unary, op)
 #define ETB_UNARY_BOOL(op, real, integer) ETB_ROW(unary, op)
 #define ETB_UNARY_LOOP(op, real, integer) ETB_ROW(unary, op)
 #include "host/kernels/vector/unary.def"

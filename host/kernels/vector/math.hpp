@@ -8,6 +8,7 @@
 #include <cmath>
 #include <cstdint>
 
+#include "host/kernels/special_functions.hpp"
 #include "host/kernels/vector/variant.hpp"
 
 namespace etb::host::ETB_VARIANT {
@@ -39,6 +40,7 @@ ETB_LIBM(atan)
 ETB_LIBM(atanh)
 ETB_LIBM(cos)
 ETB_LIBM(cosh)
+ETB_LIBM(erfc)
 ETB_LIBM(expm1)
 ETB_LIBM(log10)
 ETB_LIBM(log1p)
@@ -175,6 +177,42 @@ ETB_INLINE float v_atan2(float y, float x) { return __builtin_atan2f(y, x); }
 ETB_INLINE double v_atan2(double y, double x) { return __builtin_atan2(y, x); }
 ETB_INLINE float v_fmod(float x, float y) { return __builtin_fmodf(x, y); }
 ETB_INLINE double v_fmod(double x, double y) { return __builtin_fmod(x, y); }
+
+ETB_INLINE float v_hypot(float x, float y) { return __builtin_hypotf(x, y); }
+ETB_INLINE double v_hypot(double x, double y) { return __builtin_hypot(x, y); }
+
+// The neighbour of x towards y. `cut` is the number of low bits of a float that the dtype lacks: 16 for bfloat16, 13 for float16,
+// whose subnormals are floats of equal distance.
+ETB_INLINE float v_nextafter(float x, float y, float cut) {
+  if (x != x || y != y) return x + y;
+  if (x == y) return y;
+  const bool is_half = cut == 13.0f;
+  const uint32_t step = 1u << static_cast<uint32_t>(cut);
+  const float least = is_half ? 0x1p-24f : v_bits<float>(step);
+  if (x == 0) return __builtin_copysignf(least, y);
+  const bool grows = (x < y) == (x > 0);
+  const float magnitude = v_abs(x);
+  if (is_half && magnitude == v_infinity<float>()) return __builtin_copysignf(65504.0f, x);
+  if (is_half && (magnitude < 0x1p-14f || (magnitude == 0x1p-14f && !grows))) return x < y ? x + least : x - least;
+  const uint32_t bits = v_bits<uint32_t>(x);
+  return v_bits<float>(grows ? bits + step : bits - step);
+}
+ETB_INLINE double v_nextafter(double x, double y, double) { return __builtin_nextafter(x, y); }
+
+ETB_INLINE int64_t v_gcd(int64_t x, int64_t y) {
+  while (y != 0) {
+    const int64_t rest = y == -1 ? 0 : x % y;
+    x = y;
+    y = rest;
+  }
+  return x < 0 ? v_negate(x) : x;
+}
+ETB_INLINE int64_t v_lcm(int64_t x, int64_t y) {
+  const int64_t divisor = v_gcd(x, y);
+  if (divisor == 0) return 0;
+  const auto product = static_cast<int64_t>(v_wrap(x / divisor) * v_wrap(y));
+  return product < 0 ? v_negate(product) : product;
+}
 
 // x^2 is what layer and RMS norms need; it must not cost a call.
 ETB_INLINE float v_pow(float x, float y) { return y == 2.0f ? x * x : __builtin_powf(x, y); }

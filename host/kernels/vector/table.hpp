@@ -16,11 +16,13 @@ inline constexpr int kComputeCount = 3;
 enum class UnaryOp : uint8_t {
 #define ETB_UNARY_SAME(op, real, integer) op,
 #define ETB_UNARY_REAL(op, real) op,
+#define ETB_UNARY_SPECIAL(op, real) op,
 #define ETB_UNARY_BOOL(op, real, integer) op,
 #define ETB_UNARY_LOOP(op, real, integer) op,
 #include "host/kernels/vector/unary.def"
 #undef ETB_UNARY_SAME
 #undef ETB_UNARY_REAL
+#undef ETB_UNARY_SPECIAL
 #undef ETB_UNARY_BOOL
 #undef ETB_UNARY_LOOP
   kCount,
