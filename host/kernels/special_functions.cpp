@@ -316,6 +316,11 @@ double log_ndtr(double x) noexcept {
   return std::log1p(-std::erfc(scaled) / 2);
 }
 
+double j0(double x) noexcept { return ::j0(x); }
+double j1(double x) noexcept { return ::j1(x); }
+double y0(double x) noexcept { return ::y0(x); }
+double y1(double x) noexcept { return ::y1(x); }
+
 double i0(double x) noexcept { return bessel_i(0, std::abs(x)); }
 double i0e(double x) noexcept { return bessel_i_scaled(0, std::abs(x)); }
 double i1(double x) noexcept { return std::copysign(bessel_i(1, std::abs(x)), x); }

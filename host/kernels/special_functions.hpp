@@ -20,6 +20,12 @@ double erfcx(double x) noexcept;     // exp(x^2) erfc(x)
 double ndtri(double p) noexcept;     // inverse of the normal distribution function
 double log_ndtr(double x) noexcept;  // its logarithm
 
+// Bessel functions of order 0 and 1, of the first and second kind: libm's.
+double j0(double x) noexcept;
+double j1(double x) noexcept;
+double y0(double x) noexcept;
+double y1(double x) noexcept;
+
 // Modified Bessel functions of order 0 and 1; ...e are scaled by exp(-|x|) and exp(x).
 double i0(double x) noexcept;
 double i0e(double x) noexcept;

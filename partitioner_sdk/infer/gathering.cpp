@@ -24,6 +24,7 @@
 #include "ops/index_put.hpp"
 #include "ops/index_select.hpp"
 #include "ops/repeat.hpp"
+#include "ops/roll.hpp"
 #include "ops/scalar_tensor.hpp"
 #include "ops/scatter.hpp"
 #include "ops/scatter_reduce.hpp"
@@ -249,6 +250,7 @@ constexpr Rule kRows[] = {
     row<ops::index_put_default, index_put>(kPreserve),
     row<ops::index_select_default, index_select>(kDense),
     row<ops::repeat_default, repeat>(kDense),
+    row<ops::roll_default, same>(kDense),
     row<ops::scalar_tensor_default, scalar_tensor>(kDense),
     row<ops::scatter_src, same>(kPreserve),
     row<ops::scatter_value, same>(kPreserve),

@@ -17,7 +17,7 @@ struct Operand {
   std::string letters;
 };
 
-// The dimensions that "..." stands in for have digits, the last one the same digit in every operand.
+// Digits are the letters of the dimensions that "..." covers. The last dimension has the same digit in every operand.
 std::string ellipsis_letters(size_t count, size_t largest) {
   std::string letters;
   for (size_t i = largest - count; i < largest; ++i) letters += static_cast<char>('0' + i);

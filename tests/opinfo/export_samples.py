@@ -153,10 +153,11 @@ def export(variant, sample, path, op):
     """Writes both files; raises what PyTorch raises."""
     args, kwargs = map_tensors([sample.input, *sample.args], torch.clone), map_tensors(dict(sample.kwargs), torch.clone)
     inputs = list(tensors_in(args)) + list(tensors_in(kwargs))
+    torch.manual_seed(54321)  # is_random takes another one
     with torch.no_grad():
         result = variant.call(*map_tensors(args, torch.clone), **map_tensors(kwargs, torch.clone))
     results = list(tensors_in(result))
-    if is_random(variant.call, args, kwargs, results):
+    if "empty" in op.name or is_random(variant.call, args, kwargs, results):
         raise Unusable("random results")
     if not results:
         raise Unusable(f"the result is {type(result).__name__}")

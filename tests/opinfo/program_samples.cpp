@@ -234,7 +234,8 @@ std::string make_docs(const Options& options, const std::vector<Sample>& samples
       "# PyTorch's operator samples through the compiler\n\n"
       "`program_samples DIR --docs FILE` writes this page after `export_samples.py DIR` "
       "([contributing.md](contributing.md)). A\n"
-      "cell has the programs of an operator and dtype that compile, run and equal PyTorch's results, of all that "
+      "cell has the programs of an operator and dtype that compile, run and equal PyTorch's results, of all "
+      "that "
       "torch.export wrote.\n"
       "What torch.export cannot write is not counted, nor are random results and complex numbers.\n\n";
   std::string text = head + std::to_string(all.right) + " of " + std::to_string(all.total) + " programs of " +
