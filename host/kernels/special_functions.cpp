@@ -114,7 +114,7 @@ double bessel_k(int order, double x) { return bessel_k_scaled(order, x) * std::e
 // x^a exp(-x) / gamma(a + 1), a factor of both incomplete gamma functions. For large a Stirling's formula avoids the difference of
 // large logarithms.
 double gamma_density(double a, double x) {
-  if (a < 10) return std::exp(a * std::log(x) - x - lgamma(a + 1));
+  if (a < 10) return std::pow(x, a) * std::exp(-x) / std::tgamma(a + 1);
   const double distance = (x - a) / a;
   const double logarithm = std::abs(distance) < 0.5 ? std::log1p(distance) : std::log(x / a);
   const double exponent = a * (logarithm - distance);

@@ -67,7 +67,7 @@ def own_error(name, arguments, result):
     largest = 0.0
     with mpmath.workdps(30):
         for found, elements in rows[:: max(1, len(rows) // MAX_ELEMENTS)]:
-            if not abs(found) < 1e300 or not all(abs(x) < 1e4 for x in elements):
+            if not abs(found) < 1e300 or not all(abs(x) < 1e6 for x in elements):
                 continue  # not finite, or slow
             try:
                 exact = function(*map(mpmath.mpf, elements))
