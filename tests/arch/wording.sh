@@ -1,18 +1,12 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Refuses words of wording_rules.txt in comments and docs. Offences from before the check are counted per file in
-# wording_baseline.txt, and a count may only shrink: one more offence in a file fails and lists them; a new file may have none.
+# Refuses words of wording_rules.txt in comments and docs.
 #
-# usage: wording.sh [--rebase | --reset | --list [FILE...]]
-#   without options   compares with the baseline (exit code 1: a file has more offences than its count)
-#   --rebase          lowers the counts of files that improved; never raises one
-#   --reset           writes all counts as they are: after a merge, a move of files, or a new rule
-#   --list            prints every offence, of all files or of those named
-# environment: WORDING_ROOT, WORDING_BASELINE   another tree and baseline, for wording_test.sh
+# usage: wording.sh [FILE...]   prints every offence, of all files or of those named (exit code 1: there is one)
+# environment: WORDING_ROOT   another tree, for wording_test.sh
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "${WORDING_ROOT:-$here/../..}" && pwd)
-baseline=${WORDING_BASELINE:-$here/wording_baseline.txt}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$root"
@@ -96,50 +90,11 @@ scan() {
 files >"$work/files.txt"
 [ "$(wc -l <"$work/files.txt")" -ge "${WORDING_LEAST:-500}" ] || { echo "FAILED: the scan found almost no files"; exit 1; }
 
-if [ "${1:-}" = --list ]; then
-  shift
-  if [ $# = 0 ]; then mapfile -t all <"$work/files.txt"; set -- "${all[@]}"; fi
-  scan "$@"
-  exit
-fi
-
-mapfile -t all <"$work/files.txt"
-scan "${all[@]}" >"$work/offences.txt"
-cut -d: -f1 "$work/offences.txt" | uniq -c | awk '{ print $1 "\t" $2 }' >"$work/counts.txt"
-touch "$work/old.txt"
-if [ -e "$baseline" ]; then grep -v '^#' "$baseline" >"$work/old.txt" || true; fi
-
-write() {  # counts
-  {
-    echo "# Offences against wording_rules.txt from before the check, per file. Counts may only shrink: tests/arch/wording.sh --rebase."
-    LC_ALL=C sort -t"$(printf '\t')" -k2 "$1"
-  } >"$baseline"
-  echo "wrote $(basename "$baseline"): $(awk '{ sum += $1 } END { print sum + 0 }' "$1") offences in $(wc -l <"$1") files"
-}
-
-case ${1:-} in
-  --reset) write "$work/counts.txt"; exit ;;
-  --rebase)
-    awk -F'\t' 'NR == FNR { now[$2] = $1; next } $2 in now { print (now[$2] < $1 ? now[$2] : $1) "\t" $2 }' \
-      "$work/counts.txt" "$work/old.txt" >"$work/lower.txt"
-    write "$work/lower.txt" ;;
-  '') ;;
-  *) echo "unknown argument $1"; exit 2 ;;
-esac
-if [ "${1:-}" = --rebase ]; then cp "$work/lower.txt" "$work/old.txt"; fi
-
-# Files with more offences than their count, and the number of those with fewer.
-awk -F'\t' 'NR == FNR { old[$2] = $1; next } $1 > old[$2] + 0 { print $2 "\t" $1 "\t" old[$2] + 0 }' \
-  "$work/old.txt" "$work/counts.txt" >"$work/worse.txt"
-better=$(awk -F'\t' 'NR == FNR { now[$2] = $1; next } now[$2] + 0 < $1' "$work/counts.txt" "$work/old.txt" | wc -l)
-total=$(wc -l <"$work/offences.txt")
-if [ -s "$work/worse.txt" ]; then
-  while IFS=$'\t' read -r file count allowed; do
-    echo "$file: $count offences, the baseline allows $allowed. One of these lines is new:"
-    grep -F "$file:" "$work/offences.txt" | awk -v file="$file:" 'index($0, file) == 1 { print "  " $0 }'
-  done <"$work/worse.txt"
-  echo "hint: write the sentence in plain English (docs/contributing.md); tests/arch/wording.sh --list FILE lists a file"
+if [ $# = 0 ]; then mapfile -t all <"$work/files.txt"; set -- "${all[@]}"; fi
+scan "$@" >"$work/offences.txt"
+if [ -s "$work/offences.txt" ]; then
+  cat "$work/offences.txt"
+  echo "hint: write the sentence in plain English (docs/contributing.md)"
   exit 1
 fi
-if [ "$better" != 0 ]; then echo "$better files have fewer offences than the baseline; lower it with tests/arch/wording.sh --rebase"; fi
-echo "$total offences, none above the baseline"
+echo "no offence in $# files"

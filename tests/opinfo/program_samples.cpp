@@ -237,7 +237,7 @@ std::string make_docs(const Options& options, const std::vector<Sample>& samples
       "cell has the programs of an operator and dtype that compile, run and equal PyTorch's results, of all "
       "that "
       "torch.export wrote.\n"
-      "What torch.export cannot write is not counted, nor are random results and complex numbers.\n\n";
+      "Samples that torch.export cannot write, random results and complex numbers are not counted.\n\n";
   std::string text = head + std::to_string(all.right) + " of " + std::to_string(all.total) + " programs of " +
                      std::to_string(scores.size()) + " operators are right, compiled " +
                      (options.backend.empty() ? "for portable kernels" : "for " + options.backend) +
