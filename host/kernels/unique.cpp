@@ -79,48 +79,70 @@ void store_all(KernelContext& context, const Tensor& out, const DimSet& dims, co
     to.store(context, *vector_table(context).conversions, kComputeOf<T>, elements, to.row_numel());
 }
 
+// Scratch memory of one call.
+template <class T>
+struct Work {
+  T *elements, *chosen;  // the input; the distinct items
+  int64_t *order, *spare, *first, *inverse, *counts;
+
+  etb_status allocate(KernelContext& context, int64_t numel, int64_t count, bool is_sorted) {
+    elements = context.allocate_array<T>(numel);
+    chosen = context.allocate_array<T>(numel);
+    spare = context.allocate_array<int64_t>(is_sorted && needs_spare(context, count) ? count : 0);
+    bool fits = elements != nullptr && chosen != nullptr && spare != nullptr;
+    for (int64_t** list : {&order, &first, &inverse, &counts}) {
+      *list = context.allocate_array<int64_t>(count);
+      fits = fits && *list != nullptr;
+    }
+    const uint64_t needed = static_cast<uint64_t>(numel) * 2 * sizeof(T) + static_cast<uint64_t>(count) * 40;
+    return fits ? ETB_OK : context.fail_scratch(needed + 512);
+  }
+};
+
+template <class T>
+void load_all(KernelContext& context, const Tensor& self, const DimSet& dims, T* elements) {
+  if (self.numel() == 0) return;
+  RowWalk from(self, dims);
+  for (int64_t row = 0; row < from.row_count(); ++row, from.advance(), elements += from.row_numel())
+    from.load(context, *vector_table(context).conversions, kComputeOf<T>, elements, from.row_numel());
+}
+
+template <class T>
+etb_status write_results(KernelContext& context, const Tensor& self, std::optional<int> dim,
+                         const Work<T>& work, int64_t groups, int64_t count, const Outputs& out) {
+  int64_t sizes[kMaxRank] = {groups};
+  if (dim) {
+    std::copy(self.sizes().begin(), self.sizes().end(), sizes);
+    sizes[*dim] = groups;
+  }
+  const int64_t none = 0;
+  std::span<const int64_t> inverse_sizes{&none, 1};
+  if (out.has_inverse) inverse_sizes = dim ? std::span<const int64_t>{&count, 1} : self.sizes();
+  ETB_CHECK(resize_output(context, out.values, {sizes, dim ? static_cast<size_t>(self.rank()) : 1}));
+  ETB_CHECK(resize_output(context, out.inverse, inverse_sizes));
+  ETB_CHECK(resize_output(context, out.counts, {out.has_counts ? &groups : &none, 1}));
+  store_all(context, out.values, item_dims(out.values, dim), work.chosen);
+  store_all(context, out.inverse, item_dims(out.inverse, std::nullopt), work.inverse);
+  store_all(context, out.counts, item_dims(out.counts, std::nullopt), work.counts);
+  return context.should_stop(1) ? context.stopped() : ETB_OK;
+}
+
 template <class T>
 etb_status find_unique(KernelContext& context, const Tensor& self, std::optional<int> dim, bool is_sorted,
                        const Outputs& out) {
   const int64_t numel = self.numel(), count = dim ? self.size(*dim) : numel;
-  T* elements = context.allocate_array<T>(numel);
-  T* chosen = context.allocate_array<T>(numel);
-  int64_t* order = context.allocate_array<int64_t>(count);
-  int64_t* spare = context.allocate_array<int64_t>(is_sorted && needs_spare(context, count) ? count : 0);
-  int64_t* first = context.allocate_array<int64_t>(count);
-  int64_t* inverse = context.allocate_array<int64_t>(count);
-  int64_t* counts = context.allocate_array<int64_t>(count);
-  if (elements == nullptr || chosen == nullptr || order == nullptr || spare == nullptr || first == nullptr ||
-      inverse == nullptr || counts == nullptr)
-    return context.fail_scratch(static_cast<uint64_t>(numel) * 2 * sizeof(T) +
-                                static_cast<uint64_t>(count) * 40 + 512);
-  if (numel != 0) {
-    RowWalk from(self, item_dims(self, dim));
-    T* to = elements;
-    for (int64_t row = 0; row < from.row_count(); ++row, from.advance(), to += from.row_numel())
-      from.load(context, *vector_table(context).conversions, kComputeOf<T>, to, from.row_numel());
-  }
-  const Items<T> items{elements, count, count == 0 ? 0 : numel / count};
-  for (int64_t i = 0; i < count; ++i) order[i] = i;
+  Work<T> work;
+  ETB_CHECK(work.allocate(context, numel, count, is_sorted));
+  load_all(context, self, item_dims(self, dim), work.elements);
+  const Items<T> items{work.elements, count, count == 0 ? 0 : numel / count};
+  for (int64_t i = 0; i < count; ++i) work.order[i] = i;
   const auto less = [&items](int64_t a, int64_t b) { return items.less(a, b); };
-  if (is_sorted) ETB_CHECK(sort_long(context, order, count, spare, less));
-  const int64_t groups = group(items, order, first, inverse, counts);
+  if (is_sorted) ETB_CHECK(sort_long(context, work.order, count, work.spare, less));
+  const int64_t groups = group(items, work.order, work.first, work.inverse, work.counts);
   for (int64_t i = 0; i < groups; ++i)
-    std::copy_n(elements + first[i] * items.item_numel, items.item_numel, chosen + i * items.item_numel);
-
-  int64_t sizes[kMaxRank] = {groups};
-  if (dim) std::copy(self.sizes().begin(), self.sizes().end(), sizes);
-  if (dim) sizes[*dim] = groups;
-  const int64_t none = 0;
-  ETB_CHECK(resize_output(context, out.values, {sizes, dim ? static_cast<size_t>(self.rank()) : 1}));
-  ETB_CHECK(!out.has_inverse ? resize_output(context, out.inverse, {&none, 1})
-            : dim            ? resize_output(context, out.inverse, {&count, 1})
-                             : resize_output(context, out.inverse, self.sizes()));
-  ETB_CHECK(resize_output(context, out.counts, {out.has_counts ? &groups : &none, 1}));
-  store_all(context, out.values, item_dims(out.values, dim), chosen);
-  store_all(context, out.inverse, item_dims(out.inverse, std::nullopt), inverse);
-  store_all(context, out.counts, item_dims(out.counts, std::nullopt), counts);
-  return context.should_stop(1) ? context.stopped() : ETB_OK;
+    std::copy_n(work.elements + work.first[i] * items.item_numel, items.item_numel,
+                work.chosen + i * items.item_numel);
+  return write_results(context, self, dim, work, groups, count, out);
 }
 
 etb_status run(KernelContext& context, const Tensor& self, std::optional<int64_t> wanted_dim, bool is_sorted,
