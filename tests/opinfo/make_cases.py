@@ -5,7 +5,7 @@
   make_cases.py OUT_DIR [--ops REGEX] [--per-dtype N] [--max-numel N] [--seed S] [--all]
 
 Each sample of torch.testing's op_db runs under a dispatch mode that records the ATen calls behind it. A call whose op has a kernel
-here (ops.txt) is written as a call of the out variant: arguments in schema order, and the outputs that PyTorch computes for them.
+here (docs/kernels.md) is written as a call of the out variant: arguments in schema order, and the outputs that PyTorch computes for them.
 Besides the samples, element-wise ops get NaN, infinities, signed zeros and subnormals, 4-d ops get channels_last inputs, and
 tensor-number overloads are derived from the tensor-tensor ones. One file an op; the format is described in case_file.hpp.
 Without --all a seeded subset is kept: at most N cases for each dtype, small tensors first.
@@ -70,8 +70,14 @@ def resolve(name):
     return getattr(packet, overload or "default", None) if packet is not None else None
 
 
+def kernel_names():
+    """The kernels of the table that kernel_cases --docs writes from the registry."""
+    table = (Path(__file__).parents[2] / "docs/kernels.md").read_text()
+    return re.findall(r"(?m)^\| (\w+::[\w.]+) \|", table)
+
+
 def find_targets(names):
-    """Maps functional overload -> out overload for every op of ops.txt that PyTorch knows."""
+    """Maps functional overload -> out overload for every op that has a kernel and that PyTorch knows."""
     targets = {}
     reverse = {out: functional for functional, out in RENAMED.items()}
     for name in names:
@@ -530,7 +536,7 @@ def main():
     warnings.simplefilter("ignore")
     torch.manual_seed(options.seed)
     torch.set_num_threads(1)
-    names = [line.strip() for line in (Path(__file__).parent / "ops.txt").read_text().splitlines() if line.strip()]
+    names = kernel_names()
     if options.ops:
         names = [n for n in names if re.search(options.ops, n)]
         options.ops = "|".join(sorted({re.escape(n.split("::")[1].split(".")[0].strip("_").removesuffix("_copy")) for n in names}))
