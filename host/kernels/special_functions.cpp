@@ -186,6 +186,12 @@ bool is_gamma_limit(double a, double x, double* lower) {
   return true;
 }
 
+// exp(x^2) with the digits that the rounding of x^2 loses.
+double exp_of_square(double x) {
+  const double square = x * x;
+  return std::exp(square) * (1 + std::fma(x, x, -square));
+}
+
 // The root y > 0 of erfc(y) = tail for 0 < tail <= 1, by Halley's method from an estimate with 3 digits.
 double inverse_erfc(double tail) {
   constexpr double kA = 0.147;
@@ -292,13 +298,12 @@ double erfinv(double x) noexcept {
 }
 
 double erfcx(double x) noexcept {
-  if (x < 0) return x < -26.7 ? kInfinity : 2 * std::exp(x * x) - erfcx(-x);
+  if (x < 0) return x < -26.7 ? kInfinity : 2 * exp_of_square(x) - erfcx(-x);
   if (x > 10) {
     const double square = 1 / (2 * x * x);
     return std::numbers::inv_sqrtpi / x * sum_asymptotic(1.0, [&](int k) { return -(2 * k + 1) * square; });
   }
-  const double square = x * x, rest = std::fma(x, x, -square);
-  return std::exp(square) * (1 + rest) * std::erfc(x);
+  return exp_of_square(x) * std::erfc(x);
 }
 
 double ndtri(double p) noexcept {
