@@ -70,7 +70,7 @@ struct Walk {
   Compute compute;
   ElementLoop loop;
   ComputeParams params;
-  int64_t work = 1;  // of one element
+  int64_t work = 1;  // see ElementOp
 };
 
 void set_conversion(Lane& lane, const ConvertLoops& loops, Compute compute, Dtype dtype, bool is_output) {

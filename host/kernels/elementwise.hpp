@@ -94,7 +94,7 @@ struct ElementOp {
   Dtype common;
   Dtype result;
   LoopParams params;
-  int64_t work = 1;  // of one element, for should_stop: how many elements of an addition take as long
+  int64_t work = 1;  // number of additions that take as long as one element, for should_stop
 };
 // The work of an element of a special function.
 inline constexpr int64_t kSpecialWork = 128;

@@ -52,6 +52,7 @@ etb_status load_row(KernelContext& context, const RowWalk& from, const RowWalk* 
   if (sorter == nullptr) return ETB_OK;
   sorter->load(context, loops, Compute::kInt64, order, count);
   for (int64_t i = 0; i < count; ++i) {
+    if (context.should_stop(1)) return context.stopped();
     if (order[i] < 0 || order[i] >= count)
       return context.fail(ETB_INVALID_ARGUMENT, "sorter has index %lld in a row of %lld elements",
                           static_cast<long long>(order[i]), static_cast<long long>(count));

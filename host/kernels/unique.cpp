@@ -54,12 +54,13 @@ DimSet item_dims(const Tensor& tensor, std::optional<int> dim) {
   return dims;
 }
 
-// Finds the groups of equal neighbours in `order`: the first item of each, the group of each item, and the sizes of groups.
+// Finds the groups of equal neighbours in `order`: the first item of each, the group of each item, and the sizes of groups. Ends early
+// when the run has to stop.
 template <class T>
-int64_t group(const Items<T>& items, const int64_t* order, int64_t* first, int64_t* inverse,
-              int64_t* counts) {
+int64_t group(KernelContext& context, const Items<T>& items, const int64_t* order, int64_t* first,
+              int64_t* inverse, int64_t* counts) {
   int64_t groups = 0;
-  for (int64_t i = 0; i < items.count; ++i) {
+  for (int64_t i = 0; i < items.count && !context.should_stop(items.item_numel); ++i) {
     if (i == 0 || !items.equal(order[i], order[i - 1])) {
       first[groups] = order[i];
       counts[groups++] = 0;
@@ -135,13 +136,15 @@ etb_status find_unique(KernelContext& context, const Tensor& self, std::optional
   ETB_CHECK(work.allocate(context, numel, count, is_sorted));
   load_all(context, self, item_dims(self, dim), work.elements);
   const Items<T> items{work.elements, count, count == 0 ? 0 : numel / count};
-  for (int64_t i = 0; i < count; ++i) work.order[i] = i;
+  for (int64_t i = 0; i < count && !context.should_stop(1); ++i) work.order[i] = i;
+  ETB_CHECK(context.stopped());
   const auto less = [&items](int64_t a, int64_t b) { return items.less(a, b); };
   if (is_sorted) ETB_CHECK(sort_long(context, work.order, count, work.spare, less));
-  const int64_t groups = group(items, work.order, work.first, work.inverse, work.counts);
-  for (int64_t i = 0; i < groups; ++i)
+  const int64_t groups = group(context, items, work.order, work.first, work.inverse, work.counts);
+  for (int64_t i = 0; i < groups && !context.should_stop(items.item_numel); ++i)
     std::copy_n(work.elements + work.first[i] * items.item_numel, items.item_numel,
                 work.chosen + i * items.item_numel);
+  ETB_CHECK(context.stopped());
   return write_results(context, self, dim, work, groups, count, out);
 }
 

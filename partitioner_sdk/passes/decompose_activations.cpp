@@ -172,7 +172,7 @@ Values round_decimals(Builder& b, const ops::round_decimals<Call>& a) {
   const int64_t decimals = a.decimals().integer();
   if (decimals == 0 || !ops::is_floating(a.self().spec().dtype))
     return {b.call("aten.round.default", {a.self()})};
-  const double power = std::pow(10.0, static_cast<double>(std::abs(decimals)));
+  const double power = std::pow(10.0, std::abs(static_cast<double>(decimals)));
   const char *before = decimals > 0 ? "aten.mul.Tensor" : "aten.div.Tensor",
              *after = decimals > 0 ? "aten.div.Tensor" : "aten.mul.Tensor";
   const ValueId rounded = b.call("aten.round.default", {ValueRef{b.call(before, {a.self(), power})}});

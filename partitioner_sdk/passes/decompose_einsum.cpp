@@ -98,6 +98,12 @@ std::optional<Equation> read_equation(Builder& b, const Call& a, std::string tex
     counts.push_back(rank - named);
   }
   const size_t largest = *std::max_element(counts.begin(), counts.end());
+  constexpr size_t kMaxEllipsis = 16;  // the characters from '0' on that are no letters
+  if (largest > kMaxEllipsis) {
+    a.fail("'...' covers " + std::to_string(largest) + " dimensions, expected at most " +
+           std::to_string(kMaxEllipsis));
+    return std::nullopt;
+  }
   Equation equation;
   for (size_t i = 0; i < parts.size(); ++i)
     equation.operands.push_back(

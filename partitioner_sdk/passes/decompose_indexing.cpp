@@ -241,8 +241,9 @@ Values take_along_dim(Builder& b, const ops::take_along_dim_default<Call>& a) {
     if (own[i].is(1)) own[i] = wanted[i];
     if (wanted[i].is(1)) wanted[i] = own[i];
   }
+  const Dim size = own.empty() ? Dim(1) : own[axis];
   const ValueId x = b.call("aten.expand.default", {a.self(), std::move(own)});
-  const ValueId wrapped = wrapped_indices(b, a.indices(), a.self().spec().sizes[axis]);
+  const ValueId wrapped = wrapped_indices(b, a.indices(), size);
   const ValueId indices = b.call("aten.expand.default", {ValueRef{wrapped}, std::move(wanted)});
   return {b.call("aten.gather.default", {ValueRef{x}, Dim(static_cast<int64_t>(axis)), ValueRef{indices}})};
 }

@@ -100,7 +100,9 @@ ValueId converted(Builder& b, const A& a) {
 }
 
 Values matrix_norm(Builder& b, const ops::linalg_matrix_norm_default<Call>& a) {
-  return matrix_norm_of(b, a, converted(b, a), a.ord().number(), a.dim().dims(), a.keepdim());
+  const Dims dims = matrix_dims(a, a.self().spec().rank());
+  if (dims.empty()) return {};
+  return matrix_norm_of(b, a, converted(b, a), a.ord().number(), dims, a.keepdim());
 }
 template <class A>
 Values named_matrix_norm(Builder& b, const A& a) {

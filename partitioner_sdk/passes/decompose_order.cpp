@@ -140,6 +140,10 @@ Values kthvalue(Builder& b, const ops::kthvalue_default<Call>& a) {
   const bool is_number = a.self().spec().rank() == 0;
   const ValueId x = is_number ? reshape(b, a.self(), {Dim(1)}) : ValueId(a.self());
   const int64_t k = a.k().integer();
+  if (k < 1) {
+    a.fail("k is " + std::to_string(k) + ", expected at least 1");
+    return {};
+  }
   Values out = b.call_all("aten.sort.default", {ValueRef{x}, a.dim()});
   for (ValueId& one : out) {
     one = b.call("aten.slice.Tensor", {ValueRef{one}, a.dim(), Dim(k - 1), Dim(k)});

@@ -90,6 +90,10 @@ Values tensordot(Builder& b, const ops::tensordot_default<Call>& a) {
   }
   // A dimension of size 1 against a larger one is broadcast, so the larger one is summed first.
   ValueId left = a.self(), right = a.other();
+  if (!first.empty() && (b.spec(left).rank() == 0 || b.spec(right).rank() == 0)) {
+    a.fail("dimensions of a tensor without any");
+    return {};
+  }
   for (size_t i = 0; i < first.size(); ++i) {
     const Dim own = b.spec(left).sizes[a.axis(first[i].value(), b.spec(left).rank())];
     const Dim others = b.spec(right).sizes[a.axis(second[i].value(), b.spec(right).rank())];

@@ -127,6 +127,17 @@ Values mvlgamma(Builder& b, const ops::mvlgamma_default<Call>& a) {
   return {b.call("aten.add.Scalar", {ValueRef{total}, constant})};
 }
 
+// True if x has the dimension that y is integrated along.
+template <class A>
+bool has_places(const A& a) {
+  const size_t rank = a.y().spec().rank(), own = a.x().spec().rank();
+  if (rank > 0 && own > 0 && own <= rank && (own == 1 || a.axis(a.dim().integer(), rank) >= rank - own))
+    return true;
+  a.fail("y of rank " + std::to_string(rank) + " at places x of rank " + std::to_string(own) +
+         ", expected a vector or the dimensions of y");
+  return false;
+}
+
 // Twice the areas between neighbours along `dim`: (y1 + y0) (x1 - x0). A vector x belongs to that dimension.
 template <class A>
 ValueId trapezoids(Builder& b, const A& a) {
@@ -151,10 +162,12 @@ ValueId trapezoids(Builder& b, const A& a) {
 }
 template <class A>
 Values trapezoid(Builder& b, const A& a) {
+  if (!has_places(a)) return {};
   const ValueId sum = b.call("aten.sum.dim_IntList", {ValueRef{trapezoids(b, a)}, Dims{a.dim().dim()}});
   return {b.call("aten.div.Tensor", {ValueRef{sum}, 2.0})};
 }
 Values cumulative_trapezoid(Builder& b, const ops::cumulative_trapezoid_x<Call>& a) {
+  if (!has_places(a)) return {};
   const ValueId sums = b.call("aten.cumsum.default", {ValueRef{trapezoids(b, a)}, a.dim()});
   return {b.call("aten.div.Tensor", {ValueRef{sums}, 2.0})};
 }

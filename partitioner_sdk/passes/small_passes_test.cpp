@@ -395,5 +395,32 @@ graph @forward {
                         "export the model after .eval()"));
 }
 
+// A call with arguments that no tensor fits, or that only training has, names what is wrong.
+TEST(Decompose, RejectsArgumentsByName) {
+  const struct {
+    const char *inputs, *call, *message;
+  } rows[] = {
+      {"float32[2]", "float32[2] = aten.alpha_dropout.default(%x, 0.5, true)", "training mode"},
+      {"float32[2, 3]", "float32[2, 3] = aten.feature_dropout.default(%x, 0.5, true)", "training mode"},
+      {"float32[2, 3]", "float32[2, 3] = aten.feature_alpha_dropout.default(%x, 0.5, true)", "training mode"},
+      {"float32[2, 3]", "float32[2], %i: int64[2] = aten.kthvalue.default(%x, -9223372036854775808)",
+       "expected at least 1"},
+      {"float32[2, 3]", "float32[] = aten.linalg_matrix_norm.default(%x, 1, [0])",
+       "1 dimensions of a tensor of rank 2"},
+      {"float32[2, 3]", "float32[2, 3] = aten.linalg_matrix_norm.default(%x, 3)", "a matrix norm of order 3"},
+      {"float32[]", "float32[] = aten.tensordot.default(%x, %x, [0], [0])", "tensor without any"},
+      {"float32[]", "float32[] = aten.trapezoid.x(%x, %x)", "expected a vector or the dimensions of y"},
+      {"float32[3]", "float32[] = aten.einsum.default(\"ij->\", [%x])", "2 letters for operand 0 of rank 1"},
+      {"float32[3]", "float32[3] = aten.einsum.default(\"i->ii\", [%x])", "once in the result"},
+      {"float32[3]", "int64[2, 4] = aten.tril_indices.default(-1, 4)", "a matrix of -1 by 4"},
+  };
+  for (const auto& row : rows) {
+    const std::string text = std::string("etg 1\nmodule \"m\"\n\ngraph @forward {\n  user %x: ") +
+                             row.inputs + "\n  %y: " + row.call + "\n  return %y\n}\n";
+    EXPECT_THAT(after_pass(text, [](ir::Module& m) { return decompose(m); }), HasSubstr(row.message))
+        << row.call;
+  }
+}
+
 }  // namespace
 }  // namespace etb::passes
