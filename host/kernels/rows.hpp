@@ -59,6 +59,13 @@ class RowWalk {
   int64_t indices_[kMaxRank] = {};
 };
 
+// The set of one dim. A tensor of rank 0 has none, and its element is a row.
+inline DimSet one_dim(const Tensor& tensor, int dim) noexcept {
+  DimSet dims;
+  if (tensor.rank() > 0) dims.set(static_cast<size_t>(dim));
+  return dims;
+}
+
 // The sizes of a reduction's result; returns their number.
 size_t reduced_sizes(const Tensor& tensor, const DimSet& reduced, bool keeps_dims,
                      int64_t* out_sizes) noexcept;

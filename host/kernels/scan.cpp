@@ -53,16 +53,10 @@ struct RunningLogSumExp {
   }
 };
 
-DimSet row_dims(const Tensor& self, int dim) {
-  DimSet dims;
-  if (self.rank() > 0) dims.set(static_cast<size_t>(dim));
-  return dims;
-}
-
 template <class T, class Running>
 etb_status scan_rows(KernelContext& context, const Tensor& self, int dim, Tensor& out) {
   const ConvertLoops& loops = *vector_table(context).conversions;
-  const DimSet dims = row_dims(self, dim);
+  const DimSet dims = one_dim(self, dim);
   RowWalk from(self, dims), to(out, dims);
   for (int64_t row = 0; row < from.row_count(); ++row, from.advance(), to.advance()) {
     Running running;
@@ -124,7 +118,7 @@ template <bool is_max, class T>
 etb_status scan_extremes(KernelContext& context, const Tensor& self, int dim, Tensor& values,
                          Tensor& indices) {
   const ConvertLoops& loops = *vector_table(context).conversions;
-  const DimSet dims = row_dims(self, dim);
+  const DimSet dims = one_dim(self, dim);
   RowWalk from(self, dims), to(values, dims), places(indices, dims);
   for (int64_t row = 0; row < from.row_count(); ++row, from.advance(), to.advance(), places.advance()) {
     T best = 0;

@@ -11,11 +11,7 @@ namespace {
 
 using Arguments = ops::searchsorted_Tensor_out<KernelArguments>;
 
-DimSet last_dim(const Tensor& tensor) {
-  DimSet dims;
-  if (tensor.rank() > 0) dims.set(static_cast<size_t>(tensor.rank()) - 1);
-  return dims;
-}
+DimSet last_dim(const Tensor& tensor) { return one_dim(tensor, tensor.rank() - 1); }
 
 // Rows are searched by the rows of self at the same place; one row alone is searched by all.
 etb_status check_arguments(KernelContext& context, const Arguments& args) {

@@ -45,8 +45,7 @@ etb_status order_rows(KernelContext& context, const Tensor& self, int dim, int64
     return context.fail(ETB_INVALID_TYPE, "%s into %s and %s", to_text(self.dtype()), to_text(values.dtype()),
                         to_text(indices.dtype()));
   }
-  DimSet dims;
-  if (self.rank() > 0) dims.set(static_cast<size_t>(dim));
+  const DimSet dims = one_dim(self, dim);
   const ConvertLoops& loops = *vector_table(context).conversions;
   return with_compute(self.dtype(), [&](auto type) {
     using T = decltype(type);
@@ -130,8 +129,7 @@ etb_status median_dim_out(KernelContext& context, ops::median_dim_values<KernelA
   Tensor &values = args.values(), &indices = args.indices();
   int dim = 0;
   ETB_CHECK(wrap_dim(context, args.dim(), self.rank(), &dim));
-  DimSet dims;
-  if (self.rank() > 0) dims.set(static_cast<size_t>(dim));
+  const DimSet dims = one_dim(self, dim);
   int64_t sizes[kMaxRank];
   const size_t rank = reduced_sizes(self, dims, args.keepdim(), sizes);
   ETB_CHECK(resize_output(context, values, {sizes, rank}));
