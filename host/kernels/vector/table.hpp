@@ -145,6 +145,18 @@ struct RowLoops {
   void (*affine)(T* out, const T* x, int64_t count, T scale, T shift);
 };
 
+// Work on a tile of keys of attention.
+struct AttentionLoops {
+  // out[j] = sum over l < dim of query[l] * keys[j * key_stride + l], for j < count.
+  void (*dots)(float* out, const float* query, const float* keys, int64_t key_stride, int64_t count,
+               int64_t dim);
+  // out[l * out_stride + j] = rows[j * row_stride + l], for j < count and l < dim.
+  void (*transpose)(float* out, int64_t out_stride, const float* rows, int64_t row_stride, int64_t count,
+                    int64_t dim);
+  // x[i] = exp(x[i] - largest); returns their sum.
+  double (*exponentials)(float* x, int64_t count, float largest);
+};
+
 struct VectorTable {
   const char* name;
   const ElementLoops* elements;
@@ -153,6 +165,7 @@ struct VectorTable {
   const RowLoops<float>* float_rows;
   const RowLoops<double>* double_rows;
   const RowLoops<int64_t>* integer_rows;
+  const AttentionLoops* attention;
 
   template <class T>
   const RowLoops<T>& rows() const noexcept {
