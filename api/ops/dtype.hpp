@@ -104,6 +104,9 @@ constexpr bool is_floating(Dtype dtype) noexcept {
   return dtype == Dtype::FLOAT32 || dtype == Dtype::FLOAT64 || dtype == Dtype::FLOAT16 ||
          dtype == Dtype::BFLOAT16;
 }
+constexpr bool is_float8(Dtype dtype) noexcept {
+  return dtype >= Dtype::FLOAT8E5M2 && dtype <= Dtype::FLOAT8E4M3FNUZ;
+}
 constexpr bool is_bool(Dtype dtype) noexcept { return dtype == Dtype::BOOL; }
 constexpr bool is_unsigned_integer(Dtype dtype) noexcept {
   return dtype == Dtype::UINT8 || dtype == Dtype::UINT16 || dtype == Dtype::UINT32 || dtype == Dtype::UINT64;

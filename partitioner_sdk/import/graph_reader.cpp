@@ -109,6 +109,7 @@ void GraphReader::read_node(Json node, uint32_t index, Scope& scope) {
       (name.empty() ? "" : name + " = ") + shown(text) + (at.empty() ? "" : " (" + at + ")");
   const OpTarget target = read_target(module_, text);
   if (target.is_inlined) return inline_graph(node, target.name == "wrap_with_autocast", index, scope, where);
+  if (target.is_skipped) return forget_results(node, scope);
   if (target.name.empty()) {
     diagnostics_.add(Code::NOT_SUPPORTED, where + ": unknown op" + advice_for(text));
   } else {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "partitioner_sdk/import/op_target.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace etb::pt2 {
@@ -42,6 +43,11 @@ std::string_view prim_op(std::string_view text) {
 }  // namespace
 
 OpTarget read_target(const ir::Module& module, std::string_view text) {
+  constexpr std::string_view kSkipped[] = {"torch.ops.aten._assert_async.default",
+                                           "torch.ops.aten._assert_async.msg",
+                                           "torch.ops.aten.promote_types.default"};
+  if (std::find(std::begin(kSkipped), std::end(kSkipped), text) != std::end(kSkipped))
+    return {.name = {}, .is_skipped = true};
   if (const std::string_view prim = prim_op(text); !prim.empty()) return {std::string(prim)};
   constexpr std::string_view kOps = "torch.ops.", kHigherOrder = "higher_order.";
   if (text.substr(0, kOps.size()) != kOps) return {};
@@ -63,6 +69,11 @@ const char* advice_for(std::string_view target) {
     return ": a weight is a Python object, which only Python can read; call "
            "torchao.utils.unwrap_tensor_subclass on the "
            "module before exporting it";
+  }
+  if (target.starts_with("torch._functorch.predispatch.")) {
+    return ": a step of vmap, which the exporter leaves in programs of torch.vmap and "
+           "associative_scan\nhint: save "
+           "exported_program.run_decompositions({})";
   }
   return target.substr(0, 10) == "torch.ops." ? "; declare it if it is a custom op" : "";
 }

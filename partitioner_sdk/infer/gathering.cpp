@@ -7,9 +7,11 @@
 #include "ops/_cdist_forward.hpp"
 #include "ops/_to_copy.hpp"
 #include "ops/arange.hpp"
+#include "ops/as_strided_scatter.hpp"
 #include "ops/cat.hpp"
 #include "ops/clone.hpp"
 #include "ops/copy.hpp"
+#include "ops/diagonal_scatter.hpp"
 #include "ops/dim_order_ops/_clone_dim_order.hpp"
 #include "ops/dim_order_ops/_empty_dim_order.hpp"
 #include "ops/dim_order_ops/_to_dim_order_copy.hpp"
@@ -236,9 +238,11 @@ constexpr Rule kRows[] = {
     row<ops::_cdist_forward_default, cdist>(kDense),
     row<ops::_to_copy_default, same>(kPreserve),
     row<ops::arange_start_step, arange>(kDense),
+    row<ops::as_strided_scatter_default, same>(kPreserve),
     row<ops::cat_default, cat>(kDense),
     row<ops::clone_default, same>(kPreserve),
     row<ops::copy_default, same>(kPoint),
+    row<ops::diagonal_scatter_default, same>(kPreserve),
     row<ops::embedding_default, embedding>(kDense),
     row<ops::empty_memory_format, created>(kDense),
     row<ops::flip_default, same>(kPreserve),

@@ -179,6 +179,13 @@ struct FileBytes {
   std::shared_ptr<const void> owner;  // keeps both
 };
 
+// An argument of the user's function that the exporter fixed: a number, bool, text or None. Nodes contain its value
+// already; it stays an input of the method so that callers pass all arguments.
+struct FixedInput {
+  uint32_t position = 0;  // among the method's inputs
+  Argument value;
+};
+
 class Module {
  public:
   Module() = default;
@@ -191,6 +198,7 @@ class Module {
   // Nesting of inputs and outputs in the user's Python (pytree text). Compilation does not need it.
   std::string input_tree;
   std::string output_tree;
+  std::vector<FixedInput> fixed_inputs;  // by position
   SymbolTable symbols;
   std::deque<Graph> graphs;  // 0 is the method; a subgraph comes after the graph that uses it
   std::vector<Constant> constants;

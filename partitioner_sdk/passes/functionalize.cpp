@@ -37,15 +37,20 @@ bool shares_storage(ir::Module& module, const ir::Graph& graph, const ir::Node& 
   return true;
 }
 
+// Returns "dropout" for "dropout_" and "__or__" for "__ior__", "" for a name of another form.
+std::string functional_name(std::string_view base) {
+  if (base.starts_with("__i") && base.ends_with("__")) return "__" + std::string(base.substr(3));
+  return base.ends_with('_') ? std::string(base.substr(0, base.size() - 1)) : std::string();
+}
+
 // Returns the op that computes the value written by an in-place op. PyTorch's registry does not relate a few
 // pairs, such as dropout_ and dropout.
 const ops::Schema* find_functional(const ops::Schema& schema) {
   if (const ops::Schema* related = schema.functional_variant()) return related;
-  std::string_view base = schema.base_name();
-  if (base.empty() || base.back() != '_') return nullptr;
-  base.remove_suffix(1);
-  const std::string name = std::string(schema.op_namespace()) + "." + std::string(base) + "." +
-                           std::string(schema.overload_name());
+  const std::string base = functional_name(schema.base_name());
+  if (base.empty()) return nullptr;
+  const std::string name =
+      std::string(schema.op_namespace()) + "." + base + "." + std::string(schema.overload_name());
   const ops::Schema* found = ops::find_schema(name);
   return found != nullptr && found->argument_count() == schema.argument_count() ? found : nullptr;
 }
@@ -204,7 +209,8 @@ class Functionalizer {
       for (const ValueId output : node.outputs) define_root(output);
       return fault(node, "is an in-place op without a functional variant");
     }
-    const TensorSpec spec = graph_.values[operand].spec;
+    if (functional->is_view()) return change_shape(node, operand, *functional);
+    const TensorSpec spec = graph_.values[states_[operand].now].spec;
     node.op = module_.op(functional->name());
     ValueId made = graph_.add_value({{}, ir::ValueKind::kTensor, spec, {}});
     const std::vector<ValueId> outputs = std::exchange(node.outputs, {made});
@@ -218,6 +224,29 @@ class Functionalizer {
     node.outputs = outputs;
     store(node, operand, made);
     alias_results();
+  }
+
+  // An op such as unsqueeze_ changes sizes and strides of its operand, and no contents. From here on the operand's
+  // name means a view of what it was; older views of it stay.
+  void change_shape(ir::Node& node, ValueId operand, const ops::Schema& view) {
+    if (std::ranges::any_of(graph_.inputs, [&](const ir::Input& row) { return row.value == operand; }))
+      return fault(node, "changes the sizes of an input, which is not supported");
+    node.op = module_.op(view.name());
+    const auto results = infer::infer(module_, graph_, node.op, node.args);
+    const ValueId before = graph_.add_value(graph_.values[operand]);
+    states_.resize(graph_.values.size());
+    for (State& state : states_) {
+      if (state.root == operand) state.root = before;
+      if (state.parent == operand) state.parent = before;
+    }
+    states_[before] = states_[operand];
+    const ValueId output = node.outputs[0];
+    if (results) graph_.values[output].spec = results->at(0);
+    views_.push_back(node);
+    states_[output] = {states_[before].root, before, static_cast<uint32_t>(views_.size() - 1),
+                       states_[before].generation, output};
+    states_[operand] = {states_[before].root, output, kNone, states_[before].generation, output};
+    b_.keep(std::move(node));
   }
 
   // Stores `value` as the contents of `id` and of every value that `id` views.
