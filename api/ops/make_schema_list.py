@@ -52,17 +52,17 @@ UNWANTED = re.compile(
     r"(_backward|_jvp$|^_?foreach|^_foreach|cudnn|miopen|mkldnn|mps|cuda|cslt|^_fused_|^_amp_|nested|jagged|sparse|coo|csr|"
     r"^quantize|quantized|fbgemm|^q_|^q(r|v)|^_test|^_nnpack|^record_stream|^retain_grad|^set_|^_set|^rename|names|^align_|"
     r"^refine_|^_cufft|^_use_|^_debug|^_assert_async|^_efficient|^_flash|^_scaled_dot_product_(flash|efficient|cudnn|fused)|"
-    r"^_make_|^_unsafe_masked|^_coalesc|^special_.*poly|^fake_quantize|^_fake_quantize|^choose_qparams_opt|^_choose_q|"
+    r"^_make_|^_coalesc|^fake_quantize|^_fake_quantize|^choose_qparams_opt|^_choose_q|"
     r"^_dirichlet|^_standard_gamma|^_sample_dirichlet|^_validate|^_spdiags|^_lazy|^_dyn_quant|^_weight_int|"
     r"^_convert_weight|^_mixed_dtypes|^_wrapped|^_ctc|^ctc|^_thnn|^_batch_norm_impl|^linalg_(ldl|lstsq|eig)|"
-    r"^_transform_bias|^_transformer_encoder|^_native_multi_head|^_triton|^segment_reduce|^_segment|^_remove|"
+    r"^_transform_bias|^_transformer_encoder|^_native_multi_head|^_triton|^_segment|^_remove|"
     r"^_add_batch|^_fw_primal|^_new_zeros|^_has_|^_is_|^is_|^crow|^ccol|^_values|^_indices|^_nnz|^_dim[IV]|^_sobol|"
     r"^_grouped_mm|^_scaled_|^_rowwise|^_int_mm|^_functional|^sym_constrain|^_functional_sym|^_resize_output|"
     r"^batch_norm_(elemt|gather|stats|update)|^_linalg_(eig|svd|det|slog|solve|check))"
 )
 FACTORY_ARGUMENTS = {"dtype", "layout", "device", "pin_memory"}
-# Need no tensor, but occur in exported programs.
-WANTED_ANYWAY = {"aten::_assert_scalar"}
+# Need no tensor, or are gradients, but occur in exported programs.
+WANTED_ANYWAY = {"aten::_assert_scalar", "aten::_softmax_backward_data", "aten::native_dropout_backward"}
 SCALAR_TYPES = {
     "Tensor": "tensor", "number": "scalar", "Scalar": "scalar", "int": "int", "SymInt": "int", "float": "float",
     "SymFloat": "float", "bool": "bool", "SymBool": "bool", "str": "string", "complex": "complex", "ScalarType": "dtype",
@@ -207,7 +207,7 @@ def main():
     core_names = {s.name for s in every if is_core(s)}
     for schema in every:
         name = schema.name.split("::")[1]
-        if schema.name.startswith("aten::") and UNWANTED.search(name) and schema.name not in core_names:
+        if schema.name.startswith("aten::") and UNWANTED.search(name) and schema.name not in core_names | WANTED_ANYWAY:
             continue
         schemas[full_name(schema)] = schema
     by_base = {}

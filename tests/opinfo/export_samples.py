@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Exports PyTorch's own operator samples (OpInfo) with torch.export, for program_samples.
 
-  export_samples.py OUT_DIR [--ops REGEX] [--dtypes a,b] [--per-dtype N] [--seed S] [--shard I/N] [--all] [--list FILE]
+  export_samples.py OUT_DIR [--ops REGEX] [--dtypes a,b] [--per-dtype N] [--seed S] [--shard I/N] [--all]
+                    [--limit N] [--list FILE]
 
 Each sample becomes a model whose forward calls the operator: tensors are the inputs, everything else is a constant. The operator is
 called as a function and, where it has one, as a method of its first argument. Two files a sample, in OUT_DIR/<operator>/:
@@ -11,7 +12,8 @@ called as a function and, where it has one, as a method of its first argument. T
   <dtype>_<number>_<function|method>.case    inputs and PyTorch's outputs (case_file.hpp), with the scale of the error model
 
 OUT_DIR/refused_<shard>.tsv has a line for each sample that torch.export cannot write: operator, dtype, variant, reason. Such samples do not
-count. Without --all a seeded subset of N samples for each operator and dtype is exported. Existing files are kept, so that a stopped run
+count. Without --all a seeded subset of N samples for each operator and dtype is exported; with --all --limit N the subset has the
+samples at even distances, the first and the last among them. Existing files are kept, so that a stopped run
 goes on where it stopped. --list exports only the samples that FILE names, a line each: programs.txt beside this script has those that
 run in CI.
 """
@@ -132,13 +134,30 @@ def pack_sample(inputs, results, scale, source):
     return b"ETBCASE1" + struct.pack("<II", 1, len(name)) + name + struct.pack("<I", len(body)) + body
 
 
+class Drawing(TorchDispatchMode):
+    """Finds out whether an ATen call draws random numbers: it changes the generator, or would with more elements."""
+
+    def __init__(self):
+        super().__init__()
+        self.found = False
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        before = torch.get_rng_state()
+        result = func(*args, **(kwargs or {}))
+        is_empty = all(t.numel() == 0 for t in tensors_in(result))
+        self.found |= torch.Tag.nondeterministic_seeded in func.tags and (is_empty or not torch.equal(before, torch.get_rng_state()))
+        return result
+
+
 def is_random(call, args, kwargs, results):
-    """Whether a second call gives something else: random numbers, or memory that nobody wrote."""
+    """Whether the results are random numbers, or memory that nobody wrote. OpInfo seeds the generator inside of some operators, so that
+    two calls agree."""
     torch.manual_seed(12345)
-    with torch.no_grad():
+    drawing = Drawing()
+    with torch.no_grad(), drawing:
         again = list(tensors_in(call(*map_tensors(args, torch.clone), **map_tensors(kwargs, torch.clone))))
     same = lambda a, b: a.shape == b.shape and a.dtype == b.dtype and torch.equal(torch.nan_to_num(a), torch.nan_to_num(b))
-    return len(again) != len(results) or not all(same(a, b) for a, b in zip(results, again))
+    return drawing.found or len(again) != len(results) or not all(same(a, b) for a, b in zip(results, again))
 
 
 def on_alarm(*_):
@@ -157,8 +176,7 @@ def export(variant, sample, path, op):
     with torch.no_grad():
         result = variant.call(*map_tensors(args, torch.clone), **map_tensors(kwargs, torch.clone))
     results = list(tensors_in(result))
-    # OpInfo seeds the generator inside of some operators, so that two calls agree.
-    if re.match(r"(new_)?empty|rand", op.name) or is_random(variant.call, args, kwargs, results):
+    if re.match(r"(new_)?empty", op.name) or is_random(variant.call, args, kwargs, results):
         raise Unusable("random results")
     if not results:
         raise Unusable(f"the result is {type(result).__name__}")
@@ -173,6 +191,13 @@ def export(variant, sample, path, op):
     path.with_suffix(".case").write_bytes(case)
 
 
+def evenly_spread(items, count):
+    """The first item, the last one and others at even distances, count in all."""
+    if count == 1:
+        return items[:1]
+    return [items[i * (len(items) - 1) // (count - 1)] for i in range(count)]
+
+
 def samples_of(op, dtype, options):
     try:
         samples = list(op.sample_inputs("cpu", dtype, requires_grad=False))
@@ -180,6 +205,8 @@ def samples_of(op, dtype, options):
         return []
     numbered = [(i, s) for i, s in enumerate(samples)
                 if sum(t.numel() for t in tensors_in([s.input, s.args, s.kwargs])) <= options.max_numel]
+    if options.all and options.limit and len(numbered) > options.limit:
+        return evenly_spread(numbered, options.limit)
     if options.all or options.list:
         return numbered
     return sorted(random.Random(f"{options.seed}{op.full_name}{dtype}").sample(numbered, min(options.per_dtype, len(numbered))),
@@ -225,6 +252,7 @@ def main():
     parser.add_argument("--dtypes", type=lambda text: text.split(","), help="only these, e.g. float32,int64")
     parser.add_argument("--all", action="store_true", help="every sample instead of a subset")
     parser.add_argument("--list", type=lambda path: set(Path(path).read_text().split()), help="only the samples that this file names")
+    parser.add_argument("--limit", type=int, default=0, help="with --all: at most so many samples of an operator and a dtype")
     parser.add_argument("--per-dtype", type=int, default=1)
     parser.add_argument("--max-numel", type=int, default=100000, help="largest sum of a sample's elements")
     parser.add_argument("--seed", type=int, default=1)

@@ -41,7 +41,7 @@ COMPLEX = {"aten::view_as_real_copy.out"}
 ACCUMULATES = re.compile(r"aten::(mm|bmm|addmm|convolution|convolution_backward|sum|mean|cumsum|var|var_mean|_cdist_forward|"
                          r"_pdist_forward|native_layer_norm|native_group_norm|_native_batch_norm|_softmax|_log_softmax|linear|"
                          r"avg_pool|_adaptive_avg_pool|upsample|_upsample|grid_sampler|scatter_add|scatter_reduce|index_put|prod|"
-                         r"_embedding_bag|std|sub|add|rsub|remainder|fmod|logit|gelu|expm1|log1p|glu|elu|max_pool2d_with_indices_b)")
+                         r"_embedding_bag|histogram|segment_reduce|std|sub|add|rsub|remainder|fmod|logit|gelu|expm1|log1p|glu|elu|max_pool2d_with_indices_b)")
 
 
 # Minimum error scale for ops where PyTorch's own value is that far from the exact one. The vectorised erf has
@@ -344,6 +344,12 @@ def refuse_undefined(name, bound):
         raise Unusable("another rank or more memory than a program's tensor can have")
     if name == "aten::polygamma.out" and bool(((bound[1] <= 0) & (bound[1] == bound[1].floor())).any()):
         raise Unusable("a pole, where PyTorch returns large numbers")
+    if name == "aten::mode.values" and bound[0].dim() and bound[0].size(bound[1]) > 16 and has_ties(bound):
+        raise Unusable("index of one of several equal elements")
+    if name.startswith("aten::hist") and bound[0].dtype in (torch.float16, torch.bfloat16):
+        raise Unusable("counts in 16 bits")
+    if name == "aten::histogram.bins_tensor_out" and bool((bound[1].diff() < 0).any()):
+        raise Unusable("edges that do not rise")
     if name == "aten::grid_sampler_2d.out" and bound[2] == 1 and bound[0].dtype in (torch.float16, torch.bfloat16):
         raise Unusable("nearest pixel of a position rounded to 16 bits")
 
@@ -384,7 +390,7 @@ def signature_of(args, kwargs):
 
 
 # Families of extra cases of which a subset has one for each op and dtype.
-SPECIAL_SOURCES = ["special values", "zero size", "rank 0", "wide"]
+SPECIAL_SOURCES = ["special values", "zero size", "rank 0", "wide"] + [f"segments {r}" for r in ("sum", "mean", "max", "min", "prod")]
 
 
 class Cases:
