@@ -42,7 +42,7 @@ HEADER = """\
 #   sum(x)             the argument dtype, else int64 for integers and bool, else like x
 #   value(n,...)       the argument dtype, else by the kind of the numbers: float32, int64 or bool
 #   created            the argument dtype, else float32
-#   bool, int64        that dtype
+#   bool, int32, int64 that dtype
 """
 
 WANTED_NAMESPACES = {"aten", "quantized_decomposed", "dim_order_ops", "executorch_prim", "torchao"}
@@ -50,15 +50,15 @@ WANTED_NAMESPACES = {"aten", "quantized_decomposed", "dim_order_ops", "executorc
 # that only TorchScript uses.
 UNWANTED = re.compile(
     r"(_backward|_jvp$|^_?foreach|^_foreach|cudnn|miopen|mkldnn|mps|cuda|cslt|^_fused_|^_amp_|nested|jagged|sparse|coo|csr|"
-    r"^quantize|quantized|fbgemm|^q_|^q(r|v)|^_test|^_nnpack|^record_stream|^retain_grad|^set_|^_set|^rename|names|^align_|"
+    r"^quantize|quantized|fbgemm|^q_|^_test|^_nnpack|^record_stream|^retain_grad|^set_|^_set|^rename|names|^align_|"
     r"^refine_|^_cufft|^_use_|^_debug|^_assert_async|^_efficient|^_flash|^_scaled_dot_product_(flash|efficient|cudnn|fused)|"
     r"^_make_|^_coalesc|^fake_quantize|^_fake_quantize|^choose_qparams_opt|^_choose_q|"
     r"^_dirichlet|^_standard_gamma|^_sample_dirichlet|^_validate|^_spdiags|^_lazy|^_dyn_quant|^_weight_int|"
-    r"^_convert_weight|^_mixed_dtypes|^_wrapped|^_ctc|^ctc|^_thnn|^_batch_norm_impl|^linalg_(ldl|lstsq|eig)|"
+    r"^_convert_weight|^_mixed_dtypes|^_wrapped|^_ctc|^ctc|^_thnn|^_batch_norm_impl|^linalg_lstsq|"
     r"^_transform_bias|^_transformer_encoder|^_native_multi_head|^_triton|^_segment|^_remove|"
     r"^_add_batch|^_fw_primal|^_new_zeros|^_has_|^_is_|^is_|^crow|^ccol|^_values|^_indices|^_nnz|^_dim[IV]|^_sobol|"
     r"^_grouped_mm|^_scaled_|^_rowwise|^_int_mm|^_functional|^sym_constrain|^_functional_sym|^_resize_output|"
-    r"^batch_norm_(elemt|gather|stats|update)|^_linalg_(eig|svd|det|slog|solve|check))"
+    r"^batch_norm_(elemt|gather|stats|update))"
 )
 FACTORY_ARGUMENTS = {"dtype", "layout", "device", "pin_memory"}
 # Need no tensor, or are gradients, but occur in exported programs.

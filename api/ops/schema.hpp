@@ -61,6 +61,7 @@ enum class DtypeRule : uint8_t {
   kValue,
   kCreated,
   kBool,
+  kInt32,
   kInt64
 };
 

@@ -31,6 +31,11 @@ class GraphReader {
   void read_nodes(Json graph, uint32_t index, Scope& scope);
   void read_node(Json node, uint32_t index, Scope& scope);
   void read_schema_arguments(Json node, ir::Node& out, const Scope& scope, const std::string& where);
+  void read_schema_argument(Json argument, const ops::Schema& schema, size_t at, ir::Node& out,
+                            std::vector<bool>& is_given, const Scope& scope, const std::string& where);
+  void expect_arguments(const ops::Schema& schema, const std::vector<bool>& is_given,
+                        const std::string& where);
+  void read_effect(Json node, ir::Node out, uint32_t index, Scope& scope, const std::string& where);
   void read_results(Json node, ir::Node& out, uint32_t index, Scope& scope, const std::string& where);
   Result<std::optional<ir::Dtype>> read_autocast(Json node) const;
   void forget_results(Json node, Scope& scope);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "partitioner_sdk/import/import.hpp"
 
+#include <set>
+
 #include "api/format/printable_text.hpp"
 #include "partitioner_sdk/import/diagnostics.hpp"
 #include "partitioner_sdk/import/graph_reader.hpp"
@@ -152,7 +154,8 @@ class ModelReader {
     input_of_value_.assign(module_.main().values.size(), ir::kNone);
     for (uint32_t i = 0; i < module_.main().inputs.size(); ++i)
       input_of_value_[module_.main().inputs[i].value] = i;
-    uint32_t position = 0;  // among the user's arguments
+    uint32_t position = 0;          // among the user's arguments
+    std::set<ir::ValueId> tokens;  // keep the order of nodes with effects; no caller passes them
     for (const Json entry : specs) {
       if (diagnostics_.is_full()) return;
       const Json spec = entry.size() == 1 ? *entry.begin() : Json();
@@ -160,6 +163,10 @@ class ModelReader {
       if (kind == "user_input" || kind == "constant_input") {
         if (kind == "constant_input") read_fixed_input(spec, position);
         ++position;
+        continue;
+      }
+      if (kind == "token") {
+        if (const ir::Input* token = find_input(spec["arg"], scope)) tokens.insert(token->value);
         continue;
       }
       static constexpr struct {
@@ -191,6 +198,10 @@ class ModelReader {
         diagnostics_.add(std::move(constant).error());
       }
     }
+    auto& inputs = module_.main().inputs;
+    inputs.erase(std::remove_if(inputs.begin(), inputs.end(),
+                                [&](const ir::Input& input) { return tokens.count(input.value) != 0; }),
+                 inputs.end());
   }
 
   void read_fixed_input(Json spec, uint32_t position) {
@@ -208,6 +219,7 @@ class ModelReader {
       if (diagnostics_.is_full()) return;
       const Json spec = entry.size() == 1 ? *entry.begin() : Json();
       const std::string_view kind = spec.key();
+      if (kind == "token") continue;
       static constexpr struct {
         std::string_view kind;
         const char* name_key;

@@ -220,7 +220,9 @@ TEST(Import, FaultsOfTheModelAreNamed) {
       {R"({"schema_version": {"major": 9}})", "schema version 9"},
       {"{", "json"},
       {model_json("", R"({"parameter": {"arg": {"name": "x"}, "parameter_name": "w"}})"), "no data for 'w'"},
-      {model_json("", R"({"token": {"arg": {"name": "x"}}})"), "inputs of kind 'token'"},
+      {model_json("", R"({"custom_obj": {"arg": {"name": "x"}}})"), "inputs of kind 'custom_obj'"},
+      {model_json(R"({"target": "torch.ops.higher_order.with_effects", "inputs": [], "outputs": []})", ""),
+       "wraps '', expected a known op"},
   };
   for (const auto& [json, message] : cases) {
     const auto module = import_json(json);

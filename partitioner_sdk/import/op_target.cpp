@@ -54,6 +54,7 @@ OpTarget read_target(const ir::Module& module, std::string_view text) {
   text.remove_prefix(kOps.size());
   if (text.substr(0, kHigherOrder.size()) == kHigherOrder) {
     const std::string_view name = text.substr(kHigherOrder.size());
+    if (name == "with_effects") return {std::string(name), true};
     if (name == "wrap_with_set_grad_enabled" || name == "wrap_with_autocast")
       return {std::string(name), true};
     for (const std::string_view known : {"cond", "map_impl", "while_loop", "scan"}) {

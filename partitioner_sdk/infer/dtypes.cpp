@@ -106,6 +106,8 @@ Dtype result_dtype(const Call& call, DtypeRule rule, ArgumentSet operands) {
       return given_or([] { return Dtype::FLOAT32; });
     case DtypeRule::kBool:
       return Dtype::BOOL;
+    case DtypeRule::kInt32:
+      return Dtype::INT32;
     case DtypeRule::kInt64:
       return Dtype::INT64;
   }

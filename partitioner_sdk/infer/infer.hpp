@@ -72,6 +72,7 @@ ir::Dims result_strides(const Call& call, ResultLayout layout, const ir::TensorS
 
 // The rows of the file of that name, sorted by op.
 std::span<const Rule> gathering_rules();
+std::span<const Rule> linear_algebra_rules();
 std::span<const Rule> pointwise_rules();
 std::span<const Rule> reduction_rules();
 std::span<const Rule> view_rules();

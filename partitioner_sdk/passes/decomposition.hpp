@@ -32,6 +32,7 @@ std::span<const Decomposition> indexing_decompositions();
 std::span<const Decomposition> linear_decompositions();
 std::span<const Decomposition> list_decompositions();
 std::span<const Decomposition> loss_decompositions();
+std::span<const Decomposition> linear_system_decompositions();
 std::span<const Decomposition> norm_decompositions();
 std::span<const Decomposition> order_decompositions();
 std::span<const Decomposition> patch_decompositions();
@@ -40,6 +41,7 @@ std::span<const Decomposition> product_decompositions();
 std::span<const Decomposition> recurrent_decompositions();
 std::span<const Decomposition> reduction_decompositions();
 std::span<const Decomposition> resampling_decompositions();
+std::span<const Decomposition> spectrum_decompositions();
 std::span<const Decomposition> view_decompositions();
 std::span<const Decomposition> window_decompositions();
 
@@ -75,6 +77,10 @@ int64_t diagonal_offset(const Call& a, const infer::IntArgument& offset);
 ValueId contiguous(Builder& b, ValueId value);
 // The reduction of a loss: none (0), mean (1) or sum (2).
 ValueId reduced(Builder& b, ValueId loss, int64_t reduction);
+// Ones on the diagonal, zeros elsewhere.
+ValueId identity_matrix(Builder& b, Dim rows, Dim columns, Dtype dtype);
+// The singular values of matrices, in descending order.
+ValueId singular_values(Builder& b, ValueId matrix);
 // Swaps dimensions a and b.
 ValueId transpose(Builder& b, ValueId value, int64_t first, int64_t second);
 

@@ -56,6 +56,7 @@ std::span<const Formula> formula_table() {
        "x = to.dtype(boundaries, dtype_of(boundaries, self)); searchsorted.Tensor(x, "
        "scalar_tensor.default(self, dtype=dtype_of(x)), out_int32=out_int32, right=right)"},
       {"aten.bucketize.Tensor", "searchsorted.Tensor(boundaries, self, out_int32=out_int32, right=right)"},
+      {"aten.cholesky.default", "linalg_cholesky_ex.default(self, upper=upper, check_errors=true)"},
       {"aten.clamp_max.Tensor", "minimum(self, max)"},
       {"aten.clamp_min.Tensor", "maximum(self, min)"},
       {"aten.clip.Tensor", "clamp.Tensor(self, min, max)"},
@@ -77,6 +78,7 @@ std::span<const Formula> formula_table() {
       {"aten.cumulative_trapezoid.dx",
        "cumsum(mul(mul(add(slice.Tensor(y, dim, 1), slice.Tensor(y, dim, 0, -1)), 0.5), dx), dim)"},
       {"aten.deg2rad.default", "mul(self, 0.017453292519943295)"},
+      {"aten.det.default", "linalg_det.default(self)"},
       {"aten.dist.default", "linalg_vector_norm(sub(self, other), p)"},
       {"aten.divide.Scalar", "div(self, other)"},
       {"aten.divide.Scalar_mode", "div.Scalar_mode(self, other, rounding_mode=rounding_mode)"},
@@ -116,6 +118,7 @@ std::span<const Formula> formula_table() {
        "z = abs(sub(self, target));"
        "reduced(where.self(lt.Scalar(z, delta), mul(mul(z, 0.5), z), mul(sub(z, delta, alpha=0.5), delta)), "
        "reduction)"},
+      {"aten.inverse.default", "linalg_inv.default(self)"},
       {"aten.isclose.default",
        "c = eq(self, other);"
        "e = if(equal_nan, logical_or(c, logical_and(isnan(self), isnan(other))), c);"
@@ -139,6 +142,7 @@ std::span<const Formula> formula_table() {
       {"aten.less.Tensor", "lt(self, other)"},
       {"aten.less_equal.Scalar", "le.Scalar(self, other)"},
       {"aten.less_equal.Tensor", "le(self, other)"},
+      {"aten.linalg_cholesky.default", "linalg_cholesky_ex.default(self, upper=upper, check_errors=true)"},
       {"aten.linalg_diagonal.default", "diagonal(A, offset, dim1, dim2)"},
       {"aten.linalg_matrix_power.default", "matrix_power.default(self, n)"},
       {"aten.linalg_vecdot.default", "sum.dim_IntList(mul(x, y), [dim])"},
@@ -152,10 +156,12 @@ std::span<const Formula> formula_table() {
        "m = maximum(x, y); d = mul(neg(abs(sub(x, y))), 0.6931471805599453);"
        "to.dtype(where.self(logical_and(isinf(m), eq(x, y)), x, add(m, mul(log1p(exp(d)), "
        "1.4426950408889634))), float_of(self, other))"},
+      {"aten.lu_solve.default", "linalg_lu_solve.default(LU_data, LU_pivots, self)"},
       {"aten.mH.default", "mT.default(self)"},
       {"aten.margin_ranking_loss.default",
        "reduced(clamp.default(add(neg(mul(target, sub(input1, input2))), margin), 0, none), reduction)"},
       {"aten.matrix_H.default", "mT.default(self)"},
+      {"aten.matrix_exp.default", "linalg_matrix_exp.default(self)"},
       {"aten.max.other", "maximum(self, other)"},
       {"aten.min.other", "minimum(self, other)"},
       {"aten.mse_loss.default", "reduced(pow.Tensor_Scalar(sub(self, target), 2), reduction)"},
@@ -170,6 +176,9 @@ std::span<const Formula> formula_table() {
       {"aten.native_dropout_backward.default", "mul(mul(grad_output, mask), scale)"},
       {"aten.not_equal.Scalar", "ne.Scalar(self, other)"},
       {"aten.not_equal.Tensor", "ne(self, other)"},
+      {"aten.nuclear_norm.default", "linalg_matrix_norm.str_ord(self, \"nuc\", [-2, -1], keepdim)"},
+      {"aten.nuclear_norm.dim", "linalg_matrix_norm.str_ord(self, \"nuc\", dim, keepdim)"},
+      {"aten.orgqr.default", "linalg_householder_product.default(self, input2)"},
       {"aten.pairwise_distance.default", "linalg_vector_norm(add(sub(x1, x2), eps), p, [-1], keepdim)"},
       {"aten.poisson_nll_loss.default",
        "l = if(log_input, sub(exp(input), mul(target, input)), sub(input, mul(target, log(add(input, "

@@ -12,6 +12,10 @@ namespace etb::passes {
 // write that cannot be expressed, with its source.
 [[nodiscard]] Result<bool> functionalize(ir::Module& module);
 
+// Removes the nodes that check the result `info` of a factorisation (aten._linalg_check_errors), and sets the argument
+// check_errors of the factorisation instead, so that its kernel fails. A factorisation without a used result is not run.
+[[nodiscard]] Result<bool> absorb_factorization_checks(ir::Module& module);
+
 // Removes nodes that no output needs, then unused parameters, buffers and constants, then constants without
 // input. User inputs stay: callers pass them by position.
 [[nodiscard]] Result<bool> remove_dead_code(ir::Module& module);

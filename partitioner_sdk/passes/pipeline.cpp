@@ -67,6 +67,7 @@ Result<bool> run_rules(Runner& runner, ir::Module& module, const PipelineOptions
 Status to_edge(ir::Module& module, const PipelineOptions& options) {
   Runner runner(module, options);
   ETB_TRY(runner.run("functionalize", functionalize(module)));
+  ETB_TRY(runner.run("factorization_checks", absorb_factorization_checks(module)));
   ETB_TRY(runner.run("remove_dead_code", remove_dead_code(module)));
   ETB_TRY(run_rules(runner, module, options, RuleStage::kAten));
   ETB_TRY(lower_to_edge(runner, module, options));

@@ -12,11 +12,14 @@ extern const MatrixLoops kMatrixLoops;
 extern const RowLoops<float> kFloatRows;
 extern const RowLoops<double> kDoubleRows;
 extern const RowLoops<int64_t> kIntegerRows;
+extern const LinearLoops<float> kFloatLinear;
+extern const LinearLoops<double> kDoubleLinear;
 extern const VectorTable kTable;
 
 #define ETB_TEXT_(name) #name
 #define ETB_TEXT(name) ETB_TEXT_(name)
 const VectorTable kTable = {ETB_TEXT(ETB_VARIANT), &kElementLoops, &kConvertLoops, &kMatrixLoops,
-                            &kFloatRows,           &kDoubleRows,   &kIntegerRows};
+                            &kFloatRows,           &kDoubleRows,   &kIntegerRows,
+ &kFloatLinear, &kDoubleLinear};
 }  // namespace ETB_VARIANT
 }  // namespace etb::host

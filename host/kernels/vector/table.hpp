@@ -145,6 +145,26 @@ struct RowLoops {
   void (*affine)(T* out, const T* x, int64_t count, T scale, T shift);
 };
 
+// Work of factorisations on dense rows.
+template <class T>
+struct LinearLoops {
+  T (*dot)(const T* x, const T* y, int64_t count);
+  // out[i] = row i of A times x
+  void (*dot_rows)(T* out, const T* a, int64_t a_stride, int64_t rows, int64_t count, const T* x);
+  void (*divide)(T* x, T divisor, int64_t count);
+  // y += factor * (sum over i of weights[i * weight_stride] * row i of A)
+  void (*add_rows)(T* y, const T* a, int64_t a_stride, int64_t rows, int64_t count, const T* weights,
+                   int64_t weight_stride, T factor);
+  // A -= column x row
+  void (*subtract_outer)(T* a, int64_t a_stride, int64_t rows, int64_t count, const T* column,
+                         int64_t column_stride, const T* row);
+  // A -= x0 x y0 + x1 x y1
+  void (*subtract_two_outers)(T* a, int64_t a_stride, int64_t rows, int64_t count, const T* x0, const T* y0,
+                              const T* x1, const T* y1);
+  // (x, y) = (cosine * x + sine * y, cosine * y - sine * x)
+  void (*rotate)(T* x, T* y, T cosine, T sine, int64_t count);
+};
+
 struct VectorTable {
   const char* name;
   const ElementLoops* elements;
@@ -153,7 +173,17 @@ struct VectorTable {
   const RowLoops<float>* float_rows;
   const RowLoops<double>* double_rows;
   const RowLoops<int64_t>* integer_rows;
+  const LinearLoops<float>* float_linear;
+  const LinearLoops<double>* double_linear;
 
+  template <class T>
+  const LinearLoops<T>& linear() const noexcept {
+    if constexpr (sizeof(T) == sizeof(float)) {
+      return *float_linear;
+    } else {
+      return *double_linear;
+    }
+  }
   template <class T>
   const RowLoops<T>& rows() const noexcept {
     if constexpr (sizeof(T) == sizeof(float)) {
