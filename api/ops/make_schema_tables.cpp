@@ -47,7 +47,8 @@ std::string dtype_rule(const RuleText& rule, const std::string& line) {
       {"bool", "kBool"},      {"int64", "kInt64"},
       {"sum", "kSum"},        {"half_to_float", "kHalfToFloat"},
       {"given", "kGiven"},    {"value", "kValue"},
-      {"created", "kCreated"}};
+      {"created", "kCreated"}, {"real", "kReal"},
+      {"complex", "kComplex"}};
   const auto found = names.find(rule.rule);
   if (found == names.end()) refuse_schema(line, "unknown dtype rule");
   return "DtypeRule::" + found->second;

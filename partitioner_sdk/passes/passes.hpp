@@ -12,6 +12,12 @@ namespace etb::passes {
 // write that cannot be expressed, with its source.
 [[nodiscard]] Result<bool> functionalize(ir::Module& module);
 
+// Computes with complex tensors as pairs of real ones: constants and state become tensors with one more dimension
+// of size 2, and arithmetic on complex values becomes arithmetic on their parts. Complex are only the user's inputs
+// and outputs, and operands and results of Fourier transforms. The error lists every op that has no formula for
+// complex numbers.
+[[nodiscard]] Result<bool> lower_complex(ir::Module& module);
+
 // Removes nodes that no output needs, then unused parameters, buffers and constants, then constants without
 // input. User inputs stay: callers pass them by position.
 [[nodiscard]] Result<bool> remove_dead_code(ir::Module& module);
