@@ -40,6 +40,20 @@ constexpr Dtype real_part(Dtype dtype) noexcept {
   }
 }
 
+// Complex dtype whose parts have this dtype. Returns other dtypes unchanged.
+constexpr Dtype complex_of(Dtype part) noexcept {
+  switch (part) {
+    case Dtype::FLOAT16:
+      return Dtype::COMPLEX32;
+    case Dtype::FLOAT32:
+      return Dtype::COMPLEX64;
+    case Dtype::FLOAT64:
+      return Dtype::COMPLEX128;
+    default:
+      return part;
+  }
+}
+
 // True if the code is a dtype.
 constexpr bool is_known(int64_t code) noexcept {
   switch (code) {

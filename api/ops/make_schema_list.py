@@ -42,6 +42,8 @@ HEADER = """\
 #   sum(x)             the argument dtype, else int64 for integers and bool, else like x
 #   value(n,...)       the argument dtype, else by the kind of the numbers: float32, int64 or bool
 #   created            the argument dtype, else float32
+#   real(x)            the dtype of the parts of complex x
+#   complex(x)         the complex dtype with parts like x; x itself if it is complex
 #   bool, int32, int64 that dtype
 """
 

@@ -60,6 +60,8 @@ enum class DtypeRule : uint8_t {
   kSum,
   kValue,
   kCreated,
+  kReal,
+  kComplex,
   kBool,
   kInt32,
   kInt64

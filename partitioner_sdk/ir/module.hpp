@@ -53,6 +53,12 @@ struct GraphRef {
   uint32_t index = 0;  // index into Module::graphs
   friend bool operator==(GraphRef, GraphRef) = default;
 };
+// A Python complex number.
+struct Complex {
+  double real = 0;
+  double imaginary = 0;
+  friend bool operator==(Complex, Complex) = default;
+};
 using FloatList = std::vector<double>;
 using BoolList = std::vector<bool>;
 struct StringList {
@@ -61,7 +67,7 @@ struct StringList {
 };
 
 using Argument = std::variant<Nothing, ValueRef, ValueList, Dim, double, bool, std::string, Dtype, Layout,
-                              MemoryFormat, Device, Dims, FloatList, BoolList, StringList, GraphRef>;
+                              MemoryFormat, Device, Dims, FloatList, BoolList, StringList, GraphRef, Complex>;
 
 template <class T>
 const T* get_if(const Argument& argument) {

@@ -68,6 +68,15 @@ std::vector<ValueId> Builder::add(ir::OpId op, std::vector<Argument> args) {
   return node.outputs;
 }
 
+std::vector<ValueId> Builder::add_declared(ir::OpId op, std::vector<Argument> args,
+                                           std::span<const TensorSpec> specs) {
+  ir::Node node{op, std::move(args), {}, source_, debug_handle_};
+  for (const TensorSpec& spec : specs)
+    node.outputs.push_back(graph_.add_value({{}, ir::ValueKind::kTensor, spec, {}}));
+  nodes_.push_back(node);
+  return node.outputs;
+}
+
 std::vector<ValueId> Builder::call_all(std::string_view op, std::vector<Argument> args) {
   const ir::OpId id = module_.op(op);
   args = complete(id, std::move(args), {});

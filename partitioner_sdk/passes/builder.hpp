@@ -87,6 +87,9 @@ class Builder {
  protected:
   // Lets a pass expand a call instead of adding a node; false adds the node.
   virtual bool expand(ir::OpId, std::span<const Argument>, std::vector<ValueId>&) { return false; }
+  // Adds a call whose results' specs are known, which also serves ops without a rule of inference.
+  std::vector<ValueId> add_declared(ir::OpId op, std::vector<Argument> args,
+                                    std::span<const TensorSpec> specs);
   ~Builder() = default;
 
  private:

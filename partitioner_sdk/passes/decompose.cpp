@@ -9,6 +9,7 @@ namespace etb::passes {
 
 std::vector<std::span<const Decomposition>> decomposition_tables() {
   return {activation_decompositions(), creation_decompositions(),  einsum_decompositions(),
+          fourier_decompositions(),
           gradient_decompositions(),   indexing_decompositions(),  linear_decompositions(),
           linear_system_decompositions(), list_decompositions(),       loss_decompositions(),      norm_decompositions(),
           order_decompositions(),      patch_decompositions(),     pool_decompositions(),
@@ -47,11 +48,6 @@ Recipe find_recipe(std::string_view op, const DecomposeOptions& options, bool is
                        [](const Formula& row, std::string_view name) { return row.op < name; });
   if (found != table.end() && found->op == op) return {nullptr, found->text};
   return {};
-}
-
-// Run-time checks that exporters leave in the graph; their results are not used.
-bool is_assertion(std::string_view op) {
-  return op.rfind("aten._assert_", 0) == 0 || op.rfind("aten.sym_constrain_", 0) == 0;
 }
 
 // Renames an op whose result sizes are known only at run time. The node stays, because the sizes of a new one
@@ -190,6 +186,16 @@ class Decomposer final : public Builder {
 };
 
 }  // namespace
+
+bool is_assertion(std::string_view op) {
+  return op.rfind("aten._assert_", 0) == 0 || op.rfind("aten.sym_constrain_", 0) == 0;
+}
+
+Values expand_known(Builder& b, const Call& call) {
+  const Recipe recipe = find_recipe(call.op().name, {}, true);
+  if (recipe.function != nullptr) return recipe.function->expand(b, call);
+  return recipe.formula.empty() ? Values{} : expand_formula(b, call, recipe.formula);
+}
 
 Result<bool> decompose(ir::Module& module, const DecomposeOptions& options) {
   return run_on_graphs(module, [&](ir::Graph& graph) { return Decomposer(module, graph, options).run(); });

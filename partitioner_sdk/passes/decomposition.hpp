@@ -22,11 +22,19 @@ constexpr Decomposition row() {
   return {View<Call>::kName, [](Builder& b, const Call& call) { return kExpand(b, View<Call>(call)); }};
 }
 
+// True for run-time checks that exporters leave in the graph; their results are not used.
+bool is_assertion(std::string_view op);
+
+// Expands an op that this repository has a decomposition for; returns an empty list where it has none. Errors are
+// in `call`.
+Values expand_known(Builder& b, const Call& call);
+
 // All tables, each sorted by op.
 std::vector<std::span<const Decomposition>> decomposition_tables();
 std::span<const Decomposition> activation_decompositions();
 std::span<const Decomposition> creation_decompositions();
 std::span<const Decomposition> einsum_decompositions();
+std::span<const Decomposition> fourier_decompositions();
 std::span<const Decomposition> gradient_decompositions();
 std::span<const Decomposition> indexing_decompositions();
 std::span<const Decomposition> linear_decompositions();

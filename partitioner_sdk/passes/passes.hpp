@@ -16,6 +16,12 @@ namespace etb::passes {
 // check_errors of the factorisation instead, so that its kernel fails. A factorisation without a used result is not run.
 [[nodiscard]] Result<bool> absorb_factorization_checks(ir::Module& module);
 
+// Computes with complex tensors as pairs of real ones: constants and state become tensors with one more dimension
+// of size 2, and arithmetic on complex values becomes arithmetic on their parts. Complex are only the user's inputs
+// and outputs, and operands and results of Fourier transforms. The error lists every op that has no formula for
+// complex numbers.
+[[nodiscard]] Result<bool> lower_complex(ir::Module& module);
+
 // Removes nodes that no output needs, then unused parameters, buffers and constants, then constants without
 // input. User inputs stay: callers pass them by position.
 [[nodiscard]] Result<bool> remove_dead_code(ir::Module& module);

@@ -22,7 +22,7 @@ import make_archives  # noqa: E402
 def load_zoo():
     """With a file name that does not depend on where this runs: it ends up in the archives."""
     scope = {"__name__": "zoo_models"}
-    for name in ("zoo_models.py", "zoo_quantized.py", "zoo_ops.py", "zoo_gaps.py", "zoo_causes.py"):
+    for name in ("zoo_models.py", "zoo_quantized.py", "zoo_ops.py", "zoo_gaps.py", "zoo_causes.py", "zoo_complex.py"):
         exec(compile((FIXTURES / name).read_text(), name, "exec"), scope)
     return scope
 
@@ -46,7 +46,9 @@ def main():
     out = pathlib.Path(arguments[0])
     out.mkdir(parents=True, exist_ok=True)
     zoo = load_zoo()
-    models = {**zoo["full"](), **zoo["full_quantized"]()} if "--full" in sys.argv else {**zoo["tiny"](), **zoo["quantized"](), **zoo["ops"](), **zoo["gaps"](), **zoo["causes"]()}
+    small = ("tiny", "quantized", "ops", "gaps", "causes", "complex_numbers")
+    chosen = ("full", "full_quantized") if "--full" in sys.argv else small
+    models = {name: entry for family in chosen for name, entry in zoo[family]().items()}
     failed = 0
     for name, entry in models.items():
         if arguments[1:] and name not in arguments[1:]:

@@ -165,6 +165,31 @@ struct LinearLoops {
   void (*rotate)(T* x, T* y, T cosine, T sine, int64_t count);
 };
 
+// One step of `lanes` Fourier transforms side by side: numbers in groups that are `radix` apart become one run of `radix`. Real and
+// imaginary parts are in arrays of their own. in[q + run * (p + groups * k)] for k < radix gives out[q + run * (radix * p + j)] for
+// j < radix, for p and q in the ranges. The roots are e^(-2 pi i k / length); that of a step is at j * p * step.
+template <class T>
+struct FourierPass {
+  const T *in_re, *in_im;
+  T *out_re, *out_im;
+  const T *roots_re, *roots_im;
+  int64_t length, step, radix, groups, run;
+  int64_t p_begin, p_end, q_begin, q_end;
+};
+
+// Rows of `lanes` numbers; `begin` and `end` count rows.
+template <class T>
+struct FourierLoops {
+  void (*pass)(const FourierPass<T>& pass);
+  void (*scale_rows)(T* out_re, T* out_im, const T* in_re, const T* in_im, const T* factors_re,
+                     const T* factors_im, int64_t begin, int64_t end, int64_t lanes);
+  // From the transform of pairs of neighbours to that of real numbers, and back.
+  void (*split_pairs)(T* out_re, T* out_im, const T* in_re, const T* in_im, const T* roots_re,
+                      const T* roots_im, int64_t m, int64_t begin, int64_t end, int64_t lanes);
+  void (*join_pairs)(T* out_re, T* out_im, const T* in_re, const T* in_im, const T* roots_re,
+                     const T* roots_im, int64_t m, int64_t begin, int64_t end, int64_t lanes);
+};
+
 struct VectorTable {
   const char* name;
   const ElementLoops* elements;
@@ -175,6 +200,8 @@ struct VectorTable {
   const RowLoops<int64_t>* integer_rows;
   const LinearLoops<float>* float_linear;
   const LinearLoops<double>* double_linear;
+  const FourierLoops<float>* float_fourier;
+  const FourierLoops<double>* double_fourier;
 
   template <class T>
   const LinearLoops<T>& linear() const noexcept {
@@ -182,6 +209,15 @@ struct VectorTable {
       return *float_linear;
     } else {
       return *double_linear;
+    }
+  }
+
+  template <class T>
+  const FourierLoops<T>& fourier() const noexcept {
+    if constexpr (sizeof(T) == sizeof(float)) {
+      return *float_fourier;
+    } else {
+      return *double_fourier;
     }
   }
   template <class T>
