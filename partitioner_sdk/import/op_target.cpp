@@ -45,9 +45,15 @@ std::string_view prim_op(std::string_view text) {
 OpTarget read_target(const ir::Module& module, std::string_view text) {
   constexpr std::string_view kSkipped[] = {"torch.ops.aten._assert_async.default",
                                            "torch.ops.aten._assert_async.msg",
-                                           "torch.ops.aten.promote_types.default"};
+                                           "torch.ops.aten.promote_types.default",
+                                           "torch._functorch.predispatch.lazy_load_decompositions",
+                                           "torch._functorch.predispatch._vmap_increment_nesting",
+                                           "torch._functorch.predispatch._vmap_decrement_nesting"};
   if (std::find(std::begin(kSkipped), std::end(kSkipped), text) != std::end(kSkipped))
     return {.name = {}, .is_skipped = true};
+  if (text == "torch._functorch.predispatch._add_batch_dim") return {"higher_order.add_batch_dim.default"};
+  if (text == "torch._functorch.predispatch._remove_batch_dim")
+    return {"higher_order.remove_batch_dim.default"};
   if (const std::string_view prim = prim_op(text); !prim.empty()) return {std::string(prim)};
   constexpr std::string_view kOps = "torch.ops.", kHigherOrder = "higher_order.";
   if (text.substr(0, kOps.size()) != kOps) return {};
@@ -70,11 +76,6 @@ const char* advice_for(std::string_view target) {
     return ": a weight is a Python object, which only Python can read; call "
            "torchao.utils.unwrap_tensor_subclass on the "
            "module before exporting it";
-  }
-  if (target.starts_with("torch._functorch.predispatch.")) {
-    return ": a step of vmap, which the exporter leaves in programs of torch.vmap and "
-           "associative_scan\nhint: save "
-           "exported_program.run_decompositions({})";
   }
   return target.substr(0, 10) == "torch.ops." ? "; declare it if it is a custom op" : "";
 }

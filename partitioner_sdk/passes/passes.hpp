@@ -7,6 +7,10 @@
 
 namespace etb::passes {
 
+// Computes the functions of torch.vmap (and of associative_scan, which uses it) on whole batches. Only elementwise ops
+// may be inside; the error names another one.
+[[nodiscard]] Result<bool> batch_vmaps(ir::Module& module);
+
 // Replaces the in-place ops of a torch.export graph by their functional forms. Views of a written value are
 // recomputed from the new value. New contents of buffers and inputs become outputs. The error lists every
 // write that cannot be expressed, with its source.

@@ -129,8 +129,9 @@ graph @forward {
   EXPECT_EQ(count_before, 1u);
   EXPECT_EQ(count_after, 2u);
   EXPECT_EQ(module->op(module->main().nodes[0]).name, "aten.relu.default");
-  EXPECT_EQ(seen[0], "functionalize");
-  EXPECT_EQ(seen[1], "count");
+  EXPECT_EQ(seen[0], "batch_vmaps");
+  EXPECT_EQ(seen[1], "functionalize");
+  EXPECT_EQ(seen[2], "count");
   options.custom_passes = {{"decompose", "refuses", [](ir::Module&) -> Result<bool> {
                               return make_error(Code::NOT_SUPPORTED, "not today");
                             }}};

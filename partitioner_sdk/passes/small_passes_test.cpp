@@ -13,6 +13,52 @@ namespace {
 using testing::after_pass;
 using ::testing::HasSubstr;
 
+TEST(BatchVmaps, ElementwiseOpsGetTheBatchInFront) {
+  EXPECT_EQ(testing::after_pass(R"(etg 1
+module "m"
+
+graph @forward {
+  user %x: float32[3, 4]
+  user %y: float32[4]
+  %row: float32[3] = higher_order.add_batch_dim.default(%x, 1, 1)
+  %one: float32[] = higher_order.add_batch_dim.default(%y, 0, 1)
+  %sum: float32[3] = aten.add.Tensor(%row, %one)
+  %out: float32[3, 4] = higher_order.remove_batch_dim.default(%sum, 1, 4, -1)
+  return %out
+}
+)",
+                                batch_vmaps),
+            R"(etg 1
+module "m"
+
+graph @forward {
+  user %x: float32[3, 4]
+  user %y: float32[4]
+  %0: float32[4, 3] order(1, 0) = aten.permute.default(%x, [1, 0])
+  %1: float32[4, 1] = aten.unsqueeze.default(%y, 1)
+  %2: float32[4, 3] order(1, 0) = aten.add.Tensor(%0, %1)
+  %out: float32[3, 4] = aten.permute.default(%2, [1, 0])
+  return %out
+}
+)");
+}
+
+TEST(BatchVmaps, OtherOpsAreRejectedByName) {
+  EXPECT_THAT(testing::after_pass(R"(etg 1
+module "m"
+
+graph @forward {
+  user %x: float32[3, 4]
+  %row: float32[4] = higher_order.add_batch_dim.default(%x, 0, 1)
+  %sum: float32[] = aten.sum.default(%row)
+  %out: float32[3] = higher_order.remove_batch_dim.default(%sum, 1, 3, 0)
+  return %out
+}
+)",
+                                  batch_vmaps),
+              ::testing::HasSubstr("aten.sum.default inside of vmap, expected an elementwise op"));
+}
+
 TEST(ViewsToCopies, ViewsBecomeCopiesAndStridesFollow) {
   EXPECT_EQ(after_pass(R"(etg 1
 module "m"
