@@ -26,6 +26,7 @@ constexpr Decomposition row() {
 std::vector<std::span<const Decomposition>> decomposition_tables();
 std::span<const Decomposition> activation_decompositions();
 std::span<const Decomposition> creation_decompositions();
+std::span<const Decomposition> data_size_decompositions();
 std::span<const Decomposition> einsum_decompositions();
 std::span<const Decomposition> gradient_decompositions();
 std::span<const Decomposition> indexing_decompositions();
