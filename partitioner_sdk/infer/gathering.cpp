@@ -22,6 +22,7 @@
 #include "ops/full_like.hpp"
 #include "ops/gather.hpp"
 #include "ops/grid_sampler_2d.hpp"
+#include "ops/grid_sampler_3d.hpp"
 #include "ops/index.hpp"
 #include "ops/index_put.hpp"
 #include "ops/index_select.hpp"
@@ -188,17 +189,17 @@ Specs upsample2d(const C& call) {
   }
   return {out};
 }
-// The grid is [N, height, width, 2].
-Specs grid_sampler_2d(const ops::grid_sampler_2d_default<Call>& call) {
+// The grid is [N, height, width, 2], and [N, depth, height, width, 3] for volumes.
+template <size_t Rank, class C>
+Specs grid_sampler(const C& call) {
   TensorSpec out = call.input().spec();
   const TensorSpec& grid = call.grid().spec();
-  if (out.rank() != 4 || grid.rank() != 4) {
+  if (out.rank() != Rank || grid.rank() != Rank) {
     call.fail("input of rank " + std::to_string(out.rank()) + " and grid of rank " +
-              std::to_string(grid.rank()) + ", expected 4 and 4");
+              std::to_string(grid.rank()) + ", expected " + std::to_string(Rank) + " for both");
     return {out};
   }
-  out.sizes[2] = grid.sizes[1];
-  out.sizes[3] = grid.sizes[2];
+  for (size_t i = 2; i < Rank; ++i) out.sizes[i] = grid.sizes[i - 1];
   out.strides.clear();
   return {out};
 }
@@ -249,7 +250,8 @@ constexpr Rule kRows[] = {
     row<ops::full_default, created>(kDense),
     row<ops::full_like_default, same>(kPreserve),
     row<ops::gather_default, gather>(kDense),
-    row<ops::grid_sampler_2d_default, grid_sampler_2d>(kDense),
+    row<ops::grid_sampler_2d_default, grid_sampler<4>>(kDense),
+    row<ops::grid_sampler_3d_default, grid_sampler<5>>(kDense),
     row<ops::index_Tensor, index>(kDense),
     row<ops::index_put_default, index_put>(kPreserve),
     row<ops::index_select_default, index_select>(kDense),

@@ -8,13 +8,14 @@
 namespace etb::passes {
 
 std::vector<std::span<const Decomposition>> decomposition_tables() {
-  return {activation_decompositions(), creation_decompositions(),  einsum_decompositions(),
-          fourier_decompositions(),
-          gradient_decompositions(),   indexing_decompositions(),  linear_decompositions(),
-          linear_system_decompositions(), list_decompositions(),       loss_decompositions(),      norm_decompositions(),
+  return {activation_decompositions(), creation_decompositions(),  data_size_decompositions(),
+          einsum_decompositions(),     fourier_decompositions(),   gradient_decompositions(),
+          indexing_decompositions(),   linear_decompositions(),    linear_system_decompositions(),
+          list_decompositions(),       loss_decompositions(),      norm_decompositions(),
           order_decompositions(),      patch_decompositions(),     pool_decompositions(),
           product_decompositions(),    recurrent_decompositions(), reduction_decompositions(),
-          resampling_decompositions(), spectrum_decompositions(), view_decompositions(),      window_decompositions()};
+          resampling_decompositions(), spectrum_decompositions(),  view_decompositions(),
+          window_decompositions()};
 }
 
 namespace {
@@ -50,12 +51,6 @@ Recipe find_recipe(std::string_view op, const DecomposeOptions& options, bool is
   return {};
 }
 
-// Renames an op whose result sizes are known only at run time. The node stays, because the sizes of a new one
-// cannot be inferred.
-void use_known_name(ir::Module& module, ir::Node& node) {
-  if (module.op(node).name == "aten.argwhere.default") node.op = module.op("aten.nonzero.default");
-}
-
 class Decomposer final : public Builder {
  public:
   Decomposer(ir::Module& module, ir::Graph& graph, const DecomposeOptions& options)
@@ -70,10 +65,8 @@ class Decomposer final : public Builder {
         is_changed = true;
         continue;
       }
-      const ir::OpId before = node.op;
-      use_known_name(module(), node);
-      is_changed |= node.op != before;
       Values results;
+      set_declared(node.outputs);
       const bool is_expanded = expand_with(lookup(node.op).exported, node.op, node.args, results);
       if (has_failed()) note(take_error());
       if (!is_expanded || !faults_.message.empty()) {
@@ -93,7 +86,11 @@ class Decomposer final : public Builder {
 
  protected:
   bool expand(ir::OpId op, std::span<const Argument> args, Values& results) override {
-    return expand_with(lookup(op).made, op, args, results);
+    const Values outer(declared().begin(), declared().end());
+    set_declared({});
+    const bool is_expanded = expand_with(lookup(op).made, op, args, results);
+    set_declared(outer);
+    return is_expanded;
   }
 
  private:

@@ -98,6 +98,9 @@ Values matrix_norm_of(Builder& b, const Call& a, ValueId x, double order, Dims d
   const Dim summed(static_cast<int64_t>(sums_rows ? columns : rows));
   const Dim chosen(static_cast<int64_t>(sums_rows ? rows : columns));
   const ValueId sums = norm_of(b, x, 1, Dims{summed}, true);
+  // The largest of no sums is 0.
+  if (order > 0 && b.spec(x).sizes[static_cast<size_t>(chosen.value())].is(0))
+    return {b.call("aten.sum.dim_IntList", {ValueRef{x}, Dims{summed, chosen}, keeps_dims})};
   const char* op = order > 0 ? "aten.amax.default" : "aten.amin.default";
   const ValueId out = b.call(op, {ValueRef{sums}, Dims{chosen}, true});
   return {keeps_dims ? out : b.call("aten.squeeze.dims", {ValueRef{out}, Dims{summed, chosen}})};

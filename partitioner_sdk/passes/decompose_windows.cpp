@@ -91,6 +91,8 @@ Values transposed_convolution(Builder& b, const A& a) {
 }
 
 Values batch_norm(Builder& b, const ops::batch_norm_default<Call>& a) {
+  if (ir::numel(b.symbols(), a.input().spec().sizes).is(0))
+    return {b.call("aten.clone.default", {a.input()})};
   // Weights that are standardised in every run have no running statistics.
   if (a.training() && !a.running_mean().has_value() && !a.running_var().has_value()) {
     return {b.call("aten._native_batch_norm_legit.no_stats",

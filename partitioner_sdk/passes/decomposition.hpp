@@ -33,6 +33,7 @@ Values expand_known(Builder& b, const Call& call);
 std::vector<std::span<const Decomposition>> decomposition_tables();
 std::span<const Decomposition> activation_decompositions();
 std::span<const Decomposition> creation_decompositions();
+std::span<const Decomposition> data_size_decompositions();
 std::span<const Decomposition> einsum_decompositions();
 std::span<const Decomposition> fourier_decompositions();
 std::span<const Decomposition> gradient_decompositions();

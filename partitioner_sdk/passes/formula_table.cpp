@@ -13,6 +13,9 @@ std::span<const Formula> formula_table() {
       {"aten._reshape_alias.default", "view(self, size)"},
       {"aten._safe_softmax.default",
        "where.ScalarSelf(all.dim(eq.Scalar(self, -inf), dim, true), 0, softmax.int(self, dim, dtype))"},
+      {"aten._softmax_backward_data.default",
+       "o = to.dtype(output, wide_of(grad_output)); g = mul(to.dtype(grad_output, wide_of(grad_output)), o);"
+       "to.dtype(sub(g, mul(o, sum.dim_IntList(g, [dim], true))), input_dtype)"},
       {"aten._unsafe_index.Tensor", "index(self, indices)"},
       {"aten._unsafe_index_put.default", "index_put(self, indices, values, accumulate)"},
       {"aten.absolute.default", "abs(self)"},

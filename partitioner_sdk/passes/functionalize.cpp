@@ -323,7 +323,7 @@ class Functionalizer {
 }  // namespace
 
 Result<bool> functionalize(ir::Module& module) {
-  bool is_changed = false;
+  ETB_ASSIGN(bool is_changed, write_running_statistics(module));
   for (size_t i = 0; i < module.graphs.size(); ++i) {
     ir::Graph& graph = module.graphs[i];
     const bool writes = std::any_of(graph.nodes.begin(), graph.nodes.end(), [&](const ir::Node& node) {

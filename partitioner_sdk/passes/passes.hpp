@@ -11,6 +11,10 @@ namespace etb::passes {
 // may be inside; the error names another one.
 [[nodiscard]] Result<bool> batch_vmaps(ir::Module& module);
 
+// Adds the writes of running statistics to batch norms in training: aten.batch_norm does them without saying so
+// in its signature. A part of functionalize.
+[[nodiscard]] Result<bool> write_running_statistics(ir::Module& module);
+
 // Replaces the in-place ops of a torch.export graph by their functional forms. Views of a written value are
 // recomputed from the new value. New contents of buffers and inputs become outputs. The error lists every
 // write that cannot be expressed, with its source.

@@ -91,7 +91,8 @@ def scale_of(name, call, args, kwargs, results):
     magnitudes = Magnitudes()
     with torch.no_grad(), magnitudes:
         call(*args, **kwargs)
-    is_one_step = magnitudes.count <= 1 and magnitudes.is_elementwise
+    # A product that is added may be rounded before.
+    is_one_step = magnitudes.count <= 1 and magnitudes.is_elementwise and name not in ("addcmul", "addcdiv")
     dtype = reals[0].dtype
     computing_eps = 2.0**-52 if dtype == torch.float64 else 2.0**-23
     rounding = torch.finfo(dtype).eps / computing_eps / 32 * min(magnitudes.count, 8) if dtype.itemsize == 2 else 1.0
