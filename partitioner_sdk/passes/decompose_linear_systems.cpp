@@ -48,7 +48,8 @@ bool is_matrix(const Call& call, const TensorSpec& spec) {
 
 // 1 where an even number of rows was exchanged, else -1. Pivots count rows from 1.
 ValueId sign_of_exchanges(Builder& b, ValueId pivots, Dtype dtype) {
-  const Dim count = sizes_of(b, pivots).back();
+  const Dims sizes = sizes_of(b, pivots);
+  const Dim count = sizes.empty() ? Dim(0) : sizes.back();
   const ValueId own = b.call("aten.arange.start_step", {Dim(1), b.symbols().add(count, Dim(1))},
                              {{"dtype", b.spec(pivots).dtype}});
   const ValueId is_moved = b.call("aten.ne.Tensor", {ValueRef{pivots}, ValueRef{own}});
@@ -182,7 +183,8 @@ Values tensorinv(Builder& b, const ops::linalg_tensorinv_default<Call>& a) {
   out.insert(out.end(), sizes.begin(), sizes.begin() + count);
   const ValueId matrix = reshape(
       b, a.self(), {product_of(b, sizes, split, sizes.size()), product_of(b, sizes, 0, split)});
-  return {reshape(b, inverse_of(b, a, matrix, true).at(0), std::move(out))};
+  const Values inverse = inverse_of(b, a, matrix, true);
+  return inverse.empty() ? inverse : Values{reshape(b, inverse[0], std::move(out))};
 }
 // The last dimensions of the left side, after `dims` have moved there, are those of the solution.
 Values tensorsolve(Builder& b, const ops::linalg_tensorsolve_default<Call>& a) {
@@ -241,6 +243,7 @@ Values triangular_solve(Builder& b, const ops::triangular_solve_default<Call>& a
   const ValueId triangle = is_transposed ? turned(b, a.A()) : ValueId(a.A());
   const ValueId x = solve_triangle(b, triangle, a.self(), a.upper() != is_transposed, a.unitriangular());
   Dims sizes = sizes_of(b, x);
+  if (sizes.size() < 2) return {};  // the systems do not fit
   sizes.back() = sizes[sizes.size() - 2];
   return {x, b.call("aten.expand.default", {a.A(), sizes})};
 }

@@ -8,6 +8,7 @@
 #include "ops/linalg_cond.hpp"
 #include "ops/linalg_eigh.hpp"
 #include "ops/linalg_eigvalsh.hpp"
+#include "ops/linalg_matrix_exp.hpp"
 #include "ops/linalg_matrix_rank.hpp"
 #include "ops/linalg_pinv.hpp"
 #include "ops/linalg_svd.hpp"
@@ -57,6 +58,14 @@ Values svd(Builder& b, const ops::svd_default<Call>& a) {
   left.back() = left[left.size() - 2];
   right[right.size() - 2] = right.back();
   return {zeros(b, left, in.dtype), singular_values(b, a.self()), zeros(b, right, in.dtype)};
+}
+
+// 16-bit floats are computed in float32; the others have a kernel.
+Values matrix_exp(Builder& b, const ops::linalg_matrix_exp_default<Call>& a) {
+  const Dtype dtype = a.self().spec().dtype;
+  if (dtype != Dtype::FLOAT16 && dtype != Dtype::BFLOAT16) return {};
+  const ValueId wide = to_dtype(b, a.self(), Dtype::FLOAT32);
+  return {to_dtype(b, b.call("aten.linalg_matrix_exp.default", {ValueRef{wide}}), dtype)};
 }
 
 // ---- Tolerances.
@@ -242,6 +251,7 @@ std::span<const Decomposition> spectrum_decompositions() {
       row<ops::linalg_cond_p_str, cond_named>(),
       row<ops::linalg_eigh_default, eigh>(),
       row<ops::linalg_eigvalsh_default, eigvalsh>(),
+      row<ops::linalg_matrix_exp_default, matrix_exp>(),
       row<ops::linalg_matrix_rank_atol_rtol_float, rank_float>(),
       row<ops::linalg_matrix_rank_atol_rtol_tensor, rank_tensor>(),
       row<ops::linalg_matrix_rank_default, rank_above_number>(),
