@@ -42,11 +42,11 @@ std::string enumerator(const std::string& base, const std::string& line) {
 
 std::string dtype_rule(const RuleText& rule, const std::string& line) {
   static const std::map<std::string, std::string> names = {
-      {"like", "kLike"},      {"promoted", "kPromoted"},
-      {"float", "kFloat"},    {"division", "kDivision"},
-      {"bool", "kBool"},      {"int64", "kInt64"},
-      {"sum", "kSum"},        {"half_to_float", "kHalfToFloat"},
-      {"given", "kGiven"},    {"value", "kValue"},
+      {"like", "kLike"},       {"promoted", "kPromoted"},
+      {"float", "kFloat"},     {"division", "kDivision"},
+      {"bool", "kBool"},       {"int64", "kInt64"},
+      {"sum", "kSum"},         {"half_to_float", "kHalfToFloat"},
+      {"given", "kGiven"},     {"value", "kValue"},
       {"created", "kCreated"}, {"int32", "kInt32"}};
   const auto found = names.find(rule.rule);
   if (found == names.end()) refuse_schema(line, "unknown dtype rule");

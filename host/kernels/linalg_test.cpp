@@ -27,8 +27,8 @@ class Call {
     storages_.emplace_back();
     memories_.emplace_back(std::max<size_t>(values.size() * sizeof(T), 8));
     if (!values.empty()) std::memcpy(memories_.back().data(), values.data(), values.size() * sizeof(T));
-    tensors_.push_back(storages_.back().make(dtype, sizes, memories_.back().data(), memories_.back().size(), {},
-                                             Dynamism::kBounded));
+    tensors_.push_back(storages_.back().make(dtype, sizes, memories_.back().data(), memories_.back().size(),
+                                             {}, Dynamism::kBounded));
     return add(EValue(&tensors_.back()));
   }
   Call& add(EValue value) {
@@ -72,7 +72,8 @@ std::vector<T> random_values(int64_t count, unsigned seed) {
 
 // The largest |sum over k of x[k, i] * y[k, j] - expected(i, j)|, for columns of x and y.
 template <class T, class Expected>
-double distance(const T* x, int64_t x_columns, const T* y, int64_t y_columns, int64_t depth, Expected expected) {
+double distance(const T* x, int64_t x_columns, const T* y, int64_t y_columns, int64_t depth,
+                Expected expected) {
   double largest = 0;
   for (int64_t i = 0; i < x_columns; ++i)
     for (int64_t j = 0; j < y_columns; ++j) {
@@ -120,7 +121,8 @@ void check_singular_vectors(int64_t m, int64_t n, const std::vector<T>& a, bool 
   const T *u = call.result<T>(4), *s = call.result<T>(5), *vh = call.result<T>(6);
   EXPECT_TRUE(std::is_sorted(s, s + count, std::greater<>()));
   EXPECT_GE(s[count - 1], T(0));
-  const double bound = 8.0 * std::sqrt(static_cast<double>(std::max(m, n))) * std::numeric_limits<T>::epsilon();
+  const double bound =
+      8.0 * std::sqrt(static_cast<double>(std::max(m, n))) * std::numeric_limits<T>::epsilon();
   EXPECT_LT(distance(u, left, u, left, m, identity), bound);
   // Columns of V are rows of Vh.
   std::vector<T> v(static_cast<size_t>(n * right)), scaled(static_cast<size_t>(count * m)),
@@ -132,9 +134,10 @@ void check_singular_vectors(int64_t m, int64_t n, const std::vector<T>& a, bool 
     for (int64_t i = 0; i < m; ++i) scaled[static_cast<size_t>(k * m + i)] = u[i * left + k] * s[k];
     for (int64_t j = 0; j < n; ++j) rows[static_cast<size_t>(k * n + j)] = vh[k * n + j];
   }
-  EXPECT_LT(distance(scaled.data(), m, rows.data(), n, count,
-                     [&](int64_t i, int64_t j) { return static_cast<double>(a[static_cast<size_t>(i * n + j)]); }),
-            bound * std::max(1e-30, static_cast<double>(s[0])));
+  EXPECT_LT(
+      distance(scaled.data(), m, rows.data(), n, count,
+               [&](int64_t i, int64_t j) { return static_cast<double>(a[static_cast<size_t>(i * n + j)]); }),
+      bound * std::max(1e-30, static_cast<double>(s[0])));
 }
 
 template <class T>
@@ -177,15 +180,16 @@ TYPED_TEST(Factors, SingularVectorsAreOrthogonalAndMakeTheMatrix) {
       check_singular_vectors(m, n, random_values<TypeParam>(m * n, static_cast<unsigned>(m * n)), is_full);
     }
   check_singular_vectors<TypeParam>(4, 4, std::vector<TypeParam>(16, TypeParam(1)), true);  // rank 1
-  check_singular_vectors<TypeParam>(3, 3, {0, 1, 0, 0, 0, 2, 0, 0, 0}, false);               // zeros on the diagonal
+  check_singular_vectors<TypeParam>(3, 3, {0, 1, 0, 0, 0, 2, 0, 0, 0}, false);  // zeros on the diagonal
 }
 
 TEST(LinearAlgebra, NonFiniteMatricesHaveNoSingularValues) {
   Call call;
   call.tensor<float>(Dtype::FLOAT32, {2, 2}, {1, 2, std::numeric_limits<float>::quiet_NaN(), 4});
   call.add(EValue(false)).add(EValue(false)).add(EValue());
-  call.tensor<float>(Dtype::FLOAT32, {0}, {}).tensor<float>(Dtype::FLOAT32, {2}, {0, 0}).tensor<float>(
-      Dtype::FLOAT32, {0}, {});
+  call.tensor<float>(Dtype::FLOAT32, {0}, {})
+      .tensor<float>(Dtype::FLOAT32, {2}, {0, 0})
+      .tensor<float>(Dtype::FLOAT32, {0}, {});
   EXPECT_EQ(call.run("aten::_linalg_svd", "U"), ETB_INVALID_ARGUMENT);
   EXPECT_THAT(call.message(), HasSubstr("matrix 0 of the batch has elements that are not finite"));
 }
@@ -197,7 +201,8 @@ TEST(LinearAlgebra, SingularMatricesAreNamedWhereErrorsAreChecked) {
       .tensor<int32_t>(Dtype::INT32, {2, 2}, {0, 0, 0, 0})
       .tensor<int32_t>(Dtype::INT32, {2}, {0, 0});
   EXPECT_EQ(call.run("aten::linalg_lu_factor_ex", "out"), ETB_INVALID_ARGUMENT);
-  EXPECT_THAT(call.message(), HasSubstr("matrix 1 of the batch is singular: element 2 of U's diagonal is zero"));
+  EXPECT_THAT(call.message(),
+              HasSubstr("matrix 1 of the batch is singular: element 2 of U's diagonal is zero"));
 }
 
 TEST(LinearAlgebra, MatricesThatAreNotPositiveDefiniteAreNamed) {
@@ -221,14 +226,16 @@ TEST(LinearAlgebra, PivotsBeyondTheMatrixAreRejected) {
 }
 
 TEST(LinearAlgebra, HalvesOfBlocksAreRejected) {
-  constexpr int32_t kPivots[][3] = {{-1, 2, 3}, {1, -2, 3}, {1, 2, -3}, {-1, -2, 3}, {0, 2, 3}, {4, 2, 3}, {-4, -4, 3}};
+  constexpr int32_t kPivots[][3] = {{-1, 2, 3}, {1, -2, 3}, {1, 2, -3}, {-1, -2, 3},
+                                    {0, 2, 3},  {4, 2, 3},  {-4, -4, 3}};
   for (const auto& pivots : kPivots) {
     Call call;
     call.tensor<float>(Dtype::FLOAT32, {3, 3}, std::vector<float>(9, 1));
     call.tensor<int32_t>(Dtype::INT32, {3}, {pivots[0], pivots[1], pivots[2]});
     call.tensor<float>(Dtype::FLOAT32, {3, 1}, {1, 2, 3}).add(EValue(false));
     call.tensor<float>(Dtype::FLOAT32, {3, 1}, {0, 0, 0});
-    EXPECT_EQ(call.run("aten::linalg_ldl_solve", "out"), ETB_INVALID_ARGUMENT) << pivots[0] << " " << pivots[1];
+    EXPECT_EQ(call.run("aten::linalg_ldl_solve", "out"), ETB_INVALID_ARGUMENT)
+        << pivots[0] << " " << pivots[1];
   }
 }
 

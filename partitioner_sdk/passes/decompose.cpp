@@ -8,12 +8,13 @@
 namespace etb::passes {
 
 std::vector<std::span<const Decomposition>> decomposition_tables() {
-  return {activation_decompositions(), creation_decompositions(),  einsum_decompositions(),
-          gradient_decompositions(),   indexing_decompositions(),  linear_decompositions(),
-          linear_system_decompositions(), list_decompositions(),       loss_decompositions(),      norm_decompositions(),
-          order_decompositions(),      patch_decompositions(),     pool_decompositions(),
-          product_decompositions(),    recurrent_decompositions(), reduction_decompositions(),
-          resampling_decompositions(), spectrum_decompositions(), view_decompositions(),      window_decompositions()};
+  return {activation_decompositions(),    creation_decompositions(),   einsum_decompositions(),
+          gradient_decompositions(),      indexing_decompositions(),   linear_decompositions(),
+          linear_system_decompositions(), list_decompositions(),       loss_decompositions(),
+          norm_decompositions(),          order_decompositions(),      patch_decompositions(),
+          pool_decompositions(),          product_decompositions(),    recurrent_decompositions(),
+          reduction_decompositions(),     resampling_decompositions(), spectrum_decompositions(),
+          view_decompositions(),          window_decompositions()};
 }
 
 namespace {

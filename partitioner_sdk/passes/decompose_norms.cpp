@@ -72,7 +72,8 @@ bool are_empty(const TensorSpec& spec, size_t rows, size_t columns) {
 }
 
 // The sum of the singular values, or the largest or smallest of them. `op` reduces the last dimension.
-Values spectral_norm(Builder& b, const Call& a, ValueId x, std::string_view op, const Dims& dims, bool keeps_dims) {
+Values spectral_norm(Builder& b, const Call& a, ValueId x, std::string_view op, const Dims& dims,
+                     bool keeps_dims) {
   const size_t rank = b.spec(x).rank();
   const size_t rows = a.axis(dims[0].value(), rank), columns = a.axis(dims[1].value(), rank);
   if (rows >= rank || columns >= rank || rows == columns) return {};
@@ -85,7 +86,8 @@ Values spectral_norm(Builder& b, const Call& a, ValueId x, std::string_view op, 
   const ValueId matrix = b.call("aten.permute.default", {ValueRef{x}, order});
   const ValueId out = b.call(op, {ValueRef{singular_values(b, matrix)}, Dims{Dim(-1)}});
   if (!keeps_dims) return {out};
-  const auto first = static_cast<int64_t>(std::min(rows, columns)), second = static_cast<int64_t>(std::max(rows, columns));
+  const auto first = static_cast<int64_t>(std::min(rows, columns)),
+             second = static_cast<int64_t>(std::max(rows, columns));
   const ValueId half = b.call("aten.unsqueeze.default", {ValueRef{out}, Dim(first)});
   return {b.call("aten.unsqueeze.default", {ValueRef{half}, Dim(second)})};
 }
@@ -137,7 +139,8 @@ template <class A>
 Values named_matrix_norm(Builder& b, const A& a) {
   const auto* order = ir::get_if<std::string>(a.ord());
   if (order == nullptr || (*order != "fro" && *order != "nuc")) {
-    a.fail("the order of the norm is '" + (order == nullptr ? std::string() : *order) + "', expected 'fro' or 'nuc'");
+    a.fail("the order of the norm is '" + (order == nullptr ? std::string() : *order) +
+           "', expected 'fro' or 'nuc'");
     return {};
   }
   const Dims dims = matrix_dims(a, a.self().spec().rank());

@@ -43,9 +43,7 @@ Values eigvalsh(Builder& b, const ops::linalg_eigvalsh_default<Call>& a) {
 Values linalg_svd(Builder& b, const ops::linalg_svd_default<Call>& a) {
   return b.call_all("aten._linalg_svd.default", {a.A(), a.full_matrices(), true});
 }
-Values svdvals(Builder& b, const ops::linalg_svdvals_default<Call>& a) {
-  return {singular_values(b, a.A())};
-}
+Values svdvals(Builder& b, const ops::linalg_svdvals_default<Call>& a) { return {singular_values(b, a.A())}; }
 // Returns V, where linalg_svd returns its transpose. Without vectors both are zeros.
 Values svd(Builder& b, const ops::svd_default<Call>& a) {
   const TensorSpec in = a.self().spec();
@@ -206,8 +204,7 @@ template <class Norm>
 Values condition_by_inverse(Builder& b, ValueId matrix, Norm norm) {
   const Values inverse = b.call_all("aten.linalg_inv_ex.default", {ValueRef{matrix}});
   const ValueId is_singular = b.call("aten.gt.Scalar", {ValueRef{inverse[1]}, Dim(0)});
-  const ValueId product =
-      b.call("aten.mul.Tensor", {ValueRef{norm(matrix)}, ValueRef{norm(inverse[0])}});
+  const ValueId product = b.call("aten.mul.Tensor", {ValueRef{norm(matrix)}, ValueRef{norm(inverse[0])}});
   const ValueId infinity = scalar(b, std::numeric_limits<double>::infinity(), b.spec(matrix).dtype);
   return {b.call("aten.where.self", {ValueRef{is_singular}, ValueRef{infinity}, ValueRef{product}})};
 }

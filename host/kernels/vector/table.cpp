@@ -18,8 +18,7 @@ extern const VectorTable kTable;
 
 #define ETB_TEXT_(name) #name
 #define ETB_TEXT(name) ETB_TEXT_(name)
-const VectorTable kTable = {ETB_TEXT(ETB_VARIANT), &kElementLoops, &kConvertLoops, &kMatrixLoops,
-                            &kFloatRows,           &kDoubleRows,   &kIntegerRows,
- &kFloatLinear, &kDoubleLinear};
+const VectorTable kTable = {ETB_TEXT(ETB_VARIANT), &kElementLoops, &kConvertLoops, &kMatrixLoops, &kFloatRows,
+                            &kDoubleRows,          &kIntegerRows,  &kFloatLinear,  &kDoubleLinear};
 }  // namespace ETB_VARIANT
 }  // namespace etb::host
