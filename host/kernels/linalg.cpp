@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the kernels of linear algebra share.
+// Batches, products and triangular systems for the kernels of linear algebra.
 #include "host/kernels/linalg.hpp"
 
 namespace etb::host {
@@ -130,12 +130,12 @@ etb_status solve_triangular(KernelContext& context, const Matrix<T>& triangle, b
                   : solve_lower(context, triangle, is_unit, x);
 }
 
-#define ETB_INSTANTIATE(T)                                                                                   \
-  template etb_status multiply_add(KernelContext&, const Matrix<T>&, const Matrix<T>&, const Matrix<T>&,     \
-                                   double) noexcept;                                                         \
-  template etb_status multiply(KernelContext&, const Matrix<T>&, const Matrix<T>&,                           \
-                               const Matrix<T>&) noexcept;                                                   \
-  template etb_status solve_triangular(KernelContext&, const Matrix<T>&, bool, bool,                         \
+#define ETB_INSTANTIATE(T)                                                                               \
+  template etb_status multiply_add(KernelContext&, const Matrix<T>&, const Matrix<T>&, const Matrix<T>&, \
+                                   double) noexcept;                                                     \
+  template etb_status multiply(KernelContext&, const Matrix<T>&, const Matrix<T>&,                       \
+                               const Matrix<T>&) noexcept;                                               \
+  template etb_status solve_triangular(KernelContext&, const Matrix<T>&, bool, bool,                     \
                                        const Matrix<T>&) noexcept;
 ETB_INSTANTIATE(float)
 ETB_INSTANTIATE(double)

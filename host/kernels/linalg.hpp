@@ -128,9 +128,13 @@ etb_status allocate_vector(KernelContext& context, int64_t count, T** out) {
 // Copies all elements; the sizes are equal.
 template <class T>
 etb_status copy_matrix(KernelContext& context, const Matrix<T>& from, const Matrix<T>& to) {
-  const StridedCopy copy = {sizeof(T), 2,         {to.rows, to.columns},
-                            to.data,   {to.row_stride, to.column_stride},
-                            from.data, {from.row_stride, from.column_stride}};
+  const StridedCopy copy = {sizeof(T),
+                            2,
+                            {to.rows, to.columns},
+                            to.data,
+                            {to.row_stride, to.column_stride},
+                            from.data,
+                            {from.row_stride, from.column_stride}};
   return copy.run(context);
 }
 

@@ -187,8 +187,8 @@ etb_status eigh_out(KernelContext& context, ops::_linalg_eigh_eigenvalues<Kernel
     return context.fail(ETB_INVALID_ARGUMENT, "UPLO is '%.*s', expected 'L' or 'U'",
                         static_cast<int>(std::min<size_t>(triangle.size(), 20)), triangle.data());
   const int64_t none = 0;
-  ETB_CHECK(resize_output(context, args.eigenvalues(),
-                          BatchedSizes(batch_sizes(a, 2), {a.size(a.rank() - 1)})));
+  ETB_CHECK(
+      resize_output(context, args.eigenvalues(), BatchedSizes(batch_sizes(a, 2), {a.size(a.rank() - 1)})));
   ETB_CHECK(resize_output(context, args.eigenvectors(),
                           args.compute_v() ? a.sizes() : std::span<const int64_t>{&none, 1}));
   return with_real(a.dtype(), [&](auto type) {

@@ -46,8 +46,8 @@ struct Work {
 
 // to = spare * square + factor * identity, for Horner's scheme; `first` starts it.
 template <class T>
-etb_status add_term(KernelContext& context, const Work<T>& work, Matrix<T>& to, Matrix<T>& spare, bool is_first,
-                    double factor) {
+etb_status add_term(KernelContext& context, const Work<T>& work, Matrix<T>& to, Matrix<T>& spare,
+                    bool is_first, double factor) {
   if (is_first) {
     ETB_CHECK(fill_matrix(context, to, T(0)));
   } else {

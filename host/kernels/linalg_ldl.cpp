@@ -168,7 +168,8 @@ void exchange_rows_of(const Matrix<T>& x, int64_t i, int32_t pivot) {
 
 // Divides a block's rows by its part of D.
 template <class T>
-void divide_block(const LinearLoops<T>& loops, const Matrix<T>& ld, int64_t k, bool is_pair, const Matrix<T>& x) {
+void divide_block(const LinearLoops<T>& loops, const Matrix<T>& ld, int64_t k, bool is_pair,
+                  const Matrix<T>& x) {
   if (!is_pair) return loops.divide(x.row(k), ld.at(k, k), x.columns);
   const T beside = ld.at(k + 1, k), r0 = ld.at(k, k) / beside, r1 = ld.at(k + 1, k + 1) / beside;
   const T scale = 1 / (r0 * r1 - 1);
@@ -187,8 +188,8 @@ etb_status solve(KernelContext& context, const Matrix<T>& ld, const int32_t* piv
     exchange_rows_of(x, begin - 1, pivots[k]);
     for (int64_t column = k; column < begin; ++column)
       ETB_CHECK(for_each_rows(context, ld.rows - begin, x.columns, [&](int64_t first, int64_t count) {
-        loops.subtract_outer(x.row(begin + first), x.row_stride, count, x.columns, &ld.at(begin + first, column),
-                             ld.row_stride, x.row(column));
+        loops.subtract_outer(x.row(begin + first), x.row_stride, count, x.columns,
+                             &ld.at(begin + first, column), ld.row_stride, x.row(column));
       }));
     divide_block(loops, ld, k, height == 2, x);
     k = begin;
@@ -244,8 +245,8 @@ etb_status ldl_solve_out(KernelContext& context, ops::linalg_ldl_solve_out<Kerne
   size_t count = 0;
   ETB_CHECK(broadcast_batches(context, ld, 2, b, 2, sizes, &count));
   const std::span<const int64_t> batch{sizes, count};
-  ETB_CHECK(resize_output(context, args.out(),
-                          BatchedSizes(batch, {b.size(b.rank() - 2), b.size(b.rank() - 1)})));
+  ETB_CHECK(
+      resize_output(context, args.out(), BatchedSizes(batch, {b.size(b.rank() - 2), b.size(b.rank() - 1)})));
   return with_real(ld.dtype(), [&](auto type) { return ldl_solve<decltype(type)>(context, args, batch); });
 }
 

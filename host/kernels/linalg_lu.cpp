@@ -97,11 +97,11 @@ etb_status solve_lu(KernelContext& context, const Matrix<T>& lu, const int32_t* 
   return solve_triangular(context, lu, true, false, x);
 }
 
-#define ETB_INSTANTIATE(T)                                                                               \
-  template etb_status factor_lu(KernelContext&, const Matrix<T>&, bool, int32_t*, int32_t*) noexcept;    \
-  template etb_status exchange_rows(KernelContext&, const int32_t*, int64_t, bool,                       \
-                                    const Matrix<T>&) noexcept;                                          \
-  template etb_status solve_lu(KernelContext&, const Matrix<T>&, const int32_t*, bool,                   \
+#define ETB_INSTANTIATE(T)                                                                            \
+  template etb_status factor_lu(KernelContext&, const Matrix<T>&, bool, int32_t*, int32_t*) noexcept; \
+  template etb_status exchange_rows(KernelContext&, const int32_t*, int64_t, bool,                    \
+                                    const Matrix<T>&) noexcept;                                       \
+  template etb_status solve_lu(KernelContext&, const Matrix<T>&, const int32_t*, bool,                \
                                const Matrix<T>&) noexcept;
 ETB_INSTANTIATE(float)
 ETB_INSTANTIATE(double)
@@ -210,8 +210,8 @@ etb_status lu_solve_out(KernelContext& context, ops::linalg_lu_solve_out<KernelA
   size_t count = 0;
   ETB_CHECK(broadcast_batches(context, lu, 2, b, 2, sizes, &count));
   const std::span<const int64_t> batch{sizes, count};
-  ETB_CHECK(resize_output(context, args.out(),
-                          BatchedSizes(batch, {b.size(b.rank() - 2), b.size(b.rank() - 1)})));
+  ETB_CHECK(
+      resize_output(context, args.out(), BatchedSizes(batch, {b.size(b.rank() - 2), b.size(b.rank() - 1)})));
   return with_real(lu.dtype(), [&](auto type) { return lu_solve<decltype(type)>(context, args, batch); });
 }
 
@@ -268,8 +268,8 @@ etb_status lu_unpack_out(KernelContext& context, ops::lu_unpack_out<KernelArgume
   const auto batch = batch_sizes(lu, 2);
   const BatchedSizes pivot_sizes(batch, {count});
   const std::span<const int64_t> expected = pivot_sizes;
-  if (args.unpack_pivots() && !std::equal(expected.begin(), expected.end(), pivots.sizes().begin(),
-                                          pivots.sizes().end()))
+  if (args.unpack_pivots() &&
+      !std::equal(expected.begin(), expected.end(), pivots.sizes().begin(), pivots.sizes().end()))
     return context.fail(ETB_INVALID_ARGUMENT, "LU_pivots have sizes %s, expected %s",
                         SizesText(pivots.sizes()).text, SizesText(expected).text);
   const int64_t none = 0;

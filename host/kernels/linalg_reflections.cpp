@@ -115,17 +115,16 @@ etb_status factor_qr(KernelContext& context, const Matrix<T>& columns, T* taus) 
       x[0] = beta;
     }
     const Reflections<T> block = {columns.block(begin, begin, end - begin, length - begin), 0, taus + begin};
-    ETB_CHECK(apply_reflections(
-        context, block, false, false,
-        columns.block(end, begin, columns.rows - end, length - begin)));
+    ETB_CHECK(apply_reflections(context, block, false, false,
+                                columns.block(end, begin, columns.rows - end, length - begin)));
   }
   return ETB_OK;
 }
 
-#define ETB_INSTANTIATE(T)                                                                          \
-  template T make_reflection(const LinearLoops<T>&, T*, int64_t) noexcept;                          \
-  template etb_status factor_qr(KernelContext&, const Matrix<T>&, T*) noexcept;                     \
-  template etb_status apply_reflections(KernelContext&, const Reflections<T>&, bool, bool,          \
+#define ETB_INSTANTIATE(T)                                                                 \
+  template T make_reflection(const LinearLoops<T>&, T*, int64_t) noexcept;                 \
+  template etb_status factor_qr(KernelContext&, const Matrix<T>&, T*) noexcept;            \
+  template etb_status apply_reflections(KernelContext&, const Reflections<T>&, bool, bool, \
                                         const Matrix<T>&) noexcept;
 ETB_INSTANTIATE(float)
 ETB_INSTANTIATE(double)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the eigenvalues of symmetric matrices and the singular values of any share: plane rotations of rows, ranges of numbers, order.
+// Plane rotations of rows, ranges of numbers and order, for eigenvalues of symmetric matrices and singular values.
 #pragma once
 
 #include <cmath>

@@ -94,7 +94,8 @@ struct Block {
 
 // The smaller singular value of ((f, g), (0, h)).
 double smaller_value(double f, double g, double h) {
-  const double larger = (std::hypot(std::abs(f) + std::abs(h), g) + std::hypot(std::abs(f) - std::abs(h), g)) / 2;
+  const double larger =
+      (std::hypot(std::abs(f) + std::abs(h), g) + std::hypot(std::abs(f) - std::abs(h), g)) / 2;
   return larger == 0 ? 0 : std::abs(f) / larger * std::abs(h);
 }
 

@@ -45,8 +45,8 @@ etb_status solve_triangular_out(KernelContext& context,
   size_t count = 0;
   ETB_CHECK(broadcast_batches(context, a, 2, b, 2, sizes, &count));
   const std::span<const int64_t> batch{sizes, count};
-  ETB_CHECK(resize_output(context, args.out(),
-                          BatchedSizes(batch, {b.size(b.rank() - 2), b.size(b.rank() - 1)})));
+  ETB_CHECK(
+      resize_output(context, args.out(), BatchedSizes(batch, {b.size(b.rank() - 2), b.size(b.rank() - 1)})));
   return with_real(a.dtype(), [&](auto type) {
     return solve_batch<decltype(type)>(context, a, b, kind, batch, args.out());
   });

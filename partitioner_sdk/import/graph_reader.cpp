@@ -202,8 +202,8 @@ void GraphReader::read_effect(Json node, ir::Node out, uint32_t index, Scope& sc
     const int at = name.empty() ? static_cast<int>(position) : schema.find_argument(name);
     if (diagnostics_.is_full()) return;
     if (at < 0 || static_cast<size_t>(at) >= is_given.size())
-      diagnostics_.add(Code::NOT_SUPPORTED, where + ": " + std::string(schema.name()) + " has no argument '" +
-                                                shown(name) + "'");
+      diagnostics_.add(Code::NOT_SUPPORTED,
+                       where + ": " + std::string(schema.name()) + " has no argument '" + shown(name) + "'");
     else
       read_schema_argument((*input)["arg"], schema, static_cast<size_t>(at), out, is_given, scope, where);
   }
@@ -211,7 +211,8 @@ void GraphReader::read_effect(Json node, ir::Node out, uint32_t index, Scope& sc
   bool is_token = true;
   for (const Json result : results) {
     const Json member = union_member(result);
-    if (is_token) scope.insert_or_assign(name_of(member), ir::Nothing{});
+    if (is_token)
+      scope.insert_or_assign(name_of(member), ir::Nothing{});
     else if (member.key() != "as_none") {
       if (const auto id = define(result, index, scope, where)) out.outputs.push_back(*id);
     }

@@ -48,7 +48,8 @@ bool is_matrix(const Call& call, const TensorSpec& spec) {
 
 // 1 where an even number of rows was exchanged, else -1. Pivots count rows from 1.
 ValueId sign_of_exchanges(Builder& b, ValueId pivots, Dtype dtype) {
-  const Dim count = sizes_of(b, pivots).back();
+  const Dims sizes = sizes_of(b, pivots);
+  const Dim count = sizes.empty() ? Dim(0) : sizes.back();
   const ValueId own = b.call("aten.arange.start_step", {Dim(1), b.symbols().add(count, Dim(1))},
                              {{"dtype", b.spec(pivots).dtype}});
   const ValueId is_moved = b.call("aten.ne.Tensor", {ValueRef{pivots}, ValueRef{own}});
@@ -57,9 +58,7 @@ ValueId sign_of_exchanges(Builder& b, ValueId pivots, Dtype dtype) {
   const ValueId odd = to_dtype(b, is_odd, dtype);
   return b.call("aten.add.Scalar", {ValueRef{b.call("aten.mul.Scalar", {ValueRef{odd}, -2.0})}, 1.0});
 }
-ValueId product_of_last(Builder& b, ValueId x) {
-  return b.call("aten.prod.dim_int", {ValueRef{x}, Dim(-1)});
-}
+ValueId product_of_last(Builder& b, ValueId x) { return b.call("aten.prod.dim_int", {ValueRef{x}, Dim(-1)}); }
 
 struct Determinant {
   ValueId value, lu, pivots;
@@ -130,8 +129,9 @@ Solution solve_system(Builder& b, ValueId a, ValueId right_side, const Argument&
   const Values factors = factor_lu(b, a, checks_errors);
   const ValueId matrix =
       is_vector ? b.call("aten.unsqueeze.default", {ValueRef{right_side}, Dim(-1)}) : right_side;
-  const ValueId x = b.call("aten.linalg_lu_solve.default",
-                           {ValueRef{factors[0]}, ValueRef{factors[1]}, ValueRef{matrix}}, {{"left", is_left}});
+  const ValueId x =
+      b.call("aten.linalg_lu_solve.default", {ValueRef{factors[0]}, ValueRef{factors[1]}, ValueRef{matrix}},
+             {{"left", is_left}});
   return {is_vector ? b.call("aten.squeeze.dim", {ValueRef{x}, Dim(-1)}) : x, factors[0], factors[1],
           factors[2]};
 }
@@ -155,11 +155,12 @@ Values inverse_of(Builder& b, const Call& call, ValueId a, bool checks_errors) {
   const Dim size = sizes_of(b, a).back();
   const ValueId one = identity_matrix(b, size, size, b.spec(a).dtype);
   const Values factors = factor_lu(b, a, checks_errors);
-  return {b.call("aten.linalg_lu_solve.default",
-                 {ValueRef{factors[0]}, ValueRef{factors[1]}, ValueRef{one}}),
+  return {b.call("aten.linalg_lu_solve.default", {ValueRef{factors[0]}, ValueRef{factors[1]}, ValueRef{one}}),
           factors[2]};
 }
-Values linalg_inv(Builder& b, const ops::linalg_inv_default<Call>& a) { return inverse_of(b, a, a.A(), true); }
+Values linalg_inv(Builder& b, const ops::linalg_inv_default<Call>& a) {
+  return inverse_of(b, a, a.A(), true);
+}
 Values inv_ex(Builder& b, const ops::linalg_inv_ex_default<Call>& a) {
   return inverse_of(b, a, a.A(), a.check_errors());
 }
@@ -180,9 +181,10 @@ Values tensorinv(Builder& b, const ops::linalg_tensorinv_default<Call>& a) {
   const auto split = static_cast<size_t>(count);
   Dims out(sizes.begin() + count, sizes.end());
   out.insert(out.end(), sizes.begin(), sizes.begin() + count);
-  const ValueId matrix = reshape(
-      b, a.self(), {product_of(b, sizes, split, sizes.size()), product_of(b, sizes, 0, split)});
-  return {reshape(b, inverse_of(b, a, matrix, true).at(0), std::move(out))};
+  const ValueId matrix =
+      reshape(b, a.self(), {product_of(b, sizes, split, sizes.size()), product_of(b, sizes, 0, split)});
+  const Values inverse = inverse_of(b, a, matrix, true);
+  return inverse.empty() ? inverse : Values{reshape(b, inverse[0], std::move(out))};
 }
 // The last dimensions of the left side, after `dims` have moved there, are those of the solution.
 Values tensorsolve(Builder& b, const ops::linalg_tensorsolve_default<Call>& a) {
@@ -190,7 +192,8 @@ Values tensorsolve(Builder& b, const ops::linalg_tensorsolve_default<Call>& a) {
   ValueId left = a.self();
   if (const Dims moved = a.dims().dims(); a.dims().has_value() && !moved.empty() && moved.size() <= rank) {
     Dims ends;
-    for (size_t i = 0; i < moved.size(); ++i) ends.emplace_back(static_cast<int64_t>(rank - moved.size() + i));
+    for (size_t i = 0; i < moved.size(); ++i)
+      ends.emplace_back(static_cast<int64_t>(rank - moved.size() + i));
     left = b.call("aten.movedim.intlist", {ValueRef{left}, moved, ends});
   }
   if (other_rank > rank) {
@@ -208,10 +211,8 @@ Values tensorsolve(Builder& b, const ops::linalg_tensorsolve_default<Call>& a) {
 // ---- LU factors as results.
 
 Values linalg_lu(Builder& b, const ops::linalg_lu_default<Call>& a) {
-  const Values factors =
-      b.call_all("aten.linalg_lu_factor_ex.default", {a.A()}, {{"pivot", a.pivot()}});
-  return b.call_all("aten.lu_unpack.default",
-                    {ValueRef{factors[0]}, ValueRef{factors[1]}, true, a.pivot()});
+  const Values factors = b.call_all("aten.linalg_lu_factor_ex.default", {a.A()}, {{"pivot", a.pivot()}});
+  return b.call_all("aten.lu_unpack.default", {ValueRef{factors[0]}, ValueRef{factors[1]}, true, a.pivot()});
 }
 Values lu_factor(Builder& b, const ops::linalg_lu_factor_default<Call>& a) {
   return b.call_all("aten.linalg_lu_factor_ex.default", {a.A()},
@@ -228,7 +229,8 @@ Values ldl_factor(Builder& b, const ops::linalg_ldl_factor_default<Call>& a) {
 
 // ---- Triangular systems.
 
-ValueId solve_triangle(Builder& b, ValueId triangle, ValueId right_side, bool is_upper, const Argument& is_unit) {
+ValueId solve_triangle(Builder& b, ValueId triangle, ValueId right_side, bool is_upper,
+                       const Argument& is_unit) {
   return b.call("aten.linalg_solve_triangular.default", {ValueRef{triangle}, ValueRef{right_side}},
                 {{"upper", is_upper}, {"unitriangular", is_unit}});
 }
@@ -241,6 +243,7 @@ Values triangular_solve(Builder& b, const ops::triangular_solve_default<Call>& a
   const ValueId triangle = is_transposed ? turned(b, a.A()) : ValueId(a.A());
   const ValueId x = solve_triangle(b, triangle, a.self(), a.upper() != is_transposed, a.unitriangular());
   Dims sizes = sizes_of(b, x);
+  if (sizes.size() < 2) return {};  // the systems do not fit
   sizes.back() = sizes[sizes.size() - 2];
   return {x, b.call("aten.expand.default", {a.A(), sizes})};
 }
@@ -257,7 +260,8 @@ Values cholesky_solve(Builder& b, const ops::cholesky_solve_default<Call>& a) {
 Values cholesky_inverse(Builder& b, const ops::cholesky_inverse_default<Call>& a) {
   const TensorSpec in = a.self().spec();
   if (!is_matrix(a, in)) return {};
-  return {solve_cholesky(b, a.self(), identity_matrix(b, in.sizes.back(), in.sizes.back(), in.dtype), a.upper())};
+  return {
+      solve_cholesky(b, a.self(), identity_matrix(b, in.sizes.back(), in.sizes.back(), in.dtype), a.upper())};
 }
 
 // ---- QR.
@@ -268,8 +272,8 @@ Values qr_of(Builder& b, const Call& call, ValueId a, bool has_q, bool is_comple
   const Dims sizes = sizes_of(b, a);
   const Dim rows = sizes[sizes.size() - 2], columns = sizes.back(), count = b.symbols().min(rows, columns);
   const Values factors = b.call_all("aten.geqrf.default", {ValueRef{a}});
-  const ValueId top = is_complete ? factors[0]
-                                  : b.call("aten.slice.Tensor", {ValueRef{factors[0]}, Dim(-2), Dim(0), count});
+  const ValueId top =
+      is_complete ? factors[0] : b.call("aten.slice.Tensor", {ValueRef{factors[0]}, Dim(-2), Dim(0), count});
   const ValueId r = b.call("aten.triu.default", {ValueRef{top}});
   if (!has_q) {
     const ValueId none = b.call("aten.full.default", {Dims{Dim(0)}, Dim(0)}, {{"dtype", b.spec(a).dtype}});
@@ -282,7 +286,8 @@ Values qr_of(Builder& b, const Call& call, ValueId a, bool has_q, bool is_comple
     const ValueId zeros = b.call("aten.full.default", {missing, Dim(0)}, {{"dtype", b.spec(a).dtype}});
     reflections = b.call("aten.cat.default", {ir::ValueList{{reflections, zeros}}, Dim(-1)});
   }
-  return {b.call("aten.linalg_householder_product.default", {ValueRef{reflections}, ValueRef{factors[1]}}), r};
+  return {b.call("aten.linalg_householder_product.default", {ValueRef{reflections}, ValueRef{factors[1]}}),
+          r};
 }
 Values linalg_qr(Builder& b, const ops::linalg_qr_default<Call>& a) {
   const std::string* mode = a.mode().find_text();

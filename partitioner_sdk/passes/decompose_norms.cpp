@@ -66,19 +66,28 @@ Values weight_norm(Builder& b, const A& a) {
   return {b.call("aten.mul.Tensor", {a.v(), ValueRef{scale}}), length};
 }
 
+// True for matrices without elements, whose norms of positive order are 0.
+bool are_empty(const TensorSpec& spec, size_t rows, size_t columns) {
+  return spec.sizes[rows].is(0) || spec.sizes[columns].is(0);
+}
+
 // The sum of the singular values, or the largest or smallest of them. `op` reduces the last dimension.
-Values spectral_norm(Builder& b, const Call& a, ValueId x, std::string_view op, const Dims& dims, bool keeps_dims) {
+Values spectral_norm(Builder& b, const Call& a, ValueId x, std::string_view op, const Dims& dims,
+                     bool keeps_dims) {
   const size_t rank = b.spec(x).rank();
   const size_t rows = a.axis(dims[0].value(), rank), columns = a.axis(dims[1].value(), rank);
   if (rows >= rank || columns >= rank || rows == columns) return {};
-  Dims order, kept;
+  if (op != "aten.amin.default" && are_empty(b.spec(x), rows, columns))
+    return {b.call("aten.sum.dim_IntList", {ValueRef{x}, dims, keeps_dims})};
+  Dims order;
   for (size_t i = 0; i < rank; ++i)
     if (i != rows && i != columns) order.emplace_back(static_cast<int64_t>(i));
   for (const size_t last : {rows, columns}) order.emplace_back(static_cast<int64_t>(last));
   const ValueId matrix = b.call("aten.permute.default", {ValueRef{x}, order});
   const ValueId out = b.call(op, {ValueRef{singular_values(b, matrix)}, Dims{Dim(-1)}});
   if (!keeps_dims) return {out};
-  const auto first = static_cast<int64_t>(std::min(rows, columns)), second = static_cast<int64_t>(std::max(rows, columns));
+  const auto first = static_cast<int64_t>(std::min(rows, columns)),
+             second = static_cast<int64_t>(std::max(rows, columns));
   const ValueId half = b.call("aten.unsqueeze.default", {ValueRef{out}, Dim(first)});
   return {b.call("aten.unsqueeze.default", {ValueRef{half}, Dim(second)})};
 }
@@ -94,6 +103,8 @@ Values matrix_norm_of(Builder& b, const Call& a, ValueId x, double order, Dims d
   const size_t rank = b.spec(x).rank();
   const size_t rows = a.axis(dims[0].value(), rank), columns = a.axis(dims[1].value(), rank);
   if (rows >= rank || columns >= rank || rows == columns) return {};
+  if (order > 0 && are_empty(b.spec(x), rows, columns))
+    return {b.call("aten.sum.dim_IntList", {ValueRef{x}, dims, keeps_dims})};
   const bool sums_rows = std::isinf(order);
   const Dim summed(static_cast<int64_t>(sums_rows ? columns : rows));
   const Dim chosen(static_cast<int64_t>(sums_rows ? rows : columns));
@@ -131,7 +142,8 @@ template <class A>
 Values named_matrix_norm(Builder& b, const A& a) {
   const auto* order = ir::get_if<std::string>(a.ord());
   if (order == nullptr || (*order != "fro" && *order != "nuc")) {
-    a.fail("the order of the norm is '" + (order == nullptr ? std::string() : *order) + "', expected 'fro' or 'nuc'");
+    a.fail("the order of the norm is '" + (order == nullptr ? std::string() : *order) +
+           "', expected 'fro' or 'nuc'");
     return {};
   }
   const Dims dims = matrix_dims(a, a.self().spec().rank());

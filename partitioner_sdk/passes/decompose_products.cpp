@@ -130,13 +130,15 @@ Values kron(Builder& b, const ops::kron_default<Call>& a) {
   return {reshape(b, b.call("aten.mul.Tensor", {ValueRef{left}, ValueRef{right}}), std::move(sizes))};
 }
 
-// A matrix with the powers of each element, from 0 on, in its rows.
+// A matrix with the powers of each element, from 0 on, in its rows. A number counts as a vector of one.
 Values vander(Builder& b, const ops::linalg_vander_default<Call>& a) {
   const TensorSpec in = a.x().spec();
-  if (in.rank() == 0) return {};
+  if (in.rank() == 0 && !a.N().has_value()) return {};
   const Dim count = a.N().has_value() ? a.N().dim() : in.sizes.back();
   const Dtype dtype = ops::is_floating(in.dtype) ? in.dtype : Dtype::INT64;
-  const ValueId column = b.call("aten.unsqueeze.default", {ValueRef{to_dtype(b, a.x(), dtype)}, Dim(-1)});
+  ValueId x = to_dtype(b, a.x(), dtype);
+  if (in.rank() == 0) x = b.call("aten.unsqueeze.default", {ValueRef{x}, Dim(0)});
+  const ValueId column = b.call("aten.unsqueeze.default", {ValueRef{x}, Dim(-1)});
   const ValueId powers = b.call("aten.arange.start_step", {Dim(0), count}, {{"dtype", dtype}});
   return {b.call("aten.pow.Tensor_Tensor", {ValueRef{column}, ValueRef{powers}})};
 }

@@ -8,6 +8,7 @@
 #include "ops/linalg_cond.hpp"
 #include "ops/linalg_eigh.hpp"
 #include "ops/linalg_eigvalsh.hpp"
+#include "ops/linalg_matrix_exp.hpp"
 #include "ops/linalg_matrix_rank.hpp"
 #include "ops/linalg_pinv.hpp"
 #include "ops/linalg_svd.hpp"
@@ -42,9 +43,7 @@ Values eigvalsh(Builder& b, const ops::linalg_eigvalsh_default<Call>& a) {
 Values linalg_svd(Builder& b, const ops::linalg_svd_default<Call>& a) {
   return b.call_all("aten._linalg_svd.default", {a.A(), a.full_matrices(), true});
 }
-Values svdvals(Builder& b, const ops::linalg_svdvals_default<Call>& a) {
-  return {singular_values(b, a.A())};
-}
+Values svdvals(Builder& b, const ops::linalg_svdvals_default<Call>& a) { return {singular_values(b, a.A())}; }
 // Returns V, where linalg_svd returns its transpose. Without vectors both are zeros.
 Values svd(Builder& b, const ops::svd_default<Call>& a) {
   const TensorSpec in = a.self().spec();
@@ -57,6 +56,14 @@ Values svd(Builder& b, const ops::svd_default<Call>& a) {
   left.back() = left[left.size() - 2];
   right[right.size() - 2] = right.back();
   return {zeros(b, left, in.dtype), singular_values(b, a.self()), zeros(b, right, in.dtype)};
+}
+
+// 16-bit floats are computed in float32; the others have a kernel.
+Values matrix_exp(Builder& b, const ops::linalg_matrix_exp_default<Call>& a) {
+  const Dtype dtype = a.self().spec().dtype;
+  if (dtype != Dtype::FLOAT16 && dtype != Dtype::BFLOAT16) return {};
+  const ValueId wide = to_dtype(b, a.self(), Dtype::FLOAT32);
+  return {to_dtype(b, b.call("aten.linalg_matrix_exp.default", {ValueRef{wide}}), dtype)};
 }
 
 // ---- Tolerances.
@@ -197,8 +204,7 @@ template <class Norm>
 Values condition_by_inverse(Builder& b, ValueId matrix, Norm norm) {
   const Values inverse = b.call_all("aten.linalg_inv_ex.default", {ValueRef{matrix}});
   const ValueId is_singular = b.call("aten.gt.Scalar", {ValueRef{inverse[1]}, Dim(0)});
-  const ValueId product =
-      b.call("aten.mul.Tensor", {ValueRef{norm(matrix)}, ValueRef{norm(inverse[0])}});
+  const ValueId product = b.call("aten.mul.Tensor", {ValueRef{norm(matrix)}, ValueRef{norm(inverse[0])}});
   const ValueId infinity = scalar(b, std::numeric_limits<double>::infinity(), b.spec(matrix).dtype);
   return {b.call("aten.where.self", {ValueRef{is_singular}, ValueRef{infinity}, ValueRef{product}})};
 }
@@ -242,6 +248,7 @@ std::span<const Decomposition> spectrum_decompositions() {
       row<ops::linalg_cond_p_str, cond_named>(),
       row<ops::linalg_eigh_default, eigh>(),
       row<ops::linalg_eigvalsh_default, eigvalsh>(),
+      row<ops::linalg_matrix_exp_default, matrix_exp>(),
       row<ops::linalg_matrix_rank_atol_rtol_float, rank_float>(),
       row<ops::linalg_matrix_rank_atol_rtol_tensor, rank_tensor>(),
       row<ops::linalg_matrix_rank_default, rank_above_number>(),

@@ -30,6 +30,7 @@ import torch
 from torch.testing._internal.common_methods_invocations import op_db
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from conditioned import AMBIGUOUS, BY_FACTORS, conditioned_error
 from exact import own_error
 from make_cases import CODES, DTYPES, Unusable, map_tensors, pack_tensor, tensors_in
 
@@ -98,6 +99,8 @@ def scale_of(name, call, args, kwargs, results):
     rounding = torch.finfo(dtype).eps / computing_eps / 32 * min(magnitudes.count, 8) if dtype.itemsize == 2 else 1.0
     scale = 0.0 if is_one_step else magnitudes.largest * rounding
     distance = max(distance_from_exact(call, args, kwargs, results), own_error(name.replace(".", "_"), args, reals[0]))
+    if BY_FACTORS.match(name):
+        distance = max(distance, conditioned_error(call, args, kwargs, computing_eps))
     return max(scale, distance / (8 * computing_eps))
 
 
@@ -171,14 +174,19 @@ ORDERS = {"topk", "kthvalue", "mode", "median", "nanmedian"}
 
 def export(variant, sample, path, op):
     """Writes both files; raises what PyTorch raises."""
+    if op.name in AMBIGUOUS:
+        variant = Variant(variant.name, lambda *args, _call=variant.call, **kwargs: sample.output_process_fn_grad(_call(*args, **kwargs)))
     args, kwargs = map_tensors([sample.input, *sample.args], torch.clone), map_tensors(dict(sample.kwargs), torch.clone)
     inputs = list(tensors_in(args)) + list(tensors_in(kwargs))
     torch.manual_seed(54321)  # is_random takes another one
     with torch.no_grad():
         result = variant.call(*map_tensors(args, torch.clone), **map_tensors(kwargs, torch.clone))
     results = list(tensors_in(result))
-    if re.match(r"(new_)?empty", op.name) or is_random(variant.call, args, kwargs, results):
+    # OpInfo seeds the generator inside of some operators, so that two calls agree.
+    if re.match(r"(new_)?empty|(svd|pca)_lowrank", op.name) or is_random(variant.call, args, kwargs, results):
         raise Unusable("random results")
+    if op.name == "matrix_exp" and inputs[0].dtype.itemsize == 2:
+        raise Unusable("PyTorch 2.13 has no bounds for the norms of 16-bit floats: exp(0.1) on a diagonal is NaN or infinite")
     if not results:
         raise Unusable(f"the result is {type(result).__name__}")
     if op.name in ORDERS and inputs[0].unique().numel() != inputs[0].numel():

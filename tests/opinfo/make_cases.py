@@ -23,6 +23,7 @@ import torch
 from torch.testing._internal.common_methods_invocations import op_db
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from conditioned import ASKS_FOR_VECTORS, BY_FACTORS, conditioned_error
 from exact import own_error
 
 CODES = {torch.uint8: 0, torch.int8: 1, torch.int16: 2, torch.int32: 3, torch.int64: 4, torch.float16: 5, torch.float32: 6,
@@ -279,6 +280,8 @@ def magnitude(functional, name, bound, result):
     """What the error of an accumulating op is measured against; 0 for ops computed element by element."""
     if name in FIXED_SCALE:
         return FIXED_SCALE[name]
+    if BY_FACTORS.match(name.split("::")[1].split(".")[0]):
+        return factor_scale(functional, bound, result)
     if not ACCUMULATES.match(name):
         first = next((t for t in tensors_in(result) if t.is_floating_point()), None)
         if first is None:
@@ -295,6 +298,15 @@ def magnitude(functional, name, bound, result):
         sizes = []
     results = [float(torch.nan_to_num(t.double(), nan=0, posinf=0, neginf=0).abs().max()) for t in tensors_in(result) if t.numel()]
     return max(sizes + results + [largest]) * rounded_steps(name, bound)
+
+
+def factor_scale(functional, bound, result):
+    """The largest number of a factorisation, and PyTorch's error by the matrix's condition."""
+    reals = [t for t in tensors_in([bound, result]) if t.is_floating_point() and t.numel()]
+    largest = max([float(torch.nan_to_num(t.double(), nan=0, posinf=0, neginf=0).abs().max()) for t in reals], default=0.0)
+    computing_eps = 2.0**-52 if bound[0].dtype == torch.float64 else 2.0**-23
+    error = conditioned_error(lambda *args: call(functional, list(args)), bound, {}, computing_eps)
+    return max(largest, error / (8 * computing_eps))
 
 
 def rounded_steps(name, bound):
@@ -336,6 +348,8 @@ def has_subnormals(tensor):
 
 
 def refuse_undefined(name, bound):
+    if BY_FACTORS.match(name.split("::")[1]) and bound[0].dtype not in (torch.float32, torch.float64):
+        raise Unusable("a factorisation in another dtype, which PyTorch has for empty matrices only")
     if name in ("aten::sort.values", "aten::topk.values", "aten::median.dim_values") and has_ties(bound):
         raise Unusable("ties")
     if name in ("aten::fmod.Tensor_out", "aten::remainder.Tensor_out") and has_subnormals(bound[1]):
@@ -359,6 +373,8 @@ def pack_case(functional, out, args, kwargs, source):
     bound = bind(functional._schema, args, kwargs)
     bound = [as_tensor_argument(str(a.type), v) for a, v in zip(functional._schema.arguments, bound)]
     refuse_undefined(name, bound)
+    if name in ASKS_FOR_VECTORS:
+        bound[ASKS_FOR_VECTORS[name]] = False
     in_place = functional is out
     before = map_tensors(bound, freeze)
     result = call(functional, bound)

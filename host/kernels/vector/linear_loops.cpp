@@ -22,8 +22,8 @@ T dot(const T* x, const T* y, int64_t count) {
   for (; i + kSums * kWidth <= count; i += kSums * kWidth) {
 #pragma GCC unroll 4
     for (int s = 0; s < kSums; ++s) {
-      sums[s] += *reinterpret_cast<const V*>(x + i + s * kWidth) *
-                 *reinterpret_cast<const V*>(y + i + s * kWidth);
+      sums[s] +=
+          *reinterpret_cast<const V*>(x + i + s * kWidth) * *reinterpret_cast<const V*>(y + i + s * kWidth);
     }
   }
   for (; i + kWidth <= count; i += kWidth)
@@ -93,9 +93,8 @@ void rotate(T* x, T* y, T cosine, T sine, int64_t count) {
 }
 
 template <class T>
-constexpr LinearLoops<T> kLoops = {dot<T>,      dot_rows<T>,       divide<T>,
-                                   add_rows<T>, subtract_outer<T>, subtract_two_outers<T>,
-                                   rotate<T>};
+constexpr LinearLoops<T> kLoops = {
+    dot<T>, dot_rows<T>, divide<T>, add_rows<T>, subtract_outer<T>, subtract_two_outers<T>, rotate<T>};
 
 }  // namespace
 
