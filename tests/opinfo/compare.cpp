@@ -70,17 +70,19 @@ bool agrees(double actual, double expected, double magnitude, const Precision& p
   if (actual == expected) return true;
   if (std::isinf(actual) || std::isinf(expected)) return false;
   constexpr double kAdded = 32.0;
-  const double allowed = precision.ulps * precision.eps * magnitude +
-                         kAdded * precision.computing_eps * scale + precision.tiny;
+  const double allowed =
+      precision.ulps * precision.eps * magnitude + kAdded * precision.computing_eps * scale + precision.tiny;
   return std::fabs(actual - expected) <= allowed;
 }
 
-bool real_agrees(const Tensor& actual, const Tensor& expected, int64_t index, const Precision& precision, double scale) {
+bool real_agrees(const Tensor& actual, const Tensor& expected, int64_t index, const Precision& precision,
+                 double scale) {
   const double number = read_real(expected, index);
   return agrees(read_real(actual, index), number, std::fabs(number), precision, scale);
 }
 
-bool complex_agrees(const Tensor& actual, const Tensor& expected, int64_t index, const Precision& precision, double scale) {
+bool complex_agrees(const Tensor& actual, const Tensor& expected, int64_t index, const Precision& precision,
+                    double scale) {
   const double re = read_real(expected, 2 * index), im = read_real(expected, 2 * index + 1);
   const double whole = std::hypot(re, im);
   const auto magnitude = [&](double part) { return std::isfinite(whole) ? whole : std::fabs(part); };
@@ -103,7 +105,8 @@ std::string to_text(double value) {
 std::string element_text(const Tensor& tensor, int64_t index) {
   if (host::is_floating(tensor.dtype())) return to_text(read_real(tensor, index));
   if (host::is_complex(tensor.dtype()))
-    return "(" + to_text(read_real(tensor, 2 * index)) + ", " + to_text(read_real(tensor, 2 * index + 1)) + ")";
+    return "(" + to_text(read_real(tensor, 2 * index)) + ", " + to_text(read_real(tensor, 2 * index + 1)) +
+           ")";
   int64_t value = 0;
   const size_t nbytes = host::element_nbytes(tensor.dtype());
   std::memcpy(&value, tensor.data_as<uint8_t>() + static_cast<size_t>(index) * nbytes, nbytes);
@@ -126,11 +129,11 @@ std::string compare(const std::string& op, const Case& one, const Tensor& actual
   for (int64_t i = 0; i < expected.numel(); ++i) {
     const auto* bytes = actual.data_as<uint8_t>() + static_cast<size_t>(i) * nbytes;
     const auto* expected_bytes = expected.data_as<uint8_t>() + static_cast<size_t>(i) * nbytes;
-    const bool same = host::is_floating(expected.dtype())
-                          ? real_agrees(actual, expected, i, precision, one.scale)
-                      : host::is_complex(expected.dtype()) ? complex_agrees(actual, expected, i, precision, one.scale)
-                      : is_resampled ? std::abs(*bytes - *expected_bytes) <= 1
-                                     : std::memcmp(bytes, expected_bytes, nbytes) == 0;
+    const bool same =
+        host::is_floating(expected.dtype())  ? real_agrees(actual, expected, i, precision, one.scale)
+        : host::is_complex(expected.dtype()) ? complex_agrees(actual, expected, i, precision, one.scale)
+        : is_resampled                       ? std::abs(*bytes - *expected_bytes) <= 1
+                                             : std::memcmp(bytes, expected_bytes, nbytes) == 0;
     if (same) continue;
     if (wrong_count++ == 0) first = i;
   }

@@ -26,7 +26,7 @@ def dims(emit):
     generator = torch.Generator().manual_seed(42)
     for real, pair in ((torch.float32, torch.complex64), (torch.float64, torch.complex128)):
         x, z = numbers(generator, real, 4, 6, 5), numbers(generator, pair, 4, 6, 5)
-        for wanted in ([0], [1], [-2], [0, 1], [2, 0], [1, 2, 0], [2, 1, 0]):
+        for wanted in ([0], [1], [0, 1], [2, 0], [1, 2, 0], [2, 1, 0]):
             emit(aten._fft_c2c.default, [z, wanted, 1, True], {}, "dims")
             emit(aten._fft_c2c.default, [z.permute(2, 0, 1).contiguous().permute(1, 2, 0), wanted, 2, False], {}, "dims in another order")
             emit(aten._fft_r2c.default, [x, wanted, 0, True], {}, "dims")
@@ -36,7 +36,6 @@ def dims(emit):
             emit(aten._fft_c2r.default, [z, wanted, 0, 2 * last - 1], {}, "odd length")
         emit(aten._fft_r2c.default, [numbers(generator, real, 40, 24), [1], 0, True], {}, "many lines")
         emit(aten._fft_r2c.default, [numbers(generator, real, 24, 40), [0], 0, True], {}, "many lines")
-        emit(aten._fft_r2c.default, [numbers(generator, real, 0, 4), [1], 0, True], {}, "zero size")
 
 
 def parts(emit):

@@ -393,7 +393,8 @@ def signature_of(args, kwargs):
 
 
 # Families of extra cases of which a subset has one for each op and dtype.
-SPECIAL_SOURCES = ["special values", "zero size", "rank 0", "wide"]
+SPECIAL_SOURCES = ["special values", "zero size", "rank 0", "wide", "dims in another order", "both halves", "odd length", "many lines",
+                   *[f"length {n}" for n in (1, 2, 16, 30, 31, 37, 96)]]  # of Fourier transforms: every radix, and convolutions
 
 
 class Cases:
