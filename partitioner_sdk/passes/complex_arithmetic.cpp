@@ -38,7 +38,12 @@ Values reversed_difference(ComplexBuilder& b, const Call& a) {
   return {b.make({y.re - x.re, y.im - x.im}, promoted(a, 2))};
 }
 Values product(ComplexBuilder& b, const Call& a) {
-  return {b.make(multiply(b.parts(a.argument(0)), b.parts(a.argument(1))), promoted(a, 2))};
+  const Parts x = b.parts(a.argument(0));
+  Parts out = multiply(x, b.parts(a.argument(1)));
+  // A factor of 0 leaves no tensor.
+  if (out.re.is_number() && out.im.is_number() && !x.re.is_number())
+    out.re = b.real_value(b.filled(x.re.id, out.re.number));
+  return {b.make(out, promoted(a, 2))};
 }
 Values quotient(ComplexBuilder& b, const Call& a) {
   if (has_rounding(a)) return {};
@@ -80,10 +85,19 @@ template <bool is_all>
 Values property(ComplexBuilder& b, const Call& a) {
   const Parts x = b.parts(a.argument(0));
   const std::string op = std::string(a.op().schema->base_name()) + ".default";
-  return {compute(is_all ? "logical_and.default" : "logical_or.default", compute(op, x.re), compute(op, x.im)).id};
+  return {compute(is_all ? "logical_and.default" : "logical_or.default", compute(op, x.re), compute(op, x.im))
+              .id};
 }
 Values is_real(ComplexBuilder& b, const Call& a) {
   return {compute("eq.Scalar", b.parts(a.argument(0)).im, b.number(0)).id};
+}
+
+// Calls the op with other arguments. The results of an exported node have its specs, since those of some ops cannot
+// be inferred.
+Values call_again(ComplexBuilder& b, const Call& a, std::vector<Argument> args) {
+  if (b.declared().empty() || infer::find_rule(a.op().schema) != nullptr)
+    return b.call_all(a.op().name, std::move(args));
+  return b.add_declared(b.module().op(a.op().name), std::move(args), b.declared());
 }
 
 // Ops that only ask whether numbers are 0 read bools.
@@ -93,7 +107,7 @@ Values of_bools(ComplexBuilder& b, const Call& a) {
     const auto* ref = ir::get_if<ValueRef>(argument);
     args.push_back(ref == nullptr ? argument : Argument(ValueRef{to_dtype(b, ref->id, Dtype::BOOL)}));
   }
-  return b.call_all(a.op().name, std::move(args));
+  return call_again(b, a, std::move(args));
 }
 
 // Norms depend on magnitudes only.
@@ -107,7 +121,7 @@ Values of_magnitudes(ComplexBuilder& b, const Call& a) {
     else
       args.push_back(dtype == nullptr ? argument : Argument(ops::real_part(*dtype)));
   }
-  return b.call_all(a.op().name, std::move(args));
+  return call_again(b, a, std::move(args));
 }
 
 // The variance of complex numbers is real: that of both parts together.
@@ -118,6 +132,46 @@ Values variance(ComplexBuilder& b, const Call& a) {
   const Real re = b.real_value(b.call(a.op().name, args));
   args[0] = ValueRef{b.imaginary(self)};
   return {(re + b.real_value(b.call(a.op().name, args))).id};
+}
+
+// log of the sum of exp(x), without overflow: the largest real part is taken out of the sum.
+Values log_of_sum(ComplexBuilder& b, const Call& a) {
+  const ValueId self = a.read_tensor(0);
+  const ValueId largest = b.call("aten.amax.default", {ValueRef{b.real(self)}, a.argument(1), true});
+  const ValueId is_infinite = b.call("aten.isinf.default", {ValueRef{largest}});
+  const ValueId high = b.call("aten.where.ScalarSelf", {ValueRef{is_infinite}, 0.0, ValueRef{largest}});
+  const ValueId rest = b.call("aten.sub.Tensor", {ValueRef{self}, ValueRef{high}});
+  const ValueId powers = b.call("aten.exp.default", {ValueRef{rest}});
+  const ValueId sum = b.call("aten.sum.dim_IntList", {ValueRef{powers}, a.argument(1), a.argument(2)});
+  const ValueId log = b.call("aten.log.default", {ValueRef{sum}});
+  const ValueId shape = b.real(log);
+  const ValueId again = b.call("aten.view.default", {ValueRef{high}, Argument(sizes_of(b, shape))});
+  return {b.call("aten.add.Tensor", {ValueRef{log}, ValueRef{again}})};
+}
+
+// Products of the first numbers: each step doubles the number of factors.
+Values running_product(ComplexBuilder& b, const Call& a) {
+  ValueId value = a.read_tensor(0);
+  for (const Argument& argument : a.arguments())
+    if (const auto* dtype = ir::get_if<Dtype>(argument)) value = to_dtype(b, value, *dtype);
+  const TensorSpec in = b.spec(value);
+  if (in.rank() == 0) return {value};
+  const Dim axis = static_cast<int64_t>(a.axis(a.read_int(1).integer(), in.rank()));
+  const Dim size = in.sizes[static_cast<size_t>(axis.value())];
+  if (!size.is_static() || size.value() > 65536) {
+    a.fail("the dimension has " + b.symbols().format(size) + " complex numbers, expected at most 65536");
+    return {};
+  }
+  for (int64_t step = 1; step < size.value(); step *= 2) {
+    const auto slice = [&](int64_t start, int64_t end) {
+      return b.call("aten.slice.Tensor", {ValueRef{value}, axis, Dim(start), Dim(end)});
+    };
+    const ValueId product = b.call(
+        "aten.mul.Tensor", {ValueRef{slice(step, size.value())}, ValueRef{slice(0, size.value() - step)}});
+    const ir::ValueList both{{slice(0, step), product}};
+    value = b.call("aten.cat.default", {both, axis});
+  }
+  return {value};
 }
 
 // Multiplies along one dimension by halves.
@@ -193,6 +247,7 @@ std::span<const ComplexRule> complex_arithmetic_rules() {
       {"aten.any", of_bools},
       {"aten.argwhere", of_bools},
       {"aten.count_nonzero", of_bools},
+      {"aten.cumprod", running_product},
       {"aten.div", quotient},
       {"aten.eq", compare<true>},
       {"aten.frobenius_norm", of_magnitudes},
@@ -206,6 +261,7 @@ std::span<const ComplexRule> complex_arithmetic_rules() {
       {"aten.logical_not", of_bools},
       {"aten.logical_or", of_bools},
       {"aten.logical_xor", of_bools},
+      {"aten.logsumexp", log_of_sum},
       {"aten.mul", product},
       {"aten.ne", compare<false>},
       {"aten.nonzero", of_bools},

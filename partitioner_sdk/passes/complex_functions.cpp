@@ -86,7 +86,8 @@ Parts tan_of(Parts x) { return times_minus_i(tanh_of(times_i(x))); }
 
 Parts asin_of(Parts x) {
   const Parts left = sqrt_of(one_minus(x)), right = sqrt_of(plus(x, 1));
-  return {angle(x.re, multiply(left, right).re), compute("asinh.default", multiply(conjugate(left), right).im)};
+  return {angle(x.re, multiply(left, right).re),
+          compute("asinh.default", multiply(conjugate(left), right).im)};
 }
 Parts acos_of(Parts x) {
   const Parts left = sqrt_of(one_minus(x)), right = sqrt_of(plus(x, 1));
@@ -96,11 +97,12 @@ Parts acosh_of(Parts x) {
   const Parts left = sqrt_of(plus(x, -1)), right = sqrt_of(plus(x, 1));
   return {compute("asinh.default", multiply(conjugate(left), right).re), angle(left.im, right.re) * 2.0};
 }
+// The function is odd: with a real part that is not negative nothing cancels.
 Parts atanh_of(Parts x) {
-  const Real away = 1.0 - x.re, y2 = x.im * x.im;
-  const Real re = compute("log1p.default", x.re * 4.0 / (away * away + y2)) * 0.25;
-  const Real im = angle(x.im * 2.0, away * (x.re + 1.0) - y2) * 0.5;
-  return {re, im};
+  const Real side = magnitude(x.re), away = 1.0 - side, y2 = x.im * x.im;
+  const Real re = compute("log1p.default", side * 4.0 / (away * away + y2)) * 0.25;
+  const Real im = angle(x.im * 2.0, away * (side + 1.0) - y2) * 0.5;
+  return {with_sign(re, x.re), im};
 }
 Parts asinh_of(Parts x) { return times_minus_i(asin_of(times_i(x))); }
 Parts atan_of(Parts x) { return times_minus_i(atanh_of(times_i(x))); }
@@ -172,6 +174,18 @@ Values power(ComplexBuilder& b, const Call& a) {
   }
   return {b.make(general_power(x, y), dtype)};
 }
+// pow in complex128.
+Values float_power(ComplexBuilder& b, const Call& a) {
+  const auto wide = [&](size_t index) {
+    const Argument& argument = a.argument(index);
+    const auto* ref = ir::get_if<ValueRef>(argument);
+    if (ref == nullptr) return argument;
+    return Argument(
+        ValueRef{to_dtype(b, ref->id, b.is_complex(ref->id) ? Dtype::COMPLEX128 : Dtype::FLOAT64)});
+  };
+  const std::string overload(a.op().schema->overload_name());
+  return {b.call("aten.pow." + overload, {wide(0), wide(1)})};
+}
 Values exp2(ComplexBuilder& b, const Call& a) {
   const Parts x = b.parts(a.argument(0));
   return {
@@ -193,6 +207,7 @@ std::span<const ComplexRule> complex_function_rules() {
       {"aten.exp", map<exp_of>},
       {"aten.exp2", exp2},
       {"aten.expm1", map<expm1_of>},
+      {"aten.float_power", float_power},
       {"aten.log", map<log_of>},
       {"aten.log10", map<log_to_base<10>>},
       {"aten.log1p", map<log1p_of>},

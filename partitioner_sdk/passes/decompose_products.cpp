@@ -135,11 +135,13 @@ Values vander(Builder& b, const ops::linalg_vander_default<Call>& a) {
   const TensorSpec in = a.x().spec();
   if (in.rank() == 0 && !a.N().has_value()) return {};
   const Dim count = a.N().has_value() ? a.N().dim() : in.sizes.back();
-  const Dtype dtype = ops::is_floating(in.dtype) ? in.dtype : Dtype::INT64;
+  const bool is_kept = ops::is_floating(in.dtype) || ops::is_complex(in.dtype);
+  const Dtype dtype = is_kept ? in.dtype : Dtype::INT64;
   ValueId x = to_dtype(b, a.x(), dtype);
   if (in.rank() == 0) x = b.call("aten.unsqueeze.default", {ValueRef{x}, Dim(0)});
   const ValueId column = b.call("aten.unsqueeze.default", {ValueRef{x}, Dim(-1)});
-  const ValueId powers = b.call("aten.arange.start_step", {Dim(0), count}, {{"dtype", dtype}});
+  const ValueId powers =
+      b.call("aten.arange.start_step", {Dim(0), count}, {{"dtype", ops::real_part(dtype)}});
   return {b.call("aten.pow.Tensor_Tensor", {ValueRef{column}, ValueRef{powers}})};
 }
 

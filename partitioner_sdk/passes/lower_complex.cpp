@@ -46,7 +46,11 @@ class ComplexLowering final : public ComplexBuilder {
       is_changed = true;
       if (is_assertion(module().op(node).name)) continue;
       lower(node);
-      if (has_failed()) note(take_error());
+      if (!has_failed()) continue;
+      note(take_error());
+      // Later nodes may read the results.
+      for (const ValueId output : node.outputs)
+        if (is_complex(output)) bind_whole(output);
     }
     rewrite_outputs();
     ETB_TRY(finish());
@@ -63,7 +67,9 @@ class ComplexLowering final : public ComplexBuilder {
     // Also a real op that only the exporter makes.
     if (!is_complex && infer::find_rule(schema) != nullptr) return false;
     results = expand_call(op, args, is_complex, {});
-    return !results.empty() || has_failed();
+    // Callers read results without checking for an error.
+    if (has_failed()) results.resize(std::max<size_t>(schema->result_count(), 1), graph().add_value({}));
+    return !results.empty();
   }
 
  private:
@@ -124,15 +130,29 @@ class ComplexLowering final : public ComplexBuilder {
   void lower(ir::Node& node) {
     const ops::Schema* schema = module().op(node).schema;
     if (schema == nullptr) return lower_control_flow(node);
+    const bool returns_tensors = std::all_of(node.outputs.begin(), node.outputs.end(), [&](ValueId id) {
+      return graph().values[id].kind == ir::ValueKind::kTensor;
+    });
+    if (!returns_tensors) return keep_number(node);
     std::vector<TensorSpec> declared;
     for (const ValueId output : node.outputs) declared.push_back(spec(output));
+    declared_ = declared;
     const Values results = expand_call(node.op, node.args, true, declared);
+    declared_ = {};
     if (has_failed()) return;
     if (results.size() != node.outputs.size()) {
       fail(Code::NOT_SUPPORTED, module().op(node).name + " of complex numbers has no decomposition");
       return;
     }
     for (size_t i = 0; i < results.size(); ++i) take_result(node, i, results[i]);
+  }
+
+  // A size of a complex tensor is that of its parts. Its number cannot be read: symbols are real.
+  void keep_number(ir::Node& node) {
+    if (module().op(node).schema->base_name().substr(0, 4) != "sym_")
+      return fail(Code::NOT_SUPPORTED, module().op(node).name + " reads a number from a complex tensor");
+    for (Argument& argument : node.args) ir::for_each_value(argument, [&](ValueId& id) { id = real(id); });
+    keep(std::move(node));
   }
 
   void take_result(const ir::Node& node, size_t index, ValueId made) {

@@ -35,6 +35,7 @@ from exact import own_error
 from make_cases import CODES, DTYPES, Unusable, map_tensors, pack_tensor, tensors_in
 
 SECONDS_PER_SAMPLE = 60
+ALL_DTYPES = [*DTYPES, torch.complex64, torch.complex128]
 
 
 class Variant:
@@ -65,6 +66,16 @@ class Sample(torch.nn.Module):
         return tuple(tensors_in(self.call(*args, **kwargs)))  # named tuples cannot be saved
 
 
+def is_inexact(tensor):
+    return tensor.is_floating_point() or tensor.is_complex()
+
+
+def largest_magnitude(tensor):
+    """Of the finite numbers; of complex ones the larger part."""
+    parts = torch.view_as_real(tensor.resolve_conj()) if tensor.is_complex() else tensor
+    return float(torch.nan_to_num(parts.double(), nan=0, posinf=0, neginf=0).abs().max())
+
+
 class Magnitudes(TorchDispatchMode):
     """Records the ATen calls of an operator and the largest magnitude among their results."""
 
@@ -74,19 +85,19 @@ class Magnitudes(TorchDispatchMode):
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
         result = func(*args, **(kwargs or {}))
-        reals = [t for t in tensors_in(result) if t.is_floating_point() and t.numel()]
+        reals = [t for t in tensors_in(result) if is_inexact(t) and t.numel()]
         if reals and not func._schema.name.endswith(("detach", "alias", "view", "_to_copy")):
             self.count += 1
             self.is_elementwise &= torch.Tag.pointwise in func.tags
         for t in reals:
-            self.largest = max(self.largest, float(torch.nan_to_num(t.double(), nan=0, posinf=0, neginf=0).abs().max()))
+            self.largest = max(self.largest, largest_magnitude(t))
         return result
 
 
 def scale_of(name, call, args, kwargs, results):
     """What the error is measured against: 0 for one operator that computes element by element, else the largest intermediate result.
     16-bit dtypes round each intermediate result, and PyTorch's own distance from a computation in float64 counts too."""
-    reals = [t for t in results if t.is_floating_point() and t.numel()]
+    reals = [t for t in results if is_inexact(t) and t.numel()]
     if not reals:
         return 0.0
     magnitudes = Magnitudes()
@@ -95,10 +106,11 @@ def scale_of(name, call, args, kwargs, results):
     # A product that is added may be rounded before.
     is_one_step = magnitudes.count <= 1 and magnitudes.is_elementwise and name not in ("addcmul", "addcdiv")
     dtype = reals[0].dtype
-    computing_eps = 2.0**-52 if dtype == torch.float64 else 2.0**-23
+    computing_eps = 2.0**-52 if dtype in (torch.float64, torch.complex128) else 2.0**-23
     rounding = torch.finfo(dtype).eps / computing_eps / 32 * min(magnitudes.count, 8) if dtype.itemsize == 2 else 1.0
     scale = 0.0 if is_one_step else magnitudes.largest * rounding
-    distance = max(distance_from_exact(call, args, kwargs, results), own_error(name.replace(".", "_"), args, reals[0]))
+    own = 0.0 if dtype.is_complex else own_error(name.replace(".", "_"), args, reals[0])
+    distance = max(distance_from_exact(call, args, kwargs, results), own)
     if BY_FACTORS.match(name):
         distance = max(distance, conditioned_error(call, args, kwargs, computing_eps))
     return max(scale, distance / (8 * computing_eps))
@@ -106,7 +118,7 @@ def scale_of(name, call, args, kwargs, results):
 
 def distance_from_exact(call, args, kwargs, results):
     """Largest difference between PyTorch's results and those of the same call in float64, beyond the rounding of each result."""
-    wider = lambda t: t.double() if t.is_floating_point() else t
+    wider = lambda t: t.double() if t.is_floating_point() else t.to(torch.complex128) if t.is_complex() else t
     named = {k: torch.float64 if isinstance(v, torch.dtype) and v.is_floating_point else v for k, v in kwargs.items()}
     try:
         with torch.no_grad():
@@ -115,8 +127,8 @@ def distance_from_exact(call, args, kwargs, results):
         return 0.0
     distances = [0.0]
     for t, e in zip(results, exact):
-        if t.is_floating_point() and t.numel() and t.shape == e.shape:
-            difference = ((t.double() - e).abs() - torch.finfo(t.dtype).eps * e.abs()).clamp(min=0)
+        if is_inexact(t) and t.numel() and t.shape == e.shape:
+            difference = ((wider(t) - e).abs() - torch.finfo(t.dtype).eps * e.abs()).clamp(min=0)
             distances.append(float(torch.nan_to_num(difference, nan=0, posinf=0, neginf=0).max()))
     return max(distances)
 
@@ -131,7 +143,8 @@ def without_folders(program):
 
 
 def pack_sample(inputs, results, scale, source):
-    packed = [b"\1" + pack_tensor(t) for t in inputs] + [b"\x0b" + pack_tensor(t.detach().contiguous()) for t in results]
+    plain = lambda t: t.detach().resolve_conj().resolve_neg().contiguous()
+    packed = [b"\1" + pack_tensor(t) for t in inputs] + [b"\x0b" + pack_tensor(plain(t)) for t in results]
     text = source.encode()[:200]
     body = struct.pack("<dHH", scale, len(packed), len(text)) + text + b"".join(packed)
     name = source.encode()
@@ -192,7 +205,7 @@ def export(variant, sample, path, op):
     if op.name in ORDERS and inputs[0].unique().numel() != inputs[0].numel():
         raise Unusable("equal elements")
     for t in inputs + results:
-        if t.dtype not in CODES or t.is_complex() or t.layout != torch.strided:
+        if t.dtype not in CODES or t.layout != torch.strided:
             raise Unusable(f"{t.dtype}, {t.layout}")
     program = torch.export.export(Sample(variant.call, args, kwargs).eval(), tuple(inputs), strict=False)
     case = pack_sample(inputs, results, scale_of(op.name, variant.call, args, kwargs, results), op.full_name)
@@ -228,7 +241,7 @@ def folder_of(op):
 
 def export_operator(op, options, refused):
     done = 0
-    for dtype in DTYPES:
+    for dtype in ALL_DTYPES:
         short = str(dtype)[6:]
         if dtype not in op.supported_dtypes("cpu") or (options.dtypes and short not in options.dtypes):
             continue

@@ -37,9 +37,12 @@ RENAMED = {"aten::mean": "aten::mean.dtype_out", "aten::prod": "aten::prod.out",
 OPEN_RESULT = {"aten::empty.out", "aten::rand.out", "aten::randn.out", "aten::randperm.out", "aten::empty_strided.out",
                "dim_order_ops::_empty_dim_order.out"}
 # Ops with complex tensors in the cases.
-COMPLEX = {"aten::view_as_real_copy.out"}
+COMPLEX = {"aten::_fft_c2c.out", "aten::_fft_c2r.out", "aten::_fft_r2c.out", "aten::complex.out", "aten::view_as_complex_copy.out",
+           "aten::view_as_real_copy.out"}
+COMPLEX_DTYPES = [torch.complex64, torch.complex128]
+COMPLEX_OPS = re.compile(r"fft|i?stft|complex|polar|view_as")  # OpInfos that call them
 # Ops that add up many terms: the error is measured against the sum of the terms' magnitudes.
-ACCUMULATES = re.compile(r"aten::(mm|bmm|addmm|convolution|convolution_backward|sum|mean|cumsum|var|var_mean|_cdist_forward|"
+ACCUMULATES = re.compile(r"aten::(_fft_|mm|bmm|addmm|convolution|convolution_backward|sum|mean|cumsum|var|var_mean|_cdist_forward|"
                          r"_pdist_forward|native_layer_norm|native_group_norm|_native_batch_norm|_softmax|_log_softmax|linear|"
                          r"avg_pool|_adaptive_avg_pool|upsample|_upsample|grid_sampler|scatter_add|scatter_reduce|index_put|prod|"
                          r"_embedding_bag|histogram|segment_reduce|std|sub|add|rsub|remainder|fmod|logit|gelu|expm1|log1p|glu|elu|max_pool2d_with_indices_b)")
@@ -288,15 +291,15 @@ def magnitude(functional, name, bound, result):
             return 0.0
         computing_eps = 2.0**-52 if first.dtype == torch.float64 else 2.0**-23
         return own_error(name.split("::")[1].split(".")[0], bound, first) / (32 * computing_eps)  # the factor of compare.cpp
-    reals = [t for t in tensors_in(bound) if t.is_floating_point() and t.numel()]
-    largest = max([float(torch.nan_to_num(t.double(), posinf=0, neginf=0).abs().max()) for t in reals], default=0.0)
+    reals = [t for t in tensors_in(bound) if (t.is_floating_point() or t.is_complex()) and t.numel()]
+    largest = max([largest_of(t) for t in reals], default=0.0)
+    absolute_of = lambda t: t.double().abs() if t.is_floating_point() else t.abs().to(torch.complex128) if t.is_complex() else t
     try:
-        absolute = map_tensors(bound, lambda t: t.double().abs() if t.is_floating_point() else t)
-        summed = list(tensors_in(call(functional, absolute)))
-        sizes = [float(torch.nan_to_num(t.double(), nan=0, posinf=0, neginf=0).abs().max()) for t in summed if t.numel()]
+        summed = list(tensors_in(call(functional, map_tensors(bound, absolute_of))))
+        sizes = [largest_of(t) for t in summed if t.numel()]
     except Exception:
         sizes = []
-    results = [float(torch.nan_to_num(t.double(), nan=0, posinf=0, neginf=0).abs().max()) for t in tensors_in(result) if t.numel()]
+    results = [largest_of(t) for t in tensors_in(result) if t.numel()]
     return max(sizes + results + [largest]) * rounded_steps(name, bound)
 
 
@@ -307,6 +310,11 @@ def factor_scale(functional, bound, result):
     computing_eps = 2.0**-52 if bound[0].dtype == torch.float64 else 2.0**-23
     error = conditioned_error(lambda *args: call(functional, list(args)), bound, {}, computing_eps)
     return max(largest, error / (8 * computing_eps))
+
+def largest_of(tensor):
+    """The largest finite magnitude."""
+    magnitudes = tensor.abs() if tensor.is_complex() else tensor
+    return float(torch.nan_to_num(magnitudes.double(), nan=0, posinf=0, neginf=0).abs().max())
 
 
 def rounded_steps(name, bound):
@@ -406,7 +414,9 @@ def signature_of(args, kwargs):
 
 
 # Families of extra cases of which a subset has one for each op and dtype.
-SPECIAL_SOURCES = ["special values", "zero size", "rank 0", "wide"] + [f"segments {r}" for r in ("sum", "mean", "max", "min", "prod")]
+SPECIAL_SOURCES = ["special values", "zero size", "rank 0", "wide", "dims in another order", "both halves", "odd length", "many lines",
+                   *[f"length {n}" for n in (1, 2, 16, 30, 31, 37, 96)],  # of Fourier transforms: every radix, and convolutions
+                   *[f"segments {r}" for r in ("sum", "mean", "max", "min", "prod")]]
 
 
 class Cases:
@@ -495,7 +505,7 @@ def record(cases, targets, options):
     for op in op_db:
         if wanted_names and not options.thorough and not related(op, wanted_names):
             continue
-        for dtype in DTYPES:
+        for dtype in DTYPES + (COMPLEX_DTYPES if COMPLEX_OPS.match(op.full_name) else []):
             if dtype not in op.supported_dtypes("cpu"):
                 continue
             try:

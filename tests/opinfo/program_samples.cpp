@@ -269,7 +269,8 @@ std::string excused_docs(const std::vector<Excuse>& excuses, const std::vector<S
 
 std::string make_docs(const Options& options, const std::vector<Sample>& samples) {
   constexpr const char* kDtypes[] = {"float32", "float64", "float16", "bfloat16", "int64",
-                                     "int32",   "int16",   "int8",    "uint8",    "bool"};
+                                     "int32",   "int16",   "int8",    "uint8",    "bool",
+                                     "complex64", "complex128"};
   const std::vector<Excuse> excuses = read_excuses(options.expected);
   std::map<std::string, std::map<std::string, Score>> scores;
   Score all;
@@ -288,7 +289,7 @@ std::string make_docs(const Options& options, const std::vector<Sample>& samples
       "cell has the programs of an operator and dtype that compile, run and equal PyTorch's results, of all "
       "that "
       "torch.export wrote.\n"
-      "Samples that torch.export cannot write, random results and complex numbers are not counted.\n\n";
+      "Samples that torch.export cannot write, and random results, are not counted.\n\n";
   std::string text = head + std::to_string(all.right) + " of " + std::to_string(all.total) + " programs of " +
                      std::to_string(scores.size()) + " operators are right, compiled " +
                      (options.backend.empty() ? "for portable kernels" : "for " + options.backend) + ". " +
