@@ -13,6 +13,7 @@ import os
 import re
 import sys
 
+import executorch.extension.llm.custom_ops.custom_ops  # noqa: F401  (registers llama)
 import executorch.exir  # noqa: F401  (registers dim_order_ops, quantized_decomposed)
 import executorch.extension.pybindings.portable_lib  # noqa: F401  (registers executorch_prim)
 import executorch.kernels.quantized  # noqa: F401
@@ -47,7 +48,7 @@ HEADER = """\
 #   bool, int32, int64 that dtype
 """
 
-WANTED_NAMESPACES = {"aten", "quantized_decomposed", "dim_order_ops", "executorch_prim", "torchao"}
+WANTED_NAMESPACES = {"aten", "quantized_decomposed", "dim_order_ops", "executorch_prim", "torchao", "llama"}
 # Families that no exported program contains: training, other devices, sparse and nested tensors, and ops
 # that only TorchScript uses.
 UNWANTED = re.compile(

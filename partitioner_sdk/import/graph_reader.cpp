@@ -4,10 +4,12 @@
 #include <algorithm>
 
 #include "partitioner_sdk/import/autocast.hpp"
+#include "partitioner_sdk/import/functionalized.hpp"
 #include "partitioner_sdk/import/literal.hpp"
 #include "partitioner_sdk/import/op_target.hpp"
 #include "partitioner_sdk/import/source_location.hpp"
 #include "partitioner_sdk/import/tensor_meta.hpp"
+#include "partitioner_sdk/import/union_member.hpp"
 
 namespace etb::pt2 {
 
@@ -22,12 +24,6 @@ constexpr size_t kMaxShownNbytes = 200;
 
 // Shortens a name for messages, which may be created for many items.
 std::string shown(std::string_view name) { return std::string(name.substr(0, kMaxShownNbytes)); }
-
-// Returns the one member of a union object; absent if there is not exactly one.
-Json union_member(Json json) {
-  if (!json.is_object() || json.size() != 1) return {};
-  return *json.begin();
-}
 
 // Returns the name of a JSON value: tensors have "name", symbolic numbers "as_name".
 std::string_view name_of(Json member) {
@@ -107,6 +103,7 @@ void GraphReader::read_node(Json node, uint32_t index, Scope& scope) {
   const std::string name = shown(node["name"].as_string().value_or(""));
   const std::string where =
       (name.empty() ? "" : name + " = ") + shown(text) + (at.empty() ? "" : " (" + at + ")");
+  if (is_functionalized(text)) return read_functionalized(node, std::move(out), index, scope, where);
   const OpTarget target = read_target(module_, text);
   if (target.name == "with_effects") return read_effect(node, std::move(out), index, scope, where);
   if (target.is_inlined) return inline_graph(node, target.name == "wrap_with_autocast", index, scope, where);
@@ -127,7 +124,7 @@ void GraphReader::read_node(Json node, uint32_t index, Scope& scope) {
 }
 
 void GraphReader::read_schema_arguments(Json node, ir::Node& out, const Scope& scope,
-                                        const std::string& where) {
+                                        const std::string& where, const WrittenArguments* written) {
   const ops::Schema* schema = module_.op(out).schema;
   if (schema == nullptr) {
     for (const Json input : node["inputs"]) {
@@ -138,11 +135,14 @@ void GraphReader::read_schema_arguments(Json node, ir::Node& out, const Scope& s
   }
   out.args = module_.op(out).defaults;
   std::vector<bool> is_given(out.args.size(), false);
+  if (written != nullptr)
+    for (const auto& [position, base] : written->positions) is_given[position] = true;
   for (const Json input : node["inputs"]) {
     if (diagnostics_.is_full()) return;
     const std::string_view name = input["name"].as_string().value_or("");
     const int position = schema->find_argument(name);
     if (position < 0) {
+      if (written != nullptr) continue;
       diagnostics_.add(Code::NOT_SUPPORTED, where + ": " + std::string(schema->name()) +
                                                 " has no argument '" + std::string(name) + "'");
       continue;

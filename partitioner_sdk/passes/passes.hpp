@@ -15,6 +15,12 @@ namespace etb::passes {
 // in its signature. A part of functionalize.
 [[nodiscard]] Result<bool> write_running_statistics(ir::Module& module);
 
+// Replaces the updates of caches of ExecuTorch's language models by writes of ATen: llama.update_cache ->
+// index_put_ of the rows from start_pos on, and llama.sdpa_with_kv_cache -> two of them and custom_sdpa. The
+// emitter writes such rows in place (emit/in_place.hpp). A negative start_pos counts from the end of the cache, as
+// indices do; custom_sdpa rejects it.
+[[nodiscard]] Result<bool> expand_cache_updates(ir::Module& module);
+
 // Replaces the in-place ops of a torch.export graph by their functional forms. Views of a written value are
 // recomputed from the new value. New contents of buffers and inputs become outputs. The error lists every
 // write that cannot be expressed, with its source.
@@ -41,7 +47,8 @@ namespace etb::passes {
 [[nodiscard]] Result<bool> make_masks_additive(ir::Module& module);
 
 // Completes the rank of the rows that index_put writes: index_put by one index of rank 1 whose values lack
-// leading dimensions of size 1 -> the same with a view that adds them. torch.export removes them for
+// leading dimensions of size 1 -> the same with a view that adds them. index_put into a copy, which archives have for
+// custom ops that write, becomes index_put into the original: it does not change its operand. torch.export removes them for
 // cache[:, :, at] = new. The official runtime's kernel for in-place writes (emit/in_place.hpp) requires them.
 [[nodiscard]] Result<bool> complete_row_updates(ir::Module& module);
 

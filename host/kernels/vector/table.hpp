@@ -190,6 +190,18 @@ struct FourierLoops {
                      const T* roots_im, int64_t m, int64_t begin, int64_t end, int64_t lanes);
 };
 
+// Work on a tile of keys of attention.
+struct AttentionLoops {
+  // out[j] = sum over l < dim of query[l] * keys[j * key_stride + l], for j < count.
+  void (*dots)(float* out, const float* query, const float* keys, int64_t key_stride, int64_t count,
+               int64_t dim);
+  // out[l * out_stride + j] = rows[j * row_stride + l], for j < count and l < dim.
+  void (*transpose)(float* out, int64_t out_stride, const float* rows, int64_t row_stride, int64_t count,
+                    int64_t dim);
+  // x[i] = exp(x[i] - largest); returns their sum.
+  double (*exponentials)(float* x, int64_t count, float largest);
+};
+
 struct VectorTable {
   const char* name;
   const ElementLoops* elements;
@@ -202,6 +214,7 @@ struct VectorTable {
   const LinearLoops<double>* double_linear;
   const FourierLoops<float>* float_fourier;
   const FourierLoops<double>* double_fourier;
+  const AttentionLoops* attention;
 
   template <class T>
   const LinearLoops<T>& linear() const noexcept {
