@@ -80,9 +80,11 @@ MethodEmitter::ValueIndex MethodEmitter::add_tensor(const ir::TensorSpec& spec, 
   for (const ir::Dim size : spec.sizes) {
     const int64_t bound = module_.symbols.range(size).max;
     if (bound > std::numeric_limits<int32_t>::max()) {
-      faults_ += (faults_.empty() ? "" : "\n") + who + ": size " + module_.symbols.format(size) +
-                 (size.is_static() ? " is too large"
-                                   : " needs an upper bound: give the dimension a max when exporting");
+      faults_ +=
+          (faults_.empty() ? "" : "\n") + who + ": size " + module_.symbols.format(size) +
+          (size.is_static() ? " is too large"
+                            : " has no upper bound; give one with torch._check or torch.export.Dim when "
+                              "exporting, or with --bound SYMBOL=SIZE");
       break;
     }
     if (!size.is_static()) out.dynamism = 1;

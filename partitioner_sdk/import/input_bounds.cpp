@@ -75,10 +75,16 @@ Result<std::vector<std::string>> bound_inputs(ir::Module& module,
       module.symbols.set_max(use.symbol, bound);
     }
   }
+  // Sizes that depend on data are symbols of their own.
+  for (uint32_t i = 0; i < module.symbols.symbol_count(); ++i) {
+    const auto given = bounds.find(module.symbols.symbol(i).name);
+    if (given == bounds.end() || unused.erase(given->first) == 0) continue;
+    ETB_TRY(set_bound(module.symbols, i, given->second));
+  }
   if (unused.empty()) return assumptions;
-  return make_error(Code::INVALID_ARGUMENT,
-                    "no size of an input is called '" + *unused.begin() + "'" +
-                        (names.empty() ? ": all sizes are fixed" : "\nhint: the sizes are " + names));
+  return make_error(Code::INVALID_ARGUMENT, "no size is called '" + *unused.begin() + "'" +
+                                                (names.empty() ? ": all sizes of inputs are fixed"
+                                                               : "\nhint: the sizes of inputs are " + names));
 }
 
 }  // namespace etb::pt2

@@ -41,11 +41,20 @@ TEST(InputBounds, TakesGivenBoundsWithoutAWord) {
   EXPECT_EQ(module.symbols.symbol(1).max, 8);
 }
 
+TEST(InputBounds, TakesBoundsOfSizesThatDependOnData) {
+  ir::Module module = module_of_two_symbols();
+  module.symbols.add_symbol({"u0", 0, ir::kUnbounded, {}});
+  const auto assumptions = bound_inputs(module, {{"u0", 40}});
+  ASSERT_TRUE(assumptions) << assumptions.error().message;
+  EXPECT_EQ(module.symbols.symbol(2).max, 40);
+}
+
 TEST(InputBounds, RejectsUnknownNamesAndBoundsOutsideTheRange) {
   ir::Module module = module_of_two_symbols();
   const auto unknown = bound_inputs(module, {{"s9", 4}});
   ASSERT_FALSE(unknown);
-  EXPECT_THAT(unknown.error().message, HasSubstr("'s9'\nhint: the sizes are s0 (dimension 0 of input 'x')"));
+  EXPECT_THAT(unknown.error().message,
+              HasSubstr("'s9'\nhint: the sizes of inputs are s0 (dimension 0 of input 'x')"));
   const auto large = bound_inputs(module, {{"s1", 65}});
   ASSERT_FALSE(large);
   EXPECT_THAT(large.error().message, HasSubstr("bound 65 for s1, expected 1 to 64"));

@@ -10,6 +10,7 @@
 #include "ops/nonzero_numpy.hpp"
 #include "ops/repeat_interleave.hpp"
 #include "ops/tensor_split.hpp"
+#include "ops/where.hpp"
 #include "partitioner_sdk/passes/decomposition.hpp"
 
 namespace etb::passes {
@@ -43,15 +44,20 @@ Values argwhere(Builder& b, const ops::argwhere_default<Call>& a) {
 }
 
 // One vector of places for each dimension.
-Values nonzero_numpy(Builder& b, const ops::nonzero_numpy_default<Call>& a) {
+template <class A>
+Values columns_of_places(Builder& b, const A& a, const infer::TensorArgument& self) {
   const Dim count = declared_size(b, a, 0, 0);
   if (!a.error().empty()) return {};
-  const ValueId x = a.self().spec().rank() == 0 ? reshape(b, a.self(), {Dim(1)}) : ValueId(a.self());
+  const ValueId x = self.spec().rank() == 0 ? reshape(b, self, {Dim(1)}) : ValueId(self);
   const ValueId places = places_of(b, x, count);
   Values out;
   for (size_t i = 0; i < b.spec(x).rank(); ++i) out.push_back(column_of(b, places, static_cast<int64_t>(i)));
   return out;
 }
+Values nonzero_numpy(Builder& b, const ops::nonzero_numpy_default<Call>& a) {
+  return columns_of_places(b, a, a.self());
+}
+Values where(Builder& b, const ops::where_default<Call>& a) { return columns_of_places(b, a, a.condition()); }
 
 // The same op with all arguments. Its auxiliary results have sizes by PyTorch's choice of algorithm, which the exporter declares.
 template <class A>
@@ -179,6 +185,7 @@ std::span<const Decomposition> data_size_decompositions() {
       row<ops::nonzero_numpy_default, nonzero_numpy>(),
       row<ops::repeat_interleave_self_Tensor, repeat_interleave>(),
       row<ops::tensor_split_tensor_indices_or_sections, tensor_split>(),
+      row<ops::where_default, where>(),
   };
   return kRows;
 }

@@ -2,6 +2,7 @@
 #include "partitioner_sdk/passes/passes.hpp"
 
 #include <algorithm>
+#include <map>
 
 #include "partitioner_sdk/passes/builder.hpp"
 #include "partitioner_sdk/passes/view_inverses.hpp"
@@ -69,7 +70,10 @@ class Functionalizer {
 
   Status run() {
     std::vector<ir::Node> nodes = b_.take_old_nodes();
-    for (const ir::Input& input : graph_.inputs) define_root(input.value);
+    for (const ir::Input& input : graph_.inputs) {
+      define_root(input.value);
+      input_roots_[input.value] = input.value;
+    }
     for (ir::Node& node : nodes) {
       b_.set_origin(node);
       visit(node);
@@ -209,7 +213,8 @@ class Functionalizer {
       for (const ValueId output : node.outputs) define_root(output);
       return fault(node, "is an in-place op without a functional variant");
     }
-    if (functional->is_view()) return change_shape(node, operand, *functional);
+    if (functional->is_view() || functional->base_name() == "resize")
+      return change_shape(node, operand, *functional);
     const TensorSpec spec = graph_.values[states_[operand].now].spec;
     node.op = module_.op(functional->name());
     ValueId made = graph_.add_value({{}, ir::ValueKind::kTensor, spec, {}});
@@ -227,10 +232,8 @@ class Functionalizer {
   }
 
   // An op such as unsqueeze_ changes sizes and strides of its operand, and no contents. From here on the operand's
-  // name means a view of what it was; older views of it stay.
+  // name means a view of what it was; older views of it stay. The caller's tensor keeps its sizes.
   void change_shape(ir::Node& node, ValueId operand, const ops::Schema& view) {
-    if (std::ranges::any_of(graph_.inputs, [&](const ir::Input& row) { return row.value == operand; }))
-      return fault(node, "changes the sizes of an input, which is not supported");
     node.op = module_.op(view.name());
     const auto results = infer::infer(module_, graph_, node.op, node.args);
     const ValueId before = graph_.add_value(graph_.values[operand]);
@@ -240,6 +243,8 @@ class Functionalizer {
       if (state.parent == operand) state.parent = before;
     }
     states_[before] = states_[operand];
+    for (auto& [input, root] : input_roots_)
+      if (root == operand) root = before;
     const ValueId output = node.outputs[0];
     if (results) graph_.values[output].spec = results->at(0);
     views_.push_back(node);
@@ -291,7 +296,7 @@ class Functionalizer {
     }
     std::vector<ir::Output> mutations;
     for (ir::Input& input : graph_.inputs) {
-      const State& state = states_[input.value];
+      const State& state = states_[input_roots_.at(input.value)];
       if (state.generation == 0) continue;
       if (!is_method_) {
         faults_ +=
@@ -317,6 +322,8 @@ class Functionalizer {
   std::vector<State> states_;
   std::vector<ir::Node> views_;
   std::vector<ValueId> pending_;
+  // The value that holds an input's contents: the input, until an op changes its sizes in place.
+  std::map<ValueId, ValueId> input_roots_;
   std::string faults_;
 };
 
