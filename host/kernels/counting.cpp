@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// aten::bincount, histc and histogram: how many elements have a value, or lie in a bin.
+// aten::bincount, histc and histogram: the number of elements of each value, or in each bin.
 #include <algorithm>
 #include <cmath>
 

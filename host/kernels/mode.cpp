@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// aten::mode: the most frequent element of each row along a dim, and the last place where it is. Of equally frequent ones it is the
+// aten::mode: the most frequent element of each row along a dim, and the last place where it is; of equally frequent ones it is the
 // smallest; each NaN counts for itself.
 #include "ops/mode.hpp"
 #include "host/kernels/indexing.hpp"

@@ -84,7 +84,7 @@ Values padded_embedding_bag(Builder& b, const ops::embedding_bag_padding_idx<Cal
   return embedding_bag(b, a, is_negative ? b.symbols().add(index, table.sizes[0]) : index);
 }
 
-// Each element as often as `repeats` says; one number stands for all.
+// Each element as often as `repeats` says; one number serves all.
 Values repeat_interleave(Builder& b, const ops::repeat_interleave_self_Tensor<Call>& a) {
   const bool has_dim = a.dim().has_value();
   const Dim numel = ir::numel(b.symbols(), a.self().spec().sizes);

@@ -12,7 +12,7 @@
 //   run       the program does not load, or its run fails
 //   crash     a signal ended the process, or it ran longer than --seconds
 // --expected: a file with one line for each sample that may be other than right: "path verdict reason". A path that
-// ends with * stands for all that begin so. Exit code 0 if every other sample is right, and no sample that is
+// ends with * means all that begin so. Exit code 0 if every other sample is right, and no sample that is
 // listed by its whole path is.
 #include <poll.h>
 #include <signal.h>
