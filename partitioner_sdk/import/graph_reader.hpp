@@ -32,6 +32,7 @@ class GraphReader {
   void read_node(Json node, uint32_t index, Scope& scope);
   void read_schema_arguments(Json node, ir::Node& out, const Scope& scope, const std::string& where);
   void read_results(Json node, ir::Node& out, uint32_t index, Scope& scope, const std::string& where);
+  ir::ValueId add_absent_result(const ir::Node& node, uint32_t index);
   Result<std::optional<ir::Dtype>> read_autocast(Json node) const;
   void forget_results(Json node, Scope& scope);
   void inline_graph(Json node, bool is_autocast, uint32_t index, Scope& scope, const std::string& where);

@@ -8,12 +8,33 @@
 namespace etb::passes {
 
 std::vector<std::span<const Decomposition>> decomposition_tables() {
-  return {activation_decompositions(), creation_decompositions(),  einsum_decompositions(),
-          gradient_decompositions(),   indexing_decompositions(),  linear_decompositions(),
-          list_decompositions(),       loss_decompositions(),      norm_decompositions(),
-          order_decompositions(),      patch_decompositions(),     pool_decompositions(),
-          product_decompositions(),    recurrent_decompositions(), reduction_decompositions(),
-          resampling_decompositions(), view_decompositions(),      window_decompositions()};
+  return {activation_decompositions(),
+          activation_gradient_decompositions(),
+          attention_gradient_decompositions(),
+          axis_gradient_decompositions(),
+          creation_decompositions(),
+          distance_gradient_decompositions(),
+          einsum_decompositions(),
+          gradient_decompositions(),
+          grid_gradient_decompositions(),
+          index_gradient_decompositions(),
+          indexing_decompositions(),
+          linear_decompositions(),
+          list_decompositions(),
+          loss_decompositions(),
+          loss_gradient_decompositions(),
+          norm_decompositions(),
+          norm_gradient_decompositions(),
+          order_decompositions(),
+          patch_decompositions(),
+          pool_decompositions(),
+          product_decompositions(),
+          random_decompositions(),
+          recurrent_decompositions(),
+          reduction_decompositions(),
+          resampling_decompositions(),
+          view_decompositions(),
+          window_decompositions()};
 }
 
 namespace {
