@@ -49,10 +49,14 @@ HEADER = """\
 """
 
 WANTED_NAMESPACES = {"aten", "quantized_decomposed", "dim_order_ops", "executorch_prim", "torchao", "llama"}
-# Families that no exported program contains: training, other devices, sparse and nested tensors, and ops
-# that only TorchScript uses.
+# Families that no exported program contains: other devices, sparse and nested tensors, and ops that only TorchScript
+# uses.
 UNWANTED = re.compile(
-    r"(_backward|_jvp$|^_?foreach|^_foreach|cudnn|miopen|mkldnn|mps|cuda|cslt|^_fused_|^_amp_|nested|jagged|sparse|coo|csr|"
+    r"(double_backward|_backward_(backward|overrideable|elemt|reduce)|attention_overrideable|_jvp$|"
+    r"^(_|dist_|to_dense_|batch_norm_|linear_|conv_tbc_|gather_|index_select_|masked_select_|matmul_|matrix_exp_|cumprod_|"
+    r"cummaxmin_|trace_|affine_grid_generator_|embedding_|infinitely_differentiable_gelu_|max_pool2d_|"
+    r"value_selecting_reduction_|_slow_conv2d_|_pack_padded_sequence_|_weight_norm_differentiable_|"
+    r"_grid_sampler_2d_cpu_fallback_)backward|^_?foreach|^_foreach|cudnn|miopen|mkldnn|mps|cuda|cslt|^_fused_|^_amp_|nested|jagged|sparse|coo|csr|"
     r"^quantize|quantized|fbgemm|^q_|^_test|^_nnpack|^record_stream|^retain_grad|^set_|^_set|^rename|names|^align_|"
     r"^refine_|^_cufft|^_use_|^_debug|^_assert_async|^_efficient|^_flash|^_scaled_dot_product_(flash|efficient|cudnn|fused)|"
     r"^_make_|^_coalesc|^fake_quantize|^_fake_quantize|^choose_qparams_opt|^_choose_q|"
@@ -66,6 +70,8 @@ UNWANTED = re.compile(
 FACTORY_ARGUMENTS = {"dtype", "layout", "device", "pin_memory"}
 # Need no tensor, or are gradients, but occur in exported programs.
 WANTED_ANYWAY = {"aten::_assert_scalar", "aten::_softmax_backward_data", "aten::native_dropout_backward"}
+# Of unwanted families, but PyTorch chooses them on CPU.
+WANTED_ATTENTION = "aten::_scaled_dot_product_flash_attention_for_cpu"
 SCALAR_TYPES = {
     "Tensor": "tensor", "number": "scalar", "Scalar": "scalar", "int": "int", "SymInt": "int", "float": "float",
     "SymFloat": "float", "bool": "bool", "SymBool": "bool", "str": "string", "complex": "complex", "ScalarType": "dtype",
@@ -211,7 +217,8 @@ def main():
     for schema in every:
         name = schema.name.split("::")[1]
         if schema.name.startswith("aten::") and UNWANTED.search(name) and schema.name not in core_names | WANTED_ANYWAY:
-            continue
+            if not schema.name.startswith(WANTED_ATTENTION):
+                continue
         schemas[full_name(schema)] = schema
     by_base = {}
     for name in sorted(schemas):

@@ -226,7 +226,9 @@ void GraphReader::read_results(Json node, ir::Node& out, uint32_t index, Scope& 
   for (const Json output : node["outputs"]) {
     if (diagnostics_.is_full()) return;
     const Json member = union_member(output);
-    if (member.key() == "as_tensors") {
+    if (member.key() == "as_none") {
+      out.outputs.push_back(add_absent_result(out, index));
+    } else if (member.key() == "as_tensors") {
       for (const Json item : member) {
         if (diagnostics_.is_full()) return;
         if (const auto id = define(item, index, scope, where)) out.outputs.push_back(*id);
@@ -235,6 +237,17 @@ void GraphReader::read_results(Json node, ir::Node& out, uint32_t index, Scope& 
       out.outputs.push_back(*id);
     }
   }
+}
+
+// Returns a result that the op's output mask leaves out: empty, of the first operand's dtype, read by no node.
+ValueId GraphReader::add_absent_result(const ir::Node& node, uint32_t index) {
+  ir::Graph& graph = module_.graphs[index];
+  ir::Value value;
+  const auto* operand = node.args.empty() ? nullptr : ir::get_if<ir::ValueRef>(node.args[0]);
+  value.spec.dtype = operand == nullptr ? ir::Dtype::FLOAT32 : graph.values[operand->id].spec.dtype;
+  value.spec.sizes = {Dim(0)};
+  value.spec.strides = {Dim(1)};
+  return graph.add_value(std::move(value));
 }
 
 // Returns a block's precision, or nothing if it is disabled. Its first inputs are device, dtype, enabled flag

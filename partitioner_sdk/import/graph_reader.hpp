@@ -54,6 +54,7 @@ class GraphReader {
   static void find_bases(const ir::Node& call, const ops::Schema& schema, WrittenArguments& out);
   void add_written_copies(Json node, ir::Node& call, uint32_t index, Scope& scope, const std::string& where,
                           const WrittenArguments& written);
+  ir::ValueId add_absent_result(const ir::Node& node, uint32_t index);
   Result<std::optional<ir::Dtype>> read_autocast(Json node) const;
   void forget_results(Json node, Scope& scope);
   void inline_graph(Json node, bool is_autocast, uint32_t index, Scope& scope, const std::string& where);

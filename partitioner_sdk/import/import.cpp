@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "partitioner_sdk/import/import.hpp"
 
+#include <algorithm>
+#include <map>
 #include <set>
 
 #include "api/format/printable_text.hpp"
@@ -123,6 +125,7 @@ class ModelReader {
     const Json signature = graph_module["signature"];
     read_input_specs(signature["input_specs"], scope);
     read_output_specs(signature["output_specs"], scope, reader);
+    return_trained_parameters();
     for (const Json entry : graph_module["module_call_graph"]) {
       if (entry["fqn"].as_string() != "") continue;
       module_.input_tree = entry["signature"]["in_spec"].as_string().value_or("");
@@ -225,6 +228,9 @@ class ModelReader {
         const char* name_key;
         ir::OutputKind output;
       } kRows[] = {{"user_output", "", ir::OutputKind::kUser},
+                   {"loss_output", "", ir::OutputKind::kUser},
+                   {"gradient_to_parameter", "parameter_name", ir::OutputKind::kUser},
+                   {"gradient_to_user_input", "user_input_name", ir::OutputKind::kUser},
                    {"buffer_mutation", "buffer_name", ir::OutputKind::kBufferMutation},
                    {"parameter_mutation", "parameter_name", ir::OutputKind::kBufferMutation},
                    {"user_input_mutation", "user_input_name", ir::OutputKind::kInputMutation}};
@@ -239,17 +245,58 @@ class ModelReader {
       output.kind = row->output;
       output.target = spec[row->name_key].as_string().value_or("");
       std::optional<ir::Argument> value;
-      if (row->output == ir::OutputKind::kUser) {
+      if (kind == "user_output") {
         value = reader.read_argument(spec["arg"], scope, "outputs");
       } else if (const auto found = scope.find(spec["arg"]["name"].as_string().value_or(""));
                  found != scope.end()) {
         value = found->second;
       } else {
-        refuse("the graph does not compute the new contents of '" + output.target + "'");
+        refuse("the graph does not compute " + (output.target.empty() ? "the loss"
+                                                : row->output == ir::OutputKind::kUser
+                                                    ? "the gradient of '" + output.target + "'"
+                                                    : "the new contents of '" + output.target + "'"));
       }
       if (!value) continue;
       output.value = *std::move(value);
+      if (kind == "gradient_to_parameter") note_gradient(output.target);
+      if (row->output == ir::OutputKind::kUser) output.target.clear();
       module_.main().outputs.push_back(std::move(output));
+    }
+  }
+
+  uint32_t result_count() const {
+    const auto& outputs = module_.main().outputs;
+    return static_cast<uint32_t>(std::count_if(outputs.begin(), outputs.end(), [](const ir::Output& output) {
+      return output.kind == ir::OutputKind::kUser;
+    }));
+  }
+
+  // Called before the gradient is added to the outputs.
+  void note_gradient(const std::string& parameter) {
+    if (!module_.training) module_.training = ir::TrainingOutputs{result_count(), 0, {}};
+    module_.training->parameters.push_back(parameter);
+  }
+
+  // Appends each parameter that has a gradient to the outputs, as ExecuTorch does, and makes it state: the
+  // application's optimizer writes to it between runs.
+  void return_trained_parameters() {
+    if (!module_.training) return;
+    module_.training->first_parameter = result_count();
+    std::map<std::string_view, ir::Input*> inputs;
+    for (ir::Input& input : module_.main().inputs)
+      if (input.kind == ir::InputKind::kParameter) inputs.emplace(input.target, &input);
+    for (const std::string& name : module_.training->parameters) {
+      const auto found = inputs.find(name);
+      if (found == inputs.end() || found->second->kind != ir::InputKind::kParameter) {
+        refuse("the gradient of '" + name + "' is " +
+               (found == inputs.end() ? "not that of a parameter" : "returned twice"));
+        continue;
+      }
+      ir::Input& input = *found->second;
+      input.kind = ir::InputKind::kBuffer;
+      const ir::ValueRef value{input.value};
+      module_.main().outputs.push_back({value, ir::OutputKind::kUser, ""});
+      module_.main().outputs.push_back({value, ir::OutputKind::kBufferMutation, name});
     }
   }
 

@@ -104,6 +104,11 @@ const std::string* StringArgument::find_text() const { return ir::get_if<std::st
 
 const ir::FloatList* FloatListArgument::find_list() const { return ir::get_if<ir::FloatList>(get()); }
 
+bool BoolListArgument::at(size_t index) const {
+  const auto* list = ir::get_if<ir::BoolList>(get());
+  return list != nullptr && index < list->size() && (*list)[index];
+}
+
 size_t Call::axis(int64_t wanted, size_t rank) const {
   const std::optional<size_t> axis = ops::wrap_axis(wanted, rank);
   if (!axis)

@@ -26,10 +26,13 @@
 #include "ops/index.hpp"
 #include "ops/index_put.hpp"
 #include "ops/index_select.hpp"
+#include "ops/rand.hpp"
+#include "ops/randn.hpp"
 #include "ops/repeat.hpp"
 #include "ops/roll.hpp"
 #include "ops/scalar_tensor.hpp"
 #include "ops/scatter.hpp"
+#include "ops/scatter_add.hpp"
 #include "ops/scatter_reduce.hpp"
 #include "ops/searchsorted.hpp"
 #include "ops/select_scatter.hpp"
@@ -255,11 +258,14 @@ constexpr Rule kRows[] = {
     row<ops::index_Tensor, index>(kDense),
     row<ops::index_put_default, index_put>(kPreserve),
     row<ops::index_select_default, index_select>(kDense),
+    row<ops::rand_default, created>(kDense),
+    row<ops::randn_default, created>(kDense),
     row<ops::repeat_default, repeat>(kDense),
     row<ops::roll_default, same>(kDense),
     row<ops::scalar_tensor_default, scalar_tensor>(kDense),
     row<ops::scatter_src, same>(kPreserve),
     row<ops::scatter_value, same>(kPreserve),
+    row<ops::scatter_add_default, same>(kPreserve),
     row<ops::scatter_reduce_two, same>(kPreserve),
     row<ops::searchsorted_Tensor, searchsorted>(kDense),
     row<ops::select_scatter_default, same>(kPreserve),

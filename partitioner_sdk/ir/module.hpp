@@ -132,6 +132,15 @@ struct Output {
   std::string target;  // name of the buffer or input that gets this value
 };
 
+// The outputs of a method that computes a loss and gradients (torch.export's joint graph), in order: loss and
+// other results, gradients, then the parameters that have gradients. An optimizer of the application writes to
+// the parameters, which are state.
+struct TrainingOutputs {
+  uint32_t first_gradient = 0;  // index of the first gradient of a parameter
+  uint32_t first_parameter = 0;
+  std::vector<std::string> parameters;  // dotted names, in the order of their gradients
+};
+
 struct Graph {
   std::string name;
   std::vector<Value> values;
@@ -205,6 +214,7 @@ class Module {
   std::string input_tree;
   std::string output_tree;
   std::vector<FixedInput> fixed_inputs;  // by position
+  std::optional<TrainingOutputs> training;  // none for a method without gradients
   SymbolTable symbols;
   std::deque<Graph> graphs;  // 0 is the method; a subgraph comes after the graph that uses it
   std::vector<Constant> constants;

@@ -5,6 +5,7 @@
 
 #include "ops/arange.hpp"
 #include "ops/empty_like.hpp"
+#include "ops/empty_permuted.hpp"
 #include "ops/eye.hpp"
 #include "ops/fill.hpp"
 #include "ops/hamming_window.hpp"
@@ -12,6 +13,7 @@
 #include "ops/linspace.hpp"
 #include "ops/logspace.hpp"
 #include "ops/new_empty.hpp"
+#include "ops/new_empty_strided.hpp"
 #include "ops/new_full.hpp"
 #include "ops/new_ones.hpp"
 #include "ops/new_zeros.hpp"
@@ -46,6 +48,10 @@ Values ones(Builder& b, const ops::ones_default<Call>& a) {
 template <class A>
 Values new_zeros(Builder& b, const A& a) {
   return filled(b, a.size(), Dim(0), a.dtype().value_or(a.self().spec().dtype));
+}
+// Contents are unspecified, and strides are chosen after decompositions.
+Values empty_permuted(Builder& b, const ops::empty_permuted_default<Call>& a) {
+  return filled(b, a.size(), Dim(0), a.dtype().value());
 }
 Values new_ones(Builder& b, const ops::new_ones_default<Call>& a) {
   return filled(b, a.size(), Dim(1), a.dtype().value_or(a.self().spec().dtype));
@@ -305,6 +311,7 @@ std::span<const Decomposition> creation_decompositions() {
       row<ops::arange_default, arange>(),
       row<ops::arange_start, arange_start>(),
       row<ops::empty_like_default, zeros_like>(),
+      row<ops::empty_permuted_default, empty_permuted>(),
       row<ops::eye_default, eye>(),
       row<ops::eye_m, eye_rectangle>(),
       row<ops::fill_Scalar, fill>(),
@@ -321,6 +328,7 @@ std::span<const Decomposition> creation_decompositions() {
       row<ops::logspace_Tensor_Tensor, logspace_between>(),
       row<ops::logspace_default, logspace>(),
       row<ops::new_empty_default, new_zeros>(),
+      row<ops::new_empty_strided_default, new_zeros>(),
       row<ops::new_full_default, new_full>(),
       row<ops::new_ones_default, new_ones>(),
       row<ops::new_zeros_default, new_zeros>(),

@@ -10,7 +10,7 @@
 #include "ops/rnn_relu_cell.hpp"
 #include "ops/rnn_tanh.hpp"
 #include "ops/rnn_tanh_cell.hpp"
-#include "partitioner_sdk/passes/decomposition.hpp"
+#include "partitioner_sdk/passes/random_numbers.hpp"
 
 namespace etb::passes {
 
@@ -28,6 +28,7 @@ struct Sequence {
   ValueId input;
   std::vector<Weights> weights;  // by layer, then direction
   bool is_bidirectional;
+  double dropout;  // share of elements set to 0 between layers
 };
 
 // The parameters in the order of the modules: matrices, biases, an LSTM's projection, for each layer and direction.
@@ -174,6 +175,7 @@ Values run_layers(Builder& b, Sequence sequence, const std::vector<Values>& stat
   std::vector<Values> finals(states.size());
   for (size_t i = 0; i < sequence.weights.size(); i += directions) {
     Values outputs;
+    if (i != 0) x = dropped_out(b, x, sequence.dropout);
     for (size_t d = 0; d < directions; ++d) {
       Values initial;
       for (const Values& kind : states) initial.push_back(kind[i + d]);
@@ -192,16 +194,19 @@ Values run_layers(Builder& b, Sequence sequence, const std::vector<Values>& stat
 
 template <class A>
 std::optional<Sequence> read_sequence(const A& a) {
-  if (a.input().spec().rank() != 3 || (a.train() && a.dropout().number() != 0)) {
-    a.fail(a.input().spec().rank() != 3
-               ? "input of rank " + std::to_string(a.input().spec().rank()) + ", expected 3"
-               : std::string(kTrainingMode));
+  if (a.input().spec().rank() != 3) {
+    a.fail("input of rank " + std::to_string(a.input().spec().rank()) + ", expected 3");
+    return std::nullopt;
+  }
+  const double dropout = a.train() ? a.dropout().number() : 0;
+  if (!(dropout >= 0 && dropout <= 1)) {
+    a.fail("dropout of " + std::to_string(dropout) + ", expected 0 to 1");
     return std::nullopt;
   }
   const int64_t layers = a.num_layers().integer();
   auto weights = read_weights(a, a.params().ids(), a.has_biases(), layers * (a.bidirectional() ? 2 : 1));
   if (!weights) return std::nullopt;
-  return Sequence{a.input(), *std::move(weights), a.bidirectional()};
+  return Sequence{a.input(), *std::move(weights), a.bidirectional(), dropout};
 }
 
 Values lstm(Builder& b, const ops::lstm_input<Call>& a) {

@@ -32,31 +32,36 @@ Values expand_known(Builder& b, const Call& call);
 // All tables, each sorted by op.
 std::vector<std::span<const Decomposition>> decomposition_tables();
 std::span<const Decomposition> activation_decompositions();
+std::span<const Decomposition> activation_gradient_decompositions();
+std::span<const Decomposition> attention_gradient_decompositions();
+std::span<const Decomposition> axis_gradient_decompositions();
 std::span<const Decomposition> creation_decompositions();
 std::span<const Decomposition> data_size_decompositions();
+std::span<const Decomposition> distance_gradient_decompositions();
 std::span<const Decomposition> einsum_decompositions();
 std::span<const Decomposition> fourier_decompositions();
 std::span<const Decomposition> gradient_decompositions();
+std::span<const Decomposition> grid_gradient_decompositions();
+std::span<const Decomposition> index_gradient_decompositions();
 std::span<const Decomposition> indexing_decompositions();
 std::span<const Decomposition> linear_decompositions();
 std::span<const Decomposition> list_decompositions();
 std::span<const Decomposition> loss_decompositions();
 std::span<const Decomposition> linear_system_decompositions();
+std::span<const Decomposition> loss_gradient_decompositions();
 std::span<const Decomposition> norm_decompositions();
+std::span<const Decomposition> norm_gradient_decompositions();
 std::span<const Decomposition> order_decompositions();
 std::span<const Decomposition> patch_decompositions();
 std::span<const Decomposition> pool_decompositions();
 std::span<const Decomposition> product_decompositions();
+std::span<const Decomposition> random_decompositions();
 std::span<const Decomposition> recurrent_decompositions();
 std::span<const Decomposition> reduction_decompositions();
 std::span<const Decomposition> resampling_decompositions();
 std::span<const Decomposition> spectrum_decompositions();
 std::span<const Decomposition> view_decompositions();
 std::span<const Decomposition> window_decompositions();
-
-// The error of ops that behave differently in training.
-inline constexpr const char* kTrainingMode =
-    "the op is in training mode\nhint: export the model after .eval()";
 
 // ---- Steps that several decompositions share.
 

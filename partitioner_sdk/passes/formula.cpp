@@ -166,6 +166,7 @@ class Interpreter {
     }
     if (!a_.error().empty() || skipped_ != 0) return Nothing{};
     if (function == "reduced") return reduce(args);
+    if (function == "averaged") return average(args);
     if (function == "nonzero") return args.size() == 1 && number_of(args[0]) != 0;
     if (function == "scaled") return scale(args);
     if (function == "rank_of" || function == "dtype_of" || function == "float_of" || function == "wide_of")
@@ -232,6 +233,19 @@ class Interpreter {
       return Nothing{};
     }
     return ValueRef{reduced(b_, loss->id, reduction->value())};
+  }
+
+  // averaged(grad, x, reduction): the gradient of each element of x before a mean (reduction 1) or a sum.
+  Argument average(const std::vector<Argument>& args) {
+    const auto* grad = args.size() == 3 ? ir::get_if<ValueRef>(args[0]) : nullptr;
+    const auto* elements = args.size() == 3 ? ir::get_if<ValueRef>(args[1]) : nullptr;
+    if (grad == nullptr || elements == nullptr) {
+      fail("expected two tensors and a reduction");
+      return Nothing{};
+    }
+    if (number_of(args[2]) != 1) return args[0];
+    const Dim count = ir::numel(b_.symbols(), sizes_of(b_, elements->id));
+    return call("aten.div.Scalar", {args[0], count}, {});
   }
 
   Argument call(const std::string& op, std::vector<Argument> args, std::vector<Builder::Named> named) {

@@ -4,7 +4,12 @@
 #include <algorithm>
 #include <map>
 
+#include "api/ops/argument_reader.hpp"
+#include "ops/batch_norm.hpp"
+#include "ops/instance_norm.hpp"
+#include "ops/native_batch_norm.hpp"
 #include "partitioner_sdk/passes/builder.hpp"
+#include "partitioner_sdk/passes/running_statistics.hpp"
 #include "partitioner_sdk/passes/view_inverses.hpp"
 
 namespace etb::passes {
@@ -54,6 +59,36 @@ const ops::Schema* find_functional(const ops::Schema& schema) {
       std::string(schema.op_namespace()) + "." + base + "." + std::string(schema.overload_name());
   const ops::Schema* found = ops::find_schema(name);
   return found != nullptr && found->argument_count() == schema.argument_count() ? found : nullptr;
+}
+
+// An op that updates running statistics in training, though its signature does not say so.
+struct TrainedNorm {
+  std::string_view op;
+  size_t mean, variance, training, momentum;  // indices of arguments
+  NormGroups groups;
+};
+
+constexpr TrainedNorm batch_norm_row(std::string_view op, NormGroups groups) {
+  using I = ops::batch_norm_default<ops::NoReader>::Index;
+  return {op, I::running_mean, I::running_var, I::training, I::momentum, groups};
+}
+// The three ops have the same arguments up to `momentum`.
+constexpr TrainedNorm kTrainedNorms[] = {
+    batch_norm_row(ops::batch_norm_default<ops::NoReader>::kName, NormGroups::kChannels),
+    batch_norm_row(ops::instance_norm_default<ops::NoReader>::kName, NormGroups::kChannelsOfImages),
+    batch_norm_row(ops::native_batch_norm_default<ops::NoReader>::kName, NormGroups::kChannels),
+};
+
+// Returns the row of a node that updates its running statistics, else null.
+const TrainedNorm* find_trained_norm(const ir::Module& module, const ir::Node& node) {
+  const std::string& name = module.op(node).name;
+  for (const TrainedNorm& row : kTrainedNorms) {
+    if (row.op != name) continue;
+    const bool has_statistics = ir::get_if<ValueRef>(node.args[row.mean]) != nullptr &&
+                                ir::get_if<ValueRef>(node.args[row.variance]) != nullptr;
+    return has_statistics && node.args[row.training] == Argument(true) ? &row : nullptr;
+  }
+  return nullptr;
 }
 
 // One graph. Values of the old graph are views of a root (an input or the result of a computing node). A
@@ -144,6 +179,7 @@ class Functionalizer {
     const bool is_view = shares_storage(module_, graph_, node);
     const auto* self = node.args.empty() ? nullptr : ir::get_if<ValueRef>(node.args[kSelf]);
     const ValueId operand = self == nullptr ? ir::kNoValue : self->id;
+    if (const TrainedNorm* norm = find_trained_norm(module_, node)) return train(node, *norm);
     const std::vector<ValueId> written = writes ? written_tensors(*op.schema, node) : std::vector<ValueId>();
     for (Argument& argument : node.args) {
       ir::for_each_value(argument, [&](ValueId& id) { id = resolve(id); });
@@ -160,6 +196,26 @@ class Functionalizer {
       }
     }
     b_.keep(std::move(node));
+  }
+
+  // Stores new running statistics and leaves a norm that has none.
+  void train(ir::Node& node, const TrainedNorm& norm) {
+    const ValueId mean = ir::get_if<ValueRef>(node.args[norm.mean])->id;
+    const ValueId variance = ir::get_if<ValueRef>(node.args[norm.variance])->id;
+    for (Argument& argument : node.args) ir::for_each_value(argument, [&](ValueId& id) { id = resolve(id); });
+    for (const ValueId output : node.outputs) define_root(output);
+    const double* momentum = ir::get_if<double>(node.args[norm.momentum]);
+    const auto* input = ir::get_if<ValueRef>(node.args[kSelf]);
+    if (momentum == nullptr || input == nullptr || graph_.values[input->id].spec.rank() < 2)
+      return fault(node, "its input has no channels, or its momentum is no float");
+    const RunningStatistics old = {resolve(mean), resolve(variance)};
+    const RunningStatistics now = updated_statistics(b_, input->id, norm.groups, *momentum, old);
+    node.args[norm.mean] = node.args[norm.variance] = Nothing{};
+    const ir::Node kept = node;
+    b_.keep(std::move(node));
+    if (b_.has_failed()) return;
+    store(kept, mean, now.mean);
+    store(kept, variance, now.variance);
   }
 
   static std::vector<ValueId> written_tensors(const ops::Schema& schema, const ir::Node& node) {
@@ -330,12 +386,12 @@ class Functionalizer {
 }  // namespace
 
 Result<bool> functionalize(ir::Module& module) {
-  ETB_ASSIGN(bool is_changed, write_running_statistics(module));
+  bool is_changed = false;
   for (size_t i = 0; i < module.graphs.size(); ++i) {
     ir::Graph& graph = module.graphs[i];
     const bool writes = std::any_of(graph.nodes.begin(), graph.nodes.end(), [&](const ir::Node& node) {
       const ops::Schema* schema = module.op(node).schema;
-      return schema != nullptr && schema->is_in_place();
+      return schema != nullptr && (schema->is_in_place() || find_trained_norm(module, node) != nullptr);
     });
     if (!writes) continue;
     is_changed = true;

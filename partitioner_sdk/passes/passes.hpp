@@ -11,10 +11,6 @@ namespace etb::passes {
 // may be inside; the error names another one.
 [[nodiscard]] Result<bool> batch_vmaps(ir::Module& module);
 
-// Adds the writes of running statistics to batch norms in training: aten.batch_norm does them without saying so
-// in its signature. A part of functionalize.
-[[nodiscard]] Result<bool> write_running_statistics(ir::Module& module);
-
 // Replaces the updates of caches of ExecuTorch's language models by writes of ATen: llama.update_cache ->
 // index_put_ of the rows from start_pos on, and llama.sdpa_with_kv_cache -> two of them and custom_sdpa. The
 // emitter writes such rows in place (emit/in_place.hpp). A negative start_pos counts from the end of the cache, as
