@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// aten::bincount, histc and histogram: how many elements have a value, or lie in a bin.
+// aten::bincount, histc and histogram: numbers of elements that have a value, or belong to a bin.
 #include <algorithm>
 #include <cmath>
 

@@ -204,7 +204,13 @@ class Functionalizer {
       for (const ValueId output : node.outputs) define_root(output);
       return fault(node, "is an in-place op without a functional variant");
     }
-    const TensorSpec spec = graph_.values[operand].spec;
+    // A resize is the only write that changes sizes. The rest of what a view shows would be undefined.
+    const bool resizes = op.schema->base_name() == "resize_" || op.schema->base_name() == "resize_as_";
+    if (resizes && states_[operand].view != kNone) {
+      for (const ValueId output : node.outputs) define_root(output);
+      return fault(node, "resizes a view");
+    }
+    const TensorSpec spec = graph_.values[resizes && !node.outputs.empty() ? node.outputs[0] : operand].spec;
     node.op = module_.op(functional->name());
     ValueId made = graph_.add_value({{}, ir::ValueKind::kTensor, spec, {}});
     const std::vector<ValueId> outputs = std::exchange(node.outputs, {made});

@@ -12,7 +12,7 @@
 //   run       the program does not load, or its run fails
 //   crash     a signal ended the process, or it ran longer than --seconds
 // --expected: a file with one line for each sample that may be other than right: "path verdict reason". A path that
-// ends with * stands for all that begin so. Exit code 0 if every other sample is right, and no sample that is
+// ends with * means all that begin so. Exit code 0 if every other sample is right, and no sample that is
 // listed by its whole path is.
 #include <poll.h>
 #include <signal.h>
@@ -324,7 +324,7 @@ int report(const Options& options, const std::vector<Sample>& samples) {
     const bool is_right = sample.verdict.kind == "right";
     tsv << name_of(sample) << "\t" << sample.verdict.kind << "\t" << sample.verdict.detail << "\n";
     if (is_right ? !is_listed(sample) : find_excuse(excuses, sample) != nullptr) {
-      counts["excused"] += !is_right;
+      if (!is_right) ++counts["excused"];
       continue;
     }
     ++surprises;
