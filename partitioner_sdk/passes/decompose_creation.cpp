@@ -4,6 +4,7 @@
 #include <numbers>
 
 #include "ops/arange.hpp"
+#include "ops/empty_like.hpp"
 #include "ops/empty_permuted.hpp"
 #include "ops/eye.hpp"
 #include "ops/fill.hpp"
@@ -65,7 +66,8 @@ Values like(Builder& b, const infer::TensorArgument& self, Argument value, std::
   if (dtype) named.push_back({"dtype", *dtype});
   return {b.call("aten.full_like.default", {self, std::move(value)}, std::move(named))};
 }
-Values zeros_like(Builder& b, const ops::zeros_like_default<Call>& a) {
+template <class A>
+Values zeros_like(Builder& b, const A& a) {
   return like(b, a.self(), Dim(0), a.dtype().value());
 }
 Values ones_like(Builder& b, const ops::ones_like_default<Call>& a) {
@@ -306,6 +308,7 @@ std::span<const Decomposition> creation_decompositions() {
   static constexpr Decomposition kRows[] = {
       row<ops::arange_default, arange>(),
       row<ops::arange_start, arange_start>(),
+      row<ops::empty_like_default, zeros_like>(),
       row<ops::empty_permuted_default, empty_permuted>(),
       row<ops::eye_default, eye>(),
       row<ops::eye_m, eye_rectangle>(),
