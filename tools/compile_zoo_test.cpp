@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 
 #include "tools/run/npy.hpp"
 #include "tools/testing/cli_run.hpp"
@@ -51,6 +52,9 @@ std::vector<double> numbers(const Array& array) {
     case host::Dtype::INT64:
       append<int64_t>(array, out);
       break;
+    case host::Dtype::INT32:
+      append<int32_t>(array, out);
+      break;
     case host::Dtype::BOOL:
     case host::Dtype::UINT8:
       append<uint8_t>(array, out);
@@ -59,6 +63,15 @@ std::vector<double> numbers(const Array& array) {
       ADD_FAILURE() << "a dtype that this test does not read";
   }
   return out;
+}
+
+// Returns the path of an array, the text of a number, true, false or none, or "" when there is no such input.
+std::string input_text(const std::string& input) {
+  if (fs::exists(kFixtures / (input + ".npy"))) return kFixtures / (input + ".npy");
+  std::ifstream file(kFixtures / (input + ".txt"));
+  std::string text;
+  std::getline(file, text);
+  return text;
 }
 
 class Zoo : public testing::TestWithParam<std::string> {
@@ -80,8 +93,10 @@ TEST_P(Zoo, GivesPyTorchsNumbers) {
             2);
   EXPECT_LE(static_cast<double>(arena), 1.02 * static_cast<double>(bound));
   std::vector<std::string> args = {"run", program, "--output-dir", dir_ / "out"};
-  for (int i = 0; fs::exists(kFixtures / (name + ".in." + std::to_string(i) + ".npy")); ++i) {
-    args.insert(args.end(), {"--input", kFixtures / (name + ".in." + std::to_string(i) + ".npy")});
+  for (int i = 0;; ++i) {
+    const std::string input = input_text(name + ".in." + std::to_string(i));
+    if (input.empty()) break;
+    args.insert(args.end(), {"--input", input});
   }
   const CliRun ran = cli(args);
   ASSERT_EQ(ran.exit, 0) << ran.err;

@@ -38,6 +38,7 @@
 #include "ops/sign.hpp"
 #include "ops/sin.hpp"
 #include "ops/sinh.hpp"
+#include "ops/special_airy_ai.hpp"
 #include "ops/special_bessel_j0.hpp"
 #include "ops/special_bessel_j1.hpp"
 #include "ops/special_bessel_y0.hpp"
@@ -127,6 +128,7 @@ constexpr Kernel kRows[] = {
 #include "host/kernels/vector/unary.def"
     kernel_row<ops::bitwise_not_out, bitwise_not_out>(Overlap::kExact),
     kernel_row<ops::polygamma_out, polygamma_out>(Overlap::kExact),
+    kernel_row<ops::special_airy_ai_out, run_real_of_x<UnaryOp::airy_ai>>(Overlap::kExact),
     kernel_row<ops::special_scaled_modified_bessel_k0_out, run_real_of_x<UnaryOp::scaled_k0>>(
         Overlap::kExact),
     kernel_row<ops::special_scaled_modified_bessel_k1_out, run_real_of_x<UnaryOp::scaled_k1>>(

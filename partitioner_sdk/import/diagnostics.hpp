@@ -20,6 +20,7 @@ class Diagnostics {
   bool is_full() const { return count_ >= kMaxDiagnostics; }
   void add(Error error) { add(error.code, std::move(error.message)); }
   bool is_empty() const { return count_ == 0; }
+  size_t count() const { return count_; }
   // Returns success, or the first error's code with one line per error.
   Status status() const {
     if (is_empty()) return {};

@@ -4,6 +4,8 @@
 
 #include <string>
 #include <unordered_map>
+#include <utility>
+#include <vector>
 
 #include "partitioner_sdk/import/diagnostics.hpp"
 #include "partitioner_sdk/import/json_document.hpp"
@@ -26,12 +28,32 @@ class GraphReader {
   std::optional<ir::Argument> read_argument(Json argument, const Scope& scope, const std::string& where);
 
  private:
+  // Arguments of a wrapped call that the op writes (functionalized.hpp): positions in its schema, and which base each
+  // of them is.
+  struct WrittenArguments {
+    std::vector<ir::ValueId> bases;
+    std::vector<std::pair<uint32_t, int64_t>> positions;
+  };
+
   uint32_t read_subgraph(Json graph, std::string name);
   void read_inputs(Json graph, uint32_t index, Scope& scope);
   void read_nodes(Json graph, uint32_t index, Scope& scope);
   void read_node(Json node, uint32_t index, Scope& scope);
-  void read_schema_arguments(Json node, ir::Node& out, const Scope& scope, const std::string& where);
+  // With `written`, the node is a wrapper: other arguments than the op's are skipped, and those in it are not expected.
+  void read_schema_arguments(Json node, ir::Node& out, const Scope& scope, const std::string& where,
+                             const WrittenArguments* written = nullptr);
+  void read_schema_argument(Json argument, const ops::Schema& schema, size_t at, ir::Node& out,
+                            std::vector<bool>& is_given, const Scope& scope, const std::string& where);
+  void expect_arguments(const ops::Schema& schema, const std::vector<bool>& is_given,
+                        const std::string& where);
+  void read_effect(Json node, ir::Node out, uint32_t index, Scope& scope, const std::string& where);
   void read_results(Json node, ir::Node& out, uint32_t index, Scope& scope, const std::string& where);
+  void read_functionalized(Json node, ir::Node call, uint32_t index, Scope& scope, const std::string& where);
+  bool read_bases(Json node, const ops::Schema& schema, const Scope& scope, const std::string& where,
+                  WrittenArguments& out);
+  static void find_bases(const ir::Node& call, const ops::Schema& schema, WrittenArguments& out);
+  void add_written_copies(Json node, ir::Node& call, uint32_t index, Scope& scope, const std::string& where,
+                          const WrittenArguments& written);
   ir::ValueId add_absent_result(const ir::Node& node, uint32_t index);
   Result<std::optional<ir::Dtype>> read_autocast(Json node) const;
   void forget_results(Json node, Scope& scope);

@@ -3,11 +3,13 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "api/format/printable_text.hpp"
 #include "partitioner_sdk/import/diagnostics.hpp"
 #include "partitioner_sdk/import/graph_reader.hpp"
 #include "partitioner_sdk/import/json_document.hpp"
+#include "partitioner_sdk/import/literal.hpp"
 #include "partitioner_sdk/import/payloads.hpp"
 #include "partitioner_sdk/import/zip_archive.hpp"
 #include "partitioner_sdk/ir/verify.hpp"
@@ -155,11 +157,21 @@ class ModelReader {
     input_of_value_.assign(module_.main().values.size(), ir::kNone);
     for (uint32_t i = 0; i < module_.main().inputs.size(); ++i)
       input_of_value_[module_.main().inputs[i].value] = i;
+    uint32_t position = 0;          // among the user's arguments
+    std::set<ir::ValueId> tokens;  // keep the order of nodes with effects; no caller passes them
     for (const Json entry : specs) {
       if (diagnostics_.is_full()) return;
       const Json spec = entry.size() == 1 ? *entry.begin() : Json();
       const std::string_view kind = spec.key();
-      if (kind == "user_input" || kind == "constant_input") continue;
+      if (kind == "user_input" || kind == "constant_input") {
+        if (kind == "constant_input") read_fixed_input(spec, position);
+        ++position;
+        continue;
+      }
+      if (kind == "token") {
+        if (const ir::Input* token = find_input(spec["arg"], scope)) tokens.insert(token->value);
+        continue;
+      }
       static constexpr struct {
         std::string_view kind;
         const char* name_key;
@@ -189,6 +201,20 @@ class ModelReader {
         diagnostics_.add(std::move(constant).error());
       }
     }
+    auto& inputs = module_.main().inputs;
+    inputs.erase(std::remove_if(inputs.begin(), inputs.end(),
+                                [&](const ir::Input& input) { return tokens.count(input.value) != 0; }),
+                 inputs.end());
+  }
+
+  void read_fixed_input(Json spec, uint32_t position) {
+    const Json member = spec["value"].size() == 1 ? *spec["value"].begin() : Json();
+    const LiteralReader read = find_literal_reader(member.key());
+    Result<ir::Argument> value = read != nullptr ? read(member) : ir::Argument(ir::Nothing{});
+    if (read == nullptr || !value)
+      return refuse("the value of argument '" + std::string(spec["name"].as_string().value_or("")) +
+                    "' is not a number, bool, text or None");
+    module_.fixed_inputs.push_back({position, *std::move(value)});
   }
 
   void read_output_specs(Json specs, const Scope& scope, GraphReader& reader) {
@@ -196,6 +222,7 @@ class ModelReader {
       if (diagnostics_.is_full()) return;
       const Json spec = entry.size() == 1 ? *entry.begin() : Json();
       const std::string_view kind = spec.key();
+      if (kind == "token") continue;
       static constexpr struct {
         std::string_view kind;
         const char* name_key;

@@ -53,6 +53,12 @@ struct GraphRef {
   uint32_t index = 0;  // index into Module::graphs
   friend bool operator==(GraphRef, GraphRef) = default;
 };
+// A Python complex number.
+struct Complex {
+  double real = 0;
+  double imaginary = 0;
+  friend bool operator==(Complex, Complex) = default;
+};
 using FloatList = std::vector<double>;
 using BoolList = std::vector<bool>;
 struct StringList {
@@ -61,7 +67,7 @@ struct StringList {
 };
 
 using Argument = std::variant<Nothing, ValueRef, ValueList, Dim, double, bool, std::string, Dtype, Layout,
-                              MemoryFormat, Device, Dims, FloatList, BoolList, StringList, GraphRef>;
+                              MemoryFormat, Device, Dims, FloatList, BoolList, StringList, GraphRef, Complex>;
 
 template <class T>
 const T* get_if(const Argument& argument) {
@@ -188,6 +194,13 @@ struct FileBytes {
   std::shared_ptr<const void> owner;  // keeps both
 };
 
+// An argument of the user's function that the exporter fixed: a number, bool, text or None. Nodes contain its value
+// already; it stays an input of the method so that callers pass all arguments.
+struct FixedInput {
+  uint32_t position = 0;  // among the method's inputs
+  Argument value;
+};
+
 class Module {
  public:
   Module() = default;
@@ -200,6 +213,7 @@ class Module {
   // Nesting of inputs and outputs in the user's Python (pytree text). Compilation does not need it.
   std::string input_tree;
   std::string output_tree;
+  std::vector<FixedInput> fixed_inputs;  // by position
   std::optional<TrainingOutputs> training;  // none for a method without gradients
   SymbolTable symbols;
   std::deque<Graph> graphs;  // 0 is the method; a subgraph comes after the graph that uses it

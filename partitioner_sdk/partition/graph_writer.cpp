@@ -221,7 +221,10 @@ Result<graph::ArgumentDesc> GraphWriter::argument(const ir::Argument& item, cons
             return graph::bools_arg({list.begin(), list.end()}, name);
           },
           [&](const ir::StringList& list) -> Made { return graph::strings_arg(list.items, name); },
-          [&](ir::GraphRef graph) -> Made { return graph::graph_arg(graph.index, name); }},
+          [&](ir::GraphRef graph) -> Made { return graph::graph_arg(graph.index, name); },
+          [&](ir::Complex number) -> Made {
+            return graph::complex_arg(number.real, number.imaginary, name);
+          }},
       item);
 }
 

@@ -4,7 +4,10 @@
 #include <limits>
 
 #include "ops/__and__.hpp"
+#include "ops/__lshift__.hpp"
 #include "ops/__or__.hpp"
+#include "ops/__rshift__.hpp"
+#include "ops/__xor__.hpp"
 #include "ops/celu.hpp"
 #include "ops/clamp_max.hpp"
 #include "ops/clamp_min.hpp"
@@ -21,6 +24,7 @@
 #include "ops/prelu.hpp"
 #include "ops/relu6.hpp"
 #include "ops/round.hpp"
+#include "ops/rrelu.hpp"
 #include "ops/rsub.hpp"
 #include "ops/selu.hpp"
 #include "ops/silu.hpp"
@@ -122,6 +126,16 @@ Values selu(Builder& b, const ops::selu_default<Call>& a) {
   // Klambauer et al. 2017, equation 14, with PyTorch's digits.
   return {b.call("aten.elu.default",
                  {a.self(), 1.6732632423543772848170429916717, 1.0507009873554804934193349852946})};
+}
+
+// In training each slope is drawn at random, unless there is only one.
+Values rrelu(Builder& b, const ops::rrelu_default<Call>& a) {
+  const double lower = a.lower().number(), upper = a.upper().number();
+  if (a.training() && lower != upper) {
+    a.fail(kTrainingMode);
+    return {};
+  }
+  return {b.call("aten.leaky_relu.default", {a.self(), (lower + upper) / 2})};
 }
 
 Values relu6(Builder& b, const ops::relu6_default<Call>& a) {
@@ -244,6 +258,15 @@ Values bitwise(Builder& b, const A& a) {
   op.replace(op.find("__"), 2, "bitwise_").erase(op.rfind("__"), 2);
   return {b.call(op, {a.self(), a.other()})};
 }
+// Maps << and >>, whose overloads for a number have another name there.
+template <class A>
+Values shift(Builder& b, const A& a) {
+  const std::string_view op = A::kName;
+  const bool is_left = op.starts_with("aten.__l"), is_number = op.ends_with(".Scalar");
+  return {b.call(std::string("aten.bitwise_") + (is_left ? "left" : "right") + "_shift.Tensor" +
+                     (is_number ? "_Scalar" : ""),
+                 {a.self(), a.other()})};
+}
 
 }  // namespace
 
@@ -251,8 +274,14 @@ std::span<const Decomposition> activation_decompositions() {
   static constexpr Decomposition kRows[] = {
       row<ops::_and_Scalar, bitwise>(),
       row<ops::_and_Tensor, bitwise>(),
+      row<ops::_lshift_Scalar, shift>(),
+      row<ops::_lshift_Tensor, shift>(),
       row<ops::_or_Scalar, bitwise>(),
       row<ops::_or_Tensor, bitwise>(),
+      row<ops::_rshift_Scalar, shift>(),
+      row<ops::_rshift_Tensor, shift>(),
+      row<ops::_xor_Scalar, bitwise>(),
+      row<ops::_xor_Tensor, bitwise>(),
       row<ops::celu_default, celu>(),
       row<ops::clamp_max_default, clamp_max>(),
       row<ops::clamp_min_default, clamp_min>(),
@@ -271,6 +300,7 @@ std::span<const Decomposition> activation_decompositions() {
       row<ops::prelu_default, prelu>(),
       row<ops::relu6_default, relu6>(),
       row<ops::round_decimals, round_decimals>(),
+      row<ops::rrelu_default, rrelu>(),
       row<ops::rsub_Scalar, rsub>(),
       row<ops::rsub_Tensor, rsub>(),
       row<ops::selu_default, selu>(),

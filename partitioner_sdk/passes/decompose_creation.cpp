@@ -66,6 +66,7 @@ Values like(Builder& b, const infer::TensorArgument& self, Argument value, std::
   if (dtype) named.push_back({"dtype", *dtype});
   return {b.call("aten.full_like.default", {self, std::move(value)}, std::move(named))};
 }
+// Also for empty_like, whose elements are anything until the program writes them.
 template <class A>
 Values zeros_like(Builder& b, const A& a) {
   return like(b, a.self(), Dim(0), a.dtype().value());
@@ -266,12 +267,6 @@ Values triangle_indices(Builder& b, const A& a) {
   return {to_dtype(b, add_elements(b, Dtype::INT64, {2, count}, down), a.dtype().value_or(Dtype::INT64))};
 }
 
-ValueId identity_matrix(Builder& b, Dim rows, Dim columns, Dtype dtype) {
-  const ValueId down = b.call("aten.arange.start_step", {Dim(0), rows});
-  const ValueId across = b.call("aten.arange.start_step", {Dim(0), columns});
-  const ValueId column = b.call("aten.unsqueeze.default", {ValueRef{down}, Dim(-1)});
-  return to_dtype(b, b.call("aten.eq.Tensor", {ValueRef{column}, ValueRef{across}}), dtype);
-}
 Values eye(Builder& b, const ops::eye_default<Call>& a) {
   return {identity_matrix(b, a.n().dim(), a.n().dim(), a.dtype().value_or(Dtype::FLOAT32))};
 }
@@ -303,6 +298,13 @@ Values tril(Builder& b, const ops::tril_default<Call>& a) { return triangle(b, a
 Values triu(Builder& b, const ops::triu_default<Call>& a) { return triangle(b, a, "aten.ge.Scalar"); }
 
 }  // namespace
+
+ValueId identity_matrix(Builder& b, Dim rows, Dim columns, Dtype dtype) {
+  const ValueId down = b.call("aten.arange.start_step", {Dim(0), rows});
+  const ValueId across = b.call("aten.arange.start_step", {Dim(0), columns});
+  const ValueId column = b.call("aten.unsqueeze.default", {ValueRef{down}, Dim(-1)});
+  return to_dtype(b, b.call("aten.eq.Tensor", {ValueRef{column}, ValueRef{across}}), dtype);
+}
 
 std::span<const Decomposition> creation_decompositions() {
   static constexpr Decomposition kRows[] = {

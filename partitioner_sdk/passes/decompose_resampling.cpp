@@ -50,17 +50,30 @@ Axis axis_of(const A& a, size_t index, bool aligns_corners) {
   return axis;
 }
 
+// The nearest number of uint8.
+ValueId to_bytes(Builder& b, ValueId x) {
+  const ValueId rounded =
+      b.call("aten.floor.default", {ValueRef{b.call("aten.add.Scalar", {ValueRef{x}, 0.5})}});
+  return to_dtype(b, b.call("aten.clamp.default", {ValueRef{rounded}, Dim(0), Dim(255)}), Dtype::UINT8);
+}
+
 template <class A, class Weights>
 Values resample(Builder& b, const A& a, Weights weights) {
-  if (a.input().spec().rank() != 4 || !ops::is_floating(a.input().spec().dtype)) {
+  const Dtype dtype = a.input().spec().dtype;
+  if (a.input().spec().rank() != 4 || !(ops::is_floating(dtype) || dtype == Dtype::UINT8)) {
     a.fail("input of rank " + std::to_string(a.input().spec().rank()) + " and dtype " +
-           std::string(ops::to_text(a.input().spec().dtype)) + ", expected images of floats (rank 4)");
+           std::string(ops::to_text(dtype)) + ", expected images of floats or uint8 (rank 4)");
     return {};
   }
   const Axis rows = axis_of(a, 0, a.align_corners()), columns = axis_of(a, 1, a.align_corners());
   if (!a.error().empty()) return {};
-  const ValueId wide = resampled(b, a.input(), columns, weights(columns));
-  return {transpose(b, resampled(b, transpose(b, wide, 2, 3), rows, weights(rows)), 2, 3)};
+  const bool is_bytes = dtype == Dtype::UINT8;
+  const ValueId in = is_bytes ? to_dtype(b, a.input(), Dtype::FLOAT32) : ValueId(a.input());
+  ValueId wide = resampled(b, in, columns, weights(columns));
+  // PyTorch rounds an image of bytes between the axes too.
+  if (is_bytes) wide = to_dtype(b, to_bytes(b, wide), Dtype::FLOAT32);
+  const ValueId out = transpose(b, resampled(b, transpose(b, wide, 2, 3), rows, weights(rows)), 2, 3);
+  return {is_bytes ? to_bytes(b, out) : out};
 }
 
 // Resamples one axis after another.
@@ -145,11 +158,12 @@ Values affine_grid(Builder& b, const ops::affine_grid_generator_default<Call>& a
 }
 
 Values grid_sampler(Builder& b, const ops::grid_sampler_default<Call>& a) {
-  if (a.input().spec().rank() != 4) {
-    a.fail("input of rank " + std::to_string(a.input().spec().rank()) + ", expected images (rank 4)");
+  const size_t rank = a.input().spec().rank();
+  if (rank != 4 && rank != 5) {
+    a.fail("input of rank " + std::to_string(rank) + ", expected images (rank 4) or volumes (rank 5)");
     return {};
   }
-  return {b.call("aten.grid_sampler_2d.default",
+  return {b.call(rank == 4 ? "aten.grid_sampler_2d.default" : "aten.grid_sampler_3d.default",
                  {a.input(), a.grid(), a.interpolation_mode(), a.padding_mode(), a.align_corners()})};
 }
 

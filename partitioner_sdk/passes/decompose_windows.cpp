@@ -88,6 +88,8 @@ Values transposed_convolution(Builder& b, const A& a) {
 }
 
 Values batch_norm(Builder& b, const ops::batch_norm_default<Call>& a) {
+  if (ir::numel(b.symbols(), a.input().spec().sizes).is(0))
+    return {b.call("aten.clone.default", {a.input()})};
   if (a.training() && a.running_mean().has_value() != a.running_var().has_value()) {
     a.fail("one of running_mean and running_var is none, expected both or neither");
     return {};

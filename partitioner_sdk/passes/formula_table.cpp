@@ -20,8 +20,8 @@ std::span<const Formula> formula_table() {
       {"aten._safe_softmax.default",
        "where.ScalarSelf(all.dim(eq.Scalar(self, -inf), dim, true), 0, softmax.int(self, dim, dtype))"},
       {"aten._softmax_backward_data.default",
-       "p = mul(grad_output, output); to.dtype(sub(p, mul(output, sum.dim_IntList(p, [dim], true))), "
-       "input_dtype)"},
+       "o = to.dtype(output, wide_of(grad_output)); g = mul(to.dtype(grad_output, wide_of(grad_output)), o);"
+       "to.dtype(sub(g, mul(o, sum.dim_IntList(g, [dim], true))), input_dtype)"},
       {"aten._unsafe_index.Tensor", "index(self, indices)"},
       {"aten._unsafe_index_put.default", "index_put(self, indices, values, accumulate)"},
       {"aten.absolute.default", "abs(self)"},
@@ -68,6 +68,7 @@ std::span<const Formula> formula_table() {
        "x = to.dtype(boundaries, dtype_of(boundaries, self)); searchsorted.Tensor(x, "
        "scalar_tensor.default(self, dtype=dtype_of(x)), out_int32=out_int32, right=right)"},
       {"aten.bucketize.Tensor", "searchsorted.Tensor(boundaries, self, out_int32=out_int32, right=right)"},
+      {"aten.cholesky.default", "linalg_cholesky_ex.default(self, upper=upper, check_errors=true)"},
       {"aten.clamp_max.Tensor", "minimum(self, max)"},
       {"aten.clamp_min.Tensor", "maximum(self, min)"},
       {"aten.clip.Tensor", "clamp.Tensor(self, min, max)"},
@@ -89,6 +90,7 @@ std::span<const Formula> formula_table() {
       {"aten.cumulative_trapezoid.dx",
        "cumsum(mul(mul(add(slice.Tensor(y, dim, 1), slice.Tensor(y, dim, 0, -1)), 0.5), dx), dim)"},
       {"aten.deg2rad.default", "mul(self, 0.017453292519943295)"},
+      {"aten.det.default", "linalg_det.default(self)"},
       {"aten.dist.default", "linalg_vector_norm(sub(self, other), p)"},
       {"aten.divide.Scalar", "div(self, other)"},
       {"aten.divide.Scalar_mode", "div.Scalar_mode(self, other, rounding_mode=rounding_mode)"},
@@ -143,6 +145,7 @@ std::span<const Formula> formula_table() {
       {"aten.huber_loss_backward.default",
        "d = sub(self, target); mul(averaged(grad_output, self, reduction), where.self(lt.Scalar(abs(d), "
        "delta), d, mul(sign(d), delta)))"},
+      {"aten.inverse.default", "linalg_inv.default(self)"},
       {"aten.isclose.default",
        "c = eq(self, other);"
        "e = if(equal_nan, logical_or(c, logical_and(isnan(self), isnan(other))), c);"
@@ -168,6 +171,7 @@ std::span<const Formula> formula_table() {
       {"aten.less.Tensor", "lt(self, other)"},
       {"aten.less_equal.Scalar", "le.Scalar(self, other)"},
       {"aten.less_equal.Tensor", "le(self, other)"},
+      {"aten.linalg_cholesky.default", "linalg_cholesky_ex.default(self, upper=upper, check_errors=true)"},
       {"aten.linalg_diagonal.default", "diagonal(A, offset, dim1, dim2)"},
       {"aten.linalg_matrix_power.default", "matrix_power.default(self, n)"},
       {"aten.linalg_vecdot.default", "sum.dim_IntList(mul(x, y), [dim])"},
@@ -187,10 +191,12 @@ std::span<const Formula> formula_table() {
        "g = div(grad_output, mul(self, neg(sub(self, 1.0)))); if(eps, "
        "where.ScalarSelf(logical_or(lt.Scalar(self, eps), gt.Scalar(self, sub(scalar_tensor.default(1.0, "
        "dtype=dtype_of(self)), eps))), 0, g), g)"},
+      {"aten.lu_solve.default", "linalg_lu_solve.default(LU_data, LU_pivots, self)"},
       {"aten.mH.default", "mT.default(self)"},
       {"aten.margin_ranking_loss.default",
        "reduced(clamp.default(add(neg(mul(target, sub(input1, input2))), margin), 0, none), reduction)"},
       {"aten.matrix_H.default", "mT.default(self)"},
+      {"aten.matrix_exp.default", "linalg_matrix_exp.default(self)"},
       {"aten.max.other", "maximum(self, other)"},
       {"aten.min.other", "minimum(self, other)"},
       {"aten.mish_backward.default",
@@ -210,6 +216,9 @@ std::span<const Formula> formula_table() {
       {"aten.native_dropout_backward.default", "mul(mul(grad_output, mask), scale)"},
       {"aten.not_equal.Scalar", "ne.Scalar(self, other)"},
       {"aten.not_equal.Tensor", "ne(self, other)"},
+      {"aten.nuclear_norm.default", "linalg_matrix_norm.str_ord(self, \"nuc\", [-2, -1], keepdim)"},
+      {"aten.nuclear_norm.dim", "linalg_matrix_norm.str_ord(self, \"nuc\", dim, keepdim)"},
+      {"aten.orgqr.default", "linalg_householder_product.default(self, input2)"},
       {"aten.pairwise_distance.default", "linalg_vector_norm(add(sub(x1, x2), eps), p, [-1], keepdim)"},
       {"aten.poisson_nll_loss.default",
        "l = if(log_input, sub(exp(input), mul(target, input)), sub(input, mul(target, log(add(input, "
@@ -266,6 +275,7 @@ std::span<const Formula> formula_table() {
       {"aten.special_logsumexp.default", "logsumexp(self, dim, keepdim)"},
       {"aten.special_multigammaln.default", "mvlgamma.default(self, p)"},
       {"aten.special_ndtr.default", "mul(add(erf(mul(self, 0.7071067811865476)), 1.0), 0.5)"},
+      {"aten.special_polygamma.default", "polygamma.default(n, self)"},
       {"aten.special_psi.default", "digamma.default(self)"},
       {"aten.special_round.default", "round.decimals(self, decimals=decimals)"},
       {"aten.special_sinc.default", "sinc(self)"},

@@ -2,6 +2,7 @@
 #include "partitioner_sdk/passes/passes.hpp"
 
 #include <algorithm>
+#include <map>
 
 #include "api/ops/argument_reader.hpp"
 #include "ops/batch_norm.hpp"
@@ -42,15 +43,20 @@ bool shares_storage(ir::Module& module, const ir::Graph& graph, const ir::Node& 
   return true;
 }
 
+// Returns "dropout" for "dropout_" and "__or__" for "__ior__", "" for a name of another form.
+std::string functional_name(std::string_view base) {
+  if (base.starts_with("__i") && base.ends_with("__")) return "__" + std::string(base.substr(3));
+  return base.ends_with('_') ? std::string(base.substr(0, base.size() - 1)) : std::string();
+}
+
 // Returns the op that computes the value written by an in-place op. PyTorch's registry does not relate a few
 // pairs, such as dropout_ and dropout.
 const ops::Schema* find_functional(const ops::Schema& schema) {
   if (const ops::Schema* related = schema.functional_variant()) return related;
-  std::string_view base = schema.base_name();
-  if (base.empty() || base.back() != '_') return nullptr;
-  base.remove_suffix(1);
-  const std::string name = std::string(schema.op_namespace()) + "." + std::string(base) + "." +
-                           std::string(schema.overload_name());
+  const std::string base = functional_name(schema.base_name());
+  if (base.empty()) return nullptr;
+  const std::string name =
+      std::string(schema.op_namespace()) + "." + base + "." + std::string(schema.overload_name());
   const ops::Schema* found = ops::find_schema(name);
   return found != nullptr && found->argument_count() == schema.argument_count() ? found : nullptr;
 }
@@ -99,7 +105,10 @@ class Functionalizer {
 
   Status run() {
     std::vector<ir::Node> nodes = b_.take_old_nodes();
-    for (const ir::Input& input : graph_.inputs) define_root(input.value);
+    for (const ir::Input& input : graph_.inputs) {
+      define_root(input.value);
+      input_roots_[input.value] = input.value;
+    }
     for (ir::Node& node : nodes) {
       b_.set_origin(node);
       visit(node);
@@ -260,7 +269,9 @@ class Functionalizer {
       for (const ValueId output : node.outputs) define_root(output);
       return fault(node, "is an in-place op without a functional variant");
     }
-    const TensorSpec spec = graph_.values[operand].spec;
+    if (functional->is_view() || functional->base_name() == "resize")
+      return change_shape(node, operand, *functional);
+    const TensorSpec spec = graph_.values[states_[operand].now].spec;
     node.op = module_.op(functional->name());
     ValueId made = graph_.add_value({{}, ir::ValueKind::kTensor, spec, {}});
     const std::vector<ValueId> outputs = std::exchange(node.outputs, {made});
@@ -274,6 +285,29 @@ class Functionalizer {
     node.outputs = outputs;
     store(node, operand, made);
     alias_results();
+  }
+
+  // An op such as unsqueeze_ changes sizes and strides of its operand, and no contents. From here on the operand's
+  // name means a view of what it was; older views of it stay. The caller's tensor keeps its sizes.
+  void change_shape(ir::Node& node, ValueId operand, const ops::Schema& view) {
+    node.op = module_.op(view.name());
+    const auto results = infer::infer(module_, graph_, node.op, node.args);
+    const ValueId before = graph_.add_value(graph_.values[operand]);
+    states_.resize(graph_.values.size());
+    for (State& state : states_) {
+      if (state.root == operand) state.root = before;
+      if (state.parent == operand) state.parent = before;
+    }
+    states_[before] = states_[operand];
+    for (auto& [input, root] : input_roots_)
+      if (root == operand) root = before;
+    const ValueId output = node.outputs[0];
+    if (results) graph_.values[output].spec = results->at(0);
+    views_.push_back(node);
+    states_[output] = {states_[before].root, before, static_cast<uint32_t>(views_.size() - 1),
+                       states_[before].generation, output};
+    states_[operand] = {states_[before].root, output, kNone, states_[before].generation, output};
+    b_.keep(std::move(node));
   }
 
   // Stores `value` as the contents of `id` and of every value that `id` views.
@@ -318,7 +352,7 @@ class Functionalizer {
     }
     std::vector<ir::Output> mutations;
     for (ir::Input& input : graph_.inputs) {
-      const State& state = states_[input.value];
+      const State& state = states_[input_roots_.at(input.value)];
       if (state.generation == 0) continue;
       if (!is_method_) {
         faults_ +=
@@ -344,6 +378,8 @@ class Functionalizer {
   std::vector<State> states_;
   std::vector<ir::Node> views_;
   std::vector<ValueId> pending_;
+  // The value that holds an input's contents: the input, until an op changes its sizes in place.
+  std::map<ValueId, ValueId> input_roots_;
   std::string faults_;
 };
 

@@ -7,10 +7,30 @@
 
 namespace etb::passes {
 
+// Computes the functions of torch.vmap (and of associative_scan, which uses it) on whole batches. Only elementwise ops
+// may be inside; the error names another one.
+[[nodiscard]] Result<bool> batch_vmaps(ir::Module& module);
+
+// Replaces the updates of caches of ExecuTorch's language models by writes of ATen: llama.update_cache ->
+// index_put_ of the rows from start_pos on, and llama.sdpa_with_kv_cache -> two of them and custom_sdpa. The
+// emitter writes such rows in place (emit/in_place.hpp). A negative start_pos counts from the end of the cache, as
+// indices do; custom_sdpa rejects it.
+[[nodiscard]] Result<bool> expand_cache_updates(ir::Module& module);
+
 // Replaces the in-place ops of a torch.export graph by their functional forms. Views of a written value are
 // recomputed from the new value. New contents of buffers and inputs become outputs. The error lists every
 // write that cannot be expressed, with its source.
 [[nodiscard]] Result<bool> functionalize(ir::Module& module);
+
+// Removes the nodes that check the result `info` of a factorisation (aten._linalg_check_errors), and sets the argument
+// check_errors of the factorisation instead, so that its kernel fails. A factorisation without a used result is not run.
+[[nodiscard]] Result<bool> absorb_factorization_checks(ir::Module& module);
+
+// Computes with complex tensors as pairs of real ones: constants and state become tensors with one more dimension
+// of size 2, and arithmetic on complex values becomes arithmetic on their parts. Complex are only the user's inputs
+// and outputs, and operands and results of Fourier transforms. The error lists every op that has no formula for
+// complex numbers.
+[[nodiscard]] Result<bool> lower_complex(ir::Module& module);
 
 // Removes nodes that no output needs, then unused parameters, buffers and constants, then constants without
 // input. User inputs stay: callers pass them by position.
@@ -23,7 +43,8 @@ namespace etb::passes {
 [[nodiscard]] Result<bool> make_masks_additive(ir::Module& module);
 
 // Completes the rank of the rows that index_put writes: index_put by one index of rank 1 whose values lack
-// leading dimensions of size 1 -> the same with a view that adds them. torch.export removes them for
+// leading dimensions of size 1 -> the same with a view that adds them. index_put into a copy, which archives have for
+// custom ops that write, becomes index_put into the original: it does not change its operand. torch.export removes them for
 // cache[:, :, at] = new. The official runtime's kernel for in-place writes (emit/in_place.hpp) requires them.
 [[nodiscard]] Result<bool> complete_row_updates(ir::Module& module);
 

@@ -2,6 +2,7 @@
 #include "partitioner_sdk/passes/passes.hpp"
 
 #include <algorithm>
+#include <map>
 
 #include "ops/index_put.hpp"
 #include "partitioner_sdk/passes/builder.hpp"
@@ -33,9 +34,21 @@ std::optional<Dims> row_sizes(const Builder& b, const ir::Node& node) {
 Result<bool> run(ir::Module& module, ir::Graph& graph) {
   const auto index_put = module.find_op("aten.index_put.default");
   if (!index_put) return false;
+  const auto clone = module.find_op("aten.clone.default");
+  std::map<ValueId, ValueId> originals;  // of copies
   PlainBuilder b(module, graph);
   bool is_changed = false;
   for (ir::Node& node : b.take_old_nodes()) {
+    if (clone && node.op == *clone) {
+      if (const auto* self = ir::get_if<ValueRef>(node.args[0])) originals.emplace(node.outputs[0], self->id);
+    } else if (node.op == *index_put) {
+      const auto* self = ir::get_if<ValueRef>(node.args[Index::self]);
+      const auto original = self == nullptr ? originals.end() : originals.find(self->id);
+      if (original != originals.end()) {
+        node.args[Index::self] = ValueRef{original->second};
+        is_changed = true;
+      }
+    }
     const std::optional<Dims> rows = node.op == *index_put ? row_sizes(b, node) : std::nullopt;
     const auto* values = rows ? ir::get_if<ValueRef>(node.args[Index::values]) : nullptr;
     if (values != nullptr) {
