@@ -176,6 +176,7 @@ std::span<const Formula> formula_table() {
       {"aten.linalg_matrix_power.default", "matrix_power.default(self, n)"},
       {"aten.linalg_vecdot.default", "sum.dim_IntList(mul(x, y), [dim])"},
       {"aten.log_sigmoid_backward.default", "mul(grad_output, sigmoid(neg(self)))"},
+      {"aten.log_sigmoid_forward.default", "log_sigmoid(self); exp(neg(abs(self)))"},
       {"aten.logaddexp.default",
        "x = to.dtype(self, wide_of(self, other)); y = to.dtype(other, wide_of(self, other));"
        "m = maximum(x, y); d = neg(abs(sub(x, y)));"
