@@ -132,7 +132,7 @@ Values selu(Builder& b, const ops::selu_default<Call>& a) {
 Values rrelu(Builder& b, const ops::rrelu_default<Call>& a) {
   const double lower = a.lower().number(), upper = a.upper().number();
   if (a.training() && lower != upper) {
-    a.fail(kTrainingMode);
+    a.fail("draws random slopes in training mode\nhint: export the model after .eval()");
     return {};
   }
   return {b.call("aten.leaky_relu.default", {a.self(), (lower + upper) / 2})};
