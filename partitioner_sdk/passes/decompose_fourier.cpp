@@ -31,7 +31,7 @@ namespace etb::passes {
 
 namespace {
 
-// What a transform's result is divided by, in the numbers of aten._fft_c2c.
+// The divisor of a transform's result, in the numbers of aten._fft_c2c.
 enum Scale : int64_t { kNone = 0, kRoot = 1, kCount = 2 };
 
 // numpy's words: "backward" scales inverse transforms, "forward" the others, "ortho" both by the root.
