@@ -21,9 +21,14 @@ const char* find_host_objection(const ir::Graph& graph, const ir::Node& node) {
   for (const ir::ValueId id : node.outputs)
     if (graph.values[id].kind != ir::ValueKind::kTensor) return "returns a number; the host computes numbers";
   bool reads_number = false;
+  const auto is_complex = [&](ir::ValueId id) { return ops::is_complex(graph.values[id].spec.dtype); };
+  bool has_complex = std::any_of(node.outputs.begin(), node.outputs.end(), is_complex);
   for (const ir::Argument& argument : node.args)
-    ir::for_each_value(
-        argument, [&](ir::ValueId id) { reads_number |= graph.values[id].kind != ir::ValueKind::kTensor; });
+    ir::for_each_value(argument, [&](ir::ValueId id) {
+      reads_number |= graph.values[id].kind != ir::ValueKind::kTensor;
+      has_complex |= is_complex(id);
+    });
+  if (has_complex) return "reads or returns complex numbers, which plugins do not receive";
   return reads_number ? "an argument is a number that is known only at run time" : nullptr;
 }
 

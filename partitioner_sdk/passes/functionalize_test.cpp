@@ -198,7 +198,7 @@ graph @forward {
   return %y
 }
 )"),
-      ::testing::AllOf(::testing::HasSubstr("aten._native_batch_norm_legit_functional.default(%x"),
+      ::testing::AllOf(::testing::HasSubstr("aten.batch_norm.default(%x"),
                        ::testing::HasSubstr(" updates %mean"), ::testing::HasSubstr(" updates %var")));
 }
 

@@ -66,7 +66,9 @@ class ComplexLowering final : public ComplexBuilder {
     const bool is_complex = reads_complex(args) || makes_complex(schema->base_name());
     // Also a real op that only the exporter makes.
     if (!is_complex && infer::find_rule(schema) != nullptr) return false;
+    const auto outer = std::exchange(declared_, {});
     results = expand_call(op, args, is_complex, {});
+    declared_ = outer;
     // Callers read results without checking for an error.
     if (has_failed()) results.resize(std::max<size_t>(schema->result_count(), 1), graph().add_value({}));
     return !results.empty();
@@ -122,7 +124,10 @@ class ComplexLowering final : public ComplexBuilder {
       const bool is_pair = !is_method_ || output.kind == ir::OutputKind::kBufferMutation;
       ir::for_each_value(output.value, [&](ValueId& id) {
         const ValueId now = current(id);
-        if (is_complex(now)) id = is_pair ? pair(now) : whole(now);
+        if (!is_complex(now)) return;
+        id = is_pair ? pair(now) : whole(now);
+        if (graph().values[id].name.empty())
+          graph().values[id].name = std::exchange(graph().values[now].name, {});
       });
     }
   }
