@@ -38,25 +38,43 @@ std::optional<std::pair<Dim, Dim>> equal_sizes(const ir::SymbolTable& symbols, c
   return std::pair(left[0], right[0]);
 }
 
+// The exporter writes the sizes of a sum of equal operands, so a formula there equals the result's size, or it is 1. Its bound
+// is that of the result in both cases.
+void add_broadcast(const ir::SymbolTable& symbols, const Dims& in, const Dims& out,
+                   std::vector<std::pair<Dim, Dim>>& found) {
+  for (size_t i = 1; i <= in.size() && i <= out.size(); ++i) {
+    const Dim size = in[in.size() - i], made = out[out.size() - i];
+    if (!is_simple(symbols, size) && symbols.as_symbol(made)) found.emplace_back(size, made);
+  }
+}
+
 bool has_zero(const Dims& sizes) {
   return std::any_of(sizes.begin(), sizes.end(), [](Dim size) { return size.is(0); });
 }
 
 Result<bool> run(ir::Module& module, ir::Graph& graph) {
-  const auto view = module.find_op("aten.view.default");
-  if (!view) return false;
+  const auto view = module.find_op("aten.view.default"), sum = module.find_op("aten.add.Tensor");
+  // Each one costs a pass over the values; models have a few.
+  constexpr size_t kMost = 64;
   std::vector<std::pair<Dim, Dim>> found;
   for (const ir::Node& node : graph.nodes) {
-    const auto* self = node.op == *view ? ir::get_if<ValueRef>(node.args[0]) : nullptr;
-    if (self == nullptr) continue;
-    const Dims& in = graph.values[self->id].spec.sizes;
+    if (found.size() >= kMost) break;
+    if (!(view && node.op == *view) && !(sum && node.op == *sum)) continue;
     const Dims& out = graph.values[node.outputs[0]].spec.sizes;
-    if (has_zero(in) || has_zero(out)) continue;
-    const auto equal = equal_sizes(module.symbols, in, out);
-    // Each one costs a pass over the values; models have a few.
-    constexpr size_t kMost = 64;
-    if (equal && found.size() < kMost && std::find(found.begin(), found.end(), *equal) == found.end())
-      found.push_back(*equal);
+    std::vector<std::pair<Dim, Dim>> here;
+    for (const Argument& argument : node.args) {
+      const auto* operand = ir::get_if<ValueRef>(argument);
+      if (operand == nullptr) continue;
+      const Dims& in = graph.values[operand->id].spec.sizes;
+      if (has_zero(in) || has_zero(out)) continue;
+      if (sum && node.op == *sum) {
+        add_broadcast(module.symbols, in, out, here);
+      } else if (const auto equal = equal_sizes(module.symbols, in, out)) {
+        here.push_back(*equal);
+      }
+    }
+    for (const auto& equal : here)
+      if (std::find(found.begin(), found.end(), equal) == found.end()) found.push_back(equal);
   }
   bool is_changed = false;
   for (ir::Value& value : graph.values) {
