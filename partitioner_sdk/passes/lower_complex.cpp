@@ -161,7 +161,7 @@ class ComplexLowering final : public ComplexBuilder {
     for (size_t i = 0; i < results.size(); ++i) take_result(node, i, results[i]);
   }
 
-  // Takes the real part for an op that the user told to compute in a real dtype; false if it computes with complex
+  // Takes the real part for an op whose argument dtype is real; false if it computes with complex
   // numbers.
   bool convert_operand(ir::Node& node) {
     const auto* self = ir::get_if<ValueRef>(node.args[0]);
