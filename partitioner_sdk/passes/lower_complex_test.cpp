@@ -133,6 +133,23 @@ TEST(LowerComplex, RejectsOpsWithoutAFormulaByName) {
                     HasSubstr("aten.erfinv.default: no kernel for complex numbers")));
 }
 
+TEST(LowerComplex, ARealDtypeTakesTheRealPart) {
+  const std::string text = lowered(
+      "  user %x: complex64[2, 2]\n"
+      "  %y: float64[2, 2] = aten.softmax.int(%x, 0, float64)\n"
+      "  return %y\n");
+  EXPECT_THAT(text, AllOf(HasSubstr("aten.softmax.int(%1, 0, float64)"), HasSubstr("%1: float32[2, 2]")));
+}
+
+// A decomposition that was written for real numbers must not drop the imaginary part.
+TEST(LowerComplex, RejectsStepsInARealDtype) {
+  EXPECT_THAT(lowered("  user %x: complex64[2, 2]\n"
+                      "  %y: complex64[2, 2] = aten.lerp.Scalar(%x, %x, 0.5)\n"
+                      "  %z: float32[2, 2] = aten.softmax.int(%y, 0)\n"
+                      "  return %z\n"),
+              HasSubstr("error: "));
+}
+
 TEST(LowerComplex, RejectsHostileTransforms) {
   const auto transform = [](const std::string& call) {
     return lowered("  user %x: float32[2, 8]\n  %y: complex64[2, 5] = " + call +
