@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// aten::bincount, histc and histogram: the number of elements of each value, or in each bin.
+// aten::bincount, histc and histogram: numbers of elements that have a value, or belong to a bin.
 #include <algorithm>
 #include <cmath>
 

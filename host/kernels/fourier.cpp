@@ -315,7 +315,7 @@ etb_status read_axes(KernelContext& context, IntList dims, int rank, Axes* out) 
   return ETB_OK;
 }
 
-// Returns the factor of all results: 1 (0), or the inverse of the root (1) of the number of points of a transform, or of the number (2).
+// Reads the factor of the results: 1, or one over the root (1) or all (2) of the numbers of a transform.
 etb_status read_scale(KernelContext& context, int64_t normalization, const Axes& axes, const int64_t* sizes,
                       double* out) {
   double count = 1;

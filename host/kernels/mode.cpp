@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// aten::mode: the most frequent element of each row along a dim, and the last place where it is; of equally frequent ones it is the
-// smallest; each NaN counts for itself.
+// aten::mode: the most frequent element of each row along a dim, and the last place where it is. It is the smallest of equally
+// frequent ones; each NaN counts for itself.
 #include "ops/mode.hpp"
 #include "host/kernels/indexing.hpp"
 #include "host/kernels/kernel.hpp"

@@ -21,14 +21,43 @@ const char* find_host_objection(const ir::Graph& graph, const ir::Node& node) {
   for (const ir::ValueId id : node.outputs)
     if (graph.values[id].kind != ir::ValueKind::kTensor) return "returns a number; the host computes numbers";
   bool reads_number = false;
+  const auto is_complex = [&](ir::ValueId id) { return ops::is_complex(graph.values[id].spec.dtype); };
+  bool has_complex = std::any_of(node.outputs.begin(), node.outputs.end(), is_complex);
   for (const ir::Argument& argument : node.args)
-    ir::for_each_value(
-        argument, [&](ir::ValueId id) { reads_number |= graph.values[id].kind != ir::ValueKind::kTensor; });
+    ir::for_each_value(argument, [&](ir::ValueId id) {
+      reads_number |= graph.values[id].kind != ir::ValueKind::kTensor;
+      has_complex |= is_complex(id);
+    });
+  if (has_complex) return "reads or returns complex numbers, which plugins do not receive";
   return reads_number ? "an argument is a number that is known only at run time" : nullptr;
 }
 
 bool has(const std::vector<uint32_t>& list, uint32_t item) {
   return std::find(list.begin(), list.end(), item) != list.end();
+}
+
+// By node: true if it reads constants, or what follows from them, and nothing else. State is not constant.
+std::vector<bool> find_constant_nodes(const ir::Graph& graph) {
+  std::vector<bool> is_constant(graph.values.size(), false), found(graph.nodes.size(), false);
+  for (const ir::Input& input : graph.inputs) {
+    const bool is_written =
+        std::any_of(graph.outputs.begin(), graph.outputs.end(), [&](const ir::Output& output) {
+          return output.kind == ir::OutputKind::kBufferMutation && output.target == input.target;
+        });
+    is_constant[input.value] = input.kind != ir::InputKind::kUser && !is_written;
+  }
+  for (size_t i = 0; i < graph.nodes.size(); ++i) {
+    bool reads_some = false, reads_other = false;
+    for (const ir::Argument& argument : graph.nodes[i].args) {
+      ir::for_each_value(argument, [&](ir::ValueId id) {
+        reads_some = true;
+        reads_other |= !is_constant[id];
+      });
+    }
+    found[i] = reads_some && !reads_other;
+    for (const ir::ValueId id : graph.nodes[i].outputs) is_constant[id] = found[i];
+  }
+  return found;
 }
 
 // State of one graph during partitioning.
@@ -134,6 +163,7 @@ class Partitioner {
       for (size_t graph_index = 0; graph_index < parts[method].size(); ++graph_index) {
         GraphState& state = methods_state_[method].graphs[graph_index];
         PluginPart& part = parts[method][graph_index];
+        part.claims.is_constant = find_constant_nodes(methods_[method].graphs[graph_index]);
         do {
           part.grouping = state.copies.group(state.dag, state.fixed, part.claims);
           if (part.grouping.cyclic_unit) return context(cycle_error(method, graph_index, part));

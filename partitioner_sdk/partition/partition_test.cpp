@@ -500,6 +500,25 @@ forward %c = aten.mul.Tensor
 )");
 }
 
+TEST(Partition, ComplexTensorsStayWithTheHost) {
+  TestFixture fixture;
+  fixture
+      .method(R"(etg 1
+module "m"
+
+graph @forward {
+  user %x: float32[8]
+  %y: complex64[5] = aten._fft_r2c.default(%x, [0], 0, true)
+  %z: float32[8] = aten._fft_c2r.default(%y, [0], 2, 8)
+  return %z
+}
+)")
+      .plugin("npu", {"aten._fft_r2c.default", "aten._fft_c2r.default"});
+  fixture.run();
+  EXPECT_THAT(to_text(make_report(fixture.modules, fixture.done, fixture.keys)),
+              HasSubstr("reads or returns complex numbers, which plugins do not receive"));
+}
+
 TEST(Report, PageEscapesWhatPluginsSay) {
   TestFixture fixture;
   fixture.method(kDiamond).plugin("<script>alert(1)</script>", {kAdd});

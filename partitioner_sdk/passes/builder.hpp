@@ -84,6 +84,13 @@ class Builder {
   // tensor.
   ValueId add_constant(Dtype dtype, std::vector<int64_t> sizes, std::vector<std::byte> elements);
 
+  // Sets the largest value of a symbol.
+  void set_bound(uint32_t symbol, int64_t max) {
+    has_new_bounds_ = true;
+    symbols().set_max(symbol, max);
+  }
+  bool has_new_bounds() const { return has_new_bounds_; }
+
   void fail(Code code, std::string why);
   bool has_failed() const { return !error_.message.empty(); }
   // For a pass that continues after an error in one node: remove_dead_code removes the nodes added for it.
@@ -111,6 +118,7 @@ class Builder {
   std::vector<ValueId> declared_;
   uint32_t source_ = ir::kNone;
   uint32_t debug_handle_ = 0;
+  bool has_new_bounds_ = false;
   Error error_;
 };
 

@@ -215,7 +215,13 @@ Values product_of_all(ComplexBuilder& b, const Call& a) {
 
 }  // namespace
 
-Parts multiply(Parts x, Parts y) { return {x.re * y.re - x.im * y.im, x.re * y.im + x.im * y.re}; }
+Parts multiply(Parts x, Parts y) {
+  // One after the other: the order of operands is the compiler's choice, and so would be that of the nodes.
+  const Real first = x.re * y.re, second = x.im * y.im;
+  const Real re = first - second;
+  const Real third = x.re * y.im, fourth = x.im * y.re;
+  return {re, third + fourth};
+}
 
 Parts divide(Parts x, Parts y) {
   if (y.im.is(0)) return {x.re / y.re, x.im / y.re};

@@ -77,7 +77,7 @@ class ComplexBuilder : public Builder {
   // A tensor with the sizes and dtype of `like`.
   ValueId filled(ValueId like, double value);
   using Builder::add_declared;
-  // Specs that the exporter declares for the results of the node that is lowered; empty inside of a decomposition.
+  // Returns the specs that the exporter declares for the node that is lowered; empty inside of a decomposition.
   std::span<const TensorSpec> declared() const { return declared_; }
   // Adds a call as it is, although it reads or returns complex tensors.
   ValueId call_unchanged(std::string_view op, std::vector<Argument> args) {

@@ -267,7 +267,13 @@ Values convert(ComplexBuilder& b, const Call& a) {
     if (const auto* dtype = ir::get_if<Dtype>(a.argument(i))) target = *dtype;
     if (const TensorSpec* other = a.argument(i).find_tensor()) target = other->dtype;
   }
-  if (!b.is_complex(self) && !ops::is_complex(target)) return {};
+  const bool is_kept = ops::is_complex(target) || ops::is_bool(target);
+  if (!b.is_complex(self) && !is_kept) return {};
+  // A decomposition that computes in a real dtype was written for real numbers.
+  if (!is_kept && b.declared().empty()) {
+    a.fail("a step of real numbers reads complex ones");
+    return {};
+  }
   return {converted(b, self, target)};
 }
 

@@ -104,7 +104,7 @@ class Decomposer final : public Builder {
       for (const std::string& hint : hints_) faults_.message += hint;
       return tl::make_unexpected(faults_);
     }
-    return is_changed;
+    return is_changed || has_new_bounds();
   }
 
  protected:

@@ -24,7 +24,6 @@
 #include "ops/prelu.hpp"
 #include "ops/relu6.hpp"
 #include "ops/round.hpp"
-#include "ops/rrelu.hpp"
 #include "ops/rsub.hpp"
 #include "ops/selu.hpp"
 #include "ops/silu.hpp"
@@ -126,16 +125,6 @@ Values selu(Builder& b, const ops::selu_default<Call>& a) {
   // Klambauer et al. 2017, equation 14, with PyTorch's digits.
   return {b.call("aten.elu.default",
                  {a.self(), 1.6732632423543772848170429916717, 1.0507009873554804934193349852946})};
-}
-
-// In training each slope is drawn at random, unless there is only one.
-Values rrelu(Builder& b, const ops::rrelu_default<Call>& a) {
-  const double lower = a.lower().number(), upper = a.upper().number();
-  if (a.training() && lower != upper) {
-    a.fail(kTrainingMode);
-    return {};
-  }
-  return {b.call("aten.leaky_relu.default", {a.self(), (lower + upper) / 2})};
 }
 
 Values relu6(Builder& b, const ops::relu6_default<Call>& a) {
@@ -300,7 +289,6 @@ std::span<const Decomposition> activation_decompositions() {
       row<ops::prelu_default, prelu>(),
       row<ops::relu6_default, relu6>(),
       row<ops::round_decimals, round_decimals>(),
-      row<ops::rrelu_default, rrelu>(),
       row<ops::rsub_Scalar, rsub>(),
       row<ops::rsub_Tensor, rsub>(),
       row<ops::selu_default, selu>(),

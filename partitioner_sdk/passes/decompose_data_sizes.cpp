@@ -68,10 +68,18 @@ Values embedding_bag(Builder& b, const A& a, Argument padding_index) {
     a.fail("the sizes of the results are not known, expected those that the exporter declares");
     return {};
   }
-  return b.call_sized("aten._embedding_bag.default",
-                      {a.weight(), a.indices(), a.offsets(), a.scale_grad_by_freq(), a.mode(), a.sparse(),
-                       a.per_sample_weights(), a.include_last_offset(), std::move(padding_index)},
-                      std::move(specs));
+  // With include_last_offset PyTorch 2.13 declares one bag too many in the third result.
+  const bool has_one_more = a.include_last_offset() && specs[2].rank() == 1 && specs[0].rank() == 2 &&
+                            b.symbols().sub(specs[2].sizes[0], specs[0].sizes[0]).is(1);
+  if (has_one_more) specs[2].sizes[0] = specs[0].sizes[0];
+  Values out =
+      b.call_sized("aten._embedding_bag.default",
+                   {a.weight(), a.indices(), a.offsets(), a.scale_grad_by_freq(), a.mode(), a.sparse(),
+                    a.per_sample_weights(), a.include_last_offset(), std::move(padding_index)},
+                   std::move(specs));
+  if (has_one_more)
+    out[2] = b.call("aten.constant_pad_nd.default", {ValueRef{out[2]}, Dims{Dim(0), Dim(1)}, Dim(0)});
+  return out;
 }
 Values plain_embedding_bag(Builder& b, const ops::embedding_bag_default<Call>& a) {
   return embedding_bag(b, a, Dim(-1));
@@ -84,7 +92,7 @@ Values padded_embedding_bag(Builder& b, const ops::embedding_bag_padding_idx<Cal
   return embedding_bag(b, a, is_negative ? b.symbols().add(index, table.sizes[0]) : index);
 }
 
-// Each element as often as `repeats` says; one number serves all.
+// Each element as often as `repeats` says; one number is for all.
 Values repeat_interleave(Builder& b, const ops::repeat_interleave_self_Tensor<Call>& a) {
   const bool has_dim = a.dim().has_value();
   const Dim numel = ir::numel(b.symbols(), a.self().spec().sizes);
@@ -152,7 +160,8 @@ void set_bound(Builder& b, int64_t wrong, int64_t bound) {
   const auto symbol = result.rank() == 1 ? b.symbols().as_symbol(result.sizes[0]) : std::nullopt;
   if (!symbol) return;
   const int64_t max = b.symbols().symbol(*symbol).max;
-  if (max == ir::kUnbounded || max == wrong) b.symbols().set_max(*symbol, bound);
+  // PyTorch writes one less than the largest number for some symbols without a bound.
+  if (max >= ir::kUnbounded - 1 || max == wrong) b.set_bound(*symbol, bound);
 }
 
 // PyTorch 2.13 declares the elements of `self` as the bound, where those of the broadcast sizes are selected.

@@ -197,8 +197,9 @@ Values rms_norm(Builder& b, const ops::rms_norm_default<Call>& a) {
   const TensorSpec in = a.input().spec();
   // PyTorch computes in float32, because the square of a float16 overflows early. eps is by default the smallest
   // step of the dtype that it computes in.
-  const bool is_double = in.dtype == Dtype::FLOAT64;
-  const ValueId x = to_dtype(b, a.input(), is_double ? Dtype::FLOAT64 : Dtype::FLOAT32);
+  const bool is_double = ops::real_part(in.dtype) == Dtype::FLOAT64;
+  const Dtype wide = ops::is_complex(in.dtype) ? in.dtype : is_double ? Dtype::FLOAT64 : Dtype::FLOAT32;
+  const ValueId x = to_dtype(b, a.input(), wide);
   Dims dims;
   for (size_t i = a.normalized_shape().dims().size(); i-- > 0;)
     dims.emplace_back(static_cast<int64_t>(in.rank() - 1 - i));

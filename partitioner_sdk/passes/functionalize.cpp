@@ -272,7 +272,8 @@ class Functionalizer {
       for (const ValueId output : node.outputs) define_root(output);
       return fault(node, "is an in-place op without a functional variant");
     }
-    if (functional->is_view() || functional->base_name() == "resize")
+    const std::string_view kind = functional->base_name();
+    if (functional->is_view() || kind == "resize" || kind == "resize_as")
       return change_shape(node, operand, *functional);
     const TensorSpec spec = graph_.values[states_[operand].now].spec;
     node.op = module_.op(functional->name());

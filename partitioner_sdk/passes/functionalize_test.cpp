@@ -183,6 +183,39 @@ graph @forward {
               ::testing::HasSubstr("return %x, %flat.1\n"));
 }
 
+TEST(Functionalize, ABatchNormInTrainingWritesItsStatistics) {
+  EXPECT_THAT(
+      functional(R"(etg 1
+module "m"
+constant "mean": float32[2] = [0, 0]
+constant "var": float32[2] = [1, 1]
+
+graph @forward {
+  buffer %mean: float32[2] = "mean" as "mean"
+  buffer %var: float32[2] = "var" as "var"
+  user %x: float32[3, 2]
+  %y: float32[3, 2] = aten.batch_norm.default(%x, none, none, %mean, %var, true, 0.1, 1e-05, false)
+  return %y
+}
+)"),
+      ::testing::AllOf(::testing::HasSubstr("aten.batch_norm.default(%x"),
+                       ::testing::HasSubstr(" updates %mean"), ::testing::HasSubstr(" updates %var")));
+}
+
+TEST(Functionalize, AResizeChangesSizes) {
+  EXPECT_THAT(functional(R"(etg 1
+module "m"
+
+graph @forward {
+  user %x: float32[6]
+  %c: float32[6] = aten.clone.default(%x)
+  %r: float32[2, 2] = aten.resize_.default(%c, [2, 2])
+  return %r
+}
+)"),
+              ::testing::HasSubstr("float32[2, 2] = aten.resize.default(%c, [2, 2])"));
+}
+
 TEST(Functionalize, AFunctionalGraphStaysAsItIs) {
   EXPECT_EQ(functional(R"(etg 1
 module "m"

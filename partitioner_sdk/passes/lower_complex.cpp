@@ -16,6 +16,14 @@ bool makes_complex(std::string_view base) {
   return base.starts_with("fft_") || std::binary_search(std::begin(kNames), std::end(kNames), base);
 }
 
+// Ops that convert their operand to the argument dtype before anything else.
+bool converts_first(std::string_view base) {
+  constexpr std::string_view kNames[] = {"cumprod", "cumsum",  "log_softmax",         "mean",
+                                         "prod",    "softmax", "special_log_softmax", "special_softmax",
+                                         "sum"};
+  return std::binary_search(std::begin(kNames), std::end(kNames), base);
+}
+
 const ComplexRule* find_rule(std::string_view base) {
   const std::string name = "aten." + std::string(base);
   for (const auto rules : {complex_arithmetic_rules(), complex_function_rules(), complex_product_rules(),
@@ -66,7 +74,9 @@ class ComplexLowering final : public ComplexBuilder {
     const bool is_complex = reads_complex(args) || makes_complex(schema->base_name());
     // Also a real op that only the exporter makes.
     if (!is_complex && infer::find_rule(schema) != nullptr) return false;
+    const auto outer = std::exchange(declared_, {});
     results = expand_call(op, args, is_complex, {});
+    declared_ = outer;
     // Callers read results without checking for an error.
     if (has_failed()) results.resize(std::max<size_t>(schema->result_count(), 1), graph().add_value({}));
     return !results.empty();
@@ -122,7 +132,10 @@ class ComplexLowering final : public ComplexBuilder {
       const bool is_pair = !is_method_ || output.kind == ir::OutputKind::kBufferMutation;
       ir::for_each_value(output.value, [&](ValueId& id) {
         const ValueId now = current(id);
-        if (is_complex(now)) id = is_pair ? pair(now) : whole(now);
+        if (!is_complex(now)) return;
+        id = is_pair ? pair(now) : whole(now);
+        if (graph().values[id].name.empty())
+          graph().values[id].name = std::exchange(graph().values[now].name, {});
       });
     }
   }
@@ -134,6 +147,7 @@ class ComplexLowering final : public ComplexBuilder {
       return graph().values[id].kind == ir::ValueKind::kTensor;
     });
     if (!returns_tensors) return keep_number(node);
+    if (converts_first(schema->base_name()) && convert_operand(node)) return keep(std::move(node));
     std::vector<TensorSpec> declared;
     for (const ValueId output : node.outputs) declared.push_back(spec(output));
     declared_ = declared;
@@ -145,6 +159,19 @@ class ComplexLowering final : public ComplexBuilder {
       return;
     }
     for (size_t i = 0; i < results.size(); ++i) take_result(node, i, results[i]);
+  }
+
+  // Takes the real part for an op whose argument dtype is real; false if it computes with complex
+  // numbers.
+  bool convert_operand(ir::Node& node) {
+    const auto* self = ir::get_if<ValueRef>(node.args[0]);
+    const bool is_real = std::any_of(node.args.begin(), node.args.end(), [](const Argument& argument) {
+      const auto* dtype = ir::get_if<Dtype>(argument);
+      return dtype != nullptr && !ops::is_complex(*dtype) && !ops::is_bool(*dtype);
+    });
+    if (!is_real || self == nullptr) return false;
+    node.args[0] = ValueRef{real(self->id)};
+    return true;
   }
 
   // A size of a complex tensor is that of its parts. Its number cannot be read: symbols are real.

@@ -42,6 +42,11 @@ namespace etb::passes {
 // then sees one kind of mask, and layers that read the same mask share its conversion (merge_equal_nodes).
 [[nodiscard]] Result<bool> make_masks_additive(ir::Module& module);
 
+// Replaces sizes by simpler ones that a view or a sum proves equal. torch.export writes -u0 + max(u0, min(u0 + s0, 24)) for a
+// slice from u0 to u0 + s0, and a view of it to [1, s0, 1]: the slice has s0 rows. Bounds of both are then equal too, so
+// that a plugin, which sees bounds, accepts sums of such tensors. Strides are recomputed by views_to_copies.
+[[nodiscard]] Result<bool> simplify_equal_sizes(ir::Module& module);
+
 // Completes the rank of the rows that index_put writes: index_put by one index of rank 1 whose values lack
 // leading dimensions of size 1 -> the same with a view that adds them. index_put into a copy, which archives have for
 // custom ops that write, becomes index_put into the original: it does not change its operand. torch.export removes them for

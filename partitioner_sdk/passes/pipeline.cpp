@@ -43,6 +43,7 @@ class Runner {
 // The steps that the decompositions and the rules before and after them share.
 Status lower_to_edge(Runner& runner, ir::Module& module, const PipelineOptions& options) {
   ETB_TRY(runner.run("decompose", decompose(module, options.decompose)));
+  ETB_TRY(runner.run("equal_sizes", simplify_equal_sizes(module)));
   ETB_TRY(runner.run("additive_masks", make_masks_additive(module)));
   ETB_TRY(runner.run("row_updates", complete_row_updates(module)));
   ETB_TRY(runner.run("views_to_copies", views_to_copies(module)));

@@ -507,6 +507,9 @@ TEST(Decompose, RejectsArgumentsByName) {
       {"float32[]", "float32[] = aten.trapezoid.x(%x, %x)", "expected a vector or the dimensions of y"},
       {"float32[3]", "float32[] = aten.einsum.default(\"ij->\", [%x])", "2 letters for operand 0 of rank 1"},
       {"float32[3]", "float32[3] = aten.einsum.default(\"i->ii\", [%x])", "once in the result"},
+      {"float32[3]", "float32[3] = aten.rrelu.default(%x, 0.1, 0.3, true)", "training mode"},
+      {"float32[3]", "float32[0, 0] = aten._chunk_cat.default([%x], 0, 0)", "0 chunks of a tensor of rank 1"},
+      {"float32[3]", "float32[4] = aten.resize.default(%x, [4])", "a resize to 4 elements of 3"},
       {"float32[3]", "int64[2, 4] = aten.tril_indices.default(-1, 4)", "a matrix of -1 by 4"},
   };
   for (const auto& row : rows) {

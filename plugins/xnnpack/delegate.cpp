@@ -63,7 +63,7 @@ Result<XnnpackDelegate> XnnpackDelegate::make(const XnnpackPlugin& plugin, Creat
   SharedState& state = *delegate.state_;
   ETB_ASSIGN(const XnnPayload payload, read_xnnpack_payload(state.bytes.bytes()));
   state.is_small = is_small(payload);
-  state.input_count = static_cast<uint32_t>(payload.input_ids.size());
+  state.input_count = payload.input_argument_count();
   state.output_count = static_cast<uint32_t>(payload.output_ids.size());
   state.is_output_reread = reread_outputs(payload);
   const std::string_view mode = args.options.get_text("workspace_sharing_mode");

@@ -100,7 +100,8 @@ std::vector<bool> find_live(const XnnPayload& payload) {
 
 Result<SubgraphHandle> SubgraphBuilder::build() {
   xnn_subgraph_t raw = nullptr;
-  const auto external_count = static_cast<uint32_t>(payload_.input_ids.size() + payload_.output_ids.size());
+  const uint32_t external_count =
+      payload_.input_argument_count() + static_cast<uint32_t>(payload_.output_ids.size());
   ETB_TRY(from_xnn(xnn_create_subgraph(external_count, 0, &raw), "subgraph"));
   SubgraphHandle subgraph(raw);
   id_of_.assign(payload_.value_of_id.size(), XNN_INVALID_VALUE_ID);

@@ -142,6 +142,7 @@ Result<ExternalValues> ExternalValues::make(const XnnPayload& payload) {
   };
   ETB_TRY(add(payload.input_ids, made.inputs));
   ETB_TRY(add(payload.output_ids, made.outputs));
+  made.input_argument_count = payload.input_argument_count();
   return made;
 }
 
@@ -205,11 +206,11 @@ XnnRuntime::~XnnRuntime() {
 }
 
 Status XnnRuntime::run(const Run& run) {
-  if (run.input_count() != external_values_.inputs.size() ||
+  if (run.input_count() != external_values_.input_argument_count ||
       run.output_count() != external_values_.outputs.size()) {
     return invalid_argument(std::to_string(run.input_count()), " inputs and ",
                             std::to_string(run.output_count()), " outputs, expected ",
-                            std::to_string(external_values_.inputs.size()), " and ",
+                            std::to_string(external_values_.input_argument_count), " and ",
                             std::to_string(external_values_.outputs.size()));
   }
   // Checks all arguments before any call of XNNPACK and any allocation.
@@ -237,8 +238,8 @@ Status XnnRuntime::run(const Run& run) {
 Result<bool> XnnRuntime::read_input_shapes(const Run& run) {
   bool changed = false;
   for (uint32_t i = 0; i < external_values_.inputs.size(); ++i) {
-    const Tensor input = run.input(i);
     const ExternalValue& external = external_values_.inputs[i];
+    const Tensor input = run.input(external.external_id);
     if (input.dtype() != external.dtype) {
       return invalid_argument("input ", std::to_string(i), ": ", dtype_text(input.dtype()), ", expected ",
                               dtype_text(external.dtype));
@@ -331,7 +332,8 @@ Status XnnRuntime::set_up(const Run& run) {
     is_set_up_ &= xnn_externals_[slot].data == data;
     xnn_externals_[slot].data = data;
   };
-  for (uint32_t i = 0; i < external_values_.inputs.size(); ++i) set_data(i, run.input(i).raw().data);
+  for (uint32_t i = 0; i < external_values_.inputs.size(); ++i)
+    set_data(i, run.input(external_values_.inputs[i].external_id).raw().data);
   for (uint32_t i = 0; i < external_values_.outputs.size(); ++i)
     set_data(external_values_.inputs.size() + i, run.output(i).raw().data);
   if (is_set_up_) return {};

@@ -53,17 +53,23 @@ def variants_of(op):
 
 
 class Sample(torch.nn.Module):
-    """Calls the operator on the sample's arguments, with the inputs in place of its tensors."""
+    """Calls the operator on the sample's arguments, with the inputs in place of its tensors. `bounds` are the largest sizes of its
+    results, for sizes that depend on data."""
 
-    def __init__(self, call, args, kwargs):
+    def __init__(self, call, args, kwargs, bounds=()):
         super().__init__()
-        self.call, self.args, self.kwargs = call, args, kwargs
+        self.call, self.args, self.kwargs, self.bounds = call, args, kwargs, bounds
 
     def forward(self, *tensors):
         left = iter(tensors)
         args = map_tensors(self.args, lambda _: next(left))
         kwargs = map_tensors(self.kwargs, lambda _: next(left))
-        return tuple(tensors_in(self.call(*args, **kwargs)))  # named tuples cannot be saved
+        results = tuple(tensors_in(self.call(*args, **kwargs)))  # named tuples cannot be saved
+        for result, sizes in zip(results, self.bounds):
+            for size, bound in zip(result.shape, sizes):
+                if not isinstance(size, int):
+                    torch._check(size <= bound)
+        return results
 
 
 def is_inexact(tensor):
@@ -208,6 +214,10 @@ def export(variant, sample, path, op):
         if t.dtype not in CODES or t.layout != torch.strided:
             raise Unusable(f"{t.dtype}, {t.layout}")
     program = torch.export.export(Sample(variant.call, args, kwargs).eval(), tuple(inputs), strict=False)
+    if any(limits.upper > 2**40 for limits in program.range_constraints.values()):
+        # A program needs a bound for each size. A user states it in the model, as here.
+        bounds = [[2 * size for size in t.shape] for t in results]
+        program = torch.export.export(Sample(variant.call, args, kwargs, bounds).eval(), tuple(inputs), strict=False)
     case = pack_sample(inputs, results, scale_of(op.name, variant.call, args, kwargs, results), op.full_name)
     torch.export.save(without_folders(program), path.with_suffix(".pt2"))
     path.with_suffix(".case").write_bytes(case)

@@ -92,7 +92,16 @@ def wide_enough_for_vectors(emit):
                 emit(functional, [a, a.flip(0)], {}, "wide")
 
 
-FAMILIES = [special_values, integer_extremes, mixed_dtypes, wide_enough_for_vectors]
+def polynomials_at_a_number(emit):
+    for functional in functional_overloads():
+        if "polynomial" in functional._schema.name and functional._schema.overload_name == "x_scalar":
+            for dtype in (torch.float32, torch.float64, torch.int64, torch.uint8):
+                degrees = torch.tensor([0, 1, 2, 3, 5, 8, 13]).to(dtype)
+                emit(functional, [0.75, degrees], {}, "number")
+                emit(functional, [-2, degrees], {}, "number")
+
+
+FAMILIES = [polynomials_at_a_number, special_values, integer_extremes, mixed_dtypes, wide_enough_for_vectors]
 
 
 def add_all(emit):

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <limits>
 #include <numeric>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -21,16 +22,19 @@ namespace {
 
 constexpr int8_t kUint8 = 0, kInt8 = 1, kInt32 = 3, kInt64 = 4, kFloat32 = 6, kComplex64 = 9, kBool = 11;
 // Kernels that take floats only, and those of matrices and of attention with their ranks.
-constexpr std::initializer_list<std::string_view> kOfFloats = {
+constexpr std::string_view kOfFloats[] = {
     "linalg",         "lu_",   "geqrf",          "ormqr",        "fft",
     "complex",        "frexp", "batch_norm",     "grid_sampler", "dropout",
     "segment_reduce", "llama", "choose_qparams", "per_token",    "mixed_"};
-constexpr std::initializer_list<std::string_view> kOfMatrices = {
+constexpr std::string_view kOfMatrices[] = {
     "linalg", "lu_", "geqrf", "ormqr", "mixed_", "choose_qparams_per_token", "quantize_per_token"};
 constexpr int64_t kMaxArenaNbytes = 1 << 16;
 
-bool contains(std::string_view text, std::initializer_list<std::string_view> parts) {
+bool contains(std::string_view text, std::span<const std::string_view> parts) {
   return std::ranges::any_of(parts, [&](std::string_view part) { return text.find(part) != text.npos; });
+}
+bool contains(std::string_view text, std::initializer_list<std::string_view> parts) {
+  return contains(text, std::span(parts.begin(), parts.size()));
 }
 
 const ops::Schema* schema_of(const Kernel& kernel) {

@@ -298,24 +298,27 @@ class Reader {
   Status read_externals() {
     if (graph_->external_count() > kMaxExternals)
       return bad(graph_->external_count(), " externals, expected at most ", kMaxExternals);
-    ETB_TRY(read_ids(graph_->input_ids(), "input", true, out_.input_ids));
-    ETB_TRY(read_ids(graph_->output_ids(), "output", false, out_.output_ids));
-    if (out_.input_ids.size() + out_.output_ids.size() != graph_->external_count()) {
-      return bad(out_.input_ids.size(), " inputs and ", out_.output_ids.size(),
-                 " outputs, expected together ", graph_->external_count());
-    }
+    const uint32_t count = graph_->external_count();
+    const uint32_t input_count = graph_->input_ids() ? graph_->input_ids()->size() : 0;
+    const uint32_t output_count = graph_->output_ids() ? graph_->output_ids()->size() : 0;
+    if (input_count > count || output_count > count - input_count)
+      return bad(input_count, " inputs and ", output_count, " outputs, expected together at most ", count);
+    out_.ignored_input_count = count - input_count - output_count;
+    ETB_TRY(read_ids(graph_->input_ids(), "input", true, 0, count - output_count, out_.input_ids));
+    ETB_TRY(
+        read_ids(graph_->output_ids(), "output", false, count - output_count, output_count, out_.output_ids));
     size_t flagged = 0;
     for (const XnnValue& value : out_.values) flagged += value.is_input || value.is_output;
-    if (flagged != graph_->external_count())
-      return bad(flagged, " values are external, expected ", graph_->external_count());
+    if (flagged != input_count + output_count)
+      return bad(flagged, " values are external, expected ", input_count + output_count);
     return {};
   }
 
-  Status read_ids(const flatbuffers::Vector<uint32_t>* ids, const char* what, bool inputs,
-                  std::vector<uint32_t>& out) {
+  // Orders values by their external ids, which are different ones of the `slot_count` from `base` on.
+  Status read_ids(const flatbuffers::Vector<uint32_t>* ids, const char* what, bool inputs, uint32_t base,
+                  uint32_t slot_count, std::vector<uint32_t>& out) {
     const uint32_t count = ids ? ids->size() : 0;
-    out.assign(count, kXnnNoValue);
-    const uint32_t base = inputs ? 0 : static_cast<uint32_t>(out_.input_ids.size());
+    out.assign(slot_count, kXnnNoValue);
     for (uint32_t i = 0; i < count; ++i) {
       const uint32_t id = ids->Get(i);
       if (!is_value(id)) return bad(what, " ", i, ": no value ", id);
@@ -323,10 +326,11 @@ class Reader {
       if (!(inputs ? value.is_input : value.is_output) || !value.external_id)
         return bad(what, " ", i, ": value ", id, " is not external");
       const uint32_t slot = *value.external_id - base;  // wraps around for an id of the other list
-      if (slot >= count || out[slot] != kXnnNoValue)
+      if (slot >= slot_count || out[slot] != kXnnNoValue)
         return bad(what, " ", i, ": external id ", *value.external_id, " out of place");
       out[slot] = id;
     }
+    out.erase(std::remove(out.begin(), out.end(), kXnnNoValue), out.end());
     return {};
   }
 

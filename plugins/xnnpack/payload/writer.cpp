@@ -29,7 +29,7 @@ class Writer {
       constants.push_back(fb::CreateConstantRangeDirect(builder_, std::numeric_limits<uint64_t>::max(), 0,
                                                         constant.key.c_str()));
     }
-    const auto external_count = static_cast<uint32_t>(graph_.input_ids.size() + graph_.output_ids.size());
+    const auto external_count = graph_.input_argument_count() + static_cast<uint32_t>(graph_.output_ids.size());
     builder_.Finish(fb::CreateGraphDirect(builder_, "0", &nodes, &values, external_count, &graph_.input_ids,
                                           &graph_.output_ids, nullptr, nullptr, &constants),
                     fb::GraphIdentifier());
