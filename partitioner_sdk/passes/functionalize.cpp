@@ -79,14 +79,17 @@ constexpr TrainedNorm kTrainedNorms[] = {
     batch_norm_row(ops::native_batch_norm_default<ops::NoReader>::kName, NormGroups::kChannels),
 };
 
-// Returns the row of a node that updates its running statistics, else null.
-const TrainedNorm* find_trained_norm(const ir::Module& module, const ir::Node& node) {
+// Returns the row of a node that updates its running statistics, else null. An empty input leaves them as they are.
+const TrainedNorm* find_trained_norm(ir::Module& module, const ir::Graph& graph, const ir::Node& node) {
   const std::string& name = module.op(node).name;
   for (const TrainedNorm& row : kTrainedNorms) {
     if (row.op != name) continue;
     const bool has_statistics = ir::get_if<ValueRef>(node.args[row.mean]) != nullptr &&
                                 ir::get_if<ValueRef>(node.args[row.variance]) != nullptr;
-    return has_statistics && node.args[row.training] == Argument(true) ? &row : nullptr;
+    const auto* input = ir::get_if<ValueRef>(node.args[kSelf]);
+    const bool is_empty =
+        input != nullptr && ir::numel(module.symbols, graph.values[input->id].spec.sizes).is(0);
+    return has_statistics && !is_empty && node.args[row.training] == Argument(true) ? &row : nullptr;
   }
   return nullptr;
 }
@@ -179,7 +182,7 @@ class Functionalizer {
     const bool is_view = shares_storage(module_, graph_, node);
     const auto* self = node.args.empty() ? nullptr : ir::get_if<ValueRef>(node.args[kSelf]);
     const ValueId operand = self == nullptr ? ir::kNoValue : self->id;
-    if (const TrainedNorm* norm = find_trained_norm(module_, node)) return train(node, *norm);
+    if (const TrainedNorm* norm = find_trained_norm(module_, graph_, node)) return train(node, *norm);
     const std::vector<ValueId> written = writes ? written_tensors(*op.schema, node) : std::vector<ValueId>();
     for (Argument& argument : node.args) {
       ir::for_each_value(argument, [&](ValueId& id) { id = resolve(id); });
@@ -392,7 +395,7 @@ Result<bool> functionalize(ir::Module& module) {
     ir::Graph& graph = module.graphs[i];
     const bool writes = std::any_of(graph.nodes.begin(), graph.nodes.end(), [&](const ir::Node& node) {
       const ops::Schema* schema = module.op(node).schema;
-      return schema != nullptr && (schema->is_in_place() || find_trained_norm(module, node) != nullptr);
+      return schema != nullptr && (schema->is_in_place() || find_trained_norm(module, graph, node) != nullptr);
     });
     if (!writes) continue;
     is_changed = true;
