@@ -38,13 +38,14 @@ std::optional<std::pair<Dim, Dim>> equal_sizes(const ir::SymbolTable& symbols, c
   return std::pair(left[0], right[0]);
 }
 
-// The exporter writes the sizes of a sum of equal operands, so a formula there equals the result's size, or it is 1. Its bound
-// is that of the result in both cases.
-void add_broadcast(const ir::SymbolTable& symbols, const Dims& in, const Dims& out,
+// Sizes that are added are equal, or one of them is 1: a formula beside a symbol equals it, or is 1. Its bound is that of the
+// symbol in both cases.
+void add_broadcast(const ir::SymbolTable& symbols, const Dims& a, const Dims& b,
                    std::vector<std::pair<Dim, Dim>>& found) {
-  for (size_t i = 1; i <= in.size() && i <= out.size(); ++i) {
-    const Dim size = in[in.size() - i], made = out[out.size() - i];
-    if (!is_simple(symbols, size) && symbols.as_symbol(made)) found.emplace_back(size, made);
+  for (size_t i = 1; i <= a.size() && i <= b.size(); ++i) {
+    const Dim first = a[a.size() - i], second = b[b.size() - i];
+    if (!is_simple(symbols, first) && symbols.as_symbol(second)) found.emplace_back(first, second);
+    if (!is_simple(symbols, second) && symbols.as_symbol(first)) found.emplace_back(second, first);
   }
 }
 
@@ -60,18 +61,19 @@ Result<bool> run(ir::Module& module, ir::Graph& graph) {
   for (const ir::Node& node : graph.nodes) {
     if (found.size() >= kMost) break;
     if (!(view && node.op == *view) && !(sum && node.op == *sum)) continue;
+    const bool is_view = view && node.op == *view;
+    const auto* self = ir::get_if<ValueRef>(node.args[0]);
+    const auto* other = is_view ? nullptr : ir::get_if<ValueRef>(node.args[1]);
+    if (self == nullptr) continue;
+    const Dims& in = graph.values[self->id].spec.sizes;
     const Dims& out = graph.values[node.outputs[0]].spec.sizes;
+    if (has_zero(in) || has_zero(out)) continue;
     std::vector<std::pair<Dim, Dim>> here;
-    for (const Argument& argument : node.args) {
-      const auto* operand = ir::get_if<ValueRef>(argument);
-      if (operand == nullptr) continue;
-      const Dims& in = graph.values[operand->id].spec.sizes;
-      if (has_zero(in) || has_zero(out)) continue;
-      if (sum && node.op == *sum) {
-        add_broadcast(module.symbols, in, out, here);
-      } else if (const auto equal = equal_sizes(module.symbols, in, out)) {
-        here.push_back(*equal);
-      }
+    if (!is_view) {
+      add_broadcast(module.symbols, in, out, here);
+      if (other != nullptr) add_broadcast(module.symbols, in, graph.values[other->id].spec.sizes, here);
+    } else if (const auto equal = equal_sizes(module.symbols, in, out)) {
+      here.push_back(*equal);
     }
     for (const auto& equal : here)
       if (std::find(found.begin(), found.end(), equal) == found.end()) found.push_back(equal);
